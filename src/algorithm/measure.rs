@@ -1,0 +1,58 @@
+//! What a timed workload reports beside its answer.
+
+use std::collections::BTreeMap;
+
+/// Wall time of one run, the slowest replica's, in milliseconds. `total = step + merge + other`.
+#[derive(Debug, Clone, Copy, Default, serde::Serialize)]
+pub struct RunTime {
+    /// From the common start to the last replica's finish; state reset and read-back excluded.
+    pub total_ms: f64,
+    /// Inside steps: kernels or host functions.
+    pub step_ms: f64,
+    /// Inside merges, waiting for peers included.
+    pub merge_ms: f64,
+    /// The rest: decisions, launches, rendezvous.
+    pub other_ms: f64,
+}
+
+/// One iteration of the driver, as `--trace` shows it.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct TraceEntry {
+    /// Driver iteration, from 0. One may hold many device-side rounds.
+    pub iteration: u64,
+    /// What the step did: `push`, `pull`, `near`, `dense`, ...
+    pub step: String,
+    /// Rounds (levels, sweeps) inside the step.
+    pub rounds: u64,
+    /// Nodes in the frontier at the start of the step.
+    pub frontier_nodes: u64,
+    /// Arcs out of that frontier; 0 when the step did not need to know.
+    pub frontier_arcs: u64,
+    /// How the replicas were made equal: `none` (redundant), `sparse`, `gather`, `dense`.
+    pub merge: String,
+    /// Milliseconds, step and merge.
+    pub ms: f64,
+}
+
+/// Timings and counts of all runs of a workload.
+#[derive(Debug, Clone, Default, serde::Serialize)]
+pub struct Measured {
+    /// The timed runs, in order; warm-up runs are not listed.
+    pub runs: Vec<RunTime>,
+    /// Driver iterations of the last run.
+    pub iterations: u64,
+    /// Device-side rounds of the last run.
+    pub rounds: u64,
+    /// Arcs relaxed by the last run, summed over replicas.
+    pub arcs_relaxed: u64,
+    /// Nodes reached.
+    pub reached: u64,
+    /// Arcs out of reached nodes: the numerator of arcs per second.
+    pub reached_arcs: u64,
+    /// Iterations of the last run by merge mode.
+    pub merge_modes: BTreeMap<String, u64>,
+    /// One entry an iteration of the last run, when asked for.
+    pub trace: Vec<TraceEntry>,
+    /// Milliseconds to copy results back, apart from the runs.
+    pub download_ms: f64,
+}
