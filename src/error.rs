@@ -12,6 +12,17 @@ pub enum Error {
     /// The machine lacks something that was asked for: a device, a library, memory. Exit code 2.
     #[error("{0}")]
     Machine(String),
+    /// A call into CUDA, NVRTC or NCCL failed. Inside a program the fleet turns it into a
+    /// [`Error::Fault`] that says where. Exit code 3.
+    #[error("{device}: {call} failed: {code}")]
+    Device {
+        /// As in `cuda:1`.
+        device: String,
+        /// What was asked for.
+        call: String,
+        /// The library's own code and words.
+        code: String,
+    },
     /// A replica failed, stalled or disagreed with its peers while a program ran. Exit code 3.
     #[error("replica {rank} ({device}), iteration {iteration}, {operation}: {cause}")]
     Fault {
@@ -50,7 +61,7 @@ impl Error {
         match self {
             Error::Verify(_) => 1,
             Error::Input(_) | Error::Machine(_) => 2,
-            Error::Fault { .. } => 3,
+            Error::Fault { .. } | Error::Device { .. } => 3,
         }
     }
 }

@@ -55,4 +55,6 @@ pub struct Measured {
     pub trace: Vec<TraceEntry>,
     /// Milliseconds to copy results back, apart from the runs.
     pub download_ms: f64,
+    /// Milliseconds to find predecessors and nominees, apart from the runs.
+    pub chains_ms: f64,
 }

@@ -1,18 +1,58 @@
-//! Multi-source shortest paths.
+//! Multi-source shortest paths: SSSP, and vertex nomination's distances.
+//!
+//! **Idea.** Distances only ever fall, and f32 distances are unique whatever the order of relaxation
+//! (x -> fl(x + w) is monotone), so replicas may relax as they like as long as they agree in the end.
+//! Two strategies, chosen by the graph:
+//!
+//! * *push-pull*, for skewed graphs: push the first and last levels, pull the heavy ones. Rows are
+//!   sorted by weight; with L the smallest distance in the frontier, a node scans its in-arcs only
+//!   while fl(w + L) < dist: a few arcs a node, whatever its degree.
+//! * *near-far*, for flat graphs of high diameter: work off what lies below a threshold, then raise
+//!   it by delta. Thousands of small rounds stay on the device.
+//!
+//! **Replicas.** A push of a small frontier is run whole by every replica, from a snapshot of the
+//! source values, so that all replicas stay equal without a word. A pull is cut by node: each replica
+//! pulls into its own chunk, and owners' values are gathered. Near-far runs to its end on every
+//! replica: distances are unique again then. Where cutting would cost more than it saves, push-pull
+//! does so too. `--merge dense` is the textbook loop instead: advance the own chunk's frontier, OR
+//! the frontiers, MIN the distances.
+//!
+//! **Arrays.** `dist: [n] f32, replicated, MIN`; `front: [n] bits, replicated, OR`, the nodes whose
+//! out-arcs are not relaxed at their current distance. Both by label; the id map is applied at the
+//! door.
+//!
+//! **Source.** Davidson, Baxter, Garland, Owens, IPDPS 2014 (near-far); Beamer, Asanovic, Patterson,
+//! SC 2012 (push and pull); the HIVE phase-2 report (replicas and merges).
 
-use super::Measured;
+use super::chains;
+use super::measure::{Measured, RunTime, TraceEntry};
+use crate::backend::cuda::sssp::Workspace;
+use crate::backend::host;
+use crate::collective::{Frontier, MergeOp, Replicated};
+use crate::error::{Error, Result};
+use crate::fleet::{Backend, Fleet, Payload, Replica, words};
+use crate::prepare::{Inner, LaidOut, Prepared};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::{DefaultHasher, Hasher};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Instant;
 
-/// How replicas are made equal after a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MergeMode {
-    /// Redundant where that is cheaper, else exchange only what changed.
-    #[default]
-    Auto,
-    /// The textbook loop: advance the chunk, OR the frontiers, MIN the distances.
-    Dense,
-}
+words!(
+    /// How replicas are made equal after a step.
+    MergeMode, "--merge" {
+        /// Redundant where that is cheaper, else exchange only what changed.
+        #[default]
+        Auto = "auto",
+        /// The textbook loop: advance the chunk, OR the frontiers, MIN the distances.
+        Dense = "dense",
+        /// Always cut the work, where auto would weigh it: the other end of an ablation.
+        Split = "split",
+    }
+);
 
 /// Options of [`sssp`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -22,6 +62,10 @@ pub struct SsspConfig {
     pub merge: MergeMode,
     /// Width of a near-far bucket; `None` chooses it, `inf` is a single bucket.
     pub delta: Option<f32>,
+    /// Push turns to pull when the frontier has more than this share of all arcs.
+    pub pull_above: f64,
+    /// Pull turns to push when it has less.
+    pub push_below: f64,
     /// Also compute predecessors.
     pub predecessors: bool,
     /// Also compute nominees (the seed that each node is nearest to).
@@ -32,6 +76,8 @@ pub struct SsspConfig {
     pub warmup: u32,
     /// Record an entry per iteration.
     pub trace: bool,
+    /// Check that all replicas end with the same bits (copies every replica's distances back).
+    pub compare: bool,
 }
 
 impl Default for SsspConfig {
@@ -39,11 +85,14 @@ impl Default for SsspConfig {
         SsspConfig {
             merge: MergeMode::Auto,
             delta: None,
+            pull_above: 1.0 / 32.0,
+            push_below: 1.0 / 128.0,
             predecessors: false,
             nominee: false,
             runs: 1,
             warmup: 0,
             trace: false,
+            compare: false,
         }
     }
 }
@@ -61,4 +110,471 @@ pub struct ShortestPaths {
     pub delta: f32,
     /// Timings and counts.
     pub measured: Measured,
+}
+
+/// What a step of push-pull does; the numbers are those of `kernels/sssp.cu`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// Everything to the end, redundantly and in place.
+    Finish = 0,
+    /// Whole frontiers from snapshots, until none is left or a pull pays.
+    Grow = 1,
+    /// One pull into the own chunk.
+    Pull = 2,
+    /// One push of the own chunk's frontier.
+    Push = 3,
+}
+
+/// What a step found.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counts {
+    /// Nodes in the frontier it left.
+    pub nodes: u64,
+    /// Arcs out of it, 0 where unknown.
+    pub arcs: u64,
+    /// Smallest distance in it.
+    pub lowest: f32,
+    pub relaxed: u64,
+    pub rounds: u64,
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        Counts { nodes: 0, arcs: 0, lowest: f32::INFINITY, relaxed: 0, rounds: 0 }
+    }
+}
+
+/// What a step must know beside the state.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub pull_above: u64,
+    pub push_below: u64,
+    /// Smallest distance in the frontier.
+    pub lowest: f32,
+}
+
+/// The replicated state.
+pub(crate) struct State {
+    pub dist: Replicated<f32>,
+    pub front: Frontier,
+    pub next: Frontier,
+}
+
+impl State {
+    fn new(r: &mut Replica, nodes: usize) -> Result<State> {
+        Ok(State {
+            dist: r.replicated("dist", nodes, MergeOp::Min)?,
+            front: r.frontier("frontier", nodes, MergeOp::Or)?,
+            next: r.frontier("frontier", nodes, MergeOp::Or)?,
+        })
+    }
+
+    pub fn swap(&mut self) {
+        std::mem::swap(&mut self.front, &mut self.next);
+    }
+}
+
+/// How a run goes, decided once from the graph, the fleet and the options.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Plan {
+    /// Near-far with this bucket width, redundantly.
+    NearFar { delta: f32 },
+    /// Push-pull by every replica alone.
+    Redundant,
+    /// Push-pull with pulls cut by chunk.
+    Cut,
+    /// The textbook loop.
+    Dense,
+}
+
+/// Buckets of this many mean weights: wide enough to fill a GPU, narrow enough to waste little.
+const DELTA_MEAN_WEIGHTS: f64 = 64.0;
+
+impl Plan {
+    fn new(layout: &LaidOut, config: &SsspConfig, world: usize, cuda: bool) -> Plan {
+        let automatic = if layout.flat { DELTA_MEAN_WEIGHTS * layout.mean_weight } else { f64::INFINITY };
+        let delta = config.delta.unwrap_or(automatic as f32);
+        match config.merge {
+            MergeMode::Dense => Plan::Dense,
+            _ if delta.is_finite() => Plan::NearFar { delta },
+            MergeMode::Split if world > 1 => Plan::Cut,
+            MergeMode::Auto if world > 1 && cutting_pays(layout, world, cuda) => Plan::Cut,
+            _ => Plan::Redundant,
+        }
+    }
+}
+
+/// Whether gathering owners' values costs less than the pulling that it saves.
+///
+/// On the host replicas share the cores, so redundant work is never free. On GPUs, H200 figures: a
+/// run's pulls take about 0.1 ns a node; a gather takes 60 us and moves 4 bytes a node at about
+/// 250 GB/s, and there are about three.
+fn cutting_pays(layout: &LaidOut, world: usize, cuda: bool) -> bool {
+    let nodes = layout.active as f64;
+    let saved_us = nodes * 0.1e-3 * (1.0 - 1.0 / world as f64);
+    let cost_us = 3.0 * (60.0 + nodes * 4.0 / 250e3);
+    !cuda || saved_us > cost_us
+}
+
+/// Shortest distances from the nearest of `seeds` (node indices, distinct).
+///
+/// # Errors
+/// [`Error::Input`] for seeds that are none, repeated or out of range; [`Error::Fault`] when a
+/// replica fails; [`Error::Verify`] when `compare` finds replicas that differ.
+pub fn sssp(
+    fleet: &Fleet,
+    prepared: &Prepared,
+    seeds: &[u32],
+    config: &SsspConfig,
+) -> Result<ShortestPaths> {
+    check(prepared, seeds, config)?;
+    let inner = prepared.inner().clone();
+    let labels: Arc<Vec<u32>> = Arc::new(seeds.iter().map(|s| inner.layout.label(*s)).collect());
+    let options = config.clone();
+    let plan = Plan::new(&inner.layout, config, fleet.world(), fleet.info().backend == "cuda");
+    let answers = fleet.run(move |r| program(r, &inner, &labels, plan, &options))?;
+    let inner = prepared.inner();
+    if let Some(other) = answers.iter().position(|a| a.bits != answers[0].bits) {
+        return Err(Error::Verify(format!("replica {other} ended with other distances than replica 0")));
+    }
+    let relaxed: u64 = answers.iter().map(|a| a.measured.arcs_relaxed).sum();
+    let first = answers.into_iter().next().ok_or_else(|| Error::machine("a fleet of none"))?;
+    let (distances, mut measured) = (inner.layout.to_input_order(first.dist), first.measured);
+    measured.arcs_relaxed = relaxed;
+    let reached = distances.par_iter().enumerate().filter(|(_, d)| d.is_finite());
+    (measured.reached, measured.reached_arcs) = reached
+        .map(|(v, _)| (1, inner.graph.degree(v)))
+        .reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+    let start = Instant::now();
+    let graph = &inner.graph;
+    let predecessors = config.predecessors.then(|| chains::predecessors(graph, seeds, &distances));
+    let nominees = config.nominee.then(|| chains::nominees(graph, seeds, &distances));
+    measured.chains_ms = start.elapsed().as_secs_f64() * 1e3;
+    let delta = if let Plan::NearFar { delta } = plan { delta } else { f32::INFINITY };
+    Ok(ShortestPaths { distances, predecessors, nominees, delta, measured })
+}
+
+fn check(prepared: &Prepared, seeds: &[u32], config: &SsspConfig) -> Result<()> {
+    let n = prepared.graph().nodes();
+    if seeds.is_empty() {
+        return Err(Error::input("no seeds; give at least one node"));
+    }
+    if let Some(seed) = seeds.iter().find(|s| **s as usize >= n) {
+        return Err(Error::input(format!("seed {seed} is not a node; nodes are 0 to {}", n - 1)));
+    }
+    let mut sorted = seeds.to_vec();
+    sorted.sort_unstable();
+    if let Some(pair) = sorted.windows(2).find(|w| w[0] == w[1]) {
+        return Err(Error::input(format!("seed {} is listed twice", pair[0])));
+    }
+    if config.delta.is_some_and(|d| d.is_nan() || d <= 0.0) {
+        return Err(Error::input("--delta must be a positive number, inf or auto"));
+    }
+    if config.runs == 0 {
+        return Err(Error::input("--runs 0: at least one run is needed"));
+    }
+    Ok(())
+}
+
+/// What one replica brings back.
+struct Answer {
+    /// By label; only rank 0's is copied back.
+    dist: Vec<f32>,
+    /// Hash of the distances, when replicas are compared.
+    bits: u64,
+    measured: Measured,
+}
+
+/// The program of one replica.
+fn program(
+    r: &mut Replica,
+    p: &Inner,
+    seeds: &[u32],
+    plan: Plan,
+    config: &SsspConfig,
+) -> Result<Answer> {
+    let mut state = State::new(r, p.layout.nodes)?;
+    let mut engine = Engine::new(r, p, seeds, plan)?;
+    let mut measured = Measured::default();
+    for run in 0..config.warmup + config.runs {
+        engine.reset(r, p, &mut state, seeds)?;
+        r.settle()?;
+        r.agree("start of a run", [u64::from(run), 0, 0, 0])?;
+        let mut log = Log { trace: config.trace, ..Log::default() };
+        let start = Instant::now();
+        r.restart_clock();
+        let mut driver = Driver { r, p, engine: &mut engine, state: &mut state, log: &mut log, config };
+        driver.go(plan)?;
+        driver.r.settle()?;
+        let total = start.elapsed().as_secs_f64() * 1e3;
+        let time = slowest(r, total)?;
+        if run >= config.warmup {
+            measured.runs.push(time);
+        }
+        engine.first_iteration += log.iterations;
+        measured.iterations = log.iterations;
+        measured.rounds = log.rounds;
+        measured.arcs_relaxed = log.relaxed;
+        measured.merge_modes = log.merges;
+        measured.trace = log.entries;
+    }
+    let start = Instant::now();
+    let wanted = r.rank() == 0 || config.compare;
+    let dist = if wanted { state.dist.to_vec()? } else { Vec::new() };
+    measured.download_ms = start.elapsed().as_secs_f64() * 1e3;
+    let bits = if config.compare { fingerprint(&dist) } else { 0 };
+    Ok(Answer { dist: if r.rank() == 0 { dist } else { Vec::new() }, bits, measured })
+}
+
+fn fingerprint(dist: &[f32]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytemuck::cast_slice(dist));
+    hasher.finish()
+}
+
+/// The time of the slowest replica, the same on all.
+fn slowest(r: &mut Replica, total_ms: f64) -> Result<RunTime> {
+    let clock = r.clock();
+    let payload = [total_ms, clock.step_ms, clock.merge_ms, 0.0].map(f64::to_bits);
+    let all = r.agree("end of a run", payload)?;
+    let times = all.iter().map(|p| p.map(f64::from_bits));
+    let [total_ms, step_ms, merge_ms, _] =
+        times.max_by(|a, b| a[0].total_cmp(&b[0])).unwrap_or([0.0; 4]);
+    let other_ms = (total_ms - step_ms - merge_ms).max(0.0);
+    Ok(RunTime { total_ms, step_ms, merge_ms, other_ms })
+}
+
+/// What a run leaves in the report.
+#[derive(Default)]
+struct Log {
+    trace: bool,
+    iterations: u64,
+    rounds: u64,
+    relaxed: u64,
+    merges: BTreeMap<String, u64>,
+    entries: Vec<TraceEntry>,
+}
+
+/// The steps of one replica, on whatever it runs on.
+struct Engine {
+    workspace: Option<Workspace>,
+    /// Driver iterations of earlier runs of this job.
+    first_iteration: u64,
+}
+
+impl Engine {
+    fn new(r: &mut Replica, p: &Inner, seeds: &[u32], plan: Plan) -> Result<Engine> {
+        let workspace = match &r.backend {
+            Backend::Host(_) => None,
+            Backend::Cuda(device) => {
+                let near_far = matches!(plan, Plan::NearFar { .. });
+                Some(p.on_device(r.rank(), |graph| Workspace::new(device, graph, seeds, near_far))?)
+            }
+        };
+        Ok(Engine { workspace, first_iteration: 0 })
+    }
+
+    fn reset(&mut self, r: &mut Replica, p: &Inner, s: &mut State, seeds: &[u32]) -> Result<()> {
+        let rank = r.rank();
+        if let (Backend::Cuda(device), Some(workspace)) = (&r.backend, &mut self.workspace) {
+            return p.on_device(rank, |graph| workspace.reset(device, graph, s));
+        }
+        s.dist.host_mut().unwrap_or_default().fill(f32::INFINITY);
+        for words in [s.front.words_mut(), s.next.words_mut()] {
+            words.host_mut().unwrap_or_default().fill(0);
+        }
+        for seed in seeds {
+            let v = *seed as usize;
+            s.dist.host_mut().unwrap_or_default()[v] = 0.0;
+            if v < p.layout.active {
+                s.front.words_mut().host_mut().unwrap_or_default()[v / 64] |= 1 << (v % 64);
+            }
+        }
+        Ok(())
+    }
+
+    /// One step; everything queued before it and itself have ended on return.
+    fn step(&mut self, r: &mut Replica, p: &Inner, s: &mut State, task: Work, limits: Limits) -> Result<Counts> {
+        let chance = r.chance();
+        let (rank, start) = (r.rank(), Instant::now());
+        let rendezvous = r.rendezvous().clone();
+        let (pull_chunk, push_chunk) = (p.pull_chunks.range(rank), p.chunks.range(rank));
+        let counts = match (&r.backend, &mut self.workspace) {
+            (Backend::Cuda(device), Some(w)) => p.on_device(rank, |graph| {
+                device.mark(0, false)?;
+                match task {
+                    Work::NearFar(delta) => w.near_far(device, graph, s, delta, chance),
+                    Work::Step(task) => {
+                        let chunk = if task == Task::Pull { pull_chunk } else { push_chunk };
+                        w.step(device, graph, s, task, chunk, limits, chance)
+                    }
+                }
+            })?,
+            (Backend::Host(worker), _) => {
+                let beat = || rendezvous.beat(rank);
+                worker.pool.install(|| match task {
+                    Work::NearFar(delta) => host::sssp::near_far(p, s, delta, &beat),
+                    Work::Step(Task::Pull) => host::sssp::pull(p, s, pull_chunk, limits.lowest, &beat),
+                    Work::Step(Task::Push) => host::sssp::push(p, s, push_chunk, &beat),
+                    Work::Step(_) => host::sssp::grow(p, s, limits, &beat),
+                })?
+            }
+            _ => return Err(Error::machine("a device without a workspace; this is a bug")),
+        };
+        let ms = match &r.backend {
+            Backend::Cuda(device) => device.interval_ms(0)?,
+            Backend::Host(_) => start.elapsed().as_secs_f64() * 1e3,
+        };
+        r.settle()?;
+        r.book_step(ms);
+        Ok(counts)
+    }
+}
+
+/// A step of either strategy.
+#[derive(Debug, Clone, Copy)]
+enum Work {
+    NearFar(f32),
+    Step(Task),
+}
+
+impl Work {
+    fn name(self) -> &'static str {
+        match self {
+            Work::NearFar(_) => "step near-far",
+            Work::Step(Task::Finish) => "step push-pull",
+            Work::Step(Task::Grow) => "step push",
+            Work::Step(Task::Pull) => "step pull",
+            Work::Step(Task::Push) => "step dense push",
+        }
+    }
+}
+
+/// One run: steps and merges until nothing changes.
+struct Driver<'a> {
+    r: &'a mut Replica,
+    p: &'a Inner,
+    engine: &'a mut Engine,
+    state: &'a mut State,
+    log: &'a mut Log,
+    config: &'a SsspConfig,
+}
+
+impl Driver<'_> {
+    fn go(&mut self, plan: Plan) -> Result<()> {
+        match plan {
+            Plan::NearFar { delta } => self.alone(Work::NearFar(delta)),
+            Plan::Redundant if self.engine.workspace.is_some() => self.alone(Work::Step(Task::Finish)),
+            Plan::Redundant | Plan::Cut => self.push_pull(),
+            Plan::Dense => self.dense(),
+        }
+    }
+
+    /// One redundant step to the end.
+    fn alone(&mut self, work: Work) -> Result<()> {
+        let limits = self.limits(0.0);
+        self.step(work, limits, Counts::default(), "none", |_| Ok(()))?;
+        Ok(())
+    }
+
+    /// Redundant pushes, cut pulls. Every decision is from numbers that all replicas share: a push
+    /// counts the same everywhere, a pull's counts are summed.
+    fn push_pull(&mut self) -> Result<()> {
+        let mut counts = Counts { lowest: 0.0, ..Counts::default() };
+        loop {
+            let limits = self.limits(counts.lowest);
+            counts = self.step(Work::Step(Task::Grow), limits, counts, "none", |_| Ok(()))?;
+            while counts.nodes > 0 {
+                let limits = self.limits(counts.lowest);
+                let pulled = |driver: &mut Self| {
+                    let split = driver.p.pull_chunks.clone();
+                    driver.r.gather(&mut driver.state.dist, &split)?;
+                    driver.r.gather(driver.state.front.words_mut(), &split.in_units_of(64))
+                };
+                counts = self.step(Work::Step(Task::Pull), limits, counts, "gather", pulled)?;
+                if counts.arcs <= limits.push_below {
+                    break;
+                }
+            }
+            if counts.nodes == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The textbook loop of the HIVE report.
+    fn dense(&mut self) -> Result<()> {
+        let mut counts = Counts::default();
+        loop {
+            let limits = self.limits(0.0);
+            let merged = |driver: &mut Self| {
+                driver.r.merge(driver.state.front.words_mut())?;
+                driver.r.merge(&mut driver.state.dist)
+            };
+            counts = self.step(Work::Step(Task::Push), limits, counts, "dense", merged)?;
+            if counts.nodes == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Thresholds in arcs. On the host replicas share the cores, so redundant pushes are kept small.
+    fn limits(&self, lowest: f32) -> Limits {
+        let arcs = self.p.layout.out.arc_count() as f64;
+        let share = if self.engine.workspace.is_some() { 1.0 } else { 1.0 / self.r.world() as f64 };
+        let of = |part: f64| (arcs * part * share) as u64;
+        Limits { pull_above: of(self.config.pull_above), push_below: of(self.config.push_below), lowest }
+    }
+
+    /// One iteration: a step, agreement on what it found, and the merge where something changed.
+    fn step(
+        &mut self,
+        work: Work,
+        limits: Limits,
+        before: Counts,
+        mode: &'static str,
+        merge: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<Counts> {
+        let start = Instant::now();
+        let iteration = self.engine.first_iteration + self.log.iterations;
+        self.r.begin(iteration, work.name())?;
+        let mut counts = self.engine.step(self.r, self.p, self.state, work, limits)?;
+        let relaxed = counts.relaxed;
+        if mode != "none" && self.r.world() > 1 {
+            let payload = [counts.nodes, counts.arcs, u64::from(counts.lowest.to_bits()), 0];
+            counts = total(&self.r.agree(work.name(), payload)?, counts);
+            if counts.nodes > 0 {
+                merge(self)?;
+            }
+        }
+        self.log.iterations += 1;
+        self.log.rounds += counts.rounds;
+        self.log.relaxed += relaxed;
+        let mode = if self.r.world() == 1 { "none" } else { mode };
+        *self.log.merges.entry(mode.into()).or_default() += 1;
+        if self.log.trace {
+            self.r.settle()?;
+            self.log.entries.push(TraceEntry {
+                iteration: self.log.iterations - 1,
+                step: work.name().trim_start_matches("step ").into(),
+                rounds: counts.rounds,
+                frontier_nodes: before.nodes,
+                frontier_arcs: before.arcs,
+                merge: mode.into(),
+                ms: start.elapsed().as_secs_f64() * 1e3,
+            });
+        }
+        Ok(counts)
+    }
+}
+
+/// Sums what replicas found in their chunks.
+fn total(all: &[Payload], own: Counts) -> Counts {
+    let lowest = all.iter().map(|p| p[2] as u32).min().unwrap_or(u32::MAX);
+    Counts {
+        nodes: all.iter().map(|p| p[0]).sum(),
+        arcs: all.iter().map(|p| p[1]).sum(),
+        lowest: f32::from_bits(lowest),
+        ..own
+    }
 }

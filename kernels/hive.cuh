@@ -1,0 +1,169 @@
+// What every kernel of hivegraph shares: types, arcs, bitmaps, atomics, the grid-wide barrier.
+//
+// Compiled by NVRTC without any CUDA header, so that no toolkit is needed where hive runs.
+// Options: HIVE_PACKED (an arc is one word: id << bits | weight - bias; else id and f32 bits),
+// HIVE_WIDE (row offsets are 64-bit; else 32-bit).
+#pragma once
+
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+#ifndef HIVE_PACKED
+#define HIVE_PACKED 0
+#endif
+#ifndef HIVE_WIDE
+#define HIVE_WIDE 0
+#endif
+
+#if HIVE_WIDE
+typedef u64 offset_t;
+#else
+typedef u32 offset_t;
+#endif
+
+#if HIVE_PACKED
+typedef u32 arc_t;
+#else
+typedef uint2 arc_t;
+#endif
+
+static const u32 INFINITE = 0x7f800000u;  // bits of +inf f32: "not reached"
+static const u32 FULL = 0xffffffffu;
+
+// How packed arcs are read. Distances are handled as the bits of non-negative f32, whose order is
+// that of the unsigned integers.
+struct ArcForm {
+    u32 bits;
+    u32 bias;
+};
+
+__device__ __forceinline__ u32 arc_node(arc_t arc, ArcForm form) {
+#if HIVE_PACKED
+    return arc >> form.bits;
+#else
+    return arc.x;
+#endif
+}
+
+__device__ __forceinline__ float arc_weight(arc_t arc, ArcForm form) {
+#if HIVE_PACKED
+    return (float)((arc & ((1u << form.bits) - 1u)) + form.bias);
+#else
+    return __uint_as_float(arc.y);
+#endif
+}
+
+// The first four arcs of a row in one aligned record; rows with fewer are padded with the node
+// itself, which no row holds otherwise (layouts drop self loops).
+struct alignas(16) Record {
+    arc_t arc[4];
+};
+
+__device__ __forceinline__ Record load_record(const Record* records, u32 v) {
+    Record r;
+    const uint4* from = (const uint4*)(records + v);
+    uint4* to = (uint4*)&r;
+#pragma unroll
+    for (u32 i = 0; i < sizeof(Record) / 16; i++) to[i] = __ldg(from + i);
+    return r;
+}
+
+// Values that other threads of the same launch change: read at L2, never from L1.
+__device__ __forceinline__ u32 fresh(const u32* at) { return __ldcg(at); }
+__device__ __forceinline__ u64 fresh(const u64* at) { return __ldcg(at); }
+
+__device__ __forceinline__ u32 relaxed_distance(u32 from, float weight) {
+    return __float_as_uint(__uint_as_float(from) + weight);
+}
+
+__device__ __forceinline__ u64 clock_ns() {
+    u64 now;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    return now;
+}
+
+__device__ __forceinline__ u32 acquire(const u32* at) {
+    u32 value;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
+    return value;
+}
+
+__device__ __forceinline__ u32 lane_id() { return threadIdx.x & 31u; }
+__device__ __forceinline__ u32 warp_id() { return threadIdx.x >> 5; }
+
+// A barrier over all blocks of a cooperative launch. Never hangs: a wait past the deadline, or the
+// host's abort word, makes every block leave. `word[0]` counts arrivals, `word[1]` is "stopped".
+struct Grid {
+    u32* word;
+    const volatile u32* abort;
+    u64 deadline_ns;
+    u32 target;
+    u32 stopped;
+
+    // True while the launch is to go on.
+    __device__ bool sync() {
+        __shared__ u32 verdict;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            target += gridDim.x;
+            __threadfence();
+            atomicAdd(word, 1u);
+            u32 polls = 0;
+            u64 since = 0;
+            while ((int)(acquire(word) - target) < 0) {
+                if ((++polls & 1023u) != 0) continue;
+                u64 now = clock_ns();
+                if (since == 0) since = now;
+                if (now - since > deadline_ns || *abort != 0 || acquire(word + 1) != 0) {
+                    atomicExch(word + 1, 1u);
+                    break;
+                }
+            }
+            __threadfence();
+            verdict = acquire(word + 1);
+        }
+        __syncthreads();
+        stopped = verdict;
+        return stopped == 0;
+    }
+};
+
+__device__ __forceinline__ u32 warp_min(u32 value) { return __reduce_min_sync(FULL, value); }
+
+__device__ __forceinline__ u64 warp_sum(u64 value) {
+#pragma unroll
+    for (u32 step = 16; step > 0; step >>= 1) value += __shfl_xor_sync(FULL, value, step);
+    return value;
+}
+
+// Sum over the block; `room` holds one u64 a warp. Every thread gets it.
+__device__ __forceinline__ u64 block_sum(u64 value, u64* room) {
+    value = warp_sum(value);
+    __syncthreads();
+    if (lane_id() == 0) room[warp_id()] = value;
+    __syncthreads();
+    u64 total = 0;
+    for (u32 w = 0; w < (blockDim.x >> 5); w++) total += room[w];
+    return total;
+}
+
+// Exclusive prefix sum over the block in thread order; `total` gets the sum.
+__device__ __forceinline__ u64 block_scan(u64 value, u64* room, u64* total) {
+    u64 inclusive = value;
+#pragma unroll
+    for (u32 step = 1; step < 32; step <<= 1) {
+        u64 other = __shfl_up_sync(FULL, inclusive, step);
+        if (lane_id() >= step) inclusive += other;
+    }
+    __syncthreads();
+    if (lane_id() == 31) room[warp_id()] = inclusive;
+    __syncthreads();
+    u64 before = 0, sum = 0;
+    for (u32 w = 0; w < (blockDim.x >> 5); w++) {
+        if (w == warp_id()) before = sum;
+        sum += room[w];
+    }
+    *total = sum;
+    return before + inclusive - value;
+}

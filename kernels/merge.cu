@@ -1,0 +1,99 @@
+// Merges over peer memory. One launch reduces the own slice over all copies, or copies a slice.
+
+#include "hive.cuh"
+
+struct MergeArgs {
+    u64 copies[16];  // address of element 0 of every replica's array, in rank order
+    u64 own;
+    u64 start, end;  // elements (reduce) or bytes (copy)
+    u32 world;
+    u32 dtype;  // 0 u8, 1 u32, 2 u64, 3 i32, 4 f32, 5 f64
+    u32 op;     // 0 or, 1 min, 2 max, 3 sum
+    u32 unused;
+};
+
+template <typename T> struct Or {
+    static __device__ T apply(T a, T b) { return a | b; }
+};
+template <typename T> struct Min {
+    static __device__ T apply(T a, T b) { return b < a ? b : a; }
+};
+template <typename T> struct Max {
+    static __device__ T apply(T a, T b) { return b > a ? b : a; }
+};
+template <typename T> struct Sum {
+    static __device__ T apply(T a, T b) { return a + b; }
+};
+
+template <typename T> struct alignas(16) Wide {
+    T value[16 / sizeof(T)];
+};
+
+// Copies are added in rank order, so every replica gets the owner's bits.
+template <typename T, template <typename> class Op> __device__ void reduce(const MergeArgs& a) {
+    const u64 per = 16 / sizeof(T);
+    u64 first = (a.start + per - 1) / per * per, last = a.end / per * per;
+    u64 thread = (u64)blockIdx.x * blockDim.x + threadIdx.x;
+    u64 stride = (u64)gridDim.x * blockDim.x;
+    T* own = (T*)a.own;
+    if (first < last) {
+        for (u64 i = first / per + thread; i < last / per; i += stride) {
+            Wide<T> sum = ((const Wide<T>*)a.copies[0])[i];
+            for (u32 r = 1; r < a.world; r++) {
+                Wide<T> other = ((const Wide<T>*)a.copies[r])[i];
+#pragma unroll
+                for (u32 k = 0; k < 16 / sizeof(T); k++)
+                    sum.value[k] = Op<T>::apply(sum.value[k], other.value[k]);
+            }
+            ((Wide<T>*)a.own)[i] = sum;
+        }
+    } else {
+        first = last = a.end;
+    }
+    // The ragged ends, at most per - 1 elements each (or all of a tiny slice).
+    u64 head = first - a.start, tail = a.end - last;
+    for (u64 i = thread; i < head + tail; i += stride) {
+        u64 at = i < head ? a.start + i : last + (i - head);
+        T sum = ((const T*)a.copies[0])[at];
+        for (u32 r = 1; r < a.world; r++) sum = Op<T>::apply(sum, ((const T*)a.copies[r])[at]);
+        own[at] = sum;
+    }
+}
+
+template <typename T> __device__ void reduce_ordered(const MergeArgs& a) {
+    if (a.op == 1) reduce<T, Min>(a);
+    else if (a.op == 2) reduce<T, Max>(a);
+    else reduce<T, Sum>(a);
+}
+
+template <typename T> __device__ void reduce_any(const MergeArgs& a) {
+    if (a.op == 0) reduce<T, Or>(a);
+    else reduce_ordered<T>(a);
+}
+
+extern "C" __global__ void merge_reduce(const MergeArgs a) {
+    switch (a.dtype) {
+        case 0: reduce_any<u8>(a); break;
+        case 1: reduce_any<u32>(a); break;
+        case 2: reduce_any<u64>(a); break;
+        case 3: reduce_ordered<int>(a); break;
+        case 4: reduce_ordered<float>(a); break;
+        case 5: reduce_ordered<double>(a); break;
+    }
+}
+
+extern "C" __global__ void merge_copy(const MergeArgs a) {
+    u64 thread = (u64)blockIdx.x * blockDim.x + threadIdx.x;
+    u64 stride = (u64)gridDim.x * blockDim.x;
+    const u8* from = (const u8*)a.copies[0];
+    u8* to = (u8*)a.own;
+    u64 first = (a.start + 15) / 16 * 16, last = a.end / 16 * 16;
+    if (first >= last) first = last = a.end;
+    for (u64 i = first / 16 + thread; i < last / 16; i += stride)
+        ((uint4*)to)[i] = ((const uint4*)from)[i];
+    u64 head = first - a.start, tail = a.end - last;
+    for (u64 i = thread; i < head + tail; i += stride) {
+        u64 at = i < head ? a.start + i : last + (i - head);
+        to[at] = from[at];
+    }
+}

@@ -1,0 +1,85 @@
+//! Predecessors and nominees: searches over *tight* arcs (dist[v] == fl(dist[u] + w)), after the
+//! distances are final. Doing it afterwards makes both unique: neither depends on the order in which
+//! distances fell, and zero weights or absorbed additions cannot close a cycle.
+
+use crate::graph::Graph;
+use rayon::prelude::*;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// "None": seeds' and unreached nodes' predecessor, unreached nodes' nominee.
+const NONE: u32 = u32::MAX;
+
+fn array(n: usize) -> Vec<AtomicU32> {
+    (0..n).into_par_iter().map(|_| AtomicU32::new(NONE)).collect()
+}
+
+fn plain(values: Vec<AtomicU32>) -> Vec<u32> {
+    values.into_par_iter().map(AtomicU32::into_inner).collect()
+}
+
+/// Calls `visit(u, v)` for every tight arc out of the frontier; returns the nodes it accepts.
+fn advance_tight(
+    graph: &Graph,
+    dist: &[f32],
+    frontier: &[u32],
+    visit: impl Fn(u32, u32) -> bool + Sync,
+) -> Vec<u32> {
+    let row = |u: u32, found: &mut Vec<u32>| {
+        let from = dist[u as usize];
+        for (v, weight) in graph.neighbors(u as usize) {
+            if dist[v as usize].to_bits() == (from + weight).to_bits() && visit(u, v) {
+                found.push(v);
+            }
+        }
+    };
+    if frontier.len() < 256 {
+        let mut found = Vec::new();
+        frontier.iter().for_each(|u| row(*u, &mut found));
+        return found;
+    }
+    let rows = frontier.par_iter().with_min_len(64);
+    let found = rows.fold(Vec::new, |mut found, u| {
+        row(*u, &mut found);
+        found
+    });
+    found.reduce(Vec::new, |mut a, mut b| {
+        a.append(&mut b);
+        a
+    })
+}
+
+/// `[n]` the smallest node of the previous tight level with a tight arc to the node; levels are
+/// those of a breadth-first search over tight arcs from the seeds.
+pub(super) fn predecessors(graph: &Graph, seeds: &[u32], dist: &[f32]) -> Vec<u32> {
+    let (level, parent) = (array(graph.nodes()), array(graph.nodes()));
+    seeds.iter().for_each(|s| level[*s as usize].store(0, Relaxed));
+    let (mut frontier, mut depth) = (seeds.to_vec(), 0);
+    while !frontier.is_empty() {
+        depth += 1;
+        frontier = advance_tight(graph, dist, &frontier, |u, v| {
+            let seen = level[v as usize].compare_exchange(NONE, depth, Relaxed, Relaxed);
+            if seen.is_ok() || seen == Err(depth) {
+                parent[v as usize].fetch_min(u, Relaxed);
+            }
+            seen.is_ok()
+        });
+    }
+    plain(parent)
+}
+
+/// `[n]` the smallest seed with a chain of tight arcs to the node.
+pub(super) fn nominees(graph: &Graph, seeds: &[u32], dist: &[f32]) -> Vec<u32> {
+    let nominee = array(graph.nodes());
+    seeds.iter().for_each(|s| nominee[*s as usize].store(*s, Relaxed));
+    let mut frontier = seeds.to_vec();
+    while !frontier.is_empty() {
+        frontier = advance_tight(graph, dist, &frontier, |u, v| {
+            let own = nominee[u as usize].load(Relaxed);
+            nominee[v as usize].fetch_min(own, Relaxed) > own
+        });
+        frontier.par_sort_unstable();
+        frontier.dedup();
+    }
+    plain(nominee)
+}

@@ -1,0 +1,344 @@
+//! One replica's view of its GPU: a context, a stream, events, modules, launches.
+
+use super::buffer::{DeviceBuffer, Pinned};
+use super::nvrtc;
+use super::{check, ready};
+use crate::error::{Error, Result};
+use crate::fleet::{DeviceInfo, Rendezvous};
+use bytemuck::Pod;
+use cudarc::driver::sys;
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Events that a replica publishes at meetings, in turn. Replicas are never more than one meeting
+/// apart, so an event is not recorded again before everybody has waited for it.
+pub(crate) const EVENT_RING: usize = 8;
+
+/// What a context's resources need to be freed; shared by all buffers of a device.
+pub(crate) struct Context {
+    pub name: String,
+    pub handle: sys::CUcontext,
+    /// Set when the fleet failed: memory may still be in use, so it is leaked rather than freed.
+    pub abandoned: AtomicBool,
+}
+
+// SAFETY: a context handle may be used from any thread that makes it current first.
+unsafe impl Send for Context {}
+// SAFETY: as above; the driver's calls on it are thread-safe.
+unsafe impl Sync for Context {}
+
+impl Context {
+    /// Makes the context current on the calling thread.
+    pub fn bind(&self) -> Result<()> {
+        // SAFETY: a live primary context; it is retained until process exit.
+        check(&self.name, "cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(self.handle) })
+    }
+}
+
+/// How a kernel is launched.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Launch {
+    pub blocks: u32,
+    pub threads: u32,
+    pub shared_bytes: u32,
+    /// All blocks resident at once: needed by grid-wide barriers.
+    pub cooperative: bool,
+}
+
+/// A loaded kernel.
+#[derive(Clone, Copy)]
+pub(crate) struct Function(sys::CUfunction);
+
+/// A replica's device.
+pub(crate) struct CudaDevice {
+    pub context: Arc<Context>,
+    pub ordinal: u32,
+    pub info: DeviceInfo,
+    /// Replicas of this fleet on this GPU; each gets its share of the multiprocessors.
+    pub sharers: u32,
+    rank: usize,
+    rendezvous: Arc<Rendezvous>,
+    stream: sys::CUstream,
+    done: sys::CUevent,
+    ring: Vec<sys::CUevent>,
+    marks: Vec<(sys::CUevent, sys::CUevent)>,
+    functions: HashMap<(String, &'static str), Function>,
+    /// Pinned word that running kernels watch: non-zero asks them to stop.
+    pub abort: Pinned<u32>,
+    /// Milliseconds spent compiling and loading modules.
+    pub compile_ms: f64,
+}
+
+// SAFETY: the handles may be used from any thread with the context current; a device is owned by one
+// replica thread at a time.
+unsafe impl Send for CudaDevice {}
+
+fn attribute(name: &str, device: i32, which: sys::CUdevice_attribute) -> Result<u32> {
+    let mut value = 0;
+    // SAFETY: writes one int.
+    check(name, "cuDeviceGetAttribute", unsafe {
+        sys::cuDeviceGetAttribute(&mut value, which, device)
+    })?;
+    Ok(value as u32)
+}
+
+/// Describes GPU `ordinal` without making a context.
+pub(crate) fn describe(ordinal: u32, rank: usize) -> Result<DeviceInfo> {
+    use sys::CUdevice_attribute as A;
+    ready()?;
+    let name = format!("cuda:{ordinal}");
+    let (mut device, mut bytes, mut text) = (0, 0usize, [0i8; 128]);
+    // SAFETY: out-pointers to locals of the right types; `text` is as long as said.
+    unsafe {
+        check(&name, "cuDeviceGet", sys::cuDeviceGet(&mut device, ordinal as i32))?;
+        check(&name, "cuDeviceTotalMem", sys::cuDeviceTotalMem_v2(&mut bytes, device))?;
+        check(&name, "cuDeviceGetName", sys::cuDeviceGetName(text.as_mut_ptr(), 128, device))?;
+    }
+    let product: String =
+        text.iter().take_while(|c| **c != 0).map(|c| *c as u8 as char).collect();
+    let major = attribute(&name, device, A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    let minor = attribute(&name, device, A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    Ok(DeviceInfo {
+        rank,
+        device: name.clone(),
+        name: product,
+        memory_bytes: bytes as u64,
+        multiprocessors: attribute(&name, device, A::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+        compute_capability: format!("{major}.{minor}"),
+        clock_khz: attribute(&name, device, A::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
+    })
+}
+
+/// Queues a kernel that takes one struct by value on `stream`.
+pub(crate) fn launch_on<A: Pod>(
+    device: &str,
+    stream: sys::CUstream,
+    f: Function,
+    shape: Launch,
+    args: &A,
+) -> Result<()> {
+    let mut parameters = [std::ptr::from_ref(args).cast_mut().cast()];
+    let Launch { blocks, threads, shared_bytes, cooperative } = shape;
+    // SAFETY: the kernel's only parameter is a plain struct of this layout, copied by the call; the
+    // pointers in it outlive the stream's work (buffers are freed only when it is quiet).
+    let status = unsafe {
+        let p = parameters.as_mut_ptr();
+        if cooperative {
+            sys::cuLaunchCooperativeKernel(
+                f.0, blocks, 1, 1, threads, 1, 1, shared_bytes, stream, p)
+        } else {
+            let none = std::ptr::null_mut();
+            sys::cuLaunchKernel(f.0, blocks, 1, 1, threads, 1, 1, shared_bytes, stream, p, none)
+        }
+    };
+    check(device, "cuLaunchKernel", status)
+}
+
+impl CudaDevice {
+    /// Opens GPU `ordinal` for `rank`, on the thread that will drive it.
+    pub fn open(
+        ordinal: u32,
+        rank: usize,
+        sharers: u32,
+        rendezvous: Arc<Rendezvous>,
+    ) -> Result<CudaDevice> {
+        let info = describe(ordinal, rank)?;
+        let name = info.device.clone();
+        let (mut device, mut handle) = (0, std::ptr::null_mut());
+        // SAFETY: out-pointers to locals. The primary context is retained and never released: other
+        // users of this process may share it.
+        unsafe {
+            check(&name, "cuDeviceGet", sys::cuDeviceGet(&mut device, ordinal as i32))?;
+            check(&name, "cuDevicePrimaryCtxRetain", sys::cuDevicePrimaryCtxRetain(&mut handle, device))?;
+        }
+        let context = Arc::new(Context { name: name.clone(), handle, abandoned: AtomicBool::new(false) });
+        context.bind()?;
+        let mut stream = std::ptr::null_mut();
+        let flag = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+        // SAFETY: the context is current; out-pointer to a local.
+        check(&name, "cuStreamCreate", unsafe { sys::cuStreamCreate(&mut stream, flag) })?;
+        let quick = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
+        let event = |flags: u32| -> Result<sys::CUevent> {
+            let mut event = std::ptr::null_mut();
+            // SAFETY: the context is current; out-pointer to a local.
+            check(&name, "cuEventCreate", unsafe { sys::cuEventCreate(&mut event, flags) })?;
+            Ok(event)
+        };
+        Ok(CudaDevice {
+            abort: Pinned::new(&context, 1)?,
+            done: event(quick)?,
+            ring: (0..EVENT_RING).map(|_| event(quick)).collect::<Result<_>>()?,
+            marks: (0..2).map(|_| Ok((event(0)?, event(0)?))).collect::<Result<_>>()?,
+            functions: HashMap::new(),
+            compile_ms: 0.0,
+            context,
+            ordinal,
+            info,
+            sharers,
+            rank,
+            rendezvous,
+            stream,
+        })
+    }
+
+    /// The stream that all of this replica's work is ordered on.
+    pub fn stream(&self) -> sys::CUstream {
+        self.stream
+    }
+
+    /// The events published at meetings.
+    pub fn ring(&self) -> &[sys::CUevent] {
+        &self.ring
+    }
+
+    pub fn check(&self, call: &str, status: sys::CUresult) -> Result<()> {
+        check(&self.info.device, call, status)
+    }
+
+    /// Lets kernels of this device read and write `peer`'s memory.
+    pub fn enable_peer(&self, peer: &Context) -> Result<()> {
+        // SAFETY: both contexts are live; the own one is current on this thread.
+        let status = unsafe { sys::cuCtxEnablePeerAccess(peer.handle, 0) };
+        if status == sys::CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED {
+            return Ok(());
+        }
+        self.check("cuCtxEnablePeerAccess", status)
+    }
+
+    /// Free device memory in bytes.
+    pub fn free_bytes(&self) -> Result<u64> {
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: out-pointers to locals; the context is current.
+        self.check("cuMemGetInfo", unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) })?;
+        Ok(free as u64)
+    }
+
+    /// An array of `length` zeroed elements.
+    pub fn alloc<T: Pod>(&self, label: &str, length: usize) -> Result<DeviceBuffer<T>> {
+        DeviceBuffer::new(&self.context, self.stream, label, length)
+    }
+
+    /// A kernel of `source` compiled for this device with `options`; compiled and loaded once.
+    pub fn function(
+        &mut self,
+        source: &'static nvrtc::KernelSource,
+        options: &[String],
+        kernel: &'static str,
+    ) -> Result<Function> {
+        let key = (format!("{} {}", source.name, options.join(" ")), kernel);
+        if let Some(found) = self.functions.get(&key) {
+            return Ok(*found);
+        }
+        let start = Instant::now();
+        let arch = format!("sm_{}", self.info.compute_capability.replace('.', ""));
+        let cubin = nvrtc::cubin(source, options, &arch)?;
+        let mut module = std::ptr::null_mut();
+        // SAFETY: a complete cubin image; the driver copies it.
+        self.check("cuModuleLoadData", unsafe {
+            sys::cuModuleLoadData(&mut module, cubin.as_ptr().cast())
+        })?;
+        for name in source.kernels {
+            let mut function = std::ptr::null_mut();
+            let symbol = CString::new(*name).unwrap_or_default();
+            // SAFETY: a loaded module and a NUL-terminated name.
+            self.check(&format!("cuModuleGetFunction {name}"), unsafe {
+                sys::cuModuleGetFunction(&mut function, module, symbol.as_ptr())
+            })?;
+            self.functions.insert((key.0.clone(), name), Function(function));
+        }
+        self.compile_ms += start.elapsed().as_secs_f64() * 1e3;
+        self.functions.get(&key).copied().ok_or_else(|| {
+            Error::machine(format!("kernel {kernel} is not in {}; this is a bug", source.name))
+        })
+    }
+
+    /// Blocks of `threads` that can be resident at once, this replica's share of them.
+    pub fn resident_blocks(&self, f: Function, threads: u32, shared_bytes: u32) -> Result<u32> {
+        let mut blocks = 0;
+        // SAFETY: a loaded function; out-pointer to a local.
+        unsafe {
+            if shared_bytes > 48 * 1024 {
+                let which = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+                self.check("cuFuncSetAttribute", sys::cuFuncSetAttribute(f.0, which, shared_bytes as i32))?;
+            }
+            self.check(
+                "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+                sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                    &mut blocks, f.0, threads as i32, shared_bytes as usize),
+            )?;
+        }
+        Ok((blocks.max(1) as u32 * self.info.multiprocessors / self.sharers).max(1))
+    }
+
+    /// Queues a kernel that takes one struct by value.
+    pub fn launch<A: Pod>(&self, f: Function, shape: Launch, args: &A) -> Result<()> {
+        launch_on(&self.info.device, self.stream, f, shape, args)
+    }
+
+    /// Starts (`end == false`) or ends interval `which` on the stream: 0 steps, 1 merges.
+    pub fn mark(&self, which: usize, end: bool) -> Result<()> {
+        let (first, last) = self.marks[which];
+        // SAFETY: live event and stream of the current context.
+        self.check("cuEventRecord", unsafe {
+            sys::cuEventRecord(if end { last } else { first }, self.stream)
+        })
+    }
+
+    /// Milliseconds of interval `which`; both ends must have passed.
+    pub fn interval_ms(&self, which: usize) -> Result<f64> {
+        let (first, last) = self.marks[which];
+        let mut ms = 0.0;
+        // SAFETY: live events with timing; out-pointer to a local.
+        self.check("cuEventElapsedTime", unsafe {
+            sys::cuEventElapsedTime_v2(&mut ms, first, last)
+        })?;
+        Ok(f64::from(ms))
+    }
+
+    /// Waits until the stream is idle. Never blocks in the driver: it polls, beats, and when the
+    /// fleet fails asks the kernel to stop.
+    pub fn wait(&self) -> Result<()> {
+        // SAFETY: live event and stream of the current context.
+        self.check("cuEventRecord", unsafe { sys::cuEventRecord(self.done, self.stream) })?;
+        let mut polls = 0u32;
+        let mut asked: Option<Instant> = None;
+        loop {
+            // SAFETY: a live event.
+            let status = unsafe { sys::cuEventQuery(self.done) };
+            if status != sys::CUresult::CUDA_ERROR_NOT_READY {
+                self.check("waiting for the stream", status)?;
+                return match asked {
+                    Some(_) => Err(self.failure()),
+                    None => Ok(()),
+                };
+            }
+            polls = polls.wrapping_add(1);
+            if polls % 256 != 0 {
+                std::hint::spin_loop();
+                continue;
+            }
+            self.rendezvous.beat(self.rank);
+            if asked.is_none() && self.rendezvous.failure().is_some() {
+                self.abort.set(0, 1);
+                asked = Some(Instant::now());
+            }
+            if asked.is_some_and(|since| since.elapsed() > Duration::from_secs(2)) {
+                self.context.abandoned.store(true, Ordering::Release);
+                return Err(self.failure());
+            }
+        }
+    }
+
+    /// How long a kernel's blocks wait for each other.
+    pub fn deadline_ns(&self) -> u64 {
+        self.rendezvous.deadline().as_nanos().min(u128::from(u64::MAX)) as u64
+    }
+
+    fn failure(&self) -> Error {
+        let unknown = || self.rendezvous.fault(self.rank, "stopped");
+        self.rendezvous.failure().unwrap_or_else(unknown)
+    }
+}

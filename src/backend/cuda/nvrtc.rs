@@ -1,0 +1,124 @@
+//! Kernels: embedded CUDA C++, compiled to cubin by NVRTC, cached on disk by content.
+
+use super::cache;
+use super::nvrtc_finding;
+use crate::error::{Error, Result};
+use cudarc::nvrtc::sys;
+use std::ffi::{CStr, CString};
+
+/// One translation unit of `kernels/`.
+pub struct KernelSource {
+    /// File name in `kernels/`.
+    pub name: &'static str,
+    /// Its text.
+    pub text: &'static str,
+    /// The `extern "C"` kernels in it.
+    pub kernels: &'static [&'static str],
+    /// Every set of options that the engine compiles it with.
+    pub variants: &'static [&'static [&'static str]],
+}
+
+const HEADERS: &[(&str, &str)] = &[("hive.cuh", include_str!("../../../kernels/hive.cuh"))];
+
+const ARC_FORMS: &[&[&str]] = &[
+    &["-DHIVE_PACKED=1", "-DHIVE_WIDE=0"],
+    &["-DHIVE_PACKED=0", "-DHIVE_WIDE=0"],
+    &["-DHIVE_PACKED=1", "-DHIVE_WIDE=1"],
+    &["-DHIVE_PACKED=0", "-DHIVE_WIDE=1"],
+];
+
+/// Every kernel source of the engine; CI compiles all variants of all of them.
+pub static KERNELS: &[KernelSource] = &[
+    KernelSource {
+        name: "sssp.cu",
+        text: include_str!("../../../kernels/sssp.cu"),
+        kernels: &["sssp_step", "sssp_records", "sssp_scatter"],
+        variants: ARC_FORMS,
+    },
+    KernelSource {
+        name: "near_far.cu",
+        text: include_str!("../../../kernels/near_far.cu"),
+        kernels: &["near_far"],
+        variants: ARC_FORMS,
+    },
+    KernelSource {
+        name: "merge.cu",
+        text: include_str!("../../../kernels/merge.cu"),
+        kernels: &["merge_reduce", "merge_copy"],
+        variants: &[&[]],
+    },
+];
+
+/// The source called `name`.
+pub(crate) fn source(name: &str) -> &'static KernelSource {
+    KERNELS.iter().find(|k| k.name == name).unwrap_or(&KERNELS[0])
+}
+
+/// The cubin of `source` for `arch`, from the cache or compiled.
+pub(super) fn cubin(source: &KernelSource, options: &[String], arch: &str) -> Result<Vec<u8>> {
+    let finding = nvrtc_finding();
+    let version = finding.version.clone().unwrap_or_default();
+    let key = cache::key(&[source.text, HEADERS[0].1, &options.join(" "), &version, arch]);
+    if let Some(found) = cache::read(&key) {
+        return Ok(found);
+    }
+    let compiled = compile(source, options, arch)?;
+    cache::write(&key, &compiled);
+    Ok(compiled)
+}
+
+fn text(s: &str) -> CString {
+    CString::new(s).unwrap_or_default()
+}
+
+/// Compiles `source` for `arch` (as in `sm_90`) with extra `options`. Needs NVRTC, but no GPU.
+pub fn compile(source: &KernelSource, options: &[String], arch: &str) -> Result<Vec<u8>> {
+    let finding = nvrtc_finding();
+    if !finding.found {
+        let advice = finding.advice.unwrap_or_default();
+        return Err(Error::machine(format!("NVRTC (libnvrtc.so.13) was not found; {advice}")));
+    }
+    let mut all = vec![format!("--gpu-architecture={arch}"), "--std=c++17".into()];
+    all.extend(["-lineinfo", "-default-device"].map(String::from));
+    all.extend(options.iter().cloned());
+    let all: Vec<CString> = all.iter().map(|o| text(o)).collect();
+    let pointers: Vec<_> = all.iter().map(|o| o.as_ptr()).collect();
+    let headers: Vec<_> = HEADERS.iter().map(|h| (text(h.0), text(h.1))).collect();
+    let names: Vec<_> = headers.iter().map(|h| h.0.as_ptr()).collect();
+    let bodies: Vec<_> = headers.iter().map(|h| h.1.as_ptr()).collect();
+    let (body, name) = (text(source.text), text(source.name));
+    let mut program = std::ptr::null_mut();
+    // SAFETY: all strings are NUL-terminated and outlive the calls; the buffers for log and cubin
+    // have the sizes that NVRTC asked for; the program is destroyed once.
+    unsafe {
+        let failed = |what: &str, status: sys::nvrtcResult| Error::Device {
+            device: "nvrtc".into(),
+            call: format!("{what} of {}", source.name),
+            code: CStr::from_ptr(sys::nvrtcGetErrorString(status)).to_string_lossy().into_owned(),
+        };
+        let ok = sys::nvrtcResult::NVRTC_SUCCESS;
+        let status = sys::nvrtcCreateProgram(&mut program, body.as_ptr(), name.as_ptr(),
+            headers.len() as i32, bodies.as_ptr(), names.as_ptr());
+        if status != ok {
+            return Err(failed("nvrtcCreateProgram", status));
+        }
+        let status = sys::nvrtcCompileProgram(program, pointers.len() as i32, pointers.as_ptr());
+        if status != ok {
+            let mut size = 0;
+            sys::nvrtcGetProgramLogSize(program, &mut size);
+            let mut log = vec![0u8; size.max(1)];
+            sys::nvrtcGetProgramLog(program, log.as_mut_ptr().cast());
+            sys::nvrtcDestroyProgram(&mut program);
+            let log = String::from_utf8_lossy(&log).trim_end_matches('\0').trim().to_string();
+            return Err(Error::machine(format!("{} does not compile for {arch}:\n{log}", source.name)));
+        }
+        let mut size = 0;
+        let mut status = sys::nvrtcGetCUBINSize(program, &mut size);
+        let mut cubin = vec![0u8; size];
+        if status == ok {
+            status = sys::nvrtcGetCUBIN(program, cubin.as_mut_ptr().cast());
+        }
+        sys::nvrtcDestroyProgram(&mut program);
+        if status == ok { Ok(cubin) } else { Err(failed("nvrtcGetCUBIN", status)) }
+    }
+}

@@ -1,0 +1,459 @@
+//! The steps of shortest paths on a GPU: a thin hand that fills in the kernels' arguments.
+
+use super::device::{CudaDevice, Function, Launch};
+use super::nvrtc::source;
+use super::{DeviceBuffer, Pinned};
+use crate::algorithm::sssp::{Counts, Limits, State, Task};
+use crate::error::{Error, Result};
+use crate::prepare::{Arcs, LaidOut, Rows};
+use bytemuck::{Pod, Zeroable};
+use std::ops::Range;
+
+const QUEUE: usize = 2048; // as in kernels/sssp.cu
+const STEP_THREADS: u32 = 512;
+const STEP_SHARED: u32 = 48 * 1024;
+const NEAR_FAR_THREADS: u32 = 256;
+/// Degree from which a whole warp pulls a node.
+const HUB_DEGREE: u64 = 1024;
+/// "Sweep the bitmap": no queue is ready.
+const UNQUEUED: u32 = u32::MAX;
+
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct ArcForm {
+    bits: u32,
+    bias: u32,
+}
+
+/// One direction's rows on the device.
+struct DeviceRows {
+    offsets: DeviceBuffer<u32>, // u32 or u64 words, by the layout's arc count
+    arcs: DeviceBuffer<u32>,
+    records: DeviceBuffer<u32>,
+}
+
+/// A laid-out graph on one device, with the kernels for its form.
+pub(crate) struct DeviceGraph {
+    out: DeviceRows,
+    into: Option<DeviceRows>,
+    form: ArcForm,
+    active: u32,
+    hubs: u32,
+    lightest: f32,
+    step: Function,
+    step_blocks: u32,
+    scatter: Function,
+    near_far: Function,
+    near_far_blocks: u32,
+    bytes: u64,
+}
+
+/// `kernels/sssp.cu`: RecordArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct RecordArgs {
+    offsets: u64,
+    arcs: u64,
+    records: u64,
+    active: u32,
+    form: ArcForm,
+    unused: u32,
+}
+
+/// `kernels/sssp.cu`: SeedArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct SeedArgs {
+    seeds: u64,
+    dist: u64,
+    front: u64,
+    out_offsets: u64,
+    queue: u64,
+    count: u32,
+    active: u32,
+}
+
+/// `kernels/sssp.cu`: StepArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct StepArgs {
+    out_offsets: u64,
+    out_arcs: u64,
+    in_offsets: u64,
+    in_arcs: u64,
+    in_records: u64,
+    dist: u64,
+    front: u64,
+    next: u64,
+    queue: u64,
+    parts: u64,
+    scan_node: u64,
+    scan_dist: u64,
+    scan_prefix: u64,
+    slice_first: u64,
+    control: u64,
+    status: u64,
+    abort: u64,
+    deadline_ns: u64,
+    pull_above: u64,
+    push_below: u64,
+    active: u32,
+    hubs: u32,
+    lo: u32,
+    hi: u32,
+    lowest: u32,
+    task: u32,
+    queued: u32,
+    lightest: f32,
+    form: ArcForm,
+}
+
+/// `kernels/sssp.cu`: Status.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Status {
+    nodes: u64,
+    arcs: u64,
+    relaxed: u64,
+    lowest: u32,
+    rounds: u32,
+    parity: u32,
+    stopped: u32,
+    want_pull: u32,
+    pulls: u32,
+}
+
+/// `kernels/near_far.cu`: NearFarArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct NearFarArgs {
+    offsets: u64,
+    arcs: u64,
+    records: u64,
+    dist: u64,
+    pending: u64,
+    queue: u64,
+    control: u64,
+    status: u64,
+    abort: u64,
+    deadline_ns: u64,
+    capacity: u64,
+    active: u32,
+    local_rounds: u32,
+    delta: f32,
+    form: ArcForm,
+    unused: u32,
+}
+
+/// `kernels/near_far.cu`: NearFarStatus.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct NearFarStatus {
+    relaxed: u64,
+    meetings: u64,
+    windows: u32,
+    stopped: u32,
+}
+
+impl DeviceGraph {
+    /// Uploads `layout`, builds the records and loads the kernels.
+    pub fn new(device: &mut CudaDevice, layout: &LaidOut) -> Result<DeviceGraph> {
+        let (packed, form) = match &layout.out.arcs {
+            Arcs::Packed { bits, bias, .. } => (1, ArcForm { bits: *bits, bias: *bias }),
+            Arcs::Pairs(_) => (0, ArcForm::zeroed()),
+        };
+        let most = layout.out.arc_count().max(layout.into_rows().arc_count());
+        let wide = u32::from(most >= u64::from(u32::MAX));
+        let options = [format!("-DHIVE_PACKED={packed}"), format!("-DHIVE_WIDE={wide}")];
+        let step = device.function(source("sssp.cu"), &options, "sssp_step")?;
+        let records = device.function(source("sssp.cu"), &options, "sssp_records")?;
+        let scatter = device.function(source("sssp.cu"), &options, "sssp_scatter")?;
+        let near_far = device.function(source("near_far.cu"), &options, "near_far")?;
+        let (active, wide, packed) = (layout.active as u32, wide != 0, packed != 0);
+        let shape = Shape { active, wide, packed, form };
+        let out = shape.upload(device, &layout.out, records)?;
+        let into = layout.into.as_ref().map(|r| shape.upload(device, r, records)).transpose()?;
+        device.wait()?;
+        let rows = layout.into_rows();
+        // Labels fall by degree, so hubs come first; raw labels have none.
+        let hubs = match layout.input_of {
+            Some(_) => (0..layout.active).take_while(|v| rows.degree(*v) >= HUB_DEGREE).count() / 32 * 32,
+            None => 0,
+        };
+        let bytes = out.bytes() + into.as_ref().map_or(0, DeviceRows::bytes);
+        Ok(DeviceGraph {
+            form,
+            active,
+            hubs: hubs as u32,
+            lightest: layout.lightest,
+            step_blocks: device.resident_blocks(step, STEP_THREADS, STEP_SHARED)?,
+            near_far_blocks: device.resident_blocks(near_far, NEAR_FAR_THREADS, 0)?,
+            step,
+            scatter,
+            near_far,
+            out,
+            into,
+            bytes,
+        })
+    }
+
+    /// Bytes held on the device.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+struct Shape {
+    active: u32,
+    wide: bool,
+    packed: bool,
+    form: ArcForm,
+}
+
+impl Shape {
+    fn upload(&self, device: &CudaDevice, rows: &Rows, records: Function) -> Result<DeviceRows> {
+        let offsets = if self.wide {
+            let buffer = device.alloc::<u32>("row offsets", rows.offsets.len() * 2)?;
+            buffer.upload(bytemuck::cast_slice(&rows.offsets))?;
+            buffer
+        } else {
+            let narrow: Vec<u32> = rows.offsets.iter().map(|o| *o as u32).collect();
+            let buffer = device.alloc::<u32>("row offsets", narrow.len())?;
+            buffer.upload(&narrow)?;
+            buffer
+        };
+        let words: &[u32] = match &rows.arcs {
+            Arcs::Packed { words, .. } => words,
+            Arcs::Pairs(pairs) => bytemuck::cast_slice(pairs),
+        };
+        let arcs = device.alloc::<u32>("arcs", words.len())?;
+        arcs.upload(words)?;
+        let size = if self.packed { 4 } else { 8 };
+        let table = device.alloc::<u32>("first-neighbour records", self.active as usize * size)?;
+        let args = RecordArgs {
+            offsets: offsets.pointer(),
+            arcs: arcs.pointer(),
+            records: table.pointer(),
+            active: self.active,
+            form: self.form,
+            unused: 0,
+        };
+        let blocks = self.active.div_ceil(256).clamp(1, 1 << 16);
+        let shape = Launch { blocks, threads: 256, shared_bytes: 0, cooperative: false };
+        device.launch(records, shape, &args)?;
+        Ok(DeviceRows { offsets, arcs, records: table })
+    }
+}
+
+impl DeviceRows {
+    fn bytes(&self) -> u64 {
+        (self.offsets.len() + self.arcs.len() + self.records.len()) as u64 * 4
+    }
+}
+
+/// What a replica's steps need beside the replicated state.
+pub(crate) struct Workspace {
+    seeds: DeviceBuffer<u32>,
+    queue: DeviceBuffer<u32>,
+    parts: DeviceBuffer<u64>,
+    slice_first: DeviceBuffer<u32>,
+    control: DeviceBuffer<u64>,
+    scan_node: DeviceBuffer<u32>,
+    scan_dist: DeviceBuffer<u32>,
+    scan_prefix: DeviceBuffer<u64>,
+    near_queue: Option<DeviceBuffer<u64>>,
+    status: Pinned<Status>,
+    near_far_status: Pinned<NearFarStatus>,
+    /// Entries of the seeds' queue, or [`UNQUEUED`] once the frontier lives in the bitmap.
+    queued: u32,
+    /// Every seed has arcs: the queue that the seeds make has no hole.
+    all_active: bool,
+}
+
+impl Workspace {
+    pub fn new(device: &CudaDevice, graph: &DeviceGraph, seeds: &[u32], near_far: bool) -> Result<Workspace> {
+        let active = graph.active as usize;
+        let blocks = graph.step_blocks as usize;
+        let listed = device.alloc("seeds", seeds.len())?;
+        listed.upload(seeds)?;
+        Ok(Workspace {
+            seeds: listed,
+            queue: device.alloc("queue", 4 * QUEUE)?,
+            parts: device.alloc("parts", 2 * blocks)?,
+            slice_first: device.alloc("slices", blocks + 1)?,
+            control: device.alloc("control", 32)?,
+            scan_node: device.alloc("frontier list", if near_far { 1 } else { active })?,
+            scan_dist: device.alloc("frontier distances", if near_far { 1 } else { active })?,
+            scan_prefix: device.alloc("frontier degrees", if near_far { 1 } else { active + 1 })?,
+            near_queue: if near_far { Some(device.alloc("near queues", 2 * active.max(1024))?) } else { None },
+            status: Pinned::new(&device.context, 1)?,
+            near_far_status: Pinned::new(&device.context, 1)?,
+            queued: UNQUEUED,
+            all_active: seeds.iter().all(|s| *s < graph.active),
+        })
+    }
+
+    /// All distances infinite, the seeds 0 and in the frontier.
+    pub fn reset(&mut self, device: &CudaDevice, graph: &DeviceGraph, s: &State) -> Result<()> {
+        let [dist, front, _] = pointers(s)?;
+        if let Some(buffer) = s.dist.device() {
+            buffer.fill_words(f32::INFINITY.to_bits())?;
+        }
+        for words in [s.front.words().device(), s.next.words().device()].into_iter().flatten() {
+            words.clear()?;
+        }
+        let count = self.seeds.len() as u32;
+        let args = SeedArgs {
+            seeds: self.seeds.pointer(),
+            dist,
+            front,
+            out_offsets: graph.out.offsets.pointer(),
+            queue: self.queue.pointer(),
+            count,
+            active: graph.active,
+        };
+        let shape = Launch { blocks: count.div_ceil(256).max(1), threads: 256, shared_bytes: 0, cooperative: false };
+        device.launch(graph.scatter, shape, &args)?;
+        self.queued = if self.all_active && self.seeds.len() <= QUEUE { count } else { UNQUEUED };
+        Ok(())
+    }
+
+    /// Runs one task of `kernels/sssp.cu` and waits for it.
+    pub fn step(
+        &mut self,
+        device: &CudaDevice,
+        graph: &DeviceGraph,
+        s: &mut State,
+        task: Task,
+        chunk: Range<u64>,
+        limits: Limits,
+        blocks: Option<u64>,
+    ) -> Result<Counts> {
+        let [dist, front, next] = pointers(s)?;
+        let into = graph.into.as_ref().unwrap_or(&graph.out);
+        let args = StepArgs {
+            out_offsets: graph.out.offsets.pointer(),
+            out_arcs: graph.out.arcs.pointer(),
+            in_offsets: into.offsets.pointer(),
+            in_arcs: into.arcs.pointer(),
+            in_records: into.records.pointer(),
+            dist,
+            front,
+            next,
+            queue: self.queue.pointer(),
+            parts: self.parts.pointer(),
+            scan_node: self.scan_node.pointer(),
+            scan_dist: self.scan_dist.pointer(),
+            scan_prefix: self.scan_prefix.pointer(),
+            slice_first: self.slice_first.pointer(),
+            control: self.control.pointer(),
+            status: self.status.pointer(),
+            abort: device.abort.pointer(),
+            deadline_ns: device.deadline_ns(),
+            pull_above: limits.pull_above,
+            push_below: limits.push_below,
+            active: graph.active,
+            hubs: graph.hubs,
+            lo: (chunk.start as u32).min(graph.active),
+            hi: (chunk.end as u32).min(graph.active),
+            lowest: limits.lowest.to_bits(),
+            task: task as u32,
+            queued: std::mem::replace(&mut self.queued, UNQUEUED),
+            lightest: graph.lightest,
+            form: graph.form,
+        };
+        self.control.clear()?;
+        let shape = Launch {
+            blocks: fewer(graph.step_blocks, blocks),
+            threads: STEP_THREADS,
+            shared_bytes: STEP_SHARED,
+            cooperative: true,
+        };
+        device.launch(graph.step, shape, &args)?;
+        device.mark(0, true)?;
+        device.wait()?;
+        let status = self.status.get(0);
+        stopped(device, status.stopped, "sssp_step")?;
+        if status.parity == 1 {
+            s.swap();
+        }
+        Ok(Counts {
+            nodes: status.nodes,
+            arcs: if status.arcs == u64::MAX { 0 } else { status.arcs },
+            relaxed: status.relaxed,
+            rounds: u64::from(status.rounds),
+            lowest: f32::from_bits(status.lowest),
+        })
+    }
+
+    /// Runs `kernels/near_far.cu` to the end and waits for it.
+    pub fn near_far(
+        &mut self,
+        device: &CudaDevice,
+        graph: &DeviceGraph,
+        s: &mut State,
+        delta: f32,
+        blocks: Option<u64>,
+    ) -> Result<Counts> {
+        let [dist, pending, _] = pointers(s)?;
+        let Some(queue) = &self.near_queue else {
+            return Err(Error::machine("near-far without its queues; this is a bug"));
+        };
+        let args = NearFarArgs {
+            offsets: graph.out.offsets.pointer(),
+            arcs: graph.out.arcs.pointer(),
+            records: graph.out.records.pointer(),
+            dist,
+            pending,
+            queue: queue.pointer(),
+            control: self.control.pointer(),
+            status: self.near_far_status.pointer(),
+            abort: device.abort.pointer(),
+            deadline_ns: device.deadline_ns(),
+            capacity: queue.len() as u64 / 2,
+            active: graph.active,
+            local_rounds: 64,
+            delta,
+            form: graph.form,
+            unused: 0,
+        };
+        self.control.clear()?;
+        let shape = Launch {
+            blocks: fewer(graph.near_far_blocks, blocks),
+            threads: NEAR_FAR_THREADS,
+            shared_bytes: 0,
+            cooperative: true,
+        };
+        device.launch(graph.near_far, shape, &args)?;
+        device.mark(0, true)?;
+        device.wait()?;
+        let status = self.near_far_status.get(0);
+        stopped(device, status.stopped, "near_far")?;
+        let (relaxed, rounds) = (status.relaxed, status.meetings);
+        Ok(Counts { relaxed, rounds, lowest: f32::INFINITY, ..Counts::default() })
+    }
+}
+
+/// A perturbed launch uses any number of blocks up to what fits.
+fn fewer(blocks: u32, chance: Option<u64>) -> u32 {
+    chance.map_or(blocks, |c| 1 + (c % u64::from(blocks)) as u32)
+}
+
+fn stopped(device: &CudaDevice, flag: u32, kernel: &str) -> Result<()> {
+    if flag == 0 {
+        return Ok(());
+    }
+    Err(Error::Device {
+        device: device.info.device.clone(),
+        call: kernel.into(),
+        code: "its blocks did not meet within the deadline".into(),
+    })
+}
+
+/// Device addresses of distances, frontier and next frontier.
+fn pointers(s: &State) -> Result<[u64; 3]> {
+    match (s.dist.device(), s.front.words().device(), s.next.words().device()) {
+        (Some(d), Some(f), Some(n)) => Ok([d.pointer(), f.pointer(), n.pointer()]),
+        _ => Err(Error::machine("host arrays in a device step; this is a bug")),
+    }
+}

@@ -1,0 +1,3 @@
+//! Steps on host threads, named like the kernels.
+
+pub(crate) mod sssp;

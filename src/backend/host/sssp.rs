@@ -1,0 +1,295 @@
+//! The steps of shortest paths on host threads. See `algorithm/sssp.rs` for the idea and invariants.
+
+use crate::algorithm::sssp::{Counts, Limits, State};
+use crate::collective::{atomic_words, atomics};
+use crate::error::Result;
+use crate::prepare::{ArcView, Inner, Rows};
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Arcs below which a round is not worth waking other threads for.
+const SERIAL_ARCS: u64 = 1 << 14;
+/// Arcs of one parallel task: rows longer than this are cut.
+const TASK_ARCS: u64 = 1 << 12;
+/// Words (64 nodes each) of one pull task.
+const TASK_WORDS: usize = 16;
+
+/// A frontier entry: the node and its distance when the round began (the snapshot that makes a round
+/// the same on every replica).
+type Entry = (u32, u32);
+
+/// One replica's view while it steps.
+struct Round<'a, A: ArcView> {
+    dist: &'a [AtomicU32],
+    marks: &'a [AtomicU64],
+    rows: &'a Rows,
+    arcs: A,
+    beat: &'a (dyn Fn() + Sync),
+    relaxed: u64,
+}
+
+impl<A: ArcView> Round<'_, A> {
+    fn entry(&self, v: u32) -> Entry {
+        (v, self.dist[v as usize].load(Relaxed))
+    }
+
+    fn arcs_of(&self, frontier: &[Entry]) -> u64 {
+        frontier.iter().map(|(v, _)| self.rows.degree(*v as usize)).sum()
+    }
+
+    /// Relaxes arcs `range` of one row; pushes the nodes that improved first time in this round.
+    fn relax(&self, from: u32, range: Range<u64>, improved: &mut Vec<u32>) {
+        let from = f32::from_bits(from);
+        for i in range.start as usize..range.end as usize {
+            let (v, weight) = self.arcs.arc(i);
+            let candidate = (from + weight).to_bits();
+            let slot = &self.dist[v as usize];
+            if candidate >= slot.load(Relaxed) || candidate >= slot.fetch_min(candidate, Relaxed) {
+                continue;
+            }
+            let bit = 1u64 << (v % 64);
+            if self.marks[v as usize / 64].fetch_or(bit, Relaxed) & bit == 0 {
+                improved.push(v);
+            }
+        }
+    }
+
+    /// Relaxes all arcs out of `frontier`. Returns the nodes that improved, each once, sorted, with
+    /// their new distances; marks are clean again.
+    fn advance(&mut self, frontier: &[Entry]) -> Vec<Entry> {
+        let total = self.arcs_of(frontier);
+        self.relaxed += total;
+        (self.beat)();
+        let mut improved = Vec::new();
+        if total < SERIAL_ARCS {
+            for (v, from) in frontier {
+                let v = *v as usize;
+                self.relax(*from, self.rows.offsets[v]..self.rows.offsets[v + 1], &mut improved);
+            }
+        } else {
+            let tasks = self.tasks(frontier);
+            let this = &*self;
+            improved = tasks
+                .into_par_iter()
+                .fold(Vec::new, |mut improved, task| {
+                    task.into_iter().for_each(|(from, arcs)| this.relax(from, arcs, &mut improved));
+                    improved
+                })
+                .reduce(Vec::new, |mut a, mut b| {
+                    a.append(&mut b);
+                    a
+                });
+        }
+        improved.sort_unstable();
+        improved.iter().for_each(|v| self.marks[*v as usize / 64].store(0, Relaxed));
+        improved.into_iter().map(|v| self.entry(v)).collect()
+    }
+
+    /// Cuts a frontier's arcs into tasks of about equal size, long rows included.
+    fn tasks(&self, frontier: &[Entry]) -> Vec<Vec<(u32, Range<u64>)>> {
+        let (mut tasks, mut task, mut room) = (Vec::new(), Vec::new(), TASK_ARCS);
+        for (v, from) in frontier {
+            let v = *v as usize;
+            let (mut start, end) = (self.rows.offsets[v], self.rows.offsets[v + 1]);
+            while start < end {
+                let stop = end.min(start + room);
+                task.push((*from, start..stop));
+                room -= stop - start;
+                start = stop;
+                if room == 0 {
+                    tasks.push(std::mem::take(&mut task));
+                    room = TASK_ARCS;
+                }
+            }
+        }
+        tasks.push(task);
+        tasks
+    }
+
+    /// Takes the set bits of words `range` out of `words`, as entries in node order.
+    fn take(&self, words: &mut [u64], range: Range<usize>) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        for (i, word) in words[range.clone()].iter_mut().enumerate() {
+            let mut bits = std::mem::take(word);
+            while bits != 0 {
+                entries.push(self.entry(((range.start + i) * 64) as u32 + bits.trailing_zeros()));
+                bits &= bits - 1;
+            }
+        }
+        entries
+    }
+
+    fn lowest(frontier: &[Entry]) -> f32 {
+        frontier.iter().map(|e| e.1).min().map_or(f32::INFINITY, f32::from_bits)
+    }
+}
+
+fn put(words: &mut [u64], frontier: &[Entry]) {
+    frontier.iter().for_each(|(v, _)| words[*v as usize / 64] |= 1 << (v % 64));
+}
+
+/// Runs a step over whichever form the arcs have.
+macro_rules! with_arcs {
+    ($rows:expr, |$view:ident| $body:expr) => {
+        match ($rows.arcs.packed(), $rows.arcs.pairs()) {
+            (Some($view), _) => $body,
+            (None, Some($view)) => $body,
+            (None, None) => unreachable!("arcs are packed or pairs"),
+        }
+    };
+}
+
+/// Pushes whole frontiers, redundantly and from snapshots, until none is left or a pull pays.
+pub(crate) fn grow(p: &Inner, s: &mut State, limits: Limits, beat: &(dyn Fn() + Sync)) -> Result<Counts> {
+    let rows = &p.layout.out;
+    with_arcs!(rows, |arcs| {
+        let (dist, front, next) = host_arrays(s);
+        let words = front.len();
+        let mut round =
+            Round { dist: atomics(dist), marks: atomic_words(next), rows, arcs, beat, relaxed: 0 };
+        let mut frontier = round.take(front, 0..words);
+        let mut counts = Counts::default();
+        loop {
+            counts.arcs = round.arcs_of(&frontier);
+            if frontier.is_empty() || counts.arcs > limits.pull_above {
+                break;
+            }
+            frontier = round.advance(&frontier);
+            counts.rounds += 1;
+        }
+        counts.relaxed = round.relaxed;
+        counts.nodes = frontier.len() as u64;
+        counts.lowest = Round::<'_, crate::prepare::PackedView<'_>>::lowest(&frontier);
+        put(front, &frontier);
+        Ok(counts)
+    })
+}
+
+/// The textbook push: relaxes the arcs of the own chunk's frontier; OR and MIN must follow.
+pub(crate) fn push(p: &Inner, s: &mut State, chunk: Range<u64>, beat: &(dyn Fn() + Sync)) -> Result<Counts> {
+    let rows = &p.layout.out;
+    with_arcs!(rows, |arcs| {
+        let (dist, front, next) = host_arrays(s);
+        let words = chunk.start as usize / 64..(chunk.end as usize).div_ceil(64).min(front.len());
+        let mut round =
+            Round { dist: atomics(dist), marks: atomic_words(next), rows, arcs, beat, relaxed: 0 };
+        let words = words.start.min(words.end)..words.end;
+        let frontier = round.take(front, words);
+        let improved = round.advance(&frontier);
+        let (arcs, relaxed) = (round.arcs_of(&frontier), round.relaxed);
+        front.fill(0);
+        put(front, &improved);
+        Ok(Counts { nodes: improved.len() as u64, arcs, relaxed, rounds: 1, ..Counts::default() })
+    })
+}
+
+/// Pulls into the own chunk: node v scans its in-arcs, lightest first, while one can still help.
+/// The chunk's distances and frontier words must be gathered.
+pub(crate) fn pull(p: &Inner, s: &mut State, chunk: Range<u64>, lowest: f32, beat: &(dyn Fn() + Sync)) -> Result<Counts> {
+    let (rows, out) = (p.layout.into_rows(), &p.layout.out);
+    let lightest = p.layout.lightest;
+    let totals: Vec<AtomicU64> = (0..3).map(|_| AtomicU64::new(0)).collect();
+    let least = AtomicU32::new(f32::INFINITY.to_bits());
+    with_arcs!(rows, |arcs| {
+        let (dist, front, next) = host_arrays(s);
+        let dist = atomics(dist);
+        let first = chunk.start as usize / 64;
+        let last = (chunk.end as usize).div_ceil(64).min(next.len()).max(first);
+        let body = |(task, words): (usize, &mut [u64])| {
+            beat();
+            let (mut nodes, mut degrees, mut relaxed, mut low) = (0, 0, 0, u32::MAX);
+            for (i, word) in words.iter_mut().enumerate() {
+                let base = (first + task * TASK_WORDS + i) * 64;
+                let mut bits = 0u64;
+                for v in base..(base + 64).min(p.layout.active) {
+                    let before = dist[v].load(Relaxed);
+                    if (lowest + lightest).to_bits() >= before {
+                        continue;
+                    }
+                    let mut best = before;
+                    for i in rows.offsets[v] as usize..rows.offsets[v + 1] as usize {
+                        let (u, weight) = arcs.arc(i);
+                        if (weight + lowest).to_bits() >= best {
+                            break;
+                        }
+                        relaxed += 1;
+                        let from = f32::from_bits(dist[u as usize].load(Relaxed));
+                        best = best.min((from + weight).to_bits());
+                    }
+                    if best < before {
+                        dist[v].store(best, Relaxed);
+                        bits |= 1 << (v - base);
+                        low = low.min(best);
+                        degrees += out.degree(v);
+                        nodes += 1;
+                    }
+                }
+                *word = bits;
+            }
+            let add = |at: usize, value: u64| totals[at].fetch_add(value, Relaxed);
+            add(0, nodes);
+            add(1, degrees);
+            add(2, relaxed);
+            least.fetch_min(low, Ordering::Relaxed);
+        };
+        let own = &mut next[first..last];
+        if rayon::current_num_threads() == 1 {
+            own.chunks_mut(TASK_WORDS).enumerate().for_each(body);
+        } else {
+            own.par_chunks_mut(TASK_WORDS).enumerate().for_each(body);
+        }
+        front.fill(0);
+    });
+    s.swap();
+    let total = |at: usize| totals[at].load(Relaxed);
+    Ok(Counts {
+        nodes: total(0),
+        arcs: total(1),
+        relaxed: total(2),
+        rounds: 1,
+        lowest: f32::from_bits(least.load(Relaxed).min(f32::INFINITY.to_bits())),
+    })
+}
+
+/// Near-far to the end, redundantly: distances are unique again when nothing is pending.
+pub(crate) fn near_far(p: &Inner, s: &mut State, delta: f32, beat: &(dyn Fn() + Sync)) -> Result<Counts> {
+    let rows = &p.layout.out;
+    with_arcs!(rows, |arcs| {
+        let (dist, front, next) = host_arrays(s);
+        let words = front.len();
+        let mut round =
+            Round { dist: atomics(dist), marks: atomic_words(next), rows, arcs, beat, relaxed: 0 };
+        let mut far = round.take(front, 0..words);
+        let mut counts = Counts::default();
+        while !far.is_empty() {
+            let lowest = far.iter().map(|e| e.1).min().unwrap_or(0);
+            let threshold = (f32::from_bits(lowest) + delta).to_bits().max(lowest + 1);
+            let (mut near, later) = far.into_iter().partition::<Vec<_>, _>(|e| e.1 < threshold);
+            far = later;
+            while !near.is_empty() {
+                let improved = round.advance(&near);
+                counts.rounds += 1;
+                let (now, later) = improved.into_iter().partition::<Vec<_>, _>(|e| e.1 < threshold);
+                near = now;
+                far.extend(later);
+            }
+            // A far node may be listed often and may have come near since: keep it once, as it is.
+            far.sort_unstable();
+            far.dedup_by_key(|e| e.0);
+            far.iter_mut().for_each(|e| *e = round.entry(e.0));
+            far.retain(|e| e.1 >= threshold);
+        }
+        counts.relaxed = round.relaxed;
+        counts.lowest = f32::INFINITY;
+        Ok(counts)
+    })
+}
+
+/// The replica's arrays in host memory.
+fn host_arrays(s: &mut State) -> (&mut [f32], &mut [u64], &mut [u64]) {
+    let dist = s.dist.host_mut().unwrap_or_default();
+    let front = s.front.words_mut().host_mut().unwrap_or_default();
+    (dist, front, s.next.words_mut().host_mut().unwrap_or_default())
+}

@@ -1,0 +1,113 @@
+//! What can be merged: six element types, five operations.
+
+use bytemuck::Pod;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// What makes the replicas of an array equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MergeOp {
+    /// Bitwise or; unsigned types only. Frontiers.
+    Or,
+    /// Smallest value. Distances and labels.
+    Min,
+    /// Largest value.
+    Max,
+    /// Sum, added in rank order by the peer and host collectives. Counts and rank sums.
+    Sum,
+    /// Each chunk's owner is the only writer; everybody receives its chunk.
+    Gather,
+}
+
+impl MergeOp {
+    /// The word used in tickets, traces and messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            MergeOp::Or => "or",
+            MergeOp::Min => "min",
+            MergeOp::Max => "max",
+            MergeOp::Sum => "sum",
+            MergeOp::Gather => "gather",
+        }
+    }
+}
+
+/// Run-time tag of an [`Element`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Dtype {
+    U8,
+    U32,
+    U64,
+    I32,
+    F32,
+    F64,
+}
+
+impl Dtype {
+    /// Bytes of one element.
+    pub fn size(self) -> usize {
+        match self {
+            Dtype::U8 => 1,
+            Dtype::U32 | Dtype::I32 | Dtype::F32 => 4,
+            Dtype::U64 | Dtype::F64 => 8,
+        }
+    }
+
+    /// Whether `op` means something for this type.
+    pub fn supports(self, op: MergeOp) -> bool {
+        op != MergeOp::Or || matches!(self, Dtype::U8 | Dtype::U32 | Dtype::U64)
+    }
+}
+
+/// A type that replicated arrays can hold.
+pub trait Element: Pod + PartialOrd + Send + Sync + std::fmt::Debug + 'static {
+    /// Its run-time tag.
+    const DTYPE: Dtype;
+    /// `self op other`, with the operations of [`MergeOp`]; gather keeps `self`.
+    fn combine(self, other: Self, op: MergeOp) -> Self;
+}
+
+macro_rules! element {
+    ($type:ty, $tag:ident, $or:expr, $sum:expr) => {
+        impl Element for $type {
+            const DTYPE: Dtype = Dtype::$tag;
+            #[inline(always)]
+            fn combine(self, other: Self, op: MergeOp) -> Self {
+                let (or, sum): (fn($type, $type) -> $type, fn($type, $type) -> $type) = ($or, $sum);
+                match op {
+                    MergeOp::Or => or(self, other),
+                    MergeOp::Min => if other < self { other } else { self },
+                    MergeOp::Max => if other > self { other } else { self },
+                    MergeOp::Sum => sum(self, other),
+                    MergeOp::Gather => self,
+                }
+            }
+        }
+    };
+}
+element!(u8, U8, |a, b| a | b, |a, b| a.wrapping_add(b));
+element!(u32, U32, |a, b| a | b, |a, b| a.wrapping_add(b));
+element!(u64, U64, |a, b| a | b, |a, b| a.wrapping_add(b));
+element!(i32, I32, |a, _| a, |a, b| a.wrapping_add(b));
+element!(f32, F32, |a, _| a, |a, b| a + b);
+element!(f64, F64, |a, _| a, |a, b| a + b);
+
+/// Four-byte elements that host steps may update from several threads.
+pub trait Atomic32: Element {}
+impl Atomic32 for u32 {}
+impl Atomic32 for i32 {}
+impl Atomic32 for f32 {}
+
+/// The same memory as atomics: for steps that relax in place from several threads.
+pub fn atomics<T: Atomic32>(values: &mut [T]) -> &[AtomicU32] {
+    // SAFETY: the exclusive borrow ends all plain access for the result's lifetime; AtomicU32 has the
+    // size, alignment and bit validity of the four-byte element.
+    unsafe { std::slice::from_raw_parts(values.as_mut_ptr().cast::<AtomicU32>(), values.len()) }
+}
+
+/// [`atomics`] for eight-byte words.
+pub fn atomic_words(values: &mut [u64]) -> &[AtomicU64] {
+    // SAFETY: as in `atomics`.
+    unsafe { std::slice::from_raw_parts(values.as_mut_ptr().cast::<AtomicU64>(), values.len()) }
+}

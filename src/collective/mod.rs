@@ -1,0 +1,71 @@
+//! Merges: what makes replicas equal after a step.
+//!
+//! Three collectives behind one trait. [`host`] and `peer` are the same two-shot algorithm
+//! ([`two_shot`]) over different memory: everybody reduces its own slice from everybody's copies,
+//! then fetches the other slices from their owners. `nccl` drives its own communicator.
+
+mod element;
+pub(crate) mod host;
+pub(crate) mod nccl;
+pub(crate) mod peer;
+mod replicated;
+mod two_shot;
+
+pub use element::{Atomic32, Dtype, Element, MergeOp, atomic_words, atomics};
+pub(crate) use replicated::Data;
+pub use replicated::{Frontier, Replicated};
+
+use crate::error::{Error, Result};
+use crate::fleet::{Rendezvous, Split, Ticket};
+use std::sync::Arc;
+
+/// A replica's place in the fleet, as collectives see it.
+#[derive(Clone)]
+pub(crate) struct Seat {
+    pub rank: usize,
+    pub world: usize,
+    pub rendezvous: Arc<Rendezvous>,
+    pub iteration: u64,
+}
+
+/// An array to merge: untyped, so that a collective is an object.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Span {
+    pub label: &'static str,
+    /// Host address or device pointer of element 0 on this replica.
+    pub address: u64,
+    pub length: u64,
+    pub dtype: Dtype,
+    pub op: MergeOp,
+}
+
+impl Span {
+    /// What this replica shows when it comes to merge.
+    pub fn ticket(&self, seat: &Seat, split: &Split) -> Ticket {
+        Ticket {
+            label: self.label,
+            iteration: seat.iteration,
+            operation: self.op.name(),
+            length: self.length,
+            split: split.fingerprint(),
+        }
+    }
+
+    pub fn check(&self) -> Result<()> {
+        if self.dtype.supports(self.op) {
+            return Ok(());
+        }
+        let (label, dtype, op) = (self.label, self.dtype, self.op.name());
+        Err(Error::input(format!("array {label}: {dtype:?} has no merge '{op}'; use u8, u32 or u64")))
+    }
+}
+
+/// Makes replicas equal. Every replica calls it with the same span (but its own address) and split.
+pub(crate) trait Collective: Send {
+    /// `nccl`, `peer` or `host`.
+    fn name(&self) -> &'static str;
+
+    /// Merges in place. For Gather, `split` says who owns what; else it only divides the work.
+    /// On devices the merge is ordered on the replica's stream; it may not have ended on return.
+    fn merge(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()>;
+}

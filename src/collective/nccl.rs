@@ -1,0 +1,272 @@
+//! Merges through NCCL, by its `sys` bindings: the communicator is ours, so it can be aborted.
+//!
+//! NCCL has no OR: owners receive everybody's copy of their slice, OR them, and gather. Gather of
+//! unequal chunks is a group of broadcasts.
+
+use super::peer::MergeKernels;
+use super::{Collective, Dtype, MergeOp, Seat, Span};
+use crate::backend::cuda::{CudaDevice, DeviceBuffer};
+use crate::error::{Error, Result};
+use crate::fleet::Split;
+use cudarc::nccl::sys;
+use std::ffi::CStr;
+use std::time::Instant;
+
+/// The fleet's NCCL id, made once and handed to every rank.
+#[derive(Clone, Copy)]
+pub(crate) struct UniqueId(sys::ncclUniqueId);
+
+impl UniqueId {
+    pub fn new() -> Result<UniqueId> {
+        let mut id = UniqueId(sys::ncclUniqueId { internal: [0; 128] });
+        // SAFETY: the library was probed; it fills the id.
+        let status = unsafe { sys::ncclGetUniqueId(&mut id.0) };
+        if status == sys::ncclResult_t::ncclSuccess {
+            return Ok(id);
+        }
+        Err(Error::machine(format!("ncclGetUniqueId failed: {status:?}; run hive doctor")))
+    }
+}
+
+/// The first fields of `ncclConfig_t`, as every NCCL since 2.17 reads them.
+#[repr(C)]
+struct Config {
+    size: usize,
+    magic: u32,
+    version: u32,
+    blocking: i32,
+    cga_cluster_size: i32,
+    min_ctas: i32,
+    max_ctas: i32,
+    net_name: *const std::ffi::c_char,
+    split_share: i32,
+}
+
+/// One rank of an NCCL communicator.
+pub(crate) struct NcclCollective {
+    device: String,
+    communicator: sys::ncclComm_t,
+    stream: sys::cudaStream_t,
+    kernels: MergeKernels,
+    /// Everybody's copies of the own slice, for OR.
+    slices: Option<DeviceBuffer<u64>>,
+    scratch: ScratchMaker,
+}
+
+/// Allocates the OR scratch on the replica's device.
+struct ScratchMaker {
+    context: std::sync::Arc<crate::backend::cuda::Context>,
+}
+
+// SAFETY: a communicator may move between threads; it is used by the one that owns it.
+unsafe impl Send for NcclCollective {}
+
+impl NcclCollective {
+    /// Joins the communicator; returns an error when not everybody has after the deadline.
+    pub fn new(device: &mut CudaDevice, seat: &Seat, id: UniqueId) -> Result<NcclCollective> {
+        let unset = i32::MIN;
+        let mut config = Config {
+            size: size_of::<Config>(),
+            magic: 0xcafe_beef,
+            version: 21_700,
+            blocking: 0,
+            cga_cluster_size: unset,
+            min_ctas: unset,
+            max_ctas: unset,
+            net_name: std::ptr::null(),
+            split_share: unset,
+        };
+        let mut made = NcclCollective {
+            device: device.info.device.clone(),
+            communicator: std::ptr::null_mut(),
+            stream: device.stream().cast(),
+            kernels: MergeKernels::load(device)?,
+            slices: None,
+            scratch: ScratchMaker { context: device.context.clone() },
+        };
+        // SAFETY: `config` starts with the fields that its `size` covers; out-pointer to a field.
+        let status = unsafe {
+            sys::ncclCommInitRankConfig(&mut made.communicator, seat.world as i32, id.0,
+                seat.rank as i32, (&raw mut config).cast())
+        };
+        made.accept("ncclCommInitRankConfig", status)?;
+        made.complete(seat, "ncclCommInitRankConfig", 30.0)?;
+        made.warm_up(seat, device)?;
+        Ok(made)
+    }
+
+    /// The first collectives connect channels and allocate: do it before anything is timed.
+    fn warm_up(&mut self, seat: &Seat, device: &CudaDevice) -> Result<()> {
+        let array = device.alloc::<u32>("nccl warm-up", 4096)?;
+        let split = Split::nodes(4096, seat.world, 64);
+        for op in [MergeOp::Min, MergeOp::Or, MergeOp::Gather] {
+            let span = Span { label: "warm-up", address: array.pointer(), length: 4096, dtype: Dtype::U32, op };
+            self.merge(seat, span, &split)?;
+        }
+        device.wait()
+    }
+
+    fn accept(&self, call: &str, status: sys::ncclResult_t) -> Result<()> {
+        use sys::ncclResult_t::{ncclInProgress, ncclSuccess};
+        if status == ncclSuccess || status == ncclInProgress {
+            return Ok(());
+        }
+        // SAFETY: returns a static or communicator-owned NUL-terminated string.
+        let words = unsafe { sys::ncclGetLastError(self.communicator) };
+        let words = if words.is_null() {
+            String::new()
+        } else {
+            // SAFETY: checked for NULL; NUL-terminated.
+            unsafe { CStr::from_ptr(words) }.to_string_lossy().trim().to_string()
+        };
+        let code = format!("{status:?}: {words}; set NCCL_DEBUG=WARN for more");
+        Err(Error::Device { device: self.device.clone(), call: call.into(), code })
+    }
+
+    /// Polls until the communicator has taken the last call in; aborts it when the fleet fails.
+    fn complete(&mut self, seat: &Seat, call: &str, deadline_s: f64) -> Result<()> {
+        let start = Instant::now();
+        loop {
+            let mut state = sys::ncclResult_t::ncclSuccess;
+            // SAFETY: a live communicator; out-pointer to a local.
+            let status = unsafe { sys::ncclCommGetAsyncError(self.communicator, &mut state) };
+            self.accept(call, status)?;
+            if state == sys::ncclResult_t::ncclSuccess {
+                return Ok(());
+            }
+            self.accept(call, state)?;
+            let failure = seat.rendezvous.failure();
+            if failure.is_some() || start.elapsed().as_secs_f64() > deadline_s {
+                self.abort();
+                let late = || seat.rendezvous.fault(seat.rank, format!("{call}: no answer within {deadline_s} s"));
+                return Err(failure.unwrap_or_else(late));
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Called only by the owning thread.
+    fn abort(&mut self) {
+        if !self.communicator.is_null() {
+            // SAFETY: the own communicator, not used after this.
+            unsafe { sys::ncclCommAbort(self.communicator) };
+            self.communicator = std::ptr::null_mut();
+        }
+    }
+
+    /// OR: owners collect everybody's copy of their slice and reduce it.
+    fn or_slices(&mut self, seat: &Seat, span: &Span, split: &Split) -> Result<()> {
+        let size = span.dtype.size() as u64;
+        let own = split.range(seat.rank);
+        let slice_bytes = (own.end - own.start) * size;
+        let pitch = slice_bytes.next_multiple_of(16);
+        let words = (pitch * seat.world as u64 / 8) as usize;
+        if self.slices.as_ref().is_none_or(|s| s.len() < words) {
+            self.slices = None;
+            self.slices = Some(DeviceBuffer::new(&self.scratch.context, self.stream.cast(), "or slices", words)?);
+        }
+        let base = self.slices.as_ref().map_or(0, DeviceBuffer::pointer);
+        // SAFETY: slices lie inside the span and the scratch; all ranks send and receive matching
+        // sizes because they show the same split at the meeting before.
+        unsafe {
+            self.accept("ncclGroupStart", sys::ncclGroupStart())?;
+            for peer in 0..seat.world {
+                let theirs = split.range(peer);
+                let bytes = ((theirs.end - theirs.start) * size) as usize;
+                let from = (span.address + theirs.start * size) as *const std::ffi::c_void;
+                self.accept("ncclSend", sys::ncclSend(from, bytes, sys::ncclDataType_t::ncclUint8,
+                    peer as i32, self.communicator, self.stream))?;
+                let to = (base + pitch * peer as u64) as *mut std::ffi::c_void;
+                self.accept("ncclRecv", sys::ncclRecv(to, slice_bytes as usize,
+                    sys::ncclDataType_t::ncclUint8, peer as i32, self.communicator, self.stream))?;
+            }
+            self.accept("ncclGroupEnd", sys::ncclGroupEnd())?;
+        }
+        self.complete(seat, "ncclSend and ncclRecv", 30.0)?;
+        if slice_bytes == 0 {
+            return Ok(());
+        }
+        // The kernel indexes copies like the whole array: shift each base by the slice's start.
+        let copies: Vec<u64> = (0..seat.world as u64)
+            .map(|peer| (base + pitch * peer).wrapping_sub(own.start * size))
+            .collect();
+        self.kernels.reduce(&self.device, self.stream.cast(), span, &copies, own)
+    }
+
+    fn gather(&mut self, seat: &Seat, span: &Span, split: &Split) -> Result<()> {
+        let size = span.dtype.size() as u64;
+        // SAFETY: every chunk lies inside the span; all ranks show the same split.
+        unsafe {
+            self.accept("ncclGroupStart", sys::ncclGroupStart())?;
+            for owner in 0..seat.world {
+                let chunk = split.range(owner);
+                if chunk.is_empty() {
+                    continue;
+                }
+                let at = (span.address + chunk.start * size) as *mut std::ffi::c_void;
+                let bytes = ((chunk.end - chunk.start) * size) as usize;
+                self.accept("ncclBroadcast", sys::ncclBroadcast(at, at, bytes,
+                    sys::ncclDataType_t::ncclUint8, owner as i32, self.communicator, self.stream))?;
+            }
+            self.accept("ncclGroupEnd", sys::ncclGroupEnd())?;
+        }
+        self.complete(seat, "ncclBroadcast", 30.0)
+    }
+}
+
+fn nccl_type(dtype: Dtype) -> sys::ncclDataType_t {
+    use sys::ncclDataType_t as N;
+    match dtype {
+        Dtype::U8 => N::ncclUint8,
+        Dtype::U32 => N::ncclUint32,
+        Dtype::U64 => N::ncclUint64,
+        Dtype::I32 => N::ncclInt32,
+        Dtype::F32 => N::ncclFloat32,
+        Dtype::F64 => N::ncclFloat64,
+    }
+}
+
+impl Collective for NcclCollective {
+    fn name(&self) -> &'static str {
+        "nccl"
+    }
+
+    fn merge(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()> {
+        span.check()?;
+        // Nobody enters NCCL before everybody has come for the same merge: a dead peer ends here.
+        seat.rendezvous.meet(seat.rank, span.ticket(seat, split), [0; 4])?;
+        let op = match span.op {
+            MergeOp::Gather => return self.gather(seat, &span, split),
+            MergeOp::Or => {
+                self.or_slices(seat, &span, split)?;
+                return self.gather(seat, &span, split);
+            }
+            MergeOp::Min => sys::ncclRedOp_t::ncclMin,
+            MergeOp::Max => sys::ncclRedOp_t::ncclMax,
+            MergeOp::Sum => sys::ncclRedOp_t::ncclSum,
+        };
+        let at = span.address as *mut std::ffi::c_void;
+        // SAFETY: an in-place all-reduce over the span, the same on all ranks.
+        let status = unsafe {
+            sys::ncclAllReduce(at, at, span.length as usize, nccl_type(span.dtype), op,
+                self.communicator, self.stream)
+        };
+        self.accept("ncclAllReduce", status)?;
+        self.complete(seat, "ncclAllReduce", 30.0)
+    }
+}
+
+impl Drop for NcclCollective {
+    fn drop(&mut self) {
+        if self.communicator.is_null() {
+            return;
+        }
+        let abandoned = self.scratch.context.abandoned.load(std::sync::atomic::Ordering::Acquire);
+        if abandoned {
+            self.abort();
+            return;
+        }
+        // SAFETY: a quiet communicator, destroyed once by its owner.
+        unsafe { sys::ncclCommDestroy(self.communicator) };
+    }
+}

@@ -1,0 +1,253 @@
+//! Merges between GPUs of one process by direct loads, also with several replicas on one GPU, and
+//! the same through host memory where GPUs cannot read each other.
+//!
+//! Host and event synchronisation only: replicas that share a GPU need not run at once.
+
+use super::two_shot::{Mover, two_shot};
+use super::{Collective, Dtype, MergeOp, Seat, Span};
+use crate::backend::cuda::{CudaDevice, EVENT_RING, KERNELS, Launch};
+use crate::collective::host::HostCollective;
+use crate::error::{Error, Result};
+use crate::fleet::{MAX_REPLICAS, Payload, Split};
+use bytemuck::{Pod, Zeroable};
+use cudarc::driver::sys;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What a replica must know of another to read its memory in time.
+#[derive(Clone)]
+pub(crate) struct Neighbour {
+    ordinal: u32,
+    context: Arc<dyn PeerContext>,
+    ring: Vec<EventHandle>,
+}
+
+/// The part of a device's context that peers use.
+trait PeerContext: Send + Sync {
+    fn enable_from(&self, device: &CudaDevice) -> Result<()>;
+}
+
+impl PeerContext for crate::backend::cuda::Context {
+    fn enable_from(&self, device: &CudaDevice) -> Result<()> {
+        device.enable_peer(self)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct EventHandle(sys::CUevent);
+// SAFETY: events may be waited for from any thread; they live as long as the process.
+unsafe impl Send for EventHandle {}
+// SAFETY: as above.
+unsafe impl Sync for EventHandle {}
+
+impl Neighbour {
+    pub fn of(device: &CudaDevice) -> Neighbour {
+        Neighbour {
+            ordinal: device.ordinal,
+            context: device.context.clone(),
+            ring: device.ring().iter().map(|e| EventHandle(*e)).collect(),
+        }
+    }
+}
+
+/// A stream that one replica thread drives.
+struct Stream(sys::CUstream);
+// SAFETY: a stream handle may be used from any thread; one replica owns it.
+unsafe impl Send for Stream {}
+
+/// Peer loads over NVLink, PCIe, or inside one GPU.
+pub(crate) struct PeerCollective {
+    name: String,
+    stream: Stream,
+    ring: Vec<EventHandle>,
+    neighbours: Vec<Neighbour>,
+    published: u64,
+    kernels: MergeKernels,
+}
+
+/// The loaded merge kernels and how to launch them.
+pub(super) struct MergeKernels {
+    reduce: crate::backend::cuda::Function,
+    copy: crate::backend::cuda::Function,
+    blocks: u32,
+}
+
+/// `kernels/merge.cu`: MergeArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct MergeArgs {
+    copies: [u64; MAX_REPLICAS],
+    own: u64,
+    start: u64,
+    end: u64,
+    world: u32,
+    dtype: u32,
+    op: u32,
+    unused: u32,
+}
+
+impl MergeKernels {
+    pub fn load(device: &mut CudaDevice) -> Result<MergeKernels> {
+        let source = KERNELS.iter().find(|k| k.name == "merge.cu");
+        let source = source.ok_or_else(|| Error::machine("merge.cu is not embedded; this is a bug"))?;
+        Ok(MergeKernels {
+            reduce: device.function(source, &[], "merge_reduce")?,
+            copy: device.function(source, &[], "merge_copy")?,
+            blocks: device.info.multiprocessors * 4 / device.sharers,
+        })
+    }
+
+    fn launch(&self, name: &str, stream: sys::CUstream, reduce: bool, args: &MergeArgs, bytes: u64) -> Result<()> {
+        const THREADS: u32 = 512;
+        let wanted = bytes.div_ceil(16 * u64::from(THREADS)).max(1);
+        let shape = Launch {
+            blocks: wanted.min(u64::from(self.blocks.max(1))) as u32,
+            threads: THREADS,
+            shared_bytes: 0,
+            cooperative: false,
+        };
+        let function = if reduce { self.reduce } else { self.copy };
+        crate::backend::cuda::launch_on(name, stream, function, shape, args)
+    }
+
+    /// `own[range] = op over copies, in the order given`.
+    pub fn reduce(&self, name: &str, stream: sys::CUstream, span: &Span, copies: &[u64], range: Range<u64>) -> Result<()> {
+        let mut args = MergeArgs { own: span.address, start: range.start, end: range.end, ..MergeArgs::zeroed() };
+        args.copies[..copies.len()].copy_from_slice(copies);
+        args.world = copies.len() as u32;
+        args.dtype = dtype_code(span.dtype);
+        args.op = op_code(span.op);
+        self.launch(name, stream, true, &args, (range.end - range.start) * span.dtype.size() as u64)
+    }
+
+    /// `own[range] = from[range]`, as bytes.
+    fn copy(&self, name: &str, stream: sys::CUstream, span: &Span, from: u64, range: Range<u64>) -> Result<()> {
+        let size = span.dtype.size() as u64;
+        let mut args = MergeArgs { own: span.address, start: range.start * size, end: range.end * size, ..MergeArgs::zeroed() };
+        args.copies[0] = from;
+        args.world = 1;
+        self.launch(name, stream, false, &args, (range.end - range.start) * size)
+    }
+}
+
+fn dtype_code(dtype: Dtype) -> u32 {
+    match dtype {
+        Dtype::U8 => 0,
+        Dtype::U32 => 1,
+        Dtype::U64 => 2,
+        Dtype::I32 => 3,
+        Dtype::F32 => 4,
+        Dtype::F64 => 5,
+    }
+}
+
+fn op_code(op: MergeOp) -> u32 {
+    match op {
+        MergeOp::Or => 0,
+        MergeOp::Min => 1,
+        MergeOp::Max => 2,
+        MergeOp::Sum => 3,
+        MergeOp::Gather => 4,
+    }
+}
+
+impl PeerCollective {
+    pub fn new(device: &mut CudaDevice, neighbours: &[Neighbour]) -> Result<PeerCollective> {
+        for other in neighbours.iter().filter(|n| n.ordinal != device.ordinal) {
+            other.context.enable_from(device)?;
+        }
+        Ok(PeerCollective {
+            name: device.info.device.clone(),
+            stream: Stream(device.stream()),
+            ring: device.ring().iter().map(|e| EventHandle(*e)).collect(),
+            neighbours: neighbours.to_vec(),
+            published: 0,
+            kernels: MergeKernels::load(device)?,
+        })
+    }
+}
+
+impl Collective for PeerCollective {
+    fn name(&self) -> &'static str {
+        "peer"
+    }
+
+    fn merge(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()> {
+        span.check()?;
+        two_shot(self, seat, span, split)
+    }
+}
+
+impl Mover for PeerCollective {
+    fn publish(&mut self) -> Result<u64> {
+        self.published += 1;
+        let event = self.ring[self.published as usize % EVENT_RING].0;
+        // SAFETY: own live event and stream; the device's context is current on this thread.
+        crate::backend::cuda::check(&self.name, "cuEventRecord", unsafe {
+            sys::cuEventRecord(event, self.stream.0)
+        })?;
+        Ok(self.published)
+    }
+
+    fn acquire(&mut self, published: &[Payload]) -> Result<()> {
+        for (payload, neighbour) in published.iter().zip(&self.neighbours) {
+            let event = neighbour.ring[payload[1] as usize % EVENT_RING].0;
+            // SAFETY: the event was recorded before its owner came to the meeting that told its
+            // number, and is not recorded again before everybody has left the next ones.
+            crate::backend::cuda::check(&self.name, "cuStreamWaitEvent", unsafe {
+                sys::cuStreamWaitEvent(self.stream.0, event, 0)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn reduce(&mut self, span: &Span, copies: &[u64], range: Range<u64>) -> Result<()> {
+        if range.is_empty() {
+            return Ok(());
+        }
+        self.kernels.reduce(&self.name, self.stream.0, span, copies, range)
+    }
+
+    fn copy(&mut self, span: &Span, from: u64, range: Range<u64>) -> Result<()> {
+        if range.is_empty() {
+            return Ok(());
+        }
+        self.kernels.copy(&self.name, self.stream.0, span, from, range)
+    }
+}
+
+/// GPUs merged through host memory: copy out, merge there, copy back.
+pub(crate) struct StagedCollective {
+    name: String,
+    stream: Stream,
+    stage: Vec<u64>,
+}
+
+impl StagedCollective {
+    pub fn new(device: &CudaDevice) -> StagedCollective {
+        let name = device.info.device.clone();
+        StagedCollective { name, stream: Stream(device.stream()), stage: Vec::new() }
+    }
+}
+
+impl Collective for StagedCollective {
+    fn name(&self) -> &'static str {
+        "host"
+    }
+
+    fn merge(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()> {
+        let bytes = span.length as usize * span.dtype.size();
+        self.stage.resize(bytes.div_ceil(8), 0);
+        let check = |call, status| crate::backend::cuda::check(&self.name, call, status);
+        // SAFETY: the stage holds `bytes` bytes; the device array has as many. The stream is drained
+        // before the host looks, and again before the stage is reused.
+        unsafe {
+            let stage = self.stage.as_mut_ptr();
+            check("cuMemcpyDtoH", sys::cuMemcpyDtoHAsync_v2(stage.cast(), span.address, bytes, self.stream.0))?;
+            check("cuStreamSynchronize", sys::cuStreamSynchronize(self.stream.0))?;
+            HostCollective.merge(seat, Span { address: stage as u64, ..span }, split)?;
+            check("cuMemcpyHtoD", sys::cuMemcpyHtoDAsync_v2(span.address, stage.cast(), bytes, self.stream.0))?;
+            check("cuStreamSynchronize", sys::cuStreamSynchronize(self.stream.0))
+        }
+    }
+}

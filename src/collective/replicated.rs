@@ -1,0 +1,138 @@
+//! Arrays with one copy a replica and one merge operation, named at creation.
+
+use super::{Atomic32, Element, MergeOp, Span, atomic_words, atomics};
+use crate::backend::cuda::DeviceBuffer;
+use crate::error::Result;
+use bitvec::prelude::{BitSlice, Lsb0};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+pub(crate) enum Data<T: Element> {
+    Host(Vec<T>),
+    Cuda(DeviceBuffer<T>),
+}
+
+/// One replica's copy of an array `[len] T` that [`crate::fleet::Replica::merge`] makes equal.
+pub struct Replicated<T: Element> {
+    label: &'static str,
+    op: MergeOp,
+    data: Data<T>,
+}
+
+impl<T: Element> Replicated<T> {
+    pub(crate) fn new(label: &'static str, op: MergeOp, data: Data<T>) -> Self {
+        Replicated { label, op, data }
+    }
+
+    /// The name it shows in tickets and traces.
+    pub fn label(&self) -> &'static str {
+        self.label
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        match &self.data {
+            Data::Host(values) => values.len(),
+            Data::Cuda(buffer) => buffer.len(),
+        }
+    }
+
+    /// Whether it holds no element.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(crate) fn span(&self) -> Span {
+        let address = match &self.data {
+            Data::Host(values) => values.as_ptr() as u64,
+            Data::Cuda(buffer) => buffer.pointer(),
+        };
+        Span {
+            label: self.label,
+            address,
+            length: self.len() as u64,
+            dtype: T::DTYPE,
+            op: self.op,
+        }
+    }
+
+    /// The copy in host memory, `None` on a device.
+    pub fn host(&self) -> Option<&[T]> {
+        match &self.data {
+            Data::Host(values) => Some(values),
+            Data::Cuda(_) => None,
+        }
+    }
+
+    /// The copy in host memory, to be written; `None` on a device.
+    pub fn host_mut(&mut self) -> Option<&mut [T]> {
+        match &mut self.data {
+            Data::Host(values) => Some(values),
+            Data::Cuda(_) => None,
+        }
+    }
+
+    pub(crate) fn device(&self) -> Option<&DeviceBuffer<T>> {
+        match &self.data {
+            Data::Host(_) => None,
+            Data::Cuda(buffer) => Some(buffer),
+        }
+    }
+
+    /// A copy of the values in host memory; on a device this waits for the replica's stream.
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        match &self.data {
+            Data::Host(values) => Ok(values.clone()),
+            Data::Cuda(buffer) => buffer.to_vec(),
+        }
+    }
+
+    /// Overwrites the values from host memory.
+    pub fn assign(&mut self, values: &[T]) -> Result<()> {
+        match &mut self.data {
+            Data::Host(own) => {
+                own.copy_from_slice(values);
+                Ok(())
+            }
+            Data::Cuda(buffer) => buffer.upload(values),
+        }
+    }
+}
+
+impl<T: Atomic32> Replicated<T> {
+    /// The host copy as atomics, for steps that relax in place; empty on a device.
+    pub fn atomics(&mut self) -> &[AtomicU32] {
+        self.host_mut().map_or(&[], |values| atomics(values))
+    }
+}
+
+/// A set of nodes, bit-packed: bit `v % 64` of word `v / 64`. Merged by OR, or gathered by chunk.
+pub struct Frontier {
+    words: Replicated<u64>,
+    nodes: usize,
+}
+
+impl Frontier {
+    pub(crate) fn new(words: Replicated<u64>, nodes: usize) -> Self {
+        Frontier { words, nodes }
+    }
+
+    /// The words that hold the bits.
+    pub fn words(&self) -> &Replicated<u64> {
+        &self.words
+    }
+
+    /// The words that hold the bits, to be merged or written.
+    pub fn words_mut(&mut self) -> &mut Replicated<u64> {
+        &mut self.words
+    }
+
+    /// The host words as atomics; empty on a device.
+    pub fn atomic_words(&mut self) -> &[AtomicU64] {
+        self.words.host_mut().map_or(&[], |words| atomic_words(words))
+    }
+
+    /// The set as bits `[n]`, `None` on a device.
+    pub fn bits(&self) -> Option<&BitSlice<u64, Lsb0>> {
+        self.words.host().map(|words| &BitSlice::from_slice(words)[..self.nodes])
+    }
+}

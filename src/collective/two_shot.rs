@@ -1,0 +1,51 @@
+//! The two-shot merge: reduce the own slice, then fetch the others.
+//!
+//! Between the steps replicas meet. No slice is written while somebody may read it: replica r alone
+//! writes slice r in the first shot and reads only slices r; in the second shot slice r is read by
+//! all and written by none, while r overwrites its other slices, which nobody reads any more.
+
+use super::{MergeOp, Seat, Span};
+use crate::error::Result;
+use crate::fleet::{Payload, Split};
+use std::ops::Range;
+
+/// Memory that replicas of one process can read from each other.
+pub(super) trait Mover {
+    /// Before a meeting: what this replica has queued so far must be awaited by readers.
+    fn publish(&mut self) -> Result<u64>;
+    /// After a meeting: wait for what the others published.
+    fn acquire(&mut self, published: &[Payload]) -> Result<()>;
+    /// `own[range] = op over all copies, in rank order`.
+    fn reduce(&mut self, span: &Span, copies: &[u64], range: Range<u64>) -> Result<()>;
+    /// `own[range] = from[range]`.
+    fn copy(&mut self, span: &Span, from: u64, range: Range<u64>) -> Result<()>;
+}
+
+/// Runs the merge; `split` must be the same on all replicas.
+pub(super) fn two_shot(
+    mover: &mut impl Mover,
+    seat: &Seat,
+    span: Span,
+    split: &Split,
+) -> Result<()> {
+    let ticket = span.ticket(seat, split);
+    let mut meet = |mover: &mut dyn FnMut() -> Result<u64>| -> Result<Vec<Payload>> {
+        let published = mover()?;
+        seat.rendezvous.meet(seat.rank, ticket, [span.address, published, 0, 0])
+    };
+    let seen = meet(&mut || mover.publish())?;
+    mover.acquire(&seen)?;
+    let copies: Vec<u64> = seen.iter().map(|payload| payload[0]).collect();
+    if span.op != MergeOp::Gather {
+        mover.reduce(&span, &copies, split.range(seat.rank))?;
+        let seen = meet(&mut || mover.publish())?;
+        mover.acquire(&seen)?;
+    }
+    // Start with the next rank, so that not everybody reads from the same owner at once.
+    for step in 1..seat.world {
+        let owner = (seat.rank + step) % seat.world;
+        mover.copy(&span, copies[owner], split.range(owner))?;
+    }
+    let seen = meet(&mut || mover.publish())?;
+    mover.acquire(&seen)
+}

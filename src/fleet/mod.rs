@@ -1,0 +1,243 @@
+//! The fleet: the replicas that this run drives, their threads, and how they meet.
+//!
+//! One named OS thread a local replica lives as long as the fleet. A program is a closure that every
+//! replica runs ([`Fleet::run`]); replicas talk only through merges and [`Replica::agree`].
+
+mod chunk;
+mod devices;
+mod open;
+mod rendezvous;
+mod replica;
+
+pub use chunk::Split;
+pub use devices::{ChunkPolicy, CollectiveKind, Devices, Fault, FaultKind, MAX_REPLICAS};
+pub(crate) use devices::words;
+pub use rendezvous::{Payload, Rendezvous, Ticket};
+pub use replica::Replica;
+pub(crate) use replica::Backend;
+
+use crate::error::{Error, Result};
+use serde::Serialize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How a fleet is made.
+#[derive(Debug, Clone)]
+pub struct FleetConfig {
+    /// Which devices, one replica each.
+    pub devices: Devices,
+    /// What makes replicas equal.
+    pub collective: CollectiveKind,
+    /// Seconds without a sign of life after which a replica counts as dead.
+    pub deadline_s: f64,
+    /// Test hook: a fault to inject.
+    pub fault: Option<Fault>,
+    /// Test hook: seed of random delays and block counts, which must not change any answer.
+    pub perturb: Option<u64>,
+    /// Rank of this process's first replica in the whole fleet.
+    pub rank_offset: usize,
+    /// Replicas of the whole fleet; `None` is those of this process.
+    pub world_size: Option<usize>,
+}
+
+impl Default for FleetConfig {
+    fn default() -> Self {
+        FleetConfig {
+            devices: Devices::Auto,
+            collective: CollectiveKind::Auto,
+            deadline_s: 6.0,
+            fault: None,
+            perturb: None,
+            rank_offset: 0,
+            world_size: None,
+        }
+    }
+}
+
+/// One device, as results describe it.
+#[derive(Debug, Clone, Serialize)]
+pub struct DeviceInfo {
+    /// Rank of the replica on it.
+    pub rank: usize,
+    /// `cuda:0` or `host`.
+    pub device: String,
+    /// Product name.
+    pub name: String,
+    /// Memory in bytes.
+    pub memory_bytes: u64,
+    /// Multiprocessors of a GPU, threads of a host replica.
+    pub multiprocessors: u32,
+    /// As in `9.0`; empty on the host.
+    pub compute_capability: String,
+    /// Clock in kHz; 0 where unknown.
+    pub clock_khz: u32,
+}
+
+/// What a fleet consists of.
+#[derive(Debug, Clone, Serialize)]
+pub struct FleetInfo {
+    /// `host` or `cuda`.
+    pub backend: String,
+    /// `nccl`, `peer`, `host`, or `none` for a single replica.
+    pub collective: String,
+    /// Number of replicas.
+    pub world: usize,
+    /// One entry a replica.
+    pub devices: Vec<DeviceInfo>,
+    /// CUDA driver version.
+    pub driver: Option<String>,
+    /// NVRTC version.
+    pub nvrtc: Option<String>,
+    /// NCCL version, when it is what merges.
+    pub nccl: Option<String>,
+    /// Milliseconds from nothing to ready.
+    pub startup_ms: f64,
+}
+
+type Job = Box<dyn FnOnce(&mut Replica) + Send>;
+
+struct Member {
+    jobs: Option<Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// The replicas of this process and their threads.
+pub struct Fleet {
+    info: FleetInfo,
+    members: Vec<Member>,
+    rendezvous: Arc<Rendezvous>,
+    dead: AtomicBool,
+}
+
+impl Fleet {
+    /// Starts the replicas, in parallel, and connects them.
+    ///
+    /// # Errors
+    /// [`Error::Machine`] when a device or library is missing, [`Error::Input`] when the options do
+    /// not fit together.
+    pub fn open(config: FleetConfig) -> Result<Fleet> {
+        open::open(config)
+    }
+
+    /// Number of replicas.
+    pub fn world(&self) -> usize {
+        self.info.world
+    }
+
+    /// What the fleet consists of.
+    pub fn info(&self) -> &FleetInfo {
+        &self.info
+    }
+
+    /// Runs `program` on every replica, each on its own thread, and returns the results by rank.
+    ///
+    /// The first failure ends the run on all replicas and is returned; the fleet cannot be used
+    /// after that. A replica that does not come back is left behind, with its memory.
+    pub fn run<T, F>(&self, program: F) -> Result<Vec<T>>
+    where
+        T: Send + 'static,
+        F: Fn(&mut Replica) -> Result<T> + Send + Sync + 'static,
+    {
+        if self.dead.load(Ordering::Acquire) {
+            let gone = || Error::machine("the fleet has failed before; open a new one");
+            return Err(self.rendezvous.failure().unwrap_or_else(gone));
+        }
+        let program = Arc::new(program);
+        let (sender, results) = channel();
+        for (rank, member) in self.members.iter().enumerate() {
+            let (program, sender) = (program.clone(), sender.clone());
+            let job: Job = Box::new(move |replica| {
+                let outcome = guarded(replica, &*program);
+                drop(program);
+                let _ = sender.send((rank, outcome));
+            });
+            if member.jobs.as_ref().is_none_or(|jobs| jobs.send(job).is_err()) {
+                self.rendezvous.poison(self.rendezvous.fault(rank, "its thread has ended"));
+            }
+        }
+        drop(sender);
+        self.collect(&results)
+    }
+
+    fn collect<T>(&self, results: &Receiver<(usize, Result<T>)>) -> Result<Vec<T>> {
+        let mut answers: Vec<Option<T>> = self.members.iter().map(|_| None).collect();
+        let mut failed_at: Option<Instant> = None;
+        let mut missing = answers.len();
+        while missing > 0 {
+            match results.recv_timeout(Duration::from_millis(50)) {
+                Ok((rank, Ok(answer))) => {
+                    answers[rank] = Some(answer);
+                    missing -= 1;
+                }
+                Ok((_, Err(_))) => {
+                    failed_at.get_or_insert_with(Instant::now);
+                    missing -= 1;
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if self.rendezvous.failure().is_some() {
+                failed_at.get_or_insert_with(Instant::now);
+            }
+            if failed_at.is_some_and(|at| at.elapsed() > Duration::from_secs(3)) {
+                break; // somebody is stuck; leave it behind
+            }
+        }
+        if let Some(error) = self.rendezvous.failure() {
+            self.dead.store(true, Ordering::Release);
+            return Err(error);
+        }
+        let whole: Option<Vec<T>> = answers.into_iter().collect();
+        whole.ok_or_else(|| Error::machine("a replica's thread ended without an answer"))
+    }
+}
+
+/// Runs a program on one replica; an error or panic poisons the fleet.
+fn guarded<T>(
+    replica: &mut Replica,
+    program: &(dyn Fn(&mut Replica) -> Result<T> + Send + Sync),
+) -> Result<T> {
+    let rendezvous = replica.rendezvous().clone();
+    let rank = replica.rank();
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        replica.bind()?;
+        let answer = program(replica)?;
+        replica.settle()?;
+        Ok(answer)
+    }));
+    let error = match outcome {
+        Ok(Ok(answer)) => return Ok(answer),
+        Ok(Err(Error::Device { call, code, .. })) => {
+            rendezvous.fault(rank, format!("{call} failed: {code}"))
+        }
+        Ok(Err(error)) => error,
+        Err(panic) => {
+            let words = panic.downcast_ref::<String>().map(String::as_str);
+            let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
+            rendezvous.fault(rank, format!("panicked: {}", words.unwrap_or("no message")))
+        }
+    };
+    rendezvous.poison(error.clone());
+    replica.abandon();
+    Err(error)
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        for member in &mut self.members {
+            member.jobs.take();
+        }
+        if self.dead.load(Ordering::Acquire) {
+            return; // a thread may be stuck in the driver: leave it
+        }
+        for member in &mut self.members {
+            if let Some(thread) = member.thread.take() {
+                let _ = thread.join();
+            }
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Making a fleet: devices in parallel, a vote, then the collective.
+
+use super::replica::{Backend, HostWorker};
+use super::{
+    CollectiveKind, DeviceInfo, Devices, Fleet, FleetConfig, FleetInfo, Job, MAX_REPLICAS, Member,
+    Rendezvous, Replica,
+};
+use crate::backend::cuda::{CudaDevice, can_access, device_count, nccl_finding, nvrtc_finding, probe};
+use crate::collective::host::HostCollective;
+use crate::collective::nccl::{NcclCollective, UniqueId};
+use crate::collective::peer::{Neighbour, PeerCollective, StagedCollective};
+use crate::collective::{Collective, Seat};
+use crate::error::{Error, Result};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// Where each replica goes.
+#[derive(Clone)]
+enum Places {
+    Host(usize),
+    Cuda(Vec<u32>),
+}
+
+fn places(devices: &Devices) -> Result<Places> {
+    let all = |count: u32| Places::Cuda((0..count.min(MAX_REPLICAS as u32)).collect());
+    match devices {
+        Devices::Host(count) => Ok(Places::Host(*count)),
+        Devices::Auto => match device_count() {
+            0 => Ok(Places::Host(1)),
+            count => Ok(all(count)),
+        },
+        Devices::AllCuda => match device_count() {
+            0 => Err(no_gpu(devices)),
+            count => Ok(all(count)),
+        },
+        Devices::Cuda(list) => {
+            let count = device_count();
+            match list.iter().find(|o| **o >= count) {
+                _ if count == 0 => Err(no_gpu(devices)),
+                None => Ok(Places::Cuda(list.clone())),
+                Some(gone) => Err(Error::machine(format!(
+                    "--devices {devices}: there is no GPU {gone}; this machine has {count} (0 to {})",
+                    count - 1
+                ))),
+            }
+        }
+    }
+}
+
+fn no_gpu(devices: &Devices) -> Error {
+    let driver = probe().driver;
+    let why = driver.advice.unwrap_or_else(|| "the driver reports no device".into());
+    Error::machine(format!("--devices {devices}: no GPU: {why}"))
+}
+
+/// The collective that `--collective` means on these devices.
+fn resolve(kind: CollectiveKind, places: &Places) -> Result<&'static str> {
+    use CollectiveKind as K;
+    let ordinals = match places {
+        Places::Host(_) => {
+            return match kind {
+                K::Auto | K::Host => Ok("host"),
+                K::Nccl | K::Peer => Err(Error::input(format!(
+                    "--collective {kind} needs GPUs; host replicas merge with --collective host"
+                ))),
+            };
+        }
+        Places::Cuda(ordinals) => ordinals,
+    };
+    let shared = (1..ordinals.len()).any(|i| ordinals[..i].contains(&ordinals[i]));
+    let peers = ordinals.iter().all(|a| ordinals.iter().all(|b| can_access(*a, *b)));
+    let nccl = nccl_finding();
+    match kind {
+        K::Host => Ok("host"),
+        K::Peer if peers => Ok("peer"),
+        K::Peer => Err(Error::machine(
+            "--collective peer: not every pair of these GPUs has peer access (see hive doctor); use \
+             --collective nccl or host",
+        )),
+        K::Nccl if shared => Err(Error::input(
+            "--collective nccl: NCCL refuses two ranks on one GPU; use --collective peer",
+        )),
+        K::Nccl if !nccl.found => Err(Error::machine(format!(
+            "--collective nccl: NCCL was not found; {}",
+            nccl.advice.unwrap_or_default()
+        ))),
+        K::Nccl => Ok("nccl"),
+        K::Auto if ordinals.len() == 1 || peers => Ok("peer"),
+        K::Auto if nccl.found && !shared => Ok("nccl"),
+        K::Auto => Ok("host"),
+    }
+}
+
+/// What each thread needs to connect, once all devices are open.
+#[derive(Clone)]
+struct Connection {
+    collective: &'static str,
+    neighbours: Vec<Neighbour>,
+    unique_id: Option<UniqueId>,
+}
+
+/// What each thread tells after its device has opened.
+type Opened = Result<(DeviceInfo, Option<Neighbour>)>;
+
+struct Starting {
+    opened: Receiver<Opened>,
+    connect: Sender<Connection>,
+    connected: Receiver<Result<()>>,
+    member: Member,
+}
+
+pub(super) fn open(config: FleetConfig) -> Result<Fleet> {
+    let start = Instant::now();
+    let places = places(&config.devices)?;
+    let names: Vec<String> = match &places {
+        Places::Host(count) => vec!["host".into(); *count],
+        Places::Cuda(list) => list.iter().map(|o| format!("cuda:{o}")).collect(),
+    };
+    let world = names.len();
+    check_config(&config, world)?;
+    let collective = resolve(config.collective, &places)?;
+    if matches!(places, Places::Cuda(_)) && !nvrtc_finding().found {
+        let advice = nvrtc_finding().advice.unwrap_or_default();
+        return Err(Error::machine(format!("NVRTC (libnvrtc.so.13) was not found; {advice}")));
+    }
+    let deadline = Duration::from_secs_f64(config.deadline_s);
+    let rendezvous = Arc::new(Rendezvous::new(&names, deadline));
+    let starting: Vec<Starting> = (0..world)
+        .map(|rank| spawn(rank, world, &places, &config, &rendezvous))
+        .collect::<Result<_>>()?;
+    let gone = || Error::machine("a replica's thread ended while it started");
+    let opened: Vec<(DeviceInfo, Option<Neighbour>)> = starting
+        .iter()
+        .map(|s| s.opened.recv().map_err(|_| gone()).and_then(|o| o))
+        .collect::<Result<_>>()?;
+    let connection = Connection {
+        collective,
+        neighbours: opened.iter().filter_map(|o| o.1.clone()).collect(),
+        unique_id: if collective == "nccl" { Some(UniqueId::new()?) } else { None },
+    };
+    for member in &starting {
+        member.connect.send(connection.clone()).map_err(|_| gone())?;
+    }
+    for member in &starting {
+        member.connected.recv().map_err(|_| gone()).and_then(|c| c)?;
+    }
+    let cuda = matches!(places, Places::Cuda(_));
+    let info = FleetInfo {
+        backend: if cuda { "cuda" } else { "host" }.into(),
+        collective: if world == 1 { "none" } else { collective }.into(),
+        world,
+        devices: opened.into_iter().map(|o| o.0).collect(),
+        driver: if cuda { probe().driver.version } else { None },
+        nvrtc: if cuda { nvrtc_finding().version } else { None },
+        nccl: if collective == "nccl" { nccl_finding().version } else { None },
+        startup_ms: start.elapsed().as_secs_f64() * 1e3,
+    };
+    let members = starting.into_iter().map(|s| s.member).collect();
+    Ok(Fleet { info, members, rendezvous, dead: AtomicBool::new(false) })
+}
+
+fn check_config(config: &FleetConfig, world: usize) -> Result<()> {
+    if config.rank_offset != 0 || config.world_size.is_some_and(|w| w != world) {
+        return Err(Error::input(
+            "this version drives all replicas from one process: rank offset 0 and a world of the \
+             local devices",
+        ));
+    }
+    if !(config.deadline_s > 0.0 && config.deadline_s <= 86_400.0) {
+        let given = config.deadline_s;
+        return Err(Error::input(format!("--deadline {given}: use seconds from 0.001 to 86400")));
+    }
+    match config.fault {
+        Some(fault) if fault.rank >= world => {
+            Err(Error::input(format!("--fault {fault}: there are only {world} replicas")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn spawn(
+    rank: usize,
+    world: usize,
+    places: &Places,
+    config: &FleetConfig,
+    rendezvous: &Arc<Rendezvous>,
+) -> Result<Starting> {
+    let (opened_to, opened) = channel();
+    let (connect, connect_from) = channel::<Connection>();
+    let (connected_to, connected) = channel();
+    let (jobs_to, jobs) = channel::<Job>();
+    let seat = Seat { rank, world, rendezvous: rendezvous.clone(), iteration: 0 };
+    let (places, fault, perturb) = (places.clone(), config.fault, config.perturb);
+    let body = move || {
+        let backend = match start(&seat, &places) {
+            Ok((info, neighbour, backend)) => {
+                let _ = opened_to.send(Ok((info, neighbour)));
+                backend
+            }
+            Err(error) => {
+                let _ = opened_to.send(Err(error));
+                return;
+            }
+        };
+        let Ok(connection) = connect_from.recv() else { return };
+        let mut replica = match join(&seat, backend, &connection) {
+            Ok((backend, collective)) => Replica::new(seat, backend, collective, fault, perturb),
+            Err(error) => {
+                let _ = connected_to.send(Err(error));
+                return;
+            }
+        };
+        let _ = connected_to.send(Ok(()));
+        while let Ok(job) = jobs.recv() {
+            job(&mut replica);
+        }
+    };
+    let thread = std::thread::Builder::new()
+        .name(format!("hive-replica-{rank}"))
+        .spawn(body)
+        .map_err(|e| Error::machine(format!("cannot start a thread for replica {rank}: {e}")))?;
+    let member = Member { jobs: Some(jobs_to), thread: Some(thread) };
+    Ok(Starting { opened, connect, connected, member })
+}
+
+/// Opens the replica's device on the replica's own thread.
+fn start(seat: &Seat, places: &Places) -> Result<(DeviceInfo, Option<Neighbour>, Backend)> {
+    match places {
+        Places::Host(_) => {
+            let worker = HostWorker::new(seat)?;
+            let info = worker.info(seat.rank);
+            Ok((info, None, Backend::Host(worker)))
+        }
+        Places::Cuda(list) => {
+            let ordinal = list[seat.rank];
+            let sharers = list.iter().filter(|o| **o == ordinal).count() as u32;
+            let device = CudaDevice::open(ordinal, seat.rank, sharers, seat.rendezvous.clone())?;
+            Ok((device.info.clone(), Some(Neighbour::of(&device)), Backend::Cuda(Box::new(device))))
+        }
+    }
+}
+
+/// Connects the replica with its peers.
+fn join(
+    seat: &Seat,
+    mut backend: Backend,
+    connection: &Connection,
+) -> Result<(Backend, Box<dyn Collective>)> {
+    let collective: Box<dyn Collective> = match &mut backend {
+        Backend::Host(_) => Box::new(HostCollective),
+        Backend::Cuda(device) => match (connection.collective, connection.unique_id) {
+            ("nccl", Some(id)) => Box::new(NcclCollective::new(device, seat, id)?),
+            ("peer", _) => Box::new(PeerCollective::new(device, &connection.neighbours)?),
+            _ => Box::new(StagedCollective::new(device)),
+        },
+    };
+    Ok((backend, collective))
+}

@@ -1,0 +1,283 @@
+//! One member of a fleet, seen from inside a program.
+
+use super::{DeviceInfo, Fault, FaultKind, Payload, Rendezvous, Split, Ticket};
+use crate::backend::cuda::CudaDevice;
+use crate::collective::{Collective, Element, Frontier, MergeOp, Replicated, Seat};
+use crate::collective::{Data, Span};
+use crate::error::{Error, Result};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Merged arrays are cut into slices of multiples of this many elements, so that slices of bytes
+/// stay aligned for wide access.
+const SLICE_ALIGN: u32 = 64;
+
+/// A replica's computing threads on the host.
+pub(crate) struct HostWorker {
+    pub pool: rayon::ThreadPool,
+}
+
+impl HostWorker {
+    pub fn new(seat: &Seat) -> Result<HostWorker> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        // The replica's own thread is one of the pool's: small steps need no hand-over.
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads((cores / seat.world).max(1))
+            .use_current_thread()
+            .build()
+            .map_err(|e| Error::machine(format!("cannot start threads: {e}")))?;
+        Ok(HostWorker { pool })
+    }
+
+    pub fn info(&self, rank: usize) -> DeviceInfo {
+        let field = |text: &str, name: &str| -> Option<String> {
+            let line = text.lines().find(|l| l.starts_with(name))?;
+            Some(line.split(':').nth(1)?.trim().to_string())
+        };
+        let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let memory = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let kib = field(&memory, "MemTotal").and_then(|t| t.split(' ').next()?.parse::<u64>().ok());
+        let mhz = field(&cpu, "cpu MHz").and_then(|t| t.parse::<f64>().ok());
+        DeviceInfo {
+            rank,
+            device: "host".into(),
+            name: field(&cpu, "model name").unwrap_or_else(|| "CPU".into()),
+            memory_bytes: kib.unwrap_or(0) * 1024,
+            multiprocessors: self.pool.current_num_threads() as u32,
+            compute_capability: String::new(),
+            clock_khz: mhz.map_or(0, |m| (m * 1e3) as u32),
+        }
+    }
+}
+
+pub(crate) enum Backend {
+    Host(HostWorker),
+    Cuda(Box<CudaDevice>),
+}
+
+/// Milliseconds spent in steps and merges since [`Replica::restart_clock`].
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Clock {
+    pub step_ms: f64,
+    pub merge_ms: f64,
+}
+
+/// One replica: rank, device, arrays, merges.
+pub struct Replica {
+    seat: Seat,
+    pub(crate) backend: Backend,
+    collective: Box<dyn Collective>,
+    fault: Option<Fault>,
+    /// State of the perturbation's generator; `None` is no perturbation.
+    perturb: Option<u64>,
+    clock: Clock,
+    merge_marked: bool,
+}
+
+impl Replica {
+    pub(super) fn new(
+        seat: Seat,
+        backend: Backend,
+        collective: Box<dyn Collective>,
+        fault: Option<Fault>,
+        perturb: Option<u64>,
+    ) -> Replica {
+        let perturb = perturb.map(|seed| seed.wrapping_mul(2).wrapping_add(seat.rank as u64 * 77 + 1));
+        Replica { seat, backend, collective, fault, perturb, clock: Clock::default(), merge_marked: false }
+    }
+
+    /// This replica's number, from 0.
+    pub fn rank(&self) -> usize {
+        self.seat.rank
+    }
+
+    /// Number of replicas in the fleet.
+    pub fn world(&self) -> usize {
+        self.seat.world
+    }
+
+    /// The driver's iteration.
+    pub fn iteration(&self) -> u64 {
+        self.seat.iteration
+    }
+
+    pub(crate) fn rendezvous(&self) -> &Arc<Rendezvous> {
+        &self.seat.rendezvous
+    }
+
+    /// The collective's name.
+    pub fn collective(&self) -> &'static str {
+        self.collective.name()
+    }
+
+    /// Makes the device current on this thread.
+    pub(super) fn bind(&self) -> Result<()> {
+        match &self.backend {
+            Backend::Host(_) => Ok(()),
+            Backend::Cuda(device) => device.context.bind(),
+        }
+    }
+
+    /// After a failure: memory may be in use, so it is leaked.
+    pub(super) fn abandon(&self) {
+        if let Backend::Cuda(device) = &self.backend {
+            device.abort.set(0, 1);
+            device.context.abandoned.store(true, std::sync::atomic::Ordering::Release);
+        }
+    }
+
+    /// A new array `[length] T` of zeros, the same on all replicas.
+    pub fn replicated<T: Element>(
+        &mut self,
+        label: &'static str,
+        length: usize,
+        op: MergeOp,
+    ) -> Result<Replicated<T>> {
+        let data = match &self.backend {
+            Backend::Host(_) => Data::Host(vec![T::zeroed(); length]),
+            Backend::Cuda(device) => Data::Cuda(device.alloc(label, length)?),
+        };
+        let array = Replicated::new(label, op, data);
+        array.span().check()?;
+        Ok(array)
+    }
+
+    /// A new, empty set of nodes below `nodes`.
+    pub fn frontier(&mut self, label: &'static str, nodes: usize, op: MergeOp) -> Result<Frontier> {
+        Ok(Frontier::new(self.replicated(label, nodes.div_ceil(64), op)?, nodes))
+    }
+
+    /// Makes all copies of `array` equal by its operation; for Gather, chunks are equal slices.
+    pub fn merge<T: Element>(&mut self, array: &mut Replicated<T>) -> Result<()> {
+        let split = Split::nodes(array.len() as u64, self.seat.world, SLICE_ALIGN);
+        self.merge_by(array, &split)
+    }
+
+    /// [`Replica::merge`] where `split` (over the array's elements) says who owns what.
+    pub fn merge_by<T: Element>(&mut self, array: &mut Replicated<T>, split: &Split) -> Result<()> {
+        let span = array.span();
+        let covered = split.bounds().last().copied().unwrap_or(0);
+        if split.bounds().len() != self.seat.world + 1 || covered > span.length {
+            let (label, length) = (span.label, span.length);
+            return Err(Error::input(format!("merge of {label}: the split does not fit {length} elements")));
+        }
+        if self.seat.world == 1 {
+            return Ok(());
+        }
+        self.merge_span(span, split)
+    }
+
+    /// Gives everybody the chunks of their owners, whatever the array's own operation is: for steps
+    /// in which each replica wrote only its own chunk.
+    pub fn gather<T: Element>(&mut self, array: &mut Replicated<T>, split: &Split) -> Result<()> {
+        let span = Span { op: MergeOp::Gather, ..array.span() };
+        if self.seat.world == 1 {
+            return Ok(());
+        }
+        self.merge_span(span, split)
+    }
+
+    fn merge_span(&mut self, span: Span, split: &Split) -> Result<()> {
+        self.jitter();
+        self.seat.rendezvous.doing(self.seat.rank, self.seat.iteration, merge_words(span.op));
+        let start = Instant::now();
+        if let Backend::Cuda(device) = &self.backend
+            && !self.merge_marked
+        {
+            device.mark(1, false)?;
+        }
+        self.collective.merge(&self.seat, span, split)?;
+        match &self.backend {
+            Backend::Cuda(device) => {
+                device.mark(1, true)?;
+                self.merge_marked = true;
+            }
+            Backend::Host(_) => self.clock.merge_ms += start.elapsed().as_secs_f64() * 1e3,
+        }
+        Ok(())
+    }
+
+    /// Hands `payload` to all replicas and returns everybody's, by rank: the merged numbers that
+    /// decisions are made from.
+    pub fn agree(&mut self, label: &'static str, payload: Payload) -> Result<Vec<Payload>> {
+        if self.seat.world == 1 {
+            return Ok(vec![payload]);
+        }
+        let iteration = self.seat.iteration;
+        let ticket = Ticket { label, iteration, operation: "agree", length: 4, split: 0 };
+        self.seat.rendezvous.meet(self.seat.rank, ticket, payload)
+    }
+
+    /// Begins driver iteration `iteration`, about to do `operation`. Injected faults strike here.
+    pub(crate) fn begin(&mut self, iteration: u64, operation: &'static str) -> Result<()> {
+        self.seat.iteration = iteration;
+        self.seat.rendezvous.doing(self.seat.rank, iteration, operation);
+        if let Some(error) = self.seat.rendezvous.failure() {
+            return Err(error);
+        }
+        self.jitter();
+        match self.fault {
+            Some(f) if f.rank == self.seat.rank && f.iteration == iteration => self.strike(f.kind),
+            _ => Ok(()),
+        }
+    }
+
+    fn strike(&mut self, kind: FaultKind) -> Result<()> {
+        match kind {
+            FaultKind::Fail => Err(self.seat.rendezvous.fault(self.seat.rank, "injected failure")),
+            FaultKind::Panic => panic!("injected panic"),
+            FaultKind::Stall => loop {
+                std::thread::sleep(Duration::from_secs(1));
+            },
+        }
+    }
+
+    /// The next number of the perturbation, `None` when there is none.
+    pub(crate) fn chance(&mut self) -> Option<u64> {
+        let state = self.perturb.as_mut()?;
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        Some(*state >> 33)
+    }
+
+    fn jitter(&mut self) {
+        if let Some(chance) = self.chance()
+            && chance % 4 == 0
+        {
+            std::thread::sleep(Duration::from_micros(chance / 4 % 500));
+        }
+    }
+
+    /// Waits until everything queued on the device has ended, and books the time of merges.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        if let Backend::Cuda(device) = &self.backend {
+            device.wait()?;
+            if self.merge_marked {
+                self.clock.merge_ms += device.interval_ms(1)?;
+                self.merge_marked = false;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn restart_clock(&mut self) {
+        self.clock = Clock::default();
+    }
+
+    pub(crate) fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    pub(crate) fn book_step(&mut self, ms: f64) {
+        self.clock.step_ms += ms;
+    }
+}
+
+fn merge_words(op: MergeOp) -> &'static str {
+    match op {
+        MergeOp::Or => "merge or",
+        MergeOp::Min => "merge min",
+        MergeOp::Max => "merge max",
+        MergeOp::Sum => "merge sum",
+        MergeOp::Gather => "merge gather",
+    }
+}

@@ -1,0 +1,324 @@
+//! A graph laid out for a workload: relabelled, sorted, packed, transposed. Made once on the host;
+//! host replicas share it, devices receive copies of its arrays.
+
+use super::Layout as Choice;
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
+
+/// Arcs of one direction: rows sorted by (weight, column), without self loops, which no shortest
+/// path uses.
+pub(crate) struct Rows {
+    /// `[active + 1]`
+    pub offsets: Vec<u64>,
+    pub arcs: Arcs,
+}
+
+/// How an arc is stored.
+pub(crate) enum Arcs {
+    /// `[m]` one word an arc: `column << bits | weight - bias`; integer weights, or all equal.
+    Packed { words: Vec<u32>, bits: u32, bias: u32 },
+    /// `[m]` column and the bits of the f32 weight.
+    Pairs(Vec<[u32; 2]>),
+}
+
+/// How arcs are packed, when they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Packing {
+    pub bits: u32,
+    pub bias: u32,
+}
+
+/// Reads arcs of either form; steps are generic over it, so the form is chosen once a step.
+pub(crate) trait ArcView: Copy + Send + Sync {
+    fn arc(&self, i: usize) -> (u32, f32);
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct PackedView<'a> {
+    words: &'a [u32],
+    bits: u32,
+    mask: u32,
+    bias: u32,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct PairView<'a>(&'a [[u32; 2]]);
+
+impl ArcView for PackedView<'_> {
+    #[inline(always)]
+    fn arc(&self, i: usize) -> (u32, f32) {
+        let word = self.words[i];
+        (word >> self.bits, ((word & self.mask) + self.bias) as f32)
+    }
+}
+
+impl ArcView for PairView<'_> {
+    #[inline(always)]
+    fn arc(&self, i: usize) -> (u32, f32) {
+        let [column, weight] = self.0[i];
+        (column, f32::from_bits(weight))
+    }
+}
+
+impl Rows {
+    pub fn arc_count(&self) -> u64 {
+        self.offsets.last().copied().unwrap_or(0)
+    }
+
+    pub fn degree(&self, v: usize) -> u64 {
+        self.offsets[v + 1] - self.offsets[v]
+    }
+}
+
+impl Arcs {
+    /// Calls `body` with a view of the form that is stored.
+    pub fn packed(&self) -> Option<PackedView<'_>> {
+        match self {
+            Arcs::Packed { words, bits, bias } => {
+                Some(PackedView { words, bits: *bits, mask: (1 << bits) - 1, bias: *bias })
+            }
+            Arcs::Pairs(_) => None,
+        }
+    }
+
+    pub fn pairs(&self) -> Option<PairView<'_>> {
+        match self {
+            Arcs::Packed { .. } => None,
+            Arcs::Pairs(pairs) => Some(PairView(pairs)),
+        }
+    }
+
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Arcs::Packed { words, .. } => words.len() as u64 * 4,
+            Arcs::Pairs(pairs) => pairs.len() as u64 * 8,
+        }
+    }
+}
+
+/// A laid-out graph.
+pub struct LaidOut {
+    /// Nodes of the input.
+    pub(crate) nodes: usize,
+    /// Nodes with an arc, when they come first; else all.
+    pub(crate) active: usize,
+    pub(crate) out: Rows,
+    /// `None` when the graph is symmetric: rows are the same both ways.
+    pub(crate) into: Option<Rows>,
+    /// `[n]` label -> input node; `None` when labels are the input's.
+    pub(crate) input_of: Option<Vec<u32>>,
+    /// `[n]` input node -> label.
+    pub(crate) label_of: Option<Vec<u32>>,
+    pub(crate) max_degree: u64,
+    pub(crate) mean_weight: f64,
+    pub(crate) lightest: f32,
+    /// Degrees are flat and small: expect a high diameter.
+    pub(crate) flat: bool,
+    /// `degree` or `raw`.
+    pub(crate) name: &'static str,
+    /// Milliseconds that this took.
+    pub(crate) ms: f64,
+}
+
+/// Mean and largest degrees up to which a graph counts as flat.
+const FLAT_MEAN: f64 = 8.0;
+const FLAT_MAX: u64 = 64;
+
+impl LaidOut {
+    /// Lays `graph` out.
+    pub fn new(graph: &Graph, choice: Choice) -> Result<LaidOut> {
+        let start = Instant::now();
+        let n = graph.nodes();
+        let symmetric = graph.is_symmetric();
+        let transpose = if symmetric { None } else { Some(graph.transpose()?) };
+        let degree =
+            |v: usize| graph.degree(v) + transpose.as_ref().map_or(0, |t| t.degree(v));
+        let max_degree = (0..n).into_par_iter().map(degree).max().unwrap_or(0);
+        let connected = (0..n).into_par_iter().filter(|v| degree(*v) > 0).count().max(1);
+        let mean = graph.arcs() as f64 / connected as f64;
+        let flat = mean <= FLAT_MEAN && max_degree <= FLAT_MAX;
+        let by_degree = match choice {
+            Choice::Auto => !flat,
+            Choice::Raw => false,
+            Choice::Degree => true,
+        };
+        let (input_of, label_of) = if by_degree { relabel(n, max_degree, &degree) } else { (None, None) };
+        let packing = packing(graph);
+        let map = (input_of.as_deref(), label_of.as_deref());
+        let active = if by_degree { connected.min(n) } else { n };
+        let out = rows(graph, map, active, packing)?;
+        let into = transpose.map(|t| rows(&t, map, active, packing)).transpose()?;
+        let (lightest, mean_weight) = weight_facts(graph);
+        let name = if by_degree { "degree" } else { "raw" };
+        let ms = start.elapsed().as_secs_f64() * 1e3;
+        Ok(LaidOut {
+            nodes: n, active, out, into, input_of, label_of, max_degree, mean_weight, lightest, flat,
+            name, ms,
+        })
+    }
+
+    /// In-arcs, sorted by weight.
+    pub(crate) fn into_rows(&self) -> &Rows {
+        self.into.as_ref().unwrap_or(&self.out)
+    }
+
+    /// The label of an input node.
+    pub(crate) fn label(&self, node: u32) -> u32 {
+        self.label_of.as_ref().map_or(node, |map| map[node as usize])
+    }
+
+    /// Values by label, put in the input's order.
+    pub(crate) fn to_input_order<T: Copy + Send + Sync>(&self, by_label: Vec<T>) -> Vec<T> {
+        match &self.label_of {
+            None => by_label,
+            Some(map) => map.par_iter().map(|label| by_label[*label as usize]).collect(),
+        }
+    }
+}
+
+fn weight_facts(graph: &Graph) -> (f32, f64) {
+    match graph.weights() {
+        None => (1.0, 1.0),
+        Some([]) => (1.0, 1.0),
+        Some(weights) => {
+            let lightest = weights.par_iter().copied().reduce(|| f32::INFINITY, f32::min);
+            let sum: f64 = weights.par_chunks(1 << 16).map(|c| c.iter().map(|w| f64::from(*w)).sum::<f64>()).sum();
+            (lightest, sum / weights.len() as f64)
+        }
+    }
+}
+
+type Labels = (Option<Vec<u32>>, Option<Vec<u32>>);
+
+/// Labels by falling degree, ties by input id: a counting sort over blocks of nodes.
+fn relabel(n: usize, max_degree: u64, degree: &(impl Fn(usize) -> u64 + Sync)) -> Labels {
+    // Degrees above the cap are rare; they are sorted among themselves.
+    let cap = (max_degree + 1).min(1 << 16) as usize;
+    let bucket = |v: usize| cap - 1 - (degree(v) as usize).min(cap - 1);
+    let block = n.div_ceil(rayon::current_num_threads() * 4).max(1 << 14);
+    let blocks: Vec<usize> = (0..n).step_by(block).collect();
+    let mut counts: Vec<Vec<u32>> = blocks
+        .par_iter()
+        .map(|first| {
+            let mut count = vec![0u32; cap];
+            (*first..(first + block).min(n)).for_each(|v| count[bucket(v)] += 1);
+            count
+        })
+        .collect();
+    let mut next = 0;
+    for b in 0..cap {
+        for count in &mut counts {
+            next += std::mem::replace(&mut count[b], next);
+        }
+    }
+    let label_of: Vec<AtomicU32> = (0..n).into_par_iter().map(|_| AtomicU32::new(0)).collect();
+    let input_of: Vec<AtomicU32> = (0..n).into_par_iter().map(|_| AtomicU32::new(0)).collect();
+    blocks.par_iter().zip(counts).for_each(|(first, mut at)| {
+        for v in *first..(first + block).min(n) {
+            let label = &mut at[bucket(v)];
+            input_of[*label as usize].store(v as u32, Ordering::Relaxed);
+            *label += 1;
+        }
+    });
+    let mut input_of: Vec<u32> = input_of.into_par_iter().map(AtomicU32::into_inner).collect();
+    let capped = input_of.iter().take_while(|v| degree(**v as usize) as usize >= cap - 1).count();
+    input_of[..capped].sort_by_key(|v| (std::cmp::Reverse(degree(*v as usize)), *v));
+    input_of
+        .par_iter()
+        .enumerate()
+        .for_each(|(label, v)| label_of[*v as usize].store(label as u32, Ordering::Relaxed));
+    (Some(input_of), Some(label_of.into_par_iter().map(AtomicU32::into_inner).collect()))
+}
+
+/// Whether column and weight fit one word, and how.
+fn packing(graph: &Graph) -> Option<Packing> {
+    let id_bits = (graph.nodes() as u64 - 1).checked_ilog2().map_or(1, |b| b + 1);
+    let Some(weights) = graph.weights() else {
+        return Some(Packing { bits: 0, bias: 1 });
+    };
+    let exact = |w: f32| w.fract() == 0.0 && w < 16_777_216.0;
+    let range = weights
+        .par_iter()
+        .map(|w| if exact(*w) { Some((*w as u32, *w as u32)) } else { None })
+        .try_reduce(|| (u32::MAX, 0), |a, b| Some((a.0.min(b.0), a.1.max(b.1))))?;
+    let (low, high) = if weights.is_empty() { (1, 1) } else { range };
+    let bits = (high - low).checked_ilog2().map_or(0, |b| b + 1);
+    (id_bits + bits <= 32 && bits < 32).then_some(Packing { bits, bias: low })
+}
+
+/// The rows of the first `active` labels.
+fn rows(
+    graph: &Graph,
+    (input_of, label_of): (Option<&[u32]>, Option<&[u32]>),
+    active: usize,
+    packing: Option<Packing>,
+) -> Result<Rows> {
+    let input = |v: usize| input_of.map_or(v, |map| map[v] as usize);
+    let label = |v: u32| label_of.map_or(v, |map| map[v as usize]);
+    let proper = |v: usize| graph.neighbors(v).filter(|(u, _)| *u as usize != v).count() as u64;
+    let degrees: Vec<u64> = (0..active).into_par_iter().map(|v| proper(input(v))).collect();
+    let mut offsets = Vec::with_capacity(active + 1);
+    let mut total = 0u64;
+    offsets.push(0);
+    for degree in degrees {
+        total += degree;
+        offsets.push(total);
+    }
+    let length = usize::try_from(total)
+        .map_err(|_| Error::machine(format!("{total} arcs do not fit this machine's memory")))?;
+    let sorted = |v: usize, row: &mut Vec<(u32, u32)>| {
+        row.clear();
+        let u = input(v);
+        let arcs = graph.neighbors(u).filter(|(x, _)| *x as usize != u);
+        // Bits of non-negative floats sort like the floats.
+        row.extend(arcs.map(|(x, w)| (w.to_bits(), label(x))));
+        row.sort_unstable();
+    };
+    let arcs = match packing {
+        Some(Packing { bits, bias }) => {
+            let mut words = vec![0u32; length];
+            fill(&mut words, &offsets, &sorted, |(w, x)| {
+                x << bits | (f32::from_bits(w) as u32 - bias)
+            });
+            Arcs::Packed { words, bits, bias }
+        }
+        None => {
+            let mut pairs = vec![[0u32; 2]; length];
+            fill(&mut pairs, &offsets, &sorted, |(w, x)| [x, w]);
+            Arcs::Pairs(pairs)
+        }
+    };
+    Ok(Rows { offsets, arcs })
+}
+
+/// Fills rows in parallel; rows are dealt in runs of about equal arcs.
+fn fill<A: Send>(
+    arcs: &mut [A],
+    offsets: &[u64],
+    sorted: &(impl Fn(usize, &mut Vec<(u32, u32)>) + Sync),
+    store: impl Fn((u32, u32)) -> A + Sync,
+) {
+    let pieces = rayon::current_num_threads() * 16;
+    let share = (arcs.len() / pieces + 1) as u64;
+    let mut jobs = Vec::new();
+    let (mut rest, mut first) = (arcs, 0);
+    while first + 1 < offsets.len() {
+        let goal = offsets[first] + share;
+        let last = offsets.partition_point(|o| *o < goal).clamp(first + 1, offsets.len() - 1);
+        let (own, other) = rest.split_at_mut((offsets[last] - offsets[first]) as usize);
+        jobs.push((first..last, own));
+        (rest, first) = (other, last);
+    }
+    jobs.into_par_iter().for_each(|(range, mut own)| {
+        let mut row = Vec::new();
+        for v in range {
+            sorted(v, &mut row);
+            let (now, later) = own.split_at_mut(row.len());
+            now.iter_mut().zip(&row).for_each(|(slot, arc)| *slot = store(*arc));
+            own = later;
+        }
+    });
+}

@@ -1,0 +1,159 @@
+//! Layouts for a device and a workload, and the copies that replicas hold.
+
+mod layout;
+
+pub use layout::LaidOut;
+pub(crate) use layout::{ArcView, Arcs, PackedView, Rows};
+
+use crate::backend::cuda::sssp::DeviceGraph;
+use crate::error::{Error, Result};
+use crate::fleet::{Backend, ChunkPolicy, Fleet, Split, words};
+use crate::graph::Graph;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+words!(
+    /// The `--layout` option: how nodes are labelled inside.
+    Layout, "--layout" {
+        /// By falling degree where degrees are skewed, else the input's labels.
+        #[default]
+        Auto = "auto",
+        /// The input's labels.
+        Raw = "raw",
+        /// By falling degree.
+        Degree = "degree",
+    }
+);
+
+/// How a graph is prepared.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub struct PrepareOptions {
+    /// What a chunk's size counts.
+    pub chunks: ChunkPolicy,
+    /// Chunks end on multiples of this many nodes.
+    pub chunk_align: u32,
+    /// How nodes are labelled.
+    pub layout: Layout,
+}
+
+impl Default for PrepareOptions {
+    fn default() -> Self {
+        PrepareOptions { chunks: ChunkPolicy::Arcs, chunk_align: 64, layout: Layout::Auto }
+    }
+}
+
+/// What preparing took.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct PrepareReport {
+    /// `degree` or `raw`.
+    pub layout: String,
+    /// Milliseconds to copy the graph to the devices.
+    pub upload_ms: f64,
+    /// Milliseconds to compile and load kernels, the slowest replica's.
+    pub compile_ms: f64,
+    /// Milliseconds to relabel, sort, pack and transpose.
+    pub prepare_ms: f64,
+    /// Bytes that each replica holds of the graph.
+    pub bytes_per_replica: u64,
+}
+
+/// A graph laid out and, on devices, uploaded: what algorithms run on.
+pub struct Prepared {
+    inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub graph: Arc<Graph>,
+    pub layout: Arc<LaidOut>,
+    /// Chunks for steps that follow out-arcs.
+    pub chunks: Split,
+    /// Chunks for pulls, which stop early: about equal nodes.
+    pub pull_chunks: Split,
+    report: PrepareReport,
+    /// By rank; `None` on the host. A replica locks only its own.
+    pub devices: Vec<Mutex<Option<DeviceGraph>>>,
+}
+
+impl Inner {
+    /// Runs `body` with rank's copy on its device.
+    pub fn on_device<T>(&self, rank: usize, body: impl FnOnce(&DeviceGraph) -> Result<T>) -> Result<T> {
+        let copy = self.devices[rank].lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let missing = || Error::machine(format!("replica {rank} has no device copy; this is a bug"));
+        body(copy.as_ref().ok_or_else(missing)?)
+    }
+}
+
+impl Prepared {
+    /// Lays `graph` out and gives every replica of `fleet` its copy.
+    pub fn new(fleet: &Fleet, graph: Arc<Graph>, options: PrepareOptions) -> Result<Prepared> {
+        let layout = Arc::new(LaidOut::new(&graph, options.layout)?);
+        Prepared::with_layout(fleet, graph, layout, options)
+    }
+
+    /// As [`Prepared::new`] with a layout made before: fleets of a sweep share it.
+    pub fn with_layout(
+        fleet: &Fleet,
+        graph: Arc<Graph>,
+        layout: Arc<LaidOut>,
+        options: PrepareOptions,
+    ) -> Result<Prepared> {
+        let (world, align) = (fleet.world(), options.chunk_align);
+        if !align.is_power_of_two() || !(64..=1 << 20).contains(&align) {
+            return Err(Error::input(format!(
+                "--chunk-align {align}: chunks hold whole 64-node words; use a power of two from 64 \
+                 to 1048576"
+            )));
+        }
+        let offsets = &layout.out.offsets;
+        let chunks = Split::of(offsets, world, align, options.chunks);
+        let into = &layout.into_rows().offsets;
+        // A pull reads a record and a few arcs a node, somewhat more where rows are long.
+        let cost = |v: u64| v * 8 + into[v as usize] / 8;
+        let active = layout.active as u64;
+        let pull_chunks = Split::by_weight(active, world, align, cost(active), cost);
+        let start = Instant::now();
+        let shared = layout.clone();
+        let devices = fleet.run(move |r| match &mut r.backend {
+            Backend::Host(_) => Ok((None, 0.0)),
+            Backend::Cuda(device) => {
+                let before = device.compile_ms;
+                let graph = DeviceGraph::new(device, &shared)?;
+                Ok((Some(graph), device.compile_ms - before))
+            }
+        })?;
+        let compile_ms = devices.iter().map(|d| d.1).fold(0.0, f64::max);
+        let elapsed = start.elapsed().as_secs_f64() * 1e3;
+        let arcs = layout.out.arcs.bytes() + layout.into.as_ref().map_or(0, |i| i.arcs.bytes());
+        let report = PrepareReport {
+            layout: layout.name.into(),
+            upload_ms: if devices[0].0.is_some() { (elapsed - compile_ms).max(0.0) } else { 0.0 },
+            compile_ms,
+            prepare_ms: layout.ms,
+            bytes_per_replica: match &devices[0].0 {
+                Some(graph) => graph.bytes(),
+                None => arcs + offsets.len() as u64 * 8,
+            },
+        };
+        let devices = devices.into_iter().map(|d| Mutex::new(d.0)).collect();
+        let inner = Inner { graph, layout, chunks, pull_chunks, report, devices };
+        Ok(Prepared { inner: Arc::new(inner) })
+    }
+
+    /// What preparing took.
+    pub fn report(&self) -> &PrepareReport {
+        &self.inner.report
+    }
+
+    /// The graph as it was loaded.
+    pub fn graph(&self) -> &Arc<Graph> {
+        &self.inner.graph
+    }
+
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+}
