@@ -4,4 +4,4 @@ mod measure;
 pub mod sssp;
 
 pub use measure::{Measured, RunTime, TraceEntry};
-pub use sssp::{MergeMode, ShortestPaths, SsspConfig, sssp};
+pub use sssp::{MergeMode, ShortestPaths, SsspConfig};
