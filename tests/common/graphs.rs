@@ -113,7 +113,8 @@ pub fn two_components(n: u32) -> Graph {
     for i in 0..u64::from(n) * 4 {
         let u = (hash(5, i) % u64::from(n)) as u32;
         let v = (hash(6, i) % u64::from(n)) as u32 & !1 | u & 1;
-        if u % 16 != 0 && v % 16 != 0 && v < n {
+        let kept = |x: u32| x < n && !x.is_multiple_of(16);
+        if kept(u) && kept(v) {
             both_ways(&mut arcs, u, v, uniform(7, i));
         }
     }
