@@ -1,0 +1,274 @@
+//! Which nodes a workload starts from: `0,5,17`, `first:N`, `random:N:SEED` or `file:PATH`.
+//!
+//! Ids in lists and files are the input's own; [`Seeds::resolve`] turns them into node indices. A
+//! random choice is a Fisher-Yates shuffle cut short, its numbers hash(SEED, counter): every set of
+//! N nodes is as likely, the choice depends on nothing but (N, SEED, number of nodes), and
+//! `random:N:SEED` is part of `random:M:SEED` for N < M.
+
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+const FORMS: &str = "write ids as in 0,5,17, or first:N, random:N:SEED, file:PATH";
+
+/// A choice of seed nodes, as the user wrote it; parsed from, printed and serialised as that text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Seeds {
+    /// `0,5,17`: the input's own ids.
+    List(Vec<u64>),
+    /// `first:N`: the N lowest nodes.
+    First(u64),
+    /// `random:N:SEED`: N distinct nodes, isolated ones included.
+    Random {
+        /// How many nodes.
+        count: u64,
+        /// What the choice depends on.
+        seed: u64,
+    },
+    /// `file:PATH`: one of the input's own ids a line; blank lines and lines that start with `#` are
+    /// skipped.
+    File(PathBuf),
+}
+
+impl Seeds {
+    /// The nodes of `graph` that are meant: indices, sorted, distinct, at least one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`], one line: an id that the graph does not have or that comes twice, more
+    /// nodes than there are, a file that cannot be read, a line that is no number (`file:line`), no
+    /// seed at all.
+    pub fn resolve(&self, graph: &Graph) -> Result<Vec<u32>> {
+        let mut nodes = match self {
+            Seeds::List(ids) => {
+                let mut nodes = Nodes::of(graph);
+                for (position, &id) in (1..).zip(ids) {
+                    let (place, before) = ("seeds".to_string(), |p| format!("at position {p}"));
+                    nodes.add(id, position, || place, before)?;
+                }
+                nodes.into_indices()
+            }
+            Seeds::First(count) => {
+                self.check_count(*count, graph)?;
+                (0..*count as u32).collect()
+            }
+            Seeds::Random { count, seed } => {
+                self.check_count(*count, graph)?;
+                draw(*count, *seed, graph.nodes() as u64)
+            }
+            Seeds::File(path) => read_file(path, graph)?,
+        };
+        if nodes.is_empty() {
+            return Err(Error::input(format!("seeds `{self}`: no seed is given; {FORMS}")));
+        }
+        nodes.sort_unstable();
+        Ok(nodes)
+    }
+
+    fn check_count(&self, count: u64, graph: &Graph) -> Result<()> {
+        let n = graph.nodes() as u64;
+        let fault = match count {
+            0 => "no node is asked for".to_string(),
+            _ if count > n => format!("the graph has only {n} nodes"),
+            _ => return Ok(()),
+        };
+        Err(Error::input(format!("seeds `{self}`: {fault}; ask for 1 to {n}")))
+    }
+}
+
+/// Seeds on their way from ids to indices, with the place where each was named.
+struct Nodes {
+    n: u64,
+    base: u64,
+    named: HashMap<u32, u64>,
+}
+
+impl Nodes {
+    fn of(graph: &Graph) -> Nodes {
+        let base = u64::from(graph.origin.id_base);
+        Nodes { n: graph.nodes() as u64, base, named: HashMap::new() }
+    }
+
+    /// Adds the node called `id`. `place` says where the user wrote it and `before` where position
+    /// such-and-such is.
+    fn add(
+        &mut self,
+        id: u64,
+        position: u64,
+        place: impl FnOnce() -> String,
+        before: impl FnOnce(u64) -> String,
+    ) -> Result<()> {
+        let Some(index) = id.checked_sub(self.base).filter(|&index| index < self.n) else {
+            return Err(self.out_of_range(&id.to_string(), &place()));
+        };
+        match self.named.insert(index as u32, position) {
+            None => Ok(()),
+            Some(first) => Err(Error::input(format!(
+                "{}: node {id} is listed twice, first {}; list it once",
+                place(),
+                before(first)
+            ))),
+        }
+    }
+
+    fn out_of_range(&self, id: &str, place: &str) -> Error {
+        let (low, high) = (self.base, self.base + self.n - 1);
+        Error::input(format!("{place}: the graph has no node {id}; its nodes are {low} to {high}"))
+    }
+
+    fn into_indices(self) -> Vec<u32> {
+        self.named.into_keys().collect()
+    }
+}
+
+fn read_file(path: &Path, graph: &Graph) -> Result<Vec<u32>> {
+    let shown = path.display();
+    let text = std::fs::read(path).map_err(|cause| {
+        Error::input(format!("seed file {shown}: {cause}; name a text file with one id a line"))
+    })?;
+    let mut nodes = Nodes::of(graph);
+    for (number, line) in (1u64..).zip(text.split(|&byte| byte == b'\n')) {
+        let line = String::from_utf8_lossy(line);
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let place = || format!("{shown}:{number}");
+        match parse_id(line) {
+            Id::Number(id) => nodes.add(id, number, place, |first| format!("on line {first}"))?,
+            Id::Huge => return Err(nodes.out_of_range(line, &place())),
+            Id::Not => {
+                let what = shorten(line);
+                return Err(Error::input(format!(
+                    "{}: `{what}` is not a node id; write one whole number a line",
+                    place()
+                )));
+            }
+        }
+    }
+    if nodes.named.is_empty() {
+        return Err(Error::input(format!(
+            "seed file {shown}: it names no node; write one id a line"
+        )));
+    }
+    Ok(nodes.into_indices())
+}
+
+/// What a text says of a node.
+enum Id {
+    Number(u64),
+    /// A whole number past 64 bits.
+    Huge,
+    Not,
+}
+
+fn parse_id(text: &str) -> Id {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Id::Not;
+    }
+    text.parse().map_or(Id::Huge, Id::Number)
+}
+
+/// Keeps a message to one short line, whatever the file holds.
+fn shorten(text: &str) -> String {
+    const KEPT: usize = 40;
+    let mut short: String = text.chars().take(KEPT).flat_map(char::escape_debug).collect();
+    if text.chars().nth(KEPT).is_some() {
+        short.push_str("...");
+    }
+    short
+}
+
+/// The first `count` cards of 0..n, shuffled; only cards that moved are stored.
+fn draw(count: u64, seed: u64, n: u64) -> Vec<u32> {
+    let mut moved: HashMap<u64, u64> = HashMap::new();
+    (0..count)
+        .map(|i| {
+            let j = i + below(hash(seed, i), n - i);
+            let at_i = moved.remove(&i).unwrap_or(i);
+            let card = if i == j { at_i } else { moved.insert(j, at_i).unwrap_or(j) };
+            card as u32
+        })
+        .collect()
+}
+
+/// A number below `bound` from 64 random bits.
+fn below(bits: u64, bound: u64) -> u64 {
+    ((u128::from(bits) * u128::from(bound)) >> 64) as u64
+}
+
+/// 64 random bits for (seed, counter): SplitMix64's finaliser, once for each.
+fn hash(seed: u64, counter: u64) -> u64 {
+    mix(mix(seed.wrapping_add(0x9e37_79b9_7f4a_7c15)) ^ counter)
+}
+
+fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+impl FromStr for Seeds {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Seeds> {
+        let refuse = |what: String| Error::input(format!("seeds `{}`: {what}", shorten(text)));
+        let number = |part: &str| match parse_id(part.trim()) {
+            Id::Number(number) => Ok(number),
+            Id::Huge => Err(refuse(format!("{} is out of range; {FORMS}", shorten(part.trim())))),
+            Id::Not => Err(refuse(format!("`{}` is not a number; {FORMS}", shorten(part.trim())))),
+        };
+        match text.trim().split_once(':') {
+            None if text.trim().is_empty() => Err(refuse(format!("no seed is given; {FORMS}"))),
+            None => Ok(Seeds::List(text.split(',').map(number).collect::<Result<_>>()?)),
+            Some(("first", count)) => Ok(Seeds::First(number(count)?)),
+            Some(("random", rest)) => match rest.split_once(':') {
+                Some((count, seed)) => {
+                    Ok(Seeds::Random { count: number(count)?, seed: number(seed)? })
+                }
+                None => Err(refuse("the SEED is missing; write random:N:SEED".into())),
+            },
+            Some(("file", "")) => Err(refuse("the path is missing; write file:PATH".into())),
+            Some(("file", path)) => Ok(Seeds::File(path.into())),
+            Some((kind, _)) => Err(refuse(format!("`{}` is unknown; {FORMS}", shorten(kind)))),
+        }
+    }
+}
+
+impl fmt::Display for Seeds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Seeds::List(ids) => {
+                for (position, id) in ids.iter().enumerate() {
+                    write!(f, "{}{id}", if position == 0 { "" } else { "," })?;
+                }
+                Ok(())
+            }
+            Seeds::First(count) => write!(f, "first:{count}"),
+            Seeds::Random { count, seed } => write!(f, "random:{count}:{seed}"),
+            Seeds::File(path) => write!(f, "file:{}", path.display()),
+        }
+    }
+}
+
+impl TryFrom<String> for Seeds {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Seeds> {
+        text.parse()
+    }
+}
+
+impl From<Seeds> for String {
+    fn from(seeds: Seeds) -> String {
+        seeds.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests;
