@@ -32,13 +32,13 @@ pub(super) fn offsets(offsets: &[u64], arcs: usize) -> Result<()> {
     node_count(offsets.len().saturating_sub(1) as u64)?;
     if offsets[0] != 0 {
         return Err(Error::input(format!(
-            "row offsets start at {} and must start at 0",
+            "row offsets start at {} and not at 0; write the CSR anew",
             offsets[0]
         )));
     }
     if let Some(v) = offsets.par_windows(2).position_first(|pair| pair[0] > pair[1]) {
         return Err(Error::input(format!(
-            "row offsets fall from {} to {} at node {v}; they must never fall",
+            "row offsets fall from {} to {} at node {v}; write the CSR anew: they must never fall",
             offsets[v],
             offsets[v + 1]
         )));
@@ -46,7 +46,7 @@ pub(super) fn offsets(offsets: &[u64], arcs: usize) -> Result<()> {
     let last = offsets[offsets.len() - 1];
     if last != arcs as u64 {
         return Err(Error::input(format!(
-            "row offsets end at {last} and there are {arcs} arcs; they must be equal"
+            "row offsets end at {last} and there are {arcs} arcs; write the CSR anew with equal counts"
         )));
     }
     Ok(())

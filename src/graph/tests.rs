@@ -22,7 +22,7 @@ fn refusal(offsets: &[u64], columns: &[u32], weights: Option<&[f32]>) -> String 
 fn a_csr_from_outside_is_checked_before_it_is_used() {
     assert!(refusal(&[], &[], None).contains("empty"));
     assert!(refusal(&[0], &[], None).contains("empty"));
-    assert!(refusal(&[1, 1], &[0], None).contains("start at 0"));
+    assert!(refusal(&[1, 1], &[0], None).contains("start at 1"));
     assert!(refusal(&[0, 2, 1], &[0], None).contains("never fall"));
     assert!(refusal(&[0, 2], &[0], None).contains("end at 2"));
     assert!(refusal(&[0, 1], &[1], None).contains("ids run from 0 to 0"));
