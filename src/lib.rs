@@ -3,10 +3,14 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod algorithm;
+pub mod backend;
+pub mod collective;
 pub mod error;
+pub mod fleet;
 pub mod generate;
 pub mod graph;
 pub mod io;
+pub mod prepare;
 pub mod verify;
 
 pub use error::{Error, Result};

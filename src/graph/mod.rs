@@ -1,7 +1,19 @@
 //! What a graph is: a host CSR with 64-bit row offsets, 32-bit column indices and optional weights.
 
+pub(crate) mod build;
+mod check;
+mod components;
+mod symmetry;
+
 use crate::error::{Error, Result};
+use build::{Csr, Packed};
+use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::OnceLock;
+use std::time::Instant;
+
+/// The most nodes a graph may have: ids are u32, and `u32::MAX` itself means "unreached" or "none".
+pub const MAX_NODES: u64 = u32::MAX as u64 - 1;
 
 /// Where a graph came from and what was found on the way in; echoed in every result.
 #[derive(Debug, Clone, Default, serde::Serialize)]
@@ -40,20 +52,173 @@ pub struct Graph {
     pub origin: Origin,
 }
 
+/// Arcs as a reader found them, in file order; `weights` is empty when there is no value column.
+#[derive(Debug, Default)]
+pub(crate) struct ArcList {
+    pub pairs: Vec<(u32, u32)>,
+    pub weights: Vec<f32>,
+}
+
 impl Graph {
     /// Wraps a finished CSR after checking it: offsets start at 0, never fall and end at the arc
-    /// count; ids are below n; weights are finite and >= 0.
+    /// count; ids are below n; weights are finite and >= 0 (-0 becomes 0).
+    ///
+    /// Rows that are not sorted by (column, weight) are sorted. Self loops and duplicates are counted
+    /// into `origin`.
     pub fn from_csr(
         offsets: Vec<u64>,
         columns: Vec<u32>,
-        weights: Option<Vec<f32>>,
+        mut weights: Option<Vec<f32>>,
         origin: Origin,
     ) -> Result<Graph> {
-        let _ = (&offsets, &columns, &weights);
-        if offsets.len() < 2 {
-            return Err(Error::input("the graph is empty: it has no nodes"));
+        let start = Instant::now();
+        check::offsets(&offsets, columns.len())?;
+        check::ids(&columns, offsets.len() - 1, "column")?;
+        if let Some(weights) = &mut weights {
+            check::same_length(columns.len(), weights.len(), "weights")?;
+            check::weights(weights)?;
         }
-        Ok(Graph { offsets, columns, weights, symmetric: OnceLock::new(), origin })
+        let mut graph = Graph { offsets, columns, weights, symmetric: OnceLock::new(), origin };
+        let found = check::rows(&graph);
+        graph.origin.self_loops = found.self_loops;
+        graph.origin.duplicates = found.duplicates;
+        if !found.sorted {
+            let csr = graph.rebuilt(|u, v| (u, v));
+            graph = Graph::trusted(csr, graph.origin, None);
+        }
+        graph.origin.build_ms += milliseconds(start);
+        Ok(graph)
+    }
+
+    /// Builds the CSR of `nodes` nodes from arcs `sources[i] -> targets[i]` in any order.
+    ///
+    /// `weights` is `[m]`, or `None` when every arc counts 1. Self loops and duplicates are kept, and
+    /// counted into `origin`.
+    pub fn from_arcs(
+        nodes: usize,
+        sources: &[u32],
+        targets: &[u32],
+        weights: Option<&[f32]>,
+        origin: Origin,
+    ) -> Result<Graph> {
+        let start = Instant::now();
+        check::node_count(nodes as u64)?;
+        check::same_length(sources.len(), targets.len(), "targets")?;
+        check::ids(sources, nodes, "source")?;
+        check::ids(targets, nodes, "target")?;
+        let mut owned = weights.map(<[f32]>::to_vec);
+        if let Some(weights) = &mut owned {
+            check::same_length(sources.len(), weights.len(), "weights")?;
+            check::weights(weights)?;
+        }
+        let blocks = sources.len().div_ceil(build::ARCS_PER_BLOCK);
+        let range = |block: usize| {
+            let begin = block * build::ARCS_PER_BLOCK;
+            begin..(begin + build::ARCS_PER_BLOCK).min(sources.len())
+        };
+        let m = sources.len() as u64;
+        let csr = match &owned {
+            None => build::build::<u64>(nodes, m, build::Keep::All, blocks, |block, out| {
+                out.extend(range(block).map(|i| u64::pack(sources[i], targets[i], 1.0)));
+            }),
+            Some(w) => build::build::<u128>(nodes, m, build::Keep::All, blocks, |block, out| {
+                out.extend(range(block).map(|i| u128::pack(sources[i], targets[i], w[i])));
+            }),
+        };
+        let mut graph = Graph::trusted(csr, origin, None);
+        graph.origin.build_ms += milliseconds(start);
+        Ok(graph)
+    }
+
+    /// Builds from lists whose ids and weights a reader has checked already. `mirror` adds (v, u) for
+    /// each (u, v) with u != v, which makes the graph symmetric.
+    pub(crate) fn from_lists(
+        nodes: usize,
+        lists: &[ArcList],
+        weighted: bool,
+        mirror: bool,
+        origin: Origin,
+    ) -> Result<Graph> {
+        fn fill<P: Packed>(list: &ArcList, mirror: bool, out: &mut Vec<P>) {
+            for (i, &(u, v)) in list.pairs.iter().enumerate() {
+                let weight = if P::WEIGHTED { list.weights[i] } else { 1.0 };
+                out.push(P::pack(u, v, weight));
+                if mirror && u != v {
+                    out.push(P::pack(v, u, weight));
+                }
+            }
+        }
+        let start = Instant::now();
+        check::node_count(nodes as u64)?;
+        let listed: usize = lists.iter().map(|list| list.pairs.len()).sum();
+        let m = listed as u64 * (1 + u64::from(mirror));
+        let all = build::Keep::All;
+        let csr = if weighted {
+            build::build::<u128>(nodes, m, all, lists.len(), |b, o| fill(&lists[b], mirror, o))
+        } else {
+            build::build::<u64>(nodes, m, all, lists.len(), |b, o| fill(&lists[b], mirror, o))
+        };
+        let mut graph = Graph::trusted(csr, origin, mirror.then_some(true));
+        graph.origin.build_ms += milliseconds(start);
+        Ok(graph)
+    }
+
+    /// Wraps what this crate has just built. `symmetric` is what its maker knows.
+    pub(crate) fn trusted(csr: Csr, mut origin: Origin, symmetric: Option<bool>) -> Graph {
+        origin.self_loops = csr.self_loops;
+        origin.duplicates = csr.duplicates;
+        let symmetric = symmetric.map_or_else(OnceLock::new, OnceLock::from);
+        Graph {
+            offsets: csr.offsets,
+            columns: csr.columns,
+            weights: csr.weights,
+            symmetric,
+            origin,
+        }
+    }
+
+    /// The CSR of the arcs `turn(u, v)` for each arc (u, v), with their weights.
+    fn rebuilt(&self, turn: impl Fn(u32, u32) -> (u32, u32) + Sync) -> Csr {
+        fn fill<P: Packed>(
+            graph: &Graph,
+            rows: Range<usize>,
+            turn: impl Fn(u32, u32) -> (u32, u32),
+            out: &mut Vec<P>,
+        ) {
+            for u in rows {
+                for (v, weight) in graph.neighbors(u) {
+                    let (row, column) = turn(u as u32, v);
+                    out.push(P::pack(row, column, weight));
+                }
+            }
+        }
+        let rows = self.row_blocks();
+        let (n, m, all) = (self.nodes(), self.arcs(), build::Keep::All);
+        if self.weights.is_some() {
+            build::build::<u128>(n, m, all, rows.len(), |b, o| {
+                fill(self, rows[b].clone(), &turn, o)
+            })
+        } else {
+            build::build::<u64>(n, m, all, rows.len(), |b, o| fill(self, rows[b].clone(), &turn, o))
+        }
+    }
+
+    /// Cuts the rows into ranges of like work (rows + arcs), for parallel sweeps.
+    pub(crate) fn row_blocks(&self) -> Vec<Range<usize>> {
+        let work = |v: usize| self.offsets[v] + v as u64;
+        let n = self.nodes();
+        let blocks = (work(n) / build::ARCS_PER_BLOCK as u64 + 1).min(n as u64);
+        let cut = |block: u64| {
+            let wanted = (work(n) as u128 * block as u128 / blocks as u128) as u64;
+            let (mut low, mut high) = (0, n);
+            while low < high {
+                let middle = low + (high - low) / 2;
+                if work(middle) < wanted { low = middle + 1 } else { high = middle }
+            }
+            low
+        };
+        let cuts: Vec<usize> = (0..=blocks).map(cut).collect();
+        cuts.windows(2).map(|pair| pair[0]..pair[1]).collect()
     }
 
     /// Number of nodes n.
@@ -86,9 +251,67 @@ impl Graph {
         self.offsets[v + 1] - self.offsets[v]
     }
 
+    /// The largest out-degree.
+    pub fn max_degree(&self) -> u64 {
+        self.offsets.par_windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0)
+    }
+
     /// The arcs out of `v` as (neighbour, weight).
     pub fn neighbors(&self, v: usize) -> impl Iterator<Item = (u32, f32)> + '_ {
         (self.offsets[v] as usize..self.offsets[v + 1] as usize)
             .map(move |e| (self.columns[e], self.weights.as_ref().map_or(1.0, |w| w[e])))
     }
+
+    /// Whether every arc weighs 1, by absence of weights or by their values.
+    pub fn weights_are_unit(&self) -> bool {
+        self.weights.as_ref().is_none_or(|weights| weights.par_iter().all(|&w| w == 1.0))
+    }
+
+    /// The smallest and the largest weight; (1, 1) for a graph without weights or arcs.
+    pub fn weight_range(&self) -> (f32, f32) {
+        let Some(weights) = self.weights.as_ref().filter(|weights| !weights.is_empty()) else {
+            return (1.0, 1.0);
+        };
+        weights
+            .par_iter()
+            .fold(|| (f32::INFINITY, 0.0f32), |(l, h), &w| (l.min(w), h.max(w)))
+            .reduce(|| (f32::INFINITY, 0.0), |a, b| (a.0.min(b.0), a.1.max(b.1)))
+    }
+
+    /// The mean arc weight; 1 for a graph without weights or arcs. Added in f64 over fixed blocks in
+    /// block order, so that it does not depend on the thread count.
+    pub fn mean_weight(&self) -> f64 {
+        let Some(weights) = self.weights.as_ref().filter(|weights| !weights.is_empty()) else {
+            return 1.0;
+        };
+        let sums: Vec<f64> = weights
+            .par_chunks(1 << 16)
+            .map(|block| block.iter().map(|&w| f64::from(w)).sum())
+            .collect();
+        sums.iter().sum::<f64>() / weights.len() as f64
+    }
+
+    /// The id that the input uses for `node`.
+    pub fn input_id(&self, node: u32) -> u64 {
+        u64::from(node) + u64::from(self.origin.id_base)
+    }
+
+    /// The node that the input calls `id`, or `None` when the input cannot mean any.
+    pub fn node_of_input_id(&self, id: u64) -> Option<u32> {
+        let node = id.checked_sub(u64::from(self.origin.id_base))?;
+        (node < self.nodes() as u64).then_some(node as u32)
+    }
 }
+
+/// Milliseconds since `start`.
+pub(crate) fn milliseconds(start: Instant) -> f64 {
+    start.elapsed().as_secs_f64() * 1e3
+}
+
+/// Refuses a node count that ids cannot name or that this machine cannot even index.
+pub(crate) fn check_node_count(nodes: u64) -> Result<(), Error> {
+    check::node_count(nodes)
+}
+
+#[cfg(test)]
+mod tests;

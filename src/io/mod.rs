@@ -1,5 +1,116 @@
-//! Readers and writers.
+//! Readers and writers: one file a format, recognised by content before name.
+//!
+//! | format | recognised by | file |
+//! |---|---|---|
+//! | Matrix Market coordinate | the `%%MatrixMarket` banner | `matrix_market` |
+//! | HIVE binary CSR | bytes that are no text | `hive_bin` |
+//! | edge list (SNAP, CSV) | any other text | `edge_list` |
+//!
+//! Any of them may be compressed with gzip, which is recognised by its magic bytes.
 
+pub(crate) mod aside;
+mod edge_list;
+mod hive_bin;
+mod matrix_market;
 mod output;
+mod source;
+mod text;
 
+pub use edge_list::write as write_edge_list;
+pub use hive_bin::write as write_hive_bin;
 pub use output::{ResultFormat, write_atomically, write_results};
+
+use crate::error::{Error, Result};
+use crate::generate;
+use crate::graph::{Graph, Origin};
+use std::path::Path;
+use std::time::Instant;
+
+/// Endings that a data set's name does without.
+const ENDINGS: [&str; 11] =
+    [".mtx", ".txt", ".csv", ".tsv", ".el", ".wel", ".edges", ".e", ".bin", ".hive", ".dat"];
+
+/// Loads a graph: a generator specification (`rmat:24`, `grid:4096x4096`) or the path of a file.
+///
+/// Errors are one line, `path:line: what (value); what to do next`.
+pub fn load(spec: &str) -> Result<Graph> {
+    if generate::is_spec(spec) {
+        return generate::generate(spec);
+    }
+    let start = Instant::now();
+    let bytes = source::read(spec)?;
+    // A byte order mark is what some editors put before text.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let mut origin =
+        Origin { dataset: dataset(spec), graph_file: spec.into(), ..Origin::default() };
+    let ending = lowercase_ending(spec);
+    if matrix_market::is_banner(bytes) {
+        return matrix_market::parse(spec, bytes, origin, start);
+    }
+    if bytes.is_empty() {
+        return Err(Error::input(format!(
+            "{spec}: the file is empty (0 bytes); give a graph file"
+        )));
+    }
+    if ending.ends_with(".mtx") {
+        return Err(Error::input(format!(
+            "{spec}:1: no `%%MatrixMarket` banner; add it, or rename the file if it is an edge list"
+        )));
+    }
+    if hive_bin::is_likely(bytes) {
+        origin.format = "hive-bin".into();
+        return hive_bin::parse(spec, bytes, origin, start);
+    }
+    if let Some((_, name)) = UNREAD.iter().find(|(unread, _)| ending.ends_with(unread)) {
+        return Err(Error::input(format!(
+            "{spec}: {name} files are not read; convert it to Matrix Market or an edge list"
+        )));
+    }
+    edge_list::parse(spec, bytes, origin, start)
+}
+
+/// Formats that would pass for an edge list and mean something else.
+const UNREAD: [(&str, &str); 3] =
+    [(".gr", "DIMACS shortest-path"), (".graph", "METIS"), (".metis", "METIS")];
+
+/// Puts the file's name before an error of the graph that was made from it.
+fn name_file(path: &str, error: Error) -> Error {
+    match error {
+        Error::Input(what) => Error::Input(format!("{path}: {what}")),
+        Error::Machine(what) => Error::Machine(format!("{path}: {what}")),
+        other => other,
+    }
+}
+
+/// The path in lower case without `.gz`.
+fn lowercase_ending(path: &str) -> String {
+    let lower = path.to_ascii_lowercase();
+    lower.strip_suffix(".gz").map_or(lower.clone(), str::to_string)
+}
+
+/// The data set's short name: the file's, without directories, `.gz` and the format's ending.
+fn dataset(path: &str) -> String {
+    let name = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
+    let stem = name.strip_suffix(".gz").unwrap_or(&name);
+    let ending = ENDINGS.iter().find(|ending| stem.len() > ending.len() && stem.ends_with(*ending));
+    stem[..stem.len() - ending.map_or(0, |ending| ending.len())].to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_data_set_is_named_after_its_file_without_endings() {
+        for (path, name) in [
+            ("data/chesapeake.mtx", "chesapeake"),
+            ("../email-Enron.txt.gz", "email-Enron"),
+            ("a.b.mtx.gz", "a.b"),
+            ("plain", "plain"),
+            (".mtx", ".mtx"),
+            ("v1.2/x", "x"),
+        ] {
+            assert_eq!(dataset(path), name);
+        }
+    }
+}

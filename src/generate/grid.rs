@@ -1,0 +1,143 @@
+//! A street grid: ROWS x COLS nodes in row-major order, each joined to the nodes above, left, right
+//! and below. High diameter and degree 4: the opposite of R-MAT. The CSR is written in closed form.
+
+use super::hash::pair_weight;
+use crate::error::Result;
+use crate::graph::build::{Csr, split_lengths};
+use crate::graph::{Graph, MAX_NODES, Origin, milliseconds};
+use rayon::prelude::*;
+use std::time::Instant;
+
+const FORM: &str = "grid:ROWSxCOLS[,seed=1] with ROWS * COLS 1..=4294967294";
+
+/// What to generate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grid {
+    /// Rows, at least 1.
+    pub rows: u64,
+    /// Columns, at least 1.
+    pub cols: u64,
+    /// Another seed gives other weights.
+    pub seed: u64,
+}
+
+impl Grid {
+    /// Reads `rest`, the part of `spec` behind `grid:`.
+    pub(super) fn parse(spec: &str, rest: &str) -> Result<Grid> {
+        let mut grid = Grid { rows: 0, cols: 0, seed: 1 };
+        let size = super::options(spec, rest, FORM, |key, value| {
+            key == "seed" && super::set(&mut grid.seed, value, ..)
+        })?;
+        let sized = size.split_once('x').is_some_and(|(rows, cols)| {
+            super::set(&mut grid.rows, rows, 1..=MAX_NODES)
+                && super::set(&mut grid.cols, cols, 1..=MAX_NODES)
+        });
+        if !sized || grid.rows.saturating_mul(grid.cols) > MAX_NODES {
+            return Err(super::refused(spec, size, FORM));
+        }
+        super::check_memory(spec, u128::from(grid.rows * grid.cols) * (8 + 4 * 8))?;
+        Ok(grid)
+    }
+
+    /// Arcs out of grid row `r`.
+    fn row_arcs(&self, r: u64) -> u64 {
+        let vertical = u64::from(r > 0) + u64::from(r + 1 < self.rows);
+        2 * (self.cols - 1) + vertical * self.cols
+    }
+
+    /// Arcs out of the grid rows before `r`.
+    fn arcs_before(&self, r: u64) -> u64 {
+        // Every row but the first has arcs up; every row before r has arcs down, the last row aside.
+        let up = r.saturating_sub(1);
+        let down = r.min(self.rows - 1);
+        2 * (self.cols - 1) * r + self.cols * (up + down)
+    }
+}
+
+/// Generates the grid: symmetric, no self loops, no duplicates, integer weights 1..=64.
+pub fn generate(grid: &Grid) -> Result<Graph> {
+    let start = Instant::now();
+    crate::graph::check_node_count(grid.rows * grid.cols)?;
+    let (nodes, cols) = ((grid.rows * grid.cols) as usize, grid.cols as usize);
+    let arcs = grid.arcs_before(grid.rows) as usize;
+    let mut offsets = vec![0u64; nodes + 1];
+    let mut columns = vec![0u32; arcs];
+    let mut weights = vec![0f32; arcs];
+    let lengths = || (0..grid.rows).map(|r| grid.row_arcs(r) as usize);
+    (
+        offsets[1..].par_chunks_mut(cols),
+        split_lengths(&mut columns, lengths()),
+        split_lengths(&mut weights, lengths()),
+    )
+        .into_par_iter()
+        .enumerate()
+        .for_each(|(r, (ends, columns, weights))| {
+            write_row(grid, r as u64, ends, columns, weights);
+        });
+    let origin = Origin {
+        dataset: format!("grid{}x{}", grid.rows, grid.cols),
+        graph_file: format!("grid:{}x{},seed={}", grid.rows, grid.cols, grid.seed),
+        format: "grid".into(),
+        weights: "generated".into(),
+        load_ms: milliseconds(start),
+        ..Origin::default()
+    };
+    let csr = Csr { offsets, columns, weights: Some(weights), self_loops: 0, duplicates: 0 };
+    Ok(Graph::trusted(csr, origin, Some(true)))
+}
+
+/// Writes the arcs of grid row `r`: `ends` per node, neighbours in rising order.
+fn write_row(grid: &Grid, r: u64, ends: &mut [u64], columns: &mut [u32], weights: &mut [f32]) {
+    let base = grid.arcs_before(r);
+    let mut at = 0;
+    for (c, end) in ends.iter_mut().enumerate() {
+        let c = c as u64;
+        let v = r * grid.cols + c;
+        let around = [
+            (r > 0).then(|| v - grid.cols),
+            (c > 0).then(|| v - 1),
+            (c + 1 < grid.cols).then(|| v + 1),
+            (r + 1 < grid.rows).then(|| v + grid.cols),
+        ];
+        for neighbor in around.into_iter().flatten() {
+            columns[at] = neighbor as u32;
+            weights[at] = pair_weight(grid.seed, v as u32, neighbor as u32);
+            at += 1;
+        }
+        *end = base + at as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shape_of_grid_is_a_valid_symmetric_csr() {
+        for (rows, cols) in [(1, 1), (1, 5), (5, 1), (2, 2), (3, 4), (17, 9)] {
+            let graph = generate(&Grid { rows, cols, seed: 1 }).unwrap();
+            let checked = Graph::from_csr(
+                graph.offsets().to_vec(),
+                graph.columns().to_vec(),
+                graph.weights().map(<[f32]>::to_vec),
+                Origin::default(),
+            )
+            .unwrap();
+            assert_eq!(checked.columns(), graph.columns(), "rows are sorted");
+            assert!(checked.is_symmetric());
+            assert_eq!((checked.origin.self_loops, checked.origin.duplicates), (0, 0));
+            assert_eq!(graph.arcs(), 2 * (rows * (cols - 1) + cols * (rows - 1)));
+        }
+    }
+
+    #[test]
+    fn neighbours_are_one_step_away_on_the_grid() {
+        let graph = generate(&Grid { rows: 4, cols: 7, seed: 1 }).unwrap();
+        for u in 0..28i64 {
+            for (v, _) in graph.neighbors(u as usize) {
+                let (dr, dc) = (u / 7 - i64::from(v) / 7, u % 7 - i64::from(v) % 7);
+                assert_eq!(dr.abs() + dc.abs(), 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! From arcs in any order to a sorted CSR, in parallel and without sharing a mutable array.
+//!
+//! Idea: rows are cut into *buckets* of equal, power-of-two width. Each *block* of arcs is made by one
+//! task, which groups its own arcs by bucket (a counting sort in cache). Then each bucket collects its
+//! piece of every block, sorts it and emits finished rows. Nothing is written by two tasks, and since
+//! every row ends up sorted by (column, weight), the result is the same for any thread count.
+//!
+//! Memory at the peak: two copies of the packed arcs' columns plus one of the packed arcs
+//! (8 bytes an arc, 16 with weights).
+
+use rayon::prelude::*;
+
+/// Arcs that a bucket should hold: a megabyte of packed arcs sorts inside a core's own cache.
+const ARCS_PER_BUCKET: u64 = 1 << 17;
+/// Above this a block's groups become too short to copy well.
+const MOST_BUCKETS: u64 = 4096;
+/// A bucket beyond this (a hub, or skewed ids) is sorted by all threads together.
+const PARALLEL_SORT: usize = 1 << 20;
+/// Arcs in a block, where the caller can choose.
+pub(crate) const ARCS_PER_BLOCK: usize = 1 << 18;
+
+/// An arc in one integer whose order is (row, column, weight).
+pub(crate) trait Packed: Copy + Ord + Send + Sync {
+    /// Fills arrays before they are written.
+    const ZERO: Self;
+    /// Whether a weight is inside.
+    const WEIGHTED: bool;
+    /// Packs an arc; `weight` must be >= 0 and not -0, for its bits to sort as it does.
+    fn pack(row: u32, column: u32, weight: f32) -> Self;
+    fn row(self) -> u32;
+    fn column(self) -> u32;
+    fn weight(self) -> f32;
+}
+
+impl Packed for u64 {
+    const ZERO: u64 = 0;
+    const WEIGHTED: bool = false;
+    #[inline]
+    fn pack(row: u32, column: u32, _: f32) -> u64 {
+        (row as u64) << 32 | column as u64
+    }
+    #[inline]
+    fn row(self) -> u32 {
+        (self >> 32) as u32
+    }
+    #[inline]
+    fn column(self) -> u32 {
+        self as u32
+    }
+    #[inline]
+    fn weight(self) -> f32 {
+        1.0
+    }
+}
+
+impl Packed for u128 {
+    const ZERO: u128 = 0;
+    const WEIGHTED: bool = true;
+    #[inline]
+    fn pack(row: u32, column: u32, weight: f32) -> u128 {
+        (<u64 as Packed>::pack(row, column, 1.0) as u128) << 32 | weight.to_bits() as u128
+    }
+    #[inline]
+    fn row(self) -> u32 {
+        (self >> 64) as u32
+    }
+    #[inline]
+    fn column(self) -> u32 {
+        (self >> 32) as u32
+    }
+    #[inline]
+    fn weight(self) -> f32 {
+        f32::from_bits(self as u32)
+    }
+}
+
+/// What to do with self loops and repeated pairs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// Keep every arc and count the odd ones.
+    All,
+    /// Drop self loops, and all but the lightest arc of a pair.
+    Simple,
+}
+
+/// A finished CSR and what was counted on the way.
+pub(crate) struct Csr {
+    pub offsets: Vec<u64>,
+    pub columns: Vec<u32>,
+    pub weights: Option<Vec<f32>>,
+    pub self_loops: u64,
+    pub duplicates: u64,
+}
+
+/// Builds the CSR of `nodes` rows from `blocks` blocks of arcs, about `arcs` in all.
+///
+/// `fill(b, out)` appends the arcs of block `b`, in any order; every row must be below `nodes`.
+pub(crate) fn build<P: Packed>(
+    nodes: usize,
+    arcs: u64,
+    keep: Keep,
+    blocks: usize,
+    fill: impl Fn(usize, &mut Vec<P>) + Sync,
+) -> Csr {
+    let buckets = Buckets::cut(nodes, arcs);
+    let grouped: Vec<Block<P>> = (0..blocks)
+        .into_par_iter()
+        .map_init(Vec::new, |scratch, block| {
+            scratch.clear();
+            fill(block, scratch);
+            buckets.group(scratch)
+        })
+        .collect();
+    let mut offsets = vec![0u64; nodes + 1];
+    let settled: Vec<Rows> = offsets[1..]
+        .par_chunks_mut(buckets.width())
+        .enumerate()
+        .map(|(bucket, ends)| settle(bucket, &grouped, bucket * buckets.width(), keep, ends))
+        .collect();
+    drop(grouped);
+
+    let mut bases = Vec::with_capacity(settled.len());
+    let mut total = 0u64;
+    for rows in &settled {
+        bases.push(total);
+        total += rows.columns.len() as u64;
+    }
+    offsets[1..]
+        .par_chunks_mut(buckets.width())
+        .zip(&bases)
+        .for_each(|(ends, base)| ends.iter_mut().for_each(|end| *end += base));
+    let self_loops = settled.iter().map(|rows| rows.self_loops).sum();
+    let duplicates = settled.iter().map(|rows| rows.duplicates).sum();
+    let (columns, weights): (Vec<_>, Vec<_>) =
+        settled.into_iter().map(|rows| (rows.columns, rows.weights)).unzip();
+    let columns = concatenate(columns);
+    let weights = P::WEIGHTED.then(|| concatenate(weights));
+    Csr { offsets, columns, weights, self_loops, duplicates }
+}
+
+/// How rows are cut into buckets: bucket = row >> shift.
+struct Buckets {
+    shift: u32,
+    count: usize,
+}
+
+/// One task's arcs, grouped by bucket: bucket k is `arcs[starts[k]..starts[k + 1]]`.
+struct Block<P> {
+    starts: Vec<u32>,
+    arcs: Vec<P>,
+}
+
+impl Buckets {
+    fn cut(nodes: usize, arcs: u64) -> Buckets {
+        let wanted = (arcs / ARCS_PER_BUCKET).clamp(1, MOST_BUCKETS) as usize;
+        let width = nodes.div_ceil(wanted).next_power_of_two();
+        Buckets { shift: width.trailing_zeros(), count: nodes.div_ceil(width) }
+    }
+
+    fn width(&self) -> usize {
+        1 << self.shift
+    }
+
+    fn group<P: Packed>(&self, arcs: &[P]) -> Block<P> {
+        let bucket = |arc: &P| (arc.row() as u64 >> self.shift) as usize;
+        let mut starts = vec![0u32; self.count + 1];
+        if self.count == 1 {
+            starts[1] = arcs.len() as u32;
+            return Block { starts, arcs: arcs.to_vec() };
+        }
+        for arc in arcs {
+            starts[bucket(arc) + 1] += 1;
+        }
+        for k in 0..self.count {
+            starts[k + 1] += starts[k];
+        }
+        let mut next = starts.clone();
+        let mut grouped = vec![P::ZERO; arcs.len()];
+        for arc in arcs {
+            let slot = &mut next[bucket(arc)];
+            grouped[*slot as usize] = *arc;
+            *slot += 1;
+        }
+        Block { starts, arcs: grouped }
+    }
+}
+
+/// The finished rows of one bucket.
+struct Rows {
+    columns: Vec<u32>,
+    weights: Vec<f32>,
+    self_loops: u64,
+    duplicates: u64,
+}
+
+/// Sorts one bucket into rows. `ends[i]` becomes the arcs in rows `first..=first + i`.
+fn settle<P: Packed>(
+    bucket: usize,
+    blocks: &[Block<P>],
+    first: usize,
+    keep: Keep,
+    ends: &mut [u64],
+) -> Rows {
+    let pieces = || {
+        blocks.iter().map(|block| {
+            &block.arcs[block.starts[bucket] as usize..block.starts[bucket + 1] as usize]
+        })
+    };
+    let mut arcs: Vec<P> = Vec::with_capacity(pieces().map(<[P]>::len).sum());
+    pieces().for_each(|piece| arcs.extend_from_slice(piece));
+    if arcs.len() > PARALLEL_SORT {
+        arcs.par_sort_unstable();
+    } else {
+        arcs.sort_unstable();
+    }
+    if keep == Keep::Simple {
+        arcs.retain(|arc| arc.row() != arc.column());
+        arcs.dedup_by_key(|arc| (arc.row(), arc.column()));
+    }
+
+    let mut rows = Rows {
+        columns: arcs.iter().map(|arc| arc.column()).collect(),
+        weights: if P::WEIGHTED { arcs.iter().map(|a| a.weight()).collect() } else { Vec::new() },
+        self_loops: 0,
+        duplicates: 0,
+    };
+    let mut previous = None;
+    for arc in &arcs {
+        let pair = (arc.row(), arc.column());
+        ends[arc.row() as usize - first] += 1;
+        rows.self_loops += u64::from(pair.0 == pair.1);
+        rows.duplicates += u64::from(previous == Some(pair));
+        previous = Some(pair);
+    }
+    let mut end = 0;
+    for count in ends {
+        end += *count;
+        *count = end;
+    }
+    rows
+}
+
+/// Joins parts in order, copying in parallel.
+fn concatenate<T: Copy + Default + Send + Sync>(mut parts: Vec<Vec<T>>) -> Vec<T> {
+    if parts.len() == 1 {
+        return parts.swap_remove(0);
+    }
+    let mut whole = vec![T::default(); parts.iter().map(Vec::len).sum()];
+    let places = split_lengths(&mut whole, parts.iter().map(Vec::len));
+    places.into_par_iter().zip(parts).for_each(|(place, part)| place.copy_from_slice(&part));
+    whole
+}
+
+/// Cuts a slice into consecutive pieces of the given lengths, each for its own writer.
+pub(crate) fn split_lengths<T>(
+    mut whole: &mut [T],
+    lengths: impl Iterator<Item = usize>,
+) -> Vec<&mut [T]> {
+    lengths
+        .map(|length| {
+            let (piece, rest) = std::mem::take(&mut whole).split_at_mut(length);
+            whole = rest;
+            piece
+        })
+        .collect()
+}

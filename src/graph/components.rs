@@ -1,0 +1,133 @@
+//! Weak components, as far as a graph needs them to name a sensible source.
+//!
+//! Union-find with one parent array, `parent[v] <= v`, hooked by compare-and-swap: the higher root
+//! always under the lower, so that the root of a component is its lowest id. After Afforest (Sutton,
+//! Ben-Nun, Barak, IPDPS 2018): two neighbours of each node already join most of a giant component,
+//! and in a symmetric graph the rows inside it need no further look.
+
+use super::Graph;
+use crate::generate::hash::hash;
+use rayon::prelude::*;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// Neighbours of each node that are joined before the giant component is guessed.
+const SAMPLED_NEIGHBORS: usize = 2;
+/// Nodes that are asked for their root to guess it.
+const SAMPLED_NODES: u64 = 1024;
+
+impl Graph {
+    /// Number of nodes without any arc, in or out.
+    pub fn isolated(&self) -> u64 {
+        let n = self.nodes();
+        let no_row = |v: usize| self.degree(v) == 0;
+        if self.symmetric.get() == Some(&true) {
+            return (0..n).into_par_iter().filter(|&v| no_row(v)).count() as u64;
+        }
+        let named: Vec<AtomicU64> = (0..n.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        self.columns.par_iter().for_each(|&v| {
+            let (word, bit) = (&named[v as usize / 64], 1u64 << (v % 64));
+            if word.load(Relaxed) & bit == 0 {
+                word.fetch_or(bit, Relaxed);
+            }
+        });
+        let unnamed = |v: usize| named[v / 64].load(Relaxed) & (1 << (v % 64)) == 0;
+        (0..n).into_par_iter().filter(|&v| no_row(v) && unnamed(v)).count() as u64
+    }
+
+    /// The lowest id in the largest weakly connected component; of equally large ones, in that which
+    /// has the lowest id.
+    pub fn default_source(&self) -> u32 {
+        let (roots, giant) = self.weak_roots();
+        // The giant is counted apart: a million increments of one counter would queue up.
+        let sizes: Vec<AtomicU32> = (0..self.nodes()).map(|_| AtomicU32::new(0)).collect();
+        let in_giant = roots
+            .par_iter()
+            .map(|root| root.load(Relaxed))
+            .filter(|&root| {
+                if root != giant {
+                    sizes[root as usize].fetch_add(1, Relaxed);
+                }
+                root == giant
+            })
+            .count();
+        sizes[giant as usize].store(in_giant as u32, Relaxed);
+        let largest = sizes
+            .par_iter()
+            .enumerate()
+            .map(|(root, size)| (size.load(Relaxed), std::cmp::Reverse(root)))
+            .max();
+        largest.map_or(0, |(_, std::cmp::Reverse(root))| root as u32)
+    }
+
+    /// For each node the lowest id of its weak component, and a guess at the largest component.
+    fn weak_roots(&self) -> (Vec<AtomicU32>, u32) {
+        let n = self.nodes();
+        let parent: Vec<AtomicU32> = (0..n as u32).into_par_iter().map(AtomicU32::new).collect();
+        let blocks = self.row_blocks();
+        blocks.par_iter().cloned().flatten_iter().for_each(|u| {
+            for (v, _) in self.neighbors(u).take(SAMPLED_NEIGHBORS) {
+                hook(&parent, u as u32, v);
+            }
+        });
+        compress(&parent);
+        let giant = guess_giant(&parent);
+        // An arc out of the giant appears again in the row of its other end, if rows go both ways.
+        let skip_giant = self.symmetric.get() == Some(&true);
+        blocks.par_iter().cloned().flatten_iter().for_each(|u| {
+            if skip_giant && parent[u].load(Relaxed) == giant {
+                return;
+            }
+            for (v, _) in self.neighbors(u).skip(SAMPLED_NEIGHBORS) {
+                hook(&parent, u as u32, v);
+            }
+        });
+        compress(&parent);
+        let giant = parent[giant as usize].load(Relaxed);
+        (parent, giant)
+    }
+}
+
+/// Joins the trees of u and v, the higher root under the lower.
+fn hook(parent: &[AtomicU32], u: u32, v: u32) {
+    let up = |v: u32| parent[v as usize].load(Relaxed);
+    let (mut a, mut b) = (up(u), up(v));
+    while a != b {
+        let (low, high) = (a.min(b), a.max(b));
+        let above = up(high);
+        if above == low {
+            return;
+        }
+        if above == high
+            && parent[high as usize].compare_exchange(high, low, Relaxed, Relaxed).is_ok()
+        {
+            return;
+        }
+        (a, b) = (up(up(high)), up(low));
+    }
+}
+
+/// Points every node straight at its root. No hook may run meanwhile.
+fn compress(parent: &[AtomicU32]) {
+    parent.par_iter().for_each(|own| {
+        let mut root = own.load(Relaxed);
+        loop {
+            let above = parent[root as usize].load(Relaxed);
+            if above == root {
+                break;
+            }
+            root = above;
+        }
+        own.store(root, Relaxed);
+    });
+}
+
+/// The root that most of a fixed sample of nodes has. A wrong guess costs time, not correctness.
+fn guess_giant(parent: &[AtomicU32]) -> u32 {
+    let mut votes: HashMap<u32, u32> = HashMap::new();
+    for sample in 0..SAMPLED_NODES {
+        let node = hash(0, sample) % parent.len() as u64;
+        *votes.entry(parent[node as usize].load(Relaxed)).or_default() += 1;
+    }
+    votes.into_iter().max_by_key(|&(root, count)| (count, root)).map_or(0, |(root, _)| root)
+}

@@ -1,0 +1,154 @@
+use super::*;
+
+fn arcs(graph: &Graph) -> Vec<(u32, u32, f32)> {
+    (0..graph.nodes())
+        .flat_map(|u| graph.neighbors(u).map(move |(v, w)| (u as u32, v, w)))
+        .collect()
+}
+
+fn directed(nodes: usize, pairs: &[(u32, u32)]) -> Graph {
+    let (sources, targets): (Vec<_>, Vec<_>) = pairs.iter().copied().unzip();
+    Graph::from_arcs(nodes, &sources, &targets, None, Origin::default()).unwrap()
+}
+
+fn refusal(offsets: &[u64], columns: &[u32], weights: Option<&[f32]>) -> String {
+    let weights = weights.map(<[f32]>::to_vec);
+    Graph::from_csr(offsets.to_vec(), columns.to_vec(), weights, Origin::default())
+        .unwrap_err()
+        .to_string()
+}
+
+#[test]
+fn a_csr_from_outside_is_checked_before_it_is_used() {
+    assert!(refusal(&[], &[], None).contains("empty"));
+    assert!(refusal(&[0], &[], None).contains("empty"));
+    assert!(refusal(&[1, 1], &[0], None).contains("start at 1"));
+    assert!(refusal(&[0, 2, 1], &[0], None).contains("never fall"));
+    assert!(refusal(&[0, 2], &[0], None).contains("end at 2"));
+    assert!(refusal(&[0, 1], &[1], None).contains("ids run from 0 to 0"));
+    assert!(refusal(&[0, 1], &[0], Some(&[])).contains("one for each arc"));
+    for weight in [-1.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        assert!(refusal(&[0, 1], &[0], Some(&[weight])).contains("finite and >= 0"));
+    }
+}
+
+#[test]
+fn a_csr_from_outside_gets_its_rows_sorted_and_its_oddities_counted() {
+    let graph = Graph::from_csr(
+        vec![0, 4, 5],
+        vec![1, 0, 1, 0],
+        Some(vec![2.0, 1.0, 1.0, -0.0]),
+        Origin::default(),
+    );
+    assert!(graph.is_err(), "5 is not the arc count");
+    let graph = Graph::from_csr(
+        vec![0, 4, 4],
+        vec![1, 0, 1, 0],
+        Some(vec![2.0, 1.0, 1.0, -0.0]),
+        Origin::default(),
+    )
+    .unwrap();
+    assert_eq!(arcs(&graph), [(0, 0, 0.0), (0, 0, 1.0), (0, 1, 1.0), (0, 1, 2.0)]);
+    assert!(graph.weights().unwrap().iter().all(|w| w.is_sign_positive()));
+    assert_eq!((graph.origin.self_loops, graph.origin.duplicates), (2, 2));
+}
+
+#[test]
+fn too_many_nodes_are_refused_by_name() {
+    let message = check_node_count(u64::from(u32::MAX)).unwrap_err().to_string();
+    assert!(message.contains("4294967295") && message.contains("4294967294"), "{message}");
+}
+
+#[test]
+fn bad_arcs_are_refused() {
+    let refusal = |s: &[u32], t: &[u32], w: Option<&[f32]>| {
+        Graph::from_arcs(2, s, t, w, Origin::default()).unwrap_err().to_string()
+    };
+    assert!(refusal(&[2], &[0], None).contains("source 2"));
+    assert!(refusal(&[0], &[7], None).contains("target 7"));
+    assert!(refusal(&[0], &[], None).contains("one for each arc"));
+    assert!(refusal(&[0], &[0], Some(&[f32::NAN])).contains("NaN"));
+}
+
+#[test]
+fn symmetry_minds_weights_and_multiplicity() {
+    assert!(directed(3, &[(0, 1), (1, 0), (2, 2)]).is_symmetric());
+    assert!(!directed(3, &[(0, 1), (1, 0), (0, 1)]).is_symmetric());
+    assert!(!directed(3, &[(0, 1), (1, 2), (2, 0)]).is_symmetric());
+    let weighted =
+        |w: &[f32]| Graph::from_arcs(2, &[0, 1], &[1, 0], Some(w), Origin::default()).unwrap();
+    assert!(weighted(&[2.0, 2.0]).is_symmetric());
+    assert!(!weighted(&[2.0, 3.0]).is_symmetric());
+}
+
+#[test]
+fn a_node_without_arcs_in_or_out_is_isolated() {
+    assert_eq!(directed(5, &[(0, 1), (3, 3)]).isolated(), 2);
+    assert_eq!(directed(130, &[(129, 64)]).isolated(), 128);
+    let rmat = crate::generate::generate("rmat:10").unwrap();
+    let copy =
+        Graph::from_csr(rmat.offsets().to_vec(), rmat.columns().to_vec(), None, Origin::default())
+            .unwrap();
+    assert_eq!(rmat.isolated(), copy.isolated());
+}
+
+#[test]
+fn the_default_source_is_the_lowest_id_of_the_largest_component() {
+    // Arcs against the order of ids, so that only weak connection can find 1.
+    assert_eq!(directed(7, &[(0, 4), (6, 5), (5, 3), (3, 1)]).default_source(), 1);
+    assert_eq!(directed(6, &[(5, 4), (2, 1)]).default_source(), 1, "a tie goes to the lowest id");
+    assert_eq!(directed(3, &[]).default_source(), 0);
+}
+
+/// Weak components the slow way: lower labels until nothing changes.
+fn naive_default_source(graph: &Graph) -> u32 {
+    let mut label: Vec<u32> = (0..graph.nodes() as u32).collect();
+    loop {
+        let before = label.clone();
+        for (u, v, _) in arcs(graph) {
+            let low = label[u as usize].min(label[v as usize]);
+            label[u as usize] = low;
+            label[v as usize] = low;
+        }
+        if label == before {
+            break;
+        }
+    }
+    let size = |root: u32| label.iter().filter(|&&l| l == root).count();
+    (0..graph.nodes() as u32).max_by_key(|&v| (size(v), std::cmp::Reverse(v))).unwrap()
+}
+
+#[test]
+fn the_default_source_agrees_with_a_naive_search() {
+    for seed in 1..=20 {
+        for spec in [format!("rmat:7,ef=1,seed={seed}"), format!("rmat:9,ef=1,seed={seed}")] {
+            let graph = crate::generate::generate(&spec).unwrap();
+            let expected = naive_default_source(&graph);
+            assert_eq!(graph.default_source(), expected, "{spec}");
+            // The same arcs one way only, and not known to be symmetric.
+            let pairs: Vec<_> =
+                arcs(&graph).into_iter().filter(|a| a.0 > a.1).map(|a| (a.0, a.1)).collect();
+            assert_eq!(directed(graph.nodes(), &pairs).default_source(), expected, "{spec}");
+        }
+    }
+}
+
+#[test]
+fn weights_are_summed_up_for_the_choice_of_delta() {
+    let graph =
+        Graph::from_arcs(2, &[0, 1], &[1, 0], Some(&[1.0, 4.0]), Origin::default()).unwrap();
+    assert_eq!((graph.weight_range(), graph.mean_weight()), ((1.0, 4.0), 2.5));
+    assert!(!graph.weights_are_unit());
+    let unit = directed(2, &[(0, 1)]);
+    assert_eq!((unit.weight_range(), unit.mean_weight()), ((1.0, 1.0), 1.0));
+    assert!(unit.weights_are_unit());
+}
+
+#[test]
+fn ids_of_the_input_are_shifted_by_its_base() {
+    let mut graph = directed(3, &[(0, 1)]);
+    graph.origin.id_base = 1;
+    assert_eq!(graph.input_id(2), 3);
+    assert_eq!(graph.node_of_input_id(3), Some(2));
+    assert_eq!((graph.node_of_input_id(0), graph.node_of_input_id(4)), (None, None));
+}

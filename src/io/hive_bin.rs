@@ -1,0 +1,123 @@
+//! The binary CSR of the HIVE programs, little-endian without padding:
+//! `rows: i32, cols: i32, nnz: i32, indptr: [rows + 1] i32, indices: [nnz] i32, data: [nnz] f32`.
+//!
+//! There is no magic number, so the header is believed only if the file has exactly the length that it
+//! implies.
+
+use super::aside::write_aside;
+use crate::error::{Error, Result};
+use crate::graph::{Graph, Origin, milliseconds};
+use rayon::prelude::*;
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+/// Bytes of the header, and of every number in the file.
+const HEADER: usize = 12;
+const NUMBER: usize = 4;
+/// Numbers that one task converts.
+const BLOCK: usize = 1 << 16;
+
+/// Whether the content is no text, or exactly as long as its header would have it.
+pub(super) fn is_likely(bytes: &[u8]) -> bool {
+    let sample = &bytes[..bytes.len().min(1024)];
+    sample.iter().any(|&byte| byte < b'\t') || length(bytes) == Some(bytes.len() as u64)
+}
+
+/// The header's numbers, if the file is long enough to have them.
+fn header(bytes: &[u8]) -> Option<[i32; 3]> {
+    let header = bytes.get(..HEADER)?;
+    Some([0, 4, 8].map(|at| i32::from_le_bytes([0, 1, 2, 3].map(|i| header[at + i]))))
+}
+
+/// The file length that the header implies.
+fn length(bytes: &[u8]) -> Option<u64> {
+    let [rows, _, nnz] = header(bytes)?.map(|number| u64::try_from(number).ok());
+    Some(HEADER as u64 + NUMBER as u64 * (rows? + 1 + 2 * nnz?))
+}
+
+/// Reads a graph from the whole content of a file.
+pub(super) fn parse(path: &str, bytes: &[u8], origin: Origin, start: Instant) -> Result<Graph> {
+    let refused = |what: String| Error::input(format!("{path}: {what}"));
+    let size = bytes.len();
+    let (Some([rows, cols, nnz]), expected) = (header(bytes), length(bytes)) else {
+        return Err(refused(format!(
+            "no graph file that is read here ({size} bytes, not text); give Matrix Market, an edge \
+             list or a HIVE binary CSR"
+        )));
+    };
+    let counts = format!("rows {rows}, cols {cols}, nnz {nnz}");
+    let Some(expected) = expected else {
+        return Err(refused(format!(
+            "not text, and no HIVE binary CSR either ({counts}); check what the file is"
+        )));
+    };
+    if expected != size as u64 {
+        let what = if (size as u64) < expected { "truncated" } else { "too long" };
+        return Err(refused(format!(
+            "the HIVE binary CSR is {what}, or its header lies about counts ({counts} need \
+             {expected} bytes, the file has {size}); fetch it again"
+        )));
+    }
+    if rows != cols {
+        return Err(refused(format!(
+            "the matrix is rectangular ({rows} x {cols}); a graph needs a square one"
+        )));
+    }
+    if rows == 0 {
+        return Err(refused("the graph is empty (0 nodes); give at least one node".into()));
+    }
+    let (indptr, rest) = bytes[HEADER..].split_at(NUMBER * (rows as usize + 1));
+    let (indices, data) = rest.split_at(NUMBER * nnz as usize);
+    // A negative number becomes one that no check lets through: sign bits are ids and offsets >= 2^31.
+    let offsets = numbers(indptr, |word| u64::from(u32::from_le_bytes(word)));
+    let columns = numbers(indices, u32::from_le_bytes);
+    let weights = numbers(data, f32::from_le_bytes);
+    let origin = Origin { weights: "file".into(), load_ms: milliseconds(start), ..origin };
+    Graph::from_csr(offsets, columns, Some(weights), origin)
+        .map_err(|error| super::name_file(path, error))
+}
+
+/// Converts an array, in parallel.
+fn numbers<T: Copy + Default + Send>(
+    bytes: &[u8],
+    convert: impl Fn([u8; 4]) -> T + Sync,
+) -> Vec<T> {
+    let mut out = vec![T::default(); bytes.len() / NUMBER];
+    out.par_chunks_mut(BLOCK).zip(bytes.par_chunks(BLOCK * NUMBER)).for_each(|(out, bytes)| {
+        for (number, word) in out.iter_mut().zip(bytes.chunks_exact(NUMBER)) {
+            *number = convert([word[0], word[1], word[2], word[3]]);
+        }
+    });
+    out
+}
+
+/// Writes `graph` as a HIVE binary CSR, weights 1 where it has none. The format's 32-bit counts bound
+/// it to fewer than 2^31 nodes and arcs.
+pub fn write(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
+    let path = path.as_ref();
+    let (Ok(rows), Ok(nnz)) = (i32::try_from(graph.nodes()), i32::try_from(graph.arcs())) else {
+        return Err(Error::input(format!(
+            "{}: the HIVE binary CSR counts in 31 bits ({} nodes, {} arcs); write an edge list",
+            path.display(),
+            graph.nodes(),
+            graph.arcs()
+        )));
+    };
+    write_aside(path, |out| {
+        for number in [rows, rows, nnz] {
+            out.write_all(&number.to_le_bytes())?;
+        }
+        for &offset in graph.offsets() {
+            out.write_all(&(offset as u32).to_le_bytes())?;
+        }
+        for column in graph.columns() {
+            out.write_all(&column.to_le_bytes())?;
+        }
+        for arc in 0..nnz as usize {
+            let weight = graph.weights().map_or(1.0, |weights| weights[arc]);
+            out.write_all(&weight.to_le_bytes())?;
+        }
+        Ok(())
+    })
+}

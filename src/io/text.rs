@@ -1,0 +1,184 @@
+//! What the text formats share: lines in parallel, fields, numbers, and errors that name the line.
+
+use crate::error::Error;
+use crate::graph::MAX_NODES;
+use memchr::memchr;
+use rayon::prelude::*;
+
+/// A chunk is long enough to be worth a task, and short enough to spread over the threads.
+const CHUNK: std::ops::RangeInclusive<usize> = 1 << 16..=1 << 22;
+
+/// A complaint about one line: where it starts in the file, and what is wrong.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub at: usize,
+    pub what: String,
+}
+
+impl Fault {
+    pub(super) fn new(at: usize, what: impl Into<String>) -> Fault {
+        Fault { at, what: what.into() }
+    }
+
+    /// The error for the user. Lines are counted only now: the fast path never does.
+    pub(super) fn into_error(self, path: &str, bytes: &[u8]) -> Error {
+        let line = 1 + memchr::memchr_iter(b'\n', &bytes[..self.at]).count();
+        Error::input(format!("{path}:{line}: {}", self.what))
+    }
+}
+
+/// The lines of `bytes[start..]`, each with the position where it starts, without its newline.
+pub(super) fn lines(bytes: &[u8], start: usize) -> impl Iterator<Item = (usize, &[u8])> {
+    let mut at = start;
+    std::iter::from_fn(move || {
+        let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
+        let length = memchr(b'\n', rest).unwrap_or(rest.len());
+        let line = (at, &rest[..length]);
+        at += length + 1;
+        Some(line)
+    })
+}
+
+/// Parses `bytes[start..]` in parallel. `parse` gets (position, line) pairs and makes a part; the parts
+/// come back in file order, or else the first fault in file order.
+pub(super) fn parse_parts<T: Send>(
+    bytes: &[u8],
+    start: usize,
+    parse: impl Fn(&mut dyn Iterator<Item = (usize, &[u8])>) -> Result<T, Fault> + Sync,
+) -> Result<Vec<T>, Fault> {
+    let size = (bytes.len() - start) / (4 * rayon::current_num_threads());
+    let size = size.clamp(*CHUNK.start(), *CHUNK.end());
+    let mut cuts = vec![start];
+    let mut end = start;
+    while end < bytes.len() {
+        let from = (end + size).min(bytes.len());
+        end = memchr(b'\n', &bytes[from..]).map_or(bytes.len(), |newline| from + newline + 1);
+        cuts.push(end);
+    }
+    let parts: Vec<_> =
+        cuts.par_windows(2).map(|cut| parse(&mut lines(&bytes[..cut[1]], cut[0]))).collect();
+    parts.into_iter().collect()
+}
+
+/// The fields of a line, separated by blanks, tabs and, if `COMMA`, commas.
+pub(super) struct Fields<'a, const COMMA: bool>(pub &'a [u8]);
+
+impl<'a, const COMMA: bool> Iterator for Fields<'a, COMMA> {
+    type Item = &'a [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let separates =
+            |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r') || (COMMA && *byte == b',');
+        let begin = self.0.iter().position(|byte| !separates(byte))?;
+        let rest = &self.0[begin..];
+        let length = rest.iter().position(separates).unwrap_or(rest.len());
+        self.0 = &rest[length..];
+        Some(&rest[..length])
+    }
+}
+
+/// Digits as a number; `None` for anything else, or beyond u64.
+#[inline]
+pub(super) fn integer(field: &[u8]) -> Option<u64> {
+    if field.is_empty() {
+        return None;
+    }
+    field.iter().try_fold(0u64, |value, byte| {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value.checked_mul(10)?.checked_add(u64::from(digit))
+    })
+}
+
+/// A node id as it stands in the file, at most `MAX_NODES` (the largest id of a 1-based file).
+#[inline]
+pub(super) fn id(field: &[u8], at: usize) -> Result<u64, Fault> {
+    match integer(field) {
+        Some(id) if id <= MAX_NODES => Ok(id),
+        _ if !field.is_empty() && field.iter().all(u8::is_ascii_digit) => Err(Fault::new(
+            at,
+            format!(
+                "id beyond 32 bits ({}); ids go up to {}: renumber the nodes without gaps",
+                shown(field),
+                MAX_NODES - 1
+            ),
+        )),
+        _ => Err(Fault::new(
+            at,
+            format!("not a node id ({}); ids are integers from 0", shown(field)),
+        )),
+    }
+}
+
+/// A weight: finite and >= 0, with -0 made 0.
+#[inline]
+pub(super) fn weight(field: &[u8], at: usize) -> Result<f32, Fault> {
+    let Ok(weight) = fast_float2::parse::<f32, _>(field) else {
+        return Err(Fault::new(at, format!("not a weight ({}); give a number", shown(field))));
+    };
+    let wrong = if weight.is_nan() {
+        "weight is not a number"
+    } else if weight.is_infinite() {
+        "weight is infinite in 32 bits"
+    } else if weight < 0.0 {
+        "weight is negative"
+    } else {
+        return Ok(if weight == 0.0 { 0.0 } else { weight });
+    };
+    let value = shown(field);
+    Err(Fault::new(at, format!("{wrong} ({value}); weights must be finite and >= 0")))
+}
+
+/// Part of the input inside a one-line message: printable and short.
+pub(super) fn shown(field: &[u8]) -> String {
+    const MOST: usize = 40;
+    let text = field[..field.len().min(MOST)].escape_ascii();
+    if field.len() > MOST { format!("{text}...") } else { text.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_keep_their_place_in_the_file_and_the_last_needs_no_newline() {
+        let bytes = b"x\na\n\nbc";
+        let found: Vec<_> = lines(bytes, 2).collect();
+        assert_eq!(found, [(2, &b"a"[..]), (4, b""), (5, b"bc")]);
+        assert_eq!(lines(b"a\n", 2).count(), 0);
+    }
+
+    #[test]
+    fn parallel_parts_see_every_line_once_and_in_order() {
+        let text: String = (0..100_000).map(|i| format!("{i}\n")).collect();
+        let parts = parse_parts(text.as_bytes(), 0, |lines| {
+            Ok(lines.map(|(_, line)| integer(line).unwrap()).collect::<Vec<_>>())
+        })
+        .unwrap();
+        assert!(parts.len() > 1);
+        assert!(parts.concat().into_iter().eq(0..100_000));
+    }
+
+    #[test]
+    fn numbers_are_whole_fields() {
+        assert_eq!(integer(b"042"), Some(42));
+        assert_eq!(integer(b"18446744073709551615"), Some(u64::MAX));
+        for wrong in [&b""[..], b"-1", b"+1", b"1.0", b"1x", b"18446744073709551616"] {
+            assert_eq!(integer(wrong), None);
+        }
+        assert!(weight(b"-0", 0).unwrap().is_sign_positive());
+        assert_eq!(weight(b"1e-3", 0).unwrap(), 1e-3);
+        for wrong in [&b"-1"[..], b"nan", b"inf", b"-inf", b"1e39", b"x", b"1,5", b""] {
+            assert!(weight(wrong, 0).is_err());
+        }
+    }
+
+    #[test]
+    fn shown_values_stay_short_and_on_one_line() {
+        assert_eq!(shown(b"a\tb\n\xff"), "a\\tb\\n\\xff");
+        assert_eq!(shown(&[b'a'; 100]).len(), 43);
+    }
+}
