@@ -65,6 +65,12 @@ pub(crate) trait Collective: Send {
     /// `nccl`, `peer` or `host`.
     fn name(&self) -> &'static str;
 
+    /// Makes room for merges of `span` ahead of time: nothing may be allocated while a collective is
+    /// half-launched somewhere.
+    fn reserve(&mut self, _seat: &Seat, _span: Span) -> Result<()> {
+        Ok(())
+    }
+
     /// Merges in place. For Gather, `split` says who owns what; else it only divides the work.
     /// On devices the merge is ordered on the replica's stream; it may not have ended on return.
     fn merge(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()>;

@@ -7,7 +7,7 @@ use super::peer::MergeKernels;
 use super::{Collective, Dtype, MergeOp, Seat, Span};
 use crate::backend::cuda::{CudaDevice, DeviceBuffer};
 use crate::error::{Error, Result};
-use crate::fleet::Split;
+use crate::fleet::{SLICE_ALIGN, Split};
 use cudarc::nccl::sys;
 use std::ffi::CStr;
 use std::time::Instant;
@@ -99,8 +99,9 @@ impl NcclCollective {
     fn warm_up(&mut self, seat: &Seat, device: &CudaDevice) -> Result<()> {
         let array = device.alloc::<u32>("nccl warm-up", 4096)?;
         let split = Split::nodes(4096, seat.world, 64);
-        for op in [MergeOp::Min, MergeOp::Or, MergeOp::Gather] {
+        for op in [MergeOp::Or, MergeOp::Min, MergeOp::Gather] {
             let span = Span { label: "warm-up", address: array.pointer(), length: 4096, dtype: Dtype::U32, op };
+            self.reserve(seat, span)?;
             self.merge(seat, span, &split)?;
         }
         device.wait()
@@ -156,15 +157,11 @@ impl NcclCollective {
 
     /// OR: owners collect everybody's copy of their slice and reduce it.
     fn or_slices(&mut self, seat: &Seat, span: &Span, split: &Split) -> Result<()> {
+        self.reserve(seat, *span)?;
         let size = span.dtype.size() as u64;
         let own = split.range(seat.rank);
         let slice_bytes = (own.end - own.start) * size;
         let pitch = slice_bytes.next_multiple_of(16);
-        let words = (pitch * seat.world as u64 / 8) as usize;
-        if self.slices.as_ref().is_none_or(|s| s.len() < words) {
-            self.slices = None;
-            self.slices = Some(DeviceBuffer::new(&self.scratch.context, self.stream.cast(), "or slices", words)?);
-        }
         let base = self.slices.as_ref().map_or(0, DeviceBuffer::pointer);
         // SAFETY: slices lie inside the span and the scratch; all ranks send and receive matching
         // sizes because they show the same split at the meeting before.
@@ -231,8 +228,26 @@ impl Collective for NcclCollective {
         "nccl"
     }
 
+    fn reserve(&mut self, seat: &Seat, span: Span) -> Result<()> {
+        if span.op != MergeOp::Or {
+            return Ok(());
+        }
+        let slice = span.length.div_ceil(seat.world as u64) + u64::from(SLICE_ALIGN);
+        let pitch = (slice * span.dtype.size() as u64).next_multiple_of(16);
+        let words = (pitch * seat.world as u64 / 8) as usize;
+        if self.slices.as_ref().is_none_or(|s| s.len() < words) {
+            self.slices = None;
+            let made = DeviceBuffer::new(&self.scratch.context, self.stream.cast(), "or slices", words)?;
+            self.slices = Some(made);
+        }
+        Ok(())
+    }
+
     fn merge(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()> {
         span.check()?;
+        // Reductions divide the work evenly whatever the split: slices stay aligned for wide access.
+        let even = Split::nodes(span.length, seat.world, SLICE_ALIGN);
+        let split = if span.op == MergeOp::Gather { split } else { &even };
         // Nobody enters NCCL before everybody has come for the same merge: a dead peer ends here.
         seat.rendezvous.meet(seat.rank, span.ticket(seat, split), [0; 4])?;
         let op = match span.op {

@@ -29,7 +29,7 @@ pub(super) fn two_shot(
     split: &Split,
 ) -> Result<()> {
     let ticket = span.ticket(seat, split);
-    let mut meet = |mover: &mut dyn FnMut() -> Result<u64>| -> Result<Vec<Payload>> {
+    let meet = |mover: &mut dyn FnMut() -> Result<u64>| -> Result<Vec<Payload>> {
         let published = mover()?;
         seat.rendezvous.meet(seat.rank, ticket, [span.address, published, 0, 0])
     };

@@ -14,7 +14,7 @@ pub use devices::{ChunkPolicy, CollectiveKind, Devices, Fault, FaultKind, MAX_RE
 pub(crate) use devices::words;
 pub use rendezvous::{Payload, Rendezvous, Ticket};
 pub use replica::Replica;
-pub(crate) use replica::Backend;
+pub(crate) use replica::{Backend, SLICE_ALIGN};
 
 use crate::error::{Error, Result};
 use serde::Serialize;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// Merged arrays are cut into slices of multiples of this many elements, so that slices of bytes
 /// stay aligned for wide access.
-const SLICE_ALIGN: u32 = 64;
+pub(crate) const SLICE_ALIGN: u32 = 64;
 
 /// A replica's computing threads on the host.
 pub(crate) struct HostWorker {
@@ -139,6 +139,7 @@ impl Replica {
         };
         let array = Replicated::new(label, op, data);
         array.span().check()?;
+        self.collective.reserve(&self.seat, array.span())?;
         Ok(array)
     }
 

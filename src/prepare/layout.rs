@@ -133,7 +133,7 @@ impl LaidOut {
         let start = Instant::now();
         let n = graph.nodes();
         let symmetric = graph.is_symmetric();
-        let transpose = if symmetric { None } else { Some(graph.transpose()?) };
+        let transpose = if symmetric { None } else { Some(graph.transpose()) };
         let degree =
             |v: usize| graph.degree(v) + transpose.as_ref().map_or(0, |t| t.degree(v));
         let max_degree = (0..n).into_par_iter().map(degree).max().unwrap_or(0);

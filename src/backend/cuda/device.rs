@@ -52,6 +52,11 @@ pub(crate) struct Launch {
 #[derive(Clone, Copy)]
 pub(crate) struct Function(sys::CUfunction);
 
+// SAFETY: a function handle is plain data, valid as long as its module, which is never unloaded.
+unsafe impl Send for Function {}
+// SAFETY: as above.
+unsafe impl Sync for Function {}
+
 /// A replica's device.
 pub(crate) struct CudaDevice {
     pub context: Arc<Context>,
