@@ -92,6 +92,8 @@ struct Shared {
     u32 lowest_inverted;
 };
 
+static_assert(sizeof(Shared) <= 41472, "the host asks for this much");
+
 // What a thread has done in a round, summed at its end.
 struct Tally {
     u32 lowest_inverted;

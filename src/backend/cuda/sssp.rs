@@ -11,7 +11,7 @@ use std::ops::Range;
 
 const QUEUE: usize = 2048; // as in kernels/sssp.cu
 const STEP_THREADS: u32 = 512;
-const STEP_SHARED: u32 = 48 * 1024;
+const STEP_SHARED: u32 = 41_472; // as checked in kernels/sssp.cu
 const NEAR_FAR_THREADS: u32 = 256;
 /// Degree from which a whole warp pulls a node.
 const HUB_DEGREE: u64 = 1024;
