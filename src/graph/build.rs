@@ -12,6 +12,8 @@ use rayon::prelude::*;
 
 /// Arcs that a bucket should hold: a megabyte of packed arcs sorts inside a core's own cache.
 const ARCS_PER_BUCKET: u64 = 1 << 17;
+/// Rows that a bucket may have even if they are empty.
+const NODES_PER_BUCKET: u64 = 1 << 20;
 /// Above this a block's groups become too short to copy well.
 const MOST_BUCKETS: u64 = 4096;
 /// A row longer than this (a hub) is sorted by all threads together.
@@ -161,7 +163,8 @@ impl<P> Block<P> {
 
 impl Buckets {
     fn cut(nodes: usize, arcs: u64) -> Buckets {
-        let wanted = (arcs / ARCS_PER_BUCKET).clamp(1, MOST_BUCKETS) as usize;
+        let wanted = (arcs / ARCS_PER_BUCKET).max(nodes as u64 / NODES_PER_BUCKET);
+        let wanted = wanted.clamp(1, MOST_BUCKETS) as usize;
         let width = nodes.div_ceil(wanted).next_power_of_two();
         Buckets { shift: width.trailing_zeros(), count: nodes.div_ceil(width) }
     }
