@@ -186,7 +186,7 @@ fn what_is_no_graph_file_is_refused() {
 fn a_file_that_may_not_be_read_is_refused() {
     use std::os::unix::fs::PermissionsExt;
     let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(0o000)).unwrap();
     if std::fs::read(file.path()).is_ok() {
         eprintln!("skipped: this user may read everything");
         return;

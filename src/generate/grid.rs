@@ -4,10 +4,12 @@
 use super::hash::pair_weight;
 use crate::error::Result;
 use crate::graph::build::{Csr, split_lengths};
-use crate::graph::{Graph, MAX_NODES, Origin, milliseconds};
+use crate::graph::{Graph, MAX_NODES, Origin, check, milliseconds};
 use rayon::prelude::*;
 use std::time::Instant;
 
+/// Nodes that are worth a task.
+const NODES_PER_TASK: usize = 1 << 16;
 const FORM: &str = "grid:ROWSxCOLS[,seed=1] with ROWS * COLS 1..=4294967294";
 
 /// What to generate.
@@ -39,12 +41,6 @@ impl Grid {
         Ok(grid)
     }
 
-    /// Arcs out of grid row `r`.
-    fn row_arcs(&self, r: u64) -> u64 {
-        let vertical = u64::from(r > 0) + u64::from(r + 1 < self.rows);
-        2 * (self.cols - 1) + vertical * self.cols
-    }
-
     /// Arcs out of the grid rows before `r`.
     fn arcs_before(&self, r: u64) -> u64 {
         // Every row but the first has arcs up; every row before r has arcs down, the last row aside.
@@ -57,22 +53,27 @@ impl Grid {
 /// Generates the grid: symmetric, no self loops, no duplicates, integer weights 1..=64.
 pub fn generate(grid: &Grid) -> Result<Graph> {
     let start = Instant::now();
-    crate::graph::check_node_count(grid.rows * grid.cols)?;
+    check::node_count(grid.rows * grid.cols)?;
     let (nodes, cols) = ((grid.rows * grid.cols) as usize, grid.cols as usize);
     let arcs = grid.arcs_before(grid.rows) as usize;
     let mut offsets = vec![0u64; nodes + 1];
     let mut columns = vec![0u32; arcs];
     let mut weights = vec![0f32; arcs];
-    let lengths = || (0..grid.rows).map(|r| grid.row_arcs(r) as usize);
+    // A task takes whole grid rows, and many of them where they are short.
+    let step = (NODES_PER_TASK / cols).max(1);
+    let starts = || (0..grid.rows).step_by(step);
+    let last = |first: u64| (first + step as u64).min(grid.rows);
+    let lengths =
+        || starts().map(|first| (grid.arcs_before(last(first)) - grid.arcs_before(first)) as usize);
     (
-        offsets[1..].par_chunks_mut(cols),
+        offsets[1..].par_chunks_mut(cols * step),
         split_lengths(&mut columns, lengths()),
         split_lengths(&mut weights, lengths()),
     )
         .into_par_iter()
         .enumerate()
-        .for_each(|(r, (ends, columns, weights))| {
-            write_row(grid, r as u64, ends, columns, weights);
+        .for_each(|(task, (ends, columns, weights))| {
+            write_rows(grid, (task * step) as u64, ends, columns, weights);
         });
     let origin = Origin {
         dataset: format!("grid{}x{}", grid.rows, grid.cols),
@@ -86,13 +87,12 @@ pub fn generate(grid: &Grid) -> Result<Graph> {
     Ok(Graph::trusted(csr, origin, Some(true)))
 }
 
-/// Writes the arcs of grid row `r`: `ends` per node, neighbours in rising order.
-fn write_row(grid: &Grid, r: u64, ends: &mut [u64], columns: &mut [u32], weights: &mut [f32]) {
-    let base = grid.arcs_before(r);
+/// Writes the arcs of the grid rows from `first` on: `ends` per node, neighbours in rising order.
+fn write_rows(grid: &Grid, first: u64, ends: &mut [u64], columns: &mut [u32], weights: &mut [f32]) {
+    let base = grid.arcs_before(first);
     let mut at = 0;
-    for (c, end) in ends.iter_mut().enumerate() {
-        let c = c as u64;
-        let v = r * grid.cols + c;
+    for (v, end) in (first * grid.cols..).zip(ends) {
+        let (r, c) = (v / grid.cols, v % grid.cols);
         let around = [
             (r > 0).then(|| v - grid.cols),
             (c > 0).then(|| v - 1),
@@ -114,7 +114,9 @@ mod tests {
 
     #[test]
     fn every_shape_of_grid_is_a_valid_symmetric_csr() {
-        for (rows, cols) in [(1, 1), (1, 5), (5, 1), (2, 2), (3, 4), (17, 9)] {
+        for (rows, cols) in
+            [(1, 1), (1, 5), (5, 1), (2, 2), (3, 4), (17, 9), (70_000, 2), (3, 70_000)]
+        {
             let graph = generate(&Grid { rows, cols, seed: 1 }).unwrap();
             let checked = Graph::from_csr(
                 graph.offsets().to_vec(),

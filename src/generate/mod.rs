@@ -8,9 +8,9 @@
 //! All are symmetric, without self loops or duplicates, and carry integer weights 1..=64 that are a
 //! hash of the unordered pair.
 
-pub mod grid;
-pub mod hash;
-pub mod rmat;
+mod grid;
+pub(crate) mod hash;
+mod rmat;
 
 use crate::error::{Error, Result};
 use crate::graph::Graph;

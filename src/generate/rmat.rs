@@ -10,7 +10,7 @@
 use super::hash::{hash, mix, pair_weight};
 use crate::error::Result;
 use crate::graph::build::{self, Csr, Keep, Packed};
-use crate::graph::{Graph, Origin, milliseconds};
+use crate::graph::{Graph, Origin, check, milliseconds};
 use rayon::prelude::*;
 use std::time::Instant;
 
@@ -121,7 +121,7 @@ pub fn generate(rmat: &Rmat) -> Result<Graph> {
     let start = Instant::now();
     let sampler = Sampler::new(rmat);
     let nodes = 1usize << rmat.scale;
-    crate::graph::check_node_count(nodes as u64)?;
+    check::node_count(nodes as u64)?;
     let edges = rmat.edges();
     let blocks = edges.div_ceil(EDGES_PER_BLOCK) as usize;
     let mut csr = build::build::<u64>(nodes, 2 * edges, Keep::Simple, blocks, |block, out| {

@@ -12,9 +12,11 @@ use rayon::prelude::*;
 
 /// Arcs that a bucket should hold: a megabyte of packed arcs sorts inside a core's own cache.
 const ARCS_PER_BUCKET: u64 = 1 << 17;
+/// Rows that a bucket may have even if they are empty.
+const NODES_PER_BUCKET: u64 = 1 << 20;
 /// Above this a block's groups become too short to copy well.
 const MOST_BUCKETS: u64 = 4096;
-/// A bucket beyond this (a hub, or skewed ids) is sorted by all threads together.
+/// A row longer than this (a hub) is sorted by all threads together.
 const PARALLEL_SORT: usize = 1 << 20;
 /// Arcs in a block, where the caller can choose.
 pub(crate) const ARCS_PER_BLOCK: usize = 1 << 18;
@@ -115,7 +117,10 @@ pub(crate) fn build<P: Packed>(
     let settled: Vec<Rows> = offsets[1..]
         .par_chunks_mut(buckets.width())
         .enumerate()
-        .map(|(bucket, ends)| settle(bucket, &grouped, bucket * buckets.width(), keep, ends))
+        .map_init(Vec::new, |scratch, (bucket, ends)| {
+            let pieces: Vec<&[P]> = grouped.iter().map(|block| block.bucket(bucket)).collect();
+            settle(&pieces, bucket * buckets.width(), keep, ends, scratch)
+        })
         .collect();
     drop(grouped);
 
@@ -150,9 +155,16 @@ struct Block<P> {
     arcs: Vec<P>,
 }
 
+impl<P> Block<P> {
+    fn bucket(&self, k: usize) -> &[P] {
+        &self.arcs[self.starts[k] as usize..self.starts[k + 1] as usize]
+    }
+}
+
 impl Buckets {
     fn cut(nodes: usize, arcs: u64) -> Buckets {
-        let wanted = (arcs / ARCS_PER_BUCKET).clamp(1, MOST_BUCKETS) as usize;
+        let wanted = (arcs / ARCS_PER_BUCKET).max(nodes as u64 / NODES_PER_BUCKET);
+        let wanted = wanted.clamp(1, MOST_BUCKETS) as usize;
         let width = nodes.div_ceil(wanted).next_power_of_two();
         Buckets { shift: width.trailing_zeros(), count: nodes.div_ceil(width) }
     }
@@ -193,51 +205,66 @@ struct Rows {
     duplicates: u64,
 }
 
-/// Sorts one bucket into rows. `ends[i]` becomes the arcs in rows `first..=first + i`.
+/// Turns one bucket into rows: a counting sort by row, then a sort within each row that needs it (arcs
+/// that come in order, as from a transpose or a sorted file, do not). `ends[i]` becomes the number of
+/// arcs in rows `first..=first + i`; `arcs` is scratch.
 fn settle<P: Packed>(
-    bucket: usize,
-    blocks: &[Block<P>],
+    pieces: &[&[P]],
     first: usize,
     keep: Keep,
     ends: &mut [u64],
+    arcs: &mut Vec<P>,
 ) -> Rows {
-    let pieces = || {
-        blocks.iter().map(|block| {
-            &block.arcs[block.starts[bucket] as usize..block.starts[bucket + 1] as usize]
-        })
-    };
-    let mut arcs: Vec<P> = Vec::with_capacity(pieces().map(<[P]>::len).sum());
-    pieces().for_each(|piece| arcs.extend_from_slice(piece));
-    if arcs.len() > PARALLEL_SORT {
-        arcs.par_sort_unstable();
-    } else {
-        arcs.sort_unstable();
+    let every = || pieces.iter().flat_map(|piece| piece.iter());
+    every().for_each(|arc| ends[arc.row() as usize - first] += 1);
+    let mut total = 0;
+    for end in ends.iter_mut() {
+        total += std::mem::replace(end, total);
     }
-    if keep == Keep::Simple {
-        arcs.retain(|arc| arc.row() != arc.column());
-        arcs.dedup_by_key(|arc| (arc.row(), arc.column()));
+    arcs.clear();
+    arcs.resize(total as usize, P::ZERO);
+    for arc in every() {
+        let place = &mut ends[arc.row() as usize - first];
+        arcs[*place as usize] = *arc;
+        *place += 1;
     }
 
     let mut rows = Rows {
-        columns: arcs.iter().map(|arc| arc.column()).collect(),
-        weights: if P::WEIGHTED { arcs.iter().map(|a| a.weight()).collect() } else { Vec::new() },
+        columns: Vec::with_capacity(total as usize),
+        weights: Vec::with_capacity(if P::WEIGHTED { total as usize } else { 0 }),
         self_loops: 0,
         duplicates: 0,
     };
-    let mut previous = None;
-    for arc in &arcs {
-        let pair = (arc.row(), arc.column());
-        ends[arc.row() as usize - first] += 1;
-        rows.self_loops += u64::from(pair.0 == pair.1);
-        rows.duplicates += u64::from(previous == Some(pair));
-        previous = Some(pair);
-    }
-    let mut end = 0;
-    for count in ends {
-        end += *count;
-        *count = end;
+    let mut begin = 0;
+    for end in ends {
+        let row = &mut arcs[begin..*end as usize];
+        begin = *end as usize;
+        sort_row(row);
+        let mut previous = None;
+        for arc in row {
+            let column = arc.column();
+            let (self_loop, repeated) = (column == arc.row(), previous == Some(column));
+            previous = Some(column);
+            if keep == Keep::Simple && (self_loop || repeated) {
+                continue;
+            }
+            rows.self_loops += u64::from(self_loop);
+            rows.duplicates += u64::from(repeated);
+            rows.columns.push(column);
+            if P::WEIGHTED {
+                rows.weights.push(arc.weight());
+            }
+        }
+        *end = rows.columns.len() as u64;
     }
     rows
+}
+
+fn sort_row<P: Packed>(row: &mut [P]) {
+    if row.is_sorted() {
+        return;
+    }
+    if row.len() > PARALLEL_SORT { row.par_sort_unstable() } else { row.sort_unstable() }
 }
 
 /// Joins parts in order, copying in parallel.

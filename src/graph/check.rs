@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use rayon::prelude::*;
 
 /// Refuses 0 nodes, more than [`MAX_NODES`], and more than the machine has memory to index.
-pub(super) fn node_count(nodes: u64) -> Result<()> {
+pub(crate) fn node_count(nodes: u64) -> Result<()> {
     if nodes == 0 {
         return Err(Error::input("the graph is empty: it has no nodes; give at least one arc"));
     }

@@ -1,11 +1,11 @@
 //! What a graph is: a host CSR with 64-bit row offsets, 32-bit column indices and optional weights.
 
 pub(crate) mod build;
-mod check;
+pub(crate) mod check;
 mod components;
 mod symmetry;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use build::{Csr, Packed};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -306,11 +306,6 @@ impl Graph {
 /// Milliseconds since `start`.
 pub(crate) fn milliseconds(start: Instant) -> f64 {
     start.elapsed().as_secs_f64() * 1e3
-}
-
-/// Refuses a node count that ids cannot name or that this machine cannot even index.
-pub(crate) fn check_node_count(nodes: u64) -> Result<(), Error> {
-    check::node_count(nodes)
 }
 
 #[cfg(test)]

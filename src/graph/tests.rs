@@ -55,7 +55,7 @@ fn a_csr_from_outside_gets_its_rows_sorted_and_its_oddities_counted() {
 
 #[test]
 fn too_many_nodes_are_refused_by_name() {
-    let message = check_node_count(u64::from(u32::MAX)).unwrap_err().to_string();
+    let message = check::node_count(u64::from(u32::MAX)).unwrap_err().to_string();
     assert!(message.contains("4294967295") && message.contains("4294967294"), "{message}");
 }
 
@@ -151,4 +151,24 @@ fn ids_of_the_input_are_shifted_by_its_base() {
     assert_eq!(graph.input_id(2), 3);
     assert_eq!(graph.node_of_input_id(3), Some(2));
     assert_eq!((graph.node_of_input_id(0), graph.node_of_input_id(4)), (None, None));
+}
+
+#[test]
+fn arcs_in_any_order_over_many_blocks_and_buckets_give_the_same_csr() {
+    let graph = crate::generate::generate("rmat:15").unwrap();
+    let mut list = arcs(&graph);
+    list.sort_by_key(|&(u, v, _)| crate::generate::hash::hash(u64::from(u), u64::from(v)));
+    let sources: Vec<u32> = list.iter().map(|arc| arc.0).collect();
+    let targets: Vec<u32> = list.iter().map(|arc| arc.1).collect();
+    let weights: Vec<f32> = list.iter().map(|arc| arc.2).collect();
+    let built =
+        Graph::from_arcs(1 << 15, &sources, &targets, Some(&weights), Origin::default()).unwrap();
+    assert_eq!(built.offsets(), graph.offsets());
+    assert_eq!(built.columns(), graph.columns());
+    assert_eq!(built.weights(), graph.weights());
+    let turned = built.transpose();
+    assert_eq!(turned.offsets(), graph.offsets());
+    assert_eq!(turned.columns(), graph.columns());
+    assert_eq!(turned.weights(), graph.weights());
+    assert!(built.is_symmetric());
 }

@@ -43,7 +43,7 @@ pub fn load(spec: &str) -> Result<Graph> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let mut origin =
         Origin { dataset: dataset(spec), graph_file: spec.into(), ..Origin::default() };
-    let ending = lowercase_ending(spec);
+    let name = plain_name(spec);
     if matrix_market::is_banner(bytes) {
         return matrix_market::parse(spec, bytes, origin, start);
     }
@@ -52,7 +52,7 @@ pub fn load(spec: &str) -> Result<Graph> {
             "{spec}: the file is empty (0 bytes); give a graph file"
         )));
     }
-    if ending.ends_with(".mtx") {
+    if name.ends_with(".mtx") {
         return Err(Error::input(format!(
             "{spec}:1: no `%%MatrixMarket` banner; add it, or rename the file if it is an edge list"
         )));
@@ -61,9 +61,9 @@ pub fn load(spec: &str) -> Result<Graph> {
         origin.format = "hive-bin".into();
         return hive_bin::parse(spec, bytes, origin, start);
     }
-    if let Some((_, name)) = UNREAD.iter().find(|(unread, _)| ending.ends_with(unread)) {
+    if let Some((_, format)) = UNREAD.iter().find(|(unread, _)| name.ends_with(unread)) {
         return Err(Error::input(format!(
-            "{spec}: {name} files are not read; convert it to Matrix Market or an edge list"
+            "{spec}: {format} files are not read; convert it to Matrix Market or an edge list"
         )));
     }
     edge_list::parse(spec, bytes, origin, start)
@@ -83,7 +83,7 @@ fn name_file(path: &str, error: Error) -> Error {
 }
 
 /// The path in lower case without `.gz`.
-fn lowercase_ending(path: &str) -> String {
+fn plain_name(path: &str) -> String {
     let lower = path.to_ascii_lowercase();
     lower.strip_suffix(".gz").map_or(lower.clone(), str::to_string)
 }
