@@ -91,4 +91,29 @@ impl Graph {
         (self.offsets[v] as usize..self.offsets[v + 1] as usize)
             .map(move |e| (self.columns[e], self.weights.as_ref().map_or(1.0, |w| w[e])))
     }
+
+    /// Stand-in; replaced at merge.
+    pub fn default_source(&self) -> u32 {
+        0
+    }
+
+    /// Stand-in; replaced at merge.
+    pub fn isolated(&self) -> u64 {
+        0
+    }
+
+    /// Stand-in; replaced at merge.
+    pub fn is_symmetric(&self) -> bool {
+        *self.symmetric.get_or_init(|| true)
+    }
+
+    /// Stand-in; replaced at merge.
+    pub fn max_degree(&self) -> u64 {
+        0
+    }
+
+    /// Stand-in; replaced at merge.
+    pub fn input_id(&self, node: u32) -> u64 {
+        u64::from(node) + u64::from(self.origin.id_base)
+    }
 }
