@@ -6,6 +6,19 @@ use crate::{Error, Result};
 use std::io::Write;
 use std::path::Path;
 
+/// Formats.
+pub enum ResultFormat {
+    /// CSV.
+    Csv,
+}
+
+impl ResultFormat {
+    /// By extension.
+    pub fn of(_: &Path) -> Result<ResultFormat> {
+        Ok(ResultFormat::Csv)
+    }
+}
+
 /// Writes results.
 pub fn write_results(_: &Path, _: &Graph, _: &ShortestPaths) -> Result<()> {
     Err(Error::machine("this build has no writers"))
