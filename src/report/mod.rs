@@ -9,7 +9,8 @@ mod time;
 pub(crate) mod units;
 
 pub use machine::Machine;
-pub use record::{Failure, GpuInfo, Record, write_json};
+pub use record::{Failure, GpuInfo, GraphFacts, Record, write_json};
+pub(crate) use record::{command_line, to_json};
 pub use spread::Spread;
 pub use summary::{Ranked, best_ranked, ranking, summary};
 pub use table::Table;

@@ -3,6 +3,7 @@
 use super::{Choice, Workload};
 use crate::algorithm::{MergeMode, Seeds};
 use crate::fleet::{ChunkPolicy, CollectiveKind, Devices, Fault, FleetConfig};
+use crate::io::output::ResultFormat;
 use crate::prepare::{Layout, PrepareOptions};
 use crate::{Error, Result};
 use clap::ArgAction::Set;
@@ -44,7 +45,7 @@ pub struct RunConfig {
     #[arg(long, value_name = "WHAT")]
     pub chunks: ChunkPolicy,
     /// Chunks end on multiples of this many nodes [default: 64].
-    #[arg(long, value_name = "NODES")]
+    #[arg(long, value_name = "NODES", allow_hyphen_values = true)]
     pub chunk_align: u32,
     /// How nodes are laid out on a device: auto | raw | degree [default: auto].
     #[arg(long, value_name = "NAME")]
@@ -61,13 +62,13 @@ pub struct RunConfig {
     #[arg(require_equals = true, hide_possible_values = true, value_name = "BOOL")]
     pub nominee: bool,
     /// Print the K best-ranked nodes that are not seeds [default: 0].
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", allow_hyphen_values = true)]
     pub top: usize,
     /// Timed runs: auto (10, or 5 when one takes over a second) | N [default: auto].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub runs: Choice<u32>,
     /// Runs before the timed ones [default: 1].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub warmup: u32,
     /// Check the answer independently; exit code 1 when it fails.
     #[arg(long, action = Set, num_args = 0..=1, default_missing_value = "true")]
@@ -152,10 +153,12 @@ impl RunConfig {
                 self.deadline
             )));
         }
-        for (flag, path) in [("--json", &self.json), ("--output", &self.output)] {
-            if let Some(path) = path {
-                writable(flag, path)?;
-            }
+        if let Some(path) = &self.output {
+            ResultFormat::of(path)?;
+            writable("--output", path)?;
+        }
+        if let Some(path) = &self.json {
+            writable("--json", path)?;
         }
         Ok(())
     }
@@ -167,7 +170,8 @@ impl RunConfig {
             ("source", self.source.is_some()),
             ("nominee", self.nominee),
         ];
-        for (option, _) in set.iter().filter(|(name, set)| *set && !workload.takes(name)) {
+        let foreign = set.iter().find(|(name, set)| *set && !workload.takes(name));
+        if let Some((option, _)) = foreign {
             return Err(Error::input(format!(
                 "{} does not take --{option}; it takes {}",
                 workload.name,
