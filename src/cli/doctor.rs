@@ -52,34 +52,23 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<()> {
 fn text(findings: &Findings) -> String {
     let Findings { version, commit, host, cuda, .. } = findings;
     let mut text = format!("hive {version} ({commit})\n");
-    let mut line = |name: &str, what: String| text += &format!("  {name:<7} {what}\n");
+    let mut line = |name: &str, what: String| text += &format!("  {name:<9} {what}\n");
     let memory = units::bytes(host.memory_bytes);
     line("host", format!("{}, {} cores, {memory}: host:1 to host:16", host.processor, host.cores));
-    let libraries = [
-        ("driver", &cuda.driver, DRIVER_ADVICE),
-        ("nvrtc", &cuda.nvrtc, NVRTC_ADVICE),
-        ("nccl", &cuda.nccl, NCCL_ADVICE),
-    ];
-    for (name, finding, _) in libraries {
+    let libraries = [("driver", &cuda.driver), ("nvrtc", &cuda.nvrtc), ("nccl", &cuda.nccl)];
+    for (name, finding) in libraries {
         line(name, found(finding));
     }
     let nvls = findings.nccl_nvls_enable.as_deref().unwrap_or("not set");
     line("multicast", format!("NCCL_NVLS_ENABLE={nvls} (hivegraph keeps it off)"));
     line("devices", format!("{} CUDA", cuda.devices.len()));
     text += &devices(cuda);
-    for (name, finding, advice) in libraries.into_iter().filter(|(_, finding, _)| !finding.found) {
-        let advice = finding.advice.as_deref().unwrap_or(advice);
-        text += &format!("missing {name}: {advice}\n");
+    for (name, finding) in libraries.into_iter().filter(|(_, finding)| !finding.found) {
+        text += &format!("missing {name}: {}\n", finding.advice.as_deref().unwrap_or("not found"));
     }
-    text += verdict(cuda);
+    text += &verdict(cuda);
     text
 }
-
-const DRIVER_ADVICE: &str = "install the NVIDIA driver (in a container: start it with --gpus all)";
-const NVRTC_ADVICE: &str = "pip install nvidia-cuda-nvrtc, or install the CUDA toolkit, and add the \
-folder of libnvrtc.so to LD_LIBRARY_PATH";
-const NCCL_ADVICE: &str = "apt install libnccl2, or pip install nvidia-nccl-cu13, and add the folder \
-of libnccl.so.2 to LD_LIBRARY_PATH; --collective peer and host do without";
 
 fn found(finding: &Finding) -> String {
     let version = finding.version.as_deref().unwrap_or("version unknown");
@@ -98,9 +87,7 @@ fn devices(cuda: &CudaProbe) -> String {
     let mut header = vec!["device", "name", "memory", "SMs", "capability"];
     header.extend(cuda.devices.iter().map(|device| device.device.as_str()));
     let mut table = Table::new(&header, 2);
-    for (device, peers) in
-        cuda.devices.iter().zip(cuda.peer_access.iter().chain(std::iter::repeat(&vec![])))
-    {
+    for (own, device) in cuda.devices.iter().enumerate() {
         let facts = [
             device.device.clone(),
             device.name.clone(),
@@ -108,24 +95,32 @@ fn devices(cuda: &CudaProbe) -> String {
             device.multiprocessors.to_string(),
             device.compute_capability.clone(),
         ];
-        let own = device.rank;
-        let peers = peers.iter().enumerate().map(|(other, peer)| match (other == own, peer) {
-            (true, _) => "self",
-            (_, true) => "peer",
-            (_, false) => "-",
-        });
+        let peers = cuda.peer_access.get(own).into_iter().flatten().enumerate().map(
+            |(other, peer)| match (other == own, peer) {
+                (true, _) => "self",
+                (_, true) => "peer",
+                (_, false) => "-",
+            },
+        );
         table.row(facts.into_iter().chain(peers.map(String::from)));
     }
     format!("\n{table}\n")
 }
 
-fn verdict(cuda: &CudaProbe) -> &'static str {
-    match (cuda.devices.is_empty(), cuda.nvrtc.found, cuda.nccl.found) {
-        (true, _, _) => "This machine runs --devices host:N.\n",
-        (_, false, _) => "The GPUs cannot be used before NVRTC is found; --devices host:N works.\n",
-        (_, _, false) => "This machine runs --devices cuda with --collective peer or host.\n",
-        _ => "This machine runs --devices cuda with every collective.\n",
+/// What can be asked for on this machine.
+fn verdict(cuda: &CudaProbe) -> String {
+    if cuda.devices.is_empty() {
+        return "This machine runs --devices host:N.\n".into();
     }
+    if !cuda.nvrtc.found {
+        return "The GPUs cannot be used before NVRTC is found; --devices host:N works.\n".into();
+    }
+    let peer = cuda.peer_access.iter().enumerate().all(|(own, peers)| {
+        peers.iter().enumerate().all(|(other, access)| other == own || *access)
+    });
+    let collectives = [("nccl", cuda.nccl.found), ("peer", peer), ("host", true)];
+    let there: Vec<&str> = collectives.iter().filter(|(_, ok)| *ok).map(|(name, _)| *name).collect();
+    format!("This machine runs --devices cuda with --collective {}.\n", there.join(", "))
 }
 
 #[cfg(test)]
@@ -139,9 +134,10 @@ mod tests {
 
     #[test]
     fn what_is_missing_comes_with_the_way_to_get_it() {
-        let text = text(&findings(CudaProbe::default()));
-        assert!(text.contains("missing nvrtc: pip install nvidia-cuda-nvrtc"), "{text}");
-        assert!(text.contains("missing nccl: apt install libnccl2"), "{text}");
+        let advice = Some("apt install libnccl2".to_string());
+        let nccl = Finding { advice, ..Finding::default() };
+        let text = text(&findings(CudaProbe { nccl, ..CudaProbe::default() }));
+        assert!(text.contains("missing nccl: apt install libnccl2\n"), "{text}");
         assert!(text.contains("This machine runs --devices host:N"), "{text}");
     }
 
@@ -151,7 +147,10 @@ mod tests {
             rank,
             device: format!("cuda:{rank}"),
             name: "Some GPU".into(),
-            ..DeviceInfo::default()
+            memory_bytes: 1 << 34,
+            multiprocessors: 132,
+            compute_capability: "9.0".into(),
+            clock_khz: 0,
         };
         let yes = Finding { found: true, ..Finding::default() };
         let text = text(&findings(CudaProbe {
@@ -164,6 +163,6 @@ mod tests {
         let row = |name: &str| text.lines().find(|l| l.starts_with(name)).unwrap().to_string();
         assert!(row("cuda:0").ends_with("self    peer"), "{text}");
         assert!(row("cuda:1").ends_with("-    self"), "{text}");
-        assert!(text.contains("every collective") && !text.contains("missing"), "{text}");
+        assert!(text.contains("--collective nccl, host.") && !text.contains("missing"), "{text}");
     }
 }

@@ -1,7 +1,7 @@
 //! `hive run WORKLOAD`: load, open, prepare, run, verify, report.
 
 use super::console::{err, out, phase};
-use crate::io::output::write_results;
+use crate::io::write_results;
 use crate::report::{Record, best_ranked, ranking, summary, to_json, write_json};
 use crate::run::{
     Job, Outcome, RunConfig, SOURCE_OPTIONS, WORKLOADS, Workload, load, open_fleet, prepare,

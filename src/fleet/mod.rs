@@ -20,6 +20,10 @@ pub struct FleetConfig {
     pub fault: Option<Fault>,
     /// Perturbation seed.
     pub perturb: Option<u64>,
+    /// First rank of this process.
+    pub rank_offset: usize,
+    /// Replicas of the whole fleet.
+    pub world_size: Option<usize>,
 }
 
 impl Default for FleetConfig {
@@ -27,15 +31,17 @@ impl Default for FleetConfig {
         FleetConfig {
             devices: Devices::default(),
             collective: CollectiveKind::default(),
-            deadline_s: 8.0,
+            deadline_s: 6.0,
             fault: None,
             perturb: None,
+            rank_offset: 0,
+            world_size: None,
         }
     }
 }
 
 /// What a fleet is made of.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct FleetInfo {
     /// `host` or `cuda`.
     pub backend: String,
@@ -56,7 +62,7 @@ pub struct FleetInfo {
 }
 
 /// One device.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct DeviceInfo {
     /// Rank of the replica.
     pub rank: usize,

@@ -1,6 +1,8 @@
 //! Readers and writers. Stand-in; replaced at merge.
 
-pub mod output;
+mod output;
+
+pub use output::{ResultFormat, write_atomically, write_results};
 
 use crate::graph::Graph;
 use crate::{Error, Result};

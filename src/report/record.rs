@@ -7,7 +7,7 @@ use super::{COMMIT, VERSION, utc};
 use crate::algorithm::Measured;
 use crate::fleet::FleetInfo;
 use crate::graph::{Graph, Origin};
-use crate::io::output::write_atomically;
+use crate::io::write_atomically;
 use crate::prepare::PrepareReport;
 use crate::run::{Outcome, RunConfig, Verification};
 use crate::{Error, Result};
@@ -123,9 +123,10 @@ pub struct GpuInfo {
     pub total_global_mem: u64,
 }
 
-/// `13.0` as (13, 0); what is not of that form as (0, 0).
+/// `13.0` or `580.159.03 (CUDA 13.0)` as (13, 0); what is not of that form as (0, 0).
 fn major_minor(text: Option<&str>) -> (u32, u32) {
-    let mut parts = text.unwrap_or_default().split('.').map(|p| p.trim().parse().unwrap_or(0));
+    let text = text.unwrap_or_default().rsplit("CUDA ").next().unwrap_or_default();
+    let mut parts = text.trim_end_matches(')').split('.').map(|part| part.parse().unwrap_or(0));
     (parts.next().unwrap_or(0), parts.next().unwrap_or(0))
 }
 

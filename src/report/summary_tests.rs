@@ -30,8 +30,10 @@ fn outcome() -> Outcome {
         rank,
         device: "cuda:0".into(),
         name: "Some GPU".into(),
+        memory_bytes: 1 << 34,
+        multiprocessors: 132,
         compute_capability: "9.0".into(),
-        ..DeviceInfo::default()
+        clock_khz: 1_980_000,
     };
     Outcome {
         job: Job {
@@ -45,8 +47,10 @@ fn outcome() -> Outcome {
             collective: "peer".into(),
             world: 2,
             devices: vec![device(0), device(1)],
-            driver: Some("13.0".into()),
-            ..FleetInfo::default()
+            driver: Some("580.159.03 (CUDA 13.0)".into()),
+            nvrtc: Some("13.0".into()),
+            nccl: None,
+            startup_ms: 100.0,
         },
         prepare: PrepareReport {
             prepare_ms: 3.0,
@@ -149,6 +153,7 @@ fn the_record_has_every_field_of_a_hive_phase_2_record() {
     assert_eq!(record["process-times"], serde_json::json!([2.0, 1.0, 4.0]));
     assert_eq!(record["gpuinfo"]["compute_version"], 90);
     assert_eq!(record["gpuinfo"]["driver_version"], 13000);
+    assert_eq!(record["gpuinfo"]["runtime_version"], 13000);
     assert_eq!(record["delta"], "inf");
     assert_eq!(record["seeds"], serde_json::json!([1]));
     let tags = serde_json::json!(["variant:num_seeds-1", "num-gpus:1", "num-replicas:2"]);

@@ -3,7 +3,7 @@
 use super::{Choice, Workload};
 use crate::algorithm::{MergeMode, Seeds};
 use crate::fleet::{ChunkPolicy, CollectiveKind, Devices, Fault, FleetConfig};
-use crate::io::output::ResultFormat;
+use crate::io::ResultFormat;
 use crate::prepare::{Layout, PrepareOptions};
 use crate::{Error, Result};
 use clap::ArgAction::Set;
@@ -200,6 +200,7 @@ impl RunConfig {
             deadline_s: self.deadline,
             fault: self.fault,
             perturb: self.perturb,
+            ..FleetConfig::default()
         }
     }
 
@@ -233,8 +234,7 @@ fn keyword<T: DeserializeOwned>(text: &str) -> Result<T, String> {
 /// that names file, line and key.
 pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let name = path.display();
-    let text =
-        std::fs::read_to_string(path).map_err(|e| Error::input(format!("--config {name}: {e}")))?;
+    let text = std::fs::read_to_string(path).map_err(|e| Error::input(format!("{name}: {e}")))?;
     toml::from_str(&text).map_err(|e| {
         let line = e.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
         let message = e.message().replace('\n', " ").replace('`', "'");
