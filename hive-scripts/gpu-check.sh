@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # On a GPU machine: every packed test, then the standing measurements. Everything lands in $OUT as a few
-# flat files: doctor.json, tests.json, tests.log, and a NAME.json and NAME.tar.gz for each sweep.
+# flat files: check.log (doctor, tables), tests.json, tests.log, and a NAME.json (all cells) and a
+# NAME.tar.gz (all records) for each sweep.
 # Exits 1 when a test or a cell failed, after doing the rest.
 #
 #   OUT=results hive-scripts/gpu-check.sh [--tests | --sweeps] [CONFIG.toml ...]
@@ -33,7 +34,7 @@ export HIVE_BIN="$PWD/$pack/bin/hive" HIVE_DATA="$PWD/$pack/data"
 mkdir -p "$out"
 failed=0
 
-"$HIVE_BIN" doctor | tee "$out/doctor.txt"
+"$HIVE_BIN" doctor | tee "$out/check.log"
 
 run_tests() {
     local separator='' test name start rc
@@ -61,7 +62,7 @@ run_sweep() {
     name=$(basename "$config" .toml)
     folder=$(mktemp -d)
     timeout --kill-after=10 "${SWEEP_TIMEOUT:-420}" \
-        "$HIVE_BIN" sweep "$config" --output "$folder/$name" | tee "$out/$name.txt" || rc=$?
+        "$HIVE_BIN" sweep "$config" --output "$folder/$name" | tee -a "$out/check.log" || rc=$?
     if [ -f "$folder/$name/sweep.json" ]; then cp "$folder/$name/sweep.json" "$out/$name.json"; fi
     tar -C "$folder" -czf "$out/$name.tar.gz" .
     rm -rf "$folder"

@@ -119,7 +119,8 @@ fn verdict(cuda: &CudaProbe) -> String {
         peers.iter().enumerate().all(|(other, access)| other == own || *access)
     });
     let collectives = [("nccl", cuda.nccl.found), ("peer", peer), ("host", true)];
-    let there: Vec<&str> = collectives.iter().filter(|(_, ok)| *ok).map(|(name, _)| *name).collect();
+    let there: Vec<&str> =
+        collectives.iter().filter(|(_, ok)| *ok).map(|(name, _)| *name).collect();
     format!("This machine runs --devices cuda with --collective {}.\n", there.join(", "))
 }
 

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// Runs every cell, writes a record for each into `dir`, and `sweep.json` with all cells at the end.
+/// Runs every cell, writes a record for each into `dir`, and `sweep.json` with all cells so far.
 /// `observe` sees each cell as it is done.
 ///
 /// Fleets are the outer loop, so that one is open at a time; graphs are loaded when first needed and
@@ -44,7 +44,6 @@ pub fn sweep(
             matrix.fleet(devices, *collective)?;
         }
     }
-    write_json(&dir.join("sweep.json"), &matrix.cells)?;
     Ok(matrix.cells)
 }
 
@@ -189,7 +188,7 @@ impl Matrix<'_> {
         let cell = Cell { workload, dataset, devices, collective, merge, file, state };
         (self.observe)(&cell);
         self.cells.push(cell);
-        Ok(())
+        write_json(&self.dir.join("sweep.json"), &self.cells)
     }
 
     /// `vn__rmat18__host-4__auto__dense.json`, with a number where two cells would share a name.
