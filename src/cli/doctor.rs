@@ -86,7 +86,7 @@ fn devices(cuda: &CudaProbe) -> String {
     }
     let mut header = vec!["device", "name", "memory", "SMs", "capability"];
     header.extend(cuda.devices.iter().map(|device| device.device.as_str()));
-    let mut table = Table::new(&header, 2);
+    let mut table = Table::new(&header, &[0, 1]);
     for (own, device) in cuda.devices.iter().enumerate() {
         let facts = [
             device.device.clone(),

@@ -173,7 +173,7 @@ fn sum_line(outcome: &Outcome) -> String {
 fn trace_table(outcome: &Outcome) -> String {
     let trace = &outcome.paths.measured.trace;
     let header = ["step", "merge", "iteration", "rounds", "nodes", "arcs", "ms"];
-    let mut table = Table::new(&header, 2);
+    let mut table = Table::new(&header, &[0, 1]);
     for entry in trace.iter().take(TRACE_ROWS) {
         table.row([
             entry.step.clone(),
@@ -228,7 +228,7 @@ pub fn best_ranked(graph: &Graph, seeds: &[u32], paths: &ShortestPaths, k: usize
 pub fn ranking(ranked: &[Ranked]) -> String {
     let nominees = ranked.iter().any(|r| r.nominee.is_some());
     let header = ["rank", "node", "distance", "nominee"];
-    let mut table = Table::new(&header[..if nominees { 4 } else { 3 }], 0);
+    let mut table = Table::new(&header[..if nominees { 4 } else { 3 }], &[]);
     for (place, r) in ranked.iter().enumerate() {
         let nominee = r.nominee.map(|seed| seed.to_string());
         let cells = [(place + 1).to_string(), r.node.to_string(), r.distance.to_string()];

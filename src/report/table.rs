@@ -1,16 +1,17 @@
 //! Plain-text tables.
 
-/// Rows under a header; the first column is aligned left, the others right.
+/// Rows under a header; words are aligned left, numbers right.
 #[derive(Debug, Clone)]
 pub struct Table {
     rows: Vec<Vec<String>>,
-    left: usize,
+    words: Vec<usize>,
 }
 
 impl Table {
-    /// An empty table with these column names, the first `left` of them aligned left.
-    pub fn new(header: &[&str], left: usize) -> Table {
-        Table { rows: vec![header.iter().map(|name| name.to_string()).collect()], left }
+    /// An empty table with these column names; the columns at `words` hold words, the others numbers.
+    pub fn new(header: &[&str], words: &[usize]) -> Table {
+        let header = header.iter().map(|name| name.to_string()).collect();
+        Table { rows: vec![header], words: words.to_vec() }
     }
 
     /// Adds a row; missing cells are blank.
@@ -36,7 +37,7 @@ impl std::fmt::Display for Table {
         let width = |c| self.rows.iter().map(|row| cell(row, c).chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..columns).map(width).collect();
         for row in &self.rows {
-            let cells = widths.iter().enumerate().map(|(c, width)| match c < self.left {
+            let cells = widths.iter().enumerate().map(|(c, width)| match self.words.contains(&c) {
                 true => format!("{:<width$}", cell(row, c)),
                 false => format!("{:>width$}", cell(row, c)),
             });
@@ -52,9 +53,9 @@ mod tests {
 
     #[test]
     fn columns_line_up_and_no_line_ends_in_blanks() {
-        let mut table = Table::new(&["cell", "ms", "error"], 1);
+        let mut table = Table::new(&["cell", "ms", "error"], &[0, 2]);
         table.row(["a".into(), "10.5".into()]);
         table.row(["longer".into(), "1".into(), "no".into()]);
-        assert_eq!(table.to_string(), "cell      ms  error\na       10.5\nlonger     1     no\n");
+        assert_eq!(table.to_string(), "cell      ms  error\na       10.5\nlonger     1  no\n");
     }
 }

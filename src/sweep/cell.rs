@@ -123,7 +123,7 @@ pub fn table(cells: &[Cell]) -> Table {
         "verified",
         "error",
     ];
-    let mut table = Table::new(&header, 5);
+    let mut table = Table::new(&header, &[0, 1, 2, 3, 4, 10, 11]);
     let mut order: Vec<&Cell> = Vec::new();
     for cell in cells {
         let family =

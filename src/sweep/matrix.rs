@@ -90,27 +90,30 @@ struct Place<'a> {
     merge: MergeMode,
 }
 
-/// The fleet in use and the graph laid out on it; a failure is remembered, not repeated.
+/// The fleet in use, or why there is none, and the graph laid out on it.
 #[derive(Default)]
 struct Bench {
-    prepared: Option<Result<Prepared, State>>,
+    prepared: Option<Prepared>,
     fleet: Option<Result<Fleet, State>>,
 }
 
 impl Bench {
+    /// The fleet, opened at first use; one that does not open is not tried again.
+    fn open(&mut self, config: &RunConfig) -> Result<&Fleet, State> {
+        let open = || open_fleet(config).map_err(unavailable);
+        self.fleet.get_or_insert_with(open).as_ref().map_err(State::clone)
+    }
+
     /// Answers one job. A fault poisons the fleet: the next cell gets a fresh one.
     fn answer(&mut self, job: Job) -> Result<Outcome, State> {
-        let config = &job.config;
-        let open = || open_fleet(config).map_err(unavailable);
-        let fleet = self.fleet.get_or_insert_with(open).as_ref().map_err(State::clone)?;
-        let lay_out = || prepare(config, fleet, &job.graph).map_err(failed);
-        let prepared = self.prepared.get_or_insert_with(lay_out).as_ref().map_err(State::clone)?;
-        let result = job.solve(fleet, prepared).and_then(|paths| {
-            let check = config.verify.then(|| job.verify(&paths)).transpose()?;
-            Ok((paths, check))
-        });
+        let prepared = self.prepared.take();
+        let fleet = self.open(&job.config)?;
+        let result = attempt(job, fleet, prepared);
         match result {
-            Ok((paths, check)) => Ok(job.clone().outcome(fleet, prepared, paths, check)),
+            Ok((outcome, prepared)) => {
+                self.prepared = Some(prepared);
+                Ok(outcome)
+            }
             Err(error) => {
                 if let Error::Fault { .. } = error {
                     *self = Bench::default();
@@ -119,6 +122,17 @@ impl Bench {
             }
         }
     }
+}
+
+/// Lays the graph out, unless it is, then solves and checks.
+fn attempt(job: Job, fleet: &Fleet, prepared: Option<Prepared>) -> Result<(Outcome, Prepared)> {
+    let prepared = match prepared {
+        Some(prepared) => prepared,
+        None => prepare(&job.config, fleet, &job.graph)?,
+    };
+    let paths = job.solve(fleet, &prepared)?;
+    let check = job.config.verify.then(|| job.verify(&paths)).transpose()?;
+    Ok((job.outcome(fleet, &prepared, paths, check), prepared))
 }
 
 fn failed(error: Error) -> State {
@@ -166,8 +180,10 @@ impl Matrix<'_> {
             merge: place.merge,
             ..self.config.common(place.workload)
         };
-        let result = self.graphs[place.graph]
-            .get()
+        // Devices first: no graph is generated for a machine that cannot run it.
+        let result = bench
+            .open(&config)
+            .and_then(|_| self.graphs[place.graph].get())
             .and_then(|graph| Job::new(place.workload, config.clone(), graph).map_err(failed))
             .and_then(|job| bench.answer(job));
         let dataset = self.graphs[place.graph].dataset();
