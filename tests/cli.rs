@@ -139,6 +139,21 @@ fn a_reader_that_goes_away_is_no_panic() {
 }
 
 #[test]
+fn the_readme_shows_the_example_as_it_is() {
+    let readme = std::fs::read_to_string("README.md").unwrap();
+    assert!(readme.contains(&std::fs::read_to_string("examples/vertex_nomination.rs").unwrap()));
+}
+
+#[test]
+fn the_readmes_command_works_as_it_stands() {
+    let readme = std::fs::read_to_string("README.md").unwrap();
+    let line = readme.lines().find(|line| line.starts_with("cargo run --release -- ")).unwrap();
+    let args: Vec<&str> = line.split_whitespace().skip(4).collect();
+    let text = stdout(&succeeds(&args));
+    assert!(text.contains("verified  yes") && text.contains("rank  node  distance"), "{text}");
+}
+
+#[test]
 fn vertex_nomination_is_verified_on_one_replica_and_on_four() {
     for devices in ["host:1", "host:4"] {
         for merge in ["auto", "dense"] {
