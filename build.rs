@@ -22,7 +22,7 @@ fn commit() -> String {
     let Some(commit) = git(&["rev-parse", "--short=12", "HEAD"]) else {
         return "unknown".into();
     };
-    match git(&["status", "--porcelain", "--untracked-files=no"]) {
+    match git(&["--no-optional-locks", "status", "--porcelain", "--untracked-files=no"]) {
         Some(changes) if changes.is_empty() => commit,
         _ => format!("{commit}-dirty"),
     }
@@ -31,9 +31,8 @@ fn commit() -> String {
 fn main() {
     println!("cargo:rustc-env=HIVE_COMMIT={}", commit());
     let logs = git(&["rev-parse", "--git-path", "logs/HEAD"]);
-    let index = git(&["rev-parse", "--git-path", "index"]);
     let sources = ["build.rs", "Cargo.toml", "src", "kernels"].map(String::from);
-    for path in [logs, index].into_iter().flatten().chain(sources) {
+    for path in logs.into_iter().chain(sources) {
         if Path::new(&path).exists() {
             println!("cargo:rerun-if-changed={path}");
         }

@@ -16,11 +16,12 @@ mkdir -p "$pack/bin" "$pack/tests" "$pack/data/road" "$pack/data/social" "$pack/
 cargo build --release --locked
 install -s target/release/hive "$pack/bin/hive"
 
-# Cargo names each test executable in its JSON messages: target/release/deps/NAME-HASH.
+# Cargo names each test executable in its JSON messages: target/release/deps/NAME-HASH. (The profile's
+# "test", not the target's, tells a test executable from the program itself.)
 messages=$(mktemp)
 trap 'rm -f "$messages"' EXIT
 cargo test --release --locked --no-run --message-format=json >"$messages"
-grep '"test":true' "$messages" | grep -o '"executable":"[^"]*"' | cut -d'"' -f4 |
+grep '"test":true},"features"' "$messages" | grep -o '"executable":"[^"]*"' | cut -d'"' -f4 |
     while read -r test; do
         name=$(basename "$test")
         install -s "$test" "$pack/tests/${name%-*}"
