@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, Args, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RunConfig {
-    /// A file (Matrix Market, edge list or HIVE binary CSR, each also .gz) or a generator:
-    /// rmat:SCALE[,ef=16][,seed=1], grid:ROWSxCOLS[,seed=1].
+    /// A file (Matrix Market, edge list or HIVE binary CSR, each also .gz) or a generator: rmat:SCALE,
+    /// grid:ROWSxCOLS, with ,ef=16 (R-MAT only) and ,seed=1 after it.
     #[arg(long, value_name = "FILE|SPEC", value_hint = ValueHint::FilePath)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub graph: Option<String>,
