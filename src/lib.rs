@@ -4,6 +4,7 @@
 
 pub mod algorithm;
 pub mod backend;
+pub mod cli;
 pub mod collective;
 pub mod error;
 pub mod fleet;
@@ -11,6 +12,9 @@ pub mod generate;
 pub mod graph;
 pub mod io;
 pub mod prepare;
+pub mod report;
+pub mod run;
+pub mod sweep;
 pub mod verify;
 
 pub use error::{Error, Result};

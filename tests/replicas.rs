@@ -100,7 +100,9 @@ fn host_replicas_agree_with_dijkstra_to_the_bit_for_any_count_merge_and_schedule
 fn gpu_replicas_agree_with_dijkstra_to_the_bit_for_any_count_merge_and_schedule() {
     for (devices, collective) in cuda_fleets() {
         for merge in [MergeMode::Auto, MergeMode::Dense, MergeMode::Split] {
-            for (perturb, layout) in [(None, Layout::Auto), (Some(3), Layout::Raw), (Some(7), Layout::Degree)] {
+            for (perturb, layout) in
+                [(None, Layout::Auto), (Some(3), Layout::Raw), (Some(7), Layout::Degree)]
+            {
                 let devices = devices.clone();
                 check(&Case { devices, collective, merge, perturb, layout });
             }

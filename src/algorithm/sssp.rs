@@ -192,7 +192,8 @@ const DELTA_MEAN_WEIGHTS: f64 = 64.0;
 
 impl Plan {
     fn new(layout: &LaidOut, config: &SsspConfig, world: usize, cuda: bool) -> Plan {
-        let automatic = if layout.flat { DELTA_MEAN_WEIGHTS * layout.mean_weight } else { f64::INFINITY };
+        let automatic =
+            if layout.flat { DELTA_MEAN_WEIGHTS * layout.mean_weight } else { f64::INFINITY };
         let delta = config.delta.unwrap_or(automatic as f32);
         match config.merge {
             MergeMode::Dense => Plan::Dense,
@@ -235,7 +236,9 @@ pub fn sssp(
     let answers = fleet.run(move |r| program(r, &inner, &labels, plan, &options))?;
     let inner = prepared.inner();
     if let Some(other) = answers.iter().position(|a| a.bits != answers[0].bits) {
-        return Err(Error::Verify(format!("replica {other} ended with other distances than replica 0")));
+        return Err(Error::Verify(format!(
+            "replica {other} ended with other distances than replica 0"
+        )));
     }
     let relaxed: u64 = answers.iter().map(|a| a.measured.arcs_relaxed).sum();
     let first = answers.into_iter().next().ok_or_else(|| Error::machine("a fleet of none"))?;
@@ -303,7 +306,8 @@ fn program(
         let mut log = Log { trace: config.trace, ..Log::default() };
         let start = Instant::now();
         r.restart_clock();
-        let mut driver = Driver { r, p, engine: &mut engine, state: &mut state, log: &mut log, config };
+        let mut driver =
+            Driver { r, p, engine: &mut engine, state: &mut state, log: &mut log, config };
         driver.go(plan)?;
         driver.r.settle()?;
         let total = start.elapsed().as_secs_f64() * 1e3;
@@ -394,7 +398,14 @@ impl Engine {
     }
 
     /// One step; everything queued before it and itself have ended on return.
-    fn step(&mut self, r: &mut Replica, p: &Inner, s: &mut State, task: Work, limits: Limits) -> Result<Counts> {
+    fn step(
+        &mut self,
+        r: &mut Replica,
+        p: &Inner,
+        s: &mut State,
+        task: Work,
+        limits: Limits,
+    ) -> Result<Counts> {
         let chance = r.chance();
         let (rank, start) = (r.rank(), Instant::now());
         let rendezvous = r.rendezvous().clone();
@@ -414,7 +425,9 @@ impl Engine {
                 let beat = || rendezvous.beat(rank);
                 worker.pool.install(|| match task {
                     Work::NearFar(delta) => host::sssp::near_far(p, s, delta, &beat),
-                    Work::Step(Task::Pull) => host::sssp::pull(p, s, pull_chunk, limits.lowest, &beat),
+                    Work::Step(Task::Pull) => {
+                        host::sssp::pull(p, s, pull_chunk, limits.lowest, &beat)
+                    }
                     Work::Step(Task::Push) => host::sssp::push(p, s, push_chunk, &beat),
                     Work::Step(_) => host::sssp::grow(p, s, limits, &beat),
                 })?
@@ -464,7 +477,9 @@ impl Driver<'_> {
     fn go(&mut self, plan: Plan) -> Result<()> {
         match plan {
             Plan::NearFar { delta } => self.alone(Work::NearFar(delta)),
-            Plan::Redundant if self.engine.workspace.is_some() => self.alone(Work::Step(Task::Finish)),
+            Plan::Redundant if self.engine.workspace.is_some() => {
+                self.alone(Work::Step(Task::Finish))
+            }
             Plan::Redundant | Plan::Cut => self.push_pull(),
             Plan::Dense => self.dense(),
         }
@@ -523,7 +538,11 @@ impl Driver<'_> {
         let arcs = self.p.layout.out.arc_count() as f64;
         let share = if self.engine.workspace.is_some() { 1.0 } else { 1.0 / self.r.world() as f64 };
         let of = |part: f64| (arcs * part * share) as u64;
-        Limits { pull_above: of(self.config.pull_above), push_below: of(self.config.push_below), lowest }
+        Limits {
+            pull_above: of(self.config.pull_above),
+            push_below: of(self.config.push_below),
+            lowest,
+        }
     }
 
     /// One iteration: a step, agreement on what it found, and the merge where something changed.

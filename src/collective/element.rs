@@ -77,8 +77,20 @@ macro_rules! element {
                 let (or, sum): (fn($type, $type) -> $type, fn($type, $type) -> $type) = ($or, $sum);
                 match op {
                     MergeOp::Or => or(self, other),
-                    MergeOp::Min => if other < self { other } else { self },
-                    MergeOp::Max => if other > self { other } else { self },
+                    MergeOp::Min => {
+                        if other < self {
+                            other
+                        } else {
+                            self
+                        }
+                    }
+                    MergeOp::Max => {
+                        if other > self {
+                            other
+                        } else {
+                            self
+                        }
+                    }
                     MergeOp::Sum => sum(self, other),
                     MergeOp::Gather => self,
                 }

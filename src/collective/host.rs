@@ -45,7 +45,8 @@ impl Mover for HostMover {
 
     fn copy(&mut self, span: &Span, from: u64, range: Range<u64>) -> Result<()> {
         let size = span.dtype.size();
-        let (start, bytes) = (range.start as usize * size, (range.end - range.start) as usize * size);
+        let (start, bytes) =
+            (range.start as usize * size, (range.end - range.start) as usize * size);
         // SAFETY: both are live arrays of `span.length` elements; the caller merges under an
         // exclusive borrow, and the two-shot protocol has nobody write the owner's slice now.
         unsafe {

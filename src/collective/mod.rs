@@ -56,7 +56,9 @@ impl Span {
             return Ok(());
         }
         let (label, dtype, op) = (self.label, self.dtype, self.op.name());
-        Err(Error::input(format!("array {label}: {dtype:?} has no merge '{op}'; use u8, u32 or u64")))
+        Err(Error::input(format!(
+            "array {label}: {dtype:?} has no merge '{op}'; use u8, u32 or u64"
+        )))
     }
 }
 

@@ -86,8 +86,13 @@ impl NcclCollective {
         };
         // SAFETY: `config` starts with the fields that its `size` covers; out-pointer to a field.
         let status = unsafe {
-            sys::ncclCommInitRankConfig(&mut made.communicator, seat.world as i32, id.0,
-                seat.rank as i32, (&raw mut config).cast())
+            sys::ncclCommInitRankConfig(
+                &mut made.communicator,
+                seat.world as i32,
+                id.0,
+                seat.rank as i32,
+                (&raw mut config).cast(),
+            )
         };
         made.accept("ncclCommInitRankConfig", status)?;
         made.complete(seat, "ncclCommInitRankConfig", 30.0)?;
@@ -100,7 +105,13 @@ impl NcclCollective {
         let array = device.alloc::<u32>("nccl warm-up", 4096)?;
         let split = Split::nodes(4096, seat.world, 64);
         for op in [MergeOp::Or, MergeOp::Min, MergeOp::Gather] {
-            let span = Span { label: "warm-up", address: array.pointer(), length: 4096, dtype: Dtype::U32, op };
+            let span = Span {
+                label: "warm-up",
+                address: array.pointer(),
+                length: 4096,
+                dtype: Dtype::U32,
+                op,
+            };
             self.reserve(seat, span)?;
             self.merge(seat, span, &split)?;
         }
@@ -139,7 +150,10 @@ impl NcclCollective {
             let failure = seat.rendezvous.failure();
             if failure.is_some() || start.elapsed().as_secs_f64() > deadline_s {
                 self.abort();
-                let late = || seat.rendezvous.fault(seat.rank, format!("{call}: no answer within {deadline_s} s"));
+                let late = || {
+                    seat.rendezvous
+                        .fault(seat.rank, format!("{call}: no answer within {deadline_s} s"))
+                };
                 return Err(failure.unwrap_or_else(late));
             }
             std::hint::spin_loop();
@@ -171,11 +185,29 @@ impl NcclCollective {
                 let theirs = split.range(peer);
                 let bytes = ((theirs.end - theirs.start) * size) as usize;
                 let from = (span.address + theirs.start * size) as *const std::ffi::c_void;
-                self.accept("ncclSend", sys::ncclSend(from, bytes, sys::ncclDataType_t::ncclUint8,
-                    peer as i32, self.communicator, self.stream))?;
+                self.accept(
+                    "ncclSend",
+                    sys::ncclSend(
+                        from,
+                        bytes,
+                        sys::ncclDataType_t::ncclUint8,
+                        peer as i32,
+                        self.communicator,
+                        self.stream,
+                    ),
+                )?;
                 let to = (base + pitch * peer as u64) as *mut std::ffi::c_void;
-                self.accept("ncclRecv", sys::ncclRecv(to, slice_bytes as usize,
-                    sys::ncclDataType_t::ncclUint8, peer as i32, self.communicator, self.stream))?;
+                self.accept(
+                    "ncclRecv",
+                    sys::ncclRecv(
+                        to,
+                        slice_bytes as usize,
+                        sys::ncclDataType_t::ncclUint8,
+                        peer as i32,
+                        self.communicator,
+                        self.stream,
+                    ),
+                )?;
             }
             self.accept("ncclGroupEnd", sys::ncclGroupEnd())?;
         }
@@ -202,8 +234,18 @@ impl NcclCollective {
                 }
                 let at = (span.address + chunk.start * size) as *mut std::ffi::c_void;
                 let bytes = ((chunk.end - chunk.start) * size) as usize;
-                self.accept("ncclBroadcast", sys::ncclBroadcast(at, at, bytes,
-                    sys::ncclDataType_t::ncclUint8, owner as i32, self.communicator, self.stream))?;
+                self.accept(
+                    "ncclBroadcast",
+                    sys::ncclBroadcast(
+                        at,
+                        at,
+                        bytes,
+                        sys::ncclDataType_t::ncclUint8,
+                        owner as i32,
+                        self.communicator,
+                        self.stream,
+                    ),
+                )?;
             }
             self.accept("ncclGroupEnd", sys::ncclGroupEnd())?;
         }
@@ -237,7 +279,8 @@ impl Collective for NcclCollective {
         let words = (pitch * seat.world as u64 / 8) as usize;
         if self.slices.as_ref().is_none_or(|s| s.len() < words) {
             self.slices = None;
-            let made = DeviceBuffer::new(&self.scratch.context, self.stream.cast(), "or slices", words)?;
+            let made =
+                DeviceBuffer::new(&self.scratch.context, self.stream.cast(), "or slices", words)?;
             self.slices = Some(made);
         }
         Ok(())
@@ -263,8 +306,15 @@ impl Collective for NcclCollective {
         let at = span.address as *mut std::ffi::c_void;
         // SAFETY: an in-place all-reduce over the span, the same on all ranks.
         let status = unsafe {
-            sys::ncclAllReduce(at, at, span.length as usize, nccl_type(span.dtype), op,
-                self.communicator, self.stream)
+            sys::ncclAllReduce(
+                at,
+                at,
+                span.length as usize,
+                nccl_type(span.dtype),
+                op,
+                self.communicator,
+                self.stream,
+            )
         };
         self.accept("ncclAllReduce", status)?;
         self.complete(seat, "ncclAllReduce", 30.0)

@@ -89,7 +89,8 @@ struct MergeArgs {
 impl MergeKernels {
     pub fn load(device: &mut CudaDevice) -> Result<MergeKernels> {
         let source = KERNELS.iter().find(|k| k.name == "merge.cu");
-        let source = source.ok_or_else(|| Error::machine("merge.cu is not embedded; this is a bug"))?;
+        let source =
+            source.ok_or_else(|| Error::machine("merge.cu is not embedded; this is a bug"))?;
         Ok(MergeKernels {
             reduce: device.function(source, &[], "merge_reduce")?,
             copy: device.function(source, &[], "merge_copy")?,
@@ -97,7 +98,14 @@ impl MergeKernels {
         })
     }
 
-    fn launch(&self, name: &str, stream: sys::CUstream, reduce: bool, args: &MergeArgs, bytes: u64) -> Result<()> {
+    fn launch(
+        &self,
+        name: &str,
+        stream: sys::CUstream,
+        reduce: bool,
+        args: &MergeArgs,
+        bytes: u64,
+    ) -> Result<()> {
         const THREADS: u32 = 512;
         let wanted = bytes.div_ceil(16 * u64::from(THREADS)).max(1);
         let shape = Launch {
@@ -111,8 +119,20 @@ impl MergeKernels {
     }
 
     /// `own[range] = op over copies, in the order given`.
-    pub fn reduce(&self, name: &str, stream: sys::CUstream, span: &Span, copies: &[u64], range: Range<u64>) -> Result<()> {
-        let mut args = MergeArgs { own: span.address, start: range.start, end: range.end, ..MergeArgs::zeroed() };
+    pub fn reduce(
+        &self,
+        name: &str,
+        stream: sys::CUstream,
+        span: &Span,
+        copies: &[u64],
+        range: Range<u64>,
+    ) -> Result<()> {
+        let mut args = MergeArgs {
+            own: span.address,
+            start: range.start,
+            end: range.end,
+            ..MergeArgs::zeroed()
+        };
         args.copies[..copies.len()].copy_from_slice(copies);
         args.world = copies.len() as u32;
         args.dtype = dtype_code(span.dtype);
@@ -121,9 +141,21 @@ impl MergeKernels {
     }
 
     /// `own[range] = from[range]`, as bytes.
-    fn copy(&self, name: &str, stream: sys::CUstream, span: &Span, from: u64, range: Range<u64>) -> Result<()> {
+    fn copy(
+        &self,
+        name: &str,
+        stream: sys::CUstream,
+        span: &Span,
+        from: u64,
+        range: Range<u64>,
+    ) -> Result<()> {
         let size = span.dtype.size() as u64;
-        let mut args = MergeArgs { own: span.address, start: range.start * size, end: range.end * size, ..MergeArgs::zeroed() };
+        let mut args = MergeArgs {
+            own: span.address,
+            start: range.start * size,
+            end: range.end * size,
+            ..MergeArgs::zeroed()
+        };
         args.copies[0] = from;
         args.world = 1;
         self.launch(name, stream, false, &args, (range.end - range.start) * size)
@@ -243,10 +275,16 @@ impl Collective for StagedCollective {
         // before the host looks, and again before the stage is reused.
         unsafe {
             let stage = self.stage.as_mut_ptr();
-            check("cuMemcpyDtoH", sys::cuMemcpyDtoHAsync_v2(stage.cast(), span.address, bytes, self.stream.0))?;
+            check(
+                "cuMemcpyDtoH",
+                sys::cuMemcpyDtoHAsync_v2(stage.cast(), span.address, bytes, self.stream.0),
+            )?;
             check("cuStreamSynchronize", sys::cuStreamSynchronize(self.stream.0))?;
             HostCollective.merge(seat, Span { address: stage as u64, ..span }, split)?;
-            check("cuMemcpyHtoD", sys::cuMemcpyHtoDAsync_v2(span.address, stage.cast(), bytes, self.stream.0))?;
+            check(
+                "cuMemcpyHtoD",
+                sys::cuMemcpyHtoDAsync_v2(span.address, stage.cast(), bytes, self.stream.0),
+            )?;
             check("cuStreamSynchronize", sys::cuStreamSynchronize(self.stream.0))
         }
     }

@@ -46,13 +46,7 @@ impl<T: Element> Replicated<T> {
             Data::Host(values) => values.as_ptr() as u64,
             Data::Cuda(buffer) => buffer.pointer(),
         };
-        Span {
-            label: self.label,
-            address,
-            length: self.len() as u64,
-            dtype: T::DTYPE,
-            op: self.op,
-        }
+        Span { label: self.label, address, length: self.len() as u64, dtype: T::DTYPE, op: self.op }
     }
 
     /// The copy in host memory, `None` on a device.

@@ -93,6 +93,11 @@ impl fmt::Display for Devices {
                 if one && list.len() > 1 {
                     return write!(f, "cuda:{}x{}", list[0], list.len());
                 }
+                if let [first, .., last] = list[..]
+                    && list.windows(2).all(|pair| pair[1] == pair[0] + 1)
+                {
+                    return write!(f, "cuda:{first}-{last}");
+                }
                 let list: Vec<String> = list.iter().map(u32::to_string).collect();
                 write!(f, "cuda:{}", list.join(","))
             }
@@ -229,7 +234,7 @@ mod tests {
         assert_eq!(read("cuda:0,2"), Devices::Cuda(vec![0, 2]));
         assert_eq!(read("cuda:0x4"), Devices::Cuda(vec![0; 4]));
         assert_eq!(read("host"), Devices::Host(1));
-        for text in ["auto", "cuda", "host:16", "cuda:0x4", "cuda:0,2"] {
+        for text in ["auto", "cuda", "host:16", "cuda:0x4", "cuda:0,2", "cuda:0-3"] {
             assert_eq!(read(text).to_string(), text);
         }
     }

@@ -10,8 +10,8 @@ mod rendezvous;
 mod replica;
 
 pub use chunk::Split;
-pub use devices::{ChunkPolicy, CollectiveKind, Devices, Fault, FaultKind, MAX_REPLICAS};
 pub(crate) use devices::words;
+pub use devices::{ChunkPolicy, CollectiveKind, Devices, Fault, FaultKind, MAX_REPLICAS};
 pub use rendezvous::{Payload, Rendezvous, Ticket};
 pub use replica::Replica;
 pub(crate) use replica::{Backend, SLICE_ALIGN};

@@ -5,7 +5,9 @@ use super::{
     CollectiveKind, DeviceInfo, Devices, Fleet, FleetConfig, FleetInfo, Job, MAX_REPLICAS, Member,
     Rendezvous, Replica,
 };
-use crate::backend::cuda::{CudaDevice, can_access, device_count, nccl_finding, nvrtc_finding, probe};
+use crate::backend::cuda::{
+    CudaDevice, can_access, device_count, nccl_finding, nvrtc_finding, probe,
+};
 use crate::collective::host::HostCollective;
 use crate::collective::nccl::{NcclCollective, UniqueId};
 use crate::collective::peer::{Neighbour, PeerCollective, StagedCollective};

@@ -73,8 +73,7 @@ impl Rendezvous {
     pub fn new(devices: &[String], deadline: Duration) -> Rendezvous {
         let world = devices.len();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let member =
-            |d: &String| Member { device: d.clone(), iteration: 0, operation: "starting" };
+        let member = |d: &String| Member { device: d.clone(), iteration: 0, operation: "starting" };
         Rendezvous {
             state: Mutex::new(State {
                 arrived: vec![None; world],
@@ -159,7 +158,8 @@ impl Rendezvous {
 
     /// The last to arrive compares tickets and lets everybody go.
     fn open(&self, state: &mut State) -> Result<Vec<Payload>> {
-        let shown: Vec<(Ticket, Payload)> = state.arrived.iter_mut().filter_map(Option::take).collect();
+        let shown: Vec<(Ticket, Payload)> =
+            state.arrived.iter_mut().filter_map(Option::take).collect();
         state.count = 0;
         if let Some(other) = shown.iter().position(|(ticket, _)| *ticket != shown[0].0) {
             let cause = format!(
@@ -239,7 +239,8 @@ mod tests {
                 let place = place.clone();
                 scope.spawn(move || {
                     for round in 0..200u64 {
-                        let got = place.meet(rank, ticket("a"), [rank as u64, round, 0, 0]).unwrap();
+                        let got =
+                            place.meet(rank, ticket("a"), [rank as u64, round, 0, 0]).unwrap();
                         let want: Vec<Payload> = (0..5).map(|r| [r, round, 0, 0]).collect();
                         assert_eq!(got, want);
                     }

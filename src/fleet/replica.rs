@@ -82,8 +82,17 @@ impl Replica {
         fault: Option<Fault>,
         perturb: Option<u64>,
     ) -> Replica {
-        let perturb = perturb.map(|seed| seed.wrapping_mul(2).wrapping_add(seat.rank as u64 * 77 + 1));
-        Replica { seat, backend, collective, fault, perturb, clock: Clock::default(), merge_marked: false }
+        let perturb =
+            perturb.map(|seed| seed.wrapping_mul(2).wrapping_add(seat.rank as u64 * 77 + 1));
+        Replica {
+            seat,
+            backend,
+            collective,
+            fault,
+            perturb,
+            clock: Clock::default(),
+            merge_marked: false,
+        }
     }
 
     /// This replica's number, from 0.
@@ -160,7 +169,9 @@ impl Replica {
         let covered = split.bounds().last().copied().unwrap_or(0);
         if split.bounds().len() != self.seat.world + 1 || covered > span.length {
             let (label, length) = (span.label, span.length);
-            return Err(Error::input(format!("merge of {label}: the split does not fit {length} elements")));
+            return Err(Error::input(format!(
+                "merge of {label}: the split does not fit {length} elements"
+            )));
         }
         if self.seat.world == 1 {
             return Ok(());
@@ -236,7 +247,8 @@ impl Replica {
     /// The next number of the perturbation, `None` when there is none.
     pub(crate) fn chance(&mut self) -> Option<u64> {
         let state = self.perturb.as_mut()?;
-        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         Some(*state >> 33)
     }
 

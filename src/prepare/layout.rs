@@ -134,8 +134,7 @@ impl LaidOut {
         let n = graph.nodes();
         let symmetric = graph.is_symmetric();
         let transpose = if symmetric { None } else { Some(graph.transpose()) };
-        let degree =
-            |v: usize| graph.degree(v) + transpose.as_ref().map_or(0, |t| t.degree(v));
+        let degree = |v: usize| graph.degree(v) + transpose.as_ref().map_or(0, |t| t.degree(v));
         let max_degree = (0..n).into_par_iter().map(degree).max().unwrap_or(0);
         let connected = (0..n).into_par_iter().filter(|v| degree(*v) > 0).count().max(1);
         let mean = graph.arcs() as f64 / connected as f64;
@@ -145,7 +144,8 @@ impl LaidOut {
             Choice::Raw => false,
             Choice::Degree => true,
         };
-        let (input_of, label_of) = if by_degree { relabel(n, max_degree, &degree) } else { (None, None) };
+        let (input_of, label_of) =
+            if by_degree { relabel(n, max_degree, &degree) } else { (None, None) };
         let packing = packing(graph);
         let map = (input_of.as_deref(), label_of.as_deref());
         let active = if by_degree { connected.min(n) } else { n };
@@ -155,8 +155,18 @@ impl LaidOut {
         let name = if by_degree { "degree" } else { "raw" };
         let ms = start.elapsed().as_secs_f64() * 1e3;
         Ok(LaidOut {
-            nodes: n, active, out, into, input_of, label_of, max_degree, mean_weight, lightest, flat,
-            name, ms,
+            nodes: n,
+            active,
+            out,
+            into,
+            input_of,
+            label_of,
+            max_degree,
+            mean_weight,
+            lightest,
+            flat,
+            name,
+            ms,
         })
     }
 
@@ -185,7 +195,10 @@ fn weight_facts(graph: &Graph) -> (f32, f64) {
         Some([]) => (1.0, 1.0),
         Some(weights) => {
             let lightest = weights.par_iter().copied().reduce(|| f32::INFINITY, f32::min);
-            let sum: f64 = weights.par_chunks(1 << 16).map(|c| c.iter().map(|w| f64::from(*w)).sum::<f64>()).sum();
+            let sum: f64 = weights
+                .par_chunks(1 << 16)
+                .map(|c| c.iter().map(|w| f64::from(*w)).sum::<f64>())
+                .sum();
             (lightest, sum / weights.len() as f64)
         }
     }

@@ -80,9 +80,14 @@ pub(crate) struct Inner {
 
 impl Inner {
     /// Runs `body` with rank's copy on its device.
-    pub fn on_device<T>(&self, rank: usize, body: impl FnOnce(&DeviceGraph) -> Result<T>) -> Result<T> {
+    pub fn on_device<T>(
+        &self,
+        rank: usize,
+        body: impl FnOnce(&DeviceGraph) -> Result<T>,
+    ) -> Result<T> {
         let copy = self.devices[rank].lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let missing = || Error::machine(format!("replica {rank} has no device copy; this is a bug"));
+        let missing =
+            || Error::machine(format!("replica {rank} has no device copy; this is a bug"));
         body(copy.as_ref().ok_or_else(missing)?)
     }
 }

@@ -95,8 +95,16 @@ impl<T: Pod> DeviceBuffer<T> {
         }
         // SAFETY: inside the allocation; a pageable source has been consumed on return.
         unsafe {
-            check(&self.context.name, "cuMemcpyHtoD", sys::cuMemcpyHtoDAsync_v2(
-                self.pointer, values.as_ptr().cast(), size_of_val(values), self.stream))?;
+            check(
+                &self.context.name,
+                "cuMemcpyHtoD",
+                sys::cuMemcpyHtoDAsync_v2(
+                    self.pointer,
+                    values.as_ptr().cast(),
+                    size_of_val(values),
+                    self.stream,
+                ),
+            )?;
             check(&self.context.name, "cuStreamSynchronize", sys::cuStreamSynchronize(self.stream))
         }
     }
@@ -106,9 +114,21 @@ impl<T: Pod> DeviceBuffer<T> {
         let mut values = vec![T::zeroed(); self.length];
         // SAFETY: as many bytes as both sides hold; the stream is drained before the vector is used.
         unsafe {
-            check(&self.context.name, "cuMemcpyDtoH", sys::cuMemcpyDtoHAsync_v2(
-                values.as_mut_ptr().cast(), self.pointer, size_of_val(values.as_slice()), self.stream))?;
-            check(&self.context.name, "cuStreamSynchronize", sys::cuStreamSynchronize(self.stream))?;
+            check(
+                &self.context.name,
+                "cuMemcpyDtoH",
+                sys::cuMemcpyDtoHAsync_v2(
+                    values.as_mut_ptr().cast(),
+                    self.pointer,
+                    size_of_val(values.as_slice()),
+                    self.stream,
+                ),
+            )?;
+            check(
+                &self.context.name,
+                "cuStreamSynchronize",
+                sys::cuStreamSynchronize(self.stream),
+            )?;
         }
         Ok(values)
     }
@@ -145,8 +165,11 @@ impl<T: Pod> Pinned<T> {
         unsafe {
             let bytes = length * size_of::<T>();
             check(&context.name, "cuMemHostAlloc", sys::cuMemHostAlloc(&mut host, bytes, flags))?;
-            check(&context.name, "cuMemHostGetDevicePointer",
-                sys::cuMemHostGetDevicePointer_v2(&mut device, host, 0))?;
+            check(
+                &context.name,
+                "cuMemHostGetDevicePointer",
+                sys::cuMemHostGetDevicePointer_v2(&mut device, host, 0),
+            )?;
             std::ptr::write_bytes(host.cast::<u8>(), 0, bytes);
         }
         Ok(Pinned { context: context.clone(), host: host.cast(), device, length })

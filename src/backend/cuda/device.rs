@@ -102,8 +102,7 @@ pub(crate) fn describe(ordinal: u32, rank: usize) -> Result<DeviceInfo> {
         check(&name, "cuDeviceTotalMem", sys::cuDeviceTotalMem_v2(&mut bytes, device))?;
         check(&name, "cuDeviceGetName", sys::cuDeviceGetName(text.as_mut_ptr(), 128, device))?;
     }
-    let product: String =
-        text.iter().take_while(|c| **c != 0).map(|c| *c as u8 as char).collect();
+    let product: String = text.iter().take_while(|c| **c != 0).map(|c| *c as u8 as char).collect();
     let major = attribute(&name, device, A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
     let minor = attribute(&name, device, A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
     Ok(DeviceInfo {
@@ -133,7 +132,17 @@ pub(crate) fn launch_on<A: Pod>(
         let p = parameters.as_mut_ptr();
         if cooperative {
             sys::cuLaunchCooperativeKernel(
-                f.0, blocks, 1, 1, threads, 1, 1, shared_bytes, stream, p)
+                f.0,
+                blocks,
+                1,
+                1,
+                threads,
+                1,
+                1,
+                shared_bytes,
+                stream,
+                p,
+            )
         } else {
             let none = std::ptr::null_mut();
             sys::cuLaunchKernel(f.0, blocks, 1, 1, threads, 1, 1, shared_bytes, stream, p, none)
@@ -157,9 +166,14 @@ impl CudaDevice {
         // users of this process may share it.
         unsafe {
             check(&name, "cuDeviceGet", sys::cuDeviceGet(&mut device, ordinal as i32))?;
-            check(&name, "cuDevicePrimaryCtxRetain", sys::cuDevicePrimaryCtxRetain(&mut handle, device))?;
+            check(
+                &name,
+                "cuDevicePrimaryCtxRetain",
+                sys::cuDevicePrimaryCtxRetain(&mut handle, device),
+            )?;
         }
-        let context = Arc::new(Context { name: name.clone(), handle, abandoned: AtomicBool::new(false) });
+        let context =
+            Arc::new(Context { name: name.clone(), handle, abandoned: AtomicBool::new(false) });
         context.bind()?;
         let mut stream = std::ptr::null_mut();
         let flag = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
@@ -266,13 +280,21 @@ impl CudaDevice {
         // SAFETY: a loaded function; out-pointer to a local.
         unsafe {
             if shared_bytes > 48 * 1024 {
-                let which = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-                self.check("cuFuncSetAttribute", sys::cuFuncSetAttribute(f.0, which, shared_bytes as i32))?;
+                let which =
+                    sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+                self.check(
+                    "cuFuncSetAttribute",
+                    sys::cuFuncSetAttribute(f.0, which, shared_bytes as i32),
+                )?;
             }
             self.check(
                 "cuOccupancyMaxActiveBlocksPerMultiprocessor",
                 sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                    &mut blocks, f.0, threads as i32, shared_bytes as usize),
+                    &mut blocks,
+                    f.0,
+                    threads as i32,
+                    shared_bytes as usize,
+                ),
             )?;
         }
         Ok((blocks.max(1) as u32 * self.info.multiprocessors / self.sharers).max(1))

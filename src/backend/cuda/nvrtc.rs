@@ -97,8 +97,14 @@ pub fn compile(source: &KernelSource, options: &[String], arch: &str) -> Result<
             code: CStr::from_ptr(sys::nvrtcGetErrorString(status)).to_string_lossy().into_owned(),
         };
         let ok = sys::nvrtcResult::NVRTC_SUCCESS;
-        let status = sys::nvrtcCreateProgram(&mut program, body.as_ptr(), name.as_ptr(),
-            headers.len() as i32, bodies.as_ptr(), names.as_ptr());
+        let status = sys::nvrtcCreateProgram(
+            &mut program,
+            body.as_ptr(),
+            name.as_ptr(),
+            headers.len() as i32,
+            bodies.as_ptr(),
+            names.as_ptr(),
+        );
         if status != ok {
             return Err(failed("nvrtcCreateProgram", status));
         }
@@ -110,7 +116,10 @@ pub fn compile(source: &KernelSource, options: &[String], arch: &str) -> Result<
             sys::nvrtcGetProgramLog(program, log.as_mut_ptr().cast());
             sys::nvrtcDestroyProgram(&mut program);
             let log = String::from_utf8_lossy(&log).trim_end_matches('\0').trim().to_string();
-            return Err(Error::machine(format!("{} does not compile for {arch}:\n{log}", source.name)));
+            return Err(Error::machine(format!(
+                "{} does not compile for {arch}:\n{log}",
+                source.name
+            )));
         }
         let mut size = 0;
         let mut status = sys::nvrtcGetCUBINSize(program, &mut size);

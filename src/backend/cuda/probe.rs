@@ -42,7 +42,9 @@ fn missing(advice: &str) -> Finding {
 fn loaded_from(stem: &str) -> Option<String> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
     let path = |line: &str| line.split_whitespace().nth(5).map(String::from);
-    maps.lines().filter_map(path).find(|p| p.rsplit('/').next().is_some_and(|f| f.starts_with(stem)))
+    maps.lines()
+        .filter_map(path)
+        .find(|p| p.rsplit('/').next().is_some_and(|f| f.starts_with(stem)))
 }
 
 fn driver_finding() -> Finding {
@@ -53,7 +55,8 @@ fn driver_finding() -> Finding {
     // SAFETY: writes one int.
     unsafe { sys::cuDriverGetVersion(&mut version) };
     let kernel = std::fs::read_to_string("/proc/driver/nvidia/version").unwrap_or_default();
-    let number = |word: &&str| word.contains('.') && word.chars().all(|c| c == '.' || c.is_ascii_digit());
+    let number =
+        |word: &&str| word.contains('.') && word.chars().all(|c| c == '.' || c.is_ascii_digit());
     let cuda = format!("CUDA {}.{}", version / 1000, version % 1000 / 10);
     let version = match kernel.split_whitespace().find(number) {
         Some(kernel) => format!("{kernel} ({cuda})"),

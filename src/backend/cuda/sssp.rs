@@ -177,7 +177,9 @@ impl DeviceGraph {
         let rows = layout.into_rows();
         // Labels fall by degree, so hubs come first; raw labels have none.
         let hubs = match layout.input_of {
-            Some(_) => (0..layout.active).take_while(|v| rows.degree(*v) >= HUB_DEGREE).count() / 32 * 32,
+            Some(_) => {
+                (0..layout.active).take_while(|v| rows.degree(*v) >= HUB_DEGREE).count() / 32 * 32
+            }
             None => 0,
         };
         let bytes = out.bytes() + into.as_ref().map_or(0, DeviceRows::bytes);
@@ -271,7 +273,12 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    pub fn new(device: &CudaDevice, graph: &DeviceGraph, seeds: &[u32], near_far: bool) -> Result<Workspace> {
+    pub fn new(
+        device: &CudaDevice,
+        graph: &DeviceGraph,
+        seeds: &[u32],
+        near_far: bool,
+    ) -> Result<Workspace> {
         let active = graph.active as usize;
         let blocks = graph.step_blocks as usize;
         let listed = device.alloc("seeds", seeds.len())?;
@@ -285,7 +292,11 @@ impl Workspace {
             scan_node: device.alloc("frontier list", if near_far { 1 } else { active })?,
             scan_dist: device.alloc("frontier distances", if near_far { 1 } else { active })?,
             scan_prefix: device.alloc("frontier degrees", if near_far { 1 } else { active + 1 })?,
-            near_queue: if near_far { Some(device.alloc("near queues", 2 * active.max(1024))?) } else { None },
+            near_queue: if near_far {
+                Some(device.alloc("near queues", 2 * active.max(1024))?)
+            } else {
+                None
+            },
             status: Pinned::new(&device.context, 1)?,
             near_far_status: Pinned::new(&device.context, 1)?,
             queued: UNQUEUED,
@@ -312,7 +323,12 @@ impl Workspace {
             count,
             active: graph.active,
         };
-        let shape = Launch { blocks: count.div_ceil(256).max(1), threads: 256, shared_bytes: 0, cooperative: false };
+        let shape = Launch {
+            blocks: count.div_ceil(256).max(1),
+            threads: 256,
+            shared_bytes: 0,
+            cooperative: false,
+        };
         device.launch(graph.scatter, shape, &args)?;
         self.queued = if self.all_active && self.seeds.len() <= QUEUE { count } else { UNQUEUED };
         Ok(())

@@ -142,7 +142,12 @@ macro_rules! with_arcs {
 }
 
 /// Pushes whole frontiers, redundantly and from snapshots, until none is left or a pull pays.
-pub(crate) fn grow(p: &Inner, s: &mut State, limits: Limits, beat: &(dyn Fn() + Sync)) -> Result<Counts> {
+pub(crate) fn grow(
+    p: &Inner,
+    s: &mut State,
+    limits: Limits,
+    beat: &(dyn Fn() + Sync),
+) -> Result<Counts> {
     let rows = &p.layout.out;
     with_arcs!(rows, |arcs| {
         let (dist, front, next) = host_arrays(s);
@@ -168,7 +173,12 @@ pub(crate) fn grow(p: &Inner, s: &mut State, limits: Limits, beat: &(dyn Fn() + 
 }
 
 /// The textbook push: relaxes the arcs of the own chunk's frontier; OR and MIN must follow.
-pub(crate) fn push(p: &Inner, s: &mut State, chunk: Range<u64>, beat: &(dyn Fn() + Sync)) -> Result<Counts> {
+pub(crate) fn push(
+    p: &Inner,
+    s: &mut State,
+    chunk: Range<u64>,
+    beat: &(dyn Fn() + Sync),
+) -> Result<Counts> {
     let rows = &p.layout.out;
     with_arcs!(rows, |arcs| {
         let (dist, front, next) = host_arrays(s);
@@ -187,7 +197,13 @@ pub(crate) fn push(p: &Inner, s: &mut State, chunk: Range<u64>, beat: &(dyn Fn()
 
 /// Pulls into the own chunk: node v scans its in-arcs, lightest first, while one can still help.
 /// The chunk's distances and frontier words must be gathered.
-pub(crate) fn pull(p: &Inner, s: &mut State, chunk: Range<u64>, lowest: f32, beat: &(dyn Fn() + Sync)) -> Result<Counts> {
+pub(crate) fn pull(
+    p: &Inner,
+    s: &mut State,
+    chunk: Range<u64>,
+    lowest: f32,
+    beat: &(dyn Fn() + Sync),
+) -> Result<Counts> {
     let (rows, out) = (p.layout.into_rows(), &p.layout.out);
     let lightest = p.layout.lightest;
     let totals: Vec<AtomicU64> = (0..3).map(|_| AtomicU64::new(0)).collect();
@@ -254,7 +270,12 @@ pub(crate) fn pull(p: &Inner, s: &mut State, chunk: Range<u64>, lowest: f32, bea
 }
 
 /// Near-far to the end, redundantly: distances are unique again when nothing is pending.
-pub(crate) fn near_far(p: &Inner, s: &mut State, delta: f32, beat: &(dyn Fn() + Sync)) -> Result<Counts> {
+pub(crate) fn near_far(
+    p: &Inner,
+    s: &mut State,
+    delta: f32,
+    beat: &(dyn Fn() + Sync),
+) -> Result<Counts> {
     let rows = &p.layout.out;
     with_arcs!(rows, |arcs| {
         let (dist, front, next) = host_arrays(s);

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Builds hive and all tests and collects what a GPU machine without a compiler or a network needs in
+# .gpu/: bin/hive, tests/*, data/*. At most 64 MiB, which is what travels.
+#
+#   hive-scripts/gpu-pack.sh                 real graphs from ../shared/data, or from $HIVE_DATA
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+pack=.gpu
+limit_mib=64
+data=${HIVE_DATA:-../shared/data}
+
+rm -rf "$pack"
+mkdir -p "$pack/bin" "$pack/tests" "$pack/data/road" "$pack/data/social" "$pack/data/small"
+
+cargo build --release --locked
+install -s target/release/hive "$pack/bin/hive"
+
+# Cargo names each test executable in its JSON messages: target/release/deps/NAME-HASH. (The profile's
+# "test", not the target's, tells a test executable from the program itself.)
+messages=$(mktemp)
+trap 'rm -f "$messages"' EXIT
+cargo test --release --locked --no-run --message-format=json >"$messages"
+grep '"test":true},"features"' "$messages" | grep -o '"executable":"[^"]*"' | cut -d'"' -f4 |
+    while read -r test; do
+        name=$(basename "$test")
+        install -s "$test" "$pack/tests/${name%-*}"
+    done
+
+copy() { # copy FOLDER FILE...: data that is not there is left out, and said
+    local folder=$1 file
+    shift
+    for file in "$@"; do
+        if [ -f "$data/$folder/$file" ]; then
+            cp "$data/$folder/$file" "$pack/data/$folder/"
+        else
+            echo "gpu-pack: no $data/$folder/$file" >&2
+        fi
+    done
+}
+copy small chesapeake.mtx
+copy social email-Enron.txt.gz wiki-Vote.txt.gz soc-Slashdot0902.mtx.gz
+copy road USA-road-d.NY.gr.gz
+
+# DIMACS arcs (`a FROM TO LENGTH`, ids from 1) as an edge list with ids from 0.
+road=$pack/data/road/USA-road-d.NY
+if [ -f "$road.gr.gz" ]; then
+    gzip -dc "$road.gr.gz" | awk '$1 == "a" { print $2 - 1, $3 - 1, $4 }' | gzip -9n >"$road.txt.gz"
+fi
+chmod -R u+w "$pack"
+
+size=$(du -sm "$pack" | cut -f1)
+echo "gpu-pack: $pack is $size MiB: $(find "$pack/tests" -type f | wc -l) tests, hive and data"
+if [ "$size" -gt "$limit_mib" ]; then
+    echo "gpu-pack: more than $limit_mib MiB; leave data out" >&2
+    exit 1
+fi

@@ -1,0 +1,74 @@
+//! Standard output, standard error, and a progress line between.
+
+use crate::{Error, Result};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Writes to standard output. A reader that went away (`hive ... | head -1`) is no failure.
+pub(super) fn out(text: &str) -> Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+            Err(Error::machine(format!("standard output cannot be written: {e}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes to standard error, as far as that goes.
+pub(super) fn err(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// The one line of an error.
+pub(super) fn error(message: &str) {
+    err(&format!("error: {}\n", message.trim_end()));
+}
+
+/// Does the work; shows what it is on standard error once it has taken a second, if that is a terminal.
+pub(super) fn phase<T>(name: &str, work: impl FnOnce() -> T) -> T {
+    let _spinner = Spinner::start(name);
+    work()
+}
+
+/// Lives as long as the phase that it shows.
+struct Spinner(Option<(Sender<()>, JoinHandle<()>)>);
+
+impl Spinner {
+    fn start(name: &str) -> Spinner {
+        if !std::io::stderr().is_terminal() {
+            return Spinner(None);
+        }
+        let (done, finished) = channel::<()>();
+        let name = name.to_string();
+        let spin = move || {
+            if finished
+                .recv_timeout(Duration::from_secs(1))
+                .is_err_and(|e| e == RecvTimeoutError::Timeout)
+            {
+                let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+                if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
+                    bar.set_style(style);
+                }
+                bar.set_message(name);
+                bar.enable_steady_tick(Duration::from_millis(200));
+                let _ = finished.recv();
+                bar.finish_and_clear();
+            }
+        };
+        let thread = std::thread::Builder::new().name("progress".into()).spawn(spin);
+        Spinner(thread.ok().map(|thread| (done, thread)))
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        if let Some((done, thread)) = self.0.take() {
+            drop(done);
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The `hive` program: one file a subcommand. `src/main.rs` only turns the code that [`main`] returns
+//! into the process's own.
+
+mod console;
+mod doctor;
+mod run;
+mod sweep;
+
+use crate::{Error, Result};
+use clap::error::ErrorKind;
+use clap::{ArgMatches, Command};
+use std::error::Error as _;
+use std::ffi::OsString;
+
+const EXIT_CODES: &str = "Exit codes: 0 done; 1 an answer failed its check; 2 the input, an option or \
+the machine will not do; 3 a replica failed while it ran.";
+
+/// The command tree, from which help is derived.
+pub fn command() -> Command {
+    Command::new("hive")
+        .about("Graph analytics on replicas: every GPU holds the whole graph, computes, and merges")
+        .version(concat!(env!("CARGO_PKG_VERSION"), " (", env!("HIVE_COMMIT"), ")"))
+        .after_help(EXIT_CODES)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(run::command())
+        .subcommand(sweep::command())
+        .subcommand(doctor::command())
+}
+
+/// Runs the program on these arguments (the first is its own name) and returns its exit code. An error
+/// is one line on standard error.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let result = match command().try_get_matches_from(args) {
+        Ok(matches) => dispatch(&matches),
+        Err(error) => return usage(&error),
+    };
+    match result {
+        Ok(()) => 0,
+        Err(error) => {
+            console::error(&error.to_string());
+            error.exit_code()
+        }
+    }
+}
+
+fn dispatch(matches: &ArgMatches) -> Result<()> {
+    match matches.subcommand() {
+        Some(("run", matches)) => run::run(matches),
+        Some(("sweep", matches)) => sweep::sweep(matches),
+        Some(("doctor", matches)) => doctor::doctor(matches),
+        _ => Err(Error::input("no such command: see hive --help")),
+    }
+}
+
+/// Help and version are answers; anything else is one line and exit code 2.
+fn usage(error: &clap::Error) -> u8 {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let _ = console::out(&error.to_string());
+            0
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            console::err(&error.to_string());
+            2
+        }
+        _ => {
+            console::error(&one_line(error));
+            2
+        }
+    }
+}
+
+/// What clap says in a paragraph, in a line, without the usage. A value that an option's own parser
+/// refused is reported in that parser's words, which name the option where they begin with it.
+fn one_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let own = error.source().map(|source| source.to_string());
+    if let (ErrorKind::ValueValidation, Some(own)) = (error.kind(), own)
+        && own.starts_with("--")
+    {
+        return own;
+    }
+    let mut parts = text.lines().map(str::trim).take_while(|line| {
+        !line.starts_with("Usage:") && !line.starts_with("For more information")
+    });
+    let head = parts.next().unwrap_or("bad arguments").trim_start_matches("error: ").to_string();
+    let rest: Vec<&str> = parts.filter(|line| !line.is_empty()).collect();
+    let line = if rest.is_empty() { head } else { format!("{head} {}", rest.join(" ")) };
+    format!("{line}; see --help")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{SOURCE_OPTIONS, WORKLOADS};
+
+    fn refusal(args: &[&str]) -> String {
+        one_line(&command().try_get_matches_from(args).unwrap_err())
+    }
+
+    #[test]
+    fn the_command_tree_is_well_formed() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn every_workload_of_the_registry_is_a_subcommand_that_shows_its_own_options_only() {
+        for workload in WORKLOADS {
+            let args = ["hive", "run", workload.name, "--help"];
+            let help = command().try_get_matches_from(args).unwrap_err().to_string();
+            assert!(help.contains(workload.about), "{help}");
+            for option in SOURCE_OPTIONS {
+                assert_eq!(help.contains(&format!("--{option}")), workload.takes(option), "{help}");
+            }
+            assert!(!help.contains("--fault"), "test hooks stay out of the help");
+        }
+    }
+
+    #[test]
+    fn a_refused_argument_is_one_line_that_names_it() {
+        for (args, part) in [
+            (&["hive", "run", "vn", "--devices", "host:0"][..], "--devices host:0: 0 replicas"),
+            (&["hive", "run", "vn", "--merge", "sparse"], "'--merge <MODE>'"),
+            (&["hive", "run", "vn", "--top", "-1"], "--top"),
+            (&["hive", "run", "vn", "--grpah", "x"], "'--grpah'"),
+            (&["hive", "run", "vn", "--graph"], "'--graph <FILE|SPEC>'"),
+            (&["hive", "run", "bfs"], "'bfs'"),
+            (&["hive", "walk"], "'walk'"),
+            (&["hive", "sweep"], "<CONFIG>"),
+        ] {
+            let line = refusal(args);
+            assert!(line.contains(part), "no {part} in: {line}");
+            assert!(!line.contains('\n') && !line.contains("Usage"), "{line}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! `hive run WORKLOAD`: load, open, prepare, run, verify, report.
+
+use super::console::{err, out, phase};
+use crate::io::write_results;
+use crate::report::{Record, best_ranked, ranking, summary, to_json, write_json};
+use crate::run::{
+    Job, Outcome, RunConfig, SOURCE_OPTIONS, WORKLOADS, Workload, load, open_fleet, prepare,
+    read_toml, workload,
+};
+use crate::{Error, Result};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueHint, value_parser};
+use std::path::{Path, PathBuf};
+
+/// The subcommand, one level deeper for every workload of the registry.
+pub(super) fn command() -> Command {
+    Command::new("run")
+        .about("Run a workload on a graph, verify and report")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand_value_name("WORKLOAD")
+        .subcommand_help_heading("Workloads")
+        .subcommands(WORKLOADS.iter().map(workload_command))
+}
+
+fn workload_command(workload: &Workload) -> Command {
+    let config = Arg::new("config")
+        .long("config")
+        .value_name("FILE")
+        .value_hint(ValueHint::FilePath)
+        .value_parser(value_parser!(PathBuf))
+        .help("A TOML file with any of these options as keys; flags win");
+    let command = Command::new(workload.name).arg(config);
+    let command =
+        RunConfig::augment_args_for_update(command).about(workload.about).long_about(None);
+    let foreign = SOURCE_OPTIONS.iter().filter(|option| !workload.takes(option));
+    foreign.fold(command, |command, option| command.mut_arg(option, |arg| arg.hide(true)))
+}
+
+/// Defaults, then the file, then the flags.
+fn resolve(matches: &ArgMatches) -> Result<RunConfig> {
+    let mut config = match matches.get_one::<PathBuf>("config") {
+        Some(path) => read_toml(path)?,
+        None => RunConfig::default(),
+    };
+    config.update_from_arg_matches(matches).map_err(|e| Error::input(super::one_line(&e)))?;
+    Ok(config)
+}
+
+pub(super) fn run(matches: &ArgMatches) -> Result<()> {
+    let (workload, config) = match matches.subcommand() {
+        Some((name, matches)) => (workload(name), resolve(matches)?),
+        None => (None, RunConfig::default()),
+    };
+    let workload = workload.ok_or_else(|| Error::input("no such workload: see hive run --help"))?;
+    config.check(workload)?;
+    let outcome = answer(workload, config)?;
+    report(&outcome)?;
+    outcome.verified()
+}
+
+/// The fleet comes first: that a device is not there is known at once, a graph may take minutes.
+fn answer(workload: &'static Workload, config: RunConfig) -> Result<Outcome> {
+    let fleet = phase("opening devices", || open_fleet(&config))?;
+    let graph = phase("loading the graph", || load(&config))?;
+    let job = phase("choosing where to start", || Job::new(workload, config, graph))?;
+    let prepared = phase("preparing the graph", || prepare(&job.config, &fleet, &job.graph))?;
+    let paths = phase("running", || job.solve(&fleet, &prepared))?;
+    let check = || job.config.verify.then(|| job.verify(&paths)).transpose();
+    let verification = phase("verifying", check)?;
+    Ok(job.outcome(&fleet, &prepared, paths, verification))
+}
+
+/// Summary and ranking, then the files. With `--json -` standard output is the record and nothing else.
+fn report(outcome: &Outcome) -> Result<()> {
+    let config = &outcome.job.config;
+    let mut text = summary(outcome);
+    if config.top > 0 {
+        let ranked =
+            best_ranked(&outcome.job.graph, &outcome.job.seeds, &outcome.paths, config.top);
+        text += &format!("\n{}", ranking(&ranked));
+    }
+    match config.json.as_deref() {
+        Some(path) if path == Path::new("-") => {
+            err(&text);
+            out(&to_json(&Record::of(outcome))?)?;
+        }
+        Some(path) => {
+            out(&text)?;
+            write_json(path, &Record::of(outcome))?;
+        }
+        None => out(&text)?,
+    }
+    match &config.output {
+        Some(path) => {
+            phase("writing results", || write_results(path, &outcome.job.graph, &outcome.paths))
+        }
+        None => Ok(()),
+    }
+}

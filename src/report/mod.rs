@@ -1,0 +1,23 @@
+//! What a run leaves behind: a summary for people, a record for programs, tables.
+
+mod machine;
+mod record;
+mod spread;
+mod summary;
+mod table;
+mod time;
+pub(crate) mod units;
+
+pub use machine::Machine;
+pub use record::{Failure, GpuInfo, GraphFacts, Record, write_json};
+pub(crate) use record::{command_line, to_json};
+pub use spread::Spread;
+pub use summary::{Ranked, best_ranked, ranking, summary};
+pub use table::Table;
+pub use time::utc;
+
+/// The version of this crate.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The git commit that this was built from, `-dirty` when the tree had changes, or `unknown`.
+pub const COMMIT: &str = env!("HIVE_COMMIT");

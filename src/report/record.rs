@@ -1,0 +1,275 @@
+//! The JSON record of a run: the fields of the HIVE phase-2 records, so that scripts made for those
+//! read it, and ours.
+
+use super::machine::Machine;
+use super::spread::Spread;
+use super::{COMMIT, VERSION, utc};
+use crate::algorithm::Measured;
+use crate::fleet::FleetInfo;
+use crate::graph::{Graph, Origin};
+use crate::io::write_atomically;
+use crate::prepare::PrepareReport;
+use crate::run::{Outcome, RunConfig, Verification};
+use crate::{Error, Result};
+use serde::Serialize;
+use std::path::Path;
+use std::time::SystemTime;
+
+/// One run. The first eleven fields are those of the HIVE phase-2 records.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Record<'a> {
+    /// The workload: `vn`, `sssp`.
+    pub primitive: &'static str,
+    /// Short name of the graph.
+    pub dataset: &'a str,
+    /// The path or generator specification.
+    pub graph_file: &'a str,
+    /// Nodes, isolated ones included.
+    pub graph_nodes: usize,
+    /// Arcs: an undirected edge counts twice.
+    pub graph_edges: u64,
+    /// Mean of `process-times`, ms.
+    pub avg_process_time: f64,
+    /// Total of each timed run, ms.
+    pub process_times: Vec<f64>,
+    /// `variant:num_seeds-10`, `num-gpus:4` (GPUs, not replicas), `num-replicas:4`.
+    pub tag: Vec<String>,
+    /// The first device.
+    pub gpuinfo: GpuInfo,
+    /// The command of this process.
+    pub command_line: String,
+    /// When the record was made, UTC.
+    pub time: String,
+    /// Version of this crate.
+    pub version: &'static str,
+    /// Git commit of this build.
+    pub commit: &'static str,
+    /// The resolved configuration; readable as a configuration file.
+    pub config: &'a RunConfig,
+    /// Replicas, collective, libraries.
+    pub fleet: &'a FleetInfo,
+    /// What preparing the graph cost.
+    pub prepare: &'a PrepareReport,
+    /// Where the graph came from and the policies it was read under.
+    pub graph: GraphFacts<'a>,
+    /// Start nodes, in the input's own ids.
+    pub seeds: Vec<u64>,
+    /// Median, min, max and mean of `process-times`, ms.
+    pub process_time: Spread,
+    /// Arcs out of reached nodes over the median time.
+    pub arcs_per_second: f64,
+    /// Preparing plus the median run, ms: what one source costs.
+    pub prepare_and_run_ms: f64,
+    /// The bucket width in use: a number, or `inf`.
+    pub delta: crate::run::Choice<f32>,
+    /// Every run split into step, merge and other; iterations; with `trace` an entry an iteration.
+    pub measured: &'a Measured,
+    /// Whether the independent check passed; null when it was not asked for.
+    pub verified: Option<bool>,
+    /// What it said.
+    pub verification: Option<&'a Verification>,
+}
+
+/// What is known of a graph besides its size.
+#[derive(Debug, Serialize)]
+pub struct GraphFacts<'a> {
+    /// Provenance and policies.
+    #[serde(flatten)]
+    pub origin: &'a Origin,
+    /// Nodes without arcs in or out.
+    pub isolated: u64,
+    /// Whether every arc has its reverse.
+    pub symmetric: bool,
+    /// Largest out-degree.
+    pub max_degree: u64,
+}
+
+impl<'a> GraphFacts<'a> {
+    /// Of this graph.
+    pub fn of(graph: &'a Graph) -> Self {
+        GraphFacts {
+            origin: &graph.origin,
+            isolated: graph.isolated(),
+            symmetric: graph.is_symmetric(),
+            max_degree: graph.max_degree(),
+        }
+    }
+}
+
+/// The first device, under the names that the HIVE phase-2 records use. For the host backend it
+/// describes the processor, and what only a GPU has is 0.
+#[derive(Debug, Serialize)]
+pub struct GpuInfo {
+    /// kHz.
+    pub clock_rate: u64,
+    /// 10 major + minor.
+    pub compute_version: u32,
+    /// CUDA version of the driver, 1000 major + 10 minor.
+    pub driver_api: u32,
+    /// The same.
+    pub driver_version: u32,
+    /// Compute capability.
+    pub major: u32,
+    /// Compute capability.
+    pub minor: u32,
+    /// Multiprocessors, or cores.
+    pub multi_processor_count: u32,
+    /// As the device calls itself.
+    pub name: String,
+    /// CUDA version of the run-time compiler, 1000 major + 10 minor.
+    pub runtime_version: u32,
+    /// Bytes.
+    pub total_global_mem: u64,
+}
+
+/// `13.0` or `580.159.03 (CUDA 13.0)` as (13, 0); what is not of that form as (0, 0).
+fn major_minor(text: Option<&str>) -> (u32, u32) {
+    let text = text.unwrap_or_default().rsplit("CUDA ").next().unwrap_or_default();
+    let mut parts = text.trim_end_matches(')').split('.').map(|part| part.parse().unwrap_or(0));
+    (parts.next().unwrap_or(0), parts.next().unwrap_or(0))
+}
+
+impl GpuInfo {
+    /// Of the fleet's first device.
+    pub fn of(fleet: &FleetInfo) -> GpuInfo {
+        let cuda_version = |text: &Option<String>| {
+            let (major, minor) = major_minor(text.as_deref());
+            1000 * major + 10 * minor
+        };
+        let device = fleet.devices.first().filter(|device| device.device.starts_with("cuda"));
+        let Some(device) = device else {
+            let machine = Machine::probe();
+            return GpuInfo {
+                clock_rate: machine.clock_khz,
+                compute_version: 0,
+                driver_api: 0,
+                driver_version: 0,
+                major: 0,
+                minor: 0,
+                multi_processor_count: machine.cores as u32,
+                name: machine.processor,
+                runtime_version: 0,
+                total_global_mem: machine.memory_bytes,
+            };
+        };
+        let (major, minor) = major_minor(Some(&device.compute_capability));
+        GpuInfo {
+            clock_rate: device.clock_khz.into(),
+            compute_version: 10 * major + minor,
+            driver_api: cuda_version(&fleet.driver),
+            driver_version: cuda_version(&fleet.driver),
+            major,
+            minor,
+            multi_processor_count: device.multiprocessors,
+            name: device.name.clone(),
+            runtime_version: cuda_version(&fleet.nvrtc),
+            total_global_mem: device.memory_bytes,
+        }
+    }
+}
+
+/// The `tag` list.
+fn tags(seeds: usize, fleet: &FleetInfo) -> Vec<String> {
+    let mut gpus: Vec<&str> = fleet.devices.iter().map(|device| device.device.as_str()).collect();
+    gpus.retain(|device| device.starts_with("cuda"));
+    gpus.sort_unstable();
+    gpus.dedup();
+    vec![
+        format!("variant:num_seeds-{seeds}"),
+        format!("num-gpus:{}", gpus.len()),
+        format!("num-replicas:{}", fleet.world),
+    ]
+}
+
+/// This process's command, quoted where a shell would need it.
+pub(crate) fn command_line() -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=+@%".contains(c);
+    let quoted = std::env::args_os().map(|arg| {
+        let arg = arg.to_string_lossy().into_owned();
+        match !arg.is_empty() && arg.chars().all(plain) {
+            true => arg,
+            false => format!("'{}'", arg.replace('\'', "'\\''")),
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+/// Arcs out of reached nodes over the median time; 0 when nothing was timed.
+pub(crate) fn arcs_per_second(measured: &Measured) -> f64 {
+    let median = Spread::of_runs(measured).median;
+    if median > 0.0 { measured.reached_arcs as f64 / (median / 1e3) } else { 0.0 }
+}
+
+impl<'a> Record<'a> {
+    /// Of this run, now.
+    pub fn of(outcome: &'a Outcome) -> Record<'a> {
+        let Outcome { job, fleet, prepare, paths, verification } = outcome;
+        let (graph, measured) = (&*job.graph, &paths.measured);
+        let spread = Spread::of_runs(measured);
+        Record {
+            primitive: job.workload.name,
+            dataset: &graph.origin.dataset,
+            graph_file: &graph.origin.graph_file,
+            graph_nodes: graph.nodes(),
+            graph_edges: graph.arcs(),
+            avg_process_time: spread.mean,
+            process_times: measured.runs.iter().map(|run| run.total_ms).collect(),
+            tag: tags(job.seeds.len(), fleet),
+            gpuinfo: GpuInfo::of(fleet),
+            command_line: command_line(),
+            time: utc(SystemTime::now()),
+            version: VERSION,
+            commit: COMMIT,
+            config: &job.config,
+            fleet,
+            prepare,
+            graph: GraphFacts::of(graph),
+            seeds: job.seeds.iter().map(|seed| graph.input_id(*seed)).collect(),
+            process_time: spread,
+            arcs_per_second: arcs_per_second(measured),
+            prepare_and_run_ms: prepare.prepare_ms + spread.median,
+            delta: crate::run::Choice::Is(paths.delta),
+            measured,
+            verified: verification.as_ref().map(|check| check.passed),
+            verification: verification.as_ref(),
+        }
+    }
+}
+
+/// The record of a run that gave no answer, so that a sweep's folder says what became of every cell.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Failure<'a> {
+    /// The workload.
+    pub primitive: &'a str,
+    /// Short name or specification of the graph.
+    pub dataset: &'a str,
+    /// `failed` or `skipped`.
+    pub status: &'a str,
+    /// Why.
+    pub error: &'a str,
+    /// The resolved configuration.
+    pub config: &'a RunConfig,
+    /// The command of this process.
+    pub command_line: String,
+    /// When, UTC.
+    pub time: String,
+    /// Version of this crate.
+    pub version: &'static str,
+    /// Git commit of this build.
+    pub commit: &'static str,
+}
+
+/// JSON text of a value, indented, with a final newline.
+pub(crate) fn to_json(value: &impl Serialize) -> Result<String> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|e| Error::input(format!("this result cannot be written as JSON: {e}")))?;
+    Ok(text + "\n")
+}
+
+/// Writes a value as JSON: aside, synced, renamed.
+pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
+    let text = to_json(value)?;
+    write_atomically(path, |file| file.write_all(text.as_bytes()))
+}

@@ -1,0 +1,242 @@
+//! The human summary of a run.
+
+use super::record::arcs_per_second;
+use super::spread::{Spread, median_run};
+use super::table::Table;
+use super::units::{bare_ms, bytes, count, ms, plural, rate};
+use crate::algorithm::ShortestPaths;
+use crate::fleet::FleetInfo;
+use crate::graph::Graph;
+use crate::run::Outcome;
+
+/// Trace rows that a summary shows; the record has them all.
+const TRACE_ROWS: usize = 40;
+
+/// A dozen lines: what ran, on what, how it was merged, what came out, what it took.
+///
+/// *Arcs/s* counts the arcs out of reached nodes, once each, over the median time of a run.
+/// *Prepare + run* is what a single source costs; a sweep over sources pays only the run again.
+pub fn summary(outcome: &Outcome) -> String {
+    let mut lines = vec![headline(outcome)];
+    let mut line = |name: &str, text: String| lines.push(format!("  {name:<9} {text}"));
+    line("graph", graph_line(&outcome.job.graph));
+    line("fleet", fleet_line(outcome));
+    line("merges", merges_line(outcome));
+    line("answer", answer_line(outcome));
+    line("time", time_line(outcome));
+    line("split", split_line(outcome));
+    line("before", before_line(outcome));
+    line("sum", sum_line(outcome));
+    if let Some(check) = &outcome.verification {
+        line(
+            "verified",
+            match &check.message {
+                None => format!("yes, independently, in {}", ms(check.ms)),
+                Some(message) => format!("NO: {message}"),
+            },
+        );
+    }
+    let mut text = lines.join("\n") + "\n";
+    if outcome.job.config.trace {
+        text += &trace_table(outcome);
+    }
+    text
+}
+
+fn headline(outcome: &Outcome) -> String {
+    let job = &outcome.job;
+    let start = match job.seeds.as_slice() {
+        [one] => format!("from node {}", job.graph.input_id(*one)),
+        many => format!("from {}", plural(many.len() as u64, "seed")),
+    };
+    format!(
+        "{} on {} ({}, {}), {start}",
+        job.workload.name,
+        job.graph.origin.dataset,
+        plural(job.graph.nodes() as u64, "node"),
+        plural(job.graph.arcs(), "arc"),
+    )
+}
+
+fn graph_line(graph: &Graph) -> String {
+    let origin = &graph.origin;
+    format!(
+        "{} ({}): weights {}, ids from {}, {} and {} kept, {}, {}, largest degree {}",
+        origin.graph_file,
+        origin.format,
+        origin.weights,
+        origin.id_base,
+        plural(origin.self_loops, "self-loop"),
+        plural(origin.duplicates, "duplicate"),
+        plural(graph.isolated(), "isolated node"),
+        if graph.is_symmetric() { "symmetric" } else { "directed" },
+        count(graph.max_degree()),
+    )
+}
+
+/// `4 x NVIDIA H200 (cuda:0, cuda:1, ...)`, devices of one name together.
+fn device_names(fleet: &FleetInfo) -> String {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for device in &fleet.devices {
+        match groups.iter_mut().find(|(name, _)| *name == device.name) {
+            Some((_, members)) => members.push(&device.device),
+            None => groups.push((&device.name, vec![&device.device])),
+        }
+    }
+    let group = |(name, mut members): (&str, Vec<&str>)| {
+        let replicas = members.len();
+        members.dedup();
+        format!("{replicas} x {name} ({})", members.join(", "))
+    };
+    groups.into_iter().map(group).collect::<Vec<_>>().join(", ")
+}
+
+fn fleet_line(outcome: &Outcome) -> String {
+    let (fleet, config) = (&outcome.fleet, &outcome.job.config);
+    format!(
+        "{} on {}: {}; collective {}; chunks of equal {}, aligned to {}",
+        plural(fleet.world as u64, "replica"),
+        fleet.backend,
+        device_names(fleet),
+        fleet.collective,
+        config.chunks,
+        config.chunk_align,
+    )
+}
+
+fn merges_line(outcome: &Outcome) -> String {
+    let modes = &outcome.paths.measured.merge_modes;
+    let counts: Vec<String> =
+        modes.iter().map(|(mode, n)| format!("{mode} {}", count(*n))).collect();
+    let asked = format!("{:?}", outcome.job.config.merge).to_lowercase();
+    format!("{asked}: {}", if counts.is_empty() { "none".into() } else { counts.join(", ") })
+}
+
+fn answer_line(outcome: &Outcome) -> String {
+    let (paths, graph) = (&outcome.paths, &outcome.job.graph);
+    format!(
+        "{} of {} reached, in {} of {}, delta {}",
+        count(paths.measured.reached),
+        plural(graph.nodes() as u64, "node"),
+        plural(paths.measured.iterations, "iteration"),
+        plural(paths.measured.rounds, "round"),
+        paths.delta,
+    )
+}
+
+fn time_line(outcome: &Outcome) -> String {
+    let measured = &outcome.paths.measured;
+    let spread = Spread::of_runs(measured);
+    format!(
+        "median {} (min {}, max {}) of {}; {}arcs/s out of reached nodes",
+        ms(spread.median),
+        ms(spread.min),
+        ms(spread.max),
+        plural(measured.runs.len() as u64, "run"),
+        rate(arcs_per_second(measured)),
+    )
+}
+
+fn split_line(outcome: &Outcome) -> String {
+    let run = median_run(&outcome.paths.measured);
+    format!(
+        "run {} = step {} + merge {} + other {}",
+        ms(run.total_ms),
+        ms(run.step_ms),
+        ms(run.merge_ms),
+        ms(run.other_ms),
+    )
+}
+
+fn before_line(outcome: &Outcome) -> String {
+    let (origin, prepare) = (&outcome.job.graph.origin, &outcome.prepare);
+    format!(
+        "load {}, build {}, fleet {}, prepare {} (layout {}, {} a replica), upload {}, compile {}; \
+         download {} after",
+        ms(origin.load_ms),
+        ms(origin.build_ms),
+        ms(outcome.fleet.startup_ms),
+        ms(prepare.prepare_ms),
+        prepare.layout,
+        bytes(prepare.bytes_per_replica),
+        ms(prepare.upload_ms),
+        ms(prepare.compile_ms),
+        ms(outcome.paths.measured.download_ms),
+    )
+}
+
+fn sum_line(outcome: &Outcome) -> String {
+    let median = Spread::of_runs(&outcome.paths.measured).median;
+    format!("prepare + run {}", ms(outcome.prepare.prepare_ms + median))
+}
+
+fn trace_table(outcome: &Outcome) -> String {
+    let trace = &outcome.paths.measured.trace;
+    let header = ["step", "merge", "iteration", "rounds", "nodes", "arcs", "ms"];
+    let mut table = Table::new(&header, &[0, 1]);
+    for entry in trace.iter().take(TRACE_ROWS) {
+        table.row([
+            entry.step.clone(),
+            entry.merge.clone(),
+            count(entry.iteration),
+            count(entry.rounds),
+            count(entry.frontier_nodes),
+            count(entry.frontier_arcs),
+            bare_ms(entry.ms),
+        ]);
+    }
+    match trace.len() - table.len() {
+        0 => format!("\n{table}"),
+        more => {
+            format!("\n{table}... and {}: --json has them all\n", plural(more as u64, "more row"))
+        }
+    }
+}
+
+/// A node of the ranking, in the input's own ids.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranked {
+    /// The node.
+    pub node: u64,
+    /// Its distance from the nearest seed.
+    pub distance: f32,
+    /// The seed it is nearest to, when nominees were asked for.
+    pub nominee: Option<u64>,
+}
+
+/// The `k` reached nodes nearest to the seeds that are not seeds, by distance, ties by input id.
+pub fn best_ranked(graph: &Graph, seeds: &[u32], paths: &ShortestPaths, k: usize) -> Vec<Ranked> {
+    let mut seeds = seeds.to_vec();
+    seeds.sort_unstable();
+    let candidates = paths.distances.iter().zip(0u32..);
+    let mut ranked: Vec<(f32, u64, u32)> = candidates
+        .filter(|(distance, node)| distance.is_finite() && seeds.binary_search(node).is_err())
+        .map(|(distance, node)| (*distance, graph.input_id(node), node))
+        .collect();
+    let order = |a: &(f32, u64, u32), b: &(f32, u64, u32)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+    if 0 < k && k < ranked.len() {
+        ranked.select_nth_unstable_by(k - 1, order);
+    }
+    ranked.truncate(k);
+    ranked.sort_unstable_by(order);
+    let nominee = |node: u32| paths.nominees.as_ref().map(|all| graph.input_id(all[node as usize]));
+    let rank = |(distance, id, node)| Ranked { node: id, distance, nominee: nominee(node) };
+    ranked.into_iter().map(rank).collect()
+}
+
+/// The ranking as a table.
+pub fn ranking(ranked: &[Ranked]) -> String {
+    let nominees = ranked.iter().any(|r| r.nominee.is_some());
+    let header = ["rank", "node", "distance", "nominee"];
+    let mut table = Table::new(&header[..if nominees { 4 } else { 3 }], &[]);
+    for (place, r) in ranked.iter().enumerate() {
+        let nominee = r.nominee.map(|seed| seed.to_string());
+        let cells = [(place + 1).to_string(), r.node.to_string(), r.distance.to_string()];
+        table.row(cells.into_iter().chain(nominee));
+    }
+    table.to_string()
+}
+
+#[cfg(test)]
+#[path = "summary_tests.rs"]
+mod tests;

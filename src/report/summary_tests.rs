@@ -1,0 +1,171 @@
+use super::*;
+use crate::algorithm::{Measured, RunTime, TraceEntry};
+use crate::fleet::DeviceInfo;
+use crate::graph::Origin;
+use crate::prepare::PrepareReport;
+use crate::report::Record;
+use crate::run::{Job, RunConfig, Verification, workload};
+use std::sync::Arc;
+
+/// A path 1 - 2 - 3 - 4 in a file whose ids start at 1, answered from node 1.
+fn outcome() -> Outcome {
+    let origin = Origin {
+        dataset: "path".into(),
+        graph_file: "data/path.mtx".into(),
+        format: "matrix-market".into(),
+        id_base: 1,
+        weights: "unit".into(),
+        self_loops: 1,
+        load_ms: 1.5,
+        ..Origin::default()
+    };
+    let graph = Graph::from_csr(vec![0, 1, 3, 5, 6], vec![1, 0, 2, 1, 3, 2], None, origin).unwrap();
+    let runs = [2.0, 1.0, 4.0].map(|total_ms| RunTime {
+        total_ms,
+        step_ms: total_ms / 2.0,
+        merge_ms: total_ms / 4.0,
+        other_ms: total_ms / 4.0,
+    });
+    let device = |rank| DeviceInfo {
+        rank,
+        device: "cuda:0".into(),
+        name: "Some GPU".into(),
+        memory_bytes: 1 << 34,
+        multiprocessors: 132,
+        compute_capability: "9.0".into(),
+        clock_khz: 1_980_000,
+    };
+    Outcome {
+        job: Job {
+            workload: workload("vn").unwrap(),
+            config: RunConfig { graph: Some("data/path.mtx".into()), ..RunConfig::default() },
+            graph: Arc::new(graph),
+            seeds: vec![0],
+        },
+        fleet: FleetInfo {
+            backend: "cuda".into(),
+            collective: "peer".into(),
+            world: 2,
+            devices: vec![device(0), device(1)],
+            driver: Some("580.159.03 (CUDA 13.0)".into()),
+            nvrtc: Some("13.0".into()),
+            nccl: None,
+            startup_ms: 100.0,
+        },
+        prepare: PrepareReport {
+            prepare_ms: 3.0,
+            layout: "raw".into(),
+            ..PrepareReport::default()
+        },
+        paths: ShortestPaths {
+            distances: vec![0.0, 1.0, 2.0, f32::INFINITY],
+            delta: f32::INFINITY,
+            measured: Measured {
+                runs: runs.to_vec(),
+                iterations: 3,
+                rounds: 3,
+                reached: 3,
+                reached_arcs: 5,
+                merge_modes: [("none".to_string(), 2), ("sparse".to_string(), 1)].into(),
+                ..Measured::default()
+            },
+            ..ShortestPaths::default()
+        },
+        verification: Some(Verification { passed: true, message: None, ms: 0.5 }),
+    }
+}
+
+#[test]
+fn the_summary_says_what_ran_on_what_and_what_it_took() {
+    let text = summary(&outcome());
+    for part in [
+        "vn on path (4 nodes, 6 arcs), from node 1\n",
+        "weights unit, ids from 1, 1 self-loop and 0 duplicates kept",
+        "2 replicas on cuda: 2 x Some GPU (cuda:0); collective peer; chunks of equal arcs",
+        "auto: none 2, sparse 1",
+        "3 of 4 nodes reached, in 3 iterations of 3 rounds, delta inf",
+        "median 2.000 ms (min 1.000 ms, max 4.000 ms) of 3 runs; 2.50 karcs/s",
+        "run 2.000 ms = step 1.000 ms + merge 0.5000 ms + other 0.5000 ms",
+        "load 1.500 ms",
+        "prepare + run 5.000 ms",
+        "verified  yes",
+    ] {
+        assert!(text.contains(part), "no '{part}' in:\n{text}");
+    }
+}
+
+#[test]
+fn a_failed_check_is_shouted_and_returned_as_an_error() {
+    let mut outcome = outcome();
+    let message = Some("node 3: too far".to_string());
+    outcome.verification = Some(Verification { passed: false, message, ms: 0.5 });
+    assert!(summary(&outcome).contains("verified  NO: node 3: too far"));
+    assert_eq!(outcome.verified().unwrap_err().exit_code(), 1);
+    assert_eq!(serde_json::to_value(Record::of(&outcome)).unwrap()["verified"], false);
+}
+
+#[test]
+fn a_trace_is_shown_up_to_a_limit_that_is_named() {
+    let mut outcome = outcome();
+    outcome.job.config.trace = true;
+    let entry = |iteration| TraceEntry {
+        iteration,
+        step: "push".into(),
+        rounds: 1,
+        frontier_nodes: 1,
+        frontier_arcs: 2,
+        merge: "none".into(),
+        ms: 0.1,
+    };
+    outcome.paths.measured.trace = (0..50).map(entry).collect();
+    let text = summary(&outcome);
+    assert!(text.contains("... and 10 more rows: --json has them all"), "{text}");
+}
+
+#[test]
+fn the_ranking_leaves_out_seeds_and_unreached_nodes_and_breaks_ties_by_input_id() {
+    let mut outcome = outcome();
+    let (graph, paths) = (Arc::clone(&outcome.job.graph), &mut outcome.paths);
+    let at = |node, distance| Ranked { node, distance, nominee: None };
+    assert_eq!(best_ranked(&graph, &[0], paths, 9), [at(2, 1.0), at(3, 2.0)]);
+    paths.distances = vec![1.0, 0.0, 1.0, 1.0];
+    assert_eq!(best_ranked(&graph, &[1], paths, 2), [at(1, 1.0), at(3, 1.0)]);
+    assert_eq!(best_ranked(&graph, &[1], paths, 0), []);
+    paths.nominees = Some(vec![1, 1, 1, 1]);
+    let ranked = best_ranked(&graph, &[1], paths, 1);
+    assert_eq!(ranked[0].nominee, Some(2));
+    assert_eq!(ranking(&ranked), "rank  node  distance  nominee\n   1     1         1        2\n");
+}
+
+#[test]
+fn the_record_has_every_field_of_a_hive_phase_2_record() {
+    let reference: serde_json::Value =
+        serde_json::from_str(include_str!("../../tests/data/hive-vn-rmat22-gpu4.json")).unwrap();
+    let record = serde_json::to_value(Record::of(&outcome())).unwrap();
+    for (key, value) in reference.as_object().unwrap() {
+        let ours = record.get(key).unwrap_or_else(|| panic!("no {key}"));
+        assert_eq!(std::mem::discriminant(ours), std::mem::discriminant(value), "{key}: {ours}");
+    }
+    for (key, value) in reference["gpuinfo"].as_object().unwrap() {
+        let ours = record["gpuinfo"].get(key).unwrap_or_else(|| panic!("no gpuinfo {key}"));
+        assert_eq!(std::mem::discriminant(ours), std::mem::discriminant(value), "{key}: {ours}");
+    }
+    assert_eq!(record["process-times"], serde_json::json!([2.0, 1.0, 4.0]));
+    assert_eq!(record["gpuinfo"]["compute_version"], 90);
+    assert_eq!(record["gpuinfo"]["driver_version"], 13000);
+    assert_eq!(record["gpuinfo"]["runtime_version"], 13000);
+    assert_eq!(record["delta"], "inf");
+    assert_eq!(record["seeds"], serde_json::json!([1]));
+    let tags = serde_json::json!(["variant:num_seeds-1", "num-gpus:1", "num-replicas:2"]);
+    assert_eq!(record["tag"], tags);
+}
+
+#[test]
+fn a_host_record_names_the_processor_where_others_name_a_gpu() {
+    let mut outcome = outcome();
+    outcome.fleet.backend = "host".into();
+    outcome.fleet.devices.iter_mut().for_each(|device| device.device = "host".into());
+    let record = serde_json::to_value(Record::of(&outcome)).unwrap();
+    assert_ne!(record["gpuinfo"]["name"], "");
+    assert_eq!(record["tag"][1], "num-gpus:0");
+}

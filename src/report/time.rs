@@ -1,0 +1,53 @@
+//! The `time` field of a record.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A moment in UTC as the HIVE phase-2 records write it, C's `ctime` with its newline:
+/// `"Fri May 28 20:55:10 2021\n"`.
+pub fn utc(moment: SystemTime) -> String {
+    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let seconds = moment.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = civil(days);
+    format!(
+        "{} {} {day:>2} {:02}:{:02}:{:02} {year}\n",
+        DAYS[(days % 7) as usize],
+        MONTHS[month as usize - 1],
+        second / 3600,
+        second / 60 % 60,
+        second % 60,
+    )
+}
+
+/// Year, month and day of a day counted from 1970-01-01, by counting from 0000-03-01 in cycles of 400
+/// years (H. Hinnant, chrono-compatible low-level date algorithms, `civil_from_days`).
+fn civil(days: u64) -> (u64, u64, u64) {
+    let z = days + 719_468;
+    let (era, day_of_era) = (z / 146_097, z % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let march_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
+    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+    (400 * era + year_of_era + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn moments_are_written_as_ctime_writes_them() {
+        let at = |seconds| utc(UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!(at(0), "Thu Jan  1 00:00:00 1970\n");
+        assert_eq!(at(1_622_235_310), "Fri May 28 20:55:10 2021\n");
+        assert_eq!(at(1_709_164_800), "Thu Feb 29 00:00:00 2024\n");
+        assert_eq!(at(1_709_251_199), "Thu Feb 29 23:59:59 2024\n");
+        assert_eq!(at(4_107_542_399), "Sun Feb 28 23:59:59 2100\n");
+        assert_eq!(at(4_107_542_400), "Mon Mar  1 00:00:00 2100\n");
+    }
+}

@@ -1,0 +1,105 @@
+//! A number, or `auto`.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// An option that is a number unless it is left to the program. Written `auto` or the number, on the
+/// command line, in a configuration file and in a record; `inf` is a number where `T` has one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(
+    try_from = "Scalar",
+    into = "Scalar",
+    bound(serialize = "T: fmt::Display + Clone", deserialize = "T: FromStr, T::Err: fmt::Display")
+)]
+pub enum Choice<T> {
+    /// Chosen by the program, which reports what it chose.
+    #[default]
+    Auto,
+    /// As the user says.
+    Is(T),
+}
+
+/// What a number may look like in TOML or JSON.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected 'auto' or a number")]
+enum Scalar {
+    Integer(u64),
+    Float(f64),
+    Text(String),
+}
+
+impl<T: FromStr> FromStr for Choice<T>
+where
+    T::Err: fmt::Display,
+{
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Choice::Auto),
+            _ => text.parse().map(Choice::Is).map_err(|e| format!("'{text}' is not auto or {e}")),
+        }
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Choice<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Choice::Auto => f.write_str("auto"),
+            Choice::Is(value) => value.fmt(f),
+        }
+    }
+}
+
+impl<T: FromStr> TryFrom<Scalar> for Choice<T>
+where
+    T::Err: fmt::Display,
+{
+    type Error = String;
+
+    fn try_from(scalar: Scalar) -> Result<Self, String> {
+        match scalar {
+            Scalar::Integer(value) => value.to_string().parse(),
+            Scalar::Float(value) => value.to_string().parse(),
+            Scalar::Text(text) => text.parse(),
+        }
+    }
+}
+
+impl<T: fmt::Display> From<Choice<T>> for Scalar {
+    fn from(choice: Choice<T>) -> Scalar {
+        let text = choice.to_string();
+        match (text.parse(), text.parse::<f64>()) {
+            (Ok(integer), _) => Scalar::Integer(integer),
+            (_, Ok(float)) if float.is_finite() => Scalar::Float(float),
+            _ => Scalar::Text(text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_is_written_as_it_is_read() {
+        for (choice, json) in [
+            (Choice::Auto, "\"auto\""),
+            (Choice::Is(f32::INFINITY), "\"inf\""),
+            (Choice::Is(0.1), "0.1"),
+            (Choice::Is(3.0), "3"),
+        ] {
+            assert_eq!(serde_json::to_string(&choice).unwrap(), json);
+            assert_eq!(serde_json::from_str::<Choice<f32>>(json).unwrap(), choice);
+            assert_eq!(choice.to_string().parse::<Choice<f32>>().unwrap(), choice);
+        }
+    }
+
+    #[test]
+    fn what_is_neither_auto_nor_a_number_is_refused() {
+        assert!("ten".parse::<Choice<u32>>().is_err());
+        assert!("-1".parse::<Choice<u32>>().is_err());
+        assert!(serde_json::from_str::<Choice<u32>>("[1]").is_err());
+    }
+}

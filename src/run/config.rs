@@ -1,0 +1,256 @@
+//! What is asked of a run, whichever way it was said: flags, a TOML file, or this struct.
+
+use super::{Choice, Workload};
+use crate::algorithm::{MergeMode, Seeds};
+use crate::fleet::{ChunkPolicy, CollectiveKind, Devices, Fault, FleetConfig};
+use crate::io::ResultFormat;
+use crate::prepare::{Layout, PrepareOptions};
+use crate::{Error, Result};
+use clap::ArgAction::Set;
+use clap::{Args, ValueHint};
+use serde::de::{DeserializeOwned, IntoDeserializer, value};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// The options of a run, resolved. This struct is the API, the configuration file (TOML, the same
+/// kebab-case names) and the echo in a JSON record; the flags of `hive run` are derived from it.
+#[derive(Debug, Clone, PartialEq, Args, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RunConfig {
+    /// A file (Matrix Market, edge list or HIVE binary CSR, each also .gz) or a generator: rmat:SCALE,
+    /// grid:ROWSxCOLS, with ,ef=16 (R-MAT only) and ,seed=1 after it.
+    #[arg(long, value_name = "FILE|SPEC", value_hint = ValueHint::FilePath)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub graph: Option<String>,
+    /// Where to start, in the input's own ids: 0,5,17 | first:N | random:N:SEED | file:PATH.
+    #[arg(long, value_name = "SEEDS", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seeds: Option<Seeds>,
+    /// Where to start, in the input's own ids [default: the lowest id in the largest component].
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<u64>,
+    /// auto (all GPUs, else host) | cuda | cuda:0-3 | cuda:0,2 | cuda:0x4 | host | host:N
+    /// [default: auto].
+    #[arg(long, value_name = "DEVICES")]
+    pub devices: Devices,
+    /// What makes replicas equal: auto | nccl | peer | host [default: auto].
+    #[arg(long, value_name = "NAME")]
+    pub collective: CollectiveKind,
+    /// auto (redundant or only what changed, where cheaper) | dense (OR frontiers, MIN distances) |
+    /// split (always cut pulls by chunk) [default: auto].
+    #[arg(long, value_name = "MODE", value_parser = keyword::<MergeMode>)]
+    pub merge: MergeMode,
+    /// What a chunk's size counts: arcs | nodes [default: arcs].
+    #[arg(long, value_name = "WHAT")]
+    pub chunks: ChunkPolicy,
+    /// Chunks end on multiples of this many nodes [default: 64].
+    #[arg(long, value_name = "NODES", allow_hyphen_values = true)]
+    pub chunk_align: u32,
+    /// How nodes are laid out on a device: auto | raw | degree [default: auto].
+    #[arg(long, value_name = "NAME")]
+    pub layout: Layout,
+    /// Width of a near-far bucket: auto | inf (one bucket) | a number above 0 [default: auto].
+    #[arg(long, value_name = "WIDTH", allow_hyphen_values = true)]
+    pub delta: Choice<f32>,
+    /// Also compute the predecessor of each node.
+    #[arg(long, action = Set, num_args = 0..=1, default_missing_value = "true")]
+    #[arg(require_equals = true, hide_possible_values = true, value_name = "BOOL")]
+    pub predecessors: bool,
+    /// Also compute the nominee of each node: the seed it is nearest to.
+    #[arg(long, action = Set, num_args = 0..=1, default_missing_value = "true")]
+    #[arg(require_equals = true, hide_possible_values = true, value_name = "BOOL")]
+    pub nominee: bool,
+    /// Print the K best-ranked nodes that are not seeds [default: 0].
+    #[arg(long, value_name = "K", allow_hyphen_values = true)]
+    pub top: usize,
+    /// Timed runs: auto (10, or 5 when one takes over a second) | N [default: auto].
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub runs: Choice<u32>,
+    /// Runs before the timed ones [default: 1].
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub warmup: u32,
+    /// Check the answer independently; exit code 1 when it fails.
+    #[arg(long, action = Set, num_args = 0..=1, default_missing_value = "true")]
+    #[arg(require_equals = true, hide_possible_values = true, value_name = "BOOL")]
+    pub verify: bool,
+    /// Record an entry an iteration.
+    #[arg(long, action = Set, num_args = 0..=1, default_missing_value = "true")]
+    #[arg(require_equals = true, hide_possible_values = true, value_name = "BOOL")]
+    pub trace: bool,
+    /// Write the record of this run; - is standard output (the summary then goes to standard error).
+    #[arg(long, value_name = "FILE|-", value_hint = ValueHint::FilePath)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub json: Option<PathBuf>,
+    /// Write per-node results, in the input's own ids: .csv, .npy or .txt.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<PathBuf>,
+    /// How long a replica waits for its peers before the run is given up.
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+    pub deadline: f64,
+    /// Test hook: RANK:ITERATION:fail|panic|stall.
+    #[arg(long, value_name = "RANK:ITERATION:KIND", hide = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<Fault>,
+    /// Test hook: random delays and block sizes, which must not change any answer.
+    #[arg(long, value_name = "SEED", hide = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub perturb: Option<u64>,
+}
+
+impl Default for RunConfig {
+    fn default() -> Self {
+        let (fleet, prepare) = (FleetConfig::default(), PrepareOptions::default());
+        RunConfig {
+            graph: None,
+            seeds: None,
+            source: None,
+            devices: fleet.devices,
+            collective: fleet.collective,
+            merge: MergeMode::default(),
+            chunks: prepare.chunks,
+            chunk_align: prepare.chunk_align,
+            layout: prepare.layout,
+            delta: Choice::Auto,
+            predecessors: false,
+            nominee: false,
+            top: 0,
+            runs: Choice::Auto,
+            warmup: 1,
+            verify: false,
+            trace: false,
+            json: None,
+            output: None,
+            deadline: fleet.deadline_s,
+            fault: None,
+            perturb: None,
+        }
+    }
+}
+
+impl RunConfig {
+    /// Checks, before any work is done, what no single option's syntax can: that the workload takes
+    /// the options that are set, ranges, and that files can be written where asked.
+    pub fn check(&self, workload: &Workload) -> Result<()> {
+        self.check_applicable(workload)?;
+        if let Choice::Is(delta) = self.delta
+            && (delta.is_nan() || delta <= 0.0)
+        {
+            return Err(Error::input(format!(
+                "--delta {delta}: use auto, inf or a number above 0"
+            )));
+        }
+        if self.runs == Choice::Is(0) {
+            return Err(Error::input("--runs 0: use auto or a number of at least 1"));
+        }
+        if self.chunk_align == 0 {
+            return Err(Error::input("--chunk-align 0: use at least 1; 64 is a bitmap word"));
+        }
+        if !self.deadline.is_finite() || self.deadline <= 0.0 {
+            return Err(Error::input(format!(
+                "--deadline {}: use a number of seconds above 0",
+                self.deadline
+            )));
+        }
+        if let Some(path) = &self.output {
+            ResultFormat::of(path)?;
+            writable("--output", path)?;
+        }
+        if let Some(path) = &self.json {
+            writable("--json", path)?;
+        }
+        Ok(())
+    }
+
+    /// Options that this workload has no use for are refused rather than ignored.
+    fn check_applicable(&self, workload: &Workload) -> Result<()> {
+        let set = [
+            ("seeds", self.seeds.is_some()),
+            ("source", self.source.is_some()),
+            ("nominee", self.nominee),
+        ];
+        let foreign = set.iter().find(|(name, set)| *set && !workload.takes(name));
+        if let Some((option, _)) = foreign {
+            return Err(Error::input(format!(
+                "{} does not take --{option}; it takes {}",
+                workload.name,
+                workload.takes.iter().map(|o| format!("--{o}")).collect::<Vec<_>>().join(" and "),
+            )));
+        }
+        if workload.takes("seeds") && self.seeds.is_none() {
+            return Err(Error::input(format!(
+                "no seeds for {}: give --seeds 0,5,17 | first:N | random:N:SEED | file:PATH",
+                workload.name
+            )));
+        }
+        if self.graph.is_none() {
+            return Err(Error::input(
+                "no graph: give --graph FILE or a generator, as in --graph rmat:18",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The part of this that opens a fleet.
+    pub fn fleet(&self) -> FleetConfig {
+        FleetConfig {
+            devices: self.devices.clone(),
+            collective: self.collective,
+            deadline_s: self.deadline,
+            fault: self.fault,
+            perturb: self.perturb,
+            ..FleetConfig::default()
+        }
+    }
+
+    /// The part of this that lays a graph out.
+    pub fn prepare(&self) -> PrepareOptions {
+        PrepareOptions { chunks: self.chunks, chunk_align: self.chunk_align, layout: self.layout }
+    }
+}
+
+/// A run of an hour must not end in a path that was never there.
+fn writable(flag: &str, path: &Path) -> Result<()> {
+    let refuse = |why: &str| Err(Error::input(format!("{flag} {}: {why}", path.display())));
+    if path.is_dir() {
+        return refuse("is a directory; name a file in it");
+    }
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+            refuse(&format!("there is no directory {}; make it first", folder.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Reads a word of an enum through its serde names, so that each is spelled in one place.
+fn keyword<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    let source: value::StrDeserializer<'_, value::Error> = text.into_deserializer();
+    T::deserialize(source).map_err(|e| e.to_string().replace('`', "'"))
+}
+
+/// Reads a TOML file into `T`. A key that `T` lacks, or a value that it cannot take, is an input error
+/// that names file, line and key.
+pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let name = path.display();
+    let text = std::fs::read_to_string(path).map_err(|e| Error::input(format!("{name}: {e}")))?;
+    toml::from_str(&text).map_err(|e| {
+        let line = e.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
+        let message = e.message().replace('\n', " ").replace('`', "'");
+        Error::input(format!("{name}:{line}: {message}{}", key_at(&text, line, &message)))
+    })
+}
+
+/// `(key 'devices')` when the line sets a key that the message does not name.
+fn key_at(text: &str, line: usize, message: &str) -> String {
+    let key = text.lines().nth(line - 1).and_then(|l| l.split_once('=')).map(|(key, _)| key.trim());
+    match key {
+        Some(key) if !message.contains(&format!("'{key}'")) => format!(" (key '{key}')"),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+#[path = "config_tests.rs"]
+mod tests;

@@ -1,0 +1,124 @@
+use super::*;
+use crate::run::{SOURCE_OPTIONS, workload};
+use clap::{Command, FromArgMatches};
+
+fn command() -> Command {
+    RunConfig::augment_args_for_update(Command::new("test").no_binary_name(true))
+}
+
+fn over(file: &str, flags: &[&str]) -> RunConfig {
+    let mut config: RunConfig = toml::from_str(file).unwrap();
+    config.update_from_arg_matches(&command().get_matches_from(flags)).unwrap();
+    config
+}
+
+fn refused(text: &str) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run.toml");
+    std::fs::write(&path, text).unwrap();
+    read_toml::<RunConfig>(&path).unwrap_err().to_string()
+}
+
+fn checked(config: RunConfig) -> String {
+    let config = RunConfig { graph: Some("rmat:4".into()), ..config };
+    config.check(workload("sssp").unwrap()).unwrap_err().to_string()
+}
+
+#[test]
+fn flags_win_over_the_file_and_the_file_over_the_defaults() {
+    let file = "devices = 'host:2'\nruns = 3\nverify = true\ntop = 4\n";
+    let config = over(file, &["--devices", "host:4", "--verify=false", "--delta", "inf"]);
+    assert_eq!(config.devices, Devices::Host(4));
+    assert_eq!(config.runs, Choice::Is(3));
+    assert!(!config.verify);
+    assert_eq!(config.top, 4);
+    assert_eq!(config.delta, Choice::Is(f32::INFINITY));
+    assert_eq!(config.warmup, RunConfig::default().warmup);
+}
+
+#[test]
+fn no_flags_leave_the_file_as_it_is() {
+    let file =
+        "seeds = 'first:3'\nmerge = 'dense'\nnominee = true\ntrace = true\nchunk-align = 1\n";
+    assert_eq!(over(file, &[]), toml::from_str(file).unwrap());
+    assert_eq!(over("", &[]), RunConfig::default());
+}
+
+#[test]
+fn every_flag_is_a_key_of_the_file_and_every_key_a_flag() {
+    let full = RunConfig {
+        graph: Some("g".into()),
+        seeds: Some("1".parse().unwrap()),
+        source: Some(1),
+        json: Some("j".into()),
+        output: Some("o".into()),
+        fault: Some("0:0:fail".parse().unwrap()),
+        perturb: Some(1),
+        ..RunConfig::default()
+    };
+    let keys: Vec<String> = toml::Table::try_from(&full).unwrap().keys().cloned().collect();
+    let command = command();
+    let mut flags: Vec<&str> = command.get_arguments().filter_map(|a| a.get_long()).collect();
+    flags.sort_unstable();
+    assert_eq!(keys, flags);
+    assert!(SOURCE_OPTIONS.iter().all(|option| flags.contains(option)));
+}
+
+#[test]
+fn the_echo_of_a_configuration_reads_back_as_the_same_configuration() {
+    let config = RunConfig {
+        graph: Some("rmat:18".into()),
+        delta: Choice::Is(f32::INFINITY),
+        runs: Choice::Is(7),
+        devices: "cuda:0x4".parse().unwrap(),
+        ..RunConfig::default()
+    };
+    let json = serde_json::to_string(&config).unwrap();
+    assert_eq!(serde_json::from_str::<RunConfig>(&json).unwrap(), config);
+    let text = toml::to_string(&config).unwrap();
+    assert_eq!(toml::from_str::<RunConfig>(&text).unwrap(), config);
+}
+
+#[test]
+fn an_unknown_key_is_refused_naming_file_line_and_key() {
+    let message = refused("runs = 3\ndevcies = 'host'\n");
+    assert!(message.contains("run.toml:2:") && message.contains("'devcies'"), "{message}");
+    assert!(!message.contains('\n'), "{message}");
+}
+
+#[test]
+fn a_bad_value_is_refused_naming_file_line_and_key() {
+    for (text, key) in [
+        ("merge = 'sparse'\n", "merge"),
+        ("\nruns = 'ten'\n", "runs"),
+        ("top = -1\n", "top"),
+        ("devices = 'host:0'\n", "devices"),
+        ("verify = 1\n", "verify"),
+    ] {
+        let message = refused(text);
+        let line = text.lines().count();
+        assert!(message.contains(&format!("run.toml:{line}:")), "{message}");
+        assert!(message.contains(key) && !message.contains('\n'), "{message}");
+    }
+}
+
+#[test]
+fn values_out_of_range_are_refused_naming_the_flag() {
+    let base = RunConfig::default;
+    assert!(checked(RunConfig { delta: Choice::Is(0.0), ..base() }).contains("--delta 0"));
+    assert!(checked(RunConfig { delta: Choice::Is(f32::NAN), ..base() }).contains("--delta NaN"));
+    assert!(checked(RunConfig { runs: Choice::Is(0), ..base() }).contains("--runs 0"));
+    assert!(checked(RunConfig { chunk_align: 0, ..base() }).contains("--chunk-align 0"));
+    assert!(checked(RunConfig { deadline: -1.0, ..base() }).contains("--deadline -1"));
+    assert!(checked(RunConfig { json: Some("/".into()), ..base() }).contains("--json /"));
+    let output = Some("/no/such/place/x.csv".into());
+    assert!(checked(RunConfig { output, ..base() }).contains("/no/such/place"));
+}
+
+#[test]
+fn an_option_of_another_workload_is_refused_rather_than_ignored() {
+    assert!(checked(RunConfig { nominee: true, ..RunConfig::default() }).contains("--nominee"));
+    let config = RunConfig { graph: Some("g".into()), source: Some(1), ..RunConfig::default() };
+    let message = config.check(workload("vn").unwrap()).unwrap_err().to_string();
+    assert!(message.contains("--source"), "{message}");
+}

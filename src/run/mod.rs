@@ -1,0 +1,12 @@
+//! One run: what was asked ([`RunConfig`]), who answers it ([`WORKLOADS`]) and what came of it
+//! ([`Outcome`]). The command line, the sweep and the JSON record are all made of these three.
+
+mod choice;
+mod config;
+mod job;
+mod workload;
+
+pub use choice::Choice;
+pub use config::{RunConfig, read_toml};
+pub use job::{Job, Outcome, Verification, load, open_fleet, prepare};
+pub use workload::{SOURCE_OPTIONS, WORKLOADS, Workload, workload};
