@@ -129,6 +129,22 @@ struct Grid {
     }
 };
 
+// A log that the host reads after the launch, for --trace: one entry a round, stamped at its end;
+// entry 0 is the start. `at` is NULL when nobody wants it.
+struct RoundLog {
+    u64 ns, kind, nodes, arcs;
+};
+#define LOG_ENTRIES 4096u
+
+__device__ __forceinline__ void note(RoundLog* at, u32 entry, u64 kind, u64 nodes, u64 arcs) {
+    if (at && blockIdx.x == 0 && threadIdx.x == 0 && entry < LOG_ENTRIES) {
+        at[entry].ns = clock_ns();
+        at[entry].kind = kind;
+        at[entry].nodes = nodes;
+        at[entry].arcs = arcs;
+    }
+}
+
 __device__ __forceinline__ u32 warp_min(u32 value) { return __reduce_min_sync(FULL, value); }
 
 __device__ __forceinline__ u64 warp_sum(u64 value) {

@@ -41,6 +41,7 @@ struct NearFarArgs {
     NearFarControl* control;
     NearFarStatus* status;  // pinned
     const u32* abort;       // pinned
+    RoundLog* log;          // pinned, or NULL
     u64 deadline_ns;
     u64 capacity;
     u32 active;
@@ -189,7 +190,8 @@ extern "C" __global__ void __launch_bounds__(256, 4) near_far(const NearFarArgs 
     __syncthreads();
 
     u32 settled = 0, windows = 0;
-    u64 meetings = 0, relaxed = 0;
+    u64 meetings = 0, relaxed = 0, entries_in = 0;
+    note(a.log, 0, 0, 0, 0);
     while (true) {
         sweep_lowest(a, s, settled, &c->lowest_inverted[windows % 3]);
         if (!grid.sync()) break;
@@ -210,6 +212,7 @@ extern "C" __global__ void __launch_bounds__(256, 4) near_far(const NearFarArgs 
         while (true) {
             u64 entries = min(fresh(&c->count[meetings % 3]), a.capacity);
             if (entries == 0) break;
+            entries_in += entries;
             const u64* queue = a.queue + (meetings & 1) * a.capacity;
             u64 first = entries * blockIdx.x / gridDim.x;
             u64 last = entries * (blockIdx.x + 1) / gridDim.x;
@@ -228,6 +231,8 @@ extern "C" __global__ void __launch_bounds__(256, 4) near_far(const NearFarArgs 
             if (blockIdx.x == 0 && threadIdx.x == 0) __stcg(&c->count[(meetings + 2) % 3], 0ull);
         }
         if (grid.stopped) break;
+        note(a.log, windows, 4, entries_in, 0);
+        entries_in = 0;
         // With an overflow some pending nodes below the threshold are still to be worked off.
         settled = fresh(&c->overflow) ? 0 : threshold;
         // The counter of the empty meeting is used by the next window: keep its turn.

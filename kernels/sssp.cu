@@ -16,9 +16,22 @@
 
 #include "hive.cuh"
 
+#ifndef HIVE_BLOCKS
+#define HIVE_BLOCKS 3
+#endif
+#ifndef REHEARSE
+#define REHEARSE 0
+#endif
+#ifndef RELAXED_DEBUG
+#define RELAXED_DEBUG 0
+#endif
+#ifndef LANES
+#define LANES 12u
+#endif
 #define QUEUE 2048u      // frontier nodes that a queue round takes
 #define TILE 512u        // frontier entries in shared memory in a scan round
-#define LANE_ARCS 12u    // arcs that a lane scans alone before its warp helps
+#define LANE_ARCS LANES    // arcs that a lane scans alone, after the record, before its warp helps
+#define WIDE 4u          // arcs that each lane of a giant's warps has under way
 
 enum Task { FINISH = 0, GROW = 1, PULL = 2, PUSH = 3 };
 
@@ -67,10 +80,12 @@ struct StepArgs {
     Control* control;
     Status* status;  // pinned
     const u32* abort;  // pinned
+    RoundLog* log;     // pinned, or NULL
     u64 deadline_ns;
     u64 pull_above;  // push -> pull when the frontier has more arcs
     u64 push_below;  // pull -> push when it has fewer
     u32 active;      // nodes with arcs; ids below
+    u32 giants;      // nodes that a whole block pulls; ids below
     u32 hubs;        // nodes that a whole warp pulls; ids below, a multiple of 32
     u32 lo, hi;      // the chunk (PUSH: nodes, PULL: nodes), multiples of 32 or the end
     u32 lowest;      // PULL: smallest distance in the frontier
@@ -90,6 +105,7 @@ struct Shared {
     u64 room[32];
     u32 staged;
     u32 lowest_inverted;
+    u32 best;
 };
 
 static_assert(sizeof(Shared) <= 41472, "the host asks for this much");
@@ -107,6 +123,16 @@ __device__ __forceinline__ void mark(const StepArgs& a, Shared& s, u32* next, u3
     if (atomicOr(word, bit) & bit) return;
     u32 at = atomicAdd(&s.staged, 1u);
     if (at < QUEUE) s.stage[at] = v;
+}
+
+// Stages a warp's improved nodes; all lanes call it.
+__device__ __forceinline__ void stage(Shared& s, bool improved, u32 v) {
+    u32 lanes = __ballot_sync(FULL, improved);
+    if (!lanes) return;
+    u32 at = 0;
+    if (lane_id() == 0) at = atomicAdd(&s.staged, (u32)__popc(lanes));
+    at = __shfl_sync(FULL, at, 0) + __popc(lanes & ((1u << lane_id()) - 1u));
+    if (improved && at < QUEUE) s.stage[at] = v;
 }
 
 __device__ __forceinline__ void relax(const StepArgs& a, Shared& s, u32* next, Tally& t, u64 arc,
@@ -137,17 +163,20 @@ template <typename T> __device__ __forceinline__ u32 find(const T* prefix, u32 c
     return low;
 }
 
-// Ends a push round: totals, and the queue of the next round where it fits.
-__device__ void flush(const StepArgs& a, Shared& s, Tally& t, u32 round) {
+// Ends a round: totals, and the queue of the next round where it fits. `arcs` is this thread's share
+// of the new frontier's arcs, where the round knows them.
+__device__ void flush(const StepArgs& a, Shared& s, Tally& t, u64 arcs, u32 round) {
     __syncthreads();
     Round* r = &a.control->round[round % 3];
     u64 relaxed = block_sum(t.relaxed, s.room);
+    arcs = block_sum(arcs, s.room);
     u32 lowest = ~warp_min(~t.lowest_inverted);
     if (lane_id() == 0 && lowest) atomicMax(&s.lowest_inverted, lowest);
     __syncthreads();
     __shared__ u32 at;
     if (threadIdx.x == 0) {
         if (relaxed) atomicAdd(&a.control->relaxed, relaxed);
+        if (arcs) atomicAdd(&r->arcs, arcs);
         at = FULL;
         if (s.staged) {
             atomicMax(&r->lowest_inverted, s.lowest_inverted);
@@ -298,10 +327,39 @@ __device__ bool push_scan(const StepArgs& a, Shared& s, Grid& grid, u32* front, 
     return true;
 }
 
+// Relaxes WIDE * 32 in-arcs of one node from `base` on with a whole warp, all loads at once. Returns
+// the best distance, warp-uniform; `stop` tells that no later arc of the row can help.
+__device__ u32 pull_wide(const StepArgs& a, Tally& t, offset_t base, offset_t to, float lowest,
+                         u32 best, bool& stop) {
+    arc_t arc[WIDE];
+    bool light[WIDE];
+#pragma unroll
+    for (u32 k = 0; k < WIDE; k++) {
+        offset_t i = base + k * 32 + lane_id();
+        light[k] = i < to;
+        if (light[k]) arc[k] = __ldg(a.in_arcs + i);
+    }
+    u32 found = best;
+    bool heavy = false;
+#pragma unroll
+    for (u32 k = 0; k < WIDE; k++) {
+        float w = light[k] ? arc_weight(arc[k], a.form) : 0.0f;
+        light[k] = light[k] && __float_as_uint(w + lowest) < best;
+        heavy = heavy || !light[k];
+        if (light[k]) {
+            t.relaxed++;
+            found = min(found, relaxed_distance(fresh(a.dist + arc_node(arc[k], a.form)), w));
+        }
+    }
+    stop = __any_sync(FULL, heavy);
+    return warp_min(found);
+}
+
 // Scans in-arcs [from, to) of one node with a whole warp; returns the best distance, warp-uniform.
-__device__ u32 pull_row(const StepArgs& a, Tally& t, u64 from, u64 to, float lowest, u32 best) {
-    for (u64 base = from; base < to; base += 32) {
-        u64 i = base + lane_id();
+__device__ u32 pull_row(const StepArgs& a, Tally& t, offset_t from, offset_t to, float lowest,
+                        u32 best) {
+    for (offset_t base = from; base < to; base += 32) {
+        offset_t i = base + lane_id();
         u32 candidate = INFINITE;
         bool stop = i >= to;
         if (!stop) {
@@ -314,31 +372,67 @@ __device__ u32 pull_row(const StepArgs& a, Tally& t, u64 from, u64 to, float low
             }
         }
         best = min(best, warp_min(candidate));
-        // The last arc of the batch tells whether heavier ones can still help.
-        if (__ballot_sync(FULL, stop)) break;
+        // One arc that is too heavy, or the row's end, tells that no later one can help.
+        if (__any_sync(FULL, stop)) break;
     }
     return best;
 }
 
-// Books a warp's improved nodes: `word` is their bits, `best` this lane's distance.
-__device__ __forceinline__ void book(const StepArgs& a, Tally& t, u64& nodes, u64& arcs, bool changed,
-                                     u32 v, u32 best) {
-    if (!changed) return;
-    nodes++;
+// Books an improved node: `best` is its new distance.
+__device__ __forceinline__ void book(const StepArgs& a, Tally& t, u64& arcs, u32 v, u32 best) {
+    __stcg(a.dist + v, best);
     arcs += degree_of(a.out_offsets, v);
     t.lowest_inverted = max(t.lowest_inverted, ~best);
 }
 
+// A warp a node.
+__device__ void pull_hub(const StepArgs& a, Shared& s, Tally& t, u32* next, u32 v, float lowest,
+                         u64& arcs) {
+    u32 before = fresh(a.dist + v), best = before;
+    if (__float_as_uint(a.lightest + lowest) < before)
+        best = pull_row(a, t, __ldg(a.in_offsets + v), __ldg(a.in_offsets + v + 1), lowest, before);
+    bool improved = best < before && lane_id() == 0;
+    if (improved) {
+        book(a, t, arcs, v, best);
+        atomicOr(next + (v >> 5), 1u << (v & 31u));
+    }
+    stage(s, improved, v);
+}
+
+// A block a node: rows so long that one warp would be what all others wait for.
+__device__ void pull_giant(const StepArgs& a, Shared& s, Tally& t, u32* next, u32 v, float lowest,
+                           u64& arcs) {
+    u32 before = fresh(a.dist + v);  // written only by this block
+    if (__float_as_uint(a.lightest + lowest) >= before) return;
+    __syncthreads();
+    if (threadIdx.x == 0) s.best = before;
+    __syncthreads();
+    offset_t from = __ldg(a.in_offsets + v), to = __ldg(a.in_offsets + v + 1);
+    for (offset_t base = from + warp_id() * WIDE * 32; base < to; base += blockDim.x * WIDE) {
+        u32 known = *(volatile u32*)&s.best;
+        bool stop;
+        u32 found = pull_wide(a, t, base, to, lowest, known, stop);
+        if (found < known && lane_id() == 0) atomicMin(&s.best, found);
+        if (stop) break;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0 && s.best < before) {
+        book(a, t, arcs, v, s.best);
+        atomicOr(next + (v >> 5), 1u << (v & 31u));
+        u32 at = atomicAdd(&s.staged, 1u);
+        if (at < QUEUE) s.stage[at] = v;
+    }
+}
+
 // One lane a node: the record's four arcs, a few more, then the warp helps those that go on.
-__device__ void pull_word(const StepArgs& a, Tally& t, u32* next, u32 word, float lowest, u64& nodes,
+__device__ void pull_word(const StepArgs& a, Shared& s, Tally& t, u32* next, u32 word, float lowest,
                           u64& arcs) {
     u32 v = word * 32 + lane_id();
     u32 before = v < a.active ? fresh(a.dist + v) : 0;
     u32 best = before;
-    bool more = false;
-    if (__float_as_uint(a.lightest + lowest) < before) {
+    bool more = __float_as_uint(a.lightest + lowest) < before;
+    if (more) {
         Record r = load_record(a.in_records, v);
-        more = true;
 #pragma unroll
         for (u32 k = 0; k < 4; k++) {
             u32 u = arc_node(r.arc[k], a.form);
@@ -350,11 +444,11 @@ __device__ void pull_word(const StepArgs& a, Tally& t, u32* next, u32 word, floa
             }
         }
     }
-    u64 at = 0, end = 0;
+    offset_t at = 0, end = 0;
     if (more) {
-        at = (u64)__ldg(a.in_offsets + v) + 4;
+        at = __ldg(a.in_offsets + v) + 4;
         end = __ldg(a.in_offsets + v + 1);
-        u64 alone = min(end, at + LANE_ARCS);
+        offset_t alone = min(end, (offset_t)(at + LANE_ARCS));
         for (; more && at < alone; at++) {
             arc_t packed = __ldg(a.in_arcs + at);
             float w = arc_weight(packed, a.form);
@@ -368,15 +462,15 @@ __device__ void pull_word(const StepArgs& a, Tally& t, u32* next, u32 word, floa
     }
     for (u32 waiting = __ballot_sync(FULL, more); waiting; waiting &= waiting - 1) {
         u32 lane = __ffs(waiting) - 1;
-        u64 from = __shfl_sync(FULL, at, lane), to = __shfl_sync(FULL, end, lane);
+        offset_t from = __shfl_sync(FULL, at, lane), to = __shfl_sync(FULL, end, lane);
         u32 found = pull_row(a, t, from, to, lowest, __shfl_sync(FULL, best, lane));
         if (lane_id() == lane) best = found;
     }
-    bool changed = best < before;
-    if (changed) __stcg(a.dist + v, best);
-    book(a, t, nodes, arcs, changed, v, best);
-    u32 bits = __ballot_sync(FULL, changed);
+    bool improved = best < before;
+    if (improved) book(a, t, arcs, v, best);
+    u32 bits = __ballot_sync(FULL, improved);
     if (lane_id() == 0 && bits) next[word] = bits;
+    stage(s, improved, v);
 }
 
 __device__ void clear(u32* bitmap, u32 words) {
@@ -384,44 +478,45 @@ __device__ void clear(u32* bitmap, u32 words) {
         bitmap[i] = 0;
 }
 
-// A pull over nodes [lo, hi): leaves in words, hubs a warp each. Clears `front`.
-__device__ void pull(const StepArgs& a, Shared& s, u32* front, u32* next, Tally& t, u32 lowest_bits,
-                     u32 lo, u32 hi, u32 round) {
-    float lowest = __uint_as_float(lowest_bits);
-    u32 hub_end = min(max(a.hubs, lo), hi);
-    u32 words = (hi + 31) / 32 - hub_end / 32, hubs = hub_end - lo;
+// Pulls the long rows: giants [lo, giant_end) a block each, hubs [giant_end, hub_end) a warp each.
+__device__ void pull_long(const StepArgs& a, Shared& s, Tally& t, u32* marks, u32 lo, u32 giant_end,
+                          u32 hub_end, float lowest, u64& arcs) {
     u32 warp = blockIdx.x * (blockDim.x >> 5) + warp_id(), warps = gridDim.x * (blockDim.x >> 5);
-    u64 nodes = 0, arcs = 0;
-    for (u32 i = warp; i < words; i += warps)
-        pull_word(a, t, next, hub_end / 32 + i, lowest, nodes, arcs);
-    for (u32 i = warp; i < hubs; i += warps) {
-        u32 v = lo + i;
-        u32 before = fresh(a.dist + v);
-        u64 from = __ldg(a.in_offsets + v), to = __ldg(a.in_offsets + v + 1);
-        u32 best = pull_row(a, t, from, to, lowest, before);
-        bool changed = best < before && lane_id() == 0;
-        if (changed) {
-            __stcg(a.dist + v, best);
-            atomicOr(next + (v >> 5), 1u << (v & 31u));
-        }
-        book(a, t, nodes, arcs, changed, v, best);
+    for (u32 v = lo + blockIdx.x; v < giant_end; v += gridDim.x)
+        pull_giant(a, s, t, marks, v, lowest, arcs);
+    for (u32 v = giant_end + warp; v < hub_end; v += warps)
+        pull_hub(a, s, t, marks, v, lowest, arcs);
+}
+
+// Before the first pull: the hubs alone, so that the many see good distances at once. What improves
+// joins the frontier, which the pull that follows consumes.
+__device__ bool rehearse(const StepArgs& a, Shared& s, Grid& grid, u32* front, Tally& t,
+                         u32 lowest_bits) {
+    float lowest = __uint_as_float(lowest_bits);
+    u64 arcs = 0;
+    for (u32 i = 0; i < REHEARSE; i++) {
+        pull_long(a, s, t, front, 0, min(a.giants, a.hubs), a.hubs, lowest, arcs);
+        if (!grid.sync()) return false;
     }
+    __syncthreads();
+    if (threadIdx.x == 0) s.staged = 0;
+    __syncthreads();
+    return true;
+}
+
+// A pull over nodes [lo, hi): leaves by words, hubs a warp, giants a block each. Clears `front`.
+// Returns this thread's share of the new frontier's arcs.
+__device__ u64 pull(const StepArgs& a, Shared& s, u32* front, u32* next, Tally& t, u32 lowest_bits,
+                    u32 lo, u32 hi) {
+    float lowest = __uint_as_float(lowest_bits);
+    u32 hub_end = min(max(a.hubs, lo), hi), giant_end = min(max(a.giants, lo), hub_end);
+    u32 warp = blockIdx.x * (blockDim.x >> 5) + warp_id(), warps = gridDim.x * (blockDim.x >> 5);
+    u64 arcs = 0;
+    pull_long(a, s, t, next, lo, giant_end, hub_end, lowest, arcs);
+    for (u32 i = hub_end / 32 + warp; i < (hi + 31) / 32; i += warps)
+        pull_word(a, s, t, next, i, lowest, arcs);
     clear(front, (a.active + 31) / 32);
-    Round* r = &a.control->round[round % 3];
-    nodes = block_sum(nodes, s.room);
-    arcs = block_sum(arcs, s.room);
-    if (threadIdx.x == 0 && nodes) {
-        atomicAdd(&r->nodes, nodes);
-        atomicAdd(&r->arcs, arcs);
-    }
-    __syncthreads();
-    u64 relaxed = block_sum(t.relaxed, s.room);
-    u32 best = ~warp_min(~t.lowest_inverted);
-    if (lane_id() == 0 && best) atomicMax(&r->lowest_inverted, best);
-    if (threadIdx.x == 0 && relaxed) atomicAdd(&a.control->relaxed, relaxed);
-    t.relaxed = 0;
-    t.lowest_inverted = 0;
-    __syncthreads();
+    return arcs;
 }
 
 // Ends a round: everybody sees its totals, and the counters of the next but one are cleared.
@@ -440,7 +535,7 @@ __device__ bool close(const StepArgs& a, Grid& grid, u32 round, Round& total) {
     return true;
 }
 
-extern "C" __global__ void __launch_bounds__(512, 3) sssp_step(const StepArgs a) {
+extern "C" __global__ void __launch_bounds__(512, HIVE_BLOCKS) sssp_step(const StepArgs a) {
     extern __shared__ __align__(16) u8 memory[];
     Shared& s = *(Shared*)memory;
     Grid grid = {a.control->barrier, a.abort, a.deadline_ns, 0, 0};
@@ -457,25 +552,27 @@ extern "C" __global__ void __launch_bounds__(512, 3) sssp_step(const StepArgs a)
     u32 lowest = a.lowest, queued = whole ? a.queued : FULL;
     u32 round = 0, pulls = 0, want_pull = 0;
     bool pulled = false;
+    note(a.log, 0, 0, 0, 0);
 
     while (true) {
-        bool pull_now = a.task == PULL;
+        bool pull_now = a.task == PULL || (whole && pulled && arcs > a.push_below);
+        u64 nodes_in = queued <= QUEUE ? queued : nodes;
+        u32 kind = 1;  // 1 queue, 2 scan, 3 pull
         Sweep w;
-        if (whole && queued <= QUEUE) {
+        if (!pull_now && whole && queued <= QUEUE) {
             u64 limit = a.in_records ? a.pull_above : ~0ull;
             arcs = push_queue(a, s, grid, front, next, t, queued, round,
                               a.task == GROW, limit);
             if (grid.stopped) break;
             pull_now = arcs > limit;
             if (!pull_now && arcs >= FULL) queued = FULL;
-        } else if (whole && pulled && arcs > a.push_below) {
-            pull_now = true;
         }
         if (!pull_now && (queued > QUEUE || !whole)) {
             u32 lo = whole ? 0 : a.lo / 32, hi = whole ? words : (a.hi + 31) / 32;
             if (!sweep(a, s, grid, front, lo, hi, w)) break;
-            nodes = w.nodes;
+            nodes = nodes_in = w.nodes;
             arcs = w.arcs;
+            kind = 2;
             u64 limit = pulled ? a.push_below : a.pull_above;
             pull_now = whole && a.in_records && arcs > limit;
             if (!pull_now && !push_scan(a, s, grid, front, next, t, w)) break;
@@ -488,10 +585,12 @@ extern "C" __global__ void __launch_bounds__(512, 3) sssp_step(const StepArgs a)
         }
         if (pull_now) {
             bool all = a.task != PULL;
-            pull(a, s, front, next, t, lowest, all ? 0 : a.lo, all ? a.active : a.hi, round);
+            if (all && !pulled && !rehearse(a, s, grid, front, t, lowest)) break;
+            u64 mine = pull(a, s, front, next, t, lowest, all ? 0 : a.lo, all ? a.active : a.hi);
+            flush(a, s, t, mine, round);
             pulls++;
         } else {
-            flush(a, s, t, round);
+            flush(a, s, t, 0, round);
         }
         Round total;
         if (!close(a, grid, round, total)) break;
@@ -499,11 +598,12 @@ extern "C" __global__ void __launch_bounds__(512, 3) sssp_step(const StepArgs a)
         front = next;
         next = swap;
         round++;
+        note(a.log, round, pull_now ? 3 : kind, nodes_in, RELAXED_DEBUG ? fresh(&a.control->relaxed) : arcs);
         pulled = pull_now;
         nodes = total.nodes;
         arcs = pulled ? total.arcs : ~0ull;
         lowest = ~total.lowest_inverted;
-        queued = pulled ? FULL : (u32)min(nodes, (u64)FULL);
+        queued = (u32)min(nodes, (u64)FULL);
         if (nodes == 0 || !whole) break;
     }
     if (blockIdx.x == 0 && threadIdx.x == 0) {

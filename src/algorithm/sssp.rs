@@ -136,11 +136,13 @@ pub(crate) struct Counts {
     pub lowest: f32,
     pub relaxed: u64,
     pub rounds: u64,
+    /// Entries that a device step left in its log.
+    pub logged: u64,
 }
 
 impl Default for Counts {
     fn default() -> Self {
-        Counts { nodes: 0, arcs: 0, lowest: f32::INFINITY, relaxed: 0, rounds: 0 }
+        Counts { nodes: 0, arcs: 0, lowest: f32::INFINITY, relaxed: 0, rounds: 0, logged: 0 }
     }
 }
 
@@ -297,7 +299,7 @@ fn program(
     config: &SsspConfig,
 ) -> Result<Answer> {
     let mut state = State::new(r, p.layout.nodes)?;
-    let mut engine = Engine::new(r, p, seeds, plan)?;
+    let mut engine = Engine::new(r, p, seeds, plan, config.trace)?;
     let mut measured = Measured::default();
     for run in 0..config.warmup + config.runs {
         engine.reset(r, p, &mut state, seeds)?;
@@ -367,12 +369,14 @@ struct Engine {
 }
 
 impl Engine {
-    fn new(r: &mut Replica, p: &Inner, seeds: &[u32], plan: Plan) -> Result<Engine> {
+    fn new(r: &mut Replica, p: &Inner, seeds: &[u32], plan: Plan, trace: bool) -> Result<Engine> {
         let workspace = match &r.backend {
             Backend::Host(_) => None,
             Backend::Cuda(device) => {
                 let near_far = matches!(plan, Plan::NearFar { .. });
-                Some(p.on_device(r.rank(), |graph| Workspace::new(device, graph, seeds, near_far))?)
+                Some(p.on_device(r.rank(), |graph| {
+                    Workspace::new(device, graph, seeds, near_far, trace)
+                })?)
             }
         };
         Ok(Engine { workspace, first_iteration: 0 })
@@ -573,17 +577,32 @@ impl Driver<'_> {
         *self.log.merges.entry(mode.into()).or_default() += 1;
         if self.log.trace {
             self.r.settle()?;
-            self.log.entries.push(TraceEntry {
-                iteration: self.log.iterations - 1,
-                step: work.name().trim_start_matches("step ").into(),
-                rounds: counts.rounds,
-                frontier_nodes: before.nodes,
-                frontier_arcs: before.arcs,
-                merge: mode.into(),
-                ms: start.elapsed().as_secs_f64() * 1e3,
-            });
+            let ms = start.elapsed().as_secs_f64() * 1e3;
+            self.note(work, before, counts, mode, ms);
         }
         Ok(counts)
+    }
+
+    /// Adds an iteration to the trace; a device step that logged its rounds adds one entry a round.
+    fn note(&mut self, work: Work, before: Counts, after: Counts, mode: &str, ms: f64) {
+        let iteration = self.log.iterations - 1;
+        let inside = self.engine.workspace.as_ref().map(|w| w.rounds(after.logged));
+        let inside = inside.filter(|rounds| rounds.len() > 1).unwrap_or_default();
+        for (step, frontier_nodes, frontier_arcs, ms) in inside {
+            let (step, merge) = (step.into(), "none".into());
+            let entry =
+                TraceEntry { iteration, step, rounds: 1, frontier_nodes, frontier_arcs, merge, ms };
+            self.log.entries.push(entry);
+        }
+        self.log.entries.push(TraceEntry {
+            iteration,
+            step: work.name().trim_start_matches("step ").into(),
+            rounds: after.rounds,
+            frontier_nodes: before.nodes,
+            frontier_arcs: before.arcs,
+            merge: mode.into(),
+            ms,
+        });
     }
 }
 

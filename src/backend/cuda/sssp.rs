@@ -9,12 +9,16 @@ use crate::prepare::{Arcs, LaidOut, Rows};
 use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
 
+/// As in kernels/hive.cuh.
+const LOG_ENTRIES: usize = 4096;
 const QUEUE: usize = 2048; // as in kernels/sssp.cu
 const STEP_THREADS: u32 = 512;
 const STEP_SHARED: u32 = 41_472; // as checked in kernels/sssp.cu
 const NEAR_FAR_THREADS: u32 = 256;
 /// Degree from which a whole warp pulls a node.
 const HUB_DEGREE: u64 = 1024;
+/// Degree from which a whole block does.
+const GIANT_DEGREE: u64 = 8192;
 /// "Sweep the bitmap": no queue is ready.
 const UNQUEUED: u32 = u32::MAX;
 
@@ -38,6 +42,7 @@ pub(crate) struct DeviceGraph {
     into: Option<DeviceRows>,
     form: ArcForm,
     active: u32,
+    giants: u32,
     hubs: u32,
     lightest: f32,
     step: Function,
@@ -94,10 +99,12 @@ struct StepArgs {
     control: u64,
     status: u64,
     abort: u64,
+    log: u64,
     deadline_ns: u64,
     pull_above: u64,
     push_below: u64,
     active: u32,
+    giants: u32,
     hubs: u32,
     lo: u32,
     hi: u32,
@@ -106,6 +113,7 @@ struct StepArgs {
     queued: u32,
     lightest: f32,
     form: ArcForm,
+    unused: u32,
 }
 
 /// `kernels/sssp.cu`: Status.
@@ -136,6 +144,7 @@ struct NearFarArgs {
     control: u64,
     status: u64,
     abort: u64,
+    log: u64,
     deadline_ns: u64,
     capacity: u64,
     active: u32,
@@ -164,7 +173,8 @@ impl DeviceGraph {
         };
         let most = layout.out.arc_count().max(layout.into_rows().arc_count());
         let wide = u32::from(most >= u64::from(u32::MAX));
-        let options = [format!("-DHIVE_PACKED={packed}"), format!("-DHIVE_WIDE={wide}")];
+        let mut options = vec![format!("-DHIVE_PACKED={packed}"), format!("-DHIVE_WIDE={wide}")];
+        if let Ok(more) = std::env::var("KOPT") { options.extend(more.split(' ').map(String::from)); }
         let step = device.function(source("sssp.cu"), &options, "sssp_step")?;
         let records = device.function(source("sssp.cu"), &options, "sssp_records")?;
         let scatter = device.function(source("sssp.cu"), &options, "sssp_scatter")?;
@@ -175,10 +185,14 @@ impl DeviceGraph {
         let into = layout.into.as_ref().map(|r| shape.upload(device, r, records)).transpose()?;
         device.wait()?;
         let rows = layout.into_rows();
-        // Labels fall by degree, so hubs come first; raw labels have none.
-        let hubs = match layout.input_of {
+        // Labels fall by degree, so long rows come first; raw labels have no such order. The total
+        // degree orders labels, so a directed graph's in-rows are only roughly sorted: that costs
+        // balance, not correctness.
+        let env = |name: &str, d: u64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(d);
+        let (hub_degree, giant_degree) = (env("HUBD", HUB_DEGREE), env("GIAD", GIANT_DEGREE));
+        let rows_from = |degree: u64| match layout.input_of {
             Some(_) => {
-                (0..layout.active).take_while(|v| rows.degree(*v) >= HUB_DEGREE).count() / 32 * 32
+                (0..layout.active).take_while(|v| rows.degree(*v) >= degree).count() as u32
             }
             None => 0,
         };
@@ -186,7 +200,8 @@ impl DeviceGraph {
         Ok(DeviceGraph {
             form,
             active,
-            hubs: hubs as u32,
+            giants: rows_from(giant_degree),
+            hubs: rows_from(hub_degree) / 32 * 32,
             lightest: layout.lightest,
             step_blocks: device.resident_blocks(step, STEP_THREADS, STEP_SHARED)?,
             near_far_blocks: device.resident_blocks(near_far, NEAR_FAR_THREADS, 0)?,
@@ -266,6 +281,8 @@ pub(crate) struct Workspace {
     near_queue: Option<DeviceBuffer<u64>>,
     status: Pinned<Status>,
     near_far_status: Pinned<NearFarStatus>,
+    /// `kernels/hive.cuh`: RoundLog, one entry a round.
+    log: Option<Pinned<[u64; 4]>>,
     /// Entries of the seeds' queue, or [`UNQUEUED`] once the frontier lives in the bitmap.
     queued: u32,
     /// Every seed has arcs: the queue that the seeds make has no hole.
@@ -278,6 +295,7 @@ impl Workspace {
         graph: &DeviceGraph,
         seeds: &[u32],
         near_far: bool,
+        trace: bool,
     ) -> Result<Workspace> {
         let active = graph.active as usize;
         let blocks = graph.step_blocks as usize;
@@ -299,9 +317,23 @@ impl Workspace {
             },
             status: Pinned::new(&device.context, 1)?,
             near_far_status: Pinned::new(&device.context, 1)?,
+            log: if trace { Some(Pinned::new(&device.context, LOG_ENTRIES)?) } else { None },
             queued: UNQUEUED,
             all_active: seeds.iter().all(|s| *s < graph.active),
         })
+    }
+
+    /// The rounds of the last launch, where the workspace traces: what, frontier nodes and arcs, ms.
+    pub fn rounds(&self, count: u64) -> Vec<(&'static str, u64, u64, f64)> {
+        let Some(log) = &self.log else { return Vec::new() };
+        let last = (count as usize).min(LOG_ENTRIES - 1);
+        let round = |i: usize| {
+            let ([before, ..], [now, kind, nodes, arcs]) = (log.get(i - 1), log.get(i));
+            let name = ["push", "push queue", "push scan", "pull", "near-far"][kind as usize % 5];
+            let arcs = if arcs == u64::MAX { 0 } else { arcs };
+            (name, nodes, arcs, now.saturating_sub(before) as f64 / 1e6)
+        };
+        (1..=last).map(round).collect()
     }
 
     /// All distances infinite, the seeds 0 and in the frontier.
@@ -365,10 +397,12 @@ impl Workspace {
             control: self.control.pointer(),
             status: self.status.pointer(),
             abort: device.abort.pointer(),
+            log: self.log.as_ref().map_or(0, Pinned::pointer),
             deadline_ns: device.deadline_ns(),
             pull_above: limits.pull_above,
             push_below: limits.push_below,
             active: graph.active,
+            giants: graph.giants,
             hubs: graph.hubs,
             lo: (chunk.start as u32).min(graph.active),
             hi: (chunk.end as u32).min(graph.active),
@@ -377,6 +411,7 @@ impl Workspace {
             queued: std::mem::replace(&mut self.queued, UNQUEUED),
             lightest: graph.lightest,
             form: graph.form,
+            unused: 0,
         };
         self.control.clear()?;
         let shape = Launch {
@@ -398,6 +433,7 @@ impl Workspace {
             arcs: if status.arcs == u64::MAX { 0 } else { status.arcs },
             relaxed: status.relaxed,
             rounds: u64::from(status.rounds),
+            logged: u64::from(status.rounds),
             lowest: f32::from_bits(status.lowest),
         })
     }
@@ -425,6 +461,7 @@ impl Workspace {
             control: self.control.pointer(),
             status: self.near_far_status.pointer(),
             abort: device.abort.pointer(),
+            log: self.log.as_ref().map_or(0, Pinned::pointer),
             deadline_ns: device.deadline_ns(),
             capacity: queue.len() as u64 / 2,
             active: graph.active,
@@ -445,8 +482,8 @@ impl Workspace {
         device.wait()?;
         let status = self.near_far_status.get(0);
         stopped(device, status.stopped, "near_far")?;
-        let (relaxed, rounds) = (status.relaxed, status.meetings);
-        Ok(Counts { relaxed, rounds, lowest: f32::INFINITY, ..Counts::default() })
+        let (relaxed, rounds, windows) = (status.relaxed, status.meetings, status.windows.into());
+        Ok(Counts { relaxed, rounds, logged: windows, lowest: f32::INFINITY, ..Counts::default() })
     }
 }
 

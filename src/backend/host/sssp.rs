@@ -266,6 +266,7 @@ pub(crate) fn pull(
         relaxed: total(2),
         rounds: 1,
         lowest: f32::from_bits(least.load(Relaxed).min(f32::INFINITY.to_bits())),
+        logged: 0,
     })
 }
 
