@@ -159,7 +159,7 @@ fn vertex_nomination_is_verified_on_one_replica_and_on_four() {
         for merge in ["auto", "dense"] {
             let args = ["--devices", devices, "--merge", merge, "--verify", "--nominee"];
             let output =
-                succeeds(&vn(&[&args[..], &["--chunk-align", "1", "--top", "3"]].concat()));
+                succeeds(&vn(&[&args[..], &["--chunk-align", "128", "--top", "3"]].concat()));
             let text = stdout(&output);
             assert!(text.contains("verified  yes"), "{text}");
             assert!(text.contains("39 of 39 nodes reached"), "{text}");

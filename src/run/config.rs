@@ -44,7 +44,7 @@ pub struct RunConfig {
     /// What a chunk's size counts: arcs | nodes [default: arcs].
     #[arg(long, value_name = "WHAT")]
     pub chunks: ChunkPolicy,
-    /// Chunks end on multiples of this many nodes [default: 64].
+    /// Chunks end on multiples of this many nodes, a power of two from 64 on [default: 64].
     #[arg(long, value_name = "NODES", allow_hyphen_values = true)]
     pub chunk_align: u32,
     /// How nodes are laid out on a device: auto | raw | degree [default: auto].
@@ -144,8 +144,12 @@ impl RunConfig {
         if self.runs == Choice::Is(0) {
             return Err(Error::input("--runs 0: use auto or a number of at least 1"));
         }
-        if self.chunk_align == 0 {
-            return Err(Error::input("--chunk-align 0: use at least 1; 64 is a bitmap word"));
+        // As `Prepared::new` has it, which comes after devices and graph.
+        let align = self.chunk_align;
+        if !align.is_power_of_two() || !(64..=1 << 20).contains(&align) {
+            return Err(Error::input(format!(
+                "--chunk-align {align}: use a power of two from 64, a bitmap word, to 1048576"
+            )));
         }
         if !self.deadline.is_finite() || self.deadline <= 0.0 {
             return Err(Error::input(format!(
