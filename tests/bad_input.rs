@@ -305,6 +305,22 @@ fn results_that_could_not_be_written_are_refused_before_anything_is_opened() {
 }
 
 #[test]
+fn results_that_would_replace_an_input_or_each_other_are_refused() {
+    let files: [(&str, &[u8]); 2] = [("chain.txt", CHAIN), ("seeds.txt", b"0\n")];
+    for (results, part) in [
+        ("--output chain.txt", "--output chain.txt: is also the graph"),
+        ("--output ./chain.txt", "--output ./chain.txt: is also the graph"),
+        ("--json chain.txt", "--json chain.txt: is also the graph"),
+        ("--output seeds.txt", "--output seeds.txt: is also the file of seeds"),
+        ("--json x.csv --output ./x.csv", "--json x.csv: is also --output"),
+    ] {
+        let line =
+            format!("run vn --devices host --graph chain.txt --seeds file:seeds.txt {results}");
+        refused(&files, (&line, &[part]));
+    }
+}
+
+#[test]
 fn a_bad_configuration_file_is_refused_naming_file_line_and_key() {
     for (text, parts) in [
         ("runs = 2\nsedes = '1'\n", ["run.toml:2:", "'sedes'"]),

@@ -164,6 +164,31 @@ impl RunConfig {
         if let Some(path) = &self.json {
             writable("--json", path)?;
         }
+        self.check_apart()
+    }
+
+    /// A result must replace neither what the run reads nor the other result.
+    fn check_apart(&self) -> Result<()> {
+        let graph = self.graph.as_ref().map(|graph| ("the graph", Path::new(graph)));
+        let seeds = match &self.seeds {
+            Some(Seeds::File(path)) => Some(("the file of seeds", path.as_path())),
+            _ => None,
+        };
+        let json = self.json.as_deref().filter(|path| *path != Path::new("-"));
+        let output = self.output.as_deref().map(|path| ("--output", path));
+        let results = [json.map(|path| ("--json", path)), output];
+        let read = [graph, seeds, output];
+        for (flag, path) in results.into_iter().flatten() {
+            let clash = read.iter().flatten().find(|(other, read)| {
+                *other != flag && place(path).is_some_and(|place_of| place(read) == Some(place_of))
+            });
+            if let Some((other, _)) = clash {
+                return Err(Error::input(format!(
+                    "{flag} {}: is also {other}; name another file",
+                    path.display()
+                )));
+            }
+        }
         Ok(())
     }
 
@@ -226,6 +251,15 @@ fn writable(flag: &str, path: &Path) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Where a file is, or would be: the same for two names of one file.
+fn place(path: &Path) -> Option<PathBuf> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    path.canonicalize().ok().or_else(|| Some(folder.canonicalize().ok()?.join(path.file_name()?)))
 }
 
 /// Reads a word of an enum through its serde names, so that each is spelled in one place.
