@@ -254,6 +254,18 @@ fn bad_input_gets_one_line_and_exit_code_2() {
 }
 
 #[test]
+fn distances_that_overflow_are_reported_by_the_check() {
+    let dir = tempfile::tempdir().unwrap();
+    let graph = file(dir.path(), "huge.txt", "0 1 3e38\n1 2 3e38\n0 3 1\n");
+    let args = ["run", "sssp", "--graph", &graph, "--devices", "host", "--verify", "--json", "-"];
+    let output = succeeds(&args);
+    let record: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(record["verification"]["overflowed_arcs"], 1);
+    assert_eq!(record["measured"]["reached"], 3);
+    assert!(stderr(&output).contains("sums over 1 arc overflow"), "{}", stderr(&output));
+}
+
+#[test]
 fn a_sweep_records_every_cell_and_skips_what_is_not_there() {
     let dir = tempfile::tempdir().unwrap();
     let graph = std::fs::canonicalize(GRAPH).unwrap();
