@@ -262,7 +262,7 @@ fn a_written_file_replaces_the_old_one_and_leaves_nothing_beside_it() {
 
 #[test]
 fn real_graphs_have_their_published_counts() {
-    let Some(data) = common::data() else { return };
+    let Some(data) = common::all_data() else { return };
     for (file, nodes, arcs, self_loops, symmetric) in [
         ("small/chesapeake.mtx", 39, 340, 0, true),
         ("social/email-Enron.txt.gz", 36_692, 367_662, 0, true),
@@ -288,7 +288,7 @@ fn real_graphs_have_their_published_counts() {
 
 #[test]
 fn two_formats_of_one_graph_give_the_same_arcs() {
-    let Some(data) = common::data() else { return };
+    let Some(data) = common::all_data() else { return };
     let load = |file: &str| io::load(data.join(file).to_str().unwrap()).unwrap();
     let (el, mtx) = (load("reference/gapbs/4.wel"), load("reference/gapbs/4w.mtx"));
     assert_eq!(arcs(&el), arcs(&mtx));

@@ -65,6 +65,16 @@ pub fn data() -> Option<PathBuf> {
     None
 }
 
+/// The folder with all real graphs; a GPU machine gets only some of them. `None`, and said so.
+pub fn all_data() -> Option<PathBuf> {
+    let folder = data()?;
+    if folder.join("DATASETS.md").is_file() {
+        return Some(folder);
+    }
+    skipped(&format!("only some of the real graphs are in {}", folder.display()));
+    None
+}
+
 /// The program: `HIVE_BIN`, or what cargo has built.
 pub fn hive() -> Command {
     let built = PathBuf::from(env!("CARGO_BIN_EXE_hive"));
