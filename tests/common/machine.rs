@@ -40,11 +40,17 @@ pub fn cuda_fleets() -> Vec<(String, CollectiveKind)> {
     fleets
 }
 
-/// `cuda:0-(k-1)` for every k that this machine has GPUs for, with each collective.
+/// `cuda:0-(k-1)` for every k that this machine has GPUs for, with each collective. NCCL only where its
+/// multicast is off (DESIGN 12: on shared hosts it does harm, and a library must not set the environment).
 pub fn spans(counts: &[usize], kinds: &[CollectiveKind]) -> Vec<(String, CollectiveKind)> {
     let here = gpus();
+    let quiet = std::env::var("NCCL_NVLS_ENABLE").is_ok_and(|value| value == "0");
+    if here > 1 && !quiet && kinds.contains(&CollectiveKind::Nccl) {
+        skipped("NCCL_NVLS_ENABLE is not 0, nothing was tested through NCCL");
+    }
     let there = counts.iter().filter(|k| **k <= here);
-    there.flat_map(|k| kinds.iter().map(move |c| (format!("cuda:0-{}", k - 1), *c))).collect()
+    let kinds = kinds.iter().filter(|kind| quiet || **kind != CollectiveKind::Nccl);
+    there.flat_map(|k| kinds.clone().map(move |c| (format!("cuda:0-{}", k - 1), *c))).collect()
 }
 
 /// Opens a fleet that must open.
