@@ -159,7 +159,7 @@ fn vertex_nomination_is_verified_on_one_replica_and_on_four() {
         for merge in ["auto", "dense"] {
             let args = ["--devices", devices, "--merge", merge, "--verify", "--nominee"];
             let output =
-                succeeds(&vn(&[&args[..], &["--chunk-align", "1", "--top", "3"]].concat()));
+                succeeds(&vn(&[&args[..], &["--chunk-align", "128", "--top", "3"]].concat()));
             let text = stdout(&output);
             assert!(text.contains("verified  yes"), "{text}");
             assert!(text.contains("39 of 39 nodes reached"), "{text}");
@@ -251,6 +251,18 @@ fn bad_input_gets_one_line_and_exit_code_2() {
     refused(&seeds("one"), "one");
     refused(&seeds(""), "seed");
     refused(&seeds("first:0"), "first:0");
+}
+
+#[test]
+fn distances_that_overflow_are_reported_by_the_check() {
+    let dir = tempfile::tempdir().unwrap();
+    let graph = file(dir.path(), "huge.txt", "0 1 3e38\n1 2 3e38\n0 3 1\n");
+    let args = ["run", "sssp", "--graph", &graph, "--devices", "host", "--verify", "--json", "-"];
+    let output = succeeds(&args);
+    let record: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(record["verification"]["overflowed_arcs"], 1);
+    assert_eq!(record["measured"]["reached"], 3);
+    assert!(stderr(&output).contains("sums over 1 arc overflow"), "{}", stderr(&output));
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Loading: every format, every refusal, and the counts of real graphs.
 
+mod common;
+
 use flate2::{Compression, write::GzEncoder};
 use hivegraph::graph::{Graph, Origin};
 use hivegraph::io;
 use proptest::prelude::*;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 
 type Arcs = Vec<(u32, u32, f32)>;
 
@@ -188,7 +189,7 @@ fn a_file_that_may_not_be_read_is_refused() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(0o000)).unwrap();
     if std::fs::read(file.path()).is_ok() {
-        eprintln!("skipped: this user may read everything");
+        common::skipped("this user may read everything");
         return;
     }
     let message = io::load(file.path().to_str().unwrap()).unwrap_err().to_string();
@@ -259,19 +260,9 @@ fn a_written_file_replaces_the_old_one_and_leaves_nothing_beside_it() {
     assert!(message.to_string().contains("cannot be written"));
 }
 
-/// The real graphs, or a loud `None`.
-fn data() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
-    if !path.is_dir() {
-        eprintln!("skipped: ../shared/data is not here");
-        return None;
-    }
-    Some(path)
-}
-
 #[test]
 fn real_graphs_have_their_published_counts() {
-    let Some(data) = data() else { return };
+    let Some(data) = common::all_data() else { return };
     for (file, nodes, arcs, self_loops, symmetric) in [
         ("small/chesapeake.mtx", 39, 340, 0, true),
         ("social/email-Enron.txt.gz", 36_692, 367_662, 0, true),
@@ -297,7 +288,7 @@ fn real_graphs_have_their_published_counts() {
 
 #[test]
 fn two_formats_of_one_graph_give_the_same_arcs() {
-    let Some(data) = data() else { return };
+    let Some(data) = common::all_data() else { return };
     let load = |file: &str| io::load(data.join(file).to_str().unwrap()).unwrap();
     let (el, mtx) = (load("reference/gapbs/4.wel"), load("reference/gapbs/4w.mtx"));
     assert_eq!(arcs(&el), arcs(&mtx));

@@ -1,5 +1,7 @@
 //! Every kernel compiles for every architecture that we name. Needs NVRTC, but no GPU.
 
+mod common;
+
 use hivegraph::backend::cuda::{KERNELS, compile, probe};
 
 /// Architectures of A100, H100/H200 and B200.
@@ -12,7 +14,7 @@ fn every_kernel_compiles_in_every_form_for_every_architecture() {
             std::env::var_os("HIVE_REQUIRE_NVRTC").is_none(),
             "HIVE_REQUIRE_NVRTC is set, but libnvrtc.so.13 was not found"
         );
-        eprintln!("skipped: NVRTC is not here, kernels were NOT compiled");
+        common::skipped("NVRTC is not here, kernels were NOT compiled");
         return;
     }
     for source in KERNELS {

@@ -60,27 +60,6 @@ fn check(case: &Case) {
     }
 }
 
-fn gpus() -> usize {
-    hivegraph::backend::cuda::probe().devices.len()
-}
-
-/// Device lists that this machine can drive, with the collectives that fit them.
-fn cuda_fleets() -> Vec<(String, CollectiveKind)> {
-    use CollectiveKind::{Auto, Host, Nccl, Peer};
-    let count = gpus();
-    if count == 0 {
-        eprintln!("skipped: no CUDA device, nothing was tested on GPUs");
-        return Vec::new();
-    }
-    let mut fleets = vec![("cuda:0".into(), Auto)];
-    fleets.extend([2, 3, 5, 8, 16].map(|k| (format!("cuda:0x{k}"), Peer)));
-    fleets.push(("cuda:0x4".into(), Host));
-    for k in [2, 3, 4, 8].into_iter().filter(|k| *k <= count) {
-        fleets.extend([Nccl, Peer, Host].map(|c| (format!("cuda:0-{}", k - 1), c)));
-    }
-    fleets
-}
-
 #[test]
 fn host_replicas_agree_with_dijkstra_to_the_bit_for_any_count_merge_and_schedule() {
     for world in [1, 2, 3, 5, 8, 16] {
@@ -98,7 +77,7 @@ fn host_replicas_agree_with_dijkstra_to_the_bit_for_any_count_merge_and_schedule
 
 #[test]
 fn gpu_replicas_agree_with_dijkstra_to_the_bit_for_any_count_merge_and_schedule() {
-    for (devices, collective) in cuda_fleets() {
+    for (devices, collective) in common::cuda_fleets() {
         for merge in [MergeMode::Auto, MergeMode::Dense, MergeMode::Split] {
             for (perturb, layout) in
                 [(None, Layout::Auto), (Some(3), Layout::Raw), (Some(7), Layout::Degree)]

@@ -166,13 +166,7 @@ impl Replica {
     /// [`Replica::merge`] where `split` (over the array's elements) says who owns what.
     pub fn merge_by<T: Element>(&mut self, array: &mut Replicated<T>, split: &Split) -> Result<()> {
         let span = array.span();
-        let covered = split.bounds().last().copied().unwrap_or(0);
-        if split.bounds().len() != self.seat.world + 1 || covered > span.length {
-            let (label, length) = (span.label, span.length);
-            return Err(Error::input(format!(
-                "merge of {label}: the split does not fit {length} elements"
-            )));
-        }
+        self.check_split(&span, split)?;
         if self.seat.world == 1 {
             return Ok(());
         }
@@ -180,13 +174,25 @@ impl Replica {
     }
 
     /// Gives everybody the chunks of their owners, whatever the array's own operation is: for steps
-    /// in which each replica wrote only its own chunk.
+    /// in which each replica wrote only its own chunk. What lies beyond the split stays as it is.
     pub fn gather<T: Element>(&mut self, array: &mut Replicated<T>, split: &Split) -> Result<()> {
         let span = Span { op: MergeOp::Gather, ..array.span() };
+        self.check_split(&span, split)?;
         if self.seat.world == 1 {
             return Ok(());
         }
         self.merge_span(span, split)
+    }
+
+    /// Owners' chunks lie in the array, one a replica; what is combined is combined as a whole.
+    fn check_split(&self, span: &Span, split: &Split) -> Result<()> {
+        let covered = split.bounds().last().copied().unwrap_or(0);
+        let fits = covered == span.length || (span.op == MergeOp::Gather && covered < span.length);
+        if fits && split.bounds().len() == self.seat.world + 1 {
+            return Ok(());
+        }
+        let (label, length) = (span.label, span.length);
+        Err(Error::input(format!("merge of {label}: the split does not fit {length} elements")))
     }
 
     fn merge_span(&mut self, span: Span, split: &Split) -> Result<()> {

@@ -7,7 +7,7 @@ use super::units::{bare_ms, bytes, count, ms, plural, rate};
 use crate::algorithm::ShortestPaths;
 use crate::fleet::FleetInfo;
 use crate::graph::Graph;
-use crate::run::Outcome;
+use crate::run::{Outcome, Verification};
 
 /// Trace rows that a summary shows; the record has them all.
 const TRACE_ROWS: usize = 40;
@@ -28,13 +28,7 @@ pub fn summary(outcome: &Outcome) -> String {
     line("before", before_line(outcome));
     line("sum", sum_line(outcome));
     if let Some(check) = &outcome.verification {
-        line(
-            "verified",
-            match &check.message {
-                None => format!("yes, independently, in {}", ms(check.ms)),
-                Some(message) => format!("NO: {message}"),
-            },
-        );
+        line("verified", verified_line(check));
     }
     let mut text = lines.join("\n") + "\n";
     if outcome.job.config.trace {
@@ -168,6 +162,18 @@ fn before_line(outcome: &Outcome) -> String {
 fn sum_line(outcome: &Outcome) -> String {
     let median = Spread::of_runs(&outcome.paths.measured).median;
     format!("prepare + run {}", ms(outcome.prepare.prepare_ms + median))
+}
+
+fn verified_line(check: &Verification) -> String {
+    match (&check.message, check.overflowed_arcs) {
+        (Some(message), _) => format!("NO: {message}"),
+        (None, 0) => format!("yes, independently, in {}", ms(check.ms)),
+        (None, arcs) => format!(
+            "yes, independently, in {}; sums over {} overflow 32-bit floats and reach nobody",
+            ms(check.ms),
+            plural(arcs, "arc"),
+        ),
+    }
 }
 
 fn trace_table(outcome: &Outcome) -> String {

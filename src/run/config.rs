@@ -44,7 +44,7 @@ pub struct RunConfig {
     /// What a chunk's size counts: arcs | nodes [default: arcs].
     #[arg(long, value_name = "WHAT")]
     pub chunks: ChunkPolicy,
-    /// Chunks end on multiples of this many nodes [default: 64].
+    /// Chunks end on multiples of this many nodes, a power of two from 64 on [default: 64].
     #[arg(long, value_name = "NODES", allow_hyphen_values = true)]
     pub chunk_align: u32,
     /// How nodes are laid out on a device: auto | raw | degree [default: auto].
@@ -144,8 +144,12 @@ impl RunConfig {
         if self.runs == Choice::Is(0) {
             return Err(Error::input("--runs 0: use auto or a number of at least 1"));
         }
-        if self.chunk_align == 0 {
-            return Err(Error::input("--chunk-align 0: use at least 1; 64 is a bitmap word"));
+        // As `Prepared::new` has it, which comes after devices and graph.
+        let align = self.chunk_align;
+        if !align.is_power_of_two() || !(64..=1 << 20).contains(&align) {
+            return Err(Error::input(format!(
+                "--chunk-align {align}: use a power of two from 64, a bitmap word, to 1048576"
+            )));
         }
         if !self.deadline.is_finite() || self.deadline <= 0.0 {
             return Err(Error::input(format!(
@@ -159,6 +163,31 @@ impl RunConfig {
         }
         if let Some(path) = &self.json {
             writable("--json", path)?;
+        }
+        self.check_apart()
+    }
+
+    /// A result must replace neither what the run reads nor the other result.
+    fn check_apart(&self) -> Result<()> {
+        let graph = self.graph.as_ref().map(|graph| ("the graph", Path::new(graph)));
+        let seeds = match &self.seeds {
+            Some(Seeds::File(path)) => Some(("the file of seeds", path.as_path())),
+            _ => None,
+        };
+        let json = self.json.as_deref().filter(|path| *path != Path::new("-"));
+        let output = self.output.as_deref().map(|path| ("--output", path));
+        let results = [json.map(|path| ("--json", path)), output];
+        let read = [graph, seeds, output];
+        for (flag, path) in results.into_iter().flatten() {
+            let clash = read.iter().flatten().find(|(other, read)| {
+                *other != flag && place(path).is_some_and(|place_of| place(read) == Some(place_of))
+            });
+            if let Some((other, _)) = clash {
+                return Err(Error::input(format!(
+                    "{flag} {}: is also {other}; name another file",
+                    path.display()
+                )));
+            }
         }
         Ok(())
     }
@@ -222,6 +251,15 @@ fn writable(flag: &str, path: &Path) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Where a file is, or would be: the same for two names of one file.
+fn place(path: &Path) -> Option<PathBuf> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    path.canonicalize().ok().or_else(|| Some(folder.canonicalize().ok()?.join(path.file_name()?)))
 }
 
 /// Reads a word of an enum through its serde names, so that each is spelled in one place.

@@ -39,7 +39,7 @@ fn flags_win_over_the_file_and_the_file_over_the_defaults() {
 #[test]
 fn no_flags_leave_the_file_as_it_is() {
     let file =
-        "seeds = 'first:3'\nmerge = 'dense'\nnominee = true\ntrace = true\nchunk-align = 1\n";
+        "seeds = 'first:3'\nmerge = 'dense'\nnominee = true\ntrace = true\nchunk-align = 128\n";
     assert_eq!(over(file, &[]), toml::from_str(file).unwrap());
     assert_eq!(over("", &[]), RunConfig::default());
 }
@@ -108,7 +108,10 @@ fn values_out_of_range_are_refused_naming_the_flag() {
     assert!(checked(RunConfig { delta: Choice::Is(0.0), ..base() }).contains("--delta 0"));
     assert!(checked(RunConfig { delta: Choice::Is(f32::NAN), ..base() }).contains("--delta NaN"));
     assert!(checked(RunConfig { runs: Choice::Is(0), ..base() }).contains("--runs 0"));
-    assert!(checked(RunConfig { chunk_align: 0, ..base() }).contains("--chunk-align 0"));
+    for align in [0, 1, 7, 96, 1 << 21] {
+        let refusal = checked(RunConfig { chunk_align: align, ..base() });
+        assert!(refusal.contains(&format!("--chunk-align {align}:")), "{refusal}");
+    }
     assert!(checked(RunConfig { deadline: -1.0, ..base() }).contains("--deadline -1"));
     assert!(checked(RunConfig { json: Some("/".into()), ..base() }).contains("--json /"));
     let output = Some("/no/such/place/x.csv".into());

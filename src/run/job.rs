@@ -22,6 +22,8 @@ pub struct Verification {
     pub passed: bool,
     /// The first thing wrong, naming a node.
     pub message: Option<String>,
+    /// Arcs out of reached nodes whose sum, distance plus weight, overflows f32: they reach nobody.
+    pub overflowed_arcs: u64,
     /// Milliseconds that the check took.
     pub ms: f64,
 }
@@ -146,13 +148,14 @@ impl Job {
     /// Checks an answer; a check that fails is a result, one that cannot be made is an error.
     pub fn verify(&self, paths: &ShortestPaths) -> Result<Verification> {
         let start = Instant::now();
-        let message = match verify::shortest_paths(&self.graph, &self.seeds, paths) {
-            Ok(_) => None,
-            Err(Error::Verify(message)) => Some(message),
+        let checked = verify::shortest_paths(&self.graph, &self.seeds, paths);
+        let (message, overflowed_arcs) = match checked {
+            Ok(checked) => (None, checked.overflowed_arcs),
+            Err(Error::Verify(message)) => (Some(message), 0),
             Err(other) => return Err(other),
         };
         let ms = start.elapsed().as_secs_f64() * 1e3;
-        Ok(Verification { passed: message.is_none(), message, ms })
+        Ok(Verification { passed: message.is_none(), message, overflowed_arcs, ms })
     }
 
     /// Puts an answer together with what it took.

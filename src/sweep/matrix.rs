@@ -104,7 +104,8 @@ impl Bench {
         self.fleet.get_or_insert_with(open).as_ref().map_err(State::clone)
     }
 
-    /// Answers one job. A fault poisons the fleet: the next cell gets a fresh one.
+    /// Answers one job. An error of any kind, no room on a device for one, may have poisoned the fleet:
+    /// the next cell gets a fresh one.
     fn answer(&mut self, job: Job) -> Result<Outcome, State> {
         let prepared = self.prepared.take();
         let fleet = self.open(&job.config)?;
@@ -115,9 +116,7 @@ impl Bench {
                 Ok(outcome)
             }
             Err(error) => {
-                if let Error::Fault { .. } = error {
-                    *self = Bench::default();
-                }
+                *self = Bench::default();
                 Err(failed(error))
             }
         }

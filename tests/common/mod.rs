@@ -1,11 +1,13 @@
-//! Oracles and small graphs for the integration tests: `mod common;`.
+//! Oracles, small graphs and the machine for the integration tests: `mod common;`.
 //!
-//! Everything here is serial, naive and made from [`Graph::from_csr`] alone, so that a test that
+//! Graphs and oracles are serial, naive and made from [`Graph::from_csr`] alone, so that a test that
 //! compares with it compares with something that shares no code with the crate.
 #![allow(dead_code, unused_imports)]
 
 mod graphs;
+mod machine;
 mod oracle;
 
 pub use graphs::*;
+pub use machine::*;
 pub use oracle::*;
