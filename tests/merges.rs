@@ -290,7 +290,6 @@ fn replicas_that_come_with_other_lengths_or_operations_are_told_apart() {
 }
 
 #[test]
-#[ignore = "tickets do not show the element type yet"]
 fn replicas_that_come_with_other_types_are_told_apart() {
     disagrees(&["disagree", "min dist of 64 F32", "min dist of 64 F64"], |r| match r.rank() {
         0 => merge_one::<f32>(r, "dist", 64, MergeOp::Min),

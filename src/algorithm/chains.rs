@@ -28,7 +28,9 @@ fn advance_tight(
     let row = |u: u32, found: &mut Vec<u32>| {
         let from = dist[u as usize];
         for (v, weight) in graph.neighbors(u as usize) {
-            if dist[v as usize].to_bits() == (from + weight).to_bits() && visit(u, v) {
+            let to = dist[v as usize];
+            // A sum that overflows to +inf supports nothing: the node is unreached.
+            if to.is_finite() && to.to_bits() == (from + weight).to_bits() && visit(u, v) {
                 found.push(v);
             }
         }

@@ -47,6 +47,7 @@ impl Span {
             iteration: seat.iteration,
             operation: self.op.name(),
             length: self.length,
+            dtype: Some(self.dtype),
             split: split.fingerprint(),
         }
     }

@@ -5,6 +5,7 @@
 //! that shows no sign of life for the deadline poisons the meeting, and everybody leaves with the
 //! first error.
 
+use crate::collective::Dtype;
 use crate::error::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -21,6 +22,8 @@ pub struct Ticket {
     pub operation: &'static str,
     /// Elements merged.
     pub length: u64,
+    /// Their type, `None` where no array is merged.
+    pub dtype: Option<Dtype>,
     /// Fingerprint of the split, 0 where there is none.
     pub split: u64,
 }
@@ -28,7 +31,11 @@ pub struct Ticket {
 impl std::fmt::Display for Ticket {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.operation, self.label)?;
-        write!(f, " of {} at iteration {}", self.length, self.iteration)?;
+        write!(f, " of {}", self.length)?;
+        if let Some(dtype) = self.dtype {
+            write!(f, " {dtype:?}")?;
+        }
+        write!(f, " at iteration {}", self.iteration)?;
         if self.split != 0 { write!(f, " (split {:x})", self.split) } else { Ok(()) }
     }
 }
@@ -223,7 +230,7 @@ mod tests {
     use std::sync::Arc;
 
     fn ticket(label: &'static str) -> Ticket {
-        Ticket { label, iteration: 0, operation: "test", length: 1, split: 0 }
+        Ticket { label, iteration: 0, operation: "test", length: 1, dtype: None, split: 0 }
     }
 
     fn meeting(world: usize, deadline_ms: u64) -> Arc<Rendezvous> {

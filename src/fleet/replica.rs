@@ -222,7 +222,8 @@ impl Replica {
             return Ok(vec![payload]);
         }
         let iteration = self.seat.iteration;
-        let ticket = Ticket { label, iteration, operation: "agree", length: 4, split: 0 };
+        let ticket =
+            Ticket { label, iteration, operation: "agree", length: 4, dtype: None, split: 0 };
         self.seat.rendezvous.meet(self.seat.rank, ticket, payload)
     }
 

@@ -174,7 +174,9 @@ impl DeviceGraph {
         let most = layout.out.arc_count().max(layout.into_rows().arc_count());
         let wide = u32::from(most >= u64::from(u32::MAX));
         let mut options = vec![format!("-DHIVE_PACKED={packed}"), format!("-DHIVE_WIDE={wide}")];
-        if let Ok(more) = std::env::var("KOPT") { options.extend(more.split(' ').map(String::from)); }
+        if let Ok(more) = std::env::var("KOPT") {
+            options.extend(more.split(' ').map(String::from));
+        }
         let step = device.function(source("sssp.cu"), &options, "sssp_step")?;
         let records = device.function(source("sssp.cu"), &options, "sssp_records")?;
         let scatter = device.function(source("sssp.cu"), &options, "sssp_scatter")?;
@@ -188,12 +190,11 @@ impl DeviceGraph {
         // Labels fall by degree, so long rows come first; raw labels have no such order. The total
         // degree orders labels, so a directed graph's in-rows are only roughly sorted: that costs
         // balance, not correctness.
-        let env = |name: &str, d: u64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(d);
+        let env =
+            |name: &str, d: u64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(d);
         let (hub_degree, giant_degree) = (env("HUBD", HUB_DEGREE), env("GIAD", GIANT_DEGREE));
         let rows_from = |degree: u64| match layout.input_of {
-            Some(_) => {
-                (0..layout.active).take_while(|v| rows.degree(*v) >= degree).count() as u32
-            }
+            Some(_) => (0..layout.active).take_while(|v| rows.degree(*v) >= degree).count() as u32,
             None => 0,
         };
         let bytes = out.bytes() + into.as_ref().map_or(0, DeviceRows::bytes);
