@@ -231,7 +231,7 @@ extern "C" __global__ void __launch_bounds__(256, 4) near_far(const NearFarArgs 
             if (blockIdx.x == 0 && threadIdx.x == 0) __stcg(&c->count[(meetings + 2) % 3], 0ull);
         }
         if (grid.stopped) break;
-        note(a.log, windows, 4, entries_in, 0);
+        note(a.log, windows, 5, entries_in, 0);
         entries_in = 0;
         // With an overflow some pending nodes below the threshold are still to be worked off.
         settled = fresh(&c->overflow) ? 0 : threshold;

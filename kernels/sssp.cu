@@ -16,21 +16,12 @@
 
 #include "hive.cuh"
 
-#ifndef HIVE_BLOCKS
-#define HIVE_BLOCKS 3
-#endif
-#ifndef REHEARSE
-#define REHEARSE 0
-#endif
-#ifndef RELAXED_DEBUG
-#define RELAXED_DEBUG 0
-#endif
-#ifndef LANES
-#define LANES 12u
-#endif
 #define QUEUE 2048u      // frontier nodes that a queue round takes
+#define SOLO 128u        // frontier nodes, and their arcs, that one block works off alone
+#define SOLO_ARCS 2048u
+#define SOLO_ROUNDS 4096u  // before it looks up: the others wait with a deadline
 #define TILE 512u        // frontier entries in shared memory in a scan round
-#define LANE_ARCS LANES    // arcs that a lane scans alone, after the record, before its warp helps
+#define LANE_ARCS 12u    // arcs that a lane scans alone, after the record, before its warp helps
 #define WIDE 4u          // arcs that each lane of a giant's warps has under way
 
 enum Task { FINISH = 0, GROW = 1, PULL = 2, PUSH = 3 };
@@ -45,7 +36,7 @@ struct Status {
     u32 parity;   // 1 when front and next have changed places
     u32 stopped;  // 1 after a deadline or abort
     u32 want_pull;
-    u32 pulls;
+    u32 meetings;  // entries in the log
 };
 
 // Shared by all blocks; zeroed before each launch. Three sets of round counters are used in turn:
@@ -53,7 +44,7 @@ struct Status {
 struct Round {
     u64 nodes, arcs;
     u32 lowest_inverted;  // ~min, so that zero means nothing
-    u32 unused;
+    u32 rounds;           // that one block did alone; else 0
 };
 struct Control {
     u32 barrier[2];
@@ -230,6 +221,67 @@ __device__ u64 push_queue(const StepArgs& a, Shared& s, Grid& grid, u32* front, 
         relax(a, s, next, t, (u64)__ldg(a.out_offsets + s.node[e]) + (i - s.prefix[e]), from);
     }
     return total;
+}
+
+// Rounds of a tiny frontier by one block, without the grid's barrier. Leaves totals, and what is left
+// as the next round's queue.
+__device__ void solo(const StepArgs& a, Shared& s, u32* front, u32* next, Tally& t, u32 count,
+                     u32 round, u32 lowest, bool snapshot) {
+    const u32* queue = a.queue + (round & 1u) * 2 * QUEUE;
+    u32 rounds = 0;
+    if (threadIdx.x < count) s.stage[threadIdx.x] = fresh(queue + threadIdx.x);
+    __syncthreads();
+    while (count > 0 && count <= SOLO && rounds < SOLO_ROUNDS) {
+        bool mine = threadIdx.x < count;
+        u32 v = mine ? s.stage[threadIdx.x] : 0;
+        u64 total, degree = mine ? degree_of(a.out_offsets, v) : 0;
+        u64 before = block_scan(degree, s.room, &total);
+        if (total > SOLO_ARCS) break;
+        if (mine) {
+            s.node[threadIdx.x] = v;
+            s.prefix[threadIdx.x] = (u32)before;
+            s.base[threadIdx.x] = (u64)__ldg(a.out_offsets + v) - before;
+            s.dist[threadIdx.x] = fresh(a.dist + v);
+            front[v >> 5] = 0;
+        }
+        if (threadIdx.x == 0) {
+            s.prefix[count] = (u32)total;
+            s.staged = s.lowest_inverted = 0;
+        }
+        __syncthreads();
+        for (u32 i = threadIdx.x; i < (u32)total; i += blockDim.x) {
+            u32 e = find(s.prefix, count, i);
+            u32 from = snapshot ? s.dist[e] : fresh(a.dist + s.node[e]);
+            relax(a, s, next, t, s.base[e] + i, from);
+        }
+        u32 best = ~warp_min(~t.lowest_inverted);
+        if (lane_id() == 0 && best) atomicMax(&s.lowest_inverted, best);
+        t.lowest_inverted = 0;
+        __syncthreads();
+        count = s.staged;
+        lowest = ~s.lowest_inverted;
+        u32* swap = front;
+        front = next;
+        next = swap;
+        rounds++;
+        __syncthreads();
+    }
+    u32* left = a.queue + ((round + 1) & 1u) * 2 * QUEUE;
+    for (u32 i = threadIdx.x; i < count; i += blockDim.x) {
+        left[i] = s.stage[i];
+        left[QUEUE + i] = (u32)min(degree_of(a.out_offsets, s.stage[i]), (u64)FULL);
+    }
+    u64 relaxed = block_sum(t.relaxed, s.room);
+    t.relaxed = 0;
+    if (threadIdx.x == 0) {
+        Round* r = &a.control->round[round % 3];
+        __stcg(&r->nodes, (u64)count);
+        __stcg(&r->lowest_inverted, ~lowest);
+        __stcg(&r->rounds, rounds);
+        if (relaxed) atomicAdd(&a.control->relaxed, relaxed);
+        s.staged = s.lowest_inverted = 0;
+    }
+    __syncthreads();
 }
 
 struct Sweep {
@@ -425,10 +477,10 @@ __device__ void pull_giant(const StepArgs& a, Shared& s, Tally& t, u32* next, u3
 }
 
 // One lane a node: the record's four arcs, a few more, then the warp helps those that go on.
-__device__ void pull_word(const StepArgs& a, Shared& s, Tally& t, u32* next, u32 word, float lowest,
-                          u64& arcs) {
+// `before` is this lane's distance.
+__device__ void pull_word(const StepArgs& a, Shared& s, Tally& t, u32* next, u32 word, u32 before,
+                          float lowest, u64& arcs) {
     u32 v = word * 32 + lane_id();
-    u32 before = v < a.active ? fresh(a.dist + v) : 0;
     u32 best = before;
     bool more = __float_as_uint(a.lightest + lowest) < before;
     if (more) {
@@ -488,22 +540,6 @@ __device__ void pull_long(const StepArgs& a, Shared& s, Tally& t, u32* marks, u3
         pull_hub(a, s, t, marks, v, lowest, arcs);
 }
 
-// Before the first pull: the hubs alone, so that the many see good distances at once. What improves
-// joins the frontier, which the pull that follows consumes.
-__device__ bool rehearse(const StepArgs& a, Shared& s, Grid& grid, u32* front, Tally& t,
-                         u32 lowest_bits) {
-    float lowest = __uint_as_float(lowest_bits);
-    u64 arcs = 0;
-    for (u32 i = 0; i < REHEARSE; i++) {
-        pull_long(a, s, t, front, 0, min(a.giants, a.hubs), a.hubs, lowest, arcs);
-        if (!grid.sync()) return false;
-    }
-    __syncthreads();
-    if (threadIdx.x == 0) s.staged = 0;
-    __syncthreads();
-    return true;
-}
-
 // A pull over nodes [lo, hi): leaves by words, hubs a warp, giants a block each. Clears `front`.
 // Returns this thread's share of the new frontier's arcs.
 __device__ u64 pull(const StepArgs& a, Shared& s, u32* front, u32* next, Tally& t, u32 lowest_bits,
@@ -513,8 +549,15 @@ __device__ u64 pull(const StepArgs& a, Shared& s, u32* front, u32* next, Tally& 
     u32 warp = blockIdx.x * (blockDim.x >> 5) + warp_id(), warps = gridDim.x * (blockDim.x >> 5);
     u64 arcs = 0;
     pull_long(a, s, t, next, lo, giant_end, hub_end, lowest, arcs);
-    for (u32 i = hub_end / 32 + warp; i < (hi + 31) / 32; i += warps)
-        pull_word(a, s, t, next, i, lowest, arcs);
+    // The next word's distances are on their way while this one is worked on.
+    u32 last = (hi + 31) / 32, v = hub_end + warp * 32 + lane_id();
+    u32 ahead = v < a.active ? fresh(a.dist + v) : 0;
+    for (u32 i = hub_end / 32 + warp; i < last; i += warps) {
+        u32 before = ahead;
+        v += warps * 32;
+        ahead = v < a.active ? fresh(a.dist + v) : 0;
+        pull_word(a, s, t, next, i, before, lowest, arcs);
+    }
     clear(front, (a.active + 31) / 32);
     return arcs;
 }
@@ -526,16 +569,18 @@ __device__ bool close(const StepArgs& a, Grid& grid, u32 round, Round& total) {
     total.nodes = fresh(&r->nodes);
     total.arcs = fresh(&r->arcs);
     total.lowest_inverted = fresh(&r->lowest_inverted);
+    total.rounds = fresh(&r->rounds);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         Round* old = &a.control->round[(round + 2) % 3];
         __stcg(&old->nodes, 0ull);
         __stcg(&old->arcs, 0ull);
         __stcg(&old->lowest_inverted, 0u);
+        __stcg(&old->rounds, 0u);
     }
     return true;
 }
 
-extern "C" __global__ void __launch_bounds__(512, HIVE_BLOCKS) sssp_step(const StepArgs a) {
+extern "C" __global__ void __launch_bounds__(512, 2) sssp_step(const StepArgs a) {
     extern __shared__ __align__(16) u8 memory[];
     Shared& s = *(Shared*)memory;
     Grid grid = {a.control->barrier, a.abort, a.deadline_ns, 0, 0};
@@ -550,24 +595,25 @@ extern "C" __global__ void __launch_bounds__(512, HIVE_BLOCKS) sssp_step(const S
     // What is known of the frontier: its nodes, arcs and lowest distance; arcs FULL.. when unknown.
     u64 nodes = ~0ull, arcs = ~0ull;
     u32 lowest = a.lowest, queued = whole ? a.queued : FULL;
-    u32 round = 0, pulls = 0, want_pull = 0;
-    bool pulled = false;
+    // `round` counts meetings; a meeting may stand for many rounds that one block did alone.
+    u32 round = 0, rounds = 0, want_pull = 0;
+    bool pulled = false, alone = true;
     note(a.log, 0, 0, 0, 0);
 
     while (true) {
         bool pull_now = a.task == PULL || (whole && pulled && arcs > a.push_below);
+        bool solo_now = whole && !pull_now && alone && queued <= SOLO;
         u64 nodes_in = queued <= QUEUE ? queued : nodes;
-        u32 kind = 1;  // 1 queue, 2 scan, 3 pull
+        u32 kind = solo_now ? 4 : 1;  // 1 queue, 2 scan, 3 pull, 4 solo
         Sweep w;
-        if (!pull_now && whole && queued <= QUEUE) {
+        if (!pull_now && !solo_now && whole && queued <= QUEUE) {
             u64 limit = a.in_records ? a.pull_above : ~0ull;
-            arcs = push_queue(a, s, grid, front, next, t, queued, round,
-                              a.task == GROW, limit);
+            arcs = push_queue(a, s, grid, front, next, t, queued, round, a.task == GROW, limit);
             if (grid.stopped) break;
             pull_now = arcs > limit;
             if (!pull_now && arcs >= FULL) queued = FULL;
         }
-        if (!pull_now && (queued > QUEUE || !whole)) {
+        if (!pull_now && !solo_now && (queued > QUEUE || !whole)) {
             u32 lo = whole ? 0 : a.lo / 32, hi = whole ? words : (a.hi + 31) / 32;
             if (!sweep(a, s, grid, front, lo, hi, w)) break;
             nodes = nodes_in = w.nodes;
@@ -585,21 +631,27 @@ extern "C" __global__ void __launch_bounds__(512, HIVE_BLOCKS) sssp_step(const S
         }
         if (pull_now) {
             bool all = a.task != PULL;
-            if (all && !pulled && !rehearse(a, s, grid, front, t, lowest)) break;
             u64 mine = pull(a, s, front, next, t, lowest, all ? 0 : a.lo, all ? a.active : a.hi);
             flush(a, s, t, mine, round);
-            pulls++;
-        } else {
+        } else if (!solo_now) {
             flush(a, s, t, 0, round);
+        } else if (blockIdx.x == 0) {
+            solo(a, s, front, next, t, queued, round, lowest, a.task == GROW);
         }
         Round total;
         if (!close(a, grid, round, total)) break;
-        u32* swap = front;
-        front = next;
-        next = swap;
+        u32 done = solo_now ? total.rounds : 1;
+        if (done & 1u) {
+            u32* swap = front;
+            front = next;
+            next = swap;
+        }
         round++;
-        note(a.log, round, pull_now ? 3 : kind, nodes_in, RELAXED_DEBUG ? fresh(&a.control->relaxed) : arcs);
+        rounds += done;
+        note(a.log, round, pull_now ? 3 : kind, nodes_in, arcs);
         pulled = pull_now;
+        // What one block could not go on with is for the whole grid.
+        alone = !solo_now || done == SOLO_ROUNDS;
         nodes = total.nodes;
         arcs = pulled ? total.arcs : ~0ull;
         lowest = ~total.lowest_inverted;
@@ -612,11 +664,11 @@ extern "C" __global__ void __launch_bounds__(512, HIVE_BLOCKS) sssp_step(const S
         out->arcs = arcs;
         out->relaxed = fresh(&a.control->relaxed);
         out->lowest = lowest;
-        out->rounds = round;
-        out->parity = round & 1u;
+        out->rounds = rounds;
+        out->parity = front != a.front;
         out->stopped = grid.stopped;
         out->want_pull = want_pull;
-        out->pulls = pulls;
+        out->meetings = round;
     }
 }
 

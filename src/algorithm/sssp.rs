@@ -190,7 +190,7 @@ enum Plan {
 }
 
 /// Buckets of this many mean weights: wide enough to fill a GPU, narrow enough to waste little.
-const DELTA_MEAN_WEIGHTS: f64 = 64.0;
+const DELTA_MEAN_WEIGHTS: f64 = 16.0;
 
 impl Plan {
     fn new(layout: &LaidOut, config: &SsspConfig, world: usize, cuda: bool) -> Plan {
@@ -364,6 +364,8 @@ struct Log {
 /// The steps of one replica, on whatever it runs on.
 struct Engine {
     workspace: Option<Workspace>,
+    /// How many seeds a run begins with.
+    seeds: u64,
     /// Driver iterations of earlier runs of this job.
     first_iteration: u64,
 }
@@ -379,7 +381,7 @@ impl Engine {
                 })?)
             }
         };
-        Ok(Engine { workspace, first_iteration: 0 })
+        Ok(Engine { workspace, seeds: seeds.len() as u64, first_iteration: 0 })
     }
 
     fn reset(&mut self, r: &mut Replica, p: &Inner, s: &mut State, seeds: &[u32]) -> Result<()> {
@@ -489,17 +491,22 @@ impl Driver<'_> {
         }
     }
 
+    /// The frontier that a run begins with.
+    fn seeds(&self) -> Counts {
+        Counts { nodes: self.engine.seeds, lowest: 0.0, ..Counts::default() }
+    }
+
     /// One redundant step to the end.
     fn alone(&mut self, work: Work) -> Result<()> {
         let limits = self.limits(0.0);
-        self.step(work, limits, Counts::default(), "none", |_| Ok(()))?;
+        self.step(work, limits, self.seeds(), "none", |_| Ok(()))?;
         Ok(())
     }
 
     /// Redundant pushes, cut pulls. Every decision is from numbers that all replicas share: a push
     /// counts the same everywhere, a pull's counts are summed.
     fn push_pull(&mut self) -> Result<()> {
-        let mut counts = Counts { lowest: 0.0, ..Counts::default() };
+        let mut counts = self.seeds();
         loop {
             let limits = self.limits(counts.lowest);
             counts = self.step(Work::Step(Task::Grow), limits, counts, "none", |_| Ok(()))?;
@@ -523,7 +530,7 @@ impl Driver<'_> {
 
     /// The textbook loop of the HIVE report.
     fn dense(&mut self) -> Result<()> {
-        let mut counts = Counts::default();
+        let mut counts = self.seeds();
         loop {
             let limits = self.limits(0.0);
             let merged = |driver: &mut Self| {

@@ -136,8 +136,10 @@ impl NcclCollective {
     }
 
     /// Polls until the communicator has taken the last call in; aborts it when the fleet fails.
-    fn complete(&mut self, seat: &Seat, call: &str, deadline_s: f64) -> Result<()> {
+    /// It waits for the fleet's deadline, or `at_least_s` where set-up may take longer.
+    fn complete(&mut self, seat: &Seat, call: &str, at_least_s: f64) -> Result<()> {
         let start = Instant::now();
+        let deadline_s = seat.rendezvous.deadline().as_secs_f64().max(at_least_s);
         loop {
             let mut state = sys::ncclResult_t::ncclSuccess;
             // SAFETY: a live communicator; out-pointer to a local.
@@ -211,7 +213,7 @@ impl NcclCollective {
             }
             self.accept("ncclGroupEnd", sys::ncclGroupEnd())?;
         }
-        self.complete(seat, "ncclSend and ncclRecv", 30.0)?;
+        self.complete(seat, "ncclSend and ncclRecv", 0.0)?;
         if slice_bytes == 0 {
             return Ok(());
         }
@@ -249,7 +251,7 @@ impl NcclCollective {
             }
             self.accept("ncclGroupEnd", sys::ncclGroupEnd())?;
         }
-        self.complete(seat, "ncclBroadcast", 30.0)
+        self.complete(seat, "ncclBroadcast", 0.0)
     }
 }
 
@@ -317,7 +319,7 @@ impl Collective for NcclCollective {
             )
         };
         self.accept("ncclAllReduce", status)?;
-        self.complete(seat, "ncclAllReduce", 30.0)
+        self.complete(seat, "ncclAllReduce", 0.0)
     }
 }
 

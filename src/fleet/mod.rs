@@ -166,6 +166,7 @@ impl Fleet {
     fn collect<T>(&self, results: &Receiver<(usize, Result<T>)>) -> Result<Vec<T>> {
         let mut answers: Vec<Option<T>> = self.members.iter().map(|_| None).collect();
         let mut failed_at: Option<Instant> = None;
+        let mut watch = vec![(None, Instant::now()); self.members.len()];
         let mut missing = answers.len();
         while missing > 0 {
             match results.recv_timeout(Duration::from_millis(50)) {
@@ -180,6 +181,7 @@ impl Fleet {
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }
+            self.watch(&mut watch);
             if self.rendezvous.failure().is_some() {
                 failed_at.get_or_insert_with(Instant::now);
             }
@@ -193,6 +195,21 @@ impl Fleet {
         }
         let whole: Option<Vec<T>> = answers.into_iter().collect();
         whole.ok_or_else(|| Error::machine("a replica's thread ended without an answer"))
+    }
+}
+
+impl Fleet {
+    /// Poisons the fleet when a replica that is inside a step or merge shows no sign of life: also
+    /// one that nobody waits for, or that others wait for inside a library.
+    fn watch(&self, seen: &mut [(Option<u64>, Instant)]) {
+        for (rank, (beats, since)) in seen.iter_mut().enumerate() {
+            let now = self.rendezvous.owed_beats(rank);
+            if now.is_none() || now != *beats {
+                (*beats, *since) = (now, Instant::now());
+            } else if since.elapsed() > self.rendezvous.deadline() {
+                self.rendezvous.poison(self.rendezvous.silent(rank));
+            }
+        }
     }
 }
 

@@ -195,6 +195,7 @@ fn spawn(
     let (jobs_to, jobs) = channel::<Job>();
     let seat = Seat { rank, world, rendezvous: rendezvous.clone(), iteration: 0 };
     let (places, fault, perturb) = (places.clone(), config.fault, config.perturb);
+    let rendezvous = rendezvous.clone();
     let body = move || {
         let backend = match start(&seat, &places) {
             Ok((info, neighbour, backend)) => {
@@ -210,6 +211,8 @@ fn spawn(
         let mut replica = match join(&seat, backend, &connection) {
             Ok((backend, collective)) => Replica::new(seat, backend, collective, fault, perturb),
             Err(error) => {
+                // The others may be waiting for this replica inside NCCL.
+                rendezvous.poison(error.clone());
                 let _ = connected_to.send(Err(error));
                 return;
             }

@@ -65,6 +65,8 @@ pub struct Rendezvous {
     generation: AtomicU64,
     poisoned: AtomicBool,
     beats: Vec<AtomicU64>,
+    /// Whether a member is inside a step or merge, and so owes signs of life.
+    busy: Vec<AtomicBool>,
     members: Vec<Mutex<Member>>,
     deadline: Duration,
     spin: bool,
@@ -92,6 +94,7 @@ impl Rendezvous {
             generation: AtomicU64::new(0),
             poisoned: AtomicBool::new(false),
             beats: (0..world).map(|_| AtomicU64::new(0)).collect(),
+            busy: (0..world).map(|_| AtomicBool::new(false)).collect(),
             members: devices.iter().map(|d| Mutex::new(member(d))).collect(),
             deadline,
             spin: world <= cores,
@@ -109,7 +112,25 @@ impl Rendezvous {
         member.iteration = iteration;
         member.operation = operation;
         drop(member);
+        self.busy[rank].store(true, Ordering::Relaxed);
         self.beat(rank);
+    }
+
+    /// Says that `rank` has left its step or merge: it may be silent for as long as it likes.
+    pub fn done(&self, rank: usize) {
+        self.busy[rank].store(false, Ordering::Relaxed);
+        self.beat(rank);
+    }
+
+    /// The beats of `rank`, or `None` while it owes none.
+    pub(super) fn owed_beats(&self, rank: usize) -> Option<u64> {
+        let busy = self.busy[rank].load(Ordering::Relaxed);
+        busy.then(|| self.beats[rank].load(Ordering::Relaxed))
+    }
+
+    /// The error of a member that has been silent for too long.
+    pub(super) fn silent(&self, rank: usize) -> Error {
+        self.fault(rank, format!("no sign of life for {:?}", self.deadline))
     }
 
     /// A fault of `rank` at what it was last doing.
@@ -192,9 +213,9 @@ impl Rendezvous {
         while self.spin && !opened() && Instant::now() < spin_until {
             std::hint::spin_loop();
         }
-        let mut seen = self.pulse();
-        let mut silent_since = Instant::now();
         let mut state = lock(&self.state);
+        let mut seen = self.pulse(&state);
+        let mut silent_since = Instant::now();
         loop {
             // A meeting that opened counts as held even if somebody failed right after it.
             if opened() {
@@ -205,13 +226,13 @@ impl Rendezvous {
             }
             let nap = Duration::from_millis(20);
             state = self.changed.wait_timeout(state, nap).unwrap_or_else(|p| p.into_inner()).0;
-            let now = self.pulse();
+            self.beat(rank);
+            let now = self.pulse(&state);
             if now != seen {
                 (seen, silent_since) = (now, Instant::now());
             } else if silent_since.elapsed() > self.deadline && !opened() {
                 let missing = state.arrived.iter().position(Option::is_none).unwrap_or(rank);
-                let cause = format!("no sign of life for {:?}", self.deadline);
-                let error = self.fault(missing, cause);
+                let error = self.silent(missing);
                 drop(state);
                 self.poison(error.clone());
                 return Err(self.failure().unwrap_or(error));
@@ -219,8 +240,13 @@ impl Rendezvous {
         }
     }
 
-    fn pulse(&self) -> u64 {
-        self.beats.iter().fold(0, |sum, b| sum.wrapping_add(b.load(Ordering::Relaxed)))
+    /// Changes whenever a member that has not arrived shows a sign of life.
+    fn pulse(&self, state: &State) -> u64 {
+        let missing =
+            self.beats.iter().zip(&state.arrived).filter(|(_, arrived)| arrived.is_none());
+        missing.fold(0, |sum, (beat, _)| {
+            sum.wrapping_mul(31).wrapping_add(beat.load(Ordering::Relaxed))
+        })
     }
 }
 

@@ -204,7 +204,9 @@ impl Replica {
         {
             device.mark(1, false)?;
         }
-        self.collective.merge(&self.seat, span, split)?;
+        let merged = self.collective.merge(&self.seat, span, split);
+        self.seat.rendezvous.done(self.seat.rank);
+        merged?;
         match &self.backend {
             Backend::Cuda(device) => {
                 device.mark(1, true)?;
@@ -269,6 +271,12 @@ impl Replica {
 
     /// Waits until everything queued on the device has ended, and books the time of merges.
     pub(crate) fn settle(&mut self) -> Result<()> {
+        let settled = self.drain();
+        self.seat.rendezvous.done(self.seat.rank);
+        settled
+    }
+
+    fn drain(&mut self) -> Result<()> {
         if let Backend::Cuda(device) = &self.backend {
             device.wait()?;
             if self.merge_marked {

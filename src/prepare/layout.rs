@@ -112,7 +112,6 @@ pub struct LaidOut {
     pub(crate) input_of: Option<Vec<u32>>,
     /// `[n]` input node -> label.
     pub(crate) label_of: Option<Vec<u32>>,
-    pub(crate) max_degree: u64,
     pub(crate) mean_weight: f64,
     pub(crate) lightest: f32,
     /// Degrees are flat and small: expect a high diameter.
@@ -161,7 +160,6 @@ impl LaidOut {
             into,
             input_of,
             label_of,
-            max_degree,
             mean_weight,
             lightest,
             flat,

@@ -16,9 +16,9 @@ const STEP_THREADS: u32 = 512;
 const STEP_SHARED: u32 = 41_472; // as checked in kernels/sssp.cu
 const NEAR_FAR_THREADS: u32 = 256;
 /// Degree from which a whole warp pulls a node.
-const HUB_DEGREE: u64 = 1024;
+const HUB_DEGREE: u64 = 512;
 /// Degree from which a whole block does.
-const GIANT_DEGREE: u64 = 8192;
+const GIANT_DEGREE: u64 = 16384;
 /// "Sweep the bitmap": no queue is ready.
 const UNQUEUED: u32 = u32::MAX;
 
@@ -128,7 +128,7 @@ struct Status {
     parity: u32,
     stopped: u32,
     want_pull: u32,
-    pulls: u32,
+    meetings: u32,
 }
 
 /// `kernels/near_far.cu`: NearFarArgs.
@@ -173,10 +173,7 @@ impl DeviceGraph {
         };
         let most = layout.out.arc_count().max(layout.into_rows().arc_count());
         let wide = u32::from(most >= u64::from(u32::MAX));
-        let mut options = vec![format!("-DHIVE_PACKED={packed}"), format!("-DHIVE_WIDE={wide}")];
-        if let Ok(more) = std::env::var("KOPT") {
-            options.extend(more.split(' ').map(String::from));
-        }
+        let options = [format!("-DHIVE_PACKED={packed}"), format!("-DHIVE_WIDE={wide}")];
         let step = device.function(source("sssp.cu"), &options, "sssp_step")?;
         let records = device.function(source("sssp.cu"), &options, "sssp_records")?;
         let scatter = device.function(source("sssp.cu"), &options, "sssp_scatter")?;
@@ -190,9 +187,6 @@ impl DeviceGraph {
         // Labels fall by degree, so long rows come first; raw labels have no such order. The total
         // degree orders labels, so a directed graph's in-rows are only roughly sorted: that costs
         // balance, not correctness.
-        let env =
-            |name: &str, d: u64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(d);
-        let (hub_degree, giant_degree) = (env("HUBD", HUB_DEGREE), env("GIAD", GIANT_DEGREE));
         let rows_from = |degree: u64| match layout.input_of {
             Some(_) => (0..layout.active).take_while(|v| rows.degree(*v) >= degree).count() as u32,
             None => 0,
@@ -201,8 +195,8 @@ impl DeviceGraph {
         Ok(DeviceGraph {
             form,
             active,
-            giants: rows_from(giant_degree),
-            hubs: rows_from(hub_degree) / 32 * 32,
+            giants: rows_from(GIANT_DEGREE),
+            hubs: rows_from(HUB_DEGREE) / 32 * 32,
             lightest: layout.lightest,
             step_blocks: device.resident_blocks(step, STEP_THREADS, STEP_SHARED)?,
             near_far_blocks: device.resident_blocks(near_far, NEAR_FAR_THREADS, 0)?,
@@ -330,7 +324,8 @@ impl Workspace {
         let last = (count as usize).min(LOG_ENTRIES - 1);
         let round = |i: usize| {
             let ([before, ..], [now, kind, nodes, arcs]) = (log.get(i - 1), log.get(i));
-            let name = ["push", "push queue", "push scan", "pull", "near-far"][kind as usize % 5];
+            let name =
+                ["", "push queue", "push scan", "pull", "push solo", "near-far"][kind as usize % 6];
             let arcs = if arcs == u64::MAX { 0 } else { arcs };
             (name, nodes, arcs, now.saturating_sub(before) as f64 / 1e6)
         };
@@ -434,7 +429,7 @@ impl Workspace {
             arcs: if status.arcs == u64::MAX { 0 } else { status.arcs },
             relaxed: status.relaxed,
             rounds: u64::from(status.rounds),
-            logged: u64::from(status.rounds),
+            logged: u64::from(status.meetings),
             lowest: f32::from_bits(status.lowest),
         })
     }

@@ -74,6 +74,7 @@ impl<A: ArcView> Round<'_, A> {
             improved = tasks
                 .into_par_iter()
                 .fold(Vec::new, |mut improved, task| {
+                    (this.beat)();
                     task.into_iter().for_each(|(from, arcs)| this.relax(from, arcs, &mut improved));
                     improved
                 })
