@@ -423,7 +423,7 @@ impl Engine {
                     Work::NearFar(delta) => w.near_far(device, graph, s, delta, chance),
                     Work::Step(task) => {
                         let chunk = if task == Task::Pull { pull_chunk } else { push_chunk };
-                        w.step(device, graph, s, task, chunk, limits, chance)
+                        w.step(device, graph, s, (task, chunk), limits, chance)
                     }
                 }
             })?,

@@ -169,7 +169,7 @@ impl LaidOut {
     }
 
     /// In-arcs, sorted by weight.
-    pub(crate) fn into_rows(&self) -> &Rows {
+    pub(crate) fn in_rows(&self) -> &Rows {
         self.into.as_ref().unwrap_or(&self.out)
     }
 

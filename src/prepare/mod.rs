@@ -115,7 +115,7 @@ impl Prepared {
         }
         let offsets = &layout.out.offsets;
         let chunks = Split::of(offsets, world, align, options.chunks);
-        let into = &layout.into_rows().offsets;
+        let into = &layout.in_rows().offsets;
         // A pull reads a record and a few arcs a node, somewhat more where rows are long.
         let cost = |v: u64| v * 8 + into[v as usize] / 8;
         let active = layout.active as u64;

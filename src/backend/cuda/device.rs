@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::fleet::{DeviceInfo, Rendezvous};
 use bytemuck::Pod;
 use cudarc::driver::sys;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::Arc;
@@ -70,6 +71,8 @@ pub(crate) struct CudaDevice {
     rank: usize,
     rendezvous: Arc<Rendezvous>,
     stream: sys::CUstream,
+    /// Nothing has been queued since the last wait.
+    idle: Cell<bool>,
     done: sys::CUevent,
     ring: Vec<sys::CUevent>,
     marks: Vec<(sys::CUevent, sys::CUevent)>,
@@ -203,6 +206,7 @@ impl CudaDevice {
             rank,
             rendezvous,
             stream,
+            idle: Cell::new(false),
         })
     }
 
@@ -297,11 +301,13 @@ impl CudaDevice {
 
     /// Queues a kernel that takes one struct by value.
     pub fn launch<A: Pod>(&self, f: Function, shape: Launch, args: &A) -> Result<()> {
+        self.idle.set(false);
         launch_on(&self.info.device, self.stream, f, shape, args)
     }
 
     /// Starts (`end == false`) or ends interval `which` on the stream: 0 steps, 1 merges.
     pub fn mark(&self, which: usize, end: bool) -> Result<()> {
+        self.idle.set(false);
         let (first, last) = self.marks[which];
         // SAFETY: live event and stream of the current context.
         self.check("cuEventRecord", unsafe {
@@ -323,6 +329,9 @@ impl CudaDevice {
     /// Waits until the stream is idle. Never blocks in the driver: it polls, beats, and when the
     /// fleet fails asks the kernel to stop.
     pub fn wait(&self) -> Result<()> {
+        if self.idle.get() {
+            return Ok(());
+        }
         // SAFETY: live event and stream of the current context.
         self.check("cuEventRecord", unsafe { sys::cuEventRecord(self.done, self.stream) })?;
         let (mut polls, start) = (0u32, Instant::now());
@@ -332,6 +341,7 @@ impl CudaDevice {
             let status = unsafe { sys::cuEventQuery(self.done) };
             if status != sys::CUresult::CUDA_ERROR_NOT_READY {
                 self.check("waiting for the stream", status)?;
+                self.idle.set(true);
                 return match asked {
                     Some(_) => Err(self.failure()),
                     None => Ok(()),

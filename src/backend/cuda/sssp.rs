@@ -171,7 +171,7 @@ impl DeviceGraph {
             Arcs::Packed { bits, bias, .. } => (1, ArcForm { bits: *bits, bias: *bias }),
             Arcs::Pairs(_) => (0, ArcForm::zeroed()),
         };
-        let most = layout.out.arc_count().max(layout.into_rows().arc_count());
+        let most = layout.out.arc_count().max(layout.in_rows().arc_count());
         let wide = u32::from(most >= u64::from(u32::MAX));
         let options = [format!("-DHIVE_PACKED={packed}"), format!("-DHIVE_WIDE={wide}")];
         let step = device.function(source("sssp.cu"), &options, "sssp_step")?;
@@ -183,7 +183,7 @@ impl DeviceGraph {
         let out = shape.upload(device, &layout.out, records)?;
         let into = layout.into.as_ref().map(|r| shape.upload(device, r, records)).transpose()?;
         device.wait()?;
-        let rows = layout.into_rows();
+        let rows = layout.in_rows();
         // Labels fall by degree, so long rows come first; raw labels have no such order. The total
         // degree orders labels, so a directed graph's in-rows are only roughly sorted: that costs
         // balance, not correctness.
@@ -368,8 +368,7 @@ impl Workspace {
         device: &CudaDevice,
         graph: &DeviceGraph,
         s: &mut State,
-        task: Task,
-        chunk: Range<u64>,
+        (task, chunk): (Task, Range<u64>),
         limits: Limits,
         blocks: Option<u64>,
     ) -> Result<Counts> {

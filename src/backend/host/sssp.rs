@@ -205,7 +205,7 @@ pub(crate) fn pull(
     lowest: f32,
     beat: &(dyn Fn() + Sync),
 ) -> Result<Counts> {
-    let (rows, out) = (p.layout.into_rows(), &p.layout.out);
+    let (rows, out) = (p.layout.in_rows(), &p.layout.out);
     let lightest = p.layout.lightest;
     let totals: Vec<AtomicU64> = (0..3).map(|_| AtomicU64::new(0)).collect();
     let least = AtomicU32::new(f32::INFINITY.to_bits());
