@@ -89,6 +89,38 @@ fn results_that_could_not_be_written_are_refused_before_the_run() {
     refused(&vn(&["--output", "x.parquet"]), "x.parquet");
     refused(&vn(&["--output", "no/such/folder/x.csv"]), "no/such/folder");
     refused(&vn(&["--json", "tests"]), "directory");
+    for name in ["x.npy", "x.txt"] {
+        refused(&vn(&["--nominee", "--output", name]), "not for --nominee; name a .csv");
+        refused(&vn(&["--predecessors", "--output", name]), "not for --predecessors");
+    }
+}
+
+#[test]
+fn options_that_would_be_ignored_or_overflow_are_refused() {
+    refused(&vn(&["--merge", "dense", "--delta", "3"]), "--delta 3 with --merge dense");
+    refused(&vn(&["--merge", "dense", "--delta", "inf"]), "--delta inf with --merge dense");
+    refused(&vn(&["--merge", "split", "--delta", "3"]), "--delta 3 with --merge split");
+    let runs = ["run", "sssp", "--graph", GRAPH, "--runs", "1000001"];
+    refused(&runs, "--runs 1000001: use auto or 1 to 1000000");
+    refused(&vn(&["--warmup", "4294967295"]), "--warmup 4294967295: use 0 to 1000000");
+}
+
+#[test]
+fn a_graph_that_is_not_there_is_noticed_before_devices_are_opened() {
+    let on = |graph: &'static str| ["run", "sssp", "--devices", "cuda:99", "--graph", graph];
+    refused(&on("no/such/graph.mtx"), "no/such/graph.mtx: no such file");
+    refused(&on("tests"), "tests: is a directory");
+    refused(&on("rmat:99"), "rmat:99");
+    refused(&on("grid:8"), "grid:8");
+    refused(&on(GRAPH), "cuda:99");
+}
+
+#[test]
+fn a_fault_that_never_strikes_is_said_on_standard_error() {
+    let output = succeeds(&vn(&["--devices", "host:2", "--fault", "1:1000000:panic"]));
+    let err = stderr(&output);
+    assert!(err.starts_with("warning: --fault 1:1000000:panic never struck"), "{err}");
+    assert_eq!(err.lines().count(), 1, "{err}");
 }
 
 #[test]
