@@ -83,7 +83,7 @@ sanitize_graphs() {
     awk 'BEGIN { for (i = 1; i < 3000; i++) print int(i / 7), i "\n" i, int(i / 7) }' >"$scratch/unit.txt"
     awk 'BEGIN { for (i = 1; i < 3000; i++) { w = i % 11 + 0.37; j = i % 3 ? int(i / 9) : 0;
                  print j, i, w "\n" i, j, w } }' >"$scratch/float.txt"
-    awk 'BEGIN { for (i = 1; i < 3000; i++) { w = i % 5 + 0.25; print i - 1, i, w "\n" i, i - 1, w } }' \
+    awk 'BEGIN { for (i = 1; i < 300; i++) { w = i % 5 + 0.25; print i - 1, i, w "\n" i, i - 1, w } }' \
         >"$scratch/float-path.txt"
     awk 'BEGIN { for (i = 1; i < 300; i++) print i - 1, i "\n" i, i - 1 }' >"$scratch/unit-path.txt"
 }
@@ -133,10 +133,10 @@ run_sanitizers() {
     cat "$scratch"/log.*.kept >"$out/sanitize.log"
     sort "$scratch"/log.*.line >"$scratch/sanitized"
     awk 'BEGIN { printf "[" }
-         { mode = $6; for (i = 7; i <= NF; i++) mode = mode " " $i
+         { separator = NR == 1 ? "" : ","; mode = $6; for (i = 7; i <= NF; i++) mode = mode " " $i
            errors = $3 == "-" ? "null" : $3
            printf "%s\n  {\"tool\": \"%s\", \"graph\": \"%s\", \"mode\": \"%s\", \"rc\": %d, " \
-               "\"errors\": %s, \"ms\": %d}", NR > 1 ? "," : "", $1, $5, mode, $2, errors, $4 }
+               "\"errors\": %s, \"ms\": %d}", separator, $1, $5, mode, $2, errors, $4 }
          END { print "\n]" }' "$scratch/sanitized" >"$out/sanitize.json"
     # A run without a count did not get as far as its summary: that is no clean run.
     awk '{ runs[$1]++; if ($3 == "-") lost[$1]++; else errors[$1] += $3; if ($2 || $3 != "0") bad[$1]++ }
