@@ -89,20 +89,6 @@ fn results_that_could_not_be_written_are_refused_before_the_run() {
     refused(&vn(&["--output", "x.parquet"]), "x.parquet");
     refused(&vn(&["--output", "no/such/folder/x.csv"]), "no/such/folder");
     refused(&vn(&["--json", "tests"]), "directory");
-    for name in ["x.npy", "x.txt"] {
-        refused(&vn(&["--nominee", "--output", name]), "not for --nominee; name a .csv");
-        refused(&vn(&["--predecessors", "--output", name]), "not for --predecessors");
-    }
-}
-
-#[test]
-fn options_that_would_be_ignored_or_overflow_are_refused() {
-    refused(&vn(&["--merge", "dense", "--delta", "3"]), "--delta 3 with --merge dense");
-    refused(&vn(&["--merge", "dense", "--delta", "inf"]), "--delta inf with --merge dense");
-    refused(&vn(&["--merge", "split", "--delta", "3"]), "--delta 3 with --merge split");
-    let runs = ["run", "sssp", "--graph", GRAPH, "--runs", "1000001"];
-    refused(&runs, "--runs 1000001: use auto or 1 to 1000000");
-    refused(&vn(&["--warmup", "4294967295"]), "--warmup 4294967295: use 0 to 1000000");
 }
 
 #[test]
