@@ -18,7 +18,7 @@ rm -rf "$pack"
 mkdir -p "$pack/bin" "$pack/tests" "$pack/data/road" "$pack/data/social" "$pack/data/small"
 
 cargo build --release --locked
-install -s target/release/hive "$pack/bin/hive"
+install -s "${CARGO_TARGET_DIR:-target}/release/hive" "$pack/bin/hive"
 
 # Cargo names each test executable in its JSON messages: target/release/deps/NAME-HASH. (The profile's
 # "test", not the target's, tells a test executable from the program itself.)
