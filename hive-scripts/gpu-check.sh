@@ -1,77 +1,197 @@
 #!/usr/bin/env bash
-# On a GPU machine: every packed test, then the standing measurements. Everything lands in $OUT as a few
-# flat files: check.log (doctor, tables), tests.json, tests.log, and a NAME.json (all cells) and a
-# NAME.tar.gz (all records) for each sweep.
-# Exits 1 when a test or a cell failed, after doing the rest.
+# On a GPU machine, with what gpu-pack.sh collected: the tests, the sanitizers, the measurements.
 #
-#   OUT=results hive-scripts/gpu-check.sh [--tests | --sweeps] [CONFIG.toml ...]
+#   hive-scripts/gpu-check.sh OUT_DIR [WHAT ...]
 #
-# CONFIG.toml: the sweeps to run, default configs/standing.toml.  PACK: default .gpu (gpu-pack.sh).
-# TEST_TIMEOUT, SWEEP_TIMEOUT: seconds.  TEST_THREADS: tests at a time, default 1: they share the GPUs.
+# WHAT, default all three:
+#   tests      every packed test              -> tests.json, tests.log
+#   sanitize   every kernel under memcheck, initcheck, synccheck, racecheck -> sanitize.json, .log
+#   standing   configs/standing.toml          -> standing.json (cells), standing.tar.gz (records)
+#   FILE.toml  another sweep                  -> NAME.json, NAME.tar.gz
+# Beside them check.log: the doctor's findings and all tables. Exits 1 when anything failed, after
+# doing the rest.
+#
+# DEVICES    device lists of the sweeps, as in "cuda:0 cuda:0-1 cuda:0-3"; default for `standing`:
+#            1, 2, 4 and 8 GPUs, as far as they are there; other sweeps: their own
+# TESTS      names of tests to run, as in "replicas faults"; default all
+# PACK       default .gpu
+# TEST_TIMEOUT, SANITIZE_TIMEOUT (one run), SWEEP_TIMEOUT: seconds
+# TEST_THREADS  tests at a time, default 1: they share the GPUs.  SANITIZE_JOBS: default 4
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-pack=${PACK:-.gpu}
-out=${OUT:-target/gpu-check}
-tests=true sweeps=true configs=()
-for argument in "$@"; do
-    case $argument in
-    --tests) sweeps=false ;;
-    --sweeps) tests=false ;;
-    -*)
-        echo "gpu-check: $argument: use --tests, --sweeps or sweep configurations" >&2
-        exit 2
-        ;;
-    *) configs+=("$argument") ;;
+usage() {
+    echo "gpu-check: $1; use: gpu-check.sh OUT_DIR [tests | sanitize | standing | FILE.toml ...]" >&2
+    exit 2
+}
+
+out=${1:-}
+if [ -z "$out" ]; then usage "no OUT_DIR"; fi
+shift
+if [ $# -eq 0 ]; then set -- tests sanitize standing; fi
+for what in "$@"; do
+    case $what in
+    tests | sanitize | standing) ;;
+    *.toml) [ -f "$what" ] || usage "$what is not here" ;;
+    *) usage "$what is not understood" ;;
     esac
 done
-if [ ${#configs[@]} -eq 0 ]; then configs=(configs/standing.toml); fi
+pack=${PACK:-.gpu}
+[ -x "$pack/bin/hive" ] || usage "$pack/bin/hive is not here (gpu-pack.sh makes it)"
 
 # Multicast does harm on shared hosts, and hivegraph does not use it.
 export NCCL_NVLS_ENABLE=0
 export LD_LIBRARY_PATH="/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 export HIVE_BIN="$PWD/$pack/bin/hive" HIVE_DATA="$PWD/$pack/data"
 mkdir -p "$out"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
 failed=0
 
 "$HIVE_BIN" doctor | tee "$out/check.log"
 
+say() { echo "gpu-check: $*" | tee -a "$out/check.log"; }
+
+# Milliseconds since $1 (nanoseconds).
+since() { echo $((($(date +%s%N) - $1) / 1000000)); }
+
 run_tests() {
-    local separator='' test name start rc
+    local separator='' name start rc tests
+    read -ra tests <<<"${TESTS:-}"
+    if [ ${#tests[@]} -eq 0 ]; then mapfile -t tests < <(cd "$pack/tests" && printf '%s\n' *); fi
     : >"$out/tests.log"
-    {
-        echo '['
-        for test in "$pack"/tests/*; do
-            name=$(basename "$test") start=$(date +%s%N) rc=0
-            echo "== $name" >>"$out/tests.log"
-            timeout --kill-after=10 "${TEST_TIMEOUT:-240}" "$test" \
-                --test-threads="${TEST_THREADS:-1}" >>"$out/tests.log" 2>&1 || rc=$?
-            printf '%s  {"test": "%s", "rc": %d, "ms": %d}' "$separator" "$name" "$rc" \
-                $((($(date +%s%N) - start) / 1000000))
-            separator=$',\n'
-            if [ "$rc" -ne 0 ]; then failed=1; fi
-            echo "gpu-check: $name: exit code $rc" >&2
-        done
-        printf '\n]\n'
-    } >"$out/tests.json"
+    echo '[' >"$out/tests.json"
+    for name in "${tests[@]}"; do
+        start=$(date +%s%N) rc=0
+        echo "== $name" >>"$out/tests.log"
+        timeout --kill-after=10 "${TEST_TIMEOUT:-240}" "$pack/tests/$name" \
+            --test-threads="${TEST_THREADS:-1}" >>"$out/tests.log" 2>&1 || rc=$?
+        printf '%s  {"test": "%s", "rc": %d, "ms": %d}' "$separator" "$name" "$rc" \
+            "$(since "$start")" >>"$out/tests.json"
+        separator=$',\n'
+        if [ "$rc" -ne 0 ]; then failed=1; fi
+        say "test $name: exit code $rc, $(since "$start") ms"
+    done
+    printf '\n]\n' >>"$out/tests.json"
     grep -E '^test result|FAILED|panicked|skipped' "$out/tests.log" || true
 }
 
+# Graphs small enough for a sanitizer that between them need every kernel in every form: skewed and
+# flat (push-pull and near-far), integer weights (packed arcs), fractional weights, no weights, and a
+# node of large degree.
+sanitize_graphs() {
+    awk 'BEGIN { for (i = 1; i < 3000; i++) print int(i / 7), i "\n" i, int(i / 7) }' >"$scratch/unit.txt"
+    awk 'BEGIN { for (i = 1; i < 3000; i++) { w = i % 11 + 0.37; j = i % 3 ? int(i / 9) : 0;
+                 print j, i, w "\n" i, j, w } }' >"$scratch/float.txt"
+    awk 'BEGIN { for (i = 1; i < 300; i++) { w = i % 5 + 0.25; print i - 1, i, w "\n" i, i - 1, w } }' \
+        >"$scratch/float-path.txt"
+    awk 'BEGIN { for (i = 1; i < 300; i++) print i - 1, i "\n" i, i - 1 }' >"$scratch/unit-path.txt"
+}
+
+# One tool over one command: a line `tool rc errors ms graph mode` in $scratch/sanitized.
+sanitize_one() {
+    local tool=$1 graph=$2 mode=$3 more rc=0 log start errors
+    log=$(mktemp -p "$scratch" log.XXXXXX)
+    start=$(date +%s%N)
+    case $tool in
+    memcheck) more=(--leak-check no) ;;
+    *) more=() ;;
+    esac
+    # shellcheck disable=SC2086  # $mode is words
+    timeout --kill-after=10 "${SANITIZE_TIMEOUT:-90}" compute-sanitizer --tool "$tool" "${more[@]}" \
+        --error-exitcode 86 "$HIVE_BIN" run sssp --graph "$graph" $mode --runs 1 --warmup 0 --verify \
+        --deadline 80 >"$log" 2>&1 || rc=$?
+    # racecheck ends in `RACECHECK SUMMARY: N hazards`, the others in `ERROR SUMMARY: N errors`.
+    errors=$(sed -nE 's/.* SUMMARY: ([0-9]+) .*/\1/p' "$log" | tail -1)
+    {
+        echo "== $tool: $graph $mode: exit code $rc"
+        if [ "$rc" -eq 0 ]; then tail -3 "$log"; else head -c 20000 "$log"; fi
+    } >"$log.kept"
+    echo "$tool $rc ${errors:--} $(since "$start") $(basename "$graph") $mode" >"$log.line"
+}
+
+run_sanitizers() {
+    local tool graph mode jobs=${SANITIZE_JOBS:-4}
+    if ! command -v compute-sanitizer >/dev/null; then
+        say "sanitize: compute-sanitizer is not on the PATH (CUDA toolkit's bin)"
+        failed=1
+        return
+    fi
+    sanitize_graphs
+    # Kernels into the cache first, so that four tools do not compile them at once.
+    "$HIVE_BIN" run sssp --graph rmat:10 --devices cuda:0 --runs 1 >/dev/null || true
+    for tool in memcheck initcheck synccheck racecheck; do
+        for graph in rmat:10 grid:64x64 "$scratch"/{unit,float,unit-path,float-path}.txt; do
+            for mode in '--devices cuda:0' '--devices cuda:0x2 --merge split --delta inf' \
+                '--devices cuda:0x2 --merge dense'; do
+                while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
+                sanitize_one "$tool" "$graph" "$mode" &
+            done
+        done
+    done
+    wait
+    cat "$scratch"/log.*.kept >"$out/sanitize.log"
+    sort "$scratch"/log.*.line >"$scratch/sanitized"
+    awk 'BEGIN { printf "[" }
+         { separator = NR == 1 ? "" : ","; mode = $6; for (i = 7; i <= NF; i++) mode = mode " " $i
+           errors = $3 == "-" ? "null" : $3
+           printf "%s\n  {\"tool\": \"%s\", \"graph\": \"%s\", \"mode\": \"%s\", \"rc\": %d, " \
+               "\"errors\": %s, \"ms\": %d}", separator, $1, $5, mode, $2, errors, $4 }
+         END { print "\n]" }' "$scratch/sanitized" >"$out/sanitize.json"
+    # A run without a count did not get as far as its summary: that is no clean run.
+    awk '{ runs[$1]++; if ($3 == "-") lost[$1]++; else errors[$1] += $3; if ($2 || $3 != "0") bad[$1]++ }
+         END { printf "%-10s %5s %7s %9s %7s\n", "tool", "runs", "errors", "no count", "failed"
+               for (t in runs)
+                   printf "%-10s %5d %7d %9d %7d\n", t, runs[t], errors[t], lost[t], bad[t] }' \
+        "$scratch/sanitized" | tee -a "$out/check.log"
+    awk '$2 || $3 != "0"' "$scratch/sanitized" >"$scratch/not-clean"
+    head -20 "$scratch/not-clean" | tee -a "$out/check.log"
+    if [ -s "$scratch/not-clean" ]; then
+        failed=1
+    fi
+}
+
+# 1, 2, 4 and 8 GPUs, as far as they are there.
+all_devices() {
+    local here count
+    here=$("$HIVE_BIN" doctor --json - | grep -c '"device": "cuda:' || true)
+    for count in 1 2 4 8; do
+        if [ "$count" -le "$here" ]; then
+            [ "$count" -eq 1 ] && echo cuda:0 || echo "cuda:0-$((count - 1))"
+        fi
+    done
+}
+
 run_sweep() {
-    local config=$1 name folder rc=0
+    local config=$1 name rc=0 devices=()
+    shift
     name=$(basename "$config" .toml)
-    folder=$(mktemp -d)
-    timeout --kill-after=10 "${SWEEP_TIMEOUT:-420}" \
-        "$HIVE_BIN" sweep "$config" --output "$folder/$name" | tee -a "$out/check.log" || rc=$?
-    if [ -f "$folder/$name/sweep.json" ]; then cp "$folder/$name/sweep.json" "$out/$name.json"; fi
-    tar -C "$folder" -czf "$out/$name.tar.gz" .
-    rm -rf "$folder"
-    echo "gpu-check: sweep $name: exit code $rc" >&2
+    if [ $# -gt 0 ]; then devices=(--devices "$@"); fi
+    timeout --kill-after=10 "${SWEEP_TIMEOUT:-540}" \
+        "$HIVE_BIN" sweep "$config" --output "$scratch/$name" "${devices[@]}" |
+        tee -a "$out/check.log" || rc=$?
+    if [ -f "$scratch/$name/sweep.json" ]; then cp "$scratch/$name/sweep.json" "$out/$name.json"; fi
+    if [ -d "$scratch/$name" ]; then tar -C "$scratch" -czf "$out/$name.tar.gz" "$name"; fi
+    say "sweep $name: exit code $rc"
     if [ "$rc" -ne 0 ]; then failed=1; fi
 }
 
-if $tests; then run_tests; fi
-if $sweeps; then
-    for config in "${configs[@]}"; do run_sweep "$config"; done
-fi
+read -ra asked <<<"${DEVICES:-}"
+for what in "$@"; do
+    case $what in
+    tests) run_tests ;;
+    sanitize) run_sanitizers ;;
+    standing)
+        mapfile -t there < <(all_devices)
+        if [ ${#asked[@]} -gt 0 ]; then there=("${asked[@]}"); fi
+        if [ ${#there[@]} -eq 0 ]; then
+            say "standing: no CUDA device here"
+            failed=1
+        else
+            run_sweep configs/standing.toml "${there[@]}"
+        fi
+        ;;
+    *.toml) run_sweep "$what" "${asked[@]}" ;;
+    esac
+done
 exit "$failed"

@@ -1,31 +1,41 @@
 #!/usr/bin/env bash
-# Builds hive and all tests and collects what a GPU machine without a compiler or a network needs in
-# .gpu/: bin/hive, tests/*, data/*. At most 64 MiB, which is what travels.
+# Builds hive and the tests that have something to do on a GPU, and collects what a GPU machine without
+# a compiler or a network needs in .gpu/: bin/hive, tests/*, data/*. At most 64 MiB, with the tree that
+# travels along.
 #
 #   hive-scripts/gpu-pack.sh                 real graphs from ../shared/data, or from $HIVE_DATA
+#   hive-scripts/gpu-pack.sh --no-tests      the program and the data only
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 pack=.gpu
-limit_mib=64
+limit_mib=60
+# `lib` is the crate's own unit tests, those of the collectives among them.
+tests=(lib replicas merges faults real_graphs properties kernels bad_input cli)
 data=${HIVE_DATA:-../shared/data}
 
 rm -rf "$pack"
 mkdir -p "$pack/bin" "$pack/tests" "$pack/data/road" "$pack/data/social" "$pack/data/small"
 
 cargo build --release --locked
-install -s target/release/hive "$pack/bin/hive"
+install -s "${CARGO_TARGET_DIR:-target}/release/hive" "$pack/bin/hive"
 
 # Cargo names each test executable in its JSON messages: target/release/deps/NAME-HASH. (The profile's
 # "test", not the target's, tells a test executable from the program itself.)
-messages=$(mktemp)
-trap 'rm -f "$messages"' EXIT
-cargo test --release --locked --no-run --message-format=json >"$messages"
-grep '"test":true},"features"' "$messages" | grep -o '"executable":"[^"]*"' | cut -d'"' -f4 |
-    while read -r test; do
-        name=$(basename "$test")
-        install -s "$test" "$pack/tests/${name%-*}"
+if [ "${1:-}" != --no-tests ]; then
+    targets=()
+    for name in "${tests[@]}"; do
+        if [ "$name" = lib ]; then targets+=(--lib); else targets+=(--test "$name"); fi
     done
+    messages=$(mktemp)
+    trap 'rm -f "$messages"' EXIT
+    cargo test --release --locked --no-run --message-format=json "${targets[@]}" >"$messages"
+    grep '"test":true},"features"' "$messages" | grep -o '"executable":"[^"]*"' | cut -d'"' -f4 |
+        while read -r test; do
+            name=$(basename "$test")
+            install -s "$test" "$pack/tests/${name%-*}"
+        done
+fi
 
 copy() { # copy FOLDER FILE...: data that is not there is left out, and said
     local folder=$1 file

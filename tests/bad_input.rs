@@ -264,12 +264,16 @@ fn options_that_make_no_sense_are_refused_before_anything_is_opened() {
         ("--delta nan", ["--delta NaN", "inf"]),
         ("--delta -1", ["--delta -1", "inf"]),
         ("--delta wide", ["--delta", "wide"]),
-        ("--runs 0", ["--runs 0", "at least 1"]),
+        ("--runs 0", ["--runs 0", "auto or 1 to 1000000"]),
+        ("--runs 1000001", ["--runs 1000001", "auto or 1 to 1000000"]),
         ("--runs -3", ["--runs", "-3"]),
         ("--runs 1.5", ["--runs", "1.5"]),
         ("--top -1", ["--top", "-1"]),
         ("--top many", ["--top", "many"]),
         ("--warmup -1", ["--warmup", "-1"]),
+        ("--warmup 4294967295", ["--warmup 4294967295", "0 to 1000000"]),
+        ("--delta 3 --merge dense", ["--delta 3 with --merge dense", "leave one"]),
+        ("--delta 3 --merge split", ["--delta 3 with --merge split", "--delta inf"]),
         ("--deadline 0", ["--deadline 0", "seconds"]),
         ("--deadline nan", ["--deadline NaN", "seconds"]),
         ("--deadline 1e99", ["--deadline", "seconds"]),
@@ -298,6 +302,8 @@ fn results_that_could_not_be_written_are_refused_before_anything_is_opened() {
         ("--output chain.txt/x.csv", ["chain.txt", "directory"]),
         ("--json no/such/x.json", ["--json no/such/x.json", "no directory no/such"]),
         ("--json .", ["--json .", "is a directory"]),
+        ("--output x.npy --nominee", ["--output x.npy", "not for --nominee"]),
+        ("--output x.txt --predecessors", ["--output x.txt", "not for --predecessors"]),
     ] {
         let line = format!("run vn --devices host --graph not-there.mtx --seeds 0 {option}");
         refused(&[("chain.txt", CHAIN)], (&line, &parts));

@@ -92,6 +92,24 @@ fn results_that_could_not_be_written_are_refused_before_the_run() {
 }
 
 #[test]
+fn a_graph_that_is_not_there_is_noticed_before_devices_are_opened() {
+    let on = |graph: &'static str| ["run", "sssp", "--devices", "cuda:99", "--graph", graph];
+    refused(&on("no/such/graph.mtx"), "no/such/graph.mtx: no such file");
+    refused(&on("tests"), "tests: is a directory");
+    refused(&on("rmat:99"), "rmat:99");
+    refused(&on("grid:8"), "grid:8");
+    refused(&on(GRAPH), "cuda:99");
+}
+
+#[test]
+fn a_fault_that_never_strikes_is_said_on_standard_error() {
+    let output = succeeds(&vn(&["--devices", "host:2", "--fault", "1:1000000:panic"]));
+    let err = stderr(&output);
+    assert!(err.starts_with("warning: --fault 1:1000000:panic never struck"), "{err}");
+    assert_eq!(err.lines().count(), 1, "{err}");
+}
+
+#[test]
 fn a_bad_configuration_file_is_refused_naming_file_line_and_key() {
     let dir = tempfile::tempdir().unwrap();
     let with = |text: &str, part: &str| {

@@ -4,8 +4,8 @@ use super::console::{err, out, phase};
 use crate::io::write_results;
 use crate::report::{Record, best_ranked, ranking, summary, to_json, write_json};
 use crate::run::{
-    Job, Outcome, RunConfig, SOURCE_OPTIONS, WORKLOADS, Workload, load, open_fleet, prepare,
-    read_toml, workload,
+    Job, Outcome, RunConfig, SOURCE_OPTIONS, WORKLOADS, Workload, check_graph, load, open_fleet,
+    prepare, read_toml, workload,
 };
 use crate::{Error, Result};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueHint, value_parser};
@@ -55,11 +55,17 @@ pub(super) fn run(matches: &ArgMatches) -> Result<()> {
     config.check(workload)?;
     let outcome = answer(workload, config)?;
     report(&outcome)?;
+    if let Some(fault) = outcome.job.config.fault {
+        // One that strikes ends the run.
+        err(&format!("warning: --fault {fault} never struck: no replica came to that iteration\n"));
+    }
     outcome.verified()
 }
 
-/// The fleet comes first: that a device is not there is known at once, a graph may take minutes.
+/// What is known at once comes first: that a file is not there, then that a device is not, then the
+/// graph, which may take minutes.
 fn answer(workload: &'static Workload, config: RunConfig) -> Result<Outcome> {
+    check_graph(&config)?;
     let fleet = phase("opening devices", || open_fleet(&config))?;
     let graph = phase("loading the graph", || load(&config))?;
     let job = phase("choosing where to start", || Job::new(workload, config, graph))?;

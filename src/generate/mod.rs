@@ -24,12 +24,32 @@ pub fn is_spec(spec: &str) -> bool {
     spec.starts_with("rmat:") || spec.starts_with("grid:")
 }
 
+/// A specification, read.
+enum Recipe {
+    Rmat(rmat::Rmat),
+    Grid(grid::Grid),
+}
+
+impl Recipe {
+    fn parse(spec: &str) -> Result<Recipe> {
+        match spec.split_once(':') {
+            Some(("rmat", rest)) => rmat::Rmat::parse(spec, rest).map(Recipe::Rmat),
+            Some(("grid", rest)) => grid::Grid::parse(spec, rest).map(Recipe::Grid),
+            _ => Err(Error::input(format!("`{spec}` is no generator; write {FORMS}"))),
+        }
+    }
+}
+
+/// Whether `spec` makes sense, without generating anything.
+pub fn check(spec: &str) -> Result<()> {
+    Recipe::parse(spec).map(drop)
+}
+
 /// Generates the graph that `spec` describes (see [`FORMS`]).
 pub fn generate(spec: &str) -> Result<Graph> {
-    let mut graph = match spec.split_once(':') {
-        Some(("rmat", rest)) => rmat::generate(&rmat::Rmat::parse(spec, rest)?)?,
-        Some(("grid", rest)) => grid::generate(&grid::Grid::parse(spec, rest)?)?,
-        _ => return Err(Error::input(format!("`{spec}` is no generator; write {FORMS}"))),
+    let mut graph = match Recipe::parse(spec)? {
+        Recipe::Rmat(rmat) => rmat::generate(&rmat)?,
+        Recipe::Grid(grid) => grid::generate(&grid)?,
     };
     graph.origin.graph_file = spec.to_string();
     Ok(graph)

@@ -69,6 +69,12 @@ pub fn load(spec: &str) -> Result<Graph> {
     edge_list::parse(spec, bytes, origin, start)
 }
 
+/// Notices, at no cost, a file that is not there or cannot be opened, and a generator specification that
+/// makes no sense: what [`load`] would refuse first.
+pub fn check(spec: &str) -> Result<()> {
+    if generate::is_spec(spec) { generate::check(spec) } else { source::check(spec) }
+}
+
 /// Formats that would pass for an edge list and mean something else.
 const UNREAD: [(&str, &str); 3] =
     [(".gr", "DIMACS shortest-path"), (".graph", "METIS"), (".metis", "METIS")];

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use flate2::read::MultiGzDecoder;
 use memmap2::Mmap;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read};
 use std::ops::Deref;
 
@@ -27,13 +27,28 @@ impl Deref for Bytes {
     }
 }
 
+/// Whether `path` is there and can be opened. A pipe is left alone: opening it would wait.
+pub(super) fn check(path: &str) -> Result<()> {
+    let metadata = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
+    refuse_directory(path, &metadata)?;
+    if metadata.is_file() {
+        File::open(path).map_err(|error| unreadable(path, &error))?;
+    }
+    Ok(())
+}
+
+fn refuse_directory(path: &str, metadata: &Metadata) -> Result<()> {
+    if metadata.is_dir() {
+        return Err(Error::input(format!("{path}: is a directory; name a graph file in it")));
+    }
+    Ok(())
+}
+
 /// Opens `path` and decompresses it if it is gzip.
 pub(super) fn read(path: &str) -> Result<Bytes> {
     let mut file = File::open(path).map_err(|error| unreadable(path, &error))?;
     let metadata = file.metadata().map_err(|error| unreadable(path, &error))?;
-    if metadata.is_dir() {
-        return Err(Error::input(format!("{path}: is a directory; name a graph file in it")));
-    }
+    refuse_directory(path, &metadata)?;
     let bytes = if metadata.is_file() && metadata.len() > 0 {
         // SAFETY: the map is read only and lives no longer than the parse. Should another program
         // write to the file meanwhile, bytes change under the parser, which checks every value that

@@ -3,6 +3,7 @@
 
 use super::machine::Machine;
 use super::spread::Spread;
+use super::summary::strategy;
 use super::{COMMIT, VERSION, utc};
 use crate::algorithm::Measured;
 use crate::fleet::FleetInfo;
@@ -61,6 +62,8 @@ pub struct Record<'a> {
     pub arcs_per_second: f64,
     /// Preparing plus the median run, ms: what one source costs.
     pub prepare_and_run_ms: f64,
+    /// What ran: `near-far`, `push-pull` or `dense`.
+    pub strategy: &'static str,
     /// The bucket width in use: a number, or `inf`.
     pub delta: crate::run::Choice<f32>,
     /// Every run split into step, merge and other; iterations; with `trace` an entry an iteration.
@@ -229,6 +232,7 @@ impl<'a> Record<'a> {
             process_time: spread,
             arcs_per_second: arcs_per_second(measured),
             prepare_and_run_ms: prepare.prepare_ms + spread.median,
+            strategy: strategy(outcome),
             delta: crate::run::Choice::Is(paths.delta),
             measured,
             verified: verification.as_ref().map(|check| check.passed),

@@ -4,7 +4,7 @@ use super::record::arcs_per_second;
 use super::spread::{Spread, median_run};
 use super::table::Table;
 use super::units::{bare_ms, bytes, count, ms, plural, rate};
-use crate::algorithm::ShortestPaths;
+use crate::algorithm::{MergeMode, ShortestPaths};
 use crate::fleet::FleetInfo;
 use crate::graph::Graph;
 use crate::run::{Outcome, Verification};
@@ -21,6 +21,7 @@ pub fn summary(outcome: &Outcome) -> String {
     let mut line = |name: &str, text: String| lines.push(format!("  {name:<9} {text}"));
     line("graph", graph_line(&outcome.job.graph));
     line("fleet", fleet_line(outcome));
+    line("strategy", strategy_line(outcome));
     line("merges", merges_line(outcome));
     line("answer", answer_line(outcome));
     line("time", time_line(outcome));
@@ -86,35 +87,65 @@ fn device_names(fleet: &FleetInfo) -> String {
 }
 
 fn fleet_line(outcome: &Outcome) -> String {
-    let (fleet, config) = (&outcome.fleet, &outcome.job.config);
+    let fleet = &outcome.fleet;
     format!(
-        "{} on {}: {}; collective {}; chunks of equal {}, aligned to {}",
+        "{} on {}: {}; collective {}",
         plural(fleet.world as u64, "replica"),
         fleet.backend,
         device_names(fleet),
         fleet.collective,
-        config.chunks,
-        config.chunk_align,
     )
 }
 
+/// The strategy that ran: `near-far`, `push-pull` or `dense`.
+pub(super) fn strategy(outcome: &Outcome) -> &'static str {
+    match outcome.job.config.merge {
+        MergeMode::Dense => "dense",
+        _ if outcome.paths.delta.is_finite() => "near-far",
+        _ => "push-pull",
+    }
+}
+
+fn strategy_line(outcome: &Outcome) -> String {
+    match strategy(outcome) {
+        "near-far" => format!("near-far, delta {}", outcome.paths.delta),
+        "push-pull" => "push-pull".into(),
+        _ => "dense: push what the chunk's frontier reaches, OR frontiers, MIN distances".into(),
+    }
+}
+
+/// How often replicas were made equal how, and what was cut into chunks for it.
 fn merges_line(outcome: &Outcome) -> String {
-    let modes = &outcome.paths.measured.merge_modes;
-    let counts: Vec<String> =
-        modes.iter().map(|(mode, n)| format!("{mode} {}", count(*n))).collect();
-    let asked = format!("{:?}", outcome.job.config.merge).to_lowercase();
-    format!("{asked}: {}", if counts.is_empty() { "none".into() } else { counts.join(", ") })
+    let (modes, config) = (&outcome.paths.measured.merge_modes, &outcome.job.config);
+    if outcome.fleet.world == 1 {
+        return format!("{}: one replica, nothing to merge", config.merge);
+    }
+    let times = |(mode, times): (&String, &u64)| match mode.as_str() {
+        "none" => format!("redundant {} (no communication)", count(*times)),
+        mode => format!("{mode} {}", count(*times)),
+    };
+    let counts: Vec<String> = modes.iter().map(times).collect();
+    let counts = if counts.is_empty() { "none".into() } else { counts.join(", ") };
+    let align = config.chunk_align;
+    let chunks = if modes.contains_key("dense") {
+        format!("; chunks of equal {}, aligned to {align}", config.chunks)
+    } else if modes.keys().any(|mode| mode != "none") {
+        // A pull stops early, so that its cost follows nodes: `--chunks` does not rule it.
+        format!("; pulls cut into chunks of about equal nodes, aligned to {align}")
+    } else {
+        String::new()
+    };
+    format!("{}: {counts}{chunks}", config.merge)
 }
 
 fn answer_line(outcome: &Outcome) -> String {
     let (paths, graph) = (&outcome.paths, &outcome.job.graph);
     format!(
-        "{} of {} reached, in {} of {}, delta {}",
+        "{} of {} reached, in {} of {}",
         count(paths.measured.reached),
         plural(graph.nodes() as u64, "node"),
         plural(paths.measured.iterations, "iteration"),
         plural(paths.measured.rounds, "round"),
-        paths.delta,
     )
 }
 

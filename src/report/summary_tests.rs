@@ -67,7 +67,7 @@ fn outcome() -> Outcome {
                 rounds: 3,
                 reached: 3,
                 reached_arcs: 5,
-                merge_modes: [("none".to_string(), 2), ("sparse".to_string(), 1)].into(),
+                merge_modes: [("none".to_string(), 2), ("gather".to_string(), 1)].into(),
                 ..Measured::default()
             },
             ..ShortestPaths::default()
@@ -87,9 +87,10 @@ fn the_summary_says_what_ran_on_what_and_what_it_took() {
     for part in [
         "vn on path (4 nodes, 6 arcs), from node 1\n",
         "weights unit, ids from 1, 1 self-loop and 0 duplicates kept",
-        "2 replicas on cuda: 2 x Some GPU (cuda:0); collective peer; chunks of equal arcs",
-        "auto: none 2, sparse 1",
-        "3 of 4 nodes reached, in 3 iterations of 3 rounds, delta inf",
+        "2 replicas on cuda: 2 x Some GPU (cuda:0); collective peer\n",
+        "strategy  push-pull\n",
+        "auto: gather 1, redundant 2 (no communication); pulls cut into chunks of about equal nodes",
+        "3 of 4 nodes reached, in 3 iterations of 3 rounds\n",
         "median 2.000 ms (min 1.000 ms, max 4.000 ms) of 3 runs; 2.50 karcs/s",
         "run 2.000 ms = step 1.000 ms + merge 0.5000 ms + other 0.5000 ms",
         "load 1.500 ms",
@@ -97,6 +98,40 @@ fn the_summary_says_what_ran_on_what_and_what_it_took() {
         "verified  yes",
     ] {
         assert!(text.contains(part), "no '{part}' in:\n{text}");
+    }
+}
+
+#[test]
+fn the_summary_says_which_strategy_ran_and_what_was_exchanged() {
+    let with = |merge, delta, world, modes: &[(&str, u64)]| {
+        let mut outcome = outcome();
+        (outcome.job.config.merge, outcome.paths.delta, outcome.fleet.world) =
+            (merge, delta, world);
+        outcome.paths.measured.merge_modes =
+            modes.iter().map(|(mode, times)| (mode.to_string(), *times)).collect();
+        let strategy = serde_json::to_value(Record::of(&outcome)).unwrap()["strategy"].clone();
+        (summary(&outcome), strategy)
+    };
+    for (ran, part, strategy) in [
+        (with(MergeMode::Auto, 8.5, 2, &[("none", 1)]), "near-far, delta 8.5\n", "near-far"),
+        (
+            with(MergeMode::Auto, 8.5, 2, &[("none", 1)]),
+            "auto: redundant 1 (no communication)\n",
+            "near-far",
+        ),
+        (
+            with(MergeMode::Dense, f32::INFINITY, 2, &[("dense", 9)]),
+            "dense: dense 9; chunks of equal arcs, aligned to 64\n",
+            "dense",
+        ),
+        (
+            with(MergeMode::Split, f32::INFINITY, 1, &[("none", 3)]),
+            "split: one replica, nothing to merge\n",
+            "push-pull",
+        ),
+    ] {
+        assert!(ran.0.contains(part), "no '{part}' in:\n{}", ran.0);
+        assert_eq!(ran.1, strategy);
     }
 }
 

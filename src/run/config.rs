@@ -12,6 +12,9 @@ use serde::de::{DeserializeOwned, IntoDeserializer, value};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
+/// Most timed runs, and most warm-up runs, of a job.
+const MAX_RUNS: u32 = 1_000_000;
+
 /// The options of a run, resolved. This struct is the API, the configuration file (TOML, the same
 /// kebab-case names) and the echo in a JSON record; the flags of `hive run` are derived from it.
 #[derive(Debug, Clone, PartialEq, Args, Serialize, Deserialize)]
@@ -41,7 +44,8 @@ pub struct RunConfig {
     /// split (always cut pulls by chunk) [default: auto].
     #[arg(long, value_name = "MODE", value_parser = keyword::<MergeMode>)]
     pub merge: MergeMode,
-    /// What a chunk's size counts: arcs | nodes [default: arcs].
+    /// What a chunk's size counts in --merge dense: arcs | nodes; pulls have a split of their own, of
+    /// about equal nodes, since they stop early [default: arcs].
     #[arg(long, value_name = "WHAT")]
     pub chunks: ChunkPolicy,
     /// Chunks end on multiples of this many nodes, a power of two from 64 on [default: 64].
@@ -141,9 +145,8 @@ impl RunConfig {
                 "--delta {delta}: use auto, inf or a number above 0"
             )));
         }
-        if self.runs == Choice::Is(0) {
-            return Err(Error::input("--runs 0: use auto or a number of at least 1"));
-        }
+        self.check_merge()?;
+        self.check_counts()?;
         // As `Prepared::new` has it, which comes after devices and graph.
         let align = self.chunk_align;
         if !align.is_power_of_two() || !(64..=1 << 20).contains(&align) {
@@ -158,13 +161,54 @@ impl RunConfig {
             )));
         }
         if let Some(path) = &self.output {
-            ResultFormat::of(path)?;
+            self.check_columns(path)?;
             writable("--output", path)?;
         }
         if let Some(path) = &self.json {
             writable("--json", path)?;
         }
         self.check_apart()
+    }
+
+    /// A bucket width is of no use to a merge mode that has no buckets.
+    fn check_merge(&self) -> Result<()> {
+        let (delta, merge) = (self.delta, self.merge);
+        let why = match (delta, merge) {
+            (Choice::Is(_), MergeMode::Dense) => {
+                "the dense loop has no buckets; leave one of them out"
+            }
+            (Choice::Is(delta), MergeMode::Split) if delta.is_finite() => {
+                "buckets are worked off by every replica alone, nothing is split; use --delta inf"
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::input(format!("--delta {delta} with --merge {merge}: {why}")))
+    }
+
+    fn check_counts(&self) -> Result<()> {
+        if let Choice::Is(runs) = self.runs
+            && !(1..=MAX_RUNS).contains(&runs)
+        {
+            return Err(Error::input(format!("--runs {runs}: use auto or 1 to {MAX_RUNS}")));
+        }
+        if self.warmup > MAX_RUNS {
+            return Err(Error::input(format!("--warmup {}: use 0 to {MAX_RUNS}", self.warmup)));
+        }
+        Ok(())
+    }
+
+    /// Only a CSV has room for more than distances.
+    fn check_columns(&self, path: &Path) -> Result<()> {
+        let asked = [("--predecessors", self.predecessors), ("--nominee", self.nominee)];
+        match (ResultFormat::of(path)?, asked.iter().find(|(_, set)| *set)) {
+            (ResultFormat::Txt | ResultFormat::Npy, Some((option, _))) => {
+                Err(Error::input(format!(
+                    "--output {}: has room for distances only, not for {option}; name a .csv",
+                    path.display()
+                )))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A result must replace neither what the run reads nor the other result.

@@ -107,7 +107,12 @@ fn values_out_of_range_are_refused_naming_the_flag() {
     let base = RunConfig::default;
     assert!(checked(RunConfig { delta: Choice::Is(0.0), ..base() }).contains("--delta 0"));
     assert!(checked(RunConfig { delta: Choice::Is(f32::NAN), ..base() }).contains("--delta NaN"));
-    assert!(checked(RunConfig { runs: Choice::Is(0), ..base() }).contains("--runs 0"));
+    for runs in [0, 1_000_001, u32::MAX] {
+        let refusal = checked(RunConfig { runs: Choice::Is(runs), ..base() });
+        assert!(refusal.contains(&format!("--runs {runs}: use auto or 1 to 1000000")), "{refusal}");
+    }
+    let refusal = checked(RunConfig { warmup: u32::MAX, ..base() });
+    assert!(refusal.contains("--warmup 4294967295: use 0 to 1000000"), "{refusal}");
     for align in [0, 1, 7, 96, 1 << 21] {
         let refusal = checked(RunConfig { chunk_align: align, ..base() });
         assert!(refusal.contains(&format!("--chunk-align {align}:")), "{refusal}");
@@ -124,4 +129,29 @@ fn an_option_of_another_workload_is_refused_rather_than_ignored() {
     let config = RunConfig { graph: Some("g".into()), source: Some(1), ..RunConfig::default() };
     let message = config.check(workload("vn").unwrap()).unwrap_err().to_string();
     assert!(message.contains("--source"), "{message}");
+}
+
+#[test]
+fn an_option_that_would_be_ignored_is_refused() {
+    let with = |merge, delta| {
+        let delta = Choice::Is(delta);
+        RunConfig { graph: Some("rmat:4".into()), merge, delta, ..RunConfig::default() }
+    };
+    let inf = f32::INFINITY;
+    for (merge, delta) in
+        [(MergeMode::Dense, 3.0), (MergeMode::Dense, inf), (MergeMode::Split, 3.0)]
+    {
+        let refusal = checked(with(merge, delta));
+        assert!(refusal.contains(&format!("--delta {delta} with --merge {merge}:")), "{refusal}");
+    }
+    for (merge, delta) in [(MergeMode::Auto, 3.0), (MergeMode::Auto, inf), (MergeMode::Split, inf)]
+    {
+        with(merge, delta).check(workload("sssp").unwrap()).unwrap();
+    }
+    for name in ["x.npy", "x.txt"] {
+        let output = Some(name.into());
+        let config = RunConfig { predecessors: true, output, ..RunConfig::default() };
+        let refusal = checked(config);
+        assert!(refusal.contains(name) && refusal.contains("not for --predecessors"), "{refusal}");
+    }
 }

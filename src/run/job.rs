@@ -75,6 +75,12 @@ pub fn load(config: &RunConfig) -> Result<Arc<Graph>> {
     io::load(spec).map(Arc::new)
 }
 
+/// Notices a graph that is not there, or a generator that makes no sense, without loading anything: a
+/// file may take minutes, devices seconds.
+pub fn check_graph(config: &RunConfig) -> Result<()> {
+    config.graph.as_deref().map_or(Ok(()), io::check)
+}
+
 /// Opens the fleet that the configuration names.
 pub fn open_fleet(config: &RunConfig) -> Result<Fleet> {
     Fleet::open(config.fleet())

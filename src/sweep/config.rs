@@ -84,8 +84,10 @@ impl SweepConfig {
             return Err(Error::input(format!("run.{key}: a sweep takes this from {list}")));
         }
         for workload in self.workloads()? {
-            let graph = Some(self.specs().next().unwrap_or_default().to_string());
-            RunConfig { graph, ..self.common(workload) }.check(workload)?;
+            for merge in self.merges.iter().copied() {
+                let graph = Some(self.specs().next().unwrap_or_default().to_string());
+                RunConfig { graph, merge, ..self.common(workload) }.check(workload)?;
+            }
         }
         Ok(())
     }
@@ -147,6 +149,8 @@ mod tests {
         assert!(refusal("graphs = ['rmat:4']\nworkloads = ['vn']\n").contains("no seeds for vn"));
         assert!(refusal("graphs = ['rmat:4']\n[run]\nruns = 0\n").contains("--runs 0"));
         assert!(refusal("graphs = ['rmat:4']\n[run]\nmerge = 'dense'\n").contains("merges"));
+        let buckets = "graphs = ['rmat:4']\nmerges = ['auto', 'dense']\n[run]\ndelta = 8\n";
+        assert!(refusal(buckets).contains("--delta 8 with --merge dense"));
         assert!(refusal("graphs = ['rmat:4']\ndevice = 'host'\n").contains("sweep.toml:2:"));
     }
 

@@ -5,9 +5,9 @@ use super::config::SweepConfig;
 use crate::algorithm::MergeMode;
 use crate::fleet::{CollectiveKind, Devices, Fleet};
 use crate::graph::Graph;
-use crate::prepare::Prepared;
+use crate::prepare::{LaidOut, Layout, Prepared};
 use crate::report::{Failure, Record, Spread, command_line, utc, write_json};
-use crate::run::{Job, Outcome, RunConfig, Workload, open_fleet, prepare};
+use crate::run::{Job, Outcome, RunConfig, Workload, open_fleet};
 use crate::{Error, Result, io, report};
 use std::collections::HashSet;
 use std::path::Path;
@@ -18,7 +18,7 @@ use std::time::SystemTime;
 /// `observe` sees each cell as it is done.
 ///
 /// Fleets are the outer loop, so that one is open at a time; graphs are loaded when first needed and
-/// kept. What goes wrong in a cell stays in that cell; an error of this function is one of writing.
+/// kept, and laid out once for all fleets. What goes wrong in a cell stays in that cell; an error of this function is one of writing.
 pub fn sweep(
     config: &SweepConfig,
     dir: &Path,
@@ -30,6 +30,7 @@ pub fn sweep(
         spec,
         optional: place >= config.graphs.len(),
         loaded: None,
+        laid_out: None,
     });
     let mut matrix = Matrix {
         config,
@@ -47,11 +48,13 @@ pub fn sweep(
     Ok(matrix.cells)
 }
 
-/// A graph of the sweep, loaded at most once.
+/// A graph of the sweep, loaded and laid out at most once.
 struct Source<'a> {
     spec: &'a str,
     optional: bool,
     loaded: Option<Result<Arc<Graph>, State>>,
+    /// As `[run]` asks for it, the same for all fleets.
+    laid_out: Option<Arc<LaidOut>>,
 }
 
 impl Source<'_> {
@@ -66,6 +69,15 @@ impl Source<'_> {
                 Err(error) => Err(State::Failed { error: error.to_string() }),
             })
             .clone()
+    }
+
+    /// The layout that all fleets share; `graph` is this source's.
+    fn layout(&mut self, graph: &Graph, layout: Layout) -> Result<Arc<LaidOut>, State> {
+        if let Some(laid_out) = &self.laid_out {
+            return Ok(laid_out.clone());
+        }
+        let laid_out = Arc::new(LaidOut::new(graph, layout).map_err(failed)?);
+        Ok(self.laid_out.insert(laid_out).clone())
     }
 
     /// The graph's short name, or what the user called it when there is no graph.
@@ -106,10 +118,10 @@ impl Bench {
 
     /// Answers one job. An error of any kind, no room on a device for one, may have poisoned the fleet:
     /// the next cell gets a fresh one.
-    fn answer(&mut self, job: Job) -> Result<Outcome, State> {
+    fn answer(&mut self, job: Job, layout: Arc<LaidOut>) -> Result<Outcome, State> {
         let prepared = self.prepared.take();
         let fleet = self.open(&job.config)?;
-        let result = attempt(job, fleet, prepared);
+        let result = attempt(job, fleet, layout, prepared);
         match result {
             Ok((outcome, prepared)) => {
                 self.prepared = Some(prepared);
@@ -123,11 +135,16 @@ impl Bench {
     }
 }
 
-/// Lays the graph out, unless it is, then solves and checks.
-fn attempt(job: Job, fleet: &Fleet, prepared: Option<Prepared>) -> Result<(Outcome, Prepared)> {
+/// Gives the fleet its copies, unless it has them, then solves and checks.
+fn attempt(
+    job: Job,
+    fleet: &Fleet,
+    layout: Arc<LaidOut>,
+    prepared: Option<Prepared>,
+) -> Result<(Outcome, Prepared)> {
     let prepared = match prepared {
         Some(prepared) => prepared,
-        None => prepare(&job.config, fleet, &job.graph)?,
+        None => Prepared::with_layout(fleet, job.graph.clone(), layout, job.config.prepare())?,
     };
     let paths = job.solve(fleet, &prepared)?;
     let check = job.config.verify.then(|| job.verify(&paths)).transpose()?;
@@ -184,7 +201,10 @@ impl Matrix<'_> {
             .open(&config)
             .and_then(|_| self.graphs[place.graph].get())
             .and_then(|graph| Job::new(place.workload, config.clone(), graph).map_err(failed))
-            .and_then(|job| bench.answer(job));
+            .and_then(|job| {
+                let layout = self.graphs[place.graph].layout(&job.graph, config.layout)?;
+                bench.answer(job, layout)
+            });
         let dataset = self.graphs[place.graph].dataset();
         let file = self.file(&place, &dataset);
         let path = self.dir.join(&file);
