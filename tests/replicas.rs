@@ -10,6 +10,9 @@ use hivegraph::prepare::{Layout, PrepareOptions, Prepared};
 use hivegraph::verify;
 use std::sync::Arc;
 
+const MERGES: [MergeMode; 4] =
+    [MergeMode::Auto, MergeMode::Dense, MergeMode::Split, MergeMode::Redundant];
+
 /// One row of the table.
 #[derive(Clone, Debug)]
 struct Case {
@@ -63,7 +66,7 @@ fn check(case: &Case) {
 #[test]
 fn host_replicas_agree_with_dijkstra_to_the_bit_for_any_count_merge_and_schedule() {
     for world in [1, 2, 3, 5, 8, 16] {
-        for merge in [MergeMode::Auto, MergeMode::Dense, MergeMode::Split] {
+        for merge in MERGES {
             for (perturb, layout) in
                 [(None, Layout::Auto), (Some(world as u64), Layout::Raw), (Some(7), Layout::Degree)]
             {
@@ -78,7 +81,7 @@ fn host_replicas_agree_with_dijkstra_to_the_bit_for_any_count_merge_and_schedule
 #[test]
 fn gpu_replicas_agree_with_dijkstra_to_the_bit_for_any_count_merge_and_schedule() {
     for (devices, collective) in common::cuda_fleets() {
-        for merge in [MergeMode::Auto, MergeMode::Dense, MergeMode::Split] {
+        for merge in MERGES {
             for (perturb, layout) in
                 [(None, Layout::Auto), (Some(3), Layout::Raw), (Some(7), Layout::Degree)]
             {

@@ -49,8 +49,10 @@ words!(
         Auto = "auto",
         /// The textbook loop: advance the chunk, OR the frontiers, MIN the distances.
         Dense = "dense",
-        /// Always cut the work, where auto would weigh it: the other end of an ablation.
+        /// Always cut pulls by chunk, where auto would weigh it: one end of an ablation.
         Split = "split",
+        /// Never communicate: every replica computes everything. The other end.
+        Redundant = "redundant",
     }
 );
 
@@ -153,6 +155,8 @@ pub(crate) struct Limits {
     pub push_below: u64,
     /// Smallest distance in the frontier.
     pub lowest: f32,
+    /// Pull into all nodes, not only the own chunk.
+    pub whole: bool,
 }
 
 /// The replicated state.
@@ -415,7 +419,9 @@ impl Engine {
         let chance = r.chance();
         let (rank, start) = (r.rank(), Instant::now());
         let rendezvous = r.rendezvous().clone();
-        let (pull_chunk, push_chunk) = (p.pull_chunks.range(rank), p.chunks.range(rank));
+        let all = 0..p.layout.active as u64;
+        let pull_chunk = if limits.whole { all } else { p.pull_chunks.range(rank) };
+        let push_chunk = p.chunks.range(rank);
         let counts = match (&r.backend, &mut self.workspace) {
             (Backend::Cuda(device), Some(w)) => p.on_device(rank, |graph| {
                 device.mark(0, false)?;
@@ -486,7 +492,7 @@ impl Driver<'_> {
             Plan::Redundant if self.engine.workspace.is_some() => {
                 self.alone(Work::Step(Task::Finish))
             }
-            Plan::Redundant | Plan::Cut => self.push_pull(),
+            Plan::Redundant | Plan::Cut => self.push_pull(plan == Plan::Cut),
             Plan::Dense => self.dense(),
         }
     }
@@ -503,9 +509,10 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Redundant pushes, cut pulls. Every decision is from numbers that all replicas share: a push
-    /// counts the same everywhere, a pull's counts are summed.
-    fn push_pull(&mut self) -> Result<()> {
+    /// Redundant pushes, pulls cut by chunk (or redundant too). Every decision that leads to a merge
+    /// is from numbers that all replicas share: a push counts the same everywhere, a pull's counts
+    /// are summed.
+    fn push_pull(&mut self, cut: bool) -> Result<()> {
         let mut counts = self.seeds();
         loop {
             let limits = self.limits(counts.lowest);
@@ -517,7 +524,9 @@ impl Driver<'_> {
                     driver.r.gather(&mut driver.state.dist, &split)?;
                     driver.r.gather(driver.state.front.words_mut(), &split.in_units_of(64))
                 };
-                counts = self.step(Work::Step(Task::Pull), limits, counts, "gather", pulled)?;
+                let limits = Limits { whole: !cut, ..limits };
+                let mode = if cut { "gather" } else { "none" };
+                counts = self.step(Work::Step(Task::Pull), limits, counts, mode, pulled)?;
                 if counts.arcs <= limits.push_below {
                     break;
                 }
@@ -553,6 +562,7 @@ impl Driver<'_> {
             pull_above: of(self.config.pull_above),
             push_below: of(self.config.push_below),
             lowest,
+            whole: false,
         }
     }
 

@@ -41,7 +41,7 @@ pub struct RunConfig {
     #[arg(long, value_name = "NAME")]
     pub collective: CollectiveKind,
     /// auto (redundant or only what changed, where cheaper) | dense (OR frontiers, MIN distances) |
-    /// split (always cut pulls by chunk) [default: auto].
+    /// split (always cut pulls by chunk) | redundant (never communicate) [default: auto].
     #[arg(long, value_name = "MODE", value_parser = keyword::<MergeMode>)]
     pub merge: MergeMode,
     /// What a chunk's size counts in --merge dense: arcs | nodes; pulls have a split of their own, of
