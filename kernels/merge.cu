@@ -1,15 +1,23 @@
-// Merges over peer memory. One launch reduces the own slice over all copies, or copies a slice.
+// Merges over peer memory. One launch reduces the own slice over all copies, or fetches all
+// other slices.
 
 #include "hive.cuh"
 
 struct MergeArgs {
     u64 copies[16];  // address of element 0 of every replica's array, in rank order
     u64 own;
-    u64 start, end;  // elements (reduce) or bytes (copy)
+    u64 start, end;  // elements
     u32 world;
     u32 dtype;  // 0 u8, 1 u32, 2 u64, 3 i32, 4 f32, 5 f64
     u32 op;     // 0 or, 1 min, 2 max, 3 sum
     u32 unused;
+};
+
+struct FetchArgs {
+    u64 copies[16];  // address of element 0 of every replica's array, in rank order
+    u64 bounds[17];  // bytes; owner r's slice is bounds[r] to bounds[r + 1]
+    u64 own;
+    u32 world, rank;
 };
 
 template <typename T> struct Or {
@@ -82,18 +90,23 @@ extern "C" __global__ void merge_reduce(const MergeArgs a) {
     }
 }
 
-extern "C" __global__ void merge_copy(const MergeArgs a) {
-    u64 thread = (u64)blockIdx.x * blockDim.x + threadIdx.x;
-    u64 stride = (u64)gridDim.x * blockDim.x;
-    const u8* from = (const u8*)a.copies[0];
+// Copies every other owner's slice from that owner; blocks are dealt over the owners, so that all links
+// are busy at once.
+extern "C" __global__ void merge_fetch(const FetchArgs a) {
+    u32 owners = a.world - 1, block = blockIdx.x / owners, blocks = gridDim.x / owners;
+    if (block >= blocks) return;
+    u32 owner = (a.rank + 1 + blockIdx.x % owners) % a.world;
+    u64 start = a.bounds[owner], end = a.bounds[owner + 1];
+    u64 thread = (u64)block * blockDim.x + threadIdx.x, stride = (u64)blocks * blockDim.x;
+    const u8* from = (const u8*)a.copies[owner];
     u8* to = (u8*)a.own;
-    u64 first = (a.start + 15) / 16 * 16, last = a.end / 16 * 16;
-    if (first >= last) first = last = a.end;
+    u64 first = (start + 15) / 16 * 16, last = end / 16 * 16;
+    if (first >= last) first = last = end;
     for (u64 i = first / 16 + thread; i < last / 16; i += stride)
         ((uint4*)to)[i] = ((const uint4*)from)[i];
-    u64 head = first - a.start, tail = a.end - last;
+    u64 head = first - start, tail = end - last;
     for (u64 i = thread; i < head + tail; i += stride) {
-        u64 at = i < head ? a.start + i : last + (i - head);
+        u64 at = i < head ? start + i : last + (i - head);
         to[at] = from[at];
     }
 }

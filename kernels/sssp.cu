@@ -719,3 +719,38 @@ extern "C" __global__ void sssp_scatter(const SeedArgs a) {
         }
     }
 }
+
+struct ExchangeArgs {
+    u32* dist;
+    u32* front;
+    u64* pairs;    // dist << 32 | node, the ranks' lists one after another
+    u32* counter;  // zeroed
+    u64 first, last;  // own list
+    u64 total;
+    u32 lo, hi;  // own words of `front`
+};
+
+// Lists the chunk's improved nodes with their distances; any order.
+extern "C" __global__ void sssp_pack(const ExchangeArgs a) {
+    for (u32 i = a.lo + blockIdx.x * blockDim.x + threadIdx.x; i < a.hi; i += gridDim.x * blockDim.x) {
+        u32 bits = a.front[i];
+        if (!bits) continue;
+        u64 at = a.first + atomicAdd(a.counter, (u32)__popc(bits));
+        for (; bits && at < a.last; bits &= bits - 1, at++) {
+            u32 v = i * 32 + __ffs(bits) - 1;
+            a.pairs[at] = (u64)a.dist[v] << 32 | v;
+        }
+    }
+}
+
+// Takes over what the other ranks listed. Owners are the only writers of their nodes.
+extern "C" __global__ void sssp_apply(const ExchangeArgs a) {
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < a.total;
+         i += (u64)gridDim.x * blockDim.x) {
+        if (i >= a.first && i < a.last) continue;
+        u64 pair = a.pairs[i];
+        u32 v = (u32)pair;
+        a.dist[v] = (u32)(pair >> 32);
+        atomicOr(a.front + (v >> 5), 1u << (v & 31u));
+    }
+}

@@ -30,7 +30,7 @@ use crate::backend::cuda::sssp::Workspace;
 use crate::backend::host;
 use crate::collective::{Frontier, MergeOp, Replicated};
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Fleet, Payload, Replica, words};
+use crate::fleet::{Backend, Fleet, Payload, Replica, Split, words};
 use crate::prepare::{Inner, LaidOut, Prepared};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -164,11 +164,21 @@ pub(crate) struct State {
     pub dist: Replicated<f32>,
     pub front: Frontier,
     pub next: Frontier,
+    /// `[active / SPARSE] u64`, replicated, GATHER: distance << 32 | node of what a pull changed, where
+    /// pulls are cut.
+    pub changed: Option<Replicated<u64>>,
 }
 
 impl State {
-    fn new(r: &mut Replica, nodes: usize) -> Result<State> {
+    fn new(r: &mut Replica, p: &Inner, plan: Plan) -> Result<State> {
+        let nodes = p.layout.nodes;
+        let room = p.layout.active / SPARSE + 1;
+        let changed = match plan {
+            Plan::Cut => Some(r.replicated("changed", room, MergeOp::Gather)?),
+            _ => None,
+        };
         Ok(State {
+            changed,
             dist: r.replicated("dist", nodes, MergeOp::Min)?,
             front: r.frontier("frontier", nodes, MergeOp::Or)?,
             next: r.frontier("frontier", nodes, MergeOp::Or)?,
@@ -179,6 +189,10 @@ impl State {
         std::mem::swap(&mut self.front, &mut self.next);
     }
 }
+
+/// A pull's changes travel as a list when they are fewer than one node in this many: eight bytes each
+/// are then at most half of what the chunks' distances take.
+const SPARSE: usize = 4;
 
 /// How a run goes, decided once from the graph, the fleet and the options.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -211,15 +225,16 @@ impl Plan {
     }
 }
 
-/// Whether gathering owners' values costs less than the pulling that it saves.
+/// Whether cutting pulls by chunk costs less than it saves.
 ///
-/// On the host replicas share the cores, so redundant work is never free. On GPUs, H200 figures: a
-/// run's pulls take about 0.1 ns a node; a gather takes 60 us and moves 4 bytes a node at about
-/// 250 GB/s, and there are about three.
+/// On the host replicas share the cores, so redundant work is never free. On GPUs, fitted to
+/// docs/measurements (R-MAT 20 to 24 on 4 H200s): all pulls of a run take about 0.09 ns a node, of which
+/// cutting saves half of what it could for want of balance; it costs about 0.6 ms of launches and
+/// meetings and 0.03 ns a node of exchange. It pays from some tens of millions of nodes on.
 fn cutting_pays(layout: &LaidOut, world: usize, cuda: bool) -> bool {
     let nodes = layout.active as f64;
-    let saved_us = nodes * 0.1e-3 * (1.0 - 1.0 / world as f64);
-    let cost_us = 3.0 * (60.0 + nodes * 4.0 / 250e3);
+    let saved_us = nodes * 0.06e-3 * (1.0 - 1.0 / world as f64);
+    let cost_us = 600.0 + nodes * 0.03e-3;
     !cuda || saved_us > cost_us
 }
 
@@ -302,7 +317,7 @@ fn program(
     plan: Plan,
     config: &SsspConfig,
 ) -> Result<Answer> {
-    let mut state = State::new(r, p.layout.nodes)?;
+    let mut state = State::new(r, p, plan)?;
     let mut engine = Engine::new(r, p, seeds, plan, config.trace)?;
     let mut measured = Measured::default();
     for run in 0..config.warmup + config.runs {
@@ -407,6 +422,27 @@ impl Engine {
         Ok(())
     }
 
+    /// Before a sparse merge: lists what the own pull changed. After it: takes the others' over.
+    fn exchange(
+        &self,
+        r: &mut Replica,
+        p: &Inner,
+        s: &mut State,
+        lists: &Split,
+        pack: bool,
+    ) -> Result<()> {
+        let (rank, chunk) = (r.rank(), p.pull_chunks.range(r.rank()));
+        match (&r.backend, &self.workspace) {
+            (Backend::Cuda(device), Some(w)) => {
+                p.on_device(rank, |graph| w.exchange(device, graph, s, lists, chunk, (rank, pack)))
+            }
+            _ => {
+                host::sssp::exchange(s, lists, chunk, rank, pack);
+                Ok(())
+            }
+        }
+    }
+
     /// One step; everything queued before it and itself have ended on return.
     fn step(
         &mut self,
@@ -454,6 +490,17 @@ impl Engine {
         r.book_step(ms);
         Ok(counts)
     }
+}
+
+/// What must follow a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// Nothing: every replica did the same.
+    None,
+    /// Owners' values: whole chunks, or only what changed when that is less.
+    Gather,
+    /// OR of frontiers, MIN of distances.
+    Dense,
 }
 
 /// A step of either strategy.
@@ -505,7 +552,7 @@ impl Driver<'_> {
     /// One redundant step to the end.
     fn alone(&mut self, work: Work) -> Result<()> {
         let limits = self.limits(0.0);
-        self.step(work, limits, self.seeds(), "none", |_| Ok(()))?;
+        self.step(work, limits, self.seeds(), Mode::None)?;
         Ok(())
     }
 
@@ -516,17 +563,12 @@ impl Driver<'_> {
         let mut counts = self.seeds();
         loop {
             let limits = self.limits(counts.lowest);
-            counts = self.step(Work::Step(Task::Grow), limits, counts, "none", |_| Ok(()))?;
+            counts = self.step(Work::Step(Task::Grow), limits, counts, Mode::None)?;
             while counts.nodes > 0 {
                 let limits = self.limits(counts.lowest);
-                let pulled = |driver: &mut Self| {
-                    let split = driver.p.pull_chunks.clone();
-                    driver.r.gather(&mut driver.state.dist, &split)?;
-                    driver.r.gather(driver.state.front.words_mut(), &split.in_units_of(64))
-                };
                 let limits = Limits { whole: !cut, ..limits };
-                let mode = if cut { "gather" } else { "none" };
-                counts = self.step(Work::Step(Task::Pull), limits, counts, mode, pulled)?;
+                let mode = if cut { Mode::Gather } else { Mode::None };
+                counts = self.step(Work::Step(Task::Pull), limits, counts, mode)?;
                 if counts.arcs <= limits.push_below {
                     break;
                 }
@@ -542,11 +584,7 @@ impl Driver<'_> {
         let mut counts = self.seeds();
         loop {
             let limits = self.limits(0.0);
-            let merged = |driver: &mut Self| {
-                driver.r.merge(driver.state.front.words_mut())?;
-                driver.r.merge(&mut driver.state.dist)
-            };
-            counts = self.step(Work::Step(Task::Push), limits, counts, "dense", merged)?;
+            counts = self.step(Work::Step(Task::Push), limits, counts, Mode::Dense)?;
             if counts.nodes == 0 {
                 return Ok(());
             }
@@ -567,37 +605,54 @@ impl Driver<'_> {
     }
 
     /// One iteration: a step, agreement on what it found, and the merge where something changed.
-    fn step(
-        &mut self,
-        work: Work,
-        limits: Limits,
-        before: Counts,
-        mode: &'static str,
-        merge: impl FnOnce(&mut Self) -> Result<()>,
-    ) -> Result<Counts> {
+    fn step(&mut self, work: Work, limits: Limits, before: Counts, mode: Mode) -> Result<Counts> {
         let start = Instant::now();
         let iteration = self.engine.first_iteration + self.log.iterations;
         self.r.begin(iteration, work.name())?;
         let mut counts = self.engine.step(self.r, self.p, self.state, work, limits)?;
         let relaxed = counts.relaxed;
-        if mode != "none" && self.r.world() > 1 {
+        let mut merged = "none";
+        if mode != Mode::None && self.r.world() > 1 {
             let payload = [counts.nodes, counts.arcs, u64::from(counts.lowest.to_bits()), 0];
-            counts = total(&self.r.agree(work.name(), payload)?, counts);
-            if counts.nodes > 0 {
-                merge(self)?;
-            }
+            let all = self.r.agree(work.name(), payload)?;
+            counts = total(&all, counts);
+            merged = self.merge(mode, &all, counts.nodes)?;
         }
         self.log.iterations += 1;
         self.log.rounds += counts.rounds;
         self.log.relaxed += relaxed;
-        let mode = if self.r.world() == 1 { "none" } else { mode };
-        *self.log.merges.entry(mode.into()).or_default() += 1;
+        *self.log.merges.entry(merged.into()).or_default() += 1;
         if self.log.trace {
             self.r.settle()?;
             let ms = start.elapsed().as_secs_f64() * 1e3;
-            self.note(work, before, counts, mode, ms);
+            self.note(work, before, counts, merged, ms);
         }
         Ok(counts)
+    }
+
+    /// Makes replicas equal after a step that changed `nodes` nodes, `found` by rank. Says how.
+    fn merge(&mut self, mode: Mode, found: &[Payload], nodes: u64) -> Result<&'static str> {
+        if nodes == 0 {
+            return Ok("none");
+        }
+        let (state, split) = (&mut *self.state, &self.p.pull_chunks);
+        if mode == Mode::Dense {
+            self.r.merge(state.front.words_mut())?;
+            self.r.merge(&mut state.dist)?;
+            return Ok("dense");
+        }
+        if nodes as usize > self.p.layout.active / SPARSE {
+            self.r.gather(&mut state.dist, split)?;
+            self.r.gather(state.front.words_mut(), &split.in_units_of(64))?;
+            return Ok("gather");
+        }
+        let lists = Split::of_lengths(found.iter().map(|payload| payload[0]));
+        self.engine.exchange(self.r, self.p, state, &lists, true)?;
+        if let Some(changed) = &mut state.changed {
+            self.r.gather(changed, &lists)?;
+        }
+        self.engine.exchange(self.r, self.p, state, &lists, false)?;
+        Ok("sparse")
     }
 
     /// Adds an iteration to the trace; a device step that logged its rounds adds one entry a round.

@@ -43,15 +43,21 @@ impl Mover for HostMover {
         Ok(())
     }
 
-    fn copy(&mut self, span: &Span, from: u64, range: Range<u64>) -> Result<()> {
+    fn fetch(&mut self, span: &Span, copies: &[u64], split: &Split, rank: usize) -> Result<()> {
         let size = span.dtype.size();
-        let (start, bytes) =
-            (range.start as usize * size, (range.end - range.start) as usize * size);
-        // SAFETY: both are live arrays of `span.length` elements; the caller merges under an
-        // exclusive borrow, and the two-shot protocol has nobody write the owner's slice now.
-        unsafe {
-            let source = (from as *const u8).add(start);
-            std::ptr::copy_nonoverlapping(source, (span.address as *mut u8).add(start), bytes);
+        // Start with the next rank, so that not everybody reads from the same owner at once.
+        for step in 1..copies.len() {
+            let owner = (rank + step) % copies.len();
+            let range = split.range(owner);
+            let start = range.start as usize * size;
+            let bytes = (range.end - range.start) as usize * size;
+            // SAFETY: both are live arrays of `span.length` elements; the caller merges under an
+            // exclusive borrow, and the two-shot protocol has nobody write the owner's slice now.
+            unsafe {
+                let source = (copies[owner] as *const u8).add(start);
+                let own = (span.address as *mut u8).add(start);
+                std::ptr::copy_nonoverlapping(source, own, bytes);
+            }
         }
         Ok(())
     }

@@ -68,7 +68,7 @@ pub(crate) struct PeerCollective {
 /// The loaded merge kernels and how to launch them.
 pub(super) struct MergeKernels {
     reduce: crate::backend::cuda::Function,
-    copy: crate::backend::cuda::Function,
+    fetch: crate::backend::cuda::Function,
     blocks: u32,
 }
 
@@ -86,6 +86,20 @@ struct MergeArgs {
     unused: u32,
 }
 
+/// `kernels/merge.cu`: FetchArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct FetchArgs {
+    copies: [u64; MAX_REPLICAS],
+    bounds: [u64; MAX_REPLICAS + 1],
+    own: u64,
+    world: u32,
+    rank: u32,
+}
+
+/// Threads of a block that merges.
+const THREADS: u32 = 512;
+
 impl MergeKernels {
     pub fn load(device: &mut CudaDevice) -> Result<MergeKernels> {
         let source = KERNELS.iter().find(|k| k.name == "merge.cu");
@@ -93,29 +107,9 @@ impl MergeKernels {
             source.ok_or_else(|| Error::machine("merge.cu is not embedded; this is a bug"))?;
         Ok(MergeKernels {
             reduce: device.function(source, &[], "merge_reduce")?,
-            copy: device.function(source, &[], "merge_copy")?,
+            fetch: device.function(source, &[], "merge_fetch")?,
             blocks: device.info.multiprocessors * 4 / device.sharers,
         })
-    }
-
-    fn launch(
-        &self,
-        name: &str,
-        stream: sys::CUstream,
-        reduce: bool,
-        args: &MergeArgs,
-        bytes: u64,
-    ) -> Result<()> {
-        const THREADS: u32 = 512;
-        let wanted = bytes.div_ceil(16 * u64::from(THREADS)).max(1);
-        let shape = Launch {
-            blocks: wanted.min(u64::from(self.blocks.max(1))) as u32,
-            threads: THREADS,
-            shared_bytes: 0,
-            cooperative: false,
-        };
-        let function = if reduce { self.reduce } else { self.copy };
-        crate::backend::cuda::launch_on(name, stream, function, shape, args)
     }
 
     /// `own[range] = op over copies, in the order given`.
@@ -137,28 +131,44 @@ impl MergeKernels {
         args.world = copies.len() as u32;
         args.dtype = dtype_code(span.dtype);
         args.op = op_code(span.op);
-        self.launch(name, stream, true, &args, (range.end - range.start) * span.dtype.size() as u64)
+        let bytes = (range.end - range.start) * span.dtype.size() as u64;
+        let wanted = bytes.div_ceil(16 * u64::from(THREADS)).max(1);
+        let shape = Launch {
+            blocks: wanted.min(u64::from(self.blocks.max(1))) as u32,
+            threads: THREADS,
+            shared_bytes: 0,
+            cooperative: false,
+        };
+        crate::backend::cuda::launch_on(name, stream, self.reduce, shape, &args)
     }
 
-    /// `own[range] = from[range]`, as bytes.
-    fn copy(
+    /// Every other owner's slice, in one launch.
+    fn fetch(
         &self,
         name: &str,
         stream: sys::CUstream,
         span: &Span,
-        from: u64,
-        range: Range<u64>,
+        copies: &[u64],
+        split: &Split,
+        rank: usize,
     ) -> Result<()> {
         let size = span.dtype.size() as u64;
-        let mut args = MergeArgs {
-            own: span.address,
-            start: range.start * size,
-            end: range.end * size,
-            ..MergeArgs::zeroed()
+        let mut args = FetchArgs { own: span.address, rank: rank as u32, ..FetchArgs::zeroed() };
+        args.copies[..copies.len()].copy_from_slice(copies);
+        args.world = copies.len() as u32;
+        args.bounds.iter_mut().zip(split.bounds()).for_each(|(to, from)| *to = from * size);
+        let owners = args.world - 1;
+        let total = split.bounds().last().map_or(0, |end| end * size);
+        let own = split.range(rank);
+        let wanted = (total - (own.end - own.start) * size).div_ceil(64 * u64::from(THREADS));
+        let blocks = wanted.clamp(1, u64::from(self.blocks.max(1))) as u32;
+        let shape = Launch {
+            blocks: blocks.next_multiple_of(owners),
+            threads: THREADS,
+            shared_bytes: 0,
+            cooperative: false,
         };
-        args.copies[0] = from;
-        args.world = 1;
-        self.launch(name, stream, false, &args, (range.end - range.start) * size)
+        crate::backend::cuda::launch_on(name, stream, self.fetch, shape, &args)
     }
 }
 
@@ -240,11 +250,8 @@ impl Mover for PeerCollective {
         self.kernels.reduce(&self.name, self.stream.0, span, copies, range)
     }
 
-    fn copy(&mut self, span: &Span, from: u64, range: Range<u64>) -> Result<()> {
-        if range.is_empty() {
-            return Ok(());
-        }
-        self.kernels.copy(&self.name, self.stream.0, span, from, range)
+    fn fetch(&mut self, span: &Span, copies: &[u64], split: &Split, rank: usize) -> Result<()> {
+        self.kernels.fetch(&self.name, self.stream.0, span, copies, split, rank)
     }
 }
 

@@ -17,8 +17,8 @@ pub(super) trait Mover {
     fn acquire(&mut self, published: &[Payload]) -> Result<()>;
     /// `own[range] = op over all copies, in rank order`.
     fn reduce(&mut self, span: &Span, copies: &[u64], range: Range<u64>) -> Result<()>;
-    /// `own[range] = from[range]`.
-    fn copy(&mut self, span: &Span, from: u64, range: Range<u64>) -> Result<()>;
+    /// Every other owner's slice, from that owner's copy.
+    fn fetch(&mut self, span: &Span, copies: &[u64], split: &Split, rank: usize) -> Result<()>;
 }
 
 /// Runs the merge; `split` must be the same on all replicas.
@@ -41,11 +41,7 @@ pub(super) fn two_shot(
         let seen = meet(&mut || mover.publish())?;
         mover.acquire(&seen)?;
     }
-    // Start with the next rank, so that not everybody reads from the same owner at once.
-    for step in 1..seat.world {
-        let owner = (seat.rank + step) % seat.world;
-        mover.copy(&span, copies[owner], split.range(owner))?;
-    }
+    mover.fetch(&span, &copies, split, seat.rank)?;
     let seen = meet(&mut || mover.publish())?;
     mover.acquire(&seen)
 }

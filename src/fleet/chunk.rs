@@ -52,6 +52,15 @@ impl Split {
         Split { bounds }
     }
 
+    /// Ranges of these lengths, one after another.
+    pub fn of_lengths(lengths: impl IntoIterator<Item = u64>) -> Split {
+        let mut bounds = vec![0];
+        for length in lengths {
+            bounds.push(bounds[bounds.len() - 1] + length);
+        }
+        Split { bounds }
+    }
+
     /// The bounds, `[world + 1]`.
     pub fn bounds(&self) -> &[u64] {
         &self.bounds

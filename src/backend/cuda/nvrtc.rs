@@ -32,7 +32,7 @@ pub static KERNELS: &[KernelSource] = &[
     KernelSource {
         name: "sssp.cu",
         text: include_str!("../../../kernels/sssp.cu"),
-        kernels: &["sssp_step", "sssp_records", "sssp_scatter"],
+        kernels: &["sssp_step", "sssp_records", "sssp_scatter", "sssp_pack", "sssp_apply"],
         variants: ARC_FORMS,
     },
     KernelSource {
@@ -44,7 +44,7 @@ pub static KERNELS: &[KernelSource] = &[
     KernelSource {
         name: "merge.cu",
         text: include_str!("../../../kernels/merge.cu"),
-        kernels: &["merge_reduce", "merge_copy"],
+        kernels: &["merge_reduce", "merge_fetch"],
         variants: &[&[]],
     },
 ];

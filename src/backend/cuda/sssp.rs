@@ -4,7 +4,9 @@ use super::device::{CudaDevice, Function, Launch};
 use super::nvrtc::source;
 use super::{DeviceBuffer, Pinned};
 use crate::algorithm::sssp::{Counts, Limits, State, Task};
+use crate::collective::Replicated;
 use crate::error::{Error, Result};
+use crate::fleet::Split;
 use crate::prepare::{Arcs, LaidOut, Rows};
 use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
@@ -48,6 +50,8 @@ pub(crate) struct DeviceGraph {
     step: Function,
     step_blocks: u32,
     scatter: Function,
+    pack: Function,
+    apply: Function,
     near_far: Function,
     near_far_blocks: u32,
     bytes: u64,
@@ -131,6 +135,21 @@ struct Status {
     meetings: u32,
 }
 
+/// `kernels/sssp.cu`: ExchangeArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct ExchangeArgs {
+    dist: u64,
+    front: u64,
+    pairs: u64,
+    counter: u64,
+    first: u64,
+    last: u64,
+    total: u64,
+    lo: u32,
+    hi: u32,
+}
+
 /// `kernels/near_far.cu`: NearFarArgs.
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -177,6 +196,8 @@ impl DeviceGraph {
         let step = device.function(source("sssp.cu"), &options, "sssp_step")?;
         let records = device.function(source("sssp.cu"), &options, "sssp_records")?;
         let scatter = device.function(source("sssp.cu"), &options, "sssp_scatter")?;
+        let pack = device.function(source("sssp.cu"), &options, "sssp_pack")?;
+        let apply = device.function(source("sssp.cu"), &options, "sssp_apply")?;
         let near_far = device.function(source("near_far.cu"), &options, "near_far")?;
         let (active, wide, packed) = (layout.active as u32, wide != 0, packed != 0);
         let shape = Shape { active, wide, packed, form };
@@ -202,6 +223,8 @@ impl DeviceGraph {
             near_far_blocks: device.resident_blocks(near_far, NEAR_FAR_THREADS, 0)?,
             step,
             scatter,
+            pack,
+            apply,
             near_far,
             out,
             into,
@@ -431,6 +454,40 @@ impl Workspace {
             logged: u64::from(status.meetings),
             lowest: f32::from_bits(status.lowest),
         })
+    }
+
+    /// Queues listing the chunk's improved nodes in `pairs` (`pack`), or taking over the others' lists.
+    pub fn exchange(
+        &self,
+        device: &CudaDevice,
+        graph: &DeviceGraph,
+        s: &State,
+        lists: &Split,
+        chunk: Range<u64>,
+        (rank, pack): (usize, bool),
+    ) -> Result<()> {
+        let [dist, front, _] = pointers(s)?;
+        let pairs = s.changed.as_ref().and_then(Replicated::device);
+        let pairs = pairs.ok_or_else(|| Error::machine("no room for lists; this is a bug"))?;
+        let (own, total) = (lists.range(rank), lists.bounds().last().copied().unwrap_or(0));
+        let args = ExchangeArgs {
+            dist,
+            front,
+            pairs: pairs.pointer(),
+            counter: self.control.pointer(),
+            first: own.start,
+            last: own.end,
+            total,
+            lo: (chunk.start / 32) as u32,
+            hi: chunk.end.div_ceil(32) as u32,
+        };
+        let items = if pack { u64::from(args.hi - args.lo) } else { total };
+        let blocks = items.div_ceil(256).clamp(1, 1 << 14) as u32;
+        let shape = Launch { blocks, threads: 256, shared_bytes: 0, cooperative: false };
+        if pack {
+            self.control.clear()?;
+        }
+        device.launch(if pack { graph.pack } else { graph.apply }, shape, &args)
     }
 
     /// Runs `kernels/near_far.cu` to the end and waits for it.

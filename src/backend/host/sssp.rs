@@ -1,8 +1,9 @@
 //! The steps of shortest paths on host threads. See `algorithm/sssp.rs` for the idea and invariants.
 
 use crate::algorithm::sssp::{Counts, Limits, State};
-use crate::collective::{atomic_words, atomics};
+use crate::collective::{Replicated, atomic_words, atomics};
 use crate::error::Result;
+use crate::fleet::Split;
 use crate::prepare::{ArcView, Inner, Rows};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -269,6 +270,34 @@ pub(crate) fn pull(
         lowest: f32::from_bits(least.load(Relaxed).min(f32::INFINITY.to_bits())),
         logged: 0,
     })
+}
+
+/// Lists the chunk's improved nodes with their distances (`pack`), or takes over the others' lists.
+pub(crate) fn exchange(s: &mut State, lists: &Split, chunk: Range<u64>, rank: usize, pack: bool) {
+    let (own, total) = (lists.range(rank), lists.bounds().last().copied().unwrap_or(0));
+    let dist = s.dist.host_mut().unwrap_or_default();
+    let front = s.front.words_mut().host_mut().unwrap_or_default();
+    let Some(pairs) = s.changed.as_mut().and_then(Replicated::host_mut) else { return };
+    if !pack {
+        let others = (0..total).filter(|i| !own.contains(i));
+        for pair in others.map(|i| pairs[i as usize]) {
+            let v = pair as u32 as usize;
+            dist[v] = f32::from_bits((pair >> 32) as u32);
+            front[v / 64] |= 1 << (v % 64);
+        }
+        return;
+    }
+    let mut at = own.start as usize;
+    let (first, last) = (chunk.start as usize / 64, (chunk.end as usize).div_ceil(64));
+    for (i, word) in front.iter().enumerate().take(last).skip(first) {
+        let mut bits = *word;
+        while bits != 0 {
+            let v = i * 64 + bits.trailing_zeros() as usize;
+            pairs[at] = u64::from(dist[v].to_bits()) << 32 | v as u64;
+            at += 1;
+            bits &= bits - 1;
+        }
+    }
 }
 
 /// Near-far to the end, redundantly: distances are unique again when nothing is pending.
