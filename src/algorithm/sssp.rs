@@ -323,6 +323,7 @@ fn program(
     for run in 0..config.warmup + config.runs {
         engine.reset(r, p, &mut state, seeds)?;
         r.settle()?;
+        r.meet_as(u64::from(run));
         r.agree("start of a run", [u64::from(run), 0, 0, 0])?;
         let mut log = Log { trace: config.trace, ..Log::default() };
         let start = Instant::now();
@@ -332,6 +333,8 @@ fn program(
         driver.go(plan)?;
         driver.r.settle()?;
         let total = start.elapsed().as_secs_f64() * 1e3;
+        // Redundant replicas need not have taken the same number of iterations.
+        r.meet_as(u64::from(run));
         let time = slowest(r, total)?;
         if run >= config.warmup {
             measured.runs.push(time);

@@ -229,6 +229,11 @@ impl Replica {
         self.seat.rendezvous.meet(self.seat.rank, ticket, payload)
     }
 
+    /// Names the meetings that follow by `iteration`, where replicas do not count the same.
+    pub(crate) fn meet_as(&mut self, iteration: u64) {
+        self.seat.iteration = iteration;
+    }
+
     /// Begins driver iteration `iteration`, about to do `operation`. Injected faults strike here.
     pub(crate) fn begin(&mut self, iteration: u64, operation: &'static str) -> Result<()> {
         self.seat.iteration = iteration;
