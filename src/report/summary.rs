@@ -120,8 +120,14 @@ fn merges_line(outcome: &Outcome) -> String {
     if outcome.fleet.world == 1 {
         return format!("{}: one replica, nothing to merge", config.merge);
     }
+    // A step that is cut and changes nothing has nothing to exchange either.
+    let nothing = match (config.merge, modes.len()) {
+        (MergeMode::Dense, _) => "nothing changed",
+        (_, 1) => "redundant, no communication",
+        _ => "redundant or nothing changed, no communication",
+    };
     let times = |(mode, times): (&String, &u64)| match mode.as_str() {
-        "none" => format!("redundant {} (no communication)", count(*times)),
+        "none" => format!("none {} ({nothing})", count(*times)),
         mode => format!("{mode} {}", count(*times)),
     };
     let counts: Vec<String> = modes.iter().map(times).collect();

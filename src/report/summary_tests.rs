@@ -89,7 +89,7 @@ fn the_summary_says_what_ran_on_what_and_what_it_took() {
         "weights unit, ids from 1, 1 self-loop and 0 duplicates kept",
         "2 replicas on cuda: 2 x Some GPU (cuda:0); collective peer\n",
         "strategy  push-pull\n",
-        "auto: gather 1, redundant 2 (no communication); pulls cut into chunks of about equal nodes",
+        "auto: gather 1, none 2 (redundant or nothing changed, no communication); pulls cut into chunks of about equal nodes",
         "3 of 4 nodes reached, in 3 iterations of 3 rounds\n",
         "median 2.000 ms (min 1.000 ms, max 4.000 ms) of 3 runs; 2.50 karcs/s",
         "run 2.000 ms = step 1.000 ms + merge 0.5000 ms + other 0.5000 ms",
@@ -116,12 +116,12 @@ fn the_summary_says_which_strategy_ran_and_what_was_exchanged() {
         (with(MergeMode::Auto, 8.5, 2, &[("none", 1)]), "near-far, delta 8.5\n", "near-far"),
         (
             with(MergeMode::Auto, 8.5, 2, &[("none", 1)]),
-            "auto: redundant 1 (no communication)\n",
+            "auto: none 1 (redundant, no communication)\n",
             "near-far",
         ),
         (
-            with(MergeMode::Dense, f32::INFINITY, 2, &[("dense", 9)]),
-            "dense: dense 9; chunks of equal arcs, aligned to 64\n",
+            with(MergeMode::Dense, f32::INFINITY, 2, &[("dense", 9), ("none", 1)]),
+            "dense: dense 9, none 1 (nothing changed); chunks of equal arcs, aligned to 64\n",
             "dense",
         ),
         (

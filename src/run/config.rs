@@ -154,10 +154,11 @@ impl RunConfig {
                 "--chunk-align {align}: use a power of two from 64, a bitmap word, to 1048576"
             )));
         }
-        if !self.deadline.is_finite() || self.deadline <= 0.0 {
+        // As `Fleet::open` has it.
+        if !(self.deadline > 0.0 && self.deadline <= 86_400.0) {
+            let given = self.deadline;
             return Err(Error::input(format!(
-                "--deadline {}: use a number of seconds above 0",
-                self.deadline
+                "--deadline {given}: use seconds above 0, up to 86400"
             )));
         }
         if let Some(path) = &self.output {
