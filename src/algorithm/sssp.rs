@@ -320,11 +320,11 @@ fn program(
     let mut state = State::new(r, p, plan)?;
     let mut engine = Engine::new(r, p, seeds, plan, config.trace)?;
     let mut measured = Measured::default();
-    for run in 0..config.warmup + config.runs {
+    for run in 0..u64::from(config.warmup) + u64::from(config.runs) {
         engine.reset(r, p, &mut state, seeds)?;
         r.settle()?;
-        r.meet_as(u64::from(run));
-        r.agree("start of a run", [u64::from(run), 0, 0, 0])?;
+        r.meet_as(run);
+        r.agree("start of a run", [run, 0, 0, 0])?;
         let mut log = Log { trace: config.trace, ..Log::default() };
         let start = Instant::now();
         r.restart_clock();
@@ -334,9 +334,9 @@ fn program(
         driver.r.settle()?;
         let total = start.elapsed().as_secs_f64() * 1e3;
         // Redundant replicas need not have taken the same number of iterations.
-        r.meet_as(u64::from(run));
+        r.meet_as(run);
         let time = slowest(r, total)?;
-        if run >= config.warmup {
+        if run >= u64::from(config.warmup) {
             measured.runs.push(time);
         }
         engine.first_iteration += log.iterations;
