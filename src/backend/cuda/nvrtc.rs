@@ -18,7 +18,12 @@ pub struct KernelSource {
     pub variants: &'static [&'static [&'static str]],
 }
 
-const HEADERS: &[(&str, &str)] = &[("hive.cuh", include_str!("../../../kernels/hive.cuh"))];
+const HEADERS: &[(&str, &str)] = &[
+    ("hive.cuh", include_str!("../../../kernels/hive.cuh")),
+    ("sssp_round.cuh", include_str!("../../../kernels/sssp_round.cuh")),
+    ("sssp_push.cuh", include_str!("../../../kernels/sssp_push.cuh")),
+    ("sssp_pull.cuh", include_str!("../../../kernels/sssp_pull.cuh")),
+];
 
 const ARC_FORMS: &[&[&str]] = &[
     &["-DHIVE_PACKED=1", "-DHIVE_WIDE=0"],
@@ -58,7 +63,11 @@ pub(crate) fn source(name: &str) -> &'static KernelSource {
 pub(super) fn cubin(source: &KernelSource, options: &[String], arch: &str) -> Result<Vec<u8>> {
     let finding = nvrtc_finding();
     let version = finding.version.clone().unwrap_or_default();
-    let key = cache::key(&[source.text, HEADERS[0].1, &options.join(" "), &version, arch]);
+    let mut parts = vec![source.text, arch, &version];
+    let options_text = options.join(" ");
+    parts.push(&options_text);
+    parts.extend(HEADERS.iter().map(|header| header.1));
+    let key = cache::key(&parts);
     if let Some(found) = cache::read(&key) {
         return Ok(found);
     }

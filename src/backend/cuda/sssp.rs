@@ -1,5 +1,7 @@
 //! The steps of shortest paths on a GPU: a thin hand that fills in the kernels' arguments.
 
+mod args;
+
 use super::device::{CudaDevice, Function, Launch};
 use super::nvrtc::source;
 use super::{DeviceBuffer, Pinned};
@@ -8,7 +10,10 @@ use crate::collective::Replicated;
 use crate::error::{Error, Result};
 use crate::fleet::Split;
 use crate::prepare::{Arcs, LaidOut, Rows};
-use bytemuck::{Pod, Zeroable};
+use args::{
+    ArcForm, ExchangeArgs, NearFarArgs, NearFarStatus, RecordArgs, SeedArgs, Status, StepArgs,
+};
+use bytemuck::Zeroable;
 use std::ops::Range;
 
 /// As in kernels/hive.cuh.
@@ -23,13 +28,6 @@ const HUB_DEGREE: u64 = 512;
 const GIANT_DEGREE: u64 = 16384;
 /// "Sweep the bitmap": no queue is ready.
 const UNQUEUED: u32 = u32::MAX;
-
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct ArcForm {
-    bits: u32,
-    bias: u32,
-}
 
 /// One direction's rows on the device.
 struct DeviceRows {
@@ -55,132 +53,6 @@ pub(crate) struct DeviceGraph {
     near_far: Function,
     near_far_blocks: u32,
     bytes: u64,
-}
-
-/// `kernels/sssp.cu`: RecordArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct RecordArgs {
-    offsets: u64,
-    arcs: u64,
-    records: u64,
-    active: u32,
-    form: ArcForm,
-    unused: u32,
-}
-
-/// `kernels/sssp.cu`: SeedArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct SeedArgs {
-    seeds: u64,
-    dist: u64,
-    front: u64,
-    out_offsets: u64,
-    queue: u64,
-    count: u32,
-    active: u32,
-}
-
-/// `kernels/sssp.cu`: StepArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct StepArgs {
-    out_offsets: u64,
-    out_arcs: u64,
-    in_offsets: u64,
-    in_arcs: u64,
-    in_records: u64,
-    dist: u64,
-    front: u64,
-    next: u64,
-    queue: u64,
-    parts: u64,
-    scan_node: u64,
-    scan_dist: u64,
-    scan_prefix: u64,
-    slice_first: u64,
-    control: u64,
-    status: u64,
-    abort: u64,
-    log: u64,
-    deadline_ns: u64,
-    pull_above: u64,
-    push_below: u64,
-    active: u32,
-    giants: u32,
-    hubs: u32,
-    lo: u32,
-    hi: u32,
-    lowest: u32,
-    task: u32,
-    queued: u32,
-    lightest: f32,
-    form: ArcForm,
-    unused: u32,
-}
-
-/// `kernels/sssp.cu`: Status.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Status {
-    nodes: u64,
-    arcs: u64,
-    relaxed: u64,
-    lowest: u32,
-    rounds: u32,
-    parity: u32,
-    stopped: u32,
-    want_pull: u32,
-    meetings: u32,
-}
-
-/// `kernels/sssp.cu`: ExchangeArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct ExchangeArgs {
-    dist: u64,
-    front: u64,
-    pairs: u64,
-    counter: u64,
-    first: u64,
-    last: u64,
-    total: u64,
-    lo: u32,
-    hi: u32,
-}
-
-/// `kernels/near_far.cu`: NearFarArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct NearFarArgs {
-    offsets: u64,
-    arcs: u64,
-    records: u64,
-    dist: u64,
-    pending: u64,
-    queue: u64,
-    control: u64,
-    status: u64,
-    abort: u64,
-    log: u64,
-    deadline_ns: u64,
-    capacity: u64,
-    active: u32,
-    local_rounds: u32,
-    delta: f32,
-    form: ArcForm,
-    unused: u32,
-}
-
-/// `kernels/near_far.cu`: NearFarStatus.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct NearFarStatus {
-    relaxed: u64,
-    meetings: u64,
-    windows: u32,
-    stopped: u32,
 }
 
 impl DeviceGraph {

@@ -1,0 +1,343 @@
+//! One run on one replica: steps and merges until nothing changes. The idea is in the parent module.
+
+use super::{Counts, Limits, Plan, SPARSE, SsspConfig, State, Task};
+use crate::algorithm::TraceEntry;
+use crate::backend::cuda::sssp::Workspace;
+use crate::backend::host;
+use crate::error::{Error, Result};
+use crate::fleet::{Backend, Payload, Replica, Split};
+use crate::prepare::Inner;
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// What a run leaves in the report.
+#[derive(Default)]
+pub(super) struct Log {
+    pub trace: bool,
+    pub iterations: u64,
+    pub rounds: u64,
+    pub relaxed: u64,
+    pub merges: BTreeMap<String, u64>,
+    pub entries: Vec<TraceEntry>,
+}
+
+/// The steps of one replica, on whatever it runs on.
+pub(super) struct Engine {
+    workspace: Option<Workspace>,
+    /// How many seeds a run begins with.
+    seeds: u64,
+    /// Driver iterations of earlier runs of this job.
+    pub first_iteration: u64,
+}
+
+impl Engine {
+    pub fn new(
+        r: &mut Replica,
+        p: &Inner,
+        seeds: &[u32],
+        plan: Plan,
+        trace: bool,
+    ) -> Result<Engine> {
+        let workspace = match &r.backend {
+            Backend::Host(_) => None,
+            Backend::Cuda(device) => {
+                let near_far = matches!(plan, Plan::NearFar { .. });
+                Some(p.on_device(r.rank(), |graph| {
+                    Workspace::new(device, graph, seeds, near_far, trace)
+                })?)
+            }
+        };
+        Ok(Engine { workspace, seeds: seeds.len() as u64, first_iteration: 0 })
+    }
+
+    pub fn reset(
+        &mut self,
+        r: &mut Replica,
+        p: &Inner,
+        s: &mut State,
+        seeds: &[u32],
+    ) -> Result<()> {
+        let rank = r.rank();
+        if let (Backend::Cuda(device), Some(workspace)) = (&r.backend, &mut self.workspace) {
+            return p.on_device(rank, |graph| workspace.reset(device, graph, s));
+        }
+        s.dist.host_mut().unwrap_or_default().fill(f32::INFINITY);
+        for words in [s.front.words_mut(), s.next.words_mut()] {
+            words.host_mut().unwrap_or_default().fill(0);
+        }
+        for seed in seeds {
+            let v = *seed as usize;
+            s.dist.host_mut().unwrap_or_default()[v] = 0.0;
+            if v < p.layout.active {
+                s.front.words_mut().host_mut().unwrap_or_default()[v / 64] |= 1 << (v % 64);
+            }
+        }
+        Ok(())
+    }
+
+    /// Before a sparse merge: lists what the own pull changed. After it: takes the others' over.
+    fn exchange(
+        &self,
+        r: &mut Replica,
+        p: &Inner,
+        s: &mut State,
+        lists: &Split,
+        pack: bool,
+    ) -> Result<()> {
+        let (rank, chunk) = (r.rank(), p.pull_chunks.range(r.rank()));
+        match (&r.backend, &self.workspace) {
+            (Backend::Cuda(device), Some(w)) => {
+                p.on_device(rank, |graph| w.exchange(device, graph, s, lists, chunk, (rank, pack)))
+            }
+            _ => {
+                host::sssp::exchange(s, lists, chunk, rank, pack);
+                Ok(())
+            }
+        }
+    }
+
+    /// One step; everything queued before it and itself have ended on return.
+    fn step(
+        &mut self,
+        r: &mut Replica,
+        p: &Inner,
+        s: &mut State,
+        task: Work,
+        limits: Limits,
+    ) -> Result<Counts> {
+        let chance = r.chance();
+        let (rank, start) = (r.rank(), Instant::now());
+        let rendezvous = r.rendezvous().clone();
+        let all = 0..p.layout.active as u64;
+        let pull_chunk = if limits.whole { all } else { p.pull_chunks.range(rank) };
+        let push_chunk = p.chunks.range(rank);
+        let counts = match (&r.backend, &mut self.workspace) {
+            (Backend::Cuda(device), Some(w)) => p.on_device(rank, |graph| {
+                device.mark(0, false)?;
+                match task {
+                    Work::NearFar(delta) => w.near_far(device, graph, s, delta, chance),
+                    Work::Step(task) => {
+                        let chunk = if task == Task::Pull { pull_chunk } else { push_chunk };
+                        w.step(device, graph, s, (task, chunk), limits, chance)
+                    }
+                }
+            })?,
+            (Backend::Host(worker), _) => {
+                let beat = || rendezvous.beat(rank);
+                worker.pool.install(|| match task {
+                    Work::NearFar(delta) => host::sssp::near_far(p, s, delta, &beat),
+                    Work::Step(Task::Pull) => {
+                        host::sssp::pull(p, s, pull_chunk, limits.lowest, &beat)
+                    }
+                    Work::Step(Task::Push) => host::sssp::push(p, s, push_chunk, &beat),
+                    Work::Step(_) => host::sssp::grow(p, s, limits, &beat),
+                })?
+            }
+            _ => return Err(Error::machine("a device without a workspace; this is a bug")),
+        };
+        let ms = match &r.backend {
+            Backend::Cuda(device) => device.interval_ms(0)?,
+            Backend::Host(_) => start.elapsed().as_secs_f64() * 1e3,
+        };
+        r.settle()?;
+        r.book_step(ms);
+        Ok(counts)
+    }
+}
+
+/// What must follow a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// Nothing: every replica did the same.
+    None,
+    /// Owners' values: whole chunks, or only what changed when that is less.
+    Gather,
+    /// OR of frontiers, MIN of distances.
+    Dense,
+}
+
+/// A step of either strategy.
+#[derive(Debug, Clone, Copy)]
+enum Work {
+    NearFar(f32),
+    Step(Task),
+}
+
+impl Work {
+    fn name(self) -> &'static str {
+        match self {
+            Work::NearFar(_) => "step near-far",
+            Work::Step(Task::Finish) => "step push-pull",
+            Work::Step(Task::Grow) => "step push",
+            Work::Step(Task::Pull) => "step pull",
+            Work::Step(Task::Push) => "step dense push",
+        }
+    }
+}
+
+/// One run: steps and merges until nothing changes.
+pub(super) struct Driver<'a> {
+    pub r: &'a mut Replica,
+    pub p: &'a Inner,
+    pub engine: &'a mut Engine,
+    pub state: &'a mut State,
+    pub log: &'a mut Log,
+    pub config: &'a SsspConfig,
+}
+
+impl Driver<'_> {
+    pub fn go(&mut self, plan: Plan) -> Result<()> {
+        match plan {
+            Plan::NearFar { delta } => self.alone(Work::NearFar(delta)),
+            Plan::Redundant if self.engine.workspace.is_some() => {
+                self.alone(Work::Step(Task::Finish))
+            }
+            Plan::Redundant | Plan::Cut => self.push_pull(plan == Plan::Cut),
+            Plan::Dense => self.dense(),
+        }
+    }
+
+    /// The frontier that a run begins with.
+    fn seeds(&self) -> Counts {
+        Counts { nodes: self.engine.seeds, lowest: 0.0, ..Counts::default() }
+    }
+
+    /// One redundant step to the end.
+    fn alone(&mut self, work: Work) -> Result<()> {
+        let limits = self.limits(0.0);
+        self.step(work, limits, self.seeds(), Mode::None)?;
+        Ok(())
+    }
+
+    /// Redundant pushes, pulls cut by chunk (or redundant too). Every decision that leads to a merge
+    /// is from numbers that all replicas share: a push counts the same everywhere, a pull's counts
+    /// are summed.
+    fn push_pull(&mut self, cut: bool) -> Result<()> {
+        let mut counts = self.seeds();
+        loop {
+            let limits = self.limits(counts.lowest);
+            counts = self.step(Work::Step(Task::Grow), limits, counts, Mode::None)?;
+            while counts.nodes > 0 {
+                let limits = self.limits(counts.lowest);
+                let limits = Limits { whole: !cut, ..limits };
+                let mode = if cut { Mode::Gather } else { Mode::None };
+                counts = self.step(Work::Step(Task::Pull), limits, counts, mode)?;
+                if counts.arcs <= limits.push_below {
+                    break;
+                }
+            }
+            if counts.nodes == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The textbook loop of the HIVE report.
+    fn dense(&mut self) -> Result<()> {
+        let mut counts = self.seeds();
+        loop {
+            let limits = self.limits(0.0);
+            counts = self.step(Work::Step(Task::Push), limits, counts, Mode::Dense)?;
+            if counts.nodes == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Thresholds in arcs. On the host replicas share the cores, so redundant pushes are kept small.
+    fn limits(&self, lowest: f32) -> Limits {
+        let arcs = self.p.layout.out.arc_count() as f64;
+        let share = if self.engine.workspace.is_some() { 1.0 } else { 1.0 / self.r.world() as f64 };
+        let of = |part: f64| (arcs * part * share) as u64;
+        Limits {
+            pull_above: of(self.config.pull_above),
+            push_below: of(self.config.push_below),
+            lowest,
+            whole: false,
+        }
+    }
+
+    /// One iteration: a step, agreement on what it found, and the merge where something changed.
+    fn step(&mut self, work: Work, limits: Limits, before: Counts, mode: Mode) -> Result<Counts> {
+        let start = Instant::now();
+        let iteration = self.engine.first_iteration + self.log.iterations;
+        self.r.begin(iteration, work.name())?;
+        let mut counts = self.engine.step(self.r, self.p, self.state, work, limits)?;
+        let relaxed = counts.relaxed;
+        let mut merged = "none";
+        if mode != Mode::None && self.r.world() > 1 {
+            let payload = [counts.nodes, counts.arcs, u64::from(counts.lowest.to_bits()), 0];
+            let all = self.r.agree(work.name(), payload)?;
+            counts = total(&all, counts);
+            merged = self.merge(mode, &all, counts.nodes)?;
+        }
+        self.log.iterations += 1;
+        self.log.rounds += counts.rounds;
+        self.log.relaxed += relaxed;
+        *self.log.merges.entry(merged.into()).or_default() += 1;
+        if self.log.trace {
+            self.r.settle()?;
+            let ms = start.elapsed().as_secs_f64() * 1e3;
+            self.note(work, before, counts, merged, ms);
+        }
+        Ok(counts)
+    }
+
+    /// Makes replicas equal after a step that changed `nodes` nodes, `found` by rank. Says how.
+    fn merge(&mut self, mode: Mode, found: &[Payload], nodes: u64) -> Result<&'static str> {
+        if nodes == 0 {
+            return Ok("none");
+        }
+        let (state, split) = (&mut *self.state, &self.p.pull_chunks);
+        if mode == Mode::Dense {
+            self.r.merge(state.front.words_mut())?;
+            self.r.merge(&mut state.dist)?;
+            return Ok("dense");
+        }
+        if nodes as usize > self.p.layout.active / SPARSE {
+            self.r.gather(&mut state.dist, split)?;
+            self.r.gather(state.front.words_mut(), &split.in_units_of(64))?;
+            return Ok("gather");
+        }
+        let lists = Split::of_lengths(found.iter().map(|payload| payload[0]));
+        self.engine.exchange(self.r, self.p, state, &lists, true)?;
+        if let Some(changed) = &mut state.changed {
+            self.r.gather(changed, &lists)?;
+        }
+        self.engine.exchange(self.r, self.p, state, &lists, false)?;
+        Ok("sparse")
+    }
+
+    /// Adds an iteration to the trace; a device step that logged its rounds adds one entry a round.
+    fn note(&mut self, work: Work, before: Counts, after: Counts, mode: &str, ms: f64) {
+        let iteration = self.log.iterations - 1;
+        let inside = self.engine.workspace.as_ref().map(|w| w.rounds(after.logged));
+        let inside = inside.filter(|rounds| rounds.len() > 1).unwrap_or_default();
+        for (step, frontier_nodes, frontier_arcs, ms) in inside {
+            let (step, merge) = (step.into(), "none".into());
+            let entry =
+                TraceEntry { iteration, step, rounds: 1, frontier_nodes, frontier_arcs, merge, ms };
+            self.log.entries.push(entry);
+        }
+        self.log.entries.push(TraceEntry {
+            iteration,
+            step: work.name().trim_start_matches("step ").into(),
+            rounds: after.rounds,
+            frontier_nodes: before.nodes,
+            frontier_arcs: before.arcs,
+            merge: mode.into(),
+            ms,
+        });
+    }
+}
+
+/// Sums what replicas found in their chunks.
+fn total(all: &[Payload], own: Counts) -> Counts {
+    let lowest = all.iter().map(|p| p[2] as u32).min().unwrap_or(u32::MAX);
+    Counts {
+        nodes: all.iter().map(|p| p[0]).sum(),
+        arcs: all.iter().map(|p| p[1]).sum(),
+        lowest: f32::from_bits(lowest),
+        ..own
+    }
+}

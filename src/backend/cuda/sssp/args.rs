@@ -1,0 +1,136 @@
+//! The kernels' arguments and results, field for field as in `kernels/`.
+
+use bytemuck::{Pod, Zeroable};
+
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+pub(super) struct ArcForm {
+    pub bits: u32,
+    pub bias: u32,
+}
+
+/// `kernels/sssp.cu`: RecordArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+pub(super) struct RecordArgs {
+    pub offsets: u64,
+    pub arcs: u64,
+    pub records: u64,
+    pub active: u32,
+    pub form: ArcForm,
+    pub unused: u32,
+}
+
+/// `kernels/sssp.cu`: SeedArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+pub(super) struct SeedArgs {
+    pub seeds: u64,
+    pub dist: u64,
+    pub front: u64,
+    pub out_offsets: u64,
+    pub queue: u64,
+    pub count: u32,
+    pub active: u32,
+}
+
+/// `kernels/sssp.cu`: StepArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+pub(super) struct StepArgs {
+    pub out_offsets: u64,
+    pub out_arcs: u64,
+    pub in_offsets: u64,
+    pub in_arcs: u64,
+    pub in_records: u64,
+    pub dist: u64,
+    pub front: u64,
+    pub next: u64,
+    pub queue: u64,
+    pub parts: u64,
+    pub scan_node: u64,
+    pub scan_dist: u64,
+    pub scan_prefix: u64,
+    pub slice_first: u64,
+    pub control: u64,
+    pub status: u64,
+    pub abort: u64,
+    pub log: u64,
+    pub deadline_ns: u64,
+    pub pull_above: u64,
+    pub push_below: u64,
+    pub active: u32,
+    pub giants: u32,
+    pub hubs: u32,
+    pub lo: u32,
+    pub hi: u32,
+    pub lowest: u32,
+    pub task: u32,
+    pub queued: u32,
+    pub lightest: f32,
+    pub form: ArcForm,
+    pub unused: u32,
+}
+
+/// `kernels/sssp.cu`: Status.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+pub(super) struct Status {
+    pub nodes: u64,
+    pub arcs: u64,
+    pub relaxed: u64,
+    pub lowest: u32,
+    pub rounds: u32,
+    pub parity: u32,
+    pub stopped: u32,
+    pub want_pull: u32,
+    pub meetings: u32,
+}
+
+/// `kernels/sssp.cu`: ExchangeArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+pub(super) struct ExchangeArgs {
+    pub dist: u64,
+    pub front: u64,
+    pub pairs: u64,
+    pub counter: u64,
+    pub first: u64,
+    pub last: u64,
+    pub total: u64,
+    pub lo: u32,
+    pub hi: u32,
+}
+
+/// `kernels/near_far.cu`: NearFarArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+pub(super) struct NearFarArgs {
+    pub offsets: u64,
+    pub arcs: u64,
+    pub records: u64,
+    pub dist: u64,
+    pub pending: u64,
+    pub queue: u64,
+    pub control: u64,
+    pub status: u64,
+    pub abort: u64,
+    pub log: u64,
+    pub deadline_ns: u64,
+    pub capacity: u64,
+    pub active: u32,
+    pub local_rounds: u32,
+    pub delta: f32,
+    pub form: ArcForm,
+    pub unused: u32,
+}
+
+/// `kernels/near_far.cu`: NearFarStatus.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+pub(super) struct NearFarStatus {
+    pub relaxed: u64,
+    pub meetings: u64,
+    pub windows: u32,
+    pub stopped: u32,
+}
