@@ -227,10 +227,11 @@ impl Plan {
 
 /// Whether cutting pulls by chunk costs less than it saves.
 ///
-/// On the host replicas share the cores, so redundant work is never free. On GPUs, fitted to
-/// docs/measurements (R-MAT 20 to 24 on 4 H200s): all pulls of a run take about 0.09 ns a node, of which
-/// cutting saves half of what it could for want of balance; it costs about 0.6 ms of launches and
-/// meetings and 0.03 ns a node of exchange. It pays from some tens of millions of nodes on.
+/// On the host replicas share the cores, so redundant work is never free. On GPUs the constants are an
+/// estimate by hand, from one R-MAT 24 run on 4 H200s, not a fit: all pulls of a run take about 0.09 ns a
+/// node, of which cutting saves about two thirds; it costs some 0.6 ms of launches and meetings and 0.03 ns
+/// a node of exchange. That it keeps R-MAT 20 to 24 redundant is right by the merge ablation; that cutting
+/// pays from some tens of millions of nodes on has not been measured.
 fn cutting_pays(layout: &LaidOut, world: usize, cuda: bool) -> bool {
     let nodes = layout.active as f64;
     let saved_us = nodes * 0.06e-3 * (1.0 - 1.0 / world as f64);

@@ -31,7 +31,17 @@ struct Round<'a, A: ArcView> {
     relaxed: u64,
 }
 
-impl<A: ArcView> Round<'_, A> {
+impl<'a, A: ArcView> Round<'a, A> {
+    fn new(
+        dist: &'a mut [f32],
+        marks: &'a mut [u64],
+        rows: &'a Rows,
+        arcs: A,
+        beat: &'a (dyn Fn() + Sync),
+    ) -> Self {
+        Round { dist: atomics(dist), marks: atomic_words(marks), rows, arcs, beat, relaxed: 0 }
+    }
+
     fn entry(&self, v: u32) -> Entry {
         (v, self.dist[v as usize].load(Relaxed))
     }
@@ -154,8 +164,7 @@ pub(crate) fn grow(
     with_arcs!(rows, |arcs| {
         let (dist, front, next) = host_arrays(s);
         let words = front.len();
-        let mut round =
-            Round { dist: atomics(dist), marks: atomic_words(next), rows, arcs, beat, relaxed: 0 };
+        let mut round = Round::new(dist, next, rows, arcs, beat);
         let mut frontier = round.take(front, 0..words);
         let mut counts = Counts::default();
         loop {
@@ -185,8 +194,7 @@ pub(crate) fn push(
     with_arcs!(rows, |arcs| {
         let (dist, front, next) = host_arrays(s);
         let words = chunk.start as usize / 64..(chunk.end as usize).div_ceil(64).min(front.len());
-        let mut round =
-            Round { dist: atomics(dist), marks: atomic_words(next), rows, arcs, beat, relaxed: 0 };
+        let mut round = Round::new(dist, next, rows, arcs, beat);
         let words = words.start.min(words.end)..words.end;
         let frontier = round.take(front, words);
         let improved = round.advance(&frontier);
@@ -311,8 +319,7 @@ pub(crate) fn near_far(
     with_arcs!(rows, |arcs| {
         let (dist, front, next) = host_arrays(s);
         let words = front.len();
-        let mut round =
-            Round { dist: atomics(dist), marks: atomic_words(next), rows, arcs, beat, relaxed: 0 };
+        let mut round = Round::new(dist, next, rows, arcs, beat);
         let mut far = round.take(front, 0..words);
         let mut counts = Counts::default();
         while !far.is_empty() {
