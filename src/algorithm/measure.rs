@@ -39,6 +39,8 @@ pub struct TraceEntry {
 pub struct Measured {
     /// The timed runs, in order; warm-up runs are not listed.
     pub runs: Vec<RunTime>,
+    /// `[runs][replicas]` milliseconds that each replica spent in steps: which device is the slow one.
+    pub replica_step_ms: Vec<Vec<f64>>,
     /// Driver iterations of the last run.
     pub iterations: u64,
     /// Device-side rounds of the last run.

@@ -336,9 +336,10 @@ fn program(
         let total = start.elapsed().as_secs_f64() * 1e3;
         // Redundant replicas need not have taken the same number of iterations.
         r.meet_as(run);
-        let time = slowest(r, total)?;
+        let (time, steps) = slowest(r, total)?;
         if run >= u64::from(config.warmup) {
             measured.runs.push(time);
+            measured.replica_step_ms.push(steps);
         }
         engine.first_iteration += log.iterations;
         measured.iterations = log.iterations;
@@ -361,14 +362,15 @@ fn fingerprint(dist: &[f32]) -> u64 {
     hasher.finish()
 }
 
-/// The time of the slowest replica, the same on all.
-fn slowest(r: &mut Replica, total_ms: f64) -> Result<RunTime> {
+/// The time of the slowest replica, and everybody's time in steps; the same on all.
+fn slowest(r: &mut Replica, total_ms: f64) -> Result<(RunTime, Vec<f64>)> {
     let clock = r.clock();
     let payload = [total_ms, clock.step_ms, clock.merge_ms, 0.0].map(f64::to_bits);
     let all = r.agree("end of a run", payload)?;
     let times = all.iter().map(|p| p.map(f64::from_bits));
+    let steps = times.clone().map(|t| t[1]).collect();
     let [total_ms, step_ms, merge_ms, _] =
         times.max_by(|a, b| a[0].total_cmp(&b[0])).unwrap_or([0.0; 4]);
     let other_ms = (total_ms - step_ms - merge_ms).max(0.0);
-    Ok(RunTime { total_ms, step_ms, merge_ms, other_ms })
+    Ok((RunTime { total_ms, step_ms, merge_ms, other_ms }, steps))
 }
