@@ -1,13 +1,16 @@
 //! Device arrays over plain `cuMemAlloc` (peers may read them) and pinned words.
 
-use super::check;
 use super::device::Context;
+use super::{check, pool};
 use crate::error::{Error, Result};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::sys;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// Bytes behind every array: wide loads may touch the end of a short one.
+const SPARE: usize = 64;
 
 /// A device array `[len] T`. Work on it is ordered on its replica's stream.
 pub struct DeviceBuffer<T: Pod> {
@@ -30,21 +33,17 @@ impl<T: Pod> DeviceBuffer<T> {
         label: &str,
         length: usize,
     ) -> Result<Self> {
-        // A few spare bytes: wide loads may touch the end of a short array.
-        let bytes = length * size_of::<T>() + 64;
-        let (mut pointer, mut free, mut total) = (0, 0, 0);
-        // SAFETY: out-pointers to locals; the context is current on the replica's thread.
-        let status = unsafe { sys::cuMemAlloc_v2(&mut pointer, bytes) };
-        if status == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY {
-            // SAFETY: out-pointers to locals.
+        let bytes = length * size_of::<T>() + SPARE;
+        let Some(pointer) = pool::take(context, bytes)? else {
+            let (mut free, mut total) = (0, 0);
+            // SAFETY: out-pointers to locals; the context is current on the replica's thread.
             unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) };
             return Err(Error::machine(format!(
                 "{}: not enough device memory for {label}: needs {bytes} bytes, {free} are free of \
                  {total}; use a smaller graph, fewer replicas a GPU, or --devices host:N",
                 context.name
             )));
-        }
-        check(&context.name, "cuMemAlloc", status)?;
+        };
         let buffer =
             DeviceBuffer { context: context.clone(), stream, pointer, length, kind: PhantomData };
         buffer.fill_bytes(0, bytes)?;
@@ -139,8 +138,7 @@ impl<T: Pod> Drop for DeviceBuffer<T> {
         if self.context.abandoned.load(Ordering::Acquire) || self.context.bind().is_err() {
             return; // leak: the device may still use it
         }
-        // SAFETY: allocated by `new` and freed once; the driver waits for work that uses it.
-        unsafe { sys::cuMemFree_v2(self.pointer) };
+        pool::give(&self.context, self.pointer, self.length * size_of::<T>() + SPARE);
     }
 }
 

@@ -6,6 +6,7 @@ mod cache;
 mod device;
 mod driver;
 mod nvrtc;
+mod pool;
 mod probe;
 pub(crate) mod sssp;
 
