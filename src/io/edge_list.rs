@@ -8,12 +8,12 @@
 //! ids start at 1.
 
 use super::aside::write_aside;
+use super::parsed::{Arcs, Nodes, Parsed};
 use super::text::{self, Fault, Fields, shown};
 use crate::error::Result;
-use crate::graph::{ArcList, Graph, MAX_NODES, Origin, milliseconds};
+use crate::graph::{ArcList, Graph, MAX_NODES};
 use std::io::Write;
 use std::path::Path;
-use std::time::Instant;
 
 /// With fewer arcs than this, a first line is never suspected to be a header that lies.
 const ENOUGH_TO_SUSPECT: u64 = 8;
@@ -45,17 +45,16 @@ struct Part {
     largest: Option<u32>,
 }
 
-/// Reads a graph from the whole content of a file.
-pub(super) fn parse(path: &str, bytes: &[u8], origin: Origin, start: Instant) -> Result<Graph> {
+/// Reads the whole content of a file.
+pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
     let (nodes, weighted, lists) = read(bytes).map_err(|fault| fault.into_error(path, bytes))?;
-    let origin = Origin {
-        format: "edge-list".into(),
-        weights: if weighted { "file" } else { "unit" }.into(),
-        load_ms: milliseconds(start),
-        ..origin
-    };
-    Graph::from_lists(nodes as usize, &lists, weighted, false, origin)
-        .map_err(|error| super::name_file(path, error))
+    Ok(Parsed {
+        format: "edge-list",
+        arcs: Arcs::Lists(lists),
+        nodes: Nodes::Declared { count: nodes, first_id: 0 },
+        weighted,
+        mirror: false,
+    })
 }
 
 /// (nodes, weighted, arcs)

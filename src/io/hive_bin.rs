@@ -5,12 +5,12 @@
 //! implies.
 
 use super::aside::write_aside;
+use super::parsed::{Arcs, Nodes, Parsed};
 use crate::error::{Error, Result};
-use crate::graph::{Graph, Origin, milliseconds};
+use crate::graph::Graph;
 use rayon::prelude::*;
 use std::io::Write;
 use std::path::Path;
-use std::time::Instant;
 
 /// Bytes of the header, and of every number in the file.
 const HEADER: usize = 12;
@@ -36,8 +36,8 @@ fn length(bytes: &[u8]) -> Option<u64> {
     Some(HEADER as u64 + NUMBER as u64 * (rows? + 1 + 2 * nnz?))
 }
 
-/// Reads a graph from the whole content of a file.
-pub(super) fn parse(path: &str, bytes: &[u8], origin: Origin, start: Instant) -> Result<Graph> {
+/// Reads the whole content of a file.
+pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
     let refused = |what: String| Error::input(format!("{path}: {what}"));
     let size = bytes.len();
     let (Some([rows, cols, nnz]), expected) = (header(bytes), length(bytes)) else {
@@ -73,9 +73,13 @@ pub(super) fn parse(path: &str, bytes: &[u8], origin: Origin, start: Instant) ->
     let offsets = numbers(indptr, |word| u64::from(u32::from_le_bytes(word)));
     let columns = numbers(indices, u32::from_le_bytes);
     let weights = numbers(data, f32::from_le_bytes);
-    let origin = Origin { weights: "file".into(), load_ms: milliseconds(start), ..origin };
-    Graph::from_csr(offsets, columns, Some(weights), origin)
-        .map_err(|error| super::name_file(path, error))
+    Ok(Parsed {
+        format: "hive-bin",
+        arcs: Arcs::Rows { offsets, columns, weights: Some(weights) },
+        nodes: Nodes::Declared { count: rows as u64, first_id: 0 },
+        weighted: true,
+        mirror: false,
+    })
 }
 
 /// Converts an array, in parallel.

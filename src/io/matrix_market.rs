@@ -4,10 +4,10 @@
 //! Row is the source, column the neighbour. A `symmetric` file lists each pair once and means both
 //! arcs. `pattern` has no values: every arc counts 1.
 
+use super::parsed::{Arcs, Nodes, Parsed};
 use super::text::{self, Fault, Fields, shown};
 use crate::error::Result;
-use crate::graph::{ArcList, Graph, MAX_NODES, Origin, milliseconds};
-use std::time::Instant;
+use crate::graph::{ArcList, MAX_NODES};
 
 const BANNER: &[u8] = b"%%MatrixMarket";
 
@@ -27,18 +27,16 @@ struct Header {
     body: usize,
 }
 
-/// Reads a graph from the whole content of a file.
-pub(super) fn parse(path: &str, bytes: &[u8], origin: Origin, start: Instant) -> Result<Graph> {
+/// Reads the whole content of a file.
+pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
     let (header, lists) = read(bytes).map_err(|fault| fault.into_error(path, bytes))?;
-    let origin = Origin {
-        format: "matrix-market".into(),
-        id_base: 1,
-        weights: if header.weighted { "file" } else { "unit" }.into(),
-        load_ms: milliseconds(start),
-        ..origin
-    };
-    Graph::from_lists(header.nodes as usize, &lists, header.weighted, header.symmetric, origin)
-        .map_err(|error| super::name_file(path, error))
+    Ok(Parsed {
+        format: "matrix-market",
+        arcs: Arcs::Lists(lists),
+        nodes: Nodes::Declared { count: header.nodes, first_id: 1 },
+        weighted: header.weighted,
+        mirror: header.symmetric,
+    })
 }
 
 fn read(bytes: &[u8]) -> Result<(Header, Vec<ArcList>), Fault> {

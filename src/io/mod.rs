@@ -13,6 +13,7 @@ mod edge_list;
 mod hive_bin;
 mod matrix_market;
 mod output;
+mod parsed;
 mod source;
 mod text;
 
@@ -23,6 +24,7 @@ pub use output::{ResultFormat, write_atomically, write_results};
 use crate::error::{Error, Result};
 use crate::generate;
 use crate::graph::{Graph, Origin};
+use parsed::Parsed;
 use std::path::Path;
 use std::time::Instant;
 
@@ -41,32 +43,35 @@ pub fn load(spec: &str) -> Result<Graph> {
     let bytes = source::read(spec)?;
     // A byte order mark is what some editors put before text.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    let mut origin =
-        Origin { dataset: dataset(spec), graph_file: spec.into(), ..Origin::default() };
-    let name = plain_name(spec);
+    let origin = Origin { dataset: dataset(spec), graph_file: spec.into(), ..Origin::default() };
+    parsed::assemble(spec, parse(spec, bytes)?, origin, start)
+}
+
+/// Finds the reader by content, then by name.
+fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
+    let name = plain_name(path);
     if matrix_market::is_banner(bytes) {
-        return matrix_market::parse(spec, bytes, origin, start);
+        return matrix_market::parse(path, bytes);
     }
     if bytes.is_empty() {
         return Err(Error::input(format!(
-            "{spec}: the file is empty (0 bytes); give a graph file"
+            "{path}: the file is empty (0 bytes); give a graph file"
         )));
     }
     if name.ends_with(".mtx") {
         return Err(Error::input(format!(
-            "{spec}:1: no `%%MatrixMarket` banner; add it, or rename the file if it is an edge list"
+            "{path}:1: no `%%MatrixMarket` banner; add it, or rename the file if it is an edge list"
         )));
     }
     if hive_bin::is_likely(bytes) {
-        origin.format = "hive-bin".into();
-        return hive_bin::parse(spec, bytes, origin, start);
+        return hive_bin::parse(path, bytes);
     }
     if let Some((_, format)) = UNREAD.iter().find(|(unread, _)| name.ends_with(unread)) {
         return Err(Error::input(format!(
-            "{spec}: {format} files are not read; convert it to Matrix Market or an edge list"
+            "{path}: {format} files are not read; convert it to Matrix Market or an edge list"
         )));
     }
-    edge_list::parse(spec, bytes, origin, start)
+    edge_list::parse(path, bytes)
 }
 
 /// Notices, at no cost, a file that is not there or cannot be opened, and a generator specification that
@@ -78,15 +83,6 @@ pub fn check(spec: &str) -> Result<()> {
 /// Formats that would pass for an edge list and mean something else.
 const UNREAD: [(&str, &str); 3] =
     [(".gr", "DIMACS shortest-path"), (".graph", "METIS"), (".metis", "METIS")];
-
-/// Puts the file's name before an error of the graph that was made from it.
-fn name_file(path: &str, error: Error) -> Error {
-    match error {
-        Error::Input(what) => Error::Input(format!("{path}: {what}")),
-        Error::Machine(what) => Error::Machine(format!("{path}: {what}")),
-        other => other,
-    }
-}
 
 /// The path in lower case without `.gz`.
 fn plain_name(path: &str) -> String {
