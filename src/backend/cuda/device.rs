@@ -42,6 +42,9 @@ impl Context {
     }
 }
 
+/// Spins between two looks at an event: about half a microsecond.
+const PAUSES: u32 = 12;
+
 /// How a kernel is launched.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Launch {
@@ -348,8 +351,11 @@ impl CudaDevice {
                 };
             }
             polls = polls.wrapping_add(1);
-            if polls % 256 != 0 {
+            // The driver's lock is shared: who asks without a pause delays the launches of its peers.
+            for _ in 0..PAUSES {
                 std::hint::spin_loop();
+            }
+            if polls % 256 != 0 {
                 continue;
             }
             // Kernels watch their own barriers; this ends one that is stuck between two of them.
