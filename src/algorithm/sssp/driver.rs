@@ -77,7 +77,7 @@ impl Engine {
 
     /// Before a sparse merge: lists what the own pull changed. After it: takes the others' over.
     fn exchange(
-        &mut self,
+        &self,
         r: &mut Replica,
         p: &Inner,
         s: &mut State,
@@ -85,7 +85,7 @@ impl Engine {
         pack: bool,
     ) -> Result<()> {
         let (rank, chunk) = (r.rank(), p.pull_chunks.range(r.rank()));
-        match (&r.backend, &mut self.workspace) {
+        match (&r.backend, &self.workspace) {
             (Backend::Cuda(device), Some(w)) => {
                 p.on_device(rank, |graph| w.exchange(device, graph, s, lists, chunk, (rank, pack)))
             }

@@ -42,9 +42,6 @@ impl Context {
     }
 }
 
-/// Spins between two looks at an event: about half a microsecond.
-const PAUSES: u32 = 12;
-
 /// How a kernel is launched.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Launch {
@@ -351,11 +348,8 @@ impl CudaDevice {
                 };
             }
             polls = polls.wrapping_add(1);
-            // The driver's lock is shared: who asks without a pause delays the launches of its peers.
-            for _ in 0..PAUSES {
-                std::hint::spin_loop();
-            }
             if polls % 256 != 0 {
+                std::hint::spin_loop();
                 continue;
             }
             // Kernels watch their own barriers; this ends one that is stuck between two of them.

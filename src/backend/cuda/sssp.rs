@@ -165,8 +165,6 @@ pub(crate) struct Workspace {
     parts: DeviceBuffer<u64>,
     slice_first: DeviceBuffer<u32>,
     control: DeviceBuffer<u64>,
-    /// Nothing has written `control` since it was cleared.
-    control_clear: bool,
     scan_node: DeviceBuffer<u32>,
     scan_dist: DeviceBuffer<u32>,
     scan_prefix: DeviceBuffer<u64>,
@@ -199,7 +197,6 @@ impl Workspace {
             parts: device.alloc("parts", 2 * blocks)?,
             slice_first: device.alloc("slices", blocks + 1)?,
             control: device.alloc("control", 32)?,
-            control_clear: false,
             scan_node: device.alloc("frontier list", if near_far { 1 } else { active })?,
             scan_dist: device.alloc("frontier distances", if near_far { 1 } else { active })?,
             scan_prefix: device.alloc("frontier degrees", if near_far { 1 } else { active + 1 })?,
@@ -255,17 +252,9 @@ impl Workspace {
             shared_bytes: 0,
             cooperative: false,
         };
-        self.clear_control()?;
-        self.control_clear = true;
         device.launch(graph.scatter, shape, &args)?;
         self.queued = if self.all_active && self.seeds.len() <= QUEUE { count } else { UNQUEUED };
         Ok(())
-    }
-
-    /// Zeroes the kernels' control words, unless the reset of the run has just done so: then the timed run
-    /// begins with its kernel.
-    fn clear_control(&mut self) -> Result<()> {
-        if std::mem::take(&mut self.control_clear) { Ok(()) } else { self.control.clear() }
     }
 
     /// Runs one task of `kernels/sssp.cu` and waits for it.
@@ -314,7 +303,7 @@ impl Workspace {
             form: graph.form,
             unused: 0,
         };
-        self.clear_control()?;
+        self.control.clear()?;
         let shape = Launch {
             blocks: fewer(graph.step_blocks, blocks),
             threads: STEP_THREADS,
@@ -341,7 +330,7 @@ impl Workspace {
 
     /// Queues listing the chunk's improved nodes in `pairs` (`pack`), or taking over the others' lists.
     pub fn exchange(
-        &mut self,
+        &self,
         device: &CudaDevice,
         graph: &DeviceGraph,
         s: &State,
@@ -368,7 +357,7 @@ impl Workspace {
         let blocks = items.div_ceil(256).clamp(1, 1 << 14) as u32;
         let shape = Launch { blocks, threads: 256, shared_bytes: 0, cooperative: false };
         if pack {
-            self.clear_control()?;
+            self.control.clear()?;
         }
         device.launch(if pack { graph.pack } else { graph.apply }, shape, &args)
     }
@@ -405,7 +394,7 @@ impl Workspace {
             form: graph.form,
             unused: 0,
         };
-        self.clear_control()?;
+        self.control.clear()?;
         let shape = Launch {
             blocks: fewer(graph.near_far_blocks, blocks),
             threads: NEAR_FAR_THREADS,
