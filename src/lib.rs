@@ -16,5 +16,6 @@ pub mod report;
 pub mod run;
 pub mod sweep;
 pub mod verify;
+mod words;
 
 pub use error::{Error, Result};

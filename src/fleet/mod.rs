@@ -10,7 +10,6 @@ mod rendezvous;
 mod replica;
 
 pub use chunk::Split;
-pub(crate) use devices::words;
 pub use devices::{ChunkPolicy, CollectiveKind, Devices, Fault, FaultKind, MAX_REPLICAS};
 pub use rendezvous::{Payload, Rendezvous, Ticket};
 pub use replica::Replica;

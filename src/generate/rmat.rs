@@ -123,15 +123,16 @@ pub fn generate(rmat: &Rmat) -> Result<Graph> {
     let nodes = 1usize << rmat.scale;
     check::node_count(nodes as u64)?;
     let edges = rmat.edges();
-    let blocks = edges.div_ceil(EDGES_PER_BLOCK) as usize;
-    let mut csr = build::build::<u64>(nodes, 2 * edges, Keep::Simple, blocks, |block, out| {
-        let first = block as u64 * EDGES_PER_BLOCK;
-        for e in first..(first + EDGES_PER_BLOCK).min(edges) {
-            let (u, v) = sampler.edge(e);
-            out.extend([u64::pack(u, v, 1.0), u64::pack(v, u, 1.0)]);
-        }
-    });
+    let blocks: Vec<u64> = (0..edges).step_by(EDGES_PER_BLOCK as usize).collect();
+    let mut csr =
+        build::build::<u64, _>(nodes, 2 * edges, Keep::SIMPLE, blocks, |_, first, out| {
+            for e in first..(first + EDGES_PER_BLOCK).min(edges) {
+                let (u, v) = sampler.edge(e);
+                out.extend([u64::pack(u, v, 1.0, 0), u64::pack(v, u, 1.0, 0)]);
+            }
+        });
     csr.weights = Some(weights(&csr, rmat.seed));
+    (csr.self_loops, csr.duplicates) = (0, 0); // nobody's input had those that were drawn
     let origin = Origin {
         dataset: format!("rmat{}", rmat.scale),
         graph_file: format!("rmat:{},ef={},seed={}", rmat.scale, rmat.edge_factor, rmat.seed),

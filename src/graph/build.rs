@@ -1,44 +1,50 @@
 //! From arcs in any order to a sorted CSR, in parallel and without sharing a mutable array.
 //!
-//! Idea: rows are cut into *buckets* of equal, power-of-two width. Each *block* of arcs is made by one
-//! task, which groups its own arcs by bucket (a counting sort in cache). Then each bucket collects its
-//! piece of every block, sorts it and emits finished rows. Nothing is written by two tasks, and since
-//! every row ends up sorted by (column, weight), the result is the same for any thread count.
+//! Idea: rows are cut into *buckets* of equal, power-of-two width. Each *part* of the input is turned into
+//! packed arcs by one task, which groups them by bucket (a counting sort in cache) and hands each group to
+//! its bucket; the part is freed. Then each bucket is sorted and emits finished rows, and is freed too.
+//! Since every row ends up in the order of the packed arcs, the result is the same for any thread count.
 //!
-//! Memory at the peak: two copies of the packed arcs' columns plus one of the packed arcs
-//! (8 bytes an arc, 16 with weights).
+//! Memory at the peak: the packed arcs (8 bytes an arc, 16 with weights), which is twice the final columns
+//! and weights; these take the place that the buckets give back. Groups live in anonymous maps rather than
+//! on the heap, so that what is freed is the system's again.
 
+use memmap2::MmapMut;
 use rayon::prelude::*;
+use std::sync::{Mutex, PoisonError};
 
 /// Arcs that a bucket should hold: a megabyte of packed arcs sorts inside a core's own cache.
 const ARCS_PER_BUCKET: u64 = 1 << 17;
 /// Rows that a bucket may have even if they are empty.
 const NODES_PER_BUCKET: u64 = 1 << 20;
-/// Above this a block's groups become too short to copy well.
+/// Above this a part's groups become too short to copy well.
 const MOST_BUCKETS: u64 = 4096;
 /// A row longer than this (a hub) is sorted by all threads together.
 const PARALLEL_SORT: usize = 1 << 20;
-/// Arcs in a block, where the caller can choose.
+/// Arcs in a part, where the caller can choose.
 pub(crate) const ARCS_PER_BLOCK: usize = 1 << 18;
+/// Bytes of a slab: at least this, and so many that the whole takes no more than `MOST_SLABS` maps (the
+/// system allows 65,530).
+const SLAB: u64 = 1 << 18;
+const MOST_SLABS: u64 = 1 << 14;
 
-/// An arc in one integer whose order is (row, column, weight).
-pub(crate) trait Packed: Copy + Ord + Send + Sync {
-    /// Fills arrays before they are written.
-    const ZERO: Self;
+/// An arc in one integer whose order is that of a row's arcs: (row, column), then what the type adds.
+pub(crate) trait Packed: bytemuck::Pod + Ord + Send + Sync {
     /// Whether a weight is inside.
     const WEIGHTED: bool;
-    /// Packs an arc; `weight` must be >= 0 and not -0, for its bits to sort as it does.
-    fn pack(row: u32, column: u32, weight: f32) -> Self;
+    /// Packs the arc at `position` of the input; `weight` must be >= 0 and not -0, for its bits to sort as
+    /// it does.
+    fn pack(row: u32, column: u32, weight: f32, position: u32) -> Self;
     fn row(self) -> u32;
     fn column(self) -> u32;
     fn weight(self) -> f32;
 }
 
+/// Without weights: (row, column).
 impl Packed for u64 {
-    const ZERO: u64 = 0;
     const WEIGHTED: bool = false;
     #[inline]
-    fn pack(row: u32, column: u32, _: f32) -> u64 {
+    fn pack(row: u32, column: u32, _: f32, _: u32) -> u64 {
         (row as u64) << 32 | column as u64
     }
     #[inline]
@@ -55,12 +61,12 @@ impl Packed for u64 {
     }
 }
 
+/// (row, column, weight).
 impl Packed for u128 {
-    const ZERO: u128 = 0;
     const WEIGHTED: bool = true;
     #[inline]
-    fn pack(row: u32, column: u32, weight: f32) -> u128 {
-        (<u64 as Packed>::pack(row, column, 1.0) as u128) << 32 | weight.to_bits() as u128
+    fn pack(row: u32, column: u32, weight: f32, _: u32) -> u128 {
+        (row as u128) << 64 | (column as u128) << 32 | weight.to_bits() as u128
     }
     #[inline]
     fn row(self) -> u32 {
@@ -76,16 +82,58 @@ impl Packed for u128 {
     }
 }
 
-/// What to do with self loops and repeated pairs.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Keep {
-    /// Keep every arc and count the odd ones.
-    All,
-    /// Drop self loops, and all but the lightest arc of a pair.
-    Simple,
+/// (row, column, position, weight): repeated pairs stay in the input's order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(transparent)]
+pub(crate) struct InOrder(u128);
+
+impl Packed for InOrder {
+    const WEIGHTED: bool = true;
+    #[inline]
+    fn pack(row: u32, column: u32, weight: f32, position: u32) -> InOrder {
+        let pair = (row as u128) << 96 | (column as u128) << 64;
+        InOrder(pair | (position as u128) << 32 | weight.to_bits() as u128)
+    }
+    #[inline]
+    fn row(self) -> u32 {
+        (self.0 >> 96) as u32
+    }
+    #[inline]
+    fn column(self) -> u32 {
+        (self.0 >> 64) as u32
+    }
+    #[inline]
+    fn weight(self) -> f32 {
+        f32::from_bits(self.0 as u32)
+    }
 }
 
-/// A finished CSR and what was counted on the way.
+/// What becomes of arcs of the same pair.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Repeated {
+    /// All stay.
+    Kept,
+    /// The first in the packed order stays: the lightest, or the input's first.
+    First,
+    /// One stays with the sum of the weights, added in f64 in the packed order.
+    Summed,
+}
+
+/// What becomes of self loops and repeated pairs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Keep {
+    pub self_loops: bool,
+    pub repeated: Repeated,
+}
+
+impl Keep {
+    /// Every arc.
+    pub const ALL: Keep = Keep { self_loops: true, repeated: Repeated::Kept };
+    /// No self loop, and of each pair the first arc.
+    pub const SIMPLE: Keep = Keep { self_loops: false, repeated: Repeated::First };
+}
+
+/// A finished CSR, and what was found on the way, kept or not.
 pub(crate) struct Csr {
     pub offsets: Vec<u64>,
     pub columns: Vec<u32>,
@@ -94,113 +142,210 @@ pub(crate) struct Csr {
     pub duplicates: u64,
 }
 
-/// Builds the CSR of `nodes` rows from `blocks` blocks of arcs, about `arcs` in all.
+/// Builds the CSR of `nodes` rows from `parts`, about `arcs` arcs in all.
 ///
-/// `fill(b, out)` appends the arcs of block `b`, in any order; every row must be below `nodes`.
-pub(crate) fn build<P: Packed>(
+/// `fill(i, part, out)` appends the arcs of part `i`, in any order; every row must be below `nodes`.
+pub(crate) fn build<P: Packed, S: Send>(
     nodes: usize,
     arcs: u64,
     keep: Keep,
-    blocks: usize,
-    fill: impl Fn(usize, &mut Vec<P>) + Sync,
+    parts: Vec<S>,
+    fill: impl Fn(usize, S, &mut Vec<P>) + Sync,
 ) -> Csr {
-    let buckets = Buckets::cut(nodes, arcs);
-    let grouped: Vec<Block<P>> = (0..blocks)
-        .into_par_iter()
-        .map_init(Vec::new, |scratch, block| {
-            scratch.clear();
-            fill(block, scratch);
-            buckets.group(scratch)
-        })
-        .collect();
-    let mut offsets = vec![0u64; nodes + 1];
-    let settled: Vec<Rows> = offsets[1..]
-        .par_chunks_mut(buckets.width())
-        .enumerate()
-        .map_init(Vec::new, |scratch, (bucket, ends)| {
-            let pieces: Vec<&[P]> = grouped.iter().map(|block| block.bucket(bucket)).collect();
-            settle(&pieces, bucket * buckets.width(), keep, ends, scratch)
-        })
-        .collect();
-    drop(grouped);
-
-    let mut bases = Vec::with_capacity(settled.len());
-    let mut total = 0u64;
-    for rows in &settled {
-        bases.push(total);
-        total += rows.columns.len() as u64;
-    }
-    offsets[1..]
-        .par_chunks_mut(buckets.width())
-        .zip(&bases)
-        .for_each(|(ends, base)| ends.iter_mut().for_each(|end| *end += base));
-    let self_loops = settled.iter().map(|rows| rows.self_loops).sum();
-    let duplicates = settled.iter().map(|rows| rows.duplicates).sum();
-    let (columns, weights): (Vec<_>, Vec<_>) =
-        settled.into_iter().map(|rows| (rows.columns, rows.weights)).unzip();
-    let columns = concatenate(columns);
-    let weights = P::WEIGHTED.then(|| concatenate(weights));
-    Csr { offsets, columns, weights, self_loops, duplicates }
+    let buckets = Buckets::<P>::new(nodes, arcs);
+    parts.into_par_iter().enumerate().for_each_init(Scratch::default, |scratch, (i, part)| {
+        scratch.arcs.clear();
+        fill(i, part, &mut scratch.arcs);
+        buckets.take(i, scratch);
+    });
+    buckets.settle(nodes, keep)
 }
 
-/// How rows are cut into buckets: bucket = row >> shift.
-struct Buckets {
-    shift: u32,
-    count: usize,
-}
-
-/// One task's arcs, grouped by bucket: bucket k is `arcs[starts[k]..starts[k + 1]]`.
-struct Block<P> {
-    starts: Vec<u32>,
+/// A task's own arcs, as they came and grouped.
+struct Scratch<P> {
     arcs: Vec<P>,
+    grouped: Vec<P>,
+    starts: Vec<usize>,
 }
 
-impl<P> Block<P> {
-    fn bucket(&self, k: usize) -> &[P] {
-        &self.arcs[self.starts[k] as usize..self.starts[k + 1] as usize]
+impl<P> Default for Scratch<P> {
+    fn default() -> Self {
+        Scratch { arcs: Vec::new(), grouped: Vec::new(), starts: Vec::new() }
     }
 }
 
-impl Buckets {
-    fn cut(nodes: usize, arcs: u64) -> Buckets {
+/// The arcs of one bucket, in anonymous maps.
+struct Bucket<P> {
+    slabs: Vec<MmapMut>,
+    /// Arcs in the last slab; the others are full.
+    last: usize,
+    arcs: usize,
+    kind: std::marker::PhantomData<P>,
+}
+
+impl<P: Packed> Bucket<P> {
+    fn new() -> Bucket<P> {
+        Bucket { slabs: Vec::new(), last: 0, arcs: 0, kind: std::marker::PhantomData }
+    }
+
+    fn append(&mut self, mut group: &[P], room: usize) {
+        self.arcs += group.len();
+        while !group.is_empty() {
+            if self.slabs.is_empty() || self.last == room {
+                self.slabs.push(slab(room * size_of::<P>()));
+                self.last = 0;
+            }
+            let taken = group.len().min(room - self.last);
+            if let Some(slab) = self.slabs.last_mut() {
+                let place = &mut bytemuck::cast_slice_mut::<u8, P>(slab)[self.last..];
+                place[..taken].copy_from_slice(&group[..taken]);
+            }
+            self.last += taken;
+            group = &group[taken..];
+        }
+    }
+
+    fn pieces(&self) -> impl Iterator<Item = &P> + Clone {
+        let count = self.slabs.len();
+        self.slabs.iter().enumerate().flat_map(move |(i, slab)| {
+            let arcs = bytemuck::cast_slice::<u8, P>(slab);
+            if i + 1 == count { &arcs[..self.last] } else { arcs }
+        })
+    }
+}
+
+/// Memory that goes back to the system when it is dropped.
+fn slab(bytes: usize) -> MmapMut {
+    match MmapMut::map_anon(bytes) {
+        Ok(map) => map,
+        // As for any other allocation that fails.
+        Err(_) => std::alloc::handle_alloc_error(
+            std::alloc::Layout::array::<u8>(bytes).unwrap_or(std::alloc::Layout::new::<u8>()),
+        ),
+    }
+}
+
+/// The rows, cut into buckets: bucket = row >> shift.
+struct Buckets<P> {
+    shift: u32,
+    /// Arcs that a slab has room for.
+    room: usize,
+    buckets: Vec<Mutex<Bucket<P>>>,
+}
+
+impl<P: Packed> Buckets<P> {
+    fn new(nodes: usize, arcs: u64) -> Buckets<P> {
         let wanted = (arcs / ARCS_PER_BUCKET).max(nodes as u64 / NODES_PER_BUCKET);
         let wanted = wanted.clamp(1, MOST_BUCKETS) as usize;
         let width = nodes.div_ceil(wanted).next_power_of_two();
-        Buckets { shift: width.trailing_zeros(), count: nodes.div_ceil(width) }
+        let bytes = (arcs * size_of::<P>() as u64 / MOST_SLABS).next_power_of_two().max(SLAB);
+        Buckets {
+            shift: width.trailing_zeros(),
+            room: bytes as usize / size_of::<P>(),
+            buckets: (0..nodes.div_ceil(width)).map(|_| Mutex::new(Bucket::new())).collect(),
+        }
     }
 
-    fn width(&self) -> usize {
-        1 << self.shift
-    }
-
-    fn group<P: Packed>(&self, arcs: &[P]) -> Block<P> {
+    /// Hands the arcs of part `i` to their buckets.
+    fn take(&self, i: usize, Scratch { arcs, grouped, starts }: &mut Scratch<P>) {
+        let append = |bucket: usize, group: &[P]| {
+            if !group.is_empty() {
+                let mut bucket =
+                    self.buckets[bucket].lock().unwrap_or_else(PoisonError::into_inner);
+                bucket.append(group, self.room);
+            }
+        };
+        if self.buckets.len() == 1 {
+            return append(0, arcs);
+        }
         let bucket = |arc: &P| (arc.row() as u64 >> self.shift) as usize;
-        let mut starts = vec![0u32; self.count + 1];
-        if self.count == 1 {
-            starts[1] = arcs.len() as u32;
-            return Block { starts, arcs: arcs.to_vec() };
-        }
-        for arc in arcs {
-            starts[bucket(arc) + 1] += 1;
-        }
-        for k in 0..self.count {
+        starts.clear();
+        starts.resize(self.buckets.len() + 1, 0);
+        arcs.iter().for_each(|arc| starts[bucket(arc) + 1] += 1);
+        for k in 0..self.buckets.len() {
             starts[k + 1] += starts[k];
         }
-        let mut next = starts.clone();
-        let mut grouped = vec![P::ZERO; arcs.len()];
-        for arc in arcs {
-            let slot = &mut next[bucket(arc)];
-            grouped[*slot as usize] = *arc;
+        grouped.clear();
+        grouped.resize(arcs.len(), P::zeroed());
+        for arc in arcs.iter() {
+            let slot = &mut starts[bucket(arc)];
+            grouped[*slot] = *arc;
             *slot += 1;
         }
-        Block { starts, arcs: grouped }
+        // Every start has moved on to its group's end. Parts begin at different buckets, so that tasks do not
+        // queue up for the same one.
+        let count = self.buckets.len();
+        let first = i * 61 % count;
+        for k in (first..count).chain(0..first) {
+            let begin = if k == 0 { 0 } else { starts[k - 1] };
+            append(k, &grouped[begin..starts[k]]);
+        }
+    }
+
+    /// Sorts every bucket into its rows.
+    fn settle(self, nodes: usize, keep: Keep) -> Csr {
+        let buckets: Vec<Bucket<P>> = self
+            .buckets
+            .into_iter()
+            .map(|bucket| bucket.into_inner().unwrap_or_else(PoisonError::into_inner))
+            .collect();
+        let width = 1usize << self.shift;
+        let rooms: Vec<usize> = buckets.iter().map(|bucket| bucket.arcs).collect();
+        let total: usize = rooms.iter().sum();
+        // Pages of zeros until they are written: these arrays grow while the buckets go.
+        let mut offsets = vec![0u64; nodes + 1];
+        let mut columns = vec![0u32; total];
+        let mut weights = vec![0f32; if P::WEIGHTED { total } else { 0 }];
+        let weighted = rooms.iter().map(|room| if P::WEIGHTED { *room } else { 0 });
+        let places = split_lengths(&mut columns, rooms.iter().copied())
+            .into_iter()
+            .zip(split_lengths(&mut weights, weighted));
+        let work: Vec<_> = offsets[1..].chunks_mut(width).zip(buckets).zip(places).collect();
+        let found: Vec<Found> = work
+            .into_par_iter()
+            .enumerate()
+            .map_init(Vec::new, |scratch, (i, ((ends, bucket), (columns, weights)))| {
+                settle(bucket, i * width, keep, ends, Rows { columns, weights }, scratch)
+            })
+            .collect();
+
+        let mut bases = Vec::with_capacity(found.len());
+        let (mut from, mut to) = (0usize, 0usize);
+        for (room, found) in rooms.iter().zip(&found) {
+            bases.push(to as u64);
+            if from != to {
+                columns.copy_within(from..from + found.arcs, to);
+                if P::WEIGHTED {
+                    weights.copy_within(from..from + found.arcs, to);
+                }
+            }
+            from += room;
+            to += found.arcs;
+        }
+        columns.truncate(to);
+        columns.shrink_to_fit();
+        weights.truncate(to);
+        weights.shrink_to_fit();
+        offsets[1..]
+            .par_chunks_mut(width)
+            .zip(&bases)
+            .for_each(|(ends, base)| ends.iter_mut().for_each(|end| *end += base));
+        let self_loops = found.iter().map(|found| found.self_loops).sum();
+        let duplicates = found.iter().map(|found| found.duplicates).sum();
+        let weights = P::WEIGHTED.then_some(weights);
+        Csr { offsets, columns, weights, self_loops, duplicates }
     }
 }
 
-/// The finished rows of one bucket.
-struct Rows {
-    columns: Vec<u32>,
-    weights: Vec<f32>,
+/// Where a bucket's rows go; weights are empty where arcs have none.
+struct Rows<'a> {
+    columns: &'a mut [u32],
+    weights: &'a mut [f32],
+}
+
+/// What settling a bucket left, and what it found.
+struct Found {
+    arcs: usize,
     self_loops: u64,
     duplicates: u64,
 }
@@ -209,55 +354,67 @@ struct Rows {
 /// that come in order, as from a transpose or a sorted file, do not). `ends[i]` becomes the number of
 /// arcs in rows `first..=first + i`; `arcs` is scratch.
 fn settle<P: Packed>(
-    pieces: &[&[P]],
+    bucket: Bucket<P>,
     first: usize,
     keep: Keep,
     ends: &mut [u64],
+    mut rows: Rows<'_>,
     arcs: &mut Vec<P>,
-) -> Rows {
-    let every = || pieces.iter().flat_map(|piece| piece.iter());
-    every().for_each(|arc| ends[arc.row() as usize - first] += 1);
+) -> Found {
+    bucket.pieces().for_each(|arc| ends[arc.row() as usize - first] += 1);
     let mut total = 0;
     for end in ends.iter_mut() {
         total += std::mem::replace(end, total);
     }
     arcs.clear();
-    arcs.resize(total as usize, P::ZERO);
-    for arc in every() {
+    arcs.resize(total as usize, P::zeroed());
+    for arc in bucket.pieces() {
         let place = &mut ends[arc.row() as usize - first];
         arcs[*place as usize] = *arc;
         *place += 1;
     }
+    drop(bucket);
 
-    let mut rows = Rows {
-        columns: Vec::with_capacity(total as usize),
-        weights: Vec::with_capacity(if P::WEIGHTED { total as usize } else { 0 }),
-        self_loops: 0,
-        duplicates: 0,
-    };
+    let mut found = Found { arcs: 0, self_loops: 0, duplicates: 0 };
     let mut begin = 0;
     for end in ends {
         let row = &mut arcs[begin..*end as usize];
         begin = *end as usize;
         sort_row(row);
-        let mut previous = None;
+        rows.emit(row, keep, &mut found);
+        *end = found.arcs as u64;
+    }
+    found
+}
+
+impl Rows<'_> {
+    /// Appends what is kept of a sorted row.
+    fn emit<P: Packed>(&mut self, row: &[P], keep: Keep, found: &mut Found) {
+        let (mut previous, mut sum) = (None, 0f64);
         for arc in row {
             let column = arc.column();
             let (self_loop, repeated) = (column == arc.row(), previous == Some(column));
             previous = Some(column);
-            if keep == Keep::Simple && (self_loop || repeated) {
+            found.self_loops += u64::from(self_loop);
+            found.duplicates += u64::from(repeated);
+            if self_loop && !keep.self_loops {
                 continue;
             }
-            rows.self_loops += u64::from(self_loop);
-            rows.duplicates += u64::from(repeated);
-            rows.columns.push(column);
-            if P::WEIGHTED {
-                rows.weights.push(arc.weight());
+            if repeated && keep.repeated != Repeated::Kept {
+                sum += f64::from(arc.weight());
+                if P::WEIGHTED && keep.repeated == Repeated::Summed {
+                    self.weights[found.arcs - 1] = sum as f32;
+                }
+                continue;
             }
+            self.columns[found.arcs] = column;
+            if P::WEIGHTED {
+                sum = f64::from(arc.weight());
+                self.weights[found.arcs] = arc.weight();
+            }
+            found.arcs += 1;
         }
-        *end = rows.columns.len() as u64;
     }
-    rows
 }
 
 fn sort_row<P: Packed>(row: &mut [P]) {
@@ -265,17 +422,6 @@ fn sort_row<P: Packed>(row: &mut [P]) {
         return;
     }
     if row.len() > PARALLEL_SORT { row.par_sort_unstable() } else { row.sort_unstable() }
-}
-
-/// Joins parts in order, copying in parallel.
-fn concatenate<T: Copy + Default + Send + Sync>(mut parts: Vec<Vec<T>>) -> Vec<T> {
-    if parts.len() == 1 {
-        return parts.swap_remove(0);
-    }
-    let mut whole = vec![T::default(); parts.iter().map(Vec::len).sum()];
-    let places = split_lengths(&mut whole, parts.iter().map(Vec::len));
-    places.into_par_iter().zip(parts).for_each(|(place, part)| place.copy_from_slice(&part));
-    whole
 }
 
 /// Cuts a slice into consecutive pieces of the given lengths, each for its own writer.

@@ -35,9 +35,22 @@ impl Graph {
         (0..n).into_par_iter().filter(|&v| no_row(v) && unnamed(v)).count() as u64
     }
 
-    /// The lowest id in the largest weakly connected component; of equally large ones, in that which
-    /// has the lowest id.
+    /// The node of the lowest id in the largest weakly connected component; of equally large ones, in
+    /// that which has the lowest id.
     pub fn default_source(&self) -> u32 {
+        let (roots, root) = self.largest_weak_root();
+        if self.names_rise() {
+            return root;
+        }
+        let inside = (0..self.nodes() as u32)
+            .into_par_iter()
+            .filter(|v| roots[*v as usize].load(Relaxed) == root);
+        inside.min_by_key(|v| self.rank(*v)).unwrap_or(root)
+    }
+
+    /// Each node's component, by its root (the lowest node in it), and the root of the largest; of
+    /// equally large ones, of that with the lowest id.
+    pub(super) fn largest_weak_root(&self) -> (Vec<AtomicU32>, u32) {
         let (roots, giant) = self.weak_roots();
         // The giant is counted apart: a million increments of one counter would queue up.
         let sizes: Vec<AtomicU32> = (0..self.nodes()).map(|_| AtomicU32::new(0)).collect();
@@ -52,12 +65,17 @@ impl Graph {
             })
             .count();
         sizes[giant as usize].store(in_giant as u32, Relaxed);
-        let largest = sizes
-            .par_iter()
-            .enumerate()
-            .map(|(root, size)| (size.load(Relaxed), std::cmp::Reverse(root)))
-            .max();
-        largest.map_or(0, |(_, std::cmp::Reverse(root))| root as u32)
+        let most = sizes.par_iter().map(|size| size.load(Relaxed)).max().unwrap_or(0);
+        let largest =
+            |v: &u32| sizes[roots[*v as usize].load(Relaxed) as usize].load(Relaxed) == most;
+        let nodes = (0..self.nodes() as u32).into_par_iter();
+        let lowest = if self.names_rise() {
+            nodes.find_first(largest)
+        } else {
+            nodes.filter(largest).min_by_key(|v| self.rank(*v))
+        };
+        let root = lowest.map_or(0, |v| roots[v as usize].load(Relaxed));
+        (roots, root)
     }
 
     /// For each node the lowest id of its weak component, and a guess at the largest component.

@@ -1,15 +1,21 @@
 //! What a graph is: a host CSR with 64-bit row offsets, 32-bit column indices and optional weights.
 
+pub(crate) mod array;
 pub(crate) mod build;
 pub(crate) mod check;
 mod components;
+mod names;
+mod policy;
 mod symmetry;
 
 use crate::error::Result;
-use build::{Csr, Packed};
+use crate::io::LoadOptions;
+use array::Array;
+use build::{Csr, Keep, Packed};
+use names::Names;
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// The most nodes a graph may have: ids are u32, and `u32::MAX` itself means "unreached" or "none".
@@ -28,10 +34,14 @@ pub struct Origin {
     pub id_base: u32,
     /// Where the weights came from: `file`, `unit` or `generated`.
     pub weights: String,
-    /// Arcs (v, v), kept.
+    /// Arcs (v, v) that were found; `policies` says whether they stayed.
     pub self_loops: u64,
-    /// Arcs beyond the first of the same (source, neighbour), kept.
+    /// Arcs beyond the first of the same (source, neighbour) that were found; as above.
     pub duplicates: u64,
+    /// What was asked of the load.
+    pub policies: LoadOptions,
+    /// Whether the graph came from the cache.
+    pub cached: bool,
     /// Milliseconds spent reading and parsing (or generating).
     pub load_ms: f64,
     /// Milliseconds spent building the CSR.
@@ -44,10 +54,12 @@ pub struct Origin {
 /// and >= 0 with no negative zero; a graph without weights counts every arc as 1.
 #[derive(Debug, Clone)]
 pub struct Graph {
-    offsets: Vec<u64>,
-    columns: Vec<u32>,
-    weights: Option<Vec<f32>>,
+    offsets: Array<u64>,
+    columns: Array<u32>,
+    weights: Option<Array<f32>>,
     symmetric: OnceLock<bool>,
+    /// What the input calls its nodes, where that is more than `origin.id_base` above.
+    names: Option<Arc<Names>>,
     /// Provenance, echoed in results.
     pub origin: Origin,
 }
@@ -68,17 +80,11 @@ impl Graph {
     pub fn from_csr(
         offsets: Vec<u64>,
         columns: Vec<u32>,
-        mut weights: Option<Vec<f32>>,
+        weights: Option<Vec<f32>>,
         origin: Origin,
     ) -> Result<Graph> {
         let start = Instant::now();
-        check::offsets(&offsets, columns.len())?;
-        check::ids(&columns, offsets.len() - 1, "column")?;
-        if let Some(weights) = &mut weights {
-            check::same_length(columns.len(), weights.len(), "weights")?;
-            check::weights(weights)?;
-        }
-        let mut graph = Graph { offsets, columns, weights, symmetric: OnceLock::new(), origin };
+        let mut graph = Graph::unsorted(offsets, columns, weights, origin)?;
         let found = check::rows(&graph);
         graph.origin.self_loops = found.self_loops;
         graph.origin.duplicates = found.duplicates;
@@ -88,6 +94,38 @@ impl Graph {
         }
         graph.origin.build_ms += milliseconds(start);
         Ok(graph)
+    }
+
+    /// As [`Graph::from_csr`], with rows left in the order that they have. For [`Graph::kept`] only.
+    pub(crate) fn unsorted(
+        offsets: Vec<u64>,
+        columns: Vec<u32>,
+        mut weights: Option<Vec<f32>>,
+        origin: Origin,
+    ) -> Result<Graph> {
+        check::offsets(&offsets, columns.len())?;
+        check::ids(&columns, offsets.len() - 1, "column")?;
+        if let Some(weights) = &mut weights {
+            check::same_length(columns.len(), weights.len(), "weights")?;
+            check::weights(weights)?;
+        }
+        Ok(Graph {
+            offsets: offsets.into(),
+            columns: columns.into(),
+            weights: weights.map(Array::from),
+            symmetric: OnceLock::new(),
+            names: None,
+            origin,
+        })
+    }
+
+    /// Every arc counts 1.
+    pub(crate) fn without_weights(mut self) -> Graph {
+        self.weights = None;
+        if self.symmetric.get() == Some(&false) {
+            self.symmetric = OnceLock::new();
+        }
+        self
     }
 
     /// Builds the CSR of `nodes` nodes from arcs `sources[i] -> targets[i]` in any order.
@@ -111,54 +149,20 @@ impl Graph {
             check::same_length(sources.len(), weights.len(), "weights")?;
             check::weights(weights)?;
         }
-        let blocks = sources.len().div_ceil(build::ARCS_PER_BLOCK);
-        let range = |block: usize| {
-            let begin = block * build::ARCS_PER_BLOCK;
-            begin..(begin + build::ARCS_PER_BLOCK).min(sources.len())
-        };
+        let parts: Vec<Range<usize>> = (0..sources.len())
+            .step_by(build::ARCS_PER_BLOCK)
+            .map(|begin| begin..(begin + build::ARCS_PER_BLOCK).min(sources.len()))
+            .collect();
         let m = sources.len() as u64;
         let csr = match &owned {
-            None => build::build::<u64>(nodes, m, build::Keep::All, blocks, |block, out| {
-                out.extend(range(block).map(|i| u64::pack(sources[i], targets[i], 1.0)));
+            None => build::build::<u64, _>(nodes, m, Keep::ALL, parts, |_, part, out| {
+                out.extend(part.map(|i| u64::pack(sources[i], targets[i], 1.0, 0)));
             }),
-            Some(w) => build::build::<u128>(nodes, m, build::Keep::All, blocks, |block, out| {
-                out.extend(range(block).map(|i| u128::pack(sources[i], targets[i], w[i])));
+            Some(w) => build::build::<u128, _>(nodes, m, Keep::ALL, parts, |_, part, out| {
+                out.extend(part.map(|i| u128::pack(sources[i], targets[i], w[i], 0)));
             }),
         };
         let mut graph = Graph::trusted(csr, origin, None);
-        graph.origin.build_ms += milliseconds(start);
-        Ok(graph)
-    }
-
-    /// Builds from lists whose ids and weights a reader has checked already. `mirror` adds (v, u) for
-    /// each (u, v) with u != v, which makes the graph symmetric.
-    pub(crate) fn from_lists(
-        nodes: usize,
-        lists: &[ArcList],
-        weighted: bool,
-        mirror: bool,
-        origin: Origin,
-    ) -> Result<Graph> {
-        fn fill<P: Packed>(list: &ArcList, mirror: bool, out: &mut Vec<P>) {
-            for (i, &(u, v)) in list.pairs.iter().enumerate() {
-                let weight = if P::WEIGHTED { list.weights[i] } else { 1.0 };
-                out.push(P::pack(u, v, weight));
-                if mirror && u != v {
-                    out.push(P::pack(v, u, weight));
-                }
-            }
-        }
-        let start = Instant::now();
-        check::node_count(nodes as u64)?;
-        let listed: usize = lists.iter().map(|list| list.pairs.len()).sum();
-        let m = listed as u64 * (1 + u64::from(mirror));
-        let all = build::Keep::All;
-        let csr = if weighted {
-            build::build::<u128>(nodes, m, all, lists.len(), |b, o| fill(&lists[b], mirror, o))
-        } else {
-            build::build::<u64>(nodes, m, all, lists.len(), |b, o| fill(&lists[b], mirror, o))
-        };
-        let mut graph = Graph::trusted(csr, origin, mirror.then_some(true));
         graph.origin.build_ms += milliseconds(start);
         Ok(graph)
     }
@@ -169,10 +173,11 @@ impl Graph {
         origin.duplicates = csr.duplicates;
         let symmetric = symmetric.map_or_else(OnceLock::new, OnceLock::from);
         Graph {
-            offsets: csr.offsets,
-            columns: csr.columns,
-            weights: csr.weights,
+            offsets: csr.offsets.into(),
+            columns: csr.columns.into(),
+            weights: csr.weights.map(Array::from),
             symmetric,
+            names: None,
             origin,
         }
     }
@@ -188,18 +193,20 @@ impl Graph {
             for u in rows {
                 for (v, weight) in graph.neighbors(u) {
                     let (row, column) = turn(u as u32, v);
-                    out.push(P::pack(row, column, weight));
+                    out.push(P::pack(row, column, weight, 0));
                 }
             }
         }
         let rows = self.row_blocks();
-        let (n, m, all) = (self.nodes(), self.arcs(), build::Keep::All);
+        let (n, m) = (self.nodes(), self.arcs());
         if self.weights.is_some() {
-            build::build::<u128>(n, m, all, rows.len(), |b, o| {
-                fill(self, rows[b].clone(), &turn, o)
+            build::build::<u128, _>(n, m, Keep::ALL, rows, |_, rows, out| {
+                fill(self, rows, &turn, out)
             })
         } else {
-            build::build::<u64>(n, m, all, rows.len(), |b, o| fill(self, rows[b].clone(), &turn, o))
+            build::build::<u64, _>(n, m, Keep::ALL, rows, |_, rows, out| {
+                fill(self, rows, &turn, out)
+            })
         }
     }
 
@@ -292,14 +299,50 @@ impl Graph {
     }
 
     /// The id that the input uses for `node`.
+    #[inline]
     pub fn input_id(&self, node: u32) -> u64 {
-        u64::from(node) + u64::from(self.origin.id_base)
+        match &self.names {
+            None => u64::from(node) + u64::from(self.origin.id_base),
+            Some(names) => names.all()[node as usize],
+        }
     }
 
-    /// The node that the input calls `id`, or `None` when the input cannot mean any.
+    /// The node that the input calls `id`, or `None` when the input calls none so.
     pub fn node_of_input_id(&self, id: u64) -> Option<u32> {
+        if let Some(names) = &self.names {
+            return names.node(id);
+        }
         let node = id.checked_sub(u64::from(self.origin.id_base))?;
         (node < self.nodes() as u64).then_some(node as u32)
+    }
+
+    /// How many nodes the input calls by a lower id than `node`: `node` itself, unless nodes were
+    /// relabelled.
+    #[inline]
+    pub fn rank(&self, node: u32) -> u32 {
+        self.names.as_ref().map_or(node, |names| names.rank(node))
+    }
+
+    /// The node with `rank` lower input ids: the inverse of [`Graph::rank`].
+    #[inline]
+    pub fn ranked(&self, rank: u32) -> u32 {
+        self.names.as_ref().map_or(rank, |names| names.ranked(rank))
+    }
+
+    /// Whether input ids rise with nodes, so that ranks are nodes.
+    pub(crate) fn names_rise(&self) -> bool {
+        self.names.as_ref().is_none_or(|names| names.rise())
+    }
+
+    /// The input's ids, `[n]`, where they are more than `origin.id_base` above the nodes.
+    pub fn names(&self) -> Option<&[u64]> {
+        self.names.as_ref().map(|names| names.all())
+    }
+
+    /// This graph with nodes called `names`, `[n]` and distinct.
+    pub(crate) fn with_names(mut self, names: Option<Array<u64>>) -> Graph {
+        self.names = names.map(|names| Arc::new(Names::new(names)));
+        self
     }
 }
 

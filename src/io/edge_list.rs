@@ -1,5 +1,6 @@
-//! Edge lists: a line per arc, `u v` or `u v weight`, separated by blanks, tabs or commas, ids from 0.
-//! Lines that start with `#` or `%` are comments (SNAP's and KONECT's).
+//! Edge lists: a line per arc, `u v` or `u v weight`, separated by blanks, tabs or commas. Lines that start
+//! with `#` or `%` are comments (SNAP's and KONECT's). The nodes are the ids that occur, of up to 64 bits;
+//! with a header `n m` they are 0 to n-1, and in files named `.el` or `.wel` (GAP's) 0 to the largest.
 //!
 //! Some files open with a line `n m`. It looks like an arc, so it is judged by what follows: it is a
 //! header if the arcs have a third column and it has not, or if exactly m arcs follow and all ids are
@@ -8,6 +9,7 @@
 //! ids start at 1.
 
 use super::aside::write_aside;
+use super::compact::WideList;
 use super::parsed::{Arcs, Nodes, Parsed};
 use super::text::{self, Fault, Fields, shown};
 use crate::error::Result;
@@ -38,54 +40,88 @@ struct Shape {
     certain: bool,
 }
 
-/// A stretch of the file.
-struct Part {
-    list: ArcList,
+/// A stretch of the file; ids are u32 or u64.
+struct Part<I> {
+    pairs: Vec<(I, I)>,
+    weights: Vec<f32>,
     /// The largest id, if there is any arc.
-    largest: Option<u32>,
+    largest: Option<I>,
 }
 
-/// Reads the whole content of a file.
-pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
-    let (nodes, weighted, lists) = read(bytes).map_err(|fault| fault.into_error(path, bytes))?;
-    Ok(Parsed {
-        format: "edge-list",
-        arcs: Arcs::Lists(lists),
-        nodes: Nodes::Declared { count: nodes, first_id: 0 },
-        weighted,
-        mirror: false,
-    })
+/// An id as wide as it has to be.
+trait Id: Copy + Ord + Send {
+    fn parse(field: &[u8], at: usize) -> Result<Self, Fault>;
 }
 
-/// (nodes, weighted, arcs)
-fn read(bytes: &[u8]) -> Result<(u64, bool, Vec<ArcList>), Fault> {
-    let shape = shape(bytes)?;
+impl Id for u32 {
+    #[inline]
+    fn parse(field: &[u8], at: usize) -> Result<u32, Fault> {
+        node(field, at)
+    }
+}
+
+impl Id for u64 {
+    #[inline]
+    fn parse(field: &[u8], at: usize) -> Result<u64, Fault> {
+        text::wide_id(field, at)
+    }
+}
+
+/// Reads the whole content of a file. `gap` says that the nodes go up to the largest id.
+pub(super) fn parse(path: &str, bytes: &[u8], gap: bool) -> Result<Parsed> {
+    let read = || -> Result<Parsed, Fault> {
+        let shape = shape(bytes)?;
+        match narrow(bytes, &shape, gap) {
+            Err(fault) if fault.wide_id && !gap && !shape.certain => wide(bytes, &shape, fault),
+            other => other,
+        }
+    };
+    read().map_err(|fault| fault.into_error(path, bytes))
+}
+
+fn parsed(arcs: Arcs, nodes: Nodes, weighted: bool) -> Parsed {
+    Parsed { format: "edge-list", arcs, nodes, weighted, mirror: false }
+}
+
+/// The file, if its ids fit into 32 bits.
+fn narrow(bytes: &[u8], shape: &Shape, gap: bool) -> Result<Parsed, Fault> {
     let body = shape.first.as_ref().map_or(shape.body, |first| first.next);
-    let parts = text::parse_parts(bytes, body, |lines| arcs(shape.weighted, lines))?;
+    let mut parts = text::parse_parts(bytes, body, |lines| arcs::<u32>(shape.weighted, lines))?;
     let largest = parts.iter().filter_map(|part| part.largest).max();
-    let mut lists: Vec<ArcList> = parts.into_iter().map(|part| part.list).collect();
-    let mut nodes = largest.map_or(0, |largest| u64::from(largest) + 1);
+    let bound = largest.map_or(0, |largest| u64::from(largest) + 1);
+    let mut nodes = if gap { Nodes::UpToLargest } else { Nodes::Occurring };
     if let Some(first) = &shape.first {
-        let found = lists.iter().map(|list| list.pairs.len() as u64).sum();
-        if is_header(&shape, first, found, nodes)? {
-            if nodes > first.n {
+        let found = parts.iter().map(|part| part.pairs.len() as u64).sum();
+        if is_header(shape, first, found, bound)? {
+            if bound > first.n {
                 return Err(out_of_range(bytes, first));
             }
-            nodes = first.n;
+            if first.n == 0 {
+                let what = "the graph is empty (0 nodes); give at least one arc";
+                return Err(Fault::new(first.at, what));
+            }
+            nodes = Nodes::Declared { count: first.n, first_id: 0 };
         } else {
             let mut line = text::lines(&bytes[..first.next], first.at);
-            let part = arcs(shape.weighted, &mut line)?;
-            nodes = nodes.max(part.largest.map_or(0, |largest| u64::from(largest) + 1));
-            lists.insert(0, part.list);
-        }
-        if nodes == 0 {
-            return Err(Fault::new(
-                first.at,
-                "the graph is empty (0 nodes); give at least one arc",
-            ));
+            parts.insert(0, arcs(shape.weighted, &mut line)?);
         }
     }
-    Ok((nodes, shape.weighted, lists))
+    let list = |part: Part<u32>| ArcList { pairs: part.pairs, weights: part.weights };
+    let lists = parts.into_iter().map(list).collect();
+    Ok(parsed(Arcs::Lists(lists), nodes, shape.weighted))
+}
+
+/// The file again, for an id needs 64 bits; `fault` is the complaint about that one.
+fn wide(bytes: &[u8], shape: &Shape, fault: Fault) -> Result<Parsed, Fault> {
+    let parts = text::parse_parts(bytes, shape.body, |lines| arcs::<u64>(shape.weighted, lines))?;
+    let found = parts.iter().map(|part| part.pairs.len() as u64).sum::<u64>();
+    // A header that the arcs' number confirms was not meant to be followed by such ids.
+    if shape.first.as_ref().is_some_and(|first| first.m + 1 == found && found > ENOUGH_TO_SUSPECT) {
+        return Err(fault);
+    }
+    let list = |part: Part<u64>| WideList { pairs: part.pairs, weights: part.weights };
+    let lists = parts.into_iter().map(list).collect();
+    Ok(parsed(Arcs::Wide(lists), Nodes::Occurring, shape.weighted))
 }
 
 /// Whether the first line is a header, given the number of arcs behind it and their ids' bound.
@@ -157,28 +193,30 @@ fn misshapen(at: usize, line: &[u8]) -> Fault {
     Fault::new(at, format!("{what}, alike on every line"))
 }
 
-fn arcs(weighted: bool, lines: &mut dyn Iterator<Item = (usize, &[u8])>) -> Result<Part, Fault> {
-    let mut list = ArcList::default();
-    let mut largest = None;
+fn arcs<I: Id>(
+    weighted: bool,
+    lines: &mut dyn Iterator<Item = (usize, &[u8])>,
+) -> Result<Part<I>, Fault> {
+    let mut part = Part { pairs: Vec::new(), weights: Vec::new(), largest: None };
     for (at, line) in lines {
         let mut fields = Fields::<true>(line);
         let Some(first) = fields.next() else { continue };
         if matches!(first[0], b'#' | b'%') {
             continue;
         }
-        let u = node(first, at)?;
-        let v = node(fields.next().ok_or_else(|| misshapen(at, line))?, at)?;
+        let u = I::parse(first, at)?;
+        let v = I::parse(fields.next().ok_or_else(|| misshapen(at, line))?, at)?;
         if weighted {
             let weight = fields.next().ok_or_else(|| misshapen(at, line))?;
-            list.weights.push(text::weight(weight, at)?);
+            part.weights.push(text::weight(weight, at)?);
         }
         if fields.next().is_some() {
             return Err(misshapen(at, line));
         }
-        largest = largest.max(Some(u.max(v)));
-        list.pairs.push((u, v));
+        part.largest = part.largest.max(Some(u.max(v)));
+        part.pairs.push((u, v));
     }
-    Ok(Part { list, largest })
+    Ok(part)
 }
 
 /// An id from 0 as a node.
@@ -187,7 +225,8 @@ fn node(field: &[u8], at: usize) -> Result<u32, Fault> {
     let id = text::id(field, at)?;
     if id == MAX_NODES {
         let what = format!("id beyond 32 bits ({id}); ids go up to {}", MAX_NODES - 1);
-        return Err(Fault::new(at, format!("{what}: renumber the nodes without gaps")));
+        let what = format!("{what}: renumber the nodes without gaps");
+        return Err(Fault { wide_id: true, ..Fault::new(at, what) });
     }
     Ok(id as u32)
 }

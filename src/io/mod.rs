@@ -9,9 +9,11 @@
 //! Any of them may be compressed with gzip, which is recognised by its magic bytes.
 
 pub(crate) mod aside;
+mod compact;
 mod edge_list;
 mod hive_bin;
 mod matrix_market;
+mod options;
 mod output;
 mod parsed;
 mod source;
@@ -19,6 +21,7 @@ mod text;
 
 pub use edge_list::write as write_edge_list;
 pub use hive_bin::write as write_hive_bin;
+pub use options::{Cache, Duplicates, LoadOptions, Relabel, SelfLoops, Weights};
 pub use output::{ResultFormat, write_atomically, write_results};
 
 use crate::error::{Error, Result};
@@ -32,19 +35,28 @@ use std::time::Instant;
 const ENDINGS: [&str; 11] =
     [".mtx", ".txt", ".csv", ".tsv", ".el", ".wel", ".edges", ".e", ".bin", ".hive", ".dat"];
 
-/// Loads a graph: a generator specification (`rmat:24`, `grid:4096x4096`) or the path of a file.
+/// Loads a graph as it is: a generator specification (`rmat:24`, `grid:4096x4096`) or the path of a file.
 ///
-/// Errors are one line, `path:line: what (value); what to do next`.
+/// # Errors
+/// One line, `path:line: what (value); what to do next`.
 pub fn load(spec: &str) -> Result<Graph> {
+    load_with(spec, &LoadOptions::default())
+}
+
+/// [`load`] under the given policies.
+///
+/// # Errors
+/// As [`load`]; also a policy that cannot be followed.
+pub fn load_with(spec: &str, options: &LoadOptions) -> Result<Graph> {
     if generate::is_spec(spec) {
-        return generate::generate(spec);
+        return parsed::apply_to_generated(generate::generate(spec)?, options);
     }
     let start = Instant::now();
     let bytes = source::read(spec)?;
     // A byte order mark is what some editors put before text.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let origin = Origin { dataset: dataset(spec), graph_file: spec.into(), ..Origin::default() };
-    parsed::assemble(spec, parse(spec, bytes)?, origin, start)
+    parsed::assemble(spec, parse(spec, bytes)?, options, origin, start)
 }
 
 /// Finds the reader by content, then by name.
@@ -71,7 +83,8 @@ fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
             "{path}: {format} files are not read; convert it to Matrix Market or an edge list"
         )));
     }
-    edge_list::parse(path, bytes)
+    let gap = name.ends_with(".el") || name.ends_with(".wel");
+    edge_list::parse(path, bytes, gap)
 }
 
 /// Notices, at no cost, a file that is not there or cannot be opened, and a generator specification that

@@ -1,8 +1,11 @@
 //! What every reader hands over: the arcs as the file has them. Ids, policies and the CSR come after, the
-//! same for all formats (`assemble`).
+//! same for all formats.
 
+use super::compact::{self, Compacted, WideList};
+use super::options::{Duplicates, LoadOptions, Relabel, SelfLoops, Weights};
 use crate::error::{Error, Result};
-use crate::graph::{ArcList, Graph, Origin, milliseconds};
+use crate::graph::build::{Keep, Repeated};
+use crate::graph::{ArcList, Graph, MAX_NODES, Origin, milliseconds};
 use std::time::Instant;
 
 /// A file's content, read and checked, before any policy.
@@ -22,6 +25,8 @@ pub(super) struct Parsed {
 pub(super) enum Arcs {
     /// (source, target) pairs in file order, in as many parts as suited the reader.
     Lists(Vec<ArcList>),
+    /// The same with ids of 64 bits; the nodes are those that occur.
+    Wide(Vec<WideList>),
     /// A finished CSR: offsets `[n + 1]`, columns `[m]`, weights `[m]`. Not trusted: checked before use.
     Rows { offsets: Vec<u64>, columns: Vec<u32>, weights: Option<Vec<f32>> },
 }
@@ -32,7 +37,15 @@ pub(super) enum Nodes {
     Declared { count: u64, first_id: u32 },
     /// Those up to the largest id that occurs, ids from 0.
     UpToLargest,
+    /// Those whose ids occur, whatever gaps there are.
+    Occurring,
     /// Node v is called `names[v]` in the file; the arcs speak of v. Names rise.
+    Named(Vec<u64>),
+}
+
+/// What nodes are called.
+enum Called {
+    From(u32),
     Named(Vec<u64>),
 }
 
@@ -40,44 +53,184 @@ pub(super) enum Nodes {
 pub(super) fn assemble(
     path: &str,
     parsed: Parsed,
+    options: &LoadOptions,
     origin: Origin,
     start: Instant,
 ) -> Result<Graph> {
-    let first_id = match parsed.nodes {
-        Nodes::Declared { first_id, .. } => first_id,
-        _ => 0,
-    };
+    let weighted = parsed.weighted && options.weights != Weights::Unit;
     let origin = Origin {
         format: parsed.format.into(),
-        id_base: first_id,
-        weights: if parsed.weighted { "file" } else { "unit" }.into(),
+        weights: if weighted { "file" } else { "unit" }.into(),
         load_ms: milliseconds(start),
         ..origin
     };
-    let graph = match parsed.arcs {
-        Arcs::Rows { offsets, columns, weights } => {
-            Graph::from_csr(offsets, columns, weights, origin)
-        }
-        Arcs::Lists(lists) => {
-            let nodes = match parsed.nodes {
-                Nodes::Declared { count, .. } => count,
-                Nodes::UpToLargest => bound(&lists),
-                Nodes::Named(names) => names.len() as u64,
-            };
-            if nodes == 0 {
-                let what = "the graph is empty (0 nodes); give at least one node";
-                return Err(Error::input(format!("{path}: {what}")));
-            }
-            Graph::from_lists(nodes as usize, &lists, parsed.weighted, parsed.mirror, origin)
-        }
-    };
-    graph.map_err(|error| name_file(path, error))
+    build(Parsed { weighted, ..parsed }, options, origin)
+        .and_then(|graph| apply(graph, options))
+        .map_err(|error| name_file(path, error))
 }
 
-/// One more than the largest id.
-fn bound(lists: &[ArcList]) -> u64 {
-    let pairs = lists.iter().flat_map(|list| &list.pairs);
-    pairs.map(|&(u, v)| u64::from(u.max(v)) + 1).max().unwrap_or(0)
+/// The CSR, with self loops and duplicates as asked.
+fn build(parsed: Parsed, options: &LoadOptions, mut origin: Origin) -> Result<Graph> {
+    let keep = keep(options);
+    let (lists, called, count) = match parsed.arcs {
+        Arcs::Rows { offsets, columns, weights } => {
+            let offsets = extended(offsets, options.nodes)?;
+            let weights = weights.filter(|_| parsed.weighted);
+            if let Nodes::Declared { first_id, .. } = parsed.nodes {
+                origin.id_base = first_id;
+            }
+            let in_order = options.duplicates == Duplicates::First;
+            return match keep {
+                (Keep::ALL, _) => Graph::from_csr(offsets, columns, weights, origin),
+                _ if in_order => Graph::unsorted(offsets, columns, weights, origin)?.kept(keep),
+                _ => Graph::from_csr(offsets, columns, weights, origin)?.kept(keep),
+            };
+        }
+        Arcs::Wide(lists) if options.nodes.is_none() => {
+            let Some((lists, names)) = compact::wide(lists) else {
+                return Err(Error::input(format!(
+                    "more than {MAX_NODES} nodes; ids are 32 bits wide inside"
+                )));
+            };
+            let count = names.len() as u64;
+            (lists, Called::Named(names), count)
+        }
+        Arcs::Wide(lists) => {
+            let ids = lists.iter().flat_map(|list| &list.pairs).map(|pair| pair.0.max(pair.1));
+            return Err(outside(ids.max().unwrap_or(0), options.nodes.unwrap_or(0)));
+        }
+        Arcs::Lists(mut lists) => {
+            let (called, count) = number(&mut lists, parsed.nodes, options.nodes)?;
+            (lists, called, count)
+        }
+    };
+    if count == 0 {
+        return Err(Error::input("the graph is empty (0 nodes); give at least one arc"));
+    }
+    if let Called::From(first) = called {
+        origin.id_base = first;
+    }
+    let (mirror, weighted) = (parsed.mirror, parsed.weighted);
+    let graph = Graph::from_lists(count as usize, lists, mirror, keep, weighted, origin)?;
+    match called {
+        Called::From(_) => Ok(graph),
+        Called::Named(names) => Ok(graph.with_names(Some(names.into()))),
+    }
+}
+
+/// What `--self-loops` and `--duplicates` keep; whether `First` means the first in the file.
+fn keep(options: &LoadOptions) -> (Keep, bool) {
+    let repeated = match options.duplicates {
+        Duplicates::Keep => Repeated::Kept,
+        Duplicates::First | Duplicates::Min => Repeated::First,
+        Duplicates::Sum => Repeated::Summed,
+    };
+    let self_loops = options.self_loops == SelfLoops::Keep;
+    (Keep { self_loops, repeated }, options.duplicates == Duplicates::First)
+}
+
+/// Numbers the nodes of `lists`: what they are called, and how many there are.
+fn number(lists: &mut [ArcList], nodes: Nodes, asked: Option<u64>) -> Result<(Called, u64)> {
+    let largest = lists.iter().flat_map(|list| &list.pairs).map(|&(u, v)| u.max(v)).max();
+    let bound = largest.map_or(0, |largest| u64::from(largest) + 1);
+    match (nodes, asked) {
+        (Nodes::Declared { count, first_id }, None) => Ok((Called::From(first_id), count)),
+        (Nodes::Declared { count, first_id }, Some(asked)) if asked >= count => {
+            Ok((Called::From(first_id), asked))
+        }
+        (Nodes::Declared { count, .. }, Some(asked)) => Err(fewer(asked, count)),
+        (Nodes::Named(names), None) => {
+            let count = names.len() as u64;
+            Ok((Called::Named(names), count))
+        }
+        (Nodes::Named(names), Some(asked)) => Err(Error::input(format!(
+            "--nodes {asked}: the file names its {} nodes; leave --nodes out",
+            names.len()
+        ))),
+        (_, Some(asked)) if asked < bound => Err(outside(bound - 1, asked)),
+        (_, Some(asked)) => Ok((Called::From(0), asked)),
+        (Nodes::UpToLargest, None) => Ok((Called::From(0), bound)),
+        (Nodes::Occurring, None) => match largest {
+            None => Ok((Called::From(0), 0)),
+            Some(largest) => Ok(match compact::narrow(lists, largest) {
+                Compacted::Shifted { first, count } => (Called::From(first), count),
+                Compacted::Named(names) => {
+                    let count = names.len() as u64;
+                    (Called::Named(names), count)
+                }
+            }),
+        },
+    }
+}
+
+/// Row offsets with empty rows up to the asked number of nodes.
+fn extended(mut offsets: Vec<u64>, asked: Option<u64>) -> Result<Vec<u64>> {
+    let count = (offsets.len() as u64).saturating_sub(1);
+    match (asked, offsets.last().copied()) {
+        (Some(asked), _) if asked < count => Err(fewer(asked, count)),
+        (Some(asked), Some(end)) => {
+            crate::graph::check::node_count(asked)?;
+            offsets.resize(asked as usize + 1, end);
+            Ok(offsets)
+        }
+        _ => Ok(offsets),
+    }
+}
+
+fn fewer(asked: u64, count: u64) -> Error {
+    Error::input(format!(
+        "--nodes {asked}: the file declares {count} nodes; ask for as many or more"
+    ))
+}
+
+fn outside(id: u64, asked: u64) -> Error {
+    let more = id.saturating_add(1);
+    Error::input(format!("--nodes {asked}: the file has id {id}; ask for {more} or leave it out"))
+}
+
+/// The policies that need the CSR.
+pub(super) fn apply(mut graph: Graph, options: &LoadOptions) -> Result<Graph> {
+    let start = Instant::now();
+    if options.symmetrize {
+        graph = graph.symmetrized(keep(options).0.repeated);
+    }
+    if let Weights::Random { low, high, seed } = options.weights {
+        graph = graph.with_random_weights(low, high, seed);
+        graph.origin.weights = options.weights.to_string();
+    }
+    if options.largest_component {
+        graph = graph.largest_component();
+    }
+    match options.relabel {
+        Relabel::None => {}
+        Relabel::Random(seed) => {
+            let order = graph.random_order(seed);
+            graph = graph.relabelled(&order);
+        }
+        Relabel::Degree => {
+            let order = graph.degree_order();
+            graph = graph.relabelled(&order);
+        }
+    }
+    graph.origin.policies = options.clone();
+    graph.origin.build_ms += milliseconds(start);
+    Ok(graph)
+}
+
+/// The same policies for a graph that was generated: it has no self loops, no duplicates and no weights
+/// but those that it was made with.
+pub(super) fn apply_to_generated(mut graph: Graph, options: &LoadOptions) -> Result<Graph> {
+    if let Some(asked) = options.nodes {
+        return Err(Error::input(format!(
+            "--nodes {asked}: a generator makes its own number of nodes; leave it out"
+        )));
+    }
+    if options.weights == Weights::Unit {
+        graph = graph.without_weights();
+        graph.origin.weights = "unit".into();
+    }
+    let graph = graph.kept(keep(options))?;
+    apply(graph, options)
 }
 
 /// Puts the file's name before an error of the graph that was made from it.

@@ -13,11 +13,13 @@ const CHUNK: std::ops::RangeInclusive<usize> = 1 << 16..=1 << 22;
 pub(super) struct Fault {
     pub at: usize,
     pub what: String,
+    /// An id that 32 bits cannot hold and 64 can: worth another try where that is allowed.
+    pub wide_id: bool,
 }
 
 impl Fault {
     pub(super) fn new(at: usize, what: impl Into<String>) -> Fault {
-        Fault { at, what: what.into() }
+        Fault { at, what: what.into(), wide_id: false }
     }
 
     /// The error for the user. Lines are counted only now: the fast path never does.
@@ -98,19 +100,35 @@ pub(super) fn integer(field: &[u8]) -> Option<u64> {
 pub(super) fn id(field: &[u8], at: usize) -> Result<u64, Fault> {
     match integer(field) {
         Some(id) if id <= MAX_NODES => Ok(id),
-        _ if !field.is_empty() && field.iter().all(u8::is_ascii_digit) => Err(Fault::new(
-            at,
-            format!(
-                "id beyond 32 bits ({}); ids go up to {}: renumber the nodes without gaps",
-                shown(field),
-                MAX_NODES - 1
-            ),
-        )),
-        _ => Err(Fault::new(
-            at,
-            format!("not a node id ({}); ids are integers from 0", shown(field)),
-        )),
+        Some(_) => Err(Fault { wide_id: true, ..Fault::new(at, beyond(field)) }),
+        None => Err(no_id(field, at)),
     }
+}
+
+/// A node id of 64 bits.
+#[inline]
+pub(super) fn wide_id(field: &[u8], at: usize) -> Result<u64, Fault> {
+    integer(field).ok_or_else(|| no_id(field, at))
+}
+
+#[cold]
+fn beyond(field: &[u8]) -> String {
+    let most = MAX_NODES - 1;
+    format!(
+        "id beyond 32 bits ({}); ids go up to {most}: renumber the nodes without gaps",
+        shown(field)
+    )
+}
+
+#[cold]
+fn no_id(field: &[u8], at: usize) -> Fault {
+    let id = shown(field);
+    let digits = !field.is_empty() && field.iter().all(u8::is_ascii_digit);
+    let what = match digits {
+        true => format!("id beyond 64 bits ({id}); renumber the nodes"),
+        false => format!("not a node id ({id}); ids are whole numbers: number the nodes"),
+    };
+    Fault::new(at, what)
 }
 
 /// A weight: finite and >= 0, with -0 made 0.

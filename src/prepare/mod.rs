@@ -7,8 +7,9 @@ pub(crate) use layout::{ArcView, Arcs, PackedView, Rows};
 
 use crate::backend::cuda::sssp::DeviceGraph;
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, ChunkPolicy, Fleet, Split, words};
+use crate::fleet::{Backend, ChunkPolicy, Fleet, Split};
 use crate::graph::Graph;
+use crate::words::words;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;

@@ -1,0 +1,344 @@
+//! Policies on a graph: what is done with odd arcs, weights and labels after the arcs are known.
+
+use super::array::Array;
+use super::build::{self, Csr, InOrder, Keep, Packed, Repeated};
+use super::{ArcList, Graph, Origin, check, milliseconds};
+use crate::error::{Error, Result};
+use crate::generate::hash::{hash, mix};
+use rayon::prelude::*;
+use std::ops::Range;
+use std::time::Instant;
+
+/// Rows that one task handles where rows are alike.
+const ROWS: usize = 1 << 10;
+
+impl Graph {
+    /// Builds from lists whose ids and weights a reader has checked already; the lists are freed on the
+    /// way. `mirror` adds (v, u) for each (u, v) with u != v, which makes the graph symmetric.
+    /// `first` says that `Repeated::First` means the first in the lists rather than the lightest.
+    pub(crate) fn from_lists(
+        nodes: usize,
+        lists: Vec<ArcList>,
+        mirror: bool,
+        (keep, first): (Keep, bool),
+        weighted: bool,
+        origin: Origin,
+    ) -> Result<Graph> {
+        fn fill<P: Packed>(list: ArcList, mirror: bool, base: u64, out: &mut Vec<P>) {
+            out.reserve(list.pairs.len() << u32::from(mirror));
+            for (i, &(u, v)) in list.pairs.iter().enumerate() {
+                let weight = list.weights.get(i).copied().unwrap_or(1.0);
+                let position = (base + i as u64) as u32;
+                out.push(P::pack(u, v, weight, position));
+                if mirror && u != v {
+                    out.push(P::pack(v, u, weight, position));
+                }
+            }
+        }
+        let start = Instant::now();
+        check::node_count(nodes as u64)?;
+        let mut bases = Vec::with_capacity(lists.len());
+        let mut listed = 0u64;
+        for list in &lists {
+            bases.push(listed);
+            listed += list.pairs.len() as u64;
+        }
+        let m = listed * (1 + u64::from(mirror));
+        let summed = keep.repeated == Repeated::Summed;
+        let csr = match (weighted, keep.repeated == Repeated::First && first) {
+            (true, true) => {
+                in_order(listed)?;
+                build::build::<InOrder, _>(nodes, m, keep, lists, |i, list, out| {
+                    fill(list, mirror, bases[i], out)
+                })
+            }
+            (false, _) if !summed => {
+                build::build::<u64, _>(nodes, m, keep, lists, |_, list, out| {
+                    fill(list, mirror, 0, out)
+                })
+            }
+            _ => build::build::<u128, _>(nodes, m, keep, lists, |_, list, out| {
+                fill(list, mirror, 0, out)
+            }),
+        };
+        finite(&csr)?;
+        let mut graph = Graph::trusted(csr, origin, mirror.then_some(true));
+        graph.origin.build_ms += milliseconds(start);
+        Ok(graph)
+    }
+
+    /// This graph with only what is kept of self loops and repeated pairs; as in
+    /// [`Graph::from_lists`], with the order of arcs in rows for the order in the file.
+    pub(crate) fn kept(self, (keep, first): (Keep, bool)) -> Result<Graph> {
+        fn fill<P: Packed>(graph: &Graph, rows: Range<usize>, out: &mut Vec<P>) {
+            let begin = graph.offsets[rows.start];
+            let arcs = rows.flat_map(|u| graph.neighbors(u).map(move |arc| (u, arc)));
+            for (i, (u, (v, weight))) in arcs.enumerate() {
+                out.push(P::pack(u as u32, v, weight, (begin + i as u64) as u32));
+            }
+        }
+        if keep == Keep::ALL {
+            return Ok(self);
+        }
+        let (n, m, rows) = (self.nodes(), self.arcs(), self.row_blocks());
+        let weighted = self.weights.is_some();
+        let csr = match (weighted, keep.repeated == Repeated::First && first) {
+            (true, true) => {
+                in_order(m)?;
+                build::build::<InOrder, _>(n, m, keep, rows, |_, rows, out| fill(&self, rows, out))
+            }
+            (false, _) if keep.repeated != Repeated::Summed => {
+                build::build::<u64, _>(n, m, keep, rows, |_, rows, out| fill(&self, rows, out))
+            }
+            _ => build::build::<u128, _>(n, m, keep, rows, |_, rows, out| fill(&self, rows, out)),
+        };
+        finite(&csr)?;
+        let mut graph = Graph::trusted(csr, self.origin, None);
+        graph.names = self.names;
+        Ok(graph)
+    }
+
+    /// The union of this graph and its transpose, arc by arc: of the arcs (u, v) of one weight there are
+    /// as many as in whichever of the two has more. Where pairs are not repeated before, they are not
+    /// after: `repeated` says which weight counts where the two directions differ.
+    pub(crate) fn symmetrized(self, repeated: Repeated) -> Graph {
+        if self.is_symmetric() {
+            return self;
+        }
+        let back = self.transpose();
+        let join = |u: usize, out: &mut Joined<'_>| {
+            let (mut own, mut other) = (self.neighbors(u).peekable(), back.neighbors(u).peekable());
+            loop {
+                let next = match (own.peek(), other.peek()) {
+                    (None, None) => break,
+                    (Some(_), None) => own.next(),
+                    (None, Some(_)) => other.next(),
+                    (Some(a), Some(b)) if a == b => {
+                        own.next();
+                        other.next()
+                    }
+                    (Some(a), Some(b)) => {
+                        if a < b {
+                            own.next()
+                        } else {
+                            other.next()
+                        }
+                    }
+                };
+                let Some((v, weight)) = next else { break };
+                out.add(v, weight, repeated);
+            }
+        };
+        let blocks = self.row_blocks();
+        let lengths: Vec<u64> = blocks
+            .par_iter()
+            .cloned()
+            .flat_map_iter(|rows| {
+                rows.map(|u| {
+                    let mut out = Joined { columns: None, weights: None, length: 0, last: None };
+                    join(u, &mut out);
+                    out.length as u64
+                })
+            })
+            .collect();
+        let offsets = offsets_of(&lengths);
+        let m = offsets[offsets.len() - 1] as usize;
+        let mut columns = vec![0u32; m];
+        let mut weights = vec![0f32; if self.weights.is_some() { m } else { 0 }];
+        let lengths = || blocks.iter().map(|r| (offsets[r.end] - offsets[r.start]) as usize);
+        let weighted = self.weights.is_some();
+        let places = build::split_lengths(&mut columns, lengths());
+        let weight_places =
+            build::split_lengths(&mut weights, lengths().map(|l| if weighted { l } else { 0 }));
+        places.into_par_iter().zip(weight_places).zip(&blocks).for_each(
+            |((columns, weights), rows)| {
+                let begin = offsets[rows.start];
+                for u in rows.clone() {
+                    let place = (offsets[u] - begin) as usize..(offsets[u + 1] - begin) as usize;
+                    let weights = weighted.then(|| &mut weights[place.clone()]);
+                    let columns = Some(&mut columns[place]);
+                    join(u, &mut Joined { columns, weights, length: 0, last: None });
+                }
+            },
+        );
+        drop(back);
+        Graph {
+            offsets: offsets.into(),
+            columns: columns.into(),
+            weights: weighted.then(|| weights.into()),
+            symmetric: true.into(),
+            names: self.names,
+            origin: self.origin,
+        }
+    }
+
+    /// Every arc gets a whole number in `low..=high`, a hash of the seed and the pair: of the unordered
+    /// pair where the graph is symmetric without its weights.
+    pub(crate) fn with_random_weights(mut self, low: u32, high: u32, seed: u64) -> Graph {
+        self.weights = None;
+        if self.symmetric.get() == Some(&false) {
+            self.symmetric = std::sync::OnceLock::new();
+        }
+        let unordered = self.is_symmetric();
+        let key = mix(seed ^ 0x7765_6967_6874_7331);
+        let span = u64::from(high - low) + 1;
+        let weight = |u: u32, v: u32| {
+            let (a, b) = if unordered { (u.min(v), u.max(v)) } else { (u, v) };
+            let draw = hash(key, u64::from(a) << 32 | u64::from(b));
+            (u64::from(low) + ((u128::from(draw) * u128::from(span)) >> 64) as u64) as f32
+        };
+        let mut weights = vec![0f32; self.columns.len()];
+        let blocks = self.row_blocks();
+        let lengths = blocks.iter().map(|r| (self.offsets[r.end] - self.offsets[r.start]) as usize);
+        build::split_lengths(&mut weights, lengths).into_par_iter().zip(&blocks).for_each(
+            |(place, rows)| {
+                let arcs = rows
+                    .clone()
+                    .flat_map(|u| self.neighbors(u).map(move |(v, _)| weight(u as u32, v)));
+                place.iter_mut().zip(arcs).for_each(|(to, weight)| *to = weight);
+            },
+        );
+        self.weights = Some(weights.into());
+        self
+    }
+
+    /// The part of the graph on the nodes of its largest weakly connected component; of equally large
+    /// ones, that with the lowest id.
+    pub(crate) fn largest_component(self) -> Graph {
+        let (roots, root) = self.largest_weak_root();
+        let inside: Vec<u32> = (0..self.nodes() as u32)
+            .into_par_iter()
+            .filter(|v| roots[*v as usize].load(std::sync::atomic::Ordering::Relaxed) == root)
+            .collect();
+        if inside.len() == self.nodes() {
+            return self;
+        }
+        let mut label = vec![u32::MAX; self.nodes()];
+        inside.iter().enumerate().for_each(|(new, old)| label[*old as usize] = new as u32);
+        let lengths: Vec<u64> = inside.par_iter().map(|v| self.degree(*v as usize)).collect();
+        let offsets = offsets_of(&lengths);
+        // Arcs do not leave a component: whole rows are taken over, in order.
+        let rows = || inside.chunks(ROWS).map(|c| c.iter().map(|v| self.degree(*v as usize)).sum());
+        let rows = || rows().map(|length: u64| length as usize);
+        let mut columns = vec![0u32; offsets[offsets.len() - 1] as usize];
+        build::split_lengths(&mut columns, rows())
+            .into_par_iter()
+            .zip(inside.par_chunks(ROWS))
+            .for_each(|(place, nodes)| {
+                let ends = nodes.iter().flat_map(|v| self.neighbors(*v as usize));
+                place.iter_mut().zip(ends).for_each(|(to, (v, _))| *to = label[v as usize]);
+            });
+        let weights = self.weights.is_some().then(|| {
+            let mut weights = vec![0f32; columns.len()];
+            build::split_lengths(&mut weights, rows())
+                .into_par_iter()
+                .zip(inside.par_chunks(ROWS))
+                .for_each(|(place, nodes)| {
+                    let ends = nodes.iter().flat_map(|v| self.neighbors(*v as usize));
+                    place.iter_mut().zip(ends).for_each(|(to, (_, weight))| *to = weight);
+                });
+            Array::from(weights)
+        });
+        let names: Vec<u64> = inside.par_iter().map(|v| self.input_id(*v)).collect();
+        let known = self.symmetric.get().copied().filter(|symmetric| *symmetric);
+        let graph = Graph {
+            offsets: offsets.into(),
+            columns: columns.into(),
+            weights,
+            symmetric: known.map_or_else(std::sync::OnceLock::new, std::sync::OnceLock::from),
+            names: None,
+            origin: self.origin,
+        };
+        graph.with_names(Some(names.into()))
+    }
+
+    /// The same graph with node `order[i]` as node i; nodes keep their names.
+    pub(crate) fn relabelled(self, order: &[u32]) -> Graph {
+        let mut label = vec![0u32; order.len()];
+        order.iter().enumerate().for_each(|(new, old)| label[*old as usize] = new as u32);
+        let csr = self.rebuilt(|u, v| (label[u as usize], label[v as usize]));
+        let names: Vec<u64> = order.par_iter().map(|v| self.input_id(*v)).collect();
+        let found = (self.origin.self_loops, self.origin.duplicates);
+        let mut graph = Graph::trusted(csr, self.origin, self.symmetric.get().copied());
+        (graph.origin.self_loops, graph.origin.duplicates) = found;
+        graph.with_names(Some(names.into()))
+    }
+
+    /// Nodes in an order that depends on the seed only.
+    pub(crate) fn random_order(&self, seed: u64) -> Vec<u32> {
+        let key = mix(seed ^ 0x7265_6c61_6265_6c31);
+        let mut order: Vec<u32> = (0..self.nodes() as u32).collect();
+        order.par_sort_unstable_by_key(|v| (hash(key, u64::from(*v)), *v));
+        order
+    }
+
+    /// Nodes by falling out-degree, ties in order.
+    pub(crate) fn degree_order(&self) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.nodes() as u32).collect();
+        order.par_sort_unstable_by_key(|v| (std::cmp::Reverse(self.degree(*v as usize)), *v));
+        order
+    }
+}
+
+/// A row on its way out of a union: counted only, or written.
+struct Joined<'a> {
+    columns: Option<&'a mut [u32]>,
+    weights: Option<&'a mut [f32]>,
+    length: usize,
+    last: Option<u32>,
+}
+
+impl Joined<'_> {
+    /// Appends an arc; arcs come by (column, weight).
+    fn add(&mut self, v: u32, weight: f32, repeated: Repeated) {
+        if repeated != Repeated::Kept && self.last == Some(v) {
+            if let (Repeated::Summed, Some(weights)) = (repeated, &mut self.weights) {
+                weights[self.length - 1] += weight;
+            }
+            return;
+        }
+        self.last = Some(v);
+        if let Some(columns) = &mut self.columns {
+            columns[self.length] = v;
+        }
+        if let Some(weights) = &mut self.weights {
+            weights[self.length] = weight;
+        }
+        self.length += 1;
+    }
+}
+
+fn offsets_of(lengths: &[u64]) -> Vec<u64> {
+    let mut offsets = Vec::with_capacity(lengths.len() + 1);
+    let mut end = 0;
+    offsets.push(end);
+    offsets.extend(lengths.iter().map(|length| {
+        end += length;
+        end
+    }));
+    offsets
+}
+
+/// Positions in a file are counted in 32 bits.
+fn in_order(arcs: u64) -> Result<()> {
+    if arcs <= 1 << 32 {
+        return Ok(());
+    }
+    Err(Error::input(format!(
+        "--duplicates first: the file has {arcs} arcs and their order is kept for at most 2^32; use \
+         min, or take duplicates out beforehand"
+    )))
+}
+
+/// Sums may leave the range of f32.
+fn finite(csr: &Csr) -> Result<()> {
+    let weights = csr.weights.as_deref().unwrap_or_default();
+    match weights.par_iter().position_first(|weight| !weight.is_finite()) {
+        None => Ok(()),
+        Some(arc) => Err(Error::input(format!(
+            "--duplicates sum: the weights of the arcs to node {} add up to more than f32 holds; \
+             scale the weights down",
+            csr.columns[arc]
+        ))),
+    }
+}

@@ -1,0 +1,163 @@
+//! Sparse and 64-bit ids made dense: nodes are the ids that occur, in rising order.
+
+use crate::graph::ArcList;
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Arcs between ids of 64 bits, in file order; `weights` is empty when there is no value column.
+#[derive(Debug, Default)]
+pub(super) struct WideList {
+    pub pairs: Vec<(u64, u64)>,
+    pub weights: Vec<f32>,
+}
+
+/// What ids became.
+pub(super) enum Compacted {
+    /// They were without gaps from `first` on: `count` of them.
+    Shifted { first: u32, count: u64 },
+    /// Node v is called `names[v]`.
+    Named(Vec<u64>),
+}
+
+/// A bitmap of all ids up to the largest is made where it takes at most this many bytes, or no more than
+/// the arcs themselves.
+const SMALL: u64 = 16 << 20;
+
+/// Renumbers the nodes of `lists`, whose largest id is `largest`.
+pub(super) fn narrow(lists: &mut [ArcList], largest: u32) -> Compacted {
+    let arcs: u64 = lists.iter().map(|list| list.pairs.len() as u64).sum();
+    let bound = u64::from(largest) + 1;
+    if bound / 8 > SMALL.max(8 * arcs) {
+        return by_sorting(lists);
+    }
+    let used: Vec<AtomicU64> = (0..bound.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+    lists.par_iter().flat_map_iter(|list| &list.pairs).for_each(|&(u, v)| {
+        for id in [u, v] {
+            let (word, bit) = (&used[id as usize / 64], 1 << (id % 64));
+            if word.load(Relaxed) & bit == 0 {
+                word.fetch_or(bit, Relaxed);
+            }
+        }
+    });
+    let used: Vec<u64> = used.into_iter().map(AtomicU64::into_inner).collect();
+    let count: u64 = used.iter().map(|word| u64::from(word.count_ones())).sum();
+    let empty = used.iter().take_while(|word| **word == 0).count();
+    let first = 64 * empty as u64 + used.get(empty).map_or(0, |w| u64::from(w.trailing_zeros()));
+    if count == bound - first {
+        let first = first as u32;
+        if first > 0 {
+            each(lists, |id| id - first);
+        }
+        return Compacted::Shifted { first, count };
+    }
+    let mut below = Vec::with_capacity(used.len());
+    let mut names = Vec::with_capacity(count as usize);
+    for (place, word) in used.iter().enumerate() {
+        below.push(names.len() as u32);
+        let mut left = *word;
+        while left != 0 {
+            names.push(64 * place as u64 + u64::from(left.trailing_zeros()));
+            left &= left - 1;
+        }
+    }
+    each(lists, |id| {
+        let place = id as usize / 64;
+        below[place] + (used[place] & ((1 << (id % 64)) - 1)).count_ones()
+    });
+    Compacted::Named(names)
+}
+
+/// Where the largest id is far above the number of arcs.
+fn by_sorting(lists: &mut [ArcList]) -> Compacted {
+    let mut names: Vec<u64> = lists
+        .par_iter()
+        .flat_map_iter(|list| list.pairs.iter().flat_map(|&(u, v)| [u64::from(u), u64::from(v)]))
+        .collect();
+    names.par_sort_unstable();
+    names.dedup();
+    each(lists, |id| place(&names, u64::from(id)));
+    Compacted::Named(names)
+}
+
+fn each(lists: &mut [ArcList], new: impl Fn(u32) -> u32 + Sync) {
+    lists.par_iter_mut().for_each(|list| {
+        list.pairs.iter_mut().for_each(|(u, v)| (*u, *v) = (new(*u), new(*v)));
+    });
+}
+
+/// Renumbers the nodes of lists with 64-bit ids; `None` when there are more nodes than 32 bits tell apart.
+pub(super) fn wide(lists: Vec<WideList>) -> Option<(Vec<ArcList>, Vec<u64>)> {
+    let mut names: Vec<u64> = lists
+        .par_iter()
+        .flat_map_iter(|list| list.pairs.iter().flat_map(|&(u, v)| [u, v]))
+        .collect();
+    names.par_sort_unstable();
+    names.dedup();
+    if names.len() as u64 > crate::graph::MAX_NODES {
+        return None;
+    }
+    let narrowed = lists.into_par_iter().map(|list| ArcList {
+        pairs: list.pairs.iter().map(|&(u, v)| (place(&names, u), place(&names, v))).collect(),
+        weights: list.weights,
+    });
+    let narrowed = narrowed.collect();
+    Some((narrowed, names))
+}
+
+/// Where `name` is in `names`, which has it.
+fn place(names: &[u64], name: u64) -> u32 {
+    names.partition_point(|other| *other < name) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(pairs: &[(u32, u32)]) -> Vec<ArcList> {
+        pairs.chunks(2).map(|c| ArcList { pairs: c.to_vec(), weights: Vec::new() }).collect()
+    }
+
+    fn pairs(lists: &[ArcList]) -> Vec<(u32, u32)> {
+        lists.iter().flat_map(|list| list.pairs.clone()).collect()
+    }
+
+    #[test]
+    fn ids_without_gaps_are_only_shifted() {
+        for first in [0, 1, 63, 64, 1000] {
+            let given: Vec<_> = (0..200).map(|i| (first + i, first + (i * 7) % 200)).collect();
+            let mut lists = list(&given);
+            let Compacted::Shifted { first: found, count } = narrow(&mut lists, first + 199) else {
+                panic!("named")
+            };
+            assert_eq!((found, count), (first, 200));
+            assert!(pairs(&lists).iter().zip(&given).all(|(a, b)| a.0 + first == b.0));
+        }
+    }
+
+    #[test]
+    fn gaps_are_closed_and_names_kept_by_bitmap_and_by_sorting_alike() {
+        let given = [(5, 900), (7, 5), (900, 64), (63, 128)];
+        for largest in [900, u32::MAX - 2] {
+            let given: Vec<_> =
+                given.iter().copied().chain((largest > 900).then_some((largest, 5))).collect();
+            let mut lists = list(&given);
+            let Compacted::Named(names) = narrow(&mut lists, largest) else { panic!("shifted") };
+            assert!(names.is_sorted() && names[0] == 5);
+            let back: Vec<_> = pairs(&lists)
+                .iter()
+                .map(|&(u, v)| (names[u as usize] as u32, names[v as usize] as u32))
+                .collect();
+            assert_eq!(back, given);
+        }
+    }
+
+    #[test]
+    fn ids_of_64_bits_are_renumbered() {
+        let given = vec![(u64::MAX, 3), (1 << 40, u64::MAX)];
+        let wide_list = WideList { pairs: given.clone(), weights: vec![1.0, 2.0] };
+        let (lists, names) = wide(vec![wide_list]).unwrap();
+        assert_eq!(names, [3, 1 << 40, u64::MAX]);
+        assert_eq!(pairs(&lists), [(2, 0), (1, 2)]);
+        assert_eq!(lists[0].weights, [1.0, 2.0]);
+    }
+}

@@ -1,0 +1,223 @@
+//! How a graph is loaded: the policies of DESIGN section 6, the same for every format and generator.
+
+use crate::error::{Error, Result};
+use crate::words::words;
+use clap::ArgAction::Set;
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+words!(
+    /// What becomes of several arcs from one node to another.
+    Duplicates, "--duplicates" {
+        /// All stay.
+        #[default]
+        Keep = "keep",
+        /// The first in the file stays.
+        First = "first",
+        /// The lightest stays.
+        Min = "min",
+        /// One stays and weighs as much as all together (added in f64, lightest first).
+        Sum = "sum",
+    }
+);
+
+words!(
+    /// What becomes of arcs from a node to itself.
+    SelfLoops, "--self-loops" {
+        /// They stay.
+        #[default]
+        Keep = "keep",
+        /// They go.
+        Drop = "drop",
+    }
+);
+
+words!(
+    /// Whether the cache of loaded graphs is used.
+    Cache, "--cache" {
+        /// A graph that was loaded before is mapped; one that took long to load is kept.
+        #[default]
+        On = "on",
+        /// Neither read nor written.
+        Off = "off",
+        /// Written whatever is there, not read.
+        Refresh = "refresh",
+    }
+);
+
+/// Where weights come from. Written `file`, `unit` or `random:LO-HI:SEED`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Weights {
+    /// The file's own, or 1 where it has none.
+    #[default]
+    File,
+    /// Every arc weighs 1, before duplicates are looked at.
+    Unit,
+    /// Whole numbers, each as likely: a hash of the seed and the pair, unordered where the graph is
+    /// symmetric, so that it stays so. Given last: arcs of the same pair weigh the same.
+    Random {
+        /// The least weight.
+        low: u32,
+        /// The greatest.
+        high: u32,
+        /// Another seed gives other weights.
+        seed: u64,
+    },
+}
+
+/// How nodes are numbered inside; results speak of the input's ids all the same. Written `none`,
+/// `random:SEED` or `degree`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Relabel {
+    /// In the order of their ids.
+    #[default]
+    None,
+    /// In an order that depends on the seed and nothing else.
+    Random(u64),
+    /// By falling out-degree, ties by id.
+    Degree,
+}
+
+/// Weights above this are not whole numbers in f32.
+const MOST: u32 = 1 << 24;
+
+impl FromStr for Weights {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Weights> {
+        let random = || {
+            let (range, seed) = text.strip_prefix("random:")?.split_once(':')?;
+            let (low, high) = range.split_once('-')?;
+            let (low, high) = (low.parse().ok()?, high.parse().ok()?);
+            let seed = seed.parse().ok()?;
+            (low <= high && high <= MOST).then_some(Weights::Random { low, high, seed })
+        };
+        match text {
+            "file" => Ok(Weights::File),
+            "unit" => Ok(Weights::Unit),
+            _ => random().ok_or_else(|| {
+                Error::input(format!(
+                    "--weights {text}: not understood; use file, unit or random:LO-HI:SEED, as in \
+                     random:1-64:7 (whole numbers up to {MOST})"
+                ))
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Weights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Weights::File => f.write_str("file"),
+            Weights::Unit => f.write_str("unit"),
+            Weights::Random { low, high, seed } => write!(f, "random:{low}-{high}:{seed}"),
+        }
+    }
+}
+
+impl FromStr for Relabel {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Relabel> {
+        let seed = || text.strip_prefix("random:")?.parse().ok();
+        match text {
+            "none" => Ok(Relabel::None),
+            "degree" => Ok(Relabel::Degree),
+            _ => seed().map(Relabel::Random).ok_or_else(|| {
+                let what = "not understood; use none, random:SEED or degree";
+                Error::input(format!("--relabel {text}: {what}"))
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Relabel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Relabel::None => f.write_str("none"),
+            Relabel::Random(seed) => write!(f, "random:{seed}"),
+            Relabel::Degree => f.write_str("degree"),
+        }
+    }
+}
+
+macro_rules! as_text {
+    ($($name:ident),+) => {$(
+        impl TryFrom<String> for $name {
+            type Error = Error;
+            fn try_from(text: String) -> Result<$name> {
+                text.parse()
+            }
+        }
+        impl From<$name> for String {
+            fn from(value: $name) -> String {
+                value.to_string()
+            }
+        }
+    )+};
+}
+as_text!(Weights, Relabel);
+
+/// How a graph is loaded. The default changes nothing: what the file says is what there is.
+///
+/// The order of things: ids, unit weights, self-loops, duplicates, symmetry, random weights, largest
+/// component, relabelling.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct LoadOptions {
+    /// Arcs from one node to another that are there several times: keep | first (in the file) | min
+    /// (the lightest) | sum (one of their total weight) [default: keep].
+    #[arg(long, value_name = "WHICH", help_heading = LOADING)]
+    pub duplicates: Duplicates,
+    /// Arcs from a node to itself: keep | drop [default: keep].
+    #[arg(long, value_name = "WHETHER", help_heading = LOADING)]
+    pub self_loops: SelfLoops,
+    /// Add the reverse of every arc that has none of the same weight.
+    #[arg(long, action = Set, num_args = 0..=1, default_missing_value = "true", help_heading = LOADING)]
+    #[arg(require_equals = true, hide_possible_values = true, value_name = "BOOL")]
+    pub symmetrize: bool,
+    /// file | unit | random:LO-HI:SEED (whole numbers) [default: file].
+    #[arg(long, value_name = "WEIGHTS", help_heading = LOADING)]
+    pub weights: Weights,
+    /// How nodes are numbered inside; results speak of the input's ids: none | random:SEED | degree
+    /// [default: none].
+    #[arg(long, value_name = "ORDER", help_heading = LOADING)]
+    pub relabel: Relabel,
+    /// There are N nodes, ids from the format's first; without it, nodes of a file that declares no
+    /// count are the ids that occur.
+    #[arg(long, value_name = "N", help_heading = LOADING)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<u64>,
+    /// Keep the largest weakly connected component only.
+    #[arg(long, action = Set, num_args = 0..=1, default_missing_value = "true", help_heading = LOADING)]
+    #[arg(require_equals = true, hide_possible_values = true, value_name = "BOOL")]
+    pub largest_component: bool,
+    /// The cache of loaded graphs in the user's cache directory: on | off | refresh [default: on].
+    #[arg(long, value_name = "WHETHER", help_heading = LOADING)]
+    pub cache: Cache,
+}
+
+const LOADING: &str = "Loading";
+
+impl LoadOptions {
+    /// What differs from the default, as flags; empty where nothing does. The cache is no policy.
+    pub fn shown(&self) -> String {
+        let plain = LoadOptions::default();
+        let mut flags = Vec::new();
+        let mut show = |set: bool, flag: String| {
+            if set {
+                flags.push(flag);
+            }
+        };
+        show(self.duplicates != plain.duplicates, format!("--duplicates {}", self.duplicates));
+        show(self.self_loops != plain.self_loops, format!("--self-loops {}", self.self_loops));
+        show(self.symmetrize, "--symmetrize".into());
+        show(self.weights != plain.weights, format!("--weights {}", self.weights));
+        show(self.relabel != plain.relabel, format!("--relabel {}", self.relabel));
+        show(self.nodes.is_some(), format!("--nodes {}", self.nodes.unwrap_or(0)));
+        show(self.largest_component, "--largest-component".into());
+        flags.join(" ")
+    }
+}

@@ -1,0 +1,28 @@
+//! Options whose values are words.
+
+/// An option with a fixed set of words.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident, $flag:literal { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        pub enum $name { $($(#[$vdoc])* $variant),+ }
+
+        impl FromStr for $name {
+            type Err = Error;
+            fn from_str(text: &str) -> Result<Self> {
+                match text {
+                    $($word => Ok($name::$variant),)+
+                    _ => Err(Error::input(format!(
+                        concat!($flag, " {}: not understood; use ", $($word, " "),+), text).trim_end().to_string())),
+                }
+            }
+        }
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $($name::$variant => $word),+ })
+            }
+        }
+    };
+}
+pub(crate) use words;
