@@ -137,7 +137,7 @@ fn an_id_out_of_range_is_refused() {
     file_refused("g.mtx", &matrix("2 2 1\n1 3 1\n"), &["g.mtx:3:", "id out of range (3)"]);
     file_refused("g.mtx", &matrix("2 2 1\n0 1 1\n"), &["g.mtx:3:", "id out of range (0)"]);
     file_refused("g.txt", b"2 1\n0 2 1\n", &["g.txt:2:", "id out of range (2)"]);
-    file_refused("g.txt", b"0 1\n0 4294967295\n", &["g.txt:2:", "4294967295", "32 bits"]);
+    file_refused("g.wel", b"0 1 1\n0 4294967295 1\n", &["g.wel:2:", "4294967295", "32 bits"]);
     file_refused("g.txt", b"0 1\n-1 2\n", &["g.txt:2:", "(-1)"]);
     let binary = hive_bin([2, 2, 2], &[0, 1, 2], &[1, 2], &[1.0, 1.0]);
     file_refused("g.bin", &binary, &["g.bin", "column 2"]);

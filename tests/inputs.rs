@@ -127,13 +127,41 @@ fn an_edge_list_takes_comments_blanks_tabs_commas_and_carriage_returns() {
 }
 
 #[test]
+fn nodes_are_the_ids_that_occur_however_large_or_sparse() {
+    let graph = load("g.txt", b"7 900\n900 7\n64 7\n").unwrap();
+    assert_eq!((graph.nodes(), graph.names()), (3, Some(&[7, 64, 900][..])));
+    assert_eq!(arcs(&graph), [(0, 2, 1.0), (1, 0, 1.0), (2, 0, 1.0)]);
+    let (node, id) = (graph.node_of_input_id(64), graph.input_id(2));
+    assert_eq!((node, id, graph.node_of_input_id(8)), (Some(1), 900, None));
+    for large in [4_294_967_294u64, 4_294_967_295, u64::MAX] {
+        let graph = load("g.txt", format!("0 1\n0 {large}\n").as_bytes()).unwrap();
+        assert_eq!((graph.nodes(), graph.id_range()), (3, (0, large)));
+    }
+    let from_1 = load("g.txt", b"1 2\n2 3\n").unwrap();
+    assert_eq!((from_1.nodes(), from_1.origin.id_base), (3, 1));
+    assert!(from_1.names().is_none());
+    let gap = load("g.el", b"0 1\n5 1\n").unwrap();
+    assert_eq!((gap.nodes(), gap.isolated()), (6, 3), "GAP's lists go up to the largest id");
+}
+
+#[test]
+fn a_line_of_column_names_is_skipped() {
+    for text in ["source,target\n0,1\n1,2\n", "\"src\"\tdst\n0\t1\n1\t2\n"] {
+        assert_eq!(arcs(&load("g.csv", text.as_bytes()).unwrap()), [(0, 1, 1.0), (1, 2, 1.0)]);
+    }
+    let weighted = load("g.csv", b"# c\nsrc,dst,w\n0,1,2.5\n").unwrap();
+    assert_eq!(arcs(&weighted), [(0, 1, 2.5)]);
+    refused(load("g.csv", b"src,dst\n"), &["g.csv:1:", "empty"]);
+}
+
+#[test]
 fn a_first_line_is_a_header_only_if_what_follows_fits_it() {
     let counts = |text: &str| {
         let graph = load("g.txt", text.as_bytes()).unwrap();
         (graph.nodes(), graph.arcs())
     };
     assert_eq!(counts("5 2\n0 1\n1 2\n"), (5, 2), "two arcs follow, ids are below 5");
-    assert_eq!(counts("5 3\n0 1\n1 2\n"), (6, 3), "three would have to follow");
+    assert_eq!(counts("5 3\n0 1\n1 2\n"), (5, 3), "three would have to follow: ids 0 1 2 3 5");
     assert_eq!(counts("2 2\n0 1\n1 2\n"), (3, 3), "2 is no id below 2");
     assert_eq!(counts("5 1\n0 1 0.5\n"), (5, 1), "a third column leaves no doubt");
     assert_eq!(counts("# c\n0 1\n"), (2, 1));
@@ -158,9 +186,9 @@ fn an_edge_list_with_a_bad_line_is_refused_at_that_line() {
     refused(load("g.txt", b"0 1\n1 2 3\n1 3 3\n"), &["g.txt:1:"]);
     refused(load("g.txt", b"# c\n0 1 2 3\n"), &["g.txt:2:", "garbage line (0 1 2 3)"]);
     refused(load("g.txt", b"0 1\n-1 2\n"), &["g.txt:2:", "(-1)"]);
-    refused(load("g.txt", b"0 1\n0 4294967295\n"), &["g.txt:2:", "4294967295", "32 bits"]);
-    refused(load("g.txt", b"0 1\n0 4294967294\n"), &["g.txt:2:", "4294967294", "32 bits"]);
-    refused(load("g.txt", b"0 1\n0 99999999999999999999999\n"), &["g.txt:2:", "32 bits"]);
+    refused(load("g.txt", b"0 1\n0 99999999999999999999999\n"), &["g.txt:2:", "64 bits"]);
+    refused(load("g.txt", b"alice bob\nbob carol\n"), &["g.txt:1:", "(alice)"]);
+    refused(load("g.el", b"0 1\n0 4294967295\n"), &["g.el:2:", "4294967295", "32 bits"]);
     refused(load("g.txt", b"0 1 1\n0 1 -1\n"), &["g.txt:2:", "negative (-1)"]);
     refused(load("g.txt", b"0 1 1\n0 1 inf\n"), &["g.txt:2:", "infinite"]);
     refused(load("g.txt", b"0 1 1\n0 1 NaN\n"), &["g.txt:2:", "not a number (NaN)"]);
@@ -266,7 +294,7 @@ fn real_graphs_have_their_published_counts() {
     for (file, nodes, arcs, self_loops, symmetric) in [
         ("small/chesapeake.mtx", 39, 340, 0, true),
         ("social/email-Enron.txt.gz", 36_692, 367_662, 0, true),
-        ("social/wiki-Vote.txt.gz", 8_298, 103_689, 0, false),
+        ("social/wiki-Vote.txt.gz", 7_115, 103_689, 0, false),
         ("social/facebook_combined.txt.gz", 4_039, 88_234, 0, false),
         ("social/soc-Slashdot0902.mtx.gz", 82_168, 948_464, 78_303, false),
         ("social/loc-brightkite.mtx.gz", 58_228, 428_156, 0, true),
@@ -281,8 +309,8 @@ fn real_graphs_have_their_published_counts() {
         assert_eq!(graph.is_symmetric(), symmetric, "{file}");
     }
     let vote = io::load(data.join("social/wiki-Vote.txt.gz").to_str().unwrap()).unwrap();
-    assert_eq!(vote.nodes() as u64 - vote.isolated(), 7_115);
-    assert_eq!(vote.default_source(), 3);
+    assert_eq!((vote.isolated(), vote.id_range()), (0, (3, 8297)));
+    assert_eq!(vote.input_id(vote.default_source()), 3);
     assert_eq!(vote.origin.dataset, "wiki-Vote");
 }
 

@@ -14,8 +14,10 @@ fn array(n: usize) -> Vec<AtomicU32> {
     (0..n).into_par_iter().map(|_| AtomicU32::new(NONE)).collect()
 }
 
-fn plain(values: Vec<AtomicU32>) -> Vec<u32> {
-    values.into_par_iter().map(AtomicU32::into_inner).collect()
+/// Ranks of input ids, by which "smallest" is meant, as nodes.
+fn plain(graph: &Graph, ranks: Vec<AtomicU32>) -> Vec<u32> {
+    let node = |rank: u32| if rank == NONE { NONE } else { graph.ranked(rank) };
+    ranks.into_par_iter().map(|rank| node(rank.into_inner())).collect()
 }
 
 /// Calls `visit(u, v)` for every tight arc out of the frontier; returns the nodes it accepts.
@@ -62,18 +64,18 @@ pub(super) fn predecessors(graph: &Graph, seeds: &[u32], dist: &[f32]) -> Vec<u3
         frontier = advance_tight(graph, dist, &frontier, |u, v| {
             let seen = level[v as usize].compare_exchange(NONE, depth, Relaxed, Relaxed);
             if seen.is_ok() || seen == Err(depth) {
-                parent[v as usize].fetch_min(u, Relaxed);
+                parent[v as usize].fetch_min(graph.rank(u), Relaxed);
             }
             seen.is_ok()
         });
     }
-    plain(parent)
+    plain(graph, parent)
 }
 
 /// `[n]` the smallest seed with a chain of tight arcs to the node.
 pub(super) fn nominees(graph: &Graph, seeds: &[u32], dist: &[f32]) -> Vec<u32> {
     let nominee = array(graph.nodes());
-    seeds.iter().for_each(|s| nominee[*s as usize].store(*s, Relaxed));
+    seeds.iter().for_each(|s| nominee[*s as usize].store(graph.rank(*s), Relaxed));
     let mut frontier = seeds.to_vec();
     while !frontier.is_empty() {
         frontier = advance_tight(graph, dist, &frontier, |u, v| {
@@ -83,5 +85,5 @@ pub(super) fn nominees(graph: &Graph, seeds: &[u32], dist: &[f32]) -> Vec<u32> {
         frontier.par_sort_unstable();
         frontier.dedup();
     }
-    plain(nominee)
+    plain(graph, nominee)
 }

@@ -21,7 +21,7 @@ const FORMS: &str = "write ids as in 0,5,17, or first:N, random:N:SEED, file:PAT
 pub enum Seeds {
     /// `0,5,17`: the input's own ids.
     List(Vec<u64>),
-    /// `first:N`: the N lowest nodes.
+    /// `first:N`: the N nodes of the lowest ids.
     First(u64),
     /// `random:N:SEED`: N distinct nodes, isolated ones included.
     Random {
@@ -55,11 +55,12 @@ impl Seeds {
             }
             Seeds::First(count) => {
                 self.check_count(*count, graph)?;
-                (0..*count as u32).collect()
+                (0..*count as u32).map(|rank| graph.ranked(rank)).collect()
             }
             Seeds::Random { count, seed } => {
                 self.check_count(*count, graph)?;
-                draw(*count, *seed, graph.nodes() as u64)
+                let ranks = draw(*count, *seed, graph.nodes() as u64);
+                ranks.into_iter().map(|rank| graph.ranked(rank)).collect()
             }
             Seeds::File(path) => read_file(path, graph)?,
         };
@@ -82,16 +83,14 @@ impl Seeds {
 }
 
 /// Seeds on their way from ids to indices, with the place where each was named.
-struct Nodes {
-    n: u64,
-    base: u64,
+struct Nodes<'a> {
+    graph: &'a Graph,
     named: HashMap<u32, u64>,
 }
 
-impl Nodes {
-    fn of(graph: &Graph) -> Nodes {
-        let base = u64::from(graph.origin.id_base);
-        Nodes { n: graph.nodes() as u64, base, named: HashMap::new() }
+impl Nodes<'_> {
+    fn of(graph: &Graph) -> Nodes<'_> {
+        Nodes { graph, named: HashMap::new() }
     }
 
     /// Adds the node called `id`. `place` says where the user wrote it and `before` where position
@@ -103,10 +102,10 @@ impl Nodes {
         place: impl FnOnce() -> String,
         before: impl FnOnce(u64) -> String,
     ) -> Result<()> {
-        let Some(index) = id.checked_sub(self.base).filter(|&index| index < self.n) else {
+        let Some(index) = self.graph.node_of_input_id(id) else {
             return Err(self.out_of_range(&id.to_string(), &place()));
         };
-        match self.named.insert(index as u32, position) {
+        match self.named.insert(index, position) {
             None => Ok(()),
             Some(first) => Err(Error::input(format!(
                 "{}: node {id} is listed twice, first {}; list it once",
@@ -117,8 +116,11 @@ impl Nodes {
     }
 
     fn out_of_range(&self, id: &str, place: &str) -> Error {
-        let (low, high) = (self.base, self.base + self.n - 1);
-        Error::input(format!("{place}: the graph has no node {id}; its nodes are {low} to {high}"))
+        let (low, high) = self.graph.id_range();
+        let among = if self.graph.names().is_some() { "lie among" } else { "are" };
+        Error::input(format!(
+            "{place}: the graph has no node {id}; its nodes {among} {low} to {high}"
+        ))
     }
 
     fn into_indices(self) -> Vec<u32> {

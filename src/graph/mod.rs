@@ -316,6 +316,12 @@ impl Graph {
         (node < self.nodes() as u64).then_some(node as u32)
     }
 
+    /// The lowest and the highest id that the input uses.
+    pub fn id_range(&self) -> (u64, u64) {
+        let last = (self.nodes() - 1) as u32;
+        (self.input_id(self.ranked(0)), self.input_id(self.ranked(last)))
+    }
+
     /// How many nodes the input calls by a lower id than `node`: `node` itself, unless nodes were
     /// relabelled.
     #[inline]

@@ -2,6 +2,8 @@
 //! with `#` or `%` are comments (SNAP's and KONECT's). The nodes are the ids that occur, of up to 64 bits;
 //! with a header `n m` they are 0 to n-1, and in files named `.el` or `.wel` (GAP's) 0 to the largest.
 //!
+//! A first line of column names, as CSV files have it, is skipped.
+//!
 //! Some files open with a line `n m`. It looks like an arc, so it is judged by what follows: it is a
 //! header if the arcs have a third column and it has not, or if exactly m arcs follow and all ids are
 //! below n. A first line that would be an odd arc but a likely header (m exceeds every other id, and so
@@ -168,10 +170,12 @@ fn is_comment(line: &[u8]) -> bool {
 }
 
 fn shape(bytes: &[u8]) -> Result<Shape, Fault> {
-    let mut lines = text::lines(bytes, 0).filter(|(_, line)| !is_comment(line));
-    let Some((body, line)) = lines.next() else {
-        return Err(Fault::new(0, "the graph is empty (no arcs in the file); give at least one"));
-    };
+    let mut lines = text::lines(bytes, 0).filter(|(_, line)| !is_comment(line)).peekable();
+    let empty = "the graph is empty (no arcs in the file); give at least one";
+    let Some((mut body, mut line)) = lines.next() else { return Err(Fault::new(0, empty)) };
+    if is_column_names(line) && lines.peek().is_none_or(|(_, next)| !is_column_names(next)) {
+        (body, line) = lines.next().ok_or_else(|| Fault::new(body, empty))?;
+    }
     let columns = Fields::<true>(line).count();
     let second = lines.next().map(|(_, line)| Fields::<true>(line).count());
     let numbers: Vec<_> = Fields::<true>(line).take(3).map(text::integer).collect();
@@ -186,6 +190,12 @@ fn shape(bytes: &[u8]) -> Result<Shape, Fault> {
         return Err(misshapen(body, line));
     }
     Ok(Shape { body, weighted: certain || columns == 3, first, certain })
+}
+
+/// Whether a line can only be the names of columns: two or more words, none with a digit in front.
+fn is_column_names(line: &[u8]) -> bool {
+    let name = |field: &[u8]| field[0].is_ascii_alphabetic() || matches!(field[0], b'"' | b'_');
+    Fields::<true>(line).count() >= 2 && Fields::<true>(line).all(name)
 }
 
 fn misshapen(at: usize, line: &[u8]) -> Fault {

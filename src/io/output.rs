@@ -134,7 +134,6 @@ fn check_lengths(n: usize, answer: &ShortestPaths) -> Result<()> {
 }
 
 fn write_csv(out: &mut dyn Write, graph: &Graph, answer: &ShortestPaths) -> io::Result<()> {
-    let base = u64::from(graph.origin.id_base);
     let columns = [("predecessor", &answer.predecessors), ("nominee", &answer.nominees)];
     let columns = columns.map(|(name, ids)| ids.as_ref().map(|ids| (name, ids)));
     write!(out, "node,distance")?;
@@ -143,12 +142,12 @@ fn write_csv(out: &mut dyn Write, graph: &Graph, answer: &ShortestPaths) -> io::
     }
     writeln!(out)?;
     write_rows(out, graph.nodes(), |v, text| {
-        write!(text, "{},", v as u64 + base)?;
+        write!(text, "{},", graph.input_id(v as u32))?;
         push_distance(text, answer.distances[v])?;
         for (_, ids) in columns.iter().flatten() {
             match ids[v] {
                 u32::MAX => write!(text, ",")?,
-                id => write!(text, ",{}", u64::from(id) + base)?,
+                node => write!(text, ",{}", graph.input_id(node))?,
             }
         }
         writeln!(text)

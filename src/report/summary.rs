@@ -6,7 +6,8 @@ use super::table::Table;
 use super::units::{bare_ms, bytes, count, ms, plural, rate};
 use crate::algorithm::{MergeMode, ShortestPaths};
 use crate::fleet::FleetInfo;
-use crate::graph::Graph;
+use crate::graph::{Graph, Origin};
+use crate::io::{Duplicates, SelfLoops};
 use crate::run::{Outcome, Verification};
 
 /// Trace rows that a summary shows; the record has them all.
@@ -54,19 +55,37 @@ fn headline(outcome: &Outcome) -> String {
 }
 
 fn graph_line(graph: &Graph) -> String {
-    let origin = &graph.origin;
+    let (origin, (low, high)) = (&graph.origin, graph.id_range());
+    let asked = origin.policies.shown();
     format!(
-        "{} ({}): weights {}, ids from {}, {} and {} kept, {}, {}, largest degree {}",
+        "{} ({}{}): weights {}, ids {low} to {high}{}, {}, {}, {}, largest degree {}{}",
         origin.graph_file,
         origin.format,
+        if origin.cached { ", from the cache" } else { "" },
         origin.weights,
-        origin.id_base,
-        plural(origin.self_loops, "self-loop"),
-        plural(origin.duplicates, "duplicate"),
+        if graph.names().is_some() { " with gaps" } else { "" },
+        oddities(origin),
         plural(graph.isolated(), "isolated node"),
         if graph.is_symmetric() { "symmetric" } else { "directed" },
         count(graph.max_degree()),
+        if asked.is_empty() { String::new() } else { format!("; {asked}") },
     )
+}
+
+/// `1 self-loop and 0 duplicates kept`, or what became of either.
+fn oddities(origin: &Origin) -> String {
+    let loops = plural(origin.self_loops, "self-loop");
+    let duplicates = plural(origin.duplicates, "duplicate");
+    let fate = match origin.policies.duplicates {
+        Duplicates::Keep => "kept",
+        Duplicates::Sum => "summed",
+        Duplicates::First | Duplicates::Min => "dropped",
+    };
+    match origin.policies.self_loops {
+        SelfLoops::Keep if fate == "kept" => format!("{loops} and {duplicates} kept"),
+        SelfLoops::Keep => format!("{loops} kept, {duplicates} {fate}"),
+        SelfLoops::Drop => format!("{loops} dropped, {duplicates} {fate}"),
+    }
 }
 
 /// `4 x NVIDIA H200 (cuda:0, cuda:1, ...)`, devices of one name together.

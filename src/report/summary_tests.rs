@@ -86,7 +86,7 @@ fn the_summary_says_what_ran_on_what_and_what_it_took() {
     let text = summary(&outcome());
     for part in [
         "vn on path (4 nodes, 6 arcs), from node 1\n",
-        "weights unit, ids from 1, 1 self-loop and 0 duplicates kept",
+        "weights unit, ids 1 to 4, 1 self-loop and 0 duplicates kept",
         "2 replicas on cuda: 2 x Some GPU (cuda:0); collective peer\n",
         "strategy  push-pull\n",
         "auto: gather 1, none 2 (redundant or nothing changed, no communication); pulls cut into chunks of about equal nodes",

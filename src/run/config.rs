@@ -3,7 +3,7 @@
 use super::{Choice, Workload};
 use crate::algorithm::{MergeMode, Seeds};
 use crate::fleet::{ChunkPolicy, CollectiveKind, Devices, Fault, FleetConfig};
-use crate::io::ResultFormat;
+use crate::io::{LoadOptions, ResultFormat};
 use crate::prepare::{Layout, PrepareOptions};
 use crate::{Error, Result};
 use clap::ArgAction::Set;
@@ -33,6 +33,9 @@ pub struct RunConfig {
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<u64>,
+    /// How the graph is loaded; a table of this name in a configuration file.
+    #[command(flatten)]
+    pub load: LoadOptions,
     /// auto (all GPUs, else host) | cuda | cuda:0-3 | cuda:0,2 | cuda:0x4 | host | host:N
     /// [default: auto].
     #[arg(long, value_name = "DEVICES")]
@@ -108,6 +111,7 @@ impl Default for RunConfig {
         let (fleet, prepare) = (FleetConfig::default(), PrepareOptions::default());
         RunConfig {
             graph: None,
+            load: LoadOptions::default(),
             seeds: None,
             source: None,
             devices: fleet.devices,

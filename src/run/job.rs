@@ -72,7 +72,7 @@ pub fn load(config: &RunConfig) -> Result<Arc<Graph>> {
     let spec = config.graph.as_deref().ok_or_else(|| {
         Error::input("no graph: give --graph FILE or a generator, as in --graph rmat:18")
     })?;
-    io::load(spec).map(Arc::new)
+    io::load_with(spec, &config.load).map(Arc::new)
 }
 
 /// Notices a graph that is not there, or a generator that makes no sense, without loading anything: a

@@ -5,6 +5,7 @@ use super::config::SweepConfig;
 use crate::algorithm::MergeMode;
 use crate::fleet::{CollectiveKind, Devices, Fleet};
 use crate::graph::Graph;
+use crate::io::LoadOptions;
 use crate::prepare::{LaidOut, Layout, Prepared};
 use crate::report::{Failure, Record, Spread, command_line, utc, write_json};
 use crate::run::{Job, Outcome, RunConfig, Workload, open_fleet};
@@ -28,6 +29,7 @@ pub fn sweep(
     std::fs::create_dir_all(dir).map_err(|e| Error::input(format!("{}: {e}", dir.display())))?;
     let graphs = config.specs().enumerate().map(|(place, spec)| Source {
         spec,
+        options: &config.run.load,
         optional: place >= config.graphs.len(),
         loaded: None,
         laid_out: None,
@@ -51,6 +53,7 @@ pub fn sweep(
 /// A graph of the sweep, loaded and laid out at most once.
 struct Source<'a> {
     spec: &'a str,
+    options: &'a LoadOptions,
     optional: bool,
     loaded: Option<Result<Arc<Graph>, State>>,
     /// As `[run]` asks for it, the same for all fleets.
@@ -59,9 +62,9 @@ struct Source<'a> {
 
 impl Source<'_> {
     fn get(&mut self) -> Result<Arc<Graph>, State> {
-        let (spec, optional) = (self.spec, self.optional);
+        let (spec, optional, options) = (self.spec, self.optional, self.options);
         self.loaded
-            .get_or_insert_with(|| match io::load(spec) {
+            .get_or_insert_with(|| match io::load_with(spec, options) {
                 Ok(graph) => Ok(Arc::new(graph)),
                 Err(_) if optional && !Path::new(spec).exists() => {
                     Err(State::Skipped { error: format!("{spec} is not there") })

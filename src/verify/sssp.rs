@@ -154,7 +154,7 @@ fn check_lengths(graph: &Graph, answer: &ShortestPaths) -> Result<()> {
 
 /// The first search: a key for each node, and what its arcs showed.
 struct TightLevels {
-    /// `[n]` (level << 32 | smallest tail of the previous level); [`SEED`]; [`UNSEEN`].
+    /// `[n]` (level << 32 | rank of the smallest tail of the previous level); [`SEED`]; [`UNSEEN`].
     keys: Vec<AtomicU64>,
     levels: u32,
     overflowed_arcs: u64,
@@ -172,7 +172,12 @@ struct Check<'a> {
 impl Check<'_> {
     /// The input's own id of a node.
     fn id(&self, v: usize) -> u64 {
-        v as u64 + u64::from(self.graph.origin.id_base)
+        self.graph.input_id(v as u32)
+    }
+
+    /// The place of a node's id among all ids; a claim that is no node comes last.
+    fn rank(&self, v: u32) -> u32 {
+        if (v as usize) < self.graph.nodes() { self.graph.rank(v) } else { NONE }
     }
 
     /// The input's own id of a claimed node, which may be none or no node at all.
@@ -211,7 +216,7 @@ impl Check<'_> {
             if sum != held {
                 return false;
             }
-            let key = u64::from(arc.level + 1) << 32 | u64::from(arc.tail);
+            let key = u64::from(arc.level + 1) << 32 | u64::from(self.graph.rank(arc.tail));
             let slot = &keys[arc.head as usize];
             slot.load(Relaxed) > key && slot.fetch_min(key, Relaxed) == UNSEEN
         });
@@ -238,7 +243,10 @@ impl Check<'_> {
     }
 
     fn predecessors(&self, tight: &TightLevels, predecessors: &[u32]) -> Result<()> {
-        let expected = |v: usize| tight.keys[v].load(Relaxed) as u32;
+        let expected = |v: usize| match tight.keys[v].load(Relaxed) {
+            key @ (SEED | UNSEEN) => key as u32,
+            key => self.graph.ranked(key as u32),
+        };
         let differs = |(v, &p): (usize, &u32)| p != expected(v);
         let Some(v) = predecessors.par_iter().enumerate().position_first(differs) else {
             return Ok(());
@@ -259,7 +267,7 @@ impl Check<'_> {
     /// Whether nominees are right; the distances are known to be.
     fn nominees_hold(&self, nominees: &[u32]) -> bool {
         let mut start = self.seeds.to_vec();
-        if start.iter().any(|&s| nominees[s as usize] > s) {
+        if start.iter().any(|&s| self.rank(nominees[s as usize]) > self.rank(s)) {
             return false;
         }
         start.retain(|&s| nominees[s as usize] == s);
@@ -274,7 +282,7 @@ impl Check<'_> {
                 return false;
             }
             let (from, to) = (nominees[arc.tail as usize], nominees[arc.head as usize]);
-            if to > from {
+            if self.rank(to) > self.rank(from) {
                 lowerable.store(true, Relaxed);
             }
             let slot = &seen[arc.head as usize];
@@ -352,7 +360,9 @@ impl Check<'_> {
     fn explain_nominees(&self, nominees: &[u32]) -> Error {
         let mut expected = vec![NONE; nominees.len()];
         let mut queue = VecDeque::new();
-        for &seed in self.seeds {
+        let mut seeds = self.seeds.to_vec();
+        seeds.sort_unstable_by_key(|s| self.graph.rank(*s));
+        for seed in seeds {
             if expected[seed as usize] == NONE {
                 expected[seed as usize] = seed;
                 queue.push_back(seed);
