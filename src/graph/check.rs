@@ -28,7 +28,7 @@ pub(crate) fn node_count(nodes: u64) -> Result<()> {
 }
 
 /// Offsets start at 0, never fall, and end at the arc count.
-pub(super) fn offsets(offsets: &[u64], arcs: usize) -> Result<()> {
+pub(crate) fn offsets(offsets: &[u64], arcs: usize) -> Result<()> {
     node_count(offsets.len().saturating_sub(1) as u64)?;
     if offsets[0] != 0 {
         return Err(Error::input(format!(
@@ -53,7 +53,7 @@ pub(super) fn offsets(offsets: &[u64], arcs: usize) -> Result<()> {
 }
 
 /// Every id is below `nodes`.
-pub(super) fn ids(ids: &[u32], nodes: usize, what: &str) -> Result<()> {
+pub(crate) fn ids(ids: &[u32], nodes: usize, what: &str) -> Result<()> {
     match ids.par_iter().position_first(|&id| id as usize >= nodes) {
         None => Ok(()),
         Some(arc) => Err(Error::input(format!(

@@ -22,7 +22,8 @@ use std::time::Instant;
 pub const MAX_NODES: u64 = u32::MAX as u64 - 1;
 
 /// Where a graph came from and what was found on the way in; echoed in every result.
-#[derive(Debug, Clone, Default, serde::Serialize)]
+#[derive(Debug, Clone, Default, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct Origin {
     /// Short name, as in `enron` or `rmat24`: the HIVE records' `dataset`.
     pub dataset: String,
@@ -60,7 +61,35 @@ pub struct Graph {
     symmetric: OnceLock<bool>,
     /// What the input calls its nodes, where that is more than `origin.id_base` above.
     names: Option<Arc<Names>>,
+    /// The transpose, where the graph came with it.
+    reverse: Option<Arc<Rows>>,
+    places: Option<Arc<Places>>,
     /// Provenance, echoed in results.
+    pub origin: Origin,
+}
+
+/// A CSR's arrays.
+#[derive(Debug, Clone)]
+pub(crate) struct Rows {
+    pub offsets: Array<u64>,
+    pub columns: Array<u32>,
+    pub weights: Option<Array<f32>>,
+}
+
+/// Where nodes are on the globe, `[n]` in degrees; NaN where it is not known.
+#[derive(Debug, Clone)]
+pub(crate) struct Places {
+    pub latitude: Array<f64>,
+    pub longitude: Array<f64>,
+}
+
+/// All that a graph is made of, for those who store it.
+pub(crate) struct Parts {
+    pub rows: Rows,
+    pub symmetric: Option<bool>,
+    pub names: Option<Array<u64>>,
+    pub reverse: Option<Rows>,
+    pub places: Option<Places>,
     pub origin: Origin,
 }
 
@@ -115,13 +144,64 @@ impl Graph {
             weights: weights.map(Array::from),
             symmetric: OnceLock::new(),
             names: None,
+            reverse: None,
+            places: None,
             origin,
         })
     }
 
+    /// A graph of parts that were checked.
+    pub(crate) fn of_parts(parts: Parts) -> Graph {
+        let symmetric = parts.symmetric.map_or_else(OnceLock::new, OnceLock::from);
+        let graph = Graph {
+            offsets: parts.rows.offsets,
+            columns: parts.rows.columns,
+            weights: parts.rows.weights,
+            symmetric,
+            names: None,
+            reverse: parts.reverse.map(Arc::new),
+            places: parts.places.map(Arc::new),
+            origin: parts.origin,
+        };
+        graph.with_names(parts.names)
+    }
+
+    /// What is known of symmetry without looking.
+    pub(crate) fn known_symmetric(&self) -> Option<bool> {
+        self.symmetric.get().copied()
+    }
+
+    /// The transpose's arrays, where the graph came with them.
+    pub(crate) fn reverse(&self) -> Option<&Rows> {
+        self.reverse.as_deref()
+    }
+
+    /// Latitudes and longitudes of nodes, `[n]` in degrees, where the graph came with them; NaN where a
+    /// node's is not known.
+    pub fn places(&self) -> Option<(&[f64], &[f64])> {
+        self.places.as_ref().map(|places| (&*places.latitude, &*places.longitude))
+    }
+
+    /// This graph with its transpose kept beside it, for [`Graph::transpose`] to hand out.
+    pub(crate) fn with_reverse(mut self) -> Graph {
+        if self.reverse.is_none() && !self.is_symmetric() {
+            let turned = self.transpose();
+            let Graph { offsets, columns, weights, .. } = turned;
+            self.reverse = Some(Arc::new(Rows { offsets, columns, weights }));
+        }
+        self
+    }
+
+    /// This graph with nodes at these places, `[n]` in degrees, NaN where unknown.
+    pub(crate) fn with_places(mut self, latitude: Vec<f64>, longitude: Vec<f64>) -> Graph {
+        let places = Places { latitude: latitude.into(), longitude: longitude.into() };
+        self.places = Some(Arc::new(places));
+        self
+    }
+
     /// Every arc counts 1.
     pub(crate) fn without_weights(mut self) -> Graph {
-        self.weights = None;
+        (self.weights, self.reverse) = (None, None);
         if self.symmetric.get() == Some(&false) {
             self.symmetric = OnceLock::new();
         }
@@ -178,6 +258,8 @@ impl Graph {
             weights: csr.weights.map(Array::from),
             symmetric,
             names: None,
+            reverse: None,
+            places: None,
             origin,
         }
     }

@@ -94,7 +94,7 @@ impl Graph {
         };
         finite(&csr)?;
         let mut graph = Graph::trusted(csr, self.origin, None);
-        graph.names = self.names;
+        (graph.names, graph.places) = (self.names, self.places);
         Ok(graph)
     }
 
@@ -168,6 +168,8 @@ impl Graph {
             weights: weighted.then(|| weights.into()),
             symmetric: true.into(),
             names: self.names,
+            reverse: None,
+            places: self.places,
             origin: self.origin,
         }
     }
@@ -175,10 +177,7 @@ impl Graph {
     /// Every arc gets a whole number in `low..=high`, a hash of the seed and the pair: of the unordered
     /// pair where the graph is symmetric without its weights.
     pub(crate) fn with_random_weights(mut self, low: u32, high: u32, seed: u64) -> Graph {
-        self.weights = None;
-        if self.symmetric.get() == Some(&false) {
-            self.symmetric = std::sync::OnceLock::new();
-        }
+        self = self.without_weights();
         let unordered = self.is_symmetric();
         let key = mix(seed ^ 0x7765_6967_6874_7331);
         let span = u64::from(high - low) + 1;
@@ -247,9 +246,19 @@ impl Graph {
             weights,
             symmetric: known.map_or_else(std::sync::OnceLock::new, std::sync::OnceLock::from),
             names: None,
-            origin: self.origin,
+            reverse: None,
+            places: None,
+            origin: self.origin.clone(),
         };
-        graph.with_names(Some(names.into()))
+        graph.with_names(Some(names.into())).placed_as(&self, &inside)
+    }
+
+    /// This graph with node i where node `old[i]` of `other` is.
+    fn placed_as(self, other: &Graph, old: &[u32]) -> Graph {
+        let Some((latitude, longitude)) = other.places() else { return self };
+        let of = |values: &[f64]| old.iter().map(|v| values[*v as usize]).collect();
+        let (latitude, longitude) = (of(latitude), of(longitude));
+        self.with_places(latitude, longitude)
     }
 
     /// The same graph with node `order[i]` as node i; nodes keep their names.
@@ -259,9 +268,10 @@ impl Graph {
         let csr = self.rebuilt(|u, v| (label[u as usize], label[v as usize]));
         let names: Vec<u64> = order.par_iter().map(|v| self.input_id(*v)).collect();
         let found = (self.origin.self_loops, self.origin.duplicates);
-        let mut graph = Graph::trusted(csr, self.origin, self.symmetric.get().copied());
+        let known = self.symmetric.get().copied();
+        let mut graph = Graph::trusted(csr, self.origin.clone(), known);
         (graph.origin.self_loops, graph.origin.duplicates) = found;
-        graph.with_names(Some(names.into()))
+        graph.with_names(Some(names.into())).placed_as(&self, order)
     }
 
     /// Nodes in an order that depends on the seed only.

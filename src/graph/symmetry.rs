@@ -50,7 +50,19 @@ impl Graph {
         if self.symmetric.get() == Some(&true) {
             return self.clone();
         }
-        let csr = self.rebuilt(|u, v| (v, u));
-        Graph::trusted(csr, self.origin.clone(), self.symmetric.get().copied())
+        let known = self.symmetric.get().copied();
+        let mut turned = match &self.reverse {
+            Some(rows) => Graph {
+                offsets: rows.offsets.clone(),
+                columns: rows.columns.clone(),
+                weights: rows.weights.clone(),
+                reverse: None,
+                ..self.clone()
+            },
+            None => Graph::trusted(self.rebuilt(|u, v| (v, u)), self.origin.clone(), known),
+        };
+        turned.names.clone_from(&self.names);
+        turned.places.clone_from(&self.places);
+        turned
     }
 }

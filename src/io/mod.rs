@@ -9,10 +9,13 @@
 //! Any of them may be compressed with gzip, which is recognised by its magic bytes.
 
 pub(crate) mod aside;
+mod cache;
+pub(crate) mod cache_dir;
 mod compact;
 mod edge_list;
 mod hive_bin;
 mod matrix_market;
+mod native;
 mod options;
 mod output;
 mod parsed;
@@ -21,12 +24,13 @@ mod text;
 
 pub use edge_list::write as write_edge_list;
 pub use hive_bin::write as write_hive_bin;
+pub use native::{check as check_native, write as write_native};
 pub use options::{Cache, Duplicates, LoadOptions, Relabel, SelfLoops, Weights};
 pub use output::{ResultFormat, write_atomically, write_results};
 
 use crate::error::{Error, Result};
 use crate::generate;
-use crate::graph::{Graph, Origin};
+use crate::graph::{Graph, Origin, milliseconds};
 use parsed::Parsed;
 use std::path::Path;
 use std::time::Instant;
@@ -52,11 +56,25 @@ pub fn load_with(spec: &str, options: &LoadOptions) -> Result<Graph> {
         return parsed::apply_to_generated(generate::generate(spec)?, options);
     }
     let start = Instant::now();
+    let entry = cache::entry(spec, options);
+    if let Some(mut graph) = entry.as_ref().and_then(|entry| cache::read(entry, options)) {
+        graph.origin.graph_file = spec.into();
+        graph.origin.cached = true;
+        (graph.origin.load_ms, graph.origin.build_ms) = (milliseconds(start), 0.0);
+        return Ok(graph);
+    }
     let bytes = source::read(spec)?;
+    if native::is_native(&bytes) {
+        return parsed::apply_to_native(spec, native::open(&bytes), options, start);
+    }
     // A byte order mark is what some editors put before text.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let origin = Origin { dataset: dataset(spec), graph_file: spec.into(), ..Origin::default() };
-    parsed::assemble(spec, parse(spec, bytes)?, options, origin, start)
+    let graph = parsed::assemble(spec, parse(spec, bytes)?, options, origin, start)?;
+    if let Some(entry) = entry {
+        cache::write(&entry, &graph);
+    }
+    Ok(graph)
 }
 
 /// Finds the reader by content, then by name.

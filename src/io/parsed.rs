@@ -233,8 +233,34 @@ pub(super) fn apply_to_generated(mut graph: Graph, options: &LoadOptions) -> Res
     apply(graph, options)
 }
 
+/// The same policies for a native file: what it holds is as good as a CSR from elsewhere.
+pub(super) fn apply_to_native(
+    path: &str,
+    graph: Result<Graph>,
+    options: &LoadOptions,
+    start: Instant,
+) -> Result<Graph> {
+    let policies = |mut graph: Graph| {
+        graph.origin.graph_file = path.into();
+        graph.origin.format = "hive".into();
+        (graph.origin.load_ms, graph.origin.build_ms) = (milliseconds(start), 0.0);
+        graph.origin.cached = false;
+        let count = graph.nodes() as u64;
+        if let Some(asked) = options.nodes.filter(|asked| *asked != count) {
+            let what = format!("--nodes {asked}: the file has {count} nodes; leave --nodes out");
+            return Err(Error::input(what));
+        }
+        if options.weights == Weights::Unit {
+            graph = graph.without_weights();
+            graph.origin.weights = "unit".into();
+        }
+        apply(graph.kept(keep(options))?, options)
+    };
+    graph.and_then(policies).map_err(|error| name_file(path, error))
+}
+
 /// Puts the file's name before an error of the graph that was made from it.
-fn name_file(path: &str, error: Error) -> Error {
+pub(super) fn name_file(path: &str, error: Error) -> Error {
     match error {
         Error::Input(what) => Error::Input(format!("{path}: {what}")),
         Error::Machine(what) => Error::Machine(format!("{path}: {what}")),

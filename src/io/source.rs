@@ -6,13 +6,14 @@ use memmap2::Mmap;
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read};
 use std::ops::Deref;
+use std::sync::Arc;
 
 const GZIP_MAGIC: &[u8] = b"\x1f\x8b";
 
 /// A file's content after decompression.
 pub(super) enum Bytes {
     /// A plain file, read by the page as it is parsed.
-    Mapped(Mmap),
+    Mapped(Arc<Mmap>),
     /// What came out of gzip, or of a pipe.
     Owned(Vec<u8>),
 }
@@ -55,7 +56,7 @@ pub(super) fn read(path: &str) -> Result<Bytes> {
         // it uses; should it be cut short, the system ends this process, as it would a reader of any
         // mapped file.
         let map = unsafe { Mmap::map(&file) };
-        Bytes::Mapped(map.map_err(|error| unreadable(path, &error))?)
+        Bytes::Mapped(Arc::new(map.map_err(|error| unreadable(path, &error))?))
     } else {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;

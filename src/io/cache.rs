@@ -1,0 +1,103 @@
+//! The cache of loaded graphs: native files in the user's cache directory, one for each (path, size, time of
+//! change, load options). It holds what can be made again, so that whatever is wrong with it is passed over
+//! in silence: a damaged entry is not used, and replaced.
+
+use super::options::{Cache, LoadOptions};
+use super::{cache_dir, native, source};
+use crate::graph::Graph;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// A graph that was ready sooner is not worth a file, in ms.
+const WORTH_KEEPING_MS: f64 = 100.0;
+/// Bytes that all entries together may take; the least recently used go first. `HIVE_CACHE_LIMIT` in the
+/// environment is another number of bytes.
+const LIMIT: u64 = 32 << 30;
+
+/// Where the graph of `path` under `options` is kept, or would be. `None` where the cache is off, or the
+/// path is no plain file.
+pub(super) fn entry(path: &str, options: &LoadOptions) -> Option<PathBuf> {
+    if options.cache == Cache::Off {
+        return None;
+    }
+    let folder = cache_dir::directory()?.join("graphs");
+    let file = fs::canonicalize(path).ok()?;
+    let meta = fs::metadata(&file).ok().filter(fs::Metadata::is_file)?;
+    let options = LoadOptions { cache: Cache::On, ..options.clone() };
+    let options = serde_json::to_vec(&options).ok()?;
+    let changed = |meta: &fs::Metadata| {
+        let time = meta.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+        Some(time.as_nanos().to_le_bytes())
+    };
+    let mut parts = vec![file.as_os_str().as_encoded_bytes().to_vec(), options];
+    parts.push(meta.len().to_le_bytes().to_vec());
+    parts.push(changed(&meta)?.to_vec());
+    parts.push([native::VERSION, READERS].map(u32::to_le_bytes).concat());
+    // Formats of several files: a change of the ones beside it is a change.
+    for beside in ["v", "e", "properties"].map(|ending| file.with_extension(ending)) {
+        if let Some(meta) = fs::metadata(&beside).ok().filter(|_| beside != file) {
+            parts.push(meta.len().to_le_bytes().to_vec());
+            parts.push(changed(&meta)?.to_vec());
+        }
+    }
+    let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+    Some(folder.join(format!("{}.hive", cache_dir::key(&parts))))
+}
+
+/// Rises when a reader comes to understand a file in another way: older entries are not used then.
+const READERS: u32 = 1;
+
+/// The graph in `entry`, if it is there and whole.
+pub(super) fn read(entry: &Path, options: &LoadOptions) -> Option<Graph> {
+    if options.cache == Cache::Refresh || !cache_dir::is_private(entry.parent()?) {
+        return None;
+    }
+    let bytes = source::read(entry.to_str()?).ok()?;
+    let graph = native::open(&bytes).ok()?;
+    // Used now: the oldest go first.
+    if let Ok(file) = fs::File::options().append(true).open(entry) {
+        let _ = file.set_modified(SystemTime::now());
+    }
+    Some(graph)
+}
+
+/// Keeps `graph`, if it took long enough and there is room. What cannot be kept is no error.
+pub(super) fn write(entry: &Path, graph: &Graph) {
+    let Some(folder) = entry.parent() else { return };
+    let size = graph.arcs() * 8 + graph.nodes() as u64 * 16;
+    let slow = graph.origin.load_ms + graph.origin.build_ms >= WORTH_KEEPING_MS;
+    if !slow || size > limit() || cache_dir::make_private(folder).is_err() {
+        return;
+    }
+    make_room(folder, limit() - size);
+    let _ = native::write(graph, entry);
+}
+
+fn limit() -> u64 {
+    let set = std::env::var("HIVE_CACHE_LIMIT").ok().and_then(|text| text.parse().ok());
+    set.unwrap_or(LIMIT)
+}
+
+/// Removes the least recently used entries until the rest take at most `room` bytes.
+fn make_room(folder: &Path, room: u64) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
+        .flatten()
+        .filter(|entry| entry.path().extension().is_some_and(|ending| ending == "hive"))
+        .filter_map(|entry| {
+            let meta = entry.metadata().ok()?;
+            Some((meta.modified().ok()?, meta.len(), entry.path()))
+        })
+        .collect();
+    files.sort();
+    let mut taken: u64 = files.iter().map(|file| file.1).sum();
+    for (_, size, path) in files {
+        if taken <= room {
+            break;
+        }
+        if fs::remove_file(path).is_ok() {
+            taken -= size;
+        }
+    }
+}
