@@ -2,7 +2,7 @@
 
 use super::Recipe;
 use super::rmat::Rmat;
-use crate::backend::cuda::generate::{DeviceCsr, rmat};
+use crate::backend::cuda::generate::{DeviceCsr, RmatKernels, rmat};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Fleet};
 use crate::graph::build::Csr;
@@ -87,9 +87,14 @@ pub fn on_device_in(fleet: &Fleet, spec: &str, limits: PassLimits) -> Result<Dev
         if replica.rank() != 0 {
             return Ok(None);
         }
+        // A compiler shows no signs of life, so it comes before the first of them is due.
+        let kernels = match &mut replica.backend {
+            Backend::Cuda(device) => RmatKernels::load(device)?,
+            Backend::Host(_) => return Ok(None),
+        };
         replica.begin(0, "generate")?;
-        match &mut replica.backend {
-            Backend::Cuda(device) => rmat(device, &wanted, &limits).map(Some),
+        match &replica.backend {
+            Backend::Cuda(device) => rmat(device, &kernels, &wanted, &limits).map(Some),
             Backend::Host(_) => Ok(None),
         }
     })?;
@@ -99,6 +104,11 @@ pub fn on_device_in(fleet: &Fleet, spec: &str, limits: PassLimits) -> Result<Dev
 }
 
 impl DeviceGenerated {
+    /// The specification that it was made from.
+    pub fn spec(&self) -> &str {
+        &self.spec
+    }
+
     /// Number of nodes n.
     pub fn nodes(&self) -> u64 {
         self.csr.nodes

@@ -60,6 +60,11 @@ pub fn check(spec: &str) -> Result<()> {
     Recipe::parse(spec)?.check_memory(spec)
 }
 
+/// Whether `spec` makes sense: the graph may be made on a device that has more memory.
+pub fn check_form(spec: &str) -> Result<()> {
+    Recipe::parse(spec).map(drop)
+}
+
 /// Generates the graph that `spec` describes (see [`FORMS`]).
 pub fn generate(spec: &str) -> Result<Graph> {
     let recipe = Recipe::parse(spec)?;
