@@ -65,7 +65,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) sort_count(SortArgs a) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) sort_scatter(SortArgs a) {
+// Three blocks a multiprocessor, so that some load while others rank: 80 registers, none spilled.
+extern "C" __global__ void __launch_bounds__(THREADS, 3) sort_scatter(SortArgs a) {
     __shared__ u64 staged[TILE];           // the tile, by digit
     __shared__ u32 counts[WARPS][DIGITS];  // keys so far; then those of the warps before
     __shared__ u32 begin[DIGITS];          // the digit's first place in `staged`

@@ -217,7 +217,7 @@ fn text(record: &Record) -> String {
     line(
         "time",
         format!(
-            "{} ({} to {}, {}): {}arcs/s",
+            "{} ({} to {}, {}): {} arcs/s",
             units::ms(median),
             units::ms(min),
             units::ms(max),
