@@ -86,6 +86,13 @@ mod tests {
     }
 
     #[test]
+    fn a_large_graph_takes_as_many_passes_as_its_arcs_need() {
+        // R-MAT 28, edge factor 16: 2^33 arcs less some self loops over 4096 buckets, unevenly.
+        let arcs: Vec<u64> = (0..4096u64).map(|b| (1 << 21) - 1000 + b * 7919 % 1999).collect();
+        assert_eq!(check(&arcs, 16, (1 << 30) + (1 << 26)).len(), 8);
+    }
+
+    #[test]
     fn a_bucket_above_the_limit_and_empty_ones_are_passes_that_end() {
         assert_eq!(check(&[5, 900, 5, 0, 0], 0, 100).len(), 3);
         assert_eq!(check(&[0, 0, 0, 0], 4, 100).len(), 1);

@@ -20,8 +20,9 @@ use std::time::Instant;
 const THREADS: u32 = 256;
 /// Edges of one launch: tens of milliseconds, and few enough for 32-bit counters of a block.
 const EDGES_PER_LAUNCH: u64 = 1 << 30;
-/// Keys of one pass: 17 GB with the spare ones and the sort's tables.
-const KEYS_PER_PASS: u64 = 1 << 30;
+/// Keys of one pass: 18.5 GB with the spare ones and the sort's tables. A little above a power of two, so
+/// that 2^k passes suffice for 2^(30 + k) arcs although buckets do not split.
+const KEYS_PER_PASS: u64 = (1 << 30) + (1 << 26);
 /// Device memory that is left alone: the context's and the driver's own.
 const RESERVE: u64 = 512 << 20;
 /// Device bytes a key of a pass takes, the sort's tables included.
@@ -198,7 +199,7 @@ impl Work<'_> {
         let passes = passes(&buckets, bucket_shift(self.rmat.scale), keys);
         let capacity = passes.iter().map(|pass| pass.arcs).max().unwrap_or(0);
         if capacity > most_keys {
-            return Err(self.too_large(16 * drawn + BYTES_PER_KEY * capacity));
+            return Err(self.too_large(8 * (nodes + 1 + drawn) + BYTES_PER_KEY * capacity));
         }
 
         let allocated = Instant::now();
