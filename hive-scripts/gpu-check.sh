@@ -90,17 +90,20 @@ sanitize_graphs() {
 
 # One tool over one command: a line `tool rc errors ms graph mode` in $scratch/sanitized.
 sanitize_one() {
-    local tool=$1 graph=$2 mode=$3 more rc=0 log start errors
+    local tool=$1 graph=$2 mode=$3 more rc=0 log start errors command
     log=$(mktemp -p "$scratch" log.XXXXXX)
     start=$(date +%s%N)
     case $tool in
     memcheck) more=(--leak-check no) ;;
     *) more=() ;;
     esac
-    # shellcheck disable=SC2086  # $mode is words
+    # shellcheck disable=SC2206  # $mode is words
+    case $mode in
+    generate*) command=(generate "$graph" ${mode#generate} --check) ;;
+    *) command=(run sssp --graph "$graph" $mode --runs 1 --warmup 0 --verify) ;;
+    esac
     timeout --kill-after=10 "${SANITIZE_TIMEOUT:-90}" compute-sanitizer --tool "$tool" "${more[@]}" \
-        --error-exitcode 86 "$HIVE_BIN" run sssp --graph "$graph" $mode --runs 1 --warmup 0 --verify \
-        --deadline 80 >"$log" 2>&1 || rc=$?
+        --error-exitcode 86 "$HIVE_BIN" "${command[@]}" --deadline 80 >"$log" 2>&1 || rc=$?
     # racecheck ends in `RACECHECK SUMMARY: N hazards`, the others in `ERROR SUMMARY: N errors`.
     errors=$(sed -nE 's/.* SUMMARY: ([0-9]+) .*/\1/p' "$log" | tail -1)
     {
@@ -120,6 +123,7 @@ run_sanitizers() {
     sanitize_graphs
     # Kernels into the cache first, so that four tools do not compile them at once.
     "$HIVE_BIN" run sssp --graph rmat:10 --devices cuda:0 --runs 1 >/dev/null || true
+    "$HIVE_BIN" generate rmat:10 --devices cuda:0 >/dev/null || true
     for tool in memcheck initcheck synccheck racecheck; do
         for graph in rmat:10 grid:64x64 "$scratch"/{unit,float,unit-path,float-path}.txt; do
             for mode in '--devices cuda:0' '--devices cuda:0x2 --merge split --delta inf' \
@@ -127,6 +131,11 @@ run_sanitizers() {
                 while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
                 sanitize_one "$tool" "$graph" "$mode" &
             done
+        done
+        for mode in 'generate --devices cuda:0' \
+            'generate --devices cuda:0 --keys-per-pass 20000 --edges-per-launch 30000'; do
+            while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
+            sanitize_one "$tool" rmat:12 "$mode" &
         done
     done
     wait

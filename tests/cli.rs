@@ -55,6 +55,19 @@ fn file(dir: &Path, name: &str, text: &str) -> String {
 }
 
 #[test]
+fn a_graph_is_generated_on_the_host_and_described() {
+    let output = succeeds(&["generate", "rmat:8", "--devices", "host", "--repeat", "2"]);
+    let text = stdout(&output);
+    assert!(text.contains("nodes       256\n") && text.contains("2 runs"), "{text}");
+    let output = succeeds(&["generate", "grid:3x5", "--devices", "host", "--json", "-"]);
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&record["nodes"], &record["arcs"]), (&Value::from(15), &Value::from(44)));
+    assert_eq!(record["max_degree"], 4);
+    refused(&["generate", "rmat:8", "--devices", "host", "--check"], "--devices cuda:0");
+    refused(&["generate", "star:8", "--devices", "host"], "no generator");
+}
+
+#[test]
 fn help_is_an_answer_and_a_missing_command_is_a_mistake() {
     assert!(stdout(&succeeds(&["--help"])).contains("Exit codes: 0 done"));
     assert!(stdout(&succeeds(&["run", "--help"])).contains("Vertex nomination"));

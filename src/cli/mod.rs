@@ -3,6 +3,7 @@
 
 mod console;
 mod doctor;
+mod generate;
 mod run;
 mod sweep;
 
@@ -25,6 +26,7 @@ pub fn command() -> Command {
         .arg_required_else_help(true)
         .subcommand(run::command())
         .subcommand(sweep::command())
+        .subcommand(generate::command())
         .subcommand(doctor::command())
 }
 
@@ -48,6 +50,7 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
     match matches.subcommand() {
         Some(("run", matches)) => run::run(matches),
         Some(("sweep", matches)) => sweep::sweep(matches),
+        Some(("generate", matches)) => generate::generate(matches),
         Some(("doctor", matches)) => doctor::doctor(matches),
         _ => Err(Error::input("no such command: see hive --help")),
     }

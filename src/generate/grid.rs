@@ -37,8 +37,12 @@ impl Grid {
         if !sized || grid.rows.saturating_mul(grid.cols) > MAX_NODES {
             return Err(super::refused(spec, size, FORM));
         }
-        super::check_memory(spec, u128::from(grid.rows * grid.cols) * (8 + 4 * 8))?;
         Ok(grid)
+    }
+
+    /// Bytes of host memory that [`generate`] takes, about.
+    pub(super) fn host_bytes(&self) -> u128 {
+        u128::from(self.rows * self.cols) * (8 + 4 * 8)
     }
 
     /// Arcs out of the grid rows before `r`.

@@ -8,9 +8,13 @@
 //! All are symmetric, without self loops or duplicates, and carry integer weights 1..=64 that are a
 //! hash of the unordered pair.
 
+mod device;
 mod grid;
 pub(crate) mod hash;
-mod rmat;
+pub(crate) mod passes;
+pub(crate) mod rmat;
+
+pub use device::{DeviceGenerated, DeviceReport, DeviceTimes, PassLimits, on_device, on_device_in};
 
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -38,16 +42,34 @@ impl Recipe {
             _ => Err(Error::input(format!("`{spec}` is no generator; write {FORMS}"))),
         }
     }
+
+    /// Refuses what the host could not hold while it is made.
+    fn check_memory(&self, spec: &str) -> Result<()> {
+        check_memory(
+            spec,
+            match self {
+                Recipe::Rmat(rmat) => rmat.host_bytes(),
+                Recipe::Grid(grid) => grid.host_bytes(),
+            },
+        )
+    }
 }
 
-/// Whether `spec` makes sense, without generating anything.
+/// Whether `spec` makes sense and fits into this machine's memory, without generating anything.
 pub fn check(spec: &str) -> Result<()> {
+    Recipe::parse(spec)?.check_memory(spec)
+}
+
+/// Whether `spec` makes sense: the graph may be made on a device that has more memory.
+pub fn check_form(spec: &str) -> Result<()> {
     Recipe::parse(spec).map(drop)
 }
 
 /// Generates the graph that `spec` describes (see [`FORMS`]).
 pub fn generate(spec: &str) -> Result<Graph> {
-    let mut graph = match Recipe::parse(spec)? {
+    let recipe = Recipe::parse(spec)?;
+    recipe.check_memory(spec)?;
+    let mut graph = match recipe {
         Recipe::Rmat(rmat) => rmat::generate(&rmat)?,
         Recipe::Grid(grid) => grid::generate(&grid)?,
     };

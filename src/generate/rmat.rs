@@ -45,9 +45,23 @@ impl Rmat {
         if !super::set(&mut rmat.scale, size, 1..=31) {
             return Err(super::refused(spec, size, FORM));
         }
-        let edges = (rmat.edge_factor << rmat.scale) as u128;
-        super::check_memory(spec, edges * 24 + (16 << rmat.scale))?;
         Ok(rmat)
+    }
+
+    /// Bytes of host memory that [`generate`] takes, about.
+    pub(super) fn host_bytes(&self) -> u128 {
+        u128::from(self.edges()) * 24 + (16 << self.scale)
+    }
+
+    /// Where a graph like this came from.
+    pub(super) fn origin(&self) -> Origin {
+        Origin {
+            dataset: format!("rmat{}", self.scale),
+            graph_file: format!("rmat:{},ef={},seed={}", self.scale, self.edge_factor, self.seed),
+            format: "rmat".into(),
+            weights: "generated".into(),
+            ..Origin::default()
+        }
     }
 
     /// Edges drawn, before clean-up.
@@ -57,16 +71,18 @@ impl Rmat {
 }
 
 /// Draws edges: the state that depends on the configuration only.
-struct Sampler {
-    key: u64,
-    scale: u32,
-    mask: u32,
-    /// (added, multiplied by, shifted right by) of each round of the permutation.
-    rounds: [(u32, u32); 4],
+///
+/// kernels/rmat.cu has the same arithmetic and gets this state.
+pub(crate) struct Sampler {
+    pub key: u64,
+    pub scale: u32,
+    pub mask: u32,
+    /// (added, multiplied by) of each round of the permutation.
+    pub rounds: [(u32, u32); 4],
 }
 
 impl Sampler {
-    fn new(rmat: &Rmat) -> Sampler {
+    pub fn new(rmat: &Rmat) -> Sampler {
         let round = |i: u64| {
             let bits = hash(mix(rmat.seed ^ 0x7065_726d_7574_6531), i);
             (bits as u32, (bits >> 32) as u32 | 1)
@@ -133,14 +149,8 @@ pub fn generate(rmat: &Rmat) -> Result<Graph> {
         });
     csr.weights = Some(weights(&csr, rmat.seed));
     (csr.self_loops, csr.duplicates) = (0, 0); // nobody's input had those that were drawn
-    let origin = Origin {
-        dataset: format!("rmat{}", rmat.scale),
-        graph_file: format!("rmat:{},ef={},seed={}", rmat.scale, rmat.edge_factor, rmat.seed),
-        format: "rmat".into(),
-        weights: "generated".into(),
-        load_ms: milliseconds(start), // drawing and building are one pipeline
-        ..Origin::default()
-    };
+    // Drawing and building are one pipeline.
+    let origin = Origin { load_ms: milliseconds(start), ..rmat.origin() };
     Ok(Graph::trusted(csr, origin, Some(true)))
 }
 

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::sys;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -72,6 +73,11 @@ impl<T: Pod> DeviceBuffer<T> {
         })
     }
 
+    /// Makes the array's context current on this thread, which need not be its replica's.
+    pub(crate) fn bind(&self) -> Result<()> {
+        self.context.bind()
+    }
+
     /// Queues zeroing all elements.
     pub fn clear(&self) -> Result<()> {
         self.fill_bytes(0, self.length * size_of::<T>())
@@ -110,7 +116,24 @@ impl<T: Pod> DeviceBuffer<T> {
 
     /// Waits for the stream and copies the array out. For quiet moments: it blocks.
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        let mut values = vec![T::zeroed(); self.length];
+        self.part(0..self.length)
+    }
+
+    /// [`DeviceBuffer::to_vec`] of one element.
+    pub(crate) fn element(&self, i: usize) -> Result<T> {
+        Ok(self.part(i..i + 1)?[0])
+    }
+
+    /// [`DeviceBuffer::to_vec`] of the elements in `range`.
+    pub(crate) fn part(&self, range: Range<usize>) -> Result<Vec<T>> {
+        if range.start > range.end || range.end > self.length {
+            let held = self.length;
+            return Err(Error::machine(format!("elements {range:?} of an array of {held}; a bug")));
+        }
+        let mut values = vec![T::zeroed(); range.len()];
+        if values.is_empty() {
+            return Ok(values);
+        }
         // SAFETY: as many bytes as both sides hold; the stream is drained before the vector is used.
         unsafe {
             check(
@@ -118,7 +141,7 @@ impl<T: Pod> DeviceBuffer<T> {
                 "cuMemcpyDtoH",
                 sys::cuMemcpyDtoHAsync_v2(
                     values.as_mut_ptr().cast(),
-                    self.pointer,
+                    self.pointer + (range.start * size_of::<T>()) as u64,
                     size_of_val(values.as_slice()),
                     self.stream,
                 ),

@@ -5,9 +5,11 @@ mod buffer;
 mod cache;
 mod device;
 mod driver;
+pub(crate) mod generate;
 mod nvrtc;
 mod pool;
 mod probe;
+mod sort;
 pub(crate) mod sssp;
 
 pub use buffer::{DeviceBuffer, Pinned};

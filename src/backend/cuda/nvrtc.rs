@@ -52,6 +52,26 @@ pub static KERNELS: &[KernelSource] = &[
         kernels: &["merge_reduce", "merge_fetch"],
         variants: &[&[]],
     },
+    KernelSource {
+        name: "rmat.cu",
+        text: include_str!("../../../kernels/rmat.cu"),
+        kernels: &["rmat_count", "rmat_keys", "rmat_rows", "rmat_arcs", "rmat_degree"],
+        variants: &[&[]],
+    },
+    KernelSource {
+        name: "sort.cu",
+        text: include_str!("../../../kernels/sort.cu"),
+        kernels: &[
+            "sort_count",
+            "sort_scatter",
+            "scan_reduce",
+            "scan_sums",
+            "scan_apply",
+            "unique_count",
+            "unique_keep",
+        ],
+        variants: &[&[]],
+    },
 ];
 
 /// The source called `name`.

@@ -50,6 +50,19 @@ pub(super) fn take(context: &Context, bytes: usize) -> Result<Option<u64>> {
     Ok(None)
 }
 
+/// Bytes that arrays can still get on `context`, which is current: what the driver has free and what is
+/// kept here.
+pub(super) fn room(context: &Context) -> Result<u64> {
+    let (mut free, mut total) = (0, 0);
+    // SAFETY: out-pointers to locals; the context is current.
+    let status = unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) };
+    check(&context.name, "cuMemGetInfo", status)?;
+    let all = kept();
+    let own = all.iter().filter(|((handle, _), _)| *handle == context.handle as usize);
+    let kept: usize = own.map(|((_, bytes), blocks)| bytes * blocks.len()).sum();
+    Ok((free + kept) as u64)
+}
+
 /// Takes back a block of `bytes` that [`take`] gave, on the current context, which is `context`.
 pub(super) fn give(context: &Context, block: u64, bytes: usize) {
     // SAFETY: the context is current. What still uses the block ends before it is used again; where the

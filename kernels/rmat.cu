@@ -1,0 +1,217 @@
+// R-MAT on the device: the edges of src/generate/rmat.rs to the bit, and the CSR of their sorted keys.
+//
+// Drawing is arithmetic on (seed, edge) alone, so edges are never kept: a first launch counts arcs per
+// bucket of rows, and every pass over some rows draws all edges again and keeps the arcs of its rows as
+// keys, row - first row in the upper bits and column in the lower `scale`. sort.cu sorts them.
+
+#include "hive.cuh"
+
+#define THREADS 256u
+#define MAX_BUCKETS 4096u  // as in src/generate/passes.rs
+#define EDGES 4u           // drawn by a thread between two visits of the cursor
+
+// As src/generate/rmat.rs: Sampler.
+struct Sampler {
+    u64 key;
+    u32 scale;
+    u32 mask;
+    u32 add[4];
+    u32 odd[4];
+};
+
+struct CountArgs {
+    Sampler sampler;
+    u64 first, count;  // edges of this launch, at most 2^30
+    u64* buckets;      // [bucket_count] arcs, added to
+    u32 shift;         // bucket = row >> shift
+    u32 bucket_count;
+};
+
+struct KeyArgs {
+    Sampler sampler;
+    u64 first, count;
+    u64* keys;      // [capacity], in any order
+    u64* cursor;    // keys so far; past `capacity` they are counted only
+    u64 capacity;
+    u32 first_row;
+    u32 rows;
+};
+
+struct RowArgs {
+    const u64* keys;  // [count], rising, no two equal
+    u64* offsets;     // [n + 1] of the whole graph
+    u64 count;
+    u64 base;  // arcs of the rows before
+    u32 first_row;
+    u32 rows;
+    u32 scale;
+    u32 unused;
+};
+
+struct ArcArgs {
+    const u64* keys;  // [count]
+    u32* columns;     // of the whole graph
+    float* weights;
+    u64 count;
+    u64 base;
+    u64 weight_key;
+    u32 first_row;
+    u32 scale;
+};
+
+struct DegreeArgs {
+    const u64* offsets;  // [nodes + 1]
+    u64* most;           // the largest degree, taken as a maximum
+    u64 nodes;
+};
+
+// src/generate/hash.rs: mix.
+__device__ __forceinline__ u64 mix(u64 x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+}
+
+// src/generate/hash.rs: hash.
+__device__ __forceinline__ u64 hash(u64 key, u64 counter) {
+    return mix(key + (counter + 1) * 0x9e3779b97f4a7c15ull);
+}
+
+// One level of the descent from 16 bits: source bit for C or D, target bit for B or D.
+__device__ __forceinline__ void descend(u64 bits, u32 level, u32& u, u32& v) {
+    u32 draw = (u32)(bits >> (16u * level)) & 0xffffu;
+    u32 past_a = draw >= 37356u, past_b = draw >= 49807u, past_c = draw >= 62259u;
+    u = u << 1 | past_b;
+    v = v << 1 | (past_a - past_b + past_c);
+}
+
+__device__ __forceinline__ u32 permuted(const Sampler& s, u32 id) {
+    u32 shift = (s.scale + 1) / 2;
+#pragma unroll
+    for (u32 round = 0; round < 4; round++) {
+        id = ((id + s.add[round]) * s.odd[round]) & s.mask;
+        id ^= id >> shift;
+    }
+    return id;
+}
+
+// Edge `e` as (source, target).
+__device__ __forceinline__ uint2 draw_edge(const Sampler& s, u64 e) {
+    u64 own = hash(s.key, e);
+    u32 u = 0, v = 0, whole = s.scale / 4, rest = s.scale % 4;
+    for (u32 group = 0; group < whole; group++) {
+        u64 bits = hash(own, group);
+#pragma unroll
+        for (u32 level = 0; level < 4; level++) descend(bits, level, u, v);
+    }
+    if (rest > 0) {
+        u64 bits = hash(own, whole);
+        for (u32 level = 0; level < rest; level++) descend(bits, level, u, v);
+    }
+    uint2 edge;
+    edge.x = permuted(s, u);
+    edge.y = permuted(s, v);
+    return edge;
+}
+
+// Arcs by bucket of rows, both directions, self loops left out.
+extern "C" __global__ void __launch_bounds__(THREADS) rmat_count(CountArgs a) {
+    __shared__ u32 local[MAX_BUCKETS];  // a launch has at most 2^31 arcs
+    for (u32 b = threadIdx.x; b < a.bucket_count; b += blockDim.x) local[b] = 0;
+    __syncthreads();
+    u64 stride = (u64)gridDim.x * blockDim.x;
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < a.count; i += stride) {
+        uint2 edge = draw_edge(a.sampler, a.first + i);
+        if (edge.x != edge.y) {
+            atomicAdd(&local[edge.x >> a.shift], 1u);
+            atomicAdd(&local[edge.y >> a.shift], 1u);
+        }
+    }
+    __syncthreads();
+    for (u32 b = threadIdx.x; b < a.bucket_count; b += blockDim.x) {
+        u32 arcs = local[b];
+        if (arcs > 0) atomicAdd(&a.buckets[b], (u64)arcs);
+    }
+}
+
+// The keys of the arcs whose row is one of the pass's.
+extern "C" __global__ void __launch_bounds__(THREADS) rmat_keys(KeyArgs a) {
+    __shared__ u64 room[THREADS / 32];
+    __shared__ u64 base;
+    const u64 tile = (u64)THREADS * EDGES;
+    // `start` is the same for all threads of a block, so they meet at every barrier.
+    for (u64 start = blockIdx.x * tile; start < a.count; start += gridDim.x * tile) {
+        u64 key[2 * EDGES];
+        u32 kept = 0;
+#pragma unroll
+        for (u32 k = 0; k < EDGES; k++) {
+            u64 i = start + k * THREADS + threadIdx.x;
+            if (i < a.count) {
+                uint2 edge = draw_edge(a.sampler, a.first + i);
+                u32 out = edge.x - a.first_row, back = edge.y - a.first_row;  // huge when below
+                key[2 * k] = (u64)out << a.sampler.scale | edge.y;
+                key[2 * k + 1] = (u64)back << a.sampler.scale | edge.x;
+                if (edge.x != edge.y) {
+                    if (out < a.rows) kept |= 1u << (2 * k);
+                    if (back < a.rows) kept |= 2u << (2 * k);
+                }
+            }
+        }
+        u64 total;
+        u64 at = block_scan((u64)__popc(kept), room, &total);
+        if (threadIdx.x == 0) base = total > 0 ? atomicAdd(a.cursor, total) : 0;
+        __syncthreads();
+        at += base;
+#pragma unroll
+        for (u32 k = 0; k < 2 * EDGES; k++) {
+            if (kept >> k & 1u) {
+                if (at < a.capacity) a.keys[at] = key[k];
+                at++;
+            }
+        }
+    }
+}
+
+// offsets[first_row + r] for r in 0..=rows: the keys below row r's first possible one.
+extern "C" __global__ void __launch_bounds__(THREADS) rmat_rows(RowArgs a) {
+    u64 stride = (u64)gridDim.x * blockDim.x;
+    for (u64 r = (u64)blockIdx.x * blockDim.x + threadIdx.x; r <= a.rows; r += stride) {
+        u64 wanted = r << a.scale, low = 0, high = a.count;
+        while (low < high) {
+            u64 middle = low + (high - low) / 2;
+            if (__ldg(a.keys + middle) < wanted) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        a.offsets[a.first_row + r] = a.base + low;
+    }
+}
+
+// Columns and weights; src/generate/hash.rs: pair_weight.
+extern "C" __global__ void __launch_bounds__(THREADS) rmat_arcs(ArcArgs a) {
+    u64 stride = (u64)gridDim.x * blockDim.x;
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < a.count; i += stride) {
+        u64 key = __ldg(a.keys + i);
+        u32 row = a.first_row + (u32)(key >> a.scale);
+        u32 column = (u32)(key & ((1ull << a.scale) - 1));
+        u64 pair = row < column ? (u64)row << 32 | column : (u64)column << 32 | row;
+        a.columns[a.base + i] = column;
+        a.weights[a.base + i] = (float)(1u + (u32)(hash(a.weight_key, pair) >> 58));
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) rmat_degree(DegreeArgs a) {
+    u64 stride = (u64)gridDim.x * blockDim.x, most = 0;
+    for (u64 v = (u64)blockIdx.x * blockDim.x + threadIdx.x; v < a.nodes; v += stride) {
+        u64 degree = a.offsets[v + 1] - a.offsets[v];
+        if (degree > most) most = degree;
+    }
+#pragma unroll
+    for (u32 step = 16; step > 0; step >>= 1) {
+        u64 other = __shfl_xor_sync(FULL, most, step);
+        if (other > most) most = other;
+    }
+    if (lane_id() == 0) atomicMax(a.most, most);
+}
