@@ -8,6 +8,7 @@
 use super::Graph;
 use crate::generate::hash::hash;
 use rayon::prelude::*;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -15,6 +16,19 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 const SAMPLED_NEIGHBORS: usize = 2;
 /// Nodes that are asked for their root to guess it.
 const SAMPLED_NODES: u64 = 1024;
+
+/// The weakly connected components of a graph.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WeakComponents {
+    /// How many there are.
+    pub count: u64,
+    /// Nodes in the largest; of equally large ones, that with the lowest id.
+    pub nodes: u64,
+    /// The lowest id in it.
+    pub lowest: u32,
+    /// `[n]` the lowest id in each node's component.
+    pub roots: Vec<u32>,
+}
 
 impl Graph {
     /// Number of nodes without any arc, in or out.
@@ -38,6 +52,11 @@ impl Graph {
     /// The lowest id in the largest weakly connected component; of equally large ones, in that which
     /// has the lowest id.
     pub fn default_source(&self) -> u32 {
+        self.weak_components().lowest
+    }
+
+    /// The weakly connected components; an isolated node is one of its own.
+    pub fn weak_components(&self) -> WeakComponents {
         let (roots, giant) = self.weak_roots();
         // The giant is counted apart: a million increments of one counter would queue up.
         let sizes: Vec<AtomicU32> = (0..self.nodes()).map(|_| AtomicU32::new(0)).collect();
@@ -52,12 +71,12 @@ impl Graph {
             })
             .count();
         sizes[giant as usize].store(in_giant as u32, Relaxed);
-        let largest = sizes
-            .par_iter()
-            .enumerate()
-            .map(|(root, size)| (size.load(Relaxed), std::cmp::Reverse(root)))
-            .max();
-        largest.map_or(0, |(_, std::cmp::Reverse(root))| root as u32)
+        let sizes = || sizes.par_iter().map(|size| u64::from(size.load(Relaxed)));
+        let largest = sizes().enumerate().map(|(root, size)| (size, Reverse(root))).max();
+        let (nodes, Reverse(lowest)) = largest.unwrap_or((0, Reverse(0)));
+        let count = sizes().filter(|size| *size > 0).count() as u64;
+        let roots = roots.into_par_iter().map(AtomicU32::into_inner).collect();
+        WeakComponents { count, nodes, lowest: lowest as u32, roots }
     }
 
     /// For each node the lowest id of its weak component, and a guess at the largest component.

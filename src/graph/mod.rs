@@ -3,7 +3,13 @@
 pub(crate) mod build;
 pub(crate) mod check;
 mod components;
+mod diameter;
+mod statistics;
 mod symmetry;
+
+pub use components::WeakComponents;
+pub use diameter::Diameter;
+pub use statistics::{Bin, Components, Degrees, Statistics, Weights};
 
 use crate::error::Result;
 use build::{Csr, Packed};

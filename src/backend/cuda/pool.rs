@@ -24,7 +24,8 @@ fn kept() -> MutexGuard<'static, Blocks> {
     KEPT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn rounded(bytes: usize) -> usize {
+/// What a block of `bytes` takes.
+pub(super) fn rounded(bytes: usize) -> usize {
     if bytes < LEAST { bytes } else { bytes.next_multiple_of(GRAIN) }
 }
 
