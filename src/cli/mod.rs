@@ -3,14 +3,19 @@
 
 mod console;
 mod doctor;
+mod estimate;
+mod info;
 mod run;
 mod sweep;
 
+use crate::report::{to_json, write_json};
 use crate::{Error, Result};
 use clap::error::ErrorKind;
-use clap::{ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
+use serde::Serialize;
 use std::error::Error as _;
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 an answer failed its check; 2 the input, an option or \
 the machine will not do; 3 a replica failed while it ran.";
@@ -25,6 +30,8 @@ pub fn command() -> Command {
         .arg_required_else_help(true)
         .subcommand(run::command())
         .subcommand(sweep::command())
+        .subcommand(info::command())
+        .subcommand(estimate::command())
         .subcommand(doctor::command())
 }
 
@@ -48,8 +55,36 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
     match matches.subcommand() {
         Some(("run", matches)) => run::run(matches),
         Some(("sweep", matches)) => sweep::sweep(matches),
+        Some(("info", matches)) => info::info(matches),
+        Some(("estimate", matches)) => estimate::estimate(matches),
         Some(("doctor", matches)) => doctor::doctor(matches),
         _ => Err(Error::input("no such command: see hive --help")),
+    }
+}
+
+/// `--json FILE|-`.
+fn json_argument() -> Arg {
+    Arg::new("json")
+        .long("json")
+        .value_name("FILE|-")
+        .value_hint(ValueHint::FilePath)
+        .value_parser(value_parser!(PathBuf))
+        .help("Write a record; - is standard output (the text then goes to standard error)")
+}
+
+/// The text to standard output and the record to where `--json` says. With `--json -` standard output is
+/// the record and nothing else.
+fn answer(matches: &ArgMatches, text: &str, record: &impl Serialize) -> Result<()> {
+    match matches.get_one::<PathBuf>("json").map(PathBuf::as_path) {
+        Some(path) if path == Path::new("-") => {
+            console::err(text);
+            console::out(&to_json(record)?)
+        }
+        Some(path) => {
+            write_json(path, record)?;
+            console::out(text)
+        }
+        None => console::out(text),
     }
 }
 

@@ -30,6 +30,7 @@ mod torus;
 mod uniform;
 
 pub use geo::GeoTruth;
+pub(crate) use spec::available_memory;
 
 use crate::error::{Error, Result};
 use crate::graph::{Graph, check};

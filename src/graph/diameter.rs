@@ -32,8 +32,8 @@ const PULL_SHARE: u64 = 16;
 pub struct Diameter {
     /// Two nodes are this far apart, so the diameter is at least this.
     pub at_least: u64,
-    /// The two (nodes, not input ids).
-    pub between: (u32, u32),
+    /// The two, in the input's own ids.
+    pub between: (u64, u64),
     /// Breadth-first searches that were made.
     pub searches: u64,
 }
@@ -49,7 +49,8 @@ pub(super) fn estimate(graph: &Graph, components: &WeakComponents) -> Diameter {
         .max_by_key(|v| (both.degree(*v), Reverse(*v)))
         .map_or(components.lowest, |v| v as u32);
     let start = components.lowest;
-    let mut best = Diameter { at_least: 0, between: (start, start), searches: 0 };
+    let id = |v| graph.input_id(v);
+    let mut best = Diameter { at_least: 0, between: (id(start), id(start)), searches: 0 };
     for start in [start, hub] {
         let mut from = start;
         for _ in 0..SEARCHES {
@@ -57,7 +58,7 @@ pub(super) fn estimate(graph: &Graph, components: &WeakComponents) -> Diameter {
             best.searches += 1;
             let raised = depth > best.at_least;
             if raised {
-                (best.at_least, best.between) = (depth, (from, farthest));
+                (best.at_least, best.between) = (depth, (id(from), id(farthest)));
             }
             // The first search of a sweep only looks for an end.
             if !raised && from != start {

@@ -66,8 +66,8 @@ pub struct Components {
     pub count: u64,
     /// Nodes in the largest.
     pub largest: u64,
-    /// The lowest node in the largest (a node, not an input id): where runs start by default.
-    pub lowest: u32,
+    /// The lowest id in the largest, as the input has it: where runs start by default.
+    pub lowest: u64,
 }
 
 /// Weights of arcs.
@@ -102,7 +102,7 @@ impl Graph {
             components: Components {
                 count: components.count,
                 largest: components.nodes,
-                lowest: components.lowest,
+                lowest: self.input_id(components.lowest),
             },
             weights: self.weights().map(|weights| Weights {
                 min: self.weight_range().0,

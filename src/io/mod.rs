@@ -10,6 +10,7 @@
 
 pub(crate) mod aside;
 mod edge_list;
+mod headline;
 mod hive_bin;
 mod matrix_market;
 mod output;
@@ -18,6 +19,7 @@ mod source;
 mod text;
 
 pub use edge_list::write as write_edge_list;
+pub use headline::{Headline, headline};
 pub use hive_bin::write as write_hive_bin;
 pub use output::{ResultFormat, write_atomically, write_results};
 

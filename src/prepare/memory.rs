@@ -171,6 +171,11 @@ pub fn total(arrays: &[DeviceArray]) -> u64 {
     arrays.iter().map(|array| array.bytes).sum()
 }
 
+/// Bytes of the replicated state alone: what a replica on the host holds beside the graph.
+pub fn state_bytes(shape: &GraphShape, world: usize) -> u64 {
+    total(&state(shape, world))
+}
+
 fn rows(shape: &GraphShape) -> Vec<DeviceArray> {
     let RowsLengths { offsets, arcs, records } = shape.rows();
     let one = [
