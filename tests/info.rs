@@ -173,7 +173,7 @@ fn what_makes_no_sense_is_refused_with_exit_code_2() {
     refused(&["info"], "<GRAPH>");
     refused(&["info", "no/such/graph.mtx"], "no such file");
     refused(&["info", "star:0"], "; write star:LEAVES");
-    refused(&["info", GRAPH, "--json", "no/such/folder/x.json"], "no/such/folder");
+    refused(&["info", "rmat:30", "--json", "no/such/folder/x.json"], "--json no/such/folder");
     refused(&["estimate"], "--nodes N --arcs M");
     refused(&["estimate", "Cargo.toml"], "--nodes N --arcs M");
     refused(&["estimate", "rmat:99"], "; write rmat:SCALE");

@@ -38,6 +38,7 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn estimate(matches: &ArgMatches) -> Result<()> {
+    super::check_json(matches)?;
     let number = |name: &str| matches.get_one::<u64>(name).copied();
     let spec = matches.get_one::<String>("graph").cloned();
     let outline = match (&spec, number("nodes"), number("arcs")) {

@@ -20,6 +20,7 @@ pub(super) fn command() -> Command {
 
 pub(super) fn info(matches: &ArgMatches) -> Result<()> {
     let spec = matches.get_one::<String>("graph").map(String::as_str).unwrap_or_default();
+    super::check_json(matches)?;
     let graph = phase("loading the graph", || io::load(spec))?;
     let record = phase("looking at the graph", || GraphRecord::of(&graph));
     let text = graph_summary(&record);

@@ -72,6 +72,12 @@ fn json_argument() -> Arg {
         .help("Write a record; - is standard output (the text then goes to standard error)")
 }
 
+/// Refuses a `--json` that could not be written, before a graph is loaded for it.
+fn check_json(matches: &ArgMatches) -> Result<()> {
+    let path = matches.get_one::<PathBuf>("json");
+    path.map_or(Ok(()), |path| crate::run::writable("--json", path))
+}
+
 /// The text to standard output and the record to where `--json` says. With `--json -` standard output is
 /// the record and nothing else.
 fn answer(matches: &ArgMatches, text: &str, record: &impl Serialize) -> Result<()> {

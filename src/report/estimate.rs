@@ -172,12 +172,11 @@ impl Estimate {
         let on_host = devices_fit.is_empty();
         let copies = if on_host { replicas as u64 } else { 0 };
         let host = host_need(&shape, &outline, copies);
-        let all = devices_fit.iter().map(|device| device.fits).chain([host.fits]);
-        let fits = all.fold(Some(true), |all, one| match (all, one) {
-            (Some(false), _) | (_, Some(false)) => Some(false),
-            (Some(true), Some(true)) => Some(true),
-            _ => None,
-        });
+        let all = || devices_fit.iter().map(|device| device.fits).chain([host.fits]);
+        let fits = match all().any(|fits| fits == Some(false)) {
+            true => Some(false),
+            false => all().all(|fits| fits.is_some()).then_some(true),
+        };
         Estimate {
             primitive: "estimate",
             graph_file,

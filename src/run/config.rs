@@ -286,7 +286,7 @@ impl RunConfig {
 }
 
 /// A run of an hour must not end in a path that was never there.
-fn writable(flag: &str, path: &Path) -> Result<()> {
+pub(crate) fn writable(flag: &str, path: &Path) -> Result<()> {
     let refuse = |why: &str| Err(Error::input(format!("{flag} {}: {why}", path.display())));
     if path.is_dir() {
         return refuse("is a directory; name a file in it");
