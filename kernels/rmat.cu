@@ -17,6 +17,8 @@ struct Sampler {
     u32 mask;
     u32 add[4];
     u32 odd[4];
+    u32 upper[3];  // upper ends of the ranges A, B, C of 16 bits
+    u32 unused;
 };
 
 struct CountArgs {
@@ -78,9 +80,9 @@ __device__ __forceinline__ u64 hash(u64 key, u64 counter) {
 }
 
 // One level of the descent from 16 bits: source bit for C or D, target bit for B or D.
-__device__ __forceinline__ void descend(u64 bits, u32 level, u32& u, u32& v) {
+__device__ __forceinline__ void descend(const Sampler& s, u64 bits, u32 level, u32& u, u32& v) {
     u32 draw = (u32)(bits >> (16u * level)) & 0xffffu;
-    u32 past_a = draw >= 37356u, past_b = draw >= 49807u, past_c = draw >= 62259u;
+    u32 past_a = draw >= s.upper[0], past_b = draw >= s.upper[1], past_c = draw >= s.upper[2];
     u = u << 1 | past_b;
     v = v << 1 | (past_a - past_b + past_c);
 }
@@ -102,11 +104,11 @@ __device__ __forceinline__ uint2 draw_edge(const Sampler& s, u64 e) {
     for (u32 group = 0; group < whole; group++) {
         u64 bits = hash(own, group);
 #pragma unroll
-        for (u32 level = 0; level < 4; level++) descend(bits, level, u, v);
+        for (u32 level = 0; level < 4; level++) descend(s, bits, level, u, v);
     }
     if (rest > 0) {
         u64 bits = hash(own, whole);
-        for (u32 level = 0; level < rest; level++) descend(bits, level, u, v);
+        for (u32 level = 0; level < rest; level++) descend(s, bits, level, u, v);
     }
     uint2 edge;
     edge.x = permuted(s, u);

@@ -31,7 +31,7 @@ use super::measure::{Measured, RunTime};
 use crate::collective::{Frontier, MergeOp, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::{Fleet, Replica};
-use crate::prepare::{Inner, LaidOut, Prepared};
+use crate::prepare::{Inner, LaidOut, Prepared, memory};
 use crate::words::words;
 use driver::{Driver, Engine, Log};
 use rayon::prelude::*;
@@ -173,7 +173,7 @@ pub(crate) struct State {
 impl State {
     fn new(r: &mut Replica, p: &Inner, plan: Plan) -> Result<State> {
         let nodes = p.layout.nodes;
-        let room = p.layout.active / SPARSE + 1;
+        let room = memory::changed(p.layout.active);
         let changed = match plan {
             Plan::Cut => Some(r.replicated("changed", room, MergeOp::Gather)?),
             _ => None,
@@ -190,10 +190,6 @@ impl State {
         std::mem::swap(&mut self.front, &mut self.next);
     }
 }
-
-/// A pull's changes travel as a list when they are fewer than one node in this many: eight bytes each
-/// are then at most half of what the chunks' distances take.
-const SPARSE: usize = 4;
 
 /// How a run goes, decided once from the graph, the fleet and the options.
 #[derive(Debug, Clone, Copy, PartialEq)]

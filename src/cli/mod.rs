@@ -3,15 +3,20 @@
 
 mod console;
 mod doctor;
+mod estimate;
 mod generate;
+mod info;
 mod run;
 mod sweep;
 
+use crate::report::{to_json, write_json};
 use crate::{Error, Result};
 use clap::error::ErrorKind;
-use clap::{ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
+use serde::Serialize;
 use std::error::Error as _;
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 an answer failed its check; 2 the input, an option or \
 the machine will not do; 3 a replica failed while it ran.";
@@ -27,6 +32,8 @@ pub fn command() -> Command {
         .subcommand(run::command())
         .subcommand(sweep::command())
         .subcommand(generate::command())
+        .subcommand(info::command())
+        .subcommand(estimate::command())
         .subcommand(doctor::command())
 }
 
@@ -51,8 +58,42 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
         Some(("run", matches)) => run::run(matches),
         Some(("sweep", matches)) => sweep::sweep(matches),
         Some(("generate", matches)) => generate::generate(matches),
+        Some(("info", matches)) => info::info(matches),
+        Some(("estimate", matches)) => estimate::estimate(matches),
         Some(("doctor", matches)) => doctor::doctor(matches),
         _ => Err(Error::input("no such command: see hive --help")),
+    }
+}
+
+/// `--json FILE|-`.
+fn json_argument() -> Arg {
+    Arg::new("json")
+        .long("json")
+        .value_name("FILE|-")
+        .value_hint(ValueHint::FilePath)
+        .value_parser(value_parser!(PathBuf))
+        .help("Write a record; - is standard output (the text then goes to standard error)")
+}
+
+/// Refuses a `--json` that could not be written, before a graph is loaded for it.
+fn check_json(matches: &ArgMatches) -> Result<()> {
+    let path = matches.get_one::<PathBuf>("json");
+    path.map_or(Ok(()), |path| crate::run::writable("--json", path))
+}
+
+/// The text to standard output and the record to where `--json` says. With `--json -` standard output is
+/// the record and nothing else.
+fn answer(matches: &ArgMatches, text: &str, record: &impl Serialize) -> Result<()> {
+    match matches.get_one::<PathBuf>("json").map(PathBuf::as_path) {
+        Some(path) if path == Path::new("-") => {
+            console::err(text);
+            console::out(&to_json(record)?)
+        }
+        Some(path) => {
+            write_json(path, record)?;
+            console::out(text)
+        }
+        None => console::out(text),
     }
 }
 

@@ -267,6 +267,13 @@ fn nccl_type(dtype: Dtype) -> sys::ncclDataType_t {
     }
 }
 
+/// u64 words of the slices in which `world` replicas exchange an array of `length` elements of `size`
+/// bytes.
+pub(crate) fn slices(length: u64, size: u64, world: u64) -> usize {
+    let slice = length.div_ceil(world) + u64::from(SLICE_ALIGN);
+    ((slice * size).next_multiple_of(16) * world / 8) as usize
+}
+
 impl Collective for NcclCollective {
     fn name(&self) -> &'static str {
         "nccl"
@@ -276,9 +283,7 @@ impl Collective for NcclCollective {
         if span.op != MergeOp::Or {
             return Ok(());
         }
-        let slice = span.length.div_ceil(seat.world as u64) + u64::from(SLICE_ALIGN);
-        let pitch = (slice * span.dtype.size() as u64).next_multiple_of(16);
-        let words = (pitch * seat.world as u64 / 8) as usize;
+        let words = slices(span.length, span.dtype.size() as u64, seat.world as u64);
         if self.slices.as_ref().is_none_or(|s| s.len() < words) {
             self.slices = None;
             let made =

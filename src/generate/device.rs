@@ -1,8 +1,7 @@
 //! Graphs that are generated where they are needed: on a GPU.
 
-use super::Recipe;
-use super::rmat::Rmat;
-use crate::backend::cuda::generate::{DeviceCsr, RmatKernels, rmat};
+use super::rmat::{self, Rmat};
+use crate::backend::cuda::generate::{self, DeviceCsr, RmatKernels};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Fleet};
 use crate::graph::build::Csr;
@@ -73,11 +72,13 @@ pub fn on_device(fleet: &Fleet, spec: &str) -> Result<DeviceGenerated> {
 
 /// [`on_device`] with passes no larger than `limits`.
 pub fn on_device_in(fleet: &Fleet, spec: &str, limits: PassLimits) -> Result<DeviceGenerated> {
-    let Recipe::Rmat(wanted) = Recipe::parse(spec)? else {
+    let Some(rest) = spec.strip_prefix("rmat:") else {
+        super::check_form(spec)?;
         return Err(Error::input(format!(
             "generator `{spec}`: only rmat is made on a device; use --devices host"
         )));
     };
+    let wanted = rmat::parse(spec, rest)?;
     if fleet.info().backend != "cuda" {
         return Err(Error::input(format!(
             "generator `{spec}`: a fleet of the host has no device memory; use --devices cuda:0"
@@ -94,7 +95,7 @@ pub fn on_device_in(fleet: &Fleet, spec: &str, limits: PassLimits) -> Result<Dev
         };
         replica.begin(0, "generate")?;
         match &replica.backend {
-            Backend::Cuda(device) => rmat(device, &kernels, &wanted, &limits).map(Some),
+            Backend::Cuda(device) => generate::rmat(device, &kernels, &wanted, &limits).map(Some),
             Backend::Host(_) => Ok(None),
         }
     })?;

@@ -1,10 +1,11 @@
 //! A street grid: ROWS x COLS nodes in row-major order, each joined to the nodes above, left, right
 //! and below. High diameter and degree 4: the opposite of R-MAT. The CSR is written in closed form.
 
-use super::hash::pair_weight;
+use super::hash::{PAIR_WEIGHTS, pair_weight};
+use super::{Recipe, Size, spec};
 use crate::error::Result;
 use crate::graph::build::{Csr, split_lengths};
-use crate::graph::{Graph, MAX_NODES, Origin, check, milliseconds};
+use crate::graph::{Graph, Origin, milliseconds};
 use rayon::prelude::*;
 use std::time::Instant;
 
@@ -23,28 +24,30 @@ pub struct Grid {
     pub seed: u64,
 }
 
+/// Reads `rest`, the part of `spec` behind `grid:`.
+pub(super) fn read(spec: &str, rest: &str) -> Result<Box<dyn Recipe>> {
+    let mut seed = 1;
+    let size = spec::options(spec, rest, FORM, |key, value| {
+        key == "seed" && spec::set(&mut seed, value, ..)
+    })?;
+    let refused = || spec::refused(spec, size, FORM);
+    let (rows, cols) = spec::rectangle(size).ok_or_else(refused)?;
+    Ok(Box::new(Grid { rows, cols, seed }))
+}
+
+impl Recipe for Grid {
+    fn size(&self) -> Size {
+        let (nodes, arcs) = (self.rows * self.cols, self.arcs_before(self.rows));
+        let host_bytes = 8 * nodes + 8 * arcs;
+        Size { nodes, arcs, exact: true, weights: Some(PAIR_WEIGHTS), host_bytes }
+    }
+
+    fn generate(&self) -> Graph {
+        generate(self)
+    }
+}
+
 impl Grid {
-    /// Reads `rest`, the part of `spec` behind `grid:`.
-    pub(super) fn parse(spec: &str, rest: &str) -> Result<Grid> {
-        let mut grid = Grid { rows: 0, cols: 0, seed: 1 };
-        let size = super::options(spec, rest, FORM, |key, value| {
-            key == "seed" && super::set(&mut grid.seed, value, ..)
-        })?;
-        let sized = size.split_once('x').is_some_and(|(rows, cols)| {
-            super::set(&mut grid.rows, rows, 1..=MAX_NODES)
-                && super::set(&mut grid.cols, cols, 1..=MAX_NODES)
-        });
-        if !sized || grid.rows.saturating_mul(grid.cols) > MAX_NODES {
-            return Err(super::refused(spec, size, FORM));
-        }
-        Ok(grid)
-    }
-
-    /// Bytes of host memory that [`generate`] takes, about.
-    pub(super) fn host_bytes(&self) -> u128 {
-        u128::from(self.rows * self.cols) * (8 + 4 * 8)
-    }
-
     /// Arcs out of the grid rows before `r`.
     fn arcs_before(&self, r: u64) -> u64 {
         // Every row but the first has arcs up; every row before r has arcs down, the last row aside.
@@ -55,9 +58,8 @@ impl Grid {
 }
 
 /// Generates the grid: symmetric, no self loops, no duplicates, integer weights 1..=64.
-pub fn generate(grid: &Grid) -> Result<Graph> {
+fn generate(grid: &Grid) -> Graph {
     let start = Instant::now();
-    check::node_count(grid.rows * grid.cols)?;
     let (nodes, cols) = ((grid.rows * grid.cols) as usize, grid.cols as usize);
     let arcs = grid.arcs_before(grid.rows) as usize;
     let mut offsets = vec![0u64; nodes + 1];
@@ -88,7 +90,7 @@ pub fn generate(grid: &Grid) -> Result<Graph> {
         ..Origin::default()
     };
     let csr = Csr { offsets, columns, weights: Some(weights), self_loops: 0, duplicates: 0 };
-    Ok(Graph::trusted(csr, origin, Some(true)))
+    Graph::trusted(csr, origin, Some(true))
 }
 
 /// Writes the arcs of the grid rows from `first` on: `ends` per node, neighbours in rising order.
@@ -121,7 +123,7 @@ mod tests {
         for (rows, cols) in
             [(1, 1), (1, 5), (5, 1), (2, 2), (3, 4), (17, 9), (70_000, 2), (3, 70_000)]
         {
-            let graph = generate(&Grid { rows, cols, seed: 1 }).unwrap();
+            let graph = generate(&Grid { rows, cols, seed: 1 });
             let checked = Graph::from_csr(
                 graph.offsets().to_vec(),
                 graph.columns().to_vec(),
@@ -138,7 +140,7 @@ mod tests {
 
     #[test]
     fn neighbours_are_one_step_away_on_the_grid() {
-        let graph = generate(&Grid { rows: 4, cols: 7, seed: 1 }).unwrap();
+        let graph = generate(&Grid { rows: 4, cols: 7, seed: 1 });
         for u in 0..28i64 {
             for (v, _) in graph.neighbors(u as usize) {
                 let (dr, dc) = (u / 7 - i64::from(v) / 7, u % 7 - i64::from(v) % 7);

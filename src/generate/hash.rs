@@ -21,20 +21,31 @@ pub const fn hash(key: u64, counter: u64) -> u64 {
     mix(key.wrapping_add(counter.wrapping_add(1).wrapping_mul(GOLDEN)))
 }
 
+/// A number below `n` from 64 bits, each as likely as the others to n / 2^64: the upper half of the
+/// product (Lemire, "Fast random integer generation in an interval", TOMACS 2019).
+#[inline]
+pub const fn below(n: u64, bits: u64) -> u64 {
+    ((bits as u128 * n as u128) >> 64) as u64
+}
+
 /// The key of the weights under `seed`.
 pub const fn weight_key(seed: u64) -> u64 {
     const DOMAIN: u64 = 0x7765_6967_6874_7331; // keeps weights apart from the edge stream
     mix(seed ^ DOMAIN)
 }
 
+/// The lightest and the heaviest [`pair_weight`].
+pub const PAIR_WEIGHTS: (u32, u32) = (1, 64);
+
 /// The integer weight 1..=64 of the unordered pair {u, v} under `seed`.
 ///
 /// Both arcs of an edge get the same weight, and every generator uses this one function.
 #[inline]
 pub const fn pair_weight(seed: u64, u: u32, v: u32) -> f32 {
+    const DOMAIN: u64 = 0x7765_6967_6874_7331; // keeps weights apart from the edge stream
     let (low, high) = if u < v { (u, v) } else { (v, u) };
     let pair = (low as u64) << 32 | high as u64;
-    (1 + (hash(weight_key(seed), pair) >> 58)) as f32
+    (1 + (hash(mix(seed ^ DOMAIN), pair) >> 58)) as f32
 }
 
 #[cfg(test)]

@@ -2,137 +2,133 @@
 //!
 //! | specification | what |
 //! |---|---|
-//! | `rmat:SCALE[,ef=16][,seed=1]` | R-MAT with Graph500's probabilities, 2^SCALE nodes |
+//! | `rmat:SCALE[,ef=16][,seed=1][,params=graph500\|gtgraph][,a=..,b=..,c=..]` | R-MAT, 2^SCALE nodes |
+//! | `uniform:NODES[,ef=16][,seed=1]` | both ends of every edge uniform (Erdos-Renyi) |
 //! | `grid:ROWSxCOLS[,seed=1]` | a street grid: each node joined to its 4 neighbours |
+//! | `torus:ROWSxCOLS[,seed=1]` | the grid with its edges joined |
+//! | `star:LEAVES[,seed=1]` | node 0 joined to all others |
+//! | `chain:NODES[,seed=1]` | each node joined to the next |
+//! | `road:SCALE[,seed=1]`, `road:ROWSxCOLS[,seed=1]` | planar, weighted by length, high diameter |
+//! | `geo:NODES[,degree=16][,hidden=0.5][,seed=1]` | friends on the globe, some locations withheld |
 //!
-//! All are symmetric, without self loops or duplicates, and carry integer weights 1..=64 that are a
-//! hash of the unordered pair.
+//! NODES and LEAVES are numbers or powers of two, as in `2^20`. All graphs are symmetric, without self
+//! loops or duplicates. Weights are integers 1..=64, a hash of the unordered pair; a road's is its
+//! length; `geo` has none. Every edge is a function of the specification and a counter, in integer
+//! arithmetic (roads: and a correctly rounded square root), so any thread or GPU can make it.
 
+mod chain;
 mod device;
+mod geo;
 mod grid;
 pub(crate) mod hash;
 pub(crate) mod passes;
+mod permutation;
 pub(crate) mod rmat;
+mod road;
+mod rows;
+mod spec;
+mod star;
+mod torus;
+mod uniform;
 
 pub use device::{DeviceGenerated, DeviceReport, DeviceTimes, PassLimits, on_device, on_device_in};
+pub use geo::GeoTruth;
+pub(crate) use spec::available_memory;
 
 use crate::error::{Error, Result};
-use crate::graph::Graph;
-use std::str::FromStr;
+use crate::graph::{Graph, check};
 
 /// The accepted forms, for help texts and refusals.
-pub const FORMS: &str = "rmat:SCALE[,ef=16][,seed=1] or grid:ROWSxCOLS[,seed=1]";
+pub const FORMS: &str = "rmat:SCALE[,ef=16], uniform:NODES[,ef=16], grid:ROWSxCOLS, torus:ROWSxCOLS, \
+star:LEAVES, chain:NODES, road:SCALE, road:ROWSxCOLS or geo:NODES[,degree=16][,hidden=0.5], each with \
+[,seed=1]";
+
+/// A graph to be, read from a specification.
+trait Recipe {
+    /// What it will be.
+    fn size(&self) -> Size;
+    /// Makes it; whoever asks has checked that it fits.
+    fn generate(&self) -> Graph;
+}
+
+/// What a generator will make, known before it is made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Size {
+    /// Nodes, isolated ones included.
+    pub nodes: u64,
+    /// Arcs: as many, or at most as many, before duplicates are dropped.
+    pub arcs: u64,
+    /// Whether there will be exactly `arcs`.
+    pub exact: bool,
+    /// No weight is below the first or above the second; `None` without weights. All are integers.
+    pub weights: Option<(u32, u32)>,
+    /// Bytes of host memory at the peak, about.
+    pub host_bytes: u64,
+}
+
+type Read = fn(&str, &str) -> Result<Box<dyn Recipe>>;
+
+/// Name and reader of every generator; a reader takes the specification and what follows the colon.
+const GENERATORS: [(&str, Read); 8] = [
+    ("rmat", rmat::read),
+    ("uniform", uniform::read),
+    ("grid", grid::read),
+    ("torus", torus::read),
+    ("star", star::read),
+    ("chain", chain::read),
+    ("road", road::read),
+    ("geo", geo::read),
+];
 
 /// Whether `spec` names a generator rather than a file.
 pub fn is_spec(spec: &str) -> bool {
-    spec.starts_with("rmat:") || spec.starts_with("grid:")
+    let name = spec.split_once(':').map(|(name, _)| name);
+    GENERATORS.iter().any(|(known, _)| name == Some(*known))
 }
 
-/// A specification, read.
-enum Recipe {
-    Rmat(rmat::Rmat),
-    Grid(grid::Grid),
-}
-
-impl Recipe {
-    fn parse(spec: &str) -> Result<Recipe> {
-        match spec.split_once(':') {
-            Some(("rmat", rest)) => rmat::Rmat::parse(spec, rest).map(Recipe::Rmat),
-            Some(("grid", rest)) => grid::Grid::parse(spec, rest).map(Recipe::Grid),
-            _ => Err(Error::input(format!("`{spec}` is no generator; write {FORMS}"))),
-        }
-    }
-
-    /// Refuses what the host could not hold while it is made.
-    fn check_memory(&self, spec: &str) -> Result<()> {
-        check_memory(
-            spec,
-            match self {
-                Recipe::Rmat(rmat) => rmat.host_bytes(),
-                Recipe::Grid(grid) => grid.host_bytes(),
-            },
-        )
+fn read(spec: &str) -> Result<Box<dyn Recipe>> {
+    let (name, rest) = spec.split_once(':').unwrap_or_default();
+    match GENERATORS.iter().find(|(known, _)| name == *known) {
+        Some((_, read)) => read(spec, rest),
+        None => Err(Error::input(format!("`{spec}` is no generator; write {FORMS}"))),
     }
 }
 
-/// Whether `spec` makes sense and fits into this machine's memory, without generating anything.
-pub fn check(spec: &str) -> Result<()> {
-    Recipe::parse(spec)?.check_memory(spec)
+/// What `spec` would make (see [`FORMS`]), whether or not it fits into memory.
+pub fn size(spec: &str) -> Result<Size> {
+    Ok(read(spec)?.size())
 }
 
 /// Whether `spec` makes sense: the graph may be made on a device that has more memory.
 pub fn check_form(spec: &str) -> Result<()> {
-    Recipe::parse(spec).map(drop)
+    read(spec).map(drop)
+}
+
+/// Whether `spec` makes sense and fits into memory, without generating anything.
+pub fn check(spec: &str) -> Result<()> {
+    spec::check_memory(spec, size(spec)?.host_bytes)
 }
 
 /// Generates the graph that `spec` describes (see [`FORMS`]).
 pub fn generate(spec: &str) -> Result<Graph> {
-    let recipe = Recipe::parse(spec)?;
-    recipe.check_memory(spec)?;
-    let mut graph = match recipe {
-        Recipe::Rmat(rmat) => rmat::generate(&rmat)?,
-        Recipe::Grid(grid) => grid::generate(&grid)?,
-    };
+    let recipe = read(spec)?;
+    let size = recipe.size();
+    spec::check_memory(spec, size.host_bytes)?;
+    check::node_count(size.nodes)?;
+    let mut graph = recipe.generate();
     graph.origin.graph_file = spec.to_string();
     Ok(graph)
 }
 
-/// Splits `SIZE,key=value,...` and hands each option to `option`, which says whether it knew the key
-/// and liked the value. Returns the size.
-fn options<'a>(
-    spec: &str,
-    rest: &'a str,
-    form: &str,
-    mut option: impl FnMut(&str, &str) -> bool,
-) -> Result<&'a str> {
-    let mut parts = rest.split(',').map(str::trim);
-    let size = parts.next().unwrap_or_default();
-    for part in parts {
-        if !part.split_once('=').is_some_and(|(key, value)| option(key.trim(), value.trim())) {
-            return Err(refused(spec, part, form));
-        }
+/// Where the nodes of a `geo:` specification are, and which of them hide it.
+///
+/// # Errors
+/// [`Error::Input`] for any other specification.
+pub fn geo_locations(spec: &str) -> Result<GeoTruth> {
+    match spec.split_once(':') {
+        Some(("geo", rest)) => geo::locations(spec, rest),
+        _ => Err(Error::input(format!("`{spec}` has no locations; write {}", geo::FORM))),
     }
-    Ok(size)
-}
-
-/// The one refusal of a specification: what, where, and the accepted form.
-fn refused(spec: &str, part: &str, form: &str) -> Error {
-    Error::input(format!("generator `{spec}`: cannot use `{part}`; write {form}"))
-}
-
-/// Parses `text` into `place` if it is a number within `range`.
-fn set<T: FromStr + PartialOrd>(
-    place: &mut T,
-    text: &str,
-    range: impl std::ops::RangeBounds<T>,
-) -> bool {
-    match text.parse() {
-        Ok(value) if range.contains(&value) => {
-            *place = value;
-            true
-        }
-        _ => false,
-    }
-}
-
-/// Refuses what would not fit into memory, where the system tells how much there is.
-fn check_memory(spec: &str, bytes: u128) -> Result<()> {
-    match available_memory() {
-        Some(available) if bytes > u128::from(available) => Err(Error::machine(format!(
-            "generator `{spec}`: needs about {:.0} GB of memory and {:.0} GB are available; ask for \
-             a smaller graph",
-            bytes as f64 * 1e-9,
-            available as f64 * 1e-9
-        ))),
-        _ => Ok(()),
-    }
-}
-
-/// Bytes that Linux reckons can be had without swapping; `None` elsewhere.
-fn available_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
 #[cfg(test)]
@@ -141,13 +137,33 @@ mod tests {
 
     #[test]
     fn specifications_name_the_dataset() {
-        let rmat = generate("rmat:8,ef=4,seed=7").unwrap();
-        assert_eq!(rmat.origin.dataset, "rmat8");
-        assert_eq!(rmat.origin.graph_file, "rmat:8,ef=4,seed=7");
-        assert_eq!(rmat.nodes(), 256);
-        let grid = generate("grid:3x5").unwrap();
-        assert_eq!(grid.origin.dataset, "grid3x5");
-        assert_eq!(grid.nodes(), 15);
+        for (spec, dataset, nodes) in [
+            ("rmat:8,ef=4,seed=7", "rmat8", 256),
+            ("rmat:8,params=gtgraph", "rmat8-gtgraph", 256),
+            ("rmat:8,a=0.3", "rmat8-a0.3-b0.19-c0.19", 256),
+            ("uniform:300,ef=2", "uniform300", 300),
+            ("uniform:2^8", "uniform256", 256),
+            ("grid:3x5", "grid3x5", 15),
+            ("torus:3x5,seed=2", "torus3x5", 15),
+            ("star:4", "star4", 5),
+            ("chain:9", "chain9", 9),
+            ("road:7", "road8x16", 128),
+            ("road:9x4", "road9x4", 36),
+            ("geo:100,degree=4", "geo100", 100),
+        ] {
+            let graph = generate(spec).unwrap();
+            assert_eq!(graph.origin.dataset, dataset);
+            assert_eq!(graph.origin.graph_file, spec);
+            assert_eq!(graph.nodes(), nodes);
+            assert!(is_spec(spec) && check(spec).is_ok());
+        }
+    }
+
+    #[test]
+    fn every_generator_is_in_the_forms() {
+        for (name, _) in GENERATORS {
+            assert!(FORMS.contains(&format!("{name}:")), "{name}");
+        }
     }
 
     #[test]
@@ -163,6 +179,17 @@ mod tests {
             "rmat:8,e=1",
             "rmat:8,seed=-1",
             "rmat:8,",
+            "rmat:8,params=skewed",
+            "rmat:8,a=1.5",
+            "rmat:8,a=nan",
+            "rmat:8,a=0.9",
+            "rmat:8,b=-0.1",
+            "uniform:",
+            "uniform:0",
+            "uniform:4294967295",
+            "uniform:2^32",
+            "uniform:5,ef=0",
+            "uniform:5,degree=3",
             "grid:",
             "grid:3",
             "grid:0x3",
@@ -170,19 +197,43 @@ mod tests {
             "grid:65536x65536",
             "grid:99999999999999999999x1",
             "grid:3x3,ef=2",
-            "star:5",
+            "torus:3",
+            "torus:0x1",
+            "torus:65536x65536",
+            "star:0",
+            "star:x",
+            "star:4294967294",
+            "chain:0",
+            "chain:5,ef=1",
+            "road:0",
+            "road:32",
+            "road:3x",
+            "road:0x5",
+            "road:5,ef=2",
+            "geo:0",
+            "geo:5,degree=0",
+            "geo:5,degree=1025",
+            "geo:5,hidden=1.1",
+            "geo:5,hidden=nan",
+            "geo:5,hidden=-0.1",
+            "geo:5,ef=1",
+            "ring:5",
             "",
         ];
         for spec in bad {
-            let message = generate(spec).unwrap_err().to_string();
+            let message = size(spec).unwrap_err().to_string();
             assert!(message.contains("; write "), "{spec}: {message}");
             assert!(!message.contains('\n'));
         }
+        assert!(geo_locations("rmat:8").unwrap_err().to_string().contains("; write geo:"));
     }
 
     #[test]
     fn what_does_not_fit_into_memory_is_refused_before_it_is_tried() {
-        let message = generate("rmat:31,ef=1024").unwrap_err().to_string();
-        assert!(message.contains("memory") && message.contains("smaller"), "{message}");
+        for spec in ["rmat:31,ef=1024", "uniform:2^31,ef=1024", "geo:2^31,degree=1024"] {
+            let message = generate(spec).unwrap_err().to_string();
+            assert!(message.contains("memory") && message.contains("smaller"), "{message}");
+            assert!(check(spec).is_err() && size(spec).is_ok());
+        }
     }
 }

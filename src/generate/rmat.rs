@@ -1,5 +1,6 @@
-//! R-MAT (Chakrabarti, Zhan, Faloutsos, "R-MAT: a recursive model for graph mining", SDM 2004) with
-//! Graph500's probabilities A, B, C, D = .57, .19, .19, .05.
+//! R-MAT (Chakrabarti, Zhan, Faloutsos, "R-MAT: a recursive model for graph mining", SDM 2004), with
+//! the probabilities A, B, C, D = .57, .19, .19, .05 of Graph500 (`params=graph500`), those of GTgraph,
+//! .45, .15, .15, .25 (`params=gtgraph`; Bader, Madduri, 2006), or one's own `a`, `b`, `c`, D the rest.
 //!
 //! Edge e descends SCALE levels; at each, 16 bits of hash(seed, e, level) fall into one of four
 //! ranges and give one bit of the source and one of the target. A 64-bit hash serves four levels, so
@@ -7,23 +8,23 @@
 //! edge is taken both ways, and self loops and duplicates are dropped. Every step is integer
 //! arithmetic on (seed, e): any thread, or a GPU, makes the same edge.
 
-use super::hash::{hash, mix, pair_weight};
+use super::hash::{PAIR_WEIGHTS, hash, mix};
+use super::permutation::Permutation;
+use super::{Recipe, Size, rows, spec};
 use crate::error::Result;
-use crate::graph::build::{self, Csr, Keep, Packed};
-use crate::graph::{Graph, Origin, check, milliseconds};
-use rayon::prelude::*;
+use crate::graph::{Graph, Origin, milliseconds};
 use std::time::Instant;
 
-/// Upper ends of the ranges A, B, C of 16 bits; D is the rest.
-const UPPER: [u64; 3] = [37_356, 49_807, 62_259]; // round(65536 * (.57, .76, .95))
+/// A, B and C of the parameter sets that have a name.
+const NAMED: [(&str, [f64; 3]); 2] =
+    [("graph500", [0.57, 0.19, 0.19]), ("gtgraph", [0.45, 0.15, 0.15])];
 /// Levels that one 64-bit hash serves.
 const LEVELS_PER_HASH: u32 = 4;
-/// Edges made by one task before it groups their arcs: two arcs each.
-const EDGES_PER_BLOCK: u64 = build::ARCS_PER_BLOCK as u64;
-const FORM: &str = "rmat:SCALE[,ef=16][,seed=1] with SCALE 1..=31, ef 1..=1024";
+const FORM: &str = "rmat:SCALE[,ef=16][,seed=1][,params=graph500|gtgraph][,a=0.57,b=0.19,c=0.19] with \
+SCALE 1..=31, ef 1..=1024, a + b + c at most 1";
 
 /// What to generate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rmat {
     /// log2 of the node count, 1..=31.
     pub scale: u32,
@@ -31,42 +32,85 @@ pub struct Rmat {
     pub edge_factor: u64,
     /// Another seed is another graph.
     pub seed: u64,
+    /// A, B and C, each 0..=1 and at most 1 together.
+    pub shares: [f64; 3],
+}
+
+/// Reads `rest`, the part of `spec` behind `rmat:`.
+pub(super) fn read(spec: &str, rest: &str) -> Result<Box<dyn Recipe>> {
+    Ok(Box::new(parse(spec, rest)?))
+}
+
+/// As [`read`].
+pub(super) fn parse(spec: &str, rest: &str) -> Result<Rmat> {
+    let mut rmat = Rmat { scale: 0, edge_factor: 16, seed: 1, shares: NAMED[0].1 };
+    let size = spec::options(spec, rest, FORM, |key, value| match key {
+        "ef" => spec::set(&mut rmat.edge_factor, value, 1..=1024),
+        "seed" => spec::set(&mut rmat.seed, value, ..),
+        "params" => match NAMED.iter().find(|(name, _)| *name == value) {
+            Some((_, shares)) => {
+                rmat.shares = *shares;
+                true
+            }
+            None => false,
+        },
+        "a" => spec::set(&mut rmat.shares[0], value, 0.0..=1.0),
+        "b" => spec::set(&mut rmat.shares[1], value, 0.0..=1.0),
+        "c" => spec::set(&mut rmat.shares[2], value, 0.0..=1.0),
+        _ => false,
+    })?;
+    if !spec::set(&mut rmat.scale, size, 1..=31) {
+        return Err(spec::refused(spec, size, FORM));
+    }
+    let total: f64 = rmat.shares.iter().sum();
+    if total > 1.0 {
+        return Err(spec::refused(spec, &format!("a + b + c = {total}"), FORM));
+    }
+    Ok(rmat)
+}
+
+impl Recipe for Rmat {
+    fn size(&self) -> Size {
+        let (nodes, edges) = (1 << self.scale, self.edges());
+        let host_bytes = rows::drawn_bytes(nodes, edges);
+        Size { nodes, arcs: 2 * edges, exact: false, weights: Some(PAIR_WEIGHTS), host_bytes }
+    }
+
+    fn generate(&self) -> Graph {
+        generate(self)
+    }
 }
 
 impl Rmat {
-    /// Reads `rest`, the part of `spec` behind `rmat:`.
-    pub(super) fn parse(spec: &str, rest: &str) -> Result<Rmat> {
-        let mut rmat = Rmat { scale: 0, edge_factor: 16, seed: 1 };
-        let size = super::options(spec, rest, FORM, |key, value| match key {
-            "ef" => super::set(&mut rmat.edge_factor, value, 1..=1024),
-            "seed" => super::set(&mut rmat.seed, value, ..),
-            _ => false,
-        })?;
-        if !super::set(&mut rmat.scale, size, 1..=31) {
-            return Err(super::refused(spec, size, FORM));
-        }
-        Ok(rmat)
+    /// Edges drawn, before clean-up.
+    pub fn edges(&self) -> u64 {
+        self.edge_factor << self.scale
     }
 
-    /// Bytes of host memory that [`generate`] takes, about.
-    pub(super) fn host_bytes(&self) -> u128 {
-        u128::from(self.edges()) * 24 + (16 << self.scale)
-    }
-
-    /// Where a graph like this came from.
+    /// Where a graph like this came from; `load_ms` and the specification are its maker's to say.
     pub(super) fn origin(&self) -> Origin {
         Origin {
-            dataset: format!("rmat{}", self.scale),
-            graph_file: format!("rmat:{},ef={},seed={}", self.scale, self.edge_factor, self.seed),
+            dataset: self.dataset(),
             format: "rmat".into(),
             weights: "generated".into(),
             ..Origin::default()
         }
     }
 
-    /// Edges drawn, before clean-up.
-    pub fn edges(&self) -> u64 {
-        self.edge_factor << self.scale
+    /// Upper ends of the ranges A, B, C of 16 bits; D is the rest.
+    fn upper(&self) -> [u64; 3] {
+        let [a, b, c] = self.shares;
+        [a, a + b, a + b + c].map(|share| (65536.0 * share).round() as u64)
+    }
+
+    /// As in `rmat24`; the parameters follow where they are not Graph500's.
+    fn dataset(&self) -> String {
+        let [a, b, c] = self.shares;
+        match NAMED.iter().position(|(_, shares)| *shares == self.shares) {
+            Some(0) => format!("rmat{}", self.scale),
+            Some(named) => format!("rmat{}-{}", self.scale, NAMED[named].0),
+            None => format!("rmat{}-a{a}-b{b}-c{c}", self.scale),
+        }
     }
 }
 
@@ -76,22 +120,18 @@ impl Rmat {
 pub(crate) struct Sampler {
     pub key: u64,
     pub scale: u32,
-    pub mask: u32,
-    /// (added, multiplied by) of each round of the permutation.
-    pub rounds: [(u32, u32); 4],
+    /// As [`Rmat::upper`].
+    pub upper: [u64; 3],
+    pub permutation: Permutation,
 }
 
 impl Sampler {
     pub fn new(rmat: &Rmat) -> Sampler {
-        let round = |i: u64| {
-            let bits = hash(mix(rmat.seed ^ 0x7065_726d_7574_6531), i);
-            (bits as u32, (bits >> 32) as u32 | 1)
-        };
         Sampler {
             key: mix(rmat.seed ^ 0x726d_6174_6564_6765),
             scale: rmat.scale,
-            mask: (1 << rmat.scale) - 1,
-            rounds: std::array::from_fn(|i| round(i as u64)),
+            upper: rmat.upper(),
+            permutation: Permutation::new(1 << rmat.scale, rmat.seed),
         }
     }
 
@@ -108,80 +148,41 @@ impl Sampler {
             for _ in 0..left.min(LEVELS_PER_HASH) {
                 let draw = bits & 0xffff;
                 bits >>= 16;
-                let past = UPPER.map(|upper| u32::from(draw >= upper));
+                let past = self.upper.map(|upper| u32::from(draw >= upper));
                 u = u << 1 | past[1]; // C or D
                 v = v << 1 | (past[0] - past[1] + past[2]); // B or D
             }
             left -= left.min(LEVELS_PER_HASH);
         }
-        (self.permuted(u), self.permuted(v))
-    }
-
-    /// A bijection on [0, 2^scale): adding, multiplying by an odd number and xoring with the own upper
-    /// half can each be undone.
-    #[inline]
-    fn permuted(&self, mut id: u32) -> u32 {
-        let shift = self.scale.div_ceil(2);
-        for (add, odd) in self.rounds {
-            id = id.wrapping_add(add).wrapping_mul(odd) & self.mask;
-            id ^= id >> shift;
-        }
-        id
+        (self.permutation.of(u), self.permutation.of(v))
     }
 }
 
 /// Generates the graph: symmetric, no self loops, no duplicates, integer weights 1..=64.
 ///
 /// Memory at the peak: about 24 bytes an edge drawn (6.5 GB at scale 24, edge factor 16).
-pub fn generate(rmat: &Rmat) -> Result<Graph> {
+fn generate(rmat: &Rmat) -> Graph {
     let start = Instant::now();
     let sampler = Sampler::new(rmat);
-    let nodes = 1usize << rmat.scale;
-    check::node_count(nodes as u64)?;
-    let edges = rmat.edges();
-    let blocks: Vec<u64> = (0..edges).step_by(EDGES_PER_BLOCK as usize).collect();
-    let mut csr =
-        build::build::<u64, _>(nodes, 2 * edges, Keep::SIMPLE, blocks, |_, first, out| {
-            for e in first..(first + EDGES_PER_BLOCK).min(edges) {
-                let (u, v) = sampler.edge(e);
-                out.extend([u64::pack(u, v, 1.0, 0), u64::pack(v, u, 1.0, 0)]);
-            }
-        });
-    csr.weights = Some(weights(&csr, rmat.seed));
-    (csr.self_loops, csr.duplicates) = (0, 0); // nobody's input had those that were drawn
+    let mut csr = rows::drawn(1 << rmat.scale, rmat.edges(), |e| sampler.edge(e));
+    csr.weights = Some(rows::pair_weights(&csr, rmat.seed));
     // Drawing and building are one pipeline.
     let origin = Origin { load_ms: milliseconds(start), ..rmat.origin() };
-    Ok(Graph::trusted(csr, origin, Some(true)))
-}
-
-/// The weight of every arc, from its unordered pair.
-fn weights(csr: &Csr, seed: u64) -> Vec<f32> {
-    const ROWS: usize = 1 << 10;
-    let mut weights = vec![0f32; csr.columns.len()];
-    let lengths = (0..csr.offsets.len() - 1).step_by(ROWS).map(|first| {
-        let last = (first + ROWS).min(csr.offsets.len() - 1);
-        (csr.offsets[last] - csr.offsets[first]) as usize
-    });
-    build::split_lengths(&mut weights, lengths).into_par_iter().enumerate().for_each(
-        |(block, place)| {
-            let first = block * ROWS;
-            let base = csr.offsets[first] as usize;
-            for u in first..(first + ROWS).min(csr.offsets.len() - 1) {
-                for arc in csr.offsets[u] as usize..csr.offsets[u + 1] as usize {
-                    place[arc - base] = pair_weight(seed, u as u32, csr.columns[arc]);
-                }
-            }
-        },
-    );
-    weights
+    Graph::trusted(csr, origin, Some(true))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const GRAPH500: [f64; 3] = NAMED[0].1;
+
+    fn rmat(scale: u32, seed: u64) -> Rmat {
+        Rmat { scale, edge_factor: 16, seed, shares: GRAPH500 }
+    }
+
     fn generated(scale: u32, seed: u64) -> Graph {
-        generate(&Rmat { scale, edge_factor: 16, seed }).unwrap()
+        generate(&rmat(scale, seed))
     }
 
     #[test]
@@ -202,30 +203,39 @@ mod tests {
     }
 
     #[test]
-    fn the_permutation_of_ids_is_a_bijection_at_every_scale() {
-        for scale in 1..=16 {
-            let sampler = Sampler::new(&Rmat { scale, edge_factor: 1, seed: 9 });
-            let mut hit = vec![false; 1 << scale];
-            (0..1 << scale).for_each(|id| hit[sampler.permuted(id) as usize] = true);
-            assert!(hit.iter().all(|&hit| hit), "scale {scale}");
+    fn each_quadrant_gets_its_share_of_edges() {
+        for shares in [GRAPH500, NAMED[1].1, [0.25, 0.25, 0.25], [0.0, 1.0, 0.0], [0.1, 0.2, 0.3]] {
+            let mut sampler = Sampler::new(&Rmat { shares, ..rmat(1, 5) });
+            sampler.permutation = Permutation::identity(2);
+            let mut counts = [0f64; 4];
+            let draws = 1_000_000;
+            for e in 0..draws {
+                let (u, v) = sampler.edge(e);
+                counts[(u * 2 + v) as usize] += 1.0;
+            }
+            let [a, b, c] = shares;
+            for (count, share) in counts.iter().zip([a, b, c, 1.0 - a - b - c]) {
+                let deviation = (draws as f64 * (share * (1.0 - share)).max(0.0)).sqrt();
+                let expected = draws as f64 * share;
+                assert!(
+                    (count - expected).abs() <= 5.0 * deviation + 1e-6,
+                    "{shares:?} {counts:?}"
+                );
+            }
         }
     }
 
     #[test]
-    fn each_quadrant_gets_its_share_of_edges() {
-        let mut sampler = Sampler::new(&Rmat { scale: 1, edge_factor: 16, seed: 5 });
-        sampler.rounds = [(0, 1); 4];
-        // With a scale of 1 a round without addition or multiplication is the identity.
-        let mut counts = [0f64; 4];
-        let draws = 1_000_000;
-        for e in 0..draws {
-            let (u, v) = sampler.edge(e);
-            counts[(u * 2 + v) as usize] += 1.0;
-        }
-        for (count, share) in counts.iter().zip([0.57, 0.19, 0.19, 0.05]) {
-            let deviation = (draws as f64 * share * (1.0 - share)).sqrt();
-            assert!((count - draws as f64 * share).abs() < 5.0 * deviation, "{counts:?}");
-        }
+    fn thresholds_are_integers_of_16_bits() {
+        assert_eq!(rmat(1, 1).upper(), [37_356, 49_807, 62_259]);
+        assert_eq!(Rmat { shares: NAMED[1].1, ..rmat(1, 1) }.upper(), [29_491, 39_322, 49_152]);
+    }
+
+    #[test]
+    fn gtgraphs_parameters_are_less_skewed() {
+        let other = generate(&Rmat { shares: NAMED[1].1, ..rmat(12, 1) });
+        assert!(other.max_degree() < generated(12, 1).max_degree() / 2);
+        crate::generate::rows::tests::sound("rmat:10,params=gtgraph");
     }
 
     #[test]
@@ -247,7 +257,7 @@ mod tests {
 
     #[test]
     fn the_first_edges_of_a_seed_never_change() {
-        let sampler = Sampler::new(&Rmat { scale: 20, edge_factor: 16, seed: 1 });
+        let sampler = Sampler::new(&rmat(20, 1));
         let edges: Vec<_> = (0..3).map(|e| sampler.edge(e)).collect();
         assert_eq!(edges, [(859_796, 555_162), (664_150, 994_085), (642_907, 242_276)]);
     }

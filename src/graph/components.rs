@@ -16,6 +16,26 @@ const SAMPLED_NEIGHBORS: usize = 2;
 /// Nodes that are asked for their root to guess it.
 const SAMPLED_NODES: u64 = 1024;
 
+/// The weakly connected components of a graph.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WeakComponents {
+    /// How many there are.
+    pub count: u64,
+    /// Nodes in the largest; of equally large ones, that with the lowest id.
+    pub nodes: u64,
+    /// The node of the lowest id in it.
+    pub lowest: u32,
+    /// `[n]` the lowest node of each node's component, by which components are told apart.
+    pub roots: Vec<u32>,
+}
+
+impl WeakComponents {
+    /// Whether node `v` is in the largest component.
+    pub fn holds(&self, v: u32) -> bool {
+        self.roots[v as usize] == self.roots[self.lowest as usize]
+    }
+}
+
 impl Graph {
     /// Number of nodes without any arc, in or out.
     pub fn isolated(&self) -> u64 {
@@ -38,19 +58,11 @@ impl Graph {
     /// The node of the lowest id in the largest weakly connected component; of equally large ones, in
     /// that which has the lowest id.
     pub fn default_source(&self) -> u32 {
-        let (roots, root) = self.largest_weak_root();
-        if self.names_rise() {
-            return root;
-        }
-        let inside = (0..self.nodes() as u32)
-            .into_par_iter()
-            .filter(|v| roots[*v as usize].load(Relaxed) == root);
-        inside.min_by_key(|v| self.rank(*v)).unwrap_or(root)
+        self.weak_components().lowest
     }
 
-    /// Each node's component, by its root (the lowest node in it), and the root of the largest; of
-    /// equally large ones, of that with the lowest id.
-    pub(super) fn largest_weak_root(&self) -> (Vec<AtomicU32>, u32) {
+    /// The weakly connected components; an isolated node is one of its own.
+    pub fn weak_components(&self) -> WeakComponents {
         let (roots, giant) = self.weak_roots();
         // The giant is counted apart: a million increments of one counter would queue up.
         let sizes: Vec<AtomicU32> = (0..self.nodes()).map(|_| AtomicU32::new(0)).collect();
@@ -65,17 +77,18 @@ impl Graph {
             })
             .count();
         sizes[giant as usize].store(in_giant as u32, Relaxed);
-        let most = sizes.par_iter().map(|size| size.load(Relaxed)).max().unwrap_or(0);
-        let largest =
-            |v: &u32| sizes[roots[*v as usize].load(Relaxed) as usize].load(Relaxed) == most;
-        let nodes = (0..self.nodes() as u32).into_par_iter();
+        let sizes: Vec<u32> = sizes.into_par_iter().map(AtomicU32::into_inner).collect();
+        let roots: Vec<u32> = roots.into_par_iter().map(AtomicU32::into_inner).collect();
+        let nodes = sizes.par_iter().copied().max().unwrap_or(0);
+        let count = sizes.par_iter().filter(|size| **size > 0).count() as u64;
+        let largest = |v: &u32| sizes[roots[*v as usize] as usize] == nodes;
+        let all = (0..self.nodes() as u32).into_par_iter();
         let lowest = if self.names_rise() {
-            nodes.find_first(largest)
+            all.find_first(largest)
         } else {
-            nodes.filter(largest).min_by_key(|v| self.rank(*v))
+            all.filter(largest).min_by_key(|v| self.rank(*v))
         };
-        let root = lowest.map_or(0, |v| roots[v as usize].load(Relaxed));
-        (roots, root)
+        WeakComponents { count, nodes: nodes.into(), lowest: lowest.unwrap_or(0), roots }
     }
 
     /// For each node the lowest id of its weak component, and a guess at the largest component.

@@ -4,9 +4,15 @@ pub(crate) mod array;
 pub(crate) mod build;
 pub(crate) mod check;
 mod components;
+mod diameter;
 mod names;
 mod policy;
+mod statistics;
 mod symmetry;
+
+pub use components::WeakComponents;
+pub use diameter::Diameter;
+pub use statistics::{Bin, Components, Degrees, Statistics, Weights};
 
 use crate::error::Result;
 use crate::io::LoadOptions;

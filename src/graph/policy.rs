@@ -204,11 +204,9 @@ impl Graph {
     /// The part of the graph on the nodes of its largest weakly connected component; of equally large
     /// ones, that with the lowest id.
     pub(crate) fn largest_component(self) -> Graph {
-        let (roots, root) = self.largest_weak_root();
-        let inside: Vec<u32> = (0..self.nodes() as u32)
-            .into_par_iter()
-            .filter(|v| roots[*v as usize].load(std::sync::atomic::Ordering::Relaxed) == root)
-            .collect();
+        let components = self.weak_components();
+        let inside: Vec<u32> =
+            (0..self.nodes() as u32).into_par_iter().filter(|v| components.holds(*v)).collect();
         if inside.len() == self.nodes() {
             return self;
         }

@@ -25,13 +25,13 @@ pub(super) fn is_likely(bytes: &[u8]) -> bool {
 }
 
 /// The header's numbers, if the file is long enough to have them.
-fn header(bytes: &[u8]) -> Option<[i32; 3]> {
+pub(super) fn header(bytes: &[u8]) -> Option<[i32; 3]> {
     let header = bytes.get(..HEADER)?;
     Some([0, 4, 8].map(|at| i32::from_le_bytes([0, 1, 2, 3].map(|i| header[at + i]))))
 }
 
 /// The file length that the header implies.
-fn length(bytes: &[u8]) -> Option<u64> {
+pub(super) fn length(bytes: &[u8]) -> Option<u64> {
     let [rows, _, nnz] = header(bytes)?.map(|number| u64::try_from(number).ok());
     Some(HEADER as u64 + NUMBER as u64 * (rows? + 1 + 2 * nnz?))
 }

@@ -17,11 +17,11 @@ pub(super) fn is_banner(bytes: &[u8]) -> bool {
 }
 
 /// What the banner and the size line say.
-struct Header {
-    weighted: bool,
-    symmetric: bool,
-    nodes: u64,
-    entries: u64,
+pub(super) struct Header {
+    pub weighted: bool,
+    pub symmetric: bool,
+    pub nodes: u64,
+    pub entries: u64,
     /// Where the size line starts, and where the entries do.
     at: usize,
     body: usize,
@@ -65,7 +65,7 @@ fn read(bytes: &[u8]) -> Result<(Header, Vec<ArcList>), Fault> {
     Ok((header, lists))
 }
 
-fn header(bytes: &[u8]) -> Result<Header, Fault> {
+pub(super) fn header(bytes: &[u8]) -> Result<Header, Fault> {
     let mut lines = text::lines(bytes, 0);
     let (_, banner) = lines.next().unwrap_or_default();
     let (weighted, symmetric) = banner_words(banner)?;

@@ -13,6 +13,7 @@ mod cache;
 pub(crate) mod cache_dir;
 mod compact;
 mod edge_list;
+mod headline;
 mod hive_bin;
 mod matrix_market;
 mod native;
@@ -23,6 +24,7 @@ mod source;
 mod text;
 
 pub use edge_list::write as write_edge_list;
+pub use headline::{Headline, headline};
 pub use hive_bin::write as write_hive_bin;
 pub use native::{check as check_native, write as write_native};
 pub use options::{Cache, Duplicates, LoadOptions, Relabel, SelfLoops, Weights};

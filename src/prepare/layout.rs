@@ -122,6 +122,37 @@ pub struct LaidOut {
     pub(crate) ms: f64,
 }
 
+/// What is known of a layout before it is made.
+pub(super) struct Sketch {
+    /// Largest degree, in and out.
+    max_degree: u64,
+    /// Nodes that get rows.
+    pub active: usize,
+    pub flat: bool,
+    by_degree: bool,
+    pub packing: Option<Packing>,
+}
+
+/// Looks at `graph`; `in_degrees` `[n]` are those of a directed one.
+pub(super) fn sketch(graph: &Graph, in_degrees: Option<&[u64]>, choice: Choice) -> Sketch {
+    sketch_of(graph, &|v| graph.degree(v) + in_degrees.map_or(0, |d| d[v]), choice)
+}
+
+fn sketch_of(graph: &Graph, degree: &(impl Fn(usize) -> u64 + Sync), choice: Choice) -> Sketch {
+    let n = graph.nodes();
+    let max_degree = (0..n).into_par_iter().map(degree).max().unwrap_or(0);
+    let connected = (0..n).into_par_iter().filter(|v| degree(*v) > 0).count().max(1);
+    let mean = graph.arcs() as f64 / connected as f64;
+    let flat = mean <= FLAT_MEAN && max_degree <= FLAT_MAX;
+    let by_degree = match choice {
+        Choice::Auto => !flat,
+        Choice::Raw => false,
+        Choice::Degree => true,
+    };
+    let active = if by_degree { connected.min(n) } else { n };
+    Sketch { max_degree, active, flat, by_degree, packing: packing(graph) }
+}
+
 /// Mean and largest degrees up to which a graph counts as flat.
 const FLAT_MEAN: f64 = 8.0;
 const FLAT_MAX: u64 = 64;
@@ -134,20 +165,11 @@ impl LaidOut {
         let symmetric = graph.is_symmetric();
         let transpose = if symmetric { None } else { Some(graph.transpose()) };
         let degree = |v: usize| graph.degree(v) + transpose.as_ref().map_or(0, |t| t.degree(v));
-        let max_degree = (0..n).into_par_iter().map(degree).max().unwrap_or(0);
-        let connected = (0..n).into_par_iter().filter(|v| degree(*v) > 0).count().max(1);
-        let mean = graph.arcs() as f64 / connected as f64;
-        let flat = mean <= FLAT_MEAN && max_degree <= FLAT_MAX;
-        let by_degree = match choice {
-            Choice::Auto => !flat,
-            Choice::Raw => false,
-            Choice::Degree => true,
-        };
+        let Sketch { max_degree, active, flat, by_degree, packing } =
+            sketch_of(graph, &degree, choice);
         let (input_of, label_of) =
             if by_degree { relabel(n, max_degree, &degree) } else { (None, None) };
-        let packing = packing(graph);
         let map = (input_of.as_deref(), label_of.as_deref());
-        let active = if by_degree { connected.min(n) } else { n };
         let out = rows(graph, map, active, packing)?;
         let into = transpose.map(|t| rows(&t, map, active, packing)).transpose()?;
         let (lightest, mean_weight) = weight_facts(graph);
@@ -246,9 +268,8 @@ fn relabel(n: usize, max_degree: u64, degree: &(impl Fn(usize) -> u64 + Sync)) -
 
 /// Whether column and weight fit one word, and how.
 fn packing(graph: &Graph) -> Option<Packing> {
-    let id_bits = (graph.nodes() as u64 - 1).checked_ilog2().map_or(1, |b| b + 1);
     let Some(weights) = graph.weights() else {
-        return Some(Packing { bits: 0, bias: 1 });
+        return word_fits(graph.nodes() as u64, 1, 1);
     };
     let exact = |w: f32| w.fract() == 0.0 && w < 16_777_216.0;
     let range = weights
@@ -256,6 +277,12 @@ fn packing(graph: &Graph) -> Option<Packing> {
         .map(|w| if exact(*w) { Some((*w as u32, *w as u32)) } else { None })
         .try_reduce(|| (u32::MAX, 0), |a, b| Some((a.0.min(b.0), a.1.max(b.1))))?;
     let (low, high) = if weights.is_empty() { (1, 1) } else { range };
+    word_fits(graph.nodes() as u64, low, high)
+}
+
+/// How a column below `nodes` and an integer weight from `low` to `high` share a word, if they do.
+pub(super) fn word_fits(nodes: u64, low: u32, high: u32) -> Option<Packing> {
+    let id_bits = nodes.saturating_sub(1).checked_ilog2().map_or(1, |b| b + 1);
     let bits = (high - low).checked_ilog2().map_or(0, |b| b + 1);
     (id_bits + bits <= 32 && bits < 32).then_some(Packing { bits, bias: low })
 }

@@ -1,6 +1,7 @@
 //! Layouts for a device and a workload, and the copies that replicas hold.
 
 mod layout;
+pub mod memory;
 
 pub use layout::LaidOut;
 pub(crate) use layout::{ArcView, Arcs, PackedView, Rows};

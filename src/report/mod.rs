@@ -1,6 +1,9 @@
 //! What a run leaves behind: a summary for people, a record for programs, tables.
 
+mod estimate;
+mod info;
 mod machine;
+mod needs;
 mod record;
 mod spread;
 mod summary;
@@ -8,7 +11,10 @@ mod table;
 mod time;
 pub(crate) mod units;
 
+pub use estimate::{DeviceFit, Estimate, HostNeed, Outline, estimate_summary};
+pub use info::{GraphRecord, graph_summary};
 pub use machine::Machine;
+pub use needs::{Need, needs, needs_table};
 pub use record::{Failure, GpuInfo, GraphFacts, Record, write_json};
 pub(crate) use record::{command_line, to_json};
 pub use spread::Spread;

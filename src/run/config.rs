@@ -21,7 +21,8 @@ const MAX_RUNS: u32 = 1_000_000;
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RunConfig {
     /// A file (Matrix Market, edge list or HIVE binary CSR, each also .gz) or a generator: rmat:SCALE,
-    /// grid:ROWSxCOLS, with ,ef=16 (R-MAT only) and ,seed=1 after it.
+    /// uniform:NODES, grid:ROWSxCOLS, torus:ROWSxCOLS, star:LEAVES, chain:NODES, road:SCALE, geo:NODES,
+    /// with ,seed=1 and more after it.
     #[arg(long, value_name = "FILE|SPEC", value_hint = ValueHint::FilePath)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub graph: Option<String>,
@@ -289,7 +290,7 @@ impl RunConfig {
 }
 
 /// A run of an hour must not end in a path that was never there.
-fn writable(flag: &str, path: &Path) -> Result<()> {
+pub(crate) fn writable(flag: &str, path: &Path) -> Result<()> {
     let refuse = |why: &str| Err(Error::input(format!("{flag} {}: {why}", path.display())));
     if path.is_dir() {
         return refuse("is a directory; name a file in it");

@@ -4,6 +4,7 @@ use crate::Result;
 use crate::algorithm::{ShortestPaths, SsspConfig, sssp};
 use crate::fleet::Fleet;
 use crate::prepare::Prepared;
+use crate::prepare::memory::{self, DeviceArray, GraphShape};
 
 /// Options that only some workloads take; [`Workload::takes`] picks from these.
 pub const SOURCE_OPTIONS: &[&str] = &["seeds", "source", "nominee"];
@@ -16,6 +17,8 @@ pub struct Workload {
     pub about: &'static str,
     /// Those of [`SOURCE_OPTIONS`] that it takes.
     pub takes: &'static [&'static str],
+    /// The arrays of a run on one GPU of so many replicas; `None` where nobody has reckoned them.
+    pub memory: Option<fn(&GraphShape, usize) -> Vec<DeviceArray>>,
     /// The driver.
     pub solve: fn(&Fleet, &Prepared, &[u32], &SsspConfig) -> Result<ShortestPaths>,
 }
@@ -33,12 +36,14 @@ pub static WORKLOADS: &[Workload] = &[
         name: "vn",
         about: "Vertex nomination: rank all nodes by their distance from the nearest of some seeds",
         takes: &["seeds", "nominee"],
+        memory: Some(memory::shortest_paths),
         solve: sssp,
     },
     Workload {
         name: "sssp",
         about: "Shortest paths from one source to all nodes",
         takes: &["source"],
+        memory: Some(memory::shortest_paths),
         solve: sssp,
     },
 ];

@@ -1,12 +1,13 @@
 //! One run on one replica: steps and merges until nothing changes. The idea is in the parent module.
 
-use super::{Counts, Limits, Plan, SPARSE, SsspConfig, State, Task};
+use super::{Counts, Limits, Plan, SsspConfig, State, Task};
 use crate::algorithm::TraceEntry;
 use crate::backend::cuda::sssp::Workspace;
 use crate::backend::host;
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Payload, Replica, Split};
 use crate::prepare::Inner;
+use crate::prepare::memory::SPARSE;
 use std::collections::BTreeMap;
 use std::time::Instant;
 

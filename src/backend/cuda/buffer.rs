@@ -13,6 +13,11 @@ use std::sync::atomic::Ordering;
 /// Bytes behind every array: wide loads may touch the end of a short one.
 const SPARE: usize = 64;
 
+/// What an array of `bytes` takes of a device's memory.
+pub(crate) fn footprint(bytes: usize) -> usize {
+    pool::rounded(bytes + SPARE)
+}
+
 /// A device array `[len] T`. Work on it is ordered on its replica's stream.
 pub struct DeviceBuffer<T: Pod> {
     context: Arc<Context>,

@@ -37,6 +37,8 @@ struct DeviceSampler {
     mask: u32,
     add: [u32; 4],
     odd: [u32; 4],
+    upper: [u32; 3],
+    unused: u32,
 }
 
 /// `kernels/rmat.cu`: CountArgs.
@@ -168,9 +170,11 @@ fn device_sampler(rmat: &Rmat) -> DeviceSampler {
     DeviceSampler {
         key: sampler.key,
         scale: sampler.scale,
-        mask: sampler.mask,
-        add: sampler.rounds.map(|round| round.0),
-        odd: sampler.rounds.map(|round| round.1),
+        mask: sampler.permutation.mask,
+        add: sampler.permutation.rounds.map(|round| round.0),
+        odd: sampler.permutation.rounds.map(|round| round.1),
+        upper: sampler.upper.map(|upper| upper as u32),
+        unused: 0,
     }
 }
 

@@ -12,6 +12,7 @@ mod probe;
 mod sort;
 pub(crate) mod sssp;
 
+pub(crate) use buffer::footprint;
 pub use buffer::{DeviceBuffer, Pinned};
 pub(crate) use device::{Context, CudaDevice, EVENT_RING, Function, Launch, launch_on};
 pub(crate) use driver::{check, ready};

@@ -23,7 +23,8 @@ fn kept() -> MutexGuard<'static, Blocks> {
     KEPT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn rounded(bytes: usize) -> usize {
+/// What a block of `bytes` takes.
+pub(super) fn rounded(bytes: usize) -> usize {
     bytes.next_multiple_of(if bytes < 1 << 20 { GRAINS.0 } else { GRAINS.1 })
 }
 

@@ -9,6 +9,7 @@ use crate::algorithm::sssp::{Counts, Limits, State, Task};
 use crate::collective::Replicated;
 use crate::error::{Error, Result};
 use crate::fleet::Split;
+use crate::prepare::memory::{CONTROL, GraphShape, QUEUE, RowsLengths, WorkspaceLengths};
 use crate::prepare::{Arcs, LaidOut, Rows};
 use args::{
     ArcForm, ExchangeArgs, NearFarArgs, NearFarStatus, RecordArgs, SeedArgs, Status, StepArgs,
@@ -18,7 +19,6 @@ use std::ops::Range;
 
 /// As in kernels/hive.cuh.
 const LOG_ENTRIES: usize = 4096;
-const QUEUE: usize = 2048; // as in kernels/sssp.cu
 const STEP_THREADS: u32 = 512;
 const STEP_SHARED: u32 = 41_472; // as checked in kernels/sssp.cu
 const NEAR_FAR_THREADS: u32 = 256;
@@ -62,8 +62,8 @@ impl DeviceGraph {
             Arcs::Packed { bits, bias, .. } => (1, ArcForm { bits: *bits, bias: *bias }),
             Arcs::Pairs(_) => (0, ArcForm::zeroed()),
         };
-        let most = layout.out.arc_count().max(layout.in_rows().arc_count());
-        let wide = u32::from(most >= u64::from(u32::MAX));
+        let lengths = GraphShape::of_layout(layout).rows();
+        let wide = u32::from(lengths.offsets > layout.active + 1);
         let options = [format!("-DHIVE_PACKED={packed}"), format!("-DHIVE_WIDE={wide}")];
         let step = device.function(source("sssp.cu"), &options, "sssp_step")?;
         let records = device.function(source("sssp.cu"), &options, "sssp_records")?;
@@ -71,8 +71,8 @@ impl DeviceGraph {
         let pack = device.function(source("sssp.cu"), &options, "sssp_pack")?;
         let apply = device.function(source("sssp.cu"), &options, "sssp_apply")?;
         let near_far = device.function(source("near_far.cu"), &options, "near_far")?;
-        let (active, wide, packed) = (layout.active as u32, wide != 0, packed != 0);
-        let shape = Shape { active, wide, packed, form };
+        let (active, wide) = (layout.active as u32, wide != 0);
+        let shape = Shape { active, wide, lengths, form };
         let out = shape.upload(device, &layout.out, records)?;
         let into = layout.into.as_ref().map(|r| shape.upload(device, r, records)).transpose()?;
         device.wait()?;
@@ -113,30 +113,26 @@ impl DeviceGraph {
 struct Shape {
     active: u32,
     wide: bool,
-    packed: bool,
+    lengths: RowsLengths,
     form: ArcForm,
 }
 
 impl Shape {
     fn upload(&self, device: &CudaDevice, rows: &Rows, records: Function) -> Result<DeviceRows> {
-        let offsets = if self.wide {
-            let buffer = device.alloc::<u32>("row offsets", rows.offsets.len() * 2)?;
-            buffer.upload(bytemuck::cast_slice(&rows.offsets))?;
-            buffer
+        let offsets = device.alloc::<u32>("row offsets", self.lengths.offsets)?;
+        if self.wide {
+            offsets.upload(bytemuck::cast_slice(&rows.offsets))?;
         } else {
             let narrow: Vec<u32> = rows.offsets.iter().map(|o| *o as u32).collect();
-            let buffer = device.alloc::<u32>("row offsets", narrow.len())?;
-            buffer.upload(&narrow)?;
-            buffer
-        };
+            offsets.upload(&narrow)?;
+        }
         let words: &[u32] = match &rows.arcs {
             Arcs::Packed { words, .. } => words,
             Arcs::Pairs(pairs) => bytemuck::cast_slice(pairs),
         };
-        let arcs = device.alloc::<u32>("arcs", words.len())?;
+        let arcs = device.alloc::<u32>("arcs", self.lengths.arcs)?;
         arcs.upload(words)?;
-        let size = if self.packed { 4 } else { 8 };
-        let table = device.alloc::<u32>("first-neighbour records", self.active as usize * size)?;
+        let table = device.alloc::<u32>("first-neighbour records", self.lengths.records)?;
         let args = RecordArgs {
             offsets: offsets.pointer(),
             arcs: arcs.pointer(),
@@ -187,21 +183,21 @@ impl Workspace {
         near_far: bool,
         trace: bool,
     ) -> Result<Workspace> {
-        let active = graph.active as usize;
-        let blocks = graph.step_blocks as usize;
+        let (active, blocks) = (graph.active as usize, graph.step_blocks as usize);
+        let lengths = WorkspaceLengths::new(active, blocks, near_far);
         let listed = device.alloc("seeds", seeds.len())?;
         listed.upload(seeds)?;
         Ok(Workspace {
             seeds: listed,
             queue: device.alloc("queue", 4 * QUEUE)?,
-            parts: device.alloc("parts", 2 * blocks)?,
-            slice_first: device.alloc("slices", blocks + 1)?,
-            control: device.alloc("control", 32)?,
-            scan_node: device.alloc("frontier list", if near_far { 1 } else { active })?,
-            scan_dist: device.alloc("frontier distances", if near_far { 1 } else { active })?,
-            scan_prefix: device.alloc("frontier degrees", if near_far { 1 } else { active + 1 })?,
+            parts: device.alloc("parts", lengths.parts)?,
+            slice_first: device.alloc("slices", lengths.slices)?,
+            control: device.alloc("control", CONTROL)?,
+            scan_node: device.alloc("frontier list", lengths.frontier)?,
+            scan_dist: device.alloc("frontier distances", lengths.frontier)?,
+            scan_prefix: device.alloc("frontier degrees", lengths.degrees)?,
             near_queue: if near_far {
-                Some(device.alloc("near queues", 2 * active.max(1024))?)
+                Some(device.alloc("near queues", lengths.near_queues)?)
             } else {
                 None
             },

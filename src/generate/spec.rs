@@ -1,0 +1,99 @@
+//! Reading a specification, `NAME:SIZE,key=value,...`, and refusing what cannot be made.
+
+use crate::error::{Error, Result};
+use crate::graph::MAX_NODES;
+use std::str::FromStr;
+
+/// Splits `SIZE,key=value,...` and hands each option to `option`, which says whether it knew the key
+/// and liked the value. Returns the size.
+pub(super) fn options<'a>(
+    spec: &str,
+    rest: &'a str,
+    form: &str,
+    mut option: impl FnMut(&str, &str) -> bool,
+) -> Result<&'a str> {
+    let mut parts = rest.split(',').map(str::trim);
+    let size = parts.next().unwrap_or_default();
+    for part in parts {
+        if !part.split_once('=').is_some_and(|(key, value)| option(key.trim(), value.trim())) {
+            return Err(refused(spec, part, form));
+        }
+    }
+    Ok(size)
+}
+
+/// The one refusal of a specification: what, where, and the accepted form.
+pub(super) fn refused(spec: &str, part: &str, form: &str) -> Error {
+    Error::input(format!("generator `{spec}`: cannot use `{part}`; write {form}"))
+}
+
+/// Parses `text` into `place` if it is a number within `range`.
+pub(super) fn set<T: FromStr + PartialOrd>(
+    place: &mut T,
+    text: &str,
+    range: impl std::ops::RangeBounds<T>,
+) -> bool {
+    match text.parse() {
+        Ok(value) if range.contains(&value) => {
+            *place = value;
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Parses a count from 1 to `most`, as in `1000` or `2^20`, into `place`.
+pub(super) fn set_count(place: &mut u64, text: &str, most: u64) -> bool {
+    let Some(exponent) = text.strip_prefix("2^") else { return set(place, text, 1..=most) };
+    let mut bits = 0u32;
+    if !set(&mut bits, exponent, 0..=32) || 1 << bits > most {
+        return false;
+    }
+    *place = 1 << bits;
+    true
+}
+
+/// Parses `ROWSxCOLS`, both at least 1 and at most [`MAX_NODES`] nodes in all.
+pub(super) fn rectangle(text: &str) -> Option<(u64, u64)> {
+    let (mut rows, mut cols) = (0, 0);
+    let (first, second) = text.split_once('x')?;
+    let sized = set(&mut rows, first, 1..=MAX_NODES) && set(&mut cols, second, 1..=MAX_NODES);
+    (sized && rows.saturating_mul(cols) <= MAX_NODES).then_some((rows, cols))
+}
+
+/// Refuses what would not fit into memory, where the system tells how much there is.
+pub(super) fn check_memory(spec: &str, bytes: u64) -> Result<()> {
+    match available_memory() {
+        Some(available) if bytes > available => Err(Error::machine(format!(
+            "generator `{spec}`: needs about {:.0} GB of memory and {:.0} GB are available; ask for \
+             a smaller graph",
+            bytes as f64 * 1e-9,
+            available as f64 * 1e-9
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Bytes that Linux reckons can be had without swapping; `None` elsewhere.
+pub(crate) fn available_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_numbers_or_powers_of_two_within_their_bounds() {
+        let read = |text: &str| {
+            let mut count = 0;
+            set_count(&mut count, text, MAX_NODES).then_some(count)
+        };
+        assert_eq!((read("1"), read("1000"), read("2^20")), (Some(1), Some(1000), Some(1 << 20)));
+        for bad in ["0", "", "2^", "2^32", "2^99", "3^2", "-1", "4294967295", "1e6"] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+    }
+}

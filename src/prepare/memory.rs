@@ -1,0 +1,285 @@
+//! Device memory, array by array: the lengths that the code that allocates uses, so that what a graph
+//! needs can be told before anything is uploaded, or even loaded.
+//!
+//! What is not counted: the CUDA context, kernels and NCCL's own buffers, for which
+//! [`CONTEXT_BYTES`] stands in, and 4 bytes a seed.
+
+use super::Layout;
+use super::layout::{self, LaidOut};
+use crate::backend::cuda::footprint;
+use crate::collective::nccl;
+use crate::graph::Graph;
+use serde::Serialize;
+
+/// An allowance for the CUDA context, kernels and NCCL on each GPU: 1 GiB, by hand and not measured.
+pub const CONTEXT_BYTES: u64 = 1 << 30;
+
+/// A pull's changes travel as a list when they are fewer than one node in this many: eight bytes each
+/// are then at most half of what the chunks' distances take.
+pub(crate) const SPARSE: usize = 4;
+
+/// What the sizes of device arrays depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct GraphShape {
+    /// Nodes of the graph.
+    pub nodes: u64,
+    /// Nodes that the layout has rows for.
+    pub active: u64,
+    /// Arcs without self loops.
+    pub arcs: u64,
+    /// Rows are the same both ways and held once.
+    pub symmetric: bool,
+    /// Column and weight of an arc share a word.
+    pub packed: bool,
+    /// Degrees are flat and small: near-far is chosen.
+    pub flat: bool,
+}
+
+/// An array on a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct DeviceArray {
+    /// What it holds.
+    pub label: &'static str,
+    /// What it takes of the device's memory, padding included.
+    pub bytes: u64,
+}
+
+impl DeviceArray {
+    fn new<T>(label: &'static str, length: usize) -> DeviceArray {
+        DeviceArray { label, bytes: footprint(length * size_of::<T>()) as u64 }
+    }
+}
+
+impl GraphShape {
+    /// Of `graph`, laid out as `choice` says; equal to that of the layout, which is not made.
+    pub fn of(graph: &Graph, choice: Layout) -> GraphShape {
+        let sketch = layout::sketch(graph, graph.in_degrees().as_deref(), choice);
+        GraphShape {
+            nodes: graph.nodes() as u64,
+            active: sketch.active as u64,
+            arcs: graph.arcs() - graph.origin.self_loops,
+            symmetric: graph.is_symmetric(),
+            packed: sketch.packing.is_some(),
+            flat: sketch.flat,
+        }
+    }
+
+    pub(crate) fn of_layout(layout: &LaidOut) -> GraphShape {
+        GraphShape {
+            nodes: layout.nodes as u64,
+            active: layout.active as u64,
+            arcs: layout.out.arc_count(),
+            symmetric: layout.into.is_none(),
+            packed: layout.out.arcs.packed().is_some(),
+            flat: layout.flat,
+        }
+    }
+
+    /// The most that `nodes` nodes and `arcs` arcs can need. `weights` are the least and the largest
+    /// where they are known to be integers; `None` is any weights, (1, 1) none.
+    pub fn at_most(
+        nodes: u64,
+        arcs: u64,
+        symmetric: bool,
+        weights: Option<(u32, u32)>,
+    ) -> GraphShape {
+        let packed =
+            weights.is_some_and(|(low, high)| layout::word_fits(nodes, low, high).is_some());
+        GraphShape { nodes, active: nodes, arcs, symmetric, packed, flat: false }
+    }
+
+    /// Lengths of one direction's rows.
+    pub(crate) fn rows(&self) -> RowsLengths {
+        let wide = self.arcs >= u64::from(u32::MAX);
+        RowsLengths {
+            offsets: (self.active as usize + 1) * if wide { 2 } else { 1 },
+            arcs: self.arcs as usize * if self.packed { 1 } else { 2 },
+            records: self.active as usize * if self.packed { 4 } else { 8 },
+        }
+    }
+
+    /// Bytes that each replica's process shares on the host: the graph and its layout.
+    pub fn host_bytes(&self, weighted: bool) -> u64 {
+        let graph = 8 * (self.nodes + 1) + self.arcs * if weighted { 8 } else { 4 };
+        let rows = 8 * (self.active + 1) + self.arcs * if self.packed { 4 } else { 8 };
+        let maps = 8 * self.nodes;
+        graph + rows * if self.symmetric { 1 } else { 2 } + maps
+    }
+}
+
+/// Lengths, in u32 words, of one direction's rows on a device.
+pub(crate) struct RowsLengths {
+    pub offsets: usize,
+    pub arcs: usize,
+    pub records: usize,
+}
+
+/// Lengths of what the steps of shortest paths need beside the replicated state.
+pub(crate) struct WorkspaceLengths {
+    /// `u64`
+    pub parts: usize,
+    /// `u32`
+    pub slices: usize,
+    /// `u32` nodes and distances, each.
+    pub frontier: usize,
+    /// `u64`
+    pub degrees: usize,
+    /// `u64`; 0 where none is made.
+    pub near_queues: usize,
+}
+
+/// Entries of the queue of small frontiers, as in kernels/sssp.cu.
+pub(crate) const QUEUE: usize = 2048;
+/// Blocks that a step is taken to have resident: more than today's GPUs do.
+const BLOCKS: usize = 1024;
+/// Words that steps count and meet in.
+pub(crate) const CONTROL: usize = 32;
+
+impl WorkspaceLengths {
+    pub fn new(active: usize, blocks: usize, near_far: bool) -> WorkspaceLengths {
+        WorkspaceLengths {
+            parts: 2 * blocks,
+            slices: blocks + 1,
+            frontier: if near_far { 1 } else { active },
+            degrees: if near_far { 1 } else { active + 1 },
+            near_queues: if near_far { 2 * active.max(1024) } else { 0 },
+        }
+    }
+}
+
+/// Entries of the lists in which changes travel.
+pub(crate) fn changed(active: usize) -> usize {
+    active / SPARSE + 1
+}
+
+/// The arrays of shortest paths and vertex nomination on one GPU of `world` replicas: rows, replicated
+/// state, workspace. Near-far and push-pull differ by little; the larger is told.
+pub fn shortest_paths(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
+    let alone = |near_far| {
+        let mut arrays = rows(shape);
+        arrays.extend(state(shape, world));
+        arrays.extend(workspace(shape, near_far));
+        arrays
+    };
+    let (push_pull, near_far) = (alone(false), alone(true));
+    if total(&near_far) > total(&push_pull) { near_far } else { push_pull }
+}
+
+/// Bytes of all arrays together.
+pub fn total(arrays: &[DeviceArray]) -> u64 {
+    arrays.iter().map(|array| array.bytes).sum()
+}
+
+/// Bytes of the replicated state alone: what a replica on the host holds beside the graph.
+pub fn state_bytes(shape: &GraphShape, world: usize) -> u64 {
+    total(&state(shape, world))
+}
+
+fn rows(shape: &GraphShape) -> Vec<DeviceArray> {
+    let RowsLengths { offsets, arcs, records } = shape.rows();
+    let one = [
+        DeviceArray::new::<u32>("row offsets", offsets),
+        DeviceArray::new::<u32>("arcs", arcs),
+        DeviceArray::new::<u32>("first-neighbour records", records),
+    ];
+    one.repeat(if shape.symmetric { 1 } else { 2 })
+}
+
+fn state(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
+    let words = (shape.nodes as usize).div_ceil(64);
+    let mut arrays = vec![
+        DeviceArray::new::<f32>("dist", shape.nodes as usize),
+        DeviceArray::new::<u64>("frontier", words),
+        DeviceArray::new::<u64>("frontier", words),
+    ];
+    if world > 1 {
+        arrays.push(DeviceArray::new::<u64>("changed", changed(shape.active as usize)));
+        let slices = nccl::slices(words as u64, size_of::<u64>() as u64, world as u64);
+        arrays.push(DeviceArray::new::<u64>("or slices", slices));
+    }
+    arrays
+}
+
+fn workspace(shape: &GraphShape, near_far: bool) -> Vec<DeviceArray> {
+    let lengths = WorkspaceLengths::new(shape.active as usize, BLOCKS, near_far);
+    let mut arrays = vec![
+        DeviceArray::new::<u32>("seeds", 1),
+        DeviceArray::new::<u32>("queue", 4 * QUEUE),
+        DeviceArray::new::<u64>("parts", lengths.parts),
+        DeviceArray::new::<u32>("slices", lengths.slices),
+        DeviceArray::new::<u64>("control", CONTROL),
+        DeviceArray::new::<u32>("frontier list", lengths.frontier),
+        DeviceArray::new::<u32>("frontier distances", lengths.frontier),
+        DeviceArray::new::<u64>("frontier degrees", lengths.degrees),
+    ];
+    if near_far {
+        arrays.push(DeviceArray::new::<u64>("near queues", lengths.near_queues));
+    }
+    arrays
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Origin;
+
+    fn directed() -> Graph {
+        // Self loops, duplicates, isolated nodes, weights that do not pack.
+        let sources: Vec<u32> = (0..5000).map(|i| i * 7 % 900).collect();
+        let targets: Vec<u32> = (0..5000).map(|i| i * i % 901).collect();
+        let weights: Vec<f32> = (0..5000).map(|i| i as f32 * 0.3).collect();
+        Graph::from_arcs(1000, &sources, &targets, Some(&weights), Origin::default()).unwrap()
+    }
+
+    #[test]
+    fn a_graph_s_shape_is_its_layout_s() {
+        let mut graphs = vec![directed()];
+        for spec in ["rmat:11", "grid:40x50", "star:3000", "chain:2000", "road:11", "geo:3000"] {
+            graphs.push(crate::generate::generate(spec).unwrap());
+        }
+        for graph in &graphs {
+            for choice in [Layout::Auto, Layout::Raw, Layout::Degree] {
+                let layout = LaidOut::new(graph, choice).unwrap();
+                let shape = GraphShape::of(graph, choice);
+                let name = &graph.origin.dataset;
+                assert_eq!(shape, GraphShape::of_layout(&layout), "{name} {choice}");
+                let rows = shape.rows();
+                assert_eq!(rows.arcs * 4, layout.out.arcs.bytes() as usize, "{name} {choice}");
+                assert_eq!(rows.offsets, layout.out.offsets.len(), "{name} {choice}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_specification_promises_is_never_less_than_what_its_graph_needs() {
+        for spec in ["rmat:11", "uniform:3000", "torus:20x30", "star:3000", "road:12", "geo:3000"] {
+            let size = crate::generate::size(spec).unwrap();
+            let weights = Some(size.weights.unwrap_or((1, 1)));
+            let most = GraphShape::at_most(size.nodes, size.arcs, true, weights);
+            let graph = crate::generate::generate(spec).unwrap();
+            let real = GraphShape::of(&graph, Layout::Auto);
+            for world in [1, 4] {
+                let (most, real) = (shortest_paths(&most, world), shortest_paths(&real, world));
+                assert!(total(&most) >= total(&real), "{spec}");
+            }
+        }
+    }
+
+    #[test]
+    fn more_than_32_bits_of_arcs_take_wide_offsets() {
+        let shape = |arcs| GraphShape::at_most(1000, arcs, true, None).rows().offsets;
+        assert_eq!((shape((1 << 32) - 2), shape((1 << 32) - 1)), (1001, 2002));
+    }
+
+    #[test]
+    fn directed_graphs_hold_rows_both_ways_and_more_replicas_hold_lists() {
+        let shape = GraphShape::at_most(1 << 20, 1 << 24, true, Some((1, 64)));
+        let both = GraphShape { symmetric: false, ..shape };
+        let bytes = |shape: &GraphShape, world| total(&shortest_paths(shape, world));
+        assert_eq!(bytes(&both, 1) - bytes(&shape, 1), total(&rows(&shape)));
+        assert!(bytes(&shape, 4) - bytes(&shape, 1) >= (2 << 20) + (1 << 17));
+        // 64 MiB of arcs, 16 of records, 4 of offsets and distances, 16 of workspace: all in 2 MiB grains.
+        assert!((104 << 20..120 << 20).contains(&bytes(&shape, 1)), "{}", bytes(&shape, 1));
+    }
+}

@@ -1,0 +1,323 @@
+//! What `hive estimate` says: the memory that a graph would need, before anything is loaded.
+
+use super::needs::{Need, needs, needs_table};
+use super::record::command_line;
+use super::units::{bytes, plural};
+use super::{COMMIT, VERSION, utc};
+use crate::error::{Error, Result};
+use crate::fleet::{DeviceInfo, Devices};
+use crate::graph::MAX_NODES;
+use crate::prepare::memory::{self, CONTEXT_BYTES, GraphShape};
+use crate::{generate, io};
+use serde::Serialize;
+use std::time::SystemTime;
+
+/// More arcs than any machine holds.
+const MOST_ARCS: u64 = 1 << 48;
+
+/// A graph that nobody has loaded yet.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Outline {
+    /// How its size is known: `generator`, `header` or `options`.
+    pub known_by: &'static str,
+    /// Nodes.
+    pub nodes: u64,
+    /// Arcs.
+    pub arcs: u64,
+    /// Whether it will have exactly `arcs`; else at most.
+    pub exact: bool,
+    /// Whether arcs carry weights.
+    pub weighted: bool,
+    /// Whether it is known that every arc has its reverse; else rows are held both ways.
+    pub symmetric: bool,
+    /// The least and the largest weight where they are known to be integers; (1, 1) without weights.
+    #[serde(skip)]
+    pub weights: Option<(u32, u32)>,
+    /// Bytes of host memory at the peak of loading, about.
+    pub loading_bytes: u64,
+}
+
+impl Outline {
+    /// Of a generator's specification, or of a file whose header tells.
+    pub fn of(spec: &str) -> Result<Outline> {
+        if !generate::is_spec(spec) {
+            let header = io::headline(spec)?;
+            let outline =
+                Outline::sized(header.nodes, header.arcs, header.weighted, header.symmetric);
+            return Ok(Outline { known_by: "header", exact: !header.symmetric, ..outline? });
+        }
+        let size = generate::size(spec)?;
+        Ok(Outline {
+            known_by: "generator",
+            nodes: size.nodes,
+            arcs: size.arcs,
+            exact: size.exact,
+            weighted: size.weights.is_some(),
+            symmetric: true,
+            weights: Some(size.weights.unwrap_or((1, 1))),
+            loading_bytes: size.host_bytes,
+        })
+    }
+
+    /// Of a graph of which no more is known than this.
+    pub fn sized(nodes: u64, arcs: u64, weighted: bool, symmetric: bool) -> Result<Outline> {
+        if !(1..=MAX_NODES).contains(&nodes) {
+            let most = format!("ids are 32 bits wide: give 1 to {MAX_NODES}");
+            return Err(Error::input(format!("{nodes} nodes cannot be held; {most}")));
+        }
+        if arcs > MOST_ARCS {
+            let what = format!("{arcs} arcs fit no machine; give at most {MOST_ARCS}");
+            return Err(Error::input(what));
+        }
+        // The reader's list, then packed arcs and columns (graph/build.rs), with offsets.
+        let an_arc = if weighted { 12 + 16 + 8 } else { 8 + 8 + 4 };
+        Ok(Outline {
+            known_by: "options",
+            nodes,
+            arcs,
+            exact: true,
+            weighted,
+            symmetric,
+            weights: (!weighted).then_some((1, 1)),
+            loading_bytes: an_arc * arcs + 8 * nodes,
+        })
+    }
+}
+
+/// Memory on the host.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct HostNeed {
+    /// At the peak of loading, about.
+    pub loading_bytes: u64,
+    /// While a workload runs: graph, layout, and what host replicas hold.
+    pub running_bytes: u64,
+    /// What the system has to give now, where it tells.
+    pub available_bytes: Option<u64>,
+    /// Whether both fit.
+    pub fits: Option<bool>,
+}
+
+/// Memory on a GPU that was asked for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct DeviceFit {
+    /// As in `cuda:1`.
+    pub device: String,
+    /// Replicas on it.
+    pub replicas: usize,
+    /// Its memory; `None` when it is not here.
+    pub memory_bytes: Option<u64>,
+    /// Whether the workload that needs most fits.
+    pub fits: Option<bool>,
+}
+
+/// The answer.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Estimate {
+    /// `estimate`.
+    pub primitive: &'static str,
+    /// The path or generator specification; `None` when only counts were given.
+    pub graph_file: Option<String>,
+    /// Nodes.
+    pub graph_nodes: u64,
+    /// Arcs, or the most that there will be.
+    pub graph_edges: u64,
+    /// What is known of the graph.
+    pub outline: Outline,
+    /// Replicas that are reckoned with.
+    pub replicas: usize,
+    /// Host memory.
+    pub host: HostNeed,
+    /// Device memory of each workload on each GPU.
+    pub needs: Vec<Need>,
+    /// To be added on each GPU for the CUDA context: an allowance.
+    pub context_bytes: u64,
+    /// The GPUs that were asked for.
+    pub devices: Vec<DeviceFit>,
+    /// Whether host and GPUs hold it; `None` when that is not known.
+    pub fits: Option<bool>,
+    /// The command of this process.
+    pub command_line: String,
+    /// When the record was made, UTC.
+    pub time: String,
+    /// Version of this crate.
+    pub version: &'static str,
+    /// Git commit of this build.
+    pub commit: &'static str,
+}
+
+impl Estimate {
+    /// For `devices` on a machine that has the GPUs `here`.
+    pub fn new(
+        graph_file: Option<String>,
+        outline: Outline,
+        devices: &Devices,
+        here: &[DeviceInfo],
+    ) -> Estimate {
+        let Outline { nodes, arcs, symmetric, weights, .. } = outline;
+        let shape = GraphShape::at_most(nodes, arcs, symmetric, weights);
+        let (asked, replicas) = asked(devices, here);
+        let needs = needs(&shape, replicas);
+        let most = needs.iter().map(|need| need.bytes).max().unwrap_or(0);
+        let devices_fit = asked.into_iter().map(|(ordinal, replicas)| {
+            let device = format!("cuda:{ordinal}");
+            let memory_bytes = here.iter().find(|d| d.device == device).map(|d| d.memory_bytes);
+            let fits = memory_bytes.map(|has| most * replicas as u64 + CONTEXT_BYTES <= has);
+            DeviceFit { device, replicas, memory_bytes, fits }
+        });
+        let devices_fit: Vec<DeviceFit> = devices_fit.collect();
+        let on_host = devices_fit.is_empty();
+        let copies = if on_host { replicas as u64 } else { 0 };
+        let host = host_need(&shape, &outline, copies);
+        let all = || devices_fit.iter().map(|device| device.fits).chain([host.fits]);
+        let fits = match all().any(|fits| fits == Some(false)) {
+            true => Some(false),
+            false => all().all(|fits| fits.is_some()).then_some(true),
+        };
+        Estimate {
+            primitive: "estimate",
+            graph_file,
+            graph_nodes: nodes,
+            graph_edges: arcs,
+            outline,
+            replicas,
+            host,
+            needs,
+            context_bytes: CONTEXT_BYTES,
+            devices: devices_fit,
+            fits,
+            command_line: command_line(),
+            time: utc(SystemTime::now()),
+            version: VERSION,
+            commit: COMMIT,
+        }
+    }
+}
+
+/// (ordinal, replicas) of each GPU asked for, and the replicas in all; no GPU means host replicas.
+fn asked(devices: &Devices, here: &[DeviceInfo]) -> (Vec<(u32, usize)>, usize) {
+    let list: Vec<u32> = match devices {
+        Devices::Auto | Devices::AllCuda => (0..here.len() as u32).collect(),
+        Devices::Cuda(list) => list.clone(),
+        Devices::Host(replicas) => return (Vec::new(), *replicas),
+    };
+    let mut gpus: Vec<(u32, usize)> = Vec::new();
+    for ordinal in &list {
+        match gpus.iter_mut().find(|(known, _)| known == ordinal) {
+            Some((_, replicas)) => *replicas += 1,
+            None => gpus.push((*ordinal, 1)),
+        }
+    }
+    (gpus, list.len().max(1))
+}
+
+fn host_need(shape: &GraphShape, outline: &Outline, replicas: u64) -> HostNeed {
+    let state = memory::state_bytes(shape, replicas as usize);
+    let running_bytes = shape.host_bytes(outline.weighted) + replicas * state;
+    let available_bytes = generate::available_memory();
+    let peak = outline.loading_bytes.max(running_bytes);
+    let fits = available_bytes.map(|available| peak <= available);
+    HostNeed { loading_bytes: outline.loading_bytes, running_bytes, available_bytes, fits }
+}
+
+/// The page for people.
+pub fn estimate_summary(estimate: &Estimate) -> String {
+    let Estimate { outline, host, .. } = estimate;
+    let name = estimate.graph_file.as_deref().unwrap_or("a graph");
+    let most = if outline.exact { "" } else { "at most " };
+    let nodes = plural(outline.nodes, "node");
+    let mut text = format!("{name} ({nodes}, {most}{})\n", plural(outline.arcs, "arc"));
+    let mut line = |name: &str, what: String| text += &format!("  {name:<9} {what}\n");
+    let weights = if outline.weighted { "weighted" } else { "without weights" };
+    let rows = match outline.symmetric {
+        true => "symmetric: rows once",
+        false => "not known to be symmetric: rows both ways",
+    };
+    line("known by", format!("{}; {weights}; {rows}", outline.known_by));
+    let available = host.available_bytes.map_or("unknown".into(), bytes);
+    line(
+        "host",
+        format!(
+            "{} at the peak of loading, {} running; {available} available{}",
+            bytes(host.loading_bytes),
+            bytes(host.running_bytes),
+            verdict(host.fits),
+        ),
+    );
+    line("replicas", estimate.replicas.to_string());
+    for device in &estimate.devices {
+        let has = device.memory_bytes.map_or("not here".into(), bytes);
+        let each = plural(device.replicas as u64, "replica");
+        line(&device.device, format!("{has}, {each}{}", verdict(device.fits)));
+    }
+    if estimate.devices.is_empty() {
+        line("GPUs", "none here or none asked for; a GPU would need:".into());
+    }
+    let context = bytes(estimate.context_bytes);
+    let table = needs_table(&estimate.needs);
+    text + &format!(
+        "\n{table}(each replica; {context} more a GPU, by allowance, for the CUDA context)\n"
+    )
+}
+
+fn verdict(fits: Option<bool>) -> &'static str {
+    match fits {
+        Some(true) => ": fits",
+        Some(false) => ": does not fit",
+        None => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gpu(ordinal: u32, memory_bytes: u64) -> DeviceInfo {
+        DeviceInfo {
+            rank: ordinal as usize,
+            device: format!("cuda:{ordinal}"),
+            name: "Some GPU".into(),
+            memory_bytes,
+            multiprocessors: 132,
+            compute_capability: "9.0".into(),
+            clock_khz: 0,
+        }
+    }
+
+    fn fits(spec: &str, devices: &str, here: &[DeviceInfo]) -> Vec<Option<bool>> {
+        let outline = Outline { loading_bytes: 0, ..Outline::of(spec).unwrap() };
+        let estimate = Estimate::new(None, outline, &devices.parse().unwrap(), here);
+        estimate.devices.iter().map(|device| device.fits).collect()
+    }
+
+    #[test]
+    fn what_fits_depends_on_the_gpu_and_on_how_many_share_it() {
+        let here = [gpu(0, 80 << 30), gpu(1, 4 << 30)];
+        assert_eq!(fits("rmat:20", "auto", &here), [Some(true), Some(true)]);
+        assert_eq!(fits("rmat:26", "auto", &here), [Some(true), Some(false)]);
+        assert_eq!(fits("rmat:26", "cuda:0x16", &here), [Some(false)]);
+        assert_eq!(fits("rmat:20", "cuda:0,5", &here), [Some(true), None]);
+        assert_eq!(fits("rmat:20", "host:4", &here), []);
+    }
+
+    #[test]
+    fn host_replicas_share_the_graph_and_hold_a_state_each() {
+        let running = |devices: &str| {
+            let outline = Outline::of("rmat:20").unwrap();
+            Estimate::new(None, outline, &devices.parse().unwrap(), &[]).host.running_bytes
+        };
+        let (one, four) = (running("host:1"), running("host:4"));
+        assert!(four > one && four < 2 * one, "{one} {four}");
+    }
+
+    #[test]
+    fn sizes_that_no_graph_has_are_refused() {
+        for (nodes, arcs) in [(0, 5), (1 << 33, 5), (5, u64::MAX)] {
+            assert!(Outline::sized(nodes, arcs, true, false).is_err());
+        }
+        assert!(Outline::of("tests/data").is_err());
+    }
+}

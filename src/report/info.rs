@@ -1,0 +1,227 @@
+//! What `hive info` says of a graph: a page for people, a record for programs.
+
+use super::needs::{Need, needs, needs_table};
+use super::record::{GraphFacts, command_line};
+use super::units::{bytes, count, ms, plural};
+use super::{COMMIT, VERSION, utc};
+use crate::graph::{Degrees, Graph, Statistics};
+use crate::prepare::Layout;
+use crate::prepare::memory::{CONTEXT_BYTES, GraphShape};
+use serde::Serialize;
+use std::time::{Instant, SystemTime};
+
+/// Characters of the longest bar.
+const BAR: u64 = 48;
+
+/// A graph, described. The names that a run's record has too mean the same there.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct GraphRecord<'a> {
+    /// `info`.
+    pub primitive: &'static str,
+    /// Short name of the graph.
+    pub dataset: &'a str,
+    /// The path or generator specification.
+    pub graph_file: &'a str,
+    /// Nodes, isolated ones included.
+    pub graph_nodes: usize,
+    /// Arcs: an undirected edge counts twice.
+    pub graph_edges: u64,
+    /// The command of this process.
+    pub command_line: String,
+    /// When the record was made, UTC.
+    pub time: String,
+    /// Version of this crate.
+    pub version: &'static str,
+    /// Git commit of this build.
+    pub commit: &'static str,
+    /// Where the graph came from and the policies it was read under.
+    pub graph: GraphFacts<'a>,
+    /// Degrees, components, diameter, weights.
+    pub statistics: Statistics,
+    /// Milliseconds that these took.
+    pub statistics_ms: f64,
+    /// What its layout holds.
+    pub shape: GraphShape,
+    /// Host bytes of the graph and its layout.
+    pub host_bytes: u64,
+    /// Device memory of each workload on one GPU.
+    pub needs: Vec<Need>,
+    /// To be added on each GPU for the CUDA context: an allowance.
+    pub context_bytes: u64,
+}
+
+impl<'a> GraphRecord<'a> {
+    /// Looks at `graph`.
+    pub fn of(graph: &'a Graph) -> GraphRecord<'a> {
+        let start = Instant::now();
+        let statistics = graph.statistics();
+        let statistics_ms = start.elapsed().as_secs_f64() * 1e3;
+        let shape = GraphShape::of(graph, Layout::Auto);
+        GraphRecord {
+            primitive: "info",
+            dataset: &graph.origin.dataset,
+            graph_file: &graph.origin.graph_file,
+            graph_nodes: graph.nodes(),
+            graph_edges: graph.arcs(),
+            command_line: command_line(),
+            time: utc(SystemTime::now()),
+            version: VERSION,
+            commit: COMMIT,
+            graph: GraphFacts::of(graph),
+            statistics,
+            statistics_ms,
+            shape,
+            host_bytes: shape.host_bytes(graph.weights().is_some()),
+            needs: needs(&shape, 1),
+            context_bytes: CONTEXT_BYTES,
+        }
+    }
+}
+
+/// The page for people.
+pub fn graph_summary(record: &GraphRecord) -> String {
+    let GraphRecord { statistics, graph, .. } = record;
+    let nodes = plural(record.graph_nodes as u64, "node");
+    let mut lines =
+        vec![format!("{} ({nodes}, {})", record.dataset, plural(record.graph_edges, "arc"))];
+    let mut line = |name: &str, text: String| lines.push(format!("  {name:<10} {text}"));
+    let origin = graph.origin;
+    line("from", format!("{} ({})", origin.graph_file, origin.format));
+    line(
+        "kept",
+        format!(
+            "weights {}, ids from {}, {}, {}, {}",
+            origin.weights,
+            origin.id_base,
+            plural(statistics.self_loops, "self-loop"),
+            plural(statistics.duplicates, "duplicate"),
+            plural(statistics.isolated, "isolated node"),
+        ),
+    );
+    line("arcs", arcs_line(statistics));
+    line("out-degree", degree_line(&statistics.out_degree));
+    if let Some(degrees) = &statistics.in_degree {
+        line("in-degree", degree_line(degrees));
+    }
+    line("weights", weights_line(statistics));
+    line("components", components_line(record));
+    line("diameter", diameter_line(statistics));
+    line("layout", layout_line(record));
+    line(
+        "time",
+        format!(
+            "load {}, build {}, statistics {}",
+            ms(origin.load_ms),
+            ms(origin.build_ms),
+            ms(record.statistics_ms)
+        ),
+    );
+    let mut text = lines.join("\n") + "\n";
+    text += &histogram("out-degree", &statistics.out_degree);
+    if let Some(degrees) = &statistics.in_degree {
+        text += &histogram("in-degree", degrees);
+    }
+    let context = bytes(record.context_bytes);
+    text + &format!(
+        "\n{}(one GPU; {context} more, by allowance, for the CUDA context)\n",
+        needs_table(&record.needs)
+    )
+}
+
+fn arcs_line(statistics: &Statistics) -> String {
+    match statistics.symmetric {
+        true => "symmetric: every arc has its reverse".into(),
+        false => "directed: some arcs have no reverse of the same weight".into(),
+    }
+}
+
+fn degree_line(degrees: &Degrees) -> String {
+    let Degrees { min, median, mean, max, .. } = degrees;
+    format!("{} to {}, mean {mean:.2}, median {}", count(*min), count(*max), count(*median))
+}
+
+fn weights_line(statistics: &Statistics) -> String {
+    match &statistics.weights {
+        None => "none: every arc counts 1".into(),
+        Some(w) => {
+            let kind = if w.integers { ", integers" } else { "" };
+            format!("{} to {}, mean {:.4}{kind}", w.min, w.max, w.mean)
+        }
+    }
+}
+
+fn components_line(record: &GraphRecord) -> String {
+    let components = &record.statistics.components;
+    format!(
+        "{}, the largest of {} ({:.1} %), lowest id {}",
+        count(components.count),
+        plural(components.largest, "node"),
+        100.0 * components.largest as f64 / record.graph_nodes as f64,
+        components.lowest,
+    )
+}
+
+fn diameter_line(statistics: &Statistics) -> String {
+    let diameter = &statistics.diameter;
+    let (from, to) = diameter.between;
+    format!(
+        "at least {} (between {from} and {to}; arcs both ways, {})",
+        count(diameter.at_least),
+        if diameter.searches == 1 {
+            "1 search".into()
+        } else {
+            format!("{} searches", diameter.searches)
+        },
+    )
+}
+
+fn layout_line(record: &GraphRecord) -> String {
+    let shape = &record.shape;
+    format!(
+        "{}, {} an arc, rows {}; {} on the host",
+        if shape.flat { "near-far" } else { "push-pull" },
+        if shape.packed { "4 bytes" } else { "8 bytes" },
+        if shape.symmetric { "once" } else { "both ways" },
+        bytes(record.host_bytes),
+    )
+}
+
+/// Nodes by degree, a bar a power of two. A bin that is not empty shows at least a sliver.
+fn histogram(name: &str, degrees: &Degrees) -> String {
+    let range = |from, to| match from == to {
+        true => count(from),
+        false => format!("{}-{}", count(from), count(to)),
+    };
+    let bins = &degrees.histogram;
+    let names: Vec<String> = bins.iter().map(|bin| range(bin.from, bin.to)).collect();
+    let wide = names.iter().map(String::len).max().unwrap_or(0).max(name.len());
+    let most = bins.iter().map(|bin| bin.nodes).max().unwrap_or(0).max(1);
+    let mut text = format!("\n{name:>wide$}  {:>13}\n", "nodes");
+    for (bin, name) in bins.iter().zip(names) {
+        let length = (u128::from(bin.nodes) * u128::from(BAR)).div_ceil(u128::from(most));
+        let bar = "█".repeat(length as usize);
+        text += format!("{name:>wide$}  {:>13}  {bar}", count(bin.nodes)).trim_end();
+        text += "\n";
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::generate;
+
+    #[test]
+    fn the_page_draws_a_bar_for_every_bin_with_nodes() {
+        let graph = generate("star:1000").unwrap();
+        let text = graph_summary(&GraphRecord::of(&graph));
+        assert!(text.starts_with("star1000 (1,001 nodes, 2,000 arcs)\n"), "{text}");
+        assert!(text.contains("  diameter   at least 2 (between"), "{text}");
+        let bars: Vec<usize> = text.lines().map(|line| line.matches('█').count()).collect();
+        assert_eq!(bars.iter().filter(|bar| **bar == BAR as usize).count(), 1, "{text}");
+        assert_eq!(bars.iter().filter(|bar| **bar == 1).count(), 1, "{text}");
+        assert!(text.contains("512-1,023"), "{text}");
+        assert!(text.lines().all(|line| line == line.trim_end()), "{text}");
+    }
+}

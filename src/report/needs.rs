@@ -1,0 +1,42 @@
+//! What workloads need of a GPU's memory.
+
+use super::table::Table;
+use super::units::bytes;
+use crate::prepare::memory::{DeviceArray, GraphShape, total};
+use crate::run::WORKLOADS;
+use serde::Serialize;
+
+/// Device memory of one workload on one replica.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Need {
+    /// As after `hive run`.
+    pub workload: &'static str,
+    /// Bytes in all, without the CUDA context.
+    pub bytes: u64,
+    /// Array by array.
+    pub arrays: Vec<DeviceArray>,
+}
+
+/// What each workload whose memory is reckoned needs on each of `world` replicas.
+pub fn needs(shape: &GraphShape, world: usize) -> Vec<Need> {
+    let reckoned = WORKLOADS.iter().filter_map(|workload| Some((workload.name, workload.memory?)));
+    let need = |(workload, memory): (_, fn(&GraphShape, usize) -> Vec<DeviceArray>)| {
+        let arrays = memory(shape, world);
+        Need { workload, bytes: total(&arrays), arrays }
+    };
+    reckoned.map(need).collect()
+}
+
+/// A row a workload, its largest arrays named.
+pub fn needs_table(needs: &[Need]) -> Table {
+    let mut table = Table::new(&["workload", "a GPU", "most of it"], &[0, 2]);
+    for need in needs {
+        let mut arrays = need.arrays.clone();
+        arrays.sort_by_key(|array| std::cmp::Reverse(array.bytes));
+        let largest = arrays.iter().take(3);
+        let named = largest.map(|array| format!("{} {}", array.label, bytes(array.bytes)));
+        table.row([need.workload.into(), bytes(need.bytes), named.collect::<Vec<_>>().join(", ")]);
+    }
+    table
+}
