@@ -89,7 +89,7 @@ pub(super) fn locations(spec: &str, rest: &str) -> Result<GeoTruth> {
 impl Recipe for Geo {
     fn size(&self) -> Size {
         let (nodes, edges) = (self.nodes, self.edges());
-        let host_bytes = rows::drawn_bytes(nodes, edges);
+        let host_bytes = rows::drawn_bytes(nodes, edges, false);
         Size { nodes, arcs: 2 * edges, exact: false, weights: None, host_bytes }
     }
 

@@ -72,7 +72,7 @@ pub(super) fn parse(spec: &str, rest: &str) -> Result<Rmat> {
 impl Recipe for Rmat {
     fn size(&self) -> Size {
         let (nodes, edges) = (1 << self.scale, self.edges());
-        let host_bytes = rows::drawn_bytes(nodes, edges);
+        let host_bytes = rows::drawn_bytes(nodes, edges, true);
         Size { nodes, arcs: 2 * edges, exact: false, weights: Some(PAIR_WEIGHTS), host_bytes }
     }
 

@@ -9,9 +9,10 @@ const EDGES_PER_BLOCK: u64 = build::ARCS_PER_BLOCK as u64;
 /// Rows that are worth a task.
 const ROWS_PER_TASK: usize = 1 << 12;
 
-/// Peak host bytes of [`drawn`] and [`pair_weights`]: two arcs an edge, packed, then as columns and weights.
-pub(super) fn drawn_bytes(nodes: u64, edges: u64) -> u64 {
-    18 * edges + 16 * nodes
+/// Peak host bytes of [`drawn`] and [`pair_weights`]: two arcs an edge, packed, then as columns and, where
+/// `weighted`, weights in the place of the packed arcs.
+pub(super) fn drawn_bytes(nodes: u64, edges: u64, weighted: bool) -> u64 {
+    edges * if weighted { 20 } else { 18 } + 16 * nodes
 }
 
 /// The CSR of edges 0..`edges`, each taken both ways, without self loops and duplicates, without weights.

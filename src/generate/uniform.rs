@@ -59,7 +59,7 @@ impl Uniform {
 impl Recipe for Uniform {
     fn size(&self) -> Size {
         let (nodes, edges) = (self.nodes, self.edges());
-        let host_bytes = rows::drawn_bytes(nodes, edges);
+        let host_bytes = rows::drawn_bytes(nodes, edges, true);
         Size { nodes, arcs: 2 * edges, exact: false, weights: Some(PAIR_WEIGHTS), host_bytes }
     }
 

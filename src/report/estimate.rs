@@ -70,8 +70,8 @@ impl Outline {
             let what = format!("{arcs} arcs fit no machine; give at most {MOST_ARCS}");
             return Err(Error::input(what));
         }
-        // The reader's list, then packed arcs and columns (graph/build.rs), with offsets.
-        let an_arc = if weighted { 12 + 16 + 8 } else { 8 + 8 + 4 };
+        // The reader's list, then packed arcs, rows of buckets and rows (graph/build.rs), with offsets.
+        let an_arc = if weighted { 12 + 16 + 8 + 8 } else { 8 + 8 + 4 + 4 };
         Ok(Outline {
             known_by: "options",
             nodes,
