@@ -3,15 +3,20 @@
 //! | format | recognised by | file |
 //! |---|---|---|
 //! | Matrix Market coordinate | the `%%MatrixMarket` banner | `matrix_market` |
+//! | DIMACS shortest path | the `p sp` line | `dimacs` |
+//! | METIS | the name: `.graph`, `.metis` | `metis` |
 //! | HIVE binary CSR | bytes that are no text | `hive_bin` |
 //! | edge list (SNAP, CSV) | any other text | `edge_list` |
 //!
 //! Any of them may be compressed with gzip, which is recognised by its magic bytes.
 
 pub(crate) mod aside;
+mod dimacs;
 mod edge_list;
 mod hive_bin;
+mod labels;
 mod matrix_market;
+mod metis;
 mod output;
 mod parsed;
 mod source;
@@ -19,6 +24,7 @@ mod text;
 
 pub use edge_list::write as write_edge_list;
 pub use hive_bin::write as write_hive_bin;
+pub use labels::{Locations, read_coordinates, read_locations};
 pub use output::{ResultFormat, write_atomically, write_results};
 
 use crate::error::{Error, Result};
@@ -29,8 +35,10 @@ use std::path::Path;
 use std::time::Instant;
 
 /// Endings that a data set's name does without.
-const ENDINGS: [&str; 11] =
-    [".mtx", ".txt", ".csv", ".tsv", ".el", ".wel", ".edges", ".e", ".bin", ".hive", ".dat"];
+const ENDINGS: [&str; 19] = [
+    ".mtx", ".txt", ".csv", ".tsv", ".el", ".wel", ".edges", ".e", ".v", ".bin", ".hive", ".dat",
+    ".gr", ".graph", ".metis", ".sg", ".wsg", ".npz", ".parquet",
+];
 
 /// Loads a graph: a generator specification (`rmat:24`, `grid:4096x4096`) or the path of a file.
 ///
@@ -66,10 +74,11 @@ fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
     if hive_bin::is_likely(bytes) {
         return hive_bin::parse(path, bytes);
     }
-    if let Some((_, format)) = UNREAD.iter().find(|(unread, _)| name.ends_with(unread)) {
-        return Err(Error::input(format!(
-            "{path}: {format} files are not read; convert it to Matrix Market or an edge list"
-        )));
+    if name.ends_with(".gr") || dimacs::is_problem(bytes) || dimacs::is_coordinates(bytes) {
+        return dimacs::parse(path, bytes);
+    }
+    if metis::is_name(&name) {
+        return metis::parse(path, bytes);
     }
     edge_list::parse(path, bytes)
 }
@@ -79,10 +88,6 @@ fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
 pub fn check(spec: &str) -> Result<()> {
     if generate::is_spec(spec) { generate::check(spec) } else { source::check(spec) }
 }
-
-/// Formats that would pass for an edge list and mean something else.
-const UNREAD: [(&str, &str); 3] =
-    [(".gr", "DIMACS shortest-path"), (".graph", "METIS"), (".metis", "METIS")];
 
 /// The path in lower case without `.gz`.
 fn plain_name(path: &str) -> String {
