@@ -3,26 +3,36 @@
 //! | format | recognised by | file |
 //! |---|---|---|
 //! | Matrix Market coordinate | the `%%MatrixMarket` banner | `matrix_market` |
+//! | Galois binary, version 1 | its first number, and a length that fits its header | `galois` |
+//! | GAP serialised graph | a length that fits its header | `gap` |
 //! | DIMACS shortest path | the `p sp` line | `dimacs` |
 //! | METIS | the name: `.graph`, `.metis` | `metis` |
+//! | LDBC Graphalytics | the name: `.e` with a `.v` beside it | `ldbc` |
 //! | HIVE binary CSR | bytes that are no text | `hive_bin` |
+//! | GAP edge list | the name: `.el`, `.wel` | `gap` |
 //! | edge list (SNAP, CSV) | any other text | `edge_list` |
 //!
 //! Any of them may be compressed with gzip, which is recognised by its magic bytes.
 
 pub(crate) mod aside;
+mod binary;
 mod dimacs;
 mod edge_list;
+mod galois;
+mod gap;
 mod hive_bin;
 mod labels;
+mod ldbc;
 mod matrix_market;
 mod metis;
 mod output;
 mod parsed;
+mod rows;
 mod source;
 mod text;
 
 pub use edge_list::write as write_edge_list;
+pub use gap::{write_el, write_sg, write_wel, write_wsg};
 pub use hive_bin::write as write_hive_bin;
 pub use labels::{Locations, read_coordinates, read_locations};
 pub use output::{ResultFormat, write_atomically, write_results};
@@ -71,6 +81,12 @@ fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
             "{path}:1: no `%%MatrixMarket` banner; add it, or rename the file if it is an edge list"
         )));
     }
+    if galois::is_likely(bytes) || (name.ends_with(".gr") && galois::is_binary(bytes)) {
+        return galois::parse(path, bytes);
+    }
+    if gap::is_likely(bytes) || gap::is_name(&name) {
+        return gap::parse(path, bytes);
+    }
     if hive_bin::is_likely(bytes) {
         return hive_bin::parse(path, bytes);
     }
@@ -79,6 +95,13 @@ fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
     }
     if metis::is_name(&name) {
         return metis::parse(path, bytes);
+    }
+    if let Some(files) = ldbc::files(path, &name) {
+        return ldbc::parse(&files, path, bytes);
+    }
+    ldbc::refuse_alone(path, &name)?;
+    if name.ends_with(".el") || name.ends_with(".wel") {
+        return gap::parse_list(path, bytes);
     }
     edge_list::parse(path, bytes)
 }
