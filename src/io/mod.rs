@@ -5,6 +5,7 @@
 //! | Matrix Market coordinate | the `%%MatrixMarket` banner | `matrix_market` |
 //! | Galois binary, version 1 | its first number, and a length that fits its header | `galois` |
 //! | GAP serialised graph | a length that fits its header | `gap` |
+//! | SciPy CSR, `.npz` | the magic of a zip archive | `numpy` |
 //! | DIMACS shortest path | the `p sp` line | `dimacs` |
 //! | METIS | the name: `.graph`, `.metis` | `metis` |
 //! | LDBC Graphalytics | the name: `.e` with a `.v` beside it | `ldbc` |
@@ -25,6 +26,7 @@ mod labels;
 mod ldbc;
 mod matrix_market;
 mod metis;
+mod numpy;
 mod output;
 mod parsed;
 mod rows;
@@ -35,6 +37,7 @@ pub use edge_list::write as write_edge_list;
 pub use gap::{write_el, write_sg, write_wel, write_wsg};
 pub use hive_bin::write as write_hive_bin;
 pub use labels::{Locations, read_coordinates, read_locations};
+pub use numpy::write as write_npz;
 pub use output::{ResultFormat, write_atomically, write_results};
 
 use crate::error::{Error, Result};
@@ -80,6 +83,9 @@ fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
         return Err(Error::input(format!(
             "{path}:1: no `%%MatrixMarket` banner; add it, or rename the file if it is an edge list"
         )));
+    }
+    if numpy::is_zip(bytes) || name.ends_with(".npz") {
+        return numpy::parse(path, bytes);
     }
     if galois::is_likely(bytes) || (name.ends_with(".gr") && galois::is_binary(bytes)) {
         return galois::parse(path, bytes);
