@@ -69,7 +69,7 @@ pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
             "no serialised graph of the GAP benchmark ({size} bytes); check what the file is"
         ));
     };
-    let named = path.to_ascii_lowercase().contains(".wsg");
+    let named = super::plain_name(path).ends_with(".wsg");
     let Some(weighted) = [named, !named].into_iter().find(|&w| header.length(w) == Some(size))
     else {
         return refused(misfit(&header, named, size));

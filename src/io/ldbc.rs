@@ -13,9 +13,6 @@ use crate::graph::{ArcList, MAX_NODES};
 use rayon::prelude::*;
 use std::path::Path;
 
-/// What compression adds to a name.
-const PACKED: [&str; 5] = ["", ".gz", ".bz2", ".xz", ".zst"];
-
 /// The files of a data set.
 pub(super) struct Files {
     vertices: String,
@@ -31,7 +28,8 @@ pub(super) fn files(path: &str, name: &str) -> Option<Files> {
     }
     let stem = path.get(..name.len() - 2)?;
     let beside = |ending: &str| {
-        let names = PACKED.iter().map(|packed| format!("{stem}{ending}{packed}"));
+        let names =
+            [""].iter().chain(&source::ENDINGS).map(|packed| format!("{stem}{ending}{packed}"));
         names.into_iter().find(|name: &String| Path::new(name).is_file())
     };
     let (vertices, edges) = if name.ends_with(".e") {

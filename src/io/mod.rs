@@ -13,7 +13,7 @@
 //! | GAP edge list | the name: `.el`, `.wel` | `gap` |
 //! | edge list (SNAP, CSV) | any other text | `edge_list` |
 //!
-//! Any of them may be compressed with gzip, which is recognised by its magic bytes.
+//! Any of them may be compressed with gzip, bzip2, xz or zstd, recognised by their magic bytes.
 
 pub(crate) mod aside;
 mod binary;
@@ -32,13 +32,16 @@ mod parsed;
 mod rows;
 mod source;
 mod text;
+mod writers;
 
 pub use edge_list::write as write_edge_list;
 pub use gap::{write_el, write_sg, write_wel, write_wsg};
 pub use hive_bin::write as write_hive_bin;
 pub use labels::{Locations, read_coordinates, read_locations};
+pub use matrix_market::write as write_matrix_market;
 pub use numpy::write as write_npz;
 pub use output::{ResultFormat, write_atomically, write_results};
+pub use writers::write_graph;
 
 use crate::error::{Error, Result};
 use crate::generate;
@@ -118,16 +121,20 @@ pub fn check(spec: &str) -> Result<()> {
     if generate::is_spec(spec) { generate::check(spec) } else { source::check(spec) }
 }
 
-/// The path in lower case without `.gz`.
+/// The path in lower case, without what compression adds.
 fn plain_name(path: &str) -> String {
-    let lower = path.to_ascii_lowercase();
-    lower.strip_suffix(".gz").map_or(lower.clone(), str::to_string)
+    unpacked(&path.to_ascii_lowercase()).to_string()
 }
 
-/// The data set's short name: the file's, without directories, `.gz` and the format's ending.
+/// A name without what compression adds to it.
+fn unpacked(name: &str) -> &str {
+    source::ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
+}
+
+/// The data set's short name: the file's, without directories, compression and the format's ending.
 fn dataset(path: &str) -> String {
     let name = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
-    let stem = name.strip_suffix(".gz").unwrap_or(&name);
+    let stem = unpacked(&name);
     let ending = ENDINGS.iter().find(|ending| stem.len() > ending.len() && stem.ends_with(*ending));
     stem[..stem.len() - ending.map_or(0, |ending| ending.len())].to_string()
 }
@@ -142,6 +149,7 @@ mod tests {
             ("data/chesapeake.mtx", "chesapeake"),
             ("../email-Enron.txt.gz", "email-Enron"),
             ("a.b.mtx.gz", "a.b"),
+            ("a.graph.zst", "a"),
             ("plain", "plain"),
             (".mtx", ".mtx"),
             ("v1.2/x", "x"),
