@@ -188,7 +188,9 @@ fn node(nodes: u64, field: &[u8], at: usize) -> Result<u32, Fault> {
 mod tests {
     use super::*;
 
-    fn arcs(text: &str) -> Result<(u64, Vec<(u32, u32)>, Vec<f32>), String> {
+    type Found = (u64, Vec<(u32, u32)>, Vec<f32>);
+
+    fn arcs(text: &str) -> Result<Found, String> {
         let (nodes, lists) = read(text.as_bytes())
             .map_err(|fault| fault.into_error("g.gr", text.as_bytes()).to_string())?;
         let pairs = lists.iter().flat_map(|list| list.pairs.clone()).collect();

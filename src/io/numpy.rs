@@ -13,6 +13,7 @@ use crate::graph::{Graph, MAX_NODES};
 use std::fs::File;
 use std::io::{self, BufWriter, Cursor, Read, Write};
 use std::path::Path;
+use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
@@ -98,7 +99,12 @@ fn array(archive: &mut Archive, name: &str) -> Result<Array, String> {
     let damaged = |what: &dyn std::fmt::Display| {
         format!("{name}.npy of the .npz file cannot be read ({what}); save the matrix again")
     };
-    let mut file = archive.by_name(&format!("{name}.npy")).map_err(|error| damaged(&error))?;
+    let mut file = archive.by_name(&format!("{name}.npy")).map_err(|error| match error {
+        ZipError::FileNotFound => {
+            format!("there is no {name}.npy in the .npz file; write it with scipy.sparse.save_npz")
+        }
+        error => damaged(&error),
+    })?;
     let mut content = Vec::new();
     file.read_to_end(&mut content).map_err(|error| damaged(&error))?;
     let (kind, length, data) = npy_header(&content).ok_or_else(|| damaged(&"no .npy header"))?;
