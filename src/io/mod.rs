@@ -26,6 +26,7 @@ mod labels;
 mod ldbc;
 mod matrix_market;
 mod metis;
+mod npy;
 mod numpy;
 mod output;
 mod parsed;

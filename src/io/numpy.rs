@@ -6,7 +6,7 @@
 //! f32. Stored numbers are arcs, zero or not. Boolean data make a graph without weights.
 
 use super::aside::write_aside;
-use super::binary::numbers;
+use super::npy::{self, Array};
 use super::parsed::{Arcs, Nodes, Parsed};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, MAX_NODES};
@@ -18,26 +18,10 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 const ZIP_MAGIC: &[u8] = b"PK\x03\x04";
-const NPY_MAGIC: &[u8] = b"\x93NUMPY";
 
 /// Whether the content is a zip archive.
 pub(super) fn is_zip(bytes: &[u8]) -> bool {
     bytes.starts_with(ZIP_MAGIC)
-}
-
-/// An array of the archive.
-struct Array {
-    /// As in `<i4`: byte order, kind, bytes an element.
-    kind: String,
-    content: Vec<u8>,
-    /// Where the elements begin in the content.
-    data: usize,
-}
-
-impl Array {
-    fn data(&self) -> &[u8] {
-        &self.content[self.data..]
-    }
 }
 
 type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
@@ -107,80 +91,33 @@ fn array(archive: &mut Archive, name: &str) -> Result<Array, String> {
     })?;
     let mut content = Vec::new();
     file.read_to_end(&mut content).map_err(|error| damaged(&error))?;
-    let (kind, length, data) = npy_header(&content).ok_or_else(|| damaged(&"no .npy header"))?;
-    let size = size_of_kind(&kind).ok_or_else(|| damaged(&format!("type {kind}")))?;
-    if length.checked_mul(size) != Some((content.len() - data) as u64) {
-        let left = content.len() - data;
-        return Err(damaged(&format!("{length} elements of {size} bytes in {left} bytes")));
-    }
-    Ok(Array { kind, content, data })
-}
-
-/// (kind, elements, where they begin): the header is a Python dictionary, such as
-/// `{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }`.
-fn npy_header(content: &[u8]) -> Option<(String, u64, usize)> {
-    let rest = content.strip_prefix(NPY_MAGIC)?;
-    let (begin, length): (usize, usize) = match rest.first()? {
-        1 => (10, usize::from(u16::from_le_bytes([*rest.get(2)?, *rest.get(3)?]))),
-        _ => (12, u32::from_le_bytes([2, 3, 4, 5].map(|i| *rest.get(i).unwrap_or(&0))) as usize),
-    };
-    let data = begin.checked_add(length)?;
-    let header = std::str::from_utf8(content.get(begin..data)?).ok()?;
-    let value = |key: &str| header.split_once(&format!("'{key}':")).map(|(_, rest)| rest.trim());
-    let kind = value("descr")?.strip_prefix('\'')?.split_once('\'')?.0;
-    let shape = value("shape")?.strip_prefix('(')?.split_once(')')?.0;
-    let dimensions = shape.split(',').map(str::trim).filter(|dimension| !dimension.is_empty());
-    let elements = dimensions
-        .map(|dimension| dimension.parse::<u64>().ok())
-        .try_fold(1u64, |product, dimension| product.checked_mul(dimension?))?;
-    Some((kind.into(), elements, data))
-}
-
-/// Bytes an element, for the kinds that may occur.
-fn size_of_kind(kind: &str) -> Option<u64> {
-    let size: u64 = kind.get(2..).filter(|_| kind.is_ascii())?.parse().ok()?;
-    // Characters of a Unicode string have four bytes.
-    Some(if kind.get(1..2) == Some("U") { size.checked_mul(4)? } else { size })
-}
-
-/// Converts an array whose elements are little-endian; a big-endian one is turned around on the way.
-fn convert<const SIZE: usize, T: Copy + Default + Send>(
-    array: &Array,
-    convert: impl Fn([u8; SIZE]) -> T + Sync,
-) -> Vec<T> {
-    let turned = array.kind.starts_with('>');
-    numbers(array.data(), |mut word: [u8; SIZE]| {
-        if turned {
-            word.reverse();
-        }
-        convert(word)
-    })
+    Array::of(content).map_err(|what| damaged(&what))
 }
 
 /// Integers of any width. A negative one becomes one that no check lets through.
 fn integers(array: &Array, name: &str) -> Result<Vec<u64>, String> {
-    Ok(match &array.kind[1..] {
-        "i4" => convert(array, |word| i64::from(i32::from_le_bytes(word)) as u64),
-        "u4" => convert(array, |word| u64::from(u32::from_le_bytes(word))),
-        "i8" | "u8" => convert(array, u64::from_le_bytes),
-        _ => return Err(format!("{name} has type {}; save it as int32 or int64", array.kind)),
+    Ok(match array.kind() {
+        "i4" => array.convert(|word| i64::from(i32::from_le_bytes(word)) as u64),
+        "u4" => array.convert(|word| u64::from(u32::from_le_bytes(word))),
+        "i8" | "u8" => array.convert(u64::from_le_bytes),
+        _ => return Err(format!("{name} has type {}; save it as int32 or int64", array.descr)),
     })
 }
 
 /// Column ids; those beyond 32 bits become `u32::MAX`, which is no node.
 fn indices(array: &Array) -> Result<Vec<u32>, String> {
-    Ok(match &array.kind[1..] {
-        "i4" | "u4" => convert(array, u32::from_le_bytes),
+    Ok(match array.kind() {
+        "i4" | "u4" => array.convert(u32::from_le_bytes),
         "i8" | "u8" => {
-            convert(array, |word| u32::try_from(u64::from_le_bytes(word)).unwrap_or(u32::MAX))
+            array.convert(|word| u32::try_from(u64::from_le_bytes(word)).unwrap_or(u32::MAX))
         }
-        _ => return Err(format!("indices has type {}; save it as int32 or int64", array.kind)),
+        _ => return Err(format!("indices has type {}; save it as int32 or int64", array.descr)),
     })
 }
 
 /// Weights, or `None` for boolean data, all of it true.
 fn weights(array: &Array) -> Result<Option<Vec<f32>>, String> {
-    Ok(Some(match &array.kind[1..] {
+    Ok(Some(match array.kind() {
         "b1" => {
             if let Some(arc) = array.data().iter().position(|&byte| byte == 0) {
                 return Err(format!(
@@ -189,34 +126,22 @@ fn weights(array: &Array) -> Result<Option<Vec<f32>>, String> {
             }
             return Ok(None);
         }
-        "i1" => convert(array, |word| f32::from(i8::from_le_bytes(word))),
-        "u1" => convert(array, |word| f32::from(u8::from_le_bytes(word))),
-        "i2" => convert(array, |word| f32::from(i16::from_le_bytes(word))),
-        "u2" => convert(array, |word| f32::from(u16::from_le_bytes(word))),
-        "i4" => convert(array, |word| i32::from_le_bytes(word) as f32),
-        "u4" => convert(array, |word| u32::from_le_bytes(word) as f32),
-        "i8" => convert(array, |word| i64::from_le_bytes(word) as f32),
-        "u8" => convert(array, |word| u64::from_le_bytes(word) as f32),
-        "f2" => convert(array, |word| half(u16::from_le_bytes(word))),
-        "f4" => convert(array, f32::from_le_bytes),
-        "f8" => convert(array, |word| f64::from_le_bytes(word) as f32),
+        "i1" => array.convert(|word| f32::from(i8::from_le_bytes(word))),
+        "u1" => array.convert(|word| f32::from(u8::from_le_bytes(word))),
+        "i2" => array.convert(|word| f32::from(i16::from_le_bytes(word))),
+        "u2" => array.convert(|word| f32::from(u16::from_le_bytes(word))),
+        "i4" => array.convert(|word| i32::from_le_bytes(word) as f32),
+        "u4" => array.convert(|word| u32::from_le_bytes(word) as f32),
+        "i8" => array.convert(|word| i64::from_le_bytes(word) as f32),
+        "u8" => array.convert(|word| u64::from_le_bytes(word) as f32),
+        "f2" => array.convert(|word| npy::half(u16::from_le_bytes(word))),
+        "f4" => array.convert(f32::from_le_bytes),
+        "f8" => array.convert(|word| f64::from_le_bytes(word) as f32),
         _ => {
-            let what = format!("data has type {}", array.kind);
+            let what = format!("data has type {}", array.descr);
             return Err(format!("{what}; save the matrix as .astype('float32')"));
         }
     }))
-}
-
-/// An IEEE 754 number of 16 bits.
-fn half(bits: u16) -> f32 {
-    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
-    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023));
-    sign * match exponent {
-        0 => fraction * 2f32.powi(-24),
-        31 if fraction == 0.0 => f32::INFINITY,
-        31 => f32::NAN,
-        _ => (1024.0 + fraction) * 2f32.powi(exponent - 25),
-    }
 }
 
 /// Writes `graph` as a CSR matrix that `scipy.sparse.load_npz` reads: float32 data, or boolean where the
@@ -272,17 +197,12 @@ fn scalar(zip: &mut Out, name: &str, kind: &str, data: &[u8]) -> io::Result<()> 
     zip.write_all(data)
 }
 
-/// Opens a member and writes its header, padded to a multiple of 64 bytes as NumPy does.
+/// Opens a member and writes its header.
 fn start(zip: &mut Out, name: &str, kind: &str, shape: &str) -> io::Result<()> {
     let options =
         SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
     zip.start_file(format!("{name}.npy"), options)?;
-    let text = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}");
-    let length = (10 + text.len() + 1).next_multiple_of(64) - 10;
-    zip.write_all(NPY_MAGIC)?;
-    zip.write_all(&[1, 0])?;
-    zip.write_all(&(length as u16).to_le_bytes())?;
-    zip.write_all(format!("{text:<width$}\n", width = length - 1).as_bytes())
+    zip.write_all(&npy::header(kind, shape))
 }
 
 #[cfg(test)]
@@ -290,8 +210,7 @@ mod tests {
     use super::*;
 
     fn npy(kind: &str, shape: &str, data: &[u8]) -> Vec<u8> {
-        let text = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}\n");
-        [NPY_MAGIC, &[1, 0], &(text.len() as u16).to_le_bytes(), text.as_bytes(), data].concat()
+        [&npy::header(kind, shape), data].concat()
     }
 
     fn words(numbers: &[i32]) -> Vec<u8> {
