@@ -476,3 +476,29 @@ fn wrong_counts_and_negative_numbers_are_refused_in_every_format() {
     folder.refused("o.wsg", &serialised([0, -7]), "arc 0 has weight -7");
     folder.refused("o.wsg", &serialised([-1, 7]), "arc 0 has column 4294967295");
 }
+
+/// Written by PyArrow 26: src 0 1 2 2, dst 1 2 0 2, weight 0.5 1 2 3.
+const PARQUET: &[u8] = include_bytes!("data/tiny.parquet");
+
+#[cfg(feature = "parquet")]
+#[test]
+fn a_parquet_edge_list_is_read_and_a_damaged_one_refused() {
+    let folder = Folder::new();
+    let graph = folder.try_load("g.parquet", PARQUET).unwrap();
+    let expected = (vec![0, 1, 2, 4], vec![1, 2, 0, 2], Some(vec![0.5, 1.0, 2.0, 3.0]));
+    assert_eq!(parts(&graph), expected);
+    for length in [4, 40, PARQUET.len() / 2, PARQUET.len() - 1] {
+        folder.refused("g.parquet", &PARQUET[..length], "truncated or damaged");
+    }
+    for at in 0..PARQUET.len() {
+        let mut damaged = PARQUET.to_vec();
+        damaged[at] ^= 0xff;
+        let _ = folder.try_load("g.parquet", &damaged);
+    }
+}
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn a_parquet_file_is_refused_where_parquet_is_not_built_in() {
+    Folder::new().refused("g.parquet", PARQUET, "--features parquet");
+}

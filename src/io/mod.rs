@@ -5,6 +5,7 @@
 //! | Matrix Market coordinate | the `%%MatrixMarket` banner | `matrix_market` |
 //! | Galois binary, version 1 | its first number, and a length that fits its header | `galois` |
 //! | GAP serialised graph | a length that fits its header | `gap` |
+//! | Parquet edge list | its magic, with the cargo feature `parquet` | `parquet` |
 //! | SciPy CSR, `.npz` | the magic of a zip archive | `numpy` |
 //! | DIMACS shortest path | the `p sp` line | `dimacs` |
 //! | METIS | the name: `.graph`, `.metis` | `metis` |
@@ -29,6 +30,7 @@ mod metis;
 mod npy;
 mod numpy;
 mod output;
+mod parquet;
 mod parsed;
 mod rows;
 mod source;
@@ -87,6 +89,9 @@ fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
         return Err(Error::input(format!(
             "{path}:1: no `%%MatrixMarket` banner; add it, or rename the file if it is an edge list"
         )));
+    }
+    if parquet::is_parquet(bytes) {
+        return parquet::parse(path, bytes);
     }
     if numpy::is_zip(bytes) || name.ends_with(".npz") {
         return numpy::parse(path, bytes);
