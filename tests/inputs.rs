@@ -200,8 +200,6 @@ fn an_edge_list_with_a_bad_line_is_refused_at_that_line() {
 fn what_is_no_graph_file_is_refused() {
     refused(load("g.txt", b""), &["g.txt:", "empty"]);
     refused(load("g.txt", b"# nothing\n\n"), &["g.txt:1:", "empty"]);
-    refused(load("g.gr", b"c comment\np sp 1 1\n"), &["DIMACS"]);
-    refused(load("g.graph.gz", &gzip(b"2 1\n2\n1\n")), &["METIS"]);
     refused(load("g.bin", &[0; 5]), &["5 bytes"]);
     let missing = io::load("no/such.mtx").unwrap_err().to_string();
     assert!(missing.starts_with("no/such.mtx: no such file"), "{missing}");

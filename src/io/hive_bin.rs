@@ -5,18 +5,16 @@
 //! implies.
 
 use super::aside::write_aside;
+use super::binary::numbers;
 use super::parsed::{Arcs, Nodes, Parsed};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
-use rayon::prelude::*;
 use std::io::Write;
 use std::path::Path;
 
 /// Bytes of the header, and of every number in the file.
 const HEADER: usize = 12;
 const NUMBER: usize = 4;
-/// Numbers that one task converts.
-const BLOCK: usize = 1 << 16;
 
 /// Whether the content is no text, or exactly as long as its header would have it.
 pub(super) fn is_likely(bytes: &[u8]) -> bool {
@@ -80,20 +78,6 @@ pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
         weighted: true,
         mirror: false,
     })
-}
-
-/// Converts an array, in parallel.
-fn numbers<T: Copy + Default + Send>(
-    bytes: &[u8],
-    convert: impl Fn([u8; 4]) -> T + Sync,
-) -> Vec<T> {
-    let mut out = vec![T::default(); bytes.len() / NUMBER];
-    out.par_chunks_mut(BLOCK).zip(bytes.par_chunks(BLOCK * NUMBER)).for_each(|(out, bytes)| {
-        for (number, word) in out.iter_mut().zip(bytes.chunks_exact(NUMBER)) {
-            *number = convert([word[0], word[1], word[2], word[3]]);
-        }
-    });
-    out
 }
 
 /// Writes `graph` as a HIVE binary CSR, weights 1 where it has none. The format's 32-bit counts bound

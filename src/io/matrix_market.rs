@@ -4,10 +4,14 @@
 //! Row is the source, column the neighbour. A `symmetric` file lists each pair once and means both
 //! arcs. `pattern` has no values: every arc counts 1.
 
+use super::aside::write_aside;
 use super::parsed::{Arcs, Nodes, Parsed};
+use super::rows::{self, Weights};
 use super::text::{self, Fault, Fields, shown};
 use crate::error::Result;
-use crate::graph::{ArcList, MAX_NODES};
+use crate::graph::{ArcList, Graph, MAX_NODES};
+use std::io::Write;
+use std::path::Path;
 
 const BANNER: &[u8] = b"%%MatrixMarket";
 
@@ -163,4 +167,22 @@ fn node(header: &Header, field: &[u8], at: usize) -> Result<u32, Fault> {
         return Err(Fault::new(at, what));
     }
     Ok((id - 1) as u32)
+}
+
+/// Writes `graph` as a general matrix, real or, where it has no weights, pattern, with ids from 1
+/// whatever its input's ids were. Weights read back to the same bits.
+///
+/// # Errors
+///
+/// [`Error::Input`](crate::Error::Input) when the file cannot be written.
+pub fn write(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
+    let (field, weights) = match graph.weights() {
+        Some(_) => ("real", Weights::Always),
+        None => ("pattern", Weights::Never),
+    };
+    let (n, m) = (graph.nodes(), graph.arcs());
+    write_aside(path.as_ref(), |out| {
+        writeln!(out, "%%MatrixMarket matrix coordinate {field} general\n{n} {n} {m}")?;
+        rows::write(graph, out, 1, weights)
+    })
 }

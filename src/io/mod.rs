@@ -2,33 +2,59 @@
 //!
 //! | format | recognised by | file |
 //! |---|---|---|
+//! | native, `.hive` | its magic; mapped, not parsed | `native` |
 //! | Matrix Market coordinate | the `%%MatrixMarket` banner | `matrix_market` |
+//! | Galois binary, version 1 | its first number, and a length that fits its header | `galois` |
+//! | GAP serialised graph | a length that fits its header | `gap` |
+//! | Parquet edge list | its magic, with the cargo feature `parquet` | `parquet` |
+//! | SciPy CSR, `.npz` | the magic of a zip archive | `numpy` |
+//! | DIMACS shortest path | the `p sp` line | `dimacs` |
+//! | METIS | the name: `.graph`, `.metis` | `metis` |
+//! | LDBC Graphalytics | the name: `.e` with a `.v` beside it | `ldbc` |
 //! | HIVE binary CSR | bytes that are no text | `hive_bin` |
+//! | GAP edge list | the name: `.el`, `.wel` | `gap` |
 //! | edge list (SNAP, CSV) | any other text | `edge_list` |
 //!
-//! Any of them may be compressed with gzip, which is recognised by its magic bytes.
+//! Any of them may be compressed with gzip, bzip2, xz or zstd, recognised by their magic bytes.
 
 pub(crate) mod aside;
+mod binary;
 mod cache;
 pub(crate) mod cache_dir;
 mod compact;
+mod dimacs;
 mod edge_list;
+mod galois;
+mod gap;
 mod headline;
 mod hive_bin;
+mod labels;
+mod ldbc;
 mod matrix_market;
-mod native;
+mod metis;
+pub(crate) mod native;
+mod npy;
+mod numpy;
 mod options;
 mod output;
+mod parquet;
 mod parsed;
+mod rows;
 mod source;
 mod text;
+mod writers;
 
 pub use edge_list::write as write_edge_list;
+pub use gap::{write_el, write_sg, write_wel, write_wsg};
 pub use headline::{Headline, headline};
 pub use hive_bin::write as write_hive_bin;
+pub use labels::{Locations, read_coordinates, read_locations};
+pub use matrix_market::write as write_matrix_market;
 pub use native::{check as check_native, write as write_native};
+pub use numpy::write as write_npz;
 pub use options::{Cache, Duplicates, LoadOptions, Relabel, SelfLoops, Weights};
 pub use output::{ResultFormat, write_atomically, write_results};
+pub use writers::write_graph;
 
 use crate::error::{Error, Result};
 use crate::generate;
@@ -38,8 +64,10 @@ use std::path::Path;
 use std::time::Instant;
 
 /// Endings that a data set's name does without.
-const ENDINGS: [&str; 11] =
-    [".mtx", ".txt", ".csv", ".tsv", ".el", ".wel", ".edges", ".e", ".bin", ".hive", ".dat"];
+const ENDINGS: [&str; 19] = [
+    ".mtx", ".txt", ".csv", ".tsv", ".el", ".wel", ".edges", ".e", ".v", ".bin", ".hive", ".dat",
+    ".gr", ".graph", ".metis", ".sg", ".wsg", ".npz", ".parquet",
+];
 
 /// Loads a graph as it is: a generator specification (`rmat:24`, `grid:4096x4096`) or the path of a file.
 ///
@@ -95,16 +123,35 @@ fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
             "{path}:1: no `%%MatrixMarket` banner; add it, or rename the file if it is an edge list"
         )));
     }
+    if parquet::is_parquet(bytes) {
+        return parquet::parse(path, bytes);
+    }
+    if numpy::is_zip(bytes) || name.ends_with(".npz") {
+        return numpy::parse(path, bytes);
+    }
+    if galois::is_likely(bytes) || (name.ends_with(".gr") && galois::is_binary(bytes)) {
+        return galois::parse(path, bytes);
+    }
+    if gap::is_likely(bytes) || gap::is_name(&name) {
+        return gap::parse(path, bytes);
+    }
     if hive_bin::is_likely(bytes) {
         return hive_bin::parse(path, bytes);
     }
-    if let Some((_, format)) = UNREAD.iter().find(|(unread, _)| name.ends_with(unread)) {
-        return Err(Error::input(format!(
-            "{path}: {format} files are not read; convert it to Matrix Market or an edge list"
-        )));
+    if name.ends_with(".gr") || dimacs::is_problem(bytes) || dimacs::is_coordinates(bytes) {
+        return dimacs::parse(path, bytes);
     }
-    let gap = name.ends_with(".el") || name.ends_with(".wel");
-    edge_list::parse(path, bytes, gap)
+    if metis::is_name(&name) {
+        return metis::parse(path, bytes);
+    }
+    if let Some(files) = ldbc::files(path, &name) {
+        return ldbc::parse(&files, path, bytes);
+    }
+    ldbc::refuse_alone(path, &name)?;
+    if name.ends_with(".el") || name.ends_with(".wel") {
+        return gap::parse_list(path, bytes);
+    }
+    edge_list::parse(path, bytes, false)
 }
 
 /// Notices, at no cost, a file that is not there or cannot be opened, and a generator specification that
@@ -113,20 +160,20 @@ pub fn check(spec: &str) -> Result<()> {
     if generate::is_spec(spec) { generate::check(spec) } else { source::check(spec) }
 }
 
-/// Formats that would pass for an edge list and mean something else.
-const UNREAD: [(&str, &str); 3] =
-    [(".gr", "DIMACS shortest-path"), (".graph", "METIS"), (".metis", "METIS")];
-
-/// The path in lower case without `.gz`.
+/// The path in lower case, without what compression adds.
 fn plain_name(path: &str) -> String {
-    let lower = path.to_ascii_lowercase();
-    lower.strip_suffix(".gz").map_or(lower.clone(), str::to_string)
+    unpacked(&path.to_ascii_lowercase()).to_string()
 }
 
-/// The data set's short name: the file's, without directories, `.gz` and the format's ending.
+/// A name without what compression adds to it.
+fn unpacked(name: &str) -> &str {
+    source::ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
+}
+
+/// The data set's short name: the file's, without directories, compression and the format's ending.
 fn dataset(path: &str) -> String {
     let name = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
-    let stem = name.strip_suffix(".gz").unwrap_or(&name);
+    let stem = unpacked(&name);
     let ending = ENDINGS.iter().find(|ending| stem.len() > ending.len() && stem.ends_with(*ending));
     stem[..stem.len() - ending.map_or(0, |ending| ending.len())].to_string()
 }
@@ -141,6 +188,7 @@ mod tests {
             ("data/chesapeake.mtx", "chesapeake"),
             ("../email-Enron.txt.gz", "email-Enron"),
             ("a.b.mtx.gz", "a.b"),
+            ("a.graph.zst", "a"),
             ("plain", "plain"),
             (".mtx", ".mtx"),
             ("v1.2/x", "x"),

@@ -1,20 +1,44 @@
 //! The bytes of an input file: mapped where that is possible, decompressed where it is needed.
 
 use crate::error::{Error, Result};
+use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
+use lzma_rust2::XzReader;
 use memmap2::Mmap;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read};
 use std::ops::Deref;
 use std::sync::Arc;
 
-const GZIP_MAGIC: &[u8] = b"\x1f\x8b";
+/// A way to compress files.
+struct Packing {
+    name: &'static str,
+    magic: &'static [u8],
+    /// Appends the content; what was unpacked before an error stays.
+    unpack: fn(&[u8], &mut Vec<u8>) -> io::Result<()>,
+}
+
+const PACKINGS: [Packing; 4] = [
+    Packing { name: "gzip", magic: b"\x1f\x8b", unpack: gunzip },
+    Packing { name: "bzip2", magic: b"BZh", unpack: bunzip },
+    Packing { name: "xz", magic: b"\xfd7zXZ\0", unpack: unxz },
+    Packing { name: "zstd", magic: b"\x28\xb5\x2f\xfd", unpack: unzstd },
+];
+
+/// What compression adds to a file's name.
+pub(super) const ENDINGS: [&str; 4] = [".gz", ".bz2", ".xz", ".zst"];
+
+/// A file may ask for a window of this size, which it need not fill: `xz -9` and `zstd --ultra -22` do
+/// with less.
+const WINDOW: u64 = 128 << 20;
 
 /// A file's content after decompression.
 pub(super) enum Bytes {
     /// A plain file, read by the page as it is parsed.
     Mapped(Arc<Mmap>),
-    /// What came out of gzip, or of a pipe.
+    /// What came out of a compressed file, or of a pipe.
     Owned(Vec<u8>),
 }
 
@@ -45,7 +69,7 @@ fn refuse_directory(path: &str, metadata: &Metadata) -> Result<()> {
     Ok(())
 }
 
-/// Opens `path` and decompresses it if it is gzip.
+/// Opens `path` and decompresses it if it is compressed.
 pub(super) fn read(path: &str) -> Result<Bytes> {
     let mut file = File::open(path).map_err(|error| unreadable(path, &error))?;
     let metadata = file.metadata().map_err(|error| unreadable(path, &error))?;
@@ -62,28 +86,79 @@ pub(super) fn read(path: &str) -> Result<Bytes> {
         file.read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
         Bytes::Owned(bytes)
     };
-    if bytes.starts_with(GZIP_MAGIC) {
-        decompress(path, &bytes).map(Bytes::Owned)
-    } else {
-        Ok(bytes)
+    match PACKINGS.iter().find(|packing| bytes.starts_with(packing.magic)) {
+        Some(packing) => decompress(path, packing, &bytes).map(Bytes::Owned),
+        None => Ok(bytes),
     }
 }
 
-fn decompress(path: &str, packed: &[u8]) -> Result<Vec<u8>> {
+fn decompress(path: &str, packing: &Packing, packed: &[u8]) -> Result<Vec<u8>> {
+    let name = packing.name;
     let mut bytes = Vec::with_capacity(packed.len().saturating_mul(4));
-    match MultiGzDecoder::new(packed).read_to_end(&mut bytes) {
-        Ok(_) => Ok(bytes),
+    match (packing.unpack)(packed, &mut bytes) {
+        Ok(()) => Ok(bytes),
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => Err(Error::input(format!(
-            "{path}: the gzip file is truncated ({} bytes, good for {} bytes of content); fetch it \
+            "{path}: the {name} file is truncated ({} bytes, good for {} bytes of content); fetch it \
              again",
             packed.len(),
             bytes.len()
         ))),
         Err(error) => Err(Error::input(format!(
-            "{path}: the gzip file is damaged ({error}, after {} bytes of content); fetch it again",
+            "{path}: the {name} file is damaged ({error}, after {} bytes of content); fetch it again",
             bytes.len()
         ))),
     }
+}
+
+fn gunzip(packed: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
+    MultiGzDecoder::new(packed).read_to_end(bytes).map(|_| ())
+}
+
+fn bunzip(packed: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
+    MultiBzDecoder::new(packed).read_to_end(bytes).map(|_| ())
+}
+
+fn unxz(packed: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
+    // The decoder's own tables take some of the limit, which is in KiB.
+    let limit = (WINDOW >> 10) as u32 + (1 << 10);
+    XzReader::new_mem_limit(packed, true, limit).read_to_end(bytes).map(|_| ())
+}
+
+fn unzstd(mut packed: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
+    let mut decoder = FrameDecoder::new();
+    decoder.set_max_window_size(WINDOW);
+    while !packed.is_empty() {
+        match decoder.reset(&mut packed) {
+            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                length,
+                ..
+            })) => {
+                packed = packed.get(length as usize..).ok_or(ErrorKind::UnexpectedEof)?;
+                continue;
+            }
+            reset => reset.map_err(|error| zstd_error(&error, packed))?,
+        }
+        while !decoder.is_finished() {
+            let some = BlockDecodingStrategy::UptoBytes(1 << 20);
+            let decoded = decoder.decode_blocks(&mut packed, some);
+            decoded.map_err(|error| zstd_error(&error, packed))?;
+            decoder.collect_to_writer(&mut *bytes)?;
+        }
+        decoder.collect_to_writer(&mut *bytes)?;
+        let expected = decoder.get_checksum_from_data();
+        if expected.is_some() && expected != decoder.get_calculated_checksum() {
+            return Err(io::Error::other("the checksum does not fit"));
+        }
+    }
+    Ok(())
+}
+
+/// The decoder wraps what it meets at the end of the input in kinds of its own.
+fn zstd_error(error: &FrameDecoderError, rest: &[u8]) -> io::Error {
+    if rest.is_empty() {
+        return ErrorKind::UnexpectedEof.into();
+    }
+    io::Error::other(error.to_string().replace('\n', " "))
 }
 
 fn unreadable(path: &str, error: &io::Error) -> Error {

@@ -1,0 +1,279 @@
+//! Serialised graphs of the GAP benchmark suite (Beamer, Asanovic, Patterson 2015; `reader.h` and
+//! `writer.h` of gapbs), little-endian without padding:
+//! `directed: u8, num_edges: i64, num_nodes: i64, offsets: [num_nodes + 1] i64, neighbours`, and for a
+//! directed graph the offsets and neighbours of the transpose, which are not used here.
+//!
+//! A neighbour is `i32` in `.sg` and `{ node: i32, weight: i32 }` in `.wsg`. `num_edges` counts the
+//! neighbours that are stored, in an undirected graph two an edge. There is no magic number, so the
+//! header is believed only if the file has exactly the length that it implies; the length also tells
+//! whether there are weights. Without any neighbour the name tells.
+//!
+//! The suite's text forms `.el` and `.wel` are edge lists without a header: nodes up to the largest id.
+
+use super::aside::write_aside;
+use super::binary::{numbers, take, word};
+use super::edge_list;
+use super::parsed::{Arcs, Nodes, Parsed};
+use super::rows::{self, Weights};
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// Bytes of the flag and the two counts.
+const HEADER: usize = 17;
+/// Nodes that the format's 31-bit ids can name.
+const MOST_NODES: u64 = 1 << 31;
+
+struct Header {
+    directed: bool,
+    arcs: u64,
+    nodes: u64,
+}
+
+/// The header, if the file is long enough to have one and its flag is a bool.
+fn header(bytes: &[u8]) -> Option<Header> {
+    let (arcs, nodes) = (word(bytes, 1)?, word(bytes, 9)?);
+    let directed = *bytes.first()?;
+    (directed <= 1).then_some(Header { directed: directed == 1, arcs, nodes })
+}
+
+impl Header {
+    /// The file length that the header implies.
+    fn length(&self, weighted: bool) -> Option<u64> {
+        let neighbours = self.arcs.checked_mul(if weighted { 8 } else { 4 })?;
+        let offsets = self.nodes.checked_add(1)?.checked_mul(8)?;
+        let copies = 1 + u64::from(self.directed);
+        offsets.checked_add(neighbours)?.checked_mul(copies)?.checked_add(HEADER as u64)
+    }
+}
+
+/// Whether a lower-case name is one of a serialised graph.
+pub(super) fn is_name(name: &str) -> bool {
+    name.ends_with(".sg") || name.ends_with(".wsg")
+}
+
+/// Whether the content is exactly as long as its header would have it.
+pub(super) fn is_likely(bytes: &[u8]) -> bool {
+    let size = Some(bytes.len() as u64);
+    header(bytes).is_some_and(|h| [false, true].iter().any(|&weighted| h.length(weighted) == size))
+}
+
+/// Reads the whole content of a serialised graph.
+pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
+    let refused = |what: String| Err(Error::input(format!("{path}: {what}")));
+    let size = bytes.len() as u64;
+    let Some(header) = header(bytes) else {
+        return refused(format!(
+            "no serialised graph of the GAP benchmark ({size} bytes); check what the file is"
+        ));
+    };
+    let named = super::plain_name(path).ends_with(".wsg");
+    let Some(weighted) = [named, !named].into_iter().find(|&w| header.length(w) == Some(size))
+    else {
+        return refused(misfit(&header, named, size));
+    };
+    if header.nodes == 0 {
+        return refused("the graph is empty (0 nodes); give at least one node".into());
+    }
+    if header.nodes > MOST_NODES {
+        let nodes = header.nodes;
+        return refused(format!("too many nodes ({nodes}); the format's ids are 31 bits wide"));
+    }
+    let mut rest = &bytes[HEADER..];
+    let entry = if weighted { 8 } else { 4 };
+    let (Some(offsets), Some(entries)) =
+        (take(&mut rest, header.nodes + 1, 8), take(&mut rest, header.arcs, entry))
+    else {
+        return refused(misfit(&header, weighted, size));
+    };
+    // A negative number becomes one that no check lets through: ids and offsets >= 2^31.
+    let offsets = numbers(offsets, u64::from_le_bytes);
+    let (columns, weights) = if weighted {
+        let columns = numbers(entries, |e: [u8; 8]| u64::from_le_bytes(e) as u32);
+        let weights = numbers(entries, |e: [u8; 8]| (u64::from_le_bytes(e) >> 32) as i32 as f32);
+        (columns, Some(weights))
+    } else {
+        (numbers(entries, u32::from_le_bytes), None)
+    };
+    Ok(Parsed {
+        format: if weighted { "gap-wsg" } else { "gap-sg" },
+        arcs: Arcs::Rows { offsets, columns, weights },
+        nodes: Nodes::Declared { count: header.nodes, first_id: 0 },
+        weighted,
+        mirror: false,
+    })
+}
+
+fn misfit(header: &Header, weighted: bool, size: u64) -> String {
+    let (nodes, arcs) = (header.nodes as i64, header.arcs as i64);
+    let kind = if header.directed { "directed" } else { "undirected" };
+    let counts = format!("{kind}, {nodes} nodes, {arcs} neighbours");
+    let Some(expected) = header.length(weighted).filter(|_| nodes >= 0 && arcs >= 0) else {
+        return format!("the header makes no sense ({counts}); check what the file is");
+    };
+    let fate = if size < expected { "truncated" } else { "too long" };
+    format!(
+        "the serialised graph is {fate}, or its header lies about counts ({counts} need {expected} \
+         bytes, the file has {size}); fetch it again"
+    )
+}
+
+/// Reads `.el` and `.wel`: an edge list whose nodes are those up to the largest id.
+pub(super) fn parse_list(path: &str, bytes: &[u8]) -> Result<Parsed> {
+    edge_list::parse(path, bytes, true)
+}
+
+/// Writes `graph` as `.sg`, without weights, ids from 0.
+///
+/// # Errors
+///
+/// [`Error::Input`] for a graph with weights, one beyond 2^31 nodes, and when the file cannot be written.
+pub fn write_sg(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
+    refuse_weights(graph, path.as_ref(), ".wsg or .wel")?;
+    serialise(graph, path.as_ref(), false)
+}
+
+/// Writes `graph` as `.wsg`, weights 1 where it has none, ids from 0.
+///
+/// # Errors
+///
+/// [`Error::Input`] for weights that are no 32-bit integers, a graph beyond 2^31 nodes, and when the
+/// file cannot be written.
+pub fn write_wsg(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
+    let path = path.as_ref();
+    let whole = |weight: f32| weight.fract() == 0.0 && weight < i32::MAX as f32;
+    let odd = graph.weights().and_then(|weights| weights.iter().find(|&&w| !whole(w)));
+    if let Some(weight) = odd {
+        return Err(Error::input(format!(
+            "{}: weight {weight} is no 32-bit integer, and .wsg has no others; write .wel",
+            path.display()
+        )));
+    }
+    serialise(graph, path, true)
+}
+
+/// Writes `graph` as `.el`: `u v` a line, ids from 0, no header.
+///
+/// # Errors
+///
+/// [`Error::Input`] for a graph with weights, one whose last node has no arc (the format could not tell
+/// that it is there), and when the file cannot be written.
+pub fn write_el(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
+    refuse_weights(graph, path.as_ref(), ".wel")?;
+    list(graph, path.as_ref(), Weights::Never)
+}
+
+/// Writes `graph` as `.wel`: `u v weight` a line, weights 1 where it has none, ids from 0, no header.
+///
+/// # Errors
+///
+/// [`Error::Input`] for a graph whose last node has no arc, and when the file cannot be written.
+pub fn write_wel(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
+    list(graph, path.as_ref(), Weights::Always)
+}
+
+fn refuse_weights(graph: &Graph, path: &Path, instead: &str) -> Result<()> {
+    if graph.weights().is_none() {
+        return Ok(());
+    }
+    let path = path.display();
+    Err(Error::input(format!("{path}: the graph's weights would be lost; write {instead}")))
+}
+
+fn list(graph: &Graph, path: &Path, weights: Weights) -> Result<()> {
+    let bound = graph.columns().iter().max().map_or(0, |&v| v as usize + 1);
+    let last = graph.nodes() - 1;
+    if bound <= last && graph.degree(last) == 0 {
+        return Err(Error::input(format!(
+            "{}: the last node ({last}) has no arc, which this format cannot tell; write .txt or .sg",
+            path.display()
+        )));
+    }
+    write_aside(path, |out| rows::write(graph, out, 0, weights))
+}
+
+fn serialise(graph: &Graph, path: &Path, weighted: bool) -> Result<()> {
+    if graph.nodes() as u64 > MOST_NODES {
+        return Err(Error::input(format!(
+            "{}: {} nodes are too many for 31-bit ids; write Matrix Market",
+            path.display(),
+            graph.nodes()
+        )));
+    }
+    let directed = !graph.is_symmetric();
+    write_aside(path, |out| {
+        out.write_all(&[u8::from(directed)])?;
+        out.write_all(&graph.arcs().to_le_bytes())?;
+        out.write_all(&(graph.nodes() as u64).to_le_bytes())?;
+        csr(graph, out, weighted)?;
+        if directed { csr(&graph.transpose(), out, weighted) } else { Ok(()) }
+    })
+}
+
+fn csr(graph: &Graph, out: &mut BufWriter<&File>, weighted: bool) -> io::Result<()> {
+    for offset in graph.offsets() {
+        out.write_all(&offset.to_le_bytes())?;
+    }
+    for (arc, column) in graph.columns().iter().enumerate() {
+        out.write_all(&column.to_le_bytes())?;
+        if weighted {
+            let weight = graph.weights().map_or(1, |weights| weights[arc] as i32);
+            out.write_all(&weight.to_le_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn serialised(directed: u8, counts: [i64; 2], offsets: &[i64], entries: &[i32]) -> Vec<u8> {
+        let words = counts.iter().chain(offsets).flat_map(|word| word.to_le_bytes());
+        let once: Vec<u8> = words.chain(entries.iter().flat_map(|e| e.to_le_bytes())).collect();
+        let again = if directed == 1 { &once[16..] } else { &[] };
+        [&[directed], &once[..], again].concat()
+    }
+
+    fn rows(path: &str, bytes: &[u8]) -> (Vec<u64>, Vec<u32>, Option<Vec<f32>>) {
+        assert!(is_likely(bytes));
+        match parse(path, bytes).unwrap().arcs {
+            Arcs::Rows { offsets, columns, weights } => (offsets, columns, weights),
+            Arcs::Lists(_) | Arcs::Wide(_) => unreachable!(),
+        }
+    }
+
+    #[test]
+    fn the_length_tells_whether_there_are_weights_whatever_the_name() {
+        for directed in [0, 1] {
+            let plain = serialised(directed, [2, 2], &[0, 1, 2], &[1, 0]);
+            assert_eq!(rows("g.wsg", &plain), (vec![0, 1, 2], vec![1, 0], None));
+            let weighted = serialised(directed, [2, 2], &[0, 1, 2], &[1, 7, 0, -3]);
+            let expected = (vec![0, 1, 2], vec![1, 0], Some(vec![7.0, -3.0]));
+            assert_eq!(rows("g.sg", &weighted), expected, "-3 is refused by the graph");
+        }
+        let none = serialised(0, [0, 1], &[0, 0], &[]);
+        assert_eq!(rows("g.sg", &none).2, None);
+        assert_eq!(rows("g.wsg.gz", &none).2, Some(vec![]));
+    }
+
+    #[test]
+    fn a_file_that_does_not_fit_its_header_is_refused() {
+        let good = serialised(1, [2, 2], &[0, 1, 2], &[1, 0]);
+        let refused = |bytes: &[u8], part: &str| {
+            let message = parse("g.sg", bytes).map(|_| ()).unwrap_err().to_string();
+            assert!(message.starts_with("g.sg: ") && message.contains(part), "{message}");
+        };
+        refused(&good[..good.len() - 1], "truncated");
+        refused(&good[..20], "truncated");
+        refused(&good[..9], "no serialised graph");
+        refused(&[&good[..], &[0]].concat(), "too long");
+        refused(&[&[2], &good[1..]].concat(), "no serialised graph");
+        refused(&serialised(0, [-1, 2], &[0, 1, 2], &[1, 0]), "makes no sense");
+        refused(&serialised(0, [2, i64::MAX], &[0, 1, 2], &[1, 0]), "makes no sense");
+        refused(&serialised(0, [2, i64::MAX / 32], &[0, 1, 2], &[1, 0]), "truncated");
+        refused(&serialised(0, [0, 0], &[0], &[]), "empty");
+    }
+}

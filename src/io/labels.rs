@@ -1,0 +1,298 @@
+//! Where nodes are on the globe, from any of three formats, recognised by content:
+//!
+//! * HIVE `.labels` (Gunrock, `graphio/labels.cuh`): `%` comments, `NODES 2 2`, then `id latitude
+//!   longitude`, or an id alone for a node without a place. Gunrock counts ids from 1, its own samples
+//!   from 0: here they count from 0 if a comment says `0-based` or id 0 occurs, else from 1.
+//! * CSV with a header that names a column `node`, one `lat` and one `lon`; others are passed over, and
+//!   so are rows without a place. Ids count from 0.
+//! * DIMACS `.co` (see `dimacs`).
+
+use super::text::{self, Fault, Fields, shown};
+use super::{dimacs, source};
+use crate::error::{Error, Result};
+use crate::graph::MAX_NODES;
+
+/// Places of nodes, in ascending order of ids. Nodes that are not among the ids have no place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Locations {
+    /// The file's ids, `[k]`, rising.
+    pub ids: Vec<u64>,
+    /// Degrees north, `[k]`, -90 to 90.
+    pub latitude: Vec<f64>,
+    /// Degrees east, `[k]`, -180 to 180.
+    pub longitude: Vec<f64>,
+    /// The id that the file gives to the first node: 0 or 1. Node = id - `first_id`, whatever the
+    /// graph's own file counts from.
+    pub first_id: u32,
+}
+
+/// One line that places a node.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    id: u64,
+    latitude: f64,
+    longitude: f64,
+    at: usize,
+}
+
+/// Reads places from HIVE labels, a CSV with a header, or DIMACS coordinates.
+///
+/// # Errors
+///
+/// [`Error::Input`], one line `path:line: what (value); what to do next`, for what is none of these,
+/// degrees out of range and ids that are placed twice.
+pub fn read_locations(path: &str) -> Result<Locations> {
+    let bytes = source::read(path)?;
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let found = if dimacs::is_coordinates(bytes) {
+        dimacs::parse_coordinates(path, bytes)?
+    } else {
+        let header = text::lines(bytes, 0).next().and_then(|(_, line)| Columns::of(line));
+        let read = header.map_or_else(|| labels(bytes), |columns| csv(bytes, &columns));
+        read.map_err(|fault| fault.into_error(path, bytes))?
+    };
+    if found.ids.is_empty() {
+        return Err(Error::input(format!("{path}: places no node; give a line `id lat lon`")));
+    }
+    Ok(found)
+}
+
+/// Reads a file of DIMACS coordinates (see [`read_locations`]).
+///
+/// # Errors
+///
+/// As [`read_locations`].
+pub fn read_coordinates(path: &str) -> Result<Locations> {
+    dimacs::parse_coordinates(path, &source::read(path)?)
+}
+
+impl Locations {
+    /// Sorts places, and refuses a second one for an id.
+    pub(super) fn of(mut places: Vec<Place>, first_id: u32) -> Result<Locations, Fault> {
+        places.sort_unstable_by_key(|place| (place.id, place.at));
+        let repeated = places.windows(2).filter(|pair| pair[0].id == pair[1].id);
+        if let Some(pair) = repeated.min_by_key(|pair| pair[1].at) {
+            let what = format!("id {} is placed twice; keep one line for it", pair[1].id);
+            return Err(Fault::new(pair[1].at, what));
+        }
+        Ok(Locations {
+            ids: places.iter().map(|place| place.id).collect(),
+            latitude: places.iter().map(|place| place.latitude).collect(),
+            longitude: places.iter().map(|place| place.longitude).collect(),
+            first_id,
+        })
+    }
+}
+
+/// Degrees from two fields in units of which a degree has `per_degree`.
+pub(super) fn place(
+    id: u64,
+    latitude: &[u8],
+    longitude: &[u8],
+    per_degree: f64,
+    at: usize,
+) -> Result<Place, Fault> {
+    let degrees = |field: &[u8], name: &str, most: f64| {
+        let Ok(value) = fast_float2::parse::<f64, _>(field) else {
+            return Err(Fault::new(at, format!("not a {name} ({}); give a number", shown(field))));
+        };
+        let value = value / per_degree;
+        // NaN is in no range.
+        if !(-most..=most).contains(&value) {
+            let what = format!("{name} out of range ({})", shown(field));
+            return Err(Fault::new(at, format!("{what}; it must be -{most} to {most} degrees")));
+        }
+        Ok(value)
+    };
+    let latitude = degrees(latitude, "latitude", 90.0)?;
+    let longitude = degrees(longitude, "longitude", 180.0)?;
+    Ok(Place { id, latitude, longitude, at })
+}
+
+/// Reads HIVE labels.
+fn labels(bytes: &[u8]) -> Result<Locations, Fault> {
+    let comment = |line: &[u8]| line.starts_with(b"%") || line.starts_with(b"#");
+    let mut start = 0;
+    let mut zero_based = false;
+    let mut promised = None;
+    for (at, line) in text::lines(bytes, 0) {
+        let fields: Vec<_> = Fields::<false>(line).take(4).collect();
+        if comment(line) {
+            zero_based |= memchr::memmem::find(line, b"0-based").is_some();
+        } else if !fields.is_empty() {
+            // A place with twice the same whole number of degrees would need a leading count as well.
+            let counts: Vec<_> = fields.iter().map(|field| text::integer(field)).collect();
+            if let [Some(nodes), Some(a), Some(b)] = counts[..]
+                && a == b
+            {
+                promised = Some((at, nodes));
+                start = (at + line.len() + 1).min(bytes.len());
+            }
+            break;
+        }
+    }
+    let parts = text::parse_parts(bytes, start, |lines| {
+        let mut places = Vec::new();
+        let mut seen = 0u64;
+        for (at, line) in lines.filter(|(_, line)| !comment(line)) {
+            let mut fields = Fields::<false>(line);
+            let Some(id) = fields.next() else { continue };
+            let id = text::id(id, at)?;
+            seen += 1;
+            match (fields.next(), fields.next(), fields.next()) {
+                (None, ..) => {}
+                (Some(latitude), Some(longitude), None) => {
+                    places.push(place(id, latitude, longitude, 1.0, at)?);
+                }
+                _ => return Err(misshapen(at, line, "id latitude longitude")),
+            }
+        }
+        Ok((places, seen))
+    })?;
+    let seen: u64 = parts.iter().map(|part| part.1).sum();
+    let places: Vec<Place> = parts.into_iter().flat_map(|part| part.0).collect();
+    zero_based |= places.iter().any(|place| place.id == 0);
+    let first_id = u32::from(!zero_based);
+    if let Some((at, nodes)) = promised {
+        if seen > nodes {
+            let what =
+                format!("the header lies about counts ({nodes} nodes promised, {seen} found)");
+            return Err(Fault::new(at, format!("{what}; correct it")));
+        }
+        let end = nodes + u64::from(first_id);
+        if let Some(place) = places.iter().find(|place| place.id >= end) {
+            let range = format!("ids run from {first_id} to {}", end - 1);
+            let what = format!("id out of range ({}); {range}", place.id);
+            return Err(Fault::new(place.at, what));
+        }
+    }
+    Locations::of(places, first_id)
+}
+
+fn misshapen(at: usize, line: &[u8], wanted: &str) -> Fault {
+    Fault::new(at, format!("garbage line ({}); write `{wanted}`", shown(line)))
+}
+
+/// Where a CSV has what is wanted.
+struct Columns {
+    node: usize,
+    latitude: usize,
+    longitude: usize,
+    count: usize,
+}
+
+impl Columns {
+    /// Finds the columns in a header, or `None` if it is no such header.
+    fn of(header: &[u8]) -> Option<Columns> {
+        let names: Vec<String> = cells(header)
+            .map(|name| String::from_utf8_lossy(name).trim().to_ascii_lowercase())
+            .collect();
+        let find = |wanted: &[&str]| names.iter().position(|name| wanted.contains(&&name[..]));
+        Some(Columns {
+            node: find(&["node"])?,
+            latitude: find(&["lat", "latitude"])?,
+            longitude: find(&["lon", "lng", "longitude"])?,
+            count: names.len(),
+        })
+    }
+}
+
+/// The cells of a CSV line without the quotes around them; a comma inside quotes separates nothing.
+fn cells(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut quoted = false;
+    line.split(move |&byte| {
+        quoted ^= byte == b'"';
+        byte == b',' && !quoted
+    })
+    .map(|cell| {
+        let cell = cell.trim_ascii();
+        cell.strip_prefix(b"\"").and_then(|cell| cell.strip_suffix(b"\"")).unwrap_or(cell)
+    })
+}
+
+fn csv(bytes: &[u8], columns: &Columns) -> Result<Locations, Fault> {
+    let body = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |newline| newline + 1);
+    let parts = text::parse_parts(bytes, body, |lines| {
+        let mut places = Vec::new();
+        for (at, line) in lines.filter(|(_, line)| !line.trim_ascii().is_empty()) {
+            let row: Vec<&[u8]> = cells(line).collect();
+            if row.len() != columns.count {
+                let what = format!("{} cells where the header has {}", row.len(), columns.count);
+                return Err(Fault::new(at, format!("{what} ({}); correct it", shown(line))));
+            }
+            let (latitude, longitude) = (row[columns.latitude], row[columns.longitude]);
+            if latitude.is_empty() && longitude.is_empty() {
+                continue;
+            }
+            let id = text::id(row[columns.node], at)?;
+            if id == MAX_NODES {
+                return Err(Fault::new(
+                    at,
+                    format!("id beyond 32 bits ({id}); renumber the nodes"),
+                ));
+            }
+            places.push(place(id, latitude, longitude, 1.0, at)?);
+        }
+        Ok(places)
+    })?;
+    Locations::of(parts.concat(), 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Locations, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        std::fs::write(&path, text).unwrap();
+        let prefix = format!("{}/", folder.path().display());
+        read_locations(path.to_str().unwrap())
+            .map_err(|error| error.to_string().strip_prefix(&prefix).unwrap().to_string())
+    }
+
+    #[test]
+    fn labels_place_nodes_and_leave_out_those_without_a_place() {
+        let found = read("% Node\n3 2 2\n2 -1.5 180\n0 10 20 \n1\t\n").unwrap();
+        assert_eq!((found.ids, found.first_id), (vec![0, 2], 0));
+        assert_eq!((found.latitude, found.longitude), (vec![10.0, -1.5], vec![20.0, 180.0]));
+        assert_eq!(
+            read("3 2 2\n1 0 0\n3 1 1\n").unwrap().first_id,
+            1,
+            "Gunrock's reader counts so"
+        );
+        assert_eq!(read("% 0-based\n3 2 2\n1 0 0\n").unwrap().first_id, 0);
+        assert_eq!(read("1 0.5 0\n").unwrap().ids, [1], "no count line");
+    }
+
+    #[test]
+    fn a_csv_finds_its_columns_by_name_and_passes_over_the_rest() {
+        let found = read("city,\"lat\", LON ,node\n\"a, b\",1,2,7\r\nc,,,8\n\nd,3,4,0\n").unwrap();
+        assert_eq!((found.ids, found.first_id), (vec![0, 7], 0));
+        assert_eq!((found.latitude, found.longitude), (vec![3.0, 1.0], vec![4.0, 2.0]));
+    }
+
+    #[test]
+    fn bad_places_are_refused_at_their_line() {
+        for (text, part) in [
+            ("3 2 2\n1 91 0\n", "x:2: latitude out of range (91)"),
+            ("3 2 2\n1 0 -180.5\n", "x:2: longitude out of range (-180.5)"),
+            ("3 2 2\n1 nan 0\n", "x:2: latitude out of range (nan)"),
+            ("3 2 2\n1 0\n", "x:2: garbage line (1 0)"),
+            ("3 2 2\n1 0 0 0\n", "x:2: garbage line"),
+            ("3 2 2\n4 0 0\n", "x:2: id out of range (4)"),
+            ("3 2 2\n0 0 0\n3 0 0\n", "x:3: id out of range (3)"),
+            ("1 2 2\n0 0 0\n1 0 0\n", "x:1: the header lies"),
+            ("3 2 2\n1 0 0\n2 0 0\n1 5 5\n", "x:4: id 1 is placed twice"),
+            ("node,lat,lon\n1,2\n", "x:2: 2 cells where the header has 3"),
+            ("node,lat,lon\n1,2,\n", "x:2: not a longitude ()"),
+            ("node,lat,lon\n1,2,3\n1,2,3\n", "x:3: id 1 is placed twice"),
+            ("a,b\n1,2\n", "x:1: not a node id (a,b)"),
+            ("node,lat,lon\n", "x: places no node"),
+            ("", "x: places no node"),
+        ] {
+            let message = read(text).unwrap_err();
+            assert!(message.starts_with(part), "{message}");
+        }
+    }
+}
