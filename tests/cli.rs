@@ -64,7 +64,7 @@ fn a_graph_is_generated_on_the_host_and_described() {
     assert_eq!((&record["nodes"], &record["arcs"]), (&Value::from(15), &Value::from(44)));
     assert_eq!(record["max_degree"], 4);
     refused(&["generate", "rmat:8", "--devices", "host", "--check"], "--devices cuda:0");
-    refused(&["generate", "star:8", "--devices", "host"], "no generator");
+    refused(&["generate", "ring:8", "--devices", "host"], "no generator");
 }
 
 #[test]
