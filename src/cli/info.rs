@@ -1,12 +1,14 @@
 //! `hive info GRAPH`: what a graph is like, and what it needs.
 
-use super::console::phase;
+use super::console::{err, phase};
+use crate::io::{self, LoadOptions};
+use crate::report::units::bytes;
 use crate::report::{GraphRecord, graph_summary};
-use crate::{Result, io};
-use clap::{Arg, ArgMatches, Command, ValueHint};
+use crate::{Error, Result};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 
 pub(super) fn command() -> Command {
-    Command::new("info")
+    let command = Command::new("info")
         .about("Say what a graph is like: degrees, components, diameter, memory per workload")
         .arg(
             Arg::new("graph")
@@ -15,13 +17,26 @@ pub(super) fn command() -> Command {
                 .required(true)
                 .help("A graph file or a generator, as for hive run --graph"),
         )
-        .arg(super::json_argument())
+        .arg(
+            Arg::new("check")
+                .long("check")
+                .action(ArgAction::SetTrue)
+                .help("Compare a .hive file with its checksums first"),
+        )
+        .arg(super::json_argument());
+    LoadOptions::augment_args(command)
 }
 
 pub(super) fn info(matches: &ArgMatches) -> Result<()> {
     let spec = matches.get_one::<String>("graph").map(String::as_str).unwrap_or_default();
     super::check_json(matches)?;
-    let graph = phase("loading the graph", || io::load(spec))?;
+    let options =
+        LoadOptions::from_arg_matches(matches).map_err(|e| Error::input(super::one_line(&e)))?;
+    if matches.get_flag("check") {
+        let checked = phase("comparing checksums", || io::check_native(spec))?;
+        err(&format!("{spec}: {} agree with their checksums\n", bytes(checked)));
+    }
+    let graph = phase("loading the graph", || io::load_with(spec, &options))?;
     let record = phase("looking at the graph", || GraphRecord::of(&graph));
     let text = graph_summary(&record);
     super::answer(matches, &text, &record)

@@ -2,6 +2,7 @@
 //! into the process's own.
 
 mod console;
+mod convert;
 mod doctor;
 mod estimate;
 mod generate;
@@ -33,6 +34,7 @@ pub fn command() -> Command {
         .subcommand(sweep::command())
         .subcommand(generate::command())
         .subcommand(info::command())
+        .subcommand(convert::command())
         .subcommand(estimate::command())
         .subcommand(doctor::command())
 }
@@ -59,6 +61,7 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
         Some(("sweep", matches)) => sweep::sweep(matches),
         Some(("generate", matches)) => generate::generate(matches),
         Some(("info", matches)) => info::info(matches),
+        Some(("convert", matches)) => convert::convert(matches),
         Some(("estimate", matches)) => estimate::estimate(matches),
         Some(("doctor", matches)) => doctor::doctor(matches),
         _ => Err(Error::input("no such command: see hive --help")),

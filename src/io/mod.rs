@@ -54,7 +54,7 @@ pub use native::{check as check_native, write as write_native};
 pub use numpy::write as write_npz;
 pub use options::{Cache, Duplicates, LoadOptions, Relabel, SelfLoops, Weights};
 pub use output::{ResultFormat, write_atomically, write_results};
-pub use writers::write_graph;
+pub use writers::{check_writer, write_graph};
 
 use crate::error::{Error, Result};
 use crate::generate;
@@ -152,6 +152,36 @@ fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
         return gap::parse_list(path, bytes);
     }
     edge_list::parse(path, bytes, false)
+}
+
+/// Puts nodes where the file of places `path` has them (see [`read_locations`]).
+///
+/// # Errors
+/// As [`read_locations`]; also a place for a node that the graph has not got.
+pub fn place(graph: Graph, path: &str) -> Result<Graph> {
+    let found = read_locations(path)?;
+    let mut places = (vec![f64::NAN; graph.nodes()], vec![f64::NAN; graph.nodes()]);
+    for (i, &id) in found.ids.iter().enumerate() {
+        // Places count from their own first id, graphs from theirs; names are the same in both.
+        let named = || graph.node_of_input_id(id);
+        let node = match graph.names() {
+            Some(_) => named(),
+            None => id
+                .checked_sub(found.first_id.into())
+                .filter(|node| *node < graph.nodes() as u64)
+                .map(|node| graph.ranked(node as u32)),
+        };
+        let Some(node) = node else {
+            return Err(Error::input(format!(
+                "{path}: places node {id}, which the graph has not got ({} nodes); give its own file \
+                 of places",
+                graph.nodes()
+            )));
+        };
+        places.0[node as usize] = found.latitude[i];
+        places.1[node as usize] = found.longitude[i];
+    }
+    Ok(graph.with_places(places.0, places.1))
 }
 
 /// Notices, at no cost, a file that is not there or cannot be opened, and a generator specification that

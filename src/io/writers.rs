@@ -33,8 +33,15 @@ pub fn write_graph(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
     writer(path)?(graph, path)
 }
 
-/// The writer that a path asks for; a command line can ask before it makes a graph.
-pub(crate) fn writer(path: &Path) -> Result<Writer> {
+/// Refuses a path whose ending asks for no writer, as [`write_graph`] would: before a graph is made.
+///
+/// # Errors
+/// [`Error::Input`], naming the endings that there are.
+pub fn check_writer(path: impl AsRef<Path>) -> Result<()> {
+    writer(path.as_ref()).map(drop)
+}
+
+fn writer(path: &Path) -> Result<Writer> {
     let name = path.to_string_lossy().to_ascii_lowercase();
     let found = WRITERS.iter().find(|(ending, _)| name.ends_with(ending));
     found.map(|(_, writer)| *writer).ok_or_else(|| {

@@ -1,0 +1,138 @@
+//! `hive convert IN OUT`: a graph from one format, or a generator, into another.
+
+use super::console::{out, phase};
+use crate::io::{self, LoadOptions};
+use crate::report::units::{bytes, count, ms, plural};
+use crate::{Error, Result};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint, value_parser};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+pub(super) fn command() -> Command {
+    let command = Command::new("convert")
+        .about("Convert a graph file, or what a generator makes, into another format")
+        .arg(
+            Arg::new("in")
+                .value_name("IN")
+                .value_hint(ValueHint::FilePath)
+                .required(true)
+                .help("A graph file or a generator, as for hive run --graph"),
+        )
+        .arg(
+            Arg::new("out")
+                .value_name("OUT")
+                .value_hint(ValueHint::FilePath)
+                .value_parser(value_parser!(PathBuf))
+                .required(true)
+                .help("Its ending says the format: .hive .mtx .txt .el .wel .sg .wsg .bin .npz"),
+        )
+        .arg(
+            Arg::new("labels")
+                .long("labels")
+                .value_name("FILE")
+                .value_hint(ValueHint::FilePath)
+                .help("Put the places of nodes beside the graph (.labels, .csv, .co); .hive only"),
+        )
+        .arg(
+            Arg::new("transpose")
+                .long("transpose")
+                .action(ArgAction::SetTrue)
+                .help("Put the transpose of a directed graph beside it; .hive only"),
+        );
+    LoadOptions::augment_args(command)
+}
+
+pub(super) fn convert(matches: &ArgMatches) -> Result<()> {
+    let options =
+        LoadOptions::from_arg_matches(matches).map_err(|e| Error::input(super::one_line(&e)))?;
+    let input = matches.get_one::<String>("in").map(String::as_str).unwrap_or_default();
+    let output = matches.get_one::<PathBuf>("out").map(PathBuf::as_path).unwrap_or(Path::new(""));
+    let labels = matches.get_one::<String>("labels");
+    let transpose = matches.get_flag("transpose");
+    check(input, output, labels.is_some() || transpose)?;
+    let mut graph = phase("loading the graph", || io::load_with(input, &options))?;
+    if let Some(path) = labels {
+        graph = io::place(graph, path)?;
+    }
+    if transpose {
+        graph = phase("transposing", || graph.with_reverse());
+    }
+    let start = Instant::now();
+    phase("writing the graph", || io::write_graph(&graph, output))?;
+    let seconds = start.elapsed().as_secs_f64();
+    let size = std::fs::metadata(output).map_or(0, |meta| meta.len());
+    let origin = &graph.origin;
+    let mut text = format!(
+        "{input} ({}{}): {} nodes, {} arcs, loaded in {}\n{}: {} written in {}, {}/s\n",
+        origin.format,
+        if origin.cached { ", from the cache" } else { "" },
+        count(graph.nodes() as u64),
+        count(graph.arcs()),
+        ms(origin.load_ms + origin.build_ms),
+        output.display(),
+        bytes(size),
+        ms(seconds * 1e3),
+        bytes((size as f64 / seconds) as u64),
+    );
+    text += &lost(&graph, output);
+    out(&text)
+}
+
+/// Refuses before anything is loaded what the end would refuse.
+fn check(input: &str, output: &Path, extras: bool) -> Result<()> {
+    io::check_writer(output)?;
+    io::check(input)?;
+    let shown = output.display();
+    if extras && !is_native(output) {
+        return Err(Error::input(format!(
+            "{shown}: only .hive files hold places and a transpose; leave --labels and --transpose out, \
+             or name a .hive file"
+        )));
+    }
+    let same = || Some(output.canonicalize().ok()? == Path::new(input).canonicalize().ok()?);
+    if same() == Some(true) {
+        return Err(Error::input(format!("{shown}: is the input; name another file")));
+    }
+    match output.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+            let folder = folder.display();
+            Err(Error::input(format!("{shown}: there is no directory {folder}; make it first")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_native(path: &Path) -> bool {
+    path.to_string_lossy().to_ascii_lowercase().ends_with(".hive")
+}
+
+/// What the format has no room for: said, since it is gone.
+fn lost(graph: &crate::graph::Graph, output: &Path) -> String {
+    if is_native(output) {
+        return String::new();
+    }
+    let mut text = String::new();
+    if graph.names().is_some() {
+        let (low, high) = graph.id_range();
+        text += &format!(
+            "note: the input's ids ({low} to {high} with gaps) became numbers without gaps; a .hive \
+             file keeps them\n"
+        );
+    }
+    let name = output.to_string_lossy().to_ascii_lowercase();
+    let last = graph.nodes() - 1;
+    let unnamed = (0..=last).rev().take_while(|v| graph.degree(*v) == 0).count();
+    if (name.ends_with(".el") || name.ends_with(".wel")) && unnamed > 0 {
+        let ends = (graph.nodes() - unnamed) as u32;
+        let named = graph.columns().iter().copied().max().map_or(0, |most| most + 1).max(ends);
+        let gone = graph.nodes() as u64 - u64::from(named);
+        if gone > 0 {
+            let what = plural(gone, "isolated node");
+            text += &format!(
+                "note: {what} at the end cannot be told in an edge list; read it with --nodes {}\n",
+                graph.nodes()
+            );
+        }
+    }
+    text
+}
