@@ -25,7 +25,11 @@ pub(super) fn parse(path: &str, _: &[u8]) -> Result<Parsed> {
 /// Reads the whole content of a file.
 #[cfg(feature = "parquet")]
 pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
-    reader::read(bytes).map_err(|what| {
+    // The library panics at some damaged pages, and leaves nothing behind that is used again.
+    let read = std::panic::catch_unwind(|| reader::read(bytes)).unwrap_or_else(|_| {
+        Err("the Parquet file is damaged (its reader gave up); fetch it again".into())
+    });
+    read.map_err(|what| {
         // The library's own words may have several lines.
         Error::input(format!("{path}: {}", what.replace('\n', " ")))
     })
