@@ -140,6 +140,8 @@ fn nodes_are_the_ids_that_occur_however_large_or_sparse() {
     let from_1 = load("g.txt", b"1 2\n2 3\n").unwrap();
     assert_eq!((from_1.nodes(), from_1.origin.id_base), (3, 1));
     assert!(from_1.names().is_none());
+    let headed = load("g.el", b"5 0\n").unwrap();
+    assert_eq!((headed.nodes(), headed.arcs()), (6, 1), "GAP's lists have no header");
     let gap = load("g.el", b"0 1\n5 1\n").unwrap();
     assert_eq!((gap.nodes(), gap.isolated()), (6, 3), "GAP's lists go up to the largest id");
 }

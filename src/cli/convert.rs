@@ -4,7 +4,7 @@ use super::console::{out, phase};
 use crate::io::{self, LoadOptions};
 use crate::report::units::{bytes, count, ms, plural};
 use crate::{Error, Result};
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, ValueHint, value_parser};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -39,12 +39,11 @@ pub(super) fn command() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Put the transpose of a directed graph beside it; .hive only"),
         );
-    LoadOptions::augment_args(command)
+    LoadOptions::augment_args_for_update(command)
 }
 
 pub(super) fn convert(matches: &ArgMatches) -> Result<()> {
-    let options =
-        LoadOptions::from_arg_matches(matches).map_err(|e| Error::input(super::one_line(&e)))?;
+    let options = super::load_options(matches)?;
     let input = matches.get_one::<String>("in").map(String::as_str).unwrap_or_default();
     let output = matches.get_one::<PathBuf>("out").map(PathBuf::as_path).unwrap_or(Path::new(""));
     let labels = matches.get_one::<String>("labels");

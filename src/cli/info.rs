@@ -1,11 +1,11 @@
 //! `hive info GRAPH`: what a graph is like, and what it needs.
 
 use super::console::{err, phase};
+use crate::Result;
 use crate::io::{self, LoadOptions};
 use crate::report::units::bytes;
 use crate::report::{GraphRecord, graph_summary};
-use crate::{Error, Result};
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, ValueHint};
 
 pub(super) fn command() -> Command {
     let command = Command::new("info")
@@ -24,14 +24,13 @@ pub(super) fn command() -> Command {
                 .help("Compare a .hive file with its checksums first"),
         )
         .arg(super::json_argument());
-    LoadOptions::augment_args(command)
+    LoadOptions::augment_args_for_update(command)
 }
 
 pub(super) fn info(matches: &ArgMatches) -> Result<()> {
     let spec = matches.get_one::<String>("graph").map(String::as_str).unwrap_or_default();
     super::check_json(matches)?;
-    let options =
-        LoadOptions::from_arg_matches(matches).map_err(|e| Error::input(super::one_line(&e)))?;
+    let options = super::load_options(matches)?;
     if matches.get_flag("check") {
         let checked = phase("comparing checksums", || io::check_native(spec))?;
         err(&format!("{spec}: {} agree with their checksums\n", bytes(checked)));

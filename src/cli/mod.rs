@@ -10,8 +10,10 @@ mod info;
 mod run;
 mod sweep;
 
+use crate::io::LoadOptions;
 use crate::report::{to_json, write_json};
 use crate::{Error, Result};
+use clap::FromArgMatches;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
 use serde::Serialize;
@@ -98,6 +100,13 @@ fn answer(matches: &ArgMatches, text: &str, record: &impl Serialize) -> Result<(
         }
         None => console::out(text),
     }
+}
+
+/// The policies among the arguments.
+fn load_options(matches: &ArgMatches) -> Result<LoadOptions> {
+    let mut options = LoadOptions::default();
+    options.update_from_arg_matches(matches).map_err(|e| Error::input(one_line(&e)))?;
+    Ok(options)
 }
 
 /// Help and version are answers; anything else is one line and exit code 2.

@@ -36,7 +36,12 @@ pub(crate) fn offsets(offsets: &[u64], arcs: usize) -> Result<()> {
             offsets[0]
         )));
     }
-    if let Some(v) = offsets.par_windows(2).position_first(|pair| pair[0] > pair[1]) {
+    let falls = |pair: &[u64]| pair[0] > pair[1];
+    let blocks = offsets.par_chunks(BLOCK).zip(offsets[1..].par_chunks(BLOCK));
+    let steady = |(a, b): (&[u64], &[u64])| a.iter().zip(b).fold(true, |s, (a, b)| s & (a <= b));
+    if !blocks.map(steady).all(|steady| steady)
+        && let Some(v) = offsets.par_windows(2).position_first(falls)
+    {
         return Err(Error::input(format!(
             "row offsets fall from {} to {} at node {v}; write the CSR anew: they must never fall",
             offsets[v],
@@ -52,9 +57,21 @@ pub(crate) fn offsets(offsets: &[u64], arcs: usize) -> Result<()> {
     Ok(())
 }
 
+/// Values that one task looks at, without a branch, so that several are looked at at once.
+const BLOCK: usize = 1 << 15;
+
+/// Where the first value is that is `wrong`.
+pub(crate) fn first<T: Sync>(values: &[T], wrong: impl Fn(&T) -> bool + Sync) -> Option<usize> {
+    let any = |block: &[T]| block.iter().fold(false, |found, value| found | wrong(value));
+    let block = values.par_chunks(BLOCK).position_first(any)?;
+    let within = values[block * BLOCK..].iter().position(&wrong)?;
+    Some(block * BLOCK + within)
+}
+
 /// Every id is below `nodes`.
 pub(crate) fn ids(ids: &[u32], nodes: usize, what: &str) -> Result<()> {
-    match ids.par_iter().position_first(|&id| id as usize >= nodes) {
+    let bound = u32::try_from(nodes).unwrap_or(u32::MAX);
+    match first(ids, |id| *id >= bound) {
         None => Ok(()),
         Some(arc) => Err(Error::input(format!(
             "arc {arc} has {what} {} and the graph has {nodes} nodes; ids run from 0 to {}",
@@ -72,9 +89,17 @@ pub(super) fn same_length(arcs: usize, length: usize, what: &str) -> Result<()> 
     Err(Error::input(format!("there are {arcs} arcs and {length} {what}; give one for each arc")))
 }
 
+/// As bits, every weight that is allowed is below this; -0 is not, nor are negative ones and NaN.
+const INFINITE: u32 = 0x7f80_0000;
+const MINUS_ZERO: u32 = 0x8000_0000;
+
 /// Weights are finite and >= 0; -0 becomes 0.
 pub(super) fn weights(weights: &mut [f32]) -> Result<()> {
-    if let Some(arc) = weights.par_iter().position_first(|w| !(w.is_finite() && *w >= 0.0)) {
+    if first_odd_weight(weights).is_none() {
+        return Ok(());
+    }
+    let wrong = |w: &f32| w.to_bits() >= INFINITE && w.to_bits() != MINUS_ZERO;
+    if let Some(arc) = first(weights, wrong) {
         return Err(Error::input(format!(
             "arc {arc} has weight {}; weights must be finite and >= 0",
             weights[arc]
@@ -82,6 +107,11 @@ pub(super) fn weights(weights: &mut [f32]) -> Result<()> {
     }
     weights.par_iter_mut().filter(|w| **w == 0.0).for_each(|w| *w = 0.0);
     Ok(())
+}
+
+/// Where the first weight is that is not finite and >= 0, or is -0.
+pub(crate) fn first_odd_weight(weights: &[f32]) -> Option<usize> {
+    first(weights, |w| w.to_bits() >= INFINITE)
 }
 
 /// What a sweep over the rows finds.
@@ -102,17 +132,7 @@ pub(super) fn rows(graph: &Graph) -> Found {
         .into_par_iter()
         .map(|rows| {
             let mut found = none();
-            for u in rows {
-                let mut previous = None;
-                for (v, weight) in graph.neighbors(u) {
-                    found.self_loops += u64::from(v as usize == u);
-                    if let Some((column, lighter)) = previous {
-                        found.sorted &= (column, lighter) <= (v, weight);
-                        found.duplicates += u64::from(column == v);
-                    }
-                    previous = Some((v, weight));
-                }
-            }
+            rows.for_each(|u| row(graph, u, &mut found));
             found
         })
         .reduce(none, |a, b| Found {
@@ -120,4 +140,23 @@ pub(super) fn rows(graph: &Graph) -> Found {
             self_loops: a.self_loops + b.self_loops,
             duplicates: a.duplicates + b.duplicates,
         })
+}
+
+fn row(graph: &Graph, u: usize, found: &mut Found) {
+    let arcs = graph.offsets()[u] as usize..graph.offsets()[u + 1] as usize;
+    let columns = &graph.columns()[arcs];
+    // Most rows rise: seen without a branch.
+    if columns.windows(2).fold(true, |rising, pair| rising & (pair[0] < pair[1])) {
+        found.self_loops += u64::from(columns.binary_search(&(u as u32)).is_ok());
+        return;
+    }
+    let mut previous = None;
+    for (v, weight) in graph.neighbors(u) {
+        found.self_loops += u64::from(v as usize == u);
+        if let Some((column, lighter)) = previous {
+            found.sorted &= (column, lighter) <= (v, weight);
+            found.duplicates += u64::from(column == v);
+        }
+        previous = Some((v, weight));
+    }
 }

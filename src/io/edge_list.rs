@@ -13,6 +13,7 @@
 use super::aside::write_aside;
 use super::compact::WideList;
 use super::parsed::{Arcs, Nodes, Parsed};
+use super::rows::{self, Weights};
 use super::text::{self, Fault, Fields, shown};
 use crate::error::Result;
 use crate::graph::{ArcList, Graph, MAX_NODES};
@@ -72,7 +73,7 @@ impl Id for u64 {
 /// Reads the whole content of a file. `gap` says that the nodes go up to the largest id.
 pub(super) fn parse(path: &str, bytes: &[u8], gap: bool) -> Result<Parsed> {
     let read = || -> Result<Parsed, Fault> {
-        let shape = shape(bytes)?;
+        let shape = shape(bytes, !gap)?;
         match narrow(bytes, &shape, gap) {
             Err(fault) if fault.wide_id && !gap && !shape.certain => wide(bytes, &shape, fault),
             other => other,
@@ -169,7 +170,8 @@ fn is_comment(line: &[u8]) -> bool {
     Fields::<true>(line).next().is_none_or(|field| matches!(field[0], b'#' | b'%'))
 }
 
-fn shape(bytes: &[u8]) -> Result<Shape, Fault> {
+/// `headed` says that there may be a line `n m`: GAP's lists have none.
+fn shape(bytes: &[u8], headed: bool) -> Result<Shape, Fault> {
     let mut lines = text::lines(bytes, 0).filter(|(_, line)| !is_comment(line)).peekable();
     let empty = "the graph is empty (no arcs in the file); give at least one";
     let Some((mut body, mut line)) = lines.next() else { return Err(Fault::new(0, empty)) };
@@ -180,7 +182,7 @@ fn shape(bytes: &[u8]) -> Result<Shape, Fault> {
     let second = lines.next().map(|(_, line)| Fields::<true>(line).count());
     let numbers: Vec<_> = Fields::<true>(line).take(3).map(text::integer).collect();
     let first = match numbers[..] {
-        [Some(n), Some(m)] => {
+        [Some(n), Some(m)] if headed => {
             Some(First { at: body, next: (body + line.len() + 1).min(bytes.len()), n, m })
         }
         _ => None,
@@ -246,14 +248,10 @@ fn node(field: &[u8], at: usize) -> Result<u32, Fault> {
 pub fn write(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
     write_aside(path.as_ref(), |out| {
         writeln!(out, "{} {}", graph.nodes(), graph.arcs())?;
-        for u in 0..graph.nodes() {
-            for (v, weight) in graph.neighbors(u) {
-                match graph.weights() {
-                    Some(_) => writeln!(out, "{u} {v} {weight}")?,
-                    None => writeln!(out, "{u} {v}")?,
-                }
-            }
-        }
-        Ok(())
+        let weights = match graph.weights() {
+            Some(_) => Weights::Always,
+            None => Weights::Never,
+        };
+        rows::write(graph, out, 0, weights)
     })
 }

@@ -172,9 +172,7 @@ impl Opened {
         let weights = self.array::<f32>(bytes, from + WEIGHTS, self.arcs)?;
         checks::offsets(&offsets, columns.len())?;
         checks::ids(&columns, self.nodes as usize, "column")?;
-        // Finite and >= 0, without -0: as bits, below those of infinity.
-        let wrong = |w: &f32| w.to_bits() >= f32::INFINITY.to_bits();
-        if let Some(at) = weights.as_ref().and_then(|w| w.par_iter().position_first(wrong)) {
+        if let Some(at) = weights.as_ref().and_then(|w| checks::first_odd_weight(w)) {
             return Err(damaged(format!("weight of arc {at}")));
         }
         Ok(Rows { offsets, columns, weights })
