@@ -18,7 +18,7 @@ impl Graph {
     /// `first` says that `Repeated::First` means the first in the lists rather than the lightest.
     pub(crate) fn from_lists(
         nodes: usize,
-        lists: Vec<ArcList>,
+        mut lists: Vec<ArcList>,
         mirror: bool,
         (keep, first): (Keep, bool),
         weighted: bool,
@@ -37,6 +37,10 @@ impl Graph {
         }
         let start = Instant::now();
         check::node_count(nodes as u64)?;
+        if !weighted {
+            // Whatever a weight column said.
+            lists.iter_mut().for_each(|list| list.weights = Vec::new());
+        }
         let mut bases = Vec::with_capacity(lists.len());
         let mut listed = 0u64;
         for list in &lists {
