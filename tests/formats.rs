@@ -4,6 +4,7 @@
 mod common;
 
 use hivegraph::graph::{Graph, Origin};
+use hivegraph::io::{LoadOptions, Weights};
 use hivegraph::{Error, io};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -197,15 +198,18 @@ fn every_real_file_has_its_published_counts() {
 #[test]
 fn real_matrices_with_negative_values_are_refused_at_a_line() {
     let Some(data) = common::all_data() else { return };
-    for file in [
-        "bips98_606.mtx.gz",
-        "lagraph-bcsstk13.mtx.gz",
-        "lagraph-cryg2500.mtx.gz",
-        "lagraph-west0067.mtx",
+    for (file, nodes) in [
+        ("bips98_606.mtx.gz", 7_135),
+        ("lagraph-bcsstk13.mtx.gz", 2_003),
+        ("lagraph-cryg2500.mtx.gz", 2_500),
+        ("lagraph-west0067.mtx", 67),
     ] {
         let path = data.join("small").join(file);
         let message = io::load(path.to_str().unwrap()).unwrap_err().to_string();
         assert!(message.contains("weight is negative"), "{message}");
+        let unit = LoadOptions { weights: Weights::Unit, ..LoadOptions::default() };
+        let graph = io::load_with(path.to_str().unwrap(), &unit).unwrap();
+        assert_eq!(graph.nodes(), nodes, "{file}: without its weights it is a graph");
     }
 }
 

@@ -1,9 +1,10 @@
 //! Standard output, standard error, and a progress line between.
 
+use crate::io::progress;
 use crate::{Error, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{ErrorKind, IsTerminal, Write};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -49,19 +50,44 @@ impl Spinner {
                 .recv_timeout(Duration::from_secs(1))
                 .is_err_and(|e| e == RecvTimeoutError::Timeout)
             {
-                let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-                if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
-                    bar.set_style(style);
-                }
-                bar.set_message(name);
-                bar.enable_steady_tick(Duration::from_millis(200));
-                let _ = finished.recv();
-                bar.finish_and_clear();
+                show(name, &finished);
             }
         };
         let thread = std::thread::Builder::new().name("progress".into()).spawn(spin);
         Spinner(thread.ok().map(|thread| (done, thread)))
     }
+}
+
+/// Draws until the phase has finished: a bar with bytes per second as long as a load says how far it is,
+/// else a spinner.
+fn show(name: String, finished: &Receiver<()>) {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    bar.set_message(name);
+    let mut counted = None;
+    let style = |template| ProgressStyle::with_template(template).ok();
+    loop {
+        let now = progress::current();
+        if counted != Some(now.is_some()) {
+            counted = Some(now.is_some());
+            let template = match now {
+                Some(_) => "{msg} {bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
+                None => "{spinner} {msg} {elapsed}",
+            };
+            style(template).into_iter().for_each(|style| bar.set_style(style));
+        }
+        match now {
+            Some((done, total)) => {
+                bar.set_length(total);
+                bar.set_position(done);
+            }
+            None => bar.tick(),
+        }
+        let wait = finished.recv_timeout(Duration::from_millis(100));
+        if !wait.is_err_and(|e| e == RecvTimeoutError::Timeout) {
+            break;
+        }
+    }
+    bar.finish_and_clear();
 }
 
 impl Drop for Spinner {

@@ -172,3 +172,40 @@ fn arcs_in_any_order_over_many_blocks_and_buckets_give_the_same_csr() {
     assert_eq!(turned.weights(), graph.weights());
     assert!(built.is_symmetric());
 }
+
+#[test]
+fn arcs_are_counted_past_32_bits() {
+    use crate::fleet::{ChunkPolicy, Split};
+    // Rows without columns: the counters need no more.
+    let row = (1u64 << 32) / 5;
+    let offsets: Vec<u64> = (0..=100).map(|v| v * row).collect();
+    let graph = Graph::of_parts(Parts {
+        rows: Rows { offsets: offsets.clone().into(), columns: vec![].into(), weights: None },
+        symmetric: Some(true),
+        names: None,
+        reverse: None,
+        places: None,
+        origin: Origin::default(),
+    });
+    assert!(offsets[100] > 19 << 32);
+    assert_eq!((graph.degree(99), graph.max_degree()), (row, row));
+    let blocks = graph.row_blocks();
+    assert_eq!(blocks.iter().map(|b| b.len()).sum::<usize>(), 100);
+    assert!(blocks.windows(2).all(|pair| pair[0].end == pair[1].start));
+    let split = Split::of(&offsets, 5, 1, ChunkPolicy::Arcs);
+    let arcs: Vec<u64> = (0..5)
+        .map(|rank| {
+            let chunk = split.range(rank);
+            offsets[chunk.end as usize] - offsets[chunk.start as usize]
+        })
+        .collect();
+    assert_eq!(arcs.iter().sum::<u64>(), 100 * row);
+    assert!(arcs.iter().all(|arcs| arcs.abs_diff(20 * row) <= row), "{arcs:?}");
+    // What a plan and an estimate reckon with.
+    let size = crate::generate::size("rmat:31").unwrap();
+    assert_eq!(size.arcs, 1 << 36);
+    let shape = crate::prepare::memory::GraphShape::at_most(1 << 31, 1 << 36, true, None);
+    let bytes: u64 =
+        crate::prepare::memory::total(&crate::prepare::memory::shortest_paths(&shape, 4));
+    assert!(bytes > 1 << 36, "{bytes}");
+}

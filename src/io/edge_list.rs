@@ -37,6 +37,8 @@ struct Shape {
     /// Where the first line that is no comment starts.
     body: usize,
     weighted: bool,
+    /// Whether weights are wanted.
+    weights: bool,
     /// The first line, if it might be a header.
     first: Option<First>,
     /// Whether it certainly is one, for the lines behind it have another column.
@@ -70,10 +72,11 @@ impl Id for u64 {
     }
 }
 
-/// Reads the whole content of a file. `gap` says that the nodes go up to the largest id.
-pub(super) fn parse(path: &str, bytes: &[u8], gap: bool) -> Result<Parsed> {
+/// Reads the whole content of a file. `gap` says that the nodes go up to the largest id; a third column is
+/// passed over unless `weights` are wanted.
+pub(super) fn parse(path: &str, bytes: &[u8], gap: bool, weights: bool) -> Result<Parsed> {
     let read = || -> Result<Parsed, Fault> {
-        let shape = shape(bytes, !gap)?;
+        let shape = Shape { weights, ..shape(bytes, !gap)? };
         match narrow(bytes, &shape, gap) {
             Err(fault) if fault.wide_id && !gap && !shape.certain => wide(bytes, &shape, fault),
             other => other,
@@ -89,7 +92,7 @@ fn parsed(arcs: Arcs, nodes: Nodes, weighted: bool) -> Parsed {
 /// The file, if its ids fit into 32 bits.
 fn narrow(bytes: &[u8], shape: &Shape, gap: bool) -> Result<Parsed, Fault> {
     let body = shape.first.as_ref().map_or(shape.body, |first| first.next);
-    let mut parts = text::parse_parts(bytes, body, |lines| arcs::<u32>(shape.weighted, lines))?;
+    let mut parts = text::parse_parts(bytes, body, |lines| arcs::<u32>(shape, lines))?;
     let largest = parts.iter().filter_map(|part| part.largest).max();
     let bound = largest.map_or(0, |largest| u64::from(largest) + 1);
     let mut nodes = if gap { Nodes::UpToLargest } else { Nodes::Occurring };
@@ -106,17 +109,17 @@ fn narrow(bytes: &[u8], shape: &Shape, gap: bool) -> Result<Parsed, Fault> {
             nodes = Nodes::Declared { count: first.n, first_id: 0 };
         } else {
             let mut line = text::lines(&bytes[..first.next], first.at);
-            parts.insert(0, arcs(shape.weighted, &mut line)?);
+            parts.insert(0, arcs(shape, &mut line)?);
         }
     }
     let list = |part: Part<u32>| ArcList { pairs: part.pairs, weights: part.weights };
     let lists = parts.into_iter().map(list).collect();
-    Ok(parsed(Arcs::Lists(lists), nodes, shape.weighted))
+    Ok(parsed(Arcs::Lists(lists), nodes, shape.weighted && shape.weights))
 }
 
 /// The file again, for an id needs 64 bits; `fault` is the complaint about that one.
 fn wide(bytes: &[u8], shape: &Shape, fault: Fault) -> Result<Parsed, Fault> {
-    let parts = text::parse_parts(bytes, shape.body, |lines| arcs::<u64>(shape.weighted, lines))?;
+    let parts = text::parse_parts(bytes, shape.body, |lines| arcs::<u64>(shape, lines))?;
     let found = parts.iter().map(|part| part.pairs.len() as u64).sum::<u64>();
     // A header that the arcs' number confirms was not meant to be followed by such ids.
     if shape.first.as_ref().is_some_and(|first| first.m + 1 == found && found > ENOUGH_TO_SUSPECT) {
@@ -124,7 +127,7 @@ fn wide(bytes: &[u8], shape: &Shape, fault: Fault) -> Result<Parsed, Fault> {
     }
     let list = |part: Part<u64>| WideList { pairs: part.pairs, weights: part.weights };
     let lists = parts.into_iter().map(list).collect();
-    Ok(parsed(Arcs::Wide(lists), Nodes::Occurring, shape.weighted))
+    Ok(parsed(Arcs::Wide(lists), Nodes::Occurring, shape.weighted && shape.weights))
 }
 
 /// Whether the first line is a header, given the number of arcs behind it and their ids' bound.
@@ -191,7 +194,7 @@ fn shape(bytes: &[u8], headed: bool) -> Result<Shape, Fault> {
     if !certain && !(2..=3).contains(&columns) {
         return Err(misshapen(body, line));
     }
-    Ok(Shape { body, weighted: certain || columns == 3, first, certain })
+    Ok(Shape { body, weighted: certain || columns == 3, weights: true, first, certain })
 }
 
 /// Whether a line can only be the names of columns: two or more words, none with a digit in front.
@@ -206,7 +209,7 @@ fn misshapen(at: usize, line: &[u8]) -> Fault {
 }
 
 fn arcs<I: Id>(
-    weighted: bool,
+    shape: &Shape,
     lines: &mut dyn Iterator<Item = (usize, &[u8])>,
 ) -> Result<Part<I>, Fault> {
     let mut part = Part { pairs: Vec::new(), weights: Vec::new(), largest: None };
@@ -218,9 +221,11 @@ fn arcs<I: Id>(
         }
         let u = I::parse(first, at)?;
         let v = I::parse(fields.next().ok_or_else(|| misshapen(at, line))?, at)?;
-        if weighted {
+        if shape.weighted {
             let weight = fields.next().ok_or_else(|| misshapen(at, line))?;
-            part.weights.push(text::weight(weight, at)?);
+            if shape.weights {
+                part.weights.push(text::weight(weight, at)?);
+            }
         }
         if fields.next().is_some() {
             return Err(misshapen(at, line));

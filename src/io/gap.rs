@@ -121,8 +121,8 @@ fn misfit(header: &Header, weighted: bool, size: u64) -> String {
 }
 
 /// Reads `.el` and `.wel`: an edge list whose nodes are those up to the largest id.
-pub(super) fn parse_list(path: &str, bytes: &[u8]) -> Result<Parsed> {
-    edge_list::parse(path, bytes, true)
+pub(super) fn parse_list(path: &str, bytes: &[u8], weights: bool) -> Result<Parsed> {
+    edge_list::parse(path, bytes, true, weights)
 }
 
 /// Writes `graph` as `.sg`, without weights, ids from 0.

@@ -31,21 +31,21 @@ pub(super) struct Header {
     body: usize,
 }
 
-/// Reads the whole content of a file.
-pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
-    let (header, lists) = read(bytes).map_err(|fault| fault.into_error(path, bytes))?;
+/// Reads the whole content of a file; values are passed over unless `weights` are wanted.
+pub(super) fn parse(path: &str, bytes: &[u8], weights: bool) -> Result<Parsed> {
+    let (header, lists) = read(bytes, weights).map_err(|fault| fault.into_error(path, bytes))?;
     Ok(Parsed {
         format: "matrix-market",
         arcs: Arcs::Lists(lists),
         nodes: Nodes::Declared { count: header.nodes, first_id: 1 },
-        weighted: header.weighted,
+        weighted: header.weighted && weights,
         mirror: header.symmetric,
     })
 }
 
-fn read(bytes: &[u8]) -> Result<(Header, Vec<ArcList>), Fault> {
+fn read(bytes: &[u8], weights: bool) -> Result<(Header, Vec<ArcList>), Fault> {
     let header = header(bytes)?;
-    let lists = text::parse_parts(bytes, header.body, |lines| entries(&header, lines))?;
+    let lists = text::parse_parts(bytes, header.body, |lines| entries(&header, weights, lines))?;
     let found: u64 = lists.iter().map(|list| list.pairs.len() as u64).sum();
     if found < header.entries {
         return Err(Fault::new(
@@ -132,6 +132,7 @@ fn banner_words(banner: &[u8]) -> Result<(bool, bool), Fault> {
 
 fn entries(
     header: &Header,
+    weights: bool,
     lines: &mut dyn Iterator<Item = (usize, &[u8])>,
 ) -> Result<ArcList, Fault> {
     let mut list = ArcList::default();
@@ -148,7 +149,9 @@ fn entries(
         let column = node(header, fields.next().ok_or_else(misshapen)?, at)?;
         if header.weighted {
             let value = fields.next().ok_or_else(misshapen)?;
-            list.weights.push(text::weight(value, at)?);
+            if weights {
+                list.weights.push(text::weight(value, at)?);
+            }
         }
         if fields.next().is_some() {
             return Err(misshapen());

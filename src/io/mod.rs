@@ -39,6 +39,7 @@ mod options;
 mod output;
 mod parquet;
 mod parsed;
+pub(crate) mod progress;
 mod rows;
 mod source;
 mod text;
@@ -100,18 +101,19 @@ pub fn load_with(spec: &str, options: &LoadOptions) -> Result<Graph> {
     // A byte order mark is what some editors put before text.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let origin = Origin { dataset: dataset(spec), graph_file: spec.into(), ..Origin::default() };
-    let graph = parsed::assemble(spec, parse(spec, bytes)?, options, origin, start)?;
+    let parsed = parse(spec, bytes, options.weights == Weights::File)?;
+    let graph = parsed::assemble(spec, parsed, options, origin, start)?;
     if let Some(entry) = entry {
         cache::write(&entry, &graph);
     }
     Ok(graph)
 }
 
-/// Finds the reader by content, then by name.
-fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
+/// Finds the reader by content, then by name. Without `weights` a column of them is passed over.
+fn parse(path: &str, bytes: &[u8], weights: bool) -> Result<Parsed> {
     let name = plain_name(path);
     if matrix_market::is_banner(bytes) {
-        return matrix_market::parse(path, bytes);
+        return matrix_market::parse(path, bytes, weights);
     }
     if bytes.is_empty() {
         return Err(Error::input(format!(
@@ -149,9 +151,9 @@ fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
     }
     ldbc::refuse_alone(path, &name)?;
     if name.ends_with(".el") || name.ends_with(".wel") {
-        return gap::parse_list(path, bytes);
+        return gap::parse_list(path, bytes, weights);
     }
-    edge_list::parse(path, bytes, false)
+    edge_list::parse(path, bytes, false, weights)
 }
 
 /// Puts nodes where the file of places `path` has them (see [`read_locations`]).

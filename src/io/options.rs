@@ -54,7 +54,7 @@ pub enum Weights {
     /// The file's own, or 1 where it has none.
     #[default]
     File,
-    /// Every arc weighs 1, before duplicates are looked at.
+    /// Every arc weighs 1, before duplicates are looked at; the file's weights are not.
     Unit,
     /// Whole numbers, each as likely: a hash of the seed and the pair, unordered where the graph is
     /// symmetric, so that it stays so. Given last: arcs of the same pair weigh the same.

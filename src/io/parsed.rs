@@ -57,7 +57,7 @@ pub(super) fn assemble(
     origin: Origin,
     start: Instant,
 ) -> Result<Graph> {
-    let weighted = parsed.weighted && options.weights != Weights::Unit;
+    let weighted = parsed.weighted && options.weights == Weights::File;
     let origin = Origin {
         format: parsed.format.into(),
         weights: if weighted { "file" } else { "unit" }.into(),

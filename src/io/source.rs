@@ -1,5 +1,6 @@
 //! The bytes of an input file: mapped where that is possible, decompressed where it is needed.
 
+use super::progress::{self, Watched};
 use crate::error::{Error, Result};
 use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
@@ -75,10 +76,11 @@ pub(super) fn read(path: &str) -> Result<Bytes> {
     let metadata = file.metadata().map_err(|error| unreadable(path, &error))?;
     refuse_directory(path, &metadata)?;
     let bytes = if metadata.is_file() && metadata.len() > 0 {
-        // SAFETY: the map is read only and lives no longer than the parse. Should another program
-        // write to the file meanwhile, bytes change under the parser, which checks every value that
-        // it uses; should it be cut short, the system ends this process, as it would a reader of any
-        // mapped file.
+        // SAFETY: the map is read only. It lives as long as the parse, and for a native file as long as
+        // the graph. Should another program write to the file meanwhile, bytes change under who reads
+        // them: parsers check every value that they use, and a graph's indices are checked where they
+        // are used on the host (writers of native files replace them whole). Should it be cut short, the
+        // system ends this process, as it would a reader of any mapped file.
         let map = unsafe { Mmap::map(&file) };
         Bytes::Mapped(Arc::new(map.map_err(|error| unreadable(path, &error))?))
     } else {
@@ -95,6 +97,7 @@ pub(super) fn read(path: &str) -> Result<Bytes> {
 fn decompress(path: &str, packing: &Packing, packed: &[u8]) -> Result<Vec<u8>> {
     let name = packing.name;
     let mut bytes = Vec::with_capacity(packed.len().saturating_mul(4));
+    progress::begin(packed.len());
     match (packing.unpack)(packed, &mut bytes) {
         Ok(()) => Ok(bytes),
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => Err(Error::input(format!(
@@ -111,22 +114,24 @@ fn decompress(path: &str, packing: &Packing, packed: &[u8]) -> Result<Vec<u8>> {
 }
 
 fn gunzip(packed: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
-    MultiGzDecoder::new(packed).read_to_end(bytes).map(|_| ())
+    MultiGzDecoder::new(Watched(packed)).read_to_end(bytes).map(|_| ())
 }
 
 fn bunzip(packed: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
-    MultiBzDecoder::new(packed).read_to_end(bytes).map(|_| ())
+    MultiBzDecoder::new(Watched(packed)).read_to_end(bytes).map(|_| ())
 }
 
 fn unxz(packed: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
     // The decoder's own tables take some of the limit, which is in KiB.
     let limit = (WINDOW >> 10) as u32 + (1 << 10);
-    XzReader::new_mem_limit(packed, true, limit).read_to_end(bytes).map(|_| ())
+    XzReader::new_mem_limit(Watched(packed), true, limit).read_to_end(bytes).map(|_| ())
 }
 
 fn unzstd(mut packed: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
     let mut decoder = FrameDecoder::new();
     decoder.set_max_window_size(WINDOW);
+    let length = packed.len();
+    let mut seen = 0;
     while !packed.is_empty() {
         match decoder.reset(&mut packed) {
             Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
@@ -143,6 +148,8 @@ fn unzstd(mut packed: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
             let decoded = decoder.decode_blocks(&mut packed, some);
             decoded.map_err(|error| zstd_error(&error, packed))?;
             decoder.collect_to_writer(&mut *bytes)?;
+            progress::advance(length - packed.len() - seen);
+            seen = length - packed.len();
         }
         decoder.collect_to_writer(&mut *bytes)?;
         let expected = decoder.get_checksum_from_data();

@@ -1,5 +1,6 @@
 //! What the text formats share: lines in parallel, fields, numbers, and errors that name the line.
 
+use super::progress;
 use crate::error::Error;
 use crate::graph::MAX_NODES;
 use memchr::memchr;
@@ -57,8 +58,15 @@ pub(super) fn parse_parts<T: Send>(
         end = memchr(b'\n', &bytes[from..]).map_or(bytes.len(), |newline| from + newline + 1);
         cuts.push(end);
     }
-    let parts: Vec<_> =
-        cuts.par_windows(2).map(|cut| parse(&mut lines(&bytes[..cut[1]], cut[0]))).collect();
+    progress::begin(bytes.len() - start);
+    let parts: Vec<_> = cuts
+        .par_windows(2)
+        .map(|cut| {
+            let part = parse(&mut lines(&bytes[..cut[1]], cut[0]));
+            progress::advance(cut[1] - cut[0]);
+            part
+        })
+        .collect();
     parts.into_iter().collect()
 }
 
@@ -147,7 +155,8 @@ pub(super) fn weight(field: &[u8], at: usize) -> Result<f32, Fault> {
         return Ok(if weight == 0.0 { 0.0 } else { weight });
     };
     let value = shown(field);
-    Err(Fault::new(at, format!("{wrong} ({value}); weights must be finite and >= 0")))
+    let next = "weights must be finite and >= 0, or are passed over by --weights unit";
+    Err(Fault::new(at, format!("{wrong} ({value}); {next}")))
 }
 
 /// Part of the input inside a one-line message: printable and short.
