@@ -1,4 +1,5 @@
-//! Puts the git commit into the binary, so that every record says which program made it.
+//! Puts the git commit into the binary, so that every record says which program made it, and a hash of the
+//! readers, so that the cache of loaded graphs knows its own.
 
 use std::path::Path;
 use std::process::Command;
@@ -28,8 +29,23 @@ fn commit() -> String {
     }
 }
 
+/// A hash (FNV-1a) of what turns files into graphs: cached graphs of another version are not used.
+fn readers() -> u64 {
+    let mut files: Vec<_> = ["src/io", "src/graph"]
+        .iter()
+        .filter_map(|folder| std::fs::read_dir(folder).ok())
+        .flat_map(|entries| entries.flatten().map(|entry| entry.path()))
+        .collect();
+    files.sort();
+    let bytes = files.iter().filter_map(|file| std::fs::read(file).ok()).flatten();
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
 fn main() {
     println!("cargo:rustc-env=HIVE_COMMIT={}", commit());
+    println!("cargo:rustc-env=HIVE_READERS={:016x}", readers());
     let logs = git(&["rev-parse", "--git-path", "logs/HEAD"]);
     let sources = ["build.rs", "Cargo.toml", "src", "kernels"].map(String::from);
     for path in logs.into_iter().chain(sources) {

@@ -1,5 +1,5 @@
 //! The cache of loaded graphs: native files in the user's cache directory, one for each (path, size, time of
-//! change, load options). It holds what can be made again, so that whatever is wrong with it is passed over
+//! change, load options, version of the readers). It holds what can be made again, so that whatever is wrong with it is passed over
 //! in silence: a damaged entry is not used, and replaced.
 
 use super::options::{Cache, LoadOptions};
@@ -33,7 +33,8 @@ pub(super) fn entry(path: &str, options: &LoadOptions) -> Option<PathBuf> {
     let mut parts = vec![file.as_os_str().as_encoded_bytes().to_vec(), options];
     parts.push(meta.len().to_le_bytes().to_vec());
     parts.push(changed(&meta)?.to_vec());
-    parts.push([native::VERSION, READERS].map(u32::to_le_bytes).concat());
+    parts.push(native::VERSION.to_le_bytes().to_vec());
+    parts.push(env!("HIVE_READERS").into());
     // Formats of several files: a change of the ones beside it is a change.
     for beside in ["v", "e", "properties"].map(|ending| file.with_extension(ending)) {
         if let Some(meta) = fs::metadata(&beside).ok().filter(|_| beside != file) {
@@ -44,9 +45,6 @@ pub(super) fn entry(path: &str, options: &LoadOptions) -> Option<PathBuf> {
     let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
     Some(folder.join(format!("{}.hive", cache_dir::key(&parts))))
 }
-
-/// Rises when a reader comes to understand a file in another way: older entries are not used then.
-const READERS: u32 = 1;
 
 /// The graph in `entry`, if it is there and whole.
 pub(super) fn read(entry: &Path, options: &LoadOptions) -> Option<Graph> {

@@ -5,6 +5,7 @@
 //! Coordinates come in a file of their own: `p aux sp co NODES`, then `v ID LONGITUDE LATITUDE` in
 //! millionths of a degree.
 
+use super::headline::Headline;
 use super::labels::{Locations, Place, place};
 use super::parsed::{Arcs, Nodes, Parsed};
 use super::text::{self, Fault, Fields, shown};
@@ -30,6 +31,14 @@ pub(super) fn is_problem(bytes: &[u8]) -> bool {
 /// Whether the first line that is no comment announces coordinates.
 pub(super) fn is_coordinates(bytes: &[u8]) -> bool {
     problem(bytes).is_ok_and(|problem| problem.words.get(1) == Some(&&b"aux"[..]))
+}
+
+/// What the problem line promises.
+pub(super) fn headline(start: &[u8]) -> Option<Headline> {
+    let problem = problem(start).ok()?;
+    let [b"p", b"sp", nodes, arcs] = problem.words[..] else { return None };
+    let (nodes, arcs) = (text::integer(nodes)?, text::integer(arcs)?);
+    Some(Headline { format: "dimacs", nodes, arcs, weighted: true, symmetric: false })
 }
 
 /// Reads the whole content of a file of arcs.

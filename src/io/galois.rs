@@ -7,6 +7,7 @@
 //! its 64-bit targets.
 
 use super::binary::{numbers, take, word};
+use super::headline::Headline;
 use super::parsed::{Arcs, Nodes, Parsed};
 use crate::error::{Error, Result};
 use crate::graph::MAX_NODES;
@@ -42,6 +43,15 @@ impl Header {
 pub(super) fn is_likely(bytes: &[u8]) -> bool {
     let lengths = header(bytes).and_then(|header| header.lengths());
     lengths.is_some_and(|lengths| lengths.contains(&(bytes.len() as u64)))
+}
+
+/// What the header promises, where it fits the file.
+pub(super) fn headline(start: &[u8], whole: impl Fn(Option<u64>) -> bool) -> Option<Headline> {
+    let header = header(start)?;
+    let fits = header.lengths()?.iter().any(|length| whole(Some(*length)));
+    let (nodes, arcs) = (header.nodes, header.arcs);
+    let weighted = header.data > 0;
+    fits.then_some(Headline { format: "galois", nodes, arcs, weighted, symmetric: false })
 }
 
 /// Whether a file of the name `.gr` is a binary one, sound or not.

@@ -13,6 +13,7 @@
 use super::aside::write_aside;
 use super::binary::{numbers, take, word};
 use super::edge_list;
+use super::headline::Headline;
 use super::parsed::{Arcs, Nodes, Parsed};
 use super::rows::{self, Weights};
 use crate::error::{Error, Result};
@@ -47,6 +48,19 @@ impl Header {
         let copies = 1 + u64::from(self.directed);
         offsets.checked_add(neighbours)?.checked_mul(copies)?.checked_add(HEADER as u64)
     }
+}
+
+/// What the header promises, where it fits the file and the name.
+pub(super) fn headline(
+    start: &[u8],
+    whole: impl Fn(Option<u64>) -> bool,
+    name: &str,
+) -> Option<Headline> {
+    let header = header(start).filter(|_| is_name(name))?;
+    let weighted = name.ends_with(".wsg");
+    let (nodes, arcs) = (header.nodes, header.arcs);
+    let fits = whole(header.length(weighted));
+    fits.then_some(Headline { format: "gap", nodes, arcs, weighted, symmetric: !header.directed })
 }
 
 /// Whether a lower-case name is one of a serialised graph.

@@ -1,6 +1,6 @@
 //! How large a graph a file holds, by its header alone, where its format has one.
 
-use super::{hive_bin, matrix_market, source};
+use super::{dimacs, galois, gap, hive_bin, matrix_market, metis, native, source};
 use crate::error::{Error, Result};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
@@ -45,7 +45,15 @@ pub fn headline(path: &str) -> Result<Headline> {
             symmetric: header.symmetric,
         });
     }
-    hive(start, length).ok_or_else(|| {
+    let name = super::plain_name(path);
+    let whole = |claimed: Option<u64>| length.is_none_or(|length| claimed == Some(length));
+    let found = native::headline(start)
+        .or_else(|| galois::headline(start, whole))
+        .or_else(|| gap::headline(start, whole, &name))
+        .or_else(|| hive(start, length))
+        .or_else(|| dimacs::headline(start))
+        .or_else(|| metis::headline(start, &name));
+    found.ok_or_else(|| {
         Error::input(format!(
             "{path}: no header tells how large the graph is; say it with --nodes N --arcs M"
         ))
@@ -98,6 +106,23 @@ mod tests {
         crate::io::write_hive_bin(&graph, &path).unwrap();
         let found = headline(path.to_str().unwrap()).unwrap();
         assert_eq!((found.format, found.nodes, found.arcs), ("hive-bin", 256, graph.arcs()));
+        for (name, format) in [("g.hive", "hive"), ("g.wsg", "gap")] {
+            let path = dir.path().join(name);
+            crate::io::write_graph(&graph, &path).unwrap();
+            let found = headline(path.to_str().unwrap()).unwrap();
+            assert_eq!((found.format, found.nodes, found.arcs), (format, 256, graph.arcs()));
+            assert!(found.weighted && found.symmetric, "{name}");
+        }
+        for (name, text, sizes) in [
+            ("g.gr", "c x\np sp 5 7\n", ("dimacs", 5, 7)),
+            ("g.graph", "% x\n5 7 1\n", ("metis", 5, 14)),
+        ] {
+            let path = dir.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            let found = headline(path.to_str().unwrap()).unwrap();
+            assert_eq!((found.format, found.nodes, found.arcs), sizes);
+            assert!(found.weighted);
+        }
     }
 
     #[test]

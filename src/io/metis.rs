@@ -10,6 +10,7 @@
 //! the 10th DIMACS challenge the first digit of FMT says that there may be loops and parallel edges,
 //! not that sizes are there. The number of fields in the file tells which is meant.
 
+use super::headline::Headline;
 use super::parsed::{Arcs, Nodes, Parsed};
 use super::text::{self, Fault, Fields, shown};
 use crate::error::Result;
@@ -75,6 +76,16 @@ fn read(bytes: &[u8]) -> Result<(Header, Vec<ArcList>), Fault> {
              from both ends, and {found} entries found, {loops} of them self-loops); fetch it again"
         ),
     ))
+}
+
+/// What the header promises, where the name is a METIS file's: every edge is listed from both ends.
+pub(super) fn headline(start: &[u8], name: &str) -> Option<Headline> {
+    let mut lines = text::lines(start, 0).filter(|_| is_name(name));
+    let (_, line) = lines.find(|(_, line)| !is_comment(line) && !line.trim_ascii().is_empty())?;
+    let numbers: Vec<u64> = Fields::<false>(line).map(text::integer).collect::<Option<_>>()?;
+    let (nodes, arcs) = (*numbers.first()?, numbers.get(1)?.saturating_mul(2));
+    let weighted = numbers.get(2).is_some_and(|format| format % 10 == 1);
+    Some(Headline { format: "metis", nodes, arcs, weighted, symmetric: true })
 }
 
 fn header(bytes: &[u8]) -> Result<Header, Fault> {

@@ -22,6 +22,7 @@
 //! a kernel follows is in range. That rows are sorted is believed; [`check`] compares all sums.
 
 use super::aside::write_aside;
+use super::headline::Headline;
 use super::source::Bytes;
 use crate::error::{Error, Result};
 use crate::graph::array::Array;
@@ -213,6 +214,23 @@ pub(super) fn open(bytes: &Bytes) -> Result<Graph> {
         places,
         origin: origin(bytes, &opened)?,
     }))
+}
+
+/// What the header and the table promise.
+pub(super) fn headline(start: &[u8]) -> Option<Headline> {
+    if !is_native(start) || start.len() < HEADER {
+        return None;
+    }
+    let kinds = (0..u32_at(start, 12).min(MOST_SECTIONS) as usize)
+        .map(|i| HEADER + ENTRY * i)
+        .filter_map(|at| (at + ENTRY <= start.len()).then(|| u32_at(start, at)));
+    Some(Headline {
+        format: "hive",
+        nodes: u64_at(start, 16),
+        arcs: u64_at(start, 24),
+        weighted: kinds.into_iter().any(|kind| kind == WEIGHTS),
+        symmetric: u64_at(start, 32) & 3 == 1,
+    })
 }
 
 fn origin(bytes: &[u8], opened: &Opened) -> Result<Origin> {
