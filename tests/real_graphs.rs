@@ -26,7 +26,7 @@ type Facts = (usize, u64, bool);
 const FILES: [(&str, Facts); 4] = [
     ("small/chesapeake.mtx", (39, 340, false)),
     ("social/email-Enron.txt.gz", (36_692, 367_662, false)),
-    ("social/wiki-Vote.txt.gz", (8_298, 103_689, false)),
+    ("social/wiki-Vote.txt.gz", (7_115, 103_689, false)),
     ("social/soc-Slashdot0902.mtx.gz", (82_168, 948_464, false)),
 ];
 const ROAD: Facts = (264_346, 733_846, true);
