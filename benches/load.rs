@@ -1,5 +1,6 @@
 //! How fast graph files load, from open to finished CSR, with a warm file cache: every format that can be
-//! written, the second load from the cache, and beside them what SciPy and NumPy take for the same files.
+//! written, the second load from the cache, and beside them what SciPy and NumPy take for the same files; and
+//! how much memory a load holds at its peak, against the finished CSR.
 //!
 //!     cargo bench --bench load -- [--graph SPEC] [--runs N] [--folder DIR] [--json FILE] [--no-peers]
 //!
@@ -7,7 +8,8 @@
 //! edge list, since it is slow. Files are made in DIR (default: a temporary folder) and left there if it
 //! was named.
 
-use hivegraph::io::{Cache, LoadOptions, Weights, load_with, write_graph};
+use hivegraph::graph::Graph;
+use hivegraph::io::{Cache, LoadOptions, Relabel, Weights, load_with, write_graph};
 use hivegraph::{Error, Result};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -75,6 +77,35 @@ fn row(name: &str, bytes: u64, seconds: &[f64], arcs: u64) -> Value {
         median * 1e3
     );
     json!({"what": name, "bytes": bytes, "arcs": arcs, "seconds": seconds, "mb_per_second": rate})
+}
+
+/// The most anonymous memory (what is not a mapped file) that `hive convert FROM TO MORE` had, in bytes: its
+/// load, and the transposing that `--relabel` does.
+fn peak(from: &str, to: &Path, more: &[&str]) -> Option<u64> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hive"));
+    command.args(["convert", from]).arg(to).args(["--cache", "off"]).args(more);
+    let mut child = command.stdout(std::process::Stdio::null()).spawn().ok()?;
+    let mut most = 0;
+    while child.try_wait().ok()?.is_none() {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()));
+        let text = status.unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+        let kib = line.and_then(|line| line.trim().split(' ').next()?.parse::<u64>().ok());
+        most = most.max(kib.unwrap_or(0) * 1024);
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    (most > 0).then_some(most)
+}
+
+/// Adds to a row what the load holds at its peak, against the finished CSR.
+fn with_peak(row: &mut Value, found: Option<u64>, graph: &Graph) {
+    let weights = graph.weights().map_or(0, |weights| 4 * weights.len());
+    let csr = (8 * graph.offsets().len() + 4 * graph.columns().len() + weights) as u64;
+    let share = found.map(|found| found as f64 / csr as f64);
+    println!("{:<28} peak {:.2} of the CSR's {csr} bytes", "", share.unwrap_or(f64::NAN));
+    row["peak_bytes"] = json!(found);
+    row["csr_bytes"] = json!(csr);
+    row["peak_share"] = json!(share);
 }
 
 /// What Python's readers take for the same files.
@@ -147,7 +178,18 @@ fn measure() -> Result<()> {
         }
         let bytes = warm(&path)?;
         let (seconds, arcs) = loads(&shown, asked.runs, &off)?;
-        rows.push(row(&format!(".{ending}, {name}"), bytes, &seconds, arcs));
+        let mut own = row(&format!(".{ending}, {name}"), bytes, &seconds, arcs);
+        let made = if weighted { &graph } else { &unit };
+        let copy = folder.join("copy.hive");
+        with_peak(&mut own, peak(&shown, &copy, &[]), made);
+        rows.push(own);
+        if ending == "hive" {
+            let options = LoadOptions { relabel: Relabel::Random(1), ..off.clone() };
+            let (seconds, arcs) = loads(&shown, 1, &options)?;
+            let mut turned = row(&format!(".{ending}, {name}, relabelled"), bytes, &seconds, arcs);
+            with_peak(&mut turned, peak(&shown, &copy, &["--relabel", "random:1"]), made);
+            rows.push(turned);
+        }
         if ending == "txt" {
             let refresh = LoadOptions { cache: Cache::Refresh, ..off.clone() };
             loads(&shown, 1, &refresh)?;
