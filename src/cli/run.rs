@@ -4,7 +4,7 @@ use super::console::{err, out, phase};
 use crate::io::write_results;
 use crate::report::{Record, best_ranked, ranking, summary, to_json, write_json};
 use crate::run::{
-    Job, Outcome, RunConfig, SOURCE_OPTIONS, WORKLOADS, Workload, check_graph, load, open_fleet,
+    Job, Outcome, RunConfig, SOURCE_OPTIONS, WORKLOADS, Workload, check_graph, load_on, open_fleet,
     prepare, read_toml, workload,
 };
 use crate::{Error, Result};
@@ -67,7 +67,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<()> {
 fn answer(workload: &'static Workload, config: RunConfig) -> Result<Outcome> {
     check_graph(&config)?;
     let fleet = phase("opening devices", || open_fleet(&config))?;
-    let graph = phase("loading the graph", || load(&config))?;
+    let graph = phase("loading the graph", || load_on(&config, &fleet))?;
     let job = phase("choosing where to start", || Job::new(workload, config, graph))?;
     let prepared = phase("preparing the graph", || prepare(&job.config, &fleet, &job.graph))?;
     let paths = phase("running", || job.solve(&fleet, &prepared))?;

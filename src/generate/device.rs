@@ -70,6 +70,23 @@ pub fn on_device(fleet: &Fleet, spec: &str) -> Result<DeviceGenerated> {
     on_device_in(fleet, spec, PassLimits::default())
 }
 
+/// Arcs drawn from which on a GPU is worth its start: an R-MAT 22 of edge factor 16.
+const WORTH_A_DEVICE: u64 = 1 << 27;
+/// Device bytes for sorting beside the graph: less means many passes.
+const SORTING_BYTES: u64 = 4 << 30;
+
+/// Whether [`on_device`] would make this graph sooner than the host: a large R-MAT that a GPU of `fleet`
+/// has room for.
+pub fn pays_on(fleet: &Fleet, spec: &str) -> bool {
+    let size = match super::size(spec) {
+        Ok(size) if spec.starts_with("rmat:") && size.arcs >= WORTH_A_DEVICE => size,
+        _ => return false,
+    };
+    let bytes = 8 * (size.nodes + size.arcs) + SORTING_BYTES;
+    let room = fleet.info().devices.first().map_or(0, |device| device.memory_bytes);
+    fleet.info().backend == "cuda" && bytes < room / 10 * 9
+}
+
 /// [`on_device`] with passes no larger than `limits`.
 pub fn on_device_in(fleet: &Fleet, spec: &str, limits: PassLimits) -> Result<DeviceGenerated> {
     let Some(rest) = spec.strip_prefix("rmat:") else {
@@ -123,6 +140,20 @@ impl DeviceGenerated {
     /// What it took.
     pub fn report(&self) -> &DeviceReport {
         &self.report
+    }
+
+    /// Copies the graph to the host and gives its device memory back to the driver: arrays that come later
+    /// lie where they would have lain without it.
+    pub fn into_graph(self, fleet: &Fleet) -> Result<Graph> {
+        let graph = self.download()?;
+        drop(self);
+        fleet.run(|replica| {
+            if let Backend::Cuda(device) = &replica.backend {
+                device.release_kept();
+            }
+            Ok(())
+        })?;
+        Ok(graph)
     }
 
     /// Copies the graph to the host. `origin.load_ms` is the time on the device, `origin.build_ms` that

@@ -31,7 +31,9 @@ mod star;
 mod torus;
 mod uniform;
 
-pub use device::{DeviceGenerated, DeviceReport, DeviceTimes, PassLimits, on_device, on_device_in};
+pub use device::{
+    DeviceGenerated, DeviceReport, DeviceTimes, PassLimits, on_device, on_device_in, pays_on,
+};
 pub use geo::GeoTruth;
 pub(crate) use spec::available_memory;
 

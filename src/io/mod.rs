@@ -84,7 +84,7 @@ pub fn load(spec: &str) -> Result<Graph> {
 /// As [`load`]; also a policy that cannot be followed.
 pub fn load_with(spec: &str, options: &LoadOptions) -> Result<Graph> {
     if generate::is_spec(spec) {
-        return parsed::apply_to_generated(generate::generate(spec)?, options);
+        return apply(generate::generate(spec)?, options);
     }
     let start = Instant::now();
     let entry = cache::entry(spec, options);
@@ -107,6 +107,14 @@ pub fn load_with(spec: &str, options: &LoadOptions) -> Result<Graph> {
         cache::write(&entry, &graph);
     }
     Ok(graph)
+}
+
+/// A generated graph under the given policies.
+///
+/// # Errors
+/// [`Error::Input`] for a policy that cannot be followed.
+pub fn apply(graph: Graph, options: &LoadOptions) -> Result<Graph> {
+    parsed::apply_to_generated(graph, options)
 }
 
 /// Finds the reader by content, then by name. Without `weights` a column of them is passed over.

@@ -223,7 +223,8 @@ pub(super) fn headline(start: &[u8]) -> Option<Headline> {
     }
     let kinds = (0..u32_at(start, 12).min(MOST_SECTIONS) as usize)
         .map(|i| HEADER + ENTRY * i)
-        .filter_map(|at| (at + ENTRY <= start.len()).then(|| u32_at(start, at)));
+        .filter(|at| at + ENTRY <= start.len())
+        .map(|at| u32_at(start, at));
     Some(Headline {
         format: "hive",
         nodes: u64_at(start, 16),

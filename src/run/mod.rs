@@ -9,5 +9,5 @@ mod workload;
 pub use choice::Choice;
 pub(crate) use config::writable;
 pub use config::{RunConfig, read_toml};
-pub use job::{Job, Outcome, Verification, check_graph, load, open_fleet, prepare};
+pub use job::{Job, Outcome, Verification, check_graph, load, load_on, open_fleet, prepare};
 pub use workload::{SOURCE_OPTIONS, WORKLOADS, Workload, workload};

@@ -239,6 +239,11 @@ impl CudaDevice {
         DeviceBuffer::new(&self.context, self.stream, label, length)
     }
 
+    /// Gives memory that is kept for later arrays back to the driver.
+    pub fn release_kept(&self) {
+        super::pool::release(&self.context);
+    }
+
     /// A kernel of `source` compiled for this device with `options`; compiled and loaded once.
     pub fn function(
         &mut self,

@@ -74,7 +74,7 @@ pub(super) fn give(context: &Context, block: u64, bytes: usize) {
 }
 
 /// Frees what is kept of `context`, which is current; says whether there was anything.
-fn release(context: &Context) -> bool {
+pub(super) fn release(context: &Context) -> bool {
     let mut all = kept();
     let own: Vec<_> =
         all.keys().filter(|(handle, _)| *handle == context.handle as usize).copied().collect();
