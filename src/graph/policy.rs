@@ -36,7 +36,7 @@ impl Graph {
             }
         }
         let start = Instant::now();
-        check::node_count(nodes as u64)?;
+        check::room(nodes as u64)?;
         let mut bases = Vec::with_capacity(lists.len());
         let mut listed = 0u64;
         for list in &lists {

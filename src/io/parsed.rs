@@ -169,7 +169,7 @@ fn extended(mut offsets: Vec<u64>, asked: Option<u64>) -> Result<Vec<u64>> {
     match (asked, offsets.last().copied()) {
         (Some(asked), _) if asked < count => Err(fewer(asked, count)),
         (Some(asked), Some(end)) => {
-            crate::graph::check::node_count(asked)?;
+            crate::graph::check::room(asked)?;
             offsets.resize(asked as usize + 1, end);
             Ok(offsets)
         }

@@ -1,6 +1,7 @@
 //! The bytes of an input file: mapped where that is possible, decompressed where it is needed.
 
 use crate::error::{Error, Result};
+use crate::memory;
 use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
 use lzma_rust2::XzReader;
@@ -86,6 +87,12 @@ pub(super) fn read(path: &str) -> Result<Bytes> {
         file.read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
         Bytes::Owned(bytes)
     };
+    unpacked(path, bytes)
+}
+
+/// Decompresses the content of `path`, if it is compressed. How much comes out is bounded by the memory
+/// that is left, and by nothing else.
+pub(super) fn unpacked(path: &str, bytes: Bytes) -> Result<Bytes> {
     match PACKINGS.iter().find(|packing| bytes.starts_with(packing.magic)) {
         Some(packing) => decompress(path, packing, &bytes).map(Bytes::Owned),
         None => Ok(bytes),
@@ -103,6 +110,9 @@ fn decompress(path: &str, packing: &Packing, packed: &[u8]) -> Result<Vec<u8>> {
             packed.len(),
             bytes.len()
         ))),
+        Err(error) if error.kind() == ErrorKind::OutOfMemory => Err(Error::machine(format!(
+            "{path}: the {name} file cannot be unpacked ({error}); take a machine with more"
+        ))),
         Err(error) => Err(Error::input(format!(
             "{path}: the {name} file is damaged ({error}, after {} bytes of content); fetch it again",
             bytes.len()
@@ -111,20 +121,21 @@ fn decompress(path: &str, packing: &Packing, packed: &[u8]) -> Result<Vec<u8>> {
 }
 
 fn gunzip(packed: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
-    MultiGzDecoder::new(packed).read_to_end(bytes).map(|_| ())
+    memory::unpack(MultiGzDecoder::new(packed), bytes)
 }
 
 fn bunzip(packed: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
-    MultiBzDecoder::new(packed).read_to_end(bytes).map(|_| ())
+    memory::unpack(MultiBzDecoder::new(packed), bytes)
 }
 
 fn unxz(packed: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
     // The decoder's own tables take some of the limit, which is in KiB.
     let limit = (WINDOW >> 10) as u32 + (1 << 10);
-    XzReader::new_mem_limit(packed, true, limit).read_to_end(bytes).map(|_| ())
+    memory::unpack(XzReader::new_mem_limit(packed, true, limit), bytes)
 }
 
 fn unzstd(mut packed: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
+    let check = memory::bound();
     let mut decoder = FrameDecoder::new();
     decoder.set_max_window_size(WINDOW);
     while !packed.is_empty() {
@@ -143,6 +154,7 @@ fn unzstd(mut packed: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
             let decoded = decoder.decode_blocks(&mut packed, some);
             decoded.map_err(|error| zstd_error(&error, packed))?;
             decoder.collect_to_writer(&mut *bytes)?;
+            check(bytes)?;
         }
         decoder.collect_to_writer(&mut *bytes)?;
         let expected = decoder.get_checksum_from_data();
