@@ -42,8 +42,12 @@ pub(super) struct Place {
 /// [`Error::Input`], one line `path:line: what (value); what to do next`, for what is none of these,
 /// degrees out of range and ids that are placed twice.
 pub fn read_locations(path: &str) -> Result<Locations> {
-    let bytes = source::read(path)?;
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    locations_in(path, &source::read(path)?)
+}
+
+/// The places in the unpacked content of `path`.
+pub(super) fn locations_in(path: &str, bytes: &[u8]) -> Result<Locations> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let found = if dimacs::is_coordinates(bytes) {
         dimacs::parse_coordinates(path, bytes)?
     } else {
