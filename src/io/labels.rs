@@ -163,7 +163,7 @@ fn labels(bytes: &[u8]) -> Result<Locations, Fault> {
                 format!("the header lies about counts ({nodes} nodes promised, {seen} found)");
             return Err(Fault::new(at, format!("{what}; correct it")));
         }
-        let end = nodes + u64::from(first_id);
+        let end = nodes.saturating_add(u64::from(first_id));
         if let Some(place) = places.iter().find(|place| place.id >= end) {
             let range = format!("ids run from {first_id} to {}", end - 1);
             let what = format!("id out of range ({}); {range}", place.id);
