@@ -262,8 +262,8 @@ pub(super) fn apply_to_native(
 /// Puts the file's name before an error of the graph that was made from it.
 pub(super) fn name_file(path: &str, error: Error) -> Error {
     match error {
-        Error::Input(what) => Error::Input(format!("{path}: {what}")),
-        Error::Machine(what) => Error::Machine(format!("{path}: {what}")),
+        Error::Input(what) => Error::input(format!("{path}: {what}")),
+        Error::Machine(what) => Error::machine(format!("{path}: {what}")),
         other => other,
     }
 }
