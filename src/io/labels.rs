@@ -47,7 +47,7 @@ pub fn read_locations(path: &str) -> Result<Locations> {
 
 /// The places in the unpacked content of `path`.
 pub(super) fn locations_in(path: &str, bytes: &[u8]) -> Result<Locations> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let bytes = source::unmarked(bytes);
     let found = if dimacs::is_coordinates(bytes) {
         dimacs::parse_coordinates(path, bytes)?
     } else {
@@ -67,7 +67,7 @@ pub(super) fn locations_in(path: &str, bytes: &[u8]) -> Result<Locations> {
 ///
 /// As [`read_locations`].
 pub fn read_coordinates(path: &str) -> Result<Locations> {
-    dimacs::parse_coordinates(path, &source::read(path)?)
+    dimacs::parse_coordinates(path, source::unmarked(&source::read(path)?))
 }
 
 impl Locations {

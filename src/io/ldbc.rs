@@ -46,6 +46,7 @@ pub(super) fn parse(files: &Files, path: &str, bytes: &[u8]) -> Result<Parsed> {
     let other = source::read(other)?;
     let (vertices, edges) =
         if path == files.edges { (&other[..], bytes) } else { (bytes, &other[..]) };
+    let (vertices, edges) = (source::unmarked(vertices), source::unmarked(edges));
     let parsed = join(files, vertices, edges)?;
     Ok(Parsed { mirror: directed(&files.properties)? == Some(false), ..parsed })
 }

@@ -109,8 +109,7 @@ fn make(path: &str, bytes: &Bytes, options: &LoadOptions, start: Instant) -> Res
     if native::is_native(bytes) {
         return parsed::apply_to_native(path, native::open(bytes), options, start);
     }
-    // A byte order mark is what some editors put before text.
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let bytes = source::unmarked(bytes);
     let origin = Origin { dataset: dataset(path), graph_file: path.into(), ..Origin::default() };
     parsed::assemble(path, parse(path, bytes)?, options, origin, start)
 }

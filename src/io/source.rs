@@ -70,6 +70,11 @@ fn refuse_directory(path: &str, metadata: &Metadata) -> Result<()> {
     Ok(())
 }
 
+/// Text without the byte order mark that some editors put before it.
+pub(super) fn unmarked(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+}
+
 /// Opens `path` and decompresses it if it is compressed.
 pub(super) fn read(path: &str) -> Result<Bytes> {
     let mut file = File::open(path).map_err(|error| unreadable(path, &error))?;
