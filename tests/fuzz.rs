@@ -318,3 +318,10 @@ fn the_seeds_are_written() {
         write(target.unwrap_or(&"gap_list"), &format!("beginning-{number}"), &content);
     }
 }
+
+/// What fuzzing and reading found. Each was refused wrongly, or ended the program, once.
+#[test]
+fn what_was_found_stays_fixed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/found");
+    assert!(go_through(&folder) >= 6);
+}
