@@ -48,12 +48,12 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// An [`Error::Input`] from anything printable.
     pub fn input(message: impl Into<String>) -> Self {
-        Error::Input(message.into())
+        Error::Input(printable(message.into()))
     }
 
     /// An [`Error::Machine`] from anything printable.
     pub fn machine(message: impl Into<String>) -> Self {
-        Error::Machine(message.into())
+        Error::Machine(printable(message.into()))
     }
 
     /// The process exit code: 1 verification, 2 input or machine, 3 fault.
@@ -63,5 +63,29 @@ impl Error {
             Error::Input(_) | Error::Machine(_) => 2,
             Error::Fault { .. } | Error::Device { .. } => 3,
         }
+    }
+}
+
+/// One line that a terminal shows as it is: messages quote files, which may hold anything.
+fn printable(message: String) -> String {
+    if !message.contains(char::is_control) {
+        return message;
+    }
+    let shown = |c: char| match c.is_control() {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    };
+    message.chars().map(shown).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_one_line_whatever_it_quotes() {
+        let quoting = |what: &str| Error::input(format!("f: {what}; é")).to_string();
+        assert_eq!(quoting("a\nb\u{1b}[2J\u{85}"), "f: a\\nb\\u{1b}[2J\\u{85}; é");
+        assert_eq!(quoting("a"), "f: a; é");
     }
 }

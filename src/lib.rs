@@ -11,6 +11,7 @@ pub mod fleet;
 pub mod generate;
 pub mod graph;
 pub mod io;
+mod memory;
 pub mod prepare;
 pub mod report;
 pub mod run;

@@ -74,12 +74,7 @@ pub(super) fn check_memory(spec: &str, bytes: u64) -> Result<()> {
     }
 }
 
-/// Bytes that Linux reckons can be had without swapping; `None` elsewhere.
-pub(crate) fn available_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
-}
+pub(crate) use crate::memory::available as available_memory;
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@ use super::{Graph, MAX_NODES};
 use crate::error::{Error, Result};
 use rayon::prelude::*;
 
-/// Refuses 0 nodes, more than [`MAX_NODES`], and more than the machine has memory to index.
+/// Refuses 0 nodes and more than [`MAX_NODES`].
 pub(crate) fn node_count(nodes: u64) -> Result<()> {
     if nodes == 0 {
         return Err(Error::input("the graph is empty: it has no nodes; give at least one arc"));
@@ -15,9 +15,14 @@ pub(crate) fn node_count(nodes: u64) -> Result<()> {
              without gaps"
         )));
     }
-    // One huge id in a small file asks for gigabytes of offsets: find out here, not by an abort.
-    let mut probe: Vec<u64> = Vec::new();
-    if probe.try_reserve_exact(nodes as usize + 1).is_err() {
+    Ok(())
+}
+
+/// Refuses, besides, more nodes than there is memory to index: one huge count or id in a small file asks
+/// for gigabytes of offsets. Find out here, not by an abort or by the system's killer.
+pub(crate) fn room(nodes: u64) -> Result<()> {
+    node_count(nodes)?;
+    if !crate::memory::has((nodes + 1) * 8) {
         return Err(Error::machine(format!(
             "{nodes} nodes need {:.1} GB for row offsets alone, and this machine has not got them; \
              renumber the nodes without gaps",

@@ -226,7 +226,7 @@ impl Graph {
         origin: Origin,
     ) -> Result<Graph> {
         let start = Instant::now();
-        check::node_count(nodes as u64)?;
+        check::room(nodes as u64)?;
         check::same_length(sources.len(), targets.len(), "targets")?;
         check::ids(sources, nodes, "source")?;
         check::ids(targets, nodes, "target")?;

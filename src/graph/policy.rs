@@ -36,7 +36,7 @@ impl Graph {
             }
         }
         let start = Instant::now();
-        check::node_count(nodes as u64)?;
+        check::room(nodes as u64)?;
         if !weighted {
             // Whatever a weight column said.
             lists.iter_mut().for_each(|list| list.weights = Vec::new());

@@ -122,7 +122,11 @@ fn wide(bytes: &[u8], shape: &Shape, fault: Fault) -> Result<Parsed, Fault> {
     let parts = text::parse_parts(bytes, shape.body, |lines| arcs::<u64>(shape, lines))?;
     let found = parts.iter().map(|part| part.pairs.len() as u64).sum::<u64>();
     // A header that the arcs' number confirms was not meant to be followed by such ids.
-    if shape.first.as_ref().is_some_and(|first| first.m + 1 == found && found > ENOUGH_TO_SUSPECT) {
+    if shape
+        .first
+        .as_ref()
+        .is_some_and(|first| found.checked_sub(1) == Some(first.m) && found > ENOUGH_TO_SUSPECT)
+    {
         return Err(fault);
     }
     let list = |part: Part<u64>| WideList { pairs: part.pairs, weights: part.weights };

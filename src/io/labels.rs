@@ -42,8 +42,12 @@ pub(super) struct Place {
 /// [`Error::Input`], one line `path:line: what (value); what to do next`, for what is none of these,
 /// degrees out of range and ids that are placed twice.
 pub fn read_locations(path: &str) -> Result<Locations> {
-    let bytes = source::read(path)?;
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    locations_in(path, &source::read(path)?)
+}
+
+/// The places in the unpacked content of `path`.
+pub(super) fn locations_in(path: &str, bytes: &[u8]) -> Result<Locations> {
+    let bytes = source::unmarked(bytes);
     let found = if dimacs::is_coordinates(bytes) {
         dimacs::parse_coordinates(path, bytes)?
     } else {
@@ -63,7 +67,7 @@ pub fn read_locations(path: &str) -> Result<Locations> {
 ///
 /// As [`read_locations`].
 pub fn read_coordinates(path: &str) -> Result<Locations> {
-    dimacs::parse_coordinates(path, &source::read(path)?)
+    dimacs::parse_coordinates(path, source::unmarked(&source::read(path)?))
 }
 
 impl Locations {
@@ -159,7 +163,7 @@ fn labels(bytes: &[u8]) -> Result<Locations, Fault> {
                 format!("the header lies about counts ({nodes} nodes promised, {seen} found)");
             return Err(Fault::new(at, format!("{what}; correct it")));
         }
-        let end = nodes + u64::from(first_id);
+        let end = nodes.saturating_add(u64::from(first_id));
         if let Some(place) = places.iter().find(|place| place.id >= end) {
             let range = format!("ids run from {first_id} to {}", end - 1);
             let what = format!("id out of range ({}); {range}", place.id);

@@ -46,6 +46,13 @@ pub(super) fn parse(files: &Files, path: &str, bytes: &[u8]) -> Result<Parsed> {
     let other = source::read(other)?;
     let (vertices, edges) =
         if path == files.edges { (&other[..], bytes) } else { (bytes, &other[..]) };
+    let (vertices, edges) = (source::unmarked(vertices), source::unmarked(edges));
+    let parsed = join(files, vertices, edges)?;
+    Ok(Parsed { mirror: directed(&files.properties)? == Some(false), ..parsed })
+}
+
+/// The graph of these vertices and edges, as listed.
+fn join(files: &Files, vertices: &[u8], edges: &[u8]) -> Result<Parsed> {
     let names = names(vertices).map_err(|fault| fault.into_error(&files.vertices, vertices))?;
     let (weighted, lists) =
         read_edges(&names, edges).map_err(|fault| fault.into_error(&files.edges, edges))?;
@@ -54,8 +61,16 @@ pub(super) fn parse(files: &Files, path: &str, bytes: &[u8]) -> Result<Parsed> {
         arcs: Arcs::Lists(lists),
         nodes: Nodes::Named(names),
         weighted,
-        mirror: directed(&files.properties)? == Some(false),
+        mirror: false,
     })
+}
+
+/// As [`parse`], from memory.
+pub(super) fn parse_bytes(vertices: &[u8], edges: &[u8], properties: &[u8]) -> Result<Parsed> {
+    let [v, e, p] = ["g.v", "g.e", "g.properties"].map(String::from);
+    let files = Files { vertices: v, edges: e, properties: p };
+    let parsed = join(&files, vertices, edges)?;
+    Ok(Parsed { mirror: direction(&files.properties, properties)? == Some(false), ..parsed })
 }
 
 /// The vertices' ids, rising.
@@ -141,8 +156,11 @@ fn directed(path: &str) -> Result<Option<bool>> {
     if !Path::new(path).is_file() {
         return Ok(None);
     }
-    let bytes = source::read(path)?;
-    for (at, line) in text::lines(&bytes, 0) {
+    direction(path, &source::read(path)?)
+}
+
+fn direction(path: &str, bytes: &[u8]) -> Result<Option<bool>> {
+    for (at, line) in text::lines(bytes, 0) {
         let line = String::from_utf8_lossy(line);
         let Some((key, value)) = line.split_once('=') else { continue };
         if key.trim().starts_with("graph.") && key.trim().ends_with(".directed") {
@@ -151,8 +169,7 @@ fn directed(path: &str) -> Result<Option<bool>> {
                 "false" => Ok(Some(false)),
                 other => {
                     let what = format!("not true or false ({})", shown(other.as_bytes()));
-                    Err(Fault::new(at, format!("{what}; correct the line"))
-                        .into_error(path, &bytes))
+                    Err(Fault::new(at, format!("{what}; correct the line")).into_error(path, bytes))
                 }
             };
         }

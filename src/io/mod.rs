@@ -41,6 +41,8 @@ mod parquet;
 mod parsed;
 pub(crate) mod progress;
 mod rows;
+#[doc(hidden)]
+pub mod rubbish;
 mod source;
 mod text;
 mod writers;
@@ -61,6 +63,7 @@ use crate::error::{Error, Result};
 use crate::generate;
 use crate::graph::{Graph, Origin, milliseconds};
 use parsed::Parsed;
+use source::Bytes;
 use std::path::Path;
 use std::time::Instant;
 
@@ -95,15 +98,8 @@ pub fn load_with(spec: &str, options: &LoadOptions) -> Result<Graph> {
         return Ok(graph);
     }
     let bytes = source::read(spec)?;
-    if native::is_native(&bytes) {
-        return parsed::apply_to_native(spec, native::open(&bytes), options, start);
-    }
-    // A byte order mark is what some editors put before text.
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    let origin = Origin { dataset: dataset(spec), graph_file: spec.into(), ..Origin::default() };
-    let parsed = parse(spec, bytes, options.weights == Weights::File)?;
-    let graph = parsed::assemble(spec, parsed, options, origin, start)?;
-    if let Some(entry) = entry {
+    let graph = make(spec, &bytes, options, start)?;
+    if let Some(entry) = entry.filter(|_| !native::is_native(&bytes)) {
         cache::write(&entry, &graph);
     }
     Ok(graph)
@@ -115,6 +111,17 @@ pub fn load_with(spec: &str, options: &LoadOptions) -> Result<Graph> {
 /// [`Error::Input`] for a policy that cannot be followed.
 pub fn apply(graph: Graph, options: &LoadOptions) -> Result<Graph> {
     parsed::apply_to_generated(graph, options)
+}
+
+/// The graph of the unpacked content of a file; reading began at `start`.
+fn make(path: &str, bytes: &Bytes, options: &LoadOptions, start: Instant) -> Result<Graph> {
+    if native::is_native(bytes) {
+        return parsed::apply_to_native(path, native::open(bytes), options, start);
+    }
+    let bytes = source::unmarked(bytes);
+    let origin = Origin { dataset: dataset(path), graph_file: path.into(), ..Origin::default() };
+    let parsed = parse(path, bytes, options.weights == Weights::File)?;
+    parsed::assemble(path, parsed, options, origin, start)
 }
 
 /// Finds the reader by content, then by name. Without `weights` a column of them is passed over.

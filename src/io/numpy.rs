@@ -10,8 +10,9 @@ use super::npy::{self, Array};
 use super::parsed::{Arcs, Nodes, Parsed};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, MAX_NODES};
+use crate::memory;
 use std::fs::File;
-use std::io::{self, BufWriter, Cursor, Read, Write};
+use std::io::{self, BufWriter, Cursor, Write};
 use std::path::Path;
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
@@ -90,7 +91,7 @@ fn array(archive: &mut Archive, name: &str) -> Result<Array, String> {
         error => damaged(&error),
     })?;
     let mut content = Vec::new();
-    file.read_to_end(&mut content).map_err(|error| damaged(&error))?;
+    memory::unpack(&mut file, &mut content).map_err(|error| damaged(&error))?;
     Array::of(content).map_err(|what| damaged(&what))
 }
 

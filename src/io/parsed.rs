@@ -169,7 +169,7 @@ fn extended(mut offsets: Vec<u64>, asked: Option<u64>) -> Result<Vec<u64>> {
     match (asked, offsets.last().copied()) {
         (Some(asked), _) if asked < count => Err(fewer(asked, count)),
         (Some(asked), Some(end)) => {
-            crate::graph::check::node_count(asked)?;
+            crate::graph::check::room(asked)?;
             offsets.resize(asked as usize + 1, end);
             Ok(offsets)
         }
@@ -262,8 +262,8 @@ pub(super) fn apply_to_native(
 /// Puts the file's name before an error of the graph that was made from it.
 pub(super) fn name_file(path: &str, error: Error) -> Error {
     match error {
-        Error::Input(what) => Error::Input(format!("{path}: {what}")),
-        Error::Machine(what) => Error::Machine(format!("{path}: {what}")),
+        Error::Input(what) => Error::input(format!("{path}: {what}")),
+        Error::Machine(what) => Error::machine(format!("{path}: {what}")),
         other => other,
     }
 }

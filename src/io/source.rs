@@ -2,6 +2,7 @@
 
 use super::progress::{self, Watched};
 use crate::error::{Error, Result};
+use crate::memory;
 use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
 use lzma_rust2::XzReader;
@@ -70,6 +71,11 @@ fn refuse_directory(path: &str, metadata: &Metadata) -> Result<()> {
     Ok(())
 }
 
+/// Text without the byte order mark that some editors put before it.
+pub(super) fn unmarked(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+}
+
 /// Opens `path` and decompresses it if it is compressed.
 pub(super) fn read(path: &str) -> Result<Bytes> {
     let mut file = File::open(path).map_err(|error| unreadable(path, &error))?;
@@ -88,6 +94,12 @@ pub(super) fn read(path: &str) -> Result<Bytes> {
         file.read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
         Bytes::Owned(bytes)
     };
+    unpacked(path, bytes)
+}
+
+/// Decompresses the content of `path`, if it is compressed. How much comes out is bounded by the memory
+/// that is left, and by nothing else.
+pub(super) fn unpacked(path: &str, bytes: Bytes) -> Result<Bytes> {
     match PACKINGS.iter().find(|packing| bytes.starts_with(packing.magic)) {
         Some(packing) => decompress(path, packing, &bytes).map(Bytes::Owned),
         None => Ok(bytes),
@@ -106,6 +118,9 @@ fn decompress(path: &str, packing: &Packing, packed: &[u8]) -> Result<Vec<u8>> {
             packed.len(),
             bytes.len()
         ))),
+        Err(error) if error.kind() == ErrorKind::OutOfMemory => Err(Error::machine(format!(
+            "{path}: the {name} file cannot be unpacked ({error}); take a machine with more"
+        ))),
         Err(error) => Err(Error::input(format!(
             "{path}: the {name} file is damaged ({error}, after {} bytes of content); fetch it again",
             bytes.len()
@@ -114,20 +129,21 @@ fn decompress(path: &str, packing: &Packing, packed: &[u8]) -> Result<Vec<u8>> {
 }
 
 fn gunzip(packed: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
-    MultiGzDecoder::new(Watched(packed)).read_to_end(bytes).map(|_| ())
+    memory::unpack(MultiGzDecoder::new(Watched(packed)), bytes)
 }
 
 fn bunzip(packed: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
-    MultiBzDecoder::new(Watched(packed)).read_to_end(bytes).map(|_| ())
+    memory::unpack(MultiBzDecoder::new(Watched(packed)), bytes)
 }
 
 fn unxz(packed: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
     // The decoder's own tables take some of the limit, which is in KiB.
     let limit = (WINDOW >> 10) as u32 + (1 << 10);
-    XzReader::new_mem_limit(Watched(packed), true, limit).read_to_end(bytes).map(|_| ())
+    memory::unpack(XzReader::new_mem_limit(Watched(packed), true, limit), bytes)
 }
 
 fn unzstd(mut packed: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
+    let check = memory::bound();
     let mut decoder = FrameDecoder::new();
     decoder.set_max_window_size(WINDOW);
     let length = packed.len();
@@ -148,6 +164,7 @@ fn unzstd(mut packed: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
             let decoded = decoder.decode_blocks(&mut packed, some);
             decoded.map_err(|error| zstd_error(&error, packed))?;
             decoder.collect_to_writer(&mut *bytes)?;
+            check(bytes)?;
             progress::advance(length - packed.len() - seen);
             seen = length - packed.len();
         }

@@ -4,10 +4,12 @@
 //! compares with it compares with something that shares no code with the crate.
 #![allow(dead_code, unused_imports)]
 
+mod files;
 mod graphs;
 mod machine;
 mod oracle;
 
+pub use files::*;
 pub use graphs::*;
 pub use machine::*;
 pub use oracle::*;

@@ -1,0 +1,33 @@
+//! The readers' doors for tests that feed them rubbish (`fuzz`, `tests/fuzz.rs`): from memory, under a
+//! bound. No part of the library's interface.
+
+use super::source::{self, Bytes};
+use super::{LoadOptions, Locations, labels, ldbc, parsed};
+use crate::error::Result;
+use crate::graph::{Graph, Origin};
+use std::time::Instant;
+
+/// What inputs may make this process allocate at a time, apart from the 128 MiB of a decoder's window.
+pub fn limit_memory(bytes: u64) {
+    crate::memory::limit(bytes);
+}
+
+/// [`super::load_with`] on a file called `name` with this content, packed or not.
+pub fn parse_bytes(name: &str, bytes: &[u8], options: &LoadOptions) -> Result<Graph> {
+    let bytes = source::unpacked(name, Bytes::Owned(bytes.to_vec()))?;
+    super::make(name, &bytes, options, Instant::now())
+}
+
+/// [`super::load_with`] on an LDBC data set `g`, neither file packed.
+pub fn parse_ldbc(
+    [vertices, edges, properties]: [&[u8]; 3],
+    options: &LoadOptions,
+) -> Result<Graph> {
+    let parsed = ldbc::parse_bytes(vertices, edges, properties)?;
+    parsed::assemble("g.e", parsed, options, Origin::default(), Instant::now())
+}
+
+/// [`super::read_locations`] on a file called `name` with this content, packed or not.
+pub fn parse_locations(name: &str, bytes: &[u8]) -> Result<Locations> {
+    labels::locations_in(name, &source::unpacked(name, Bytes::Owned(bytes.to_vec()))?)
+}
