@@ -176,7 +176,7 @@ fn summed(name: &str, bytes: &mut [u8]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_bytes_behind_any_beginning_are_a_graph_or_a_line(

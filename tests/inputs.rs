@@ -147,6 +147,16 @@ fn nodes_are_the_ids_that_occur_however_large_or_sparse() {
 }
 
 #[test]
+fn a_binary_file_that_begins_like_a_byte_order_mark_is_read_as_it_is() {
+    // The three bytes are the lower ones of this number of rows.
+    let rows = 0x00bf_bbef;
+    let mut indptr = vec![0; rows as usize + 1];
+    indptr[rows as usize] = 1;
+    let graph = load("g.bin", &hive_bin([rows, rows, 1], &indptr, &[7], &[2.0])).unwrap();
+    assert_eq!((graph.nodes(), arcs(&graph)), (rows as usize, vec![(rows as u32 - 1, 7, 2.0)]));
+}
+
+#[test]
 fn a_line_of_column_names_is_skipped() {
     for text in ["source,target\n0,1\n1,2\n", "\"src\"\tdst\n0\t1\n1\t2\n"] {
         assert_eq!(arcs(&load("g.csv", text.as_bytes()).unwrap()), [(0, 1, 1.0), (1, 2, 1.0)]);

@@ -28,7 +28,8 @@ fn options(bytes: &[u8]) -> LoadOptions {
     }
     let duplicates = [Duplicates::Keep, Duplicates::First, Duplicates::Min, Duplicates::Sum];
     let relabel = [Relabel::None, Relabel::None, Relabel::Random(7), Relabel::Degree];
-    let weights = [Weights::File, Weights::File, Weights::Unit, Weights::Random { low: 1, high: 9, seed: 1 }];
+    let weights =
+        [Weights::File, Weights::File, Weights::Unit, Weights::Random { low: 1, high: 9, seed: 1 }];
     let pick = |shift: u32| (kind >> shift) as usize & 3;
     LoadOptions {
         duplicates: duplicates[pick(1)],
@@ -143,7 +144,8 @@ pub fn galois(bytes: &[u8]) {
     if let Some(counts) = bytes.get(..2) {
         let (nodes, arcs) = (u64::from(counts[0] % 16), u64::from(counts[1] % 32));
         let data = if counts[0] >= 128 { 4 } else { 0 };
-        let mut fitted: Vec<u8> = [1, data, nodes, arcs].iter().flat_map(|n| n.to_le_bytes()).collect();
+        let mut fitted: Vec<u8> =
+            [1, data, nodes, arcs].iter().flat_map(|n| n.to_le_bytes()).collect();
         fitted.extend(bytes[2..].iter().copied());
         let length = 32 + 8 * nodes + 4 * arcs + 4 * (arcs % 2) + data * arcs;
         fitted.resize(length as usize, 0);
@@ -162,11 +164,16 @@ pub fn ldbc(bytes: &[u8]) {
 pub fn npz(bytes: &[u8]) {
     load("g.npz", bytes);
     let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
-    let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    let stored =
+        zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
     let magic = b"\x93NUMPY";
-    let starts: Vec<usize> =
-        (0..bytes.len()).filter(|at| bytes[*at..].starts_with(magic)).chain([bytes.len()]).collect();
-    for (name, place) in ["format", "shape", "indptr", "indices", "data"].iter().zip(starts.windows(2)) {
+    let starts: Vec<usize> = (0..bytes.len())
+        .filter(|at| bytes[*at..].starts_with(magic))
+        .chain([bytes.len()])
+        .collect();
+    for (name, place) in
+        ["format", "shape", "indptr", "indices", "data"].iter().zip(starts.windows(2))
+    {
         let started = zip.start_file(format!("{name}.npy"), stored);
         started.expect("a member");
         zip.write_all(&bytes[place[0]..place[1]]).expect("in memory");
@@ -182,6 +189,16 @@ pub fn native(bytes: &[u8]) {
     read(bytes);
     let mut summed = bytes.to_vec();
     let count = bytes.get(12..16).map_or(0, |n| u32::from_le_bytes([n[0], n[1], n[2], n[3]]));
+    // As long as its sections reach, where that is not far.
+    let word = |at: usize| {
+        bytes.get(at..at + 8).map_or(0, |w| u64::from_le_bytes(std::array::from_fn(|i| w[i])))
+    };
+    let ends =
+        (0..count.min(1024) as usize).map(|i| word(72 + 40 * i).saturating_add(word(80 + 40 * i)));
+    let end = ends.max().unwrap_or(0).max(64 + 40 * u64::from(count.min(1024)));
+    if end < 1 << 17 {
+        summed.resize(end.next_multiple_of(64) as usize, 0);
+    }
     if let Some(head) = summed.get_mut(..64 + 40 * count.min(1024) as usize) {
         head[..8].copy_from_slice(b"HIVEGRPH");
         head[40..48].fill(0);

@@ -16,9 +16,13 @@ use std::path::Path;
 const HEADER: usize = 12;
 const NUMBER: usize = 4;
 
-/// Whether the content is no text, or exactly as long as its header would have it.
+/// Bytes of the header and the first row's offset, which is 0: they are no text in a file that is sound so
+/// far. Text with rubbish further on is left to the readers of text, who name the line.
+const START: usize = HEADER + NUMBER;
+
+/// Whether the content begins as no text does, or is exactly as long as its header would have it.
 pub(super) fn is_likely(bytes: &[u8]) -> bool {
-    let sample = &bytes[..bytes.len().min(1024)];
+    let sample = &bytes[..bytes.len().min(START)];
     sample.iter().any(|&byte| byte < b'\t') || length(bytes) == Some(bytes.len() as u64)
 }
 
@@ -50,6 +54,10 @@ pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
             "not text, and no HIVE binary CSR either ({counts}); check what the file is"
         )));
     };
+    if expected != size as u64 && (bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff"))
+    {
+        return Err(refused("text in UTF-16; save it as UTF-8".into()));
+    }
     if expected != size as u64 {
         let what = if (size as u64) < expected { "truncated" } else { "too long" };
         return Err(refused(format!(

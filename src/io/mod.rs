@@ -118,7 +118,8 @@ fn make(path: &str, bytes: &Bytes, options: &LoadOptions, start: Instant) -> Res
     if native::is_native(bytes) {
         return parsed::apply_to_native(path, native::open(bytes), options, start);
     }
-    let bytes = source::unmarked(bytes);
+    // In binary the same three bytes are part of a number.
+    let bytes = if hive_bin::is_likely(bytes) { bytes } else { source::unmarked(bytes) };
     let origin = Origin { dataset: dataset(path), graph_file: path.into(), ..Origin::default() };
     let parsed = parse(path, bytes, options.weights == Weights::File)?;
     parsed::assemble(path, parsed, options, origin, start)

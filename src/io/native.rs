@@ -128,17 +128,19 @@ impl Opened {
             return Err(damaged("the header's checksum differs"));
         }
         let sections = (0..count as usize).map(|i| section(bytes, HEADER + ENTRY * i));
+        let sections: Vec<Section> = sections.collect::<Result<_>>()?;
+        let end = sections.iter().map(|section| section.place.end).fold(table, usize::max);
+        let end = end.next_multiple_of(ALIGN);
+        if bytes.len() != end {
+            let size = bytes.len();
+            return Err(damaged(format!("{end} bytes are described, the file has {size}")));
+        }
         let symmetric = match u64_at(bytes, 32) & 3 {
             1 => Some(true),
             2 => Some(false),
             _ => None,
         };
-        Ok(Opened {
-            nodes: u64_at(bytes, 16),
-            arcs: u64_at(bytes, 24),
-            symmetric,
-            sections: sections.collect::<Result<_>>()?,
-        })
+        Ok(Opened { nodes: u64_at(bytes, 16), arcs: u64_at(bytes, 24), symmetric, sections })
     }
 
     /// Section `kind` with `length` elements, if it is there.
