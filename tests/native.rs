@@ -197,6 +197,14 @@ fn a_second_load_comes_from_the_cache_until_file_or_options_change() {
     let handle = std::fs::File::options().append(true).open(&file).unwrap();
     handle.set_modified(time + std::time::Duration::from_secs(5)).unwrap();
     assert!(!cached(&info(&cache, &file, &[])));
+    // A link of another name is read by another reader.
+    let link = folder.path().join("g.el");
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    info(&cache, &file, &[]);
+    let linked = info(&cache, &link, &[]);
+    let plain = info(&cache, &link, &["--cache", "off"]);
+    assert!(!cached(&linked));
+    assert_eq!(field(&linked, "graph-nodes"), field(&plain, "graph-nodes"));
     // Nothing of it is open to others.
     use std::os::unix::fs::PermissionsExt;
     let mode = std::fs::metadata(cache.join("graphs")).unwrap().permissions().mode();

@@ -20,6 +20,13 @@ pub(super) struct Files {
     properties: String,
 }
 
+impl Files {
+    /// All of them; the last need not be there.
+    pub fn all(&self) -> [&str; 3] {
+        [&self.vertices, &self.edges, &self.properties]
+    }
+}
+
 /// The data set that `path` belongs to, given its plain, lower-case name: `None` unless it ends in
 /// `.e` or `.v` and the other file is there.
 pub(super) fn files(path: &str, name: &str) -> Option<Files> {

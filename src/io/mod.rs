@@ -89,7 +89,9 @@ pub fn load_with(spec: &str, options: &LoadOptions) -> Result<Graph> {
     let start = Instant::now();
     let entry = cache::entry(spec, options);
     if let Some(mut graph) = entry.as_ref().and_then(|entry| cache::read(entry, options)) {
-        graph.origin.graph_file = spec.into();
+        (graph.origin.dataset, graph.origin.graph_file) = (dataset(spec), spec.into());
+        // A refreshed entry remembers that it was.
+        graph.origin.policies = options.clone();
         graph.origin.cached = true;
         (graph.origin.load_ms, graph.origin.build_ms) = (milliseconds(start), 0.0);
         return Ok(graph);
