@@ -67,6 +67,29 @@ fn a_sum_beyond_f32_is_refused_and_unit_weights_count_arcs() {
 }
 
 #[test]
+fn weights_that_are_not_looked_at_may_be_anything_in_every_text_format() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("a.txt", "1 2 -5\n2 1 -5\n"),
+        ("a.wel", "1 2 -5\n2 1 -5\n"),
+        ("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 -5\n2 1 -5\n"),
+        ("a.gr", "p sp 2 2\na 1 2 -5\na 2 1 -5\n"),
+        ("a.graph", "2 1 1\n2 -5\n1 -5\n"),
+        ("b.v", "1\n2\n"),
+        ("b.e", "1 2 -5\n2 1 -5\n"),
+    ] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        if name == "b.v" {
+            continue;
+        }
+        let unit = with(|o| (o.weights, o.cache) = (Weights::Unit, Cache::Off));
+        let graph = load_with(path.to_str().unwrap(), &unit).unwrap();
+        assert_eq!((graph.arcs(), graph.weights()), (2, None), "{name}");
+    }
+}
+
+#[test]
 fn self_loops_are_dropped_and_a_reverse_is_added_where_there_is_none_of_the_weight() {
     let graph = load(ODD, &with(|o| o.self_loops = SelfLoops::Drop)).unwrap();
     assert!(arcs(&graph).iter().all(|(u, v, _)| u != v));

@@ -143,13 +143,13 @@ fn parse(path: &str, bytes: &[u8], weights: bool) -> Result<Parsed> {
         return hive_bin::parse(path, bytes);
     }
     if name.ends_with(".gr") || dimacs::is_problem(bytes) || dimacs::is_coordinates(bytes) {
-        return dimacs::parse(path, bytes);
+        return dimacs::parse(path, bytes, weights);
     }
     if metis::is_name(&name) {
-        return metis::parse(path, bytes);
+        return metis::parse(path, bytes, weights);
     }
     if let Some(files) = ldbc::files(path, &name) {
-        return ldbc::parse(&files, path, bytes);
+        return ldbc::parse(&files, path, bytes, weights);
     }
     ldbc::refuse_alone(path, &name)?;
     if name.ends_with(".el") || name.ends_with(".wel") {
