@@ -59,6 +59,9 @@ fn a_sum_beyond_f32_is_refused_and_unit_weights_count_arcs() {
     let sum = with(|o| o.duplicates = Duplicates::Sum);
     let message = load("0 1 3e38\n0 1 3e38\n", &sum).unwrap_err();
     assert!(message.contains("--duplicates sum") && message.contains("g.txt"), "{message}");
+    let both = with(|o| (o.duplicates, o.symmetrize) = (Duplicates::Sum, true));
+    let message = load("0 1 3e38\n1 0 2e38\n", &both).unwrap_err();
+    assert!(message.contains("--duplicates sum"), "{message}");
     let counted = with(|o| (o.duplicates, o.weights) = (Duplicates::Sum, Weights::Unit));
     assert_eq!(
         arcs(&load("0 1 3e38\n0 1 3e38\n1 0 9\n", &counted).unwrap()),
