@@ -55,8 +55,8 @@ pub(super) fn parse(files: &Files, path: &str, bytes: &[u8], weights: bool) -> R
     let (vertices, edges) =
         if path == files.edges { (&other[..], bytes) } else { (bytes, &other[..]) };
     let names = names(vertices).map_err(|fault| fault.into_error(&files.vertices, vertices))?;
-    let (weighted, lists) =
-        read_edges(&names, edges, weights).map_err(|fault| fault.into_error(&files.edges, edges))?;
+    let (weighted, lists) = read_edges(&names, edges, weights)
+        .map_err(|fault| fault.into_error(&files.edges, edges))?;
     Ok(Parsed {
         format: "ldbc",
         arcs: Arcs::Lists(lists),

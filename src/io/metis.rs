@@ -60,9 +60,8 @@ fn is_comment(line: &[u8]) -> bool {
 fn read(bytes: &[u8], weights: bool) -> Result<(Header, Vec<ArcList>), Fault> {
     let mut header = header(bytes)?;
     let parts = count(bytes, &mut header)?;
-    let lists = text::parse_parts(bytes, header.body, |lines| {
-        neighbours(&header, weights, &parts, lines)
-    })?;
+    let lists =
+        text::parse_parts(bytes, header.body, |lines| neighbours(&header, weights, &parts, lines))?;
     let found: u64 = lists.iter().map(|list| list.pairs.len() as u64).sum();
     let loops: u64 =
         lists.iter().flat_map(|list| &list.pairs).filter(|(u, v)| u == v).count() as u64;
