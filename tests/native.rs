@@ -168,7 +168,11 @@ fn a_second_load_comes_from_the_cache_until_file_or_options_change() {
         let Ok(entries) = std::fs::read_dir(cache.join("graphs")) else { return Vec::new() };
         entries.map(|entry| entry.unwrap().path()).collect()
     };
-    let cached = |output: &Output| field(output, "cached") == true;
+    let cached = |output: &Output| {
+        let told = String::from_utf8_lossy(&output.stderr).contains(", from the cache)");
+        assert_eq!(field(output, "cached"), told, "the page and the record agree");
+        told
+    };
     let first = info(&cache, &file, &[]);
     assert!(!cached(&first));
     assert_eq!(entries().len(), 1);
