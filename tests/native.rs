@@ -202,9 +202,12 @@ fn a_second_load_comes_from_the_cache_until_file_or_options_change() {
     handle.set_modified(time + std::time::Duration::from_secs(5)).unwrap();
     assert!(!cached(&info(&cache, &file, &[])));
     // A link of another name is read by another reader.
-    let link = folder.path().join("g.el");
-    std::os::unix::fs::symlink(&file, &link).unwrap();
-    info(&cache, &file, &[]);
+    let (list, link) = (folder.path().join("h.txt"), folder.path().join("h.wel"));
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&list, text.split_once('\n').unwrap().1).unwrap();
+    std::os::unix::fs::symlink(&list, &link).unwrap();
+    info(&cache, &list, &[]);
+    assert!(cached(&info(&cache, &list, &[])));
     let linked = info(&cache, &link, &[]);
     let plain = info(&cache, &link, &["--cache", "off"]);
     assert!(!cached(&linked));
