@@ -55,6 +55,15 @@ fn file(dir: &Path, name: &str, text: &str) -> String {
 }
 
 #[test]
+fn subcommands_say_what_they_do() {
+    let output = hive().arg("--help").output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    for part in ["info      Say what a graph is like", "convert   Convert a graph file"] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+#[test]
 fn a_graph_is_generated_on_the_host_and_described() {
     let output = succeeds(&["generate", "rmat:8", "--devices", "host", "--repeat", "2"]);
     let text = stdout(&output);

@@ -168,7 +168,11 @@ fn a_second_load_comes_from_the_cache_until_file_or_options_change() {
         let Ok(entries) = std::fs::read_dir(cache.join("graphs")) else { return Vec::new() };
         entries.map(|entry| entry.unwrap().path()).collect()
     };
-    let cached = |output: &Output| field(output, "cached") == true;
+    let cached = |output: &Output| {
+        let told = String::from_utf8_lossy(&output.stderr).contains(", from the cache)");
+        assert_eq!(field(output, "cached"), told, "the page and the record agree");
+        told
+    };
     let first = info(&cache, &file, &[]);
     assert!(!cached(&first));
     assert_eq!(entries().len(), 1);
@@ -197,6 +201,17 @@ fn a_second_load_comes_from_the_cache_until_file_or_options_change() {
     let handle = std::fs::File::options().append(true).open(&file).unwrap();
     handle.set_modified(time + std::time::Duration::from_secs(5)).unwrap();
     assert!(!cached(&info(&cache, &file, &[])));
+    // A link of another name is read by another reader.
+    let (list, link) = (folder.path().join("h.txt"), folder.path().join("h.wel"));
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&list, text.split_once('\n').unwrap().1).unwrap();
+    std::os::unix::fs::symlink(&list, &link).unwrap();
+    info(&cache, &list, &[]);
+    assert!(cached(&info(&cache, &list, &[])));
+    let linked = info(&cache, &link, &[]);
+    let plain = info(&cache, &link, &["--cache", "off"]);
+    assert!(!cached(&linked));
+    assert_eq!(field(&linked, "graph-nodes"), field(&plain, "graph-nodes"));
     // Nothing of it is open to others.
     use std::os::unix::fs::PermissionsExt;
     let mode = std::fs::metadata(cache.join("graphs")).unwrap().permissions().mode();

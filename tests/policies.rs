@@ -59,11 +59,37 @@ fn a_sum_beyond_f32_is_refused_and_unit_weights_count_arcs() {
     let sum = with(|o| o.duplicates = Duplicates::Sum);
     let message = load("0 1 3e38\n0 1 3e38\n", &sum).unwrap_err();
     assert!(message.contains("--duplicates sum") && message.contains("g.txt"), "{message}");
+    let both = with(|o| (o.duplicates, o.symmetrize) = (Duplicates::Sum, true));
+    let message = load("0 1 3e38\n1 0 2e38\n", &both).unwrap_err();
+    assert!(message.contains("--duplicates sum"), "{message}");
     let counted = with(|o| (o.duplicates, o.weights) = (Duplicates::Sum, Weights::Unit));
     assert_eq!(
         arcs(&load("0 1 3e38\n0 1 3e38\n1 0 9\n", &counted).unwrap()),
         [(0, 1, 2.0), (1, 0, 1.0)]
     );
+}
+
+#[test]
+fn weights_that_are_not_looked_at_may_be_anything_in_every_text_format() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("a.txt", "1 2 -5\n2 1 -5\n"),
+        ("a.wel", "1 2 -5\n2 1 -5\n"),
+        ("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 -5\n2 1 -5\n"),
+        ("a.gr", "p sp 2 2\na 1 2 -5\na 2 1 -5\n"),
+        ("a.graph", "2 1 1\n2 -5\n1 -5\n"),
+        ("b.v", "1\n2\n"),
+        ("b.e", "1 2 -5\n2 1 -5\n"),
+    ] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        if name == "b.v" {
+            continue;
+        }
+        let unit = with(|o| (o.weights, o.cache) = (Weights::Unit, Cache::Off));
+        let graph = load_with(path.to_str().unwrap(), &unit).unwrap();
+        assert_eq!((graph.arcs(), graph.weights()), (2, None), "{name}");
+    }
 }
 
 #[test]

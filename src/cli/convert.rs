@@ -10,7 +10,6 @@ use std::time::Instant;
 
 pub(super) fn command() -> Command {
     let command = Command::new("convert")
-        .about("Convert a graph file, or what a generator makes, into another format")
         .arg(
             Arg::new("in")
                 .value_name("IN")
@@ -39,7 +38,11 @@ pub(super) fn command() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Put the transpose of a directed graph beside it; .hive only"),
         );
-    LoadOptions::augment_args_for_update(command)
+    // The options bring their own description.
+    let command = LoadOptions::augment_args_for_update(command);
+    command
+        .about("Convert a graph file, or what a generator makes, into another format")
+        .long_about(None)
 }
 
 pub(super) fn convert(matches: &ArgMatches) -> Result<()> {

@@ -9,7 +9,6 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, ValueHint};
 
 pub(super) fn command() -> Command {
     let command = Command::new("info")
-        .about("Say what a graph is like: degrees, components, diameter, memory per workload")
         .arg(
             Arg::new("graph")
                 .value_name("GRAPH")
@@ -24,7 +23,11 @@ pub(super) fn command() -> Command {
                 .help("Compare a .hive file with its checksums first"),
         )
         .arg(super::json_argument());
-    LoadOptions::augment_args_for_update(command)
+    // The options bring their own description.
+    let command = LoadOptions::augment_args_for_update(command);
+    command
+        .about("Say what a graph is like: degrees, components, diameter, memory per workload")
+        .long_about(None)
 }
 
 pub(super) fn info(matches: &ArgMatches) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Policies on a graph: what is done with odd arcs, weights and labels after the arcs are known.
 
 use super::array::Array;
-use super::build::{self, Csr, InOrder, Keep, Packed, Repeated};
+use super::build::{self, InOrder, Keep, Packed, Repeated};
 use super::{ArcList, Graph, Origin, check, milliseconds};
 use crate::error::{Error, Result};
 use crate::generate::hash::{hash, mix};
@@ -65,7 +65,7 @@ impl Graph {
                 fill(list, mirror, 0, out)
             }),
         };
-        finite(&csr)?;
+        finite(csr.weights.as_deref(), &csr.columns)?;
         let mut graph = Graph::trusted(csr, origin, mirror.then_some(true));
         graph.origin.build_ms += milliseconds(start);
         Ok(graph)
@@ -96,7 +96,7 @@ impl Graph {
             }
             _ => build::build::<u128, _>(n, m, keep, rows, |_, rows, out| fill(&self, rows, out)),
         };
-        finite(&csr)?;
+        finite(csr.weights.as_deref(), &csr.columns)?;
         let mut graph = Graph::trusted(csr, self.origin, None);
         (graph.names, graph.places) = (self.names, self.places);
         Ok(graph)
@@ -105,9 +105,9 @@ impl Graph {
     /// The union of this graph and its transpose, arc by arc: of the arcs (u, v) of one weight there are
     /// as many as in whichever of the two has more. Where pairs are not repeated before, they are not
     /// after: `repeated` says which weight counts where the two directions differ.
-    pub(crate) fn symmetrized(self, repeated: Repeated) -> Graph {
+    pub(crate) fn symmetrized(self, repeated: Repeated) -> Result<Graph> {
         if self.is_symmetric() {
-            return self;
+            return Ok(self);
         }
         let back = self.transpose();
         let join = |u: usize, out: &mut Joined<'_>| {
@@ -166,7 +166,8 @@ impl Graph {
             },
         );
         drop(back);
-        Graph {
+        finite(Some(&weights), &columns)?;
+        Ok(Graph {
             offsets: offsets.into(),
             columns: columns.into(),
             weights: weighted.then(|| weights.into()),
@@ -175,7 +176,7 @@ impl Graph {
             reverse: None,
             places: self.places,
             origin: self.origin,
-        }
+        })
     }
 
     /// Every arc gets a whole number in `low..=high`, a hash of the seed and the pair: of the unordered
@@ -343,14 +344,14 @@ fn in_order(arcs: u64) -> Result<()> {
 }
 
 /// Sums may leave the range of f32.
-fn finite(csr: &Csr) -> Result<()> {
-    let weights = csr.weights.as_deref().unwrap_or_default();
+fn finite(weights: Option<&[f32]>, columns: &[u32]) -> Result<()> {
+    let weights = weights.unwrap_or_default();
     match weights.par_iter().position_first(|weight| !weight.is_finite()) {
         None => Ok(()),
         Some(arc) => Err(Error::input(format!(
             "--duplicates sum: the weights of the arcs to node {} add up to more than f32 holds; \
              scale the weights down",
-            csr.columns[arc]
+            columns[arc]
         ))),
     }
 }

@@ -3,7 +3,7 @@
 //! in silence: a damaged entry is not used, and replaced.
 
 use super::options::{Cache, LoadOptions};
-use super::{cache_dir, native, source};
+use super::{cache_dir, ldbc, native, source};
 use crate::graph::Graph;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,9 +35,14 @@ pub(super) fn entry(path: &str, options: &LoadOptions) -> Option<PathBuf> {
     parts.push(changed(&meta)?.to_vec());
     parts.push(native::VERSION.to_le_bytes().to_vec());
     parts.push(env!("HIVE_READERS").into());
+    // The reader goes by the name that was given: a link may have another than its file.
+    let name = super::plain_name(path);
+    let plain = Path::new(&name).file_name()?;
+    parts.push(plain.as_encoded_bytes().to_vec());
     // Formats of several files: a change of the ones beside it is a change.
-    for beside in ["v", "e", "properties"].map(|ending| file.with_extension(ending)) {
-        if let Some(meta) = fs::metadata(&beside).ok().filter(|_| beside != file) {
+    for beside in ldbc::files(path, &name).iter().flat_map(|files| files.all()) {
+        if let Ok(meta) = fs::metadata(beside) {
+            parts.push(fs::canonicalize(beside).ok()?.as_os_str().as_encoded_bytes().to_vec());
             parts.push(meta.len().to_le_bytes().to_vec());
             parts.push(changed(&meta)?.to_vec());
         }

@@ -41,19 +41,19 @@ pub(super) fn headline(start: &[u8]) -> Option<Headline> {
     Some(Headline { format: "dimacs", nodes, arcs, weighted: true, symmetric: false })
 }
 
-/// Reads the whole content of a file of arcs.
-pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
+/// Reads the whole content of a file of arcs; lengths are passed over unless `weights` are wanted.
+pub(super) fn parse(path: &str, bytes: &[u8], weights: bool) -> Result<Parsed> {
     if is_coordinates(bytes) {
         return Err(Error::input(format!(
             "{path}: holds coordinates, not arcs; name the .gr file of this graph"
         )));
     }
-    let (nodes, lists) = read(bytes).map_err(|fault| fault.into_error(path, bytes))?;
+    let (nodes, lists) = read(bytes, weights).map_err(|fault| fault.into_error(path, bytes))?;
     Ok(Parsed {
         format: "dimacs",
         arcs: Arcs::Lists(lists),
         nodes: Nodes::Declared { count: nodes, first_id: 1 },
-        weighted: true,
+        weighted: weights,
         mirror: false,
     })
 }
@@ -122,7 +122,7 @@ fn count(field: &[u8], at: usize) -> Result<u64, Fault> {
 }
 
 /// (nodes, arcs)
-fn read(bytes: &[u8]) -> Result<(u64, Vec<ArcList>), Fault> {
+fn read(bytes: &[u8], weights: bool) -> Result<(u64, Vec<ArcList>), Fault> {
     let problem = problem(bytes)?;
     let [b"p", b"sp", nodes, arcs] = problem.words[..] else {
         return Err(misposed(&problem, "p sp NODES ARCS"));
@@ -133,7 +133,7 @@ fn read(bytes: &[u8]) -> Result<(u64, Vec<ArcList>), Fault> {
     } else if nodes > MAX_NODES {
         format!("too many nodes ({nodes}); ids are 32 bits wide: at most {MAX_NODES}")
     } else {
-        let lists = text::parse_parts(bytes, problem.body, |lines| arcs_of(nodes, lines))?;
+        let lists = text::parse_parts(bytes, problem.body, |lines| arcs_of(nodes, weights, lines))?;
         let found = lists.iter().map(|list| list.pairs.len() as u64).sum();
         if found != promised {
             return Err(miscounted(&problem, promised, found, "arcs"));
@@ -160,12 +160,18 @@ fn fields<'a>(kind: &str, line: &'a [u8], at: usize) -> Result<Option<[&'a [u8];
     }
 }
 
-fn arcs_of(nodes: u64, lines: &mut dyn Iterator<Item = (usize, &[u8])>) -> Result<ArcList, Fault> {
+fn arcs_of(
+    nodes: u64,
+    weights: bool,
+    lines: &mut dyn Iterator<Item = (usize, &[u8])>,
+) -> Result<ArcList, Fault> {
     let mut list = ArcList::default();
     for (at, line) in lines {
         let Some([u, v, length]) = fields("a", line, at)? else { continue };
         list.pairs.push((node(nodes, u, at)?, node(nodes, v, at)?));
-        list.weights.push(text::weight(length, at)?);
+        if weights {
+            list.weights.push(text::weight(length, at)?);
+        }
     }
     Ok(list)
 }
@@ -200,7 +206,7 @@ mod tests {
     type Found = (u64, Vec<(u32, u32)>, Vec<f32>);
 
     fn arcs(text: &str) -> Result<Found, String> {
-        let (nodes, lists) = read(text.as_bytes())
+        let (nodes, lists) = read(text.as_bytes(), true)
             .map_err(|fault| fault.into_error("g.gr", text.as_bytes()).to_string())?;
         let pairs = lists.iter().flat_map(|list| list.pairs.clone()).collect();
         Ok((nodes, pairs, lists.iter().flat_map(|list| list.weights.clone()).collect()))

@@ -20,6 +20,13 @@ pub(super) struct Files {
     properties: String,
 }
 
+impl Files {
+    /// All of them; the last need not be there.
+    pub fn all(&self) -> [&str; 3] {
+        [&self.vertices, &self.edges, &self.properties]
+    }
+}
+
 /// The data set that `path` belongs to, given its plain, lower-case name: `None` unless it ends in
 /// `.e` or `.v` and the other file is there.
 pub(super) fn files(path: &str, name: &str) -> Option<Files> {
@@ -40,27 +47,28 @@ pub(super) fn files(path: &str, name: &str) -> Option<Files> {
     Some(Files { vertices, edges, properties: format!("{stem}.properties") })
 }
 
-/// Reads a data set; `bytes` is the content of `path`, one of its two files.
-pub(super) fn parse(files: &Files, path: &str, bytes: &[u8]) -> Result<Parsed> {
+/// Reads a data set; `bytes` is the content of `path`, one of its two files. Weights are passed over unless
+/// `weights` are wanted.
+pub(super) fn parse(files: &Files, path: &str, bytes: &[u8], weights: bool) -> Result<Parsed> {
     let other = if path == files.edges { &files.vertices } else { &files.edges };
     let other = source::read(other)?;
     let (vertices, edges) =
         if path == files.edges { (&other[..], bytes) } else { (bytes, &other[..]) };
     let (vertices, edges) = (source::unmarked(vertices), source::unmarked(edges));
-    let parsed = join(files, vertices, edges)?;
+    let parsed = join(files, vertices, edges, weights)?;
     Ok(Parsed { mirror: directed(&files.properties)? == Some(false), ..parsed })
 }
 
 /// The graph of these vertices and edges, as listed.
-fn join(files: &Files, vertices: &[u8], edges: &[u8]) -> Result<Parsed> {
+fn join(files: &Files, vertices: &[u8], edges: &[u8], weights: bool) -> Result<Parsed> {
     let names = names(vertices).map_err(|fault| fault.into_error(&files.vertices, vertices))?;
-    let (weighted, lists) =
-        read_edges(&names, edges).map_err(|fault| fault.into_error(&files.edges, edges))?;
+    let (weighted, lists) = read_edges(&names, edges, weights)
+        .map_err(|fault| fault.into_error(&files.edges, edges))?;
     Ok(Parsed {
         format: "ldbc",
         arcs: Arcs::Lists(lists),
         nodes: Nodes::Named(names),
-        weighted,
+        weighted: weighted && weights,
         mirror: false,
     })
 }
@@ -69,7 +77,7 @@ fn join(files: &Files, vertices: &[u8], edges: &[u8]) -> Result<Parsed> {
 pub(super) fn parse_bytes(vertices: &[u8], edges: &[u8], properties: &[u8]) -> Result<Parsed> {
     let [v, e, p] = ["g.v", "g.e", "g.properties"].map(String::from);
     let files = Files { vertices: v, edges: e, properties: p };
-    let parsed = join(&files, vertices, edges)?;
+    let parsed = join(&files, vertices, edges, true)?;
     Ok(Parsed { mirror: direction(&files.properties, properties)? == Some(false), ..parsed })
 }
 
@@ -108,7 +116,7 @@ fn names(bytes: &[u8]) -> Result<Vec<u64>, Fault> {
 }
 
 /// (weighted, arcs)
-fn read_edges(names: &[u64], bytes: &[u8]) -> Result<(bool, Vec<ArcList>), Fault> {
+fn read_edges(names: &[u64], bytes: &[u8], weights: bool) -> Result<(bool, Vec<ArcList>), Fault> {
     let columns =
         text::lines(bytes, 0).map(|(_, line)| Fields::<false>(line).count()).find(|&c| c > 0);
     let weighted = columns == Some(3);
@@ -124,7 +132,10 @@ fn read_edges(names: &[u64], bytes: &[u8]) -> Result<(bool, Vec<ArcList>), Fault
             let v = fields.next().ok_or_else(misshapen)?;
             list.pairs.push((node(names, u, at)?, node(names, v, at)?));
             if weighted {
-                list.weights.push(text::weight(fields.next().ok_or_else(misshapen)?, at)?);
+                let weight = fields.next().ok_or_else(misshapen)?;
+                if weights {
+                    list.weights.push(text::weight(weight, at)?);
+                }
             }
             if fields.next().is_some() {
                 return Err(misshapen());
@@ -201,7 +212,7 @@ mod tests {
         let bytes = std::fs::read(&path).unwrap();
         let found = super::files(&path, &path.to_ascii_lowercase()).expect("both files are there");
         let prefix = format!("{}/", folder.path().display());
-        parse(&found, &path, &bytes)
+        parse(&found, &path, &bytes, true)
             .map_err(|error| error.to_string().strip_prefix(&prefix).unwrap().to_string())
     }
 

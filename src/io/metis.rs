@@ -41,14 +41,14 @@ pub(super) fn is_name(name: &str) -> bool {
     name.ends_with(".graph") || name.ends_with(".metis")
 }
 
-/// Reads the whole content of a file.
-pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
-    let (header, lists) = read(bytes).map_err(|fault| fault.into_error(path, bytes))?;
+/// Reads the whole content of a file; edge weights are passed over unless `weights` are wanted.
+pub(super) fn parse(path: &str, bytes: &[u8], weights: bool) -> Result<Parsed> {
+    let (header, lists) = read(bytes, weights).map_err(|fault| fault.into_error(path, bytes))?;
     Ok(Parsed {
         format: "metis",
         arcs: Arcs::Lists(lists),
         nodes: Nodes::Declared { count: header.nodes, first_id: 1 },
-        weighted: header.weighted,
+        weighted: header.weighted && weights,
         mirror: false,
     })
 }
@@ -57,10 +57,11 @@ fn is_comment(line: &[u8]) -> bool {
     line.trim_ascii_start().starts_with(b"%")
 }
 
-fn read(bytes: &[u8]) -> Result<(Header, Vec<ArcList>), Fault> {
+fn read(bytes: &[u8], weights: bool) -> Result<(Header, Vec<ArcList>), Fault> {
     let mut header = header(bytes)?;
     let parts = count(bytes, &mut header)?;
-    let lists = text::parse_parts(bytes, header.body, |lines| neighbours(&header, &parts, lines))?;
+    let lists =
+        text::parse_parts(bytes, header.body, |lines| neighbours(&header, weights, &parts, lines))?;
     let found: u64 = lists.iter().map(|list| list.pairs.len() as u64).sum();
     let loops: u64 =
         lists.iter().flat_map(|list| &list.pairs).filter(|(u, v)| u == v).count() as u64;
@@ -163,6 +164,7 @@ fn count(bytes: &[u8], header: &mut Header) -> Result<Vec<Part>, Fault> {
 
 fn neighbours(
     header: &Header,
+    weights: bool,
     parts: &[Part],
     lines: &mut dyn Iterator<Item = (usize, &[u8])>,
 ) -> Result<ArcList, Fault> {
@@ -193,7 +195,9 @@ fn neighbours(
                     let what = format!("neighbour {} has no weight", shown(field));
                     return Err(Fault::new(at, format!("{what}; the header promises weights")));
                 };
-                list.weights.push(text::weight(weight, at)?);
+                if weights {
+                    list.weights.push(text::weight(weight, at)?);
+                }
             }
         }
         row += 1;
@@ -219,7 +223,7 @@ mod tests {
     type Found = (u64, Vec<(u32, u32)>, Vec<f32>);
 
     fn arcs(text: &str) -> Result<Found, String> {
-        let (header, lists) = read(text.as_bytes())
+        let (header, lists) = read(text.as_bytes(), true)
             .map_err(|fault| fault.into_error("g", text.as_bytes()).to_string())?;
         let pairs = lists.iter().flat_map(|list| list.pairs.clone()).collect();
         Ok((header.nodes, pairs, lists.iter().flat_map(|list| list.weights.clone()).collect()))

@@ -92,7 +92,9 @@ pub fn load_with(spec: &str, options: &LoadOptions) -> Result<Graph> {
     let start = Instant::now();
     let entry = cache::entry(spec, options);
     if let Some(mut graph) = entry.as_ref().and_then(|entry| cache::read(entry, options)) {
-        graph.origin.graph_file = spec.into();
+        (graph.origin.dataset, graph.origin.graph_file) = (dataset(spec), spec.into());
+        // A refreshed entry remembers that it was.
+        graph.origin.policies = options.clone();
         graph.origin.cached = true;
         (graph.origin.load_ms, graph.origin.build_ms) = (milliseconds(start), 0.0);
         return Ok(graph);
@@ -157,13 +159,13 @@ fn parse(path: &str, bytes: &[u8], weights: bool) -> Result<Parsed> {
         return hive_bin::parse(path, bytes);
     }
     if name.ends_with(".gr") || dimacs::is_problem(bytes) || dimacs::is_coordinates(bytes) {
-        return dimacs::parse(path, bytes);
+        return dimacs::parse(path, bytes, weights);
     }
     if metis::is_name(&name) {
-        return metis::parse(path, bytes);
+        return metis::parse(path, bytes, weights);
     }
     if let Some(files) = ldbc::files(path, &name) {
-        return ldbc::parse(&files, path, bytes);
+        return ldbc::parse(&files, path, bytes, weights);
     }
     ldbc::refuse_alone(path, &name)?;
     if name.ends_with(".el") || name.ends_with(".wel") {

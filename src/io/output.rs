@@ -23,9 +23,9 @@ pub enum ResultFormat {
     /// `.csv`: `node,distance[,predecessor][,nominee]`, ids of the input, `inf` and empty for what
     /// is not there.
     Csv,
-    /// `.txt`: one distance a line in node order, `inf` for unreached nodes.
+    /// `.txt`: one distance a line by rising input id, `inf` for unreached nodes.
     Txt,
-    /// `.npy`: the distances as a float32 array `[n]`.
+    /// `.npy`: the distances as a float32 array `[n]`, by rising input id.
     Npy,
 }
 
@@ -62,11 +62,11 @@ pub fn write_results(path: &Path, graph: &Graph, answer: &ShortestPaths) -> Resu
     check_lengths(graph.nodes(), answer)?;
     write_atomically(path, |out| match format {
         ResultFormat::Csv => write_csv(out, graph, answer),
-        ResultFormat::Txt => write_rows(out, graph.nodes(), |v, text| {
+        ResultFormat::Txt => write_rows(out, graph, |v, text| {
             push_distance(text, answer.distances[v])?;
             writeln!(text)
         }),
-        ResultFormat::Npy => write_npy(out, &answer.distances),
+        ResultFormat::Npy => write_npy(out, graph, &answer.distances),
     })
 }
 
@@ -141,7 +141,7 @@ fn write_csv(out: &mut dyn Write, graph: &Graph, answer: &ShortestPaths) -> io::
         write!(out, ",{name}")?;
     }
     writeln!(out)?;
-    write_rows(out, graph.nodes(), |v, text| {
+    write_rows(out, graph, |v, text| {
         write!(text, "{},", graph.input_id(v as u32))?;
         push_distance(text, answer.distances[v])?;
         for (_, ids) in columns.iter().flatten() {
@@ -154,11 +154,13 @@ fn write_csv(out: &mut dyn Write, graph: &Graph, answer: &ShortestPaths) -> io::
     })
 }
 
-/// Formats rows 0..n in parallel and writes them in order, a bounded number at a time.
-fn write_rows<R>(out: &mut dyn Write, n: usize, row: R) -> io::Result<()>
+/// Formats a row a node in parallel and writes them by rising input id, whatever the order of the nodes
+/// inside, a bounded number at a time.
+fn write_rows<R>(out: &mut dyn Write, graph: &Graph, row: R) -> io::Result<()>
 where
     R: Fn(usize, &mut Vec<u8>) -> io::Result<()> + Sync,
 {
+    let n = graph.nodes();
     for begin in (0..n).step_by(ROWS * TASKS) {
         let tasks = (n - begin).div_ceil(ROWS).min(TASKS);
         let texts: Vec<Vec<u8>> = (0..tasks)
@@ -166,7 +168,8 @@ where
             .map(|task| {
                 let first = begin + task * ROWS;
                 let mut text = Vec::with_capacity(ROWS * 24);
-                (first..n.min(first + ROWS)).try_for_each(|v| row(v, &mut text))?;
+                let mut ranks = first..n.min(first + ROWS);
+                ranks.try_for_each(|rank| row(graph.ranked(rank as u32) as usize, &mut text))?;
                 Ok(text)
             })
             .collect::<io::Result<_>>()?;
@@ -181,10 +184,10 @@ fn push_distance(text: &mut Vec<u8>, distance: f32) -> io::Result<()> {
     if plain { write!(text, "{distance}") } else { write!(text, "{distance:e}") }
 }
 
-fn write_npy(out: &mut dyn Write, distances: &[f32]) -> io::Result<()> {
+fn write_npy(out: &mut dyn Write, graph: &Graph, distances: &[f32]) -> io::Result<()> {
     let options = npyz::WriteOptions::new().default_dtype();
     let mut npy = options.shape(&[distances.len() as u64]).writer(out).begin_nd()?;
-    npy.extend(distances.iter().copied())?;
+    npy.extend((0..distances.len() as u32).map(|rank| distances[graph.ranked(rank) as usize]))?;
     npy.finish()
 }
 
@@ -241,6 +244,23 @@ mod tests {
         let text = std::fs::read_to_string(&path).expect("read");
         let read: Vec<f32> = text.lines().map(|line| line.parse().expect("a float")).collect();
         assert_eq!(read, distances);
+    }
+
+    #[test]
+    fn rows_go_by_the_ids_of_the_input_whatever_the_order_of_nodes() {
+        let directory = directory();
+        let graph = nodes(3, 1).relabelled(&[2, 0, 1]);
+        let answer = of(vec![30.0, 10.0, 20.0]);
+        let write = |name: &str| {
+            let path = directory.path().join(name);
+            write_results(&path, &graph, &answer).expect("written");
+            std::fs::read(&path).expect("read")
+        };
+        assert_eq!(write("a.csv"), b"node,distance\n1,10\n2,20\n3,30\n");
+        assert_eq!(write("a.txt"), b"10\n20\n30\n");
+        let bytes = write("a.npy");
+        let npy = npyz::NpyFile::new(&bytes[..]).expect("npy");
+        assert_eq!(npy.into_vec::<f32>().expect("f32"), [10.0, 20.0, 30.0]);
     }
 
     #[test]

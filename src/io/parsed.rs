@@ -192,7 +192,7 @@ fn outside(id: u64, asked: u64) -> Error {
 pub(super) fn apply(mut graph: Graph, options: &LoadOptions) -> Result<Graph> {
     let start = Instant::now();
     if options.symmetrize {
-        graph = graph.symmetrized(keep(options).0.repeated);
+        graph = graph.symmetrized(keep(options).0.repeated)?;
     }
     if let Weights::Random { low, high, seed } = options.weights {
         graph = graph.with_random_weights(low, high, seed);

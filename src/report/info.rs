@@ -87,7 +87,12 @@ pub fn graph_summary(record: &GraphRecord) -> String {
         vec![format!("{} ({nodes}, {})", record.dataset, plural(record.graph_edges, "arc"))];
     let mut line = |name: &str, text: String| lines.push(format!("  {name:<10} {text}"));
     let origin = graph.origin;
-    line("from", format!("{} ({})", origin.graph_file, origin.format));
+    let cached = if origin.cached { ", from the cache" } else { "" };
+    line("from", format!("{} ({}{cached})", origin.graph_file, origin.format));
+    let asked = origin.policies.shown();
+    if !asked.is_empty() {
+        line("asked", asked);
+    }
     line(
         "kept",
         format!(
