@@ -196,6 +196,15 @@ fn a_second_load_comes_from_the_cache_until_file_or_options_change() {
     assert!(!cached(&mended));
     assert_eq!(field(&first, "graph-edges"), field(&mended, "graph-edges"));
     assert!(cached(&info(&cache, &file, &[])));
+    // A flip that leaves every id in range is seen too.
+    for path in entries() {
+        let mut bytes = std::fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(&path, &bytes).unwrap();
+    }
+    assert!(!cached(&info(&cache, &file, &[])), "a damaged entry was believed");
+    assert!(cached(&info(&cache, &file, &[])));
     // Another content of the same length at another time.
     let time = std::fs::metadata(&file).unwrap().modified().unwrap();
     let handle = std::fs::File::options().append(true).open(&file).unwrap();
@@ -216,6 +225,57 @@ fn a_second_load_comes_from_the_cache_until_file_or_options_change() {
     use std::os::unix::fs::PermissionsExt;
     let mode = std::fs::metadata(cache.join("graphs")).unwrap().permissions().mode();
     assert_eq!(mode & 0o077, 0);
+}
+
+#[test]
+fn places_follow_their_nodes_through_policies() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str, text: &str| {
+        std::fs::write(folder.path().join(name), text).unwrap();
+        folder.path().join(name).to_str().unwrap().to_string()
+    };
+    let banner = "%%MatrixMarket matrix coordinate pattern symmetric\n";
+    let matrix = at("g.mtx", &format!("{banner}5 5 3\n2 1\n4 3\n5 4\n"));
+    let list = at("g.txt", "1 2\n3 4\n4 5\n");
+    let from_0 = at("p0.csv", "node,lat,lon\n0,10,1\n2,30,3\n4,50,5\n");
+    let by_id = at("p1.csv", "node,lat,lon\n1,10,1\n3,30,3\n5,50,5\n");
+    let options = [
+        off(),
+        LoadOptions { relabel: Relabel::Random(4), ..off() },
+        LoadOptions { relabel: Relabel::Degree, largest_component: true, ..off() },
+        LoadOptions { symmetrize: true, largest_component: true, ..off() },
+    ];
+    for options in &options {
+        for (graph, places) in [(&matrix, &from_0), (&list, &by_id)] {
+            let graph = io::load_placed(graph, places, options).unwrap();
+            let (latitude, _) = graph.places().unwrap();
+            for v in 0..graph.nodes() as u32 {
+                let id = graph.input_id(v);
+                let expected = if id % 2 == 1 { 10.0 * id as f64 } else { f64::NAN };
+                let found = latitude[v as usize];
+                assert!(
+                    found == expected || (found.is_nan() && expected.is_nan()),
+                    "{id}: {found}"
+                );
+            }
+        }
+    }
+    let geo = io::load_with("geo:300,hidden=0.5", &off()).unwrap();
+    let truth = hivegraph::generate::geo_locations("geo:300,hidden=0.5").unwrap();
+    let shown = geo.places().unwrap().0.iter().zip(&truth.hidden);
+    assert!(shown.clone().all(|(latitude, hidden)| latitude.is_nan() == *hidden));
+}
+
+#[test]
+fn nodes_for_nothing_are_refused_unless_they_are_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("b.wel");
+    std::fs::write(&path, "1 100000000 1\n").unwrap();
+    let error = io::load_with(path.to_str().unwrap(), &off()).unwrap_err();
+    assert!(error.to_string().contains("--nodes 100000001"), "{error}");
+    assert_eq!(error.exit_code(), 2);
+    let asked = LoadOptions { nodes: Some(100_000_001), ..off() };
+    assert_eq!(io::load_with(path.to_str().unwrap(), &asked).unwrap().nodes(), 100_000_001);
 }
 
 #[test]
@@ -243,7 +303,7 @@ fn conversions_keep_the_graph_and_say_what_is_lost() {
         assert_eq!(read.weights(), original.weights(), "{ending}");
     }
     std::fs::write(at("gaps.txt"), "5 900\n900 7\n").unwrap();
-    assert!(ok(convert(&at("gaps.txt"), &at("c.mtx"), &[])).contains("with gaps"));
+    assert!(ok(convert(&at("gaps.txt"), &at("c.mtx"), &[])).contains("5 to 900 with gaps"));
     assert!(!ok(convert(&at("gaps.txt"), &at("c.hive"), &[])).contains("note"));
     let turned = ok(convert(&at("gaps.txt"), &at("d.hive"), &["--transpose"]));
     assert!(turned.contains("written"));

@@ -2,7 +2,7 @@
 
 use super::console::{out, phase};
 use crate::io::{self, LoadOptions};
-use crate::report::units::{bytes, count, ms, plural};
+use crate::report::units::{bytes, count, ms};
 use crate::{Error, Result};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, ValueHint, value_parser};
 use std::path::{Path, PathBuf};
@@ -52,10 +52,10 @@ pub(super) fn convert(matches: &ArgMatches) -> Result<()> {
     let labels = matches.get_one::<String>("labels");
     let transpose = matches.get_flag("transpose");
     check(input, output, labels.is_some() || transpose)?;
-    let mut graph = phase("loading the graph", || io::load_with(input, &options))?;
-    if let Some(path) = labels {
-        graph = io::place(graph, path)?;
-    }
+    let mut graph = phase("loading the graph", || match labels {
+        Some(labels) => io::load_placed(input, labels, &options),
+        None => io::load_with(input, &options),
+    })?;
     if transpose {
         graph = phase("transposing", || graph.with_reverse());
     }
@@ -105,7 +105,7 @@ fn check(input: &str, output: &Path, extras: bool) -> Result<()> {
 }
 
 fn is_native(path: &Path) -> bool {
-    path.to_string_lossy().to_ascii_lowercase().ends_with(".hive")
+    lower(path).ends_with(".hive")
 }
 
 /// What the format has no room for: said, since it is gone.
@@ -113,28 +113,33 @@ fn lost(graph: &crate::graph::Graph, output: &Path) -> String {
     if is_native(output) {
         return String::new();
     }
-    let mut text = String::new();
-    if graph.names().is_some() {
-        let (low, high) = graph.id_range();
-        text += &format!(
-            "note: the input's ids ({low} to {high} with gaps) became numbers without gaps; a .hive \
-             file keeps them\n"
-        );
+    let mut notes = Vec::new();
+    let (low, high) = graph.id_range();
+    if graph.names().is_some() || low != first_id(output) {
+        let gaps = if graph.has_gaps() { " with gaps" } else { "" };
+        notes.push(format!(
+            "the input's ids, {low} to {high}{gaps}, became {} on",
+            first_id(output)
+        ));
     }
-    let name = output.to_string_lossy().to_ascii_lowercase();
-    let last = graph.nodes() - 1;
-    let unnamed = (0..=last).rev().take_while(|v| graph.degree(*v) == 0).count();
-    if (name.ends_with(".el") || name.ends_with(".wel")) && unnamed > 0 {
-        let ends = (graph.nodes() - unnamed) as u32;
-        let named = graph.columns().iter().copied().max().map_or(0, |most| most + 1).max(ends);
-        let gone = graph.nodes() as u64 - u64::from(named);
-        if gone > 0 {
-            let what = plural(gone, "isolated node");
-            text += &format!(
-                "note: {what} at the end cannot be told in an edge list; read it with --nodes {}\n",
-                graph.nodes()
-            );
-        }
+    if graph.places().is_some() {
+        notes.push("the places of nodes are left out".into());
     }
-    text
+    if graph.has_reverse() {
+        notes.push("the transpose is left out".into());
+    }
+    let weighs = [".wel", ".wsg", ".bin"].iter().any(|ending| lower(output).ends_with(ending));
+    if weighs && graph.weights().is_none() {
+        notes.push("every arc was given a weight of 1, which the format has to have".into());
+    }
+    notes.iter().map(|note| format!("note: {note}; a .hive file keeps what there is\n")).collect()
+}
+
+/// The lowest id in a file of this name.
+fn first_id(output: &Path) -> u64 {
+    u64::from(lower(output).ends_with(".mtx"))
+}
+
+fn lower(path: &Path) -> String {
+    path.to_string_lossy().to_ascii_lowercase()
 }

@@ -118,8 +118,21 @@ pub fn generate(spec: &str) -> Result<Graph> {
     spec::check_memory(spec, size.host_bytes)?;
     check::node_count(size.nodes)?;
     let mut graph = recipe.generate();
+    if spec.starts_with("geo:") {
+        graph = placed(graph, geo_locations(spec)?);
+    }
     graph.origin.graph_file = spec.to_string();
     Ok(graph)
+}
+
+/// The graph with the places that are not withheld.
+fn placed(graph: Graph, truth: GeoTruth) -> Graph {
+    let shown = |degrees: Vec<f64>| -> Vec<f64> {
+        let pairs = degrees.into_iter().zip(&truth.hidden);
+        pairs.map(|(degrees, hidden)| if *hidden { f64::NAN } else { degrees }).collect()
+    };
+    let (latitude, longitude) = (shown(truth.latitude), shown(truth.longitude));
+    graph.with_places(latitude, longitude)
 }
 
 /// Where the nodes of a `geo:` specification are, and which of them hide it.

@@ -177,6 +177,11 @@ impl Graph {
         self.symmetric.get().copied()
     }
 
+    /// Whether the transpose came with the graph.
+    pub fn has_reverse(&self) -> bool {
+        self.reverse.is_some()
+    }
+
     /// The transpose's arrays, where the graph came with them.
     pub(crate) fn reverse(&self) -> Option<&Rows> {
         self.reverse.as_deref()
@@ -408,6 +413,12 @@ impl Graph {
     pub fn id_range(&self) -> (u64, u64) {
         let last = (self.nodes() - 1) as u32;
         (self.input_id(self.ranked(0)), self.input_id(self.ranked(last)))
+    }
+
+    /// Whether ids between the lowest and the highest are no node's.
+    pub fn has_gaps(&self) -> bool {
+        let (low, high) = self.id_range();
+        high - low != self.nodes() as u64 - 1
     }
 
     /// How many nodes the input calls by a lower id than `node`: `node` itself, unless nodes were

@@ -186,7 +186,9 @@ impl Graph {
         let unordered = self.is_symmetric();
         let key = mix(seed ^ 0x7765_6967_6874_7331);
         let span = u64::from(high - low) + 1;
+        // By place among the input's ids, so that no order of nodes inside changes a weight.
         let weight = |u: u32, v: u32| {
+            let (u, v) = (self.rank(u), self.rank(v));
             let (a, b) = if unordered { (u.min(v), u.max(v)) } else { (u, v) };
             let draw = hash(key, u64::from(a) << 32 | u64::from(b));
             (u64::from(low) + ((u128::from(draw) * u128::from(span)) >> 64) as u64) as f32

@@ -57,7 +57,7 @@ pub(super) fn read(entry: &Path, options: &LoadOptions) -> Option<Graph> {
         return None;
     }
     let bytes = source::read(entry.to_str()?).ok()?;
-    let graph = native::open(&bytes).ok()?;
+    let graph = native::open_compared(&bytes).ok()?;
     // Used now: the oldest go first.
     if let Ok(file) = fs::File::options().append(true).open(entry) {
         let _ = file.set_modified(SystemTime::now());

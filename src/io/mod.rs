@@ -107,6 +107,23 @@ pub fn load_with(spec: &str, options: &LoadOptions) -> Result<Graph> {
     Ok(graph)
 }
 
+/// [`load_with`], with nodes where the file of places `labels` has them: before a component is cut out or
+/// nodes are relabelled, which places then follow.
+///
+/// # Errors
+/// As [`load_with`] and [`place`].
+pub fn load_placed(spec: &str, labels: &str, options: &LoadOptions) -> Result<Graph> {
+    let plain = LoadOptions {
+        relabel: Relabel::None,
+        largest_component: false,
+        symmetrize: false,
+        weights: if options.weights == Weights::Unit { Weights::Unit } else { Weights::File },
+        ..options.clone()
+    };
+    let graph = place(load_with(spec, &plain)?, labels)?;
+    parsed::apply(graph, options)
+}
+
 /// A generated graph under the given policies.
 ///
 /// # Errors
@@ -180,16 +197,15 @@ fn parse(path: &str, bytes: &[u8], weights: bool) -> Result<Parsed> {
 /// As [`read_locations`]; also a place for a node that the graph has not got.
 pub fn place(graph: Graph, path: &str) -> Result<Graph> {
     let found = read_locations(path)?;
+    // Ids that an edge list happens to use are names; where a format says how it counts, nodes are meant by
+    // their place, and a file of places counts in its own way.
+    let by_id = graph.names().is_some() || graph.origin.format == "edge-list";
     let mut places = (vec![f64::NAN; graph.nodes()], vec![f64::NAN; graph.nodes()]);
     for (i, &id) in found.ids.iter().enumerate() {
-        // Places count from their own first id, graphs from theirs; names are the same in both.
-        let named = || graph.node_of_input_id(id);
-        let node = match graph.names() {
-            Some(_) => named(),
-            None => id
-                .checked_sub(found.first_id.into())
-                .filter(|node| *node < graph.nodes() as u64)
-                .map(|node| graph.ranked(node as u32)),
+        let place = || id.checked_sub(found.first_id.into()).map(|node| node as u32);
+        let node = match by_id {
+            true => graph.node_of_input_id(id),
+            false => place().filter(|node| (*node as usize) < graph.nodes()),
         };
         let Some(node) = node else {
             return Err(Error::input(format!(

@@ -243,6 +243,24 @@ fn origin(bytes: &[u8], opened: &Opened) -> Result<Origin> {
         .map_err(|e| damaged(format!("origin: {}", e.to_string().replace('\n', " "))))
 }
 
+/// As [`open`], after comparing every section with its checksum.
+pub(super) fn open_compared(bytes: &Bytes) -> Result<Graph> {
+    compared(bytes, &Opened::new(bytes)?)?;
+    open(bytes)
+}
+
+/// Compares sections with their checksums, in parallel.
+fn compared(bytes: &[u8], opened: &Opened) -> Result<()> {
+    let differs = |section: &&Section| xxh3_64(&bytes[section.place.clone()]) != section.sum;
+    match opened.sections.par_iter().find_first(differs) {
+        None => Ok(()),
+        Some(section) => {
+            let what = called(section.kind);
+            Err(damaged(format!("the checksum of the {what} differs")))
+        }
+    }
+}
+
 /// Compares every section with its checksum, in parallel; says how many bytes were compared. For
 /// `hive info --check`.
 ///
@@ -256,14 +274,7 @@ pub fn check(path: &str) -> Result<u64> {
         return Err(Error::input(format!("{path}: {what}; hive convert makes one")));
     }
     let opened = Opened::new(&bytes).map_err(name)?;
-    let wrong = opened
-        .sections
-        .par_iter()
-        .find_first(|section| xxh3_64(&bytes[section.place.clone()]) != section.sum);
-    if let Some(section) = wrong {
-        let what = format!("the checksum of the {} differs", called(section.kind));
-        return Err(name(damaged(what)));
-    }
+    compared(&bytes, &opened).map_err(name)?;
     open(&bytes).map_err(name)?;
     Ok(opened.sections.iter().map(|section| section.place.len() as u64).sum())
 }

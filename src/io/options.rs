@@ -174,7 +174,8 @@ pub struct LoadOptions {
     /// Arcs from a node to itself: keep | drop [default: keep].
     #[arg(long, value_name = "WHETHER", help_heading = LOADING)]
     pub self_loops: SelfLoops,
-    /// Add the reverse of every arc that has none of the same weight.
+    /// Add the reverse of every arc that has none of the same weight. Where the directions differ, --duplicates
+    /// first and min then keep the lighter, sum adds them.
     #[arg(long, action = Set, num_args = 0..=1, default_missing_value = "true", help_heading = LOADING)]
     #[arg(require_equals = true, hide_possible_values = true, value_name = "BOOL")]
     pub symmetrize: bool,

@@ -60,7 +60,11 @@ pub(super) fn assemble(
     let weighted = parsed.weighted && options.weights == Weights::File;
     let origin = Origin {
         format: parsed.format.into(),
-        weights: if weighted { "file" } else { "unit" }.into(),
+        weights: match (weighted, options.duplicates) {
+            (true, _) => "file".into(),
+            (false, Duplicates::Sum) => "multiplicity".into(),
+            (false, _) => "unit".into(),
+        },
         load_ms: milliseconds(start),
         ..origin
     };
@@ -104,6 +108,7 @@ fn build(parsed: Parsed, options: &LoadOptions, mut origin: Origin) -> Result<Gr
             (lists, called, count)
         }
     };
+    justified(count, &lists, options)?;
     if count == 0 {
         return Err(Error::input("the graph is empty (0 nodes); give at least one arc"));
     }
@@ -116,6 +121,22 @@ fn build(parsed: Parsed, options: &LoadOptions, mut origin: Origin) -> Result<Gr
         Called::From(_) => Ok(graph),
         Called::Named(names) => Ok(graph.with_names(Some(names.into()))),
     }
+}
+
+/// So many nodes may have no arc without anybody's saying so.
+const NODES_FOR_NOTHING: u64 = 1 << 26;
+/// Beyond them, so many nodes may be declared for every arc that is listed.
+const NODES_PER_ARC: u64 = 64;
+
+/// Memory for nodes is for a file to justify, or for the user to ask for.
+fn justified(count: u64, lists: &[ArcList], options: &LoadOptions) -> Result<()> {
+    let arcs: u64 = lists.iter().map(|list| list.pairs.len() as u64).sum();
+    if options.nodes.is_some() || count <= NODES_FOR_NOTHING.max(NODES_PER_ARC * arcs) {
+        return Ok(());
+    }
+    Err(Error::input(format!(
+        "{count} nodes for {arcs} arcs; if that is meant, say --nodes {count}"
+    )))
 }
 
 /// What `--self-loops` and `--duplicates` keep; whether `First` means the first in the file.

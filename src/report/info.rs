@@ -96,14 +96,22 @@ pub fn graph_summary(record: &GraphRecord) -> String {
     line(
         "kept",
         format!(
-            "weights {}, ids from {}, {}, {}, {}",
+            "weights {}, ids {} to {}{}, {}, {}, {}",
             origin.weights,
-            origin.id_base,
+            graph.id_range.0,
+            graph.id_range.1,
+            if graph.id_gaps { " with gaps" } else { "" },
             plural(statistics.self_loops, "self-loop"),
             plural(statistics.duplicates, "duplicate"),
             plural(statistics.isolated, "isolated node"),
         ),
     );
+    if graph.places > 0 || graph.transpose {
+        let places = format!("places of {}", plural(graph.places, "node"));
+        let both = [(graph.places > 0, places), (graph.transpose, "the transpose".into())];
+        let held: Vec<String> = both.into_iter().filter(|h| h.0).map(|h| h.1).collect();
+        line("beside", held.join(", "));
+    }
     line("arcs", arcs_line(statistics));
     line("out-degree", degree_line(&statistics.out_degree));
     if let Some(degrees) = &statistics.in_degree {

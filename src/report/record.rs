@@ -86,6 +86,14 @@ pub struct GraphFacts<'a> {
     pub symmetric: bool,
     /// Largest out-degree.
     pub max_degree: u64,
+    /// The lowest and the highest id of the input.
+    pub id_range: (u64, u64),
+    /// Whether ids between them are no node's.
+    pub id_gaps: bool,
+    /// Nodes whose place on the globe came with the graph.
+    pub places: u64,
+    /// Whether the transpose came with it.
+    pub transpose: bool,
 }
 
 impl<'a> GraphFacts<'a> {
@@ -96,6 +104,12 @@ impl<'a> GraphFacts<'a> {
             isolated: graph.isolated(),
             symmetric: graph.is_symmetric(),
             max_degree: graph.max_degree(),
+            id_range: graph.id_range(),
+            id_gaps: graph.has_gaps(),
+            places: graph.places().map_or(0, |(latitude, _)| {
+                latitude.iter().filter(|degrees| !degrees.is_nan()).count() as u64
+            }),
+            transpose: graph.has_reverse(),
         }
     }
 }

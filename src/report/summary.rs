@@ -63,7 +63,7 @@ fn graph_line(graph: &Graph) -> String {
         origin.format,
         if origin.cached { ", from the cache" } else { "" },
         origin.weights,
-        if graph.names().is_some() { " with gaps" } else { "" },
+        if graph.has_gaps() { " with gaps" } else { "" },
         oddities(origin),
         plural(graph.isolated(), "isolated node"),
         if graph.is_symmetric() { "symmetric" } else { "directed" },
