@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
 
 /// Below this nobody asks how much there is.
-const SMALL: u64 = 8 << 20;
+const SMALL: u64 = 1 << 20;
 
 /// Bounds what inputs may ask for, for tests that feed this process rubbish.
 pub(crate) fn limit(bytes: u64) {

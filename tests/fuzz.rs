@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// As in `fuzz/src/lib.rs`: what an input may make the readers allocate at a time.
-const MEMORY: u64 = 64 << 20;
+const MEMORY: u64 = 4 << 20;
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// Loads `bytes` as a file called `name`, of graphs and of places alike, and asserts what is known of any.

@@ -8,9 +8,9 @@ use hivegraph::{Error, Result};
 use std::io::{Cursor, Write};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What an input may make the readers allocate at a time. Row offsets of 8 M nodes fit: a text header may
-/// declare that many isolated nodes in a few bytes.
-const MEMORY: u64 = 64 << 20;
+/// What an input may make the readers allocate at a time. Row offsets of 512 Ki nodes fit: a text header or
+/// id may ask for that many isolated nodes in a few bytes. With more, the checks here take seconds.
+const MEMORY: u64 = 4 << 20;
 
 /// Once a process: the bound, and one thread, so that runs repeat and are fast.
 pub fn start() {
