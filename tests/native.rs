@@ -70,18 +70,25 @@ fn a_native_file_gives_back_the_graph_that_was_written() {
 fn policies_hold_for_native_files_too() {
     let folder = tempfile::tempdir().unwrap();
     let (text, path) = (folder.path().join("g.txt"), folder.path().join("g.hive"));
-    std::fs::write(&text, "3 4 5\n3 4 2\n4 4 1\n9 3 1\n").unwrap();
+    std::fs::write(&text, "3 4 5\n3 4 2\n4 3 7\n4 4 1\n9 3 1\n").unwrap();
     io::write_native(&io::load_with(text.to_str().unwrap(), &off()).unwrap(), &path).unwrap();
     for options in [
         LoadOptions { duplicates: io::Duplicates::Sum, self_loops: io::SelfLoops::Drop, ..off() },
         LoadOptions { symmetrize: true, relabel: Relabel::Degree, ..off() },
         LoadOptions { weights: io::Weights::Unit, largest_component: true, ..off() },
+        LoadOptions {
+            weights: io::Weights::Random { low: 1, high: 9, seed: 5 },
+            symmetrize: true,
+            ..off()
+        },
+        LoadOptions { weights: io::Weights::Unit, duplicates: io::Duplicates::Sum, ..off() },
     ] {
         let from_text = io::load_with(text.to_str().unwrap(), &options).unwrap();
         let from_native = load(&path, &options).unwrap();
         assert_eq!(from_text.columns(), from_native.columns());
         assert_eq!(from_text.weights(), from_native.weights());
         assert_eq!(from_text.id_range(), from_native.id_range());
+        assert_eq!(from_text.origin.weights, from_native.origin.weights);
     }
 }
 
@@ -225,6 +232,24 @@ fn a_second_load_comes_from_the_cache_until_file_or_options_change() {
     use std::os::unix::fs::PermissionsExt;
     let mode = std::fs::metadata(cache.join("graphs")).unwrap().permissions().mode();
     assert_eq!(mode & 0o077, 0);
+}
+
+#[test]
+fn a_native_file_tells_of_the_oddities_that_are_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (text, path) = (folder.path().join("g.txt"), folder.path().join("g.hive"));
+    std::fs::write(&text, "0 1\n0 1\n1 1\n2 2\n").unwrap();
+    for (options, expected) in [
+        (off(), (2, 1)),
+        (LoadOptions { self_loops: io::SelfLoops::Drop, ..off() }, (0, 1)),
+        (LoadOptions { duplicates: io::Duplicates::Min, ..off() }, (2, 0)),
+    ] {
+        let graph = io::load_with(text.to_str().unwrap(), &options).unwrap();
+        assert_eq!((graph.origin.self_loops, graph.origin.duplicates), (2, 1), "as found");
+        io::write_native(&graph, &path).unwrap();
+        let read = load(&path, &off()).unwrap();
+        assert_eq!((read.origin.self_loops, read.origin.duplicates), expected);
+    }
 }
 
 #[test]

@@ -95,13 +95,7 @@ fn check(input: &str, output: &Path, extras: bool) -> Result<()> {
     if same() == Some(true) {
         return Err(Error::input(format!("{shown}: is the input; name another file")));
     }
-    match output.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
-            let folder = folder.display();
-            Err(Error::input(format!("{shown}: there is no directory {folder}; make it first")))
-        }
-        _ => Ok(()),
-    }
+    crate::run::writable("OUT", output)
 }
 
 fn is_native(path: &Path) -> bool {

@@ -120,7 +120,7 @@ pub(crate) fn first_odd_weight(weights: &[f32]) -> Option<usize> {
 }
 
 /// What a sweep over the rows finds.
-pub(super) struct Found {
+pub(crate) struct Found {
     /// Whether every row is sorted by (column, weight).
     pub sorted: bool,
     /// Arcs (v, v).
@@ -130,7 +130,7 @@ pub(super) struct Found {
 }
 
 /// Looks at every row once, in parallel.
-pub(super) fn rows(graph: &Graph) -> Found {
+pub(crate) fn rows(graph: &Graph) -> Found {
     let none = || Found { sorted: true, self_loops: 0, duplicates: 0 };
     graph
         .row_blocks()

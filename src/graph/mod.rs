@@ -37,9 +37,11 @@ pub struct Origin {
     pub graph_file: String,
     /// The format that was recognised, as in `matrix-market` or `rmat`.
     pub format: String,
-    /// Smallest id that the input can name: 0, or 1 for Matrix Market. Input id = node + `id_base`.
+    /// Smallest id that the input can name: 0, or 1 for Matrix Market. Input id = node + `id_base`, where the
+    /// graph has no [`Graph::names`].
     pub id_base: u32,
-    /// Where the weights came from: `file`, `unit` or `generated`.
+    /// Where the weights came from: `file`, `unit`, `multiplicity` (arcs that were summed), `generated` or
+    /// `random:LO-HI:SEED`.
     pub weights: String,
     /// Arcs (v, v) that were found; `policies` says whether they stayed.
     pub self_loops: u64,

@@ -1,6 +1,6 @@
 //! The cache of loaded graphs: native files in the user's cache directory, one for each (path, size, time of
-//! change, load options, version of the readers). It holds what can be made again, so that whatever is wrong with it is passed over
-//! in silence: a damaged entry is not used, and replaced.
+//! change, load options, version of the readers). It holds what can be made again, so that whatever is wrong
+//! with it is passed over in silence: a damaged entry is not used, and replaced.
 
 use super::options::{Cache, LoadOptions};
 use super::{cache_dir, ldbc, native, source};
@@ -74,7 +74,7 @@ pub(super) fn write(entry: &Path, graph: &Graph) {
         return;
     }
     make_room(folder, limit() - size);
-    let _ = native::write(graph, entry);
+    let _ = native::write_as(graph, &graph.origin, entry);
 }
 
 fn limit() -> u64 {

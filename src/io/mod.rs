@@ -117,7 +117,8 @@ pub fn load_placed(spec: &str, labels: &str, options: &LoadOptions) -> Result<Gr
         relabel: Relabel::None,
         largest_component: false,
         symmetrize: false,
-        weights: if options.weights == Weights::Unit { Weights::Unit } else { Weights::File },
+        // Random ones come last; the file's are not looked at for them either.
+        weights: if options.weights == Weights::File { Weights::File } else { Weights::Unit },
         ..options.clone()
     };
     let graph = place(load_with(spec, &plain)?, labels)?;

@@ -279,12 +279,20 @@ pub fn check(path: &str) -> Result<u64> {
     Ok(opened.sections.iter().map(|section| section.place.len() as u64).sum())
 }
 
-/// Writes `graph` in the native format, with all that it has: weights, ids, places, transpose.
+/// Writes `graph` in the native format, with all that it has: weights, ids, places, transpose. Self-loops and
+/// duplicates are those that are in it, whatever its own input had.
 ///
 /// # Errors
 /// [`Error::Input`] when the file cannot be written; then nothing is there.
 pub fn write(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
-    let origin = serde_json::to_vec(&graph.origin)
+    let found = checks::rows(graph);
+    let (self_loops, duplicates) = (found.self_loops, found.duplicates);
+    write_as(graph, &Origin { self_loops, duplicates, ..graph.origin.clone() }, path.as_ref())
+}
+
+/// As [`write`], with another origin.
+pub(super) fn write_as(graph: &Graph, origin: &Origin, path: &Path) -> Result<()> {
+    let origin = serde_json::to_vec(origin)
         .map_err(|e| Error::machine(format!("the graph's origin cannot be written ({e})")))?;
     let mut sections: Vec<(u32, usize, &[u8])> = Vec::new();
     fn add<'a, T: Pod>(to: &mut Vec<(u32, usize, &'a [u8])>, kind: u32, values: Option<&'a [T]>) {
@@ -323,7 +331,7 @@ pub fn write(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
     }
     let sum = xxh3_64(&head);
     head[SUM].copy_from_slice(&sum.to_le_bytes());
-    write_aside(path.as_ref(), |out| {
+    write_aside(path, |out| {
         let pad = |length: usize| &[0u8; ALIGN][..length.next_multiple_of(ALIGN) - length];
         out.write_all(&head)?;
         out.write_all(pad(head.len()))?;

@@ -60,11 +60,7 @@ pub(super) fn assemble(
     let weighted = parsed.weighted && options.weights == Weights::File;
     let origin = Origin {
         format: parsed.format.into(),
-        weights: match (weighted, options.duplicates) {
-            (true, _) => "file".into(),
-            (false, Duplicates::Sum) => "multiplicity".into(),
-            (false, _) => "unit".into(),
-        },
+        weights: if weighted { "file" } else { weights_without(options) }.into(),
         load_ms: milliseconds(start),
         ..origin
     };
@@ -240,18 +236,29 @@ pub(super) fn apply(mut graph: Graph, options: &LoadOptions) -> Result<Graph> {
 
 /// The same policies for a graph that was generated: it has no self loops, no duplicates and no weights
 /// but those that it was made with.
-pub(super) fn apply_to_generated(mut graph: Graph, options: &LoadOptions) -> Result<Graph> {
+pub(super) fn apply_to_generated(graph: Graph, options: &LoadOptions) -> Result<Graph> {
     if let Some(asked) = options.nodes {
         return Err(Error::input(format!(
             "--nodes {asked}: a generator makes its own number of nodes; leave it out"
         )));
     }
-    if options.weights == Weights::Unit {
+    finished(graph, options)
+}
+
+/// All policies, for a graph that is there as a CSR.
+fn finished(mut graph: Graph, options: &LoadOptions) -> Result<Graph> {
+    if options.weights != Weights::File {
         graph = graph.without_weights();
-        graph.origin.weights = "unit".into();
     }
-    let graph = graph.kept(keep(options))?;
-    apply(graph, options)
+    if graph.weights().is_none() {
+        graph.origin.weights = weights_without(options).into();
+    }
+    apply(graph.kept(keep(options))?, options)
+}
+
+/// Where weights come from if no file's are looked at: with `--duplicates sum` they count arcs.
+fn weights_without(options: &LoadOptions) -> &'static str {
+    if options.duplicates == Duplicates::Sum { "multiplicity" } else { "unit" }
 }
 
 /// The same policies for a native file: what it holds is as good as a CSR from elsewhere.
@@ -271,11 +278,7 @@ pub(super) fn apply_to_native(
             let what = format!("--nodes {asked}: the file has {count} nodes; leave --nodes out");
             return Err(Error::input(what));
         }
-        if options.weights == Weights::Unit {
-            graph = graph.without_weights();
-            graph.origin.weights = "unit".into();
-        }
-        apply(graph.kept(keep(options))?, options)
+        finished(graph, options)
     };
     graph.and_then(policies).map_err(|error| name_file(path, error))
 }
