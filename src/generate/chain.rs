@@ -3,8 +3,8 @@
 use super::hash::{PAIR_WEIGHTS, pair_weight};
 use super::{Recipe, Size, rows, spec};
 use crate::error::Result;
-use crate::graph::{Graph, MAX_NODES, Origin, milliseconds};
-use std::time::Instant;
+use crate::graph::MAX_NODES;
+use crate::graph::build::Csr;
 
 const FORM: &str = "chain:NODES[,seed=1] with NODES 1..=4294967294 or as in 2^20";
 
@@ -17,14 +17,12 @@ struct Chain {
 
 /// Reads `rest`, the part of `spec` behind `chain:`.
 pub(super) fn read(spec: &str, rest: &str) -> Result<Box<dyn Recipe>> {
-    let mut chain = Chain { nodes: 0, seed: 1 };
-    let size = spec::options(spec, rest, FORM, |key, value| {
-        key == "seed" && spec::set(&mut chain.seed, value, ..)
-    })?;
-    if !spec::set_count(&mut chain.nodes, size, MAX_NODES) {
+    let (size, seed) = spec::seeded(spec, rest, FORM)?;
+    let mut nodes = 0;
+    if !spec::set_count(&mut nodes, size, MAX_NODES) {
         return Err(spec::refused(spec, size, FORM));
     }
-    Ok(Box::new(chain))
+    Ok(Box::new(Chain { nodes, seed }))
 }
 
 impl Recipe for Chain {
@@ -34,21 +32,16 @@ impl Recipe for Chain {
         Size { nodes, arcs, exact: true, weights: Some(PAIR_WEIGHTS), host_bytes }
     }
 
-    fn generate(&self) -> Graph {
-        let start = Instant::now();
+    fn dataset(&self) -> String {
+        format!("chain{}", self.nodes)
+    }
+
+    fn csr(&self) -> Csr {
         let last = (self.nodes - 1) as u32;
-        let csr = rows::closed_form(self.nodes, |v, out| {
+        rows::closed_form(self.nodes, |v, out| {
             let around = [(v > 0).then(|| v - 1), (v < last).then(|| v + 1)];
             out.extend(around.into_iter().flatten().map(|u| (u, pair_weight(self.seed, v, u))));
-        });
-        let origin = Origin {
-            dataset: format!("chain{}", self.nodes),
-            format: "chain".into(),
-            weights: "generated".into(),
-            load_ms: milliseconds(start),
-            ..Origin::default()
-        };
-        Graph::trusted(csr, origin, Some(true))
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use crate::backend::cuda::generate::{self, DeviceCsr, RmatKernels};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Fleet};
 use crate::graph::build::Csr;
-use crate::graph::{Graph, milliseconds};
+use crate::graph::{Graph, Origin, milliseconds};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -64,7 +64,7 @@ pub struct DeviceGenerated {
 /// bit, as [`super::generate`] makes. R-MAT only.
 ///
 /// # Errors
-/// [`Error::Input`] for a bad `spec`, a grid or a fleet of the host, [`Error::Machine`] when device memory
+/// [`Error::Input`] for a bad `spec`, another generator or a fleet of the host, [`Error::Machine`] when device memory
 /// does not suffice, after which the fleet cannot be used.
 pub fn on_device(fleet: &Fleet, spec: &str) -> Result<DeviceGenerated> {
     on_device_in(fleet, spec, PassLimits::default())
@@ -169,10 +169,11 @@ impl DeviceGenerated {
             self_loops: 0,
             duplicates: 0,
         };
-        let mut origin = self.rmat.origin();
-        origin.graph_file = self.spec.clone();
-        origin.load_ms = self.report.times.total_ms;
-        origin.build_ms = milliseconds(start);
+        let origin = Origin {
+            load_ms: self.report.times.total_ms,
+            build_ms: milliseconds(start),
+            ..super::origin(&self.spec, &self.rmat)
+        };
         Ok(Graph::trusted(csr, origin, Some(true)))
     }
 }

@@ -20,10 +20,10 @@ use super::hash::{below, hash, mix};
 use super::permutation::Permutation;
 use super::{Recipe, Size, rows, spec};
 use crate::error::Result;
-use crate::graph::{Graph, MAX_NODES, Origin, milliseconds};
+use crate::graph::MAX_NODES;
+use crate::graph::build::Csr;
 use rayon::prelude::*;
 use std::f64::consts::PI;
-use std::time::Instant;
 
 pub(super) const FORM: &str = "geo:NODES[,degree=16][,hidden=0.5][,seed=1] with NODES 1..=4294967294 or \
 as in 2^20, degree 1..=1024, hidden 0..=1";
@@ -49,6 +49,14 @@ pub struct GeoTruth {
     pub longitude: Vec<f64>,
     /// Whether the location is to be withheld from whoever predicts it.
     pub hidden: Vec<bool>,
+}
+
+impl GeoTruth {
+    /// Degrees where they are not withheld, NaN where they are.
+    pub(super) fn shown(&self, degrees: &[f64]) -> Vec<f64> {
+        let pairs = degrees.iter().zip(&self.hidden);
+        pairs.map(|(degrees, hidden)| if *hidden { f64::NAN } else { *degrees }).collect()
+    }
 }
 
 /// What to generate.
@@ -93,18 +101,17 @@ impl Recipe for Geo {
         Size { nodes, arcs: 2 * edges, exact: false, weights: None, host_bytes }
     }
 
-    fn generate(&self) -> Graph {
-        let start = Instant::now();
+    fn dataset(&self) -> String {
+        format!("geo{}", self.nodes)
+    }
+
+    fn csr(&self) -> Csr {
         let world = World::new(self);
-        let csr = rows::drawn(self.nodes, self.edges(), |e| world.edge(e));
-        let origin = Origin {
-            dataset: format!("geo{}", self.nodes),
-            format: "geo".into(),
-            weights: "unit".into(),
-            load_ms: milliseconds(start),
-            ..Origin::default()
-        };
-        Graph::trusted(csr, origin, Some(true))
+        rows::drawn(self.nodes, self.edges(), |e| world.edge(e))
+    }
+
+    fn places(&self) -> Option<GeoTruth> {
+        Some(World::new(self).truth())
     }
 }
 

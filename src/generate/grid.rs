@@ -5,9 +5,7 @@ use super::hash::{PAIR_WEIGHTS, pair_weight};
 use super::{Recipe, Size, spec};
 use crate::error::Result;
 use crate::graph::build::{Csr, split_lengths};
-use crate::graph::{Graph, Origin, milliseconds};
 use rayon::prelude::*;
-use std::time::Instant;
 
 /// Nodes that are worth a task.
 const NODES_PER_TASK: usize = 1 << 16;
@@ -26,10 +24,7 @@ pub struct Grid {
 
 /// Reads `rest`, the part of `spec` behind `grid:`.
 pub(super) fn read(spec: &str, rest: &str) -> Result<Box<dyn Recipe>> {
-    let mut seed = 1;
-    let size = spec::options(spec, rest, FORM, |key, value| {
-        key == "seed" && spec::set(&mut seed, value, ..)
-    })?;
+    let (size, seed) = spec::seeded(spec, rest, FORM)?;
     let refused = || spec::refused(spec, size, FORM);
     let (rows, cols) = spec::rectangle(size).ok_or_else(refused)?;
     Ok(Box::new(Grid { rows, cols, seed }))
@@ -42,8 +37,12 @@ impl Recipe for Grid {
         Size { nodes, arcs, exact: true, weights: Some(PAIR_WEIGHTS), host_bytes }
     }
 
-    fn generate(&self) -> Graph {
-        generate(self)
+    fn dataset(&self) -> String {
+        format!("grid{}x{}", self.rows, self.cols)
+    }
+
+    fn csr(&self) -> Csr {
+        csr(self)
     }
 }
 
@@ -57,9 +56,8 @@ impl Grid {
     }
 }
 
-/// Generates the grid: symmetric, no self loops, no duplicates, integer weights 1..=64.
-fn generate(grid: &Grid) -> Graph {
-    let start = Instant::now();
+/// Writes the grid's arrays.
+fn csr(grid: &Grid) -> Csr {
     let (nodes, cols) = ((grid.rows * grid.cols) as usize, grid.cols as usize);
     let arcs = grid.arcs_before(grid.rows) as usize;
     let mut offsets = vec![0u64; nodes + 1];
@@ -81,16 +79,7 @@ fn generate(grid: &Grid) -> Graph {
         .for_each(|(task, (ends, columns, weights))| {
             write_rows(grid, (task * step) as u64, ends, columns, weights);
         });
-    let origin = Origin {
-        dataset: format!("grid{}x{}", grid.rows, grid.cols),
-        graph_file: format!("grid:{}x{},seed={}", grid.rows, grid.cols, grid.seed),
-        format: "grid".into(),
-        weights: "generated".into(),
-        load_ms: milliseconds(start),
-        ..Origin::default()
-    };
-    let csr = Csr { offsets, columns, weights: Some(weights), self_loops: 0, duplicates: 0 };
-    Graph::trusted(csr, origin, Some(true))
+    Csr { offsets, columns, weights: Some(weights), self_loops: 0, duplicates: 0 }
 }
 
 /// Writes the arcs of the grid rows from `first` on: `ends` per node, neighbours in rising order.
@@ -117,13 +106,18 @@ fn write_rows(grid: &Grid, first: u64, ends: &mut [u64], columns: &mut [u32], we
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::{Graph, Origin};
+
+    fn trusted(grid: &Grid) -> Graph {
+        Graph::trusted(grid.csr(), Origin::default(), Some(true))
+    }
 
     #[test]
     fn every_shape_of_grid_is_a_valid_symmetric_csr() {
         for (rows, cols) in
             [(1, 1), (1, 5), (5, 1), (2, 2), (3, 4), (17, 9), (70_000, 2), (3, 70_000)]
         {
-            let graph = generate(&Grid { rows, cols, seed: 1 });
+            let graph = trusted(&Grid { rows, cols, seed: 1 });
             let checked = Graph::from_csr(
                 graph.offsets().to_vec(),
                 graph.columns().to_vec(),
@@ -140,7 +134,7 @@ mod tests {
 
     #[test]
     fn neighbours_are_one_step_away_on_the_grid() {
-        let graph = generate(&Grid { rows: 4, cols: 7, seed: 1 });
+        let graph = trusted(&Grid { rows: 4, cols: 7, seed: 1 });
         for u in 0..28i64 {
             for (v, _) in graph.neighbors(u as usize) {
                 let (dr, dc) = (u / 7 - i64::from(v) / 7, u % 7 - i64::from(v) % 7);

@@ -38,19 +38,27 @@ pub use geo::GeoTruth;
 pub(crate) use spec::available_memory;
 
 use crate::error::{Error, Result};
-use crate::graph::{Graph, check};
+use crate::graph::build::Csr;
+use crate::graph::{Graph, Origin, check, milliseconds};
+use std::time::Instant;
 
 /// The accepted forms, for help texts and refusals.
 pub const FORMS: &str = "rmat:SCALE[,ef=16], uniform:NODES[,ef=16], grid:ROWSxCOLS, torus:ROWSxCOLS, \
 star:LEAVES, chain:NODES, road:SCALE, road:ROWSxCOLS or geo:NODES[,degree=16][,hidden=0.5], each with \
 [,seed=1]";
 
-/// A graph to be, read from a specification.
+/// A graph to be, read from a specification: symmetric, without self loops or duplicates.
 trait Recipe {
     /// What it will be.
     fn size(&self) -> Size;
-    /// Makes it; whoever asks has checked that it fits.
-    fn generate(&self) -> Graph;
+    /// Its short name, as in `rmat24`.
+    fn dataset(&self) -> String;
+    /// Makes its arrays; whoever asks has checked that they fit.
+    fn csr(&self) -> Csr;
+    /// Where its nodes are, if they are anywhere.
+    fn places(&self) -> Option<GeoTruth> {
+        None
+    }
 }
 
 /// What a generator will make, known before it is made.
@@ -111,28 +119,35 @@ pub fn check(spec: &str) -> Result<()> {
     spec::check_memory(spec, size(spec)?.host_bytes)
 }
 
-/// Generates the graph that `spec` describes (see [`FORMS`]).
+/// Generates the graph that `spec` describes (see [`FORMS`]). Places come with it where its nodes have any
+/// and do not withhold them.
 pub fn generate(spec: &str) -> Result<Graph> {
     let recipe = read(spec)?;
     let size = recipe.size();
     spec::check_memory(spec, size.host_bytes)?;
     check::node_count(size.nodes)?;
-    let mut graph = recipe.generate();
-    if spec.starts_with("geo:") {
-        graph = placed(graph, geo_locations(spec)?);
-    }
-    graph.origin.graph_file = spec.to_string();
-    Ok(graph)
+    let start = Instant::now();
+    let csr = recipe.csr();
+    // Drawing and building are one pipeline.
+    let origin = Origin { load_ms: milliseconds(start), ..origin(spec, &*recipe) };
+    let graph = Graph::trusted(csr, origin, Some(true));
+    Ok(match recipe.places() {
+        None => graph,
+        Some(truth) => {
+            graph.with_places(truth.shown(&truth.latitude), truth.shown(&truth.longitude))
+        }
+    })
 }
 
-/// The graph with the places that are not withheld.
-fn placed(graph: Graph, truth: GeoTruth) -> Graph {
-    let shown = |degrees: Vec<f64>| -> Vec<f64> {
-        let pairs = degrees.into_iter().zip(&truth.hidden);
-        pairs.map(|(degrees, hidden)| if *hidden { f64::NAN } else { degrees }).collect()
-    };
-    let (latitude, longitude) = (shown(truth.latitude), shown(truth.longitude));
-    graph.with_places(latitude, longitude)
+/// Where the graph that `spec` describes comes from; how long it took is its maker's to say.
+fn origin(spec: &str, recipe: &dyn Recipe) -> Origin {
+    Origin {
+        dataset: recipe.dataset(),
+        graph_file: spec.into(),
+        format: spec.split(':').next().unwrap_or_default().into(),
+        weights: if recipe.size().weights.is_some() { "generated" } else { "unit" }.into(),
+        ..Origin::default()
+    }
 }
 
 /// Where the nodes of a `geo:` specification are, and which of them hide it.

@@ -12,8 +12,7 @@ use super::hash::{PAIR_WEIGHTS, hash, mix};
 use super::permutation::Permutation;
 use super::{Recipe, Size, rows, spec};
 use crate::error::Result;
-use crate::graph::{Graph, Origin, milliseconds};
-use std::time::Instant;
+use crate::graph::build::Csr;
 
 /// A, B and C of the parameter sets that have a name.
 const NAMED: [(&str, [f64; 3]); 2] =
@@ -76,8 +75,21 @@ impl Recipe for Rmat {
         Size { nodes, arcs: 2 * edges, exact: false, weights: Some(PAIR_WEIGHTS), host_bytes }
     }
 
-    fn generate(&self) -> Graph {
-        generate(self)
+    /// The parameters follow where they are not Graph500's.
+    fn dataset(&self) -> String {
+        let [a, b, c] = self.shares;
+        match NAMED.iter().position(|(_, shares)| *shares == self.shares) {
+            Some(0) => format!("rmat{}", self.scale),
+            Some(named) => format!("rmat{}-{}", self.scale, NAMED[named].0),
+            None => format!("rmat{}-a{a}-b{b}-c{c}", self.scale),
+        }
+    }
+
+    fn csr(&self) -> Csr {
+        let sampler = Sampler::new(self);
+        let mut csr = rows::drawn(1 << self.scale, self.edges(), |e| sampler.edge(e));
+        csr.weights = Some(rows::pair_weights(&csr, self.seed));
+        csr
     }
 }
 
@@ -87,30 +99,10 @@ impl Rmat {
         self.edge_factor << self.scale
     }
 
-    /// Where a graph like this came from; `load_ms` and the specification are its maker's to say.
-    pub(super) fn origin(&self) -> Origin {
-        Origin {
-            dataset: self.dataset(),
-            format: "rmat".into(),
-            weights: "generated".into(),
-            ..Origin::default()
-        }
-    }
-
     /// Upper ends of the ranges A, B, C of 16 bits; D is the rest.
     fn upper(&self) -> [u64; 3] {
         let [a, b, c] = self.shares;
         [a, a + b, a + b + c].map(|share| (65536.0 * share).round() as u64)
-    }
-
-    /// As in `rmat24`; the parameters follow where they are not Graph500's.
-    fn dataset(&self) -> String {
-        let [a, b, c] = self.shares;
-        match NAMED.iter().position(|(_, shares)| *shares == self.shares) {
-            Some(0) => format!("rmat{}", self.scale),
-            Some(named) => format!("rmat{}-{}", self.scale, NAMED[named].0),
-            None => format!("rmat{}-a{a}-b{b}-c{c}", self.scale),
-        }
     }
 }
 
@@ -158,22 +150,10 @@ impl Sampler {
     }
 }
 
-/// Generates the graph: symmetric, no self loops, no duplicates, integer weights 1..=64.
-///
-/// Memory at the peak: about 24 bytes an edge drawn (6.5 GB at scale 24, edge factor 16).
-fn generate(rmat: &Rmat) -> Graph {
-    let start = Instant::now();
-    let sampler = Sampler::new(rmat);
-    let mut csr = rows::drawn(1 << rmat.scale, rmat.edges(), |e| sampler.edge(e));
-    csr.weights = Some(rows::pair_weights(&csr, rmat.seed));
-    // Drawing and building are one pipeline.
-    let origin = Origin { load_ms: milliseconds(start), ..rmat.origin() };
-    Graph::trusted(csr, origin, Some(true))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::{Graph, Origin};
 
     const GRAPH500: [f64; 3] = NAMED[0].1;
 
@@ -181,8 +161,12 @@ mod tests {
         Rmat { scale, edge_factor: 16, seed, shares: GRAPH500 }
     }
 
+    fn trusted(rmat: &Rmat) -> Graph {
+        Graph::trusted(rmat.csr(), Origin::default(), Some(true))
+    }
+
     fn generated(scale: u32, seed: u64) -> Graph {
-        generate(&rmat(scale, seed))
+        trusted(&rmat(scale, seed))
     }
 
     #[test]
@@ -233,7 +217,7 @@ mod tests {
 
     #[test]
     fn gtgraphs_parameters_are_less_skewed() {
-        let other = generate(&Rmat { shares: NAMED[1].1, ..rmat(12, 1) });
+        let other = trusted(&Rmat { shares: NAMED[1].1, ..rmat(12, 1) });
         assert!(other.max_degree() < generated(12, 1).max_degree() / 2);
         crate::generate::rows::tests::sound("rmat:10,params=gtgraph");
     }

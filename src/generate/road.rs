@@ -33,8 +33,7 @@
 use super::hash::{hash, mix};
 use super::{Recipe, Size, rows, spec};
 use crate::error::Result;
-use crate::graph::{Graph, Origin, milliseconds};
-use std::time::Instant;
+use crate::graph::build::Csr;
 
 const FORM: &str = "road:SCALE[,seed=1] with SCALE 1..=31, or road:ROWSxCOLS[,seed=1] with ROWS * COLS \
 1..=4294967294";
@@ -61,10 +60,8 @@ struct Road {
 
 /// Reads `rest`, the part of `spec` behind `road:`.
 pub(super) fn read(spec: &str, rest: &str) -> Result<Box<dyn Recipe>> {
-    let (mut seed, mut scale) = (1, 0u32);
-    let size = spec::options(spec, rest, FORM, |key, value| {
-        key == "seed" && spec::set(&mut seed, value, ..)
-    })?;
+    let (size, seed) = spec::seeded(spec, rest, FORM)?;
+    let mut scale = 0u32;
     let refused = || spec::refused(spec, size, FORM);
     let (rows, cols) = match spec::set(&mut scale, size, 1..=31) {
         true => (1 << (scale / 2), 1 << (scale - scale / 2)),
@@ -82,18 +79,13 @@ impl Recipe for Road {
         Size { nodes, arcs, exact: false, weights: Some((1, HEAVIEST)), host_bytes }
     }
 
-    fn generate(&self) -> Graph {
-        let start = Instant::now();
+    fn dataset(&self) -> String {
+        format!("road{}x{}", self.rows, self.cols)
+    }
+
+    fn csr(&self) -> Csr {
         let map = Map::new(self);
-        let csr = rows::closed_form(self.rows * self.cols, |v, out| map.row(u64::from(v), out));
-        let origin = Origin {
-            dataset: format!("road{}x{}", self.rows, self.cols),
-            format: "road".into(),
-            weights: "generated".into(),
-            load_ms: milliseconds(start),
-            ..Origin::default()
-        };
-        Graph::trusted(csr, origin, Some(true))
+        rows::closed_form(self.rows * self.cols, |v, out| map.row(u64::from(v), out))
     }
 }
 
@@ -248,7 +240,7 @@ const OCTAVES: [u32; 8] = [0, 0, 1, 1, 1, 1, 2, 3];
 #[cfg(test)]
 mod tests {
     use super::super::rows::tests::{degrees, sound};
-    use super::*;
+    use crate::graph::Graph;
 
     fn components(graph: &Graph) -> usize {
         let mut seen = vec![false; graph.nodes()];

@@ -22,6 +22,13 @@ pub(super) fn options<'a>(
     Ok(size)
 }
 
+/// [`options`] of a generator that has none but `seed`, 1 if it is left out: the size and the seed.
+pub(super) fn seeded<'a>(spec: &str, rest: &'a str, form: &str) -> Result<(&'a str, u64)> {
+    let mut seed = 1;
+    let size = options(spec, rest, form, |key, value| key == "seed" && set(&mut seed, value, ..))?;
+    Ok((size, seed))
+}
+
 /// The one refusal of a specification: what, where, and the accepted form.
 pub(super) fn refused(spec: &str, part: &str, form: &str) -> Error {
     Error::input(format!("generator `{spec}`: cannot use `{part}`; write {form}"))

@@ -4,10 +4,9 @@
 use super::hash::{PAIR_WEIGHTS, pair_weight};
 use super::{Recipe, Size, spec};
 use crate::error::Result;
+use crate::graph::MAX_NODES;
 use crate::graph::build::Csr;
-use crate::graph::{Graph, MAX_NODES, Origin, milliseconds};
 use rayon::prelude::*;
-use std::time::Instant;
 
 const FORM: &str = "star:LEAVES[,seed=1] with LEAVES 1..=4294967293 or as in 2^20";
 
@@ -20,14 +19,12 @@ struct Star {
 
 /// Reads `rest`, the part of `spec` behind `star:`.
 pub(super) fn read(spec: &str, rest: &str) -> Result<Box<dyn Recipe>> {
-    let mut star = Star { leaves: 0, seed: 1 };
-    let size = spec::options(spec, rest, FORM, |key, value| {
-        key == "seed" && spec::set(&mut star.seed, value, ..)
-    })?;
-    if !spec::set_count(&mut star.leaves, size, MAX_NODES - 1) {
+    let (size, seed) = spec::seeded(spec, rest, FORM)?;
+    let mut leaves = 0;
+    if !spec::set_count(&mut leaves, size, MAX_NODES - 1) {
         return Err(spec::refused(spec, size, FORM));
     }
-    Ok(Box::new(star))
+    Ok(Box::new(Star { leaves, seed }))
 }
 
 impl Recipe for Star {
@@ -37,27 +34,23 @@ impl Recipe for Star {
         Size { nodes, arcs, exact: true, weights: Some(PAIR_WEIGHTS), host_bytes }
     }
 
-    fn generate(&self) -> Graph {
-        let (start, leaves) = (Instant::now(), self.leaves);
+    fn dataset(&self) -> String {
+        format!("star{}", self.leaves)
+    }
+
+    fn csr(&self) -> Csr {
+        let leaves = self.leaves;
         // Row 0 lists the leaves 1, 2, ...; then every leaf lists the hub.
         let leaf = |arc: u64| if arc < leaves { arc + 1 } else { arc - leaves + 1 } as u32;
         let column = |arc: u64| if arc < leaves { leaf(arc) } else { 0 };
         let arcs = || (0..2 * leaves).into_par_iter();
-        let csr = Csr {
+        Csr {
             offsets: [0].into_par_iter().chain(leaves..=2 * leaves).collect(),
             columns: arcs().map(column).collect(),
             weights: Some(arcs().map(|arc| pair_weight(self.seed, 0, leaf(arc))).collect()),
             self_loops: 0,
             duplicates: 0,
-        };
-        let origin = Origin {
-            dataset: format!("star{leaves}"),
-            format: "star".into(),
-            weights: "generated".into(),
-            load_ms: milliseconds(start),
-            ..Origin::default()
-        };
-        Graph::trusted(csr, origin, Some(true))
+        }
     }
 }
 

@@ -5,8 +5,7 @@
 use super::hash::{PAIR_WEIGHTS, pair_weight};
 use super::{Recipe, Size, rows, spec};
 use crate::error::Result;
-use crate::graph::{Graph, Origin, milliseconds};
-use std::time::Instant;
+use crate::graph::build::Csr;
 
 const FORM: &str = "torus:ROWSxCOLS[,seed=1] with ROWS * COLS 1..=4294967294";
 
@@ -20,10 +19,7 @@ struct Torus {
 
 /// Reads `rest`, the part of `spec` behind `torus:`.
 pub(super) fn read(spec: &str, rest: &str) -> Result<Box<dyn Recipe>> {
-    let mut seed = 1;
-    let size = spec::options(spec, rest, FORM, |key, value| {
-        key == "seed" && spec::set(&mut seed, value, ..)
-    })?;
+    let (size, seed) = spec::seeded(spec, rest, FORM)?;
     let refused = || spec::refused(spec, size, FORM);
     let (rows, cols) = spec::rectangle(size).ok_or_else(refused)?;
     Ok(Box::new(Torus { rows, cols, seed }))
@@ -54,17 +50,12 @@ impl Recipe for Torus {
         Size { nodes, arcs, exact: true, weights: Some(PAIR_WEIGHTS), host_bytes }
     }
 
-    fn generate(&self) -> Graph {
-        let start = Instant::now();
-        let csr = rows::closed_form(self.rows * self.cols, |v, out| self.row(v, out));
-        let origin = Origin {
-            dataset: format!("torus{}x{}", self.rows, self.cols),
-            format: "torus".into(),
-            weights: "generated".into(),
-            load_ms: milliseconds(start),
-            ..Origin::default()
-        };
-        Graph::trusted(csr, origin, Some(true))
+    fn dataset(&self) -> String {
+        format!("torus{}x{}", self.rows, self.cols)
+    }
+
+    fn csr(&self) -> Csr {
+        rows::closed_form(self.rows * self.cols, |v, out| self.row(v, out))
     }
 }
 

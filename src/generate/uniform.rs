@@ -9,8 +9,8 @@
 use super::hash::{PAIR_WEIGHTS, below, hash, mix};
 use super::{Recipe, Size, rows, spec};
 use crate::error::Result;
-use crate::graph::{Graph, MAX_NODES, Origin, milliseconds};
-use std::time::Instant;
+use crate::graph::MAX_NODES;
+use crate::graph::build::Csr;
 
 const FORM: &str =
     "uniform:NODES[,ef=16][,seed=1] with NODES 1..=4294967294 or as in 2^20, ef 1..=1024";
@@ -63,18 +63,15 @@ impl Recipe for Uniform {
         Size { nodes, arcs: 2 * edges, exact: false, weights: Some(PAIR_WEIGHTS), host_bytes }
     }
 
-    fn generate(&self) -> Graph {
-        let (start, key) = (Instant::now(), self.key());
+    fn dataset(&self) -> String {
+        format!("uniform{}", self.nodes)
+    }
+
+    fn csr(&self) -> Csr {
+        let key = self.key();
         let mut csr = rows::drawn(self.nodes, self.edges(), |e| self.edge(key, e));
         csr.weights = Some(rows::pair_weights(&csr, self.seed));
-        let origin = Origin {
-            dataset: format!("uniform{}", self.nodes),
-            format: "uniform".into(),
-            weights: "generated".into(),
-            load_ms: milliseconds(start),
-            ..Origin::default()
-        };
-        Graph::trusted(csr, origin, Some(true))
+        csr
     }
 }
 

@@ -168,7 +168,7 @@ fn arcs_of(
     let mut list = ArcList::default();
     for (at, line) in lines {
         let Some([u, v, length]) = fields("a", line, at)? else { continue };
-        list.pairs.push((node(nodes, u, at)?, node(nodes, v, at)?));
+        list.pairs.push((text::id_from_1(u, nodes, at)?, text::id_from_1(v, nodes, at)?));
         if weights {
             list.weights.push(text::weight(length, at)?);
         }
@@ -183,20 +183,10 @@ fn places(
     let mut places = Vec::new();
     for (at, line) in lines {
         let Some([id, x, y]) = fields("v", line, at)? else { continue };
-        let id = u64::from(node(nodes, id, at)?) + 1;
+        let id = u64::from(text::id_from_1(id, nodes, at)?) + 1;
         places.push(place(id, y, x, PER_DEGREE, at)?);
     }
     Ok(places)
-}
-
-/// An id from 1 to n as a node.
-#[inline]
-fn node(nodes: u64, field: &[u8], at: usize) -> Result<u32, Fault> {
-    let id = text::id(field, at)?;
-    if id == 0 || id > nodes {
-        return Err(Fault::new(at, format!("id out of range ({id}); ids run from 1 to {nodes}")));
-    }
-    Ok((id - 1) as u32)
 }
 
 #[cfg(test)]

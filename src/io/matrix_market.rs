@@ -145,8 +145,8 @@ fn entries(
         let wanted = if header.weighted { "row column value" } else { "row column" };
         let misshapen =
             || Fault::new(at, format!("garbage line ({}); write `{wanted}`", shown(line)));
-        let row = node(header, first, at)?;
-        let column = node(header, fields.next().ok_or_else(misshapen)?, at)?;
+        let row = text::id_from_1(first, header.nodes, at)?;
+        let column = text::id_from_1(fields.next().ok_or_else(misshapen)?, header.nodes, at)?;
         if header.weighted {
             let value = fields.next().ok_or_else(misshapen)?;
             if weights {
@@ -159,17 +159,6 @@ fn entries(
         list.pairs.push((row, column));
     }
     Ok(list)
-}
-
-/// An id from 1 to n as a node.
-#[inline]
-fn node(header: &Header, field: &[u8], at: usize) -> Result<u32, Fault> {
-    let id = text::id(field, at)?;
-    if id == 0 || id > header.nodes {
-        let what = format!("id out of range ({id}); ids run from 1 to {}", header.nodes);
-        return Err(Fault::new(at, what));
-    }
-    Ok((id - 1) as u32)
 }
 
 /// Writes `graph` as a general matrix, real or, where it has no weights, pattern, with ids from 1

@@ -189,7 +189,7 @@ fn neighbours(
             }
         }
         while let Some(field) = fields.next() {
-            list.pairs.push((row as u32, node(header, field, at)?));
+            list.pairs.push((row as u32, text::id_from_1(field, header.nodes, at)?));
             if header.weighted {
                 let Some(weight) = fields.next() else {
                     let what = format!("neighbour {} has no weight", shown(field));
@@ -203,17 +203,6 @@ fn neighbours(
         row += 1;
     }
     Ok(list)
-}
-
-/// An id from 1 to n as a node.
-#[inline]
-fn node(header: &Header, field: &[u8], at: usize) -> Result<u32, Fault> {
-    let id = text::id(field, at)?;
-    if id == 0 || id > header.nodes {
-        let what = format!("id out of range ({id}); ids run from 1 to {}", header.nodes);
-        return Err(Fault::new(at, what));
-    }
-    Ok((id - 1) as u32)
 }
 
 #[cfg(test)]

@@ -113,6 +113,16 @@ pub(super) fn id(field: &[u8], at: usize) -> Result<u64, Fault> {
     }
 }
 
+/// An id from 1 to `nodes` as a node.
+#[inline]
+pub(super) fn id_from_1(field: &[u8], nodes: u64, at: usize) -> Result<u32, Fault> {
+    let id = id(field, at)?;
+    if id == 0 || id > nodes {
+        return Err(Fault::new(at, format!("id out of range ({id}); ids run from 1 to {nodes}")));
+    }
+    Ok((id - 1) as u32)
+}
+
 /// A node id of 64 bits.
 #[inline]
 pub(super) fn wide_id(field: &[u8], at: usize) -> Result<u64, Fault> {
