@@ -12,6 +12,7 @@ pub mod generate;
 pub mod graph;
 pub mod io;
 mod memory;
+pub mod operator;
 pub mod prepare;
 pub mod report;
 pub mod run;

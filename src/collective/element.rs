@@ -1,7 +1,7 @@
 //! What can be merged: six element types, five operations.
 
 use bytemuck::Pod;
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// What makes the replicas of an array equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
@@ -60,18 +60,63 @@ impl Dtype {
     }
 }
 
+/// An array that several threads share, by the size of its elements.
+#[derive(Debug, Clone, Copy)]
+#[allow(missing_docs)]
+pub enum Cells<'a> {
+    One(&'a [AtomicU8]),
+    Four(&'a [AtomicU32]),
+    Eight(&'a [AtomicU64]),
+}
+
 /// A type that replicated arrays can hold.
 pub trait Element: Pod + PartialOrd + Send + Sync + std::fmt::Debug + 'static {
     /// Its run-time tag.
     const DTYPE: Dtype;
+    /// The atomic of this size: how several threads share an element.
+    type Atomic: Send + Sync + std::fmt::Debug;
     /// `self op other`, with the operations of [`MergeOp`]; gather keeps `self`.
     fn combine(self, other: Self, op: MergeOp) -> Self;
+    /// Reads a shared element, in no order with anything else.
+    fn load(cell: &Self::Atomic) -> Self;
+    /// Writes a shared element, in no order with anything else.
+    fn store(self, cell: &Self::Atomic);
+    /// Shared elements as cells of their size.
+    fn to_cells(cells: &[Self::Atomic]) -> Cells<'_>;
+    /// Cells of this size as shared elements.
+    fn of_cells(cells: Cells<'_>) -> Option<&[Self::Atomic]>;
+    /// Replaces a shared element by what `next` makes of it, in one piece; returns what it was. `None` leaves it.
+    fn update(cell: &Self::Atomic, next: impl FnMut(Self) -> Option<Self>) -> Self;
 }
 
 macro_rules! element {
-    ($type:ty, $tag:ident, $or:expr, $sum:expr) => {
+    ($type:ty, $tag:ident, $atomic:ident, $bits:ty, $size:ident, $or:expr, $sum:expr) => {
         impl Element for $type {
             const DTYPE: Dtype = Dtype::$tag;
+            type Atomic = $atomic;
+            #[inline(always)]
+            fn load(cell: &$atomic) -> Self {
+                bytemuck::cast(cell.load(Ordering::Relaxed))
+            }
+            #[inline(always)]
+            fn store(self, cell: &$atomic) {
+                cell.store(bytemuck::cast::<$type, $bits>(self), Ordering::Relaxed);
+            }
+            fn to_cells(cells: &[$atomic]) -> Cells<'_> {
+                Cells::$size(cells)
+            }
+            fn of_cells(cells: Cells<'_>) -> Option<&[$atomic]> {
+                match cells {
+                    Cells::$size(cells) => Some(cells),
+                    _ => None,
+                }
+            }
+            #[inline]
+            fn update(cell: &$atomic, mut next: impl FnMut(Self) -> Option<Self>) -> Self {
+                let turned = |bits: $bits| next(bytemuck::cast(bits)).map(bytemuck::cast);
+                let done = cell.fetch_update(Ordering::Relaxed, Ordering::Relaxed, turned);
+                bytemuck::cast(done.unwrap_or_else(|kept| kept))
+            }
             #[inline(always)]
             fn combine(self, other: Self, op: MergeOp) -> Self {
                 let (or, sum): (fn($type, $type) -> $type, fn($type, $type) -> $type) = ($or, $sum);
@@ -98,12 +143,19 @@ macro_rules! element {
         }
     };
 }
-element!(u8, U8, |a, b| a | b, |a, b| a.wrapping_add(b));
-element!(u32, U32, |a, b| a | b, |a, b| a.wrapping_add(b));
-element!(u64, U64, |a, b| a | b, |a, b| a.wrapping_add(b));
-element!(i32, I32, |a, _| a, |a, b| a.wrapping_add(b));
-element!(f32, F32, |a, _| a, |a, b| a + b);
-element!(f64, F64, |a, _| a, |a, b| a + b);
+element!(u8, U8, AtomicU8, u8, One, |a, b| a | b, |a, b| a.wrapping_add(b));
+element!(u32, U32, AtomicU32, u32, Four, |a, b| a | b, |a, b| a.wrapping_add(b));
+element!(u64, U64, AtomicU64, u64, Eight, |a, b| a | b, |a, b| a.wrapping_add(b));
+element!(i32, I32, AtomicU32, u32, Four, |a, _| a, |a, b| a.wrapping_add(b));
+element!(f32, F32, AtomicU32, u32, Four, |a, _| a, |a, b| a + b);
+element!(f64, F64, AtomicU64, u64, Eight, |a, _| a, |a, b| a + b);
+
+/// The same memory as atomics of the element's size.
+pub(crate) fn cells<T: Element>(values: &mut [T]) -> &[T::Atomic] {
+    // SAFETY: the exclusive borrow ends all plain access for the result's lifetime; `Atomic` has the size,
+    // alignment and bit validity of the element (see `element!`).
+    unsafe { std::slice::from_raw_parts(values.as_mut_ptr().cast::<T::Atomic>(), values.len()) }
+}
 
 /// Four-byte elements that host steps may update from several threads.
 pub trait Atomic32: Element {}

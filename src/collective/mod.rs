@@ -11,7 +11,8 @@ pub(crate) mod peer;
 mod replicated;
 mod two_shot;
 
-pub use element::{Atomic32, Dtype, Element, MergeOp, atomic_words, atomics};
+pub(crate) use element::cells;
+pub use element::{Atomic32, Cells, Dtype, Element, MergeOp, atomic_words, atomics};
 pub(crate) use replicated::Data;
 pub use replicated::{Frontier, Replicated};
 

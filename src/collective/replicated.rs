@@ -110,6 +110,11 @@ impl Frontier {
         Frontier { words, nodes }
     }
 
+    /// How many nodes there are to choose from.
+    pub fn nodes(&self) -> usize {
+        self.nodes
+    }
+
     /// The words that hold the bits.
     pub fn words(&self) -> &Replicated<u64> {
         &self.words

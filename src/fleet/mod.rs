@@ -33,6 +33,8 @@ pub struct FleetConfig {
     pub collective: CollectiveKind,
     /// Seconds without a sign of life after which a replica counts as dead.
     pub deadline_s: f64,
+    /// Seconds after which a step on a GPU counts as hung.
+    pub step_limit_s: f64,
     /// Test hook: a fault to inject.
     pub fault: Option<Fault>,
     /// Test hook: seed of random delays and block counts, which must not change any answer.
@@ -49,6 +51,7 @@ impl Default for FleetConfig {
             devices: Devices::Auto,
             collective: CollectiveKind::Auto,
             deadline_s: 6.0,
+            step_limit_s: rendezvous::STEP_LIMIT.as_secs_f64(),
             fault: None,
             perturb: None,
             rank_offset: 0,

@@ -128,7 +128,8 @@ pub(super) fn open(config: FleetConfig) -> Result<Fleet> {
         return Err(Error::machine(format!("NVRTC (libnvrtc.so.13) was not found; {advice}")));
     }
     let deadline = Duration::from_secs_f64(config.deadline_s);
-    let rendezvous = Arc::new(Rendezvous::new(&names, deadline));
+    let step_limit = Duration::from_secs_f64(config.step_limit_s);
+    let rendezvous = Arc::new(Rendezvous::new(&names, deadline).with_step_limit(step_limit));
     let starting: Vec<Starting> = (0..world)
         .map(|rank| spawn(rank, world, &places, &config, &rendezvous))
         .collect::<Result<_>>()?;
@@ -173,6 +174,10 @@ fn check_config(config: &FleetConfig, world: usize) -> Result<()> {
     if !(config.deadline_s > 0.0 && config.deadline_s <= 86_400.0) {
         let given = config.deadline_s;
         return Err(Error::input(format!("--deadline {given}: use seconds from 0.001 to 86400")));
+    }
+    if !(config.step_limit_s > 0.0 && config.step_limit_s <= 86_400.0) {
+        let given = config.step_limit_s;
+        return Err(Error::input(format!("--step-limit {given}: use seconds from 0.001 to 86400")));
     }
     match config.fault {
         Some(fault) if fault.rank >= world => {

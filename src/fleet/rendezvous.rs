@@ -69,8 +69,12 @@ pub struct Rendezvous {
     busy: Vec<AtomicBool>,
     members: Vec<Mutex<Member>>,
     deadline: Duration,
+    step_limit: Duration,
     spin: bool,
 }
+
+/// A step that takes longer counts as hung.
+pub const STEP_LIMIT: Duration = Duration::from_secs(300);
 
 /// A poisoned mutex only says that a holder panicked; the data are plain and still consistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -97,8 +101,19 @@ impl Rendezvous {
             busy: (0..world).map(|_| AtomicBool::new(false)).collect(),
             members: devices.iter().map(|d| Mutex::new(member(d))).collect(),
             deadline,
+            step_limit: STEP_LIMIT,
             spin: world <= cores,
         }
+    }
+
+    /// The same, with a time after which a step counts as hung even though its replica waits for it.
+    pub fn with_step_limit(self, step_limit: Duration) -> Rendezvous {
+        Rendezvous { step_limit, ..self }
+    }
+
+    /// The longest that a step may take.
+    pub fn step_limit(&self) -> Duration {
+        self.step_limit
     }
 
     /// Says that `rank` lives and works; long steps call this as they go.

@@ -5,6 +5,7 @@ use crate::backend::cuda::CudaDevice;
 use crate::collective::{Collective, Element, Frontier, MergeOp, Replicated, Seat};
 use crate::collective::{Data, Span};
 use crate::error::{Error, Result};
+use crate::operator::Operators;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -72,6 +73,7 @@ pub struct Replica {
     perturb: Option<u64>,
     clock: Clock,
     merge_marked: bool,
+    pub(crate) operators: Operators,
 }
 
 impl Replica {
@@ -92,6 +94,7 @@ impl Replica {
             perturb,
             clock: Clock::default(),
             merge_marked: false,
+            operators: Operators::default(),
         }
     }
 
@@ -196,6 +199,7 @@ impl Replica {
     }
 
     fn merge_span(&mut self, span: Span, split: &Split) -> Result<()> {
+        self.join()?;
         self.jitter();
         self.seat.rendezvous.doing(self.seat.rank, self.seat.iteration, merge_words(span.op));
         let start = Instant::now();
@@ -248,6 +252,18 @@ impl Replica {
         }
     }
 
+    /// About to do `operation`, of the same iteration as before.
+    pub(crate) fn enter(&mut self, operation: &'static str) -> Result<()> {
+        self.seat.rendezvous.doing(self.seat.rank, self.seat.iteration, operation);
+        self.jitter();
+        self.seat.rendezvous.failure().map_or(Ok(()), Err)
+    }
+
+    /// It has been queued or done: the replica may be silent again.
+    pub(crate) fn leave(&mut self) {
+        self.seat.rendezvous.done(self.seat.rank);
+    }
+
     fn strike(&mut self, kind: FaultKind) -> Result<()> {
         match kind {
             FaultKind::Fail => Err(self.seat.rendezvous.fault(self.seat.rank, "injected failure")),
@@ -281,9 +297,11 @@ impl Replica {
         settled
     }
 
-    fn drain(&mut self) -> Result<()> {
+    pub(crate) fn drain(&mut self) -> Result<()> {
+        self.join()?;
         if let Backend::Cuda(device) = &self.backend {
             device.wait()?;
+            device.bad_index()?;
             if self.merge_marked {
                 self.clock.merge_ms += device.interval_ms(1)?;
                 self.merge_marked = false;

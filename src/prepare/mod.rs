@@ -94,6 +94,16 @@ impl Inner {
     }
 }
 
+/// Chunks are whole words of bitmaps.
+pub(crate) fn check_align(align: u32) -> Result<()> {
+    if align.is_power_of_two() && (64..=1 << 20).contains(&align) {
+        return Ok(());
+    }
+    Err(Error::input(format!(
+        "--chunk-align {align}: chunks hold whole 64-node words; use a power of two from 64 to 1048576"
+    )))
+}
+
 impl Prepared {
     /// Lays `graph` out and gives every replica of `fleet` its copy.
     pub fn new(fleet: &Fleet, graph: Arc<Graph>, options: PrepareOptions) -> Result<Prepared> {
@@ -109,12 +119,7 @@ impl Prepared {
         options: PrepareOptions,
     ) -> Result<Prepared> {
         let (world, align) = (fleet.world(), options.chunk_align);
-        if !align.is_power_of_two() || !(64..=1 << 20).contains(&align) {
-            return Err(Error::input(format!(
-                "--chunk-align {align}: chunks hold whole 64-node words; use a power of two from 64 \
-                 to 1048576"
-            )));
-        }
+        check_align(align)?;
         let offsets = &layout.out.offsets;
         let chunks = Split::of(offsets, world, align, options.chunks);
         let into = &layout.in_rows().offsets;

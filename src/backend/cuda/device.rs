@@ -1,7 +1,8 @@
 //! One replica's view of its GPU: a context, a stream, events, modules, launches.
 
 use super::buffer::{DeviceBuffer, Pinned};
-use super::nvrtc;
+use super::lambda::Lambdas;
+use super::nvrtc::{self, Unit};
 use super::{check, ready};
 use crate::error::{Error, Result};
 use crate::fleet::{DeviceInfo, Rendezvous};
@@ -17,9 +18,6 @@ use std::time::{Duration, Instant};
 /// Events that a replica publishes at meetings, in turn. Replicas are never more than one meeting
 /// apart, so an event is not recorded again before everybody has waited for it.
 pub(crate) const EVENT_RING: usize = 8;
-
-/// A step that takes longer counts as hung.
-const LONGEST_STEP: Duration = Duration::from_secs(300);
 
 /// What a context's resources need to be freed; shared by all buffers of a device.
 pub(crate) struct Context {
@@ -54,7 +52,7 @@ pub(crate) struct Launch {
 
 /// A loaded kernel.
 #[derive(Clone, Copy)]
-pub(crate) struct Function(sys::CUfunction);
+pub(crate) struct Function(pub(super) sys::CUfunction);
 
 // SAFETY: a function handle is plain data, valid as long as its module, which is never unloaded.
 unsafe impl Send for Function {}
@@ -77,6 +75,7 @@ pub(crate) struct CudaDevice {
     ring: Vec<sys::CUevent>,
     marks: Vec<(sys::CUevent, sys::CUevent)>,
     functions: HashMap<(String, &'static str), Function>,
+    pub lambdas: Lambdas,
     /// Pinned word that running kernels watch: non-zero asks them to stop.
     pub abort: Pinned<u32>,
     /// Milliseconds spent compiling and loading modules.
@@ -198,6 +197,7 @@ impl CudaDevice {
             ring: (0..EVENT_RING).map(|_| event(quick)).collect::<Result<_>>()?,
             marks: (0..2).map(|_| Ok((event(0)?, event(0)?))).collect::<Result<_>>()?,
             functions: HashMap::new(),
+            lambdas: Lambdas::new(&context, stream)?,
             compile_ms: 0.0,
             context,
             ordinal,
@@ -256,26 +256,50 @@ impl CudaDevice {
             return Ok(*found);
         }
         let start = Instant::now();
-        let arch = format!("sm_{}", self.info.compute_capability.replace('.', ""));
-        let cubin = nvrtc::cubin(source, options, &arch)?;
-        let mut module = std::ptr::null_mut();
-        // SAFETY: a complete cubin image; the driver copies it.
-        self.check("cuModuleLoadData", unsafe {
-            sys::cuModuleLoadData(&mut module, cubin.as_ptr().cast())
-        })?;
-        for name in source.kernels {
-            let mut function = std::ptr::null_mut();
-            let symbol = CString::new(*name).unwrap_or_default();
-            // SAFETY: a loaded module and a NUL-terminated name.
-            self.check(&format!("cuModuleGetFunction {name}"), unsafe {
-                sys::cuModuleGetFunction(&mut function, module, symbol.as_ptr())
-            })?;
-            self.functions.insert((key.0.clone(), name), Function(function));
+        let cubin = nvrtc::cubin(source, options, &self.arch())?;
+        let loaded = self.load(&cubin, source.kernels.iter().copied())?;
+        for (name, function) in source.kernels.iter().zip(loaded) {
+            self.functions.insert((key.0.clone(), name), function);
         }
         self.compile_ms += start.elapsed().as_secs_f64() * 1e3;
         self.functions.get(&key).copied().ok_or_else(|| {
             Error::machine(format!("kernel {kernel} is not in {}; this is a bug", source.name))
         })
+    }
+
+    /// The kernels of a unit made at run time, compiled and loaded.
+    pub fn load_unit(&mut self, unit: &Unit) -> Result<Vec<Function>> {
+        let start = Instant::now();
+        let cubin = nvrtc::unit_cubin(unit, &self.arch())?;
+        let loaded = self.load(&cubin, unit.kernels.iter().map(String::as_str))?;
+        self.compile_ms += start.elapsed().as_secs_f64() * 1e3;
+        Ok(loaded)
+    }
+
+    fn arch(&self) -> String {
+        format!("sm_{}", self.info.compute_capability.replace('.', ""))
+    }
+
+    fn load<'a>(
+        &self,
+        cubin: &[u8],
+        kernels: impl Iterator<Item = &'a str>,
+    ) -> Result<Vec<Function>> {
+        let mut module = std::ptr::null_mut();
+        // SAFETY: a complete cubin image; the driver copies it.
+        self.check("cuModuleLoadData", unsafe {
+            sys::cuModuleLoadData(&mut module, cubin.as_ptr().cast())
+        })?;
+        let function = |name: &str| -> Result<Function> {
+            let mut function = std::ptr::null_mut();
+            let symbol = CString::new(name).unwrap_or_default();
+            // SAFETY: a loaded module and a NUL-terminated name.
+            self.check(&format!("cuModuleGetFunction {name}"), unsafe {
+                sys::cuModuleGetFunction(&mut function, module, symbol.as_ptr())
+            })?;
+            Ok(Function(function))
+        };
+        kernels.map(function).collect()
     }
 
     /// Blocks of `threads` that can be resident at once, this replica's share of them.
@@ -302,6 +326,11 @@ impl CudaDevice {
             )?;
         }
         Ok((blocks.max(1) as u32 * self.info.multiprocessors / self.sharers).max(1))
+    }
+
+    /// Something has been queued: the next wait must look.
+    pub(super) fn busy(&self) {
+        self.idle.set(false);
     }
 
     /// Queues a kernel that takes one struct by value.
@@ -357,9 +386,15 @@ impl CudaDevice {
                 std::hint::spin_loop();
                 continue;
             }
-            // Kernels watch their own barriers; this ends one that is stuck between two of them.
-            if start.elapsed() < LONGEST_STEP {
-                self.rendezvous.beat(self.rank);
+            // Kernels watch their own barriers; this ends one that is stuck between two of them, and a lambda
+            // that never ends.
+            self.rendezvous.beat(self.rank);
+            let limit = self.rendezvous.step_limit();
+            if asked.is_none() && start.elapsed() > limit {
+                let cause = format!(
+                    "has not ended after {limit:?}: does it loop for ever? (FleetConfig::step_limit_s sets the time)"
+                );
+                self.rendezvous.poison(self.rendezvous.fault(self.rank, cause));
             }
             if asked.is_none() && self.rendezvous.failure().is_some() {
                 self.abort.set(0, 1);

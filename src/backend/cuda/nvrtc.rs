@@ -4,7 +4,9 @@ use super::cache;
 use super::nvrtc_finding;
 use crate::error::{Error, Result};
 use cudarc::nvrtc::sys;
+use std::collections::HashMap;
 use std::ffi::{CStr, CString};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
 /// One translation unit of `kernels/`.
 pub struct KernelSource {
@@ -20,6 +22,8 @@ pub struct KernelSource {
 
 const HEADERS: &[(&str, &str)] = &[
     ("hive.cuh", include_str!("../../../kernels/hive.cuh")),
+    ("lambda.cuh", include_str!("../../../kernels/lambda.cuh")),
+    ("operators.cuh", include_str!("../../../kernels/operators.cuh")),
     ("sssp_round.cuh", include_str!("../../../kernels/sssp_round.cuh")),
     ("sssp_push.cuh", include_str!("../../../kernels/sssp_push.cuh")),
     ("sssp_pull.cuh", include_str!("../../../kernels/sssp_pull.cuh")),
@@ -79,21 +83,79 @@ pub(crate) fn source(name: &str) -> &'static KernelSource {
     KERNELS.iter().find(|k| k.name == name).unwrap_or(&KERNELS[0])
 }
 
-/// The cubin of `source` for `arch`, from the cache or compiled.
-pub(super) fn cubin(source: &KernelSource, options: &[String], arch: &str) -> Result<Vec<u8>> {
-    let finding = nvrtc_finding();
-    let version = finding.version.clone().unwrap_or_default();
-    let mut parts = vec![source.text, arch, &version];
-    let options_text = options.join(" ");
-    parts.push(&options_text);
+/// A translation unit that is made at run time.
+pub(crate) struct Unit {
+    /// What messages call it.
+    pub name: String,
+    pub text: String,
+    /// The `extern "C"` kernels in it.
+    pub kernels: Vec<String>,
+    pub options: Vec<String>,
+}
+
+/// What came of compiling, once a process: replicas that need the same code wait for the first.
+type Made = Arc<OnceLock<Result<Arc<Vec<u8>>>>>;
+static MADE: LazyLock<Mutex<HashMap<String, Made>>> = LazyLock::new(Mutex::default);
+
+/// The cubin of `source` for `arch`: made before in this process, from the cache, or compiled.
+pub(super) fn cubin(source: &KernelSource, options: &[String], arch: &str) -> Result<Arc<Vec<u8>>> {
+    made(source.text, options, arch, || compile(source, options, arch))
+}
+
+/// The same of a unit made at run time.
+pub(super) fn unit_cubin(unit: &Unit, arch: &str) -> Result<Arc<Vec<u8>>> {
+    made(&unit.text, &unit.options, arch, || compile_unit(unit, arch))
+}
+
+fn made(
+    text: &str,
+    options: &[String],
+    arch: &str,
+    compile: impl FnOnce() -> Result<Vec<u8>>,
+) -> Result<Arc<Vec<u8>>> {
+    let version = nvrtc_finding().version.unwrap_or_default();
+    let options = options.join(" ");
+    let mut parts = vec![text, arch, &version, &options];
     parts.extend(HEADERS.iter().map(|header| header.1));
     let key = cache::key(&parts);
-    if let Some(found) = cache::read(&key) {
-        return Ok(found);
+    let slot = {
+        let mut all = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        Made::clone(all.entry(key.clone()).or_default())
+    };
+    let make = || {
+        if let Some(found) = cache::read(&key) {
+            return Ok(Arc::new(found));
+        }
+        let compiled = compile()?;
+        cache::write(&key, &compiled);
+        Ok(Arc::new(compiled))
+    };
+    slot.get_or_init(make).clone()
+}
+
+/// Compiles a unit made at run time. Needs NVRTC, but no GPU.
+pub(crate) fn compile_unit(unit: &Unit, arch: &str) -> Result<Vec<u8>> {
+    build(&unit.name, &unit.text, &unit.options, arch)?.map_err(|log| {
+        let said = in_lambda(&unit.name, &log);
+        Error::input(format!("lambda {} does not compile: {said}", unit.name))
+    })
+}
+
+/// The compiler's errors about the lambda's own lines, as `line 3: ...`; else whatever it said first.
+fn in_lambda(name: &str, log: &str) -> String {
+    let head = format!("{name}(");
+    let own = log.lines().filter_map(|line| {
+        let (number, rest) = line.strip_prefix(&head)?.split_once(')')?;
+        let what = rest.trim_start_matches(": ").strip_prefix("error")?;
+        let what = what.split_once(": ").map_or(what, |(_, what)| what);
+        Some(format!("line {number}: {what}"))
+    });
+    let own: Vec<String> = own.take(3).collect();
+    if own.is_empty() {
+        let first = log.lines().find(|line| line.contains("error")).unwrap_or(log);
+        return format!("{first} (braces that do not match, perhaps)");
     }
-    let compiled = compile(source, options, arch)?;
-    cache::write(&key, &compiled);
-    Ok(compiled)
+    own.join("; ")
 }
 
 fn text(s: &str) -> CString {
@@ -102,6 +164,17 @@ fn text(s: &str) -> CString {
 
 /// Compiles `source` for `arch` (as in `sm_90`) with extra `options`. Needs NVRTC, but no GPU.
 pub fn compile(source: &KernelSource, options: &[String], arch: &str) -> Result<Vec<u8>> {
+    let said = |log| Error::machine(format!("{} does not compile for {arch}:\n{log}", source.name));
+    build(source.name, source.text, options, arch)?.map_err(said)
+}
+
+/// The cubin, or the compiler's log.
+fn build(
+    file: &str,
+    body: &str,
+    options: &[String],
+    arch: &str,
+) -> Result<std::result::Result<Vec<u8>, String>> {
     let finding = nvrtc_finding();
     if !finding.found {
         let advice = finding.advice.unwrap_or_default();
@@ -115,14 +188,14 @@ pub fn compile(source: &KernelSource, options: &[String], arch: &str) -> Result<
     let headers: Vec<_> = HEADERS.iter().map(|h| (text(h.0), text(h.1))).collect();
     let names: Vec<_> = headers.iter().map(|h| h.0.as_ptr()).collect();
     let bodies: Vec<_> = headers.iter().map(|h| h.1.as_ptr()).collect();
-    let (body, name) = (text(source.text), text(source.name));
+    let (body, name) = (text(body), text(file));
     let mut program = std::ptr::null_mut();
     // SAFETY: all strings are NUL-terminated and outlive the calls; the buffers for log and cubin
     // have the sizes that NVRTC asked for; the program is destroyed once.
     unsafe {
         let failed = |what: &str, status: sys::nvrtcResult| Error::Device {
             device: "nvrtc".into(),
-            call: format!("{what} of {}", source.name),
+            call: format!("{what} of {file}"),
             code: CStr::from_ptr(sys::nvrtcGetErrorString(status)).to_string_lossy().into_owned(),
         };
         let ok = sys::nvrtcResult::NVRTC_SUCCESS;
@@ -145,10 +218,7 @@ pub fn compile(source: &KernelSource, options: &[String], arch: &str) -> Result<
             sys::nvrtcGetProgramLog(program, log.as_mut_ptr().cast());
             sys::nvrtcDestroyProgram(&mut program);
             let log = String::from_utf8_lossy(&log).trim_end_matches('\0').trim().to_string();
-            return Err(Error::machine(format!(
-                "{} does not compile for {arch}:\n{log}",
-                source.name
-            )));
+            return Ok(Err(log));
         }
         let mut size = 0;
         let mut status = sys::nvrtcGetCUBINSize(program, &mut size);
@@ -157,6 +227,6 @@ pub fn compile(source: &KernelSource, options: &[String], arch: &str) -> Result<
             status = sys::nvrtcGetCUBIN(program, cubin.as_mut_ptr().cast());
         }
         sys::nvrtcDestroyProgram(&mut program);
-        if status == ok { Ok(cubin) } else { Err(failed("nvrtcGetCUBIN", status)) }
+        if status == ok { Ok(Ok(cubin)) } else { Err(failed("nvrtcGetCUBIN", status)) }
     }
 }

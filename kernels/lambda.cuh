@@ -1,0 +1,251 @@
+// What a user's lambda sees: spans that know their length, sets, the graph, atomics, random numbers.
+//
+// The structs are filled in by src/operator/cuda.rs, in this layout. HIVE_UNCHECKED=1 leaves out the checks
+// of indices.
+#pragma once
+#include "hive.cuh"
+
+typedef int i32;
+typedef float f32;
+typedef double f64;
+
+#ifndef HIVE_UNCHECKED
+#define HIVE_UNCHECKED 0
+#endif
+
+// The first bad index of a replica, in memory that the host reads.
+struct FaultRecord {
+    u32 set, argument;
+    u64 index;
+};
+
+struct FaultSink {
+    u32 taken, unused;
+    u64 scratch;  // where writes to elements that are not there go
+    volatile FaultRecord* record;
+};
+
+__device__ __forceinline__ void report(FaultSink* sink, u32 argument, u64 index) {
+    if (*(volatile u32*)&sink->taken == 0u && atomicExch(&sink->taken, 1u) == 0u) {
+        sink->record->argument = argument;
+        sink->record->index = index;
+        __threadfence_system();
+        sink->record->set = 1u;
+    }
+}
+
+// Whether `i` is below `size`; a bad index is kept for the host.
+__device__ __forceinline__ bool inside(u64 i, u64 size, FaultSink* sink, u32 argument) {
+#if HIVE_UNCHECKED
+    return true;
+#else
+    if (i < size) return true;
+    report(sink, argument, i);
+    return false;
+#endif
+}
+
+// An array to write (and read).
+template <typename T> struct Span {
+    T* data;
+    u64 length;
+    FaultSink* sink;
+    u32 argument, unused;
+
+    __device__ __forceinline__ u64 size() const { return length; }
+    __device__ __forceinline__ T& operator[](u64 i) const {
+        return inside(i, length, sink, argument) ? data[i] : *(T*)&sink->scratch;
+    }
+};
+
+// An array to read: nobody writes it during the launch. A bad index reads 0.
+template <typename T> struct Span<const T> {
+    const T* data;
+    u64 length;
+    FaultSink* sink;
+    u32 argument, unused;
+
+    __device__ __forceinline__ u64 size() const { return length; }
+    __device__ __forceinline__ T operator[](u64 i) const {
+        return inside(i, length, sink, argument) ? __ldg(data + i) : T(0);
+    }
+};
+
+// An array that lies in equal parts, one a replica, each with its own address.
+template <typename T> struct Parts {
+    T* parts[16];
+    u64 part_length, length;
+    FaultSink* sink;
+    u32 argument, unused;
+
+    __device__ __forceinline__ u64 size() const { return length; }
+    __device__ __forceinline__ T* at(u64 i) const {
+        if ((length >> 32) == 0) {
+            u32 part = (u32)i / (u32)part_length;
+            return parts[part] + ((u32)i - part * (u32)part_length);
+        }
+        return parts[i / part_length] + i % part_length;
+    }
+    __device__ __forceinline__ T& operator[](u64 i) const {
+        return inside(i, length, sink, argument) ? *at(i) : *(T*)&sink->scratch;
+    }
+};
+
+template <typename T> struct Parts<const T> {
+    const T* parts[16];
+    u64 part_length, length;
+    FaultSink* sink;
+    u32 argument, unused;
+
+    __device__ __forceinline__ u64 size() const { return length; }
+    __device__ __forceinline__ T operator[](u64 i) const {
+        if (!inside(i, length, sink, argument)) return T(0);
+        if ((length >> 32) == 0) {
+            u32 part = (u32)i / (u32)part_length;
+            return __ldg(parts[part] + ((u32)i - part * (u32)part_length));
+        }
+        return __ldg(parts[i / part_length] + i % part_length);
+    }
+};
+
+// A set of nodes, a bit each.
+struct Set {
+    u32* words;
+    u64 length;
+    FaultSink* sink;
+    u32 argument, unused;
+
+    __device__ __forceinline__ u64 size() const { return length; }
+    __device__ __forceinline__ bool contains(u64 v) const {
+        return inside(v, length, sink, argument) && (words[v >> 5] >> (v & 31u) & 1u) != 0;
+    }
+    // Whether it was new.
+    __device__ __forceinline__ bool insert(u64 v) const {
+        if (!inside(v, length, sink, argument)) return false;
+        u32 bit = 1u << (v & 31u);
+        return (__ldcg(words + (v >> 5)) & bit) == 0 && (atomicOr(words + (v >> 5), bit) & bit) == 0;
+    }
+    __device__ __forceinline__ void erase(u64 v) const {
+        if (inside(v, length, sink, argument)) atomicAnd(words + (v >> 5), ~(1u << (v & 31u)));
+    }
+};
+
+// One arc of a row.
+struct Edge {
+    u32 node;      // the other end
+    u64 arc;       // its place in the rows
+    float weight;  // 1 in a graph without weights
+};
+
+struct Rows {
+    const offset_t* offsets;
+    const u32* columns;
+    const float* weights;
+};
+
+struct Row {
+    const Rows rows;
+    u64 first, last;
+    struct Iterator {
+        const Rows& rows;
+        u64 at;
+        __device__ __forceinline__ Edge operator*() const {
+            return Edge{__ldg(rows.columns + at), at, rows.weights ? __ldg(rows.weights + at) : 1.0f};
+        }
+        __device__ __forceinline__ void operator++() { at++; }
+        __device__ __forceinline__ bool operator!=(const Iterator& other) const { return at != other.at; }
+    };
+    __device__ __forceinline__ Iterator begin() const { return Iterator{rows, first}; }
+    __device__ __forceinline__ Iterator end() const { return Iterator{rows, last}; }
+};
+
+// The graph. Rows backward (arcs into a node) are there where the graph is symmetric or was placed with them.
+struct Graph {
+    Rows out, in;
+    u64 nodes, arcs;
+    FaultSink* sink;
+    u32 argument, unused;
+
+    __device__ __forceinline__ u64 begin_of(const Rows& rows, u64 v) const { return __ldg(rows.offsets + v); }
+    __device__ __forceinline__ u64 degree_in(const Rows& rows, u64 v) const {
+        if (rows.offsets == nullptr || !inside(v, nodes, sink, argument)) return 0;
+        return __ldg(rows.offsets + v + 1) - __ldg(rows.offsets + v);
+    }
+    __device__ __forceinline__ Row row(const Rows& rows, u64 v) const {
+        if (rows.offsets == nullptr || !inside(v, nodes, sink, argument)) return Row{rows, 0, 0};
+        return Row{rows, __ldg(rows.offsets + v), __ldg(rows.offsets + v + 1)};
+    }
+    __device__ __forceinline__ u64 degree(u64 v) const { return degree_in(out, v); }
+    __device__ __forceinline__ u64 in_degree(u64 v) const { return degree_in(in, v); }
+    __device__ __forceinline__ Row edges(u64 v) const { return row(out, v); }
+    __device__ __forceinline__ Row in_edges(u64 v) const { return row(in, v); }
+    // The arc at place `arc` of the rows forward, as in a random step of a walk.
+    __device__ __forceinline__ Edge edge(u64 v, u64 place) const {
+        Row all = edges(v);
+        if (!inside(place, all.last - all.first, sink, argument)) return Edge{(u32)v, 0, 1.0f};
+        return *Row::Iterator{all.rows, all.first + place};
+    }
+};
+
+// Atomics on an element, each returns what was there: atomic_min(best[v], x).
+__device__ __forceinline__ u32 atomic_add(u32& at, u32 x) { return atomicAdd(&at, x); }
+__device__ __forceinline__ i32 atomic_add(i32& at, i32 x) { return atomicAdd(&at, x); }
+__device__ __forceinline__ u64 atomic_add(u64& at, u64 x) { return atomicAdd(&at, x); }
+__device__ __forceinline__ f32 atomic_add(f32& at, f32 x) { return atomicAdd(&at, x); }
+__device__ __forceinline__ f64 atomic_add(f64& at, f64 x) { return atomicAdd(&at, x); }
+__device__ __forceinline__ u32 atomic_min(u32& at, u32 x) { return atomicMin(&at, x); }
+__device__ __forceinline__ i32 atomic_min(i32& at, i32 x) { return atomicMin(&at, x); }
+__device__ __forceinline__ u64 atomic_min(u64& at, u64 x) { return atomicMin(&at, x); }
+__device__ __forceinline__ u32 atomic_max(u32& at, u32 x) { return atomicMax(&at, x); }
+__device__ __forceinline__ i32 atomic_max(i32& at, i32 x) { return atomicMax(&at, x); }
+__device__ __forceinline__ u64 atomic_max(u64& at, u64 x) { return atomicMax(&at, x); }
+// Floats order as integers do: forward from +0 on, backward below. x + 0 makes -0 the +0 that it equals.
+__device__ __forceinline__ f32 atomic_min(f32& at, f32 x) {
+    x += 0.0f;
+    return x >= 0.0f ? __int_as_float(atomicMin((i32*)&at, __float_as_int(x)))
+                     : __uint_as_float(atomicMax((u32*)&at, __float_as_uint(x)));
+}
+__device__ __forceinline__ f32 atomic_max(f32& at, f32 x) {
+    x += 0.0f;
+    return x >= 0.0f ? __int_as_float(atomicMax((i32*)&at, __float_as_int(x)))
+                     : __uint_as_float(atomicMin((u32*)&at, __float_as_uint(x)));
+}
+__device__ __forceinline__ f64 atomic_min(f64& at, f64 x) {
+    x += 0.0;
+    return x >= 0.0 ? __longlong_as_double(atomicMin((long long*)&at, __double_as_longlong(x)))
+                    : __longlong_as_double((long long)atomicMax((u64*)&at, (u64)__double_as_longlong(x)));
+}
+__device__ __forceinline__ f64 atomic_max(f64& at, f64 x) {
+    x += 0.0;
+    return x >= 0.0 ? __longlong_as_double(atomicMax((long long*)&at, __double_as_longlong(x)))
+                    : __longlong_as_double((long long)atomicMin((u64*)&at, (u64)__double_as_longlong(x)));
+}
+__device__ __forceinline__ u32 atomic_or(u32& at, u32 x) { return atomicOr(&at, x); }
+__device__ __forceinline__ u64 atomic_or(u64& at, u64 x) { return atomicOr(&at, x); }
+// Sets `at` to `to` where it is `from`; returns what was there.
+__device__ __forceinline__ u32 atomic_cas(u32& at, u32 from, u32 to) { return atomicCAS(&at, from, to); }
+__device__ __forceinline__ u64 atomic_cas(u64& at, u64 from, u64 to) { return atomicCAS(&at, from, to); }
+// What another thread of this launch may have written.
+template <typename T> __device__ __forceinline__ T fresh_value(const T& at) { return *(const volatile T*)&at; }
+
+// As `mix` and `hash` of src/generate/hash.rs.
+__device__ __forceinline__ u64 mix(u64 x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+}
+__device__ __forceinline__ u64 hash(u64 key, u64 counter) {
+    return mix(key + (counter + 1) * 0x9e3779b97f4a7c15ull);
+}
+
+// Random numbers that are a function of (seed, stream, how many were drawn): the same for any number of
+// threads and replicas, and on the host (`operator::Random`).
+struct Random {
+    u64 key, drawn;
+    __device__ __forceinline__ Random(u64 seed, u64 stream) : key(hash(seed, stream)), drawn(0) {}
+    __device__ __forceinline__ u64 bits() { return hash(key, drawn++); }
+    // In [0, 1), of 24 bits.
+    __device__ __forceinline__ float unit() { return (float)(bits() >> 40) * (1.0f / 16777216.0f); }
+    // Below n.
+    __device__ __forceinline__ u64 below(u64 n) { return __umul64hi(bits(), n); }
+};

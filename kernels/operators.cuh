@@ -1,0 +1,398 @@
+// The operators, as templates over a user's lambda. src/operator/cuda.rs writes the kernel that calls one.
+#pragma once
+#include "lambda.cuh"
+
+// What is run over: elements first..last; where `bits` is given, those of them that are in the set.
+struct Shape {
+    u64 first, last;
+    const u32* bits;
+    u32 words;  // of 32 nodes, that a warp takes at a time (sets)
+    u32 fold;   // 0 or, 1 min, 2 max, 3 sum
+    u32* queue;    // hub slices, or the output of a filter
+    u64* control;  // [0] length of the queue
+    u64* partial;  // partial results, or counts of tiles
+    u32* marks;    // ballots of a filter
+    u64 capacity;  // of the queue, or bins of a histogram
+};
+
+const u32 HUB = 4096;    // arcs from which a row is dealt to many warps in slices of so many
+const u32 LEAF = 16;     // arcs up to which one thread folds a row
+const u32 TILE = 4096;   // elements that are reduced together, whatever the replicas
+const u32 SET_WORDS = 16; // most words of a set that a warp takes at a time
+const u32 FILTER = 1024; // elements of a filter's block
+
+__device__ __forceinline__ bool is_in(const u32* bits, u64 v) {
+    return bits == nullptr || (__ldg(bits + (v >> 5)) >> (v & 31u) & 1u) != 0;
+}
+
+// One thread an element, four at a time, so that the loads of four are under way together.
+template <typename F> __device__ void for_elements(const Shape& s, const F& f) {
+    const u32 many = 4;
+    u64 tile = (u64)blockDim.x * many;
+    for (u64 base = s.first + blockIdx.x * tile; base < s.last; base += gridDim.x * tile) {
+        if (base + tile <= s.last) {
+#pragma unroll
+            for (u32 k = 0; k < many; k++) f(base + k * blockDim.x + threadIdx.x);
+        } else {
+            for (u64 i = base + threadIdx.x; i < s.last; i += blockDim.x) f(i);
+        }
+    }
+}
+
+template <typename F> __device__ void for_nodes(const Shape& s, const F& f) {
+    u64 stride = (u64)gridDim.x * blockDim.x;
+    for (u64 v = s.first + (u64)blockIdx.x * blockDim.x + threadIdx.x; v < s.last; v += stride) f(v);
+}
+
+// Hands `each(node, live)` groups of up to 32 nodes of the range or set, one a lane; all lanes of a warp call it
+// together. Blocks of at most 256 threads. Where there is a set, `first` is a multiple of 32.
+template <typename E> __device__ void for_groups(const Shape& s, const E& each) {
+    u32 lane = lane_id();
+    u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
+    if (s.bits == nullptr) {
+        for (u64 base = s.first + warp * 32; base < s.last; base += warps * 32)
+            each(base + lane, base + lane < s.last);
+        return;
+    }
+    __shared__ unsigned short listed[8][SET_WORDS * 32];
+    unsigned short* mine = listed[warp_id()];
+    u64 low = s.first / 32, high = (s.last + 31) / 32;
+    for (u64 word = low + warp * s.words; word < high; word += warps * s.words) {
+        u64 own = word + lane;
+        u32 bits = lane < s.words && own < high ? __ldg(s.bits + own) : 0u;
+        if (own == high - 1 && (s.last & 31u) != 0) bits &= (1u << (s.last & 31u)) - 1u;
+        u32 count = __popc(bits), before = count;
+#pragma unroll
+        for (u32 step = 1; step < 32; step <<= 1) {
+            u32 other = __shfl_up_sync(FULL, before, step);
+            if (lane >= step) before += other;
+        }
+        u32 total = __shfl_sync(FULL, before, 31);
+        before -= count;
+        while (bits) {
+            u32 bit = __ffs(bits) - 1;
+            bits &= bits - 1;
+            mine[before++] = (unsigned short)(lane * 32 + bit);
+        }
+        __syncwarp();
+        for (u32 at = 0; at < total; at += 32) {
+            bool live = at + lane < total;
+            each(word * 32 + (live ? mine[at + lane] : 0), live);
+        }
+        __syncwarp();
+    }
+}
+
+template <typename F> __device__ void for_set(const Shape& s, const F& f) {
+    for_groups(s, [&](u64 v, bool live) { if (live) f(v); });
+}
+
+// Calls f(owner lane's node, arc) for every arc of a warp's 32 rows first..first + degree, evenly over the lanes.
+template <typename F>
+__device__ __forceinline__ void for_arcs_of_warp(u64 node, u64 first, u32 degree, const F& f) {
+    u32 lane = lane_id(), end = degree;
+#pragma unroll
+    for (u32 step = 1; step < 32; step <<= 1) {
+        u32 other = __shfl_up_sync(FULL, end, step);
+        if (lane >= step) end += other;
+    }
+    u32 total = __shfl_sync(FULL, end, 31), start = end - degree;
+    for (u32 base = 0; base < total; base += 32) {
+        u32 k = base + lane, owner = 0;
+#pragma unroll
+        for (u32 step = 16; step > 0; step >>= 1) {
+            // The last lane whose row starts at or before k; rows without arcs are passed over.
+            u32 there = __shfl_sync(FULL, start, owner + step);
+            if (there <= k) owner += step;
+        }
+        u64 from = __shfl_sync(FULL, first, owner), source = __shfl_sync(FULL, node, owner);
+        u32 begin = __shfl_sync(FULL, start, owner);
+        if (k < total) f(source, from + (k - begin));
+    }
+}
+
+__device__ __forceinline__ float weight_of(const Rows& rows, u64 arc) {
+    return rows.weights ? __ldg(rows.weights + arc) : 1.0f;
+}
+
+// Arcs of rows that are not hubs; hubs are queued as (row, slice) for hub_arcs.
+template <typename F> __device__ void row_arcs(const Shape& s, const Rows& rows, const F& f) {
+    for_groups(s, [&](u64 v, bool live) {
+        u64 first = live ? __ldg(rows.offsets + v) : 0;
+        u64 degree = live ? __ldg(rows.offsets + v + 1) - first : 0;
+        if (degree > HUB) {
+            u64 slices = (degree + HUB - 1) / HUB, at = atomicAdd((u64*)s.control, slices);
+            for (u64 slice = 0; slice < slices && at + slice < s.capacity; slice++) {
+                s.queue[2 * (at + slice)] = (u32)v;
+                s.queue[2 * (at + slice) + 1] = (u32)slice;
+            }
+            degree = 0;
+        }
+        for_arcs_of_warp(v, first, (u32)degree, f);
+    });
+}
+
+// A block a queued slice.
+template <typename F> __device__ void hub_arcs(const Shape& s, const Rows& rows, const F& f) {
+    u64 queued = *s.control < s.capacity ? *s.control : s.capacity;
+    for (u64 at = blockIdx.x; at < queued; at += gridDim.x) {
+        u64 v = s.queue[2 * at], slice = s.queue[2 * at + 1];
+        u64 first = __ldg(rows.offsets + v) + slice * HUB, end = __ldg(rows.offsets + v + 1);
+        u64 last = first + HUB < end ? first + HUB : end;
+        for (u64 arc = first + threadIdx.x; arc < last; arc += blockDim.x) f(v, arc);
+    }
+}
+
+// Every node is wanted.
+struct All {
+    __device__ __forceinline__ bool operator()(u64) const { return true; }
+};
+
+// f(source, neighbor, arc, weight) for every arc, for what it does.
+template <typename F> struct Each {
+    const F& f;
+    const Graph& g;
+    __device__ __forceinline__ void operator()(u64 u, u64 arc) const {
+        f((u32)u, __ldg(g.out.columns + arc), arc, weight_of(g.out, arc));
+    }
+};
+
+// Push: f(source, neighbor, arc, weight) for all arcs to wanted nodes; where it says true, the neighbour joins `out`.
+template <typename F, typename W> struct Push {
+    const F& f;
+    const Graph& g;
+    const Set& out;
+    const W& wanted;
+    __device__ __forceinline__ void operator()(u64 u, u64 arc) const {
+        u32 v = __ldg(g.out.columns + arc);
+        if (wanted(v) && f((u32)u, v, arc, weight_of(g.out, arc)) && out.words) out.insert(v);
+    }
+};
+
+// Pull: for the nodes v of the range that `wanted` wants, f(source, v, arc, weight) for arcs into v out of `from`,
+// until one says true: then v joins `out`. A warp takes 32 nodes; long rows are walked by all of its lanes.
+template <typename F, typename W>
+__device__ void pull(const Shape& s, const Graph& g, const F& f, const W& wanted, const u32* from, const Set& out) {
+    u32 lane = lane_id();
+    for_groups(s, [&](u64 v, bool live) {
+        bool open = live && wanted(v);
+        u64 at = open ? __ldg(g.in.offsets + v) : 0, end = open ? __ldg(g.in.offsets + v + 1) : 0;
+        bool found = false;
+        for (u32 k = 0; k < LEAF && at < end && !found; k++, at++) {
+            u32 u = __ldg(g.in.columns + at);
+            found = is_in(from, u) && f(u, (u32)v, at, weight_of(g.in, at));
+        }
+        u32 rest = __ballot_sync(FULL, !found && at < end);
+        while (rest) {
+            u32 owner = __ffs(rest) - 1;
+            rest &= rest - 1;
+            u64 w = __shfl_sync(FULL, v, owner), b = __shfl_sync(FULL, at, owner), e = __shfl_sync(FULL, end, owner);
+            bool any = false;
+            for (; b < e && !any; b += 32) {
+                bool here = false;
+                if (b + lane < e) {
+                    u32 u = __ldg(g.in.columns + b + lane);
+                    here = is_in(from, u) && f(u, (u32)w, b + lane, weight_of(g.in, b + lane));
+                }
+                any = __any_sync(FULL, here);
+            }
+            if (lane == owner) found = any;
+        }
+        if (found && out.words) out.insert(v);
+    });
+}
+
+template <typename T> __device__ __forceinline__ T fold_of(T a, T b, u32 op) {
+    return op == 1 ? (b < a ? b : a) : op == 2 ? (b > a ? b : a) : a + b;
+}
+template <> __device__ __forceinline__ u32 fold_of(u32 a, u32 b, u32 op) {
+    return op == 0 ? a | b : op == 1 ? (b < a ? b : a) : op == 2 ? (b > a ? b : a) : a + b;
+}
+template <> __device__ __forceinline__ u64 fold_of(u64 a, u64 b, u32 op) {
+    return op == 0 ? a | b : op == 1 ? (b < a ? b : a) : op == 2 ? (b > a ? b : a) : a + b;
+}
+
+// Folds the lanes' values in a fixed tree; every lane gets the result.
+template <typename T> __device__ __forceinline__ T warp_fold(T value, u32 op) {
+#pragma unroll
+    for (u32 step = 16; step > 0; step >>= 1) {
+        T other = __shfl_xor_sync(FULL, value, step);
+        // The same operands in the same order on both sides.
+        value = (lane_id() & step) ? fold_of(other, value, op) : fold_of(value, other, op);
+    }
+    return value;
+}
+
+// Over the block; thread 0 gets the result.
+template <typename T> __device__ __forceinline__ T block_fold(T value, u32 op) {
+    __shared__ T room[32];
+    value = warp_fold(value, op);
+    __syncthreads();
+    if (lane_id() == 0) room[warp_id()] = value;
+    __syncthreads();
+    if (threadIdx.x == 0)
+        for (u32 w = 1; w < (blockDim.x >> 5); w++) value = fold_of(value, room[w], op);
+    return value;
+}
+
+// out[v] = fold over v's arcs of f(v, neighbor, arc, weight), `identity` where there is none: a thread a leaf, a
+// warp a longer row; hubs are queued for a block each. What is added in which order depends on the degree alone.
+template <typename T, typename F>
+__device__ void neighbor_fold(const Shape& s, const Rows& rows, const F& f, T identity, const Span<T>& out) {
+    u32 lane = lane_id();
+    for_groups(s, [&](u64 v, bool live) {
+        u64 first = live ? __ldg(rows.offsets + v) : 0, end = live ? __ldg(rows.offsets + v + 1) : 0;
+        T sum = identity;
+        u64 degree = end - first;
+        if (degree <= LEAF) {
+            for (u64 at = first; at < end; at++)
+                sum = fold_of(sum, f((u32)v, __ldg(rows.columns + at), at, weight_of(rows, at)), s.fold);
+        } else if (degree > HUB) {
+            u64 at = atomicAdd((u64*)s.control, 1ull);
+            if (at < s.capacity) s.queue[at] = (u32)v;
+        }
+        u32 rest = __ballot_sync(FULL, degree > LEAF && degree <= HUB);
+        while (rest) {
+            u32 owner = __ffs(rest) - 1;
+            rest &= rest - 1;
+            u64 w = __shfl_sync(FULL, v, owner), b = __shfl_sync(FULL, first, owner), e = __shfl_sync(FULL, end, owner);
+            T part = identity;
+            for (u64 at = b + lane; at < e; at += 32)
+                part = fold_of(part, f((u32)w, __ldg(rows.columns + at), at, weight_of(rows, at)), s.fold);
+            part = warp_fold(part, s.fold);
+            if (lane == owner) sum = part;
+        }
+        if (live && degree <= HUB) out[v] = sum;
+    });
+}
+
+template <typename T, typename F>
+__device__ void neighbor_fold_hubs(const Shape& s, const Rows& rows, const F& f, T identity, const Span<T>& out) {
+    u64 queued = *s.control < s.capacity ? *s.control : s.capacity;
+    for (u64 i = blockIdx.x; i < queued; i += gridDim.x) {
+        u32 v = s.queue[i];
+        u64 end = __ldg(rows.offsets + v + 1);
+        T part = identity;
+        for (u64 at = __ldg(rows.offsets + v) + threadIdx.x; at < end; at += blockDim.x)
+            part = fold_of(part, f(v, __ldg(rows.columns + at), at, weight_of(rows, at)), s.fold);
+        part = block_fold(part, s.fold);
+        if (threadIdx.x == 0) out[v] = part;
+        __syncthreads();
+    }
+}
+
+// partial[t] = fold of f over tile t, TILE elements from t * TILE on; `first` and `last` count tiles, `capacity`
+// elements. The tiles are the same for any number of replicas.
+template <typename T, typename F> __device__ void reduce_tiles(const Shape& s, const F& f, T identity) {
+    for (u64 t = s.first + blockIdx.x; t < s.last; t += gridDim.x) {
+        u64 end = (t + 1) * TILE < s.capacity ? (t + 1) * TILE : s.capacity;
+        T part = identity;
+#pragma unroll 4
+        for (u64 i = t * TILE + threadIdx.x; i < end; i += blockDim.x)
+            if (is_in(s.bits, i)) part = fold_of(part, (T)f(i), s.fold);
+        part = block_fold(part, s.fold);
+        if (threadIdx.x == 0) *(T*)(s.partial + t) = part;
+        __syncthreads();
+    }
+}
+
+// One block folds the partial results in their order.
+template <typename T> __device__ void reduce_partials(const Shape& s, T identity, volatile T* to) {
+    T part = identity;
+    for (u64 t = threadIdx.x; t < s.last; t += blockDim.x) part = fold_of(part, *(const T*)(s.partial + t), s.fold);
+    part = block_fold(part, s.fold);
+    if (threadIdx.x == 0) *to = part;
+}
+
+// Elements that f wants, into `queue`, in any order: one atomic a warp.
+template <typename F> __device__ void filter_any(const Shape& s, const F& f) {
+    u64 stride = (u64)gridDim.x * blockDim.x;
+    for (u64 base = s.first + (u64)blockIdx.x * blockDim.x; base < s.last; base += stride) {
+        u64 i = base + threadIdx.x;
+        bool keep = i < s.last && is_in(s.bits, i) && f(i);
+        u32 kept = __ballot_sync(FULL, keep), lane = lane_id();
+        u64 at = 0;
+        if (lane == 0 && kept) at = atomicAdd((u64*)s.control, (u64)__popc(kept));
+        at = __shfl_sync(FULL, at, 0) + __popc(kept & ((1u << lane) - 1u));
+        if (keep && at < s.capacity) s.queue[at] = (u32)i;
+    }
+}
+
+// The same in order, three launches: ballots and counts of blocks of FILTER elements; their prefix sums; the writing.
+template <typename F> __device__ void filter_mark(const Shape& s, const F& f) {
+    u64 blocks = (s.last - s.first + FILTER - 1) / FILTER;
+    for (u64 b = blockIdx.x; b < blocks; b += gridDim.x) {
+        u32 count = 0;
+        for (u32 k = threadIdx.x; k < FILTER; k += blockDim.x) {
+            u64 i = s.first + b * FILTER + k;
+            bool keep = i < s.last && is_in(s.bits, i) && f(i);
+            u32 kept = __ballot_sync(FULL, keep);
+            if (lane_id() == 0) {
+                s.marks[(b * FILTER + k) >> 5] = kept;
+                count += __popc(kept);
+            }
+        }
+        u64 total = block_fold((u64)count, 3);
+        if (threadIdx.x == 0) s.partial[b] = total;
+        __syncthreads();
+    }
+}
+
+__device__ __forceinline__ void filter_scan(const Shape& s) {
+    __shared__ u64 room[32];
+    u64 blocks = (s.last - s.first + FILTER - 1) / FILTER, before = 0;
+    for (u64 base = 0; base < blocks; base += blockDim.x) {
+        u64 b = base + threadIdx.x, total = 0;
+        u64 at = block_scan(b < blocks ? s.partial[b] : 0, room, &total);
+        if (b < blocks) s.partial[b] = before + at;
+        before += total;
+    }
+    if (threadIdx.x == 0) *s.control = before;
+}
+
+__device__ __forceinline__ void filter_write(const Shape& s) {
+    __shared__ u32 before[FILTER / 32];
+    u64 blocks = (s.last - s.first + FILTER - 1) / FILTER;
+    for (u64 b = blockIdx.x; b < blocks; b += gridDim.x) {
+        const u32* marks = s.marks + b * (FILTER / 32);
+        if (threadIdx.x < 32) {
+            u32 count = __popc(marks[threadIdx.x]), end = count;
+#pragma unroll
+            for (u32 step = 1; step < 32; step <<= 1) {
+                u32 other = __shfl_up_sync(FULL, end, step);
+                if (threadIdx.x >= step) end += other;
+            }
+            before[threadIdx.x] = end - count;
+        }
+        __syncthreads();
+        for (u32 k = threadIdx.x; k < FILTER; k += blockDim.x) {
+            u32 mark = marks[k >> 5], below = (1u << (k & 31u)) - 1u;
+            u64 at = s.partial[b] + before[k >> 5] + __popc(mark & below);
+            if ((mark >> (k & 31u) & 1u) && at < s.capacity) s.queue[at] = (u32)(s.first + b * FILTER + k);
+        }
+        __syncthreads();
+    }
+}
+
+// Counts f's values; `shared` bins are counted by block first.
+const u32 SHARED_BINS = 8192;
+template <typename F> __device__ void histogram(const Shape& s, const F& f, const Span<u64>& counts) {
+    __shared__ u32 own[SHARED_BINS];
+    bool shared = s.capacity <= SHARED_BINS;
+    if (shared) {
+        for (u32 b = threadIdx.x; b < s.capacity; b += blockDim.x) own[b] = 0;
+        __syncthreads();
+    }
+    u64 stride = (u64)gridDim.x * blockDim.x;
+    for (u64 i = s.first + (u64)blockIdx.x * blockDim.x + threadIdx.x; i < s.last; i += stride) {
+        if (!is_in(s.bits, i)) continue;
+        u64 bin = f(i);
+        if (!shared || bin >= s.capacity) atomic_add(counts[bin], (u64)1);
+        else atomicAdd(own + bin, 1u);
+    }
+    if (shared) {
+        __syncthreads();
+        for (u32 b = threadIdx.x; b < s.capacity; b += blockDim.x)
+            if (own[b]) atomic_add(counts.data[b], (u64)own[b]);
+    }
+}

@@ -1,0 +1,240 @@
+//! Users' lambdas on a device: loaded kernels, streams beside the main one, bad indices.
+
+use super::buffer::{DeviceBuffer, Pinned};
+use super::device::{Context, CudaDevice, Function, Launch};
+use super::{check, nvrtc};
+use crate::error::Result;
+use crate::operator::{Loaded, bad_index};
+use cudarc::driver::sys;
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::sync::{Arc, OnceLock};
+
+/// A stream beside the main one, on which independent lambdas run.
+struct Lane {
+    stream: sys::CUstream,
+    /// Recorded when the main stream joins it.
+    event: sys::CUevent,
+    /// It has work that the main stream has not waited for.
+    forked: bool,
+}
+
+/// What a lambda's loaded form is found by: the lambda, a second one, operator and form.
+pub(crate) type LambdaKey = (u64, u64, u64, u64);
+
+/// How many loaded forms are found by their keys; more are still found by their text.
+const KEPT_KEYS: usize = 4096;
+
+/// `kernels/lambda.cuh`: FaultSink as words, the record's address the last.
+const SINK_WORDS: usize = 3;
+
+/// A device's lambdas.
+pub(crate) struct Lambdas {
+    sink: DeviceBuffer<u64>,
+    /// `kernels/lambda.cuh`: FaultRecord: set and argument, index.
+    record: Pinned<u64>,
+    /// Names of lambdas and their arguments, by number, for messages.
+    names: Vec<(String, Vec<String>)>,
+    keys: HashMap<LambdaKey, Loaded>,
+    /// By content: lambdas that are made anew with every call.
+    texts: HashMap<String, Loaded>,
+    lanes: Vec<Lane>,
+    current: usize,
+    start: sys::CUevent,
+    /// Where reductions leave their result, a word a lane.
+    pub result: Pinned<u64>,
+}
+
+/// Most streams of a replica, the main one included.
+pub(crate) const LANES: usize = 16;
+
+impl Lambdas {
+    pub fn new(context: &Arc<Context>, stream: sys::CUstream) -> Result<Lambdas> {
+        let record = Pinned::new(context, 2)?;
+        let sink = DeviceBuffer::new(context, stream, "bad indices", SINK_WORDS)?;
+        sink.upload(&[0, 0, record.pointer()])?;
+        let result = Pinned::new(context, LANES)?;
+        let (keys, texts) = (HashMap::new(), HashMap::new());
+        let (names, lanes, current) = (Vec::new(), Vec::new(), 0);
+        let start = event(&context.name)?;
+        Ok(Lambdas { sink, record, names, keys, texts, lanes, current, start, result })
+    }
+
+    /// The address of the sink, for spans.
+    pub fn sink(&self) -> u64 {
+        self.sink.pointer()
+    }
+
+    /// The lane that launches go to; 0 is the main stream.
+    pub fn lane(&self) -> usize {
+        self.current
+    }
+}
+
+fn event(device: &str) -> Result<sys::CUevent> {
+    let mut made = std::ptr::null_mut();
+    let quick = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
+    // SAFETY: the context is current; out-pointer to a local.
+    check(device, "cuEventCreate", unsafe { sys::cuEventCreate(&mut made, quick) })?;
+    Ok(made)
+}
+
+impl CudaDevice {
+    /// A lambda's kernels, if they were loaded under this key.
+    pub fn loaded(&self, key: &LambdaKey) -> Option<Loaded> {
+        self.lambdas.keys.get(key).copied()
+    }
+
+    /// Compiles and loads a lambda's kernels, for [`CudaDevice::loaded`].
+    pub fn load_lambda(
+        &mut self,
+        key: LambdaKey,
+        unit: &nvrtc::Unit,
+        arguments: Vec<String>,
+    ) -> Result<()> {
+        let content = unit.text.clone() + &unit.options.join(" ");
+        let found = match self.lambdas.texts.get(&content) {
+            Some(found) => *found,
+            None => {
+                let functions = self.load_unit(unit)?;
+                let Some(last) = functions.last() else { return Ok(()) };
+                let kernel = |at: usize| *functions.get(at).unwrap_or(last);
+                let number = self.lambdas.names.len() as u32;
+                self.lambdas.names.push((unit.name.clone(), arguments));
+                let loaded = Loaded { number, kernels: [kernel(0), kernel(1), kernel(2)] };
+                self.lambdas.texts.insert(content, loaded);
+                loaded
+            }
+        };
+        if self.lambdas.keys.len() >= KEPT_KEYS {
+            self.lambdas.keys.clear();
+        }
+        self.lambdas.keys.insert(key, found);
+        Ok(())
+    }
+
+    /// The error of the first bad index, if a launch that has ended met one.
+    pub fn bad_index(&self) -> Result<()> {
+        let head = self.lambdas.record.get(0);
+        if head as u32 == 0 {
+            return Ok(());
+        }
+        let (argument, index) = ((head >> 32) as usize, self.lambdas.record.get(1));
+        let unknown = (String::from("?"), Vec::new());
+        let (name, arguments) = self.lambdas.names.get(argument >> 8).unwrap_or(&unknown);
+        let at = argument & 255;
+        let shown = arguments.get(at).map_or("?", String::as_str);
+        Err(bad_index(name, shown, index, None))
+    }
+
+    /// Sends what follows to lane `lane`, which first waits for what the main stream has so far.
+    pub fn switch(&mut self, lane: usize) -> Result<()> {
+        self.lambdas.current = lane;
+        if lane == 0 {
+            return Ok(());
+        }
+        let name = self.info.device.clone();
+        while self.lambdas.lanes.len() < lane {
+            let mut stream = std::ptr::null_mut();
+            let flag = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+            // SAFETY: the context is current; out-pointer to a local.
+            check(&name, "cuStreamCreate", unsafe { sys::cuStreamCreate(&mut stream, flag) })?;
+            let lane = Lane { stream, event: event(&name)?, forked: false };
+            self.lambdas.lanes.push(lane);
+        }
+        let own = &self.lambdas.lanes[lane - 1];
+        if own.forked {
+            return Ok(());
+        }
+        // SAFETY: live events and streams of the current context.
+        unsafe {
+            let start = self.lambdas.start;
+            check(&name, "cuEventRecord", sys::cuEventRecord(start, self.stream()))?;
+            check(&name, "cuStreamWaitEvent", sys::cuStreamWaitEvent(own.stream, start, 0))?;
+        }
+        self.lambdas.lanes[lane - 1].forked = true;
+        Ok(())
+    }
+
+    /// Has the main stream wait for all lanes.
+    pub fn join(&mut self) -> Result<()> {
+        let main = self.stream();
+        let mut joined = false;
+        for lane in self.lambdas.lanes.iter_mut().filter(|lane| lane.forked) {
+            // SAFETY: live events and streams of the current context.
+            unsafe {
+                check(
+                    &self.info.device,
+                    "cuEventRecord",
+                    sys::cuEventRecord(lane.event, lane.stream),
+                )?;
+                let waits = sys::cuStreamWaitEvent(main, lane.event, 0);
+                check(&self.info.device, "cuStreamWaitEvent", waits)?;
+            }
+            lane.forked = false;
+            joined = true;
+        }
+        if joined {
+            self.busy();
+        }
+        Ok(())
+    }
+
+    fn lane_stream(&self) -> sys::CUstream {
+        match self.lambdas.current.checked_sub(1).and_then(|at| self.lambdas.lanes.get(at)) {
+            Some(lane) => lane.stream,
+            None => self.stream(),
+        }
+    }
+
+    /// Queues a kernel with parameters of these bytes on the current lane.
+    pub fn launch_lambda(&self, f: Function, shape: Launch, parameters: &[&[u64]]) -> Result<()> {
+        self.busy();
+        let mut pointers: Vec<*mut std::ffi::c_void> =
+            parameters.iter().map(|bytes| bytes.as_ptr().cast_mut().cast()).collect();
+        let Launch { blocks, threads, shared_bytes, .. } = shape;
+        let none = std::ptr::null_mut();
+        let stream = self.lane_stream();
+        // SAFETY: one pointer a parameter, each to as many bytes as the kernel was compiled for
+        // (src/operator/code.rs lays both out), copied by the call; what they point to outlives the work.
+        let status = unsafe {
+            let p = pointers.as_mut_ptr();
+            sys::cuLaunchKernel(f.0, blocks, 1, 1, threads, 1, 1, shared_bytes, stream, p, none)
+        };
+        check(&self.info.device, "cuLaunchKernel", status)
+    }
+
+    /// Queues zeroing the first `bytes` of an array on the current lane.
+    pub fn zero(&self, array: &DeviceBuffer<u64>, bytes: usize) -> Result<()> {
+        let bytes = bytes.min(array.len() * 8);
+        // SAFETY: inside the allocation.
+        check(&self.info.device, "cuMemsetD8", unsafe {
+            sys::cuMemsetD8Async(array.pointer(), 0, bytes, self.lane_stream())
+        })
+    }
+}
+
+/// A range that profilers show while it lives, where the library for it is there.
+pub(crate) struct Profiled(bool);
+
+/// Opens a range of this name.
+pub(crate) fn nvtx(label: &str) -> Profiled {
+    static HERE: OnceLock<bool> = OnceLock::new();
+    // SAFETY: probes for a library before its first use.
+    let here = *HERE.get_or_init(|| unsafe { cudarc::nvtx::sys::is_culib_present() });
+    if here {
+        let text = CString::new(label).unwrap_or_default();
+        // SAFETY: the library is there; it copies the NUL-terminated text.
+        unsafe { cudarc::nvtx::sys::nvtxRangePushA(text.as_ptr()) };
+    }
+    Profiled(here)
+}
+
+impl Drop for Profiled {
+    fn drop(&mut self) {
+        if self.0 {
+            // SAFETY: the library is there; ranges of a thread are nested.
+            unsafe { cudarc::nvtx::sys::nvtxRangePop() };
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! `advance`: along arcs, from a set of nodes to the set of nodes that a lambda says yes to.
+
+use super::args::{Args, DeviceArray};
+use super::code::{Bytes, On, Operator};
+use super::for_all::{along_nodes, nodes_a_block, words_a_warp};
+use super::host::{HostFaults, edge_at};
+use super::lambda::{ArcLambda, Lambda};
+use super::launch::{Call, Needs, Shape, blocks, bound, check_bound, in_block, launch_shape};
+use super::over::{Over, What};
+use super::resident::Resident;
+use crate::collective::{Frontier, atomic_words};
+use crate::error::{Error, Result};
+use crate::fleet::{Backend, Replica};
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+/// Which end of its arcs an advance goes through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Direction {
+    /// Out of the nodes of the replica's part of the range or set: every arc is looked at.
+    #[default]
+    Push,
+    /// Into the nodes of the replica's chunk, over arcs out of the set, until the lambda says yes once (it may
+    /// be called for a few arcs beyond). Needs the rows backward ([`super::ResidentOptions::backward`]).
+    Pull,
+}
+
+/// How an advance goes, beside its lambda.
+#[derive(Default)]
+pub struct Advance<'a> {
+    /// Push or pull.
+    pub direction: Direction,
+    /// A filter that is fused with it: only arcs into nodes that it wants are looked at.
+    pub only: Option<(&'a Lambda<bool>, Args<'a>)>,
+    /// Where nodes that the lambda said yes to are put (beside those that are there); to be merged by OR.
+    pub output: Option<&'a mut Frontier>,
+}
+
+impl Replica {
+    /// Calls `lambda(source, neighbor, arc, weight)` along the arcs out of `over`, evenly over the threads
+    /// whatever the degrees; where it says yes, the neighbour joins the output.
+    ///
+    /// # Errors
+    /// As [`Replica::for_all`]; a pull without rows backward.
+    pub fn advance(
+        &mut self,
+        label: &'static str,
+        over: Over,
+        lambda: &ArcLambda<bool>,
+        args: Args,
+        how: Advance,
+    ) -> Result<()> {
+        let (body, on) = (&lambda.body, On::arc("bool"));
+        let over = along_nodes(over, body)?;
+        let Advance { direction, only, mut output } = how;
+        let operator = match (direction, &only) {
+            (Direction::Push, None) => Operator::Push,
+            (Direction::Push, Some(_)) => Operator::PushOnly,
+            (Direction::Pull, None) => Operator::Pull,
+            (Direction::Pull, Some(_)) => Operator::PullOnly,
+        };
+        if direction == Direction::Pull && !over.graph.is_some_and(Resident::has_backward) {
+            return Err(body.error(
+                "a pull needs the rows backward: place the graph with ResidentOptions { backward: true, .. }",
+            ));
+        }
+        let nodes = over.graph.map_or(0, |g| g.graph().nodes());
+        if let Some(set) = output.as_ref().filter(|set| set.nodes() < nodes) {
+            let held = set.nodes();
+            let what = format!("its output holds {held} nodes, the graph has {nodes}");
+            return Err(body.error(&what));
+        }
+        let wanted = only.as_ref().map(|(only, args)| (&only.body, args));
+        let call = Call { label, operator, over, body, on, only: wanted, args: &args };
+        self.labelled(&call, |r, range| match &r.backend {
+            Backend::Cuda(_) => on_device(r, &call, range, output.as_deref()),
+            Backend::Host(_) => {
+                let wanted = only.as_ref().map(|(only, args)| (*only, args));
+                let output = output.as_deref_mut();
+                on_host(r, &call, lambda, wanted, direction, range, output)
+            }
+        })
+    }
+}
+
+/// Pulls walk the chunk; the set says which arcs count.
+fn pulled<'a>(over: &Over<'a>) -> Over<'a> {
+    Over { what: What::Nodes, ..*over }
+}
+
+fn on_device(
+    r: &mut Replica,
+    call: &Call,
+    range: Range<u64>,
+    output: Option<&Frontier>,
+) -> Result<()> {
+    let loaded = r.load(call)?;
+    let pull = matches!(call.operator, Operator::Pull | Operator::PullOnly);
+    let hubs = if pull { 0 } else { call.over.graph.map_or(0, |g| g.hub_slices()) };
+    if hubs > 0 {
+        r.scratch(call.label, Needs { queue: 2 * hubs, ..Needs::default() })?;
+    }
+    if range.is_empty() {
+        return Ok(());
+    }
+    let (lambda, only) = call.parameters(r, loaded.number)?;
+    let chance = r.chance();
+    let from = Shape::of(&range, &call.over).bits;
+    let mut shape = Shape::of(&range, &if pull { pulled(&call.over) } else { call.over });
+    shape.words = words_a_warp(&range);
+    let (device, scratch) = r.on_cuda()?;
+    if hubs > 0 {
+        let scratch = scratch.ok_or_else(|| Error::machine("no room for hubs; this is a bug"))?;
+        shape = Shape { capacity: hubs as u64, ..shape.with(scratch) };
+        device.zero(&scratch.control, 8)?;
+    }
+    let mut set = Bytes::default();
+    let words = output.and_then(|set| set.words().device()).map_or(0, |words| words.pointer());
+    let nodes = output.map_or(0, Frontier::nodes) as u64;
+    set.span(DeviceArray::Flat(words), nodes, device.lambdas.sink(), loaded.number << 8 | 255);
+    let (set, shape_words, from) = (set.words(), shape.words(), [from]);
+    let mut parameters: Vec<&[u64]> = vec![&shape_words, &lambda, &set];
+    if pull {
+        parameters.push(&from);
+    }
+    parameters.extend(only.as_deref());
+    let grid = launch_shape(blocks(range.end - range.start, nodes_a_block(&shape), chance));
+    device.launch_lambda(loaded.kernels[0], grid, &parameters)?;
+    if hubs > 0 {
+        let grid = launch_shape(blocks(hubs as u64, 1, chance));
+        device.launch_lambda(loaded.kernels[1], grid, &parameters)?;
+    }
+    Ok(())
+}
+
+fn on_host(
+    r: &Replica,
+    call: &Call,
+    lambda: &ArcLambda<bool>,
+    only: Option<(&Lambda<bool>, &Args)>,
+    direction: Direction,
+    range: Range<u64>,
+    output: Option<&mut Frontier>,
+) -> Result<()> {
+    let bind = lambda.bind.as_ref().ok_or_else(|| call.body.hostless())?;
+    let (faults, other_faults) = (HostFaults::default(), HostFaults::default());
+    let own = bound(call.body, call.args, call.over.graph, &faults)?;
+    let f = bind(&own);
+    check_bound(&own)?;
+    let other = match only {
+        Some((only, args)) => {
+            Some((only, bound(&only.body, args, call.over.graph, &other_faults)?))
+        }
+        None => None,
+    };
+    let wanted = match &other {
+        Some((only, bound)) => {
+            let bind = only.bind.as_ref().ok_or_else(|| only.body.hostless())?;
+            let wanted = bind(bound);
+            check_bound(bound)?;
+            Some(wanted)
+        }
+        None => None,
+    };
+    let wants = |v: usize| wanted.as_ref().is_none_or(|wanted| wanted(v));
+    let words = output.and_then(|set| set.words_mut().host_mut()).map(atomic_words);
+    let yes = |v: usize| {
+        if let Some(words) = words {
+            words[v / 64].fetch_or(1 << (v % 64), Ordering::Relaxed);
+        }
+    };
+    let Some(resident) = call.over.graph else { return Ok(()) };
+    let graph = resident.graph();
+    let push = |u: usize| {
+        for arc in graph.offsets()[u] as usize..graph.offsets()[u + 1] as usize {
+            let edge = edge_at(graph, arc);
+            if wants(edge.node) && f(u, edge.node, arc, edge.weight) {
+                yes(edge.node);
+            }
+        }
+    };
+    let from = call.over.set().and_then(|set| set.words().host());
+    let in_set = |u: usize| from.is_none_or(|words| words[u / 64] >> (u % 64) & 1 != 0);
+    let pull = |v: usize| {
+        let Some(into) = resident.rows_in() else { return };
+        if !wants(v) {
+            return;
+        }
+        let mut row = into.offsets()[v] as usize..into.offsets()[v + 1] as usize;
+        let found = row.any(|arc| {
+            let edge = edge_at(into, arc);
+            in_set(edge.node) && f(edge.node, v, arc, edge.weight)
+        });
+        if found {
+            yes(v);
+        }
+    };
+    let chunk = pulled(&call.over);
+    r.on_host(&range, &|block| match direction {
+        Direction::Push => in_block(block, &call.over, &mut |u| push(u)),
+        Direction::Pull => in_block(block, &chunk, &mut |v| pull(v)),
+    })?;
+    faults.check(call.body)?;
+    only.map_or(Ok(()), |(only, _)| other_faults.check(&only.body))
+}

@@ -1,0 +1,248 @@
+//! From a lambda to CUDA C++: the struct that holds its arguments, and the kernels of an operator.
+
+use super::args::DeviceArray;
+use super::lambda::{Body, Kind, Param};
+use crate::backend::cuda::Unit;
+use crate::error::Result;
+
+/// Kernels that an operator consists of, in the order in which it names them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Operator {
+    /// One element a thread.
+    Elements,
+    Nodes,
+    Set,
+    /// For every arc, without a result: rows, then hubs.
+    Arcs,
+    /// Push: rows, then hubs.
+    Push,
+    /// Push into wanted nodes only.
+    PushOnly,
+    Pull,
+    PullOnly,
+    FilterAny,
+    /// Marks, prefix sums, writing.
+    Filter,
+    /// Rows, then hubs; forward and backward.
+    Fold,
+    FoldIn,
+    /// Tiles, then their results.
+    Reduce,
+    Histogram,
+}
+
+/// Threads of a block, for every operator.
+pub(crate) const THREADS: u32 = 256;
+
+/// What the compiler is told beside the lambda.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Form {
+    /// Bit k: argument k lies in parts.
+    pub parts: u64,
+    /// Offsets are 64-bit words.
+    pub wide: bool,
+}
+
+impl Operator {
+    /// As users know it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Operator::Elements | Operator::Nodes | Operator::Set | Operator::Arcs => "for_all",
+            Operator::Push | Operator::PushOnly => "advance_push",
+            Operator::Pull | Operator::PullOnly => "advance_pull",
+            Operator::FilterAny | Operator::Filter => "filter",
+            Operator::Fold | Operator::FoldIn => "neighbor_reduce",
+            Operator::Reduce => "reduce",
+            Operator::Histogram => "histogram",
+        }
+    }
+
+    /// (suffix of the kernel's name, parameters behind Shape and the lambda, statement).
+    fn kernels(self) -> &'static [(&'static str, &'static str, &'static str)] {
+        const FOLD: &str = ", const R identity, const Span<R> out";
+        match self {
+            Operator::Elements => &[("", "", "for_elements(s, f);")],
+            Operator::Nodes => &[("", "", "for_nodes(s, f);")],
+            Operator::Set => &[("", "", "for_set(s, f);")],
+            Operator::Arcs => &[
+                ("", "", "row_arcs(s, f.g.out, Each<F>{f, f.g});"),
+                ("_hubs", "", "hub_arcs(s, f.g.out, Each<F>{f, f.g});"),
+            ],
+            Operator::Push => &[
+                ("", ", const Set out", "row_arcs(s, f.g.out, Push<F, All>{f, f.g, out, All()});"),
+                (
+                    "_hubs",
+                    ", const Set out",
+                    "hub_arcs(s, f.g.out, Push<F, All>{f, f.g, out, All()});",
+                ),
+            ],
+            Operator::PushOnly => &[
+                (
+                    "",
+                    ", const Set out, const O only",
+                    "row_arcs(s, f.g.out, Push<F, O>{f, f.g, out, only});",
+                ),
+                (
+                    "_hubs",
+                    ", const Set out, const O only",
+                    "hub_arcs(s, f.g.out, Push<F, O>{f, f.g, out, only});",
+                ),
+            ],
+            Operator::Pull => {
+                &[("", ", const Set out, const u32* from", "pull(s, f.g, f, All(), from, out);")]
+            }
+            Operator::PullOnly => &[(
+                "",
+                ", const Set out, const u32* from, const O only",
+                "pull(s, f.g, f, only, from, out);",
+            )],
+            Operator::FilterAny => &[("", "", "filter_any(s, f);")],
+            Operator::Filter => &[
+                ("_mark", "", "filter_mark(s, f);"),
+                ("_scan", "", "filter_scan(s);"),
+                ("_write", "", "filter_write(s);"),
+            ],
+            Operator::Fold => &[
+                ("", FOLD, "neighbor_fold(s, f.g.out, f, identity, out);"),
+                ("_hubs", FOLD, "neighbor_fold_hubs(s, f.g.out, f, identity, out);"),
+            ],
+            Operator::FoldIn => &[
+                ("", FOLD, "neighbor_fold(s, f.g.in, f, identity, out);"),
+                ("_hubs", FOLD, "neighbor_fold_hubs(s, f.g.in, f, identity, out);"),
+            ],
+            Operator::Reduce => &[
+                ("", ", const R identity", "reduce_tiles(s, f, identity);"),
+                ("_partials", ", const R identity, R* to", "reduce_partials(s, identity, to);"),
+            ],
+            Operator::Histogram => &[("", ", const Span<u64> counts", "histogram(s, f, counts);")],
+        }
+    }
+}
+
+/// The struct of a lambda: its arguments are members, so that the text finds them by name.
+fn lambda_struct(out: &mut String, which: &str, body: &Body, parts: u64, on: &On) -> Result<()> {
+    *out += &format!("struct {which} {{\n    Graph g;\n");
+    for (at, Param { name, kind }) in body.params.iter().enumerate() {
+        let span = if parts >> at & 1 != 0 { "Parts" } else { "Span" };
+        let member = match kind {
+            Kind::Reads(dtype) => format!("{span}<const {}>", dtype.c()),
+            Kind::Writes(dtype) => format!("{span}<{}>", dtype.c()),
+            Kind::Scalar(dtype) => dtype.c().into(),
+            Kind::ReadsSet | Kind::WritesSet => "Set".into(),
+        };
+        *out += &format!("    {member} {name};\n");
+    }
+    let On { returns, parameters, prologue } = on;
+    // The text has a scope of its own, so that it may use the names of its parameters again.
+    *out += &format!(
+        "    __device__ __forceinline__ {returns} operator()({parameters}) const {{ {prologue}{{\n"
+    );
+    *out += &format!(
+        "#line 1 \"{}\"\n{}\n#line 1 \"hivegraph\"\n    }} }}\n}};\n",
+        body.name,
+        body.text()?
+    );
+    Ok(())
+}
+
+/// How a lambda is called.
+pub(crate) struct On {
+    pub returns: &'static str,
+    parameters: &'static str,
+    prologue: &'static str,
+}
+
+impl On {
+    pub fn element(returns: &'static str) -> On {
+        On { returns, parameters: "const u64 i", prologue: "const u32 v = (u32)i; (void)v; " }
+    }
+
+    pub fn arc(returns: &'static str) -> On {
+        On {
+            returns,
+            parameters: "const u32 u, const u32 v, const u64 e, const f32 w",
+            prologue: "",
+        }
+    }
+}
+
+/// The translation unit of an operator on a lambda, and on a second one that says which nodes are wanted.
+pub(crate) fn unit(
+    operator: Operator,
+    (body, on): (&Body, &On),
+    only: Option<&Body>,
+    form: Form,
+) -> Result<Unit> {
+    let mut text = String::from("#include \"operators.cuh\"\n");
+    text += &body.functions;
+    text += "\n";
+    lambda_struct(&mut text, "F", body, form.parts, on)?;
+    if let Some(only) = only {
+        text += &only.functions;
+        text += "\n";
+        lambda_struct(&mut text, "O", only, 0, &On::element("bool"))?;
+    }
+    if on.returns != "void" {
+        text += &format!("typedef {} R;\n", on.returns);
+    }
+    let mut kernels = Vec::new();
+    for (suffix, parameters, statement) in operator.kernels() {
+        let name = format!("{}_{}{suffix}", operator.name(), body.name);
+        text += &format!(
+            "extern \"C\" __global__ void __launch_bounds__({THREADS}) {name}(const Shape s, const F f\
+             {parameters}) {{ {statement} }}\n"
+        );
+        kernels.push(name);
+    }
+    let unchecked = u8::from(body.unchecked);
+    let options = vec![
+        format!("-DHIVE_WIDE={}", u8::from(form.wide)),
+        format!("-DHIVE_UNCHECKED={unchecked}"),
+        // A lambda that promises a value and forgets it is a mistake, not a warning.
+        "--diag-error=940".into(),
+    ];
+    Ok(Unit { name: body.name.clone(), text, kernels, options })
+}
+
+/// A kernel's parameter of several members, laid out as C++ does.
+#[derive(Default)]
+pub(crate) struct Bytes {
+    bytes: Vec<u8>,
+}
+
+impl Bytes {
+    pub fn push(&mut self, value: &[u8]) {
+        let size = value.len();
+        self.bytes.resize(self.bytes.len().next_multiple_of(size), 0);
+        self.bytes.extend_from_slice(value);
+    }
+
+    pub fn u64(&mut self, value: u64) {
+        self.push(&value.to_le_bytes());
+    }
+
+    pub fn u32(&mut self, value: u32) {
+        self.push(&value.to_le_bytes());
+    }
+
+    /// `Span`, `Parts` or `Set` of kernels/lambda.cuh.
+    pub fn span(&mut self, array: DeviceArray, length: u64, sink: u64, argument: u32) {
+        match array {
+            DeviceArray::Flat(pointer) => self.u64(pointer),
+            DeviceArray::Parts { bases, length } => {
+                bases.into_iter().for_each(|base| self.u64(base));
+                self.u64(length);
+            }
+        }
+        self.u64(length);
+        self.u64(sink);
+        self.u32(argument);
+        self.u32(0);
+    }
+
+    /// The bytes, as words, so that they are aligned.
+    pub fn words(mut self) -> Vec<u64> {
+        self.bytes.resize(self.bytes.len().next_multiple_of(8).max(8), 0);
+        bytemuck::pod_collect_to_vec(&self.bytes)
+    }
+}

@@ -1,0 +1,160 @@
+//! `filter`: the elements that a predicate wants, as a list (predicate-based compaction).
+
+use super::args::Args;
+use super::code::{On, Operator};
+use super::host::HostFaults;
+use super::lambda::Lambda;
+use super::launch::{Call, Needs, Shape, blocks, bound, check_bound, in_block, launch_shape};
+use super::over::Over;
+use crate::collective::{MergeOp, Replicated};
+use crate::error::{Error, Result};
+use crate::fleet::{Backend, Replica};
+use std::ops::Range;
+
+/// Whether a filter keeps the order of the elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// Rising: two more passes over a bit an element.
+    #[default]
+    Kept,
+    /// Whatever is fastest: one pass, one atomic a warp. Differs from run to run.
+    Any,
+}
+
+/// A replica's own list of elements, made by [`Replica::filter`].
+pub struct Queue {
+    items: Replicated<u32>,
+    length: usize,
+}
+
+impl Queue {
+    /// Number of elements in it.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether it holds no element.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The array that it lies in; elements from [`Queue::len`] on mean nothing.
+    pub fn items(&self) -> &Replicated<u32> {
+        &self.items
+    }
+}
+
+impl Replica {
+    /// A list with room for `capacity` elements.
+    pub fn queue(&mut self, label: &'static str, capacity: usize) -> Result<Queue> {
+        self.quiet(label)?;
+        let items = self.replicated(label, capacity, MergeOp::Gather)?;
+        self.quiet(label)?;
+        Ok(Queue { items, length: 0 })
+    }
+
+    /// The elements of a list.
+    pub fn read_queue(&mut self, queue: &Queue) -> Result<Vec<u32>> {
+        let mut all = self.read(&queue.items)?;
+        all.truncate(queue.length);
+        Ok(all)
+    }
+
+    /// Puts the elements of the replica's part of `over` that `lambda` wants into `queue`, in place of what was
+    /// there, and returns how many they are. It waits for the count. On the host order is always kept.
+    ///
+    /// # Errors
+    /// As [`Replica::for_all`]; a queue that is too short; elements beyond 32 bits.
+    pub fn filter(
+        &mut self,
+        label: &'static str,
+        over: Over,
+        lambda: &Lambda<bool>,
+        args: Args,
+        queue: &mut Queue,
+        order: Order,
+    ) -> Result<usize> {
+        let (body, on) = (&lambda.body, On::element("bool"));
+        if over.length() > u64::from(u32::MAX) {
+            return Err(body.error("a filter takes at most 2^32 - 1 elements; cut the range"));
+        }
+        let operator = match order {
+            Order::Kept => Operator::Filter,
+            Order::Any => Operator::FilterAny,
+        };
+        let call = Call { label, operator, over, body, on, only: None, args: &args };
+        queue.length = 0;
+        let found = self.labelled(&call, |r, range| match &r.backend {
+            Backend::Cuda(_) => on_device(r, &call, range, queue),
+            Backend::Host(_) => {
+                let bind = lambda.bind.as_ref().ok_or_else(|| body.hostless())?;
+                let faults = HostFaults::default();
+                let bound = bound(body, &args, over.graph, &faults)?;
+                let wants = bind(&bound);
+                check_bound(&bound)?;
+                let lists = r.on_host(&range, &|block| {
+                    let mut list = Vec::new();
+                    in_block(block, &over, &mut |i| {
+                        if wants(i) {
+                            list.push(i as u32);
+                        }
+                    });
+                    list
+                })?;
+                faults.check(body)?;
+                let all = lists.concat();
+                let room = queue.items.host_mut().unwrap_or_default();
+                let kept = all.len().min(room.len());
+                room[..kept].copy_from_slice(&all[..kept]);
+                Ok(all.len())
+            }
+        })?;
+        let room = queue.items.len();
+        if found > room {
+            return Err(body.error(&format!(
+                "its filter wants {found} elements, queue {} has room for {room}; make it larger",
+                queue.items.label()
+            )));
+        }
+        queue.length = found;
+        Ok(found)
+    }
+}
+
+/// Elements of a block, as in kernels/operators.cuh.
+const FILTER: u64 = 1024;
+
+fn on_device(r: &mut Replica, call: &Call, range: Range<u64>, queue: &Queue) -> Result<usize> {
+    let loaded = r.load(call)?;
+    let groups = call.over.length().div_ceil(FILTER) as usize + 1;
+    let ordered = call.operator == Operator::Filter;
+    let marks = if ordered { groups * FILTER as usize / 32 } else { 0 };
+    r.scratch(call.label, Needs { partial: groups, marks, ..Needs::default() })?;
+    if range.is_empty() {
+        return Ok(0);
+    }
+    let (lambda, _) = call.parameters(r, loaded.number)?;
+    let chance = r.chance();
+    let (device, scratch) = r.on_cuda()?;
+    let scratch = scratch.ok_or_else(|| Error::machine("no room for a filter; this is a bug"))?;
+    let items = queue.items.device().map_or(0, |items| items.pointer());
+    let capacity = queue.items.len() as u64;
+    let shape = Shape::of(&range, &call.over).with(scratch);
+    let words = Shape { queue: items, capacity, ..shape }.words();
+    let elements = range.end - range.start;
+    device.zero(&scratch.control, 8)?;
+    if ordered {
+        let grid = launch_shape(blocks(elements, FILTER, chance));
+        device.launch_lambda(loaded.kernels[0], grid, &[&words, &lambda])?;
+        device.launch_lambda(loaded.kernels[1], launch_shape(1), &[&words, &lambda])?;
+        device.launch_lambda(loaded.kernels[2], grid, &[&words, &lambda])?;
+    } else {
+        // Blocks stay to take several turns, so that fewer of them queue for the counter.
+        let most = u64::from(device.info.multiprocessors) * 8;
+        let grid = blocks(elements, 256, chance).min(most as u32);
+        device.launch_lambda(loaded.kernels[0], launch_shape(grid), &[&words, &lambda])?;
+    }
+    r.drain()?;
+    let (_, scratch) = r.on_cuda()?;
+    Ok(scratch.map_or(Ok(0), |scratch| scratch.control.element(0))? as usize)
+}

@@ -1,0 +1,384 @@
+//! `neighbor_reduce`, `reduce` and `histogram`: folds over a node's arcs, over a range, into bins.
+
+use super::args::{Args, DeviceArray};
+use super::code::{Bytes, On, Operator};
+use super::for_all::{along_nodes, nodes_a_block, words_a_warp};
+use super::host::{HostFaults, edge_at};
+use super::lambda::{ArcLambda, Body, Lambda, Value};
+use super::launch::{Call, Needs, Shape, blocks, bound, check_bound, in_block, launch_shape};
+use super::over::Over;
+use super::resident::Resident;
+use crate::collective::{Element, MergeOp, Replicated, cells};
+use crate::error::{Error, Result};
+use crate::fleet::{Backend, Replica, Split};
+use std::ops::Range;
+
+/// A type that can be folded: the extremes that a fold begins with.
+pub trait Folded: Element + Value {
+    /// Nothing is smaller.
+    const LOWEST: Self;
+    /// Nothing is larger.
+    const HIGHEST: Self;
+}
+
+macro_rules! folded {
+    ($($type:ty: $low:expr, $high:expr;)+) => {
+        $(impl Folded for $type {
+            const LOWEST: Self = $low;
+            const HIGHEST: Self = $high;
+        })+
+    };
+}
+folded! {
+    u32: 0, u32::MAX;
+    u64: 0, u64::MAX;
+    i32: i32::MIN, i32::MAX;
+    f32: f32::NEG_INFINITY, f32::INFINITY;
+    f64: f64::NEG_INFINITY, f64::INFINITY;
+}
+
+/// What a fold of nothing gives.
+fn identity<T: Folded>(op: MergeOp) -> T {
+    match op {
+        MergeOp::Min => T::HIGHEST,
+        MergeOp::Max => T::LOWEST,
+        MergeOp::Or | MergeOp::Sum | MergeOp::Gather => T::zeroed(),
+    }
+}
+
+/// As in kernels/operators.cuh.
+fn code<T: Folded>(op: MergeOp, body: &Body) -> Result<u32> {
+    match op {
+        MergeOp::Or if T::DTYPE.supports(op) => Ok(0),
+        MergeOp::Min => Ok(1),
+        MergeOp::Max => Ok(2),
+        MergeOp::Sum => Ok(3),
+        MergeOp::Or | MergeOp::Gather => {
+            let (op, dtype) = (op.name(), T::DTYPE.c());
+            Err(body.error(&format!(
+                "{dtype} has no fold '{op}'; use min, max or sum, or u32 or u64 for or"
+            )))
+        }
+    }
+}
+
+/// A value in a word of eight bytes, as kernels keep it.
+fn slot<T: Element>(value: T) -> u64 {
+    let mut bytes = [0; 8];
+    bytes[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));
+    u64::from_le_bytes(bytes)
+}
+
+fn unslot<T: Element>(word: u64) -> T {
+    bytemuck::pod_read_unaligned(&word.to_le_bytes()[..size_of::<T>()])
+}
+
+/// Elements that are reduced together, as in kernels/operators.cuh.
+const TILE: u64 = 4096;
+
+impl Replica {
+    /// `out[v]` = the fold by `op` of `lambda(v, neighbor, arc, weight)` over the arcs out of every node v of the
+    /// replica's part of `over` (into it, with `backward`); 0, or the extreme, where there is no arc. A thread a
+    /// leaf, a warp a longer row, a block a hub; what is added in which order depends on the degree alone, so
+    /// bits do not depend on the replicas. `out` is `[n]`; other nodes' elements stay. Gather it by
+    /// [`Resident::chunks`] where all are needed.
+    ///
+    /// # Errors
+    /// As [`Replica::for_all`]; an operation that the type does not have.
+    #[allow(clippy::too_many_arguments)]
+    pub fn neighbor_reduce<T: Folded>(
+        &mut self,
+        label: &'static str,
+        over: Over,
+        lambda: &ArcLambda<T>,
+        args: Args,
+        op: MergeOp,
+        backward: bool,
+        out: &mut Replicated<T>,
+    ) -> Result<()> {
+        let (body, on) = (&lambda.body, On::arc(T::C));
+        let over = along_nodes(over, body)?;
+        let fold = code::<T>(op, body)?;
+        if backward && !over.graph.is_some_and(Resident::has_backward) {
+            return Err(body.error(
+                "folding over arcs into nodes needs the rows backward: place the graph with \
+                 ResidentOptions { backward: true, .. }",
+            ));
+        }
+        let nodes = over.graph.map_or(0, |g| g.graph().nodes());
+        if out.len() < nodes {
+            let (label, held) = (out.label(), out.len());
+            let what =
+                format!("its output {label} holds {held} elements, the graph has {nodes} nodes");
+            return Err(body.error(&what));
+        }
+        let operator = if backward { Operator::FoldIn } else { Operator::Fold };
+        let call = Call { label, operator, over, body, on, only: None, args: &args };
+        self.labelled(&call, |r, range| match &r.backend {
+            Backend::Cuda(_) => neighbors_on_device(r, &call, range, fold, op, out),
+            Backend::Host(_) => {
+                let bind = lambda.bind.as_ref().ok_or_else(|| body.hostless())?;
+                let faults = HostFaults::default();
+                let bound = bound(body, &args, over.graph, &faults)?;
+                let f = bind(&bound);
+                check_bound(&bound)?;
+                let rows =
+                    over.graph.and_then(|g| if backward { g.rows_in() } else { Some(g.graph()) });
+                let Some(graph) = rows else { return Ok(()) };
+                let cells = cells(out.host_mut().unwrap_or_default());
+                let fold = |v: usize| {
+                    let row = graph.offsets()[v] as usize..graph.offsets()[v + 1] as usize;
+                    let sum = row.fold(identity::<T>(op), |sum, arc| {
+                        let edge = edge_at(graph, arc);
+                        sum.combine(f(v, edge.node, arc, edge.weight), op)
+                    });
+                    sum.store(&cells[v]);
+                };
+                r.on_host(&range, &|block| in_block(block, &over, &mut |v| fold(v)))?;
+                faults.check(body)
+            }
+        })
+    }
+
+    /// The fold by `op` of `lambda` over all elements of `over`, on all replicas: each folds some tiles of 4096
+    /// elements, all get all tiles' results and fold those in order. So the bits are the same on any number of
+    /// replicas, for floats too. What it reads must be the same on all replicas (merged). It waits.
+    ///
+    /// # Errors
+    /// As [`Replica::for_all`]; an operation that the type does not have.
+    pub fn reduce<T: Folded>(
+        &mut self,
+        label: &'static str,
+        over: Over,
+        lambda: &Lambda<T>,
+        args: Args,
+        op: MergeOp,
+    ) -> Result<T> {
+        let (body, on) = (&lambda.body, On::element(T::C));
+        let fold = code::<T>(op, body)?;
+        let tiles = over.length().div_ceil(TILE);
+        let world = if over.whole { 1 } else { self.world() };
+        let split = Split::nodes(tiles, world, 1);
+        let mine = if world == 1 { 0..tiles } else { split.range(self.rank()) };
+        let mut partials = self.take_partials(label, tiles as usize)?;
+        let operator = Operator::Reduce;
+        let call = Call { label, operator, over, body, on, only: None, args: &args };
+        self.labelled(&call, |r, _| match &r.backend {
+            Backend::Cuda(_) => tiles_on_device::<T>(r, &call, mine, fold, op, &mut partials),
+            Backend::Host(_) => {
+                let bind = lambda.bind.as_ref().ok_or_else(|| body.hostless())?;
+                let faults = HostFaults::default();
+                let bound = bound(body, &args, over.graph, &faults)?;
+                let f = bind(&bound);
+                check_bound(&bound)?;
+                let cells = cells(partials.host_mut().unwrap_or_default());
+                let tile = |t: usize| {
+                    let (first, end) = (t as u64 * TILE, (t as u64 + 1) * TILE);
+                    let block = first as usize..end.min(over.length()) as usize;
+                    let mut sum = identity::<T>(op);
+                    in_block(block, &over, &mut |i| sum = sum.combine(f(i), op));
+                    slot(sum).store(&cells[t]);
+                };
+                r.on_host(&mine, &|tiles| tiles.for_each(&tile))?;
+                faults.check(body)
+            }
+        })?;
+        if world > 1 {
+            self.gather(&mut partials, &split)?;
+        }
+        let result = match &self.backend {
+            Backend::Cuda(_) => self.fold_on_device::<T>(&call, tiles, fold, op, &partials),
+            Backend::Host(_) => {
+                let words = &partials.host().unwrap_or_default()[..tiles as usize];
+                let values = words.iter().map(|word| unslot::<T>(*word));
+                Ok(values.fold(identity::<T>(op), |sum, value| sum.combine(value, op)))
+            }
+        };
+        self.keep_partials(partials);
+        result
+    }
+
+    fn fold_on_device<T: Folded>(
+        &mut self,
+        call: &Call,
+        tiles: u64,
+        fold: u32,
+        op: MergeOp,
+        partials: &Replicated<u64>,
+    ) -> Result<T> {
+        let loaded = self.load(call)?;
+        let (lambda, _) = call.parameters(self, loaded.number)?;
+        let (device, _) = self.on_cuda()?;
+        let partial = partials.device().map_or(0, |words| words.pointer());
+        let words = Shape { last: tiles, fold, partial, ..Shape::default() }.words();
+        let lane = device.lambdas.lane();
+        let to = [device.lambdas.result.pointer() + 8 * lane as u64];
+        let start = [slot(identity::<T>(op))];
+        device.launch_lambda(
+            loaded.kernels[1],
+            launch_shape(1),
+            &[&words, &lambda, &start, &to],
+        )?;
+        self.settle()?;
+        let (device, _) = self.on_cuda()?;
+        Ok(unslot(device.lambdas.result.get(lane)))
+    }
+
+    /// How often `lambda` gives each bin, 0 to `bins` - 1, over all elements of `over` on all replicas. It waits.
+    ///
+    /// # Errors
+    /// As [`Replica::for_all`]; a bin that is not there is reported as an index outside argument `bins`.
+    pub fn histogram(
+        &mut self,
+        label: &'static str,
+        over: Over,
+        lambda: &Lambda<u32>,
+        args: Args,
+        bins: usize,
+    ) -> Result<Vec<u64>> {
+        let (body, on) = (&lambda.body, On::element("u32"));
+        let mut counts = match self.operators.counts.take() {
+            Some(counts) if counts.len() == bins => counts,
+            old => {
+                self.quiet(label)?;
+                drop(old);
+                let made = self.replicated("counts", bins, MergeOp::Sum)?;
+                self.quiet(label)?;
+                made
+            }
+        };
+        let operator = Operator::Histogram;
+        let call = Call { label, operator, over, body, on, only: None, args: &args };
+        self.labelled(&call, |r, range| match &r.backend {
+            Backend::Cuda(_) => bins_on_device(r, &call, range, &counts),
+            Backend::Host(_) => {
+                let bind = lambda.bind.as_ref().ok_or_else(|| body.hostless())?;
+                let faults = HostFaults::default();
+                let bound = bound(body, &args, over.graph, &faults)?;
+                let bin = bind(&bound);
+                check_bound(&bound)?;
+                let host = counts.host_mut().unwrap_or_default();
+                host.fill(0);
+                let cells = cells(host);
+                let wrong = HostFaults::default();
+                r.on_host(&range, &|block| {
+                    in_block(block, &over, &mut |i| {
+                        let bin = bin(i) as usize;
+                        match cells.get(bin) {
+                            Some(cell) => _ = u64::update(cell, |old| Some(old + 1)),
+                            None => wrong.report(1 + body.params.len(), bin, bins),
+                        }
+                    });
+                })?;
+                faults.check(body)?;
+                wrong.check(body)
+            }
+        })?;
+        if !over.whole {
+            self.merge(&mut counts)?;
+        }
+        let all = self.read(&counts)?;
+        self.operators.counts = Some(counts);
+        Ok(all)
+    }
+}
+
+fn neighbors_on_device<T: Folded>(
+    r: &mut Replica,
+    call: &Call,
+    range: Range<u64>,
+    fold: u32,
+    op: MergeOp,
+    out: &Replicated<T>,
+) -> Result<()> {
+    let loaded = r.load(call)?;
+    let hubs = call.over.graph.map_or(0, |g| g.hub_slices());
+    if hubs > 0 {
+        r.scratch(call.label, Needs { queue: hubs, ..Needs::default() })?;
+    }
+    if range.is_empty() {
+        return Ok(());
+    }
+    let (lambda, _) = call.parameters(r, loaded.number)?;
+    let chance = r.chance();
+    let mut shape = Shape { fold, ..Shape::of(&range, &call.over) };
+    shape.words = words_a_warp(&range);
+    let (device, scratch) = r.on_cuda()?;
+    if hubs > 0 {
+        let scratch = scratch.ok_or_else(|| Error::machine("no room for hubs; this is a bug"))?;
+        shape = Shape { capacity: hubs as u64, ..shape.with(scratch) };
+        device.zero(&scratch.control, 8)?;
+    }
+    let start = [slot(identity::<T>(op))];
+    let mut span = Bytes::default();
+    let pointer = out.device().map_or(0, |out| out.pointer());
+    let argument = loaded.number << 8 | (1 + call.body.params.len() as u32);
+    span.span(DeviceArray::Flat(pointer), out.len() as u64, device.lambdas.sink(), argument);
+    let (span, words) = (span.words(), shape.words());
+    let parameters: [&[u64]; 4] = [&words, &lambda, &start, &span];
+    let grid = launch_shape(blocks(range.end - range.start, nodes_a_block(&shape), chance));
+    device.launch_lambda(loaded.kernels[0], grid, &parameters)?;
+    if hubs > 0 {
+        let grid = launch_shape(blocks(hubs as u64, 1, chance));
+        device.launch_lambda(loaded.kernels[1], grid, &parameters)?;
+    }
+    Ok(())
+}
+
+fn tiles_on_device<T: Folded>(
+    r: &mut Replica,
+    call: &Call,
+    mine: Range<u64>,
+    fold: u32,
+    op: MergeOp,
+    partials: &mut Replicated<u64>,
+) -> Result<()> {
+    let loaded = r.load(call)?;
+    if mine.is_empty() {
+        return Ok(());
+    }
+    let (lambda, _) = call.parameters(r, loaded.number)?;
+    let chance = r.chance();
+    let (device, _) = r.on_cuda()?;
+    let partial = partials.device().map_or(0, |words| words.pointer());
+    let bits = Shape::of(&mine, &call.over).bits;
+    let capacity = call.over.length();
+    let shape = Shape {
+        first: mine.start,
+        last: mine.end,
+        bits,
+        fold,
+        partial,
+        capacity,
+        ..Shape::default()
+    };
+    let start = [slot(identity::<T>(op))];
+    let grid = launch_shape(blocks(mine.end - mine.start, 1, chance));
+    device.launch_lambda(loaded.kernels[0], grid, &[&shape.words(), &lambda, &start])
+}
+
+fn bins_on_device(
+    r: &mut Replica,
+    call: &Call,
+    range: Range<u64>,
+    counts: &Replicated<u64>,
+) -> Result<()> {
+    let loaded = r.load(call)?;
+    let (lambda, _) = call.parameters(r, loaded.number)?;
+    let chance = r.chance();
+    let (device, _) = r.on_cuda()?;
+    let Some(bins) = counts.device() else { return Ok(()) };
+    device.zero(bins, bins.len() * 8)?;
+    if range.is_empty() {
+        return Ok(());
+    }
+    let shape = Shape { capacity: bins.len() as u64, ..Shape::of(&range, &call.over) };
+    let mut span = Bytes::default();
+    let argument = loaded.number << 8 | (1 + call.body.params.len() as u32);
+    let flat = DeviceArray::Flat(bins.pointer());
+    span.span(flat, bins.len() as u64, device.lambdas.sink(), argument);
+    // Few blocks, since each adds its bins to everybody's.
+    let most = device.info.multiprocessors * 8;
+    let grid = launch_shape(blocks(range.end - range.start, 256, chance).min(most));
+    device.launch_lambda(loaded.kernels[0], grid, &[&shape.words(), &lambda, &span.words()])
+}

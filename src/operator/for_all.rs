@@ -1,0 +1,146 @@
+//! `for_all`: a lambda on every element of a range.
+
+use super::args::Args;
+use super::code::{On, Operator};
+use super::host::{HostFaults, edge_at};
+use super::lambda::{ArcLambda, Lambda};
+use super::launch::{Call, Needs, Shape, blocks, bound, check_bound, in_block, launch_shape};
+use super::over::{Over, What};
+use crate::error::{Error, Result};
+use crate::fleet::{Backend, Replica};
+use std::ops::Range;
+
+/// A lambda that [`Replica::for_all`] takes: of elements, or of arcs.
+pub trait ForEach {
+    /// Runs it; see [`Replica::for_all`].
+    fn launch(&self, r: &mut Replica, label: &'static str, over: Over, args: &Args) -> Result<()>;
+}
+
+impl Replica {
+    /// Runs `lambda` on every element of the replica's part of `over`.
+    ///
+    /// A [`Lambda`] over nodes, a set, arcs or indices; an [`ArcLambda`] over the arcs out of nodes or out of a
+    /// set. On a GPU it returns at once; merges, [`Replica::read`] and the program's end wait for it.
+    ///
+    /// # Errors
+    /// [`Error::Input`] naming the lambda: an argument that is missing, unknown or of another type; text that
+    /// does not compile (with its line); no text or closure for this backend; and, where it is waited for, an
+    /// index outside an array.
+    pub fn for_all(
+        &mut self,
+        label: &'static str,
+        over: Over,
+        lambda: &impl ForEach,
+        args: Args,
+    ) -> Result<()> {
+        lambda.launch(self, label, over, &args)
+    }
+}
+
+impl ForEach for Lambda<()> {
+    fn launch(&self, r: &mut Replica, label: &'static str, over: Over, args: &Args) -> Result<()> {
+        let operator = match over.what {
+            What::Elements(_) | What::Arcs => Operator::Elements,
+            What::Nodes => Operator::Nodes,
+            What::Set(_) => Operator::Set,
+        };
+        let (body, on) = (&self.body, On::element("void"));
+        let call = Call { label, operator, over, body, on, only: None, args };
+        r.labelled(&call, |r, range| match &r.backend {
+            Backend::Cuda(_) => on_device(r, &call, range),
+            Backend::Host(_) => {
+                let bind = self.bind.as_ref().ok_or_else(|| body.hostless())?;
+                let faults = HostFaults::default();
+                let bound = bound(body, args, over.graph, &faults)?;
+                let each = bind(&bound);
+                check_bound(&bound)?;
+                r.on_host(&range, &|block| in_block(block, &over, &mut |i| each(i)))?;
+                faults.check(body)
+            }
+        })
+    }
+}
+
+impl ForEach for ArcLambda<()> {
+    fn launch(&self, r: &mut Replica, label: &'static str, over: Over, args: &Args) -> Result<()> {
+        let (body, on) = (&self.body, On::arc("void"));
+        let over = along_nodes(over, body)?;
+        let call = Call { label, operator: Operator::Arcs, over, body, on, only: None, args };
+        r.labelled(&call, |r, range| match &r.backend {
+            Backend::Cuda(_) => on_device(r, &call, range),
+            Backend::Host(_) => {
+                let bind = self.bind.as_ref().ok_or_else(|| body.hostless())?;
+                let faults = HostFaults::default();
+                let bound = bound(body, args, over.graph, &faults)?;
+                let each = bind(&bound);
+                check_bound(&bound)?;
+                let Some(graph) = over.graph.map(|g| g.graph()) else { return Ok(()) };
+                let row = |u: usize| {
+                    for arc in graph.offsets()[u] as usize..graph.offsets()[u + 1] as usize {
+                        let edge = edge_at(graph, arc);
+                        each(u, edge.node, arc, edge.weight);
+                    }
+                };
+                r.on_host(&range, &|block| in_block(block, &over, &mut |u| row(u)))?;
+                faults.check(body)
+            }
+        })
+    }
+}
+
+/// Arcs are found by the nodes that they leave.
+pub(super) fn along_nodes<'a>(over: Over<'a>, body: &super::lambda::Body) -> Result<Over<'a>> {
+    match over.what {
+        What::Nodes | What::Set(_) => Ok(over),
+        What::Arcs => Ok(Over { what: What::Nodes, ..over }),
+        What::Elements(_) => Err(body.error(
+            "is a function of arcs; run it over nodes, arcs or a frontier, not over an array's indices",
+        )),
+    }
+}
+
+/// Words of a set that a warp takes at a time: few where there are few, so that all warps have some.
+pub(super) fn words_a_warp(range: &Range<u64>) -> u32 {
+    const WARPS: u64 = 8192;
+    ((range.end - range.start) / 32 / WARPS).clamp(1, 16) as u32
+}
+
+/// Nodes that a block of 8 warps takes at a time.
+pub(super) fn nodes_a_block(shape: &Shape) -> u64 {
+    if shape.bits == 0 { 256 } else { 256 * u64::from(shape.words) }
+}
+
+fn on_device(r: &mut Replica, call: &Call, range: Range<u64>) -> Result<()> {
+    let loaded = r.load(call)?;
+    let hubs = call.over.graph.map_or(0, |g| g.hub_slices());
+    let arcs = call.operator == Operator::Arcs;
+    if arcs && hubs > 0 {
+        r.scratch(call.label, Needs { queue: 2 * hubs, ..Needs::default() })?;
+    }
+    if range.is_empty() {
+        return Ok(());
+    }
+    let (lambda, _) = call.parameters(r, loaded.number)?;
+    let chance = r.chance();
+    let mut shape = Shape::of(&range, &call.over);
+    shape.words = words_a_warp(&range);
+    let (device, scratch) = r.on_cuda()?;
+    if arcs && hubs > 0 {
+        let scratch = scratch.ok_or_else(|| Error::machine("no room for hubs; this is a bug"))?;
+        shape = Shape { capacity: hubs as u64, ..shape.with(scratch) };
+        device.zero(&scratch.control, 8)?;
+    }
+    let per_block = match call.operator {
+        Operator::Elements => 1024,
+        Operator::Nodes => 256,
+        _ => nodes_a_block(&shape),
+    };
+    let words = shape.words();
+    let grid = launch_shape(blocks(range.end - range.start, per_block, chance));
+    device.launch_lambda(loaded.kernels[0], grid, &[&words, &lambda])?;
+    if arcs && hubs > 0 {
+        let grid = launch_shape(blocks(hubs as u64, 1, chance));
+        device.launch_lambda(loaded.kernels[1], grid, &[&words, &lambda])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,287 @@
+//! Users' functions: CUDA C++ text for GPUs, a Rust closure for the host, named and typed arguments for both.
+
+use super::code::{Form, On, Operator, unit};
+use super::host::Bound;
+use crate::collective::{Dtype, Element};
+use crate::error::{Error, Result};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a lambda may return.
+pub trait Value: Copy + Send + Sync + 'static {
+    /// The type's name in CUDA C++.
+    const C: &'static str;
+}
+
+macro_rules! value {
+    ($($type:ty = $c:literal),+) => { $(impl Value for $type { const C: &'static str = $c; })+ };
+}
+value!(() = "void", bool = "bool", u32 = "u32", u64 = "u64", i32 = "i32", f32 = "f32", f64 = "f64");
+
+/// How an argument is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Reads(Dtype),
+    Writes(Dtype),
+    Scalar(Dtype),
+    ReadsSet,
+    WritesSet,
+}
+
+impl Kind {
+    /// As messages put it.
+    pub fn words(self) -> String {
+        match self {
+            Kind::Reads(dtype) => format!("reads an array of {}", dtype.c()),
+            Kind::Writes(dtype) => format!("writes an array of {}", dtype.c()),
+            Kind::Scalar(dtype) => format!("scalar {}", dtype.c()),
+            Kind::ReadsSet => "reads a set".into(),
+            Kind::WritesSet => "writes a set".into(),
+        }
+    }
+}
+
+/// A declared argument.
+#[derive(Debug, Clone)]
+pub(crate) struct Param {
+    pub name: String,
+    pub kind: Kind,
+}
+
+/// What a lambda is, whatever it is called with.
+#[derive(Debug, Clone)]
+pub(crate) struct Body {
+    pub name: String,
+    pub params: Vec<Param>,
+    pub cuda: Option<String>,
+    /// Device functions that stand before the lambda.
+    pub functions: String,
+    pub unchecked: bool,
+    /// Differs from every other lambda's of this process.
+    pub id: u64,
+    /// What is wrong with the declaration, told when it is first used.
+    pub wrong: Option<String>,
+}
+
+/// Names that lambdas find in scope.
+const RESERVED: &[&str] = &["g", "u", "v", "w", "e", "i"];
+
+impl Body {
+    fn new(name: &str) -> Body {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let mut body = Body {
+            name: name.into(),
+            params: Vec::new(),
+            cuda: None,
+            functions: String::new(),
+            unchecked: false,
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            wrong: None,
+        };
+        if !is_identifier(name) {
+            body.wrong = Some("a lambda's name is made of letters, digits and _".into());
+        }
+        body
+    }
+
+    fn declare(&mut self, name: &str, kind: Kind) {
+        let taken = self.params.iter().any(|param| param.name == name);
+        let why = if RESERVED.contains(&name) {
+            "is a name that lambdas find in scope (g u v w e i); choose another"
+        } else if taken {
+            "is declared twice"
+        } else if !is_identifier(name) {
+            "is no name: use letters, digits and _"
+        } else {
+            self.params.push(Param { name: name.into(), kind });
+            return;
+        };
+        self.wrong.get_or_insert(format!("argument '{name}' {why}"));
+    }
+
+    /// The error of a declaration that cannot be used.
+    pub fn check(&self) -> Result<()> {
+        match &self.wrong {
+            Some(wrong) => Err(self.error(wrong)),
+            None => Ok(()),
+        }
+    }
+
+    /// An input error that names the lambda.
+    pub fn error(&self, what: &str) -> Error {
+        Error::input(format!("lambda {}: {what}", self.name))
+    }
+
+    /// The text, or what to say where there is none.
+    pub fn text(&self) -> Result<&str> {
+        self.cuda.as_deref().ok_or_else(|| {
+            self.error("has no CUDA text, so it runs on the host only; add .cuda(..) or use --devices host")
+        })
+    }
+
+    /// What to say where there is no closure.
+    pub fn hostless(&self) -> Error {
+        self.error(
+            "has no Rust closure, so it runs on GPUs only; add .host(..) or use --devices cuda",
+        )
+    }
+}
+
+fn is_identifier(name: &str) -> bool {
+    let mut all = name.chars();
+    all.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && all.all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// A function of one element, bound to its arguments.
+pub type OnElement<'a, R> = Box<dyn Fn(usize) -> R + Sync + 'a>;
+/// A function of an arc: source, neighbour, place of the arc in the rows, weight; bound to its arguments.
+pub type OnArc<'a, R> = Box<dyn Fn(usize, usize, usize, f32) -> R + Sync + 'a>;
+
+type BindElement<R> = Box<dyn for<'a> Fn(&'a Bound<'a>) -> OnElement<'a, R> + Send + Sync>;
+type BindArc<R> = Box<dyn for<'a> Fn(&'a Bound<'a>) -> OnArc<'a, R> + Send + Sync>;
+
+/// A function of an element: a node, an arc, or an index of an array.
+///
+/// The CUDA text sees its arguments by name, the element as `v` (u32) and `i` (u64), and the graph as `g`;
+/// `docs/forall.md` lists what else there is. The Rust closure binds its arguments once and returns what is
+/// called for each element.
+///
+/// ```
+/// use hivegraph::operator::Lambda;
+/// let double = Lambda::<()>::new("double")
+///     .reads::<f32>("x")
+///     .writes::<f32>("y")
+///     .cuda("y[i] = 2 * x[i];")
+///     .host(|a| {
+///         let (x, y) = (a.reads::<f32>("x"), a.writes::<f32>("y"));
+///         Box::new(move |i| y.set(i, 2.0 * x.at(i)))
+///     });
+/// ```
+pub struct Lambda<R: Value = ()> {
+    pub(crate) body: Body,
+    pub(crate) bind: Option<BindElement<R>>,
+}
+
+/// A function of an arc: in CUDA C++ `u` (source, u32), `v` (neighbour, u32), `e` (its place in the rows, u64)
+/// and `w` (weight, f32; 1 where the graph has none).
+pub struct ArcLambda<R: Value = ()> {
+    pub(crate) body: Body,
+    pub(crate) bind: Option<BindArc<R>>,
+}
+
+macro_rules! declarations {
+    ($lambda:ident, $on:ident) => {
+        impl<R: Value> $lambda<R> {
+            /// A lambda without arguments yet. Its name is seen in messages, traces and profilers.
+            pub fn new(name: &str) -> Self {
+                $lambda { body: Body::new(name), bind: None }
+            }
+
+            /// It reads an array, which nothing writes meanwhile.
+            pub fn reads<T: Element>(mut self, name: &str) -> Self {
+                self.body.declare(name, Kind::Reads(T::DTYPE));
+                self
+            }
+
+            /// It writes (and may read) an array.
+            pub fn writes<T: Element>(mut self, name: &str) -> Self {
+                self.body.declare(name, Kind::Writes(T::DTYPE));
+                self
+            }
+
+            /// It takes a number.
+            pub fn scalar<T: Element>(mut self, name: &str) -> Self {
+                self.body.declare(name, Kind::Scalar(T::DTYPE));
+                self
+            }
+
+            /// It reads a set of nodes: `name.contains(v)`.
+            pub fn reads_set(mut self, name: &str) -> Self {
+                self.body.declare(name, Kind::ReadsSet);
+                self
+            }
+
+            /// It writes a set of nodes: `name.insert(v)`, `name.erase(v)`.
+            pub fn writes_set(mut self, name: &str) -> Self {
+                self.body.declare(name, Kind::WritesSet);
+                self
+            }
+
+            /// What runs on GPUs: statements of CUDA C++.
+            pub fn cuda(mut self, text: &str) -> Self {
+                self.body.cuda = Some(text.into());
+                self
+            }
+
+            /// Device functions and types that the CUDA text uses.
+            pub fn functions(mut self, text: &str) -> Self {
+                self.body.functions = text.into();
+                self
+            }
+
+            /// Leaves out the checks of indices on GPUs: a bad one then reads and writes whatever is there.
+            pub fn unchecked(mut self) -> Self {
+                self.body.unchecked = true;
+                self
+            }
+
+            /// What runs on the host: binds the arguments, and returns what is called for each element.
+            pub fn host<F>(mut self, bind: F) -> Self
+            where
+                F: for<'a> Fn(&'a Bound<'a>) -> $on<'a, R> + Send + Sync + 'static,
+            {
+                self.bind = Some(Box::new(bind));
+                self
+            }
+
+            /// The lambda's name.
+            pub fn name(&self) -> &str {
+                &self.body.name
+            }
+        }
+    };
+}
+declarations!(Lambda, OnElement);
+declarations!(ArcLambda, OnArc);
+
+impl<R: Value> Lambda<R> {
+    /// Compiles the CUDA text for an architecture, as in `sm_90`, for every operator that takes such a lambda.
+    /// Needs NVRTC, but no GPU: for tests.
+    ///
+    /// # Errors
+    /// What is wrong with the declaration or the text, with the line; NVRTC is not here.
+    pub fn compile(&self, arch: &str) -> Result<()> {
+        let operators: &[Operator] = match R::C {
+            "void" => &[Operator::Elements, Operator::Nodes, Operator::Set],
+            "bool" => &[Operator::FilterAny, Operator::Filter],
+            "u32" => &[Operator::Reduce, Operator::Histogram],
+            _ => &[Operator::Reduce],
+        };
+        compile(&self.body, &On::element(R::C), operators, arch)
+    }
+}
+
+impl<R: Value> ArcLambda<R> {
+    /// Compiles the CUDA text for an architecture, as in `sm_90`, for every operator that takes such a lambda.
+    /// Needs NVRTC, but no GPU: for tests.
+    ///
+    /// # Errors
+    /// What is wrong with the declaration or the text, with the line; NVRTC is not here.
+    pub fn compile(&self, arch: &str) -> Result<()> {
+        let operators: &[Operator] = match R::C {
+            "void" => &[Operator::Arcs],
+            "bool" => &[Operator::Push, Operator::Pull],
+            _ => &[Operator::Fold, Operator::FoldIn],
+        };
+        compile(&self.body, &On::arc(R::C), operators, arch)
+    }
+}
+
+fn compile(body: &Body, on: &On, operators: &[Operator], arch: &str) -> Result<()> {
+    body.check()?;
+    for operator in operators {
+        let form = Form { parts: 0, wide: false };
+        crate::backend::cuda::compile_unit(&unit(*operator, (body, on), None, form)?, arch)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,436 @@
+//! What all operators have in common: labels, loading, the parameters of kernels, loops on the host.
+
+use super::args::{Args, DeviceArray, Given};
+use super::code::{Bytes, Form, On, Operator, THREADS, unit};
+use super::host::{Bound, HostFaults, HostValue};
+use super::lambda::Body;
+use super::over::Over;
+use super::resident::{DeviceRows, Resident};
+use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, LANES, Launch, nvtx};
+use crate::collective::{MergeOp, Replicated};
+use crate::error::{Error, Result};
+use crate::fleet::{Backend, Replica};
+use rayon::prelude::*;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// One launch, as [`Replica::launches`] lists it.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct LaunchRecord {
+    /// The caller's label.
+    pub label: &'static str,
+    /// The operator, as in `for_all`.
+    pub operator: &'static str,
+    /// The lambda's name.
+    pub lambda: String,
+    /// Elements of this replica's range, whether or not they are in the set.
+    pub elements: u64,
+    /// Milliseconds until it had ended.
+    pub ms: f64,
+}
+
+/// What operators keep between calls.
+#[derive(Default)]
+pub(crate) struct Operators {
+    scratch: HashMap<usize, Scratch>,
+    /// `[tiles] u64, replicated, GATHER`: results of a reduction's tiles.
+    partials: Option<Replicated<u64>>,
+    /// `[bins] u64, replicated, SUM`.
+    pub(super) counts: Option<Replicated<u64>>,
+    trace: Option<Vec<LaunchRecord>>,
+}
+
+/// Device memory of a lane's launches.
+pub(super) struct Scratch {
+    pub queue: DeviceBuffer<u32>,
+    pub control: DeviceBuffer<u64>,
+    pub partial: DeviceBuffer<u64>,
+    pub marks: DeviceBuffer<u32>,
+}
+
+/// What a launch asks of [`Scratch`], in elements.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Needs {
+    pub queue: usize,
+    pub partial: usize,
+    pub marks: usize,
+}
+
+/// A lambda in the form that an operator calls.
+#[derive(Clone, Copy)]
+pub(crate) struct Loaded {
+    pub number: u32,
+    pub kernels: [Function; 3],
+}
+
+/// `kernels/operators.cuh`: Shape.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Shape {
+    pub first: u64,
+    pub last: u64,
+    pub bits: u64,
+    pub words: u32,
+    pub fold: u32,
+    pub queue: u64,
+    pub control: u64,
+    pub partial: u64,
+    pub marks: u64,
+    pub capacity: u64,
+}
+
+impl Shape {
+    pub fn of(range: &Range<u64>, over: &Over) -> Shape {
+        let set = over.set().and_then(|set| set.words().device());
+        let bits = set.map_or(0, DeviceBuffer::pointer);
+        Shape { first: range.start, last: range.end, bits, ..Shape::default() }
+    }
+
+    pub fn with(self, scratch: &Scratch) -> Shape {
+        Shape {
+            queue: scratch.queue.pointer(),
+            control: scratch.control.pointer(),
+            partial: scratch.partial.pointer(),
+            marks: scratch.marks.pointer(),
+            ..self
+        }
+    }
+
+    pub fn words(&self) -> Vec<u64> {
+        let small = u64::from(self.words) | u64::from(self.fold) << 32;
+        let head = [self.first, self.last, self.bits, small];
+        let tail = [self.queue, self.control, self.partial, self.marks, self.capacity];
+        head.into_iter().chain(tail).collect()
+    }
+}
+
+/// A block a `per_block` elements, up to what kernels then stride over.
+pub(super) fn blocks(elements: u64, per_block: u64, chance: Option<u64>) -> u32 {
+    let wanted = elements.div_ceil(per_block).clamp(1, 1 << 20);
+    chance.map_or(wanted, |chance| 1 + chance % wanted) as u32
+}
+
+pub(super) fn launch_shape(blocks: u32) -> Launch {
+    Launch { blocks, threads: THREADS, shared_bytes: 0, cooperative: false }
+}
+
+/// A call, before it is known what it runs on.
+pub(super) struct Call<'c> {
+    pub label: &'static str,
+    pub operator: Operator,
+    pub over: Over<'c>,
+    pub body: &'c Body,
+    pub on: On,
+    /// Says which nodes are wanted.
+    pub only: Option<(&'c Body, &'c Args<'c>)>,
+    pub args: &'c Args<'c>,
+}
+
+impl Call<'_> {
+    /// The parameters of the lambda and of `only`, as kernels take them.
+    pub fn parameters(&self, r: &Replica, number: u32) -> Result<(Vec<u64>, Option<Vec<u64>>)> {
+        let given = self.args.fitted(self.body)?;
+        let own = struct_bytes(r, self.over.graph, &given, number << 8)?;
+        let only = self.only.as_ref().map(|(body, args)| {
+            let first = number << 8 | (1 + self.body.params.len() as u32);
+            struct_bytes(r, self.over.graph, &args.fitted(body)?, first)
+        });
+        Ok((own, only.transpose()?))
+    }
+}
+
+fn pointers(rows: Option<&DeviceRows>) -> [u64; 3] {
+    rows.map_or([0; 3], |rows| {
+        let weights = rows.weights.as_ref().map_or(0, DeviceBuffer::pointer);
+        [rows.offsets.pointer(), rows.columns.pointer(), weights]
+    })
+}
+
+/// The struct of src/operator/code.rs; `first` numbers its graph for messages, arguments follow.
+fn struct_bytes(
+    r: &Replica,
+    graph: Option<&Resident>,
+    given: &[&Given],
+    first: u32,
+) -> Result<Vec<u64>> {
+    let Backend::Cuda(device) = &r.backend else { return Err(mixed()) };
+    let sink = device.lambdas.sink();
+    let mut bytes = Bytes::default();
+    let csr = graph.and_then(|g| g.on_device(r.rank()));
+    let into = graph.and_then(|g| g.device_rows_in(r.rank()));
+    for pointer in pointers(csr.map(|csr| &csr.out)).into_iter().chain(pointers(into)) {
+        bytes.u64(pointer);
+    }
+    let (nodes, arcs) = graph.map_or((0, 0), |g| (g.graph().nodes() as u64, g.graph().arcs()));
+    bytes.u64(nodes);
+    bytes.u64(arcs);
+    bytes.u64(sink);
+    bytes.u32(first);
+    bytes.u32(0);
+    for (at, given) in given.iter().enumerate() {
+        match given {
+            Given::Array { length, device, .. } => {
+                let array = device.ok_or_else(mixed)?;
+                bytes.span(array, *length, sink, first + 1 + at as u32);
+            }
+            Given::Scalar { dtype, bytes: value } => bytes.push(&value[..dtype.size()]),
+        }
+    }
+    let words = bytes.words();
+    // 4 KiB is what a kernel takes; a few hundred bytes are for the rest.
+    if words.len() > 440 {
+        return Err(Error::input("a lambda's arguments take more than 3520 bytes; use fewer"));
+    }
+    Ok(words)
+}
+
+fn mixed() -> Error {
+    Error::input("an array of another backend was given to a lambda; make it with this replica")
+}
+
+impl Replica {
+    /// Keeps a record of every launch from now on; each then waits until it has ended.
+    pub fn trace_launches(&mut self, on: bool) {
+        self.operators.trace = on.then(Vec::new);
+    }
+
+    /// What was launched since [`Replica::trace_launches`].
+    pub fn launches(&self) -> &[LaunchRecord] {
+        self.operators.trace.as_deref().unwrap_or_default()
+    }
+
+    /// Runs `body` under the call's label: in messages, profilers and the trace.
+    pub(super) fn labelled<T>(
+        &mut self,
+        call: &Call,
+        body: impl FnOnce(&mut Replica, Range<u64>) -> Result<T>,
+    ) -> Result<T> {
+        self.enter(call.label)?;
+        if let Backend::Cuda(device) = &self.backend {
+            device.bad_index()?;
+        }
+        let range = call.over.range(self.rank(), self.world());
+        let elements = range.end - range.start;
+        let _profiled = nvtx(call.label);
+        let start = Instant::now();
+        let out = body(self, range)?;
+        if self.operators.trace.is_some() {
+            self.settle()?;
+            let ms = start.elapsed().as_secs_f64() * 1e3;
+            let (label, operator) = (call.label, call.operator.name());
+            let lambda = call.body.name.clone();
+            let record = LaunchRecord { label, operator, lambda, elements, ms };
+            self.operators.trace.get_or_insert_default().push(record);
+        }
+        self.leave();
+        Ok(out)
+    }
+
+    /// The kernels of a call: loaded before, or compiled and loaded while the whole fleet is quiet (a thread
+    /// that loads while a peer waits inside a collective can block it).
+    pub(super) fn load(&mut self, call: &Call) -> Result<Loaded> {
+        let wide = call.over.graph.is_some_and(Resident::wide);
+        let form = Form { parts: parts(&call.args.fitted(call.body)?), wide };
+        let only = call.only.as_ref().map_or(0, |(body, _)| body.id);
+        let tag = call.operator as u64 | u64::from(wide) << 8;
+        let key = (call.body.id, only, tag, form.parts);
+        if let Backend::Cuda(device) = &self.backend
+            && let Some(found) = device.loaded(&key)
+        {
+            return Ok(found);
+        }
+        self.quiet(call.label)?;
+        let bodies = (call.body, &call.on);
+        let unit = unit(call.operator, bodies, call.only.as_ref().map(|only| only.0), form)?;
+        let named = |body: &Body| -> Vec<String> {
+            let params = body.params.iter().map(|param| param.name.clone());
+            std::iter::once("g".into()).chain(params).collect()
+        };
+        let mut arguments = named(call.body);
+        if let Some((only, _)) = &call.only {
+            let others = named(only).into_iter();
+            arguments.extend(others.map(|name| format!("{name} of {}", only.name)));
+        }
+        let Backend::Cuda(device) = &mut self.backend else { return Err(mixed()) };
+        device.load_lambda(key, &unit, arguments)?;
+        let loaded = device.loaded(&key);
+        self.quiet(call.label)?;
+        loaded.ok_or_else(|| Error::machine("a lambda that was loaded is not there; this is a bug"))
+    }
+
+    /// Everybody has come here, and nothing is under way.
+    pub(super) fn quiet(&mut self, label: &'static str) -> Result<()> {
+        self.drain()?;
+        self.agree(label, [0; 4]).map(|_| ())
+    }
+
+    /// Memory for launches on the current lane; grows while the fleet is quiet.
+    pub(super) fn scratch(&mut self, label: &'static str, needs: Needs) -> Result<()> {
+        let Backend::Cuda(device) = &self.backend else { return Ok(()) };
+        let lane = device.lambdas.lane();
+        let held = self.operators.scratch.get(&lane);
+        let fits = held.is_some_and(|held| {
+            held.queue.len() >= needs.queue
+                && held.partial.len() >= needs.partial
+                && held.marks.len() >= needs.marks
+        });
+        if fits {
+            return Ok(());
+        }
+        self.quiet(label)?;
+        let old = self.operators.scratch.remove(&lane);
+        let Backend::Cuda(device) = &self.backend else { return Ok(()) };
+        let held = old.map_or(Needs::default(), |old| Needs {
+            queue: old.queue.len(),
+            partial: old.partial.len(),
+            marks: old.marks.len(),
+        });
+        let most = |a: usize, b: usize| a.max(b).next_power_of_two().max(64);
+        let made = Scratch {
+            queue: device.alloc("an operator's queue", most(needs.queue, held.queue))?,
+            control: device.alloc("an operator's counters", 8)?,
+            partial: device.alloc("partial results", most(needs.partial, held.partial))?,
+            marks: device.alloc("an operator's marks", most(needs.marks, held.marks))?,
+        };
+        self.operators.scratch.insert(lane, made);
+        self.quiet(label)
+    }
+
+    /// The device, its scratch of the current lane.
+    pub(super) fn on_cuda(&self) -> Result<(&CudaDevice, Option<&Scratch>)> {
+        let Backend::Cuda(device) = &self.backend else { return Err(mixed()) };
+        Ok((device, self.operators.scratch.get(&device.lambdas.lane())))
+    }
+
+    /// The replicated words of a reduction's tiles, at least `tiles`.
+    pub(super) fn take_partials(
+        &mut self,
+        label: &'static str,
+        tiles: usize,
+    ) -> Result<Replicated<u64>> {
+        match self.operators.partials.take() {
+            Some(found) if found.len() >= tiles => Ok(found),
+            old => {
+                self.quiet(label)?;
+                drop(old);
+                let room = tiles.next_power_of_two().max(1024);
+                let made = self.replicated("partial results", room, MergeOp::Gather)?;
+                self.quiet(label)?;
+                Ok(made)
+            }
+        }
+    }
+
+    pub(super) fn keep_partials(&mut self, partials: Replicated<u64>) {
+        self.operators.partials = Some(partials);
+    }
+
+    /// Runs `body` with its launches on stream `lane` (0 is the main one, 1 to 15 are beside it). Lambdas on
+    /// different lanes overlap: none of them may write what another reads or writes. The main stream waits for
+    /// all lanes at [`Replica::join`], at merges and when anything is read.
+    pub fn on<T>(
+        &mut self,
+        lane: usize,
+        body: impl FnOnce(&mut Replica) -> Result<T>,
+    ) -> Result<T> {
+        if lane >= LANES {
+            return Err(Error::input(format!("lane {lane}: use 0 to {}", LANES - 1)));
+        }
+        if let Backend::Cuda(device) = &mut self.backend {
+            device.switch(lane)?;
+        }
+        let out = body(self);
+        if let Backend::Cuda(device) = &mut self.backend {
+            device.switch(0)?;
+        }
+        out
+    }
+
+    /// The master join: what follows waits for what all lanes have so far.
+    pub fn join(&mut self) -> Result<()> {
+        match &mut self.backend {
+            Backend::Cuda(device) => device.join(),
+            Backend::Host(_) => Ok(()),
+        }
+    }
+
+    /// Waits for all launches, reports a bad index if there was one, and copies the array out.
+    pub fn read<T: crate::collective::Element>(&mut self, array: &Replicated<T>) -> Result<Vec<T>> {
+        self.settle()?;
+        array.to_vec()
+    }
+
+    /// The number of a set's nodes.
+    pub fn count(&mut self, set: &crate::collective::Frontier) -> Result<u64> {
+        self.settle()?;
+        let words = set.words().to_vec()?;
+        Ok(words.iter().map(|word| u64::from(word.count_ones())).sum())
+    }
+}
+
+fn parts(given: &[&Given]) -> u64 {
+    given.iter().enumerate().fold(0, |all, (at, given)| match given {
+        Given::Array { device: Some(DeviceArray::Parts { .. }), .. } => all | 1 << at,
+        _ => all,
+    })
+}
+
+/// What a closure is bound to.
+pub(super) fn bound<'a>(
+    body: &'a Body,
+    args: &'a Args<'_>,
+    graph: Option<&'a Resident>,
+    faults: &'a HostFaults,
+) -> Result<Bound<'a>> {
+    let given = args.fitted(body)?;
+    let values = given.iter().map(|given| match given {
+        Given::Array { host, .. } => host.ok_or_else(mixed),
+        Given::Scalar { bytes, .. } => Ok(HostValue::Scalar(*bytes)),
+    });
+    let values = values.collect::<Result<Vec<HostValue>>>()?;
+    Ok(Bound { body, values, graph, faults, wrong: Mutex::new(None) })
+}
+
+/// What the closure asked for and is not there.
+pub(super) fn check_bound(bound: &Bound) -> Result<()> {
+    let wrong = bound.wrong.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    wrong.as_ref().map_or(Ok(()), |wrong| Err(bound.body.error(wrong)))
+}
+
+/// Blocks of a range for the host's threads.
+pub(super) fn host_blocks(range: &Range<u64>, threads: usize) -> Vec<Range<usize>> {
+    let (start, end) = (range.start as usize, range.end as usize);
+    let size = ((end - start) / (threads * 8).max(1)).clamp(64, 4096);
+    (start..end).step_by(size).map(|at| at..(at + size).min(end)).collect()
+}
+
+/// Calls `each` for all elements of a block that are in the set.
+pub(super) fn in_block(block: Range<usize>, over: &Over, each: &mut dyn FnMut(usize)) {
+    let words = over.set().map(|set| set.words().host().unwrap_or_default());
+    for i in block {
+        if words.is_none_or(|words| words[i / 64] >> (i % 64) & 1 != 0) {
+            each(i);
+        }
+    }
+}
+
+impl Replica {
+    /// Calls `each` for every block of the range, from all of the replica's threads.
+    pub(super) fn on_host<T: Send>(
+        &self,
+        range: &Range<u64>,
+        each: &(dyn Fn(Range<usize>) -> T + Sync),
+    ) -> Result<Vec<T>> {
+        let Backend::Host(worker) = &self.backend else { return Err(mixed()) };
+        let blocks = host_blocks(range, worker.pool.current_num_threads());
+        let (rendezvous, rank) = (self.rendezvous(), self.rank());
+        Ok(worker.pool.install(|| {
+            let beating = |block| {
+                rendezvous.beat(rank);
+                each(block)
+            };
+            blocks.into_par_iter().map(beating).collect()
+        }))
+    }
+}

@@ -1,0 +1,40 @@
+//! Operators: what a step is made of. Users write a function of an element; an operator runs it over a range on
+//! every replica, each on its own device, launched by its own thread; a merge makes equal what changed.
+//!
+//! * [`for_all`](crate::fleet::Replica::for_all): any element, for what the lambda does;
+//! * [`advance`](crate::fleet::Replica::advance): along arcs, to a set of nodes;
+//! * [`filter`](crate::fleet::Replica::filter): the elements that a predicate wants, as a list;
+//! * [`neighbor_reduce`](crate::fleet::Replica::neighbor_reduce): a fold over each node's arcs;
+//! * [`reduce`](crate::fleet::Replica::reduce) and [`histogram`](crate::fleet::Replica::histogram).
+//!
+//! On a GPU a launch is asynchronous until a merge or a read. `docs/forall.md` is the guide.
+//!
+//! Source: the HIVE phase-2 report's ForAll; Gunrock's operators (Wang et al., PPoPP 2016); predicate-based
+//! filtering as in Groute (Ben-Nun et al., PPoPP 2017).
+
+mod advance;
+mod args;
+mod code;
+mod filter;
+mod fold;
+mod for_all;
+mod host;
+mod lambda;
+mod launch;
+mod over;
+mod random;
+mod resident;
+
+pub use advance::{Advance, Direction};
+pub use args::Args;
+pub use filter::{Order, Queue};
+pub use fold::Folded;
+pub use for_all::ForEach;
+pub(crate) use host::bad_index;
+pub use host::{Bound, Edge, GraphView, NodeSet, Reads, Writes};
+pub use lambda::{ArcLambda, Lambda, OnArc, OnElement, Value};
+pub use launch::LaunchRecord;
+pub(crate) use launch::{Loaded, Operators};
+pub use over::Over;
+pub use random::Random;
+pub use resident::{Resident, ResidentOptions};

@@ -1,0 +1,173 @@
+//! A graph on every replica of a fleet, as it is: the input's node order, plain rows.
+
+use crate::backend::cuda::DeviceBuffer;
+use crate::error::Result;
+use crate::fleet::{Backend, ChunkPolicy, Fleet, Replica, Split};
+use crate::graph::Graph;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// What of a graph operators need, and how it is cut.
+#[derive(Debug, Clone, Copy)]
+pub struct ResidentOptions {
+    /// What a chunk's size counts.
+    pub chunks: ChunkPolicy,
+    /// Chunks end on multiples of this many nodes: a power of two from 64 on.
+    pub chunk_align: u32,
+    /// Whether lambdas see weights; else every arc counts 1.
+    pub weights: bool,
+    /// Whether the rows backward are there too, for pulls and `in_edges`. A symmetric graph has them anyway.
+    pub backward: bool,
+}
+
+impl Default for ResidentOptions {
+    fn default() -> Self {
+        let chunks = ChunkPolicy::Arcs;
+        ResidentOptions { chunks, chunk_align: 64, weights: true, backward: false }
+    }
+}
+
+/// A graph that the replicas of a fleet hold. On the host all of them share it.
+pub struct Resident {
+    graph: Arc<Graph>,
+    /// The transpose, where it was asked for and is another graph.
+    turned: Option<Graph>,
+    symmetric: bool,
+    chunks: Split,
+    /// Slices of long rows, of either direction, as kernels/operators.cuh cuts them.
+    hub_slices: usize,
+    /// By rank; `None` on the host.
+    devices: Vec<Option<DeviceCsr>>,
+}
+
+/// Rows on a device.
+pub(crate) struct DeviceRows {
+    /// u32 or u64 words, by the number of arcs.
+    pub offsets: DeviceBuffer<u32>,
+    pub columns: DeviceBuffer<u32>,
+    pub weights: Option<DeviceBuffer<f32>>,
+}
+
+pub(crate) struct DeviceCsr {
+    pub out: DeviceRows,
+    pub into: Option<DeviceRows>,
+}
+
+impl Resident {
+    /// Gives every replica of `fleet` the graph.
+    ///
+    /// # Errors
+    /// [`crate::Error::Machine`] where a device has no room for it.
+    pub fn new(
+        fleet: &Fleet,
+        graph: Arc<Graph>,
+        options: ResidentOptions,
+    ) -> Result<Arc<Resident>> {
+        crate::prepare::check_align(options.chunk_align)?;
+        let (world, align) = (fleet.world(), options.chunk_align);
+        let symmetric = graph.is_symmetric();
+        let chunks = Split::of(graph.offsets(), world, align, options.chunks);
+        let turned = (options.backward && !symmetric).then(|| graph.transpose());
+        let hub_slices = slices(&graph).max(turned.as_ref().map_or(0, slices));
+        let devices = Vec::new();
+        let mut resident = Resident { graph, turned, symmetric, chunks, hub_slices, devices };
+        if fleet.info().backend == "cuda" {
+            let source = Arc::new(resident);
+            let shared = Arc::clone(&source);
+            let weights = options.weights;
+            let devices = fleet.run(move |r| shared.upload(r, weights))?;
+            // The programs have ended: nobody else holds it.
+            resident = Arc::try_unwrap(source).unwrap_or_else(|shared| shared.bare());
+            resident.devices = devices;
+        }
+        Ok(Arc::new(resident))
+    }
+
+    /// The same without device copies.
+    fn bare(&self) -> Resident {
+        Resident {
+            graph: self.graph.clone(),
+            turned: self.turned.clone(),
+            symmetric: self.symmetric,
+            chunks: self.chunks.clone(),
+            hub_slices: self.hub_slices,
+            devices: Vec::new(),
+        }
+    }
+
+    fn upload(&self, r: &mut Replica, weights: bool) -> Result<Option<DeviceCsr>> {
+        let Backend::Cuda(device) = &r.backend else { return Ok(None) };
+        let wide = self.wide();
+        let rows = |graph: &Graph| -> Result<DeviceRows> {
+            let words = (graph.nodes() + 1) * if wide { 2 } else { 1 };
+            let offsets = device.alloc::<u32>("row offsets", words)?;
+            if wide {
+                offsets.upload(bytemuck::cast_slice(graph.offsets()))?;
+            } else {
+                let narrow: Vec<u32> = graph.offsets().iter().map(|o| *o as u32).collect();
+                offsets.upload(&narrow)?;
+            }
+            let columns = device.alloc::<u32>("columns", graph.columns().len())?;
+            columns.upload(graph.columns())?;
+            let given = graph.weights().filter(|_| weights);
+            let weights = given.map(|given| {
+                let weights = device.alloc::<f32>("weights", given.len())?;
+                weights.upload(given).map(|()| weights)
+            });
+            Ok(DeviceRows { offsets, columns, weights: weights.transpose()? })
+        };
+        let into = self.turned.as_ref().map(rows).transpose()?;
+        Ok(Some(DeviceCsr { out: rows(&self.graph)?, into }))
+    }
+
+    /// Whether offsets on devices are 64-bit words.
+    pub(crate) fn wide(&self) -> bool {
+        self.graph.arcs() > u64::from(u32::MAX)
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> &Arc<Graph> {
+        &self.graph
+    }
+
+    /// Who owns which nodes.
+    pub fn chunks(&self) -> &Split {
+        &self.chunks
+    }
+
+    /// Whether the rows backward are there.
+    pub fn has_backward(&self) -> bool {
+        self.symmetric || self.turned.is_some()
+    }
+
+    /// Slices of rows that are dealt to several warps.
+    pub(crate) fn hub_slices(&self) -> usize {
+        self.hub_slices
+    }
+
+    /// The rows backward, on the host.
+    pub(crate) fn rows_in(&self) -> Option<&Graph> {
+        self.turned.as_ref().or_else(|| self.symmetric.then_some(&*self.graph))
+    }
+
+    pub(crate) fn on_device(&self, rank: usize) -> Option<&DeviceCsr> {
+        self.devices.get(rank).and_then(Option::as_ref)
+    }
+
+    /// The rows backward on a device.
+    pub(crate) fn device_rows_in(&self, rank: usize) -> Option<&DeviceRows> {
+        let csr = self.on_device(rank)?;
+        csr.into.as_ref().or_else(|| self.symmetric.then_some(&csr.out))
+    }
+}
+
+/// Arcs from which a row is a hub, and of a slice of it; as in kernels/operators.cuh.
+const HUB: u64 = 4096;
+
+fn slices(graph: &Graph) -> usize {
+    let slices = |v: usize| match graph.degree(v) {
+        degree if degree > HUB => degree.div_ceil(HUB) as usize,
+        _ => 0,
+    };
+    (0..graph.nodes()).into_par_iter().map(slices).sum()
+}
