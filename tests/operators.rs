@@ -660,3 +660,33 @@ fn text_that_does_not_compile_is_told_with_its_line() {
         Lambda::<bool>::new("even").cuda("return i % 2 == 0;").compile(arch).unwrap();
     }
 }
+
+/// What the test below runs in a process of its own, since a kernel that never ends goes on until that ends.
+#[test]
+#[ignore = "never ends by itself"]
+fn endless_on_a_gpu() {
+    let told = told("cuda:0", |r| {
+        let mut x = r.replicated::<u32>("x", 10, MergeOp::Gather)?;
+        let lambda = Lambda::<()>::new("endless")
+            .writes::<u32>("x")
+            .cuda("while (fresh_value(x[i]) < 5u) atomic_add(x[i], 0u);");
+        r.for_all("for ever", Over::elements(10), &lambda, Args::new().writes("x", &mut x))?;
+        r.read(&x).map(|_| ())
+    });
+    println!("told: {told}");
+    std::process::exit(7);
+}
+
+#[test]
+fn a_kernel_that_never_ends_is_named_and_the_process_can_end() {
+    if !common::has_gpu() {
+        return;
+    }
+    let own = std::env::current_exe().unwrap();
+    let mut command = std::process::Command::new(own);
+    command.args(["endless_on_a_gpu", "--exact", "--ignored", "--nocapture"]);
+    let ended = common::ends_within(std::time::Duration::from_secs(40), &mut command);
+    let told = format!("{} {}", ended.out, ended.err);
+    assert_eq!(ended.code, Some(7), "{told}");
+    assert!(told.contains("for ever") && told.contains("has not ended after 3s"), "{told}");
+}
