@@ -5,11 +5,13 @@
 #![allow(dead_code, unused_imports)]
 
 mod files;
+mod globe;
 mod graphs;
 mod machine;
 mod oracle;
 
 pub use files::*;
+pub use globe::*;
 pub use graphs::*;
 pub use machine::*;
 pub use oracle::*;

@@ -1,0 +1,364 @@
+//! Checks geolocation: who is located in which wave, and that each location is a spatial median.
+//!
+//! Waves. Given nodes have wave 0; every other node has 1 + the least wave among its out-neighbours, or
+//! `u32::MAX` where that is beyond the last wave or no neighbour is ever located. If this holds at each
+//! node then each wave is right: a finite wave has a chain of falling waves down to a given node, so it is
+//! not too low, and the rule along a shortest chain keeps it from being too high or missing. One pass over
+//! the arcs checks it.
+//!
+//! Locations. A node of wave i stands at a point of least summed great-circle distance to its
+//! out-neighbours of waves below i, where they stand in the same answer. So each node is checked by itself:
+//! one neighbour or two by the closed form, more against [`super::spatial_median`]. That costs up to some
+//! 1,000 distances a neighbour, so only about [`WORK`] distances are spent: half on nodes with at most
+//! [`FEW`] neighbours, the rest on the others, each in the order of a hash of the node. Some 40,000 such
+//! nodes are checked of a graph with 2^20 nodes and 30 M arcs, all of them on a smaller one; `checked`
+//! says how many were.
+
+use super::globe::{Direction, RADIUS_KM, angle, direction, dot, place, unit};
+use super::median;
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+use rayon::prelude::*;
+use std::cell::Cell;
+use std::time::Instant;
+
+/// The wave of a node that is never located.
+const NEVER: u32 = u32::MAX;
+/// Distances that the oracle may compute, about.
+const WORK: u64 = 400_000_000;
+/// Nodes with at most this many located neighbours go first.
+const FEW: u64 = 8;
+/// Nodes that are checked before the work is counted.
+const BATCH: usize = 1024;
+/// Most nodes that are put in order for the oracle.
+const MOST: u64 = 1 << 21;
+/// How far a location with a closed form may be off.
+const OFF_KM: f64 = 1e-6;
+/// What rounding adds to the distance from one neighbour, radians: a micrometre.
+const ROUNDING: f64 = 1e-9 / RADIUS_KM;
+
+/// What a check that passed has seen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
+pub struct GeoCheck {
+    /// Nodes whose location was given.
+    pub given: u64,
+    /// Nodes that were located, the given ones not counted.
+    pub located: u64,
+    /// The last wave that located a node.
+    pub waves: u32,
+    /// Located nodes whose location was checked: all with one or two neighbours, and of the others those
+    /// that the oracle was asked about.
+    pub checked: u64,
+    /// Of these, nodes with three neighbours or more.
+    pub medians: u64,
+    /// Largest summed distance over the oracle's, less 1; below 0 where every answer was better.
+    pub worst_excess: f64,
+    /// Mean distance from a node with three neighbours or more to each of them, over those checked, km.
+    pub mean_km: f64,
+    /// Milliseconds that the check took.
+    pub ms: f64,
+}
+
+/// Certifies that `answer` and `wave` are what geolocation gives from `given`: latitudes and longitudes in
+/// degrees, `[n]` each, NaN where unknown; `wave` is `[n]`, 0 for a given node and `u32::MAX` for one that is
+/// never located. `waves` is the most waves that were allowed; `None`: as many as it takes. A summed distance
+/// may be (1 + `tolerance`) times the oracle's.
+///
+/// Takes some passes over the arcs, the oracle's work (see the header: not all nodes of a large graph are
+/// asked about, and which is fixed) and 24 bytes a node, in parallel.
+///
+/// # Errors
+///
+/// [`Error::Verify`] names a wrong node by the input's id, the lowest one of its kind of fault and batch,
+/// its wave, and for a location both sums. [`Error::Input`] when `given` is not `[n]` or no place on Earth.
+pub fn geolocation(
+    graph: &Graph,
+    given: [&[f64]; 2],
+    answer: [&[f64]; 2],
+    wave: &[u32],
+    waves: Option<u32>,
+    tolerance: f64,
+) -> Result<GeoCheck> {
+    let begin = Instant::now();
+    check_lengths(graph, given, answer, wave)?;
+    let limit = waves.unwrap_or(NEVER - 1);
+    let mut check = Check { graph, given, answer, wave, limit, tolerance, at: Vec::new() };
+    check.given_are_places()?;
+    check.first(|v| check.wrong_wave(v))?;
+    check.first(|v| check.wrong_place(v))?;
+    let n = graph.nodes();
+    check.at = (0..n).into_par_iter().map(|v| direction([answer[0][v], answer[1][v]])).collect();
+    check.first(|v| check.wrong_closed_form(v))?;
+    let mut seen = check.totals();
+    check.medians(&mut seen)?;
+    seen.ms = begin.elapsed().as_secs_f64() * 1e3;
+    Ok(seen)
+}
+
+fn check_lengths(
+    graph: &Graph,
+    given: [&[f64]; 2],
+    answer: [&[f64]; 2],
+    wave: &[u32],
+) -> Result<()> {
+    let n = graph.nodes();
+    let lengths =
+        [("latitudes", answer[0].len()), ("longitudes", answer[1].len()), ("waves", wave.len())];
+    for (what, length) in [("latitudes", given[0].len()), ("longitudes", given[1].len())] {
+        if length != n {
+            return Err(Error::input(format!(
+                "cannot check geolocation from {length} given {what}: the graph has {n} nodes"
+            )));
+        }
+    }
+    match lengths.into_iter().find(|(_, length)| *length != n) {
+        None => Ok(()),
+        Some((what, length)) => Err(Error::Verify(format!(
+            "geolocation: the answer holds {length} {what}, but the graph has {n} nodes"
+        ))),
+    }
+}
+
+/// What the oracle found at one node.
+#[derive(Clone, Copy, Default)]
+struct Asked {
+    excess: f64,
+    km: f64,
+    neighbors: u64,
+    work: u64,
+}
+
+/// What is being checked.
+struct Check<'a> {
+    graph: &'a Graph,
+    given: [&'a [f64]; 2],
+    answer: [&'a [f64]; 2],
+    wave: &'a [u32],
+    /// The last wave that may locate a node.
+    limit: u32,
+    tolerance: f64,
+    /// `[n]` directions of the answer.
+    at: Vec<Direction>,
+}
+
+impl Check<'_> {
+    /// The input's own id of a node.
+    fn id(&self, v: usize) -> u64 {
+        self.graph.input_id(v as u32)
+    }
+
+    fn wrong(&self, v: usize, what: String) -> Error {
+        Error::Verify(format!("geolocation, node {}: {what}", self.id(v)))
+    }
+
+    /// The fault of the lowest node that has one.
+    fn first(&self, fault: impl Fn(usize) -> Option<Error> + Sync + Send) -> Result<()> {
+        (0..self.graph.nodes()).into_par_iter().find_map_first(fault).map_or(Ok(()), Err)
+    }
+
+    fn is_given(&self, v: usize) -> bool {
+        !self.given[0][v].is_nan() && !self.given[1][v].is_nan()
+    }
+
+    fn given_are_places(&self) -> Result<()> {
+        self.first(|v| {
+            let (lat, lon) = (self.given[0][v], self.given[1][v]);
+            let fine = !self.is_given(v) || (lat.abs() <= 90.0 && lon.is_finite());
+            (!fine).then(|| {
+                let id = self.id(v);
+                Error::input(format!("node {id} is given at {lat}, {lon}: no place on Earth"))
+            })
+        })
+    }
+
+    /// The out-neighbour of least wave, the first of them.
+    fn earliest(&self, v: usize) -> Option<usize> {
+        let others = self.graph.neighbors(v).map(|(u, _)| u as usize).filter(|&u| u != v);
+        others.min_by_key(|&u| self.wave[u]).filter(|&u| self.wave[u] != NEVER)
+    }
+
+    fn wrong_wave(&self, v: usize) -> Option<Error> {
+        let found = self.wave[v];
+        let (right, why) = if self.is_given(v) {
+            (0, "its location is given".to_string())
+        } else {
+            match self.earliest(v) {
+                None => (NEVER, "no neighbour of it is located".to_string()),
+                Some(u) => {
+                    let near = self.wave[u];
+                    let right = if near < self.limit { near + 1 } else { NEVER };
+                    if found == right {
+                        return None;
+                    }
+                    let beyond = format!(", and {} waves were allowed", self.limit);
+                    let beyond = if right == NEVER { &beyond } else { "" };
+                    (right, format!("its neighbour {} is of wave {near}{beyond}", self.id(u)))
+                }
+            }
+        };
+        let say = |wave| match wave {
+            NEVER => "not located".to_string(),
+            wave => format!("of wave {wave}"),
+        };
+        let claim = || format!("it is {}, but belongs {}: {why}", say(found), say(right));
+        (found != right).then(|| self.wrong(v, claim()))
+    }
+
+    fn wrong_place(&self, v: usize) -> Option<Error> {
+        let (lat, lon, wave) = (self.answer[0][v], self.answer[1][v], self.wave[v]);
+        if wave == NEVER {
+            let fine = lat.is_nan() && lon.is_nan();
+            return (!fine).then(|| {
+                self.wrong(v, format!("it is not located, but stands at {lat}, {lon}, not at NaN"))
+            });
+        }
+        if !(lat.abs() <= 90.0 && lon.abs() <= 180.0) {
+            let what = format!("{lat}, {lon} is not a latitude and a longitude in degrees");
+            return Some(self.wrong(v, format!("of wave {wave}: {what}")));
+        }
+        let given = [self.given[0][v], self.given[1][v]];
+        // -180 and 180 are the same meridian.
+        let [east, found] = [given[1], lon].map(normalized);
+        let moved = wave == 0 && !(lat == given[0] && found == east);
+        moved.then(|| {
+            let from = format!("{}, {}", given[0], given[1]);
+            self.wrong(v, format!("its location was given, {from}, and became {lat}, {lon}"))
+        })
+    }
+
+    /// Where the neighbours stood when `v` was located, an entry for each arc.
+    fn earlier(&self, v: usize) -> impl Iterator<Item = Direction> + '_ {
+        let before = move |u: &usize| self.wave[*u] < self.wave[v];
+        self.graph.neighbors(v).map(|(u, _)| u as usize).filter(before).map(|u| self.at[u])
+    }
+
+    fn is_located(&self, v: usize) -> bool {
+        !matches!(self.wave[v], 0 | NEVER)
+    }
+
+    /// The fault of a node with one neighbour or two.
+    fn wrong_closed_form(&self, v: usize) -> Option<Error> {
+        if !self.is_located(v) {
+            return None;
+        }
+        let mut earlier = self.earlier(v);
+        let (a, second, third) = (earlier.next()?, earlier.next(), earlier.next());
+        let (found, wave) = (self.at[v], self.wave[v]);
+        let (b, what) = match (second, third) {
+            (None, _) => (a, "the location of its one neighbour"),
+            (Some(b), None) => (b, "the midpoint of its two neighbours"),
+            (_, Some(_)) => return None,
+        };
+        let sum = [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
+        // The nearer the two are to antipodes, the less the midpoint is known: rounding / |a + b|.
+        let length = dot(sum, sum).sqrt();
+        let off_by = OFF_KM + 4e-15 * RADIUS_KM / length;
+        if let Some(middle) = unit(sum) {
+            let off = angle(found, middle) * RADIUS_KM;
+            let [lat, lon] = place(middle);
+            return (off > off_by).then(|| {
+                self.wrong(v, format!("of wave {wave}: it is {off} km from {lat}, {lon}, {what}"))
+            });
+        }
+        // Antipodes: every point is of least sum.
+        None
+    }
+
+    /// Counts, and what the closed forms have checked.
+    fn totals(&self) -> GeoCheck {
+        let count = |v: usize| {
+            let located = self.is_located(v);
+            let closed = located && self.earlier(v).nth(2).is_none();
+            [u64::from(self.wave[v] == 0), u64::from(located), u64::from(closed)]
+        };
+        let add = |a: [u64; 3], b: [u64; 3]| [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
+        let nodes = (0..self.graph.nodes()).into_par_iter();
+        let [given, located, checked] = nodes.map(count).reduce(|| [0; 3], add);
+        let last = self.wave.par_iter().copied().filter(|&wave| wave != NEVER).max();
+        GeoCheck { given, located, checked, waves: last.unwrap_or(0), ..GeoCheck::default() }
+    }
+
+    /// Asks the oracle about nodes with three neighbours or more, in the order of their hashes.
+    fn medians(&self, seen: &mut GeoCheck) -> Result<()> {
+        let due = seen.located - seen.checked;
+        let share = if due <= MOST { u64::MAX } else { (u64::MAX / due).saturating_mul(MOST) };
+        let asked = |v: &u32| {
+            let count = self.earlier(*v as usize).count() as u64;
+            let due = self.is_located(*v as usize) && count > 2 && hash(*v) <= share;
+            due.then_some((count > FEW, hash(*v), *v))
+        };
+        let mut nodes: Vec<_> =
+            (0..self.graph.nodes() as u32).into_par_iter().filter_map(|v| asked(&v)).collect();
+        nodes.par_sort_unstable();
+        let (few, many) = nodes.split_at(nodes.partition_point(|(many, ..)| !many));
+        let (mut all, mut worst, mut work) = (Asked::default(), f64::NEG_INFINITY, 0);
+        for (class, bound) in [(few, WORK / 2), (many, WORK)] {
+            for batch in class.chunks(BATCH) {
+                if work >= bound {
+                    break;
+                }
+                for one in self.batch(batch)? {
+                    worst = worst.max(one.excess);
+                    work += one.work;
+                    all.km += one.km;
+                    all.neighbors += one.neighbors;
+                    seen.medians += 1;
+                }
+            }
+        }
+        if seen.medians > 0 {
+            seen.checked += seen.medians;
+            seen.worst_excess = worst;
+            seen.mean_km = all.km / all.neighbors as f64;
+        }
+        Ok(())
+    }
+
+    fn batch(&self, nodes: &[(bool, u64, u32)]) -> Result<Vec<Asked>> {
+        let ask = |&(_, _, v): &(bool, u64, u32)| (v, self.median(v as usize));
+        let found: Vec<_> = nodes.par_iter().with_max_len(1).map(ask).collect();
+        let lowest = found.iter().filter(|(_, one)| one.is_err()).min_by_key(|(v, _)| *v);
+        if let Some((_, Err(error))) = lowest {
+            return Err(error.clone());
+        }
+        Ok(found.into_iter().filter_map(|(_, one)| one.ok()).collect())
+    }
+
+    fn median(&self, v: usize) -> Result<Asked> {
+        let near: Vec<Direction> = self.earlier(v).collect();
+        let (k, wave) = (near.len(), self.wave[v]);
+        let found: f64 = near.iter().map(|&p| angle(self.at[v], p)).sum();
+        let work = Cell::new(k as u64);
+        let (median, least) = median::search(near, &work);
+        let floor = k as f64 * ROUNDING;
+        if found > least * (1.0 + self.tolerance) + floor {
+            let [lat, lon] = place(median);
+            let what = format!("its {k} located neighbours are {} km away", found * RADIUS_KM);
+            let best = format!("{} km from {lat}, {lon}", least * RADIUS_KM);
+            return Err(self.wrong(v, format!("of wave {wave}: {what} in all, but {best}")));
+        }
+        let excess = if found <= least + floor && found >= least - floor {
+            0.0
+        } else {
+            found / least - 1.0
+        };
+        Ok(Asked { excess, km: found * RADIUS_KM, neighbors: k as u64, work: work.get() })
+    }
+}
+
+/// The same meridian in (-180, 180]. Exact: a remainder is, and so is the difference.
+fn normalized(lon: f64) -> f64 {
+    match lon % 360.0 {
+        lon if lon > 180.0 => lon - 360.0,
+        lon if lon <= -180.0 => lon + 360.0,
+        lon => lon,
+    }
+}
+
+/// Scrambles a node's index (splitmix64).
+fn hash(v: u32) -> u64 {
+    let mut z = (u64::from(v) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

@@ -1,0 +1,261 @@
+//! The point of least summed great-circle distance to given points: the oracle of geolocation.
+//!
+//! The sum is convex near its least value only if the points lie close together: within a ball of less
+//! than 45 degrees it is convex in that ball and least inside it (Afsari, "Riemannian L^p center of mass",
+//! Proc. AMS 2011). Points spread over the globe make many local minima, of two kinds: at the points
+//! themselves, where the sum has a kink, and elsewhere, in wide basins (a far point bends the sum the other
+//! way, so nothing but a point can make a basin narrow).
+//!
+//! So: look at every point, the mean direction and, where the points lie wide, at a lattice over the whole
+//! globe; descend from the best of them, from the mean and from each candidate that has no better one
+//! nearby. A point is left along the pull of the others, if that is stronger than its own weight, and from
+//! there on the simplex method (Nelder and Mead, Computer Journal 1965) goes down, restarted until that
+//! gains nothing: no derivative, and no method shared with Weiszfeld or Newton. Of many points an even
+//! sample is searched like this, and the minima found are descended from again over all points.
+
+use super::globe::{Direction, angle, direction, dot, place, unit};
+use rayon::prelude::*;
+use std::cell::Cell;
+use std::f64::consts::{FRAC_PI_4, PI};
+
+/// More points than this are searched by a sample of this size.
+const SAMPLE: usize = 384;
+/// Points of the lattice: their neighbours are about 0.4 radians apart.
+const LATTICE: usize = 80;
+/// What is nearby, radians.
+const BASIN: f64 = 0.3;
+/// Wide clouds are searched from this many of the best candidates in any case,
+const BEST: usize = 4;
+/// and from this many that have no better one nearby.
+const STARTS: usize = 6;
+/// A first descent ends where the sums differ by less than this share.
+const COARSE: f64 = 1e-8;
+/// A last one, by this.
+const FINE: f64 = 1e-14;
+/// Minima within this share of the least one are polished.
+const CLOSE: f64 = 1e-4;
+/// Most minima that are polished.
+const MOST_POLISHED: usize = 4;
+/// Points that one thread sums.
+const SERIAL: usize = 1 << 15;
+
+/// The spatial median of places in degrees (latitude, longitude), each counted as often as it occurs: a
+/// place of least summed great-circle distance, and that sum in radians, to some 1e-12 of it.
+///
+/// Does not depend on the order of the points. Where several places are least it is one of them (of two
+/// points, one of the two); of no points at all it is NaN, with a sum of 0.
+pub fn spatial_median(points: &[[f64; 2]]) -> ([f64; 2], f64) {
+    if points.is_empty() {
+        return ([f64::NAN; 2], 0.0);
+    }
+    let (median, sum) = search(points.iter().map(|&at| direction(at)).collect(), &Cell::new(0));
+    (place(median), sum)
+}
+
+/// As [`spatial_median`], of at least one direction; adds the distances it took to `work`.
+pub(super) fn search(mut points: Vec<Direction>, work: &Cell<u64>) -> (Direction, f64) {
+    points.sort_unstable_by(|a, b| {
+        a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])).then(a[2].total_cmp(&b[2]))
+    });
+    let all = Cloud::merged(&points, work);
+    let found = if points.len() <= SAMPLE || all.points.len() <= SAMPLE {
+        all.minima()
+    } else {
+        let even = (0..SAMPLE).map(|i| points[i * points.len() / SAMPLE]);
+        let sample = Cloud::merged(&even.collect::<Vec<_>>(), work);
+        let minima = sample.minima().into_iter().map(|(x, _)| (x, all.sum(x)));
+        by_sum(minima.collect())
+    };
+    let least = found[0].1;
+    let mut close: Vec<(Direction, f64)> = Vec::new();
+    for (x, sum) in found {
+        let again = close.iter().any(|&(y, _)| angle(x, y) < 1e-3 * least / all.count);
+        if sum <= least * (1.0 + CLOSE) && !again && close.len() < MOST_POLISHED {
+            close.push((x, sum));
+        }
+    }
+    by_sum(close.into_iter().map(|start| all.polish(start)).collect())[0]
+}
+
+fn by_sum(mut found: Vec<(Direction, f64)>) -> Vec<(Direction, f64)> {
+    found.sort_by(|a, b| a.1.total_cmp(&b.1));
+    found
+}
+
+/// Distinct points with their multiplicities.
+struct Cloud<'a> {
+    points: Vec<(Direction, f64)>,
+    count: f64,
+    work: &'a Cell<u64>,
+}
+
+impl<'a> Cloud<'a> {
+    /// Of sorted points.
+    fn merged(sorted: &[Direction], work: &'a Cell<u64>) -> Self {
+        let points = sorted.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as f64));
+        Cloud { points: points.collect(), count: sorted.len() as f64, work }
+    }
+
+    /// Summed distance to all points, radians.
+    fn sum(&self, x: Direction) -> f64 {
+        self.work.set(self.work.get() + self.points.len() as u64);
+        let sum = |part: &[(Direction, f64)]| part.iter().map(|&(p, w)| w * angle(x, p)).sum();
+        if self.points.len() <= SERIAL {
+            return sum(&self.points);
+        }
+        self.points.par_chunks(SERIAL).map(sum).collect::<Vec<f64>>().iter().sum()
+    }
+
+    /// Local minima, roughly, the best first; never empty.
+    fn minima(&self) -> Vec<(Direction, f64)> {
+        let mut candidates: Vec<Direction> = self.points.iter().map(|&(p, _)| p).collect();
+        let total = self.points.iter().fold([0.0; 3], |sum, &(p, w)| {
+            [sum[0] + w * p[0], sum[1] + w * p[1], sum[2] + w * p[2]]
+        });
+        let mean = unit(total);
+        let within = |centre| self.points.iter().all(|&(p, _)| dot(centre, p) > FRAC_PI_4.cos());
+        let wide = !mean.is_some_and(within);
+        candidates.extend(mean);
+        if wide {
+            candidates.extend(lattice());
+        }
+        let summed = |x| (x, self.sum(x));
+        let candidates = by_sum(candidates.into_iter().map(summed).collect());
+        let mut starts = candidates[..candidates.len().min(if wide { BEST } else { 1 })].to_vec();
+        if wide {
+            starts.extend(mean.map(summed));
+            let alone = |i: &usize| {
+                let near = |&(y, _): &(Direction, f64)| dot(candidates[*i].0, y) > BASIN.cos();
+                !candidates[..*i].iter().any(near)
+            };
+            let alone = (BEST..candidates.len()).filter(alone).take(STARTS);
+            starts.extend(alone.map(|i| candidates[i]));
+        }
+        // Small steps, lest a start leaps out of its own basin.
+        let step = |sum: f64| (sum / self.count * 0.1).clamp(1e-9, 0.05);
+        let ends = starts.into_iter().map(|start| self.leave(start, step(start.1), COARSE));
+        by_sum(ends.collect())
+    }
+
+    /// Descends again and again, in smaller steps, until that gains nothing.
+    fn polish(&self, start: (Direction, f64)) -> (Direction, f64) {
+        let mut step = (start.1 / self.count * 0.01).clamp(1e-9, 0.01);
+        let (mut best, mut vain) = (start, 0);
+        // A simplex can collapse beside the minimum, so two sizes in a row must gain nothing.
+        while vain < 2 {
+            let found = self.leave(best, step, FINE);
+            vain = if best.1 - found.1 > 1e-12 * best.1 { 0 } else { vain + 1 };
+            best = found;
+            step *= 0.1;
+        }
+        best
+    }
+
+    /// Descends from `start`. One of the points may be least there, or leave but a narrow way down that a
+    /// simplex would miss: that way is the pull of the other points.
+    fn leave(&self, start: (Direction, f64), step: f64, end: f64) -> (Direction, f64) {
+        let Some(&(_, held)) = self.points.iter().find(|(p, _)| *p == start.0) else {
+            return self.descend(start, step, end);
+        };
+        let frame = frame(start.0);
+        let pull = self.points.iter().fold([0.0, 0.0], |sum, &(p, w)| {
+            let [u, v] = frame.map(|axis| dot(axis, p));
+            let length = u.hypot(v);
+            // Neither the point itself nor its antipode pulls to a side.
+            if length < 1e-15 { sum } else { [sum[0] + w * u / length, sum[1] + w * v / length] }
+        });
+        self.work.set(self.work.get() + self.points.len() as u64);
+        let strength = pull[0].hypot(pull[1]).max(f64::MIN_POSITIVE);
+        if strength <= held && !self.points.iter().any(|&(p, _)| dot(p, start.0) < -1.0 + 1e-9) {
+            return start;
+        }
+        let (mut best, mut t, mut reached) = (start, step, step);
+        for _ in 0..40 {
+            let x = exponential(start.0, frame, pull.map(|p| p / strength * t));
+            let found = (x, self.sum(x));
+            if found.1 < best.1 {
+                (best, reached) = (found, t);
+            } else if best.1 < start.1 {
+                break;
+            }
+            t /= 2.0;
+        }
+        self.descend(best, reached / 2.0, end)
+    }
+
+    /// The simplex method, on the plane of directions and distances from `start`. Never worse than it.
+    fn descend(&self, start: (Direction, f64), step: f64, end: f64) -> (Direction, f64) {
+        let frame = frame(start.0);
+        let at = |p: [f64; 2]| (p, self.sum(exponential(start.0, frame, p)));
+        let first = ([0.0, 0.0], start.1);
+        let mut s = [first, at([step, 0.0]), at([-step / 2.0, step * 0.75f64.sqrt()])];
+        for _ in 0..150 {
+            s.sort_by(|a, b| a.1.total_cmp(&b.1));
+            let [best, good, bad] = s;
+            let size = distance(best.0, good.0).max(distance(best.0, bad.0));
+            let flat = bad.1 - best.1 <= end * best.1 && size < 1e-2 * step;
+            if flat || size < 1e-9 * step {
+                break;
+            }
+            // The point at `t` on the line from the worst through the middle of the others.
+            let along = |t: f64| {
+                at([0, 1].map(|i| bad.0[i] + t * ((best.0[i] + good.0[i]) / 2.0 - bad.0[i])))
+            };
+            let mirrored = along(2.0);
+            let next = if mirrored.1 < best.1 {
+                let far = along(3.0);
+                if far.1 < mirrored.1 { far } else { mirrored }
+            } else if mirrored.1 < good.1 {
+                mirrored
+            } else {
+                along(if mirrored.1 < bad.1 { 1.5 } else { 0.5 })
+            };
+            if next.1 < bad.1 {
+                s[2] = next;
+            } else {
+                let halfway = |p: [f64; 2]| at([0, 1].map(|i| (p[i] + best.0[i]) / 2.0));
+                s = [best, halfway(good.0), halfway(bad.0)];
+            }
+        }
+        s.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let lowest = exponential(start.0, frame, s[0].0);
+        if s[0].1 < start.1 { (lowest, s[0].1) } else { start }
+    }
+}
+
+fn distance(p: [f64; 2], q: [f64; 2]) -> f64 {
+    (p[0] - q[0]).hypot(p[1] - q[1])
+}
+
+/// Two directions at right angles to `x` and to each other.
+fn frame(x: Direction) -> [Direction; 2] {
+    let cross = |a: Direction, b: Direction| {
+        [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    };
+    let axis = if x[2].abs() < 0.7 { [0.0, 0.0, 1.0] } else { [1.0, 0.0, 0.0] };
+    let east = unit(cross(axis, x)).unwrap_or(axis);
+    [east, cross(x, east)]
+}
+
+/// Where one gets from `x` by going |p| radians in the direction p.
+fn exponential(x: Direction, frame: [Direction; 2], p: [f64; 2]) -> Direction {
+    let length = p[0].hypot(p[1]);
+    if length == 0.0 {
+        return x;
+    }
+    let (sin, cos) = length.sin_cos();
+    let (u, v) = (p[0] / length * sin, p[1] / length * sin);
+    let to = [0, 1, 2].map(|i| cos * x[i] + u * frame[0][i] + v * frame[1][i]);
+    unit(to).unwrap_or(to)
+}
+
+/// Points spread evenly over the globe, along a spiral that turns by the golden angle.
+fn lattice() -> impl Iterator<Item = Direction> {
+    let turn = PI * (3.0 - 5f64.sqrt());
+    (0..LATTICE).map(move |i| {
+        let z = 1.0 - (2 * i + 1) as f64 / LATTICE as f64;
+        let (sin, cos) = (turn * i as f64).sin_cos();
+        let r = (1.0 - z * z).sqrt();
+        [r * cos, r * sin, z]
+    })
+}
