@@ -9,13 +9,18 @@ pub(crate) mod generate;
 mod nvrtc;
 mod pool;
 mod probe;
+mod shared;
 mod sort;
 pub(crate) mod sssp;
+mod vmm;
 
 pub(crate) use buffer::footprint;
 pub use buffer::{DeviceBuffer, Pinned};
 pub(crate) use device::{Context, CudaDevice, EVENT_RING, Function, Launch, launch_on};
 pub(crate) use driver::{check, ready};
 pub use nvrtc::{KERNELS, KernelSource, compile};
+pub(crate) use pool::Account;
 pub use probe::{CudaProbe, Finding, probe};
 pub(crate) use probe::{can_access, device_count, nccl_finding, nvrtc_finding};
+pub(crate) use shared::{Claimed, Hold, Managed, Part};
+pub(crate) use vmm::{GRANULE, Mapped, Memory, Reservation, granules};
