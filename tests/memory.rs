@@ -6,7 +6,7 @@ use hivegraph::algorithm::{MergeMode, ShortestPaths, SsspConfig, sssp};
 use hivegraph::collective::{Element, MergeOp};
 use hivegraph::fleet::{Address, CollectiveKind, Fleet, FleetConfig, Replica, Scheme};
 use hivegraph::graph::Graph;
-use hivegraph::prepare::memory::{DeviceArray, GraphShape, shortest_paths, total};
+use hivegraph::prepare::memory::{GraphShape, placed, shortest_paths, total};
 use hivegraph::prepare::{Layout, Placement, PrepareOptions, Prepared};
 use hivegraph::{Error, Result};
 use std::sync::Arc;
@@ -131,7 +131,7 @@ fn slices_cover_an_array_once_and_addresses_fit_the_scheme() {
                 assert_eq!((bounds[0], bounds[r.world()]), (0, length as u64));
                 assert!(bounds.windows(2).all(|w| w[0] <= w[1]), "{bounds:?}");
                 let grain = if scheme == Scheme::Peer { 64 } else { 2 * MIB / 4 };
-                let whole = |bound: &u64| bound % grain == 0 || *bound == length as u64;
+                let whole = |end: &u64| end.is_multiple_of(grain) || *end == length as u64;
                 assert!(bounds.iter().all(whole), "{scheme} {bounds:?}");
                 match array.address() {
                     None => assert!(!cuda),
@@ -194,7 +194,7 @@ fn arrays_come_and_go_many_times_within_a_limit() {
         let opened = open(&fleet, cuda.then_some(64 * MIB));
         for scheme in SCHEMES {
             let checked = opened.run(move |r| {
-                for round in 0..40 {
+                for round in 0..25 {
                     // Some 36 MiB in the fleet: twice that would exceed the limit of a shared GPU.
                     let array = r.shared::<u32>("values", (9 << 20) + round, scheme)?;
                     assert_eq!(array.len(), (9 << 20) + round);
@@ -359,20 +359,22 @@ fn shortest_paths_on_a_sharded_graph_are_those_on_a_replicated_one_to_the_bit() 
 /// What replicas would take on a GPU that `sharers` of `world` are on: replicated, and sharded at most.
 fn needs(graph: &Graph, world: u64, sharers: u64) -> (u64, u64) {
     let arrays = shortest_paths(&GraphShape::of(graph, Layout::Auto), world as usize);
-    let spread = |array: &&DeviceArray| ["arcs", "first-neighbour records"].contains(&array.label);
-    let parts: u64 = arrays.iter().filter(spread).map(|array| array.bytes).sum();
-    let alone = total(&arrays);
-    // A granule more an array, and chunks are not quite equal.
-    let part = parts / world + parts / world / 4 + 4 * 2 * MIB;
-    (alone * sharers, (alone - parts + part) * sharers)
+    let sharded = total(&placed(arrays.clone(), Placement::Sharded, world as usize));
+    let whole = total(&arrays);
+    // Chunks are not quite equal.
+    (whole * sharers, (sharded + whole / world / 8 + 4 * MIB) * sharers)
 }
 
 #[test]
 fn a_graph_that_a_limit_refuses_as_replicated_runs_sharded_with_equal_bits() {
-    let graph = Arc::new(hivegraph::generate::generate("rmat:18").unwrap());
+    let fleets = gpu_fleets();
+    if fleets.is_empty() {
+        return;
+    }
+    let graph = Arc::new(hivegraph::generate::generate("rmat:19").unwrap());
     let seeds = [graph.default_source()];
     let oracle = common::dijkstra_f32(&graph, &seeds);
-    for fleet in gpu_fleets() {
+    for fleet in fleets {
         let free = open(&fleet, None);
         let world = free.world() as u64;
         if world == 1 {
@@ -380,7 +382,7 @@ fn a_graph_that_a_limit_refuses_as_replicated_runs_sharded_with_equal_bits() {
         }
         let sharers = if fleet.0 == "cuda:0x4" { world } else { 1 };
         let (replicated, limit) = needs(&graph, world, sharers);
-        assert!(limit < replicated * 3 / 4, "{fleet:?}: {limit} against {replicated}");
+        assert!(limit < replicated / 10 * 9, "{fleet:?}: {limit} against {replicated}");
 
         let on = prepared(&free, &graph, PrepareOptions::default()).unwrap();
         let unlimited = solve(&free, &on, &seeds, MergeMode::Auto).unwrap();

@@ -25,10 +25,10 @@ fn copy_words(r: &Replica, kernels: &MergeKernels, from: u64, to: u64, words: u6
 
 /// Address and elements of each stretch of an array that lies in one piece.
 fn stretches(address: Option<Address>, bounds: &[u64]) -> Vec<(u64, Range<u64>)> {
-    let ranges = bounds.windows(2).map(|w| w[0]..w[1]).enumerate();
+    let ranges = bounds.windows(2).map(|w| w[0]..w[1]);
     match address {
-        Some(Address::Flat(at)) => ranges.map(|(_, own)| (at + 4 * own.start, own)).collect(),
-        Some(Address::Parts { bases, .. }) => ranges.map(|(k, own)| (bases[k], own)).collect(),
+        Some(Address::Flat(at)) => ranges.map(|own| (at + 4 * own.start, own)).collect(),
+        Some(Address::Parts { bases, .. }) => bases.into_iter().zip(ranges).collect(),
         None => Vec::new(),
     }
 }
