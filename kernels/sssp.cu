@@ -131,13 +131,15 @@ struct RecordArgs {
     const offset_t* offsets;
     const arc_t* arcs;
     Record* records;  // [active]
-    u32 active;
+    u32 lo, hi;       // the rows to record
     ArcForm form;
 };
 
 // records[v] = the first four arcs of row v, padded with v itself.
 extern "C" __global__ void sssp_records(const RecordArgs a) {
-    for (u32 v = blockIdx.x * blockDim.x + threadIdx.x; v < a.active; v += gridDim.x * blockDim.x) {
+    u64 stride = (u64)gridDim.x * blockDim.x;
+    for (u64 i = a.lo + (u64)blockIdx.x * blockDim.x + threadIdx.x; i < a.hi; i += stride) {
+        u32 v = (u32)i;
         offset_t first = a.offsets[v], last = a.offsets[v + 1];
         Record r;
         for (u32 k = 0; k < 4; k++) {

@@ -3,6 +3,7 @@
 use super::console::phase;
 use crate::backend::cuda::probe;
 use crate::fleet::Devices;
+use crate::prepare::Placement;
 use crate::report::{Estimate, Outline, estimate_summary};
 use crate::{Error, Result};
 use clap::ArgAction::SetTrue;
@@ -34,6 +35,14 @@ pub(super) fn command() -> Command {
                 .default_value("auto")
                 .help("As for hive run; GPUs that are not here are reckoned with too"),
         )
+        .arg(
+            Arg::new("placement")
+                .long("placement")
+                .value_name("NAME")
+                .value_parser(value_parser!(Placement))
+                .default_value("replicated")
+                .help("As for hive run: replicated, or sharded over all GPUs"),
+        )
         .arg(super::json_argument())
 }
 
@@ -50,10 +59,11 @@ pub(super) fn estimate(matches: &ArgMatches) -> Result<()> {
         _ => return Err(Error::input("no graph: give SPEC, or --nodes N --arcs M")),
     };
     let devices = matches.get_one::<Devices>("devices").cloned().unwrap_or_default();
+    let placement = matches.get_one::<Placement>("placement").copied().unwrap_or_default();
     let here = match devices {
         Devices::Host(_) => Vec::new(),
         _ => phase("looking for devices", probe).devices,
     };
-    let estimate = Estimate::new(spec, outline, &devices, &here);
+    let estimate = Estimate::new(spec, outline, &devices, placement, &here);
     super::answer(matches, &estimate_summary(&estimate), &estimate)
 }

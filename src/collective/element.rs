@@ -63,7 +63,7 @@ impl Dtype {
 /// An array that several threads share, by the size of its elements.
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)]
-pub enum Cells<'a> {
+pub enum CellSlice<'a> {
     One(&'a [AtomicU8]),
     Four(&'a [AtomicU32]),
     Eight(&'a [AtomicU64]),
@@ -82,9 +82,9 @@ pub trait Element: Pod + PartialOrd + Send + Sync + std::fmt::Debug + 'static {
     /// Writes a shared element, in no order with anything else.
     fn store(self, cell: &Self::Atomic);
     /// Shared elements as cells of their size.
-    fn to_cells(cells: &[Self::Atomic]) -> Cells<'_>;
+    fn to_cells(cells: &[Self::Atomic]) -> CellSlice<'_>;
     /// Cells of this size as shared elements.
-    fn of_cells(cells: Cells<'_>) -> Option<&[Self::Atomic]>;
+    fn of_cells(cells: CellSlice<'_>) -> Option<&[Self::Atomic]>;
     /// Replaces a shared element by what `next` makes of it, in one piece; returns what it was. `None` leaves it.
     fn update(cell: &Self::Atomic, next: impl FnMut(Self) -> Option<Self>) -> Self;
 }
@@ -102,12 +102,12 @@ macro_rules! element {
             fn store(self, cell: &$atomic) {
                 cell.store(bytemuck::cast::<$type, $bits>(self), Ordering::Relaxed);
             }
-            fn to_cells(cells: &[$atomic]) -> Cells<'_> {
-                Cells::$size(cells)
+            fn to_cells(cells: &[$atomic]) -> CellSlice<'_> {
+                CellSlice::$size(cells)
             }
-            fn of_cells(cells: Cells<'_>) -> Option<&[$atomic]> {
+            fn of_cells(cells: CellSlice<'_>) -> Option<&[$atomic]> {
                 match cells {
-                    Cells::$size(cells) => Some(cells),
+                    CellSlice::$size(cells) => Some(cells),
                     _ => None,
                 }
             }

@@ -4,6 +4,7 @@
 //! ([`two_shot`]) over different memory: everybody reduces its own slice from everybody's copies,
 //! then fetches the other slices from their owners. `nccl` drives its own communicator.
 
+mod cells;
 mod element;
 pub(crate) mod host;
 pub(crate) mod nccl;
@@ -11,8 +12,9 @@ pub(crate) mod peer;
 mod replicated;
 mod two_shot;
 
+pub use cells::Cells;
 pub(crate) use element::cells;
-pub use element::{Atomic32, Cells, Dtype, Element, MergeOp, atomic_words, atomics};
+pub use element::{Atomic32, CellSlice, Dtype, Element, MergeOp, atomic_words, atomics};
 pub(crate) use replicated::Data;
 pub use replicated::{Frontier, Replicated};
 

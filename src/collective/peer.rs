@@ -296,3 +296,7 @@ impl Collective for StagedCollective {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "peer_tests.rs"]
+mod tests;

@@ -8,12 +8,15 @@ mod devices;
 mod open;
 mod rendezvous;
 mod replica;
+mod shared;
 
 pub use chunk::Split;
 pub use devices::{ChunkPolicy, CollectiveKind, Devices, Fault, FaultKind, MAX_REPLICAS};
 pub use rendezvous::{Payload, Rendezvous, Ticket};
 pub use replica::Replica;
 pub(crate) use replica::{Backend, SLICE_ALIGN};
+pub(crate) use shared::VmmArray;
+pub use shared::{Address, Scheme, Shared};
 
 use crate::error::{Error, Result};
 use serde::Serialize;
@@ -35,6 +38,10 @@ pub struct FleetConfig {
     pub deadline_s: f64,
     /// Seconds after which a step on a GPU counts as hung.
     pub step_limit_s: f64,
+    /// Bytes that the replicas of this fleet may take on each GPU, all on one GPU together; `None` is all
+    /// that there is. Arrays count, the CUDA context, kernels and NCCL's own buffers do not. Fleets of the
+    /// host refuse it.
+    pub memory_limit: Option<u64>,
     /// Test hook: a fault to inject.
     pub fault: Option<Fault>,
     /// Test hook: seed of random delays and block counts, which must not change any answer.
@@ -52,6 +59,7 @@ impl Default for FleetConfig {
             collective: CollectiveKind::Auto,
             deadline_s: 6.0,
             step_limit_s: rendezvous::STEP_LIMIT.as_secs_f64(),
+            memory_limit: None,
             fault: None,
             perturb: None,
             rank_offset: 0,
@@ -96,6 +104,8 @@ pub struct FleetInfo {
     pub nvrtc: Option<String>,
     /// NCCL version, when it is what merges.
     pub nccl: Option<String>,
+    /// Bytes that its replicas may take on each GPU, where there is a limit.
+    pub memory_limit: Option<u64>,
     /// Milliseconds from nothing to ready.
     pub startup_ms: f64,
 }
@@ -230,10 +240,7 @@ fn guarded<T>(
     }));
     let error = match outcome {
         Ok(Ok(answer)) => return Ok(answer),
-        Ok(Err(Error::Device { call, code, .. })) => {
-            rendezvous.fault(rank, format!("{call} failed: {code}"))
-        }
-        Ok(Err(error)) => error,
+        Ok(Err(error)) => rendezvous.attributed(rank, error),
         Err(panic) => {
             let words = panic.downcast_ref::<String>().map(String::as_str);
             let words = words.or_else(|| panic.downcast_ref::<&str>().copied());

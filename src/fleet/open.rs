@@ -6,13 +6,14 @@ use super::{
     Rendezvous, Replica,
 };
 use crate::backend::cuda::{
-    CudaDevice, can_access, device_count, nccl_finding, nvrtc_finding, probe,
+    Account, CudaDevice, can_access, device_count, nccl_finding, nvrtc_finding, probe,
 };
 use crate::collective::host::HostCollective;
 use crate::collective::nccl::{NcclCollective, UniqueId};
 use crate::collective::peer::{Neighbour, PeerCollective, StagedCollective};
 use crate::collective::{Collective, Seat};
 use crate::error::{Error, Result};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -55,6 +56,14 @@ fn no_gpu(devices: &Devices) -> Error {
     let driver = probe().driver;
     let why = driver.advice.unwrap_or_else(|| "the driver reports no device".into());
     Error::machine(format!("--devices {devices}: no GPU: {why}"))
+}
+
+/// By rank; replicas on one GPU share their account. Host replicas have none.
+fn accounts(places: &Places, limit: Option<u64>) -> Vec<Arc<Account>> {
+    let Places::Cuda(ordinals) = places else { return Vec::new() };
+    let mut by_gpu: HashMap<u32, Arc<Account>> = HashMap::new();
+    let new = || Arc::new(Account::new(limit));
+    ordinals.iter().map(|gpu| by_gpu.entry(*gpu).or_insert_with(new).clone()).collect()
 }
 
 /// The collective that `--collective` means on these devices.
@@ -122,7 +131,14 @@ pub(super) fn open(config: FleetConfig) -> Result<Fleet> {
     };
     let world = names.len();
     check_config(&config, world)?;
+    if let (Places::Host(_), Some(limit)) = (&places, config.memory_limit) {
+        return Err(Error::input(format!(
+            "--memory-limit {limit}: it is for GPUs, and --devices {} is the host; leave it out",
+            config.devices
+        )));
+    }
     let collective = resolve(config.collective, &places)?;
+    let accounts = accounts(&places, config.memory_limit);
     if matches!(places, Places::Cuda(_)) && !nvrtc_finding().found {
         let advice = nvrtc_finding().advice.unwrap_or_default();
         return Err(Error::machine(format!("NVRTC (libnvrtc.so.13) was not found; {advice}")));
@@ -131,7 +147,10 @@ pub(super) fn open(config: FleetConfig) -> Result<Fleet> {
     let step_limit = Duration::from_secs_f64(config.step_limit_s);
     let rendezvous = Arc::new(Rendezvous::new(&names, deadline).with_step_limit(step_limit));
     let starting: Vec<Starting> = (0..world)
-        .map(|rank| spawn(rank, world, &places, &config, &rendezvous))
+        .map(|rank| {
+            let seat = Seat { rank, world, rendezvous: rendezvous.clone(), iteration: 0 };
+            spawn(seat, &places, accounts.get(rank).cloned(), &config)
+        })
         .collect::<Result<_>>()?;
     let gone = || Error::machine("a replica's thread ended while it started");
     let opened: Vec<(DeviceInfo, Option<Neighbour>)> = starting
@@ -158,6 +177,7 @@ pub(super) fn open(config: FleetConfig) -> Result<Fleet> {
         driver: if cuda { probe().driver.version } else { None },
         nvrtc: if cuda { nvrtc_finding().version } else { None },
         nccl: if collective == "nccl" { nccl_finding().version } else { None },
+        memory_limit: config.memory_limit,
         startup_ms: start.elapsed().as_secs_f64() * 1e3,
     };
     let members = starting.into_iter().map(|s| s.member).collect();
@@ -188,21 +208,19 @@ fn check_config(config: &FleetConfig, world: usize) -> Result<()> {
 }
 
 fn spawn(
-    rank: usize,
-    world: usize,
+    seat: Seat,
     places: &Places,
+    account: Option<Arc<Account>>,
     config: &FleetConfig,
-    rendezvous: &Arc<Rendezvous>,
 ) -> Result<Starting> {
     let (opened_to, opened) = channel();
     let (connect, connect_from) = channel::<Connection>();
     let (connected_to, connected) = channel();
     let (jobs_to, jobs) = channel::<Job>();
-    let seat = Seat { rank, world, rendezvous: rendezvous.clone(), iteration: 0 };
     let (places, fault, perturb) = (places.clone(), config.fault, config.perturb);
-    let rendezvous = rendezvous.clone();
+    let (rank, rendezvous) = (seat.rank, seat.rendezvous.clone());
     let body = move || {
-        let backend = match start(&seat, &places) {
+        let backend = match start(&seat, &places, account) {
             Ok((info, neighbour, backend)) => {
                 let _ = opened_to.send(Ok((info, neighbour)));
                 backend
@@ -236,7 +254,11 @@ fn spawn(
 }
 
 /// Opens the replica's device on the replica's own thread.
-fn start(seat: &Seat, places: &Places) -> Result<(DeviceInfo, Option<Neighbour>, Backend)> {
+fn start(
+    seat: &Seat,
+    places: &Places,
+    account: Option<Arc<Account>>,
+) -> Result<(DeviceInfo, Option<Neighbour>, Backend)> {
     match places {
         Places::Host(_) => {
             let worker = HostWorker::new(seat)?;
@@ -244,9 +266,8 @@ fn start(seat: &Seat, places: &Places) -> Result<(DeviceInfo, Option<Neighbour>,
             Ok((info, None, Backend::Host(worker)))
         }
         Places::Cuda(list) => {
-            let ordinal = list[seat.rank];
-            let sharers = list.iter().filter(|o| **o == ordinal).count() as u32;
-            let device = CudaDevice::open(ordinal, seat.rank, sharers, seat.rendezvous.clone())?;
+            let account = account.unwrap_or_default();
+            let device = CudaDevice::open(list, seat.rank, account, seat.rendezvous.clone())?;
             Ok((device.info.clone(), Some(Neighbour::of(&device)), Backend::Cuda(Box::new(device))))
         }
     }

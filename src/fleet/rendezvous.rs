@@ -7,8 +7,9 @@
 
 use crate::collective::Dtype;
 use crate::error::{Error, Result};
+use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// What a member came for. All members of a meeting must show the same.
@@ -43,6 +44,9 @@ impl std::fmt::Display for Ticket {
 /// Small numbers that members hand to each other at a meeting.
 pub type Payload = [u64; 4];
 
+/// What a member leaves for the others to take, when numbers do not do.
+pub(super) type Posted = Arc<dyn Any + Send + Sync>;
+
 struct State {
     arrived: Vec<Option<(Ticket, Payload)>>,
     count: usize,
@@ -68,6 +72,8 @@ pub struct Rendezvous {
     /// Whether a member is inside a step or merge, and so owes signs of life.
     busy: Vec<AtomicBool>,
     members: Vec<Mutex<Member>>,
+    /// A place a member: written before a meeting, read after it, cleared after the next.
+    board: Vec<Mutex<Option<Posted>>>,
     deadline: Duration,
     step_limit: Duration,
     spin: bool,
@@ -100,6 +106,7 @@ impl Rendezvous {
             beats: (0..world).map(|_| AtomicU64::new(0)).collect(),
             busy: (0..world).map(|_| AtomicBool::new(false)).collect(),
             members: devices.iter().map(|d| Mutex::new(member(d))).collect(),
+            board: devices.iter().map(|_| Mutex::new(None)).collect(),
             deadline,
             step_limit: STEP_LIMIT,
             spin: world <= cores,
@@ -158,6 +165,24 @@ impl Rendezvous {
             operation: member.operation.into(),
             cause: cause.into(),
         }
+    }
+
+    /// `error` as a fault of `rank` where it is a library's: that one does not say whose it is.
+    pub(super) fn attributed(&self, rank: usize, error: Error) -> Error {
+        match error {
+            Error::Device { call, code, .. } => self.fault(rank, format!("{call} failed: {code}")),
+            other => other,
+        }
+    }
+
+    /// Puts up what `rank` has for the others, or takes it down.
+    pub(super) fn post(&self, rank: usize, what: Option<Posted>) {
+        *lock(&self.board[rank]) = what;
+    }
+
+    /// What `rank` has put up.
+    pub(super) fn posted(&self, rank: usize) -> Option<Posted> {
+        lock(&self.board[rank]).clone()
     }
 
     /// Ends every present and future meeting with `error`, unless an earlier one already did.
@@ -268,7 +293,6 @@ impl Rendezvous {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
 
     fn ticket(label: &'static str) -> Ticket {
         Ticket { label, iteration: 0, operation: "test", length: 1, dtype: None, split: 0 }

@@ -6,6 +6,7 @@ use crate::collective::{Collective, Element, Frontier, MergeOp, Replicated, Seat
 use crate::collective::{Data, Span};
 use crate::error::{Error, Result};
 use crate::operator::Operators;
+use std::any::Any;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -233,6 +234,65 @@ impl Replica {
         self.seat.rendezvous.meet(self.seat.rank, ticket, payload)
     }
 
+    /// The own GPU; an error on the host.
+    pub(crate) fn device(&self) -> Result<&CudaDevice> {
+        match &self.backend {
+            Backend::Cuda(device) => Ok(device),
+            Backend::Host(_) => Err(Error::machine("a device step on the host; this is a bug")),
+        }
+    }
+
+    /// Comes to a meeting that is not a merge; `ticket` must be everybody's.
+    pub(super) fn come(&mut self, ticket: Ticket) -> Result<()> {
+        // For messages only: nobody owes signs of life before the meeting.
+        self.seat.rendezvous.doing(self.seat.rank, self.seat.iteration, ticket.operation);
+        self.seat.rendezvous.done(self.seat.rank);
+        if self.seat.world > 1 {
+            self.seat.rendezvous.meet(self.seat.rank, ticket, [0; 4])?;
+        }
+        Ok(())
+    }
+
+    /// Ends what this replica has queued and waits for all to come: what anybody wrote to a
+    /// [`super::Shared`] array before, everybody reads after.
+    pub fn barrier(&mut self, label: &'static str) -> Result<()> {
+        self.quiet()?;
+        self.agree(label, [0; 4]).map(drop)
+    }
+
+    /// Hands `value` to all replicas and returns everybody's, by rank. For quiet moments: it meets twice.
+    fn exchange<V: Any + Send + Sync>(
+        &mut self,
+        label: &'static str,
+        value: V,
+    ) -> Result<Vec<Arc<V>>> {
+        let (rank, world, own) = (self.seat.rank, self.seat.world, Arc::new(value));
+        if world == 1 {
+            return Ok(vec![own]);
+        }
+        let place = self.seat.rendezvous.clone();
+        place.post(rank, Some(own));
+        self.agree(label, [0; 4])?;
+        let taken = (0..world).map(|other| place.posted(other)?.downcast().ok());
+        let all: Option<Vec<Arc<V>>> = taken.collect();
+        // Nobody clears what another has yet to read.
+        self.agree(label, [0; 4])?;
+        place.post(rank, None);
+        all.ok_or_else(|| Error::machine(format!("{label}: replicas handed over nothing; a bug")))
+    }
+
+    /// Everybody's outcome, by rank; where one failed, the first failure on all replicas, so that none
+    /// goes on with what another has not got.
+    pub(super) fn vote<V: Send + Sync + 'static>(
+        &mut self,
+        label: &'static str,
+        outcome: Result<V>,
+    ) -> Result<Vec<Arc<V>>> {
+        let (rank, place) = (self.seat.rank, self.seat.rendezvous.clone());
+        let own = outcome.map(Arc::new).map_err(|error| place.attributed(rank, error));
+        self.exchange(label, own)?.iter().map(|other| (**other).clone()).collect()
+    }
+
     /// Names the meetings that follow by `iteration`, where replicas do not count the same.
     pub(crate) fn meet_as(&mut self, iteration: u64) {
         self.seat.iteration = iteration;
@@ -295,6 +355,14 @@ impl Replica {
         let settled = self.drain();
         self.seat.rendezvous.done(self.seat.rank);
         settled
+    }
+
+    /// Waits for everything on the stream, arrays being cleared too.
+    pub(super) fn quiet(&mut self) -> Result<()> {
+        if let Backend::Cuda(device) = &self.backend {
+            device.queued();
+        }
+        self.drain()
     }
 
     pub(crate) fn drain(&mut self) -> Result<()> {

@@ -84,7 +84,8 @@ pub fn pays_on(fleet: &Fleet, spec: &str) -> bool {
     };
     let bytes = 8 * (size.nodes + size.arcs) + SORTING_BYTES;
     let room = fleet.info().devices.first().map_or(0, |device| device.memory_bytes);
-    fleet.info().backend == "cuda" && bytes < room / 10 * 9
+    let most = fleet.info().memory_limit.unwrap_or(u64::MAX);
+    fleet.info().backend == "cuda" && bytes < room.min(most) / 10 * 9
 }
 
 /// [`on_device`] with passes no larger than `limits`.

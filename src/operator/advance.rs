@@ -111,7 +111,7 @@ fn on_device(
     if hubs > 0 {
         let scratch = scratch.ok_or_else(|| Error::machine("no room for hubs; this is a bug"))?;
         shape = Shape { capacity: hubs as u64, ..shape.with(scratch) };
-        device.zero(&scratch.control, 8)?;
+        device.zero_words(&scratch.control, 8)?;
     }
     let mut set = Bytes::default();
     match output.and_then(|set| Some((set.words().device()?, set.nodes()))) {

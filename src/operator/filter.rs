@@ -47,9 +47,9 @@ impl Queue {
 impl Replica {
     /// A list with room for `capacity` elements.
     pub fn queue(&mut self, label: &'static str, capacity: usize) -> Result<Queue> {
-        self.quiet(label)?;
+        self.all_quiet(label)?;
         let items = self.replicated(label, capacity, MergeOp::Gather)?;
-        self.quiet(label)?;
+        self.all_quiet(label)?;
         Ok(Queue { items, length: 0 })
     }
 
@@ -142,7 +142,7 @@ fn on_device(r: &mut Replica, call: &Call, range: Range<u64>, queue: &Queue) -> 
     let shape = Shape::of(&range, &call.over).with(scratch);
     let words = Shape { queue: items, capacity, ..shape }.words();
     let elements = range.end - range.start;
-    device.zero(&scratch.control, 8)?;
+    device.zero_words(&scratch.control, 8)?;
     if ordered {
         let grid = launch_shape(blocks(elements, FILTER, chance));
         device.launch_lambda(loaded.kernels[0], grid, &[&words, &lambda])?;

@@ -240,10 +240,10 @@ impl Replica {
         let mut counts = match self.operators.counts.take() {
             Some(counts) if counts.len() == bins => counts,
             old => {
-                self.quiet(label)?;
+                self.all_quiet(label)?;
                 drop(old);
                 let made = self.replicated("counts", bins, MergeOp::Sum)?;
-                self.quiet(label)?;
+                self.all_quiet(label)?;
                 made
             }
         };
@@ -307,7 +307,7 @@ fn neighbors_on_device<T: Folded>(
     if hubs > 0 {
         let scratch = scratch.ok_or_else(|| Error::machine("no room for hubs; this is a bug"))?;
         shape = Shape { capacity: hubs as u64, ..shape.with(scratch) };
-        device.zero(&scratch.control, 8)?;
+        device.zero_words(&scratch.control, 8)?;
     }
     let start = [slot(identity::<T>(op))];
     let mut span = Bytes::default();
@@ -368,7 +368,7 @@ fn bins_on_device(
     let chance = r.chance();
     let (device, _) = r.on_cuda()?;
     let Some(bins) = counts.device() else { return Ok(()) };
-    device.zero(bins, bins.len() * 8)?;
+    device.zero_words(bins, bins.len() * 8)?;
     if range.is_empty() {
         return Ok(());
     }

@@ -128,7 +128,7 @@ fn on_device(r: &mut Replica, call: &Call, range: Range<u64>) -> Result<()> {
     if arcs && hubs > 0 {
         let scratch = scratch.ok_or_else(|| Error::machine("no room for hubs; this is a bug"))?;
         shape = Shape { capacity: hubs as u64, ..shape.with(scratch) };
-        device.zero(&scratch.control, 8)?;
+        device.zero_words(&scratch.control, 8)?;
     }
     let per_block = match call.operator {
         Operator::Elements => 1024,

@@ -6,7 +6,7 @@
 
 use super::lambda::{Body, Kind};
 use super::resident::Resident;
-use crate::collective::{Cells, Dtype, Element, MergeOp};
+use crate::collective::{CellSlice, Dtype, Element, MergeOp};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use std::sync::Mutex;
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) enum Memory<'a> {
     /// Nobody writes it meanwhile.
     Plain(&'a [u8]),
-    Cells(Cells<'a>),
+    Cells(CellSlice<'a>),
 }
 
 /// What a name is bound to on the host.

@@ -241,7 +241,7 @@ impl Replica {
         {
             return Ok(found);
         }
-        self.quiet(call.label)?;
+        self.all_quiet(call.label)?;
         let bodies = (call.body, &call.on);
         let unit = unit(call.operator, bodies, call.only.as_ref().map(|only| only.0), form)?;
         let named = |body: &Body| -> Vec<String> {
@@ -256,12 +256,12 @@ impl Replica {
         let Backend::Cuda(device) = &mut self.backend else { return Err(mixed()) };
         device.load_lambda(key, &unit, arguments)?;
         let loaded = device.loaded(&key);
-        self.quiet(call.label)?;
+        self.all_quiet(call.label)?;
         loaded.ok_or_else(|| Error::machine("a lambda that was loaded is not there; this is a bug"))
     }
 
     /// Everybody has come here, and nothing is under way.
-    pub(super) fn quiet(&mut self, label: &'static str) -> Result<()> {
+    pub(super) fn all_quiet(&mut self, label: &'static str) -> Result<()> {
         self.drain()?;
         self.agree(label, [0; 4]).map(|_| ())
     }
@@ -279,7 +279,7 @@ impl Replica {
         if fits {
             return Ok(());
         }
-        self.quiet(label)?;
+        self.all_quiet(label)?;
         let old = self.operators.scratch.remove(&lane);
         let Backend::Cuda(device) = &self.backend else { return Ok(()) };
         let held = old.map_or(Needs::default(), |old| Needs {
@@ -295,7 +295,7 @@ impl Replica {
             marks: device.alloc("an operator's marks", most(needs.marks, held.marks))?,
         };
         self.operators.scratch.insert(lane, made);
-        self.quiet(label)
+        self.all_quiet(label)
     }
 
     /// The device, its scratch of the current lane.
@@ -313,11 +313,11 @@ impl Replica {
         match self.operators.partials.take() {
             Some(found) if found.len() >= tiles => Ok(found),
             old => {
-                self.quiet(label)?;
+                self.all_quiet(label)?;
                 drop(old);
                 let room = tiles.next_power_of_two().max(1024);
                 let made = self.replicated("partial results", room, MergeOp::Gather)?;
-                self.quiet(label)?;
+                self.all_quiet(label)?;
                 Ok(made)
             }
         }

@@ -4,9 +4,9 @@
 //! What is not counted: the CUDA context, kernels and NCCL's own buffers, for which
 //! [`CONTEXT_BYTES`] stands in, and 4 bytes a seed.
 
-use super::Layout;
 use super::layout::{self, LaidOut};
-use crate::backend::cuda::footprint;
+use super::{Layout, Placement};
+use crate::backend::cuda::{GRANULE, footprint};
 use crate::collective::nccl;
 use crate::graph::Graph;
 use serde::Serialize;
@@ -166,6 +166,22 @@ pub fn shortest_paths(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     if total(&near_far) > total(&push_pull) { near_far } else { push_pull }
 }
 
+/// The arrays that lie once over all GPUs where a graph is sharded.
+const SHARDED: [&str; 2] = ["arcs", "first-neighbour records"];
+
+/// `arrays` as one of `world` replicas holds them under `placement`; of a sharded one its part, were chunks
+/// equal, and a granule of 2 MiB that may straddle.
+pub fn placed(arrays: Vec<DeviceArray>, placement: Placement, world: usize) -> Vec<DeviceArray> {
+    let part = |array: DeviceArray| match placement {
+        Placement::Sharded if SHARDED.contains(&array.label) => {
+            let bytes = array.bytes.div_ceil(world as u64).next_multiple_of(GRANULE) + GRANULE;
+            DeviceArray { bytes, ..array }
+        }
+        _ => array,
+    };
+    arrays.into_iter().map(part).collect()
+}
+
 /// Bytes of all arrays together.
 pub fn total(arrays: &[DeviceArray]) -> u64 {
     arrays.iter().map(|array| array.bytes).sum()
@@ -270,6 +286,17 @@ mod tests {
     fn more_than_32_bits_of_arcs_take_wide_offsets() {
         let shape = |arcs| GraphShape::at_most(1000, arcs, true, None).rows().offsets;
         assert_eq!((shape((1 << 32) - 2), shape((1 << 32) - 1)), (1001, 2002));
+    }
+
+    #[test]
+    fn sharded_arcs_are_held_once_and_the_rest_by_every_replica() {
+        let shape = GraphShape::at_most(1 << 20, 1 << 26, true, Some((1, 64)));
+        let whole = shortest_paths(&shape, 4);
+        let arcs = rows(&shape)[1].bytes + rows(&shape)[2].bytes;
+        let part = total(&placed(whole.clone(), Placement::Sharded, 4));
+        assert_eq!(total(&placed(whole.clone(), Placement::Replicated, 4)), total(&whole));
+        let saved = total(&whole) - part;
+        assert!((arcs / 4 * 3 - (8 << 20)..arcs / 4 * 3).contains(&saved), "{saved} of {arcs}");
     }
 
     #[test]

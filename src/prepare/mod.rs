@@ -6,7 +6,7 @@ pub mod memory;
 pub use layout::LaidOut;
 pub(crate) use layout::{ArcView, Arcs, PackedView, Rows};
 
-use crate::backend::cuda::sssp::DeviceGraph;
+use crate::backend::cuda::sssp::{DeviceGraph, Kernels, Owners};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, ChunkPolicy, Fleet, Split};
 use crate::graph::Graph;
@@ -30,6 +30,18 @@ words!(
     }
 );
 
+words!(
+    /// The `--placement` option: where the arcs of a graph lie.
+    Placement, "--placement" {
+        /// All of them on every replica.
+        #[default]
+        Replicated = "replicated",
+        /// Once over the GPUs of this process: each chunk's rows on their owner, mapped into one range of
+        /// addresses. Chunks are fixed. Host replicas share one layout anyway.
+        Sharded = "sharded",
+    }
+);
+
 /// How a graph is prepared.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
@@ -40,11 +52,18 @@ pub struct PrepareOptions {
     pub chunk_align: u32,
     /// How nodes are labelled.
     pub layout: Layout,
+    /// Where arcs lie.
+    pub placement: Placement,
 }
 
 impl Default for PrepareOptions {
     fn default() -> Self {
-        PrepareOptions { chunks: ChunkPolicy::Arcs, chunk_align: 64, layout: Layout::Auto }
+        PrepareOptions {
+            chunks: ChunkPolicy::Arcs,
+            chunk_align: 64,
+            layout: Layout::Auto,
+            placement: Placement::Replicated,
+        }
     }
 }
 
@@ -53,13 +72,16 @@ impl Default for PrepareOptions {
 pub struct PrepareReport {
     /// `degree` or `raw`.
     pub layout: String,
+    /// Where arcs lie.
+    pub placement: Placement,
     /// Milliseconds to copy the graph to the devices.
     pub upload_ms: f64,
     /// Milliseconds to compile and load kernels, the slowest replica's.
     pub compile_ms: f64,
     /// Milliseconds to relabel, sort, pack and transpose.
     pub prepare_ms: f64,
-    /// Bytes that each replica holds of the graph.
+    /// Bytes that a replica holds of the graph; where they differ, the most that one does. What replicas
+    /// of the host share counts for each.
     pub bytes_per_replica: u64,
 }
 
@@ -104,6 +126,21 @@ pub(crate) fn check_align(align: u32) -> Result<()> {
     )))
 }
 
+/// Milliseconds that the slowest replica took to compile and load. Apart from the upload, in which
+/// replicas may wait for each other.
+fn load_kernels(fleet: &Fleet, layout: &Arc<LaidOut>) -> Result<f64> {
+    let layout = layout.clone();
+    let times = fleet.run(move |r| match &mut r.backend {
+        Backend::Host(_) => Ok(0.0),
+        Backend::Cuda(device) => {
+            let before = device.compile_ms;
+            Kernels::load(device, &layout)?;
+            Ok(device.compile_ms - before)
+        }
+    })?;
+    Ok(times.into_iter().fold(0.0, f64::max))
+}
+
 impl Prepared {
     /// Lays `graph` out and gives every replica of `fleet` its copy.
     pub fn new(fleet: &Fleet, graph: Arc<Graph>, options: PrepareOptions) -> Result<Prepared> {
@@ -127,30 +164,31 @@ impl Prepared {
         let cost = |v: u64| v * 8 + into[v as usize] / 8;
         let active = layout.active as u64;
         let pull_chunks = Split::by_weight(active, world, align, cost(active), cost);
+        let sharded = options.placement == Placement::Sharded;
+        let owners = sharded.then(|| Owners {
+            out: chunks.clone(),
+            // By arcs, not as pulls are cut: what matters here is that memory is spread.
+            into: Split::of(into, world, align, options.chunks),
+        });
+        let compile_ms = load_kernels(fleet, &layout)?;
         let start = Instant::now();
         let shared = layout.clone();
-        let devices = fleet.run(move |r| match &mut r.backend {
-            Backend::Host(_) => Ok((None, 0.0)),
-            Backend::Cuda(device) => {
-                let before = device.compile_ms;
-                let graph = DeviceGraph::new(device, &shared)?;
-                Ok((Some(graph), device.compile_ms - before))
-            }
+        let devices = fleet.run(move |r| match &r.backend {
+            Backend::Host(_) => Ok(None),
+            Backend::Cuda(_) => DeviceGraph::new(r, &shared, owners.as_ref()).map(Some),
         })?;
-        let compile_ms = devices.iter().map(|d| d.1).fold(0.0, f64::max);
         let elapsed = start.elapsed().as_secs_f64() * 1e3;
         let arcs = layout.out.arcs.bytes() + layout.into.as_ref().map_or(0, |i| i.arcs.bytes());
+        let most = devices.iter().flatten().map(DeviceGraph::bytes).max();
         let report = PrepareReport {
             layout: layout.name.into(),
-            upload_ms: if devices[0].0.is_some() { (elapsed - compile_ms).max(0.0) } else { 0.0 },
+            placement: options.placement,
+            upload_ms: if most.is_some() { elapsed } else { 0.0 },
             compile_ms,
             prepare_ms: layout.ms,
-            bytes_per_replica: match &devices[0].0 {
-                Some(graph) => graph.bytes(),
-                None => arcs + offsets.len() as u64 * 8,
-            },
+            bytes_per_replica: most.unwrap_or(arcs + offsets.len() as u64 * 8),
         };
-        let devices = devices.into_iter().map(|d| Mutex::new(d.0)).collect();
+        let devices = devices.into_iter().map(Mutex::new).collect();
         let inner = Inner { graph, layout, chunks, pull_chunks, report, devices };
         Ok(Prepared { inner: Arc::new(inner) })
     }

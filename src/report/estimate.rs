@@ -7,6 +7,7 @@ use super::{COMMIT, VERSION, utc};
 use crate::error::{Error, Result};
 use crate::fleet::{DeviceInfo, Devices};
 use crate::graph::MAX_NODES;
+use crate::prepare::Placement;
 use crate::prepare::memory::{self, CONTEXT_BYTES, GraphShape};
 use crate::{generate, io};
 use serde::Serialize;
@@ -129,6 +130,8 @@ pub struct Estimate {
     pub outline: Outline,
     /// Replicas that are reckoned with.
     pub replicas: usize,
+    /// Where arcs would lie.
+    pub placement: Placement,
     /// Host memory.
     pub host: HostNeed,
     /// Device memory of each workload on each GPU.
@@ -155,12 +158,13 @@ impl Estimate {
         graph_file: Option<String>,
         outline: Outline,
         devices: &Devices,
+        placement: Placement,
         here: &[DeviceInfo],
     ) -> Estimate {
         let Outline { nodes, arcs, symmetric, weights, .. } = outline;
         let shape = GraphShape::at_most(nodes, arcs, symmetric, weights);
         let (asked, replicas) = asked(devices, here);
-        let needs = needs(&shape, replicas);
+        let needs = needs(&shape, replicas, placement);
         let most = needs.iter().map(|need| need.bytes).max().unwrap_or(0);
         let devices_fit = asked.into_iter().map(|(ordinal, replicas)| {
             let device = format!("cuda:{ordinal}");
@@ -184,6 +188,7 @@ impl Estimate {
             graph_edges: arcs,
             outline,
             replicas,
+            placement,
             host,
             needs,
             context_bytes: CONTEXT_BYTES,
@@ -247,7 +252,11 @@ pub fn estimate_summary(estimate: &Estimate) -> String {
             verdict(host.fits),
         ),
     );
-    line("replicas", estimate.replicas.to_string());
+    let sharded = match estimate.placement {
+        Placement::Replicated => "",
+        Placement::Sharded => ", arcs sharded",
+    };
+    line("replicas", format!("{}{sharded}", estimate.replicas));
     for device in &estimate.devices {
         let has = device.memory_bytes.map_or("not here".into(), bytes);
         let each = plural(device.replicas as u64, "replica");
@@ -288,8 +297,17 @@ mod tests {
     }
 
     fn fits(spec: &str, devices: &str, here: &[DeviceInfo]) -> Vec<Option<bool>> {
+        placed_fits(spec, devices, Placement::Replicated, here)
+    }
+
+    fn placed_fits(
+        spec: &str,
+        devices: &str,
+        placement: Placement,
+        here: &[DeviceInfo],
+    ) -> Vec<Option<bool>> {
         let outline = Outline { loading_bytes: 0, ..Outline::of(spec).unwrap() };
-        let estimate = Estimate::new(None, outline, &devices.parse().unwrap(), here);
+        let estimate = Estimate::new(None, outline, &devices.parse().unwrap(), placement, here);
         estimate.devices.iter().map(|device| device.fits).collect()
     }
 
@@ -304,10 +322,21 @@ mod tests {
     }
 
     #[test]
+    fn a_sharded_graph_fits_gpus_that_a_replicated_one_does_not() {
+        let here: Vec<DeviceInfo> = (0..4).map(|ordinal| gpu(ordinal, 8 << 30)).collect();
+        let four = |placement| placed_fits("rmat:26", "auto", placement, &here);
+        assert_eq!(four(Placement::Replicated), [Some(false); 4]);
+        assert_eq!(four(Placement::Sharded), [Some(true); 4]);
+        let one = placed_fits("rmat:26", "cuda:0", Placement::Sharded, &here);
+        assert_eq!(one, [Some(false)]);
+    }
+
+    #[test]
     fn host_replicas_share_the_graph_and_hold_a_state_each() {
         let running = |devices: &str| {
             let outline = Outline::of("rmat:20").unwrap();
-            Estimate::new(None, outline, &devices.parse().unwrap(), &[]).host.running_bytes
+            let devices = devices.parse().unwrap();
+            Estimate::new(None, outline, &devices, Placement::Replicated, &[]).host.running_bytes
         };
         let (one, four) = (running("host:1"), running("host:4"));
         assert!(four > one && four < 2 * one, "{one} {four}");

@@ -6,6 +6,7 @@ use super::units::{bytes, count, ms, plural};
 use super::{COMMIT, VERSION, utc};
 use crate::graph::{Degrees, Graph, Statistics};
 use crate::prepare::Layout;
+use crate::prepare::Placement;
 use crate::prepare::memory::{CONTEXT_BYTES, GraphShape};
 use serde::Serialize;
 use std::time::{Instant, SystemTime};
@@ -73,7 +74,7 @@ impl<'a> GraphRecord<'a> {
             statistics_ms,
             shape,
             host_bytes: shape.host_bytes(graph.weights().is_some()),
-            needs: needs(&shape, 1),
+            needs: needs(&shape, 1, Placement::Replicated),
             context_bytes: CONTEXT_BYTES,
         }
     }

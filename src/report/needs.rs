@@ -2,7 +2,8 @@
 
 use super::table::Table;
 use super::units::bytes;
-use crate::prepare::memory::{DeviceArray, GraphShape, total};
+use crate::prepare::Placement;
+use crate::prepare::memory::{DeviceArray, GraphShape, placed, total};
 use crate::run::WORKLOADS;
 use serde::Serialize;
 
@@ -18,11 +19,11 @@ pub struct Need {
     pub arrays: Vec<DeviceArray>,
 }
 
-/// What each workload whose memory is reckoned needs on each of `world` replicas.
-pub fn needs(shape: &GraphShape, world: usize) -> Vec<Need> {
+/// What each workload whose memory is reckoned needs on each of `world` replicas under `placement`.
+pub fn needs(shape: &GraphShape, world: usize, placement: Placement) -> Vec<Need> {
     let reckoned = WORKLOADS.iter().filter_map(|workload| Some((workload.name, workload.memory?)));
     let need = |(workload, memory): (_, fn(&GraphShape, usize) -> Vec<DeviceArray>)| {
-        let arrays = memory(shape, world);
+        let arrays = placed(memory(shape, world), placement, world);
         Need { workload, bytes: total(&arrays), arrays }
     };
     reckoned.map(need).collect()

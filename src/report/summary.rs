@@ -8,6 +8,7 @@ use crate::algorithm::{MergeMode, ShortestPaths};
 use crate::fleet::FleetInfo;
 use crate::graph::{Graph, Origin};
 use crate::io::{Duplicates, SelfLoops};
+use crate::prepare::Placement;
 use crate::run::{Outcome, Verification};
 
 /// Trace rows that a summary shows; the record has them all.
@@ -201,18 +202,28 @@ fn split_line(outcome: &Outcome) -> String {
 fn before_line(outcome: &Outcome) -> String {
     let (origin, prepare) = (&outcome.job.graph.origin, &outcome.prepare);
     format!(
-        "load {}, build {}, fleet {}, prepare {} (layout {}, {} a replica), upload {}, compile {}; \
+        "load {}, build {}, fleet {}, prepare {} (layout {}, {}), upload {}, compile {}; \
          download {} after",
         ms(origin.load_ms),
         ms(origin.build_ms),
         ms(outcome.fleet.startup_ms),
         ms(prepare.prepare_ms),
         prepare.layout,
-        bytes(prepare.bytes_per_replica),
+        placement(outcome),
         ms(prepare.upload_ms),
         ms(prepare.compile_ms),
         ms(outcome.paths.measured.download_ms),
     )
+}
+
+/// `2.1 GiB a replica`, or how it is spread.
+fn placement(outcome: &Outcome) -> String {
+    let held = bytes(outcome.prepare.bytes_per_replica);
+    match (outcome.prepare.placement, outcome.fleet.backend.as_str()) {
+        (Placement::Replicated, _) => format!("{held} a replica"),
+        (Placement::Sharded, "host") => format!("sharded: {held}, which host replicas share"),
+        (Placement::Sharded, _) => format!("sharded: {held} on the GPU replica that holds most"),
+    }
 }
 
 fn sum_line(outcome: &Outcome) -> String {

@@ -51,6 +51,7 @@ fn outcome() -> Outcome {
             driver: Some("580.159.03 (CUDA 13.0)".into()),
             nvrtc: Some("13.0".into()),
             nccl: None,
+            memory_limit: None,
             startup_ms: 100.0,
         },
         prepare: PrepareReport {

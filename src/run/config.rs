@@ -1,10 +1,10 @@
 //! What is asked of a run, whichever way it was said: flags, a TOML file, or this struct.
 
-use super::{Choice, Workload};
+use super::{ByteCount, Choice, Workload};
 use crate::algorithm::{MergeMode, Seeds};
 use crate::fleet::{ChunkPolicy, CollectiveKind, Devices, Fault, FleetConfig};
 use crate::io::{LoadOptions, ResultFormat};
-use crate::prepare::{Layout, PrepareOptions};
+use crate::prepare::{Layout, Placement, PrepareOptions};
 use crate::{Error, Result};
 use clap::ArgAction::Set;
 use clap::{Args, ValueHint};
@@ -58,6 +58,15 @@ pub struct RunConfig {
     /// How nodes are laid out on a device: auto | raw | degree [default: auto].
     #[arg(long, value_name = "NAME")]
     pub layout: Layout,
+    /// Where arcs lie: replicated (all on every GPU) | sharded (once over all GPUs, each chunk's on its
+    /// owner's, for graphs larger than one GPU) [default: replicated].
+    #[arg(long, value_name = "NAME")]
+    pub placement: Placement,
+    /// What replicas may take on each GPU, all on one together: bytes, or as in 512M, 80G, 80GiB (powers
+    /// of 1024). Arrays count, the CUDA context and kernels do not [default: all there is].
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_limit: Option<ByteCount>,
     /// Width of a near-far bucket: auto | inf (one bucket) | a number above 0 [default: auto].
     #[arg(long, value_name = "WIDTH", allow_hyphen_values = true)]
     pub delta: Choice<f32>,
@@ -121,6 +130,8 @@ impl Default for RunConfig {
             chunks: prepare.chunks,
             chunk_align: prepare.chunk_align,
             layout: prepare.layout,
+            placement: prepare.placement,
+            memory_limit: None,
             delta: Choice::Auto,
             predecessors: false,
             nominee: false,
@@ -277,6 +288,7 @@ impl RunConfig {
             devices: self.devices.clone(),
             collective: self.collective,
             deadline_s: self.deadline,
+            memory_limit: self.memory_limit.map(|limit| limit.0),
             fault: self.fault,
             perturb: self.perturb,
             ..FleetConfig::default()
@@ -285,7 +297,12 @@ impl RunConfig {
 
     /// The part of this that lays a graph out.
     pub fn prepare(&self) -> PrepareOptions {
-        PrepareOptions { chunks: self.chunks, chunk_align: self.chunk_align, layout: self.layout }
+        PrepareOptions {
+            chunks: self.chunks,
+            chunk_align: self.chunk_align,
+            layout: self.layout,
+            placement: self.placement,
+        }
     }
 }
 

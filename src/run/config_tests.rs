@@ -51,6 +51,7 @@ fn every_flag_is_a_key_of_the_file_and_every_key_a_flag() {
         load: LoadOptions { nodes: Some(1), ..LoadOptions::default() },
         seeds: Some("1".parse().unwrap()),
         source: Some(1),
+        memory_limit: Some(ByteCount(1)),
         json: Some("j".into()),
         output: Some("o".into()),
         fault: Some("0:0:fail".parse().unwrap()),
@@ -76,6 +77,7 @@ fn the_echo_of_a_configuration_reads_back_as_the_same_configuration() {
         graph: Some("rmat:18".into()),
         delta: Choice::Is(f32::INFINITY),
         runs: Choice::Is(7),
+        memory_limit: Some(ByteCount(512 << 20)),
         devices: "cuda:0x4".parse().unwrap(),
         ..RunConfig::default()
     };

@@ -1,11 +1,13 @@
 //! One run: what was asked ([`RunConfig`]), who answers it ([`WORKLOADS`]) and what came of it
 //! ([`Outcome`]). The command line, the sweep and the JSON record are all made of these three.
 
+mod byte_count;
 mod choice;
 mod config;
 mod job;
 mod workload;
 
+pub use byte_count::ByteCount;
 pub use choice::Choice;
 pub(crate) use config::writable;
 pub use config::{RunConfig, read_toml};

@@ -8,10 +8,9 @@ use cudarc::driver::sys;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Bytes behind every array: wide loads may touch the end of a short one.
-const SPARE: usize = 64;
+pub(super) const SPARE: usize = 64;
 
 /// What an array of `bytes` takes of a device's memory.
 pub(crate) fn footprint(bytes: usize) -> usize {
@@ -40,16 +39,7 @@ impl<T: Pod> DeviceBuffer<T> {
         length: usize,
     ) -> Result<Self> {
         let bytes = length * size_of::<T>() + SPARE;
-        let Some(pointer) = pool::take(context, bytes)? else {
-            let (mut free, mut total) = (0, 0);
-            // SAFETY: out-pointers to locals; the context is current on the replica's thread.
-            unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) };
-            return Err(Error::machine(format!(
-                "{}: not enough device memory for {label}: needs {bytes} bytes, {free} are free of \
-                 {total}; use a smaller graph, fewer replicas a GPU, or --devices host:N",
-                context.name
-            )));
-        };
+        let pointer = pool::take(context, label, bytes)?;
         let buffer =
             DeviceBuffer { context: context.clone(), stream, pointer, length, kind: PhantomData };
         buffer.fill_bytes(0, bytes)?;
@@ -76,6 +66,10 @@ impl<T: Pod> DeviceBuffer<T> {
         check(&self.context.name, "cuMemsetD8", unsafe {
             sys::cuMemsetD8Async(self.pointer, value, bytes, self.stream)
         })
+    }
+
+    pub(super) fn context(&self) -> &Context {
+        &self.context
     }
 
     /// Makes the array's context current on this thread, which need not be its replica's.
@@ -163,9 +157,8 @@ impl<T: Pod> DeviceBuffer<T> {
 
 impl<T: Pod> Drop for DeviceBuffer<T> {
     fn drop(&mut self) {
-        if self.context.abandoned.load(Ordering::Acquire) || self.context.bind().is_err() {
-            return; // leak: the device may still use it
-        }
+        // Whoever lets go of it last need not be its replica's thread.
+        let Some(_current) = self.context.enter_to_free() else { return };
         pool::give(&self.context, self.pointer, self.length * size_of::<T>() + SPARE);
     }
 }
@@ -231,9 +224,7 @@ impl<T: Pod> Pinned<T> {
 
 impl<T: Pod> Drop for Pinned<T> {
     fn drop(&mut self) {
-        if self.context.abandoned.load(Ordering::Acquire) || self.context.bind().is_err() {
-            return;
-        }
+        let Some(_current) = self.context.enter_to_free() else { return };
         // SAFETY: allocated by `new`, freed once.
         unsafe { sys::cuMemFreeHost(self.host.cast()) };
     }

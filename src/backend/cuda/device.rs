@@ -3,6 +3,7 @@
 use super::buffer::{DeviceBuffer, Pinned};
 use super::lambda::Lambdas;
 use super::nvrtc::{self, Unit};
+use super::pool::Account;
 use super::{check, ready};
 use crate::error::{Error, Result};
 use crate::fleet::{DeviceInfo, Rendezvous};
@@ -11,6 +12,7 @@ use cudarc::driver::sys;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::CString;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -25,6 +27,19 @@ pub(crate) struct Context {
     pub handle: sys::CUcontext,
     /// Set when the fleet failed: memory may still be in use, so it is leaked rather than freed.
     pub abandoned: AtomicBool,
+    /// What the fleet's replicas on this GPU hold together.
+    pub account: Arc<Account>,
+}
+
+/// A context that is current on this thread until this is dropped; then the one before is again.
+pub(crate) struct Entered(PhantomData<*const ()>);
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let mut popped = std::ptr::null_mut();
+        // SAFETY: ends what `enter` began on this thread (the type is not Send); out-pointer to a local.
+        unsafe { sys::cuCtxPopCurrent_v2(&mut popped) };
+    }
 }
 
 // SAFETY: a context handle may be used from any thread that makes it current first.
@@ -37,6 +52,19 @@ impl Context {
     pub fn bind(&self) -> Result<()> {
         // SAFETY: a live primary context; it is retained until process exit.
         check(&self.name, "cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(self.handle) })
+    }
+
+    /// Makes the context current on the calling thread for a while.
+    pub fn enter(&self) -> Result<Entered> {
+        // SAFETY: as in `bind`.
+        let status = unsafe { sys::cuCtxPushCurrent_v2(self.handle) };
+        check(&self.name, "cuCtxPushCurrent", status)?;
+        Ok(Entered(PhantomData))
+    }
+
+    /// [`Context::enter`], to free something; `None` where it must leak, since the device may still use it.
+    pub fn enter_to_free(&self) -> Option<Entered> {
+        if self.abandoned.load(Ordering::Acquire) { None } else { self.enter().ok() }
     }
 }
 
@@ -66,6 +94,8 @@ pub(crate) struct CudaDevice {
     pub info: DeviceInfo,
     /// Replicas of this fleet on this GPU; each gets its share of the multiprocessors.
     pub sharers: u32,
+    /// The GPU of every replica of the fleet, by rank.
+    pub fleet: Vec<u32>,
     rank: usize,
     rendezvous: Arc<Rendezvous>,
     stream: sys::CUstream,
@@ -157,13 +187,16 @@ pub(crate) fn launch_on<A: Pod>(
 }
 
 impl CudaDevice {
-    /// Opens GPU `ordinal` for `rank`, on the thread that will drive it.
+    /// Opens the GPU of `rank` in `fleet`, on the thread that will drive it. What its replicas hold there
+    /// is booked on `account`.
     pub fn open(
-        ordinal: u32,
+        fleet: &[u32],
         rank: usize,
-        sharers: u32,
+        account: Arc<Account>,
         rendezvous: Arc<Rendezvous>,
     ) -> Result<CudaDevice> {
+        let ordinal = fleet[rank];
+        let sharers = fleet.iter().filter(|other| **other == ordinal).count() as u32;
         let info = describe(ordinal, rank)?;
         let name = info.device.clone();
         let (mut device, mut handle) = (0, std::ptr::null_mut());
@@ -177,8 +210,8 @@ impl CudaDevice {
                 sys::cuDevicePrimaryCtxRetain(&mut handle, device),
             )?;
         }
-        let context =
-            Arc::new(Context { name: name.clone(), handle, abandoned: AtomicBool::new(false) });
+        let abandoned = AtomicBool::new(false);
+        let context = Arc::new(Context { name: name.clone(), handle, abandoned, account });
         context.bind()?;
         let mut stream = std::ptr::null_mut();
         let flag = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
@@ -203,6 +236,7 @@ impl CudaDevice {
             ordinal,
             info,
             sharers,
+            fleet: fleet.to_vec(),
             rank,
             rendezvous,
             stream,
@@ -237,6 +271,11 @@ impl CudaDevice {
     /// An array of `length` zeroed elements.
     pub fn alloc<T: Pod>(&self, label: &str, length: usize) -> Result<DeviceBuffer<T>> {
         DeviceBuffer::new(&self.context, self.stream, label, length)
+    }
+
+    /// Whether the device has this ability.
+    pub fn can(&self, which: sys::CUdevice_attribute) -> Result<bool> {
+        Ok(attribute(&self.info.device, self.ordinal as i32, which)? != 0)
     }
 
     /// Gives memory that is kept for later arrays back to the driver.
@@ -328,11 +367,6 @@ impl CudaDevice {
         Ok((blocks.max(1) as u32 * self.info.multiprocessors / self.sharers).max(1))
     }
 
-    /// Something has been queued: the next wait must look.
-    pub(super) fn busy(&self) {
-        self.idle.set(false);
-    }
-
     /// Queues a kernel that takes one struct by value.
     pub fn launch<A: Pod>(&self, f: Function, shape: Launch, args: &A) -> Result<()> {
         self.idle.set(false);
@@ -358,6 +392,23 @@ impl CudaDevice {
             sys::cuEventElapsedTime_v2(&mut ms, first, last)
         })?;
         Ok(f64::from(ms))
+    }
+
+    /// Queues clearing `bytes` at `address`, memory that this replica alone uses now.
+    pub(super) fn zero(&self, address: u64, bytes: u64) -> Result<()> {
+        self.idle.set(false);
+        if bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: callers give memory of their own; live stream of the current context.
+        self.check("cuMemsetD8", unsafe {
+            sys::cuMemsetD8Async(address, 0, bytes as usize, self.stream)
+        })
+    }
+
+    /// Says that something was queued on the stream past this type: the next wait must look.
+    pub fn queued(&self) {
+        self.idle.set(false);
     }
 
     /// Waits until the stream is idle. Never blocks in the driver: it polls, beats, and when the

@@ -175,7 +175,7 @@ impl CudaDevice {
             joined = true;
         }
         if joined {
-            self.busy();
+            self.queued();
         }
         Ok(())
     }
@@ -189,7 +189,7 @@ impl CudaDevice {
 
     /// Queues a kernel with parameters of these bytes on the current lane.
     pub fn launch_lambda(&self, f: Function, shape: Launch, parameters: &[&[u64]]) -> Result<()> {
-        self.busy();
+        self.queued();
         let mut pointers: Vec<*mut std::ffi::c_void> =
             parameters.iter().map(|bytes| bytes.as_ptr().cast_mut().cast()).collect();
         let Launch { blocks, threads, shared_bytes, .. } = shape;
@@ -210,7 +210,7 @@ impl CudaDevice {
         from: &DeviceBuffer<T>,
         to: &DeviceBuffer<T>,
     ) -> Result<()> {
-        self.busy();
+        self.queued();
         let bytes = from.len().min(to.len()) * size_of::<T>();
         // SAFETY: inside both allocations.
         check(&self.info.device, "cuMemcpyDtoD", unsafe {
@@ -219,7 +219,7 @@ impl CudaDevice {
     }
 
     /// Queues zeroing the first `bytes` of an array on the current lane.
-    pub fn zero(&self, array: &DeviceBuffer<u64>, bytes: usize) -> Result<()> {
+    pub fn zero_words(&self, array: &DeviceBuffer<u64>, bytes: usize) -> Result<()> {
         let bytes = bytes.min(array.len() * 8);
         // SAFETY: inside the allocation.
         check(&self.info.device, "cuMemsetD8", unsafe {

@@ -1,20 +1,18 @@
 //! The steps of shortest paths on a GPU: a thin hand that fills in the kernels' arguments.
 
 mod args;
+mod graph;
 
-use super::device::{CudaDevice, Function, Launch};
-use super::nvrtc::source;
+pub(crate) use graph::{DeviceGraph, Kernels, Owners};
+
+use super::device::{CudaDevice, Launch};
 use super::{DeviceBuffer, Pinned};
 use crate::algorithm::sssp::{Counts, Limits, State, Task};
 use crate::collective::Replicated;
 use crate::error::{Error, Result};
 use crate::fleet::Split;
-use crate::prepare::memory::{CONTROL, GraphShape, QUEUE, RowsLengths, WorkspaceLengths};
-use crate::prepare::{Arcs, LaidOut, Rows};
-use args::{
-    ArcForm, ExchangeArgs, NearFarArgs, NearFarStatus, RecordArgs, SeedArgs, Status, StepArgs,
-};
-use bytemuck::Zeroable;
+use crate::prepare::memory::{CONTROL, QUEUE, WorkspaceLengths};
+use args::{ExchangeArgs, NearFarArgs, NearFarStatus, SeedArgs, Status, StepArgs};
 use std::ops::Range;
 
 /// As in kernels/hive.cuh.
@@ -22,137 +20,8 @@ const LOG_ENTRIES: usize = 4096;
 const STEP_THREADS: u32 = 512;
 const STEP_SHARED: u32 = 41_472; // as checked in kernels/sssp.cu
 const NEAR_FAR_THREADS: u32 = 256;
-/// Degree from which a whole warp pulls a node.
-const HUB_DEGREE: u64 = 512;
-/// Degree from which a whole block does.
-const GIANT_DEGREE: u64 = 16384;
 /// "Sweep the bitmap": no queue is ready.
 const UNQUEUED: u32 = u32::MAX;
-
-/// One direction's rows on the device.
-struct DeviceRows {
-    offsets: DeviceBuffer<u32>, // u32 or u64 words, by the layout's arc count
-    arcs: DeviceBuffer<u32>,
-    records: DeviceBuffer<u32>,
-}
-
-/// A laid-out graph on one device, with the kernels for its form.
-pub(crate) struct DeviceGraph {
-    out: DeviceRows,
-    into: Option<DeviceRows>,
-    form: ArcForm,
-    active: u32,
-    giants: u32,
-    hubs: u32,
-    lightest: f32,
-    step: Function,
-    step_blocks: u32,
-    scatter: Function,
-    pack: Function,
-    apply: Function,
-    near_far: Function,
-    near_far_blocks: u32,
-    bytes: u64,
-}
-
-impl DeviceGraph {
-    /// Uploads `layout`, builds the records and loads the kernels.
-    pub fn new(device: &mut CudaDevice, layout: &LaidOut) -> Result<DeviceGraph> {
-        let (packed, form) = match &layout.out.arcs {
-            Arcs::Packed { bits, bias, .. } => (1, ArcForm { bits: *bits, bias: *bias }),
-            Arcs::Pairs(_) => (0, ArcForm::zeroed()),
-        };
-        let lengths = GraphShape::of_layout(layout).rows();
-        let wide = u32::from(lengths.offsets > layout.active + 1);
-        let options = [format!("-DHIVE_PACKED={packed}"), format!("-DHIVE_WIDE={wide}")];
-        let step = device.function(source("sssp.cu"), &options, "sssp_step")?;
-        let records = device.function(source("sssp.cu"), &options, "sssp_records")?;
-        let scatter = device.function(source("sssp.cu"), &options, "sssp_scatter")?;
-        let pack = device.function(source("sssp.cu"), &options, "sssp_pack")?;
-        let apply = device.function(source("sssp.cu"), &options, "sssp_apply")?;
-        let near_far = device.function(source("near_far.cu"), &options, "near_far")?;
-        let (active, wide) = (layout.active as u32, wide != 0);
-        let shape = Shape { active, wide, lengths, form };
-        let out = shape.upload(device, &layout.out, records)?;
-        let into = layout.into.as_ref().map(|r| shape.upload(device, r, records)).transpose()?;
-        device.wait()?;
-        let rows = layout.in_rows();
-        // Labels fall by degree, so long rows come first; raw labels have no such order. The total
-        // degree orders labels, so a directed graph's in-rows are only roughly sorted: that costs
-        // balance, not correctness.
-        let rows_from = |degree: u64| match layout.input_of {
-            Some(_) => (0..layout.active).take_while(|v| rows.degree(*v) >= degree).count() as u32,
-            None => 0,
-        };
-        let bytes = out.bytes() + into.as_ref().map_or(0, DeviceRows::bytes);
-        Ok(DeviceGraph {
-            form,
-            active,
-            giants: rows_from(GIANT_DEGREE),
-            hubs: rows_from(HUB_DEGREE) / 32 * 32,
-            lightest: layout.lightest,
-            step_blocks: device.resident_blocks(step, STEP_THREADS, STEP_SHARED)?,
-            near_far_blocks: device.resident_blocks(near_far, NEAR_FAR_THREADS, 0)?,
-            step,
-            scatter,
-            pack,
-            apply,
-            near_far,
-            out,
-            into,
-            bytes,
-        })
-    }
-
-    /// Bytes held on the device.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-}
-
-struct Shape {
-    active: u32,
-    wide: bool,
-    lengths: RowsLengths,
-    form: ArcForm,
-}
-
-impl Shape {
-    fn upload(&self, device: &CudaDevice, rows: &Rows, records: Function) -> Result<DeviceRows> {
-        let offsets = device.alloc::<u32>("row offsets", self.lengths.offsets)?;
-        if self.wide {
-            offsets.upload(bytemuck::cast_slice(&rows.offsets))?;
-        } else {
-            let narrow: Vec<u32> = rows.offsets.iter().map(|o| *o as u32).collect();
-            offsets.upload(&narrow)?;
-        }
-        let words: &[u32] = match &rows.arcs {
-            Arcs::Packed { words, .. } => words,
-            Arcs::Pairs(pairs) => bytemuck::cast_slice(pairs),
-        };
-        let arcs = device.alloc::<u32>("arcs", self.lengths.arcs)?;
-        arcs.upload(words)?;
-        let table = device.alloc::<u32>("first-neighbour records", self.lengths.records)?;
-        let args = RecordArgs {
-            offsets: offsets.pointer(),
-            arcs: arcs.pointer(),
-            records: table.pointer(),
-            active: self.active,
-            form: self.form,
-            unused: 0,
-        };
-        let blocks = self.active.div_ceil(256).clamp(1, 1 << 16);
-        let shape = Launch { blocks, threads: 256, shared_bytes: 0, cooperative: false };
-        device.launch(records, shape, &args)?;
-        Ok(DeviceRows { offsets, arcs, records: table })
-    }
-}
-
-impl DeviceRows {
-    fn bytes(&self) -> u64 {
-        (self.offsets.len() + self.arcs.len() + self.records.len()) as u64 * 4
-    }
-}
 
 /// What a replica's steps need beside the replicated state.
 pub(crate) struct Workspace {
@@ -248,7 +117,7 @@ impl Workspace {
             shared_bytes: 0,
             cooperative: false,
         };
-        device.launch(graph.scatter, shape, &args)?;
+        device.launch(graph.kernels.scatter, shape, &args)?;
         self.queued = if self.all_active && self.seeds.len() <= QUEUE { count } else { UNQUEUED };
         Ok(())
     }
@@ -306,7 +175,7 @@ impl Workspace {
             shared_bytes: STEP_SHARED,
             cooperative: true,
         };
-        device.launch(graph.step, shape, &args)?;
+        device.launch(graph.kernels.step, shape, &args)?;
         device.mark(0, true)?;
         device.wait()?;
         let status = self.status.get(0);
@@ -355,7 +224,7 @@ impl Workspace {
         if pack {
             self.control.clear()?;
         }
-        device.launch(if pack { graph.pack } else { graph.apply }, shape, &args)
+        device.launch(if pack { graph.kernels.pack } else { graph.kernels.apply }, shape, &args)
     }
 
     /// Runs `kernels/near_far.cu` to the end and waits for it.
@@ -397,7 +266,7 @@ impl Workspace {
             shared_bytes: 0,
             cooperative: true,
         };
-        device.launch(graph.near_far, shape, &args)?;
+        device.launch(graph.kernels.near_far, shape, &args)?;
         device.mark(0, true)?;
         device.wait()?;
         let status = self.near_far_status.get(0);

@@ -16,9 +16,9 @@ pub(super) struct RecordArgs {
     pub offsets: u64,
     pub arcs: u64,
     pub records: u64,
-    pub active: u32,
+    pub lo: u32,
+    pub hi: u32,
     pub form: ArcForm,
-    pub unused: u32,
 }
 
 /// `kernels/sssp.cu`: SeedArgs.
