@@ -1,7 +1,7 @@
 //! One array that all host replicas share, in words of relaxed atomics: a replica may read what another
 //! writes, as kernels may on devices.
 
-use super::Element;
+use super::{CellSlice, Element};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// An array of elements of 1, 4 or 8 bytes. Reads and writes are relaxed: a barrier between a write and a
@@ -27,6 +27,15 @@ impl Cells {
             1 => Cells::Bytes(zeros(length)),
             4 => Cells::Words(zeros(length)),
             _ => Cells::Doubles(zeros(length)),
+        }
+    }
+
+    /// The elements, for those who know their type.
+    pub(crate) fn slice(&self) -> CellSlice<'_> {
+        match self {
+            Cells::Bytes(cells) => CellSlice::One(cells),
+            Cells::Words(cells) => CellSlice::Four(cells),
+            Cells::Doubles(cells) => CellSlice::Eight(cells),
         }
     }
 

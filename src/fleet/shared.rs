@@ -5,11 +5,12 @@
 
 use super::{Backend, MAX_REPLICAS, Replica, SLICE_ALIGN, Split, Ticket};
 use crate::backend::cuda::{
-    Claimed, CudaDevice, GRANULE, Hold, Managed, Mapped, Memory as DeviceMemory, Part, Reservation,
-    granules,
+    Claimed, CudaDevice, DeviceBuffer, GRANULE, Hold, Managed, Mapped, Memory as DeviceMemory,
+    Part, Reservation, granules,
 };
 use crate::collective::{Cells, Element};
 use crate::error::{Error, Result};
+use crate::operator::DeviceArray;
 use crate::words::words;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -75,6 +76,8 @@ struct Spread {
     hold: Hold,
     /// Bounds of the parts, `[world + 1]`.
     bounds: Vec<u64>,
+    /// The parts' addresses, where kernels that know only parts find them.
+    table: Option<DeviceBuffer<u64>>,
 }
 
 impl Spread {
@@ -145,6 +148,19 @@ impl<T: Element> Shared<T> {
             bases,
             part_len: part_length(self.len(), self.split.bounds().len() - 1),
         })
+    }
+
+    /// How lambdas find it, `None` on the host and where a part has 2^32 elements.
+    pub(crate) fn device_array(&self) -> Option<DeviceArray> {
+        let Memory::Cuda(spread) = &self.memory else { return None };
+        match (self.address()?, &spread.table) {
+            (Address::Parts { part_len, .. }, Some(table)) => {
+                let part_length = u32::try_from(part_len).ok()?;
+                Some(DeviceArray::Parts { table: table.pointer(), part_length })
+            }
+            (Address::Flat(pointer), _) => Some(DeviceArray::Flat(pointer)),
+            _ => None,
+        }
     }
 
     /// The elements in host memory, `None` on a device.
@@ -313,7 +329,15 @@ impl Replica {
         let device = self.quiet_device();
         let opened = device.and_then(|d| parts.iter().try_for_each(|part| part.open_to(d)));
         self.vote(label, opened)?;
-        Ok(Spread { hold: Hold::new(self.quiet_device()?, parts), bounds })
+        let device = self.quiet_device()?;
+        let hold = Hold::new(device, parts);
+        let table = device.alloc::<u64>(label, MAX_REPLICAS);
+        let (table, made) = apart(table.and_then(|table| {
+            let addresses: Vec<u64> = hold.addresses().collect();
+            table.upload(&addresses).map(|()| table)
+        }));
+        self.vote(label, made)?;
+        Ok(Spread { hold, bounds, table })
     }
 
     /// One range of addresses, an owner's memory behind each part.
@@ -334,7 +358,7 @@ impl Replica {
         });
         drop(range); // the parts hold it
         let parts = self.vote(label, part)?;
-        Ok(Spread { hold: Hold::new(self.quiet_device()?, parts), bounds })
+        Ok(Spread { hold: Hold::new(self.quiet_device()?, parts), bounds, table: None })
     }
 
     /// One range of managed memory, each part brought to its owner.
@@ -360,7 +384,7 @@ impl Replica {
         });
         drop(memory); // the parts hold it
         let parts = self.vote(label, placed)?;
-        Ok(Spread { hold: Hold::new(self.quiet_device()?, parts), bounds })
+        Ok(Spread { hold: Hold::new(self.quiet_device()?, parts), bounds, table: None })
     }
 }
 

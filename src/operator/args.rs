@@ -1,9 +1,11 @@
 //! What a lambda is called with.
 
+use super::filter::Queue;
 use super::host::{HostValue, Memory, SetWords};
 use super::lambda::{Body, Kind};
 use crate::collective::{Dtype, Element, Frontier, Replicated, atomic_words, cells};
 use crate::error::Result;
+use crate::fleet::Shared;
 
 /// An array as a kernel finds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +31,71 @@ impl Given<'_> {
     }
 }
 
+/// An array that lambdas can read.
+pub trait Readable {
+    #[doc(hidden)]
+    #[allow(private_interfaces)]
+    fn given(&self) -> Given<'_>;
+}
+
+/// An array that lambdas can write.
+pub trait Writable {
+    #[doc(hidden)]
+    #[allow(private_interfaces)]
+    fn given_mut(&mut self) -> Given<'_>;
+}
+
+#[allow(private_interfaces)]
+impl<T: Element> Readable for Replicated<T> {
+    fn given(&self) -> Given<'_> {
+        let plain = |values| HostValue::Array(Memory::Plain(bytemuck::cast_slice(values)));
+        let device = self.device().map(|buffer| DeviceArray::Flat(buffer.pointer()));
+        let (kind, length) = (Kind::Reads(T::DTYPE), self.len() as u64);
+        Given::Array { kind, length, host: self.host().map(plain), device }
+    }
+}
+
+#[allow(private_interfaces)]
+impl<T: Element> Writable for Replicated<T> {
+    fn given_mut(&mut self) -> Given<'_> {
+        let device = self.device().map(|buffer| DeviceArray::Flat(buffer.pointer()));
+        let (kind, length) = (Kind::Writes(T::DTYPE), self.len() as u64);
+        let shared = |values| HostValue::Array(Memory::Cells(T::to_cells(cells(values))));
+        Given::Array { kind, length, host: self.host_mut().map(shared), device }
+    }
+}
+
+fn shared<T: Element>(array: &Shared<T>, kind: Kind) -> Given<'_> {
+    let host = array.cells().map(|cells| HostValue::Array(Memory::Cells(cells.slice())));
+    Given::Array { kind, length: array.len() as u64, host, device: array.device_array() }
+}
+
+#[allow(private_interfaces)]
+impl<T: Element> Readable for Shared<T> {
+    fn given(&self) -> Given<'_> {
+        shared(self, Kind::Reads(T::DTYPE))
+    }
+}
+
+#[allow(private_interfaces)]
+impl<T: Element> Writable for Shared<T> {
+    fn given_mut(&mut self) -> Given<'_> {
+        shared(self, Kind::Writes(T::DTYPE))
+    }
+}
+
+#[allow(private_interfaces)]
+impl Readable for Queue {
+    fn given(&self) -> Given<'_> {
+        let (items, length) = (self.items(), self.len());
+        let bytes = items.host().map(|all| bytemuck::cast_slice::<u32, u8>(&all[..length]));
+        let host = bytes.map(|bytes| HostValue::Array(Memory::Plain(bytes)));
+        let device = items.device().map(|buffer| DeviceArray::Flat(buffer.pointer()));
+        let kind = Kind::Reads(u32::DTYPE);
+        Given::Array { kind, length: length as u64, host, device }
+    }
+}
+
 /// The arguments of one call, by name and in any order. What is written is borrowed for writing.
 #[derive(Default)]
 pub struct Args<'a> {
@@ -41,24 +108,15 @@ impl<'a> Args<'a> {
         Args::default()
     }
 
-    /// An array to read.
-    pub fn reads<T: Element>(mut self, name: &'a str, array: &'a Replicated<T>) -> Self {
-        let host = array
-            .host()
-            .map(|values| HostValue::Array(Memory::Plain(bytemuck::cast_slice(values))));
-        let device = array.device().map(|buffer| DeviceArray::Flat(buffer.pointer()));
-        let (kind, length) = (Kind::Reads(T::DTYPE), array.len() as u64);
-        self.given.push((name, Given::Array { kind, length, host, device }));
+    /// An array to read: a [`Replicated`], [`Shared`] or [`super::Queue`].
+    pub fn reads(mut self, name: &'a str, array: &'a impl Readable) -> Self {
+        self.given.push((name, array.given()));
         self
     }
 
-    /// An array to write.
-    pub fn writes<T: Element>(mut self, name: &'a str, array: &'a mut Replicated<T>) -> Self {
-        let device = array.device().map(|buffer| DeviceArray::Flat(buffer.pointer()));
-        let (kind, length) = (Kind::Writes(T::DTYPE), array.len() as u64);
-        let shared = |values: &'a mut [T]| T::to_cells(cells(values));
-        let host = array.host_mut().map(|values| HostValue::Array(Memory::Cells(shared(values))));
-        self.given.push((name, Given::Array { kind, length, host, device }));
+    /// An array to write: a [`Replicated`] or [`Shared`].
+    pub fn writes(mut self, name: &'a str, array: &'a mut impl Writable) -> Self {
+        self.given.push((name, array.given_mut()));
         self
     }
 

@@ -6,7 +6,7 @@ use super::host::{Bound, HostFaults, HostValue};
 use super::lambda::Body;
 use super::over::Over;
 use super::resident::{DeviceRows, Resident};
-use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, LANES, Launch, nvtx};
+use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, LANES, Launch, Placed, nvtx};
 use crate::collective::{MergeOp, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
@@ -142,7 +142,7 @@ impl Call<'_> {
 
 fn pointers(rows: Option<&DeviceRows>) -> [u64; 3] {
     rows.map_or([0; 3], |rows| {
-        let weights = rows.weights.as_ref().map_or(0, DeviceBuffer::pointer);
+        let weights = rows.weights.as_ref().map_or(0, Placed::pointer);
         [rows.offsets.pointer(), rows.columns.pointer(), weights]
     })
 }

@@ -27,7 +27,8 @@ mod resident;
 mod set;
 
 pub use advance::{Advance, Direction};
-pub use args::Args;
+pub(crate) use args::DeviceArray;
+pub use args::{Args, Readable, Writable};
 pub use filter::{Order, Queue};
 pub use fold::Folded;
 pub use for_all::ForEach;

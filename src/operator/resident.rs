@@ -1,9 +1,11 @@
 //! A graph on every replica of a fleet, as it is: the input's node order, plain rows.
 
-use crate::backend::cuda::DeviceBuffer;
+use crate::backend::cuda::{DeviceBuffer, Placed};
 use crate::error::Result;
-use crate::fleet::{Backend, ChunkPolicy, Fleet, Replica, Split};
+use crate::fleet::{ChunkPolicy, Fleet, Replica, Split, VmmArray};
 use crate::graph::Graph;
+use crate::prepare::Placement;
+use bytemuck::Pod;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -18,12 +20,16 @@ pub struct ResidentOptions {
     pub weights: bool,
     /// Whether the rows backward are there too, for pulls and `in_edges`. A symmetric graph has them anyway.
     pub backward: bool,
+    /// Whether every GPU holds all arcs, or each those out of its chunk. Lambdas do not see the difference, except
+    /// in time: an arc of another GPU is read over NVLink.
+    pub placement: Placement,
 }
 
 impl Default for ResidentOptions {
     fn default() -> Self {
         let chunks = ChunkPolicy::Arcs;
-        ResidentOptions { chunks, chunk_align: 64, weights: true, backward: false }
+        let placement = Placement::Replicated;
+        ResidentOptions { chunks, chunk_align: 64, weights: true, backward: false, placement }
     }
 }
 
@@ -44,8 +50,8 @@ pub struct Resident {
 pub(crate) struct DeviceRows {
     /// u32 or u64 words, by the number of arcs.
     pub offsets: DeviceBuffer<u32>,
-    pub columns: DeviceBuffer<u32>,
-    pub weights: Option<DeviceBuffer<f32>>,
+    pub columns: Placed<u32>,
+    pub weights: Option<Placed<f32>>,
 }
 
 pub(crate) struct DeviceCsr {
@@ -74,8 +80,7 @@ impl Resident {
         if fleet.info().backend == "cuda" {
             let source = Arc::new(resident);
             let shared = Arc::clone(&source);
-            let weights = options.weights;
-            let devices = fleet.run(move |r| shared.upload(r, weights))?;
+            let devices = fleet.run(move |r| shared.upload(r, &options).map(Some))?;
             // The programs have ended: nobody else holds it.
             resident = Arc::try_unwrap(source).unwrap_or_else(|shared| shared.bare());
             resident.devices = devices;
@@ -95,29 +100,34 @@ impl Resident {
         }
     }
 
-    fn upload(&self, r: &mut Replica, weights: bool) -> Result<Option<DeviceCsr>> {
-        let Backend::Cuda(device) = &r.backend else { return Ok(None) };
-        let wide = self.wide();
-        let rows = |graph: &Graph| -> Result<DeviceRows> {
-            let words = (graph.nodes() + 1) * if wide { 2 } else { 1 };
-            let offsets = device.alloc::<u32>("row offsets", words)?;
-            if wide {
-                offsets.upload(bytemuck::cast_slice(graph.offsets()))?;
-            } else {
-                let narrow: Vec<u32> = graph.offsets().iter().map(|o| *o as u32).collect();
-                offsets.upload(&narrow)?;
-            }
-            let columns = device.alloc::<u32>("columns", graph.columns().len())?;
-            columns.upload(graph.columns())?;
-            let given = graph.weights().filter(|_| weights);
-            let weights = given.map(|given| {
-                let weights = device.alloc::<f32>("weights", given.len())?;
-                weights.upload(given).map(|()| weights)
-            });
+    fn upload(&self, r: &mut Replica, options: &ResidentOptions) -> Result<DeviceCsr> {
+        let mut rows = |graph: &Graph, owners: &Split| -> Result<DeviceRows> {
+            let offsets = self.upload_offsets(r, graph)?;
+            let owners = (options.placement == Placement::Sharded).then_some((graph, owners));
+            let columns = place(r, "columns", graph.columns(), owners)?;
+            let given = graph.weights().filter(|_| options.weights);
+            let weights = given.map(|given| place(r, "weights", given, owners));
             Ok(DeviceRows { offsets, columns, weights: weights.transpose()? })
         };
-        let into = self.turned.as_ref().map(rows).transpose()?;
-        Ok(Some(DeviceCsr { out: rows(&self.graph)?, into }))
+        let out = rows(&self.graph, &self.chunks)?;
+        let into = self.turned.as_ref().map(|turned| rows(turned, &self.chunks)).transpose()?;
+        if options.placement == Placement::Sharded {
+            r.barrier("arcs of all owners")?;
+        }
+        Ok(DeviceCsr { out, into })
+    }
+
+    fn upload_offsets(&self, r: &mut Replica, graph: &Graph) -> Result<DeviceBuffer<u32>> {
+        let device = r.device()?;
+        let words = (graph.nodes() + 1) * if self.wide() { 2 } else { 1 };
+        let offsets = device.alloc::<u32>("row offsets", words)?;
+        if self.wide() {
+            offsets.upload(bytemuck::cast_slice(graph.offsets()))?;
+        } else {
+            let narrow: Vec<u32> = graph.offsets().iter().map(|o| *o as u32).collect();
+            offsets.upload(&narrow)?;
+        }
+        Ok(offsets)
     }
 
     /// Whether offsets on devices are 64-bit words.
@@ -158,6 +168,29 @@ impl Resident {
     pub(crate) fn device_rows_in(&self, rank: usize) -> Option<&DeviceRows> {
         let csr = self.on_device(rank)?;
         csr.into.as_ref().or_else(|| self.symmetric.then_some(&csr.out))
+    }
+}
+
+/// An array of arcs: a copy, or, where rows have owners, the own part of one over all GPUs.
+fn place<T: Pod>(
+    r: &mut Replica,
+    label: &'static str,
+    values: &[T],
+    owners: Option<(&Graph, &Split)>,
+) -> Result<Placed<T>> {
+    match owners {
+        None => {
+            let buffer = r.device()?.alloc::<T>(label, values.len())?;
+            buffer.upload(values)?;
+            Ok(Placed::Own(buffer))
+        }
+        Some((graph, owners)) => {
+            let end = |row: &u64| graph.offsets()[*row as usize] * size_of::<T>() as u64;
+            let array =
+                VmmArray::new(r, label, &owners.bounds().iter().map(end).collect::<Vec<_>>())?;
+            array.upload_own(r, bytemuck::cast_slice(values))?;
+            Ok(Placed::Sharded(array))
+        }
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::args::{ArcForm, RecordArgs};
 use super::{NEAR_FAR_THREADS, STEP_SHARED, STEP_THREADS};
-use crate::backend::cuda::DeviceBuffer;
 use crate::backend::cuda::device::{CudaDevice, Function, Launch};
 use crate::backend::cuda::nvrtc::source;
+use crate::backend::cuda::{DeviceBuffer, Placed};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica, Split, VmmArray};
 use crate::prepare::memory::{GraphShape, RowsLengths};
@@ -19,31 +19,8 @@ const GIANT_DEGREE: u64 = 16384;
 /// One direction's rows on the device.
 pub(super) struct DeviceRows {
     pub offsets: DeviceBuffer<u32>, // u32 or u64 words, by the layout's arc count
-    pub arcs: Placed,
-    pub records: Placed,
-}
-
-/// An array of a graph: a copy a replica, or one over all GPUs.
-pub(super) enum Placed {
-    Own(DeviceBuffer<u32>),
-    Sharded(VmmArray),
-}
-
-impl Placed {
-    pub fn pointer(&self) -> u64 {
-        match self {
-            Placed::Own(buffer) => buffer.pointer(),
-            Placed::Sharded(array) => array.pointer(),
-        }
-    }
-
-    /// What this replica holds of it.
-    fn bytes(&self) -> u64 {
-        match self {
-            Placed::Own(buffer) => buffer.len() as u64 * 4,
-            Placed::Sharded(array) => array.own_bytes(),
-        }
-    }
+    pub arcs: Placed<u32>,
+    pub records: Placed<u32>,
 }
 
 /// Whose rows are whose where a graph is sharded.
