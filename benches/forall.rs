@@ -5,12 +5,14 @@
 //! `transform`: y[i] = 2 x[i] + 1 over N floats, cut over the replicas, 20 launches back to back between two
 //! events; with checked indices and without; beside it a copy of the same bytes by the driver. `launch`: 10,000
 //! launches of a lambda over one element a replica, by the clock. `compile`: the first launch of a lambda, its
-//! text never seen before, and of another lambda of the same text. Device lists that the machine lacks are
+//! text never seen before, and of another lambda of the same text. `schemes`: y[i] from x[i], from x[i - 1], x[i]
+//! and x[i + 1], and from x at a random place, over N / 4 floats a lambda, where x and y are replicated, in parts on
+//! peers, managed, or mapped into one range of addresses; the replicated y is then gathered. Device lists that the machine lacks are
 //! left out, and said.
 
 use hivegraph::collective::MergeOp;
-use hivegraph::fleet::{Devices, Fleet, FleetConfig, Replica};
-use hivegraph::operator::{Args, Lambda, Over};
+use hivegraph::fleet::{Devices, Fleet, FleetConfig, Replica, Scheme};
+use hivegraph::operator::{Args, Lambda, Over, Random};
 use hivegraph::report::{COMMIT, VERSION, utc, write_json};
 use hivegraph::{Error, Result};
 use serde_json::{Value, json};
@@ -194,6 +196,89 @@ fn compile(fleet: &Fleet) -> Result<Value> {
     Ok(json!({ "cold-ms": of(0), "cached-ms": of(1), "all": times }))
 }
 
+/// The three ways to read, in both languages.
+fn access(name: &str) -> Lambda<()> {
+    let lambda = Lambda::<()>::new(name).reads::<f32>("x").writes::<f32>("y");
+    match name {
+        "local" => lambda.cuda("y[i] = x[i] + 1;").host(|a| {
+            let (x, y) = (a.reads::<f32>("x"), a.writes::<f32>("y"));
+            Box::new(move |i| y.set(i, x.at(i) + 1.0))
+        }),
+        "neighbor" => lambda
+            .cuda("u64 n = x.size(); y[i] = x[i == 0 ? n - 1 : i - 1] + x[i] + x[i + 1 == n ? 0 : i + 1];")
+            .host(|a| {
+                let (x, y) = (a.reads::<f32>("x"), a.writes::<f32>("y"));
+                Box::new(move |i| {
+                    let n = x.len();
+                    y.set(i, x.at((i + n - 1) % n) + x.at(i) + x.at((i + 1) % n));
+                })
+            }),
+        _ => lambda.cuda("y[i] = x[__umul64hi(mix(i), x.size())];").host(|a| {
+            let (x, y) = (a.reads::<f32>("x"), a.writes::<f32>("y"));
+            Box::new(move |i| {
+                let place = u128::from(Random::mix(i as u64)) * x.len() as u128 >> 64;
+                y.set(i, x.at(place as usize));
+            })
+        }),
+    }
+}
+
+const ACCESSES: [&str; 3] = ["local", "neighbor", "random"];
+const SCHEMES: [Scheme; 4] = [Scheme::Replicated, Scheme::Peer, Scheme::Managed, Scheme::Vmm];
+
+/// Milliseconds of each access with arrays of `scheme`, and of the merge that it needs.
+fn scheme_times(r: &mut Replica, n: usize, scheme: Scheme) -> Result<Vec<f64>> {
+    let mut times = Vec::new();
+    if scheme == Scheme::Replicated {
+        let x = r.replicated::<f32>("x", n, MergeOp::Gather)?;
+        let mut y = r.replicated::<f32>("y", n, MergeOp::Gather)?;
+        for name in ACCESSES {
+            let lambda = access(name);
+            times.push(rounds(r, |r| {
+                let args = Args::new().reads("x", &x).writes("y", &mut y);
+                r.for_all("access", Over::elements(n), &lambda, args)
+            })?);
+        }
+        times.push(if r.world() == 1 { 0.0 } else { rounds(r, |r| r.merge(&mut y))? });
+    } else {
+        let x = r.shared::<f32>("x", n, scheme)?;
+        let mut y = r.shared::<f32>("y", n, scheme)?;
+        let own = Over::range(x.own());
+        for name in ACCESSES {
+            let lambda = access(name);
+            times.push(rounds(r, |r| {
+                r.for_all("access", own, &lambda, Args::new().reads("x", &x).writes("y", &mut y))
+            })?);
+        }
+        times.push(0.0);
+    }
+    r.barrier("accesses are done")?;
+    Ok(times)
+}
+
+fn schemes(fleet: &Fleet, n: usize) -> Result<Value> {
+    let mut rows = Vec::new();
+    for scheme in SCHEMES {
+        let row = match fleet.run(move |r| scheme_times(r, n, scheme)) {
+            Ok(times) => {
+                let [local, neighbor, random, merge] = [0, 1, 2, 3].map(|at| times[0][at]);
+                println!(
+                    "  {scheme:<10} {n} floats: local {local:.3} ms, neighbor {neighbor:.3} ms, random {random:.3} \
+                     ms, merge {merge:.3} ms"
+                );
+                json!({ "scheme": scheme, "elements": n, "local-ms": local, "neighbor-ms": neighbor,
+                        "random-ms": random, "merge-ms": merge })
+            }
+            Err(error) => {
+                println!("  {scheme}: {error}");
+                json!({ "scheme": scheme, "error": error.to_string() })
+            }
+        };
+        rows.push(row);
+    }
+    Ok(json!(rows))
+}
+
 fn main() -> Result<()> {
     let arguments = arguments()?;
     let wanted =
@@ -215,6 +300,9 @@ fn main() -> Result<()> {
         }
         if wanted("launch") {
             row["launch"] = launch(&fleet)?;
+        }
+        if wanted("schemes") {
+            row["schemes"] = schemes(&fleet, arguments.elements / 4)?;
         }
         if wanted("compile") {
             row["compile"] = compile(&fleet)?;

@@ -5,11 +5,12 @@ mod common;
 use common::{graph_of, hash, open};
 use hivegraph::Result;
 use hivegraph::collective::MergeOp;
-use hivegraph::fleet::{CollectiveKind, FleetConfig, Replica};
+use hivegraph::fleet::{CollectiveKind, FleetConfig, Replica, Scheme};
 use hivegraph::graph::Graph;
 use hivegraph::operator::{
     Advance, ArcLambda, Args, Direction, Lambda, Order, Over, Random, Resident, ResidentOptions,
 };
+use hivegraph::prepare::Placement;
 use std::sync::Arc;
 
 const NODES: usize = 10_007;
@@ -46,12 +47,21 @@ fn on_all<T: PartialEq + std::fmt::Debug + Send + 'static>(
     let graph = Arc::new(graph());
     let each = |(devices, kind): (String, CollectiveKind)| {
         let fleet = open(&devices, kind, FleetConfig::default());
-        let options = ResidentOptions { backward: true, ..ResidentOptions::default() };
-        let resident = Resident::new(&fleet, graph.clone(), options).unwrap();
-        let answers = fleet.run(move |r| program(r, &resident));
-        let mut answers = answers.unwrap_or_else(|e| panic!("{devices} with {kind}: {e}"));
-        assert!(answers.windows(2).all(|pair| pair[0] == pair[1]), "{devices}: replicas differ");
-        (devices, answers.swap_remove(0))
+        let run = |placement: Placement| {
+            let options =
+                ResidentOptions { backward: true, placement, ..ResidentOptions::default() };
+            let resident = Resident::new(&fleet, graph.clone(), options).unwrap();
+            let answers = fleet.run(move |r| program(r, &resident));
+            let mut answers = answers.unwrap_or_else(|e| panic!("{devices} with {kind}: {e}"));
+            let equal = answers.windows(2).all(|pair| pair[0] == pair[1]);
+            assert!(equal, "{devices}: replicas differ");
+            answers.swap_remove(0)
+        };
+        let answer = run(Placement::Replicated);
+        if kind != CollectiveKind::Host || devices.starts_with("host") {
+            assert!(run(Placement::Sharded) == answer, "{devices}: sharded is another answer");
+        }
+        (devices.clone(), answer)
     };
     fleets().into_iter().map(each).collect()
 }
@@ -529,6 +539,48 @@ fn lambdas_on_several_lanes_are_joined_by_merges_and_reads() {
             let turned =
                 |i: usize| (0..100 + lane).fold(i as u32, |v, _| v.wrapping_mul(3).wrapping_add(1));
             assert!(x.iter().enumerate().all(|(i, x)| *x == turned(i)), "{devices}, lane {lane}");
+        }
+    }
+}
+
+#[test]
+fn lambdas_read_and_write_arrays_that_the_fleet_has_once() {
+    let program = |r: &mut Replica, _: &Resident| {
+        let n = 1_300_001;
+        let fill = Lambda::<()>::new("square").writes::<u64>("x").cuda("x[i] = i * i;").host(|a| {
+            let x = a.writes::<u64>("x");
+            Box::new(move |i| x.set(i, (i * i) as u64))
+        });
+        let turn = Lambda::<()>::new("turn")
+            .reads::<u64>("x")
+            .writes::<u64>("y")
+            .cuda("y[i] = x[x.size() - 1 - i] + x[mix(i) % x.size()];")
+            .host(|a| {
+                let (x, y) = (a.reads::<u64>("x"), a.writes::<u64>("y"));
+                Box::new(move |i| {
+                    let other = Random::mix(i as u64) as usize % x.len();
+                    y.set(i, x.at(x.len() - 1 - i) + x.at(other));
+                })
+            });
+        let mut all = Vec::new();
+        for scheme in [Scheme::Peer, Scheme::Managed, Scheme::Vmm] {
+            let mut x = r.shared::<u64>("x", n, scheme)?;
+            let mut y = r.shared::<u64>("y", n, scheme)?;
+            let own = Over::range(x.own());
+            r.for_all("square", own, &fill, Args::new().writes("x", &mut x))?;
+            r.barrier("x is written")?;
+            r.for_all("turn", own, &turn, Args::new().reads("x", &x).writes("y", &mut y))?;
+            r.barrier("y is written")?;
+            all.push(y.to_vec()?);
+        }
+        Ok(all)
+    };
+    let n = 1_300_001u64;
+    let expected: Vec<u64> =
+        (0..n).map(|i| (n - 1 - i).pow(2) + (Random::mix(i) % n).pow(2)).collect();
+    for (devices, all) in on_all(program) {
+        for (y, scheme) in all.iter().zip(["peer", "managed", "vmm"]) {
+            assert!(*y == expected, "{devices}, {scheme}");
         }
     }
 }

@@ -6,7 +6,7 @@ use super::for_all::{along_nodes, nodes_a_block, words_a_warp};
 use super::host::{HostFaults, edge_at};
 use super::lambda::{ArcLambda, Body, Lambda, Value};
 use super::launch::{Call, Needs, Shape, blocks, bound, check_bound, in_block, launch_shape};
-use super::over::Over;
+use super::over::{Over, What};
 use super::resident::Resident;
 use crate::collective::{Element, MergeOp, Replicated, cells};
 use crate::error::{Error, Result};
@@ -156,6 +156,9 @@ impl Replica {
     ) -> Result<T> {
         let (body, on) = (&lambda.body, On::element(T::C));
         let fold = code::<T>(op, body)?;
+        if let What::Range(..) = over.what {
+            return Err(body.error("reduces what all replicas have; run it over elements or nodes"));
+        }
         let tiles = over.length().div_ceil(TILE);
         let world = if over.whole { 1 } else { self.world() };
         let split = Split::nodes(tiles, world, 1);

@@ -40,7 +40,7 @@ impl Replica {
 impl ForEach for Lambda<()> {
     fn launch(&self, r: &mut Replica, label: &'static str, over: Over, args: &Args) -> Result<()> {
         let operator = match over.what {
-            What::Elements(_) | What::Arcs => Operator::Elements,
+            What::Elements(_) | What::Range(..) | What::Arcs => Operator::Elements,
             What::Nodes => Operator::Nodes,
             What::Set(_) => Operator::Set,
         };
@@ -93,7 +93,7 @@ pub(super) fn along_nodes<'a>(over: Over<'a>, body: &super::lambda::Body) -> Res
     match over.what {
         What::Nodes | What::Set(_) => Ok(over),
         What::Arcs => Ok(Over { what: What::Nodes, ..over }),
-        What::Elements(_) => Err(body.error(
+        What::Elements(_) | What::Range(..) => Err(body.error(
             "is a function of arcs; run it over nodes, arcs or a frontier, not over an array's indices",
         )),
     }

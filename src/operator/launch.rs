@@ -211,7 +211,7 @@ impl Replica {
         if let Backend::Cuda(device) = &self.backend {
             device.bad_index()?;
         }
-        let range = call.over.range(self.rank(), self.world());
+        let range = call.over.part(self.rank(), self.world());
         let elements = range.end - range.start;
         let _profiled = nvtx(call.label);
         let start = Instant::now();

@@ -19,6 +19,7 @@ pub(crate) enum What<'a> {
     Arcs,
     Set(&'a Frontier),
     Elements(u64),
+    Range(u64, u64),
 }
 
 impl<'a> Over<'a> {
@@ -43,12 +44,18 @@ impl<'a> Over<'a> {
         Over { graph: None, what: What::Elements(n as u64), whole: false }
     }
 
+    /// The indices of a range, all by the replica that asks: what it owns of a shared array, say.
+    pub fn range(range: Range<usize>) -> Over<'a> {
+        let what = What::Range(range.start as u64, range.end.max(range.start) as u64);
+        Over { graph: None, what, whole: false }
+    }
+
     /// All of it, on every replica: redundant, and so needs no merge.
     pub fn whole(self) -> Over<'a> {
         Over { whole: true, ..self }
     }
 
-    /// Lets a lambda over [`Over::elements`] see a graph.
+    /// Lets a lambda over [`Over::elements`] or [`Over::range`] see a graph.
     pub fn with(self, graph: &'a Resident) -> Over<'a> {
         Over { graph: Some(graph), ..self }
     }
@@ -59,10 +66,11 @@ impl<'a> Over<'a> {
     }
 
     /// The elements of replica `rank` of `world`.
-    pub(crate) fn range(&self, rank: usize, world: usize) -> Range<u64> {
+    pub(crate) fn part(&self, rank: usize, world: usize) -> Range<u64> {
         let nodes = self.graph.map_or(0, |g| g.graph().nodes() as u64);
         let chunk = |g: &Resident| if self.whole { 0..nodes } else { g.chunks().range(rank) };
         match (self.what, self.graph) {
+            (What::Range(start, end), _) => start..end,
             (What::Elements(n), _) if self.whole => 0..n,
             (What::Elements(n), _) => Over::slices(n as usize, world).range(rank),
             (What::Nodes | What::Set(_), Some(g)) => chunk(g),
@@ -77,7 +85,7 @@ impl<'a> Over<'a> {
     /// How many elements there are on all replicas.
     pub(crate) fn length(&self) -> u64 {
         match (self.what, self.graph) {
-            (What::Elements(n), _) => n,
+            (What::Elements(n) | What::Range(_, n), _) => n,
             (What::Nodes | What::Set(_), Some(g)) => g.graph().nodes() as u64,
             (What::Arcs, Some(g)) => g.graph().arcs(),
             (_, None) => 0,
