@@ -216,7 +216,7 @@ fn access(name: &str) -> Lambda<()> {
         _ => lambda.cuda("y[i] = x[__umul64hi(mix(i), x.size())];").host(|a| {
             let (x, y) = (a.reads::<f32>("x"), a.writes::<f32>("y"));
             Box::new(move |i| {
-                let place = u128::from(Random::mix(i as u64)) * x.len() as u128 >> 64;
+                let place = (u128::from(Random::mix(i as u64)) * x.len() as u128) >> 64;
                 y.set(i, x.at(place as usize));
             })
         }),

@@ -86,7 +86,7 @@ template <typename T> struct Span<const T> {
 
 // An array that lies in equal parts, one a replica, each with its own address; the table of addresses is in memory.
 template <typename T> struct Parts {
-    T* const* parts;
+    const u64* parts;
     u64 length;
     Bad* bad;
     u32 argument, part_length;
@@ -95,10 +95,10 @@ template <typename T> struct Parts {
     __device__ __forceinline__ T* at(u64 i) const {
         if ((length >> 32) == 0) {
             u32 part = (u32)i / part_length;
-            return __ldg(parts + part) + ((u32)i - part * part_length);
+            return (T*)__ldg(parts + part) + ((u32)i - part * part_length);
         }
         u64 part = i / part_length;
-        return __ldg(parts + part) + (i - part * part_length);
+        return (T*)__ldg(parts + part) + (i - part * part_length);
     }
     __device__ __forceinline__ T& operator[](u64 i) const {
         return inside(i, length, bad, argument) ? *at(i) : *(T*)&bad->sink->scratch;

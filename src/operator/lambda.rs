@@ -279,8 +279,13 @@ impl<R: Value> ArcLambda<R> {
 
 fn compile(body: &Body, on: &On, operators: &[Operator], arch: &str) -> Result<()> {
     body.check()?;
-    for operator in operators {
-        let form = Form { parts: 0, wide: false };
+    let spans = body.params.iter().map(|p| matches!(p.kind, Kind::Reads(_) | Kind::Writes(_)));
+    let parts = spans.enumerate().fold(0, |all, (at, span)| all | u64::from(span) << at);
+    let plain = Form { parts: 0, wide: false };
+    // Arrays in parts and long offsets with one operator: the others do not see them otherwise.
+    let other = operators.iter().take(1).map(|operator| (operator, Form { parts, wide: true }));
+    let tried = operators.iter().map(|operator| (operator, plain)).chain(other);
+    for (operator, form) in tried {
         crate::backend::cuda::compile_unit(&unit(*operator, (body, on), None, form)?, arch)?;
     }
     Ok(())
