@@ -2,9 +2,11 @@
 
 mod layout;
 pub mod memory;
+mod ready;
 
 pub use layout::LaidOut;
 pub(crate) use layout::{ArcView, Arcs, PackedView, Rows};
+pub use ready::{Form, Ready};
 
 use crate::backend::cuda::sssp::DeviceGraph;
 use crate::error::{Error, Result};

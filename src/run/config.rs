@@ -1,15 +1,16 @@
 //! What is asked of a run, whichever way it was said: flags, a TOML file, or this struct.
 
-use super::{Choice, Workload};
+use super::{Choice, OWN_OPTIONS, Workload};
 use crate::algorithm::{MergeMode, Seeds};
 use crate::fleet::{ChunkPolicy, CollectiveKind, Devices, Fault, FleetConfig};
-use crate::io::{LoadOptions, ResultFormat};
+use crate::io::LoadOptions;
 use crate::prepare::{Layout, PrepareOptions};
 use crate::{Error, Result};
 use clap::ArgAction::Set;
 use clap::{Args, ValueHint};
 use serde::de::{DeserializeOwned, IntoDeserializer, value};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
 /// Most timed runs, and most warm-up runs, of a job.
@@ -143,22 +144,8 @@ impl RunConfig {
     /// the options that are set, ranges, and that files can be written where asked.
     pub fn check(&self, workload: &Workload) -> Result<()> {
         self.check_applicable(workload)?;
-        if let Choice::Is(delta) = self.delta
-            && (delta.is_nan() || delta <= 0.0)
-        {
-            return Err(Error::input(format!(
-                "--delta {delta}: use auto, inf or a number above 0"
-            )));
-        }
-        self.check_merge()?;
+        (workload.check)(self)?;
         self.check_counts()?;
-        // As `Prepared::new` has it, which comes after devices and graph.
-        let align = self.chunk_align;
-        if !align.is_power_of_two() || !(64..=1 << 20).contains(&align) {
-            return Err(Error::input(format!(
-                "--chunk-align {align}: use a power of two from 64, a bitmap word, to 1048576"
-            )));
-        }
         // As `Fleet::open` has it.
         if !(self.deadline > 0.0 && self.deadline <= 86_400.0) {
             let given = self.deadline;
@@ -167,28 +154,12 @@ impl RunConfig {
             )));
         }
         if let Some(path) = &self.output {
-            self.check_columns(path)?;
             writable("--output", path)?;
         }
         if let Some(path) = &self.json {
             writable("--json", path)?;
         }
         self.check_apart()
-    }
-
-    /// A bucket width is of no use to a merge mode that has no buckets.
-    fn check_merge(&self) -> Result<()> {
-        let (delta, merge) = (self.delta, self.merge);
-        let why = match (delta, merge) {
-            (Choice::Is(_), MergeMode::Dense) => {
-                "the dense loop has no buckets; leave one of them out"
-            }
-            (Choice::Is(delta), MergeMode::Split) if delta.is_finite() => {
-                "buckets are worked off by every replica alone, nothing is split; use --delta inf"
-            }
-            _ => return Ok(()),
-        };
-        Err(Error::input(format!("--delta {delta} with --merge {merge}: {why}")))
     }
 
     fn check_counts(&self) -> Result<()> {
@@ -201,20 +172,6 @@ impl RunConfig {
             return Err(Error::input(format!("--warmup {}: use 0 to {MAX_RUNS}", self.warmup)));
         }
         Ok(())
-    }
-
-    /// Only a CSV has room for more than distances.
-    fn check_columns(&self, path: &Path) -> Result<()> {
-        let asked = [("--predecessors", self.predecessors), ("--nominee", self.nominee)];
-        match (ResultFormat::of(path)?, asked.iter().find(|(_, set)| *set)) {
-            (ResultFormat::Txt | ResultFormat::Npy, Some((option, _))) => {
-                Err(Error::input(format!(
-                    "--output {}: has room for distances only, not for {option}; name a .csv",
-                    path.display()
-                )))
-            }
-            _ => Ok(()),
-        }
     }
 
     /// A result must replace neither what the run reads nor the other result.
@@ -244,17 +201,18 @@ impl RunConfig {
 
     /// Options that this workload has no use for are refused rather than ignored.
     fn check_applicable(&self, workload: &Workload) -> Result<()> {
-        let set = [
-            ("seeds", self.seeds.is_some()),
-            ("source", self.source.is_some()),
-            ("nominee", self.nominee),
-        ];
-        let foreign = set.iter().find(|(name, set)| *set && !workload.takes(name));
-        if let Some((option, _)) = foreign {
+        if let Some(option) = self.foreign(workload).next() {
+            let own: Vec<String> = workload.takes.iter().map(|o| format!("--{o}")).collect();
             return Err(Error::input(format!(
-                "{} does not take --{option}; it takes {}",
+                "{} does not take --{option}; of its own it takes {}",
                 workload.name,
-                workload.takes.iter().map(|o| format!("--{o}")).collect::<Vec<_>>().join(" and "),
+                own.join(", "),
+            )));
+        }
+        if self.verify && !workload.verified {
+            return Err(Error::input(format!(
+                "--verify: {} has no independent check yet; leave it out",
+                workload.name
             )));
         }
         if workload.takes("seeds") && self.seeds.is_none() {
@@ -269,6 +227,34 @@ impl RunConfig {
             ));
         }
         Ok(())
+    }
+
+    /// The options that are set here and that this workload does not take.
+    fn foreign(&self, workload: &Workload) -> impl Iterator<Item = &'static str> {
+        let (set, unset) = (self.values(), RunConfig::default().values());
+        OWN_OPTIONS
+            .iter()
+            .copied()
+            .filter(|option| !workload.takes(option))
+            .filter(move |option| set.get(*option) != unset.get(*option))
+    }
+
+    /// These options without those that this workload does not take.
+    pub fn only_of(&self, workload: &Workload) -> RunConfig {
+        let mut values = self.values();
+        self.foreign(workload).for_each(|option| {
+            values.remove(option);
+        });
+        // What was written as values reads back; a missing one is the default.
+        serde_json::from_value(Value::Object(values)).unwrap_or_else(|_| self.clone())
+    }
+
+    /// The options as a file would hold them, by name.
+    fn values(&self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(values)) => values,
+            _ => Map::new(),
+        }
     }
 
     /// The part of this that opens a fleet.

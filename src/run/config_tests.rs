@@ -1,5 +1,5 @@
 use super::*;
-use crate::run::{SOURCE_OPTIONS, workload};
+use crate::run::{OWN_OPTIONS, workload};
 use clap::{Command, FromArgMatches};
 
 fn command() -> Command {
@@ -67,7 +67,7 @@ fn every_flag_is_a_key_of_the_file_and_every_key_a_flag() {
     let mut flags: Vec<&str> = command.get_arguments().filter_map(|a| a.get_long()).collect();
     flags.sort_unstable();
     assert_eq!(keys, flags);
-    assert!(SOURCE_OPTIONS.iter().all(|option| flags.contains(option)));
+    assert!(OWN_OPTIONS.iter().all(|option| flags.contains(option)));
 }
 
 #[test]
