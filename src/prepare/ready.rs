@@ -1,7 +1,7 @@
 //! A graph in the form that a workload wants.
 
-use super::{LaidOut, PrepareOptions, PrepareReport, Prepared};
-use crate::error::Result;
+use super::{LaidOut, PlainGraph, PrepareOptions, PrepareReport, Prepared};
+use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
 use std::sync::Arc;
@@ -11,12 +11,16 @@ use std::sync::Arc;
 pub enum Form {
     /// Relabelled, sorted by weight, packed: [`Prepared`].
     ShortestPaths,
+    /// As it was loaded: [`PlainGraph`].
+    Plain,
 }
 
 /// A graph in one of the forms, with the copies that replicas hold.
 pub enum Ready {
     /// For shortest paths.
     ShortestPaths(Prepared),
+    /// As it was loaded.
+    Plain(PlainGraph),
 }
 
 impl Ready {
@@ -37,6 +41,7 @@ impl Ready {
             (Form::ShortestPaths, None) => {
                 Prepared::new(fleet, graph, options).map(Ready::ShortestPaths)
             }
+            (Form::Plain, _) => PlainGraph::new(fleet, graph).map(Ready::Plain),
         }
     }
 
@@ -44,6 +49,7 @@ impl Ready {
     pub fn form(&self) -> Form {
         match self {
             Ready::ShortestPaths(_) => Form::ShortestPaths,
+            Ready::Plain(_) => Form::Plain,
         }
     }
 
@@ -51,6 +57,7 @@ impl Ready {
     pub fn report(&self) -> &PrepareReport {
         match self {
             Ready::ShortestPaths(prepared) => prepared.report(),
+            Ready::Plain(plain) => plain.report(),
         }
     }
 
@@ -58,6 +65,20 @@ impl Ready {
     pub(crate) fn shortest_paths(&self) -> Result<&Prepared> {
         match self {
             Ready::ShortestPaths(prepared) => Ok(prepared),
+            other => Err(wrong(other.form())),
         }
     }
+
+    /// The graph as it was loaded.
+    pub(crate) fn plain(&self) -> Result<&PlainGraph> {
+        match self {
+            Ready::Plain(plain) => Ok(plain),
+            other => Err(wrong(other.form())),
+        }
+    }
+}
+
+/// A workload was handed another form than it asked for.
+fn wrong(form: Form) -> Error {
+    Error::machine(format!("the graph is prepared as {form:?}; this is a bug"))
 }

@@ -3,12 +3,14 @@
 use super::Job;
 use crate::Result;
 use crate::algorithm::Measured;
+use crate::algorithm::geo::Known;
 use crate::graph::Graph;
 use crate::report::units::plural;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::any::Any;
 use std::path::Path;
+use std::sync::Arc;
 
 /// What a run starts from, beside the graph.
 #[derive(Debug, Clone, Default)]
@@ -18,6 +20,8 @@ pub enum Start {
     Graph,
     /// Nodes (not input ids).
     Nodes(Vec<u32>),
+    /// Places on the globe.
+    Places(Arc<Known>),
 }
 
 impl Start {
@@ -25,7 +29,7 @@ impl Start {
     pub fn nodes(&self) -> &[u32] {
         match self {
             Start::Nodes(nodes) => nodes,
-            Start::Graph => &[],
+            _ => &[],
         }
     }
 
@@ -37,6 +41,9 @@ impl Start {
                 [one] => format!(", from node {}", graph.input_id(*one)),
                 many => format!(", from {}", plural(many.len() as u64, "seed")),
             },
+            Start::Places(known) => {
+                format!(", from {}", plural(known.count(), "located node"))
+            }
         }
     }
 }

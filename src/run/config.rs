@@ -1,6 +1,7 @@
 //! What is asked of a run, whichever way it was said: flags, a TOML file, or this struct.
 
 use super::{Choice, OWN_OPTIONS, Workload};
+use crate::algorithm::geo::GeoOptions;
 use crate::algorithm::{MergeMode, Seeds};
 use crate::fleet::{ChunkPolicy, CollectiveKind, Devices, Fault, FleetConfig};
 use crate::io::LoadOptions;
@@ -73,6 +74,10 @@ pub struct RunConfig {
     /// Print the K best-ranked nodes that are not seeds [default: 0].
     #[arg(long, value_name = "K", allow_hyphen_values = true)]
     pub top: usize,
+    /// What only geolocation is asked; a table of this name in a configuration file.
+    #[command(flatten)]
+    #[serde(skip_serializing_if = "GeoOptions::is_default")]
+    pub geo: GeoOptions,
     /// Timed runs: auto (10, or 5 when one takes over a second) | N [default: auto].
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub runs: Choice<u32>,
@@ -126,6 +131,7 @@ impl Default for RunConfig {
             predecessors: false,
             nominee: false,
             top: 0,
+            geo: GeoOptions::default(),
             runs: Choice::Auto,
             warmup: 1,
             verify: false,
@@ -184,7 +190,9 @@ impl RunConfig {
         let json = self.json.as_deref().filter(|path| *path != Path::new("-"));
         let output = self.output.as_deref().map(|path| ("--output", path));
         let results = [json.map(|path| ("--json", path)), output];
-        let read = [graph, seeds, output];
+        let labels = self.geo.labels.as_deref().map(|path| ("the file of --labels", path));
+        let truth = self.geo.truth.as_deref().map(|path| ("the file of --truth", path));
+        let read = [graph, seeds, labels, truth, output];
         for (flag, path) in results.into_iter().flatten() {
             let clash = read.iter().flatten().find(|(other, read)| {
                 *other != flag && place(path).is_some_and(|place_of| place(read) == Some(place_of))
@@ -236,7 +244,7 @@ impl RunConfig {
             .iter()
             .copied()
             .filter(|option| !workload.takes(option))
-            .filter(move |option| set.get(*option) != unset.get(*option))
+            .filter(move |option| value(&set, option) != value(&unset, option))
     }
 
     /// These options without those that this workload does not take.
@@ -244,6 +252,9 @@ impl RunConfig {
         let mut values = self.values();
         self.foreign(workload).for_each(|option| {
             values.remove(option);
+            if let Some(geo) = values.get_mut("geo").and_then(Value::as_object_mut) {
+                geo.remove(option);
+            }
         });
         // What was written as values reads back; a missing one is the default.
         serde_json::from_value(Value::Object(values)).unwrap_or_else(|_| self.clone())
@@ -252,7 +263,12 @@ impl RunConfig {
     /// The options as a file would hold them, by name.
     fn values(&self) -> Map<String, Value> {
         match serde_json::to_value(self) {
-            Ok(Value::Object(values)) => values,
+            Ok(Value::Object(mut values)) => {
+                // Also where it is left out for being the default.
+                let geo = serde_json::to_value(&self.geo).unwrap_or_default();
+                values.insert("geo".into(), geo);
+                values
+            }
             _ => Map::new(),
         }
     }
@@ -273,6 +289,11 @@ impl RunConfig {
     pub fn prepare(&self) -> PrepareOptions {
         PrepareOptions { chunks: self.chunks, chunk_align: self.chunk_align, layout: self.layout }
     }
+}
+
+/// The value of an option, also of one in a table.
+fn value<'a>(values: &'a Map<String, Value>, option: &str) -> Option<&'a Value> {
+    values.get(option).or_else(|| values.get("geo")?.get(option))
 }
 
 /// A run of an hour must not end in a path that was never there.

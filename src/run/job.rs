@@ -58,14 +58,22 @@ pub fn load(config: &RunConfig) -> Result<Arc<Graph>> {
     let spec = config.graph.as_deref().ok_or_else(|| {
         Error::input("no graph: give --graph FILE or a generator, as in --graph rmat:18")
     })?;
-    io::load_with(spec, &config.load).map(Arc::new)
+    load_with_places(config, spec).map(Arc::new)
+}
+
+/// The graph of `spec`, with nodes where the configuration's file of places has them.
+pub(crate) fn load_with_places(config: &RunConfig, spec: &str) -> Result<Graph> {
+    match &config.geo.labels {
+        Some(labels) => io::load_placed(spec, &labels.to_string_lossy(), &config.load),
+        None => io::load_with(spec, &config.load),
+    }
 }
 
 /// As [`load`]; a large R-MAT graph is made on `fleet`'s first GPU and copied to the host, which takes a
 /// fraction of the time. It is the same graph, to the bit.
 pub fn load_on(config: &RunConfig, fleet: &Fleet) -> Result<Arc<Graph>> {
     match config.graph.as_deref() {
-        Some(spec) if generate::pays_on(fleet, spec) => {
+        Some(spec) if config.geo.labels.is_none() && generate::pays_on(fleet, spec) => {
             let graph = generate::on_device(fleet, spec)?.into_graph(fleet)?;
             io::apply(graph, &config.load).map(Arc::new)
         }
@@ -76,7 +84,9 @@ pub fn load_on(config: &RunConfig, fleet: &Fleet) -> Result<Arc<Graph>> {
 /// Notices a graph that is not there, or a generator that makes no sense, without loading anything: a
 /// file may take minutes, devices seconds.
 pub fn check_graph(config: &RunConfig) -> Result<()> {
-    config.graph.as_deref().map_or(Ok(()), io::check)
+    config.graph.as_deref().map_or(Ok(()), io::check)?;
+    let places = [&config.geo.labels, &config.geo.truth];
+    places.into_iter().flatten().try_for_each(|path| io::check_file(&path.to_string_lossy()))
 }
 
 /// Opens the fleet that the configuration names.

@@ -3,7 +3,7 @@
 
 use super::{Answer, Job, RunConfig, Start};
 use crate::Result;
-use crate::algorithm::sssp;
+use crate::algorithm::{geo, sssp};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
 use crate::prepare::memory::{self, DeviceArray, GraphShape};
@@ -20,6 +20,14 @@ pub const OWN_OPTIONS: &[&str] = &[
     "layout",
     "chunks",
     "chunk-align",
+    "labels",
+    "locate",
+    "hide",
+    "truth",
+    "geo-iter",
+    "geo-complete",
+    "spatial-iter",
+    "tolerance",
 ];
 
 /// A workload as the command line, the sweep and the records know it.
@@ -103,6 +111,28 @@ pub static WORKLOADS: &[Workload] = &[
         check: sssp::check_options,
         start: sssp::start,
         solve: sssp::solve,
+    },
+    Workload {
+        name: "geo",
+        primitive: "geolocation",
+        about: "Geolocation: place nodes at the spatial median of their located neighbours",
+        takes: &[
+            "labels",
+            "locate",
+            "hide",
+            "truth",
+            "geo-iter",
+            "geo-complete",
+            "spatial-iter",
+            "tolerance",
+        ],
+        form: Form::Plain,
+        // True once `Answer::verify` of `Geolocation` calls `verify::geolocation`.
+        verified: false,
+        memory: None,
+        check: geo::check_options,
+        start: geo::start,
+        solve: geo::solve,
     },
 ];
 

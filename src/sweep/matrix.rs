@@ -5,11 +5,10 @@ use super::config::SweepConfig;
 use crate::algorithm::MergeMode;
 use crate::fleet::{CollectiveKind, Devices, Fleet};
 use crate::graph::Graph;
-use crate::io::LoadOptions;
 use crate::prepare::{Form, LaidOut, Layout, Ready};
 use crate::report::{Failure, Record, Spread, command_line, utc, write_json};
-use crate::run::{Job, Outcome, RunConfig, Workload, open_fleet};
-use crate::{Error, Result, io, report};
+use crate::run::{Job, Outcome, RunConfig, Workload, load_with_places, open_fleet};
+use crate::{Error, Result, report};
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -29,7 +28,7 @@ pub fn sweep(
     std::fs::create_dir_all(dir).map_err(|e| Error::input(format!("{}: {e}", dir.display())))?;
     let graphs = config.specs().enumerate().map(|(place, spec)| Source {
         spec,
-        options: &config.run.load,
+        run: &config.run,
         optional: place >= config.graphs.len(),
         loaded: None,
         laid_out: None,
@@ -53,7 +52,8 @@ pub fn sweep(
 /// A graph of the sweep, loaded and laid out at most once.
 struct Source<'a> {
     spec: &'a str,
-    options: &'a LoadOptions,
+    /// How it is loaded.
+    run: &'a RunConfig,
     optional: bool,
     loaded: Option<Result<Arc<Graph>, State>>,
     /// As `[run]` asks for it, the same for all fleets.
@@ -62,9 +62,9 @@ struct Source<'a> {
 
 impl Source<'_> {
     fn get(&mut self) -> Result<Arc<Graph>, State> {
-        let (spec, optional, options) = (self.spec, self.optional, self.options);
+        let (spec, optional, run) = (self.spec, self.optional, self.run);
         self.loaded
-            .get_or_insert_with(|| match io::load_with(spec, options) {
+            .get_or_insert_with(|| match load_with_places(run, spec) {
                 Ok(graph) => Ok(Arc::new(graph)),
                 Err(_) if optional && !Path::new(spec).exists() => {
                     Err(State::Skipped { error: format!("{spec} is not there") })
@@ -209,6 +209,7 @@ impl Matrix<'_> {
                 let source = &mut self.graphs[place.graph];
                 let layout = match job.workload.form {
                     Form::ShortestPaths => Some(source.layout(&job.graph, config.layout)?),
+                    Form::Plain => None,
                 };
                 bench.answer(job, layout)
             });
