@@ -20,6 +20,7 @@ pub struct KernelSource {
 
 const HEADERS: &[(&str, &str)] = &[
     ("hive.cuh", include_str!("../../../kernels/hive.cuh")),
+    ("geo_median.cuh", include_str!("../../../kernels/geo_median.cuh")),
     ("sssp_round.cuh", include_str!("../../../kernels/sssp_round.cuh")),
     ("sssp_push.cuh", include_str!("../../../kernels/sssp_push.cuh")),
     ("sssp_pull.cuh", include_str!("../../../kernels/sssp_pull.cuh")),
@@ -45,6 +46,25 @@ pub static KERNELS: &[KernelSource] = &[
         text: include_str!("../../../kernels/near_far.cu"),
         kernels: &["near_far"],
         variants: ARC_FORMS,
+    },
+    KernelSource {
+        name: "geo.cu",
+        text: include_str!("../../../kernels/geo.cu"),
+        kernels: &[
+            "geo_reset",
+            "geo_count_long",
+            "geo_count",
+            "geo_tally",
+            "geo_scan",
+            "geo_queue",
+            "geo_hubs",
+            "geo_warps_kept",
+            "geo_warps",
+            "geo_threads",
+            "geo_pairs",
+            "geo_settle",
+        ],
+        variants: &[&["-DHIVE_WIDE=0"], &["-DHIVE_WIDE=1"]],
     },
     KernelSource {
         name: "merge.cu",
