@@ -302,7 +302,7 @@ __device__ __forceinline__ void put(double* points, u32 i, Point p) {
 }
 
 // More than 1024 neighbours: a block a node.
-extern "C" __global__ void __launch_bounds__(HUB_THREADS, 2) geo_hubs(const SolveArgs a) {
+extern "C" __global__ void __launch_bounds__(HUB_THREADS, 1) geo_hubs(const SolveArgs a) {
     __shared__ double sample[3 * SAMPLE];
     __shared__ double room[HUB_WARPS * 8];
     __shared__ u32 indices[HUB_WARPS];

@@ -429,6 +429,21 @@ fn hidden_airports_are_found_by_their_routes() {
 }
 
 #[test]
+fn the_program_finds_hidden_airports_on_gpus() {
+    let (Some(data), true) = (common::data(), common::has_gpu()) else { return };
+    let path = |name: &str| data.join("geo").join(name).to_str().unwrap().to_string();
+    let (graph, labels) = (path("openflights-routes.mtx.gz"), path("openflights-airports.csv"));
+    let args = ["--graph", &graph, "--labels", &labels, "--hide", "5", "--geo-iter", "10"];
+    let error = |devices: &str| {
+        let record = record(&[&args[..], &["--devices", devices, "--merge", "split"]].concat());
+        record["error-km"]["median"].as_f64().unwrap()
+    };
+    let (host, one, four) = (error("host:1"), error("cuda:0"), error("cuda:0x4"));
+    assert!((host - one).abs() < 1.0, "{host} km on the host, {one} on a GPU");
+    assert_eq!(one.to_bits(), four.to_bits());
+}
+
+#[test]
 fn hidden_homes_are_found_by_friends() {
     let Some(data) = common::data() else { return };
     let path = |name: &str| data.join("geo").join(name).to_str().unwrap().to_string();

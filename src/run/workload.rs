@@ -129,7 +129,7 @@ pub static WORKLOADS: &[Workload] = &[
         form: Form::Plain,
         // True once `Answer::verify` of `Geolocation` calls `verify::geolocation`.
         verified: false,
-        memory: None,
+        memory: Some(memory::geolocation),
         check: geo::check_options,
         start: geo::start,
         solve: geo::solve,
