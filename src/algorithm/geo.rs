@@ -16,8 +16,8 @@
 //! On a globe the sum has local minima. So up to 32 of the points, their antipodes (whose sums are known
 //! with theirs) and the mean direction are ranked by their sums over up to 512 points, and the best ones
 //! that lie 0.2 radians apart, six at most (two beyond 4096 points), start a descent each; neighbours that
-//! live together make one start. Against a search from a hundred starts this missed the least sum of 1 in
-//! 10,000 random sets on the whole globe, and of none with a home.
+//! live together make one start. Many places all
+//! over the globe may still have a slightly lower sum elsewhere.
 //!
 //! **Replicas.** A replica knows everything, so each counts, redundantly, the located neighbours of all
 //! unlocated nodes and makes the same queue; the queue is cut by cost, each computes its part, and only
