@@ -1,5 +1,7 @@
 //! What a timed workload reports beside its answer.
 
+use crate::error::Result;
+use crate::fleet::Replica;
 use std::collections::BTreeMap;
 
 /// Wall time of one run, the slowest replica's, in milliseconds. `total = step + merge + other`.
@@ -59,4 +61,17 @@ pub struct Measured {
     pub download_ms: f64,
     /// Milliseconds to find predecessors and nominees, apart from the runs.
     pub chains_ms: f64,
+}
+
+/// The time of the slowest replica, and everybody's time in steps; the same on all.
+pub(super) fn slowest(r: &mut Replica, total_ms: f64) -> Result<(RunTime, Vec<f64>)> {
+    let clock = r.clock();
+    let payload = [total_ms, clock.step_ms, clock.merge_ms, 0.0].map(f64::to_bits);
+    let all = r.agree("end of a run", payload)?;
+    let times = all.iter().map(|p| p.map(f64::from_bits));
+    let steps = times.clone().map(|t| t[1]).collect();
+    let [total_ms, step_ms, merge_ms, _] =
+        times.max_by(|a, b| a[0].total_cmp(&b[0])).unwrap_or([0.0; 4]);
+    let other_ms = (total_ms - step_ms - merge_ms).max(0.0);
+    Ok((RunTime { total_ms, step_ms, merge_ms, other_ms }, steps))
 }

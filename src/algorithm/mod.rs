@@ -1,10 +1,12 @@
 //! Workloads, one file each, and what they have in common.
 
 mod chains;
+pub mod geo;
 mod measure;
 mod seeds;
 pub mod sssp;
 
+pub use geo::{GeoConfig, Geolocation, geolocate};
 pub use measure::{Measured, RunTime, TraceEntry};
 pub use seeds::Seeds;
 pub use sssp::{MergeMode, ShortestPaths, SsspConfig, sssp};

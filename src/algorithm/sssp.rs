@@ -24,10 +24,13 @@
 //! **Source.** Davidson, Baxter, Garland, Owens, IPDPS 2014 (near-far); Beamer, Asanovic, Patterson,
 //! SC 2012 (push and pull); the HIVE phase-2 report (replicas and merges).
 
+mod answer;
 mod driver;
 
+pub(crate) use answer::{check_options, solve, start};
+
 use super::chains;
-use super::measure::{Measured, RunTime};
+use super::measure::{Measured, slowest};
 use crate::collective::{Frontier, MergeOp, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::{Fleet, Replica};
@@ -357,17 +360,4 @@ fn fingerprint(dist: &[f32]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(bytemuck::cast_slice(dist));
     hasher.finish()
-}
-
-/// The time of the slowest replica, and everybody's time in steps; the same on all.
-fn slowest(r: &mut Replica, total_ms: f64) -> Result<(RunTime, Vec<f64>)> {
-    let clock = r.clock();
-    let payload = [total_ms, clock.step_ms, clock.merge_ms, 0.0].map(f64::to_bits);
-    let all = r.agree("end of a run", payload)?;
-    let times = all.iter().map(|p| p.map(f64::from_bits));
-    let steps = times.clone().map(|t| t[1]).collect();
-    let [total_ms, step_ms, merge_ms, _] =
-        times.max_by(|a, b| a[0].total_cmp(&b[0])).unwrap_or([0.0; 4]);
-    let other_ms = (total_ms - step_ms - merge_ms).max(0.0);
-    Ok((RunTime { total_ms, step_ms, merge_ms, other_ms }, steps))
 }

@@ -1,10 +1,9 @@
 //! `hive run WORKLOAD`: load, open, prepare, run, verify, report.
 
 use super::console::{err, out, phase};
-use crate::io::write_results;
-use crate::report::{Record, best_ranked, ranking, summary, to_json, write_json};
+use crate::report::{Record, summary, to_json, write_json};
 use crate::run::{
-    Job, Outcome, RunConfig, SOURCE_OPTIONS, WORKLOADS, Workload, check_graph, load_on, open_fleet,
+    Job, OWN_OPTIONS, Outcome, RunConfig, WORKLOADS, Workload, check_graph, load_on, open_fleet,
     prepare, read_toml, workload,
 };
 use crate::{Error, Result};
@@ -32,8 +31,11 @@ fn workload_command(workload: &Workload) -> Command {
     let command = Command::new(workload.name).arg(config);
     let command =
         RunConfig::augment_args_for_update(command).about(workload.about).long_about(None);
-    let foreign = SOURCE_OPTIONS.iter().filter(|option| !workload.takes(option));
-    foreign.fold(command, |command, option| command.mut_arg(option, |arg| arg.hide(true)))
+    let foreign = OWN_OPTIONS.iter().filter(|option| !workload.takes(option));
+    // Arguments are named like fields.
+    foreign.fold(command, |command, option| {
+        command.mut_arg(option.replace('-', "_"), |arg| arg.hide(true))
+    })
 }
 
 /// Defaults, then the file, then the flags.
@@ -69,21 +71,21 @@ fn answer(workload: &'static Workload, config: RunConfig) -> Result<Outcome> {
     let fleet = phase("opening devices", || open_fleet(&config))?;
     let graph = phase("loading the graph", || load_on(&config, &fleet))?;
     let job = phase("choosing where to start", || Job::new(workload, config, graph))?;
-    let prepared = phase("preparing the graph", || prepare(&job.config, &fleet, &job.graph))?;
-    let paths = phase("running", || job.solve(&fleet, &prepared))?;
-    let check = || job.config.verify.then(|| job.verify(&paths)).transpose();
+    let prepared = phase("preparing the graph", || prepare(&job, &fleet))?;
+    let answer = phase("running", || job.solve(&fleet, &prepared))?;
+    let check = || job.config.verify.then(|| job.verify(&*answer)).transpose();
     let verification = phase("verifying", check)?;
-    Ok(job.outcome(&fleet, &prepared, paths, verification))
+    Ok(job.outcome(&fleet, &prepared, answer, verification))
 }
 
 /// Summary and ranking, then the files. With `--json -` standard output is the record and nothing else.
 fn report(outcome: &Outcome) -> Result<()> {
     let config = &outcome.job.config;
     let mut text = summary(outcome);
-    if config.top > 0 {
-        let ranked =
-            best_ranked(&outcome.job.graph, &outcome.job.seeds, &outcome.paths, config.top);
-        text += &format!("\n{}", ranking(&ranked));
+    if config.top > 0
+        && let Some(ranking) = outcome.answer.ranking(&outcome.job, config.top)
+    {
+        text += &format!("\n{ranking}");
     }
     match config.json.as_deref() {
         Some(path) if path == Path::new("-") => {
@@ -97,9 +99,7 @@ fn report(outcome: &Outcome) -> Result<()> {
         None => out(&text)?,
     }
     match &config.output {
-        Some(path) => {
-            phase("writing results", || write_results(path, &outcome.job.graph, &outcome.paths))
-        }
+        Some(path) => phase("writing results", || outcome.answer.write(path, &outcome.job.graph)),
         None => Ok(()),
     }
 }

@@ -30,6 +30,7 @@ mod headline;
 mod hive_bin;
 mod labels;
 mod ldbc;
+mod locations;
 mod matrix_market;
 mod metis;
 pub(crate) mod native;
@@ -52,6 +53,7 @@ pub use gap::{write_el, write_sg, write_wel, write_wsg};
 pub use headline::{Headline, headline};
 pub use hive_bin::write as write_hive_bin;
 pub use labels::{Locations, read_coordinates, read_locations};
+pub use locations::write_locations;
 pub use matrix_market::write as write_matrix_market;
 pub use native::{check as check_native, write as write_native};
 pub use numpy::write as write_npz;
@@ -197,6 +199,13 @@ fn parse(path: &str, bytes: &[u8], weights: bool) -> Result<Parsed> {
 /// # Errors
 /// As [`read_locations`]; also a place for a node that the graph has not got.
 pub fn place(graph: Graph, path: &str) -> Result<Graph> {
+    let (latitude, longitude) = places_of(&graph, path)?;
+    Ok(graph.with_places(latitude, longitude))
+}
+
+/// Latitudes and longitudes `[n]` that the file of places `path` has for the nodes of `graph`, NaN where it
+/// has none.
+pub(crate) fn places_of(graph: &Graph, path: &str) -> Result<(Vec<f64>, Vec<f64>)> {
     let found = read_locations(path)?;
     // Ids that an edge list happens to use are names; where a format says how it counts, nodes are meant by
     // their place, and a file of places counts in its own way.
@@ -218,13 +227,18 @@ pub fn place(graph: Graph, path: &str) -> Result<Graph> {
         places.0[node as usize] = found.latitude[i];
         places.1[node as usize] = found.longitude[i];
     }
-    Ok(graph.with_places(places.0, places.1))
+    Ok(places)
 }
 
 /// Notices, at no cost, a file that is not there or cannot be opened, and a generator specification that
 /// makes no sense: what [`load`] would refuse first.
 pub fn check(spec: &str) -> Result<()> {
     if generate::is_spec(spec) { generate::check(spec) } else { source::check(spec) }
+}
+
+/// The same for a file that is no graph.
+pub(crate) fn check_file(path: &str) -> Result<()> {
+    source::check(path)
 }
 
 /// The path in lower case, without what compression adds.

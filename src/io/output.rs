@@ -156,7 +156,7 @@ fn write_csv(out: &mut dyn Write, graph: &Graph, answer: &ShortestPaths) -> io::
 
 /// Formats a row a node in parallel and writes them by rising input id, whatever the order of the nodes
 /// inside, a bounded number at a time.
-fn write_rows<R>(out: &mut dyn Write, graph: &Graph, row: R) -> io::Result<()>
+pub(super) fn write_rows<R>(out: &mut dyn Write, graph: &Graph, row: R) -> io::Result<()>
 where
     R: Fn(usize, &mut Vec<u8>) -> io::Result<()> + Sync,
 {

@@ -39,4 +39,5 @@ pub use launch::LaunchRecord;
 pub(crate) use launch::{Loaded, Operators};
 pub use over::Over;
 pub use random::Random;
+pub(crate) use resident::DeviceRows;
 pub use resident::{Resident, ResidentOptions};

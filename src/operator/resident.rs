@@ -54,6 +54,14 @@ pub(crate) struct DeviceRows {
     pub weights: Option<Placed<f32>>,
 }
 
+impl DeviceRows {
+    /// What this replica holds of them.
+    pub fn bytes(&self) -> u64 {
+        let weights = self.weights.as_ref().map_or(0, Placed::bytes);
+        self.offsets.len() as u64 * 4 + self.columns.bytes() + weights
+    }
+}
+
 pub(crate) struct DeviceCsr {
     pub out: DeviceRows,
     pub into: Option<DeviceRows>,

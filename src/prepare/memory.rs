@@ -182,6 +182,26 @@ pub fn placed(arrays: Vec<DeviceArray>, placement: Placement, world: usize) -> V
     arrays.into_iter().map(part).collect()
 }
 
+/// The arrays of geolocation on one GPU: rows as they are, state, queue. Most nodes unlocated and most arcs
+/// out of long rows are reckoned with.
+pub fn geolocation(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
+    let (nodes, arcs) = (shape.nodes as usize, shape.arcs as usize);
+    let wide = if shape.arcs >= u64::from(u32::MAX) { 2 } else { 1 };
+    let words = nodes.div_ceil(32);
+    vec![
+        DeviceArray::new::<u32>("row offsets", (nodes + 1) * wide),
+        DeviceArray::new::<u32>("columns", arcs),
+        DeviceArray::new::<u32>("neighbours of long rows", arcs),
+        DeviceArray::new::<f64>("position", 4 * nodes),
+        DeviceArray::new::<f64>("found", 3 * nodes),
+        DeviceArray::new::<u32>("wave", nodes),
+        DeviceArray::new::<u32>("located neighbours", nodes),
+        DeviceArray::new::<u32>("queue", nodes),
+        DeviceArray::new::<u32>("given", words),
+        DeviceArray::new::<u32>("located", words),
+    ]
+}
+
 /// Bytes of all arrays together.
 pub fn total(arrays: &[DeviceArray]) -> u64 {
     arrays.iter().map(|array| array.bytes).sum()

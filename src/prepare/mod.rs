@@ -2,9 +2,14 @@
 
 mod layout;
 pub mod memory;
+mod plain;
+mod ready;
 
 pub use layout::LaidOut;
 pub(crate) use layout::{ArcView, Arcs, PackedView, Rows};
+pub use plain::PlainGraph;
+pub(crate) use plain::PlainRows;
+pub use ready::{Form, Ready};
 
 use crate::backend::cuda::sssp::{DeviceGraph, Kernels, Owners};
 use crate::error::{Error, Result};

@@ -3,7 +3,6 @@
 
 use super::machine::Machine;
 use super::spread::Spread;
-use super::summary::strategy;
 use super::{COMMIT, VERSION, utc};
 use crate::algorithm::Measured;
 use crate::fleet::FleetInfo;
@@ -13,6 +12,7 @@ use crate::prepare::PrepareReport;
 use crate::run::{Outcome, RunConfig, Verification};
 use crate::{Error, Result};
 use serde::Serialize;
+use serde_json::{Map, Value};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -20,7 +20,7 @@ use std::time::SystemTime;
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Record<'a> {
-    /// The workload: `vn`, `sssp`.
+    /// The workload: `vn`, `sssp`, ...
     pub primitive: &'static str,
     /// Short name of the graph.
     pub dataset: &'a str,
@@ -54,18 +54,17 @@ pub struct Record<'a> {
     pub prepare: &'a PrepareReport,
     /// Where the graph came from and the policies it was read under.
     pub graph: GraphFacts<'a>,
-    /// Start nodes, in the input's own ids.
-    pub seeds: Vec<u64>,
+    /// What only this workload's records have: `seeds` and `delta` of shortest paths, for one.
+    #[serde(flatten)]
+    pub own: Map<String, Value>,
     /// Median, min, max and mean of `process-times`, ms.
     pub process_time: Spread,
     /// Arcs out of reached nodes over the median time.
     pub arcs_per_second: f64,
     /// Preparing plus the median run, ms: what one source costs.
     pub prepare_and_run_ms: f64,
-    /// What ran: `near-far`, `push-pull` or `dense`.
+    /// What ran: `near-far`, `push-pull`, `dense`, ...
     pub strategy: &'static str,
-    /// The bucket width in use: a number, or `inf`.
-    pub delta: crate::run::Choice<f32>,
     /// Every run split into step, merge and other; iterations; with `trace` an entry an iteration.
     pub measured: &'a Measured,
     /// Whether the independent check passed; null when it was not asked for.
@@ -187,16 +186,12 @@ impl GpuInfo {
 }
 
 /// The `tag` list.
-fn tags(seeds: usize, fleet: &FleetInfo) -> Vec<String> {
+fn tags(variant: String, fleet: &FleetInfo) -> Vec<String> {
     let mut gpus: Vec<&str> = fleet.devices.iter().map(|device| device.device.as_str()).collect();
     gpus.retain(|device| device.starts_with("cuda"));
     gpus.sort_unstable();
     gpus.dedup();
-    vec![
-        format!("variant:num_seeds-{seeds}"),
-        format!("num-gpus:{}", gpus.len()),
-        format!("num-replicas:{}", fleet.world),
-    ]
+    vec![variant, format!("num-gpus:{}", gpus.len()), format!("num-replicas:{}", fleet.world)]
 }
 
 /// This process's command, quoted where a shell would need it.
@@ -221,18 +216,18 @@ pub(crate) fn arcs_per_second(measured: &Measured) -> f64 {
 impl<'a> Record<'a> {
     /// Of this run, now.
     pub fn of(outcome: &'a Outcome) -> Record<'a> {
-        let Outcome { job, fleet, prepare, paths, verification } = outcome;
-        let (graph, measured) = (&*job.graph, &paths.measured);
+        let Outcome { job, fleet, prepare, answer, verification } = outcome;
+        let (graph, measured) = (&*job.graph, answer.measured());
         let spread = Spread::of_runs(measured);
         Record {
-            primitive: job.workload.name,
+            primitive: job.workload.primitive,
             dataset: &graph.origin.dataset,
             graph_file: &graph.origin.graph_file,
             graph_nodes: graph.nodes(),
             graph_edges: graph.arcs(),
             avg_process_time: spread.mean,
             process_times: measured.runs.iter().map(|run| run.total_ms).collect(),
-            tag: tags(job.seeds.len(), fleet),
+            tag: tags(answer.variant(job), fleet),
             gpuinfo: GpuInfo::of(fleet),
             command_line: command_line(),
             time: utc(SystemTime::now()),
@@ -242,12 +237,11 @@ impl<'a> Record<'a> {
             fleet,
             prepare,
             graph: GraphFacts::of(graph),
-            seeds: job.seeds.iter().map(|seed| graph.input_id(*seed)).collect(),
+            own: answer.facts(job),
             process_time: spread,
             arcs_per_second: arcs_per_second(measured),
             prepare_and_run_ms: prepare.prepare_ms + spread.median,
-            strategy: strategy(outcome),
-            delta: crate::run::Choice::Is(paths.delta),
+            strategy: answer.strategy(job),
             measured,
             verified: verification.as_ref().map(|check| check.passed),
             verification: verification.as_ref(),

@@ -23,9 +23,9 @@ pub fn summary(outcome: &Outcome) -> String {
     let mut line = |name: &str, text: String| lines.push(format!("  {name:<9} {text}"));
     line("graph", graph_line(&outcome.job.graph));
     line("fleet", fleet_line(outcome));
-    line("strategy", strategy_line(outcome));
+    line("strategy", outcome.answer.strategy_line(&outcome.job));
     line("merges", merges_line(outcome));
-    line("answer", answer_line(outcome));
+    outcome.answer.lines(&outcome.job).into_iter().for_each(|(name, text)| line(name, text));
     line("time", time_line(outcome));
     line("split", split_line(outcome));
     line("before", before_line(outcome));
@@ -42,16 +42,13 @@ pub fn summary(outcome: &Outcome) -> String {
 
 fn headline(outcome: &Outcome) -> String {
     let job = &outcome.job;
-    let start = match job.seeds.as_slice() {
-        [one] => format!("from node {}", job.graph.input_id(*one)),
-        many => format!("from {}", plural(many.len() as u64, "seed")),
-    };
     format!(
-        "{} on {} ({}, {}), {start}",
+        "{} on {} ({}, {}){}",
         job.workload.name,
         job.graph.origin.dataset,
         plural(job.graph.nodes() as u64, "node"),
         plural(job.graph.arcs(), "arc"),
+        job.start.words(&job.graph),
     )
 }
 
@@ -117,26 +114,9 @@ fn fleet_line(outcome: &Outcome) -> String {
     )
 }
 
-/// The strategy that ran: `near-far`, `push-pull` or `dense`.
-pub(super) fn strategy(outcome: &Outcome) -> &'static str {
-    match outcome.job.config.merge {
-        MergeMode::Dense => "dense",
-        _ if outcome.paths.delta.is_finite() => "near-far",
-        _ => "push-pull",
-    }
-}
-
-fn strategy_line(outcome: &Outcome) -> String {
-    match strategy(outcome) {
-        "near-far" => format!("near-far, delta {}", outcome.paths.delta),
-        "push-pull" => "push-pull".into(),
-        _ => "dense: push what the chunk's frontier reaches, OR frontiers, MIN distances".into(),
-    }
-}
-
 /// How often replicas were made equal how, and what was cut into chunks for it.
 fn merges_line(outcome: &Outcome) -> String {
-    let (modes, config) = (&outcome.paths.measured.merge_modes, &outcome.job.config);
+    let (modes, config) = (&outcome.answer.measured().merge_modes, &outcome.job.config);
     if outcome.fleet.world == 1 {
         return format!("{}: one replica, nothing to merge", config.merge);
     }
@@ -152,44 +132,25 @@ fn merges_line(outcome: &Outcome) -> String {
     };
     let counts: Vec<String> = modes.iter().map(times).collect();
     let counts = if counts.is_empty() { "none".into() } else { counts.join(", ") };
-    let align = config.chunk_align;
-    let chunks = if modes.contains_key("dense") {
-        format!("; chunks of equal {}, aligned to {align}", config.chunks)
-    } else if modes.keys().any(|mode| mode != "none") {
-        // A pull stops early, so that its cost follows nodes: `--chunks` does not rule it.
-        format!("; pulls cut into chunks of about equal nodes, aligned to {align}")
-    } else {
-        String::new()
-    };
-    format!("{}: {counts}{chunks}", config.merge)
-}
-
-fn answer_line(outcome: &Outcome) -> String {
-    let (paths, graph) = (&outcome.paths, &outcome.job.graph);
-    format!(
-        "{} of {} reached, in {} of {}",
-        count(paths.measured.reached),
-        plural(graph.nodes() as u64, "node"),
-        plural(paths.measured.iterations, "iteration"),
-        plural(paths.measured.rounds, "round"),
-    )
+    format!("{}: {counts}{}", config.merge, outcome.answer.cuts(&outcome.job))
 }
 
 fn time_line(outcome: &Outcome) -> String {
-    let measured = &outcome.paths.measured;
+    let measured = outcome.answer.measured();
     let spread = Spread::of_runs(measured);
     format!(
-        "median {} (min {}, max {}) of {}; {}arcs/s out of reached nodes",
+        "median {} (min {}, max {}) of {}; {}arcs/s {}",
         ms(spread.median),
         ms(spread.min),
         ms(spread.max),
         plural(measured.runs.len() as u64, "run"),
         rate(arcs_per_second(measured)),
+        outcome.answer.rated(),
     )
 }
 
 fn split_line(outcome: &Outcome) -> String {
-    let run = median_run(&outcome.paths.measured);
+    let run = median_run(outcome.answer.measured());
     format!(
         "run {} = step {} + merge {} + other {}",
         ms(run.total_ms),
@@ -212,7 +173,7 @@ fn before_line(outcome: &Outcome) -> String {
         placement(outcome),
         ms(prepare.upload_ms),
         ms(prepare.compile_ms),
-        ms(outcome.paths.measured.download_ms),
+        ms(outcome.answer.measured().download_ms),
     )
 }
 
@@ -227,24 +188,19 @@ fn placement(outcome: &Outcome) -> String {
 }
 
 fn sum_line(outcome: &Outcome) -> String {
-    let median = Spread::of_runs(&outcome.paths.measured).median;
+    let median = Spread::of_runs(outcome.answer.measured()).median;
     format!("prepare + run {}", ms(outcome.prepare.prepare_ms + median))
 }
 
 fn verified_line(check: &Verification) -> String {
-    match (&check.message, check.overflowed_arcs) {
-        (Some(message), _) => format!("NO: {message}"),
-        (None, 0) => format!("yes, independently, in {}", ms(check.ms)),
-        (None, arcs) => format!(
-            "yes, independently, in {}; sums over {} overflow 32-bit floats and reach nobody",
-            ms(check.ms),
-            plural(arcs, "arc"),
-        ),
+    match &check.message {
+        Some(message) => format!("NO: {message}"),
+        None => format!("yes, independently, in {}{}", ms(check.ms), check.note),
     }
 }
 
 fn trace_table(outcome: &Outcome) -> String {
-    let trace = &outcome.paths.measured.trace;
+    let trace = &outcome.answer.measured().trace;
     let header = ["step", "merge", "iteration", "rounds", "nodes", "arcs", "ms"];
     let mut table = Table::new(&header, &[0, 1]);
     for entry in trace.iter().take(TRACE_ROWS) {

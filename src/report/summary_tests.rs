@@ -4,7 +4,8 @@ use crate::fleet::DeviceInfo;
 use crate::graph::Origin;
 use crate::prepare::PrepareReport;
 use crate::report::Record;
-use crate::run::{Job, RunConfig, Verification, workload};
+use crate::run::{Job, RunConfig, Start, Verification, fields, workload};
+use std::any::Any;
 use std::sync::Arc;
 
 /// A path 1 - 2 - 3 - 4 in a file whose ids start at 1, answered from node 1.
@@ -41,7 +42,7 @@ fn outcome() -> Outcome {
             workload: workload("vn").unwrap(),
             config: RunConfig { graph: Some("data/path.mtx".into()), ..RunConfig::default() },
             graph: Arc::new(graph),
-            seeds: vec![0],
+            start: Start::Nodes(vec![0]),
         },
         fleet: FleetInfo {
             backend: "cuda".into(),
@@ -59,7 +60,7 @@ fn outcome() -> Outcome {
             layout: "raw".into(),
             ..PrepareReport::default()
         },
-        paths: ShortestPaths {
+        answer: Box::new(ShortestPaths {
             distances: vec![0.0, 1.0, 2.0, f32::INFINITY],
             delta: f32::INFINITY,
             measured: Measured {
@@ -72,14 +73,21 @@ fn outcome() -> Outcome {
                 ..Measured::default()
             },
             ..ShortestPaths::default()
-        },
+        }),
         verification: Some(Verification {
             passed: true,
             message: None,
-            overflowed_arcs: 0,
+            found: fields([("overflowed_arcs", 0.into())]),
+            note: String::new(),
             ms: 0.5,
         }),
     }
+}
+
+/// The answer, to be changed.
+fn paths(outcome: &mut Outcome) -> &mut ShortestPaths {
+    let answer: &mut dyn Any = &mut *outcome.answer;
+    answer.downcast_mut().unwrap()
 }
 
 #[test]
@@ -106,9 +114,9 @@ fn the_summary_says_what_ran_on_what_and_what_it_took() {
 fn the_summary_says_which_strategy_ran_and_what_was_exchanged() {
     let with = |merge, delta, world, modes: &[(&str, u64)]| {
         let mut outcome = outcome();
-        (outcome.job.config.merge, outcome.paths.delta, outcome.fleet.world) =
-            (merge, delta, world);
-        outcome.paths.measured.merge_modes =
+        (outcome.job.config.merge, outcome.fleet.world) = (merge, world);
+        paths(&mut outcome).delta = delta;
+        paths(&mut outcome).measured.merge_modes =
             modes.iter().map(|(mode, times)| (mode.to_string(), *times)).collect();
         let strategy = serde_json::to_value(Record::of(&outcome)).unwrap()["strategy"].clone();
         (summary(&outcome), strategy)
@@ -140,8 +148,8 @@ fn the_summary_says_which_strategy_ran_and_what_was_exchanged() {
 fn a_failed_check_is_shouted_and_returned_as_an_error() {
     let mut outcome = outcome();
     let message = Some("node 3: too far".to_string());
-    outcome.verification =
-        Some(Verification { passed: false, message, overflowed_arcs: 0, ms: 0.5 });
+    let check = outcome.verification.take().unwrap();
+    outcome.verification = Some(Verification { passed: false, message, ..check });
     assert!(summary(&outcome).contains("verified  NO: node 3: too far"));
     assert_eq!(outcome.verified().unwrap_err().exit_code(), 1);
     assert_eq!(serde_json::to_value(Record::of(&outcome)).unwrap()["verified"], false);
@@ -160,7 +168,7 @@ fn a_trace_is_shown_up_to_a_limit_that_is_named() {
         merge: "none".into(),
         ms: 0.1,
     };
-    outcome.paths.measured.trace = (0..50).map(entry).collect();
+    paths(&mut outcome).measured.trace = (0..50).map(entry).collect();
     let text = summary(&outcome);
     assert!(text.contains("... and 10 more rows: --json has them all"), "{text}");
 }
@@ -168,7 +176,7 @@ fn a_trace_is_shown_up_to_a_limit_that_is_named() {
 #[test]
 fn the_ranking_leaves_out_seeds_and_unreached_nodes_and_breaks_ties_by_input_id() {
     let mut outcome = outcome();
-    let (graph, paths) = (Arc::clone(&outcome.job.graph), &mut outcome.paths);
+    let (graph, paths) = (Arc::clone(&outcome.job.graph), paths(&mut outcome));
     let at = |node, distance| Ranked { node, distance, nominee: None };
     assert_eq!(best_ranked(&graph, &[0], paths, 9), [at(2, 1.0), at(3, 2.0)]);
     paths.distances = vec![1.0, 0.0, 1.0, 1.0];

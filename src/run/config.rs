@@ -1,15 +1,17 @@
 //! What is asked of a run, whichever way it was said: flags, a TOML file, or this struct.
 
-use super::{ByteCount, Choice, Workload};
+use super::{ByteCount, Choice, OWN_OPTIONS, Workload};
+use crate::algorithm::geo::GeoOptions;
 use crate::algorithm::{MergeMode, Seeds};
 use crate::fleet::{ChunkPolicy, CollectiveKind, Devices, Fault, FleetConfig};
-use crate::io::{LoadOptions, ResultFormat};
+use crate::io::LoadOptions;
 use crate::prepare::{Layout, Placement, PrepareOptions};
 use crate::{Error, Result};
 use clap::ArgAction::Set;
 use clap::{Args, ValueHint};
 use serde::de::{DeserializeOwned, IntoDeserializer, value};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
 /// Most timed runs, and most warm-up runs, of a job.
@@ -81,6 +83,10 @@ pub struct RunConfig {
     /// Print the K best-ranked nodes that are not seeds [default: 0].
     #[arg(long, value_name = "K", allow_hyphen_values = true)]
     pub top: usize,
+    /// What only geolocation is asked; a table of this name in a configuration file.
+    #[command(flatten)]
+    #[serde(skip_serializing_if = "GeoOptions::is_default")]
+    pub geo: GeoOptions,
     /// Timed runs: auto (10, or 5 when one takes over a second) | N [default: auto].
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub runs: Choice<u32>,
@@ -136,6 +142,7 @@ impl Default for RunConfig {
             predecessors: false,
             nominee: false,
             top: 0,
+            geo: GeoOptions::default(),
             runs: Choice::Auto,
             warmup: 1,
             verify: false,
@@ -154,22 +161,8 @@ impl RunConfig {
     /// the options that are set, ranges, and that files can be written where asked.
     pub fn check(&self, workload: &Workload) -> Result<()> {
         self.check_applicable(workload)?;
-        if let Choice::Is(delta) = self.delta
-            && (delta.is_nan() || delta <= 0.0)
-        {
-            return Err(Error::input(format!(
-                "--delta {delta}: use auto, inf or a number above 0"
-            )));
-        }
-        self.check_merge()?;
+        (workload.check)(self)?;
         self.check_counts()?;
-        // As `Prepared::new` has it, which comes after devices and graph.
-        let align = self.chunk_align;
-        if !align.is_power_of_two() || !(64..=1 << 20).contains(&align) {
-            return Err(Error::input(format!(
-                "--chunk-align {align}: use a power of two from 64, a bitmap word, to 1048576"
-            )));
-        }
         // As `Fleet::open` has it.
         if !(self.deadline > 0.0 && self.deadline <= 86_400.0) {
             let given = self.deadline;
@@ -178,28 +171,12 @@ impl RunConfig {
             )));
         }
         if let Some(path) = &self.output {
-            self.check_columns(path)?;
             writable("--output", path)?;
         }
         if let Some(path) = &self.json {
             writable("--json", path)?;
         }
         self.check_apart()
-    }
-
-    /// A bucket width is of no use to a merge mode that has no buckets.
-    fn check_merge(&self) -> Result<()> {
-        let (delta, merge) = (self.delta, self.merge);
-        let why = match (delta, merge) {
-            (Choice::Is(_), MergeMode::Dense) => {
-                "the dense loop has no buckets; leave one of them out"
-            }
-            (Choice::Is(delta), MergeMode::Split) if delta.is_finite() => {
-                "buckets are worked off by every replica alone, nothing is split; use --delta inf"
-            }
-            _ => return Ok(()),
-        };
-        Err(Error::input(format!("--delta {delta} with --merge {merge}: {why}")))
     }
 
     fn check_counts(&self) -> Result<()> {
@@ -214,20 +191,6 @@ impl RunConfig {
         Ok(())
     }
 
-    /// Only a CSV has room for more than distances.
-    fn check_columns(&self, path: &Path) -> Result<()> {
-        let asked = [("--predecessors", self.predecessors), ("--nominee", self.nominee)];
-        match (ResultFormat::of(path)?, asked.iter().find(|(_, set)| *set)) {
-            (ResultFormat::Txt | ResultFormat::Npy, Some((option, _))) => {
-                Err(Error::input(format!(
-                    "--output {}: has room for distances only, not for {option}; name a .csv",
-                    path.display()
-                )))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// A result must replace neither what the run reads nor the other result.
     fn check_apart(&self) -> Result<()> {
         let graph = self.graph.as_ref().map(|graph| ("the graph", Path::new(graph)));
@@ -238,7 +201,9 @@ impl RunConfig {
         let json = self.json.as_deref().filter(|path| *path != Path::new("-"));
         let output = self.output.as_deref().map(|path| ("--output", path));
         let results = [json.map(|path| ("--json", path)), output];
-        let read = [graph, seeds, output];
+        let labels = self.geo.labels.as_deref().map(|path| ("the file of --labels", path));
+        let truth = self.geo.truth.as_deref().map(|path| ("the file of --truth", path));
+        let read = [graph, seeds, labels, truth, output];
         for (flag, path) in results.into_iter().flatten() {
             let clash = read.iter().flatten().find(|(other, read)| {
                 *other != flag && place(path).is_some_and(|place_of| place(read) == Some(place_of))
@@ -255,17 +220,18 @@ impl RunConfig {
 
     /// Options that this workload has no use for are refused rather than ignored.
     fn check_applicable(&self, workload: &Workload) -> Result<()> {
-        let set = [
-            ("seeds", self.seeds.is_some()),
-            ("source", self.source.is_some()),
-            ("nominee", self.nominee),
-        ];
-        let foreign = set.iter().find(|(name, set)| *set && !workload.takes(name));
-        if let Some((option, _)) = foreign {
+        if let Some(option) = self.foreign(workload).next() {
+            let own: Vec<String> = workload.takes.iter().map(|o| format!("--{o}")).collect();
             return Err(Error::input(format!(
-                "{} does not take --{option}; it takes {}",
+                "{} does not take --{option}; of its own it takes {}",
                 workload.name,
-                workload.takes.iter().map(|o| format!("--{o}")).collect::<Vec<_>>().join(" and "),
+                own.join(", "),
+            )));
+        }
+        if self.verify && !workload.verified {
+            return Err(Error::input(format!(
+                "--verify: {} has no independent check yet; leave it out",
+                workload.name
             )));
         }
         if workload.takes("seeds") && self.seeds.is_none() {
@@ -280,6 +246,42 @@ impl RunConfig {
             ));
         }
         Ok(())
+    }
+
+    /// The options that are set here and that this workload does not take.
+    fn foreign(&self, workload: &Workload) -> impl Iterator<Item = &'static str> {
+        let (set, unset) = (self.values(), RunConfig::default().values());
+        OWN_OPTIONS
+            .iter()
+            .copied()
+            .filter(|option| !workload.takes(option))
+            .filter(move |option| value(&set, option) != value(&unset, option))
+    }
+
+    /// These options without those that this workload does not take.
+    pub fn only_of(&self, workload: &Workload) -> RunConfig {
+        let mut values = self.values();
+        self.foreign(workload).for_each(|option| {
+            values.remove(option);
+            if let Some(geo) = values.get_mut("geo").and_then(Value::as_object_mut) {
+                geo.remove(option);
+            }
+        });
+        // What was written as values reads back; a missing one is the default.
+        serde_json::from_value(Value::Object(values)).unwrap_or_else(|_| self.clone())
+    }
+
+    /// The options as a file would hold them, by name.
+    fn values(&self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(mut values)) => {
+                // Also where it is left out for being the default.
+                let geo = serde_json::to_value(&self.geo).unwrap_or_default();
+                values.insert("geo".into(), geo);
+                values
+            }
+            _ => Map::new(),
+        }
     }
 
     /// The part of this that opens a fleet.
@@ -304,6 +306,11 @@ impl RunConfig {
             placement: self.placement,
         }
     }
+}
+
+/// The value of an option, also of one in a table.
+fn value<'a>(values: &'a Map<String, Value>, option: &str) -> Option<&'a Value> {
+    values.get(option).or_else(|| values.get("geo")?.get(option))
 }
 
 /// A run of an hour must not end in a path that was never there.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::run::{SOURCE_OPTIONS, workload};
+use crate::run::{OWN_OPTIONS, workload};
 use clap::{Command, FromArgMatches};
 
 fn command() -> Command {
@@ -56,19 +56,26 @@ fn every_flag_is_a_key_of_the_file_and_every_key_a_flag() {
         output: Some("o".into()),
         fault: Some("0:0:fail".parse().unwrap()),
         perturb: Some(1),
+        geo: GeoOptions {
+            labels: Some("l".into()),
+            locate: Some("0.5".parse().unwrap()),
+            hide: Some(5),
+            truth: Some("t".into()),
+            ..GeoOptions::default()
+        },
         ..RunConfig::default()
     };
     let mut table = toml::Table::try_from(&full).unwrap();
-    // How a graph is loaded is a table of its own.
-    let load = table.remove("load").unwrap();
-    let mut keys: Vec<String> =
-        table.keys().chain(load.as_table().unwrap().keys()).cloned().collect();
+    // How a graph is loaded is a table of its own, and so is what one workload is asked.
+    let own = ["load", "geo"].map(|name| table.remove(name).unwrap());
+    let own = own.iter().flat_map(|table| table.as_table().unwrap().keys());
+    let mut keys: Vec<String> = table.keys().chain(own).cloned().collect();
     keys.sort_unstable();
     let command = command();
     let mut flags: Vec<&str> = command.get_arguments().filter_map(|a| a.get_long()).collect();
     flags.sort_unstable();
     assert_eq!(keys, flags);
-    assert!(SOURCE_OPTIONS.iter().all(|option| flags.contains(option)));
+    assert!(OWN_OPTIONS.iter().all(|option| flags.contains(option)));
 }
 
 #[test]

@@ -1,15 +1,19 @@
 //! One run: what was asked ([`RunConfig`]), who answers it ([`WORKLOADS`]) and what came of it
 //! ([`Outcome`]). The command line, the sweep and the JSON record are all made of these three.
 
+mod answer;
 mod byte_count;
 mod choice;
 mod config;
 mod job;
 mod workload;
 
+pub(crate) use answer::fields;
+pub use answer::{Answer, Checked, Start, Verification};
 pub use byte_count::ByteCount;
 pub use choice::Choice;
 pub(crate) use config::writable;
 pub use config::{RunConfig, read_toml};
-pub use job::{Job, Outcome, Verification, check_graph, load, load_on, open_fleet, prepare};
-pub use workload::{SOURCE_OPTIONS, WORKLOADS, Workload, workload};
+pub(crate) use job::load_with_places;
+pub use job::{Job, Outcome, check_graph, load, load_on, open_fleet, prepare};
+pub use workload::{Context, OWN_OPTIONS, WORKLOADS, Workload, workload};

@@ -1,30 +1,77 @@
-//! The registry: one entry a workload. Subcommands, help, dispatch and the sweep are derived from it.
+//! The registry: one entry a workload. Subcommands, help, dispatch, checks, the sweep, records and
+//! summaries are derived from it.
 
+use super::{Answer, Job, RunConfig, Start};
 use crate::Result;
-use crate::algorithm::{ShortestPaths, SsspConfig, sssp};
+use crate::algorithm::{geo, sssp};
 use crate::fleet::Fleet;
-use crate::prepare::Prepared;
+use crate::graph::Graph;
 use crate::prepare::memory::{self, DeviceArray, GraphShape};
+use crate::prepare::{Form, Ready};
 
 /// Options that only some workloads take; [`Workload::takes`] picks from these.
-pub const SOURCE_OPTIONS: &[&str] = &["seeds", "source", "nominee"];
+pub const OWN_OPTIONS: &[&str] = &[
+    "seeds",
+    "source",
+    "nominee",
+    "predecessors",
+    "delta",
+    "top",
+    "layout",
+    "chunks",
+    "chunk-align",
+    "labels",
+    "locate",
+    "hide",
+    "truth",
+    "geo-iter",
+    "geo-complete",
+    "spatial-iter",
+    "tolerance",
+];
 
 /// A workload as the command line, the sweep and the records know it.
 pub struct Workload {
-    /// The word after `hive run`, and the record's `primitive`.
+    /// The word after `hive run`.
     pub name: &'static str,
+    /// The record's `primitive`, as HIVE's records call it.
+    pub primitive: &'static str,
     /// One line for the help.
     pub about: &'static str,
-    /// Those of [`SOURCE_OPTIONS`] that it takes.
+    /// Those of [`OWN_OPTIONS`] that it takes.
     pub takes: &'static [&'static str],
+    /// How it wants the graph.
+    pub form: Form,
+    /// Whether [`Answer::verify`] can check its answers.
+    pub verified: bool,
     /// The arrays of a run on one GPU of so many replicas; `None` where nobody has reckoned them.
     pub memory: Option<fn(&GraphShape, usize) -> Vec<DeviceArray>>,
+    /// Checks its own options, before any work is done.
+    pub check: fn(&RunConfig) -> Result<()>,
+    /// What a run starts from. The options have been checked.
+    pub start: fn(&RunConfig, &Graph) -> Result<Start>,
     /// The driver.
-    pub solve: fn(&Fleet, &Prepared, &[u32], &SsspConfig) -> Result<ShortestPaths>,
+    pub solve: fn(&Context<'_>) -> Result<Box<dyn Answer>>,
+}
+
+/// What a driver is given.
+pub struct Context<'a> {
+    /// Options, graph and start.
+    pub job: &'a Job,
+    /// Who computes.
+    pub fleet: &'a Fleet,
+    /// The graph in the workload's form.
+    pub ready: &'a Ready,
+    /// Timed runs.
+    pub runs: u32,
+    /// Runs before them.
+    pub warmup: u32,
+    /// Only the time of a run is wanted: no extras.
+    pub gauge: bool,
 }
 
 impl Workload {
-    /// Whether it takes this one of [`SOURCE_OPTIONS`].
+    /// Whether it takes this one of [`OWN_OPTIONS`].
     pub fn takes(&self, option: &str) -> bool {
         self.takes.contains(&option)
     }
@@ -34,17 +81,57 @@ impl Workload {
 pub static WORKLOADS: &[Workload] = &[
     Workload {
         name: "vn",
+        primitive: "vn",
         about: "Vertex nomination: rank all nodes by their distance from the nearest of some seeds",
-        takes: &["seeds", "nominee"],
+        takes: &[
+            "seeds",
+            "nominee",
+            "predecessors",
+            "delta",
+            "top",
+            "layout",
+            "chunks",
+            "chunk-align",
+        ],
+        form: Form::ShortestPaths,
+        verified: true,
         memory: Some(memory::shortest_paths),
-        solve: sssp,
+        check: sssp::check_options,
+        start: sssp::start,
+        solve: sssp::solve,
     },
     Workload {
         name: "sssp",
+        primitive: "sssp",
         about: "Shortest paths from one source to all nodes",
-        takes: &["source"],
+        takes: &["source", "predecessors", "delta", "top", "layout", "chunks", "chunk-align"],
+        form: Form::ShortestPaths,
+        verified: true,
         memory: Some(memory::shortest_paths),
-        solve: sssp,
+        check: sssp::check_options,
+        start: sssp::start,
+        solve: sssp::solve,
+    },
+    Workload {
+        name: "geo",
+        primitive: "geolocation",
+        about: "Geolocation: place nodes at the spatial median of their located neighbours",
+        takes: &[
+            "labels",
+            "locate",
+            "hide",
+            "truth",
+            "geo-iter",
+            "geo-complete",
+            "spatial-iter",
+            "tolerance",
+        ],
+        form: Form::Plain,
+        verified: true,
+        memory: Some(memory::geolocation),
+        check: geo::check_options,
+        start: geo::start,
+        solve: geo::solve,
     },
 ];
 

@@ -107,13 +107,7 @@ impl SweepConfig {
 
     /// `[run]` without what this workload does not take.
     pub fn common(&self, workload: &Workload) -> RunConfig {
-        let run = self.run.clone();
-        RunConfig {
-            seeds: run.seeds.filter(|_| workload.takes("seeds")),
-            source: run.source.filter(|_| workload.takes("source")),
-            nominee: run.nominee && workload.takes("nominee"),
-            ..run
-        }
+        self.run.only_of(workload)
     }
 }
 

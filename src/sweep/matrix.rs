@@ -5,11 +5,10 @@ use super::config::SweepConfig;
 use crate::algorithm::MergeMode;
 use crate::fleet::{CollectiveKind, Devices, Fleet};
 use crate::graph::Graph;
-use crate::io::LoadOptions;
-use crate::prepare::{LaidOut, Layout, Prepared};
+use crate::prepare::{Form, LaidOut, Layout, Ready};
 use crate::report::{Failure, Record, Spread, command_line, utc, write_json};
-use crate::run::{Job, Outcome, RunConfig, Workload, open_fleet};
-use crate::{Error, Result, io, report};
+use crate::run::{Job, Outcome, RunConfig, Workload, load_with_places, open_fleet};
+use crate::{Error, Result, report};
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -29,7 +28,7 @@ pub fn sweep(
     std::fs::create_dir_all(dir).map_err(|e| Error::input(format!("{}: {e}", dir.display())))?;
     let graphs = config.specs().enumerate().map(|(place, spec)| Source {
         spec,
-        options: &config.run.load,
+        run: &config.run,
         optional: place >= config.graphs.len(),
         loaded: None,
         laid_out: None,
@@ -53,7 +52,8 @@ pub fn sweep(
 /// A graph of the sweep, loaded and laid out at most once.
 struct Source<'a> {
     spec: &'a str,
-    options: &'a LoadOptions,
+    /// How it is loaded.
+    run: &'a RunConfig,
     optional: bool,
     loaded: Option<Result<Arc<Graph>, State>>,
     /// As `[run]` asks for it, the same for all fleets.
@@ -62,9 +62,9 @@ struct Source<'a> {
 
 impl Source<'_> {
     fn get(&mut self) -> Result<Arc<Graph>, State> {
-        let (spec, optional, options) = (self.spec, self.optional, self.options);
+        let (spec, optional, run) = (self.spec, self.optional, self.run);
         self.loaded
-            .get_or_insert_with(|| match io::load_with(spec, options) {
+            .get_or_insert_with(|| match load_with_places(run, spec) {
                 Ok(graph) => Ok(Arc::new(graph)),
                 Err(_) if optional && !Path::new(spec).exists() => {
                     Err(State::Skipped { error: format!("{spec} is not there") })
@@ -108,7 +108,7 @@ struct Place<'a> {
 /// The fleet in use, or why there is none, and the graph laid out on it.
 #[derive(Default)]
 struct Bench {
-    prepared: Option<Prepared>,
+    ready: Option<Ready>,
     fleet: Option<Result<Fleet, State>>,
 }
 
@@ -121,13 +121,14 @@ impl Bench {
 
     /// Answers one job. An error of any kind, no room on a device for one, may have poisoned the fleet:
     /// the next cell gets a fresh one.
-    fn answer(&mut self, job: Job, layout: Arc<LaidOut>) -> Result<Outcome, State> {
-        let prepared = self.prepared.take();
+    fn answer(&mut self, job: Job, layout: Option<Arc<LaidOut>>) -> Result<Outcome, State> {
+        // Another workload's form makes room for this one's.
+        let ready = self.ready.take().filter(|ready| ready.form() == job.workload.form);
         let fleet = self.open(&job.config)?;
-        let result = attempt(job, fleet, layout, prepared);
+        let result = attempt(job, fleet, layout, ready);
         match result {
-            Ok((outcome, prepared)) => {
-                self.prepared = Some(prepared);
+            Ok((outcome, ready)) => {
+                self.ready = Some(ready);
                 Ok(outcome)
             }
             Err(error) => {
@@ -142,16 +143,16 @@ impl Bench {
 fn attempt(
     job: Job,
     fleet: &Fleet,
-    layout: Arc<LaidOut>,
-    prepared: Option<Prepared>,
-) -> Result<(Outcome, Prepared)> {
-    let prepared = match prepared {
-        Some(prepared) => prepared,
-        None => Prepared::with_layout(fleet, job.graph.clone(), layout, job.config.prepare())?,
+    layout: Option<Arc<LaidOut>>,
+    ready: Option<Ready>,
+) -> Result<(Outcome, Ready)> {
+    let ready = match ready {
+        Some(ready) => ready,
+        None => Ready::new(job.workload.form, fleet, &job.graph, job.config.prepare(), layout)?,
     };
-    let paths = job.solve(fleet, &prepared)?;
-    let check = job.config.verify.then(|| job.verify(&paths)).transpose()?;
-    Ok((job.outcome(fleet, &prepared, paths, check), prepared))
+    let answer = job.solve(fleet, &ready)?;
+    let check = job.config.verify.then(|| job.verify(&*answer)).transpose()?;
+    Ok((job.outcome(fleet, &ready, answer, check), ready))
 }
 
 fn failed(error: Error) -> State {
@@ -180,7 +181,7 @@ impl Matrix<'_> {
     fn fleet(&mut self, devices: &Devices, collective: CollectiveKind) -> Result<()> {
         let mut bench = Bench::default();
         for graph in 0..self.graphs.len() {
-            bench.prepared = None;
+            bench.ready = None;
             for workload in self.config.workloads()? {
                 for merge in self.config.merges.iter().copied() {
                     let place = Place { workload, graph, devices, collective, merge };
@@ -205,7 +206,11 @@ impl Matrix<'_> {
             .and_then(|_| self.graphs[place.graph].get())
             .and_then(|graph| Job::new(place.workload, config.clone(), graph).map_err(failed))
             .and_then(|job| {
-                let layout = self.graphs[place.graph].layout(&job.graph, config.layout)?;
+                let source = &mut self.graphs[place.graph];
+                let layout = match job.workload.form {
+                    Form::ShortestPaths => Some(source.layout(&job.graph, config.layout)?),
+                    Form::Plain => None,
+                };
                 bench.answer(job, layout)
             });
         let dataset = self.graphs[place.graph].dataset();
@@ -259,7 +264,7 @@ impl Matrix<'_> {
 }
 
 fn done(outcome: &Outcome) -> State {
-    let measured = &outcome.paths.measured;
+    let measured = outcome.answer.measured();
     State::Done {
         reached: measured.reached,
         time: Spread::of_runs(measured),
@@ -281,7 +286,7 @@ fn failure<'a>(
         State::Done { .. } => ("done", ""),
     };
     Failure {
-        primitive: place.workload.name,
+        primitive: place.workload.primitive,
         dataset,
         status,
         error,

@@ -6,6 +6,7 @@ mod cache;
 mod device;
 mod driver;
 pub(crate) mod generate;
+pub(crate) mod geo;
 mod lambda;
 mod nvrtc;
 mod placed;

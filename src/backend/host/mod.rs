@@ -1,3 +1,4 @@
 //! Steps on host threads, named like the kernels.
 
+pub(crate) mod geo;
 pub(crate) mod sssp;

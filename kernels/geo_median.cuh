@@ -1,0 +1,395 @@
+// The spatial median on a sphere, by a team of threads that share a node: the solver of
+// src/backend/host/geo/median.rs, step for step. algorithm/geo.rs tells the idea.
+//
+// All threads of a team hold the same place, sums and decisions: totals come out of a reduction of fixed
+// shape in the same bits for everybody, so that a team never parts. Nothing is shuffled or met for behind a
+// condition that a team does not share.
+#pragma once
+
+#include "hive.cuh"
+
+#define CANDIDATES 32u
+#define SAMPLE 512u
+#define STARTS 6u
+#define FEW_STARTS 2u
+#define MANY 4096u
+
+static const double PI = 3.14159265358979323846;
+static const double APART = 0.9800665778412416;  // cosine of 0.2
+static const double WORSE = 0.35;
+static const double SAME = 1e-12;
+static const double LONGEST = 1.0;
+static const double FLATTEST = 0.05;
+static const double HUGE = 1e300;
+
+struct Point {
+    double x, y, z;
+};
+
+struct Effort {
+    double tolerance;
+    u32 passes;
+};
+
+__device__ __forceinline__ double dot(Point a, Point b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+__device__ __forceinline__ Point scaled(Point a, double by) { return {a.x * by, a.y * by, a.z * by}; }
+__device__ __forceinline__ Point plus(Point a, Point b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
+__device__ __forceinline__ Point normal(Point a) { return scaled(a, 1.0 / sqrt(dot(a, a))); }
+
+// The vector from x to p, or from its antipode where that is nearer.
+__device__ __forceinline__ Point offset(Point x, Point p, bool& near) {
+    near = dot(x, p) >= 0.0;
+    double sign = near ? -1.0 : 1.0;
+    return {p.x + sign * x.x, p.y + sign * x.y, p.z + sign * x.z};
+}
+
+__device__ __forceinline__ double angle_of(double chord, bool near) {
+    double angle = 2.0 * asin(fmin(0.5 * chord, 1.0));
+    return near ? angle : PI - angle;
+}
+
+__device__ __forceinline__ double angle(Point x, Point p) {
+    bool near;
+    Point d = offset(x, p, near);
+    return angle_of(sqrt(dot(d, d)), near);
+}
+
+// What a pass finds: see the host's Sums. f, r, w, h, here.
+struct Sums {
+    double v[8];
+};
+enum { F, R0, R1, W, H00, H01, H11, HERE };
+
+// A place and two unit vectors across it.
+struct Place {
+    Point x, e, g;
+};
+
+__device__ Place place_at(Point x) {
+    double a = fabs(x.x), b = fabs(x.y), c = fabs(x.z);
+    Point e;
+    if (a <= b && a <= c) e = {0.0, -x.z, x.y};
+    else if (b <= c) e = {x.z, 0.0, -x.x};
+    else e = {-x.y, x.x, 0.0};
+    e = normal(e);
+    return {x, e, {x.y * e.z - x.z * e.y, x.z * e.x - x.x * e.z, x.x * e.y - x.y * e.x}};
+}
+
+__device__ Place moved(const Place& at, double s, double t) {
+    double length = sqrt(s * s + t * t), sine, cosine;
+    sincos(length, &sine, &cosine);
+    double by = sine / length;
+    Point to = plus(scaled(at.e, s), scaled(at.g, t));
+    return place_at(normal(plus(scaled(at.x, cosine), scaled(to, by))));
+}
+
+__device__ __forceinline__ void include(Sums& s, const Place& at, Point p) {
+    bool near;
+    Point d = offset(at.x, p, near);
+    double square = dot(d, d), chord = sqrt(square);
+    double angle = angle_of(chord, near);
+    s.v[F] += angle;
+    if (chord <= SAME) {
+        s.v[HERE] += near ? 1.0 : 0.0;
+        return;
+    }
+    double t = dot(d, at.e), q = dot(d, at.g);
+    double inverse = 1.0 / sqrt(t * t + q * q);
+    double u = t * inverse, v = q * inverse;
+    double cotangent = (near ? 1.0 - 0.5 * square : 0.5 * square - 1.0) * inverse;
+    s.v[R0] += u;
+    s.v[R1] += v;
+    s.v[W] += 1.0 / angle;
+    s.v[H00] += cotangent * v * v;
+    s.v[H01] -= cotangent * u * v;
+    s.v[H11] += cotangent * u * u;
+}
+
+// Teams. `sum` and `least` give every thread the same; `least` is of (value, index), the smaller index
+// where values are equal.
+struct Thread {
+    static __device__ u32 size() { return 1; }
+    __device__ u32 rank() const { return 0; }
+    template <int N> __device__ void sum(double (&)[N]) const {}
+    __device__ void least(double&, u32&) const {}
+};
+
+__device__ __forceinline__ void warp_least(double& value, u32& index) {
+#pragma unroll
+    for (u32 step = 16; step > 0; step >>= 1) {
+        double other = __shfl_xor_sync(FULL, value, step);
+        u32 at = __shfl_xor_sync(FULL, index, step);
+        bool take = other < value || (other == value && at < index);
+        value = take ? other : value;
+        index = take ? at : index;
+    }
+}
+
+struct Warp {
+    static __device__ u32 size() { return 32; }
+    __device__ u32 rank() const { return lane_id(); }
+    template <int N> __device__ void sum(double (&v)[N]) const {
+#pragma unroll
+        for (u32 step = 16; step > 0; step >>= 1)
+#pragma unroll
+            for (int i = 0; i < N; i++) v[i] += __shfl_xor_sync(FULL, v[i], step);
+    }
+    __device__ void least(double& value, u32& index) const { warp_least(value, index); }
+};
+
+#define HUB_THREADS 256u
+#define HUB_WARPS (HUB_THREADS / 32u)
+
+struct Block {
+    double* room;  // [HUB_WARPS][8], shared
+    u32* indices;  // [HUB_WARPS], shared
+
+    static __device__ u32 size() { return HUB_THREADS; }
+    __device__ u32 rank() const { return threadIdx.x; }
+    template <int N> __device__ void sum(double (&v)[N]) const {
+        Warp().sum(v);
+        __syncthreads();
+        if (lane_id() == 0) {
+#pragma unroll
+            for (int i = 0; i < N; i++) room[warp_id() * 8 + i] = v[i];
+        }
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            v[i] = room[i];
+            for (u32 w = 1; w < HUB_WARPS; w++) v[i] += room[w * 8 + i];
+        }
+    }
+    __device__ void least(double& value, u32& index) const {
+        warp_least(value, index);
+        __syncthreads();
+        if (lane_id() == 0) {
+            room[warp_id() * 8] = value;
+            indices[warp_id()] = index;
+        }
+        __syncthreads();
+        value = room[0];
+        index = indices[0];
+        for (u32 w = 1; w < HUB_WARPS; w++) {
+            double other = room[w * 8];
+            bool take = other < value || (other == value && indices[w] < index);
+            value = take ? other : value;
+            index = take ? indices[w] : index;
+        }
+    }
+};
+
+template <class Team, class Points>
+__device__ Sums pass(const Team& team, const Points& points, u32 k, const Place& at) {
+    Sums s;
+#pragma unroll
+    for (int i = 0; i < 8; i++) s.v[i] = 0.0;
+    for (u32 i = team.rank(); i < k; i += Team::size()) include(s, at, points.at(i));
+    team.sum(s.v);
+    return s;
+}
+
+// The nearest point that is not here already; false where there is none.
+template <class Team, class Points>
+__device__ bool nearest(const Team& team, const Points& points, u32 k, Point x, Point& found) {
+    double best = HUGE;
+    u32 index = FULL;
+    for (u32 i = team.rank(); i < k; i += Team::size()) {
+        Point d = plus(points.at(i), scaled(x, -1.0));
+        double square = dot(d, d);
+        bool take = square < best && square > SAME * SAME;
+        best = take ? square : best;
+        index = take ? i : index;
+    }
+    team.least(best, index);
+    if (index == FULL) return false;
+    found = points.at(index);
+    return true;
+}
+
+// Newton's step, downhill also where the sum bends the other way: curvatures then count by their size.
+__device__ void newtons(const Sums& at, double& s, double& t) {
+    double a = at.v[H00], b = at.v[H01], c = at.v[H11], r = at.v[R0], q = at.v[R1];
+    double determinant = a * c - b * b;
+    if (a > 0.0 && determinant > 0.0) {
+        s = (c * r - b * q) / determinant;
+        t = (a * q - b * r) / determinant;
+        return;
+    }
+    double middle = 0.5 * (a + c), half = 0.5 * (a - c), radius = sqrt(half * half + b * b);
+    double least = FLATTEST * at.v[W];
+    double x = half >= 0.0 ? half + radius : b, y = half >= 0.0 ? b : radius - half;
+    double length = sqrt(x * x + y * y);
+    x = length > 0.0 ? x / length : 1.0;
+    y = length > 0.0 ? y / length : 0.0;
+    double along = (x * r + y * q) / fmax(fabs(middle + radius), least);
+    double across = (x * q - y * r) / fmax(fabs(middle - radius), least);
+    s = x * along - y * across;
+    t = y * along + x * across;
+}
+
+// The next step; false where the place is least. `newton` says whether it may be, and was, Newton's.
+__device__ bool next_step(const Sums& at, bool& newton, double& s, double& t, double& saves) {
+    double r = at.v[R0], q = at.v[R1], length = sqrt(r * r + q * q), here = at.v[HERE];
+    if (length <= here || length == 0.0) return false;
+    newton = newton && here == 0.0;
+    if (newton) {
+        newtons(at, s, t);
+    } else {
+        double by = (1.0 - here / length) / at.v[W];
+        s = by * r;
+        t = by * q;
+    }
+    double step = sqrt(s * s + t * t);
+    if (step > LONGEST) {
+        s /= step;
+        t /= step;
+    }
+    saves = 0.5 * (s * r + t * q);
+    return true;
+}
+
+// Goes downhill from `x`, which becomes where it ends; returns the sum there. One call of `pass` serves
+// the start, steps, the nearest point and shorter steps, so that its code is there once.
+template <class Team, class Points>
+__device__ double descend(const Team& team, const Points& points, u32 k, Point& x, Effort effort, u64& count) {
+    enum { START, STEP, NEAREST, QUARTER, SIXTEENTH };
+    Place trial = place_at(x), at = trial;
+    Sums here = {};
+    u32 stage = START, left = effort.passes;
+    bool newton = true;
+    double s = 0.0, t = 0.0, saves = 0.0;
+    while (true) {
+        Sums got = pass(team, points, k, trial);
+        count++;
+        bool equal = stage == NEAREST && got.v[F] == here.v[F];
+        if (stage == START || got.v[F] < here.v[F] || equal) {
+            at = trial;
+            here = got;
+            newton = true;
+            stage = STEP;
+        } else if (stage == STEP) {
+            if (!newton) break;  // Weiszfeld's step never raises the sum: this is rounding.
+            newton = false;
+            stage = NEAREST;
+        } else {
+            stage = stage == SIXTEENTH ? STEP : stage + 1;
+        }
+        if (left == 0) break;
+        left--;
+        if (stage == STEP) {
+            if (!next_step(here, newton, s, t, saves)) break;
+            if (saves <= effort.tolerance * here.v[F]) break;
+            trial = moved(at, s, t);
+            continue;
+        }
+        if (stage == NEAREST) {
+            Point p;
+            if (nearest(team, points, k, at.x, p)) {
+                trial = place_at(p);
+                continue;
+            }
+            stage = QUARTER;
+        }
+        double part = stage == QUARTER ? 0.25 : 0.0625;
+        trial = moved(at, part * s, part * t);
+    }
+    x = at.x;
+    return here.v[F];
+}
+
+__device__ __forceinline__ u32 spread(u32 i, u32 k, u32 of) { return (u32)((u64)i * k / of); }
+
+// The sum of distances from x over the sample, by the team.
+template <class Team, class Points>
+__device__ double sample_sum(const Team& team, const Points& points, u32 sample, Point x) {
+    double f[1] = {0.0};
+    for (u32 i = team.rank(); i < sample; i += Team::size()) f[0] += angle(x, points.sample(i));
+    team.sum(f);
+    return f[0];
+}
+
+// The mean direction; false where there is none.
+template <class Team, class Points>
+__device__ bool mean_of(const Team& team, const Points& points, u32 k, Point& mean) {
+    double v[3] = {0.0, 0.0, 0.0};
+    for (u32 i = team.rank(); i < k; i += Team::size()) {
+        Point p = points.at(i);
+        v[0] += p.x;
+        v[1] += p.y;
+        v[2] += p.z;
+    }
+    team.sum(v);
+    mean = {v[0], v[1], v[2]};
+    double length = sqrt(dot(mean, mean));
+    if (!(length > 1e-9 * k)) return false;
+    mean = scaled(mean, 1.0 / length);
+    return true;
+}
+
+// Descents from the best candidates that lie apart. `Ranked` knows the candidates' sums: next(start) gives
+// the best one left and takes out what is near it.
+template <class Team, class Points, class Ranked>
+__device__ Point best_descent(
+    const Team& team, const Points& points, u32 k, Ranked& ranked, Effort effort, u64& count) {
+    u32 sample = min(k, SAMPLE), most = k > MANY ? FEW_STARTS : STARTS;
+    double best = HUGE, limit = HUGE;
+    Point median = points.at(0);
+    for (u32 i = 0; i < most; i++) {
+        Point start;
+        double f = ranked.next(start);
+        if (!(f <= limit) || f >= HUGE) break;
+        limit = fmin(limit, f + WORSE * sample);
+        double found = descend(team, points, k, start, effort, count);
+        if (found < best) {
+            best = found;
+            median = start;
+        }
+    }
+    return median;
+}
+
+// Candidates of a warp, one a lane: a point and its antipode; every lane also has the mean direction. In
+// a block every warp holds the same.
+struct Ranked {
+    Point p, mean;
+    double f, anti, of_mean;
+
+    __device__ double next(Point& start) {
+        double value = fmin(f, anti);
+        u32 index = 2 * lane_id() + (anti < f ? 1u : 0u);
+        warp_least(value, index);
+        u32 from = index >> 1;
+        start.x = __shfl_sync(FULL, p.x, from);
+        start.y = __shfl_sync(FULL, p.y, from);
+        start.z = __shfl_sync(FULL, p.z, from);
+        if (index & 1u) start = scaled(start, -1.0);
+        if (of_mean < value) {
+            value = of_mean;
+            start = mean;
+        }
+        double near = dot(start, p);
+        if (near >= APART) f = HUGE;
+        if (-near >= APART) anti = HUGE;
+        if (dot(start, mean) >= APART) of_mean = HUGE;
+        return value;
+    }
+};
+
+// The median of three points and more, by a warp.
+template <class Points>
+__device__ Point warp_median(const Points& points, u32 k, Effort effort, u64& count) {
+    u32 candidates = min(k, CANDIDATES), sample = min(k, SAMPLE);
+    Warp team;
+    Ranked ranked;
+    bool own = lane_id() < candidates;
+    ranked.p = points.at(own ? spread(lane_id(), k, candidates) : 0);
+    double f = 0.0;
+    for (u32 i = 0; i < sample; i++) f += angle(ranked.p, points.sample(i));
+    ranked.f = own ? f : HUGE;
+    ranked.anti = own ? PI * sample - f : HUGE;
+    bool any = mean_of(team, points, k, ranked.mean);
+    double of_mean = sample_sum(team, points, sample, ranked.mean);
+    ranked.of_mean = any ? of_mean : HUGE;
+    return best_descent(team, points, k, ranked, effort, count);
+}

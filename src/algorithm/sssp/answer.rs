@@ -1,0 +1,170 @@
+//! How shortest paths and vertex nomination are asked for, and what is said of their answer.
+
+use super::{MergeMode, ShortestPaths, SsspConfig, sssp};
+use crate::algorithm::{Measured, Seeds};
+use crate::graph::Graph;
+use crate::io::{ResultFormat, write_results};
+use crate::report::units::{count, plural};
+use crate::report::{best_ranked, ranking};
+use crate::run::{Answer, Checked, Choice, Context, Job, RunConfig, Start, fields};
+use crate::{Error, Result, verify};
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+/// Checks what no single option's syntax can.
+pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
+    if let Choice::Is(delta) = config.delta
+        && (delta.is_nan() || delta <= 0.0)
+    {
+        return Err(Error::input(format!("--delta {delta}: use auto, inf or a number above 0")));
+    }
+    check_merge(config)?;
+    // As `Prepared::new` has it, which comes after devices and graph.
+    let align = config.chunk_align;
+    if !align.is_power_of_two() || !(64..=1 << 20).contains(&align) {
+        return Err(Error::input(format!(
+            "--chunk-align {align}: use a power of two from 64, a bitmap word, to 1048576"
+        )));
+    }
+    config.output.as_deref().map_or(Ok(()), |path| check_columns(config, path))
+}
+
+/// A bucket width is of no use to a merge mode that has no buckets.
+fn check_merge(config: &RunConfig) -> Result<()> {
+    let (delta, merge) = (config.delta, config.merge);
+    let why = match (delta, merge) {
+        (Choice::Is(_), MergeMode::Dense) => "the dense loop has no buckets; leave one of them out",
+        (Choice::Is(delta), MergeMode::Split) if delta.is_finite() => {
+            "buckets are worked off by every replica alone, nothing is split; use --delta inf"
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::input(format!("--delta {delta} with --merge {merge}: {why}")))
+}
+
+/// Only a CSV has room for more than distances.
+fn check_columns(config: &RunConfig, path: &Path) -> Result<()> {
+    let asked = [("--predecessors", config.predecessors), ("--nominee", config.nominee)];
+    match (ResultFormat::of(path)?, asked.iter().find(|(_, set)| *set)) {
+        (ResultFormat::Txt | ResultFormat::Npy, Some((option, _))) => Err(Error::input(format!(
+            "--output {}: has room for distances only, not for {option}; name a .csv",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The nodes that a run starts from. [`RunConfig::check`] has seen to it that there are some.
+pub(crate) fn start(config: &RunConfig, graph: &Graph) -> Result<Start> {
+    let nodes = match (&config.seeds, config.source) {
+        (Some(seeds), _) => seeds.resolve(graph)?,
+        (None, Some(source)) => source.to_string().parse::<Seeds>()?.resolve(graph)?,
+        (None, None) => vec![graph.default_source()],
+    };
+    Ok(Start::Nodes(nodes))
+}
+
+/// Runs the driver under the options of the job.
+pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
+    let (config, extras) = (&context.job.config, !context.gauge);
+    let options = SsspConfig {
+        merge: config.merge,
+        delta: match config.delta {
+            Choice::Auto => None,
+            Choice::Is(delta) => Some(delta),
+        },
+        predecessors: config.predecessors && extras,
+        nominee: config.nominee && extras,
+        runs: context.runs,
+        warmup: context.warmup,
+        trace: config.trace && extras,
+        compare: config.verify,
+        ..SsspConfig::default()
+    };
+    let prepared = context.ready.shortest_paths()?;
+    Ok(Box::new(sssp(context.fleet, prepared, context.job.start.nodes(), &options)?))
+}
+
+impl Answer for ShortestPaths {
+    fn measured(&self) -> &Measured {
+        &self.measured
+    }
+
+    fn strategy(&self, job: &Job) -> &'static str {
+        match job.config.merge {
+            MergeMode::Dense => "dense",
+            _ if self.delta.is_finite() => "near-far",
+            _ => "push-pull",
+        }
+    }
+
+    fn strategy_line(&self, job: &Job) -> String {
+        match self.strategy(job) {
+            "near-far" => format!("near-far, delta {}", self.delta),
+            "push-pull" => "push-pull".into(),
+            _ => {
+                "dense: push what the chunk's frontier reaches, OR frontiers, MIN distances".into()
+            }
+        }
+    }
+
+    fn cuts(&self, job: &Job) -> String {
+        let (modes, config) = (&self.measured.merge_modes, &job.config);
+        let align = config.chunk_align;
+        if modes.contains_key("dense") {
+            format!("; chunks of equal {}, aligned to {align}", config.chunks)
+        } else if modes.keys().any(|mode| mode != "none") {
+            // A pull stops early, so that its cost follows nodes: `--chunks` does not rule it.
+            format!("; pulls cut into chunks of about equal nodes, aligned to {align}")
+        } else {
+            String::new()
+        }
+    }
+
+    fn lines(&self, job: &Job) -> Vec<(&'static str, String)> {
+        let answer = format!(
+            "{} of {} reached, in {} of {}",
+            count(self.measured.reached),
+            plural(job.graph.nodes() as u64, "node"),
+            plural(self.measured.iterations, "iteration"),
+            plural(self.measured.rounds, "round"),
+        );
+        vec![("answer", answer)]
+    }
+
+    fn rated(&self) -> &'static str {
+        "out of reached nodes"
+    }
+
+    fn variant(&self, job: &Job) -> String {
+        format!("variant:num_seeds-{}", job.start.nodes().len())
+    }
+
+    /// `seeds`: start nodes, in the input's own ids; `delta`: the bucket width in use, a number or `inf`.
+    fn facts(&self, job: &Job) -> Map<String, Value> {
+        let seeds: Vec<u64> = job.start.nodes().iter().map(|v| job.graph.input_id(*v)).collect();
+        fields([("seeds", json!(seeds)), ("delta", json!(Choice::Is(self.delta)))])
+    }
+
+    fn ranking(&self, job: &Job, k: usize) -> Option<String> {
+        let best = best_ranked(&job.graph, job.start.nodes(), self, k);
+        Some(ranking(&best).to_string())
+    }
+
+    fn write(&self, path: &Path, graph: &Graph) -> Result<()> {
+        write_results(path, graph, self)
+    }
+
+    fn verify(&self, job: &Job) -> Result<Checked> {
+        let checked = verify::shortest_paths(&job.graph, job.start.nodes(), self)?;
+        let arcs = checked.overflowed_arcs;
+        let note = match arcs {
+            0 => String::new(),
+            _ => format!(
+                "; sums over {} overflow 32-bit floats and reach nobody",
+                plural(arcs, "arc")
+            ),
+        };
+        Ok(Checked { found: fields([("overflowed_arcs", json!(arcs))]), note })
+    }
+}

@@ -1,0 +1,121 @@
+//! What a run starts from and what it finds, whatever the workload.
+
+use super::Job;
+use crate::Result;
+use crate::algorithm::Measured;
+use crate::algorithm::geo::Known;
+use crate::graph::Graph;
+use crate::report::units::plural;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::any::Any;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What a run starts from, beside the graph.
+#[derive(Debug, Clone, Default)]
+pub enum Start {
+    /// The graph alone.
+    #[default]
+    Graph,
+    /// Nodes (not input ids).
+    Nodes(Vec<u32>),
+    /// Places on the globe.
+    Places(Arc<Known>),
+}
+
+impl Start {
+    /// The start nodes; none where a workload has none.
+    pub fn nodes(&self) -> &[u32] {
+        match self {
+            Start::Nodes(nodes) => nodes,
+            _ => &[],
+        }
+    }
+
+    /// `, from node 1`, as it follows the graph's name in a summary.
+    pub(crate) fn words(&self, graph: &Graph) -> String {
+        match self {
+            Start::Graph => String::new(),
+            Start::Nodes(nodes) => match nodes.as_slice() {
+                [one] => format!(", from node {}", graph.input_id(*one)),
+                many => format!(", from {}", plural(many.len() as u64, "seed")),
+            },
+            Start::Places(known) => {
+                format!(", from {}", plural(known.count(), "located node"))
+            }
+        }
+    }
+}
+
+/// The answer of a workload, as summary, record, sweep and result files need it. What is common to all
+/// workloads is in [`Measured`]; the rest is each answer's own to tell.
+pub trait Answer: Any + Send + Sync {
+    /// Timings and counts.
+    fn measured(&self) -> &Measured;
+
+    /// What ran, in a word: the record's `strategy`.
+    fn strategy(&self, job: &Job) -> &'static str;
+
+    /// The same for people.
+    fn strategy_line(&self, job: &Job) -> String {
+        self.strategy(job).into()
+    }
+
+    /// What was cut for the merges that took place, as it follows their counts: `; chunks of ...`.
+    fn cuts(&self, job: &Job) -> String;
+
+    /// Lines of the summary, name and text: what came out.
+    fn lines(&self, job: &Job) -> Vec<(&'static str, String)>;
+
+    /// What a rate counts, as in `2.5 Garcs/s out of reached nodes`.
+    fn rated(&self) -> &'static str;
+
+    /// The first tag of the record: `variant:num_seeds-10`.
+    fn variant(&self, job: &Job) -> String;
+
+    /// The record's own fields, by name.
+    fn facts(&self, job: &Job) -> Map<String, Value>;
+
+    /// The `k` best nodes as a table, where the workload ranks nodes.
+    fn ranking(&self, _job: &Job, _k: usize) -> Option<String> {
+        None
+    }
+
+    /// Writes what was found for each node, in the input's own ids.
+    fn write(&self, path: &Path, graph: &Graph) -> Result<()>;
+
+    /// Checks it independently: [`crate::Error::Verify`] for a wrong answer.
+    fn verify(&self, job: &Job) -> Result<Checked>;
+}
+
+/// What a check that passed has to say.
+#[derive(Debug, Clone, Default)]
+pub struct Checked {
+    /// Fields of the record's `verification`.
+    pub found: Map<String, Value>,
+    /// More for the summary, as in `; sums over 3 arcs overflow`.
+    pub note: String,
+}
+
+/// What the independent check found.
+#[derive(Debug, Clone, Serialize)]
+pub struct Verification {
+    /// Whether the answer holds.
+    pub passed: bool,
+    /// The first thing wrong, naming a node.
+    pub message: Option<String>,
+    /// What else this workload's check tells.
+    #[serde(flatten)]
+    pub found: Map<String, Value>,
+    /// The same for people.
+    #[serde(skip)]
+    pub note: String,
+    /// Milliseconds that the check took.
+    pub ms: f64,
+}
+
+/// A map of JSON from names and values.
+pub(crate) fn fields<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {
+    pairs.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+}
