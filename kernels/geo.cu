@@ -7,7 +7,7 @@
 // follows from sizes alone; a replica's results lie together in `found`, class by class.
 //
 // Rows longer than LONG leave the ids of their located neighbours in `kept`, in arc order: medians of more
-// than SAMPLE points are made from these; others gather their points into shared memory.
+// than 512 points are made from these; others gather their points into shared memory.
 
 #include "geo_median.cuh"
 
@@ -262,7 +262,13 @@ __device__ __forceinline__ void report(const SolveArgs& a, u64 passes, u64 arcs)
     }
 }
 
-// Points in shared memory, and points behind ids with a sample of them in shared memory.
+__device__ __forceinline__ void put(double* points, u32 i, Point p) {
+    points[3 * i] = p.x;
+    points[3 * i + 1] = p.y;
+    points[3 * i + 2] = p.z;
+}
+
+// Points in shared memory, and points behind ids, some of them in shared memory at a time.
 struct Staged {
     const double* at_;
     u32 step;  // between coordinates of a point
@@ -271,18 +277,24 @@ struct Staged {
         const double* p = at_ + 3 * i * step;
         return {p[0], p[step], p[2 * step]};
     }
-    __device__ Point sample(u32 i) const { return at(i); }
+    // They are all there already.
+    __device__ void fill(u32, u32, u32, u32) const {}
+    __device__ Point sample(u32 base, u32 i) const { return at(base + i); }
 };
 
 struct Kept {
     const GraphArgs& g;
     const u32* ids;
-    const double* sample_;
+    double* stage;  // [3 * STAGE]
 
     __device__ Point at(u32 i) const { return position_of(g, ids[i]); }
-    __device__ Point sample(u32 i) const {
-        return {sample_[3 * i], sample_[3 * i + 1], sample_[3 * i + 2]};
+    // Brings places base.. of a sample of n of the k points, by a warp.
+    __device__ void fill(u32 base, u32 count, u32 k, u32 n) const {
+        __syncwarp();
+        for (u32 j = lane_id(); j < count; j += 32) put(stage, j, at(spread(base + j, k, n)));
+        __syncwarp();
     }
+    __device__ Point sample(u32, u32 i) const { return {stage[3 * i], stage[3 * i + 1], stage[3 * i + 2]}; }
 };
 
 __device__ const u32* kept_of(const GraphArgs& g, u32 v) {
@@ -295,42 +307,41 @@ __device__ const u32* kept_of(const GraphArgs& g, u32 v) {
     return g.kept + g.kept_at[low];
 }
 
-__device__ __forceinline__ void put(double* points, u32 i, Point p) {
-    points[3 * i] = p.x;
-    points[3 * i + 1] = p.y;
-    points[3 * i + 2] = p.z;
-}
-
 // More than 1024 neighbours: a block a node.
 extern "C" __global__ void __launch_bounds__(HUB_THREADS, 1) geo_hubs(const SolveArgs a) {
-    __shared__ double sample[3 * SAMPLE];
+    __shared__ double stage[3 * STAGE];
     __shared__ double room[HUB_WARPS * 8];
     __shared__ u32 indices[HUB_WARPS];
     __shared__ double sums[HUB_WARPS][CANDIDATES];
     Block team = {room, indices};
     u64 passes = 0, arcs = 0;
     for (u32 i = blockIdx.x; i < a.items; i += gridDim.x) {
-        u32 v = node_of(a, i), k = a.g.count[v];
-        Kept points = {a.g, kept_of(a.g, v), sample};
-        __syncthreads();
-        for (u32 j = threadIdx.x; j < SAMPLE; j += HUB_THREADS)
-            put(sample, j, points.at(spread(j, k, SAMPLE)));
-        __syncthreads();
+        u32 v = node_of(a, i), k = a.g.count[v], sample = min(k, SAMPLE);
+        Kept points = {a.g, kept_of(a.g, v), stage};
         Ranked ranked;
         ranked.p = points.at(spread(lane_id(), k, CANDIDATES));
-        // A warp sums over its part of the sample; parts are added in order.
-        const u32 PART = SAMPLE / HUB_WARPS;
-        double f = 0.0;
-        for (u32 j = 0; j < PART; j++) f += angle(ranked.p, points.sample(warp_id() * PART + j));
+        bool any = mean_of(team, points, k, ranked.mean);
+        // A warp sums over its part of what is staged; parts are added in order.
+        const u32 PART = STAGE / HUB_WARPS;
+        double f = 0.0, of_mean[1] = {0.0};
+        for (u32 base = 0; base < sample; base += STAGE) {
+            u32 count = min(STAGE, sample - base);
+            __syncthreads();
+            for (u32 j = threadIdx.x; j < count; j += HUB_THREADS)
+                put(stage, j, points.at(spread(base + j, k, sample)));
+            __syncthreads();
+            u32 end = min(count, (warp_id() + 1) * PART);
+            for (u32 j = warp_id() * PART; j < end; j++) f += angle(ranked.p, points.sample(base, j));
+            for (u32 j = threadIdx.x; j < count; j += HUB_THREADS)
+                of_mean[0] += angle(ranked.mean, points.sample(base, j));
+        }
         sums[warp_id()][lane_id()] = f;
-        __syncthreads();
+        team.sum(of_mean);
         f = 0.0;
         for (u32 w = 0; w < HUB_WARPS; w++) f += sums[w][lane_id()];
         ranked.f = f;
-        ranked.anti = PI * SAMPLE - f;
-        bool any = mean_of(team, points, k, ranked.mean);
-        double of_mean = sample_sum(team, points, SAMPLE, ranked.mean);
-        ranked.of_mean = any ? of_mean : HUGE;
+        ranked.anti = PI * sample - f;
+        ranked.of_mean = any ? of_mean[0] : HUGE;
         u64 took = 0;
         Point x = best_descent(team, points, k, ranked, {a.tolerance, a.passes}, took);
         if (threadIdx.x == 0) {
@@ -345,15 +356,12 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, 1) geo_hubs(const Solv
 // 513 to 1024 neighbours: a warp a node, from ids.
 extern "C" __global__ void __launch_bounds__(WARPS * 32, 3) geo_warps_kept(const SolveArgs a) {
     extern __shared__ __align__(16) double memory[];
-    double* sample = memory + warp_id() * 3 * SAMPLE;
+    double* stage = memory + warp_id() * 3 * STAGE;
     u32 warps = gridDim.x * WARPS;
     u64 passes = 0, arcs = 0;
     for (u32 i = blockIdx.x * WARPS + warp_id(); i < a.items; i += warps) {
         u32 v = node_of(a, i), k = a.g.count[v];
-        Kept points = {a.g, kept_of(a.g, v), sample};
-        __syncwarp();
-        for (u32 j = lane_id(); j < SAMPLE; j += 32) put(sample, j, points.at(spread(j, k, SAMPLE)));
-        __syncwarp();
+        Kept points = {a.g, kept_of(a.g, v), stage};
         u64 took = 0;
         Point x = warp_median(points, k, {a.tolerance, a.passes}, took);
         if (lane_id() == 0) {
@@ -433,6 +441,10 @@ struct FewRanked {
         if (dot(start, mean) >= APART) of_mean = HUGE;
         return value;
     }
+
+    // For more points than a thread has.
+    __device__ bool has_mean() const { return false; }
+    __device__ double take_mean(Point& start) { return next(start); }
 };
 
 // 3 to 16 neighbours: a thread a node, its points in shared memory.

@@ -9,8 +9,9 @@
 #include "hive.cuh"
 
 #define CANDIDATES 32u
-#define SAMPLE 512u
-#define STARTS 6u
+#define STAGE 512u   // points that a ranking has in shared memory at a time
+#define SAMPLE 4096u
+#define STARTS 8u
 #define FEW_STARTS 2u
 #define MANY 4096u
 
@@ -18,8 +19,12 @@ static const double PI = 3.14159265358979323846;
 static const double APART = 0.9800665778412416;  // cosine of 0.2
 static const double WORSE = 0.35;
 static const double SAME = 1e-12;
-static const double LONGEST = 1.0;
-static const double FLATTEST = 0.05;
+static const double LONGEST = 0.3;
+static const double CUT = 0.125;
+static const double SHORTEST = 1e-7;
+static const double FLATTEST = 1e-9;
+static const double THERE = 0.99875;
+static const double AHEAD = 0.7;
 static const double HUGE = 1e300;
 
 struct Point {
@@ -207,92 +212,99 @@ __device__ bool nearest(const Team& team, const Points& points, u32 k, Point x, 
     return true;
 }
 
-// Newton's step, downhill also where the sum bends the other way: curvatures then count by their size.
-__device__ void newtons(const Sums& at, double& s, double& t) {
+// Newton's step, downhill also where the sum bends the other way: along each of the two axes of the Hessian,
+// curvatures count by their size, and no step is longer than `reach`.
+__device__ void newtons(const Sums& at, u32 k, double reach, double& s, double& t) {
     double a = at.v[H00], b = at.v[H01], c = at.v[H11], r = at.v[R0], q = at.v[R1];
-    double determinant = a * c - b * b;
-    if (a > 0.0 && determinant > 0.0) {
-        s = (c * r - b * q) / determinant;
-        t = (a * q - b * r) / determinant;
-        return;
-    }
     double middle = 0.5 * (a + c), half = 0.5 * (a - c), radius = sqrt(half * half + b * b);
-    double least = FLATTEST * at.v[W];
     double x = half >= 0.0 ? half + radius : b, y = half >= 0.0 ? b : radius - half;
-    double length = sqrt(x * x + y * y);
+    double length = sqrt(x * x + y * y), least = FLATTEST * k;
     x = length > 0.0 ? x / length : 1.0;
     y = length > 0.0 ? y / length : 0.0;
     double along = (x * r + y * q) / fmax(fabs(middle + radius), least);
     double across = (x * q - y * r) / fmax(fabs(middle - radius), least);
+    along = fmin(fmax(along, -reach), reach);
+    across = fmin(fmax(across, -reach), reach);
     s = x * along - y * across;
     t = y * along + x * across;
 }
 
-// The next step; false where the place is least. `newton` says whether it may be, and was, Newton's.
-__device__ bool next_step(const Sums& at, bool& newton, double& s, double& t, double& saves) {
+// The next step; false where the place is least. Newton's reaches no farther than `reach`; 0 asks for Weiszfeld's.
+__device__ bool next_step(const Sums& at, u32 k, double reach, bool& newton, double& s, double& t, double& saves) {
     double r = at.v[R0], q = at.v[R1], length = sqrt(r * r + q * q), here = at.v[HERE];
     if (length <= here || length == 0.0) return false;
-    newton = newton && here == 0.0;
+    newton = reach > 0.0 && here == 0.0;
     if (newton) {
-        newtons(at, s, t);
+        newtons(at, k, reach, s, t);
     } else {
-        double by = (1.0 - here / length) / at.v[W];
+        double by = fmin((1.0 - here / length) / at.v[W], LONGEST / length);
         s = by * r;
         t = by * q;
-    }
-    double step = sqrt(s * s + t * t);
-    if (step > LONGEST) {
-        s /= step;
-        t /= step;
     }
     saves = 0.5 * (s * r + t * q);
     return true;
 }
 
-// Goes downhill from `x`, which becomes where it ends; returns the sum there. One call of `pass` serves
-// the start, steps, the nearest point and shorter steps, so that its code is there once.
+// Where an earlier descent ended.
+struct Best {
+    Point x;
+    double f;  // HUGE: there was none
+};
+
+// Whether a descent that is at `at` would not end below `best`: at this slope it is too far above, or it is where the
+// other ended.
+__device__ bool is_lost(const Place& at, const Sums& here, const Best& best) {
+    double slope = sqrt(here.v[R0] * here.v[R0] + here.v[R1] * here.v[R1]), above = here.v[F] - best.f;
+    return above > AHEAD * slope + here.v[HERE] || (above >= 0.0 && dot(at.x, best.x) > THERE);
+}
+
+// Goes downhill from `x`, which becomes where it ends; returns the sum there. One call of `pass` serves the start,
+// steps and the nearest point, so that its code is there once.
 template <class Team, class Points>
-__device__ double descend(const Team& team, const Points& points, u32 k, Point& x, Effort effort, u64& count) {
-    enum { START, STEP, NEAREST, QUARTER, SIXTEENTH };
+__device__ double descend(
+    const Team& team, const Points& points, u32 k, Point& x, Effort effort, const Best& best, u64& count) {
+    enum { START, STEP, NEAREST };
     Place trial = place_at(x), at = trial;
     Sums here = {};
     u32 stage = START, left = effort.passes;
-    bool newton = true;
-    double s = 0.0, t = 0.0, saves = 0.0;
+    bool newton = true, looked = false;
+    double reach = LONGEST, s = 0.0, t = 0.0, saves = 0.0;
     while (true) {
         Sums got = pass(team, points, k, trial);
         count++;
+        double length = sqrt(s * s + t * t);
         bool equal = stage == NEAREST && got.v[F] == here.v[F];
         if (stage == START || got.v[F] < here.v[F] || equal) {
             at = trial;
             here = got;
-            newton = true;
+            looked = false;
+            reach = stage != STEP ? LONGEST : fmin(LONGEST, newton ? fmax(reach, 2.0 * length) : 2.0 * length);
             stage = STEP;
         } else if (stage == STEP) {
             if (!newton) break;  // Weiszfeld's step never raises the sum: this is rounding.
-            newton = false;
-            stage = NEAREST;
+            reach = CUT * length;
+            if (reach < SHORTEST) reach = 0.0;
+            if (!looked) stage = NEAREST;
         } else {
-            stage = stage == SIXTEENTH ? STEP : stage + 1;
+            looked = true;
+            stage = STEP;
         }
         if (left == 0) break;
         left--;
-        if (stage == STEP) {
-            if (!next_step(here, newton, s, t, saves)) break;
-            if (saves <= effort.tolerance * here.v[F]) break;
-            trial = moved(at, s, t);
-            continue;
-        }
         if (stage == NEAREST) {
+            // Newton does not see the kinks at the points: the nearest may be lower.
             Point p;
             if (nearest(team, points, k, at.x, p)) {
                 trial = place_at(p);
                 continue;
             }
-            stage = QUARTER;
+            looked = true;
+            stage = STEP;
         }
-        double part = stage == QUARTER ? 0.25 : 0.0625;
-        trial = moved(at, part * s, part * t);
+        if (is_lost(at, here, best)) break;
+        if (!next_step(here, k, reach, newton, s, t, saves)) break;
+        if (saves <= effort.tolerance * here.v[F]) break;
+        trial = moved(at, s, t);
     }
     x = at.x;
     return here.v[F];
@@ -300,11 +312,11 @@ __device__ double descend(const Team& team, const Points& points, u32 k, Point& 
 
 __device__ __forceinline__ u32 spread(u32 i, u32 k, u32 of) { return (u32)((u64)i * k / of); }
 
-// The sum of distances from x over the sample, by the team.
+// The sum of distances from x over the first `sample` points, by the team.
 template <class Team, class Points>
 __device__ double sample_sum(const Team& team, const Points& points, u32 sample, Point x) {
     double f[1] = {0.0};
-    for (u32 i = team.rank(); i < sample; i += Team::size()) f[0] += angle(x, points.sample(i));
+    for (u32 i = team.rank(); i < sample; i += Team::size()) f[0] += angle(x, points.at(i));
     team.sum(f);
     return f[0];
 }
@@ -333,20 +345,21 @@ template <class Team, class Points, class Ranked>
 __device__ Point best_descent(
     const Team& team, const Points& points, u32 k, Ranked& ranked, Effort effort, u64& count) {
     u32 sample = min(k, SAMPLE), most = k > MANY ? FEW_STARTS : STARTS;
-    double best = HUGE, limit = HUGE;
-    Point median = points.at(0);
+    double limit = HUGE;
+    Best best = {points.at(0), HUGE};
     for (u32 i = 0; i < most; i++) {
         Point start;
-        double f = ranked.next(start);
-        if (!(f <= limit) || f >= HUGE) break;
-        limit = fmin(limit, f + WORSE * sample);
-        double found = descend(team, points, k, start, effort, count);
-        if (found < best) {
-            best = found;
-            median = start;
+        // Of so many points a sample ranks no candidates: the mean direction is first, if there is one.
+        bool first = k > MANY && i == 0 && ranked.has_mean();
+        double f = first ? ranked.take_mean(start) : ranked.next(start);
+        if (!first) {
+            if (!(f <= limit) || f >= HUGE) break;
+            limit = fmin(limit, f + WORSE * sample);
         }
+        double found = descend(team, points, k, start, effort, best, count);
+        if (found < best.f) best = {start, found};
     }
-    return median;
+    return best.x;
 }
 
 // Candidates of a warp, one a lane: a point and its antipode; every lane also has the mean direction. In
@@ -368,10 +381,22 @@ struct Ranked {
             value = of_mean;
             start = mean;
         }
+        take(start);
+        return value;
+    }
+
+    __device__ void take(Point start) {
         double near = dot(start, p);
         if (near >= APART) f = HUGE;
         if (-near >= APART) anti = HUGE;
         if (dot(start, mean) >= APART) of_mean = HUGE;
+    }
+
+    __device__ bool has_mean() const { return of_mean < HUGE; }
+    __device__ double take_mean(Point& start) {
+        double value = of_mean;
+        start = mean;
+        take(start);
         return value;
     }
 };
@@ -384,12 +409,17 @@ __device__ Point warp_median(const Points& points, u32 k, Effort effort, u64& co
     Ranked ranked;
     bool own = lane_id() < candidates;
     ranked.p = points.at(own ? spread(lane_id(), k, candidates) : 0);
-    double f = 0.0;
-    for (u32 i = 0; i < sample; i++) f += angle(ranked.p, points.sample(i));
+    bool any = mean_of(team, points, k, ranked.mean);
+    double f = 0.0, of_mean[1] = {0.0};
+    for (u32 base = 0; base < sample; base += STAGE) {
+        u32 count = min(STAGE, sample - base);
+        points.fill(base, count, k, sample);
+        for (u32 i = 0; i < count; i++) f += angle(ranked.p, points.sample(base, i));
+        for (u32 i = lane_id(); i < count; i += 32) of_mean[0] += angle(ranked.mean, points.sample(base, i));
+    }
+    team.sum(of_mean);
     ranked.f = own ? f : HUGE;
     ranked.anti = own ? PI * sample - f : HUGE;
-    bool any = mean_of(team, points, k, ranked.mean);
-    double of_mean = sample_sum(team, points, sample, ranked.mean);
-    ranked.of_mean = any ? of_mean : HUGE;
+    ranked.of_mean = any ? of_mean[0] : HUGE;
     return best_descent(team, points, k, ranked, effort, count);
 }

@@ -118,7 +118,7 @@ impl Engine {
     ) -> Result<Done> {
         let (rank, chance) = (r.rank(), r.chance());
         let rendezvous = r.rendezvous().clone();
-        match (&r.backend, &mut self.workspace) {
+        match (&mut r.backend, &mut self.workspace) {
             (Backend::Cuda(device), Some(w)) => {
                 p.on_device(rank, |rows| w.solve(device, rows, s, whole, effort, chance))?;
                 Ok(Done::default())

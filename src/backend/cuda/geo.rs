@@ -23,7 +23,7 @@ const TALLIED: usize = 4096;
 const WARPS: u32 = 4;
 const LONE: u32 = 128;
 const HUB_THREADS: u32 = 256;
-const SAMPLE: u32 = 512;
+const STAGE: u32 = 512;
 /// Bytes of a point.
 const POINT: u32 = 24;
 
@@ -42,7 +42,7 @@ const FORMS: [(Form, u32); CLASSES] = [
     (Form::Hubs, 0),
     (Form::Hubs, 0),
     (Form::Hubs, 0),
-    (Form::Kept, SAMPLE),
+    (Form::Kept, STAGE),
     (Form::Warps, 512),
     (Form::Warps, 128),
     (Form::Threads, 16),
@@ -244,7 +244,7 @@ impl Workspace {
     /// Queues the medians of the own places. `chance` perturbs the number of blocks.
     pub fn solve(
         &mut self,
-        device: &CudaDevice,
+        device: &mut CudaDevice,
         rows: &DeviceRows,
         s: &State,
         whole: bool,
@@ -277,9 +277,12 @@ impl Workspace {
             let most = chance.map_or(4 * self.resident[class], |c| 1 + (c % 97) as u32);
             let blocks = items.div_ceil(at_once).clamp(1, most.max(1));
             let shape = Launch { blocks, threads, shared_bytes, cooperative: false };
+            // A lane a class: hubs take long on few blocks, the others fill the device meanwhile.
+            device.switch(1 + class)?;
             device.launch(rows.kernels.solvers[form as usize], shape, &args)?;
         }
-        Ok(())
+        device.switch(0)?;
+        device.join()
     }
 
     /// Queues putting what all found where the next wave looks for it.

@@ -180,7 +180,8 @@ impl CudaDevice {
         Ok(())
     }
 
-    fn lane_stream(&self) -> sys::CUstream {
+    /// Where launches go.
+    pub(super) fn lane_stream(&self) -> sys::CUstream {
         match self.lambdas.current.checked_sub(1).and_then(|at| self.lambdas.lanes.get(at)) {
             Some(lane) => lane.stream,
             None => self.stream(),

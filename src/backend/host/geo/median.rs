@@ -10,9 +10,10 @@ pub(crate) type Point = [f64; 3];
 /// Points that are candidates, at most.
 pub(crate) const CANDIDATES: usize = 32;
 /// Points over which candidates' sums are taken, at most.
-pub(crate) const SAMPLE: usize = 512;
-/// Starts of a descent, at most, and for more than [`MANY`] points.
-pub(crate) const STARTS: usize = 6;
+pub(crate) const SAMPLE: usize = 4096;
+/// Starts of a descent, at most. More than [`MANY`] points have [`FEW_STARTS`]: the mean direction, since a sample
+/// of so many ranks no candidates, and the best of the others.
+pub(crate) const STARTS: usize = 8;
 pub(crate) const FEW_STARTS: usize = 2;
 pub(crate) const MANY: usize = 4096;
 /// Starts lie this far apart: the cosine of 0.2 radians.
@@ -22,9 +23,16 @@ const WORSE: f64 = 0.35;
 /// Points nearer than this coincide, and so do a point and another's antipode.
 const SAME: f64 = 1e-12;
 /// No step is longer, radians.
-const LONGEST: f64 = 1.0;
-/// Least curvature that is divided by where the sum bends both ways, of Weiszfeld's.
-const FLATTEST: f64 = 0.05;
+const LONGEST: f64 = 0.3;
+/// Newton's steps that fail are cut to this share; when none is longer than `SHORTEST`, Weiszfeld's is taken.
+const CUT: f64 = 0.125;
+const SHORTEST: f64 = 1e-7;
+/// Curvatures below this share of a point's count as this.
+const FLATTEST: f64 = 1e-9;
+/// A descent that is this near to where a better one ended ends there too: the cosine of 0.05 radians.
+const THERE: f64 = 0.998_75;
+/// A descent goes on where it would be the best if the sum kept falling as it does for this far, radians.
+const AHEAD: f64 = 0.7;
 /// Points that are summed one after the other; sums of blocks are added in their order.
 const BLOCK: usize = 1024;
 /// Points from which on blocks are dealt to threads.
@@ -83,6 +91,8 @@ struct Sums {
     h: [f64; 3],
     /// Points here.
     here: f64,
+    /// All points.
+    points: f64,
 }
 
 impl Sums {
@@ -157,7 +167,7 @@ impl Place {
             points.iter().for_each(|p| sums.include(self, *p));
             sums
         };
-        let mut total = Sums::default();
+        let mut total = Sums { points: points.len() as f64, ..Sums::default() };
         if points.len() < PARALLEL {
             points.chunks(BLOCK).for_each(|part| total.add(&block(part)));
         } else {
@@ -175,93 +185,105 @@ struct Step {
     newton: bool,
 }
 
-/// `None` where the place is least.
-fn next_step(sums: &Sums, newton: bool) -> Option<Step> {
+/// `None` where the place is least. Newton's step reaches no farther than `reach`; 0 asks for Weiszfeld's.
+fn next_step(sums: &Sums, reach: f64) -> Option<Step> {
     let r = sums.r;
     let length = (r[0] * r[0] + r[1] * r[1]).sqrt();
     if length <= sums.here || length == 0.0 {
         return None;
     }
-    let newton = newton && sums.here == 0.0;
+    let newton = reach > 0.0 && sums.here == 0.0;
     let s = if newton {
-        newtons(sums)
+        newtons(sums, reach)
     } else {
-        let by = (1.0 - sums.here / length) / sums.w;
+        let by = ((1.0 - sums.here / length) / sums.w).min(LONGEST / length);
         [by * r[0], by * r[1]]
     };
-    let long = (s[0] * s[0] + s[1] * s[1]).sqrt();
-    let s = if long > LONGEST { [s[0] / long, s[1] / long] } else { s };
     Some(Step { s, saves: 0.5 * (s[0] * r[0] + s[1] * r[1]), newton })
 }
 
-/// Newton's step, downhill also where the sum bends the other way: curvatures then count by their size.
-fn newtons(sums: &Sums) -> [f64; 2] {
+/// Newton's step, downhill also where the sum bends the other way: along each of the two axes of the Hessian,
+/// curvatures count by their size, and no step is longer than `reach`.
+fn newtons(sums: &Sums, reach: f64) -> [f64; 2] {
     let (r, [a, b, c]) = (sums.r, sums.h);
-    let determinant = a * c - b * b;
-    if a > 0.0 && determinant > 0.0 {
-        return [(c * r[0] - b * r[1]) / determinant, (a * r[1] - b * r[0]) / determinant];
-    }
     let (middle, half) = (0.5 * (a + c), 0.5 * (a - c));
     let radius = (half * half + b * b).sqrt();
-    let floor = FLATTEST * sums.w;
-    let size = |curvature: f64| curvature.abs().max(floor);
     // The direction of the larger curvature, from the row of the matrix that does not cancel.
     let (x, y) = if half >= 0.0 { (half + radius, b) } else { (b, radius - half) };
     let length = (x * x + y * y).sqrt();
     let (x, y) = if length > 0.0 { (x / length, y / length) } else { (1.0, 0.0) };
-    let along = (x * r[0] + y * r[1]) / size(middle + radius);
-    let across = (x * r[1] - y * r[0]) / size(middle - radius);
+    let floor = FLATTEST * sums.points;
+    let step =
+        |slope: f64, curvature: f64| (slope / curvature.abs().max(floor)).max(-reach).min(reach);
+    let along = step(x * r[0] + y * r[1], middle + radius);
+    let across = step(x * r[1] - y * r[0], middle - radius);
     [x * along - y * across, y * along + x * across]
 }
 
-/// Goes downhill from `start`: the place and its sum. Adds the passes to `count`.
-fn descend(points: &[Point], start: Point, effort: Effort, count: &mut u64) -> (Point, f64) {
+/// Goes downhill from `start`: the place and its sum. Adds the passes to `count`. Ends early where it cannot end
+/// below `best`, an earlier descent's, or comes to it.
+fn descend(
+    points: &[Point],
+    start: Point,
+    effort: Effort,
+    best: Option<(Point, f64)>,
+    count: &mut u64,
+) -> (Point, f64) {
     let mut at = Place::new(start);
     let mut here = at.pass(points);
-    let (mut left, mut newton) = (effort.passes, true);
     *count += 1;
-    let mut try_at = |place: Place, left: &mut u32| {
-        *left -= 1;
-        *count += 1;
-        let sums = place.pass(points);
-        (place, sums)
-    };
+    let (mut left, mut reach, mut looked) = (effort.passes, LONGEST, false);
     while left > 0 {
-        let Some(step) = next_step(&here, newton) else { break };
+        if best.is_some_and(|best| is_lost(&at, &here, best)) {
+            break;
+        }
+        let Some(step) = next_step(&here, reach) else { break };
         if step.saves <= effort.tolerance * here.f {
             break;
         }
-        let (place, sums) = try_at(at.moved(step.s), &mut left);
+        let long = step.s[0].hypot(step.s[1]);
+        let next = at.moved(step.s);
+        let sums = next.pass(points);
+        *count += 1;
+        left -= 1;
         if sums.f < here.f {
-            (at, here, newton) = (place, sums, true);
+            (at, here, looked) = (next, sums, false);
+            reach = if step.newton { reach.max(2.0 * long) } else { 2.0 * long };
+            reach = reach.min(LONGEST);
             continue;
         }
         if !step.newton {
             break; // Weiszfeld's step never raises the sum: this is rounding.
         }
+        reach = CUT * long;
+        if reach < SHORTEST {
+            reach = 0.0;
+        }
         // Newton does not see the kinks at the points: the nearest may be lower.
-        newton = false;
-        if left > 0
+        if !looked
+            && left > 0
             && let Some(nearest) = nearest(points, at.x)
         {
-            let (place, sums) = try_at(Place::new(nearest), &mut left);
+            let next = Place::new(nearest);
+            let sums = next.pass(points);
+            *count += 1;
+            left -= 1;
             if sums.f <= here.f {
-                (at, here, newton) = (place, sums, true);
+                (at, here, looked, reach) = (next, sums, false, LONGEST);
                 continue;
             }
         }
-        for part in [0.25, 0.0625] {
-            if left == 0 {
-                break;
-            }
-            let (place, sums) = try_at(at.moved([part * step.s[0], part * step.s[1]]), &mut left);
-            if sums.f < here.f {
-                (at, here, newton) = (place, sums, true);
-                break;
-            }
-        }
+        looked = true;
     }
     (at.x, here.f)
+}
+
+/// Whether a descent that is at `at` would not end below `best`: at this slope it is too far above, or
+/// it is where the other ended.
+fn is_lost(at: &Place, here: &Sums, best: (Point, f64)) -> bool {
+    let slope = (here.r[0] * here.r[0] + here.r[1] * here.r[1]).sqrt();
+    let above = here.f - best.1;
+    above > AHEAD * slope + here.here || (above >= 0.0 && dot(at.x, best.0) > THERE)
 }
 
 /// The nearest point that is not here already, the first of several; by squared chords.
@@ -291,7 +313,7 @@ pub(crate) fn median(points: &[Point], effort: Effort) -> (Point, u64) {
     let mut passes = 0;
     let mut best: Option<(Point, f64)> = None;
     for start in starts(points) {
-        let found = descend(points, start, effort, &mut passes);
+        let found = descend(points, start, effort, best, &mut passes);
         if best.is_none_or(|best| found.1 < best.1) {
             best = Some(found);
         }
@@ -318,12 +340,16 @@ fn starts(points: &[Point]) -> Vec<Point> {
     }
     let mean = mean(points);
     let length = dot(mean, mean).sqrt();
+    let mut found: Vec<Point> = Vec::with_capacity(STARTS);
     if length > 1e-9 * k as f64 {
         let x = scaled(mean, 1.0 / length);
-        listed.push((sum(x), x));
+        if k > MANY {
+            found.push(x);
+        } else {
+            listed.push((sum(x), x));
+        }
     }
     let most = if k > MANY { FEW_STARTS } else { STARTS };
-    let mut found: Vec<Point> = Vec::with_capacity(most);
     let mut limit = f64::INFINITY;
     while found.len() < most {
         let mut best: Option<(f64, Point)> = None;
