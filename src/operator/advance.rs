@@ -25,7 +25,7 @@ pub enum Direction {
     Pull,
 }
 
-/// How an advance goes, beside its lambda.
+/// How an advance goes, beside its lambda: `Advance::default().output(&mut next).only(&unseen, args).pull()`, say.
 #[derive(Default)]
 pub struct Advance<'a> {
     /// Push or pull.
@@ -34,6 +34,23 @@ pub struct Advance<'a> {
     pub only: Option<(&'a Lambda<bool>, Args<'a>)>,
     /// Where nodes that the lambda said yes to are put (beside those that are there); to be merged by OR.
     pub output: Option<&'a mut Frontier>,
+}
+
+impl<'a> Advance<'a> {
+    /// The same with an output.
+    pub fn output(self, set: &'a mut Frontier) -> Advance<'a> {
+        Advance { output: Some(set), ..self }
+    }
+
+    /// The same with a filter.
+    pub fn only(self, wanted: &'a Lambda<bool>, args: Args<'a>) -> Advance<'a> {
+        Advance { only: Some((wanted, args)), ..self }
+    }
+
+    /// The same, pulled.
+    pub fn pull(self) -> Advance<'a> {
+        Advance { direction: Direction::Pull, ..self }
+    }
 }
 
 impl Replica {
