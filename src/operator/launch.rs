@@ -361,20 +361,7 @@ impl Replica {
         array.to_vec()
     }
 
-    /// Makes all elements of the replica's own copy 0, in turn with its launches: sums that were merged and are
-    /// to be counted anew, or (by [`crate::collective::Frontier::words_mut`]) a set that is to be empty.
-    pub fn zero<T: crate::collective::Element>(&mut self, array: &mut Replicated<T>) -> Result<()> {
-        if let Some(values) = array.host_mut() {
-            values.fill(T::zeroed());
-        }
-        match (&self.backend, array.device()) {
-            (Backend::Cuda(device), Some(buffer)) => device.zero(buffer, usize::MAX),
-            _ => Ok(()),
-        }
-    }
-
-    /// How many nodes are in the replica's own copy of a set: the same on all replicas once it is merged. It
-    /// waits for all launches.
+    /// The number of a set's nodes.
     pub fn count(&mut self, set: &crate::collective::Frontier) -> Result<u64> {
         self.settle()?;
         let words = set.words().to_vec()?;

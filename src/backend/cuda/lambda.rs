@@ -3,7 +3,6 @@
 use super::buffer::{DeviceBuffer, Pinned};
 use super::device::{Context, CudaDevice, Function, Launch};
 use super::{check, nvrtc};
-use crate::collective::Element;
 use crate::error::Result;
 use crate::operator::{Loaded, bad_index};
 use cudarc::driver::sys;
@@ -206,11 +205,8 @@ impl CudaDevice {
     }
 
     /// Queues zeroing the first `bytes` of an array on the current lane.
-    pub fn zero<T: Element>(&self, array: &DeviceBuffer<T>, bytes: usize) -> Result<()> {
-        let bytes = bytes.min(array.len() * size_of::<T>());
-        if bytes == 0 {
-            return Ok(());
-        }
+    pub fn zero(&self, array: &DeviceBuffer<u64>, bytes: usize) -> Result<()> {
+        let bytes = bytes.min(array.len() * 8);
         // SAFETY: inside the allocation.
         check(&self.info.device, "cuMemsetD8", unsafe {
             sys::cuMemsetD8Async(array.pointer(), 0, bytes, self.lane_stream())
