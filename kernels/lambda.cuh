@@ -25,86 +25,93 @@ struct FaultSink {
     volatile FaultRecord* record;
 };
 
-__device__ __forceinline__ void report(FaultSink* sink, u32 argument, u64 index) {
-    if (*(volatile u32*)&sink->taken == 0u && atomicExch(&sink->taken, 1u) == 0u) {
+// What a thread has seen of bad indices. It lives in registers and is told at the end of the kernel, so that checks
+// neither branch nor hold back the loads that follow them.
+const u32 NONE = 0xffffffffu;
+struct Bad {
+    FaultSink* sink;
+    u64 index;
+    u32 argument;
+
+    __device__ __forceinline__ void report() const {
+        if (argument == NONE || *(volatile u32*)&sink->taken != 0u || atomicExch(&sink->taken, 1u) != 0u) return;
         sink->record->argument = argument;
         sink->record->index = index;
         __threadfence_system();
         sink->record->set = 1u;
     }
-}
+};
 
-// Whether `i` is below `size`; a bad index is kept for the host.
-__device__ __forceinline__ bool inside(u64 i, u64 size, FaultSink* sink, u32 argument) {
+// Whether `i` is below `size`; a bad index is noted.
+__device__ __forceinline__ bool inside(u64 i, u64 size, Bad* bad, u32 argument) {
 #if HIVE_UNCHECKED
     return true;
 #else
-    if (i < size) return true;
-    report(sink, argument, i);
-    return false;
+    bool ok = i < size;
+    bad->argument = ok ? bad->argument : argument;
+    bad->index = ok ? bad->index : i;
+    return ok;
 #endif
 }
 
-// An array to write (and read).
+// An array to write (and read). A bad index writes where nobody reads.
 template <typename T> struct Span {
     T* data;
     u64 length;
-    FaultSink* sink;
+    Bad* bad;
     u32 argument, unused;
 
     __device__ __forceinline__ u64 size() const { return length; }
     __device__ __forceinline__ T& operator[](u64 i) const {
-        return inside(i, length, sink, argument) ? data[i] : *(T*)&sink->scratch;
+        T* at = inside(i, length, bad, argument) ? data + i : (T*)&bad->sink->scratch;
+        return *at;
     }
 };
 
-// An array to read: nobody writes it during the launch. A bad index reads 0.
+// An array to read: nobody writes it during the launch. A bad index reads 0. Element 0 of an empty array is memory
+// that can be read (src/operator/launch.rs sees to it).
 template <typename T> struct Span<const T> {
     const T* data;
     u64 length;
-    FaultSink* sink;
+    Bad* bad;
     u32 argument, unused;
 
     __device__ __forceinline__ u64 size() const { return length; }
     __device__ __forceinline__ T operator[](u64 i) const {
-        return inside(i, length, sink, argument) ? __ldg(data + i) : T(0);
+        bool ok = inside(i, length, bad, argument);
+        T value = __ldg(data + (ok ? i : 0));
+        return ok ? value : T(0);
     }
 };
 
-// An array that lies in equal parts, one a replica, each with its own address.
+// An array that lies in equal parts, one a replica, each with its own address; the table of addresses is in memory.
 template <typename T> struct Parts {
-    T* parts[16];
-    u64 part_length, length;
-    FaultSink* sink;
-    u32 argument, unused;
+    T* const* parts;
+    u64 length;
+    Bad* bad;
+    u32 argument, part_length;
 
     __device__ __forceinline__ u64 size() const { return length; }
     __device__ __forceinline__ T* at(u64 i) const {
         if ((length >> 32) == 0) {
-            u32 part = (u32)i / (u32)part_length;
-            return parts[part] + ((u32)i - part * (u32)part_length);
+            u32 part = (u32)i / part_length;
+            return __ldg(parts + part) + ((u32)i - part * part_length);
         }
-        return parts[i / part_length] + i % part_length;
+        u64 part = i / part_length;
+        return __ldg(parts + part) + (i - part * part_length);
     }
     __device__ __forceinline__ T& operator[](u64 i) const {
-        return inside(i, length, sink, argument) ? *at(i) : *(T*)&sink->scratch;
+        return inside(i, length, bad, argument) ? *at(i) : *(T*)&bad->sink->scratch;
     }
 };
 
 template <typename T> struct Parts<const T> {
-    const T* parts[16];
-    u64 part_length, length;
-    FaultSink* sink;
-    u32 argument, unused;
+    Parts<T> all;
 
-    __device__ __forceinline__ u64 size() const { return length; }
+    __device__ __forceinline__ u64 size() const { return all.length; }
+    // Not through the read-only cache: parts of other devices change between launches.
     __device__ __forceinline__ T operator[](u64 i) const {
-        if (!inside(i, length, sink, argument)) return T(0);
-        if ((length >> 32) == 0) {
-            u32 part = (u32)i / (u32)part_length;
-            return __ldg(parts[part] + ((u32)i - part * (u32)part_length));
-        }
-        return __ldg(parts[i / part_length] + i % part_length);
+        return inside(i, all.length, all.bad, all.argument) ? *(const T*)all.at(i) : T(0);
     }
 };
 
@@ -112,23 +119,28 @@ template <typename T> struct Parts<const T> {
 struct Set {
     u32* words;
     u64 length;
-    FaultSink* sink;
+    Bad* bad;
     u32 argument, unused;
 
     __device__ __forceinline__ u64 size() const { return length; }
     __device__ __forceinline__ bool contains(u64 v) const {
-        return inside(v, length, sink, argument) && (words[v >> 5] >> (v & 31u) & 1u) != 0;
+        return inside(v, length, bad, argument) && (words[v >> 5] >> (v & 31u) & 1u) != 0;
     }
     // Whether it was new.
     __device__ __forceinline__ bool insert(u64 v) const {
-        if (!inside(v, length, sink, argument)) return false;
+        if (!inside(v, length, bad, argument)) return false;
         u32 bit = 1u << (v & 31u);
         return (__ldcg(words + (v >> 5)) & bit) == 0 && (atomicOr(words + (v >> 5), bit) & bit) == 0;
     }
     __device__ __forceinline__ void erase(u64 v) const {
-        if (inside(v, length, sink, argument)) atomicAnd(words + (v >> 5), ~(1u << (v & 31u)));
+        if (inside(v, length, bad, argument)) atomicAnd(words + (v >> 5), ~(1u << (v & 31u)));
     }
 };
+
+template <typename T> __device__ __forceinline__ void attach(Span<T>& x, Bad* bad) { x.bad = bad; }
+template <typename T> __device__ __forceinline__ void attach(Parts<T>& x, Bad* bad) { x.bad = bad; }
+template <typename T> __device__ __forceinline__ void attach(Parts<const T>& x, Bad* bad) { x.all.bad = bad; }
+__device__ __forceinline__ void attach(Set& x, Bad* bad) { x.bad = bad; }
 
 // One arc of a row.
 struct Edge {
@@ -164,15 +176,15 @@ struct Graph {
     Rows out, in;
     u64 nodes, arcs;
     FaultSink* sink;
+    Bad* bad;
     u32 argument, unused;
 
-    __device__ __forceinline__ u64 begin_of(const Rows& rows, u64 v) const { return __ldg(rows.offsets + v); }
     __device__ __forceinline__ u64 degree_in(const Rows& rows, u64 v) const {
-        if (rows.offsets == nullptr || !inside(v, nodes, sink, argument)) return 0;
+        if (rows.offsets == nullptr || !inside(v, nodes, bad, argument)) return 0;
         return __ldg(rows.offsets + v + 1) - __ldg(rows.offsets + v);
     }
     __device__ __forceinline__ Row row(const Rows& rows, u64 v) const {
-        if (rows.offsets == nullptr || !inside(v, nodes, sink, argument)) return Row{rows, 0, 0};
+        if (rows.offsets == nullptr || !inside(v, nodes, bad, argument)) return Row{rows, 0, 0};
         return Row{rows, __ldg(rows.offsets + v), __ldg(rows.offsets + v + 1)};
     }
     __device__ __forceinline__ u64 degree(u64 v) const { return degree_in(out, v); }
@@ -182,7 +194,7 @@ struct Graph {
     // The arc at place `arc` of the rows forward, as in a random step of a walk.
     __device__ __forceinline__ Edge edge(u64 v, u64 place) const {
         Row all = edges(v);
-        if (!inside(place, all.last - all.first, sink, argument)) return Edge{(u32)v, 0, 1.0f};
+        if (!inside(place, all.last - all.first, bad, argument)) return Edge{(u32)v, 0, 1.0f};
         return *Row::Iterator{all.rows, all.first + place};
     }
 };

@@ -291,7 +291,7 @@ impl Replica {
     }
 
     /// Waits until everything queued on the device has ended, and books the time of merges.
-    pub(crate) fn settle(&mut self) -> Result<()> {
+    pub fn settle(&mut self) -> Result<()> {
         let settled = self.drain();
         self.seat.rendezvous.done(self.seat.rank);
         settled

@@ -132,9 +132,14 @@ fn on_device(
         device.zero(&scratch.control, 8)?;
     }
     let mut set = Bytes::default();
-    let words = output.and_then(|set| set.words().device()).map_or(0, |words| words.pointer());
-    let nodes = output.map_or(0, Frontier::nodes) as u64;
-    set.span(DeviceArray::Flat(words), nodes, device.lambdas.sink(), loaded.number << 8 | 255);
+    match output.and_then(|set| Some((set.words().device()?, set.nodes()))) {
+        Some((words, nodes)) => {
+            let array = DeviceArray::Flat(words.pointer());
+            set.span(array, nodes as u64, device.lambdas.sink(), loaded.number << 8 | 255);
+        }
+        // No words: nothing is put anywhere.
+        None => (0..4).for_each(|_| set.u64(0)),
+    }
     let (set, shape_words, from) = (set.words(), shape.words(), [from]);
     let mut parameters: Vec<&[u64]> = vec![&shape_words, &lambda, &set];
     if pull {

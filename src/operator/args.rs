@@ -4,15 +4,14 @@ use super::host::{HostValue, Memory, SetWords};
 use super::lambda::{Body, Kind};
 use crate::collective::{Dtype, Element, Frontier, Replicated, atomic_words, cells};
 use crate::error::Result;
-use crate::fleet::MAX_REPLICAS;
 
 /// An array as a kernel finds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DeviceArray {
     /// One address.
     Flat(u64),
-    /// An address a replica, and how many elements each has.
-    Parts { bases: [u64; MAX_REPLICAS], length: u64 },
+    /// The address of a table of addresses, one a replica, and how many elements each has.
+    Parts { table: u64, part_length: u32 },
 }
 
 /// One argument, with the borrow that it takes.

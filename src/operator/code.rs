@@ -59,7 +59,7 @@ impl Operator {
 
     /// (suffix of the kernel's name, parameters behind Shape and the lambda, statement).
     fn kernels(self) -> &'static [(&'static str, &'static str, &'static str)] {
-        const FOLD: &str = ", const R identity, const Span<R> out";
+        const FOLD: &str = ", const R identity, Span<R> out";
         match self {
             Operator::Elements => &[("", "", "for_elements(s, f);")],
             Operator::Nodes => &[("", "", "for_nodes(s, f);")],
@@ -69,33 +69,23 @@ impl Operator {
                 ("_hubs", "", "hub_arcs(s, f.g.out, Each<F>{f, f.g});"),
             ],
             Operator::Push => &[
-                ("", ", const Set out", "row_arcs(s, f.g.out, Push<F, All>{f, f.g, out, All()});"),
-                (
-                    "_hubs",
-                    ", const Set out",
-                    "hub_arcs(s, f.g.out, Push<F, All>{f, f.g, out, All()});",
-                ),
+                ("", ", Set out", "row_arcs(s, f.g.out, Push<F, All>{f, f.g, out, All()});"),
+                ("_hubs", ", Set out", "hub_arcs(s, f.g.out, Push<F, All>{f, f.g, out, All()});"),
             ],
             Operator::PushOnly => &[
-                (
-                    "",
-                    ", const Set out, const O only",
-                    "row_arcs(s, f.g.out, Push<F, O>{f, f.g, out, only});",
-                ),
+                ("", ", Set out, O only", "row_arcs(s, f.g.out, Push<F, O>{f, f.g, out, only});"),
                 (
                     "_hubs",
-                    ", const Set out, const O only",
+                    ", Set out, O only",
                     "hub_arcs(s, f.g.out, Push<F, O>{f, f.g, out, only});",
                 ),
             ],
             Operator::Pull => {
-                &[("", ", const Set out, const u32* from", "pull(s, f.g, f, All(), from, out);")]
+                &[("", ", Set out, const u32* from", "pull(s, f.g, f, All(), from, out);")]
             }
-            Operator::PullOnly => &[(
-                "",
-                ", const Set out, const u32* from, const O only",
-                "pull(s, f.g, f, only, from, out);",
-            )],
+            Operator::PullOnly => {
+                &[("", ", Set out, const u32* from, O only", "pull(s, f.g, f, only, from, out);")]
+            }
             Operator::FilterAny => &[("", "", "filter_any(s, f);")],
             Operator::Filter => &[
                 ("_mark", "", "filter_mark(s, f);"),
@@ -114,7 +104,7 @@ impl Operator {
                 ("", ", const R identity", "reduce_tiles(s, f, identity);"),
                 ("_partials", ", const R identity, R* to", "reduce_partials(s, identity, to);"),
             ],
-            Operator::Histogram => &[("", ", const Span<u64> counts", "histogram(s, f, counts);")],
+            Operator::Histogram => &[("", ", Span<u64> counts", "histogram(s, f, counts);")],
         }
     }
 }
@@ -132,6 +122,11 @@ fn lambda_struct(out: &mut String, which: &str, body: &Body, parts: u64, on: &On
         };
         *out += &format!("    {member} {name};\n");
     }
+    *out += "    __device__ __forceinline__ void attach_all(Bad* bad) {\n        g.bad = bad;\n";
+    for Param { name, .. } in body.params.iter().filter(|p| !matches!(p.kind, Kind::Scalar(_))) {
+        *out += &format!("        attach({name}, bad);\n");
+    }
+    *out += "    }\n";
     let On { returns, parameters, prologue } = on;
     // The text has a scope of its own, so that it may use the names of its parameters again.
     *out += &format!(
@@ -188,9 +183,15 @@ pub(crate) fn unit(
     let mut kernels = Vec::new();
     for (suffix, parameters, statement) in operator.kernels() {
         let name = format!("{}_{}{suffix}", operator.name(), body.name);
+        let more = [("Set out", "attach(out, &bad);"), ("Span<R> out", "attach(out, &bad);")]
+            .into_iter()
+            .chain([("counts", "attach(counts, &bad);"), ("O only", "only.attach_all(&bad);")]);
+        let attached: Vec<&str> =
+            more.filter(|(part, _)| parameters.contains(part)).map(|(_, attach)| attach).collect();
         text += &format!(
-            "extern \"C\" __global__ void __launch_bounds__({THREADS}) {name}(const Shape s, const F f\
-             {parameters}) {{ {statement} }}\n"
+            "extern \"C\" __global__ void __launch_bounds__({THREADS}) {name}(const Shape s, F f{parameters}) {{\n\
+             Bad bad{{f.g.sink, 0, NONE}};\nf.attach_all(&bad); {}\n{statement}\nbad.report();\n}}\n",
+            attached.join(" ")
         );
         kernels.push(name);
     }
@@ -225,19 +226,17 @@ impl Bytes {
         self.push(&value.to_le_bytes());
     }
 
-    /// `Span`, `Parts` or `Set` of kernels/lambda.cuh.
+    /// `Span`, `Parts` or `Set` of kernels/lambda.cuh. `sink` is memory that an empty array may be read at.
     pub fn span(&mut self, array: DeviceArray, length: u64, sink: u64, argument: u32) {
-        match array {
-            DeviceArray::Flat(pointer) => self.u64(pointer),
-            DeviceArray::Parts { bases, length } => {
-                bases.into_iter().for_each(|base| self.u64(base));
-                self.u64(length);
-            }
-        }
+        let (pointer, last) = match array {
+            DeviceArray::Flat(pointer) => (pointer, 0),
+            DeviceArray::Parts { table, part_length } => (table, part_length),
+        };
+        self.u64(if length == 0 { sink } else { pointer });
         self.u64(length);
-        self.u64(sink);
+        self.u64(0); // each thread's own
         self.u32(argument);
-        self.u32(0);
+        self.u32(last);
     }
 
     /// The bytes, as words, so that they are aligned.

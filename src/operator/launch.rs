@@ -166,6 +166,7 @@ fn struct_bytes(
     bytes.u64(nodes);
     bytes.u64(arcs);
     bytes.u64(sink);
+    bytes.u64(0); // each thread's own
     bytes.u32(first);
     bytes.u32(0);
     for (at, given) in given.iter().enumerate() {
@@ -359,6 +360,45 @@ impl Replica {
     pub fn read<T: crate::collective::Element>(&mut self, array: &Replicated<T>) -> Result<Vec<T>> {
         self.settle()?;
         array.to_vec()
+    }
+
+    /// Runs `body` and says how many milliseconds its launches took on the device, from the first to the last
+    /// (on the host: by the clock). It waits, before and after.
+    pub fn elapsed<T>(&mut self, body: impl FnOnce(&mut Replica) -> Result<T>) -> Result<(T, f64)> {
+        self.settle()?;
+        let start = Instant::now();
+        if let Backend::Cuda(device) = &self.backend {
+            device.mark(0, false)?;
+        }
+        let out = body(self)?;
+        self.join()?;
+        if let Backend::Cuda(device) = &self.backend {
+            device.mark(0, true)?;
+        }
+        self.settle()?;
+        let ms = match &self.backend {
+            Backend::Cuda(device) => device.interval_ms(0)?,
+            Backend::Host(_) => start.elapsed().as_secs_f64() * 1e3,
+        };
+        Ok((out, ms))
+    }
+
+    /// Copies `from` over `to`, which is as long, on the replica's own device; asynchronous as a launch.
+    pub fn copy<T: crate::collective::Element>(
+        &mut self,
+        from: &Replicated<T>,
+        to: &mut Replicated<T>,
+    ) -> Result<()> {
+        if from.len() != to.len() {
+            let (from, to) = ((from.label(), from.len()), (to.label(), to.len()));
+            let (a, b) =
+                (format!("{} of {} elements", from.0, from.1), format!("{} of {}", to.0, to.1));
+            return Err(Error::input(format!("cannot copy {a} over {b}: they are not as long")));
+        }
+        match (&self.backend, from.device(), to.device()) {
+            (Backend::Cuda(device), Some(from), Some(to)) => device.copy(from, to),
+            _ => to.assign(from.host().unwrap_or_default()),
+        }
     }
 
     /// The number of a set's nodes.

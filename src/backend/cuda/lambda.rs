@@ -204,6 +204,20 @@ impl CudaDevice {
         check(&self.info.device, "cuLaunchKernel", status)
     }
 
+    /// Queues copying `from` over `to`, which is as long, on the current lane.
+    pub fn copy<T: bytemuck::Pod>(
+        &self,
+        from: &DeviceBuffer<T>,
+        to: &DeviceBuffer<T>,
+    ) -> Result<()> {
+        self.busy();
+        let bytes = from.len().min(to.len()) * size_of::<T>();
+        // SAFETY: inside both allocations.
+        check(&self.info.device, "cuMemcpyDtoD", unsafe {
+            sys::cuMemcpyDtoDAsync_v2(to.pointer(), from.pointer(), bytes, self.lane_stream())
+        })
+    }
+
     /// Queues zeroing the first `bytes` of an array on the current lane.
     pub fn zero(&self, array: &DeviceBuffer<u64>, bytes: usize) -> Result<()> {
         let bytes = bytes.min(array.len() * 8);
