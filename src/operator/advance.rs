@@ -69,7 +69,7 @@ impl Replica {
     ) -> Result<()> {
         let (body, on) = (&lambda.body, On::arc("bool"));
         let over = along_nodes(over, body)?;
-        let Advance { direction, only, mut output } = how;
+        let Advance { direction, only, output } = how;
         let operator = match (direction, &only) {
             (Direction::Push, None) => Operator::Push,
             (Direction::Push, Some(_)) => Operator::PushOnly,
@@ -93,7 +93,6 @@ impl Replica {
             Backend::Cuda(_) => on_device(r, &call, range, output.as_deref()),
             Backend::Host(_) => {
                 let wanted = only.as_ref().map(|(only, args)| (*only, args));
-                let output = output.as_deref_mut();
                 on_host(r, &call, lambda, wanted, direction, range, output)
             }
         })

@@ -70,6 +70,27 @@ impl<'a> Args<'a> {
         self
     }
 
+    /// An array on a device to write, as elements of another type of the same size.
+    pub(super) fn bits<T: Element>(
+        mut self,
+        name: &'a str,
+        array: &'a mut Replicated<T>,
+        dtype: Dtype,
+    ) -> Self {
+        let device = array.device().map(|buffer| DeviceArray::Flat(buffer.pointer()));
+        let (kind, length) = (Kind::Writes(dtype), array.len() as u64);
+        self.given.push((name, Given::Array { kind, length, host: None, device }));
+        self
+    }
+
+    /// A number, as one of another type of the same size.
+    pub(super) fn scalar_bits<T: Element>(mut self, name: &'a str, value: T, dtype: Dtype) -> Self {
+        let mut bytes = [0; 8];
+        bytes[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));
+        self.given.push((name, Given::Scalar { dtype, bytes }));
+        self
+    }
+
     /// A set to read.
     pub fn reads_set(mut self, name: &'a str, set: &'a Frontier) -> Self {
         let nodes = set.nodes();

@@ -400,13 +400,6 @@ impl Replica {
             _ => to.assign(from.host().unwrap_or_default()),
         }
     }
-
-    /// The number of a set's nodes.
-    pub fn count(&mut self, set: &crate::collective::Frontier) -> Result<u64> {
-        self.settle()?;
-        let words = set.words().to_vec()?;
-        Ok(words.iter().map(|word| u64::from(word.count_ones())).sum())
-    }
 }
 
 fn parts(given: &[&Given]) -> u64 {

@@ -24,6 +24,7 @@ mod launch;
 mod over;
 mod random;
 mod resident;
+mod set;
 
 pub use advance::{Advance, Direction};
 pub use args::Args;
