@@ -1,22 +1,24 @@
-//! The coreness of every node: the largest k such that it lies in a part where all have k neighbours. Nodes of at
-//! most k arcs are peeled off, which takes an arc from each neighbour; when nobody goes any more, k rises (Matula
-//! and Beck, 1983). A self-loop counts as an arc.
+//! The coreness of every node: the largest k such that it lies in a part where all have k arcs or more. Nodes of at
+//! most k arcs are peeled off, which takes an arc from each neighbour; when nobody goes, k rises (Matula and Beck).
 //!
 //!     cargo run --release --example k_core -- --graph rmat:12 --devices host:3
 
 use hivegraph::prelude::*;
 mod common;
 
-/// v goes where it has k or fewer arcs left.
+/// Books the arcs that v has lost; with k or fewer left, it goes.
 pub fn peel() -> Lambda {
-    let peel = Lambda::new("peel").reads::<u32>("lost").writes::<u32>("core");
-    let text = "if (core[v] != ~0u || g.degree(v) - lost[v] > k) return;
+    let peel = Lambda::new("peel").writes::<u32>("all").writes::<u32>("lost").writes::<u32>("core");
+    let text = "all[v] += lost[v]; lost[v] = 0;
+                if (core[v] != ~0u || g.degree(v) - all[v] > k) return;
                 core[v] = k; going.insert(v);";
     peel.writes_set("going").scalar::<u32>("k").cuda(text).host(|a| {
-        let (g, lost, core) = (a.graph(), a.reads::<u32>("lost"), a.writes("core"));
-        let (going, k) = (a.writes_set("going"), a.scalar::<u32>("k"));
+        let (g, all, lost) = (a.graph(), a.writes::<u32>("all"), a.writes("lost"));
+        let (core, going, k) = (a.writes("core"), a.writes_set("going"), a.scalar::<u32>("k"));
         Box::new(move |v| {
-            if core.at(v) == u32::MAX && g.degree(v) as u32 - lost.at(v) <= k {
+            all.add(v, lost.at(v));
+            lost.set(v, 0);
+            if core.at(v) == u32::MAX && g.degree(v) as u32 - all.at(v) <= k {
                 core.set(v, k);
                 going.insert(v);
             }
@@ -43,24 +45,22 @@ pub fn stays() -> Lambda<bool> {
 
 /// The program of one replica: the coreness of every node, `[n]`. The graph should be symmetric.
 pub fn k_core(r: &mut Replica, g: &Resident) -> Result<Vec<u32>> {
-    let (n, nodes) = (g.graph().nodes(), Over::nodes(g));
+    let n = g.graph().nodes();
     let mut core = r.replicated::<u32>("core", n, MergeOp::Gather)?;
+    let mut all = r.replicated::<u32>("all", n, MergeOp::Sum)?;
     let mut lost = r.replicated::<u32>("lost", n, MergeOp::Sum)?;
     let mut going = r.frontier("going", n, MergeOp::Or)?;
-    core.assign(&vec![u32::MAX; n])?;
+    r.fill("core", &mut core, u32::MAX)?;
     let (peel, lose, stays, mut k, mut gone) = (peel(), lose(), stays(), 0u32, 0);
     while gone < n as u64 {
         // Every replica peels the whole graph: that needs no merge.
-        r.zero(going.words_mut())?;
-        let args = Args::new().reads("lost", &lost).writes("core", &mut core).scalar("k", k);
-        r.for_all("peel", nodes.whole(), &peel, args.writes_set("going", &mut going))?;
-        match r.count(&going)? {
-            0 => k += 1,
-            now => gone += now,
-        }
-        if r.rank() > 0 {
-            r.zero(&mut lost)?; // the sum so far counts once, on replica 0
-        }
+        r.clear("going", &mut going)?;
+        let args = Args::new().writes("all", &mut all).writes("lost", &mut lost).scalar("k", k);
+        let args = args.writes("core", &mut core).writes_set("going", &mut going);
+        r.for_all("peel", Over::nodes(g).whole(), &peel, args)?;
+        let now = r.count("going", &going)?;
+        gone += now;
+        k += u32::from(now == 0);
         let args = Args::new().writes("lost", &mut lost);
         let how = Advance::default().only(&stays, Args::new().reads("core", &core));
         r.advance("lose", Over::frontier(g, &going), &lose, args, how)?;

@@ -49,8 +49,8 @@ pub fn label_propagation(r: &mut Replica, g: &Resident) -> Result<(Vec<u32>, u32
     let args = Args::new().writes("label", &mut label).writes_set("telling", &mut telling);
     r.for_all("start", Over::nodes(g).whole(), &start(), args)?;
     let (tell, mut rounds) = (tell(), 0);
-    while r.count(&telling)? > 0 {
-        r.zero(told.words_mut())?;
+    while r.count("telling", &telling)? > 0 {
+        r.clear("told", &mut told)?;
         let args = Args::new().writes("label", &mut label);
         let how = Advance::default().output(&mut told);
         r.advance("tell", Over::frontier(g, &telling), &tell, args, how)?;
