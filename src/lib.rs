@@ -36,3 +36,12 @@ pub mod prelude {
     };
     pub use crate::{Error, Result};
 }
+
+// The guide's and the README's Rust is compiled and run with the documentation's tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/forall.md")]
+struct Guide;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -55,7 +55,8 @@ impl<'a> Advance<'a> {
 
 impl Replica {
     /// Calls `lambda(source, neighbor, arc, weight)` along the arcs out of `over`, evenly over the threads
-    /// whatever the degrees; where it says yes, the neighbour joins the output.
+    /// whatever the degrees; where it says yes, the neighbour joins the output. What a replica finds is in its own
+    /// copy of the output until that is merged.
     ///
     /// # Errors
     /// As [`Replica::for_all`]; a pull without rows backward.

@@ -43,7 +43,8 @@ impl<'a> Over<'a> {
         Over { graph: None, what: What::Elements(n as u64), whole: false }
     }
 
-    /// All of it, on every replica: redundant, and so needs no merge.
+    /// All of it, on every replica: redundant, so that there is nothing to merge where the result depends on merged
+    /// values alone.
     pub fn whole(self) -> Over<'a> {
         Over { whole: true, ..self }
     }
