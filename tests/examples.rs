@@ -1,5 +1,7 @@
 //! The examples on every fleet of this machine, against what serial code makes of the same graph.
 
+#![allow(clippy::duplicate_mod)] // each example has its own examples/common
+
 mod common;
 
 #[allow(dead_code)]
