@@ -1,4 +1,7 @@
 //! hivegraph: graph analytics on replicas.
+//!
+//! Users' own functions on every replica: [`operator`], with `docs/forall.md` as the guide; [`prelude`] has what
+//! such programs need. The workloads that come with it: [`algorithm`].
 #![deny(missing_docs)]
 #![deny(unsafe_op_in_unsafe_fn)]
 
@@ -21,3 +24,24 @@ pub mod verify;
 mod words;
 
 pub use error::{Error, Result};
+
+/// What a program of one's own needs: `use hivegraph::prelude::*;`.
+pub mod prelude {
+    pub use crate::collective::{Frontier, MergeOp, Replicated};
+    pub use crate::fleet::{Fleet, FleetConfig, Replica};
+    pub use crate::graph::Graph;
+    pub use crate::operator::{
+        Advance, ArcLambda, Args, Direction, Lambda, Order, Over, Queue, Random, Resident,
+        ResidentOptions,
+    };
+    pub use crate::{Error, Result};
+}
+
+// The guide's and the README's Rust is compiled and run with the documentation's tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/forall.md")]
+struct Guide;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -161,7 +161,9 @@ impl Replica {
         Ok(Frontier::new(self.replicated(label, nodes.div_ceil(64), op)?, nodes))
     }
 
-    /// Makes all copies of `array` equal by its operation; for Gather, chunks are equal slices.
+    /// Makes all copies of `array` equal by its operation. For Gather owners have equal slices, as
+    /// [`crate::operator::Over::slices`] says; what was written by the chunks of a graph goes through
+    /// [`Replica::gather`].
     pub fn merge<T: Element>(&mut self, array: &mut Replicated<T>) -> Result<()> {
         let split = Split::nodes(array.len() as u64, self.seat.world, SLICE_ALIGN);
         self.merge_by(array, &split)

@@ -25,7 +25,7 @@ pub enum Direction {
     Pull,
 }
 
-/// How an advance goes, beside its lambda.
+/// How an advance goes, beside its lambda: `Advance::default().output(&mut next).only(&unseen, args).pull()`, say.
 #[derive(Default)]
 pub struct Advance<'a> {
     /// Push or pull.
@@ -36,9 +36,27 @@ pub struct Advance<'a> {
     pub output: Option<&'a mut Frontier>,
 }
 
+impl<'a> Advance<'a> {
+    /// The same with an output.
+    pub fn output(self, set: &'a mut Frontier) -> Advance<'a> {
+        Advance { output: Some(set), ..self }
+    }
+
+    /// The same with a filter.
+    pub fn only(self, wanted: &'a Lambda<bool>, args: Args<'a>) -> Advance<'a> {
+        Advance { only: Some((wanted, args)), ..self }
+    }
+
+    /// The same, pulled.
+    pub fn pull(self) -> Advance<'a> {
+        Advance { direction: Direction::Pull, ..self }
+    }
+}
+
 impl Replica {
     /// Calls `lambda(source, neighbor, arc, weight)` along the arcs out of `over`, evenly over the threads
-    /// whatever the degrees; where it says yes, the neighbour joins the output.
+    /// whatever the degrees; where it says yes, the neighbour joins the output. What a replica finds is in its own
+    /// copy of the output until that is merged.
     ///
     /// # Errors
     /// As [`Replica::for_all`]; a pull without rows backward.

@@ -45,7 +45,7 @@ impl Queue {
 }
 
 impl Replica {
-    /// A list with room for `capacity` elements.
+    /// A list with room for `capacity` elements, 4 bytes each. All replicas make one at the same time.
     pub fn queue(&mut self, label: &'static str, capacity: usize) -> Result<Queue> {
         self.all_quiet(label)?;
         let items = self.replicated(label, capacity, MergeOp::Gather)?;
@@ -53,7 +53,7 @@ impl Replica {
         Ok(Queue { items, length: 0 })
     }
 
-    /// The elements of a list.
+    /// The elements of a list, in host memory. It waits for all launches.
     pub fn read_queue(&mut self, queue: &Queue) -> Result<Vec<u32>> {
         let mut all = self.read(&queue.items)?;
         all.truncate(queue.length);
@@ -61,7 +61,8 @@ impl Replica {
     }
 
     /// Puts the elements of the replica's part of `over` that `lambda` wants into `queue`, in place of what was
-    /// there, and returns how many they are. It waits for the count. On the host order is always kept.
+    /// there, and returns how many they are: on this replica, so other replicas have other numbers unless `over` is
+    /// [`Over::whole`]. It waits for the count. On the host order is always kept.
     ///
     /// # Errors
     /// As [`Replica::for_all`]; a queue that is too short; elements beyond 32 bits.

@@ -227,7 +227,8 @@ impl Replica {
         Ok(unslot(device.lambdas.result.get(lane)))
     }
 
-    /// How often `lambda` gives each bin, 0 to `bins` - 1, over all elements of `over` on all replicas. It waits.
+    /// How often `lambda` gives each bin, 0 to `bins` - 1, over all elements of `over` on all replicas: `[bins]`, the
+    /// same on all of them. Each counts its own part, then the counts are summed. It waits.
     ///
     /// # Errors
     /// As [`Replica::for_all`]; a bin that is not there is reported as an index outside argument `bins`.

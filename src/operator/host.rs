@@ -367,6 +367,11 @@ impl<'a> GraphView<'a> {
         self.out.map_or(0, Graph::nodes)
     }
 
+    /// Number of arcs.
+    pub fn arcs(&self) -> u64 {
+        self.out.map_or(0, Graph::arcs)
+    }
+
     fn rows(
         &self,
         rows: Option<&'a Graph>,
@@ -400,7 +405,8 @@ impl<'a> GraphView<'a> {
         edges_of(self.rows(self.into, v))
     }
 
-    /// Arc number `place` of those out of `v`, as in a step of a random walk.
+    /// Arc number `place`, from 0 to [`GraphView::degree`] - 1, of those out of `v`, as in a step of a random walk.
+    /// One that is not there is reported as a bad index, and is an arc from `v` to itself.
     pub fn edge(&self, v: usize, place: usize) -> Edge {
         let row = self.rows(self.out, v);
         let found = row.and_then(|(rows, row)| Some((rows, row.clone().nth(place)?)));

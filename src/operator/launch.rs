@@ -191,7 +191,8 @@ fn mixed() -> Error {
 }
 
 impl Replica {
-    /// Keeps a record of every launch from now on; each then waits until it has ended.
+    /// Begins (or ends) a record of every launch, for [`Replica::launches`]. Each then waits until it has ended, so
+    /// that a traced program is slower.
     pub fn trace_launches(&mut self, on: bool) {
         self.operators.trace = on.then(Vec::new);
     }
@@ -356,7 +357,11 @@ impl Replica {
         }
     }
 
-    /// Waits for all launches, reports a bad index if there was one, and copies the array out.
+    /// The replica's own copy of an array, in host memory: merge it first where all of it is meant. It waits for
+    /// all launches.
+    ///
+    /// # Errors
+    /// An index outside an array that a launch met, naming lambda and argument.
     pub fn read<T: crate::collective::Element>(&mut self, array: &Replicated<T>) -> Result<Vec<T>> {
         self.settle()?;
         array.to_vec()

@@ -21,18 +21,19 @@ impl Random {
         mix(bits)
     }
 
-    /// 64 bits.
+    /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.drawn += 1;
         hash(self.key, self.drawn - 1)
     }
 
-    /// In [0, 1), of 24 bits.
+    /// A number in [0, 1): one of 2^24, equally likely.
     pub fn unit(&mut self) -> f32 {
         (self.bits() >> 40) as f32 * (1.0 / 16_777_216.0)
     }
 
-    /// Below `n`.
+    /// A whole number in 0..n, by the high word of a product: no number is more likely than another by more than
+    /// n / 2^64. 0 where `n` is 0.
     pub fn below(&mut self, n: u64) -> u64 {
         below(n, self.bits())
     }

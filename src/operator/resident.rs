@@ -148,7 +148,8 @@ impl Resident {
         &self.graph
     }
 
-    /// Who owns which nodes.
+    /// Who owns which nodes: what [`crate::fleet::Replica::gather`] takes for arrays that were written over nodes,
+    /// arcs or a set.
     pub fn chunks(&self) -> &Split {
         &self.chunks
     }

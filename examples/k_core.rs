@@ -1,0 +1,79 @@
+//! The coreness of every node: the largest k such that it lies in a part where all have k arcs or more. Nodes of at
+//! most k arcs are peeled off, which takes an arc from each neighbour; when nobody goes, k rises (Matula and Beck).
+//!
+//!     cargo run --release --example k_core -- --graph rmat:12 --devices host:3
+
+use hivegraph::prelude::*;
+mod common;
+
+/// Books the arcs that v has lost; with k or fewer left, it goes.
+pub fn peel() -> Lambda {
+    let peel = Lambda::new("peel").writes::<u32>("all").writes::<u32>("lost").writes::<u32>("core");
+    let text = "all[v] += lost[v]; lost[v] = 0;
+                if (core[v] != ~0u || g.degree(v) - all[v] > k) return;
+                core[v] = k; going.insert(v);";
+    peel.writes_set("going").scalar::<u32>("k").cuda(text).host(|a| {
+        let (g, all, lost) = (a.graph(), a.writes::<u32>("all"), a.writes("lost"));
+        let (core, going, k) = (a.writes("core"), a.writes_set("going"), a.scalar::<u32>("k"));
+        Box::new(move |v| {
+            all.add(v, lost.at(v));
+            lost.set(v, 0);
+            if core.at(v) == u32::MAX && g.degree(v) as u32 - all.at(v) <= k {
+                core.set(v, k);
+                going.insert(v);
+            }
+        })
+    })
+}
+
+/// v loses an arc; says whether it is the first.
+pub fn lose() -> ArcLambda<bool> {
+    let lose = ArcLambda::new("lose").writes::<u32>("lost");
+    lose.cuda("return atomic_add(lost[v], 1u) == 0;").host(|a| {
+        let lost = a.writes::<u32>("lost");
+        Box::new(move |_, v, _, _| lost.add(v, 1) == 0)
+    })
+}
+
+/// Whether v has not gone yet.
+pub fn stays() -> Lambda<bool> {
+    Lambda::new("stays").reads::<u32>("core").cuda("return core[v] == ~0u;").host(|a| {
+        let core = a.reads::<u32>("core");
+        Box::new(move |v| core.at(v) == u32::MAX)
+    })
+}
+
+/// The program of one replica: the coreness of every node, `[n]`. The graph should be symmetric.
+pub fn k_core(r: &mut Replica, g: &Resident) -> Result<Vec<u32>> {
+    let n = g.graph().nodes();
+    let mut core = r.replicated::<u32>("core", n, MergeOp::Gather)?;
+    let mut all = r.replicated::<u32>("all", n, MergeOp::Sum)?;
+    let mut lost = r.replicated::<u32>("lost", n, MergeOp::Sum)?;
+    let mut going = r.frontier("going", n, MergeOp::Or)?;
+    r.fill("core", &mut core, u32::MAX)?;
+    let (peel, lose, stays, mut k, mut gone) = (peel(), lose(), stays(), 0u32, 0);
+    while gone < n as u64 {
+        // Every replica peels the whole graph: that needs no merge.
+        r.clear("going", &mut going)?;
+        let args = Args::new().writes("all", &mut all).writes("lost", &mut lost).scalar("k", k);
+        let args = args.writes("core", &mut core).writes_set("going", &mut going);
+        r.for_all("peel", Over::nodes(g).whole(), &peel, args)?;
+        let now = r.count("going", &going)?;
+        gone += now;
+        k += u32::from(now == 0);
+        let args = Args::new().writes("lost", &mut lost);
+        let how = Advance::default().only(&stays, Args::new().reads("core", &core));
+        r.advance("lose", Over::frontier(g, &going), &lose, args, how)?;
+        r.merge(&mut lost)?;
+    }
+    r.read(&core)
+}
+
+fn main() -> Result<()> {
+    let (fleet, g) = common::open("rmat:12")?;
+    let core = fleet.run(move |r| k_core(r, &g))?.swap_remove(0);
+    let most = core.iter().max().copied().unwrap_or(0);
+    println!("innermost core: {} nodes, k = {most}", core.iter().filter(|k| **k == most).count());
+    println!("checksum: {}", core.iter().map(|k| u64::from(*k)).sum::<u64>());
+    Ok(())
+}
