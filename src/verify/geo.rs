@@ -12,7 +12,8 @@
 //! 1,000 distances a neighbour, so only about [`WORK`] distances are spent: half on nodes with at most
 //! [`FEW`] neighbours, the rest on the others, each in the order of a hash of the node. Some 40,000 such
 //! nodes are checked of a graph with 2^20 nodes and 30 M arcs, all of them on a smaller one; `checked`
-//! says how many were.
+//! says how many were. A sum on a globe has several local minima, and no method finds the least for certain: one
+//! median in 500 may be another one, at most 1 % above, as long as all sums together keep the tolerance.
 
 use super::globe::{Direction, RADIUS_KM, angle, direction, dot, place, unit};
 use super::median;
@@ -28,6 +29,10 @@ const NEVER: u32 = u32::MAX;
 const WORK: u64 = 400_000_000;
 /// Nodes with at most this many located neighbours go first.
 const FEW: u64 = 8;
+/// One in so many medians of three neighbours and more may be another local minimum of the sum, which is at most
+/// [`ELSEWHERE`] above the least one, as a share: the least on a globe is found by no method for certain.
+const RARE: u64 = 500;
+const ELSEWHERE: f64 = 0.01;
 /// Nodes that are checked before the work is counted.
 const BATCH: usize = 1024;
 /// Most nodes that are put in order for the oracle.
@@ -51,6 +56,10 @@ pub struct GeoCheck {
     pub checked: u64,
     /// Of these, nodes with three neighbours or more.
     pub medians: u64,
+    /// Of these, nodes at another local minimum, above the least sum by more than the tolerance.
+    pub elsewhere: u64,
+    /// Summed distances of all of these over the oracle's, less 1.
+    pub total_excess: f64,
     /// Largest summed distance over the oracle's, less 1; below 0 where every answer was better.
     pub worst_excess: f64,
     /// Mean distance from a node with three neighbours or more to each of them, over those checked, km.
@@ -62,7 +71,8 @@ pub struct GeoCheck {
 /// Certifies that `answer` and `wave` are what geolocation gives from `given`: latitudes and longitudes in
 /// degrees, `[n]` each, NaN where unknown; `wave` is `[n]`, 0 for a given node and `u32::MAX` for one that is
 /// never located. `waves` is the most waves that were allowed; `None`: as many as it takes. A summed distance
-/// may be (1 + `tolerance`) times the oracle's.
+/// may be (1 + `tolerance`) times the oracle's, and so may all together; one median in 500 may be up to 1 % above
+/// (another local minimum), and is counted.
 ///
 /// Takes some passes over the arcs, the oracle's work (see the header: not all nodes of a large graph are
 /// asked about, and which is fixed) and 24 bytes a node, in parallel.
@@ -120,12 +130,15 @@ fn check_lengths(
 }
 
 /// What the oracle found at one node.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Asked {
     excess: f64,
     km: f64,
+    least_km: f64,
     neighbors: u64,
     work: u64,
+    /// The words for a place that is another local minimum.
+    elsewhere: Option<Error>,
 }
 
 /// What is being checked.
@@ -301,14 +314,25 @@ impl Check<'_> {
                     worst = worst.max(one.excess);
                     work += one.work;
                     all.km += one.km;
+                    all.least_km += one.least_km;
                     all.neighbors += one.neighbors;
                     seen.medians += 1;
+                    if let Some(error) = one.elsewhere {
+                        seen.elsewhere += 1;
+                        all.elsewhere.get_or_insert(error);
+                    }
                 }
             }
+        }
+        let total = all.km / all.least_km - 1.0;
+        let many = seen.elsewhere * RARE > seen.medians || total > self.tolerance;
+        if let Some(error) = all.elsewhere.filter(|_| many) {
+            return Err(error);
         }
         if seen.medians > 0 {
             seen.checked += seen.medians;
             seen.worst_excess = worst;
+            seen.total_excess = total;
             seen.mean_km = all.km / all.neighbors as f64;
         }
         Ok(())
@@ -331,18 +355,24 @@ impl Check<'_> {
         let work = Cell::new(k as u64);
         let (median, least) = median::search(near, &work);
         let floor = k as f64 * ROUNDING;
+        let mut elsewhere = None;
         if found > least * (1.0 + self.tolerance) + floor {
             let [lat, lon] = place(median);
             let what = format!("its {k} located neighbours are {} km away", found * RADIUS_KM);
             let best = format!("{} km from {lat}, {lon}", least * RADIUS_KM);
-            return Err(self.wrong(v, format!("of wave {wave}: {what} in all, but {best}")));
+            let error = self.wrong(v, format!("of wave {wave}: {what} in all, but {best}"));
+            if found > least * (1.0 + ELSEWHERE) + floor {
+                return Err(error);
+            }
+            elsewhere = Some(error);
         }
         let excess = if found <= least + floor && found >= least - floor {
             0.0
         } else {
             found / least - 1.0
         };
-        Ok(Asked { excess, km: found * RADIUS_KM, neighbors: k as u64, work: work.get() })
+        let (km, least_km) = (found * RADIUS_KM, least * RADIUS_KM);
+        Ok(Asked { excess, km, least_km, neighbors: k as u64, work: work.get(), elsewhere })
     }
 }
 

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::sync::Arc;
 
-/// How far above the least sum of distances a location may be, as a share, to pass its check.
+/// How far above the least sum of distances a location, and all together, may be, as a share, to pass their check.
 const ACCURACY: f64 = 1e-6;
 
 /// Checks what no single option's syntax can.
@@ -227,16 +227,23 @@ impl Answer for Geolocation {
         let answer = [&self.latitude[..], &self.longitude[..]];
         let graph = &job.graph;
         let seen = verify::geolocation(graph, [north, east], answer, &self.wave, waves, ACCURACY)?;
-        let worst = seen.worst_excess;
-        let note = format!(
-            "; {} of {} looked at, none more than {ACCURACY:e} above the least sum",
-            plural(seen.checked, "location"),
-            count(seen.located),
-        );
+        let other = match seen.elsewhere {
+            0 => format!("none more than {ACCURACY:e} above the least sum"),
+            some => format!(
+                "sums {:.1e} above the least in all, {} at another local minimum (at most {:.1e} above)",
+                seen.total_excess,
+                count(some),
+                seen.worst_excess,
+            ),
+        };
+        let looked = plural(seen.checked, "location");
+        let note = format!("; {looked} of {} looked at, {other}", count(seen.located));
         let found = [
             ("checked", json!(seen.checked)),
             ("medians", json!(seen.medians)),
-            ("worst_excess", json!(worst)),
+            ("elsewhere", json!(seen.elsewhere)),
+            ("total_excess", json!(seen.total_excess)),
+            ("worst_excess", json!(seen.worst_excess)),
             ("mean_km", json!(seen.mean_km)),
         ];
         Ok(Checked { found: fields(found), note })
