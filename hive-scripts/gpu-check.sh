@@ -7,6 +7,7 @@
 #   tests      every packed test              -> tests.json, tests.log
 #   sanitize   every kernel under memcheck, initcheck, synccheck, racecheck -> sanitize.json, .log
 #   standing   configs/standing.toml          -> standing.json (cells), standing.tar.gz (records)
+#   forall     benches/forall.rs: transforms, launches, schemes, compiling -> forall.json
 #   FILE.toml  another sweep                  -> NAME.json, NAME.tar.gz
 # Beside them check.log: the doctor's findings and all tables. Exits 1 when anything failed, after
 # doing the rest.
@@ -21,7 +22,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 usage() {
-    echo "gpu-check: $1; use: gpu-check.sh OUT_DIR [tests | sanitize | standing | FILE.toml ...]" >&2
+    echo "gpu-check: $1; use: gpu-check.sh OUT_DIR [tests | sanitize | standing | forall | FILE.toml ...]" >&2
     exit 2
 }
 
@@ -31,7 +32,7 @@ shift
 if [ $# -eq 0 ]; then set -- tests sanitize standing; fi
 for what in "$@"; do
     case $what in
-    tests | sanitize | standing) ;;
+    tests | sanitize | standing | forall) ;;
     *.toml) [ -f "$what" ] || usage "$what is not here" ;;
     *) usage "$what is not understood" ;;
     esac
@@ -100,6 +101,7 @@ sanitize_one() {
     # shellcheck disable=SC2206  # $mode is words
     case $mode in
     generate*) command=(generate "$graph" ${mode#generate} --check) ;;
+    geo*) command=(run geo --graph "$graph" --locate 0.5:1 ${mode#geo} --runs 1 --warmup 0 --verify) ;;
     *) command=(run sssp --graph "$graph" $mode --runs 1 --warmup 0 --verify) ;;
     esac
     timeout --kill-after=10 "${SANITIZE_TIMEOUT:-90}" compute-sanitizer --tool "$tool" "${more[@]}" \
@@ -111,6 +113,23 @@ sanitize_one() {
         if [ "$rc" -eq 0 ]; then tail -3 "$log"; else head -c 20000 "$log"; fi
     } >"$log.kept"
     echo "$tool $rc ${errors:--} $(since "$start") $(basename "$graph") $mode" >"$log.line"
+}
+
+# The operators' tests on few fleets, but for those that end in an error.
+sanitize_operators() {
+    local tool=$1 rc=0 log start errors
+    if [ ! -x "$pack/tests/operators" ]; then return; fi
+    log=$(mktemp -p "$scratch" log.XXXXXX)
+    start=$(date +%s%N)
+    HIVE_FLEETS="cuda:0 cuda:0x2" timeout --kill-after=10 "${OPERATORS_TIMEOUT:-240}" compute-sanitizer --tool "$tool" \
+        --error-exitcode 86 "$pack/tests/operators" --test-threads=1 --skip end --skip refused --skip told \
+        >"$log" 2>&1 || rc=$?
+    errors=$(sed -nE 's/.* SUMMARY: ([0-9]+) .*/\1/p' "$log" | tail -1)
+    {
+        echo "== $tool: operators' tests: exit code $rc"
+        if [ "$rc" -eq 0 ]; then tail -3 "$log"; else head -c 20000 "$log"; fi
+    } >"$log.kept"
+    echo "$tool $rc ${errors:--} $(since "$start") operators tests" >"$log.line"
 }
 
 run_sanitizers() {
@@ -137,6 +156,14 @@ run_sanitizers() {
             while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
             sanitize_one "$tool" rmat:12 "$mode" &
         done
+    done
+    for tool in memcheck initcheck synccheck racecheck; do
+        for mode in 'geo --devices cuda:0' 'geo --devices cuda:0x2 --merge split'; do
+            while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
+            sanitize_one "$tool" rmat:12 "$mode" &
+        done
+        while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
+        sanitize_operators "$tool" &
     done
     wait
     cat "$scratch"/log.*.kept >"$out/sanitize.log"
@@ -190,6 +217,9 @@ for what in "$@"; do
     case $what in
     tests) run_tests ;;
     sanitize) run_sanitizers ;;
+    forall)
+        timeout --kill-after=10 300 "$pack/bench/forall" --json "$out/forall.json" | tee -a "$out/check.log" || failed=1
+        ;;
     standing)
         mapfile -t there < <(all_devices)
         if [ ${#asked[@]} -gt 0 ]; then there=("${asked[@]}"); fi

@@ -37,6 +37,14 @@ if [ "${1:-}" != --no-tests ]; then
         done
 fi
 
+# The benchmark of operators, as it is built for `cargo bench`.
+if [ "${1:-}" != --no-tests ]; then
+    mkdir -p "$pack/bench"
+    cargo bench --bench forall --locked --no-run --message-format=json |
+        grep -o '"executable":"[^"]*forall-[^"]*"' | cut -d'"' -f4 | tail -1 |
+        while read -r bench; do install -s "$bench" "$pack/bench/forall"; done
+fi
+
 copy() { # copy FOLDER FILE...: data that is not there is left out, and said
     local folder=$1 file
     shift
@@ -51,6 +59,8 @@ copy() { # copy FOLDER FILE...: data that is not there is left out, and said
 copy small chesapeake.mtx
 copy social email-Enron.txt.gz wiki-Vote.txt.gz soc-Slashdot0902.mtx.gz
 copy road USA-road-d.NY.gr.gz
+mkdir -p "$pack/data/geo"
+copy geo openflights-routes.mtx.gz openflights-airports.csv loc-gowalla-p4515.mtx.gz loc-gowalla-p4515-home.csv.gz
 
 # DIMACS arcs (`a FROM TO LENGTH`, ids from 1) as an edge list with ids from 0.
 road=$pack/data/road/USA-road-d.NY

@@ -227,11 +227,13 @@ impl Answer for Geolocation {
         let answer = [&self.latitude[..], &self.longitude[..]];
         let graph = &job.graph;
         let seen = verify::geolocation(graph, [north, east], answer, &self.wave, waves, ACCURACY)?;
+        let total = seen.total_excess;
         let other = match seen.elsewhere {
             0 => format!("none more than {ACCURACY:e} above the least sum"),
             some => format!(
-                "sums {:.1e} above the least in all, {} at another local minimum (at most {:.1e} above)",
-                seen.total_excess,
+                "sums {:.1e} {} the least in all, {} at another local minimum (at most {:.1e} above)",
+                total.abs(),
+                if total < 0.0 { "below" } else { "above" },
                 count(some),
                 seen.worst_excess,
             ),
