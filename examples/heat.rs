@@ -42,8 +42,8 @@ pub fn energy() -> Lambda<f64> {
 /// The program of one replica: heat after `steps` steps, `[n]`, and the energy before and after.
 pub fn heat(r: &mut Replica, g: &Resident, steps: u32, rate: f32) -> Result<(Vec<f32>, [f64; 2])> {
     let (n, nodes) = (g.graph().nodes(), Over::nodes(g));
-    let mut heat = r.replicated::<f32>("heat", n, MergeOp::Gather)?;
-    let mut inflow = r.replicated::<f32>("inflow", n, MergeOp::Gather)?;
+    let mut heat = r.node_array::<f32>("heat", g, MergeOp::Gather)?;
+    let mut inflow = r.node_array::<f32>("inflow", g, MergeOp::Gather)?;
     heat.assign(&(0..n).map(|v| if v < n / 8 { 100.0 } else { 0.0 }).collect::<Vec<f32>>())?;
     let (flow, warm, energy, sum) = (flow(), warm(), energy(), MergeOp::Sum);
     let before = r.reduce("energy", nodes, &energy, Args::new().reads("heat", &heat), sum)?;
@@ -53,7 +53,7 @@ pub fn heat(r: &mut Replica, g: &Resident, steps: u32, rate: f32) -> Result<(Vec
         r.neighbor_reduce("flow", nodes, &flow, args, sum, false, &mut inflow)?;
         let args = Args::new().reads("inflow", &inflow).writes("heat", &mut heat);
         r.for_all("warm", nodes, &warm, args.scalar("rate", rate))?;
-        r.gather(&mut heat, g.chunks())?;
+        r.merge(&mut heat)?;
     }
     let after = r.reduce("energy", nodes, &energy, Args::new().reads("heat", &heat), sum)?;
     Ok((r.read(&heat)?, [before, after]))

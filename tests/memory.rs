@@ -256,7 +256,7 @@ fn a_limit_refuses_what_exceeds_it_and_names_label_and_limit() {
             }
             r.barrier("all is given back")?;
             // Kept blocks do not count, other sizes find room.
-            let each = (40 << 20) / r.world();
+            let each = (32 << 20) / r.world();
             for more in 0..4 {
                 drop(r.replicated::<u8>("some", each - (more << 20), MergeOp::Max)?);
             }

@@ -92,7 +92,7 @@ fn third(r: &mut Replica, g: &Resident) -> Result<hivegraph::collective::Frontie
 #[test]
 fn for_all_visits_every_node_of_every_chunk_once() {
     let degree = |r: &mut Replica, g: &Resident| {
-        let mut degrees = r.replicated::<u32>("degrees", NODES, MergeOp::Gather)?;
+        let mut degrees = r.node_array::<u32>("degrees", g, MergeOp::Gather)?;
         let lambda = Lambda::<()>::new("degree")
             .writes::<u32>("degrees")
             .cuda("degrees[v] += 1000000 + g.degree(v) + 1000 * g.in_degree(v);")
@@ -104,7 +104,7 @@ fn for_all_visits_every_node_of_every_chunk_once() {
                 })
             });
         r.for_all("degree", Over::nodes(g), &lambda, Args::new().writes("degrees", &mut degrees))?;
-        r.gather(&mut degrees, g.chunks())?;
+        r.merge(&mut degrees)?;
         r.read(&degrees)
     };
     let (graph, turned) = (graph(), graph().transpose());
@@ -668,6 +668,26 @@ fn what_does_not_fit_the_declaration_is_refused_by_name() {
             assert!(parts.iter().all(|part| told.contains(part)), "{devices}: {told}");
             assert!(!told.contains('\n'), "{told}");
         }
+    }
+}
+
+#[test]
+fn a_lambda_that_only_some_replicas_launch_is_told_at_its_first_use_on_any_backend() {
+    let mut fleets = vec!["host:2"];
+    if common::has_gpu() {
+        fleets.push("cuda:0x2");
+    }
+    for devices in fleets {
+        let told = told(devices, |r| {
+            let mut y = r.replicated::<f32>("y", 10, MergeOp::Gather)?;
+            let x = r.replicated::<f32>("x", 10, MergeOp::Gather)?;
+            if r.rank() == 0 {
+                let args = Args::new().reads("x", &x).writes("y", &mut y);
+                r.for_all("alone", Over::elements(10).whole(), &copy(), args)?;
+            }
+            r.merge(&mut y)
+        });
+        assert!(told.contains("alone") && told.contains("gather y"), "{devices}: {told}");
     }
 }
 

@@ -7,21 +7,26 @@
 //!
 //! **Median.** One neighbour: its place. Two: half-way. More: a descent on unit vectors, in f64. One pass
 //! at x gives the sum f, the sum R of unit tangents towards the points (minus the gradient), W, the sum
-//! of 1 / distance, and the Hessian H. Steps are Newton's, H^-1 R, with H's curvatures by their size where
-//! the sum bends the other way; one that does not lower f is taken back, and the nearest point is looked at
-//! (the sum has a kink there that Newton does not see), then shorter steps, then Weiszfeld's, R / W, which
-//! never raises f. At a point of multiplicity m the step is (1 - m / |R|) R / W, and the point is the median
-//! where |R| <= m. It ends when the next step would save less than `tolerance` of f.
+//! of 1 / distance, and the Hessian H. Steps are Newton's along the two axes of H, curvatures by their size (so that
+//! they go downhill where the sum bends the other way), no longer than a reach that shrinks when a step does not lower
+//! f and grows when one does; then the nearest point is looked at too, since the sum has a kink there that Newton does
+//! not see, and at last Weiszfeld's step, R / W, which never raises f. At a point of multiplicity m the step is
+//! (1 - m / |R|) R / W, and the point is the median where |R| <= m. It ends when the next step would save less than
+//! `tolerance` of f.
 //!
 //! On a globe the sum has local minima. So up to 32 of the points, their antipodes (whose sums are known
-//! with theirs) and the mean direction are ranked by their sums over up to 512 points, and the best ones
-//! that lie 0.2 radians apart, six at most (two beyond 4096 points), start a descent each; neighbours that
-//! live together make one start. Many places all
-//! over the globe may still have a slightly lower sum elsewhere.
+//! with theirs) and the mean direction are ranked by their sums, and the best ones that lie 0.2 radians apart, eight at
+//! most, start a descent each, which ends early where it cannot win or comes to where a better one ended; neighbours
+//! that live together make one start. Beyond 4096 points the mean direction and the best of the others start. About one
+//! in some thousand medians of places all over the globe is another local minimum (`verify` counts them).
 //!
 //! **Replicas.** A replica knows everything, so each counts, redundantly, the located neighbours of all
 //! unlocated nodes and makes the same queue; the queue is cut by cost, each computes its part, and only
 //! results move, gathered by their places in the queue. Small waves are computed whole by all.
+//!
+//! Counting, listing and solving are kernels of their own rather than [`crate::operator`]s: long rows leave a list of
+//! their located neighbours behind while they are counted, the list of nodes is by class and ordered, and a median is
+//! made by a thread, a warp or a block together, which a lambda of one element cannot say.
 //!
 //! **Arrays.** `position: [n, 4] f64`, unit vectors, `wave: [n] u32`: replicated, and equal without a merge,
 //! since all write the same; `found: [queue, 3] f64, replicated, GATHER`. Nodes are the input's.

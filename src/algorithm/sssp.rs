@@ -17,6 +17,9 @@
 //! does so too. `--merge dense` is the textbook loop instead: advance the own chunk's frontier, OR
 //! the frontiers, MIN the distances.
 //!
+//! Both strategies stay on the device for many rounds in one cooperative kernel, over rows sorted by weight; an
+//! operator of [`crate::operator`] is a launch a round over rows as they are, so they are not made of operators.
+//!
 //! **Arrays.** `dist: [n] f32, replicated, MIN`; `front: [n] bits, replicated, OR`, the nodes whose
 //! out-arcs are not relaxed at their current distance. Both by label; the id map is applied at the
 //! door.

@@ -3,6 +3,7 @@
 use super::{Atomic32, Element, MergeOp, Span, atomic_words, atomics};
 use crate::backend::cuda::DeviceBuffer;
 use crate::error::Result;
+use crate::fleet::Split;
 use bitvec::prelude::{BitSlice, Lsb0};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -16,11 +17,23 @@ pub struct Replicated<T: Element> {
     label: &'static str,
     op: MergeOp,
     data: Data<T>,
+    /// Who owns what, where that is not equal slices.
+    split: Option<Split>,
 }
 
 impl<T: Element> Replicated<T> {
     pub(crate) fn new(label: &'static str, op: MergeOp, data: Data<T>) -> Self {
-        Replicated { label, op, data }
+        Replicated { label, op, data, split: None }
+    }
+
+    /// The same, owned by the chunks of `split`.
+    pub(crate) fn owned_by(self, split: &Split) -> Self {
+        Replicated { split: Some(split.clone()), ..self }
+    }
+
+    /// Who owns what, where that is not equal slices.
+    pub(crate) fn split(&self) -> Option<&Split> {
+        self.split.as_ref()
     }
 
     /// The name it shows in tickets and traces.

@@ -161,11 +161,11 @@ impl Replica {
         Ok(Frontier::new(self.replicated(label, nodes.div_ceil(64), op)?, nodes))
     }
 
-    /// Makes all copies of `array` equal by its operation. For Gather owners have equal slices, as
-    /// [`crate::operator::Over::slices`] says; what was written by the chunks of a graph goes through
-    /// [`Replica::gather`].
+    /// Makes all copies of `array` equal by its operation. For Gather the owners are those of the array: the
+    /// chunks of a graph ([`Replica::node_array`]), else equal slices, as [`crate::operator::Over::slices`] says.
     pub fn merge<T: Element>(&mut self, array: &mut Replicated<T>) -> Result<()> {
-        let split = Split::nodes(array.len() as u64, self.seat.world, SLICE_ALIGN);
+        let equal = || Split::nodes(array.len() as u64, self.seat.world, SLICE_ALIGN);
+        let split = array.split().cloned().unwrap_or_else(equal);
         self.merge_by(array, &split)
     }
 

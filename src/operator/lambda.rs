@@ -257,7 +257,13 @@ impl<R: Value> Lambda<R> {
             "u32" => &[Operator::Reduce, Operator::Histogram],
             _ => &[Operator::Reduce],
         };
-        compile(&self.body, &On::element(R::C), operators, arch)
+        compile(&self.body, &On::element(R::C), operators, arch)?;
+        if R::C != "bool" {
+            return Ok(());
+        }
+        // As a filter that is fused with an advance.
+        let any = ArcLambda::<bool>::new("any").cuda("return true;");
+        fused(&any.body, &self.body, Operator::PushOnly, arch)
     }
 }
 
@@ -273,8 +279,22 @@ impl<R: Value> ArcLambda<R> {
             "bool" => &[Operator::Push, Operator::Pull],
             _ => &[Operator::Fold, Operator::FoldIn],
         };
-        compile(&self.body, &On::arc(R::C), operators, arch)
+        compile(&self.body, &On::arc(R::C), operators, arch)?;
+        if R::C != "bool" {
+            return Ok(());
+        }
+        let all = Lambda::<bool>::new("all").cuda("return true;");
+        fused(&self.body, &all.body, Operator::PushOnly, arch)?;
+        fused(&self.body, &all.body, Operator::PullOnly, arch)
     }
+}
+
+/// Compiles an advance with a filter.
+fn fused(body: &Body, only: &Body, operator: Operator, arch: &str) -> Result<()> {
+    only.check()?;
+    let form = Form { parts: 0, wide: false };
+    let unit = unit(operator, (body, &On::arc("bool")), Some(only), form)?;
+    crate::backend::cuda::compile_unit(&unit, arch).map(drop)
 }
 
 fn compile(body: &Body, on: &On, operators: &[Operator], arch: &str) -> Result<()> {

@@ -11,7 +11,7 @@ use crate::collective::{MergeOp, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
 use rayon::prelude::*;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Mutex;
 use std::time::Instant;
@@ -40,6 +40,8 @@ pub(crate) struct Operators {
     /// `[bins] u64, replicated, SUM`.
     pub(super) counts: Option<Replicated<u64>>,
     trace: Option<Vec<LaunchRecord>>,
+    /// Lambdas and operators that were launched before, on the host.
+    met: HashSet<(u64, u64)>,
 }
 
 /// Device memory of a lane's launches.
@@ -104,6 +106,9 @@ impl Shape {
         head.into_iter().chain(tail).collect()
     }
 }
+
+/// First uses that are remembered on the host.
+const MOST_MET: usize = 4096;
 
 /// A block a `per_block` elements, up to what kernels then stride over.
 pub(super) fn blocks(elements: u64, per_block: u64, chance: Option<u64>) -> u32 {
@@ -209,8 +214,18 @@ impl Replica {
         body: impl FnOnce(&mut Replica, Range<u64>) -> Result<T>,
     ) -> Result<T> {
         self.enter(call.label)?;
-        if let Backend::Cuda(device) = &self.backend {
-            device.bad_index()?;
+        match &self.backend {
+            Backend::Cuda(device) => device.bad_index()?,
+            // On a device the first use is a meeting (`load`): here too, so that a program that runs on the host
+            // runs on GPUs.
+            Backend::Host(_) => {
+                if self.operators.met.len() > MOST_MET {
+                    self.operators.met.clear();
+                }
+                if self.operators.met.insert((call.body.id, call.operator as u64)) {
+                    self.all_quiet(call.label)?;
+                }
+            }
         }
         let range = call.over.part(self.rank(), self.world());
         let elements = range.end - range.start;

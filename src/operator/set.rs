@@ -3,6 +3,7 @@
 use super::args::Args;
 use super::lambda::Lambda;
 use super::over::Over;
+use super::resident::Resident;
 use crate::collective::{Dtype, Element, Frontier, MergeOp, Replicated};
 use crate::error::Result;
 use crate::fleet::{Backend, Replica};
@@ -27,6 +28,18 @@ static COUNT: LazyLock<Lambda<u64>> = LazyLock::new(|| {
 });
 
 impl Replica {
+    /// A new array of zeros with an element a node of `graph`, whose owners are the graph's chunks: what operators
+    /// over nodes write is what a Gather merge moves.
+    pub fn node_array<T: Element>(
+        &mut self,
+        label: &'static str,
+        graph: &Resident,
+        op: MergeOp,
+    ) -> Result<Replicated<T>> {
+        let array = self.replicated(label, graph.graph().nodes(), op)?;
+        Ok(array.owned_by(graph.chunks()))
+    }
+
     /// Sets every element of the replica's copy to `value`.
     pub fn fill<T: Element>(
         &mut self,
