@@ -167,7 +167,7 @@ pub fn shortest_paths(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
 }
 
 /// The arrays that lie once over all GPUs where a graph is sharded.
-const SHARDED: [&str; 2] = ["arcs", "first-neighbour records"];
+const SHARDED: [&str; 3] = ["arcs", "first-neighbour records", "columns"];
 
 /// `arrays` as one of `world` replicas holds them under `placement`; of a sharded one its part, were chunks
 /// equal, and a granule of 2 MiB that may straddle.

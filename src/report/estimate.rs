@@ -323,7 +323,7 @@ mod tests {
 
     #[test]
     fn a_sharded_graph_fits_gpus_that_a_replicated_one_does_not() {
-        let here: Vec<DeviceInfo> = (0..4).map(|ordinal| gpu(ordinal, 8 << 30)).collect();
+        let here: Vec<DeviceInfo> = (0..4).map(|ordinal| gpu(ordinal, 18 << 30)).collect();
         let four = |placement| placed_fits("rmat:26", "auto", placement, &here);
         assert_eq!(four(Placement::Replicated), [Some(false); 4]);
         assert_eq!(four(Placement::Sharded), [Some(true); 4]);
