@@ -455,3 +455,64 @@ fn hidden_homes_are_found_by_friends() {
     let median = record["error-km"]["median"].as_f64().unwrap();
     assert!((650.0..850.0).contains(&median), "the median error is {median} km");
 }
+
+#[test]
+fn airports_are_where_another_solver_puts_them() {
+    let Some(data) = common::data() else { return };
+    let path = |name: &str| data.join("geo").join(name).to_str().unwrap().to_string();
+    let options = hivegraph::io::LoadOptions::default();
+    let graph = hivegraph::io::load_placed(
+        &path("openflights-routes.mtx.gz"),
+        &path("openflights-airports.csv"),
+        &options,
+    );
+    let graph = Arc::new(graph.unwrap());
+    let (latitude, longitude) = graph.places().unwrap();
+    let hide = |all: &[f64]| -> Vec<f64> {
+        all.iter().enumerate().map(|(v, x)| if v % 5 == 4 { f64::NAN } else { *x }).collect()
+    };
+    let given = [hide(latitude), hide(longitude)];
+    let mut fleets = vec!["host:3"];
+    if common::has_gpu() {
+        fleets.push("cuda:0");
+    }
+    for devices in fleets {
+        let fleet = common::open(devices, CollectiveKind::Auto, FleetConfig::default());
+        let plain = PlainGraph::new(&fleet, graph.clone(), PrepareOptions::default()).unwrap();
+        let found =
+            geolocate(&fleet, &plain, [&given[0], &given[1]], &GeoConfig::default()).unwrap();
+        let (mut unique, mut ties) = (0, 0);
+        for v in (0..graph.nodes()).filter(|v| (1..u32::MAX).contains(&found.wave[*v])) {
+            let earlier = |u: &u32| found.wave[*u as usize] < found.wave[v];
+            let near: Vec<[f64; 2]> = graph
+                .neighbors(v)
+                .map(|(u, _)| u)
+                .filter(earlier)
+                .map(|u| [found.latitude[u as usize], found.longitude[u as usize]])
+                .collect();
+            if near.len() < 3 {
+                continue;
+            }
+            let ([north, east], least) = hivegraph::verify::spatial_median(&near);
+            let km = |at: [f64; 2]| -> f64 {
+                near.iter()
+                    .map(|p| hivegraph::verify::great_circle_km(at[0], at[1], p[0], p[1]))
+                    .sum()
+            };
+            let own = [found.latitude[v], found.longitude[v]];
+            assert!(km(own) <= km([north, east]) * (1.0 + 1e-9), "node {v}, {least} radians");
+            let apart = hivegraph::verify::great_circle_km(own[0], own[1], north, east);
+            // Where the least sum is taken at several places, either will do.
+            if apart <= 0.1 {
+                unique += 1;
+            } else {
+                assert!(
+                    km([north, east]) - km(own) <= 1e-9 * km(own) + 1e-6,
+                    "node {v}: {apart} km"
+                );
+                ties += 1;
+            }
+        }
+        assert!(unique > 280 && ties * 20 < unique, "{devices}: {unique} alike, {ties} ties");
+    }
+}

@@ -528,7 +528,12 @@ fn lambdas_on_several_lanes_are_joined_by_merges_and_reads() {
             r.on(lane, |r| r.for_all("spin", Over::elements(n), &lambda, args))?;
             arrays.push(x);
         }
-        r.join()?;
+        // A reduction on a lane goes through the main stream, which merges.
+        let one = Lambda::<u64>::new("one").cuda("return i;").host(|_| Box::new(|i| i as u64));
+        let sum = |r: &mut Replica| {
+            r.reduce("sum", Over::elements(100_000), &one, Args::new(), MergeOp::Sum)
+        };
+        assert_eq!(r.on(5, sum)?, 4_999_950_000);
         for x in &mut arrays {
             r.merge(x)?;
         }

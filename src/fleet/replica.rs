@@ -173,6 +173,7 @@ impl Replica {
     pub fn merge_by<T: Element>(&mut self, array: &mut Replicated<T>, split: &Split) -> Result<()> {
         let span = array.span();
         self.check_split(&span, split)?;
+        self.join()?;
         if self.seat.world == 1 {
             return Ok(());
         }
@@ -184,6 +185,7 @@ impl Replica {
     pub fn gather<T: Element>(&mut self, array: &mut Replicated<T>, split: &Split) -> Result<()> {
         let span = Span { op: MergeOp::Gather, ..array.span() };
         self.check_split(&span, split)?;
+        self.join()?;
         if self.seat.world == 1 {
             return Ok(());
         }
@@ -202,7 +204,6 @@ impl Replica {
     }
 
     fn merge_span(&mut self, span: Span, split: &Split) -> Result<()> {
-        self.join()?;
         self.jitter();
         self.seat.rendezvous.doing(self.seat.rank, self.seat.iteration, merge_words(span.op));
         let start = Instant::now();

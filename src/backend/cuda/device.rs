@@ -370,7 +370,7 @@ impl CudaDevice {
     /// Queues a kernel that takes one struct by value.
     pub fn launch<A: Pod>(&self, f: Function, shape: Launch, args: &A) -> Result<()> {
         self.idle.set(false);
-        launch_on(&self.info.device, self.lane_stream(), f, shape, args)
+        launch_on(&self.info.device, self.lane_stream()?, f, shape, args)
     }
 
     /// Starts (`end == false`) or ends interval `which` on the stream: 0 steps, 1 merges.

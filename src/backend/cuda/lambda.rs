@@ -6,6 +6,7 @@ use super::{check, nvrtc};
 use crate::error::Result;
 use crate::operator::{Loaded, bad_index};
 use cudarc::driver::sys;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::{Arc, OnceLock};
@@ -16,7 +17,7 @@ struct Lane {
     /// Recorded when the main stream joins it.
     event: sys::CUevent,
     /// It has work that the main stream has not waited for.
-    forked: bool,
+    forked: Cell<bool>,
 }
 
 /// What a lambda's loaded form is found by: the lambda, a second one, operator and form.
@@ -127,7 +128,7 @@ impl CudaDevice {
         Err(bad_index(name, shown, index, None))
     }
 
-    /// Sends what follows to lane `lane`, which first waits for what the main stream has so far.
+    /// Sends what follows to lane `lane`.
     pub fn switch(&mut self, lane: usize) -> Result<()> {
         self.lambdas.current = lane;
         if lane == 0 {
@@ -139,28 +140,17 @@ impl CudaDevice {
             let flag = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
             // SAFETY: the context is current; out-pointer to a local.
             check(&name, "cuStreamCreate", unsafe { sys::cuStreamCreate(&mut stream, flag) })?;
-            let lane = Lane { stream, event: event(&name)?, forked: false };
+            let lane = Lane { stream, event: event(&name)?, forked: Cell::new(false) };
             self.lambdas.lanes.push(lane);
         }
-        let own = &self.lambdas.lanes[lane - 1];
-        if own.forked {
-            return Ok(());
-        }
-        // SAFETY: live events and streams of the current context.
-        unsafe {
-            let start = self.lambdas.start;
-            check(&name, "cuEventRecord", sys::cuEventRecord(start, self.stream()))?;
-            check(&name, "cuStreamWaitEvent", sys::cuStreamWaitEvent(own.stream, start, 0))?;
-        }
-        self.lambdas.lanes[lane - 1].forked = true;
-        Ok(())
+        self.lane_stream().map(drop)
     }
 
     /// Has the main stream wait for all lanes.
-    pub fn join(&mut self) -> Result<()> {
+    pub fn join(&self) -> Result<()> {
         let main = self.stream();
         let mut joined = false;
-        for lane in self.lambdas.lanes.iter_mut().filter(|lane| lane.forked) {
+        for lane in self.lambdas.lanes.iter().filter(|lane| lane.forked.get()) {
             // SAFETY: live events and streams of the current context.
             unsafe {
                 check(
@@ -171,7 +161,7 @@ impl CudaDevice {
                 let waits = sys::cuStreamWaitEvent(main, lane.event, 0);
                 check(&self.info.device, "cuStreamWaitEvent", waits)?;
             }
-            lane.forked = false;
+            lane.forked.set(false);
             joined = true;
         }
         if joined {
@@ -180,12 +170,22 @@ impl CudaDevice {
         Ok(())
     }
 
-    /// Where launches go.
-    pub(super) fn lane_stream(&self) -> sys::CUstream {
-        match self.lambdas.current.checked_sub(1).and_then(|at| self.lambdas.lanes.get(at)) {
-            Some(lane) => lane.stream,
-            None => self.stream(),
+    /// Where launches go. A lane that the main stream has joined waits for what the main stream has since.
+    pub(super) fn lane_stream(&self) -> Result<sys::CUstream> {
+        let at = self.lambdas.current.checked_sub(1);
+        let Some(lane) = at.and_then(|at| self.lambdas.lanes.get(at)) else {
+            return Ok(self.stream());
+        };
+        if !lane.forked.get() {
+            let (name, start) = (&self.info.device, self.lambdas.start);
+            // SAFETY: live events and streams of the current context.
+            unsafe {
+                check(name, "cuEventRecord", sys::cuEventRecord(start, self.stream()))?;
+                check(name, "cuStreamWaitEvent", sys::cuStreamWaitEvent(lane.stream, start, 0))?;
+            }
+            lane.forked.set(true);
         }
+        Ok(lane.stream)
     }
 
     /// Queues a kernel with parameters of these bytes on the current lane.
@@ -195,7 +195,7 @@ impl CudaDevice {
             parameters.iter().map(|bytes| bytes.as_ptr().cast_mut().cast()).collect();
         let Launch { blocks, threads, shared_bytes, .. } = shape;
         let none = std::ptr::null_mut();
-        let stream = self.lane_stream();
+        let stream = self.lane_stream()?;
         // SAFETY: one pointer a parameter, each to as many bytes as the kernel was compiled for
         // (src/operator/code.rs lays both out), copied by the call; what they point to outlives the work.
         let status = unsafe {
@@ -215,7 +215,7 @@ impl CudaDevice {
         let bytes = from.len().min(to.len()) * size_of::<T>();
         // SAFETY: inside both allocations.
         check(&self.info.device, "cuMemcpyDtoD", unsafe {
-            sys::cuMemcpyDtoDAsync_v2(to.pointer(), from.pointer(), bytes, self.lane_stream())
+            sys::cuMemcpyDtoDAsync_v2(to.pointer(), from.pointer(), bytes, self.lane_stream()?)
         })
     }
 
@@ -224,7 +224,7 @@ impl CudaDevice {
         let bytes = bytes.min(array.len() * 8);
         // SAFETY: inside the allocation.
         check(&self.info.device, "cuMemsetD8", unsafe {
-            sys::cuMemsetD8Async(array.pointer(), 0, bytes, self.lane_stream())
+            sys::cuMemsetD8Async(array.pointer(), 0, bytes, self.lane_stream()?)
         })
     }
 }
