@@ -1,5 +1,5 @@
 //! Puts the git commit into the binary, so that every record says which program made it, and a hash of the
-//! readers, so that the cache of loaded graphs knows its own.
+//! readers, so that the cache of loaded graphs knows its own. And it lists what is in `kernels/`.
 
 use std::path::Path;
 use std::process::Command;
@@ -43,7 +43,66 @@ fn readers() -> u64 {
     })
 }
 
+/// The rest of the line that begins with `key` in a kernel's text.
+fn line_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| line.strip_prefix(key))
+}
+
+/// `KERNELS` and `HEADERS` for `src/backend/cuda/nvrtc.rs`: what is in `kernels/` is what there is. A source
+/// says in a line `// Compiled with: A B | A C` which sets of options it is compiled with.
+fn kernels() -> String {
+    let mut files: Vec<_> = std::fs::read_dir("kernels")
+        .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
+        .unwrap_or_default();
+    files.sort();
+    let (mut sources, mut headers) = (String::new(), String::new());
+    for file in files {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let path = file.canonicalize().unwrap_or_default();
+        let embedded = format!("include_str!({:?})", path.display().to_string());
+        if name.ends_with(".cuh") {
+            headers += &format!("({name:?}, {embedded}),\n");
+            continue;
+        }
+        if !name.ends_with(".cu") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        let kernels: Vec<&str> = text
+            .split("extern \"C\" __global__")
+            .skip(1)
+            .filter_map(|rest| {
+                // The name is the last word before the list of parameters; launch bounds come first.
+                let rest = rest.split_once("__launch_bounds__(").map_or(rest, |(before, after)| {
+                    match before.contains('(') {
+                        true => rest,
+                        false => after.split_once(')').map_or(rest, |(_, rest)| rest),
+                    }
+                });
+                rest.split_once('(')?.0.split_whitespace().last()
+            })
+            .collect();
+        let variants: Vec<Vec<&str>> = match line_of(&text, "// Compiled with: ") {
+            Some(line) => line.split('|').map(|set| set.split_whitespace().collect()).collect(),
+            None => vec![vec![]],
+        };
+        let variants: Vec<String> = variants.iter().map(|set| format!("&{set:?}")).collect();
+        sources += &format!(
+            "KernelSource {{ name: {name:?}, text: {embedded}, kernels: &{kernels:?}, variants: &[{}] }},\n",
+            variants.join(", ")
+        );
+    }
+    format!(
+        "/// Every kernel source of the engine; CI compiles all variants of all of them.\n\
+         pub static KERNELS: &[KernelSource] = &[\n{sources}];\n\
+         static HEADERS: &[(&str, &str)] = &[\n{headers}];\n"
+    )
+}
+
 fn main() {
+    if let Some(out) = std::env::var_os("OUT_DIR") {
+        std::fs::write(Path::new(&out).join("kernels.rs"), kernels()).expect("OUT_DIR is writable");
+    }
     println!("cargo:rustc-env=HIVE_COMMIT={}", commit());
     println!("cargo:rustc-env=HIVE_READERS={:016x}", readers());
     let logs = git(&["rev-parse", "--git-path", "logs/HEAD"]);

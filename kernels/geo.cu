@@ -8,6 +8,8 @@
 //
 // Rows longer than LONG leave the ids of their located neighbours in `kept`, in arc order: medians of more
 // than 512 points are made from these; others gather their points into shared memory.
+//
+// Compiled with: -DHIVE_WIDE=0 | -DHIVE_WIDE=1
 
 #include "geo_median.cuh"
 

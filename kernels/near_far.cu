@@ -11,6 +11,8 @@
 // the node's is stale and skipped: whoever improved the node has queued it anew.
 //
 // Source: near-far as in Davidson, Baxter, Garland, Owens, IPDPS 2014, section 4.
+//
+// Compiled with: -DHIVE_PACKED=1 -DHIVE_WIDE=0 | -DHIVE_PACKED=0 -DHIVE_WIDE=0 | -DHIVE_PACKED=1 -DHIVE_WIDE=1 | -DHIVE_PACKED=0 -DHIVE_WIDE=1
 
 #include "hive.cuh"
 

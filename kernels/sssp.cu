@@ -13,6 +13,8 @@
 //
 // Source of the pull's early stop: the lightest-arc-first rule of Thorup's and Dial's bounds; of the
 // push/pull switch: Beamer, Asanovic, Patterson, SC 2012, section 4.
+//
+// Compiled with: -DHIVE_PACKED=1 -DHIVE_WIDE=0 | -DHIVE_PACKED=0 -DHIVE_WIDE=0 | -DHIVE_PACKED=1 -DHIVE_WIDE=1 | -DHIVE_PACKED=0 -DHIVE_WIDE=1
 
 #include "sssp_push.cuh"
 #include "sssp_pull.cuh"
