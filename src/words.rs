@@ -5,7 +5,7 @@ macro_rules! words {
     ($(#[$doc:meta])* $name:ident, $flag:literal { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-        #[serde(rename_all = "lowercase")]
+        #[serde(rename_all = "kebab-case")]
         pub enum $name { $($(#[$vdoc])* $variant),+ }
 
         impl FromStr for $name {

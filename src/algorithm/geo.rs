@@ -48,13 +48,14 @@ pub(crate) use known::to_vector;
 pub use known::{Known, Locate};
 pub use options::GeoOptions;
 
-use super::measure::{Measured, slowest};
+use super::measure::Measured;
+use super::program::{Log, Repeat, Run, timed};
 use super::sssp::MergeMode;
 use crate::collective::{MergeOp, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::{Fleet, Replica, Split};
 use crate::prepare::{PlainGraph, PlainRows};
-use driver::{Driver, Engine, Log};
+use driver::{Driver, Engine, Tally};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::hash::{DefaultHasher, Hasher};
@@ -293,34 +294,11 @@ fn program(r: &mut Replica, p: &PlainRows, from: &Given, config: &GeoConfig) -> 
         found: r.replicated("found", 3 * room, MergeOp::Gather)?,
     };
     state.position.assign(&from.position)?;
-    let mut engine = Engine::new(r, p, from)?;
-    let mut measured = Measured::default();
-    let (mut arcs, mut passes) = (0, 0);
-    for run in 0..u64::from(config.warmup) + u64::from(config.runs) {
-        engine.reset(r, p, &mut state, from)?;
-        r.settle()?;
-        r.meet_as(run);
-        r.agree("start of a run", [run, 0, 0, 0])?;
-        let mut log = Log::default();
-        let start = Instant::now();
-        r.restart_clock();
-        Driver { r, p, engine: &mut engine, state: &mut state, log: &mut log, config }.go()?;
-        r.settle()?;
-        let total = start.elapsed().as_secs_f64() * 1e3;
-        r.meet_as(run);
-        let (time, steps) = slowest(r, total)?;
-        if run >= u64::from(config.warmup) {
-            measured.runs.push(time);
-            measured.replica_step_ms.push(steps);
-        }
-        engine.first_iteration += log.iterations;
-        (arcs, passes) = (log.arcs, log.passes);
-        measured.iterations = log.iterations;
-        measured.rounds = log.iterations;
-        measured.arcs_relaxed = log.relaxed;
-        measured.merge_modes = log.merges;
-        measured.trace = log.entries;
-    }
+    let engine = Engine::new(r, p, from)?;
+    let repeat = Repeat { runs: config.runs, warmup: config.warmup, trace: config.trace };
+    let mut waves = Waves { p, from, config, state, engine, effort: Tally::default() };
+    let mut measured = timed(r, repeat, &mut waves)?;
+    let (state, Tally { arcs, passes }) = (waves.state, waves.effort);
     let start = Instant::now();
     let wanted = r.rank() == 0 || config.compare;
     let position = if wanted { state.position.to_vec()? } else { Vec::new() };
@@ -329,6 +307,29 @@ fn program(r: &mut Replica, p: &PlainRows, from: &Given, config: &GeoConfig) -> 
     let bits = if config.compare { fingerprint(&position, &wave) } else { 0 };
     let (position, wave) = if r.rank() == 0 { (position, wave) } else { Default::default() };
     Ok(Answer { position, wave, bits, arcs, passes, measured })
+}
+
+/// All waves of one run, to be repeated.
+struct Waves<'a> {
+    p: &'a PlainRows,
+    from: &'a Given,
+    config: &'a GeoConfig,
+    state: State,
+    engine: Engine,
+    /// Of the last run.
+    effort: Tally,
+}
+
+impl Run for Waves<'_> {
+    fn reset(&mut self, r: &mut Replica, _: u64) -> Result<()> {
+        self.effort = Tally::default();
+        self.engine.reset(r, self.p, &mut self.state, self.from)
+    }
+
+    fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
+        let Waves { p, config, state, engine, effort, .. } = self;
+        Driver { r, p, engine, state, log, effort, config }.go()
+    }
 }
 
 fn fingerprint(position: &[f64], wave: &[u32]) -> u64 {

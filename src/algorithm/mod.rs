@@ -1,8 +1,12 @@
 //! Workloads, one file each, and what they have in common.
 
+pub mod bc;
+pub mod bfs;
 mod chains;
 pub mod geo;
 mod measure;
+pub mod pagerank;
+mod program;
 mod seeds;
 pub mod sssp;
 

@@ -1,4 +1,4 @@
-//! Which nodes a workload starts from: `0,5,17`, `first:N`, `random:N:SEED` or `file:PATH`.
+//! Which nodes a workload starts from: `0,5,17`, `first:N`, `random:N:SEED`, `file:PATH` or `all`.
 //!
 //! Ids in lists and files are the input's own; [`Seeds::resolve`] turns them into node indices. A
 //! random choice is a Fisher-Yates shuffle cut short, its numbers hash(SEED, counter): every set of
@@ -13,7 +13,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-const FORMS: &str = "write ids as in 0,5,17, or first:N, random:N:SEED, file:PATH";
+const FORMS: &str = "write ids as in 0,5,17, or first:N, random:N:SEED, file:PATH, all";
 
 /// A choice of seed nodes, as the user wrote it; parsed from, printed and serialised as that text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,9 +33,39 @@ pub enum Seeds {
     /// `file:PATH`: one of the input's own ids a line; blank lines and lines that start with `#` are
     /// skipped.
     File(PathBuf),
+    /// `all`: every node.
+    All,
 }
 
 impl Seeds {
+    /// As [`Seeds::resolve`], but a random choice is one among the nodes that have out-arcs, as Graph500 has it.
+    ///
+    /// # Errors
+    ///
+    /// As there; also when fewer nodes than are asked for have out-arcs.
+    pub fn resolve_sources(&self, graph: &Graph) -> Result<Vec<u32>> {
+        let Seeds::Random { count, seed } = self else { return self.resolve(graph) };
+        self.check_count(*count, graph)?;
+        let n = graph.nodes() as u64;
+        let mut drawn = *count;
+        loop {
+            drawn = (2 * drawn).min(n);
+            let nodes = draw(drawn, *seed, n).into_iter().map(|rank| graph.ranked(rank));
+            let with_arcs = nodes.filter(|v| graph.degree(*v as usize) > 0);
+            let mut sources: Vec<u32> = with_arcs.take(*count as usize).collect();
+            if sources.len() as u64 == *count {
+                sources.sort_unstable();
+                return Ok(sources);
+            }
+            if drawn == n {
+                let found = sources.len();
+                return Err(Error::input(format!(
+                    "sources `{self}`: only {found} nodes have out-arcs; ask for 1 to {found}"
+                )));
+            }
+        }
+    }
+
     /// The nodes of `graph` that are meant: indices, sorted, distinct, at least one.
     ///
     /// # Errors
@@ -63,6 +93,7 @@ impl Seeds {
                 ranks.into_iter().map(|rank| graph.ranked(rank)).collect()
             }
             Seeds::File(path) => read_file(path, graph)?,
+            Seeds::All => (0..graph.nodes() as u32).collect(),
         };
         if nodes.is_empty() {
             return Err(Error::input(format!("seeds `{self}`: no seed is given; {FORMS}")));
@@ -226,6 +257,7 @@ impl FromStr for Seeds {
             Id::Not => Err(refuse(format!("`{}` is not a number; {FORMS}", shorten(part.trim())))),
         };
         match text.trim().split_once(':') {
+            None if text.trim() == "all" => Ok(Seeds::All),
             None if text.trim().is_empty() => Err(refuse(format!("no seed is given; {FORMS}"))),
             None => Ok(Seeds::List(text.split(',').map(number).collect::<Result<_>>()?)),
             Some(("first", count)) => Ok(Seeds::First(number(count)?)),
@@ -254,6 +286,7 @@ impl fmt::Display for Seeds {
             Seeds::First(count) => write!(f, "first:{count}"),
             Seeds::Random { count, seed } => write!(f, "random:{count}:{seed}"),
             Seeds::File(path) => write!(f, "file:{}", path.display()),
+            Seeds::All => write!(f, "all"),
         }
     }
 }

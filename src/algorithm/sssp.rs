@@ -33,13 +33,14 @@ mod driver;
 pub(crate) use answer::{check_options, solve, start};
 
 use super::chains;
-use super::measure::{Measured, slowest};
+use super::measure::Measured;
+use super::program::{Log, Repeat, Run, timed};
 use crate::collective::{Frontier, MergeOp, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::{Fleet, Replica};
 use crate::prepare::{Inner, LaidOut, Prepared, memory};
 use crate::words::words;
-use driver::{Driver, Engine, Log};
+use driver::{Driver, Engine};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -321,42 +322,39 @@ fn program(
     plan: Plan,
     config: &SsspConfig,
 ) -> Result<Answer> {
-    let mut state = State::new(r, p, plan)?;
-    let mut engine = Engine::new(r, p, seeds, plan, config.trace)?;
-    let mut measured = Measured::default();
-    for run in 0..u64::from(config.warmup) + u64::from(config.runs) {
-        engine.reset(r, p, &mut state, seeds)?;
-        r.settle()?;
-        r.meet_as(run);
-        r.agree("start of a run", [run, 0, 0, 0])?;
-        let mut log = Log { trace: config.trace, ..Log::default() };
-        let start = Instant::now();
-        r.restart_clock();
-        let mut driver =
-            Driver { r, p, engine: &mut engine, state: &mut state, log: &mut log, config };
-        driver.go(plan)?;
-        driver.r.settle()?;
-        let total = start.elapsed().as_secs_f64() * 1e3;
-        // Redundant replicas need not have taken the same number of iterations.
-        r.meet_as(run);
-        let (time, steps) = slowest(r, total)?;
-        if run >= u64::from(config.warmup) {
-            measured.runs.push(time);
-            measured.replica_step_ms.push(steps);
-        }
-        engine.first_iteration += log.iterations;
-        measured.iterations = log.iterations;
-        measured.rounds = log.rounds;
-        measured.arcs_relaxed = log.relaxed;
-        measured.merge_modes = log.merges;
-        measured.trace = log.entries;
-    }
+    let state = State::new(r, p, plan)?;
+    let engine = Engine::new(r, p, seeds, plan, config.trace)?;
+    let repeat = Repeat { runs: config.runs, warmup: config.warmup, trace: config.trace };
+    let mut search = Search { p, seeds, plan, config, state, engine };
+    let mut measured = timed(r, repeat, &mut search)?;
+    let state = search.state;
     let start = Instant::now();
     let wanted = r.rank() == 0 || config.compare;
     let dist = if wanted { state.dist.to_vec()? } else { Vec::new() };
     measured.download_ms = start.elapsed().as_secs_f64() * 1e3;
     let bits = if config.compare { fingerprint(&dist) } else { 0 };
     Ok(Answer { dist: if r.rank() == 0 { dist } else { Vec::new() }, bits, measured })
+}
+
+/// One search, to be repeated.
+struct Search<'a> {
+    p: &'a Inner,
+    seeds: &'a [u32],
+    plan: Plan,
+    config: &'a SsspConfig,
+    state: State,
+    engine: Engine,
+}
+
+impl Run for Search<'_> {
+    fn reset(&mut self, r: &mut Replica, _: u64) -> Result<()> {
+        self.engine.reset(r, self.p, &mut self.state, self.seeds)
+    }
+
+    fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
+        let Search { p, plan, config, state, engine, .. } = self;
+        Driver { r, p, engine, state, log, config }.go(*plan)
+    }
 }
 
 fn fingerprint(dist: &[f32]) -> u64 {

@@ -21,6 +21,7 @@ pub(crate) mod aside;
 mod binary;
 mod cache;
 pub(crate) mod cache_dir;
+mod columns;
 mod compact;
 mod dimacs;
 mod edge_list;
@@ -48,6 +49,7 @@ mod source;
 mod text;
 mod writers;
 
+pub use columns::{Column, write_columns};
 pub use edge_list::write as write_edge_list;
 pub use gap::{write_el, write_sg, write_wel, write_wsg};
 pub use headline::{Headline, headline};

@@ -3,10 +3,10 @@
 //! Everything goes aside into a temporary file of the same directory, is synced, and takes the
 //! target's name in one rename, so that a reader never sees half a file.
 
+use super::columns::{Column, write_columns};
 use crate::algorithm::ShortestPaths;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
-use npyz::WriterBuilder;
 use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -58,16 +58,10 @@ impl ResultFormat {
 /// [`Error::Input`] for another extension, an answer of another length than the graph, and as
 /// [`write_atomically`].
 pub fn write_results(path: &Path, graph: &Graph, answer: &ShortestPaths) -> Result<()> {
-    let format = ResultFormat::of(path)?;
-    check_lengths(graph.nodes(), answer)?;
-    write_atomically(path, |out| match format {
-        ResultFormat::Csv => write_csv(out, graph, answer),
-        ResultFormat::Txt => write_rows(out, graph, |v, text| {
-            push_distance(text, answer.distances[v])?;
-            writeln!(text)
-        }),
-        ResultFormat::Npy => write_npy(out, graph, &answer.distances),
-    })
+    let nodes = [("predecessor", &answer.predecessors), ("nominee", &answer.nominees)];
+    let nodes = nodes.into_iter().filter_map(|(name, of)| Some((name, Column::Node(of.as_ref()?))));
+    let distances = ("distance", Column::F32(&answer.distances));
+    write_columns(path, graph, &[distances].into_iter().chain(nodes).collect::<Vec<_>>())
 }
 
 /// Writes a file aside in the same directory, syncs it and renames it to `path`. Until the rename
@@ -123,37 +117,6 @@ fn builder() -> tempfile::Builder<'static, 'static> {
     builder
 }
 
-fn check_lengths(n: usize, answer: &ShortestPaths) -> Result<()> {
-    let optional = [&answer.predecessors, &answer.nominees].into_iter().flatten();
-    match optional.map(Vec::len).chain([answer.distances.len()]).find(|&length| length != n) {
-        None => Ok(()),
-        Some(length) => Err(Error::input(format!(
-            "the answer is for {length} nodes but the graph has {n}; write it with its own graph"
-        ))),
-    }
-}
-
-fn write_csv(out: &mut dyn Write, graph: &Graph, answer: &ShortestPaths) -> io::Result<()> {
-    let columns = [("predecessor", &answer.predecessors), ("nominee", &answer.nominees)];
-    let columns = columns.map(|(name, ids)| ids.as_ref().map(|ids| (name, ids)));
-    write!(out, "node,distance")?;
-    for (name, _) in columns.iter().flatten() {
-        write!(out, ",{name}")?;
-    }
-    writeln!(out)?;
-    write_rows(out, graph, |v, text| {
-        write!(text, "{},", graph.input_id(v as u32))?;
-        push_distance(text, answer.distances[v])?;
-        for (_, ids) in columns.iter().flatten() {
-            match ids[v] {
-                u32::MAX => write!(text, ",")?,
-                node => write!(text, ",{}", graph.input_id(node))?,
-            }
-        }
-        writeln!(text)
-    })
-}
-
 /// Formats a row a node in parallel and writes them by rising input id, whatever the order of the nodes
 /// inside, a bounded number at a time.
 pub(super) fn write_rows<R>(out: &mut dyn Write, graph: &Graph, row: R) -> io::Result<()>
@@ -179,16 +142,9 @@ where
 }
 
 /// The shortest text that parses back to the same f32; with an exponent where it would be long.
-fn push_distance(text: &mut Vec<u8>, distance: f32) -> io::Result<()> {
+pub(super) fn push_distance(text: &mut Vec<u8>, distance: f32) -> io::Result<()> {
     let plain = distance == 0.0 || !distance.is_finite() || (1e-5..1e16).contains(&distance.abs());
     if plain { write!(text, "{distance}") } else { write!(text, "{distance:e}") }
-}
-
-fn write_npy(out: &mut dyn Write, graph: &Graph, distances: &[f32]) -> io::Result<()> {
-    let options = npyz::WriteOptions::new().default_dtype();
-    let mut npy = options.shape(&[distances.len() as u64]).writer(out).begin_nd()?;
-    npy.extend((0..distances.len() as u32).map(|rank| distances[graph.ranked(rank) as usize]))?;
-    npy.finish()
 }
 
 #[cfg(test)]

@@ -165,10 +165,8 @@ impl LaidOut {
         let symmetric = graph.is_symmetric();
         let transpose = if symmetric { None } else { Some(graph.transpose()) };
         let degree = |v: usize| graph.degree(v) + transpose.as_ref().map_or(0, |t| t.degree(v));
-        let Sketch { max_degree, active, flat, by_degree, packing } =
-            sketch_of(graph, &degree, choice);
-        let (input_of, label_of) =
-            if by_degree { relabel(n, max_degree, &degree) } else { (None, None) };
+        let (sketch, (input_of, label_of)) = labels(graph, &degree, choice);
+        let Sketch { active, flat, by_degree, packing, .. } = sketch;
         let map = (input_of.as_deref(), label_of.as_deref());
         let out = rows(graph, map, active, packing)?;
         let into = transpose.map(|t| rows(&t, map, active, packing)).transpose()?;
@@ -224,7 +222,22 @@ fn weight_facts(graph: &Graph) -> (f32, f64) {
     }
 }
 
-type Labels = (Option<Vec<u32>>, Option<Vec<u32>>);
+/// `[n]` label -> input node and `[n]` input node -> label; `None` where labels are the input's.
+pub(super) type Labels = (Option<Vec<u32>>, Option<Vec<u32>>);
+
+/// What the layout will be like, and its labels; `degree` is in and out.
+pub(super) fn labels(
+    graph: &Graph,
+    degree: &(impl Fn(usize) -> u64 + Sync),
+    choice: Choice,
+) -> (Sketch, Labels) {
+    let sketch = sketch_of(graph, degree, choice);
+    let labels = match sketch.by_degree {
+        true => relabel(graph.nodes(), sketch.max_degree, degree),
+        false => (None, None),
+    };
+    (sketch, labels)
+}
 
 /// Labels by falling degree, ties by input id: a counting sort over blocks of nodes.
 fn relabel(n: usize, max_degree: u64, degree: &(impl Fn(usize) -> u64 + Sync)) -> Labels {
@@ -333,11 +346,11 @@ fn rows(
 }
 
 /// Fills rows in parallel; rows are dealt in runs of about equal arcs.
-fn fill<A: Send>(
+pub(super) fn fill<A: Send, B: Copy>(
     arcs: &mut [A],
     offsets: &[u64],
-    sorted: &(impl Fn(usize, &mut Vec<(u32, u32)>) + Sync),
-    store: impl Fn((u32, u32)) -> A + Sync,
+    sorted: &(impl Fn(usize, &mut Vec<B>) + Sync),
+    store: impl Fn(B) -> A + Sync,
 ) {
     let pieces = rayon::current_num_threads() * 16;
     let share = (arcs.len() / pieces + 1) as u64;

@@ -4,12 +4,15 @@ mod layout;
 pub mod memory;
 mod plain;
 mod ready;
+mod topology;
 
 pub use layout::LaidOut;
 pub(crate) use layout::{ArcView, Arcs, PackedView, Rows};
 pub use plain::PlainGraph;
 pub(crate) use plain::PlainRows;
-pub use ready::{Form, Ready};
+pub use ready::{Form, Layouts, Ready};
+pub(crate) use topology::{ColumnRows, DeviceTopology, TopologyRows};
+pub use topology::{Columns, Topology};
 
 use crate::backend::cuda::sssp::{DeviceGraph, Kernels, Owners};
 use crate::error::{Error, Result};

@@ -1,6 +1,8 @@
 //! A graph in the form that a workload wants.
 
-use super::{LaidOut, PlainGraph, PrepareOptions, PrepareReport, Prepared};
+use super::{
+    Columns, LaidOut, PlainGraph, PrepareOptions, PrepareReport, Prepared, Topology, TopologyRows,
+};
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
@@ -11,37 +13,58 @@ use std::sync::Arc;
 pub enum Form {
     /// Relabelled, sorted by weight, packed: [`Prepared`].
     ShortestPaths,
+    /// Relabelled, without weights: [`Topology`].
+    Topology,
     /// As it was loaded: [`PlainGraph`].
     Plain,
+    /// Not at all: the workload works on an array of so many elements.
+    Array,
+}
+
+/// What was laid out of a graph on the host, for all fleets of a sweep.
+#[derive(Default)]
+pub struct Layouts {
+    shortest_paths: Option<Arc<LaidOut>>,
+    topology: Option<Arc<Columns>>,
 }
 
 /// A graph in one of the forms, with the copies that replicas hold.
 pub enum Ready {
     /// For shortest paths.
     ShortestPaths(Prepared),
+    /// Without weights.
+    Topology(Topology),
     /// As it was loaded.
     Plain(PlainGraph),
+    /// Nothing.
+    Array(PrepareReport),
 }
 
 impl Ready {
-    /// Brings `graph` into this form and gives every replica of `fleet` its copy. `laid_out` is a layout
-    /// that was made before, for the form that has one.
+    /// Brings `graph` into this form and gives every replica of `fleet` its copy. What `layouts` has is used,
+    /// what it lacks is added.
     pub fn new(
         form: Form,
         fleet: &Fleet,
         graph: &Arc<Graph>,
         options: PrepareOptions,
-        laid_out: Option<Arc<LaidOut>>,
+        layouts: &mut Layouts,
     ) -> Result<Ready> {
-        let graph = Arc::clone(graph);
-        match (form, laid_out) {
-            (Form::ShortestPaths, Some(layout)) => {
-                Prepared::with_layout(fleet, graph, layout, options).map(Ready::ShortestPaths)
+        let source = Arc::clone(graph);
+        match form {
+            Form::ShortestPaths => {
+                let layout =
+                    made(&mut layouts.shortest_paths, || LaidOut::new(graph, options.layout))?;
+                Prepared::with_layout(fleet, source, layout, options).map(Ready::ShortestPaths)
             }
-            (Form::ShortestPaths, None) => {
-                Prepared::new(fleet, graph, options).map(Ready::ShortestPaths)
+            Form::Topology => {
+                let columns = made(&mut layouts.topology, || Columns::new(graph, options.layout))?;
+                Topology::with_columns(fleet, source, columns, options).map(Ready::Topology)
             }
-            (Form::Plain, _) => PlainGraph::new(fleet, graph, options).map(Ready::Plain),
+            Form::Plain => PlainGraph::new(fleet, source, options).map(Ready::Plain),
+            Form::Array => {
+                Ok(Ready::Array(PrepareReport { layout: "none".into(), ..Default::default() }))
+            }
         }
     }
 
@@ -49,7 +72,9 @@ impl Ready {
     pub fn form(&self) -> Form {
         match self {
             Ready::ShortestPaths(_) => Form::ShortestPaths,
+            Ready::Topology(_) => Form::Topology,
             Ready::Plain(_) => Form::Plain,
+            Ready::Array(_) => Form::Array,
         }
     }
 
@@ -57,7 +82,9 @@ impl Ready {
     pub fn report(&self) -> &PrepareReport {
         match self {
             Ready::ShortestPaths(prepared) => prepared.report(),
+            Ready::Topology(topology) => topology.report(),
             Ready::Plain(plain) => plain.report(),
+            Ready::Array(report) => report,
         }
     }
 
@@ -69,12 +96,27 @@ impl Ready {
         }
     }
 
+    /// The rows without weights.
+    pub(crate) fn topology(&self) -> Result<&Arc<TopologyRows>> {
+        match self {
+            Ready::Topology(topology) => Ok(topology.rows()),
+            other => Err(wrong(other.form())),
+        }
+    }
+
     /// The graph as it was loaded.
     pub(crate) fn plain(&self) -> Result<&PlainGraph> {
         match self {
             Ready::Plain(plain) => Ok(plain),
             other => Err(wrong(other.form())),
         }
+    }
+}
+
+fn made<T>(slot: &mut Option<Arc<T>>, make: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
+    match slot {
+        Some(made) => Ok(made.clone()),
+        None => Ok(slot.insert(Arc::new(make()?)).clone()),
     }
 }
 

@@ -20,6 +20,16 @@ pub enum Choice<T> {
     Is(T),
 }
 
+impl<T> Choice<T> {
+    /// The number, or `default` where it is left to the program.
+    pub fn or(self, default: T) -> T {
+        match self {
+            Choice::Auto => default,
+            Choice::Is(value) => value,
+        }
+    }
+}
+
 /// What a number may look like in TOML or JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected 'auto' or a number")]

@@ -1,7 +1,10 @@
 //! What is asked of a run, whichever way it was said: flags, a TOML file, or this struct.
 
 use super::{ByteCount, Choice, OWN_OPTIONS, Workload};
+use crate::algorithm::bc::BcOptions;
+use crate::algorithm::bfs::BfsOptions;
 use crate::algorithm::geo::GeoOptions;
+use crate::algorithm::pagerank::PagerankOptions;
 use crate::algorithm::{MergeMode, Seeds};
 use crate::fleet::{ChunkPolicy, CollectiveKind, Devices, Fault, FleetConfig};
 use crate::io::LoadOptions;
@@ -16,6 +19,9 @@ use std::path::{Path, PathBuf};
 
 /// Most timed runs, and most warm-up runs, of a job.
 const MAX_RUNS: u32 = 1_000_000;
+
+/// The tables of options that belong to one workload each.
+const TABLES: [&str; 4] = ["geo", "bfs", "pagerank", "bc"];
 
 /// The options of a run, resolved. This struct is the API, the configuration file (TOML, the same
 /// kebab-case names) and the echo in a JSON record; the flags of `hive run` are derived from it.
@@ -36,6 +42,11 @@ pub struct RunConfig {
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<u64>,
+    /// Where to start, one run of the search after another, or all paths from these counted: all |
+    /// random:N:SEED | 0,5,17 | first:N | file:PATH.
+    #[arg(long, value_name = "SOURCES", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sources: Option<Seeds>,
     /// How the graph is loaded; a table of this name in a configuration file.
     #[command(flatten)]
     pub load: LoadOptions,
@@ -83,10 +94,26 @@ pub struct RunConfig {
     /// Print the K best-ranked nodes that are not seeds [default: 0].
     #[arg(long, value_name = "K", allow_hyphen_values = true)]
     pub top: usize,
+    /// When it is done: auto | a number. geo: a descent ends when a step would save less than this share of the
+    /// summed distance (1e-12); pagerank: when ranks change by no more in all, 0 is never (1e-6).
+    #[arg(long, value_name = "X", allow_hyphen_values = true)]
+    pub tolerance: Choice<f64>,
     /// What only geolocation is asked; a table of this name in a configuration file.
     #[command(flatten)]
     #[serde(skip_serializing_if = "GeoOptions::is_default")]
     pub geo: GeoOptions,
+    /// What only breadth-first search is asked; a table of this name.
+    #[command(flatten)]
+    #[serde(skip_serializing_if = "BfsOptions::is_default")]
+    pub bfs: BfsOptions,
+    /// What only PageRank is asked; a table of this name.
+    #[command(flatten)]
+    #[serde(skip_serializing_if = "PagerankOptions::is_default")]
+    pub pagerank: PagerankOptions,
+    /// What only betweenness is asked; a table of this name.
+    #[command(flatten)]
+    #[serde(skip_serializing_if = "BcOptions::is_default")]
+    pub bc: BcOptions,
     /// Timed runs: auto (10, or 5 when one takes over a second) | N [default: auto].
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub runs: Choice<u32>,
@@ -130,6 +157,7 @@ impl Default for RunConfig {
             load: LoadOptions::default(),
             seeds: None,
             source: None,
+            sources: None,
             devices: fleet.devices,
             collective: fleet.collective,
             merge: MergeMode::default(),
@@ -142,7 +170,11 @@ impl Default for RunConfig {
             predecessors: false,
             nominee: false,
             top: 0,
+            tolerance: Choice::Auto,
             geo: GeoOptions::default(),
+            bfs: BfsOptions::default(),
+            pagerank: PagerankOptions::default(),
+            bc: BcOptions::default(),
             runs: Choice::Auto,
             warmup: 1,
             verify: false,
@@ -194,8 +226,9 @@ impl RunConfig {
     /// A result must replace neither what the run reads nor the other result.
     fn check_apart(&self) -> Result<()> {
         let graph = self.graph.as_ref().map(|graph| ("the graph", Path::new(graph)));
-        let seeds = match &self.seeds {
-            Some(Seeds::File(path)) => Some(("the file of seeds", path.as_path())),
+        let seeds = match [&self.seeds, &self.sources] {
+            [Some(Seeds::File(path)), _] => Some(("the file of seeds", path.as_path())),
+            [_, Some(Seeds::File(path))] => Some(("the file of sources", path.as_path())),
             _ => None,
         };
         let json = self.json.as_deref().filter(|path| *path != Path::new("-"));
@@ -203,7 +236,9 @@ impl RunConfig {
         let results = [json.map(|path| ("--json", path)), output];
         let labels = self.geo.labels.as_deref().map(|path| ("the file of --labels", path));
         let truth = self.geo.truth.as_deref().map(|path| ("the file of --truth", path));
-        let read = [graph, seeds, labels, truth, output];
+        let personal = self.pagerank.personalize.as_deref();
+        let personal = personal.map(|path| ("the file of --personalize", path));
+        let read = [graph, seeds, labels, truth, personal, output];
         for (flag, path) in results.into_iter().flatten() {
             let clash = read.iter().flatten().find(|(other, read)| {
                 *other != flag && place(path).is_some_and(|place_of| place(read) == Some(place_of))
@@ -263,8 +298,10 @@ impl RunConfig {
         let mut values = self.values();
         self.foreign(workload).for_each(|option| {
             values.remove(option);
-            if let Some(geo) = values.get_mut("geo").and_then(Value::as_object_mut) {
-                geo.remove(option);
+            for table in TABLES {
+                if let Some(table) = values.get_mut(table).and_then(Value::as_object_mut) {
+                    table.remove(option);
+                }
             }
         });
         // What was written as values reads back; a missing one is the default.
@@ -276,8 +313,15 @@ impl RunConfig {
         match serde_json::to_value(self) {
             Ok(Value::Object(mut values)) => {
                 // Also where it is left out for being the default.
-                let geo = serde_json::to_value(&self.geo).unwrap_or_default();
-                values.insert("geo".into(), geo);
+                let tables = [
+                    serde_json::to_value(&self.geo),
+                    serde_json::to_value(&self.bfs),
+                    serde_json::to_value(&self.pagerank),
+                    serde_json::to_value(&self.bc),
+                ];
+                for (name, table) in TABLES.into_iter().zip(tables) {
+                    values.insert(name.into(), table.unwrap_or_default());
+                }
                 values
             }
             _ => Map::new(),
@@ -310,7 +354,8 @@ impl RunConfig {
 
 /// The value of an option, also of one in a table.
 fn value<'a>(values: &'a Map<String, Value>, option: &str) -> Option<&'a Value> {
-    values.get(option).or_else(|| values.get("geo")?.get(option))
+    let inside = || TABLES.iter().find_map(|table| values.get(*table)?.get(option));
+    values.get(option).or_else(inside)
 }
 
 /// A run of an hour must not end in a path that was never there.

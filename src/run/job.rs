@@ -4,7 +4,7 @@
 use super::{Answer, Checked, Choice, Context, RunConfig, Start, Verification, Workload};
 use crate::fleet::{Fleet, FleetInfo};
 use crate::graph::Graph;
-use crate::prepare::{PrepareReport, Ready};
+use crate::prepare::{Layouts, PrepareReport, Ready};
 use crate::{Error, Result, generate, io};
 use std::sync::Arc;
 use std::time::Instant;
@@ -96,7 +96,7 @@ pub fn open_fleet(config: &RunConfig) -> Result<Fleet> {
 
 /// Brings a job's graph into the form that its workload wants, on a fleet.
 pub fn prepare(job: &Job, fleet: &Fleet) -> Result<Ready> {
-    Ready::new(job.workload.form, fleet, &job.graph, job.config.prepare(), None)
+    Ready::new(job.workload.form, fleet, &job.graph, job.config.prepare(), &mut Layouts::default())
 }
 
 impl Job {

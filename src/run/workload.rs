@@ -28,6 +28,22 @@ pub const OWN_OPTIONS: &[&str] = &[
     "geo-complete",
     "spatial-iter",
     "tolerance",
+    "sources",
+    "direction",
+    "do-a",
+    "do-b",
+    "damping",
+    "iterations",
+    "personalize",
+    "weighted",
+    "strategy",
+    "warp-width",
+    "warp-chunk",
+    "deterministic",
+    "normalized",
+    "endpoints",
+    "batch",
+    "precision",
 ];
 
 /// A workload as the command line, the sweep and the records know it.

@@ -5,7 +5,7 @@ use super::config::SweepConfig;
 use crate::algorithm::MergeMode;
 use crate::fleet::{CollectiveKind, Devices, Fleet};
 use crate::graph::Graph;
-use crate::prepare::{Form, LaidOut, Layout, Ready};
+use crate::prepare::{Layouts, Ready};
 use crate::report::{Failure, Record, Spread, command_line, utc, write_json};
 use crate::run::{Job, Outcome, RunConfig, Workload, load_with_places, open_fleet};
 use crate::{Error, Result, report};
@@ -31,7 +31,7 @@ pub fn sweep(
         run: &config.run,
         optional: place >= config.graphs.len(),
         loaded: None,
-        laid_out: None,
+        layouts: Layouts::default(),
     });
     let mut matrix = Matrix {
         config,
@@ -57,7 +57,7 @@ struct Source<'a> {
     optional: bool,
     loaded: Option<Result<Arc<Graph>, State>>,
     /// As `[run]` asks for it, the same for all fleets.
-    laid_out: Option<Arc<LaidOut>>,
+    layouts: Layouts,
 }
 
 impl Source<'_> {
@@ -72,15 +72,6 @@ impl Source<'_> {
                 Err(error) => Err(State::Failed { error: error.to_string() }),
             })
             .clone()
-    }
-
-    /// The layout that all fleets share; `graph` is this source's.
-    fn layout(&mut self, graph: &Graph, layout: Layout) -> Result<Arc<LaidOut>, State> {
-        if let Some(laid_out) = &self.laid_out {
-            return Ok(laid_out.clone());
-        }
-        let laid_out = Arc::new(LaidOut::new(graph, layout).map_err(failed)?);
-        Ok(self.laid_out.insert(laid_out).clone())
     }
 
     /// The graph's short name, or what the user called it when there is no graph.
@@ -121,11 +112,11 @@ impl Bench {
 
     /// Answers one job. An error of any kind, no room on a device for one, may have poisoned the fleet:
     /// the next cell gets a fresh one.
-    fn answer(&mut self, job: Job, layout: Option<Arc<LaidOut>>) -> Result<Outcome, State> {
+    fn answer(&mut self, job: Job, layouts: &mut Layouts) -> Result<Outcome, State> {
         // Another workload's form makes room for this one's.
         let ready = self.ready.take().filter(|ready| ready.form() == job.workload.form);
         let fleet = self.open(&job.config)?;
-        let result = attempt(job, fleet, layout, ready);
+        let result = attempt(job, fleet, layouts, ready);
         match result {
             Ok((outcome, ready)) => {
                 self.ready = Some(ready);
@@ -143,12 +134,12 @@ impl Bench {
 fn attempt(
     job: Job,
     fleet: &Fleet,
-    layout: Option<Arc<LaidOut>>,
+    layouts: &mut Layouts,
     ready: Option<Ready>,
 ) -> Result<(Outcome, Ready)> {
     let ready = match ready {
         Some(ready) => ready,
-        None => Ready::new(job.workload.form, fleet, &job.graph, job.config.prepare(), layout)?,
+        None => Ready::new(job.workload.form, fleet, &job.graph, job.config.prepare(), layouts)?,
     };
     let answer = job.solve(fleet, &ready)?;
     let check = job.config.verify.then(|| job.verify(&*answer)).transpose()?;
@@ -205,14 +196,7 @@ impl Matrix<'_> {
             .open(&config)
             .and_then(|_| self.graphs[place.graph].get())
             .and_then(|graph| Job::new(place.workload, config.clone(), graph).map_err(failed))
-            .and_then(|job| {
-                let source = &mut self.graphs[place.graph];
-                let layout = match job.workload.form {
-                    Form::ShortestPaths => Some(source.layout(&job.graph, config.layout)?),
-                    Form::Plain => None,
-                };
-                bench.answer(job, layout)
-            });
+            .and_then(|job| bench.answer(job, &mut self.graphs[place.graph].layouts));
         let dataset = self.graphs[place.graph].dataset();
         let file = self.file(&place, &dataset);
         let path = self.dir.join(&file);

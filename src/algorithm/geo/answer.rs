@@ -45,6 +45,10 @@ pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
     }
 }
 
+fn tolerance(config: &RunConfig) -> f64 {
+    config.tolerance.or(GeoConfig::default().tolerance)
+}
+
 fn driver_options(config: &RunConfig) -> GeoConfig {
     let geo = &config.geo;
     GeoConfig {
@@ -52,7 +56,7 @@ fn driver_options(config: &RunConfig) -> GeoConfig {
         geo_iter: geo.geo_iter,
         geo_complete: geo.geo_complete,
         spatial_iter: geo.spatial_iter,
-        tolerance: geo.tolerance,
+        tolerance: tolerance(config),
         trace: config.trace,
         compare: config.verify,
         ..GeoConfig::default()
@@ -151,7 +155,7 @@ impl Answer for Geolocation {
         };
         format!(
             "waves, {most}; spatial medians to {:e} of the sum, {} a descent at most",
-            geo.tolerance,
+            tolerance(&job.config),
             passes(geo.spatial_iter.into()),
         )
     }
@@ -206,7 +210,7 @@ impl Answer for Geolocation {
             ("geo-iter", json!(geo.geo_iter)),
             ("geo-complete", json!(geo.geo_complete)),
             ("spatial-iter", json!(geo.spatial_iter)),
-            ("tolerance", json!(geo.tolerance)),
+            ("tolerance", json!(tolerance(&job.config))),
             ("labels-file", json!(geo.labels)),
             ("given", json!(known.map(Known::count))),
             ("inferred", json!(self.inferred)),

@@ -3,30 +3,25 @@
 
 use super::{GeoConfig, Given, MergeMode, Queue, State};
 use crate::algorithm::TraceEntry;
+use crate::algorithm::program::Log;
 use crate::backend::cuda::geo::Workspace;
 use crate::backend::host;
 use crate::backend::host::geo::Effort;
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica, Split};
 use crate::prepare::PlainRows;
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// On GPUs a wave with fewer located arcs is computed whole by all: an estimate by hand, of what a meeting
 /// and a gather cost. On the host replicas share the cores, so that nothing redundant is free.
 const SMALL_WAVE: u64 = 1 << 14;
 
-/// What a run leaves in the report.
-#[derive(Default)]
-pub(super) struct Log {
-    pub iterations: u64,
+/// What a run counts beside the log.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Tally {
     /// Located arcs of all waves.
     pub arcs: u64,
-    /// Of these, the arcs that this replica took into medians.
-    pub relaxed: u64,
     pub passes: u64,
-    pub merges: BTreeMap<String, u64>,
-    pub entries: Vec<TraceEntry>,
 }
 
 /// A wave before it is computed: the same on all replicas.
@@ -49,8 +44,6 @@ pub(crate) struct Done {
 pub(super) struct Engine {
     workspace: Option<Workspace>,
     queue: Queue,
-    /// Waves of earlier runs of this job.
-    pub first_iteration: u64,
 }
 
 impl Engine {
@@ -62,7 +55,7 @@ impl Engine {
                 Workspace::new(device, rows, &p.graph, &from.known, (rank, world))
             })?),
         };
-        Ok(Engine { workspace, queue: Queue::default(), first_iteration: 0 })
+        Ok(Engine { workspace, queue: Queue::default() })
     }
 
     pub fn reset(
@@ -168,6 +161,7 @@ pub(super) struct Driver<'a> {
     pub engine: &'a mut Engine,
     pub state: &'a mut State,
     pub log: &'a mut Log,
+    pub effort: &'a mut Tally,
     pub config: &'a GeoConfig,
 }
 
@@ -185,7 +179,7 @@ impl Driver<'_> {
     /// One wave: whether it located anybody.
     fn wave(&mut self, number: u32) -> Result<bool> {
         let begin = Instant::now();
-        self.r.begin(self.engine.first_iteration + self.log.iterations, "wave")?;
+        self.r.begin(self.log.iteration(), "wave")?;
         self.mark(false)?;
         let wave = self.engine.count(self.r, self.p, self.state)?;
         let whole = self.whole(wave);
@@ -265,10 +259,8 @@ impl Driver<'_> {
                 ms: begin.elapsed().as_secs_f64() * 1e3,
             });
         }
-        log.iterations += 1;
-        log.arcs += wave.arcs;
-        log.relaxed += done.arcs;
-        log.passes += done.passes;
-        *log.merges.entry(merged.into()).or_default() += 1;
+        log.book(1, done.arcs, merged);
+        self.effort.arcs += wave.arcs;
+        self.effort.passes += done.passes;
     }
 }

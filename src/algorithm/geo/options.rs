@@ -37,18 +37,13 @@ pub struct GeoOptions {
     /// Most passes over a node's neighbours in one descent to their median [default: 1000].
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub spatial_iter: u32,
-    /// A descent ends when a step would save less than this share of the summed distance
-    /// [default: 1e-12].
-    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
-    pub tolerance: f64,
 }
 
 impl Default for GeoOptions {
     fn default() -> Self {
-        let GeoConfig { geo_iter, geo_complete, spatial_iter, tolerance, .. } =
-            GeoConfig::default();
+        let GeoConfig { geo_iter, geo_complete, spatial_iter, .. } = GeoConfig::default();
         let (labels, locate, hide, truth) = (None, None, None, None);
-        GeoOptions { labels, locate, hide, truth, geo_iter, geo_complete, spatial_iter, tolerance }
+        GeoOptions { labels, locate, hide, truth, geo_iter, geo_complete, spatial_iter }
     }
 }
 

@@ -143,3 +143,19 @@ fn seeds_print_and_serialise_as_the_text_they_were_parsed_from() {
     let error = serde_json::from_str::<Seeds>("\"last:5\"").expect_err("unknown");
     assert!(error.to_string().contains("`last` is unknown"));
 }
+
+#[test]
+fn random_sources_have_out_arcs_and_all_are_all() {
+    let graph = crate::generate::generate("rmat:10").unwrap();
+    let sources: Seeds = "random:64:3".parse().unwrap();
+    let drawn = sources.resolve_sources(&graph).unwrap();
+    assert_eq!(drawn.len(), 64);
+    assert!(drawn.windows(2).all(|pair| pair[0] < pair[1]));
+    assert!(drawn.iter().all(|v| graph.degree(*v as usize) > 0));
+    let all: Seeds = "all".parse().unwrap();
+    assert_eq!(all.to_string(), "all");
+    assert_eq!(all.resolve(&graph).unwrap().len(), graph.nodes());
+    let many = Seeds::Random { count: graph.nodes() as u64, seed: 3 };
+    let refusal = many.resolve_sources(&graph).unwrap_err().to_string();
+    assert!(refusal.contains("have out-arcs; ask for 1 to"), "{refusal}");
+}

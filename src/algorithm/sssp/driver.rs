@@ -2,33 +2,20 @@
 
 use super::{Counts, Limits, Plan, SsspConfig, State, Task};
 use crate::algorithm::TraceEntry;
+use crate::algorithm::program::Log;
 use crate::backend::cuda::sssp::Workspace;
 use crate::backend::host;
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Payload, Replica, Split};
 use crate::prepare::Inner;
 use crate::prepare::memory::SPARSE;
-use std::collections::BTreeMap;
 use std::time::Instant;
-
-/// What a run leaves in the report.
-#[derive(Default)]
-pub(super) struct Log {
-    pub trace: bool,
-    pub iterations: u64,
-    pub rounds: u64,
-    pub relaxed: u64,
-    pub merges: BTreeMap<String, u64>,
-    pub entries: Vec<TraceEntry>,
-}
 
 /// The steps of one replica, on whatever it runs on.
 pub(super) struct Engine {
     workspace: Option<Workspace>,
     /// How many seeds a run begins with.
     seeds: u64,
-    /// Driver iterations of earlier runs of this job.
-    pub first_iteration: u64,
 }
 
 impl Engine {
@@ -48,7 +35,7 @@ impl Engine {
                 })?)
             }
         };
-        Ok(Engine { workspace, seeds: seeds.len() as u64, first_iteration: 0 })
+        Ok(Engine { workspace, seeds: seeds.len() as u64 })
     }
 
     pub fn reset(
@@ -261,7 +248,7 @@ impl Driver<'_> {
     /// One iteration: a step, agreement on what it found, and the merge where something changed.
     fn step(&mut self, work: Work, limits: Limits, before: Counts, mode: Mode) -> Result<Counts> {
         let start = Instant::now();
-        let iteration = self.engine.first_iteration + self.log.iterations;
+        let iteration = self.log.iteration();
         self.r.begin(iteration, work.name())?;
         let mut counts = self.engine.step(self.r, self.p, self.state, work, limits)?;
         let relaxed = counts.relaxed;
@@ -272,10 +259,7 @@ impl Driver<'_> {
             counts = total(&all, counts);
             merged = self.merge(mode, &all, counts.nodes)?;
         }
-        self.log.iterations += 1;
-        self.log.rounds += counts.rounds;
-        self.log.relaxed += relaxed;
-        *self.log.merges.entry(merged.into()).or_default() += 1;
+        self.log.book(counts.rounds, relaxed, merged);
         if self.log.trace {
             self.r.settle()?;
             let ms = start.elapsed().as_secs_f64() * 1e3;

@@ -1,0 +1,5 @@
+//! Breadth-first search.
+
+mod options;
+
+pub use options::{BfsOptions, SearchDirection};

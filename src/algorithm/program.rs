@@ -1,0 +1,115 @@
+//! The frame of every workload's program: warm-up and timed runs from a common start, what they leave behind.
+
+use super::measure::{Measured, TraceEntry, slowest};
+use crate::error::Result;
+use crate::fleet::{Backend, Replica};
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// How often a program runs, and what is kept of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Repeat {
+    /// Timed runs.
+    pub runs: u32,
+    /// Runs before them.
+    pub warmup: u32,
+    /// Keep an entry an iteration.
+    pub trace: bool,
+}
+
+/// What one run leaves in the report.
+#[derive(Default)]
+pub(crate) struct Log {
+    pub trace: bool,
+    pub iterations: u64,
+    pub rounds: u64,
+    /// Arcs that this replica looked at.
+    pub relaxed: u64,
+    pub merges: BTreeMap<String, u64>,
+    pub entries: Vec<TraceEntry>,
+    /// Driver iterations of earlier runs of this job.
+    first: u64,
+}
+
+impl Log {
+    /// The driver's iteration that comes now, counted over all runs of the job: what meetings and injected
+    /// faults go by.
+    pub fn iteration(&self) -> u64 {
+        self.first + self.iterations
+    }
+
+    /// Books an iteration that was merged as `merge` says: `none`, `sparse`, `gather`, `dense`, ...
+    pub fn book(&mut self, rounds: u64, relaxed: u64, merge: &str) {
+        self.iterations += 1;
+        self.rounds += rounds;
+        self.relaxed += relaxed;
+        *self.merges.entry(merge.into()).or_default() += 1;
+    }
+}
+
+/// What a program repeats.
+pub(crate) trait Run {
+    /// Puts the state of run `number` (warm-up runs count) to its start. Not timed.
+    fn reset(&mut self, r: &mut Replica, number: u64) -> Result<()>;
+
+    /// From the start to the answer. Everything that it queued may still be under way on return.
+    fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()>;
+}
+
+/// Runs `body` as often as asked, all replicas from a common start each time. Read-back is the caller's.
+pub(crate) fn timed(r: &mut Replica, repeat: Repeat, body: &mut impl Run) -> Result<Measured> {
+    let (warmup, mut measured, mut first) = (u64::from(repeat.warmup), Measured::default(), 0);
+    for run in 0..warmup + u64::from(repeat.runs) {
+        body.reset(r, run)?;
+        r.settle()?;
+        r.meet_as(run);
+        r.agree("start of a run", [run, 0, 0, 0])?;
+        let mut log = Log { trace: repeat.trace, first, ..Log::default() };
+        let start = Instant::now();
+        r.restart_clock();
+        body.go(r, &mut log)?;
+        r.settle()?;
+        let total = start.elapsed().as_secs_f64() * 1e3;
+        // Redundant replicas need not have taken the same number of iterations.
+        r.meet_as(run);
+        let (time, steps) = slowest(r, total)?;
+        if run >= warmup {
+            measured.runs.push(time);
+            measured.replica_step_ms.push(steps);
+        }
+        first += log.iterations;
+        measured.iterations = log.iterations;
+        measured.rounds = log.rounds;
+        measured.arcs_relaxed = log.relaxed;
+        measured.merge_modes = log.merges;
+        measured.trace = log.entries;
+    }
+    Ok(measured)
+}
+
+/// The time of a step: on a device between two marks on its stream, so that nobody waits for the first.
+pub(crate) struct Step(Instant);
+
+impl Step {
+    /// It begins here.
+    pub fn begin(r: &Replica) -> Result<Step> {
+        if let Backend::Cuda(device) = &r.backend {
+            device.mark(0, false)?;
+        }
+        Ok(Step(Instant::now()))
+    }
+
+    /// It ends here: waits for it and books its time.
+    pub fn end(self, r: &mut Replica) -> Result<()> {
+        if let Backend::Cuda(device) = &r.backend {
+            device.mark(0, true)?;
+        }
+        r.settle()?;
+        let ms = match &r.backend {
+            Backend::Cuda(device) => device.interval_ms(0)?,
+            Backend::Host(_) => self.0.elapsed().as_secs_f64() * 1e3,
+        };
+        r.book_step(ms);
+        Ok(())
+    }
+}
