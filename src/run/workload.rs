@@ -50,6 +50,8 @@ pub const OWN_OPTIONS: &[&str] = &[
 pub struct Workload {
     /// The word after `hive run`.
     pub name: &'static str,
+    /// Other words for it.
+    pub alias: &'static [&'static str],
     /// The record's `primitive`, as HIVE's records call it.
     pub primitive: &'static str,
     /// One line for the help.
@@ -97,6 +99,7 @@ impl Workload {
 pub static WORKLOADS: &[Workload] = &[
     Workload {
         name: "vn",
+        alias: &[],
         primitive: "vn",
         about: "Vertex nomination: rank all nodes by their distance from the nearest of some seeds",
         takes: &[
@@ -118,6 +121,7 @@ pub static WORKLOADS: &[Workload] = &[
     },
     Workload {
         name: "sssp",
+        alias: &[],
         primitive: "sssp",
         about: "Shortest paths from one source to all nodes",
         takes: &["source", "predecessors", "delta", "top", "layout", "chunks", "chunk-align"],
@@ -130,6 +134,7 @@ pub static WORKLOADS: &[Workload] = &[
     },
     Workload {
         name: "geo",
+        alias: &[],
         primitive: "geolocation",
         about: "Geolocation: place nodes at the spatial median of their located neighbours",
         takes: &[
@@ -151,7 +156,7 @@ pub static WORKLOADS: &[Workload] = &[
     },
 ];
 
-/// The workload of that name.
+/// The workload of that name or alias.
 pub fn workload(name: &str) -> Option<&'static Workload> {
-    WORKLOADS.iter().find(|w| w.name == name)
+    WORKLOADS.iter().find(|w| w.name == name || w.alias.contains(&name))
 }
