@@ -6,15 +6,19 @@
 //! lowest wrong node and the value that belongs there.
 
 mod bfs;
+mod components;
 mod geo;
 mod globe;
+mod labels;
 mod levels;
 mod median;
 mod sssp;
 
 pub use bfs::{LevelsCheck, levels};
+pub use components::components;
 pub use geo::{GeoCheck, geolocation};
 pub use globe::{ErrorKm, error_km, great_circle_km};
+pub use labels::ComponentsCheck;
 pub use median::spatial_median;
 pub use sssp::{Checked, distances_bits_equal, shortest_paths};
 

@@ -4,6 +4,7 @@
 mod common;
 
 mod bfs;
+mod components;
 
 use common::{Arc, unweighted_graph_of};
 use hivegraph::Error;
