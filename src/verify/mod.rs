@@ -12,6 +12,7 @@ mod globe;
 mod labels;
 mod levels;
 mod median;
+mod pagerank;
 mod sssp;
 
 pub use bfs::{LevelsCheck, levels};
@@ -20,6 +21,7 @@ pub use geo::{GeoCheck, geolocation};
 pub use globe::{ErrorKm, error_km, great_circle_km};
 pub use labels::ComponentsCheck;
 pub use median::spatial_median;
+pub use pagerank::{PagerankCheck, PagerankQuestion, pagerank};
 pub use sssp::{Checked, distances_bits_equal, shortest_paths};
 
 use crate::error::{Error, Result};

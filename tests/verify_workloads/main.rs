@@ -5,6 +5,7 @@ mod common;
 
 mod bfs;
 mod components;
+mod pagerank;
 
 use common::{Arc, unweighted_graph_of};
 use hivegraph::Error;
