@@ -2,6 +2,7 @@
 
 pub mod bc;
 pub mod bfs;
+pub mod cc;
 mod chains;
 pub mod geo;
 mod measure;
@@ -10,6 +11,7 @@ mod program;
 mod seeds;
 pub mod sssp;
 
+pub use cc::Components;
 pub use geo::{GeoConfig, Geolocation, geolocate};
 pub use measure::{Measured, RunTime, TraceEntry};
 pub use seeds::Seeds;

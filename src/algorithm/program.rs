@@ -47,6 +47,31 @@ impl Log {
     }
 }
 
+impl Log {
+    /// Adds the iteration just booked to the trace: what it did, the nodes and arcs that it began with, how it
+    /// was merged, and since when it ran.
+    pub fn note(
+        &mut self,
+        step: &str,
+        (frontier_nodes, frontier_arcs): (u64, u64),
+        merge: &str,
+        begin: Instant,
+    ) {
+        if !self.trace {
+            return;
+        }
+        self.entries.push(TraceEntry {
+            iteration: self.iterations - 1,
+            step: step.trim_start_matches("step ").into(),
+            rounds: 1,
+            frontier_nodes,
+            frontier_arcs,
+            merge: merge.into(),
+            ms: begin.elapsed().as_secs_f64() * 1e3,
+        });
+    }
+}
+
 /// What a program repeats.
 pub(crate) trait Run {
     /// Puts the state of run `number` (warm-up runs count) to its start. Not timed.

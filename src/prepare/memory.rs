@@ -202,6 +202,31 @@ pub fn geolocation(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
     ]
 }
 
+/// Rows without weights, both ways where they differ.
+fn topology(shape: &GraphShape) -> Vec<DeviceArray> {
+    let wide = if shape.arcs >= u64::from(u32::MAX) { 2 } else { 1 };
+    let one = [
+        DeviceArray::new::<u32>("row offsets", (shape.active as usize + 1) * wide),
+        DeviceArray::new::<u32>("columns", shape.arcs as usize),
+    ];
+    one.repeat(if shape.symmetric { 1 } else { 2 })
+}
+
+/// The arrays of connected components on one GPU.
+pub fn components(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
+    let active = shape.active as usize;
+    let mut arrays = topology(shape);
+    arrays.extend([
+        DeviceArray::new::<u32>("comp", active),
+        DeviceArray::new::<u64>("settled", active.div_ceil(64)),
+        DeviceArray::new::<u32>("smallest neighbours", active),
+        DeviceArray::new::<u32>("old parents", active),
+        DeviceArray::new::<u32>("long rows", active),
+        DeviceArray::new::<u64>("control", 8),
+    ]);
+    arrays
+}
+
 /// Bytes of all arrays together.
 pub fn total(arrays: &[DeviceArray]) -> u64 {
     arrays.iter().map(|array| array.bytes).sum()

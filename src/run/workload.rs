@@ -3,7 +3,7 @@
 
 use super::{Answer, Job, RunConfig, Start};
 use crate::Result;
-use crate::algorithm::{geo, sssp};
+use crate::algorithm::{cc, geo, sssp};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
 use crate::prepare::memory::{self, DeviceArray, GraphShape};
@@ -154,7 +154,25 @@ pub static WORKLOADS: &[Workload] = &[
         start: geo::start,
         solve: geo::solve,
     },
+    Workload {
+        name: "cc",
+        alias: &[],
+        primitive: "cc",
+        about: "Connected components: the smallest node that each is connected with",
+        takes: &["layout", "chunks", "chunk-align"],
+        form: Form::Topology,
+        verified: true,
+        memory: Some(memory::components),
+        check: cc::check_options,
+        start: whole_graph,
+        solve: cc::solve,
+    },
 ];
+
+/// Starts from the graph alone.
+fn whole_graph(_: &RunConfig, _: &Graph) -> Result<Start> {
+    Ok(Start::Graph)
+}
 
 /// The workload of that name or alias.
 pub fn workload(name: &str) -> Option<&'static Workload> {

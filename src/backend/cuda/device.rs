@@ -196,7 +196,24 @@ pub(crate) fn launch_on<A: Pod>(
     check(device, "cuLaunchKernel", status)
 }
 
+/// A perturbed launch uses any number of blocks up to what fits.
+pub(crate) fn fewer(blocks: u32, chance: Option<u64>) -> u32 {
+    chance.map_or(blocks, |c| 1 + (c % u64::from(blocks)) as u32)
+}
+
 impl CudaDevice {
+    /// The error of a cooperative kernel that says it was `stopped`.
+    pub fn met(&self, stopped: u32, kernel: &str) -> Result<()> {
+        if stopped == 0 {
+            return Ok(());
+        }
+        Err(Error::Device {
+            device: self.info.device.clone(),
+            call: kernel.into(),
+            code: "its blocks did not meet within the deadline".into(),
+        })
+    }
+
     /// Opens the GPU of `rank` in `fleet`, on the thread that will drive it. What its replicas hold there
     /// is booked on `account`.
     pub fn open(

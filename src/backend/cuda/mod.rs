@@ -19,11 +19,11 @@ mod vmm;
 
 pub(crate) use buffer::footprint;
 pub use buffer::{DeviceBuffer, Pinned};
-pub(crate) use device::{Context, CudaDevice, EVENT_RING, Function, Launch, launch_on};
+pub(crate) use device::{Context, CudaDevice, EVENT_RING, Function, Launch, fewer, launch_on};
 pub(crate) use driver::{check, ready};
 pub(crate) use lambda::{LANES, nvtx};
 pub use nvrtc::{KERNELS, KernelSource, compile};
-pub(crate) use nvrtc::{Unit, compile_unit};
+pub(crate) use nvrtc::{Unit, compile_unit, source};
 pub(crate) use placed::Placed;
 pub(crate) use pool::Account;
 pub use probe::{CudaProbe, Finding, probe};

@@ -5,7 +5,7 @@ mod graph;
 
 pub(crate) use graph::{DeviceGraph, Kernels, Owners};
 
-use super::device::{CudaDevice, Launch};
+use super::device::{CudaDevice, Launch, fewer};
 use super::{DeviceBuffer, Pinned};
 use crate::algorithm::sssp::{Counts, Limits, State, Task};
 use crate::collective::Replicated;
@@ -179,7 +179,7 @@ impl Workspace {
         device.mark(0, true)?;
         device.wait()?;
         let status = self.status.get(0);
-        stopped(device, status.stopped, "sssp_step")?;
+        device.met(status.stopped, "sssp_step")?;
         if status.parity == 1 {
             s.swap();
         }
@@ -270,26 +270,10 @@ impl Workspace {
         device.mark(0, true)?;
         device.wait()?;
         let status = self.near_far_status.get(0);
-        stopped(device, status.stopped, "near_far")?;
+        device.met(status.stopped, "near_far")?;
         let (relaxed, rounds, windows) = (status.relaxed, status.meetings, status.windows.into());
         Ok(Counts { relaxed, rounds, logged: windows, lowest: f32::INFINITY, ..Counts::default() })
     }
-}
-
-/// A perturbed launch uses any number of blocks up to what fits.
-fn fewer(blocks: u32, chance: Option<u64>) -> u32 {
-    chance.map_or(blocks, |c| 1 + (c % u64::from(blocks)) as u32)
-}
-
-fn stopped(device: &CudaDevice, flag: u32, kernel: &str) -> Result<()> {
-    if flag == 0 {
-        return Ok(());
-    }
-    Err(Error::Device {
-        device: device.info.device.clone(),
-        call: kernel.into(),
-        code: "its blocks did not meet within the deadline".into(),
-    })
 }
 
 /// Device addresses of distances, frontier and next frontier.

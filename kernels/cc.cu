@@ -1,0 +1,376 @@
+// Connected components: every node ends with the smallest label that it is connected with.
+//
+// Idea. `comp` is a forest whose pointers only ever fall: comp[v] <= v, roots point to themselves, so the root of a
+// tree is its smallest node. Joining two trees hooks the larger root under the smaller (Afforest's link). Most of
+// the work is done without looking at arcs: `first` holds min(v, smallest neighbour), a forest that everybody
+// has; with labels by falling degree its chains lead to the hubs in a few hops, and nearly all nodes end in one
+// tree, the giant. Only the arcs of nodes outside of it are looked at then: whatever it misses has an arc there.
+//
+// The forest's end is unique, whatever the order of hooks: replicas that finish redundantly end with equal bits.
+//
+// Tasks: WHOLE is everything. ROOTS follows the chains of the own chunk and says in `settled` which nodes end in
+// the giant's tree; once the bitmap is gathered, FINISH makes `comp` from it and looks at what is left, on
+// every replica alike. HOOK joins over the own chunk's arcs only; after a MIN merge REHOOK joins each node with
+// its own old parent, which MIN forgot (DESIGN 7.1 rule 5).
+//
+// Source: Sutton, Ben-Nun, Barak, IPDPS 2018 (Afforest: link, skip the giant); Shiloach, Vishkin, 1982 (hooking).
+//
+// Compiled with: -DHIVE_WIDE=0 | -DHIVE_WIDE=1
+
+#include "hive.cuh"
+
+enum Task { WHOLE = 0, ROOTS = 1, FINISH = 2, HOOK = 3, REHOOK = 4 };
+
+struct CcStatus {
+    u64 arcs;     // looked at by this launch
+    u64 changed;  // REHOOK: nodes whose component is not what the merge said
+    u32 deep;     // ROOTS: a chain was longer than `hops`
+    u32 giant;    // root of the giant's tree
+    u32 rounds;   // times that the grid met
+    u32 stopped;
+};
+
+struct CcControl {
+    u32 barrier[2];
+    u32 moved[3];  // a chain is not at its end yet; rounds alternate
+    u32 longs;     // entries of the list of long rows
+    u64 arcs;
+    u64 changed;
+};
+
+struct CcArgs {
+    const offset_t* out_offsets;
+    const u32* out_columns;
+    const offset_t* in_offsets;  // the same where rows are the same both ways
+    const u32* in_columns;
+    const u32* first;  // [active] min(v, smallest neighbour)
+    u32* comp;         // [active]
+    u32* old;          // [active] own parents before the merge
+    u32* settled;      // [words] nodes in the giant's tree
+    u32* longs;        // [active] long rows that are left
+    CcControl* control;
+    CcStatus* status;  // pinned
+    const u32* abort;  // pinned
+    u64 deadline_ns;
+    u32 active;
+    u32 lo, hi;  // the chunk
+    u32 hops;    // of a chain before it is left to the next round
+    u32 sampled;  // link the first two neighbours, instead of trusting `first`
+    u32 task;
+};
+
+#define THREADS 512u
+#define LONG_ROW 64u  // arcs from which a block takes a row
+
+__device__ __forceinline__ u32 root_of(const u32* comp, u32 v) {
+    u32 p = fresh(comp + v);
+    for (u32 q; (q = fresh(comp + p)) != p;) p = q;
+    return p;
+}
+
+// Joins the trees of u and v: hooks the larger root under the smaller.
+__device__ void link(u32* comp, u32 u, u32 v) {
+    u32 p = fresh(comp + u), q = fresh(comp + v);
+    while (p != q) {
+        u32 high = max(p, q), low = min(p, q);
+        u32 above = fresh(comp + high);
+        if (above == low) return;
+        if (above == high) {
+            if (atomicCAS(comp + high, high, low) == high) return;
+            above = fresh(comp + high);
+        }
+        p = fresh(comp + above);
+        q = fresh(comp + low);
+    }
+}
+
+// The end of v's chain in `first`, or where `hops` lead.
+__device__ __forceinline__ u32 chain(const CcArgs& a, u32 v, bool& deep) {
+    u32 p = __ldg(a.first + v);
+    for (u32 hop = 0; hop < a.hops; hop++) {
+        u32 q = __ldg(a.first + p);
+        if (q == p) return p;
+        p = q;
+    }
+    deep = true;
+    return p;
+}
+
+// The root that most of THREADS nodes, spread evenly, have: the same in every block.
+__device__ u32 vote(const CcArgs& a, bool chained) {
+    __shared__ u32 roots[THREADS];
+    __shared__ u32 best;
+    u32 v = (u32)((u64)threadIdx.x * a.active / THREADS);
+    bool deep = false;
+    u32 root = chained ? chain(a, v, deep) : fresh(a.comp + v);
+    roots[threadIdx.x] = root;
+    if (threadIdx.x == 0) best = 0;
+    __syncthreads();
+    u32 votes = 0;
+    for (u32 i = 0; i < THREADS; i++) votes += roots[i] == root;
+    atomicMax(&best, votes);
+    __syncthreads();
+    u32 most = best;
+    __syncthreads();
+    if (threadIdx.x == 0) best = FULL;
+    __syncthreads();
+    if (votes == most) atomicMin(&best, root);
+    __syncthreads();
+    return best;
+}
+
+// Shortens chains until all nodes point to roots.
+__device__ bool compress(const CcArgs& a, Grid& grid, u32& rounds) {
+    u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
+    for (u32 round = 0;; round++) {
+        bool moved = false;
+        for (u64 i = thread; i < a.active; i += threads) {
+            u32 v = (u32)i, p = fresh(a.comp + v), from = p;
+            for (u32 hop = 0;; hop++) {
+                u32 q = fresh(a.comp + p);
+                if (q == p) break;
+                p = q;
+                if (hop == a.hops) {
+                    moved = true;
+                    break;
+                }
+            }
+            if (p != from) __stcg(a.comp + v, p);
+        }
+        if (moved) atomicOr(&a.control->moved[round % 3], 1u);
+        rounds++;
+        if (!grid.sync()) return false;
+        bool again = fresh(&a.control->moved[round % 3]) != 0;
+        if (blockIdx.x == 0 && threadIdx.x == 0) __stcg(&a.control->moved[(round + 2) % 3], 0u);
+        if (!again) return true;
+    }
+}
+
+// comp[v] and `settled` for the words [from, to) of 32 nodes, from the chains.
+__device__ bool follow(const CcArgs& a, u32 from, u32 to, u32 giant) {
+    u32 warps = gridDim.x * (blockDim.x >> 5);
+    bool deep = false;
+    for (u64 i = from + blockIdx.x * (blockDim.x >> 5) + warp_id(); i < to; i += warps) {
+        u32 v = (u32)i * 32 + lane_id(), root = FULL;
+        if (v < a.active) {
+            root = chain(a, v, deep);
+            __stcg(a.comp + v, root);
+        }
+        u32 bits = __ballot_sync(FULL, root == giant);
+        if (lane_id() == 0) __stcg(a.settled + i, bits);
+    }
+    return deep;
+}
+
+// `settled` from `comp`, which is compressed.
+__device__ void settle(const CcArgs& a, u32 words, u32 giant) {
+    u32 warps = gridDim.x * (blockDim.x >> 5);
+    for (u64 i = blockIdx.x * (blockDim.x >> 5) + warp_id(); i < words; i += warps) {
+        u32 v = (u32)i * 32 + lane_id();
+        u32 root = v < a.active ? fresh(a.comp + v) : FULL;
+        u32 bits = __ballot_sync(FULL, root == giant);
+        if (lane_id() == 0) __stcg(a.settled + i, bits);
+    }
+}
+
+// Fills the words of other chunks: settled nodes are the giant's, others follow their chains.
+__device__ void take_over(const CcArgs& a, u32 words, u32 giant) {
+    u32 warps = gridDim.x * (blockDim.x >> 5);
+    for (u64 i = blockIdx.x * (blockDim.x >> 5) + warp_id(); i < words; i += warps) {
+        u32 v = (u32)i * 32 + lane_id();
+        if (v >= a.active || (v >= a.lo && v < a.hi)) continue;
+        bool deep = false;
+        u32 bits = fresh(a.settled + i);
+        __stcg(a.comp + v, bits >> lane_id() & 1u ? giant : chain(a, v, deep));
+    }
+}
+
+__device__ u64 link_row(const CcArgs& a, const offset_t* offsets, const u32* columns, u32 v,
+                        u32 thread, u32 threads) {
+    u64 from = __ldg(offsets + v), to = __ldg(offsets + v + 1), arcs = 0;
+    for (u64 i = from + thread; i < to; i += threads, arcs++) link(a.comp, v, __ldg(columns + i));
+    return arcs;
+}
+
+__device__ u64 link_rows(const CcArgs& a, u32 v, u32 thread, u32 threads) {
+    u64 arcs = link_row(a, a.out_offsets, a.out_columns, v, thread, threads);
+    if (a.in_offsets != a.out_offsets)
+        arcs += link_row(a, a.in_offsets, a.in_columns, v, thread, threads);
+    return arcs;
+}
+
+__device__ __forceinline__ u64 length(const offset_t* offsets, u32 v) {
+    return (u64)__ldg(offsets + v + 1) - (u64)__ldg(offsets + v);
+}
+
+// Links over the rows of the nodes that are not settled; long rows are listed and taken by blocks. One barrier.
+__device__ bool link_left(const CcArgs& a, Grid& grid, u32 words, u64& arcs) {
+    u32 warps = gridDim.x * (blockDim.x >> 5);
+    bool both = a.in_offsets != a.out_offsets;
+    for (u64 i = blockIdx.x * (blockDim.x >> 5) + warp_id(); i < words; i += warps) {
+        u32 v = (u32)i * 32 + lane_id();
+        if (v >= a.active || (fresh(a.settled + i) >> lane_id() & 1u)) continue;
+        u64 row = length(a.out_offsets, v) + (both ? length(a.in_offsets, v) : 0);
+        if (row < LONG_ROW) arcs += link_rows(a, v, 0, 1);
+        else __stcg(a.longs + atomicAdd(&a.control->longs, 1u), v);
+    }
+    if (!grid.sync()) return false;
+    u32 longs = fresh(&a.control->longs);
+    for (u32 i = blockIdx.x; i < longs; i += gridDim.x)
+        arcs += link_rows(a, fresh(a.longs + i), threadIdx.x, blockDim.x);
+    return true;
+}
+
+// Links over the own chunk's out-arcs; long rows as above. One barrier.
+__device__ bool link_chunk(const CcArgs& a, Grid& grid, u64& arcs) {
+    u32 threads = gridDim.x * blockDim.x;
+    for (u64 i = a.lo + blockIdx.x * blockDim.x + threadIdx.x; i < a.hi; i += threads) {
+        u32 v = (u32)i;
+        if (length(a.out_offsets, v) < LONG_ROW)
+            arcs += link_row(a, a.out_offsets, a.out_columns, v, 0, 1);
+        else __stcg(a.longs + atomicAdd(&a.control->longs, 1u), v);
+    }
+    if (!grid.sync()) return false;
+    u32 longs = fresh(&a.control->longs);
+    for (u32 i = blockIdx.x; i < longs; i += gridDim.x)
+        arcs += link_row(a, a.out_offsets, a.out_columns, fresh(a.longs + i), threadIdx.x, blockDim.x);
+    return true;
+}
+
+// Each node not settled gets its root; where the giant's root was hooked, so do the others.
+__device__ void conclude(const CcArgs& a, u32 words, u32 giant) {
+    u32 warps = gridDim.x * (blockDim.x >> 5), root = root_of(a.comp, giant);
+    for (u64 i = blockIdx.x * (blockDim.x >> 5) + warp_id(); i < words; i += warps) {
+        u32 v = (u32)i * 32 + lane_id();
+        if (v >= a.active) continue;
+        bool in = fresh(a.settled + i) >> lane_id() & 1u;
+        if (!in) __stcg(a.comp + v, root_of(a.comp, v));
+        else if (root != giant) __stcg(a.comp + v, root);
+    }
+}
+
+__device__ bool whole(const CcArgs& a, Grid& grid, u32& giant, u32& rounds, u64& arcs) {
+    u32 words = (a.active + 31) / 32, threads = gridDim.x * blockDim.x;
+    if (a.task == FINISH) {
+        giant = vote(a, true);
+        take_over(a, words, giant);
+        rounds++;
+        if (!grid.sync()) return false;
+    } else if (a.sampled) {
+        for (u64 v = blockIdx.x * blockDim.x + threadIdx.x; v < a.active; v += threads)
+            __stcg(a.comp + v, (u32)v);
+        if (!grid.sync()) return false;
+        for (u32 k = 0; k < 2; k++) {
+            for (u64 v = blockIdx.x * blockDim.x + threadIdx.x; v < a.active; v += threads) {
+                u64 at = (u64)__ldg(a.out_offsets + v) + k;
+                if (at < __ldg(a.out_offsets + v + 1)) link(a.comp, (u32)v, __ldg(a.out_columns + at));
+            }
+            if (!grid.sync()) return false;
+            if (!compress(a, grid, rounds)) return false;
+        }
+        giant = vote(a, false);
+        settle(a, words, giant);
+        if (!grid.sync()) return false;
+    } else {
+        giant = vote(a, true);
+        // `deep` has a counter of its own, the one that compress comes to last.
+        if (follow(a, 0, words, giant)) atomicOr(&a.control->moved[2], 1u);
+        rounds++;
+        if (!grid.sync()) return false;
+        if (fresh(&a.control->moved[2])) {
+            if (!grid.sync()) return false;
+            if (blockIdx.x == 0 && threadIdx.x == 0) __stcg(&a.control->moved[2], 0u);
+            if (!compress(a, grid, rounds)) return false;
+            giant = vote(a, false);
+            settle(a, words, giant);
+            rounds++;
+            if (!grid.sync()) return false;
+        }
+    }
+    if (!link_left(a, grid, words, arcs)) return false;
+    rounds += 2;
+    if (!grid.sync()) return false;
+    conclude(a, words, giant);
+    return true;
+}
+
+// HOOK and REHOOK: ends with `old` equal to `comp`, compressed.
+__device__ bool hook(const CcArgs& a, Grid& grid, u32& rounds, u64& arcs, u64& changed) {
+    u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
+    if (a.task == HOOK) {
+        for (u64 v = thread; v < a.active; v += threads) __stcg(a.comp + v, (u32)v);
+        if (!grid.sync()) return false;
+        if (!link_chunk(a, grid, arcs)) return false;
+    } else {
+        // `longs` keeps what the merge said, to be compared with.
+        for (u64 i = thread; i < a.active; i += threads) {
+            u32 v = (u32)i, merged = fresh(a.comp + v);
+            __stcg(a.longs + v, merged);
+        }
+        if (!grid.sync()) return false;
+        for (u64 i = thread; i < a.active; i += threads) {
+            u32 v = (u32)i, own = fresh(a.old + v);
+            if (own != fresh(a.longs + v)) link(a.comp, v, own);
+        }
+    }
+    rounds += 2;
+    if (!grid.sync()) return false;
+    if (!compress(a, grid, rounds)) return false;
+    for (u64 v = thread; v < a.active; v += threads) {
+        u32 root = fresh(a.comp + v);
+        if (a.task == REHOOK) changed += root != fresh(a.longs + v);
+        __stcg(a.old + v, root);
+    }
+    return true;
+}
+
+extern "C" __global__ void __launch_bounds__(512, 4) cc_run(const CcArgs a) {
+    __shared__ u64 room[THREADS / 32];
+    Grid grid = {a.control->barrier, a.abort, a.deadline_ns, 0, 0};
+    u32 giant = 0, rounds = 0;
+    u64 arcs = 0, changed = 0;
+    if (a.task == ROOTS) {
+        giant = vote(a, true);
+        bool deep = follow(a, a.lo / 32, (a.hi + 31) / 32, giant);
+        if (deep) atomicOr(&a.control->moved[2], 1u);
+    } else if (a.task == HOOK || a.task == REHOOK) {
+        hook(a, grid, rounds, arcs, changed);
+    } else {
+        whole(a, grid, giant, rounds, arcs);
+    }
+    arcs = block_sum(arcs, room);
+    changed = block_sum(changed, room);
+    if (threadIdx.x == 0 && arcs) atomicAdd(&a.control->arcs, arcs);
+    if (threadIdx.x == 0 && changed) atomicAdd(&a.control->changed, changed);
+    if (!grid.stopped) grid.sync();
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        CcStatus* out = a.status;
+        out->arcs = fresh(&a.control->arcs);
+        out->changed = fresh(&a.control->changed);
+        out->deep = fresh(&a.control->moved[2]);
+        out->giant = giant;
+        out->rounds = rounds;
+        out->stopped = grid.stopped;
+    }
+}
+
+struct FirstArgs {
+    const offset_t* out_offsets;
+    const u32* out_columns;
+    const offset_t* in_offsets;
+    const u32* in_columns;
+    u32* first;
+    u32 active;
+    u32 unused;
+};
+
+// first[v] = min(v, smallest neighbour in either direction). Rows rise.
+extern "C" __global__ void cc_first(const FirstArgs a) {
+    u32 threads = gridDim.x * blockDim.x;
+    for (u64 i = blockIdx.x * blockDim.x + threadIdx.x; i < a.active; i += threads) {
+        u32 v = (u32)i, least = v;
+        if (a.out_offsets[v] < a.out_offsets[v + 1]) least = min(least, a.out_columns[a.out_offsets[v]]);
+        if (a.in_offsets[v] < a.in_offsets[v + 1]) least = min(least, a.in_columns[a.in_offsets[v]]);
+        a.first[v] = least;
+    }
+}

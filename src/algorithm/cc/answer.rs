@@ -1,0 +1,137 @@
+//! How components are asked for, and what is said of them.
+
+use crate::algorithm::{Measured, MergeMode};
+use crate::graph::Graph;
+use crate::io::{Column, ResultFormat, write_columns};
+use crate::prepare::Columns;
+use crate::report::units::{count, plural};
+use crate::run::{Answer, Checked, Job, RunConfig, fields};
+use crate::{Result, verify};
+use rayon::prelude::*;
+use serde_json::{Map, Value, json};
+use std::path::Path;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Sizes that a record lists.
+const LISTED: usize = 10;
+
+/// Components, connected or strongly connected, in the graph's node order.
+#[derive(Debug, Clone, Default)]
+pub struct Components {
+    /// `[n]` the member of the node's component with the smallest id of the input.
+    pub labels: Vec<u32>,
+    /// (label, members), largest first, ties by the label's id.
+    pub sizes: Vec<(u32, u64)>,
+    /// Whether they are the strongly connected ones.
+    pub strong: bool,
+    /// Timings and counts.
+    pub measured: Measured,
+}
+
+impl Components {
+    /// Of weakly connected components.
+    pub(crate) fn new(labels: Vec<u32>, measured: Measured) -> Components {
+        let members: Vec<AtomicU32> = labels.par_iter().map(|_| AtomicU32::new(0)).collect();
+        labels.par_chunks(1 << 14).for_each(|part| {
+            // Neighbours often share a label: one addition for each stretch of the same.
+            part.chunk_by(|a, b| a == b).for_each(|same| {
+                members[same[0] as usize].fetch_add(same.len() as u32, Relaxed);
+            });
+        });
+        let size = |(v, members): (usize, AtomicU32)| match members.into_inner() {
+            0 => None,
+            members => Some((v as u32, u64::from(members))),
+        };
+        let mut sizes: Vec<(u32, u64)> =
+            members.into_par_iter().enumerate().filter_map(size).collect();
+        sizes.par_sort_by_key(|(label, members)| (std::cmp::Reverse(*members), *label));
+        Components { labels, sizes, strong: false, measured }
+    }
+}
+
+/// From roots by label, `[active]`, to the member with the smallest id of the input, `[n]` by node; nodes without
+/// rows are alone.
+pub(crate) fn smallest_members(graph: &Graph, columns: &Columns, roots: &[u32]) -> Vec<u32> {
+    let least: Vec<AtomicU32> = roots.par_iter().map(|_| AtomicU32::new(u32::MAX)).collect();
+    roots.par_iter().enumerate().for_each(|(v, root)| {
+        let rank = graph.rank(columns.node(v as u32));
+        if least[*root as usize].load(Relaxed) > rank {
+            least[*root as usize].fetch_min(rank, Relaxed);
+        }
+    });
+    let label = |node: usize| match roots.get(columns.label(node as u32) as usize) {
+        Some(root) => graph.ranked(least[*root as usize].load(Relaxed)),
+        None => node as u32,
+    };
+    (0..graph.nodes()).into_par_iter().map(label).collect()
+}
+
+/// Checks what no single option's syntax can.
+pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
+    config.output.as_deref().map_or(Ok(()), |path| ResultFormat::of(path).map(drop))
+}
+
+/// `5 components, the largest of 3 nodes`.
+fn component_lines(answer: &Components) -> Vec<(&'static str, String)> {
+    let kind = if answer.strong { "strongly connected component" } else { "component" };
+    let alone = answer.sizes.iter().rev().take_while(|(_, members)| *members == 1).count();
+    let largest = answer.sizes.first().map_or(0, |(_, members)| *members);
+    let text = format!(
+        "{}, the largest of {}, {} of one node",
+        plural(answer.sizes.len() as u64, kind),
+        plural(largest, "node"),
+        count(alone as u64),
+    );
+    vec![("answer", text)]
+}
+
+impl Answer for Components {
+    fn measured(&self) -> &Measured {
+        &self.measured
+    }
+
+    fn strategy(&self, job: &Job) -> &'static str {
+        match (self.strong, job.config.merge) {
+            (true, _) => "forward-backward",
+            (false, MergeMode::Dense) => "hook, MIN",
+            (false, _) => "skip the giant",
+        }
+    }
+
+    fn cuts(&self, job: &Job) -> String {
+        match self.measured.merge_modes.keys().any(|mode| mode != "none") {
+            true => format!("; chunks of equal {}", job.config.chunks),
+            false => String::new(),
+        }
+    }
+
+    fn lines(&self, _: &Job) -> Vec<(&'static str, String)> {
+        component_lines(self)
+    }
+
+    fn rated(&self) -> &'static str {
+        "of the whole graph, most of them never looked at"
+    }
+
+    fn variant(&self, _: &Job) -> String {
+        "variant:components".into()
+    }
+
+    /// `components`, and the `sizes` of the largest, by label in the input's own ids.
+    fn facts(&self, job: &Job) -> Map<String, Value> {
+        let listed = self.sizes.iter().take(LISTED);
+        let listed = listed.map(|(label, members)| json!([job.graph.input_id(*label), members]));
+        fields([("components", json!(self.sizes.len())), ("sizes", Value::Array(listed.collect()))])
+    }
+
+    fn write(&self, path: &Path, graph: &Graph) -> Result<()> {
+        write_columns(path, graph, &[("component", Column::Node(&self.labels))])
+    }
+
+    fn verify(&self, job: &Job) -> Result<Checked> {
+        let check = verify::components(&job.graph, &self.labels)?;
+        let found = [("components", json!(check.components)), ("largest", json!(check.largest))];
+        Ok(Checked { found: fields(found), note: String::new() })
+    }
+}

@@ -1,0 +1,167 @@
+//! The steps of connected components on a GPU: the arguments of `kernels/cc.cu`.
+
+use super::{Found, State, Task};
+use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, fewer, source};
+use crate::error::{Error, Result};
+use crate::prepare::{DeviceTopology, TopologyRows};
+use bytemuck::{Pod, Zeroable};
+use std::ops::Range;
+
+const THREADS: u32 = 512; // as in kernels/cc.cu
+/// Steps of a chain that are followed at once; more where labels fall by degree and chains are short.
+const HOPS: [u32; 2] = [32, 8];
+
+/// `kernels/cc.cu`: CcArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Args {
+    out_offsets: u64,
+    out_columns: u64,
+    in_offsets: u64,
+    in_columns: u64,
+    first: u64,
+    comp: u64,
+    old: u64,
+    settled: u64,
+    longs: u64,
+    control: u64,
+    status: u64,
+    abort: u64,
+    deadline_ns: u64,
+    active: u32,
+    lo: u32,
+    hi: u32,
+    hops: u32,
+    sampled: u32,
+    task: u32,
+}
+
+/// `kernels/cc.cu`: CcStatus.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Status {
+    arcs: u64,
+    changed: u64,
+    deep: u32,
+    giant: u32,
+    rounds: u32,
+    stopped: u32,
+}
+
+/// `kernels/cc.cu`: FirstArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct FirstArgs {
+    out_offsets: u64,
+    out_columns: u64,
+    in_offsets: u64,
+    in_columns: u64,
+    first: u64,
+    active: u32,
+    unused: u32,
+}
+
+/// What a replica's steps need beside the replicated state.
+pub(super) struct Workspace {
+    run: Function,
+    blocks: u32,
+    first: DeviceBuffer<u32>,
+    old: DeviceBuffer<u32>,
+    longs: DeviceBuffer<u32>,
+    control: DeviceBuffer<u64>,
+    status: Pinned<Status>,
+    active: u32,
+    hops: u32,
+    sampled: bool,
+}
+
+impl Workspace {
+    pub fn new(device: &mut CudaDevice, rows: &TopologyRows, rank: usize) -> Result<Workspace> {
+        let graph = rows.on_device(rank)?;
+        let run = device.function(source("cc.cu"), &graph.options(), "cc_run")?;
+        let first_of = device.function(source("cc.cu"), &graph.options(), "cc_first")?;
+        let active = rows.columns.active;
+        let by_degree = rows.columns.name() == "degree";
+        let first = device.alloc::<u32>("smallest neighbours", active)?;
+        let (out, into) = (&graph.out, graph.in_rows());
+        let args = FirstArgs {
+            out_offsets: out.offsets.pointer(),
+            out_columns: out.columns.pointer(),
+            in_offsets: into.offsets.pointer(),
+            in_columns: into.columns.pointer(),
+            first: first.pointer(),
+            active: active as u32,
+            unused: 0,
+        };
+        let blocks = active.div_ceil(256).clamp(1, 1 << 14) as u32;
+        let shape = Launch { blocks, threads: 256, shared_bytes: 0, cooperative: false };
+        device.launch(first_of, shape, &args)?;
+        device.wait()?;
+        Ok(Workspace {
+            run,
+            blocks: device.resident_blocks(run, THREADS, 0)?,
+            first,
+            old: device.alloc("old parents", active)?,
+            longs: device.alloc("long rows", active)?,
+            control: device.alloc("control", 8)?,
+            status: Pinned::new(&device.context, 1)?,
+            active: active as u32,
+            hops: HOPS[usize::from(!by_degree)],
+            // Smallest neighbours of skewed rows in no order make a forest of long chains.
+            sampled: !by_degree && !rows.columns.flat,
+        })
+    }
+
+    /// Queues one task of `kernels/cc.cu`.
+    pub fn launch(
+        &self,
+        device: &CudaDevice,
+        graph: &DeviceTopology,
+        s: &State,
+        task: Task,
+        chunk: Range<u64>,
+        chance: Option<u64>,
+    ) -> Result<()> {
+        let missing = || Error::machine("host arrays in a device step; this is a bug");
+        let comp = s.comp.device().ok_or_else(missing)?;
+        let settled = s.settled.words().device().ok_or_else(missing)?;
+        let (out, into) = (&graph.out, graph.in_rows());
+        let args = Args {
+            out_offsets: out.offsets.pointer(),
+            out_columns: out.columns.pointer(),
+            in_offsets: into.offsets.pointer(),
+            in_columns: into.columns.pointer(),
+            first: self.first.pointer(),
+            comp: comp.pointer(),
+            old: self.old.pointer(),
+            settled: settled.pointer(),
+            longs: self.longs.pointer(),
+            control: self.control.pointer(),
+            status: self.status.pointer(),
+            abort: device.abort.pointer(),
+            deadline_ns: device.deadline_ns(),
+            active: self.active,
+            lo: chunk.start as u32,
+            hi: chunk.end as u32,
+            hops: self.hops,
+            sampled: u32::from(self.sampled),
+            task: task as u32,
+        };
+        self.control.clear()?;
+        let blocks = fewer(self.blocks, chance);
+        let shape = Launch { blocks, threads: THREADS, shared_bytes: 0, cooperative: true };
+        device.launch(self.run, shape, &args)
+    }
+
+    /// What the last launch, which has ended, found.
+    pub fn found(&self, device: &CudaDevice) -> Result<Found> {
+        let status = self.status.get(0);
+        device.met(status.stopped, "cc_run")?;
+        Ok(Found {
+            arcs: status.arcs,
+            changed: status.changed,
+            deep: status.deep != 0,
+            rounds: status.rounds.into(),
+        })
+    }
+}
