@@ -14,5 +14,6 @@ pub mod sssp;
 pub use cc::Components;
 pub use geo::{GeoConfig, Geolocation, geolocate};
 pub use measure::{Measured, RunTime, TraceEntry};
+pub use pagerank::{Pagerank, PagerankConfig, pagerank};
 pub use seeds::Seeds;
 pub use sssp::{MergeMode, ShortestPaths, SsspConfig, sssp};

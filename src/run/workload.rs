@@ -3,7 +3,7 @@
 
 use super::{Answer, Job, RunConfig, Start};
 use crate::Result;
-use crate::algorithm::{cc, geo, sssp};
+use crate::algorithm::{cc, geo, pagerank, sssp};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
 use crate::prepare::memory::{self, DeviceArray, GraphShape};
@@ -166,6 +166,33 @@ pub static WORKLOADS: &[Workload] = &[
         check: cc::check_options,
         start: whole_graph,
         solve: cc::solve,
+    },
+    Workload {
+        name: "pagerank",
+        alias: &["pr"],
+        primitive: "pr",
+        about: "PageRank: how often a random walk is at each node",
+        takes: &[
+            "tolerance",
+            "damping",
+            "iterations",
+            "personalize",
+            "weighted",
+            "strategy",
+            "warp-width",
+            "warp-chunk",
+            "deterministic",
+            "top",
+            "layout",
+            "chunks",
+            "chunk-align",
+        ],
+        form: Form::Topology,
+        verified: true,
+        memory: Some(memory::pagerank),
+        check: pagerank::check_options,
+        start: pagerank::start,
+        solve: pagerank::solve,
     },
 ];
 

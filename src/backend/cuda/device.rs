@@ -510,7 +510,7 @@ impl CudaDevice {
         let start = Instant::now();
         while !ready() {
             polls = polls.wrapping_add(1);
-            if polls % 256 != 0 {
+            if !polls.is_multiple_of(256) {
                 std::hint::spin_loop();
                 continue;
             }
