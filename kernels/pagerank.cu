@@ -43,14 +43,13 @@ __device__ __forceinline__ u64 thread_count() { return (u64)gridDim.x * blockDim
 
 // What arc e brings to its row.
 template <bool DIVIDE>
-__device__ __forceinline__ double brought(const RankArgs& a, u64 e) {
+__device__ __forceinline__ float brought(const RankArgs& a, u64 e) {
     u32 u = __ldg(a.columns + e);
     float x = __ldg(a.value + u);
 #if HIVE_WEIGHTED
-    return (double)x * (double)__ldg(a.shares + e);
+    return x * __ldg(a.shares + e);
 #else
-    if (DIVIDE) x = x / __ldg(a.over + u);
-    return (double)x;
+    return DIVIDE ? x / __ldg(a.over + u) : x;
 #endif
 }
 
@@ -100,11 +99,11 @@ __device__ __forceinline__ void pull(const RankArgs& a) {
         u32 length = (u32)(end - e);
         double sum = 0.0;
         for (; e + 4 <= end; e += 4) {
-            double w = brought<DIVIDE>(a, e), x = brought<DIVIDE>(a, e + 1);
-            double y = brought<DIVIDE>(a, e + 2), z = brought<DIVIDE>(a, e + 3);
-            sum += (w + x) + (y + z);
+            float w = brought<DIVIDE>(a, e), x = brought<DIVIDE>(a, e + 1);
+            float y = brought<DIVIDE>(a, e + 2), z = brought<DIVIDE>(a, e + 3);
+            sum += (double)((w + x) + (y + z));  // conversions are slow
         }
-        for (; e < end; e++) sum += brought<DIVIDE>(a, e);
+        for (; e < end; e++) sum += (double)brought<DIVIDE>(a, e);
         if (a.to_sum) {
             a.sum[v] = sum;
         } else {
@@ -190,7 +189,7 @@ __device__ __forceinline__ void warp_pull(const RankArgs& a) {
             u32 v = live ? (u32)(first + k) : a.lo;
             u64 e = live ? (u64)a.offsets[v] : 0, end = live ? (u64)a.offsets[v + 1] : 0;
             double sum = 0.0;
-            for (u64 i = e + lane; i < end; i += WIDTH) sum += brought<DIVIDE>(a, i);
+            for (u64 i = e + lane; i < end; i += WIDTH) sum += (double)brought<DIVIDE>(a, i);
             sum = group_sum(sum);
             if (live && lane == 0) {
                 if (a.to_sum) {

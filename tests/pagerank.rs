@@ -10,6 +10,7 @@ use hivegraph::fleet::{CollectiveKind, Fleet, FleetConfig};
 use hivegraph::graph::Graph;
 use hivegraph::io;
 use hivegraph::prepare::{Layout, PrepareOptions, Topology};
+use std::collections::HashMap;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
@@ -129,26 +130,34 @@ fn graphs() -> Vec<(&'static str, Arc<Graph>)> {
     all.into_iter().map(|(name, graph)| (name, Arc::new(graph))).collect()
 }
 
+/// Those with most trouble: many fleets of GPUs take their time.
+fn few() -> Vec<(&'static str, Arc<Graph>)> {
+    let kept = ["skewed", "star", "dangling", "loops and parallels", "no arcs"];
+    graphs().into_iter().filter(|(name, _)| kept.contains(name)).collect()
+}
+
+type Graphs = [(&'static str, Arc<Graph>)];
+
 /// Some nodes, some of them thrice.
 fn personal(graph: &Graph) -> Option<Vec<f64>> {
     let weight = |v: usize| f64::from([3, 0, 0, 1, 0][v % 5] as u8);
     Some((0..graph.nodes()).map(weight).collect())
 }
 
-fn check_strategies(fleet: &Fleet, layout: Layout) {
-    for (name, graph) in graphs() {
+fn check_strategies(fleet: &Fleet, layout: Layout, graphs: &Graphs) {
+    for (name, graph) in graphs {
         for strategy in STRATEGIES {
             for (weighted, aside) in [(false, false), (false, true), (true, false), (true, true)] {
                 if weighted && strategy == Strategy::Hubs {
                     continue;
                 }
-                let personal = if aside { personal(&graph) } else { None };
+                let personal = if aside { personal(graph) } else { None };
                 let iterations = if aside { 20 } else { 60 };
                 let plain = PagerankConfig::default();
                 let config = PagerankConfig { strategy, weighted, personal, iterations, ..plain };
-                let found = answer_as(fleet, &graph, &config, layout);
+                let found = answer_as(fleet, graph, &config, layout);
                 assert_eq!(found.strategy, strategy);
-                right(name, &graph, &config, &found);
+                right(name, graph, &config, &found);
             }
         }
     }
@@ -156,21 +165,22 @@ fn check_strategies(fleet: &Fleet, layout: Layout) {
 
 #[test]
 fn every_strategy_is_within_a_millionth_of_the_definition_on_the_host() {
-    check_strategies(&host(1), Layout::Auto);
-    check_strategies(&host(3), Layout::Auto);
-    check_strategies(&host(2), Layout::Raw);
+    let graphs = graphs();
+    check_strategies(&host(1), Layout::Auto, &graphs);
+    check_strategies(&host(3), Layout::Auto, &graphs);
+    check_strategies(&host(2), Layout::Raw, &graphs);
 }
 
 #[test]
 fn every_strategy_is_within_a_millionth_of_the_definition_on_gpus() {
     for (devices, collective) in common::cuda_fleets() {
         let fleet = common::open(&devices, collective, FleetConfig::default());
-        check_strategies(&fleet, Layout::Auto);
+        check_strategies(&fleet, Layout::Auto, &few());
     }
     if common::has_gpu() {
         let fleet = common::open("cuda:0", CollectiveKind::Auto, FleetConfig::default());
-        check_strategies(&fleet, Layout::Degree);
-        check_strategies(&fleet, Layout::Raw);
+        check_strategies(&fleet, Layout::Degree, &graphs());
+        check_strategies(&fleet, Layout::Raw, &graphs());
     }
 }
 
@@ -196,45 +206,51 @@ fn lanes_and_rows_of_a_group_change_nothing() {
 /// Small graphs have no segments of their own accord.
 #[test]
 fn segments_of_any_width_give_right_ranks_and_equal_bits_on_gpus() {
-    let all = common::cuda_fleets();
     let forms = [(1, None), (3, Some(64)), (64, Some(256)), (2, Some(1000)), (0, None)];
-    for (segments, segment_width) in forms.map(|(segments, width)| (Some(segments), width)) {
-        for (name, graph) in graphs() {
-            let plain = PagerankConfig { iterations: 20, ..PagerankConfig::default() };
-            let (strategy, deterministic) = (Strategy::Hubs, true);
-            let config =
-                PagerankConfig { strategy, deterministic, segments, segment_width, ..plain };
-            let mut first = None;
-            for (devices, collective) in &all {
-                for (merge, perturb) in [(MergeMode::Split, None), (MergeMode::Auto, Some(5))] {
-                    let more = FleetConfig { perturb, ..FleetConfig::default() };
-                    let fleet = common::open(devices, *collective, more);
-                    let config = PagerankConfig { merge, ..config.clone() };
-                    let found = answer_as(&fleet, &graph, &config, Layout::Degree);
-                    right(name, &graph, &config, &found);
-                    let expected = first.get_or_insert_with(|| bits(&found));
-                    assert!(bits(&found) == *expected, "{name}, {devices}, {merge:?}");
-                }
+    let graphs = graphs();
+    // By form and graph, the first fleet's.
+    let mut first = HashMap::new();
+    for (devices, collective) in common::cuda_fleets() {
+        for (merge, perturb) in [(MergeMode::Split, None), (MergeMode::Auto, Some(5))] {
+            let more = FleetConfig { perturb, ..FleetConfig::default() };
+            let fleet = common::open(&devices, collective, more);
+            for ((segments, segment_width), (name, graph)) in
+                forms.into_iter().flat_map(|form| graphs.iter().map(move |graph| (form, graph)))
+            {
+                let config = PagerankConfig {
+                    strategy: Strategy::Hubs,
+                    deterministic: true,
+                    segments: Some(segments),
+                    segment_width,
+                    merge,
+                    iterations: 20,
+                    ..PagerankConfig::default()
+                };
+                let found = answer_as(&fleet, graph, &config, Layout::Degree);
+                right(name, graph, &config, &found);
+                let key = (segments, segment_width, *name);
+                let expected = first.entry(key).or_insert_with(|| bits(&found));
+                assert!(bits(&found) == *expected, "{key:?}, {devices}, {merge:?}");
             }
         }
     }
 }
 
 /// Everything that promises it, on these fleets, equals the first one's answer.
-fn check_bits(fleets: &[Fleet], names: &[String]) {
-    for (name, graph) in graphs() {
+fn check_bits(fleets: &[Fleet], names: &[String], graphs: &Graphs) {
+    for (name, graph) in graphs {
         for strategy in STRATEGIES.into_iter().filter(|strategy| !pushes(*strategy)) {
             for tolerance in [1e-5, 0.0] {
                 let plain =
                     PagerankConfig { iterations: 25, tolerance, ..PagerankConfig::default() };
                 let config = PagerankConfig { strategy, deterministic: true, ..plain };
-                let first = bits(&answer(&fleets[0], &graph, &config));
+                let first = bits(&answer(&fleets[0], graph, &config));
                 for (fleet, devices) in fleets.iter().zip(names) {
                     for merge in
                         [MergeMode::Auto, MergeMode::Split, MergeMode::Redundant, MergeMode::Dense]
                     {
                         let config = PagerankConfig { merge, ..config.clone() };
-                        let found = bits(&answer(fleet, &graph, &config));
+                        let found = bits(&answer(fleet, graph, &config));
                         assert!(found == first, "{name}, {strategy:?}, {devices}, {merge:?}");
                     }
                 }
@@ -247,7 +263,7 @@ fn check_bits(fleets: &[Fleet], names: &[String]) {
 fn pulls_give_equal_bits_on_any_number_of_host_replicas_by_any_merge() {
     let names: Vec<String> = [1, 2, 3, 5].map(|replicas| format!("host:{replicas}")).into();
     let fleets: Vec<Fleet> = [1, 2, 3, 5].map(host).into();
-    check_bits(&fleets, &names);
+    check_bits(&fleets, &names, &graphs());
 }
 
 #[test]
@@ -257,7 +273,8 @@ fn pulls_give_equal_bits_on_any_number_of_gpu_replicas_by_any_merge() {
         let alone = common::open("cuda:0", CollectiveKind::Auto, FleetConfig::default());
         let perturbed = FleetConfig { perturb: Some(7), ..FleetConfig::default() };
         let names = ["cuda:0".to_string(), devices.clone()];
-        check_bits(&[alone, common::open(devices, *collective, perturbed)], &names);
+        let fleets = [alone, common::open(devices, *collective, perturbed)];
+        check_bits(&fleets, &names, &few());
     }
 }
 
@@ -359,7 +376,7 @@ fn bad_input_gets_one_line() {
         (&["--strategy", "push", "--deterministic"], "--deterministic: push"),
         (&["--strategy", "edge-soa", "--merge", "split"], "--merge split: edge-soa"),
         (&["--strategy", "hubs", "--weighted"], "--strategy hubs has no room for weights"),
-        (&["--segments", "65"], "--segments 65"),
+        (&["--segments", "129"], "--segments 129"),
         (&["--segment-width", "50000"], "--segment-width 50000"),
         (&["--segment-width", "6"], "--segment-width 6"),
         (&["--source", "1"], "pagerank does not take --source"),
@@ -414,4 +431,34 @@ fn the_program_writes_ranks_in_the_ids_of_the_input_and_ranks_nodes() {
     let csv = std::fs::read_to_string(&out).unwrap();
     let value = csv.lines().nth(2).unwrap().strip_prefix("6,").unwrap().parse::<f64>().unwrap();
     assert!((value - 0.15).abs() < 1e-6, "{csv}");
+}
+
+#[test]
+fn a_sweep_runs_every_variant_and_names_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_string();
+    let text = "graphs = ['star:500']\ndevices = ['host:1']\nworkloads = ['pagerank', 'sssp']\n\
+                variants = [{ pagerank = { strategy = 'push' } }, { pagerank = { strategy = 'pull' } }]\n\
+                [run]\nruns = 1\nverify = true\n";
+    std::fs::write(path("s.toml"), text).unwrap();
+    let sweep = ["sweep", &path("s.toml"), "--output", &path("out")];
+    let output = common::hive().args(sweep).output().unwrap();
+    let table = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(table.lines().count(), 4, "{table}");
+    assert!(table.contains("strategy=push") && table.contains("strategy=pull"), "{table}");
+    let record = path("out/pagerank__star500__host-1__auto__auto__strategy-push.json");
+    let record: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(record).unwrap()).unwrap();
+    assert_eq!((&record["strategy"], &record["verified"]), (&"push".into(), &true.into()));
+}
+
+#[test]
+fn the_sweep_of_strategies_has_them_all() {
+    let config = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/pagerank.toml");
+    let config = hivegraph::sweep::SweepConfig::read(&config).unwrap();
+    let workload = hivegraph::run::workload("pr").unwrap();
+    let variants = config.variants_of(workload).unwrap();
+    let has = |strategy| variants.iter().any(|(_, run)| run.pagerank.strategy == strategy);
+    assert!(has(Strategy::Auto) && STRATEGIES.into_iter().all(has));
 }

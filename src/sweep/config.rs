@@ -79,9 +79,10 @@ impl SweepConfig {
             return Err(Error::input(format!("{name} is empty: a sweep needs at least one")));
         }
         for variant in &self.variants {
-            let (run, _) =
-                self.run.with(variant).map_err(|e| Error::input(format!("variants: {e}")))?;
+            let named = |e: Error| Error::input(format!("variants: {e}"));
+            let (run, name) = self.run.with(variant).map_err(named)?;
             from_lists(&run)?;
+            self.shares_graph(&run, &name)?;
         }
         for workload in self.workloads()? {
             for (_, common) in self.variants_of(workload)? {
