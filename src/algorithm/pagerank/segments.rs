@@ -24,7 +24,7 @@ pub(super) const MOST: usize = 128;
 /// What a GPU takes for an arc that is gathered from L2, as far as contributions of so many nodes fit it, in ps: by hand
 /// from KERNELS.md, 145 G/s from 4 MiB, 132 from 32, 74 from 64, and less from more.
 fn far_ps(nodes: u64) -> u64 {
-    match nodes * 4 >> 20 {
+    match (nodes * 4) >> 20 {
         0..=32 => 7,
         33..=64 => 13,
         _ => 20,
