@@ -150,8 +150,9 @@ fn sums(cut: &Segments, rows: &ColumnRows, world: usize, value: &[f32]) -> Vec<u
             let near = (s < cut.count).then_some(s);
             let part = plain(&made, near, cut.width);
             let pads = if near.is_some() { u32::MAX } else { active as u32 };
-            for g in made.segments[s] as usize..made.segments[s + 1] as usize {
-                let [first, chunks] = made.groups[g];
+            let own = made.segments[s] as usize..made.segments[s + 1] as usize;
+            for (carry, group) in carry[own.clone()].iter_mut().zip(&made.groups[own]) {
+                let [first, chunks] = *group;
                 let (mut open, mut row) = (0f32, None);
                 for chunk in first as usize..(first + chunks) as usize {
                     let mut run = part.first[chunk] as usize;
@@ -164,7 +165,7 @@ fn sums(cut: &Segments, rows: &ColumnRows, world: usize, value: &[f32]) -> Vec<u
                                 let whole = if begun { sum } else { open + sum };
                                 match row {
                                     Some(row) => gathered[row as usize] += whole,
-                                    None => carry[g] = whole,
+                                    None => *carry = whole,
                                 }
                                 row = Some(part.rows[run]);
                                 (run, begun, sum) = (run + 1, true, 0.0);
@@ -177,7 +178,7 @@ fn sums(cut: &Segments, rows: &ColumnRows, world: usize, value: &[f32]) -> Vec<u
                 }
                 match row {
                     Some(row) => gathered[row as usize] += open,
-                    None => carry[g] = open,
+                    None => *carry = open,
                 }
             }
         }
