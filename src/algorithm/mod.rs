@@ -11,6 +11,7 @@ mod program;
 mod seeds;
 pub mod sssp;
 
+pub use bfs::{BfsOptions, Searches};
 pub use cc::Components;
 pub use geo::{GeoConfig, Geolocation, geolocate};
 pub use measure::{Measured, RunTime, TraceEntry};

@@ -212,6 +212,31 @@ fn topology(shape: &GraphShape) -> Vec<DeviceArray> {
     one.repeat(if shape.symmetric { 1 } else { 2 })
 }
 
+/// The arrays of breadth-first search on one GPU.
+pub fn search(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
+    let (nodes, active) = (shape.nodes as usize, shape.active as usize);
+    let words = active.div_ceil(64);
+    let mut arrays = topology(shape);
+    arrays.extend([
+        DeviceArray::new::<u32>("level", nodes),
+        DeviceArray::new::<u64>("frontier", words),
+        DeviceArray::new::<u64>("frontier", words),
+        DeviceArray::new::<u64>("visited", words),
+        DeviceArray::new::<u32>("queue", 4 * QUEUE),
+        DeviceArray::new::<u32>("huge rows", active),
+        DeviceArray::new::<u64>("control", CONTROL),
+        DeviceArray::new::<u64>("totals", 3),
+    ]);
+    if shape.flat {
+        let lengths = WorkspaceLengths::new(active, 1, true);
+        arrays.push(DeviceArray::new::<u32>("first four neighbours", 4 * active));
+        arrays.push(DeviceArray::new::<u64>("near queues", lengths.near_queues));
+    } else {
+        arrays.push(DeviceArray::new::<u32>("first two in-neighbours", 2 * active));
+    }
+    arrays
+}
+
 /// The arrays of connected components on one GPU.
 pub fn components(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
     let active = shape.active as usize;

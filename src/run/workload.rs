@@ -3,7 +3,7 @@
 
 use super::{Answer, Job, RunConfig, Start};
 use crate::Result;
-use crate::algorithm::{cc, geo, sssp};
+use crate::algorithm::{bfs, cc, geo, sssp};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
 use crate::prepare::memory::{self, DeviceArray, GraphShape};
@@ -148,6 +148,28 @@ pub static WORKLOADS: &[Workload] = &[
         check: geo::check_options,
         start: geo::start,
         solve: geo::solve,
+    },
+    Workload {
+        name: "bfs",
+        primitive: "bfs",
+        about: "Breadth-first search: how many arcs each node is from a source",
+        takes: &[
+            "source",
+            "sources",
+            "predecessors",
+            "direction",
+            "do-a",
+            "do-b",
+            "layout",
+            "chunks",
+            "chunk-align",
+        ],
+        form: Form::Topology,
+        verified: true,
+        memory: Some(memory::search),
+        check: bfs::check_options,
+        start: bfs::start,
+        solve: bfs::solve,
     },
     Workload {
         name: "cc",
