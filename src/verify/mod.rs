@@ -5,16 +5,19 @@
 //! size, and only once an answer is known to be wrong does it compute the right one, to name the
 //! lowest wrong node and the value that belongs there.
 
+mod betweenness;
 mod bfs;
 mod components;
 mod geo;
 mod globe;
+mod hops;
 mod labels;
 mod levels;
 mod median;
 mod pagerank;
 mod sssp;
 
+pub use betweenness::{BetweennessCheck, BetweennessQuestion, betweenness};
 pub use bfs::{LevelsCheck, levels};
 pub use components::components;
 pub use geo::{GeoCheck, geolocation};

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod betweenness;
 mod bfs;
 mod components;
 mod pagerank;
