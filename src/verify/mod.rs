@@ -16,6 +16,7 @@ mod levels;
 mod median;
 mod pagerank;
 mod sssp;
+mod strong;
 
 pub use betweenness::{BetweennessCheck, BetweennessQuestion, betweenness};
 pub use bfs::{LevelsCheck, levels};
@@ -26,6 +27,7 @@ pub use labels::ComponentsCheck;
 pub use median::spatial_median;
 pub use pagerank::{PagerankCheck, PagerankQuestion, pagerank};
 pub use sssp::{Checked, distances_bits_equal, shortest_paths};
+pub use strong::strong_components;
 
 use crate::error::{Error, Result};
 use crate::graph::Graph;
