@@ -8,6 +8,7 @@
 mod betweenness;
 mod bfs;
 mod components;
+mod cores;
 mod geo;
 mod globe;
 mod hops;
@@ -21,6 +22,7 @@ mod strong;
 pub use betweenness::{BetweennessCheck, BetweennessQuestion, betweenness};
 pub use bfs::{LevelsCheck, levels};
 pub use components::components;
+pub use cores::{CoresCheck, cores};
 pub use geo::{GeoCheck, geolocation};
 pub use globe::{ErrorKm, error_km, great_circle_km};
 pub use labels::ComponentsCheck;

@@ -6,6 +6,7 @@ mod common;
 mod betweenness;
 mod bfs;
 mod components;
+mod cores;
 mod pagerank;
 
 use common::{Arc, unweighted_graph_of};
