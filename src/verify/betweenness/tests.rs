@@ -43,12 +43,13 @@ fn many_sources_at_once_count_what_one_after_the_other_does() {
 
 #[test]
 fn without_brandes_right_scores_pass_and_sums_ends_and_impossible_scores_do_not() {
-    for (both, endpoints, normalized, count) in [
+    let asked = [
         (false, false, false, 300),
         (true, true, true, 300),
         (true, false, true, 70),
         (false, true, false, 70),
-    ] {
+    ];
+    for (both, endpoints, normalized, count) in asked {
         let graph = random(both);
         let sources: Vec<u32> = (0..count).collect();
         let question =
@@ -58,7 +59,10 @@ fn without_brandes_right_scores_pass_and_sums_ends_and_impossible_scores_do_not(
         let scores: Vec<f64> = (0..300).map(|v| raw[v] * scale.at(v)).collect();
         let seen = check_betweenness(&graph, &scores, &question, 0).unwrap();
         assert_eq!((seen.checked_sources, seen.worst_error), (0, 0.0));
-        assert_eq!(betweenness(&graph, &scores, &question).unwrap().checked_sources, count.into());
+        assert_eq!(
+            betweenness(&graph, &scores, &question).unwrap().checked_sources,
+            u64::from(count)
+        );
 
         let refused = |broken: &[f64], what: &str| {
             let error = check_betweenness(&graph, broken, &question, 0).unwrap_err().to_string();
