@@ -10,6 +10,7 @@ mod graphs;
 mod machine;
 mod oracle;
 mod reference;
+mod workload;
 
 pub use files::*;
 pub use globe::*;
@@ -17,3 +18,4 @@ pub use graphs::*;
 pub use machine::*;
 pub use oracle::*;
 pub use reference::*;
+pub use workload::*;
