@@ -10,6 +10,7 @@ mod program;
 mod seeds;
 pub mod sssp;
 
+pub use bc::{BcConfig, Betweenness, betweenness};
 pub use geo::{GeoConfig, Geolocation, geolocate};
 pub use measure::{Measured, RunTime, TraceEntry};
 pub use seeds::Seeds;

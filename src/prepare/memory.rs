@@ -202,6 +202,57 @@ pub fn geolocation(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
     ]
 }
 
+/// Segments that long rows of `arcs` arcs are cut into, at most.
+pub(crate) fn segments(arcs: u64) -> usize {
+    // A row of just more than one segment takes two.
+    (2 * arcs / SEGMENT) as usize
+}
+
+/// Arcs of a segment of a long row, as in kernels/bc.cu.
+pub(crate) const SEGMENT: u64 = 4096;
+
+/// What a batch of betweenness needs on a device for `active` nodes in so many lanes, beside the graph.
+pub(crate) fn lanes(active: usize, lanes: usize, double: bool, cut: bool) -> Vec<DeviceArray> {
+    let numbers = |label, length| match double {
+        true => DeviceArray::new::<f64>(label, length),
+        false => DeviceArray::new::<f32>(label, length),
+    };
+    let mut arrays = vec![
+        DeviceArray::new::<f64>("scores", active),
+        numbers("paths", active * lanes),
+        numbers("sums", active * lanes),
+        numbers("coefficients", active * lanes),
+        DeviceArray::new::<u32>("seen", active),
+        DeviceArray::new::<u32>("marks", active),
+        DeviceArray::new::<u32>("candidates", active),
+        DeviceArray::new::<u64>("stamps", active),
+        DeviceArray::new::<u64>("lists of levels", active * lanes),
+        DeviceArray::new::<u64>("first of levels", active + 2),
+    ];
+    if cut {
+        arrays.push(DeviceArray::new::<u64>("entries", active));
+        arrays.push(numbers("values", active * lanes));
+    }
+    arrays
+}
+
+/// The arrays of betweenness on one GPU: rows without weights, and a batch of eight lanes, cut levels reckoned with
+/// where there are several replicas. Fewer lanes are taken where these do not fit.
+pub fn betweenness(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
+    let (active, arcs) = (shape.active as usize, shape.arcs as usize);
+    let wide = if shape.arcs >= u64::from(u32::MAX) { 2 } else { 1 };
+    let double = shape.arcs < 1 << 24;
+    let one = [
+        DeviceArray::new::<u32>("row offsets", (active + 1) * wide),
+        DeviceArray::new::<u32>("columns", arcs),
+        DeviceArray::new::<u32>("long rows", 2 * segments(shape.arcs)),
+    ];
+    let mut arrays = one.repeat(if shape.symmetric { 1 } else { 2 });
+    arrays.push(DeviceArray::new::<f64>("sums of segments", 8 * segments(shape.arcs)));
+    arrays.extend(lanes(active, 8, double, world > 1));
+    arrays
+}
+
 /// Bytes of all arrays together.
 pub fn total(arrays: &[DeviceArray]) -> u64 {
     arrays.iter().map(|array| array.bytes).sum()

@@ -3,7 +3,7 @@
 
 use super::{Answer, Job, RunConfig, Start};
 use crate::Result;
-use crate::algorithm::{geo, sssp};
+use crate::algorithm::{bc, geo, sssp};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
 use crate::prepare::memory::{self, DeviceArray, GraphShape};
@@ -148,6 +148,28 @@ pub static WORKLOADS: &[Workload] = &[
         check: geo::check_options,
         start: geo::start,
         solve: geo::solve,
+    },
+    Workload {
+        name: "bc",
+        primitive: "bc",
+        about: "Betweenness: how often nodes lie on the shortest paths of others",
+        takes: &[
+            "sources",
+            "normalized",
+            "endpoints",
+            "batch",
+            "precision",
+            "top",
+            "layout",
+            "chunks",
+            "chunk-align",
+        ],
+        form: Form::Topology,
+        verified: false,
+        memory: Some(memory::betweenness),
+        check: bc::check_options,
+        start: bc::start,
+        solve: bc::solve,
     },
 ];
 
