@@ -289,7 +289,7 @@ fn program(
 ) -> Result<Answer> {
     let scores = r.replicated("scores", p.columns.active, MergeOp::Sum)?;
     let exchange = plan.cut.then(|| Exchange::new(r, p, plan)).transpose()?;
-    let engine = Engine::new(r, p, plan)?;
+    let engine = Engine::new(r, p, labels, plan)?;
     let repeat = Repeat { runs: config.runs, warmup: config.warmup, trace: config.trace };
     let mut search =
         Search { p, labels, plan, config, scores, exchange, engine, tally: Tally::default() };

@@ -4,6 +4,7 @@ use super::Tally;
 use super::plan::Plan;
 use crate::algorithm::TraceEntry;
 use crate::algorithm::program::{Log, Step};
+use crate::backend::cuda::bc::Workspace;
 use crate::backend::host::bc::Lanes;
 use crate::collective::{MergeOp, Replicated};
 use crate::error::{Error, Result};
@@ -35,6 +36,7 @@ pub(crate) struct Exchange {
 
 /// `[active, lanes]`: numbers of paths forward, sums of coefficients backward, by place in the list of a level.
 pub(crate) enum Values {
+    Single(Replicated<f32>),
     Double(Replicated<f64>),
 }
 
@@ -42,8 +44,11 @@ impl Exchange {
     pub fn new(r: &mut Replica, p: &TopologyRows, plan: &Plan) -> Result<Exchange> {
         let active = p.columns.active;
         let entries = r.replicated("entries", active, MergeOp::Gather)?;
-        let values =
-            Values::Double(r.replicated("values", active * plan.lanes, MergeOp::Gather)?);
+        let length = active * plan.lanes;
+        let values = match plan.double {
+            true => Values::Double(r.replicated("values", length, MergeOp::Gather)?),
+            false => Values::Single(r.replicated("values", length, MergeOp::Gather)?),
+        };
         Ok(Exchange { entries, values })
     }
 
@@ -57,6 +62,7 @@ impl Exchange {
         let lengths = split.bounds().windows(2).map(|pair| (pair[1] - pair[0]) * lanes as u64);
         let split = Split::of_lengths(lengths);
         match &mut self.values {
+            Values::Single(values) => r.gather(values, &split),
             Values::Double(values) => r.gather(values, &split),
         }
     }
@@ -65,13 +71,20 @@ impl Exchange {
 /// The steps of one replica, on whatever it runs on.
 pub(super) enum Engine {
     Host(Box<Lanes>),
+    Cuda(Box<Workspace>),
 }
 
 impl Engine {
-    pub fn new(r: &mut Replica, p: &TopologyRows, plan: &Plan) -> Result<Engine> {
+    pub fn new(r: &mut Replica, p: &TopologyRows, labels: &[u32], plan: &Plan) -> Result<Engine> {
+        let rank = r.rank();
+        let chunk = plan.cut.then(|| p.in_chunks.range(rank));
         match &mut r.backend {
             Backend::Host(_) => Ok(Engine::Host(Box::new(Lanes::new(&p.columns, plan.lanes)))),
-            Backend::Cuda(_) => Err(Error::input("bc runs on the host so far; use --devices host")),
+            Backend::Cuda(device) => {
+                let (rows, form) = (p.on_device(rank)?, (plan.lanes, plan.double));
+                let workspace = Workspace::new(device, p, rows, labels, form, chunk)?;
+                Ok(Engine::Cuda(Box::new(workspace)))
+            }
         }
     }
 }
@@ -160,7 +173,7 @@ impl Driver<'_> {
                 self.note("forward", "none", found, begin);
                 break;
             }
-            self.exchange(&split, true)?;
+            self.exchange(&split, None)?;
             let done = self.step(Task::Commit { nodes: nodes as usize }, &batch)?;
             self.note("forward", "gather", Done { looked: found.looked, ..done }, begin);
             if done.overflow.is_some() {
@@ -176,7 +189,7 @@ impl Driver<'_> {
             // Below the deepest level there is nothing to sum.
             if level < parts.len() {
                 done = self.step(Task::Back { level }, &batch)?;
-                self.exchange(split, false)?;
+                self.exchange(split, Some(level))?;
                 merge = "gather";
             }
             self.step(Task::Settle { level }, &batch)?;
@@ -187,14 +200,18 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Puts the own part of a level where the others get it from, and gets theirs.
-    fn exchange(&mut self, split: &Split, forward: bool) -> Result<()> {
-        let own = split.range(self.r.rank());
+    /// Puts the own part of a level, the one just found or `back` on the way back, where the others get it from, and
+    /// gets theirs.
+    fn exchange(&mut self, split: &Split, back: Option<usize>) -> Result<()> {
+        let (own, chance) = (split.range(self.r.rank()), self.r.chance());
         let Some(exchange) = self.exchange else { return Err(no_room()) };
+        let step = Step::begin(self.r)?;
         match &mut *self.engine {
-            Engine::Host(lanes) => lanes.pack(exchange, own, forward),
+            Engine::Host(lanes) => lanes.pack(exchange, own, back.is_none()),
+            Engine::Cuda(w) => w.pack(self.r.device()?, exchange, own, back, chance)?,
         }
-        if forward {
+        step.end(self.r)?;
+        if back.is_none() {
             exchange.gather_entries(self.r, split)?;
         }
         exchange.gather_values(self.r, split, self.plan.lanes)
@@ -204,9 +221,27 @@ impl Driver<'_> {
         let step = Step::begin(self.r)?;
         let done = match self.engine {
             Engine::Host(_) => self.host_step(task, batch)?,
+            Engine::Cuda(_) => self.device_step(task, batch)?,
         };
         step.end(self.r)?;
         Ok(done)
+    }
+
+    fn device_step(&mut self, task: Task, batch: &Range<usize>) -> Result<Done> {
+        let chance = self.r.chance();
+        let (device, Engine::Cuda(w)) = (self.r.device()?, &mut *self.engine) else {
+            return Err(no_room());
+        };
+        let exchange = || self.exchange.as_ref().ok_or_else(no_room);
+        match task {
+            Task::Whole => w.whole(device, batch, self.scores, self.endpoints, chance),
+            Task::Seed => w.seed(device, batch),
+            Task::Find => w.find(device, chance),
+            Task::Commit { nodes } => w.commit(device, exchange()?, nodes as u64, chance),
+            Task::Back { level } => w.back(device, level, chance),
+            Task::Settle { level } => w.settle(device, exchange()?, level, chance),
+            Task::Score => w.score(device, self.scores, self.endpoints, chance),
+        }
     }
 
     fn host_step(&mut self, task: Task, batch: &Range<usize>) -> Result<Done> {
@@ -267,6 +302,7 @@ impl Driver<'_> {
 
 fn host_arrays(exchange: &Exchange) -> Option<(&[u64], &[f64])> {
     match &exchange.values {
+        Values::Single(_) => None,
         Values::Double(values) => Some((exchange.entries.host()?, values.host()?)),
     }
 }

@@ -228,7 +228,8 @@ impl Lanes {
             exchange.entries.host_mut().unwrap_or_default()[own.clone()].copy_from_slice(&entries);
             self.own.push(own.clone());
         }
-        let Values::Double(values) = &mut exchange.values;
+        // Always f64 on the host.
+        let Values::Double(values) = &mut exchange.values else { return };
         let values = values.host_mut().unwrap_or_default();
         values[own.start * self.lanes..own.end * self.lanes].copy_from_slice(&found);
     }
