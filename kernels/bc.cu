@@ -507,7 +507,7 @@ __device__ void find(const BcArgs& a, Phases& phases, u32 number, u64 begin, u64
     u64 arcs = fresh(&last->arcs);
     u64 rest = a.in_arcs - fresh(&c->closed) + a.active;
     u32 way = SWEEP;
-    if (fresh(&last->paths) <= EXACT && arcs * 4u < rest) way = ADD;
+    if (fresh(&last->paths) <= EXACT && arcs * 8u < rest) way = ADD;
     else if (arcs * 16u < rest) way = MARK;
     if (leader()) __stcg(&c->way, way);
     if (way == ADD) {

@@ -346,42 +346,73 @@ fn what_makes_no_sense_is_refused() {
     }
 }
 
-/// Devices find what the host does, in both kinds of numbers, dealt out and cut.
+/// Devices find what the host does, dealt out and cut, and cut ones the bits of one device.
 #[test]
 fn gpus_find_the_same_scores() {
     let fleets = common::cuda_fleets();
-    if fleets.is_empty() {
-        return;
-    }
-    for (name, graph) in cases() {
+    for (name, graph) in cases().into_iter().filter(|_| !fleets.is_empty()) {
         let sources = spread(&graph, 11);
         let expected = expected(&graph, &sources);
-        let mut cut_bits = None;
+        let deep = name.contains("chain") || name.contains("long");
+        let mut first = None;
         for (devices, collective) in &fleets {
             let fleet = common::open(devices, *collective, FleetConfig::default());
             let topology = Topology::new(&fleet, graph.clone(), PrepareOptions::default()).unwrap();
-            for batch in [1, 8, 32] {
-                for merge in [MergeMode::Redundant, MergeMode::Split] {
-                    let config = BcConfig { batch: Some(batch), compare: true, ..merged(merge) };
-                    let found = betweenness(&fleet, &topology, &sources, &config).unwrap();
-                    let what = format!("{name} on {devices}, {collective}, {batch}, {merge}");
-                    assert_eq!(found.precision, Precision::F64, "{what}");
-                    close(&found.scores, &expected, 1e-9, &what);
-                    if batch == 8 && (found.cut || fleet.world() == 1) {
-                        let first = cut_bits.get_or_insert_with(|| bits(&found.scores));
-                        assert_eq!(&bits(&found.scores), first, "{what}");
-                    }
+            for (batch, merge) in [
+                (1, MergeMode::Redundant),
+                (8, MergeMode::Redundant),
+                (32, MergeMode::Redundant),
+                (2, MergeMode::Split),
+                (8, MergeMode::Split),
+            ] {
+                // Every level is a meeting.
+                if deep && merge == MergeMode::Split && (fleet.world() > 3 || batch < 8) {
+                    continue;
                 }
-            }
-            let config = BcConfig { precision: Precision::F32, ..BcConfig::default() };
-            match betweenness(&fleet, &topology, &sources, &config) {
-                Ok(found) => close(&found.scores, &expected, 1e-4, &format!("{name} in f32")),
-                Err(refusal) => {
-                    assert!(name == "long grid", "{name}: {refusal}");
-                    assert!(refusal.to_string().contains("2^100 shortest paths"), "{refusal}");
+                let config = BcConfig { batch: Some(batch), compare: true, ..merged(merge) };
+                let found = betweenness(&fleet, &topology, &sources, &config).unwrap();
+                let what = format!("{name} on {devices}, {collective}, {batch}, {merge}");
+                assert_eq!(found.precision, Precision::F64, "{what}");
+                close(&found.scores, &expected, 1e-9, &what);
+                if batch == 8 && (found.cut || fleet.world() == 1) {
+                    let first = first.get_or_insert_with(|| bits(&found.scores));
+                    assert_eq!(&bits(&found.scores), first, "{what}");
                 }
             }
         }
+    }
+}
+
+#[test]
+fn gpus_count_paths_in_32_bits_while_these_hold_them() {
+    if !common::has_gpu() {
+        return;
+    }
+    for devices in ["cuda:0", "cuda:0x3"] {
+        let fleet = common::open(devices, CollectiveKind::Auto, FleetConfig::default());
+        for (name, graph) in cases() {
+            let sources = spread(&graph, 11);
+            let expected = expected(&graph, &sources);
+            for merge in [MergeMode::Redundant, MergeMode::Split] {
+                if merge == MergeMode::Split && (name.contains("chain") || name.contains("long")) {
+                    continue;
+                }
+                let config = BcConfig { precision: Precision::F32, ..merged(merge) };
+                let found = run(&fleet, &graph, &sources, &config);
+                assert_eq!(found.precision, Precision::F32);
+                close(&found.scores, &expected, 1e-4, &format!("{name} on {devices}, {merge}"));
+            }
+        }
+        let refusal = |graph: Graph, precision| {
+            let topology = Topology::new(&fleet, graph.into(), PrepareOptions::default()).unwrap();
+            let config = BcConfig { precision, ..BcConfig::default() };
+            betweenness(&fleet, &topology, &[0], &config).unwrap_err().to_string()
+        };
+        let single = refusal(ladder(110), Precision::F32);
+        assert!(single.contains("source 0: more than 2^100 shortest paths"), "{single}");
+        assert!(single.ends_with("use --precision f64"), "{single}");
+        let double = refusal(ladder(1010), Precision::Auto);
+        assert!(double.contains("source 0: more than 2^1000 shortest paths"), "{double}");
     }
 }
 

@@ -151,7 +151,7 @@ impl Answer for Betweenness {
     fn ranking(&self, job: &Job, k: usize) -> Option<String> {
         let mut table = Table::new(&["rank", "node", "betweenness"], &[]);
         for (place, (node, score)) in self.highest(&job.graph, k).into_iter().enumerate() {
-            table.row([(place + 1).to_string(), node.to_string(), score.to_string()].into_iter());
+            table.row([(place + 1).to_string(), node.to_string(), score.to_string()]);
         }
         Some(table.to_string())
     }
