@@ -9,9 +9,11 @@ mod globe;
 mod graphs;
 mod machine;
 mod oracle;
+mod reference;
 
 pub use files::*;
 pub use globe::*;
 pub use graphs::*;
 pub use machine::*;
 pub use oracle::*;
+pub use reference::*;
