@@ -3,7 +3,7 @@
 
 use super::{Answer, Job, RunConfig, Start};
 use crate::Result;
-use crate::algorithm::{bfs, cc, geo, sssp};
+use crate::algorithm::{bc, bfs, cc, geo, sssp};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
 use crate::prepare::memory::{self, DeviceArray, GraphShape};
@@ -182,6 +182,28 @@ pub static WORKLOADS: &[Workload] = &[
         check: cc::check_options,
         start: whole_graph,
         solve: cc::solve,
+    },
+    Workload {
+        name: "bc",
+        primitive: "bc",
+        about: "Betweenness: how often nodes lie on the shortest paths of others",
+        takes: &[
+            "sources",
+            "normalized",
+            "endpoints",
+            "batch",
+            "precision",
+            "top",
+            "layout",
+            "chunks",
+            "chunk-align",
+        ],
+        form: Form::Topology,
+        verified: false,
+        memory: Some(memory::betweenness),
+        check: bc::check_options,
+        start: bc::start,
+        solve: bc::solve,
     },
 ];
 
