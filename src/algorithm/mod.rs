@@ -16,5 +16,6 @@ pub use bfs::{BfsOptions, Searches};
 pub use cc::Components;
 pub use geo::{GeoConfig, Geolocation, geolocate};
 pub use measure::{Measured, RunTime, TraceEntry};
+pub use pagerank::{Pagerank, PagerankConfig, pagerank};
 pub use seeds::Seeds;
 pub use sssp::{MergeMode, ShortestPaths, SsspConfig, sssp};

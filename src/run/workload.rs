@@ -3,7 +3,7 @@
 
 use super::{Answer, Job, RunConfig, Start};
 use crate::Result;
-use crate::algorithm::{bc, bfs, cc, geo, sssp};
+use crate::algorithm::{bc, bfs, cc, geo, pagerank, sssp};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
 use crate::prepare::memory::{self, DeviceArray, GraphShape};
@@ -50,6 +50,8 @@ pub const OWN_OPTIONS: &[&str] = &[
 pub struct Workload {
     /// The word after `hive run`.
     pub name: &'static str,
+    /// Other words for it.
+    pub alias: &'static [&'static str],
     /// The record's `primitive`, as HIVE's records call it.
     pub primitive: &'static str,
     /// One line for the help.
@@ -97,6 +99,7 @@ impl Workload {
 pub static WORKLOADS: &[Workload] = &[
     Workload {
         name: "vn",
+        alias: &[],
         primitive: "vn",
         about: "Vertex nomination: rank all nodes by their distance from the nearest of some seeds",
         takes: &[
@@ -118,6 +121,7 @@ pub static WORKLOADS: &[Workload] = &[
     },
     Workload {
         name: "sssp",
+        alias: &[],
         primitive: "sssp",
         about: "Shortest paths from one source to all nodes",
         takes: &["source", "predecessors", "delta", "top", "layout", "chunks", "chunk-align"],
@@ -130,6 +134,7 @@ pub static WORKLOADS: &[Workload] = &[
     },
     Workload {
         name: "geo",
+        alias: &[],
         primitive: "geolocation",
         about: "Geolocation: place nodes at the spatial median of their located neighbours",
         takes: &[
@@ -151,6 +156,7 @@ pub static WORKLOADS: &[Workload] = &[
     },
     Workload {
         name: "bfs",
+        alias: &[],
         primitive: "bfs",
         about: "Breadth-first search: how many arcs each node is from a source",
         takes: &[
@@ -173,6 +179,7 @@ pub static WORKLOADS: &[Workload] = &[
     },
     Workload {
         name: "cc",
+        alias: &[],
         primitive: "cc",
         about: "Connected components: the smallest node that each is connected with",
         takes: &["layout", "chunks", "chunk-align"],
@@ -185,6 +192,7 @@ pub static WORKLOADS: &[Workload] = &[
     },
     Workload {
         name: "bc",
+        alias: &[],
         primitive: "bc",
         about: "Betweenness: how often nodes lie on the shortest paths of others",
         takes: &[
@@ -199,11 +207,38 @@ pub static WORKLOADS: &[Workload] = &[
             "chunk-align",
         ],
         form: Form::Topology,
-        verified: false,
+        verified: true,
         memory: Some(memory::betweenness),
         check: bc::check_options,
         start: bc::start,
         solve: bc::solve,
+    },
+    Workload {
+        name: "pagerank",
+        alias: &["pr"],
+        primitive: "pr",
+        about: "PageRank: how often a random walk is at each node",
+        takes: &[
+            "tolerance",
+            "damping",
+            "iterations",
+            "personalize",
+            "weighted",
+            "strategy",
+            "warp-width",
+            "warp-chunk",
+            "deterministic",
+            "top",
+            "layout",
+            "chunks",
+            "chunk-align",
+        ],
+        form: Form::Topology,
+        verified: true,
+        memory: Some(memory::pagerank),
+        check: pagerank::check_options,
+        start: pagerank::start,
+        solve: pagerank::solve,
     },
 ];
 
@@ -212,7 +247,7 @@ fn whole_graph(_: &RunConfig, _: &Graph) -> Result<Start> {
     Ok(Start::Graph)
 }
 
-/// The workload of that name.
+/// The workload of that name or alias.
 pub fn workload(name: &str) -> Option<&'static Workload> {
-    WORKLOADS.iter().find(|w| w.name == name)
+    WORKLOADS.iter().find(|w| w.name == name || w.alias.contains(&name))
 }
