@@ -46,7 +46,9 @@
 #define LANES ((u32)HIVE_LANES)
 #define GROUPS (32u / LANES)  // rows, or arcs, that a warp works on at once
 #define SHORT 16u
-#define SEGMENT 4096u
+#define ADD_SHARE 64u  // a sweep of this many arcs costs what one that adds does
+#define MARK_SHARE 16u
+#define SEGMENT 512u
 #define AHEAD (HIVE_LANES >= 4 ? 1 : 4 / HIVE_LANES)  // blocks of 32 columns that a warp reads at once
 #if HIVE_LANES > 8
 #define UNROLL 8
@@ -195,17 +197,18 @@ struct Phases {
     }
 };
 
-// Hands `items` to warps, up to 32 at a time: body(first, how many), by all lanes of a warp together. Many are
-// fetched in order, few are spread so that no warp has more than it must.
+// Hands `items` to warps, up to 32 at a time: body(first, how many), by all lanes of a warp together. Where rows may
+// be of any length they are fetched, fewer at a time where there are few, so that no warp sits on many long ones.
 template <class Body>
 __device__ __forceinline__ void deal(u64 items, u64* cursor, Body body) {
     u64 all = warps();
-    bool fetched = cursor != 0 && items > all * 128u;
-    u64 width = fetched ? 32u : min((items + all - 1u) / all, 32ull);
+    bool fetched = cursor != 0 && items > all;
+    u64 share = fetched ? all * 8u : all;
+    u64 width = min((items + share - 1u) / share, 32ull);
     u64 at = own_warp() * width;
     for (;;) {
         if (fetched) {
-            if (lane_id() == 0) at = atomicAdd(cursor, 32ull);
+            if (lane_id() == 0) at = atomicAdd(cursor, width);
             at = __shfl_sync(FULL, at, 0);
         }
         if (at >= items) break;
@@ -507,8 +510,8 @@ __device__ void find(const BcArgs& a, Phases& phases, u32 number, u64 begin, u64
     u64 arcs = fresh(&last->arcs);
     u64 rest = a.in_arcs - fresh(&c->closed) + a.active;
     u32 way = SWEEP;
-    if (fresh(&last->paths) <= EXACT && arcs * 8u < rest) way = ADD;
-    else if (arcs * 16u < rest) way = MARK;
+    if (fresh(&last->paths) <= EXACT && arcs * ADD_SHARE < rest) way = ADD;
+    else if (arcs * MARK_SHARE < rest) way = MARK;
     if (leader()) __stcg(&c->way, way);
     if (way == ADD) {
         push<true>(a, number, begin, end, phases.cursor(), looked);
@@ -528,7 +531,7 @@ __device__ void find(const BcArgs& a, Phases& phases, u32 number, u64 begin, u64
 __device__ void pack(const BcArgs& a, u32 number, u64* cursor) {
     u32 lane = lane_id() % LANES, group = lane_id() / LANES;
     bool pulled = fresh(&a.control->way) != ADD;
-    deal(fresh(&a.control->level[number % 3u].found), cursor, [&](u64 at, u32 n) {
+    deal(fresh(&a.control->level[number % 3u].found), 0, [&](u64 at, u32 n) {
         u32 v = 0, lanes = 0;
         if (lane_id() < n) {
             v = fresh(a.candidate + at + lane_id());
@@ -560,7 +563,7 @@ __device__ void commit(const BcArgs& a, bool exchanged, u32 number, u64 items, u
     bool pulled = fresh(&c->way) != ADD;
     u64 arcs = 0, reached = 0, reached_arcs = 0, closed = 0;
     double paths = 0;
-    deal(items, cursor, [&](u64 at, u32 n) {
+    deal(items, 0, [&](u64 at, u32 n) {
         u32 v = 0, lanes = 0;
         u64 degree = 0;
         if (lane_id() < n) {
@@ -620,7 +623,7 @@ __device__ void commit(const BcArgs& a, bool exchanged, u32 number, u64 items, u
 // Puts the sums of the own part of a level, which is the list [begin, end), into the exchange.
 __device__ void pack_back(const BcArgs& a, u64* cursor) {
     u32 lane = lane_id() % LANES, group = lane_id() / LANES;
-    deal(a.end - a.begin, cursor, [&](u64 at, u32 n) {
+    deal(a.end - a.begin, 0, [&](u64 at, u32 n) {
         u64 entry = lane_id() < n ? fresh(a.lists + a.begin + at + lane_id()) : 0;
         for (u32 j = 0; j < n; j += GROUPS) {
             u64 own = __shfl_sync(FULL, entry, j + group);
@@ -638,7 +641,7 @@ __device__ void pack_back(const BcArgs& a, u64* cursor) {
 __device__ void settle(const BcArgs& a, bool exchanged, bool deepest, u32 number, u64 begin,
                        u64 end, u64 above, u64 above_end, u64* cursor) {
     u32 lane = lane_id() % LANES, group = lane_id() / LANES;
-    deal(end - begin, cursor, [&](u64 at, u32 n) {
+    deal(end - begin, 0, [&](u64 at, u32 n) {
         u64 entry = lane_id() < n ? fresh(a.lists + begin + at + lane_id()) : 0;
         for (u32 j = 0; j < n; j += GROUPS) {
             u64 own = __shfl_sync(FULL, entry, j + group);

@@ -244,7 +244,7 @@ pub(crate) fn segments(arcs: u64) -> usize {
 }
 
 /// Arcs of a segment of a long row, as in kernels/bc.cu.
-pub(crate) const SEGMENT: u64 = 4096;
+pub(crate) const SEGMENT: u64 = 512;
 
 /// What a batch of betweenness needs on a device for `active` nodes in so many lanes, beside the graph.
 pub(crate) fn lanes(active: usize, lanes: usize, double: bool, cut: bool) -> Vec<DeviceArray> {
