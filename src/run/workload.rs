@@ -165,7 +165,7 @@ pub static WORKLOADS: &[Workload] = &[
             "chunk-align",
         ],
         form: Form::Topology,
-        verified: false,
+        verified: true,
         memory: Some(memory::betweenness),
         check: bc::check_options,
         start: bc::start,
