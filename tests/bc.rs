@@ -462,12 +462,34 @@ fn bad_input_gets_one_line() {
     refused(&on(&["--sources", "random:65:1"]), "only 64 nodes");
     refused(&on(&["--seeds", "1"]), "bc does not take --seeds");
     refused(&on(&["--deterministic"]), "bc does not take --deterministic");
-    refused(&on(&["--verify"]), "--verify");
     refused(&on(&["--output", "x.json"]), ".csv, .txt or .npy");
     refused(&on(&["--chunk-align", "3"]), "--chunk-align 3");
     refused(&["--sources", "all"], "no graph");
     let ended = hive(&["run", "sssp", "--graph", "grid:8x8", "--normalized"]);
     assert!(ended.err.contains("sssp does not take --normalized"), "{}", ended.err);
+}
+
+#[test]
+fn the_program_s_scores_pass_their_check() {
+    let mut fleets = vec!["host:1", "host:3"];
+    if common::has_gpu() {
+        fleets.extend(["cuda:0", "cuda:0x4"]);
+    }
+    for devices in fleets {
+        for more in [
+            &["--graph", "rmat:11", "--sources", "random:20:3"][..],
+            &["--graph", "rmat:9", "--sources", "all", "--normalized"],
+            &["--graph", "rmat:12", "--endpoints", "--merge", "split"],
+            &["--graph", "road:10", "--sources", "0,7", "--precision", "f32", "--endpoints"],
+        ] {
+            let args = ["run", "bc", "--devices", devices, "--runs", "1", "--verify"];
+            let ended = hive(&[&args[..], &["--json", "-"], more].concat());
+            assert_eq!(ended.code, Some(0), "{devices} {more:?}: {}", ended.err);
+            let record: Value = serde_json::from_str(&ended.out).unwrap();
+            assert_eq!(record["verification"]["passed"], true, "{more:?}");
+            assert_eq!(record["verification"]["checked_sources"], record["num-sources"]);
+        }
+    }
 }
 
 #[test]

@@ -286,16 +286,16 @@ pub fn components(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
     arrays
 }
 
-/// The arrays of betweenness on one GPU: rows without weights, and a batch of eight lanes, cut levels reckoned with
-/// where there are several replicas. Fewer lanes are taken where these do not fit.
+/// The least that betweenness takes on one GPU: rows without weights and a batch of one lane, cut levels reckoned with
+/// where there are several replicas. Up to eight lanes are taken where there is room.
 pub fn betweenness(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     let active = shape.active as usize;
     let double = shape.arcs < 1 << 24;
     let mut arrays = topology(shape);
     let long = DeviceArray::new::<u32>("long rows", 2 * segments(shape.arcs));
     arrays.extend([long].repeat(if shape.symmetric { 1 } else { 2 }));
-    arrays.push(DeviceArray::new::<f64>("sums of segments", 8 * segments(shape.arcs)));
-    arrays.extend(lanes(active, 8, double, world > 1));
+    arrays.push(DeviceArray::new::<f64>("sums of segments", segments(shape.arcs)));
+    arrays.extend(lanes(active, 1, double, world > 1));
     arrays
 }
 

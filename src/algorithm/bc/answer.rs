@@ -1,15 +1,20 @@
 //! How betweenness is asked for, and what is said of its answer.
 
-use super::{BcConfig, Betweenness, of_rows};
+use super::{BcConfig, Betweenness, Precision, of_rows};
+use crate::Result;
 use crate::algorithm::Measured;
 use crate::graph::Graph;
 use crate::io::{Column, ResultFormat, write_columns};
 use crate::report::Table;
 use crate::report::units::{count, plural};
 use crate::run::{Answer, Checked, Choice, Context, Job, RunConfig, Start, fields};
-use crate::{Error, Result};
+use crate::verify::{self, BetweennessQuestion};
 use serde_json::{Map, Value, json};
 use std::path::Path;
+
+/// How far off a score may be to pass its check, as a share of it: some thousand roundings, one after another.
+const TOLERANCE: f64 = 1e-9;
+const TOLERANCE_F32: f64 = 1e-3;
 
 /// Checks what no single option's syntax can.
 pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
@@ -160,7 +165,28 @@ impl Answer for Betweenness {
         write_columns(path, graph, &[("betweenness", Column::F64(&self.scores))])
     }
 
-    fn verify(&self, _: &Job) -> Result<Checked> {
-        Err(Error::input("--verify: bc's independent check is not here yet; leave it out"))
+    fn verify(&self, job: &Job) -> Result<Checked> {
+        let bc = &job.config.bc;
+        let question = BetweennessQuestion {
+            sources: job.start.nodes(),
+            normalized: bc.normalized,
+            endpoints: bc.endpoints,
+            tolerance: if self.precision == Precision::F32 { TOLERANCE_F32 } else { TOLERANCE },
+        };
+        let seen = verify::betweenness(&job.graph, &self.scores, &question)?;
+        let note = match seen.checked_sources {
+            0 => format!("; too many sources to check each: sums off by {:.1e}", seen.sum_error),
+            some => format!(
+                "; {} counted again, scores off by {:.1e} at most",
+                plural(some, "source"),
+                seen.worst_error
+            ),
+        };
+        let found = [
+            ("checked_sources", json!(seen.checked_sources)),
+            ("worst_error", json!(seen.worst_error)),
+            ("sum_error", json!(seen.sum_error)),
+        ];
+        Ok(Checked { found: fields(found), note })
     }
 }
