@@ -193,6 +193,33 @@ fn lanes_and_rows_of_a_group_change_nothing() {
     }
 }
 
+/// Small graphs have no segments of their own accord.
+#[test]
+fn segments_of_any_width_give_right_ranks_and_equal_bits_on_gpus() {
+    let all = common::cuda_fleets();
+    let forms = [(1, None), (3, Some(64)), (64, Some(256)), (2, Some(1000)), (0, None)];
+    for (segments, segment_width) in forms.map(|(segments, width)| (Some(segments), width)) {
+        for (name, graph) in graphs() {
+            let plain = PagerankConfig { iterations: 20, ..PagerankConfig::default() };
+            let (strategy, deterministic) = (Strategy::Hubs, true);
+            let config =
+                PagerankConfig { strategy, deterministic, segments, segment_width, ..plain };
+            let mut first = None;
+            for (devices, collective) in &all {
+                for (merge, perturb) in [(MergeMode::Split, None), (MergeMode::Auto, Some(5))] {
+                    let more = FleetConfig { perturb, ..FleetConfig::default() };
+                    let fleet = common::open(devices, *collective, more);
+                    let config = PagerankConfig { merge, ..config.clone() };
+                    let found = answer_as(&fleet, &graph, &config, Layout::Degree);
+                    right(name, &graph, &config, &found);
+                    let expected = first.get_or_insert_with(|| bits(&found));
+                    assert!(bits(&found) == *expected, "{name}, {devices}, {merge:?}");
+                }
+            }
+        }
+    }
+}
+
 /// Everything that promises it, on these fleets, equals the first one's answer.
 fn check_bits(fleets: &[Fleet], names: &[String]) {
     for (name, graph) in graphs() {
@@ -286,14 +313,14 @@ fn the_example_graphs_of_graphalytics_have_the_published_ranks() {
 }
 
 #[test]
-fn auto_is_a_thread_a_row_on_flat_graphs_and_something_else_on_skewed_ones() {
+fn auto_is_a_thread_a_row_on_flat_graphs_and_hubs_on_skewed_ones() {
     let fleet = host(2);
     let chosen = |graph: Graph, weighted| {
         let config = PagerankConfig { weighted, ..PagerankConfig::default() };
         answer(&fleet, &Arc::new(graph), &config).strategy
     };
     assert_eq!(chosen(common::grid(66, 64, false, 2), false), Strategy::PullNodiv);
-    assert_ne!(chosen(common::skewed(12, 8, 1), false), Strategy::PullNodiv);
+    assert_eq!(chosen(common::skewed(12, 8, 1), false), Strategy::Hubs);
     assert_eq!(chosen(common::skewed(12, 8, 1), true), Strategy::WarpPullNodiv);
 }
 
@@ -332,6 +359,9 @@ fn bad_input_gets_one_line() {
         (&["--strategy", "push", "--deterministic"], "--deterministic: push"),
         (&["--strategy", "edge-soa", "--merge", "split"], "--merge split: edge-soa"),
         (&["--strategy", "hubs", "--weighted"], "--strategy hubs has no room for weights"),
+        (&["--segments", "65"], "--segments 65"),
+        (&["--segment-width", "50000"], "--segment-width 50000"),
+        (&["--segment-width", "6"], "--segment-width 6"),
         (&["--source", "1"], "pagerank does not take --source"),
         (&["--personalize", "no-such.csv"], "no-such.csv"),
         (

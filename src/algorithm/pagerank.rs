@@ -29,8 +29,10 @@
 mod answer;
 mod cuda;
 mod host;
+mod hubs;
 mod options;
 mod plan;
+mod segments;
 
 pub(crate) use answer::{check_options, solve, start};
 pub use options::PagerankOptions;
@@ -45,8 +47,10 @@ use crate::prepare::{Topology, TopologyRows};
 use crate::words::words;
 use cuda::Workspace;
 use host::HostScalars;
+use hubs::WIDEST;
 use plan::{Merging, Plan};
 use rayon::prelude::*;
+use segments::MOST;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -121,6 +125,10 @@ pub struct PagerankConfig {
     pub warp_width: u32,
     /// Rows that such lanes take at a time, 1 to 10.
     pub warp_chunk: u32,
+    /// Segments of sources that `hubs` has on GPUs; `None`: as many as pay.
+    pub segments: Option<u32>,
+    /// Sources of a segment; `None`: what shared memory has room for.
+    pub segment_width: Option<u32>,
     /// Refuse what does not give the same bits on any number of replicas.
     pub deterministic: bool,
     /// Timed runs.
@@ -146,6 +154,8 @@ impl Default for PagerankConfig {
             strategy: options.strategy,
             warp_width: options.warp_width,
             warp_chunk: options.warp_chunk,
+            segments: None,
+            segment_width: None,
             deterministic: options.deterministic,
             runs: 1,
             warmup: 0,
@@ -175,6 +185,16 @@ impl PagerankConfig {
         }
         if !(1..=10).contains(&self.warp_chunk) {
             return refuse(format!("--warp-chunk {}: use 1 to 10", self.warp_chunk));
+        }
+        if let Some(segments) = self.segments.filter(|segments| *segments > MOST as u32) {
+            return refuse(format!("--segments {segments}: use auto or 0 to {MOST}"));
+        }
+        if let Some(width) = self.segment_width
+            && !(width.is_multiple_of(4) && (4..=WIDEST).contains(&width))
+        {
+            return refuse(format!(
+                "--segment-width {width}: use auto or a multiple of 4 up to {WIDEST}"
+            ));
         }
         if strategy == Strategy::Hubs && self.weighted {
             return refuse(
@@ -321,10 +341,13 @@ fn program(
 ) -> Result<Brought> {
     let begin = Instant::now();
     let state = State::new(r, rows.columns.active, plan.merging == Merging::Sum)?;
-    let rank = r.rank();
+    let (rank, rendezvous) = (r.rank(), r.rendezvous().clone());
+    let beat = || rendezvous.beat(rank);
     let engine = match &mut r.backend {
         Backend::Host(_) => Engine::Host(host::HostArcs::new(rows, plan, rank)),
-        Backend::Cuda(device) => Engine::Cuda(Box::new(Workspace::new(device, rows, plan, rank)?)),
+        Backend::Cuda(device) => {
+            Engine::Cuda(Box::new(Workspace::new(device, rows, plan, rank, &beat)?))
+        }
     };
     r.settle()?;
     let setup_ms = begin.elapsed().as_secs_f64() * 1e3;

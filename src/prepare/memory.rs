@@ -299,8 +299,8 @@ pub fn betweenness(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     arrays
 }
 
-/// The arrays of PageRank on one GPU. Were every arc in a segment of its own, hubs would take a third of what is
-/// told; sums and lists of arcs, which other strategies take, are less.
+/// The arrays of PageRank on one GPU, by its default strategies; skewed graphs as if no arc found room in a segment and
+/// runs were of two arcs.
 pub fn pagerank(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     let (active, arcs) = (shape.active as usize, shape.arcs as usize);
     let mut arrays = topology(shape);
@@ -315,7 +315,8 @@ pub fn pagerank(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
         arrays.extend([
             DeviceArray::new::<f32>("segment sums", active),
             DeviceArray::new::<u32>("segment arcs", arcs.div_ceil(world)),
-            DeviceArray::new::<u32>("segment rows", arcs.div_ceil(4 * world)),
+            DeviceArray::new::<u16>("segment marks", arcs.div_ceil(8 * world)),
+            DeviceArray::new::<u32>("segment rows", arcs.div_ceil(2 * world)),
         ]);
     }
     arrays

@@ -90,6 +90,8 @@ impl Source<'_> {
 #[derive(Clone, Copy)]
 struct Place<'a> {
     workload: &'static Workload,
+    /// Its name, and the options that all its cells have.
+    variant: (&'a str, &'a RunConfig),
     graph: usize,
     devices: &'a Devices,
     collective: CollectiveKind,
@@ -174,9 +176,12 @@ impl Matrix<'_> {
         for graph in 0..self.graphs.len() {
             bench.ready = None;
             for workload in self.config.workloads()? {
-                for merge in self.config.merges.iter().copied() {
-                    let place = Place { workload, graph, devices, collective, merge };
-                    self.cell(place, &mut bench)?;
+                for (name, common) in &self.config.variants_of(workload)? {
+                    for merge in self.config.merges.iter().copied() {
+                        let variant = (name.as_str(), common);
+                        let place = Place { workload, variant, graph, devices, collective, merge };
+                        self.cell(place, &mut bench)?;
+                    }
                 }
             }
         }
@@ -189,7 +194,7 @@ impl Matrix<'_> {
             devices: place.devices.clone(),
             collective: place.collective,
             merge: place.merge,
-            ..self.config.common(place.workload)
+            ..place.variant.1.clone()
         };
         // Devices first: no graph is generated for a machine that cannot run it.
         let result = bench
@@ -210,9 +215,9 @@ impl Matrix<'_> {
                 state
             }
         };
-        let Place { workload, devices, collective, merge, .. } = place;
-        let (workload, devices) = (workload.name, devices.clone());
-        let cell = Cell { workload, dataset, devices, collective, merge, file, state };
+        let Place { workload, variant, devices, collective, merge, .. } = place;
+        let (workload, variant, devices) = (workload.name, variant.0.to_string(), devices.clone());
+        let cell = Cell { workload, dataset, devices, collective, merge, variant, file, state };
         (self.observe)(&cell);
         self.cells.push(cell);
         write_json(&self.dir.join("sweep.json"), &self.cells)
@@ -235,7 +240,8 @@ impl Matrix<'_> {
             word(&place.collective.to_string()),
             word(&merge_word(place.merge)),
         ];
-        let stem = words.join("__");
+        let variant = place.variant.0.split_terminator(' ').map(word);
+        let stem = words.into_iter().chain(variant).collect::<Vec<_>>().join("__");
         let mut name = stem.clone();
         for copy in 2.. {
             if self.files.insert(name.clone()) {

@@ -32,6 +32,8 @@ fn asked(config: &RunConfig, personal: Option<Vec<f64>>) -> PagerankConfig {
         strategy: options.strategy,
         warp_width: options.warp_width,
         warp_chunk: options.warp_chunk,
+        segments: options.segments.given(),
+        segment_width: options.segment_width.given(),
         deterministic: options.deterministic,
         compare: config.verify,
         ..unset

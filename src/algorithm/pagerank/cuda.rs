@@ -1,5 +1,6 @@
 //! The steps of PageRank on a GPU: the arguments of `kernels/pagerank.cu`.
 
+use super::hubs::Hubs;
 use super::plan::{Merging, Plan};
 use super::{Seen, State, Strategy, Wanted};
 use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, fewer, source};
@@ -131,6 +132,7 @@ pub(super) struct Workspace {
     dangling: DeviceBuffer<u32>,
     sources: Option<DeviceBuffer<u32>>,
     pairs: Option<DeviceBuffer<u64>>,
+    hubs: Option<Hubs>,
     /// `[SLOTS]`
     status: Pinned<Status>,
 }
@@ -141,6 +143,7 @@ impl Workspace {
         rows: &TopologyRows,
         plan: &Plan,
         rank: usize,
+        beat: &(dyn Fn() + Sync),
     ) -> Result<Workspace> {
         let graph = rows.on_device(rank)?;
         let kernels = kernels(device, graph, plan)?;
@@ -152,6 +155,13 @@ impl Workspace {
         };
         let own_arcs = offsets[own.start]..offsets[own.end];
         let count = (own_arcs.end - own_arcs.start) as usize;
+        let hubs = match &plan.segments {
+            Some(cut) => {
+                let some = (plan.merging != Merging::None).then_some(rank);
+                Some(Hubs::new(device, rows.columns.in_rows(), cut, some, beat)?)
+            }
+            None => None,
+        };
         let part = |shares: &[f32]| {
             upload(device, "shares", &shares[own_arcs.start as usize..own_arcs.end as usize])
         };
@@ -183,6 +193,7 @@ impl Workspace {
                 true => Some(device.alloc("pairs", count)?),
                 false => None,
             },
+            hubs,
             status: Pinned::new(&device.context, SLOTS)?,
             own,
             own_arcs,
@@ -228,16 +239,20 @@ impl Workspace {
             let items = self.own_arcs.end - self.own_arcs.start;
             return self.launch(device, self.kernels.arcs, items, chance, &args);
         }
+        let (turn, sum) = (self.turn(s, t, wanted)?, self.sum(s)?);
+        if let Some(hubs) = &mut self.hubs {
+            return hubs.step(device, value, turn, self.own.clone(), sum, chance);
+        }
         let rows = if self.strategy.pushes() { &graph.out } else { graph.in_rows() };
         let by_length = self.symmetric && !self.strategy.divides() && self.shares.is_none();
         let args = RankArgs {
-            turn: TurnArgs { by_length: u32::from(by_length), ..self.turn(s, t, wanted)? },
+            turn: TurnArgs { by_length: u32::from(by_length), ..turn },
             offsets: rows.offsets.pointer(),
             columns: rows.columns.pointer(),
             shares: self.shares_from_0(),
             value,
             over: self.degree.as_ref().map_or(0, DeviceBuffer::pointer),
-            sum: self.sum(s)?,
+            sum,
             lo: self.own.start as u32,
             hi: self.own.end as u32,
             to_sum: u32::from(self.merging == Merging::Sum),
@@ -281,6 +296,7 @@ impl Workspace {
     pub fn seen(&self, device: &CudaDevice, t: u32) -> Result<Seen> {
         let (slot, done) = (t as usize % SLOTS, u64::from(t) + 1);
         device.wait_for(|| self.status.get(slot).done == done)?;
+        self.hubs.as_ref().map_or(Ok(()), |hubs| hubs.met(device))?;
         let Status { change, scale, scale_before, done: made } = self.status.get(slot);
         if made != done {
             return Err(Error::machine(format!("iteration {t} reported nothing; this is a bug")));
@@ -394,7 +410,11 @@ fn kernels(device: &mut CudaDevice, graph: &DeviceTopology, plan: &Plan) -> Resu
     })
 }
 
-fn upload<T: Pod>(device: &CudaDevice, label: &str, values: &[T]) -> Result<DeviceBuffer<T>> {
+pub(super) fn upload<T: Pod>(
+    device: &CudaDevice,
+    label: &str,
+    values: &[T],
+) -> Result<DeviceBuffer<T>> {
     let buffer = device.alloc(label, values.len())?;
     buffer.upload(values)?;
     Ok(buffer)

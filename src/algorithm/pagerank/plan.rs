@@ -1,5 +1,7 @@
 //! What all replicas of a run share, made once on the host: the strategy, who makes which rows, where walks begin.
 
+use super::hubs::width;
+use super::segments::Segments;
 use super::{PagerankConfig, Strategy};
 use crate::algorithm::MergeMode;
 use crate::error::{Error, Result};
@@ -51,6 +53,8 @@ pub(super) struct Plan {
     pub dangling: Vec<u32>,
     /// In-rows and out-rows are the same.
     pub symmetric: bool,
+    /// How `hubs` cuts rows on GPUs.
+    pub segments: Option<Segments>,
     /// Lanes and rows of the warp-centric strategies.
     pub warps: (u32, u32),
     /// How it was chosen.
@@ -77,9 +81,18 @@ impl Plan {
             totals.is_none().then(|| (0..columns.active).into_par_iter().map(degree).collect());
         let dangling = (0..columns.active as u32).into_par_iter().filter(dangles).collect();
         let (personal, even, idle) = teleport(columns, config.personal.as_deref())?;
-        let split = match strategy.pushes() {
-            true => rows.chunks.clone(),
-            false => rows.in_chunks.clone(),
+        let segments = match strategy == Strategy::Hubs && !on_host {
+            true => {
+                let width = width(fleet, config.segment_width)?;
+                let asked = config.segments.map(|segments| segments as usize);
+                Some(Segments::new(columns.in_rows(), width, fleet.world, asked))
+            }
+            false => None,
+        };
+        let split = match &segments {
+            Some(segments) => segments.split.clone(),
+            None if strategy.pushes() => rows.chunks.clone(),
+            None => rows.in_chunks.clone(),
         };
         Ok(Plan {
             strategy,
@@ -93,6 +106,7 @@ impl Plan {
             shares,
             dangling,
             symmetric: columns.into.is_none(),
+            segments,
             warps: (config.warp_width, config.warp_chunk),
             automatic: config.strategy == Strategy::Auto,
             on_host,
@@ -127,9 +141,12 @@ impl Plan {
             (true, strategy) if strategy.by_warps() => {
                 "on the host a task has as many rows as it likes".into()
             }
-            (_, Strategy::Hubs) => "as yet the same as pull-nodiv".into(),
+            (true, Strategy::Hubs) => "on the host the same as pull-nodiv".into(),
             (false, strategy) if strategy.by_warps() => format!("width {width}, chunk {chunk}"),
-            _ => String::new(),
+            _ => match &self.segments {
+                Some(cut) => cut.words(),
+                None => String::new(),
+            },
         };
         if self.automatic {
             words = format!("chosen by degrees{}{words}", if words.is_empty() { "" } else { ", " });
@@ -138,11 +155,13 @@ impl Plan {
     }
 }
 
-/// The strategy that a graph's degrees speak for: where they are flat a thread a row wastes nothing.
+/// The strategy that a graph's degrees speak for: where they are flat a thread a row wastes nothing; elsewhere hubs
+/// belong in shared memory, where there is no room for weights.
 fn choose(columns: &Columns, weighted: bool) -> Strategy {
     match (columns.flat, weighted) {
         (true, _) => Strategy::PullNodiv,
-        (false, _) => Strategy::WarpPullNodiv,
+        (false, false) => Strategy::Hubs,
+        (false, true) => Strategy::WarpPullNodiv,
     }
 }
 
