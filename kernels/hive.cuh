@@ -2,7 +2,7 @@
 //
 // Compiled by NVRTC without any CUDA header, so that no toolkit is needed where hive runs.
 // Options: HIVE_PACKED (an arc is one word: id << bits | weight - bias; else id and f32 bits),
-// HIVE_WIDE (row offsets are 64-bit; else 32-bit).
+// HIVE_WIDE (row offsets are 64-bit; else 32-bit), HIVE_LEVELS (distances are whole numbers, one more an arc).
 #pragma once
 
 typedef unsigned char u8;
@@ -14,6 +14,10 @@ typedef unsigned long long u64;
 #endif
 #ifndef HIVE_WIDE
 #define HIVE_WIDE 0
+#endif
+
+#ifndef HIVE_LEVELS
+#define HIVE_LEVELS 0
 #endif
 
 #if HIVE_WIDE
@@ -74,7 +78,20 @@ __device__ __forceinline__ u32 fresh(const u32* at) { return __ldcg(at); }
 __device__ __forceinline__ u64 fresh(const u64* at) { return __ldcg(at); }
 
 __device__ __forceinline__ u32 relaxed_distance(u32 from, float weight) {
+#if HIVE_LEVELS
+    return from + 1;
+#else
     return __float_as_uint(__uint_as_float(from) + weight);
+#endif
+}
+
+// A distance `delta` further on.
+__device__ __forceinline__ u32 advanced(u32 from, float delta) {
+#if HIVE_LEVELS
+    return from + (u32)delta;
+#else
+    return __float_as_uint(__uint_as_float(from) + delta);
+#endif
 }
 
 __device__ __forceinline__ u64 clock_ns() {

@@ -12,7 +12,7 @@
 //
 // Source: near-far as in Davidson, Baxter, Garland, Owens, IPDPS 2014, section 4.
 //
-// Compiled with: -DHIVE_PACKED=1 -DHIVE_WIDE=0 | -DHIVE_PACKED=0 -DHIVE_WIDE=0 | -DHIVE_PACKED=1 -DHIVE_WIDE=1 | -DHIVE_PACKED=0 -DHIVE_WIDE=1
+// Compiled with: -DHIVE_PACKED=1 -DHIVE_WIDE=0 | -DHIVE_PACKED=0 -DHIVE_WIDE=0 | -DHIVE_PACKED=1 -DHIVE_WIDE=1 | -DHIVE_PACKED=0 -DHIVE_WIDE=1 | -DHIVE_PACKED=1 -DHIVE_WIDE=0 -DHIVE_LEVELS=1 | -DHIVE_PACKED=1 -DHIVE_WIDE=1 -DHIVE_LEVELS=1
 
 #include "hive.cuh"
 
@@ -203,9 +203,8 @@ extern "C" __global__ void __launch_bounds__(256, 4) near_far(const NearFarArgs 
             __stcg(&c->lowest_inverted[(windows + 2) % 3], 0u);
             __stcg(&c->overflow, 0u);
         }
-        float lowest = __uint_as_float(~lowest_inverted);
         // At least one node must get in, also where delta is lost in rounding.
-        u32 threshold = max(__float_as_uint(lowest + a.delta), ~lowest_inverted + 1);
+        u32 threshold = max(advanced(~lowest_inverted, a.delta), ~lowest_inverted + 1);
         windows++;
 
         u64* count = &c->count[meetings % 3];

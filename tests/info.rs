@@ -67,7 +67,7 @@ fn a_small_web_is_counted_exactly() {
     assert_eq!(record["graph"]["format"], "matrix-market");
     assert!(record["statistics-ms"].as_f64().unwrap() > 0.0);
     assert!(record["host-bytes"].as_u64().unwrap() > 0);
-    assert_eq!(needs(&record).iter().map(|n| n.0).collect::<Vec<_>>(), ["vn", "sssp", "geo"]);
+    assert_eq!(needs(&record).iter().map(|n| n.0).collect::<Vec<_>>(), ["vn", "sssp", "geo", "bc"]);
 }
 
 #[test]

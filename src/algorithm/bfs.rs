@@ -1,5 +1,235 @@
-//! Breadth-first search.
+//! Breadth-first search: how many arcs each node is from a source.
+//!
+//! **Idea.** Level after level, each either *pushed* (the frontier claims its out-neighbours) or *pulled* (a node
+//! that is not reached looks for an in-neighbour in the frontier, and stops at the first), whichever promises to
+//! look at fewer arcs. On GPUs a search is one launch. Graphs of high diameter have thousands of levels of a few
+//! nodes: there levels are distances, worked off out of order within a window by near-far, and unique in the end.
+//!
+//! **Which way.** With F the arcs out of the frontier (counted where pushes find nodes, else nodes x mean degree) and
+//! P what a pull is expected to look at, unreached nodes x min(mean degree, m / F): push turns to pull when
+//! F > `do_a` P, pull to push when F < `do_b` P. No pass over anything is made for it.
+//!
+//! **Replicas.** A level's set is the same in whatever order it is found, so replicas push redundantly without a word;
+//! where cutting pays a pull is cut by node, and owners' words of the frontier are gathered. `--merge dense` is the
+//! textbook loop: push the own chunk's frontier and OR the frontiers, pull into the own chunk and gather.
+//!
+//! **Arrays.** `level: [n] u32`, replicated, and equal without a merge of its own: whoever gets a frontier notes its
+//! level; `front, next: [active] bits, replicated, OR`. By label; the id map is applied at the door.
+//!
+//! **Source.** Beamer, Asanovic, Patterson, "Direction-optimizing breadth-first search", SC 2012; Pan, Wang, Wu, Yang,
+//! Owens, "Multi-GPU graph analytics", IPDPS 2017 (do_a, do_b); Davidson and others, IPDPS 2014 (near-far);
+//! Graph500's specification, version 2 (sources, TEPS).
 
+mod answer;
+mod cuda;
+mod driver;
+mod host;
 mod options;
 
+pub use answer::{Searches, Teps};
+pub(crate) use answer::{check_options, start};
 pub use options::{BfsOptions, SearchDirection};
+
+use super::MergeMode;
+use super::measure::Measured;
+use super::program::{Repeat, timed};
+use crate::collective::{Frontier, MergeOp, Replicated};
+use crate::error::{Error, Result};
+use crate::fleet::{Backend, Replica};
+use crate::prepare::TopologyRows;
+use crate::run::{Answer, Choice, Context};
+use driver::Driver;
+use std::time::Instant;
+
+/// The level of a node that is not reached.
+pub(crate) const UNREACHED: u32 = u32::MAX;
+
+/// What a step does; the numbers are those of `kernels/bfs.cu`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Task {
+    /// Everything to the end, redundantly.
+    Finish = 0,
+    /// Pushes, redundantly, until nothing is left or a pull pays.
+    Grow = 1,
+    /// One pull into the own chunk.
+    Pull = 2,
+    /// One push of the own chunk's frontier.
+    Push = 3,
+    /// Everything by near-far, redundantly.
+    NearFar,
+}
+
+impl Task {
+    fn name(self) -> &'static str {
+        match self {
+            Task::Finish => "step push-pull",
+            Task::Grow => "step push",
+            Task::Pull => "step pull",
+            Task::Push => "step chunk push",
+            Task::NearFar => "step near-far",
+        }
+    }
+}
+
+/// What is known of the frontier: the same on all replicas.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    nodes: u64,
+    /// Arcs out of it, where they were counted.
+    arcs: Option<u64>,
+    /// Nodes reached so far, these included.
+    reached: u64,
+    /// Its level.
+    depth: u32,
+    /// It was found by a pull.
+    pulled: bool,
+    /// The step before stopped where a pull pays.
+    want_pull: bool,
+}
+
+/// What a step found.
+#[derive(Debug, Clone, Copy, Default)]
+struct Found {
+    /// The frontier that it left.
+    nodes: u64,
+    arcs: Option<u64>,
+    looked: u64,
+    /// Nodes reached in all its levels.
+    reached: u64,
+    rounds: u64,
+    /// It stopped where a pull pays.
+    want_pull: bool,
+    /// Entries that a device step left in its log.
+    logged: u64,
+}
+
+/// The replicated state.
+struct State {
+    level: Replicated<u32>,
+    front: Frontier,
+    next: Frontier,
+}
+
+impl State {
+    fn swap(&mut self) {
+        std::mem::swap(&mut self.front, &mut self.next);
+    }
+}
+
+/// How a search goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Plan {
+    NearFar,
+    Redundant,
+    Cut,
+    Dense,
+}
+
+/// From so many nodes on cutting pulls saves more than launches, meetings and gathers cost: some 0.1 ms a pull
+/// against 10 ns a thousand nodes, by hand.
+const CUT_NODES: usize = 20_000_000;
+
+impl Plan {
+    fn new(merge: MergeMode, way: SearchDirection, r: &Replica, rows: &TopologyRows) -> Plan {
+        let (columns, alone) = (&rows.columns, r.world() == 1);
+        let cuda = matches!(r.backend, Backend::Cuda(_));
+        let flat = columns.flat && way == SearchDirection::Auto && cuda;
+        match merge {
+            MergeMode::Dense => Plan::Dense,
+            MergeMode::Auto | MergeMode::Redundant if flat => Plan::NearFar,
+            MergeMode::Split if !alone => Plan::Cut,
+            // Host replicas share the cores, so that nothing redundant is free.
+            MergeMode::Auto if !alone && (!cuda || columns.active >= CUT_NODES) => Plan::Cut,
+            _ => Plan::Redundant,
+        }
+    }
+}
+
+/// What the programs of all replicas are given.
+#[derive(Clone)]
+struct Question {
+    /// Labels.
+    sources: Vec<u32>,
+    merge: MergeMode,
+    options: BfsOptions,
+    /// Bring every source's levels back, not only the last one's.
+    keep: bool,
+    /// Compare what replicas end with.
+    compare: bool,
+}
+
+/// What one replica brings back.
+struct Brought {
+    /// By label, of the sources that are kept; rank 0's, and everybody's where they are compared.
+    levels: Vec<Vec<u32>>,
+    /// Of each source: nodes reached, arcs out of them, largest level.
+    counts: Vec<[u64; 3]>,
+    near_far: bool,
+    measured: Measured,
+}
+
+/// The driver of `hive run bfs`.
+pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
+    let job = context.job;
+    let rows = context.ready.topology()?;
+    let sources = job.start.nodes().to_vec();
+    let many = sources.len() as u32;
+    // With many sources each is searched from once, as Graph500 does, or as often as was asked for.
+    let runs = match job.config.runs {
+        _ if context.gauge || many == 1 => context.runs,
+        Choice::Auto => many,
+        Choice::Is(runs) => runs.saturating_mul(many),
+    };
+    let trace = job.config.trace && !context.gauge;
+    let repeat = Repeat { runs, warmup: context.warmup, trace };
+    let question = Question {
+        sources: sources.iter().map(|v| rows.columns.label(*v)).collect(),
+        merge: job.config.merge,
+        options: job.config.bfs.clone(),
+        keep: job.config.verify || job.config.output.is_some(),
+        compare: job.config.verify,
+    };
+    let shared = rows.clone();
+    let mut brought = context.fleet.run(move |r| program(r, &shared, &question, repeat))?;
+    let looked = brought.iter().map(|one| one.measured.arcs_relaxed).sum();
+    let differs = |one: &Brought| one.levels != brought[0].levels;
+    if let Some(other) = brought.iter().skip(1).position(|one| job.config.verify && differs(one)) {
+        return Err(Error::Verify(format!(
+            "replica {} ended with other levels than replica 0",
+            other + 1
+        )));
+    }
+    let Brought { levels, counts, near_far, mut measured } = brought.swap_remove(0);
+    measured.arcs_relaxed = looked;
+    let start = Instant::now();
+    // A gauging run does not come to all sources.
+    let in_order = |levels: Vec<u32>| match levels.is_empty() {
+        true => levels,
+        false => rows.columns.to_input_order(levels),
+    };
+    let levels: Vec<Vec<u32>> = levels.into_iter().map(in_order).collect();
+    measured.download_ms += start.elapsed().as_secs_f64() * 1e3;
+    let predecessors = job.config.predecessors && !context.gauge;
+    Ok(Box::new(Searches::new(job, levels, &counts, near_far, predecessors, measured)))
+}
+
+/// The program of one replica.
+fn program(
+    r: &mut Replica,
+    rows: &TopologyRows,
+    question: &Question,
+    repeat: Repeat,
+) -> Result<Brought> {
+    let (nodes, active) = (rows.columns.nodes, rows.columns.active);
+    let plan = Plan::new(question.merge, question.options.direction, r, rows);
+    let state = State {
+        level: r.replicated("level", nodes, MergeOp::Min)?,
+        front: r.frontier("frontier", active, MergeOp::Or)?,
+        next: r.frontier("frontier", active, MergeOp::Or)?,
+    };
+    let mut search = Driver::new(r, rows, question, plan, state, repeat)?;
+    let mut measured = timed(r, repeat, &mut search)?;
+    measured.download_ms = search.download_ms;
+    let (levels, counts) = search.finish();
+    Ok(Brought { levels, counts, near_far: plan == Plan::NearFar, measured })
+}

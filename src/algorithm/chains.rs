@@ -53,6 +53,19 @@ fn advance_tight(
     })
 }
 
+/// `[n]` the smallest node of the previous level with an arc to the node; `levels` are those of a breadth-first search,
+/// `u32::MAX` where it did not come.
+pub(super) fn parents(graph: &Graph, levels: &[u32]) -> Vec<u32> {
+    let parent = array(graph.nodes());
+    levels.par_iter().enumerate().filter(|(_, level)| **level != NONE).for_each(|(u, level)| {
+        let own = graph.rank(u as u32);
+        for (v, _) in graph.neighbors(u).filter(|(v, _)| levels[*v as usize] == level + 1) {
+            parent[v as usize].fetch_min(own, Relaxed);
+        }
+    });
+    plain(graph, parent)
+}
+
 /// `[n]` the smallest node of the previous tight level with a tight arc to the node; levels are
 /// those of a breadth-first search over tight arcs from the seeds.
 pub(super) fn predecessors(graph: &Graph, seeds: &[u32], dist: &[f32]) -> Vec<u32> {

@@ -11,6 +11,8 @@ mod program;
 mod seeds;
 pub mod sssp;
 
+pub use bc::{BcConfig, Betweenness, betweenness};
+pub use bfs::{BfsOptions, Searches};
 pub use cc::Components;
 pub use geo::{GeoConfig, Geolocation, geolocate};
 pub use measure::{Measured, RunTime, TraceEntry};

@@ -79,6 +79,11 @@ pub(crate) trait Run {
 
     /// From the start to the answer. Everything that it queued may still be under way on return.
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()>;
+
+    /// After run `number`, when its time has been taken.
+    fn done(&mut self, _: &mut Replica, _: u64) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Runs `body` as often as asked, all replicas from a common start each time. Read-back is the caller's.
@@ -102,6 +107,7 @@ pub(crate) fn timed(r: &mut Replica, repeat: Repeat, body: &mut impl Run) -> Res
             measured.runs.push(time);
             measured.replica_step_ms.push(steps);
         }
+        body.done(r, run)?;
         first += log.iterations;
         measured.iterations = log.iterations;
         measured.rounds = log.rounds;

@@ -212,6 +212,65 @@ fn topology(shape: &GraphShape) -> Vec<DeviceArray> {
     one.repeat(if shape.symmetric { 1 } else { 2 })
 }
 
+/// The arrays of breadth-first search on one GPU.
+pub fn search(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
+    let (nodes, active) = (shape.nodes as usize, shape.active as usize);
+    let words = active.div_ceil(64);
+    let mut arrays = topology(shape);
+    arrays.extend([
+        DeviceArray::new::<u32>("level", nodes),
+        DeviceArray::new::<u64>("frontier", words),
+        DeviceArray::new::<u64>("frontier", words),
+        DeviceArray::new::<u64>("visited", words),
+        DeviceArray::new::<u32>("queue", 4 * QUEUE),
+        DeviceArray::new::<u32>("huge rows", active),
+        DeviceArray::new::<u64>("control", CONTROL),
+        DeviceArray::new::<u64>("totals", 3),
+    ]);
+    if shape.flat {
+        let lengths = WorkspaceLengths::new(active, 1, true);
+        arrays.push(DeviceArray::new::<u32>("first four neighbours", 4 * active));
+        arrays.push(DeviceArray::new::<u64>("near queues", lengths.near_queues));
+    } else {
+        arrays.push(DeviceArray::new::<u32>("first two in-neighbours", 2 * active));
+    }
+    arrays
+}
+
+/// Segments that long rows of `arcs` arcs are cut into, at most.
+pub(crate) fn segments(arcs: u64) -> usize {
+    // A row of just more than one segment takes two.
+    (2 * arcs / SEGMENT) as usize
+}
+
+/// Arcs of a segment of a long row, as in kernels/bc.cu.
+pub(crate) const SEGMENT: u64 = 512;
+
+/// What a batch of betweenness needs on a device for `active` nodes in so many lanes, beside the graph.
+pub(crate) fn lanes(active: usize, lanes: usize, double: bool, cut: bool) -> Vec<DeviceArray> {
+    let numbers = |label, length| match double {
+        true => DeviceArray::new::<f64>(label, length),
+        false => DeviceArray::new::<f32>(label, length),
+    };
+    let mut arrays = vec![
+        DeviceArray::new::<f64>("scores", active),
+        numbers("paths", active * lanes),
+        numbers("sums", active * lanes),
+        numbers("coefficients", active * lanes),
+        DeviceArray::new::<u32>("seen", active),
+        DeviceArray::new::<u32>("marks", active),
+        DeviceArray::new::<u32>("candidates", active),
+        DeviceArray::new::<u64>("stamps", active),
+        DeviceArray::new::<u64>("lists of levels", active * lanes),
+        DeviceArray::new::<u64>("first of levels", active + 2),
+    ];
+    if cut {
+        arrays.push(DeviceArray::new::<u64>("entries", active));
+        arrays.push(numbers("values", active * lanes));
+    }
+    arrays
+}
+
 /// The arrays of connected components on one GPU.
 pub fn components(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
     let active = shape.active as usize;
@@ -224,6 +283,19 @@ pub fn components(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
         DeviceArray::new::<u32>("long rows", active),
         DeviceArray::new::<u64>("control", 8),
     ]);
+    arrays
+}
+
+/// The least that betweenness takes on one GPU: rows without weights and a batch of one lane, cut levels reckoned with
+/// where there are several replicas. Up to eight lanes are taken where there is room.
+pub fn betweenness(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
+    let active = shape.active as usize;
+    let double = shape.arcs < 1 << 24;
+    let mut arrays = topology(shape);
+    let long = DeviceArray::new::<u32>("long rows", 2 * segments(shape.arcs));
+    arrays.extend([long].repeat(if shape.symmetric { 1 } else { 2 }));
+    arrays.push(DeviceArray::new::<f64>("sums of segments", segments(shape.arcs)));
+    arrays.extend(lanes(active, 1, double, world > 1));
     arrays
 }
 

@@ -3,7 +3,7 @@
 
 use super::{Answer, Job, RunConfig, Start};
 use crate::Result;
-use crate::algorithm::{cc, geo, pagerank, sssp};
+use crate::algorithm::{bc, bfs, cc, geo, pagerank, sssp};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
 use crate::prepare::memory::{self, DeviceArray, GraphShape};
@@ -157,6 +157,29 @@ pub static WORKLOADS: &[Workload] = &[
         solve: geo::solve,
     },
     Workload {
+        name: "bfs",
+        alias: &[],
+        primitive: "bfs",
+        about: "Breadth-first search: how many arcs each node is from a source",
+        takes: &[
+            "source",
+            "sources",
+            "predecessors",
+            "direction",
+            "do-a",
+            "do-b",
+            "layout",
+            "chunks",
+            "chunk-align",
+        ],
+        form: Form::Topology,
+        verified: true,
+        memory: Some(memory::search),
+        check: bfs::check_options,
+        start: bfs::start,
+        solve: bfs::solve,
+    },
+    Workload {
         name: "cc",
         alias: &[],
         primitive: "cc",
@@ -168,6 +191,29 @@ pub static WORKLOADS: &[Workload] = &[
         check: cc::check_options,
         start: whole_graph,
         solve: cc::solve,
+    },
+    Workload {
+        name: "bc",
+        alias: &[],
+        primitive: "bc",
+        about: "Betweenness: how often nodes lie on the shortest paths of others",
+        takes: &[
+            "sources",
+            "normalized",
+            "endpoints",
+            "batch",
+            "precision",
+            "top",
+            "layout",
+            "chunks",
+            "chunk-align",
+        ],
+        form: Form::Topology,
+        verified: true,
+        memory: Some(memory::betweenness),
+        check: bc::check_options,
+        start: bc::start,
+        solve: bc::solve,
     },
     Workload {
         name: "pagerank",

@@ -5,24 +5,31 @@
 //! size, and only once an answer is known to be wrong does it compute the right one, to name the
 //! lowest wrong node and the value that belongs there.
 
+mod betweenness;
 mod bfs;
 mod components;
+mod cores;
 mod geo;
 mod globe;
+mod hops;
 mod labels;
 mod levels;
 mod median;
 mod pagerank;
 mod sssp;
+mod strong;
 
+pub use betweenness::{BetweennessCheck, BetweennessQuestion, betweenness};
 pub use bfs::{LevelsCheck, levels};
 pub use components::components;
+pub use cores::{CoresCheck, cores};
 pub use geo::{GeoCheck, geolocation};
 pub use globe::{ErrorKm, error_km, great_circle_km};
 pub use labels::ComponentsCheck;
 pub use median::spatial_median;
 pub use pagerank::{PagerankCheck, PagerankQuestion, pagerank};
 pub use sssp::{Checked, distances_bits_equal, shortest_paths};
+pub use strong::strong_components;
 
 use crate::error::{Error, Result};
 use crate::graph::Graph;

@@ -9,9 +9,13 @@ mod globe;
 mod graphs;
 mod machine;
 mod oracle;
+mod reference;
+mod workload;
 
 pub use files::*;
 pub use globe::*;
 pub use graphs::*;
 pub use machine::*;
 pub use oracle::*;
+pub use reference::*;
+pub use workload::*;

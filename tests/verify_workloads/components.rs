@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::common::{chain, directed, skewed, two_components};
-use hivegraph::verify::{ComponentsCheck, components};
+use hivegraph::verify::{ComponentsCheck, components, strong_components};
 
 /// A check of labels.
 type Check = fn(&Graph, &[u32]) -> hivegraph::Result<ComponentsCheck>;
@@ -91,6 +91,40 @@ fn each_wrong_label_of_a_weak_component_is_named_with_the_right_one() {
     refused_saying(components(&graph, &right[1..]), "5 labels, but the graph has 6 nodes");
 }
 
+#[test]
+fn each_wrong_label_of_a_strong_component_is_named_with_the_right_one() {
+    // {0, 2, 4} is a cycle, which leads to {1, 3}, which leads to {5}; 6 leads to all of them.
+    let graph = graph_of_pairs(
+        7,
+        &[(0, 2), (2, 4), (4, 0), (4, 1), (1, 3), (3, 1), (3, 5), (5, 5), (6, 0), (6, 5), (0, 2)],
+    );
+    let right = [0, 1, 0, 1, 0, 5, 6];
+    let seen = strong_components(&graph, &right).unwrap();
+    assert_eq!(seen, ComponentsCheck { components: 4, largest: 3 });
+    let not_smallest = "label 2 is not the smallest of its component: that is 0";
+    refused(strong_components(&graph, &[0, 1, 2, 1, 0, 5, 6]), 2, not_smallest);
+    let elsewhere = "label 0 is in another component: the smallest of its own is 1";
+    refused(strong_components(&graph, &[0, 0, 0, 0, 0, 5, 6]), 1, elsewhere);
+    refused(strong_components(&graph, &[2, 1, 2, 1, 2, 5, 6]), 0, not_smallest);
+    refused(strong_components(&graph, &[0, 1, 0, 1, 0, 5, 7]), 6, "label 7 is no node's index");
+    refused_saying(strong_components(&graph, &[]), "0 labels, but the graph has 7 nodes");
+}
+
+#[test]
+fn deep_paths_and_large_cycles_overflow_no_stack() {
+    let n = 300_000;
+    let path = chain(n);
+    let own: Vec<u32> = (0..n).collect();
+    let seen = strong_components(&path, &own).unwrap();
+    assert_eq!(seen, ComponentsCheck { components: n.into(), largest: 1 });
+    let turns: Vec<(u32, u32)> = (0..n).map(|v| (v, (v + 1) % n)).collect();
+    let ring = graph_of_pairs(n, &turns);
+    let seen = strong_components(&ring, &vec![0; n as usize]).unwrap();
+    assert_eq!(seen, ComponentsCheck { components: 1, largest: n.into() });
+    refused(strong_components(&ring, &own), 1, "not the smallest");
+    refused(strong_components(&path, &vec![0; n as usize]), 1, "in another component");
+}
+
 /// Lowest labels of weak components by sweeps over the arcs until nothing changes.
 fn swept_labels(graph: &Graph) -> Vec<u32> {
     let mut labels: Vec<u32> = (0..graph.nodes() as u32).collect();
@@ -135,5 +169,17 @@ proptest! {
         judged(components, &graph, &right, &edited(&right, &edits));
         let n = graph.nodes() as u32;
         judged(components, &graph, &right, &moved(&right, from % n, to % n));
+    }
+
+    #[test]
+    fn labels_of_strong_components_are_accepted_if_and_only_if_they_are_brute_forces(
+        graph in graphs(),
+        edits in prop::collection::vec((any::<prop::sample::Index>(), 0u32..16), 0..4),
+        (from, to) in (0u32..14, 0u32..14),
+    ) {
+        let right = brute_labels(&graph, false);
+        judged(strong_components, &graph, &right, &edited(&right, &edits));
+        let n = graph.nodes() as u32;
+        judged(strong_components, &graph, &right, &moved(&right, from % n, to % n));
     }
 }

@@ -3,8 +3,10 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod betweenness;
 mod bfs;
 mod components;
+mod cores;
 mod pagerank;
 
 use common::{Arc, unweighted_graph_of};

@@ -4,8 +4,10 @@ use super::cache;
 use super::nvrtc_finding;
 use crate::error::{Error, Result};
 use cudarc::nvrtc::sys;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
+use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
 /// One translation unit of `kernels/`.
@@ -41,9 +43,17 @@ pub(crate) struct Unit {
 type Made = Arc<OnceLock<Result<Arc<Vec<u8>>>>>;
 static MADE: LazyLock<Mutex<HashMap<String, Made>>> = LazyLock::new(Mutex::default);
 
+/// A file of `kernels/`: the embedded text, or, for those who work on kernels, what a folder that HIVE_KERNELS names
+/// has of that name.
+fn current<'a>(name: &str, embedded: &'a str) -> Cow<'a, str> {
+    let folder = std::env::var_os("HIVE_KERNELS");
+    let other = folder.and_then(|f| std::fs::read_to_string(Path::new(&f).join(name)).ok());
+    other.map_or(Cow::Borrowed(embedded), Cow::Owned)
+}
+
 /// The cubin of `source` for `arch`: made before in this process, from the cache, or compiled.
 pub(super) fn cubin(source: &KernelSource, options: &[String], arch: &str) -> Result<Arc<Vec<u8>>> {
-    made(source.text, options, arch, || compile(source, options, arch))
+    made(&current(source.name, source.text), options, arch, || compile(source, options, arch))
 }
 
 /// The same of a unit made at run time.
@@ -59,8 +69,9 @@ fn made(
 ) -> Result<Arc<Vec<u8>>> {
     let version = nvrtc_finding().version.unwrap_or_default();
     let options = options.join(" ");
+    let headers: Vec<_> = HEADERS.iter().map(|header| current(header.0, header.1)).collect();
     let mut parts = vec![text, arch, &version, &options];
-    parts.extend(HEADERS.iter().map(|header| header.1));
+    parts.extend(headers.iter().map(|header| &**header));
     let key = cache::key(&parts);
     let slot = {
         let mut all = MADE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -109,7 +120,7 @@ fn text(s: &str) -> CString {
 /// Compiles `source` for `arch` (as in `sm_90`) with extra `options`. Needs NVRTC, but no GPU.
 pub fn compile(source: &KernelSource, options: &[String], arch: &str) -> Result<Vec<u8>> {
     let said = |log| Error::machine(format!("{} does not compile for {arch}:\n{log}", source.name));
-    build(source.name, source.text, options, arch)?.map_err(said)
+    build(source.name, &current(source.name, source.text), options, arch)?.map_err(said)
 }
 
 /// The cubin, or the compiler's log.
@@ -129,7 +140,7 @@ fn build(
     all.extend(options.iter().cloned());
     let all: Vec<CString> = all.iter().map(|o| text(o)).collect();
     let pointers: Vec<_> = all.iter().map(|o| o.as_ptr()).collect();
-    let headers: Vec<_> = HEADERS.iter().map(|h| (text(h.0), text(h.1))).collect();
+    let headers: Vec<_> = HEADERS.iter().map(|h| (text(h.0), text(&current(h.0, h.1)))).collect();
     let names: Vec<_> = headers.iter().map(|h| h.0.as_ptr()).collect();
     let bodies: Vec<_> = headers.iter().map(|h| h.1.as_ptr()).collect();
     let (body, name) = (text(body), text(file));

@@ -12,14 +12,15 @@ use crate::collective::Replicated;
 use crate::error::{Error, Result};
 use crate::fleet::Split;
 use crate::prepare::memory::{CONTROL, QUEUE, WorkspaceLengths};
-use args::{ExchangeArgs, NearFarArgs, NearFarStatus, SeedArgs, Status, StepArgs};
+pub(crate) use args::{ArcForm, NearFarArgs, NearFarStatus};
+use args::{ExchangeArgs, SeedArgs, Status, StepArgs};
 use std::ops::Range;
 
 /// As in kernels/hive.cuh.
 const LOG_ENTRIES: usize = 4096;
 const STEP_THREADS: u32 = 512;
 const STEP_SHARED: u32 = 41_472; // as checked in kernels/sssp.cu
-const NEAR_FAR_THREADS: u32 = 256;
+pub(crate) const NEAR_FAR_THREADS: u32 = 256;
 /// "Sweep the bitmap": no queue is ready.
 const UNQUEUED: u32 = u32::MAX;
 

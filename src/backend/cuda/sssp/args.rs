@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
-pub(super) struct ArcForm {
+pub(crate) struct ArcForm {
     pub bits: u32,
     pub bias: u32,
 }
@@ -105,7 +105,7 @@ pub(super) struct ExchangeArgs {
 /// `kernels/near_far.cu`: NearFarArgs.
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
-pub(super) struct NearFarArgs {
+pub(crate) struct NearFarArgs {
     pub offsets: u64,
     pub arcs: u64,
     pub records: u64,
@@ -128,7 +128,7 @@ pub(super) struct NearFarArgs {
 /// `kernels/near_far.cu`: NearFarStatus.
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
-pub(super) struct NearFarStatus {
+pub(crate) struct NearFarStatus {
     pub relaxed: u64,
     pub meetings: u64,
     pub windows: u32,

@@ -1,0 +1,399 @@
+//! The steps of breadth-first search on a GPU: the arguments of `kernels/bfs.cu` and `kernels/near_far.cu`.
+
+use super::driver::Told;
+use super::{Found, SearchDirection, State, Task, UNREACHED};
+use crate::backend::cuda::sssp::{ArcForm, NEAR_FAR_THREADS, NearFarArgs, NearFarStatus};
+use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, fewer, source};
+use crate::error::{Error, Result};
+use crate::prepare::memory::{CONTROL, QUEUE, WorkspaceLengths};
+use crate::prepare::{DeviceTopology, TopologyRows};
+use bytemuck::{Pod, Zeroable};
+
+const THREADS: u32 = 512; // as in kernels/bfs.cu
+const LOG_ENTRIES: usize = 4096; // as in kernels/hive.cuh
+/// "Not in a queue".
+const UNQUEUED: u32 = u32::MAX;
+/// Levels of a near-far window.
+const WINDOW: f32 = 32.0;
+
+/// `kernels/bfs.cu`: BfsArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Args {
+    out_offsets: u64,
+    out_columns: u64,
+    in_offsets: u64,
+    in_columns: u64,
+    pairs: u64,
+    level: u64,
+    front: u64,
+    next: u64,
+    visited: u64,
+    queue: u64,
+    huge: u64,
+    control: u64,
+    status: u64,
+    abort: u64,
+    log: u64,
+    deadline_ns: u64,
+    arcs: u64,
+    nodes_in: u64,
+    arcs_in: u64,
+    reached: u64,
+    reachable: u64,
+    do_a: f32,
+    do_b: f32,
+    active: u32,
+    lo: u32,
+    hi: u32,
+    depth: u32,
+    task: u32,
+    way: u32,
+    queued: u32,
+    absorb: u32,
+    dirty: u32,
+    pulled: u32,
+}
+
+/// `kernels/bfs.cu`: BfsStatus.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Status {
+    nodes: u64,
+    arcs: u64,
+    looked: u64,
+    found: u64,
+    rounds: u32,
+    parity: u32,
+    stopped: u32,
+    want_pull: u32,
+}
+
+/// `kernels/bfs.cu`: BfsStartArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct StartArgs {
+    level: u64,
+    front: u64,
+    visited: u64,
+    queue: u64,
+    out_offsets: u64,
+    source: u32,
+    active: u32,
+}
+
+/// `kernels/bfs.cu`: BfsRecordArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct RecordArgs {
+    offsets: u64,
+    columns: u64,
+    records: u64,
+    active: u32,
+    unused: u32,
+}
+
+/// `kernels/bfs.cu`: BfsCountArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct CountArgs {
+    level: u64,
+    offsets: u64,
+    totals: u64,
+    active: u32,
+    unused: u32,
+}
+
+/// What a replica's steps need beside the replicated state.
+pub(super) struct Workspace {
+    run: Function,
+    start: Function,
+    count: Function,
+    blocks: u32,
+    visited: DeviceBuffer<u32>,
+    queue: DeviceBuffer<u32>,
+    huge: DeviceBuffer<u32>,
+    control: DeviceBuffer<u64>,
+    totals: DeviceBuffer<u64>,
+    /// Two in-neighbours a node, or four out-neighbours for near-far.
+    records: DeviceBuffer<u32>,
+    near_far: Option<NearFar>,
+    status: Pinned<Status>,
+    log: Option<Pinned<[u64; 4]>>,
+    active: u32,
+    queued: u32,
+    /// `next` is not all zero.
+    dirty: bool,
+}
+
+struct NearFar {
+    run: Function,
+    blocks: u32,
+    queue: DeviceBuffer<u64>,
+    status: Pinned<NearFarStatus>,
+}
+
+impl Workspace {
+    pub fn new(
+        device: &mut CudaDevice,
+        rows: &TopologyRows,
+        graph: &DeviceTopology,
+        near_far: bool,
+        trace: bool,
+    ) -> Result<Workspace> {
+        let options = graph.options();
+        let mut kernel = |name| device.function(source("bfs.cu"), &options, name);
+        let (run, start, count) = (kernel("bfs_run")?, kernel("bfs_start")?, kernel("bfs_count")?);
+        let record = kernel(if near_far { "bfs_fours" } else { "bfs_pairs" })?;
+        let active = rows.columns.active;
+        let near_far = match near_far {
+            true => Some(NearFar::new(device, graph, active)?),
+            false => None,
+        };
+        let records = match &near_far {
+            Some(_) => device.alloc("first four neighbours", 4 * active)?,
+            None => device.alloc("first two in-neighbours", 2 * active)?,
+        };
+        let from = if near_far.is_some() { &graph.out } else { graph.in_rows() };
+        let args = RecordArgs {
+            offsets: from.offsets.pointer(),
+            columns: from.columns.pointer(),
+            records: records.pointer(),
+            active: active as u32,
+            unused: 0,
+        };
+        device.launch(record, plain(active), &args)?;
+        device.wait()?;
+        Ok(Workspace {
+            run,
+            start,
+            count,
+            blocks: device.resident_blocks(run, THREADS, 0)?,
+            visited: device.alloc("visited", 2 * active.div_ceil(64))?,
+            queue: device.alloc("queue", 4 * QUEUE)?,
+            huge: device.alloc("huge rows", active)?,
+            control: device.alloc("control", CONTROL)?,
+            totals: device.alloc("totals", 3)?,
+            records,
+            near_far,
+            status: Pinned::new(&device.context, 1)?,
+            log: if trace { Some(Pinned::new(&device.context, LOG_ENTRIES)?) } else { None },
+            active: active as u32,
+            queued: UNQUEUED,
+            dirty: false,
+        })
+    }
+
+    /// The source at level 0 and in the frontier, all others not reached.
+    pub fn reset(
+        &mut self,
+        device: &CudaDevice,
+        graph: &DeviceTopology,
+        s: &State,
+        source: u32,
+    ) -> Result<()> {
+        let [level, front, _] = pointers(s)?;
+        if let Some(buffer) = s.level.device() {
+            buffer.fill_words(UNREACHED)?;
+        }
+        for words in [s.front.words().device(), s.next.words().device()].into_iter().flatten() {
+            words.clear()?;
+        }
+        self.visited.clear()?;
+        let args = StartArgs {
+            level,
+            front,
+            visited: self.visited.pointer(),
+            queue: self.queue.pointer(),
+            out_offsets: graph.out.offsets.pointer(),
+            source,
+            active: self.active,
+        };
+        let shape = Launch { blocks: 1, threads: 1, shared_bytes: 0, cooperative: false };
+        device.launch(self.start, shape, &args)?;
+        self.queued = if source < self.active { 1 } else { UNQUEUED };
+        self.dirty = false;
+        Ok(())
+    }
+
+    /// Queues a task.
+    pub fn launch(
+        &mut self,
+        device: &CudaDevice,
+        rows: &TopologyRows,
+        graph: &DeviceTopology,
+        s: &State,
+        told: &Told<'_>,
+    ) -> Result<()> {
+        self.control.clear()?;
+        if told.task == Task::NearFar {
+            return self.launch_near_far(device, graph, s, told.chance);
+        }
+        let [level, front, next] = pointers(s)?;
+        let (out, into) = (&graph.out, graph.in_rows());
+        let args = Args {
+            out_offsets: out.offsets.pointer(),
+            out_columns: out.columns.pointer(),
+            in_offsets: into.offsets.pointer(),
+            in_columns: into.columns.pointer(),
+            pairs: self.records.pointer(),
+            level,
+            front,
+            next,
+            visited: self.visited.pointer(),
+            queue: self.queue.pointer(),
+            huge: self.huge.pointer(),
+            control: self.control.pointer(),
+            status: self.status.pointer(),
+            abort: device.abort.pointer(),
+            log: self.log.as_ref().map_or(0, Pinned::pointer),
+            deadline_ns: device.deadline_ns(),
+            arcs: rows.columns.out.arcs(),
+            nodes_in: told.known.nodes,
+            arcs_in: told.known.arcs.unwrap_or(u64::MAX),
+            reached: told.known.reached,
+            reachable: told.reachable,
+            do_a: told.options.do_a as f32,
+            do_b: told.options.do_b as f32,
+            active: self.active,
+            lo: told.chunk.start as u32,
+            hi: told.chunk.end as u32,
+            depth: told.known.depth,
+            task: told.task as u32,
+            way: match told.options.direction {
+                SearchDirection::Auto => 0,
+                SearchDirection::Push => 1,
+                SearchDirection::Pull => 2,
+            },
+            queued: std::mem::replace(&mut self.queued, UNQUEUED),
+            absorb: u32::from(told.task != Task::Finish && told.known.depth > 0),
+            dirty: u32::from(self.dirty),
+            pulled: u32::from(told.known.pulled),
+        };
+        let blocks = fewer(self.blocks, told.chance);
+        let shape = Launch { blocks, threads: THREADS, shared_bytes: 0, cooperative: true };
+        device.launch(self.run, shape, &args)
+    }
+
+    fn launch_near_far(
+        &self,
+        device: &CudaDevice,
+        graph: &DeviceTopology,
+        s: &State,
+        chance: Option<u64>,
+    ) -> Result<()> {
+        let [level, front, _] = pointers(s)?;
+        let missing = || Error::machine("near-far without its queues; this is a bug");
+        let near_far = self.near_far.as_ref().ok_or_else(missing)?;
+        let args = NearFarArgs {
+            offsets: graph.out.offsets.pointer(),
+            arcs: graph.out.columns.pointer(),
+            records: self.records.pointer(),
+            dist: level,
+            pending: front,
+            queue: near_far.queue.pointer(),
+            control: self.control.pointer(),
+            status: near_far.status.pointer(),
+            abort: device.abort.pointer(),
+            log: self.log.as_ref().map_or(0, Pinned::pointer),
+            deadline_ns: device.deadline_ns(),
+            capacity: near_far.queue.len() as u64 / 2,
+            active: self.active,
+            local_rounds: 64,
+            delta: WINDOW,
+            form: ArcForm { bits: 0, bias: 1 },
+            unused: 0,
+        };
+        let blocks = fewer(near_far.blocks, chance);
+        let shape =
+            Launch { blocks, threads: NEAR_FAR_THREADS, shared_bytes: 0, cooperative: true };
+        device.launch(near_far.run, shape, &args)
+    }
+
+    /// What the last launch, which has ended, found; and whether `front` and `next` have changed places.
+    pub fn found(&mut self, device: &CudaDevice, task: Task) -> Result<(Found, bool)> {
+        if let (Task::NearFar, Some(near_far)) = (task, &self.near_far) {
+            let status = near_far.status.get(0);
+            device.met(status.stopped, "near_far")?;
+            let (looked, rounds) = (status.relaxed, status.meetings);
+            let logged = status.windows.into();
+            return Ok((Found { looked, rounds, logged, ..Found::default() }, false));
+        }
+        let status = self.status.get(0);
+        device.met(status.stopped, "bfs_run")?;
+        // A pull wrote all of its words, or those of the own chunk; what it read is left as it was.
+        self.dirty = task == Task::Pull || (self.dirty && status.rounds == 0);
+        let found = Found {
+            nodes: status.nodes,
+            arcs: (status.arcs != u64::MAX).then_some(status.arcs),
+            looked: status.looked,
+            reached: status.found,
+            rounds: status.rounds.into(),
+            want_pull: status.want_pull != 0,
+            logged: status.rounds.into(),
+        };
+        Ok((found, status.parity == 1))
+    }
+
+    /// The levels of the last launch, where the workspace traces: how, frontier nodes and arcs, ms.
+    pub fn levels(&self, count: u64) -> Vec<(&'static str, u64, u64, f64)> {
+        let Some(log) = &self.log else { return Vec::new() };
+        let last = (count as usize).min(LOG_ENTRIES - 1);
+        let level = |i: usize| {
+            let ([before, ..], [now, kind, nodes, arcs]) = (log.get(i - 1), log.get(i));
+            let name = ["", "push queue", "push words", "pull", "", "near-far"][kind as usize % 6];
+            (name, nodes, arcs, now.saturating_sub(before) as f64 / 1e6)
+        };
+        (1..=last).map(level).collect()
+    }
+
+    /// Nodes reached, arcs out of them, the largest level. Waits.
+    pub fn count(
+        &self,
+        device: &CudaDevice,
+        graph: &DeviceTopology,
+        s: &State,
+    ) -> Result<[u64; 3]> {
+        let [level, ..] = pointers(s)?;
+        self.totals.clear()?;
+        let args = CountArgs {
+            level,
+            offsets: graph.out.offsets.pointer(),
+            totals: self.totals.pointer(),
+            active: self.active,
+            unused: 0,
+        };
+        device.launch(self.count, plain(self.active as usize / 4), &args)?;
+        let totals = self.totals.to_vec()?;
+        Ok([totals[0], totals[1], totals[2]])
+    }
+}
+
+impl NearFar {
+    fn new(device: &mut CudaDevice, graph: &DeviceTopology, active: usize) -> Result<NearFar> {
+        let [wide] = graph.options();
+        let options = ["-DHIVE_PACKED=1".to_string(), wide, "-DHIVE_LEVELS=1".to_string()];
+        let run = device.function(source("near_far.cu"), &options, "near_far")?;
+        let lengths = WorkspaceLengths::new(active, 1, true);
+        Ok(NearFar {
+            run,
+            blocks: device.resident_blocks(run, NEAR_FAR_THREADS, 0)?,
+            queue: device.alloc("near queues", lengths.near_queues)?,
+            status: Pinned::new(&device.context, 1)?,
+        })
+    }
+}
+
+/// A launch of a thread an item.
+fn plain(items: usize) -> Launch {
+    let blocks = items.div_ceil(256).clamp(1, 1 << 14) as u32;
+    Launch { blocks, threads: 256, shared_bytes: 0, cooperative: false }
+}
+
+/// Device addresses of levels, frontier and next frontier.
+fn pointers(s: &State) -> Result<[u64; 3]> {
+    match (s.level.device(), s.front.words().device(), s.next.words().device()) {
+        (Some(l), Some(f), Some(n)) => Ok([l.pointer(), f.pointer(), n.pointer()]),
+        _ => Err(Error::machine("host arrays in a device step; this is a bug")),
+    }
+}

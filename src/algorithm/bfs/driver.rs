@@ -1,0 +1,299 @@
+//! Searches on one replica: steps and merges until nothing is left. The idea is in the parent module.
+
+use super::cuda::Workspace;
+use super::{Found, Known, Plan, Question, SearchDirection, State, Task, UNREACHED, host};
+use crate::algorithm::program::{Log, Repeat, Run, Step};
+use crate::algorithm::{BfsOptions, TraceEntry};
+use crate::error::{Error, Result};
+use crate::fleet::{Backend, Replica};
+use crate::prepare::TopologyRows;
+use std::time::Instant;
+
+pub(super) struct Driver<'a> {
+    rows: &'a TopologyRows,
+    question: &'a Question,
+    plan: Plan,
+    state: State,
+    workspace: Option<Workspace>,
+    /// On the host: nodes reached so far.
+    visited: Vec<u64>,
+    /// Nodes with an in-arc.
+    reachable: u64,
+    /// The source of this run.
+    source: usize,
+    levels: Vec<Vec<u32>>,
+    counts: Vec<[u64; 3]>,
+    pub download_ms: f64,
+}
+
+/// Everything that a step is told beside the state.
+pub(super) struct Told<'a> {
+    pub task: Task,
+    pub known: Known,
+    /// Nodes that the step is for.
+    pub chunk: std::ops::Range<u64>,
+    pub reachable: u64,
+    pub options: &'a BfsOptions,
+    pub chance: Option<u64>,
+}
+
+impl<'a> Driver<'a> {
+    pub fn new(
+        r: &mut Replica,
+        rows: &'a TopologyRows,
+        question: &'a Question,
+        plan: Plan,
+        state: State,
+        repeat: Repeat,
+    ) -> Result<Driver<'a>> {
+        let rank = r.rank();
+        let workspace = match &mut r.backend {
+            Backend::Host(_) => None,
+            Backend::Cuda(device) => {
+                let graph = rows.on_device(rank)?;
+                Some(Workspace::new(device, rows, graph, plan == Plan::NearFar, repeat.trace)?)
+            }
+        };
+        let into = &rows.columns.in_rows().offsets;
+        let reachable = into.windows(2).filter(|pair| pair[0] < pair[1]).count() as u64;
+        let many = question.sources.len();
+        Ok(Driver {
+            rows,
+            question,
+            plan,
+            state,
+            workspace,
+            visited: Vec::new(),
+            reachable,
+            source: 0,
+            levels: vec![Vec::new(); if question.keep { many } else { 1 }],
+            counts: vec![[0; 3]; many],
+            download_ms: 0.0,
+        })
+    }
+
+    /// The levels that were kept and what was counted, by source.
+    pub fn finish(self) -> (Vec<Vec<u32>>, Vec<[u64; 3]>) {
+        (self.levels, self.counts)
+    }
+}
+
+impl Run for Driver<'_> {
+    fn reset(&mut self, r: &mut Replica, number: u64) -> Result<()> {
+        self.source = (number % self.question.sources.len() as u64) as usize;
+        let source = self.question.sources[self.source];
+        if let (Backend::Cuda(device), Some(w)) = (&r.backend, &mut self.workspace) {
+            let graph = self.rows.on_device(r.rank())?;
+            return w.reset(device, graph, &self.state, source);
+        }
+        self.state.level.host_mut().unwrap_or_default().fill(UNREACHED);
+        self.state.level.host_mut().unwrap_or_default()[source as usize] = 0;
+        for words in [&mut self.state.front, &mut self.state.next] {
+            words.words_mut().host_mut().unwrap_or_default().fill(0);
+        }
+        let words = self.state.front.words().len();
+        self.visited.clear();
+        self.visited.resize(words, 0);
+        let front = self.state.front.words_mut().host_mut().unwrap_or_default();
+        for words in [front, &mut self.visited] {
+            if let Some(word) = words.get_mut(source as usize / 64) {
+                *word |= 1 << (source % 64);
+            }
+        }
+        Ok(())
+    }
+
+    fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
+        let degree = self.degree(self.question.sources[self.source]);
+        let start = Known {
+            nodes: 1,
+            arcs: Some(degree),
+            reached: 1,
+            depth: 0,
+            pulled: false,
+            want_pull: false,
+        };
+        match self.plan {
+            Plan::NearFar => self.step(r, log, Task::NearFar, start).map(drop),
+            Plan::Redundant => self.step(r, log, Task::Finish, start).map(drop),
+            Plan::Cut => self.cut(r, log, start),
+            Plan::Dense => self.dense(r, log, start),
+        }
+    }
+
+    fn done(&mut self, r: &mut Replica, _: u64) -> Result<()> {
+        let start = Instant::now();
+        let kept = if self.question.keep { self.source } else { 0 };
+        let wanted = r.rank() == 0 || self.question.compare;
+        self.counts[self.source] = match (&r.backend, &self.workspace) {
+            (Backend::Cuda(device), Some(w)) => {
+                w.count(device, self.rows.on_device(r.rank())?, &self.state)?
+            }
+            _ => host::count(self.rows, self.state.level.host().unwrap_or_default()),
+        };
+        // Another run from the same source ends with the same levels.
+        if wanted && (self.levels[kept].is_empty() || !self.question.keep) {
+            self.levels[kept] = self.state.level.to_vec()?;
+        }
+        self.download_ms = start.elapsed().as_secs_f64() * 1e3;
+        Ok(())
+    }
+}
+
+impl Driver<'_> {
+    /// Out-arcs of a label.
+    fn degree(&self, v: u32) -> u64 {
+        let out = &self.rows.columns.out;
+        if (v as usize) < self.rows.columns.active { out.degree(v as usize) } else { 0 }
+    }
+
+    /// Whether to pull, as `kernels/bfs.cu` has it.
+    fn pulls(&self, known: &Known) -> bool {
+        pulls(self.rows, self.reachable, &self.question.options, known)
+    }
+
+    /// Redundant pushes, pulls cut by chunk.
+    fn cut(&mut self, r: &mut Replica, log: &mut Log, start: Known) -> Result<()> {
+        let mut known = start;
+        while known.nodes > 0 {
+            // A growing step ends where its own reckoning, in f32 on a device, wants a pull: that is final.
+            let pull = known.want_pull || (known.pulled && self.pulls(&known));
+            known = self.step(r, log, if pull { Task::Pull } else { Task::Grow }, known)?;
+        }
+        Ok(())
+    }
+
+    /// Pushes by chunk and OR, pulls by chunk and gather.
+    fn dense(&mut self, r: &mut Replica, log: &mut Log, start: Known) -> Result<()> {
+        let mut known = start;
+        while known.nodes > 0 {
+            let task = if self.pulls(&known) { Task::Pull } else { Task::Push };
+            known = self.step(r, log, task, known)?;
+        }
+        Ok(())
+    }
+
+    /// One step, agreement on what it found, the merge where something was found; what is known after.
+    fn step(&mut self, r: &mut Replica, log: &mut Log, task: Task, known: Known) -> Result<Known> {
+        let begin = Instant::now();
+        r.begin(log.iteration(), task.name())?;
+        let step = Step::begin(r)?;
+        let mut found = self.compute(r, task, known)?;
+        step.end(r)?;
+        if let (Backend::Cuda(device), Some(w)) = (&r.backend, &mut self.workspace) {
+            let swapped;
+            (found, swapped) = w.found(device, task)?;
+            if swapped {
+                self.state.swap();
+            }
+        }
+        let logged = found.logged;
+        let (merged, found) = self.merge(r, task, found)?;
+        log.book(found.rounds, found.looked, merged);
+        self.note(log, task, &known, (logged, merged), begin);
+        let (nodes, arcs) = (found.nodes, found.arcs);
+        let depth = known.depth + found.rounds as u32;
+        let reached = known.reached + found.reached;
+        let (pulled, want_pull) = (task == Task::Pull, found.want_pull);
+        // A step that did nothing leaves what was known as it was.
+        match found.rounds {
+            0 => Ok(Known { want_pull, ..known }),
+            _ => Ok(Known { nodes, arcs, reached, depth, pulled, want_pull }),
+        }
+    }
+
+    fn compute(&mut self, r: &mut Replica, task: Task, known: Known) -> Result<Found> {
+        let (chance, rank) = (r.chance(), r.rank());
+        let rendezvous = r.rendezvous().clone();
+        let columns = &self.rows.columns;
+        let chunk = match task {
+            Task::Pull => self.rows.in_chunks.range(rank),
+            Task::Push => self.rows.chunks.range(rank),
+            _ => 0..columns.active as u64,
+        };
+        let (reachable, options) = (self.reachable, &self.question.options);
+        let told = Told { task, known, chunk, reachable, options, chance };
+        match (&r.backend, &mut self.workspace) {
+            (Backend::Cuda(device), Some(w)) => {
+                w.launch(device, self.rows, self.rows.on_device(rank)?, &self.state, &told)?;
+                Ok(Found::default())
+            }
+            (Backend::Host(worker), _) => {
+                let (rows, state, visited) = (self.rows, &mut self.state, &mut self.visited);
+                let beat = || rendezvous.beat(rank);
+                Ok(worker.pool.install(|| host::step(rows, state, visited, &told, &beat)))
+            }
+            _ => Err(Error::machine("a device without a workspace; this is a bug")),
+        }
+    }
+
+    /// After a step of the own chunk: what all found, and everybody's frontier.
+    fn merge(&mut self, r: &mut Replica, task: Task, own: Found) -> Result<(&'static str, Found)> {
+        if !matches!(task, Task::Pull | Task::Push) || r.world() == 1 {
+            return Ok(("none", own));
+        }
+        let arcs = own.arcs.unwrap_or(0);
+        let all = r.agree(task.name(), [own.nodes, arcs, 0, 0])?;
+        let sum = |field: usize| all.iter().map(|payload| payload[field]).sum::<u64>();
+        // Pushes may have found the same: what they counted together only bounds it.
+        let nodes = sum(0).min(self.reachable);
+        let found = Found { nodes, reached: nodes, arcs: own.arcs.map(|_| sum(1)), ..own };
+        if nodes == 0 {
+            return Ok(("none", found));
+        }
+        if task == Task::Pull {
+            let words = self.rows.in_chunks.in_units_of(64);
+            r.gather(self.state.front.words_mut(), &words)?;
+            return Ok(("gather", found));
+        }
+        r.merge(self.state.front.words_mut())?;
+        Ok(("dense", found))
+    }
+
+    /// Adds the iteration to the trace; a device step that logged its levels adds one entry a level.
+    fn note(
+        &self,
+        log: &mut Log,
+        task: Task,
+        known: &Known,
+        (logged, merge): (u64, &str),
+        begin: Instant,
+    ) {
+        let frontier = (known.nodes, known.arcs.unwrap_or(0));
+        let levels = self.workspace.as_ref().map(|w| w.levels(logged)).unwrap_or_default();
+        if log.trace && levels.len() > 1 {
+            for (step, frontier_nodes, frontier_arcs, ms) in levels {
+                log.entries.push(TraceEntry {
+                    iteration: log.iterations - 1,
+                    step: step.into(),
+                    rounds: 1,
+                    frontier_nodes,
+                    frontier_arcs,
+                    merge: "none".into(),
+                    ms,
+                });
+            }
+        }
+        log.note(task.name(), frontier, merge, begin);
+    }
+}
+
+/// Whether to pull, from what is known of the frontier.
+pub(super) fn pulls(
+    rows: &TopologyRows,
+    reachable: u64,
+    options: &BfsOptions,
+    known: &Known,
+) -> bool {
+    match options.direction {
+        SearchDirection::Push => return false,
+        SearchDirection::Pull => return true,
+        SearchDirection::Auto => {}
+    }
+    let arcs = rows.columns.out.arcs() as f64;
+    let mean = arcs / reachable.max(1) as f64;
+    let forward = known.arcs.map_or(known.nodes as f64 * mean, |arcs| arcs as f64);
+    let open = reachable.saturating_sub(known.reached) as f64;
+    let backward = open * mean.min(arcs / forward.max(1.0));
+    forward > backward * if known.pulled { options.do_b } else { options.do_a }
+}

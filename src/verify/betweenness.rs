@@ -1,0 +1,414 @@
+//! Checks betweenness centrality against Brandes' algorithm in f64.
+//!
+//! For a source s, with g(s, t) shortest paths to t, of which g(s, t | v) lead through v, the dependency of s
+//! on v is the sum over reached t != s of g(s, t | v) / g(s, t): v is neither s nor t, unless endpoints count,
+//! and then each of the two gets 1. Every arc has length 1; self loops lie on no shortest path; parallel arcs
+//! are paths of their own. The raw score of v sums this over the sources.
+//!
+//! Scores are raw scores scaled as networkx 3.6.1 does (`betweenness_centrality(G, k)`, `_rescale`). With n
+//! nodes, k sources, N = n if endpoints count and N = n - 1 otherwise, and c = 2 if the graph is symmetric
+//! ([`Graph::is_symmetric`]: each pair is met from both ends), otherwise 1:
+//!
+//! | | not normalized | normalized |
+//! |---|---|---|
+//! | N < 2 | 1 | 1 |
+//! | k = n | 1 / c | 1 / (N (N - 1)) |
+//! | k < n, endpoints | n / (k c) | 1 / (k (n - 1)) |
+//! | k < n, v no source | (n - 1) / (k c) | 1 / (k (n - 2)) |
+//! | k < n, v a source | (n - 1) / ((k - 1) c) | 1 / ((k - 1) (n - 2)) |
+//!
+//! The score of the only source of several nodes, endpoints not counted, is 0 / 0: networkx says NaN, and here
+//! NaN and 0 are both right.
+//!
+//! What is compared: each score with Brandes', where sources times arcs are at most [`WORK`]; and always the
+//! sum of all raw scores, which is exactly the sum over pairs of distance - 1 (distance + 1 with endpoints).
+//! Where Brandes' algorithm is too much, raw scores are held between what endpoints give for certain and
+//! what all paths together could add: nothing at a node that no path can cross.
+//!
+//! A score is a sum of terms >= 0, so rounding hurts small scores no more than large ones, and errors are
+//! relative to the score. Only what is below the score of one pair (s, t) all of whose paths cross v, a
+//! fraction of a pair, is compared as a part of one pair: it may have been lost to the range of f32, or to
+//! fixed point. Numbers of paths leave the range of f64 on large grids; here they have exponents of their own.
+
+use super::hops;
+use super::{first_by_id, one_a_node};
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+use rayon::prelude::*;
+
+/// Sources times arcs up to which Brandes' algorithm is run.
+const WORK: u64 = 1 << 35;
+/// Bytes that the searches from several sources at once may take.
+const MEMORY: u64 = 1 << 33;
+/// Bytes of one search, a node.
+const BYTES: u64 = 36;
+/// Most searches at once: sums are added in their order, whatever the number of threads.
+const GROUPS: u64 = 128;
+/// Nodes that are added up by one task.
+const BLOCK: usize = 1 << 14;
+/// Level of a node that a search has not reached.
+const UNSEEN: u32 = u32::MAX;
+
+/// What betweenness was asked.
+#[derive(Debug, Clone, Copy)]
+pub struct BetweennessQuestion<'a> {
+    /// Node indices that were summed over, each once; all nodes for the full score.
+    pub sources: &'a [u32],
+    /// Whether scores are shares of all pairs.
+    pub normalized: bool,
+    /// Whether the ends of a path are on it.
+    pub endpoints: bool,
+    /// How far a score may be off, relative to it.
+    pub tolerance: f64,
+}
+
+/// What a check that passed has seen.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct BetweennessCheck {
+    /// Sources that Brandes' algorithm was run from: all, or 0 where they were too many.
+    pub checked_sources: u64,
+    /// The largest error of a score, relative to the score or to that of one pair, whichever is more; 0 where
+    /// no score was compared.
+    pub worst_error: f64,
+    /// How far the raw scores' sum is off, relative to the right one (to 1 where that is 0).
+    pub sum_error: f64,
+}
+
+/// Certifies that `scores` (`[n]`) is the betweenness that the file's header defines.
+///
+/// Brandes' algorithm takes two passes over the arcs a source, 36 bytes a node and source at once, in
+/// parallel over sources; without it 64 sources share a pass a level.
+///
+/// # Errors
+///
+/// [`Error::Verify`] names the wrong node of the lowest input id, its score and the score that belongs there,
+/// or both sums. [`Error::Input`] when there is no source, one twice or one that is no node, or for a
+/// tolerance that is none.
+pub fn betweenness(
+    graph: &Graph,
+    scores: &[f64],
+    question: &BetweennessQuestion,
+) -> Result<BetweennessCheck> {
+    check_betweenness(graph, scores, question, WORK)
+}
+
+/// As [`betweenness`], with Brandes' algorithm up to `work` sources times arcs.
+fn check_betweenness(
+    graph: &Graph,
+    scores: &[f64],
+    question: &BetweennessQuestion,
+    work: u64,
+) -> Result<BetweennessCheck> {
+    let check = Check { graph, scores, question, scale: Scale::of(graph, question)? };
+    one_a_node(graph, "betweenness", "scores", scores.len())?;
+    check.are_scores()?;
+    let sources = question.sources.len() as u64;
+    if sources.saturating_mul(graph.arcs()) > work {
+        let sum_error = check.bounds()?;
+        return Ok(BetweennessCheck { checked_sources: 0, worst_error: 0.0, sum_error });
+    }
+    let (raw, pairs, hops) = brandes(graph, question);
+    let worst_error = check.compare(&raw)?;
+    let sum_error = check.sum(pairs, hops)?;
+    Ok(BetweennessCheck { checked_sources: sources, worst_error, sum_error })
+}
+
+/// What raw scores are multiplied by.
+struct Scale {
+    /// `[n]` whether a node is a source.
+    is_source: Vec<bool>,
+    /// NaN where the only source has no score.
+    source: f64,
+    other: f64,
+}
+
+impl Scale {
+    fn of(graph: &Graph, question: &BetweennessQuestion) -> Result<Scale> {
+        let BetweennessQuestion { sources, normalized, endpoints, tolerance } = *question;
+        let is_source = marked(graph, sources)?;
+        if !(tolerance.is_finite() && tolerance >= 0.0) {
+            let what = format!("cannot check betweenness to a tolerance of {tolerance}");
+            return Err(Error::input(format!("{what}: use a small number, as in 1e-6")));
+        }
+        let n = graph.nodes() as f64;
+        let pair_nodes = if endpoints { n } else { n - 1.0 };
+        if pair_nodes < 2.0 {
+            return Ok(Scale { is_source, source: 1.0, other: 1.0 });
+        }
+        let all = sources.len() == graph.nodes();
+        let k = if all { pair_nodes } else { sources.len() as f64 };
+        let turns = if graph.is_symmetric() { 2.0 } else { 1.0 };
+        let over = |k: f64| match (k, normalized) {
+            (0.0, _) => f64::NAN,
+            (k, true) => 1.0 / (k * (pair_nodes - 1.0)),
+            (k, false) => pair_nodes / (k * turns),
+        };
+        // A source is never between itself and another node: one source less can see it.
+        let source = if all || endpoints { over(k) } else { over(k - 1.0) };
+        Ok(Scale { is_source, source, other: over(k) })
+    }
+
+    fn at(&self, v: usize) -> f64 {
+        if self.is_source[v] { self.source } else { self.other }
+    }
+}
+
+/// `[n]` whether a node is a source; each must be one, and once.
+fn marked(graph: &Graph, sources: &[u32]) -> Result<Vec<bool>> {
+    let cannot = |what: String| Err(Error::input(format!("cannot check betweenness: {what}")));
+    let n = graph.nodes();
+    let mut is_source = vec![false; n];
+    for &s in sources {
+        if s as usize >= n {
+            return cannot(format!("source index {s} is no node, the graph has {n}"));
+        }
+        if std::mem::replace(&mut is_source[s as usize], true) {
+            return cannot(format!("source {} is there twice", graph.input_id(s)));
+        }
+    }
+    if sources.is_empty() {
+        return cannot("there is no source, name at least one".into());
+    }
+    Ok(is_source)
+}
+
+/// What is being checked.
+struct Check<'a> {
+    graph: &'a Graph,
+    scores: &'a [f64],
+    question: &'a BetweennessQuestion<'a>,
+    scale: Scale,
+}
+
+impl Check<'_> {
+    fn wrong(&self, v: usize, what: String) -> Error {
+        Error::Verify(format!("betweenness, node {}: {what}", self.graph.input_id(v as u32)))
+    }
+
+    /// Whether nothing is known of the score of `v`: of the only source.
+    fn is_undefined(&self, v: usize) -> bool {
+        self.scale.at(v).is_nan()
+    }
+
+    fn are_scores(&self) -> Result<()> {
+        let fine = |v: usize| match self.scores[v] {
+            score if self.is_undefined(v) => score.is_nan() || score == 0.0,
+            score => score.is_finite() && score >= 0.0,
+        };
+        let Some(v) = first_by_id(self.graph, |v| !fine(v)) else { return Ok(()) };
+        let fault = match self.scores[v] {
+            _ if self.is_undefined(v) => "is not NaN or 0, but it is the only source's, 0/0",
+            score if score < 0.0 => "is negative",
+            _ => "is not a finite number",
+        };
+        Err(self.wrong(v, format!("score {:?} {fault}", self.scores[v])))
+    }
+
+    /// A score without its scale.
+    fn raw(&self, v: usize) -> f64 {
+        if self.is_undefined(v) { 0.0 } else { self.scores[v] / self.scale.at(v) }
+    }
+
+    /// Compares each score with the right one; the worst error.
+    fn compare(&self, raw: &[f64]) -> Result<f64> {
+        let error = |v: usize| match self.is_undefined(v) {
+            true => 0.0,
+            // Of a raw score, one pair is 1.
+            false => (self.raw(v) - raw[v]).abs() / raw[v].max(1.0),
+        };
+        if let Some(v) = first_by_id(self.graph, |v| error(v) > self.question.tolerance) {
+            let (score, right) = (self.scores[v], raw[v] * self.scale.at(v));
+            let fault = if score > right { "too high" } else { "too low" };
+            let bound = self.question.tolerance;
+            let by = format!("by {:.3e} of it or of one pair (at most {bound:e})", error(v));
+            return Err(self.wrong(v, format!("score {score} is {fault}, it is {right}: {by}")));
+        }
+        Ok((0..raw.len()).into_par_iter().map(error).reduce(|| 0.0, f64::max))
+    }
+
+    /// Compares the sum of all raw scores with what distances say; the error.
+    fn sum(&self, pairs: u64, hops: u128) -> Result<f64> {
+        // Nodes on a path of `hops` arcs: one less between its ends, one more with them.
+        let right = match self.question.endpoints {
+            true => hops + u128::from(pairs),
+            false => hops - u128::from(pairs),
+        } as f64;
+        let nodes: Vec<u32> = (0..self.graph.nodes() as u32).collect();
+        let block = |nodes: &[u32]| nodes.iter().map(|&v| self.raw(v as usize)).sum::<f64>();
+        let sum: f64 = nodes.par_chunks(BLOCK).map(block).collect::<Vec<f64>>().iter().sum();
+        let error = (sum - right).abs() / right.max(1.0);
+        // Adding up rounds too: some 2^-53 a node at worst.
+        let bound = self.question.tolerance + nodes.len() as f64 * f64::EPSILON;
+        if error > bound {
+            let what = "the scores sum, without their scale,";
+            let is = format!("but the distances from the sources say {right}");
+            let off = format!("{error:.3e} of it off (at most {bound:.3e})");
+            return Err(Error::Verify(format!("betweenness: {what} to {sum}, {is}: {off}")));
+        }
+        Ok(error)
+    }
+
+    /// What can be said without counting paths.
+    fn bounds(&self) -> Result<f64> {
+        let BetweennessQuestion { sources, endpoints, tolerance, .. } = *self.question;
+        let seen = hops::count(self.graph, sources);
+        let mut ends = vec![0u64; self.graph.nodes()];
+        if endpoints {
+            let reachers = seen.reachers.iter().map(|&count| u64::from(count));
+            ends.iter_mut().zip(reachers).for_each(|(ends, reachers)| *ends = reachers);
+            let reached = sources.iter().zip(&seen.reached);
+            reached.for_each(|(&s, &reached)| ends[s as usize] += u64::from(reached));
+        }
+        let most = |v: usize| {
+            let onward = self.graph.neighbors(v).any(|(u, _)| u as usize != v);
+            let targets = if onward { self.graph.nodes().saturating_sub(2) } else { 0 };
+            ends[v] as f64 + f64::from(seen.reachers[v]) * targets as f64
+        };
+        let high = |v: usize| self.raw(v) > most(v) + tolerance * most(v).max(1.0);
+        let low = |v: usize| self.raw(v) < ends[v] as f64 - tolerance * ends[v].max(1) as f64;
+        let out = |v: usize| !self.is_undefined(v) && (high(v) || low(v));
+        if let Some(v) = first_by_id(self.graph, out) {
+            let (score, scale) = (self.scores[v], self.scale.at(v));
+            let fault = match high(v) {
+                true => format!("too high: all paths give at most {}", most(v) * scale),
+                false => format!("too low: ends of paths give {}", ends[v] as f64 * scale),
+            };
+            return Err(self.wrong(v, format!("score {score} is {fault}")));
+        }
+        self.sum(seen.pairs, seen.hops)
+    }
+}
+
+/// Raw scores, and over pairs of a source and another node that it reaches: how many, and distances together.
+fn brandes(graph: &Graph, question: &BetweennessQuestion) -> (Vec<f64>, u64, u128) {
+    let n = graph.nodes();
+    let room = (MEMORY / (BYTES * n.max(1) as u64)).clamp(1, GROUPS);
+    let groups = (room as usize).min(question.sources.len());
+    let group = |first: usize| {
+        let mut search = Search::new(graph);
+        for &source in question.sources.iter().skip(first).step_by(groups) {
+            search.add(source as usize, question.endpoints);
+        }
+        (search.scores, search.pairs, search.hops)
+    };
+    let sums: Vec<_> = (0..groups).into_par_iter().with_max_len(1).map(group).collect();
+    let raw = (0..n).into_par_iter().map(|v| sums.iter().map(|sum| sum.0[v]).sum()).collect();
+    (raw, sums.iter().map(|sum| sum.1).sum(), sums.iter().map(|sum| sum.2).sum())
+}
+
+/// A number of paths: `digits * 2^(512 * exponent)`.
+#[derive(Clone, Copy)]
+struct Paths {
+    /// 0, or at least 1 and below 2^512.
+    digits: f64,
+    exponent: u32,
+}
+
+impl Paths {
+    const NONE: Paths = Paths { digits: 0.0, exponent: 0 };
+    const ONE: Paths = Paths { digits: 1.0, exponent: 0 };
+
+    fn base() -> f64 {
+        2f64.powi(512)
+    }
+
+    fn add(&mut self, other: Paths) {
+        let (high, low) =
+            if self.exponent >= other.exponent { (*self, other) } else { (other, *self) };
+        *self = high;
+        // Further apart, the lower one is below the last place.
+        match high.exponent - low.exponent {
+            0 => self.digits += low.digits,
+            1 => self.digits += low.digits / Self::base(),
+            _ => {}
+        }
+        if self.digits >= Self::base() {
+            self.digits /= Self::base();
+            self.exponent += 1;
+        }
+    }
+
+    /// The share that these are of `all`, which are no fewer.
+    fn share(self, all: Paths) -> f64 {
+        match all.exponent - self.exponent {
+            0 => self.digits / all.digits,
+            1 => self.digits / all.digits / Self::base(),
+            _ => 0.0,
+        }
+    }
+}
+
+/// One source after the other (Brandes, J. Math. Sociology 2001).
+struct Search<'a> {
+    graph: &'a Graph,
+    level: Vec<u32>,
+    paths: Vec<Paths>,
+    dependency: Vec<f64>,
+    /// Reached nodes, by level.
+    order: Vec<u32>,
+    scores: Vec<f64>,
+    pairs: u64,
+    hops: u128,
+}
+
+impl Search<'_> {
+    fn new(graph: &Graph) -> Search<'_> {
+        let n = graph.nodes();
+        Search {
+            graph,
+            level: vec![UNSEEN; n],
+            paths: vec![Paths::NONE; n],
+            dependency: vec![0.0; n],
+            order: Vec::new(),
+            scores: vec![0.0; n],
+            pairs: 0,
+            hops: 0,
+        }
+    }
+
+    fn add(&mut self, source: usize, endpoints: bool) {
+        self.count_paths(source);
+        self.pairs += self.order.len() as u64 - 1;
+        self.hops += self.order.iter().map(|&v| u128::from(self.level[v as usize])).sum::<u128>();
+        let end = if endpoints { 1.0 } else { 0.0 };
+        self.scores[source] += end * (self.order.len() - 1) as f64;
+        while let Some(u) = self.order.pop() {
+            let u = u as usize;
+            let (below, paths) = (self.level[u] + 1, self.paths[u]);
+            let through = |v: usize| paths.share(self.paths[v]) * (1.0 + self.dependency[v]);
+            let next = self.graph.neighbors(u).map(|(v, _)| v as usize);
+            let next = next.filter(|&v| self.level[v] == below);
+            self.dependency[u] = next.map(through).sum();
+            if u != source {
+                self.scores[u] += self.dependency[u] + end;
+            }
+        }
+    }
+
+    fn count_paths(&mut self, source: usize) {
+        // Of an earlier source.
+        self.level.fill(UNSEEN);
+        self.level[source] = 0;
+        self.paths[source] = Paths::ONE;
+        self.order.push(source as u32);
+        let mut head = 0;
+        while let Some(&u) = self.order.get(head) {
+            head += 1;
+            let (below, paths) = (self.level[u as usize] + 1, self.paths[u as usize]);
+            for (v, _) in self.graph.neighbors(u as usize) {
+                let v = v as usize;
+                if self.level[v] == UNSEEN {
+                    self.level[v] = below;
+                    self.paths[v] = Paths::NONE;
+                    self.order.push(v as u32);
+                }
+                if self.level[v] == below {
+                    self.paths[v].add(paths);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
