@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::fleet::FleetInfo;
 use crate::prepare::ColumnRows;
 use bytemuck::{Pod, Zeroable};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// As in kernels/pagerank_hubs.cu.
@@ -93,10 +94,18 @@ struct DeviceArcs {
     rows: DeviceBuffer<u32>,
 }
 
+/// Columns as words; an array of halves need not lie as one of words must.
+fn words<C: Pod>(columns: &[C]) -> Cow<'_, [u32]> {
+    match bytemuck::try_cast_slice(columns) {
+        Ok(words) => Cow::Borrowed(words),
+        Err(_) => Cow::Owned(bytemuck::pod_collect_to_vec(columns)),
+    }
+}
+
 impl DeviceArcs {
     fn new<C: Pod>(device: &CudaDevice, arcs: &Arcs<C>) -> Result<DeviceArcs> {
         Ok(DeviceArcs {
-            columns: upload(device, "segment arcs", bytemuck::cast_slice(&arcs.columns))?,
+            columns: upload(device, "segment arcs", &words(&arcs.columns))?,
             marks: upload(device, "segment marks", &arcs.marks)?,
             first: upload(device, "segment chunks", &arcs.first)?,
             rows: upload(device, "segment rows", &arcs.rows)?,
