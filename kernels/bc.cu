@@ -46,8 +46,9 @@
 #define LANES ((u32)HIVE_LANES)
 #define GROUPS (32u / LANES)  // rows, or arcs, that a warp works on at once
 #define SHORT 16u
-#define ADD_SHARE 64u  // a sweep of this many arcs costs what one that adds does
-#define MARK_SHARE 16u
+// A sweep of so many arcs costs what one that is followed and added, or marked and pulled, does (R-MAT 22 and 24).
+#define ADD_SHARE 64u
+#define MARK_SHARE 64u
 #define SEGMENT 512u
 #define AHEAD (HIVE_LANES >= 4 ? 1 : 4 / HIVE_LANES)  // blocks of 32 columns that a warp reads at once
 #if HIVE_LANES > 8
