@@ -330,6 +330,32 @@ fn the_example_graphs_of_graphalytics_have_the_published_ranks() {
 }
 
 #[test]
+fn ranks_are_those_of_networkx() {
+    let fleets = [host(1), host(3)];
+    for (name, known) in common::networkx() {
+        let relabelled = io::LoadOptions { relabel: io::Relabel::Random(5), ..Default::default() };
+        for options in [io::LoadOptions::default(), relabelled] {
+            let Some(graph) = known.graph(&options).map(Arc::new) else { continue };
+            for (asked, fleet) in known.pagerank.iter().zip(fleets.iter().cycle()) {
+                let personal = asked.personal.as_ref().map(|shares| known.by_node(&graph, shares));
+                let config = PagerankConfig {
+                    damping: asked.damping,
+                    weighted: asked.weighted,
+                    personal,
+                    tolerance: 1e-7,
+                    ..PagerankConfig::default()
+                };
+                let found = answer(fleet, &graph, &config);
+                let right = known.by_node(&graph, &asked.ranks);
+                let off: f64 =
+                    right.iter().zip(&found.ranks).map(|(a, b)| (a - f64::from(*b)).abs()).sum();
+                assert!(off <= 2e-6, "{name}: {off} in L1");
+            }
+        }
+    }
+}
+
+#[test]
 fn auto_is_a_thread_a_row_on_flat_graphs_and_hubs_on_skewed_ones() {
     let fleet = host(2);
     let chosen = |graph: Graph, weighted| {
