@@ -46,7 +46,8 @@ pub struct DeviceArray {
 }
 
 impl DeviceArray {
-    fn new<T>(label: &'static str, length: usize) -> DeviceArray {
+    /// `[length] T`.
+    pub(crate) fn new<T>(label: &'static str, length: usize) -> DeviceArray {
         DeviceArray { label, bytes: footprint(length * size_of::<T>()) as u64 }
     }
 }
@@ -86,7 +87,8 @@ impl GraphShape {
     ) -> GraphShape {
         let packed =
             weights.is_some_and(|(low, high)| layout::word_fits(nodes, low, high).is_some());
-        GraphShape { nodes, active: nodes, arcs, symmetric, packed, flat: false }
+        // Flat degrees need more.
+        GraphShape { nodes, active: nodes, arcs, symmetric, packed, flat: true }
     }
 
     /// Lengths of one direction's rows.
@@ -203,7 +205,7 @@ pub fn geolocation(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
 }
 
 /// Rows without weights, both ways where they differ.
-fn topology(shape: &GraphShape) -> Vec<DeviceArray> {
+pub(crate) fn topology(shape: &GraphShape) -> Vec<DeviceArray> {
     let wide = if shape.arcs >= u64::from(u32::MAX) { 2 } else { 1 };
     let one = [
         DeviceArray::new::<u32>("row offsets", (shape.active as usize + 1) * wide),
