@@ -254,6 +254,35 @@ pub fn components(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
     arrays
 }
 
+/// Tiles of long rows that one round of strongly connected components may list, for a graph of `arcs` arcs: a row of
+/// just as many as a tile's 1024 is one tile, one of more at most twice its share; both ways.
+pub(crate) fn scc_tiles(arcs: u64) -> usize {
+    (arcs / 256) as usize + 2
+}
+
+/// The arrays of strongly connected components on one GPU.
+pub fn strong_components(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
+    let active = shape.active as usize;
+    let words = active.div_ceil(64);
+    let mut arrays = topology(shape);
+    arrays.extend([
+        DeviceArray::new::<u32>("comp", active),
+        DeviceArray::new::<u32>("colour", active),
+        DeviceArray::new::<u64>("left", words),
+        DeviceArray::new::<u64>("reached", words),
+        DeviceArray::new::<u64>("reaching", words),
+        DeviceArray::new::<u32>("self loops", active),
+        DeviceArray::new::<u32>("parts", active),
+        DeviceArray::new::<u32>("degrees left", 2 * active),
+        DeviceArray::new::<u32>("followed", 2 * active.div_ceil(32)),
+        DeviceArray::new::<u32>("rest", active),
+        DeviceArray::new::<u32>("queues", 2 * active),
+        DeviceArray::new::<u64>("tiles", 2 * scc_tiles(shape.arcs)),
+        DeviceArray::new::<u64>("control", 16),
+    ]);
+    arrays
+}
+
 /// Bytes of all arrays together.
 pub fn total(arrays: &[DeviceArray]) -> u64 {
     arrays.iter().map(|array| array.bytes).sum()

@@ -3,7 +3,7 @@
 
 use super::{Answer, Job, RunConfig, Start};
 use crate::Result;
-use crate::algorithm::{bfs, cc, geo, sssp};
+use crate::algorithm::{bfs, cc, geo, scc, sssp};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
 use crate::prepare::memory::{self, DeviceArray, GraphShape};
@@ -182,6 +182,18 @@ pub static WORKLOADS: &[Workload] = &[
         check: cc::check_options,
         start: whole_graph,
         solve: cc::solve,
+    },
+    Workload {
+        name: "scc",
+        primitive: "scc",
+        about: "Strongly connected components: the smallest node that each leads to and back from",
+        takes: &["layout", "chunks", "chunk-align"],
+        form: Form::Topology,
+        verified: true,
+        memory: Some(memory::strong_components),
+        check: scc::check_options,
+        start: whole_graph,
+        solve: scc::solve,
     },
 ];
 
