@@ -88,7 +88,7 @@ fn help_is_an_answer_and_a_missing_command_is_a_mistake() {
 #[test]
 fn bad_arguments_get_one_line_and_exit_code_2() {
     refused(&["walk"], "'walk'");
-    refused(&["run", "bfs"], "'bfs'");
+    refused(&["run", "walk"], "'walk'");
     refused(&["run", "vn", "--seeds", "1"], "no graph");
     refused(&["run", "vn", "--graph", GRAPH], "no seeds");
     refused(&vn(&["--devices", "host:0"]), "host:0");

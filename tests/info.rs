@@ -3,6 +3,7 @@
 mod common;
 
 use common::hive;
+use hivegraph::run::WORKLOADS;
 use serde_json::Value;
 use std::process::Output;
 
@@ -67,7 +68,9 @@ fn a_small_web_is_counted_exactly() {
     assert_eq!(record["graph"]["format"], "matrix-market");
     assert!(record["statistics-ms"].as_f64().unwrap() > 0.0);
     assert!(record["host-bytes"].as_u64().unwrap() > 0);
-    assert_eq!(needs(&record).iter().map(|n| n.0).collect::<Vec<_>>(), ["vn", "sssp", "geo", "bc"]);
+    let reckoned = WORKLOADS.iter().filter(|workload| workload.memory.is_some());
+    let reckoned: Vec<&str> = reckoned.map(|workload| workload.name).collect();
+    assert_eq!(needs(&record).iter().map(|n| n.0).collect::<Vec<_>>(), reckoned);
 }
 
 #[test]
@@ -126,6 +129,8 @@ fn the_record_goes_to_a_file_or_alone_to_standard_output() {
 
 #[test]
 fn an_estimate_is_close_to_what_the_graph_then_needs() {
+    // Arrays are rounded up, to 2 MiB where they are large.
+    let grains = 4 << 20;
     for spec in ["rmat:14", "torus:100x100", "star:9999", "geo:10000", GRAPH] {
         let (before, after) = (record(&["estimate", spec]), record(&["info", spec]));
         assert_eq!(before["graph-nodes"], after["graph-nodes"], "{spec}");
@@ -133,7 +138,7 @@ fn an_estimate_is_close_to_what_the_graph_then_needs() {
         for (estimated, real) in needs(&before).into_iter().zip(needs(&after)) {
             assert_eq!(estimated.0, real.0);
             assert!(
-                estimated.1 >= real.1 && estimated.1 < 2 * real.1,
+                estimated.1 >= real.1 && estimated.1 < 2 * real.1 + grains,
                 "{spec}: {estimated:?} {real:?}"
             );
         }

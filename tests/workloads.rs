@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{answer, outcome, written};
+use common::{answer_of, csv_of, outcome};
 use hivegraph::algorithm::bfs::SearchDirection;
 use hivegraph::algorithm::{BfsOptions, Components, MergeMode, Searches};
 use hivegraph::fleet::{CollectiveKind, FleetConfig};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 const MERGES: [MergeMode; 4] =
     [MergeMode::Auto, MergeMode::Dense, MergeMode::Split, MergeMode::Redundant];
 /// Workloads whose answers do not depend on an order of additions.
-const EXACT: [&str; 2] = ["bfs", "cc"];
+const EXACT: [&str; 3] = ["bfs", "cc", "scc"];
 
 /// The zoo, two small R-MATs (one with huge rows and deep hubs), and a graph whose rows hold self loops only.
 fn graphs() -> Vec<(&'static str, Arc<Graph>)> {
@@ -57,7 +57,7 @@ fn check(
                     let found = outcome(workload, &fleet, graph, &config(merge, layout))
                         .unwrap_or_else(|e| panic!("{what}: {e}"));
                     found.verified().unwrap_or_else(|e| panic!("{what}: {e}"));
-                    let text = written(&found);
+                    let text = csv_of(&found);
                     let first = seen.entry((workload.into(), name)).or_insert_with(|| text.clone());
                     assert!(*first == text, "{what}: another answer than the first fleet's");
                 }
@@ -109,7 +109,7 @@ fn levels_and_parents_are_those_of_a_serial_search_whichever_way_and_from_any_so
                     let found = outcome("bfs", &fleet, &graph, &asked)
                         .unwrap_or_else(|e| panic!("{what}: {e}"));
                     found.verified().unwrap_or_else(|e| panic!("{what}: {e}"));
-                    let searches: &Searches = answer(&found);
+                    let searches: &Searches = answer_of(&found);
                     assert_eq!(searches.levels.len(), 5, "{what}");
                     for (source, levels) in searches.sources.iter().zip(&searches.levels) {
                         assert!(*levels == serial(&graph, *source), "{what} from {source}");
@@ -146,10 +146,10 @@ fn published_levels_and_components_are_met() {
             let source = Some(graph.input_id(example.source));
             let asked = RunConfig { source, ..config(MergeMode::Auto, Layout::Auto) };
             let found = outcome("bfs", &fleet, &graph, &asked).unwrap();
-            assert_eq!(answer::<Searches>(&found).levels[0], example.levels, "{}", example.name);
+            assert_eq!(answer_of::<Searches>(&found).levels[0], example.levels, "{}", example.name);
             let found =
                 outcome("cc", &fleet, &graph, &config(MergeMode::Auto, Layout::Auto)).unwrap();
-            let labels = &answer::<Components>(&found).labels;
+            let labels = &answer_of::<Components>(&found).labels;
             assert!(same_parts(labels, &example.components), "{}", example.name);
         }
         for (name, known) in common::networkx() {
@@ -160,10 +160,14 @@ fn published_levels_and_components_are_met() {
             let source = Some(graph.input_id(source));
             let asked = RunConfig { source, ..config(MergeMode::Auto, Layout::Auto) };
             let found = outcome("bfs", &fleet, &graph, &asked).unwrap();
-            assert_eq!(answer::<Searches>(&found).levels[0], levels, "{name}");
+            assert_eq!(answer_of::<Searches>(&found).levels[0], levels, "{name}");
             let found =
                 outcome("cc", &fleet, &graph, &config(MergeMode::Auto, Layout::Auto)).unwrap();
-            assert_eq!(answer::<Components>(&found).sizes.len() as u64, known.components, "{name}");
+            assert_eq!(
+                answer_of::<Components>(&found).sizes.len() as u64,
+                known.components,
+                "{name}"
+            );
         }
     }
 }

@@ -8,6 +8,7 @@ pub mod geo;
 mod measure;
 pub mod pagerank;
 mod program;
+pub mod scc;
 mod seeds;
 pub mod sssp;
 

@@ -190,7 +190,7 @@ mod tests {
             (&["hive", "run", "vn", "--top", "-1"], "--top"),
             (&["hive", "run", "vn", "--grpah", "x"], "'--grpah'"),
             (&["hive", "run", "vn", "--graph"], "'--graph <FILE|SPEC>'"),
-            (&["hive", "run", "bfs"], "'bfs'"),
+            (&["hive", "run", "walk"], "'walk'"),
             (&["hive", "walk"], "'walk'"),
             (&["hive", "sweep"], "<CONFIG>"),
         ] {

@@ -46,7 +46,8 @@ pub struct DeviceArray {
 }
 
 impl DeviceArray {
-    fn new<T>(label: &'static str, length: usize) -> DeviceArray {
+    /// `[length] T`.
+    pub(crate) fn new<T>(label: &'static str, length: usize) -> DeviceArray {
         DeviceArray { label, bytes: footprint(length * size_of::<T>()) as u64 }
     }
 }
@@ -86,7 +87,8 @@ impl GraphShape {
     ) -> GraphShape {
         let packed =
             weights.is_some_and(|(low, high)| layout::word_fits(nodes, low, high).is_some());
-        GraphShape { nodes, active: nodes, arcs, symmetric, packed, flat: false }
+        // Flat degrees need more.
+        GraphShape { nodes, active: nodes, arcs, symmetric, packed, flat: true }
     }
 
     /// Lengths of one direction's rows.
@@ -203,7 +205,7 @@ pub fn geolocation(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
 }
 
 /// Rows without weights, both ways where they differ.
-fn topology(shape: &GraphShape) -> Vec<DeviceArray> {
+pub(crate) fn topology(shape: &GraphShape) -> Vec<DeviceArray> {
     let wide = if shape.arcs >= u64::from(u32::MAX) { 2 } else { 1 };
     let one = [
         DeviceArray::new::<u32>("row offsets", (shape.active as usize + 1) * wide),
@@ -319,6 +321,35 @@ pub fn pagerank(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
             DeviceArray::new::<u32>("segment rows", arcs.div_ceil(2 * world)),
         ]);
     }
+    arrays
+}
+
+/// Tiles of long rows that one round of strongly connected components may list, for a graph of `arcs` arcs: a row of
+/// just as many as a tile's 1024 is one tile, one of more at most twice its share; both ways.
+pub(crate) fn scc_tiles(arcs: u64) -> usize {
+    (arcs / 256) as usize + 2
+}
+
+/// The arrays of strongly connected components on one GPU.
+pub fn strong_components(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
+    let active = shape.active as usize;
+    let words = active.div_ceil(64);
+    let mut arrays = topology(shape);
+    arrays.extend([
+        DeviceArray::new::<u32>("comp", active),
+        DeviceArray::new::<u32>("colour", active),
+        DeviceArray::new::<u64>("left", words),
+        DeviceArray::new::<u64>("reached", words),
+        DeviceArray::new::<u64>("reaching", words),
+        DeviceArray::new::<u32>("self loops", active),
+        DeviceArray::new::<u32>("parts", active),
+        DeviceArray::new::<u32>("degrees left", 2 * active),
+        DeviceArray::new::<u32>("followed", 2 * active.div_ceil(32)),
+        DeviceArray::new::<u32>("rest", active),
+        DeviceArray::new::<u32>("queues", 2 * active),
+        DeviceArray::new::<u64>("tiles", 2 * scc_tiles(shape.arcs)),
+        DeviceArray::new::<u64>("control", 16),
+    ]);
     arrays
 }
 

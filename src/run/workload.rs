@@ -3,7 +3,7 @@
 
 use super::{Answer, Job, RunConfig, Start};
 use crate::Result;
-use crate::algorithm::{bc, bfs, cc, geo, pagerank, sssp};
+use crate::algorithm::{bc, bfs, cc, geo, pagerank, scc, sssp};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
 use crate::prepare::memory::{self, DeviceArray, GraphShape};
@@ -191,6 +191,19 @@ pub static WORKLOADS: &[Workload] = &[
         check: cc::check_options,
         start: whole_graph,
         solve: cc::solve,
+    },
+    Workload {
+        name: "scc",
+        alias: &[],
+        primitive: "scc",
+        about: "Strongly connected components: the smallest node that each leads to and back from",
+        takes: &["layout", "chunks", "chunk-align"],
+        form: Form::Topology,
+        verified: true,
+        memory: Some(memory::strong_components),
+        check: scc::check_options,
+        start: whole_graph,
+        solve: scc::solve,
     },
     Workload {
         name: "bc",

@@ -7,6 +7,7 @@
 mod files;
 mod globe;
 mod graphs;
+mod job;
 mod machine;
 mod oracle;
 mod reference;
@@ -15,6 +16,7 @@ mod workload;
 pub use files::*;
 pub use globe::*;
 pub use graphs::*;
+pub use job::*;
 pub use machine::*;
 pub use oracle::*;
 pub use reference::*;

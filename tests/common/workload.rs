@@ -28,7 +28,7 @@ pub fn outcome(
 }
 
 /// What the answer would write to a CSV.
-pub fn written(outcome: &Outcome) -> String {
+pub fn csv_of(outcome: &Outcome) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("answer.csv");
     outcome.answer.write(&path, &outcome.job.graph).unwrap();
@@ -36,7 +36,7 @@ pub fn written(outcome: &Outcome) -> String {
 }
 
 /// The answer as the type that this workload's answers have.
-pub fn answer<A: Answer>(outcome: &Outcome) -> &A {
+pub fn answer_of<A: Answer>(outcome: &Outcome) -> &A {
     let any: &dyn Any = &*outcome.answer;
     any.downcast_ref().expect("an answer of this type")
 }

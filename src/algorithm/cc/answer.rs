@@ -30,7 +30,7 @@ pub struct Components {
 }
 
 impl Components {
-    /// Of weakly connected components.
+    /// Of weakly connected components; the same serves strong ones.
     pub(crate) fn new(labels: Vec<u32>, measured: Measured) -> Components {
         let members: Vec<AtomicU32> = labels.par_iter().map(|_| AtomicU32::new(0)).collect();
         labels.par_chunks(1 << 14).for_each(|part| {
@@ -111,11 +111,15 @@ impl Answer for Components {
     }
 
     fn rated(&self) -> &'static str {
-        "of the whole graph, most of them never looked at"
+        match self.strong {
+            true => "of the whole graph",
+            false => "of the whole graph, most of them never looked at",
+        }
     }
 
     fn variant(&self, _: &Job) -> String {
-        "variant:components".into()
+        let kind = if self.strong { "strong-components" } else { "components" };
+        format!("variant:{kind}")
     }
 
     /// `components`, and the `sizes` of the largest, by label in the input's own ids.
@@ -130,7 +134,10 @@ impl Answer for Components {
     }
 
     fn verify(&self, job: &Job) -> Result<Checked> {
-        let check = verify::components(&job.graph, &self.labels)?;
+        let check = match self.strong {
+            true => verify::strong_components(&job.graph, &self.labels)?,
+            false => verify::components(&job.graph, &self.labels)?,
+        };
         let found = [("components", json!(check.components)), ("largest", json!(check.largest))];
         Ok(Checked { found: fields(found), note: String::new() })
     }
