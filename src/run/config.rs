@@ -43,7 +43,7 @@ pub struct RunConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<u64>,
     /// Where to start, one run of the search after another, or all paths from these counted: all |
-    /// random:N:SEED | 0,5,17 | first:N | file:PATH.
+    /// random:N:SEED | connected:N:SEED (of those with out-arcs) | 0,5,17 | first:N | file:PATH.
     #[arg(long, value_name = "SOURCES", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sources: Option<Seeds>,

@@ -7,7 +7,7 @@ use crate::fleet::{CollectiveKind, Devices, Fleet};
 use crate::graph::Graph;
 use crate::prepare::{Layouts, Ready};
 use crate::report::{Failure, Record, Spread, command_line, utc, write_json};
-use crate::run::{Job, Outcome, RunConfig, Workload, load_with_places, open_fleet};
+use crate::run::{Job, Outcome, RunConfig, Workload, load_on, open_fleet};
 use crate::{Error, Result, report};
 use std::collections::HashSet;
 use std::path::Path;
@@ -61,11 +61,13 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    fn get(&mut self) -> Result<Arc<Graph>, State> {
+    /// The graph; a large generated one is made on the fleet that needs it first, where that is sooner.
+    fn get(&mut self, fleet: &Fleet) -> Result<Arc<Graph>, State> {
         let (spec, optional, run) = (self.spec, self.optional, self.run);
+        let config = RunConfig { graph: Some(spec.to_string()), ..run.clone() };
         self.loaded
-            .get_or_insert_with(|| match load_with_places(run, spec) {
-                Ok(graph) => Ok(Arc::new(graph)),
+            .get_or_insert_with(|| match load_on(&config, fleet) {
+                Ok(graph) => Ok(graph),
                 Err(_) if optional && !Path::new(spec).exists() => {
                     Err(State::Skipped { error: format!("{spec} is not there") })
                 }
@@ -199,7 +201,7 @@ impl Matrix<'_> {
         // Devices first: no graph is generated for a machine that cannot run it.
         let result = bench
             .open(&config)
-            .and_then(|_| self.graphs[place.graph].get())
+            .and_then(|fleet| self.graphs[place.graph].get(fleet))
             .and_then(|graph| Job::new(place.workload, config.clone(), graph).map_err(failed))
             .and_then(|job| bench.answer(job, &mut self.graphs[place.graph].layouts));
         let dataset = self.graphs[place.graph].dataset();
