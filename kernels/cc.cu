@@ -186,12 +186,19 @@ __device__ void join_tiles(const CcArgs& a) {
         bool moved = true;
         while (__syncthreads_or(moved)) {
             moved = false;
-            for (u32 i = threadIdx.x; i < nodes; i += THREADS) {
-                u32 p = parent[i], q = parent[p];
-                if (p != q) {
-                    parent[i] = q;
-                    moved = true;
-                }
+            u32 above[TILE / THREADS];
+#pragma unroll
+            for (u32 k = 0; k < TILE / THREADS; k++) {
+                u32 i = threadIdx.x + k * THREADS;
+                u32 p = i < nodes ? parent[i] : 0;
+                above[k] = parent[p];
+                moved |= i < nodes && above[k] != p;
+            }
+            __syncthreads();
+#pragma unroll
+            for (u32 k = 0; k < TILE / THREADS; k++) {
+                u32 i = threadIdx.x + k * THREADS;
+                if (i < nodes) parent[i] = above[k];
             }
         }
         u32 mine = 0;
