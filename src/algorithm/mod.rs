@@ -5,6 +5,7 @@ pub mod bfs;
 pub mod cc;
 mod chains;
 pub mod geo;
+mod lists;
 mod measure;
 pub mod pagerank;
 mod program;

@@ -254,9 +254,9 @@ pub fn components(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
     arrays
 }
 
-/// Tiles of long rows that one round of strongly connected components may list, for a graph of `arcs` arcs: a row of
-/// just as many as a tile's 1024 is one tile, one of more at most twice its share; both ways.
-pub(crate) fn scc_tiles(arcs: u64) -> usize {
+/// Tiles of long rows that one round of `kernels/deal.cuh` may list, for a graph of `arcs` arcs: a row of more than a
+/// tile's 1024 takes at most twice its share; both ways.
+pub(crate) fn tiles(arcs: u64) -> usize {
     (arcs / 256) as usize + 2
 }
 
@@ -277,7 +277,7 @@ pub fn strong_components(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
         DeviceArray::new::<u32>("followed", 2 * active.div_ceil(32)),
         DeviceArray::new::<u32>("rest", active),
         DeviceArray::new::<u32>("queues", 2 * active),
-        DeviceArray::new::<u64>("tiles", 2 * scc_tiles(shape.arcs)),
+        DeviceArray::new::<u64>("tiles", 2 * tiles(shape.arcs)),
         DeviceArray::new::<u64>("control", 16),
     ]);
     arrays
