@@ -5,6 +5,7 @@ pub mod bfs;
 pub mod cc;
 mod chains;
 pub mod geo;
+pub mod kcore;
 mod lists;
 mod measure;
 pub mod pagerank;
