@@ -26,6 +26,7 @@
 #ifndef LANE_ARCS
 #define LANE_ARCS 8u  // arcs that a lane looks at alone, after the record, before its warp helps
 #endif
+#define GROUP 8u  // words that a warp pulls at a time
 #define WIDE 4u       // arcs that each lane has under way in a long row
 
 enum Task { FINISH = 0, GROW = 1, PULL = 2, PUSH = 3 };
@@ -77,7 +78,6 @@ struct BfsArgs {
     u64 reachable;  // nodes with an in-arc
     float do_a, do_b;
     u32 active;
-    u32 hubs;    // nodes whose rows whole warps pull; ids below, a multiple of 32
     u32 lo, hi;  // the chunk
     u32 depth;   // level of the frontier
     u32 task, way;
@@ -85,7 +85,6 @@ struct BfsArgs {
     u32 absorb;  // bits of `front` that others found are to be taken over
     u32 dirty;   // `next` is not all zero
     u32 pulled;  // the frontier was found by a pull
-    u32 unused;
 };
 
 struct BfsShared {
@@ -95,15 +94,15 @@ struct BfsShared {
     u64 room[THREADS / 32];
     u32 staged;
     u32 at;
-    u32 found;
 };
 
 __device__ __forceinline__ u64 degree_of(const offset_t* offsets, u32 v) {
     return (u64)__ldg(offsets + v + 1) - (u64)__ldg(offsets + v);
 }
 
+// A bit of a bitmap that nobody writes in this round: through L1, which the barrier's fence has emptied.
 __device__ __forceinline__ bool has(const u32* bits, u32 v) {
-    return fresh(bits + (v >> 5)) >> (v & 31u) & 1u;
+    return bits[v >> 5] >> (v & 31u) & 1u;
 }
 
 // Claims v for the next level; counts its arcs where it is new.
@@ -246,82 +245,80 @@ __device__ bool warp_finds(const BfsArgs& a, const u32* front, u64 from, u64 to,
     return false;
 }
 
-// Nodes not reached, of words [from, to), look for a neighbour in the frontier.
+// Nodes not reached, of words [from, to), look for a neighbour in the frontier. A warp takes GROUP words at a time,
+// so that words with nobody left cost next to nothing, and has the records of two of them under way.
 __device__ void pull(const BfsArgs& a, BfsShared& s, const u32* front, u32* next, u32 from, u32 to,
                      u32 level, u32& looked) {
-    // Words of hubs: a block each, whose warps take the nodes in turn.
-    u32 hub_words = min(a.hubs / 32, to), lane = lane_id();
-    for (u32 i = from + blockIdx.x; i < hub_words; i += gridDim.x) {
-        u32 seen = fresh(a.visited + i);
-        __syncthreads();
-        if (threadIdx.x == 0) s.found = 0;
-        __syncthreads();
-        for (u32 k = warp_id(); k < 32; k += blockDim.x >> 5) {
-            if (seen >> k & 1u) continue;  // the same in all lanes
-            u32 v = i * 32 + k;
-            bool hit = warp_finds(a, front, __ldg(a.in_offsets + v), __ldg(a.in_offsets + v + 1), looked);
-            if (hit && lane == 0) atomicOr(&s.found, 1u << k);
+    u32 warps = gridDim.x * (blockDim.x >> 5), lane = lane_id();
+    u32 groups = (to - from + GROUP - 1) / GROUP;
+    for (u32 g = blockIdx.x * (blockDim.x >> 5) + warp_id(); g < groups; g += warps) {
+        u32 word = from + g * GROUP + lane, seen = FULL, valid = 0, mine = 0;
+        if (lane < GROUP && word < to) {
+            seen = fresh(a.visited + word);
+            u32 nodes = a.active - word * 32;
+            valid = nodes >= 32 ? FULL : (1u << nodes) - 1u;
         }
-        __syncthreads();
-        if (warp_id() == 0) {
-            u32 lanes = s.found;
-            if (lanes >> lane & 1u) __stcg(a.level + i * 32 + lane, level);
-            stage(s, lanes, i * 32 + lane);
-            if (lane == 0) {
-                __stcg(next + i, lanes);
-                if (lanes) __stcg(a.visited + i, seen | lanes);
+        u32 open = ~seen & valid;
+        for (u32 left = __ballot_sync(FULL, open != 0); left;) {
+            u32 at[2], v[2];
+            bool is[2], found[2];
+            uint2 pair[2];
+#pragma unroll
+            for (u32 k = 0; k < 2; k++) {
+                at[k] = left ? __ffs(left) - 1 : 0;
+                u32 bits = __shfl_sync(FULL, open, at[k]);
+                is[k] = left && (bits >> lane & 1u);
+                left &= left - 1;
+                v[k] = (from + g * GROUP + at[k]) * 32 + lane;
+                if (is[k]) pair[k] = __ldcs(a.pairs + v[k]);
+            }
+#pragma unroll
+            for (u32 k = 0; k < 2; k++) {
+                found[k] = false;
+                if (!is[k]) continue;
+                looked += 2;
+                bool first = has(front, pair[k].x), second = has(front, pair[k].y);
+                found[k] = (first && pair[k].x != v[k]) || (second && pair[k].y != v[k]);
+            }
+#pragma unroll
+            for (u32 k = 0; k < 2; k++) {
+                bool more = is[k] && !found[k] && pair[k].y != v[k];
+                u64 i = 0, end = 0;
+                if (more) {
+                    i = (u64)__ldg(a.in_offsets + v[k]) + 2;
+                    end = __ldg(a.in_offsets + v[k] + 1);
+                    for (u32 n = 0; n < LANE_ARCS && i < end && !found[k]; n++, i++) {
+                        looked++;
+                        found[k] = has(front, __ldg(a.in_columns + i));
+                    }
+                    more = !found[k] && i < end;
+                }
+                // Rows that are longer: the whole warp, one after another.
+                for (u32 rest = __ballot_sync(FULL, more); rest; rest &= rest - 1) {
+                    u32 owner = __ffs(rest) - 1;
+                    bool hit = warp_finds(a, front, __shfl_sync(FULL, i, owner),
+                                          __shfl_sync(FULL, end, owner), looked);
+                    if (lane == owner) found[k] = hit;
+                }
+                u32 lanes = __ballot_sync(FULL, found[k]);
+                if (found[k]) __stcg(a.level + v[k], level);
+                stage(s, lanes, v[k]);
+                if (lane == at[k] && lanes) mine = lanes;
             }
         }
-    }
-    u32 warps = gridDim.x * (blockDim.x >> 5);
-    from = max(from, hub_words);
-    for (u64 i = from + blockIdx.x * (blockDim.x >> 5) + warp_id(); i < to; i += warps) {
-        u32 v = (u32)i * 32 + lane;
-        u32 seen = fresh(a.visited + i);
-        bool open = v < a.active && !(seen >> lane & 1u);
-        bool found = false, more = false;
-        if (open) {
-            uint2 pair = __ldcs(a.pairs + v);
-            looked += 2;
-            found = (pair.x != v && has(front, pair.x)) || (pair.y != v && has(front, pair.y));
-            more = !found && pair.y != v;
-        }
-        u64 at = 0, end = 0;
-        if (more) {
-            at = (u64)__ldg(a.in_offsets + v) + 2;
-            end = __ldg(a.in_offsets + v + 1);
-            for (u32 k = 0; k < LANE_ARCS && at < end && !found; k++, at++) {
-                looked++;
-                found = has(front, __ldg(a.in_columns + at));
-            }
-            more = !found && at < end;
-        }
-        // Rows that are longer: the whole warp, one after another.
-        for (u32 left = __ballot_sync(FULL, more); left; left &= left - 1) {
-            u32 owner = __ffs(left) - 1;
-            bool hit = warp_finds(a, front, __shfl_sync(FULL, at, owner),
-                                  __shfl_sync(FULL, end, owner), looked);
-            if (lane == owner) found = hit;
-        }
-        u32 lanes = __ballot_sync(FULL, found);
-        if (found) __stcg(a.level + v, level);
-        stage(s, lanes, v);
-        if (lane == 0) {
-            __stcg(next + i, lanes);
-            if (lanes) __stcg(a.visited + i, seen | lanes);
+        if (lane < GROUP && word < to) {
+            __stcg(next + word, mine);
+            if (mine) __stcg(a.visited + word, seen | mine);
         }
     }
 }
 
 // Ends a round: totals, and the queue of the next round where it fits.
-__device__ void flush(const BfsArgs& a, BfsShared& s, u64 arcs, u32& looked, u32 round) {
+__device__ void flush(const BfsArgs& a, BfsShared& s, u64 arcs, u32 round) {
     __syncthreads();
     BfsRound* r = &a.control->round[round % 3];
     arcs = block_sum(arcs, s.room);
-    u64 seen = block_sum(looked, s.room);
-    looked = 0;
     if (threadIdx.x == 0) {
-        if (seen) atomicAdd(&a.control->looked, seen);
         if (arcs) atomicAdd(&r->arcs, arcs);
         s.at = FULL;
         if (s.staged) s.at = (u32)min(atomicAdd(&r->nodes, (u64)s.staged), (u64)FULL);
@@ -366,7 +363,7 @@ __device__ bool pulls(const BfsArgs& a, bool pulled, u64 nodes, u64 arcs, u64 re
     return forward > (pulled ? a.do_b : a.do_a) * backward;
 }
 
-extern "C" __global__ void __launch_bounds__(512, 3) bfs_run(const BfsArgs a) {
+extern "C" __global__ void __launch_bounds__(512, 2) bfs_run(const BfsArgs a) {
     __shared__ BfsShared s;
     Grid grid = {a.control->barrier, a.abort, a.deadline_ns, 0, 0};
     if (threadIdx.x == 0) s.staged = 0;
@@ -415,7 +412,7 @@ extern "C" __global__ void __launch_bounds__(512, 3) bfs_run(const BfsArgs a) {
                 if (!whole) clear(front, words);  // also the words of other chunks
             }
         }
-        flush(a, s, found_arcs, looked, round);
+        flush(a, s, found_arcs, round);
         if (!grid.sync()) break;
         BfsRound* r = &a.control->round[round % 3];
         nodes = fresh(&r->nodes);
@@ -436,6 +433,9 @@ extern "C" __global__ void __launch_bounds__(512, 3) bfs_run(const BfsArgs a) {
         if (nodes == 0 || !whole) break;
         depth++;
     }
+    u64 seen = block_sum(looked, s.room);
+    if (threadIdx.x == 0 && seen) atomicAdd(&a.control->looked, seen);
+    if (!grid.stopped) grid.sync();
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         BfsStatus* out = a.status;
         out->nodes = nodes;

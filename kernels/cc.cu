@@ -5,6 +5,8 @@
 // the work is done without looking at arcs: `first` holds min(v, smallest neighbour), a forest that everybody
 // has; with labels by falling degree its chains lead to the hubs in a few hops, and nearly all nodes end in one
 // tree, the giant. Only the arcs of nodes outside of it are looked at then: whatever it misses has an arc there.
+// On flat graphs such chains are as long as the graph is wide: there each node points to its nearest smaller
+// neighbour, blocks join tiles of neighbouring labels in shared memory, and only the tiles' roots are chased.
 //
 // The forest's end is unique, whatever the order of hooks: replicas that finish redundantly end with equal bits.
 //
@@ -34,6 +36,8 @@ struct CcControl {
     u32 barrier[2];
     u32 moved[3];  // a chain is not at its end yet; rounds alternate
     u32 longs;     // entries of the list of long rows
+    u32 roots;     // entries of the list of tiles' roots
+    u32 unused;
     u64 arcs;
     u64 changed;
 };
@@ -43,7 +47,7 @@ struct CcArgs {
     const u32* out_columns;
     const offset_t* in_offsets;  // the same where rows are the same both ways
     const u32* in_columns;
-    const u32* first;  // [active] min(v, smallest neighbour)
+    const u32* first;  // [active] min(v, smallest neighbour); `flat`: the nearest smaller one
     u32* comp;         // [active]
     u32* old;          // [active] own parents before the merge
     u32* settled;      // [words] nodes in the giant's tree
@@ -56,10 +60,13 @@ struct CcArgs {
     u32 lo, hi;  // the chunk
     u32 hops;    // of a chain before it is left to the next round
     u32 sampled;  // link the first two neighbours, instead of trusting `first`
+    u32 flat;     // chains are long: join tiles first
     u32 task;
+    u32 unused;
 };
 
 #define THREADS 512u
+#define TILE 8192u  // nodes that a block joins in shared memory
 #define LONG_ROW 64u  // arcs from which a block takes a row
 
 __device__ __forceinline__ u32 root_of(const u32* comp, u32 v) {
@@ -102,7 +109,7 @@ __device__ u32 vote(const CcArgs& a, bool chained) {
     __shared__ u32 best;
     u32 v = (u32)((u64)threadIdx.x * a.active / THREADS);
     bool deep = false;
-    u32 root = chained ? chain(a, v, deep) : fresh(a.comp + v);
+    u32 root = chained ? chain(a, v, deep) : fresh(a.comp + fresh(a.comp + v));
     roots[threadIdx.x] = root;
     if (threadIdx.x == 0) best = 0;
     __syncthreads();
@@ -119,13 +126,13 @@ __device__ u32 vote(const CcArgs& a, bool chained) {
     return best;
 }
 
-// Shortens chains until all nodes point to roots.
-__device__ bool compress(const CcArgs& a, Grid& grid, u32& rounds) {
+// Shortens chains until all nodes, or all of a list, point to roots.
+__device__ bool compress(const CcArgs& a, Grid& grid, const u32* list, u32 count, u32& rounds) {
     u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
     for (u32 round = 0;; round++) {
         bool moved = false;
-        for (u64 i = thread; i < a.active; i += threads) {
-            u32 v = (u32)i, p = fresh(a.comp + v), from = p;
+        for (u64 i = thread; i < count; i += threads) {
+            u32 v = list ? fresh(list + i) : (u32)i, p = fresh(a.comp + v), from = p;
             for (u32 hop = 0;; hop++) {
                 u32 q = fresh(a.comp + p);
                 if (q == p) break;
@@ -162,12 +169,60 @@ __device__ bool follow(const CcArgs& a, u32 from, u32 to, u32 giant) {
     return deep;
 }
 
-// `settled` from `comp`, which is compressed.
+// Trees within tiles of neighbouring labels: on return nodes point to roots, and the root of each tile's tree to
+// its parent outside, listed in `longs`, or to itself. `first` holds the nearest smaller neighbour here, which
+// keeps chains inside of tiles.
+__device__ void join_tiles(const CcArgs& a) {
+    __shared__ u32 parent[TILE];
+    __shared__ u32 count, at;
+    for (u64 base = (u64)blockIdx.x * TILE; base < a.active; base += (u64)gridDim.x * TILE) {
+        u32 nodes = (u32)min((u64)TILE, a.active - base);
+        if (threadIdx.x == 0) count = 0;
+        for (u32 i = threadIdx.x; i < nodes; i += THREADS) {
+            u32 p = __ldg(a.first + base + i);
+            parent[i] = p >= base ? p - (u32)base : i;
+        }
+        __syncthreads();
+        bool moved = true;
+        while (__syncthreads_or(moved)) {
+            moved = false;
+            for (u32 i = threadIdx.x; i < nodes; i += THREADS) {
+                u32 p = parent[i], q = parent[p];
+                if (p != q) {
+                    parent[i] = q;
+                    moved = true;
+                }
+            }
+        }
+        u32 mine = 0;
+        for (u32 i = threadIdx.x; i < nodes; i += THREADS) {
+            u32 p = parent[i], outside = p == i ? __ldg(a.first + base + i) : (u32)base + p;
+            __stcg(a.comp + base + i, outside);
+            mine += p == i && outside != base + i;
+        }
+        u32 place = mine ? atomicAdd(&count, mine) : 0;
+        __syncthreads();
+        if (threadIdx.x == 0) at = count ? atomicAdd(&a.control->roots, count) : 0;
+        __syncthreads();
+        if (mine) {
+            for (u32 i = threadIdx.x; i < nodes; i += THREADS)
+                if (parent[i] == i && __ldg(a.first + base + i) != base + i)
+                    __stcg(a.longs + at + place++, (u32)base + i);
+        }
+        __syncthreads();
+    }
+}
+
+// `settled`, and roots in `comp`, whose pointers are at most two from them.
 __device__ void settle(const CcArgs& a, u32 words, u32 giant) {
     u32 warps = gridDim.x * (blockDim.x >> 5);
     for (u64 i = blockIdx.x * (blockDim.x >> 5) + warp_id(); i < words; i += warps) {
-        u32 v = (u32)i * 32 + lane_id();
-        u32 root = v < a.active ? fresh(a.comp + v) : FULL;
+        u32 v = (u32)i * 32 + lane_id(), root = FULL;
+        if (v < a.active) {
+            u32 p = fresh(a.comp + v);
+            root = fresh(a.comp + p);
+            if (root != p) __stcg(a.comp + v, root);
+        }
         u32 bits = __ballot_sync(FULL, root == giant);
         if (lane_id() == 0) __stcg(a.settled + i, bits);
     }
@@ -266,10 +321,18 @@ __device__ bool whole(const CcArgs& a, Grid& grid, u32& giant, u32& rounds, u64&
                 if (at < __ldg(a.out_offsets + v + 1)) link(a.comp, (u32)v, __ldg(a.out_columns + at));
             }
             if (!grid.sync()) return false;
-            if (!compress(a, grid, rounds)) return false;
+            if (!compress(a, grid, NULL, a.active, rounds)) return false;
         }
         giant = vote(a, false);
         settle(a, words, giant);
+        if (!grid.sync()) return false;
+    } else if (a.flat) {
+        join_tiles(a);
+        if (!grid.sync()) return false;
+        if (!compress(a, grid, a.longs, fresh(&a.control->roots), rounds)) return false;
+        giant = vote(a, false);
+        settle(a, words, giant);
+        rounds++;
         if (!grid.sync()) return false;
     } else {
         giant = vote(a, true);
@@ -280,7 +343,7 @@ __device__ bool whole(const CcArgs& a, Grid& grid, u32& giant, u32& rounds, u64&
         if (fresh(&a.control->moved[2])) {
             if (!grid.sync()) return false;
             if (blockIdx.x == 0 && threadIdx.x == 0) __stcg(&a.control->moved[2], 0u);
-            if (!compress(a, grid, rounds)) return false;
+            if (!compress(a, grid, NULL, a.active, rounds)) return false;
             giant = vote(a, false);
             settle(a, words, giant);
             rounds++;
@@ -315,7 +378,7 @@ __device__ bool hook(const CcArgs& a, Grid& grid, u32& rounds, u64& arcs, u64& c
     }
     rounds += 2;
     if (!grid.sync()) return false;
-    if (!compress(a, grid, rounds)) return false;
+    if (!compress(a, grid, NULL, a.active, rounds)) return false;
     for (u64 v = thread; v < a.active; v += threads) {
         u32 root = fresh(a.comp + v);
         if (a.task == REHOOK) changed += root != fresh(a.longs + v);
@@ -361,16 +424,34 @@ struct FirstArgs {
     const u32* in_columns;
     u32* first;
     u32 active;
-    u32 unused;
+    u32 nearest;
 };
 
-// first[v] = min(v, smallest neighbour in either direction). Rows rise.
+// The largest column of a row below v, or `least`. Rows rise.
+__device__ u32 below(const u32* columns, u64 from, u64 to, u32 v, u32 least) {
+    while (from < to) {
+        u64 middle = (from + to) / 2;
+        if (columns[middle] < v) {
+            least = columns[middle];
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    return least;
+}
+
+// first[v] = min(v, smallest neighbour in either direction), or the nearest smaller neighbour, else v.
 extern "C" __global__ void cc_first(const FirstArgs a) {
     u32 threads = gridDim.x * blockDim.x;
     for (u64 i = blockIdx.x * blockDim.x + threadIdx.x; i < a.active; i += threads) {
         u32 v = (u32)i, least = v;
         if (a.out_offsets[v] < a.out_offsets[v + 1]) least = min(least, a.out_columns[a.out_offsets[v]]);
         if (a.in_offsets[v] < a.in_offsets[v + 1]) least = min(least, a.in_columns[a.in_offsets[v]]);
+        if (a.nearest && least < v) {
+            least = below(a.out_columns, a.out_offsets[v], a.out_offsets[v + 1], v, least);
+            least = max(least, below(a.in_columns, a.in_offsets[v], a.in_offsets[v + 1], v, least));
+        }
         a.first[v] = least;
     }
 }

@@ -8,6 +8,13 @@ macro_rules! words {
         #[serde(rename_all = "kebab-case")]
         pub enum $name { $($(#[$vdoc])* $variant),+ }
 
+        impl $name {
+            /// The word for it.
+            pub fn word(self) -> &'static str {
+                match self { $($name::$variant => $word),+ }
+            }
+        }
+
         impl FromStr for $name {
             type Err = Error;
             fn from_str(text: &str) -> Result<Self> {
@@ -20,7 +27,7 @@ macro_rules! words {
         }
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(match self { $($name::$variant => $word),+ })
+                f.write_str(self.word())
             }
         }
     };

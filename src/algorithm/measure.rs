@@ -57,6 +57,8 @@ pub struct Measured {
     pub merge_modes: BTreeMap<String, u64>,
     /// One entry an iteration of the last run, when asked for.
     pub trace: Vec<TraceEntry>,
+    /// Milliseconds for the workload's own arrays and kernels, apart from the runs; the slowest replica's.
+    pub setup_ms: f64,
     /// Milliseconds to copy results back, apart from the runs.
     pub download_ms: f64,
     /// Milliseconds to find predecessors and nominees, apart from the runs.

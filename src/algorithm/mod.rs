@@ -14,9 +14,11 @@ pub mod scc;
 mod seeds;
 pub mod sssp;
 
+pub use bc::{BcConfig, Betweenness, betweenness};
 pub use bfs::{BfsOptions, Searches};
 pub use cc::Components;
 pub use geo::{GeoConfig, Geolocation, geolocate};
 pub use measure::{Measured, RunTime, TraceEntry};
+pub use pagerank::{Pagerank, PagerankConfig, pagerank};
 pub use seeds::Seeds;
 pub use sssp::{MergeMode, ShortestPaths, SsspConfig, sssp};

@@ -1,4 +1,4 @@
-//! Which nodes a workload starts from: `0,5,17`, `first:N`, `random:N:SEED`, `file:PATH` or `all`.
+//! Which nodes a workload starts from: `0,5,17`, `first:N`, `random:N:SEED`, `connected:N:SEED`, `file:PATH` or `all`.
 //!
 //! Ids in lists and files are the input's own; [`Seeds::resolve`] turns them into node indices. A
 //! random choice is a Fisher-Yates shuffle cut short, its numbers hash(SEED, counter): every set of
@@ -13,7 +13,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-const FORMS: &str = "write ids as in 0,5,17, or first:N, random:N:SEED, file:PATH, all";
+const FORMS: &str =
+    "write ids as in 0,5,17, or first:N, random:N:SEED, connected:N:SEED, file:PATH, all";
 
 /// A choice of seed nodes, as the user wrote it; parsed from, printed and serialised as that text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +26,13 @@ pub enum Seeds {
     First(u64),
     /// `random:N:SEED`: N distinct nodes, isolated ones included.
     Random {
+        /// How many nodes.
+        count: u64,
+        /// What the choice depends on.
+        seed: u64,
+    },
+    /// `connected:N:SEED`: the same among the nodes that have out-arcs.
+    Connected {
         /// How many nodes.
         count: u64,
         /// What the choice depends on.
@@ -44,16 +52,22 @@ impl Seeds {
     ///
     /// As there; also when fewer nodes than are asked for have out-arcs.
     pub fn resolve_sources(&self, graph: &Graph) -> Result<Vec<u32>> {
-        let Seeds::Random { count, seed } = self else { return self.resolve(graph) };
-        self.check_count(*count, graph)?;
+        match self {
+            Seeds::Random { count, seed } => self.connected(*count, *seed, graph),
+            other => other.resolve(graph),
+        }
+    }
+
+    fn connected(&self, count: u64, seed: u64, graph: &Graph) -> Result<Vec<u32>> {
+        self.check_count(count, graph)?;
         let n = graph.nodes() as u64;
-        let mut drawn = *count;
+        let mut drawn = count;
         loop {
             drawn = (2 * drawn).min(n);
-            let nodes = draw(drawn, *seed, n).into_iter().map(|rank| graph.ranked(rank));
+            let nodes = draw(drawn, seed, n).into_iter().map(|rank| graph.ranked(rank));
             let with_arcs = nodes.filter(|v| graph.degree(*v as usize) > 0);
-            let mut sources: Vec<u32> = with_arcs.take(*count as usize).collect();
-            if sources.len() as u64 == *count {
+            let mut sources: Vec<u32> = with_arcs.take(count as usize).collect();
+            if sources.len() as u64 == count {
                 sources.sort_unstable();
                 return Ok(sources);
             }
@@ -92,6 +106,7 @@ impl Seeds {
                 let ranks = draw(*count, *seed, graph.nodes() as u64);
                 ranks.into_iter().map(|rank| graph.ranked(rank)).collect()
             }
+            Seeds::Connected { count, seed } => self.connected(*count, *seed, graph)?,
             Seeds::File(path) => read_file(path, graph)?,
             Seeds::All => (0..graph.nodes() as u32).collect(),
         };
@@ -261,11 +276,15 @@ impl FromStr for Seeds {
             None if text.trim().is_empty() => Err(refuse(format!("no seed is given; {FORMS}"))),
             None => Ok(Seeds::List(text.split(',').map(number).collect::<Result<_>>()?)),
             Some(("first", count)) => Ok(Seeds::First(number(count)?)),
-            Some(("random", rest)) => match rest.split_once(':') {
+            Some((kind @ ("random" | "connected"), rest)) => match rest.split_once(':') {
                 Some((count, seed)) => {
-                    Ok(Seeds::Random { count: number(count)?, seed: number(seed)? })
+                    let (count, seed) = (number(count)?, number(seed)?);
+                    Ok(match kind {
+                        "random" => Seeds::Random { count, seed },
+                        _ => Seeds::Connected { count, seed },
+                    })
                 }
-                None => Err(refuse("the SEED is missing; write random:N:SEED".into())),
+                None => Err(refuse(format!("the SEED is missing; write {kind}:N:SEED"))),
             },
             Some(("file", "")) => Err(refuse("the path is missing; write file:PATH".into())),
             Some(("file", path)) => Ok(Seeds::File(path.into())),
@@ -285,6 +304,7 @@ impl fmt::Display for Seeds {
             }
             Seeds::First(count) => write!(f, "first:{count}"),
             Seeds::Random { count, seed } => write!(f, "random:{count}:{seed}"),
+            Seeds::Connected { count, seed } => write!(f, "connected:{count}:{seed}"),
             Seeds::File(path) => write!(f, "file:{}", path.display()),
             Seeds::All => write!(f, "all"),
         }

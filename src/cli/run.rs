@@ -28,7 +28,7 @@ fn workload_command(workload: &Workload) -> Command {
         .value_hint(ValueHint::FilePath)
         .value_parser(value_parser!(PathBuf))
         .help("A TOML file with any of these options as keys; flags win");
-    let command = Command::new(workload.name).arg(config);
+    let command = Command::new(workload.name).visible_aliases(workload.alias).arg(config);
     let command =
         RunConfig::augment_args_for_update(command).about(workload.about).long_about(None);
     let foreign = OWN_OPTIONS.iter().filter(|option| !workload.takes(option));

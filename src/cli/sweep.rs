@@ -37,11 +37,13 @@ pub(super) fn sweep(matches: &ArgMatches) -> Result<()> {
     if let Some(devices) = matches.get_many::<Devices>("devices") {
         config.devices = devices.cloned().collect();
     }
+    let variants = config.workloads()?.into_iter().map(|workload| config.variants_of(workload));
+    let variants: Vec<_> = variants.collect::<Result<_>>()?;
     let total = config.specs().count()
         * config.devices.len()
         * config.collectives.len()
         * config.merges.len()
-        * config.workloads.len();
+        * variants.iter().map(Vec::len).sum::<usize>();
     let mut place = 0;
     let cells = run_matrix(&config, &path("output"), &mut |cell| {
         place += 1;

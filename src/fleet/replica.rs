@@ -207,9 +207,7 @@ impl Replica {
         self.jitter();
         self.seat.rendezvous.doing(self.seat.rank, self.seat.iteration, merge_words(span.op));
         let start = Instant::now();
-        if let Backend::Cuda(device) = &self.backend
-            && !self.merge_marked
-        {
+        if let Backend::Cuda(device) = &self.backend {
             device.mark(1, false)?;
         }
         let merged = self.collective.merge(&self.seat, span, split);

@@ -239,6 +239,40 @@ pub fn search(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
     arrays
 }
 
+/// Segments that long rows of `arcs` arcs are cut into, at most.
+pub(crate) fn segments(arcs: u64) -> usize {
+    // A row of just more than one segment takes two.
+    (2 * arcs / SEGMENT) as usize
+}
+
+/// Arcs of a segment of a long row, as in kernels/bc.cu.
+pub(crate) const SEGMENT: u64 = 512;
+
+/// What a batch of betweenness needs on a device for `active` nodes in so many lanes, beside the graph.
+pub(crate) fn lanes(active: usize, lanes: usize, double: bool, cut: bool) -> Vec<DeviceArray> {
+    let numbers = |label, length| match double {
+        true => DeviceArray::new::<f64>(label, length),
+        false => DeviceArray::new::<f32>(label, length),
+    };
+    let mut arrays = vec![
+        DeviceArray::new::<f64>("scores", active),
+        numbers("paths", active * lanes),
+        numbers("sums", active * lanes),
+        numbers("coefficients", active * lanes),
+        DeviceArray::new::<u32>("seen", active),
+        DeviceArray::new::<u32>("marks", active),
+        DeviceArray::new::<u32>("candidates", active),
+        DeviceArray::new::<u64>("stamps", active),
+        DeviceArray::new::<u64>("lists of levels", active * lanes),
+        DeviceArray::new::<u64>("first of levels", active + 2),
+    ];
+    if cut {
+        arrays.push(DeviceArray::new::<u64>("entries", active));
+        arrays.push(numbers("values", active * lanes));
+    }
+    arrays
+}
+
 /// The arrays of connected components on one GPU.
 pub fn components(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
     let active = shape.active as usize;
@@ -251,6 +285,42 @@ pub fn components(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
         DeviceArray::new::<u32>("long rows", active),
         DeviceArray::new::<u64>("control", 8),
     ]);
+    arrays
+}
+
+/// The least that betweenness takes on one GPU: rows without weights and a batch of one lane, cut levels reckoned with
+/// where there are several replicas. Up to eight lanes are taken where there is room.
+pub fn betweenness(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
+    let active = shape.active as usize;
+    let double = shape.arcs < 1 << 24;
+    let mut arrays = topology(shape);
+    let long = DeviceArray::new::<u32>("long rows", 2 * segments(shape.arcs));
+    arrays.extend([long].repeat(if shape.symmetric { 1 } else { 2 }));
+    arrays.push(DeviceArray::new::<f64>("sums of segments", segments(shape.arcs)));
+    arrays.extend(lanes(active, 1, double, world > 1));
+    arrays
+}
+
+/// The arrays of PageRank on one GPU, by its default strategies; skewed graphs as if no arc found room in a segment and
+/// runs were of two arcs.
+pub fn pagerank(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
+    let (active, arcs) = (shape.active as usize, shape.arcs as usize);
+    let mut arrays = topology(shape);
+    arrays.extend([
+        DeviceArray::new::<f32>("value", active + 128),
+        DeviceArray::new::<f32>("value", active + 128),
+        DeviceArray::new::<f32>("rank", active),
+        DeviceArray::new::<f32>("rank", active),
+        DeviceArray::new::<f32>("degrees", active),
+    ]);
+    if !shape.flat {
+        arrays.extend([
+            DeviceArray::new::<f32>("segment sums", active),
+            DeviceArray::new::<u32>("segment arcs", arcs.div_ceil(world)),
+            DeviceArray::new::<u16>("segment marks", arcs.div_ceil(8 * world)),
+            DeviceArray::new::<u32>("segment rows", arcs.div_ceil(2 * world)),
+        ]);
+    }
     arrays
 }
 

@@ -26,6 +26,7 @@ pub(crate) struct TopologyRows {
     pub chunks: Split,
     /// Chunks of about equal in-arcs, over the active nodes.
     pub in_chunks: Split,
+    sharded: bool,
     /// By rank; `None` on the host.
     devices: Vec<Option<DeviceTopology>>,
 }
@@ -109,6 +110,32 @@ impl Columns {
             None => by_label,
             Some(map) => map.par_iter().map(|label| by_label[*label as usize]).collect(),
         }
+    }
+
+    /// `[m]` for each in-arc, or out-arc, its share of the out-weight of its source, in the order of the columns; 0
+    /// where that is 0. `totals` are out-weights by node of `graph`.
+    pub(crate) fn shares(&self, graph: &Graph, totals: &[f64], into: bool) -> Vec<f32> {
+        let turned = (into && self.into.is_some()).then(|| graph.transpose());
+        let (rows, from) = match into {
+            true => (self.in_rows(), turned.as_ref().unwrap_or(graph)),
+            false => (&self.out, graph),
+        };
+        let share = |weight: f32, source: usize| match totals[source] {
+            0.0 => 0.0,
+            total => (f64::from(weight) / total) as f32,
+        };
+        let mut shares = vec![0f32; rows.columns.len()];
+        let sorted = |v: usize, row: &mut Vec<(u32, u32)>| {
+            let node = self.node(v as u32) as usize;
+            row.clear();
+            row.extend(from.neighbors(node).map(|(u, weight)| {
+                let source = if into { u as usize } else { node };
+                (self.label(u), share(weight, source).to_bits())
+            }));
+            row.sort_unstable();
+        };
+        layout::fill(&mut shares, &rows.offsets, &sorted, |(_, bits)| f32::from_bits(bits));
+        shares
     }
 
     /// `degree` or `raw`.
@@ -210,7 +237,7 @@ impl Topology {
             prepare_ms: columns.ms,
             bytes_per_replica: most.unwrap_or(both * 4 + columns.out.offsets.len() as u64 * 8),
         };
-        let rows = Arc::new(TopologyRows { graph, columns, chunks, in_chunks, devices });
+        let rows = Arc::new(TopologyRows { graph, columns, chunks, in_chunks, sharded, devices });
         Ok(Topology { rows, report })
     }
 
@@ -230,6 +257,11 @@ impl Topology {
 }
 
 impl TopologyRows {
+    /// Whether arcs lie at their owners only.
+    pub fn sharded(&self) -> bool {
+        self.sharded
+    }
+
     /// The copy of replica `rank`, which is on a device.
     pub fn on_device(&self, rank: usize) -> Result<&DeviceTopology> {
         let missing =

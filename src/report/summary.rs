@@ -162,8 +162,13 @@ fn split_line(outcome: &Outcome) -> String {
 
 fn before_line(outcome: &Outcome) -> String {
     let (origin, prepare) = (&outcome.job.graph.origin, &outcome.prepare);
+    let measured = outcome.answer.measured();
+    let setup = match measured.setup_ms {
+        0.0 => String::new(),
+        took => format!(", set-up {}", ms(took)),
+    };
     format!(
-        "load {}, build {}, fleet {}, prepare {} (layout {}, {}), upload {}, compile {}; \
+        "load {}, build {}, fleet {}, prepare {} (layout {}, {}), upload {}, compile {}{}; \
          download {} after",
         ms(origin.load_ms),
         ms(origin.build_ms),
@@ -173,7 +178,8 @@ fn before_line(outcome: &Outcome) -> String {
         placement(outcome),
         ms(prepare.upload_ms),
         ms(prepare.compile_ms),
-        ms(outcome.answer.measured().download_ms),
+        setup,
+        ms(measured.download_ms),
     )
 }
 

@@ -22,6 +22,8 @@ pub enum Start {
     Nodes(Vec<u32>),
     /// Places on the globe.
     Places(Arc<Known>),
+    /// `[n]` how much each node has of the start.
+    Weights(Arc<Vec<f64>>),
 }
 
 impl Start {
@@ -41,6 +43,10 @@ impl Start {
                 [one] => format!(", from node {}", graph.input_id(*one)),
                 many => format!(", from {}", plural(many.len() as u64, "seed")),
             },
+            Start::Weights(weights) => {
+                let some = weights.iter().filter(|weight| **weight > 0.0).count();
+                format!(", from {}", plural(some as u64, "node"))
+            }
             Start::Places(known) => {
                 format!(", from {}", plural(known.count(), "located node"))
             }

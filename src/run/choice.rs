@@ -30,6 +30,16 @@ impl<T> Choice<T> {
     }
 }
 
+impl<T> Choice<T> {
+    /// The number, where it is not left to the program.
+    pub fn given(self) -> Option<T> {
+        match self {
+            Choice::Auto => None,
+            Choice::Is(value) => Some(value),
+        }
+    }
+}
+
 /// What a number may look like in TOML or JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected 'auto' or a number")]

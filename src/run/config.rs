@@ -43,7 +43,7 @@ pub struct RunConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<u64>,
     /// Where to start, one run of the search after another, or all paths from these counted: all |
-    /// random:N:SEED | 0,5,17 | first:N | file:PATH.
+    /// random:N:SEED | connected:N:SEED (of those with out-arcs) | 0,5,17 | first:N | file:PATH.
     #[arg(long, value_name = "SOURCES", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sources: Option<Seeds>,
@@ -308,6 +308,17 @@ impl RunConfig {
         serde_json::from_value(Value::Object(values)).unwrap_or_else(|_| self.clone())
     }
 
+    /// These options with those of a table, as in a configuration file, in their place; what they are, in words.
+    pub fn with(&self, table: &Map<String, Value>) -> Result<(RunConfig, String)> {
+        let mut values = Value::Object(self.values());
+        let mut words = Vec::new();
+        put(&mut values, table, &mut words);
+        let config = serde_json::from_value(values).map_err(|e| {
+            Error::input(format!("{}: {}", words.join(" "), e.to_string().replace('`', "'")))
+        })?;
+        Ok((config, words.join(" ")))
+    }
+
     /// The options as a file would hold them, by name.
     fn values(&self) -> Map<String, Value> {
         match serde_json::to_value(self) {
@@ -348,6 +359,21 @@ impl RunConfig {
             chunk_align: self.chunk_align,
             layout: self.layout,
             placement: self.placement,
+        }
+    }
+}
+
+/// Puts a table's values into those of another, table by table.
+fn put(values: &mut Value, table: &Map<String, Value>, words: &mut Vec<String>) {
+    for (name, value) in table {
+        let slot = &mut values[name.as_str()];
+        match value {
+            Value::Object(inner) if slot.is_null() || slot.is_object() => put(slot, inner, words),
+            Value::String(text) => words.push(format!("{name}={text}")),
+            other => words.push(format!("{name}={other}")),
+        }
+        if !value.is_object() {
+            *slot = value.clone();
         }
     }
 }

@@ -14,6 +14,5 @@ pub use byte_count::ByteCount;
 pub use choice::Choice;
 pub(crate) use config::writable;
 pub use config::{RunConfig, read_toml};
-pub(crate) use job::load_with_places;
 pub use job::{Job, Outcome, check_graph, load, load_on, open_fleet, prepare};
 pub use workload::{Context, OWN_OPTIONS, WORKLOADS, Workload, workload};

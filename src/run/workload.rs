@@ -3,7 +3,7 @@
 
 use super::{Answer, Job, RunConfig, Start};
 use crate::Result;
-use crate::algorithm::{bfs, cc, geo, kcore, scc, sssp};
+use crate::algorithm::{bc, bfs, cc, geo, kcore, pagerank, scc, sssp};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
 use crate::prepare::memory::{self, DeviceArray, GraphShape};
@@ -39,6 +39,8 @@ pub const OWN_OPTIONS: &[&str] = &[
     "strategy",
     "warp-width",
     "warp-chunk",
+    "segments",
+    "segment-width",
     "deterministic",
     "normalized",
     "endpoints",
@@ -50,6 +52,8 @@ pub const OWN_OPTIONS: &[&str] = &[
 pub struct Workload {
     /// The word after `hive run`.
     pub name: &'static str,
+    /// Other words for it.
+    pub alias: &'static [&'static str],
     /// The record's `primitive`, as HIVE's records call it.
     pub primitive: &'static str,
     /// One line for the help.
@@ -97,6 +101,7 @@ impl Workload {
 pub static WORKLOADS: &[Workload] = &[
     Workload {
         name: "vn",
+        alias: &[],
         primitive: "vn",
         about: "Vertex nomination: rank all nodes by their distance from the nearest of some seeds",
         takes: &[
@@ -118,6 +123,7 @@ pub static WORKLOADS: &[Workload] = &[
     },
     Workload {
         name: "sssp",
+        alias: &[],
         primitive: "sssp",
         about: "Shortest paths from one source to all nodes",
         takes: &["source", "predecessors", "delta", "top", "layout", "chunks", "chunk-align"],
@@ -130,6 +136,7 @@ pub static WORKLOADS: &[Workload] = &[
     },
     Workload {
         name: "geo",
+        alias: &[],
         primitive: "geolocation",
         about: "Geolocation: place nodes at the spatial median of their located neighbours",
         takes: &[
@@ -151,6 +158,7 @@ pub static WORKLOADS: &[Workload] = &[
     },
     Workload {
         name: "bfs",
+        alias: &[],
         primitive: "bfs",
         about: "Breadth-first search: how many arcs each node is from a source",
         takes: &[
@@ -173,6 +181,7 @@ pub static WORKLOADS: &[Workload] = &[
     },
     Workload {
         name: "cc",
+        alias: &[],
         primitive: "cc",
         about: "Connected components: the smallest node that each is connected with",
         takes: &["layout", "chunks", "chunk-align"],
@@ -185,6 +194,7 @@ pub static WORKLOADS: &[Workload] = &[
     },
     Workload {
         name: "scc",
+        alias: &[],
         primitive: "scc",
         about: "Strongly connected components: the smallest node that each leads to and back from",
         takes: &["layout", "chunks", "chunk-align"],
@@ -197,6 +207,7 @@ pub static WORKLOADS: &[Workload] = &[
     },
     Workload {
         name: "kcore",
+        alias: &[],
         primitive: "kcore",
         about: "Core numbers: the largest k for which a node is among nodes of k arcs to each other",
         takes: &["layout", "chunks", "chunk-align"],
@@ -207,6 +218,58 @@ pub static WORKLOADS: &[Workload] = &[
         start: kcore::start,
         solve: kcore::solve,
     },
+    Workload {
+        name: "bc",
+        alias: &[],
+        primitive: "bc",
+        about: "Betweenness: how often nodes lie on the shortest paths of others",
+        takes: &[
+            "sources",
+            "normalized",
+            "endpoints",
+            "batch",
+            "precision",
+            "top",
+            "layout",
+            "chunks",
+            "chunk-align",
+        ],
+        form: Form::Topology,
+        verified: true,
+        memory: Some(memory::betweenness),
+        check: bc::check_options,
+        start: bc::start,
+        solve: bc::solve,
+    },
+    Workload {
+        name: "pagerank",
+        alias: &["pr"],
+        primitive: "pr",
+        about: "PageRank: how often a random walk is at each node",
+        takes: &[
+            "tolerance",
+            "damping",
+            "iterations",
+            "personalize",
+            "weighted",
+            "strategy",
+            "warp-width",
+            "warp-chunk",
+            "segments",
+            "segment-width",
+            "deterministic",
+            "top",
+            "layout",
+            "chunks",
+            "chunk-align",
+        ],
+        form: Form::Topology,
+        verified: true,
+        memory: Some(memory::pagerank),
+        check: pagerank::check_options,
+        start: pagerank::start,
+        solve: pagerank::solve,
+    },
 ];
 
 /// Starts from the graph alone.
@@ -214,7 +277,7 @@ fn whole_graph(_: &RunConfig, _: &Graph) -> Result<Start> {
     Ok(Start::Graph)
 }
 
-/// The workload of that name.
+/// The workload of that name or alias.
 pub fn workload(name: &str) -> Option<&'static Workload> {
-    WORKLOADS.iter().find(|w| w.name == name)
+    WORKLOADS.iter().find(|w| w.name == name || w.alias.contains(&name))
 }

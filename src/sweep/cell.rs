@@ -34,7 +34,7 @@ pub enum State {
     },
 }
 
-/// A cell: a workload on a graph, on devices, with a collective and a merge mode.
+/// A cell: a workload on a graph, on devices, with a collective, a merge mode and options of its own.
 #[derive(Debug, Clone, Serialize)]
 pub struct Cell {
     /// The workload's name.
@@ -47,6 +47,9 @@ pub struct Cell {
     pub collective: CollectiveKind,
     /// As configured.
     pub merge: MergeMode,
+    /// The options that its variant sets, as in `strategy=push`; empty where there is none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub variant: String,
     /// The record's file name.
     pub file: String,
     /// What became of it.
@@ -75,16 +78,17 @@ impl Cell {
 
     /// `vn rmat18 host:4 auto dense`.
     pub fn name(&self) -> String {
-        self.coordinates().join(" ")
+        self.coordinates().join(" ").trim_end().to_string()
     }
 
-    fn coordinates(&self) -> [String; 5] {
+    fn coordinates(&self) -> [String; 6] {
         [
             self.workload.to_string(),
             self.dataset.clone(),
             self.devices.to_string(),
             self.collective.to_string(),
             merge_word(self.merge),
+            self.variant.clone(),
         ]
     }
 
@@ -97,8 +101,9 @@ impl Cell {
 
     /// The same cell on other devices.
     fn same_but_for_devices(&self, other: &Cell) -> bool {
-        (self.workload, &self.dataset, self.collective, self.merge)
-            == (other.workload, &other.dataset, other.collective, other.merge)
+        let place = |cell: &Cell| (cell.workload, cell.collective, cell.merge);
+        (place(self), &self.dataset, &self.variant)
+            == (place(other), &other.dataset, &other.variant)
     }
 }
 
@@ -107,7 +112,7 @@ pub(super) fn merge_word(merge: MergeMode) -> String {
 }
 
 /// All cells, by workload and graph in the order they were first met; speed-up is against the first
-/// device list of the same workload, graph, collective and merge mode.
+/// device list of the same workload, graph, collective, merge mode and variant.
 pub fn table(cells: &[Cell]) -> Table {
     let header = [
         "workload",
@@ -115,6 +120,7 @@ pub fn table(cells: &[Cell]) -> Table {
         "devices",
         "collective",
         "merge",
+        "variant",
         "reached",
         "median ms",
         "min",
@@ -123,7 +129,7 @@ pub fn table(cells: &[Cell]) -> Table {
         "verified",
         "error",
     ];
-    let mut table = Table::new(&header, &[0, 1, 2, 3, 4, 10, 11]);
+    let mut table = Table::new(&header, &[0, 1, 2, 3, 4, 5, 11, 12]);
     let mut order: Vec<&Cell> = Vec::new();
     for cell in cells {
         let family =
@@ -176,6 +182,7 @@ mod tests {
             devices: devices.parse().unwrap(),
             collective: CollectiveKind::Auto,
             merge: MergeMode::Auto,
+            variant: String::new(),
             file: String::new(),
             state,
         }

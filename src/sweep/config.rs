@@ -1,10 +1,12 @@
 //! What a sweep is made of.
 
 use crate::algorithm::MergeMode;
+use crate::algorithm::geo::GeoOptions;
 use crate::fleet::{CollectiveKind, Devices};
 use crate::run::{RunConfig, Workload, read_toml, workload};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::path::Path;
 
 /// A sweep: the product of its lists, with the options of `[run]` in every cell. TOML, for example
@@ -25,6 +27,9 @@ pub struct SweepConfig {
     pub merges: Vec<MergeMode>,
     /// Workloads of the registry.
     pub workloads: Vec<String>,
+    /// Tables of options that take the place of those in `[run]`, one after another: `{ pagerank = { strategy = "push" } }`.
+    /// A workload that takes none of them runs once.
+    pub variants: Vec<Map<String, Value>>,
     /// What every cell has in common: seeds, runs, verify, ... Options that a workload does not take
     /// are left out for it.
     pub run: RunConfig,
@@ -39,6 +44,7 @@ impl Default for SweepConfig {
             collectives: vec![CollectiveKind::default()],
             merges: vec![MergeMode::default()],
             workloads: vec!["sssp".into()],
+            variants: vec![Map::new()],
             run: RunConfig::default(),
         }
     }
@@ -67,29 +73,49 @@ impl SweepConfig {
             ("collectives", self.collectives.len()),
             ("merges", self.merges.len()),
             ("workloads", self.workloads.len()),
+            ("variants", self.variants.len()),
         ];
         if let Some((name, _)) = lists.iter().find(|(_, length)| *length == 0) {
             return Err(Error::input(format!("{name} is empty: a sweep needs at least one")));
         }
-        let (run, unset) = (&self.run, RunConfig::default());
-        let set = [
-            ("graph", "graphs", run.graph.is_some()),
-            ("devices", "devices", run.devices != unset.devices),
-            ("collective", "collectives", run.collective != unset.collective),
-            ("merge", "merges", run.merge != unset.merge),
-            ("json", "--output", run.json.is_some()),
-            ("output", "--output", run.output.is_some()),
-        ];
-        if let Some((key, list, _)) = set.iter().find(|(_, _, set)| *set) {
-            return Err(Error::input(format!("run.{key}: a sweep takes this from {list}")));
+        for variant in &self.variants {
+            let named = |e: Error| Error::input(format!("variants: {e}"));
+            let (run, name) = self.run.with(variant).map_err(named)?;
+            from_lists(&run)?;
+            self.shares_graph(&run, &name)?;
         }
         for workload in self.workloads()? {
-            for merge in self.merges.iter().copied() {
-                let graph = Some(self.specs().next().unwrap_or_default().to_string());
-                RunConfig { graph, merge, ..self.common(workload) }.check(workload)?;
+            for (_, common) in self.variants_of(workload)? {
+                for merge in self.merges.iter().copied() {
+                    let graph = Some(self.specs().next().unwrap_or_default().to_string());
+                    RunConfig { graph, merge, ..common.clone() }.check(workload)?;
+                }
             }
         }
         Ok(())
+    }
+
+    /// Graphs are loaded and laid out once, and fleets are opened once, for all variants.
+    fn shares_graph(&self, variant: &RunConfig, name: &str) -> Result<()> {
+        let common = |run: &RunConfig| RunConfig {
+            load: run.load.clone(),
+            layout: run.layout,
+            chunks: run.chunks,
+            chunk_align: run.chunk_align,
+            placement: run.placement,
+            memory_limit: run.memory_limit,
+            deadline: run.deadline,
+            fault: run.fault,
+            perturb: run.perturb,
+            geo: GeoOptions { labels: run.geo.labels.clone(), ..GeoOptions::default() },
+            ..RunConfig::default()
+        };
+        if common(variant) == common(&self.run) {
+            return Ok(());
+        }
+        Err(Error::input(format!(
+            "variants: {name}: a sweep loads, lays out and opens alike for all; put it into [run]"
+        )))
     }
 
     /// Graph files and generators, the optional ones last.
@@ -105,9 +131,37 @@ impl SweepConfig {
         self.workloads.iter().map(find).collect()
     }
 
-    /// `[run]` without what this workload does not take.
-    pub fn common(&self, workload: &Workload) -> RunConfig {
-        self.run.only_of(workload)
+    /// `[run]` under each variant, without what this workload does not take, and what the variant is called; those
+    /// that come to the same run once.
+    pub fn variants_of(&self, workload: &Workload) -> Result<Vec<(String, RunConfig)>> {
+        let mut all: Vec<(String, RunConfig)> = Vec::new();
+        for variant in &self.variants {
+            let (config, name) = self.run.with(variant)?;
+            let config = config.only_of(workload);
+            if all.iter().all(|(_, other)| *other != config) {
+                all.push((name, config));
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Refuses what a sweep takes from its lists.
+fn from_lists(run: &RunConfig) -> Result<()> {
+    let unset = RunConfig::default();
+    let set = [
+        ("graph", "graphs", run.graph.is_some()),
+        ("devices", "devices", run.devices != unset.devices),
+        ("collective", "collectives", run.collective != unset.collective),
+        ("merge", "merges", run.merge != unset.merge),
+        ("json", "--output", run.json.is_some()),
+        ("output", "--output", run.output.is_some()),
+    ];
+    match set.iter().find(|(_, _, set)| *set) {
+        Some((key, list, _)) => {
+            Err(Error::input(format!("run.{key}: a sweep takes this from {list}")))
+        }
+        None => Ok(()),
     }
 }
 
@@ -152,7 +206,38 @@ mod tests {
     fn a_workload_gets_only_the_common_options_that_it_takes() {
         let text = "graphs = ['rmat:4']\nworkloads = ['vn', 'sssp']\n[run]\nseeds = 'first:10'\n";
         let config = read(text).unwrap();
-        assert!(config.common(workload("vn").unwrap()).seeds.is_some());
-        assert!(config.common(workload("sssp").unwrap()).seeds.is_none());
+        let seeds = |name| {
+            let variants = config.variants_of(workload(name).unwrap()).unwrap();
+            assert_eq!(variants.len(), 1);
+            variants[0].1.seeds.clone()
+        };
+        assert!(seeds("vn").is_some() && seeds("sssp").is_none());
+    }
+
+    #[test]
+    fn variants_take_the_place_of_common_options_and_are_named_by_them() {
+        let text = "graphs = ['rmat:4']\nworkloads = ['pagerank', 'sssp']\n\
+                    variants = [{ pagerank = { strategy = 'push' } }, { pagerank = { strategy = 'warp-pull', \
+                    warp-width = 8 }, tolerance = 0.5 }]\n[run.pagerank]\niterations = 7\n";
+        let config = read(text).unwrap();
+        let of = |name| config.variants_of(workload(name).unwrap()).unwrap();
+        let (one, two) = (&of("pagerank")[0], &of("pagerank")[1]);
+        assert_eq!(one.0, "strategy=push");
+        assert_eq!(two.0, "strategy=warp-pull warp-width=8 tolerance=0.5");
+        assert_eq!((one.1.pagerank.iterations, two.1.pagerank.iterations), (7, 7));
+        assert_eq!((one.1.pagerank.warp_width, two.1.pagerank.warp_width), (32, 8));
+        assert_eq!(of("sssp").len(), 1, "it takes none of them");
+    }
+
+    #[test]
+    fn a_variant_that_makes_no_sense_is_refused_before_a_sweep_starts() {
+        let with =
+            |variant: &str| refusal(&format!("graphs = ['rmat:4']\nvariants = [{variant}]\n"));
+        assert!(with("{ pagrank = 1 }").contains("unknown field 'pagrank'"));
+        assert!(with("{ pagerank = { strategy = 'x' } }").contains("strategy=x"));
+        assert!(with("{ devices = 'host:2' }").contains("run.devices"));
+        assert!(with("{ layout = 'raw' }").contains("layout=raw: a sweep loads"));
+        assert!(with("{ load = { weights = 'unit' } }").contains("weights=unit: a sweep loads"));
+        assert!(refusal("graphs = ['rmat:4']\nvariants = []\n").contains("variants is empty"));
     }
 }

@@ -7,7 +7,7 @@ use crate::fleet::{CollectiveKind, Devices, Fleet};
 use crate::graph::Graph;
 use crate::prepare::{Layouts, Ready};
 use crate::report::{Failure, Record, Spread, command_line, utc, write_json};
-use crate::run::{Job, Outcome, RunConfig, Workload, load_with_places, open_fleet};
+use crate::run::{Job, Outcome, RunConfig, Workload, load_on, open_fleet};
 use crate::{Error, Result, report};
 use std::collections::HashSet;
 use std::path::Path;
@@ -61,11 +61,13 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    fn get(&mut self) -> Result<Arc<Graph>, State> {
+    /// The graph; a large generated one is made on the fleet that needs it first, where that is sooner.
+    fn get(&mut self, fleet: &Fleet) -> Result<Arc<Graph>, State> {
         let (spec, optional, run) = (self.spec, self.optional, self.run);
+        let config = RunConfig { graph: Some(spec.to_string()), ..run.clone() };
         self.loaded
-            .get_or_insert_with(|| match load_with_places(run, spec) {
-                Ok(graph) => Ok(Arc::new(graph)),
+            .get_or_insert_with(|| match load_on(&config, fleet) {
+                Ok(graph) => Ok(graph),
                 Err(_) if optional && !Path::new(spec).exists() => {
                     Err(State::Skipped { error: format!("{spec} is not there") })
                 }
@@ -90,6 +92,8 @@ impl Source<'_> {
 #[derive(Clone, Copy)]
 struct Place<'a> {
     workload: &'static Workload,
+    /// Its name, and the options that all its cells have.
+    variant: (&'a str, &'a RunConfig),
     graph: usize,
     devices: &'a Devices,
     collective: CollectiveKind,
@@ -174,9 +178,12 @@ impl Matrix<'_> {
         for graph in 0..self.graphs.len() {
             bench.ready = None;
             for workload in self.config.workloads()? {
-                for merge in self.config.merges.iter().copied() {
-                    let place = Place { workload, graph, devices, collective, merge };
-                    self.cell(place, &mut bench)?;
+                for (name, common) in &self.config.variants_of(workload)? {
+                    for merge in self.config.merges.iter().copied() {
+                        let variant = (name.as_str(), common);
+                        let place = Place { workload, variant, graph, devices, collective, merge };
+                        self.cell(place, &mut bench)?;
+                    }
                 }
             }
         }
@@ -189,12 +196,12 @@ impl Matrix<'_> {
             devices: place.devices.clone(),
             collective: place.collective,
             merge: place.merge,
-            ..self.config.common(place.workload)
+            ..place.variant.1.clone()
         };
         // Devices first: no graph is generated for a machine that cannot run it.
         let result = bench
             .open(&config)
-            .and_then(|_| self.graphs[place.graph].get())
+            .and_then(|fleet| self.graphs[place.graph].get(fleet))
             .and_then(|graph| Job::new(place.workload, config.clone(), graph).map_err(failed))
             .and_then(|job| bench.answer(job, &mut self.graphs[place.graph].layouts));
         let dataset = self.graphs[place.graph].dataset();
@@ -210,9 +217,9 @@ impl Matrix<'_> {
                 state
             }
         };
-        let Place { workload, devices, collective, merge, .. } = place;
-        let (workload, devices) = (workload.name, devices.clone());
-        let cell = Cell { workload, dataset, devices, collective, merge, file, state };
+        let Place { workload, variant, devices, collective, merge, .. } = place;
+        let (workload, variant, devices) = (workload.name, variant.0.to_string(), devices.clone());
+        let cell = Cell { workload, dataset, devices, collective, merge, variant, file, state };
         (self.observe)(&cell);
         self.cells.push(cell);
         write_json(&self.dir.join("sweep.json"), &self.cells)
@@ -235,7 +242,8 @@ impl Matrix<'_> {
             word(&place.collective.to_string()),
             word(&merge_word(place.merge)),
         ];
-        let stem = words.join("__");
+        let variant = place.variant.0.split_terminator(' ').map(word);
+        let stem = words.into_iter().chain(variant).collect::<Vec<_>>().join("__");
         let mut name = stem.clone();
         for copy in 2.. {
             if self.files.insert(name.clone()) {

@@ -11,6 +11,7 @@ mod job;
 mod machine;
 mod oracle;
 mod reference;
+mod workload;
 
 pub use files::*;
 pub use globe::*;
@@ -19,3 +20,4 @@ pub use job::*;
 pub use machine::*;
 pub use oracle::*;
 pub use reference::*;
+pub use workload::*;

@@ -6,13 +6,11 @@ use crate::backend::cuda::sssp::{ArcForm, NEAR_FAR_THREADS, NearFarArgs, NearFar
 use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, fewer, source};
 use crate::error::{Error, Result};
 use crate::prepare::memory::{CONTROL, QUEUE, WorkspaceLengths};
-use crate::prepare::{ColumnRows, DeviceTopology, TopologyRows};
+use crate::prepare::{DeviceTopology, TopologyRows};
 use bytemuck::{Pod, Zeroable};
 
 const THREADS: u32 = 512; // as in kernels/bfs.cu
 const LOG_ENTRIES: usize = 4096; // as in kernels/hive.cuh
-/// In-degree from which whole warps pull a node; of those that come first by degree.
-const HUB_DEGREE: u64 = 512;
 /// "Not in a queue".
 const UNQUEUED: u32 = u32::MAX;
 /// Levels of a near-far window.
@@ -46,7 +44,6 @@ struct Args {
     do_a: f32,
     do_b: f32,
     active: u32,
-    hubs: u32,
     lo: u32,
     hi: u32,
     depth: u32,
@@ -56,7 +53,6 @@ struct Args {
     absorb: u32,
     dirty: u32,
     pulled: u32,
-    unused: u32,
 }
 
 /// `kernels/bfs.cu`: BfsStatus.
@@ -125,7 +121,6 @@ pub(super) struct Workspace {
     status: Pinned<Status>,
     log: Option<Pinned<[u64; 4]>>,
     active: u32,
-    hubs: u32,
     queued: u32,
     /// `next` is not all zero.
     dirty: bool,
@@ -169,7 +164,6 @@ impl Workspace {
         };
         device.launch(record, plain(active), &args)?;
         device.wait()?;
-        let by_degree = rows.columns.name() == "degree";
         Ok(Workspace {
             run,
             start,
@@ -185,7 +179,6 @@ impl Workspace {
             status: Pinned::new(&device.context, 1)?,
             log: if trace { Some(Pinned::new(&device.context, LOG_ENTRIES)?) } else { None },
             active: active as u32,
-            hubs: if by_degree { hubs(rows.columns.in_rows(), active) } else { 0 },
             queued: UNQUEUED,
             dirty: false,
         })
@@ -263,7 +256,6 @@ impl Workspace {
             do_a: told.options.do_a as f32,
             do_b: told.options.do_b as f32,
             active: self.active,
-            hubs: self.hubs,
             lo: told.chunk.start as u32,
             hi: told.chunk.end as u32,
             depth: told.known.depth,
@@ -277,7 +269,6 @@ impl Workspace {
             absorb: u32::from(told.task != Task::Finish && told.known.depth > 0),
             dirty: u32::from(self.dirty),
             pulled: u32::from(told.known.pulled),
-            unused: 0,
         };
         let blocks = fewer(self.blocks, told.chance);
         let shape = Launch { blocks, threads: THREADS, shared_bytes: 0, cooperative: true };
@@ -397,11 +388,6 @@ impl NearFar {
 fn plain(items: usize) -> Launch {
     let blocks = items.div_ceil(256).clamp(1, 1 << 14) as u32;
     Launch { blocks, threads: 256, shared_bytes: 0, cooperative: false }
-}
-
-/// How many of the first nodes have long rows, a multiple of 32.
-fn hubs(rows: &ColumnRows, active: usize) -> u32 {
-    (0..active).take_while(|v| rows.degree(*v) >= HUB_DEGREE).count() as u32 / 32 * 32
 }
 
 /// Device addresses of levels, frontier and next frontier.

@@ -33,7 +33,9 @@ struct Args {
     hi: u32,
     hops: u32,
     sampled: u32,
+    flat: u32,
     task: u32,
+    unused: u32,
 }
 
 /// `kernels/cc.cu`: CcStatus.
@@ -58,7 +60,7 @@ struct FirstArgs {
     in_columns: u64,
     first: u64,
     active: u32,
-    unused: u32,
+    nearest: u32,
 }
 
 /// What a replica's steps need beside the replicated state.
@@ -73,6 +75,7 @@ pub(super) struct Workspace {
     active: u32,
     hops: u32,
     sampled: bool,
+    flat: bool,
 }
 
 impl Workspace {
@@ -82,6 +85,7 @@ impl Workspace {
         let first_of = device.function(source("cc.cu"), &graph.options(), "cc_first")?;
         let active = rows.columns.active;
         let by_degree = rows.columns.name() == "degree";
+        let flat = !by_degree && rows.columns.flat;
         let first = device.alloc::<u32>("smallest neighbours", active)?;
         let (out, into) = (&graph.out, graph.in_rows());
         let args = FirstArgs {
@@ -91,7 +95,7 @@ impl Workspace {
             in_columns: into.columns.pointer(),
             first: first.pointer(),
             active: active as u32,
-            unused: 0,
+            nearest: u32::from(flat),
         };
         let blocks = active.div_ceil(256).clamp(1, 1 << 14) as u32;
         let shape = Launch { blocks, threads: 256, shared_bytes: 0, cooperative: false };
@@ -108,7 +112,8 @@ impl Workspace {
             active: active as u32,
             hops: HOPS[usize::from(!by_degree)],
             // Smallest neighbours of skewed rows in no order make a forest of long chains.
-            sampled: !by_degree && !rows.columns.flat,
+            sampled: !by_degree && !flat,
+            flat,
         })
     }
 
@@ -145,7 +150,9 @@ impl Workspace {
             hi: chunk.end as u32,
             hops: self.hops,
             sampled: u32::from(self.sampled),
+            flat: u32::from(self.flat),
             task: task as u32,
+            unused: 0,
         };
         self.control.clear()?;
         let blocks = fewer(self.blocks, chance);

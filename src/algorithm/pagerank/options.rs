@@ -1,6 +1,7 @@
 //! The options of `hive run pagerank` alone.
 
 use super::Strategy;
+use crate::run::Choice;
 use clap::ArgAction::Set;
 use clap::{Args, ValueHint};
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,12 @@ pub struct PagerankOptions {
     /// Rows that such lanes take at a time: 1 to 10 [default: 1].
     #[arg(long, value_name = "ROWS", allow_hyphen_values = true)]
     pub warp_chunk: u32,
+    /// Segments of sources that hubs has on GPUs: auto (as many as pay) | N [default: auto].
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub segments: Choice<u32>,
+    /// Sources of a segment: auto (what shared memory has room for) | N [default: auto].
+    #[arg(long, value_name = "NODES", allow_hyphen_values = true)]
+    pub segment_width: Choice<u32>,
     /// Fix the order of every addition, so that any number of replicas gives the same bits.
     #[arg(long, action = Set, num_args = 0..=1, default_missing_value = "true")]
     #[arg(require_equals = true, hide_possible_values = true, value_name = "BOOL")]
@@ -51,6 +58,8 @@ impl Default for PagerankOptions {
             strategy: Strategy::Auto,
             warp_width: 32,
             warp_chunk: 1,
+            segments: Choice::Auto,
+            segment_width: Choice::Auto,
             deterministic: false,
         }
     }

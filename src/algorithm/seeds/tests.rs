@@ -152,6 +152,9 @@ fn random_sources_have_out_arcs_and_all_are_all() {
     assert_eq!(drawn.len(), 64);
     assert!(drawn.windows(2).all(|pair| pair[0] < pair[1]));
     assert!(drawn.iter().all(|v| graph.degree(*v as usize) > 0));
+    let connected: Seeds = "connected:64:3".parse().unwrap();
+    assert_eq!(connected.to_string(), "connected:64:3");
+    assert_eq!(connected.resolve(&graph).unwrap(), drawn);
     let all: Seeds = "all".parse().unwrap();
     assert_eq!(all.to_string(), "all");
     assert_eq!(all.resolve(&graph).unwrap().len(), graph.nodes());

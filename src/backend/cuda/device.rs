@@ -21,6 +21,16 @@ use std::time::{Duration, Instant};
 /// apart, so an event is not recorded again before everybody has waited for it.
 pub(crate) const EVENT_RING: usize = 8;
 
+/// Intervals of a kind that can be marked before somebody asks what they took; more lengthen the last.
+const INTERVALS: usize = 64;
+
+/// Intervals on a stream, of one kind.
+struct Marks {
+    pairs: Vec<(sys::CUevent, sys::CUevent)>,
+    /// Marked since they were asked for.
+    count: Cell<usize>,
+}
+
 /// What a context's resources need to be freed; shared by all buffers of a device.
 pub(crate) struct Context {
     pub name: String,
@@ -103,7 +113,7 @@ pub(crate) struct CudaDevice {
     idle: Cell<bool>,
     done: sys::CUevent,
     ring: Vec<sys::CUevent>,
-    marks: Vec<(sys::CUevent, sys::CUevent)>,
+    marks: [Marks; 2],
     functions: HashMap<(String, &'static str), Function>,
     pub lambdas: Lambdas,
     /// Pinned word that running kernels watch: non-zero asks them to stop.
@@ -241,11 +251,16 @@ impl CudaDevice {
             check(&name, "cuEventCreate", unsafe { sys::cuEventCreate(&mut event, flags) })?;
             Ok(event)
         };
+        let marks = || -> Result<Marks> {
+            let pairs =
+                (0..INTERVALS).map(|_| Ok((event(0)?, event(0)?))).collect::<Result<_>>()?;
+            Ok(Marks { pairs, count: Cell::new(0) })
+        };
         Ok(CudaDevice {
             abort: Pinned::new(&context, 1)?,
             done: event(quick)?,
             ring: (0..EVENT_RING).map(|_| event(quick)).collect::<Result<_>>()?,
-            marks: (0..2).map(|_| Ok((event(0)?, event(0)?))).collect::<Result<_>>()?,
+            marks: [marks()?, marks()?],
             functions: HashMap::new(),
             lambdas: Lambdas::new(&context, stream)?,
             compile_ms: 0.0,
@@ -390,25 +405,39 @@ impl CudaDevice {
         launch_on(&self.info.device, self.lane_stream()?, f, shape, args)
     }
 
-    /// Starts (`end == false`) or ends interval `which` on the stream: 0 steps, 1 merges.
+    /// Starts (`end == false`) or ends an interval of kind `which` on the stream: 0 steps, 1 merges. Past
+    /// [`INTERVALS`] of them the last one grows.
     pub fn mark(&self, which: usize, end: bool) -> Result<()> {
         self.idle.set(false);
-        let (first, last) = self.marks[which];
+        let Marks { pairs, count } = &self.marks[which];
+        if !end {
+            if count.get() == pairs.len() {
+                return Ok(());
+            }
+            count.set(count.get() + 1);
+        }
+        let Some((first, last)) = count.get().checked_sub(1).map(|i| pairs[i]) else {
+            return Ok(());
+        };
         // SAFETY: live event and stream of the current context.
         self.check("cuEventRecord", unsafe {
             sys::cuEventRecord(if end { last } else { first }, self.stream)
         })
     }
 
-    /// Milliseconds of interval `which`; both ends must have passed.
+    /// Milliseconds of the intervals of this kind that were marked since the last call; all must have passed.
     pub fn interval_ms(&self, which: usize) -> Result<f64> {
-        let (first, last) = self.marks[which];
-        let mut ms = 0.0;
-        // SAFETY: live events with timing; out-pointer to a local.
-        self.check("cuEventElapsedTime", unsafe {
-            sys::cuEventElapsedTime_v2(&mut ms, first, last)
-        })?;
-        Ok(f64::from(ms))
+        let Marks { pairs, count } = &self.marks[which];
+        let mut total = 0.0;
+        for (first, last) in &pairs[..count.replace(0)] {
+            let mut ms = 0.0;
+            // SAFETY: live events with timing; out-pointer to a local.
+            self.check("cuEventElapsedTime", unsafe {
+                sys::cuEventElapsedTime_v2(&mut ms, *first, *last)
+            })?;
+            total += f64::from(ms);
+        }
+        Ok(total)
     }
 
     /// Queues clearing `bytes` at `address`, memory that this replica alone uses now.
@@ -473,6 +502,25 @@ impl CudaDevice {
                 return Err(self.failure());
             }
         }
+    }
+
+    /// Waits until `ready`, which something queued on the stream brings about, or else until the stream is idle.
+    pub fn wait_for(&self, ready: impl Fn() -> bool) -> Result<()> {
+        let mut polls = 0u32;
+        let start = Instant::now();
+        while !ready() {
+            polls = polls.wrapping_add(1);
+            if !polls.is_multiple_of(256) {
+                std::hint::spin_loop();
+                continue;
+            }
+            self.rendezvous.beat(self.rank);
+            // What goes wrong meanwhile is for the wait that knows how.
+            if self.rendezvous.failure().is_some() || start.elapsed() > Duration::from_millis(50) {
+                return self.wait();
+            }
+        }
+        Ok(())
     }
 
     /// How long a kernel's blocks wait for each other.

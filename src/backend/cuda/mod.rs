@@ -1,6 +1,7 @@
 //! CUDA devices: contexts, memory, NVRTC, launches. All `unsafe` of the device side is here and in
 //! `collective/`.
 
+pub(crate) mod bc;
 mod buffer;
 mod cache;
 mod device;

@@ -1,4 +1,5 @@
 //! Steps on host threads, named like the kernels.
 
+pub(crate) mod bc;
 pub(crate) mod geo;
 pub(crate) mod sssp;

@@ -1,0 +1,773 @@
+// Betweenness: Brandes' two phases for a batch of sources that lie side by side.
+//
+// Idea. `paths` and `coef` are [active][LANES], a lane a source: a warp gathers 32 / LANES neighbours at once, a sector
+// each for eight lanes of f32, so that one reading of an arc serves all lanes. Neither phase asks for a neighbour's
+// level (src/algorithm/bc.rs says why): forward, a row is the sum of `paths` over in-neighbours in the lanes that
+// have not reached it; backward, the sum of `coef` over out-neighbours in the lanes that reached it at this level. Sums
+// go to `sums` (long rows: `parts`) and are put into the arrays after a barrier, so that nothing that is gathered
+// changes meanwhile.
+//
+// A level's nodes are found in one of three ways, by its frontier's arcs:
+//   add    the frontier's arcs add onto `sums` with atomics. Only while all numbers of paths are integers that `real`
+//          holds exactly, so that no order of addition can show;
+//   mark   the arcs mark nodes, which then pull: few arcs, any numbers;
+//   sweep  every node that lacks a lane pulls.
+// Backward the list of the level is pulled.
+//
+// Rows. Up to SHORT arcs: LANES threads a row, in the order of columns. Up to SEGMENT: a warp, 32 / LANES partial sums,
+// then a tree. Longer ones are cut into segments of a warp each, whose sums are added in order. So the order of addition
+// depends on nothing but the row's length and LANES. Large jobs are fetched by warps, 32 rows at a time, long rows
+// first; small ones are dealt so that every warp has few.
+//
+// Memory. What is gathered is read through L1: it changes only between barriers of the grid, whose acquire drops L1's
+// lines. Never through the read-only cache. Everything else that a launch writes is read at L2.
+//
+// Task WHOLE runs a batch to its end in one cooperative launch; the others are its steps one by one, for replicas that
+// cut levels by chunk: FIND, BACK in [lo, hi) only; PACK, PACK_BACK put the own part where it is gathered from; COMMIT,
+// SETTLE take the whole level from there.
+//
+// To tune: the shares of arcs at which ways change (`find`); blocks an SM (registers against gathers in flight);
+// SHORT and SEGMENT; reading columns past L1. By the machine's constants (130 G gathers/s from L2, 4.3 TB/s) a sweep of
+// 521 M arcs in eight lanes takes 5 to 8 ms, and a source set takes about two sweeps forward and two to three backward.
+//
+// Source: Brandes, J. Math. Sociology 25(2), 2001; push and pull: Beamer, Asanovic, Patterson, SC 2012.
+//
+// Compiled with: -DHIVE_WIDE=0 -DHIVE_LANES=1 -DHIVE_DOUBLE=0 | -DHIVE_WIDE=0 -DHIVE_LANES=2 -DHIVE_DOUBLE=0 | -DHIVE_WIDE=0 -DHIVE_LANES=4 -DHIVE_DOUBLE=0 | -DHIVE_WIDE=0 -DHIVE_LANES=8 -DHIVE_DOUBLE=0 | -DHIVE_WIDE=0 -DHIVE_LANES=16 -DHIVE_DOUBLE=0 | -DHIVE_WIDE=0 -DHIVE_LANES=32 -DHIVE_DOUBLE=0 | -DHIVE_WIDE=0 -DHIVE_LANES=1 -DHIVE_DOUBLE=1 | -DHIVE_WIDE=0 -DHIVE_LANES=2 -DHIVE_DOUBLE=1 | -DHIVE_WIDE=0 -DHIVE_LANES=4 -DHIVE_DOUBLE=1 | -DHIVE_WIDE=0 -DHIVE_LANES=8 -DHIVE_DOUBLE=1 | -DHIVE_WIDE=0 -DHIVE_LANES=16 -DHIVE_DOUBLE=1 | -DHIVE_WIDE=0 -DHIVE_LANES=32 -DHIVE_DOUBLE=1 | -DHIVE_WIDE=1 -DHIVE_LANES=1 -DHIVE_DOUBLE=0 | -DHIVE_WIDE=1 -DHIVE_LANES=2 -DHIVE_DOUBLE=0 | -DHIVE_WIDE=1 -DHIVE_LANES=4 -DHIVE_DOUBLE=0 | -DHIVE_WIDE=1 -DHIVE_LANES=8 -DHIVE_DOUBLE=0 | -DHIVE_WIDE=1 -DHIVE_LANES=16 -DHIVE_DOUBLE=0 | -DHIVE_WIDE=1 -DHIVE_LANES=32 -DHIVE_DOUBLE=0 | -DHIVE_WIDE=1 -DHIVE_LANES=1 -DHIVE_DOUBLE=1 | -DHIVE_WIDE=1 -DHIVE_LANES=2 -DHIVE_DOUBLE=1 | -DHIVE_WIDE=1 -DHIVE_LANES=4 -DHIVE_DOUBLE=1 | -DHIVE_WIDE=1 -DHIVE_LANES=8 -DHIVE_DOUBLE=1 | -DHIVE_WIDE=1 -DHIVE_LANES=16 -DHIVE_DOUBLE=1 | -DHIVE_WIDE=1 -DHIVE_LANES=32 -DHIVE_DOUBLE=1
+
+#include "hive.cuh"
+
+#ifndef HIVE_LANES
+#define HIVE_LANES 8
+#endif
+#ifndef HIVE_DOUBLE
+#define HIVE_DOUBLE 0
+#endif
+
+#define LANES ((u32)HIVE_LANES)
+#define GROUPS (32u / LANES)  // rows, or arcs, that a warp works on at once
+#define SHORT 16u
+// A sweep of so many arcs costs what one that is followed and added, or marked and pulled, does (R-MAT 22 and 24).
+#define ADD_SHARE 64u
+#define MARK_SHARE 64u
+#define SEGMENT 512u
+#define AHEAD (HIVE_LANES >= 4 ? 1 : 4 / HIVE_LANES)  // blocks of 32 columns that a warp reads at once
+#if HIVE_LANES > 8
+#define UNROLL 8
+#else
+#define UNROLL HIVE_LANES
+#endif
+
+#if HIVE_DOUBLE
+typedef double real;
+static const double MOST_PATHS = 0x1p1000;
+static const double EXACT = 0x1p53;  // integers up to this add up exactly
+__device__ __forceinline__ real times(real x, real y) { return __dmul_rn(x, y); }
+__device__ __forceinline__ real plus(real x, real y) { return __dadd_rn(x, y); }
+__device__ __forceinline__ real over(real x, real y) { return __ddiv_rn(x, y); }
+#else
+typedef float real;
+static const double MOST_PATHS = 0x1p100;
+static const double EXACT = 0x1p24;
+__device__ __forceinline__ real times(real x, real y) { return __fmul_rn(x, y); }
+__device__ __forceinline__ real plus(real x, real y) { return __fadd_rn(x, y); }
+__device__ __forceinline__ real over(real x, real y) { return __fdiv_rn(x, y); }
+#endif
+
+static const u32 LANE_BITS = FULL >> (32u - LANES);
+static const u32 GROUP_BITS = FULL >> (32u - GROUPS);
+
+enum Task { WHOLE, SEED, FIND, PACK, COMMIT, BACK, PACK_BACK, SETTLE, SCORE };
+enum Way { ADD, MARK, SWEEP };
+enum Pull { FROM_MARKS, FROM_ALL, FROM_LIST };
+
+// A level while it is found, and as the frontier of the next one.
+struct BcLevel {
+    u64 found;     // candidates
+    u64 arcs;      // out of its nodes
+    double paths;  // the sum over its nodes and lanes of paths times out-arcs
+};
+
+// Cleared before a batch.
+struct BcControl {
+    BcLevel level[3];  // by level modulo 3
+    u64 reached;       // nodes, over the lanes
+    u64 reached_arcs;
+    u64 looked;
+    u64 closed;  // arcs into nodes that all lanes have reached
+    u64 ends[32];
+    u32 way;
+    u32 overflow;  // 1 + a lane with too many paths
+};
+
+// Cleared before a launch.
+struct BcMeeting {
+    u32 barrier[2];
+    u64 cursor[3];  // by phase modulo 3
+};
+
+struct BcStatus {
+    u64 found;
+    u64 levels;
+    u64 reached;
+    u64 reached_arcs;
+    u64 looked;
+    u32 overflow;
+    u32 stopped;
+};
+
+struct BcArgs {
+    const offset_t* out_offsets;
+    const u32* out_columns;
+    const offset_t* in_offsets;
+    const u32* in_columns;
+    const uint2* out_long;  // [out_segments] (row, segment of the row), by row
+    const uint2* in_long;   // [in_segments]
+    const u32* sources;     // [count] labels, distinct
+    real* paths;            // [active][LANES] 0: not reached
+    real* sums;             // [active][LANES] forward 0 between levels; backward sums, then dependencies
+    real* coef;             // [active][LANES] 0: the backward phase has not come by
+    real* parts;            // [segments][LANES]
+    u32* seen;              // [active] lanes that have reached the node
+    u32* mark;              // [active] lanes that this level reaches it in; 0 between levels
+    u32* candidate;         // [active] nodes of this level
+    u64* stamp;             // [active] level << 32 | lanes, of the list that it was in last
+    u64* lists;             // [active * LANES] lanes << 32 | node, level after level
+    u64* first;             // [active + 2] where the list of a level begins
+    double* scores;         // [active]
+    u64* entries;           // [active] a level's list, and
+    real* values;           // [active][LANES] its values, exchanged where levels are cut
+    BcControl* control;
+    BcMeeting* meeting;
+    BcStatus* status;  // pinned
+    const u32* abort;  // pinned
+    u64 deadline_ns;
+    u64 in_arcs;
+    u64 begin;      // FIND: the last level's list; COMMIT: where the level's goes; BACK, PACK_BACK: the own part of
+    u64 end;        // a level's list; SETTLE: all of it
+    u64 place;      // PACK, PACK_BACK: where the own part lies in the exchange
+    u64 nodes;      // COMMIT: the level's
+    u64 announced;  // SETTLE: the own part of the list of the level above
+    u64 announced_end;
+    u32 active;
+    u32 count;  // sources
+    u32 out_segments;
+    u32 in_segments;
+    u32 lo;  // the own chunk
+    u32 hi;
+    u32 task;
+    u32 level;
+    u32 deepest;
+    u32 endpoints;
+};
+
+__device__ __forceinline__ double fresh(const double* at) { return __ldcg(at); }
+__device__ __forceinline__ float fresh(const float* at) { return __ldcg(at); }
+
+__device__ __forceinline__ u32 full_mask(const BcArgs& a) { return FULL >> (32u - a.count); }
+
+__device__ __forceinline__ u64 index_of(u32 v, u32 lane) { return (u64)v * LANES + lane; }
+
+__device__ __forceinline__ u64 degree_of(const offset_t* offsets, u32 v) {
+    return (u64)__ldg(offsets + v + 1) - (u64)__ldg(offsets + v);
+}
+
+__device__ __forceinline__ u64 warps() { return (u64)gridDim.x * (blockDim.x >> 5); }
+__device__ __forceinline__ u64 own_warp() { return (u64)blockIdx.x * (blockDim.x >> 5) + warp_id(); }
+__device__ __forceinline__ bool leader() { return blockIdx.x == 0 && threadIdx.x == 0; }
+
+__device__ __forceinline__ double warp_total(double value) {
+#pragma unroll
+    for (u32 step = 16; step > 0; step >>= 1) value += __shfl_xor_sync(FULL, value, step);
+    return value;
+}
+
+// Barriers, and a cursor for each phase between two of them.
+struct Phases {
+    Grid grid;
+    BcMeeting* meeting;
+    u32 number;
+
+    __device__ u64* cursor() { return meeting->cursor + number % 3u; }
+
+    __device__ bool sync() {
+        if (!grid.sync()) return false;
+        number++;
+        // Used two phases ago, and next in the one to come.
+        if (leader()) __stcg(meeting->cursor + (number + 1u) % 3u, 0ull);
+        return true;
+    }
+};
+
+// Hands `items` to warps, up to 32 at a time: body(first, how many), by all lanes of a warp together. Where rows may
+// be of any length they are fetched, fewer at a time where there are few, so that no warp sits on many long ones.
+template <class Body>
+__device__ __forceinline__ void deal(u64 items, u64* cursor, Body body) {
+    u64 all = warps();
+    bool fetched = cursor != 0 && items > all;
+    u64 share = fetched ? all * 8u : all;
+    u64 width = min((items + share - 1u) / share, 32ull);
+    u64 at = own_warp() * width;
+    for (;;) {
+        if (fetched) {
+            if (lane_id() == 0) at = atomicAdd(cursor, width);
+            at = __shfl_sync(FULL, at, 0);
+        }
+        if (at >= items) break;
+        body(at, (u32)min(width, items - at));
+        __syncwarp();
+        if (!fetched) at += all * width;
+    }
+}
+
+// The sum of array[column][lane] over a row, by LANES threads, a lane each.
+__device__ __forceinline__ real short_sum(const u32* columns, u32 length, const real* array,
+                                          u32 lane) {
+    real sum = 0;
+    u32 i = 0;
+    for (; i + 4 <= length; i += 4) {
+        u32 u0 = __ldg(columns + i), u1 = __ldg(columns + i + 1);
+        u32 u2 = __ldg(columns + i + 2), u3 = __ldg(columns + i + 3);
+        real x0 = array[index_of(u0, lane)], x1 = array[index_of(u1, lane)];
+        real x2 = array[index_of(u2, lane)], x3 = array[index_of(u3, lane)];
+        sum = plus(plus(plus(plus(sum, x0), x1), x2), x3);
+    }
+    for (; i < length; i++) sum = plus(sum, array[index_of(__ldg(columns + i), lane)]);
+    return sum;
+}
+
+// The same by a warp: thread t has the sum of lane t % LANES.
+__device__ __forceinline__ real warp_row_sum(const u32* columns, u32 length, const real* array) {
+    u32 lane = lane_id() % LANES, group = lane_id() / LANES;
+    real sum = 0;
+    for (u32 base = 0; base < length; base += 32u * AHEAD) {
+        u32 mine[AHEAD];
+#pragma unroll
+        for (u32 k = 0; k < AHEAD; k++) {
+            u32 i = base + 32u * k + lane_id();
+            mine[k] = i < length ? __ldcs(columns + i) : 0u;
+        }
+#pragma unroll
+        for (u32 k = 0; k < AHEAD; k++) {
+#pragma unroll UNROLL
+            for (u32 j = 0; j < LANES; j++) {
+                u32 slot = j * GROUPS + group;
+                u32 u = __shfl_sync(FULL, mine[k], slot);
+                real x = base + 32u * k + slot < length ? array[index_of(u, lane)] : (real)0;
+                sum = plus(sum, x);
+            }
+        }
+    }
+#pragma unroll
+    for (u32 step = 16; step >= LANES; step >>= 1) {
+        sum = plus(sum, __shfl_xor_sync(FULL, sum, step));
+    }
+    return sum;
+}
+
+// The sum of a row that has been pulled: of a long one, over its segments.
+__device__ __forceinline__ real total_of(const BcArgs& a, bool forward, bool pulled, u32 v,
+                                         u32 lane) {
+    const uint2* list = forward ? a.in_long : a.out_long;
+    u32 low = 0, high = forward ? a.in_segments : a.out_segments;
+    u64 degree = high == 0 ? 0 : degree_of(forward ? a.in_offsets : a.out_offsets, v);
+    if (!pulled || degree <= SEGMENT) return fresh(a.sums + index_of(v, lane));
+    while (low < high) {
+        u32 middle = (low + high) / 2;
+        if (__ldg(&list[middle].x) < v) low = middle + 1;
+        else high = middle;
+    }
+    u32 segments = (u32)((degree + SEGMENT - 1u) / SEGMENT);
+    real sum = 0;
+#pragma unroll 4
+    for (u32 i = 0; i < segments; i++) sum = plus(sum, fresh(a.parts + (u64)(low + i) * LANES + lane));
+    return sum;
+}
+
+// Level 0: the sources, each in its lane.
+__device__ void seed(const BcArgs& a) {
+    if (blockIdx.x != 0 || threadIdx.x >= 32) return;
+    u32 lane = threadIdx.x, bit = 1u << lane;
+    u64 arcs = 0, closed = 0;
+    if (lane < a.count) {
+        u32 s = __ldg(a.sources + lane);
+        a.paths[index_of(s, lane)] = 1;
+        __stcg(a.seen + s, bit);
+        __stcg(a.stamp + s, (u64)bit);
+        __stcg(a.lists + lane, (u64)bit << 32 | s);
+        arcs = degree_of(a.out_offsets, s);
+        if (a.count == 1) closed = degree_of(a.in_offsets, s);
+    }
+    arcs = warp_sum(arcs);
+    closed = warp_sum(closed);
+    if (lane == 0) {
+        BcLevel* level = a.control->level;
+        __stcg(&level->found, (u64)a.count);
+        __stcg(&level->arcs, arcs);
+        __stcg(&level->paths, (double)arcs);
+        __stcg(&a.control->reached, (u64)a.count);
+        __stcg(&a.control->reached_arcs, arcs);
+        __stcg(&a.control->closed, closed);
+        __stcg(a.first, 0ull);
+        __stcg(a.first + 1, (u64)a.count);
+    }
+}
+
+// An arc out of the frontier, from u in `lanes`.
+template <bool ADDING>
+__device__ __forceinline__ void touch(const BcArgs& a, BcLevel* level, u32 u, u32 lanes, u32 v) {
+    if (v < a.lo || v >= a.hi) return;
+    lanes &= ~fresh(a.seen + v);
+    if (lanes == 0) return;
+    if ((fresh(a.mark + v) & lanes) != lanes) {
+        u32 before = atomicOr(a.mark + v, lanes);
+        if (before == 0) __stcg(a.candidate + atomicAdd(&level->found, 1ull), v);
+    }
+    for (u32 left = ADDING ? lanes : 0u; left != 0; left &= left - 1) {
+        u32 lane = __ffs(left) - 1;
+        atomicAdd(a.sums + index_of(v, lane), a.paths[index_of(u, lane)]);
+    }
+}
+
+// Follows all arcs out of the list [begin, end), which is level - 1.
+template <bool ADDING>
+__device__ void push(const BcArgs& a, u32 number, u64 begin, u64 end, u64* cursor, u64& looked) {
+    BcLevel* level = a.control->level + number % 3u;
+    for (u64 segment = own_warp(); segment < a.out_segments; segment += warps()) {
+        uint2 part = __ldg(a.out_long + segment);
+        u64 stamp = fresh(a.stamp + part.x);
+        if ((u32)(stamp >> 32) != number - 1u || (u32)stamp == 0) continue;
+        u64 from = (u64)__ldg(a.out_offsets + part.x) + (u64)part.y * SEGMENT;
+        u64 to = min((u64)__ldg(a.out_offsets + part.x + 1), from + SEGMENT);
+        if (lane_id() == 0) looked += to - from;
+        for (u64 i = from + lane_id(); i < to; i += 32) {
+            touch<ADDING>(a, level, part.x, (u32)stamp, __ldg(a.out_columns + i));
+        }
+    }
+    deal(end - begin, cursor, [&](u64 at, u32 n) {
+        u32 u = 0, lanes = 0, length = 0;
+        u64 from = 0;
+        if (lane_id() < n) {
+            u64 entry = fresh(a.lists + begin + at + lane_id());
+            u = (u32)entry;
+            lanes = (u32)(entry >> 32);
+            from = __ldg(a.out_offsets + u);
+            u64 degree = (u64)__ldg(a.out_offsets + u + 1) - from;
+            length = degree > SEGMENT ? 0u : (u32)degree;
+        }
+        looked += length;
+        u32 longer = __ballot_sync(FULL, length > SHORT);
+        if (length <= SHORT) {
+            for (u32 i = 0; i < length; i++) {
+                touch<ADDING>(a, level, u, lanes, __ldg(a.out_columns + from + i));
+            }
+        }
+        __syncwarp();
+        for (u32 left = longer; left != 0; left &= left - 1) {
+            u32 slot = __ffs(left) - 1;
+            u32 row = __shfl_sync(FULL, u, slot), mask = __shfl_sync(FULL, lanes, slot);
+            u32 many = __shfl_sync(FULL, length, slot);
+            u64 start = __shfl_sync(FULL, from, slot);
+            for (u32 i = lane_id(); i < many; i += 32) {
+                touch<ADDING>(a, level, row, mask, __ldg(a.out_columns + start + i));
+            }
+            __syncwarp();
+        }
+    });
+}
+
+// Sums of the segments of long rows.
+template <int KIND>
+__device__ void pull_segments(const BcArgs& a, u32 number, u64& looked) {
+    const bool back = KIND == FROM_LIST;
+    const uint2* list = back ? a.out_long : a.in_long;
+    const offset_t* offsets = back ? a.out_offsets : a.in_offsets;
+    const u32* columns = back ? a.out_columns : a.in_columns;
+    const real* array = back ? a.coef : a.paths;
+    BcLevel* level = a.control->level + number % 3u;
+    u32 segments = back ? a.out_segments : a.in_segments;
+    u32 lane = lane_id() % LANES;
+    for (u64 segment = own_warp(); segment < segments; segment += warps()) {
+        uint2 part = __ldg(list + segment);
+        u32 v = part.x, need = 0;
+        if (v >= a.lo && v < a.hi) {
+            if (KIND == FROM_ALL) need = full_mask(a) & ~fresh(a.seen + v);
+            if (KIND == FROM_MARKS) need = fresh(a.mark + v);
+            if (KIND == FROM_LIST) {
+                u64 stamp = fresh(a.stamp + v);
+                need = (u32)(stamp >> 32) == number ? (u32)stamp : 0u;
+            }
+        }
+        if (need == 0) continue;  // the same for all lanes of the warp
+        u64 from = (u64)__ldg(offsets + v) + (u64)part.y * SEGMENT;
+        u32 length = (u32)min((u64)__ldg(offsets + v + 1) - from, (u64)SEGMENT);
+        if (lane_id() == 0) looked += length;
+        real sum = warp_row_sum(columns + from, length, array);
+        if (lane_id() < LANES) __stcg(a.parts + segment * LANES + lane, sum);
+        if (KIND == FROM_ALL) {
+            u32 hits = __ballot_sync(FULL, sum > 0 && (need >> lane & 1u)) & LANE_BITS;
+            if (hits != 0 && lane_id() == 0) {
+                u32 before = atomicOr(a.mark + v, hits);
+                if (before == 0) __stcg(a.candidate + atomicAdd(&level->found, 1ull), v);
+            }
+            __syncwarp();
+        }
+    }
+}
+
+// Sums of all other rows: of the candidates, of the own chunk, or of the list from `begin`.
+template <int KIND>
+__device__ void pull_rows(const BcArgs& a, u32 number, u64 items, u64 begin, u64* cursor,
+                          u64& looked) {
+    const bool back = KIND == FROM_LIST;
+    const offset_t* offsets = back ? a.out_offsets : a.in_offsets;
+    const u32* columns = back ? a.out_columns : a.in_columns;
+    const real* array = back ? a.coef : a.paths;
+    BcLevel* level = a.control->level + number % 3u;
+    u32 lane = lane_id() % LANES, group = lane_id() / LANES;
+    deal(items, cursor, [&](u64 at, u32 n) {
+        u32 v = 0, need = 0, length = 0, found = 0;
+        u64 from = 0;
+        if (lane_id() < n) {
+            if (KIND == FROM_ALL) {
+                v = a.lo + (u32)at + lane_id();
+                need = full_mask(a) & ~fresh(a.seen + v);
+            } else if (KIND == FROM_MARKS) {
+                v = fresh(a.candidate + at + lane_id());
+                need = fresh(a.mark + v);
+            } else {
+                u64 entry = fresh(a.lists + begin + at + lane_id());
+                v = (u32)entry;
+                need = (u32)(entry >> 32);
+            }
+        }
+        if (need != 0) {
+            from = __ldg(offsets + v);
+            u64 degree = (u64)__ldg(offsets + v + 1) - from;
+            if (degree > SEGMENT) need = 0;
+            else length = (u32)degree;
+        }
+        looked += length;
+        u32 shorter = __ballot_sync(FULL, need != 0 && length <= SHORT);
+        u32 longer = __ballot_sync(FULL, need != 0 && length > SHORT);
+        for (u32 j = 0; j < n; j += GROUPS) {
+            if ((shorter >> j & GROUP_BITS) == 0) continue;
+            u32 slot = j + group;
+            u32 row = __shfl_sync(FULL, v, slot), mask = __shfl_sync(FULL, need, slot);
+            u32 many = __shfl_sync(FULL, length, slot);
+            u64 start = __shfl_sync(FULL, from, slot);
+            bool mine = shorter >> slot & 1u;
+            real sum = 0;
+            if (mine) sum = short_sum(columns + start, many, array, lane);
+            __syncwarp();
+            bool wanted = mine && (mask >> lane & 1u);
+            if (KIND == FROM_ALL) {
+                wanted = wanted && sum > 0;
+                u32 hits = __ballot_sync(FULL, wanted);
+                u32 own = lane_id() - j;
+                if (own < GROUPS && (shorter >> lane_id() & 1u)) {
+                    found = hits >> (own * LANES) & LANE_BITS;
+                }
+            }
+            if (wanted) __stcg(a.sums + index_of(row, lane), sum);
+        }
+        for (u32 left = longer; left != 0; left &= left - 1) {
+            u32 slot = __ffs(left) - 1;
+            u32 row = __shfl_sync(FULL, v, slot), mask = __shfl_sync(FULL, need, slot);
+            u32 many = __shfl_sync(FULL, length, slot);
+            u64 start = __shfl_sync(FULL, from, slot);
+            real sum = warp_row_sum(columns + start, many, array);
+            bool wanted = group == 0 && (mask >> lane & 1u);
+            if (KIND == FROM_ALL) {
+                wanted = wanted && sum > 0;
+                u32 hits = __ballot_sync(FULL, wanted);
+                if (lane_id() == slot) found = hits;
+            }
+            if (wanted) __stcg(a.sums + index_of(row, lane), sum);
+        }
+        if (KIND == FROM_ALL) {
+            u32 who = __ballot_sync(FULL, found != 0);
+            u64 place = 0;
+            if (who != 0 && lane_id() == 0) place = atomicAdd(&level->found, (u64)__popc(who));
+            place = __shfl_sync(FULL, place, 0);
+            if (found != 0) {
+                __stcg(a.mark + v, found);
+                __stcg(a.candidate + place + __popc(who & ((1u << lane_id()) - 1u)), v);
+            }
+        }
+    });
+}
+
+// The candidates of a level, with the lanes that reach them, and their sums. The way it was found is left in `way`.
+__device__ void find(const BcArgs& a, Phases& phases, u32 number, u64 begin, u64 end, u64& looked) {
+    BcControl* c = a.control;
+    BcLevel* last = c->level + (number - 1u) % 3u;
+    // Read last when level - 1 was looked for; filled next when level + 1 is.
+    if (leader()) {
+        BcLevel* next = c->level + (number + 1u) % 3u;
+        __stcg(&next->found, 0ull);
+        __stcg(&next->arcs, 0ull);
+        __stcg(&next->paths, 0.0);
+    }
+    u64 arcs = fresh(&last->arcs);
+    u64 rest = a.in_arcs - fresh(&c->closed) + a.active;
+    u32 way = SWEEP;
+    if (fresh(&last->paths) <= EXACT && arcs * ADD_SHARE < rest) way = ADD;
+    else if (arcs * MARK_SHARE < rest) way = MARK;
+    if (leader()) __stcg(&c->way, way);
+    if (way == ADD) {
+        push<true>(a, number, begin, end, phases.cursor(), looked);
+    } else if (way == MARK) {
+        push<false>(a, number, begin, end, phases.cursor(), looked);
+        if (!phases.sync()) return;
+        u64 marked = fresh(&c->level[number % 3u].found);
+        pull_segments<FROM_MARKS>(a, number, looked);
+        pull_rows<FROM_MARKS>(a, number, marked, 0, phases.cursor(), looked);
+    } else {
+        pull_segments<FROM_ALL>(a, number, looked);
+        pull_rows<FROM_ALL>(a, number, a.hi - a.lo, 0, phases.cursor(), looked);
+    }
+}
+
+// Puts the own part of a level into the exchange.
+__device__ void pack(const BcArgs& a, u32 number, u64* cursor) {
+    u32 lane = lane_id() % LANES, group = lane_id() / LANES;
+    bool pulled = fresh(&a.control->way) != ADD;
+    deal(fresh(&a.control->level[number % 3u].found), 0, [&](u64 at, u32 n) {
+        u32 v = 0, lanes = 0;
+        if (lane_id() < n) {
+            v = fresh(a.candidate + at + lane_id());
+            lanes = fresh(a.mark + v);
+            __stcg(a.entries + a.place + at + lane_id(), (u64)lanes << 32 | v);
+            __stcg(a.mark + v, 0u);
+        }
+        for (u32 j = 0; j < n; j += GROUPS) {
+            u32 row = __shfl_sync(FULL, v, j + group), mask = __shfl_sync(FULL, lanes, j + group);
+            if (j + group < n) {
+                real x = 0;
+                if (mask >> lane & 1u) {
+                    x = total_of(a, true, pulled, row, lane);
+                    __stcg(a.sums + index_of(row, lane), (real)0);
+                }
+                __stcg(a.values + (a.place + at + j + group) * LANES + lane, x);
+            }
+            __syncwarp();
+        }
+    });
+}
+
+// Puts a level, candidates or what was exchanged, into the arrays and its list to `begin`.
+__device__ void commit(const BcArgs& a, bool exchanged, u32 number, u64 items, u64 begin,
+                       u64* cursor) {
+    BcControl* c = a.control;
+    BcLevel* level = c->level + number % 3u;
+    u32 lane = lane_id() % LANES, group = lane_id() / LANES;
+    bool pulled = fresh(&c->way) != ADD;
+    u64 arcs = 0, reached = 0, reached_arcs = 0, closed = 0;
+    double paths = 0;
+    deal(items, 0, [&](u64 at, u32 n) {
+        u32 v = 0, lanes = 0;
+        u64 degree = 0;
+        if (lane_id() < n) {
+            if (exchanged) {
+                u64 entry = fresh(a.entries + at + lane_id());
+                v = (u32)entry;
+                lanes = (u32)(entry >> 32);
+            } else {
+                v = fresh(a.candidate + at + lane_id());
+                lanes = fresh(a.mark + v);
+                __stcg(a.mark + v, 0u);
+            }
+            u32 seen = fresh(a.seen + v) | lanes;
+            __stcg(a.seen + v, seen);
+            __stcg(a.stamp + v, (u64)number << 32 | lanes);
+            __stcg(a.lists + begin + at + lane_id(), (u64)lanes << 32 | v);
+            degree = degree_of(a.out_offsets, v);
+            arcs += degree;
+            reached += __popc(lanes);
+            reached_arcs += __popc(lanes) * degree;
+            if (seen == full_mask(a)) closed += degree_of(a.in_offsets, v);
+        }
+        for (u32 j = 0; j < n; j += GROUPS) {
+            u32 row = __shfl_sync(FULL, v, j + group), mask = __shfl_sync(FULL, lanes, j + group);
+            u64 out = __shfl_sync(FULL, degree, j + group);
+            if (j + group < n && (mask >> lane & 1u)) {
+                u64 i = index_of(row, lane);
+                real x;
+                if (exchanged) {
+                    x = fresh(a.values + (at + j + group) * LANES + lane);
+                } else {
+                    x = total_of(a, true, pulled, row, lane);
+                    __stcg(a.sums + i, (real)0);
+                }
+                __stcg(a.paths + i, x);
+                if (!(x <= MOST_PATHS)) atomicMax(&c->overflow, 1u + lane);
+                paths += (double)x * (double)out;
+            }
+            __syncwarp();
+        }
+    });
+    arcs = warp_sum(arcs);
+    reached = warp_sum(reached);
+    reached_arcs = warp_sum(reached_arcs);
+    closed = warp_sum(closed);
+    paths = warp_total(paths);
+    if (lane_id() == 0 && reached != 0) {
+        atomicAdd(&level->arcs, arcs);
+        atomicAdd(&level->paths, paths);
+        atomicAdd(&c->reached, reached);
+        atomicAdd(&c->reached_arcs, reached_arcs);
+        if (closed != 0) atomicAdd(&c->closed, closed);
+    }
+    if (leader()) __stcg(a.first + number + 1, begin + items);
+}
+
+// Puts the sums of the own part of a level, which is the list [begin, end), into the exchange.
+__device__ void pack_back(const BcArgs& a, u64* cursor) {
+    u32 lane = lane_id() % LANES, group = lane_id() / LANES;
+    deal(a.end - a.begin, 0, [&](u64 at, u32 n) {
+        u64 entry = lane_id() < n ? fresh(a.lists + a.begin + at + lane_id()) : 0;
+        for (u32 j = 0; j < n; j += GROUPS) {
+            u64 own = __shfl_sync(FULL, entry, j + group);
+            if (j + group < n) {
+                bool wanted = own >> 32 >> lane & 1u;
+                real x = wanted ? total_of(a, false, true, (u32)own, lane) : (real)0;
+                __stcg(a.values + (a.place + at + j + group) * LANES + lane, x);
+            }
+            __syncwarp();
+        }
+    });
+}
+
+// Makes dependencies and coefficients of a level's sums, and stamps the list of the level above.
+__device__ void settle(const BcArgs& a, bool exchanged, bool deepest, u32 number, u64 begin,
+                       u64 end, u64 above, u64 above_end, u64* cursor) {
+    u32 lane = lane_id() % LANES, group = lane_id() / LANES;
+    deal(end - begin, 0, [&](u64 at, u32 n) {
+        u64 entry = lane_id() < n ? fresh(a.lists + begin + at + lane_id()) : 0;
+        for (u32 j = 0; j < n; j += GROUPS) {
+            u64 own = __shfl_sync(FULL, entry, j + group);
+            if (j + group < n && (own >> 32 >> lane & 1u)) {
+                u64 i = index_of((u32)own, lane);
+                real sum = 0;
+                if (!deepest && exchanged) sum = fresh(a.values + (at + j + group) * LANES + lane);
+                if (!deepest && !exchanged) sum = total_of(a, false, true, (u32)own, lane);
+                real paths = fresh(a.paths + i), delta = times(paths, sum);
+                __stcg(a.sums + i, delta);
+                __stcg(a.coef + i, over(plus((real)1, delta), paths));
+            }
+            __syncwarp();
+        }
+    });
+    if (a.out_segments == 0 || number <= 1) return;
+    deal(above_end - above, 0, [&](u64 at, u32 n) {
+        if (lane_id() < n) {
+            u64 entry = fresh(a.lists + above + at + lane_id());
+            __stcg(a.stamp + (u32)entry, (u64)(number - 1u) << 32 | entry >> 32);
+        }
+    });
+}
+
+// Adds the batch to the scores, lane by lane.
+__device__ void score(const BcArgs& a, Phases& phases) {
+    u64 ends = 0;
+    deal(a.active, phases.cursor(), [&](u64 at, u32 n) {
+        u32 v = (u32)at + lane_id();
+        bool inside = lane_id() < n;
+        double sum = inside ? fresh(a.scores + v) : 0.0;
+#pragma unroll 4
+        for (u32 lane = 0; lane < LANES; lane++) {
+            if (inside) sum = __dadd_rn(sum, (double)fresh(a.sums + index_of(v, lane)));
+            if (a.endpoints == 0) continue;
+            bool reached = false;
+            if (inside && lane < a.count) reached = fresh(a.paths + index_of(v, lane)) > 0;
+            u32 hits = __ballot_sync(FULL, reached);
+            if (lane_id() == lane) ends += __popc(hits);
+            if (reached && __ldg(a.sources + lane) != v) sum = __dadd_rn(sum, 1.0);
+        }
+        if (inside) __stcg(a.scores + v, sum);
+    });
+    if (a.endpoints == 0) return;
+    if (lane_id() < a.count && ends != 0) atomicAdd(a.control->ends + lane_id(), ends);
+    if (!phases.sync()) return;
+    if (blockIdx.x == 0 && threadIdx.x < a.count) {
+        double* at = a.scores + __ldg(a.sources + threadIdx.x);
+        __stcg(at, __dadd_rn(fresh(at), (double)(fresh(a.control->ends + threadIdx.x) - 1u)));
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256, 4) bc_batch(const __grid_constant__ BcArgs a) {
+    BcControl* c = a.control;
+    Phases phases = {{a.meeting->barrier, a.abort, a.deadline_ns, 0, 0}, a.meeting, 0};
+    bool whole = a.task == WHOLE;
+    u32 task = whole ? (u32)SEED : a.task, number = a.level, deepest = a.deepest;
+    u64 begin = a.begin, end = a.end, items = a.nodes, looked = 0;
+    u64 above = a.announced, above_end = a.announced_end;
+    for (;;) {
+        if (task == SEED) {
+            seed(a);
+        } else if (task == FIND) {
+            find(a, phases, number, begin, end, looked);
+        } else if (task == PACK) {
+            pack(a, number, phases.cursor());
+        } else if (task == COMMIT) {
+            commit(a, !whole, number, items, whole ? end : begin, phases.cursor());
+        } else if (task == BACK) {
+            pull_segments<FROM_LIST>(a, number, looked);
+            pull_rows<FROM_LIST>(a, number, end - begin, begin, phases.cursor(), looked);
+        } else if (task == PACK_BACK) {
+            pack_back(a, phases.cursor());
+        } else if (task == SETTLE) {
+            if (whole) {
+                above = fresh(a.first + number - 1);
+                above_end = begin;
+            }
+            settle(a, !whole, number == deepest, number, begin, end, above, above_end,
+                   phases.cursor());
+        } else {
+            score(a, phases);
+        }
+        if (phases.grid.stopped || !phases.sync()) break;
+        if (!whole || task == SCORE) break;
+        // What is read here was written before the barrier and stays until the next one.
+        if (task == SEED) {
+            begin = 0;
+            end = a.count;
+            number = 1;
+            task = FIND;
+        } else if (task == FIND) {
+            items = fresh(&c->level[number % 3u].found);
+            if (items != 0) {
+                task = COMMIT;
+            } else {
+                deepest = --number;
+                task = number != 0 ? SETTLE : SCORE;
+            }
+        } else if (task == COMMIT) {
+            if (fresh(&c->overflow) != 0) break;
+            begin = end;
+            end += items;
+            number++;
+            task = FIND;
+        } else if (task == BACK) {
+            task = SETTLE;
+        } else {
+            number--;
+            end = begin;
+            begin = number != 0 ? fresh(a.first + number) : 0;
+            task = number != 0 ? BACK : SCORE;
+        }
+    }
+    looked = warp_sum(looked);
+    if (lane_id() == 0 && looked != 0) atomicAdd(&c->looked, looked);
+    // A lane of block 0 may be ahead of others here: `looked` lacks what they have yet to add, so it is met once more.
+    if (phases.grid.stopped == 0) phases.sync();
+    if (leader()) {
+        a.status->found = fresh(&c->level[number % 3u].found);
+        a.status->levels = deepest;
+        a.status->reached = fresh(&c->reached);
+        a.status->reached_arcs = fresh(&c->reached_arcs);
+        a.status->looked = fresh(&c->looked);
+        a.status->overflow = fresh(&c->overflow);
+        a.status->stopped = phases.grid.stopped;
+    }
+}

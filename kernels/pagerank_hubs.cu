@@ -1,0 +1,257 @@
+// PageRank with hubs in shared memory: in-rows cut by segments of sources, whose contributions a block holds in
+// shared memory while it goes over the arcs that come from there. src/algorithm/pagerank/segments.rs makes the
+// layout.
+//
+// An arc of a segment is 16 bits, its source less the segment's first. Arcs lie in chunks of CHUNK, in the
+// order of their rows: a row's arcs of one segment are a run. A lane of the warp at work has LANE arcs in a row,
+// and beside them two bytes: where runs begin among its arcs, and how many began in the chunk before it. It
+// adds up run by run; runs that go over lanes are joined by a segmented scan; finished ones are put in
+// order in shared memory and go from there to `gathered`, one addition a row and segment, neighbouring lanes to
+// neighbouring rows. `span` chunks are a group, which one warp works off, a run going on from one chunk to the
+// next. Where a run goes on beyond its group, the next group leaves its part in `carry`, which
+// pagerank_carry adds at last.
+//
+// All blocks are at the same segment: a barrier lies between two of them. So no row is added to by two warps at
+// once, and in a fixed order: the sums are the same for any number of blocks, and, rows being cut into
+// groups where the graph says, of replicas.
+//
+// What lies beyond the segments, the far arcs, has the same form with 32-bit sources that are gathered from L2.
+
+#include "pagerank.cuh"
+
+#define LANE 8u               // arcs of a lane; as in src/algorithm/pagerank/segments.rs
+#define CHUNK (32u * LANE)    // arcs of a chunk
+#define SUMS (CHUNK + CHUNK / LANE + 8u)  // floats that a warp keeps finished runs in
+#define NEAR_THREADS 1024u
+#define FAR_THREADS 256u
+
+struct HubArgs {
+    const unsigned short* near;      // [near chunks, CHUNK]
+    const u32* far;         // [far chunks, CHUNK]: first halves of all lanes, then second halves
+    const unsigned short* marks;     // [chunks, 32] bit i: a run begins at arc i of the lane; from bit 8: runs before it
+    const u32* first;       // [chunks] number of the first run that begins in it
+    const u32* rows;        // [runs]
+    const uint2* groups;    // [groups] first chunk, chunks
+    const u32* segments;    // [count + 1] first group of each
+    const float* value;     // what arcs carry; 0 behind the last
+    float* gathered;        // [active]
+    float* carry;           // [groups]
+    u32* barrier;           // [2]
+    const volatile u32* abort;
+    u32* stopped;
+    u64 deadline_ns;
+    u32 count;   // segments
+    u32 width;   // sources of one
+    u32 filled;  // floats of `value`, a multiple of 4
+    u32 base;    // arrivals at the barrier so far
+};
+
+// So that lanes that write every LANE-th slot do not meet in a bank.
+__device__ __forceinline__ u32 slot_of(u32 run) { return run + run / LANE; }
+
+template <bool FAR>
+struct Arcs {
+    uint4 low;
+    uint4 high;  // of far ones
+    u32 marks;
+    u32 first;
+};
+
+template <bool FAR>
+__device__ __forceinline__ Arcs<FAR> load_arcs(const HubArgs& a, u32 chunk) {
+    Arcs<FAR> arcs;
+    u64 at = (u64)chunk * 32 + lane_id();
+    if (FAR) {
+        const uint4* from = (const uint4*)a.far + (u64)chunk * 64 + lane_id();
+        arcs.low = __ldcs(from);
+        arcs.high = __ldcs(from + 32);
+    } else {
+        arcs.low = __ldcs((const uint4*)a.near + at);
+    }
+    arcs.marks = __ldcs(a.marks + at);
+    arcs.first = __ldg(a.first + chunk);
+    return arcs;
+}
+
+// One warp, one group: all lanes come and go together.
+template <bool FAR>
+__device__ __forceinline__ void work_off(const HubArgs& a, u32 g, const float* segment, float* sums) {
+    uint2 group = __ldg(a.groups + g);
+    u32 lane = lane_id(), last = 0;
+    float open = 0.0f;   // of the run that goes on
+    bool begun = false;  // in this group
+    Arcs<FAR> arcs = load_arcs<FAR>(a, group.x);
+    for (u32 i = 0; i < group.y; i++) {
+        Arcs<FAR> now = arcs;
+        if (i + 1 < group.y) arcs = load_arcs<FAR>(a, group.x + i + 1);
+        u32 marks = now.marks & 255u, before = now.marks >> 8;
+        u32 runs = __shfl_sync(FULL, before + __popc(marks), 31);
+        // Slot j is for the run before `first` + j: 0 for the one that goes on.
+        bool ends = lane < runs && (lane > 0 || begun);
+        u32 row = ends ? __ldcs(a.rows + (now.first + lane - 1u)) : 0;
+        float x[LANE];
+        if (FAR) {
+            u32 source[LANE] = {now.low.x, now.low.y, now.low.z, now.low.w,
+                                now.high.x, now.high.y, now.high.z, now.high.w};
+#pragma unroll
+            for (u32 k = 0; k < LANE; k++) x[k] = __ldg(a.value + source[k]);
+        } else {
+            u32 pair[LANE / 2] = {now.low.x, now.low.y, now.low.z, now.low.w};
+#pragma unroll
+            for (u32 k = 0; k < LANE; k++) x[k] = segment[k % 2 == 0 ? pair[k / 2] & 0xffffu : pair[k / 2] >> 16];
+        }
+        float sum = 0.0f, head = 0.0f;
+        u32 at = before;
+#pragma unroll
+        for (u32 k = 0; k < LANE; k++) {
+            if (marks >> k & 1u) {
+                if (at == before) {
+                    head = sum;
+                } else {
+                    sums[slot_of(at)] = sum;
+                }
+                at++;
+                sum = 0.0f;
+            }
+            sum += x[k];
+        }
+        // What each lane leaves open, what came open into it.
+        u32 begins = __ballot_sync(FULL, marks != 0);
+        if (lane == 0 && marks == 0) sum += open;
+        if (begins != FULL) {
+            u32 below = begins & (FULL >> (31u - lane));
+            u32 from = below != 0 ? 31u - __clz(below) : 0u;
+#pragma unroll
+            for (u32 step = 1; step < 32; step <<= 1) {
+                float other = __shfl_up_sync(FULL, sum, step);
+                if (lane >= from + step) sum += other;
+            }
+        }
+        float into = __shfl_up_sync(FULL, sum, 1);
+        if (lane == 0) into = open;
+        if (marks != 0) sums[slot_of(before)] = into + head;
+        __syncwarp();
+        if (ends) __stcg(a.gathered + row, __ldcg(a.gathered + row) + sums[slot_of(lane)]);
+        for (u32 j = lane + 32; j < runs; j += 32) {
+            u32 other = __ldcs(a.rows + (now.first + j - 1u));
+            __stcg(a.gathered + other, __ldcg(a.gathered + other) + sums[slot_of(j)]);
+        }
+        if (lane == 0 && !begun && runs > 0) a.carry[g] = sums[0];
+        open = __shfl_sync(FULL, sum, 31);
+        if (runs > 0) {
+            begun = true;
+            last = now.first + runs - 1u;
+        }
+        __syncwarp();
+    }
+    if (lane == 0) {
+        if (begun) {
+            float* to = a.gathered + a.rows[last];
+            __stcg(to, __ldcg(to) + open);
+        } else {
+            a.carry[g] = open;
+        }
+    }
+}
+
+// Cooperative: segment after segment.
+extern "C" __global__ void __launch_bounds__(1024, 1) pagerank_segments(const HubArgs a) {
+    extern __shared__ float4 room[];
+    float* segment = (float*)room;
+    float* sums = segment + a.width + 4u + warp_id() * SUMS;
+    Grid grid = {a.barrier, a.abort, a.deadline_ns, a.base, 0u};
+    // What pads chunks.
+    if (threadIdx.x == 0) segment[a.width] = 0.0f;
+    u32 stride = gridDim.x * (NEAR_THREADS / 32u);
+    for (u32 s = 0; s < a.count; s++) {
+        u32 begin = s * a.width;
+        u32 quads = (a.filled - begin < a.width ? a.filled - begin : a.width) / 4u;
+        const float4* from = (const float4*)(a.value + begin);
+        __syncthreads();
+#pragma unroll 4
+        for (u32 i = threadIdx.x; i < quads; i += NEAR_THREADS) room[i] = __ldcg(from + i);
+        if (s == 0) {
+            __syncthreads();
+        } else if (!grid.sync()) {
+            break;
+        }
+        u32 end = a.segments[s + 1];
+        // Neighbouring groups to different multiprocessors: small segments are spread over all of them.
+        u32 g = a.segments[s] + warp_id() * gridDim.x + blockIdx.x;
+        for (; g < end; g += stride) work_off<false>(a, g, segment, sums);
+    }
+    if (grid.stopped != 0 && blockIdx.x == 0 && threadIdx.x == 0) *a.stopped = 1u;
+}
+
+// The far arcs: `segments` are their first and last group.
+extern "C" __global__ void __launch_bounds__(256, 5) pagerank_far(const HubArgs a) {
+    __shared__ float room[FAR_THREADS / 32u][SUMS];
+    u32 end = a.segments[1];
+    u32 stride = gridDim.x * (FAR_THREADS / 32u);
+    u32 g = a.segments[0] + warp_id() * gridDim.x + blockIdx.x;
+    for (; g < end; g += stride) work_off<true>(a, g, (const float*)0, room[warp_id()]);
+}
+
+struct CarryArgs {
+    const u32* rows;     // [count] rising
+    const u32* offsets;  // [count + 1] into `groups`
+    const u32* groups;   // whose carry belongs to the row
+    const float* carry;
+    float* gathered;
+    u32 count;
+    u32 unused;
+};
+
+#define SHORT 16u  // carries that one lane adds
+
+extern "C" __global__ void __launch_bounds__(256) pagerank_carry(const CarryArgs a) {
+    u32 lane = lane_id();
+    u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) / 32u;
+    u64 warps = (u64)gridDim.x * blockDim.x / 32u;
+    for (u64 base = warp * 32u; base < a.count; base += warps * 32u) {
+        bool live = base + lane < a.count;
+        u32 i = live ? (u32)base + lane : 0u;
+        u32 from = live ? a.offsets[i] : 0u, to = live ? a.offsets[i + 1] : 0u;
+        float sum = 0.0f;
+        if (to - from <= SHORT) {
+            for (u32 j = from; j < to; j++) sum += a.carry[a.groups[j]];
+        }
+        u32 longer = __ballot_sync(FULL, to - from > SHORT);
+        while (longer != 0) {
+            u32 which = __ffs(longer) - 1u;
+            longer &= longer - 1u;
+            u32 start = __shfl_sync(FULL, from, which), stop = __shfl_sync(FULL, to, which);
+            float part = 0.0f;
+            for (u32 j = start + lane; j < stop; j += 32) part += a.carry[a.groups[j]];
+#pragma unroll
+            for (u32 step = 16; step > 0; step >>= 1) part += __shfl_xor_sync(FULL, part, step);
+            if (lane == which) sum = part;
+        }
+        if (live) a.gathered[a.rows[i]] += sum;
+    }
+}
+
+struct GatheredArgs {
+    Turn turn;
+    float* gathered;
+    double* sum;  // where sums are added over replicas; else NULL
+    u32 lo, hi;   // own rows
+};
+
+// Gathered sums to ranks; they are 0 again after it.
+extern "C" __global__ void __launch_bounds__(256) pagerank_gathered(const GatheredArgs a) {
+    double scale = new_scale(a.turn);
+    u64 moved = 0;
+    u64 stride = (u64)gridDim.x * blockDim.x;
+    for (u64 i = a.lo + (u64)blockIdx.x * blockDim.x + threadIdx.x; i < a.hi; i += stride) {
+        u32 v = (u32)i;
+        double sum = (double)a.gathered[v];
+        a.gathered[v] = 0.0f;
+        if (a.sum) {
+            a.sum[v] = sum;
+        } else {
+            moved += finish(a.turn, scale, v, 0, sum);
+        }
+    }
+    if (!a.sum) finished(a.turn, scale, moved);
+}

@@ -1,0 +1,192 @@
+//! How betweenness is asked for, and what is said of its answer.
+
+use super::{BcConfig, Betweenness, Precision, of_rows};
+use crate::Result;
+use crate::algorithm::Measured;
+use crate::graph::Graph;
+use crate::io::{Column, ResultFormat, write_columns};
+use crate::report::Table;
+use crate::report::units::{count, plural};
+use crate::run::{Answer, Checked, Choice, Context, Job, RunConfig, Start, fields};
+use crate::verify::{self, BetweennessQuestion};
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+/// How far off a score may be to pass its check, as a share of it: some thousand roundings, one after another.
+const TOLERANCE: f64 = 1e-9;
+const TOLERANCE_F32: f64 = 1e-3;
+
+/// Checks what no single option's syntax can.
+pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
+    driver_options(config).check()?;
+    crate::prepare::check_align(config.chunk_align)?;
+    config.output.as_deref().map_or(Ok(()), |path| ResultFormat::of(path).map(drop))
+}
+
+fn driver_options(config: &RunConfig) -> BcConfig {
+    let bc = &config.bc;
+    BcConfig {
+        merge: config.merge,
+        normalized: bc.normalized,
+        endpoints: bc.endpoints,
+        batch: match bc.batch {
+            Choice::Auto => None,
+            Choice::Is(batch) => Some(batch),
+        },
+        precision: bc.precision,
+        trace: config.trace,
+        compare: config.verify,
+        ..BcConfig::default()
+    }
+}
+
+/// The sources. A random choice is one among all nodes, as in NetworkX, whose scale takes it for that.
+pub(crate) fn start(config: &RunConfig, graph: &Graph) -> Result<Start> {
+    let nodes = match &config.sources {
+        Some(sources) => sources.resolve(graph)?,
+        None => vec![graph.default_source()],
+    };
+    Ok(Start::Nodes(nodes))
+}
+
+/// Runs the driver under the options of the job.
+pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
+    let job = context.job;
+    let options = BcConfig {
+        runs: context.runs,
+        warmup: context.warmup,
+        trace: job.config.trace && !context.gauge,
+        ..driver_options(&job.config)
+    };
+    Ok(Box::new(of_rows(context.fleet, context.ready.topology()?, job.start.nodes(), &options)?))
+}
+
+impl Betweenness {
+    /// The `k` nodes of the highest scores, ties by input id; without those that have none.
+    pub fn highest(&self, graph: &Graph, k: usize) -> Vec<(u64, f64)> {
+        let scores = self.scores.iter().enumerate().filter(|(_, score)| !score.is_nan());
+        let mut ranked: Vec<_> = scores.map(|(v, s)| (graph.input_id(v as u32), *s)).collect();
+        let order = |a: &(u64, f64), b: &(u64, f64)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
+        if 0 < k && k < ranked.len() {
+            ranked.select_nth_unstable_by(k - 1, order);
+        }
+        ranked.truncate(k);
+        ranked.sort_unstable_by(order);
+        ranked
+    }
+}
+
+impl Answer for Betweenness {
+    fn measured(&self) -> &Measured {
+        &self.measured
+    }
+
+    fn strategy(&self, _: &Job) -> &'static str {
+        if self.cut { "levels" } else { "sources" }
+    }
+
+    fn strategy_line(&self, _: &Job) -> String {
+        let how = if self.cut { "levels cut" } else { "sources dealt out" };
+        format!("{how}, up to {} side by side, paths in {}", self.lanes, self.precision)
+    }
+
+    fn cuts(&self, job: &Job) -> String {
+        match self.cut {
+            true => format!(
+                "; chunks of equal {}, aligned to {}",
+                job.config.chunks, job.config.chunk_align
+            ),
+            false => String::new(),
+        }
+    }
+
+    fn lines(&self, job: &Job) -> Vec<(&'static str, String)> {
+        let between = self.scores.iter().filter(|score| **score > 0.0).count() as u64;
+        let sources = job.start.nodes();
+        let idle = sources.iter().filter(|s| job.graph.degree(**s as usize) == 0).count() as u64;
+        let mut answer = format!(
+            "{} of {} above 0, from {}",
+            count(between),
+            plural(self.scores.len() as u64, "node"),
+            plural(sources.len() as u64, "source"),
+        );
+        if idle > 0 {
+            answer += &format!(" ({} without out-arcs)", count(idle));
+        }
+        answer += &format!(", {} deep", plural(self.depth, "level"));
+        if let [(node, score)] = self.highest(&job.graph, 1)[..] {
+            answer += &format!("; the highest is {score:.6} of node {node}");
+        }
+        vec![("answer", answer)]
+    }
+
+    fn rated(&self) -> &'static str {
+        "out of reached nodes, summed over sources"
+    }
+
+    fn variant(&self, job: &Job) -> String {
+        let bc = &job.config.bc;
+        let mut words = format!("variant:num_sources-{}", job.start.nodes().len());
+        if bc.normalized {
+            words += "_normalized";
+        }
+        if bc.endpoints {
+            words += "_endpoints";
+        }
+        words
+    }
+
+    /// `num-sources`; `normalized` and `endpoints` as asked; `lanes` of a batch, `precision` of paths, `depth`, and
+    /// the node of the highest score with it.
+    fn facts(&self, job: &Job) -> Map<String, Value> {
+        let bc = &job.config.bc;
+        let highest = self.highest(&job.graph, 1).first().copied();
+        fields([
+            ("num-sources", json!(job.start.nodes().len())),
+            ("normalized", json!(bc.normalized)),
+            ("endpoints", json!(bc.endpoints)),
+            ("lanes", json!(self.lanes)),
+            ("precision", json!(self.precision)),
+            ("depth", json!(self.depth)),
+            ("highest-node", json!(highest.map(|(node, _)| node))),
+            ("highest-score", json!(highest.map(|(_, score)| score))),
+        ])
+    }
+
+    fn ranking(&self, job: &Job, k: usize) -> Option<String> {
+        let mut table = Table::new(&["rank", "node", "betweenness"], &[]);
+        for (place, (node, score)) in self.highest(&job.graph, k).into_iter().enumerate() {
+            table.row([(place + 1).to_string(), node.to_string(), score.to_string()]);
+        }
+        Some(table.to_string())
+    }
+
+    fn write(&self, path: &Path, graph: &Graph) -> Result<()> {
+        write_columns(path, graph, &[("betweenness", Column::F64(&self.scores))])
+    }
+
+    fn verify(&self, job: &Job) -> Result<Checked> {
+        let bc = &job.config.bc;
+        let question = BetweennessQuestion {
+            sources: job.start.nodes(),
+            normalized: bc.normalized,
+            endpoints: bc.endpoints,
+            tolerance: if self.precision == Precision::F32 { TOLERANCE_F32 } else { TOLERANCE },
+        };
+        let seen = verify::betweenness(&job.graph, &self.scores, &question)?;
+        let note = match seen.checked_sources {
+            0 => format!("; too many sources to check each: sums off by {:.1e}", seen.sum_error),
+            some => format!(
+                "; {} counted again, scores off by {:.1e} at most",
+                plural(some, "source"),
+                seen.worst_error
+            ),
+        };
+        let found = [
+            ("checked_sources", json!(seen.checked_sources)),
+            ("worst_error", json!(seen.worst_error)),
+            ("sum_error", json!(seen.sum_error)),
+        ];
+        Ok(Checked { found: fields(found), note })
+    }
+}

@@ -1,0 +1,128 @@
+//! How a run goes, decided once from the graph, the fleet and the options.
+
+use super::{BcConfig, MOST_LANES, Precision};
+use crate::algorithm::MergeMode;
+use crate::fleet::FleetInfo;
+use crate::prepare::{TopologyRows, memory};
+use std::ops::Range;
+
+/// Lanes when nobody asks for another number: eight 32-bit numbers are a sector.
+const LANES: usize = 8;
+/// Graphs with fewer arcs are held in f64: it costs little there.
+const SINGLE_FROM: u64 = 1 << 24;
+/// With fewer arcs nothing is gained by cutting levels, on a device and on the host.
+const CUT_FROM: [u64; 2] = [1 << 26, 1 << 12];
+
+/// Which sources a replica works on, how many at once, in what numbers.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    /// Levels are cut by chunk, and all replicas work on all sources.
+    pub cut: bool,
+    /// Lanes of the arrays: a power of two.
+    pub lanes: usize,
+    /// Paths are held in f64.
+    pub double: bool,
+    /// `[world, rounds]` positions of sources; a replica with fewer batches has empty ones.
+    batches: Vec<Vec<Range<usize>>>,
+}
+
+impl Plan {
+    pub fn new(p: &TopologyRows, sources: usize, config: &BcConfig, fleet: &FleetInfo) -> Plan {
+        let (cuda, world) = (fleet.backend == "cuda", fleet.world);
+        let arcs = p.columns.out.arcs();
+        let double = match config.precision {
+            _ if !cuda => true,
+            Precision::Auto => arcs < SINGLE_FROM,
+            Precision::F32 => false,
+            Precision::F64 => true,
+        };
+        let asked = config.batch.map_or(LANES, |batch| batch as usize).min(MOST_LANES);
+        let cut = world > 1
+            && match config.merge {
+                MergeMode::Split => true,
+                MergeMode::Auto => cutting_pays(p, sources, asked, world, cuda),
+                MergeMode::Redundant | MergeMode::Dense => false,
+            };
+        let shares = if cut { 1 } else { world };
+        let most = asked.min(sources.div_ceil(shares)).max(1);
+        let lanes = match config.batch {
+            None if cuda => fitting(p, most.next_power_of_two(), double, cut, fleet),
+            _ => most.next_power_of_two(),
+        };
+        let most = most.min(lanes);
+        let share = |i: usize| i * sources / shares..(i + 1) * sources / shares;
+        let mut batches: Vec<_> = (0..shares).map(|i| even(share(i), most)).collect();
+        let rounds = batches.iter().map(Vec::len).max().unwrap_or(0);
+        batches.iter_mut().for_each(|own| own.resize(rounds, 0..0));
+        Plan { cut, lanes, double, batches }
+    }
+
+    /// Batches of every replica.
+    pub fn rounds(&self) -> usize {
+        self.batches[0].len()
+    }
+
+    /// The positions of the sources of replica `rank` in this round.
+    pub fn batch(&self, rank: usize, round: usize) -> Range<usize> {
+        self.batches[if self.cut { 0 } else { rank }][round].clone()
+    }
+}
+
+/// Cuts a range into pieces of about equal length, at most `most`.
+fn even(range: Range<usize>, most: usize) -> Vec<Range<usize>> {
+    let pieces = range.len().div_ceil(most);
+    let at = |i: usize| range.start + i * range.len() / pieces;
+    (0..pieces).map(|i| at(i)..at(i + 1)).collect()
+}
+
+/// Whether all replicas are sooner done with all sources together, level by level, than each with its own.
+///
+/// An estimate by hand, not measured: a dealt batch that is not full reads as many arcs, and on large graphs as many
+/// sectors, as a full one, so that dealing gains little until batches are full; cutting costs an exchange of all
+/// values and some 0.1 ms a level, which only skewed graphs have few of. On the host replicas share the cores, and
+/// cutting pays only where some would have nothing to do.
+fn cutting_pays(p: &TopologyRows, sources: usize, lanes: usize, world: usize, cuda: bool) -> bool {
+    let columns = &p.columns;
+    let full = if cuda { lanes * world } else { world };
+    sources < full && !columns.flat && columns.out.arcs() >= CUT_FROM[usize::from(!cuda)]
+}
+
+/// The most lanes, up to `lanes`, that the memory of every GPU has room for.
+fn fitting(p: &TopologyRows, lanes: usize, double: bool, cut: bool, fleet: &FleetInfo) -> usize {
+    let sharers = |device: &str| fleet.devices.iter().filter(|d| d.device == device).count();
+    let room = |bytes: u64, device: &str| {
+        let bytes = bytes.saturating_sub(memory::CONTEXT_BYTES);
+        bytes.min(fleet.memory_limit.unwrap_or(u64::MAX)) / sharers(device).max(1) as u64
+    };
+    let room = fleet.devices.iter().map(|d| room(d.memory_bytes, &d.device)).min().unwrap_or(0);
+    let columns = &p.columns;
+    let arcs = columns.out.arcs() + columns.into.as_ref().map_or(0, |rows| rows.arcs());
+    let rows = 4 * arcs + 16 * columns.active as u64;
+    let mut lanes = lanes;
+    while lanes > 1 {
+        let state = memory::lanes(columns.active, lanes, double, cut);
+        if rows + memory::total(&state) <= room {
+            break;
+        }
+        lanes /= 2;
+    }
+    lanes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_are_about_equal_and_hold_every_source_once() {
+        for (sources, most) in [(33, 8), (8, 8), (1, 32), (64, 5), (7, 1)] {
+            let pieces = even(10..10 + sources, most);
+            assert_eq!((pieces[0].start, pieces[pieces.len() - 1].end), (10, 10 + sources));
+            assert!(pieces.windows(2).all(|w| w[0].end == w[1].start));
+            let lengths: Vec<usize> = pieces.iter().map(Range::len).collect();
+            let (low, high) = (lengths.iter().min().unwrap(), lengths.iter().max().unwrap());
+            assert!(*high <= most && high - low <= 1, "{lengths:?}");
+        }
+        assert!(even(3..3, 8).is_empty());
+    }
+}

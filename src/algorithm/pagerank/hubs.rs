@@ -1,0 +1,307 @@
+//! Hubs in shared memory on a GPU: the arguments of `kernels/pagerank_hubs.cu`.
+
+use super::cuda::{TurnArgs, upload};
+use super::segments::{Arcs, CHUNK, SegmentRows, Segments};
+use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, fewer, source};
+use crate::error::{Error, Result};
+use crate::fleet::FleetInfo;
+use crate::prepare::ColumnRows;
+use bytemuck::{Pod, Zeroable};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// As in kernels/pagerank_hubs.cu.
+const NEAR_THREADS: u32 = 1024;
+const FAR_THREADS: u32 = 256;
+/// Floats that each warp keeps finished runs in.
+const SUMS: u32 = CHUNK as u32 + CHUNK as u32 / 8 + 8;
+
+/// `kernels/pagerank_hubs.cu`: HubArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct HubArgs {
+    near: u64,
+    far: u64,
+    marks: u64,
+    first: u64,
+    rows: u64,
+    groups: u64,
+    segments: u64,
+    value: u64,
+    gathered: u64,
+    carry: u64,
+    barrier: u64,
+    abort: u64,
+    stopped: u64,
+    deadline_ns: u64,
+    count: u32,
+    width: u32,
+    filled: u32,
+    base: u32,
+}
+
+/// `kernels/pagerank_hubs.cu`: CarryArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct CarryArgs {
+    rows: u64,
+    offsets: u64,
+    groups: u64,
+    carry: u64,
+    gathered: u64,
+    count: u32,
+    unused: u32,
+}
+
+/// `kernels/pagerank_hubs.cu`: GatheredArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct GatheredArgs {
+    turn: TurnArgs,
+    gathered: u64,
+    sum: u64,
+    lo: u32,
+    hi: u32,
+}
+
+/// Sources of a segment at most, on any GPU.
+pub(super) const WIDEST: u32 = 48_000;
+
+/// Sources of a segment on these GPUs: as many floats as a block's shared memory (227 KB on H100 and B200, 163 on
+/// A100, 99 on others) has room for beside the runs of its warps. The same for all, since sums follow from it.
+pub(super) fn width(fleet: &FleetInfo, asked: Option<u32>) -> Result<usize> {
+    let one = |capability: &str| match capability {
+        "9.0" | "10.0" | "10.3" | "11.0" => WIDEST,
+        "8.0" | "8.7" => 31_000,
+        _ => 14_000,
+    };
+    let most = fleet.devices.iter().map(|device| one(&device.compute_capability)).min();
+    let most = most.unwrap_or(14_000);
+    match asked {
+        Some(asked) if asked > most => Err(Error::input(format!(
+            "--segment-width {asked}: the shared memory of these GPUs has room for {most}"
+        ))),
+        _ => Ok(asked.unwrap_or(most) as usize),
+    }
+}
+
+/// Runs on the device.
+struct DeviceArcs {
+    /// 16-bit columns two in a word; far ones are whole.
+    columns: DeviceBuffer<u32>,
+    marks: DeviceBuffer<u16>,
+    first: DeviceBuffer<u32>,
+    rows: DeviceBuffer<u32>,
+}
+
+/// Columns as words; an array of halves need not lie as one of words must.
+fn words<C: Pod>(columns: &[C]) -> Cow<'_, [u32]> {
+    match bytemuck::try_cast_slice(columns) {
+        Ok(words) => Cow::Borrowed(words),
+        Err(_) => Cow::Owned(bytemuck::pod_collect_to_vec(columns)),
+    }
+}
+
+impl DeviceArcs {
+    fn new<C: Pod>(device: &CudaDevice, arcs: &Arcs<C>) -> Result<DeviceArcs> {
+        Ok(DeviceArcs {
+            columns: upload(device, "segment arcs", &words(&arcs.columns))?,
+            marks: upload(device, "segment marks", &arcs.marks)?,
+            first: upload(device, "segment chunks", &arcs.first)?,
+            rows: upload(device, "segment rows", &arcs.rows)?,
+        })
+    }
+}
+
+/// What the steps need.
+pub(super) struct Hubs {
+    segments: Function,
+    far: Function,
+    carry: Function,
+    gathered: Function,
+    /// Blocks that can be resident, of the segments' kernel and of the far arcs'.
+    blocks: [u32; 2],
+    shared_bytes: u32,
+    near_arcs: DeviceArcs,
+    far_arcs: DeviceArcs,
+    /// First chunk and chunks.
+    groups: DeviceBuffer<u32>,
+    bounds: DeviceBuffer<u32>,
+    near_groups: u32,
+    far_groups: u32,
+    carry_rows: DeviceBuffer<u32>,
+    carry_offsets: DeviceBuffer<u32>,
+    carry_groups: DeviceBuffer<u32>,
+    carries: DeviceBuffer<f32>,
+    /// `[active]`
+    sums: DeviceBuffer<f32>,
+    barrier: DeviceBuffer<u32>,
+    stopped: Pinned<u32>,
+    /// Arrivals at the barrier so far.
+    arrived: u32,
+    count: u32,
+    width: u32,
+    active: u32,
+}
+
+impl Hubs {
+    pub fn new(
+        device: &mut CudaDevice,
+        rows: &ColumnRows,
+        cut: &Segments,
+        rank: Option<usize>,
+        beat: &(dyn Fn() + Sync),
+    ) -> Result<Hubs> {
+        let mut kernel = |name| device.function(source("pagerank_hubs.cu"), &[], name);
+        let segments = kernel("pagerank_segments")?;
+        let far = kernel("pagerank_far")?;
+        let carry = kernel("pagerank_carry")?;
+        let gathered = kernel("pagerank_gathered")?;
+        let device = &*device;
+        let made = cut.lay_out(rows, rank, beat);
+        let shared_bytes = 4 * (cut.width as u32 + 4 + NEAR_THREADS / 32 * SUMS);
+        let near_groups = made.segments[cut.count];
+        let carried = Carried::new(&made);
+        let active = rows.offsets.len() - 1;
+        Ok(Hubs {
+            blocks: [
+                device.resident_blocks(segments, NEAR_THREADS, shared_bytes)?,
+                device.resident_blocks(far, FAR_THREADS, 0)?,
+            ],
+            segments,
+            far,
+            carry,
+            gathered,
+            shared_bytes,
+            near_arcs: DeviceArcs::new(device, &made.near)?,
+            far_arcs: DeviceArcs::new(device, &made.far)?,
+            groups: upload(device, "groups", bytemuck::cast_slice(&made.groups))?,
+            bounds: upload(device, "segments", &made.segments)?,
+            near_groups,
+            far_groups: made.segments[cut.count + 1] - near_groups,
+            carry_rows: upload(device, "rows of carries", &carried.rows)?,
+            carry_offsets: upload(device, "places of carries", &carried.offsets)?,
+            carry_groups: upload(device, "groups of carries", &carried.groups)?,
+            carries: device.alloc("carries", made.groups.len())?,
+            sums: device.alloc("segment sums", active)?,
+            barrier: device.alloc("barrier", 2)?,
+            stopped: Pinned::new(&device.context, 1)?,
+            arrived: 0,
+            count: cut.count as u32,
+            width: cut.width as u32,
+            active: active as u32,
+        })
+    }
+
+    /// Queues the sums of the own rows, and their ranks; or, where `sum` is an address, f64 sums there.
+    pub fn step(
+        &mut self,
+        device: &CudaDevice,
+        value: u64,
+        turn: TurnArgs,
+        own: Range<usize>,
+        sum: u64,
+        chance: Option<u64>,
+    ) -> Result<()> {
+        if self.near_groups > 0 {
+            self.segments(device, value, chance)?;
+        }
+        if self.far_groups > 0 {
+            let segments = self.bounds.pointer() + 4 * u64::from(self.count);
+            let args = HubArgs { segments, ..self.args(device, &self.far_arcs, value) };
+            let shape =
+                self.shape(self.far_groups.div_ceil(FAR_THREADS / 32), self.blocks[1], chance);
+            device.launch(self.far, shape, &args)?;
+        }
+        let rows = self.carry_rows.len() as u32;
+        if rows > 0 {
+            let args = CarryArgs {
+                rows: self.carry_rows.pointer(),
+                offsets: self.carry_offsets.pointer(),
+                groups: self.carry_groups.pointer(),
+                carry: self.carries.pointer(),
+                gathered: self.sums.pointer(),
+                count: rows,
+                unused: 0,
+            };
+            device.launch(
+                self.carry,
+                self.shape(rows.div_ceil(256), self.blocks[1], chance),
+                &args,
+            )?;
+        }
+        let (gathered, lo, hi) = (self.sums.pointer(), own.start as u32, own.end as u32);
+        let args = GatheredArgs { turn, gathered, sum, lo, hi };
+        let shape = self.shape((hi - lo).div_ceil(256), self.blocks[1], chance);
+        device.launch(self.gathered, shape, &args)
+    }
+
+    fn segments(&mut self, device: &CudaDevice, value: u64, chance: Option<u64>) -> Result<()> {
+        let blocks = fewer(self.blocks[0], chance);
+        let args = self.args(device, &self.near_arcs, value);
+        // As many arrivals as there are barriers between segments.
+        self.arrived = self.arrived.wrapping_add(blocks * (self.count - 1));
+        let shape = Launch {
+            blocks,
+            threads: NEAR_THREADS,
+            shared_bytes: self.shared_bytes,
+            cooperative: true,
+        };
+        device.launch(self.segments, shape, &args)
+    }
+
+    fn args(&self, device: &CudaDevice, arcs: &DeviceArcs, value: u64) -> HubArgs {
+        HubArgs {
+            near: arcs.columns.pointer(),
+            far: arcs.columns.pointer(),
+            marks: arcs.marks.pointer(),
+            first: arcs.first.pointer(),
+            rows: arcs.rows.pointer(),
+            groups: self.groups.pointer(),
+            segments: self.bounds.pointer(),
+            value,
+            gathered: self.sums.pointer(),
+            carry: self.carries.pointer(),
+            barrier: self.barrier.pointer(),
+            abort: device.abort.pointer(),
+            stopped: self.stopped.pointer(),
+            deadline_ns: device.deadline_ns(),
+            count: self.count,
+            width: self.width,
+            filled: self.active.next_multiple_of(4),
+            base: self.arrived,
+        }
+    }
+
+    fn shape(&self, blocks: u32, most: u32, chance: Option<u64>) -> Launch {
+        let blocks = fewer(blocks.clamp(1, most), chance);
+        Launch { blocks, threads: FAR_THREADS, shared_bytes: 0, cooperative: false }
+    }
+
+    /// The error of blocks that did not meet.
+    pub fn met(&self, device: &CudaDevice) -> Result<()> {
+        device.met(self.stopped.get(0), "pagerank_segments")
+    }
+}
+
+/// Carries by row.
+struct Carried {
+    rows: Vec<u32>,
+    offsets: Vec<u32>,
+    groups: Vec<u32>,
+}
+
+impl Carried {
+    fn new(made: &SegmentRows) -> Carried {
+        let mut carried = Carried { rows: vec![], offsets: vec![], groups: vec![] };
+        for (row, group) in &made.carries {
+            if carried.rows.last() != Some(row) {
+                carried.rows.push(*row);
+                carried.offsets.push(carried.groups.len() as u32);
+            }
+            carried.groups.push(*group);
+        }
+        carried.offsets.push(carried.groups.len() as u32);
+        carried
+    }
+}

@@ -1,0 +1,403 @@
+//! In-rows cut by segments of sources, for `kernels/pagerank_hubs.cu`: which arcs lie in segments, who has which
+//! rows, and the arrays that a replica's blocks go over.
+//!
+//! Rows are cut into *row blocks* of about equal arcs, and a block's arcs of one segment into chunks and groups of
+//! their own. So the order in which a row's arcs are added up follows from the graph alone, whoever has the
+//! row, and replicas have whole blocks.
+
+use crate::fleet::Split;
+use crate::prepare::ColumnRows;
+use crate::report::units::{count as number, plural};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// As in kernels/pagerank_hubs.cu.
+const LANE: usize = 8;
+pub(super) const CHUNK: usize = 32 * LANE;
+
+/// Row blocks at most, and arcs of one at least.
+const BLOCKS: u64 = 512;
+const BLOCK_ARCS: u64 = 4096;
+/// Segments at most.
+pub(super) const MOST: usize = 128;
+
+/// What a GPU takes for an arc that is gathered from L2, as far as contributions of so many nodes fit it, in ps: by hand
+/// from KERNELS.md, 145 G/s from 4 MiB, 132 from 32, 74 from 64, and less from more.
+fn far_ps(nodes: u64) -> u64 {
+    match (nodes * 4) >> 20 {
+        0..=32 => 7,
+        33..=64 => 13,
+        _ => 20,
+    }
+}
+/// For one that is gathered from shared memory, at 385 to 580 G/s and 2 bytes from memory, and for a run, whose row is
+/// read and a number read and written, 12 bytes at 4.3 TB/s, and something for the scan.
+const NEAR_PS: u64 = 2;
+const RUN_PS: u64 = 4;
+/// What the last additions and the rank of a node take.
+const ROW_PS: u64 = 6;
+/// What a segment takes whatever is in it: 192 KB to every multiprocessor, a barrier, the last groups. An estimate.
+const SEGMENT_PS: u64 = 8_000_000;
+
+/// How many groups a part should have at most: some for each warp of a GPU, so that the last ones do not count.
+const GROUPS: usize = 16384;
+/// Chunks of a group at most.
+const SPAN: usize = 8;
+
+/// Where rows are cut, for all replicas.
+pub(super) struct Segments {
+    /// Sources of a segment.
+    pub width: usize,
+    /// How many segments some block has.
+    pub count: usize,
+    /// `[blocks + 1]` first row of each row block.
+    bounds: Vec<u64>,
+    /// `[blocks]` how many segments a block has; what lies beyond is far.
+    depth: Vec<usize>,
+    /// `[count + 1]` chunks of a group, by segment; the last for far arcs.
+    span: Vec<usize>,
+    /// The rows of each replica.
+    pub split: Split,
+    /// The blocks of each replica.
+    blocks: Split,
+    /// Arcs in segments.
+    pub near: u64,
+    /// All of them.
+    arcs: u64,
+}
+
+/// What a row block has of a segment.
+#[derive(Clone, Copy, Default)]
+struct Part {
+    arcs: u64,
+    runs: u64,
+}
+
+impl Part {
+    /// What it saves to have these arcs in a segment, in ps.
+    fn gain(self, far_ps: u64) -> i64 {
+        (self.arcs * (far_ps - NEAR_PS)) as i64 - (self.runs * RUN_PS) as i64
+    }
+}
+
+impl Segments {
+    /// Cuts `rows` for segments of `width` sources (a multiple of 4, below 65536); `asked` says how many segments,
+    /// else as many as pay.
+    pub fn new(rows: &ColumnRows, width: usize, world: usize, asked: Option<usize>) -> Segments {
+        let active = rows.offsets.len() as u64 - 1;
+        let far_ps = far_ps(active);
+        let blocks = (rows.arcs() / BLOCK_ARCS).clamp(1, BLOCKS) as usize;
+        let cost = |v: u64| rows.offsets[v as usize] + v;
+        let bounds = Split::by_weight(active, blocks, 64, cost(active), cost).bounds().to_vec();
+        let most = MOST.min((active as usize).div_ceil(width));
+        let count_block =
+            |range: &[u64]| count(rows, range[0] as usize..range[1] as usize, width, most);
+        let parts: Vec<Vec<Part>> = bounds.par_windows(2).map(count_block).collect();
+        let depth = match asked {
+            Some(asked) => vec![asked.min(most); blocks],
+            None => depths(&parts, most, far_ps),
+        };
+        let count = depth.iter().copied().max().unwrap_or(0);
+        let near = |b: usize| {
+            parts[b][..depth[b]].iter().fold(Part::default(), |sum, part| Part {
+                arcs: sum.arcs + part.arcs,
+                runs: sum.runs + part.runs,
+            })
+        };
+        let arcs =
+            |b: usize| rows.offsets[bounds[b + 1] as usize] - rows.offsets[bounds[b] as usize];
+        // Costs of the blocks before each.
+        let mut before = vec![0];
+        for b in 0..blocks {
+            let (near, rows) = (near(b), bounds[b + 1] - bounds[b]);
+            let far = arcs(b) - near.arcs;
+            let far_runs = rows.min(far);
+            let ps = near.arcs * NEAR_PS + far * far_ps + (near.runs + far_runs) * RUN_PS;
+            before.push(before[b] + ps + rows * ROW_PS);
+        }
+        let dealt =
+            Split::by_weight(blocks as u64, world, 1, before[blocks], |b| before[b as usize]);
+        let owned =
+            dealt.bounds().windows(2).map(|b| bounds[b[1] as usize] - bounds[b[0] as usize]);
+        let mut chunks = vec![0; count + 1];
+        for b in 0..blocks {
+            for (s, part) in parts[b][..depth[b]].iter().enumerate() {
+                chunks[s] += part.arcs.div_ceil(CHUNK as u64) as usize;
+            }
+            chunks[count] += (arcs(b) - near(b).arcs).div_ceil(CHUNK as u64) as usize;
+        }
+        Segments {
+            width,
+            count,
+            split: Split::of_lengths(owned),
+            blocks: dealt,
+            near: (0..blocks).map(|b| near(b).arcs).sum(),
+            arcs: rows.arcs(),
+            span: chunks.into_iter().map(|chunks| (chunks / GROUPS).clamp(1, SPAN)).collect(),
+            bounds,
+            depth,
+        }
+    }
+
+    /// `3 segments of 48,000 sources, with 70 of 100 arcs`.
+    pub fn words(&self) -> String {
+        format!(
+            "{} of {} sources, with {} of {}",
+            plural(self.count as u64, "segment"),
+            number(self.width as u64),
+            number(self.near),
+            plural(self.arcs, "arc"),
+        )
+    }
+
+    /// The arrays for the rows of replica `rank`, or for all rows. `beat` is called now and then.
+    pub fn lay_out(
+        &self,
+        rows: &ColumnRows,
+        rank: Option<usize>,
+        beat: &(dyn Fn() + Sync),
+    ) -> SegmentRows {
+        let own = match rank {
+            Some(rank) => self.blocks.range(rank),
+            None => 0..self.depth.len() as u64,
+        };
+        let block = |b: u64| {
+            beat();
+            self.block(rows, b as usize)
+        };
+        let blocks: Vec<BlockRows> = own.into_par_iter().map(block).collect();
+        let all = active(rows);
+        let mut made = SegmentRows {
+            near: Arcs { columns: vec![], marks: vec![], first: vec![], rows: vec![] },
+            far: Arcs { columns: vec![], marks: vec![], first: vec![], rows: vec![] },
+            groups: vec![],
+            segments: vec![0],
+            carries: vec![],
+        };
+        // Where the chunks of each block will be, and its groups of each part.
+        let (mut near, mut far) = (0u32, 0u32);
+        let chunks: Vec<[u32; 2]> = blocks
+            .iter()
+            .map(|block| {
+                let at = [near, far];
+                near += block.near.first.len() as u32;
+                far += block.far.first.len() as u32;
+                at
+            })
+            .collect();
+        let mut groups = vec![vec![0u32; self.count + 1]; blocks.len()];
+        for s in 0..=self.count {
+            for (b, block) in blocks.iter().enumerate() {
+                groups[b][s] = made.groups.len() as u32;
+                let base = chunks[b][usize::from(s == self.count)];
+                let of = block.groups.get(s).into_iter().flatten();
+                made.groups.extend(of.map(|group| [group[0] + base, group[1]]));
+            }
+            made.segments.push(made.groups.len() as u32);
+        }
+        for (block, groups) in blocks.into_iter().zip(groups) {
+            let carry = |(row, s, g): &(u32, usize, u32)| (*row, groups[*s] + g);
+            made.carries.extend(block.carries.iter().map(carry));
+            made.near.append(block.near);
+            made.far.append(block.far);
+        }
+        debug_assert!(made.carries.is_sorted() && made.near.rows.iter().all(|row| *row < all));
+        made
+    }
+
+    /// One row block.
+    fn block(&self, rows: &ColumnRows, b: usize) -> BlockRows {
+        let (own, depth) = (self.bounds[b] as usize..self.bounds[b + 1] as usize, self.depth[b]);
+        let mut block = BlockRows::default();
+        let mut runs: Vec<Vec<(u32, &[u32])>> = vec![vec![]; depth + 1];
+        for v in own {
+            for_runs(rows.row(v), self.width, depth, |s, run| runs[s].push((v as u32, run)));
+        }
+        block.groups = vec![vec![]; self.count + 1];
+        for (s, runs) in runs.iter().enumerate() {
+            let (part, start) = match s < depth {
+                true => (s, s * self.width),
+                false => (self.count, 0),
+            };
+            let begin = match s < depth {
+                true => block.near.first.len(),
+                false => block.far.first.len(),
+            };
+            let pads = match s < depth {
+                true => self.width as u32,
+                false => active(rows),
+            };
+            let end = match s < depth {
+                true => {
+                    block.near.lay(runs, pads as u16, |column| (column as usize - start) as u16)
+                }
+                false => block.far.lay(runs, pads, |column| column),
+            };
+            let span = self.span[part];
+            for first in (begin..end).step_by(span) {
+                let group = block.groups[part].len() as u32;
+                let carries = match s < depth {
+                    true => block.near.goes_on(first),
+                    false => block.far.goes_on(first),
+                };
+                block.carries.extend(carries.map(|row| (row, part, group)));
+                block.groups[part].push([first as u32, span.min(end - first) as u32]);
+            }
+        }
+        block.far.reorder();
+        block.carries.sort_unstable();
+        block
+    }
+}
+
+fn active(rows: &ColumnRows) -> u32 {
+    rows.offsets.len() as u32 - 1
+}
+
+/// Calls `each` with the segment of every run of a row, and the run; what lies in segment `most` or beyond is one.
+fn for_runs<'a>(row: &'a [u32], width: usize, most: usize, mut each: impl FnMut(usize, &'a [u32])) {
+    let mut rest = row;
+    while let Some(column) = rest.first() {
+        let segment = (*column as usize / width).min(most);
+        let end = match segment < most {
+            true => rest.partition_point(|column| (*column as usize) < (segment + 1) * width),
+            false => rest.len(),
+        };
+        let (run, later) = rest.split_at(end);
+        each(segment, run);
+        rest = later;
+    }
+}
+
+/// What each segment has of the rows.
+fn count(rows: &ColumnRows, own: Range<usize>, width: usize, most: usize) -> Vec<Part> {
+    let mut parts = vec![Part::default(); most + 1];
+    for v in own {
+        for_runs(rows.row(v), width, most, |s, run| {
+            parts[s].arcs += run.len() as u64;
+            parts[s].runs += 1;
+        });
+    }
+    parts
+}
+
+/// How many segments each block should have: those that save more than they cost everybody, and of these as many as
+/// the block gains by.
+fn depths(parts: &[Vec<Part>], most: usize, far_ps: u64) -> Vec<usize> {
+    let gains = |s: usize| parts.iter().map(|part| part[s].gain(far_ps).max(0) as u64).sum::<u64>();
+    let count = (0..most).take_while(|s| gains(*s) > SEGMENT_PS).count();
+    let depth = |parts: &Vec<Part>| {
+        let (mut best, mut total) = ((0, 0), 0);
+        for (s, part) in parts[..count].iter().enumerate() {
+            total += part.gain(far_ps);
+            if total > best.0 {
+                best = (total, s + 1);
+            }
+        }
+        best.1
+    };
+    parts.iter().map(depth).collect()
+}
+
+/// Runs in chunks.
+#[derive(Default)]
+pub(super) struct Arcs<C> {
+    /// `[chunks, CHUNK]`
+    pub columns: Vec<C>,
+    /// `[chunks, 32]` where runs begin among a lane's arcs; from bit 8: how many began in the chunk before.
+    pub marks: Vec<u16>,
+    /// `[chunks]` number of the first run that begins in it.
+    pub first: Vec<u32>,
+    /// `[runs]`
+    pub rows: Vec<u32>,
+}
+
+impl<C: Copy> Arcs<C> {
+    /// Adds runs from a new chunk on; where the chunks end.
+    fn lay(&mut self, runs: &[(u32, &[u32])], pads: C, column: impl Fn(u32) -> C) -> usize {
+        let begin = self.first.len();
+        let mut at = 0;
+        for (row, run) in runs {
+            for (i, source) in run.iter().enumerate() {
+                let place = at % CHUNK;
+                if place == 0 {
+                    self.first.push(self.rows.len() as u32);
+                    self.columns.resize(self.columns.len() + CHUNK, pads);
+                    self.marks.resize(self.marks.len() + 32, 0);
+                }
+                if i == 0 {
+                    self.rows.push(*row);
+                    let lane = self.marks.len() - 32 + place / LANE;
+                    self.marks[lane] |= 1 << (place % LANE);
+                }
+                let slot = self.columns.len() - CHUNK + place;
+                self.columns[slot] = column(*source);
+                at += 1;
+            }
+        }
+        for marks in self.marks[begin * 32..].chunks_mut(32) {
+            let mut before = 0;
+            for mark in marks {
+                let begun = mark.count_ones() as u16;
+                *mark |= before << 8;
+                before += begun;
+            }
+        }
+        self.first.len()
+    }
+
+    /// The row whose run goes on into chunk `chunk` from the one before, if one does.
+    fn goes_on(&self, chunk: usize) -> Option<u32> {
+        let begins = self.marks[chunk * 32] & 1 != 0;
+        (!begins).then(|| self.rows[self.first[chunk] as usize - 1])
+    }
+
+    fn append(&mut self, mut other: Arcs<C>) {
+        let runs = self.rows.len() as u32;
+        self.first.extend(other.first.iter().map(|run| run + runs));
+        self.columns.append(&mut other.columns);
+        self.marks.append(&mut other.marks);
+        self.rows.append(&mut other.rows);
+    }
+}
+
+impl Arcs<u32> {
+    /// Puts the first four arcs of all lanes of a chunk before their second four: a warp reads 512 bytes at once.
+    fn reorder(&mut self) {
+        let half = LANE / 2;
+        for chunk in self.columns.chunks_mut(CHUNK) {
+            let lanes: Vec<u32> = chunk.to_vec();
+            for (at, slot) in chunk.iter_mut().enumerate() {
+                let (plane, rest) = (at / (CHUNK / 2), at % (CHUNK / 2));
+                *slot = lanes[rest / half * LANE + plane * half + rest % half];
+            }
+        }
+    }
+}
+
+/// One row block; chunks and runs counted from its own first.
+#[derive(Default)]
+struct BlockRows {
+    near: Arcs<u16>,
+    far: Arcs<u32>,
+    /// By segment, the far ones last: first chunk, chunks.
+    groups: Vec<Vec<[u32; 2]>>,
+    /// (row, segment, group of that): the group begins inside of a run of the row.
+    carries: Vec<(u32, usize, u32)>,
+}
+
+/// What a replica goes over.
+pub(super) struct SegmentRows {
+    pub near: Arcs<u16>,
+    pub far: Arcs<u32>,
+    /// `[groups]` first chunk, chunks; by segment, the far ones last.
+    pub groups: Vec<[u32; 2]>,
+    /// `[segments + 2]` first group of each.
+    pub segments: Vec<u32>,
+    /// (row, group) sorted: the group begins inside of a run of the row.
+    pub carries: Vec<(u32, u32)>,
+}
+
+#[cfg(test)]
+#[path = "segments_tests.rs"]
+mod tests;

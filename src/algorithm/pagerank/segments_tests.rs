@@ -1,0 +1,227 @@
+use super::*;
+use crate::generate::generate;
+use crate::graph::{Graph, Origin};
+use crate::prepare::{Columns, Layout};
+
+fn columns(graph: &Graph) -> Columns {
+    Columns::new(graph, Layout::Degree).unwrap()
+}
+
+/// Twelve rows of up to thousands of arcs, many of them parallel, between rows of none and one.
+fn lumpy() -> Graph {
+    let mut arcs = Vec::new();
+    for i in 0..30_000u64 {
+        let row = (i * i) % 12 * 83;
+        arcs.push(((i * 7919 % 1000) as u32, row as u32));
+        if i % 50 == 0 {
+            arcs.push(((i % 1000) as u32, (i / 50) as u32));
+        }
+    }
+    let (from, to): (Vec<u32>, Vec<u32>) = arcs.into_iter().unzip();
+    Graph::from_arcs(1000, &from, &to, None, Origin::default()).unwrap()
+}
+
+fn graphs() -> Vec<(&'static str, Graph)> {
+    vec![
+        ("R-MAT", generate("rmat:12").unwrap()),
+        ("grid", generate("grid:40x50").unwrap()),
+        ("star", generate("star:3000").unwrap()),
+        ("chain", generate("chain:2000").unwrap()),
+        ("lumpy", lumpy()),
+        ("no arcs", Graph::from_csr(vec![0; 4], vec![], None, Origin::default()).unwrap()),
+    ]
+}
+
+/// The arcs (row, source) of chunks `chunks`, in the order in which they are added up. `open` is the row of the run
+/// that goes on into the first.
+fn arcs_of(
+    part: &Arcs<u32>,
+    chunks: Range<usize>,
+    open: Option<u32>,
+    pads: u32,
+) -> Vec<(Option<u32>, u32)> {
+    let (mut row, mut arcs) = (open, Vec::new());
+    for chunk in chunks {
+        let mut run = part.first[chunk] as usize;
+        let mut begun = 0;
+        for lane in 0..32 {
+            let marks = part.marks[chunk * 32 + lane];
+            assert_eq!(marks >> 8, begun, "runs before lane {lane} of chunk {chunk}");
+            for i in 0..LANE {
+                if marks >> i & 1 == 1 {
+                    row = Some(part.rows[run]);
+                    (run, begun) = (run + 1, begun + 1);
+                }
+                let column = part.columns[chunk * CHUNK + lane * LANE + i];
+                if column != pads {
+                    arcs.push((row, column));
+                }
+            }
+        }
+    }
+    arcs
+}
+
+/// Near arcs with their sources' labels, or far ones in lane order again.
+fn plain(made: &SegmentRows, segment: Option<usize>, width: usize) -> Arcs<u32> {
+    let half = LANE / 2;
+    let columns = match segment {
+        Some(s) => {
+            let label = |c: &u16| match usize::from(*c) {
+                pad if pad == width => u32::MAX,
+                c => (s * width + c) as u32,
+            };
+            made.near.columns.iter().map(label).collect()
+        }
+        None => {
+            let mut columns = made.far.columns.clone();
+            for (chunk, from) in columns.chunks_mut(CHUNK).zip(made.far.columns.chunks(CHUNK)) {
+                for (at, column) in chunk.iter_mut().enumerate() {
+                    let (lane, i) = (at / LANE, at % LANE);
+                    *column = from[i / half * (CHUNK / 2) + lane * half + i % half];
+                }
+            }
+            columns
+        }
+    };
+    let (marks, first, rows) = match segment {
+        Some(_) => (&made.near.marks, &made.near.first, &made.near.rows),
+        None => (&made.far.marks, &made.far.first, &made.far.rows),
+    };
+    Arcs { columns, marks: marks.clone(), first: first.clone(), rows: rows.clone() }
+}
+
+/// All arcs (row, source) of a replica, and whether groups that begin inside of a run say so.
+fn unpacked(made: &SegmentRows, cut: &Segments, active: u32) -> Vec<(u32, u32)> {
+    let mut arcs = Vec::new();
+    for s in 0..=cut.count {
+        let near = (s < cut.count).then_some(s);
+        let part = plain(made, near, cut.width);
+        for g in made.segments[s]..made.segments[s + 1] {
+            let [first, chunks] = made.groups[g as usize];
+            let open = made.carries.iter().find(|(_, group)| *group == g).map(|carry| carry.0);
+            let chunks = first as usize..(first + chunks) as usize;
+            let pads = if near.is_some() { u32::MAX } else { active };
+            for (row, source) in arcs_of(&part, chunks, open, pads) {
+                let row = row.unwrap_or_else(|| panic!("group {g} begins in nobody's run"));
+                arcs.push((row, source));
+            }
+        }
+    }
+    arcs
+}
+
+#[test]
+fn segments_and_far_arcs_hold_every_arc_once_for_any_number_of_replicas() {
+    for (name, graph) in graphs() {
+        let columns = columns(&graph);
+        let rows = columns.in_rows();
+        let active = columns.active as u32;
+        let of = |v: u32| rows.row(v as usize).iter().map(move |u| (v, *u));
+        let expected: Vec<(u32, u32)> = (0..active).flat_map(of).collect();
+        for (width, asked) in
+            [(64, Some(3)), (128, Some(64)), (400, Some(0)), (48_000, Some(1)), (100, None)]
+        {
+            for world in [1, 3, 5] {
+                let cut = Segments::new(rows, width, world, asked);
+                let mut arcs = Vec::new();
+                for rank in 0..world {
+                    let made = cut.lay_out(rows, Some(rank), &|| ());
+                    let own = cut.split.range(rank);
+                    let part = unpacked(&made, &cut, active);
+                    assert!(part.iter().all(|(row, _)| own.contains(&u64::from(*row))), "{name}");
+                    arcs.extend(part);
+                }
+                arcs.sort_unstable();
+                assert_eq!(arcs, expected, "{name}, {asked:?} of {width}, {world} replicas");
+            }
+        }
+    }
+}
+
+/// A row's sum as the kernel makes it, in f32: lanes, then chunks, then groups, carries last.
+fn sums(cut: &Segments, rows: &ColumnRows, world: usize, value: &[f32]) -> Vec<u32> {
+    let active = rows.offsets.len() - 1;
+    let mut gathered = vec![0f32; active];
+    for rank in 0..world {
+        let made = cut.lay_out(rows, Some(rank), &|| ());
+        let mut carry = vec![0f32; made.groups.len()];
+        for s in 0..=cut.count {
+            let near = (s < cut.count).then_some(s);
+            let part = plain(&made, near, cut.width);
+            let pads = if near.is_some() { u32::MAX } else { active as u32 };
+            let own = made.segments[s] as usize..made.segments[s + 1] as usize;
+            for (carry, group) in carry[own.clone()].iter_mut().zip(&made.groups[own]) {
+                let [first, chunks] = *group;
+                let (mut open, mut row) = (0f32, None);
+                for chunk in first as usize..(first + chunks) as usize {
+                    let mut run = part.first[chunk] as usize;
+                    for lane in 0..32 {
+                        let marks = part.marks[chunk * 32 + lane];
+                        let mut sum = 0f32;
+                        let mut begun = false;
+                        for i in 0..LANE {
+                            if marks >> i & 1 == 1 {
+                                let whole = if begun { sum } else { open + sum };
+                                match row {
+                                    Some(row) => gathered[row as usize] += whole,
+                                    None => *carry = whole,
+                                }
+                                row = Some(part.rows[run]);
+                                (run, begun, sum) = (run + 1, true, 0.0);
+                            }
+                            let column = part.columns[chunk * CHUNK + lane * LANE + i];
+                            sum += if column == pads { 0.0 } else { value[column as usize] };
+                        }
+                        open = if begun { sum } else { open + sum };
+                    }
+                }
+                match row {
+                    Some(row) => gathered[row as usize] += open,
+                    None => *carry = open,
+                }
+            }
+        }
+        made.carries.iter().for_each(|(row, g)| gathered[*row as usize] += carry[*g as usize]);
+    }
+    gathered.into_iter().map(f32::to_bits).collect()
+}
+
+#[test]
+fn a_row_s_sum_is_right_and_has_the_same_bits_whoever_has_the_row() {
+    for (name, graph) in graphs() {
+        let columns = columns(&graph);
+        let rows = columns.in_rows();
+        let value: Vec<f32> = (0..columns.active).map(|v| 1.0 / (v as f32 + 3.0)).collect();
+        for (width, asked) in [(64, Some(4)), (48_000, Some(1)), (100, Some(0))] {
+            let made = |world| sums(&Segments::new(rows, width, world, asked), rows, world, &value);
+            let one = made(1);
+            assert!([2, 3, 5].into_iter().all(|world| made(world) == one), "{name}, {width}");
+            for (v, sum) in one.into_iter().map(f32::from_bits).enumerate() {
+                let exact: f64 = rows.row(v).iter().map(|u| f64::from(value[*u as usize])).sum();
+                let off = (f64::from(sum) - exact).abs();
+                assert!(off <= 1e-5 * exact, "{name}, row {v}: {sum} is {exact}");
+            }
+        }
+    }
+}
+
+#[test]
+fn segments_are_made_where_they_pay() {
+    let rmat = columns(&generate("rmat:17").unwrap());
+    let cut = Segments::new(rmat.in_rows(), 48_000, 1, None);
+    assert!(cut.count >= 1, "a skewed graph's hubs are worth a segment");
+    assert!(cut.near * 2 > rmat.in_rows().arcs(), "{} arcs in segments", cut.near);
+    let grid = columns(&generate("grid:40x50").unwrap());
+    assert_eq!(Segments::new(grid.in_rows(), 48_000, 1, None).count, 0, "a small one's are not");
+}
+
+#[test]
+fn a_block_has_the_segments_that_it_gains_by() {
+    let part = |arcs, runs| Part { arcs, runs };
+    let rich = vec![part(10_000_000, 1_000_000), part(9_000_000, 1_000_000), part(0, 0)];
+    // One arc a run saves one ps; none of its own is still passed for what follows.
+    let poor = vec![part(3_000_000, 3_000_000), part(0, 0), part(5, 5)];
+    assert_eq!(depths(&[rich, poor], 2, 7), [2, 1]);
+    assert_eq!(depths(&[vec![part(1000, 10), part(0, 0)]], 1, 7), [0], "too little for a pass");
+}

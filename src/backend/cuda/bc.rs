@@ -1,0 +1,353 @@
+//! The steps of betweenness on a GPU: a thin hand that fills in the arguments of `kernels/bc.cu`.
+
+mod args;
+
+use super::device::{CudaDevice, Function, Launch};
+use super::nvrtc::source;
+use super::{DeviceBuffer, Pinned};
+use crate::algorithm::bc::{Done, Exchange, Values};
+use crate::collective::Replicated;
+use crate::error::{Error, Result};
+use crate::prepare::memory::SEGMENT;
+use crate::prepare::{ColumnRows, DeviceTopology, TopologyRows};
+use args::{Args, CONTROL, MEETING, Status, Task};
+use bytemuck::Zeroable;
+use std::ops::Range;
+
+/// As in kernels/bc.cu.
+const THREADS: u32 = 256;
+
+/// Lanes on one device, and what their steps need.
+pub(crate) struct Workspace {
+    kernel: Function,
+    /// Blocks that can be resident.
+    blocks: u32,
+    /// `[sources]` labels, by position.
+    sources: DeviceBuffer<u32>,
+    /// `[active, lanes]` f32 or f64.
+    paths: DeviceBuffer<u32>,
+    sums: DeviceBuffer<u32>,
+    coef: DeviceBuffer<u32>,
+    /// `[segments, lanes]` f32 or f64.
+    parts: DeviceBuffer<u32>,
+    /// `[active]`
+    seen: DeviceBuffer<u32>,
+    mark: DeviceBuffer<u32>,
+    candidate: DeviceBuffer<u32>,
+    stamp: DeviceBuffer<u64>,
+    /// `[active * lanes]`
+    lists: DeviceBuffer<u64>,
+    /// `[active + 2]`
+    first: DeviceBuffer<u64>,
+    /// `[segments, 2]` (row, segment of the row) out and, where they differ, in.
+    out_long: DeviceBuffer<u32>,
+    in_long: Option<DeviceBuffer<u32>>,
+    control: DeviceBuffer<u64>,
+    meeting: DeviceBuffer<u64>,
+    status: Pinned<Status>,
+    /// What depends on nothing but the graph and the arrays.
+    fixed: Args,
+    /// The own chunk where levels are cut, else everything.
+    own: Range<u64>,
+    /// Of the batch: its sources, where the list of each level begins and who found which part of it.
+    batch: Range<usize>,
+    starts: Vec<u64>,
+    parts_of: Vec<Range<u64>>,
+    looked: u64,
+}
+
+/// (row, segment) of all rows that are too long for one warp.
+fn segments(rows: &ColumnRows, active: usize) -> Vec<u32> {
+    let long = (0..active).filter(|v| rows.degree(*v) > SEGMENT);
+    let cut =
+        |v: usize| (0..rows.degree(v).div_ceil(SEGMENT)).flat_map(move |i| [v as u32, i as u32]);
+    long.flat_map(cut).collect()
+}
+
+impl Workspace {
+    /// Makes room for batches of `lanes` of the sources `labels`. `chunk` is the own one where levels are cut.
+    pub fn new(
+        device: &mut CudaDevice,
+        p: &TopologyRows,
+        rows: &DeviceTopology,
+        labels: &[u32],
+        (lanes, double): (usize, bool),
+        chunk: Option<Range<u64>>,
+    ) -> Result<Workspace> {
+        let lane_option = format!("-DHIVE_LANES={lanes}");
+        let number_option = format!("-DHIVE_DOUBLE={}", u32::from(double));
+        let options = [&rows.options()[..], &[lane_option, number_option]].concat();
+        let kernel = device.function(source("bc.cu"), &options, "bc_batch")?;
+        let (columns, words) = (&p.columns, if double { 2 } else { 1 });
+        let active = columns.active;
+        let out = segments(&columns.out, active);
+        let into = columns.into.as_ref().map(|rows| segments(rows, active));
+        let most = into.as_ref().map_or(0, Vec::len).max(out.len()) / 2;
+        let listed = |words: &[u32]| -> Result<DeviceBuffer<u32>> {
+            let buffer = device.alloc("long rows", words.len())?;
+            buffer.upload(words)?;
+            Ok(buffer)
+        };
+        let numbers = |label, length: usize| device.alloc::<u32>(label, length * words);
+        let sources = device.alloc("sources", labels.len())?;
+        sources.upload(labels)?;
+        let mut workspace = Workspace {
+            kernel,
+            blocks: device.resident_blocks(kernel, THREADS, 0)?,
+            sources,
+            paths: numbers("paths", active * lanes)?,
+            sums: numbers("sums", active * lanes)?,
+            coef: numbers("coefficients", active * lanes)?,
+            parts: numbers("sums of segments", most * lanes)?,
+            seen: device.alloc("seen", active)?,
+            mark: device.alloc("marks", active)?,
+            candidate: device.alloc("candidates", active)?,
+            stamp: device.alloc("stamps", active)?,
+            lists: device.alloc("lists of levels", active * lanes)?,
+            first: device.alloc("first of levels", active + 2)?,
+            out_long: listed(&out)?,
+            in_long: into.as_deref().map(listed).transpose()?,
+            control: device.alloc("control", CONTROL)?,
+            meeting: device.alloc("meeting", MEETING)?,
+            status: Pinned::new(&device.context, 1)?,
+            fixed: Args::zeroed(),
+            own: chunk.unwrap_or(0..active as u64),
+            batch: 0..0,
+            starts: Vec::new(),
+            parts_of: Vec::new(),
+            looked: 0,
+        };
+        workspace.fixed = workspace.arguments(device, p, rows);
+        Ok(workspace)
+    }
+
+    fn arguments(&self, device: &CudaDevice, p: &TopologyRows, rows: &DeviceTopology) -> Args {
+        let in_long = self.in_long.as_ref().unwrap_or(&self.out_long);
+        let into = rows.in_rows();
+        Args {
+            out_offsets: rows.out.offsets.pointer(),
+            out_columns: rows.out.columns.pointer(),
+            in_offsets: into.offsets.pointer(),
+            in_columns: into.columns.pointer(),
+            out_long: self.out_long.pointer(),
+            in_long: in_long.pointer(),
+            paths: self.paths.pointer(),
+            sums: self.sums.pointer(),
+            coef: self.coef.pointer(),
+            parts: self.parts.pointer(),
+            seen: self.seen.pointer(),
+            mark: self.mark.pointer(),
+            candidate: self.candidate.pointer(),
+            stamp: self.stamp.pointer(),
+            lists: self.lists.pointer(),
+            first: self.first.pointer(),
+            control: self.control.pointer(),
+            meeting: self.meeting.pointer(),
+            status: self.status.pointer(),
+            abort: device.abort.pointer(),
+            deadline_ns: device.deadline_ns(),
+            in_arcs: p.columns.in_rows().arcs(),
+            active: p.columns.active as u32,
+            out_segments: self.out_long.len() as u32 / 2,
+            in_segments: in_long.len() as u32 / 2,
+            lo: self.own.start as u32,
+            hi: self.own.end as u32,
+            ..Args::zeroed()
+        }
+    }
+
+    /// Queues a task; `args` says what is special about it.
+    fn launch(
+        &self,
+        device: &CudaDevice,
+        task: Task,
+        args: Args,
+        chance: Option<u64>,
+    ) -> Result<()> {
+        let sources = self.sources.pointer() + 4 * self.batch.start as u64;
+        let (count, task) = (self.batch.len() as u32, task as u32);
+        let args = Args { sources, count, task, ..args };
+        self.meeting.clear()?;
+        let blocks = chance.map_or(self.blocks, |c| 1 + (c % u64::from(self.blocks)) as u32);
+        let shape = Launch { blocks, threads: THREADS, shared_bytes: 0, cooperative: true };
+        device.launch(self.kernel, shape, &args)
+    }
+
+    /// Waits for what was queued and reads what came of it.
+    fn wait(&mut self, device: &CudaDevice) -> Result<Done> {
+        device.mark(0, true)?;
+        device.wait()?;
+        let status = self.status.get(0);
+        if status.stopped != 0 {
+            return Err(Error::Device {
+                device: device.info.device.clone(),
+                call: "bc_batch".into(),
+                code: "its blocks did not meet within the deadline".into(),
+            });
+        }
+        let looked = status.looked - self.looked;
+        self.looked = status.looked;
+        let Status { levels, reached, reached_arcs, overflow, .. } = status;
+        let overflow = overflow.checked_sub(1);
+        Ok(Done { levels, reached, reached_arcs, looked, overflow })
+    }
+
+    /// Queues the arrays as they are before a batch of the sources at these positions.
+    fn clear(&mut self, batch: &Range<usize>) -> Result<()> {
+        for words in [&self.paths, &self.sums, &self.coef, &self.seen, &self.mark] {
+            words.clear()?;
+        }
+        self.stamp.clear()?;
+        self.control.clear()?;
+        self.batch = batch.clone();
+        self.looked = 0;
+        Ok(())
+    }
+
+    /// A batch to its end, added to `scores`.
+    pub fn whole(
+        &mut self,
+        device: &CudaDevice,
+        batch: &Range<usize>,
+        scores: &Replicated<f64>,
+        endpoints: bool,
+        chance: Option<u64>,
+    ) -> Result<Done> {
+        self.clear(batch)?;
+        let endpoints = u32::from(endpoints);
+        let args = Args { scores: pointer(scores)?, endpoints, ..self.fixed };
+        self.launch(device, Task::Whole, args, chance)?;
+        self.wait(device)
+    }
+
+    /// Level 0 of a batch.
+    pub fn seed(&mut self, device: &CudaDevice, batch: &Range<usize>) -> Result<Done> {
+        self.clear(batch)?;
+        self.starts = vec![0, batch.len() as u64];
+        self.parts_of.clear();
+        self.launch(device, Task::Seed, self.fixed, None)?;
+        self.wait(device)
+    }
+
+    /// The level that is looked for or was found last.
+    fn newest(&self) -> u32 {
+        self.starts.len() as u32 - 1
+    }
+
+    /// Finds what the next level holds of the own chunk; `reached` of the result are those nodes.
+    pub fn find(&mut self, device: &CudaDevice, chance: Option<u64>) -> Result<Done> {
+        let last = self.starts.len() - 2;
+        let (begin, end) = (self.starts[last], self.starts[last + 1]);
+        let args = Args { begin, end, level: self.newest(), ..self.fixed };
+        self.launch(device, Task::Find, args, chance)?;
+        let done = self.wait(device)?;
+        Ok(Done { reached: self.status.get(0).found, ..done })
+    }
+
+    /// Queues handing the own part of the level just found, or of `level` on the way back, to the others.
+    pub fn pack(
+        &mut self,
+        device: &CudaDevice,
+        exchange: &Exchange,
+        own: Range<u64>,
+        back: Option<usize>,
+        chance: Option<u64>,
+    ) -> Result<()> {
+        let (entries, values) = exchanged(exchange)?;
+        let args = Args { entries, values, place: own.start, ..self.fixed };
+        match back {
+            None => {
+                self.parts_of.push(own);
+                let args = Args { level: self.newest(), ..args };
+                self.launch(device, Task::Pack, args, chance)
+            }
+            Some(level) => {
+                let Range { start: begin, end } = self.own_part(level);
+                self.launch(device, Task::PackBack, Args { begin, end, ..args }, chance)
+            }
+        }
+    }
+
+    /// The part of a level's list, from 1 on, that this replica found.
+    fn own_part(&self, level: usize) -> Range<u64> {
+        let (first, own) = (self.starts[level], &self.parts_of[level - 1]);
+        first + own.start..first + own.end
+    }
+
+    /// Puts a level of so many nodes, exchanged, into the arrays.
+    pub fn commit(
+        &mut self,
+        device: &CudaDevice,
+        exchange: &Exchange,
+        nodes: u64,
+        chance: Option<u64>,
+    ) -> Result<Done> {
+        let (entries, values) = exchanged(exchange)?;
+        let (level, begin) = (self.newest(), self.starts[self.starts.len() - 1]);
+        let args = Args { entries, values, begin, nodes, level, ..self.fixed };
+        self.starts.push(begin + nodes);
+        self.launch(device, Task::Commit, args, chance)?;
+        let done = self.wait(device)?;
+        Ok(Done { levels: u64::from(level), ..done })
+    }
+
+    /// Queues the sums of the own part of a level.
+    pub fn back(&mut self, device: &CudaDevice, level: usize, chance: Option<u64>) -> Result<Done> {
+        let Range { start: begin, end } = self.own_part(level);
+        let args = Args { begin, end, level: level as u32, ..self.fixed };
+        self.launch(device, Task::Back, args, chance)?;
+        self.wait(device)
+    }
+
+    /// Puts the sums of a level, exchanged, into the arrays.
+    pub fn settle(
+        &mut self,
+        device: &CudaDevice,
+        exchange: &Exchange,
+        level: usize,
+        chance: Option<u64>,
+    ) -> Result<Done> {
+        let (_, values) = exchanged(exchange)?;
+        let above = if level > 1 { self.own_part(level - 1) } else { 0..0 };
+        let args = Args {
+            values,
+            begin: self.starts[level],
+            end: self.starts[level + 1],
+            announced: above.start,
+            announced_end: above.end,
+            level: level as u32,
+            deepest: self.starts.len() as u32 - 2,
+            ..self.fixed
+        };
+        self.launch(device, Task::Settle, args, chance)?;
+        self.wait(device)
+    }
+
+    /// Adds the batch to `scores`.
+    pub fn score(
+        &mut self,
+        device: &CudaDevice,
+        scores: &Replicated<f64>,
+        endpoints: bool,
+        chance: Option<u64>,
+    ) -> Result<Done> {
+        let (scores, endpoints) = (pointer(scores)?, u32::from(endpoints));
+        let args = Args { scores, endpoints, ..self.fixed };
+        self.launch(device, Task::Score, args, chance)?;
+        let levels = self.starts.len() as u64 - 2;
+        Ok(Done { levels, ..self.wait(device)? })
+    }
+}
+
+fn pointer<T: crate::collective::Element>(array: &Replicated<T>) -> Result<u64> {
+    let host = || Error::machine("host arrays in a device step; this is a bug");
+    array.device().map(DeviceBuffer::pointer).ok_or_else(host)
+}
+
+fn exchanged(exchange: &Exchange) -> Result<(u64, u64)> {
+    let values = match &exchange.values {
+        Values::Single(values) => pointer(values)?,
+        Values::Double(values) => pointer(values)?,
+    };
+    Ok((pointer(&exchange.entries)?, values))
+}

@@ -1,0 +1,490 @@
+//! PageRank: every strategy against the definition in f64, equal bits on any number of replicas, the published
+//! answers of LDBC Graphalytics.
+
+mod common;
+
+use common::{graph_of, unweighted_graph_of};
+use hivegraph::algorithm::pagerank::Strategy;
+use hivegraph::algorithm::{MergeMode, Pagerank, PagerankConfig, pagerank};
+use hivegraph::fleet::{CollectiveKind, Fleet, FleetConfig};
+use hivegraph::graph::Graph;
+use hivegraph::io;
+use hivegraph::prepare::{Layout, PrepareOptions, Topology};
+use std::collections::HashMap;
+use std::process::{Command, Output};
+use std::sync::Arc;
+
+const STRATEGIES: [Strategy; 9] = [
+    Strategy::Hubs,
+    Strategy::Push,
+    Strategy::Pull,
+    Strategy::PullNodiv,
+    Strategy::EdgeSoa,
+    Strategy::EdgeAos,
+    Strategy::WarpPush,
+    Strategy::WarpPull,
+    Strategy::WarpPullNodiv,
+];
+
+fn pushes(strategy: Strategy) -> bool {
+    use Strategy::{EdgeAos, EdgeSoa, Push, WarpPush};
+    [Push, EdgeSoa, EdgeAos, WarpPush].contains(&strategy)
+}
+
+/// The definition, serially in f64: ranks, iterations made, last change.
+fn oracle(graph: &Graph, config: &PagerankConfig) -> (Vec<f64>, u32, f64) {
+    let n = graph.nodes();
+    let weight = |w: f32| if config.weighted { f64::from(w) } else { 1.0 };
+    let total: Vec<f64> =
+        (0..n).map(|u| graph.neighbors(u).map(|(_, w)| weight(w)).sum()).collect();
+    let p: Vec<f64> = match &config.personal {
+        None => vec![1.0 / n as f64; n],
+        Some(weights) => {
+            let sum: f64 = weights.iter().sum();
+            weights.iter().map(|w| w / sum).collect()
+        }
+    };
+    let d = config.damping;
+    let (mut rank, mut change) = (p.clone(), 0.0);
+    for t in 0..config.iterations {
+        let lost: f64 = (0..n).filter(|u| total[*u] == 0.0).map(|u| rank[u]).sum();
+        let mut next: Vec<f64> = p.iter().map(|p| (1.0 - d + d * lost) * p).collect();
+        for u in (0..n).filter(|u| total[*u] > 0.0) {
+            for (v, w) in graph.neighbors(u) {
+                next[v as usize] += d * rank[u] * weight(w) / total[u];
+            }
+        }
+        change = rank.iter().zip(&next).map(|(a, b)| (a - b).abs()).sum();
+        rank = next;
+        if config.tolerance > 0.0 && change <= config.tolerance {
+            return (rank, t + 1, change);
+        }
+    }
+    (rank, config.iterations, change)
+}
+
+fn host(replicas: usize) -> Fleet {
+    common::open(&format!("host:{replicas}"), CollectiveKind::Auto, FleetConfig::default())
+}
+
+fn answer(fleet: &Fleet, graph: &Arc<Graph>, config: &PagerankConfig) -> Pagerank {
+    answer_as(fleet, graph, config, Layout::Auto)
+}
+
+fn answer_as(
+    fleet: &Fleet,
+    graph: &Arc<Graph>,
+    config: &PagerankConfig,
+    layout: Layout,
+) -> Pagerank {
+    let options = PrepareOptions { layout, ..PrepareOptions::default() };
+    let topology = Topology::new(fleet, graph.clone(), options).unwrap();
+    let config = PagerankConfig { compare: true, ..config.clone() };
+    pagerank(fleet, &topology, &config)
+        .unwrap_or_else(|e| panic!("{}, {:?}: {e}", graph.origin.dataset, config.strategy))
+}
+
+/// Checks an answer against the definition.
+fn right(name: &str, graph: &Graph, config: &PagerankConfig, found: &Pagerank) {
+    // The iterations that it made: a change so near the tolerance that f32 decides otherwise is no fault.
+    let exact = PagerankConfig { iterations: found.iterations, tolerance: 0.0, ..config.clone() };
+    let (ranks, _, change) = oracle(graph, &exact);
+    let off: f64 = ranks.iter().zip(&found.ranks).map(|(a, b)| (a - f64::from(*b)).abs()).sum();
+    assert!(off <= 1e-6, "{name}, {:?}: {off} from f64 in L1", config.strategy);
+    assert!((found.sum() - 1.0).abs() <= 1e-6, "{name}, {:?}: {}", config.strategy, found.sum());
+    assert!((found.change - change).abs() <= 1e-6, "{name}: {} is {change}", found.change);
+    let (_, made, _) = oracle(graph, config);
+    assert!(found.iterations.abs_diff(made) <= 1, "{name}: {} for {made}", found.iterations);
+}
+
+fn bits(found: &Pagerank) -> (Vec<u32>, u32, u64) {
+    let ranks = found.ranks.iter().map(|rank| rank.to_bits()).collect();
+    (ranks, found.iterations, found.change.to_bits())
+}
+
+/// Graphs with the trouble that they are named for.
+fn graphs() -> Vec<(&'static str, Arc<Graph>)> {
+    let rmat = hivegraph::generate::generate("rmat:12").unwrap();
+    let dangling = {
+        // A third of the nodes have no arc out, some none at all, one only arcs of no weight.
+        let arcs: Vec<common::Arc> = (0..20_000u64)
+            .map(|i| ((common::hash(1, i) % 4000) as u32, (common::hash(2, i) % 5000) as u32))
+            .filter(|(u, v)| u % 3 != 0 && v % 11 != 5)
+            .map(|(u, v)| (u, v, if u == 7 { 0.0 } else { 1.0 + (v % 5) as f32 }))
+            .collect();
+        graph_of(6000, &arcs)
+    };
+    let all = vec![
+        ("R-MAT", rmat),
+        ("skewed", common::skewed(12, 8, 1)),
+        ("grid", common::grid(66, 64, true, 2)),
+        ("star", common::star(4300)),
+        ("chain", common::chain(5000)),
+        ("dangling", dangling),
+        ("loops and parallels", common::zeros_and_parallels(4200)),
+        ("directed", common::directed(4500, 3, 6)),
+        ("two nodes", unweighted_graph_of(2, &[(0, 1, 1.0)])),
+        ("no arcs", unweighted_graph_of(5, &[])),
+        ("one node", unweighted_graph_of(1, &[(0, 0, 1.0)])),
+    ];
+    all.into_iter().map(|(name, graph)| (name, Arc::new(graph))).collect()
+}
+
+/// Those with most trouble: many fleets of GPUs take their time.
+fn few() -> Vec<(&'static str, Arc<Graph>)> {
+    let kept = ["skewed", "star", "dangling", "loops and parallels", "no arcs"];
+    graphs().into_iter().filter(|(name, _)| kept.contains(name)).collect()
+}
+
+type Graphs = [(&'static str, Arc<Graph>)];
+
+/// Some nodes, some of them thrice.
+fn personal(graph: &Graph) -> Option<Vec<f64>> {
+    let weight = |v: usize| f64::from([3, 0, 0, 1, 0][v % 5] as u8);
+    Some((0..graph.nodes()).map(weight).collect())
+}
+
+fn check_strategies(fleet: &Fleet, layout: Layout, graphs: &Graphs) {
+    for (name, graph) in graphs {
+        for strategy in STRATEGIES {
+            for (weighted, aside) in [(false, false), (false, true), (true, false), (true, true)] {
+                if weighted && strategy == Strategy::Hubs {
+                    continue;
+                }
+                let personal = if aside { personal(graph) } else { None };
+                let iterations = if aside { 20 } else { 60 };
+                let plain = PagerankConfig::default();
+                let config = PagerankConfig { strategy, weighted, personal, iterations, ..plain };
+                let found = answer_as(fleet, graph, &config, layout);
+                assert_eq!(found.strategy, strategy);
+                right(name, graph, &config, &found);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_strategy_is_within_a_millionth_of_the_definition_on_the_host() {
+    let graphs = graphs();
+    check_strategies(&host(1), Layout::Auto, &graphs);
+    check_strategies(&host(3), Layout::Auto, &graphs);
+    check_strategies(&host(2), Layout::Raw, &graphs);
+}
+
+#[test]
+fn every_strategy_is_within_a_millionth_of_the_definition_on_gpus() {
+    for (devices, collective) in common::cuda_fleets() {
+        let fleet = common::open(&devices, collective, FleetConfig::default());
+        check_strategies(&fleet, Layout::Auto, &few());
+    }
+    if common::has_gpu() {
+        let fleet = common::open("cuda:0", CollectiveKind::Auto, FleetConfig::default());
+        check_strategies(&fleet, Layout::Degree, &graphs());
+        check_strategies(&fleet, Layout::Raw, &graphs());
+    }
+}
+
+#[test]
+fn lanes_and_rows_of_a_group_change_nothing() {
+    if !common::has_gpu() {
+        return;
+    }
+    let fleet = common::open("cuda:0", CollectiveKind::Auto, FleetConfig::default());
+    for (name, graph) in graphs() {
+        for (warp_width, warp_chunk) in
+            [(1, 10), (2, 3), (4, 1), (8, 7), (16, 2), (64, 1), (64, 10)]
+        {
+            for strategy in [Strategy::WarpPush, Strategy::WarpPull, Strategy::WarpPullNodiv] {
+                let plain = PagerankConfig { iterations: 10, ..PagerankConfig::default() };
+                let config = PagerankConfig { strategy, warp_width, warp_chunk, ..plain };
+                right(name, &graph, &config, &answer(&fleet, &graph, &config));
+            }
+        }
+    }
+}
+
+/// Small graphs have no segments of their own accord.
+#[test]
+fn segments_of_any_width_give_right_ranks_and_equal_bits_on_gpus() {
+    let forms = [(1, None), (3, Some(64)), (64, Some(256)), (2, Some(1000)), (0, None)];
+    let graphs = graphs();
+    // By form and graph, the first fleet's.
+    let mut first = HashMap::new();
+    for (devices, collective) in common::cuda_fleets() {
+        for (merge, perturb) in [(MergeMode::Split, None), (MergeMode::Auto, Some(5))] {
+            let more = FleetConfig { perturb, ..FleetConfig::default() };
+            let fleet = common::open(&devices, collective, more);
+            for ((segments, segment_width), (name, graph)) in
+                forms.into_iter().flat_map(|form| graphs.iter().map(move |graph| (form, graph)))
+            {
+                let config = PagerankConfig {
+                    strategy: Strategy::Hubs,
+                    deterministic: true,
+                    segments: Some(segments),
+                    segment_width,
+                    merge,
+                    iterations: 20,
+                    ..PagerankConfig::default()
+                };
+                let found = answer_as(&fleet, graph, &config, Layout::Degree);
+                right(name, graph, &config, &found);
+                let key = (segments, segment_width, *name);
+                let expected = first.entry(key).or_insert_with(|| bits(&found));
+                assert!(bits(&found) == *expected, "{key:?}, {devices}, {merge:?}");
+            }
+        }
+    }
+}
+
+/// Everything that promises it, on these fleets, equals the first one's answer.
+fn check_bits(fleets: &[Fleet], names: &[String], graphs: &Graphs) {
+    for (name, graph) in graphs {
+        for strategy in STRATEGIES.into_iter().filter(|strategy| !pushes(*strategy)) {
+            for tolerance in [1e-5, 0.0] {
+                let plain =
+                    PagerankConfig { iterations: 25, tolerance, ..PagerankConfig::default() };
+                let config = PagerankConfig { strategy, deterministic: true, ..plain };
+                let first = bits(&answer(&fleets[0], graph, &config));
+                for (fleet, devices) in fleets.iter().zip(names) {
+                    for merge in
+                        [MergeMode::Auto, MergeMode::Split, MergeMode::Redundant, MergeMode::Dense]
+                    {
+                        let config = PagerankConfig { merge, ..config.clone() };
+                        let found = bits(&answer(fleet, graph, &config));
+                        assert!(found == first, "{name}, {strategy:?}, {devices}, {merge:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn pulls_give_equal_bits_on_any_number_of_host_replicas_by_any_merge() {
+    let names: Vec<String> = [1, 2, 3, 5].map(|replicas| format!("host:{replicas}")).into();
+    let fleets: Vec<Fleet> = [1, 2, 3, 5].map(host).into();
+    check_bits(&fleets, &names, &graphs());
+}
+
+#[test]
+fn pulls_give_equal_bits_on_any_number_of_gpu_replicas_by_any_merge() {
+    let all = common::cuda_fleets();
+    for (devices, collective) in &all {
+        let alone = common::open("cuda:0", CollectiveKind::Auto, FleetConfig::default());
+        let perturbed = FleetConfig { perturb: Some(7), ..FleetConfig::default() };
+        let names = ["cuda:0".to_string(), devices.clone()];
+        let fleets = [alone, common::open(devices, *collective, perturbed)];
+        check_bits(&fleets, &names, &few());
+    }
+}
+
+/// `node value` a line.
+fn published(path: &std::path::Path) -> Vec<(u64, f64)> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let pair = |line: &str| {
+        let (node, value) = line.split_once(' ').unwrap();
+        (node.parse().unwrap(), value.trim().parse().unwrap())
+    };
+    text.lines().map(pair).collect()
+}
+
+#[test]
+fn the_example_graphs_of_graphalytics_have_the_published_ranks() {
+    let Some(data) = common::all_data() else { return };
+    for name in ["example-directed", "example-undirected"] {
+        let folder = data.join("reference/ldbc-example");
+        let edges = folder.join(format!("{name}.e"));
+        let mut graph = io::load(edges.to_str().unwrap()).unwrap();
+        if name == "example-undirected" && !graph.is_symmetric() {
+            // Each edge is listed once.
+            let ids: Vec<u64> = (0..graph.nodes() as u32).map(|v| graph.input_id(v)).collect();
+            let mut arcs = Vec::new();
+            for u in 0..graph.nodes() {
+                for (v, w) in graph.neighbors(u) {
+                    arcs.extend([(u as u32, v, w), (v, u as u32, w)]);
+                }
+            }
+            assert!(ids.windows(2).all(|pair| pair[0] < pair[1]));
+            graph = graph_of(graph.nodes(), &arcs);
+        }
+        let graph = Arc::new(graph);
+        let expected = published(&folder.join(format!("{name}-PR")));
+        assert_eq!(expected.len(), graph.nodes());
+        for strategy in STRATEGIES {
+            let plain =
+                PagerankConfig { iterations: 2, tolerance: 0.0, ..PagerankConfig::default() };
+            let config = PagerankConfig { strategy, ..plain };
+            let found = answer(&host(3), &graph, &config);
+            assert_eq!(found.iterations, 2);
+            let mut order: Vec<usize> = (0..graph.nodes()).collect();
+            order.sort_by_key(|v| graph.input_id(*v as u32));
+            for ((node, value), v) in expected.iter().zip(order) {
+                let rank = f64::from(found.ranks[v]);
+                assert!(
+                    (rank - value).abs() <= 1e-4 * value,
+                    "{name}, node {node}: {rank} is {value}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn ranks_are_those_of_networkx() {
+    let fleets = [host(1), host(3)];
+    for (name, known) in common::networkx() {
+        let relabelled = io::LoadOptions { relabel: io::Relabel::Random(5), ..Default::default() };
+        for options in [io::LoadOptions::default(), relabelled] {
+            let Some(graph) = known.graph(&options).map(Arc::new) else { continue };
+            for (asked, fleet) in known.pagerank.iter().zip(fleets.iter().cycle()) {
+                let personal = asked.personal.as_ref().map(|shares| known.by_node(&graph, shares));
+                let config = PagerankConfig {
+                    damping: asked.damping,
+                    weighted: asked.weighted,
+                    personal,
+                    tolerance: 1e-7,
+                    ..PagerankConfig::default()
+                };
+                let found = answer(fleet, &graph, &config);
+                let right = known.by_node(&graph, &asked.ranks);
+                let off: f64 =
+                    right.iter().zip(&found.ranks).map(|(a, b)| (a - f64::from(*b)).abs()).sum();
+                assert!(off <= 2e-6, "{name}: {off} in L1");
+            }
+        }
+    }
+}
+
+#[test]
+fn auto_is_a_thread_a_row_on_flat_graphs_and_hubs_on_skewed_ones() {
+    let fleet = host(2);
+    let chosen = |graph: Graph, weighted| {
+        let config = PagerankConfig { weighted, ..PagerankConfig::default() };
+        answer(&fleet, &Arc::new(graph), &config).strategy
+    };
+    assert_eq!(chosen(common::grid(66, 64, false, 2), false), Strategy::PullNodiv);
+    assert_eq!(chosen(common::skewed(12, 8, 1), false), Strategy::Hubs);
+    assert_eq!(chosen(common::skewed(12, 8, 1), true), Strategy::WarpPullNodiv);
+}
+
+fn hive(args: &[&str]) -> Output {
+    let mut command: Command = common::hive();
+    command.args(["run", "pagerank", "--devices", "host:2"]).args(args).output().unwrap()
+}
+
+fn refused(args: &[&str], part: &str) {
+    let output = hive(args);
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {err}");
+    assert!(err.starts_with("error: ") && err.trim_end().lines().count() == 1, "{args:?}: {err}");
+    assert!(err.contains(part), "{args:?}: no '{part}' in {err}");
+}
+
+#[test]
+fn bad_input_gets_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_string()
+    };
+    let graph = file("g.txt", "0 1\n1 2\n");
+    for (args, part) in [
+        (&["--damping", "1.5"][..], "--damping 1.5"),
+        (&["--damping", "nan"], "--damping NaN"),
+        (&["--tolerance", "-1"], "--tolerance -1"),
+        (&["--tolerance", "inf"], "--tolerance inf"),
+        (&["--iterations", "0"], "--iterations 0"),
+        (&["--strategy", "fast"], "--strategy fast"),
+        (&["--warp-width", "3"], "--warp-width 3"),
+        (&["--warp-width", "128"], "--warp-width 128"),
+        (&["--warp-chunk", "11"], "--warp-chunk 11"),
+        (&["--strategy", "push", "--deterministic"], "--deterministic: push"),
+        (&["--strategy", "edge-soa", "--merge", "split"], "--merge split: edge-soa"),
+        (&["--strategy", "hubs", "--weighted"], "--strategy hubs has no room for weights"),
+        (&["--segments", "129"], "--segments 129"),
+        (&["--segment-width", "50000"], "--segment-width 50000"),
+        (&["--segment-width", "6"], "--segment-width 6"),
+        (&["--source", "1"], "pagerank does not take --source"),
+        (&["--personalize", "no-such.csv"], "no-such.csv"),
+        (
+            &["--personalize", &file("a.csv", "node,weight\n9,1\n")],
+            "a.csv:2: the graph has no node 9",
+        ),
+        (&["--personalize", &file("b.csv", "0,-1\n")], "b.csv:1: a weight of -1"),
+        (&["--personalize", &file("c.csv", "0,0\n")], "c.csv: all weights are 0"),
+        (&["--output", "x.pdf"], ".csv, .txt or .npy"),
+    ] {
+        refused(&[&["--graph", &graph], args].concat(), part);
+    }
+}
+
+#[test]
+fn the_program_writes_ranks_in_the_ids_of_the_input_and_ranks_nodes() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_string();
+    let (graph, out, record) = (path("g.txt"), path("r.csv"), path("r.json"));
+    std::fs::write(&graph, "5 7\n6 7\n7 5\n").unwrap();
+    std::fs::write(path("p.csv"), "node,weight\n6,2\n").unwrap();
+    let alias = common::hive()
+        .args(["run", "pr", "--devices", "host:1", "--graph", &graph, "--top", "2"])
+        .args(["--output", &out, "--json", &record, "--verify"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&alias.stdout).into_owned();
+    assert!(alias.status.success(), "{alias:?}");
+    assert!(text.contains("pagerank on g") && text.contains("tolerance met"), "{text}");
+    assert!(text.contains("verified  yes, independently"), "{text}");
+    let best: Vec<&str> = text.lines().rev().take(2).collect();
+    assert!(best[1].trim_start().starts_with("1     7"), "{text}");
+    let csv = std::fs::read_to_string(&out).unwrap();
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!((lines[0], lines.len()), ("node,rank", 4), "{csv}");
+    assert!(lines[1].starts_with("5,0.") && lines[2].starts_with("6,0.05"), "{csv}");
+    let record: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&record).unwrap()).unwrap();
+    assert_eq!(record["primitive"], "pr");
+    assert_eq!(record["damping"], 0.85);
+    assert_eq!(record["chosen"], "pull-nodiv");
+    assert!(record["change"].as_f64().unwrap() <= 1e-6);
+    assert!(record["iterations-made"].as_u64().unwrap() > 10);
+
+    // Walks begin at 6 alone, to which no arc leads.
+    let personal = path("p.csv");
+    let output =
+        hive(&["--graph", &graph, "--personalize", &personal, "--output", &out, "--verify"]);
+    assert!(output.status.success(), "{output:?}");
+    let csv = std::fs::read_to_string(&out).unwrap();
+    let value = csv.lines().nth(2).unwrap().strip_prefix("6,").unwrap().parse::<f64>().unwrap();
+    assert!((value - 0.15).abs() < 1e-6, "{csv}");
+}
+
+#[test]
+fn a_sweep_runs_every_variant_and_names_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_string();
+    let text = "graphs = ['star:500']\ndevices = ['host:1']\nworkloads = ['pagerank', 'sssp']\n\
+                variants = [{ pagerank = { strategy = 'push' } }, { pagerank = { strategy = 'pull' } }]\n\
+                [run]\nruns = 1\nverify = true\n";
+    std::fs::write(path("s.toml"), text).unwrap();
+    let sweep = ["sweep", &path("s.toml"), "--output", &path("out")];
+    let output = common::hive().args(sweep).output().unwrap();
+    let table = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(table.lines().count(), 4, "{table}");
+    assert!(table.contains("strategy=push") && table.contains("strategy=pull"), "{table}");
+    let record = path("out/pagerank__star500__host-1__auto__auto__strategy-push.json");
+    let record: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(record).unwrap()).unwrap();
+    assert_eq!((&record["strategy"], &record["verified"]), (&"push".into(), &true.into()));
+}
+
+#[test]
+fn the_sweep_of_strategies_has_them_all() {
+    let config = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/pagerank.toml");
+    let config = hivegraph::sweep::SweepConfig::read(&config).unwrap();
+    let workload = hivegraph::run::workload("pr").unwrap();
+    let variants = config.variants_of(workload).unwrap();
+    let has = |strategy| variants.iter().any(|(_, run)| run.pagerank.strategy == strategy);
+    assert!(has(Strategy::Auto) && STRATEGIES.into_iter().all(has));
+}
