@@ -87,8 +87,7 @@ impl GraphShape {
     ) -> GraphShape {
         let packed =
             weights.is_some_and(|(low, high)| layout::word_fits(nodes, low, high).is_some());
-        // Flat degrees need more.
-        GraphShape { nodes, active: nodes, arcs, symmetric, packed, flat: true }
+        GraphShape { nodes, active: nodes, arcs, symmetric, packed, flat: false }
     }
 
     /// Lengths of one direction's rows.
