@@ -11,8 +11,7 @@
 // Every phase ends in a fixpoint that does not depend on the order of work: what is removed, reached or
 // coloured in the end is unique. So is `comp`, and replicas that do everything redundantly end with equal bits.
 //
-// A phase is rounds over lists of nodes, one grid-wide barrier a round. A warp takes 32 nodes and deals their arcs
-// to its lanes; rows from LONG arcs on are cut into tiles, which any warp takes in the next round.
+// A phase is rounds over lists of nodes, one grid-wide barrier a round (deal.cuh).
 //
 // Tasks: WHOLE is everything. The others are single phases over the own chunk, for merges between them: a phase
 // then ends when the own chunk has nothing left to do.
@@ -22,7 +21,7 @@
 //
 // Compiled with: -DHIVE_WIDE=0 | -DHIVE_WIDE=1
 
-#include "hive.cuh"
+#include "deal.cuh"
 
 enum Task {
     WHOLE = 0,
@@ -51,18 +50,13 @@ struct SccStatus {
 
 struct SccControl {
     u32 barrier[2];
-    u32 front[3][2];  // entries of the two lists; rounds take turns
-    u32 tiles[3];
-    u32 unused;
+    ListCounts counts;
     u64 pivot;
     u64 arcs, changed, left;
 };
 
 struct SccArgs {
-    const offset_t* out_offsets;
-    const u32* out_columns;
-    const offset_t* in_offsets;
-    const u32* in_columns;
+    Lists lists;
     const u32* loops;  // [active] self loops
     u32* comp;         // [active] FULL while it is not known
     u32* colour;       // [active] smallest rank that leads here
@@ -74,12 +68,10 @@ struct SccArgs {
     u32* done;         // [2 words] own nodes whose arcs have been followed, forward and back
     u32* rest;         // [active] nodes that are left
     u32* queue;        // [2 active]
-    u64* tiles;        // [2 tile_room]
     SccControl* control;
     SccStatus* status;  // pinned
     const u32* abort;   // pinned
     u64 deadline_ns;
-    u64 tile_room;
     u32 active;
     u32 lo, hi;  // the chunk
     u32 pivot;   // REACH: where it starts; GIANT: the component
@@ -88,45 +80,9 @@ struct SccArgs {
 };
 
 #define THREADS 512u
-#define TILE 1024u  // arcs
-#define LONG 1024u  // arcs from which a row is cut into tiles
-
-// Where all threads are. Uniform over the grid.
-struct Work {
-    u32 round;
-    u32 items[2];  // entries of this round, of the two lists
-    u32 begin[2];  // where they begin
-    u32 tiles;
-
-    __device__ u32 now() const { return round % 3; }
-    __device__ u32 next() const { return (round + 1) % 3; }
-    // Lists begin anew; those of this round have been worked off.
-    __device__ void anew() { items[0] = items[1] = begin[0] = begin[1] = 0; }
-    __device__ bool any() const { return items[0] | items[1] | tiles; }
-};
-
 struct Tally {
     u64 arcs, changed, left;
 };
-
-struct Value {
-    u32 colour, part;
-    bool follow;
-};
-
-__device__ __forceinline__ bool has(const u32* bits, u32 v) { return fresh(bits + (v >> 5)) >> (v & 31u) & 1u; }
-
-// True for the one who set the bit.
-__device__ __forceinline__ bool put(u32* bits, u32 v) {
-    u32 bit = 1u << (v & 31u);
-    return !(atomicOr(bits + (v >> 5), bit) & bit);
-}
-
-// True for the one who took it away.
-__device__ __forceinline__ bool take(u32* bits, u32 v) {
-    u32 bit = 1u << (v & 31u);
-    return (atomicAnd(bits + (v >> 5), ~bit) & bit) != 0;
-}
 
 // A bijection that scatters labels.
 __device__ __forceinline__ u32 rank_of(u32 v) {
@@ -143,190 +99,72 @@ __device__ __forceinline__ u32 label_of(u32 rank) {
 
 __device__ __forceinline__ bool own(const SccArgs& a, u32 v) { return v - a.lo < a.hi - a.lo; }
 
-// Ends a round: everybody sees the lists that it made.
-__device__ bool advance(const SccArgs& a, Grid& grid, Work& w) {
-    if (!grid.sync()) return false;
-    w.round++;
-    for (u32 q = 0; q < 2; q++) {
-        w.begin[q] += w.items[q];
-        w.items[q] = fresh(&a.control->front[w.now()][q]);
-    }
-    w.tiles = fresh(&a.control->tiles[w.now()]);
-    // The counters of the round before: everybody has read them.
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        u32 old = (w.round + 2) % 3;
-        __stcg(&a.control->front[old][0], 0u);
-        __stcg(&a.control->front[old][1], 0u);
-        __stcg(&a.control->tiles[old], 0u);
-    }
-    return true;
-}
-
-// Appends to list q of the next round, which begins at `into`. Called by whole warps.
-__device__ __forceinline__ void push(const SccArgs& a, const Work& w, u32 q, u32* into, bool mine, u32 v) {
-    u32 votes = __ballot_sync(FULL, mine);
-    if (votes == 0) return;
-    u32 first = 0;
-    if (lane_id() == 0) first = atomicAdd(&a.control->front[w.next()][q], (u32)__popc(votes));
-    first = __shfl_sync(FULL, first, 0);
-    if (mine) __stcg(into + first + __popc(votes & ((1u << lane_id()) - 1u)), v);
-}
-
-__device__ __forceinline__ u32 warp_scan(u32 value) {
-#pragma unroll
-    for (u32 step = 1; step < 32; step <<= 1) {
-        u32 other = __shfl_up_sync(FULL, value, step);
-        if (lane_id() >= step) value += other;
-    }
-    return value;
-}
-
-// What v brings to its arcs. `listed`: v stands in a list of nodes whose colour changed, and leaves it now.
+// What is done to arcs, by kind.
 template <u32 KIND>
-__device__ __forceinline__ Value value_of(const SccArgs& a, u32 v, bool listed) {
-    Value value = {0, 0, true};
-    if (KIND == COUNT) {
-        value.follow = has(a.left, v);
-        value.part = fresh(a.part + v);
-    } else if (KIND == REMOVE) {
-        value.part = fresh(a.part + v);
-    } else if (KIND == SPREAD) {
-        if (listed) {
+struct Arcs {
+    static const bool LISTS = KIND != COUNT;
+    const SccArgs& a;
+    Tally& t;
+
+    __device__ __forceinline__ Value value(u32 v, bool listed) const {
+        Value value = {0, 0, true};
+        if (KIND == COUNT) value.follow = has(a.left, v);
+        if (KIND == SPREAD && listed) {
             // First out of the list, then the colour: one that is set later lists v again.
             take(a.fore, v);
             __threadfence();
         }
-        value.part = fresh(a.part + v);
-        value.colour = fresh(a.colour + v);
-    } else if (KIND == RETURN) {
-        value.colour = fresh(a.colour + v);
+        if (KIND == COUNT || KIND == REMOVE || KIND == SPREAD) value.part = fresh(a.part + v);
+        if (KIND == SPREAD || KIND == RETURN) value.key = fresh(a.colour + v);
+        return value;
     }
-    return value;
-}
 
-// One arc between v and u, out of v when `dir` is 0, into v when it is 1. True when u is to be listed.
-template <u32 KIND>
-__device__ __forceinline__ bool visit(const SccArgs& a, u32 v, u32 u, const Value& value, u32 dir, Tally& t) {
-    // Of the many arcs of the giant most lead to what has been reached.
-    if (KIND == VISIT && has(dir ? a.back : a.fore, u)) return false;
-    if (!has(a.left, u)) return false;
-    if (KIND == COUNT) {
-        if (u != v && fresh(a.part + u) == value.part) atomicAdd(a.degrees + (u64)dir * a.active + v, 1u);
-        return false;
-    } else if (KIND == REMOVE) {
-        if (u == v || !own(a, u) || fresh(a.part + u) != value.part) return false;
-        // An arc out of v is one into u.
-        if (atomicSub(a.degrees + (u64)(1 - dir) * a.active + u, 1u) != 1u || !take(a.left, u)) return false;
-        __stcg(a.comp + u, u);
-        t.changed++;
-        return true;
-    } else if (KIND == VISIT) {
-        if (!put(dir ? a.back : a.fore, u)) return false;
-        t.changed++;
-        return own(a, u);
-    } else if (KIND == SPREAD) {
-        if (fresh(a.part + u) != value.part || fresh(a.colour + u) <= value.colour) return false;
-        if (atomicMin(a.colour + u, value.colour) <= value.colour) return false;
-        t.changed++;
-        if (!own(a, u)) return false;
-        __threadfence();
-        return put(a.fore, u);
-    } else {
-        if (fresh(a.colour + u) != value.colour || has(a.back, u) || !put(a.back, u)) return false;
-        t.changed++;
-        return own(a, u);
+    __device__ __forceinline__ bool visit(u32 v, u32 u, const Value& value, u32 dir) const {
+        // Of the many arcs of the giant most lead to what has been reached.
+        if (KIND == VISIT && has(dir ? a.back : a.fore, u)) return false;
+        if (!has(a.left, u)) return false;
+        if (KIND == COUNT) {
+            if (u != v && fresh(a.part + u) == value.part) atomicAdd(a.degrees + (u64)dir * a.active + v, 1u);
+            return false;
+        } else if (KIND == REMOVE) {
+            if (u == v || !own(a, u) || fresh(a.part + u) != value.part) return false;
+            // An arc out of v is one into u.
+            u32* degree = a.degrees + (u64)(1 - dir) * a.active + u;
+            if (atomicSub(degree, 1u) != 1u || !take(a.left, u)) return false;
+            __stcg(a.comp + u, u);
+            t.changed++;
+            return true;
+        } else if (KIND == VISIT) {
+            if (!put(dir ? a.back : a.fore, u)) return false;
+            t.changed++;
+            return own(a, u);
+        } else if (KIND == SPREAD) {
+            if (fresh(a.part + u) != value.part || fresh(a.colour + u) <= value.key) return false;
+            if (atomicMin(a.colour + u, value.key) <= value.key) return false;
+            t.changed++;
+            if (!own(a, u)) return false;
+            __threadfence();
+            return put(a.fore, u);
+        } else {
+            if (fresh(a.colour + u) != value.key || has(a.back, u) || !put(a.back, u)) return false;
+            t.changed++;
+            return own(a, u);
+        }
     }
-}
+};
 
-// The arcs, in one direction, of `count` nodes: those of a list, or, where it is NULL, from `base` on. What is found is
-// appended to list q at `into`.
+// The arcs of a round, found nodes appended as deal.cuh says.
 template <u32 KIND>
 __device__ void expand(const SccArgs& a, const Work& w, u32 dir, const u32* list, u32 base, u32 count, u32 q,
                        u32* into, Tally& t) {
-    const offset_t* offsets = dir ? a.in_offsets : a.out_offsets;
-    const u32* columns = dir ? a.in_columns : a.out_columns;
-    u64* tiles = a.tiles + (u64)((w.round + 1) & 1u) * a.tile_room;
-    u32 lane = lane_id(), per_block = blockDim.x >> 5;
-    u64 stride = (u64)gridDim.x * blockDim.x;
-    for (u64 first = (u64)(blockIdx.x * per_block + warp_id()) * 32; first < count; first += stride) {
-        u32 v = 0;
-        u64 from = 0, row = 0;
-        Value value = {0, 0, false};
-        if (first + lane < count) {
-            v = list ? fresh(list + first + lane) : base + (u32)first + lane;
-            value = value_of<KIND>(a, v, true);
-            if (value.follow) {
-                from = __ldg(offsets + v);
-                row = (u64)__ldg(offsets + v + 1) - from;
-            }
-        }
-        u32 cuts = row >= LONG ? (u32)((row + TILE - 1) / TILE) : 0;
-        u32 cuts_end = warp_scan(cuts), all_cuts = __shfl_sync(FULL, cuts_end, 31);
-        if (all_cuts != 0) {
-            u32 place = 0;
-            if (lane == 0) place = atomicAdd(&a.control->tiles[w.next()], all_cuts);
-            place = __shfl_sync(FULL, place, 0) + cuts_end - cuts;
-            for (u32 k = 0; k < cuts; k++) __stcg(tiles + place + k, (u64)dir << 63 | (u64)k << 32 | v);
-        }
-        u32 length = cuts ? 0 : (u32)row;
-        u32 end = warp_scan(length), total = __shfl_sync(FULL, end, 31);
-        u64 shift = from - (end - length);  // plus an arc's number in the warp: its place in `columns`
-        if (lane == 0) t.arcs += total;
-        for (u32 at = 0; at < total; at += 32) {
-            u32 i = at + lane, owner = 0;
-#pragma unroll
-            for (u32 step = 16; step > 0; step >>= 1) {
-                u32 probe = __shfl_sync(FULL, end, owner + step - 1);
-                if (probe <= i) owner += step;
-            }
-            u32 tail = __shfl_sync(FULL, v, owner);
-            u64 offset = __shfl_sync(FULL, shift, owner);
-            Value brought;
-            brought.colour = __shfl_sync(FULL, value.colour, owner);
-            brought.part = __shfl_sync(FULL, value.part, owner);
-            brought.follow = true;
-            bool found = false;
-            u32 u = 0;
-            if (i < total) {
-                u = __ldg(columns + offset + i);
-                found = visit<KIND>(a, tail, u, brought, dir, t);
-            }
-            if (KIND != COUNT) push(a, w, q, into, found, u);
-        }
-    }
+    Arcs<KIND> arcs = {a, t};
+    expand(a.lists, w, arcs, dir, list, base, count, q, into, t.arcs);
 }
 
-// The tiles of this round. What is found is appended to list 0, or to that of the direction where `apart`.
 template <u32 KIND>
 __device__ void expand_tiles(const SccArgs& a, const Work& w, bool apart, u32* into, u32* into_back, Tally& t) {
-    const u64* tiles = a.tiles + (u64)(w.round & 1u) * a.tile_room;
-    u32 lane = lane_id(), per_block = blockDim.x >> 5;
-    u64 warps = (u64)gridDim.x * per_block;
-    for (u64 i = blockIdx.x * per_block + warp_id(); i < w.tiles; i += warps) {
-        u64 tile = fresh(tiles + i);
-        u32 v = (u32)tile, dir = (u32)(tile >> 63), k = (u32)(tile >> 32) & 0x7fffffffu;
-        const offset_t* offsets = dir ? a.in_offsets : a.out_offsets;
-        const u32* columns = dir ? a.in_columns : a.out_columns;
-        // One lane's, since colours may change under the warp.
-        Value value = {0, 0, true};
-        if (lane == 0) value = value_of<KIND>(a, v, false);
-        value.colour = __shfl_sync(FULL, value.colour, 0);
-        value.part = __shfl_sync(FULL, value.part, 0);
-        u64 from = (u64)__ldg(offsets + v) + (u64)k * TILE, to = __ldg(offsets + v + 1);
-        if (to > from + TILE) to = from + TILE;
-        if (lane == 0) t.arcs += to - from;
-        u32 q = apart ? dir : 0;
-        u32* list = apart && dir ? into_back : into;
-        for (u64 at = from; at < to; at += 32) {
-            bool found = false;
-            u32 u = 0;
-            if (at + lane < to) {
-                u = __ldg(columns + at + lane);
-                found = visit<KIND>(a, v, u, value, dir, t);
-            }
-            if (KIND != COUNT) push(a, w, q, list, found, u);
-        }
-    }
+    Arcs<KIND> arcs = {a, t};
+    expand_tiles(a.lists, w, arcs, apart, into, into_back, t.arcs);
 }
 
 // Where list q of this round begins, and where the next one will.
@@ -345,8 +183,8 @@ __device__ void start(const SccArgs& a, Work& w, bool trim, Tally& t) {
         bool alone = false;
         if (v < a.active) {
             u32 loops = __ldg(a.loops + v);
-            u32 out = (u32)(__ldg(a.out_offsets + v + 1) - __ldg(a.out_offsets + v)) - loops;
-            u32 into = (u32)(__ldg(a.in_offsets + v + 1) - __ldg(a.in_offsets + v)) - loops;
+            u32 out = (u32)(__ldg(a.lists.out_offsets + v + 1) - __ldg(a.lists.out_offsets + v)) - loops;
+            u32 into = (u32)(__ldg(a.lists.in_offsets + v + 1) - __ldg(a.lists.in_offsets + v)) - loops;
             alone = trim && (out == 0 || into == 0);
             __stcg(a.degrees + v, out);
             __stcg(a.degrees + (u64)a.active + v, into);
@@ -361,7 +199,7 @@ __device__ void start(const SccArgs& a, Work& w, bool trim, Tally& t) {
             __stcg(a.done + i, 0u);
             __stcg(a.done + words + i, 0u);
         }
-        if (trim) push(a, w, 0, list_next(a, w, 0), alone, v);
+        if (trim) push(a.lists, w, 0, list_next(a, w, 0), alone, v);
     }
 }
 
@@ -382,7 +220,7 @@ __device__ void collect(const SccArgs& a, const Work& w) {
                 __stcg(a.degrees + v, 0u);
                 __stcg(a.degrees + (u64)a.active + v, 0u);
             }
-            push(a, w, 0, a.rest, mine, v);
+            push(a.lists, w, 0, a.rest, mine, v);
         }
     }
 }
@@ -392,10 +230,10 @@ __device__ bool count_arcs(const SccArgs& a, Grid& grid, Work& w, const u32* lis
     w.anew();
     expand<COUNT>(a, w, 0, list, base, count, 0, a.queue, t);
     expand<COUNT>(a, w, 1, list, base, count, 0, a.queue, t);
-    if (!advance(a, grid, w)) return false;
+    if (!advance(a.lists, grid, w)) return false;
     if (w.tiles == 0) return true;
     expand_tiles<COUNT>(a, w, false, a.queue, a.queue, t);
-    return advance(a, grid, w);
+    return advance(a.lists, grid, w);
 }
 
 // Removes and lists such nodes that have none.
@@ -415,14 +253,14 @@ __device__ void trim_ends(const SccArgs& a, Work& w, const u32* list, u32 base, 
                 t.changed++;
             }
         }
-        push(a, w, 0, list_next(a, w, 0), mine, v);
+        push(a.lists, w, 0, list_next(a, w, 0), mine, v);
     }
 }
 
 // Removes what that leaves without in- or out-arcs, until nothing is removed.
 __device__ bool trim_on(const SccArgs& a, Grid& grid, Work& w, Tally& t) {
     for (;;) {
-        if (!advance(a, grid, w)) return false;
+        if (!advance(a.lists, grid, w)) return false;
         if (!w.any()) return true;
         u32 *now = list_now(a, w, 0), *next = list_next(a, w, 0);
         expand<REMOVE>(a, w, 0, now, 0, w.items[0], 0, next, t);
@@ -468,11 +306,11 @@ __device__ bool reach(const SccArgs& a, Grid& grid, Work& w, u32 pivot, Tally& t
                 t.changed++;
             }
         }
-        push(a, w, 0, list_next(a, w, 0), (fore & ~fresh(a.done + i)) >> lane_id() & 1u, v);
-        push(a, w, 1, list_next(a, w, 1), (back & ~fresh(a.done + words + i)) >> lane_id() & 1u, v);
+        push(a.lists, w, 0, list_next(a, w, 0), (fore & ~fresh(a.done + i)) >> lane_id() & 1u, v);
+        push(a.lists, w, 1, list_next(a, w, 1), (back & ~fresh(a.done + words + i)) >> lane_id() & 1u, v);
     }
     for (;;) {
-        if (!advance(a, grid, w)) return false;
+        if (!advance(a.lists, grid, w)) return false;
         if (!w.any()) break;
         u32 *next = list_next(a, w, 0), *next_back = list_next(a, w, 1);
         expand<VISIT>(a, w, 0, list_now(a, w, 0), 0, w.items[0], 0, next, t);
@@ -530,10 +368,10 @@ __device__ bool colour(const SccArgs& a, Grid& grid, Work& w, const u32* list, u
             if (list) paint(a, v, t);
             mine = has(a.left, v) && fresh(a.colour + v) != fresh(a.degrees + v) && put(a.fore, v);
         }
-        push(a, w, 0, a.queue + (u64)((w.round + 1) & 1u) * a.active, mine, v);
+        push(a.lists, w, 0, a.queue + (u64)((w.round + 1) & 1u) * a.active, mine, v);
     }
     for (;;) {
-        if (!advance(a, grid, w)) return false;
+        if (!advance(a.lists, grid, w)) return false;
         if (!w.any()) break;
         // A node may come again: the lists of even and odd rounds take turns.
         u32* now = a.queue + (u64)(w.round & 1u) * a.active;
@@ -564,10 +402,10 @@ __device__ bool come_back(const SccArgs& a, Grid& grid, Work& w, const u32* list
             if (list) mark_root(a, v);
             mine = has(a.left, v) && has(a.back, v) && !has(a.done + words, v);
         }
-        push(a, w, 0, list_next(a, w, 0), mine, v);
+        push(a.lists, w, 0, list_next(a, w, 0), mine, v);
     }
     for (;;) {
-        if (!advance(a, grid, w)) return false;
+        if (!advance(a.lists, grid, w)) return false;
         if (!w.any()) break;
         u32* next = list_next(a, w, 0);
         expand<RETURN>(a, w, 1, list_now(a, w, 0), 0, w.items[0], 0, next, t);
@@ -595,7 +433,7 @@ __device__ __forceinline__ void settle(const SccArgs& a, u32 v) {
 __device__ bool stage(const SccArgs& a, Grid& grid, Work& w, bool& more, Tally& t) {
     w.anew();
     collect(a, w);
-    if (!advance(a, grid, w)) return false;
+    if (!advance(a.lists, grid, w)) return false;
     u32 count = w.items[0];
     more = count != 0;
     if (!more) return true;
@@ -606,21 +444,21 @@ __device__ bool stage(const SccArgs& a, Grid& grid, Work& w, bool& more, Tally& 
     if (!come_back(a, grid, w, a.rest, 0, count, t)) return false;
     for (u64 i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (u64)gridDim.x * blockDim.x)
         settle(a, fresh(a.rest + i));
-    return advance(a, grid, w);
+    return advance(a.lists, grid, w);
 }
 
 __device__ bool whole(const SccArgs& a, Grid& grid, Work& w, Tally& t) {
     start(a, w, true, t);
     if (!trim_on(a, grid, w, t)) return false;
     choose(a);
-    if (!advance(a, grid, w)) return false;
+    if (!advance(a.lists, grid, w)) return false;
     u64 key = fresh(&a.control->pivot);
     if (key == 0) return true;
     u32 pivot = ~(u32)key;
     if (!reach(a, grid, w, pivot, t)) return false;
-    if (!advance(a, grid, w)) return false;
+    if (!advance(a.lists, grid, w)) return false;
     giant(a, pivot);
-    if (!advance(a, grid, w)) return false;
+    if (!advance(a.lists, grid, w)) return false;
     for (bool more = true; more;)
         if (!stage(a, grid, w, more, t)) return false;
     return true;
@@ -632,7 +470,7 @@ __device__ bool trim(const SccArgs& a, Grid& grid, Work& w, Tally& t) {
         __stcg(a.degrees + i, 0u);
         __stcg(a.degrees + (u64)a.active + i, 0u);
     }
-    if (!advance(a, grid, w)) return false;
+    if (!advance(a.lists, grid, w)) return false;
     if (!count_arcs(a, grid, w, 0, a.lo, a.hi - a.lo, t)) return false;
     trim_ends(a, w, 0, a.lo, a.hi - a.lo, t);
     if (!trim_on(a, grid, w, t)) return false;

@@ -36,7 +36,8 @@ fn shuffled(n: u32) -> Vec<u32> {
 /// Skewed as R-MAT is, but directed: out- and in-degrees differ.
 fn skewed_arcs(scale: u32, edge_factor: u64) -> Graph {
     let graph = common::skewed(scale, edge_factor, 5);
-    let kept = |u: u32, v: u32| u == v || hash(17, u64::from(u) << 32 | u64::from(v)) % 3 == 0;
+    let kept =
+        |u: u32, v: u32| u == v || hash(17, u64::from(u) << 32 | u64::from(v)).is_multiple_of(3);
     let rows = (0..graph.nodes() as u32)
         .flat_map(|u| graph.neighbors(u as usize).map(move |(v, _)| (u, v)).collect::<Vec<_>>());
     of_pairs(graph.nodes() as u32, rows.filter(|(u, v)| kept(*u, *v)).collect::<Vec<_>>())

@@ -5,6 +5,8 @@ pub mod bfs;
 pub mod cc;
 mod chains;
 pub mod geo;
+pub mod kcore;
+mod lists;
 mod measure;
 pub mod pagerank;
 mod program;

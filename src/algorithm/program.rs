@@ -1,7 +1,8 @@
 //! The frame of every workload's program: warm-up and timed runs from a common start, what they leave behind.
 
 use super::measure::{Measured, TraceEntry, slowest};
-use crate::error::Result;
+use crate::collective::{Element, Replicated};
+use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -15,6 +16,41 @@ pub(crate) struct Repeat {
     pub warmup: u32,
     /// Keep an entry an iteration.
     pub trace: bool,
+}
+
+/// What one replica brings back: values by label, rank 0's, and everybody's where they are compared.
+pub(crate) struct Brought<T> {
+    pub values: Vec<T>,
+    pub measured: Measured,
+}
+
+impl<T: Element> Brought<T> {
+    /// Of a program that has ended with `array`.
+    pub fn new(
+        r: &Replica,
+        array: &Replicated<T>,
+        compare: bool,
+        mut measured: Measured,
+    ) -> Result<Brought<T>> {
+        let start = Instant::now();
+        let values = if r.rank() == 0 || compare { array.to_vec()? } else { Vec::new() };
+        measured.download_ms = start.elapsed().as_secs_f64() * 1e3;
+        Ok(Brought { values, measured })
+    }
+
+    /// Rank 0's, with everybody's arcs counted. [`Error::Verify`] where they are compared and differ: `what` is as in
+    /// `other components`.
+    pub fn first(mut all: Vec<Brought<T>>, compare: bool, what: &str) -> Result<Brought<T>> {
+        let arcs = all.iter().map(|one| one.measured.arcs_relaxed).sum();
+        let differs = |one: &Brought<T>| compare && one.values != all[0].values;
+        if let Some(other) = all.iter().position(differs) {
+            let both = format!("replica {other} ended with {what} than replica 0");
+            return Err(Error::Verify(both));
+        }
+        let mut first = all.swap_remove(0);
+        first.measured.arcs_relaxed = arcs;
+        Ok(first)
+    }
 }
 
 /// What one run leaves in the report.

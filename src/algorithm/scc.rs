@@ -26,8 +26,7 @@ mod cuda;
 mod host;
 
 use super::cc::{Components, smallest_members};
-use super::measure::Measured;
-use super::program::{Log, Repeat, Run, Step, timed};
+use super::program::{Brought, Log, Repeat, Run, Step, timed};
 use super::{MergeMode, cc};
 use crate::collective::{Frontier, MergeOp, Replicated};
 use crate::error::{Error, Result};
@@ -146,13 +145,6 @@ impl Plan {
     }
 }
 
-/// What one replica brings back.
-struct Brought {
-    /// By label; rank 0's, and everybody's when they are compared.
-    comp: Vec<u32>,
-    measured: Measured,
-}
-
 /// Checks what no single option's syntax can.
 pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
     cc::check_options(config)
@@ -176,19 +168,12 @@ fn components(
     compare: bool,
 ) -> Result<Components> {
     let shared = rows.clone();
-    let mut brought = fleet.run(move |r| program(r, &shared, merge, repeat, compare))?;
-    let arcs = brought.iter().map(|one| one.measured.arcs_relaxed).sum();
-    if let Some(other) = (1..brought.len()).find(|i| compare && brought[*i].comp != brought[0].comp)
-    {
-        return Err(Error::Verify(format!(
-            "replica {other} ended with other components than replica 0"
-        )));
-    }
-    let Brought { comp, mut measured } = brought.swap_remove(0);
+    let brought = fleet.run(move |r| program(r, &shared, merge, repeat, compare))?;
+    let Brought { values: comp, mut measured } =
+        Brought::first(brought, compare, "other components")?;
     let start = Instant::now();
     let labels = smallest_members(&rows.graph, &rows.columns, &comp);
     measured.download_ms += start.elapsed().as_secs_f64() * 1e3;
-    measured.arcs_relaxed = arcs;
     measured.reached = labels.len() as u64;
     measured.reached_arcs = rows.graph.arcs();
     Ok(Components { strong: true, ..Components::new(labels, measured) })
@@ -201,7 +186,7 @@ fn program(
     merge: MergeMode,
     repeat: Repeat,
     compare: bool,
-) -> Result<Brought> {
+) -> Result<Brought<u32>> {
     let active = rows.columns.active;
     let plan = Plan::new(merge, r);
     let state = State {
@@ -217,12 +202,8 @@ fn program(
         Backend::Cuda(device) => Some(Workspace::new(device, rows, rank)?),
     };
     let mut search = Search { rows, plan, state, workspace, scratch: host::Scratch::default() };
-    let mut measured = timed(r, repeat, &mut search)?;
-    let start = Instant::now();
-    let wanted = r.rank() == 0 || compare;
-    let comp = if wanted { search.state.comp.to_vec()? } else { Vec::new() };
-    measured.download_ms = start.elapsed().as_secs_f64() * 1e3;
-    Ok(Brought { comp, measured })
+    let measured = timed(r, repeat, &mut search)?;
+    Brought::new(r, &search.state.comp, compare, measured)
 }
 
 /// One run, to be repeated.

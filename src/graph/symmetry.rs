@@ -45,6 +45,12 @@ impl Graph {
         })
     }
 
+    /// Whether the reverse of every arc is there as often, whatever the two weigh.
+    pub fn is_undirected(&self) -> bool {
+        let unweighted = || self.clone().without_weights().is_symmetric();
+        self.is_symmetric() || (self.weights().is_some() && unweighted())
+    }
+
     /// The graph with every arc turned around. A graph already known to be symmetric is copied.
     pub fn transpose(&self) -> Graph {
         if self.symmetric.get() == Some(&true) {

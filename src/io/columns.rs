@@ -16,6 +16,8 @@ pub enum Column<'a> {
     F64(&'a [f64]),
     /// Counts or levels; `u32::MAX` is `inf`.
     Count(&'a [u32]),
+    /// Numbers that may take more than 32 bits.
+    Total(&'a [u64]),
     /// Nodes, written as ids of the input; `u32::MAX` is empty.
     Node(&'a [u32]),
 }
@@ -25,6 +27,7 @@ impl Column<'_> {
         match self {
             Column::F32(values) => values.len(),
             Column::F64(values) => values.len(),
+            Column::Total(values) => values.len(),
             Column::Count(values) | Column::Node(values) => values.len(),
         }
     }
@@ -33,6 +36,7 @@ impl Column<'_> {
         match self {
             Column::F32(values) => push_distance(text, values[v]),
             Column::F64(values) => write!(text, "{:?}", values[v]),
+            Column::Total(values) => write!(text, "{}", values[v]),
             Column::Count(values) => match values[v] {
                 u32::MAX => write!(text, "inf"),
                 count => write!(text, "{count}"),
@@ -84,6 +88,7 @@ pub fn write_columns(path: &Path, graph: &Graph, columns: &[(&str, Column<'_>)])
         ResultFormat::Npy => match first {
             Column::F32(values) => write_npy(out, graph, |v| values[v]),
             Column::F64(values) => write_npy(out, graph, |v| values[v]),
+            Column::Total(values) => write_npy(out, graph, |v| values[v]),
             Column::Count(values) => write_npy(out, graph, |v| values[v]),
             Column::Node(nodes) => write_npy(out, graph, |v| match nodes[v] {
                 u32::MAX => u64::MAX,
@@ -117,6 +122,7 @@ mod tests {
         let graph = Graph::from_csr(vec![0; 4], vec![], None, origin).unwrap();
         let graph = graph.relabelled(&[2, 0, 1]);
         let (levels, parents) = ([3, 1, u32::MAX], [1, u32::MAX, u32::MAX]);
+        let totals = [1 << 40, 0, 7];
         let scores = [0.5, 1e-300, 2.0];
         let columns = [
             ("level", Column::Count(&levels)),
@@ -133,6 +139,11 @@ mod tests {
             b"node,level,parent,score\n1,1,,1e-300\n2,inf,,2.0\n3,3,1,0.5\n"
         );
         assert_eq!(text("a.txt", &columns), b"1\ninf\n3\n");
+        let total = [("total", Column::Total(&totals))];
+        assert_eq!(text("b.txt", &total), b"0\n7\n1099511627776\n");
+        let bytes = text("b.npy", &total);
+        let npy = npyz::NpyFile::new(&bytes[..]).unwrap();
+        assert_eq!(npy.into_vec::<u64>().unwrap(), [0, 7, 1 << 40]);
         let bytes = text("a.npy", &columns[1..]);
         let npy = npyz::NpyFile::new(&bytes[..]).unwrap();
         assert_eq!(npy.into_vec::<u64>().unwrap(), [u64::MAX, u64::MAX, 1]);

@@ -87,8 +87,7 @@ impl GraphShape {
     ) -> GraphShape {
         let packed =
             weights.is_some_and(|(low, high)| layout::word_fits(nodes, low, high).is_some());
-        // Flat degrees need more.
-        GraphShape { nodes, active: nodes, arcs, symmetric, packed, flat: true }
+        GraphShape { nodes, active: nodes, arcs, symmetric, packed, flat: false }
     }
 
     /// Lengths of one direction's rows.
@@ -324,9 +323,9 @@ pub fn pagerank(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     arrays
 }
 
-/// Tiles of long rows that one round of strongly connected components may list, for a graph of `arcs` arcs: a row of
-/// just as many as a tile's 1024 is one tile, one of more at most twice its share; both ways.
-pub(crate) fn scc_tiles(arcs: u64) -> usize {
+/// Tiles of long rows that one round of `kernels/deal.cuh` may list, for a graph of `arcs` arcs: a row of more than a
+/// tile's 1024 takes at most twice its share; both ways.
+pub(crate) fn tiles(arcs: u64) -> usize {
     (arcs / 256) as usize + 2
 }
 
@@ -347,7 +346,7 @@ pub fn strong_components(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
         DeviceArray::new::<u32>("followed", 2 * active.div_ceil(32)),
         DeviceArray::new::<u32>("rest", active),
         DeviceArray::new::<u32>("queues", 2 * active),
-        DeviceArray::new::<u64>("tiles", 2 * scc_tiles(shape.arcs)),
+        DeviceArray::new::<u64>("tiles", 2 * tiles(shape.arcs)),
         DeviceArray::new::<u64>("control", 16),
     ]);
     arrays

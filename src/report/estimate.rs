@@ -164,7 +164,7 @@ impl Estimate {
         let Outline { nodes, arcs, symmetric, weights, .. } = outline;
         let shape = GraphShape::at_most(nodes, arcs, symmetric, weights);
         let (asked, replicas) = asked(devices, here);
-        let needs = needs(&shape, replicas, placement);
+        let needs = larger_needs(&shape, replicas, placement);
         let most = needs.iter().map(|need| need.bytes).max().unwrap_or(0);
         let devices_fit = asked.into_iter().map(|(ordinal, replicas)| {
             let device = format!("cuda:{ordinal}");
@@ -200,6 +200,13 @@ impl Estimate {
             commit: COMMIT,
         }
     }
+}
+
+/// Whether degrees are flat is not known: whichever needs more, of each workload.
+fn larger_needs(shape: &GraphShape, replicas: usize, placement: Placement) -> Vec<Need> {
+    let of = |flat| needs(&GraphShape { flat, ..*shape }, replicas, placement);
+    let larger = |(a, b): (Need, Need)| if b.bytes > a.bytes { b } else { a };
+    of(false).into_iter().zip(of(true)).map(larger).collect()
 }
 
 /// (ordinal, replicas) of each GPU asked for, and the replicas in all; no GPU means host replicas.

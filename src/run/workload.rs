@@ -3,7 +3,7 @@
 
 use super::{Answer, Job, RunConfig, Start};
 use crate::Result;
-use crate::algorithm::{bc, bfs, cc, geo, pagerank, scc, sssp};
+use crate::algorithm::{bc, bfs, cc, geo, kcore, pagerank, scc, sssp};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
 use crate::prepare::memory::{self, DeviceArray, GraphShape};
@@ -204,6 +204,19 @@ pub static WORKLOADS: &[Workload] = &[
         check: scc::check_options,
         start: whole_graph,
         solve: scc::solve,
+    },
+    Workload {
+        name: "kcore",
+        alias: &[],
+        primitive: "kcore",
+        about: "Core numbers: the largest k for which a node is among nodes of k arcs to each other",
+        takes: &["layout", "chunks", "chunk-align"],
+        form: Form::Topology,
+        verified: true,
+        memory: Some(kcore::memory),
+        check: kcore::check_options,
+        start: kcore::start,
+        solve: kcore::solve,
     },
     Workload {
         name: "bc",

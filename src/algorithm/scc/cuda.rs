@@ -1,22 +1,22 @@
 //! The steps of strongly connected components on a GPU: the arguments of `kernels/scc.cu`.
 
 use super::{Found, State, Task, Told};
+use crate::algorithm::lists::Lists;
 use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, fewer, source};
 use crate::error::{Error, Result};
-use crate::prepare::memory::scc_tiles;
+use crate::prepare::memory::tiles;
 use crate::prepare::{DeviceTopology, TopologyRows};
 use bytemuck::{Pod, Zeroable};
 
 const THREADS: u32 = 512; // as in kernels/scc.cu
+/// Where SccControl has its ListCounts.
+const COUNTS: u64 = 8;
 
 /// `kernels/scc.cu`: SccArgs.
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct Args {
-    out_offsets: u64,
-    out_columns: u64,
-    in_offsets: u64,
-    in_columns: u64,
+    lists: Lists,
     loops: u64,
     comp: u64,
     colour: u64,
@@ -28,12 +28,10 @@ struct Args {
     done: u64,
     rest: u64,
     queue: u64,
-    tiles: u64,
     control: u64,
     status: u64,
     abort: u64,
     deadline_ns: u64,
-    tile_room: u64,
     active: u32,
     lo: u32,
     hi: u32,
@@ -108,7 +106,7 @@ impl Workspace {
             done: device.alloc("followed", 2 * active.div_ceil(32))?,
             rest: device.alloc("rest", active)?,
             queue: device.alloc("queues", 2 * active)?,
-            tiles: device.alloc("tiles", 2 * scc_tiles(rows.columns.out.arcs()))?,
+            tiles: device.alloc("tiles", 2 * tiles(rows.columns.out.arcs()))?,
             control: device.alloc("control", 16)?,
             status: Pinned::new(&device.context, 1)?,
             active: active as u32,
@@ -128,17 +126,13 @@ impl Workspace {
         let words = |bits: &crate::collective::Frontier| {
             bits.words().device().map(DeviceBuffer::pointer).ok_or_else(missing)
         };
-        let (out, into) = (&graph.out, graph.in_rows());
         // Alone, everything is the own chunk.
         let (lo, hi) = match told.task {
             Task::Whole => (0, self.active),
             _ => (told.chunk.start as u32, told.chunk.end as u32),
         };
         let args = Args {
-            out_offsets: out.offsets.pointer(),
-            out_columns: out.columns.pointer(),
-            in_offsets: into.offsets.pointer(),
-            in_columns: into.columns.pointer(),
+            lists: Lists::new(graph, &self.tiles, self.control.pointer() + COUNTS),
             loops: self.loops.pointer(),
             comp: s.comp.device().ok_or_else(missing)?.pointer(),
             colour: s.colour.device().ok_or_else(missing)?.pointer(),
@@ -150,12 +144,10 @@ impl Workspace {
             done: self.done.pointer(),
             rest: self.rest.pointer(),
             queue: self.queue.pointer(),
-            tiles: self.tiles.pointer(),
             control: self.control.pointer(),
             status: self.status.pointer(),
             abort: device.abort.pointer(),
             deadline_ns: device.deadline_ns(),
-            tile_room: self.tiles.len() as u64 / 2,
             active: self.active,
             lo,
             hi,
