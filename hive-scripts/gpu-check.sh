@@ -102,6 +102,7 @@ sanitize_one() {
     case $mode in
     generate*) command=(generate "$graph" ${mode#generate} --check) ;;
     geo*) command=(run geo --graph "$graph" --locate 0.5:1 ${mode#geo} --runs 1 --warmup 0 --verify) ;;
+    run*) command=(${mode} --graph "$graph" --runs 1 --warmup 0 --verify) ;;
     *) command=(run sssp --graph "$graph" $mode --runs 1 --warmup 0 --verify) ;;
     esac
     timeout --kill-after=10 "${SANITIZE_TIMEOUT:-90}" compute-sanitizer --tool "$tool" "${more[@]}" \
@@ -133,7 +134,7 @@ sanitize_operators() {
 }
 
 run_sanitizers() {
-    local tool graph mode jobs=${SANITIZE_JOBS:-4}
+    local tool graph mode what jobs=${SANITIZE_JOBS:-4}
     if ! command -v compute-sanitizer >/dev/null; then
         say "sanitize: compute-sanitizer is not on the PATH (CUDA toolkit's bin)"
         failed=1
@@ -164,6 +165,17 @@ run_sanitizers() {
         done
         while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
         sanitize_operators "$tool" &
+    done
+    # The workloads over graphs without weights: whole, and cut over two replicas of the GPU.
+    for tool in memcheck initcheck synccheck racecheck; do
+        for graph in rmat:10 grid:40x40; do
+            for what in bfs cc scc kcore 'pagerank --iterations 3' 'bc --sources connected:3:1'; do
+                for mode in "run $what --devices cuda:0" "run $what --devices cuda:0x2 --merge split"; do
+                    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
+                    sanitize_one "$tool" "$graph" "$mode" &
+                done
+            done
+        done
     done
     wait
     cat "$scratch"/log.*.kept >"$out/sanitize.log"
