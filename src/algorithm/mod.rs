@@ -13,6 +13,7 @@ mod program;
 pub mod scc;
 mod seeds;
 pub mod sssp;
+pub mod triangles;
 
 pub use bc::{BcConfig, Betweenness, betweenness};
 pub use bfs::{BfsOptions, Searches};

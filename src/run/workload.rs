@@ -3,7 +3,7 @@
 
 use super::{Answer, Job, RunConfig, Start};
 use crate::Result;
-use crate::algorithm::{bc, bfs, cc, geo, kcore, pagerank, scc, sssp};
+use crate::algorithm::{bc, bfs, cc, geo, kcore, pagerank, scc, sssp, triangles};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
 use crate::prepare::memory::{self, DeviceArray, GraphShape};
@@ -217,6 +217,19 @@ pub static WORKLOADS: &[Workload] = &[
         check: kcore::check_options,
         start: kcore::start,
         solve: kcore::solve,
+    },
+    Workload {
+        name: "triangles",
+        alias: &[],
+        primitive: "triangles",
+        about: "Triangles: how many each node is in, and how many there are",
+        takes: &["layout", "chunks", "chunk-align"],
+        form: Form::Topology,
+        verified: true,
+        memory: Some(triangles::memory),
+        check: triangles::check_options,
+        start: triangles::start,
+        solve: triangles::solve,
     },
     Workload {
         name: "bc",

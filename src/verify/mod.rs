@@ -18,6 +18,7 @@ mod median;
 mod pagerank;
 mod sssp;
 mod strong;
+mod triangles;
 
 pub use betweenness::{BetweennessCheck, BetweennessQuestion, betweenness};
 pub use bfs::{LevelsCheck, levels};
@@ -30,6 +31,7 @@ pub use median::spatial_median;
 pub use pagerank::{PagerankCheck, PagerankQuestion, pagerank};
 pub use sssp::{Checked, distances_bits_equal, shortest_paths};
 pub use strong::strong_components;
+pub use triangles::{TrianglesCheck, triangles};
 
 use crate::error::{Error, Result};
 use crate::graph::Graph;
