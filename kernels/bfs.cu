@@ -66,6 +66,7 @@ struct BfsArgs {
     u32* visited;  // [words]
     u32* queue;    // [2][2 * QUEUE] nodes, then degrees; rounds alternate
     u32* huge;     // [active] huge rows of a bitmap push
+    u32* giant;    // [giants] 1: a pull found a neighbour
     BfsControl* control;
     BfsStatus* status;  // pinned
     const u32* abort;   // pinned
@@ -78,6 +79,7 @@ struct BfsArgs {
     u64 reachable;  // nodes with an in-arc
     float do_a, do_b;
     u32 active;
+    u32 giants;  // nodes whose in-rows a block pulls; labels below, a multiple of 32, within the first chunk
     u32 lo, hi;  // the chunk
     u32 depth;   // level of the frontier
     u32 task, way;
@@ -85,6 +87,7 @@ struct BfsArgs {
     u32 absorb;  // bits of `front` that others found are to be taken over
     u32 dirty;   // `next` is not all zero
     u32 pulled;  // the frontier was found by a pull
+    u32 unused;
 };
 
 struct BfsShared {
@@ -245,6 +248,59 @@ __device__ bool warp_finds(const BfsArgs& a, const u32* front, u64 from, u64 to,
     return false;
 }
 
+// Whether a node with a giant row is not reached yet: the same for all threads of all blocks, since only
+// settle_giants, after the barrier, writes their words.
+__device__ bool giants_open(const BfsArgs& a) {
+    bool open = false;
+    for (u32 i = threadIdx.x; i < a.giants / 32; i += blockDim.x) open |= fresh(a.visited + i) != FULL;
+    return __syncthreads_or(open);
+}
+
+// Giants not reached: a block each, since a warp would be at such a row for milliseconds where no neighbour is in the
+// frontier. giant[v] says whether one is.
+__device__ void pull_giants(const BfsArgs& a, BfsShared& s, const u32* front, u32& looked) {
+    for (u32 v = blockIdx.x; v < a.giants; v += gridDim.x) {
+        bool open = !(fresh(a.visited + (v >> 5)) >> (v & 31u) & 1u), found = false;
+        if (open) {
+            u64 first = __ldg(a.in_offsets + v), last = __ldg(a.in_offsets + v + 1);
+            for (u64 base = first; base < last && !found; base += 4 * THREADS) {
+                bool hit = false;
+#pragma unroll
+                for (u32 k = 0; k < 4; k++) {
+                    u64 i = base + k * THREADS + threadIdx.x;
+                    if (i < last) {
+                        looked++;
+                        hit |= has(front, __ldg(a.in_columns + i));
+                    }
+                }
+                found = __syncthreads_or(hit);
+            }
+        }
+        if (threadIdx.x == 0) {
+            a.giant[v] = found;
+            if (found) {
+                u32 at = atomicAdd(&s.staged, 1u);
+                if (at < QUEUE) s.stage[at] = v;
+            }
+        }
+    }
+}
+
+// After the barrier: what was found of giants into the bitmaps.
+__device__ void settle_giants(const BfsArgs& a, u32* next, u32 level) {
+    u32 warps = gridDim.x * (blockDim.x >> 5);
+    for (u32 i = blockIdx.x * (blockDim.x >> 5) + warp_id(); i < a.giants / 32; i += warps) {
+        u32 v = i * 32 + lane_id();
+        bool found = fresh(a.giant + v) != 0;
+        u32 lanes = __ballot_sync(FULL, found);
+        if (found) __stcg(a.level + v, level);
+        if (lane_id() == 0) {
+            __stcg(next + i, lanes);
+            if (lanes) __stcg(a.visited + i, fresh(a.visited + i) | lanes);
+        }
+    }
+}
+
 // Nodes not reached, of words [from, to), look for a neighbour in the frontier. A warp takes GROUP words at a time,
 // so that words with nobody left cost next to nothing, and has the records of two of them under way.
 __device__ void pull(const BfsArgs& a, BfsShared& s, const u32* front, u32* next, u32 from, u32 to,
@@ -394,9 +450,13 @@ extern "C" __global__ void __launch_bounds__(512, 2) bfs_run(const BfsArgs a) {
         }
         u64 nodes_in = nodes, arcs_in = arcs, found_arcs = 0;
         u32 kind;
+        // The words of giants are their own affair, of whoever has word 0.
+        bool giants = pull_now && lo == 0 && a.giants > 0, wait = giants && giants_open(a);
         if (pull_now) {
             kind = 3;
-            pull(a, s, front, next, lo, hi, depth + 1, looked);
+            if (wait) pull_giants(a, s, front, looked);
+            else if (giants) clear(next, a.giants / 32);
+            pull(a, s, front, next, max(lo, min(a.giants / 32, hi)), hi, depth + 1, looked);
         } else {
             if (dirty) {
                 clear(next, words);
@@ -414,6 +474,10 @@ extern "C" __global__ void __launch_bounds__(512, 2) bfs_run(const BfsArgs a) {
         }
         flush(a, s, found_arcs, round);
         if (!grid.sync()) break;
+        if (wait) {
+            settle_giants(a, next, depth + 1);
+            if (!grid.sync()) break;
+        }
         BfsRound* r = &a.control->round[round % 3];
         nodes = fresh(&r->nodes);
         arcs = pull_now ? ~0ull : fresh(&r->arcs);

@@ -186,7 +186,7 @@ fn of_rows(
             "replica {other} ended with other scores than replica 0"
         )));
     }
-    let counted = if plan.cut { &answers[..1] } else { &answers[..] };
+    let counted = if plan.cut || plan.alone { &answers[..1] } else { &answers[..] };
     let isolated = (sources.len() - labels.len()) as u64;
     let reached = counted.iter().map(|a| a.tally.reached).sum::<u64>() + isolated;
     let reached_arcs = counted.iter().map(|a| a.tally.reached_arcs).sum();

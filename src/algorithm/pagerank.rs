@@ -447,10 +447,11 @@ impl Walk<'_> {
     fn iteration(&mut self, r: &mut Replica, log: &mut Log, t: u32) -> Result<()> {
         let begin = Instant::now();
         r.begin(log.iteration(), "iterate")?;
-        let alone = r.world() == 1;
+        // Nothing comes between iterations.
+        let alone = r.world() == 1 || self.plan.merging == Merging::None;
         self.open(r)?;
         let arcs = self.step(r, t)?;
-        if !alone && self.plan.merging != Merging::None && self.rows.columns.active > 0 {
+        if !alone && self.rows.columns.active > 0 {
             self.close(r)?;
             match &mut self.state.sum {
                 Some(sum) => r.merge(sum)?,
@@ -459,7 +460,7 @@ impl Walk<'_> {
             self.open(r)?;
         }
         self.conclude(r, t)?;
-        // Marks between iterations cost time: one replica has a pair around all that is queued.
+        // Marks between iterations cost time: who merges nothing has a pair around all that is queued.
         if !alone {
             self.close(r)?;
         }

@@ -134,7 +134,7 @@ impl Driver<'_> {
                 self.whole(batch)?;
             }
         }
-        if !self.plan.cut && self.r.world() > 1 {
+        if !self.plan.cut && !self.plan.alone && self.r.world() > 1 {
             self.r.begin(self.log.iteration(), "scores")?;
             let begin = Instant::now();
             self.r.merge(self.scores)?;

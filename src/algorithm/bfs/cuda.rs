@@ -11,6 +11,8 @@ use bytemuck::{Pod, Zeroable};
 
 const THREADS: u32 = 512; // as in kernels/bfs.cu
 const LOG_ENTRIES: usize = 4096; // as in kernels/hive.cuh
+/// In-arcs from which a block pulls a node.
+const GIANT: u64 = 8192;
 /// "Not in a queue".
 const UNQUEUED: u32 = u32::MAX;
 /// Levels of a near-far window.
@@ -31,6 +33,7 @@ struct Args {
     visited: u64,
     queue: u64,
     huge: u64,
+    giant: u64,
     control: u64,
     status: u64,
     abort: u64,
@@ -44,6 +47,7 @@ struct Args {
     do_a: f32,
     do_b: f32,
     active: u32,
+    giants: u32,
     lo: u32,
     hi: u32,
     depth: u32,
@@ -53,6 +57,7 @@ struct Args {
     absorb: u32,
     dirty: u32,
     pulled: u32,
+    unused: u32,
 }
 
 /// `kernels/bfs.cu`: BfsStatus.
@@ -113,6 +118,8 @@ pub(super) struct Workspace {
     visited: DeviceBuffer<u32>,
     queue: DeviceBuffer<u32>,
     huge: DeviceBuffer<u32>,
+    giant: DeviceBuffer<u32>,
+    giants: u32,
     control: DeviceBuffer<u64>,
     totals: DeviceBuffer<u64>,
     /// Two in-neighbours a node, or four out-neighbours for near-far.
@@ -164,6 +171,7 @@ impl Workspace {
         };
         device.launch(record, plain(active), &args)?;
         device.wait()?;
+        let giants = giants(rows);
         Ok(Workspace {
             run,
             start,
@@ -172,6 +180,8 @@ impl Workspace {
             visited: device.alloc("visited", 2 * active.div_ceil(64))?,
             queue: device.alloc("queue", 4 * QUEUE)?,
             huge: device.alloc("huge rows", active)?,
+            giant: device.alloc("giants", giants as usize)?,
+            giants,
             control: device.alloc("control", CONTROL)?,
             totals: device.alloc("totals", 3)?,
             records,
@@ -243,6 +253,7 @@ impl Workspace {
             visited: self.visited.pointer(),
             queue: self.queue.pointer(),
             huge: self.huge.pointer(),
+            giant: self.giant.pointer(),
             control: self.control.pointer(),
             status: self.status.pointer(),
             abort: device.abort.pointer(),
@@ -256,6 +267,7 @@ impl Workspace {
             do_a: told.options.do_a as f32,
             do_b: told.options.do_b as f32,
             active: self.active,
+            giants: self.giants,
             lo: told.chunk.start as u32,
             hi: told.chunk.end as u32,
             depth: told.known.depth,
@@ -269,6 +281,7 @@ impl Workspace {
             absorb: u32::from(told.task != Task::Finish && told.known.depth > 0),
             dirty: u32::from(self.dirty),
             pulled: u32::from(told.known.pulled),
+            unused: 0,
         };
         let blocks = fewer(self.blocks, told.chance);
         let shape = Launch { blocks, threads: THREADS, shared_bytes: 0, cooperative: true };
@@ -388,6 +401,15 @@ impl NearFar {
 fn plain(items: usize) -> Launch {
     let blocks = items.div_ceil(256).clamp(1, 1 << 14) as u32;
     Launch { blocks, threads: 256, shared_bytes: 0, cooperative: false }
+}
+
+/// How many of the first nodes have giant in-rows, of those that all lie in the first chunk; a multiple of 32.
+fn giants(rows: &TopologyRows) -> u32 {
+    if rows.columns.name() != "degree" {
+        return 0;
+    }
+    let (into, end) = (rows.columns.in_rows(), rows.in_chunks.range(0).end as usize);
+    (0..end).take_while(|v| into.degree(*v) >= GIANT).count() as u32 / 32 * 32
 }
 
 /// Device addresses of levels, frontier and next frontier.
