@@ -152,7 +152,7 @@ fn pull(
         for (j, (word, seen)) in next.iter_mut().zip(seen).enumerate() {
             let base = (words.start + i * TASK + j) * 64;
             *word = 0;
-            for v in base..(base + 64).min(active) {
+            for (v, slot) in level.iter().enumerate().take((base + 64).min(active)).skip(base) {
                 if *seen >> (v - base) & 1 != 0 {
                     continue;
                 }
@@ -162,7 +162,7 @@ fn pull(
                 });
                 if found {
                     *word |= 1 << (v - base);
-                    level[v].store(depth, Relaxed);
+                    slot.store(depth, Relaxed);
                     nodes += 1;
                     arcs += out.degree(v);
                 }
