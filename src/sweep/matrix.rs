@@ -194,7 +194,7 @@ impl Matrix<'_> {
             bench.ready = None;
             // Workloads that have no graph run once, not on each.
             let due = |workload: &&Workload| workload.form != Form::Array || graph == 0;
-            for workload in self.config.workloads()?.into_iter().filter(|w| due(&w)) {
+            for workload in self.config.workloads()?.into_iter().filter(due) {
                 for (name, common) in &self.config.variants_of(workload)? {
                     for merge in self.config.merges.iter().copied() {
                         let variant = (name.as_str(), common);
