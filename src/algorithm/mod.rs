@@ -4,6 +4,7 @@ pub mod bc;
 pub mod bfs;
 pub mod cc;
 mod chains;
+pub mod filter;
 pub mod geo;
 pub mod kcore;
 mod lists;

@@ -1,6 +1,7 @@
 //! `hive run WORKLOAD`: load, open, prepare, run, verify, report.
 
 use super::console::{err, out, phase};
+use crate::prepare::Form;
 use crate::report::{Record, summary, to_json, write_json};
 use crate::run::{
     Job, OWN_OPTIONS, Outcome, RunConfig, WORKLOADS, Workload, check_graph, load_on, open_fleet,
@@ -69,8 +70,13 @@ pub(super) fn run(matches: &ArgMatches) -> Result<()> {
 fn answer(workload: &'static Workload, config: RunConfig) -> Result<Outcome> {
     check_graph(&config)?;
     let fleet = phase("opening devices", || open_fleet(&config))?;
-    let graph = phase("loading the graph", || load_on(&config, &fleet))?;
-    let job = phase("choosing where to start", || Job::new(workload, config, graph))?;
+    let job = match workload.form {
+        Form::Array => Job::on_array(workload, config)?,
+        _ => {
+            let graph = phase("loading the graph", || load_on(&config, &fleet))?;
+            phase("choosing where to start", || Job::new(workload, config, graph))?
+        }
+    };
     let prepared = phase("preparing the graph", || prepare(&job, &fleet))?;
     let answer = phase("running", || job.solve(&fleet, &prepared))?;
     let check = || job.config.verify.then(|| job.verify(&*answer)).transpose();

@@ -21,6 +21,18 @@ pub const fn hash(key: u64, counter: u64) -> u64 {
     mix(key.wrapping_add(counter.wrapping_add(1).wrapping_mul(GOLDEN)))
 }
 
+/// The key of the values of an array under `seed`.
+pub const fn array_key(seed: u64) -> u64 {
+    const DOMAIN: u64 = 0x6172_7261_7976_616c; // keeps arrays apart from graphs
+    mix(seed ^ DOMAIN)
+}
+
+/// The value of an array at `place` under `seed`.
+#[inline]
+pub const fn array_value(seed: u64, place: u64) -> u32 {
+    (hash(array_key(seed), place) >> 32) as u32
+}
+
 /// A number below `n` from 64 bits, each as likely as the others to n / 2^64: the upper half of the
 /// product (Lemire, "Fast random integer generation in an interval", TOMACS 2019).
 #[inline]

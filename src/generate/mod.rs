@@ -35,6 +35,7 @@ pub use device::{
     DeviceGenerated, DeviceReport, DeviceTimes, PassLimits, on_device, on_device_in, pays_on,
 };
 pub use geo::GeoTruth;
+pub use hash::array_value;
 pub(crate) use spec::available_memory;
 
 use crate::error::{Error, Result};

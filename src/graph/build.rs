@@ -134,6 +134,7 @@ impl Keep {
 }
 
 /// A finished CSR, and what was found on the way, kept or not.
+#[derive(Default)]
 pub(crate) struct Csr {
     pub offsets: Vec<u64>,
     pub columns: Vec<u32>,

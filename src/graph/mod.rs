@@ -260,6 +260,12 @@ impl Graph {
         Ok(graph)
     }
 
+    /// No nodes at all: what stands for a graph where a workload has none.
+    pub(crate) fn empty(origin: Origin) -> Graph {
+        let csr = Csr { offsets: vec![0], ..Csr::default() };
+        Graph::trusted(csr, origin, Some(true))
+    }
+
     /// Wraps what this crate has just built. `symmetric` is what its maker knows.
     pub(crate) fn trusted(csr: Csr, mut origin: Origin, symmetric: Option<bool>) -> Graph {
         origin.self_loops = csr.self_loops;

@@ -98,6 +98,29 @@ pub fn write_columns(path: &Path, graph: &Graph, columns: &[(&str, Column<'_>)])
     })
 }
 
+/// Writes values that are no graph's, as they stand: `.txt` a value a line, `.npy` an array `[n]`.
+///
+/// # Errors
+///
+/// [`Error::Input`] for another extension, and as [`write_atomically`].
+pub fn write_values(path: &Path, values: &[u32]) -> Result<()> {
+    match ResultFormat::of(path)? {
+        ResultFormat::Txt => write_atomically(path, |out| {
+            values.iter().try_for_each(|value| writeln!(out, "{value}"))
+        }),
+        ResultFormat::Npy => write_atomically(path, |out| {
+            let options = npyz::WriteOptions::new().default_dtype();
+            let mut npy = options.shape(&[values.len() as u64]).writer(out).begin_nd()?;
+            npy.extend(values.iter().copied())?;
+            npy.finish()
+        }),
+        ResultFormat::Csv => Err(Error::input(format!(
+            "{}: a list of values has no columns; end its name in .npy or .txt",
+            path.display()
+        ))),
+    }
+}
+
 fn write_npy<T: npyz::Serialize + npyz::AutoSerialize>(
     out: &mut dyn Write,
     graph: &Graph,

@@ -50,7 +50,7 @@ mod source;
 mod text;
 mod writers;
 
-pub use columns::{Column, write_columns};
+pub use columns::{Column, write_columns, write_values};
 pub use edge_list::write as write_edge_list;
 pub use gap::{write_el, write_sg, write_wel, write_wsg};
 pub use headline::{Headline, headline};

@@ -8,7 +8,7 @@ use crate::algorithm::Measured;
 use crate::fleet::FleetInfo;
 use crate::graph::{Graph, Origin};
 use crate::io::write_atomically;
-use crate::prepare::PrepareReport;
+use crate::prepare::{Form, PrepareReport};
 use crate::run::{Outcome, RunConfig, Verification};
 use crate::{Error, Result};
 use serde::Serialize;
@@ -26,8 +26,8 @@ pub struct Record<'a> {
     pub dataset: &'a str,
     /// The path or generator specification.
     pub graph_file: &'a str,
-    /// Nodes, isolated ones included.
-    pub graph_nodes: usize,
+    /// Nodes, isolated ones included; elements of an array where there is no graph.
+    pub graph_nodes: u64,
     /// Arcs: an undirected edge counts twice.
     pub graph_edges: u64,
     /// Mean of `process-times`, ms.
@@ -52,8 +52,8 @@ pub struct Record<'a> {
     pub fleet: &'a FleetInfo,
     /// What preparing the graph cost.
     pub prepare: &'a PrepareReport,
-    /// Where the graph came from and the policies it was read under.
-    pub graph: GraphFacts<'a>,
+    /// Where the graph came from and the policies it was read under; null where there is none.
+    pub graph: Option<GraphFacts<'a>>,
     /// What only this workload's records have: `seeds` and `delta` of shortest paths, for one.
     #[serde(flatten)]
     pub own: Map<String, Value>,
@@ -223,7 +223,7 @@ impl<'a> Record<'a> {
             primitive: job.workload.primitive,
             dataset: &graph.origin.dataset,
             graph_file: &graph.origin.graph_file,
-            graph_nodes: graph.nodes(),
+            graph_nodes: job.size(),
             graph_edges: graph.arcs(),
             avg_process_time: spread.mean,
             process_times: measured.runs.iter().map(|run| run.total_ms).collect(),
@@ -236,7 +236,7 @@ impl<'a> Record<'a> {
             config: &job.config,
             fleet,
             prepare,
-            graph: GraphFacts::of(graph),
+            graph: (job.workload.form != Form::Array).then(|| GraphFacts::of(graph)),
             own: answer.facts(job),
             process_time: spread,
             arcs_per_second: arcs_per_second(measured),

@@ -9,7 +9,7 @@ use crate::fleet::FleetInfo;
 use crate::graph::{Graph, Origin};
 use crate::io::{Duplicates, SelfLoops};
 use crate::prepare::Placement;
-use crate::run::{Outcome, Verification};
+use crate::run::{Outcome, Start, Verification};
 
 /// Trace rows that a summary shows; the record has them all.
 const TRACE_ROWS: usize = 40;
@@ -21,7 +21,12 @@ const TRACE_ROWS: usize = 40;
 pub fn summary(outcome: &Outcome) -> String {
     let mut lines = vec![headline(outcome)];
     let mut line = |name: &str, text: String| lines.push(format!("  {name:<9} {text}"));
-    line("graph", graph_line(&outcome.job.graph));
+    match outcome.job.start {
+        Start::Array(elements) => {
+            line("array", format!("{} of 4 bytes", plural(elements, "element")))
+        }
+        _ => line("graph", graph_line(&outcome.job.graph)),
+    }
     line("fleet", fleet_line(outcome));
     line("strategy", outcome.answer.strategy_line(&outcome.job));
     line("merges", merges_line(outcome));
@@ -42,6 +47,10 @@ pub fn summary(outcome: &Outcome) -> String {
 
 fn headline(outcome: &Outcome) -> String {
     let job = &outcome.job;
+    if let Start::Array(elements) = job.start {
+        let (name, array) = (job.workload.name, &job.graph.origin.dataset);
+        return format!("{name} on {array} ({})", plural(elements, "element"));
+    }
     format!(
         "{} on {} ({}, {}){}",
         job.workload.name,
@@ -139,12 +148,13 @@ fn time_line(outcome: &Outcome) -> String {
     let measured = outcome.answer.measured();
     let spread = Spread::of_runs(measured);
     format!(
-        "median {} (min {}, max {}) of {}; {}arcs/s {}",
+        "median {} (min {}, max {}) of {}; {}{}/s {}",
         ms(spread.median),
         ms(spread.min),
         ms(spread.max),
         plural(measured.runs.len() as u64, "run"),
         rate(arcs_per_second(measured)),
+        outcome.answer.unit(),
         outcome.answer.rated(),
     )
 }

@@ -20,6 +20,8 @@ pub enum Start {
     Graph,
     /// Nodes (not input ids).
     Nodes(Vec<u32>),
+    /// An array of so many elements, and no graph.
+    Array(u64),
     /// Places on the globe.
     Places(Arc<Known>),
     /// `[n]` how much each node has of the start.
@@ -38,7 +40,7 @@ impl Start {
     /// `, from node 1`, as it follows the graph's name in a summary.
     pub(crate) fn words(&self, graph: &Graph) -> String {
         match self {
-            Start::Graph => String::new(),
+            Start::Graph | Start::Array(_) => String::new(),
             Start::Nodes(nodes) => match nodes.as_slice() {
                 [one] => format!(", from node {}", graph.input_id(*one)),
                 many => format!(", from {}", plural(many.len() as u64, "seed")),
@@ -73,6 +75,11 @@ pub trait Answer: Any + Send + Sync {
 
     /// Lines of the summary, name and text: what came out.
     fn lines(&self, job: &Job) -> Vec<(&'static str, String)>;
+
+    /// What a rate is of.
+    fn unit(&self) -> &'static str {
+        "arcs"
+    }
 
     /// What a rate counts, as in `2.5 Garcs/s out of reached nodes`.
     fn rated(&self) -> &'static str;

@@ -3,12 +3,13 @@
 use super::{ByteCount, Choice, OWN_OPTIONS, Workload};
 use crate::algorithm::bc::BcOptions;
 use crate::algorithm::bfs::BfsOptions;
+use crate::algorithm::filter::FilterOptions;
 use crate::algorithm::geo::GeoOptions;
 use crate::algorithm::pagerank::PagerankOptions;
 use crate::algorithm::{MergeMode, Seeds};
 use crate::fleet::{ChunkPolicy, CollectiveKind, Devices, Fault, FleetConfig};
 use crate::io::LoadOptions;
-use crate::prepare::{Layout, Placement, PrepareOptions};
+use crate::prepare::{Form, Layout, Placement, PrepareOptions};
 use crate::{Error, Result};
 use clap::ArgAction::Set;
 use clap::{Args, ValueHint};
@@ -21,7 +22,7 @@ use std::path::{Path, PathBuf};
 const MAX_RUNS: u32 = 1_000_000;
 
 /// The tables of options that belong to one workload each.
-const TABLES: [&str; 4] = ["geo", "bfs", "pagerank", "bc"];
+const TABLES: [&str; 5] = ["geo", "bfs", "pagerank", "bc", "filter"];
 
 /// The options of a run, resolved. This struct is the API, the configuration file (TOML, the same
 /// kebab-case names) and the echo in a JSON record; the flags of `hive run` are derived from it.
@@ -114,6 +115,10 @@ pub struct RunConfig {
     #[command(flatten)]
     #[serde(skip_serializing_if = "BcOptions::is_default")]
     pub bc: BcOptions,
+    /// What only filtering is asked; a table of this name.
+    #[command(flatten)]
+    #[serde(skip_serializing_if = "FilterOptions::is_default")]
+    pub filter: FilterOptions,
     /// Timed runs: auto (10, or 5 when one takes over a second) | N [default: auto].
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub runs: Choice<u32>,
@@ -175,6 +180,7 @@ impl Default for RunConfig {
             bfs: BfsOptions::default(),
             pagerank: PagerankOptions::default(),
             bc: BcOptions::default(),
+            filter: FilterOptions::default(),
             runs: Choice::Auto,
             warmup: 1,
             verify: false,
@@ -275,12 +281,29 @@ impl RunConfig {
                 workload.name
             )));
         }
-        if self.graph.is_none() {
-            return Err(Error::input(
+        match (workload.form, &self.graph) {
+            (Form::Array, _) => self.check_no_graph(workload),
+            (_, Some(_)) => Ok(()),
+            (_, None) => Err(Error::input(
                 "no graph: give --graph FILE or a generator, as in --graph rmat:18",
-            ));
+            )),
         }
-        Ok(())
+    }
+
+    /// What says how a graph is found, loaded and laid out is of no use to a workload that has none.
+    fn check_no_graph(&self, workload: &Workload) -> Result<()> {
+        let given = [
+            ("--graph", self.graph.is_some()),
+            ("a load option", self.load != LoadOptions::default()),
+            ("--placement", self.placement != Placement::default()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            Some((what, _)) => Err(Error::input(format!(
+                "{} works on an array, and has no use for {what}; leave it out",
+                workload.name
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// The options that are set here and that this workload does not take.
@@ -329,6 +352,7 @@ impl RunConfig {
                     serde_json::to_value(&self.bfs),
                     serde_json::to_value(&self.pagerank),
                     serde_json::to_value(&self.bc),
+                    serde_json::to_value(&self.filter),
                 ];
                 for (name, table) in TABLES.into_iter().zip(tables) {
                     values.insert(name.into(), table.unwrap_or_default());

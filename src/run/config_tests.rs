@@ -66,12 +66,14 @@ fn every_flag_is_a_key_of_the_file_and_every_key_a_flag() {
         sources: Some("1".parse().unwrap()),
         bfs: BfsOptions { do_a: 2.0, ..BfsOptions::default() },
         pagerank: PagerankOptions { personalize: Some("p".into()), ..PagerankOptions::default() },
+        filter: FilterOptions { seed: 2, ..FilterOptions::default() },
         bc: BcOptions { normalized: true, ..BcOptions::default() },
         ..RunConfig::default()
     };
     let mut table = toml::Table::try_from(&full).unwrap();
     // How a graph is loaded is a table of its own, and so is what one workload is asked.
-    let own = ["load", "geo", "bfs", "pagerank", "bc"].map(|name| table.remove(name).unwrap());
+    let own =
+        ["load", "geo", "bfs", "pagerank", "bc", "filter"].map(|name| table.remove(name).unwrap());
     let own = own.iter().flat_map(|table| table.as_table().unwrap().keys());
     let mut keys: Vec<String> = table.keys().chain(own).cloned().collect();
     keys.sort_unstable();

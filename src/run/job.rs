@@ -3,7 +3,7 @@
 
 use super::{Answer, Checked, Choice, Context, RunConfig, Start, Verification, Workload};
 use crate::fleet::{Fleet, FleetInfo};
-use crate::graph::Graph;
+use crate::graph::{Graph, Origin};
 use crate::prepare::{Layouts, PrepareReport, Ready};
 use crate::{Error, Result, generate, io};
 use std::sync::Arc;
@@ -105,6 +105,28 @@ impl Job {
         config.check(workload)?;
         let start = (workload.start)(&config, &graph)?;
         Ok(Job { workload, config, graph, start })
+    }
+
+    /// A job of a workload on an array, which needs no graph.
+    pub fn on_array(workload: &'static Workload, config: RunConfig) -> Result<Job> {
+        let job = Job::new(workload, config, Arc::new(Graph::empty(Origin::default())))?;
+        let Start::Array(elements) = job.start else {
+            return Err(Error::input(format!("{} needs a graph: load one for it", workload.name)));
+        };
+        let name = match elements.is_power_of_two() {
+            true => format!("array-2^{}", elements.trailing_zeros()),
+            false => format!("array-{elements}"),
+        };
+        let origin = Origin { dataset: name.clone(), graph_file: name, ..Origin::default() };
+        Ok(Job { graph: Arc::new(Graph::empty(origin)), ..job })
+    }
+
+    /// Nodes of the graph, or elements of the array.
+    pub fn size(&self) -> u64 {
+        match self.start {
+            Start::Array(elements) => elements,
+            _ => self.graph.nodes() as u64,
+        }
     }
 
     /// Runs the workload, warm-up and repetitions included.

@@ -3,7 +3,7 @@
 
 use super::{Answer, Job, RunConfig, Start};
 use crate::Result;
-use crate::algorithm::{bc, bfs, cc, geo, kcore, pagerank, scc, sssp, triangles};
+use crate::algorithm::{bc, bfs, cc, filter, geo, kcore, pagerank, scc, sssp, triangles};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
 use crate::prepare::memory::{self, DeviceArray, GraphShape};
@@ -46,6 +46,9 @@ pub const OWN_OPTIONS: &[&str] = &[
     "endpoints",
     "batch",
     "precision",
+    "elements",
+    "share",
+    "seed",
 ];
 
 /// A workload as the command line, the sweep and the records know it.
@@ -230,6 +233,19 @@ pub static WORKLOADS: &[Workload] = &[
         check: triangles::check_options,
         start: triangles::start,
         solve: triangles::solve,
+    },
+    Workload {
+        name: "filter",
+        alias: &[],
+        primitive: "filter",
+        about: "Filter: the values of an array below a share of all, in order",
+        takes: &["elements", "share", "seed"],
+        form: Form::Array,
+        verified: true,
+        memory: None,
+        check: filter::check_options,
+        start: filter::start,
+        solve: filter::solve,
     },
     Workload {
         name: "bc",

@@ -3,6 +3,7 @@
 use crate::algorithm::MergeMode;
 use crate::algorithm::geo::GeoOptions;
 use crate::fleet::{CollectiveKind, Devices};
+use crate::prepare::Form;
 use crate::run::{RunConfig, Workload, read_toml, workload};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -67,8 +68,10 @@ impl SweepConfig {
 
     /// No list may be empty, and `[run]` may not set what the lists set.
     pub fn check(&self) -> Result<()> {
+        let graphless = self.workloads()?.iter().all(|workload| workload.form == Form::Array);
+        let graphs = self.graphs.len() + self.optional_graphs.len();
         let lists = [
-            ("graphs", self.graphs.len() + self.optional_graphs.len()),
+            ("graphs", graphs + usize::from(graphless && !self.workloads.is_empty())),
             ("devices", self.devices.len()),
             ("collectives", self.collectives.len()),
             ("merges", self.merges.len()),
@@ -87,7 +90,8 @@ impl SweepConfig {
         for workload in self.workloads()? {
             for (_, common) in self.variants_of(workload)? {
                 for merge in self.merges.iter().copied() {
-                    let graph = Some(self.specs().next().unwrap_or_default().to_string());
+                    let graph = self.specs().next().filter(|_| workload.form != Form::Array);
+                    let graph = graph.map(String::from);
                     RunConfig { graph, merge, ..common.clone() }.check(workload)?;
                 }
             }

@@ -5,7 +5,7 @@ use super::config::SweepConfig;
 use crate::algorithm::MergeMode;
 use crate::fleet::{CollectiveKind, Devices, Fleet};
 use crate::graph::Graph;
-use crate::prepare::{Layouts, Ready};
+use crate::prepare::{Form, Layouts, Ready};
 use crate::report::{Failure, Record, Spread, command_line, utc, write_json};
 use crate::run::{Job, Outcome, RunConfig, Workload, load_on, open_fleet};
 use crate::{Error, Result, report};
@@ -150,6 +150,21 @@ fn attempt(
     Ok((job.outcome(fleet, &ready, answer, check), ready))
 }
 
+/// The same of a workload without a graph.
+fn on_array(
+    place: &Place<'_>,
+    config: &RunConfig,
+    bench: &mut Bench,
+) -> (String, Result<Outcome, State>) {
+    match Job::on_array(place.workload, config.clone()) {
+        Ok(job) => {
+            let name = job.graph.origin.dataset.clone();
+            (name, bench.answer(job, &mut Layouts::default()))
+        }
+        Err(error) => ("array".into(), Err(failed(error))),
+    }
+}
+
 fn failed(error: Error) -> State {
     State::Failed { error: error.to_string() }
 }
@@ -175,9 +190,11 @@ impl Matrix<'_> {
     /// All cells of one fleet.
     fn fleet(&mut self, devices: &Devices, collective: CollectiveKind) -> Result<()> {
         let mut bench = Bench::default();
-        for graph in 0..self.graphs.len() {
+        for graph in 0..self.graphs.len().max(1) {
             bench.ready = None;
-            for workload in self.config.workloads()? {
+            // Workloads that have no graph run once, not on each.
+            let due = |workload: &&Workload| workload.form != Form::Array || graph == 0;
+            for workload in self.config.workloads()?.into_iter().filter(due) {
                 for (name, common) in &self.config.variants_of(workload)? {
                     for merge in self.config.merges.iter().copied() {
                         let variant = (name.as_str(), common);
@@ -191,20 +208,19 @@ impl Matrix<'_> {
     }
 
     fn cell(&mut self, place: Place<'_>, bench: &mut Bench) -> Result<()> {
+        let array = place.workload.form == Form::Array;
         let config = RunConfig {
-            graph: Some(self.graphs[place.graph].spec.to_string()),
+            graph: (!array).then(|| self.graphs[place.graph].spec.to_string()),
             devices: place.devices.clone(),
             collective: place.collective,
             merge: place.merge,
             ..place.variant.1.clone()
         };
-        // Devices first: no graph is generated for a machine that cannot run it.
-        let result = bench
-            .open(&config)
-            .and_then(|fleet| self.graphs[place.graph].get(fleet))
-            .and_then(|graph| Job::new(place.workload, config.clone(), graph).map_err(failed))
-            .and_then(|job| bench.answer(job, &mut self.graphs[place.graph].layouts));
-        let dataset = self.graphs[place.graph].dataset();
+        let (dataset, result) = if array {
+            on_array(&place, &config, bench)
+        } else {
+            self.on_graph(&place, &config, bench)
+        };
         let file = self.file(&place, &dataset);
         let path = self.dir.join(&file);
         let state = match result {
@@ -223,6 +239,23 @@ impl Matrix<'_> {
         (self.observe)(&cell);
         self.cells.push(cell);
         write_json(&self.dir.join("sweep.json"), &self.cells)
+    }
+
+    /// The graph's short name, and what came of the cell.
+    fn on_graph(
+        &mut self,
+        place: &Place<'_>,
+        config: &RunConfig,
+        bench: &mut Bench,
+    ) -> (String, Result<Outcome, State>) {
+        let source = &mut self.graphs[place.graph];
+        // Devices first: no graph is generated for a machine that cannot run it.
+        let result = bench
+            .open(config)
+            .and_then(|fleet| source.get(fleet))
+            .and_then(|graph| Job::new(place.workload, config.clone(), graph).map_err(failed))
+            .and_then(|job| bench.answer(job, &mut source.layouts));
+        (source.dataset(), result)
     }
 
     /// `vn__rmat18__host-4__auto__dense.json`, with a number where two cells would share a name.

@@ -1,0 +1,124 @@
+//! The step of filtering on a GPU: the arguments of `kernels/filter.cu`.
+
+use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, fewer, source};
+use crate::error::Result;
+use crate::generate::hash::array_key;
+use bytemuck::{Pod, Zeroable};
+use std::ops::Range;
+
+const THREADS: u32 = 256; // as in kernels/filter.cu
+const TILE: usize = 4096;
+
+/// `kernels/filter.cu`: FilterArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Args {
+    values: u64,
+    kept: u64,
+    tiles: u64,
+    control: u64,
+    status: u64,
+    abort: u64,
+    deadline_ns: u64,
+    length: u64,
+    first: u64,
+    key: u64,
+    threshold: u64,
+}
+
+/// `kernels/filter.cu`: FilterStatus.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Status {
+    kept: u64,
+    stopped: u32,
+    unused: u32,
+}
+
+/// A slice of the array, and what is kept of it.
+pub(super) struct Slice {
+    run: Function,
+    blocks: u32,
+    values: DeviceBuffer<u32>,
+    kept: DeviceBuffer<u32>,
+    tiles: DeviceBuffer<u64>,
+    control: DeviceBuffer<u32>,
+    status: Pinned<Status>,
+    first: u64,
+    key: u64,
+    threshold: u64,
+}
+
+impl Slice {
+    /// Makes the values of this part of the array.
+    pub fn new(
+        device: &mut CudaDevice,
+        range: Range<u64>,
+        seed: u64,
+        threshold: u64,
+    ) -> Result<Slice> {
+        let length = (range.end - range.start) as usize;
+        let run = device.function(source("filter.cu"), &[], "filter_run")?;
+        let make = device.function(source("filter.cu"), &[], "filter_make")?;
+        let slice = Slice {
+            run,
+            blocks: device.resident_blocks(run, THREADS, 0)?,
+            values: device.alloc("values", length)?,
+            kept: device.alloc("kept values", length)?,
+            tiles: device.alloc("tiles", length.div_ceil(TILE).max(1))?,
+            control: device.alloc("control", 2)?,
+            status: Pinned::new(&device.context, 1)?,
+            first: range.start,
+            key: array_key(seed),
+            threshold,
+        };
+        let blocks = length.div_ceil(THREADS as usize).clamp(1, 1 << 14) as u32;
+        let shape = Launch { blocks, threads: THREADS, shared_bytes: 0, cooperative: false };
+        device.launch(make, shape, &slice.args(device))?;
+        device.wait()?;
+        Ok(slice)
+    }
+
+    fn args(&self, device: &CudaDevice) -> Args {
+        Args {
+            values: self.values.pointer(),
+            kept: self.kept.pointer(),
+            tiles: self.tiles.pointer(),
+            control: self.control.pointer(),
+            status: self.status.pointer(),
+            abort: device.abort.pointer(),
+            deadline_ns: device.deadline_ns(),
+            length: self.values.len() as u64,
+            first: self.first,
+            key: self.key,
+            threshold: self.threshold,
+        }
+    }
+
+    /// Before a run: no tile has been taken.
+    pub fn reset(&self) -> Result<()> {
+        self.status.set(0, Status::zeroed());
+        self.tiles.clear()?;
+        self.control.clear()
+    }
+
+    /// Queues the run.
+    pub fn launch(&self, device: &CudaDevice, chance: Option<u64>) -> Result<()> {
+        let tiles = self.values.len().div_ceil(TILE);
+        let blocks = fewer(self.blocks, chance).min(tiles.max(1) as u32);
+        let shape = Launch { blocks, threads: THREADS, shared_bytes: 0, cooperative: false };
+        device.launch(self.run, shape, &self.args(device))
+    }
+
+    /// How many values the run, which has ended, kept.
+    pub fn count(&self, device: &CudaDevice) -> Result<u64> {
+        let status = self.status.get(0);
+        device.met(status.stopped, "filter_run")?;
+        Ok(status.kept)
+    }
+
+    /// The first `count` of them.
+    pub fn kept(&self, count: u64) -> Result<Vec<u32>> {
+        self.kept.part(0..count as usize)
+    }
+}
