@@ -1,6 +1,6 @@
 //! How breadth-first search is asked for, and what is said of its answer.
 
-use super::{SearchDirection, UNREACHED};
+use super::{BfsOptions, SearchDirection, UNREACHED};
 use crate::algorithm::{Measured, Seeds, chains};
 use crate::graph::Graph;
 use crate::io::{Column, ResultFormat, write_columns};
@@ -57,7 +57,8 @@ pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
     if config.source.is_some() && config.sources.is_some() {
         return Err(Error::input("--source with --sources: leave one of them out"));
     }
-    if bfs.direction != SearchDirection::Auto && (bfs.do_a, bfs.do_b) != (1.0, 0.1) {
+    let BfsOptions { do_a, do_b, .. } = BfsOptions::default();
+    if bfs.direction != SearchDirection::Auto && (bfs.do_a, bfs.do_b) != (do_a, do_b) {
         let way = bfs.direction;
         return Err(Error::input(format!(
             "--direction {way} with --do-a or --do-b: nothing is chosen; leave one of them out"
