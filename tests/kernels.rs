@@ -3,6 +3,7 @@
 mod common;
 
 use hivegraph::backend::cuda::{KERNELS, compile, probe};
+use rayon::prelude::*;
 
 /// Architectures of A100, H100/H200 and B200.
 const ARCHITECTURES: [&str; 3] = ["sm_80", "sm_90", "sm_100"];
@@ -17,13 +18,14 @@ fn every_kernel_compiles_in_every_form_for_every_architecture() {
         common::skipped("NVRTC is not here, kernels were NOT compiled");
         return;
     }
-    for source in KERNELS {
-        for options in source.variants {
-            let options: Vec<String> = options.iter().map(|o| o.to_string()).collect();
-            for arch in ARCHITECTURES {
-                let cubin = compile(source, &options, arch).unwrap_or_else(|e| panic!("{e}"));
-                assert!(cubin.starts_with(b"\x7fELF"), "{} for {arch} is no cubin", source.name);
-            }
+    let all = KERNELS.iter().flat_map(|source| source.variants.iter().map(move |o| (source, o)));
+    let all: Vec<_> = all.collect();
+    // A hundred and more of them: on all cores.
+    all.into_par_iter().for_each(|(source, options)| {
+        let options: Vec<String> = options.iter().map(|o| o.to_string()).collect();
+        for arch in ARCHITECTURES {
+            let cubin = compile(source, &options, arch).unwrap_or_else(|e| panic!("{e}"));
+            assert!(cubin.starts_with(b"\x7fELF"), "{} for {arch} is no cubin", source.name);
         }
-    }
+    });
 }

@@ -2,7 +2,9 @@
 //!
 //! **Definition.** r0 = p, the places where walks begin: alike for all n nodes, or as asked. Then
 //!
-//!     r'[v] = (1 - d) p[v] + d (sum over arcs u -> v of r[u] w / W[u] + D p[v])
+//! ~~~text
+//! r'[v] = (1 - d) p[v] + d (sum over arcs u -> v of r[u] w / W[u] + D p[v])
+//! ~~~
 //!
 //! W[u] is the out-weight of u and D the rank of all nodes without any. Weights are 1 unless asked for; self loops
 //! and parallel arcs are arcs. It stops when the L1 distance from r to r' is at most `tolerance`, or after so

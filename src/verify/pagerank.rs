@@ -2,7 +2,9 @@
 //!
 //! One iteration is the map
 //!
-//!     F(r)[v] = (1 - d) p[v] + d (sum over arcs u -> v of r[u] w / W[u] + D p[v])
+//! ~~~text
+//! F(r)[v] = (1 - d) p[v] + d (sum over arcs u -> v of r[u] w / W[u] + D p[v])
+//! ~~~
 //!
 //! with damping d, teleport p (uniform unless personal), W[u] the out-weights of u together and D the ranks
 //! of dangling nodes together, those whose out-weights sum to 0. Weights are 1 unless asked for; self loops
