@@ -56,6 +56,7 @@
 #else
 #define UNROLL HIVE_LANES
 #endif
+#define STAGED (UNROLL > 4 ? 4u : UNROLL)  // sums of a level that a thread has under way
 
 #if HIVE_DOUBLE
 typedef double real;
@@ -76,7 +77,7 @@ __device__ __forceinline__ real over(real x, real y) { return __fdiv_rn(x, y); }
 static const u32 LANE_BITS = FULL >> (32u - LANES);
 static const u32 GROUP_BITS = FULL >> (32u - GROUPS);
 
-enum Task { WHOLE, SEED, FIND, PACK, COMMIT, BACK, PACK_BACK, SETTLE, SCORE };
+enum Task { WHOLE, SEED, FIND, PACK, COMMIT, BACK, PACK_BACK, SETTLE, ENDS };
 enum Way { ADD, MARK, SWEEP };
 enum Pull { FROM_MARKS, FROM_ALL, FROM_LIST };
 
@@ -124,7 +125,7 @@ struct BcArgs {
     const uint2* in_long;   // [in_segments]
     const u32* sources;     // [count] labels, distinct
     real* paths;            // [active][LANES] 0: not reached
-    real* sums;             // [active][LANES] forward 0 between levels; backward sums, then dependencies
+    real* sums;             // [active][LANES] 0 where nothing came yet; forward a level's, then backward
     real* coef;             // [active][LANES] 0: the backward phase has not come by
     real* parts;            // [segments][LANES]
     u32* seen;              // [active] lanes that have reached the node
@@ -199,23 +200,26 @@ struct Phases {
 };
 
 // Hands `items` to warps, up to 32 at a time: body(first, how many), by all lanes of a warp together. Where rows may
-// be of any length they are fetched, fewer at a time where there are few, so that no warp sits on many long ones.
+// be of any length they are fetched, fewer at a time towards the end: lists end with what took longest to find, and a
+// warp with 30 rows of 500 arcs would be at them when all others wait.
 template <class Body>
 __device__ __forceinline__ void deal(u64 items, u64* cursor, Body body) {
     u64 all = warps();
-    bool fetched = cursor != 0 && items > all;
-    u64 share = fetched ? all * 8u : all;
-    u64 width = min((items + share - 1u) / share, 32ull);
-    u64 at = own_warp() * width;
-    for (;;) {
-        if (fetched) {
+    if (cursor != 0 && items > all) {
+        for (u64 at = 0;;) {
+            u64 width = max(min((items - at) / (all * 4u), 32ull), 1ull);
             if (lane_id() == 0) at = atomicAdd(cursor, width);
             at = __shfl_sync(FULL, at, 0);
+            if (at >= items) break;
+            body(at, (u32)min(width, items - at));
+            __syncwarp();
         }
-        if (at >= items) break;
+        return;
+    }
+    u64 width = min((items + all - 1u) / all, 32ull);
+    for (u64 at = own_warp() * width; at < items; at += all * width) {
         body(at, (u32)min(width, items - at));
         __syncwarp();
-        if (!fetched) at += all * width;
     }
 }
 
@@ -248,12 +252,20 @@ __device__ __forceinline__ real warp_row_sum(const u32* columns, u32 length, con
         }
 #pragma unroll
         for (u32 k = 0; k < AHEAD; k++) {
-#pragma unroll UNROLL
-            for (u32 j = 0; j < LANES; j++) {
-                u32 slot = j * GROUPS + group;
-                u32 u = __shfl_sync(FULL, mine[k], slot);
-                real x = base + 32u * k + slot < length ? array[index_of(u, lane)] : (real)0;
-                sum = plus(sum, x);
+#pragma unroll 1
+            for (u32 j = 0; j < LANES; j += UNROLL) {
+                // All of them under way before the first is added; behind the row's end it is node 0, and no addend.
+                real x[UNROLL];
+#pragma unroll
+                for (u32 i = 0; i < UNROLL; i++) {
+                    u32 u = __shfl_sync(FULL, mine[k], (j + i) * GROUPS + group);
+                    x[i] = array[index_of(u, lane)];
+                }
+#pragma unroll
+                for (u32 i = 0; i < UNROLL; i++) {
+                    u32 slot = base + 32u * k + (j + i) * GROUPS + group;
+                    sum = plus(sum, slot < length ? x[i] : (real)0);
+                }
             }
         }
     }
@@ -264,13 +276,11 @@ __device__ __forceinline__ real warp_row_sum(const u32* columns, u32 length, con
     return sum;
 }
 
-// The sum of a row that has been pulled: of a long one, over its segments.
-__device__ __forceinline__ real total_of(const BcArgs& a, bool forward, bool pulled, u32 v,
-                                         u32 lane) {
+// The sum of a row of more than SEGMENT arcs that has been pulled: over its segments.
+__device__ real long_total(const BcArgs& a, bool forward, u32 v, u32 lane) {
     const uint2* list = forward ? a.in_long : a.out_long;
     u32 low = 0, high = forward ? a.in_segments : a.out_segments;
-    u64 degree = high == 0 ? 0 : degree_of(forward ? a.in_offsets : a.out_offsets, v);
-    if (!pulled || degree <= SEGMENT) return fresh(a.sums + index_of(v, lane));
+    u64 degree = degree_of(forward ? a.in_offsets : a.out_offsets, v);
     while (low < high) {
         u32 middle = (low + high) / 2;
         if (__ldg(&list[middle].x) < v) low = middle + 1;
@@ -281,6 +291,37 @@ __device__ __forceinline__ real total_of(const BcArgs& a, bool forward, bool pul
 #pragma unroll 4
     for (u32 i = 0; i < segments; i++) sum = plus(sum, fresh(a.parts + (u64)(low + i) * LANES + lane));
     return sum;
+}
+
+// The sums of a warp's rows, each by LANES threads: row `slot` of the warp is node v of lane `slot`, in its `lanes`.
+// done(wanted, slot, node, sum) is called by all lanes together, for rows behind the last too, after STAGED sums were
+// on their way. `longer`: rows whose sums are in `parts`. Exchanged ones are in `values`, by the row's number from `first`.
+template <class Done>
+__device__ __forceinline__ void for_sums(const BcArgs& a, bool forward, bool exchanged, u64 first, u32 n,
+                                         u32 v, u32 lanes, u32 longer, Done done) {
+    u32 lane = lane_id() % LANES, group = lane_id() / LANES;
+    for (u32 base = 0; base < n; base += STAGED * GROUPS) {
+        real x[STAGED];
+        u32 row[STAGED];
+        bool wanted[STAGED];
+#pragma unroll
+        for (u32 k = 0; k < STAGED; k++) {
+            u32 slot = base + k * GROUPS + group;
+            row[k] = __shfl_sync(FULL, v, slot);
+            wanted[k] = __shfl_sync(FULL, lanes, slot) >> lane & 1u;
+            const real* at = exchanged ? a.values + (first + slot) * LANES + lane
+                                       : a.sums + index_of(row[k], lane);
+            x[k] = wanted[k] ? fresh(at) : (real)0;
+        }
+#pragma unroll
+        for (u32 k = 0; k < STAGED; k++) {
+            u32 slot = base + k * GROUPS + group;
+            if (wanted[k] && (longer >> slot & 1u)) x[k] = long_total(a, forward, row[k], lane);
+            __syncwarp();
+            done(wanted[k], slot, row[k], x[k]);
+        }
+        __syncwarp();
+    }
 }
 
 // Level 0: the sources, each in its lane.
@@ -312,20 +353,28 @@ __device__ void seed(const BcArgs& a) {
     }
 }
 
-// An arc out of the frontier, from u in `lanes`.
+// An arc out of the frontier, from u in `lanes`, by each thread that has one; all lanes of the warp come here.
 template <bool ADDING>
-__device__ __forceinline__ void touch(const BcArgs& a, BcLevel* level, u32 u, u32 lanes, u32 v) {
-    if (v < a.lo || v >= a.hi) return;
-    lanes &= ~fresh(a.seen + v);
-    if (lanes == 0) return;
-    if ((fresh(a.mark + v) & lanes) != lanes) {
-        u32 before = atomicOr(a.mark + v, lanes);
-        if (before == 0) __stcg(a.candidate + atomicAdd(&level->found, 1ull), v);
+__device__ __forceinline__ void touch(const BcArgs& a, BcLevel* level, bool has, u32 u, u32 lanes,
+                                      const u32* column) {
+    u32 v = has ? __ldg(column) : 0u;
+    if (!has || v < a.lo || v >= a.hi) lanes = 0;
+    if (lanes != 0) lanes &= ~fresh(a.seen + v);
+    bool first = false;
+    if (lanes != 0 && (fresh(a.mark + v) & lanes) != lanes) first = atomicOr(a.mark + v, lanes) == 0;
+    // One addition a warp: all of a level's candidates are counted at one address.
+    u32 who = __ballot_sync(FULL, first);
+    if (who != 0) {
+        u64 place = 0;
+        if (lane_id() == 0) place = atomicAdd(&level->found, (u64)__popc(who));
+        place = __shfl_sync(FULL, place, 0);
+        if (first) __stcg(a.candidate + place + __popc(who & ((1u << lane_id()) - 1u)), v);
     }
     for (u32 left = ADDING ? lanes : 0u; left != 0; left &= left - 1) {
         u32 lane = __ffs(left) - 1;
         atomicAdd(a.sums + index_of(v, lane), a.paths[index_of(u, lane)]);
     }
+    __syncwarp();
 }
 
 // Follows all arcs out of the list [begin, end), which is level - 1.
@@ -339,8 +388,9 @@ __device__ void push(const BcArgs& a, u32 number, u64 begin, u64 end, u64* curso
         u64 from = (u64)__ldg(a.out_offsets + part.x) + (u64)part.y * SEGMENT;
         u64 to = min((u64)__ldg(a.out_offsets + part.x + 1), from + SEGMENT);
         if (lane_id() == 0) looked += to - from;
-        for (u64 i = from + lane_id(); i < to; i += 32) {
-            touch<ADDING>(a, level, part.x, (u32)stamp, __ldg(a.out_columns + i));
+        for (u64 base = from; base < to; base += 32) {
+            u64 i = base + lane_id();
+            touch<ADDING>(a, level, i < to, part.x, (u32)stamp, a.out_columns + i);
         }
     }
     deal(end - begin, cursor, [&](u64 at, u32 n) {
@@ -355,22 +405,19 @@ __device__ void push(const BcArgs& a, u32 number, u64 begin, u64 end, u64* curso
             length = degree > SEGMENT ? 0u : (u32)degree;
         }
         looked += length;
-        u32 longer = __ballot_sync(FULL, length > SHORT);
-        if (length <= SHORT) {
-            for (u32 i = 0; i < length; i++) {
-                touch<ADDING>(a, level, u, lanes, __ldg(a.out_columns + from + i));
-            }
+        u32 alone = length <= SHORT ? length : 0u;
+        for (u32 i = 0; __ballot_sync(FULL, i < alone) != 0; i++) {
+            touch<ADDING>(a, level, i < alone, u, lanes, a.out_columns + from + i);
         }
-        __syncwarp();
-        for (u32 left = longer; left != 0; left &= left - 1) {
+        for (u32 left = __ballot_sync(FULL, length > SHORT); left != 0; left &= left - 1) {
             u32 slot = __ffs(left) - 1;
             u32 row = __shfl_sync(FULL, u, slot), mask = __shfl_sync(FULL, lanes, slot);
             u32 many = __shfl_sync(FULL, length, slot);
             u64 start = __shfl_sync(FULL, from, slot);
-            for (u32 i = lane_id(); i < many; i += 32) {
-                touch<ADDING>(a, level, row, mask, __ldg(a.out_columns + start + i));
+            for (u32 base = 0; base < many; base += 32) {
+                u32 i = base + lane_id();
+                touch<ADDING>(a, level, i < many, row, mask, a.out_columns + start + i);
             }
-            __syncwarp();
         }
     });
 }
@@ -529,44 +576,35 @@ __device__ void find(const BcArgs& a, Phases& phases, u32 number, u64 begin, u64
 }
 
 // Puts the own part of a level into the exchange.
-__device__ void pack(const BcArgs& a, u32 number, u64* cursor) {
-    u32 lane = lane_id() % LANES, group = lane_id() / LANES;
+__device__ void pack(const BcArgs& a, u32 number) {
+    u32 lane = lane_id() % LANES;
     bool pulled = fresh(&a.control->way) != ADD;
     deal(fresh(&a.control->level[number % 3u].found), 0, [&](u64 at, u32 n) {
         u32 v = 0, lanes = 0;
         if (lane_id() < n) {
             v = fresh(a.candidate + at + lane_id());
-            lanes = fresh(a.mark + v);
+            lanes = atomicExch(a.mark + v, 0u);
             __stcg(a.entries + a.place + at + lane_id(), (u64)lanes << 32 | v);
-            __stcg(a.mark + v, 0u);
         }
-        for (u32 j = 0; j < n; j += GROUPS) {
-            u32 row = __shfl_sync(FULL, v, j + group), mask = __shfl_sync(FULL, lanes, j + group);
-            if (j + group < n) {
-                real x = 0;
-                if (mask >> lane & 1u) {
-                    x = total_of(a, true, pulled, row, lane);
-                    __stcg(a.sums + index_of(row, lane), (real)0);
-                }
-                __stcg(a.values + (a.place + at + j + group) * LANES + lane, x);
-            }
-            __syncwarp();
-        }
+        // Values of lanes that do not reach a node are not written, and not read.
+        u32 longer = __ballot_sync(FULL, pulled && lanes != 0 && degree_of(a.in_offsets, v) > SEGMENT);
+        for_sums(a, true, false, 0, n, v, lanes, longer, [&](bool wanted, u32 slot, u32, real x) {
+            if (wanted) __stcg(a.values + (a.place + at + slot) * LANES + lane, x);
+        });
     });
 }
 
 // Puts a level, candidates or what was exchanged, into the arrays and its list to `begin`.
-__device__ void commit(const BcArgs& a, bool exchanged, u32 number, u64 items, u64 begin,
-                       u64* cursor) {
+__device__ void commit(const BcArgs& a, bool exchanged, u32 number, u64 items, u64 begin) {
     BcControl* c = a.control;
     BcLevel* level = c->level + number % 3u;
-    u32 lane = lane_id() % LANES, group = lane_id() / LANES;
+    u32 lane = lane_id() % LANES;
     bool pulled = fresh(&c->way) != ADD;
     u64 arcs = 0, reached = 0, reached_arcs = 0, closed = 0;
     double paths = 0;
     deal(items, 0, [&](u64 at, u32 n) {
         u32 v = 0, lanes = 0;
-        u64 degree = 0;
+        u64 into = 0;
         if (lane_id() < n) {
             if (exchanged) {
                 u64 entry = fresh(a.entries + at + lane_id());
@@ -574,37 +612,25 @@ __device__ void commit(const BcArgs& a, bool exchanged, u32 number, u64 items, u
                 lanes = (u32)(entry >> 32);
             } else {
                 v = fresh(a.candidate + at + lane_id());
-                lanes = fresh(a.mark + v);
-                __stcg(a.mark + v, 0u);
+                lanes = atomicExch(a.mark + v, 0u);
             }
-            u32 seen = fresh(a.seen + v) | lanes;
-            __stcg(a.seen + v, seen);
+            u32 seen = atomicOr(a.seen + v, lanes) | lanes;
             __stcg(a.stamp + v, (u64)number << 32 | lanes);
             __stcg(a.lists + begin + at + lane_id(), (u64)lanes << 32 | v);
-            degree = degree_of(a.out_offsets, v);
+            u64 degree = degree_of(a.out_offsets, v);
+            into = degree_of(a.in_offsets, v);
             arcs += degree;
             reached += __popc(lanes);
             reached_arcs += __popc(lanes) * degree;
-            if (seen == full_mask(a)) closed += degree_of(a.in_offsets, v);
+            if (seen == full_mask(a)) closed += into;
         }
-        for (u32 j = 0; j < n; j += GROUPS) {
-            u32 row = __shfl_sync(FULL, v, j + group), mask = __shfl_sync(FULL, lanes, j + group);
-            u64 out = __shfl_sync(FULL, degree, j + group);
-            if (j + group < n && (mask >> lane & 1u)) {
-                u64 i = index_of(row, lane);
-                real x;
-                if (exchanged) {
-                    x = fresh(a.values + (at + j + group) * LANES + lane);
-                } else {
-                    x = total_of(a, true, pulled, row, lane);
-                    __stcg(a.sums + i, (real)0);
-                }
-                __stcg(a.paths + i, x);
-                if (!(x <= MOST_PATHS)) atomicMax(&c->overflow, 1u + lane);
-                paths += (double)x * (double)out;
-            }
-            __syncwarp();
-        }
+        u32 longer = __ballot_sync(FULL, pulled && !exchanged && into > SEGMENT);
+        for_sums(a, true, exchanged, at, n, v, lanes, longer, [&](bool wanted, u32, u32 row, real x) {
+            if (!wanted) return;
+            __stcg(a.paths + index_of(row, lane), x);
+            if (!(x <= MOST_PATHS)) atomicMax(&c->overflow, 1u + lane);
+            paths += (double)x * (double)degree_of(a.out_offsets, row);
+        });
     });
     arcs = warp_sum(arcs);
     reached = warp_sum(reached);
@@ -622,41 +648,45 @@ __device__ void commit(const BcArgs& a, bool exchanged, u32 number, u64 items, u
 }
 
 // Puts the sums of the own part of a level, which is the list [begin, end), into the exchange.
-__device__ void pack_back(const BcArgs& a, u64* cursor) {
-    u32 lane = lane_id() % LANES, group = lane_id() / LANES;
+__device__ void pack_back(const BcArgs& a) {
+    u32 lane = lane_id() % LANES;
     deal(a.end - a.begin, 0, [&](u64 at, u32 n) {
         u64 entry = lane_id() < n ? fresh(a.lists + a.begin + at + lane_id()) : 0;
-        for (u32 j = 0; j < n; j += GROUPS) {
-            u64 own = __shfl_sync(FULL, entry, j + group);
-            if (j + group < n) {
-                bool wanted = own >> 32 >> lane & 1u;
-                real x = wanted ? total_of(a, false, true, (u32)own, lane) : (real)0;
-                __stcg(a.values + (a.place + at + j + group) * LANES + lane, x);
-            }
-            __syncwarp();
-        }
+        u32 v = (u32)entry, lanes = (u32)(entry >> 32);
+        u32 longer = __ballot_sync(FULL, lanes != 0 && degree_of(a.out_offsets, v) > SEGMENT);
+        for_sums(a, false, false, 0, n, v, lanes, longer, [&](bool wanted, u32 slot, u32, real x) {
+            if (wanted) __stcg(a.values + (a.place + at + slot) * LANES + lane, x);
+        });
     });
 }
 
-// Makes dependencies and coefficients of a level's sums, and stamps the list of the level above.
+// Makes coefficients and dependencies of a level's sums, adds the latter to the scores, over the lanes in their order in
+// a tree, and stamps the list of the level above.
 __device__ void settle(const BcArgs& a, bool exchanged, bool deepest, u32 number, u64 begin,
-                       u64 end, u64 above, u64 above_end, u64* cursor) {
-    u32 lane = lane_id() % LANES, group = lane_id() / LANES;
+                       u64 end, u64 above, u64 above_end) {
+    u32 lane = lane_id() % LANES;
     deal(end - begin, 0, [&](u64 at, u32 n) {
         u64 entry = lane_id() < n ? fresh(a.lists + begin + at + lane_id()) : 0;
-        for (u32 j = 0; j < n; j += GROUPS) {
-            u64 own = __shfl_sync(FULL, entry, j + group);
-            if (j + group < n && (own >> 32 >> lane & 1u)) {
-                u64 i = index_of((u32)own, lane);
-                real sum = 0;
-                if (!deepest && exchanged) sum = fresh(a.values + (at + j + group) * LANES + lane);
-                if (!deepest && !exchanged) sum = total_of(a, false, true, (u32)own, lane);
-                real paths = fresh(a.paths + i), delta = times(paths, sum);
-                __stcg(a.sums + i, delta);
+        u32 v = (u32)entry, lanes = (u32)(entry >> 32);
+        bool far = !deepest && !exchanged && lanes != 0 && degree_of(a.out_offsets, v) > SEGMENT;
+        u32 longer = __ballot_sync(FULL, far);
+        for_sums(a, false, !deepest && exchanged, at, n, v, lanes, longer,
+                 [&](bool wanted, u32, u32 row, real x) {
+            double gained = 0;
+            if (wanted) {
+                u64 i = index_of(row, lane);
+                real paths = fresh(a.paths + i), delta = times(paths, deepest ? (real)0 : x);
                 __stcg(a.coef + i, over(plus((real)1, delta), paths));
+                gained = (double)delta;
             }
-            __syncwarp();
-        }
+            if (deepest) return;
+#pragma unroll
+            for (u32 step = 1; step < LANES; step <<= 1) {
+                gained = __dadd_rn(gained, __shfl_xor_sync(FULL, gained, step));
+            }
+            // Nobody else adds to this node before the next barrier.
+            if (lane == 0 && gained != 0) atomicAdd(a.scores + row, gained);
+        });
     });
     if (a.out_segments == 0 || number <= 1) return;
     deal(above_end - above, 0, [&](u64 at, u32 n) {
@@ -667,31 +697,28 @@ __device__ void settle(const BcArgs& a, bool exchanged, bool deepest, u32 number
     });
 }
 
-// Adds the batch to the scores, lane by lane.
-__device__ void score(const BcArgs& a, Phases& phases) {
+// Counts paths for their ends: a node is the end of one from each source that reaches it, a source of one to each node.
+__device__ void count_ends(const BcArgs& a, Phases& phases) {
     u64 ends = 0;
     deal(a.active, phases.cursor(), [&](u64 at, u32 n) {
         u32 v = (u32)at + lane_id();
         bool inside = lane_id() < n;
-        double sum = inside ? fresh(a.scores + v) : 0.0;
+        u32 ended = 0;
 #pragma unroll 4
         for (u32 lane = 0; lane < LANES; lane++) {
-            if (inside) sum = __dadd_rn(sum, (double)fresh(a.sums + index_of(v, lane)));
-            if (a.endpoints == 0) continue;
             bool reached = false;
             if (inside && lane < a.count) reached = fresh(a.paths + index_of(v, lane)) > 0;
             u32 hits = __ballot_sync(FULL, reached);
             if (lane_id() == lane) ends += __popc(hits);
-            if (reached && __ldg(a.sources + lane) != v) sum = __dadd_rn(sum, 1.0);
+            ended += reached && __ldg(a.sources + lane) != v;
         }
-        if (inside) __stcg(a.scores + v, sum);
+        if (ended != 0) atomicAdd(a.scores + v, (double)ended);
     });
-    if (a.endpoints == 0) return;
     if (lane_id() < a.count && ends != 0) atomicAdd(a.control->ends + lane_id(), ends);
     if (!phases.sync()) return;
     if (blockIdx.x == 0 && threadIdx.x < a.count) {
-        double* at = a.scores + __ldg(a.sources + threadIdx.x);
-        __stcg(at, __dadd_rn(fresh(at), (double)(fresh(a.control->ends + threadIdx.x) - 1u)));
+        double others = (double)(fresh(a.control->ends + threadIdx.x) - 1u);
+        atomicAdd(a.scores + __ldg(a.sources + threadIdx.x), others);
     }
 }
 
@@ -708,26 +735,25 @@ extern "C" __global__ void __launch_bounds__(256, 4) bc_batch(const __grid_const
         } else if (task == FIND) {
             find(a, phases, number, begin, end, looked);
         } else if (task == PACK) {
-            pack(a, number, phases.cursor());
+            pack(a, number);
         } else if (task == COMMIT) {
-            commit(a, !whole, number, items, whole ? end : begin, phases.cursor());
+            commit(a, !whole, number, items, whole ? end : begin);
         } else if (task == BACK) {
             pull_segments<FROM_LIST>(a, number, looked);
             pull_rows<FROM_LIST>(a, number, end - begin, begin, phases.cursor(), looked);
         } else if (task == PACK_BACK) {
-            pack_back(a, phases.cursor());
+            pack_back(a);
         } else if (task == SETTLE) {
             if (whole) {
                 above = fresh(a.first + number - 1);
                 above_end = begin;
             }
-            settle(a, !whole, number == deepest, number, begin, end, above, above_end,
-                   phases.cursor());
-        } else {
-            score(a, phases);
+            settle(a, !whole, number == deepest, number, begin, end, above, above_end);
+        } else if (a.endpoints != 0) {
+            count_ends(a, phases);
         }
         if (phases.grid.stopped || !phases.sync()) break;
-        if (!whole || task == SCORE) break;
+        if (!whole || task == ENDS) break;
         // What is read here was written before the barrier and stays until the next one.
         if (task == SEED) {
             begin = 0;
@@ -740,7 +766,7 @@ extern "C" __global__ void __launch_bounds__(256, 4) bc_batch(const __grid_const
                 task = COMMIT;
             } else {
                 deepest = --number;
-                task = number != 0 ? SETTLE : SCORE;
+                task = number != 0 ? SETTLE : ENDS;
             }
         } else if (task == COMMIT) {
             if (fresh(&c->overflow) != 0) break;
@@ -754,7 +780,7 @@ extern "C" __global__ void __launch_bounds__(256, 4) bc_batch(const __grid_const
             number--;
             end = begin;
             begin = number != 0 ? fresh(a.first + number) : 0;
-            task = number != 0 ? BACK : SCORE;
+            task = number != 0 ? BACK : ENDS;
         }
     }
     looked = warp_sum(looked);

@@ -22,7 +22,7 @@
 
 #define QUEUE 2048u  // frontier nodes that a queue round takes
 #define THREADS 512u
-#define HUGE 4096u   // arcs from which a row of a bitmap push is dealt over the grid
+#define HUGE 4096u   // arcs from which a row of a bitmap push is dealt over the grid, in pieces of as many
 #ifndef LANE_ARCS
 #define LANE_ARCS 8u  // arcs that a lane looks at alone, after the record, before its warp helps
 #endif
@@ -172,6 +172,42 @@ __device__ bool push_queue(const BfsArgs& a, BfsShared& s, u32* front, u32* next
     return true;
 }
 
+// The listed huge rows in pieces of HUGE arcs, which are dealt evenly over the grid.
+__device__ void push_huge(const BfsArgs& a, BfsShared& s, u32* next, u32 listed, u32 level, u64& arcs,
+                          u32& looked) {
+    const u32 per = QUEUE / THREADS;
+    for (u32 base = 0; base < listed; base += QUEUE) {
+        u32 count = min(QUEUE, listed - base);
+        u32 first = min(threadIdx.x * per, count), last = min(first + per, count);
+        u64 mine = 0, total;
+        for (u32 i = first; i < last; i++) {
+            u32 v = fresh(a.huge + base + i);
+            u32 pieces = (u32)((degree_of(a.out_offsets, v) + HUGE - 1) / HUGE);
+            s.node[i] = v;
+            s.prefix[i] = pieces;
+            mine += pieces;
+        }
+        u64 before = block_scan(mine, s.room, &total);
+        for (u32 i = first; i < last; i++) {
+            u32 pieces = s.prefix[i];
+            s.prefix[i] = (u32)before;
+            before += pieces;
+        }
+        __syncthreads();
+        for (u32 piece = blockIdx.x; piece < (u32)total; piece += gridDim.x) {
+            u32 e = find(s.prefix, count, piece);
+            u64 from = (u64)__ldg(a.out_offsets + s.node[e]) + (u64)(piece - s.prefix[e]) * HUGE;
+            u64 to = min((u64)__ldg(a.out_offsets + s.node[e] + 1), from + HUGE);
+#pragma unroll 4
+            for (u64 arc = from + threadIdx.x; arc < to; arc += THREADS) {
+                looked++;
+                claim(a, s, next, __ldg(a.out_columns + arc), level, arcs);
+            }
+        }
+        __syncthreads();
+    }
+}
+
 // The frontier in words [from, to) of the bitmap, which are cleared: a warp takes a word and deals the arcs of its
 // nodes to its lanes; huge rows are listed, and dealt over the grid after a barrier.
 __device__ bool push_words(const BfsArgs& a, BfsShared& s, Grid& grid, u32* front, u32* next,
@@ -217,16 +253,7 @@ __device__ bool push_words(const BfsArgs& a, BfsShared& s, Grid& grid, u32* fron
         if (lane_id() == 0) __stcg(front + i, 0u);
     }
     if (!grid.sync()) return false;
-    u32 listed = fresh(&a.control->huge[round & 1u]);
-    u64 threads = (u64)gridDim.x * blockDim.x, thread = (u64)blockIdx.x * blockDim.x + threadIdx.x;
-    for (u32 e = 0; e < listed; e++) {
-        u32 v = fresh(a.huge + e);
-        u64 first = __ldg(a.out_offsets + v), last = __ldg(a.out_offsets + v + 1);
-        for (u64 arc = first + thread; arc < last; arc += threads) {
-            looked++;
-            claim(a, s, next, __ldg(a.out_columns + arc), level, arcs);
-        }
-    }
+    push_huge(a, s, next, fresh(&a.control->huge[round & 1u]), level, arcs, looked);
     if (blockIdx.x == 0 && threadIdx.x == 0) __stcg(&a.control->huge[(round + 1) & 1u], 0u);
     return true;
 }

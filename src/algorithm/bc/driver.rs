@@ -117,9 +117,9 @@ enum Task {
     Commit { nodes: usize },
     /// Sums of coefficients for the own part of a level.
     Back { level: usize },
-    /// The sums of a level, gathered, into the arrays.
+    /// The sums of a level, gathered, into the arrays and, on GPUs, the scores.
     Settle { level: usize },
-    /// Adds the batch to the scores.
+    /// The rest of what the batch adds to the scores: on GPUs the ends of paths.
     Score,
 }
 
@@ -239,7 +239,7 @@ impl Driver<'_> {
             Task::Find => w.find(device, chance),
             Task::Commit { nodes } => w.commit(device, exchange()?, nodes as u64, chance),
             Task::Back { level } => w.back(device, level, chance),
-            Task::Settle { level } => w.settle(device, exchange()?, level, chance),
+            Task::Settle { level } => w.settle(device, exchange()?, level, self.scores, chance),
             Task::Score => w.score(device, self.scores, self.endpoints, chance),
         }
     }

@@ -296,7 +296,6 @@ impl Workspace {
     pub fn seen(&self, device: &CudaDevice, t: u32) -> Result<Seen> {
         let (slot, done) = (t as usize % SLOTS, u64::from(t) + 1);
         device.wait_for(|| self.status.get(slot).done == done)?;
-        self.hubs.as_ref().map_or(Ok(()), |hubs| hubs.met(device))?;
         let Status { change, scale, scale_before, done: made } = self.status.get(slot);
         if made != done {
             return Err(Error::machine(format!("iteration {t} reported nothing; this is a bug")));

@@ -2,7 +2,7 @@
 
 use super::cuda::{TurnArgs, upload};
 use super::segments::{Arcs, CHUNK, SegmentRows, Segments};
-use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, fewer, source};
+use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, fewer, source};
 use crate::error::{Error, Result};
 use crate::fleet::FleetInfo;
 use crate::prepare::ColumnRows;
@@ -21,23 +21,20 @@ const SUMS: u32 = CHUNK as u32 + CHUNK as u32 / 8 + 8;
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct HubArgs {
     near: u64,
-    far: u64,
+    far_columns: u64,
     marks: u64,
     first: u64,
     rows: u64,
     groups: u64,
-    segments: u64,
+    parts: u64,
     value: u64,
     gathered: u64,
     carry: u64,
-    barrier: u64,
-    abort: u64,
-    stopped: u64,
-    deadline_ns: u64,
     count: u32,
     width: u32,
     filled: u32,
-    base: u32,
+    blocks: u32,
+    far: [u32; 2],
 }
 
 /// `kernels/pagerank_hubs.cu`: CarryArgs.
@@ -126,19 +123,16 @@ pub(super) struct Hubs {
     far_arcs: DeviceArcs,
     /// First chunk and chunks.
     groups: DeviceBuffer<u32>,
-    bounds: DeviceBuffer<u32>,
+    parts: DeviceBuffer<u32>,
+    /// Groups before the far ones, and all.
     near_groups: u32,
-    far_groups: u32,
+    all_groups: u32,
     carry_rows: DeviceBuffer<u32>,
     carry_offsets: DeviceBuffer<u32>,
     carry_groups: DeviceBuffer<u32>,
     carries: DeviceBuffer<f32>,
     /// `[active]`
     sums: DeviceBuffer<f32>,
-    barrier: DeviceBuffer<u32>,
-    stopped: Pinned<u32>,
-    /// Arrivals at the barrier so far.
-    arrived: u32,
     count: u32,
     width: u32,
     active: u32,
@@ -158,9 +152,12 @@ impl Hubs {
         let carry = kernel("pagerank_carry")?;
         let gathered = kernel("pagerank_gathered")?;
         let device = &*device;
-        let made = cut.lay_out(rows, rank, beat);
+        let mut made = cut.lay_out(rows, rank, beat);
+        // Warps read 32 rows at once.
+        made.near.rows.resize(made.near.rows.len() + 32, 0);
+        made.far.rows.resize(made.far.rows.len() + 32, 0);
         let shared_bytes = 4 * (cut.width as u32 + 4 + NEAR_THREADS / 32 * SUMS);
-        let near_groups = made.segments[cut.count];
+        let near_groups = made.parts.last().copied().unwrap_or(0);
         let carried = Carried::new(&made);
         let active = rows.offsets.len() - 1;
         Ok(Hubs {
@@ -176,17 +173,14 @@ impl Hubs {
             near_arcs: DeviceArcs::new(device, &made.near)?,
             far_arcs: DeviceArcs::new(device, &made.far)?,
             groups: upload(device, "groups", bytemuck::cast_slice(&made.groups))?,
-            bounds: upload(device, "segments", &made.segments)?,
+            parts: upload(device, "segments", &made.parts)?,
             near_groups,
-            far_groups: made.segments[cut.count + 1] - near_groups,
+            all_groups: made.groups.len() as u32,
             carry_rows: upload(device, "rows of carries", &carried.rows)?,
             carry_offsets: upload(device, "places of carries", &carried.offsets)?,
             carry_groups: upload(device, "groups of carries", &carried.groups)?,
             carries: device.alloc("carries", made.groups.len())?,
             sums: device.alloc("segment sums", active)?,
-            barrier: device.alloc("barrier", 2)?,
-            stopped: Pinned::new(&device.context, 1)?,
-            arrived: 0,
             count: cut.count as u32,
             width: cut.width as u32,
             active: active as u32,
@@ -195,7 +189,7 @@ impl Hubs {
 
     /// Queues the sums of the own rows, and their ranks; or, where `sum` is an address, f64 sums there.
     pub fn step(
-        &mut self,
+        &self,
         device: &CudaDevice,
         value: u64,
         turn: TurnArgs,
@@ -204,14 +198,18 @@ impl Hubs {
         chance: Option<u64>,
     ) -> Result<()> {
         if self.near_groups > 0 {
-            self.segments(device, value, chance)?;
+            let shape = Launch {
+                blocks: fewer(self.blocks[0], chance),
+                threads: NEAR_THREADS,
+                shared_bytes: self.shared_bytes,
+                cooperative: false,
+            };
+            device.launch(self.segments, shape, &self.args(&self.near_arcs, value))?;
         }
-        if self.far_groups > 0 {
-            let segments = self.bounds.pointer() + 4 * u64::from(self.count);
-            let args = HubArgs { segments, ..self.args(device, &self.far_arcs, value) };
-            let shape =
-                self.shape(self.far_groups.div_ceil(FAR_THREADS / 32), self.blocks[1], chance);
-            device.launch(self.far, shape, &args)?;
+        let far_groups = self.all_groups - self.near_groups;
+        if far_groups > 0 {
+            let shape = self.shape(far_groups.div_ceil(FAR_THREADS / 32), self.blocks[1], chance);
+            device.launch(self.far, shape, &self.args(&self.far_arcs, value))?;
         }
         let rows = self.carry_rows.len() as u32;
         if rows > 0 {
@@ -236,51 +234,29 @@ impl Hubs {
         device.launch(self.gathered, shape, &args)
     }
 
-    fn segments(&mut self, device: &CudaDevice, value: u64, chance: Option<u64>) -> Result<()> {
-        let blocks = fewer(self.blocks[0], chance);
-        let args = self.args(device, &self.near_arcs, value);
-        // As many arrivals as there are barriers between segments.
-        self.arrived = self.arrived.wrapping_add(blocks * (self.count - 1));
-        let shape = Launch {
-            blocks,
-            threads: NEAR_THREADS,
-            shared_bytes: self.shared_bytes,
-            cooperative: true,
-        };
-        device.launch(self.segments, shape, &args)
-    }
-
-    fn args(&self, device: &CudaDevice, arcs: &DeviceArcs, value: u64) -> HubArgs {
+    fn args(&self, arcs: &DeviceArcs, value: u64) -> HubArgs {
         HubArgs {
             near: arcs.columns.pointer(),
-            far: arcs.columns.pointer(),
+            far_columns: arcs.columns.pointer(),
             marks: arcs.marks.pointer(),
             first: arcs.first.pointer(),
             rows: arcs.rows.pointer(),
             groups: self.groups.pointer(),
-            segments: self.bounds.pointer(),
+            parts: self.parts.pointer(),
             value,
             gathered: self.sums.pointer(),
             carry: self.carries.pointer(),
-            barrier: self.barrier.pointer(),
-            abort: device.abort.pointer(),
-            stopped: self.stopped.pointer(),
-            deadline_ns: device.deadline_ns(),
             count: self.count,
             width: self.width,
             filled: self.active.next_multiple_of(4),
-            base: self.arrived,
+            blocks: ((self.parts.len() - 1) / self.count.max(1) as usize) as u32,
+            far: [self.near_groups, self.all_groups],
         }
     }
 
     fn shape(&self, blocks: u32, most: u32, chance: Option<u64>) -> Launch {
         let blocks = fewer(blocks.clamp(1, most), chance);
         Launch { blocks, threads: FAR_THREADS, shared_bytes: 0, cooperative: false }
-    }
-
-    /// The error of blocks that did not meet.
-    pub fn met(&self, device: &CudaDevice) -> Result<()> {
-        device.met(self.stopped.get(0), "pagerank_segments")
     }
 }
 

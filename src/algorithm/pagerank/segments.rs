@@ -15,8 +15,8 @@ use std::ops::Range;
 const LANE: usize = 8;
 pub(super) const CHUNK: usize = 32 * LANE;
 
-/// Row blocks at most, and arcs of one at least.
-const BLOCKS: u64 = 512;
+/// Row blocks at most, eight for each multiprocessor of an H200, and arcs of one at least.
+const BLOCKS: u64 = 1056;
 const BLOCK_ARCS: u64 = 4096;
 /// Segments at most.
 pub(super) const MOST: usize = 128;
@@ -91,7 +91,8 @@ impl Segments {
         let far_ps = far_ps(active);
         let blocks = (rows.arcs() / BLOCK_ARCS).clamp(1, BLOCKS) as usize;
         let cost = |v: u64| rows.offsets[v as usize] + v;
-        let bounds = Split::by_weight(active, blocks, 64, cost(active), cost).bounds().to_vec();
+        // Not aligned: 64 of the largest rows are more than any other hundred blocks.
+        let bounds = Split::by_weight(active, blocks, 1, cost(active), cost).bounds().to_vec();
         let most = MOST.min((active as usize).div_ceil(width));
         let count_block =
             |range: &[u64]| count(rows, range[0] as usize..range[1] as usize, width, most);
@@ -174,32 +175,29 @@ impl Segments {
             near: Arcs { columns: vec![], marks: vec![], first: vec![], rows: vec![] },
             far: Arcs { columns: vec![], marks: vec![], first: vec![], rows: vec![] },
             groups: vec![],
-            segments: vec![0],
+            parts: vec![0],
             carries: vec![],
         };
-        // Where the chunks of each block will be, and its groups of each part.
-        let (mut near, mut far) = (0u32, 0u32);
-        let chunks: Vec<[u32; 2]> = blocks
-            .iter()
-            .map(|block| {
-                let at = [near, far];
-                near += block.near.first.len() as u32;
-                far += block.far.first.len() as u32;
-                at
-            })
-            .collect();
-        let mut groups = vec![vec![0u32; self.count + 1]; blocks.len()];
-        for s in 0..=self.count {
-            for (b, block) in blocks.iter().enumerate() {
-                groups[b][s] = made.groups.len() as u32;
-                let base = chunks[b][usize::from(s == self.count)];
-                let of = block.groups.get(s).into_iter().flatten();
-                made.groups.extend(of.map(|group| [group[0] + base, group[1]]));
+        // Where the groups of each part of each block will be: the far ones behind all others.
+        let mut starts = vec![Vec::with_capacity(self.count + 1); blocks.len()];
+        let mut chunk = 0u32;
+        for (block, starts) in blocks.iter().zip(&mut starts) {
+            for groups in &block.groups[..self.count] {
+                starts.push(made.groups.len() as u32);
+                made.groups.extend(groups.iter().map(|group| [group[0] + chunk, group[1]]));
+                made.parts.push(made.groups.len() as u32);
             }
-            made.segments.push(made.groups.len() as u32);
+            chunk += block.near.first.len() as u32;
         }
-        for (block, groups) in blocks.into_iter().zip(groups) {
-            let carry = |(row, s, g): &(u32, usize, u32)| (*row, groups[*s] + g);
+        let mut chunk = 0u32;
+        for (block, starts) in blocks.iter().zip(&mut starts) {
+            starts.push(made.groups.len() as u32);
+            let groups = block.groups[self.count].iter();
+            made.groups.extend(groups.map(|group| [group[0] + chunk, group[1]]));
+            chunk += block.far.first.len() as u32;
+        }
+        for (block, starts) in blocks.into_iter().zip(starts) {
+            let carry = |(row, part, group): &(u32, usize, u32)| (*row, starts[*part] + group);
             made.carries.extend(block.carries.iter().map(carry));
             made.near.append(block.near);
             made.far.append(block.far);
@@ -393,10 +391,10 @@ struct BlockRows {
 pub(super) struct SegmentRows {
     pub near: Arcs<u16>,
     pub far: Arcs<u32>,
-    /// `[groups]` first chunk, chunks; by segment, the far ones last.
+    /// `[groups]` first chunk, chunks; by row block and segment, the far ones last.
     pub groups: Vec<[u32; 2]>,
-    /// `[segments + 2]` first group of each.
-    pub segments: Vec<u32>,
+    /// `[row blocks * segments + 1]` first group of each segment of each block; the last is the first far one.
+    pub parts: Vec<u32>,
     /// (row, group) sorted: the group begins inside of a run of the row.
     pub carries: Vec<(u32, u32)>,
 }

@@ -91,15 +91,25 @@ fn plain(made: &SegmentRows, segment: Option<usize>, width: usize) -> Arcs<u32> 
     Arcs { columns, marks: marks.clone(), first: first.clone(), rows: rows.clone() }
 }
 
+/// The groups of a segment, or, behind the last, the far ones.
+fn groups_of(made: &SegmentRows, cut: &Segments, s: usize) -> Vec<usize> {
+    let range = |part: &[u32]| part[0] as usize..part[1] as usize;
+    match s < cut.count {
+        true => made.parts.windows(2).skip(s).step_by(cut.count).flat_map(range).collect(),
+        false => (made.parts[made.parts.len() - 1] as usize..made.groups.len()).collect(),
+    }
+}
+
 /// All arcs (row, source) of a replica, and whether groups that begin inside of a run say so.
 fn unpacked(made: &SegmentRows, cut: &Segments, active: u32) -> Vec<(u32, u32)> {
     let mut arcs = Vec::new();
     for s in 0..=cut.count {
         let near = (s < cut.count).then_some(s);
         let part = plain(made, near, cut.width);
-        for g in made.segments[s]..made.segments[s + 1] {
-            let [first, chunks] = made.groups[g as usize];
-            let open = made.carries.iter().find(|(_, group)| *group == g).map(|carry| carry.0);
+        for g in groups_of(made, cut, s) {
+            let [first, chunks] = made.groups[g];
+            let open = made.carries.iter().find(|(_, group)| *group as usize == g);
+            let open = open.map(|carry| carry.0);
             let chunks = first as usize..(first + chunks) as usize;
             let pads = if near.is_some() { u32::MAX } else { active };
             for (row, source) in arcs_of(&part, chunks, open, pads) {
@@ -150,9 +160,8 @@ fn sums(cut: &Segments, rows: &ColumnRows, world: usize, value: &[f32]) -> Vec<u
             let near = (s < cut.count).then_some(s);
             let part = plain(&made, near, cut.width);
             let pads = if near.is_some() { u32::MAX } else { active as u32 };
-            let own = made.segments[s] as usize..made.segments[s + 1] as usize;
-            for (carry, group) in carry[own.clone()].iter_mut().zip(&made.groups[own]) {
-                let [first, chunks] = *group;
+            for g in groups_of(&made, cut, s) {
+                let (carry, [first, chunks]) = (&mut carry[g], made.groups[g]);
                 let (mut open, mut row) = (0f32, None);
                 for chunk in first as usize..(first + chunks) as usize {
                     let mut run = part.first[chunk] as usize;

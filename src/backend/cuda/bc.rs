@@ -299,18 +299,20 @@ impl Workspace {
         self.wait(device)
     }
 
-    /// Puts the sums of a level, exchanged, into the arrays.
+    /// Puts the sums of a level, exchanged, into the arrays, and its dependencies into `scores`.
     pub fn settle(
         &mut self,
         device: &CudaDevice,
         exchange: &Exchange,
         level: usize,
+        scores: &Replicated<f64>,
         chance: Option<u64>,
     ) -> Result<Done> {
         let (_, values) = exchanged(exchange)?;
         let above = if level > 1 { self.own_part(level - 1) } else { 0..0 };
         let args = Args {
             values,
+            scores: pointer(scores)?,
             begin: self.starts[level],
             end: self.starts[level + 1],
             announced: above.start,
@@ -323,7 +325,7 @@ impl Workspace {
         self.wait(device)
     }
 
-    /// Adds the batch to `scores`.
+    /// Adds the ends of paths to `scores`, where they count, and reads what came of the batch.
     pub fn score(
         &mut self,
         device: &CudaDevice,
@@ -333,7 +335,7 @@ impl Workspace {
     ) -> Result<Done> {
         let (scores, endpoints) = (pointer(scores)?, u32::from(endpoints));
         let args = Args { scores, endpoints, ..self.fixed };
-        self.launch(device, Task::Score, args, chance)?;
+        self.launch(device, Task::Ends, args, chance)?;
         let levels = self.starts.len() as u64 - 2;
         Ok(Done { levels, ..self.wait(device)? })
     }

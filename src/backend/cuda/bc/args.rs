@@ -13,7 +13,7 @@ pub(super) enum Task {
     Back = 5,
     PackBack = 6,
     Settle = 7,
-    Score = 8,
+    Ends = 8,
 }
 
 /// Words of `BcControl` and of `BcMeeting`.
