@@ -15,7 +15,7 @@
 // Backward the list of the level is pulled.
 //
 // Rows. Up to SHORT arcs: LANES threads a row, in the order of columns. Up to SEGMENT: a warp, 32 / LANES partial sums,
-// then a tree. Longer ones are cut into segments of a warp each, whose sums are added in order. So the order of addition
+// then a tree. Longer ones are cut into segments of a warp each, whose sums a warp adds the same way. So the order of addition
 // depends on nothing but the row's length and LANES. Large jobs are fetched by warps, 32 rows at a time, long rows
 // first; small ones are dealt so that every warp has few.
 //
@@ -56,6 +56,7 @@
 #else
 #define UNROLL HIVE_LANES
 #endif
+#define PARTS 4u  // sums of segments that a thread has under way
 #define STAGED (UNROLL > 4 ? 4u : UNROLL)  // sums of a level that a thread has under way
 
 #if HIVE_DOUBLE
@@ -96,8 +97,8 @@ struct BcControl {
     u64 looked;
     u64 closed;  // arcs into nodes that all lanes have reached
     u64 ends[32];
-    u32 way;
     u32 overflow;  // 1 + a lane with too many paths
+    u32 unused;
 };
 
 // Cleared before a launch.
@@ -239,6 +240,15 @@ __device__ __forceinline__ real short_sum(const u32* columns, u32 length, const 
     return sum;
 }
 
+// The sum over the threads of the same lane.
+__device__ __forceinline__ real over_groups(real sum) {
+#pragma unroll
+    for (u32 step = 16; step >= LANES; step >>= 1) {
+        sum = plus(sum, __shfl_xor_sync(FULL, sum, step));
+    }
+    return sum;
+}
+
 // The same by a warp: thread t has the sum of lane t % LANES.
 __device__ __forceinline__ real warp_row_sum(const u32* columns, u32 length, const real* array) {
     u32 lane = lane_id() % LANES, group = lane_id() / LANES;
@@ -269,36 +279,15 @@ __device__ __forceinline__ real warp_row_sum(const u32* columns, u32 length, con
             }
         }
     }
-#pragma unroll
-    for (u32 step = 16; step >= LANES; step >>= 1) {
-        sum = plus(sum, __shfl_xor_sync(FULL, sum, step));
-    }
-    return sum;
-}
-
-// The sum of a row of more than SEGMENT arcs that has been pulled: over its segments.
-__device__ real long_total(const BcArgs& a, bool forward, u32 v, u32 lane) {
-    const uint2* list = forward ? a.in_long : a.out_long;
-    u32 low = 0, high = forward ? a.in_segments : a.out_segments;
-    u64 degree = degree_of(forward ? a.in_offsets : a.out_offsets, v);
-    while (low < high) {
-        u32 middle = (low + high) / 2;
-        if (__ldg(&list[middle].x) < v) low = middle + 1;
-        else high = middle;
-    }
-    u32 segments = (u32)((degree + SEGMENT - 1u) / SEGMENT);
-    real sum = 0;
-#pragma unroll 4
-    for (u32 i = 0; i < segments; i++) sum = plus(sum, fresh(a.parts + (u64)(low + i) * LANES + lane));
-    return sum;
+    return over_groups(sum);
 }
 
 // The sums of a warp's rows, each by LANES threads: row `slot` of the warp is node v of lane `slot`, in its `lanes`.
 // done(wanted, slot, node, sum) is called by all lanes together, for rows behind the last too, after STAGED sums were
-// on their way. `longer`: rows whose sums are in `parts`. Exchanged ones are in `values`, by the row's number from `first`.
+// on their way. Exchanged ones are in `values`, by the row's number from `first`.
 template <class Done>
-__device__ __forceinline__ void for_sums(const BcArgs& a, bool forward, bool exchanged, u64 first, u32 n,
-                                         u32 v, u32 lanes, u32 longer, Done done) {
+__device__ __forceinline__ void for_sums(const BcArgs& a, bool exchanged, u64 first, u32 n, u32 v, u32 lanes,
+                                         Done done) {
     u32 lane = lane_id() % LANES, group = lane_id() / LANES;
     for (u32 base = 0; base < n; base += STAGED * GROUPS) {
         real x[STAGED];
@@ -314,12 +303,7 @@ __device__ __forceinline__ void for_sums(const BcArgs& a, bool forward, bool exc
             x[k] = wanted[k] ? fresh(at) : (real)0;
         }
 #pragma unroll
-        for (u32 k = 0; k < STAGED; k++) {
-            u32 slot = base + k * GROUPS + group;
-            if (wanted[k] && (longer >> slot & 1u)) x[k] = long_total(a, forward, row[k], lane);
-            __syncwarp();
-            done(wanted[k], slot, row[k], x[k]);
-        }
+        for (u32 k = 0; k < STAGED; k++) done(wanted[k], base + k * GROUPS + group, row[k], x[k]);
         __syncwarp();
     }
 }
@@ -422,6 +406,16 @@ __device__ void push(const BcArgs& a, u32 number, u64 begin, u64 end, u64* curso
     });
 }
 
+// Lanes in which a node's row is to be summed.
+template <int KIND>
+__device__ __forceinline__ u32 need_of(const BcArgs& a, u32 v, u32 number) {
+    if (v < a.lo || v >= a.hi) return 0;
+    if (KIND == FROM_ALL) return full_mask(a) & ~fresh(a.seen + v);
+    if (KIND == FROM_MARKS) return fresh(a.mark + v);
+    u64 stamp = fresh(a.stamp + v);
+    return (u32)(stamp >> 32) == number ? (u32)stamp : 0u;
+}
+
 // Sums of the segments of long rows.
 template <int KIND>
 __device__ void pull_segments(const BcArgs& a, u32 number, u64& looked) {
@@ -435,15 +429,7 @@ __device__ void pull_segments(const BcArgs& a, u32 number, u64& looked) {
     u32 lane = lane_id() % LANES;
     for (u64 segment = own_warp(); segment < segments; segment += warps()) {
         uint2 part = __ldg(list + segment);
-        u32 v = part.x, need = 0;
-        if (v >= a.lo && v < a.hi) {
-            if (KIND == FROM_ALL) need = full_mask(a) & ~fresh(a.seen + v);
-            if (KIND == FROM_MARKS) need = fresh(a.mark + v);
-            if (KIND == FROM_LIST) {
-                u64 stamp = fresh(a.stamp + v);
-                need = (u32)(stamp >> 32) == number ? (u32)stamp : 0u;
-            }
-        }
+        u32 v = part.x, need = need_of<KIND>(a, v, number);
         if (need == 0) continue;  // the same for all lanes of the warp
         u64 from = (u64)__ldg(offsets + v) + (u64)part.y * SEGMENT;
         u32 length = (u32)min((u64)__ldg(offsets + v + 1) - from, (u64)SEGMENT);
@@ -457,6 +443,42 @@ __device__ void pull_segments(const BcArgs& a, u32 number, u64& looked) {
                 if (before == 0) __stcg(a.candidate + atomicAdd(&level->found, 1ull), v);
             }
             __syncwarp();
+        }
+    }
+}
+
+// After a barrier, the sums of long rows from those of their segments, a warp a row.
+template <int KIND>
+__device__ __noinline__ void join_segments(const BcArgs& a, u32 number) {
+    const bool back = KIND == FROM_LIST;
+    const uint2* list = back ? a.out_long : a.in_long;
+    const offset_t* offsets = back ? a.out_offsets : a.in_offsets;
+    u32 segments = back ? a.out_segments : a.in_segments;
+    u32 lane = lane_id() % LANES, group = lane_id() / LANES;
+    for (u64 base = own_warp() * 32; base < segments; base += warps() * 32) {
+        uint2 part = make_uint2(0u, 1u);
+        if (base + lane_id() < segments) part = __ldg(list + base + lane_id());
+        u32 need = part.y == 0 ? need_of<KIND>(a, part.x, number) : 0u;
+        for (u32 left = __ballot_sync(FULL, need != 0); left != 0; left &= left - 1) {
+            u32 slot = __ffs(left) - 1;
+            u32 row = __shfl_sync(FULL, part.x, slot), mask = __shfl_sync(FULL, need, slot);
+            u32 count = (u32)((degree_of(offsets, row) + SEGMENT - 1u) / SEGMENT);
+            const real* from = a.parts + (base + slot) * LANES + lane;
+            real sum = 0;
+            for (u32 i = group; i < count; i += GROUPS * PARTS) {
+                real x[PARTS];
+#pragma unroll
+                for (u32 k = 0; k < PARTS; k++) {
+                    u32 own = i + k * GROUPS;
+                    x[k] = own < count ? fresh(from + (u64)own * LANES) : (real)0;
+                }
+#pragma unroll
+                for (u32 k = 0; k < PARTS; k++) sum = plus(sum, x[k]);
+            }
+            __syncwarp();
+            sum = over_groups(sum);
+            bool wanted = group == 0 && (mask >> lane & 1u);
+            if (wanted && (KIND != FROM_ALL || sum > 0)) __stcg(a.sums + index_of(row, lane), sum);
         }
     }
 }
@@ -544,7 +566,7 @@ __device__ void pull_rows(const BcArgs& a, u32 number, u64 items, u64 begin, u64
     });
 }
 
-// The candidates of a level, with the lanes that reach them, and their sums. The way it was found is left in `way`.
+// The candidates of a level, with the lanes that reach them, and their sums.
 __device__ void find(const BcArgs& a, Phases& phases, u32 number, u64 begin, u64 end, u64& looked) {
     BcControl* c = a.control;
     BcLevel* last = c->level + (number - 1u) % 3u;
@@ -560,7 +582,6 @@ __device__ void find(const BcArgs& a, Phases& phases, u32 number, u64 begin, u64
     u32 way = SWEEP;
     if (fresh(&last->paths) <= EXACT && arcs * ADD_SHARE < rest) way = ADD;
     else if (arcs * MARK_SHARE < rest) way = MARK;
-    if (leader()) __stcg(&c->way, way);
     if (way == ADD) {
         push<true>(a, number, begin, end, phases.cursor(), looked);
     } else if (way == MARK) {
@@ -569,16 +590,17 @@ __device__ void find(const BcArgs& a, Phases& phases, u32 number, u64 begin, u64
         u64 marked = fresh(&c->level[number % 3u].found);
         pull_segments<FROM_MARKS>(a, number, looked);
         pull_rows<FROM_MARKS>(a, number, marked, 0, phases.cursor(), looked);
+        if (a.in_segments != 0 && phases.sync()) join_segments<FROM_MARKS>(a, number);
     } else {
         pull_segments<FROM_ALL>(a, number, looked);
         pull_rows<FROM_ALL>(a, number, a.hi - a.lo, 0, phases.cursor(), looked);
+        if (a.in_segments != 0 && phases.sync()) join_segments<FROM_ALL>(a, number);
     }
 }
 
 // Puts the own part of a level into the exchange.
 __device__ void pack(const BcArgs& a, u32 number) {
     u32 lane = lane_id() % LANES;
-    bool pulled = fresh(&a.control->way) != ADD;
     deal(fresh(&a.control->level[number % 3u].found), 0, [&](u64 at, u32 n) {
         u32 v = 0, lanes = 0;
         if (lane_id() < n) {
@@ -587,24 +609,21 @@ __device__ void pack(const BcArgs& a, u32 number) {
             __stcg(a.entries + a.place + at + lane_id(), (u64)lanes << 32 | v);
         }
         // Values of lanes that do not reach a node are not written, and not read.
-        u32 longer = __ballot_sync(FULL, pulled && lanes != 0 && degree_of(a.in_offsets, v) > SEGMENT);
-        for_sums(a, true, false, 0, n, v, lanes, longer, [&](bool wanted, u32 slot, u32, real x) {
+        for_sums(a, false, 0, n, v, lanes, [&](bool wanted, u32 slot, u32, real x) {
             if (wanted) __stcg(a.values + (a.place + at + slot) * LANES + lane, x);
         });
     });
 }
 
 // Puts a level, candidates or what was exchanged, into the arrays and its list to `begin`.
-__device__ void commit(const BcArgs& a, bool exchanged, u32 number, u64 items, u64 begin) {
+__device__ __noinline__ void commit(const BcArgs& a, bool exchanged, u32 number, u64 items, u64 begin) {
     BcControl* c = a.control;
     BcLevel* level = c->level + number % 3u;
     u32 lane = lane_id() % LANES;
-    bool pulled = fresh(&c->way) != ADD;
     u64 arcs = 0, reached = 0, reached_arcs = 0, closed = 0;
     double paths = 0;
     deal(items, 0, [&](u64 at, u32 n) {
         u32 v = 0, lanes = 0;
-        u64 into = 0;
         if (lane_id() < n) {
             if (exchanged) {
                 u64 entry = fresh(a.entries + at + lane_id());
@@ -618,14 +637,12 @@ __device__ void commit(const BcArgs& a, bool exchanged, u32 number, u64 items, u
             __stcg(a.stamp + v, (u64)number << 32 | lanes);
             __stcg(a.lists + begin + at + lane_id(), (u64)lanes << 32 | v);
             u64 degree = degree_of(a.out_offsets, v);
-            into = degree_of(a.in_offsets, v);
             arcs += degree;
             reached += __popc(lanes);
             reached_arcs += __popc(lanes) * degree;
-            if (seen == full_mask(a)) closed += into;
+            if (seen == full_mask(a)) closed += degree_of(a.in_offsets, v);
         }
-        u32 longer = __ballot_sync(FULL, pulled && !exchanged && into > SEGMENT);
-        for_sums(a, true, exchanged, at, n, v, lanes, longer, [&](bool wanted, u32, u32 row, real x) {
+        for_sums(a, exchanged, at, n, v, lanes, [&](bool wanted, u32, u32 row, real x) {
             if (!wanted) return;
             __stcg(a.paths + index_of(row, lane), x);
             if (!(x <= MOST_PATHS)) atomicMax(&c->overflow, 1u + lane);
@@ -653,8 +670,7 @@ __device__ void pack_back(const BcArgs& a) {
     deal(a.end - a.begin, 0, [&](u64 at, u32 n) {
         u64 entry = lane_id() < n ? fresh(a.lists + a.begin + at + lane_id()) : 0;
         u32 v = (u32)entry, lanes = (u32)(entry >> 32);
-        u32 longer = __ballot_sync(FULL, lanes != 0 && degree_of(a.out_offsets, v) > SEGMENT);
-        for_sums(a, false, false, 0, n, v, lanes, longer, [&](bool wanted, u32 slot, u32, real x) {
+        for_sums(a, false, 0, n, v, lanes, [&](bool wanted, u32 slot, u32, real x) {
             if (wanted) __stcg(a.values + (a.place + at + slot) * LANES + lane, x);
         });
     });
@@ -662,15 +678,13 @@ __device__ void pack_back(const BcArgs& a) {
 
 // Makes coefficients and dependencies of a level's sums, adds the latter to the scores, over the lanes in their order in
 // a tree, and stamps the list of the level above.
-__device__ void settle(const BcArgs& a, bool exchanged, bool deepest, u32 number, u64 begin,
+__device__ __noinline__ void settle(const BcArgs& a, bool exchanged, bool deepest, u32 number, u64 begin,
                        u64 end, u64 above, u64 above_end) {
     u32 lane = lane_id() % LANES;
     deal(end - begin, 0, [&](u64 at, u32 n) {
         u64 entry = lane_id() < n ? fresh(a.lists + begin + at + lane_id()) : 0;
         u32 v = (u32)entry, lanes = (u32)(entry >> 32);
-        bool far = !deepest && !exchanged && lanes != 0 && degree_of(a.out_offsets, v) > SEGMENT;
-        u32 longer = __ballot_sync(FULL, far);
-        for_sums(a, false, !deepest && exchanged, at, n, v, lanes, longer,
+        for_sums(a, !deepest && exchanged, at, n, v, lanes,
                  [&](bool wanted, u32, u32 row, real x) {
             double gained = 0;
             if (wanted) {
@@ -741,6 +755,7 @@ extern "C" __global__ void __launch_bounds__(256, 4) bc_batch(const __grid_const
         } else if (task == BACK) {
             pull_segments<FROM_LIST>(a, number, looked);
             pull_rows<FROM_LIST>(a, number, end - begin, begin, phases.cursor(), looked);
+            if (a.out_segments != 0 && phases.sync()) join_segments<FROM_LIST>(a, number);
         } else if (task == PACK_BACK) {
             pack_back(a);
         } else if (task == SETTLE) {
