@@ -236,25 +236,36 @@ __device__ bool count_arcs(const SccArgs& a, Grid& grid, Work& w, const u32* lis
     return advance(a.lists, grid, w);
 }
 
-// Removes and lists such nodes that have none.
-__device__ void trim_ends(const SccArgs& a, Work& w, const u32* list, u32 base, u32 count, Tally& t) {
+// Begins list `to` with those of the nodes, of `list` or from `base` on, that pick(node) takes.
+template <class Pick>
+__device__ __forceinline__ void begin_list(const SccArgs& a, Work& w, const u32* list, u32 base, u32 count,
+                                           u32* to, Pick pick) {
     u32 lane = lane_id();
     u64 stride = (u64)gridDim.x * blockDim.x;
-    w.anew();
     for (u64 first = (u64)(blockIdx.x * (blockDim.x >> 5) + warp_id()) * 32; first < count; first += stride) {
         u32 v = 0;
         bool mine = false;
         if (first + lane < count) {
             v = list ? fresh(list + first + lane) : base + (u32)first + lane;
-            bool end = fresh(a.degrees + v) == 0 || fresh(a.degrees + (u64)a.active + v) == 0;
-            mine = end && has(a.left, v) && take(a.left, v);
-            if (mine) {
-                __stcg(a.comp + v, v);
-                t.changed++;
-            }
+            mine = pick(v);
         }
-        push(a.lists, w, 0, list_next(a, w, 0), mine, v);
+        __syncwarp();
+        push(a.lists, w, 0, to, mine, v);
     }
+}
+
+// Removes and lists such nodes that have none.
+__device__ void trim_ends(const SccArgs& a, Work& w, const u32* list, u32 base, u32 count, Tally& t) {
+    w.anew();
+    begin_list(a, w, list, base, count, list_next(a, w, 0), [&](u32 v) {
+        bool end = fresh(a.degrees + v) == 0 || fresh(a.degrees + (u64)a.active + v) == 0;
+        bool mine = end && has(a.left, v) && take(a.left, v);
+        if (mine) {
+            __stcg(a.comp + v, v);
+            t.changed++;
+        }
+        return mine;
+    });
 }
 
 // Removes what that leaves without in- or out-arcs, until nothing is removed.
@@ -357,19 +368,13 @@ __device__ __forceinline__ void paint(const SccArgs& a, u32 v, Tally& t) {
 
 // Lists such nodes whose colour others have not been told, then spreads colours.
 __device__ bool colour(const SccArgs& a, Grid& grid, Work& w, const u32* list, u32 base, u32 count, Tally& t) {
-    u32 lane = lane_id();
     u64 stride = (u64)gridDim.x * blockDim.x;
     w.anew();
-    for (u64 first = (u64)(blockIdx.x * (blockDim.x >> 5) + warp_id()) * 32; first < count; first += stride) {
-        u32 v = 0;
-        bool mine = false;
-        if (first + lane < count) {
-            v = list ? fresh(list + first + lane) : base + (u32)first + lane;
-            if (list) paint(a, v, t);
-            mine = has(a.left, v) && fresh(a.colour + v) != fresh(a.degrees + v) && put(a.fore, v);
-        }
-        push(a.lists, w, 0, a.queue + (u64)((w.round + 1) & 1u) * a.active, mine, v);
-    }
+    u32* to = a.queue + (u64)((w.round + 1) & 1u) * a.active;
+    begin_list(a, w, list, base, count, to, [&](u32 v) {
+        if (list) paint(a, v, t);
+        return has(a.left, v) && fresh(a.colour + v) != fresh(a.degrees + v) && put(a.fore, v);
+    });
     for (;;) {
         if (!advance(a.lists, grid, w)) return false;
         if (!w.any()) break;
@@ -391,19 +396,13 @@ __device__ __forceinline__ void mark_root(const SccArgs& a, u32 v) {
 
 // Lists such nodes that are known to reach their root, then finds the others.
 __device__ bool come_back(const SccArgs& a, Grid& grid, Work& w, const u32* list, u32 base, u32 count, Tally& t) {
-    u32 words = (a.active + 31) / 32, lane = lane_id();
+    u32 words = (a.active + 31) / 32;
     u64 stride = (u64)gridDim.x * blockDim.x;
     w.anew();
-    for (u64 first = (u64)(blockIdx.x * (blockDim.x >> 5) + warp_id()) * 32; first < count; first += stride) {
-        u32 v = 0;
-        bool mine = false;
-        if (first + lane < count) {
-            v = list ? fresh(list + first + lane) : base + (u32)first + lane;
-            if (list) mark_root(a, v);
-            mine = has(a.left, v) && has(a.back, v) && !has(a.done + words, v);
-        }
-        push(a.lists, w, 0, list_next(a, w, 0), mine, v);
-    }
+    begin_list(a, w, list, base, count, list_next(a, w, 0), [&](u32 v) {
+        if (list) mark_root(a, v);
+        return has(a.left, v) && has(a.back, v) && !has(a.done + words, v);
+    });
     for (;;) {
         if (!advance(a.lists, grid, w)) return false;
         if (!w.any()) break;

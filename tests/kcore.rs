@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Ended, all_fleets, ends_within, graph_of, hive, networkx, open_perturbed, solved};
+use common::{all_fleets, graph_of, networkx, open_perturbed, solved};
 use hivegraph::algorithm::MergeMode;
 use hivegraph::algorithm::kcore::Cores;
 use hivegraph::fleet::CollectiveKind;
@@ -11,7 +11,6 @@ use hivegraph::io::LoadOptions;
 use hivegraph::prepare::Layout;
 use hivegraph::run::{Job, RunConfig, workload};
 use std::sync::Arc;
-use std::time::Duration;
 
 const MERGES: [MergeMode; 4] =
     [MergeMode::Auto, MergeMode::Dense, MergeMode::Split, MergeMode::Redundant];
@@ -132,37 +131,11 @@ fn a_graph_that_is_symmetric_but_for_weights_is_taken_and_a_directed_one_refused
     assert!(refusal.to_string().contains("--symmetrize"), "{refusal}");
 }
 
-fn run(args: &[&str]) -> Ended {
-    let all = [&["run", "kcore", "--devices", "host:2", "--runs", "1"], args].concat();
-    ends_within(Duration::from_secs(60), hive().args(all))
-}
-
 #[test]
 fn the_program_writes_core_numbers_and_refuses_in_one_line() {
-    let folder = tempfile::tempdir().unwrap();
-    let (graph, csv) = (folder.path().join("g.txt"), folder.path().join("cores.csv"));
-    std::fs::write(&graph, "5 7\n7 9\n9 5\n9 11\n").unwrap();
-    let (graph, csv) = (graph.to_str().unwrap(), csv.to_str().unwrap());
-    let ended =
-        run(&["--graph", graph, "--symmetrize", "--verify", "--output", csv, "--json", "-"]);
-    assert_eq!(ended.code, Some(0), "{}", ended.err);
-    let text = std::fs::read_to_string(csv).unwrap();
-    let rows: Vec<&str> = text.lines().collect();
-    for row in ["node,core", "5,2", "7,2", "9,2", "11,1"] {
-        assert!(rows.contains(&row), "{row} in {text}");
-    }
-    let record: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    let rows = ["node,core", "5,2", "7,2", "9,2", "11,1"];
+    let record = common::answered("kcore", "5 7\n7 9\n9 5\n9 11\n", &rows);
     assert_eq!((&record["max-core"], &record["max-core-nodes"]), (&2.into(), &3.into()));
     assert_eq!((&record["verified"], &record["strategy"]), (&true.into(), &"h-index".into()));
-    for (args, part) in [
-        (&["--graph", graph][..], "--symmetrize"),
-        (&["--graph", "rmat:6", "--source", "1"], "kcore does not take --source"),
-        (&["--graph", "rmat:6", "--output", "x.parquet"], "x.parquet"),
-        (&[], "no graph"),
-    ] {
-        let ended = run(args);
-        assert_eq!(ended.code, Some(2), "{args:?}: {}", ended.err);
-        assert!(ended.err.contains(part), "{args:?}: {}", ended.err);
-        assert_eq!((ended.err.trim_end().lines().count(), ended.out.as_str()), (1, ""));
-    }
+    common::refuses("kcore");
 }

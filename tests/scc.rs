@@ -104,35 +104,11 @@ fn tiny() -> Vec<(&'static str, Graph)> {
     ]
 }
 
-/// The smallest member of each node's component: Kosaraju's two searches, on a stack.
+/// The smallest member of each node's component.
 fn oracle(graph: &Graph) -> Vec<u32> {
-    let n = graph.nodes();
-    let mut back = vec![Vec::new(); n];
-    (0..n).for_each(|u| graph.neighbors(u).for_each(|(v, _)| back[v as usize].push(u)));
-    let (mut left, mut seen) = (Vec::new(), vec![false; n]);
-    for root in 0..n {
-        let mut stack = vec![(root, false)];
-        while let Some((v, done)) = stack.pop() {
-            if done {
-                left.push(v);
-            } else if !std::mem::replace(&mut seen[v], true) {
-                stack.push((v, true));
-                stack.extend(graph.neighbors(v).map(|(u, _)| (u as usize, false)));
-            }
-        }
-    }
-    let mut part = vec![usize::MAX; n];
-    for &root in left.iter().rev() {
-        let mut stack = vec![root];
-        while let Some(v) = stack.pop() {
-            if part[v] == usize::MAX {
-                part[v] = root;
-                stack.extend(&back[v]);
-            }
-        }
-    }
-    let mut least: HashMap<usize, u32> = HashMap::new();
-    for v in (0..n).rev() {
+    let part = common::strong_parts(graph);
+    let mut least: HashMap<u32, u32> = HashMap::new();
+    for v in (0..part.len()).rev() {
         least.insert(part[v], v as u32);
     }
     part.iter().map(|part| least[part]).collect()

@@ -2,9 +2,7 @@
 
 mod common;
 
-use common::{
-    Ended, all_fleets, data, ends_within, graph_of, hive, open_perturbed, skipped, solved,
-};
+use common::{all_fleets, data, graph_of, open_perturbed, skipped, solved};
 use hivegraph::algorithm::MergeMode;
 use hivegraph::algorithm::triangles::Triangles;
 use hivegraph::fleet::CollectiveKind;
@@ -15,7 +13,6 @@ use hivegraph::run::{Job, RunConfig, workload};
 use hivegraph::verify;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 const MERGES: [MergeMode; 4] =
     [MergeMode::Auto, MergeMode::Dense, MergeMode::Split, MergeMode::Redundant];
@@ -135,39 +132,13 @@ fn a_wrong_count_is_named_with_the_right_one() {
     assert!(refusal.contains("--symmetrize"), "{refusal}");
 }
 
-fn run(args: &[&str]) -> Ended {
-    let all = [&["run", "triangles", "--devices", "host:2", "--runs", "1"], args].concat();
-    ends_within(Duration::from_secs(60), hive().args(all))
-}
-
 #[test]
 fn the_program_writes_counts_and_refuses_in_one_line() {
-    let folder = tempfile::tempdir().unwrap();
-    let (graph, csv) = (folder.path().join("g.txt"), folder.path().join("triangles.csv"));
-    std::fs::write(&graph, "5 7\n7 9\n9 5\n9 11\n11 7\n").unwrap();
-    let (graph, csv) = (graph.to_str().unwrap(), csv.to_str().unwrap());
-    let ended =
-        run(&["--graph", graph, "--symmetrize", "--verify", "--output", csv, "--json", "-"]);
-    assert_eq!(ended.code, Some(0), "{}", ended.err);
-    let text = std::fs::read_to_string(csv).unwrap();
-    let rows: Vec<&str> = text.lines().collect();
-    for row in ["node,triangles", "5,1", "7,2", "9,2", "11,1"] {
-        assert!(rows.contains(&row), "{row} in {text}");
-    }
-    let record: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    let rows = ["node,triangles", "5,1", "7,2", "9,2", "11,1"];
+    let record = common::answered("triangles", "5 7\n7 9\n9 5\n9 11\n11 7\n", &rows);
     assert_eq!((&record["triangles"], &record["max-triangles"]), (&2.into(), &2.into()));
     assert_eq!(record["verified"], true);
-    for (args, part) in [
-        (&["--graph", graph][..], "--symmetrize"),
-        (&["--graph", "rmat:6", "--source", "1"], "triangles does not take --source"),
-        (&["--graph", "rmat:6", "--output", "x.parquet"], "x.parquet"),
-        (&[], "no graph"),
-    ] {
-        let ended = run(args);
-        assert_eq!(ended.code, Some(2), "{args:?}: {}", ended.err);
-        assert!(ended.err.contains(part), "{args:?}: {}", ended.err);
-        assert_eq!((ended.err.trim_end().lines().count(), ended.out.as_str()), (1, ""));
-    }
+    common::refuses("triangles");
     let config = RunConfig { graph: Some("test".into()), ..RunConfig::default() };
     let job = Job::new(workload("triangles").unwrap(), config, Arc::new(common::chain(3)));
     assert!(job.err().unwrap().to_string().contains("--symmetrize"));

@@ -6,6 +6,7 @@ mod common;
 
 use common::{
     LDBC_DAMPING, LDBC_ITERATIONS, LdbcExample, Networkx, cnr_2000, ldbc_examples, networkx,
+    strong_parts,
 };
 use hivegraph::graph::Graph;
 use hivegraph::io::{LoadOptions, Relabel};
@@ -136,35 +137,6 @@ fn networkx_counts_the_same_components() {
         let right = (known.strong_components, known.largest_strong_component);
         assert_eq!((seen.components, seen.largest), right, "{name}");
     });
-}
-
-/// A number for each node's strongly connected component: Kosaraju's two searches, on a stack.
-fn strong_parts(graph: &Graph) -> Vec<u32> {
-    let n = graph.nodes();
-    let back = graph.transpose();
-    let (mut left, mut seen) = (Vec::new(), vec![false; n]);
-    for root in 0..n {
-        let mut stack = vec![(root, false)];
-        while let Some((v, done)) = stack.pop() {
-            if done {
-                left.push(v);
-            } else if !std::mem::replace(&mut seen[v], true) {
-                stack.push((v, true));
-                stack.extend(graph.neighbors(v).map(|(u, _)| (u as usize, false)));
-            }
-        }
-    }
-    let mut part = vec![u32::MAX; n];
-    for &root in left.iter().rev() {
-        let mut stack = vec![root];
-        while let Some(v) = stack.pop() {
-            if part[v] == u32::MAX {
-                part[v] = root as u32;
-                stack.extend(back.neighbors(v).map(|(u, _)| u as usize));
-            }
-        }
-    }
-    part
 }
 
 #[test]

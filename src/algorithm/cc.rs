@@ -23,11 +23,9 @@ mod cuda;
 mod host;
 
 pub use answer::Components;
-pub(crate) use answer::{check_options, smallest_members};
 
 use super::MergeMode;
-use super::measure::Measured;
-use super::program::{Log, Repeat, Run, Step, timed};
+use super::program::{Brought, Log, Repeat, Run, Step, timed};
 use crate::collective::{Frontier, MergeOp, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Fleet, Replica, Split};
@@ -107,19 +105,11 @@ impl Plan {
     }
 }
 
-/// What one replica brings back.
-struct Brought {
-    /// By label; rank 0's, and everybody's when they are compared.
-    comp: Vec<u32>,
-    measured: Measured,
-}
-
 /// The driver of `hive run cc`.
 pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
     let job = context.job;
     let (merge, compare) = (job.config.merge, job.config.verify);
-    let trace = job.config.trace && !context.gauge;
-    let repeat = Repeat { runs: context.runs, warmup: context.warmup, trace };
+    let repeat = Repeat::of(context);
     let rows = context.ready.topology()?;
     Ok(Box::new(components(context.fleet, rows, merge, repeat, compare)?))
 }
@@ -132,22 +122,9 @@ fn components(
     compare: bool,
 ) -> Result<Components> {
     let shared = rows.clone();
-    let mut brought = fleet.run(move |r| program(r, &shared, merge, repeat, compare))?;
-    let arcs = brought.iter().map(|one| one.measured.arcs_relaxed).sum();
-    if let Some(other) = (1..brought.len()).find(|i| compare && brought[*i].comp != brought[0].comp)
-    {
-        return Err(Error::Verify(format!(
-            "replica {other} ended with other components than replica 0"
-        )));
-    }
-    let Brought { comp, mut measured } = brought.swap_remove(0);
-    let start = Instant::now();
-    let labels = smallest_members(&rows.graph, &rows.columns, &comp);
-    measured.download_ms += start.elapsed().as_secs_f64() * 1e3;
-    measured.arcs_relaxed = arcs;
-    measured.reached = labels.len() as u64;
-    measured.reached_arcs = rows.graph.arcs();
-    Ok(Components::new(labels, measured))
+    let brought = fleet.run(move |r| program(r, &shared, merge, repeat, compare))?;
+    let brought = Brought::first(brought, compare, "other components")?;
+    Ok(Components::of_roots(rows, brought, false))
 }
 
 /// The program of one replica.
@@ -157,7 +134,7 @@ fn program(
     merge: MergeMode,
     repeat: Repeat,
     compare: bool,
-) -> Result<Brought> {
+) -> Result<Brought<u32>> {
     let active = rows.columns.active;
     let plan = Plan::new(merge, r);
     let state = State {
@@ -170,12 +147,8 @@ fn program(
         Backend::Cuda(device) => Some(Workspace::new(device, rows, rank)?),
     };
     let mut search = Search { rows, plan, state, workspace, old: Vec::new() };
-    let mut measured = timed(r, repeat, &mut search)?;
-    let start = Instant::now();
-    let wanted = r.rank() == 0 || compare;
-    let comp = if wanted { search.state.comp.to_vec()? } else { Vec::new() };
-    measured.download_ms = start.elapsed().as_secs_f64() * 1e3;
-    Ok(Brought { comp, measured })
+    let measured = timed(r, repeat, &mut search)?;
+    Brought::new(r, &search.state.comp, compare, measured)
 }
 
 /// One run, to be repeated.

@@ -45,11 +45,7 @@ pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
     let alone = config.merge == MergeMode::Redundant || world == 1;
     let copies = if alone { world as u64 } else { 1 };
     room(&options, copies, context.fleet.info().backend == "host")?;
-    let repeat = Repeat {
-        runs: context.runs,
-        warmup: context.warmup,
-        trace: config.trace && !context.gauge,
-    };
+    let repeat = Repeat::of(context);
     let split = Split::nodes(options.elements, world, 64);
     let elements = options.elements;
     let brought = context.fleet.run(move |r| {

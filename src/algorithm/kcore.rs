@@ -18,16 +18,16 @@ use super::MergeMode;
 use super::lists::Lists;
 use super::measure::Measured;
 use super::program::{Brought, Log, Repeat, Run, Step, timed};
-use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, fewer, source};
+use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
 use crate::collective::{MergeOp, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
 use crate::graph::Graph;
-use crate::io::{Column, ResultFormat, write_columns};
+use crate::io::{Column, write_columns};
 use crate::prepare::memory::{DeviceArray, GraphShape, tiles, topology};
 use crate::prepare::{DeviceTopology, TopologyRows};
 use crate::report::units::{count, plural};
-use crate::run::{Answer, Checked, Context, Job, RunConfig, Start, fields};
+use crate::run::{Answer, Checked, Context, Job, fields};
 use crate::verify;
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
@@ -45,21 +45,6 @@ pub struct Cores {
     pub cores: Vec<u32>,
     /// Timings and counts.
     pub measured: Measured,
-}
-
-/// Checks what no single option's syntax can.
-pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
-    config.output.as_deref().map_or(Ok(()), |path| ResultFormat::of(path).map(drop))
-}
-
-/// The whole graph, which must be symmetric.
-pub(crate) fn start(_: &RunConfig, graph: &Graph) -> Result<Start> {
-    match graph.is_undirected() {
-        true => Ok(Start::Graph),
-        false => Err(Error::input(
-            "kcore needs a symmetric graph, and this one is directed: load it with --symmetrize",
-        )),
-    }
 }
 
 /// What a step does; the numbers are those of `kernels/kcore.cu`.
@@ -95,8 +80,7 @@ struct Found {
 pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
     let job = context.job;
     let (merge, compare) = (job.config.merge, job.config.verify);
-    let trace = job.config.trace && !context.gauge;
-    let repeat = Repeat { runs: context.runs, warmup: context.warmup, trace };
+    let repeat = Repeat::of(context);
     let rows = context.ready.topology()?;
     let shared = rows.clone();
     let brought = context.fleet.run(move |r| program(r, &shared, merge, repeat, compare))?;
@@ -404,8 +388,7 @@ impl Workspace {
             task: task as u32,
         };
         self.control.clear()?;
-        let blocks = fewer(self.blocks, chance);
-        let shape = Launch { blocks, threads: THREADS, shared_bytes: 0, cooperative: true };
+        let shape = Launch::together(self.blocks, chance, THREADS);
         device.launch(self.run, shape, &args)
     }
 

@@ -4,6 +4,7 @@ use super::measure::{Measured, TraceEntry, slowest};
 use crate::collective::{Element, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
+use crate::run::Context;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -16,6 +17,14 @@ pub(crate) struct Repeat {
     pub warmup: u32,
     /// Keep an entry an iteration.
     pub trace: bool,
+}
+
+impl Repeat {
+    /// As the job asks; a gauge is not traced.
+    pub fn of(context: &Context<'_>) -> Repeat {
+        let trace = context.job.config.trace && !context.gauge;
+        Repeat { runs: context.runs, warmup: context.warmup, trace }
+    }
 }
 
 /// What one replica brings back: values by label, rank 0's, and everybody's where they are compared.

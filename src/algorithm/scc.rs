@@ -25,14 +25,14 @@
 mod cuda;
 mod host;
 
-use super::cc::{Components, smallest_members};
+use super::MergeMode;
+use super::cc::Components;
 use super::program::{Brought, Log, Repeat, Run, Step, timed};
-use super::{MergeMode, cc};
 use crate::collective::{Frontier, MergeOp, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Fleet, Replica};
 use crate::prepare::TopologyRows;
-use crate::run::{Answer, Context, RunConfig};
+use crate::run::{Answer, Context};
 use cuda::Workspace;
 use std::ops::Range;
 use std::sync::Arc;
@@ -145,17 +145,11 @@ impl Plan {
     }
 }
 
-/// Checks what no single option's syntax can.
-pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
-    cc::check_options(config)
-}
-
 /// The driver of `hive run scc`.
 pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
     let job = context.job;
     let (merge, compare) = (job.config.merge, job.config.verify);
-    let trace = job.config.trace && !context.gauge;
-    let repeat = Repeat { runs: context.runs, warmup: context.warmup, trace };
+    let repeat = Repeat::of(context);
     let rows = context.ready.topology()?;
     Ok(Box::new(components(context.fleet, rows, merge, repeat, compare)?))
 }
@@ -169,14 +163,8 @@ fn components(
 ) -> Result<Components> {
     let shared = rows.clone();
     let brought = fleet.run(move |r| program(r, &shared, merge, repeat, compare))?;
-    let Brought { values: comp, mut measured } =
-        Brought::first(brought, compare, "other components")?;
-    let start = Instant::now();
-    let labels = smallest_members(&rows.graph, &rows.columns, &comp);
-    measured.download_ms += start.elapsed().as_secs_f64() * 1e3;
-    measured.reached = labels.len() as u64;
-    measured.reached_arcs = rows.graph.arcs();
-    Ok(Components { strong: true, ..Components::new(labels, measured) })
+    let brought = Brought::first(brought, compare, "other components")?;
+    Ok(Components::of_roots(rows, brought, true))
 }
 
 /// The program of one replica.

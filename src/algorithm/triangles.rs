@@ -21,11 +21,11 @@ use crate::collective::{MergeOp, Replicated, atomic_words};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica, Split};
 use crate::graph::Graph;
-use crate::io::{Column, ResultFormat, write_columns};
+use crate::io::{Column, write_columns};
 use crate::prepare::memory::{DeviceArray, GraphShape, topology};
 use crate::prepare::{ColumnRows, DeviceTopology, TopologyRows};
 use crate::report::units::{count, plural};
-use crate::run::{Answer, Checked, Context, Job, RunConfig, Start, fields};
+use crate::run::{Answer, Checked, Context, Job, fields};
 use crate::verify;
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
@@ -47,27 +47,11 @@ pub struct Triangles {
     pub measured: Measured,
 }
 
-/// Checks what no single option's syntax can.
-pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
-    config.output.as_deref().map_or(Ok(()), |path| ResultFormat::of(path).map(drop))
-}
-
-/// The whole graph, which must be symmetric.
-pub(crate) fn start(_: &RunConfig, graph: &Graph) -> Result<Start> {
-    match graph.is_undirected() {
-        true => Ok(Start::Graph),
-        false => Err(Error::input(
-            "triangles needs a symmetric graph, and this one is directed: load it with --symmetrize",
-        )),
-    }
-}
-
 /// The driver of `hive run triangles`.
 pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
     let job = context.job;
     let (merge, compare) = (job.config.merge, job.config.verify);
-    let trace = job.config.trace && !context.gauge;
-    let repeat = Repeat { runs: context.runs, warmup: context.warmup, trace };
+    let repeat = Repeat::of(context);
     let rows = context.ready.topology()?;
     let (shared, world) = (rows.clone(), context.fleet.world());
     let cut = (world > 1 && merge != MergeMode::Redundant)
@@ -293,7 +277,7 @@ impl Workspace {
             active: active as u32,
         };
         let blocks = active.div_ceil(256).clamp(1, 1 << 14) as u32;
-        let shape = Launch { blocks, threads: 256, shared_bytes: 0, cooperative: false };
+        let shape = Launch::of(blocks, 256);
         device.launch(below, shape, &workspace.args(graph, 0, 0..0))?;
         device.wait()?;
         Ok(workspace)
@@ -326,7 +310,7 @@ impl Workspace {
         let count = count.device().ok_or_else(missing)?.pointer();
         self.next.clear()?;
         let blocks = fewer(self.blocks, chance);
-        let shape = Launch { blocks, threads: THREADS, shared_bytes: 0, cooperative: false };
+        let shape = Launch::of(blocks, THREADS);
         device.launch(self.run, shape, &self.args(graph, count, arcs))
     }
 }

@@ -117,7 +117,7 @@ pub(super) fn blocks(elements: u64, per_block: u64, chance: Option<u64>) -> u32 
 }
 
 pub(super) fn launch_shape(blocks: u32) -> Launch {
-    Launch { blocks, threads: THREADS, shared_bytes: 0, cooperative: false }
+    Launch::of(blocks, THREADS)
 }
 
 /// A call, before it is known what it runs on.

@@ -8,7 +8,7 @@ use crate::algorithm::geo::GeoOptions;
 use crate::algorithm::pagerank::PagerankOptions;
 use crate::algorithm::{MergeMode, Seeds};
 use crate::fleet::{ChunkPolicy, CollectiveKind, Devices, Fault, FleetConfig};
-use crate::io::LoadOptions;
+use crate::io::{LoadOptions, ResultFormat};
 use crate::prepare::{Form, Layout, Placement, PrepareOptions};
 use crate::{Error, Result};
 use clap::ArgAction::Set;
@@ -227,6 +227,11 @@ impl RunConfig {
             return Err(Error::input(format!("--warmup {}: use 0 to {MAX_RUNS}", self.warmup)));
         }
         Ok(())
+    }
+
+    /// Whether the ending of `--output` is one of those that every workload can write.
+    pub(crate) fn check_format(&self) -> Result<()> {
+        self.output.as_deref().map_or(Ok(()), |path| ResultFormat::of(path).map(drop))
     }
 
     /// A result must replace neither what the run reads nor the other result.

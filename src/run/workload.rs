@@ -2,12 +2,12 @@
 //! summaries are derived from it.
 
 use super::{Answer, Job, RunConfig, Start};
-use crate::Result;
 use crate::algorithm::{bc, bfs, cc, filter, geo, kcore, pagerank, scc, sssp, triangles};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
 use crate::prepare::memory::{self, DeviceArray, GraphShape};
 use crate::prepare::{Form, Ready};
+use crate::{Error, Result};
 
 /// Options that only some workloads take; [`Workload::takes`] picks from these.
 pub const OWN_OPTIONS: &[&str] = &[
@@ -191,7 +191,7 @@ pub static WORKLOADS: &[Workload] = &[
         form: Form::Topology,
         verified: true,
         memory: Some(memory::components),
-        check: cc::check_options,
+        check: RunConfig::check_format,
         start: whole_graph,
         solve: cc::solve,
     },
@@ -204,7 +204,7 @@ pub static WORKLOADS: &[Workload] = &[
         form: Form::Topology,
         verified: true,
         memory: Some(memory::strong_components),
-        check: scc::check_options,
+        check: RunConfig::check_format,
         start: whole_graph,
         solve: scc::solve,
     },
@@ -217,8 +217,8 @@ pub static WORKLOADS: &[Workload] = &[
         form: Form::Topology,
         verified: true,
         memory: Some(kcore::memory),
-        check: kcore::check_options,
-        start: kcore::start,
+        check: RunConfig::check_format,
+        start: symmetric_graph,
         solve: kcore::solve,
     },
     Workload {
@@ -230,8 +230,8 @@ pub static WORKLOADS: &[Workload] = &[
         form: Form::Topology,
         verified: true,
         memory: Some(triangles::memory),
-        check: triangles::check_options,
-        start: triangles::start,
+        check: RunConfig::check_format,
+        start: symmetric_graph,
         solve: triangles::solve,
     },
     Workload {
@@ -304,6 +304,15 @@ pub static WORKLOADS: &[Workload] = &[
 /// Starts from the graph alone.
 fn whole_graph(_: &RunConfig, _: &Graph) -> Result<Start> {
     Ok(Start::Graph)
+}
+
+fn symmetric_graph(_: &RunConfig, graph: &Graph) -> Result<Start> {
+    match graph.is_undirected() {
+        true => Ok(Start::Graph),
+        false => Err(Error::input(
+            "this needs a symmetric graph, and this one is directed: load it with --symmetrize",
+        )),
+    }
 }
 
 /// The workload of that name or alias.

@@ -7,7 +7,6 @@
 mod files;
 mod globe;
 mod graphs;
-mod job;
 mod machine;
 mod oracle;
 mod reference;
@@ -16,7 +15,6 @@ mod workload;
 pub use files::*;
 pub use globe::*;
 pub use graphs::*;
-pub use job::*;
 pub use machine::*;
 pub use oracle::*;
 pub use reference::*;

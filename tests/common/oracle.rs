@@ -159,3 +159,32 @@ impl Ord for Ordered {
         self.0.total_cmp(&other.0)
     }
 }
+
+/// A number for each node's strongly connected component: Kosaraju's two searches, on a stack.
+pub fn strong_parts(graph: &Graph) -> Vec<u32> {
+    let n = graph.nodes();
+    let back = graph.transpose();
+    let (mut left, mut seen) = (Vec::new(), vec![false; n]);
+    for root in 0..n {
+        let mut stack = vec![(root, false)];
+        while let Some((v, done)) = stack.pop() {
+            if done {
+                left.push(v);
+            } else if !std::mem::replace(&mut seen[v], true) {
+                stack.push((v, true));
+                stack.extend(graph.neighbors(v).map(|(u, _)| (u as usize, false)));
+            }
+        }
+    }
+    let mut part = vec![u32::MAX; n];
+    for &root in left.iter().rev() {
+        let mut stack = vec![root];
+        while let Some(v) = stack.pop() {
+            if part[v] == u32::MAX {
+                part[v] = root as u32;
+                stack.extend(back.neighbors(v).map(|(u, _)| u as usize));
+            }
+        }
+    }
+    part
+}

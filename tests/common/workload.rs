@@ -1,13 +1,28 @@
-//! Workloads of the registry on small graphs, whatever they are.
+//! Workloads of the registry, run as `hive run` runs them.
 
+use super::{Ended, cuda_fleets, ends_within, hive, open};
 use hivegraph::Result;
-use hivegraph::fleet::Fleet;
+use hivegraph::fleet::{CollectiveKind, Fleet, FleetConfig};
 use hivegraph::graph::Graph;
-use hivegraph::run::{Answer, Job, Outcome, RunConfig, prepare, workload};
+use hivegraph::run::{Answer, Choice, Job, Outcome, RunConfig, prepare, workload};
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Duration;
 
-/// Runs the workload called `name` once and checks its answer independently.
+/// What replicas of workloads are tested on: the host, and the GPUs of this machine.
+pub fn all_fleets() -> Vec<(String, CollectiveKind)> {
+    let host = ["host:1", "host:3", "host:5"].map(|fleet| (fleet.into(), CollectiveKind::Host));
+    host.into_iter().chain(cuda_fleets()).collect()
+}
+
+/// Opens one of them, with random delays and numbers of blocks.
+pub fn open_perturbed(fleet: &(String, CollectiveKind), perturb: Option<u64>) -> Fleet {
+    let more = FleetConfig { perturb, deadline_s: 60.0, ..FleetConfig::default() };
+    open(&fleet.0, fleet.1, more)
+}
+
+/// Runs the workload called `name`, once where nothing else is asked, and checks its answer independently where
+/// that is.
 pub fn outcome(
     name: &str,
     fleet: &Fleet,
@@ -17,7 +32,7 @@ pub fn outcome(
     let workload = workload(name).unwrap_or_else(|| panic!("no workload {name}"));
     let config = RunConfig {
         graph: Some("a test's graph".into()),
-        runs: hivegraph::run::Choice::Is(config.runs.or(1)),
+        runs: Choice::Is(config.runs.or(1)),
         ..config.clone()
     };
     let job = Job::new(workload, config, graph.clone())?;
@@ -25,6 +40,21 @@ pub fn outcome(
     let answer = job.solve(fleet, &ready)?;
     let check = job.config.verify.then(|| job.verify(&*answer)).transpose()?;
     Ok(job.outcome(fleet, &ready, answer, check))
+}
+
+/// The answer of the second of two runs on `graph`, with equal bits on all replicas, and accepted by the workload's
+/// own check.
+pub fn solved<A: Answer>(
+    name: &str,
+    fleet: &Fleet,
+    graph: &Arc<Graph>,
+    config: &RunConfig,
+) -> Box<A> {
+    let config = RunConfig { runs: Choice::Is(2), warmup: 0, verify: true, ..config.clone() };
+    let outcome = outcome(name, fleet, graph, &config).unwrap_or_else(|e| panic!("{name}: {e}"));
+    assert_eq!(outcome.verification.unwrap().message, None, "{name}");
+    let answer: Box<dyn Any> = outcome.answer;
+    answer.downcast::<A>().unwrap_or_else(|_| panic!("{name} answers something else"))
 }
 
 /// What the answer would write to a CSV.
@@ -39,4 +69,44 @@ pub fn csv_of(outcome: &Outcome) -> String {
 pub fn answer_of<A: Answer>(outcome: &Outcome) -> &A {
     let any: &dyn Any = &*outcome.answer;
     any.downcast_ref().expect("an answer of this type")
+}
+
+/// `hive run NAME` on two host replicas.
+pub fn runs(name: &str, args: &[&str]) -> Ended {
+    let all = [&["run", name, "--devices", "host:2", "--runs", "1"], args].concat();
+    ends_within(Duration::from_secs(60), hive().args(all))
+}
+
+/// What a workload of undirected graphs writes, and records, of the graph with these edges in a file.
+pub fn answered(name: &str, edges: &str, rows: &[&str]) -> serde_json::Value {
+    let folder = tempfile::tempdir().unwrap();
+    let (graph, csv) = (folder.path().join("g.txt"), folder.path().join("answer.csv"));
+    std::fs::write(&graph, edges).unwrap();
+    let (graph, csv) = (graph.to_str().unwrap(), csv.to_str().unwrap());
+    let args = ["--graph", graph, "--symmetrize", "--verify", "--output", csv, "--json", "-"];
+    let ended = runs(name, &args);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let text = std::fs::read_to_string(csv).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    rows.iter().for_each(|row| assert!(lines.contains(row), "{row} in {text}"));
+    serde_json::from_str(&ended.out).unwrap()
+}
+
+/// What a workload of undirected graphs refuses, each in one line.
+pub fn refuses(name: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = folder.path().join("directed.txt");
+    std::fs::write(&graph, "5 7\n7 9\n").unwrap();
+    let source = format!("{name} does not take --source");
+    for (args, part) in [
+        (&["--graph", graph.to_str().unwrap()][..], "--symmetrize"),
+        (&["--graph", "rmat:6", "--source", "1"], source.as_str()),
+        (&["--graph", "rmat:6", "--output", "x.parquet"], "x.parquet"),
+        (&[], "no graph"),
+    ] {
+        let ended = runs(name, args);
+        assert_eq!(ended.code, Some(2), "{args:?}: {}", ended.err);
+        assert!(ended.err.contains(part), "{args:?}: {}", ended.err);
+        assert_eq!((ended.err.trim_end().lines().count(), ended.out.as_str()), (1, ""));
+    }
 }

@@ -4,7 +4,7 @@ use super::{BcConfig, Betweenness, Precision, of_rows};
 use crate::Result;
 use crate::algorithm::Measured;
 use crate::graph::Graph;
-use crate::io::{Column, ResultFormat, write_columns};
+use crate::io::{Column, write_columns};
 use crate::report::Table;
 use crate::report::units::{count, plural};
 use crate::run::{Answer, Checked, Choice, Context, Job, RunConfig, Start, fields};
@@ -20,7 +20,7 @@ const TOLERANCE_F32: f64 = 1e-3;
 pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
     driver_options(config).check()?;
     crate::prepare::check_align(config.chunk_align)?;
-    config.output.as_deref().map_or(Ok(()), |path| ResultFormat::of(path).map(drop))
+    config.check_format()
 }
 
 fn driver_options(config: &RunConfig) -> BcConfig {

@@ -3,7 +3,7 @@
 use super::driver::Told;
 use super::{Found, SearchDirection, State, Task, UNREACHED};
 use crate::backend::cuda::sssp::{ArcForm, NEAR_FAR_THREADS, NearFarArgs, NearFarStatus};
-use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, fewer, source};
+use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
 use crate::error::{Error, Result};
 use crate::prepare::memory::{CONTROL, QUEUE, WorkspaceLengths};
 use crate::prepare::{DeviceTopology, TopologyRows};
@@ -219,7 +219,7 @@ impl Workspace {
             source,
             active: self.active,
         };
-        let shape = Launch { blocks: 1, threads: 1, shared_bytes: 0, cooperative: false };
+        let shape = Launch::of(1, 1);
         device.launch(self.start, shape, &args)?;
         self.queued = if source < self.active { 1 } else { UNQUEUED };
         self.dirty = false;
@@ -283,8 +283,7 @@ impl Workspace {
             pulled: u32::from(told.known.pulled),
             unused: 0,
         };
-        let blocks = fewer(self.blocks, told.chance);
-        let shape = Launch { blocks, threads: THREADS, shared_bytes: 0, cooperative: true };
+        let shape = Launch::together(self.blocks, told.chance, THREADS);
         device.launch(self.run, shape, &args)
     }
 
@@ -317,9 +316,7 @@ impl Workspace {
             form: ArcForm { bits: 0, bias: 1 },
             unused: 0,
         };
-        let blocks = fewer(near_far.blocks, chance);
-        let shape =
-            Launch { blocks, threads: NEAR_FAR_THREADS, shared_bytes: 0, cooperative: true };
+        let shape = Launch::together(near_far.blocks, chance, NEAR_FAR_THREADS);
         device.launch(near_far.run, shape, &args)
     }
 
@@ -400,7 +397,7 @@ impl NearFar {
 /// A launch of a thread an item.
 fn plain(items: usize) -> Launch {
     let blocks = items.div_ceil(256).clamp(1, 1 << 14) as u32;
-    Launch { blocks, threads: 256, shared_bytes: 0, cooperative: false }
+    Launch::of(blocks, 256)
 }
 
 /// How many of the first nodes have giant in-rows, of those that all lie in the first chunk; a multiple of 32.

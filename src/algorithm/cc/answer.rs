@@ -1,17 +1,19 @@
 //! How components are asked for, and what is said of them.
 
+use crate::algorithm::program::Brought;
 use crate::algorithm::{Measured, MergeMode};
 use crate::graph::Graph;
-use crate::io::{Column, ResultFormat, write_columns};
-use crate::prepare::Columns;
+use crate::io::{Column, write_columns};
+use crate::prepare::{Columns, TopologyRows};
 use crate::report::units::{count, plural};
-use crate::run::{Answer, Checked, Job, RunConfig, fields};
+use crate::run::{Answer, Checked, Job, fields};
 use crate::{Result, verify};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
 
 /// Sizes that a record lists.
 const LISTED: usize = 10;
@@ -30,29 +32,40 @@ pub struct Components {
 }
 
 impl Components {
-    /// Of weakly connected components; the same serves strong ones.
-    pub(crate) fn new(labels: Vec<u32>, measured: Measured) -> Components {
-        let members: Vec<AtomicU32> = labels.par_iter().map(|_| AtomicU32::new(0)).collect();
-        labels.par_chunks(1 << 14).for_each(|part| {
-            // Neighbours often share a label: one addition for each stretch of the same.
-            part.chunk_by(|a, b| a == b).for_each(|same| {
-                members[same[0] as usize].fetch_add(same.len() as u32, Relaxed);
-            });
-        });
-        let size = |(v, members): (usize, AtomicU32)| match members.into_inner() {
-            0 => None,
-            members => Some((v as u32, u64::from(members))),
-        };
-        let mut sizes: Vec<(u32, u64)> =
-            members.into_par_iter().enumerate().filter_map(size).collect();
-        sizes.par_sort_by_key(|(label, members)| (std::cmp::Reverse(*members), *label));
-        Components { labels, sizes, strong: false, measured }
+    /// From each row's root, by label, as a program brought them back.
+    pub(crate) fn of_roots(rows: &TopologyRows, brought: Brought<u32>, strong: bool) -> Components {
+        let Brought { values: roots, mut measured } = brought;
+        let start = Instant::now();
+        let labels = smallest_members(&rows.graph, &rows.columns, &roots);
+        measured.download_ms += start.elapsed().as_secs_f64() * 1e3;
+        measured.reached = labels.len() as u64;
+        measured.reached_arcs = rows.graph.arcs();
+        let sizes = sizes(&labels);
+        Components { labels, sizes, strong, measured }
     }
+}
+
+/// (label, members), largest first, ties by the label's id.
+fn sizes(labels: &[u32]) -> Vec<(u32, u64)> {
+    let members: Vec<AtomicU32> = labels.par_iter().map(|_| AtomicU32::new(0)).collect();
+    labels.par_chunks(1 << 14).for_each(|part| {
+        // Neighbours often share a label: one addition for each stretch of the same.
+        part.chunk_by(|a, b| a == b).for_each(|same| {
+            members[same[0] as usize].fetch_add(same.len() as u32, Relaxed);
+        });
+    });
+    let size = |(v, members): (usize, AtomicU32)| match members.into_inner() {
+        0 => None,
+        members => Some((v as u32, u64::from(members))),
+    };
+    let mut sizes: Vec<(u32, u64)> = members.into_par_iter().enumerate().filter_map(size).collect();
+    sizes.par_sort_by_key(|(label, members)| (std::cmp::Reverse(*members), *label));
+    sizes
 }
 
 /// From roots by label, `[active]`, to the member with the smallest id of the input, `[n]` by node; nodes without
 /// rows are alone.
-pub(crate) fn smallest_members(graph: &Graph, columns: &Columns, roots: &[u32]) -> Vec<u32> {
+fn smallest_members(graph: &Graph, columns: &Columns, roots: &[u32]) -> Vec<u32> {
     let least: Vec<AtomicU32> = roots.par_iter().map(|_| AtomicU32::new(u32::MAX)).collect();
     roots.par_iter().enumerate().for_each(|(v, root)| {
         let rank = graph.rank(columns.node(v as u32));
@@ -65,11 +78,6 @@ pub(crate) fn smallest_members(graph: &Graph, columns: &Columns, roots: &[u32]) 
         None => node as u32,
     };
     (0..graph.nodes()).into_par_iter().map(label).collect()
-}
-
-/// Checks what no single option's syntax can.
-pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
-    config.output.as_deref().map_or(Ok(()), |path| ResultFormat::of(path).map(drop))
 }
 
 /// `5 components, the largest of 3 nodes`.

@@ -1,7 +1,7 @@
 //! The steps of connected components on a GPU: the arguments of `kernels/cc.cu`.
 
 use super::{Found, State, Task};
-use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, fewer, source};
+use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
 use crate::error::{Error, Result};
 use crate::prepare::{DeviceTopology, TopologyRows};
 use bytemuck::{Pod, Zeroable};
@@ -98,7 +98,7 @@ impl Workspace {
             nearest: u32::from(flat),
         };
         let blocks = active.div_ceil(256).clamp(1, 1 << 14) as u32;
-        let shape = Launch { blocks, threads: 256, shared_bytes: 0, cooperative: false };
+        let shape = Launch::of(blocks, 256);
         device.launch(first_of, shape, &args)?;
         device.wait()?;
         Ok(Workspace {
@@ -155,8 +155,7 @@ impl Workspace {
             unused: 0,
         };
         self.control.clear()?;
-        let blocks = fewer(self.blocks, chance);
-        let shape = Launch { blocks, threads: THREADS, shared_bytes: 0, cooperative: true };
+        let shape = Launch::together(self.blocks, chance, THREADS);
         device.launch(self.run, shape, &args)
     }
 

@@ -73,7 +73,7 @@ impl Slice {
             threshold,
         };
         let blocks = length.div_ceil(THREADS as usize).clamp(1, 1 << 14) as u32;
-        let shape = Launch { blocks, threads: THREADS, shared_bytes: 0, cooperative: false };
+        let shape = Launch::of(blocks, THREADS);
         device.launch(make, shape, &slice.args(device))?;
         device.wait()?;
         Ok(slice)
@@ -106,7 +106,7 @@ impl Slice {
     pub fn launch(&self, device: &CudaDevice, chance: Option<u64>) -> Result<()> {
         let tiles = self.values.len().div_ceil(TILE);
         let blocks = fewer(self.blocks, chance).min(tiles.max(1) as u32);
-        let shape = Launch { blocks, threads: THREADS, shared_bytes: 0, cooperative: false };
+        let shape = Launch::of(blocks, THREADS);
         device.launch(self.run, shape, &self.args(device))
     }
 

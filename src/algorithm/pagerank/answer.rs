@@ -3,7 +3,7 @@
 use super::{Pagerank, PagerankConfig, ranks};
 use crate::algorithm::Measured;
 use crate::graph::Graph;
-use crate::io::{Column, ResultFormat, read_weights, write_columns};
+use crate::io::{Column, read_weights, write_columns};
 use crate::report::Table;
 use crate::report::units::{count, plural};
 use crate::run::{Answer, Checked, Context, Job, RunConfig, Start, fields};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Checks what no single option's syntax can.
 pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
     asked(config, None).check()?;
-    config.output.as_deref().map_or(Ok(()), |path| ResultFormat::of(path).map(drop))
+    config.check_format()
 }
 
 fn asked(config: &RunConfig, personal: Option<Vec<f64>>) -> PagerankConfig {

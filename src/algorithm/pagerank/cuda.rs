@@ -288,7 +288,7 @@ impl Workspace {
         }
         let (scalars, status) = (self.scalars.pointer(), self.status.pointer());
         let args = ReportArgs { scalars, status, iteration: t, unused: 0 };
-        let one = Launch { blocks: 1, threads: 1, shared_bytes: 0, cooperative: false };
+        let one = Launch::of(1, 1);
         device.launch(self.kernels.report, one, &args)
     }
 
@@ -370,7 +370,7 @@ impl Workspace {
     ) -> Result<()> {
         let blocks = items.div_ceil(THREADS.into()).clamp(1, self.blocks.into()) as u32;
         let blocks = fewer(blocks, chance);
-        let shape = Launch { blocks, threads: THREADS, shared_bytes: 0, cooperative: false };
+        let shape = Launch::of(blocks, THREADS);
         device.launch(kernel, shape, args)
     }
 }

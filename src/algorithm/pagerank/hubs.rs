@@ -256,7 +256,7 @@ impl Hubs {
 
     fn shape(&self, blocks: u32, most: u32, chance: Option<u64>) -> Launch {
         let blocks = fewer(blocks.clamp(1, most), chance);
-        Launch { blocks, threads: FAR_THREADS, shared_bytes: 0, cooperative: false }
+        Launch::of(blocks, FAR_THREADS)
     }
 }
 

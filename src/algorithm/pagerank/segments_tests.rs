@@ -229,8 +229,8 @@ fn segments_are_made_where_they_pay() {
 fn a_block_has_the_segments_that_it_gains_by() {
     let part = |arcs, runs| Part { arcs, runs };
     let rich = vec![part(10_000_000, 1_000_000), part(9_000_000, 1_000_000), part(0, 0)];
-    // One arc a run saves one ps; none of its own is still passed for what follows.
-    let poor = vec![part(3_000_000, 3_000_000), part(0, 0), part(5, 5)];
+    // Three arcs in two runs save three ps; one in one would lose.
+    let poor = vec![part(3_000_000, 2_000_000), part(0, 0), part(5, 5)];
     assert_eq!(depths(&[rich, poor], 2, 7), [2, 1]);
     assert_eq!(depths(&[vec![part(1000, 10), part(0, 0)]], 1, 7), [0], "too little for a pass");
 }

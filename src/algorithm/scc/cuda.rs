@@ -2,7 +2,7 @@
 
 use super::{Found, State, Task, Told};
 use crate::algorithm::lists::Lists;
-use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, fewer, source};
+use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
 use crate::error::{Error, Result};
 use crate::prepare::memory::tiles;
 use crate::prepare::{DeviceTopology, TopologyRows};
@@ -94,7 +94,7 @@ impl Workspace {
             unused: 0,
         };
         let blocks = active.div_ceil(256).clamp(1, 1 << 14) as u32;
-        let shape = Launch { blocks, threads: 256, shared_bytes: 0, cooperative: false };
+        let shape = Launch::of(blocks, 256);
         device.launch(loops_of, shape, &args)?;
         device.wait()?;
         Ok(Workspace {
@@ -156,8 +156,7 @@ impl Workspace {
             unused: 0,
         };
         self.control.clear()?;
-        let blocks = fewer(self.blocks, chance);
-        let shape = Launch { blocks, threads: THREADS, shared_bytes: 0, cooperative: true };
+        let shape = Launch::together(self.blocks, chance, THREADS);
         device.launch(self.run, shape, &args)
     }
 

@@ -196,6 +196,19 @@ pub(crate) fn launch_on<A: Pod>(
     check(device, "cuLaunchKernel", status)
 }
 
+impl Launch {
+    /// So many blocks of so many threads, who need not meet.
+    pub fn of(blocks: u32, threads: u32) -> Launch {
+        Launch { blocks, threads, shared_bytes: 0, cooperative: false }
+    }
+
+    /// As many blocks as can be resident, or fewer by chance, who meet at barriers.
+    pub fn together(resident: u32, chance: Option<u64>, threads: u32) -> Launch {
+        let blocks = fewer(resident, chance);
+        Launch { blocks, threads, shared_bytes: 0, cooperative: true }
+    }
+}
+
 /// A perturbed launch uses any number of blocks up to what fits.
 pub(crate) fn fewer(blocks: u32, chance: Option<u64>) -> u32 {
     chance.map_or(blocks, |c| 1 + (c % u64::from(blocks)) as u32)

@@ -151,7 +151,7 @@ impl RmatKernels {
     fn shape(&self, elements: u64) -> Launch {
         let wanted = elements.div_ceil(u64::from(THREADS));
         let blocks = wanted.clamp(1, u64::from(self.blocks)) as u32;
-        Launch { blocks, threads: THREADS, shared_bytes: 0, cooperative: false }
+        Launch::of(blocks, THREADS)
     }
 }
 

@@ -132,7 +132,7 @@ impl Sorter {
 
     fn shape(&self, tiles: u64) -> Launch {
         let blocks = tiles.clamp(1, u64::from(self.kernels.blocks)) as u32;
-        Launch { blocks, threads: THREADS, shared_bytes: 0, cooperative: false }
+        Launch::of(blocks, THREADS)
     }
 
     fn check(&self, count: u64) -> Result<()> {
@@ -180,7 +180,7 @@ impl Sorter {
             tiles: tiles as u32,
             unused: 0,
         };
-        let one = Launch { blocks: 1, threads: SCAN_THREADS, shared_bytes: 0, cooperative: false };
+        let one = Launch::of(1, SCAN_THREADS);
         device.launch(self.kernels.scan_reduce, self.shape(tiles), &args)?;
         device.launch(self.kernels.scan_sums, one, &args)?;
         device.launch(self.kernels.scan_apply, self.shape(tiles), &args)

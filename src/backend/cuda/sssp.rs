@@ -221,7 +221,7 @@ impl Workspace {
         };
         let items = if pack { u64::from(args.hi - args.lo) } else { total };
         let blocks = items.div_ceil(256).clamp(1, 1 << 14) as u32;
-        let shape = Launch { blocks, threads: 256, shared_bytes: 0, cooperative: false };
+        let shape = Launch::of(blocks, 256);
         if pack {
             self.control.clear()?;
         }

@@ -181,7 +181,7 @@ impl Shape {
             form: self.form,
         };
         let blocks = (args.hi - args.lo).div_ceil(256).clamp(1, 1 << 16);
-        let shape = Launch { blocks, threads: 256, shared_bytes: 0, cooperative: false };
+        let shape = Launch::of(blocks, 256);
         r.device()?.launch(records, shape, &args)?;
         Ok(DeviceRows { offsets, arcs, records: table })
     }
