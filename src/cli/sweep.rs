@@ -4,6 +4,7 @@ mod live;
 
 use super::console::{err, out};
 use crate::fleet::Devices;
+use crate::report::units::plural;
 use crate::sweep::{
     CHILD, Cell, SweepConfig, SweepOptions, names, scaling_table, sweep as run_matrix, table,
 };
@@ -112,25 +113,27 @@ pub(super) fn sweep(matches: &ArgMatches) -> Result<()> {
     verdict(&cells)
 }
 
-/// Failed cells, a line each, and one line for all.
+/// Failed cells: one in the last line, more a line each and then one line for all.
 fn verdict(cells: &[Cell]) -> Result<()> {
     let bad: Vec<&Cell> = cells.iter().filter(|cell| cell.is_bad()).collect();
-    for cell in &bad {
-        err(&format!("failed: {}: {}\n", cell.name(), cell.error().unwrap_or_default()));
-    }
-    if !bad.is_empty() {
-        let mut names: Vec<String> = bad.iter().take(NAMED).map(|cell| cell.name()).collect();
-        if bad.len() > NAMED {
-            names.push(format!("and {} more, above", bad.len() - NAMED));
+    let told = |cell: &Cell| format!("{}: {}", cell.name(), cell.error().unwrap_or_default());
+    let counts = format!("{} of {} failed", bad.len(), plural(cells.len() as u64, "cell"));
+    match bad.as_slice() {
+        [] => {}
+        [one] => return Err(Error::Verify(format!("{counts}: {}", told(one)))),
+        many => {
+            many.iter().for_each(|cell| err(&format!("failed: {}\n", told(cell))));
+            let mut names: Vec<String> = many.iter().take(NAMED).map(|cell| cell.name()).collect();
+            if many.len() > NAMED {
+                names.push(format!("and {} more, above", many.len() - NAMED));
+            }
+            return Err(Error::Verify(format!("{counts}: {}", names.join("; "))));
         }
-        let counts = format!("{} of {} cells failed", bad.len(), cells.len());
-        return Err(Error::Verify(format!("{counts}: {}", names.join("; "))));
     }
     match cells.first() {
         Some(first) if !cells.iter().any(Cell::is_good) => Err(Error::Verify(format!(
-            "no cell ran: all were skipped, the first is {}: {}",
-            first.name(),
-            first.error().unwrap_or_default()
+            "no cell ran: all were skipped, the first is {}",
+            told(first)
         ))),
         _ => Ok(()),
     }

@@ -24,12 +24,17 @@ pub(super) fn file(cell: &Planned, partition: &str) -> String {
         unusual("placement", config.placement, usual.placement),
         unusual("layout", config.layout, usual.layout),
     ];
-    let own = cell.variant.split_terminator(' ').map(plain);
+    let own = cell.variant.split_terminator(' ').filter(|word| !told(word)).map(plain);
     let series = Some(cell.series_name().to_string()).filter(|name| !name.is_empty());
     let words = [name.to_string(), dataset(cell), gpus(&config.devices)];
     let words = words.into_iter().chain(differing.into_iter().flatten()).chain(own).chain(series);
     let stem = words.collect::<Vec<_>>().join("__");
     format!("{name}_eval_mgpu/{}/{}/{stem}.json", plain(partition), options(cell))
+}
+
+/// Whether the folder tells this option.
+fn told(word: &str) -> bool {
+    ["seeds=first:", "geo-iter=", "spatial-iter="].iter().any(|option| word.starts_with(option))
 }
 
 /// Letters that every file system takes.
@@ -117,6 +122,19 @@ mod tests {
                 "vn_eval_mgpu/h200/10/vn__rmat24__GPU8.json",
                 "geo_eval_mgpu/h200/geo-10_spatial-1000/geo__rmat24__GPU8.json",
                 "bfs_eval_mgpu/h200/default/bfs__rmat24__GPU8.json",
+            ]
+        );
+    }
+
+    #[test]
+    fn numbers_of_seeds_are_told_by_the_folder_alone() {
+        let text = "graphs = ['rmat:9']\ndevices = ['cuda:0']\nworkloads = ['vn']\n\
+                    variants = [{ seeds = 'first:10' }, { seeds = 'random:7:1', runs = 2 }]\n";
+        assert_eq!(
+            files(text),
+            [
+                "vn_eval_mgpu/h200/10/vn__rmat9__GPU1.json",
+                "vn_eval_mgpu/h200/7/vn__rmat9__GPU1__runs-2__seeds-random-7-1.json",
             ]
         );
     }

@@ -4,8 +4,9 @@
 //! torn last line, which is dropped. One process at a time: the folder is locked, by the kernel, until the
 //! process ends, however it ends.
 
-use crate::io::write_atomically;
+use crate::report::to_json;
 use crate::{Error, Result};
+use serde::Serialize;
 use serde_json::Value;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, Write};
@@ -17,13 +18,16 @@ const LOCK: &str = ".hive-sweep.lock";
 
 /// The records of a folder, held for one sweep.
 pub(super) struct Ledger {
-    path: PathBuf,
+    dir: PathBuf,
     records: Vec<Value>,
     out: File,
     /// Whether a torn line was dropped.
     pub torn: bool,
     _lock: Option<File>,
 }
+
+/// What another process, or one that was killed, has written of a file. Under the lock it is nobody's.
+const PARTIAL: [&str; 2] = [".hive-sweep-", ".partial"];
 
 impl Ledger {
     /// Makes the folder if need be, locks it and reads what is there.
@@ -34,6 +38,9 @@ impl Ledger {
         let refuse = |cause: std::io::Error| {
             Error::input(format!("--output {}: {cause}; choose another folder", dir.display()))
         };
+        if dir.exists() && !dir.is_dir() {
+            return Err(refuse(std::io::Error::other("is no folder")));
+        }
         std::fs::create_dir_all(dir).map_err(refuse)?;
         let lock = lock(dir)?;
         let path = dir.join(RECORDS);
@@ -43,11 +50,14 @@ impl Ledger {
             Err(cause) => return Err(unusable(&path, cause)),
         };
         let (records, torn) = read(&path, &text)?;
+        if lock.is_some() {
+            remove_partial(dir);
+        }
         if torn || text.last().is_some_and(|byte| *byte != b'\n') {
-            write(&path, &records)?;
+            replace(dir, &path, lines(&records).as_bytes())?;
         }
         let out = append(&path)?;
-        Ok(Ledger { path, records, out, torn, _lock: lock })
+        Ok(Ledger { dir: dir.into(), records, out, torn, _lock: lock })
     }
 
     /// The record of this cell.
@@ -65,8 +75,9 @@ impl Ledger {
         let before = self.records.len();
         self.records.retain(keep);
         if self.records.len() < before {
-            write(&self.path, &self.records)?;
-            self.out = append(&self.path)?;
+            let path = self.dir.join(RECORDS);
+            replace(&self.dir, &path, lines(&self.records).as_bytes())?;
+            self.out = append(&path)?;
         }
         Ok(())
     }
@@ -75,9 +86,45 @@ impl Ledger {
     pub(super) fn add(&mut self, record: Value) -> Result<()> {
         let line = format!("{record}\n");
         let written = self.out.write_all(line.as_bytes()).and_then(|()| self.out.sync_data());
-        written.map_err(|cause| unusable(&self.path, cause))?;
+        written.map_err(|cause| unusable(&self.dir.join(RECORDS), cause))?;
         self.records.push(record);
         Ok(())
+    }
+
+    /// Writes a value as JSON to a file of the folder: whole or not at all.
+    pub(super) fn write(&self, file: &str, value: &impl Serialize) -> Result<()> {
+        let path = self.dir.join(file);
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(|cause| unusable(folder, cause))?;
+        }
+        replace(&self.dir, &path, to_json(value)?.as_bytes())
+    }
+}
+
+/// Writes aside in `dir`, syncs and renames.
+fn replace(dir: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
+    let aside = dir.join(format!("{}{}{}", PARTIAL[0], std::process::id(), PARTIAL[1]));
+    let attempt = || {
+        let mut file = File::create(&aside)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        std::fs::rename(&aside, path)?;
+        // The rename itself is durable once the directory is; not every file system can say so.
+        let _ = path.parent().map(|folder| File::open(folder)?.sync_all());
+        Ok(())
+    };
+    attempt().map_err(|cause| {
+        let _ = std::fs::remove_file(&aside);
+        unusable(path, cause)
+    })
+}
+
+fn remove_partial(dir: &Path) {
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with(PARTIAL[0]) && name.ends_with(PARTIAL[1]) {
+            let _ = std::fs::remove_file(entry.path());
+        }
     }
 }
 
@@ -93,8 +140,8 @@ fn append(path: &Path) -> Result<File> {
     file.map_err(|cause| unusable(path, cause))
 }
 
-fn write(path: &Path, records: &[Value]) -> Result<()> {
-    write_atomically(path, |out| records.iter().try_for_each(|record| writeln!(out, "{record}")))
+fn lines(records: &[Value]) -> String {
+    records.iter().map(|record| format!("{record}\n")).collect()
 }
 
 /// The records of the lines, of a cell that comes twice the last one; whether the last line was torn.
@@ -187,7 +234,8 @@ mod tests {
         drop(ledger);
         let whole = std::fs::read(&path).unwrap();
         // A kill may leave any part of the last line, even all but its end.
-        for end in whole.len() / 2 + 1..whole.len() {
+        let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        for end in first..whole.len() {
             std::fs::write(&path, &whole[..end]).unwrap();
             let ledger = Ledger::open(&dir).unwrap();
             let kept = if end + 1 == whole.len() { vec!["a", "b"] } else { vec!["a"] };

@@ -8,7 +8,6 @@ use super::ledger::Ledger;
 use super::plan::{Planned, plan};
 use super::{hive_layout, isolate, record};
 use crate::fleet::Devices;
-use crate::report::write_json;
 use crate::{Error, Result};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -109,7 +108,7 @@ pub fn sweep(
             Some(record) => {
                 let path = dir.join(&cell.file);
                 if !path.is_file() {
-                    write_record(&path, record)?;
+                    ledger.write(&cell.file, record)?;
                 }
                 cells.push(cell.done(State::of(record)));
             }
@@ -128,17 +127,17 @@ pub fn sweep(
         };
         let record = cell.record(result, begin.elapsed())?;
         // The line is what makes the cell count; the file before it, so that a finished cell has one.
-        write_record(&dir.join(&cell.file), &record)?;
+        ledger.write(&cell.file, &record)?;
         let done = cell.done(State::of(&record));
         ledger.add(record)?;
         cells.push(done.clone());
         cells.sort_by_key(in_order);
-        write_json(&dir.join("sweep.json"), &cells)?;
+        ledger.write("sweep.json", &cells)?;
         observe(Event::Ended { at, cell: &done, cells: &cells });
         let rest: Vec<&Planned> = left[place + 1..].iter().map(|at| &due[*at].planned).collect();
         bench.keep_for(&rest);
     }
-    write_json(&dir.join("sweep.json"), &cells)?;
+    ledger.write("sweep.json", &cells)?;
     Ok(cells)
 }
 
@@ -209,12 +208,4 @@ impl Due {
         record["file"] = self.file.as_str().into();
         Ok(record)
     }
-}
-
-fn write_record(path: &Path, record: &Value) -> Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)
-            .map_err(|cause| Error::input(format!("{}: {cause}", folder.display())))?;
-    }
-    write_json(path, record)
 }

@@ -72,7 +72,8 @@ impl Planned {
 
     /// As `Job::new` will check it.
     pub(super) fn check(&self) -> Result<()> {
-        self.config.check(self.workload)
+        let named = |e: Error| Error::input(format!("{}: {e}", self.name()));
+        self.config.check(self.workload).map_err(named)
     }
 
     /// Whether both come to the same run.

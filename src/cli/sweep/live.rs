@@ -28,7 +28,7 @@ impl Live {
     pub fn new() -> Live {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
                 bar.set_style(style);
             }
             bar
@@ -86,6 +86,7 @@ impl Live {
                 if self.failed > 0 { format!(", {} failed", self.failed) } else { String::new() };
             let done = self.kept + self.ended;
             let name = &self.names[at];
+            bar.reset_elapsed();
             bar.set_message(format!(
                 "[{done}/{}{failed}] {name}, {}",
                 self.names.len(),
