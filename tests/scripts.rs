@@ -214,7 +214,9 @@ fn the_general_sweep_takes_a_preset_or_a_file_and_hands_options_on() {
     let dry = |args: &[&str], path: Option<&str>| {
         let mut command = script("hive-run.sh", folder.path());
         command.args(args).arg("--dry-run").env("SRUN_LOG", folder.path().join("log"));
-        path.into_iter().for_each(|path| drop(command.env("PATH", path).env("PARTITION", "p")));
+        if let Some(path) = path {
+            command.env("PATH", path).env("PARTITION", "p");
+        }
         lines(&command.output().unwrap()).remove(0)
     };
     let smoke = dry(&["smoke"], None);

@@ -144,7 +144,8 @@ fn records_are_lines_and_files_in_the_hive_layout_and_say_the_same() {
     let place = Place::new(
         "graphs = ['rmat:7', 'rmat:7,ef=4']\ndevices = ['host:4']\nworkloads = ['vn', 'geo']\n\
          [[include]]\nworkload = 'vn'\ngraph = 'rmat:7'\nmerge = 'dense'\n\
-         [run]\nruns = 1\nseeds = 'first:10'\n[run.geo]\nlocate = '0.5:1'\n",
+         [run]\nruns = 1\nseeds = 'first:10'\n\
+         [run.geo]\nlocate = '0.5:1'\ngeo-iter = 10\n",
     );
     let output = place.sweep(&["--partition", "laptop"]);
     assert!(output.status.success(), "{}", stderr(&output));

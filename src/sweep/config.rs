@@ -5,6 +5,7 @@ use super::select::Selection;
 use super::template;
 use crate::algorithm::MergeMode;
 use crate::fleet::{ChunkPolicy, CollectiveKind, Devices};
+use crate::generate::is_spec;
 use crate::prepare::{Form, Layout, Placement};
 use crate::run::{RunConfig, Workload, read_toml, workload};
 use crate::words::words;
@@ -22,7 +23,7 @@ use std::str::FromStr;
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SweepConfig {
     /// Graph files and generators. A relative path is looked for beside the configuration file, then
-    /// in the current directory.
+    /// in the current folder.
     pub graphs: Vec<String>,
     /// The same; one that is not there is recorded as skipped.
     pub optional_graphs: Vec<String>,
@@ -109,10 +110,7 @@ impl SweepConfig {
             selections.filter_map(|s| s.graph.as_mut()).flat_map(|words| words.list_mut());
         let graphs = config.graphs.iter_mut().chain(&mut config.optional_graphs);
         for spec in graphs.chain(series).chain(selected) {
-            let candidate = beside.join(&*spec);
-            if candidate.is_file() {
-                *spec = candidate.to_string_lossy().into_owned();
-            }
+            *spec = found(spec, beside);
         }
         config.check().map_err(|e| Error::input(format!("{}: {e}", path.display())))?;
         Ok(config)
@@ -124,7 +122,7 @@ impl SweepConfig {
         self.check_series()?;
         for variant in &self.variants {
             let named = |e: Error| Error::input(format!("variants: {e}"));
-            self.from_lists(&self.run.with(variant).map_err(named)?.0)?;
+            self.check_against_lists(&self.run.with(variant).map_err(named)?.0)?;
         }
         for (name, selections) in [("exclude", &self.exclude), ("include", &self.include)] {
             for (at, selection) in (1..).zip(selections) {
@@ -226,7 +224,7 @@ impl SweepConfig {
     }
 
     /// Refuses what a sweep takes from its lists.
-    fn from_lists(&self, run: &RunConfig) -> Result<()> {
+    fn check_against_lists(&self, run: &RunConfig) -> Result<()> {
         let unset = RunConfig::default();
         let set = [
             ("graph", "graphs", run.graph.is_some()),
@@ -250,6 +248,17 @@ impl SweepConfig {
             None => Ok(()),
         }
     }
+}
+
+/// A graph file beside the configuration, in the current folder, or, for the message, beside the configuration
+/// again. What is no path stays as it is.
+fn found(spec: &str, beside: &Path) -> String {
+    let candidate = beside.join(spec);
+    let here = !candidate.is_file() && Path::new(spec).exists();
+    if here || is_spec(spec) || spec.contains(['{', '*']) {
+        return spec.into();
+    }
+    candidate.to_string_lossy().into_owned()
 }
 
 /// The workload of that name.

@@ -13,11 +13,12 @@ fn refusal(text: &str) -> String {
 }
 
 #[test]
-fn graphs_are_looked_for_beside_the_file_and_left_alone_when_they_are_not_there() {
-    let config = read("graphs = ['rmat:4', 'here.mtx', 'there.mtx']\n").unwrap();
+fn graphs_are_looked_for_beside_the_file_then_in_the_current_folder() {
+    let config = read("graphs = ['rmat:4', 'here.mtx', 'there.mtx', 'Cargo.toml']\n").unwrap();
     assert_eq!(config.graphs[0], "rmat:4");
     assert!(config.graphs[1].ends_with("/here.mtx") && config.graphs[1].len() > 9);
-    assert_eq!(config.graphs[2], "there.mtx");
+    assert!(config.graphs[2].ends_with("/there.mtx") && config.graphs[2].len() > 10);
+    assert_eq!(config.graphs[3], "Cargo.toml");
 }
 
 #[test]

@@ -60,11 +60,8 @@ impl Surroundings {
             (None, name) => partition_of(name.map_or("", String::as_str)),
         };
         let mut config = serde_json::to_value(&cell.config).unwrap_or_default();
-        let path = Path::new(cell.spec());
-        if let Ok(path) = path.canonicalize()
-            && !is_spec(cell.spec())
-        {
-            config["graph"] = path.to_string_lossy().into();
+        if let Some(path) = whole(cell.spec()) {
+            config["graph"] = path.into();
         }
         let place = json!({
             "workload": cell.workload.name,
@@ -97,6 +94,15 @@ impl Surroundings {
             Devices::Cuda(list) => list.iter().map(gpu).collect(),
         }
     }
+}
+
+/// The whole path of a graph file, there or not.
+fn whole(spec: &str) -> Option<String> {
+    let path = Path::new(spec);
+    let name = path.file_name().filter(|_| !is_spec(spec))?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+    Some(folder.join(name).to_string_lossy().into_owned())
 }
 
 /// Files that a run reads: a changed one is another experiment.

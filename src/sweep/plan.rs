@@ -2,7 +2,7 @@
 
 use super::bench::{same_fleet, same_graph, same_preparation};
 use super::cell::{Cell, State};
-use super::config::{Scaling, SweepConfig, known};
+use super::config::{Scaling, Series, SweepConfig, known};
 use super::select::{Selection, Words, matches};
 use super::template;
 use crate::algorithm::MergeMode;
@@ -175,10 +175,17 @@ fn include(
     }
 }
 
-/// The lists that a matrix is the product of.
+/// A graph of the lists.
 #[derive(Clone)]
+struct Listed<'a> {
+    spec: String,
+    optional: bool,
+    series: Option<&'a Series>,
+}
+
+/// The lists that a matrix is the product of.
 struct Axes<'a> {
-    graphs: Vec<(String, bool, Option<(&'a str, Scaling)>)>,
+    graphs: Vec<Listed<'a>>,
     devices: Vec<Devices>,
     collectives: Vec<CollectiveKind>,
     merges: Vec<MergeMode>,
@@ -190,12 +197,13 @@ struct Axes<'a> {
 
 impl<'a> Axes<'a> {
     fn of(config: &'a SweepConfig) -> Result<Axes<'a>> {
-        let graphs = config.graphs().map(|(spec, optional, series)| {
-            let series = series.map(|series| (series.name.as_str(), series.scaling));
-            (spec.to_string(), optional, series)
-        });
+        let listed = |(spec, optional, series): (&str, bool, Option<&'a Series>)| Listed {
+            spec: spec.into(),
+            optional,
+            series,
+        };
         Ok(Axes {
-            graphs: graphs.collect(),
+            graphs: config.graphs().map(listed).collect(),
             devices: config.devices.clone(),
             collectives: config.collectives.clone(),
             merges: config.merges.clone(),
@@ -221,20 +229,19 @@ impl<'a> Axes<'a> {
         })
     }
 
-    #[allow(clippy::type_complexity)]
     fn included_graphs(
         &self,
         config: &'a SweepConfig,
         selection: &Selection,
-    ) -> Result<Vec<(String, bool, Option<(&'a str, Scaling)>)>> {
+    ) -> Result<Vec<Listed<'a>>> {
         let Some(words) = &selection.graph else { return Ok(self.graphs.clone()) };
         let series = selection.series.iter().flat_map(|names| names.list());
         let mut series =
             series.flat_map(|name| config.series.iter().filter(move |s| s.name == *name));
-        let series = series.next().map(|series| (series.name.as_str(), series.scaling));
+        let series = series.next();
         let mut graphs = Vec::new();
         for word in words.list() {
-            let listed = self.graphs.iter().filter(|(spec, ..)| matches(word, spec));
+            let listed = self.graphs.iter().filter(|graph| matches(word, &graph.spec));
             let before = graphs.len();
             graphs.extend(listed.cloned());
             if graphs.len() == before && !word.contains('*') {
@@ -244,14 +251,14 @@ impl<'a> Axes<'a> {
                         "'{word}' needs a series; name one beside it"
                     )));
                 }
-                graphs.push((word.clone(), false, series));
+                graphs.push(Listed { spec: word.clone(), optional: false, series });
             }
         }
         Ok(graphs)
     }
 
     fn product(&self, config: &SweepConfig) -> Result<Vec<Planned>> {
-        let none = [(String::new(), false, None)];
+        let none = [Listed { spec: String::new(), optional: false, series: None }];
         let graphs = if self.graphs.is_empty() { &none[..] } else { &self.graphs };
         let mut cells: Vec<Planned> = Vec::new();
         for workload in &self.workloads {
@@ -302,26 +309,23 @@ impl<'a> Axes<'a> {
 }
 
 /// A cell without options.
-fn stem(
-    workload: &'static Workload,
-    devices: &Devices,
-    (graph, optional, series): &(String, bool, Option<(&str, Scaling)>),
-) -> Planned {
+fn stem(workload: &'static Workload, devices: &Devices, graph: &Listed<'_>) -> Planned {
     let array = workload.form == Form::Array;
-    let resolved = match series {
-        Some(_) => template::resolve(graph, replicas(devices)),
-        None => Ok(graph.clone()),
+    let resolved = match graph.series {
+        Some(_) => template::resolve(&graph.spec, replicas(devices)),
+        None => Ok(graph.spec.clone()),
     };
     let (spec, trouble) = match resolved {
         Ok(spec) => (spec, None),
-        Err(why) => (graph.clone(), Some(why)),
+        Err(why) => (graph.spec.clone(), Some(why)),
     };
+    let series = graph.series.filter(|_| !array);
     Planned {
         workload,
-        graph: if array { String::new() } else { graph.clone() },
+        graph: if array { String::new() } else { graph.spec.clone() },
         dataset: if array { "array".into() } else { dataset_of(&spec) },
-        optional: *optional,
-        series: series.filter(|_| !array).map(|(name, scaling)| (name.to_string(), scaling)),
+        optional: graph.optional,
+        series: series.map(|series| (series.name.clone(), series.scaling)),
         variant: String::new(),
         config: RunConfig { graph: (!array).then_some(spec), ..RunConfig::default() },
         trouble: trouble.filter(|_| !array),
