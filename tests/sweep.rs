@@ -211,6 +211,18 @@ fn a_sweep_that_is_killed_again_and_again_ends_with_every_cell_once() {
         }
     }
     assert_eq!(json, 60);
+
+    // What is run again keeps its record until there is a new one.
+    let before = place.records();
+    let mut child = place.begin(&["--rerun"]);
+    wait_until("a few new records", || {
+        place.records().iter().filter(|now| !before.contains(now)).count() > 5
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let cells: HashSet<String> = place.cells().into_iter().collect();
+    assert_eq!((cells.len(), place.records().len()), (60, 60));
+    assert_eq!(ran(&place.sweep(&[])), 0);
 }
 
 #[test]

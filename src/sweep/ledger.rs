@@ -82,11 +82,20 @@ impl Ledger {
         Ok(())
     }
 
-    /// Adds a record, durably.
+    /// Adds a record, durably, in the place of one of the same experiment.
     pub(super) fn add(&mut self, record: Value) -> Result<()> {
+        let path = self.dir.join(RECORDS);
+        let same = |other: &Value| record["place"].is_string() && other["place"] == record["place"];
+        if self.records.iter().any(same) {
+            self.records.retain(|other| !same(other));
+            self.records.push(record);
+            replace(&self.dir, &path, lines(&self.records).as_bytes())?;
+            self.out = append(&path)?;
+            return Ok(());
+        }
         let line = format!("{record}\n");
         let written = self.out.write_all(line.as_bytes()).and_then(|()| self.out.sync_data());
-        written.map_err(|cause| unusable(&self.dir.join(RECORDS), cause))?;
+        written.map_err(|cause| unusable(&path, cause))?;
         self.records.push(record);
         Ok(())
     }
@@ -251,6 +260,14 @@ mod tests {
         drop(ledger);
         let ledger = Ledger::open(&dir).unwrap();
         assert!(cells(&ledger).ends_with(&["c", "d"]) && ledger.of("a").is_none());
+        drop(ledger);
+        let mut ledger = Ledger::open(&dir).unwrap();
+        for cell in ["old", "new"] {
+            ledger.add(json!({ "cell": cell, "place": "p" })).unwrap();
+        }
+        ledger.add(json!({ "cell": "e" })).unwrap();
+        drop(ledger);
+        assert!(cells(&Ledger::open(&dir).unwrap()).ends_with(&["d", "new", "e"]));
     }
 
     #[test]

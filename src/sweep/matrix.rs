@@ -10,7 +10,7 @@ use super::{hive_layout, isolate, record};
 use crate::fleet::Devices;
 use crate::{Error, Result};
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -87,15 +87,11 @@ pub fn sweep(
     let mut ledger = Ledger::open(dir)?;
     let surroundings = Surroundings::probe(&planned, options.partition.clone());
     let due = placed(planned, &surroundings, &ledger);
-    let finished = |cell: &Due, record: &Value| {
-        record["cell"] == cell.identity.cell.as_str() && is_finished(cell, record) && !options.rerun
-    };
-    // An older version's record of a cell, and one without an answer, make room for the new one.
-    let by_place: HashMap<&str, &Due> =
-        due.iter().map(|cell| (cell.identity.place.as_str(), cell)).collect();
+    // What gave no answer makes room at once; an answer only for a new one.
+    let places: HashSet<&str> = due.iter().map(|cell| cell.identity.place.as_str()).collect();
     ledger.retain(|record| {
-        let cell = record["place"].as_str().and_then(|place| by_place.get(place));
-        cell.is_none_or(|cell| finished(cell, record))
+        let ours = record["place"].as_str().is_some_and(|place| places.contains(place));
+        !ours || is_good(record)
     })?;
     let names: Vec<String> = due.iter().map(|cell| cell.planned.name()).collect();
     let order: HashMap<&str, usize> =
@@ -104,7 +100,7 @@ pub fn sweep(
     let mut cells = Vec::new();
     let mut left: Vec<usize> = Vec::new();
     for (at, cell) in due.iter().enumerate() {
-        match ledger.of(&cell.identity.cell) {
+        match ledger.of(&cell.identity.cell).filter(|_| !options.rerun) {
             Some(record) => {
                 let path = dir.join(&cell.file);
                 if !path.is_file() {
@@ -185,9 +181,9 @@ fn placed(cells: Vec<Planned>, surroundings: &Surroundings, ledger: &Ledger) -> 
     due.collect()
 }
 
-/// Whether a record says that this cell ran and passed.
-fn is_finished(cell: &Due, record: &Value) -> bool {
-    cell.done(State::of(record)).is_good()
+/// Whether a record says that its cell ran and passed.
+fn is_good(record: &Value) -> bool {
+    record["status"] == "done"
 }
 
 impl Due {

@@ -10,7 +10,7 @@ use crate::backend::cuda::device_count;
 use crate::fleet::{ChunkPolicy, CollectiveKind, Devices, MAX_REPLICAS};
 use crate::io::{LoadOptions, dataset_of};
 use crate::prepare::{Form, Layout, Placement};
-use crate::run::{RunConfig, Workload};
+use crate::run::{Job, RunConfig, Workload};
 use crate::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -341,6 +341,9 @@ impl Planned {
         if self.workload.form == Form::Array {
             config.load = LoadOptions::default();
             config.placement = Placement::default();
+            if let Ok(job) = Job::on_array(self.workload, config.clone()) {
+                self.dataset = job.graph.origin.dataset.clone();
+            }
         }
         self.base = config.clone();
         self.config = config;
