@@ -367,10 +367,11 @@ fn a_cell_over_its_limit_is_killed() {
 fn a_process_a_run_finds_what_one_process_finds() {
     let config = "graphs = ['rmat:7']\ndevices = ['host:2', 'cuda:63']\nworkloads = ['sssp', 'cc', 'filter']\n\
                   optional-graphs = ['not-here.mtx']\n[run]\nruns = 1\nverify = true\n[run.filter]\nelements = 1000\n";
+    let place = Place::new(config);
     let of = |more: &[&str]| {
-        let place = Place::new(config);
         let output = place.sweep(more);
         assert!(output.status.success(), "{}", stderr(&output));
+        assert_eq!(ran(&output), 10);
         let brief = |record: &Value| {
             let keys =
                 ["cell", "status", "file", "verified", "error", "strategy", "tag", "coordinates"];
@@ -379,7 +380,7 @@ fn a_process_a_run_finds_what_one_process_finds() {
         };
         place.records().iter().map(brief).collect::<Vec<_>>()
     };
-    assert_eq!(of(&[]), of(&["--isolate"]));
+    assert_eq!(of(&["--rerun"]), of(&["--rerun", "--isolate"]));
 }
 
 #[test]
