@@ -226,7 +226,8 @@ impl Cell {
         cells.iter().find(|other| self.same_but_for_devices(other))
     }
 
-    fn same_but_for_devices(&self, other: &Cell) -> bool {
+    /// Whether both are of one study.
+    pub(super) fn same_but_for_devices(&self, other: &Cell) -> bool {
         let place = |cell: &Cell| {
             (cell.workload, cell.collective, cell.merge, cell.chunks, cell.placement, cell.layout)
         };

@@ -319,7 +319,8 @@ fn stem(workload: &'static Workload, devices: &Devices, graph: &Listed<'_>) -> P
         Ok(spec) => (spec, None),
         Err(why) => (graph.spec.clone(), Some(why)),
     };
-    let series = graph.series.filter(|_| !array);
+    // An array is the same whatever the devices: strong scaling.
+    let series = graph.series.filter(|series| !array || series.scaling == Scaling::Strong);
     Planned {
         workload,
         graph: if array { String::new() } else { graph.spec.clone() },

@@ -23,12 +23,8 @@ pub fn table(cells: &[Cell]) -> Table {
         "error",
     ];
     let mut table = Table::new(&header, &[0, 1, 2, 3, 4, 5, 11, 12]);
-    let mut order: Vec<&Cell> = Vec::new();
-    for cell in cells {
-        let family = |other: &&Cell| (other.workload, &other.graph) == (cell.workload, &cell.graph);
-        let at = order.iter().rposition(family).map_or(order.len(), |last| last + 1);
-        order.insert(at, cell);
-    }
+    let family = |a: &Cell, b: &Cell| (a.workload, &a.graph) == (b.workload, &b.graph);
+    let order = together(cells.iter(), family);
     for cell in order {
         let numbers = match &cell.state {
             State::Done(done) => [
@@ -46,6 +42,19 @@ pub fn table(cells: &[Cell]) -> Table {
         table.row(coordinates(cell).into_iter().chain(numbers).chain([error]));
     }
     table
+}
+
+/// Cells of a family one after another, families in the order in which they are first met.
+fn together<'a>(
+    cells: impl Iterator<Item = &'a Cell>,
+    family: impl Fn(&Cell, &Cell) -> bool,
+) -> Vec<&'a Cell> {
+    let mut order: Vec<&Cell> = Vec::new();
+    for cell in cells {
+        let last = order.iter().rposition(|other| family(other, cell));
+        order.insert(last.map_or(order.len(), |last| last + 1), cell);
+    }
+    order
 }
 
 /// The first six columns; the sixth has whatever is not as usual.
@@ -93,7 +102,9 @@ pub fn scaling_table(cells: &[Cell]) -> Option<Table> {
         "other ms",
     ];
     let mut table = Table::new(&header, &[0, 1, 2, 3, 4, 5]);
-    for cell in cells {
+    let in_series = cells.iter().filter(|cell| cell.series.is_some());
+    let in_series = together(in_series, |a, b| a.series == b.series);
+    for cell in together(in_series.into_iter(), Cell::same_but_for_devices) {
         let (Some(series), Some(scaling)) = (&cell.series, cell.scaling) else { continue };
         let [workload, dataset, devices, collective, merge, variant] = coordinates(cell);
         let options = format!(

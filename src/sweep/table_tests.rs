@@ -83,3 +83,18 @@ fn efficiency_is_over_the_devices_when_scaling_is_strong_and_of_time_alone_when_
         assert!(last.ends_with(&figures), "{text}");
     }
 }
+
+#[test]
+fn studies_of_a_series_stand_together() {
+    let cells = [("a", "host:1"), ("b", "host:1"), ("a", "host:2"), ("b", "host:2")].map(
+        |(graph, devices)| {
+            let mut cell = cell(graph, devices, Some(1.0));
+            (cell.series, cell.scaling) = (Some("s".into()), Some(Scaling::Strong));
+            cell
+        },
+    );
+    let text = scaling_table(&cells).unwrap().to_string();
+    let graphs: Vec<&str> =
+        text.lines().skip(1).filter_map(|line| line.split_whitespace().nth(3)).collect();
+    assert_eq!(graphs, ["a", "a", "b", "b"], "{text}");
+}
