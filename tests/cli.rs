@@ -325,7 +325,7 @@ fn a_sweep_records_every_cell_and_skips_what_is_not_there() {
     let with = |status: &str| cells.iter().filter(|cell| cell["status"] == status).count();
     assert_eq!((with("done"), with("skipped")), (16, 8), "{}", stderr(&output));
     assert!(cells.iter().all(|cell| out.join(cell["file"].as_str().unwrap()).is_file()));
-    let record = out.join("vn__chesapeake__host-2__auto__dense.json");
+    let record = out.join("vn_eval_mgpu/host/2/vn__chesapeake__GPU2__merge-dense.json");
     let record: Value = serde_json::from_slice(&std::fs::read(record).unwrap()).unwrap();
     assert_eq!(record["verified"], true);
     assert!(stdout(&output).contains("speed-up"));

@@ -167,7 +167,8 @@ fn a_sweep_filters_once_and_searches_on_each_graph() {
     let of = |name: &str| cells.iter().filter(|cell| cell["workload"] == name).count();
     assert_eq!((of("cc"), of("filter")), (4, 2), "{cells:?}");
     assert!(cells.iter().all(|cell| cell["verified"] == true), "{cells:?}");
-    let record = std::fs::read_to_string(out.join("filter__array-5000__host-2__auto__auto.json"));
+    let file = "filter_eval_mgpu/host/default/filter__array-5000__GPU2.json";
+    let record = std::fs::read_to_string(out.join(file));
     let record: serde_json::Value = serde_json::from_str(&record.unwrap()).unwrap();
     assert_eq!(record["graph-nodes"], 5000);
 }

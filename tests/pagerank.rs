@@ -473,7 +473,8 @@ fn a_sweep_runs_every_variant_and_names_it() {
     assert!(output.status.success(), "{output:?}");
     assert_eq!(table.lines().count(), 4, "{table}");
     assert!(table.contains("strategy=push") && table.contains("strategy=pull"), "{table}");
-    let record = path("out/pagerank__star500__host-1__auto__auto__strategy-push.json");
+    let record =
+        path("out/pagerank_eval_mgpu/host/default/pagerank__star500__GPU1__strategy-push.json");
     let record: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(record).unwrap()).unwrap();
     assert_eq!((&record["strategy"], &record["verified"]), (&"push".into(), &true.into()));

@@ -34,6 +34,7 @@ pub fn command() -> Command {
         .arg_required_else_help(true)
         .subcommand(run::command())
         .subcommand(sweep::command())
+        .subcommand(sweep::child_command())
         .subcommand(generate::command())
         .subcommand(info::command())
         .subcommand(convert::command())
@@ -61,6 +62,7 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
     match matches.subcommand() {
         Some(("run", matches)) => run::run(matches),
         Some(("sweep", matches)) => sweep::sweep(matches),
+        Some((crate::sweep::CHILD, _)) => crate::sweep::child(),
         Some(("generate", matches)) => generate::generate(matches),
         Some(("info", matches)) => info::info(matches),
         Some(("convert", matches)) => convert::convert(matches),

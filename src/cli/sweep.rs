@@ -1,23 +1,41 @@
 //! `hive sweep`: a matrix of runs from a TOML file.
 
+mod live;
+
 use super::console::{err, out};
 use crate::fleet::Devices;
-use crate::report::units;
-use crate::sweep::{Cell, State, SweepConfig, sweep as run_matrix, table};
+use crate::report::units::plural;
+use crate::sweep::{
+    CHILD, Cell, SweepConfig, SweepOptions, names, scaling_table, sweep as run_matrix, table,
+};
 use crate::{Error, Result};
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
+use live::Live;
 use std::path::PathBuf;
+use std::time::Duration;
+
+/// Failed cells that the last line names.
+const NAMED: usize = 8;
 
 pub(super) fn command() -> Command {
-    let file = |name| Arg::new(name).required(true).value_parser(value_parser!(PathBuf));
+    let path = |name| Arg::new(name).value_parser(value_parser!(PathBuf));
+    let flag = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
     Command::new("sweep")
-        .about("Run a matrix of workloads, graphs, devices, collectives and merge modes")
-        .arg(file("config").value_name("CONFIG").help("A TOML file, such as configs/smoke.toml"))
+        .about("Run a matrix of workloads, graphs, devices and options; go on where a killed sweep was")
         .arg(
-            file("output")
+            path("config")
+                .required(true)
+                .value_name("CONFIG")
+                .value_hint(ValueHint::FilePath)
+                .help("A TOML file, such as configs/smoke.toml; docs/sweep.md has the format"),
+        )
+        .arg(
+            path("output")
                 .long("output")
+                .required_unless_present("dry-run")
                 .value_name("DIR")
-                .help("Where the records go: one JSON file a cell, and sweep.json"),
+                .value_hint(ValueHint::DirPath)
+                .help("Where the records go: records.jsonl, sweep.json, and a file a cell as HIVE lays them out"),
         )
         .arg(
             Arg::new("devices")
@@ -28,57 +46,95 @@ pub(super) fn command() -> Command {
                 .value_parser(value_parser!(Devices))
                 .help("Device lists to use instead of the file's, as in --devices cuda:0 cuda:0-3"),
         )
+        .arg(
+            Arg::new("partition")
+                .long("partition")
+                .value_name("NAME")
+                .value_parser(partition)
+                .help("What this machine is called in the records' layout [default: its devices' model]"),
+        )
+        .arg(flag("rerun").help("Run finished cells, too"))
+        .arg(flag("isolate").help("A process a run: what ends it, a crash or a kill, ends one cell"))
+        .arg(
+            Arg::new("cell-limit")
+                .long("cell-limit")
+                .value_name("SECONDS")
+                .requires("isolate")
+                .value_parser(seconds)
+                .help("With --isolate: kill a run that takes longer, loading and preparing included"),
+        )
+        .arg(flag("dry-run").help("Name the cells, run none"))
+}
+
+/// What `--isolate` starts; not for people.
+pub(super) fn child_command() -> Command {
+    Command::new(CHILD).hide(true)
+}
+
+fn partition(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    match !text.is_empty() && text.chars().all(plain) && !text.starts_with('.') {
+        true => Ok(text.into()),
+        false => Err(format!(
+            "--partition {text}: use letters, digits, '.', '_' and '-'; it names a folder"
+        )),
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.001..=1e7).contains(seconds));
+    seconds
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| format!("--cell-limit {text}: use seconds above 0, as in 600"))
 }
 
 /// Exit code 1 when a cell failed, or when none ran: a sweep that measured nothing is no success.
 pub(super) fn sweep(matches: &ArgMatches) -> Result<()> {
     let path = |name| matches.get_one::<PathBuf>(name).cloned().unwrap_or_default();
-    let mut config = SweepConfig::read(&path("config"))?;
-    if let Some(devices) = matches.get_many::<Devices>("devices") {
-        config.devices = devices.cloned().collect();
+    let config = SweepConfig::read(&path("config"))?;
+    let options = SweepOptions {
+        devices: matches.get_many::<Devices>("devices").map(|devices| devices.cloned().collect()),
+        partition: matches.get_one::<String>("partition").cloned(),
+        rerun: matches.get_flag("rerun"),
+        isolate: matches.get_flag("isolate"),
+        cell_limit: matches.get_one::<Duration>("cell-limit").copied(),
+    };
+    if matches.get_flag("dry-run") {
+        return out(&(names(&config, &options)?.join("\n") + "\n"));
     }
-    let variants = config.workloads()?.into_iter().map(|workload| config.variants_of(workload));
-    let variants: Vec<_> = variants.collect::<Result<_>>()?;
-    let total = config.specs().count()
-        * config.devices.len()
-        * config.collectives.len()
-        * config.merges.len()
-        * variants.iter().map(Vec::len).sum::<usize>();
-    let mut place = 0;
-    let cells = run_matrix(&config, &path("output"), &mut |cell| {
-        place += 1;
-        err(&format!("[{place}/{total}] {}: {}\n", cell.name(), in_short(cell)));
-    })?;
+    let mut live = Live::new();
+    let cells = run_matrix(&config, &path("output"), &options, &mut |event| live.see(event));
+    live.finish();
+    let cells = cells?;
     out(&table(&cells).to_string())?;
+    if let Some(table) = scaling_table(&cells) {
+        out(&format!("\n{table}"))?;
+    }
     verdict(&cells)
 }
 
-fn in_short(cell: &Cell) -> String {
-    match &cell.state {
-        State::Done { time, verified, .. } => {
-            let verified =
-                verified.map_or("", |passed| if passed { ", verified" } else { ", WRONG" });
-            format!("{}{verified}", units::ms(time.median))
-        }
-        State::Failed { error } => format!("FAILED: {error}"),
-        State::Skipped { error } => format!("skipped: {error}"),
-    }
-}
-
+/// Failed cells: one in the last line, more a line each and then one line for all.
 fn verdict(cells: &[Cell]) -> Result<()> {
-    let named = |cells: Vec<&Cell>| {
-        let lines =
-            cells.iter().map(|c| format!("{}: {}", c.name(), c.error().unwrap_or_default()));
-        lines.collect::<Vec<_>>().join("; ")
-    };
     let bad: Vec<&Cell> = cells.iter().filter(|cell| cell.is_bad()).collect();
-    if !bad.is_empty() {
-        let counts = format!("{} of {} cells failed", bad.len(), cells.len());
-        return Err(Error::Verify(format!("{counts}: {}", named(bad))));
+    let told = |cell: &Cell| format!("{}: {}", cell.name(), cell.error().unwrap_or_default());
+    let counts = format!("{} of {} failed", bad.len(), plural(cells.len() as u64, "cell"));
+    match bad.as_slice() {
+        [] => {}
+        [one] => return Err(Error::Verify(format!("{counts}: {}", told(one)))),
+        many => {
+            many.iter().for_each(|cell| err(&format!("failed: {}\n", told(cell))));
+            let mut names: Vec<String> = many.iter().take(NAMED).map(|cell| cell.name()).collect();
+            if many.len() > NAMED {
+                names.push(format!("and {} more, above", many.len() - NAMED));
+            }
+            return Err(Error::Verify(format!("{counts}: {}", names.join("; "))));
+        }
     }
-    if !cells.iter().any(Cell::is_good) {
-        let all = named(cells.iter().take(1).collect());
-        return Err(Error::Verify(format!("no cell ran: all were skipped, the first is {all}")));
+    match cells.first() {
+        Some(first) if !cells.iter().any(Cell::is_good) => Err(Error::Verify(format!(
+            "no cell ran: all were skipped, the first is {}",
+            told(first)
+        ))),
+        _ => Ok(()),
     }
-    Ok(())
 }

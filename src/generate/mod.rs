@@ -110,6 +110,11 @@ pub fn size(spec: &str) -> Result<Size> {
     Ok(read(spec)?.size())
 }
 
+/// The short name of what `spec` would make, as in `rmat24`.
+pub(crate) fn dataset(spec: &str) -> Result<String> {
+    Ok(read(spec)?.dataset())
+}
+
 /// Whether `spec` makes sense: the graph may be made on a device that has more memory.
 pub fn check_form(spec: &str) -> Result<()> {
     read(spec).map(drop)
@@ -205,7 +210,7 @@ mod tests {
             "rmat:32",
             "rmat:x",
             "rmat:8,ef=0",
-            "rmat:8,ef=1025",
+            "rmat:8,ef=4097",
             "rmat:8,ef",
             "rmat:8,e=1",
             "rmat:8,seed=-1",

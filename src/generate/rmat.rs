@@ -20,14 +20,14 @@ const NAMED: [(&str, [f64; 3]); 2] =
 /// Levels that one 64-bit hash serves.
 const LEVELS_PER_HASH: u32 = 4;
 const FORM: &str = "rmat:SCALE[,ef=16][,seed=1][,params=graph500|gtgraph][,a=0.57,b=0.19,c=0.19] with \
-SCALE 1..=31, ef 1..=1024, a + b + c at most 1";
+SCALE 1..=31, ef 1..=4096, a + b + c at most 1";
 
 /// What to generate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rmat {
     /// log2 of the node count, 1..=31.
     pub scale: u32,
-    /// Edges generated per node, before clean-up, 1..=1024.
+    /// Edges generated per node, before clean-up, 1..=4096.
     pub edge_factor: u64,
     /// Another seed is another graph.
     pub seed: u64,
@@ -44,7 +44,7 @@ pub(super) fn read(spec: &str, rest: &str) -> Result<Box<dyn Recipe>> {
 pub(super) fn parse(spec: &str, rest: &str) -> Result<Rmat> {
     let mut rmat = Rmat { scale: 0, edge_factor: 16, seed: 1, shares: NAMED[0].1 };
     let size = spec::options(spec, rest, FORM, |key, value| match key {
-        "ef" => spec::set(&mut rmat.edge_factor, value, 1..=1024),
+        "ef" => spec::set(&mut rmat.edge_factor, value, 1..=4096),
         "seed" => spec::set(&mut rmat.seed, value, ..),
         "params" => match NAMED.iter().find(|(name, _)| *name == value) {
             Some((_, shares)) => {

@@ -255,6 +255,14 @@ fn unpacked(name: &str) -> &str {
     source::ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
 }
 
+/// The short name that the graph of `spec` will have, without making or reading it.
+pub(crate) fn dataset_of(spec: &str) -> String {
+    match generate::is_spec(spec) {
+        true => generate::dataset(spec).unwrap_or_else(|_| spec.into()),
+        false => dataset(spec),
+    }
+}
+
 /// The data set's short name: the file's, without directories, compression and the format's ending.
 fn dataset(path: &str) -> String {
     let name = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());

@@ -1,27 +1,30 @@
-//! One cell of a sweep and the table of all.
+//! One cell of a sweep, done or not.
 
+use super::config::Scaling;
+use super::plan::{Planned, replicas};
 use crate::algorithm::MergeMode;
-use crate::fleet::{CollectiveKind, Devices};
-use crate::report::{Spread, Table, units};
-use serde::Serialize;
+use crate::fleet::{ChunkPolicy, CollectiveKind, Devices};
+use crate::prepare::{Layout, Placement};
+use crate::report::Spread;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Why a cell has no record of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "status", content = "error")]
+pub(super) enum Refusal {
+    /// It ran into an error.
+    Failed(String),
+    /// The machine, an optional file or a template lacks it.
+    Skipped(String),
+}
 
 /// What became of a cell.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "status")]
 pub enum State {
     /// It ran.
-    Done {
-        /// Nodes reached.
-        reached: u64,
-        /// Milliseconds.
-        time: Spread,
-        /// The check's result, when it was asked for.
-        verified: Option<bool>,
-        /// The collective in use.
-        used: String,
-        /// What the check said when it failed.
-        error: Option<String>,
-    },
+    Done(Done),
     /// It ran into an error.
     Failed {
         /// Which.
@@ -34,23 +37,108 @@ pub enum State {
     },
 }
 
+/// What a record says of a run.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Done {
+    /// Nodes reached.
+    pub reached: u64,
+    /// Milliseconds.
+    pub time: Spread,
+    /// The check's result, when it was asked for.
+    pub verified: Option<bool>,
+    /// The collective in use.
+    pub used: String,
+    /// What the check said when it failed.
+    pub error: Option<String>,
+    /// Arcs of the graph.
+    pub arcs: u64,
+    /// Arcs out of reached nodes over the median time.
+    pub arcs_per_second: f64,
+    /// The median run's milliseconds in steps, in merges, and the rest.
+    pub split: [f64; 3],
+}
+
+impl State {
+    /// What a record of `records.jsonl` says.
+    pub(super) fn of(record: &Value) -> State {
+        let error = record["error"].as_str().map(String::from);
+        let why = || error.clone().unwrap_or_default();
+        match record["status"].as_str() {
+            Some("skipped") => State::Skipped { error: why() },
+            Some("failed") if record["process-time"].is_null() => State::Failed { error: why() },
+            _ => State::Done(Done::of(record, error)),
+        }
+    }
+}
+
+impl Done {
+    fn of(record: &Value, error: Option<String>) -> Done {
+        let number = |value: &Value| value.as_f64().unwrap_or_default();
+        let time = &record["process-time"];
+        Done {
+            reached: record["measured"]["reached"].as_u64().unwrap_or_default(),
+            time: Spread {
+                median: number(&time["median"]),
+                min: number(&time["min"]),
+                max: number(&time["max"]),
+                mean: number(&time["mean"]),
+            },
+            verified: record["verified"].as_bool(),
+            used: record["fleet"]["collective"].as_str().unwrap_or_default().into(),
+            error,
+            arcs: record["graph-edges"].as_u64().unwrap_or_default(),
+            arcs_per_second: number(&record["arcs-per-second"]),
+            split: median_split(&record["measured"]["runs"]),
+        }
+    }
+}
+
+/// Step, merge and other of the (lower) middle run by total time.
+fn median_split(runs: &Value) -> [f64; 3] {
+    let runs = runs.as_array().map_or(&[][..], Vec::as_slice);
+    let number = |run: &Value, name: &str| run[name].as_f64().unwrap_or_default();
+    let mut runs: Vec<&Value> = runs.iter().collect();
+    runs.sort_by(|a, b| number(a, "total_ms").total_cmp(&number(b, "total_ms")));
+    let Some(middle) = runs.get(runs.len().saturating_sub(1) / 2) else { return [0.0; 3] };
+    ["step_ms", "merge_ms", "other_ms"].map(|name| number(middle, name))
+}
+
 /// A cell: a workload on a graph, on devices, with a collective, a merge mode and options of its own.
 #[derive(Debug, Clone, Serialize)]
 pub struct Cell {
+    /// What identifies it: a hash of the resolved configuration, the files that it names, version, commit and
+    /// devices.
+    pub cell: String,
     /// The workload's name.
     pub workload: &'static str,
+    /// The graph as it is configured.
+    pub graph: String,
     /// The graph's short name.
     pub dataset: String,
+    /// The series that it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<String>,
+    /// What the series keeps as devices are added.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scaling: Option<Scaling>,
     /// As configured.
     pub devices: Devices,
+    /// How many replicas that is.
+    pub replicas: usize,
     /// As configured.
     pub collective: CollectiveKind,
     /// As configured.
     pub merge: MergeMode,
-    /// The options that its variant sets, as in `strategy=push`; empty where there is none.
+    /// As configured.
+    pub chunks: ChunkPolicy,
+    /// As configured.
+    pub placement: Placement,
+    /// As configured.
+    pub layout: Layout,
+    /// The options that are its own, as in `strategy=push`; empty where there are none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub variant: String,
-    /// The record's file name.
+    /// The record's file, from the sweep's folder.
     pub file: String,
     /// What became of it.
     #[serde(flatten)]
@@ -58,160 +146,106 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// A cell of the plan, with what became of it.
+    pub(super) fn of(planned: &Planned, cell: String, file: String, state: State) -> Cell {
+        let config = &planned.config;
+        Cell {
+            cell,
+            workload: planned.workload.name,
+            graph: planned.graph.clone(),
+            dataset: planned.dataset.clone(),
+            series: planned.series.as_ref().map(|(name, _)| name.clone()),
+            scaling: planned.series.as_ref().map(|(_, scaling)| *scaling),
+            devices: config.devices.clone(),
+            replicas: replicas(&config.devices),
+            collective: config.collective,
+            merge: config.merge,
+            chunks: config.chunks,
+            placement: config.placement,
+            layout: config.layout,
+            variant: planned.variant.clone(),
+            file,
+            state,
+        }
+    }
+
     /// Whether this must be named at the end: it failed, or its answer did not pass.
     pub fn is_bad(&self) -> bool {
-        matches!(self.state, State::Failed { .. } | State::Done { verified: Some(false), .. })
+        match &self.state {
+            State::Failed { .. } => true,
+            State::Done(done) => done.verified == Some(false),
+            State::Skipped { .. } => false,
+        }
     }
 
     /// Whether it ran and passed what it was asked to pass.
     pub fn is_good(&self) -> bool {
-        matches!(self.state, State::Done { .. }) && !self.is_bad()
+        matches!(self.state, State::Done(_)) && !self.is_bad()
     }
 
     /// Why it is bad or was skipped.
     pub fn error(&self) -> Option<&str> {
         match &self.state {
-            State::Done { error, .. } => error.as_deref(),
+            State::Done(done) => done.error.as_deref(),
             State::Failed { error } | State::Skipped { error } => Some(error),
         }
     }
 
-    /// `vn rmat18 host:4 auto dense`.
-    pub fn name(&self) -> String {
-        self.coordinates().join(" ").trim_end().to_string()
+    /// What a run found, if there was one.
+    pub fn done(&self) -> Option<&Done> {
+        match &self.state {
+            State::Done(done) => Some(done),
+            _ => None,
+        }
     }
 
-    fn coordinates(&self) -> [String; 6] {
-        [
+    /// The median time, ms.
+    pub fn median(&self) -> Option<f64> {
+        self.done().map(|done| done.time.median).filter(|median| *median > 0.0)
+    }
+
+    /// `vn rmat18 host:4 auto dense`, and what else is not as usual.
+    pub fn name(&self) -> String {
+        let words = [
             self.workload.to_string(),
             self.dataset.clone(),
             self.devices.to_string(),
             self.collective.to_string(),
             merge_word(self.merge),
+            axis("chunks", self.chunks),
+            axis("placement", self.placement),
+            axis("layout", self.layout),
             self.variant.clone(),
-        ]
+            self.series.clone().unwrap_or_default(),
+        ];
+        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
-    fn median(&self) -> Option<f64> {
-        match &self.state {
-            State::Done { time, .. } => Some(time.median),
-            _ => None,
-        }
+    /// The first cell of the same study: the same but for devices, and for what grows with them.
+    pub(super) fn first_of<'a>(&self, cells: &'a [Cell]) -> Option<&'a Cell> {
+        cells.iter().find(|other| self.same_but_for_devices(other))
     }
 
-    /// The same cell on other devices.
-    fn same_but_for_devices(&self, other: &Cell) -> bool {
-        let place = |cell: &Cell| (cell.workload, cell.collective, cell.merge);
-        (place(self), &self.dataset, &self.variant)
-            == (place(other), &other.dataset, &other.variant)
+    /// Whether both are of one study.
+    pub(super) fn same_but_for_devices(&self, other: &Cell) -> bool {
+        let place = |cell: &Cell| {
+            (cell.workload, cell.collective, cell.merge, cell.chunks, cell.placement, cell.layout)
+        };
+        let text = |cell: &Cell| (cell.graph.clone(), cell.variant.clone(), cell.series.clone());
+        place(self) == place(other) && text(self) == text(other)
     }
+
+    /// How many times faster than the first of its study.
+    pub fn speed_up(&self, cells: &[Cell]) -> Option<f64> {
+        Some(self.first_of(cells)?.median()? / self.median()?)
+    }
+}
+
+/// `chunks=nodes`; empty for the usual.
+fn axis<T: Default + PartialEq + std::fmt::Display>(name: &str, value: T) -> String {
+    if value == T::default() { String::new() } else { format!("{name}={value}") }
 }
 
 pub(super) fn merge_word(merge: MergeMode) -> String {
     format!("{merge:?}").to_lowercase()
-}
-
-/// All cells, by workload and graph in the order they were first met; speed-up is against the first
-/// device list of the same workload, graph, collective, merge mode and variant.
-pub fn table(cells: &[Cell]) -> Table {
-    let header = [
-        "workload",
-        "dataset",
-        "devices",
-        "collective",
-        "merge",
-        "variant",
-        "reached",
-        "median ms",
-        "min",
-        "max",
-        "speed-up",
-        "verified",
-        "error",
-    ];
-    let mut table = Table::new(&header, &[0, 1, 2, 3, 4, 5, 11, 12]);
-    let mut order: Vec<&Cell> = Vec::new();
-    for cell in cells {
-        let family =
-            |other: &&Cell| (other.workload, &other.dataset) == (cell.workload, &cell.dataset);
-        let at = order.iter().rposition(family).map_or(order.len(), |last| last + 1);
-        order.insert(at, cell);
-    }
-    for cell in order {
-        let numbers = match &cell.state {
-            State::Done { reached, time, verified, .. } => [
-                units::count(*reached),
-                units::bare_ms(time.median),
-                units::bare_ms(time.min),
-                units::bare_ms(time.max),
-                speed_up(cell, cells).map_or("-".into(), |times| format!("{times:.2}")),
-                verified.map_or("-", |passed| if passed { "yes" } else { "NO" }).to_string(),
-            ],
-            State::Failed { .. } => ["-", "-", "-", "-", "-", "FAILED"].map(String::from),
-            State::Skipped { .. } => ["-", "-", "-", "-", "-", "skipped"].map(String::from),
-        };
-        let error = cell.error().unwrap_or_default().to_string();
-        table.row(cell.coordinates().into_iter().chain(numbers).chain([error]));
-    }
-    table
-}
-
-fn speed_up(cell: &Cell, cells: &[Cell]) -> Option<f64> {
-    let first = cells.iter().find(|other| cell.same_but_for_devices(other))?.median()?;
-    cell.median().filter(|median| *median > 0.0).map(|median| first / median)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn cell(dataset: &str, devices: &str, median: Option<f64>) -> Cell {
-        let state = match median {
-            Some(median) => State::Done {
-                reached: 7,
-                time: Spread { median, ..Spread::default() },
-                verified: Some(true),
-                used: "host".into(),
-                error: None,
-            },
-            None => State::Skipped { error: "no such device".into() },
-        };
-        Cell {
-            workload: "sssp",
-            dataset: dataset.into(),
-            devices: devices.parse().unwrap(),
-            collective: CollectiveKind::Auto,
-            merge: MergeMode::Auto,
-            variant: String::new(),
-            file: String::new(),
-            state,
-        }
-    }
-
-    #[test]
-    fn speed_ups_are_against_the_first_device_list_of_the_same_graph() {
-        let cells = [
-            cell("a", "host:1", Some(8.0)),
-            cell("b", "host:1", Some(3.0)),
-            cell("a", "host:2", Some(4.0)),
-            cell("b", "host:2", None),
-        ];
-        let text = table(&cells).to_string();
-        let rows: Vec<&str> = text.lines().skip(1).collect();
-        assert!(rows[0].contains(" a ") && rows[0].contains("1.00"), "{text}");
-        assert!(rows[1].contains(" a ") && rows[1].contains("2.00"), "graphs together: {text}");
-        assert!(rows[3].contains("skipped") && rows[3].ends_with("no such device"), "{text}");
-    }
-
-    #[test]
-    fn a_wrong_answer_is_bad_and_a_skipped_cell_is_neither_good_nor_bad() {
-        let mut wrong = cell("a", "host", Some(1.0));
-        assert!(wrong.is_good() && !wrong.is_bad());
-        if let State::Done { verified, .. } = &mut wrong.state {
-            *verified = Some(false);
-        }
-        assert!(wrong.is_bad() && !wrong.is_good());
-        let skipped = cell("a", "host", None);
-        assert!(!skipped.is_bad() && !skipped.is_good());
-    }
 }

@@ -1,324 +1,207 @@
 //! The loop over the cells.
 
-use super::cell::{Cell, State, merge_word};
+use super::bench::Bench;
+use super::cell::{Cell, Refusal, State};
 use super::config::SweepConfig;
-use crate::algorithm::MergeMode;
-use crate::fleet::{CollectiveKind, Devices, Fleet};
-use crate::graph::Graph;
-use crate::prepare::{Form, Layouts, Ready};
-use crate::report::{Failure, Record, Spread, command_line, utc, write_json};
-use crate::run::{Job, Outcome, RunConfig, Workload, load_on, open_fleet};
-use crate::{Error, Result, report};
-use std::collections::HashSet;
+use super::identity::{Identity, Surroundings};
+use super::ledger::Ledger;
+use super::plan::{Planned, plan};
+use super::{hive_layout, isolate, record};
+use crate::fleet::Devices;
+use crate::{Error, Result};
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, Instant};
 
-/// Runs every cell, writes a record for each into `dir`, and `sweep.json` with all cells so far.
-/// `observe` sees each cell as it is done.
+/// How a sweep goes about its cells.
+#[derive(Debug, Clone, Default)]
+pub struct SweepOptions {
+    /// Device lists in the place of the configuration's.
+    pub devices: Option<Vec<Devices>>,
+    /// Name of this machine in the layout of records; `None` is the devices' model.
+    pub partition: Option<String>,
+    /// Also cells that are finished run again.
+    pub rerun: bool,
+    /// A process a run.
+    pub isolate: bool,
+    /// With `isolate`: a cell that takes longer is killed.
+    pub cell_limit: Option<Duration>,
+}
+
+/// What a sweep tells of its progress.
+pub enum Event<'a> {
+    /// Before the first cell: all names in order, and how many are finished from before.
+    Planned {
+        /// As in `vn rmat18 host:4 auto dense`.
+        names: &'a [String],
+        /// Finished cells, which will not run.
+        kept: usize,
+        /// A sweep was killed here while it wrote a record, which was dropped.
+        torn: bool,
+    },
+    /// A cell begins.
+    Begun {
+        /// Its place among the names.
+        at: usize,
+    },
+    /// A cell has ended, and its record is written.
+    Ended {
+        /// Its place among the names.
+        at: usize,
+        /// What became of it.
+        cell: &'a Cell,
+        /// All cells so far.
+        cells: &'a [Cell],
+    },
+}
+
+/// A cell of the plan, what it is known by, and the file of its record.
+struct Due {
+    planned: Planned,
+    identity: Identity,
+    file: String,
+}
+
+/// The cells that a sweep would run, by name, without running any.
+pub fn names(config: &SweepConfig, options: &SweepOptions) -> Result<Vec<String>> {
+    Ok(planned(config, options)?.iter().map(Planned::name).collect())
+}
+
+/// Runs every cell that is not finished yet: a line of `records.jsonl` and a file in the HIVE layout each, and
+/// `sweep.json` with all cells so far.
 ///
-/// Fleets are the outer loop, so that one is open at a time; graphs are loaded when first needed and
-/// kept, and laid out once for all fleets. What goes wrong in a cell stays in that cell; an error of this function is one of writing.
+/// Fleets are the outer loop, so that one is open at a time; graphs are loaded when first needed, kept as long
+/// as they are, and laid out once for all fleets. What goes wrong in a cell stays in that cell.
+///
+/// # Errors
+/// A configuration without cells or with one that makes no sense; a folder that cannot be written or where
+/// another sweep is at work.
 pub fn sweep(
     config: &SweepConfig,
     dir: &Path,
-    observe: &mut dyn FnMut(&Cell),
+    options: &SweepOptions,
+    observe: &mut dyn FnMut(Event<'_>),
 ) -> Result<Vec<Cell>> {
-    config.check()?;
-    std::fs::create_dir_all(dir).map_err(|e| Error::input(format!("{}: {e}", dir.display())))?;
-    let graphs = config.specs().enumerate().map(|(place, spec)| Source {
-        spec,
-        run: &config.run,
-        optional: place >= config.graphs.len(),
-        loaded: None,
-        layouts: Layouts::default(),
+    let planned = planned(config, options)?;
+    let mut ledger = Ledger::open(dir)?;
+    let surroundings = Surroundings::probe(&planned, options.partition.clone());
+    let due = placed(planned, &surroundings, &ledger);
+    // What gave no answer makes room at once; an answer only for a new one.
+    let places: HashSet<&str> = due.iter().map(|cell| cell.identity.place.as_str()).collect();
+    ledger.retain(|record| {
+        let ours = record["place"].as_str().is_some_and(|place| places.contains(place));
+        !ours || is_good(record)
+    })?;
+    let names: Vec<String> = due.iter().map(|cell| cell.planned.name()).collect();
+    let order: HashMap<&str, usize> =
+        due.iter().enumerate().map(|(at, cell)| (cell.identity.cell.as_str(), at)).collect();
+    let in_order = |cell: &Cell| order.get(cell.cell.as_str()).copied();
+    let mut cells = Vec::new();
+    let mut left: Vec<usize> = Vec::new();
+    for (at, cell) in due.iter().enumerate() {
+        match ledger.of(&cell.identity.cell).filter(|_| !options.rerun) {
+            Some(record) => {
+                let path = dir.join(&cell.file);
+                if !path.is_file() {
+                    ledger.write(&cell.file, record)?;
+                }
+                cells.push(cell.done(State::of(record)));
+            }
+            None => left.push(at),
+        }
+    }
+    observe(Event::Planned { names: &names, kept: cells.len(), torn: ledger.torn });
+    let mut bench = Bench::default();
+    for (place, at) in left.iter().copied().enumerate() {
+        let cell = &due[at];
+        observe(Event::Begun { at });
+        let begin = Instant::now();
+        let result = match options.isolate {
+            true => isolate::run(&cell.planned, options.cell_limit),
+            false => bench.run(&cell.planned),
+        };
+        let record = cell.record(result, begin.elapsed())?;
+        // The line is what makes the cell count; the file before it, so that a finished cell has one.
+        ledger.write(&cell.file, &record)?;
+        let done = cell.done(State::of(&record));
+        ledger.add(record)?;
+        cells.push(done.clone());
+        cells.sort_by_key(in_order);
+        ledger.write("sweep.json", &cells)?;
+        observe(Event::Ended { at, cell: &done, cells: &cells });
+        let rest: Vec<&Planned> = left[place + 1..].iter().map(|at| &due[*at].planned).collect();
+        bench.keep_for(&rest);
+    }
+    ledger.write("sweep.json", &cells)?;
+    Ok(cells)
+}
+
+/// The plan under these options, every cell of it checked.
+fn planned(config: &SweepConfig, options: &SweepOptions) -> Result<Vec<Planned>> {
+    let config = match &options.devices {
+        Some(devices) => &SweepConfig { devices: devices.clone(), ..config.clone() },
+        None => config,
+    };
+    let mut cells = plan(config, false)?;
+    if let Some(devices) = &options.devices {
+        cells.retain(|cell| devices.contains(&cell.config.devices));
+    }
+    if cells.is_empty() {
+        return Err(Error::input("no cell is left to run; see exclude and --devices"));
+    }
+    cells.iter().try_for_each(Planned::check)?;
+    Ok(cells)
+}
+
+/// Gives every cell its file. Where two would share a name, the later one's ends in its hash; a cell of which
+/// there is a record keeps its file.
+fn placed(cells: Vec<Planned>, surroundings: &Surroundings, ledger: &Ledger) -> Vec<Due> {
+    let mut owners: HashMap<String, String> = HashMap::new();
+    let mut files: HashMap<String, String> = HashMap::new();
+    for record in ledger.records() {
+        if let (Some(file), Some(place)) = (record["file"].as_str(), record["place"].as_str()) {
+            owners.insert(file.into(), place.into());
+            files.insert(place.into(), file.into());
+        }
+    }
+    let due = cells.into_iter().map(|planned| {
+        let identity = surroundings.identify(&planned);
+        let place = identity.place.clone();
+        let usual = hive_layout::file(&planned, &identity.partition);
+        let file = files.get(&place).cloned().unwrap_or_else(|| match owners.get(&usual) {
+            Some(owner) if *owner != place => {
+                format!("{}__{}.json", usual.trim_end_matches(".json"), &place[..8])
+            }
+            _ => usual,
+        });
+        owners.insert(file.clone(), place);
+        Due { planned, identity, file }
     });
-    let mut matrix = Matrix {
-        config,
-        dir,
-        graphs: graphs.collect(),
-        cells: Vec::new(),
-        files: HashSet::from(["sweep".to_string()]),
-        observe,
-    };
-    for devices in &config.devices {
-        for collective in &config.collectives {
-            matrix.fleet(devices, *collective)?;
-        }
-    }
-    Ok(matrix.cells)
+    due.collect()
 }
 
-/// A graph of the sweep, loaded and laid out at most once.
-struct Source<'a> {
-    spec: &'a str,
-    /// How it is loaded.
-    run: &'a RunConfig,
-    optional: bool,
-    loaded: Option<Result<Arc<Graph>, State>>,
-    /// As `[run]` asks for it, the same for all fleets.
-    layouts: Layouts,
+/// Whether a record says that its cell ran and passed.
+fn is_good(record: &Value) -> bool {
+    record["status"] == "done"
 }
 
-impl Source<'_> {
-    /// The graph; a large generated one is made on the fleet that needs it first, where that is sooner.
-    fn get(&mut self, fleet: &Fleet) -> Result<Arc<Graph>, State> {
-        let (spec, optional, run) = (self.spec, self.optional, self.run);
-        let config = RunConfig { graph: Some(spec.to_string()), ..run.clone() };
-        self.loaded
-            .get_or_insert_with(|| match load_on(&config, fleet) {
-                Ok(graph) => Ok(graph),
-                Err(_) if optional && !Path::new(spec).exists() => {
-                    Err(State::Skipped { error: format!("{spec} is not there") })
-                }
-                Err(error) => Err(State::Failed { error: error.to_string() }),
-            })
-            .clone()
+impl Due {
+    fn done(&self, state: State) -> Cell {
+        Cell::of(&self.planned, self.identity.cell.clone(), self.file.clone(), state)
     }
 
-    /// The graph's short name, or what the user called it when there is no graph.
-    fn dataset(&self) -> String {
-        match &self.loaded {
-            Some(Ok(graph)) => graph.origin.dataset.clone(),
-            _ => {
-                let name = Path::new(self.spec).file_name();
-                name.map_or(self.spec.into(), |name| name.to_string_lossy().into_owned())
-            }
-        }
-    }
-}
-
-/// Where a cell lies.
-#[derive(Clone, Copy)]
-struct Place<'a> {
-    workload: &'static Workload,
-    /// Its name, and the options that all its cells have.
-    variant: (&'a str, &'a RunConfig),
-    graph: usize,
-    devices: &'a Devices,
-    collective: CollectiveKind,
-    merge: MergeMode,
-}
-
-/// The fleet in use, or why there is none, and the graph laid out on it.
-#[derive(Default)]
-struct Bench {
-    ready: Option<Ready>,
-    fleet: Option<Result<Fleet, State>>,
-}
-
-impl Bench {
-    /// The fleet, opened at first use; one that does not open is not tried again.
-    fn open(&mut self, config: &RunConfig) -> Result<&Fleet, State> {
-        let open = || open_fleet(config).map_err(unavailable);
-        self.fleet.get_or_insert_with(open).as_ref().map_err(State::clone)
-    }
-
-    /// Answers one job. An error of any kind, no room on a device for one, may have poisoned the fleet:
-    /// the next cell gets a fresh one.
-    fn answer(&mut self, job: Job, layouts: &mut Layouts) -> Result<Outcome, State> {
-        // Another workload's form makes room for this one's.
-        let ready = self.ready.take().filter(|ready| ready.form() == job.workload.form);
-        let fleet = self.open(&job.config)?;
-        let result = attempt(job, fleet, layouts, ready);
-        match result {
-            Ok((outcome, ready)) => {
-                self.ready = Some(ready);
-                Ok(outcome)
-            }
-            Err(error) => {
-                *self = Bench::default();
-                Err(failed(error))
-            }
-        }
-    }
-}
-
-/// Gives the fleet its copies, unless it has them, then solves and checks.
-fn attempt(
-    job: Job,
-    fleet: &Fleet,
-    layouts: &mut Layouts,
-    ready: Option<Ready>,
-) -> Result<(Outcome, Ready)> {
-    let ready = match ready {
-        Some(ready) => ready,
-        None => Ready::new(job.workload.form, fleet, &job.graph, job.config.prepare(), layouts)?,
-    };
-    let answer = job.solve(fleet, &ready)?;
-    let check = job.config.verify.then(|| job.verify(&*answer)).transpose()?;
-    Ok((job.outcome(fleet, &ready, answer, check), ready))
-}
-
-/// The same of a workload without a graph.
-fn on_array(
-    place: &Place<'_>,
-    config: &RunConfig,
-    bench: &mut Bench,
-) -> (String, Result<Outcome, State>) {
-    match Job::on_array(place.workload, config.clone()) {
-        Ok(job) => {
-            let name = job.graph.origin.dataset.clone();
-            (name, bench.answer(job, &mut Layouts::default()))
-        }
-        Err(error) => ("array".into(), Err(failed(error))),
-    }
-}
-
-fn failed(error: Error) -> State {
-    State::Failed { error: error.to_string() }
-}
-
-/// A fleet that does not open because the machine lacks something is skipped, loudly.
-fn unavailable(error: Error) -> State {
-    match error {
-        Error::Machine(error) => State::Skipped { error },
-        other => failed(other),
-    }
-}
-
-struct Matrix<'a> {
-    config: &'a SweepConfig,
-    dir: &'a Path,
-    graphs: Vec<Source<'a>>,
-    cells: Vec<Cell>,
-    files: HashSet<String>,
-    observe: &'a mut dyn FnMut(&Cell),
-}
-
-impl Matrix<'_> {
-    /// All cells of one fleet.
-    fn fleet(&mut self, devices: &Devices, collective: CollectiveKind) -> Result<()> {
-        let mut bench = Bench::default();
-        for graph in 0..self.graphs.len().max(1) {
-            bench.ready = None;
-            // Workloads that have no graph run once, not on each.
-            let due = |workload: &&Workload| workload.form != Form::Array || graph == 0;
-            for workload in self.config.workloads()?.into_iter().filter(due) {
-                for (name, common) in &self.config.variants_of(workload)? {
-                    for merge in self.config.merges.iter().copied() {
-                        let variant = (name.as_str(), common);
-                        let place = Place { workload, variant, graph, devices, collective, merge };
-                        self.cell(place, &mut bench)?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn cell(&mut self, place: Place<'_>, bench: &mut Bench) -> Result<()> {
-        let array = place.workload.form == Form::Array;
-        let config = RunConfig {
-            graph: (!array).then(|| self.graphs[place.graph].spec.to_string()),
-            devices: place.devices.clone(),
-            collective: place.collective,
-            merge: place.merge,
-            ..place.variant.1.clone()
+    /// What `records.jsonl` and the cell's file say.
+    fn record(&self, result: Result<Value, Refusal>, took: Duration) -> Result<Value> {
+        let mut record = match result {
+            Ok(record) => record::of_run(record),
+            Err(refusal) => record::of_refusal(&self.planned, &refusal)?,
         };
-        let (dataset, result) = if array {
-            on_array(&place, &config, bench)
-        } else {
-            self.on_graph(&place, &config, bench)
-        };
-        let file = self.file(&place, &dataset);
-        let path = self.dir.join(&file);
-        let state = match result {
-            Ok(outcome) => {
-                write_json(&path, &Record::of(&outcome))?;
-                done(&outcome)
-            }
-            Err(state) => {
-                write_json(&path, &failure(&place, &dataset, &state, &config))?;
-                state
-            }
-        };
-        let Place { workload, variant, devices, collective, merge, .. } = place;
-        let (workload, variant, devices) = (workload.name, variant.0.to_string(), devices.clone());
-        let cell = Cell { workload, dataset, devices, collective, merge, variant, file, state };
-        (self.observe)(&cell);
-        self.cells.push(cell);
-        write_json(&self.dir.join("sweep.json"), &self.cells)
-    }
-
-    /// The graph's short name, and what came of the cell.
-    fn on_graph(
-        &mut self,
-        place: &Place<'_>,
-        config: &RunConfig,
-        bench: &mut Bench,
-    ) -> (String, Result<Outcome, State>) {
-        let source = &mut self.graphs[place.graph];
-        // Devices first: no graph is generated for a machine that cannot run it.
-        let result = bench
-            .open(config)
-            .and_then(|fleet| source.get(fleet))
-            .and_then(|graph| Job::new(place.workload, config.clone(), graph).map_err(failed))
-            .and_then(|job| bench.answer(job, &mut source.layouts));
-        (source.dataset(), result)
-    }
-
-    /// `vn__rmat18__host-4__auto__dense.json`, with a number where two cells would share a name.
-    fn file(&mut self, place: &Place<'_>, dataset: &str) -> String {
-        let word = |text: &str| -> String {
-            let safe = |c: char| match c {
-                ',' => '_',
-                c if c.is_ascii_alphanumeric() || "._-".contains(c) => c,
-                _ => '-',
-            };
-            text.chars().map(safe).collect()
-        };
-        let words = [
-            word(place.workload.name),
-            word(dataset),
-            word(&place.devices.to_string()),
-            word(&place.collective.to_string()),
-            word(&merge_word(place.merge)),
-        ];
-        let variant = place.variant.0.split_terminator(' ').map(word);
-        let stem = words.into_iter().chain(variant).collect::<Vec<_>>().join("__");
-        let mut name = stem.clone();
-        for copy in 2.. {
-            if self.files.insert(name.clone()) {
-                break;
-            }
-            name = format!("{stem}__{copy}");
-        }
-        name + ".json"
-    }
-}
-
-fn done(outcome: &Outcome) -> State {
-    let measured = outcome.answer.measured();
-    State::Done {
-        reached: measured.reached,
-        time: Spread::of_runs(measured),
-        verified: outcome.verification.as_ref().map(|check| check.passed),
-        used: outcome.fleet.collective.clone(),
-        error: outcome.verification.as_ref().and_then(|check| check.message.clone()),
-    }
-}
-
-fn failure<'a>(
-    place: &Place<'_>,
-    dataset: &'a str,
-    state: &'a State,
-    config: &'a RunConfig,
-) -> Failure<'a> {
-    let (status, error) = match state {
-        State::Skipped { error } => ("skipped", error.as_str()),
-        State::Failed { error } => ("failed", error.as_str()),
-        State::Done { .. } => ("done", ""),
-    };
-    Failure {
-        primitive: place.workload.primitive,
-        dataset,
-        status,
-        error,
-        config,
-        command_line: command_line(),
-        time: utc(SystemTime::now()),
-        version: report::VERSION,
-        commit: report::COMMIT,
+        record::complete(&mut record, &self.planned, took);
+        record["cell"] = self.identity.cell.as_str().into();
+        record["place"] = self.identity.place.as_str().into();
+        record["partition"] = self.identity.partition.as_str().into();
+        record["file"] = self.file.as_str().into();
+        Ok(record)
     }
 }

@@ -1,10 +1,23 @@
-//! A matrix of runs in one process: every graph is loaded once, laid out once a fleet, and run with
-//! every workload and merge mode. One JSON record a cell, one table for all.
+//! A matrix of runs: every graph is loaded once, laid out once a fleet, and run with every workload and option;
+//! or a process a run. A sweep that was killed goes on where it was. `docs/sweep.md` tells the whole.
 
+mod bench;
 mod cell;
 mod config;
+mod hive_layout;
+mod identity;
+mod isolate;
+mod ledger;
 mod matrix;
+mod plan;
+mod record;
+mod select;
+mod table;
+mod template;
 
-pub use cell::{Cell, State, table};
-pub use config::SweepConfig;
-pub use matrix::sweep;
+pub use cell::{Cell, Done, State};
+pub use config::{Scaling, Series, SweepConfig};
+pub(crate) use isolate::{CHILD, child};
+pub use matrix::{Event, SweepOptions, names, sweep};
+pub use select::{Selection, Words};
+pub use table::{scaling_table, table};

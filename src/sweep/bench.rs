@@ -1,0 +1,174 @@
+//! Runs cells in this process: the fleet, graphs, layouts and device copies of one cell serve the next.
+
+use super::cell::Refusal;
+use super::plan::Planned;
+use crate::fleet::Fleet;
+use crate::generate::is_spec;
+use crate::graph::Graph;
+use crate::prepare::{Form, Layout, Layouts, Ready};
+use crate::report::Record;
+use crate::run::{Job, Outcome, RunConfig, load_on, open_fleet};
+use crate::{Error, Result};
+use serde_json::Value;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Whether one fleet serves both.
+pub(super) fn same_fleet(a: &RunConfig, b: &RunConfig) -> bool {
+    let of =
+        |run: &RunConfig| (run.collective, run.deadline, run.memory_limit, run.fault, run.perturb);
+    a.devices == b.devices && of(a) == of(b)
+}
+
+/// Whether both load the same graph.
+pub(super) fn same_graph(a: &RunConfig, b: &RunConfig) -> bool {
+    (&a.graph, &a.load, &a.geo.labels) == (&b.graph, &b.load, &b.geo.labels)
+}
+
+/// Whether both lay it out alike.
+pub(super) fn same_preparation(a: &RunConfig, b: &RunConfig) -> bool {
+    let of = |run: &RunConfig| (run.chunks, run.chunk_align, run.layout, run.placement);
+    of(a) == of(b)
+}
+
+/// What is open and loaded. A fleet that did not open, and a graph that did not load, are not tried again.
+#[derive(Default)]
+pub(super) struct Bench {
+    /// The graph on the fleet; goes before the fleet does.
+    ready: Option<(RunConfig, Ready)>,
+    fleet: Option<(RunConfig, Result<Fleet, Refusal>)>,
+    graphs: Vec<Source>,
+}
+
+/// A graph, loaded at most once, and its layouts on the host, for all fleets.
+struct Source {
+    config: RunConfig,
+    graph: Result<Arc<Graph>, Refusal>,
+    layouts: Vec<(Layout, Layouts)>,
+}
+
+impl Bench {
+    /// Runs a cell: the record of its run, or why there is none.
+    pub(super) fn run(&mut self, cell: &Planned) -> Result<Value, Refusal> {
+        // A panic is a bug; it costs this cell and what is open, not the sweep.
+        let run = catch_unwind(AssertUnwindSafe(|| self.attempt(cell)));
+        run.unwrap_or_else(|_| {
+            *self = Bench::default();
+            Err(Refusal::Failed("hive itself failed; please report this cell".into()))
+        })
+    }
+
+    fn attempt(&mut self, cell: &Planned) -> Result<Value, Refusal> {
+        let config = &cell.config;
+        if !self.ready.as_ref().is_some_and(|(of, ready)| {
+            same_fleet(of, config)
+                && same_graph(of, config)
+                && same_preparation(of, config)
+                && ready.form() == cell.workload.form
+        }) {
+            self.ready = None;
+        }
+        if !self.fleet.as_ref().is_some_and(|(of, _)| same_fleet(of, config)) {
+            self.fleet = None;
+        }
+        // Devices first: no graph is generated for a machine that cannot run it.
+        let open = || (config.clone(), open_fleet(config).map_err(Refusal::of_fleet));
+        let (_, fleet) = self.fleet.get_or_insert_with(open);
+        let fleet = fleet.as_ref().map_err(Refusal::clone)?;
+        if let Some(trouble) = &cell.trouble {
+            return Err(Refusal::Skipped(trouble.clone()));
+        }
+        let (job, layouts) = match cell.workload.form {
+            Form::Array => (Job::on_array(cell.workload, config.clone())?, &mut Layouts::default()),
+            _ => {
+                let source = source(&mut self.graphs, cell, fleet);
+                let graph = source.graph.clone()?;
+                (Job::new(cell.workload, config.clone(), graph)?, source.layouts(config.layout))
+            }
+        };
+        let ready = self.ready.take().map(|(_, ready)| ready);
+        match answer(job, fleet, layouts, ready) {
+            Ok((outcome, ready)) => {
+                let record = serde_json::to_value(Record::of(&outcome));
+                self.ready = Some((config.clone(), ready));
+                record.map_err(|e| {
+                    Refusal::Failed(format!("the record cannot be written as JSON: {e}"))
+                })
+            }
+            Err(error) => {
+                // It may have poisoned the fleet, no room on a device for one: the next cell gets a fresh one.
+                self.fleet = None;
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Lets go of the graphs that none of these cells needs.
+    pub(super) fn keep_for(&mut self, cells: &[&Planned]) {
+        let needed = |of: &RunConfig| cells.iter().any(|cell| same_graph(of, &cell.config));
+        self.graphs.retain(|source| needed(&source.config));
+        if !self.ready.as_ref().is_some_and(|(of, _)| needed(of)) {
+            self.ready = None;
+        }
+    }
+}
+
+impl Source {
+    fn layouts(&mut self, layout: Layout) -> &mut Layouts {
+        let at = self.layouts.iter().position(|(of, _)| *of == layout).unwrap_or_else(|| {
+            self.layouts.push((layout, Layouts::default()));
+            self.layouts.len() - 1
+        });
+        &mut self.layouts[at].1
+    }
+}
+
+/// The cell's graph; a large generated one is made on the fleet that needs it first, where that is sooner.
+fn source<'a>(graphs: &'a mut Vec<Source>, cell: &Planned, fleet: &Fleet) -> &'a mut Source {
+    let config = &cell.config;
+    let known = graphs.iter().position(|source| same_graph(&source.config, config));
+    let at = known.unwrap_or_else(|| {
+        let spec = cell.spec();
+        let absent = cell.optional && !is_spec(spec) && !Path::new(spec).exists();
+        let graph = match absent {
+            true => Err(Refusal::Skipped(format!("{spec} is not there"))),
+            false => load_on(config, fleet).map_err(Refusal::from),
+        };
+        graphs.push(Source { config: config.clone(), graph, layouts: Vec::new() });
+        graphs.len() - 1
+    });
+    &mut graphs[at]
+}
+
+/// Gives the fleet its copies, unless it has them, then solves and checks.
+fn answer(
+    job: Job,
+    fleet: &Fleet,
+    layouts: &mut Layouts,
+    ready: Option<Ready>,
+) -> Result<(Outcome, Ready)> {
+    let ready = match ready {
+        Some(ready) => ready,
+        None => Ready::new(job.workload.form, fleet, &job.graph, job.config.prepare(), layouts)?,
+    };
+    let answer = job.solve(fleet, &ready)?;
+    let check = job.config.verify.then(|| job.verify(&*answer)).transpose()?;
+    Ok((job.outcome(fleet, &ready, answer, check), ready))
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Refusal {
+        Refusal::Failed(error.to_string())
+    }
+}
+
+impl Refusal {
+    /// A fleet that does not open because the machine lacks something is skipped, loudly.
+    fn of_fleet(error: Error) -> Refusal {
+        match error {
+            Error::Machine(error) => Refusal::Skipped(error),
+            other => other.into(),
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Where the HIVE scripts put a record: `vn_eval_mgpu/PARTITION/10/vn__rmat24__GPU8.json`.
+//!
+//! What the name does not tell in that layout follows in a fixed order: `__merge-dense`, `__collective-nccl`,
+//! `__chunks-nodes`, `__placement-sharded`, `__layout-raw`, the cell's own options and its series; nothing
+//! for what is as usual. So a name depends on the cell alone, not on what else a sweep has.
+
+use super::cell::merge_word;
+use super::plan::{Planned, replicas};
+use crate::algorithm::Seeds;
+use crate::fleet::Devices;
+use crate::generate::is_spec;
+use crate::run::RunConfig;
+use std::fmt::Display;
+
+/// The file of a cell, from the sweep's folder.
+pub(super) fn file(cell: &Planned, partition: &str) -> String {
+    let name = cell.workload.name;
+    let config = &cell.config;
+    let usual = RunConfig::default();
+    let differing = [
+        unusual("merge", merge_word(config.merge), merge_word(usual.merge)),
+        unusual("collective", config.collective, usual.collective),
+        unusual("chunks", config.chunks, usual.chunks),
+        unusual("placement", config.placement, usual.placement),
+        unusual("layout", config.layout, usual.layout),
+    ];
+    let own = cell.variant.split_terminator(' ').filter(|word| !told(word)).map(plain);
+    let series = Some(cell.series_name().to_string()).filter(|name| !name.is_empty());
+    let words = [name.to_string(), dataset(cell), gpus(&config.devices)];
+    let words = words.into_iter().chain(differing.into_iter().flatten()).chain(own).chain(series);
+    let stem = words.collect::<Vec<_>>().join("__");
+    format!("{name}_eval_mgpu/{}/{}/{stem}.json", plain(partition), options(cell))
+}
+
+/// Whether the folder tells this option.
+fn told(word: &str) -> bool {
+    ["seeds=first:", "geo-iter=", "spatial-iter="].iter().any(|option| word.starts_with(option))
+}
+
+/// Letters that every file system takes.
+fn plain(text: &str) -> String {
+    let safe = |c: char| match c {
+        ',' => '_',
+        c if c.is_ascii_alphanumeric() || "._-".contains(c) => c,
+        _ => '-',
+    };
+    text.chars().map(safe).collect()
+}
+
+fn unusual<T: Display + PartialEq>(axis: &str, value: T, usual: T) -> Option<String> {
+    (value != usual).then(|| format!("{axis}-{value}"))
+}
+
+/// The short name of the graph, with a generator's options where that does not have them.
+fn dataset(cell: &Planned) -> String {
+    let mut name = cell.dataset.clone();
+    let options = cell.spec().split(',').skip(1).filter(|_| is_spec(cell.spec()));
+    for (key, value) in options.filter_map(|option| option.split_once('=')) {
+        if !name.contains(&format!("-{key}{value}")) && !name.contains(&format!("-{value}")) {
+            name += &format!("-{key}{value}");
+        }
+    }
+    plain(&name)
+}
+
+/// `GPU8`: replicas, on the host too; `GPU1x4` where four share one GPU.
+fn gpus(devices: &Devices) -> String {
+    let count = replicas(devices);
+    let Devices::Cuda(list) = devices else { return format!("GPU{count}") };
+    let mut distinct = list.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    match distinct.len() {
+        gpus if gpus == count => format!("GPU{count}"),
+        gpus => format!("GPU{gpus}x{count}"),
+    }
+}
+
+/// The folder of the options that HIVE's scripts vary: seeds of vn, waves of geo; sources elsewhere.
+fn options(cell: &Planned) -> String {
+    let config = &cell.config;
+    match (cell.workload.name, &config.seeds, &config.sources) {
+        ("geo", ..) => {
+            format!("geo-{}_spatial-{}", config.geo.geo_iter, config.geo.spatial_iter)
+        }
+        (_, Some(seeds), _) => many(seeds),
+        (_, _, Some(sources)) => format!("sources-{}", many(sources)),
+        _ => "default".into(),
+    }
+}
+
+fn many(seeds: &Seeds) -> String {
+    match seeds {
+        Seeds::List(ids) => ids.len().to_string(),
+        Seeds::First(count) | Seeds::Random { count, .. } | Seeds::Connected { count, .. } => {
+            count.to_string()
+        }
+        Seeds::File(path) => plain(&path.file_stem().unwrap_or_default().to_string_lossy()),
+        Seeds::All => "all".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sweep::SweepConfig;
+    use crate::sweep::plan::plan;
+
+    fn files(text: &str) -> Vec<String> {
+        let cells = plan(&toml::from_str::<SweepConfig>(text).unwrap(), true).unwrap();
+        cells.iter().map(|cell| file(cell, "h200")).collect()
+    }
+
+    #[test]
+    fn plain_cells_lie_where_the_hive_scripts_put_them() {
+        let text = "graphs = ['rmat:24']\ndevices = ['cuda:0-7']\nworkloads = ['vn', 'geo', 'bfs']\n\
+                    [run]\nseeds = 'first:10'\n[run.geo]\nlocate = '0.5:1'\ngeo-iter = 10\n";
+        let files = files(text);
+        assert_eq!(
+            files,
+            [
+                "vn_eval_mgpu/h200/10/vn__rmat24__GPU8.json",
+                "geo_eval_mgpu/h200/geo-10_spatial-1000/geo__rmat24__GPU8.json",
+                "bfs_eval_mgpu/h200/default/bfs__rmat24__GPU8.json",
+            ]
+        );
+    }
+
+    #[test]
+    fn numbers_of_seeds_are_told_by_the_folder_alone() {
+        let text = "graphs = ['rmat:9']\ndevices = ['cuda:0']\nworkloads = ['vn']\n\
+                    variants = [{ seeds = 'first:10' }, { seeds = 'random:7:1', runs = 2 }]\n";
+        assert_eq!(
+            files(text),
+            [
+                "vn_eval_mgpu/h200/10/vn__rmat9__GPU1.json",
+                "vn_eval_mgpu/h200/7/vn__rmat9__GPU1__runs-2__seeds-random-7-1.json",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_not_as_usual_is_in_the_name() {
+        let text = "graphs = ['rmat:9,ef=8']\ndevices = ['cuda:0x4']\ncollectives = ['peer']\nmerges = ['dense']\n\
+                    chunks = ['nodes']\nplacements = ['sharded']\nlayouts = ['raw']\nworkloads = ['bfs']\n\
+                    variants = [{ sources = 'connected:8:1' }]\n";
+        let name = "bfs__rmat9-ef8__GPU1x4__merge-dense__collective-peer__chunks-nodes__placement-sharded__layout-raw\
+                    __sources-connected-8-1";
+        assert_eq!(files(text), [format!("bfs_eval_mgpu/h200/sources-8/{name}.json")]);
+        let series = "devices = ['host:2']\n[[series]]\nname = 'e'\nscaling = 'weak'\ngraphs = ['rmat:9,ef={8*gpus}']\n";
+        assert_eq!(files(series), ["sssp_eval_mgpu/h200/default/sssp__rmat9-ef16__GPU2__e.json"]);
+    }
+}

@@ -1,0 +1,395 @@
+//! Which cells a sweep has, and in which order they run.
+
+use super::bench::{same_fleet, same_graph, same_preparation};
+use super::cell::{Cell, State};
+use super::config::{Scaling, Series, SweepConfig, known};
+use super::select::{Selection, Words, matches};
+use super::template;
+use crate::algorithm::MergeMode;
+use crate::backend::cuda::device_count;
+use crate::fleet::{ChunkPolicy, CollectiveKind, Devices, MAX_REPLICAS};
+use crate::io::{LoadOptions, dataset_of};
+use crate::prepare::{Form, Layout, Placement};
+use crate::run::{Job, RunConfig, Workload};
+use crate::{Error, Result};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// A cell that is to run.
+#[derive(Clone)]
+pub struct Planned {
+    /// What runs.
+    pub workload: &'static Workload,
+    /// The graph as it is configured: braces and all; empty where there is none.
+    pub graph: String,
+    /// Its short name.
+    pub dataset: String,
+    /// One that is not there is skipped.
+    pub optional: bool,
+    /// The series that the graph belongs to.
+    pub series: Option<(String, Scaling)>,
+    /// The options that are the cell's own, as in `strategy=push`; empty where there are none.
+    pub variant: String,
+    /// Everything that its run is asked.
+    pub config: RunConfig,
+    /// Why there is no graph for so many GPUs.
+    pub trouble: Option<String>,
+    /// The configuration before an include's options.
+    base: RunConfig,
+}
+
+impl Planned {
+    /// A cell that is in no matrix.
+    pub(super) fn alone(workload: &'static Workload, config: RunConfig, optional: bool) -> Planned {
+        let graph = config.graph.clone().unwrap_or_default();
+        Planned {
+            workload,
+            dataset: dataset_of(&graph),
+            graph,
+            optional,
+            series: None,
+            variant: String::new(),
+            base: config.clone(),
+            config,
+            trouble: None,
+        }
+    }
+
+    /// `sssp rmat18 host:4 auto auto`, as in a table.
+    pub(super) fn name(&self) -> String {
+        Cell::of(self, String::new(), String::new(), State::Failed { error: String::new() }).name()
+    }
+
+    /// The graph for this cell's devices.
+    pub(super) fn spec(&self) -> &str {
+        self.config.graph.as_deref().unwrap_or_default()
+    }
+
+    /// The series' name, empty where there is none.
+    pub(super) fn series_name(&self) -> &str {
+        self.series.as_ref().map_or("", |(name, _)| name)
+    }
+
+    /// As `Job::new` will check it.
+    pub(super) fn check(&self) -> Result<()> {
+        let named = |e: Error| Error::input(format!("{}: {e}", self.name()));
+        self.config.check(self.workload).map_err(named)
+    }
+
+    /// Whether both come to the same run.
+    fn runs_as(&self, other: &Planned) -> bool {
+        self.workload.name == other.workload.name
+            && self.series == other.series
+            && self.config == other.config
+    }
+
+    /// Whether both are the same place of the matrix, whatever an include has given them.
+    fn is(&self, other: &Planned) -> bool {
+        self.workload.name == other.workload.name
+            && self.series == other.series
+            && self.base == other.base
+    }
+}
+
+/// Replicas that these devices mean on this machine, at least one.
+pub(super) fn replicas(devices: &Devices) -> usize {
+    match devices {
+        Devices::Host(count) => *count,
+        Devices::Cuda(list) => list.len(),
+        Devices::Auto | Devices::AllCuda => (device_count() as usize).clamp(1, MAX_REPLICAS),
+    }
+}
+
+/// The product of the lists, less what is excluded, with what is included, as it is to run: a fleet after
+/// another, on each a graph after another. With `strict` a selection that changes nothing is refused.
+pub(super) fn plan(config: &SweepConfig, strict: bool) -> Result<Vec<Planned>> {
+    let axes = Axes::of(config)?;
+    let product = axes.product(config)?;
+    if strict {
+        for (at, selection) in (1..).zip(&config.exclude) {
+            check_exclude(at, selection, &product)?;
+        }
+    }
+    let kept = |cell: &Planned| !config.exclude.iter().any(|selection| selection.takes(cell));
+    let mut cells: Vec<Planned> = product.into_iter().filter(kept).collect();
+    for (at, selection) in (1..).zip(&config.include) {
+        include(config, &axes, selection, &mut cells, strict)
+            .map_err(|e| Error::input(format!("include {at} ({}): {e}", selection.words())))?;
+    }
+    let mut distinct: Vec<Planned> = Vec::new();
+    for cell in cells {
+        if !distinct.iter().any(|other| other.runs_as(&cell)) {
+            distinct.push(cell);
+        }
+    }
+    Ok(in_order(distinct))
+}
+
+fn check_exclude(at: usize, selection: &Selection, product: &[Planned]) -> Result<()> {
+    let refuse = |why| Err(Error::input(format!("exclude {at} ({}): {why}", selection.words())));
+    if !selection.options.is_empty() {
+        return refuse("options are for [[include]]; an exclude has coordinates alone");
+    }
+    match product.iter().any(|cell| selection.takes(cell)) {
+        true => Ok(()),
+        false => refuse("fits no cell of the lists; mend it or leave it out"),
+    }
+}
+
+/// Gives the cells that fit the include's options, and adds those that are not there yet.
+fn include(
+    config: &SweepConfig,
+    axes: &Axes<'_>,
+    selection: &Selection,
+    cells: &mut Vec<Planned>,
+    strict: bool,
+) -> Result<()> {
+    let mut candidates = axes.narrowed(config, selection)?.product(config)?;
+    candidates.retain(|cell| selection.takes(cell));
+    let (mut found, mut changed) = (false, false);
+    for candidate in candidates {
+        found = true;
+        let at = cells.iter().position(|cell| cell.is(&candidate)).unwrap_or_else(|| {
+            changed = true;
+            cells.push(candidate);
+            cells.len() - 1
+        });
+        if selection.options.is_empty() {
+            continue;
+        }
+        let cell = &mut cells[at];
+        let (extended, words) = selection.extend(&cell.config)?;
+        let extended = extended.only_of(cell.workload);
+        if extended != cell.config {
+            changed = true;
+            cell.config = extended;
+            cell.variant = [cell.variant.as_str(), &words].join(" ").trim_start().to_string();
+        }
+    }
+    match (strict, found, changed) {
+        (true, false, _) => Err(Error::input("fits no cell; mend it or leave it out")),
+        (true, true, false) => {
+            Err(Error::input("changes nothing: its cells are in the lists already; leave it out"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A graph of the lists.
+#[derive(Clone)]
+struct Listed<'a> {
+    spec: String,
+    optional: bool,
+    series: Option<&'a Series>,
+}
+
+/// The lists that a matrix is the product of.
+struct Axes<'a> {
+    graphs: Vec<Listed<'a>>,
+    devices: Vec<Devices>,
+    collectives: Vec<CollectiveKind>,
+    merges: Vec<MergeMode>,
+    chunks: Vec<ChunkPolicy>,
+    placements: Vec<Placement>,
+    layouts: Vec<Layout>,
+    workloads: Vec<&'static Workload>,
+}
+
+impl<'a> Axes<'a> {
+    fn of(config: &'a SweepConfig) -> Result<Axes<'a>> {
+        let listed = |(spec, optional, series): (&str, bool, Option<&'a Series>)| Listed {
+            spec: spec.into(),
+            optional,
+            series,
+        };
+        Ok(Axes {
+            graphs: config.graphs().map(listed).collect(),
+            devices: config.devices.clone(),
+            collectives: config.collectives.clone(),
+            merges: config.merges.clone(),
+            chunks: config.chunks.clone().unwrap_or_else(|| vec![config.run.chunks]),
+            placements: config.placements.clone().unwrap_or_else(|| vec![config.run.placement]),
+            layouts: config.layouts.clone().unwrap_or_else(|| vec![config.run.layout]),
+            workloads: config.workloads()?,
+        })
+    }
+
+    /// These axes with what an include names in the place of its lists.
+    fn narrowed(&self, config: &'a SweepConfig, selection: &Selection) -> Result<Axes<'a>> {
+        let by_name = |name: &str| known(name);
+        Ok(Axes {
+            graphs: self.included_graphs(config, selection)?,
+            devices: narrow(&selection.devices, &self.devices, Devices::to_string, word)?,
+            collectives: narrow(&selection.collective, &self.collectives, |c| c.to_string(), word)?,
+            merges: narrow(&selection.merge, &self.merges, |m| super::cell::merge_word(*m), word)?,
+            chunks: narrow(&selection.chunks, &self.chunks, |c| c.to_string(), word)?,
+            placements: narrow(&selection.placement, &self.placements, |p| p.to_string(), word)?,
+            layouts: narrow(&selection.layout, &self.layouts, |l| l.to_string(), word)?,
+            workloads: narrow(&selection.workload, &self.workloads, |w| w.name.into(), by_name)?,
+        })
+    }
+
+    fn included_graphs(
+        &self,
+        config: &'a SweepConfig,
+        selection: &Selection,
+    ) -> Result<Vec<Listed<'a>>> {
+        let Some(words) = &selection.graph else { return Ok(self.graphs.clone()) };
+        let series = selection.series.iter().flat_map(|names| names.list());
+        let mut series =
+            series.flat_map(|name| config.series.iter().filter(move |s| s.name == *name));
+        let series = series.next();
+        let mut graphs = Vec::new();
+        for word in words.list() {
+            let listed = self.graphs.iter().filter(|graph| matches(word, &graph.spec));
+            let before = graphs.len();
+            graphs.extend(listed.cloned());
+            if graphs.len() == before && !word.contains('*') {
+                template::check(word)?;
+                if template::is_template(word) && series.is_none() {
+                    return Err(Error::input(format!(
+                        "'{word}' needs a series; name one beside it"
+                    )));
+                }
+                graphs.push(Listed { spec: word.clone(), optional: false, series });
+            }
+        }
+        Ok(graphs)
+    }
+
+    fn product(&self, config: &SweepConfig) -> Result<Vec<Planned>> {
+        let none = [Listed { spec: String::new(), optional: false, series: None }];
+        let graphs = if self.graphs.is_empty() { &none[..] } else { &self.graphs };
+        let mut cells: Vec<Planned> = Vec::new();
+        for workload in &self.workloads {
+            let variants = config.variants_of(workload)?;
+            for devices in &self.devices {
+                for graph in graphs {
+                    let stem = stem(workload, devices, graph);
+                    for (name, common) in &variants {
+                        for config in self.options(common) {
+                            let mut cell = stem.clone();
+                            cell.variant = name.clone();
+                            cell.take(RunConfig { devices: devices.clone(), ..config });
+                            if !cells.iter().any(|other| other.is(&cell)) {
+                                cells.push(cell);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        Ok(cells)
+    }
+
+    /// `common` under every combination of the other lists.
+    fn options(&self, common: &RunConfig) -> Vec<RunConfig> {
+        let mut all = Vec::new();
+        for collective in self.collectives.iter().copied() {
+            for layout in self.layouts.iter().copied() {
+                for chunks in self.chunks.iter().copied() {
+                    for placement in self.placements.iter().copied() {
+                        for merge in self.merges.iter().copied() {
+                            let rest = common.clone();
+                            all.push(RunConfig {
+                                collective,
+                                layout,
+                                chunks,
+                                placement,
+                                merge,
+                                ..rest
+                            });
+                        }
+                    }
+                }
+            }
+        }
+        all
+    }
+}
+
+/// A cell without options.
+fn stem(workload: &'static Workload, devices: &Devices, graph: &Listed<'_>) -> Planned {
+    let array = workload.form == Form::Array;
+    let resolved = match graph.series {
+        Some(_) => template::resolve(&graph.spec, replicas(devices)),
+        None => Ok(graph.spec.clone()),
+    };
+    let (spec, trouble) = match resolved {
+        Ok(spec) => (spec, None),
+        Err(why) => (graph.spec.clone(), Some(why)),
+    };
+    // An array is the same whatever the devices: strong scaling.
+    let series = graph.series.filter(|series| !array || series.scaling == Scaling::Strong);
+    Planned {
+        workload,
+        graph: if array { String::new() } else { graph.spec.clone() },
+        dataset: if array { "array".into() } else { dataset_of(&spec) },
+        optional: graph.optional,
+        series: series.map(|series| (series.name.clone(), series.scaling)),
+        variant: String::new(),
+        config: RunConfig { graph: (!array).then_some(spec), ..RunConfig::default() },
+        trouble: trouble.filter(|_| !array),
+        base: RunConfig::default(),
+    }
+}
+
+impl Planned {
+    /// Takes these options, but for those that the workload has no use for, and its own graph.
+    fn take(&mut self, config: RunConfig) {
+        let mut config = config.only_of(self.workload);
+        config.graph = self.config.graph.take();
+        if self.workload.form == Form::Array {
+            config.load = LoadOptions::default();
+            config.placement = Placement::default();
+            if let Ok(job) = Job::on_array(self.workload, config.clone()) {
+                self.dataset = job.graph.origin.dataset.clone();
+            }
+        }
+        self.base = config.clone();
+        self.config = config;
+    }
+}
+
+/// The list that an include's words mean: what is in the list for a `*`, what a word says, or all.
+fn narrow<T: Clone>(
+    words: &Option<Words>,
+    list: &[T],
+    name: impl Fn(&T) -> String,
+    read: impl Fn(&str) -> Result<T>,
+) -> Result<Vec<T>> {
+    let Some(words) = words else { return Ok(list.to_vec()) };
+    let mut all = Vec::new();
+    for word in words.list() {
+        match word.contains('*') {
+            true => all.extend(list.iter().filter(|value| matches(word, &name(value))).cloned()),
+            false => all.push(read(word)?),
+        }
+    }
+    Ok(all)
+}
+
+/// A value of an enum by its word.
+fn word<T: DeserializeOwned>(text: &str) -> Result<T> {
+    serde_json::from_value(Value::String(text.into()))
+        .map_err(|e| Error::input(e.to_string().replace('`', "'")))
+}
+
+/// Fleets in the order in which they are first met, on each the graphs likewise, and how they are prepared:
+/// what is open, loaded and laid out serves as many cells as it can.
+fn in_order(cells: Vec<Planned>) -> Vec<Planned> {
+    let fleets = first_met(&cells, |a, b| same_fleet(&a.config, &b.config));
+    let graphs = first_met(&cells, |a, b| same_graph(&a.config, &b.config));
+    let layouts = first_met(&cells, |a, b| same_preparation(&a.config, &b.config));
+    let forms = first_met(&cells, |a, b| a.workload.form == b.workload.form);
+    let mut order: Vec<usize> = (0..cells.len()).collect();
+    order.sort_by_key(|at| (fleets[*at], graphs[*at], layouts[*at], forms[*at]));
+    let mut cells: Vec<Option<Planned>> = cells.into_iter().map(Some).collect();
+    order.into_iter().filter_map(|at| cells[at].take()).collect()
+}
+
+/// For each cell the number of the first one that it shares something with.
+fn first_met(cells: &[Planned], same: impl Fn(&Planned, &Planned) -> bool) -> Vec<usize> {
+    let first = |cell: &Planned| cells.iter().position(|other| same(other, cell));
+    cells.iter().map(|cell| first(cell).unwrap_or_default()).collect()
+}
