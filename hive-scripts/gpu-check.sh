@@ -14,6 +14,7 @@
 #
 # DEVICES    device lists of the sweeps, as in "cuda:0 cuda:0-1 cuda:0-3"; default for `standing`:
 #            1, 2, 4 and 8 GPUs, as far as they are there; other sweeps: their own
+# RESUME     a folder with NAME.tar.gz of before: the sweep NAME goes on from there, cells that are finished do not run
 # TESTS      names of tests to run, as in "replicas faults"; default all
 # PACK       default .gpu
 # TEST_TIMEOUT, SANITIZE_TIMEOUT (one run), SWEEP_TIMEOUT: seconds
@@ -215,6 +216,7 @@ run_sweep() {
     shift
     name=$(basename "$config" .toml)
     if [ $# -gt 0 ]; then devices=(--devices "$@"); fi
+    if [ -f "${RESUME:-}/$name.tar.gz" ]; then tar -C "$scratch" -xzf "$RESUME/$name.tar.gz"; fi
     timeout --kill-after=10 "${SWEEP_TIMEOUT:-540}" \
         "$HIVE_BIN" sweep "$config" --output "$scratch/$name" "${devices[@]}" |
         tee -a "$out/check.log" || rc=$?

@@ -174,14 +174,14 @@ fn records_are_lines_and_files_in_the_hive_layout_and_say_the_same() {
 #[test]
 fn a_sweep_that_is_killed_again_and_again_ends_with_every_cell_once() {
     let place = Place::new(
-        "graphs = ['rmat:9', 'grid:30x30', 'star:500', 'chain:200']\ndevices = ['host:1', 'host:2', 'host:3']\n\
-         workloads = ['sssp', 'bfs', 'cc', 'pagerank', 'bc']\n[run]\nruns = 2\nverify = true\n",
+        "graphs = ['rmat:11', 'grid:60x60', 'star:5000', 'chain:800']\ndevices = ['host:1', 'host:2', 'host:3']\n\
+         workloads = ['sssp', 'bfs', 'cc', 'pagerank', 'bc']\n[run]\nruns = 10\nverify = true\n",
     );
     let mut seen: HashSet<String> = HashSet::new();
     let mut kills = 0;
     for round in 1..=6 {
         let mut child = place.begin(&[]);
-        let enough = round * 7;
+        let enough = round * 6;
         wait_until("a few cells", || place.records().len() >= enough);
         // In the middle of one: at another moment each time.
         std::thread::sleep(Duration::from_millis(round as u64 * 3));

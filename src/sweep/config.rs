@@ -43,8 +43,8 @@ pub struct SweepConfig {
     pub layouts: Option<Vec<Layout>>,
     /// Workloads of the registry.
     pub workloads: Vec<String>,
-    /// Tables of options that take the place of those in `[run]`, one after another: `{ pagerank = { strategy = "push" } }`.
-    /// A workload that takes none of them runs once.
+    /// Tables of options that take the place of those in `[run]`, one after another:
+    /// `{ pagerank = { strategy = "push" } }`. A workload that takes none of them runs once.
     pub variants: Vec<Map<String, Value>>,
     /// Cells of the product that do not run.
     pub exclude: Vec<Selection>,
@@ -186,7 +186,8 @@ impl SweepConfig {
                 template::check(spec).map_err(|e| Error::input(format!("series '{name}': {e}")))?;
                 if series.scaling == Scaling::Weak && !template::is_template(spec) {
                     return refuse(&format!(
-                        "'{spec}' stays as it is, which is strong scaling; a weak one grows, as in rmat:19,ef={{256*gpus}}"
+                        "'{spec}' stays as it is, which is strong scaling; a weak one grows, as in \
+                         rmat:19,ef={{256*gpus}}"
                     ));
                 }
             }
