@@ -22,7 +22,7 @@
 
 #define QUEUE 2048u  // frontier nodes that a queue round takes
 #define THREADS 512u
-#define HUGE 4096u   // arcs from which a row of a bitmap push is dealt over the grid, in pieces of as many
+#define HUGE 4096u   // arcs from which a row of a bitmap push is dealt over the grid
 #ifndef LANE_ARCS
 #define LANE_ARCS 8u  // arcs that a lane looks at alone, after the record, before its warp helps
 #endif
@@ -142,6 +142,19 @@ __device__ __forceinline__ u32 find(const u32* prefix, u32 count, u32 x) {
     return low;
 }
 
+// Follows the arcs of s.node, which begin at s.prefix, a part of them in each block.
+__device__ void follow(const BfsArgs& a, BfsShared& s, u32* next, u32 count, u64 total, u32 level, u64& arcs,
+                       u32& looked) {
+    u64 slice = (total + gridDim.x - 1) / gridDim.x;
+    u64 start = min(slice * blockIdx.x, total), end = min(start + slice, total);
+    for (u64 i = start + threadIdx.x; i < end; i += blockDim.x) {
+        u32 e = find(s.prefix, count, (u32)i);
+        u64 arc = (u64)__ldg(a.out_offsets + s.node[e]) + (i - s.prefix[e]);
+        looked++;
+        claim(a, s, next, __ldg(a.out_columns + arc), level, arcs);
+    }
+}
+
 // A queue of up to QUEUE nodes, its arcs dealt evenly over the grid. False when they are too many for that.
 __device__ bool push_queue(const BfsArgs& a, BfsShared& s, u32* front, u32* next, u32 count,
                            u32 round, u32 level, u64& arcs, u32& looked) {
@@ -161,49 +174,45 @@ __device__ bool push_queue(const BfsArgs& a, BfsShared& s, u32* front, u32* next
     }
     if (threadIdx.x == 0) s.prefix[count] = (u32)total;
     __syncthreads();
-    u64 slice = (total + gridDim.x - 1) / gridDim.x;
-    u64 start = min(slice * blockIdx.x, total), end = min(start + slice, total);
-    for (u64 i = start + threadIdx.x; i < end; i += blockDim.x) {
-        u32 e = find(s.prefix, count, (u32)i);
-        u64 arc = (u64)__ldg(a.out_offsets + s.node[e]) + (i - s.prefix[e]);
-        looked++;
-        claim(a, s, next, __ldg(a.out_columns + arc), level, arcs);
-    }
+    follow(a, s, next, count, total, level, arcs, looked);
     return true;
 }
 
-// The listed huge rows in pieces of HUGE arcs, which are dealt evenly over the grid.
+// The listed huge rows, as many at a time as fit, their arcs dealt evenly over the grid.
 __device__ void push_huge(const BfsArgs& a, BfsShared& s, u32* next, u32 listed, u32 level, u64& arcs,
                           u32& looked) {
-    const u32 per = QUEUE / THREADS;
-    for (u32 base = 0; base < listed; base += QUEUE) {
-        u32 count = min(QUEUE, listed - base);
-        u32 first = min(threadIdx.x * per, count), last = min(first + per, count);
-        u64 mine = 0, total;
+    for (u32 base = 0, count; base < listed; base += count) {
+        count = min(QUEUE, listed - base);
+        u64 before, total;
+        u32 first, last;
+        for (;; count = (count + 1) / 2) {
+            u32 per = (count + blockDim.x - 1) / blockDim.x;
+            first = min(threadIdx.x * per, count), last = min(first + per, count);
+            u64 mine = 0;
+            for (u32 i = first; i < last; i++) {
+                mine += degree_of(a.out_offsets, fresh(a.huge + base + i));
+            }
+            before = block_scan(mine, s.room, &total);
+            if (total < FULL || count == 1) break;
+        }
+        if (total >= FULL) {
+            // One row of four billion arcs.
+            u32 v = fresh(a.huge + base);
+            u64 stride = (u64)gridDim.x * blockDim.x;
+            for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += stride) {
+                looked++;
+                claim(a, s, next, __ldg(a.out_columns + __ldg(a.out_offsets + v) + i), level, arcs);
+            }
+            continue;
+        }
         for (u32 i = first; i < last; i++) {
             u32 v = fresh(a.huge + base + i);
-            u32 pieces = (u32)((degree_of(a.out_offsets, v) + HUGE - 1) / HUGE);
-            s.node[i] = v;
-            s.prefix[i] = pieces;
-            mine += pieces;
-        }
-        u64 before = block_scan(mine, s.room, &total);
-        for (u32 i = first; i < last; i++) {
-            u32 pieces = s.prefix[i];
             s.prefix[i] = (u32)before;
-            before += pieces;
+            s.node[i] = v;
+            before += degree_of(a.out_offsets, v);
         }
         __syncthreads();
-        for (u32 piece = blockIdx.x; piece < (u32)total; piece += gridDim.x) {
-            u32 e = find(s.prefix, count, piece);
-            u64 from = (u64)__ldg(a.out_offsets + s.node[e]) + (u64)(piece - s.prefix[e]) * HUGE;
-            u64 to = min((u64)__ldg(a.out_offsets + s.node[e] + 1), from + HUGE);
-#pragma unroll 4
-            for (u64 arc = from + threadIdx.x; arc < to; arc += THREADS) {
-                looked++;
-                claim(a, s, next, __ldg(a.out_columns + arc), level, arcs);
-            }
-        }
+        follow(a, s, next, count, total, level, arcs, looked);
         __syncthreads();
     }
 }

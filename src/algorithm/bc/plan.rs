@@ -81,12 +81,15 @@ fn even(range: Range<usize>, most: usize) -> Vec<Range<usize>> {
 /// Whether all replicas are sooner done with all sources together, level by level, than each with its own.
 ///
 /// On GPUs where a replica would have no source of its own, and the graph is so large that the exchange of a level's values
-/// and its 0.1 ms of meetings may pay: on R-MAT 24 cutting took 9.7 ms on two H200s, one took 9.2, and eight sources 50
-/// against 54; larger graphs are an estimate. On the host replicas share the cores, and cutting pays only where some
-/// would have nothing to do.
+/// and its 0.1 ms of meetings may pay, for four or more: on R-MAT 27 two H200s took 103 ms, 93 of them the steps of the one
+/// with the hubs, and one takes 90; what four take is an estimate. On the host replicas share the cores, and cutting pays
+/// only where some would have nothing to do.
 fn cutting_pays(p: &TopologyRows, sources: usize, world: usize, cuda: bool) -> bool {
     let columns = &p.columns;
-    sources < world && !columns.flat && columns.out.arcs() >= CUT_FROM[usize::from(!cuda)]
+    sources < world
+        && !columns.flat
+        && (world >= 4 || !cuda)
+        && columns.out.arcs() >= CUT_FROM[usize::from(!cuda)]
 }
 
 /// The most lanes, up to `lanes`, that the memory of every GPU has room for.

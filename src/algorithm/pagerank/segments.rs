@@ -21,22 +21,22 @@ const BLOCK_ARCS: u64 = 4096;
 /// Segments at most.
 pub(super) const MOST: usize = 128;
 
-/// What a GPU takes for an arc that is gathered from L2, as far as contributions of so many nodes fit it, in ps: by hand
-/// from KERNELS.md, 145 G/s from 4 MiB, 132 from 32, 74 from 64, and less from more.
-fn far_ps(nodes: u64) -> u64 {
+/// What a GPU takes for an arc that is gathered from L2, and for the addition to a row's sum that a run ends in, its row
+/// read before, as far as the sums or contributions of so many nodes fit it, in ps. Gathers by hand from KERNELS.md: 145 G/s
+/// from 4 MiB, 132 from 32, 74 from 64, and less from more; runs so that two H200s are as long at R-MAT 22 and 24 (2.27 and
+/// 2.45 ms, 9.26 and 9.02).
+fn costs(nodes: u64) -> (u64, u64) {
     match (nodes * 4) >> 20 {
-        0..=32 => 7,
-        33..=64 => 13,
-        _ => 20,
+        0..=32 => (7, 6),
+        33..=64 => (13, 6),
+        _ => (25, 18),
     }
 }
-/// For one that is gathered from shared memory, at 385 to 580 G/s and 2 bytes from memory, and for a run, whose row is
-/// read and a number read and written, 12 bytes at 4.3 TB/s, and something for the scan.
+/// For an arc that is gathered from shared memory, at 385 to 580 G/s and 2 bytes from memory.
 const NEAR_PS: u64 = 2;
-const RUN_PS: u64 = 6;
 /// What the last additions and the rank of a node take: 71 us for 8.9 M of them.
 const ROW_PS: u64 = 8;
-/// What a segment takes whatever is in it: 192 KB to every multiprocessor, a barrier, the last groups. An estimate.
+/// What a segment takes whatever is in it: 192 KB to every multiprocessor, and the last groups. An estimate.
 const SEGMENT_PS: u64 = 8_000_000;
 
 /// How many groups a part should have at most: some for each warp of a GPU, so that the last ones do not count.
@@ -75,8 +75,8 @@ struct Part {
 
 impl Part {
     /// What it saves to have these arcs in a segment, in ps.
-    fn gain(self, far_ps: u64) -> i64 {
-        (self.arcs * (far_ps - NEAR_PS)) as i64 - (self.runs * RUN_PS) as i64
+    fn gain(self, (far_ps, run_ps): (u64, u64)) -> i64 {
+        (self.arcs * (far_ps - NEAR_PS)) as i64 - (self.runs * run_ps) as i64
     }
 }
 
@@ -85,7 +85,8 @@ impl Segments {
     /// else as many as pay.
     pub fn new(rows: &ColumnRows, width: usize, world: usize, asked: Option<usize>) -> Segments {
         let active = rows.offsets.len() as u64 - 1;
-        let far_ps = far_ps(active);
+        let costs = costs(active);
+        let (far_ps, run_ps) = costs;
         let blocks = (rows.arcs() / BLOCK_ARCS).clamp(1, BLOCKS) as usize;
         let cost = |v: u64| rows.offsets[v as usize] + v;
         // Not aligned: 64 of the largest rows are more than any other hundred blocks.
@@ -96,7 +97,7 @@ impl Segments {
         let parts: Vec<Vec<Part>> = bounds.par_windows(2).map(count_block).collect();
         let depth = match asked {
             Some(asked) => vec![asked.min(most); blocks],
-            None => depths(&parts, most, far_ps),
+            None => depths(&parts, most, costs),
         };
         let count = depth.iter().copied().max().unwrap_or(0);
         let near = |b: usize| {
@@ -113,7 +114,7 @@ impl Segments {
             let (near, rows) = (near(b), bounds[b + 1] - bounds[b]);
             let far = arcs(b) - near.arcs;
             let far_runs = rows.min(far);
-            let ps = near.arcs * NEAR_PS + far * far_ps + (near.runs + far_runs) * RUN_PS;
+            let ps = near.arcs * NEAR_PS + far * far_ps + (near.runs + far_runs) * run_ps;
             before.push(before[b] + ps + rows * ROW_PS);
         }
         let dealt =
@@ -281,13 +282,13 @@ fn count(rows: &ColumnRows, own: Range<usize>, width: usize, most: usize) -> Vec
 
 /// How many segments each block should have: those that save more than they cost everybody, and of these as many as
 /// the block gains by.
-fn depths(parts: &[Vec<Part>], most: usize, far_ps: u64) -> Vec<usize> {
-    let gains = |s: usize| parts.iter().map(|part| part[s].gain(far_ps).max(0) as u64).sum::<u64>();
+fn depths(parts: &[Vec<Part>], most: usize, costs: (u64, u64)) -> Vec<usize> {
+    let gains = |s: usize| parts.iter().map(|part| part[s].gain(costs).max(0) as u64).sum::<u64>();
     let count = (0..most).take_while(|s| gains(*s) > SEGMENT_PS).count();
     let depth = |parts: &Vec<Part>| {
         let (mut best, mut total) = ((0, 0), 0);
         for (s, part) in parts[..count].iter().enumerate() {
-            total += part.gain(far_ps);
+            total += part.gain(costs);
             if total > best.0 {
                 best = (total, s + 1);
             }

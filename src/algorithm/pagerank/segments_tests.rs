@@ -231,6 +231,10 @@ fn a_block_has_the_segments_that_it_gains_by() {
     let rich = vec![part(10_000_000, 1_000_000), part(9_000_000, 1_000_000), part(0, 0)];
     // Three arcs in two runs save three ps; one in one would lose.
     let poor = vec![part(3_000_000, 2_000_000), part(0, 0), part(5, 5)];
-    assert_eq!(depths(&[rich, poor], 2, 7), [2, 1]);
-    assert_eq!(depths(&[vec![part(1000, 10), part(0, 0)]], 1, 7), [0], "too little for a pass");
+    assert_eq!(depths(&[rich, poor], 2, (7, 6)), [2, 1]);
+    assert_eq!(
+        depths(&[vec![part(1000, 10), part(0, 0)]], 1, (7, 6)),
+        [0],
+        "too little for a pass"
+    );
 }
