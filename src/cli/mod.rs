@@ -7,6 +7,7 @@ mod doctor;
 mod estimate;
 mod generate;
 mod info;
+mod report;
 mod run;
 mod sweep;
 
@@ -34,6 +35,7 @@ pub fn command() -> Command {
         .arg_required_else_help(true)
         .subcommand(run::command())
         .subcommand(sweep::command())
+        .subcommand(report::command())
         .subcommand(generate::command())
         .subcommand(info::command())
         .subcommand(convert::command())
@@ -61,6 +63,7 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
     match matches.subcommand() {
         Some(("run", matches)) => run::run(matches),
         Some(("sweep", matches)) => sweep::sweep(matches),
+        Some(("report", matches)) => report::report(matches),
         Some(("generate", matches)) => generate::generate(matches),
         Some(("info", matches)) => info::info(matches),
         Some(("convert", matches)) => convert::convert(matches),

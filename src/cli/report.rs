@@ -1,0 +1,131 @@
+//! `hive report`: tables, plots and a page from results, and the guard against slower ones.
+
+use super::console::out;
+use crate::io::write_atomically;
+use crate::report::Document;
+use crate::results::{Comparison, published_tables, read};
+use crate::run::writable;
+use crate::{Error, Result};
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
+use std::path::PathBuf;
+
+pub(super) fn command() -> Command {
+    let path = |name: &'static str| Arg::new(name).value_parser(value_parser!(PathBuf));
+    let file = |name: &'static str| {
+        path(name).long(name).value_name("FILE").value_hint(ValueHint::FilePath)
+    };
+    Command::new("report")
+        .about("Tables, plots and a page from results: ours and those of HIVE's phase 2")
+        .arg(
+            path("results").value_name("DIR").required(true).num_args(1..).help(
+                "Folders of records, walked whole; such folders as .tar.gz; single .json and .jsonl files",
+            ),
+        )
+        .arg(file("html").help("Write one page with all tables and plots; it needs nothing else to be shown"))
+        .arg(file("csv").help("Write a line a cell, unrounded"))
+        .arg(
+            path("plots")
+                .long("plots")
+                .value_name("DIR")
+                .value_hint(ValueHint::DirPath)
+                .help("Write every plot as .svg and as .png"),
+        )
+        .arg(
+            path("baseline")
+                .long("baseline")
+                .value_name("DIR")
+                .action(ArgAction::Append)
+                .help("Results to compare with, of the same kinds; may be given more than once"),
+        )
+        .arg(
+            Arg::new("fail-if-slower")
+                .long("fail-if-slower")
+                .value_name("RATIO")
+                .requires("baseline")
+                .value_parser(slower)
+                .help("Exit code 1 when a cell's median is more than RATIO times the baseline's, as in 1.10"),
+        )
+        .arg(
+            Arg::new("title").long("title").value_name("TEXT").help("What the report is called [default: DIR]"),
+        )
+        .arg(
+            Arg::new("hive-tables")
+                .long("hive-tables")
+                .action(ArgAction::SetTrue)
+                .help("Print the tables of HIVE's phase-2 report instead, to the letter"),
+        )
+}
+
+fn slower(text: &str) -> Result<f64> {
+    let ratio = text.parse::<f64>().ok().filter(|ratio| ratio.is_finite() && *ratio > 0.0);
+    ratio.ok_or_else(|| {
+        Error::input(format!("--fail-if-slower {text}: use a ratio above 0, as in 1.10 for a tenth"))
+    })
+}
+
+/// Exit code 1 when `--fail-if-slower` finds a slower cell.
+pub(super) fn report(matches: &ArgMatches) -> Result<()> {
+    let paths = |name| -> Vec<PathBuf> {
+        matches.get_many::<PathBuf>(name).into_iter().flatten().cloned().collect()
+    };
+    let file = |name| matches.get_one::<PathBuf>(name);
+    for flag in ["html", "csv"] {
+        if let Some(path) = file(flag) {
+            writable(&format!("--{flag}"), path)?;
+        }
+    }
+    let (results, baseline) = (paths("results"), paths("baseline"));
+    let set = read(&results)?;
+    let old = if baseline.is_empty() { None } else { Some((named(&baseline), read(&baseline)?)) };
+    let title = matches.get_one::<String>("title").cloned().unwrap_or_else(|| named(&results));
+    let document = Document::new(&title, &set, old.as_ref().map(|(name, old)| (name.as_str(), old)));
+    if matches.get_flag("hive-tables") {
+        let tables = published_tables(&set.cases);
+        let text = tables.iter().map(|(name, table)| format!("## {name}\n\n{table}\n"));
+        out(&text.collect::<String>())?;
+    } else {
+        out(&document.markdown())?;
+    }
+    if let Some(path) = file("csv") {
+        write_atomically(path, |to| to.write_all(document.csv().as_bytes()))?;
+    }
+    match (document.comparison(), matches.get_one::<f64>("fail-if-slower")) {
+        (Some(comparison), Some(ratio)) => guard(comparison, *ratio),
+        _ => Ok(()),
+    }
+}
+
+/// `standing and geo.tar.gz`.
+fn named(paths: &[PathBuf]) -> String {
+    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    names.join(" and ")
+}
+
+/// One line when nothing is slower; else an error that names each cell that is.
+fn guard(comparison: &Comparison<'_>, ratio: f64) -> Result<()> {
+    let cells = comparison.pairs.len();
+    if cells == 0 {
+        return Err(Error::input(format!(
+            "--fail-if-slower {ratio}: no cell is in both sets ({} only now, {} only before); compare sweeps of \
+             the same workloads, graphs and devices",
+            comparison.only_now.len(),
+            comparison.only_before.len()
+        )));
+    }
+    let slower: Vec<String> = comparison
+        .slower(ratio)
+        .map(|pair| {
+            let (now, before) = (pair.case.median(), pair.baseline.median());
+            let ms = |time: Option<f64>| crate::report::units::ms(time.unwrap_or_default());
+            format!("{} {:.3} times ({} after {})", pair.case.name(), pair.ratio, ms(now), ms(before))
+        })
+        .collect();
+    if slower.is_empty() {
+        return out(&format!("None of {cells} compared cells takes more than {ratio} times as long.\n"));
+    }
+    Err(Error::Verify(format!(
+        "{} of {cells} compared cells take more than {ratio} times as long: {}",
+        slower.len(),
+        slower.join("; ")
+    )))
+}
