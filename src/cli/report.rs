@@ -7,7 +7,7 @@ use crate::results::{Comparison, published_tables, read};
 use crate::run::writable;
 use crate::{Error, Result};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub(super) fn command() -> Command {
     let path = |name: &'static str| Arg::new(name).value_parser(value_parser!(PathBuf));
@@ -59,7 +59,9 @@ pub(super) fn command() -> Command {
 fn slower(text: &str) -> Result<f64> {
     let ratio = text.parse::<f64>().ok().filter(|ratio| ratio.is_finite() && *ratio > 0.0);
     ratio.ok_or_else(|| {
-        Error::input(format!("--fail-if-slower {text}: use a ratio above 0, as in 1.10 for a tenth"))
+        Error::input(format!(
+            "--fail-if-slower {text}: use a ratio above 0, as in 1.10 for a tenth"
+        ))
     })
 }
 
@@ -78,7 +80,8 @@ pub(super) fn report(matches: &ArgMatches) -> Result<()> {
     let set = read(&results)?;
     let old = if baseline.is_empty() { None } else { Some((named(&baseline), read(&baseline)?)) };
     let title = matches.get_one::<String>("title").cloned().unwrap_or_else(|| named(&results));
-    let document = Document::new(&title, &set, old.as_ref().map(|(name, old)| (name.as_str(), old)));
+    let document =
+        Document::new(&title, &set, old.as_ref().map(|(name, old)| (name.as_str(), old)));
     if matches.get_flag("hive-tables") {
         let tables = published_tables(&set.cases);
         let text = tables.iter().map(|(name, table)| format!("## {name}\n\n{table}\n"));
@@ -89,10 +92,25 @@ pub(super) fn report(matches: &ArgMatches) -> Result<()> {
     if let Some(path) = file("csv") {
         write_atomically(path, |to| to.write_all(document.csv().as_bytes()))?;
     }
+    if let Some(path) = file("html") {
+        write_atomically(path, |to| to.write_all(document.html().as_bytes()))?;
+    }
+    if let Some(folder) = file("plots") {
+        write_plots(&document, folder)?;
+    }
     match (document.comparison(), matches.get_one::<f64>("fail-if-slower")) {
         (Some(comparison), Some(ratio)) => guard(comparison, *ratio),
         _ => Ok(()),
     }
+}
+
+fn write_plots(document: &Document<'_>, folder: &Path) -> Result<()> {
+    let unusable = |e| Error::input(format!("--plots {}: {e}; name a folder", folder.display()));
+    std::fs::create_dir_all(folder).map_err(unusable)?;
+    for (name, content) in document.plot_files()? {
+        write_atomically(&folder.join(name), |to| to.write_all(&content))?;
+    }
+    Ok(())
 }
 
 /// `standing and geo.tar.gz`.
@@ -117,11 +135,19 @@ fn guard(comparison: &Comparison<'_>, ratio: f64) -> Result<()> {
         .map(|pair| {
             let (now, before) = (pair.case.median(), pair.baseline.median());
             let ms = |time: Option<f64>| crate::report::units::ms(time.unwrap_or_default());
-            format!("{} {:.3} times ({} after {})", pair.case.name(), pair.ratio, ms(now), ms(before))
+            format!(
+                "{} {:.3} times ({} after {})",
+                pair.case.name(),
+                pair.ratio,
+                ms(now),
+                ms(before)
+            )
         })
         .collect();
     if slower.is_empty() {
-        return out(&format!("None of {cells} compared cells takes more than {ratio} times as long.\n"));
+        return out(&format!(
+            "None of {cells} compared cells takes more than {ratio} times as long.\n"
+        ));
     }
     Err(Error::Verify(format!(
         "{} of {cells} compared cells take more than {ratio} times as long: {}",

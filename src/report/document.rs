@@ -2,10 +2,24 @@
 
 use super::labels::Labels;
 use super::sheet::Sheet;
-use super::{csv, tables};
+use super::{csv, page, plots, tables};
 use crate::results::{
     Ablation, Comparison, Family, Mean, ResultSet, ablations, compare, families, means,
 };
+
+/// Tables and plots that belong together.
+pub(crate) enum Chapter<'d> {
+    /// What failed and what was skipped.
+    Missing,
+    /// Geometric means over datasets.
+    Means,
+    /// Against the baseline.
+    Baseline,
+    /// One workload, or one weak study of it.
+    Times(Vec<&'d Family<'d>>),
+    /// One option.
+    Ablation(&'d Ablation<'d>),
+}
 
 /// A result set with what was reckoned from it.
 pub struct Document<'a> {
@@ -21,7 +35,11 @@ pub struct Document<'a> {
 
 impl<'a> Document<'a> {
     /// Reckons it; `baseline` is another set and what it is called.
-    pub fn new(title: &str, set: &'a ResultSet, baseline: Option<(&str, &'a ResultSet)>) -> Document<'a> {
+    pub fn new(
+        title: &str,
+        set: &'a ResultSet,
+        baseline: Option<(&str, &'a ResultSet)>,
+    ) -> Document<'a> {
         let families = families(&set.cases);
         Document {
             title: title.into(),
@@ -45,7 +63,10 @@ impl<'a> Document<'a> {
         let done = set.cases.iter().filter(|case| case.done().is_some()).count();
         let mut parts = vec![format!("{done} of {} cells were measured", set.cases.len())];
         if set.superseded > 0 {
-            parts.push(format!("{} older measurements of the same cells are left out", set.superseded));
+            parts.push(format!(
+                "{} older measurements of the same cells are left out",
+                set.superseded
+            ));
         }
         if set.foreign > 0 {
             parts.push(format!("{} JSON files are no records", set.foreign));
@@ -53,28 +74,68 @@ impl<'a> Document<'a> {
         parts.join("; ") + "."
     }
 
-    /// All tables, in the order of reading.
-    pub(crate) fn sheets(&self) -> Vec<Sheet> {
-        let mut sheets: Vec<Sheet> = Vec::new();
-        sheets.extend(tables::missing_table(self.set));
-        sheets.extend(tables::mean_table(&self.means, &self.labels));
-        if let Some((name, comparison)) = &self.comparison {
-            sheets.extend(tables::comparison_tables(comparison, name));
+    /// The chapters in the order of reading.
+    pub(crate) fn chapters(&self) -> Vec<Chapter<'_>> {
+        let mut chapters = vec![Chapter::Missing, Chapter::Means];
+        chapters.extend(self.comparison.as_ref().map(|_| Chapter::Baseline));
+        let of = |family: &Family<'_>| {
+            let case = family.case();
+            (case.workload.clone(), case.scaling, case.series.clone())
+        };
+        let mut groups: Vec<Vec<&Family<'_>>> = Vec::new();
+        for family in &self.families {
+            match groups.iter_mut().find(|group| of(group[0]) == of(family)) {
+                Some(group) => group.push(family),
+                None => groups.push(vec![family]),
+            }
         }
-        sheets.extend(tables::times(&self.families, &self.labels));
-        sheets.extend(self.ablations.iter().flat_map(tables::ablation_tables));
-        sheets
+        chapters.extend(groups.into_iter().map(Chapter::Times));
+        chapters.extend(self.ablations.iter().map(Chapter::Ablation));
+        chapters.retain(|chapter| !self.tables(chapter).is_empty());
+        chapters
+    }
+
+    /// A chapter's tables.
+    pub(crate) fn tables(&self, chapter: &Chapter<'_>) -> Vec<Sheet> {
+        match chapter {
+            Chapter::Missing => tables::missing_table(self.set).into_iter().collect(),
+            Chapter::Means => tables::mean_table(&self.means, &self.labels).into_iter().collect(),
+            Chapter::Baseline => {
+                let both = self.comparison.as_ref();
+                both.map_or(Vec::new(), |(name, c)| tables::comparison_tables(c, name).into())
+            }
+            Chapter::Times(group) => vec![tables::times(group, &self.labels)],
+            Chapter::Ablation(ablation) => tables::ablation_tables(ablation).into(),
+        }
     }
 
     /// All tables as Markdown.
     pub fn markdown(&self) -> String {
         let title = Sheet::new(&self.title, "", &[]);
-        let sheets: String = self.sheets().iter().map(Sheet::markdown).collect();
+        let chapters = self.chapters();
+        let sheets = chapters.iter().flat_map(|chapter| self.tables(chapter));
+        let sheets: String = sheets.map(|sheet| sheet.markdown()).collect();
         format!("{}\n{}\n\n{sheets}", title.heading(), self.overview())
     }
 
     /// All cells as comma-separated values.
     pub fn csv(&self) -> String {
         csv::csv(self.set, &self.families)
+    }
+}
+
+impl Document<'_> {
+    /// The page, complete in itself.
+    pub fn html(&self) -> String {
+        page::html(self)
+    }
+
+    /// All plots as files: (name, content), an SVG and a PNG each.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Machine`](crate::Error::Machine) when a picture cannot be made.
+    pub fn plot_files(&self) -> crate::Result<Vec<(String, Vec<u8>)>> {
+        plots::files(self)
     }
 }

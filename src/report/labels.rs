@@ -26,7 +26,8 @@ impl Labels {
         for case in cases {
             groups.entry(case.workload.clone()).or_default().push(case);
         }
-        let by_workload = groups.into_iter().map(|(name, cases)| (name, Apart::of(&cases))).collect();
+        let by_workload =
+            groups.into_iter().map(|(name, cases)| (name, Apart::of(&cases))).collect();
         Labels { by_workload }
     }
 
@@ -62,7 +63,9 @@ impl Labels {
 
     /// Whether variants or machines differ within a workload.
     pub(crate) fn differs(&self, workload: &str) -> (bool, bool) {
-        self.by_workload.get(workload).map_or((false, false), |apart| (apart.variant, apart.machine))
+        self.by_workload
+            .get(workload)
+            .map_or((false, false), |apart| (apart.variant, apart.machine))
     }
 
     /// What all cells of a workload have in common, in a line.
@@ -81,10 +84,15 @@ impl Apart {
         let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for name in cases.iter().flat_map(|case| case.settings.options.keys()) {
             let told = cases.iter().filter(|case| case.settings.known != Known::Nothing);
-            values.entry(name).or_insert_with(|| told.map(|case| case.settings.get(name)).collect());
+            values
+                .entry(name)
+                .or_insert_with(|| told.map(|case| case.settings.get(name)).collect());
         }
-        let mut options: Vec<String> =
-            values.iter().filter(|(_, all)| all.len() > 1).map(|(name, _)| name.to_string()).collect();
+        let mut options: Vec<String> = values
+            .iter()
+            .filter(|(_, all)| all.len() > 1)
+            .map(|(name, _)| name.to_string())
+            .collect();
         // The merge mode first: it is what most sweeps vary.
         options.sort_by_key(|name| (name != "merge", name.clone()));
         let distinct = |of: fn(&Case) -> Option<String>| -> BTreeSet<String> {

@@ -46,7 +46,11 @@ pub struct Sheet {
 
 impl Sheet {
     /// An empty table.
-    pub(crate) fn new(title: impl Into<String>, note: impl Into<String>, columns: &[&str]) -> Sheet {
+    pub(crate) fn new(
+        title: impl Into<String>,
+        note: impl Into<String>,
+        columns: &[&str],
+    ) -> Sheet {
         let columns = columns.iter().map(|name| name.to_string()).collect();
         Sheet { title: title.into(), note: note.into(), columns, rows: Vec::new() }
     }
@@ -134,7 +138,11 @@ mod tests {
 
     fn sheet() -> Sheet {
         let mut sheet = Sheet::new("a|b", "", &["graph", "ms", "nothing"]);
-        sheet.rows.push(vec![Entry::text("<b>\n|"), Entry::number(Some(1.5), |v| v.to_string()), Entry::Blank]);
+        sheet.rows.push(vec![
+            Entry::text("<b>\n|"),
+            Entry::number(Some(1.5), |v| v.to_string()),
+            Entry::Blank,
+        ]);
         sheet.rows.push(vec![Entry::text("x"), Entry::Blank, Entry::Blank]);
         sheet
     }

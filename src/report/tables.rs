@@ -4,7 +4,8 @@ use super::labels::{Labels, machine};
 use super::sheet::{Entry, Sheet};
 use super::units::{bare_ms, count};
 use crate::results::{
-    Ablation, Comparison, Done, Family, Mean, Member, ResultSet, Scaling, geometric_mean,
+    Ablation, AblationRow, Case, Comparison, Done, Family, Mean, Member, ResultSet, Scaling, Split,
+    geometric_mean,
 };
 
 /// `2.31`, `0.042`: three digits or so, for ratios.
@@ -61,33 +62,25 @@ impl<'a> Apart<'a> {
     }
 }
 
-/// A table of times for each workload, and one for each weak study of it.
-pub(crate) fn times(families: &[Family<'_>], labels: &Labels) -> Vec<Sheet> {
-    let mut groups: Vec<Vec<&Family<'_>>> = Vec::new();
-    let of = |family: &Family<'_>| {
-        let case = family.case();
-        (case.workload.clone(), case.scaling, case.series.clone())
-    };
-    for family in families {
-        match groups.iter_mut().find(|group| of(group[0]) == of(family)) {
-            Some(group) => group.push(family),
-            None => groups.push(vec![family]),
-        }
-    }
-    groups.iter().map(|group| times_of(group, labels)).collect()
-}
-
-fn times_of(group: &[&Family<'_>], labels: &Labels) -> Sheet {
+/// The times of families of one workload, strong or of one weak study.
+pub(crate) fn times(group: &[&Family<'_>], labels: &Labels) -> Sheet {
     let first = group[0].case();
     let weak = first.scaling == Scaling::Weak;
     let apart = Apart { labels, workload: &first.workload };
-    let series = first.series.as_ref().map_or(String::new(), |name| format!(", {name}"));
-    let title = format!("{}{series}", first.workload);
+    let title = study(first);
     let speed_up = if weak { "rate speed-up" } else { "speed-up" };
     let mut columns = vec!["dataset"];
     columns.extend(apart.names());
     columns.extend(["devices", "nodes", "arcs", "median ms", "min ms", "max ms", speed_up]);
-    columns.extend(["efficiency %", "G arcs/s", "step %", "merge %", "other %", "prepare ms", "checked"]);
+    columns.extend([
+        "efficiency %",
+        "G arcs/s",
+        "step %",
+        "merge %",
+        "other %",
+        "prepare ms",
+        "checked",
+    ]);
     let mut sheet = Sheet::new(title, note(group, labels), &columns);
     for member in group.iter().flat_map(|family| &family.members) {
         sheet.rows.push(times_row(member, &apart, weak));
@@ -95,15 +88,25 @@ fn times_of(group: &[&Family<'_>], labels: &Labels) -> Sheet {
     sheet.without_blank_columns()
 }
 
+/// `bfs`, or `bfs, edge-weak`.
+pub(crate) fn study(case: &Case) -> String {
+    let series = case.series.as_ref().map_or(String::new(), |name| format!(", {name}"));
+    format!("{}{series}", case.workload)
+}
+
 fn note(group: &[&Family<'_>], labels: &Labels) -> String {
     let case = group[0].case();
     let common = labels.common(&case.workload);
     let common = if common.is_empty() { common } else { format!("All: {common}. ") };
     let against = match case.scaling {
-        Scaling::Strong => "Speed-up is against the fewest replicas of the same cell, efficiency \
-                            against perfect scaling.",
-        Scaling::Weak => "Work grows with the replicas: efficiency is the fewest replicas' time \
-                          over this one's, rate speed-up compares arcs per second.",
+        Scaling::Strong => {
+            "Speed-up is against the fewest replicas of the same cell, efficiency \
+                            against perfect scaling."
+        }
+        Scaling::Weak => {
+            "Work grows with the replicas: efficiency is the fewest replicas' time \
+                          over this one's, rate speed-up compares arcs per second."
+        }
     };
     common + against
 }
@@ -112,7 +115,7 @@ fn times_row(member: &Member<'_>, apart: &Apart<'_>, weak: bool) -> Vec<Entry> {
     let case = member.case;
     let fallback = Done::default();
     let done = case.done().unwrap_or(&fallback);
-    let share = |part: fn(&crate::results::Split) -> f64| {
+    let share = |part: fn(&Split) -> f64| {
         let split = done.split.filter(|s| s.step + s.merge + s.other > 0.0);
         split.map(|s| part(&s) / (s.step + s.merge + s.other))
     };
@@ -164,10 +167,14 @@ pub(crate) fn mean_table(means: &[Mean<'_>], labels: &Labels) -> Option<Sheet> {
 /// An ablation, and the geometric means of its ratios.
 pub(crate) fn ablation_tables(ablation: &Ablation<'_>) -> [Sheet; 2] {
     let (option, values) = (ablation.option, &ablation.values);
-    let mut columns: Vec<String> = ["workload", "dataset", "devices", "other settings"].map(String::from).into();
+    let mut columns: Vec<String> =
+        ["workload", "dataset", "devices", "other settings"].map(String::from).into();
     columns.extend(values.iter().map(|value| format!("{value} ms")));
     columns.extend(values[1..].iter().map(|value| format!("{value} / {}", values[0])));
-    let note = format!("The same cells, {option} alone differs. A ratio above 1 is slower than {}.", values[0]);
+    let note = format!(
+        "The same cells, {option} alone differs. A ratio above 1 is slower than {}.",
+        values[0]
+    );
     let mut rows = Sheet { title: format!("Ablation: {option}"), note, columns, rows: Vec::new() };
     for row in &ablation.rows {
         let case = row.case;
@@ -190,7 +197,7 @@ fn ablation_means(ablation: &Ablation<'_>) -> Sheet {
     columns.extend(values[1..].iter().map(|value| format!("{value} / {}", values[0])));
     let title = format!("Ablation: {}, geometric means", ablation.option);
     let mut sheet = Sheet { title, note: String::new(), columns, rows: Vec::new() };
-    let of = |row: &crate::results::AblationRow<'_>| (row.case.workload.clone(), row.case.gpus, row.case.replicas);
+    let of = |row: &AblationRow<'_>| (row.case.workload.clone(), row.case.gpus, row.case.replicas);
     let mut groups: Vec<_> = ablation.rows.iter().map(of).collect();
     groups.sort();
     groups.dedup();
@@ -214,8 +221,17 @@ fn ablation_means(ablation: &Ablation<'_>) -> Sheet {
 /// Cell by cell against a baseline, and the means.
 pub(crate) fn comparison_tables(comparison: &Comparison<'_>, baseline: &str) -> [Sheet; 2] {
     let columns = [
-        "workload", "dataset", "devices", "settings", "now ms", "before ms", "now / before", "now on",
-        "before on", "now built", "before built",
+        "workload",
+        "dataset",
+        "devices",
+        "settings",
+        "now ms",
+        "before ms",
+        "now / before",
+        "now on",
+        "before on",
+        "now built",
+        "before built",
     ];
     let note = format!(
         "{} cells are in both; {} are new and {} were not measured again. A ratio above 1 is slower now.",
@@ -227,7 +243,7 @@ pub(crate) fn comparison_tables(comparison: &Comparison<'_>, baseline: &str) -> 
     for pair in &comparison.pairs {
         let case = pair.case;
         let settings = [case.variant.clone().unwrap_or_default(), case.settings.to_string()];
-        let build = |case: &crate::results::Case| Entry::text(&case.build);
+        let build = |case: &Case| Entry::text(&case.build);
         sheet.rows.push(vec![
             Entry::text(&case.workload),
             Entry::text(&case.dataset),
@@ -250,7 +266,9 @@ fn comparison_means(comparison: &Comparison<'_>) -> Sheet {
     let mut sheet = Sheet::new("Geometric means of now / before", "", &columns);
     for mean in comparison.means() {
         let (workload, devices) = match mean.case {
-            Some(case) => (case.workload.clone(), Entry::Number(case.devices(), case.replicas as f64)),
+            Some(case) => {
+                (case.workload.clone(), Entry::Number(case.devices(), case.replicas as f64))
+            }
             None => ("all".into(), Entry::Blank),
         };
         sheet.rows.push(vec![
@@ -275,7 +293,7 @@ pub(crate) fn missing_table(set: &ResultSet) -> Option<Sheet> {
     for (case, what, why) in set.missing() {
         add(case.name(), what, why, &case.origin);
     }
-    let wrong = |case: &&crate::results::Case| case.done().is_some_and(|d| d.verified == Some(false));
+    let wrong = |case: &&Case| case.done().is_some_and(|d| d.verified == Some(false));
     for case in set.cases.iter().filter(wrong) {
         add(case.name(), "WRONG", "the answer did not pass its check", &case.origin);
     }

@@ -66,7 +66,9 @@ mod tests {
             let text = utc(UNIX_EPOCH + Duration::from_secs(seconds));
             assert_eq!(moment(&text), Some(seconds), "{text}");
         }
-        for text in ["", "yesterday", "Fri May 28 2021", "Fri Mai 28 20:55:10 2021", "a May 99 1:1:1 2021"] {
+        for text in
+            ["", "yesterday", "Fri May 28 2021", "Fri Mai 28 20:55:10 2021", "a May 99 1:1:1 2021"]
+        {
             assert_eq!(moment(text), None, "{text}");
         }
     }

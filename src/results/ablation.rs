@@ -116,7 +116,8 @@ mod tests {
     use super::*;
 
     fn set(mut case: Case, options: &[(&str, &str)]) -> Case {
-        case.settings.options = options.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+        case.settings.options =
+            options.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
         case
     }
 
@@ -139,7 +140,8 @@ mod tests {
 
     #[test]
     fn what_is_asked_is_no_ablation() {
-        let cases = [set(case("vn", "a", 4, 3.0), &[("seeds", "first:10")]), case("vn", "a", 4, 2.0)];
+        let cases =
+            [set(case("vn", "a", 4, 3.0), &[("seeds", "first:10")]), case("vn", "a", 4, 2.0)];
         assert!(ablations(&cases).is_empty());
     }
 }

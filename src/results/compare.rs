@@ -48,7 +48,8 @@ pub fn compare<'a>(now: &'a ResultSet, baseline: &'a ResultSet) -> Comparison<'a
     let mut pairs = Vec::new();
     for &case in &now {
         let best = best(case, &before);
-        for &old in before.iter().filter(|old| likeness(case, old).is_some_and(|l| Some(l) == best)) {
+        for &old in before.iter().filter(|old| likeness(case, old).is_some_and(|l| Some(l) == best))
+        {
             // Another cell of now may be more like the old one.
             if self::best(old, &now) == best {
                 let ratio = case.median().unwrap_or(0.0) / old.median().unwrap_or(1.0);
@@ -128,7 +129,8 @@ mod tests {
     }
 
     fn with(mut case: Case, known: Known, options: &[(&str, &str)]) -> Case {
-        case.settings.options = options.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+        case.settings.options =
+            options.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
         case.settings.known = known;
         case
     }
@@ -167,7 +169,8 @@ mod tests {
     #[test]
     fn a_record_of_hives_pairs_by_its_variant_on_any_machine() {
         let mut hive = with(case("vn", "a", 4, 4.0), Known::Nothing, &[]);
-        (hive.variant, hive.machine, hive.nodes) = (Some("num_seeds-10".into()), "V100".into(), Some(7));
+        (hive.variant, hive.machine, hive.nodes) =
+            (Some("num_seeds-10".into()), "V100".into(), Some(7));
         let mut ours = with(case("vn", "a", 4, 1.0), Known::All, &[("seeds", "first:10")]);
         ours.variant = hive.variant.clone();
         let mut other = ours.clone();

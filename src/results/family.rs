@@ -154,7 +154,11 @@ pub(super) mod tests {
             series: None,
             scaling: Scaling::Strong,
             settings: Settings { known: Known::All, ..Settings::default() },
-            outcome: Outcome::Done(Box::new(Done { time, rate: Some(100.0 / median), ..Done::default() })),
+            outcome: Outcome::Done(Box::new(Done {
+                time,
+                rate: Some(100.0 / median),
+                ..Done::default()
+            })),
             build: String::new(),
             moment: None,
         }

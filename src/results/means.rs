@@ -4,7 +4,8 @@ use super::{Case, Family, Kind, Scaling};
 
 /// The geometric mean of positive numbers; `None` of none.
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
-    let positive = !values.is_empty() && values.iter().all(|value| *value > 0.0 && value.is_finite());
+    let positive =
+        !values.is_empty() && values.iter().all(|value| *value > 0.0 && value.is_finite());
     positive.then(|| (values.iter().map(|v| v.ln()).sum::<f64>() / values.len() as f64).exp())
 }
 
@@ -43,8 +44,7 @@ fn alike(a: &Family<'_>, b: &Family<'_>) -> bool {
 /// The means of strong scaling over datasets, by workload, settings and number of replicas. Families of one member
 /// count nothing.
 pub fn means<'a>(families: &[Family<'a>]) -> Vec<Mean<'a>> {
-    let strong =
-        |family: &&Family<'_>| family.scales() && family.case().scaling == Scaling::Strong;
+    let strong = |family: &&Family<'_>| family.scales() && family.case().scaling == Scaling::Strong;
     let mut groups: Vec<Vec<&Family<'a>>> = Vec::new();
     for family in families.iter().filter(strong) {
         match groups.iter_mut().find(|group| alike(group[0], family)) {
@@ -60,7 +60,8 @@ fn of_group<'a>(group: &[&Family<'a>]) -> Vec<Mean<'a>> {
     counts.sort_unstable();
     counts.dedup();
     let mean = |n: u64| {
-        let members: Vec<_> = group.iter().flat_map(|f| f.members.iter().filter(|m| m.n == n)).collect();
+        let members: Vec<_> =
+            group.iter().flat_map(|f| f.members.iter().filter(|m| m.n == n)).collect();
         let of = |value: fn(&super::Member<'a>) -> Option<f64>| {
             let values: Vec<f64> = members.iter().filter_map(|member| value(member)).collect();
             geometric_mean(&values)
@@ -97,7 +98,9 @@ mod tests {
         let means = means(&families);
         assert_eq!(means.len(), 2);
         assert_eq!((means[1].n, means[1].datasets), (2, 2));
-        assert!((means[1].speed_up - 4.0).abs() < 1e-12 && (means[1].efficiency - 2.0).abs() < 1e-12);
+        assert!(
+            (means[1].speed_up - 4.0).abs() < 1e-12 && (means[1].efficiency - 2.0).abs() < 1e-12
+        );
         assert!((means[1].median - 2f64.sqrt()).abs() < 1e-12);
     }
 

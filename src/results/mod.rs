@@ -10,8 +10,8 @@ mod means;
 mod published;
 mod read;
 mod record;
-mod settings;
 mod set;
+mod settings;
 
 pub use ablation::{Ablation, AblationRow, ablations};
 pub use case::{Case, Done, Iteration, Outcome, Scaling, Split, Times};

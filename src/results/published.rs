@@ -52,7 +52,7 @@ fn table(families: &[&Family<'_>]) -> String {
         let numbers = place >= 3;
         let cells = if numbers { at_the_point(cells) } else { cells };
         let wide = |text: &String| text.chars().count();
-        let width = cells.iter().map(wide).max().unwrap_or(0).max(name.len() + 2 * usize::from(numbers));
+        let width = cells.iter().map(wide).max().unwrap_or(0).max(name.len() + 2);
         let right = |text: &str| format!("| {text:>width$} ");
         let left = |text: &str| format!("| {text:<width$} ");
         let put = |text: &str| if numbers { right(text) } else { left(text) };

@@ -134,7 +134,9 @@ struct Found {
 impl Found {
     fn file(&mut self, name: &str, text: &str) -> Result<()> {
         if name.ends_with(".jsonl") {
-            for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            for (number, line) in
+                text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty())
+            {
                 let at = format!("{name}:{}", number + 1);
                 self.value(&at, &parse(&at, line)?)?;
             }
@@ -148,7 +150,8 @@ impl Found {
         match value {
             Value::Object(map) if is_record(map) => self.cases.push(of_record(map, at)?),
             Value::Array(cells) if !cells.is_empty() && cells.iter().all(is_cell_value) => {
-                let folder = at.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+                let folder =
+                    at.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
                 for map in cells.iter().filter_map(Value::as_object) {
                     let (case, file) = of_cell(map, at)?;
                     self.cells.push((case, file.map(|file| folder.clone() + &file)));

@@ -154,7 +154,8 @@ fn places(record: &Fields<'_>, tags: &Tags, asked: Option<&str>) -> Result<(u64,
     let world = record.object("fleet")?.map_or(Ok(None), |fleet| fleet.count("world"))?;
     let (gpus, replicas) = asked.and_then(devices).unwrap_or((1, 1));
     let gpus = tags.gpus.unwrap_or(gpus);
-    let replicas = tags.replicas.or(world).unwrap_or(if tags.gpus.is_some() { gpus } else { replicas });
+    let replicas =
+        tags.replicas.or(world).unwrap_or(if tags.gpus.is_some() { gpus } else { replicas });
     Ok((gpus, replicas.max(1)))
 }
 
@@ -207,7 +208,8 @@ fn times(record: &Fields<'_>) -> Result<Times> {
         list.into_iter().map(|t| amount(t).ok_or_else(|| wrong_time(t))).collect::<Result<_>>()?;
     let mean = record.number("avg-process-time")?;
     if list.is_empty() {
-        let missing = || wrong(record.at, "neither \"avg-process-time\" nor \"process-times\" is there");
+        let missing =
+            || wrong(record.at, "neither \"avg-process-time\" nor \"process-times\" is there");
         let mean = mean.ok_or_else(missing)?;
         return Ok(Times { median: mean, mean, min: None, max: None, runs: 1 });
     }
@@ -227,7 +229,8 @@ fn split(measured: &Fields<'_>) -> Result<Option<Split>> {
     let mut runs = Vec::new();
     for run in measured.objects("runs")? {
         let part = |name| run.number(name).map(Option::unwrap_or_default);
-        let split = Split { step: part("step_ms")?, merge: part("merge_ms")?, other: part("other_ms")? };
+        let split =
+            Split { step: part("step_ms")?, merge: part("merge_ms")?, other: part("other_ms")? };
         runs.push((part("total_ms")?, split));
     }
     runs.sort_by(|a, b| a.0.total_cmp(&b.0));

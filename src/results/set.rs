@@ -176,7 +176,10 @@ mod tests {
 
     #[test]
     fn graphs_are_in_the_order_of_their_scale() {
-        let set = ResultSet::of(["rmat20", "rmat8", "rmat18"].map(|name| case("vn", name, 1, 1.0)).into(), 0);
+        let set = ResultSet::of(
+            ["rmat20", "rmat8", "rmat18"].map(|name| case("vn", name, 1, 1.0)).into(),
+            0,
+        );
         let names: Vec<&str> = set.cases.iter().map(|case| case.dataset.as_str()).collect();
         assert_eq!(names, ["rmat8", "rmat18", "rmat20"]);
     }

@@ -9,8 +9,18 @@ use std::sync::OnceLock;
 
 /// Options that leave the measured time alone, or that a record states elsewhere.
 const ELSEWHERE: [&str; 12] = [
-    "graph", "devices", "runs", "warmup", "verify", "trace", "json", "output", "deadline", "fault",
-    "top", "memory-limit",
+    "graph",
+    "devices",
+    "runs",
+    "warmup",
+    "verify",
+    "trace",
+    "json",
+    "output",
+    "deadline",
+    "fault",
+    "top",
+    "memory-limit",
 ];
 
 /// Options of a run that differ from the default, by name: `merge` is `dense`.
