@@ -22,7 +22,7 @@ use std::error::Error as _;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-const EXIT_CODES: &str = "Exit codes: 0 done; 1 an answer failed its check; 2 the input, an option or \
+const EXIT_CODES: &str = "Exit codes: 0 done; 1 an answer failed its check, or a cell is too slow; 2 the input, an option or \
 the machine will not do; 3 a replica failed while it ran.";
 
 /// The command tree, from which help is derived.

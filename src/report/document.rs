@@ -62,6 +62,12 @@ impl<'a> Document<'a> {
         let set = self.set;
         let done = set.cases.iter().filter(|case| case.done().is_some()).count();
         let mut parts = vec![format!("{done} of {} cells were measured", set.cases.len())];
+        for fate in ["failed", "skipped"] {
+            let count = set.missing().filter(|(_, what, _)| *what == fate).count();
+            if count > 0 {
+                parts.push(format!("{count} {fate}"));
+            }
+        }
         if set.superseded > 0 {
             parts.push(format!(
                 "{} older measurements of the same cells are left out",
@@ -76,7 +82,7 @@ impl<'a> Document<'a> {
 
     /// The chapters in the order of reading.
     pub(crate) fn chapters(&self) -> Vec<Chapter<'_>> {
-        let mut chapters = vec![Chapter::Missing, Chapter::Means];
+        let mut chapters = vec![Chapter::Means];
         chapters.extend(self.comparison.as_ref().map(|_| Chapter::Baseline));
         let of = |family: &Family<'_>| {
             let case = family.case();
@@ -91,6 +97,7 @@ impl<'a> Document<'a> {
         }
         chapters.extend(groups.into_iter().map(Chapter::Times));
         chapters.extend(self.ablations.iter().map(Chapter::Ablation));
+        chapters.push(Chapter::Missing);
         chapters.retain(|chapter| !self.tables(chapter).is_empty());
         chapters
     }

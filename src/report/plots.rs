@@ -94,10 +94,6 @@ fn both_measures(subject: &str, noun: &str, lines: [Vec<Curve>; 2], kind: &str) 
 }
 
 fn mean_plots(means: &[Mean<'_>], labels: &Labels) -> Vec<Scene> {
-    // Of one dataset each the workloads' own plots say the same.
-    if means.iter().all(|mean| mean.datasets < 2) {
-        return Vec::new();
-    }
     let mut kinds: Vec<_> = means.iter().map(|mean| mean.kind).collect();
     kinds.dedup();
     let mut plots = Vec::new();

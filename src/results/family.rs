@@ -61,7 +61,7 @@ pub struct Member<'a> {
     pub n: u64,
     /// Milliseconds of the middle run.
     pub median: f64,
-    /// Strong: the fewest replicas' time over this. Weak: this rate over the fewest replicas', where both tell it.
+    /// `None` in a family of one. Strong: the fewest replicas' time over this. Weak: this rate over the fewest replicas', where both tell it.
     pub speed_up: Option<f64>,
     /// Speed-up over what perfect scaling would give; weak: the fewest replicas' time over this.
     pub efficiency: Option<f64>,
@@ -116,7 +116,11 @@ fn family(kind: Kind, mut cases: Vec<&Case>) -> Family<'_> {
     cases.sort_by_key(|case| case.replicas);
     let base = cases[0];
     let member = |case| member(case, base);
-    Family { kind, members: cases.iter().copied().map(member).collect() }
+    let mut members: Vec<Member<'_>> = cases.iter().copied().map(member).collect();
+    if let [alone] = members.as_mut_slice() {
+        (alone.speed_up, alone.efficiency) = (None, None);
+    }
+    Family { kind, members }
 }
 
 fn member<'a>(case: &'a Case, base: &Case) -> Member<'a> {

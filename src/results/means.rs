@@ -42,7 +42,7 @@ fn alike(a: &Family<'_>, b: &Family<'_>) -> bool {
 }
 
 /// The means of strong scaling over datasets, by workload, settings and number of replicas. Families of one member
-/// count nothing.
+/// count nothing, nor does a workload on one dataset.
 pub fn means<'a>(families: &[Family<'a>]) -> Vec<Mean<'a>> {
     let strong = |family: &&Family<'_>| family.scales() && family.case().scaling == Scaling::Strong;
     let mut groups: Vec<Vec<&Family<'a>>> = Vec::new();
@@ -52,7 +52,7 @@ pub fn means<'a>(families: &[Family<'a>]) -> Vec<Mean<'a>> {
             None => groups.push(vec![family]),
         }
     }
-    groups.iter().flat_map(|group| of_group(group)).collect()
+    groups.iter().filter(|group| group.len() > 1).flat_map(|group| of_group(group)).collect()
 }
 
 fn of_group<'a>(group: &[&Family<'a>]) -> Vec<Mean<'a>> {

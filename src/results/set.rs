@@ -65,13 +65,24 @@ impl ResultSet {
         set
     }
 
-    /// The cells without a measurement, and why: (case, `failed` or `skipped`, reason).
+    /// The cells without a measurement, the failed ones first, and why: (case, `failed` or `skipped`, reason).
     pub fn missing(&self) -> impl Iterator<Item = (&Case, &'static str, &str)> {
-        self.cases.iter().filter_map(|case| match &case.outcome {
+        let of = |case: &'_ Case| match &case.outcome {
             Outcome::Done(_) => None,
-            Outcome::Failed(why) => Some((case, "failed", why.as_str())),
-            Outcome::Skipped(why) => Some((case, "skipped", why.as_str())),
+            Outcome::Failed(_) => Some("failed"),
+            Outcome::Skipped(_) => Some("skipped"),
+        };
+        ["failed", "skipped"].into_iter().flat_map(move |fate| {
+            let cases = self.cases.iter().filter(move |case| of(case) == Some(fate));
+            cases.map(move |case| (case, fate, reason(case)))
         })
+    }
+}
+
+fn reason(case: &Case) -> &str {
+    match &case.outcome {
+        Outcome::Done(_) => "",
+        Outcome::Failed(why) | Outcome::Skipped(why) => why,
     }
 }
 

@@ -12,6 +12,9 @@ use std::fmt::Write;
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
+/// Words that are more than this are broken into lines.
+const LONG: usize = 48;
+
 /// What a browser is told: everything is in the page, nothing may be fetched.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; font-src data:; \
                       img-src data:; base-uri 'none'; form-action 'none'";
@@ -47,7 +50,7 @@ pub(super) fn html(document: &Document<'_>) -> String {
 fn name(chapter: &Chapter<'_>) -> String {
     match chapter {
         Chapter::Missing => "Failed and skipped".into(),
-        Chapter::Means => "Geometric means".into(),
+        Chapter::Means => "Geometric means over datasets".into(),
         Chapter::Baseline => "Against the baseline".into(),
         Chapter::Times(group) => study(group[0].case()),
         Chapter::Ablation(ablation) => format!("Ablation: {}", ablation.option),
@@ -97,6 +100,9 @@ fn table(sheet: &Sheet, chapter: &str, out: &mut String) {
         for (entry, class) in row.iter().zip(&numeric) {
             let _ = match entry {
                 Entry::Blank => write!(out, "<td{class}></td>"),
+                Entry::Text(text) if text.chars().count() > LONG => {
+                    write!(out, "<td class=\"long\">{}</td>", escape(text))
+                }
                 Entry::Text(text) => write!(out, "<td{class}>{}</td>", escape(text)),
                 Entry::Number(text, value) => {
                     write!(out, "<td{class} data-v=\"{value}\">{}</td>", escape(text))

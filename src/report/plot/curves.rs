@@ -92,7 +92,7 @@ fn scaffold(scene: &mut Scene, measure: Measure, y: &Axis, ticks: &[f64]) {
         let place = y.at(*tick);
         scene.rule((LEFT, place), (WIDTH - EDGE, place), Ink::Grid, &[]);
         let text = match measure {
-            Measure::SpeedUp => format!("{}×", super::strips::plain(*tick)),
+            Measure::SpeedUp => format!("{}×", super::strips::part(*tick)),
             Measure::Efficiency => format!("{:.0} %", 100.0 * tick),
         };
         scene.text((LEFT - 6.0, place + 4.0), TEXT, Anchor::End, Ink::Muted, text);

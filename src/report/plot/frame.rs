@@ -21,7 +21,7 @@ pub(crate) fn title(scene: &mut Scene) -> f32 {
         y += TITLE + 3.0;
         scene.text((EDGE, y), TITLE, Anchor::Start, Ink::Text, line);
     }
-    y + 6.0
+    y + 9.0
 }
 
 /// What an entry of a legend shows before its words.

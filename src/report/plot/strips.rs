@@ -69,7 +69,7 @@ pub(crate) fn strips(
             TEXT,
             Anchor::Middle,
             Ink::Muted,
-            format!("{}×", plain(tick)),
+            format!("{}×", part(tick)),
         );
     }
     for (place, row) in rows.iter().enumerate() {
@@ -127,6 +127,11 @@ fn key(scene: &mut Scene, series: &[String], y: f32) -> f32 {
         series.iter().zip(&samples).map(|(name, s)| (name.clone(), s as Sample<'_>)).collect();
     entries.push(("geometric mean".into(), &mean));
     legend(scene, &entries, y)
+}
+
+/// A power of 2: `1/64`, `0.5`, `16`.
+pub(crate) fn part(value: f64) -> String {
+    if value < 0.2 { format!("1/{}", plain(1.0 / value)) } else { plain(value) }
 }
 
 /// `0.25`, `1`, `16`, `1.042`.

@@ -31,14 +31,14 @@ pub(crate) fn trace(name: &str, iterations: &[Iteration]) -> Option<Scene> {
     let most = columns.iter().map(|column| column.frontier).max()?;
     let modes = modes(iterations);
     let mut scene = Scene::new(WIDTH, name, describe(iterations));
-    let top = title(&mut scene) + 20.0;
+    let top = title(&mut scene) + 24.0;
     let frontiers = decades(1.0, (most as f64).max(2.0));
     let y = Axis {
         log: true,
         values: (0.8, frontiers[frontiers.len() - 1]),
         pixels: (top + HEIGHTS.0, top),
     };
-    scene.text((EDGE, top - 8.0), TEXT, Anchor::Start, Ink::Muted, "nodes in the frontier");
+    scene.text((EDGE, top - 13.0), TEXT, Anchor::Start, Ink::Muted, "nodes in the frontier");
     for tick in &frontiers {
         grid(
             &mut scene,
@@ -46,7 +46,7 @@ pub(crate) fn trace(name: &str, iterations: &[Iteration]) -> Option<Scene> {
             if *tick < 1e3 { format!("{tick:.0}") } else { short(*tick) },
         );
     }
-    let middle = top + HEIGHTS.0 + 26.0;
+    let middle = top + HEIGHTS.0 + 36.0;
     let longest = columns.iter().map(|column| column.ms).fold(0.0, f64::max);
     let times = round(longest);
     let t = Axis {
@@ -54,8 +54,8 @@ pub(crate) fn trace(name: &str, iterations: &[Iteration]) -> Option<Scene> {
         values: (0.0, times[times.len() - 1]),
         pixels: (middle + HEIGHTS.1, middle),
     };
-    scene.text((EDGE, middle - 8.0), TEXT, Anchor::Start, Ink::Muted, "ms, step and merge");
-    for tick in [0, times.len() / 2, times.len() - 1].map(|i| times[i]) {
+    scene.text((EDGE, middle - 13.0), TEXT, Anchor::Start, Ink::Muted, "ms, step and merge");
+    for tick in [times[0], times[times.len() - 1]] {
         grid(&mut scene, t.at(tick), super::strips::plain(tick));
     }
     let wide = (WIDTH - EDGE - LEFT - 4.0) / columns.len() as f32;
