@@ -204,7 +204,7 @@ fn the_guard_names_what_is_slower_and_passes_what_is_not() {
     assert_eq!(slow.code, Some(1), "{}", slow.err);
     assert_eq!(
         slow.err,
-        "error: 1 of 3 compared cells take more than 1.1 times as long: bfs b x 2 GPUs 1.300 times \
+        "error: 1 of 3 compared cells take more than 1.1 times as long, or are broken: bfs b x 2 GPUs 1.300 times \
          (1.300 ms after 1.000 ms)\n"
     );
     assert!(
@@ -214,6 +214,16 @@ fn the_guard_names_what_is_slower_and_passes_what_is_not() {
     let fine = guard("1.5");
     assert_eq!(fine.code, Some(0), "{}", fine.err);
     assert!(fine.out.ends_with("None of 3 compared cells takes more than 1.5 times as long.\n"));
+    let lost = json!({"primitive": "bfs", "dataset": "c", "status": "failed", "error": "no",
+        "config": {"devices": "cuda:0-1"}});
+    std::fs::write(Path::new(now).join("c.json"), lost.to_string()).unwrap();
+    let broken = guard("1.5");
+    assert_eq!(broken.code, Some(1));
+    assert!(
+        broken.err.contains("1 of 3 compared") && broken.err.contains("bfs c 2 GPUs fails now"),
+        "{}",
+        broken.err
+    );
     let other = measurements("geo.tar.gz");
     let nothing = report(&[now, "--baseline", &other, "--fail-if-slower", "1.10"]);
     assert_eq!(nothing.code, Some(2), "comparing nothing is no success");

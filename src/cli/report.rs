@@ -3,7 +3,8 @@
 use super::console::out;
 use crate::io::write_atomically;
 use crate::report::Document;
-use crate::results::{Comparison, published_tables, read};
+use crate::report::units::ms;
+use crate::results::{Case, Comparison, published_tables, read};
 use crate::run::writable;
 use crate::{Error, Result};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
@@ -119,9 +120,10 @@ fn named(paths: &[PathBuf]) -> String {
     names.join(" and ")
 }
 
-/// One line when nothing is slower; else an error that names each cell that is.
+/// One line when nothing is slower or broken; else an error that names each cell that is.
 fn guard(comparison: &Comparison<'_>, ratio: f64) -> Result<()> {
-    let cells = comparison.pairs.len();
+    let failed = comparison.broken.iter().filter(|case| case.done().is_none()).count();
+    let cells = comparison.pairs.len() + failed;
     if cells == 0 {
         return Err(Error::input(format!(
             "--fail-if-slower {ratio}: no cell is in both sets ({} only now, {} only before); compare sweeps of \
@@ -130,28 +132,29 @@ fn guard(comparison: &Comparison<'_>, ratio: f64) -> Result<()> {
             comparison.only_before.len()
         )));
     }
-    let slower: Vec<String> = comparison
-        .slower(ratio)
-        .map(|pair| {
-            let (now, before) = (pair.case.median(), pair.baseline.median());
-            let ms = |time: Option<f64>| crate::report::units::ms(time.unwrap_or_default());
-            format!(
-                "{} {:.3} times ({} after {})",
-                pair.case.name(),
-                pair.ratio,
-                ms(now),
-                ms(before)
-            )
-        })
-        .collect();
-    if slower.is_empty() {
-        return out(&format!(
-            "None of {cells} compared cells takes more than {ratio} times as long.\n"
-        ));
+    let named = complaints(comparison, ratio);
+    if named.is_empty() {
+        let line =
+            format!("None of {cells} compared cells takes more than {ratio} times as long.\n");
+        return out(&line);
     }
     Err(Error::Verify(format!(
-        "{} of {cells} compared cells take more than {ratio} times as long: {}",
-        slower.len(),
-        slower.join("; ")
+        "{} of {cells} compared cells take more than {ratio} times as long, or are broken: {}",
+        named.len(),
+        named.join("; ")
     )))
+}
+
+/// Each cell that fails, answers wrong or is slower now, in words.
+fn complaints(comparison: &Comparison<'_>, ratio: f64) -> Vec<String> {
+    let broken = |case: &Case| comparison.broken.iter().any(|other| std::ptr::eq(*other, case));
+    let fate = |case: &Case| if case.done().is_some() { "answers wrong now" } else { "fails now" };
+    let mut lines: Vec<String> =
+        comparison.broken.iter().map(|case| format!("{} {}", case.name(), fate(case))).collect();
+    for pair in comparison.slower(ratio).filter(|pair| !broken(pair.case)) {
+        let [now, before] =
+            [pair.case, pair.baseline].map(|case| ms(case.median().unwrap_or_default()));
+        lines.push(format!("{} {:.3} times ({now} after {before})", pair.case.name(), pair.ratio));
+    }
+    lines
 }

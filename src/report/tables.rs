@@ -18,10 +18,15 @@ pub(crate) fn ratio(value: f64) -> String {
     }
 }
 
-/// Of 1, as a percentage.
+/// Of 1, as a percentage: two digits or so.
 pub(crate) fn percent(value: f64) -> String {
-    let value = 100.0 * value;
-    if value >= 9.95 { format!("{value:.0}") } else { format!("{value:.1}") }
+    match 100.0 * value {
+        0.0 => "0".into(),
+        v if v >= 9.95 => format!("{v:.0}"),
+        v if v >= 0.095 => format!("{v:.1}"),
+        v if v >= 0.01 => format!("{v:.2}"),
+        v => format!("{v:.0e}"),
+    }
 }
 
 fn giga(value: f64) -> String {
@@ -233,8 +238,18 @@ pub(crate) fn comparison_tables(comparison: &Comparison<'_>, baseline: &str) -> 
         "now built",
         "before built",
     ];
+    let apart = |of: fn(&Case) -> &str| {
+        let differ = comparison.pairs.iter().filter(|pair| of(pair.case) != of(pair.baseline));
+        differ.count()
+    };
+    let (machines, builds) = (apart(|case| &case.machine), apart(|case| &case.build));
+    let elsewhere = if machines > 0 {
+        format!(", {machines} of them on another machine")
+    } else {
+        String::new()
+    };
     let note = format!(
-        "{} cells are in both; {} are new and {} were not measured again. A ratio above 1 is slower now.",
+        "{} cells are in both{elsewhere}; {} are new and {} were not measured again. A ratio above 1 is slower now.",
         comparison.pairs.len(),
         comparison.only_now.len(),
         comparison.only_before.len()
@@ -243,7 +258,8 @@ pub(crate) fn comparison_tables(comparison: &Comparison<'_>, baseline: &str) -> 
     for pair in &comparison.pairs {
         let case = pair.case;
         let settings = [case.variant.clone().unwrap_or_default(), case.settings.to_string()];
-        let build = |case: &Case| Entry::text(&case.build);
+        let place = |case| if machines > 0 { Entry::text(machine(case)) } else { Entry::Blank };
+        let build = |case: &Case| if builds > 0 { Entry::text(&case.build) } else { Entry::Blank };
         sheet.rows.push(vec![
             Entry::text(&case.workload),
             Entry::text(&case.dataset),
@@ -252,8 +268,8 @@ pub(crate) fn comparison_tables(comparison: &Comparison<'_>, baseline: &str) -> 
             Entry::number(case.median(), bare_ms),
             Entry::number(pair.baseline.median(), bare_ms),
             Entry::number(Some(pair.ratio), ratio),
-            Entry::text(machine(case)),
-            Entry::text(machine(pair.baseline)),
+            place(case),
+            place(pair.baseline),
             build(case),
             build(pair.baseline),
         ]);

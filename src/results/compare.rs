@@ -1,6 +1,6 @@
 //! Two result sets, cell by cell.
 
-use super::{Case, Known, ResultSet, geometric_mean};
+use super::{Case, Known, Outcome, ResultSet, geometric_mean};
 
 /// A cell that both sets have.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +22,8 @@ pub struct Comparison<'a> {
     pub only_now: Vec<&'a Case>,
     /// Measured before, not now.
     pub only_before: Vec<&'a Case>,
+    /// Measured before; failed now, or answered wrong.
+    pub broken: Vec<&'a Case>,
 }
 
 /// A workload's ratios on some devices.
@@ -39,12 +41,12 @@ pub struct RatioMean<'a> {
 
 /// Pairs the measured cells of two sets: the same workload, dataset, study and devices, and settings that agree.
 /// Where a side does not tell all settings, its likeliest cell counts. Machines may differ; the same is preferred.
-pub fn compare<'a>(now: &'a ResultSet, baseline: &'a ResultSet) -> Comparison<'a> {
+pub fn compare<'a>(now_set: &'a ResultSet, baseline: &'a ResultSet) -> Comparison<'a> {
     let measured = |set: &'a ResultSet| {
         let positive = |case: &&Case| case.median().is_some_and(|median| median > 0.0);
         set.cases.iter().filter(positive).collect::<Vec<&'a Case>>()
     };
-    let (now, before) = (measured(now), measured(baseline));
+    let (now, before) = (measured(now_set), measured(baseline));
     let mut pairs = Vec::new();
     for &case in &now {
         let best = best(case, &before);
@@ -61,10 +63,18 @@ pub fn compare<'a>(now: &'a ResultSet, baseline: &'a ResultSet) -> Comparison<'a
         let unpaired = |case: &&Case| !pairs.iter().any(|pair| std::ptr::eq(paired(pair), *case));
         cases.into_iter().filter(unpaired).collect()
     };
-    let only_now = alone(now, &|pair| pair.case);
-    let only_before = alone(before, &|pair| pair.baseline);
+    let only_now: Vec<&Case> = alone(now, &|pair| pair.case);
+    let only_before: Vec<&Case> = alone(before, &|pair| pair.baseline);
+    let wrong = |case: &Case| case.done().is_some_and(|done| done.verified == Some(false));
+    let failed = |case: &Case| {
+        let lost = || only_before.iter().any(|old| likeness(case, old).is_some());
+        matches!(case.outcome, Outcome::Failed(_)) && lost()
+    };
+    let paired = |case: &Case| pairs.iter().any(|pair| std::ptr::eq(pair.case, case));
+    let broken = now_set.cases.iter().filter(|case| failed(case) || wrong(case) && paired(case));
+    let broken = broken.collect();
     pairs.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
-    Comparison { pairs, only_now, only_before }
+    Comparison { pairs, only_now, only_before, broken }
 }
 
 fn best(case: &Case, among: &[&Case]) -> Option<i64> {
@@ -76,13 +86,16 @@ fn likeness(a: &Case, b: &Case) -> Option<i64> {
     let place = |case: &Case| (case.gpus, case.replicas, case.scaling);
     let known = |a: Option<u64>, b: Option<u64>| a.is_none() || b.is_none() || a == b;
     let hive = [a, b].iter().any(|case| case.settings.known == Known::Nothing);
+    // A failed cell tells no variant.
+    let told = |case: &Case| case.done().is_some();
+    let variants = !hive || a.variant == b.variant || !told(a) || !told(b);
     let same = a.workload == b.workload
         && a.dataset == b.dataset
         && a.series == b.series
         && place(a) == place(b)
         // HIVE's records count some graphs' arcs otherwise.
         && (hive || known(a.nodes, b.nodes) && known(a.arcs, b.arcs))
-        && (!hive || a.variant == b.variant)
+        && variants
         && a.settings.agrees(&b.settings);
     let machine = if a.machine == b.machine { 1000 } else { 0 };
     same.then(|| machine + a.settings.likeness(&b.settings))
@@ -148,6 +161,22 @@ mod tests {
         assert_eq!(comparison.slower(3.0).count(), 0, "just as slow as allowed");
         let all = comparison.means().pop().unwrap();
         assert!(all.case.is_none() && (all.ratio - 1.5f64.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_was_measured_before_and_fails_or_is_wrong_now_is_broken() {
+        let mut cases =
+            vec![case("vn", "a", 1, 2.0), case("vn", "b", 1, 2.0), case("vn", "new", 1, 2.0)];
+        cases[0].outcome = Outcome::Failed("no".into());
+        if let Outcome::Done(done) = &mut cases[1].outcome {
+            done.verified = Some(false);
+        }
+        cases[2].outcome = Outcome::Failed("no".into());
+        let now = set(cases);
+        let before = set(vec![case("vn", "a", 1, 4.0), case("vn", "b", 1, 4.0)]);
+        let broken: Vec<&str> =
+            compare(&now, &before).broken.iter().map(|c| c.dataset.as_str()).collect();
+        assert_eq!(broken, ["a", "b"]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Speed-up and efficiency over the number of replicas.
 
 use super::axis::{Axis, powers, round, spaced};
+use super::font::width;
 use super::frame::{EDGE, Sample, TEXT, WIDTH, legend, title};
 use super::ink::Ink;
 use super::marker::{dash, marker};
@@ -35,7 +36,7 @@ pub(crate) struct Curve {
 
 /// Height of the field in which curves are.
 const HEIGHT: f32 = 210.0;
-/// Room for the numbers at the left.
+/// Least room for the numbers at the left.
 const LEFT: f32 = 48.0;
 
 /// At most [`super::MOST_CURVES`] curves over the number of `noun` (GPUs or replicas). `None` where no curve has a
@@ -48,16 +49,18 @@ pub(crate) fn curves(name: &str, measure: Measure, noun: &str, lines: &[Curve]) 
     let (first, last) = (*numbers.first()?, *numbers.last()?);
     let mut scene = Scene::new(WIDTH, name, describe(measure, noun, lines));
     let top = title(&mut scene) + 8.0;
+    let ticks = ticks(measure, points());
+    let names = ticks.iter().map(|tick| width(&tick_name(measure, *tick), TEXT));
+    let left = names.fold(LEFT - 10.0, f32::max) + 10.0;
     let x = Axis {
         log: true,
         values: (first as f64, last as f64),
-        pixels: (LEFT + 12.0, WIDTH - EDGE - 12.0),
+        pixels: (left + 12.0, WIDTH - EDGE - 12.0),
     };
-    let ticks = ticks(measure, points());
     let (low, high) = (ticks[0], ticks[ticks.len() - 1]);
     let log = measure == Measure::SpeedUp;
     let y = Axis { log, values: (low, high), pixels: (top + HEIGHT, top) };
-    scaffold(&mut scene, measure, &y, &ticks);
+    scaffold(&mut scene, measure, &y, (left, &ticks));
     for n in spaced(&numbers, &x, 22.0) {
         let place = x.at(n as f64);
         scene.rule((place, top + HEIGHT), (place, top + HEIGHT + 4.0), Ink::Axis, &[]);
@@ -86,18 +89,22 @@ fn ticks<'a>(measure: Measure, points: impl Iterator<Item = &'a Point> + Clone) 
     }
 }
 
+fn tick_name(measure: Measure, tick: f64) -> String {
+    match measure {
+        Measure::SpeedUp => format!("{}×", super::strips::part(tick)),
+        Measure::Efficiency => format!("{:.0} %", 100.0 * tick),
+    }
+}
+
 /// Lines to read values by, the frame, and what is measured.
-fn scaffold(scene: &mut Scene, measure: Measure, y: &Axis, ticks: &[f64]) {
+fn scaffold(scene: &mut Scene, measure: Measure, y: &Axis, (left, ticks): (f32, &[f64])) {
     for tick in ticks {
         let place = y.at(*tick);
-        scene.rule((LEFT, place), (WIDTH - EDGE, place), Ink::Grid, &[]);
-        let text = match measure {
-            Measure::SpeedUp => format!("{}×", super::strips::part(*tick)),
-            Measure::Efficiency => format!("{:.0} %", 100.0 * tick),
-        };
-        scene.text((LEFT - 6.0, place + 4.0), TEXT, Anchor::End, Ink::Muted, text);
+        scene.rule((left, place), (WIDTH - EDGE, place), Ink::Grid, &[]);
+        let text = tick_name(measure, *tick);
+        scene.text((left - 6.0, place + 4.0), TEXT, Anchor::End, Ink::Muted, text);
     }
-    scene.rule((LEFT, y.pixels.0), (WIDTH - EDGE, y.pixels.0), Ink::Axis, &[]);
+    scene.rule((left, y.pixels.0), (WIDTH - EDGE, y.pixels.0), Ink::Axis, &[]);
 }
 
 /// The dashed line of perfect scaling, from the fewest to the most.
@@ -115,7 +122,7 @@ fn ideal<'a>(
             let most = points.map(|point| point.ideal).fold(1.0, f64::max);
             vec![(x.at(first), y.at(most / (last / first))), (x.at(last), y.at(most))]
         }
-        Measure::Efficiency => vec![(LEFT, y.at(1.0)), (WIDTH - EDGE, y.at(1.0))],
+        Measure::Efficiency => vec![(x.pixels.0 - 12.0, y.at(1.0)), (WIDTH - EDGE, y.at(1.0))],
     };
     scene.add(Shape::Line { points: line, ink: Ink::Ideal, width: 1.5, dash: &[4.0, 4.0] });
 }
