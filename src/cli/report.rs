@@ -83,13 +83,6 @@ pub(super) fn report(matches: &ArgMatches) -> Result<()> {
     let title = matches.get_one::<String>("title").cloned().unwrap_or_else(|| named(&results));
     let document =
         Document::new(&title, &set, old.as_ref().map(|(name, old)| (name.as_str(), old)));
-    if matches.get_flag("hive-tables") {
-        let tables = published_tables(&set.cases);
-        let text = tables.iter().map(|(name, table)| format!("## {name}\n\n{table}\n"));
-        out(&text.collect::<String>())?;
-    } else {
-        out(&document.markdown())?;
-    }
     if let Some(path) = file("csv") {
         write_atomically(path, |to| to.write_all(document.csv().as_bytes()))?;
     }
@@ -98,6 +91,13 @@ pub(super) fn report(matches: &ArgMatches) -> Result<()> {
     }
     if let Some(folder) = file("plots") {
         write_plots(&document, folder)?;
+    }
+    if matches.get_flag("hive-tables") {
+        let tables = published_tables(&set.cases);
+        let text = tables.iter().map(|(name, table)| format!("## {name}\n\n{table}\n"));
+        out(&text.collect::<String>())?;
+    } else {
+        out(&document.markdown())?;
     }
     match (document.comparison(), matches.get_one::<f64>("fail-if-slower")) {
         (Some(comparison), Some(ratio)) => guard(comparison, *ratio),

@@ -103,9 +103,8 @@ fn mean_plots(means: &[Mean<'_>], labels: &Labels) -> Vec<Scene> {
         for mean in means.iter().filter(|mean| mean.kind == kind) {
             let label = labels.workload(mean.case);
             let tip = format!(
-                "{label}\n{} {}: {}×, {} %\nover {} datasets",
-                mean.n,
-                kind.noun(),
+                "{label}\n{}: {}×, {} %\nover {} datasets",
+                kind.count(mean.n),
                 ratio(mean.speed_up),
                 percent(mean.efficiency),
                 mean.datasets

@@ -121,7 +121,9 @@ fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '|' | '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '#' => {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '|' | '\\' | '`' | '*' | '[' | ']' | '#' => {
                 out.push('\\');
                 out.push(c);
             }
@@ -150,7 +152,7 @@ mod tests {
     #[test]
     fn numbers_stand_right_and_nothing_from_a_record_breaks_the_table() {
         let text = sheet().without_blank_columns().markdown();
-        let expected = "## a\\|b\n\n| graph     |  ms |\n| --------- | --: |\n| \\<b\\> \\|  | 1.5 |\n| x         |     |\n\n";
+        let expected = "## a\\|b\n\n| graph     |  ms |\n| --------- | --: |\n| &lt;b&gt; \\|  | 1.5 |\n| x         |     |\n\n";
         let bare = |text: &str| text.replace(' ', "").replace('-', "");
         assert_eq!(bare(&text), bare(expected), "{text}");
         assert!(text.contains("| 1.5 |"), "{text}");

@@ -154,12 +154,10 @@ pub(crate) fn mean_table(means: &[Mean<'_>], labels: &Labels) -> Option<Sheet> {
     let note = "Over all datasets that were measured on several numbers of replicas.";
     let mut sheet = Sheet::new("Geometric means over datasets", note, &columns);
     for mean in means {
-        let noun = mean.kind.noun();
-        let noun = if mean.n == 1 { noun.trim_end_matches('s') } else { noun };
         sheet.rows.push(vec![
             Entry::text(&mean.case.workload),
             Entry::text(labels.how(mean.case)),
-            Entry::Number(format!("{} {noun}", mean.n), mean.n as f64),
+            Entry::Number(mean.kind.count(mean.n), mean.n as f64),
             Entry::number(Some(mean.datasets as f64), |n| format!("{n:.0}")),
             Entry::number(Some(mean.median), bare_ms),
             Entry::number(Some(mean.speed_up), ratio),

@@ -28,6 +28,12 @@ impl Kind {
     pub fn noun(self) -> &'static str {
         if self == Kind::Gpu { "GPUs" } else { "replicas" }
     }
+
+    /// `1 GPU`, `4 replicas`.
+    pub fn count(self, n: u64) -> String {
+        let noun = if n == 1 { self.noun().trim_end_matches('s') } else { self.noun() };
+        format!("{n} {noun}")
+    }
 }
 
 /// What all members share.
