@@ -70,7 +70,7 @@ impl<'a> Document<'a> {
         }
         if set.superseded > 0 {
             parts.push(format!(
-                "{} older measurements of the same cells are left out",
+                "{} more measurements of the same cells are left out (the newest counts; where no time is told, the last read)",
                 set.superseded
             ));
         }

@@ -93,7 +93,8 @@ fn order(case: &Case) -> impl Ord {
     let stem = case.dataset[..case.dataset.len() - digits.len()].to_string();
     let dataset = (stem, number.parse::<u64>().unwrap_or(0), case.dataset.clone());
     let (workload, series) = (case.workload.clone(), case.series.clone());
-    let how = (case.machine.clone(), case.settings.clone(), case.variant.clone());
+    let settings = (case.settings.options.len(), case.settings.clone());
+    let how = (case.machine.clone(), settings, case.variant.clone());
     (workload, case.scaling, series, dataset, case.gpus == 0, how, case.replicas, case.gpus)
 }
 

@@ -64,7 +64,7 @@ fn section(document: &Document<'_>, chapter: &Chapter<'_>) -> String {
     if !scenes.is_empty() {
         out += "<div class=\"plots\">\n";
         for scene in scenes {
-            let _ = write!(out, "<figure>{}</figure>\n", scene.svg());
+            let _ = writeln!(out, "<figure>{}</figure>", scene.svg());
         }
         out += "</div>\n";
     }
