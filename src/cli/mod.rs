@@ -35,9 +35,9 @@ pub fn command() -> Command {
         .arg_required_else_help(true)
         .subcommand(run::command())
         .subcommand(sweep::command())
-        .subcommand(report::command())
         .subcommand(generate::command())
         .subcommand(info::command())
+        .subcommand(report::command())
         .subcommand(convert::command())
         .subcommand(estimate::command())
         .subcommand(doctor::command())
@@ -63,9 +63,9 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
     match matches.subcommand() {
         Some(("run", matches)) => run::run(matches),
         Some(("sweep", matches)) => sweep::sweep(matches),
-        Some(("report", matches)) => report::report(matches),
         Some(("generate", matches)) => generate::generate(matches),
         Some(("info", matches)) => info::info(matches),
+        Some(("report", matches)) => report::report(matches),
         Some(("convert", matches)) => convert::convert(matches),
         Some(("estimate", matches)) => estimate::estimate(matches),
         Some(("doctor", matches)) => doctor::doctor(matches),
