@@ -18,6 +18,7 @@ mod memory;
 pub mod operator;
 pub mod prepare;
 pub mod report;
+pub mod results;
 pub mod run;
 pub mod sweep;
 pub mod verify;

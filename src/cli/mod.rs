@@ -7,6 +7,7 @@ mod doctor;
 mod estimate;
 mod generate;
 mod info;
+mod report;
 mod run;
 mod sweep;
 
@@ -21,7 +22,7 @@ use std::error::Error as _;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-const EXIT_CODES: &str = "Exit codes: 0 done; 1 an answer failed its check; 2 the input, an option or \
+const EXIT_CODES: &str = "Exit codes: 0 done; 1 an answer failed its check, or a cell is too slow; 2 the input, an option or \
 the machine will not do; 3 a replica failed while it ran.";
 
 /// The command tree, from which help is derived.
@@ -37,6 +38,7 @@ pub fn command() -> Command {
         .subcommand(sweep::child_command())
         .subcommand(generate::command())
         .subcommand(info::command())
+        .subcommand(report::command())
         .subcommand(convert::command())
         .subcommand(estimate::command())
         .subcommand(doctor::command())
@@ -65,6 +67,7 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
         Some((crate::sweep::CHILD, _)) => crate::sweep::child(),
         Some(("generate", matches)) => generate::generate(matches),
         Some(("info", matches)) => info::info(matches),
+        Some(("report", matches)) => report::report(matches),
         Some(("convert", matches)) => convert::convert(matches),
         Some(("estimate", matches)) => estimate::estimate(matches),
         Some(("doctor", matches)) => doctor::doctor(matches),

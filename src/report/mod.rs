@@ -1,26 +1,36 @@
 //! What a run leaves behind: a summary for people, a record for programs, tables.
 
+mod csv;
+mod document;
 mod estimate;
 mod info;
+mod labels;
 mod machine;
 mod needs;
+mod page;
+mod plot;
+mod plots;
 mod record;
+mod sheet;
 mod spread;
 mod summary;
 mod table;
+mod tables;
 mod time;
 pub(crate) mod units;
 
+pub use document::Document;
 pub use estimate::{DeviceFit, Estimate, HostNeed, Outline, estimate_summary};
 pub use info::{GraphRecord, graph_summary};
 pub use machine::Machine;
 pub use needs::{Need, needs, needs_table};
 pub use record::{Failure, GpuInfo, GraphFacts, Record, write_json};
 pub(crate) use record::{command_line, to_json};
+pub use sheet::{Entry, Sheet};
 pub use spread::Spread;
 pub use summary::{Ranked, best_ranked, ranking, summary};
 pub use table::Table;
-pub use time::utc;
+pub use time::{moment, utc};
 
 /// The version of this crate.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,0 +1,160 @@
+//! `hive report`: tables, plots and a page from results, and the guard against slower ones.
+
+use super::console::out;
+use crate::io::write_atomically;
+use crate::report::Document;
+use crate::report::units::ms;
+use crate::results::{Case, Comparison, published_tables, read};
+use crate::run::writable;
+use crate::{Error, Result};
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
+use std::path::{Path, PathBuf};
+
+pub(super) fn command() -> Command {
+    let path = |name: &'static str| Arg::new(name).value_parser(value_parser!(PathBuf));
+    let file = |name: &'static str| {
+        path(name).long(name).value_name("FILE").value_hint(ValueHint::FilePath)
+    };
+    Command::new("report")
+        .about("Tables, plots and a page from results: ours and those of HIVE's phase 2")
+        .arg(
+            path("results").value_name("DIR").required(true).num_args(1..).help(
+                "Folders of records, walked whole; such folders as .tar.gz; single .json and .jsonl files",
+            ),
+        )
+        .arg(file("html").help("Write one page with all tables and plots; it needs nothing else to be shown"))
+        .arg(file("csv").help("Write a line a cell, unrounded"))
+        .arg(
+            path("plots")
+                .long("plots")
+                .value_name("DIR")
+                .value_hint(ValueHint::DirPath)
+                .help("Write every plot as .svg and as .png"),
+        )
+        .arg(
+            path("baseline")
+                .long("baseline")
+                .value_name("DIR")
+                .action(ArgAction::Append)
+                .help("Results to compare with, of the same kinds; may be given more than once"),
+        )
+        .arg(
+            Arg::new("fail-if-slower")
+                .long("fail-if-slower")
+                .value_name("RATIO")
+                .requires("baseline")
+                .value_parser(slower)
+                .help("Exit code 1 when a cell's median is more than RATIO times the baseline's, as in 1.10"),
+        )
+        .arg(
+            Arg::new("title").long("title").value_name("TEXT").help("What the report is called [default: DIR]"),
+        )
+        .arg(
+            Arg::new("hive-tables")
+                .long("hive-tables")
+                .action(ArgAction::SetTrue)
+                .help("Print the tables of HIVE's phase-2 report instead, to the letter"),
+        )
+}
+
+fn slower(text: &str) -> Result<f64> {
+    let ratio = text.parse::<f64>().ok().filter(|ratio| ratio.is_finite() && *ratio > 0.0);
+    ratio.ok_or_else(|| {
+        Error::input(format!(
+            "--fail-if-slower {text}: use a ratio above 0, as in 1.10 for a tenth"
+        ))
+    })
+}
+
+/// Exit code 1 when `--fail-if-slower` finds a slower cell.
+pub(super) fn report(matches: &ArgMatches) -> Result<()> {
+    let paths = |name| -> Vec<PathBuf> {
+        matches.get_many::<PathBuf>(name).into_iter().flatten().cloned().collect()
+    };
+    let file = |name| matches.get_one::<PathBuf>(name);
+    for flag in ["html", "csv"] {
+        if let Some(path) = file(flag) {
+            writable(&format!("--{flag}"), path)?;
+        }
+    }
+    let (results, baseline) = (paths("results"), paths("baseline"));
+    let set = read(&results)?;
+    let old = if baseline.is_empty() { None } else { Some((named(&baseline), read(&baseline)?)) };
+    let title = matches.get_one::<String>("title").cloned().unwrap_or_else(|| named(&results));
+    let document =
+        Document::new(&title, &set, old.as_ref().map(|(name, old)| (name.as_str(), old)));
+    if let Some(path) = file("csv") {
+        write_atomically(path, |to| to.write_all(document.csv().as_bytes()))?;
+    }
+    if let Some(path) = file("html") {
+        write_atomically(path, |to| to.write_all(document.html().as_bytes()))?;
+    }
+    if let Some(folder) = file("plots") {
+        write_plots(&document, folder)?;
+    }
+    if matches.get_flag("hive-tables") {
+        let tables = published_tables(&set.cases);
+        let text = tables.iter().map(|(name, table)| format!("## {name}\n\n{table}\n"));
+        out(&text.collect::<String>())?;
+    } else {
+        out(&document.markdown())?;
+    }
+    match (document.comparison(), matches.get_one::<f64>("fail-if-slower")) {
+        (Some(comparison), Some(ratio)) => guard(comparison, *ratio),
+        _ => Ok(()),
+    }
+}
+
+fn write_plots(document: &Document<'_>, folder: &Path) -> Result<()> {
+    let unusable = |e| Error::input(format!("--plots {}: {e}; name a folder", folder.display()));
+    std::fs::create_dir_all(folder).map_err(unusable)?;
+    for (name, content) in document.plot_files()? {
+        write_atomically(&folder.join(name), |to| to.write_all(&content))?;
+    }
+    Ok(())
+}
+
+/// `standing and geo.tar.gz`.
+fn named(paths: &[PathBuf]) -> String {
+    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    names.join(" and ")
+}
+
+/// One line when nothing is slower or broken; else an error that names each cell that is.
+fn guard(comparison: &Comparison<'_>, ratio: f64) -> Result<()> {
+    let failed = comparison.broken.iter().filter(|case| case.done().is_none()).count();
+    let cells = comparison.pairs.len() + failed;
+    if cells == 0 {
+        return Err(Error::input(format!(
+            "--fail-if-slower {ratio}: no cell is in both sets ({} only now, {} only before); compare sweeps of \
+             the same workloads, graphs and devices",
+            comparison.only_now.len(),
+            comparison.only_before.len()
+        )));
+    }
+    let named = complaints(comparison, ratio);
+    if named.is_empty() {
+        let line =
+            format!("None of {cells} compared cells takes more than {ratio} times as long.\n");
+        return out(&line);
+    }
+    Err(Error::Verify(format!(
+        "{} of {cells} compared cells take more than {ratio} times as long, or are broken: {}",
+        named.len(),
+        named.join("; ")
+    )))
+}
+
+/// Each cell that fails, answers wrong or is slower now, in words.
+fn complaints(comparison: &Comparison<'_>, ratio: f64) -> Vec<String> {
+    let broken = |case: &Case| comparison.broken.iter().any(|other| std::ptr::eq(*other, case));
+    let fate = |case: &Case| if case.done().is_some() { "answers wrong now" } else { "fails now" };
+    let mut lines: Vec<String> =
+        comparison.broken.iter().map(|case| format!("{} {}", case.name(), fate(case))).collect();
+    for pair in comparison.slower(ratio).filter(|pair| !broken(pair.case)) {
+        let [now, before] =
+            [pair.case, pair.baseline].map(|case| ms(case.median().unwrap_or_default()));
+        lines.push(format!("{} {:.3} times ({now} after {before})", pair.case.name(), pair.ratio));
+    }
+    lines
+}

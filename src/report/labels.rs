@@ -1,0 +1,112 @@
+//! Short names for cells: only what differs within a result set.
+
+use crate::results::{Case, Known};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What tells a workload's cells apart, besides dataset and devices.
+#[derive(Debug, Default)]
+pub(crate) struct Labels {
+    by_workload: BTreeMap<String, Apart>,
+}
+
+/// What differs within one workload.
+#[derive(Debug, Default)]
+struct Apart {
+    options: Vec<String>,
+    variant: bool,
+    machine: bool,
+    /// What all have, for a note.
+    common: Vec<String>,
+}
+
+impl Labels {
+    /// Of all cells.
+    pub(crate) fn of<'a>(cases: impl IntoIterator<Item = &'a Case>) -> Labels {
+        let mut groups: BTreeMap<String, Vec<&Case>> = BTreeMap::new();
+        for case in cases {
+            groups.entry(case.workload.clone()).or_default().push(case);
+        }
+        let by_workload =
+            groups.into_iter().map(|(name, cases)| (name, Apart::of(&cases))).collect();
+        Labels { by_workload }
+    }
+
+    /// Names of the options that differ within a workload.
+    pub(crate) fn options(&self, workload: &str) -> &[String] {
+        self.by_workload.get(workload).map_or(&[], |apart| &apart.options)
+    }
+
+    /// Settings, variant and machine of a cell as far as others of its workload have other ones; may be empty.
+    pub(crate) fn how(&self, case: &Case) -> String {
+        let Some(apart) = self.by_workload.get(&case.workload) else { return String::new() };
+        let mut words = Vec::new();
+        if apart.variant {
+            words.extend(case.variant.clone());
+        }
+        for option in &apart.options {
+            // `merge auto` says more than `auto`; what is left alone needs no word.
+            if case.settings.options.contains_key(option) {
+                words.push(format!("{option} {}", case.settings.get(option)));
+            }
+        }
+        if apart.machine && !case.machine.is_empty() {
+            words.push(machine(case));
+        }
+        words.join(", ")
+    }
+
+    /// The same, after the workload's name.
+    pub(crate) fn workload(&self, case: &Case) -> String {
+        let how = self.how(case);
+        if how.is_empty() { case.workload.clone() } else { format!("{}, {how}", case.workload) }
+    }
+
+    /// Whether variants or machines differ within a workload.
+    pub(crate) fn differs(&self, workload: &str) -> (bool, bool) {
+        self.by_workload
+            .get(workload)
+            .map_or((false, false), |apart| (apart.variant, apart.machine))
+    }
+
+    /// What all cells of a workload have in common, in a line.
+    pub(crate) fn common(&self, workload: &str) -> String {
+        self.by_workload.get(workload).map_or(String::new(), |apart| apart.common.join(", "))
+    }
+}
+
+/// The first device's name, without the maker's.
+pub(crate) fn machine(case: &Case) -> String {
+    case.machine.trim_start_matches("NVIDIA ").to_string()
+}
+
+impl Apart {
+    fn of(cases: &[&Case]) -> Apart {
+        let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for name in cases.iter().flat_map(|case| case.settings.options.keys()) {
+            let told = cases.iter().filter(|case| case.settings.known != Known::Nothing);
+            values
+                .entry(name)
+                .or_insert_with(|| told.map(|case| case.settings.get(name)).collect());
+        }
+        let mut options: Vec<String> = values
+            .iter()
+            .filter(|(_, all)| all.len() > 1)
+            .map(|(name, _)| name.to_string())
+            .collect();
+        // The merge mode first: it is what most sweeps vary.
+        options.sort_by_key(|name| (name != "merge", name.clone()));
+        let distinct = |of: fn(&Case) -> Option<String>| -> BTreeSet<String> {
+            cases.iter().filter_map(|case| of(case)).filter(|text| !text.is_empty()).collect()
+        };
+        let machines = distinct(|case| Some(machine(case)));
+        let variants = distinct(|case| case.variant.clone());
+        let told = cases.iter().all(|case| case.settings.known == Known::All);
+        let same = values.iter().filter(|(_, all)| all.len() == 1);
+        let same = same.map(|(name, all)| format!("{name}={}", all.iter().next().unwrap_or(&"")));
+        let common = machines.iter().filter(|_| machines.len() == 1).cloned();
+        let common = common.chain(variants.iter().filter(|_| variants.len() == 1).cloned());
+        let common: Vec<String> = common.chain(same).collect();
+        // A record that tells its options is told apart by them.
+        Apart { options, variant: !told && variants.len() > 1, machine: machines.len() > 1, common }
+    }
+}

@@ -1,0 +1,162 @@
+//! One page with everything in it: style, script, font and plots; nothing is fetched.
+
+use super::document::{Chapter, Document};
+use super::plot::{FONT, all_inks};
+use super::plots::{plots, slug};
+use super::sheet::{Entry, Sheet};
+use super::tables::study;
+use super::{COMMIT, VERSION};
+use crate::report::plot::escape;
+use std::fmt::Write;
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+
+/// Words that are more than this are broken into lines.
+const LONG: usize = 48;
+
+/// What a browser is told: everything is in the page, nothing may be fetched.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; font-src data:; \
+                      img-src data:; base-uri 'none'; form-action 'none'";
+
+pub(super) fn html(document: &Document<'_>) -> String {
+    let title = escape(&document.title);
+    let chapters = document.chapters();
+    let links: String = chapters
+        .iter()
+        .map(|chapter| {
+            let name = name(chapter);
+            format!("<li><a href=\"#{}\">{}</a></li>\n", slug(&name), escape(&name))
+        })
+        .collect();
+    let body: String = chapters.iter().map(|chapter| section(document, chapter)).collect();
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"generator\" content=\"hivegraph {VERSION}\">\n\
+         <link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n<style>\n{}{STYLE}</style>\n</head>\n<body>\n\
+         <header>\n<h1>{title}</h1>\n<p>{}</p>\n</header>\n<nav aria-label=\"Chapters\">\n<ul>\n{links}</ul>\n</nav>\n\
+         <main>\n{body}</main>\n<footer><p>Made by <code>hive report</code>, hivegraph {VERSION} ({}). Click a column's \
+         name to sort by it; point at a mark in a plot to read it.</p></footer>\n\
+         <div id=\"tip\" role=\"status\" hidden></div>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+        inks(),
+        escape(&document.overview()),
+        escape(COMMIT),
+    )
+}
+
+/// What a chapter is called.
+fn name(chapter: &Chapter<'_>) -> String {
+    match chapter {
+        Chapter::Missing => "Failed and skipped".into(),
+        Chapter::Means => "Geometric means over datasets".into(),
+        Chapter::Baseline => "Against the baseline".into(),
+        Chapter::Times(group) => study(group[0].case()),
+        Chapter::Ablation(ablation) => format!("Ablation: {}", ablation.option),
+    }
+}
+
+fn section(document: &Document<'_>, chapter: &Chapter<'_>) -> String {
+    let name = name(chapter);
+    let mut out = format!("<section id=\"{}\">\n<h2>{}</h2>\n", slug(&name), escape(&name));
+    let scenes = plots(document, chapter);
+    if !scenes.is_empty() {
+        out += "<div class=\"plots\">\n";
+        for scene in scenes {
+            let _ = writeln!(out, "<figure>{}</figure>", scene.svg());
+        }
+        out += "</div>\n";
+    }
+    document.tables(chapter).iter().for_each(|sheet| table(sheet, &name, &mut out));
+    out + "</section>\n"
+}
+
+fn table(sheet: &Sheet, chapter: &str, out: &mut String) {
+    let title = escape(&sheet.title);
+    if sheet.title != chapter {
+        let _ = writeln!(out, "<h3>{title}</h3>");
+    }
+    if !sheet.note.is_empty() {
+        let _ = writeln!(out, "<p class=\"note\">{}</p>", escape(&sheet.note));
+    }
+    let _ = write!(
+        out,
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{title}\">\n<table>\n<thead><tr>"
+    );
+    let numeric: Vec<&str> = (0..sheet.columns.len())
+        .map(|c| if sheet.is_numeric(c) { " class=\"n\"" } else { "" })
+        .collect();
+    for (column, class) in sheet.columns.iter().zip(&numeric) {
+        let _ = write!(
+            out,
+            "<th scope=\"col\"{class} aria-sort=\"none\"><button type=\"button\">{}</button></th>",
+            escape(column)
+        );
+    }
+    out.push_str("</tr></thead>\n<tbody>\n");
+    for row in &sheet.rows {
+        out.push_str("<tr>");
+        for (entry, class) in row.iter().zip(&numeric) {
+            let _ = match entry {
+                Entry::Blank => write!(out, "<td{class}></td>"),
+                Entry::Text(text) if text.chars().count() > LONG => {
+                    write!(out, "<td class=\"long\">{}</td>", escape(text))
+                }
+                Entry::Text(text) => write!(out, "<td{class}>{}</td>", escape(text)),
+                Entry::Number(text, value) => {
+                    write!(out, "<td{class} data-v=\"{value}\">{}</td>", escape(text))
+                }
+            };
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody>\n</table>\n</div>\n");
+}
+
+/// The colours of the plots, and their font.
+fn inks() -> String {
+    let mut dark = String::new();
+    for (class, _, in_dark) in all_inks() {
+        let _ = writeln!(
+            dark,
+            "svg .{class} {{ fill: {in_dark} }} svg .k-{class} {{ stroke: {in_dark} }}"
+        );
+    }
+    format!(
+        "@font-face {{ font-family: \"Hive Roboto\"; src: url(data:font/ttf;base64,{}) format(\"truetype\") }}\n\
+         @media screen and (prefers-color-scheme: dark) {{\n{dark}}}\n",
+        base64(FONT)
+    )
+}
+
+/// RFC 4648.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let word = three.iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte))
+            << (8 * (3 - three.len()));
+        for digit in 0..4 {
+            let known = digit <= three.len();
+            out.push(if known {
+                DIGITS[(word >> (18 - 6 * digit)) as usize & 63] as char
+            } else {
+                '='
+            });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::base64;
+
+    #[test]
+    fn bytes_are_written_as_the_rfc_has_it() {
+        let all =
+            ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|text| base64(text.as_bytes()));
+        assert_eq!(all, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]);
+    }
+}

@@ -1,0 +1,26 @@
+//! Plots: drawn once as a [`Scene`], written as SVG and as PNG.
+
+mod axis;
+mod bars;
+mod curves;
+mod font;
+mod frame;
+mod ink;
+mod marker;
+mod png;
+mod scene;
+mod strips;
+mod svg;
+mod trace;
+
+pub(crate) use bars::{Bar, BarGroup, bars};
+pub(crate) use curves::{Curve, Measure, Point, curves};
+pub(crate) use font::FONT;
+pub(crate) use ink::all_inks;
+pub(crate) use scene::Scene;
+pub(crate) use strips::{Dot, Strip, strips};
+pub(crate) use svg::escape;
+pub(crate) use trace::trace;
+
+/// Most lines in one plot: as many as there are inks for them.
+pub(crate) const MOST_CURVES: usize = 8;

@@ -1,0 +1,318 @@
+//! The plots of a report.
+
+use super::document::{Chapter, Document};
+use super::labels::{Labels, machine};
+use super::plot::{
+    Bar, BarGroup, Curve, Dot, MOST_CURVES, Measure, Point, Scene, Strip, bars, curves, strips,
+    trace,
+};
+use super::tables::{percent, ratio, study};
+use super::units::{bare_ms, ms};
+use crate::Result;
+use crate::results::{Ablation, Case, Comparison, Family, Mean, Member, Scaling};
+use std::collections::BTreeMap;
+
+/// Most bars in one plot.
+const MOST_BARS: usize = 36;
+/// Most rows of ratios in one plot.
+const MOST_STRIPS: usize = 16;
+/// Most traces of one workload.
+const MOST_TRACES: usize = 24;
+
+/// A chapter's plots.
+pub(crate) fn plots(document: &Document<'_>, chapter: &Chapter<'_>) -> Vec<Scene> {
+    match chapter {
+        Chapter::Missing => Vec::new(),
+        Chapter::Means => mean_plots(&document.means, &document.labels),
+        Chapter::Baseline => document.comparison().map_or(Vec::new(), comparison_plots),
+        Chapter::Times(group) => {
+            let mut plots = scaling_plots(group, &document.labels);
+            plots.extend(split_plots(group, &document.labels));
+            plots.extend(trace_plots(group, &document.labels));
+            plots
+        }
+        Chapter::Ablation(ablation) => ablation_plots(ablation),
+    }
+}
+
+/// Every plot as SVG and PNG, under a name of its own.
+pub(crate) fn files(document: &Document<'_>) -> Result<Vec<(String, Vec<u8>)>> {
+    let mut names: BTreeMap<String, usize> = BTreeMap::new();
+    let mut files = Vec::new();
+    for scene in document.chapters().iter().flat_map(|chapter| plots(document, chapter)) {
+        let mut name = slug(&scene.title);
+        let copies = names.entry(name.clone()).or_default();
+        *copies += 1;
+        if *copies > 1 {
+            name = format!("{name}-{copies}");
+        }
+        files.push((format!("{name}.svg"), scene.svg().into_bytes()));
+        files.push((format!("{name}.png"), scene.png()?));
+    }
+    Ok(files)
+}
+
+/// `Speed-up: bfs, merge dense` as `speed-up-bfs-merge-dense`.
+pub(crate) fn slug(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars().map(|c| c.to_ascii_lowercase()) {
+        match c {
+            c if c.is_ascii_alphanumeric() => out.push(c),
+            _ if out.ends_with('-') || out.is_empty() => {}
+            _ => out.push('-'),
+        }
+    }
+    let out: String = out.trim_end_matches('-').chars().take(100).collect();
+    if out.is_empty() { "plot".into() } else { out }
+}
+
+/// Lists of at most `most`, about equally long, with their place where there are several.
+fn parts<T: Clone>(list: &[T], most: usize) -> Vec<(String, Vec<T>)> {
+    let count = list.len().div_ceil(most).max(1);
+    let each = list.len().div_ceil(count).max(1);
+    let place =
+        |i: usize| if count > 1 { format!(" ({} of {count})", i + 1) } else { String::new() };
+    list.chunks(each).enumerate().map(|(i, part)| (place(i), part.to_vec())).collect()
+}
+
+fn both_measures(subject: &str, noun: &str, lines: [Vec<Curve>; 2], kind: &str) -> Vec<Scene> {
+    let [speed, efficiency] = lines;
+    let mut plots = Vec::new();
+    for ((place, fast), (_, good)) in
+        parts(&speed, MOST_CURVES).into_iter().zip(parts(&efficiency, MOST_CURVES))
+    {
+        let speed_up = format!("{kind}peed-up: {subject}{place}");
+        plots.extend(curves(&speed_up, Measure::SpeedUp, noun, &fast));
+        plots.extend(curves(
+            &format!("Efficiency: {subject}{place}"),
+            Measure::Efficiency,
+            noun,
+            &good,
+        ));
+    }
+    plots
+}
+
+fn mean_plots(means: &[Mean<'_>], labels: &Labels) -> Vec<Scene> {
+    let mut kinds: Vec<_> = means.iter().map(|mean| mean.kind).collect();
+    kinds.dedup();
+    let mut plots = Vec::new();
+    for kind in kinds.iter().enumerate().filter(|(i, k)| !kinds[..*i].contains(k)).map(|(_, k)| *k)
+    {
+        let mut lines: [Vec<Curve>; 2] = [Vec::new(), Vec::new()];
+        for mean in means.iter().filter(|mean| mean.kind == kind) {
+            let label = labels.workload(mean.case);
+            let tip = format!(
+                "{label}\n{}: {}×, {} %\nover {} datasets",
+                kind.count(mean.n),
+                ratio(mean.speed_up),
+                percent(mean.efficiency),
+                mean.datasets
+            );
+            let ideal = mean.speed_up / mean.efficiency;
+            for (lines, value) in lines.iter_mut().zip([mean.speed_up, mean.efficiency]) {
+                let point = Point { n: mean.n, value, ideal, tip: tip.clone() };
+                match lines.iter_mut().find(|line| line.label == label) {
+                    Some(line) => line.points.push(point),
+                    None => lines.push(Curve { label: label.clone(), points: vec![point] }),
+                }
+            }
+        }
+        plots.extend(both_measures("geometric means over datasets", kind.noun(), lines, "S"));
+    }
+    plots
+}
+
+/// Families that share a plot: the same settings, one line a dataset; of a weak study all.
+fn by_settings<'f>(
+    group: &[&'f Family<'f>],
+    labels: &Labels,
+) -> Vec<(String, Vec<&'f Family<'f>>)> {
+    let mut plots: Vec<(String, Vec<&Family<'_>>)> = Vec::new();
+    for family in group {
+        let case = family.case();
+        let how = labels.how(case);
+        let how = if how.is_empty() { study(case) } else { format!("{}, {how}", study(case)) };
+        match plots.iter_mut().find(|(name, others)| *name == how && others[0].kind == family.kind)
+        {
+            Some((_, families)) => families.push(family),
+            None => plots.push((how, vec![family])),
+        }
+    }
+    plots
+}
+
+fn label(family: &Family<'_>) -> String {
+    let case = family.case();
+    match case.scaling {
+        Scaling::Strong => case.dataset.clone(),
+        Scaling::Weak => format!("{} and larger", case.dataset),
+    }
+}
+
+fn tip(member: &Member<'_>) -> String {
+    let case = member.case;
+    let mut lines = vec![format!("{}, {}", case.dataset, case.devices()), ms(member.median)];
+    if let (Some(speed_up), Some(efficiency)) = (member.speed_up, member.efficiency) {
+        let what = if case.scaling == Scaling::Weak { "rate speed-up" } else { "speed-up" };
+        lines.push(format!("{what} {}×, efficiency {} %", ratio(speed_up), percent(efficiency)));
+    }
+    if !case.machine.is_empty() {
+        lines.push(machine(case));
+    }
+    lines.join("\n")
+}
+
+fn scaling_plots(group: &[&Family<'_>], labels: &Labels) -> Vec<Scene> {
+    let mut plots = Vec::new();
+    for (name, families) in by_settings(group, labels) {
+        let line = |family: &&Family<'_>, value: fn(&Member<'_>) -> Option<f64>| {
+            let point = |member: &Member<'_>| {
+                let (n, value) = (member.n, value(member)?);
+                Some(Point { n, value, ideal: family.ideal(n), tip: tip(member) })
+            };
+            Curve {
+                label: label(family),
+                points: family.members.iter().filter_map(point).collect(),
+            }
+        };
+        let scaling: Vec<&Family<'_>> =
+            families.into_iter().filter(|family| family.scales()).collect();
+        let Some(first) = scaling.first() else { continue };
+        let lines = [
+            scaling.iter().map(|family| line(family, |member| member.speed_up)).collect(),
+            scaling.iter().map(|family| line(family, |member| member.efficiency)).collect(),
+        ];
+        let kind = if first.case().scaling == Scaling::Weak { "Rate s" } else { "S" };
+        plots.extend(both_measures(&name, first.kind.noun(), lines, kind));
+    }
+    plots
+}
+
+fn split_plots(group: &[&Family<'_>], labels: &Labels) -> Vec<Scene> {
+    let mut plots = Vec::new();
+    for (name, families) in by_settings(group, labels) {
+        let groups: Vec<BarGroup> = families.iter().map(|family| bar_group(family)).collect();
+        let groups: Vec<BarGroup> =
+            groups.into_iter().filter(|group| !group.bars.is_empty()).collect();
+        let tallest = groups.iter().map(|group| group.bars.len()).max().unwrap_or(1).max(1);
+        for (place, part) in parts(&groups, (MOST_BARS / tallest).max(1)) {
+            plots.extend(bars(&format!("Where the time goes: {name}{place}"), &part));
+        }
+    }
+    plots
+}
+
+fn bar_group(family: &Family<'_>) -> BarGroup {
+    let weak = family.case().scaling == Scaling::Weak;
+    let bar = |member: &Member<'_>| {
+        let split = member.case.done()?.split?;
+        let parts = [("step", split.step), ("merge", split.merge), ("other", split.other)];
+        let parts = parts.map(|(part, time)| format!("{part} {} ms", bare_ms(time)));
+        let devices = member.case.devices();
+        let label =
+            if weak { format!("{}, {devices}", member.case.dataset) } else { devices.clone() };
+        let tip = format!("{devices}: {}\n{}", ms(member.median), parts.join("\n"));
+        Some(Bar { label, split, value: ms(member.median), tip })
+    };
+    BarGroup { label: label(family), bars: family.members.iter().filter_map(bar).collect() }
+}
+
+/// Of every family the run on most replicas that has a trace.
+fn trace_plots(group: &[&Family<'_>], labels: &Labels) -> Vec<Scene> {
+    let traced = group.iter().filter_map(|family| {
+        let has_trace =
+            |member: &&Member<'_>| member.case.done().is_some_and(|done| !done.trace.is_empty());
+        family.members.iter().rev().find(has_trace).map(|member| member.case)
+    });
+    let plot = |case: &Case| {
+        let name = [study(case), labels.how(case), case.dataset.clone(), case.devices()];
+        let name: Vec<String> = name.into_iter().filter(|word| !word.is_empty()).collect();
+        trace(&format!("Iterations: {}", name.join(", ")), &case.done()?.trace)
+    };
+    traced.filter_map(plot).take(MOST_TRACES).collect()
+}
+
+fn ablation_plots(ablation: &Ablation<'_>) -> Vec<Scene> {
+    let first = &ablation.values[0];
+    let mut rows: Vec<Strip> = Vec::new();
+    for row in &ablation.rows {
+        let case = row.case;
+        let label = format!("{}, {}", case.workload, case.devices());
+        let dots = (1..ablation.values.len()).filter_map(|i| {
+            let ratio_here = row.ratio(i)?;
+            let value = &ablation.values[i];
+            let times = [row.times[i], row.times[0]].map(|time| ms(time.unwrap_or_default()));
+            let tip = format!(
+                "{} {}, {}\n{value} {}, {first} {}\n{}×",
+                case.workload,
+                case.dataset,
+                case.devices(),
+                times[0],
+                times[1],
+                ratio(ratio_here)
+            );
+            Some(Dot { series: i - 1, ratio: ratio_here, tip })
+        });
+        push_dots(&mut rows, label, dots.collect());
+    }
+    let sides = (format!("faster than {first}"), "slower".to_string());
+    let name = format!("{}: time over that of {first}", ablation.option);
+    strip_plots(&name, &ablation.values[1..], (&sides.0, &sides.1), &rows)
+}
+
+fn comparison_plots(comparison: &Comparison<'_>) -> Vec<Scene> {
+    let mut rows: Vec<Strip> = Vec::new();
+    let mut pairs: Vec<_> = comparison.pairs.iter().collect();
+    pairs.sort_by_key(|pair| (&pair.case.workload, pair.case.gpus, pair.case.replicas));
+    for pair in pairs {
+        let label = format!("{}, {}", pair.case.workload, pair.case.devices());
+        let (now, before) =
+            (ms(pair.case.median().unwrap_or(0.0)), ms(pair.baseline.median().unwrap_or(0.0)));
+        let tip =
+            format!("{}\nnow {now}, before {before}\n{}×", pair.case.name(), ratio(pair.ratio));
+        push_dots(&mut rows, label, vec![Dot { series: 0, ratio: pair.ratio, tip }]);
+    }
+    strip_plots(
+        "Time now over time before",
+        &["a cell".into()],
+        ("faster now", "slower now"),
+        &rows,
+    )
+}
+
+fn push_dots(rows: &mut Vec<Strip>, label: String, dots: Vec<Dot>) {
+    match rows.iter_mut().find(|row| row.label == label) {
+        Some(row) => row.dots.extend(dots),
+        None => rows.push(Strip { label, dots }),
+    }
+}
+
+fn strip_plots(name: &str, series: &[String], sides: (&str, &str), rows: &[Strip]) -> Vec<Scene> {
+    let lanes = series.len().max(1);
+    let parts = parts(rows, (MOST_STRIPS / lanes).max(4)).into_iter();
+    parts
+        .filter_map(|(place, part)| strips(&format!("{name}{place}"), series, sides, &part))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_are_plain_whatever_the_title() {
+        assert_eq!(slug("Speed-up: bfs, merge dense (1 of 2)"), "speed-up-bfs-merge-dense-1-of-2");
+        assert_eq!(slug("../../etc/passwd"), "etc-passwd");
+        assert_eq!(slug("…"), "plot");
+    }
+
+    #[test]
+    fn parts_are_about_equally_long() {
+        let lengths =
+            |n: usize| parts(&vec![0; n], 8).iter().map(|(_, p)| p.len()).collect::<Vec<_>>();
+        assert_eq!(lengths(8), [8]);
+        assert_eq!(lengths(9), [5, 4]);
+        assert!(lengths(0).is_empty());
+    }
+}

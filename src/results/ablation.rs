@@ -1,0 +1,147 @@
+//! Cells that differ in one option: what it costs or brings.
+
+use super::settings::default_of;
+use super::{Case, Known, Scaling, Settings};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Options that say how to compute, not what.
+const HOW: [&str; 18] = [
+    "merge",
+    "collective",
+    "chunks",
+    "placement",
+    "layout",
+    "strategy",
+    "direction",
+    "delta",
+    "chunk-align",
+    "do-a",
+    "do-b",
+    "warp-width",
+    "warp-chunk",
+    "segments",
+    "segment-width",
+    "deterministic",
+    "batch",
+    "precision",
+];
+
+/// One option, over all cells that were measured with two or more of its values.
+#[derive(Debug, Clone)]
+pub struct Ablation<'a> {
+    /// The option's name.
+    pub option: &'static str,
+    /// Its values: the default first, where it was measured.
+    pub values: Vec<String>,
+    /// What it was measured on.
+    pub rows: Vec<AblationRow<'a>>,
+}
+
+/// One cell under an option's values.
+#[derive(Debug, Clone)]
+pub struct AblationRow<'a> {
+    /// The cell under one of them.
+    pub case: &'a Case,
+    /// What else was set.
+    pub settings: Settings,
+    /// Milliseconds by value, in the order of [`Ablation::values`].
+    pub times: Vec<Option<f64>>,
+}
+
+impl AblationRow<'_> {
+    /// The time under value `i` over that under the first; `None` where one was not measured.
+    pub fn ratio(&self, i: usize) -> Option<f64> {
+        let (first, time) = ((*self.times.first()?)?, (*self.times.get(i)?)?);
+        (first > 0.0 && time > 0.0).then(|| time / first)
+    }
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Place<'a> {
+    workload: &'a str,
+    scaling: Scaling,
+    series: Option<&'a str>,
+    dataset: (&'a str, Option<u64>, Option<u64>),
+    machine: &'a str,
+    devices: (u64, u64),
+    settings: Settings,
+}
+
+/// Every option that two cells differ in and nothing else.
+pub fn ablations(cases: &[Case]) -> Vec<Ablation<'_>> {
+    HOW.iter().filter_map(|option| ablation(cases, option)).collect()
+}
+
+fn ablation<'a>(cases: &'a [Case], option: &'static str) -> Option<Ablation<'a>> {
+    let mut places: Vec<(Place<'a>, BTreeMap<&'a str, &'a Case>)> = Vec::new();
+    let mut found: BTreeMap<Place<'a>, usize> = BTreeMap::new();
+    let told = |case: &&Case| case.done().is_some() && case.settings.known != Known::Nothing;
+    for case in cases.iter().filter(told) {
+        let at = *found.entry(place(case, option)).or_insert_with(|| {
+            places.push((place(case, option), BTreeMap::new()));
+            places.len() - 1
+        });
+        places[at].1.entry(case.settings.get(option)).or_insert(case);
+    }
+    places.retain(|(_, by_value)| by_value.len() > 1);
+    let all: BTreeSet<&str> = places.iter().flat_map(|(_, map)| map.keys().copied()).collect();
+    let mut values: Vec<&str> = all.into_iter().collect();
+    values.sort_by_key(|value| *value != default_of(option));
+    let row = |(place, by_value): (Place<'a>, BTreeMap<&'a str, &'a Case>)| {
+        let time = |value: &&str| by_value.get(value).and_then(|case| case.median());
+        let times = values.iter().map(time).collect();
+        let case = *by_value.values().next()?;
+        Some(AblationRow { case, settings: place.settings, times })
+    };
+    let rows: Vec<_> = places.into_iter().filter_map(row).collect();
+    let values = values.iter().map(|value| value.to_string()).collect();
+    (!rows.is_empty()).then_some(Ablation { option, values, rows })
+}
+
+fn place<'a>(case: &'a Case, option: &str) -> Place<'a> {
+    Place {
+        workload: &case.workload,
+        scaling: case.scaling,
+        series: case.series.as_deref(),
+        dataset: (&case.dataset, case.nodes, case.arcs),
+        machine: &case.machine,
+        devices: (case.gpus, case.replicas),
+        settings: case.settings.without(option),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::family::tests::case;
+    use super::*;
+
+    fn set(mut case: Case, options: &[(&str, &str)]) -> Case {
+        case.settings.options =
+            options.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+        case
+    }
+
+    #[test]
+    fn cells_that_differ_in_one_option_stand_in_one_row_with_the_default_first() {
+        let cases = [
+            set(case("vn", "a", 4, 3.0), &[("merge", "dense")]),
+            case("vn", "a", 4, 2.0),
+            set(case("vn", "a", 4, 9.0), &[("merge", "dense"), ("collective", "nccl")]),
+            case("vn", "b", 4, 7.0),
+        ];
+        let found = ablations(&cases);
+        let options: Vec<&str> = found.iter().map(|ablation| ablation.option).collect();
+        assert_eq!(options, ["merge", "collective"]);
+        assert_eq!(found[0].values, ["auto", "dense"]);
+        assert_eq!(found[0].rows.len(), 1, "nothing to compare b with");
+        assert_eq!(found[0].rows[0].ratio(1), Some(1.5));
+        assert_eq!(found[1].rows[0].settings.to_string(), "merge=dense");
+    }
+
+    #[test]
+    fn what_is_asked_is_no_ablation() {
+        let cases =
+            [set(case("vn", "a", 4, 3.0), &[("seeds", "first:10")]), case("vn", "a", 4, 2.0)];
+        assert!(ablations(&cases).is_empty());
+    }
+}

@@ -1,0 +1,164 @@
+//! One measured cell, whoever wrote it.
+
+use super::Settings;
+
+/// A workload on a graph, on devices, with settings, and what became of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// The file that it was read from, with the line where a file holds many.
+    pub origin: String,
+    /// The sweep's hash of the cell, where it gives one.
+    pub cell: Option<String>,
+    /// The workload under the name of the records: `vn`, `geolocation`, ...
+    pub workload: String,
+    /// Short name of the graph.
+    pub dataset: String,
+    /// Nodes of the graph; elements where there is none.
+    pub nodes: Option<u64>,
+    /// Arcs of the graph.
+    pub arcs: Option<u64>,
+    /// What the tag `variant:` says.
+    pub variant: Option<String>,
+    /// GPUs; 0 on the host.
+    pub gpus: u64,
+    /// Replicas.
+    pub replicas: u64,
+    /// As the first device calls itself; empty where nobody says.
+    pub machine: String,
+    /// The study that this belongs to, such as `edge-weak`.
+    pub series: Option<String>,
+    /// What stays the same in that study.
+    pub scaling: Scaling,
+    /// How it ran.
+    pub settings: Settings,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// Version and commit of what measured.
+    pub build: String,
+    /// When, seconds since 1970, where the record says.
+    pub moment: Option<u64>,
+}
+
+/// What stays the same when replicas are added.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scaling {
+    /// The work in all.
+    #[default]
+    Strong,
+    /// The work of each replica.
+    Weak,
+}
+
+/// What became of a cell.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// It ran.
+    Done(Box<Done>),
+    /// It ran into an error.
+    Failed(String),
+    /// It was not tried, and why.
+    Skipped(String),
+}
+
+/// What was measured.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Done {
+    /// Of the timed runs.
+    pub time: Times,
+    /// How the middle run divides.
+    pub split: Option<Split>,
+    /// Arcs a second.
+    pub rate: Option<f64>,
+    /// Nodes reached.
+    pub reached: Option<u64>,
+    /// The strategy that ran.
+    pub strategy: Option<String>,
+    /// The collective that merged.
+    pub used: Option<String>,
+    /// Preparing the graph, ms.
+    pub prepare_ms: Option<f64>,
+    /// Whether the answer passed its check.
+    pub verified: Option<bool>,
+    /// Iterations of one run.
+    pub trace: Vec<Iteration>,
+}
+
+/// Milliseconds a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Times {
+    /// The middle run; the mean where a record has no more.
+    pub median: f64,
+    /// All of them on average.
+    pub mean: f64,
+    /// The fastest, where there were several.
+    pub min: Option<f64>,
+    /// The slowest.
+    pub max: Option<f64>,
+    /// How many were timed.
+    pub runs: usize,
+}
+
+/// Where a run's milliseconds went.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Split {
+    /// Kernels and host functions.
+    pub step: f64,
+    /// Merging, waiting included.
+    pub merge: f64,
+    /// The rest.
+    pub other: f64,
+}
+
+/// One iteration of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Iteration {
+    /// What the step did.
+    pub step: String,
+    /// How replicas were made equal.
+    pub merge: String,
+    /// Nodes in the frontier.
+    pub frontier: u64,
+    /// Arcs out of it.
+    pub arcs: u64,
+    /// Milliseconds.
+    pub ms: f64,
+}
+
+impl Case {
+    /// What was measured, where something was.
+    pub fn done(&self) -> Option<&Done> {
+        match &self.outcome {
+            Outcome::Done(done) => Some(done),
+            _ => None,
+        }
+    }
+
+    /// Milliseconds of the middle run.
+    pub fn median(&self) -> Option<f64> {
+        self.done().map(|done| done.time.median)
+    }
+
+    /// `4 GPUs`, `4 replicas on 1 GPU`, `host:4`.
+    pub fn devices(&self) -> String {
+        let gpus = format!("{} GPU{}", self.gpus, if self.gpus == 1 { "" } else { "s" });
+        match self.gpus {
+            0 => format!("host:{}", self.replicas),
+            gpu if gpu == self.replicas => gpus,
+            _ => format!("{} replicas on {gpus}", self.replicas),
+        }
+    }
+
+    /// `vn rmat18 num_seeds-10 4 GPUs merge=dense`: what names it in a message.
+    pub fn name(&self) -> String {
+        let words = [
+            self.workload.clone(),
+            self.dataset.clone(),
+            self.variant.clone().unwrap_or_default(),
+            self.devices(),
+            self.settings.to_string(),
+            self.series.clone().unwrap_or_default(),
+        ];
+        let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        words.join(" ")
+    }
+}

@@ -1,0 +1,214 @@
+//! Cells that differ in the number of replicas only, and what more replicas bring.
+
+use super::{Case, Known, Scaling, Settings};
+use std::collections::BTreeMap;
+
+/// What a family's replicas are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// One on each GPU.
+    Gpu,
+    /// Threads of the host.
+    Host,
+    /// Several on each of this many GPUs.
+    Shared(u64),
+}
+
+impl Kind {
+    /// Of this case.
+    pub fn of(case: &Case) -> Kind {
+        match case.gpus {
+            0 => Kind::Host,
+            gpus if gpus == case.replicas => Kind::Gpu,
+            gpus => Kind::Shared(gpus),
+        }
+    }
+
+    /// What is counted.
+    pub fn noun(self) -> &'static str {
+        if self == Kind::Gpu { "GPUs" } else { "replicas" }
+    }
+
+    /// `1 GPU`, `4 replicas`.
+    pub fn count(self, n: u64) -> String {
+        let noun = if n == 1 { self.noun().trim_end_matches('s') } else { self.noun() };
+        format!("{n} {noun}")
+    }
+}
+
+/// What all members share.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    workload: String,
+    scaling: Scaling,
+    series: Option<String>,
+    dataset: Option<String>,
+    kind: Kind,
+    machine: String,
+    settings: Settings,
+    variant: Option<String>,
+}
+
+/// Cells that differ in the number of replicas only; in a weak study, in the graph as well.
+#[derive(Debug, Clone)]
+pub struct Family<'a> {
+    /// What the replicas are.
+    pub kind: Kind,
+    /// By replicas, fewest first; never empty.
+    pub members: Vec<Member<'a>>,
+}
+
+/// A measured cell, compared with the fewest replicas of its family.
+#[derive(Debug, Clone, Copy)]
+pub struct Member<'a> {
+    /// The cell.
+    pub case: &'a Case,
+    /// GPUs or replicas.
+    pub n: u64,
+    /// Milliseconds of the middle run.
+    pub median: f64,
+    /// `None` in a family of one. Strong: the fewest replicas' time over this. Weak: this rate over the fewest replicas', where both tell it.
+    pub speed_up: Option<f64>,
+    /// Speed-up over what perfect scaling would give; weak: the fewest replicas' time over this.
+    pub efficiency: Option<f64>,
+}
+
+impl<'a> Family<'a> {
+    /// The first member's cell: all have its workload, settings and machine.
+    pub fn case(&self) -> &'a Case {
+        self.members[0].case
+    }
+
+    /// Whether there is anything to compare.
+    pub fn scales(&self) -> bool {
+        self.members.len() > 1
+    }
+
+    /// Perfect speed-up on `n`.
+    pub fn ideal(&self, n: u64) -> f64 {
+        n as f64 / self.members[0].n as f64
+    }
+}
+
+/// All families of these cells, in the order that their first members come.
+pub fn families(cases: &[Case]) -> Vec<Family<'_>> {
+    let mut order: Vec<Key> = Vec::new();
+    let mut groups: BTreeMap<Key, Vec<&Case>> = BTreeMap::new();
+    for case in cases.iter().filter(|case| case.done().is_some()) {
+        let group = groups.entry(key(case)).or_insert_with_key(|key| {
+            order.push(key.clone());
+            Vec::new()
+        });
+        group.push(case);
+    }
+    order.into_iter().filter_map(|key| Some(family(key.kind, groups.remove(&key)?))).collect()
+}
+
+fn key(case: &Case) -> Key {
+    let told = case.settings.known == Known::All;
+    Key {
+        workload: case.workload.clone(),
+        scaling: case.scaling,
+        series: case.series.clone(),
+        dataset: (case.scaling == Scaling::Strong).then(|| case.dataset.clone()),
+        kind: Kind::of(case),
+        machine: case.machine.clone(),
+        settings: case.settings.clone(),
+        variant: case.variant.clone().filter(|_| !told),
+    }
+}
+
+fn family(kind: Kind, mut cases: Vec<&Case>) -> Family<'_> {
+    cases.sort_by_key(|case| case.replicas);
+    let base = cases[0];
+    let member = |case| member(case, base);
+    let mut members: Vec<Member<'_>> = cases.iter().copied().map(member).collect();
+    if let [alone] = members.as_mut_slice() {
+        (alone.speed_up, alone.efficiency) = (None, None);
+    }
+    Family { kind, members }
+}
+
+fn member<'a>(case: &'a Case, base: &Case) -> Member<'a> {
+    let median = case.median().unwrap_or_default();
+    let over = |a: f64, b: f64| (a > 0.0 && b > 0.0).then(|| a / b);
+    let faster = over(base.median().unwrap_or_default(), median);
+    let ideal = case.replicas as f64 / base.replicas as f64;
+    let rate = |case: &Case| case.done().and_then(|done| done.rate).unwrap_or_default();
+    let (speed_up, efficiency) = match case.scaling {
+        Scaling::Strong => (faster, faster.map(|times| times / ideal)),
+        Scaling::Weak => (over(rate(case), rate(base)), faster),
+    };
+    Member { case, n: case.replicas, median, speed_up, efficiency }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::{Done, Outcome, Times};
+    use super::*;
+
+    /// A measured cell on GPUs.
+    pub(in super::super) fn case(workload: &str, dataset: &str, gpus: u64, median: f64) -> Case {
+        let time = Times { median, mean: median, ..Times::default() };
+        Case {
+            origin: "test".into(),
+            cell: None,
+            workload: workload.into(),
+            dataset: dataset.into(),
+            nodes: None,
+            arcs: None,
+            variant: None,
+            gpus,
+            replicas: gpus,
+            machine: "H200".into(),
+            series: None,
+            scaling: Scaling::Strong,
+            settings: Settings { known: Known::All, ..Settings::default() },
+            outcome: Outcome::Done(Box::new(Done {
+                time,
+                rate: Some(100.0 / median),
+                ..Done::default()
+            })),
+            build: String::new(),
+            moment: None,
+        }
+    }
+
+    #[test]
+    fn speed_up_is_against_the_fewest_replicas_and_efficiency_against_perfect_scaling() {
+        let cases = [case("vn", "a", 8, 2.0), case("vn", "a", 2, 6.0), case("vn", "b", 4, 1.0)];
+        let families = families(&cases);
+        assert_eq!(families.len(), 2);
+        let last = families[0].members[1];
+        assert_eq!((last.n, last.speed_up, last.efficiency), (8, Some(3.0), Some(0.75)));
+        assert!(!families[1].scales());
+    }
+
+    #[test]
+    fn a_weak_study_compares_times_of_growing_graphs_and_their_rates() {
+        let mut cases = [case("bfs", "rmat20", 1, 4.0), case("bfs", "rmat21", 2, 5.0)];
+        for case in &mut cases {
+            case.scaling = Scaling::Weak;
+        }
+        if let Outcome::Done(done) = &mut cases[1].outcome {
+            done.rate = Some(40.0);
+        }
+        let families = families(&cases);
+        let last = families[0].members[1];
+        assert_eq!((last.speed_up, last.efficiency), (Some(1.6), Some(0.8)));
+    }
+
+    #[test]
+    fn replicas_that_share_a_gpu_are_a_family_of_their_own() {
+        let mut shared = case("bfs", "a", 1, 4.0);
+        shared.replicas = 4;
+        assert_eq!(Kind::of(&shared), Kind::Shared(1));
+        assert_eq!(families(&[case("bfs", "a", 1, 4.0), shared]).len(), 2);
+    }
+
+    #[test]
+    fn a_time_of_zero_has_no_speed_up() {
+        let cases = [case("vn", "a", 1, 1.0), case("vn", "a", 2, 0.0)];
+        assert_eq!(families(&cases)[0].members[1].speed_up, None);
+    }
+}

@@ -1,0 +1,180 @@
+//! Folders, archives and files of results.
+
+use super::fields::wrong;
+use super::record::{is_cell, is_record, of_cell, of_record};
+use super::{Case, ResultSet};
+use crate::{Error, Result};
+use flate2::read::MultiGzDecoder;
+use serde_json::Value;
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Largest file that is taken for results.
+const MOST_BYTES: u64 = 1 << 30;
+/// Deepest folder.
+const MOST_FOLDERS: usize = 32;
+
+/// Reads every result at `paths`: folders (their `.json` and `.jsonl` files, walked whole), such folders as
+/// `.tar.gz`, and single files.
+///
+/// # Errors
+///
+/// [`Error::Input`] naming the path that is not there or cannot be read, the file or archive that is damaged, the
+/// record and field that are of another form, or that there is no record at all.
+pub fn read(paths: &[PathBuf]) -> Result<ResultSet> {
+    let sets = paths.iter().map(|path| read_one(path)).collect::<Result<Vec<_>>>()?;
+    Ok(ResultSet::together(sets))
+}
+
+fn read_one(path: &Path) -> Result<ResultSet> {
+    let name = path.display().to_string();
+    let kind = std::fs::metadata(path).map_err(|e| {
+        Error::input(format!("{name}: {e}; name a folder, a .tar.gz, .json or .jsonl of results"))
+    })?;
+    let mut found = Found::default();
+    if kind.is_dir() {
+        for file in walk(path, 0)? {
+            found.file(&file.display().to_string(), &open(&file)?)?;
+        }
+    } else if name.ends_with(".tar.gz") || name.ends_with(".tgz") {
+        archive(path, &mut found)?;
+    } else if is_results(&name) {
+        found.file(&name, &open(path)?)?;
+    } else {
+        let what = "is no folder, .tar.gz, .json or .jsonl; name what hive sweep --output wrote";
+        return Err(Error::input(format!("{name}: {what}")));
+    }
+    if found.cases.is_empty() && found.cells.is_empty() {
+        let files = found.foreign;
+        return Err(Error::input(format!(
+            "{name}: no records here ({files} other JSON files); name what hive sweep --output wrote"
+        )));
+    }
+    Ok(found.set())
+}
+
+fn is_results(name: &str) -> bool {
+    name.ends_with(".json") || name.ends_with(".jsonl")
+}
+
+/// All result files below a folder, in order; hidden ones are being written or are not ours.
+fn walk(folder: &Path, depth: usize) -> Result<Vec<PathBuf>> {
+    let unreadable = |e: std::io::Error| Error::input(format!("{}: {e}", folder.display()));
+    if depth > MOST_FOLDERS {
+        let line = format!("{}: folders are nested too deep; name an inner one", folder.display());
+        return Err(Error::input(line));
+    }
+    let mut entries = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        entries.push(entry.map_err(unreadable)?);
+    }
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    let mut files = Vec::new();
+    for entry in entries {
+        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        if name.starts_with('.') {
+            continue;
+        }
+        // A link to a folder could lead back here.
+        if entry.file_type().map_err(unreadable)?.is_dir() {
+            files.extend(walk(&path, depth + 1)?);
+        } else if is_results(&name) && path.is_file() {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+fn open(path: &Path) -> Result<String> {
+    let file = File::open(path).map_err(|e| Error::input(format!("{}: {e}", path.display())))?;
+    text(file, &path.display().to_string())
+}
+
+fn text(from: impl Read, name: &str) -> Result<String> {
+    let mut bytes = Vec::new();
+    let read = from.take(MOST_BYTES + 1).read_to_end(&mut bytes);
+    read.map_err(|e| wrong(name, &format!("cannot be read ({e})")))?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(wrong(name, "is larger than 1 GiB, which no result is"));
+    }
+    String::from_utf8(bytes).map_err(|_| wrong(name, "is not text"))
+}
+
+fn archive(path: &Path, found: &mut Found) -> Result<()> {
+    let shown = path.display();
+    let damaged = |e: std::io::Error| {
+        Error::input(format!("{shown}: no whole .tar.gz ({e}); get or pack the archive again"))
+    };
+    let file = File::open(path).map_err(|e| Error::input(format!("{shown}: {e}")))?;
+    let mut archive = tar::Archive::new(MultiGzDecoder::new(file));
+    for entry in archive.entries().map_err(damaged)? {
+        let entry = entry.map_err(damaged)?;
+        let inner = entry.path().map_err(damaged)?.to_string_lossy().into_owned();
+        let hidden = inner.rsplit('/').next().is_some_and(|name| name.starts_with('.'));
+        if entry.header().entry_type().is_file() && is_results(&inner) && !hidden {
+            let name = format!("{shown}/{inner}");
+            found.file(&name, &text(entry, &name)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Found {
+    cases: Vec<Case>,
+    /// Cells of older tables, with the path that their record would have.
+    cells: Vec<(Case, Option<String>)>,
+    files: HashSet<String>,
+    foreign: usize,
+}
+
+impl Found {
+    fn file(&mut self, name: &str, text: &str) -> Result<()> {
+        if name.ends_with(".jsonl") {
+            for (number, line) in
+                text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty())
+            {
+                let at = format!("{name}:{}", number + 1);
+                self.value(&at, &parse(&at, line)?)?;
+            }
+            return Ok(());
+        }
+        self.files.insert(name.to_string());
+        self.value(name, &parse(name, text)?)
+    }
+
+    fn value(&mut self, at: &str, value: &Value) -> Result<()> {
+        match value {
+            Value::Object(map) if is_record(map) => self.cases.push(of_record(map, at)?),
+            Value::Array(cells) if !cells.is_empty() && cells.iter().all(is_cell_value) => {
+                let folder =
+                    at.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+                for map in cells.iter().filter_map(Value::as_object) {
+                    let (case, file) = of_cell(map, at)?;
+                    self.cells.push((case, file.map(|file| folder.clone() + &file)));
+                }
+            }
+            _ => self.foreign += 1,
+        }
+        Ok(())
+    }
+
+    /// A cell whose record is here is not counted again.
+    fn set(self) -> ResultSet {
+        let Found { mut cases, cells, files, foreign } = self;
+        let alone = |file: &Option<String>| !file.as_ref().is_some_and(|file| files.contains(file));
+        cases.extend(cells.into_iter().filter(|(_, file)| alone(file)).map(|(case, _)| case));
+        ResultSet::of(cases, foreign)
+    }
+}
+
+fn is_cell_value(value: &Value) -> bool {
+    value.as_object().is_some_and(is_cell)
+}
+
+fn parse(at: &str, text: &str) -> Result<Value> {
+    serde_json::from_str(text).map_err(|e| wrong(at, &format!("no whole JSON ({e})")))
+}
