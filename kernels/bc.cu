@@ -455,9 +455,11 @@ __device__ __noinline__ void join_segments(const BcArgs& a, u32 number) {
     const offset_t* offsets = back ? a.out_offsets : a.in_offsets;
     u32 segments = back ? a.out_segments : a.in_segments;
     u32 lane = lane_id() % LANES, group = lane_id() / LANES;
-    for (u64 base = own_warp() * 32; base < segments; base += warps() * 32) {
+    // So few at a time that all warps have some.
+    u64 width = min((segments + warps() - 1u) / warps(), 32ull);
+    for (u64 base = own_warp() * width; base < segments; base += warps() * width) {
         uint2 part = make_uint2(0u, 1u);
-        if (base + lane_id() < segments) part = __ldg(list + base + lane_id());
+        if (lane_id() < width && base + lane_id() < segments) part = __ldg(list + base + lane_id());
         u32 need = part.y == 0 ? need_of<KIND>(a, part.x, number) : 0u;
         for (u32 left = __ballot_sync(FULL, need != 0); left != 0; left &= left - 1) {
             u32 slot = __ffs(left) - 1;

@@ -29,7 +29,7 @@ pub struct BfsOptions {
     #[arg(long, value_name = "WAY")]
     pub direction: SearchDirection,
     /// Push turns to pull when the arcs of the frontier are more than A times those that a pull is expected
-    /// to look at, were their order none; rows begin with hubs, so that it looks at far fewer [default: 0.05].
+    /// to look at, were their order none [default: 1].
     #[arg(long, value_name = "A", allow_hyphen_values = true)]
     pub do_a: f64,
     /// Pull turns to push when the arcs of the frontier are expected to be fewer than B times those of a
@@ -40,7 +40,7 @@ pub struct BfsOptions {
 
 impl Default for BfsOptions {
     fn default() -> Self {
-        BfsOptions { direction: SearchDirection::Auto, do_a: 0.05, do_b: 0.1 }
+        BfsOptions { direction: SearchDirection::Auto, do_a: 1.0, do_b: 0.1 }
     }
 }
 
