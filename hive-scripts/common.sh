@@ -17,6 +17,18 @@ arguments=()
 for argument in "$@"; do
     case $argument in
     --dry-run) export DRY_RUN=1 ;;
+    -h | --help)
+        sed -n '2,/^# shellcheck/s/^# \{0,1\}//p' "$0" | sed '/^shellcheck/d'
+        exit 0
+        ;;
+    -*)
+        if [ -n "${pass_options:-}" ]; then
+            arguments+=("$argument")
+            continue
+        fi
+        echo "$me: there is no option $argument; see $me --help" >&2
+        exit 2
+        ;;
     *) arguments+=("$argument") ;;
     esac
 done

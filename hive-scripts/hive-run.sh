@@ -9,6 +9,9 @@
 # NUM_GPUS      GPUs that srun asks for; default 8
 # PARTITION     srun's -p, and the partition in the layout of records
 # SRUN_OPTIONS  further options of srun, as in "-t 60"
+# What `hive sweep` takes goes on to it. (Read by common.sh.)
+# shellcheck disable=SC2034
+pass_options=1
 # shellcheck source=hive-scripts/common.sh
 . "$(dirname "$0")/common.sh"
 

@@ -288,6 +288,15 @@ fn a_damaged_record_among_good_ones_is_named_and_nothing_is_written() {
         refused(&[text(folder.path()), "--html", text(&page)], &[name, part, "; "]);
         std::fs::remove_file(path).unwrap();
     }
+    // A sweep that was killed leaves its last line torn.
+    let records = folder.path().join("records.jsonl");
+    std::fs::write(&records, format!("{whole}\n{}", &whole[..40])).unwrap();
+    let ended = report(&[text(folder.path())]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(ended.out.contains("2 of 2 cells"), "{}", ended.out);
+    std::fs::write(&records, format!("{}\n{whole}\n", &whole[..40])).unwrap();
+    refused(&[text(folder.path())], &["records.jsonl:1: no whole JSON"]);
+    std::fs::remove_file(records).unwrap();
     std::fs::write(folder.path().join("latin.json"), b"{\"a\": \"\xff\"}").unwrap();
     refused(&[text(folder.path())], &["latin.json", "is not text"]);
     assert!(!page.exists());

@@ -110,9 +110,20 @@ pub fn size(spec: &str) -> Result<Size> {
     Ok(read(spec)?.size())
 }
 
-/// The short name of what `spec` would make, as in `rmat24`.
+/// The short name of what `spec` would make, as in `rmat24` or `rmat19-ef256`.
 pub(crate) fn dataset(spec: &str) -> Result<String> {
-    Ok(read(spec)?.dataset())
+    Ok(full_name(spec, &*read(spec)?))
+}
+
+/// A recipe's short name with the options that it does not have in it: other options make another graph.
+fn full_name(spec: &str, recipe: &dyn Recipe) -> String {
+    let mut name = recipe.dataset();
+    for (key, value) in spec.split(',').skip(1).filter_map(|option| option.split_once('=')) {
+        if !name.contains(&format!("-{key}{value}")) && !name.contains(&format!("-{value}")) {
+            name += &format!("-{key}{value}");
+        }
+    }
+    name
 }
 
 /// Whether `spec` makes sense: the graph may be made on a device that has more memory.
@@ -148,7 +159,7 @@ pub fn generate(spec: &str) -> Result<Graph> {
 /// Where the graph that `spec` describes comes from; how long it took is its maker's to say.
 fn origin(spec: &str, recipe: &dyn Recipe) -> Origin {
     Origin {
-        dataset: recipe.dataset(),
+        dataset: full_name(spec, recipe),
         graph_file: spec.into(),
         format: spec.split(':').next().unwrap_or_default().into(),
         weights: if recipe.size().weights.is_some() { "generated" } else { "unit" }.into(),
@@ -174,18 +185,18 @@ mod tests {
     #[test]
     fn specifications_name_the_dataset() {
         for (spec, dataset, nodes) in [
-            ("rmat:8,ef=4,seed=7", "rmat8", 256),
+            ("rmat:8,ef=4,seed=7", "rmat8-ef4-seed7", 256),
             ("rmat:8,params=gtgraph", "rmat8-gtgraph", 256),
             ("rmat:8,a=0.3", "rmat8-a0.3-b0.19-c0.19", 256),
-            ("uniform:300,ef=2", "uniform300", 300),
+            ("uniform:300,ef=2", "uniform300-ef2", 300),
             ("uniform:2^8", "uniform256", 256),
             ("grid:3x5", "grid3x5", 15),
-            ("torus:3x5,seed=2", "torus3x5", 15),
+            ("torus:3x5,seed=2", "torus3x5-seed2", 15),
             ("star:4", "star4", 5),
             ("chain:9", "chain9", 9),
             ("road:7", "road8x16", 128),
             ("road:9x4", "road9x4", 36),
-            ("geo:100,degree=4", "geo100", 100),
+            ("geo:100,degree=4", "geo100-degree4", 100),
         ] {
             let graph = generate(spec).unwrap();
             assert_eq!(graph.origin.dataset, dataset);

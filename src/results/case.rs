@@ -13,6 +13,8 @@ pub struct Case {
     pub workload: String,
     /// Short name of the graph.
     pub dataset: String,
+    /// The graph as a sweep's file has it: in a study whose graphs grow, the form of all.
+    pub graph: Option<String>,
     /// Nodes of the graph; elements where there is none.
     pub nodes: Option<u64>,
     /// Arcs of the graph.

@@ -43,6 +43,9 @@ struct Key {
     scaling: Scaling,
     series: Option<String>,
     dataset: Option<String>,
+    /// Of a weak study, the form of its graphs; else nodes and arcs, where all is told.
+    form: Option<String>,
+    size: Option<(u64, u64)>,
     kind: Kind,
     machine: String,
     settings: Settings,
@@ -105,12 +108,15 @@ pub fn families(cases: &[Case]) -> Vec<Family<'_>> {
 }
 
 fn key(case: &Case) -> Key {
-    let told = case.settings.known == Known::All;
+    let (told, weak) = (case.settings.known == Known::All, case.scaling == Scaling::Weak);
     Key {
         workload: case.workload.clone(),
         scaling: case.scaling,
         series: case.series.clone(),
-        dataset: (case.scaling == Scaling::Strong).then(|| case.dataset.clone()),
+        dataset: (!weak).then(|| case.dataset.clone()),
+        form: case.graph.clone().filter(|_| weak),
+        // HIVE's records count some graphs' arcs now one way, now another.
+        size: case.nodes.zip(case.arcs).filter(|_| !weak && told),
         kind: Kind::of(case),
         machine: case.machine.clone(),
         settings: case.settings.clone(),
@@ -155,6 +161,7 @@ pub(super) mod tests {
             cell: None,
             workload: workload.into(),
             dataset: dataset.into(),
+            graph: None,
             nodes: None,
             arcs: None,
             variant: None,

@@ -36,7 +36,8 @@ fn alike(a: &Family<'_>, b: &Family<'_>) -> bool {
         let variant = case.variant.clone().filter(|_| !told);
         let first = family.members[0].n;
         let settings = case.settings.clone();
-        (case.workload.clone(), family.kind, case.machine.clone(), settings, variant, first)
+        let study = (case.workload.clone(), case.series.clone());
+        (study, family.kind, case.machine.clone(), settings, variant, first)
     };
     how(a) == how(b)
 }

@@ -282,7 +282,7 @@ impl RunConfig {
         }
         if workload.takes("seeds") && self.seeds.is_none() {
             return Err(Error::input(format!(
-                "no seeds for {}: give --seeds 0,5,17 | first:N | random:N:SEED | file:PATH",
+                "no seeds for {}: give --seeds (in a sweep `seeds` of [run]) 0,5,17 | first:N | random:N:SEED | file:PATH",
                 workload.name
             )));
         }
@@ -319,6 +319,23 @@ impl RunConfig {
             .copied()
             .filter(|option| !workload.takes(option))
             .filter(move |option| value(&set, option) != value(&unset, option))
+    }
+
+    /// Of a table of options, which are set here, those that this workload takes.
+    pub(crate) fn taken(
+        &self,
+        table: &Map<String, Value>,
+        workload: &Workload,
+    ) -> Map<String, Value> {
+        let foreign: Vec<&str> = self.foreign(workload).collect();
+        let taken = |(name, value): (&String, &Value)| match value {
+            Value::Object(inner) if TABLES.contains(&name.as_str()) => {
+                let inner = self.taken(inner, workload);
+                (!inner.is_empty()).then(|| (name.clone(), Value::Object(inner)))
+            }
+            value => (!foreign.contains(&name.as_str())).then(|| (name.clone(), value.clone())),
+        };
+        table.iter().filter_map(taken).collect()
     }
 
     /// These options without those that this workload does not take.

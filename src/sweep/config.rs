@@ -215,7 +215,9 @@ impl SweepConfig {
     pub fn variants_of(&self, workload: &Workload) -> Result<Vec<(String, RunConfig)>> {
         let mut all: Vec<(String, RunConfig)> = Vec::new();
         for variant in &self.variants {
-            let (config, name) = self.run.with(variant)?;
+            let (config, _) = self.run.with(variant)?;
+            // What it is called by: the options that this workload takes.
+            let (_, name) = self.run.with(&config.taken(variant, workload))?;
             let config = config.only_of(workload);
             if all.iter().all(|(_, other)| *other != config) {
                 all.push((name, config));

@@ -8,7 +8,6 @@ use super::cell::merge_word;
 use super::plan::{Planned, replicas};
 use crate::algorithm::Seeds;
 use crate::fleet::Devices;
-use crate::generate::is_spec;
 use crate::run::RunConfig;
 use std::fmt::Display;
 
@@ -26,7 +25,7 @@ pub(super) fn file(cell: &Planned, partition: &str) -> String {
     ];
     let own = cell.variant.split_terminator(' ').filter(|word| !told(word)).map(plain);
     let series = Some(cell.series_name().to_string()).filter(|name| !name.is_empty());
-    let words = [name.to_string(), dataset(cell), gpus(&config.devices)];
+    let words = [name.to_string(), plain(&cell.dataset), gpus(&config.devices)];
     let words = words.into_iter().chain(differing.into_iter().flatten()).chain(own).chain(series);
     let stem = words.collect::<Vec<_>>().join("__");
     format!("{name}_eval_mgpu/{}/{}/{stem}.json", plain(partition), options(cell))
@@ -49,18 +48,6 @@ fn plain(text: &str) -> String {
 
 fn unusual<T: Display + PartialEq>(axis: &str, value: T, usual: T) -> Option<String> {
     (value != usual).then(|| format!("{axis}-{value}"))
-}
-
-/// The short name of the graph, with a generator's options where that does not have them.
-fn dataset(cell: &Planned) -> String {
-    let mut name = cell.dataset.clone();
-    let options = cell.spec().split(',').skip(1).filter(|_| is_spec(cell.spec()));
-    for (key, value) in options.filter_map(|option| option.split_once('=')) {
-        if !name.contains(&format!("-{key}{value}")) && !name.contains(&format!("-{value}")) {
-            name += &format!("-{key}{value}");
-        }
-    }
-    plain(&name)
 }
 
 /// `GPU8`: replicas, on the host too; `GPU1x4` where four share one GPU.

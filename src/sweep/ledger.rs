@@ -82,10 +82,21 @@ impl Ledger {
         Ok(())
     }
 
-    /// Adds a record, durably, in the place of one of the same experiment.
-    pub(super) fn add(&mut self, record: Value) -> Result<()> {
+    /// Adds a record, durably, as a line and as its file, in the place of one of the same experiment. A measurement
+    /// stays where the new one was skipped, or failed under the very build and files that measured it (a limit, a crash).
+    pub(super) fn add(&mut self, file: &str, record: Value) -> Result<()> {
         let path = self.dir.join(RECORDS);
         let same = |other: &Value| record["place"].is_string() && other["place"] == record["place"];
+        let kept = |other: &Value| {
+            let measured = other["status"] == "done";
+            let again = other["cell"] == record["cell"] && record["verified"] != false;
+            measured && (record["status"] == "skipped" || record["status"] == "failed" && again)
+        };
+        if self.records.iter().any(|other| same(other) && kept(other)) {
+            return Ok(());
+        }
+        // The line is what makes the cell count; the file before it, so that a finished cell has one.
+        self.write(file, &record)?;
         if self.records.iter().any(same) {
             self.records.retain(|other| !same(other));
             self.records.push(record);
@@ -238,8 +249,8 @@ mod tests {
         let dir = folder.path().join("new/out");
         let path = dir.join(RECORDS);
         let mut ledger = Ledger::open(&dir).unwrap();
-        ledger.add(json!({ "cell": "a", "n": 1 })).unwrap();
-        ledger.add(json!({ "cell": "b" })).unwrap();
+        ledger.add("x.json", json!({ "cell": "a", "n": 1 })).unwrap();
+        ledger.add("x.json", json!({ "cell": "b" })).unwrap();
         drop(ledger);
         let whole = std::fs::read(&path).unwrap();
         // A kill may leave any part of the last line, even all but its end.
@@ -254,18 +265,18 @@ mod tests {
             assert_eq!(std::fs::read(&path).unwrap().last(), Some(&b'\n'));
         }
         let mut ledger = Ledger::open(&dir).unwrap();
-        ledger.add(json!({ "cell": "c" })).unwrap();
+        ledger.add("x.json", json!({ "cell": "c" })).unwrap();
         ledger.retain(|record| record["cell"] != "a").unwrap();
-        ledger.add(json!({ "cell": "d" })).unwrap();
+        ledger.add("x.json", json!({ "cell": "d" })).unwrap();
         drop(ledger);
         let ledger = Ledger::open(&dir).unwrap();
         assert!(cells(&ledger).ends_with(&["c", "d"]) && ledger.of("a").is_none());
         drop(ledger);
         let mut ledger = Ledger::open(&dir).unwrap();
         for cell in ["old", "new"] {
-            ledger.add(json!({ "cell": cell, "place": "p" })).unwrap();
+            ledger.add("x.json", json!({ "cell": cell, "place": "p" })).unwrap();
         }
-        ledger.add(json!({ "cell": "e" })).unwrap();
+        ledger.add("x.json", json!({ "cell": "e" })).unwrap();
         drop(ledger);
         assert!(cells(&Ledger::open(&dir).unwrap()).ends_with(&["d", "new", "e"]));
     }
@@ -290,5 +301,33 @@ mod tests {
         let (records, torn) = read(Path::new("x"), text).unwrap();
         assert_eq!((records.len(), torn), (3, false));
         assert_eq!(records[2]["n"], 2);
+    }
+
+    #[test]
+    fn a_measurement_stays_where_a_later_run_was_skipped_or_crashed() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut ledger = Ledger::open(folder.path()).unwrap();
+        let record =
+            |cell: &str, status: &str| json!({ "cell": cell, "place": "p", "status": status });
+        let kept = |ledger: &Ledger| ledger.records()[0].clone();
+        for (cell, status, stays) in [
+            ("1", "failed", false),
+            ("1", "done", false),
+            ("1", "failed", true),
+            ("2", "skipped", true),
+            ("2", "failed", false),
+            ("2", "done", false),
+        ] {
+            let before = ledger.records().first().cloned();
+            ledger.add("x.json", record(cell, status)).unwrap();
+            let expected = if stays { before.unwrap() } else { record(cell, status) };
+            assert_eq!(kept(&ledger), expected, "{cell} {status}");
+            let file = std::fs::read_to_string(folder.path().join("x.json")).unwrap();
+            assert_eq!(serde_json::from_str::<Value>(&file).unwrap(), expected);
+        }
+        let mut wrong = record("2", "failed");
+        wrong["verified"] = false.into();
+        ledger.add("x.json", wrong.clone()).unwrap();
+        assert_eq!((ledger.records().len(), kept(&ledger)), (1, wrong), "a wrong answer is told");
     }
 }

@@ -8,6 +8,7 @@ use super::template;
 use crate::algorithm::MergeMode;
 use crate::backend::cuda::device_count;
 use crate::fleet::{ChunkPolicy, CollectiveKind, Devices, MAX_REPLICAS};
+use crate::generate::{check_form, is_spec};
 use crate::io::{LoadOptions, dataset_of};
 use crate::prepare::{Form, Layout, Placement};
 use crate::run::{Job, RunConfig, Workload};
@@ -73,6 +74,11 @@ impl Planned {
     /// As `Job::new` will check it.
     pub(super) fn check(&self) -> Result<()> {
         let named = |e: Error| Error::input(format!("{}: {e}", self.name()));
+        if let Some(spec) = self.config.graph.as_deref().filter(|_| self.trouble.is_none())
+            && is_spec(spec)
+        {
+            check_form(spec).map_err(named)?;
+        }
         self.config.check(self.workload).map_err(named)
     }
 

@@ -1,8 +1,9 @@
 //! The steps of PageRank on a GPU: the arguments of `kernels/pagerank.cu`.
 
+use super::Strategy;
+use super::driver::{Seen, State, Wanted};
 use super::hubs::Hubs;
 use super::plan::{Merging, Plan};
-use super::{Seen, State, Strategy, Wanted};
 use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, fewer, source};
 use crate::collective::{Element, Replicated};
 use crate::error::{Error, Result};

@@ -1,8 +1,9 @@
 //! The steps of PageRank on host threads: one honest form each of pull, push and arcs. Sums are f64, added in the
 //! order of the columns.
 
+use super::driver::{Seen, State};
 use super::plan::{Merging, Plan};
-use super::{Seen, State, Strategy, UNITS};
+use super::{Strategy, UNITS};
 use crate::collective::{Element, cells};
 use crate::prepare::{ColumnRows, TopologyRows};
 use rayon::prelude::*;

@@ -1,0 +1,310 @@
+//! The program of one replica: iterations queued, merged and seen, until the change is small enough.
+
+use super::cuda::Workspace;
+use super::host::{self, HostScalars};
+use super::plan::{Merging, Plan};
+use super::{PagerankConfig, UNITS};
+use crate::algorithm::measure::Measured;
+use crate::algorithm::program::{Log, Repeat, Run, timed};
+use crate::collective::{MergeOp, Replicated};
+use crate::error::{Error, Result};
+use crate::fleet::{Backend, Replica};
+use crate::prepare::TopologyRows;
+use rayon::prelude::*;
+use std::time::Instant;
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct End {
+    pub iterations: u32,
+    /// L1 change of the last iteration.
+    pub change: f64,
+    /// What ranks of nodes without arcs are in parts of p.
+    pub scale: f64,
+}
+
+/// What one replica brings back.
+pub(super) struct Brought {
+    /// By label; rank 0's, and everybody's when they are compared.
+    pub rank: Vec<f32>,
+    pub end: End,
+    pub measured: Measured,
+}
+
+impl Brought {
+    pub fn equals(&self, other: &Brought) -> bool {
+        let same = |(a, b): (&f32, &f32)| a.to_bits() == b.to_bits();
+        // Only rank 0's are there when nobody compares.
+        let ranks = self.rank.is_empty() || self.rank.par_iter().zip(&other.rank).all(same);
+        ranks && self.end == other.end
+    }
+}
+
+/// The replicated state. Iteration t reads `[t % 2]` and writes the other.
+pub(super) struct State {
+    pub value: [Replicated<f32>; 2],
+    pub rank: [Replicated<f32>; 2],
+    /// Where there are sums.
+    pub sum: Option<Replicated<f64>>,
+}
+
+impl State {
+    fn new(r: &mut Replica, active: usize, sums: bool) -> Result<State> {
+        // Room behind the end, always 0: what pads blocks of arcs points there.
+        let room = active.next_multiple_of(64) + 64;
+        Ok(State {
+            value: [
+                r.replicated("value", room, MergeOp::Gather)?,
+                r.replicated("value", room, MergeOp::Gather)?,
+            ],
+            rank: [
+                r.replicated("rank", active, MergeOp::Gather)?,
+                r.replicated("rank", active, MergeOp::Gather)?,
+            ],
+            sum: sums.then(|| r.replicated("sum", active, MergeOp::Sum)).transpose()?,
+        })
+    }
+}
+
+/// The program of one replica.
+pub(super) fn program(
+    r: &mut Replica,
+    rows: &TopologyRows,
+    plan: &Plan,
+    config: &PagerankConfig,
+) -> Result<Brought> {
+    let begin = Instant::now();
+    let state = State::new(r, rows.columns.active, plan.merging == Merging::Sum)?;
+    let (rank, rendezvous) = (r.rank(), r.rendezvous().clone());
+    let beat = || rendezvous.beat(rank);
+    let engine = match &mut r.backend {
+        Backend::Host(_) => Engine::Host(host::HostArcs::new(rows, plan, rank)),
+        Backend::Cuda(device) => {
+            Engine::Cuda(Box::new(Workspace::new(device, rows, plan, rank, &beat)?))
+        }
+    };
+    r.settle()?;
+    let setup_ms = begin.elapsed().as_secs_f64() * 1e3;
+    let repeat = Repeat { runs: config.runs, warmup: config.warmup, trace: config.trace };
+    let scalars = HostScalars::default();
+    let mut walk =
+        Walk { rows, plan, config, state, engine, scalars, open: None, end: End::default() };
+    let mut measured = timed(r, repeat, &mut walk)?;
+    measured.setup_ms = setup_ms;
+    let begin = Instant::now();
+    let wanted = r.rank() == 0 || config.compare;
+    let last = &walk.state.rank[walk.end.iterations as usize % 2];
+    let rank = if wanted { last.to_vec()? } else { Vec::new() };
+    measured.download_ms = begin.elapsed().as_secs_f64() * 1e3;
+    Ok(Brought { rank, end: walk.end, measured })
+}
+
+/// The steps of one replica, on whatever it runs on.
+enum Engine {
+    Host(host::HostArcs),
+    Cuda(Box<Workspace>),
+}
+
+/// What the host learns of an iteration; of own rows only where chunks are gathered.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Seen {
+    /// Units.
+    pub change: u64,
+    pub scale: f64,
+    pub scale_before: f64,
+}
+
+/// Of an iteration, what is wanted beside contributions.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    /// The ranks after it.
+    pub ranks: bool,
+    /// How far they went.
+    pub change: bool,
+}
+
+/// Iterations that are queued at most before a device is waited for.
+const QUEUED: u32 = 30;
+
+/// One run, to be repeated.
+struct Walk<'a> {
+    rows: &'a TopologyRows,
+    plan: &'a Plan,
+    config: &'a PagerankConfig,
+    state: State,
+    engine: Engine,
+    /// On the host.
+    scalars: HostScalars,
+    /// Since when a step has been going on that is yet to be booked.
+    open: Option<Instant>,
+    end: End,
+}
+
+impl Run for Walk<'_> {
+    fn reset(&mut self, r: &mut Replica, _: u64) -> Result<()> {
+        match (&r.backend, &mut self.engine) {
+            (Backend::Cuda(device), Engine::Cuda(w)) => w.start(device, &self.state)?,
+            _ => self.scalars = host::start(self.plan, &mut self.state),
+        }
+        Ok(())
+    }
+
+    fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
+        let (tolerance, most) = (self.config.tolerance, self.config.iterations);
+        // On a device the next iteration is under way before the change of one is known.
+        let late = u32::from(matches!(self.engine, Engine::Cuda(_)));
+        let mut met = None;
+        for t in 0..most {
+            self.iteration(r, log, t)?;
+            if tolerance > 0.0 && t >= late {
+                let end = self.end_of(r, t - late)?;
+                if end.change <= tolerance {
+                    met = Some(end);
+                    break;
+                }
+            }
+        }
+        self.drain(r)?;
+        self.end = match met {
+            Some(end) => end,
+            None => self.end_of(r, most - 1)?,
+        };
+        if self.plan.merging == Merging::Gather && self.rows.columns.active > 0 {
+            let last = &mut self.state.rank[self.end.iterations as usize % 2];
+            r.gather(last, &self.plan.split)?;
+        }
+        Ok(())
+    }
+}
+
+impl Walk<'_> {
+    fn iteration(&mut self, r: &mut Replica, log: &mut Log, t: u32) -> Result<()> {
+        let begin = Instant::now();
+        r.begin(log.iteration(), "iterate")?;
+        // Nothing comes between iterations.
+        let alone = r.world() == 1 || self.plan.merging == Merging::None;
+        self.open(r)?;
+        let arcs = self.step(r, t)?;
+        if !alone && self.rows.columns.active > 0 {
+            self.close(r)?;
+            match &mut self.state.sum {
+                Some(sum) => r.merge(sum)?,
+                None => r.gather(&mut self.state.value[(t as usize + 1) % 2], &self.plan.split)?,
+            }
+            self.open(r)?;
+        }
+        self.conclude(r, t)?;
+        // Marks between iterations cost time: who merges nothing has a pair around all that is queued.
+        if !alone {
+            self.close(r)?;
+        }
+        let merge = if alone { "none" } else { self.plan.merging.word() };
+        log.book(1, arcs, merge);
+        if log.trace || (t + 1).is_multiple_of(QUEUED) {
+            self.drain(r)?;
+        }
+        r.leave();
+        log.note("iterate", (self.rows.columns.active as u64, arcs), merge, begin);
+        Ok(())
+    }
+
+    /// Ranks are wanted where their change is, and at the end.
+    fn wanted(&self, t: u32) -> Wanted {
+        let always = self.config.tolerance > 0.0;
+        let left = self.config.iterations - t;
+        Wanted { ranks: always || left <= 2, change: always || left == 1 }
+    }
+
+    /// Goes over the own arcs of iteration `t`; how many they are.
+    fn step(&mut self, r: &mut Replica, t: u32) -> Result<u64> {
+        let (chance, rank, wanted) = (r.chance(), r.rank(), self.wanted(t));
+        let own = self.plan.own(rank);
+        let rendezvous = r.rendezvous().clone();
+        match (&r.backend, &mut self.engine) {
+            (Backend::Cuda(device), Engine::Cuda(w)) => {
+                w.step(device, self.rows.on_device(rank)?, &self.state, t, wanted, chance)?;
+            }
+            (Backend::Host(worker), Engine::Host(arcs)) => {
+                let beat = || rendezvous.beat(rank);
+                let (plan, rows, state) = (self.plan, self.rows, &mut self.state);
+                let step =
+                    || arcs.step(plan, rows, state, &mut self.scalars, t, own.clone(), &beat);
+                worker.pool.install(step);
+            }
+            _ => return Err(no_workspace()),
+        }
+        let columns = &self.rows.columns;
+        let rows = if self.plan.strategy.pushes() { &columns.out } else { columns.in_rows() };
+        Ok(rows.offsets[own.end] - rows.offsets[own.start])
+    }
+
+    /// What everybody does once all is there: ranks from sums, the rank of nodes without out-weight.
+    fn conclude(&mut self, r: &mut Replica, t: u32) -> Result<()> {
+        let (chance, wanted, rank) = (r.chance(), self.wanted(t), r.rank());
+        let rendezvous = r.rendezvous().clone();
+        match (&r.backend, &mut self.engine) {
+            (Backend::Cuda(device), Engine::Cuda(w)) => {
+                w.conclude(device, &self.state, t, wanted, chance)
+            }
+            (Backend::Host(worker), Engine::Host(_)) => {
+                let beat = || rendezvous.beat(rank);
+                let (plan, state, scalars) = (self.plan, &mut self.state, &mut self.scalars);
+                worker.pool.install(|| host::conclude(plan, state, scalars, t, &beat));
+                Ok(())
+            }
+            _ => Err(no_workspace()),
+        }
+    }
+
+    /// How things stood after iteration `t`, the same on all replicas.
+    fn end_of(&mut self, r: &mut Replica, t: u32) -> Result<End> {
+        let seen = match (&r.backend, &self.engine) {
+            (Backend::Cuda(device), Engine::Cuda(w)) => w.seen(device, t)?,
+            _ => self.scalars.seen(),
+        };
+        let mut units = seen.change;
+        if self.plan.merging == Merging::Gather {
+            let all = r.agree("change", [units, 0, 0, 0])?;
+            units = all.iter().map(|payload| payload[0]).sum();
+        }
+        let isolated = self.plan.idle * (seen.scale - seen.scale_before).abs();
+        let change = units as f64 / UNITS + isolated;
+        Ok(End { iterations: t + 1, change, scale: seen.scale })
+    }
+
+    /// A step goes on from here.
+    fn open(&mut self, r: &Replica) -> Result<()> {
+        if self.open.is_none() {
+            self.open = Some(Instant::now());
+            if let Backend::Cuda(device) = &r.backend {
+                device.mark(0, false)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// It has ended, or has all been queued.
+    fn close(&mut self, r: &mut Replica) -> Result<()> {
+        let Some(since) = self.open.take() else { return Ok(()) };
+        match &r.backend {
+            Backend::Cuda(device) => device.mark(0, true)?,
+            Backend::Host(_) => r.book_step(since.elapsed().as_secs_f64() * 1e3),
+        }
+        Ok(())
+    }
+
+    /// Waits for all that is queued, and books its time.
+    fn drain(&mut self, r: &mut Replica) -> Result<()> {
+        self.close(r)?;
+        r.settle()?;
+        if let Backend::Cuda(device) = &r.backend {
+            let ms = device.interval_ms(0)?;
+            r.book_step(ms);
+        }
+        Ok(())
+    }
+}
+
+fn no_workspace() -> Error {
+    Error::machine("a device without a workspace; this is a bug")
+}
