@@ -52,7 +52,9 @@ if [ -z "$hive" ]; then
         if [ -n "$hive" ] && [ -x "$hive" ]; then break; fi
     done
 fi
-[ -n "$hive" ] && [ -x "$hive" ] || die "there is no hive; build it with cargo build --release, or set HIVE_BIN"
+if [ -z "$hive" ] || [ ! -x "$hive" ]; then
+    die "there is no hive; build it with cargo build --release, or set HIVE_BIN"
+fi
 
 # Runs a command, or prints it as a shell would read it.
 run() {

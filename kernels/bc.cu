@@ -15,9 +15,10 @@
 // Backward the list of the level is pulled.
 //
 // Rows. Up to SHORT arcs: LANES threads a row, in the order of columns. Up to SEGMENT: a warp, 32 / LANES partial sums,
-// then a tree. Longer ones are cut into segments of a warp each, whose sums a warp adds the same way. So the order of addition
-// depends on nothing but the row's length and LANES. Large jobs are fetched by warps, 32 rows at a time, long rows
-// first; small ones are dealt so that every warp has few.
+// then a tree. Longer ones are cut into segments of a warp each, whose sums a warp adds the same way, after a barrier.
+// So the order of addition
+// depends on nothing but the row's length and LANES. Large jobs are fetched by warps, 32 rows at a time, and fewer
+// towards the end; small ones are dealt so that every warp has few.
 //
 // Memory. What is gathered is read through L1: it changes only between barriers of the grid, whose acquire drops L1's
 // lines. Never through the read-only cache. Everything else that a launch writes is read at L2.
