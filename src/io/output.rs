@@ -87,6 +87,12 @@ fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
     if target.is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
     }
+    // A device or a pipe is written to; to put a file in its place would take it away, /dev/null from the whole machine.
+    if std::fs::metadata(&target).is_ok_and(|there| !there.is_file()) {
+        let mut out = BufWriter::with_capacity(1 << 20, File::options().write(true).open(&target)?);
+        write(&mut out)?;
+        return out.flush();
+    }
     let directory = match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
         _ => PathBuf::from("."),
@@ -249,6 +255,22 @@ mod tests {
         let path = directory().path().join("a.csv");
         let error = write_results(&path, &nodes(2, 0), &of(vec![0.0])).expect_err("short");
         assert!(error.to_string().contains("for 1 nodes but the graph has 2"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_written_to_and_stays() {
+        use std::os::unix::fs::FileTypeExt;
+        let directory = directory();
+        let path = directory.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo");
+        assert!(made.success());
+        let other = path.clone();
+        let reader = std::thread::spawn(move || std::fs::read_to_string(other).expect("read"));
+        write_atomically(&path, |out| out.write_all(b"through")).expect("written");
+        assert_eq!(reader.join().expect("a reader"), "through");
+        let kind = std::fs::metadata(&path).expect("there").file_type();
+        assert!(kind.is_fifo() && entries(&directory) == 1);
     }
 
     #[test]
