@@ -58,8 +58,9 @@ fn kernels() -> String {
     let (mut sources, mut headers) = (String::new(), String::new());
     for file in files {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let path = file.canonicalize().unwrap_or_default();
-        let embedded = format!("include_str!({:?})", path.display().to_string());
+        // Relative to the package: checkouts may share a target folder, and this text with it.
+        let path = format!("/kernels/{name}");
+        let embedded = format!("include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {path:?}))");
         if name.ends_with(".cuh") {
             headers += &format!("({name:?}, {embedded}),\n");
             continue;

@@ -2,18 +2,13 @@
 
 mod common;
 
-use common::{all_fleets, graph_of, networkx, open_perturbed, solved};
-use hivegraph::algorithm::MergeMode;
+use common::{graph_of, networkx, open_perturbed, solved};
 use hivegraph::algorithm::kcore::Cores;
 use hivegraph::fleet::CollectiveKind;
 use hivegraph::graph::Graph;
 use hivegraph::io::LoadOptions;
-use hivegraph::prepare::Layout;
 use hivegraph::run::{Job, RunConfig, workload};
 use std::sync::Arc;
-
-const MERGES: [MergeMode; 4] =
-    [MergeMode::Auto, MergeMode::Dense, MergeMode::Split, MergeMode::Redundant];
 
 /// A graph of these edges, both ways.
 fn of_edges(n: u32, edges: impl IntoIterator<Item = (u32, u32)>) -> Graph {
@@ -79,27 +74,14 @@ fn any_number_of_replicas_and_any_merge_find_the_numbers_of_a_serial_peeling() {
         cases().into_iter().map(|(name, graph)| (name, oracle(&graph), Arc::new(graph))).collect();
     let cliques = cases.iter().find(|case| case.0 == "cliques").unwrap();
     assert!(cliques.1.iter().max() >= Some(&58));
-    for fleet in all_fleets() {
-        for (perturb, layout) in
-            [(None, Layout::Auto), (Some(5), Layout::Raw), (Some(9), Layout::Degree)]
-        {
-            let opened = open_perturbed(&fleet, perturb);
-            for merge in MERGES {
-                for (name, right, graph) in &cases {
-                    let config = RunConfig { merge, layout, ..RunConfig::default() };
-                    let answer: Box<Cores> = solved("kcore", &opened, graph, &config);
-                    assert!(answer.cores == *right, "{name} on {fleet:?}, {merge} {layout}");
-                    let host = fleet.0.starts_with("host");
-                    let cut = match merge {
-                        MergeMode::Auto => host,
-                        merge => merge != MergeMode::Redundant,
-                    };
-                    let gathered = answer.measured.merge_modes.contains_key("gather");
-                    assert_eq!(gathered, cut && opened.world() > 1, "{name} on {fleet:?}, {merge}");
-                }
-            }
+    common::everywhere(|fleet, config, how| {
+        for (name, right, graph) in &cases {
+            let answer: Box<Cores> = solved("kcore", fleet, graph, config);
+            assert!(answer.cores == *right, "{name} on {how}");
+            let gathered = answer.measured.merge_modes.contains_key("gather");
+            assert_eq!(gathered, common::cuts_on_hosts(fleet, config.merge), "{name} on {how}");
         }
-    }
+    });
 }
 
 #[test]

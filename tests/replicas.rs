@@ -3,15 +3,13 @@
 
 mod common;
 
+use common::MERGES;
 use hivegraph::algorithm::{MergeMode, ShortestPaths, SsspConfig, sssp};
 use hivegraph::fleet::{CollectiveKind, Devices, Fleet, FleetConfig};
 use hivegraph::graph::Graph;
 use hivegraph::prepare::{Layout, PrepareOptions, Prepared};
 use hivegraph::verify;
 use std::sync::Arc;
-
-const MERGES: [MergeMode; 4] =
-    [MergeMode::Auto, MergeMode::Dense, MergeMode::Split, MergeMode::Redundant];
 
 /// One row of the table.
 #[derive(Clone, Debug)]

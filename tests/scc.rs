@@ -4,21 +4,16 @@
 mod common;
 
 use common::{
-    Ended, all_fleets, cnr_2000, directed, ends_within, hash, hive, open_perturbed, solved,
-    unweighted_graph_of,
+    Ended, cnr_2000, directed, ends_within, hash, hive, open_perturbed, solved, unweighted_graph_of,
 };
-use hivegraph::algorithm::{Components, MergeMode};
+use hivegraph::algorithm::Components;
 use hivegraph::fleet::CollectiveKind;
 use hivegraph::graph::Graph;
 use hivegraph::io::{LoadOptions, Relabel};
-use hivegraph::prepare::Layout;
 use hivegraph::run::RunConfig;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-
-const MERGES: [MergeMode; 4] =
-    [MergeMode::Auto, MergeMode::Dense, MergeMode::Split, MergeMode::Redundant];
 
 /// A graph of these arcs.
 fn of_pairs(n: u32, pairs: impl IntoIterator<Item = (u32, u32)>) -> Graph {
@@ -121,28 +116,15 @@ fn any_number_of_replicas_and_any_merge_find_the_components_of_a_serial_search()
         .chain(tiny())
         .map(|(name, graph)| (name, oracle(&graph), Arc::new(graph)))
         .collect();
-    for fleet in all_fleets() {
-        for (perturb, layout) in
-            [(None, Layout::Auto), (Some(5), Layout::Raw), (Some(9), Layout::Degree)]
-        {
-            let opened = open_perturbed(&fleet, perturb);
-            for merge in MERGES {
-                for (name, right, graph) in &cases {
-                    let config = RunConfig { merge, layout, ..RunConfig::default() };
-                    let answer: Box<Components> = solved("scc", &opened, graph, &config);
-                    assert!(answer.strong);
-                    assert!(answer.labels == *right, "{name} on {fleet:?}, {merge} {layout}");
-                    let dense = answer.measured.merge_modes.contains_key("dense");
-                    let host = fleet.0.starts_with("host");
-                    let cut = match merge {
-                        MergeMode::Auto => host,
-                        merge => merge != MergeMode::Redundant,
-                    };
-                    assert_eq!(dense, cut && opened.world() > 1, "{name} on {fleet:?}, {merge}");
-                }
-            }
+    common::everywhere(|fleet, config, how| {
+        for (name, right, graph) in &cases {
+            let answer: Box<Components> = solved("scc", fleet, graph, config);
+            assert!(answer.strong);
+            assert!(answer.labels == *right, "{name} on {how}");
+            let dense = answer.measured.merge_modes.contains_key("dense");
+            assert_eq!(dense, common::cuts_on_hosts(fleet, config.merge), "{name} on {how}");
         }
-    }
+    });
 }
 
 #[test]

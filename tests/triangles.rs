@@ -2,20 +2,16 @@
 
 mod common;
 
-use common::{all_fleets, data, graph_of, open_perturbed, skipped, solved};
+use common::{data, graph_of, open_perturbed, skipped, solved};
 use hivegraph::algorithm::MergeMode;
 use hivegraph::algorithm::triangles::Triangles;
 use hivegraph::fleet::CollectiveKind;
 use hivegraph::graph::Graph;
 use hivegraph::io::{Cache, LoadOptions, load_with};
-use hivegraph::prepare::Layout;
 use hivegraph::run::{Job, RunConfig, workload};
 use hivegraph::verify;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-const MERGES: [MergeMode; 4] =
-    [MergeMode::Auto, MergeMode::Dense, MergeMode::Split, MergeMode::Redundant];
 
 /// A graph of these edges, both ways.
 fn of_edges(n: u32, edges: impl IntoIterator<Item = (u32, u32)>) -> Graph {
@@ -63,24 +59,16 @@ fn oracle(graph: &Graph) -> Vec<u64> {
 fn any_number_of_replicas_and_any_merge_count_as_a_naive_count() {
     let cases: Vec<_> =
         cases().into_iter().map(|(name, graph)| (name, oracle(&graph), Arc::new(graph))).collect();
-    for fleet in all_fleets() {
-        for (perturb, layout) in
-            [(None, Layout::Auto), (Some(5), Layout::Raw), (Some(9), Layout::Degree)]
-        {
-            let opened = open_perturbed(&fleet, perturb);
-            for merge in MERGES {
-                for (name, right, graph) in &cases {
-                    let config = RunConfig { merge, layout, ..RunConfig::default() };
-                    let answer: Box<Triangles> = solved("triangles", &opened, graph, &config);
-                    assert!(answer.counts == *right, "{name} on {fleet:?}, {merge} {layout}");
-                    assert_eq!(answer.total * 3, right.iter().sum::<u64>(), "{name}");
-                    let summed = answer.measured.merge_modes.contains_key("sum");
-                    let cut = merge != MergeMode::Redundant && opened.world() > 1;
-                    assert_eq!(summed, cut, "{name} on {fleet:?}, {merge}");
-                }
-            }
+    common::everywhere(|fleet, config, how| {
+        for (name, right, graph) in &cases {
+            let answer: Box<Triangles> = solved("triangles", fleet, graph, config);
+            assert!(answer.counts == *right, "{name} on {how}");
+            assert_eq!(answer.total * 3, right.iter().sum::<u64>(), "{name}");
+            let summed = answer.measured.merge_modes.contains_key("sum");
+            let cut = config.merge != MergeMode::Redundant && fleet.world() > 1;
+            assert_eq!(summed, cut, "{name} on {how}");
         }
-    }
+    });
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{answer_of, csv_of, outcome};
+use common::{MERGES, answer_of, csv_of, outcome};
 use hivegraph::algorithm::bfs::SearchDirection;
 use hivegraph::algorithm::{BfsOptions, Components, MergeMode, Searches};
 use hivegraph::fleet::{CollectiveKind, FleetConfig};
@@ -15,8 +15,6 @@ use std::collections::HashMap;
 use std::process::Command;
 use std::sync::Arc;
 
-const MERGES: [MergeMode; 4] =
-    [MergeMode::Auto, MergeMode::Dense, MergeMode::Split, MergeMode::Redundant];
 /// Workloads whose answers do not depend on an order of additions.
 const EXACT: [&str; 3] = ["bfs", "cc", "scc"];
 

@@ -2,8 +2,10 @@
 
 use super::{Ended, cuda_fleets, ends_within, hive, open};
 use hivegraph::Result;
+use hivegraph::algorithm::MergeMode;
 use hivegraph::fleet::{CollectiveKind, Fleet, FleetConfig};
 use hivegraph::graph::Graph;
+use hivegraph::prepare::Layout;
 use hivegraph::run::{Answer, Choice, Job, Outcome, RunConfig, prepare, workload};
 use std::any::Any;
 use std::sync::Arc;
@@ -19,6 +21,34 @@ pub fn all_fleets() -> Vec<(String, CollectiveKind)> {
 pub fn open_perturbed(fleet: &(String, CollectiveKind), perturb: Option<u64>) -> Fleet {
     let more = FleetConfig { perturb, deadline_s: 60.0, ..FleetConfig::default() };
     open(&fleet.0, fleet.1, more)
+}
+
+/// Every way of merging.
+pub const MERGES: [MergeMode; 4] =
+    [MergeMode::Auto, MergeMode::Dense, MergeMode::Split, MergeMode::Redundant];
+
+/// Calls `body` on each of [`all_fleets`] under every merge and layout, and with what these are in words.
+pub fn everywhere(mut body: impl FnMut(&Fleet, &RunConfig, &str)) {
+    for fleet in all_fleets() {
+        for (perturb, layout) in
+            [(None, Layout::Auto), (Some(5), Layout::Raw), (Some(9), Layout::Degree)]
+        {
+            let opened = open_perturbed(&fleet, perturb);
+            for merge in MERGES {
+                let config = RunConfig { merge, layout, ..RunConfig::default() };
+                body(&opened, &config, &format!("{fleet:?}, {merge} {layout}"));
+            }
+        }
+    }
+}
+
+/// Whether replicas of such a fleet share the work of an iteration, for workloads that `auto` cuts on the host alone.
+pub fn cuts_on_hosts(fleet: &Fleet, merge: MergeMode) -> bool {
+    let cut = match merge {
+        MergeMode::Auto => fleet.info().backend == "host",
+        merge => merge != MergeMode::Redundant,
+    };
+    cut && fleet.world() > 1
 }
 
 /// Runs the workload called `name`, once where nothing else is asked, and checks its answer independently where
