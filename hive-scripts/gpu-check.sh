@@ -16,7 +16,8 @@
 #            1, 2, 4 and 8 GPUs, as far as they are there; other sweeps: their own
 # RESUME     a folder with NAME.tar.gz of before: the sweep NAME goes on from there, cells that are finished do not run
 # TESTS      names of tests to run, as in "replicas faults"; default all
-# PACK       default .gpu
+# SANITIZE   workloads to sanitize, as in "bfs bc"; default all, with the generator and the operators' tests
+# PACK       default .gpu; its tests.tar.xz is unpacked elsewhere
 # TEST_TIMEOUT, SANITIZE_TIMEOUT (one run), SWEEP_TIMEOUT: seconds
 # TEST_THREADS  tests at a time, default 1: they share the GPUs.  SANITIZE_JOBS: default 4
 set -euo pipefail
@@ -49,6 +50,10 @@ mkdir -p "$out"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failed=0
+if [ -f "$pack/tests.tar.xz" ]; then
+    tar -C "$scratch" -xJf "$pack/tests.tar.xz"
+    pack=$scratch
+fi
 
 "$HIVE_BIN" doctor | tee "$out/check.log"
 
@@ -134,8 +139,14 @@ sanitize_operators() {
     echo "$tool $rc ${errors:--} $(since "$start") operators tests" >"$log.line"
 }
 
+# Whether a workload's kernels are to be sanitized.
+wanted() { [[ -z "${SANITIZE:-}" || " $SANITIZE " == *" $1 "* ]]; }
+
+# Until fewer than SANITIZE_JOBS are in the background.
+turn() { while [ "$(jobs -rp | wc -l)" -ge "${SANITIZE_JOBS:-4}" ]; do wait -n || true; done; }
+
 run_sanitizers() {
-    local tool graph mode what jobs=${SANITIZE_JOBS:-4}
+    local tool graph mode what
     if ! command -v compute-sanitizer >/dev/null; then
         say "sanitize: compute-sanitizer is not on the PATH (CUDA toolkit's bin)"
         failed=1
@@ -146,34 +157,32 @@ run_sanitizers() {
     "$HIVE_BIN" run sssp --graph rmat:10 --devices cuda:0 --runs 1 >/dev/null || true
     "$HIVE_BIN" generate rmat:10 --devices cuda:0 >/dev/null || true
     for tool in memcheck initcheck synccheck racecheck; do
-        for graph in rmat:10 grid:64x64 "$scratch"/{unit,float,unit-path,float-path}.txt; do
-            for mode in '--devices cuda:0' '--devices cuda:0x2 --merge split --delta inf' \
-                '--devices cuda:0x2 --merge dense'; do
-                while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
-                sanitize_one "$tool" "$graph" "$mode" &
+        if wanted sssp; then
+            for graph in rmat:10 grid:64x64 "$scratch"/{unit,float,unit-path,float-path}.txt; do
+                for mode in '--devices cuda:0' '--devices cuda:0x2 --merge split --delta inf' \
+                    '--devices cuda:0x2 --merge dense'; do
+                    turn; sanitize_one "$tool" "$graph" "$mode" &
+                done
             done
-        done
-        for mode in 'generate --devices cuda:0' \
-            'generate --devices cuda:0 --keys-per-pass 20000 --edges-per-launch 30000'; do
-            while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
-            sanitize_one "$tool" rmat:12 "$mode" &
-        done
-    done
-    for tool in memcheck initcheck synccheck racecheck; do
-        for mode in 'geo --devices cuda:0' 'geo --devices cuda:0x2 --merge split'; do
-            while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
-            sanitize_one "$tool" rmat:12 "$mode" &
-        done
-        while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
-        sanitize_operators "$tool" &
-    done
-    # The workloads over graphs without weights: whole, and cut over two replicas of the GPU.
-    for tool in memcheck initcheck synccheck racecheck; do
+        fi
+        if wanted generate; then
+            for mode in 'generate --devices cuda:0' \
+                'generate --devices cuda:0 --keys-per-pass 20000 --edges-per-launch 30000'; do
+                turn; sanitize_one "$tool" rmat:12 "$mode" &
+            done
+        fi
+        if wanted geo; then
+            for mode in 'geo --devices cuda:0' 'geo --devices cuda:0x2 --merge split'; do
+                turn; sanitize_one "$tool" rmat:12 "$mode" &
+            done
+        fi
+        if wanted operators; then turn; sanitize_operators "$tool" & fi
+        # The workloads over graphs without weights: whole, and cut over two replicas of the GPU.
         for graph in rmat:10 grid:40x40; do
-            for what in bfs cc scc kcore 'pagerank --iterations 3' 'bc --sources connected:3:1'; do
+            for what in bfs cc scc kcore triangles 'pagerank --iterations 3' 'bc --sources connected:3:1'; do
+                if ! wanted "${what%% *}"; then continue; fi
                 for mode in "run $what --devices cuda:0" "run $what --devices cuda:0x2 --merge split"; do
-                    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
-                    sanitize_one "$tool" "$graph" "$mode" &
+                    turn; sanitize_one "$tool" "$graph" "$mode" &
                 done
             done
         done

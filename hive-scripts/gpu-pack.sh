@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds hive and the tests that have something to do on a GPU, and collects what a GPU machine without
-# a compiler or a network needs in .gpu/: bin/hive, tests/*, data/*. At most 64 MiB, with the tree that
-# travels along.
+# a compiler or a network needs in .gpu/: bin/hive, tests.tar.xz, data/*. At most 64 MiB, with the tree that
+# travels along: test executables have most of their bytes in common, and go as one archive.
 #
 #   hive-scripts/gpu-pack.sh                 real graphs from ../shared/data, or from $HIVE_DATA
 #   hive-scripts/gpu-pack.sh --no-tests      the program and the data only
@@ -46,6 +46,13 @@ if [ "${1:-}" != --no-tests ]; then
         while read -r bench; do install -s "$bench" "$pack/bench/forall"; done
 fi
 
+count=0
+if [ "${1:-}" != --no-tests ]; then
+    count=$(find "$pack/tests" -type f | wc -l)
+    tar -C "$pack" -cf - tests bench | xz --lzma2=preset=3,dict=192MiB >"$pack/tests.tar.xz"
+fi
+rm -rf "$pack/tests" "$pack/bench"
+
 copy() { # copy FOLDER FILE...: data that is not there is left out, and said
     local folder=$1 file
     shift
@@ -71,7 +78,7 @@ fi
 chmod -R u+w "$pack"
 
 size=$(du -sm "$pack" | cut -f1)
-echo "gpu-pack: $pack is $size MiB: $(find "$pack/tests" -type f | wc -l) tests, hive and data"
+echo "gpu-pack: $pack is $size MiB: $count tests, hive and data"
 if [ "$size" -gt "$limit_mib" ]; then
     echo "gpu-pack: more than $limit_mib MiB; leave data out" >&2
     exit 1
