@@ -6,7 +6,8 @@
 //
 // What is done is a visitor's: `value(v, listed)` is what a node brings to its arcs (`listed` where it stands in a list
 // rather than in a tile), `visit(v, u, value, dir)` is for each arc, out of v when `dir` is 0 and into v when it is 1, and
-// says whether u is to be listed. LISTS is false where it never is.
+// says whether u is to be listed. LISTS is false where it never is; SPLITS is true where several warps may ask for the
+// value of one node of a list, and get the same.
 //
 // Source: Merrill, Garland, Grimshaw, "Scalable GPU graph traversal", PPoPP 2012 (gathering by prefix sums).
 #pragma once
@@ -118,12 +119,18 @@ __device__ void expand(const Lists& lists, const Work& w, Visitor& visitor, u32 
     const u32* columns = lists.columns(dir);
     u64* tiles = lists.tiles + (u64)((w.round + 1) & 1u) * lists.tile_room;
     u32 lane = lane_id(), per_block = blockDim.x >> 5;
-    u64 stride = (u64)gridDim.x * blockDim.x;
-    for (u64 first = (u64)(blockIdx.x * per_block + warp_id()) * 32; first < count; first += stride) {
+    // A short list is dealt to all warps, fewer nodes each, and then parts of rows: a round takes as long as its
+    // longest warp.
+    u64 warps = (u64)gridDim.x * per_block, width = min((count + warps - 1) / warps, (u64)32);
+    u32 parts = Visitor::SPLITS && width == 1 ? (u32)(warps / count) : 1;
+    u64 jobs = width ? (count + width - 1) / width * parts : 0;
+    for (u64 job = blockIdx.x * per_block + warp_id(); job < jobs; job += warps) {
+        u64 first = job / parts * width;
+        u32 part = (u32)(job % parts);
         u32 v = 0;
         u64 from = 0, row = 0;
         Value value = {0, 0, false};
-        if (first + lane < count) {
+        if (lane < width && first + lane < count) {
             v = list ? fresh(list + first + lane) : base + (u32)first + lane;
             value = visitor.value(v, true);
             if (value.follow) {
@@ -131,7 +138,8 @@ __device__ void expand(const Lists& lists, const Work& w, Visitor& visitor, u32 
                 row = (u64)__ldg(offsets + v + 1) - from;
             }
         }
-        u32 cuts = row >= LONG ? (u32)((row + TILE - 1) / TILE) : 0;
+        bool cut = row >= (u64)LONG * parts;
+        u32 cuts = cut && part == 0 ? (u32)((row + TILE - 1) / TILE) : 0;
         u32 cuts_end = warp_scan(cuts), all_cuts = __shfl_sync(FULL, cuts_end, 31);
         if (all_cuts != 0) {
             u32 place = 0;
@@ -139,11 +147,11 @@ __device__ void expand(const Lists& lists, const Work& w, Visitor& visitor, u32 
             place = __shfl_sync(FULL, place, 0) + cuts_end - cuts;
             for (u32 k = 0; k < cuts; k++) __stcg(tiles + place + k, (u64)dir << 63 | (u64)k << 32 | v);
         }
-        u32 length = cuts ? 0 : (u32)row;
+        u32 length = cut ? 0 : (u32)row;
         u32 end = warp_scan(length), total = __shfl_sync(FULL, end, 31);
         u64 shift = from - (end - length);  // plus an arc's number in the warp: its place in `columns`
-        if (lane == 0) arcs += total;
-        for (u32 at = 0; at < total; at += 32) {
+        if (lane == 0 && part == 0) arcs += total;
+        for (u32 at = part * 32; at < total; at += parts * 32) {
             u32 i = at + lane, owner = 0;
 #pragma unroll
             for (u32 step = 16; step > 0; step >>= 1) {

@@ -50,7 +50,7 @@ struct Tally {
 
 // Arcs of removed nodes.
 struct Removal {
-    static const bool LISTS = true;
+    static const bool LISTS = true, SPLITS = true;
     const KcoreArgs& a;
     u32 k;
 

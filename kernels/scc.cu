@@ -102,7 +102,7 @@ __device__ __forceinline__ bool own(const SccArgs& a, u32 v) { return v - a.lo <
 // What is done to arcs, by kind.
 template <u32 KIND>
 struct Arcs {
-    static const bool LISTS = KIND != COUNT;
+    static const bool LISTS = KIND != COUNT, SPLITS = false;
     const SccArgs& a;
     Tally& t;
 

@@ -6,7 +6,8 @@ use super::console::{err, out};
 use crate::fleet::Devices;
 use crate::report::units::plural;
 use crate::sweep::{
-    CHILD, Cell, SweepConfig, SweepOptions, names, scaling_table, sweep as run_matrix, table,
+    CHILD, Cell, Selection, SweepConfig, SweepOptions, names, scaling_table, sweep as run_matrix,
+    table,
 };
 use crate::{Error, Result};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
@@ -45,6 +46,20 @@ pub(super) fn command() -> Command {
                 .action(ArgAction::Append)
                 .value_parser(value_parser!(Devices))
                 .help("Device lists to use instead of the file's, as in --devices cuda:0 cuda:0-3"),
+        )
+        .arg(
+            Arg::new("only")
+                .long("only")
+                .value_name("COORDINATE=VALUE")
+                .action(ArgAction::Append)
+                .help("Run these cells alone, as in --only workload=bfs --only graph='rmat:*'; the same coordinate again is one more value"),
+        )
+        .arg(
+            Arg::new("set")
+                .long("set")
+                .value_name("OPTION=VALUE")
+                .action(ArgAction::Append)
+                .help("An option in the place of the file's [run], as in --set runs=3 --set verify=false"),
         )
         .arg(
             Arg::new("partition")
@@ -91,9 +106,14 @@ fn seconds(text: &str) -> Result<Duration, String> {
 /// Exit code 1 when a cell failed, or when none ran: a sweep that measured nothing is no success.
 pub(super) fn sweep(matches: &ArgMatches) -> Result<()> {
     let path = |name| matches.get_one::<PathBuf>(name).cloned().unwrap_or_default();
-    let config = SweepConfig::read(&path("config"))?;
+    let texts = |name| matches.get_many::<String>(name).into_iter().flatten();
+    let mut config = SweepConfig::read(&path("config"))?;
+    texts("set").try_for_each(|text| config.set(text))?;
+    let mut only = Selection::default();
+    texts("only").try_for_each(|text| only.narrow(text))?;
     let options = SweepOptions {
         devices: matches.get_many::<Devices>("devices").map(|devices| devices.cloned().collect()),
+        only,
         partition: matches.get_one::<String>("partition").cloned(),
         rerun: matches.get_flag("rerun"),
         isolate: matches.get_flag("isolate"),

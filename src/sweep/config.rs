@@ -227,7 +227,7 @@ impl SweepConfig {
     }
 
     /// Refuses what a sweep takes from its lists.
-    fn check_against_lists(&self, run: &RunConfig) -> Result<()> {
+    pub(super) fn check_against_lists(&self, run: &RunConfig) -> Result<()> {
         let unset = RunConfig::default();
         let set = [
             ("graph", "graphs", run.graph.is_some()),

@@ -6,6 +6,7 @@ use super::config::SweepConfig;
 use super::identity::{Identity, Surroundings};
 use super::ledger::Ledger;
 use super::plan::{Planned, plan};
+use super::select::Selection;
 use super::{hive_layout, isolate, record};
 use crate::fleet::Devices;
 use crate::{Error, Result};
@@ -19,6 +20,8 @@ use std::time::{Duration, Instant};
 pub struct SweepOptions {
     /// Device lists in the place of the configuration's.
     pub devices: Option<Vec<Devices>>,
+    /// Only cells with these coordinates.
+    pub only: Selection,
     /// Name of this machine in the layout of records; `None` is the devices' model.
     pub partition: Option<String>,
     /// Also cells that are finished run again.
@@ -145,6 +148,13 @@ fn planned(config: &SweepConfig, options: &SweepOptions) -> Result<Vec<Planned>>
     if let Some(devices) = &options.devices {
         cells.retain(|cell| devices.contains(&cell.config.devices));
     }
+    if !cells.iter().any(|cell| options.only.takes(cell)) && !cells.is_empty() {
+        return Err(Error::input(format!(
+            "--only {}: fits no cell; --dry-run names them all",
+            options.only.words()
+        )));
+    }
+    cells.retain(|cell| options.only.takes(cell));
     if cells.is_empty() {
         return Err(Error::input("no cell is left to run; see exclude and --devices"));
     }

@@ -9,6 +9,7 @@ mod identity;
 mod isolate;
 mod ledger;
 mod matrix;
+mod narrow;
 mod plan;
 mod record;
 mod select;

@@ -1,0 +1,126 @@
+//! What a command line changes of a sweep's file: options of all its cells, and which of them run.
+
+use super::config::SweepConfig;
+use super::select::{Selection, Words};
+use crate::{Error, Result};
+use serde_json::{Map, Value};
+
+impl SweepConfig {
+    /// Puts an option, as in `runs=3` or `pagerank.iterations=20`, in the place of `[run]`'s. Variants and includes
+    /// that name it keep their own.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for what is no option, has no such value, or is taken from a list.
+    pub fn set(&mut self, text: &str) -> Result<()> {
+        let named = |e: Error| Error::input(format!("--set {text}: {e}"));
+        let (key, value) = pair(text).ok_or_else(|| {
+            Error::input(format!(
+                "--set {text}: use OPTION=VALUE, as in runs=3 or pagerank.iterations=20"
+            ))
+        })?;
+        let (run, _) = self.run.with(&table(key, value_of(value))).map_err(named)?;
+        self.check_against_lists(&run).map_err(named)?;
+        self.run = run;
+        Ok(())
+    }
+}
+
+impl Selection {
+    /// Adds a coordinate, as in `workload=bfs`: cells with one of the values of each coordinate that is named.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for what is no coordinate.
+    pub fn narrow(&mut self, text: &str) -> Result<()> {
+        let refuse = |why: &str| Err(Error::input(format!("--only {text}: {why}")));
+        let Some((key, word)) = pair(text) else {
+            return refuse("use COORDINATE=VALUE, as in workload=bfs or graph=rmat:*");
+        };
+        let Some(slot) = self.slot(key) else {
+            return refuse(
+                "coordinates are workload, graph, dataset, series, devices, collective, merge, chunks, \
+                           placement, layout and variant",
+            );
+        };
+        let mut words = slot.as_ref().map_or(Vec::new(), |words| words.list().to_vec());
+        words.push(word.into());
+        *slot = Some(Words::Some(words));
+        Ok(())
+    }
+}
+
+/// Both sides of the first `=`; a side may not be empty, but for the value of a variant.
+fn pair(text: &str) -> Option<(&str, &str)> {
+    let (key, value) = text.split_once('=')?;
+    (!key.is_empty() && (!value.is_empty() || key == "variant")).then_some((key, value))
+}
+
+/// A number, truth value, list or table as in TOML; any other text is itself.
+fn value_of(text: &str) -> Value {
+    let read = toml::from_str::<Map<String, Value>>(&format!("value = {text}")).ok();
+    read.and_then(|mut table| table.remove("value")).unwrap_or_else(|| text.into())
+}
+
+/// `a.b` as the table of a table.
+fn table(key: &str, value: Value) -> Map<String, Value> {
+    match key.split_once('.') {
+        Some((outer, inner)) => {
+            Map::from_iter([(outer.into(), Value::Object(table(inner, value)))])
+        }
+        None => Map::from_iter([(key.into(), value)]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(text: &str) -> SweepConfig {
+        toml::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn options_take_the_place_of_the_files() {
+        let mut config = config("graphs = ['rmat:4']\n[run]\nruns = 10\nverify = true\n");
+        for text in ["runs=3", "verify=false", "pagerank.iterations=20", "sources=connected:8:1"] {
+            config.set(text).unwrap();
+        }
+        assert_eq!((config.run.runs, config.run.verify), (3, false));
+        assert_eq!(config.run.pagerank.iterations, 20);
+        assert_eq!(
+            config.run.sources.as_ref().map(ToString::to_string).as_deref(),
+            Some("connected:8:1")
+        );
+    }
+
+    #[test]
+    fn what_is_no_option_is_told() {
+        for (text, told) in [
+            ("runs", "OPTION=VALUE"),
+            ("=3", "OPTION=VALUE"),
+            ("runs=", "OPTION=VALUE"),
+            ("runs=many", "runs=many"),
+            ("ruins=3", "ruins"),
+            ("merge=dense", "takes this from merges"),
+            ("runs.deep=3", "runs"),
+        ] {
+            let error = config("graphs = ['rmat:4']").set(text).unwrap_err().to_string();
+            assert!(
+                error.starts_with(&format!("--set {text}: ")) && error.contains(told),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn coordinates_add_up() {
+        let mut only = Selection::default();
+        for text in ["workload=bfs", "workload=bc", "graph=rmat:19,ef=*", "variant="] {
+            only.narrow(text).unwrap();
+        }
+        assert_eq!(only.words(), "workload=bfs|bc graph=rmat:19,ef=* variant=");
+        for text in ["workload", "workload=", "kind=bfs", "options=3"] {
+            let error = only.narrow(text).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("--only {text}: ")), "{error}");
+        }
+    }
+}
