@@ -419,7 +419,9 @@ fn weak_series_grow_with_the_devices_and_skip_what_has_no_graph_or_no_gpu() {
     let place = Place::new(
         "devices = ['host:1', 'host:3', 'host:4', 'cuda:0-15']\n\
          [[series]]\nname = 'edge'\nscaling = 'weak'\ngraphs = ['rmat:6,ef={4*gpus}']\n\
-         [[series]]\nname = 'g500'\nscaling = 'weak'\ngraphs = ['rmat:{6+log2(gpus)}']\n[run]\nruns = 1\nverify = true\n",
+         [[series]]\nname = 'g500'\nscaling = 'weak'\ngraphs = ['rmat:{6+log2(gpus)}']\n[run]\nruns = 1\nverify = true\n\
+         [[include]]\nworkload = 'filter'\nseries = 'array'\n[[series]]\nname = 'array'\nscaling = 'weak'\n\
+         graphs = ['array:{1000*gpus}']\n",
     );
     let output = place.sweep(&[]);
     assert!(output.status.success(), "{}", stderr(&output));
@@ -427,7 +429,10 @@ fn weak_series_grow_with_the_devices_and_skip_what_has_no_graph_or_no_gpu() {
     assert!(table.contains("efficiency") && table.contains("merge ms"), "{table}");
     let records = place.records();
     let of = |series: &'static str| records.iter().filter(move |record| record["series"] == series);
-    assert_eq!((of("edge").count(), of("g500").count()), (4, 4));
+    assert_eq!((of("edge").count(), of("g500").count(), of("array").count()), (4, 4, 4));
+    let lengths: Vec<&Value> =
+        of("array").map(|record| &record["config"]["filter"]["elements"]).collect();
+    assert_eq!(lengths, [1000, 3000, 4000, 16000]);
     assert!(records.iter().all(|record| record["scaling"] == "weak"));
     let drawn: Vec<Value> = of("edge").map(|record| record["config"]["graph"].clone()).collect();
     assert_eq!(drawn, ["rmat:6,ef=4", "rmat:6,ef=12", "rmat:6,ef=16", "rmat:6,ef=64"]);
@@ -438,9 +443,9 @@ fn weak_series_grow_with_the_devices_and_skip_what_has_no_graph_or_no_gpu() {
         .filter(|record| record["status"] == "skipped")
         .map(|record| record["error"].as_str().unwrap().into())
         .collect();
-    assert_eq!(why.len(), 3, "{why:?}");
+    assert_eq!(why.len(), 4, "{why:?}");
     assert!(why[0].contains("has no value for 3 GPUs: log2(3)"), "{why:?}");
-    assert!(why[1].contains("cuda:0-15") && why[2].contains("cuda:0-15"), "{why:?}");
+    assert!(why[1..].iter().all(|why| why.contains("cuda:0-15")), "{why:?}");
 }
 
 #[test]
@@ -452,6 +457,10 @@ fn a_sweep_that_cannot_begin_says_so_in_a_line() {
         (&["--partition", "a/b"], "--partition a/b"),
         (&["--devices", "gpu"], "--devices gpu"),
         (&["--isolate", "--cell-limit", "0"], "--cell-limit 0"),
+        (&["--only", "workload=bfs"], "--only workload=bfs: fits no cell"),
+        (&["--only", "kind=bfs"], "--only kind=bfs"),
+        (&["--set", "runs=many"], "--set runs=many"),
+        (&["--set", "merge=dense"], "takes this from merges"),
     ] {
         let output = place.sweep(more);
         let message = stderr(&output);
@@ -461,6 +470,26 @@ fn a_sweep_that_cannot_begin_says_so_in_a_line() {
     let names = place.sweep(&["--dry-run"]);
     assert_eq!(String::from_utf8_lossy(&names.stdout), "sssp rmat5 host:1 auto auto\n");
     assert!(place.out().is_file(), "nothing was touched");
+}
+
+#[test]
+fn a_command_line_narrows_a_sweep_and_sets_options_of_all_its_cells() {
+    let place = Place::new(
+        "graphs = ['rmat:5', 'rmat:6']\ndevices = ['host:1']\nworkloads = ['bfs', 'cc', 'sssp']\n[run]\nruns = 2\n",
+    );
+    let only = ["--only", "workload=bfs", "--only", "workload=cc", "--only", "graph=*6"];
+    let output = place.sweep(&[&only[..], &["--set", "runs=3", "--set", "verify=true"]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let names: Vec<String> =
+        place.records().iter().map(|r| format!("{} {}", r["primitive"], r["dataset"])).collect();
+    assert_eq!(names, [r#""bfs" "rmat6""#, r#""cc" "rmat6""#]);
+    for record in place.records() {
+        assert_eq!(record["process-times"].as_array().map(Vec::len), Some(3));
+        assert_eq!(record["verified"], true);
+    }
+    // The rest of the matrix later, in the same folder.
+    assert!(place.sweep(&[]).status.success());
+    assert_eq!(place.records().len(), 8, "six cells, two of them with other options, too");
 }
 
 #[test]

@@ -413,14 +413,17 @@ impl RunConfig {
 fn put(values: &mut Value, table: &Map<String, Value>, words: &mut Vec<String>) {
     for (name, value) in table {
         let slot = &mut values[name.as_str()];
-        match value {
-            Value::Object(inner) if slot.is_null() || slot.is_object() => put(slot, inner, words),
-            Value::String(text) => words.push(format!("{name}={text}")),
-            other => words.push(format!("{name}={other}")),
+        if let Value::Object(inner) = value
+            && (slot.is_null() || slot.is_object())
+        {
+            put(slot, inner, words);
+            continue;
         }
-        if !value.is_object() {
-            *slot = value.clone();
-        }
+        words.push(match value {
+            Value::String(text) => format!("{name}={text}"),
+            other => format!("{name}={other}"),
+        });
+        *slot = value.clone();
     }
 }
 

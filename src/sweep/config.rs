@@ -258,7 +258,7 @@ impl SweepConfig {
 fn found(spec: &str, beside: &Path) -> String {
     let candidate = beside.join(spec);
     let here = !candidate.is_file() && Path::new(spec).exists();
-    if here || is_spec(spec) || spec.contains(['{', '*']) {
+    if here || is_spec(spec) || template::is_array(spec) || spec.contains(['{', '*']) {
         return spec.into();
     }
     candidate.to_string_lossy().into_owned()

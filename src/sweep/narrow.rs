@@ -84,8 +84,8 @@ mod tests {
         for text in ["runs=3", "verify=false", "pagerank.iterations=20", "sources=connected:8:1"] {
             config.set(text).unwrap();
         }
-        assert_eq!((config.run.runs, config.run.verify), (3, false));
-        assert_eq!(config.run.pagerank.iterations, 20);
+        assert_eq!((config.run.runs.to_string().as_str(), config.run.verify), ("3", false));
+        assert_eq!(config.run.pagerank.iterations.to_string(), "20");
         assert_eq!(
             config.run.sources.as_ref().map(ToString::to_string).as_deref(),
             Some("connected:8:1")

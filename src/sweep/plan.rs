@@ -35,6 +35,8 @@ pub struct Planned {
     pub config: RunConfig,
     /// Why there is no graph for so many GPUs.
     pub trouble: Option<String>,
+    /// Of a workload on an array: how long the graphs' list says that it is.
+    elements: Option<u64>,
     /// The configuration before an include's options.
     base: RunConfig,
 }
@@ -53,6 +55,7 @@ impl Planned {
             base: config.clone(),
             config,
             trouble: None,
+            elements: None,
         }
     }
 
@@ -265,13 +268,23 @@ impl<'a> Axes<'a> {
 
     fn product(&self, config: &SweepConfig) -> Result<Vec<Planned>> {
         let none = [Listed { spec: String::new(), optional: false, series: None }];
-        let graphs = if self.graphs.is_empty() { &none[..] } else { &self.graphs };
         let mut cells: Vec<Planned> = Vec::new();
         for workload in &self.workloads {
+            let array = workload.form == Form::Array;
             let variants = config.variants_of(workload)?;
+            // Arrays are for workloads on arrays; without one these take any graph for what `[run]` says.
+            let mut graphs: Vec<&Listed<'_>> = self
+                .graphs
+                .iter()
+                .filter(|graph| template::is_array(&graph.spec) == array)
+                .collect();
+            if graphs.is_empty() && array {
+                graphs =
+                    if self.graphs.is_empty() { none.iter() } else { self.graphs.iter() }.collect();
+            }
             for devices in &self.devices {
-                for graph in graphs {
-                    let stem = stem(workload, devices, graph);
+                for graph in graphs.iter().copied() {
+                    let stem = stem(workload, devices, graph)?;
                     for (name, common) in &variants {
                         for config in self.options(common) {
                             let mut cell = stem.clone();
@@ -315,7 +328,7 @@ impl<'a> Axes<'a> {
 }
 
 /// A cell without options.
-fn stem(workload: &'static Workload, devices: &Devices, graph: &Listed<'_>) -> Planned {
+fn stem(workload: &'static Workload, devices: &Devices, graph: &Listed<'_>) -> Result<Planned> {
     let array = workload.form == Form::Array;
     let resolved = match graph.series {
         Some(_) => template::resolve(&graph.spec, replicas(devices)),
@@ -325,19 +338,22 @@ fn stem(workload: &'static Workload, devices: &Devices, graph: &Listed<'_>) -> P
         Ok(spec) => (spec, None),
         Err(why) => (graph.spec.clone(), Some(why)),
     };
-    // An array is the same whatever the devices: strong scaling.
-    let series = graph.series.filter(|series| !array || series.scaling == Scaling::Strong);
-    Planned {
+    let elements = if trouble.is_none() { template::elements(&spec)? } else { None };
+    let graphless = array && !template::is_array(&graph.spec);
+    // An array of one length is the same whatever the devices: strong scaling.
+    let series = graph.series.filter(|series| !graphless || series.scaling == Scaling::Strong);
+    Ok(Planned {
         workload,
-        graph: if array { String::new() } else { graph.spec.clone() },
+        graph: if graphless { String::new() } else { graph.spec.clone() },
         dataset: if array { "array".into() } else { dataset_of(&spec) },
         optional: graph.optional,
         series: series.map(|series| (series.name.clone(), series.scaling)),
         variant: String::new(),
         config: RunConfig { graph: (!array).then_some(spec), ..RunConfig::default() },
-        trouble: trouble.filter(|_| !array),
+        trouble: trouble.filter(|_| !graphless),
+        elements,
         base: RunConfig::default(),
-    }
+    })
 }
 
 impl Planned {
@@ -348,6 +364,7 @@ impl Planned {
         if self.workload.form == Form::Array {
             config.load = LoadOptions::default();
             config.placement = Placement::default();
+            config.filter.elements = self.elements.unwrap_or(config.filter.elements);
             if let Ok(job) = Job::on_array(self.workload, config.clone()) {
                 self.dataset = job.graph.origin.dataset.clone();
             }

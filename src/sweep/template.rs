@@ -2,7 +2,7 @@
 //!
 //! What stands in braces is an integer expression of `gpus`, the cell's replicas (`replicas` is the same
 //! word): `+ - * / ^`, parentheses and `log2(x)`. A division or a logarithm that leaves a rest is no integer
-//! and has no value.
+//! and has no value. What has no graph may grow, too: `array:{gpus*2^24}`.
 
 use crate::{Error, Result};
 
@@ -11,6 +11,23 @@ const MOST: u64 = 1 << 62;
 
 /// Characters of an expression.
 const LONGEST: usize = 200;
+
+/// What stands for a graph where there is none, as in `array:{gpus*2^24}`.
+const ARRAY: &str = "array:";
+
+/// Whether this is an array's length rather than a graph.
+pub(super) fn is_array(spec: &str) -> bool {
+    spec.starts_with(ARRAY)
+}
+
+/// The length that `array:N` says.
+pub(super) fn elements(spec: &str) -> Result<Option<u64>> {
+    let Some(text) = spec.strip_prefix(ARRAY) else { return Ok(None) };
+    let length = text.parse().ok().filter(|length| *length > 0);
+    length.map(Some).ok_or_else(|| {
+        Error::input(format!("graphs: '{spec}': use array:LENGTH, as in array:{{gpus*2^24}}"))
+    })
+}
 
 /// Whether `spec` has braces.
 pub(super) fn is_template(spec: &str) -> bool {

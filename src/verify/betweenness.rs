@@ -30,25 +30,25 @@
 //! fraction of a pair, is compared as a part of one pair: it may have been lost to the range of f32, or to
 //! fixed point. Numbers of paths leave the range of f64 on large grids; here they have exponents of their own.
 
+mod search;
+
 use super::hops;
 use super::{first_by_id, one_a_node};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use rayon::prelude::*;
+use search::Search;
 
 /// Sources times arcs up to which Brandes' algorithm is run.
 const WORK: u64 = 1 << 35;
 /// Bytes that the searches from several sources at once may take.
 const MEMORY: u64 = 1 << 33;
 /// Bytes of one search, a node.
-const BYTES: u64 = 36;
+const BYTES: u64 = 60;
 /// Most searches at once: sums are added in their order, whatever the number of threads.
 const GROUPS: u64 = 128;
 /// Nodes that are added up by one task.
 const BLOCK: usize = 1 << 14;
-/// Level of a node that a search has not reached.
-const UNSEEN: u32 = u32::MAX;
-
 /// What betweenness was asked.
 #[derive(Debug, Clone, Copy)]
 pub struct BetweennessQuestion<'a> {
@@ -76,8 +76,8 @@ pub struct BetweennessCheck {
 
 /// Certifies that `scores` (`[n]`) is the betweenness that the file's header defines.
 ///
-/// Brandes' algorithm takes two passes over the arcs a source, 36 bytes a node and source at once, in
-/// parallel over sources; without it 64 sources share a pass a level.
+/// Brandes' algorithm takes two or three passes over the arcs a source, 60 bytes a node and source at once, in
+/// parallel over sources and over the nodes of a level (directed graphs count paths one after another); without it 64 sources share a pass a level.
 ///
 /// # Errors
 ///
@@ -294,120 +294,6 @@ fn brandes(graph: &Graph, question: &BetweennessQuestion) -> (Vec<f64>, u64, u12
     let sums: Vec<_> = (0..groups).into_par_iter().with_max_len(1).map(group).collect();
     let raw = (0..n).into_par_iter().map(|v| sums.iter().map(|sum| sum.0[v]).sum()).collect();
     (raw, sums.iter().map(|sum| sum.1).sum(), sums.iter().map(|sum| sum.2).sum())
-}
-
-/// A number of paths: `digits * 2^(512 * exponent)`.
-#[derive(Clone, Copy)]
-struct Paths {
-    /// 0, or at least 1 and below 2^512.
-    digits: f64,
-    exponent: u32,
-}
-
-impl Paths {
-    const NONE: Paths = Paths { digits: 0.0, exponent: 0 };
-    const ONE: Paths = Paths { digits: 1.0, exponent: 0 };
-
-    fn base() -> f64 {
-        2f64.powi(512)
-    }
-
-    fn add(&mut self, other: Paths) {
-        let (high, low) =
-            if self.exponent >= other.exponent { (*self, other) } else { (other, *self) };
-        *self = high;
-        // Further apart, the lower one is below the last place.
-        match high.exponent - low.exponent {
-            0 => self.digits += low.digits,
-            1 => self.digits += low.digits / Self::base(),
-            _ => {}
-        }
-        if self.digits >= Self::base() {
-            self.digits /= Self::base();
-            self.exponent += 1;
-        }
-    }
-
-    /// The share that these are of `all`, which are no fewer.
-    fn share(self, all: Paths) -> f64 {
-        match all.exponent - self.exponent {
-            0 => self.digits / all.digits,
-            1 => self.digits / all.digits / Self::base(),
-            _ => 0.0,
-        }
-    }
-}
-
-/// One source after the other (Brandes, J. Math. Sociology 2001).
-struct Search<'a> {
-    graph: &'a Graph,
-    level: Vec<u32>,
-    paths: Vec<Paths>,
-    dependency: Vec<f64>,
-    /// Reached nodes, by level.
-    order: Vec<u32>,
-    scores: Vec<f64>,
-    pairs: u64,
-    hops: u128,
-}
-
-impl Search<'_> {
-    fn new(graph: &Graph) -> Search<'_> {
-        let n = graph.nodes();
-        Search {
-            graph,
-            level: vec![UNSEEN; n],
-            paths: vec![Paths::NONE; n],
-            dependency: vec![0.0; n],
-            order: Vec::new(),
-            scores: vec![0.0; n],
-            pairs: 0,
-            hops: 0,
-        }
-    }
-
-    fn add(&mut self, source: usize, endpoints: bool) {
-        self.count_paths(source);
-        self.pairs += self.order.len() as u64 - 1;
-        self.hops += self.order.iter().map(|&v| u128::from(self.level[v as usize])).sum::<u128>();
-        let end = if endpoints { 1.0 } else { 0.0 };
-        self.scores[source] += end * (self.order.len() - 1) as f64;
-        while let Some(u) = self.order.pop() {
-            let u = u as usize;
-            let (below, paths) = (self.level[u] + 1, self.paths[u]);
-            let through = |v: usize| paths.share(self.paths[v]) * (1.0 + self.dependency[v]);
-            let next = self.graph.neighbors(u).map(|(v, _)| v as usize);
-            let next = next.filter(|&v| self.level[v] == below);
-            self.dependency[u] = next.map(through).sum();
-            if u != source {
-                self.scores[u] += self.dependency[u] + end;
-            }
-        }
-    }
-
-    fn count_paths(&mut self, source: usize) {
-        // Of an earlier source.
-        self.level.fill(UNSEEN);
-        self.level[source] = 0;
-        self.paths[source] = Paths::ONE;
-        self.order.push(source as u32);
-        let mut head = 0;
-        while let Some(&u) = self.order.get(head) {
-            head += 1;
-            let (below, paths) = (self.level[u as usize] + 1, self.paths[u as usize]);
-            for (v, _) in self.graph.neighbors(u as usize) {
-                let v = v as usize;
-                if self.level[v] == UNSEEN {
-                    self.level[v] = below;
-                    self.paths[v] = Paths::NONE;
-                    self.order.push(v as u32);
-                }
-                if self.level[v] == below {
-                    self.paths[v].add(paths);
-                }
-            }
-        }
-    }
 }
 
 #[cfg(test)]

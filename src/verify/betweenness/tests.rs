@@ -1,5 +1,6 @@
 //! Where Brandes' algorithm would be too much: distances and bounds alone.
 
+use super::search::Paths;
 use super::*;
 use crate::generate::hash::hash;
 use crate::graph::Origin;
@@ -31,7 +32,7 @@ fn many_sources_at_once_count_what_one_after_the_other_does() {
                 for &v in &search.order[1..] {
                     reachers[v as usize] += 1;
                     pairs += 1;
-                    hops += u128::from(search.level[v as usize]);
+                    hops += u128::from(search.at(v as usize));
                 }
             }
             assert_eq!((seen.pairs, seen.hops), (pairs, hops));

@@ -1,0 +1,173 @@
+//! Brandes' algorithm on a host, from one source after another.
+
+use crate::graph::Graph;
+use rayon::prelude::*;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Fewest nodes of a level that are one task.
+const GRAIN: usize = 256;
+/// Level of a node that a search has not reached.
+const UNSEEN: u32 = u32::MAX;
+
+/// A number of paths: `digits * 2^(512 * exponent)`.
+#[derive(Clone, Copy)]
+pub(super) struct Paths {
+    /// 0, or at least 1 and below 2^512.
+    digits: f64,
+    exponent: u32,
+}
+
+impl Paths {
+    const NONE: Paths = Paths { digits: 0.0, exponent: 0 };
+    pub const ONE: Paths = Paths { digits: 1.0, exponent: 0 };
+
+    fn base() -> f64 {
+        2f64.powi(512)
+    }
+
+    pub fn add(&mut self, other: Paths) {
+        let (high, low) =
+            if self.exponent >= other.exponent { (*self, other) } else { (other, *self) };
+        *self = high;
+        // Further apart, the lower one is below the last place.
+        match high.exponent - low.exponent {
+            0 => self.digits += low.digits,
+            1 => self.digits += low.digits / Self::base(),
+            _ => {}
+        }
+        if self.digits >= Self::base() {
+            self.digits /= Self::base();
+            self.exponent += 1;
+        }
+    }
+
+    /// The share that these are of `all`, which are no fewer.
+    pub fn share(self, all: Paths) -> f64 {
+        match all.exponent - self.exponent {
+            0 => self.digits / all.digits,
+            1 => self.digits / all.digits / Self::base(),
+            _ => 0.0,
+        }
+    }
+}
+
+/// One source after the other (Brandes, J. Math. Sociology 2001), large levels by all threads.
+pub(super) struct Search<'a> {
+    graph: &'a Graph,
+    level: Vec<AtomicU32>,
+    paths: Vec<Paths>,
+    dependency: Vec<f64>,
+    /// Reached nodes, by level.
+    pub order: Vec<u32>,
+    /// Where each level begins in `order`, and the end of the last.
+    begins: Vec<usize>,
+    /// Raw scores so far.
+    pub scores: Vec<f64>,
+    /// Of a source and another node that it reaches, so far.
+    pub pairs: u64,
+    /// Their distances together.
+    pub hops: u128,
+}
+
+impl Search<'_> {
+    pub fn new(graph: &Graph) -> Search<'_> {
+        let n = graph.nodes();
+        Search {
+            graph,
+            level: (0..n).map(|_| AtomicU32::new(UNSEEN)).collect(),
+            paths: vec![Paths::NONE; n],
+            dependency: vec![0.0; n],
+            order: Vec::new(),
+            begins: Vec::new(),
+            scores: vec![0.0; n],
+            pairs: 0,
+            hops: 0,
+        }
+    }
+
+    /// Adds what a source contributes.
+    pub fn add(&mut self, source: usize, endpoints: bool) {
+        self.count_paths(source);
+        self.pairs += self.order.len() as u64 - 1;
+        let end = if endpoints { 1.0 } else { 0.0 };
+        self.scores[source] += end * (self.order.len() - 1) as f64;
+        for level in (0..self.begins.len() - 1).rev() {
+            let nodes = &self.order[self.begins[level]..self.begins[level + 1]];
+            self.hops += level as u128 * nodes.len() as u128;
+            let below = level as u32 + 1;
+            let dependency = |&u: &u32| -> f64 {
+                let paths = self.paths[u as usize];
+                let through = |v: usize| paths.share(self.paths[v]) * (1.0 + self.dependency[v]);
+                self.next(u).filter(|&v| self.at(v) == below).map(through).sum()
+            };
+            let sums: Vec<f64> = nodes.par_iter().with_min_len(GRAIN).map(dependency).collect();
+            for (&u, sum) in nodes.iter().zip(sums) {
+                self.dependency[u as usize] = sum;
+                if u as usize != source {
+                    self.scores[u as usize] += sum + end;
+                }
+            }
+        }
+    }
+
+    /// The level of a node.
+    pub fn at(&self, v: usize) -> u32 {
+        self.level[v].load(Relaxed)
+    }
+
+    /// Where the arcs out of a node lead.
+    fn next(&self, u: u32) -> impl Iterator<Item = usize> {
+        self.graph.neighbors(u as usize).map(|(v, _)| v as usize)
+    }
+
+    pub fn count_paths(&mut self, source: usize) {
+        // Of an earlier source.
+        self.level.par_iter_mut().for_each(|level| *level.get_mut() = UNSEEN);
+        *self.level[source].get_mut() = 0;
+        self.paths[source] = Paths::ONE;
+        (self.order, self.begins) = (vec![source as u32], vec![0]);
+        while self.begins[self.begins.len() - 1] < self.order.len() {
+            let frontier = &self.order[self.begins[self.begins.len() - 1]..];
+            let below = self.begins.len() as u32;
+            let first = |&v: &usize| {
+                self.at(v) == UNSEEN
+                    && self.level[v].compare_exchange(UNSEEN, below, Relaxed, Relaxed).is_ok()
+            };
+            let found = |&u: &u32| self.next(u).filter(first).map(|v| v as u32);
+            let found: Vec<u32> =
+                frontier.par_iter().with_min_len(GRAIN).flat_map_iter(found).collect();
+            self.begins.push(self.order.len());
+            self.order.extend(&found);
+            self.count_level(&found, below);
+        }
+    }
+
+    /// Paths to the nodes of a level, which are `found`: the sum over the level above.
+    fn count_level(&mut self, found: &[u32], level: u32) {
+        if self.graph.is_symmetric() {
+            // Every arc is there in both directions.
+            let sum = |&v: &u32| {
+                let above = self.next(v).filter(|&u| self.at(u) == level - 1);
+                above.fold(Paths::NONE, |mut sum, u| {
+                    sum.add(self.paths[u]);
+                    sum
+                })
+            };
+            let sums: Vec<Paths> = found.par_iter().with_min_len(GRAIN).map(sum).collect();
+            found.iter().zip(sums).for_each(|(&v, sum)| self.paths[v as usize] = sum);
+            return;
+        }
+        found.iter().for_each(|&v| self.paths[v as usize] = Paths::NONE);
+        let above = self.begins.len() - 2;
+        for i in self.begins[above]..self.begins[above + 1] {
+            let (u, graph) = (self.order[i] as usize, self.graph);
+            let paths = self.paths[u];
+            for (v, _) in graph.neighbors(u) {
+                if self.at(v as usize) == level {
+                    self.paths[v as usize].add(paths);
+                }
+            }
+        }
+    }
+}
