@@ -641,6 +641,15 @@ __device__ void pull_rows(const BcArgs& a, u32 number, u64 items, u64 begin, u64
     });
 }
 
+// After a barrier. What all threads have to know is read by one of each block: thousands of warps that ask for one word
+// at once wait for each other longer than for a barrier of the block.
+__device__ __forceinline__ u64 found_of(const BcControl* c, u32 number) {
+    __shared__ u64 told;
+    if (threadIdx.x == 0) told = fresh(&c->level[number % 3u].found);
+    __syncthreads();
+    return told;
+}
+
 // The candidates of a level, with the lanes that reach them, and their sums. False, and nothing, after an overflow.
 __device__ bool find(const BcArgs& a, Phases& phases, u32 number, u64 begin, u64 end, u64& looked) {
     BcControl* c = a.control;
@@ -652,11 +661,16 @@ __device__ bool find(const BcArgs& a, Phases& phases, u32 number, u64 begin, u64
         __stcg(&next->arcs, 0ull);
         __stcg(&next->paths, 0.0);
     }
-    // Together on their way.
-    u64 arcs = fresh(&last->arcs), closed = fresh(&c->closed);
-    double paths = fresh(&last->paths);
-    u32 overflow = fresh(&c->overflow);
-    if (overflow != 0) return false;
+    __shared__ u64 told[4];
+    if (threadIdx.x < 4) {
+        u32 k = threadIdx.x;
+        const u64* from = k == 0 ? &last->arcs : k == 1 ? &c->closed : (const u64*)&last->paths;
+        told[k] = k == 3 ? (u64)fresh(&c->overflow) : fresh(from);
+    }
+    __syncthreads();
+    u64 arcs = told[0], closed = told[1];
+    double paths = __longlong_as_double((long long)told[2]);
+    if (told[3] != 0) return false;
     u64 rest = a.in_arcs - closed + a.active;
     u32 way = SWEEP;
     if (paths <= EXACT && arcs * ADD_SHARE < rest) way = ADD;
@@ -666,7 +680,7 @@ __device__ bool find(const BcArgs& a, Phases& phases, u32 number, u64 begin, u64
     } else if (way == MARK) {
         push<false>(a, number, begin, end, phases.cursor(), looked);
         if (!phases.sync()) return true;
-        u64 marked = fresh(&c->level[number % 3u].found);
+        u64 marked = found_of(c, number);
         pull_segments<FROM_MARKS>(a, number, looked);
         pull_rows<FROM_MARKS>(a, number, marked, 0, phases.cursor(), looked);
         if (!last_adds(a.in_segments) && phases.sync()) join_segments<FROM_MARKS>(number);
@@ -927,7 +941,9 @@ extern "C" __global__ void __launch_bounds__(256, 4) bc_batch(const __grid_const
     bool whole = a.task == WHOLE;
     u32 task = whole ? (u32)SEED : a.task, number = a.level, deepest = a.deepest;
     u64 begin = a.begin, end = a.end, items = a.nodes, looked = 0;
-    u64 above = a.announced, above_end = a.announced_end;
+    // By level modulo 2, where the list of the level above it begins, as one thread of each block reads it.
+    __shared__ u64 above[2];
+    u64 ahead = a.announced;
     for (;;) {
         if (task == SEED) {
             seed();
@@ -944,11 +960,13 @@ extern "C" __global__ void __launch_bounds__(256, 4) bc_batch(const __grid_const
         } else if (task == PACK_BACK) {
             pack_back();
         } else if (task == SETTLE) {
-            settle(!whole, number == deepest, number, begin, end, above, above_end);
+            settle(!whole, number == deepest, number, begin, end, whole ? above[number & 1u] : a.announced,
+                   whole ? begin : a.announced_end);
         } else if (a.endpoints != 0) {
             count_ends(phases.cursor());
             if (phases.sync()) add_ends(a);
         }
+        if (threadIdx.x == 0 && task == BACK) above[number & 1u] = ahead;
         if (phases.grid.stopped || !phases.sync()) break;
         if (!whole || task == ENDS) break;
         // What is read here was written before the barrier and stays until the next one.
@@ -958,14 +976,14 @@ extern "C" __global__ void __launch_bounds__(256, 4) bc_batch(const __grid_const
             number = 1;
             task = FIND;
         } else if (task == FIND) {
-            items = fresh(&c->level[number % 3u].found);
+            items = found_of(c, number);
             if (items != 0) {
                 task = COMMIT;
             } else {
                 deepest = --number;
                 task = number != 0 ? SETTLE : ENDS;
-                above_end = begin;
-                above = number != 0 ? fresh(a.first + number - 1) : 0;
+                if (threadIdx.x == 0) above[number & 1u] = number != 0 ? fresh(a.first + number - 1) : 0;
+                __syncthreads();
             }
         } else if (task == COMMIT) {
             begin = end;
@@ -975,11 +993,11 @@ extern "C" __global__ void __launch_bounds__(256, 4) bc_batch(const __grid_const
         } else if (task == BACK) {
             task = SETTLE;
         } else {
-            number--;
             end = begin;
-            begin = above_end = above;
-            // Not needed before the level is settled.
-            above = number > 1 ? fresh(a.first + number - 1) : 0;
+            begin = above[number & 1u];
+            number--;
+            // Under way while the level is summed.
+            if (threadIdx.x == 0 && number > 1) ahead = fresh(a.first + number - 1);
             task = number != 0 ? BACK : ENDS;
         }
     }
