@@ -21,8 +21,9 @@
 // towards the end; small ones are dealt so that every warp has few.
 //
 // Small levels are a chain of barriers and of trips to L2 behind each other, and nothing else: where a level has no
-// more than one node a warp, what belongs to a node is asked for at once (commit_few, settle_few), its arcs are followed
-// by all threads of the warp (push), and functions that are called have the arguments in shared memory (held).
+// more than one node a warp, what belongs to a node is asked for at once (commit_few, settle_few) and its arcs are
+// followed by all threads of the warp (push). Functions that are called have the arguments in shared memory (held), and
+// what all threads have to know is read by one of a block (found_of, find).
 //
 // Memory. What is gathered is read through L1: it changes only between barriers of the grid, whose acquire drops L1's
 // lines. Never through the read-only cache. Everything else that a launch writes is read at L2.
@@ -305,7 +306,8 @@ __device__ __forceinline__ real warp_row_sum(const u32* columns, u32 length, con
 
 // The sums of a warp's rows, each by LANES threads: row `slot` of the warp is node v of lane `slot`, in its `lanes`.
 // done(wanted, slot, node, sum, paths) is called by all lanes together, for rows behind the last too, after STAGED sums
-// were on their way, and, if asked, the numbers of paths. Exchanged sums are in `values`, by the row's number from `first`.
+// were on their way, and, if asked, the numbers of paths. Exchanged sums are in `values`, by the row's number from
+// `first`.
 template <bool PATHS, class Done>
 __device__ __forceinline__ void for_sums(const BcArgs& a, bool exchanged, u64 first, u32 n, u32 v, u32 lanes,
                                          Done done) {
@@ -565,7 +567,7 @@ __device__ void pull_rows(const BcArgs& a, u32 number, u64 items, u64 begin, u64
     const real* array = back ? a.coef : a.paths;
     BcLevel* level = a.control->level + number % 3u;
     u32 lane = lane_id() % LANES, group = lane_id() / LANES;
-    // Where all nodes are looked at, short rows are the last ones: labels are by falling degree, or degrees much the same.
+    // Where all nodes are looked at, short rows are the last ones: labels are by falling degree, or degrees much alike.
     u64 least = KIND == FROM_ALL && items >= warps() * 64u ? 8u : 1u;
     deal(items, cursor, least, [&](u64 at, u32 n) {
         u32 v = 0, need = 0, length = 0, found = 0;
@@ -878,8 +880,8 @@ __device__ __forceinline__ void settle_few(const BcArgs& a, bool exchanged, bool
     depend(a, wanted, lane_id() < LANES, deepest, v, lane, sum, paths);
 }
 
-// Makes coefficients and dependencies of a level's sums, adds the latter to the scores, and stamps the list of the level
-// above.
+// Makes coefficients and dependencies of a level's sums, adds the latter to the scores, and stamps the list of the
+// level above.
 __device__ __noinline__ void settle(bool exchanged, bool deepest, u32 number, u64 begin, u64 end, u64 above,
                                     u64 above_end) {
     const BcArgs& a = held;
