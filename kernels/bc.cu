@@ -15,10 +15,15 @@
 // Backward the list of the level is pulled.
 //
 // Rows. Up to SHORT arcs: LANES threads a row, in the order of columns. Up to SEGMENT: a warp, 32 / LANES partial sums,
-// then a tree. Longer ones are cut into segments of a warp each, whose sums a warp adds the same way, after a barrier.
-// So the order of addition
+// then a tree. Longer ones are cut into segments of a warp each, whose sums a warp adds the same way: the one that has
+// the row's last segment, or, where there are many segments, any after one more barrier. So the order of addition
 // depends on nothing but the row's length and LANES. Large jobs are fetched by warps, 32 rows at a time, and fewer
 // towards the end; small ones are dealt so that every warp has few.
+//
+// Small levels are a chain of barriers and of trips to L2 behind each other, and nothing else: where a level has no
+// more than one node a warp, what belongs to a node is asked for at once (commit_few, settle_few) and its arcs are
+// followed by all threads of the warp (push). Functions that are called have the arguments in shared memory (held), and
+// what all threads have to know is read by one of a block (found_of, find).
 //
 // Memory. What is gathered is read through L1: it changes only between barriers of the grid, whose acquire drops L1's
 // lines. Never through the read-only cache. Everything else that a launch writes is read at L2.
@@ -57,7 +62,9 @@
 #else
 #define UNROLL HIVE_LANES
 #endif
-#define PARTS 4u  // sums of segments that a thread has under way
+#define PARTS 4u     // sums of segments that a thread has under way
+#define MODEST 128u  // items a warp, up to which it takes them by no less than an eighth of its share, or four
+#define WAITED 8u    // segments a warp, up to which their sums are added by who comes last rather than after a barrier
 #define STAGED (UNROLL > 4 ? 4u : UNROLL)  // sums of a level that a thread has under way
 
 #if HIVE_DOUBLE
@@ -163,6 +170,15 @@ struct BcArgs {
     u32 endpoints;
 };
 
+// The arguments for functions that are called: a reference to the kernel's own would be read through L1, which each
+// barrier empties, field by field anew after each store.
+static __shared__ BcArgs held;
+
+__device__ __forceinline__ void hold(const BcArgs& a) {
+    for (u32 i = threadIdx.x; i < sizeof(BcArgs) / 4; i += blockDim.x) ((u32*)&held)[i] = ((const u32*)&a)[i];
+    __syncthreads();
+}
+
 __device__ __forceinline__ double fresh(const double* at) { return __ldcg(at); }
 __device__ __forceinline__ float fresh(const float* at) { return __ldcg(at); }
 
@@ -176,6 +192,8 @@ __device__ __forceinline__ u64 degree_of(const offset_t* offsets, u32 v) {
 
 __device__ __forceinline__ u64 warps() { return (u64)gridDim.x * (blockDim.x >> 5); }
 __device__ __forceinline__ u64 own_warp() { return (u64)blockIdx.x * (blockDim.x >> 5) + warp_id(); }
+// Counted from the end: few rows are dealt from the first warp on, and few segments from the last.
+__device__ __forceinline__ u64 last_warp() { return warps() - 1u - own_warp(); }
 __device__ __forceinline__ bool leader() { return blockIdx.x == 0 && threadIdx.x == 0; }
 
 __device__ __forceinline__ double warp_total(double value) {
@@ -202,26 +220,27 @@ struct Phases {
 };
 
 // Hands `items` to warps, up to 32 at a time: body(first, how many), by all lanes of a warp together. Where rows may
-// be of any length they are fetched, fewer at a time towards the end: lists end with what took longest to find, and a
-// warp with 30 rows of 500 arcs would be at them when all others wait.
+// be of any length all but the first are fetched, fewer at a time towards the end: lists end with what took longest to
+// find, and a warp with 30 rows of 500 arcs would be at them when all others wait. But not fewer than `least`, nor than
+// an eighth of what a warp has in all while that is little: each fetch of all warps queues at one address.
 template <class Body>
-__device__ __forceinline__ void deal(u64 items, u64* cursor, Body body) {
+__device__ __forceinline__ void deal(u64 items, u64* cursor, u64 least, Body body) {
     u64 all = warps();
-    if (cursor != 0 && items > all) {
-        for (u64 at = 0;;) {
-            u64 width = max(min((items - at) / (all * 4u), 32ull), 1ull);
-            if (lane_id() == 0) at = atomicAdd(cursor, width);
-            at = __shfl_sync(FULL, at, 0);
-            if (at >= items) break;
-            body(at, (u32)min(width, items - at));
-            __syncwarp();
-        }
-        return;
-    }
-    u64 width = min((items + all - 1u) / all, 32ull);
-    for (u64 at = own_warp() * width; at < items; at += all * width) {
+    bool fetched = cursor != 0 && items > all;
+    u64 share = fetched ? all * 8u : all;
+    u64 width = min((items + share - 1u) / share, 32ull);
+    if (fetched && items <= all * MODEST) least = max(least, min(width, 4ull));
+    u64 dealt = all * width;  // to all warps, as their first
+    for (u64 at = own_warp() * width; at < items;) {
         body(at, (u32)min(width, items - at));
         __syncwarp();
+        if (!fetched) {
+            at += dealt;
+            continue;
+        }
+        width = max(min((items - at) / (all * 4u), 32ull), least);
+        if (lane_id() == 0) at = dealt + atomicAdd(cursor, width);
+        at = __shfl_sync(FULL, at, 0);
     }
 }
 
@@ -229,15 +248,17 @@ __device__ __forceinline__ void deal(u64 items, u64* cursor, Body body) {
 __device__ __forceinline__ real short_sum(const u32* columns, u32 length, const real* array,
                                           u32 lane) {
     real sum = 0;
-    u32 i = 0;
-    for (; i + 4 <= length; i += 4) {
-        u32 u0 = __ldg(columns + i), u1 = __ldg(columns + i + 1);
-        u32 u2 = __ldg(columns + i + 2), u3 = __ldg(columns + i + 3);
-        real x0 = array[index_of(u0, lane)], x1 = array[index_of(u1, lane)];
-        real x2 = array[index_of(u2, lane)], x3 = array[index_of(u3, lane)];
-        sum = plus(plus(plus(plus(sum, x0), x1), x2), x3);
+    for (u32 i = 0; i < length; i += 4) {
+        // Behind the row's end nothing is read, and 0 is added: a row of three costs one trip, not three.
+        u32 u[4];
+        real x[4];
+#pragma unroll
+        for (u32 k = 0; k < 4; k++) u[k] = i + k < length ? __ldg(columns + i + k) : 0u;
+#pragma unroll
+        for (u32 k = 0; k < 4; k++) x[k] = i + k < length ? array[index_of(u[k], lane)] : (real)0;
+#pragma unroll
+        for (u32 k = 0; k < 4; k++) sum = plus(sum, x[k]);
     }
-    for (; i < length; i++) sum = plus(sum, array[index_of(__ldg(columns + i), lane)]);
     return sum;
 }
 
@@ -284,14 +305,15 @@ __device__ __forceinline__ real warp_row_sum(const u32* columns, u32 length, con
 }
 
 // The sums of a warp's rows, each by LANES threads: row `slot` of the warp is node v of lane `slot`, in its `lanes`.
-// done(wanted, slot, node, sum) is called by all lanes together, for rows behind the last too, after STAGED sums were
-// on their way. Exchanged ones are in `values`, by the row's number from `first`.
-template <class Done>
+// done(wanted, slot, node, sum, paths) is called by all lanes together, for rows behind the last too, after STAGED sums
+// were on their way, and, if asked, the numbers of paths. Exchanged sums are in `values`, by the row's number from
+// `first`.
+template <bool PATHS, class Done>
 __device__ __forceinline__ void for_sums(const BcArgs& a, bool exchanged, u64 first, u32 n, u32 v, u32 lanes,
                                          Done done) {
     u32 lane = lane_id() % LANES, group = lane_id() / LANES;
     for (u32 base = 0; base < n; base += STAGED * GROUPS) {
-        real x[STAGED];
+        real x[STAGED], paths[STAGED];
         u32 row[STAGED];
         bool wanted[STAGED];
 #pragma unroll
@@ -302,15 +324,19 @@ __device__ __forceinline__ void for_sums(const BcArgs& a, bool exchanged, u64 fi
             const real* at = exchanged ? a.values + (first + slot) * LANES + lane
                                        : a.sums + index_of(row[k], lane);
             x[k] = wanted[k] ? fresh(at) : (real)0;
+            paths[k] = PATHS && wanted[k] ? fresh(a.paths + index_of(row[k], lane)) : (real)0;
         }
 #pragma unroll
-        for (u32 k = 0; k < STAGED; k++) done(wanted[k], base + k * GROUPS + group, row[k], x[k]);
+        for (u32 k = 0; k < STAGED; k++) {
+            done(wanted[k], base + k * GROUPS + group, row[k], x[k], paths[k]);
+        }
         __syncwarp();
     }
 }
 
 // Level 0: the sources, each in its lane.
-__device__ void seed(const BcArgs& a) {
+__device__ __noinline__ void seed() {
+    const BcArgs& a = held;
     if (blockIdx.x != 0 || threadIdx.x >= 32) return;
     u32 lane = threadIdx.x, bit = 1u << lane;
     u64 arcs = 0, closed = 0;
@@ -344,21 +370,24 @@ __device__ __forceinline__ void touch(const BcArgs& a, BcLevel* level, bool has,
                                       const u32* column) {
     u32 v = has ? __ldg(column) : 0u;
     if (!has || v < a.lo || v >= a.hi) lanes = 0;
-    if (lanes != 0) lanes &= ~fresh(a.seen + v);
     bool first = false;
-    if (lanes != 0 && (fresh(a.mark + v) & lanes) != lanes) first = atomicOr(a.mark + v, lanes) == 0;
-    // One addition a warp: all of a level's candidates are counted at one address.
-    u32 who = __ballot_sync(FULL, first);
-    if (who != 0) {
-        u64 place = 0;
-        if (lane_id() == 0) place = atomicAdd(&level->found, (u64)__popc(who));
-        place = __shfl_sync(FULL, place, 0);
-        if (first) __stcg(a.candidate + place + __popc(who & ((1u << lane_id()) - 1u)), v);
+    if (lanes != 0) {
+        u32 seen = fresh(a.seen + v), mark = fresh(a.mark + v);  // both on their way
+        lanes &= ~seen;
+        if ((mark & lanes) != lanes) first = atomicOr(a.mark + v, lanes) == 0;
     }
     for (u32 left = ADDING ? lanes : 0u; left != 0; left &= left - 1) {
         u32 lane = __ffs(left) - 1;
         atomicAdd(a.sums + index_of(v, lane), a.paths[index_of(u, lane)]);
     }
+    __syncwarp();
+    // One addition a warp: all of a level's candidates are counted at one address.
+    u32 who = __ballot_sync(FULL, first);
+    if (who == 0) return;
+    u64 place = 0;
+    if (lane_id() == 0) place = atomicAdd(&level->found, (u64)__popc(who));
+    place = __shfl_sync(FULL, place, 0);
+    if (first) __stcg(a.candidate + place + __popc(who & ((1u << lane_id()) - 1u)), v);
     __syncwarp();
 }
 
@@ -366,7 +395,7 @@ __device__ __forceinline__ void touch(const BcArgs& a, BcLevel* level, bool has,
 template <bool ADDING>
 __device__ void push(const BcArgs& a, u32 number, u64 begin, u64 end, u64* cursor, u64& looked) {
     BcLevel* level = a.control->level + number % 3u;
-    for (u64 segment = own_warp(); segment < a.out_segments; segment += warps()) {
+    for (u64 segment = last_warp(); segment < a.out_segments; segment += warps()) {
         uint2 part = __ldg(a.out_long + segment);
         u64 stamp = fresh(a.stamp + part.x);
         if ((u32)(stamp >> 32) != number - 1u || (u32)stamp == 0) continue;
@@ -378,7 +407,7 @@ __device__ void push(const BcArgs& a, u32 number, u64 begin, u64 end, u64* curso
             touch<ADDING>(a, level, i < to, part.x, (u32)stamp, a.out_columns + i);
         }
     }
-    deal(end - begin, cursor, [&](u64 at, u32 n) {
+    deal(end - begin, cursor, 1, [&](u64 at, u32 n) {
         u32 u = 0, lanes = 0, length = 0;
         u64 from = 0;
         if (lane_id() < n) {
@@ -390,9 +419,16 @@ __device__ void push(const BcArgs& a, u32 number, u64 begin, u64 end, u64* curso
             length = degree > SEGMENT ? 0u : (u32)degree;
         }
         looked += length;
-        u32 alone = length <= SHORT ? length : 0u;
-        for (u32 i = 0; __ballot_sync(FULL, i < alone) != 0; i++) {
-            touch<ADDING>(a, level, i < alone, u, lanes, a.out_columns + from + i);
+        // Short rows by as many threads each as there are for one, a power of two.
+        u32 bits = n > 1 ? 32u - __clz(n - 1u) : 0u, threads = 32u >> bits;
+        {
+            u32 slot = lane_id() >> (5u - bits);
+            u32 row = __shfl_sync(FULL, u, slot), mask = __shfl_sync(FULL, lanes, slot);
+            u32 many = __shfl_sync(FULL, length <= SHORT ? length : 0u, slot);
+            u64 start = __shfl_sync(FULL, from, slot);
+            for (u32 i = lane_id() & (threads - 1u); __ballot_sync(FULL, i < many) != 0; i += threads) {
+                touch<ADDING>(a, level, i < many, row, mask, a.out_columns + start + i);
+            }
         }
         for (u32 left = __ballot_sync(FULL, length > SHORT); left != 0; left &= left - 1) {
             u32 slot = __ffs(left) - 1;
@@ -417,6 +453,48 @@ __device__ __forceinline__ u32 need_of(const BcArgs& a, u32 v, u32 number) {
     return (u32)(stamp >> 32) == number ? (u32)stamp : 0u;
 }
 
+// Whether the sums of segments are added by the warp that has the last of a row. Where there are many it would hold up
+// the gathers more than a barrier does.
+__device__ __forceinline__ bool last_adds(u32 segments) { return segments <= WAITED * warps(); }
+
+// The sum over the segments of a row, `from` being where the thread's lane of the first is.
+__device__ __forceinline__ real sum_of_parts(const real* from, u32 count) {
+    u32 group = lane_id() / LANES;
+    real sum = 0;
+    for (u32 i = group; i < count; i += GROUPS * PARTS) {
+        real x[PARTS];
+#pragma unroll
+        for (u32 k = 0; k < PARTS; k++) {
+            u32 own = i + k * GROUPS;
+            x[k] = own < count ? fresh(from + (u64)own * LANES) : (real)0;
+        }
+#pragma unroll
+        for (u32 k = 0; k < PARTS; k++) sum = plus(sum, x[k]);
+    }
+    __syncwarp();
+    return over_groups(sum);
+}
+
+// After the sum of a segment, one of `count` of row v from `first` on: the last of them to come adds them all.
+template <int KIND>
+__device__ __noinline__ void arrive(u32 v, u32 need, u64 first, u32 count) {
+    const BcArgs& a = held;
+    u32 lane = lane_id() % LANES;
+    // Words that are 0 in this phase: backward marks, forward coefficients.
+    u32* arrived = KIND == FROM_LIST ? a.mark + v : (u32*)(a.coef + index_of(v, 0));
+    __threadfence();
+    __syncwarp();
+    u32 before = 0;
+    if (lane_id() == 0) before = atomicAdd(arrived, 1u);
+    before = __shfl_sync(FULL, before, 0);
+    if (before + 1u != count) return;
+    __threadfence();
+    real sum = sum_of_parts(a.parts + first * LANES + lane, count);
+    bool wanted = lane_id() < LANES && (need >> lane & 1u);
+    if (wanted && (KIND != FROM_ALL || sum > 0)) __stcg(a.sums + index_of(v, lane), sum);
+    if (lane_id() == 0) __stcg(arrived, 0u);
+}
+
 // Sums of the segments of long rows.
 template <int KIND>
 __device__ void pull_segments(const BcArgs& a, u32 number, u64& looked) {
@@ -428,12 +506,13 @@ __device__ void pull_segments(const BcArgs& a, u32 number, u64& looked) {
     BcLevel* level = a.control->level + number % 3u;
     u32 segments = back ? a.out_segments : a.in_segments;
     u32 lane = lane_id() % LANES;
-    for (u64 segment = own_warp(); segment < segments; segment += warps()) {
+    for (u64 segment = last_warp(); segment < segments; segment += warps()) {
         uint2 part = __ldg(list + segment);
         u32 v = part.x, need = need_of<KIND>(a, v, number);
         if (need == 0) continue;  // the same for all lanes of the warp
-        u64 from = (u64)__ldg(offsets + v) + (u64)part.y * SEGMENT;
-        u32 length = (u32)min((u64)__ldg(offsets + v + 1) - from, (u64)SEGMENT);
+        u64 row = __ldg(offsets + v), behind = __ldg(offsets + v + 1);
+        u64 from = row + (u64)part.y * SEGMENT;
+        u32 length = (u32)min(behind - from, (u64)SEGMENT);
         if (lane_id() == 0) looked += length;
         real sum = warp_row_sum(columns + from, length, array);
         if (lane_id() < LANES) __stcg(a.parts + segment * LANES + lane, sum);
@@ -445,12 +524,17 @@ __device__ void pull_segments(const BcArgs& a, u32 number, u64& looked) {
             }
             __syncwarp();
         }
+        if (last_adds(segments)) {
+            u32 count = (u32)((behind - row + SEGMENT - 1u) / SEGMENT);
+            arrive<KIND>(v, need, segment - part.y, count);
+        }
     }
 }
 
-// After a barrier, the sums of long rows from those of their segments, a warp a row.
+// After a barrier, where last_adds() does not hold, the sums of long rows from those of their segments, a warp a row.
 template <int KIND>
-__device__ __noinline__ void join_segments(const BcArgs& a, u32 number) {
+__device__ __noinline__ void join_segments(u32 number) {
+    const BcArgs& a = held;
     const bool back = KIND == FROM_LIST;
     const uint2* list = back ? a.out_long : a.in_long;
     const offset_t* offsets = back ? a.out_offsets : a.in_offsets;
@@ -466,20 +550,7 @@ __device__ __noinline__ void join_segments(const BcArgs& a, u32 number) {
             u32 slot = __ffs(left) - 1;
             u32 row = __shfl_sync(FULL, part.x, slot), mask = __shfl_sync(FULL, need, slot);
             u32 count = (u32)((degree_of(offsets, row) + SEGMENT - 1u) / SEGMENT);
-            const real* from = a.parts + (base + slot) * LANES + lane;
-            real sum = 0;
-            for (u32 i = group; i < count; i += GROUPS * PARTS) {
-                real x[PARTS];
-#pragma unroll
-                for (u32 k = 0; k < PARTS; k++) {
-                    u32 own = i + k * GROUPS;
-                    x[k] = own < count ? fresh(from + (u64)own * LANES) : (real)0;
-                }
-#pragma unroll
-                for (u32 k = 0; k < PARTS; k++) sum = plus(sum, x[k]);
-            }
-            __syncwarp();
-            sum = over_groups(sum);
+            real sum = sum_of_parts(a.parts + (base + slot) * LANES + lane, count);
             bool wanted = group == 0 && (mask >> lane & 1u);
             if (wanted && (KIND != FROM_ALL || sum > 0)) __stcg(a.sums + index_of(row, lane), sum);
         }
@@ -496,7 +567,9 @@ __device__ void pull_rows(const BcArgs& a, u32 number, u64 items, u64 begin, u64
     const real* array = back ? a.coef : a.paths;
     BcLevel* level = a.control->level + number % 3u;
     u32 lane = lane_id() % LANES, group = lane_id() / LANES;
-    deal(items, cursor, [&](u64 at, u32 n) {
+    // Where all nodes are looked at, short rows are the last ones: labels are by falling degree, or degrees much alike.
+    u64 least = KIND == FROM_ALL && items >= warps() * 64u ? 8u : 1u;
+    deal(items, cursor, least, [&](u64 at, u32 n) {
         u32 v = 0, need = 0, length = 0, found = 0;
         u64 from = 0;
         if (lane_id() < n) {
@@ -512,7 +585,8 @@ __device__ void pull_rows(const BcArgs& a, u32 number, u64 items, u64 begin, u64
                 need = (u32)(entry >> 32);
             }
         }
-        if (need != 0) {
+        // Candidates and what is listed need their rows in any case: these come along with the lanes.
+        if (KIND == FROM_ALL ? need != 0 : lane_id() < n) {
             from = __ldg(offsets + v);
             u64 degree = (u64)__ldg(offsets + v + 1) - from;
             if (degree > SEGMENT) need = 0;
@@ -569,8 +643,17 @@ __device__ void pull_rows(const BcArgs& a, u32 number, u64 items, u64 begin, u64
     });
 }
 
-// The candidates of a level, with the lanes that reach them, and their sums.
-__device__ void find(const BcArgs& a, Phases& phases, u32 number, u64 begin, u64 end, u64& looked) {
+// After a barrier. What all threads have to know is read by one of each block: thousands of warps that ask for one word
+// at once wait for each other longer than for a barrier of the block.
+__device__ __forceinline__ u64 found_of(const BcControl* c, u32 number) {
+    __shared__ u64 told;
+    if (threadIdx.x == 0) told = fresh(&c->level[number % 3u].found);
+    __syncthreads();
+    return told;
+}
+
+// The candidates of a level, with the lanes that reach them, and their sums. False, and nothing, after an overflow.
+__device__ bool find(const BcArgs& a, Phases& phases, u32 number, u64 begin, u64 end, u64& looked) {
     BcControl* c = a.control;
     BcLevel* last = c->level + (number - 1u) % 3u;
     // Read last when level - 1 was looked for; filled next when level + 1 is.
@@ -580,31 +663,42 @@ __device__ void find(const BcArgs& a, Phases& phases, u32 number, u64 begin, u64
         __stcg(&next->arcs, 0ull);
         __stcg(&next->paths, 0.0);
     }
-    u64 arcs = fresh(&last->arcs);
-    u64 rest = a.in_arcs - fresh(&c->closed) + a.active;
+    __shared__ u64 told[4];
+    if (threadIdx.x < 4) {
+        u32 k = threadIdx.x;
+        const u64* from = k == 0 ? &last->arcs : k == 1 ? &c->closed : (const u64*)&last->paths;
+        told[k] = k == 3 ? (u64)fresh(&c->overflow) : fresh(from);
+    }
+    __syncthreads();
+    u64 arcs = told[0], closed = told[1];
+    double paths = __longlong_as_double((long long)told[2]);
+    if (told[3] != 0) return false;
+    u64 rest = a.in_arcs - closed + a.active;
     u32 way = SWEEP;
-    if (fresh(&last->paths) <= EXACT && arcs * ADD_SHARE < rest) way = ADD;
+    if (paths <= EXACT && arcs * ADD_SHARE < rest) way = ADD;
     else if (arcs * MARK_SHARE < rest) way = MARK;
     if (way == ADD) {
         push<true>(a, number, begin, end, phases.cursor(), looked);
     } else if (way == MARK) {
         push<false>(a, number, begin, end, phases.cursor(), looked);
-        if (!phases.sync()) return;
-        u64 marked = fresh(&c->level[number % 3u].found);
+        if (!phases.sync()) return true;
+        u64 marked = found_of(c, number);
         pull_segments<FROM_MARKS>(a, number, looked);
         pull_rows<FROM_MARKS>(a, number, marked, 0, phases.cursor(), looked);
-        if (a.in_segments != 0 && phases.sync()) join_segments<FROM_MARKS>(a, number);
+        if (!last_adds(a.in_segments) && phases.sync()) join_segments<FROM_MARKS>(number);
     } else {
         pull_segments<FROM_ALL>(a, number, looked);
         pull_rows<FROM_ALL>(a, number, a.hi - a.lo, 0, phases.cursor(), looked);
-        if (a.in_segments != 0 && phases.sync()) join_segments<FROM_ALL>(a, number);
+        if (!last_adds(a.in_segments) && phases.sync()) join_segments<FROM_ALL>(number);
     }
+    return true;
 }
 
 // Puts the own part of a level into the exchange.
-__device__ void pack(const BcArgs& a, u32 number) {
+__device__ __noinline__ void pack(u32 number) {
+    const BcArgs& a = held;
     u32 lane = lane_id() % LANES;
-    deal(fresh(&a.control->level[number % 3u].found), 0, [&](u64 at, u32 n) {
+    deal(fresh(&a.control->level[number % 3u].found), 0, 1, [&](u64 at, u32 n) {
         u32 v = 0, lanes = 0;
         if (lane_id() < n) {
             v = fresh(a.candidate + at + lane_id());
@@ -612,23 +706,95 @@ __device__ void pack(const BcArgs& a, u32 number) {
             __stcg(a.entries + a.place + at + lane_id(), (u64)lanes << 32 | v);
         }
         // Values of lanes that do not reach a node are not written, and not read.
-        for_sums(a, false, 0, n, v, lanes, [&](bool wanted, u32 slot, u32, real x) {
+        for_sums<false>(a, false, 0, n, v, lanes, [&](bool wanted, u32 slot, u32, real x, real) {
             if (wanted) __stcg(a.values + (a.place + at + slot) * LANES + lane, x);
         });
     });
 }
 
-// Puts a level, candidates or what was exchanged, into the arrays and its list to `begin`.
-__device__ __noinline__ void commit(const BcArgs& a, bool exchanged, u32 number, u64 items, u64 begin) {
-    BcControl* c = a.control;
-    BcLevel* level = c->level + number % 3u;
+// What the nodes of a level come to.
+struct LevelTotals {
+    u64 arcs, reached, reached_arcs, closed;
+    double paths;
+
+    __device__ __forceinline__ void node(const BcArgs& a, u32 v, u32 lanes, u32 seen, u64 degree, u64 into) {
+        arcs += degree;
+        reached += __popc(lanes);
+        reached_arcs += __popc(lanes) * degree;
+        if (seen == full_mask(a)) closed += into;
+    }
+
+    // By all threads of a block: one addition a block to each, since all blocks add to the same words.
+    __device__ __forceinline__ void add_to(BcControl* c, BcLevel* level) {
+        __shared__ u64 counts[4][32];
+        __shared__ double numbers[32];
+        u64 sums[4] = {warp_sum(arcs), warp_sum(reached), warp_sum(reached_arcs), warp_sum(closed)};
+        double number = warp_total(paths);
+        if (lane_id() == 0) {
+#pragma unroll
+            for (u32 k = 0; k < 4; k++) counts[k][warp_id()] = sums[k];
+            numbers[warp_id()] = number;
+        }
+        __syncthreads();
+        u32 k = threadIdx.x, all = blockDim.x >> 5;
+        if (k < 4) {
+            u64 sum = 0;
+            for (u32 w = 0; w < all; w++) sum += counts[k][w];
+            u64* to = k == 0 ? &level->arcs : k == 1 ? &c->reached : k == 2 ? &c->reached_arcs : &c->closed;
+            if (sum != 0) atomicAdd(to, sum);
+        } else if (k == 4) {
+            double sum = 0;
+            for (u32 w = 0; w < all; w++) sum += numbers[w];
+            if (sum != 0) atomicAdd(&level->paths, sum);
+        }
+    }
+};
+
+// Puts a node's number of paths into the arrays, in one lane.
+__device__ __forceinline__ void reach(const BcArgs& a, u32 v, u32 lane, real x, u64 degree, double& paths) {
+    __stcg(a.paths + index_of(v, lane), x);
+    if (!(x <= MOST_PATHS)) atomicMax(&a.control->overflow, 1u + lane);
+    paths += (double)x * (double)degree;
+}
+
+// A level of at most one node a warp: all that belongs to the node is on its way at once, and nothing is handed between
+// threads. Loads and then stores of the same lines take a tenth of an exchange's throughput, but half its time.
+__device__ __forceinline__ void commit_few(const BcArgs& a, bool exchanged, u32 number, u64 items, u64 begin,
+                                           LevelTotals& totals) {
+    u64 at = own_warp();
+    if (at >= items) return;
+    u32 lane = lane_id() % LANES, v, lanes;
+    real x = 0;
+    if (exchanged) {
+        u64 entry = fresh(a.entries + at);
+        v = (u32)entry;
+        lanes = (u32)(entry >> 32);
+        if (lanes >> lane & 1u) x = fresh(a.values + at * LANES + lane);
+    } else {
+        v = fresh(a.candidate + at);
+        lanes = fresh(a.mark + v);
+        x = fresh(a.sums + index_of(v, lane));
+    }
+    u32 seen = fresh(a.seen + v);
+    // Not __ldg(), which the compiler may put off until something is known of the rest.
+    u64 degree = (u64)fresh(a.out_offsets + v + 1) - (u64)fresh(a.out_offsets + v);
+    u64 into = (u64)fresh(a.in_offsets + v + 1) - (u64)fresh(a.in_offsets + v);
+    __syncwarp();  // all have read before one writes
+    if (lane_id() == 0) {
+        seen |= lanes;
+        if (!exchanged) __stcg(a.mark + v, 0u);
+        __stcg(a.seen + v, seen);
+        __stcg(a.stamp + v, (u64)number << 32 | lanes);
+        __stcg(a.lists + begin + at, (u64)lanes << 32 | v);
+        totals.node(a, v, lanes, seen, degree, into);
+    }
+    if (lane_id() < LANES && (lanes >> lane & 1u)) reach(a, v, lane, x, degree, totals.paths);
+}
+
+__device__ __forceinline__ void commit_many(const BcArgs& a, bool exchanged, u32 number, u64 items, u64 begin,
+                                            LevelTotals& totals) {
     u32 lane = lane_id() % LANES;
-    u64 arcs = 0, reached = 0, reached_arcs = 0, closed = 0;
-    double paths = 0;
-    // A load and then a store to the same line take an H200 ten times as long as an exchange where there are many of
-    // them, and half as long where there are few.
-    bool few = items <= warps();
-    deal(items, 0, [&](u64 at, u32 n) {
+    deal(items, 0, 1, [&](u64 at, u32 n) {
         u32 v = 0, lanes = 0;
         if (lane_id() < n) {
             if (exchanged) {
@@ -637,81 +803,103 @@ __device__ __noinline__ void commit(const BcArgs& a, bool exchanged, u32 number,
                 lanes = (u32)(entry >> 32);
             } else {
                 v = fresh(a.candidate + at + lane_id());
-                lanes = few ? fresh(a.mark + v) : atomicExch(a.mark + v, 0u);
-                if (few) __stcg(a.mark + v, 0u);
+                lanes = atomicExch(a.mark + v, 0u);
             }
-            u32 seen = (few ? fresh(a.seen + v) : atomicOr(a.seen + v, lanes)) | lanes;
-            if (few) __stcg(a.seen + v, seen);
+            u64 degree = degree_of(a.out_offsets, v);
+            u32 seen = atomicOr(a.seen + v, lanes) | lanes;
             __stcg(a.stamp + v, (u64)number << 32 | lanes);
             __stcg(a.lists + begin + at + lane_id(), (u64)lanes << 32 | v);
-            u64 degree = degree_of(a.out_offsets, v);
-            arcs += degree;
-            reached += __popc(lanes);
-            reached_arcs += __popc(lanes) * degree;
-            if (seen == full_mask(a)) closed += degree_of(a.in_offsets, v);
+            u64 into = seen == full_mask(a) ? degree_of(a.in_offsets, v) : 0;
+            totals.node(a, v, lanes, seen, degree, into);
         }
-        for_sums(a, exchanged, at, n, v, lanes, [&](bool wanted, u32, u32 row, real x) {
-            if (!wanted) return;
-            __stcg(a.paths + index_of(row, lane), x);
-            if (!(x <= MOST_PATHS)) atomicMax(&c->overflow, 1u + lane);
-            paths += (double)x * (double)degree_of(a.out_offsets, row);
+        for_sums<false>(a, exchanged, at, n, v, lanes,
+                        [&](bool wanted, u32, u32 row, real x, real) {
+            if (wanted) reach(a, row, lane, x, degree_of(a.out_offsets, row), totals.paths);
         });
     });
-    arcs = warp_sum(arcs);
-    reached = warp_sum(reached);
-    reached_arcs = warp_sum(reached_arcs);
-    closed = warp_sum(closed);
-    paths = warp_total(paths);
-    if (lane_id() == 0 && reached != 0) {
-        atomicAdd(&level->arcs, arcs);
-        atomicAdd(&level->paths, paths);
-        atomicAdd(&c->reached, reached);
-        atomicAdd(&c->reached_arcs, reached_arcs);
-        if (closed != 0) atomicAdd(&c->closed, closed);
-    }
+}
+
+// Puts a level, candidates or what was exchanged, into the arrays and its list to `begin`.
+__device__ __noinline__ void commit(bool exchanged, u32 number, u64 items, u64 begin) {
+    const BcArgs& a = held;
+    BcControl* c = a.control;
+    LevelTotals totals = {0, 0, 0, 0, 0};
+    if (items <= warps()) commit_few(a, exchanged, number, items, begin, totals);
+    else commit_many(a, exchanged, number, items, begin, totals);
+    totals.add_to(c, c->level + number % 3u);
     if (leader()) __stcg(a.first + number + 1, begin + items);
 }
 
 // Puts the sums of the own part of a level, which is the list [begin, end), into the exchange.
-__device__ void pack_back(const BcArgs& a) {
+__device__ __noinline__ void pack_back() {
+    const BcArgs& a = held;
     u32 lane = lane_id() % LANES;
-    deal(a.end - a.begin, 0, [&](u64 at, u32 n) {
+    deal(a.end - a.begin, 0, 1, [&](u64 at, u32 n) {
         u64 entry = lane_id() < n ? fresh(a.lists + a.begin + at + lane_id()) : 0;
         u32 v = (u32)entry, lanes = (u32)(entry >> 32);
-        for_sums(a, false, 0, n, v, lanes, [&](bool wanted, u32 slot, u32, real x) {
+        for_sums<false>(a, false, 0, n, v, lanes, [&](bool wanted, u32 slot, u32, real x, real) {
             if (wanted) __stcg(a.values + (a.place + at + slot) * LANES + lane, x);
         });
     });
 }
 
-// Makes coefficients and dependencies of a level's sums, adds the latter to the scores, over the lanes in their order in
-// a tree, and stamps the list of the level above.
-__device__ __noinline__ void settle(const BcArgs& a, bool exchanged, bool deepest, u32 number, u64 begin,
-                       u64 end, u64 above, u64 above_end) {
-    u32 lane = lane_id() % LANES;
-    deal(end - begin, 0, [&](u64 at, u32 n) {
-        u64 entry = lane_id() < n ? fresh(a.lists + begin + at + lane_id()) : 0;
-        u32 v = (u32)entry, lanes = (u32)(entry >> 32);
-        for_sums(a, !deepest && exchanged, at, n, v, lanes,
-                 [&](bool wanted, u32, u32 row, real x) {
-            double gained = 0;
-            if (wanted) {
-                u64 i = index_of(row, lane);
-                real paths = fresh(a.paths + i), delta = times(paths, deepest ? (real)0 : x);
-                __stcg(a.coef + i, over(plus((real)1, delta), paths));
-                gained = (double)delta;
-            }
-            if (deepest) return;
+// From a sum, by all lanes of the warp together: the coefficient of row v in one lane, and its dependencies, over the
+// lanes in their order in a tree, onto its score.
+__device__ __forceinline__ void depend(const BcArgs& a, bool wanted, bool writes, bool deepest, u32 v, u32 lane,
+                                       real sum, real paths) {
+    double gained = 0;
+    if (wanted) {
+        real delta = times(paths, sum);
+        if (writes) __stcg(a.coef + index_of(v, lane), over(plus((real)1, delta), paths));
+        gained = (double)delta;
+    }
+    if (deepest) return;
 #pragma unroll
-            for (u32 step = 1; step < LANES; step <<= 1) {
-                gained = __dadd_rn(gained, __shfl_xor_sync(FULL, gained, step));
-            }
-            // Nobody else adds to this node before the next barrier.
-            if (lane == 0 && gained != 0) atomicAdd(a.scores + row, gained);
+    for (u32 step = 1; step < LANES; step <<= 1) {
+        gained = __dadd_rn(gained, __shfl_xor_sync(FULL, gained, step));
+    }
+    // Nobody else adds to this node before the next barrier.
+    if (lane == 0 && writes && gained != 0) atomicAdd(a.scores + v, gained);
+}
+
+// As commit_few().
+__device__ __forceinline__ void settle_few(const BcArgs& a, bool exchanged, bool deepest, u64 begin, u64 items) {
+    u64 at = own_warp();
+    if (at >= items) return;
+    u32 lane = lane_id() % LANES;
+    u64 entry = fresh(a.lists + begin + at);
+    u32 v = (u32)entry;
+    bool wanted = entry >> 32 >> lane & 1u;
+    real sum = 0, paths = 0;
+    if (wanted) {
+        const real* from = exchanged ? a.values + at * LANES + lane : a.sums + index_of(v, lane);
+        paths = fresh(a.paths + index_of(v, lane));
+        if (!deepest) sum = fresh(from);
+    }
+    __syncwarp();
+    depend(a, wanted, lane_id() < LANES, deepest, v, lane, sum, paths);
+}
+
+// Makes coefficients and dependencies of a level's sums, adds the latter to the scores, and stamps the list of the
+// level above.
+__device__ __noinline__ void settle(bool exchanged, bool deepest, u32 number, u64 begin, u64 end, u64 above,
+                                    u64 above_end) {
+    const BcArgs& a = held;
+    u32 lane = lane_id() % LANES;
+    if (end - begin <= warps()) {
+        settle_few(a, exchanged, deepest, begin, end - begin);
+    } else {
+        deal(end - begin, 0, 1, [&](u64 at, u32 n) {
+            u64 entry = lane_id() < n ? fresh(a.lists + begin + at + lane_id()) : 0;
+            u32 v = (u32)entry, lanes = (u32)(entry >> 32);
+            for_sums<true>(a, !deepest && exchanged, at, n, v, lanes,
+                           [&](bool wanted, u32, u32 row, real x, real paths) {
+                depend(a, wanted, true, deepest, row, lane, deepest ? (real)0 : x, paths);
+            });
         });
-    });
+    }
     if (a.out_segments == 0 || number <= 1) return;
-    deal(above_end - above, 0, [&](u64 at, u32 n) {
+    deal(above_end - above, 0, 1, [&](u64 at, u32 n) {
         if (lane_id() < n) {
             u64 entry = fresh(a.lists + above + at + lane_id());
             __stcg(a.stamp + (u32)entry, (u64)(number - 1u) << 32 | entry >> 32);
@@ -720,9 +908,10 @@ __device__ __noinline__ void settle(const BcArgs& a, bool exchanged, bool deepes
 }
 
 // Counts paths for their ends: a node is the end of one from each source that reaches it, a source of one to each node.
-__device__ void count_ends(const BcArgs& a, Phases& phases) {
+__device__ __noinline__ void count_ends(u64* cursor) {
+    const BcArgs& a = held;
     u64 ends = 0;
-    deal(a.active, phases.cursor(), [&](u64 at, u32 n) {
+    deal(a.active, cursor, 1, [&](u64 at, u32 n) {
         u32 v = (u32)at + lane_id();
         bool inside = lane_id() < n;
         u32 ended = 0;
@@ -737,7 +926,10 @@ __device__ void count_ends(const BcArgs& a, Phases& phases) {
         if (ended != 0) atomicAdd(a.scores + v, (double)ended);
     });
     if (lane_id() < a.count && ends != 0) atomicAdd(a.control->ends + lane_id(), ends);
-    if (!phases.sync()) return;
+}
+
+// After a barrier.
+__device__ __forceinline__ void add_ends(const BcArgs& a) {
     if (blockIdx.x == 0 && threadIdx.x < a.count) {
         double others = (double)(fresh(a.control->ends + threadIdx.x) - 1u);
         atomicAdd(a.scores + __ldg(a.sources + threadIdx.x), others);
@@ -745,36 +937,38 @@ __device__ void count_ends(const BcArgs& a, Phases& phases) {
 }
 
 extern "C" __global__ void __launch_bounds__(256, 4) bc_batch(const __grid_constant__ BcArgs a) {
+    hold(a);
     BcControl* c = a.control;
     Phases phases = {{a.meeting->barrier, a.abort, a.deadline_ns, 0, 0}, a.meeting, 0};
     bool whole = a.task == WHOLE;
     u32 task = whole ? (u32)SEED : a.task, number = a.level, deepest = a.deepest;
     u64 begin = a.begin, end = a.end, items = a.nodes, looked = 0;
-    u64 above = a.announced, above_end = a.announced_end;
+    // By level modulo 2, where the list of the level above it begins, as one thread of each block reads it.
+    __shared__ u64 above[2];
+    u64 ahead = a.announced;
     for (;;) {
         if (task == SEED) {
-            seed(a);
+            seed();
         } else if (task == FIND) {
-            find(a, phases, number, begin, end, looked);
+            if (!find(a, phases, number, begin, end, looked)) break;
         } else if (task == PACK) {
-            pack(a, number);
+            pack(number);
         } else if (task == COMMIT) {
-            commit(a, !whole, number, items, whole ? end : begin);
+            commit(!whole, number, items, whole ? end : begin);
         } else if (task == BACK) {
             pull_segments<FROM_LIST>(a, number, looked);
             pull_rows<FROM_LIST>(a, number, end - begin, begin, phases.cursor(), looked);
-            if (a.out_segments != 0 && phases.sync()) join_segments<FROM_LIST>(a, number);
+            if (!last_adds(a.out_segments) && phases.sync()) join_segments<FROM_LIST>(number);
         } else if (task == PACK_BACK) {
-            pack_back(a);
+            pack_back();
         } else if (task == SETTLE) {
-            if (whole) {
-                above = fresh(a.first + number - 1);
-                above_end = begin;
-            }
-            settle(a, !whole, number == deepest, number, begin, end, above, above_end);
+            settle(!whole, number == deepest, number, begin, end, whole ? above[number & 1u] : a.announced,
+                   whole ? begin : a.announced_end);
         } else if (a.endpoints != 0) {
-            count_ends(a, phases);
+            count_ends(phases.cursor());
+            if (phases.sync()) add_ends(a);
         }
+        if (threadIdx.x == 0 && task == BACK) above[number & 1u] = ahead;
         if (phases.grid.stopped || !phases.sync()) break;
         if (!whole || task == ENDS) break;
         // What is read here was written before the barrier and stays until the next one.
@@ -784,15 +978,16 @@ extern "C" __global__ void __launch_bounds__(256, 4) bc_batch(const __grid_const
             number = 1;
             task = FIND;
         } else if (task == FIND) {
-            items = fresh(&c->level[number % 3u].found);
+            items = found_of(c, number);
             if (items != 0) {
                 task = COMMIT;
             } else {
                 deepest = --number;
                 task = number != 0 ? SETTLE : ENDS;
+                if (threadIdx.x == 0) above[number & 1u] = number != 0 ? fresh(a.first + number - 1) : 0;
+                __syncthreads();
             }
         } else if (task == COMMIT) {
-            if (fresh(&c->overflow) != 0) break;
             begin = end;
             end += items;
             number++;
@@ -800,9 +995,11 @@ extern "C" __global__ void __launch_bounds__(256, 4) bc_batch(const __grid_const
         } else if (task == BACK) {
             task = SETTLE;
         } else {
-            number--;
             end = begin;
-            begin = number != 0 ? fresh(a.first + number) : 0;
+            begin = above[number & 1u];
+            number--;
+            // Under way while the level is summed.
+            if (threadIdx.x == 0 && number > 1) ahead = fresh(a.first + number - 1);
             task = number != 0 ? BACK : ENDS;
         }
     }
