@@ -111,7 +111,7 @@ struct BcControl {
 
 // Cleared before a launch.
 struct BcMeeting {
-    u32 barrier[2];
+    Meeting barrier;
     u64 cursor[3];  // by phase modulo 3
 };
 
@@ -475,6 +475,13 @@ __device__ __forceinline__ real sum_of_parts(const real* from, u32 count) {
     return over_groups(sum);
 }
 
+// What the warp wrote before is seen by whoever sees this; unlike a fence it leaves L1 its lines.
+__device__ __forceinline__ u32 add_release(u32* at, u32 value) {
+    u32 before;
+    asm volatile("atom.add.release.gpu.global.u32 %0, [%1], %2;" : "=r"(before) : "l"(at), "r"(value) : "memory");
+    return before;
+}
+
 // After the sum of a segment, one of `count` of row v from `first` on: the last of them to come adds them all.
 template <int KIND>
 __device__ __noinline__ void arrive(u32 v, u32 need, u64 first, u32 count) {
@@ -482,10 +489,9 @@ __device__ __noinline__ void arrive(u32 v, u32 need, u64 first, u32 count) {
     u32 lane = lane_id() % LANES;
     // Words that are 0 in this phase: backward marks, forward coefficients.
     u32* arrived = KIND == FROM_LIST ? a.mark + v : (u32*)(a.coef + index_of(v, 0));
-    __threadfence();
     __syncwarp();
     u32 before = 0;
-    if (lane_id() == 0) before = atomicAdd(arrived, 1u);
+    if (lane_id() == 0) before = add_release(arrived, 1u);
     before = __shfl_sync(FULL, before, 0);
     if (before + 1u != count) return;
     __threadfence();
@@ -939,7 +945,7 @@ __device__ __forceinline__ void add_ends(const BcArgs& a) {
 extern "C" __global__ void __launch_bounds__(256, 4) bc_batch(const __grid_constant__ BcArgs a) {
     hold(a);
     BcControl* c = a.control;
-    Phases phases = {{a.meeting->barrier, a.abort, a.deadline_ns, 0, 0}, a.meeting, 0};
+    Phases phases = {{&a.meeting->barrier, a.abort, a.deadline_ns, 0, 0}, a.meeting, 0};
     bool whole = a.task == WHOLE;
     u32 task = whole ? (u32)SEED : a.task, number = a.level, deepest = a.deepest;
     u64 begin = a.begin, end = a.end, items = a.nodes, looked = 0;

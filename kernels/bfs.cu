@@ -48,7 +48,7 @@ struct BfsRound {
     u64 nodes, arcs;
 };
 struct BfsControl {
-    u32 barrier[2];
+    Meeting barrier;
     u32 huge[2];  // entries of the list of huge rows; rounds alternate
     BfsRound round[3];
     u64 looked;
@@ -457,7 +457,7 @@ __device__ bool pulls(const BfsArgs& a, bool pulled, u64 nodes, u64 arcs, u64 re
 
 extern "C" __global__ void __launch_bounds__(512, 2) bfs_run(const BfsArgs a) {
     __shared__ BfsShared s;
-    Grid grid = {a.control->barrier, a.abort, a.deadline_ns, 0, 0};
+    Grid grid = {&a.control->barrier, a.abort, a.deadline_ns, 0, 0};
     if (threadIdx.x == 0) s.staged = 0;
     __syncthreads();
 

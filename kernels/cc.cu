@@ -33,7 +33,7 @@ struct CcStatus {
 };
 
 struct CcControl {
-    u32 barrier[2];
+    Meeting barrier;
     u32 moved[3];  // a chain is not at its end yet; rounds alternate
     u32 longs;     // entries of the list of long rows
     u32 roots;     // entries of the list of tiles' roots
@@ -396,7 +396,7 @@ __device__ bool hook(const CcArgs& a, Grid& grid, u32& rounds, u64& arcs, u64& c
 
 extern "C" __global__ void __launch_bounds__(512, 4) cc_run(const CcArgs a) {
     __shared__ u64 room[THREADS / 32];
-    Grid grid = {a.control->barrier, a.abort, a.deadline_ns, 0, 0};
+    Grid grid = {&a.control->barrier, a.abort, a.deadline_ns, 0, 0};
     u32 giant = 0, rounds = 0;
     u64 arcs = 0, changed = 0;
     if (a.task == ROOTS) {

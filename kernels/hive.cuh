@@ -106,13 +106,28 @@ __device__ __forceinline__ u32 acquire(const u32* at) {
     return value;
 }
 
+__device__ __forceinline__ u64 relaxed(const u64* at) {
+    u64 value;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+    return value;
+}
+
 __device__ __forceinline__ u32 lane_id() { return threadIdx.x & 31u; }
 __device__ __forceinline__ u32 warp_id() { return threadIdx.x >> 5; }
 
+// What blocks meet at, on lines of its own: counters beside words that are polled would wait for the polls.
+struct Meeting {
+    u64 arrived;  // blocks; LEAVE when they are to leave
+    u64 line[15];
+    u64 gate;  // as `arrived`, a meeting behind until all are there
+    u64 line2[15];
+};
+static const u64 LEAVE = 1ull << 32;
+
 // A barrier over all blocks of a cooperative launch. Never hangs: a wait past the deadline, or the
-// host's abort word, makes every block leave. `word[0]` counts arrivals, `word[1]` is "stopped".
+// host's abort word, makes every block leave.
 struct Grid {
-    u32* word;
+    Meeting* at;
     const volatile u32* abort;
     u64 deadline_ns;
     u32 target;
@@ -125,20 +140,27 @@ struct Grid {
         if (threadIdx.x == 0) {
             target += gridDim.x;
             __threadfence();
-            atomicAdd(word, 1u);
+#if HIVE_GATE
+            if ((u32)atomicAdd(&at->arrived, 1ull) + 1u == target) {
+                __threadfence();
+                atomicAdd(&at->gate, (u64)gridDim.x);
+            }
+            u64* word = &at->gate;
+#else
+            u64* word = &at->arrived;
+            atomicAdd(word, 1ull);
+#endif
             u32 polls = 0;
-            u64 since = 0;
-            while ((int)(acquire(word) - target) < 0) {
+            u64 since = 0, seen;
+            // Relaxed: an acquire would take L1's lines from the blocks that are still at work beside this one.
+            while ((int)((u32)(seen = relaxed(word)) - target) < 0 && seen < LEAVE) {
                 if ((++polls & 1023u) != 0) continue;
                 u64 now = clock_ns();
                 if (since == 0) since = now;
-                if (now - since > deadline_ns || *abort != 0 || acquire(word + 1) != 0) {
-                    atomicExch(word + 1, 1u);
-                    break;
-                }
+                if (now - since > deadline_ns || *abort != 0) atomicOr(word, LEAVE);
             }
             __threadfence();
-            verdict = acquire(word + 1);
+            verdict = seen >= LEAVE;
         }
         __syncthreads();
         stopped = verdict;

@@ -21,7 +21,7 @@ struct KcoreStatus {
 };
 
 struct KcoreControl {
-    u32 barrier[2];
+    Meeting barrier;
     ListCounts counts;
     u32 least[3];  // the fewest arcs of a node that is left, by turns
     u32 moved[3];  // SWEEP: something fell, by turns
@@ -196,7 +196,7 @@ __device__ bool sweep(const KcoreArgs& a, Grid& grid, Work& w, u64* room, Tally&
 
 extern "C" __global__ void __launch_bounds__(512, 2) kcore_run(const KcoreArgs a) {
     __shared__ u64 room[THREADS / 32];
-    Grid grid = {a.control->barrier, a.abort, a.deadline_ns, 0, 0};
+    Grid grid = {&a.control->barrier, a.abort, a.deadline_ns, 0, 0};
     Work w = {0, {0, 0}, {0, 0}, 0};
     Tally t = {0, 0};
     if (a.task == PEEL) peel(a, grid, w, t);

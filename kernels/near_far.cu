@@ -26,7 +26,7 @@ struct NearFarStatus {
 };
 
 struct NearFarControl {
-    u32 barrier[2];
+    Meeting barrier;
     u32 lowest_inverted[3];  // ~(smallest pending distance); windows alternate
     u32 overflow;            // entries went to `pending` for lack of room
     u64 count[3];            // near entries; meetings alternate
@@ -187,7 +187,7 @@ __device__ void sweep_near(const NearFarArgs& a, u64* queue, u64* count, u32 thr
 extern "C" __global__ void __launch_bounds__(256, 4) near_far(const NearFarArgs a) {
     __shared__ NearFarShared s;
     NearFarControl* c = a.control;
-    Grid grid = {c->barrier, a.abort, a.deadline_ns, 0, 0};
+    Grid grid = {&c->barrier, a.abort, a.deadline_ns, 0, 0};
     if (threadIdx.x == 0) s.count[0] = s.count[1] = s.lowest_inverted = 0;
     __syncthreads();
 

@@ -49,7 +49,7 @@ struct SccStatus {
 };
 
 struct SccControl {
-    u32 barrier[2];
+    Meeting barrier;
     ListCounts counts;
     u64 pivot;
     u64 arcs, changed, left;
@@ -496,7 +496,7 @@ __device__ void single(const SccArgs& a, Grid& grid, Work& w, Tally& t) {
 
 extern "C" __global__ void __launch_bounds__(512, 2) scc_run(const SccArgs a) {
     __shared__ u64 room[THREADS / 32];
-    Grid grid = {a.control->barrier, a.abort, a.deadline_ns, 0, 0};
+    Grid grid = {&a.control->barrier, a.abort, a.deadline_ns, 0, 0};
     Work w = {0, {0, 0}, {0, 0}, 0};
     Tally t = {0, 0, 0};
     if (a.task == WHOLE) whole(a, grid, w, t);

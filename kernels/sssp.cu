@@ -40,7 +40,7 @@ __device__ bool close(const StepArgs& a, Grid& grid, u32 round, Round& total) {
 extern "C" __global__ void __launch_bounds__(512, 2) sssp_step(const StepArgs a) {
     extern __shared__ __align__(16) u8 memory[];
     Shared& s = *(Shared*)memory;
-    Grid grid = {a.control->barrier, a.abort, a.deadline_ns, 0, 0};
+    Grid grid = {&a.control->barrier, a.abort, a.deadline_ns, 0, 0};
     Tally t = {0, 0};
     if (threadIdx.x == 0) s.staged = s.lowest_inverted = 0;
     __syncthreads();

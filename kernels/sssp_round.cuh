@@ -34,7 +34,7 @@ struct Round {
     u32 rounds;           // that one block did alone; else 0
 };
 struct Control {
-    u32 barrier[2];
+    Meeting barrier;
     u32 found, unused;
     Round round[3];
     u64 relaxed;

@@ -18,7 +18,9 @@ use super::MergeMode;
 use super::lists::Lists;
 use super::measure::Measured;
 use super::program::{Brought, Log, Repeat, Run, Step, timed};
-use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
+use crate::backend::cuda::{
+    CudaDevice, DeviceBuffer, Function, Launch, MEETING_WORDS, Pinned, source,
+};
 use crate::collective::{MergeOp, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
@@ -287,9 +289,9 @@ impl Host<'_> {
 
 const THREADS: u32 = 512; // as in kernels/kcore.cu
 /// Where KcoreControl has its ListCounts.
-const COUNTS: u64 = 8;
+const COUNTS: u64 = 8 * MEETING_WORDS as u64;
 /// u64 words of KcoreControl.
-const CONTROL: usize = 16;
+const CONTROL: usize = MEETING_WORDS + 15;
 
 /// `kernels/kcore.cu`: KcoreArgs.
 #[repr(C)]

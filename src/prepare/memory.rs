@@ -6,7 +6,7 @@
 
 use super::layout::{self, LaidOut};
 use super::{Layout, Placement};
-use crate::backend::cuda::{GRANULE, footprint};
+use crate::backend::cuda::{GRANULE, MEETING_WORDS, footprint};
 use crate::collective::nccl;
 use crate::graph::Graph;
 use serde::Serialize;
@@ -135,7 +135,7 @@ pub(crate) const QUEUE: usize = 2048;
 /// Blocks that a step is taken to have resident: more than today's GPUs do.
 const BLOCKS: usize = 1024;
 /// Words that steps count and meet in.
-pub(crate) const CONTROL: usize = 32;
+pub(crate) const CONTROL: usize = MEETING_WORDS + 31;
 
 impl WorkspaceLengths {
     pub fn new(active: usize, blocks: usize, near_far: bool) -> WorkspaceLengths {
@@ -282,7 +282,7 @@ pub fn components(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
         DeviceArray::new::<u32>("smallest neighbours", active),
         DeviceArray::new::<u32>("old parents", active),
         DeviceArray::new::<u32>("long rows", active),
-        DeviceArray::new::<u64>("control", 8),
+        DeviceArray::new::<u64>("control", MEETING_WORDS + 7),
     ]);
     arrays
 }
@@ -347,7 +347,7 @@ pub fn strong_components(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
         DeviceArray::new::<u32>("rest", active),
         DeviceArray::new::<u32>("queues", 2 * active),
         DeviceArray::new::<u64>("tiles", 2 * tiles(shape.arcs)),
-        DeviceArray::new::<u64>("control", 16),
+        DeviceArray::new::<u64>("control", MEETING_WORDS + 15),
     ]);
     arrays
 }

@@ -221,9 +221,11 @@ impl Cell {
         words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
-    /// The first cell of the same study: the same but for devices, and for what grows with them.
-    pub(super) fn first_of<'a>(&self, cells: &'a [Cell]) -> Option<&'a Cell> {
-        cells.iter().find(|other| self.same_but_for_devices(other))
+    /// The measured cell of the same study with the fewest replicas: the same but for devices, and for what grows with
+    /// them.
+    pub(super) fn base_of<'a>(&self, cells: &'a [Cell]) -> Option<&'a Cell> {
+        let study = cells.iter().filter(|other| self.same_but_for_devices(other));
+        study.filter(|other| other.median().is_some()).min_by_key(|other| other.replicas)
     }
 
     /// Whether both are of one study.
@@ -235,9 +237,9 @@ impl Cell {
         place(self) == place(other) && text(self) == text(other)
     }
 
-    /// How many times faster than the first of its study.
+    /// How many times faster than the one with the fewest replicas of its study.
     pub fn speed_up(&self, cells: &[Cell]) -> Option<f64> {
-        Some(self.first_of(cells)?.median()? / self.median()?)
+        Some(self.base_of(cells)?.median()? / self.median()?)
     }
 }
 

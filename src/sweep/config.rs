@@ -29,7 +29,7 @@ pub struct SweepConfig {
     pub optional_graphs: Vec<String>,
     /// Graphs that belong together.
     pub series: Vec<Series>,
-    /// Device lists; speed-ups are against the first. One that the machine lacks is skipped.
+    /// Device lists; speed-ups are against the fewest replicas. One that the machine lacks is skipped.
     pub devices: Vec<Devices>,
     /// Collectives.
     pub collectives: Vec<CollectiveKind>,

@@ -4,8 +4,8 @@ use super::cell::{Cell, State, merge_word};
 use super::config::Scaling;
 use crate::report::{Table, units};
 
-/// All cells, by workload and graph in the order they were first met; speed-up is against the first
-/// device list of the same workload, graph and options.
+/// All cells, by workload and graph in the order they were first met; speed-up is against the fewest
+/// replicas of the same workload, graph and options.
 pub fn table(cells: &[Cell]) -> Table {
     let header = [
         "workload",
@@ -80,8 +80,8 @@ fn coordinates(cell: &Cell) -> [String; 6] {
 
 /// The cells of series: how well they scale, and where the median run's time goes. `None` without any.
 ///
-/// Speed-up is the first device list's time over this one's. Efficiency is that over the growth of the number
-/// of replicas under strong scaling, and that itself under weak scaling; `rate` is how many times the first's
+/// Speed-up is the time of the fewest replicas over this one. Efficiency is that over the growth of the number
+/// of replicas under strong scaling, and that itself under weak scaling; `rate` is how many times their
 /// arcs a second.
 pub fn scaling_table(cells: &[Cell]) -> Option<Table> {
     let header = [
@@ -127,7 +127,7 @@ pub fn scaling_table(cells: &[Cell]) -> Option<Table> {
 fn figures(cell: &Cell, cells: &[Cell], scaling: Scaling) -> Vec<String> {
     let Some(done) = cell.done() else { return vec!["-".into(); 9] };
     let ratio = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.2}"));
-    let first = cell.first_of(cells);
+    let first = cell.base_of(cells);
     let speed_up = cell.speed_up(cells);
     let grown = first.map(|first| cell.replicas as f64 / first.replicas as f64);
     let efficiency = speed_up.zip(grown).map(|(speed_up, grown)| match scaling {

@@ -2,7 +2,9 @@
 
 use super::{Found, State, Task, Told};
 use crate::algorithm::lists::Lists;
-use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
+use crate::backend::cuda::{
+    CudaDevice, DeviceBuffer, Function, Launch, MEETING_WORDS, Pinned, source,
+};
 use crate::error::{Error, Result};
 use crate::prepare::memory::tiles;
 use crate::prepare::{DeviceTopology, TopologyRows};
@@ -10,7 +12,7 @@ use bytemuck::{Pod, Zeroable};
 
 const THREADS: u32 = 512; // as in kernels/scc.cu
 /// Where SccControl has its ListCounts.
-const COUNTS: u64 = 8;
+const COUNTS: u64 = 8 * MEETING_WORDS as u64;
 
 /// `kernels/scc.cu`: SccArgs.
 #[repr(C)]
@@ -107,7 +109,7 @@ impl Workspace {
             rest: device.alloc("rest", active)?,
             queue: device.alloc("queues", 2 * active)?,
             tiles: device.alloc("tiles", 2 * tiles(rows.columns.out.arcs()))?,
-            control: device.alloc("control", 16)?,
+            control: device.alloc("control", MEETING_WORDS + 15)?,
             status: Pinned::new(&device.context, 1)?,
             active: active as u32,
         })

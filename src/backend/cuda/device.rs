@@ -17,6 +17,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+/// u64 words of `Meeting` in `kernels/hive.cuh`, where blocks of a cooperative launch meet.
+pub(crate) const MEETING_WORDS: usize = 32;
+
 /// Events that a replica publishes at meetings, in turn. Replicas are never more than one meeting
 /// apart, so an event is not recorded again before everybody has waited for it.
 pub(crate) const EVENT_RING: usize = 8;

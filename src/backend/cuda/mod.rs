@@ -20,7 +20,9 @@ mod vmm;
 
 pub(crate) use buffer::footprint;
 pub use buffer::{DeviceBuffer, Pinned};
-pub(crate) use device::{Context, CudaDevice, EVENT_RING, Function, Launch, fewer, launch_on};
+pub(crate) use device::{
+    Context, CudaDevice, EVENT_RING, Function, Launch, MEETING_WORDS, fewer, launch_on,
+};
 pub(crate) use driver::{check, ready};
 pub(crate) use lambda::{LANES, nvtx};
 pub use nvrtc::{KERNELS, KernelSource, compile};

@@ -1,5 +1,6 @@
 //! The kernel's arguments and results, field for field as in `kernels/bc.cu`.
 
+use crate::backend::cuda::MEETING_WORDS;
 use bytemuck::{Pod, Zeroable};
 
 /// What a launch does.
@@ -18,7 +19,7 @@ pub(super) enum Task {
 
 /// Words of `BcControl` and of `BcMeeting`.
 pub(super) const CONTROL: usize = 3 * 3 + 4 + 32 + 1;
-pub(super) const MEETING: usize = 4;
+pub(super) const MEETING: usize = MEETING_WORDS + 3;
 
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
