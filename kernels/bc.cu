@@ -63,7 +63,7 @@
 #define UNROLL HIVE_LANES
 #endif
 #define PARTS 4u     // sums of segments that a thread has under way
-#define MODEST 128u  // items a warp, up to which it takes them by no less than an eighth of its share, or four
+#define MODEST 64u   // items a warp, up to which they are fetched, by no less than an eighth of its share, or four
 #define WAITED 8u    // segments a warp, up to which their sums are added by who comes last rather than after a barrier
 #define STAGED (UNROLL > 4 ? 4u : UNROLL)  // sums of a level that a thread has under way
 
@@ -220,15 +220,17 @@ struct Phases {
 };
 
 // Hands `items` to warps, up to 32 at a time: body(first, how many), by all lanes of a warp together. Where rows may
-// be of any length all but the first are fetched, fewer at a time towards the end: lists end with what took longest to
-// find, and a warp with 30 rows of 500 arcs would be at them when all others wait. But not fewer than `least`, nor than
-// an eighth of what a warp has in all while that is little: each fetch of all warps queues at one address.
+// be of any length, which `cursor` says, they come fewer at a time: lists end with what took longest to find, and a warp
+// with 30 rows of 500 arcs would be at them when all others wait. All but a warp's first are then fetched, fewer towards
+// the end, but not fewer than `least`, nor than an eighth of what a warp has in all while that is little. Of many items
+// in any order everybody has a fair share without fetching, and warps that fetch few at a time queue at the cursor: it
+// has cost thirty times the work itself (R-MAT 20).
 template <class Body>
 __device__ __forceinline__ void deal(u64 items, u64* cursor, u64 least, Body body) {
     u64 all = warps();
-    bool fetched = cursor != 0 && items > all;
+    bool fetched = cursor != 0 && items > all && (least > 1 || items <= all * MODEST);
     u64 share = fetched ? all * 8u : all;
-    u64 width = min((items + share - 1u) / share, 32ull);
+    u64 width = min((items + share - 1u) / share, cursor != 0 && !fetched ? 8ull : 32ull);
     if (fetched && items <= all * MODEST) least = max(least, min(width, 4ull));
     u64 dealt = all * width;  // to all warps, as their first
     for (u64 at = own_warp() * width; at < items;) {

@@ -115,14 +115,12 @@ __device__ __forceinline__ u64 relaxed(const u64* at) {
 __device__ __forceinline__ u32 lane_id() { return threadIdx.x & 31u; }
 __device__ __forceinline__ u32 warp_id() { return threadIdx.x >> 5; }
 
-// What blocks meet at, on lines of its own: counters beside words that are polled would wait for the polls.
+// What blocks meet at, on a line of its own: counters beside a word that is polled would wait for the polls.
 struct Meeting {
-    u64 arrived;  // blocks; LEAVE when they are to leave
+    u64 arrived;  // blocks, at all meetings; LEAVE and more when they are to leave
     u64 line[15];
-    u64 gate;  // as `arrived`, a meeting behind until all are there
-    u64 line2[15];
 };
-static const u64 LEAVE = 1ull << 32;
+static const u64 LEAVE = 1ull << 63;
 
 // A barrier over all blocks of a cooperative launch. Never hangs: a wait past the deadline, or the
 // host's abort word, makes every block leave.
@@ -130,7 +128,7 @@ struct Grid {
     Meeting* at;
     const volatile u32* abort;
     u64 deadline_ns;
-    u32 target;
+    u64 target;
     u32 stopped;
 
     // True while the launch is to go on.
@@ -140,24 +138,15 @@ struct Grid {
         if (threadIdx.x == 0) {
             target += gridDim.x;
             __threadfence();
-#if HIVE_GATE
-            if ((u32)atomicAdd(&at->arrived, 1ull) + 1u == target) {
-                __threadfence();
-                atomicAdd(&at->gate, (u64)gridDim.x);
-            }
-            u64* word = &at->gate;
-#else
-            u64* word = &at->arrived;
-            atomicAdd(word, 1ull);
-#endif
+            atomicAdd(&at->arrived, 1ull);
             u32 polls = 0;
             u64 since = 0, seen;
             // Relaxed: an acquire would take L1's lines from the blocks that are still at work beside this one.
-            while ((int)((u32)(seen = relaxed(word)) - target) < 0 && seen < LEAVE) {
+            while ((seen = relaxed(&at->arrived)) < target) {
                 if ((++polls & 1023u) != 0) continue;
                 u64 now = clock_ns();
                 if (since == 0) since = now;
-                if (now - since > deadline_ns || *abort != 0) atomicOr(word, LEAVE);
+                if (now - since > deadline_ns || *abort != 0) atomicOr(&at->arrived, LEAVE);
             }
             __threadfence();
             verdict = seen >= LEAVE;

@@ -135,7 +135,7 @@ pub(crate) const QUEUE: usize = 2048;
 /// Blocks that a step is taken to have resident: more than today's GPUs do.
 const BLOCKS: usize = 1024;
 /// Words that steps count and meet in.
-pub(crate) const CONTROL: usize = MEETING_WORDS + 31;
+pub(crate) const CONTROL: usize = MEETING_WORDS + 32;
 
 impl WorkspaceLengths {
     pub fn new(active: usize, blocks: usize, near_far: bool) -> WorkspaceLengths {

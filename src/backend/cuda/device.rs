@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// u64 words of `Meeting` in `kernels/hive.cuh`, where blocks of a cooperative launch meet.
-pub(crate) const MEETING_WORDS: usize = 32;
+pub(crate) const MEETING_WORDS: usize = 16;
 
 /// Events that a replica publishes at meetings, in turn. Replicas are never more than one meeting
 /// apart, so an event is not recorded again before everybody has waited for it.
