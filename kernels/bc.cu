@@ -222,9 +222,9 @@ struct Phases {
 // Hands `items` to warps, up to 32 at a time: body(first, how many), by all lanes of a warp together. Where rows may
 // be of any length, which `cursor` says, they come fewer at a time: lists end with what took longest to find, and a warp
 // with 30 rows of 500 arcs would be at them when all others wait. All but a warp's first are then fetched, fewer towards
-// the end, but not fewer than `least`, nor than an eighth of what a warp has in all while that is little. Of many items
-// in any order everybody has a fair share without fetching, and warps that fetch few at a time queue at the cursor: it
-// has cost thirty times the work itself (R-MAT 20).
+// the end, but not fewer than `least`, nor than an eighth of what a warp has in all while that is little. Of more items, if
+// `least` is 1, everybody has a fair share without fetching: warps that fetch few at a time queue at the cursor, which has
+// cost thirty times the work itself (R-MAT 20).
 template <class Body>
 __device__ __forceinline__ void deal(u64 items, u64* cursor, u64 least, Body body) {
     u64 all = warps();
@@ -576,7 +576,8 @@ __device__ void pull_rows(const BcArgs& a, u32 number, u64 items, u64 begin, u64
     BcLevel* level = a.control->level + number % 3u;
     u32 lane = lane_id() % LANES, group = lane_id() / LANES;
     // Where all nodes are looked at, short rows are the last ones: labels are by falling degree, or degrees much alike.
-    u64 least = KIND == FROM_ALL && items >= warps() * 64u ? 8u : 1u;
+    // A list must be longer before its rows take as long as their fetching.
+    u64 least = items >= warps() * (KIND == FROM_ALL ? MODEST : 4u * MODEST) ? 8u : 1u;
     deal(items, cursor, least, [&](u64 at, u32 n) {
         u32 v = 0, need = 0, length = 0, found = 0;
         u64 from = 0;
