@@ -11,7 +11,8 @@
 //
 // Which way: with F the arcs out of the frontier (counted where nodes are found by pushes, else nodes x mean
 // degree) and P the arcs a pull is expected to look at, unreached nodes x min(mean degree, m / F): push
-// turns to pull when F > do_a P, pull to push when F < do_b P. No pass is made for it.
+// turns to pull when F > do_a P, pull to push when F < do_b P. No pass is made for it. Large pushes, of more than MANY
+// arcs, are slow for an arc, since they find most of what is left, and pulls fast: they turn at a twentieth of that.
 //
 // Source: Beamer, Asanovic, Patterson, SC 2012 (direction); Merrill, Garland, Grimshaw, PPoPP 2012 (dealing arcs);
 // the thresholds' names are Gunrock's.
@@ -22,6 +23,7 @@
 
 #define QUEUE 2048u  // frontier nodes that a queue round takes
 #define THREADS 512u
+#define MANY 8388608.0f  // as in src/algorithm/bfs/driver.rs
 #define HUGE 4096u   // arcs from which a row of a bitmap push is dealt over the grid
 #ifndef LANE_ARCS
 #define LANE_ARCS 8u  // arcs that a lane looks at alone, after the record, before its warp helps
@@ -452,7 +454,9 @@ __device__ bool pulls(const BfsArgs& a, bool pulled, u64 nodes, u64 arcs, u64 re
     float forward = arcs != ~0ull ? (float)arcs : (float)nodes * mean;
     float open = (float)(a.reachable > reached ? a.reachable - reached : 0);
     float backward = open * fminf(mean, (float)a.arcs / fmaxf(forward, 1.0f));
-    return forward > (pulled ? a.do_b : a.do_a) * backward;
+    bool many = forward > MANY;
+    float pushing = many ? 0.05f * a.do_a : a.do_a, pulling = many ? fminf(a.do_b, pushing) : a.do_b;
+    return forward > (pulled ? pulling : pushing) * backward;
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) bfs_run(const BfsArgs a) {

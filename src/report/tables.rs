@@ -155,7 +155,7 @@ pub(crate) fn mean_table(means: &[Mean<'_>], labels: &Labels) -> Option<Sheet> {
     let mut sheet = Sheet::new("Geometric means over datasets", note, &columns);
     for mean in means {
         sheet.rows.push(vec![
-            Entry::text(&mean.case.workload),
+            Entry::text(study(mean.case)),
             Entry::text(labels.how(mean.case)),
             Entry::Number(mean.kind.count(mean.n), mean.n as f64),
             Entry::number(Some(mean.datasets as f64), |n| format!("{n:.0}")),

@@ -278,6 +278,9 @@ impl Driver<'_> {
     }
 }
 
+/// Arcs from which a push is a large one; as in `kernels/bfs.cu`.
+const MANY: f64 = (1u64 << 23) as f64;
+
 /// Whether to pull, from what is known of the frontier.
 pub(super) fn pulls(
     rows: &TopologyRows,
@@ -295,5 +298,10 @@ pub(super) fn pulls(
     let forward = known.arcs.map_or(known.nodes as f64 * mean, |arcs| arcs as f64);
     let open = reachable.saturating_sub(known.reached) as f64;
     let backward = open * mean.min(arcs / forward.max(1.0));
-    forward > backward * if known.pulled { options.do_b } else { options.do_a }
+    let (mut pushing, mut pulling) = (options.do_a, options.do_b);
+    if forward > MANY {
+        pushing *= 0.05;
+        pulling = pulling.min(pushing);
+    }
+    forward > backward * if known.pulled { pulling } else { pushing }
 }
