@@ -4,7 +4,7 @@
 #   hive-scripts/hive-run.sh CONFIG.toml [OUTPUT_DIR] [OPTION ...] [--dry-run]
 #
 # CONFIG may be the name of a preset: `smoke` is configs/smoke.toml. OUTPUT_DIR: default results/NAME, or the
-# environment's. OPTIONs go to `hive sweep`: --isolate, --rerun, --devices cuda:0 cuda:0-3, --partition NAME, ...
+# environment's. OPTIONs go to `hive sweep`: --isolate, --rerun, --devices cuda:0 cuda:0-3, --only workload=bfs, --set runs=3, ...
 #
 # NUM_GPUS      GPUs that srun asks for; default 8
 # PARTITION     srun's -p, and the partition in the layout of records

@@ -497,6 +497,7 @@ __device__ __noinline__ void arrive(u32 v, u32 need, u64 first, u32 count) {
     before = __shfl_sync(FULL, before, 0);
     if (before + 1u != count) return;
     __threadfence();
+    __syncwarp();
     real sum = sum_of_parts(a.parts + first * LANES + lane, count);
     bool wanted = lane_id() < LANES && (need >> lane & 1u);
     if (wanted && (KIND != FROM_ALL || sum > 0)) __stcg(a.sums + index_of(v, lane), sum);
@@ -684,7 +685,7 @@ __device__ bool find(const BcArgs& a, Phases& phases, u32 number, u64 begin, u64
     if (told[3] != 0) return false;
     u64 rest = a.in_arcs - closed + a.active;
     u32 way = SWEEP;
-    if (paths <= EXACT && arcs * ADD_SHARE < rest) way = ADD;
+    if (paths < EXACT && arcs * ADD_SHARE < rest) way = ADD;
     else if (arcs * MARK_SHARE < rest) way = MARK;
     if (way == ADD) {
         push<true>(a, number, begin, end, phases.cursor(), looked);

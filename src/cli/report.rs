@@ -3,7 +3,7 @@
 use super::console::out;
 use crate::io::write_atomically;
 use crate::report::Document;
-use crate::report::units::ms;
+use crate::report::units::{ms, plural};
 use crate::results::{Case, Comparison, published_tables, read};
 use crate::run::writable;
 use crate::{Error, Result};
@@ -134,9 +134,15 @@ fn guard(comparison: &Comparison<'_>, ratio: f64) -> Result<()> {
     }
     let named = complaints(comparison, ratio);
     if named.is_empty() {
-        let line =
-            format!("None of {cells} compared cells takes more than {ratio} times as long.\n");
-        return out(&line);
+        let missed = match comparison.only_before.len() {
+            0 => String::new(),
+            missed => {
+                format!("; {} of the baseline not measured again", plural(missed as u64, "cell"))
+            }
+        };
+        return out(&format!(
+            "None of {cells} compared cells takes more than {ratio} times as long{missed}.\n"
+        ));
     }
     Err(Error::Verify(format!(
         "{} of {cells} compared cells take more than {ratio} times as long, or are broken: {}",

@@ -20,5 +20,6 @@ pub use family::{Family, Kind, Member, families};
 pub use means::{Mean, geometric_mean, means};
 pub use published::published_tables;
 pub use read::read;
+pub(crate) use record::median_split;
 pub use set::ResultSet;
 pub use settings::{Known, Settings};

@@ -226,6 +226,11 @@ fn times(record: &Fields<'_>) -> Result<Times> {
     })
 }
 
+/// Step, merge and other of the (lower) middle run, from what a record of ours has under `measured`.
+pub(crate) fn median_split(measured: &Value) -> Option<Split> {
+    split(&Fields { map: measured.as_object()?, at: "measured" }).ok().flatten()
+}
+
 /// Of the (lower) middle run.
 fn split(measured: &Fields<'_>) -> Result<Option<Split>> {
     let mut runs = Vec::new();

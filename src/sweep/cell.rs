@@ -6,6 +6,7 @@ use crate::algorithm::MergeMode;
 use crate::fleet::{ChunkPolicy, CollectiveKind, Devices};
 use crate::prepare::{Layout, Placement};
 use crate::report::Spread;
+use crate::results::median_split;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -88,19 +89,10 @@ impl Done {
             error,
             arcs: record["graph-edges"].as_u64().unwrap_or_default(),
             arcs_per_second: number(&record["arcs-per-second"]),
-            split: median_split(&record["measured"]["runs"]),
+            split: median_split(&record["measured"])
+                .map_or([0.0; 3], |split| [split.step, split.merge, split.other]),
         }
     }
-}
-
-/// Step, merge and other of the (lower) middle run by total time.
-fn median_split(runs: &Value) -> [f64; 3] {
-    let runs = runs.as_array().map_or(&[][..], Vec::as_slice);
-    let number = |run: &Value, name: &str| run[name].as_f64().unwrap_or_default();
-    let mut runs: Vec<&Value> = runs.iter().collect();
-    runs.sort_by(|a, b| number(a, "total_ms").total_cmp(&number(b, "total_ms")));
-    let Some(middle) = runs.get(runs.len().saturating_sub(1) / 2) else { return [0.0; 3] };
-    ["step_ms", "merge_ms", "other_ms"].map(|name| number(middle, name))
 }
 
 /// A cell: a workload on a graph, on devices, with a collective, a merge mode and options of its own.

@@ -131,7 +131,12 @@ impl SweepConfig {
         }
         let cells = plan(self, true)?;
         if cells.is_empty() {
-            return Err(Error::input("exclude: leaves no cell; a sweep needs at least one"));
+            return Err(Error::input(match self.exclude.is_empty() {
+                true => {
+                    "graphs: there is none for these workloads; array:LENGTH is for those without a graph"
+                }
+                false => "exclude: leaves no cell; a sweep needs at least one",
+            }));
         }
         cells.iter().try_for_each(Planned::check)
     }
@@ -241,6 +246,12 @@ impl SweepConfig {
                 self.placements.is_some() && run.placement != unset.placement,
             ),
             ("layout", "layouts", self.layouts.is_some() && run.layout != unset.layout),
+            (
+                "filter.elements",
+                "graphs, as in array:1000000,",
+                self.graphs().any(|(spec, ..)| template::is_array(spec))
+                    && run.filter.elements != unset.filter.elements,
+            ),
             ("json", "--output", run.json.is_some()),
             ("output", "--output", run.output.is_some()),
         ];

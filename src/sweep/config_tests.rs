@@ -189,3 +189,30 @@ fn every_preset_is_a_sweep() {
     }
     assert!(presets >= 8, "{presets}");
 }
+
+#[test]
+fn arrays_have_the_length_that_their_series_says_and_no_other() {
+    let series = "workloads = ['filter']\ndevices = ['host:1', 'host:2']\n[[series]]\nname = 'a'\nscaling = 'weak'\n\
+                  graphs = ['array:{gpus/2*1000}', 'array:{gpus*1000}']\n";
+    let config: SweepConfig = toml::from_str(series).unwrap();
+    config.check().unwrap();
+    let cells = plan(&config, true).unwrap();
+    let lengths: Vec<Option<u64>> = cells
+        .iter()
+        .map(|cell| cell.trouble.is_none().then_some(cell.config.filter.elements))
+        .collect();
+    assert_eq!(lengths, [None, Some(1000), Some(1000), Some(2000)]);
+    for (more, told) in [
+        ("[run.filter]\nelements = 5\n", "takes this from graphs"),
+        (
+            "[[include]]\nworkload = 'filter'\ngraph = 'array:7'\noptions = { filter = { elements = 5 } }\n",
+            "says how long",
+        ),
+    ] {
+        let config: SweepConfig = toml::from_str(&format!("{series}{more}")).unwrap();
+        let error = config.check().unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+    }
+    let bare: SweepConfig = toml::from_str("workloads = ['bfs']\ngraphs = ['array:8']\n").unwrap();
+    assert!(bare.check().unwrap_err().to_string().contains("array:LENGTH"));
+}

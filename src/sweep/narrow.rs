@@ -18,7 +18,12 @@ impl SweepConfig {
                 "--set {text}: use OPTION=VALUE, as in runs=3 or pagerank.iterations=20"
             ))
         })?;
-        let (run, _) = self.run.with(&table(key, value_of(value))).map_err(named)?;
+        let value = value_of(value);
+        // JSON has no number that is not finite.
+        if value.is_null() || key.matches('.').count() > 1 {
+            return Err(Error::input(format!("--set {text}: there is no such option or value")));
+        }
+        let (run, _) = self.run.with(&table(key, value)).map_err(named)?;
         self.check_against_lists(&run).map_err(named)?;
         self.run = run;
         Ok(())
@@ -102,6 +107,8 @@ mod tests {
             ("ruins=3", "ruins"),
             ("merge=dense", "takes this from merges"),
             ("runs.deep=3", "runs"),
+            ("a.b.c=3", "no such option"),
+            ("bfs.do-a=inf", "no such option or value"),
         ] {
             let error = config("graphs = ['rmat:4']").set(text).unwrap_err().to_string();
             assert!(

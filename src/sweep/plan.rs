@@ -90,6 +90,13 @@ impl Planned {
         self.workload.name == other.workload.name
             && self.series == other.series
             && self.config == other.config
+            && self.lacks_as(other)
+    }
+
+    /// Whether both have a graph for their GPUs, or lack the same one.
+    fn lacks_as(&self, other: &Planned) -> bool {
+        let lacks = |cell: &Planned| cell.trouble.as_ref().map(|_| cell.graph.clone());
+        lacks(self) == lacks(other)
     }
 
     /// Whether both are the same place of the matrix, whatever an include has given them.
@@ -97,6 +104,7 @@ impl Planned {
         self.workload.name == other.workload.name
             && self.series == other.series
             && self.base == other.base
+            && self.lacks_as(other)
     }
 }
 
@@ -169,6 +177,12 @@ fn include(
         let cell = &mut cells[at];
         let (extended, words) = selection.extend(&cell.config)?;
         let extended = extended.only_of(cell.workload);
+        if cell.elements.is_some_and(|elements| elements != extended.filter.elements) {
+            return Err(Error::input(format!(
+                "options {words}: {} says how long it is",
+                cell.graph
+            )));
+        }
         if extended != cell.config {
             changed = true;
             cell.config = extended;
@@ -365,7 +379,9 @@ impl Planned {
             config.load = LoadOptions::default();
             config.placement = Placement::default();
             config.filter.elements = self.elements.unwrap_or(config.filter.elements);
-            if let Ok(job) = Job::on_array(self.workload, config.clone()) {
+            if self.trouble.is_none()
+                && let Ok(job) = Job::on_array(self.workload, config.clone())
+            {
                 self.dataset = job.graph.origin.dataset.clone();
             }
         }

@@ -44,10 +44,12 @@ impl Paths {
 
     /// The share that these are of `all`, which are no fewer.
     pub fn share(self, all: Paths) -> f64 {
-        match all.exponent - self.exponent {
-            0 => self.digits / all.digits,
-            1 => self.digits / all.digits / Self::base(),
-            _ => 0.0,
+        match all.exponent.checked_sub(self.exponent) {
+            Some(0) => self.digits / all.digits,
+            Some(1) => self.digits / all.digits / Self::base(),
+            Some(_) => 0.0,
+            // They are more: the graph is not what it says.
+            None => f64::NAN,
         }
     }
 }
@@ -135,8 +137,12 @@ impl Search<'_> {
                     && self.level[v].compare_exchange(UNSEEN, below, Relaxed, Relaxed).is_ok()
             };
             let found = |&u: &u32| self.next(u).filter(first).map(|v| v as u32);
-            let found: Vec<u32> =
+            let mut found: Vec<u32> =
                 frontier.par_iter().with_min_len(GRAIN).flat_map_iter(found).collect();
+            if !self.graph.is_symmetric() {
+                // Their order is that of sums, and must not depend on who was first.
+                found.par_sort_unstable();
+            }
             self.begins.push(self.order.len());
             self.order.extend(&found);
             self.count_level(&found, below);
