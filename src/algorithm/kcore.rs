@@ -18,15 +18,13 @@ use super::MergeMode;
 use super::lists::Lists;
 use super::measure::Measured;
 use super::program::{Brought, Log, Repeat, Run, Step, timed};
-use crate::backend::cuda::{
-    CudaDevice, DeviceBuffer, Function, Launch, MEETING_WORDS, Pinned, source,
-};
+use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
 use crate::collective::{MergeOp, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
 use crate::graph::Graph;
 use crate::io::{Column, write_columns};
-use crate::prepare::memory::{DeviceArray, GraphShape, tiles, topology};
+use crate::prepare::memory::{CONTROL, DeviceArray, GraphShape, tiles, topology};
 use crate::prepare::{DeviceTopology, TopologyRows};
 use crate::report::units::{count, plural};
 use crate::run::{Answer, Checked, Context, Job, fields};
@@ -288,10 +286,6 @@ impl Host<'_> {
 }
 
 const THREADS: u32 = 512; // as in kernels/kcore.cu
-/// Where KcoreControl has its ListCounts.
-const COUNTS: u64 = 8 * MEETING_WORDS as u64;
-/// u64 words of KcoreControl.
-const CONTROL: usize = MEETING_WORDS + 15;
 
 /// `kernels/kcore.cu`: KcoreArgs.
 #[repr(C)]
@@ -376,7 +370,7 @@ impl Workspace {
     ) -> Result<()> {
         let missing = || Error::machine("host arrays in a device step; this is a bug");
         let args = Args {
-            lists: Lists::new(graph, &self.tiles, self.control.pointer() + COUNTS),
+            lists: Lists::new(graph, &self.tiles, &self.control),
             core: core.device().ok_or_else(missing)?.pointer(),
             rest: self.rest.pointer(),
             queue: self.queue.pointer(),

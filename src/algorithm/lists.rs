@@ -1,6 +1,6 @@
 //! What kernels that include `kernels/deal.cuh` are given.
 
-use crate::backend::cuda::DeviceBuffer;
+use crate::backend::cuda::{DeviceBuffer, MEETING_WORDS};
 use crate::prepare::DeviceTopology;
 use bytemuck::{Pod, Zeroable};
 
@@ -18,16 +18,20 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// Of a graph, with room for tiles of [`crate::prepare::memory::tiles`], twice, and the address of ListCounts:
-    /// 40 bytes, zeroed before each launch.
-    pub fn new(graph: &DeviceTopology, tiles: &DeviceBuffer<u64>, counts: u64) -> Lists {
+    /// Of a graph, with room for tiles of [`crate::prepare::memory::tiles`], twice, and the kernel's control, zeroed
+    /// before each launch: ListCounts are in it behind Meeting.
+    pub fn new(
+        graph: &DeviceTopology,
+        tiles: &DeviceBuffer<u64>,
+        control: &DeviceBuffer<u64>,
+    ) -> Lists {
         let (out, into) = (&graph.out, graph.in_rows());
         Lists {
             out_offsets: out.offsets.pointer(),
             out_columns: out.columns.pointer(),
             in_offsets: into.offsets.pointer(),
             in_columns: into.columns.pointer(),
-            counts,
+            counts: control.pointer() + (MEETING_WORDS * size_of::<u64>()) as u64,
             tiles: tiles.pointer(),
             tile_room: tiles.len() as u64 / 2,
         }

@@ -134,7 +134,7 @@ pub(crate) struct WorkspaceLengths {
 pub(crate) const QUEUE: usize = 2048;
 /// Blocks that a step is taken to have resident: more than today's GPUs do.
 const BLOCKS: usize = 1024;
-/// Words that steps count and meet in.
+/// Words that kernels of many rounds count and meet in; none needs all of them.
 pub(crate) const CONTROL: usize = MEETING_WORDS + 32;
 
 impl WorkspaceLengths {
@@ -282,7 +282,7 @@ pub fn components(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
         DeviceArray::new::<u32>("smallest neighbours", active),
         DeviceArray::new::<u32>("old parents", active),
         DeviceArray::new::<u32>("long rows", active),
-        DeviceArray::new::<u64>("control", MEETING_WORDS + 7),
+        DeviceArray::new::<u64>("control", CONTROL),
     ]);
     arrays
 }
@@ -347,7 +347,7 @@ pub fn strong_components(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
         DeviceArray::new::<u32>("rest", active),
         DeviceArray::new::<u32>("queues", 2 * active),
         DeviceArray::new::<u64>("tiles", 2 * tiles(shape.arcs)),
-        DeviceArray::new::<u64>("control", MEETING_WORDS + 15),
+        DeviceArray::new::<u64>("control", CONTROL),
     ]);
     arrays
 }

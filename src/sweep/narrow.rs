@@ -1,7 +1,7 @@
 //! What a command line changes of a sweep's file: options of all its cells, and which of them run.
 
 use super::config::SweepConfig;
-use super::select::{Selection, Words};
+use super::select::Selection;
 use crate::{Error, Result};
 use serde_json::{Map, Value};
 
@@ -40,15 +40,15 @@ impl Selection {
         let Some((key, word)) = pair(text) else {
             return refuse("use COORDINATE=VALUE, as in workload=bfs or graph=rmat:*");
         };
-        let Some(slot) = self.slot(key) else {
-            return refuse(
-                "coordinates are workload, graph, dataset, series, devices, collective, merge, chunks, \
-                           placement, layout and variant",
-            );
-        };
-        let mut words = slot.as_ref().map_or(Vec::new(), |words| words.list().to_vec());
-        words.push(word.into());
-        *slot = Some(Words::Some(words));
+        let known = self.keys().into_iter().find(|(name, _)| *name == key);
+        let before = known.map_or(&[][..], |(_, words)| words.list());
+        let words: Vec<&str> = before.iter().map(String::as_str).chain([word]).collect();
+        let mut all = serde_json::to_value(&*self).unwrap_or_default();
+        all[key] = words.into();
+        match serde_json::from_value(all) {
+            Ok(narrowed) => *self = narrowed,
+            Err(e) => return refuse(&e.to_string().replace('`', "'")),
+        }
         Ok(())
     }
 }

@@ -113,24 +113,6 @@ impl Selection {
         }
     }
 
-    /// The coordinate of that name.
-    pub(super) fn slot(&mut self, name: &str) -> Option<&mut Option<Words>> {
-        Some(match name {
-            "workload" => &mut self.workload,
-            "graph" => &mut self.graph,
-            "dataset" => &mut self.dataset,
-            "series" => &mut self.series,
-            "devices" => &mut self.devices,
-            "collective" => &mut self.collective,
-            "merge" => &mut self.merge,
-            "chunks" => &mut self.chunks,
-            "placement" => &mut self.placement,
-            "layout" => &mut self.layout,
-            "variant" => &mut self.variant,
-            _ => return None,
-        })
-    }
-
     /// The coordinates that are given, by name.
     pub(super) fn keys(&self) -> Vec<(&'static str, &Words)> {
         let all = [

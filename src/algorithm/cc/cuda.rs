@@ -1,10 +1,9 @@
 //! The steps of connected components on a GPU: the arguments of `kernels/cc.cu`.
 
 use super::{Found, State, Task};
-use crate::backend::cuda::{
-    CudaDevice, DeviceBuffer, Function, Launch, MEETING_WORDS, Pinned, source,
-};
+use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
 use crate::error::{Error, Result};
+use crate::prepare::memory::CONTROL;
 use crate::prepare::{DeviceTopology, TopologyRows};
 use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
@@ -109,7 +108,7 @@ impl Workspace {
             first,
             old: device.alloc("old parents", active)?,
             longs: device.alloc("long rows", active)?,
-            control: device.alloc("control", MEETING_WORDS + 7)?,
+            control: device.alloc("control", CONTROL)?,
             status: Pinned::new(&device.context, 1)?,
             active: active as u32,
             hops: HOPS[usize::from(!by_degree)],

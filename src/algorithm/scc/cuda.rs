@@ -2,17 +2,13 @@
 
 use super::{Found, State, Task, Told};
 use crate::algorithm::lists::Lists;
-use crate::backend::cuda::{
-    CudaDevice, DeviceBuffer, Function, Launch, MEETING_WORDS, Pinned, source,
-};
+use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
 use crate::error::{Error, Result};
-use crate::prepare::memory::tiles;
+use crate::prepare::memory::{CONTROL, tiles};
 use crate::prepare::{DeviceTopology, TopologyRows};
 use bytemuck::{Pod, Zeroable};
 
 const THREADS: u32 = 512; // as in kernels/scc.cu
-/// Where SccControl has its ListCounts.
-const COUNTS: u64 = 8 * MEETING_WORDS as u64;
 
 /// `kernels/scc.cu`: SccArgs.
 #[repr(C)]
@@ -109,7 +105,7 @@ impl Workspace {
             rest: device.alloc("rest", active)?,
             queue: device.alloc("queues", 2 * active)?,
             tiles: device.alloc("tiles", 2 * tiles(rows.columns.out.arcs()))?,
-            control: device.alloc("control", MEETING_WORDS + 15)?,
+            control: device.alloc("control", CONTROL)?,
             status: Pinned::new(&device.context, 1)?,
             active: active as u32,
         })
@@ -134,7 +130,7 @@ impl Workspace {
             _ => (told.chunk.start as u32, told.chunk.end as u32),
         };
         let args = Args {
-            lists: Lists::new(graph, &self.tiles, self.control.pointer() + COUNTS),
+            lists: Lists::new(graph, &self.tiles, &self.control),
             loops: self.loops.pointer(),
             comp: s.comp.device().ok_or_else(missing)?.pointer(),
             colour: s.colour.device().ok_or_else(missing)?.pointer(),
