@@ -14,12 +14,17 @@
 // turns to pull when F > do_a P, pull to push when F < do_b P. No pass is made for it. Large pushes, of more than MANY
 // arcs, are slow for an arc, since they find most of what is left, and pulls fast: they turn at a twentieth of that.
 //
+// Jointly (bfs_joint), replicas on several GPUs push redundantly, without a word, and pull together: groups of words are
+// dealt out, an owner stores what it found into everybody's bitmap, and all meet (joint.cuh). Whoever gets a frontier
+// notes its level while it works on the next. Before pulls that follow pushes all meet too, since a bitmap that is
+// written from outside must be one that nobody reads any more.
+//
 // Source: Beamer, Asanovic, Patterson, SC 2012 (direction); Merrill, Garland, Grimshaw, PPoPP 2012 (dealing arcs);
 // the thresholds' names are Gunrock's.
 //
 // Compiled with: -DHIVE_WIDE=0 | -DHIVE_WIDE=1
 
-#include "hive.cuh"
+#include "joint.cuh"
 
 #define QUEUE 2048u  // frontier nodes that a queue round takes
 #define THREADS 512u
@@ -28,10 +33,11 @@
 #ifndef LANE_ARCS
 #define LANE_ARCS 8u  // arcs that a lane looks at alone, after the record, before its warp helps
 #endif
+#define PATIENCE 2048u  // arcs of a row that a warp looks at before it leaves the rest to a block
 #define GROUP 8u  // words that a warp pulls at a time
 #define WIDE 4u       // arcs that each lane has under way in a long row
 
-enum Task { FINISH = 0, GROW = 1, PULL = 2, PUSH = 3 };
+enum Task { FINISH = 0, GROW = 1, PULL = 2, PUSH = 3, JOINT = 5 };
 enum Way { AUTO = 0, ONLY_PUSH = 1, ONLY_PULL = 2 };
 
 struct BfsStatus {
@@ -51,7 +57,8 @@ struct BfsRound {
 };
 struct BfsControl {
     Meeting barrier;
-    u32 huge[2];  // entries of the list of huge rows; rounds alternate
+    u32 huge[3];  // entries of the list of huge rows
+    u32 unused;
     BfsRound round[3];
     u64 looked;
 };
@@ -67,8 +74,7 @@ struct BfsArgs {
     u32* next;     // [words]
     u32* visited;  // [words]
     u32* queue;    // [2][2 * QUEUE] nodes, then degrees; rounds alternate
-    u32* huge;     // [active] huge rows of a bitmap push
-    u32* giant;    // [giants] 1: a pull found a neighbour
+    u32* huge;     // [active] huge rows of a bitmap push; of a pull, rows that are left to blocks
     BfsControl* control;
     BfsStatus* status;  // pinned
     const u32* abort;   // pinned
@@ -81,7 +87,6 @@ struct BfsArgs {
     u64 reachable;  // nodes with an in-arc
     float do_a, do_b;
     u32 active;
-    u32 giants;  // nodes whose in-rows a block pulls; labels below, a multiple of 32, within the first chunk
     u32 lo, hi;  // the chunk
     u32 depth;   // level of the frontier
     u32 task, way;
@@ -89,7 +94,8 @@ struct BfsArgs {
     u32 absorb;  // bits of `front` that others found are to be taken over
     u32 dirty;   // `next` is not all zero
     u32 pulled;  // the frontier was found by a pull
-    u32 unused;
+    Joint joint;                  // JOINT alone reads what follows
+    u32* bitmaps[2][REPLICAS];  // everybody's `front` and `next`
 };
 
 struct BfsShared {
@@ -219,53 +225,60 @@ __device__ void push_huge(const BfsArgs& a, BfsShared& s, u32* next, u32 listed,
     }
 }
 
-// The frontier in words [from, to) of the bitmap, which are cleared: a warp takes a word and deals the arcs of its
-// nodes to its lanes; huge rows are listed, and dealt over the grid after a barrier.
-__device__ bool push_words(const BfsArgs& a, BfsShared& s, Grid& grid, u32* front, u32* next,
-                           u32 from, u32 to, u32 round, u32 level, u64& arcs, u32& looked) {
-    u32 warps = gridDim.x * (blockDim.x >> 5);
-    for (u64 i = from + blockIdx.x * (blockDim.x >> 5) + warp_id(); i < to; i += warps) {
-        u32 bits = fresh(front + i);
-        if (!bits) continue;  // the same in all lanes
-        u32 v = (u32)i * 32 + lane_id();
-        u64 base = 0, row = 0;
-        if (bits >> lane_id() & 1u) {
-            base = __ldg(a.out_offsets + v);
-            row = (u64)__ldg(a.out_offsets + v + 1) - base;
-            if (row >= HUGE) {
-                __stcg(a.huge + atomicAdd(&a.control->huge[round & 1u], 1u), v);
-                row = 0;
-            }
+// A word of the frontier, which is cleared, by a warp: the arcs of its nodes are dealt to the lanes; huge rows are listed.
+__device__ void push_word(const BfsArgs& a, BfsShared& s, u32* front, u32* next, u32 i, u32 bits, u32 round, u32 level,
+                          u64& arcs, u32& looked) {
+    u32 v = i * 32 + lane_id();
+    u64 base = 0, row = 0;
+    if (bits >> lane_id() & 1u) {
+        base = __ldg(a.out_offsets + v);
+        row = (u64)__ldg(a.out_offsets + v + 1) - base;
+        if (row >= HUGE) {
+            __stcg(a.huge + atomicAdd(&a.control->huge[round % 3], 1u), v);
+            row = 0;
         }
-        u32 inclusive = (u32)row;
+    }
+    u32 inclusive = (u32)row;
 #pragma unroll
-        for (u32 step = 1; step < 32; step <<= 1) {
-            u32 other = __shfl_up_sync(FULL, inclusive, step);
-            if (lane_id() >= step) inclusive += other;
-        }
-        u32 total = __shfl_sync(FULL, inclusive, 31), before = inclusive - (u32)row;
-        for (u32 k = 0; k < total; k += 32) {
-            // The lane whose node has arc k + lane: the last one that begins at or before it and has any.
-            u32 wanted = k + lane_id(), owner = 0;
+    for (u32 step = 1; step < 32; step <<= 1) {
+        u32 other = __shfl_up_sync(FULL, inclusive, step);
+        if (lane_id() >= step) inclusive += other;
+    }
+    u32 total = __shfl_sync(FULL, inclusive, 31), before = inclusive - (u32)row;
+    for (u32 k = 0; k < total; k += 32) {
+        // The lane whose node has arc k + lane: the last one that begins at or before it and has any.
+        u32 wanted = k + lane_id(), owner = 0;
 #pragma unroll
-            for (u32 step = 16; step > 0; step >>= 1) {
-                u32 ends = __shfl_sync(FULL, inclusive, owner + step - 1);
-                if (ends <= wanted) owner += step;
-            }
-            owner = min(owner, 31u);
-            u64 start = __shfl_sync(FULL, base, owner);
-            u32 begin = __shfl_sync(FULL, before, owner);
-            if (wanted < total) {
-                looked++;
-                claim(a, s, next, __ldg(a.out_columns + start + (wanted - begin)), level, arcs);
-            }
+        for (u32 step = 16; step > 0; step >>= 1) {
+            u32 ends = __shfl_sync(FULL, inclusive, owner + step - 1);
+            if (ends <= wanted) owner += step;
         }
-        __syncwarp();
-        if (lane_id() == 0) __stcg(front + i, 0u);
+        owner = min(owner, 31u);
+        u64 start = __shfl_sync(FULL, base, owner);
+        u32 begin = __shfl_sync(FULL, before, owner);
+        if (wanted < total) {
+            looked++;
+            claim(a, s, next, __ldg(a.out_columns + start + (wanted - begin)), level, arcs);
+        }
+    }
+    __syncwarp();
+    if (lane_id() == 0) __stcg(front + i, 0u);
+}
+
+// The frontier in words [from, to) of the bitmap; huge rows are dealt over the grid after a barrier. `step` words are
+// looked at by a warp at a time: 32 where next to none has a node.
+__device__ bool push_words(const BfsArgs& a, BfsShared& s, Grid& grid, u32* front, u32* next, u32 from, u32 to,
+                           u32 step, u32 round, u32 level, u64& arcs, u32& looked) {
+    u32 stride = gridDim.x * (blockDim.x >> 5) * step;
+    for (u64 base = from + (u64)(blockIdx.x * (blockDim.x >> 5) + warp_id()) * step; base < to; base += stride) {
+        u32 own = lane_id() < step && base + lane_id() < to ? fresh(front + base + lane_id()) : 0;
+        for (u32 some = __ballot_sync(FULL, own != 0); some; some &= some - 1) {
+            u32 k = __ffs(some) - 1;
+            push_word(a, s, front, next, (u32)base + k, __shfl_sync(FULL, own, k), round, level, arcs, looked);
+        }
     }
     if (!grid.sync()) return false;
-    push_huge(a, s, next, fresh(&a.control->huge[round & 1u]), level, arcs, looked);
-    if (blockIdx.x == 0 && threadIdx.x == 0) __stcg(&a.control->huge[(round + 1) & 1u], 0u);
+    push_huge(a, s, next, fresh(&a.control->huge[round % 3]), level, arcs, looked);
     return true;
 }
 
@@ -286,67 +299,59 @@ __device__ bool warp_finds(const BfsArgs& a, const u32* front, u64 from, u64 to,
     return false;
 }
 
-// Whether a node with a giant row is not reached yet: the same for all threads of all blocks, since only
-// settle_giants, after the barrier, writes their words.
-__device__ bool giants_open(const BfsArgs& a) {
-    bool open = false;
-    for (u32 i = threadIdx.x; i < a.giants / 32; i += blockDim.x) open |= fresh(a.visited + i) != FULL;
-    return __syncthreads_or(open);
+// A word of the next frontier, by its owner.
+template <bool TOGETHER>
+__device__ __forceinline__ void found_word(const BfsArgs& a, u32* next, u32* const* copies, u32 word, u32 bits) {
+    if (TOGETHER) give(a.joint, copies, next, word, bits);
+    else __stcg(next + word, bits);
 }
 
-// Giants not reached: a block each, since a warp would be at such a row for milliseconds where no neighbour is in the
-// frontier. giant[v] says whether one is.
-__device__ void pull_giants(const BfsArgs& a, BfsShared& s, const u32* front, u32& looked) {
-    for (u32 v = blockIdx.x; v < a.giants; v += gridDim.x) {
-        bool open = !(fresh(a.visited + (v >> 5)) >> (v & 31u) & 1u), found = false;
-        if (open) {
-            u64 first = __ldg(a.in_offsets + v), last = __ldg(a.in_offsets + v + 1);
-            for (u64 base = first; base < last && !found; base += 4 * THREADS) {
-                bool hit = false;
+// After a barrier: rows that warps left to blocks, one each.
+template <bool TOGETHER>
+__device__ void pull_listed(const BfsArgs& a, BfsShared& s, const u32* front, u32* next, u32* const* copies, u32 listed,
+                            u32 level, u32& looked) {
+    for (u32 n = blockIdx.x; n < listed; n += gridDim.x) {
+        u32 v = fresh(a.huge + n), bit = 1u << (v & 31u);
+        u64 from = (u64)__ldg(a.in_offsets + v) + PATIENCE, to = __ldg(a.in_offsets + v + 1);
+        bool found = false;
+        for (u64 base = from; base < to && !found; base += 4 * THREADS) {
+            bool hit = false;
 #pragma unroll
-                for (u32 k = 0; k < 4; k++) {
-                    u64 i = base + k * THREADS + threadIdx.x;
-                    if (i < last) {
-                        looked++;
-                        hit |= has(front, __ldg(a.in_columns + i));
-                    }
+            for (u32 k = 0; k < 4; k++) {
+                u64 i = base + k * THREADS + threadIdx.x;
+                if (i < to) {
+                    looked++;
+                    hit |= has(front, __ldg(a.in_columns + i));
                 }
-                found = __syncthreads_or(hit);
             }
+            found = __syncthreads_or(hit);
         }
-        if (threadIdx.x == 0) {
-            a.giant[v] = found;
-            if (found) {
-                u32 at = atomicAdd(&s.staged, 1u);
-                if (at < QUEUE) s.stage[at] = v;
-            }
+        if (!found || threadIdx.x != 0) continue;
+        __stcg(a.level + v, level);
+        atomicOr(a.visited + (v >> 5), bit);
+        atomicOr(next + (v >> 5), bit);
+        for (u32 r = 0; TOGETHER && r < a.joint.world; r++) {
+            if (r != a.joint.rank) or_everywhere(copies[r] + (v >> 5), bit);
         }
-    }
-}
-
-// After the barrier: what was found of giants into the bitmaps.
-__device__ void settle_giants(const BfsArgs& a, u32* next, u32 level) {
-    u32 warps = gridDim.x * (blockDim.x >> 5);
-    for (u32 i = blockIdx.x * (blockDim.x >> 5) + warp_id(); i < a.giants / 32; i += warps) {
-        u32 v = i * 32 + lane_id();
-        bool found = fresh(a.giant + v) != 0;
-        u32 lanes = __ballot_sync(FULL, found);
-        if (found) __stcg(a.level + v, level);
-        if (lane_id() == 0) {
-            __stcg(next + i, lanes);
-            if (lanes) __stcg(a.visited + i, fresh(a.visited + i) | lanes);
-        }
+        u32 at = atomicAdd(&s.staged, 1u);
+        if (at < QUEUE) s.stage[at] = v;
     }
 }
 
 // Nodes not reached, of words [from, to), look for a neighbour in the frontier. A warp takes GROUP words at a time,
-// so that words with nobody left cost next to nothing, and has the records of two of them under way.
-__device__ void pull(const BfsArgs& a, BfsShared& s, const u32* front, u32* next, u32 from, u32 to,
-                     u32 level, u32& looked) {
+// so that words with nobody left cost next to nothing, and has the records of two of them under way. Together, groups
+// are dealt to replicas in turn.
+template <bool TOGETHER>
+__device__ void pull(const BfsArgs& a, BfsShared& s, const u32* front, u32* next, u32* const* copies, u32 from, u32 to,
+                     u32 round, u32 level, u32& looked) {
     u32 warps = gridDim.x * (blockDim.x >> 5), lane = lane_id();
-    u32 groups = (to - from + GROUP - 1) / GROUP;
-    for (u32 g = blockIdx.x * (blockDim.x >> 5) + warp_id(); g < groups; g += warps) {
-        u32 word = from + g * GROUP + lane, seen = FULL, valid = 0, mine = 0;
+    u32 groups = (to - from + GROUP - 1) / GROUP, turn = blockIdx.x * (blockDim.x >> 5) + warp_id();
+    if (TOGETHER) {
+        turn = turn * a.joint.world + a.joint.rank;
+        warps *= a.joint.world;
+    }
+    for (u64 g = turn; g < groups; g += warps) {
+        u32 base = from + (u32)g * GROUP, word = base + lane, seen = FULL, valid = 0, mine = 0;
         if (lane < GROUP && word < to) {
             seen = fresh(a.visited + word);
             u32 nodes = a.active - word * 32;
@@ -363,7 +368,7 @@ __device__ void pull(const BfsArgs& a, BfsShared& s, const u32* front, u32* next
                 u32 bits = __shfl_sync(FULL, open, at[k]);
                 is[k] = left && (bits >> lane & 1u);
                 left &= left - 1;
-                v[k] = (from + g * GROUP + at[k]) * 32 + lane;
+                v[k] = (base + at[k]) * 32 + lane;
                 if (is[k]) pair[k] = __ldcs(a.pairs + v[k]);
             }
 #pragma unroll
@@ -376,11 +381,14 @@ __device__ void pull(const BfsArgs& a, BfsShared& s, const u32* front, u32* next
             }
 #pragma unroll
             for (u32 k = 0; k < 2; k++) {
-                bool more = is[k] && !found[k] && pair[k].y != v[k];
+                bool more = is[k] && !found[k] && pair[k].y != v[k], longer = false;
                 u64 i = 0, end = 0;
                 if (more) {
-                    i = (u64)__ldg(a.in_offsets + v[k]) + 2;
+                    i = __ldg(a.in_offsets + v[k]);
                     end = __ldg(a.in_offsets + v[k] + 1);
+                    longer = end - i > PATIENCE;
+                    if (longer) end = i + PATIENCE;
+                    i += 2;
                     for (u32 n = 0; n < LANE_ARCS && i < end && !found[k]; n++, i++) {
                         looked++;
                         found[k] = has(front, __ldg(a.in_columns + i));
@@ -394,6 +402,7 @@ __device__ void pull(const BfsArgs& a, BfsShared& s, const u32* front, u32* next
                                           __shfl_sync(FULL, end, owner), looked);
                     if (lane == owner) found[k] = hit;
                 }
+                if (longer && !found[k]) __stcg(a.huge + atomicAdd(&a.control->huge[round % 3], 1u), v[k]);
                 u32 lanes = __ballot_sync(FULL, found[k]);
                 if (found[k]) __stcg(a.level + v[k], level);
                 stage(s, lanes, v[k]);
@@ -401,7 +410,7 @@ __device__ void pull(const BfsArgs& a, BfsShared& s, const u32* front, u32* next
             }
         }
         if (lane < GROUP && word < to) {
-            __stcg(next + word, mine);
+            found_word<TOGETHER>(a, next, copies, word, mine);
             if (mine) __stcg(a.visited + word, seen | mine);
         }
     }
@@ -432,6 +441,23 @@ __device__ void flush(const BfsArgs& a, BfsShared& s, u64 arcs, u32 round) {
     __syncthreads();
 }
 
+// Notes the nodes that other replicas found: a warp has 32 words at a time.
+__device__ void take_over(const BfsArgs& a, const u32* front, u32 words, u32 level) {
+    u32 warps = gridDim.x * (blockDim.x >> 5);
+    for (u64 base = (u64)(blockIdx.x * (blockDim.x >> 5) + warp_id()) * 32; base < words; base += (u64)warps * 32) {
+        u32 i = (u32)base + lane_id(), bits = 0;
+        if (i < words) {
+            u32 seen = fresh(a.visited + i);
+            bits = fresh(front + i) & ~seen;
+            if (bits) __stcg(a.visited + i, seen | bits);
+        }
+        for (u32 some = __ballot_sync(FULL, bits != 0); some; some &= some - 1) {
+            u32 at = __ffs(some) - 1, mine = __shfl_sync(FULL, bits, at);
+            if (mine >> lane_id() & 1u) __stcg(a.level + ((u32)base + at) * 32 + lane_id(), level);
+        }
+    }
+}
+
 __device__ void clear(u32* words, u32 count) {
     for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
         __stcg(words + i, 0u);
@@ -454,12 +480,15 @@ __device__ bool pulls(const BfsArgs& a, bool pulled, u64 nodes, u64 arcs, u64 re
     float forward = arcs != ~0ull ? (float)arcs : (float)nodes * mean;
     float open = (float)(a.reachable > reached ? a.reachable - reached : 0);
     float backward = open * fminf(mean, (float)a.arcs / fmaxf(forward, 1.0f));
+    if (a.task == JOINT) backward /= (float)a.joint.world;  // shared, as pushes are not
     bool many = forward > MANY;
     float pushing = many ? 0.05f * a.do_a : a.do_a, pulling = many ? fminf(a.do_b, pushing) : a.do_b;
     return forward > (pulled ? pulling : pushing) * backward;
 }
 
-extern "C" __global__ void __launch_bounds__(512, 2) bfs_run(const BfsArgs a) {
+// TOGETHER: task JOINT, else any other.
+template <bool TOGETHER>
+__device__ __forceinline__ void run(const BfsArgs& a) {
     __shared__ BfsShared s;
     Grid grid = {&a.control->barrier, a.abort, a.deadline_ns, 0, 0};
     if (threadIdx.x == 0) s.staged = 0;
@@ -468,13 +497,16 @@ extern "C" __global__ void __launch_bounds__(512, 2) bfs_run(const BfsArgs a) {
     u32* front = a.front;
     u32* next = a.next;
     u32 words = (a.active + 31) / 32;
-    bool whole = a.task == FINISH || a.task == GROW;
-    u32 lo = a.task == FINISH || a.task == GROW ? 0 : a.lo / 32;
-    u32 hi = a.task == FINISH || a.task == GROW ? words : (a.hi + 31) / 32;
+    bool whole = TOGETHER || a.task == FINISH || a.task == GROW;
+    u32 lo = whole ? 0 : a.lo / 32;
+    u32 hi = whole ? words : (a.hi + 31) / 32;
     u64 nodes = a.nodes_in, arcs = a.arcs_in, reached = a.reached;
     u32 looked = 0;
     u32 queued = a.queued, depth = a.depth, round = 0, want_pull = 0;
     bool pulled = a.pulled, dirty = a.dirty;
+    // Others' words of the frontier have not been noted; `next` may be written from outside.
+    bool behind = false, ready = false;
+    u64 epoch = TOGETHER ? fresh(&a.joint.mail[a.joint.rank]->epoch) : 0;
     note(a.log, 0, 0, 0, 0);
     if (a.absorb) {
         absorb(a, front, words, depth);
@@ -490,13 +522,17 @@ extern "C" __global__ void __launch_bounds__(512, 2) bfs_run(const BfsArgs a) {
         }
         u64 nodes_in = nodes, arcs_in = arcs, found_arcs = 0;
         u32 kind;
-        // The words of giants are their own affair, of whoever has word 0.
-        bool giants = pull_now && lo == 0 && a.giants > 0, wait = giants && giants_open(a);
+        u32* const* copies = a.bitmaps[(round + 1) & 1u];
+        if (TOGETHER) {
+            Letter letter;
+            if (pull_now && !ready && !meet(grid, a.joint, epoch, NULL, NULL, NULL, letter)) break;
+            if (behind) take_over(a, front, words, depth);
+            if (behind && !pull_now && !grid.sync()) break;
+            behind = ready = pull_now;
+        }
         if (pull_now) {
             kind = 3;
-            if (wait) pull_giants(a, s, front, looked);
-            else if (giants) clear(next, a.giants / 32);
-            pull(a, s, front, next, max(lo, min(a.giants / 32, hi)), hi, depth + 1, looked);
+            pull<TOGETHER>(a, s, front, next, copies, lo, hi, round, depth + 1, looked);
         } else {
             if (dirty) {
                 clear(next, words);
@@ -507,24 +543,34 @@ extern "C" __global__ void __launch_bounds__(512, 2) bfs_run(const BfsArgs a) {
                         push_queue(a, s, front, next, queued, round, depth + 1, found_arcs, looked);
             if (!done) {
                 kind = 2;
-                if (!push_words(a, s, grid, front, next, lo, hi, round, depth + 1, found_arcs, looked))
-                    break;
+                u32 step = nodes * 32 < hi - lo ? 32 : 1;
+                if (!push_words(a, s, grid, front, next, lo, hi, step, round, depth + 1, found_arcs, looked)) break;
                 if (!whole) clear(front, words);  // also the words of other chunks
             }
         }
         flush(a, s, found_arcs, round);
-        if (!grid.sync()) break;
-        if (wait) {
-            settle_giants(a, next, depth + 1);
-            if (!grid.sync()) break;
-        }
         BfsRound* r = &a.control->round[round % 3];
-        nodes = fresh(&r->nodes);
+        bool all = TOGETHER && pull_now;
+        if (!grid.sync()) break;
+        u32 listed = pull_now ? fresh(&a.control->huge[round % 3]) : 0;
+        if (listed) {
+            pull_listed<TOGETHER>(a, s, front, next, copies, listed, depth + 1, looked);
+            flush(a, s, 0, round);
+            if (!all && !grid.sync()) break;
+        }
+        if (all) {
+            Letter letter;
+            if (!meet(grid, a.joint, epoch, &r->nodes, NULL, NULL, letter)) break;
+            nodes = letter.sum[0];
+        } else {
+            nodes = fresh(&r->nodes);
+        }
         arcs = pull_now ? ~0ull : fresh(&r->arcs);
         if (blockIdx.x == 0 && threadIdx.x == 0) {
             BfsRound* old = &a.control->round[(round + 2) % 3];
             __stcg(&old->nodes, 0ull);
             __stcg(&old->arcs, 0ull);
+            __stcg(&a.control->huge[(round + 2) % 3], 0u);
         }
         u32* swap = front;
         front = next;
@@ -532,7 +578,8 @@ extern "C" __global__ void __launch_bounds__(512, 2) bfs_run(const BfsArgs a) {
         round++;
         note(a.log, round, kind, nodes_in, arcs_in == ~0ull ? 0 : arcs_in);
         dirty = pulled = pull_now;
-        queued = (u32)min(nodes, (u64)FULL);
+        // A queue would have the own finds alone.
+        queued = all ? FULL : (u32)min(nodes, (u64)FULL);
         reached += nodes;
         if (nodes == 0 || !whole) break;
         depth++;
@@ -550,8 +597,14 @@ extern "C" __global__ void __launch_bounds__(512, 2) bfs_run(const BfsArgs a) {
         out->stopped = grid.stopped;
         out->found = reached - a.reached;
         out->want_pull = want_pull;
+        if (TOGETHER) __stcg(&a.joint.mail[a.joint.rank]->epoch, epoch);
     }
 }
+
+extern "C" __global__ void __launch_bounds__(512, 2) bfs_run(const BfsArgs a) { run<false>(a); }
+
+extern "C" __global__ void __launch_bounds__(512, 2) bfs_joint(const BfsArgs a) { run<true>(a); }
+
 
 struct BfsStartArgs {
     u32* level;

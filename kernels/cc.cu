@@ -15,13 +15,16 @@
 // every replica alike. HOOK joins over the own chunk's arcs only; after a MIN merge REHOOK joins each node with
 // its own old parent, which MIN forgot (DESIGN 7.1 rule 5).
 //
+// Jointly (cc_joint), replicas on several GPUs follow the chains of groups of words in turn, and store what they say in
+// `settled` into everybody's; they meet once (joint.cuh), and each does the rest by itself.
+//
 // Source: Sutton, Ben-Nun, Barak, IPDPS 2018 (Afforest: link, skip the giant); Shiloach, Vishkin, 1982 (hooking).
 //
 // Compiled with: -DHIVE_WIDE=0 | -DHIVE_WIDE=1
 
-#include "hive.cuh"
+#include "joint.cuh"
 
-enum Task { WHOLE = 0, ROOTS = 1, FINISH = 2, HOOK = 3, REHOOK = 4 };
+enum Task { WHOLE = 0, ROOTS = 1, FINISH = 2, HOOK = 3, REHOOK = 4, JOINT = 5 };
 
 struct CcStatus {
     u64 arcs;     // looked at by this launch
@@ -63,9 +66,12 @@ struct CcArgs {
     u32 flat;     // chains are long: join tiles first
     u32 task;
     u32 unused;
+    Joint joint;               // JOINT alone reads what follows
+    u32* bitmaps[REPLICAS];  // everybody's `settled`
 };
 
 #define THREADS 512u
+#define GROUP 8u  // words that replicas have in turn
 #define TILE 8192u  // nodes that a block joins in shared memory
 #define LONG_ROW 64u  // arcs from which a block takes a row
 
@@ -169,6 +175,30 @@ __device__ bool follow(const CcArgs& a, u32 from, u32 to, u32 giant) {
     return deep;
 }
 
+// The same for the groups that are this replica's turn; what is settled is told to all.
+__device__ bool follow_own(const CcArgs& a, u32 words, u32 giant) {
+    u32 warps = gridDim.x * (blockDim.x >> 5), groups = (words + GROUP - 1) / GROUP;
+    u64 turn = (u64)(blockIdx.x * (blockDim.x >> 5) + warp_id()) * a.joint.world + a.joint.rank;
+    bool deep = false;
+    for (u64 g = turn; g < groups; g += (u64)warps * a.joint.world) {
+        u32 first = (u32)g * GROUP, mine = 0;
+#pragma unroll 2
+        for (u32 k = 0; k < GROUP; k++) {
+            u32 v = (first + k) * 32 + lane_id(), root = FULL;
+            if (v < a.active) {
+                root = chain(a, v, deep);
+                __stcg(a.comp + v, root);
+            }
+            u32 bits = __ballot_sync(FULL, root == giant);
+            if (lane_id() == k) mine = bits;
+        }
+        if (lane_id() < GROUP && first + lane_id() < words) {
+            for (u32 r = 0; r < a.joint.world; r++) __stcg(a.bitmaps[r] + first + lane_id(), mine);
+        }
+    }
+    return deep;
+}
+
 // Trees within tiles of neighbouring labels: on return nodes point to roots, and the root of each tile's tree to
 // its parent outside, listed in `longs`, or to itself. `first` holds the nearest smaller neighbour here, which
 // keeps chains inside of tiles.
@@ -235,12 +265,14 @@ __device__ void settle(const CcArgs& a, u32 words, u32 giant) {
     }
 }
 
-// Fills the words of other chunks: settled nodes are the giant's, others follow their chains.
+// Fills the words of other chunks, or turns: settled nodes are the giant's, others follow their chains.
+template <bool TOGETHER>
 __device__ void take_over(const CcArgs& a, u32 words, u32 giant) {
     u32 warps = gridDim.x * (blockDim.x >> 5);
     for (u64 i = blockIdx.x * (blockDim.x >> 5) + warp_id(); i < words; i += warps) {
         u32 v = (u32)i * 32 + lane_id();
-        if (v >= a.active || (v >= a.lo && v < a.hi)) continue;
+        if (v >= a.active) continue;
+        if (TOGETHER ? (u32)i / GROUP % a.joint.world == a.joint.rank : v >= a.lo && v < a.hi) continue;
         bool deep = false;
         u32 bits = fresh(a.settled + i);
         __stcg(a.comp + v, bits >> lane_id() & 1u ? giant : chain(a, v, deep));
@@ -311,11 +343,21 @@ __device__ void conclude(const CcArgs& a, u32 words, u32 giant) {
     }
 }
 
-__device__ bool whole(const CcArgs& a, Grid& grid, u32& giant, u32& rounds, u64& arcs) {
+// The chains of `first`, followed together. False, too, where one is long: then nothing has been done.
+__device__ bool follow_together(const CcArgs& a, Grid& grid, u64& epoch, u32 words, u32 giant) {
+    if (follow_own(a, words, giant)) atomicOr(&a.control->moved[2], 1u);
+    Letter letter;
+    if (!meet(grid, a.joint, epoch, NULL, NULL, &a.control->moved[2], letter) || letter.largest != 0) return false;
+    take_over<true>(a, words, giant);
+    return true;
+}
+
+template <bool TOGETHER>
+__device__ bool whole(const CcArgs& a, Grid& grid, u64& epoch, u32& giant, u32& rounds, u64& arcs) {
     u32 words = (a.active + 31) / 32, threads = gridDim.x * blockDim.x;
     if (a.task == FINISH) {
         giant = vote(a, true);
-        take_over(a, words, giant);
+        take_over<false>(a, words, giant);
         rounds++;
         if (!grid.sync()) return false;
     } else if (a.sampled) {
@@ -344,7 +386,10 @@ __device__ bool whole(const CcArgs& a, Grid& grid, u32& giant, u32& rounds, u64&
     } else {
         giant = vote(a, true);
         // `deep` has a counter of its own, the one that compress comes to last.
-        if (follow(a, 0, words, giant)) atomicOr(&a.control->moved[2], 1u);
+        if (!TOGETHER || !follow_together(a, grid, epoch, words, giant)) {
+            if (grid.stopped) return false;
+            if (follow(a, 0, words, giant)) atomicOr(&a.control->moved[2], 1u);
+        }
         rounds++;
         if (!grid.sync()) return false;
         if (fresh(&a.control->moved[2])) {
@@ -394,19 +439,23 @@ __device__ bool hook(const CcArgs& a, Grid& grid, u32& rounds, u64& arcs, u64& c
     return true;
 }
 
-extern "C" __global__ void __launch_bounds__(512, 4) cc_run(const CcArgs a) {
+// TOGETHER: task JOINT, else any other.
+template <bool TOGETHER> __device__ __forceinline__ void run(const CcArgs& a) {
     __shared__ u64 room[THREADS / 32];
     Grid grid = {&a.control->barrier, a.abort, a.deadline_ns, 0, 0};
     u32 giant = 0, rounds = 0;
     u64 arcs = 0, changed = 0;
-    if (a.task == ROOTS) {
+    u64 epoch = TOGETHER ? fresh(&a.joint.mail[a.joint.rank]->epoch) : 0;
+    if (TOGETHER) {
+        whole<true>(a, grid, epoch, giant, rounds, arcs);
+    } else if (a.task == ROOTS) {
         giant = vote(a, true);
         bool deep = follow(a, a.lo / 32, (a.hi + 31) / 32, giant);
         if (deep) atomicOr(&a.control->moved[2], 1u);
     } else if (a.task == HOOK || a.task == REHOOK) {
         hook(a, grid, rounds, arcs, changed);
     } else {
-        whole(a, grid, giant, rounds, arcs);
+        whole<false>(a, grid, epoch, giant, rounds, arcs);
     }
     arcs = block_sum(arcs, room);
     changed = block_sum(changed, room);
@@ -421,8 +470,13 @@ extern "C" __global__ void __launch_bounds__(512, 4) cc_run(const CcArgs a) {
         out->giant = giant;
         out->rounds = rounds;
         out->stopped = grid.stopped;
+        if (TOGETHER) __stcg(&a.joint.mail[a.joint.rank]->epoch, epoch);
     }
 }
+
+extern "C" __global__ void __launch_bounds__(512, 4) cc_run(const CcArgs a) { run<false>(a); }
+
+extern "C" __global__ void __launch_bounds__(512, 4) cc_joint(const CcArgs a) { run<true>(a); }
 
 struct FirstArgs {
     const offset_t* out_offsets;

@@ -4,6 +4,9 @@
 // warp takes in the next round. What is found is appended to the next round's lists. One grid-wide barrier a round,
 // whose counters take turns by three: one is read, one is written, one is cleared.
 //
+// Found nodes wait in shared memory until there are enough of them: one address counts all of a list's, and adds about one
+// a nanosecond.
+//
 // What is done is a visitor's: `value(v, listed)` is what a node brings to its arcs (`listed` where it stands in a list
 // rather than in a tile), `visit(v, u, value, dir)` is for each arc, out of v when `dir` is 0 and into v when it is 1, and
 // says whether u is to be listed. LISTS is false where it never is; SPLITS is true where several warps may ask for the
@@ -16,6 +19,7 @@
 
 #define TILE 1024u  // arcs
 #define LONG 1024u  // arcs from which a row is cut into tiles
+#define STAGE 128u  // nodes of a list that wait for others, a warp
 
 // Entries of the lists and of the tiles, of this round, the next and the last.
 struct ListCounts {
@@ -38,12 +42,13 @@ struct Lists {
     __device__ const u32* columns(u32 dir) const { return dir ? in_columns : out_columns; }
 };
 
-// Where all threads are. Uniform over the grid.
+// Where all threads are. Uniform over the grid, but for `stage`.
 struct Work {
     u32 round;
     u32 items[2];  // entries of this round, of the two lists
     u32 begin[2];  // where they begin
     u32 tiles;
+    u32* stage;  // shared: [2 STAGE] of the own warp's
 
     __device__ u32 now() const { return round % 3; }
     __device__ u32 next() const { return (round + 1) % 3; }
@@ -59,6 +64,10 @@ struct Value {
 };
 
 __device__ __forceinline__ bool has(const u32* bits, u32 v) { return fresh(bits + (v >> 5)) >> (v & 31u) & 1u; }
+
+// The same, perhaps as it was when the round began: through L1, which the barrier has emptied. For bits that change
+// one way only; of a hub's word there are millions of reads, and L2 serves them one by one.
+__device__ __forceinline__ bool had(const u32* bits, u32 v) { return bits[v >> 5] >> (v & 31u) & 1u; }
 
 // True for the one who set the bit.
 __device__ __forceinline__ bool put(u32* bits, u32 v) {
@@ -91,15 +100,45 @@ __device__ bool advance(const Lists& lists, Grid& grid, Work& w) {
     return true;
 }
 
-// Appends to list q of the next round, which begins at `into`. Called by whole warps.
-__device__ __forceinline__ void push(const Lists& lists, const Work& w, u32 q, u32* into, bool mine, u32 v) {
-    u32 votes = __ballot_sync(FULL, mine);
-    if (votes == 0) return;
-    u32 first = 0;
-    if (lane_id() == 0) first = atomicAdd(&lists.counts->front[w.next()][q], (u32)__popc(votes));
-    first = __shfl_sync(FULL, first, 0);
-    if (mine) __stcg(into + first + __popc(votes & ((1u << lane_id()) - 1u)), v);
-}
+// What a warp appends to list q of the next round, which begins at `into`. All lanes call it with the same.
+struct Append {
+    const Lists& lists;
+    const Work& w;
+    u32 q;
+    u32* into;
+    u32* slots;
+    u32 held;
+
+    __device__ Append(const Lists& lists, const Work& w, u32 q, u32* into)
+        : lists(lists), w(w), q(q), into(into), slots(w.stage + q * STAGE), held(0) {}
+
+    __device__ __forceinline__ void add(bool mine, u32 v) {
+        u32 votes = __ballot_sync(FULL, mine);
+        if (votes == 0) return;
+        if (mine) slots[held + __popc(votes & ((1u << lane_id()) - 1u))] = v;
+        held += __popc(votes);
+        if (held > STAGE - 32) flush();
+    }
+
+    // What still waits. Before the round ends.
+    __device__ void flush() {
+        if (held == 0) return;
+        __syncwarp();
+        u32 first = 0;
+        if (lane_id() == 0) first = atomicAdd(&lists.counts->front[w.next()][q], held);
+        first = __shfl_sync(FULL, first, 0);
+        for (u32 i = lane_id(); i < held; i += 32) __stcg(into + first + i, slots[i]);
+        __syncwarp();
+        held = 0;
+    }
+
+    // Goes on with another list.
+    __device__ void turn(u32 other, u32* to) {
+        flush();
+        q = other;
+        into = to;
+    }
+};
 
 __device__ __forceinline__ u32 warp_scan(u32 value) {
 #pragma unroll
@@ -117,6 +156,7 @@ __device__ void expand(const Lists& lists, const Work& w, Visitor& visitor, u32 
                        u32 count, u32 q, u32* into, u64& arcs) {
     const offset_t* offsets = lists.offsets(dir);
     const u32* columns = lists.columns(dir);
+    Append append(lists, w, q, into);
     u64* tiles = lists.tiles + (u64)((w.round + 1) & 1u) * lists.tile_room;
     u32 lane = lane_id(), per_block = blockDim.x >> 5;
     // A short list is dealt to all warps, fewer nodes each, and then parts of rows: a round takes as long as its
@@ -170,9 +210,10 @@ __device__ void expand(const Lists& lists, const Work& w, Visitor& visitor, u32 
                 u = __ldg(columns + offset + i);
                 found = visitor.visit(tail, u, brought, dir);
             }
-            if (Visitor::LISTS) push(lists, w, q, into, found, u);
+            if (Visitor::LISTS) append.add(found, u);
         }
     }
+    append.flush();
 }
 
 // The tiles of this round. What is found is appended to list 0, or to that of the direction where `apart`.
@@ -182,6 +223,7 @@ __device__ void expand_tiles(const Lists& lists, const Work& w, Visitor& visitor
     const u64* tiles = lists.tiles + (u64)(w.round & 1u) * lists.tile_room;
     u32 lane = lane_id(), per_block = blockDim.x >> 5;
     u64 warps = (u64)gridDim.x * per_block;
+    Append append(lists, w, 0, into);
     for (u64 i = blockIdx.x * per_block + warp_id(); i < w.tiles; i += warps) {
         u64 tile = fresh(tiles + i);
         u32 v = (u32)tile, dir = (u32)(tile >> 63), k = (u32)(tile >> 32) & 0x7fffffffu;
@@ -195,8 +237,7 @@ __device__ void expand_tiles(const Lists& lists, const Work& w, Visitor& visitor
         u64 from = (u64)__ldg(offsets + v) + (u64)k * TILE, to = __ldg(offsets + v + 1);
         if (to > from + TILE) to = from + TILE;
         if (lane == 0) arcs += to - from;
-        u32 q = apart ? dir : 0;
-        u32* list = apart && dir ? into_back : into;
+        if (apart && append.q != dir) append.turn(dir, dir ? into_back : into);
         for (u64 at = from; at < to; at += 32) {
             bool found = false;
             u32 u = 0;
@@ -204,7 +245,8 @@ __device__ void expand_tiles(const Lists& lists, const Work& w, Visitor& visitor
                 u = __ldg(columns + at + lane);
                 found = visitor.visit(v, u, value, dir);
             }
-            if (Visitor::LISTS) push(lists, w, q, list, found, u);
+            if (Visitor::LISTS) append.add(found, u);
         }
     }
+    append.flush();
 }

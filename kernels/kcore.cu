@@ -90,6 +90,7 @@ __device__ void sift(const KcoreArgs& a, const Work& w, u32 k, const u32* now, u
                      u32* least) {
     u64 stride = (u64)gridDim.x * blockDim.x;
     u32 fewest = FULL;
+    Append removed(a.lists, w, 0, queue), others(a.lists, w, 1, kept);
     for (u64 first = (u64)(blockIdx.x * (blockDim.x >> 5) + warp_id()) * 32; first < count; first += stride) {
         u32 v = 0, left = 0;
         bool mine = first + lane_id() < count;
@@ -98,10 +99,12 @@ __device__ void sift(const KcoreArgs& a, const Work& w, u32 k, const u32* now, u
             left = fresh(a.core + v);
         }
         // Fewer than k: it was removed before.
-        push(a.lists, w, 0, queue, mine && left == k, v);
-        push(a.lists, w, 1, kept, mine && left > k, v);
+        removed.add(mine && left == k, v);
+        others.add(mine && left > k, v);
         if (mine && left > k) fewest = min(fewest, left);
     }
+    removed.flush();
+    others.flush();
     fewest = warp_min(fewest);
     if (lane_id() == 0 && fewest != FULL) atomicMin(least, fewest);
 }
@@ -168,10 +171,11 @@ __device__ bool sweep(const KcoreArgs& a, Grid& grid, Work& w, u64* room, Tally&
         if (blockIdx.x == 0 && threadIdx.x == 0) __stcg(a.control->moved + (pass + 1) % 3, 0u);
         u64 before = t.changed;
         w.anew();
+        Append rows(a.lists, w, 0, a.queue);
         for (u64 i = (u64)a.lo + blockIdx.x * (blockDim.x >> 5) + warp_id(); i < a.hi; i += warps) {
             u32 v = (u32)i, now = fresh(a.core + v);
             bool big = __ldg(a.lists.out_offsets + v + 1) - __ldg(a.lists.out_offsets + v) >= LONG;
-            push(a.lists, w, 0, a.queue, big && lane_id() == 0, v);
+            rows.add(big && lane_id() == 0, v);
             if (big) continue;
             u32 h = h_index<false>(a, v, now, room, t);
             if (lane_id() == 0 && h < now) {
@@ -179,6 +183,7 @@ __device__ bool sweep(const KcoreArgs& a, Grid& grid, Work& w, u64* room, Tally&
                 t.changed++;
             }
         }
+        rows.flush();
         if (!advance(a.lists, grid, w)) return false;
         for (u32 i = blockIdx.x; i < w.items[0]; i += gridDim.x) {
             u32 v = fresh(a.queue + i), now = fresh(a.core + v);
@@ -196,8 +201,9 @@ __device__ bool sweep(const KcoreArgs& a, Grid& grid, Work& w, u64* room, Tally&
 
 extern "C" __global__ void __launch_bounds__(512, 2) kcore_run(const KcoreArgs a) {
     __shared__ u64 room[THREADS / 32];
+    __shared__ u32 stage[THREADS / 32][2 * STAGE];
     Grid grid = {&a.control->barrier, a.abort, a.deadline_ns, 0, 0};
-    Work w = {0, {0, 0}, {0, 0}, 0};
+    Work w = {0, {0, 0}, {0, 0}, 0, stage[warp_id()]};
     Tally t = {0, 0};
     if (a.task == PEEL) peel(a, grid, w, t);
     else if (a.task == SWEEP) sweep(a, grid, w, room, t);

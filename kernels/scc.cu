@@ -121,8 +121,8 @@ struct Arcs {
 
     __device__ __forceinline__ bool visit(u32 v, u32 u, const Value& value, u32 dir) const {
         // Of the many arcs of the giant most lead to what has been reached.
-        if (KIND == VISIT && has(dir ? a.back : a.fore, u)) return false;
-        if (!has(a.left, u)) return false;
+        if (KIND == VISIT && had(dir ? a.back : a.fore, u)) return false;
+        if (!had(a.left, u)) return false;
         if (KIND == COUNT) {
             if (u != v && fresh(a.part + u) == value.part) atomicAdd(a.degrees + (u64)dir * a.active + v, 1u);
             return false;
@@ -135,7 +135,8 @@ struct Arcs {
             t.changed++;
             return true;
         } else if (KIND == VISIT) {
-            if (!put(dir ? a.back : a.fore, u)) return false;
+            u32* reached = dir ? a.back : a.fore;
+            if (has(reached, u) || !put(reached, u)) return false;
             t.changed++;
             return own(a, u);
         } else if (KIND == SPREAD) {
@@ -178,6 +179,7 @@ __device__ __forceinline__ u32* list_next(const SccArgs& a, const Work& w, u32 q
 // All nodes are left. Where `trim`, those without in- or out-arcs are removed at once, and listed.
 __device__ void start(const SccArgs& a, Work& w, bool trim, Tally& t) {
     u32 words = (a.active + 31) / 32, warps = gridDim.x * (blockDim.x >> 5);
+    Append ends(a.lists, w, 0, list_next(a, w, 0));
     for (u64 i = blockIdx.x * (blockDim.x >> 5) + warp_id(); i < words; i += warps) {
         u32 v = (u32)i * 32 + lane_id();
         bool alone = false;
@@ -199,14 +201,16 @@ __device__ void start(const SccArgs& a, Work& w, bool trim, Tally& t) {
             __stcg(a.done + i, 0u);
             __stcg(a.done + words + i, 0u);
         }
-        if (trim) push(a.lists, w, 0, list_next(a, w, 0), alone, v);
+        ends.add(alone, v);
     }
+    ends.flush();
 }
 
 // Nodes that are left, and their zeroed degrees, in `rest`.
 __device__ void collect(const SccArgs& a, const Work& w) {
     u32 words = (a.active + 31) / 32, lane = lane_id();
     u64 stride = (u64)gridDim.x * blockDim.x;
+    Append rest(a.lists, w, 0, a.rest);
     for (u64 first = (u64)(blockIdx.x * (blockDim.x >> 5) + warp_id()) * 32; first < words; first += stride) {
         u32 word = first + lane < words ? fresh(a.left + first + lane) : 0;
         u32 some = __ballot_sync(FULL, word != 0);
@@ -220,9 +224,10 @@ __device__ void collect(const SccArgs& a, const Work& w) {
                 __stcg(a.degrees + v, 0u);
                 __stcg(a.degrees + (u64)a.active + v, 0u);
             }
-            push(a.lists, w, 0, a.rest, mine, v);
+            rest.add(mine, v);
         }
     }
+    rest.flush();
 }
 
 // Counts the arcs that are left of such nodes.
@@ -242,6 +247,7 @@ __device__ __forceinline__ void begin_list(const SccArgs& a, Work& w, const u32*
                                            u32* to, Pick pick) {
     u32 lane = lane_id();
     u64 stride = (u64)gridDim.x * blockDim.x;
+    Append picked(a.lists, w, 0, to);
     for (u64 first = (u64)(blockIdx.x * (blockDim.x >> 5) + warp_id()) * 32; first < count; first += stride) {
         u32 v = 0;
         bool mine = false;
@@ -250,8 +256,9 @@ __device__ __forceinline__ void begin_list(const SccArgs& a, Work& w, const u32*
             mine = pick(v);
         }
         __syncwarp();
-        push(a.lists, w, 0, to, mine, v);
+        picked.add(mine, v);
     }
+    picked.flush();
 }
 
 // Removes and lists such nodes that have none.
@@ -303,6 +310,7 @@ __device__ void choose(const SccArgs& a) {
 __device__ bool reach(const SccArgs& a, Grid& grid, Work& w, u32 pivot, Tally& t) {
     u32 words = (a.active + 31) / 32, warps = gridDim.x * (blockDim.x >> 5);
     w.anew();
+    Append ahead(a.lists, w, 0, list_next(a, w, 0)), behind(a.lists, w, 1, list_next(a, w, 1));
     for (u64 i = a.lo / 32 + blockIdx.x * (blockDim.x >> 5) + warp_id(); i < (a.hi + 31) / 32; i += warps) {
         u32 v = (u32)i * 32 + lane_id();
         u32 fore = fresh(a.fore + i), back = fresh(a.back + i);
@@ -317,9 +325,11 @@ __device__ bool reach(const SccArgs& a, Grid& grid, Work& w, u32 pivot, Tally& t
                 t.changed++;
             }
         }
-        push(a.lists, w, 0, list_next(a, w, 0), (fore & ~fresh(a.done + i)) >> lane_id() & 1u, v);
-        push(a.lists, w, 1, list_next(a, w, 1), (back & ~fresh(a.done + words + i)) >> lane_id() & 1u, v);
+        ahead.add((fore & ~fresh(a.done + i)) >> lane_id() & 1u, v);
+        behind.add((back & ~fresh(a.done + words + i)) >> lane_id() & 1u, v);
     }
+    ahead.flush();
+    behind.flush();
     for (;;) {
         if (!advance(a.lists, grid, w)) return false;
         if (!w.any()) break;
@@ -496,8 +506,9 @@ __device__ void single(const SccArgs& a, Grid& grid, Work& w, Tally& t) {
 
 extern "C" __global__ void __launch_bounds__(512, 2) scc_run(const SccArgs a) {
     __shared__ u64 room[THREADS / 32];
+    __shared__ u32 stage[THREADS / 32][2 * STAGE];
     Grid grid = {&a.control->barrier, a.abort, a.deadline_ns, 0, 0};
-    Work w = {0, {0, 0}, {0, 0}, 0};
+    Work w = {0, {0, 0}, {0, 0}, 0, stage[warp_id()]};
     Tally t = {0, 0, 0};
     if (a.task == WHOLE) whole(a, grid, w, t);
     else single(a, grid, w, t);

@@ -8,6 +8,10 @@
 // Invariant between rounds: every arc out of a node outside the frontier is relaxed. `front` holds
 // the frontier, `next` is all zero. A round consumes `front`, fills `next`, and swaps them.
 //
+// Jointly (sssp_joint), replicas on several GPUs push redundantly, from snapshots, and pull together: each its own nodes,
+// whose distances and marks it stores into everybody's arrays; then all meet (joint.cuh). A distance that comes early is
+// as good as one that comes in time: its node is marked.
+//
 // Rounds: "queue" (a small frontier; its arcs are dealt evenly over the whole grid), "scan" (a larger
 // one, compacted in node order with the prefix sum of its degrees, dealt evenly too), "pull".
 //
@@ -19,14 +23,24 @@
 #include "sssp_push.cuh"
 #include "sssp_pull.cuh"
 
-// Ends a round: everybody sees its totals, and the counters of the next but one are cleared.
-__device__ bool close(const StepArgs& a, Grid& grid, u32 round, Round& total) {
-    if (!grid.sync()) return false;
+// Ends a round: everybody sees its totals, those of all replicas where they did it together, and the counters of the
+// next but one are cleared.
+__device__ bool close(const StepArgs& a, Grid& grid, u64* epoch, u32 round, Round& total) {
     Round* r = &a.control->round[round % 3];
-    total.nodes = fresh(&r->nodes);
-    total.arcs = fresh(&r->arcs);
-    total.lowest_inverted = fresh(&r->lowest_inverted);
-    total.rounds = fresh(&r->rounds);
+    if (epoch) {
+        Letter letter;
+        if (!meet(grid, a.joint, *epoch, &r->nodes, &r->arcs, &r->lowest_inverted, letter)) return false;
+        total.nodes = letter.sum[0];
+        total.arcs = letter.sum[1];
+        total.lowest_inverted = (u32)letter.largest;
+        total.rounds = 1;
+    } else {
+        if (!grid.sync()) return false;
+        total.nodes = fresh(&r->nodes);
+        total.arcs = fresh(&r->arcs);
+        total.lowest_inverted = fresh(&r->lowest_inverted);
+        total.rounds = fresh(&r->rounds);
+    }
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         Round* old = &a.control->round[(round + 2) % 3];
         __stcg(&old->nodes, 0ull);
@@ -37,7 +51,8 @@ __device__ bool close(const StepArgs& a, Grid& grid, u32 round, Round& total) {
     return true;
 }
 
-extern "C" __global__ void __launch_bounds__(512, 2) sssp_step(const StepArgs a) {
+// TOGETHER: task JOINT, else any other.
+template <bool TOGETHER> __device__ __forceinline__ void step(const StepArgs& a) {
     extern __shared__ __align__(16) u8 memory[];
     Shared& s = *(Shared*)memory;
     Grid grid = {&a.control->barrier, a.abort, a.deadline_ns, 0, 0};
@@ -48,13 +63,17 @@ extern "C" __global__ void __launch_bounds__(512, 2) sssp_step(const StepArgs a)
     u32* front = a.front;
     u32* next = a.next;
     u32 words = (a.active + 31) / 32;
-    bool whole = a.task == FINISH || a.task == GROW;
+    bool whole = TOGETHER || a.task == FINISH || a.task == GROW;
+    // What replicas do redundantly and go on from together must end the same everywhere.
+    bool snapshot = TOGETHER || a.task == GROW;
     // What is known of the frontier: its nodes, arcs and lowest distance; arcs FULL.. when unknown.
     u64 nodes = ~0ull, arcs = ~0ull;
     u32 lowest = a.lowest, queued = whole ? a.queued : FULL;
     // `round` counts meetings; a meeting may stand for many rounds that one block did alone.
     u32 round = 0, rounds = 0, want_pull = 0;
     bool pulled = false, alone = true;
+    u64 epoch = TOGETHER ? fresh(&a.joint.mail[a.joint.rank]->epoch) : 0;
+    u32 swapped = 0;
     note(a.log, 0, 0, 0, 0);
 
     while (true) {
@@ -65,7 +84,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) sssp_step(const StepArgs a)
         Sweep w;
         if (!pull_now && !solo_now && whole && queued <= QUEUE) {
             u64 limit = a.in_records ? a.pull_above : ~0ull;
-            arcs = push_queue(a, s, grid, front, next, t, queued, round, a.task == GROW, limit);
+            arcs = push_queue(a, s, grid, front, next, t, queued, round, snapshot, limit);
             if (grid.stopped) break;
             pull_now = arcs > limit;
             if (!pull_now && arcs >= FULL) queued = FULL;
@@ -88,16 +107,24 @@ extern "C" __global__ void __launch_bounds__(512, 2) sssp_step(const StepArgs a)
         }
         if (pull_now) {
             bool all = a.task != PULL;
-            u64 mine = pull(a, s, front, next, t, lowest, all ? 0 : a.lo, all ? a.active : a.hi);
+            // The others write here from now on, and must not before pushes have ended.
+            Letter letter;
+            if (TOGETHER && !pulled && !meet(grid, a.joint, epoch, NULL, NULL, NULL, letter)) break;
+            u64 mine = pull<TOGETHER>(a, s, front, next, t, lowest, all ? 0 : a.lo, all ? a.active : a.hi);
             flush(a, s, t, mine, round);
+            if (TOGETHER) {
+                if (!grid.sync()) break;
+                send_marks(a, next, a.bitmaps[(swapped & 1u) ^ 1u]);
+            }
         } else if (!solo_now) {
             flush(a, s, t, 0, round);
         } else if (blockIdx.x == 0) {
-            solo(a, s, front, next, t, queued, round, lowest, a.task == GROW);
+            solo(a, s, front, next, t, queued, round, lowest, snapshot);
         }
         Round total;
-        if (!close(a, grid, round, total)) break;
+        if (!close(a, grid, TOGETHER && pull_now ? &epoch : NULL, round, total)) break;
         u32 done = solo_now ? total.rounds : 1;
+        swapped += done;
         if (done & 1u) {
             u32* swap = front;
             front = next;
@@ -112,7 +139,8 @@ extern "C" __global__ void __launch_bounds__(512, 2) sssp_step(const StepArgs a)
         nodes = total.nodes;
         arcs = pulled ? total.arcs : ~0ull;
         lowest = ~total.lowest_inverted;
-        queued = (u32)min(nodes, (u64)FULL);
+        // A queue would have the own nodes alone.
+        queued = TOGETHER && pulled ? FULL : (u32)min(nodes, (u64)FULL);
         if (nodes == 0 || !whole) break;
     }
     if (blockIdx.x == 0 && threadIdx.x == 0) {
@@ -126,8 +154,14 @@ extern "C" __global__ void __launch_bounds__(512, 2) sssp_step(const StepArgs a)
         out->stopped = grid.stopped;
         out->want_pull = want_pull;
         out->meetings = round;
+        if (TOGETHER) __stcg(&a.joint.mail[a.joint.rank]->epoch, epoch);
     }
 }
+
+extern "C" __global__ void __launch_bounds__(512, 2) sssp_step(const StepArgs a) { step<false>(a); }
+
+extern "C" __global__ void __launch_bounds__(512, 2) sssp_joint(const StepArgs a) { step<true>(a); }
+
 
 struct RecordArgs {
     const offset_t* offsets;

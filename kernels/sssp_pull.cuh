@@ -1,4 +1,8 @@
 // The pull round of kernels/sssp.cu: rows by length, a lane, a warp or a block each.
+//
+// Together, replicas have words of 32 nodes in turn among the long rows, and groups of 32 words among the others. An owner's
+// distances go to the others as they are found, and the marks after the round: hubs' distances that came after it would
+// have nodes improved twice (R-MAT 27: a third pull).
 #pragma once
 
 #include "sssp_round.cuh"
@@ -54,6 +58,23 @@ __device__ u32 pull_row(const StepArgs& a, Tally& t, offset_t from, offset_t to,
     return best;
 }
 
+// Node i of those of this replica's among the long rows.
+template <bool TOGETHER> __device__ __forceinline__ u32 own_long(const StepArgs& a, u32 i) {
+    return TOGETHER ? ((i >> 5) * a.joint.world + a.joint.rank) << 5 | (i & 31u) : i;
+}
+
+// Word i of those of this replica's from `from` on.
+template <bool TOGETHER> __device__ __forceinline__ u32 own_word(const StepArgs& a, u32 from, u32 i) {
+    return from + (TOGETHER ? ((i >> 5) * a.joint.world + a.joint.rank) << 5 | (i & 31u) : i);
+}
+
+// Tells the others.
+__device__ __forceinline__ void send(const StepArgs& a, u32* const* copies, u32 at, u32 value) {
+    for (u32 r = 0; r < a.joint.world; r++) {
+        if (r != a.joint.rank) __stcg(copies[r] + at, value);
+    }
+}
+
 // Books an improved node: `best` is its new distance.
 __device__ __forceinline__ void book(const StepArgs& a, Tally& t, u64& arcs, u32 v, u32 best) {
     __stcg(a.dist + v, best);
@@ -62,6 +83,7 @@ __device__ __forceinline__ void book(const StepArgs& a, Tally& t, u64& arcs, u32
 }
 
 // A warp a node.
+template <bool TOGETHER>
 __device__ void pull_hub(const StepArgs& a, Shared& s, Tally& t, u32* next, u32 v, float lowest,
                          u64& arcs) {
     u32 before = fresh(a.dist + v), best = before;
@@ -70,12 +92,14 @@ __device__ void pull_hub(const StepArgs& a, Shared& s, Tally& t, u32* next, u32 
     bool improved = best < before && lane_id() == 0;
     if (improved) {
         book(a, t, arcs, v, best);
+        if (TOGETHER) send(a, a.dists, v, best);
         atomicOr(next + (v >> 5), 1u << (v & 31u));
     }
     stage(s, improved, v);
 }
 
 // A block a node: rows so long that one warp would be what all others wait for.
+template <bool TOGETHER>
 __device__ void pull_giant(const StepArgs& a, Shared& s, Tally& t, u32* next, u32 v, float lowest,
                            u64& arcs) {
     u32 before = fresh(a.dist + v);  // written only by this block
@@ -94,6 +118,7 @@ __device__ void pull_giant(const StepArgs& a, Shared& s, Tally& t, u32* next, u3
     __syncthreads();
     if (threadIdx.x == 0 && s.best < before) {
         book(a, t, arcs, v, s.best);
+        if (TOGETHER) send(a, a.dists, v, s.best);
         atomicOr(next + (v >> 5), 1u << (v & 31u));
         u32 at = atomicAdd(&s.staged, 1u);
         if (at < QUEUE) s.stage[at] = v;
@@ -102,6 +127,7 @@ __device__ void pull_giant(const StepArgs& a, Shared& s, Tally& t, u32* next, u3
 
 // One lane a node: the record's four arcs, a few more, then the warp helps those that go on.
 // `before` is this lane's distance.
+template <bool TOGETHER>
 __device__ void pull_word(const StepArgs& a, Shared& s, Tally& t, u32* next, u32 word, u32 before,
                           float lowest, u64& arcs) {
     u32 v = word * 32 + lane_id();
@@ -143,7 +169,10 @@ __device__ void pull_word(const StepArgs& a, Shared& s, Tally& t, u32* next, u32
         if (lane_id() == lane) best = found;
     }
     bool improved = best < before;
-    if (improved) book(a, t, arcs, v, best);
+    if (improved) {
+        book(a, t, arcs, v, best);
+        if (TOGETHER) send(a, a.dists, v, best);
+    }
     u32 bits = __ballot_sync(FULL, improved);
     if (lane_id() == 0 && bits) next[word] = bits;
     stage(s, improved, v);
@@ -155,33 +184,52 @@ __device__ void clear(u32* bitmap, u32 words) {
 }
 
 // Pulls the long rows: giants [lo, giant_end) a block each, hubs [giant_end, hub_end) a warp each.
+template <bool TOGETHER>
 __device__ void pull_long(const StepArgs& a, Shared& s, Tally& t, u32* marks, u32 lo, u32 giant_end,
                           u32 hub_end, float lowest, u64& arcs) {
     u32 warp = blockIdx.x * (blockDim.x >> 5) + warp_id(), warps = gridDim.x * (blockDim.x >> 5);
-    for (u32 v = lo + blockIdx.x; v < giant_end; v += gridDim.x)
-        pull_giant(a, s, t, marks, v, lowest, arcs);
-    for (u32 v = giant_end + warp; v < hub_end; v += warps)
-        pull_hub(a, s, t, marks, v, lowest, arcs);
+    for (u32 i = lo + blockIdx.x, v; (v = own_long<TOGETHER>(a, i)) < giant_end; i += gridDim.x)
+        pull_giant<TOGETHER>(a, s, t, marks, v, lowest, arcs);
+    for (u32 i = (TOGETHER ? 0 : giant_end) + warp, v; (v = own_long<TOGETHER>(a, i)) < hub_end; i += warps)
+        if (!TOGETHER || v >= giant_end) pull_hub<TOGETHER>(a, s, t, marks, v, lowest, arcs);
 }
 
 // A pull over nodes [lo, hi): leaves by words, hubs a warp, giants a block each. Clears `front`.
 // Returns this thread's share of the new frontier's arcs.
+template <bool TOGETHER>
 __device__ u64 pull(const StepArgs& a, Shared& s, u32* front, u32* next, Tally& t, u32 lowest_bits,
                     u32 lo, u32 hi) {
     float lowest = __uint_as_float(lowest_bits);
     u32 hub_end = min(max(a.hubs, lo), hi), giant_end = min(max(a.giants, lo), hub_end);
     u32 warp = blockIdx.x * (blockDim.x >> 5) + warp_id(), warps = gridDim.x * (blockDim.x >> 5);
     u64 arcs = 0;
-    pull_long(a, s, t, next, lo, giant_end, hub_end, lowest, arcs);
+    pull_long<TOGETHER>(a, s, t, next, lo, giant_end, hub_end, lowest, arcs);
     // The next word's distances are on their way while this one is worked on.
-    u32 last = (hi + 31) / 32, v = hub_end + warp * 32 + lane_id();
+    u32 last = (hi + 31) / 32, from = hub_end / 32;
+    u32 i = own_word<TOGETHER>(a, from, warp), v = i * 32 + lane_id();
     u32 ahead = v < a.active ? fresh(a.dist + v) : 0;
-    for (u32 i = hub_end / 32 + warp; i < last; i += warps) {
-        u32 before = ahead;
-        v += warps * 32;
+    for (u32 mine = warp; i < last;) {
+        u32 before = ahead, word = i;
+        mine += warps;
+        i = own_word<TOGETHER>(a, from, mine);
+        v = i * 32 + lane_id();
         ahead = v < a.active ? fresh(a.dist + v) : 0;
-        pull_word(a, s, t, next, i, before, lowest, arcs);
+        pull_word<TOGETHER>(a, s, t, next, word, before, lowest, arcs);
     }
     clear(front, (a.active + 31) / 32);
     return arcs;
+}
+
+// After a barrier: the marks of what this replica improved, to all others.
+__device__ void send_marks(const StepArgs& a, const u32* next, u32* const* copies) {
+    u32 warp = blockIdx.x * (blockDim.x >> 5) + warp_id(), warps = gridDim.x * (blockDim.x >> 5);
+    u32 words = (a.active + 31) / 32, from = min(a.hubs, a.active) / 32;
+    for (u32 i = warp * 32 + lane_id(), word; (word = i * a.joint.world + a.joint.rank) < from; i += warps * 32) {
+        u32 bits = fresh(next + word);
+        if (bits) send(a, copies, word, bits);
+    }
+    for (u32 i = warp * 32 + lane_id(), word; (word = own_word<true>(a, from, i)) < words; i += warps * 32) {
+        u32 bits = fresh(next + word);
+        if (bits) send(a, copies, word, bits);
+    }
 }

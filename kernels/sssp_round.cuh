@@ -1,7 +1,7 @@
 // What the rounds of kernels/sssp.cu share: arguments, counters, marking and relaxing.
 #pragma once
 
-#include "hive.cuh"
+#include "joint.cuh"
 
 #define QUEUE 2048u      // frontier nodes that a queue round takes
 #define SOLO 128u        // frontier nodes, and their arcs, that one block works off alone
@@ -11,7 +11,7 @@
 #define LANE_ARCS 12u    // arcs that a lane scans alone, after the record, before its warp helps
 #define WIDE 4u          // arcs that each lane of a giant's warps has under way
 
-enum Task { FINISH = 0, GROW = 1, PULL = 2, PUSH = 3 };
+enum Task { FINISH = 0, GROW = 1, PULL = 2, PUSH = 3, JOINT = 5 };
 
 // Written for the host when the launch ends.
 struct Status {
@@ -71,6 +71,10 @@ struct StepArgs {
     u32 queued;      // FINISH, GROW: entries already in `queue`, FULL when the bitmap must be swept
     float lightest;  // smallest weight of the graph
     ArcForm form;
+    u32 unused;
+    Joint joint;               // JOINT alone reads what follows
+    u32* dists[REPLICAS];      // everybody's `dist`
+    u32* bitmaps[2][REPLICAS];  // and `front` and `next`
 };
 
 struct Shared {

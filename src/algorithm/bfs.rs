@@ -12,9 +12,10 @@
 //! 0.16 ms on an H200, with 1 0.07. Large pushes find most of what is left, each node by an atomic: from 2^23 arcs on they turn
 //! at a twentieth of `do_a` (R-MAT 23, 21 M arcs against a P of 57 M: 1.0 ms pushed, 0.31 pulled).
 //!
-//! **Replicas.** A level's set is the same in whatever order it is found, so replicas search redundantly without a word;
-//! with `--merge split`, and on the host, a pull is cut by node, and owners' words of the frontier are gathered. `--merge dense` is the
-//! textbook loop: push the own chunk's frontier and OR the frontiers, pull into the own chunk and gather.
+//! **Replicas.** A level's set is the same in whatever order it is found, so replicas push redundantly without a word.
+//! Pulls are shared where that pays, and with `--merge split`: GPUs that have a replica each run one joint launch, in which
+//! owners store the words they found into everybody's frontier; elsewhere, and on the host, words are gathered after each pull.
+//! `--merge dense` is the textbook loop: push the own chunk's frontier and OR the frontiers, pull into the own chunk and gather.
 //!
 //! **Arrays.** `level: [n] u32`, replicated, and equal without a merge of its own: whoever gets a frontier notes its
 //! level; `front, next: [active] bits, replicated, OR`. By label; the id map is applied at the door.
@@ -36,9 +37,10 @@ pub use options::{BfsOptions, SearchDirection};
 use super::MergeMode;
 use super::measure::Measured;
 use super::program::{Repeat, timed};
+use crate::backend::cuda::DeviceBuffer;
 use crate::collective::{Frontier, MergeOp, Replicated};
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Replica};
+use crate::fleet::{Backend, Joint, MAX_REPLICAS, Replica};
 use crate::prepare::TopologyRows;
 use crate::run::{Answer, Choice, Context};
 use driver::Driver;
@@ -60,6 +62,8 @@ enum Task {
     Push = 3,
     /// Everything by near-far, redundantly.
     NearFar,
+    /// Everything to the end, in one launch with the other GPUs.
+    Joint = 5,
 }
 
 impl Task {
@@ -70,6 +74,7 @@ impl Task {
             Task::Pull => "step pull",
             Task::Push => "step chunk push",
             Task::NearFar => "step near-far",
+            Task::Joint => "step joint push-pull",
         }
     }
 }
@@ -119,14 +124,44 @@ impl State {
     }
 }
 
+/// What a replica must know of the others to search with them in one launch.
+struct Together {
+    joint: Joint,
+    /// Everybody's `front` and `next`, as they are before the first search.
+    bitmaps: [[u64; MAX_REPLICAS]; 2],
+}
+
+impl Together {
+    /// A meeting.
+    fn new(r: &mut Replica, state: &State) -> Result<Together> {
+        let joint = r.join_launches()?;
+        let at = |words: &Frontier| words.words().device().map_or(0, DeviceBuffer::pointer);
+        let bitmaps = [
+            r.addresses("frontier", at(&state.front))?,
+            r.addresses("next frontier", at(&state.next))?,
+        ];
+        Ok(Together { joint, bitmaps })
+    }
+
+    /// `front` and `next` have changed places, everybody's.
+    fn swap(&mut self) {
+        self.bitmaps.swap(0, 1);
+    }
+}
+
 /// How a search goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Plan {
     NearFar,
     Redundant,
+    /// Redundant pushes, pulls cut by GPUs that meet by themselves.
+    Joint,
     Cut,
     Dense,
 }
+
+/// Nodes with arcs from which GPUs that can launch jointly do.
+const JOINT_NODES: usize = 1 << 21;
 
 impl Plan {
     fn new(merge: MergeMode, way: SearchDirection, r: &Replica, rows: &TopologyRows) -> Plan {
@@ -136,9 +171,11 @@ impl Plan {
         match merge {
             MergeMode::Dense => Plan::Dense,
             MergeMode::Auto | MergeMode::Redundant if flat => Plan::NearFar,
+            MergeMode::Split if r.can_join() => Plan::Joint,
+            MergeMode::Auto if r.can_join() && columns.active >= JOINT_NODES => Plan::Joint,
             MergeMode::Split if !alone => Plan::Cut,
-            // Host replicas share the cores, so that nothing redundant is free. GPUs have not been seen to gain: R-MAT 27
-            // takes 1.85 ms on one H200 and 3.74 cut over two, of which 1.4 are launches and meetings.
+            // Host replicas share the cores, so that nothing redundant is free. GPUs that the host leads from step to step
+            // have not been seen to gain: R-MAT 27 takes 1.85 ms on one H200 and 3.74 cut over two.
             MergeMode::Auto if !alone && !cuda => Plan::Cut,
             _ => Plan::Redundant,
         }
@@ -227,7 +264,11 @@ fn program(
         front: r.frontier("frontier", active, MergeOp::Or)?,
         next: r.frontier("frontier", active, MergeOp::Or)?,
     };
-    let mut search = Driver::new(r, rows, question, plan, state, repeat)?;
+    let joint = match plan {
+        Plan::Joint => Some(Together::new(r, &state)?),
+        _ => None,
+    };
+    let mut search = Driver::new(r, rows, question, (plan, joint), state, repeat)?;
     let mut measured = timed(r, repeat, &mut search)?;
     measured.download_ms = search.download_ms;
     let (levels, counts) = search.finish();

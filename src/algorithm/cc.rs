@@ -5,9 +5,9 @@
 //! node's smallest neighbour, known to all, already makes a forest whose largest tree is nearly everything where
 //! labels fall by degree, and only the arcs of nodes outside of that tree are linked (`kernels/cc.cu`).
 //!
-//! **Replicas.** The finished forest is unique, so replicas may work redundantly and end with equal bits.
-//! `--merge split` cuts: each follows the chains of its own chunk and only a bitmap moves, "ends in the largest
-//! tree"; the few nodes that do not are finished by everybody alike. `--merge dense` is the textbook form, and
+//! **Replicas.** The finished forest is unique, so replicas may work redundantly and end with equal bits. Large graphs,
+//! and `--merge split`, are cut: each replica follows the chains of its own nodes and only a bitmap moves, "ends in the
+//! largest tree"; the few nodes that do not are finished by everybody alike. GPUs with a replica each do that in one launch. `--merge dense` is the textbook form, and
 //! the host's, whose replicas share the cores: hook over the own chunk's arcs without a word, MIN the labels,
 //! join each node with its own old parent, which MIN forgot, and again until nobody changes anything (DESIGN 7.1
 //! rule 5).
@@ -26,9 +26,10 @@ pub use answer::Components;
 
 use super::MergeMode;
 use super::program::{Brought, Log, Repeat, Run, Step, timed};
+use crate::backend::cuda::DeviceBuffer;
 use crate::collective::{Frontier, MergeOp, Replicated};
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Fleet, Replica, Split};
+use crate::fleet::{Backend, Fleet, Joint, MAX_REPLICAS, Replica, Split};
 use crate::prepare::TopologyRows;
 use crate::run::{Answer, Context};
 use cuda::Workspace;
@@ -48,6 +49,8 @@ enum Task {
     Hook = 3,
     /// Join each node with its own parent from before the merge.
     Rehook = 4,
+    /// Everything, in one launch with the other GPUs.
+    Joint = 5,
 }
 
 impl Task {
@@ -58,6 +61,7 @@ impl Task {
             Task::Finish => "step finish",
             Task::Hook => "step hook",
             Task::Rehook => "step rehook",
+            Task::Joint => "step joint",
         }
     }
 }
@@ -82,24 +86,49 @@ struct State {
     settled: Frontier,
 }
 
+/// What a replica must know of the others to work with them in one launch.
+struct Together {
+    joint: Joint,
+    /// Everybody's `settled`.
+    bitmaps: [u64; MAX_REPLICAS],
+}
+
+impl Together {
+    /// A meeting.
+    fn new(r: &mut Replica, state: &State) -> Result<Together> {
+        let joint = r.join_launches()?;
+        let settled = state.settled.words().device().map_or(0, DeviceBuffer::pointer);
+        Ok(Together { joint, bitmaps: r.addresses("settled", settled)? })
+    }
+}
+
 /// How a run goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Plan {
     Redundant,
+    /// Chains followed together by GPUs that meet by themselves.
+    Joint,
     Cut,
     Dense,
 }
 
+/// Nodes with arcs from which GPUs that can launch jointly do.
+const JOINT_NODES: usize = 1 << 23;
+
 impl Plan {
-    fn new(merge: MergeMode, r: &Replica) -> Plan {
+    fn new(merge: MergeMode, r: &Replica, rows: &TopologyRows) -> Plan {
         let cuda = matches!(r.backend, Backend::Cuda(_));
+        // Elsewhere there are no chains that lead to hubs.
+        let joint = r.can_join() && rows.columns.name() == "degree";
         match merge {
             _ if r.world() == 1 => Plan::Redundant,
             MergeMode::Redundant => Plan::Redundant,
             MergeMode::Dense => Plan::Dense,
             _ if !cuda => Plan::Dense,
+            MergeMode::Split if joint => Plan::Joint,
+            MergeMode::Auto if joint && rows.columns.active >= JOINT_NODES => Plan::Joint,
             MergeMode::Split => Plan::Cut,
-            // No graph has been seen to gain: R-MAT 27 takes 0.67 ms on one H200 and 1.10 cut over two.
+            // Led by the host no graph has been seen to gain: R-MAT 27 takes 0.67 ms on one H200 and 1.10 cut over two.
             MergeMode::Auto => Plan::Redundant,
         }
     }
@@ -136,7 +165,7 @@ fn program(
     compare: bool,
 ) -> Result<Brought<u32>> {
     let active = rows.columns.active;
-    let plan = Plan::new(merge, r);
+    let plan = Plan::new(merge, r, rows);
     let state = State {
         comp: r.replicated("comp", active, MergeOp::Min)?,
         settled: r.frontier("settled", active, MergeOp::Gather)?,
@@ -146,7 +175,11 @@ fn program(
         Backend::Host(_) => None,
         Backend::Cuda(device) => Some(Workspace::new(device, rows, rank)?),
     };
-    let mut search = Search { rows, plan, state, workspace, old: Vec::new() };
+    let together = match plan {
+        Plan::Joint => Some(Together::new(r, &state)?),
+        _ => None,
+    };
+    let mut search = Search { rows, plan, state, together, workspace, old: Vec::new() };
     let measured = timed(r, repeat, &mut search)?;
     Brought::new(r, &search.state.comp, compare, measured)
 }
@@ -156,6 +189,7 @@ struct Search<'a> {
     rows: &'a TopologyRows,
     plan: Plan,
     state: State,
+    together: Option<Together>,
     workspace: Option<Workspace>,
     /// On the host: own parents before the merge.
     old: Vec<u32>,
@@ -170,6 +204,7 @@ impl Run for Search<'_> {
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
         match self.plan {
             Plan::Redundant => self.step(r, log, Task::Whole, "none").map(drop),
+            Plan::Joint => self.step(r, log, Task::Joint, "joint").map(drop),
             Plan::Cut => self.cut(r, log),
             Plan::Dense => self.dense(r, log),
         }
@@ -221,7 +256,8 @@ impl Search<'_> {
         let mut found = Found::default();
         match (&r.backend, &self.workspace) {
             (Backend::Cuda(device), Some(w)) => {
-                w.launch(device, self.rows.on_device(rank)?, &self.state, task, chunk, chance)?;
+                let (graph, together) = (self.rows.on_device(rank)?, self.together.as_ref());
+                w.launch(device, graph, (&self.state, together), task, chunk, chance)?;
             }
             (Backend::Host(worker), _) => {
                 let (rows, old) = (self.rows, &mut self.old);

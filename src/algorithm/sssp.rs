@@ -35,9 +35,10 @@ pub(crate) use answer::{check_options, solve, start};
 use super::chains;
 use super::measure::Measured;
 use super::program::{Log, Repeat, Run, timed};
+use crate::backend::cuda::DeviceBuffer;
 use crate::collective::{Frontier, MergeOp, Replicated};
 use crate::error::{Error, Result};
-use crate::fleet::{Fleet, Replica};
+use crate::fleet::{Fleet, Joint, MAX_REPLICAS, Replica};
 use crate::prepare::{Inner, LaidOut, Prepared, memory};
 use crate::words::words;
 use driver::{Driver, Engine};
@@ -133,6 +134,8 @@ pub(crate) enum Task {
     Pull = 2,
     /// One push of the own chunk's frontier.
     Push = 3,
+    /// Everything to the end, in one launch with the other GPUs.
+    Joint = 5,
 }
 
 /// What a step found.
@@ -175,6 +178,31 @@ pub(crate) struct State {
     /// `[active / SPARSE] u64`, replicated, GATHER: distance << 32 | node of what a pull changed, where
     /// pulls are cut.
     pub changed: Option<Replicated<u64>>,
+    /// What joint launches need, where they are made.
+    pub together: Option<Together>,
+}
+
+/// What a replica must know of the others to search with them in one launch.
+pub(crate) struct Together {
+    pub joint: Joint,
+    /// Everybody's `dist`.
+    pub dists: [u64; MAX_REPLICAS],
+    /// Everybody's `front` and `next`.
+    pub bitmaps: [[u64; MAX_REPLICAS]; 2],
+}
+
+impl Together {
+    /// A meeting.
+    fn new(r: &mut Replica, state: &State) -> Result<Together> {
+        let joint = r.join_launches()?;
+        let at = |words: &Frontier| words.words().device().map_or(0, DeviceBuffer::pointer);
+        let dists = r.addresses("dist", state.dist.device().map_or(0, DeviceBuffer::pointer))?;
+        let bitmaps = [
+            r.addresses("frontier", at(&state.front))?,
+            r.addresses("next frontier", at(&state.next))?,
+        ];
+        Ok(Together { joint, dists, bitmaps })
+    }
 }
 
 impl State {
@@ -185,16 +213,24 @@ impl State {
             Plan::Cut => Some(r.replicated("changed", room, MergeOp::Gather)?),
             _ => None,
         };
-        Ok(State {
+        let mut state = State {
             changed,
             dist: r.replicated("dist", nodes, MergeOp::Min)?,
             front: r.frontier("frontier", nodes, MergeOp::Or)?,
             next: r.frontier("frontier", nodes, MergeOp::Or)?,
-        })
+            together: None,
+        };
+        if plan == Plan::Joint {
+            state.together = Some(Together::new(r, &state)?);
+        }
+        Ok(state)
     }
 
     pub fn swap(&mut self) {
         std::mem::swap(&mut self.front, &mut self.next);
+        if let Some(together) = &mut self.together {
+            together.bitmaps.swap(0, 1);
+        }
     }
 }
 
@@ -205,23 +241,32 @@ enum Plan {
     NearFar { delta: f32 },
     /// Push-pull by every replica alone.
     Redundant,
-    /// Push-pull with pulls cut by chunk.
+    /// Push-pull with pulls cut by GPUs that meet by themselves.
+    Joint,
+    /// Push-pull with pulls cut by chunk, led by the host.
     Cut,
     /// The textbook loop.
     Dense,
 }
 
+/// Nodes with arcs from which GPUs that can launch jointly do.
+const JOINT_NODES: usize = 1 << 21;
+
 /// Buckets of this many mean weights: wide enough to fill a GPU, narrow enough to waste little.
 const DELTA_MEAN_WEIGHTS: f64 = 16.0;
 
 impl Plan {
-    fn new(layout: &LaidOut, config: &SsspConfig, world: usize, cuda: bool) -> Plan {
+    fn new(layout: &LaidOut, config: &SsspConfig, fleet: &Fleet) -> Plan {
+        let (world, cuda) = (fleet.world(), fleet.info().backend == "cuda");
+        let joint = fleet.info().can_join();
         let automatic =
             if layout.flat { DELTA_MEAN_WEIGHTS * layout.mean_weight } else { f64::INFINITY };
         let delta = config.delta.unwrap_or(automatic as f32);
         match config.merge {
             MergeMode::Dense => Plan::Dense,
             _ if delta.is_finite() => Plan::NearFar { delta },
+            MergeMode::Split if joint => Plan::Joint,
+            MergeMode::Auto if joint && layout.active >= JOINT_NODES => Plan::Joint,
             MergeMode::Split if world > 1 => Plan::Cut,
             MergeMode::Auto if world > 1 && cutting_pays(layout, world, cuda) => Plan::Cut,
             _ => Plan::Redundant,
@@ -258,7 +303,7 @@ pub fn sssp(
     let inner = prepared.inner().clone();
     let labels: Arc<Vec<u32>> = Arc::new(seeds.iter().map(|s| inner.layout.label(*s)).collect());
     let options = config.clone();
-    let plan = Plan::new(&inner.layout, config, fleet.world(), fleet.info().backend == "cuda");
+    let plan = Plan::new(&inner.layout, config, fleet);
     let answers = fleet.run(move |r| program(r, &inner, &labels, plan, &options))?;
     let inner = prepared.inner();
     if let Some(other) = answers.iter().position(|a| a.bits != answers[0].bits) {

@@ -5,6 +5,7 @@
 
 mod chunk;
 mod devices;
+mod joint;
 mod open;
 mod rendezvous;
 mod replica;
@@ -12,6 +13,7 @@ mod shared;
 
 pub use chunk::Split;
 pub use devices::{ChunkPolicy, CollectiveKind, Devices, Fault, FaultKind, MAX_REPLICAS};
+pub(crate) use joint::{Joint, JointArgs};
 pub use rendezvous::{Payload, Rendezvous, Ticket};
 pub use replica::Replica;
 pub(crate) use replica::{Backend, SLICE_ALIGN};

@@ -5,14 +5,13 @@ use super::{Found, SearchDirection, State, Task, UNREACHED};
 use crate::backend::cuda::sssp::{ArcForm, NEAR_FAR_THREADS, NearFarArgs, NearFarStatus};
 use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
 use crate::error::{Error, Result};
+use crate::fleet::{JointArgs, MAX_REPLICAS};
 use crate::prepare::memory::{CONTROL, QUEUE, WorkspaceLengths};
 use crate::prepare::{DeviceTopology, TopologyRows};
 use bytemuck::{Pod, Zeroable};
 
 const THREADS: u32 = 512; // as in kernels/bfs.cu
 const LOG_ENTRIES: usize = 4096; // as in kernels/hive.cuh
-/// In-arcs from which a block pulls a node.
-const GIANT: u64 = 8192;
 /// "Not in a queue".
 const UNQUEUED: u32 = u32::MAX;
 /// Levels of a near-far window.
@@ -33,7 +32,6 @@ struct Args {
     visited: u64,
     queue: u64,
     huge: u64,
-    giant: u64,
     control: u64,
     status: u64,
     abort: u64,
@@ -47,7 +45,6 @@ struct Args {
     do_a: f32,
     do_b: f32,
     active: u32,
-    giants: u32,
     lo: u32,
     hi: u32,
     depth: u32,
@@ -57,7 +54,8 @@ struct Args {
     absorb: u32,
     dirty: u32,
     pulled: u32,
-    unused: u32,
+    joint: JointArgs,
+    bitmaps: [[u64; MAX_REPLICAS]; 2],
 }
 
 /// `kernels/bfs.cu`: BfsStatus.
@@ -112,14 +110,13 @@ struct CountArgs {
 /// What a replica's steps need beside the replicated state.
 pub(super) struct Workspace {
     run: Function,
+    joint: Function,
     start: Function,
     count: Function,
     blocks: u32,
     visited: DeviceBuffer<u32>,
     queue: DeviceBuffer<u32>,
     huge: DeviceBuffer<u32>,
-    giant: DeviceBuffer<u32>,
-    giants: u32,
     control: DeviceBuffer<u64>,
     totals: DeviceBuffer<u64>,
     /// Two in-neighbours a node, or four out-neighbours for near-far.
@@ -150,7 +147,8 @@ impl Workspace {
     ) -> Result<Workspace> {
         let options = graph.options();
         let mut kernel = |name| device.function(source("bfs.cu"), &options, name);
-        let (run, start, count) = (kernel("bfs_run")?, kernel("bfs_start")?, kernel("bfs_count")?);
+        let (run, joint) = (kernel("bfs_run")?, kernel("bfs_joint")?);
+        let (start, count) = (kernel("bfs_start")?, kernel("bfs_count")?);
         let record = kernel(if near_far { "bfs_fours" } else { "bfs_pairs" })?;
         let active = rows.columns.active;
         let near_far = match near_far {
@@ -171,17 +169,17 @@ impl Workspace {
         };
         device.launch(record, plain(active), &args)?;
         device.wait()?;
-        let giants = giants(rows);
         Ok(Workspace {
             run,
+            joint,
             start,
             count,
-            blocks: device.resident_blocks(run, THREADS, 0)?,
+            blocks: device
+                .resident_blocks(run, THREADS, 0)?
+                .min(device.resident_blocks(joint, THREADS, 0)?),
             visited: device.alloc("visited", 2 * active.div_ceil(64))?,
             queue: device.alloc("queue", 4 * QUEUE)?,
             huge: device.alloc("huge rows", active)?,
-            giant: device.alloc("giants", giants as usize)?,
-            giants,
             control: device.alloc("control", CONTROL)?,
             totals: device.alloc("totals", 3)?,
             records,
@@ -253,7 +251,6 @@ impl Workspace {
             visited: self.visited.pointer(),
             queue: self.queue.pointer(),
             huge: self.huge.pointer(),
-            giant: self.giant.pointer(),
             control: self.control.pointer(),
             status: self.status.pointer(),
             abort: device.abort.pointer(),
@@ -267,7 +264,6 @@ impl Workspace {
             do_a: told.options.do_a as f32,
             do_b: told.options.do_b as f32,
             active: self.active,
-            giants: self.giants,
             lo: told.chunk.start as u32,
             hi: told.chunk.end as u32,
             depth: told.known.depth,
@@ -278,13 +274,14 @@ impl Workspace {
                 SearchDirection::Pull => 2,
             },
             queued: std::mem::replace(&mut self.queued, UNQUEUED),
-            absorb: u32::from(told.task != Task::Finish && told.known.depth > 0),
+            absorb: u32::from(told.known.depth > 0),
             dirty: u32::from(self.dirty),
             pulled: u32::from(told.known.pulled),
-            unused: 0,
+            joint: told.together.map_or_else(JointArgs::alone, |others| others.joint.args),
+            bitmaps: told.together.map_or_else(Zeroable::zeroed, |others| others.bitmaps),
         };
         let shape = Launch::together(self.blocks, told.chance, THREADS);
-        device.launch(self.run, shape, &args)
+        device.launch(if told.task == Task::Joint { self.joint } else { self.run }, shape, &args)
     }
 
     fn launch_near_far(
@@ -398,15 +395,6 @@ impl NearFar {
 fn plain(items: usize) -> Launch {
     let blocks = items.div_ceil(256).clamp(1, 1 << 14) as u32;
     Launch::of(blocks, 256)
-}
-
-/// How many of the first nodes have giant in-rows, of those that all lie in the first chunk; a multiple of 32.
-fn giants(rows: &TopologyRows) -> u32 {
-    if rows.columns.name() != "degree" {
-        return 0;
-    }
-    let (into, end) = (rows.columns.in_rows(), rows.in_chunks.range(0).end as usize);
-    (0..end).take_while(|v| into.degree(*v) >= GIANT).count() as u32 / 32 * 32
 }
 
 /// Device addresses of levels, frontier and next frontier.

@@ -1,7 +1,9 @@
 //! Searches on one replica: steps and merges until nothing is left. The idea is in the parent module.
 
 use super::cuda::Workspace;
-use super::{Found, Known, Plan, Question, SearchDirection, State, Task, UNREACHED, host};
+use super::{
+    Found, Known, Plan, Question, SearchDirection, State, Task, Together, UNREACHED, host,
+};
 use crate::algorithm::program::{Log, Repeat, Run, Step};
 use crate::algorithm::{BfsOptions, TraceEntry};
 use crate::error::{Error, Result};
@@ -13,6 +15,7 @@ pub(super) struct Driver<'a> {
     rows: &'a TopologyRows,
     question: &'a Question,
     plan: Plan,
+    together: Option<Together>,
     state: State,
     workspace: Option<Workspace>,
     /// On the host: nodes reached so far.
@@ -35,6 +38,7 @@ pub(super) struct Told<'a> {
     pub reachable: u64,
     pub options: &'a BfsOptions,
     pub chance: Option<u64>,
+    pub together: Option<&'a Together>,
 }
 
 impl<'a> Driver<'a> {
@@ -42,7 +46,7 @@ impl<'a> Driver<'a> {
         r: &mut Replica,
         rows: &'a TopologyRows,
         question: &'a Question,
-        plan: Plan,
+        (plan, together): (Plan, Option<Together>),
         state: State,
         repeat: Repeat,
     ) -> Result<Driver<'a>> {
@@ -61,6 +65,7 @@ impl<'a> Driver<'a> {
             rows,
             question,
             plan,
+            together,
             state,
             workspace,
             visited: Vec::new(),
@@ -116,6 +121,7 @@ impl Run for Driver<'_> {
         match self.plan {
             Plan::NearFar => self.step(r, log, Task::NearFar, start).map(drop),
             Plan::Redundant => self.step(r, log, Task::Finish, start).map(drop),
+            Plan::Joint => self.step(r, log, Task::Joint, start).map(drop),
             Plan::Cut => self.cut(r, log, start),
             Plan::Dense => self.dense(r, log, start),
         }
@@ -185,6 +191,7 @@ impl Driver<'_> {
             (found, swapped) = w.found(device, task)?;
             if swapped {
                 self.state.swap();
+                self.together.iter_mut().for_each(Together::swap);
             }
         }
         let logged = found.logged;
@@ -212,7 +219,8 @@ impl Driver<'_> {
             _ => 0..columns.active as u64,
         };
         let (reachable, options) = (self.reachable, &self.question.options);
-        let told = Told { task, known, chunk, reachable, options, chance };
+        let together = self.together.as_ref();
+        let told = Told { task, known, chunk, reachable, options, chance, together };
         match (&r.backend, &mut self.workspace) {
             (Backend::Cuda(device), Some(w)) => {
                 w.launch(device, self.rows, self.rows.on_device(rank)?, &self.state, &told)?;
@@ -229,8 +237,11 @@ impl Driver<'_> {
 
     /// After a step of the own chunk: what all found, and everybody's frontier.
     fn merge(&mut self, r: &mut Replica, task: Task, own: Found) -> Result<(&'static str, Found)> {
-        if !matches!(task, Task::Pull | Task::Push) || r.world() == 1 {
-            return Ok(("none", own));
+        match task {
+            _ if r.world() == 1 => return Ok(("none", own)),
+            Task::Pull | Task::Push => {}
+            Task::Joint => return Ok(("joint", own)),
+            _ => return Ok(("none", own)),
         }
         let arcs = own.arcs.unwrap_or(0);
         let all = r.agree(task.name(), [own.nodes, arcs, 0, 0])?;
@@ -263,13 +274,14 @@ impl Driver<'_> {
         let levels = self.workspace.as_ref().map(|w| w.levels(logged)).unwrap_or_default();
         if log.trace && levels.len() > 1 {
             for (step, frontier_nodes, frontier_arcs, ms) in levels {
+                let shared = task == Task::Joint && step == "pull";
                 log.entries.push(TraceEntry {
                     iteration: log.iterations - 1,
                     step: step.into(),
                     rounds: 1,
                     frontier_nodes,
                     frontier_arcs,
-                    merge: "none".into(),
+                    merge: if shared { "joint" } else { "none" }.into(),
                     ms,
                 });
             }

@@ -1,8 +1,9 @@
 //! The steps of connected components on a GPU: the arguments of `kernels/cc.cu`.
 
-use super::{Found, State, Task};
+use super::{Found, State, Task, Together};
 use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
 use crate::error::{Error, Result};
+use crate::fleet::{JointArgs, MAX_REPLICAS};
 use crate::prepare::memory::CONTROL;
 use crate::prepare::{DeviceTopology, TopologyRows};
 use bytemuck::{Pod, Zeroable};
@@ -37,6 +38,8 @@ struct Args {
     flat: u32,
     task: u32,
     unused: u32,
+    joint: JointArgs,
+    bitmaps: [u64; MAX_REPLICAS],
 }
 
 /// `kernels/cc.cu`: CcStatus.
@@ -67,6 +70,7 @@ struct FirstArgs {
 /// What a replica's steps need beside the replicated state.
 pub(super) struct Workspace {
     run: Function,
+    joint: Function,
     blocks: u32,
     first: DeviceBuffer<u32>,
     old: DeviceBuffer<u32>,
@@ -83,6 +87,7 @@ impl Workspace {
     pub fn new(device: &mut CudaDevice, rows: &TopologyRows, rank: usize) -> Result<Workspace> {
         let graph = rows.on_device(rank)?;
         let run = device.function(source("cc.cu"), &graph.options(), "cc_run")?;
+        let joint = device.function(source("cc.cu"), &graph.options(), "cc_joint")?;
         let first_of = device.function(source("cc.cu"), &graph.options(), "cc_first")?;
         let active = rows.columns.active;
         let by_degree = rows.columns.name() == "degree";
@@ -104,7 +109,10 @@ impl Workspace {
         device.wait()?;
         Ok(Workspace {
             run,
-            blocks: device.resident_blocks(run, THREADS, 0)?,
+            joint,
+            blocks: device
+                .resident_blocks(run, THREADS, 0)?
+                .min(device.resident_blocks(joint, THREADS, 0)?),
             first,
             old: device.alloc("old parents", active)?,
             longs: device.alloc("long rows", active)?,
@@ -123,7 +131,7 @@ impl Workspace {
         &self,
         device: &CudaDevice,
         graph: &DeviceTopology,
-        s: &State,
+        (s, together): (&State, Option<&Together>),
         task: Task,
         chunk: Range<u64>,
         chance: Option<u64>,
@@ -154,10 +162,12 @@ impl Workspace {
             flat: u32::from(self.flat),
             task: task as u32,
             unused: 0,
+            joint: together.map_or_else(JointArgs::alone, |others| others.joint.args),
+            bitmaps: together.map_or_else(Zeroable::zeroed, |others| others.bitmaps),
         };
         self.control.clear()?;
         let shape = Launch::together(self.blocks, chance, THREADS);
-        device.launch(self.run, shape, &args)
+        device.launch(if task == Task::Joint { self.joint } else { self.run }, shape, &args)
     }
 
     /// What the last launch, which has ended, found.

@@ -145,7 +145,7 @@ enum Mode {
 }
 
 /// A step of either strategy.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Work {
     NearFar(f32),
     Step(Task),
@@ -159,6 +159,7 @@ impl Work {
             Work::Step(Task::Grow) => "step push",
             Work::Step(Task::Pull) => "step pull",
             Work::Step(Task::Push) => "step dense push",
+            Work::Step(Task::Joint) => "step joint push-pull",
         }
     }
 }
@@ -180,6 +181,7 @@ impl Driver<'_> {
             Plan::Redundant if self.engine.workspace.is_some() => {
                 self.alone(Work::Step(Task::Finish))
             }
+            Plan::Joint => self.alone(Work::Step(Task::Joint)),
             Plan::Redundant | Plan::Cut => self.push_pull(plan == Plan::Cut),
             Plan::Dense => self.dense(),
         }
@@ -232,10 +234,11 @@ impl Driver<'_> {
         }
     }
 
-    /// Thresholds in arcs. On the host replicas share the cores, so redundant pushes are kept small.
+    /// Thresholds in arcs. Where replicas share the cores, on the host, or pulls, redundant pushes are kept small.
     fn limits(&self, lowest: f32) -> Limits {
         let arcs = self.p.layout.out.arc_count() as f64;
-        let share = if self.engine.workspace.is_some() { 1.0 } else { 1.0 / self.r.world() as f64 };
+        let alone = self.engine.workspace.is_some() && self.state.together.is_none();
+        let share = if alone { 1.0 } else { 1.0 / self.r.world() as f64 };
         let of = |part: f64| (arcs * part * share) as u64;
         Limits {
             pull_above: of(self.config.pull_above),
@@ -252,7 +255,7 @@ impl Driver<'_> {
         self.r.begin(iteration, work.name())?;
         let mut counts = self.engine.step(self.r, self.p, self.state, work, limits)?;
         let relaxed = counts.relaxed;
-        let mut merged = "none";
+        let mut merged = if work == Work::Step(Task::Joint) { "joint" } else { "none" };
         if mode != Mode::None && self.r.world() > 1 {
             let payload = [counts.nodes, counts.arcs, u64::from(counts.lowest.to_bits()), 0];
             let all = self.r.agree(work.name(), payload)?;
@@ -299,7 +302,8 @@ impl Driver<'_> {
         let inside = self.engine.workspace.as_ref().map(|w| w.rounds(after.logged));
         let inside = inside.filter(|rounds| rounds.len() > 1).unwrap_or_default();
         for (step, frontier_nodes, frontier_arcs, ms) in inside {
-            let (step, merge) = (step.into(), "none".into());
+            let shared = work == Work::Step(Task::Joint) && step == "pull";
+            let (step, merge) = (step.into(), if shared { "joint" } else { "none" }.into());
             let entry =
                 TraceEntry { iteration, step, rounds: 1, frontier_nodes, frontier_arcs, merge, ms };
             self.log.entries.push(entry);

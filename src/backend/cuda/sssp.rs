@@ -10,10 +10,11 @@ use super::{DeviceBuffer, Pinned};
 use crate::algorithm::sssp::{Counts, Limits, State, Task};
 use crate::collective::Replicated;
 use crate::error::{Error, Result};
-use crate::fleet::Split;
+use crate::fleet::{JointArgs, Split};
 use crate::prepare::memory::{CONTROL, QUEUE, WorkspaceLengths};
 pub(crate) use args::{ArcForm, NearFarArgs, NearFarStatus};
 use args::{ExchangeArgs, SeedArgs, Status, StepArgs};
+use bytemuck::Zeroable;
 use std::ops::Range;
 
 /// As in kernels/hive.cuh.
@@ -168,6 +169,9 @@ impl Workspace {
             lightest: graph.lightest,
             form: graph.form,
             unused: 0,
+            joint: s.together.as_ref().map_or_else(JointArgs::alone, |others| others.joint.args),
+            dists: s.together.as_ref().map_or_else(Zeroable::zeroed, |others| others.dists),
+            bitmaps: s.together.as_ref().map_or_else(Zeroable::zeroed, |others| others.bitmaps),
         };
         self.control.clear()?;
         let shape = Launch {
@@ -176,7 +180,9 @@ impl Workspace {
             shared_bytes: STEP_SHARED,
             cooperative: true,
         };
-        device.launch(graph.kernels.step, shape, &args)?;
+        let kernels = &graph.kernels;
+        let kernel = if task == Task::Joint { kernels.joint } else { kernels.step };
+        device.launch(kernel, shape, &args)?;
         device.mark(0, true)?;
         device.wait()?;
         let status = self.status.get(0);

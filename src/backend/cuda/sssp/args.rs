@@ -1,5 +1,6 @@
 //! The kernels' arguments and results, field for field as in `kernels/`.
 
+use crate::fleet::{JointArgs, MAX_REPLICAS};
 use bytemuck::{Pod, Zeroable};
 
 #[repr(C)]
@@ -70,6 +71,9 @@ pub(super) struct StepArgs {
     pub lightest: f32,
     pub form: ArcForm,
     pub unused: u32,
+    pub joint: JointArgs,
+    pub dists: [u64; MAX_REPLICAS],
+    pub bitmaps: [[u64; MAX_REPLICAS]; 2],
 }
 
 /// `kernels/sssp.cu`: Status.

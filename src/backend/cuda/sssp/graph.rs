@@ -53,7 +53,8 @@ impl DeviceGraph {
             return Err(Error::machine("a device graph on the host; this is a bug"));
         };
         let kernels = Kernels::load(device, layout)?;
-        let step_blocks = device.resident_blocks(kernels.step, STEP_THREADS, STEP_SHARED)?;
+        let resident = |kernel| device.resident_blocks(kernel, STEP_THREADS, STEP_SHARED);
+        let step_blocks = resident(kernels.step)?.min(resident(kernels.joint)?);
         let near_far_blocks = device.resident_blocks(kernels.near_far, NEAR_FAR_THREADS, 0)?;
         let shape = Shape::new(layout);
         let out = shape.upload(r, &layout.out, owners.map(|o| &o.out), kernels.records)?;
@@ -97,6 +98,7 @@ impl DeviceGraph {
 /// The loaded kernels for a layout's form.
 pub(crate) struct Kernels {
     pub(super) step: Function,
+    pub(super) joint: Function,
     records: Function,
     pub(super) scatter: Function,
     pub(super) pack: Function,
@@ -113,6 +115,7 @@ impl Kernels {
         let mut kernel = |file, name| device.function(source(file), &options, name);
         Ok(Kernels {
             step: kernel("sssp.cu", "sssp_step")?,
+            joint: kernel("sssp.cu", "sssp_joint")?,
             records: kernel("sssp.cu", "sssp_records")?,
             scatter: kernel("sssp.cu", "sssp_scatter")?,
             pack: kernel("sssp.cu", "sssp_pack")?,
