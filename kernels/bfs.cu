@@ -30,11 +30,10 @@
 #define THREADS 512u
 #define MANY 8388608.0f  // as in src/algorithm/bfs/driver.rs
 #define HUGE 4096u   // arcs from which a row of a bitmap push is dealt over the grid
-#ifndef LANE_ARCS
-#define LANE_ARCS 8u  // arcs that a lane looks at alone, after the record, before its warp helps
-#endif
+#define LANE_ARCS 32u  // arcs that a lane looks at alone, after the record, before its warp helps
+#define LANE_BATCH 4u  // at a time
 #define PATIENCE 2048u  // arcs of a row that a warp looks at before it leaves the rest to a block
-#define GROUP 8u  // words that a warp pulls at a time
+#define GROUP 8u      // words that a warp pulls at a time
 #define WIDE 4u       // arcs that each lane has under way in a long row
 
 enum Task { FINISH = 0, GROW = 1, PULL = 2, PUSH = 3, JOINT = 5 };
@@ -102,6 +101,8 @@ struct BfsShared {
     u32 prefix[QUEUE + 1];
     u32 node[QUEUE];
     u32 stage[QUEUE];
+    u32 rest[THREADS / 32][GROUP * 32];  // of a warp's group, nodes that go on beyond their record
+    u32 hits[THREADS / 32][GROUP];       // and which of them found something
     u64 room[THREADS / 32];
     u32 staged;
     u32 at;
@@ -338,20 +339,52 @@ __device__ void pull_listed(const BfsArgs& a, BfsShared& s, const u32* front, u3
     }
 }
 
+// A node of each lane's, beyond its record; found says whether a neighbour is in the frontier. All lanes call it.
+__device__ __forceinline__ bool pull_row(const BfsArgs& a, const u32* front, bool live, u32 v, u32 round, u32& looked) {
+    u64 i = 0, end = 0;
+    bool found = false, longer = false;
+    if (live) {
+        i = __ldg(a.in_offsets + v);
+        end = __ldg(a.in_offsets + v + 1);
+        longer = end - i > PATIENCE;
+        if (longer) end = i + PATIENCE;
+        i += 2;
+        for (u32 n = 0; n < LANE_ARCS && i < end && !found; n += LANE_BATCH, i += LANE_BATCH) {
+            u32 u[LANE_BATCH];
+#pragma unroll
+            for (u32 k = 0; k < LANE_BATCH; k++) u[k] = i + k < end ? __ldg(a.in_columns + i + k) : v;  // v is not in it
+#pragma unroll
+            for (u32 k = 0; k < LANE_BATCH; k++) found |= has(front, u[k]);
+            looked += (u32)min((u64)LANE_BATCH, end - i);
+        }
+    }
+    // Rows that are longer: the whole warp, one after another.
+    for (u32 left = __ballot_sync(FULL, live && !found && i < end); left; left &= left - 1) {
+        u32 owner = __ffs(left) - 1;
+        bool hit = warp_finds(a, front, __shfl_sync(FULL, i, owner), __shfl_sync(FULL, end, owner), looked);
+        if (lane_id() == owner) found = hit;
+    }
+    if (longer && !found) __stcg(a.huge + atomicAdd(&a.control->huge[round % 3], 1u), v);
+    return found;
+}
+
 // Nodes not reached, of words [from, to), look for a neighbour in the frontier. A warp takes GROUP words at a time,
-// so that words with nobody left cost next to nothing, and has the records of two of them under way. Together, groups
-// are dealt to replicas in turn.
+// so that words with nobody left cost next to nothing, and has the records of two of them under way; nodes whose record does
+// not settle it are gathered from all of them, so that lanes that go on go on together. Together, groups are dealt to
+// replicas in turn.
 template <bool TOGETHER>
 __device__ void pull(const BfsArgs& a, BfsShared& s, const u32* front, u32* next, u32* const* copies, u32 from, u32 to,
                      u32 round, u32 level, u32& looked) {
     u32 warps = gridDim.x * (blockDim.x >> 5), lane = lane_id();
     u32 groups = (to - from + GROUP - 1) / GROUP, turn = blockIdx.x * (blockDim.x >> 5) + warp_id();
+    u32 *rest = s.rest[warp_id()], *hits = s.hits[warp_id()];
     if (TOGETHER) {
         turn = turn * a.joint.world + a.joint.rank;
         warps *= a.joint.world;
     }
     for (u64 g = turn; g < groups; g += warps) {
-        u32 base = from + (u32)g * GROUP, word = base + lane, seen = FULL, valid = 0, mine = 0;
+        u32 base = from + (u32)g * GROUP, word = base + lane, seen = FULL, valid = 0, mine = 0, waiting = 0;
+        if (lane < GROUP) hits[lane] = 0;
         if (lane < GROUP && word < to) {
             seen = fresh(a.visited + word);
             u32 nodes = a.active - word * 32;
@@ -360,7 +393,7 @@ __device__ void pull(const BfsArgs& a, BfsShared& s, const u32* front, u32* next
         u32 open = ~seen & valid;
         for (u32 left = __ballot_sync(FULL, open != 0); left;) {
             u32 at[2], v[2];
-            bool is[2], found[2];
+            bool is[2];
             uint2 pair[2];
 #pragma unroll
             for (u32 k = 0; k < 2; k++) {
@@ -373,43 +406,37 @@ __device__ void pull(const BfsArgs& a, BfsShared& s, const u32* front, u32* next
             }
 #pragma unroll
             for (u32 k = 0; k < 2; k++) {
-                found[k] = false;
-                if (!is[k]) continue;
-                looked += 2;
-                bool first = has(front, pair[k].x), second = has(front, pair[k].y);
-                found[k] = (first && pair[k].x != v[k]) || (second && pair[k].y != v[k]);
-            }
-#pragma unroll
-            for (u32 k = 0; k < 2; k++) {
-                bool more = is[k] && !found[k] && pair[k].y != v[k], longer = false;
-                u64 i = 0, end = 0;
-                if (more) {
-                    i = __ldg(a.in_offsets + v[k]);
-                    end = __ldg(a.in_offsets + v[k] + 1);
-                    longer = end - i > PATIENCE;
-                    if (longer) end = i + PATIENCE;
-                    i += 2;
-                    for (u32 n = 0; n < LANE_ARCS && i < end && !found[k]; n++, i++) {
-                        looked++;
-                        found[k] = has(front, __ldg(a.in_columns + i));
-                    }
-                    more = !found[k] && i < end;
+                bool found = false, more = false;
+                if (is[k]) {
+                    looked += 2;
+                    bool first = has(front, pair[k].x), second = has(front, pair[k].y);
+                    found = (first && pair[k].x != v[k]) || (second && pair[k].y != v[k]);
+                    more = !found && pair[k].y != v[k];
                 }
-                // Rows that are longer: the whole warp, one after another.
-                for (u32 rest = __ballot_sync(FULL, more); rest; rest &= rest - 1) {
-                    u32 owner = __ffs(rest) - 1;
-                    bool hit = warp_finds(a, front, __shfl_sync(FULL, i, owner),
-                                          __shfl_sync(FULL, end, owner), looked);
-                    if (lane == owner) found[k] = hit;
-                }
-                if (longer && !found[k]) __stcg(a.huge + atomicAdd(&a.control->huge[round % 3], 1u), v[k]);
-                u32 lanes = __ballot_sync(FULL, found[k]);
-                if (found[k]) __stcg(a.level + v[k], level);
+                u32 lanes = __ballot_sync(FULL, found);
+                if (found) __stcg(a.level + v[k], level);
                 stage(s, lanes, v[k]);
-                if (lane == at[k] && lanes) mine = lanes;
+                if (lane == at[k]) mine |= lanes;
+                u32 others = __ballot_sync(FULL, more);
+                if (more) rest[waiting + __popc(others & ((1u << lane) - 1u))] = v[k];
+                waiting += __popc(others);
             }
         }
+        __syncwarp();
+        for (u32 n = 0; n < waiting; n += 32) {
+            bool live = n + lane < waiting;
+            u32 v = live ? rest[n + lane] : 0;
+            bool found = pull_row(a, front, live, v, round, looked);
+            u32 lanes = __ballot_sync(FULL, found);
+            if (found) {
+                __stcg(a.level + v, level);
+                atomicOr(hits + ((v >> 5) - base), 1u << (v & 31u));
+            }
+            stage(s, lanes, v);
+        }
+        __syncwarp();
         if (lane < GROUP && word < to) {
+            mine |= hits[lane];
             found_word<TOGETHER>(a, next, copies, word, mine);
             if (mine) __stcg(a.visited + word, seen | mine);
         }

@@ -40,7 +40,7 @@ struct CcControl {
     u32 moved[3];  // a chain is not at its end yet; rounds alternate
     u32 longs;     // entries of the list of long rows
     u32 roots;     // entries of the list of tiles' roots
-    u32 unused;
+    u32 left;      // nodes that are not settled
     u64 arcs;
     u64 changed;
 };
@@ -52,7 +52,7 @@ struct CcArgs {
     const u32* in_columns;
     const u32* first;  // [active] min(v, smallest neighbour); `flat`: the nearest smaller one
     u32* comp;         // [active]
-    u32* old;          // [active] own parents before the merge
+    u32* old;          // [active] own parents before the merge; where nothing is merged, nodes that are not settled
     u32* settled;      // [words] nodes in the giant's tree
     u32* longs;        // [active] long rows that are left
     CcControl* control;
@@ -72,6 +72,7 @@ struct CcArgs {
 
 #define THREADS 512u
 #define GROUP 8u  // words that replicas have in turn
+#define AHEAD 4u  // words that a warp has under way
 #define TILE 8192u  // nodes that a block joins in shared memory
 #define LONG_ROW 64u  // arcs from which a block takes a row
 
@@ -97,16 +98,30 @@ __device__ void link(u32* comp, u32 u, u32 v) {
     }
 }
 
-// The end of v's chain in `first`, or where `hops` lead.
-__device__ __forceinline__ u32 chain(const CcArgs& a, u32 v, bool& deep) {
-    u32 p = __ldg(a.first + v);
-    for (u32 hop = 0; hop < a.hops; hop++) {
-        u32 q = __ldg(a.first + p);
-        if (q == p) return p;
-        p = q;
+// The ends of chains in `first`, several at a time, or where `hops` lead.
+template <u32 COUNT>
+__device__ __forceinline__ void chains(const CcArgs& a, u32 (&v)[COUNT], bool& deep) {
+    bool done = false;
+#pragma unroll
+    for (u32 k = 0; k < COUNT; k++) v[k] = __ldg(a.first + v[k]);
+    for (u32 hop = 0; hop < a.hops && !done; hop++) {
+        u32 above[COUNT];
+#pragma unroll
+        for (u32 k = 0; k < COUNT; k++) above[k] = __ldg(a.first + v[k]);
+        done = true;
+#pragma unroll
+        for (u32 k = 0; k < COUNT; k++) {
+            done = done && above[k] == v[k];
+            v[k] = above[k];
+        }
     }
-    deep = true;
-    return p;
+    deep = deep || !done;
+}
+
+__device__ __forceinline__ u32 chain(const CcArgs& a, u32 v, bool& deep) {
+    u32 end[1] = {v};
+    chains<1>(a, end, deep);
+    return end[0];
 }
 
 // The root that most of THREADS nodes, spread evenly, have: the same in every block.
@@ -159,18 +174,38 @@ __device__ bool compress(const CcArgs& a, Grid& grid, const u32* list, u32 count
     }
 }
 
-// comp[v] and `settled` for the words [from, to) of 32 nodes, from the chains.
+// comp[v], and which of them end in the giant's tree, for COUNT words from `first` on.
+template <u32 COUNT>
+__device__ __forceinline__ void follow_words(const CcArgs& a, u32 first, u32 giant, u32 (&bits)[COUNT], bool& deep) {
+    u32 root[COUNT];
+#pragma unroll
+    for (u32 k = 0; k < COUNT; k++) root[k] = min((first + k) * 32 + lane_id(), a.active - 1u);
+    chains<COUNT>(a, root, deep);
+#pragma unroll
+    for (u32 k = 0; k < COUNT; k++) {
+        u32 v = (first + k) * 32 + lane_id();
+        if (v < a.active) __stcg(a.comp + v, root[k]);
+        bits[k] = __ballot_sync(FULL, v < a.active && root[k] == giant);
+    }
+}
+
+// comp[v] and `settled` for the words [from, to) of 32 nodes, from the chains. A warp has several words under way where
+// there are enough of them.
 __device__ bool follow(const CcArgs& a, u32 from, u32 to, u32 giant) {
-    u32 warps = gridDim.x * (blockDim.x >> 5);
+    u32 warps = gridDim.x * (blockDim.x >> 5), warp = blockIdx.x * (blockDim.x >> 5) + warp_id();
     bool deep = false;
-    for (u64 i = from + blockIdx.x * (blockDim.x >> 5) + warp_id(); i < to; i += warps) {
-        u32 v = (u32)i * 32 + lane_id(), root = FULL;
-        if (v < a.active) {
-            root = chain(a, v, deep);
-            __stcg(a.comp + v, root);
-        }
-        u32 bits = __ballot_sync(FULL, root == giant);
-        if (lane_id() == 0) __stcg(a.settled + i, bits);
+    u64 i = from;
+    for (; i + warps * AHEAD <= to; i += warps * AHEAD) {
+        u32 at = (u32)i + warp * AHEAD, bits[AHEAD];
+        follow_words<AHEAD>(a, at, giant, bits, deep);
+#pragma unroll
+        for (u32 k = 0; k < AHEAD; k++)
+            if (lane_id() == 0) __stcg(a.settled + at + k, bits[k]);
+    }
+    for (i += warp; i < to; i += warps) {
+        u32 bits[1];
+        follow_words<1>(a, (u32)i, giant, bits, deep);
+        if (lane_id() == 0) __stcg(a.settled + i, bits[0]);
     }
     return deep;
 }
@@ -182,21 +217,40 @@ __device__ bool follow_own(const CcArgs& a, u32 words, u32 giant) {
     bool deep = false;
     for (u64 g = turn; g < groups; g += (u64)warps * a.joint.world) {
         u32 first = (u32)g * GROUP, mine = 0;
-#pragma unroll 2
-        for (u32 k = 0; k < GROUP; k++) {
-            u32 v = (first + k) * 32 + lane_id(), root = FULL;
-            if (v < a.active) {
-                root = chain(a, v, deep);
-                __stcg(a.comp + v, root);
-            }
-            u32 bits = __ballot_sync(FULL, root == giant);
-            if (lane_id() == k) mine = bits;
+        for (u32 k = 0; k < GROUP; k += AHEAD) {
+            u32 bits[AHEAD];
+            follow_words<AHEAD>(a, first + k, giant, bits, deep);
+#pragma unroll
+            for (u32 n = 0; n < AHEAD; n++)
+                if (lane_id() == k + n) mine = bits[n];
         }
         if (lane_id() < GROUP && first + lane_id() < words) {
             for (u32 r = 0; r < a.joint.world; r++) __stcg(a.bitmaps[r] + first + lane_id(), mine);
         }
     }
     return deep;
+}
+
+// Lists the nodes whose bits in `settled` are not set; a warp looks at 32 words at a time.
+__device__ void list_left(const CcArgs& a, u32 words) {
+    u32 stride = gridDim.x * blockDim.x, lane = lane_id();
+    for (u64 base = (u64)(blockIdx.x * (blockDim.x >> 5) + warp_id()) * 32; base < words; base += stride) {
+        u32 i = (u32)base + lane, open = 0;
+        if (i < words) {
+            u32 nodes = a.active - i * 32;
+            open = ~fresh(a.settled + i) & (nodes >= 32 ? FULL : (1u << nodes) - 1u);
+        }
+        u32 until = __popc(open);
+#pragma unroll
+        for (u32 step = 1; step < 32; step <<= 1) {
+            u32 other = __shfl_up_sync(FULL, until, step);
+            if (lane >= step) until += other;
+        }
+        u32 place = 0;
+        if (lane == 31 && until != 0) place = atomicAdd(&a.control->left, until);
+        place = __shfl_sync(FULL, place, 31) + until - __popc(open);
+        for (; open; open &= open - 1) __stcg(a.old + place++, i * 32 + __ffs(open) - 1);
+    }
 }
 
 // Trees within tiles of neighbouring labels: on return nodes point to roots, and the root of each tile's tree to
@@ -268,14 +322,16 @@ __device__ void settle(const CcArgs& a, u32 words, u32 giant) {
 // Fills the words of other chunks, or turns: settled nodes are the giant's, others follow their chains.
 template <bool TOGETHER>
 __device__ void take_over(const CcArgs& a, u32 words, u32 giant) {
-    u32 warps = gridDim.x * (blockDim.x >> 5);
-    for (u64 i = blockIdx.x * (blockDim.x >> 5) + warp_id(); i < words; i += warps) {
-        u32 v = (u32)i * 32 + lane_id();
-        if (v >= a.active) continue;
-        if (TOGETHER ? (u32)i / GROUP % a.joint.world == a.joint.rank : v >= a.lo && v < a.hi) continue;
-        bool deep = false;
-        u32 bits = fresh(a.settled + i);
-        __stcg(a.comp + v, bits >> lane_id() & 1u ? giant : chain(a, v, deep));
+    u32 stride = gridDim.x * blockDim.x;
+    for (u64 base = (u64)(blockIdx.x * (blockDim.x >> 5) + warp_id()) * 32; base < words; base += stride) {
+        u32 own = base + lane_id() < words ? fresh(a.settled + base + lane_id()) : 0;
+        for (u32 k = 0; k < 32; k++) {
+            u32 i = (u32)base + k, v = i * 32 + lane_id(), bits = __shfl_sync(FULL, own, k);
+            if (v >= a.active) continue;
+            if (TOGETHER ? i / GROUP % a.joint.world == a.joint.rank : v >= a.lo && v < a.hi) continue;
+            bool deep = false;
+            __stcg(a.comp + v, bits >> lane_id() & 1u ? giant : chain(a, v, deep));
+        }
     }
 }
 
@@ -297,13 +353,15 @@ __device__ __forceinline__ u64 length(const offset_t* offsets, u32 v) {
     return (u64)__ldg(offsets + v + 1) - (u64)__ldg(offsets + v);
 }
 
-// Links over the rows of the nodes that are not settled; long rows are listed and taken by blocks. One barrier.
+// Links over the rows of the nodes that are not settled, which are listed; long rows are listed apart, and taken by blocks.
+// Two barriers.
 __device__ bool link_left(const CcArgs& a, Grid& grid, u32 words, u64& arcs) {
-    u32 warps = gridDim.x * (blockDim.x >> 5);
+    list_left(a, words);
+    if (!grid.sync()) return false;
     bool both = a.in_offsets != a.out_offsets;
-    for (u64 i = blockIdx.x * (blockDim.x >> 5) + warp_id(); i < words; i += warps) {
-        u32 v = (u32)i * 32 + lane_id();
-        if (v >= a.active || (fresh(a.settled + i) >> lane_id() & 1u)) continue;
+    u32 left = fresh(&a.control->left);
+    for (u64 i = blockIdx.x * blockDim.x + threadIdx.x; i < left; i += gridDim.x * blockDim.x) {
+        u32 v = fresh(a.old + i);
         u64 row = length(a.out_offsets, v) + (both ? length(a.in_offsets, v) : 0);
         if (row < LONG_ROW) arcs += link_rows(a, v, 0, 1);
         else __stcg(a.longs + atomicAdd(&a.control->longs, 1u), v);
@@ -332,15 +390,16 @@ __device__ bool link_chunk(const CcArgs& a, Grid& grid, u64& arcs) {
 }
 
 // Each node not settled gets its root; where the giant's root was hooked, so do the others.
-__device__ void conclude(const CcArgs& a, u32 words, u32 giant) {
-    u32 warps = gridDim.x * (blockDim.x >> 5), root = root_of(a.comp, giant);
-    for (u64 i = blockIdx.x * (blockDim.x >> 5) + warp_id(); i < words; i += warps) {
-        u32 v = (u32)i * 32 + lane_id();
-        if (v >= a.active) continue;
-        bool in = fresh(a.settled + i) >> lane_id() & 1u;
-        if (!in) __stcg(a.comp + v, root_of(a.comp, v));
-        else if (root != giant) __stcg(a.comp + v, root);
+__device__ void conclude(const CcArgs& a, u32 giant) {
+    u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
+    u32 root = root_of(a.comp, giant), left = fresh(&a.control->left);
+    for (u64 i = thread; i < left; i += threads) {
+        u32 v = fresh(a.old + i);
+        __stcg(a.comp + v, root_of(a.comp, v));
     }
+    if (root == giant) return;
+    for (u64 v = thread; v < a.active; v += threads)
+        if (fresh(a.settled + v / 32) >> (v & 31u) & 1u) __stcg(a.comp + v, root);
 }
 
 // The chains of `first`, followed together. False, too, where one is long: then nothing has been done.
@@ -403,9 +462,9 @@ __device__ bool whole(const CcArgs& a, Grid& grid, u64& epoch, u32& giant, u32& 
         }
     }
     if (!link_left(a, grid, words, arcs)) return false;
-    rounds += 2;
+    rounds += 3;
     if (!grid.sync()) return false;
-    conclude(a, words, giant);
+    conclude(a, giant);
     return true;
 }
 
@@ -474,9 +533,9 @@ template <bool TOGETHER> __device__ __forceinline__ void run(const CcArgs& a) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(512, 4) cc_run(const CcArgs a) { run<false>(a); }
+extern "C" __global__ void __launch_bounds__(512, 2) cc_run(const CcArgs a) { run<false>(a); }
 
-extern "C" __global__ void __launch_bounds__(512, 4) cc_joint(const CcArgs a) { run<true>(a); }
+extern "C" __global__ void __launch_bounds__(512, 2) cc_joint(const CcArgs a) { run<true>(a); }
 
 struct FirstArgs {
     const offset_t* out_offsets;

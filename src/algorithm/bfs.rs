@@ -40,7 +40,7 @@ use super::program::{Repeat, timed};
 use crate::backend::cuda::DeviceBuffer;
 use crate::collective::{Frontier, MergeOp, Replicated};
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Joint, MAX_REPLICAS, Replica};
+use crate::fleet::{Backend, JointArgs, MAX_REPLICAS, Replica};
 use crate::prepare::TopologyRows;
 use crate::run::{Answer, Choice, Context};
 use driver::Driver;
@@ -126,7 +126,7 @@ impl State {
 
 /// What a replica must know of the others to search with them in one launch.
 struct Together {
-    joint: Joint,
+    joint: JointArgs,
     /// Everybody's `front` and `next`, as they are before the first search.
     bitmaps: [[u64; MAX_REPLICAS]; 2],
 }
@@ -134,7 +134,7 @@ struct Together {
 impl Together {
     /// A meeting.
     fn new(r: &mut Replica, state: &State) -> Result<Together> {
-        let joint = r.join_launches()?;
+        let joint = r.joint()?;
         let at = |words: &Frontier| words.words().device().map_or(0, DeviceBuffer::pointer);
         let bitmaps = [
             r.addresses("frontier", at(&state.front))?,
@@ -161,7 +161,7 @@ enum Plan {
 }
 
 /// Nodes with arcs from which GPUs that can launch jointly do.
-const JOINT_NODES: usize = 1 << 21;
+const JOINT_NODES: usize = 1 << 23;
 
 impl Plan {
     fn new(merge: MergeMode, way: SearchDirection, r: &Replica, rows: &TopologyRows) -> Plan {

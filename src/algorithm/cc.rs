@@ -29,7 +29,7 @@ use super::program::{Brought, Log, Repeat, Run, Step, timed};
 use crate::backend::cuda::DeviceBuffer;
 use crate::collective::{Frontier, MergeOp, Replicated};
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Fleet, Joint, MAX_REPLICAS, Replica, Split};
+use crate::fleet::{Backend, Fleet, JointArgs, MAX_REPLICAS, Replica, Split};
 use crate::prepare::TopologyRows;
 use crate::run::{Answer, Context};
 use cuda::Workspace;
@@ -88,7 +88,7 @@ struct State {
 
 /// What a replica must know of the others to work with them in one launch.
 struct Together {
-    joint: Joint,
+    joint: JointArgs,
     /// Everybody's `settled`.
     bitmaps: [u64; MAX_REPLICAS],
 }
@@ -96,7 +96,7 @@ struct Together {
 impl Together {
     /// A meeting.
     fn new(r: &mut Replica, state: &State) -> Result<Together> {
-        let joint = r.join_launches()?;
+        let joint = r.joint()?;
         let settled = state.settled.words().device().map_or(0, DeviceBuffer::pointer);
         Ok(Together { joint, bitmaps: r.addresses("settled", settled)? })
     }
@@ -113,7 +113,7 @@ enum Plan {
 }
 
 /// Nodes with arcs from which GPUs that can launch jointly do.
-const JOINT_NODES: usize = 1 << 23;
+const JOINT_NODES: usize = 1 << 25;
 
 impl Plan {
     fn new(merge: MergeMode, r: &Replica, rows: &TopologyRows) -> Plan {

@@ -46,7 +46,7 @@ use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::prepare::{Topology, TopologyRows};
 use crate::words::words;
-use driver::{Brought, program};
+use driver::{Brought, gauge, program};
 use hubs::WIDEST;
 use plan::Plan;
 use segments::MOST;
@@ -248,7 +248,13 @@ fn ranks(fleet: &Fleet, rows: &Arc<TopologyRows>, config: &PagerankConfig) -> Re
         return Err(Error::input("--runs 0: at least one run is needed"));
     }
     let begin = Instant::now();
-    let plan = Arc::new(Plan::new(rows, config, fleet.info())?);
+    let mut plan = Plan::new(rows, config, fleet.info())?;
+    if plan.worth_gauging() {
+        let (shared, first) = (rows.clone(), plan.clone());
+        let seen = fleet.run(move |r| gauge(r, &shared, &first))?;
+        plan.deal_by(&seen);
+    }
+    let plan = Arc::new(plan);
     let planned_ms = begin.elapsed().as_secs_f64() * 1e3;
     let (shared, options, made) = (rows.clone(), config.clone(), plan.clone());
     let brought = fleet.run(move |r| program(r, &shared, &made, &options))?;

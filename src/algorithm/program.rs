@@ -139,6 +139,8 @@ pub(crate) fn timed(r: &mut Replica, repeat: Repeat, body: &mut impl Run) -> Res
         r.settle()?;
         r.meet_as(run);
         r.agree("start of a run", [run, 0, 0, 0])?;
+        // Who waited long was asleep, and wakes late: once more, all awake.
+        r.agree("now", [run, 0, 0, 0])?;
         let mut log = Log { trace: repeat.trace, first, ..Log::default() };
         let start = Instant::now();
         r.restart_clock();

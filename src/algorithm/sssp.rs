@@ -38,7 +38,7 @@ use super::program::{Log, Repeat, Run, timed};
 use crate::backend::cuda::DeviceBuffer;
 use crate::collective::{Frontier, MergeOp, Replicated};
 use crate::error::{Error, Result};
-use crate::fleet::{Fleet, Joint, MAX_REPLICAS, Replica};
+use crate::fleet::{Fleet, JointArgs, MAX_REPLICAS, Replica};
 use crate::prepare::{Inner, LaidOut, Prepared, memory};
 use crate::words::words;
 use driver::{Driver, Engine};
@@ -184,7 +184,7 @@ pub(crate) struct State {
 
 /// What a replica must know of the others to search with them in one launch.
 pub(crate) struct Together {
-    pub joint: Joint,
+    pub joint: JointArgs,
     /// Everybody's `dist`.
     pub dists: [u64; MAX_REPLICAS],
     /// Everybody's `front` and `next`.
@@ -194,7 +194,7 @@ pub(crate) struct Together {
 impl Together {
     /// A meeting.
     fn new(r: &mut Replica, state: &State) -> Result<Together> {
-        let joint = r.join_launches()?;
+        let joint = r.joint()?;
         let at = |words: &Frontier| words.words().device().map_or(0, DeviceBuffer::pointer);
         let dists = r.addresses("dist", state.dist.device().map_or(0, DeviceBuffer::pointer))?;
         let bitmaps = [
@@ -250,7 +250,7 @@ enum Plan {
 }
 
 /// Nodes with arcs from which GPUs that can launch jointly do.
-const JOINT_NODES: usize = 1 << 21;
+const JOINT_NODES: usize = 1 << 20;
 
 /// Buckets of this many mean weights: wide enough to fill a GPU, narrow enough to waste little.
 const DELTA_MEAN_WEIGHTS: f64 = 16.0;

@@ -19,7 +19,7 @@ pub(crate) use replicated::Data;
 pub use replicated::{Frontier, Replicated};
 
 use crate::error::{Error, Result};
-use crate::fleet::{Rendezvous, Split, Ticket};
+use crate::fleet::{JointArgs, Rendezvous, Split, Ticket};
 use std::sync::Arc;
 
 /// A replica's place in the fleet, as collectives see it.
@@ -74,6 +74,16 @@ pub(crate) trait Collective: Send {
     /// Makes room for merges of `span` ahead of time: nothing may be allocated while a collective is
     /// half-launched somewhere.
     fn reserve(&mut self, _seat: &Seat, _span: Span) -> Result<()> {
+        Ok(())
+    }
+
+    /// What launches over all GPUs of the fleet are told, where they can be made.
+    fn joint(&self) -> Option<JointArgs> {
+        None
+    }
+
+    /// Everything queued has ended: whether merges among it did.
+    fn ended(&self) -> Result<()> {
         Ok(())
     }
 

@@ -13,7 +13,7 @@ mod shared;
 
 pub use chunk::Split;
 pub use devices::{ChunkPolicy, CollectiveKind, Devices, Fault, FaultKind, MAX_REPLICAS};
-pub(crate) use joint::{Joint, JointArgs};
+pub(crate) use joint::{JointArgs, MAIL_WORDS, apart};
 pub use rendezvous::{Payload, Rendezvous, Ticket};
 pub use replica::Replica;
 pub(crate) use replica::{Backend, SLICE_ALIGN};

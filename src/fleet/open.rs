@@ -268,7 +268,11 @@ fn start(
         Places::Cuda(list) => {
             let account = account.unwrap_or_default();
             let device = CudaDevice::open(list, seat.rank, account, seat.rendezvous.clone())?;
-            Ok((device.info.clone(), Some(Neighbour::of(&device)), Backend::Cuda(Box::new(device))))
+            Ok((
+                device.info.clone(),
+                Some(Neighbour::of(&device)?),
+                Backend::Cuda(Box::new(device)),
+            ))
         }
     }
 }
@@ -283,7 +287,7 @@ fn join(
         Backend::Host(_) => Box::new(HostCollective),
         Backend::Cuda(device) => match (connection.collective, connection.unique_id) {
             ("nccl", Some(id)) => Box::new(NcclCollective::new(device, seat, id)?),
-            ("peer", _) => Box::new(PeerCollective::new(device, &connection.neighbours)?),
+            ("peer", _) => Box::new(PeerCollective::new(device, &connection.neighbours, seat)?),
             _ => Box::new(StagedCollective::new(device)),
         },
     };

@@ -5,6 +5,7 @@
 //! that shows no sign of life for the deadline poisons the meeting, and everybody leaves with the
 //! first error.
 
+use crate::backend::cuda::Pinned;
 use crate::collective::Dtype;
 use crate::error::{Error, Result};
 use std::any::Any;
@@ -74,6 +75,8 @@ pub struct Rendezvous {
     members: Vec<Mutex<Member>>,
     /// A place a member: written before a meeting, read after it, cleared after the next.
     board: Vec<Mutex<Option<Posted>>>,
+    /// Pinned words of the members' GPUs: not 0 asks kernels that wait for others to leave.
+    aborts: Mutex<Vec<Arc<Pinned<u32>>>>,
     deadline: Duration,
     step_limit: Duration,
     spin: bool,
@@ -107,6 +110,7 @@ impl Rendezvous {
             busy: (0..world).map(|_| AtomicBool::new(false)).collect(),
             members: devices.iter().map(|d| Mutex::new(member(d))).collect(),
             board: devices.iter().map(|_| Mutex::new(None)).collect(),
+            aborts: Mutex::new(Vec::new()),
             deadline,
             step_limit: STEP_LIMIT,
             spin: world <= cores,
@@ -189,9 +193,20 @@ impl Rendezvous {
     pub fn poison(&self, error: Error) {
         let mut state = lock(&self.state);
         state.failure.get_or_insert(error);
-        self.poisoned.store(true, Ordering::Release);
         drop(state);
+        self.fail();
+    }
+
+    /// Everybody is to see the failure that was noted, kernels too: their threads may be inside the driver.
+    fn fail(&self) {
+        self.poisoned.store(true, Ordering::Release);
         self.changed.notify_all();
+        lock(&self.aborts).iter().for_each(|abort| abort.set(0, 1));
+    }
+
+    /// Sets `abort` when the fleet fails.
+    pub(crate) fn watch(&self, abort: Arc<Pinned<u32>>) {
+        lock(&self.aborts).push(abort);
     }
 
     /// The error that poisoned the fleet, if one did.
@@ -237,8 +252,7 @@ impl Rendezvous {
             );
             let error = self.fault(other, cause);
             state.failure.get_or_insert(error.clone());
-            self.poisoned.store(true, Ordering::Release);
-            self.changed.notify_all();
+            self.fail();
             return Err(error);
         }
         state.shared = shown.iter().map(|(_, payload)| *payload).collect();

@@ -68,7 +68,7 @@ pub(crate) struct Clock {
 pub struct Replica {
     seat: Seat,
     pub(crate) backend: Backend,
-    collective: Box<dyn Collective>,
+    pub(super) collective: Box<dyn Collective>,
     fault: Option<Fault>,
     /// State of the perturbation's generator; `None` is no perturbation.
     perturb: Option<u64>,
@@ -370,6 +370,7 @@ impl Replica {
         self.join()?;
         if let Backend::Cuda(device) = &self.backend {
             device.wait()?;
+            self.collective.ended()?;
             device.bad_index()?;
             if self.merge_marked {
                 self.clock.merge_ms += device.interval_ms(1)?;

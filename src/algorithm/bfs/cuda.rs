@@ -277,7 +277,7 @@ impl Workspace {
             absorb: u32::from(told.known.depth > 0),
             dirty: u32::from(self.dirty),
             pulled: u32::from(told.known.pulled),
-            joint: told.together.map_or_else(JointArgs::alone, |others| others.joint.args),
+            joint: told.together.map_or_else(JointArgs::alone, |others| others.joint),
             bitmaps: told.together.map_or_else(Zeroable::zeroed, |others| others.bitmaps),
         };
         let shape = Launch::together(self.blocks, told.chance, THREADS);

@@ -162,7 +162,7 @@ impl Workspace {
             flat: u32::from(self.flat),
             task: task as u32,
             unused: 0,
-            joint: together.map_or_else(JointArgs::alone, |others| others.joint.args),
+            joint: together.map_or_else(JointArgs::alone, |others| others.joint),
             bitmaps: together.map_or_else(Zeroable::zeroed, |others| others.bitmaps),
         };
         self.control.clear()?;

@@ -184,7 +184,7 @@ impl Workspace {
                 Some(personal) => Some(upload(device, "personal", &personal[..active])?),
                 None => None,
             },
-            shares: plan.shares.as_deref().map(part).transpose()?,
+            shares: plan.shares.as_ref().map(|shares| part(shares)).transpose()?,
             dangling: upload(device, "dangling nodes", &plan.dangling)?,
             sources: match room(Strategy::EdgeSoa) {
                 true => Some(device.alloc("sources", count)?),

@@ -99,6 +99,27 @@ pub(super) fn program(
     Ok(Brought { rank, end: walk.end, measured })
 }
 
+/// What the own rows of an iteration take, in ms, the gather apart.
+pub(super) fn gauge(r: &mut Replica, rows: &TopologyRows, plan: &Plan) -> Result<f64> {
+    let state = State::new(r, rows.columns.active, false)?;
+    let (rank, rendezvous) = (r.rank(), r.rendezvous().clone());
+    let beat = || rendezvous.beat(rank);
+    let Backend::Cuda(device) = &mut r.backend else { return Ok(0.0) };
+    let mut workspace = Workspace::new(device, rows, plan, rank, &beat)?;
+    let graph = rows.on_device(rank)?;
+    workspace.start(device, &state)?;
+    let wanted = Wanted { ranks: false, change: false };
+    let mut best = f64::INFINITY;
+    for t in 0..3 {
+        device.mark(0, false)?;
+        workspace.step(device, graph, &state, t, wanted, None)?;
+        device.mark(0, true)?;
+        device.wait()?;
+        best = best.min(device.interval_ms(0)?);
+    }
+    Ok(best)
+}
+
 /// The steps of one replica, on whatever it runs on.
 enum Engine {
     Host(host::HostArcs),

@@ -10,6 +10,7 @@ use crate::graph::Graph;
 use crate::prepare::{Columns, TopologyRows};
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// What becomes of an iteration's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +33,7 @@ impl Merging {
     }
 }
 
+#[derive(Clone)]
 pub(super) struct Plan {
     /// Never `auto`.
     pub strategy: Strategy,
@@ -42,15 +44,15 @@ pub(super) struct Plan {
     /// p of each node, where it is the same for all.
     pub even: f64,
     /// `[n]` p by label, where it is not.
-    pub personal: Option<Vec<f32>>,
+    pub personal: Option<Arc<Vec<f32>>>,
     /// p of all nodes without a row.
     pub idle: f64,
     /// `[active]` out-degrees, 1 for 0; `None` where arcs have shares.
-    pub degree: Option<Vec<f32>>,
+    pub degree: Option<Arc<Vec<f32>>>,
     /// `[m]` what share of the out-weight of its source each in-arc has, each out-arc for pushes.
-    pub shares: Option<Vec<f32>>,
+    pub shares: Option<Arc<Vec<f32>>>,
     /// Labels with a row and no out-weight, rising.
-    pub dangling: Vec<u32>,
+    pub dangling: Arc<Vec<u32>>,
     /// In-rows and out-rows are the same.
     pub symmetric: bool,
     /// How `hubs` cuts rows on GPUs.
@@ -77,9 +79,12 @@ impl Plan {
             None => columns.out.degree(*v as usize) == 0,
         };
         let degree = |v| columns.out.degree(v).max(1) as f32;
-        let degree =
-            totals.is_none().then(|| (0..columns.active).into_par_iter().map(degree).collect());
-        let dangling = (0..columns.active as u32).into_par_iter().filter(dangles).collect();
+        let degree = totals
+            .is_none()
+            .then(|| (0..columns.active).into_par_iter().map(degree).collect())
+            .map(Arc::new);
+        let dangling: Vec<u32> =
+            (0..columns.active as u32).into_par_iter().filter(dangles).collect();
         let (personal, even, idle) = teleport(columns, config.personal.as_deref())?;
         let segments = match strategy == Strategy::Hubs && !on_host {
             true => {
@@ -100,17 +105,31 @@ impl Plan {
             split,
             damping: config.damping,
             even,
-            personal,
+            personal: personal.map(Arc::new),
             idle,
             degree,
-            shares,
-            dangling,
+            shares: shares.map(Arc::new),
+            dangling: Arc::new(dangling),
             symmetric: columns.into.is_none(),
             segments,
             warps: (config.warp_width, config.warp_chunk),
             automatic: config.strategy == Strategy::Auto,
             on_host,
         })
+    }
+
+    /// Whether an iteration takes so long that it is worth seeing what it takes.
+    pub fn worth_gauging(&self) -> bool {
+        let long = |segments: &Segments| segments.cost_ms(0) > GAUGED_MS;
+        self.merging == Merging::Gather && self.segments.as_ref().is_some_and(long)
+    }
+
+    /// Deals rows out anew, by what those of each replica have been seen to take.
+    pub fn deal_by(&mut self, seen: &[f64]) {
+        if let Some(segments) = &mut self.segments {
+            segments.deal_by(seen);
+            self.split = segments.split.clone();
+        }
     }
 
     /// The rows that replica `rank` makes, or the sources that it pushes from.
@@ -164,6 +183,10 @@ fn choose(columns: &Columns, weighted: bool) -> Strategy {
         (false, true) => Strategy::WarpPullNodiv,
     }
 }
+
+/// What a replica's part of an iteration is taken to cost, in ms, from which it is measured. The costs of arcs and rows are
+/// a model; where it is wrong all wait for one (R-MAT 27 over four H200s: 4.4 to 7.7 ms).
+const GAUGED_MS: f64 = 2.0;
 
 /// What an iteration of one GPU takes, us an arc and a node: flat graphs are bounded by bytes, others by gathers (R-MAT
 /// 24: 1.74 ms, a grid of 16.8 M nodes 0.178, KERNELS.md).

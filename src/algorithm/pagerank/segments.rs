@@ -45,6 +45,7 @@ const GROUPS: usize = 16384;
 const SPAN: usize = 8;
 
 /// Where rows are cut, for all replicas.
+#[derive(Clone)]
 pub(super) struct Segments {
     /// Sources of a segment.
     pub width: usize,
@@ -60,6 +61,8 @@ pub(super) struct Segments {
     pub split: Split,
     /// The blocks of each replica.
     blocks: Split,
+    /// `[blocks + 1]` what the blocks before each are taken to cost, in ps.
+    costs: Vec<u64>,
     /// Arcs in segments.
     pub near: u64,
     /// All of them.
@@ -78,6 +81,15 @@ impl Part {
     fn gain(self, (far_ps, run_ps): (u64, u64)) -> i64 {
         (self.arcs * (far_ps - NEAR_PS)) as i64 - (self.runs * run_ps) as i64
     }
+}
+
+/// Blocks, and rows, of each replica: about equal in cost.
+fn deal(before: &[u64], bounds: &[u64], world: usize) -> (Split, Split) {
+    let blocks = before.len() - 1;
+    let dealt = Split::by_weight(blocks as u64, world, 1, before[blocks], |b| before[b as usize]);
+    let owned = dealt.bounds().windows(2).map(|b| bounds[b[1] as usize] - bounds[b[0] as usize]);
+    let rows = Split::of_lengths(owned);
+    (dealt, rows)
 }
 
 impl Segments {
@@ -117,10 +129,7 @@ impl Segments {
             let ps = near.arcs * NEAR_PS + far * far_ps + (near.runs + far_runs) * run_ps;
             before.push(before[b] + ps + rows * ROW_PS);
         }
-        let dealt =
-            Split::by_weight(blocks as u64, world, 1, before[blocks], |b| before[b as usize]);
-        let owned =
-            dealt.bounds().windows(2).map(|b| bounds[b[1] as usize] - bounds[b[0] as usize]);
+        let (dealt, split) = deal(&before, &bounds, world);
         let mut chunks = vec![0; count + 1];
         for b in 0..blocks {
             for (s, part) in parts[b][..depth[b]].iter().enumerate() {
@@ -131,14 +140,35 @@ impl Segments {
         Segments {
             width,
             count,
-            split: Split::of_lengths(owned),
+            split,
             blocks: dealt,
+            costs: before,
             near: (0..blocks).map(|b| near(b).arcs).sum(),
             arcs: rows.arcs(),
             span: chunks.into_iter().map(|chunks| (chunks / GROUPS).clamp(1, SPAN)).collect(),
             bounds,
             depth,
         }
+    }
+
+    /// What replica `rank`'s blocks are taken to cost, in ms.
+    pub fn cost_ms(&self, rank: usize) -> f64 {
+        let own = self.blocks.range(rank);
+        (self.costs[own.end as usize] - self.costs[own.start as usize]) as f64 / 1e9
+    }
+
+    /// Deals the blocks out anew, by what replicas' blocks have been seen to take: `[world]`, ms.
+    pub fn deal_by(&mut self, seen: &[f64]) {
+        let mut before = vec![0.0];
+        for (rank, ms) in seen.iter().enumerate() {
+            let scale = ms / self.cost_ms(rank).max(1e-9);
+            for b in self.blocks.range(rank) {
+                let cost = self.costs[b as usize + 1] - self.costs[b as usize];
+                before.push(before[b as usize] + cost as f64 * scale);
+            }
+        }
+        self.costs = before.into_iter().map(|cost: f64| cost as u64).collect();
+        (self.blocks, self.split) = deal(&self.costs, &self.bounds, seen.len());
     }
 
     /// `3 segments of 48,000 sources, with 70 of 100 arcs`.

@@ -238,3 +238,27 @@ fn a_block_has_the_segments_that_it_gains_by() {
         "too little for a pass"
     );
 }
+
+#[test]
+fn rows_are_dealt_anew_by_what_replicas_have_been_seen_to_take() {
+    let columns = columns(&generate("rmat:14").unwrap());
+    let rows = columns.in_rows();
+    let mut cut = Segments::new(rows, 1024, 4, None);
+    let (before, all): (Vec<f64>, _) = ((0..4).map(|rank| cut.cost_ms(rank)).collect(), cut.near);
+    let bounds = cut.split.bounds().to_vec();
+    // The last replica's rows take twice as long as they should.
+    let seen: Vec<f64> =
+        before.iter().zip([1.0, 1.0, 1.0, 2.0]).map(|(ms, slow)| ms * slow).collect();
+    cut.deal_by(&seen);
+    let after: Vec<f64> = (0..4).map(|rank| cut.cost_ms(rank)).collect();
+    let (most, least) =
+        (after.iter().copied().fold(0.0, f64::max), after.iter().copied().fold(f64::MAX, f64::min));
+    assert!(most < 1.2 * least, "{after:?}, from {before:?}");
+    assert!(cut.split.range(3).start > bounds[3], "{:?}, from {bounds:?}", cut.split.bounds());
+    // The same rows, cut into the same blocks.
+    assert_eq!(cut.split.bounds().last(), bounds.last());
+    assert_eq!(cut.near, all);
+    let whole: usize =
+        (0..4).map(|rank| cut.lay_out(rows, Some(rank), &|| ()).near.columns.len()).sum();
+    assert_eq!(whole, cut.lay_out(rows, None, &|| ()).near.columns.len());
+}

@@ -120,7 +120,7 @@ pub(crate) struct CudaDevice {
     functions: HashMap<(String, &'static str), Function>,
     pub lambdas: Lambdas,
     /// Pinned word that running kernels watch: non-zero asks them to stop.
-    pub abort: Pinned<u32>,
+    pub abort: Arc<Pinned<u32>>,
     /// Milliseconds spent compiling and loading modules.
     pub compile_ms: f64,
 }
@@ -272,8 +272,10 @@ impl CudaDevice {
                 (0..INTERVALS).map(|_| Ok((event(0)?, event(0)?))).collect::<Result<_>>()?;
             Ok(Marks { pairs, count: Cell::new(0) })
         };
+        let abort = Arc::new(Pinned::new(&context, 1)?);
+        rendezvous.watch(abort.clone());
         Ok(CudaDevice {
-            abort: Pinned::new(&context, 1)?,
+            abort,
             done: event(quick)?,
             ring: (0..EVENT_RING).map(|_| event(quick)).collect::<Result<_>>()?,
             marks: [marks()?, marks()?],

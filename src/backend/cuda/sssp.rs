@@ -169,7 +169,7 @@ impl Workspace {
             lightest: graph.lightest,
             form: graph.form,
             unused: 0,
-            joint: s.together.as_ref().map_or_else(JointArgs::alone, |others| others.joint.args),
+            joint: s.together.as_ref().map_or_else(JointArgs::alone, |others| others.joint),
             dists: s.together.as_ref().map_or_else(Zeroable::zeroed, |others| others.dists),
             bitmaps: s.together.as_ref().map_or_else(Zeroable::zeroed, |others| others.bitmaps),
         };
