@@ -19,7 +19,6 @@
 struct Mail {
     u64 epoch;  // meetings so far; the own GPU's alone
     u64 line[15];
-    Meeting merge;  // of blocks that merge; 0 between launches
     u64 arrived[REPLICAS];  // by sender: its last meeting; LEAVE and more when it leaves
     u64 letter[2][REPLICAS][4];  // meetings alternate
 };

@@ -82,11 +82,6 @@ pub(crate) trait Collective: Send {
         None
     }
 
-    /// Everything queued has ended: whether merges among it did.
-    fn ended(&self) -> Result<()> {
-        Ok(())
-    }
-
     /// Merges in place. For Gather, `split` says who owns what; else it only divides the work.
     /// On devices the merge is ordered on the replica's stream; it may not have ended on return.
     fn merge(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()>;

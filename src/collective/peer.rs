@@ -1,12 +1,11 @@
 //! Merges between GPUs of one process by direct loads, also with several replicas on one GPU, and
 //! the same through host memory where GPUs cannot read each other.
 //!
-//! Where every replica has a GPU of its own, a merge is one launch on each, that meet by themselves. Replicas that share
-//! a GPU need not run at once: host and event synchronisation only.
+//! Host and event synchronisation only: replicas that share a GPU need not run at once.
 
 use super::two_shot::{Mover, two_shot};
 use super::{Collective, Dtype, MergeOp, Seat, Span};
-use crate::backend::cuda::{CudaDevice, DeviceBuffer, EVENT_RING, KERNELS, Launch, Pinned, source};
+use crate::backend::cuda::{CudaDevice, DeviceBuffer, EVENT_RING, KERNELS, Launch};
 use crate::collective::host::HostCollective;
 use crate::error::{Error, Result};
 use crate::fleet::{JointArgs, MAIL_WORDS, MAX_REPLICAS, Payload, Split, apart};
@@ -21,7 +20,8 @@ pub(crate) struct Neighbour {
     ordinal: u32,
     context: Arc<dyn PeerContext>,
     ring: Vec<EventHandle>,
-    /// `kernels/joint.cuh`: Mail, where kernels of all GPUs can meet.
+    /// `kernels/joint.cuh`: Mail, where kernels of all GPUs can meet. Others write into it until their last joint launch
+    /// has ended.
     mail: Option<Arc<DeviceBuffer<u64>>>,
 }
 
@@ -74,75 +74,7 @@ pub(crate) struct PeerCollective {
     neighbours: Vec<Neighbour>,
     published: u64,
     kernels: MergeKernels,
-    joint: Option<JointMerges>,
-}
-
-/// Merges in one launch a GPU.
-struct JointMerges {
-    kernel: crate::backend::cuda::Function,
-    blocks: u32,
-    args: JointArgs,
-    /// Set by a launch whose blocks did not all meet.
-    stopped: Pinned<u32>,
-    abort: u64,
-    deadline_ns: u64,
-}
-
-/// `kernels/merge.cu`: JointMergeArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct JointMergeArgs {
-    merge: MergeArgs,
-    joint: JointArgs,
-    first: u64,
-    last: u64,
-    stopped: u64,
-    abort: u64,
-    deadline_ns: u64,
-}
-
-impl JointMerges {
-    /// None where replicas share a GPU.
-    fn new(device: &mut CudaDevice, neighbours: &[Neighbour], seat: &Seat) -> Result<Option<Self>> {
-        let mail = neighbours.iter().map(|n| Some(n.mail.as_ref()?.pointer()));
-        let Some(mail) = mail.collect::<Option<Vec<u64>>>() else { return Ok(None) };
-        let kernel = device.function(source("merge.cu"), &[], "merge_joint")?;
-        // A replica may have queued steps that take as long as steps may.
-        let deadline = seat.rendezvous.step_limit().as_nanos();
-        Ok(Some(JointMerges {
-            kernel,
-            blocks: device.resident_blocks(kernel, THREADS, 0)?,
-            args: JointArgs::new(&mail, seat.rank),
-            stopped: Pinned::new(&device.context, 1)?,
-            abort: device.abort.pointer(),
-            deadline_ns: deadline.min(u128::from(u64::MAX)) as u64,
-        }))
-    }
-
-    fn launch(
-        &self,
-        name: &str,
-        stream: sys::CUstream,
-        span: &Span,
-        copies: &[u64],
-        own: Range<u64>,
-    ) -> Result<()> {
-        let size = span.dtype.size() as u64;
-        let args = JointMergeArgs {
-            merge: MergeArgs::new(span, copies, own.clone()),
-            joint: self.args,
-            first: own.start * size,
-            last: own.end * size,
-            stopped: self.stopped.pointer(),
-            abort: self.abort,
-            deadline_ns: self.deadline_ns,
-        };
-        // The same on all: fewer blocks meet sooner.
-        let bytes = (span.length * size).div_ceil(copies.len() as u64);
-        let wanted = bytes.div_ceil(16 * u64::from(THREADS)).clamp(1, u64::from(self.blocks));
-        let shape = Launch::together(wanted as u32, None, THREADS);
-        crate::backend::cuda::launch_on(name, stream, self.kernel, shape, &args)
-    }
+    joint: Option<JointArgs>,
 }
 
 /// The loaded merge kernels and how to launch them.
@@ -164,22 +96,6 @@ struct MergeArgs {
     dtype: u32,
     op: u32,
     unused: u32,
-}
-
-impl MergeArgs {
-    fn new(span: &Span, copies: &[u64], range: Range<u64>) -> MergeArgs {
-        let mut args = MergeArgs {
-            own: span.address,
-            start: range.start,
-            end: range.end,
-            world: copies.len() as u32,
-            dtype: dtype_code(span.dtype),
-            op: op_code(span.op),
-            ..MergeArgs::zeroed()
-        };
-        args.copies[..copies.len()].copy_from_slice(copies);
-        args
-    }
 }
 
 /// `kernels/merge.cu`: FetchArgs.
@@ -217,7 +133,16 @@ impl MergeKernels {
         copies: &[u64],
         range: Range<u64>,
     ) -> Result<()> {
-        let args = MergeArgs::new(span, copies, range.clone());
+        let mut args = MergeArgs {
+            own: span.address,
+            start: range.start,
+            end: range.end,
+            ..MergeArgs::zeroed()
+        };
+        args.copies[..copies.len()].copy_from_slice(copies);
+        args.world = copies.len() as u32;
+        args.dtype = dtype_code(span.dtype);
+        args.op = op_code(span.op);
         let bytes = (range.end - range.start) * span.dtype.size() as u64;
         let wanted = bytes.div_ceil(16 * u64::from(THREADS)).max(1);
         let shape = Launch {
@@ -284,11 +209,13 @@ impl PeerCollective {
     pub fn new(
         device: &mut CudaDevice,
         neighbours: &[Neighbour],
-        seat: &Seat,
+        rank: usize,
     ) -> Result<PeerCollective> {
         for other in neighbours.iter().filter(|n| n.ordinal != device.ordinal) {
             other.context.enable_from(device)?;
         }
+        let mail = neighbours.iter().map(|n| Some(n.mail.as_ref()?.pointer()));
+        let mail: Option<Vec<u64>> = mail.collect();
         Ok(PeerCollective {
             name: device.info.device.clone(),
             stream: Stream(device.stream()),
@@ -296,7 +223,7 @@ impl PeerCollective {
             neighbours: neighbours.to_vec(),
             published: 0,
             kernels: MergeKernels::load(device)?,
-            joint: JointMerges::new(device, neighbours, seat)?,
+            joint: mail.map(|mail| JointArgs::new(&mail, rank)),
         })
     }
 }
@@ -308,27 +235,11 @@ impl Collective for PeerCollective {
 
     fn merge(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()> {
         span.check()?;
-        let Some(joint) = &self.joint else { return two_shot(self, seat, span, split) };
-        // Everybody's address, and that all came for the same; what is queued need not have ended.
-        let ticket = span.ticket(seat, split);
-        let seen = seat.rendezvous.meet(seat.rank, ticket, [span.address, 0, 0, 0])?;
-        let copies: Vec<u64> = seen.iter().map(|payload| payload[0]).collect();
-        joint.launch(&self.name, self.stream.0, &span, &copies, split.range(seat.rank))
+        two_shot(self, seat, span, split)
     }
 
     fn joint(&self) -> Option<JointArgs> {
-        self.joint.as_ref().map(|joint| joint.args)
-    }
-
-    fn ended(&self) -> Result<()> {
-        if self.joint.as_ref().is_none_or(|joint| joint.stopped.get(0) == 0) {
-            return Ok(());
-        }
-        Err(Error::Device {
-            device: self.name.clone(),
-            call: "merge_joint".into(),
-            code: "the GPUs did not meet within the time that a step may take".into(),
-        })
+        self.joint
     }
 }
 

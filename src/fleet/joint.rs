@@ -2,12 +2,11 @@
 //! (`kernels/joint.cuh`). A round then costs microseconds, and no word of the host's.
 
 use super::{FleetInfo, MAX_REPLICAS, Replica};
-use crate::backend::cuda::MEETING_WORDS;
 use crate::error::{Error, Result};
 use bytemuck::{Pod, Zeroable};
 
 /// `kernels/joint.cuh`: Mail, in u64 words.
-pub(crate) const MAIL_WORDS: usize = 16 + MEETING_WORDS + MAX_REPLICAS + 2 * MAX_REPLICAS * 4;
+pub(crate) const MAIL_WORDS: usize = 16 + MAX_REPLICAS + 2 * MAX_REPLICAS * 4;
 
 /// `kernels/joint.cuh`: Joint.
 #[repr(C)]

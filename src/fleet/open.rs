@@ -287,7 +287,9 @@ fn join(
         Backend::Host(_) => Box::new(HostCollective),
         Backend::Cuda(device) => match (connection.collective, connection.unique_id) {
             ("nccl", Some(id)) => Box::new(NcclCollective::new(device, seat, id)?),
-            ("peer", _) => Box::new(PeerCollective::new(device, &connection.neighbours, seat)?),
+            ("peer", _) => {
+                Box::new(PeerCollective::new(device, &connection.neighbours, seat.rank)?)
+            }
             _ => Box::new(StagedCollective::new(device)),
         },
     };

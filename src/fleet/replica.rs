@@ -370,7 +370,6 @@ impl Replica {
         self.join()?;
         if let Backend::Cuda(device) = &self.backend {
             device.wait()?;
-            self.collective.ended()?;
             device.bad_index()?;
             if self.merge_marked {
                 self.clock.merge_ms += device.interval_ms(1)?;

@@ -255,7 +255,10 @@ impl Workspace {
             status: self.status.pointer(),
             abort: device.abort.pointer(),
             log: self.log.as_ref().map_or(0, Pinned::pointer),
-            deadline_ns: device.deadline_ns(),
+            deadline_ns: match told.task {
+                Task::Joint => device.joint_deadline_ns(),
+                _ => device.deadline_ns(),
+            },
             arcs: rows.columns.out.arcs(),
             nodes_in: told.known.nodes,
             arcs_in: told.known.arcs.unwrap_or(u64::MAX),

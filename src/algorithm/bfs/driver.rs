@@ -24,6 +24,8 @@ pub(super) struct Driver<'a> {
     reachable: u64,
     /// The source of this run.
     source: usize,
+    /// The number of the last run.
+    last: u64,
     levels: Vec<Vec<u32>>,
     counts: Vec<[u64; 3]>,
     pub download_ms: f64,
@@ -71,6 +73,7 @@ impl<'a> Driver<'a> {
             visited: Vec::new(),
             reachable,
             source: 0,
+            last: (u64::from(repeat.warmup) + u64::from(repeat.runs)).saturating_sub(1),
             levels: vec![Vec::new(); if question.keep { many } else { 1 }],
             counts: vec![[0; 3]; many],
             download_ms: 0.0,
@@ -127,10 +130,12 @@ impl Run for Driver<'_> {
         }
     }
 
-    fn done(&mut self, r: &mut Replica, _: u64) -> Result<()> {
+    fn done(&mut self, r: &mut Replica, number: u64) -> Result<()> {
         let start = Instant::now();
         let kept = if self.question.keep { self.source } else { 0 };
-        let wanted = r.rank() == 0 || self.question.compare;
+        // One that copies while others wait lets them fall asleep before the next run.
+        let wanted =
+            (r.rank() == 0 || self.question.compare) && (self.question.keep || number == self.last);
         self.counts[self.source] = match (&r.backend, &self.workspace) {
             (Backend::Cuda(device), Some(w)) => {
                 w.count(device, self.rows.on_device(r.rank())?, &self.state)?

@@ -153,7 +153,10 @@ impl Workspace {
             control: self.control.pointer(),
             status: self.status.pointer(),
             abort: device.abort.pointer(),
-            deadline_ns: device.deadline_ns(),
+            deadline_ns: match task {
+                Task::Joint => device.joint_deadline_ns(),
+                _ => device.deadline_ns(),
+            },
             active: self.active,
             lo: chunk.start as u32,
             hi: chunk.end as u32,

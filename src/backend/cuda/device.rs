@@ -546,6 +546,12 @@ impl CudaDevice {
         self.rendezvous.deadline().as_nanos().min(u128::from(u64::MAX)) as u64
     }
 
+    /// How long blocks of a joint launch wait for other GPUs': past the time after which a silent replica is found out, so
+    /// that it is the one that is named.
+    pub fn joint_deadline_ns(&self) -> u64 {
+        self.deadline_ns().saturating_mul(2)
+    }
+
     fn failure(&self) -> Error {
         let unknown = || self.rendezvous.fault(self.rank, "stopped");
         self.rendezvous.failure().unwrap_or_else(unknown)

@@ -155,7 +155,10 @@ impl Workspace {
             status: self.status.pointer(),
             abort: device.abort.pointer(),
             log: self.log.as_ref().map_or(0, Pinned::pointer),
-            deadline_ns: device.deadline_ns(),
+            deadline_ns: match task {
+                Task::Joint => device.joint_deadline_ns(),
+                _ => device.deadline_ns(),
+            },
             pull_above: limits.pull_above,
             push_below: limits.push_below,
             active: graph.active,
