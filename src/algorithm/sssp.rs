@@ -11,9 +11,10 @@
 //!   it by delta. Thousands of small rounds stay on the device.
 //!
 //! **Replicas.** A push of a small frontier is run whole by every replica, from a snapshot of the
-//! source values, so that all replicas stay equal without a word. A pull is cut by node: each replica
-//! pulls into its own chunk, and owners' values are gathered. Near-far runs to its end on every
-//! replica: distances are unique again then. Where cutting would cost more than it saves, push-pull
+//! source values, so that all replicas stay equal without a word. A pull is cut by node: GPUs that have a
+//! replica each run one joint launch, in which owners store distances and marks into everybody's arrays (R-MAT 27 on four
+//! H200s: 1.9 ms, 5.5 on one); elsewhere each replica pulls into its own chunk, and owners' values are gathered. Near-far
+//! runs to its end on every replica: distances are unique again then. Where cutting would cost more than it saves, push-pull
 //! does so too. `--merge dense` is the textbook loop instead: advance the own chunk's frontier, OR
 //! the frontiers, MIN the distances.
 //!
@@ -249,7 +250,8 @@ enum Plan {
     Dense,
 }
 
-/// Nodes with arcs from which GPUs that can launch jointly do.
+/// Nodes with arcs from which GPUs that can launch jointly do. R-MAT 20 (646 K) takes 0.214 ms jointly on two H200s and 0.217
+/// repeated, R-MAT 22 (2.4 M) 0.39 and 0.49; at R-MAT 18 it is 0.165 against 0.152.
 const JOINT_NODES: usize = 1 << 20;
 
 /// Buckets of this many mean weights: wide enough to fill a GPU, narrow enough to waste little.
