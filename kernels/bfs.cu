@@ -308,9 +308,8 @@ __device__ __forceinline__ void found_word(const BfsArgs& a, u32* next, u32* con
 }
 
 // After a barrier: rows that warps left to blocks, one each.
-template <bool TOGETHER>
-__device__ void pull_listed(const BfsArgs& a, BfsShared& s, const u32* front, u32* next, u32* const* copies, u32 listed,
-                            u32 level, u32& looked) {
+__device__ void pull_listed(const BfsArgs& a, BfsShared& s, const u32* front, u32* next, u32 listed, u32 level,
+                            u32& looked) {
     for (u32 n = blockIdx.x; n < listed; n += gridDim.x) {
         u32 v = fresh(a.huge + n), bit = 1u << (v & 31u);
         u64 from = (u64)__ldg(a.in_offsets + v) + PATIENCE, to = __ldg(a.in_offsets + v + 1);
@@ -331,11 +330,18 @@ __device__ void pull_listed(const BfsArgs& a, BfsShared& s, const u32* front, u3
         __stcg(a.level + v, level);
         atomicOr(a.visited + (v >> 5), bit);
         atomicOr(next + (v >> 5), bit);
-        for (u32 r = 0; TOGETHER && r < a.joint.world; r++) {
-            if (r != a.joint.rank) or_everywhere(copies[r] + (v >> 5), bit);
-        }
         u32 at = atomicAdd(&s.staged, 1u);
         if (at < QUEUE) s.stage[at] = v;
+    }
+}
+
+// After another: the words of such rows to all others. Not every pair of GPUs has atomics between them.
+__device__ void share_listed(const BfsArgs& a, const u32* next, u32* const* copies, u32 listed) {
+    for (u32 n = blockIdx.x * blockDim.x + threadIdx.x; n < listed; n += gridDim.x * blockDim.x) {
+        u32 word = fresh(a.huge + n) >> 5, bits = fresh(next + word);
+        for (u32 r = 0; r < a.joint.world; r++) {
+            if (r != a.joint.rank) __stcg(copies[r] + word, bits);
+        }
     }
 }
 
@@ -581,9 +587,10 @@ __device__ __forceinline__ void run(const BfsArgs& a) {
         if (!grid.sync()) break;
         u32 listed = pull_now ? fresh(&a.control->huge[round % 3]) : 0;
         if (listed) {
-            pull_listed<TOGETHER>(a, s, front, next, copies, listed, depth + 1, looked);
+            pull_listed(a, s, front, next, listed, depth + 1, looked);
             flush(a, s, 0, round);
-            if (!all && !grid.sync()) break;
+            if (!grid.sync()) break;
+            if (all) share_listed(a, next, copies, listed);
         }
         if (all) {
             Letter letter;

@@ -45,11 +45,6 @@ __device__ __forceinline__ void release_everywhere(u64* at, u64 value) {
     asm volatile("st.release.sys.global.u64 [%0], %1;" : : "l"(at), "l"(value) : "memory");
 }
 
-// For words that several GPUs may write.
-__device__ __forceinline__ void or_everywhere(u32* at, u32 bits) {
-    asm volatile("red.relaxed.sys.global.or.b32 [%0], %1;" : : "l"(at), "r"(bits) : "memory");
-}
-
 // What replicas tell each other at a meeting: two numbers that are added and one of which the largest counts.
 struct Letter {
     u64 sum[2];

@@ -143,6 +143,8 @@ template <bool TOGETHER> __device__ __forceinline__ void step(const StepArgs& a)
         queued = TOGETHER && pulled ? FULL : (u32)min(nodes, (u64)FULL);
         if (nodes == 0 || !whole) break;
     }
+    // The last meeting may have ended a block otherwise than the others.
+    if (TOGETHER && !grid.stopped) grid.sync();
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         Status* out = a.status;
         out->nodes = nodes;

@@ -43,7 +43,7 @@ pub use options::PagerankOptions;
 use super::MergeMode;
 use super::measure::Measured;
 use crate::error::{Error, Result};
-use crate::fleet::Fleet;
+use crate::fleet::{Fleet, apart};
 use crate::prepare::{Topology, TopologyRows};
 use crate::words::words;
 use driver::{Brought, gauge, program};
@@ -249,7 +249,8 @@ fn ranks(fleet: &Fleet, rows: &Arc<TopologyRows>, config: &PagerankConfig) -> Re
     }
     let begin = Instant::now();
     let mut plan = Plan::new(rows, config, fleet.info())?;
-    if plan.worth_gauging() {
+    // Replicas that share a GPU would measure each other.
+    if apart(&fleet.info().gpus()) && plan.worth_gauging() {
         let (shared, first) = (rows.clone(), plan.clone());
         let seen = fleet.run(move |r| gauge(r, &shared, &first))?;
         plan.deal_by(&seen);

@@ -39,8 +39,12 @@ pub(crate) fn apart<G: PartialEq>(gpus: &[G]) -> bool {
 impl FleetInfo {
     /// Whether joint launches can be made: several GPUs, a replica each, that read and write each other's memory.
     pub(crate) fn can_join(&self) -> bool {
-        let gpus: Vec<&str> = self.devices.iter().map(|d| d.device.as_str()).collect();
-        self.collective == "peer" && apart(&gpus)
+        self.collective == "peer" && apart(&self.gpus())
+    }
+
+    /// The device of each replica.
+    pub(crate) fn gpus(&self) -> Vec<&str> {
+        self.devices.iter().map(|d| d.device.as_str()).collect()
     }
 }
 

@@ -23,9 +23,9 @@ pub use shared::{Address, Scheme, Shared};
 use crate::error::{Error, Result};
 use serde::Serialize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -149,7 +149,7 @@ impl Fleet {
 
     /// Runs `program` on every replica, each on its own thread, and returns the results by rank.
     ///
-    /// The first failure ends the run on all replicas and is returned; the fleet cannot be used
+    /// Fleets that have several GPUs run one after another. The first failure ends the run on all replicas and is returned; the fleet cannot be used
     /// after that. A replica that does not come back is left behind, with its memory.
     pub fn run<T, F>(&self, program: F) -> Result<Vec<T>>
     where
@@ -160,6 +160,10 @@ impl Fleet {
             let gone = || Error::machine("the fleet has failed before; open a new one");
             return Err(self.rendezvous.failure().unwrap_or_else(gone));
         }
+        // Kernels of two fleets that meet over the same GPUs would wait for each other in a circle.
+        static MEETING: Mutex<()> = Mutex::new(());
+        let _alone = apart(&self.info.gpus())
+            .then(|| MEETING.lock().unwrap_or_else(PoisonError::into_inner));
         let program = Arc::new(program);
         let (sender, results) = channel();
         for (rank, member) in self.members.iter().enumerate() {

@@ -5,7 +5,7 @@
 //! that shows no sign of life for the deadline poisons the meeting, and everybody leaves with the
 //! first error.
 
-use crate::backend::cuda::Pinned;
+use crate::backend::cuda::{Context, Pinned};
 use crate::collective::Dtype;
 use crate::error::{Error, Result};
 use std::any::Any;
@@ -75,8 +75,9 @@ pub struct Rendezvous {
     members: Vec<Mutex<Member>>,
     /// A place a member: written before a meeting, read after it, cleared after the next.
     board: Vec<Mutex<Option<Posted>>>,
-    /// Pinned words of the members' GPUs: not 0 asks kernels that wait for others to leave.
-    aborts: Mutex<Vec<Arc<Pinned<u32>>>>,
+    /// Of the members' GPUs: pinned words, not 0 asks kernels that wait for others to leave; and contexts, whose memory
+    /// others may still write into then, so that it is leaked.
+    aborts: Mutex<Vec<(Arc<Pinned<u32>>, Arc<Context>)>>,
     deadline: Duration,
     step_limit: Duration,
     spin: bool,
@@ -199,14 +200,17 @@ impl Rendezvous {
 
     /// Everybody is to see the failure that was noted, kernels too: their threads may be inside the driver.
     fn fail(&self) {
+        for (abort, context) in lock(&self.aborts).iter() {
+            context.abandoned.store(true, Ordering::Release);
+            abort.set(0, 1);
+        }
         self.poisoned.store(true, Ordering::Release);
         self.changed.notify_all();
-        lock(&self.aborts).iter().for_each(|abort| abort.set(0, 1));
     }
 
-    /// Sets `abort` when the fleet fails.
-    pub(crate) fn watch(&self, abort: Arc<Pinned<u32>>) {
-        lock(&self.aborts).push(abort);
+    /// Sets `abort`, and abandons the context, when the fleet fails.
+    pub(crate) fn watch(&self, abort: Arc<Pinned<u32>>, context: Arc<Context>) {
+        lock(&self.aborts).push((abort, context));
     }
 
     /// The error that poisoned the fleet, if one did.

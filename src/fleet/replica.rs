@@ -308,7 +308,14 @@ impl Replica {
         }
         self.jitter();
         match self.fault {
-            Some(f) if f.rank == self.seat.rank && f.iteration == iteration => self.strike(f.kind),
+            Some(f) if f.rank == self.seat.rank && f.iteration == iteration => {
+                let struck = self.strike(f.kind);
+                // Before anything is let go of.
+                if let Err(error) = &struck {
+                    self.seat.rendezvous.poison(error.clone());
+                }
+                struck
+            }
             _ => Ok(()),
         }
     }

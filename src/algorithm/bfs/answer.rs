@@ -155,11 +155,12 @@ impl Answer for Searches {
 
     fn cuts(&self, job: &Job) -> String {
         let (modes, config) = (&self.measured.merge_modes, &job.config);
-        match modes.keys().any(|mode| mode != "none") {
-            true => {
-                format!("; chunks of equal {}, aligned to {}", config.chunks, config.chunk_align)
-            }
-            false => String::new(),
+        if modes.contains_key("joint") {
+            "; pulls shared by words in turn".into()
+        } else if modes.keys().any(|mode| mode != "none") {
+            format!("; chunks of equal {}, aligned to {}", config.chunks, config.chunk_align)
+        } else {
+            String::new()
         }
     }
 

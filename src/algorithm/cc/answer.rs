@@ -108,9 +108,13 @@ impl Answer for Components {
     }
 
     fn cuts(&self, job: &Job) -> String {
-        match self.measured.merge_modes.keys().any(|mode| mode != "none") {
-            true => format!("; chunks of equal {}", job.config.chunks),
-            false => String::new(),
+        let modes = &self.measured.merge_modes;
+        if modes.contains_key("joint") {
+            "; chains shared by words in turn".into()
+        } else if modes.keys().any(|mode| mode != "none") {
+            format!("; chunks of equal {}", job.config.chunks)
+        } else {
+            String::new()
         }
     }
 

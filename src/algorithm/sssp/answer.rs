@@ -111,7 +111,9 @@ impl Answer for ShortestPaths {
     fn cuts(&self, job: &Job) -> String {
         let (modes, config) = (&self.measured.merge_modes, &job.config);
         let align = config.chunk_align;
-        if modes.contains_key("dense") {
+        if modes.contains_key("joint") {
+            "; pulls shared by words in turn".into()
+        } else if modes.contains_key("dense") {
             format!("; chunks of equal {}, aligned to {align}", config.chunks)
         } else if modes.keys().any(|mode| mode != "none") {
             // A pull stops early, so that its cost follows nodes: `--chunks` does not rule it.

@@ -157,6 +157,10 @@ impl<T: Pod> DeviceBuffer<T> {
 
 impl<T: Pod> Drop for DeviceBuffer<T> {
     fn drop(&mut self) {
+        // Kernels of others may write into it, and nobody has told them yet.
+        if std::thread::panicking() {
+            return;
+        }
         // Whoever lets go of it last need not be its replica's thread.
         let Some(_current) = self.context.enter_to_free() else { return };
         pool::give(&self.context, self.pointer, self.length * size_of::<T>() + SPARE);

@@ -223,6 +223,8 @@ impl CudaDevice {
         if stopped == 0 {
             return Ok(());
         }
+        // Others' kernels may still write here.
+        self.context.abandoned.store(true, Ordering::Release);
         Err(Error::Device {
             device: self.info.device.clone(),
             call: kernel.into(),
@@ -273,7 +275,7 @@ impl CudaDevice {
             Ok(Marks { pairs, count: Cell::new(0) })
         };
         let abort = Arc::new(Pinned::new(&context, 1)?);
-        rendezvous.watch(abort.clone());
+        rendezvous.watch(abort.clone(), context.clone());
         Ok(CudaDevice {
             abort,
             done: event(quick)?,
@@ -549,7 +551,7 @@ impl CudaDevice {
     /// How long blocks of a joint launch wait for other GPUs': past the time after which a silent replica is found out, so
     /// that it is the one that is named.
     pub fn joint_deadline_ns(&self) -> u64 {
-        self.deadline_ns().saturating_mul(2)
+        self.deadline_ns().saturating_mul(2).saturating_add(200_000_000)
     }
 
     fn failure(&self) -> Error {
