@@ -63,6 +63,9 @@ struct Member {
     operation: &'static str,
 }
 
+/// A member's GPU: its abort word and its context.
+type Watched = (Arc<Pinned<u32>>, Arc<Context>);
+
 /// The meeting point of a fleet's local replicas.
 pub struct Rendezvous {
     state: Mutex<State>,
@@ -77,7 +80,7 @@ pub struct Rendezvous {
     board: Vec<Mutex<Option<Posted>>>,
     /// Of the members' GPUs: pinned words, not 0 asks kernels that wait for others to leave; and contexts, whose memory
     /// others may still write into then, so that it is leaked.
-    aborts: Mutex<Vec<(Arc<Pinned<u32>>, Arc<Context>)>>,
+    aborts: Mutex<Vec<Watched>>,
     deadline: Duration,
     step_limit: Duration,
     spin: bool,
