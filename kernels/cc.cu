@@ -225,7 +225,8 @@ __device__ bool follow_own(const CcArgs& a, u32 words, u32 giant) {
                 if (lane_id() == k + n) mine = bits[n];
         }
         if (lane_id() < GROUP && first + lane_id() < words) {
-            for (u32 r = 0; r < a.joint.world; r++) __stcg(a.bitmaps[r] + first + lane_id(), mine);
+            __stcg(a.settled + first + lane_id(), mine);
+            tell(a.joint, a.bitmaps, first + lane_id(), mine);
         }
     }
     return deep;

@@ -108,11 +108,16 @@ __device__ bool meet(Grid& grid, const Joint& joint, u64& epoch, const u64* sum0
     return grid.stopped == 0;
 }
 
-// A word of all replicas' copies of an array, which its owner alone writes: nothing travels where nothing changes.
-__device__ __forceinline__ void give(const Joint& joint, u32* const* copies, u32* own, u64 at, u32 value) {
-    if (fresh(own + at) == value) return;
-    __stcg(own + at, value);
+// A word to all others' copies of an array, which its owner alone writes.
+__device__ __forceinline__ void tell(const Joint& joint, u32* const* copies, u64 at, u32 value) {
     for (u32 r = 0; r < joint.world; r++) {
         if (r != joint.rank) __stcg(copies[r] + at, value);
     }
+}
+
+// The same, and to the own; nothing travels where nothing changes.
+__device__ __forceinline__ void give(const Joint& joint, u32* const* copies, u32* own, u64 at, u32 value) {
+    if (fresh(own + at) == value) return;
+    __stcg(own + at, value);
+    tell(joint, copies, at, value);
 }

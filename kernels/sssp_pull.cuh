@@ -68,13 +68,6 @@ template <bool TOGETHER> __device__ __forceinline__ u32 own_word(const StepArgs&
     return from + (TOGETHER ? ((i >> 5) * a.joint.world + a.joint.rank) << 5 | (i & 31u) : i);
 }
 
-// Tells the others.
-__device__ __forceinline__ void send(const StepArgs& a, u32* const* copies, u32 at, u32 value) {
-    for (u32 r = 0; r < a.joint.world; r++) {
-        if (r != a.joint.rank) __stcg(copies[r] + at, value);
-    }
-}
-
 // Books an improved node: `best` is its new distance.
 __device__ __forceinline__ void book(const StepArgs& a, Tally& t, u64& arcs, u32 v, u32 best) {
     __stcg(a.dist + v, best);
@@ -92,7 +85,7 @@ __device__ void pull_hub(const StepArgs& a, Shared& s, Tally& t, u32* next, u32 
     bool improved = best < before && lane_id() == 0;
     if (improved) {
         book(a, t, arcs, v, best);
-        if (TOGETHER) send(a, a.dists, v, best);
+        if (TOGETHER) tell(a.joint, a.dists, v, best);
         atomicOr(next + (v >> 5), 1u << (v & 31u));
     }
     stage(s, improved, v);
@@ -118,7 +111,7 @@ __device__ void pull_giant(const StepArgs& a, Shared& s, Tally& t, u32* next, u3
     __syncthreads();
     if (threadIdx.x == 0 && s.best < before) {
         book(a, t, arcs, v, s.best);
-        if (TOGETHER) send(a, a.dists, v, s.best);
+        if (TOGETHER) tell(a.joint, a.dists, v, s.best);
         atomicOr(next + (v >> 5), 1u << (v & 31u));
         u32 at = atomicAdd(&s.staged, 1u);
         if (at < QUEUE) s.stage[at] = v;
@@ -171,7 +164,7 @@ __device__ void pull_word(const StepArgs& a, Shared& s, Tally& t, u32* next, u32
     bool improved = best < before;
     if (improved) {
         book(a, t, arcs, v, best);
-        if (TOGETHER) send(a, a.dists, v, best);
+        if (TOGETHER) tell(a.joint, a.dists, v, best);
     }
     u32 bits = __ballot_sync(FULL, improved);
     if (lane_id() == 0 && bits) next[word] = bits;
@@ -226,10 +219,10 @@ __device__ void send_marks(const StepArgs& a, const u32* next, u32* const* copie
     u32 words = (a.active + 31) / 32, from = min(a.hubs, a.active) / 32;
     for (u32 i = warp * 32 + lane_id(), word; (word = i * a.joint.world + a.joint.rank) < from; i += warps * 32) {
         u32 bits = fresh(next + word);
-        if (bits) send(a, copies, word, bits);
+        if (bits) tell(a.joint, copies, word, bits);
     }
     for (u32 i = warp * 32 + lane_id(), word; (word = own_word<true>(a, from, i)) < words; i += warps * 32) {
         u32 bits = fresh(next + word);
-        if (bits) send(a, copies, word, bits);
+        if (bits) tell(a.joint, copies, word, bits);
     }
 }

@@ -37,10 +37,9 @@ pub use options::{BfsOptions, SearchDirection};
 use super::MergeMode;
 use super::measure::Measured;
 use super::program::{Repeat, timed};
-use crate::backend::cuda::DeviceBuffer;
 use crate::collective::{Frontier, MergeOp, Replicated};
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, JointArgs, MAX_REPLICAS, Replica};
+use crate::fleet::{Backend, Replica};
 use crate::prepare::TopologyRows;
 use crate::run::{Answer, Choice, Context};
 use driver::Driver;
@@ -49,7 +48,7 @@ use std::time::Instant;
 /// The level of a node that is not reached.
 pub(crate) const UNREACHED: u32 = u32::MAX;
 
-/// What a step does; the numbers are those of `kernels/bfs.cu`.
+/// What a step does; the numbers are those of `kernels/bfs_round.cuh`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Task {
     /// Everything to the end, redundantly.
@@ -121,31 +120,6 @@ struct State {
 impl State {
     fn swap(&mut self) {
         std::mem::swap(&mut self.front, &mut self.next);
-    }
-}
-
-/// What a replica must know of the others to search with them in one launch.
-struct Together {
-    joint: JointArgs,
-    /// Everybody's `front` and `next`, as they are before the first search.
-    bitmaps: [[u64; MAX_REPLICAS]; 2],
-}
-
-impl Together {
-    /// A meeting.
-    fn new(r: &mut Replica, state: &State) -> Result<Together> {
-        let joint = r.joint()?;
-        let at = |words: &Frontier| words.words().device().map_or(0, DeviceBuffer::pointer);
-        let bitmaps = [
-            r.addresses("frontier", at(&state.front))?,
-            r.addresses("next frontier", at(&state.next))?,
-        ];
-        Ok(Together { joint, bitmaps })
-    }
-
-    /// `front` and `next` have changed places, everybody's.
-    fn swap(&mut self) {
-        self.bitmaps.swap(0, 1);
     }
 }
 
@@ -265,11 +239,7 @@ fn program(
         front: r.frontier("frontier", active, MergeOp::Or)?,
         next: r.frontier("frontier", active, MergeOp::Or)?,
     };
-    let joint = match plan {
-        Plan::Joint => Some(Together::new(r, &state)?),
-        _ => None,
-    };
-    let mut search = Driver::new(r, rows, question, (plan, joint), state, repeat)?;
+    let mut search = Driver::new(r, rows, question, plan, state, repeat)?;
     let mut measured = timed(r, repeat, &mut search)?;
     measured.download_ms = search.download_ms;
     let (levels, counts) = search.finish();

@@ -26,10 +26,9 @@ pub use answer::Components;
 
 use super::MergeMode;
 use super::program::{Brought, Log, Repeat, Run, Step, timed};
-use crate::backend::cuda::DeviceBuffer;
 use crate::collective::{Frontier, MergeOp, Replicated};
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Fleet, JointArgs, MAX_REPLICAS, Replica, Split};
+use crate::fleet::{Backend, Fleet, Replica, Split, Together};
 use crate::prepare::TopologyRows;
 use crate::run::{Answer, Context};
 use cuda::Workspace;
@@ -84,22 +83,6 @@ struct State {
     comp: Replicated<u32>,
     /// Nodes that end in the largest tree.
     settled: Frontier,
-}
-
-/// What a replica must know of the others to work with them in one launch.
-struct Together {
-    joint: JointArgs,
-    /// Everybody's `settled`.
-    bitmaps: [u64; MAX_REPLICAS],
-}
-
-impl Together {
-    /// A meeting.
-    fn new(r: &mut Replica, state: &State) -> Result<Together> {
-        let joint = r.joint()?;
-        let settled = state.settled.words().device().map_or(0, DeviceBuffer::pointer);
-        Ok(Together { joint, bitmaps: r.addresses("settled", settled)? })
-    }
 }
 
 /// How a run goes.
@@ -177,8 +160,8 @@ fn program(
         Backend::Cuda(device) => Some(Workspace::new(device, rows, rank)?),
     };
     let together = match plan {
-        Plan::Joint => Some(Together::new(r, &state)?),
-        _ => None,
+        Plan::Joint => r.together([("settled", state.settled.words().address())])?,
+        _ => Together::alone(),
     };
     let mut search = Search { rows, plan, state, together, workspace, old: Vec::new() };
     let measured = timed(r, repeat, &mut search)?;
@@ -190,7 +173,8 @@ struct Search<'a> {
     rows: &'a TopologyRows,
     plan: Plan,
     state: State,
-    together: Option<Together>,
+    /// Everybody's `settled`.
+    together: Together<1>,
     workspace: Option<Workspace>,
     /// On the host: own parents before the merge.
     old: Vec<u32>,
@@ -257,8 +241,8 @@ impl Search<'_> {
         let mut found = Found::default();
         match (&r.backend, &self.workspace) {
             (Backend::Cuda(device), Some(w)) => {
-                let (graph, together) = (self.rows.on_device(rank)?, self.together.as_ref());
-                w.launch(device, graph, (&self.state, together), task, chunk, chance)?;
+                let (graph, state) = (self.rows.on_device(rank)?, (&self.state, self.together));
+                w.launch(device, graph, state, task, chunk, chance)?;
             }
             (Backend::Host(worker), _) => {
                 let (rows, old) = (self.rows, &mut self.old);

@@ -13,7 +13,7 @@
 //! **Replicas.** A push of a small frontier is run whole by every replica, from a snapshot of the
 //! source values, so that all replicas stay equal without a word. A pull is cut by node: GPUs that have a
 //! replica each run one joint launch, in which owners store distances and marks into everybody's arrays (R-MAT 27 on four
-//! H200s: 1.9 ms, 5.5 on one); elsewhere each replica pulls into its own chunk, and owners' values are gathered. Near-far
+//! H200s: 1.9 ms, 5.7 on one); elsewhere each replica pulls into its own chunk, and owners' values are gathered. Near-far
 //! runs to its end on every replica: distances are unique again then. Where cutting would cost more than it saves, push-pull
 //! does so too. `--merge dense` is the textbook loop instead: advance the own chunk's frontier, OR
 //! the frontiers, MIN the distances.
@@ -36,10 +36,9 @@ pub(crate) use answer::{check_options, solve, start};
 use super::chains;
 use super::measure::Measured;
 use super::program::{Log, Repeat, Run, timed};
-use crate::backend::cuda::DeviceBuffer;
 use crate::collective::{Frontier, MergeOp, Replicated};
 use crate::error::{Error, Result};
-use crate::fleet::{Fleet, JointArgs, MAX_REPLICAS, Replica};
+use crate::fleet::{Fleet, Replica, Together};
 use crate::prepare::{Inner, LaidOut, Prepared, memory};
 use crate::words::words;
 use driver::{Driver, Engine};
@@ -179,31 +178,8 @@ pub(crate) struct State {
     /// `[active / SPARSE] u64`, replicated, GATHER: distance << 32 | node of what a pull changed, where
     /// pulls are cut.
     pub changed: Option<Replicated<u64>>,
-    /// What joint launches need, where they are made.
-    pub together: Option<Together>,
-}
-
-/// What a replica must know of the others to search with them in one launch.
-pub(crate) struct Together {
-    pub joint: JointArgs,
-    /// Everybody's `dist`.
-    pub dists: [u64; MAX_REPLICAS],
-    /// Everybody's `front` and `next`.
-    pub bitmaps: [[u64; MAX_REPLICAS]; 2],
-}
-
-impl Together {
-    /// A meeting.
-    fn new(r: &mut Replica, state: &State) -> Result<Together> {
-        let joint = r.joint()?;
-        let at = |words: &Frontier| words.words().device().map_or(0, DeviceBuffer::pointer);
-        let dists = r.addresses("dist", state.dist.device().map_or(0, DeviceBuffer::pointer))?;
-        let bitmaps = [
-            r.addresses("frontier", at(&state.front))?,
-            r.addresses("next frontier", at(&state.next))?,
-        ];
-        Ok(Together { joint, dists, bitmaps })
-    }
+    /// Where joint launches are made: everybody's `dist`, `front` and `next`.
+    pub together: Option<Together<3>>,
 }
 
 impl State {
@@ -222,7 +198,12 @@ impl State {
             together: None,
         };
         if plan == Plan::Joint {
-            state.together = Some(Together::new(r, &state)?);
+            let bitmaps = [&state.front, &state.next].map(|words| words.words().address());
+            state.together = Some(r.together([
+                ("dist", state.dist.address()),
+                ("frontier", bitmaps[0]),
+                ("next frontier", bitmaps[1]),
+            ])?);
         }
         Ok(state)
     }
@@ -230,7 +211,7 @@ impl State {
     pub fn swap(&mut self) {
         std::mem::swap(&mut self.front, &mut self.next);
         if let Some(together) = &mut self.together {
-            together.bitmaps.swap(0, 1);
+            together.arrays.swap(1, 2);
         }
     }
 }

@@ -85,6 +85,11 @@ impl<T: Element> Replicated<T> {
         }
     }
 
+    /// The device address of element 0, 0 on the host.
+    pub(crate) fn address(&self) -> u64 {
+        self.device().map_or(0, DeviceBuffer::pointer)
+    }
+
     /// A copy of the values in host memory; on a device this waits for the replica's stream.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         match &self.data {

@@ -24,11 +24,6 @@ impl JointArgs {
         all.iter_mut().zip(mail).for_each(|(to, from)| *to = *from);
         JointArgs { mail: all, rank: rank as u32, world: mail.len() as u32 }
     }
-
-    /// Of a launch that is one GPU's own.
-    pub fn alone() -> JointArgs {
-        JointArgs { world: 1, ..JointArgs::zeroed() }
-    }
 }
 
 /// Whether kernels of these GPUs, a replica each, can meet: several, and none twice.
@@ -54,24 +49,37 @@ impl Replica {
         self.collective.joint().is_some()
     }
 
-    /// What a joint launch is told.
-    pub(crate) fn joint(&self) -> Result<JointArgs> {
-        let none = || Error::machine("a joint launch of replicas that cannot meet; this is a bug");
-        self.collective.joint().ok_or_else(none)
-    }
-
-    /// Everybody's `own`, by rank. A meeting.
-    pub(crate) fn addresses(
+    /// What a joint launch over these arrays, `(label, own address)` each, is told. A meeting an array.
+    pub(crate) fn together<const N: usize>(
         &mut self,
-        label: &'static str,
-        own: u64,
-    ) -> Result<[u64; MAX_REPLICAS]> {
-        let mut all = [0; MAX_REPLICAS];
+        arrays: [(&'static str, u64); N],
+    ) -> Result<Together<N>> {
+        let none = || Error::machine("a joint launch of replicas that cannot meet; this is a bug");
+        let joint = self.collective.joint().ok_or_else(none)?;
+        let mut all = [[0; MAX_REPLICAS]; N];
         // Redundant replicas may have counted differently.
         self.meet_as(0);
-        let told = self.agree(label, [own, 0, 0, 0])?;
-        all.iter_mut().zip(told).for_each(|(to, payload)| *to = payload[0]);
-        Ok(all)
+        for (everybody, (label, own)) in all.iter_mut().zip(arrays) {
+            let told = self.agree(label, [own, 0, 0, 0])?;
+            everybody.iter_mut().zip(told).for_each(|(to, payload)| *to = payload[0]);
+        }
+        Ok(Together { joint, arrays: all })
+    }
+}
+
+/// What a replica must know of the others to work with them in one launch.
+#[derive(Clone, Copy)]
+pub(crate) struct Together<const N: usize> {
+    pub joint: JointArgs,
+    /// The address of each array on each replica.
+    pub arrays: [[u64; MAX_REPLICAS]; N],
+}
+
+impl<const N: usize> Together<N> {
+    /// Nothing, for launches that are one GPU's own.
+    pub fn alone() -> Together<N> {
+        let joint = JointArgs { world: 1, ..JointArgs::zeroed() };
+        Together { joint, arrays: [[0; MAX_REPLICAS]; N] }
     }
 }
 

@@ -13,7 +13,7 @@ mod shared;
 
 pub use chunk::Split;
 pub use devices::{ChunkPolicy, CollectiveKind, Devices, Fault, FaultKind, MAX_REPLICAS};
-pub(crate) use joint::{JointArgs, MAIL_WORDS, apart};
+pub(crate) use joint::{JointArgs, MAIL_WORDS, Together, apart};
 pub use rendezvous::{Payload, Rendezvous, Ticket};
 pub use replica::Replica;
 pub(crate) use replica::{Backend, SLICE_ALIGN};
@@ -149,8 +149,8 @@ impl Fleet {
 
     /// Runs `program` on every replica, each on its own thread, and returns the results by rank.
     ///
-    /// Fleets that have several GPUs run one after another. The first failure ends the run on all replicas and is returned; the fleet cannot be used
-    /// after that. A replica that does not come back is left behind, with its memory.
+    /// Fleets that have several GPUs run one after another. The first failure ends the run on all replicas and is returned;
+    /// the fleet cannot be used after that. A replica that does not come back is left behind, with its memory.
     pub fn run<T, F>(&self, program: F) -> Result<Vec<T>>
     where
         T: Send + 'static,

@@ -80,7 +80,7 @@ pub struct Rendezvous {
     board: Vec<Mutex<Option<Posted>>>,
     /// Of the members' GPUs: pinned words, not 0 asks kernels that wait for others to leave; and contexts, whose memory
     /// others may still write into then, so that it is leaked.
-    aborts: Mutex<Vec<Watched>>,
+    watched: Mutex<Vec<Watched>>,
     deadline: Duration,
     step_limit: Duration,
     spin: bool,
@@ -114,7 +114,7 @@ impl Rendezvous {
             busy: (0..world).map(|_| AtomicBool::new(false)).collect(),
             members: devices.iter().map(|d| Mutex::new(member(d))).collect(),
             board: devices.iter().map(|_| Mutex::new(None)).collect(),
-            aborts: Mutex::new(Vec::new()),
+            watched: Mutex::new(Vec::new()),
             deadline,
             step_limit: STEP_LIMIT,
             spin: world <= cores,
@@ -203,7 +203,7 @@ impl Rendezvous {
 
     /// Everybody is to see the failure that was noted, kernels too: their threads may be inside the driver.
     fn fail(&self) {
-        for (abort, context) in lock(&self.aborts).iter() {
+        for (abort, context) in lock(&self.watched).iter() {
             context.abandoned.store(true, Ordering::Release);
             abort.set(0, 1);
         }
@@ -213,7 +213,7 @@ impl Rendezvous {
 
     /// Sets `abort`, and abandons the context, when the fleet fails.
     pub(crate) fn watch(&self, abort: Arc<Pinned<u32>>, context: Arc<Context>) {
-        lock(&self.aborts).push((abort, context));
+        lock(&self.watched).push((abort, context));
     }
 
     /// The error that poisoned the fleet, if one did.

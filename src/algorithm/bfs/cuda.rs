@@ -1,4 +1,4 @@
-//! The steps of breadth-first search on a GPU: the arguments of `kernels/bfs.cu` and `kernels/near_far.cu`.
+//! The steps of breadth-first search on a GPU: the arguments of `kernels/bfs.cu` (`bfs_round.cuh`) and `kernels/near_far.cu`.
 
 use super::driver::Told;
 use super::{Found, SearchDirection, State, Task, UNREACHED};
@@ -10,14 +10,14 @@ use crate::prepare::memory::{CONTROL, QUEUE, WorkspaceLengths};
 use crate::prepare::{DeviceTopology, TopologyRows};
 use bytemuck::{Pod, Zeroable};
 
-const THREADS: u32 = 512; // as in kernels/bfs.cu
+const THREADS: u32 = 512; // as in kernels/bfs_round.cuh
 const LOG_ENTRIES: usize = 4096; // as in kernels/hive.cuh
 /// "Not in a queue".
 const UNQUEUED: u32 = u32::MAX;
 /// Levels of a near-far window.
 const WINDOW: f32 = 32.0;
 
-/// `kernels/bfs.cu`: BfsArgs.
+/// `kernels/bfs_round.cuh`: BfsArgs.
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct Args {
@@ -58,7 +58,7 @@ struct Args {
     bitmaps: [[u64; MAX_REPLICAS]; 2],
 }
 
-/// `kernels/bfs.cu`: BfsStatus.
+/// `kernels/bfs_round.cuh`: BfsStatus.
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct Status {
@@ -174,9 +174,7 @@ impl Workspace {
             joint,
             start,
             count,
-            blocks: device
-                .resident_blocks(run, THREADS, 0)?
-                .min(device.resident_blocks(joint, THREADS, 0)?),
+            blocks: device.resident_blocks_of(&[run, joint], THREADS, 0)?,
             visited: device.alloc("visited", 2 * active.div_ceil(64))?,
             queue: device.alloc("queue", 4 * QUEUE)?,
             huge: device.alloc("huge rows", active)?,
@@ -255,10 +253,7 @@ impl Workspace {
             status: self.status.pointer(),
             abort: device.abort.pointer(),
             log: self.log.as_ref().map_or(0, Pinned::pointer),
-            deadline_ns: match told.task {
-                Task::Joint => device.joint_deadline_ns(),
-                _ => device.deadline_ns(),
-            },
+            deadline_ns: device.deadline_of(told.task == Task::Joint),
             arcs: rows.columns.out.arcs(),
             nodes_in: told.known.nodes,
             arcs_in: told.known.arcs.unwrap_or(u64::MAX),
@@ -280,8 +275,8 @@ impl Workspace {
             absorb: u32::from(told.known.depth > 0),
             dirty: u32::from(self.dirty),
             pulled: u32::from(told.known.pulled),
-            joint: told.together.map_or_else(JointArgs::alone, |others| others.joint),
-            bitmaps: told.together.map_or_else(Zeroable::zeroed, |others| others.bitmaps),
+            joint: told.together.joint,
+            bitmaps: told.together.arrays,
         };
         let shape = Launch::together(self.blocks, told.chance, THREADS);
         device.launch(if told.task == Task::Joint { self.joint } else { self.run }, shape, &args)

@@ -1,13 +1,11 @@
 //! Searches on one replica: steps and merges until nothing is left. The idea is in the parent module.
 
 use super::cuda::Workspace;
-use super::{
-    Found, Known, Plan, Question, SearchDirection, State, Task, Together, UNREACHED, host,
-};
+use super::{Found, Known, Plan, Question, SearchDirection, State, Task, UNREACHED, host};
 use crate::algorithm::program::{Log, Repeat, Run, Step};
 use crate::algorithm::{BfsOptions, TraceEntry};
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Replica};
+use crate::fleet::{Backend, Replica, Together};
 use crate::prepare::TopologyRows;
 use std::time::Instant;
 
@@ -15,7 +13,8 @@ pub(super) struct Driver<'a> {
     rows: &'a TopologyRows,
     question: &'a Question,
     plan: Plan,
-    together: Option<Together>,
+    /// Everybody's `front` and `next`.
+    together: Together<2>,
     state: State,
     workspace: Option<Workspace>,
     /// On the host: nodes reached so far.
@@ -40,7 +39,7 @@ pub(super) struct Told<'a> {
     pub reachable: u64,
     pub options: &'a BfsOptions,
     pub chance: Option<u64>,
-    pub together: Option<&'a Together>,
+    pub together: Together<2>,
 }
 
 impl<'a> Driver<'a> {
@@ -48,7 +47,7 @@ impl<'a> Driver<'a> {
         r: &mut Replica,
         rows: &'a TopologyRows,
         question: &'a Question,
-        (plan, together): (Plan, Option<Together>),
+        plan: Plan,
         state: State,
         repeat: Repeat,
     ) -> Result<Driver<'a>> {
@@ -59,6 +58,11 @@ impl<'a> Driver<'a> {
                 let graph = rows.on_device(rank)?;
                 Some(Workspace::new(device, rows, graph, plan == Plan::NearFar, repeat.trace)?)
             }
+        };
+        let bitmaps = [&state.front, &state.next].map(|words| words.words().address());
+        let together = match plan {
+            Plan::Joint => r.together([("frontier", bitmaps[0]), ("next frontier", bitmaps[1])])?,
+            _ => Together::alone(),
         };
         let into = &rows.columns.in_rows().offsets;
         let reachable = into.windows(2).filter(|pair| pair[0] < pair[1]).count() as u64;
@@ -196,7 +200,7 @@ impl Driver<'_> {
             (found, swapped) = w.found(device, task)?;
             if swapped {
                 self.state.swap();
-                self.together.iter_mut().for_each(Together::swap);
+                self.together.arrays.swap(0, 1);
             }
         }
         let logged = found.logged;
@@ -224,7 +228,7 @@ impl Driver<'_> {
             _ => 0..columns.active as u64,
         };
         let (reachable, options) = (self.reachable, &self.question.options);
-        let together = self.together.as_ref();
+        let together = self.together;
         let told = Told { task, known, chunk, reachable, options, chance, together };
         match (&r.backend, &mut self.workspace) {
             (Backend::Cuda(device), Some(w)) => {
@@ -295,7 +299,7 @@ impl Driver<'_> {
     }
 }
 
-/// Arcs from which a push is a large one; as in `kernels/bfs.cu`.
+/// Arcs from which a push is a large one; as in `kernels/bfs_round.cuh`.
 const MANY: f64 = (1u64 << 23) as f64;
 
 /// Whether to pull, from what is known of the frontier.

@@ -1,9 +1,9 @@
 //! The steps of connected components on a GPU: the arguments of `kernels/cc.cu`.
 
-use super::{Found, State, Task, Together};
+use super::{Found, State, Task};
 use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
 use crate::error::{Error, Result};
-use crate::fleet::{JointArgs, MAX_REPLICAS};
+use crate::fleet::{JointArgs, MAX_REPLICAS, Together};
 use crate::prepare::memory::CONTROL;
 use crate::prepare::{DeviceTopology, TopologyRows};
 use bytemuck::{Pod, Zeroable};
@@ -110,9 +110,7 @@ impl Workspace {
         Ok(Workspace {
             run,
             joint,
-            blocks: device
-                .resident_blocks(run, THREADS, 0)?
-                .min(device.resident_blocks(joint, THREADS, 0)?),
+            blocks: device.resident_blocks_of(&[run, joint], THREADS, 0)?,
             first,
             old: device.alloc("old parents", active)?,
             longs: device.alloc("long rows", active)?,
@@ -131,7 +129,7 @@ impl Workspace {
         &self,
         device: &CudaDevice,
         graph: &DeviceTopology,
-        (s, together): (&State, Option<&Together>),
+        (s, together): (&State, Together<1>),
         task: Task,
         chunk: Range<u64>,
         chance: Option<u64>,
@@ -153,10 +151,7 @@ impl Workspace {
             control: self.control.pointer(),
             status: self.status.pointer(),
             abort: device.abort.pointer(),
-            deadline_ns: match task {
-                Task::Joint => device.joint_deadline_ns(),
-                _ => device.deadline_ns(),
-            },
+            deadline_ns: device.deadline_of(task == Task::Joint),
             active: self.active,
             lo: chunk.start as u32,
             hi: chunk.end as u32,
@@ -165,8 +160,8 @@ impl Workspace {
             flat: u32::from(self.flat),
             task: task as u32,
             unused: 0,
-            joint: together.map_or_else(JointArgs::alone, |others| others.joint),
-            bitmaps: together.map_or_else(Zeroable::zeroed, |others| others.bitmaps),
+            joint: together.joint,
+            bitmaps: together.arrays[0],
         };
         self.control.clear()?;
         let shape = Launch::together(self.blocks, chance, THREADS);

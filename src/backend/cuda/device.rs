@@ -419,6 +419,19 @@ impl CudaDevice {
         Ok((blocks.max(1) as u32 * self.info.multiprocessors / self.sharers).max(1))
     }
 
+    /// So many of whichever of these kernels.
+    pub fn resident_blocks_of(
+        &self,
+        kernels: &[Function],
+        threads: u32,
+        shared_bytes: u32,
+    ) -> Result<u32> {
+        kernels
+            .iter()
+            .map(|f| self.resident_blocks(*f, threads, shared_bytes))
+            .try_fold(u32::MAX, |least, blocks| Ok(least.min(blocks?)))
+    }
+
     /// Queues a kernel that takes one struct by value.
     pub fn launch<A: Pod>(&self, f: Function, shape: Launch, args: &A) -> Result<()> {
         self.idle.set(false);
@@ -548,10 +561,13 @@ impl CudaDevice {
         self.rendezvous.deadline().as_nanos().min(u128::from(u64::MAX)) as u64
     }
 
-    /// How long blocks of a joint launch wait for other GPUs': past the time after which a silent replica is found out, so
+    /// The same; those of a joint launch wait for other GPUs', past the time after which a silent replica is found out, so
     /// that it is the one that is named.
-    pub fn joint_deadline_ns(&self) -> u64 {
-        self.deadline_ns().saturating_mul(2).saturating_add(200_000_000)
+    pub fn deadline_of(&self, joint: bool) -> u64 {
+        match joint {
+            true => self.deadline_ns().saturating_mul(2).saturating_add(200_000_000),
+            false => self.deadline_ns(),
+        }
     }
 
     fn failure(&self) -> Error {

@@ -10,11 +10,10 @@ use super::{DeviceBuffer, Pinned};
 use crate::algorithm::sssp::{Counts, Limits, State, Task};
 use crate::collective::Replicated;
 use crate::error::{Error, Result};
-use crate::fleet::{JointArgs, Split};
+use crate::fleet::{Split, Together};
 use crate::prepare::memory::{CONTROL, QUEUE, WorkspaceLengths};
 pub(crate) use args::{ArcForm, NearFarArgs, NearFarStatus};
 use args::{ExchangeArgs, SeedArgs, Status, StepArgs};
-use bytemuck::Zeroable;
 use std::ops::Range;
 
 /// As in kernels/hive.cuh.
@@ -136,6 +135,7 @@ impl Workspace {
     ) -> Result<Counts> {
         let [dist, front, next] = pointers(s)?;
         let into = graph.into.as_ref().unwrap_or(&graph.out);
+        let together = s.together.unwrap_or_else(Together::alone);
         let args = StepArgs {
             out_offsets: graph.out.offsets.pointer(),
             out_arcs: graph.out.arcs.pointer(),
@@ -155,10 +155,7 @@ impl Workspace {
             status: self.status.pointer(),
             abort: device.abort.pointer(),
             log: self.log.as_ref().map_or(0, Pinned::pointer),
-            deadline_ns: match task {
-                Task::Joint => device.joint_deadline_ns(),
-                _ => device.deadline_ns(),
-            },
+            deadline_ns: device.deadline_of(task == Task::Joint),
             pull_above: limits.pull_above,
             push_below: limits.push_below,
             active: graph.active,
@@ -172,9 +169,9 @@ impl Workspace {
             lightest: graph.lightest,
             form: graph.form,
             unused: 0,
-            joint: s.together.as_ref().map_or_else(JointArgs::alone, |others| others.joint),
-            dists: s.together.as_ref().map_or_else(Zeroable::zeroed, |others| others.dists),
-            bitmaps: s.together.as_ref().map_or_else(Zeroable::zeroed, |others| others.bitmaps),
+            joint: together.joint,
+            dists: together.arrays[0],
+            bitmaps: [together.arrays[1], together.arrays[2]],
         };
         self.control.clear()?;
         let shape = Launch {

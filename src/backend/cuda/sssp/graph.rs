@@ -53,8 +53,8 @@ impl DeviceGraph {
             return Err(Error::machine("a device graph on the host; this is a bug"));
         };
         let kernels = Kernels::load(device, layout)?;
-        let resident = |kernel| device.resident_blocks(kernel, STEP_THREADS, STEP_SHARED);
-        let step_blocks = resident(kernels.step)?.min(resident(kernels.joint)?);
+        let steps = [kernels.step, kernels.joint];
+        let step_blocks = device.resident_blocks_of(&steps, STEP_THREADS, STEP_SHARED)?;
         let near_far_blocks = device.resident_blocks(kernels.near_far, NEAR_FAR_THREADS, 0)?;
         let shape = Shape::new(layout);
         let out = shape.upload(r, &layout.out, owners.map(|o| &o.out), kernels.records)?;

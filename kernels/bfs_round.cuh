@@ -1,0 +1,154 @@
+// What the rounds of kernels/bfs.cu share: arguments, counters, claiming and listing nodes.
+#pragma once
+
+#include "joint.cuh"
+
+#define QUEUE 2048u  // frontier nodes that a queue round takes
+#define THREADS 512u
+#define MANY 8388608.0f  // as in src/algorithm/bfs/driver.rs
+#define HUGE 4096u   // arcs from which a row of a bitmap push is dealt over the grid
+#define LANE_ARCS 32u  // arcs that a lane looks at alone, after the record, before its warp helps
+#define LANE_BATCH 4u  // at a time
+#define PATIENCE 2048u  // arcs of a row that a warp looks at before it leaves the rest to a block
+#define GROUP 8u      // words that a warp pulls at a time
+#define WIDE 4u       // arcs that each lane has under way in a long row
+
+enum Task { FINISH = 0, GROW = 1, PULL = 2, PUSH = 3, JOINT = 5 };
+enum Way { AUTO = 0, ONLY_PUSH = 1, ONLY_PULL = 2 };
+
+struct BfsStatus {
+    u64 nodes;    // frontier left
+    u64 arcs;     // out of it; ~0 where not counted
+    u64 looked;   // arcs looked at
+    u64 found;    // nodes reached, in all levels
+    u32 rounds;
+    u32 parity;   // 1 when front and next have changed places
+    u32 stopped;  // 1 after a deadline or abort
+    u32 want_pull;  // GROW stopped where a pull pays
+};
+
+// Three sets of round counters are used in turn: one is filled, one is read, one is cleared.
+struct BfsRound {
+    u64 nodes, arcs;
+};
+struct BfsControl {
+    Meeting barrier;
+    u32 huge[3];  // entries of the list of huge rows
+    u32 unused;
+    BfsRound round[3];
+    u64 looked;
+};
+
+struct BfsArgs {
+    const offset_t* out_offsets;
+    const u32* out_columns;
+    const offset_t* in_offsets;
+    const u32* in_columns;
+    const uint2* pairs;  // [active] the first two in-neighbours, padded with the node itself
+    u32* level;    // [active]
+    u32* front;    // [words] bitmap
+    u32* next;     // [words]
+    u32* visited;  // [words]
+    u32* queue;    // [2][2 * QUEUE] nodes, then degrees; rounds alternate
+    u32* huge;     // [active] huge rows of a bitmap push; of a pull, rows that are left to blocks
+    BfsControl* control;
+    BfsStatus* status;  // pinned
+    const u32* abort;   // pinned
+    RoundLog* log;      // pinned, or NULL
+    u64 deadline_ns;
+    u64 arcs;       // of the graph
+    u64 nodes_in;   // of the frontier
+    u64 arcs_in;    // out of it; ~0 where not counted
+    u64 reached;    // nodes reached so far, the frontier's included
+    u64 reachable;  // nodes with an in-arc
+    float do_a, do_b;
+    u32 active;
+    u32 lo, hi;  // the chunk
+    u32 depth;   // level of the frontier
+    u32 task, way;
+    u32 queued;  // entries in `queue`, FULL when the frontier is in the bitmap
+    u32 absorb;  // bits of `front` that others found are to be taken over
+    u32 dirty;   // `next` is not all zero
+    u32 pulled;  // the frontier was found by a pull
+    Joint joint;                  // JOINT alone reads what follows
+    u32* bitmaps[2][REPLICAS];  // everybody's `front` and `next`
+};
+
+struct BfsShared {
+    u32 prefix[QUEUE + 1];
+    u32 node[QUEUE];
+    u32 stage[QUEUE];
+    u32 rest[THREADS / 32][GROUP * 32];  // of a warp's group, nodes that go on beyond their record
+    u32 hits[THREADS / 32][GROUP];       // and which of them found something
+    u64 room[THREADS / 32];
+    u32 staged;
+    u32 at;
+};
+
+__device__ __forceinline__ u64 degree_of(const offset_t* offsets, u32 v) {
+    return (u64)__ldg(offsets + v + 1) - (u64)__ldg(offsets + v);
+}
+
+// A bit of a bitmap that nobody writes in this round: through L1, which the barrier's fence has emptied.
+__device__ __forceinline__ bool has(const u32* bits, u32 v) {
+    return bits[v >> 5] >> (v & 31u) & 1u;
+}
+
+// Claims v for the next level; counts its arcs where it is new.
+__device__ __forceinline__ void claim(const BfsArgs& a, BfsShared& s, u32* next, u32 v, u32 level,
+                                      u64& arcs) {
+    u32 bit = 1u << (v & 31u);
+    u32* seen = a.visited + (v >> 5);
+    if (fresh(seen) & bit) return;
+    if (atomicOr(seen, bit) & bit) return;
+    __stcg(a.level + v, level);
+    atomicOr(next + (v >> 5), bit);
+    arcs += degree_of(a.out_offsets, v);
+    u32 at = atomicAdd(&s.staged, 1u);
+    if (at < QUEUE) s.stage[at] = v;
+}
+
+// Stages a warp's new nodes; all lanes call it.
+__device__ __forceinline__ void stage(BfsShared& s, u32 lanes, u32 v) {
+    if (!lanes) return;
+    u32 at = 0;
+    if (lane_id() == 0) at = atomicAdd(&s.staged, (u32)__popc(lanes));
+    at = __shfl_sync(FULL, at, 0) + __popc(lanes & ((1u << lane_id()) - 1u));
+    if ((lanes >> lane_id() & 1u) && at < QUEUE) s.stage[at] = v;
+}
+
+// Largest i with prefix[i] <= x, for prefix[0] <= x.
+__device__ __forceinline__ u32 find(const u32* prefix, u32 count, u32 x) {
+    u32 low = 0, high = count;
+    while (high - low > 1) {
+        u32 middle = (low + high) >> 1;
+        if (prefix[middle] <= x) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
+// Ends a round: totals, and the queue of the next round where it fits.
+__device__ void flush(const BfsArgs& a, BfsShared& s, u64 arcs, u32 round) {
+    __syncthreads();
+    BfsRound* r = &a.control->round[round % 3];
+    arcs = block_sum(arcs, s.room);
+    if (threadIdx.x == 0) {
+        if (arcs) atomicAdd(&r->arcs, arcs);
+        s.at = FULL;
+        if (s.staged) s.at = (u32)min(atomicAdd(&r->nodes, (u64)s.staged), (u64)FULL);
+    }
+    __syncthreads();
+    u32 count = s.staged;
+    if (count && count <= QUEUE && s.at <= QUEUE - count) {
+        u32* queue = a.queue + ((round + 1) & 1u) * 2 * QUEUE;
+        for (u32 i = threadIdx.x; i < count; i += blockDim.x) {
+            u32 v = s.stage[i];
+            __stcg(queue + s.at + i, v);
+            __stcg(queue + QUEUE + s.at + i, (u32)min(degree_of(a.out_offsets, v), (u64)FULL));
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) s.staged = 0;
+    __syncthreads();
+}
