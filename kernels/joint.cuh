@@ -51,8 +51,8 @@ struct Letter {
     u64 largest;
 };
 
-// Meets all blocks of all GPUs. `at` are this GPU's numbers, which its blocks have added to before; everybody gets
-// the fleet's. True while the launch is to go on.
+// Meets all blocks of all GPUs. `sum0`, `sum1` and `largest` are this GPU's numbers, which its blocks have added to before,
+// or NULL; everybody gets the fleet's in `all`. True while the launch is to go on.
 __device__ bool meet(Grid& grid, const Joint& joint, u64& epoch, const u64* sum0, const u64* sum1,
                      const u32* largest, Letter& all) {
     __shared__ u32 verdict;

@@ -184,7 +184,7 @@ impl Workspace {
                 Some(personal) => Some(upload(device, "personal", &personal[..active])?),
                 None => None,
             },
-            shares: plan.shares.as_ref().map(|shares| part(shares)).transpose()?,
+            shares: plan.shares.as_deref().map(Vec::as_slice).map(part).transpose()?,
             dangling: upload(device, "dangling nodes", &plan.dangling)?,
             sources: match room(Strategy::EdgeSoa) {
                 true => Some(device.alloc("sources", count)?),
