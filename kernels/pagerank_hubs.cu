@@ -11,9 +11,13 @@
 // next. Where a run goes on beyond its group, the next group leaves its part in `carry`, which
 // pagerank_carry adds at last.
 //
-// Rows are cut into row blocks, which are dealt to the blocks of the grid; each goes through all segments with its rows,
-// at its own pace. So no row is added to by two warps between two barriers of a block, and in a fixed order: the sums
-// are the same for any number of blocks, and, rows being cut where the graph says, of replicas.
+// Segments are divided among teams of the grid's blocks, and row blocks among the blocks of each team; a block goes
+// through its team's segments with its rows, at its own pace, and adds to its team's sums. So no sum is added to by two
+// warps between two barriers of a block, and in a fixed order: sums are the same for any number of blocks, and, rows
+// being cut where the graph says, of replicas, as long as segments are divided alike. Filling shared memory costs a
+// block the same whatever its rows: the fewer rows a GPU has, the more teams it needs.
+//
+// Rows are known by slots here: own rows, counted from 0. Tiles say which row a slot is.
 //
 // What lies beyond the segments, the far arcs, has the same form with 32-bit sources that are gathered from L2.
 
@@ -24,6 +28,7 @@
 #define SUMS (CHUNK + CHUNK / LANE + 8u)  // floats that a warp keeps finished runs in
 #define ROWS_AHEAD 4u  // rows that a lane has under way
 #define NEAR_THREADS 1024u
+#define TEAMS 8u  // at most; as in src/algorithm/pagerank/segments.rs
 #define FAR_THREADS 256u
 
 struct HubArgs {
@@ -31,17 +36,22 @@ struct HubArgs {
     const u32* far;         // [far chunks, CHUNK]: first halves of all lanes, then second halves
     const unsigned short* marks;     // [chunks, 32] bit i: a run begins at arc i of the lane; from bit 8: runs before it
     const u32* first;       // [chunks] number of the first run that begins in it
-    const u32* rows;        // [runs + 32]
+    const u32* rows;        // [runs + 32] slots
     const uint2* groups;    // [groups] first chunk, chunks
     const u32* parts;       // [row blocks * count + 1] first group of each segment of each row block
     const float* value;     // what arcs carry; 0 behind the last
-    float* gathered;        // [active]
+    float* gathered;        // [teams, slots]
     float* carry;           // [groups]
     u32 count;   // segments
     u32 width;   // sources of one
     u32 filled;  // floats of `value`, a multiple of 4
     u32 blocks;  // row blocks
     u32 far_begin, far_end;  // groups
+    u32 slots;
+    u32 teams;
+    u32 cut[TEAMS + 1];             // team t has segments cut[t] to cut[t + 1]
+    u32 begin[TEAMS], end[TEAMS];   // and these blocks of the grid
+    u32 unused;
 };
 
 // So that lanes that write every LANE-th slot do not meet in a bank.
@@ -83,7 +93,7 @@ __device__ __forceinline__ void add_to(float* to, float x) {
 // One warp, one group: all lanes come and go together.
 template <bool FAR>
 __device__ __forceinline__ void work_off(const HubArgs& a, u32 g, uint2 group, const float* segment,
-                                         float* sums) {
+                                         float* sums, float* gathered) {
     u32 lane = lane_id(), last = 0;
     float open = 0.0f;   // of the run that goes on
     bool begun = false;  // in this group
@@ -146,7 +156,7 @@ __device__ __forceinline__ void work_off(const HubArgs& a, u32 g, uint2 group, c
         if (lane == 0) into = open;
         if (marks != 0) sums[slot_of(before)] = into + head;
         __syncwarp();
-        if (ends) add_to(a.gathered + row, sums[slot_of(lane)]);
+        if (ends) add_to(gathered + row, sums[slot_of(lane)]);
         for (u32 j = lane + 32; j < runs; j += 32 * ROWS_AHEAD) {
             u32 other[ROWS_AHEAD];
 #pragma unroll
@@ -157,7 +167,7 @@ __device__ __forceinline__ void work_off(const HubArgs& a, u32 g, uint2 group, c
 #pragma unroll
             for (u32 k = 0; k < ROWS_AHEAD; k++) {
                 u32 run = j + 32 * k;
-                if (run < runs) add_to(a.gathered + other[k], sums[slot_of(run)]);
+                if (run < runs) add_to(gathered + other[k], sums[slot_of(run)]);
             }
         }
         if (lane == 0 && !begun && runs > 0) a.carry[g] = sums[0];
@@ -170,7 +180,7 @@ __device__ __forceinline__ void work_off(const HubArgs& a, u32 g, uint2 group, c
     }
     if (lane == 0) {
         if (begun) {
-            add_to(a.gathered + a.rows[last], open);
+            add_to(gathered + a.rows[last], open);
         } else {
             a.carry[g] = open;
         }
@@ -183,9 +193,14 @@ __device__ __forceinline__ void fetch(float4* to, const float4* from) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
 }
 
+// A block's place in a team.
+struct Seat {
+    u32 number, blocks;
+};
+
 // Groups that own row block base + lane, counted among the block's own, has of segment s: the first, and how many.
-__device__ __forceinline__ uint2 part_of(const HubArgs& a, u32 base, u32 s) {
-    u64 b = blockIdx.x + (u64)(base + lane_id()) * gridDim.x;
+__device__ __forceinline__ uint2 part_of(const HubArgs& a, Seat seat, u32 base, u32 s) {
+    u64 b = seat.number + (u64)(base + lane_id()) * seat.blocks;
     if (b >= a.blocks) return make_uint2(0u, 0u);
     const u32* part = a.parts + b * a.count + s;
     u32 first = __ldg(part);
@@ -199,30 +214,27 @@ __device__ __forceinline__ u32 take(u32* taken) {
     return __shfl_sync(FULL, i, 0);
 }
 
-// Segment after segment.
-extern "C" __global__ void __launch_bounds__(1024, 1) pagerank_segments(const HubArgs a) {
-    extern __shared__ float4 room[];
-    __shared__ u32 taken;
+// A team's segments, one after another. `room` has space for one, and behind it for the runs of each warp.
+__device__ __forceinline__ void go_through(const HubArgs& a, u32 team, Seat seat, float4* room, u32* taken) {
     float* segment = (float*)room;
     float* sums = segment + a.width + 4u + warp_id() * SUMS;
-    u32 own = blockIdx.x < a.blocks ? (a.blocks - blockIdx.x - 1u) / gridDim.x + 1u : 0u;
-    // What pads chunks.
-    if (threadIdx.x == 0) segment[a.width] = 0.0f;
-    for (u32 s = 0; s < a.count; s++) {
+    float* gathered = a.gathered + (u64)team * a.slots;
+    u32 own = seat.number < a.blocks ? (a.blocks - seat.number - 1u) / seat.blocks + 1u : 0u;
+    for (u32 s = a.cut[team]; s < a.cut[team + 1]; s++) {
         u32 any = 0;
-        for (u32 base = 0; base < own; base += 32) any |= __ballot_sync(FULL, part_of(a, base, s).y);
+        for (u32 base = 0; base < own; base += 32) any |= __ballot_sync(FULL, part_of(a, seat, base, s).y);
         if (any == 0) continue;  // the same for all warps
         __syncthreads();
         u32 begin = s * a.width;
         u32 quads = (a.filled - begin < a.width ? a.filled - begin : a.width) / 4u;
         const float4* from = (const float4*)(a.value + begin);
         for (u32 i = threadIdx.x; i < quads; i += NEAR_THREADS) fetch(room + i, from + i);
-        if (threadIdx.x == 0) taken = 0;
+        if (threadIdx.x == 0) *taken = 0;
         asm volatile("cp.async.wait_all;" ::: "memory");
         __syncthreads();
-        u32 i = take(&taken), passed = 0;
+        u32 i = take(taken), passed = 0;
         for (u32 base = 0; base < own; base += 32) {
-            uint2 part = part_of(a, base, s);
+            uint2 part = part_of(a, seat, base, s);
             u32 until = part.y;
 #pragma unroll
             for (u32 step = 1; step < 32; step <<= 1) {
@@ -234,11 +246,23 @@ extern "C" __global__ void __launch_bounds__(1024, 1) pagerank_segments(const Hu
                 u32 at = i - passed;
                 u32 which = __popc(__ballot_sync(FULL, until <= at));
                 u32 g = __shfl_sync(FULL, part.x + part.y - until, which) + at;
-                i = take(&taken);
-                work_off<false>(a, g, __ldg(a.groups + g), segment, sums);
+                i = take(taken);
+                work_off<false>(a, g, __ldg(a.groups + g), segment, sums, gathered);
             }
             passed += total;
         }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(1024, 1) pagerank_segments(const HubArgs a) {
+    extern __shared__ float4 room[];
+    __shared__ u32 taken;
+    // What pads chunks.
+    if (threadIdx.x == 0) ((float*)room)[a.width] = 0.0f;
+    for (u32 team = 0; team < a.teams; team++) {
+        u32 begin = a.begin[team], end = a.end[team];
+        if (blockIdx.x < begin || blockIdx.x >= end) continue;
+        go_through(a, team, {blockIdx.x - begin, end - begin}, room, &taken);
     }
 }
 
@@ -248,12 +272,12 @@ extern "C" __global__ void __launch_bounds__(256, 5) pagerank_far(const HubArgs 
     u32 stride = gridDim.x * (FAR_THREADS / 32u);
     u32 g = a.far_begin + warp_id() * gridDim.x + blockIdx.x;
     for (; g < a.far_end; g += stride) {
-        work_off<true>(a, g, __ldg(a.groups + g), (const float*)0, room[warp_id()]);
+        work_off<true>(a, g, __ldg(a.groups + g), (const float*)0, room[warp_id()], a.gathered);
     }
 }
 
 struct CarryArgs {
-    const u32* rows;     // [count] rising
+    const u32* rows;     // [count] slots, rising
     const u32* offsets;  // [count + 1] into `groups`
     const u32* groups;   // whose carry belongs to the row
     const float* carry;
@@ -301,11 +325,21 @@ extern "C" __global__ void __launch_bounds__(256) pagerank_carry(const CarryArgs
     }
 }
 
+// Own rows, a thread each; cut so that a block's are neighbours.
+struct Tile {
+    u32 row, slot;  // the first
+    u32 count;      // FAR_THREADS at most
+};
+
 struct GatheredArgs {
     Turn turn;
-    float* gathered;
-    double* sum;  // where sums are added over replicas; else NULL
-    u32 lo, hi;   // own rows
+    const Tile* tiles;
+    float* gathered;  // [teams, slots]
+    double* sum;      // [active] where sums are added over replicas; else NULL
+    u32 count;        // tiles
+    u32 slots;
+    u32 teams;
+    u32 unused;
 };
 
 // Gathered sums to ranks; they are 0 again after it. An exchange, since a load followed by a store to the same line
@@ -313,10 +347,13 @@ struct GatheredArgs {
 extern "C" __global__ void __launch_bounds__(256) pagerank_gathered(const GatheredArgs a) {
     double scale = new_scale(a.turn);
     u64 moved = 0;
-    u64 stride = (u64)gridDim.x * blockDim.x;
-    for (u64 i = a.lo + (u64)blockIdx.x * blockDim.x + threadIdx.x; i < a.hi; i += stride) {
-        u32 v = (u32)i;
-        double sum = (double)atomicExch(a.gathered + v, 0.0f);
+    for (u32 i = blockIdx.x; i < a.count; i += gridDim.x) {
+        Tile tile = a.tiles[i];
+        if (threadIdx.x >= tile.count) continue;
+        u32 v = tile.row + threadIdx.x;
+        float* at = a.gathered + tile.slot + threadIdx.x;
+        double sum = 0.0;
+        for (u32 team = 0; team < a.teams; team++) sum += (double)atomicExch(at + (u64)team * a.slots, 0.0f);
         if (a.sum) {
             a.sum[v] = sum;
         } else {
@@ -324,4 +361,24 @@ extern "C" __global__ void __launch_bounds__(256) pagerank_gathered(const Gather
         }
     }
     if (!a.sum) finished(a.turn, scale, moved);
+}
+
+struct TellArgs {
+    const Tile* tiles;
+    u64 copies[16];  // address of element 0 of every replica's array, in rank order
+    u32 count;       // tiles
+    u32 rank, world;
+    u32 unused;
+};
+
+// Own rows of an array to everybody else's.
+extern "C" __global__ void __launch_bounds__(256) pagerank_tell(const TellArgs a) {
+    const u32* own = (const u32*)a.copies[a.rank];
+    for (u32 i = blockIdx.x; i < a.count; i += gridDim.x) {
+        Tile tile = a.tiles[i];
+        if (threadIdx.x >= tile.count) continue;
+        u32 v = tile.row + threadIdx.x;
+        u32 x = own[v];
+        for (u32 k = 1; k < a.world; k++) ((u32*)a.copies[(a.rank + k) % a.world])[v] = x;
+    }
 }

@@ -36,6 +36,7 @@ mod hubs;
 mod options;
 mod plan;
 mod segments;
+mod teams;
 
 pub(crate) use answer::{check_options, solve, start};
 pub use options::PagerankOptions;
@@ -43,10 +44,10 @@ pub use options::PagerankOptions;
 use super::MergeMode;
 use super::measure::Measured;
 use crate::error::{Error, Result};
-use crate::fleet::{Fleet, apart};
+use crate::fleet::Fleet;
 use crate::prepare::{Topology, TopologyRows};
 use crate::words::words;
-use driver::{Brought, gauge, program};
+use driver::{Brought, program};
 use hubs::WIDEST;
 use plan::Plan;
 use segments::MOST;
@@ -55,6 +56,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Instant;
+use teams::MOST_TEAMS;
 
 words!(
     /// How an iteration goes over the arcs. All but `hubs` are those of the PageRank strategies paper.
@@ -128,6 +130,8 @@ pub struct PagerankConfig {
     pub segments: Option<u32>,
     /// Sources of a segment; `None`: what shared memory has room for.
     pub segment_width: Option<u32>,
+    /// Teams of multiprocessors among which they are divided; `None`: as many as pay.
+    pub segment_teams: Option<u32>,
     /// Refuse what does not give the same bits on any number of replicas.
     pub deterministic: bool,
     /// Timed runs.
@@ -155,6 +159,7 @@ impl Default for PagerankConfig {
             warp_chunk: options.warp_chunk,
             segments: None,
             segment_width: None,
+            segment_teams: None,
             deterministic: options.deterministic,
             runs: 1,
             warmup: 0,
@@ -194,6 +199,14 @@ impl PagerankConfig {
             return refuse(format!(
                 "--segment-width {width}: use auto or a multiple of 4 up to {WIDEST}"
             ));
+        }
+        if let Some(teams) = self.segment_teams.filter(|t| !(1..=MOST_TEAMS as u32).contains(t)) {
+            return refuse(format!("--segment-teams {teams}: use auto or 1 to {MOST_TEAMS}"));
+        }
+        if self.deterministic && self.segment_teams.is_some_and(|teams| teams != 1) {
+            return refuse(
+                "--deterministic: more than one of --segment-teams adds in another order".into(),
+            );
         }
         if strategy == Strategy::Hubs && self.weighted {
             return refuse(
@@ -248,14 +261,7 @@ fn ranks(fleet: &Fleet, rows: &Arc<TopologyRows>, config: &PagerankConfig) -> Re
         return Err(Error::input("--runs 0: at least one run is needed"));
     }
     let begin = Instant::now();
-    let mut plan = Plan::new(rows, config, fleet.info())?;
-    // Replicas that share a GPU would measure each other.
-    if apart(&fleet.info().gpus()) && plan.worth_gauging() {
-        let (shared, first) = (rows.clone(), plan.clone());
-        let seen = fleet.run(move |r| gauge(r, &shared, &first))?;
-        plan.deal_by(&seen);
-    }
-    let plan = Arc::new(plan);
+    let plan = Arc::new(Plan::new(rows, config, fleet.info())?);
     let planned_ms = begin.elapsed().as_secs_f64() * 1e3;
     let (shared, options, made) = (rows.clone(), config.clone(), plan.clone());
     let brought = fleet.run(move |r| program(r, &shared, &made, &options))?;

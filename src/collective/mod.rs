@@ -82,6 +82,13 @@ pub(crate) trait Collective: Send {
         None
     }
 
+    /// What anybody queues after it comes after what everybody has queued before it. Only for replicas that write into
+    /// each other's arrays.
+    fn order(&mut self, _seat: &Seat, label: &'static str) -> Result<()> {
+        let name = self.name();
+        Err(Error::machine(format!("{label}: nobody writes for others over {name}; this is a bug")))
+    }
+
     /// Merges in place. For Gather, `split` says who owns what; else it only divides the work.
     /// On devices the merge is ordered on the replica's stream; it may not have ended on return.
     fn merge(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()>;

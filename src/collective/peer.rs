@@ -8,7 +8,7 @@ use super::{Collective, Dtype, MergeOp, Seat, Span};
 use crate::backend::cuda::{CudaDevice, DeviceBuffer, EVENT_RING, KERNELS, Launch};
 use crate::collective::host::HostCollective;
 use crate::error::{Error, Result};
-use crate::fleet::{JointArgs, MAIL_WORDS, MAX_REPLICAS, Payload, Split, apart};
+use crate::fleet::{JointArgs, MAIL_WORDS, MAX_REPLICAS, Payload, Split, Ticket, apart};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::sys;
 use std::ops::Range;
@@ -240,6 +240,20 @@ impl Collective for PeerCollective {
 
     fn joint(&self) -> Option<JointArgs> {
         self.joint
+    }
+
+    fn order(&mut self, seat: &Seat, label: &'static str) -> Result<()> {
+        let ticket = Ticket {
+            label,
+            iteration: seat.iteration,
+            operation: "order",
+            length: 0,
+            dtype: None,
+            split: 0,
+        };
+        let published = self.publish()?;
+        let seen = seat.rendezvous.meet(seat.rank, ticket, [0, published, 0, 0])?;
+        self.acquire(&seen)
     }
 }
 

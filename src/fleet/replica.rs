@@ -204,13 +204,35 @@ impl Replica {
     }
 
     fn merge_span(&mut self, span: Span, split: &Split) -> Result<()> {
+        self.merging(merge_words(span.op), |r| r.collective.merge(&r.seat, span, split))
+    }
+
+    /// A merge in which everybody writes what it has made into everybody's arrays: `write` queues that.
+    pub(crate) fn hand_out(
+        &mut self,
+        label: &'static str,
+        write: impl FnOnce(&CudaDevice) -> Result<()>,
+    ) -> Result<()> {
+        self.join()?;
+        self.merging("gather", |r| {
+            write(r.device()?)?;
+            r.collective.order(&r.seat, label)
+        })
+    }
+
+    /// Books what `merge` takes.
+    fn merging(
+        &mut self,
+        operation: &'static str,
+        merge: impl FnOnce(&mut Replica) -> Result<()>,
+    ) -> Result<()> {
         self.jitter();
-        self.seat.rendezvous.doing(self.seat.rank, self.seat.iteration, merge_words(span.op));
+        self.seat.rendezvous.doing(self.seat.rank, self.seat.iteration, operation);
         let start = Instant::now();
         if let Backend::Cuda(device) = &self.backend {
             device.mark(1, false)?;
         }
-        let merged = self.collective.merge(&self.seat, span, split);
+        let merged = merge(self);
         self.seat.rendezvous.done(self.seat.rank);
         merged?;
         match &self.backend {

@@ -5,7 +5,7 @@ use super::{Case, Known, Scaling, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Options that say how to compute, not what.
-const HOW: [&str; 18] = [
+const HOW: [&str; 19] = [
     "merge",
     "collective",
     "chunks",
@@ -21,6 +21,7 @@ const HOW: [&str; 18] = [
     "warp-chunk",
     "segments",
     "segment-width",
+    "segment-teams",
     "deterministic",
     "batch",
     "precision",

@@ -34,6 +34,7 @@ fn asked(config: &RunConfig, personal: Option<Vec<f64>>) -> PagerankConfig {
         warp_chunk: options.warp_chunk,
         segments: options.segments.given(),
         segment_width: options.segment_width.given(),
+        segment_teams: options.segment_teams.given(),
         deterministic: options.deterministic,
         compare: config.verify,
         ..unset

@@ -226,7 +226,7 @@ impl Workspace {
 
     /// Queues the own part of iteration `t`. `chance` perturbs the number of blocks.
     pub fn step(
-        &mut self,
+        &self,
         device: &CudaDevice,
         graph: &DeviceTopology,
         s: &State,
@@ -241,8 +241,8 @@ impl Workspace {
             return self.launch(device, self.kernels.arcs, items, chance, &args);
         }
         let (turn, sum) = (self.turn(s, t, wanted)?, self.sum(s)?);
-        if let Some(hubs) = &mut self.hubs {
-            return hubs.step(device, value, turn, self.own.clone(), sum, chance);
+        if let Some(hubs) = &self.hubs {
+            return hubs.step(device, value, turn, sum, chance);
         }
         let rows = if self.strategy.pushes() { &graph.out } else { graph.in_rows() };
         let by_length = self.symmetric && !self.strategy.divides() && self.shares.is_none();
@@ -291,6 +291,12 @@ impl Workspace {
         let args = ReportArgs { scalars, status, iteration: t, unused: 0 };
         let one = Launch::of(1, 1);
         device.launch(self.kernels.report, one, &args)
+    }
+
+    /// Queues writing the own rows of an array, whose copies are at these addresses, into all others.
+    pub fn tell(&self, device: &CudaDevice, copies: &[u64], rank: usize) -> Result<()> {
+        let none = || Error::machine("rows dealt in turn without hubs; this is a bug");
+        self.hubs.as_ref().ok_or_else(none)?.tell(device, copies, rank)
     }
 
     /// What iteration `t` reported; waits for it.
@@ -420,7 +426,7 @@ pub(super) fn upload<T: Pod>(
     Ok(buffer)
 }
 
-fn pointer<T: Element>(array: &Replicated<T>) -> Result<u64> {
+pub(super) fn pointer<T: Element>(array: &Replicated<T>) -> Result<u64> {
     let host = || Error::machine("host arrays in a device step; this is a bug");
     array.device().map(DeviceBuffer::pointer).ok_or_else(host)
 }

@@ -1,6 +1,6 @@
 //! The program of one replica: iterations queued, merged and seen, until the change is small enough.
 
-use super::cuda::Workspace;
+use super::cuda::{Workspace, pointer};
 use super::host::{self, HostScalars};
 use super::plan::{Merging, Plan};
 use super::{PagerankConfig, UNITS};
@@ -8,7 +8,7 @@ use crate::algorithm::measure::Measured;
 use crate::algorithm::program::{Log, Repeat, Run, timed};
 use crate::collective::{MergeOp, Replicated};
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Replica};
+use crate::fleet::{Backend, Payload, Replica};
 use crate::prepare::TopologyRows;
 use rayon::prelude::*;
 use std::time::Instant;
@@ -86,9 +86,18 @@ pub(super) fn program(
     r.settle()?;
     let setup_ms = begin.elapsed().as_secs_f64() * 1e3;
     let repeat = Repeat { runs: config.runs, warmup: config.warmup, trace: config.trace };
-    let scalars = HostScalars::default();
+    // Where everybody's arrays are: `value` twice, `rank` twice.
+    let everybody = match plan.merging {
+        Merging::Tell => {
+            let [old, new] = [pointer(&state.value[0])?, pointer(&state.value[1])?];
+            r.agree("ranks", [old, new, pointer(&state.rank[0])?, pointer(&state.rank[1])?])?
+        }
+        _ => Vec::new(),
+    };
+    let (scalars, end) = (HostScalars::default(), End::default());
+    let arcs = plan.own_arcs(r.rank(), &rows.columns);
     let mut walk =
-        Walk { rows, plan, config, state, engine, scalars, open: None, end: End::default() };
+        Walk { rows, plan, config, state, everybody, arcs, engine, scalars, open: None, end };
     let mut measured = timed(r, repeat, &mut walk)?;
     measured.setup_ms = setup_ms;
     let begin = Instant::now();
@@ -97,27 +106,6 @@ pub(super) fn program(
     let rank = if wanted { last.to_vec()? } else { Vec::new() };
     measured.download_ms = begin.elapsed().as_secs_f64() * 1e3;
     Ok(Brought { rank, end: walk.end, measured })
-}
-
-/// What the own rows of an iteration take, in ms, the gather apart.
-pub(super) fn gauge(r: &mut Replica, rows: &TopologyRows, plan: &Plan) -> Result<f64> {
-    let state = State::new(r, rows.columns.active, false)?;
-    let (rank, rendezvous) = (r.rank(), r.rendezvous().clone());
-    let beat = || rendezvous.beat(rank);
-    let Backend::Cuda(device) = &mut r.backend else { return Ok(0.0) };
-    let mut workspace = Workspace::new(device, rows, plan, rank, &beat)?;
-    let graph = rows.on_device(rank)?;
-    workspace.start(device, &state)?;
-    let wanted = Wanted { ranks: false, change: false };
-    let mut best = f64::INFINITY;
-    for t in 0..3 {
-        device.mark(0, false)?;
-        workspace.step(device, graph, &state, t, wanted, None)?;
-        device.mark(0, true)?;
-        device.wait()?;
-        best = best.min(device.interval_ms(0)?);
-    }
-    Ok(best)
 }
 
 /// The steps of one replica, on whatever it runs on.
@@ -153,6 +141,10 @@ struct Walk<'a> {
     plan: &'a Plan,
     config: &'a PagerankConfig,
     state: State,
+    /// By rank, the addresses of these arrays, where replicas write into each other's.
+    everybody: Vec<Payload>,
+    /// Arcs that an iteration goes over here.
+    arcs: u64,
     engine: Engine,
     /// On the host.
     scalars: HostScalars,
@@ -190,11 +182,13 @@ impl Run for Walk<'_> {
             Some(end) => end,
             None => self.end_of(r, most - 1)?,
         };
-        if self.plan.merging == Merging::Gather && self.rows.columns.active > 0 {
-            let last = &mut self.state.rank[self.end.iterations as usize % 2];
-            r.gather(last, &self.plan.split)?;
+        let last = self.end.iterations as usize % 2;
+        match self.plan.merging {
+            _ if self.rows.columns.active == 0 => Ok(()),
+            Merging::Gather => r.gather(&mut self.state.rank[last], &self.plan.split),
+            Merging::Tell => self.tell(r, 2 + last),
+            Merging::None | Merging::Sum => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -205,12 +199,14 @@ impl Walk<'_> {
         // Nothing comes between iterations.
         let alone = r.world() == 1 || self.plan.merging == Merging::None;
         self.open(r)?;
-        let arcs = self.step(r, t)?;
+        self.step(r, t)?;
         if !alone && self.rows.columns.active > 0 {
             self.close(r)?;
-            match &mut self.state.sum {
-                Some(sum) => r.merge(sum)?,
-                None => r.gather(&mut self.state.value[(t as usize + 1) % 2], &self.plan.split)?,
+            let new = (t as usize + 1) % 2;
+            match (&mut self.state.sum, self.plan.merging) {
+                (Some(sum), _) => r.merge(sum)?,
+                (None, Merging::Tell) => self.tell(r, new)?,
+                (None, _) => r.gather(&mut self.state.value[new], &self.plan.split)?,
             }
             self.open(r)?;
         }
@@ -220,13 +216,22 @@ impl Walk<'_> {
             self.close(r)?;
         }
         let merge = if alone { "none" } else { self.plan.merging.word() };
-        log.book(1, arcs, merge);
+        log.book(1, self.arcs, merge);
         if log.trace || (t + 1).is_multiple_of(QUEUED) {
             self.drain(r)?;
         }
         r.leave();
-        log.note("iterate", (self.rows.columns.active as u64, arcs), merge, begin);
+        log.note("iterate", (self.rows.columns.active as u64, self.arcs), merge, begin);
         Ok(())
+    }
+
+    /// Own rows of the array, as numbered in `everybody`, become everybody's. Nobody reads the others' at that time: they
+    /// are what the iteration before last made.
+    fn tell(&self, r: &mut Replica, array: usize) -> Result<()> {
+        let Engine::Cuda(workspace) = &self.engine else { return Err(no_workspace()) };
+        let copies: Vec<u64> = self.everybody.iter().map(|addresses| addresses[array]).collect();
+        let rank = r.rank();
+        r.hand_out("ranks", |device| workspace.tell(device, &copies, rank))
     }
 
     /// Ranks are wanted where their change is, and at the end.
@@ -236,10 +241,9 @@ impl Walk<'_> {
         Wanted { ranks: always || left <= 2, change: always || left == 1 }
     }
 
-    /// Goes over the own arcs of iteration `t`; how many they are.
-    fn step(&mut self, r: &mut Replica, t: u32) -> Result<u64> {
+    /// Goes over the own arcs of iteration `t`.
+    fn step(&mut self, r: &mut Replica, t: u32) -> Result<()> {
         let (chance, rank, wanted) = (r.chance(), r.rank(), self.wanted(t));
-        let own = self.plan.own(rank);
         let rendezvous = r.rendezvous().clone();
         match (&r.backend, &mut self.engine) {
             (Backend::Cuda(device), Engine::Cuda(w)) => {
@@ -248,15 +252,13 @@ impl Walk<'_> {
             (Backend::Host(worker), Engine::Host(arcs)) => {
                 let beat = || rendezvous.beat(rank);
                 let (plan, rows, state) = (self.plan, self.rows, &mut self.state);
-                let step =
-                    || arcs.step(plan, rows, state, &mut self.scalars, t, own.clone(), &beat);
+                let own = plan.own(rank);
+                let step = || arcs.step(plan, rows, state, &mut self.scalars, t, own, &beat);
                 worker.pool.install(step);
             }
             _ => return Err(no_workspace()),
         }
-        let columns = &self.rows.columns;
-        let rows = if self.plan.strategy.pushes() { &columns.out } else { columns.in_rows() };
-        Ok(rows.offsets[own.end] - rows.offsets[own.start])
+        Ok(())
     }
 
     /// What everybody does once all is there: ranks from sums, the rank of nodes without out-weight.
@@ -284,7 +286,7 @@ impl Walk<'_> {
             _ => self.scalars.seen(),
         };
         let mut units = seen.change;
-        if self.plan.merging == Merging::Gather {
+        if matches!(self.plan.merging, Merging::Gather | Merging::Tell) {
             let all = r.agree("change", [units, 0, 0, 0])?;
             units = all.iter().map(|payload| payload[0]).sum();
         }

@@ -2,9 +2,10 @@
 
 use super::cuda::{TurnArgs, upload};
 use super::segments::{Arcs, CHUNK, SegmentRows, Segments};
+use super::teams::{MOST_TEAMS, Teams};
 use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, fewer, source};
 use crate::error::{Error, Result};
-use crate::fleet::FleetInfo;
+use crate::fleet::{FleetInfo, MAX_REPLICAS};
 use crate::prepare::ColumnRows;
 use bytemuck::{Pod, Zeroable};
 use std::borrow::Cow;
@@ -35,6 +36,12 @@ struct HubArgs {
     filled: u32,
     blocks: u32,
     far: [u32; 2],
+    slots: u32,
+    teams: u32,
+    cut: [u32; MOST_TEAMS + 1],
+    begin: [u32; MOST_TEAMS],
+    end: [u32; MOST_TEAMS],
+    unused: u32,
 }
 
 /// `kernels/pagerank_hubs.cu`: CarryArgs.
@@ -55,10 +62,50 @@ struct CarryArgs {
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct GatheredArgs {
     turn: TurnArgs,
+    tiles: u64,
     gathered: u64,
     sum: u64,
-    lo: u32,
-    hi: u32,
+    count: u32,
+    slots: u32,
+    teams: u32,
+    unused: u32,
+}
+
+/// `kernels/pagerank_hubs.cu`: TellArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct TellArgs {
+    tiles: u64,
+    copies: [u64; MAX_REPLICAS],
+    count: u32,
+    rank: u32,
+    world: u32,
+    unused: u32,
+}
+
+/// `kernels/pagerank_hubs.cu`: Tile.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Tile {
+    row: u32,
+    slot: u32,
+    count: u32,
+}
+
+/// Own rows in tiles, whose rows begin where a block's reads and writes are whole lines.
+fn tiles(own: &[Range<u64>]) -> Vec<Tile> {
+    let (mut tiles, mut slot) = (Vec::new(), 0);
+    for rows in own {
+        let mut row = rows.start;
+        while row < rows.end {
+            let end = (row / u64::from(FAR_THREADS) + 1) * u64::from(FAR_THREADS);
+            let count = (end.min(rows.end) - row) as u32;
+            tiles.push(Tile { row: row as u32, slot, count });
+            slot += count;
+            row += u64::from(count);
+        }
+    }
+    tiles
 }
 
 /// Sources of a segment at most, on any GPU.
@@ -116,6 +163,7 @@ pub(super) struct Hubs {
     far: Function,
     carry: Function,
     gathered: Function,
+    tell: Function,
     /// Blocks that can be resident, of the segments' kernel and of the far arcs'.
     blocks: [u32; 2],
     shared_bytes: u32,
@@ -131,8 +179,11 @@ pub(super) struct Hubs {
     carry_offsets: DeviceBuffer<u32>,
     carry_groups: DeviceBuffer<u32>,
     carries: DeviceBuffer<f32>,
-    /// `[active]`
+    /// `[teams, slots]`
     sums: DeviceBuffer<f32>,
+    tiles: DeviceBuffer<Tile>,
+    teams: Teams,
+    slots: u32,
     count: u32,
     width: u32,
     active: u32,
@@ -151,6 +202,7 @@ impl Hubs {
         let far = kernel("pagerank_far")?;
         let carry = kernel("pagerank_carry")?;
         let gathered = kernel("pagerank_gathered")?;
+        let tell = kernel("pagerank_tell")?;
         let device = &*device;
         let mut made = cut.lay_out(rows, rank, beat);
         // Warps read 32 rows at once.
@@ -169,6 +221,7 @@ impl Hubs {
             far,
             carry,
             gathered,
+            tell,
             shared_bytes,
             near_arcs: DeviceArcs::new(device, &made.near)?,
             far_arcs: DeviceArcs::new(device, &made.far)?,
@@ -180,7 +233,10 @@ impl Hubs {
             carry_offsets: upload(device, "places of carries", &carried.offsets)?,
             carry_groups: upload(device, "groups of carries", &carried.groups)?,
             carries: device.alloc("carries", made.groups.len())?,
-            sums: device.alloc("segment sums", active)?,
+            sums: device.alloc("segment sums", cut.teams.count() * made.slots as usize)?,
+            tiles: upload(device, "tiles", &tiles(&cut.own_rows(rank)))?,
+            teams: cut.teams.clone(),
+            slots: made.slots,
             count: cut.count as u32,
             width: cut.width as u32,
             active: active as u32,
@@ -193,7 +249,6 @@ impl Hubs {
         device: &CudaDevice,
         value: u64,
         turn: TurnArgs,
-        own: Range<usize>,
         sum: u64,
         chance: Option<u64>,
     ) -> Result<()> {
@@ -204,12 +259,16 @@ impl Hubs {
                 shared_bytes: self.shared_bytes,
                 cooperative: false,
             };
-            device.launch(self.segments, shape, &self.args(&self.near_arcs, value))?;
+            device.launch(
+                self.segments,
+                shape,
+                &self.args(&self.near_arcs, value, shape.blocks),
+            )?;
         }
         let far_groups = self.all_groups - self.near_groups;
         if far_groups > 0 {
             let shape = self.shape(far_groups.div_ceil(FAR_THREADS / 32), self.blocks[1], chance);
-            device.launch(self.far, shape, &self.args(&self.far_arcs, value))?;
+            device.launch(self.far, shape, &self.args(&self.far_arcs, value, shape.blocks))?;
         }
         let rows = self.carry_rows.len() as u32;
         if rows > 0 {
@@ -228,13 +287,39 @@ impl Hubs {
                 &args,
             )?;
         }
-        let (gathered, lo, hi) = (self.sums.pointer(), own.start as u32, own.end as u32);
-        let args = GatheredArgs { turn, gathered, sum, lo, hi };
-        let shape = self.shape((hi - lo).div_ceil(256), self.blocks[1], chance);
+        let args = GatheredArgs {
+            turn,
+            tiles: self.tiles.pointer(),
+            gathered: self.sums.pointer(),
+            sum,
+            count: self.tiles.len() as u32,
+            slots: self.slots,
+            teams: self.teams.count() as u32,
+            unused: 0,
+        };
+        let shape = self.shape(args.count, self.blocks[1], chance);
         device.launch(self.gathered, shape, &args)
     }
 
-    fn args(&self, arcs: &DeviceArcs, value: u64) -> HubArgs {
+    /// Queues writing the own rows of an array, whose copies are at these addresses, into all others.
+    pub fn tell(&self, device: &CudaDevice, copies: &[u64], rank: usize) -> Result<()> {
+        let mut args = TellArgs {
+            tiles: self.tiles.pointer(),
+            count: self.tiles.len() as u32,
+            rank: rank as u32,
+            world: copies.len() as u32,
+            ..TellArgs::zeroed()
+        };
+        args.copies[..copies.len()].copy_from_slice(copies);
+        device.launch(self.tell, self.shape(args.count, self.blocks[1], None), &args)
+    }
+
+    fn args(&self, arcs: &DeviceArcs, value: u64, grid: u32) -> HubArgs {
+        let (mut cut, mut begin, mut end) = ([0; MOST_TEAMS + 1], [0; MOST_TEAMS], [0; MOST_TEAMS]);
+        cut.iter_mut().zip(self.teams.cut()).for_each(|(to, from)| *to = *from as u32);
+        for (team, blocks) in self.teams.blocks(grid).into_iter().enumerate() {
+            (begin[team], end[team]) = (blocks.start, blocks.end);
+        }
         HubArgs {
             near: arcs.columns.pointer(),
             far_columns: arcs.columns.pointer(),
@@ -251,6 +336,12 @@ impl Hubs {
             filled: self.active.next_multiple_of(4),
             blocks: ((self.parts.len() - 1) / self.count.max(1) as usize) as u32,
             far: [self.near_groups, self.all_groups],
+            slots: self.slots,
+            teams: self.teams.count() as u32,
+            cut,
+            begin,
+            end,
+            unused: 0,
         }
     }
 

@@ -42,6 +42,9 @@ pub struct PagerankOptions {
     /// Sources of a segment: auto (what shared memory has room for) | N [default: auto].
     #[arg(long, value_name = "NODES", allow_hyphen_values = true)]
     pub segment_width: Choice<u32>,
+    /// Teams of multiprocessors among which the segments are divided: auto (as many as pay) | 1 to 8 [default: auto].
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub segment_teams: Choice<u32>,
     /// Fix the order of every addition, so that any number of replicas gives the same bits.
     #[arg(long, action = Set, num_args = 0..=1, default_missing_value = "true")]
     #[arg(require_equals = true, hide_possible_values = true, value_name = "BOOL")]
@@ -60,6 +63,7 @@ impl Default for PagerankOptions {
             warp_chunk: 1,
             segments: Choice::Auto,
             segment_width: Choice::Auto,
+            segment_teams: Choice::Auto,
             deterministic: false,
         }
     }

@@ -1,7 +1,7 @@
 //! What all replicas of a run share, made once on the host: the strategy, who makes which rows, where walks begin.
 
 use super::hubs::width;
-use super::segments::Segments;
+use super::segments::{Cut, Segments};
 use super::{PagerankConfig, Strategy};
 use crate::algorithm::MergeMode;
 use crate::error::{Error, Result};
@@ -19,6 +19,8 @@ pub(super) enum Merging {
     None,
     /// Chunks are gathered.
     Gather,
+    /// Rows, dealt in turn, are written into everybody's arrays by who makes them.
+    Tell,
     /// Sums are added.
     Sum,
 }
@@ -27,7 +29,7 @@ impl Merging {
     pub fn word(self) -> &'static str {
         match self {
             Merging::None => "none",
-            Merging::Gather => "gather",
+            Merging::Gather | Merging::Tell => "gather",
             Merging::Sum => "dense",
         }
     }
@@ -86,11 +88,23 @@ impl Plan {
         let dangling: Vec<u32> =
             (0..columns.active as u32).into_par_iter().filter(dangles).collect();
         let (personal, even, idle) = teleport(columns, config.personal.as_deref())?;
+        let merging = merging(config.merge, strategy, rows, fleet);
         let segments = match strategy == Strategy::Hubs && !on_host {
             true => {
-                let width = width(fleet, config.segment_width)?;
-                let asked = config.segments.map(|segments| segments as usize);
-                Some(Segments::new(columns.in_rows(), width, fleet.world, asked))
+                let gpus = fleet.devices.iter().map(|device| device.multiprocessors);
+                let cut = Cut {
+                    width: width(fleet, config.segment_width)?,
+                    segments: config.segments.map(|segments| segments as usize),
+                    // Teams follow from how many share the rows.
+                    teams: match config.deterministic {
+                        true => Some(1),
+                        false => config.segment_teams.map(|teams| teams as usize),
+                    },
+                    multiprocessors: gpus.min().unwrap_or(1),
+                    redundant: merging == Merging::None,
+                    in_turn: merging == Merging::Tell,
+                };
+                Some(Segments::new(columns.in_rows(), fleet.world, cut))
             }
             false => None,
         };
@@ -101,7 +115,7 @@ impl Plan {
         };
         Ok(Plan {
             strategy,
-            merging: merging(config.merge, strategy, rows, fleet),
+            merging,
             split,
             damping: config.damping,
             even,
@@ -118,25 +132,22 @@ impl Plan {
         })
     }
 
-    /// Whether an iteration takes so long that it is worth seeing what it takes.
-    pub fn worth_gauging(&self) -> bool {
-        let long = |segments: &Segments| segments.cost_ms(0) > GAUGED_MS;
-        self.merging == Merging::Gather && self.segments.as_ref().is_some_and(long)
-    }
-
-    /// Deals rows out anew, by what those of each replica have been seen to take.
-    pub fn deal_by(&mut self, seen: &[f64]) {
-        if let Some(segments) = &mut self.segments {
-            segments.deal_by(seen);
-            self.split = segments.split.clone();
-        }
-    }
-
-    /// The rows that replica `rank` makes, or the sources that it pushes from.
+    /// The rows that replica `rank` makes, or the sources that it pushes from, where they are one piece.
     pub fn own(&self, rank: usize) -> Range<usize> {
         match self.merging {
             Merging::None => 0..self.split.bounds().last().map_or(0, |end| *end as usize),
             _ => self.split.range(rank).start as usize..self.split.range(rank).end as usize,
+        }
+    }
+
+    /// How many arcs it goes over.
+    pub fn own_arcs(&self, rank: usize, columns: &Columns) -> u64 {
+        let rows = if self.strategy.pushes() { &columns.out } else { columns.in_rows() };
+        let arcs =
+            |own: &Range<u64>| rows.offsets[own.end as usize] - rows.offsets[own.start as usize];
+        match (&self.segments, self.merging) {
+            (Some(segments), Merging::Tell) => segments.own_rows(Some(rank)).iter().map(arcs).sum(),
+            _ => arcs(&(self.own(rank).start as u64..self.own(rank).end as u64)),
         }
     }
 
@@ -184,10 +195,6 @@ fn choose(columns: &Columns, weighted: bool) -> Strategy {
     }
 }
 
-/// What a replica's part of an iteration is taken to cost, in ms, from which it is measured. The costs of arcs and rows are
-/// a model; where it is wrong all wait for one (R-MAT 27 over four H200s: 4.4 to 7.7 ms).
-const GAUGED_MS: f64 = 2.0;
-
 /// What an iteration of one GPU takes, us an arc and a node: flat graphs are bounded by bytes, others by gathers (R-MAT
 /// 24: 1.74 ms, a grid of 16.8 M nodes 0.178, KERNELS.md).
 const ARC_US: [f64; 2] = [3.2e-6, 2.0e-6];
@@ -213,10 +220,13 @@ fn merging(
         MergeMode::Dense => Merging::Sum,
         _ if fleet.world == 1 => Merging::None,
         MergeMode::Redundant => Merging::None,
-        MergeMode::Split => Merging::Gather,
         // Host replicas share the cores: nothing redundant is free. Sharded arcs are their owners' to read.
-        MergeMode::Auto if fleet.backend == "host" || pays || rows.sharded() => Merging::Gather,
-        MergeMode::Auto => Merging::None,
+        MergeMode::Auto if fleet.backend != "host" && !pays && !rows.sharded() => Merging::None,
+        // GPUs that write into each other's memory.
+        _ if strategy == Strategy::Hubs && fleet.collective == "peer" && !rows.sharded() => {
+            Merging::Tell
+        }
+        MergeMode::Auto | MergeMode::Split => Merging::Gather,
     }
 }
 

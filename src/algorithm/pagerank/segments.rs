@@ -2,9 +2,15 @@
 //! rows, and the arrays that a replica's blocks go over.
 //!
 //! Rows are cut into *row blocks* of about equal arcs, and a block's arcs of one segment into chunks and groups of
-//! their own. So the order in which a row's arcs are added up follows from the graph alone, whoever has the
-//! row, and replicas have whole blocks.
+//! their own. Replicas have whole blocks. Segments are divided among [`Teams`] of multiprocessors, whose sums of a row are
+//! added at last. So the order in which a row's arcs are added up follows from the graph and the teams, whoever has
+//! the row.
+//!
+//! Blocks are dealt in turn where replicas can write into each other's arrays: then all have as many rows of each
+//! kind, and as many altogether. In one piece each, the last replica of four has most rows of a skewed graph, and all
+//! others wait for what it sends.
 
+use super::teams::Teams;
 use crate::fleet::Split;
 use crate::prepare::ColumnRows;
 use crate::report::units::{count as number, plural};
@@ -27,13 +33,15 @@ pub(super) const MOST: usize = 128;
 /// 2.45 ms, 9.26 and 9.02).
 fn costs(nodes: u64) -> (u64, u64) {
     match (nodes * 4) >> 20 {
-        0..=32 => (7, 6),
-        33..=64 => (13, 6),
+        0..=32 => (7, RUN_PS),
+        33..=64 => (13, RUN_PS),
         _ => (25, 18),
     }
 }
 /// For an arc that is gathered from shared memory, at 385 to 580 G/s and 2 bytes from memory.
 const NEAR_PS: u64 = 2;
+/// For a run, where all its sums fit L2.
+const RUN_PS: u64 = 6;
 /// What the last additions and the rank of a node take: 71 us for 8.9 M of them.
 const ROW_PS: u64 = 8;
 /// What a segment takes whatever is in it: 192 KB to every multiprocessor, and the last groups. An estimate.
@@ -57,12 +65,12 @@ pub(super) struct Segments {
     depth: Vec<usize>,
     /// `[count + 1]` chunks of a group, by segment; the last for far arcs.
     span: Vec<usize>,
-    /// The rows of each replica.
+    /// Who goes through which segments.
+    pub teams: Teams,
+    /// The rows of each replica, where each has one piece.
     pub split: Split,
-    /// The blocks of each replica.
-    blocks: Split,
-    /// `[blocks + 1]` what the blocks before each are taken to cost, in ps.
-    costs: Vec<u64>,
+    /// `[blocks]` whose each block is.
+    owner: Vec<usize>,
     /// Arcs in segments.
     pub near: u64,
     /// All of them.
@@ -83,19 +91,27 @@ impl Part {
     }
 }
 
-/// Blocks, and rows, of each replica: about equal in cost.
-fn deal(before: &[u64], bounds: &[u64], world: usize) -> (Split, Split) {
-    let blocks = before.len() - 1;
-    let dealt = Split::by_weight(blocks as u64, world, 1, before[blocks], |b| before[b as usize]);
-    let owned = dealt.bounds().windows(2).map(|b| bounds[b[1] as usize] - bounds[b[0] as usize]);
-    let rows = Split::of_lengths(owned);
-    (dealt, rows)
+/// What is asked of [`Segments`].
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cut {
+    /// Sources of a segment, a multiple of 4 below 65536.
+    pub width: usize,
+    /// How many segments; else as many as pay.
+    pub segments: Option<usize>,
+    /// How many teams; else as many as pay.
+    pub teams: Option<usize>,
+    /// Multiprocessors of a GPU.
+    pub multiprocessors: u32,
+    /// Whether every replica makes all rows.
+    pub redundant: bool,
+    /// Whether row blocks are dealt in turn.
+    pub in_turn: bool,
 }
 
 impl Segments {
-    /// Cuts `rows` for segments of `width` sources (a multiple of 4, below 65536); `asked` says how many segments,
-    /// else as many as pay.
-    pub fn new(rows: &ColumnRows, width: usize, world: usize, asked: Option<usize>) -> Segments {
+    /// Cuts `rows` for a fleet of `world`.
+    pub fn new(rows: &ColumnRows, world: usize, cut: Cut) -> Segments {
+        let width = cut.width;
         let active = rows.offsets.len() as u64 - 1;
         let costs = costs(active);
         let (far_ps, run_ps) = costs;
@@ -107,7 +123,7 @@ impl Segments {
         let count_block =
             |range: &[u64]| count(rows, range[0] as usize..range[1] as usize, width, most);
         let parts: Vec<Vec<Part>> = bounds.par_windows(2).map(count_block).collect();
-        let depth = match asked {
+        let depth = match cut.segments {
             Some(asked) => vec![asked.min(most); blocks],
             None => depths(&parts, most, costs),
         };
@@ -129,7 +145,31 @@ impl Segments {
             let ps = near.arcs * NEAR_PS + far * far_ps + (near.runs + far_runs) * run_ps;
             before.push(before[b] + ps + rows * ROW_PS);
         }
-        let (dealt, split) = deal(&before, &bounds, world);
+        let dealt =
+            Split::by_weight(blocks as u64, world, 1, before[blocks], |b| before[b as usize]);
+        let owned =
+            dealt.bounds().windows(2).map(|b| bounds[b[1] as usize] - bounds[b[0] as usize]);
+        let split = Split::of_lengths(owned);
+        let owner = match cut.in_turn {
+            true => deal_in_turn(&bounds, world),
+            false => (0..world).flat_map(|rank| dealt.range(rank).map(move |_| rank)).collect(),
+        };
+        let shared = if cut.redundant { 1 } else { world as u64 };
+        let load = |s: usize| {
+            let parts = parts.iter().zip(&depth).filter(|(_, depth)| s < **depth);
+            parts.fold(Part::default(), |sum, (part, _)| Part {
+                arcs: sum.arcs + part[s].arcs,
+                runs: sum.runs + part[s].runs,
+            })
+        };
+        let load_ps = |s| {
+            let Part { arcs, runs } = load(s);
+            (arcs * NEAR_PS + runs * RUN_PS) / shared
+        };
+        let load_ps: Vec<u64> = (0..count).map(load_ps).collect();
+        let own_blocks = (blocks as u64).div_ceil(shared);
+        let teams =
+            Teams::new(cut.multiprocessors, cut.teams, own_blocks, active / shared, &load_ps);
         let mut chunks = vec![0; count + 1];
         for b in 0..blocks {
             for (s, part) in parts[b][..depth[b]].iter().enumerate() {
@@ -140,9 +180,9 @@ impl Segments {
         Segments {
             width,
             count,
+            teams,
             split,
-            blocks: dealt,
-            costs: before,
+            owner,
             near: (0..blocks).map(|b| near(b).arcs).sum(),
             arcs: rows.arcs(),
             span: chunks.into_iter().map(|chunks| (chunks / GROUPS).clamp(1, SPAN)).collect(),
@@ -151,30 +191,33 @@ impl Segments {
         }
     }
 
-    /// What replica `rank`'s blocks are taken to cost, in ms.
-    pub fn cost_ms(&self, rank: usize) -> f64 {
-        let own = self.blocks.range(rank);
-        (self.costs[own.end as usize] - self.costs[own.start as usize]) as f64 / 1e9
+    /// The blocks of replica `rank`, or all; rising.
+    fn own_blocks(&self, rank: Option<usize>) -> Vec<usize> {
+        let own = |b: &usize| rank.is_none_or(|rank| self.owner[*b] == rank);
+        (0..self.depth.len()).filter(own).collect()
     }
 
-    /// Deals the blocks out anew, by what replicas' blocks have been seen to take: `[world]`, ms.
-    pub fn deal_by(&mut self, seen: &[f64]) {
-        let mut before = vec![0.0];
-        for (rank, ms) in seen.iter().enumerate() {
-            let scale = ms / self.cost_ms(rank).max(1e-9);
-            for b in self.blocks.range(rank) {
-                let cost = self.costs[b as usize + 1] - self.costs[b as usize];
-                before.push(before[b as usize] + cost as f64 * scale);
+    /// The rows of replica `rank`, or all, in the order of their slots.
+    pub fn own_rows(&self, rank: Option<usize>) -> Vec<Range<u64>> {
+        let mut own: Vec<Range<u64>> = Vec::new();
+        for b in self.own_blocks(rank) {
+            let (start, end) = (self.bounds[b], self.bounds[b + 1]);
+            match own.last_mut() {
+                Some(last) if last.end == start => last.end = end,
+                _ => own.push(start..end),
             }
         }
-        self.costs = before.into_iter().map(|cost: f64| cost as u64).collect();
-        (self.blocks, self.split) = deal(&self.costs, &self.bounds, seen.len());
+        own
     }
 
     /// `3 segments of 48,000 sources, with 70 of 100 arcs`.
     pub fn words(&self) -> String {
+        let teams = match self.teams.count() {
+            1 => String::new(),
+            many => format!(" by {many} teams of multiprocessors"),
+        };
         format!(
-            "{} of {} sources, with {} of {}",
+            "{}{teams} of {} sources, with {} of {}",
             plural(self.count as u64, "segment"),
             number(self.width as u64),
             number(self.near),
@@ -189,22 +232,25 @@ impl Segments {
         rank: Option<usize>,
         beat: &(dyn Fn() + Sync),
     ) -> SegmentRows {
-        let own = match rank {
-            Some(rank) => self.blocks.range(rank),
-            None => 0..self.depth.len() as u64,
-        };
-        let block = |b: u64| {
+        let own = self.own_blocks(rank);
+        let mut slots = Vec::with_capacity(own.len() + 1);
+        slots.push(0);
+        for b in &own {
+            slots.push(slots[slots.len() - 1] + self.bounds[*b + 1] - self.bounds[*b]);
+        }
+        let block = |(b, first): (&usize, &u64)| {
             beat();
-            self.block(rows, b as usize)
+            self.block(rows, *b, *first)
         };
-        let blocks: Vec<BlockRows> = own.into_par_iter().map(block).collect();
-        let all = active(rows);
+        let blocks: Vec<BlockRows> = own.par_iter().zip(&slots).map(block).collect();
+        let slots = slots[own.len()] as u32;
         let mut made = SegmentRows {
             near: Arcs { columns: vec![], marks: vec![], first: vec![], rows: vec![] },
             far: Arcs { columns: vec![], marks: vec![], first: vec![], rows: vec![] },
             groups: vec![],
             parts: vec![0],
             carries: vec![],
+            slots,
         };
         // Where the groups of each part of each block will be: the far ones behind all others.
         let mut starts = vec![Vec::with_capacity(self.count + 1); blocks.len()];
@@ -230,17 +276,18 @@ impl Segments {
             made.near.append(block.near);
             made.far.append(block.far);
         }
-        debug_assert!(made.carries.is_sorted() && made.near.rows.iter().all(|row| *row < all));
+        debug_assert!(made.carries.is_sorted() && made.near.rows.iter().all(|row| *row < slots));
         made
     }
 
-    /// One row block.
-    fn block(&self, rows: &ColumnRows, b: usize) -> BlockRows {
+    /// One row block, whose rows have the slots from `first` on.
+    fn block(&self, rows: &ColumnRows, b: usize, first: u64) -> BlockRows {
         let (own, depth) = (self.bounds[b] as usize..self.bounds[b + 1] as usize, self.depth[b]);
+        let slot = |row: usize| (row as u64 - self.bounds[b] + first) as u32;
         let mut block = BlockRows::default();
         let mut runs: Vec<Vec<(u32, &[u32])>> = vec![vec![]; depth + 1];
         for v in own {
-            for_runs(rows.row(v), self.width, depth, |s, run| runs[s].push((v as u32, run)));
+            for_runs(rows.row(v), self.width, depth, |s, run| runs[s].push((slot(v), run)));
         }
         block.groups = vec![vec![]; self.count + 1];
         for (s, runs) in runs.iter().enumerate() {
@@ -277,6 +324,25 @@ impl Segments {
         block.carries.sort_unstable();
         block
     }
+}
+
+/// `[blocks]` whose each block is: in every round one goes to each replica, the one with most rows to whoever has
+/// fewest so far. The last round, of which there may be less, is of the largest rows.
+fn deal_in_turn(bounds: &[u64], world: usize) -> Vec<usize> {
+    let blocks = bounds.len() - 1;
+    let rows = |b: &usize| bounds[b + 1] - bounds[*b];
+    let (mut owner, mut owned) = (vec![0; blocks], vec![0; world]);
+    let order: Vec<usize> = (0..blocks).rev().collect();
+    for round in order.chunks(world) {
+        let (mut round, mut ranks) = (round.to_vec(), (0..world).collect::<Vec<_>>());
+        round.sort_by_key(|b| std::cmp::Reverse(rows(b)));
+        ranks.sort_by_key(|rank| owned[*rank]);
+        for (b, rank) in round.into_iter().zip(ranks) {
+            owner[b] = rank;
+            owned[rank] += rows(&b);
+        }
+    }
+    owner
 }
 
 fn active(rows: &ColumnRows) -> u32 {
@@ -337,7 +403,7 @@ pub(super) struct Arcs<C> {
     pub marks: Vec<u16>,
     /// `[chunks]` number of the first run that begins in it.
     pub first: Vec<u32>,
-    /// `[runs]`
+    /// `[runs]` slots
     pub rows: Vec<u32>,
 }
 
@@ -411,7 +477,7 @@ struct BlockRows {
     far: Arcs<u32>,
     /// By segment, the far ones last: first chunk, chunks.
     groups: Vec<Vec<[u32; 2]>>,
-    /// (row, segment, group of that): the group begins inside of a run of the row.
+    /// (slot, segment, group of that): the group begins inside of a run of the row.
     carries: Vec<(u32, usize, u32)>,
 }
 
@@ -423,8 +489,10 @@ pub(super) struct SegmentRows {
     pub groups: Vec<[u32; 2]>,
     /// `[row blocks * segments + 1]` first group of each segment of each block; the last is the first far one.
     pub parts: Vec<u32>,
-    /// (row, group) sorted: the group begins inside of a run of the row.
+    /// (slot, group) sorted: the group begins inside of a run of the row.
     pub carries: Vec<(u32, u32)>,
+    /// Own rows.
+    pub slots: u32,
 }
 
 #[cfg(test)]

@@ -21,6 +21,15 @@ fn lumpy() -> Graph {
     Graph::from_arcs(1000, &from, &to, None, Origin::default()).unwrap()
 }
 
+fn cut(width: usize, segments: Option<usize>, in_turn: bool) -> Cut {
+    Cut { width, segments, teams: Some(1), multiprocessors: 132, redundant: false, in_turn }
+}
+
+/// The rows of a replica's slots.
+fn rows_of(cut: &Segments, rank: usize) -> Vec<u32> {
+    cut.own_rows(Some(rank)).into_iter().flatten().map(|row| row as u32).collect()
+}
+
 fn graphs() -> Vec<(&'static str, Graph)> {
     vec![
         ("R-MAT", generate("rmat:12").unwrap()),
@@ -133,17 +142,19 @@ fn segments_and_far_arcs_hold_every_arc_once_for_any_number_of_replicas() {
             [(64, Some(3)), (128, Some(64)), (400, Some(0)), (48_000, Some(1)), (100, None)]
         {
             for world in [1, 3, 5] {
-                let cut = Segments::new(rows, width, world, asked);
-                let mut arcs = Vec::new();
-                for rank in 0..world {
-                    let made = cut.lay_out(rows, Some(rank), &|| ());
-                    let own = cut.split.range(rank);
-                    let part = unpacked(&made, &cut, active);
-                    assert!(part.iter().all(|(row, _)| own.contains(&u64::from(*row))), "{name}");
-                    arcs.extend(part);
+                for in_turn in [false, true] {
+                    let cut = Segments::new(rows, world, cut(width, asked, in_turn));
+                    let mut arcs = Vec::new();
+                    for rank in 0..world {
+                        let made = cut.lay_out(rows, Some(rank), &|| ());
+                        let own = rows_of(&cut, rank);
+                        assert_eq!(made.slots as usize, own.len(), "{name}");
+                        let part = unpacked(&made, &cut, active);
+                        arcs.extend(part.iter().map(|(slot, u)| (own[*slot as usize], *u)));
+                    }
+                    arcs.sort_unstable();
+                    assert_eq!(arcs, expected, "{name}, {asked:?} of {width}, {world} replicas");
                 }
-                arcs.sort_unstable();
-                assert_eq!(arcs, expected, "{name}, {asked:?} of {width}, {world} replicas");
             }
         }
     }
@@ -152,8 +163,10 @@ fn segments_and_far_arcs_hold_every_arc_once_for_any_number_of_replicas() {
 /// A row's sum as the kernel makes it, in f32: lanes, then chunks, then groups, carries last.
 fn sums(cut: &Segments, rows: &ColumnRows, world: usize, value: &[f32]) -> Vec<u32> {
     let active = rows.offsets.len() - 1;
-    let mut gathered = vec![0f32; active];
+    let mut all = vec![0f32; active];
     for rank in 0..world {
+        let own = rows_of(cut, rank);
+        let mut gathered = vec![0f32; own.len()];
         let made = cut.lay_out(rows, Some(rank), &|| ());
         let mut carry = vec![0f32; made.groups.len()];
         for s in 0..=cut.count {
@@ -192,8 +205,9 @@ fn sums(cut: &Segments, rows: &ColumnRows, world: usize, value: &[f32]) -> Vec<u
             }
         }
         made.carries.iter().for_each(|(row, g)| gathered[*row as usize] += carry[*g as usize]);
+        own.iter().zip(gathered).for_each(|(row, sum)| all[*row as usize] = sum);
     }
-    gathered.into_iter().map(f32::to_bits).collect()
+    all.into_iter().map(f32::to_bits).collect()
 }
 
 #[test]
@@ -203,9 +217,15 @@ fn a_row_s_sum_is_right_and_has_the_same_bits_whoever_has_the_row() {
         let rows = columns.in_rows();
         let value: Vec<f32> = (0..columns.active).map(|v| 1.0 / (v as f32 + 3.0)).collect();
         for (width, asked) in [(64, Some(4)), (48_000, Some(1)), (100, Some(0))] {
-            let made = |world| sums(&Segments::new(rows, width, world, asked), rows, world, &value);
-            let one = made(1);
-            assert!([2, 3, 5].into_iter().all(|world| made(world) == one), "{name}, {width}");
+            let made = |world, in_turn| {
+                let cut = Segments::new(rows, world, cut(width, asked, in_turn));
+                sums(&cut, rows, world, &value)
+            };
+            let one = made(1, false);
+            for world in [2, 3, 5] {
+                assert!(made(world, false) == one, "{name}, {width}");
+                assert!(made(world, true) == one, "{name}, {width}, in turn");
+            }
             for (v, sum) in one.into_iter().map(f32::from_bits).enumerate() {
                 let exact: f64 = rows.row(v).iter().map(|u| f64::from(value[*u as usize])).sum();
                 let off = (f64::from(sum) - exact).abs();
@@ -218,11 +238,12 @@ fn a_row_s_sum_is_right_and_has_the_same_bits_whoever_has_the_row() {
 #[test]
 fn segments_are_made_where_they_pay() {
     let rmat = columns(&generate("rmat:17").unwrap());
-    let cut = Segments::new(rmat.in_rows(), 48_000, 1, None);
+    let asked = cut(48_000, None, false);
+    let cut = Segments::new(rmat.in_rows(), 1, asked);
     assert!(cut.count >= 1, "a skewed graph's hubs are worth a segment");
     assert!(cut.near * 2 > rmat.in_rows().arcs(), "{} arcs in segments", cut.near);
     let grid = columns(&generate("grid:40x50").unwrap());
-    assert_eq!(Segments::new(grid.in_rows(), 48_000, 1, None).count, 0, "a small one's are not");
+    assert_eq!(Segments::new(grid.in_rows(), 1, asked).count, 0, "a small one's are not");
 }
 
 #[test]
@@ -240,25 +261,18 @@ fn a_block_has_the_segments_that_it_gains_by() {
 }
 
 #[test]
-fn rows_are_dealt_anew_by_what_replicas_have_been_seen_to_take() {
-    let columns = columns(&generate("rmat:14").unwrap());
+fn rows_dealt_in_turn_are_as_many_for_everybody() {
+    let columns = columns(&generate("rmat:16").unwrap());
     let rows = columns.in_rows();
-    let mut cut = Segments::new(rows, 1024, 4, None);
-    let (before, all): (Vec<f64>, _) = ((0..4).map(|rank| cut.cost_ms(rank)).collect(), cut.near);
-    let bounds = cut.split.bounds().to_vec();
-    // The last replica's rows take twice as long as they should.
-    let seen: Vec<f64> =
-        before.iter().zip([1.0, 1.0, 1.0, 2.0]).map(|(ms, slow)| ms * slow).collect();
-    cut.deal_by(&seen);
-    let after: Vec<f64> = (0..4).map(|rank| cut.cost_ms(rank)).collect();
-    let (most, least) =
-        (after.iter().copied().fold(0.0, f64::max), after.iter().copied().fold(f64::MAX, f64::min));
-    assert!(most < 1.2 * least, "{after:?}, from {before:?}");
-    assert!(cut.split.range(3).start > bounds[3], "{:?}, from {bounds:?}", cut.split.bounds());
-    // The same rows, cut into the same blocks.
-    assert_eq!(cut.split.bounds().last(), bounds.last());
-    assert_eq!(cut.near, all);
-    let whole: usize =
-        (0..4).map(|rank| cut.lay_out(rows, Some(rank), &|| ()).near.columns.len()).sum();
-    assert_eq!(whole, cut.lay_out(rows, None, &|| ()).near.columns.len());
+    for world in [2, 3, 4, 8] {
+        let dealt = Segments::new(rows, world, cut(1024, Some(4), true));
+        let own = |rank| rows_of(&dealt, rank);
+        let arcs = |rank| own(rank).iter().map(|v| rows.row(*v as usize).len()).sum::<usize>();
+        let lengths: Vec<usize> = (0..world).map(|rank| own(rank).len()).collect();
+        let (least, most) = (lengths.iter().min().unwrap(), lengths.iter().max().unwrap());
+        assert!(*most < least * 5 / 4, "{lengths:?}");
+        let arcs: Vec<usize> = (0..world).map(arcs).collect();
+        let (least, most) = (arcs.iter().min().unwrap(), arcs.iter().max().unwrap());
+        assert!(*most < least * 5 / 4, "{arcs:?}");
+    }
 }
