@@ -12,7 +12,7 @@
 // Which way: with F the arcs out of the frontier (counted where nodes are found by pushes, else nodes x mean
 // degree) and P the arcs a pull is expected to look at, unreached nodes x min(mean degree, m / F): push
 // turns to pull when F > do_a P, pull to push when F < do_b P. No pass is made for it. Large pushes, of more than MANY
-// arcs, are slow for an arc, since they find most of what is left, and pulls fast: they turn at a twentieth of that.
+// arcs, are slow for an arc, since they find most of what is left, and pulls fast: they turn at MANY_SHARE of that.
 //
 // Jointly (bfs_joint), replicas on several GPUs push redundantly, without a word, and pull together: groups of words are
 // dealt out, an owner stores what it found into everybody's bitmap, and all meet (joint.cuh). Whoever gets a frontier
@@ -56,9 +56,10 @@ __device__ bool pulls(const BfsArgs& a, bool pulled, u64 nodes, u64 arcs, u64 re
     float forward = arcs != ~0ull ? (float)arcs : (float)nodes * mean;
     float open = (float)(a.reachable > reached ? a.reachable - reached : 0);
     float backward = open * fminf(mean, (float)a.arcs / fmaxf(forward, 1.0f));
-    if (a.task == JOINT) backward /= (float)a.joint.world;  // shared, as pushes are not
     bool many = forward > MANY;
-    float pushing = many ? 0.05f * a.do_a : a.do_a, pulling = many ? fminf(a.do_b, pushing) : a.do_b;
+    // Shared, as pushes are not; a large one is still better than a pull that hardly finds anybody.
+    if (a.task == JOINT && !many) backward /= (float)a.joint.world;
+    float pushing = many ? MANY_SHARE * a.do_a : a.do_a, pulling = many ? fminf(a.do_b, pushing) : a.do_b;
     return forward > (pulled ? pulling : pushing) * backward;
 }
 

@@ -78,26 +78,36 @@ __device__ void push_huge(const BfsArgs& a, BfsShared& s, u32* next, u32 listed,
     }
 }
 
-// A word of the frontier, which is cleared, by a warp: the arcs of its nodes are dealt to the lanes; huge rows are listed.
+// Sums over the lanes up to this one.
+__device__ __forceinline__ u32 warp_scan(u32 value) {
+#pragma unroll
+    for (u32 step = 1; step < 32; step <<= 1) {
+        u32 other = __shfl_up_sync(FULL, value, step);
+        if (lane_id() >= step) value += other;
+    }
+    return value;
+}
+
+// A word of the frontier, which is cleared, by a warp: the arcs of its nodes are dealt to the lanes; huge rows are listed,
+// and where the word is huge all but short ones: hubs have neighbouring labels.
 __device__ void push_word(const BfsArgs& a, BfsShared& s, u32* front, u32* next, u32 i, u32 bits, u32 round, u32 level,
                           u64& arcs, u32& looked) {
     u32 v = i * 32 + lane_id();
-    u64 base = 0, row = 0;
+    u64 base = 0, length = 0;
     if (bits >> lane_id() & 1u) {
         base = __ldg(a.out_offsets + v);
-        row = (u64)__ldg(a.out_offsets + v + 1) - base;
-        if (row >= HUGE) {
+        length = (u64)__ldg(a.out_offsets + v + 1) - base;
+    }
+    u32 row = (u32)min(length, (u64)HUGE), inclusive = warp_scan(row), total = __shfl_sync(FULL, inclusive, 31);
+    if (total >= HUGE) {
+        if (row >= HUGE / 32) {
             __stcg(a.huge + atomicAdd(&a.control->huge[round % 3], 1u), v);
             row = 0;
         }
+        inclusive = warp_scan(row);
+        total = __shfl_sync(FULL, inclusive, 31);
     }
-    u32 inclusive = (u32)row;
-#pragma unroll
-    for (u32 step = 1; step < 32; step <<= 1) {
-        u32 other = __shfl_up_sync(FULL, inclusive, step);
-        if (lane_id() >= step) inclusive += other;
-    }
-    u32 total = __shfl_sync(FULL, inclusive, 31), before = inclusive - (u32)row;
+    u32 before = inclusive - row;
     for (u32 k = 0; k < total; k += 32) {
         // The lane whose node has arc k + lane: the last one that begins at or before it and has any.
         u32 wanted = k + lane_id(), owner = 0;

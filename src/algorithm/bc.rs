@@ -6,7 +6,8 @@
 //! out-neighbours w of the next level). A score is the sum of delta over the sources, but for the source itself.
 //!
 //! Sources go in batches whose *lanes* lie beside each other, sigma and c as `[active, lanes]`: one gather of a
-//! sector serves eight sources for an arc. Both phases pull, and need not know a neighbour's level: while v is
+//! sector serves eight sources for an arc, and sources of like degree are put together, since their levels are large at
+//! the same time (R-MAT 24, 64 sources: 240 to 190 ms). Both phases pull, and need not know a neighbour's level: while v is
 //! unreached in a lane, an in-neighbour with sigma above 0 is of the level before, since an earlier one would have
 //! reached v; and while c is made from the deepest level up, an out-neighbour with c above 0 is of the next level.
 //! What a level finds is put into the arrays once all of it is found. A level is a list of (node, mask of lanes); which
@@ -158,9 +159,9 @@ fn of_rows(
     let columns = &rows.columns;
     // Sources without a row reach nobody but themselves.
     let labels = sources.iter().map(|s| columns.label(*s));
-    let labels: Arc<Vec<u32>> =
-        Arc::new(labels.filter(|l| (*l as usize) < columns.active).collect());
+    let labels: Vec<u32> = labels.filter(|l| (*l as usize) < columns.active).collect();
     let mut plan = Plan::new(rows, labels.len(), config, fleet.info());
+    let labels = Arc::new(plan.in_order(labels));
     let mut answers = run(fleet, rows, &labels, &plan, config)?;
     if overflow(&answers).is_some() && !plan.double && config.precision == Precision::Auto {
         plan = Plan::new(

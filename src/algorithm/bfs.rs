@@ -10,7 +10,8 @@
 //! F > `do_a` P, pull to push when F < `do_b` P. No pass over anything is made for it. Pulls look at far less than P
 //! once a hub is in the frontier, since rows begin with hubs, and at all of it before: with `do_a` = 0.05 R-MAT 18 takes
 //! 0.16 ms on an H200, with 1 0.07. Large pushes find most of what is left, each node by an atomic: from 2^23 arcs on they turn
-//! at a twentieth of `do_a` (R-MAT 23, 21 M arcs against a P of 57 M: 1.0 ms pushed, 0.31 pulled).
+//! at 0.005 of `do_a` (R-MAT 23, 21 M arcs against a P of 57 M: 1.0 ms pushed, 0.31 pulled; R-MAT 27, five of 32 sources:
+//! 6 to 10.5 ms at a twentieth, 3.0 to 3.5 so; half as many arcs are better pushed there).
 //!
 //! **Replicas.** A level's set is the same in whatever order it is found, so replicas push redundantly without a word.
 //! Pulls are shared where that pays, and with `--merge split`: GPUs that have a replica each run one joint launch, in which

@@ -53,11 +53,19 @@ impl Plan {
             _ => most.next_power_of_two(),
         };
         let most = most.min(lanes);
-        let share = |i: usize| i * sources / shares..(i + 1) * sources / shares;
-        let mut batches: Vec<_> = (0..shares).map(|i| even(share(i), most)).collect();
-        let rounds = batches.iter().map(Vec::len).max().unwrap_or(0);
-        batches.iter_mut().for_each(|own| own.resize(rounds, 0..0));
-        Plan { cut, alone, lanes, double, batches }
+        Plan { cut, alone, lanes, double, batches: deal(sources, most, shares) }
+    }
+
+    /// The sources, given by label, in the order of their positions: by degree, so that the levels of a batch are large at
+    /// the same time and share most rows. Where replicas have but one batch each, all get the same mix instead:
+    /// batches of small sources take up to twice as long, and nothing would make up for it.
+    pub fn in_order(&self, mut labels: Vec<u32>) -> Vec<u32> {
+        labels.sort_unstable();
+        if self.rounds() != 1 {
+            return labels;
+        }
+        let replicas = self.batches.len();
+        (0..replicas).flat_map(|rank| labels.iter().skip(rank).step_by(replicas)).copied().collect()
     }
 
     /// Batches of every replica.
@@ -71,11 +79,19 @@ impl Plan {
     }
 }
 
-/// Cuts a range into pieces of about equal length, at most `most`.
-fn even(range: Range<usize>, most: usize) -> Vec<Range<usize>> {
-    let pieces = range.len().div_ceil(most);
-    let at = |i: usize| range.start + i * range.len() / pieces;
-    (0..pieces).map(|i| at(i)..at(i + 1)).collect()
+/// `[replicas, rounds]` batches of about equal length, at most `most`, dealt there and back: neighbours among the sources
+/// take about as long.
+fn deal(sources: usize, most: usize, replicas: usize) -> Vec<Vec<Range<usize>>> {
+    let rounds = sources.div_ceil(replicas * most);
+    // The longer ones first, as in_order() deals.
+    let batches = (replicas * rounds).max(1);
+    let at = |i: usize| i * (sources / batches) + i.min(sources % batches);
+    let batch = |rank: usize, round: usize| {
+        let place = if round.is_multiple_of(2) { rank } else { replicas - 1 - rank };
+        at(round * replicas + place)..at(round * replicas + place + 1)
+    };
+    let own = |rank| (0..rounds).map(|round| batch(rank, round)).collect();
+    (0..replicas).map(own).collect()
 }
 
 /// Whether all replicas are sooner done with all sources together, level by level, than each with its own.
@@ -120,14 +136,23 @@ mod tests {
 
     #[test]
     fn batches_are_about_equal_and_hold_every_source_once() {
-        for (sources, most) in [(33, 8), (8, 8), (1, 32), (64, 5), (7, 1)] {
-            let pieces = even(10..10 + sources, most);
-            assert_eq!((pieces[0].start, pieces[pieces.len() - 1].end), (10, 10 + sources));
-            assert!(pieces.windows(2).all(|w| w[0].end == w[1].start));
-            let lengths: Vec<usize> = pieces.iter().map(Range::len).collect();
-            let (low, high) = (lengths.iter().min().unwrap(), lengths.iter().max().unwrap());
-            assert!(*high <= most && high - low <= 1, "{lengths:?}");
+        for (sources, most) in [(33, 8), (8, 8), (1, 32), (64, 5), (7, 1), (0, 8)] {
+            for replicas in [1, 2, 3, 8] {
+                let dealt = deal(sources, most, replicas);
+                assert!(dealt.iter().all(|own| own.len() == dealt[0].len()));
+                let mut all: Vec<Range<usize>> = dealt.into_iter().flatten().collect();
+                all.sort_unstable_by_key(|batch| (batch.start, batch.end));
+                let covered = all.iter().fold(0, |end, batch| {
+                    assert_eq!(batch.start, end);
+                    batch.end
+                });
+                assert_eq!(covered, sources);
+                assert!(all.iter().rev().is_sorted_by_key(Range::len), "the longer ones first");
+                let lengths: Vec<usize> = all.iter().map(Range::len).collect();
+                let (low, high) = (lengths.iter().min(), lengths.iter().max());
+                let (low, high) = (low.copied().unwrap_or(0), high.copied().unwrap_or(0));
+                assert!(high <= most && high - low <= 1, "{lengths:?}");
+            }
         }
-        assert!(even(3..3, 8).is_empty());
     }
 }

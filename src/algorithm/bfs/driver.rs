@@ -301,6 +301,8 @@ impl Driver<'_> {
 
 /// Arcs from which a push is a large one; as in `kernels/bfs_round.cuh`.
 const MANY: f64 = (1u64 << 23) as f64;
+/// What of `do_a` counts for one.
+const MANY_SHARE: f64 = 0.005;
 
 /// Whether to pull, from what is known of the frontier.
 pub(super) fn pulls(
@@ -321,7 +323,7 @@ pub(super) fn pulls(
     let backward = open * mean.min(arcs / forward.max(1.0));
     let (mut pushing, mut pulling) = (options.do_a, options.do_b);
     if forward > MANY {
-        pushing *= 0.05;
+        pushing *= MANY_SHARE;
         pulling = pulling.min(pushing);
     }
     forward > backward * if known.pulled { pulling } else { pushing }

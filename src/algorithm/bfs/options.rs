@@ -29,7 +29,7 @@ pub struct BfsOptions {
     #[arg(long, value_name = "WAY")]
     pub direction: SearchDirection,
     /// Push turns to pull when the arcs of the frontier are more than A times those that a pull is expected
-    /// to look at, were their order none, and for more than 2^23 arcs than a twentieth of that [default: 1].
+    /// to look at, were their order none, and for more than 2^23 arcs than 0.005 of that [default: 1].
     #[arg(long, value_name = "A", allow_hyphen_values = true)]
     pub do_a: f64,
     /// Pull turns to push when the arcs of the frontier are expected to be fewer than B times those of a

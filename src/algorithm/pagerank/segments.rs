@@ -168,8 +168,9 @@ impl Segments {
         };
         let load_ps: Vec<u64> = (0..count).map(load_ps).collect();
         let own_blocks = (blocks as u64).div_ceil(shared);
-        let teams =
-            Teams::new(cut.multiprocessors, cut.teams, own_blocks, active / shared, &load_ps);
+        // A GPU with all rows gains nothing: what fills hides behind what adds (R-MAT 22, 24).
+        let asked = cut.teams.or((shared == 1).then_some(1));
+        let teams = Teams::new(cut.multiprocessors, asked, own_blocks, active / shared, &load_ps);
         let mut chunks = vec![0; count + 1];
         for b in 0..blocks {
             for (s, part) in parts[b][..depth[b]].iter().enumerate() {
