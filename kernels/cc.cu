@@ -320,7 +320,12 @@ __device__ void settle(const CcArgs& a, u32 words, u32 giant) {
     }
 }
 
-// Fills the words of other chunks, or turns: settled nodes are the giant's, others follow their chains.
+__device__ __forceinline__ bool own_turn(const CcArgs& a, u32 word) {
+    return word / GROUP % a.joint.world == a.joint.rank;
+}
+
+// Fills the words of other chunks, or turns: settled nodes are the giant's, others follow their chains; together these are
+// left to whoever lists them, so that no warp waits for a few.
 template <bool TOGETHER>
 __device__ void take_over(const CcArgs& a, u32 words, u32 giant) {
     u32 stride = gridDim.x * blockDim.x;
@@ -329,9 +334,9 @@ __device__ void take_over(const CcArgs& a, u32 words, u32 giant) {
         for (u32 k = 0; k < 32; k++) {
             u32 i = (u32)base + k, v = i * 32 + lane_id(), bits = __shfl_sync(FULL, own, k);
             if (v >= a.active) continue;
-            if (TOGETHER ? i / GROUP % a.joint.world == a.joint.rank : v >= a.lo && v < a.hi) continue;
-            bool deep = false;
-            __stcg(a.comp + v, bits >> lane_id() & 1u ? giant : chain(a, v, deep));
+            if (TOGETHER ? own_turn(a, i) : v >= a.lo && v < a.hi) continue;
+            bool deep = false, settled = bits >> lane_id() & 1u;
+            if (settled || !TOGETHER) __stcg(a.comp + v, settled ? giant : chain(a, v, deep));
         }
     }
 }
@@ -355,12 +360,20 @@ __device__ __forceinline__ u64 length(const offset_t* offsets, u32 v) {
 }
 
 // Links over the rows of the nodes that are not settled, which are listed; long rows are listed apart, and taken by blocks.
-// Two barriers.
-__device__ bool link_left(const CcArgs& a, Grid& grid, u32 words, u64& arcs) {
+// `shared`: others followed the chains of some of them. Two barriers, or three.
+__device__ bool link_left(const CcArgs& a, Grid& grid, u32 words, bool shared, u64& arcs) {
     list_left(a, words);
     if (!grid.sync()) return false;
     bool both = a.in_offsets != a.out_offsets;
     u32 left = fresh(&a.control->left);
+    if (shared) {
+        for (u64 i = blockIdx.x * blockDim.x + threadIdx.x; i < left; i += gridDim.x * blockDim.x) {
+            u32 v = fresh(a.old + i);
+            bool deep = false;
+            if (!own_turn(a, v >> 5)) __stcg(a.comp + v, chain(a, v, deep));
+        }
+        if (!grid.sync()) return false;
+    }
     for (u64 i = blockIdx.x * blockDim.x + threadIdx.x; i < left; i += gridDim.x * blockDim.x) {
         u32 v = fresh(a.old + i);
         u64 row = length(a.out_offsets, v) + (both ? length(a.in_offsets, v) : 0);
@@ -415,6 +428,7 @@ __device__ bool follow_together(const CcArgs& a, Grid& grid, u64& epoch, u32 wor
 template <bool TOGETHER>
 __device__ bool whole(const CcArgs& a, Grid& grid, u64& epoch, u32& giant, u32& rounds, u64& arcs) {
     u32 words = (a.active + 31) / 32, threads = gridDim.x * blockDim.x;
+    bool shared = false;
     if (a.task == FINISH) {
         giant = vote(a, true);
         take_over<false>(a, words, giant);
@@ -445,14 +459,13 @@ __device__ bool whole(const CcArgs& a, Grid& grid, u64& epoch, u32& giant, u32& 
         if (!grid.sync()) return false;
     } else {
         giant = vote(a, true);
-        // `deep` has a counter of its own, the one that compress comes to last.
-        if (!TOGETHER || !follow_together(a, grid, epoch, words, giant)) {
-            if (grid.stopped) return false;
-            if (follow(a, 0, words, giant)) atomicOr(&a.control->moved[2], 1u);
-        }
+        shared = TOGETHER && follow_together(a, grid, epoch, words, giant);
+        if (grid.stopped) return false;
         rounds++;
-        if (!grid.sync()) return false;
-        if (fresh(&a.control->moved[2])) {
+        // `deep` has a counter of its own, the one that compress comes to last.
+        if (!shared && follow(a, 0, words, giant)) atomicOr(&a.control->moved[2], 1u);
+        if (!shared && !grid.sync()) return false;
+        if (!shared && fresh(&a.control->moved[2])) {
             if (!grid.sync()) return false;
             if (blockIdx.x == 0 && threadIdx.x == 0) __stcg(&a.control->moved[2], 0u);
             if (!compress(a, grid, NULL, a.active, rounds)) return false;
@@ -462,8 +475,8 @@ __device__ bool whole(const CcArgs& a, Grid& grid, u64& epoch, u32& giant, u32& 
             if (!grid.sync()) return false;
         }
     }
-    if (!link_left(a, grid, words, arcs)) return false;
-    rounds += 3;
+    if (!link_left(a, grid, words, shared, arcs)) return false;
+    rounds += shared ? 4 : 3;
     if (!grid.sync()) return false;
     conclude(a, giant);
     return true;
