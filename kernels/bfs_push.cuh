@@ -88,19 +88,19 @@ __device__ __forceinline__ u32 warp_scan(u32 value) {
     return value;
 }
 
-// A word of the frontier, which is cleared, by a warp: the arcs of its nodes are dealt to the lanes; huge rows are listed,
-// and where the word is huge all but short ones: hubs have neighbouring labels.
-__device__ void push_word(const BfsArgs& a, BfsShared& s, u32* front, u32* next, u32 i, u32 bits, u32 round, u32 level,
-                          u64& arcs, u32& looked) {
+// A word of the frontier, which is cleared, by a warp: the arcs of its nodes are dealt to the lanes. Of a word with `many`
+// arcs all but short rows are listed: hubs have neighbouring labels.
+__device__ void push_word(const BfsArgs& a, BfsShared& s, u32* front, u32* next, u32 i, u32 bits, u32 many, u32 round,
+                          u32 level, u64& arcs, u32& looked) {
     u32 v = i * 32 + lane_id();
     u64 base = 0, length = 0;
     if (bits >> lane_id() & 1u) {
         base = __ldg(a.out_offsets + v);
         length = (u64)__ldg(a.out_offsets + v + 1) - base;
     }
-    u32 row = (u32)min(length, (u64)HUGE), inclusive = warp_scan(row), total = __shfl_sync(FULL, inclusive, 31);
-    if (total >= HUGE) {
-        if (row >= HUGE / 32) {
+    u32 row = (u32)min(length, (u64)many), inclusive = warp_scan(row), total = __shfl_sync(FULL, inclusive, 31);
+    if (total >= many) {
+        if (row >= many / 32) {
             __stcg(a.huge + atomicAdd(&a.control->huge[round % 3], 1u), v);
             row = 0;
         }
@@ -128,8 +128,8 @@ __device__ void push_word(const BfsArgs& a, BfsShared& s, u32* front, u32* next,
     if (lane_id() == 0) __stcg(front + i, 0u);
 }
 
-// The frontier in words [from, to) of the bitmap; huge rows are dealt over the grid after a barrier. `step` words are
-// looked at by a warp at a time: 32 where next to none has a node.
+// The frontier in words [from, to) of the bitmap; what is listed is dealt over the grid after a barrier. `step` words are
+// looked at by a warp at a time: 32 where next to none has a node, and then those that do lie side by side.
 __device__ bool push_words(const BfsArgs& a, BfsShared& s, Grid& grid, u32* front, u32* next, u32 from, u32 to,
                            u32 step, u32 round, u32 level, u64& arcs, u32& looked) {
     u32 stride = gridDim.x * (blockDim.x >> 5) * step;
@@ -137,7 +137,8 @@ __device__ bool push_words(const BfsArgs& a, BfsShared& s, Grid& grid, u32* fron
         u32 own = lane_id() < step && base + lane_id() < to ? fresh(front + base + lane_id()) : 0;
         for (u32 some = __ballot_sync(FULL, own != 0); some; some &= some - 1) {
             u32 k = __ffs(some) - 1;
-            push_word(a, s, front, next, (u32)base + k, __shfl_sync(FULL, own, k), round, level, arcs, looked);
+            u32 bits = __shfl_sync(FULL, own, k);
+            push_word(a, s, front, next, (u32)base + k, bits, HUGE / step, round, level, arcs, looked);
         }
     }
     if (!grid.sync()) return false;

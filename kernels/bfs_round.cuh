@@ -7,7 +7,7 @@
 #define THREADS 512u
 #define MANY 8388608.0f  // as in src/algorithm/bfs/driver.rs
 #define MANY_SHARE 0.005f  // and this
-#define HUGE 4096u   // arcs from which a word of a bitmap push is dealt over the grid, short rows apart
+#define HUGE 4096u   // arcs that a warp follows alone in a bitmap push; those of more are dealt over the grid
 #define LANE_ARCS 32u  // arcs that a lane looks at alone, after the record, before its warp helps
 #define LANE_BATCH 4u  // at a time
 #define PATIENCE 2048u  // arcs of a row that a warp looks at before it leaves the rest to a block

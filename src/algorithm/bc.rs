@@ -159,9 +159,11 @@ fn of_rows(
     let columns = &rows.columns;
     // Sources without a row reach nobody but themselves.
     let labels = sources.iter().map(|s| columns.label(*s));
-    let labels: Vec<u32> = labels.filter(|l| (*l as usize) < columns.active).collect();
+    let mut labels: Vec<u32> = labels.filter(|l| (*l as usize) < columns.active).collect();
+    // By degree: sources whose levels are large at the same time share most rows.
+    labels.sort_unstable();
+    let labels = Arc::new(labels);
     let mut plan = Plan::new(rows, labels.len(), config, fleet.info());
-    let labels = Arc::new(plan.in_order(labels));
     let mut answers = run(fleet, rows, &labels, &plan, config)?;
     if overflow(&answers).is_some() && !plan.double && config.precision == Precision::Auto {
         plan = Plan::new(

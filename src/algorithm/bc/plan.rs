@@ -56,18 +56,6 @@ impl Plan {
         Plan { cut, alone, lanes, double, batches: deal(sources, most, shares) }
     }
 
-    /// The sources, given by label, in the order of their positions: by degree, so that the levels of a batch are large at
-    /// the same time and share most rows. Where replicas have but one batch each, all get the same mix instead:
-    /// batches of small sources take up to twice as long, and nothing would make up for it.
-    pub fn in_order(&self, mut labels: Vec<u32>) -> Vec<u32> {
-        labels.sort_unstable();
-        if self.rounds() != 1 {
-            return labels;
-        }
-        let replicas = self.batches.len();
-        (0..replicas).flat_map(|rank| labels.iter().skip(rank).step_by(replicas)).copied().collect()
-    }
-
     /// Batches of every replica.
     pub fn rounds(&self) -> usize {
         self.batches[0].len()
@@ -83,7 +71,6 @@ impl Plan {
 /// take about as long.
 fn deal(sources: usize, most: usize, replicas: usize) -> Vec<Vec<Range<usize>>> {
     let rounds = sources.div_ceil(replicas * most);
-    // The longer ones first, as in_order() deals.
     let batches = (replicas * rounds).max(1);
     let at = |i: usize| i * (sources / batches) + i.min(sources % batches);
     let batch = |rank: usize, round: usize| {
@@ -147,7 +134,6 @@ mod tests {
                     batch.end
                 });
                 assert_eq!(covered, sources);
-                assert!(all.iter().rev().is_sorted_by_key(Range::len), "the longer ones first");
                 let lengths: Vec<usize> = all.iter().map(Range::len).collect();
                 let (low, high) = (lengths.iter().min(), lengths.iter().max());
                 let (low, high) = (low.copied().unwrap_or(0), high.copied().unwrap_or(0));
