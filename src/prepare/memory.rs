@@ -313,8 +313,10 @@ pub fn pagerank(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
         DeviceArray::new::<f32>("degrees", active),
     ]);
     if !shape.flat {
+        // Where replicas share the rows, by as many teams as there can be (src/algorithm/pagerank/teams.rs).
+        let sums = active.div_ceil(world) * if world > 1 { 8 } else { 1 };
         arrays.extend([
-            DeviceArray::new::<f32>("segment sums", active),
+            DeviceArray::new::<f32>("segment sums", sums),
             DeviceArray::new::<u32>("segment arcs", arcs.div_ceil(world)),
             DeviceArray::new::<u16>("segment marks", arcs.div_ceil(8 * world)),
             DeviceArray::new::<u32>("segment rows", arcs.div_ceil(2 * world)),

@@ -215,10 +215,10 @@ impl Segments {
     pub fn words(&self) -> String {
         let teams = match self.teams.count() {
             1 => String::new(),
-            many => format!(" by {many} teams of multiprocessors"),
+            many => format!(", by {many} teams of multiprocessors"),
         };
         format!(
-            "{}{teams} of {} sources, with {} of {}",
+            "{} of {} sources, with {} of {}{teams}",
             plural(self.count as u64, "segment"),
             number(self.width as u64),
             number(self.near),
