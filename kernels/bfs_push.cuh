@@ -39,7 +39,7 @@ __device__ bool push_queue(const BfsArgs& a, BfsShared& s, u32* front, u32* next
     return true;
 }
 
-// The listed huge rows, as many at a time as fit, their arcs dealt evenly over the grid.
+// The listed rows, as many at a time as fit, their arcs dealt evenly over the grid.
 __device__ void push_huge(const BfsArgs& a, BfsShared& s, u32* next, u32 listed, u32 level, u64& arcs,
                           u32& looked) {
     for (u32 base = 0, count; base < listed; base += count) {

@@ -34,7 +34,7 @@ struct BfsRound {
 };
 struct BfsControl {
     Meeting barrier;
-    u32 huge[3];  // entries of the list of huge rows
+    u32 huge[3];  // entries of the list below
     u32 unused;
     BfsRound round[3];
     u64 looked;
@@ -51,7 +51,7 @@ struct BfsArgs {
     u32* next;     // [words]
     u32* visited;  // [words]
     u32* queue;    // [2][2 * QUEUE] nodes, then degrees; rounds alternate
-    u32* huge;     // [active] huge rows of a bitmap push; of a pull, rows that are left to blocks
+    u32* huge;     // [active] rows of a bitmap push that are dealt over the grid; of a pull, those left to blocks
     BfsControl* control;
     BfsStatus* status;  // pinned
     const u32* abort;   // pinned

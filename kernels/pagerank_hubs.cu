@@ -28,7 +28,7 @@
 #define SUMS (CHUNK + CHUNK / LANE + 8u)  // floats that a warp keeps finished runs in
 #define ROWS_AHEAD 4u  // rows that a lane has under way
 #define NEAR_THREADS 1024u
-#define TEAMS 8u  // at most; as in src/algorithm/pagerank/segments.rs
+#define TEAMS 8u  // at most; as in src/algorithm/pagerank/teams.rs
 #define FAR_THREADS 256u
 
 struct HubArgs {

@@ -236,6 +236,41 @@ fn segments_of_any_width_give_right_ranks_and_equal_bits_on_gpus() {
     }
 }
 
+/// Sums are cut by teams; the bits follow from how many there are, and from nothing else. Several runs one after another
+/// write into the same arrays of all replicas.
+#[test]
+fn any_number_of_teams_gives_right_ranks_and_bits_of_its_own_on_gpus() {
+    let graphs = graphs();
+    let mut first = HashMap::new();
+    for (devices, collective) in common::cuda_fleets() {
+        for perturb in [None, Some(5)] {
+            let more = FleetConfig { perturb, ..FleetConfig::default() };
+            let fleet = common::open(&devices, collective, more);
+            for (teams, tolerance) in [(1, 1e-5), (2, 1e-5), (3, 0.0), (8, 1e-5)] {
+                for (name, graph) in &graphs {
+                    let config = PagerankConfig {
+                        strategy: Strategy::Hubs,
+                        segments: Some(8),
+                        segment_width: Some(64),
+                        segment_teams: Some(teams),
+                        merge: MergeMode::Split,
+                        iterations: 20,
+                        tolerance,
+                        runs: 3,
+                        warmup: 1,
+                        compare: true,
+                        ..PagerankConfig::default()
+                    };
+                    let found = answer_as(&fleet, graph, &config, Layout::Degree);
+                    right(name, graph, &config, &found);
+                    let expected = first.entry((teams, *name)).or_insert_with(|| bits(&found));
+                    assert!(bits(&found) == *expected, "{teams} teams, {name}, {devices}");
+                }
+            }
+        }
+    }
+}
+
 /// Everything that promises it, on these fleets, equals the first one's answer.
 fn check_bits(fleets: &[Fleet], names: &[String], graphs: &Graphs) {
     for (name, graph) in graphs {
@@ -403,6 +438,9 @@ fn bad_input_gets_one_line() {
         (&["--strategy", "edge-soa", "--merge", "split"], "--merge split: edge-soa"),
         (&["--strategy", "hubs", "--weighted"], "--strategy hubs has no room for weights"),
         (&["--segments", "129"], "--segments 129"),
+        (&["--segment-teams", "0"], "--segment-teams 0"),
+        (&["--segment-teams", "9"], "--segment-teams 9"),
+        (&["--deterministic", "--segment-teams", "2"], "--deterministic: more than one"),
         (&["--segment-width", "50000"], "--segment-width 50000"),
         (&["--segment-width", "6"], "--segment-width 6"),
         (&["--source", "1"], "pagerank does not take --source"),

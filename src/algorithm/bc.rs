@@ -15,7 +15,7 @@
 //! that lacks a lane is looked at. Self loops thus never count; parallel arcs are paths of their own.
 //!
 //! **Order of addition.** A row is summed in the order of its columns on the host, in partial sums fixed by the row's
-//! length and the number of lanes on a device; lanes are added to a score in the order of the sources. So scores do
+//! length and the number of lanes on a device; lanes are added to a score in their order. So scores do
 //! not depend on scheduling, nor on the number of replicas where levels are cut.
 //!
 //! **Replicas.** Sources are dealt out and scores added up once (SUM: another number of replicas adds in another
@@ -160,7 +160,7 @@ fn of_rows(
     // Sources without a row reach nobody but themselves.
     let labels = sources.iter().map(|s| columns.label(*s));
     let mut labels: Vec<u32> = labels.filter(|l| (*l as usize) < columns.active).collect();
-    // By degree: sources whose levels are large at the same time share most rows.
+    // By degree, in layouts by degree: sources whose levels are large at the same time share most rows.
     labels.sort_unstable();
     let labels = Arc::new(labels);
     let mut plan = Plan::new(rows, labels.len(), config, fleet.info());

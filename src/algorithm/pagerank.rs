@@ -15,7 +15,8 @@
 //! no row: their ranks are p times one number (`kernels/pagerank.cuh`). The strategies differ in how they go over
 //! the arcs; `docs/pagerank.md` tells them apart.
 //!
-//! **Replicas.** Each makes the rows of its chunk, then chunks are gathered; what arcs carry is all that moves. Small
+//! **Replicas.** Each makes the rows of its chunk, then chunks are gathered; what arcs carry is all that moves. Under `hubs`,
+//! GPUs that reach each other deal blocks of rows in turn, and each writes its rows into everybody's arrays. Small
 //! or flat graphs are computed whole by everybody. Pushes, and anything with `--merge dense`, leave sums that
 //! an all-reduce adds. D and the change are sums of 64-bit integers in units of 2^-60, so that they are the
 //! same whatever the order; D is counted by everybody over what was gathered. On devices the change is read one
@@ -132,7 +133,7 @@ pub struct PagerankConfig {
     pub segment_width: Option<u32>,
     /// Teams of multiprocessors among which they are divided; `None`: as many as pay.
     pub segment_teams: Option<u32>,
-    /// Refuse what does not give the same bits on any number of replicas.
+    /// The same bits on any number of replicas: one team, and what cannot promise it is refused.
     pub deterministic: bool,
     /// Timed runs.
     pub runs: u32,

@@ -84,9 +84,10 @@ pub(crate) trait Collective: Send {
 
     /// What anybody queues after it comes after what everybody has queued before it. Only for replicas that write into
     /// each other's arrays.
-    fn order(&mut self, _seat: &Seat, label: &'static str) -> Result<()> {
+    /// `what` is what they have written, and how it is dealt, the same on all.
+    fn order(&mut self, _seat: &Seat, what: Ticket) -> Result<()> {
         let name = self.name();
-        Err(Error::machine(format!("{label}: nobody writes for others over {name}; this is a bug")))
+        Err(Error::machine(format!("{what}: nobody writes for others over {name}; this is a bug")))
     }
 
     /// Merges in place. For Gather, `split` says who owns what; else it only divides the work.

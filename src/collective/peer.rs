@@ -242,17 +242,9 @@ impl Collective for PeerCollective {
         self.joint
     }
 
-    fn order(&mut self, seat: &Seat, label: &'static str) -> Result<()> {
-        let ticket = Ticket {
-            label,
-            iteration: seat.iteration,
-            operation: "order",
-            length: 0,
-            dtype: None,
-            split: 0,
-        };
+    fn order(&mut self, seat: &Seat, what: Ticket) -> Result<()> {
         let published = self.publish()?;
-        let seen = seat.rendezvous.meet(seat.rank, ticket, [0, published, 0, 0])?;
+        let seen = seat.rendezvous.meet(seat.rank, what, [0, published, 0, 0])?;
         self.acquire(&seen)
     }
 }

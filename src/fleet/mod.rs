@@ -246,16 +246,15 @@ fn guarded<T>(
     }));
     let error = match outcome {
         Ok(Ok(answer)) => return Ok(answer),
-        Ok(Err(error)) => rendezvous.attributed(rank, error),
+        Ok(Err(error)) => error,
         Err(panic) => {
             let words = panic.downcast_ref::<String>().map(String::as_str);
             let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
             rendezvous.fault(rank, format!("panicked: {}", words.unwrap_or("no message")))
         }
     };
-    rendezvous.poison(error.clone());
-    replica.abandon();
-    Err(error)
+    replica.fail(error.clone());
+    Err(rendezvous.attributed(rank, error))
 }
 
 impl Drop for Fleet {

@@ -131,6 +131,14 @@ impl Replica {
         }
     }
 
+    /// This replica's program is to end with `error`. Says so to everybody at once: from then on memory that others may
+    /// use is leaked.
+    pub(crate) fn fail(&self, error: Error) {
+        let place = &self.seat.rendezvous;
+        place.poison(place.attributed(self.seat.rank, error));
+        self.abandon();
+    }
+
     /// After a failure: memory may be in use, so it is leaked.
     pub(super) fn abandon(&self) {
         if let Backend::Cuda(device) = &self.backend {
@@ -207,16 +215,28 @@ impl Replica {
         self.merging(merge_words(span.op), |r| r.collective.merge(&r.seat, span, split))
     }
 
-    /// A merge in which everybody writes what it has made into everybody's arrays: `write` queues that.
-    pub(crate) fn hand_out(
+    /// A gather in which everybody writes what it has made of `array` into everybody's copy: `write` queues that. `dealt`
+    /// is a fingerprint of who makes what.
+    pub(crate) fn hand_out<T: Element>(
         &mut self,
-        label: &'static str,
-        write: impl FnOnce(&CudaDevice) -> Result<()>,
+        array: &Replicated<T>,
+        dealt: u64,
+        write: impl FnOnce(&CudaDevice, Option<u64>) -> Result<()>,
     ) -> Result<()> {
+        let span = Span { op: MergeOp::Gather, ..array.span() };
         self.join()?;
-        self.merging("gather", |r| {
-            write(r.device()?)?;
-            r.collective.order(&r.seat, label)
+        let chance = self.chance();
+        self.merging(merge_words(span.op), |r| {
+            write(r.device()?, chance)?;
+            let what = Ticket {
+                label: span.label,
+                iteration: r.seat.iteration,
+                operation: span.op.name(),
+                length: span.length,
+                dtype: Some(span.dtype),
+                split: dealt,
+            };
+            r.collective.order(&r.seat, what)
         })
     }
 

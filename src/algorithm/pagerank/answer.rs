@@ -1,6 +1,6 @@
 //! How PageRank is asked for, and what is said of its answer.
 
-use super::{Pagerank, PagerankConfig, ranks};
+use super::{Pagerank, PagerankConfig, Strategy, ranks};
 use crate::algorithm::Measured;
 use crate::graph::Graph;
 use crate::io::{Column, read_weights, write_columns};
@@ -114,7 +114,9 @@ impl Answer for Pagerank {
     }
 
     fn cuts(&self, job: &Job) -> String {
-        match self.measured.merge_modes.keys().any(|mode| mode != "none") {
+        // Hubs cut rows as they say.
+        let chunks = self.strategy != Strategy::Hubs;
+        match chunks && self.measured.merge_modes.keys().any(|mode| mode != "none") {
             true => format!("; chunks of equal {}", job.config.chunks),
             false => String::new(),
         }

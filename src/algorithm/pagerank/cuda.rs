@@ -184,7 +184,7 @@ impl Workspace {
                 Some(personal) => Some(upload(device, "personal", &personal[..active])?),
                 None => None,
             },
-            shares: plan.shares.as_deref().map(Vec::as_slice).map(part).transpose()?,
+            shares: plan.shares.as_deref().map(part).transpose()?,
             dangling: upload(device, "dangling nodes", &plan.dangling)?,
             sources: match room(Strategy::EdgeSoa) {
                 true => Some(device.alloc("sources", count)?),
@@ -294,9 +294,15 @@ impl Workspace {
     }
 
     /// Queues writing the own rows of an array, whose copies are at these addresses, into all others.
-    pub fn tell(&self, device: &CudaDevice, copies: &[u64], rank: usize) -> Result<()> {
+    pub fn tell(
+        &self,
+        device: &CudaDevice,
+        copies: &[u64],
+        rank: usize,
+        chance: Option<u64>,
+    ) -> Result<()> {
         let none = || Error::machine("rows dealt in turn without hubs; this is a bug");
-        self.hubs.as_ref().ok_or_else(none)?.tell(device, copies, rank)
+        self.hubs.as_ref().ok_or_else(none)?.tell(device, copies, rank, chance)
     }
 
     /// What iteration `t` reported; waits for it.

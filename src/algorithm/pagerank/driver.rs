@@ -3,6 +3,7 @@
 use super::cuda::{Workspace, pointer};
 use super::host::{self, HostScalars};
 use super::plan::{Merging, Plan};
+use super::segments::Segments;
 use super::{PagerankConfig, UNITS};
 use crate::algorithm::measure::Measured;
 use crate::algorithm::program::{Log, Repeat, Run, timed};
@@ -96,9 +97,26 @@ pub(super) fn program(
     };
     let (scalars, end) = (HostScalars::default(), End::default());
     let arcs = plan.own_arcs(r.rank(), &rows.columns);
-    let mut walk =
-        Walk { rows, plan, config, state, everybody, arcs, engine, scalars, open: None, end };
-    let mut measured = timed(r, repeat, &mut walk)?;
+    let dealt = plan.segments.as_ref().map_or(0, Segments::fingerprint);
+    let mut walk = Walk {
+        rows,
+        plan,
+        config,
+        state,
+        everybody,
+        dealt,
+        arcs,
+        engine,
+        scalars,
+        open: None,
+        end,
+    };
+    let ran = timed(r, repeat, &mut walk);
+    if let Err(error) = &ran {
+        // Before arrays are let go of that others may still write into.
+        r.fail(error.clone());
+    }
+    let mut measured = ran?;
     measured.setup_ms = setup_ms;
     let begin = Instant::now();
     let wanted = r.rank() == 0 || config.compare;
@@ -143,6 +161,8 @@ struct Walk<'a> {
     state: State,
     /// By rank, the addresses of these arrays, where replicas write into each other's.
     everybody: Vec<Payload>,
+    /// A fingerprint of who makes which rows then.
+    dealt: u64,
     /// Arcs that an iteration goes over here.
     arcs: u64,
     engine: Engine,
@@ -230,8 +250,9 @@ impl Walk<'_> {
     fn tell(&self, r: &mut Replica, array: usize) -> Result<()> {
         let Engine::Cuda(workspace) = &self.engine else { return Err(no_workspace()) };
         let copies: Vec<u64> = self.everybody.iter().map(|addresses| addresses[array]).collect();
-        let rank = r.rank();
-        r.hand_out("ranks", |device| workspace.tell(device, &copies, rank))
+        let (rank, dealt) = (r.rank(), self.dealt);
+        let own = if array < 2 { &self.state.value[array] } else { &self.state.rank[array - 2] };
+        r.hand_out(own, dealt, |device, chance| workspace.tell(device, &copies, rank, chance))
     }
 
     /// Ranks are wanted where their change is, and at the end.

@@ -104,7 +104,7 @@ impl HostArcs {
     ) {
         let (old, new) = turned(s, t);
         let (value, columns) = (old.value, &rows.columns);
-        let shares = plan.shares.as_deref().map(Vec::as_slice);
+        let shares = plan.shares.as_deref();
         if plan.strategy.pushes() {
             let sum = new.sum.map_or(&[][..], cells);
             let first = columns.out.offsets[own.start] as usize;
@@ -118,7 +118,7 @@ impl HostArcs {
                 HostArcs::Pairs(pairs) => arcs.arcs(first, pairs.len(), |i| pairs[i], beat),
             };
         }
-        let over = plan.degree.as_deref().map(Vec::as_slice).filter(|_| plan.strategy.divides());
+        let over = plan.degree.as_deref().filter(|_| plan.strategy.divides());
         let pulled = Pulled { rows: columns.in_rows(), value, shares, over };
         match new.sum {
             Some(sum) => sum[own.clone()].par_chunks_mut(ROWS).enumerate().for_each(|(i, part)| {

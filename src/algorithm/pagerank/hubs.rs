@@ -302,7 +302,13 @@ impl Hubs {
     }
 
     /// Queues writing the own rows of an array, whose copies are at these addresses, into all others.
-    pub fn tell(&self, device: &CudaDevice, copies: &[u64], rank: usize) -> Result<()> {
+    pub fn tell(
+        &self,
+        device: &CudaDevice,
+        copies: &[u64],
+        rank: usize,
+        chance: Option<u64>,
+    ) -> Result<()> {
         let mut args = TellArgs {
             tiles: self.tiles.pointer(),
             count: self.tiles.len() as u32,
@@ -311,7 +317,7 @@ impl Hubs {
             ..TellArgs::zeroed()
         };
         args.copies[..copies.len()].copy_from_slice(copies);
-        device.launch(self.tell, self.shape(args.count, self.blocks[1], None), &args)
+        device.launch(self.tell, self.shape(args.count, self.blocks[1], chance), &args)
     }
 
     fn args(&self, arcs: &DeviceArcs, value: u64, grid: u32) -> HubArgs {

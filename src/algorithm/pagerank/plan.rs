@@ -10,7 +10,6 @@ use crate::graph::Graph;
 use crate::prepare::{Columns, TopologyRows};
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// What becomes of an iteration's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +34,6 @@ impl Merging {
     }
 }
 
-#[derive(Clone)]
 pub(super) struct Plan {
     /// Never `auto`.
     pub strategy: Strategy,
@@ -46,15 +44,15 @@ pub(super) struct Plan {
     /// p of each node, where it is the same for all.
     pub even: f64,
     /// `[n]` p by label, where it is not.
-    pub personal: Option<Arc<Vec<f32>>>,
+    pub personal: Option<Vec<f32>>,
     /// p of all nodes without a row.
     pub idle: f64,
     /// `[active]` out-degrees, 1 for 0; `None` where arcs have shares.
-    pub degree: Option<Arc<Vec<f32>>>,
+    pub degree: Option<Vec<f32>>,
     /// `[m]` what share of the out-weight of its source each in-arc has, each out-arc for pushes.
-    pub shares: Option<Arc<Vec<f32>>>,
+    pub shares: Option<Vec<f32>>,
     /// Labels with a row and no out-weight, rising.
-    pub dangling: Arc<Vec<u32>>,
+    pub dangling: Vec<u32>,
     /// In-rows and out-rows are the same.
     pub symmetric: bool,
     /// How `hubs` cuts rows on GPUs.
@@ -81,10 +79,8 @@ impl Plan {
             None => columns.out.degree(*v as usize) == 0,
         };
         let degree = |v| columns.out.degree(v).max(1) as f32;
-        let degree = totals
-            .is_none()
-            .then(|| (0..columns.active).into_par_iter().map(degree).collect())
-            .map(Arc::new);
+        let degree =
+            totals.is_none().then(|| (0..columns.active).into_par_iter().map(degree).collect());
         let dangling: Vec<u32> =
             (0..columns.active as u32).into_par_iter().filter(dangles).collect();
         let (personal, even, idle) = teleport(columns, config.personal.as_deref())?;
@@ -119,11 +115,11 @@ impl Plan {
             split,
             damping: config.damping,
             even,
-            personal: personal.map(Arc::new),
+            personal,
             idle,
             degree,
-            shares: shares.map(Arc::new),
-            dangling: Arc::new(dangling),
+            shares,
+            dangling,
             symmetric: columns.into.is_none(),
             segments,
             warps: (config.warp_width, config.warp_chunk),
@@ -174,6 +170,9 @@ impl Plan {
             (true, Strategy::Hubs) => "on the host the same as pull-nodiv".into(),
             (false, strategy) if strategy.by_warps() => format!("width {width}, chunk {chunk}"),
             _ => match &self.segments {
+                Some(cut) if self.merging == Merging::Tell => {
+                    format!("{}; rows dealt in turn", cut.words())
+                }
                 Some(cut) => cut.words(),
                 None => String::new(),
             },

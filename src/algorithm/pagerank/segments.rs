@@ -53,7 +53,6 @@ const GROUPS: usize = 16384;
 const SPAN: usize = 8;
 
 /// Where rows are cut, for all replicas.
-#[derive(Clone)]
 pub(super) struct Segments {
     /// Sources of a segment.
     pub width: usize,
@@ -167,10 +166,14 @@ impl Segments {
             (arcs * NEAR_PS + runs * RUN_PS) / shared
         };
         let load_ps: Vec<u64> = (0..count).map(load_ps).collect();
-        let own_blocks = (blocks as u64).div_ceil(shared);
+        // The most that anybody has: of blocks in one piece each, rows are nothing like even.
+        let (own_blocks, own_rows) = match cut.in_turn || cut.redundant {
+            true => ((blocks as u64).div_ceil(shared), active / shared),
+            false => (longest(&dealt), longest(&split)),
+        };
         // A GPU with all rows gains nothing: what fills hides behind what adds (R-MAT 22, 24).
         let asked = cut.teams.or((shared == 1).then_some(1));
-        let teams = Teams::new(cut.multiprocessors, asked, own_blocks, active / shared, &load_ps);
+        let teams = Teams::new(cut.multiprocessors, asked, own_blocks, own_rows, &load_ps);
         let mut chunks = vec![0; count + 1];
         for b in 0..blocks {
             for (s, part) in parts[b][..depth[b]].iter().enumerate() {
@@ -190,6 +193,11 @@ impl Segments {
             bounds,
             depth,
         }
+    }
+
+    /// A number that differs when the rows are dealt otherwise.
+    pub fn fingerprint(&self) -> u64 {
+        Split::of_lengths(self.owner.iter().map(|rank| *rank as u64 + 1)).fingerprint()
     }
 
     /// The blocks of replica `rank`, or all; rising.
@@ -344,6 +352,11 @@ fn deal_in_turn(bounds: &[u64], world: usize) -> Vec<usize> {
         }
     }
     owner
+}
+
+/// The length of the longest range.
+fn longest(split: &Split) -> u64 {
+    split.bounds().windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0)
 }
 
 fn active(rows: &ColumnRows) -> u32 {
