@@ -133,6 +133,15 @@ pub(crate) trait Run {
 
 /// Runs `body` as often as asked, all replicas from a common start each time. Read-back is the caller's.
 pub(crate) fn timed(r: &mut Replica, repeat: Repeat, body: &mut impl Run) -> Result<Measured> {
+    let measured = repeated(r, repeat, body);
+    if let Err(error) = &measured {
+        // Before the caller lets go of arrays that other replicas may still write into.
+        r.fail(error.clone());
+    }
+    measured
+}
+
+fn repeated(r: &mut Replica, repeat: Repeat, body: &mut impl Run) -> Result<Measured> {
     let (warmup, mut measured, mut first) = (u64::from(repeat.warmup), Measured::default(), 0);
     for run in 0..warmup + u64::from(repeat.runs) {
         body.reset(r, run)?;

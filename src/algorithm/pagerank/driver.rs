@@ -111,12 +111,7 @@ pub(super) fn program(
         open: None,
         end,
     };
-    let ran = timed(r, repeat, &mut walk);
-    if let Err(error) = &ran {
-        // Before arrays are let go of that others may still write into.
-        r.fail(error.clone());
-    }
-    let mut measured = ran?;
+    let mut measured = timed(r, repeat, &mut walk)?;
     measured.setup_ms = setup_ms;
     let begin = Instant::now();
     let wanted = r.rank() == 0 || config.compare;
