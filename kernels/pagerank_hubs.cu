@@ -14,8 +14,8 @@
 // Segments are divided among teams of the grid's blocks, and row blocks among the blocks of each team; a block goes
 // through its team's segments with its rows, at its own pace, and adds to its team's sums. So no sum is added to by two
 // warps between two barriers of a block, and in a fixed order: sums are the same for any number of blocks, and, rows
-// being cut where the graph says, of replicas, as long as segments are divided alike. Filling shared memory costs a
-// block the same whatever its rows: the fewer rows a GPU has, the more teams it needs.
+// and segments being cut where the graph says, of replicas. Filling shared memory costs a block the same whatever its
+// rows: it is what teams divide.
 //
 // Rows are known by slots here: own rows, counted from 0. Tiles say which row a slot is.
 //

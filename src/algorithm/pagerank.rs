@@ -133,7 +133,7 @@ pub struct PagerankConfig {
     pub segment_width: Option<u32>,
     /// Teams of multiprocessors among which they are divided; `None`: as many as pay.
     pub segment_teams: Option<u32>,
-    /// The same bits on any number of replicas: one team, and what cannot promise it is refused.
+    /// Refuse what does not give the same bits on any number of replicas.
     pub deterministic: bool,
     /// Timed runs.
     pub runs: u32,
@@ -203,11 +203,6 @@ impl PagerankConfig {
         }
         if let Some(teams) = self.segment_teams.filter(|t| !(1..=MOST_TEAMS as u32).contains(t)) {
             return refuse(format!("--segment-teams {teams}: use auto or 1 to {MOST_TEAMS}"));
-        }
-        if self.deterministic && self.segment_teams.is_some_and(|teams| teams != 1) {
-            return refuse(
-                "--deterministic: more than one of --segment-teams adds in another order".into(),
-            );
         }
         if strategy == Strategy::Hubs && self.weighted {
             return refuse(

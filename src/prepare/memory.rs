@@ -313,8 +313,8 @@ pub fn pagerank(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
         DeviceArray::new::<f32>("degrees", active),
     ]);
     if !shape.flat {
-        // Where replicas share the rows, by as many teams as there can be (src/algorithm/pagerank/teams.rs); else by one.
-        let sums = active.max(if world > 1 { 8 * active.div_ceil(world) } else { 0 });
+        // By as many teams as a graph has of its own accord (src/algorithm/pagerank/teams.rs).
+        let sums = 3 * active;
         arrays.extend([
             DeviceArray::new::<f32>("segment sums", sums),
             DeviceArray::new::<u32>("segment arcs", arcs.div_ceil(world)),

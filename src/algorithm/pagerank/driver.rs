@@ -247,7 +247,9 @@ impl Walk<'_> {
         let copies: Vec<u64> = self.everybody.iter().map(|addresses| addresses[array]).collect();
         let (rank, dealt) = (r.rank(), self.dealt);
         let own = if array < 2 { &self.state.value[array] } else { &self.state.rank[array - 2] };
-        r.hand_out(own, dealt, |device, chance| workspace.tell(device, &copies, rank, chance))
+        r.hand_out(own, dealt, |device, chance| {
+            workspace.hubs()?.tell(device, &copies, rank, chance)
+        })
     }
 
     /// Ranks are wanted where their change is, and at the end.

@@ -91,11 +91,7 @@ impl Plan {
                 let cut = Cut {
                     width: width(fleet, config.segment_width)?,
                     segments: config.segments.map(|segments| segments as usize),
-                    // Teams follow from how many share the rows.
-                    teams: match config.deterministic {
-                        true => Some(1),
-                        false => config.segment_teams.map(|teams| teams as usize),
-                    },
+                    teams: config.segment_teams.map(|teams| teams as usize),
                     multiprocessors: gpus.min().unwrap_or(1),
                     redundant: merging == Merging::None,
                     in_turn: merging == Merging::Tell,

@@ -3,14 +3,14 @@
 //!
 //! Rows are cut into *row blocks* of about equal arcs, and a block's arcs of one segment into chunks and groups of
 //! their own. Replicas have whole blocks. Segments are divided among [`Teams`] of multiprocessors, whose sums of a row are
-//! added at last. So the order in which a row's arcs are added up follows from the graph and the teams, whoever has
+//! added at last. So the order in which a row's arcs are added up follows from the graph alone, whoever has
 //! the row.
 //!
 //! Blocks are dealt in turn where replicas can write into each other's arrays: then all have as many rows of each
 //! kind, and as many altogether. In one piece each, the last replica of four has most rows of a skewed graph, and all
 //! others wait for what it sends.
 
-use super::teams::Teams;
+use super::teams::{Gpu, Teams};
 use crate::fleet::Split;
 use crate::prepare::ColumnRows;
 use crate::report::units::{count as number, plural};
@@ -153,7 +153,6 @@ impl Segments {
             true => deal_in_turn(&bounds, world),
             false => (0..world).flat_map(|rank| dealt.range(rank).map(move |_| rank)).collect(),
         };
-        let shared = if cut.redundant { 1 } else { world as u64 };
         let load = |s: usize| {
             let parts = parts.iter().zip(&depth).filter(|(_, depth)| s < **depth);
             parts.fold(Part::default(), |sum, (part, _)| Part {
@@ -163,17 +162,17 @@ impl Segments {
         };
         let load_ps = |s| {
             let Part { arcs, runs } = load(s);
-            (arcs * NEAR_PS + runs * RUN_PS) / shared
+            arcs * NEAR_PS + runs * RUN_PS
         };
         let load_ps: Vec<u64> = (0..count).map(load_ps).collect();
-        // The most that anybody has: of blocks in one piece each, rows are nothing like even.
-        let (own_blocks, own_rows) = match cut.in_turn || cut.redundant {
-            true => ((blocks as u64).div_ceil(shared), active / shared),
-            false => (longest(&dealt), longest(&split)),
+        let sharers = if cut.redundant { 1 } else { world as u64 };
+        // The most that anybody has.
+        let own_blocks = match cut.in_turn || cut.redundant {
+            true => (blocks as u64).div_ceil(sharers),
+            false => longest(&dealt),
         };
-        // A GPU with all rows gains nothing: what fills hides behind what adds (R-MAT 22, 24).
-        let asked = cut.teams.or((shared == 1).then_some(1));
-        let teams = Teams::new(cut.multiprocessors, asked, own_blocks, own_rows, &load_ps);
+        let gpu = Gpu { multiprocessors: cut.multiprocessors, blocks: own_blocks, sharers };
+        let teams = Teams::new(&load_ps, cut.teams, gpu);
         let mut chunks = vec![0; count + 1];
         for b in 0..blocks {
             for (s, part) in parts[b][..depth[b]].iter().enumerate() {
