@@ -78,16 +78,6 @@ __device__ void push_huge(const BfsArgs& a, BfsShared& s, u32* next, u32 listed,
     }
 }
 
-// Sums over the lanes up to this one.
-__device__ __forceinline__ u32 warp_scan(u32 value) {
-#pragma unroll
-    for (u32 step = 1; step < 32; step <<= 1) {
-        u32 other = __shfl_up_sync(FULL, value, step);
-        if (lane_id() >= step) value += other;
-    }
-    return value;
-}
-
 // A word of the frontier, which is cleared, by a warp: the arcs of its nodes are dealt to the lanes. Of a word with `many`
 // arcs all but short rows are listed: hubs have neighbouring labels.
 __device__ void push_word(const BfsArgs& a, BfsShared& s, u32* front, u32* next, u32 i, u32 bits, u32 many, u32 round,

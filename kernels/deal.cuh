@@ -140,15 +140,6 @@ struct Append {
     }
 };
 
-__device__ __forceinline__ u32 warp_scan(u32 value) {
-#pragma unroll
-    for (u32 step = 1; step < 32; step <<= 1) {
-        u32 other = __shfl_up_sync(FULL, value, step);
-        if (lane_id() >= step) value += other;
-    }
-    return value;
-}
-
 // The arcs, in one direction, of `count` nodes: those of a list, or, where it is NULL, from `base` on. What is found is
 // appended to list q at `into`.
 template <class Visitor>

@@ -175,6 +175,16 @@ __device__ __forceinline__ void note(RoundLog* at, u32 entry, u64 kind, u64 node
 
 __device__ __forceinline__ u32 warp_min(u32 value) { return __reduce_min_sync(FULL, value); }
 
+// Sums over the lanes up to this one.
+__device__ __forceinline__ u32 warp_scan(u32 value) {
+#pragma unroll
+    for (u32 step = 1; step < 32; step <<= 1) {
+        u32 other = __shfl_up_sync(FULL, value, step);
+        if (lane_id() >= step) value += other;
+    }
+    return value;
+}
+
 __device__ __forceinline__ u64 warp_sum(u64 value) {
 #pragma unroll
     for (u32 step = 16; step > 0; step >>= 1) value += __shfl_xor_sync(FULL, value, step);

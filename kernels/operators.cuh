@@ -61,12 +61,7 @@ template <typename E> __device__ void for_groups(const Shape& s, const E& each) 
         u64 own = word + lane;
         u32 bits = lane < s.words && own < high ? __ldg(s.bits + own) : 0u;
         if (own == high - 1 && (s.last & 31u) != 0) bits &= (1u << (s.last & 31u)) - 1u;
-        u32 count = __popc(bits), before = count;
-#pragma unroll
-        for (u32 step = 1; step < 32; step <<= 1) {
-            u32 other = __shfl_up_sync(FULL, before, step);
-            if (lane >= step) before += other;
-        }
+        u32 count = __popc(bits), before = warp_scan(count);
         u32 total = __shfl_sync(FULL, before, 31);
         before -= count;
         while (bits) {
@@ -90,12 +85,7 @@ template <typename F> __device__ void for_set(const Shape& s, const F& f) {
 // Calls f(owner lane's node, arc) for every arc of a warp's 32 rows first..first + degree, evenly over the lanes.
 template <typename F>
 __device__ __forceinline__ void for_arcs_of_warp(u64 node, u64 first, u32 degree, const F& f) {
-    u32 lane = lane_id(), end = degree;
-#pragma unroll
-    for (u32 step = 1; step < 32; step <<= 1) {
-        u32 other = __shfl_up_sync(FULL, end, step);
-        if (lane >= step) end += other;
-    }
+    u32 lane = lane_id(), end = warp_scan(degree);
     u32 total = __shfl_sync(FULL, end, 31), start = end - degree;
     for (u32 base = 0; base < total; base += 32) {
         u32 k = base + lane, owner = 0;

@@ -235,12 +235,7 @@ __device__ __forceinline__ void go_through(const HubArgs& a, u32 team, Seat seat
         u32 i = take(taken), passed = 0;
         for (u32 base = 0; base < own; base += 32) {
             uint2 part = part_of(a, seat, base, s);
-            u32 until = part.y;
-#pragma unroll
-            for (u32 step = 1; step < 32; step <<= 1) {
-                u32 other = __shfl_up_sync(FULL, until, step);
-                if (lane_id() >= step) until += other;
-            }
+            u32 until = warp_scan(part.y);
             u32 total = __shfl_sync(FULL, until, 31);
             while (i - passed < total) {
                 u32 at = i - passed;

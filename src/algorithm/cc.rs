@@ -35,7 +35,7 @@ use cuda::Workspace;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What a step does; the numbers are those of `kernels/cc.cu`.
+/// What a step does; the numbers are those of `kernels/cc_forest.cuh`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Task {
     /// Everything, redundantly.

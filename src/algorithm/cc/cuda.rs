@@ -1,4 +1,4 @@
-//! The steps of connected components on a GPU: the arguments of `kernels/cc.cu`.
+//! The steps of connected components on a GPU: the arguments of `kernels/cc.cu` (`cc_forest.cuh`).
 
 use super::{Found, State, Task};
 use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
@@ -9,11 +9,11 @@ use crate::prepare::{DeviceTopology, TopologyRows};
 use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
 
-const THREADS: u32 = 512; // as in kernels/cc.cu
+const THREADS: u32 = 512; // as in kernels/cc_forest.cuh
 /// Steps of a chain that are followed at once; more where labels fall by degree and chains are short.
 const HOPS: [u32; 2] = [32, 8];
 
-/// `kernels/cc.cu`: CcArgs.
+/// `kernels/cc_forest.cuh`: CcArgs.
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct Args {
@@ -42,7 +42,7 @@ struct Args {
     bitmaps: [u64; MAX_REPLICAS],
 }
 
-/// `kernels/cc.cu`: CcStatus.
+/// `kernels/cc_forest.cuh`: CcStatus.
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct Status {

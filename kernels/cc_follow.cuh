@@ -1,0 +1,166 @@
+// Most of the work of kernels/cc.cu: trees without looking at arcs, by chains or by tiles, and which nodes end in the giant's.
+#pragma once
+
+#include "cc_forest.cuh"
+
+// comp[v], and which of them end in the giant's tree, for COUNT words from `first` on.
+template <u32 COUNT>
+__device__ __forceinline__ void follow_words(const CcArgs& a, u32 first, u32 giant, u32 (&bits)[COUNT], bool& deep) {
+    u32 root[COUNT];
+#pragma unroll
+    for (u32 k = 0; k < COUNT; k++) root[k] = min((first + k) * 32 + lane_id(), a.active - 1u);
+    chains<COUNT>(a, root, deep);
+#pragma unroll
+    for (u32 k = 0; k < COUNT; k++) {
+        u32 v = (first + k) * 32 + lane_id();
+        if (v < a.active) __stcg(a.comp + v, root[k]);
+        bits[k] = __ballot_sync(FULL, v < a.active && root[k] == giant);
+    }
+}
+
+// comp[v] and `settled` for the words [from, to) of 32 nodes, from the chains. A warp has several words under way where
+// there are enough of them.
+__device__ bool follow(const CcArgs& a, u32 from, u32 to, u32 giant) {
+    u32 warps = gridDim.x * (blockDim.x >> 5), warp = blockIdx.x * (blockDim.x >> 5) + warp_id();
+    bool deep = false;
+    u64 i = from;
+    for (; i + warps * AHEAD <= to; i += warps * AHEAD) {
+        u32 at = (u32)i + warp * AHEAD, bits[AHEAD];
+        follow_words<AHEAD>(a, at, giant, bits, deep);
+#pragma unroll
+        for (u32 k = 0; k < AHEAD; k++)
+            if (lane_id() == 0) __stcg(a.settled + at + k, bits[k]);
+    }
+    for (i += warp; i < to; i += warps) {
+        u32 bits[1];
+        follow_words<1>(a, (u32)i, giant, bits, deep);
+        if (lane_id() == 0) __stcg(a.settled + i, bits[0]);
+    }
+    return deep;
+}
+
+// The same for the groups that are this replica's turn; what is settled is told to all.
+__device__ bool follow_own(const CcArgs& a, u32 words, u32 giant) {
+    u32 warps = gridDim.x * (blockDim.x >> 5), groups = (words + GROUP - 1) / GROUP;
+    u64 turn = (u64)(blockIdx.x * (blockDim.x >> 5) + warp_id()) * a.joint.world + a.joint.rank;
+    bool deep = false;
+    for (u64 g = turn; g < groups; g += (u64)warps * a.joint.world) {
+        u32 first = (u32)g * GROUP, mine = 0;
+        for (u32 k = 0; k < GROUP; k += AHEAD) {
+            u32 bits[AHEAD];
+            follow_words<AHEAD>(a, first + k, giant, bits, deep);
+#pragma unroll
+            for (u32 n = 0; n < AHEAD; n++)
+                if (lane_id() == k + n) mine = bits[n];
+        }
+        if (lane_id() < GROUP && first + lane_id() < words) {
+            __stcg(a.settled + first + lane_id(), mine);
+            tell(a.joint, a.bitmaps, first + lane_id(), mine);
+        }
+    }
+    return deep;
+}
+
+// Lists the nodes whose bits in `settled` are not set; a warp looks at 32 words at a time.
+__device__ void list_left(const CcArgs& a, u32 words) {
+    u32 stride = gridDim.x * blockDim.x, lane = lane_id();
+    for (u64 base = (u64)(blockIdx.x * (blockDim.x >> 5) + warp_id()) * 32; base < words; base += stride) {
+        u32 i = (u32)base + lane, open = 0;
+        if (i < words) {
+            u32 nodes = a.active - i * 32;
+            open = ~fresh(a.settled + i) & (nodes >= 32 ? FULL : (1u << nodes) - 1u);
+        }
+        u32 until = warp_scan(__popc(open));
+        u32 place = 0;
+        if (lane == 31 && until != 0) place = atomicAdd(&a.control->left, until);
+        place = __shfl_sync(FULL, place, 31) + until - __popc(open);
+        for (; open; open &= open - 1) __stcg(a.old + place++, i * 32 + __ffs(open) - 1);
+    }
+}
+
+// Trees within tiles of neighbouring labels: on return nodes point to roots, and the root of each tile's tree to
+// its parent outside, listed in `longs`, or to itself. `first` holds the nearest smaller neighbour here, which
+// keeps chains inside of tiles.
+__device__ void join_tiles(const CcArgs& a) {
+    __shared__ u32 parent[TILE];
+    __shared__ u32 count, at;
+    for (u64 base = (u64)blockIdx.x * TILE; base < a.active; base += (u64)gridDim.x * TILE) {
+        u32 nodes = (u32)min((u64)TILE, a.active - base);
+        if (threadIdx.x == 0) count = 0;
+        for (u32 i = threadIdx.x; i < nodes; i += THREADS) {
+            u32 p = __ldg(a.first + base + i);
+            parent[i] = p >= base ? p - (u32)base : i;
+        }
+        __syncthreads();
+        bool moved = true;
+        while (__syncthreads_or(moved)) {
+            moved = false;
+            u32 above[TILE / THREADS];
+#pragma unroll
+            for (u32 k = 0; k < TILE / THREADS; k++) {
+                u32 i = threadIdx.x + k * THREADS;
+                u32 p = i < nodes ? parent[i] : 0;
+                above[k] = parent[p];
+                moved |= i < nodes && above[k] != p;
+            }
+            __syncthreads();
+#pragma unroll
+            for (u32 k = 0; k < TILE / THREADS; k++) {
+                u32 i = threadIdx.x + k * THREADS;
+                if (i < nodes) parent[i] = above[k];
+            }
+        }
+        u32 mine = 0;
+        for (u32 i = threadIdx.x; i < nodes; i += THREADS) {
+            u32 p = parent[i], outside = p == i ? __ldg(a.first + base + i) : (u32)base + p;
+            __stcg(a.comp + base + i, outside);
+            mine += p == i && outside != base + i;
+        }
+        u32 place = mine ? atomicAdd(&count, mine) : 0;
+        __syncthreads();
+        if (threadIdx.x == 0) at = count ? atomicAdd(&a.control->roots, count) : 0;
+        __syncthreads();
+        if (mine) {
+            for (u32 i = threadIdx.x; i < nodes; i += THREADS)
+                if (parent[i] == i && __ldg(a.first + base + i) != base + i)
+                    __stcg(a.longs + at + place++, (u32)base + i);
+        }
+        __syncthreads();
+    }
+}
+
+// `settled`, and roots in `comp`, whose pointers are at most two from them.
+__device__ void settle(const CcArgs& a, u32 words, u32 giant) {
+    u32 warps = gridDim.x * (blockDim.x >> 5);
+    for (u64 i = blockIdx.x * (blockDim.x >> 5) + warp_id(); i < words; i += warps) {
+        u32 v = (u32)i * 32 + lane_id(), root = FULL;
+        if (v < a.active) {
+            u32 p = fresh(a.comp + v);
+            root = fresh(a.comp + p);
+            if (root != p) __stcg(a.comp + v, root);
+        }
+        u32 bits = __ballot_sync(FULL, root == giant);
+        if (lane_id() == 0) __stcg(a.settled + i, bits);
+    }
+}
+
+__device__ __forceinline__ bool own_turn(const CcArgs& a, u32 word) {
+    return word / GROUP % a.joint.world == a.joint.rank;
+}
+
+// Fills the words of other chunks, or turns: settled nodes are the giant's, others follow their chains; together these are
+// left to whoever lists them, so that no warp waits for a few.
+template <bool TOGETHER>
+__device__ void take_over(const CcArgs& a, u32 words, u32 giant) {
+    u32 stride = gridDim.x * blockDim.x;
+    for (u64 base = (u64)(blockIdx.x * (blockDim.x >> 5) + warp_id()) * 32; base < words; base += stride) {
+        u32 own = base + lane_id() < words ? fresh(a.settled + base + lane_id()) : 0;
+        for (u32 k = 0; k < 32; k++) {
+            u32 i = (u32)base + k, v = i * 32 + lane_id(), bits = __shfl_sync(FULL, own, k);
+            if (v >= a.active) continue;
+            if (TOGETHER ? own_turn(a, i) : v >= a.lo && v < a.hi) continue;
+            bool deep = false, settled = bits >> lane_id() & 1u;
+            if (settled || !TOGETHER) __stcg(a.comp + v, settled ? giant : chain(a, v, deep));
+        }
+    }
+}

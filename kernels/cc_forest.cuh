@@ -1,0 +1,154 @@
+// What the tasks of kernels/cc.cu share: arguments, joining trees, following chains, the giant's root.
+#pragma once
+
+#include "joint.cuh"
+
+enum Task { WHOLE = 0, ROOTS = 1, FINISH = 2, HOOK = 3, REHOOK = 4, JOINT = 5 };
+
+struct CcStatus {
+    u64 arcs;     // looked at by this launch
+    u64 changed;  // REHOOK: nodes whose component is not what the merge said
+    u32 deep;     // ROOTS: a chain was longer than `hops`
+    u32 giant;    // root of the giant's tree
+    u32 rounds;   // times that the grid met
+    u32 stopped;
+};
+
+struct CcControl {
+    Meeting barrier;
+    u32 moved[3];  // a chain is not at its end yet; rounds alternate
+    u32 longs;     // entries of the list of long rows
+    u32 roots;     // entries of the list of tiles' roots
+    u32 left;      // nodes that are not settled
+    u64 arcs;
+    u64 changed;
+};
+
+struct CcArgs {
+    const offset_t* out_offsets;
+    const u32* out_columns;
+    const offset_t* in_offsets;  // the same where rows are the same both ways
+    const u32* in_columns;
+    const u32* first;  // [active] min(v, smallest neighbour); `flat`: the nearest smaller one
+    u32* comp;         // [active]
+    u32* old;          // [active] own parents before the merge; where nothing is merged, nodes that are not settled
+    u32* settled;      // [words] nodes in the giant's tree
+    u32* longs;        // [active] long rows that are left
+    CcControl* control;
+    CcStatus* status;  // pinned
+    const u32* abort;  // pinned
+    u64 deadline_ns;
+    u32 active;
+    u32 lo, hi;  // the chunk
+    u32 hops;    // of a chain before it is left to the next round
+    u32 sampled;  // link the first two neighbours, instead of trusting `first`
+    u32 flat;     // chains are long: join tiles first
+    u32 task;
+    u32 unused;
+    Joint joint;               // JOINT alone reads what follows
+    u32* bitmaps[REPLICAS];  // everybody's `settled`
+};
+
+#define THREADS 512u
+#define GROUP 8u  // words that replicas have in turn
+#define AHEAD 4u  // words that a warp has under way
+#define TILE 8192u  // nodes that a block joins in shared memory
+#define LONG_ROW 64u  // arcs from which a block takes a row
+
+__device__ __forceinline__ u32 root_of(const u32* comp, u32 v) {
+    u32 p = fresh(comp + v);
+    for (u32 q; (q = fresh(comp + p)) != p;) p = q;
+    return p;
+}
+
+// Joins the trees of u and v: hooks the larger root under the smaller.
+__device__ void link(u32* comp, u32 u, u32 v) {
+    u32 p = fresh(comp + u), q = fresh(comp + v);
+    while (p != q) {
+        u32 high = max(p, q), low = min(p, q);
+        u32 above = fresh(comp + high);
+        if (above == low) return;
+        if (above == high) {
+            if (atomicCAS(comp + high, high, low) == high) return;
+            above = fresh(comp + high);
+        }
+        p = fresh(comp + above);
+        q = fresh(comp + low);
+    }
+}
+
+// The ends of chains in `first`, several at a time, or where `hops` lead.
+template <u32 COUNT>
+__device__ __forceinline__ void chains(const CcArgs& a, u32 (&v)[COUNT], bool& deep) {
+    bool done = false;
+#pragma unroll
+    for (u32 k = 0; k < COUNT; k++) v[k] = __ldg(a.first + v[k]);
+    for (u32 hop = 0; hop < a.hops && !done; hop++) {
+        u32 above[COUNT];
+#pragma unroll
+        for (u32 k = 0; k < COUNT; k++) above[k] = __ldg(a.first + v[k]);
+        done = true;
+#pragma unroll
+        for (u32 k = 0; k < COUNT; k++) {
+            done = done && above[k] == v[k];
+            v[k] = above[k];
+        }
+    }
+    deep = deep || !done;
+}
+
+__device__ __forceinline__ u32 chain(const CcArgs& a, u32 v, bool& deep) {
+    u32 end[1] = {v};
+    chains<1>(a, end, deep);
+    return end[0];
+}
+
+// The root that most of THREADS nodes, spread evenly, have: the same in every block.
+__device__ u32 vote(const CcArgs& a, bool chained) {
+    __shared__ u32 roots[THREADS];
+    __shared__ u32 best;
+    u32 v = (u32)((u64)threadIdx.x * a.active / THREADS);
+    bool deep = false;
+    u32 root = chained ? chain(a, v, deep) : fresh(a.comp + fresh(a.comp + v));
+    roots[threadIdx.x] = root;
+    if (threadIdx.x == 0) best = 0;
+    __syncthreads();
+    u32 votes = 0;
+    for (u32 i = 0; i < THREADS; i++) votes += roots[i] == root;
+    atomicMax(&best, votes);
+    __syncthreads();
+    u32 most = best;
+    __syncthreads();
+    if (threadIdx.x == 0) best = FULL;
+    __syncthreads();
+    if (votes == most) atomicMin(&best, root);
+    __syncthreads();
+    return best;
+}
+
+// Shortens chains until all nodes, or all of a list, point to roots.
+__device__ bool compress(const CcArgs& a, Grid& grid, const u32* list, u32 count, u32& rounds) {
+    u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
+    for (u32 round = 0;; round++) {
+        bool moved = false;
+        for (u64 i = thread; i < count; i += threads) {
+            u32 v = list ? fresh(list + i) : (u32)i, p = fresh(a.comp + v), from = p;
+            for (u32 hop = 0;; hop++) {
+                u32 q = fresh(a.comp + p);
+                if (q == p) break;
+                p = q;
+                if (hop == a.hops) {
+                    moved = true;
+                    break;
+                }
+            }
+            if (p != from) __stcg(a.comp + v, p);
+        }
+        if (moved) atomicOr(&a.control->moved[round % 3], 1u);
+        rounds++;
+        if (!grid.sync()) return false;
+        bool again = fresh(&a.control->moved[round % 3]) != 0;
+        if (blockIdx.x == 0 && threadIdx.x == 0) __stcg(&a.control->moved[(round + 2) % 3], 0u);
+        if (!again) return true;
+    }
+}
