@@ -43,15 +43,15 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// What this replica shows when it comes to merge.
-    pub fn ticket(&self, seat: &Seat, split: &Split) -> Ticket {
+    /// What this replica shows when it comes to merge; `split` is a fingerprint of who owns what.
+    pub fn ticket(&self, seat: &Seat, split: u64) -> Ticket {
         Ticket {
             label: self.label,
             iteration: seat.iteration,
             operation: self.op.name(),
             length: self.length,
             dtype: Some(self.dtype),
-            split: split.fingerprint(),
+            split,
         }
     }
 

@@ -299,7 +299,7 @@ impl Collective for NcclCollective {
         let even = Split::nodes(span.length, seat.world, SLICE_ALIGN);
         let split = if span.op == MergeOp::Gather { split } else { &even };
         // Nobody enters NCCL before everybody has come for the same merge: a dead peer ends here.
-        seat.rendezvous.meet(seat.rank, span.ticket(seat, split), [0; 4])?;
+        seat.rendezvous.meet(seat.rank, span.ticket(seat, split.fingerprint()), [0; 4])?;
         let op = match span.op {
             MergeOp::Gather => return self.gather(seat, &span, split),
             MergeOp::Or => {

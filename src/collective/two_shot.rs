@@ -28,7 +28,7 @@ pub(super) fn two_shot(
     span: Span,
     split: &Split,
 ) -> Result<()> {
-    let ticket = span.ticket(seat, split);
+    let ticket = span.ticket(seat, split.fingerprint());
     let meet = |mover: &mut dyn FnMut() -> Result<u64>| -> Result<Vec<Payload>> {
         let published = mover()?;
         seat.rendezvous.meet(seat.rank, ticket, [span.address, published, 0, 0])

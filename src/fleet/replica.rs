@@ -228,15 +228,7 @@ impl Replica {
         let chance = self.chance();
         self.merging(merge_words(span.op), |r| {
             write(r.device()?, chance)?;
-            let what = Ticket {
-                label: span.label,
-                iteration: r.seat.iteration,
-                operation: span.op.name(),
-                length: span.length,
-                dtype: Some(span.dtype),
-                split: dealt,
-            };
-            r.collective.order(&r.seat, what)
+            r.collective.order(&r.seat, span.ticket(&r.seat, dealt))
         })
     }
 
