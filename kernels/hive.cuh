@@ -122,6 +122,13 @@ struct Meeting {
 };
 static const u64 LEAVE = 1ull << 63;
 
+// Between two polls of a word, `polls` of which were in vain. Who waits long sleeps, up to a microsecond at a time: hundreds
+// of blocks that poll one word without a pause hold up whoever still works, by a factor of ten and more where those fetch
+// their work from a counter (docs/kernels.md).
+__device__ __forceinline__ void back_off(u32 polls) {
+    if (polls > 8u) __nanosleep(polls < 64u ? 16u * polls : 1000u);
+}
+
 // A barrier over all blocks of a cooperative launch. Never hangs: a wait past the deadline, or the
 // host's abort word, makes every block leave.
 struct Grid {
@@ -143,7 +150,8 @@ struct Grid {
             u64 since = 0, seen;
             // Relaxed: an acquire would take L1's lines from the blocks that are still at work beside this one.
             while ((seen = relaxed(&at->arrived)) < target) {
-                if ((++polls & 1023u) != 0) continue;
+                back_off(++polls);
+                if ((polls & 1023u) != 0) continue;
                 u64 now = clock_ns();
                 if (since == 0) since = now;
                 if (now - since > deadline_ns || *abort != 0) atomicOr(&at->arrived, LEAVE);

@@ -80,7 +80,8 @@ __device__ bool meet(Grid& grid, const Joint& joint, u64& epoch, const u64* sum0
         for (u32 r = 0; r < joint.world && !leave; r++) {
             u64 seen;
             while ((seen = relaxed_everywhere(&own->arrived[r])) < epoch && !leave) {
-                if ((++polls & 1023u) != 0) continue;
+                back_off(++polls);
+                if ((polls & 1023u) != 0) continue;
                 u64 now = clock_ns();
                 if (since == 0) since = now;
                 leave = now - since > grid.deadline_ns || *grid.abort != 0 || relaxed(&grid.at->arrived) >= LEAVE;
