@@ -20,6 +20,11 @@
 // depends on nothing but the row's length and LANES. Large jobs are fetched by warps, 32 rows at a time, and fewer
 // towards the end; small ones are dealt so that every warp has few.
 //
+// Asking. Most of what a sweep gathers is 0: forward while little is reached, backward while little has been settled. Where
+// the arrays lie far beyond the caches (HIVE_ASKS; src/backend/cuda/bc.rs says when), a gather of a byte asks first which
+// lanes of a neighbour are not. It asks while they are less than FULL_SHARE of all, by counts that levels keep. R-MAT 25, 32
+// sources: 210 to 168 ms.
+//
 // Small levels are a chain of barriers and of trips to L2 behind each other, and nothing else: where a level has no
 // more than one node a warp, what belongs to a node is asked for at once (commit_few, settle_few) and its arcs are
 // followed by all threads of the warp (push). Functions that are called have the arguments in shared memory (held), and
@@ -40,7 +45,7 @@
 //
 // Source: Brandes, J. Math. Sociology 25(2), 2001; push and pull: Beamer, Asanovic, Patterson, SC 2012.
 //
-// Compiled with: -DHIVE_WIDE=0 -DHIVE_LANES=1 -DHIVE_DOUBLE=0 | -DHIVE_WIDE=0 -DHIVE_LANES=2 -DHIVE_DOUBLE=0 | -DHIVE_WIDE=0 -DHIVE_LANES=4 -DHIVE_DOUBLE=0 | -DHIVE_WIDE=0 -DHIVE_LANES=8 -DHIVE_DOUBLE=0 | -DHIVE_WIDE=0 -DHIVE_LANES=16 -DHIVE_DOUBLE=0 | -DHIVE_WIDE=0 -DHIVE_LANES=32 -DHIVE_DOUBLE=0 | -DHIVE_WIDE=0 -DHIVE_LANES=1 -DHIVE_DOUBLE=1 | -DHIVE_WIDE=0 -DHIVE_LANES=2 -DHIVE_DOUBLE=1 | -DHIVE_WIDE=0 -DHIVE_LANES=4 -DHIVE_DOUBLE=1 | -DHIVE_WIDE=0 -DHIVE_LANES=8 -DHIVE_DOUBLE=1 | -DHIVE_WIDE=0 -DHIVE_LANES=16 -DHIVE_DOUBLE=1 | -DHIVE_WIDE=0 -DHIVE_LANES=32 -DHIVE_DOUBLE=1 | -DHIVE_WIDE=1 -DHIVE_LANES=1 -DHIVE_DOUBLE=0 | -DHIVE_WIDE=1 -DHIVE_LANES=2 -DHIVE_DOUBLE=0 | -DHIVE_WIDE=1 -DHIVE_LANES=4 -DHIVE_DOUBLE=0 | -DHIVE_WIDE=1 -DHIVE_LANES=8 -DHIVE_DOUBLE=0 | -DHIVE_WIDE=1 -DHIVE_LANES=16 -DHIVE_DOUBLE=0 | -DHIVE_WIDE=1 -DHIVE_LANES=32 -DHIVE_DOUBLE=0 | -DHIVE_WIDE=1 -DHIVE_LANES=1 -DHIVE_DOUBLE=1 | -DHIVE_WIDE=1 -DHIVE_LANES=2 -DHIVE_DOUBLE=1 | -DHIVE_WIDE=1 -DHIVE_LANES=4 -DHIVE_DOUBLE=1 | -DHIVE_WIDE=1 -DHIVE_LANES=8 -DHIVE_DOUBLE=1 | -DHIVE_WIDE=1 -DHIVE_LANES=16 -DHIVE_DOUBLE=1 | -DHIVE_WIDE=1 -DHIVE_LANES=32 -DHIVE_DOUBLE=1
+// Compiled with: -DHIVE_WIDE=0 -DHIVE_LANES=1 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=2 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=4 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=8 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=16 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=32 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=1 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=2 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=4 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=8 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=16 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=32 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=1 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=0 -DHIVE_LANES=2 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=0 -DHIVE_LANES=4 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=0 -DHIVE_LANES=8 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=0 -DHIVE_LANES=16 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=0 -DHIVE_LANES=32 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=1 -DHIVE_LANES=1 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=2 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=4 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=8 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=16 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=32 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=1 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=2 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=4 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=8 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=16 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=32 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=1 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=1 -DHIVE_LANES=2 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=1 -DHIVE_LANES=4 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=1 -DHIVE_LANES=8 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=1 -DHIVE_LANES=16 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=1 -DHIVE_LANES=32 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1
 
 #ifndef HIVE_LANES
 #define HIVE_LANES 8
@@ -48,8 +53,16 @@
 #ifndef HIVE_DOUBLE
 #define HIVE_DOUBLE 0
 #endif
+#ifndef HIVE_ASKS
+#define HIVE_ASKS 0
+#endif
 
 #include "bc_arcs.cuh"
+
+// Says of a node that may have a long row in which level, or list, it is: its segments are not followed from a list.
+__device__ __forceinline__ void stamp(const BcArgs& a, u32 v, u32 number, u32 lanes) {
+    if (v < a.stamped) __stcg(a.stamp + v, (u64)number << 32 | lanes);
+}
 
 // Level 0: the sources, each in its lane.
 __device__ __noinline__ void seed() {
@@ -60,8 +73,8 @@ __device__ __noinline__ void seed() {
     if (lane < a.count) {
         u32 s = __ldg(a.sources + lane);
         a.paths[index_of(s, lane)] = 1;
-        __stcg(a.seen + s, bit);
-        __stcg(a.stamp + s, (u64)bit);
+        __stcg(a.seen + s, (mask_t)bit);
+        stamp(a, s, 0, bit);
         __stcg(a.lists + lane, (u64)bit << 32 | s);
         arcs = degree_of(a.out_offsets, s);
         if (a.count == 1) closed = degree_of(a.in_offsets, s);
@@ -90,6 +103,9 @@ __device__ __forceinline__ u64 found_of(const BcControl* c, u32 number) {
     return told;
 }
 
+// Whether `part` of `all` is so little that gathers ask first.
+__device__ __forceinline__ bool mostly_zero(u64 part, u64 all) { return part * 100u < all * FULL_SHARE; }
+
 // The candidates of a level, with the lanes that reach them, and their sums. False, and nothing, after an overflow.
 __device__ bool find(const BcArgs& a, Phases& phases, u32 number, u64 begin, u64 end, u64& looked) {
     BcControl* c = a.control;
@@ -101,11 +117,15 @@ __device__ bool find(const BcArgs& a, Phases& phases, u32 number, u64 begin, u64
         __stcg(&next->arcs, 0ull);
         __stcg(&next->paths, 0.0);
     }
-    __shared__ u64 told[4];
-    if (threadIdx.x < 4) {
+    __shared__ u64 told[5];
+    if (threadIdx.x < 4u + HIVE_ASKS) {
         u32 k = threadIdx.x;
-        const u64* from = k == 0 ? &last->arcs : k == 1 ? &c->closed : (const u64*)&last->paths;
+        const u64* from = k == 0   ? &last->arcs
+                          : k == 1 ? &c->closed
+                          : k == 2 ? (const u64*)&last->paths
+                                   : &c->reached_arcs;
         told[k] = k == 3 ? (u64)fresh(&c->overflow) : fresh(from);
+        if (k == 4 && blockIdx.x == 0) __stcg(a.upto + number - 1u, told[4]);
     }
     __syncthreads();
     u64 arcs = told[0], closed = told[1];
@@ -116,18 +136,18 @@ __device__ bool find(const BcArgs& a, Phases& phases, u32 number, u64 begin, u64
     if (paths < EXACT && arcs * ADD_SHARE < rest) way = ADD;
     else if (arcs * MARK_SHARE < rest) way = MARK;
     if (way == ADD) {
-        push<true>(a, number, begin, end, phases.cursor(), looked);
+        looked += push<true>(a, number, begin, end, phases.cursor());
     } else if (way == MARK) {
-        push<false>(a, number, begin, end, phases.cursor(), looked);
+        looked += push<false>(a, number, begin, end, phases.cursor());
         if (!phases.sync()) return true;
-        u64 marked = found_of(c, number);
-        pull_segments<FROM_MARKS>(a, number, looked);
-        pull_rows<FROM_MARKS>(a, number, marked, 0, phases.cursor(), looked);
-        if (!last_adds(a.in_segments) && phases.sync()) join_segments<FROM_MARKS>(number);
+        looked += pull<FROM_MARKS, false>(a, phases, number, found_of(c, number), 0);
+#if HIVE_ASKS
+    } else if (mostly_zero(closed, a.in_arcs)) {
+        // Where some lanes are behind, the nodes that all have reached are about those that these have.
+        looked += pull<FROM_ALL, true>(a, phases, number, a.hi - a.lo, 0);
+#endif
     } else {
-        pull_segments<FROM_ALL>(a, number, looked);
-        pull_rows<FROM_ALL>(a, number, a.hi - a.lo, 0, phases.cursor(), looked);
-        if (!last_adds(a.in_segments) && phases.sync()) join_segments<FROM_ALL>(number);
+        looked += pull<FROM_ALL, false>(a, phases, number, a.hi - a.lo, 0);
     }
     return true;
 }
@@ -221,8 +241,8 @@ __device__ __forceinline__ void commit_few(const BcArgs& a, bool exchanged, u32 
     if (lane_id() == 0) {
         seen |= lanes;
         if (!exchanged) __stcg(a.mark + v, 0u);
-        __stcg(a.seen + v, seen);
-        __stcg(a.stamp + v, (u64)number << 32 | lanes);
+        __stcg(a.seen + v, (mask_t)seen);
+        stamp(a, v, number, lanes);
         __stcg(a.lists + begin + at, (u64)lanes << 32 | v);
         totals.node(a, v, lanes, seen, degree, into);
     }
@@ -244,8 +264,9 @@ __device__ __forceinline__ void commit_many(const BcArgs& a, bool exchanged, u32
                 lanes = atomicExch(a.mark + v, 0u);
             }
             u64 degree = degree_of(a.out_offsets, v);
-            u32 seen = atomicOr(a.seen + v, lanes) | lanes;
-            __stcg(a.stamp + v, (u64)number << 32 | lanes);
+            u32 seen = fresh(a.seen + v) | lanes;
+            __stcg(a.seen + v, (mask_t)seen);
+            stamp(a, v, number, lanes);
             __stcg(a.lists + begin + at + lane_id(), (u64)lanes << 32 | v);
             u64 into = seen == full_mask(a) ? degree_of(a.in_offsets, v) : 0;
             totals.node(a, v, lanes, seen, degree, into);
@@ -300,6 +321,15 @@ __device__ __forceinline__ void depend(const BcArgs& a, bool wanted, bool writes
     if (lane == 0 && writes && gained != 0) atomicAdd(a.scores + v, gained);
 }
 
+// Says, to gathers that ask, that the backward phase has come by a node; nobody waits for what is said of its neighbours in
+// the same word.
+__device__ __forceinline__ void forget(const BcArgs& a, u32 v, u32 lanes) {
+#if HIVE_ASKS
+    u64 at = (u64)(a.seen + v);
+    atomicAnd((u32*)(at & ~3ull), ~(lanes << (u32)(at & 3u) * 8u));
+#endif
+}
+
 // As commit_few().
 __device__ __forceinline__ void settle_few(const BcArgs& a, bool exchanged, bool deepest, u64 begin, u64 items) {
     u64 at = own_warp();
@@ -315,8 +345,20 @@ __device__ __forceinline__ void settle_few(const BcArgs& a, bool exchanged, bool
         if (!deepest) sum = fresh(from);
     }
     __syncwarp();
+    if (lane_id() == 0) forget(a, v, (u32)(entry >> 32));
     depend(a, wanted, lane_id() < LANES, deepest, v, lane, sum, paths);
 }
+
+#if HIVE_ASKS
+// Whether few of a level's out-neighbours are deeper than it. A short list is not worth finding out.
+__device__ __forceinline__ bool deeper_are_few(const BcArgs& a, u32 number, u64 nodes) {
+    if (nodes <= warps() * MODEST) return false;
+    __shared__ u64 told[2];
+    if (threadIdx.x < 2) told[threadIdx.x] = fresh(threadIdx.x == 0 ? &a.control->reached_arcs : a.upto + number);
+    __syncthreads();
+    return mostly_zero(told[0] - told[1], told[0]);
+}
+#endif
 
 // Makes coefficients and dependencies of a level's sums, adds the latter to the scores, and stamps the list of the
 // level above.
@@ -330,6 +372,7 @@ __device__ __noinline__ void settle(bool exchanged, bool deepest, u32 number, u6
         deal(end - begin, 0, 1, [&](u64 at, u32 n) {
             u64 entry = lane_id() < n ? fresh(a.lists + begin + at + lane_id()) : 0;
             u32 v = (u32)entry, lanes = (u32)(entry >> 32);
+            if (lane_id() < n) forget(a, v, lanes);
             for_sums<true>(a, !deepest && exchanged, at, n, v, lanes,
                            [&](bool wanted, u32, u32 row, real x, real paths) {
                 depend(a, wanted, true, deepest, row, lane, deepest ? (real)0 : x, paths);
@@ -340,7 +383,7 @@ __device__ __noinline__ void settle(bool exchanged, bool deepest, u32 number, u6
     deal(above_end - above, 0, 1, [&](u64 at, u32 n) {
         if (lane_id() < n) {
             u64 entry = fresh(a.lists + above + at + lane_id());
-            __stcg(a.stamp + (u32)entry, (u64)(number - 1u) << 32 | entry >> 32);
+            stamp(a, (u32)entry, number - 1u, (u32)(entry >> 32));
         }
     });
 }
@@ -394,9 +437,13 @@ extern "C" __global__ void __launch_bounds__(256, 4) bc_batch(const __grid_const
         } else if (task == COMMIT) {
             commit(!whole, number, items, whole ? end : begin);
         } else if (task == BACK) {
-            pull_segments<FROM_LIST>(a, number, looked);
-            pull_rows<FROM_LIST>(a, number, end - begin, begin, phases.cursor(), looked);
-            if (!last_adds(a.out_segments) && phases.sync()) join_segments<FROM_LIST>(number);
+#if HIVE_ASKS
+            bool asks = deeper_are_few(a, number, end - begin);
+            looked += asks ? pull<FROM_LIST, true>(a, phases, number, end - begin, begin)
+                           : pull<FROM_LIST, false>(a, phases, number, end - begin, begin);
+#else
+            looked += pull<FROM_LIST, false>(a, phases, number, end - begin, begin);
+#endif
         } else if (task == PACK_BACK) {
             pack_back();
         } else if (task == SETTLE) {

@@ -30,9 +30,11 @@ __device__ __forceinline__ void touch(const BcArgs& a, BcLevel* level, bool has,
     __syncwarp();
 }
 
-// Follows all arcs out of the list [begin, end), which is level - 1.
+// Follows all arcs out of the list [begin, end), which is level - 1. Gives the arcs that were looked at, as pulls do.
 template <bool ADDING>
-__device__ void push(const BcArgs& a, u32 number, u64 begin, u64 end, u64* cursor, u64& looked) {
+__device__ FOLLOWS u64 push(const BcArgs& given, u32 number, u64 begin, u64 end, u64* cursor) {
+    const BcArgs& a = ARGUMENTS(given);
+    u64 looked = 0;
     BcLevel* level = a.control->level + number % 3u;
     for (u64 segment = last_warp(); segment < a.out_segments; segment += warps()) {
         uint2 part = __ldg(a.out_long + segment);
@@ -80,6 +82,13 @@ __device__ void push(const BcArgs& a, u32 number, u64 begin, u64 end, u64* curso
             }
         }
     });
+    return looked;
+}
+
+template <int KIND>
+__device__ __forceinline__ Addends addends_of(const BcArgs& a) {
+    const bool back = KIND == FROM_LIST;
+    return {back ? a.coef : a.paths, a.seen, back ? FULL : 0u};
 }
 
 // Lanes in which a node's row is to be summed.
@@ -141,17 +150,19 @@ __device__ __noinline__ void arrive(u32 v, u32 need, u64 first, u32 count) {
     if (lane_id() == 0) __stcg(arrived, 0u);
 }
 
-// Sums of the segments of long rows.
-template <int KIND>
-__device__ void pull_segments(const BcArgs& a, u32 number, u64& looked) {
+// Sums of the segments of long rows. ASKS: most of what they are of is 0.
+template <int KIND, bool ASKS>
+__device__ FOLLOWS u64 pull_segments(const BcArgs& given, u32 number) {
+    const BcArgs& a = ARGUMENTS(given);
+    u64 looked = 0;
     const bool back = KIND == FROM_LIST;
     const uint2* list = back ? a.out_long : a.in_long;
     const offset_t* offsets = back ? a.out_offsets : a.in_offsets;
     const u32* columns = back ? a.out_columns : a.in_columns;
-    const real* array = back ? a.coef : a.paths;
     BcLevel* level = a.control->level + number % 3u;
     u32 segments = back ? a.out_segments : a.in_segments;
     u32 lane = lane_id() % LANES;
+    Addends addends = addends_of<KIND>(a);
     for (u64 segment = last_warp(); segment < segments; segment += warps()) {
         uint2 part = __ldg(list + segment);
         u32 v = part.x, need = need_of<KIND>(a, v, number);
@@ -160,7 +171,8 @@ __device__ void pull_segments(const BcArgs& a, u32 number, u64& looked) {
         u64 from = row + (u64)part.y * SEGMENT;
         u32 length = (u32)min(behind - from, (u64)SEGMENT);
         if (lane_id() == 0) looked += length;
-        real sum = warp_row_sum(columns + from, length, array);
+        real sum = ASKS ? warp_row_sum_asking(columns + from, length, addends, need)
+                        : warp_row_sum(columns + from, length, addends);
         if (lane_id() < LANES) __stcg(a.parts + segment * LANES + lane, sum);
         if (KIND == FROM_ALL) {
             u32 hits = __ballot_sync(FULL, sum > 0 && (need >> lane & 1u)) & LANE_BITS;
@@ -175,6 +187,7 @@ __device__ void pull_segments(const BcArgs& a, u32 number, u64& looked) {
             arrive<KIND>(v, need, segment - part.y, count);
         }
     }
+    return looked;
 }
 
 // After a barrier, where last_adds() does not hold, the sums of long rows from those of their segments, a warp a row.
@@ -204,18 +217,19 @@ __device__ __noinline__ void join_segments(u32 number) {
 }
 
 // Sums of all other rows: of the candidates, of the own chunk, or of the list from `begin`.
-template <int KIND>
-__device__ void pull_rows(const BcArgs& a, u32 number, u64 items, u64 begin, u64* cursor,
-                          u64& looked) {
+template <int KIND, bool ASKS>
+__device__ FOLLOWS u64 pull_rows(const BcArgs& given, u32 number, u64 items, u64 begin, u64* cursor) {
+    const BcArgs& a = ARGUMENTS(given);
+    u64 looked = 0;
     const bool back = KIND == FROM_LIST;
     const offset_t* offsets = back ? a.out_offsets : a.in_offsets;
     const u32* columns = back ? a.out_columns : a.in_columns;
-    const real* array = back ? a.coef : a.paths;
     BcLevel* level = a.control->level + number % 3u;
     u32 lane = lane_id() % LANES, group = lane_id() / LANES;
+    Addends addends = addends_of<KIND>(a);
     // Where all nodes are looked at, short rows are the last ones: labels are by falling degree, or degrees much alike.
     // A list must be longer before its rows take as long as their fetching.
-    u64 least = items >= warps() * (KIND == FROM_ALL ? MODEST : 4u * MODEST) ? 8u : 1u;
+    u32 least = items >= warps() * (KIND == FROM_ALL ? MODEST : 4u * MODEST) ? 8u : 1u;
     deal(items, cursor, least, [&](u64 at, u32 n) {
         u32 v = 0, need = 0, length = 0, found = 0;
         u64 from = 0;
@@ -250,7 +264,7 @@ __device__ void pull_rows(const BcArgs& a, u32 number, u64 items, u64 begin, u64
             u64 start = __shfl_sync(FULL, from, slot);
             bool mine = shorter >> slot & 1u;
             real sum = 0;
-            if (mine) sum = short_sum(columns + start, many, array, lane);
+            if (mine) sum = short_sum<ASKS>(columns + start, many, addends, mask, lane);
             __syncwarp();
             bool wanted = mine && (mask >> lane & 1u);
             if (KIND == FROM_ALL) {
@@ -268,7 +282,8 @@ __device__ void pull_rows(const BcArgs& a, u32 number, u64 items, u64 begin, u64
             u32 row = __shfl_sync(FULL, v, slot), mask = __shfl_sync(FULL, need, slot);
             u32 many = __shfl_sync(FULL, length, slot);
             u64 start = __shfl_sync(FULL, from, slot);
-            real sum = warp_row_sum(columns + start, many, array);
+            real sum = ASKS ? warp_row_sum_asking(columns + start, many, addends, mask)
+                            : warp_row_sum(columns + start, many, addends);
             bool wanted = group == 0 && (mask >> lane & 1u);
             if (KIND == FROM_ALL) {
                 wanted = wanted && sum > 0;
@@ -288,4 +303,15 @@ __device__ void pull_rows(const BcArgs& a, u32 number, u64 items, u64 begin, u64
             }
         }
     });
+    return looked;
+}
+
+// Sums of all rows of a kind, ready after the next barrier.
+template <int KIND, bool ASKS>
+__device__ __forceinline__ u64 pull(const BcArgs& a, Phases& phases, u32 number, u64 items, u64 begin) {
+    u32 segments = KIND == FROM_LIST ? a.out_segments : a.in_segments;
+    u64 looked = pull_segments<KIND, ASKS>(a, number);
+    looked += pull_rows<KIND, ASKS>(a, number, items, begin, phases.cursor());
+    if (!last_adds(segments) && phases.sync()) join_segments<KIND>(number);
+    return looked;
 }

@@ -10,13 +10,16 @@
 // A sweep of so many arcs costs what one that is followed and added, or marked and pulled, does (R-MAT 22 and 24).
 #define ADD_SHARE 64u
 #define MARK_SHARE 64u
+#define FULL_SHARE 20u  // percent of what could be gathered, from which on it is gathered without asking
 #define SEGMENT 512u
 #define AHEAD (HIVE_LANES >= 4 ? 1 : 4 / HIVE_LANES)  // blocks of 32 columns that a warp reads at once
+#define EARLY (HIVE_DOUBLE == 0)  // whether columns are read a block ahead of what they are read for
 #if HIVE_LANES > 8
 #define UNROLL 8
 #else
 #define UNROLL HIVE_LANES
 #endif
+#define FEW (HIVE_LANES > 4 ? 4 : HIVE_LANES)  // addends that a thread has under way where most are 0
 #define PARTS 4u     // sums of segments that a thread has under way
 #define MODEST 64u   // items a warp, up to which they are fetched, by no less than an eighth of its share, or four
 #define WAITED 8u    // segments a warp, up to which their sums are added by who comes last rather than after a barrier
@@ -36,6 +39,15 @@ static const double EXACT = 0x1p24;
 __device__ __forceinline__ real times(real x, real y) { return __fmul_rn(x, y); }
 __device__ __forceinline__ real plus(real x, real y) { return __fadd_rn(x, y); }
 __device__ __forceinline__ real over(real x, real y) { return __fdiv_rn(x, y); }
+#endif
+
+// A bit a lane: what gathers ask of a neighbour is held small, so that it stays in the caches.
+#if HIVE_LANES > 16
+typedef u32 mask_t;
+#elif HIVE_LANES > 8
+typedef unsigned short mask_t;
+#else
+typedef u8 mask_t;
 #endif
 
 static const u32 LANE_BITS = FULL >> (32u - LANES);
@@ -92,12 +104,13 @@ struct BcArgs {
     real* sums;             // [active][LANES] 0 where nothing came yet; forward a level's, then backward
     real* coef;             // [active][LANES] 0: the backward phase has not come by
     real* parts;            // [segments][LANES]
-    u32* seen;              // [active] lanes that have reached the node
+    mask_t* seen;           // [active] lanes that have reached the node, less those that the backward phase has come by
     u32* mark;              // [active] lanes that this level reaches it in; 0 between levels
     u32* candidate;         // [active] nodes of this level
-    u64* stamp;             // [active] level << 32 | lanes, of the list that it was in last
+    u64* stamp;             // [stamped] level << 32 | lanes, of the list that it was in last
     u64* lists;             // [active * LANES] lanes << 32 | node, level after level
     u64* first;             // [active + 2] where the list of a level begins
+    u64* upto;              // [active + 2] arcs out of what was reached up to a level, that included, over the lanes
     double* scores;         // [active]
     u64* entries;           // [active] a level's list, and
     real* values;           // [active][LANES] its values, exchanged where levels are cut
@@ -123,11 +136,23 @@ struct BcArgs {
     u32 level;
     u32 deepest;
     u32 endpoints;
+    u32 stamped;  // labels below may have long rows
+    u32 unused;
 };
 
 // The arguments for functions that are called: a reference to the kernel's own would be read through L1, which each
 // barrier empties, field by field anew after each store.
 static __shared__ BcArgs held;
+
+// What follows arcs is part of the kernel, and has its arguments from where they came, where its gathers never ask. Where
+// they do there is too much of it: called, what it keeps in registers is its own.
+#if HIVE_ASKS
+#define FOLLOWS __noinline__
+#define ARGUMENTS(given) held
+#else
+#define FOLLOWS __forceinline__
+#define ARGUMENTS(given) given
+#endif
 
 __device__ __forceinline__ void hold(const BcArgs& a) {
     for (u32 i = threadIdx.x; i < sizeof(BcArgs) / 4; i += blockDim.x) ((u32*)&held)[i] = ((const u32*)&a)[i];
@@ -136,6 +161,8 @@ __device__ __forceinline__ void hold(const BcArgs& a) {
 
 __device__ __forceinline__ double fresh(const double* at) { return __ldcg(at); }
 __device__ __forceinline__ float fresh(const float* at) { return __ldcg(at); }
+__device__ __forceinline__ u32 fresh(const u8* at) { return __ldcg(at); }
+__device__ __forceinline__ u32 fresh(const unsigned short* at) { return __ldcg(at); }
 
 __device__ __forceinline__ u32 full_mask(const BcArgs& a) { return FULL >> (32u - a.count); }
 
@@ -181,38 +208,53 @@ struct Phases {
 // `least` is 1, everybody has a fair share without fetching: warps that fetch few at a time queue at the cursor, which has
 // cost thirty times the work itself (R-MAT 20).
 template <class Body>
-__device__ __forceinline__ void deal(u64 items, u64* cursor, u64 least, Body body) {
-    u64 all = warps();
+__device__ __forceinline__ void deal(u64 many, u64* cursor, u32 least, Body body) {
+    u32 items = (u32)many, all = (u32)warps();  // no more than there are nodes
     bool fetched = cursor != 0 && items > all && (least > 1 || items <= all * MODEST);
-    u64 share = fetched ? all * 8u : all;
-    u64 width = min((items + share - 1u) / share, cursor != 0 && !fetched ? 8ull : 32ull);
-    if (fetched && items <= all * MODEST) least = max(least, min(width, 4ull));
-    u64 dealt = all * width;  // to all warps, as their first
+    u32 share = fetched ? all * 8u : all;
+    u32 width = items <= share ? 1u : min((items - 1u) / share + 1u, cursor != 0 && !fetched ? 8u : 32u);
+    if (fetched && items <= all * MODEST) least = max(least, min(width, 4u));
+    u64 dealt = (u64)all * width;  // to all warps, as their first
     for (u64 at = own_warp() * width; at < items;) {
-        body(at, (u32)min(width, items - at));
+        body(at, (u32)min((u64)width, items - at));
         __syncwarp();
         if (!fetched) {
             at += dealt;
             continue;
         }
-        width = max(min((items - at) / (all * 4u), 32ull), least);
-        if (lane_id() == 0) at = dealt + atomicAdd(cursor, width);
+        width = max(min((u32)(items - at) / (all * 4u), 32u), least);
+        if (lane_id() == 0) at = dealt + atomicAdd(cursor, (u64)width);
         at = __shfl_sync(FULL, at, 0);
     }
 }
 
-// The sum of array[column][lane] over a row, by LANES threads, a lane each.
-__device__ __forceinline__ real short_sum(const u32* columns, u32 length, const real* array,
-                                          u32 lane) {
+// What is gathered for rows. Most of it is 0 in many sweeps, and which of it is not can be asked of `seen`: forward its
+// bits, backward (`flip`) their complement, since all neighbours have then been reached in the lanes of a row. An addend
+// of 0 changes no sum: asking changes nothing but the time.
+struct Addends {
+    const real* array;  // [active][LANES] forward the numbers of paths, backward the coefficients
+    const mask_t* seen;
+    u32 flip;
+
+    __device__ __forceinline__ u32 lanes_of(u32 u) const { return seen[u] ^ flip; }
+    __device__ __forceinline__ real at(u32 u, u32 lane) const { return array[index_of(u, lane)]; }
+};
+
+// The sum of a row's addends in the thread's lane, wanted in `lanes` of it, by LANES threads, a lane each.
+template <bool ASKS>
+__device__ __forceinline__ real short_sum(const u32* columns, u32 length, const Addends& of, u32 lanes, u32 lane) {
     real sum = 0;
     for (u32 i = 0; i < length; i += 4) {
         // Behind the row's end nothing is read, and 0 is added: a row of three costs one trip, not three.
         u32 u[4];
+        bool has[4];
         real x[4];
 #pragma unroll
         for (u32 k = 0; k < 4; k++) u[k] = i + k < length ? __ldg(columns + i + k) : 0u;
 #pragma unroll
-        for (u32 k = 0; k < 4; k++) x[k] = i + k < length ? array[index_of(u[k], lane)] : (real)0;
+        for (u32 k = 0; k < 4; k++) has[k] = i + k < length && (!ASKS || (of.lanes_of(u[k]) & lanes) != 0);
+#pragma unroll
+        for (u32 k = 0; k < 4; k++) x[k] = has[k] ? of.at(u[k], lane) : (real)0;
 #pragma unroll
         for (u32 k = 0; k < 4; k++) sum = plus(sum, x[k]);
     }
@@ -228,16 +270,22 @@ __device__ __forceinline__ real over_groups(real sum) {
     return sum;
 }
 
-// The same by a warp: thread t has the sum of lane t % LANES.
-__device__ __forceinline__ real warp_row_sum(const u32* columns, u32 length, const real* array) {
+// The same by a warp: thread t has the sum of lane t % LANES. Columns are read a block ahead of what they are read for, if
+// there are registers for it.
+__device__ __forceinline__ real warp_row_sum(const u32* columns, u32 length, const Addends& of) {
     u32 lane = lane_id() % LANES, group = lane_id() / LANES;
     real sum = 0;
+    auto column = [&](u32 i) { return i < length ? __ldcs(columns + i) : 0u; };
+    u32 next[AHEAD];
+#pragma unroll
+    for (u32 k = 0; k < AHEAD; k++) next[k] = EARLY ? column(32u * k + lane_id()) : 0u;
     for (u32 base = 0; base < length; base += 32u * AHEAD) {
         u32 mine[AHEAD];
 #pragma unroll
         for (u32 k = 0; k < AHEAD; k++) {
             u32 i = base + 32u * k + lane_id();
-            mine[k] = i < length ? __ldcs(columns + i) : 0u;
+            mine[k] = EARLY ? next[k] : column(i);
+            if (EARLY) next[k] = column(i + 32u * AHEAD);
         }
 #pragma unroll
         for (u32 k = 0; k < AHEAD; k++) {
@@ -248,7 +296,7 @@ __device__ __forceinline__ real warp_row_sum(const u32* columns, u32 length, con
 #pragma unroll
                 for (u32 i = 0; i < UNROLL; i++) {
                     u32 u = __shfl_sync(FULL, mine[k], (j + i) * GROUPS + group);
-                    x[i] = array[index_of(u, lane)];
+                    x[i] = of.at(u, lane);
                 }
 #pragma unroll
                 for (u32 i = 0; i < UNROLL; i++) {
@@ -257,6 +305,40 @@ __device__ __forceinline__ real warp_row_sum(const u32* columns, u32 length, con
                 }
             }
         }
+    }
+    return over_groups(sum);
+}
+
+// Slots of a warp's 32 columns that group 0 adds up; those of group g lie g further.
+static const u32 OWN_SLOTS = FULL / (FULL >> (32u - GROUPS));
+
+// The same where most addends are 0: who has one is asked a block ahead, too. Those of a thread are added in the same
+// order.
+__device__ __forceinline__ real warp_row_sum_asking(const u32* columns, u32 length, const Addends& of, u32 lanes) {
+    u32 lane = lane_id() % LANES, group = lane_id() / LANES;
+    real sum = 0;
+    u32 mine = lane_id() < length ? __ldcs(columns + lane_id()) : 0u;
+    u32 next = 32u + lane_id() < length ? __ldcs(columns + 32u + lane_id()) : 0u;
+    u32 own = lane_id() < length ? of.lanes_of(mine) : 0u;
+    for (u32 base = 0; base < length; base += 32u) {
+        u32 i = base + 64u + lane_id();
+        u32 behind = i < length ? __ldcs(columns + i) : 0u;
+        u32 own_next = i - 32u < length ? of.lanes_of(next) : 0u;
+        u32 left = __ballot_sync(FULL, (own & lanes) != 0) & OWN_SLOTS << group;
+        while (__ballot_sync(FULL, left != 0) != 0) {
+            real x[FEW];
+#pragma unroll
+            for (u32 k = 0; k < FEW; k++) {
+                u32 u = __shfl_sync(FULL, mine, __ffs(left) - 1);
+                x[k] = left != 0 ? of.at(u, lane) : (real)0;
+                left &= left - 1;
+            }
+#pragma unroll
+            for (u32 k = 0; k < FEW; k++) sum = plus(sum, x[k]);
+        }
+        mine = next;
+        next = behind;
+        own = own_next;
     }
     return over_groups(sum);
 }

@@ -126,7 +126,7 @@ static const u64 LEAVE = 1ull << 63;
 // of blocks that poll one word without a pause hold up whoever still works, by a factor of ten and more where those fetch
 // their work from a counter (docs/kernels.md).
 __device__ __forceinline__ void back_off(u32 polls) {
-    if (polls > 8u) __nanosleep(polls < 64u ? 16u * polls : 1000u);
+    if (polls > 24u) __nanosleep(polls < 64u ? 16u * polls : 1000u);
 }
 
 // A barrier over all blocks of a cooperative launch. Never hangs: a wait past the deadline, or the

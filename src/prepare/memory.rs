@@ -247,27 +247,63 @@ pub(crate) fn segments(arcs: u64) -> usize {
 /// Arcs of a segment of a long row, as in kernels/bc.cu.
 pub(crate) const SEGMENT: u64 = 512;
 
+/// What is zeroed before a batch of betweenness, in one piece: where each array begins in it, in bytes.
+pub(crate) struct BatchState {
+    /// `[active, lanes]` f32 or f64, each.
+    pub paths: u64,
+    pub sums: u64,
+    pub coef: u64,
+    /// `[active]` of a bit a lane.
+    pub seen: u64,
+    /// `[active] u32`
+    pub mark: u64,
+    /// `[stamped] u64`
+    pub stamp: u64,
+    /// [`CONTROL`] words of what the kernel counts and of where it meets, each.
+    pub control: u64,
+    pub meeting: u64,
+    /// Of all.
+    pub bytes: u64,
+}
+
+impl BatchState {
+    /// Labels below `stamped` may have long rows.
+    pub fn new(active: usize, lanes: usize, double: bool, stamped: usize) -> BatchState {
+        let mut bytes = 0;
+        let mut take = |length: usize, size: usize| {
+            let at = bytes;
+            bytes += (length * size).next_multiple_of(256) as u64;
+            at
+        };
+        let number = if double { 8 } else { 4 };
+        BatchState {
+            paths: take(active * lanes, number),
+            sums: take(active * lanes, number),
+            coef: take(active * lanes, number),
+            seen: take(active, lanes.next_power_of_two().div_ceil(8)),
+            mark: take(active, 4),
+            stamp: take(stamped, 8),
+            control: take(CONTROL, 8),
+            meeting: take(CONTROL, 8),
+            bytes,
+        }
+    }
+}
+
 /// What a batch of betweenness needs on a device for `active` nodes in so many lanes, beside the graph.
 pub(crate) fn lanes(active: usize, lanes: usize, double: bool, cut: bool) -> Vec<DeviceArray> {
-    let numbers = |label, length| match double {
-        true => DeviceArray::new::<f64>(label, length),
-        false => DeviceArray::new::<f32>(label, length),
-    };
+    let state = BatchState::new(active, lanes, double, active);
     let mut arrays = vec![
         DeviceArray::new::<f64>("scores", active),
-        numbers("paths", active * lanes),
-        numbers("sums", active * lanes),
-        numbers("coefficients", active * lanes),
-        DeviceArray::new::<u32>("seen", active),
-        DeviceArray::new::<u32>("marks", active),
+        DeviceArray::new::<u8>("state of a batch", state.bytes as usize),
         DeviceArray::new::<u32>("candidates", active),
-        DeviceArray::new::<u64>("stamps", active),
         DeviceArray::new::<u64>("lists of levels", active * lanes),
-        DeviceArray::new::<u64>("first of levels", active + 2),
+        DeviceArray::new::<u64>("first of levels", 2 * (active + 2)),
     ];
     if cut {
         arrays.push(DeviceArray::new::<u64>("entries", active));
-        arrays.push(numbers("values", active * lanes));
+        let size = if double { 8 } else { 4 };
+        arrays.push(DeviceArray::new::<u8>("values", active * lanes * size));
     }
     arrays
 }

@@ -8,9 +8,9 @@ use super::{DeviceBuffer, Pinned};
 use crate::algorithm::bc::{Done, Exchange, Values};
 use crate::collective::Replicated;
 use crate::error::{Error, Result};
-use crate::prepare::memory::SEGMENT;
+use crate::prepare::memory::{BatchState, SEGMENT};
 use crate::prepare::{ColumnRows, DeviceTopology, TopologyRows};
-use args::{Args, CONTROL, MEETING, Status, Task};
+use args::{Args, Status, Task};
 use bytemuck::Zeroable;
 use std::ops::Range;
 
@@ -24,26 +24,21 @@ pub(crate) struct Workspace {
     blocks: u32,
     /// `[sources]` labels, by position.
     sources: DeviceBuffer<u32>,
-    /// `[active, lanes]` f32 or f64.
-    paths: DeviceBuffer<u32>,
-    sums: DeviceBuffer<u32>,
-    coef: DeviceBuffer<u32>,
+    /// What is zeroed before a batch, as [`BatchState`] lays it out, and the word from which on it is before any other
+    /// launch too.
+    state: DeviceBuffer<u64>,
+    meeting: usize,
     /// `[segments, lanes]` f32 or f64.
     parts: DeviceBuffer<u32>,
     /// `[active]`
-    seen: DeviceBuffer<u32>,
-    mark: DeviceBuffer<u32>,
     candidate: DeviceBuffer<u32>,
-    stamp: DeviceBuffer<u64>,
     /// `[active * lanes]`
     lists: DeviceBuffer<u64>,
-    /// `[active + 2]`
+    /// `[2, active + 2]` where the list of a level begins, and arcs out of what was reached up to it.
     first: DeviceBuffer<u64>,
     /// `[segments, 2]` (row, segment of the row) out and, where they differ, in.
     out_long: DeviceBuffer<u32>,
     in_long: Option<DeviceBuffer<u32>>,
-    control: DeviceBuffer<u64>,
-    meeting: DeviceBuffer<u64>,
     status: Pinned<Status>,
     /// What depends on nothing but the graph and the arrays.
     fixed: Args,
@@ -54,6 +49,13 @@ pub(crate) struct Workspace {
     starts: Vec<u64>,
     parts_of: Vec<Range<u64>>,
     looked: u64,
+}
+
+/// Whether what rows gather, f32 in so many lanes, is so far beyond a device's caches that asking a byte first, which
+/// neighbours have anything, saves time (R-MAT 25, 32 sources: 210 to 168 ms; R-MAT 22, whose arrays L2 nearly holds, 19.6
+/// to 20.5).
+fn asking_pays(active: usize, lanes: usize) -> bool {
+    active >= 1 << 22 && active * lanes >= 12 << 20
 }
 
 /// (row, segment) of all rows that are too long for one warp.
@@ -76,10 +78,13 @@ impl Workspace {
     ) -> Result<Workspace> {
         let lane_option = format!("-DHIVE_LANES={lanes}");
         let number_option = format!("-DHIVE_DOUBLE={}", u32::from(double));
-        let options = [&rows.options()[..], &[lane_option, number_option]].concat();
-        let kernel = device.function(source("bc.cu"), &options, "bc_batch")?;
         let (columns, words) = (&p.columns, if double { 2 } else { 1 });
         let active = columns.active;
+        let asks_option =
+            format!("-DHIVE_ASKS={}", u32::from(!double && asking_pays(active, lanes)));
+        let options = [lane_option, number_option, asks_option];
+        let options = [&rows.options()[..], &options[..]].concat();
+        let kernel = device.function(source("bc.cu"), &options, "bc_batch")?;
         let out = segments(&columns.out, active);
         let into = columns.into.as_ref().map(|rows| segments(rows, active));
         let most = into.as_ref().map_or(0, Vec::len).max(out.len()) / 2;
@@ -88,27 +93,23 @@ impl Workspace {
             buffer.upload(words)?;
             Ok(buffer)
         };
-        let numbers = |label, length: usize| device.alloc::<u32>(label, length * words);
+        // Long rows are listed by label.
+        let stamped = out.chunks(2).last().map_or(0, |last| last[0] as usize + 1);
+        let state = BatchState::new(active, lanes, double, stamped);
         let sources = device.alloc("sources", labels.len())?;
         sources.upload(labels)?;
         let mut workspace = Workspace {
             kernel,
             blocks: device.resident_blocks(kernel, THREADS, 0)?,
             sources,
-            paths: numbers("paths", active * lanes)?,
-            sums: numbers("sums", active * lanes)?,
-            coef: numbers("coefficients", active * lanes)?,
-            parts: numbers("sums of segments", most * lanes)?,
-            seen: device.alloc("seen", active)?,
-            mark: device.alloc("marks", active)?,
+            state: device.alloc("state of a batch", state.bytes as usize / 8)?,
+            meeting: state.meeting as usize / 8,
+            parts: device.alloc("sums of segments", most * lanes * words)?,
             candidate: device.alloc("candidates", active)?,
-            stamp: device.alloc("stamps", active)?,
             lists: device.alloc("lists of levels", active * lanes)?,
-            first: device.alloc("first of levels", active + 2)?,
+            first: device.alloc("first of levels", 2 * (active + 2))?,
             out_long: listed(&out)?,
             in_long: into.as_deref().map(listed).transpose()?,
-            control: device.alloc("control", CONTROL)?,
-            meeting: device.alloc("meeting", MEETING)?,
             status: Pinned::new(&device.context, 1)?,
             fixed: Args::zeroed(),
             own: chunk.unwrap_or(0..active as u64),
@@ -117,11 +118,19 @@ impl Workspace {
             parts_of: Vec::new(),
             looked: 0,
         };
-        workspace.fixed = workspace.arguments(device, p, rows);
+        workspace.fixed = workspace.arguments(device, p, rows, &state, stamped);
         Ok(workspace)
     }
 
-    fn arguments(&self, device: &CudaDevice, p: &TopologyRows, rows: &DeviceTopology) -> Args {
+    fn arguments(
+        &self,
+        device: &CudaDevice,
+        p: &TopologyRows,
+        rows: &DeviceTopology,
+        state: &BatchState,
+        stamped: usize,
+    ) -> Args {
+        let at = |offset: u64| self.state.pointer() + offset;
         let in_long = self.in_long.as_ref().unwrap_or(&self.out_long);
         let into = rows.in_rows();
         Args {
@@ -131,18 +140,19 @@ impl Workspace {
             in_columns: into.columns.pointer(),
             out_long: self.out_long.pointer(),
             in_long: in_long.pointer(),
-            paths: self.paths.pointer(),
-            sums: self.sums.pointer(),
-            coef: self.coef.pointer(),
+            paths: at(state.paths),
+            sums: at(state.sums),
+            coef: at(state.coef),
             parts: self.parts.pointer(),
-            seen: self.seen.pointer(),
-            mark: self.mark.pointer(),
+            seen: at(state.seen),
+            mark: at(state.mark),
             candidate: self.candidate.pointer(),
-            stamp: self.stamp.pointer(),
+            stamp: at(state.stamp),
             lists: self.lists.pointer(),
             first: self.first.pointer(),
-            control: self.control.pointer(),
-            meeting: self.meeting.pointer(),
+            upto: self.first.pointer() + 8 * (p.columns.active as u64 + 2),
+            control: at(state.control),
+            meeting: at(state.meeting),
             status: self.status.pointer(),
             abort: device.abort.pointer(),
             deadline_ns: device.deadline_ns(),
@@ -152,6 +162,7 @@ impl Workspace {
             in_segments: in_long.len() as u32 / 2,
             lo: self.own.start as u32,
             hi: self.own.end as u32,
+            stamped: stamped as u32,
             ..Args::zeroed()
         }
     }
@@ -165,9 +176,10 @@ impl Workspace {
         chance: Option<u64>,
     ) -> Result<()> {
         let sources = self.sources.pointer() + 4 * self.batch.start as u64;
-        let (count, task) = (self.batch.len() as u32, task as u32);
-        let args = Args { sources, count, task, ..args };
-        self.meeting.clear()?;
+        let args = Args { sources, count: self.batch.len() as u32, task: task as u32, ..args };
+        if !matches!(task, Task::Whole | Task::Seed) {
+            self.state.clear_from(self.meeting)?;
+        }
         let blocks = chance.map_or(self.blocks, |c| 1 + (c % u64::from(self.blocks)) as u32);
         let shape = Launch { blocks, threads: THREADS, shared_bytes: 0, cooperative: true };
         device.launch(self.kernel, shape, &args)
@@ -194,11 +206,7 @@ impl Workspace {
 
     /// Queues the arrays as they are before a batch of the sources at these positions.
     fn clear(&mut self, batch: &Range<usize>) -> Result<()> {
-        for words in [&self.paths, &self.sums, &self.coef, &self.seen, &self.mark] {
-            words.clear()?;
-        }
-        self.stamp.clear()?;
-        self.control.clear()?;
+        self.state.clear()?;
         self.batch = batch.clone();
         self.looked = 0;
         Ok(())

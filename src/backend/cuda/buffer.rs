@@ -68,6 +68,16 @@ impl<T: Pod> DeviceBuffer<T> {
         })
     }
 
+    /// Queues zeroing the elements from `first` on.
+    pub(super) fn clear_from(&self, first: usize) -> Result<()> {
+        let first = first.min(self.length);
+        let at = self.pointer + (first * size_of::<T>()) as u64;
+        // SAFETY: inside the allocation.
+        check(&self.context.name, "cuMemsetD8", unsafe {
+            sys::cuMemsetD8Async(at, 0, (self.length - first) * size_of::<T>(), self.stream)
+        })
+    }
+
     pub(super) fn context(&self) -> &Context {
         &self.context
     }

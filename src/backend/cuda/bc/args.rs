@@ -1,6 +1,7 @@
 //! The kernel's arguments and results, field for field as in `kernels/bc.cu`.
 
 use crate::backend::cuda::MEETING_WORDS;
+use crate::prepare::memory::CONTROL;
 use bytemuck::{Pod, Zeroable};
 
 /// What a launch does.
@@ -17,9 +18,8 @@ pub(super) enum Task {
     Ends = 8,
 }
 
-/// Words of `BcControl` and of `BcMeeting`.
-pub(super) const CONTROL: usize = 3 * 3 + 4 + 32 + 1;
-pub(super) const MEETING: usize = MEETING_WORDS + 3;
+// Words of `BcControl` and of `BcMeeting`.
+const _: () = assert!(3 * 3 + 4 + 32 < CONTROL && MEETING_WORDS + 3 <= CONTROL);
 
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -53,6 +53,7 @@ pub(super) struct Args {
     pub stamp: u64,
     pub lists: u64,
     pub first: u64,
+    pub upto: u64,
     pub scores: u64,
     pub entries: u64,
     pub values: u64,
@@ -78,4 +79,6 @@ pub(super) struct Args {
     pub level: u32,
     pub deepest: u32,
     pub endpoints: u32,
+    pub stamped: u32,
+    pub unused: u32,
 }
