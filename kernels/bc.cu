@@ -21,9 +21,10 @@
 // towards the end; small ones are dealt so that every warp has few.
 //
 // Asking. Most of what a sweep gathers is 0: forward while little is reached, backward while little has been settled. Where
-// the arrays lie far beyond the caches (HIVE_ASKS; src/backend/cuda/bc.rs says when), a gather of a byte asks first which
-// lanes of a neighbour are not. It asks while they are less than FULL_SHARE of all, by counts that levels keep. R-MAT 25, 32
-// sources: 210 to 168 ms.
+// the arrays lie far beyond the caches (HIVE_ASKS; src/backend/cuda/bc.rs says when), a gather first reads the neighbour's
+// mask in `seen`, which says in which lanes it has anything but 0. It does so while less than FULL_SHARE percent of what
+// could be gathered is not 0, as the counts that levels keep say; with HIVE_ASKS=2, for tests, always. R-MAT 25, 32 sources:
+// 194 to 168 ms.
 //
 // Small levels are a chain of barriers and of trips to L2 behind each other, and nothing else: where a level has no
 // more than one node a warp, what belongs to a node is asked for at once (commit_few, settle_few) and its arcs are
@@ -38,14 +39,14 @@
 // SETTLE take the whole level from there.
 //
 // To tune: the shares of arcs at which ways change (`find`); blocks an SM (registers against gathers in flight);
-// SHORT and SEGMENT; reading columns past L1. By the machine's constants (130 G gathers/s from L2, 4.3 TB/s) a sweep of
+// SHORT and SEGMENT; FULL_SHARE; reading columns past L1. By the machine's constants (130 G gathers/s from L2, 4.3 TB/s) a sweep of
 // 521 M arcs in eight lanes takes 5 to 8 ms, and a source set takes about two sweeps forward and two to three backward.
 //
 // bc_batch.cuh has what a batch keeps, dealing and sums; bc_arcs.cuh follows arcs; here are levels and the launch.
 //
 // Source: Brandes, J. Math. Sociology 25(2), 2001; push and pull: Beamer, Asanovic, Patterson, SC 2012.
 //
-// Compiled with: -DHIVE_WIDE=0 -DHIVE_LANES=1 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=2 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=4 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=8 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=16 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=32 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=1 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=2 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=4 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=8 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=16 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=32 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=1 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=0 -DHIVE_LANES=2 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=0 -DHIVE_LANES=4 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=0 -DHIVE_LANES=8 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=0 -DHIVE_LANES=16 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=0 -DHIVE_LANES=32 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=1 -DHIVE_LANES=1 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=2 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=4 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=8 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=16 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=32 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=1 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=2 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=4 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=8 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=16 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=32 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=1 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=1 -DHIVE_LANES=2 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=1 -DHIVE_LANES=4 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=1 -DHIVE_LANES=8 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=1 -DHIVE_LANES=16 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=1 -DHIVE_LANES=32 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1
+// Compiled with: -DHIVE_WIDE=0 -DHIVE_LANES=1 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=2 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=4 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=8 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=16 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=32 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=1 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=2 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=4 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=8 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=16 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=32 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=0 -DHIVE_LANES=1 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=0 -DHIVE_LANES=2 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=0 -DHIVE_LANES=4 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=0 -DHIVE_LANES=8 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=0 -DHIVE_LANES=16 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=0 -DHIVE_LANES=32 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=1 -DHIVE_LANES=1 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=2 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=4 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=8 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=16 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=32 -DHIVE_DOUBLE=0 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=1 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=2 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=4 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=8 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=16 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=32 -DHIVE_DOUBLE=1 -DHIVE_ASKS=0 | -DHIVE_WIDE=1 -DHIVE_LANES=1 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=1 -DHIVE_LANES=2 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=1 -DHIVE_LANES=4 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=1 -DHIVE_LANES=8 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=1 -DHIVE_LANES=16 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=1 -DHIVE_LANES=32 -DHIVE_DOUBLE=0 -DHIVE_ASKS=1 | -DHIVE_WIDE=0 -DHIVE_LANES=1 -DHIVE_DOUBLE=0 -DHIVE_ASKS=2 | -DHIVE_WIDE=0 -DHIVE_LANES=2 -DHIVE_DOUBLE=0 -DHIVE_ASKS=2 | -DHIVE_WIDE=0 -DHIVE_LANES=4 -DHIVE_DOUBLE=0 -DHIVE_ASKS=2 | -DHIVE_WIDE=0 -DHIVE_LANES=8 -DHIVE_DOUBLE=0 -DHIVE_ASKS=2 | -DHIVE_WIDE=0 -DHIVE_LANES=16 -DHIVE_DOUBLE=0 -DHIVE_ASKS=2 | -DHIVE_WIDE=0 -DHIVE_LANES=32 -DHIVE_DOUBLE=0 -DHIVE_ASKS=2
 
 #ifndef HIVE_LANES
 #define HIVE_LANES 8
@@ -59,7 +60,7 @@
 
 #include "bc_arcs.cuh"
 
-// Says of a node that may have a long row in which level, or list, it is: its segments are not followed from a list.
+// Notes the level and lanes of a node that may have a long row: segments look these up, rather than being listed.
 __device__ __forceinline__ void stamp(const BcArgs& a, u32 v, u32 number, u32 lanes) {
     if (v < a.stamped) __stcg(a.stamp + v, (u64)number << 32 | lanes);
 }
@@ -103,8 +104,11 @@ __device__ __forceinline__ u64 found_of(const BcControl* c, u32 number) {
     return told;
 }
 
-// Whether `part` of `all` is so little that gathers ask first.
-__device__ __forceinline__ bool mostly_zero(u64 part, u64 all) { return part * 100u < all * FULL_SHARE; }
+// Whether `part` of `all` is so little that gathers ask first. An estimate, and a rough one on directed graphs: `part` are
+// arcs out of, or into, the nodes that have something, and what is gathered are arcs of the other direction.
+__device__ __forceinline__ bool mostly_zero(u64 part, u64 all) {
+    return HIVE_ASKS == 2 || part * 100u < all * FULL_SHARE;
+}
 
 // The candidates of a level, with the lanes that reach them, and their sums. False, and nothing, after an overflow.
 __device__ bool find(const BcArgs& a, Phases& phases, u32 number, u64 begin, u64 end, u64& looked) {
@@ -118,7 +122,7 @@ __device__ bool find(const BcArgs& a, Phases& phases, u32 number, u64 begin, u64
         __stcg(&next->paths, 0.0);
     }
     __shared__ u64 told[5];
-    if (threadIdx.x < 4u + HIVE_ASKS) {
+    if (threadIdx.x < 4u + (HIVE_ASKS != 0)) {
         u32 k = threadIdx.x;
         const u64* from = k == 0   ? &last->arcs
                           : k == 1 ? &c->closed
@@ -143,7 +147,7 @@ __device__ bool find(const BcArgs& a, Phases& phases, u32 number, u64 begin, u64
         looked += pull<FROM_MARKS, false>(a, phases, number, found_of(c, number), 0);
 #if HIVE_ASKS
     } else if (mostly_zero(closed, a.in_arcs)) {
-        // Where some lanes are behind, the nodes that all have reached are about those that these have.
+        // What all lanes have reached follows the slowest lane, which is the one that most rows still pull for.
         looked += pull<FROM_ALL, true>(a, phases, number, a.hi - a.lo, 0);
 #endif
     } else {
@@ -264,6 +268,8 @@ __device__ __forceinline__ void commit_many(const BcArgs& a, bool exchanged, u32
                 lanes = atomicExch(a.mark + v, 0u);
             }
             u64 degree = degree_of(a.out_offsets, v);
+            // Loaded and stored, which large arrays of words would make slow: masks of a warp's nodes share sectors (16 M
+            // nodes: 820 us, where atomics on words took 870).
             u32 seen = fresh(a.seen + v) | lanes;
             __stcg(a.seen + v, (mask_t)seen);
             stamp(a, v, number, lanes);
@@ -321,8 +327,8 @@ __device__ __forceinline__ void depend(const BcArgs& a, bool wanted, bool writes
     if (lane == 0 && writes && gained != 0) atomicAdd(a.scores + v, gained);
 }
 
-// Says, to gathers that ask, that the backward phase has come by a node; nobody waits for what is said of its neighbours in
-// the same word.
+// Tells gathers that ask that the backward phase has come by a node. Atomic, since other nodes' masks lie in the same word;
+// its result is not used.
 __device__ __forceinline__ void forget(const BcArgs& a, u32 v, u32 lanes) {
 #if HIVE_ASKS
     u64 at = (u64)(a.seen + v);
@@ -350,9 +356,9 @@ __device__ __forceinline__ void settle_few(const BcArgs& a, bool exchanged, bool
 }
 
 #if HIVE_ASKS
-// Whether few of a level's out-neighbours are deeper than it. A short list is not worth finding out.
+// Whether the nodes deeper than a level have few of all arcs. A short list is not worth finding out.
 __device__ __forceinline__ bool deeper_are_few(const BcArgs& a, u32 number, u64 nodes) {
-    if (nodes <= warps() * MODEST) return false;
+    if (HIVE_ASKS != 2 && nodes <= warps() * MODEST) return false;
     __shared__ u64 told[2];
     if (threadIdx.x < 2) told[threadIdx.x] = fresh(threadIdx.x == 0 ? &a.control->reached_arcs : a.upto + number);
     __syncthreads();

@@ -1,5 +1,5 @@
 // Betweenness: what a batch of sources keeps, how work is dealt to warps, and sums over rows. The idea is in bc.cu, whose
-// constants HIVE_LANES and HIVE_DOUBLE these use.
+// constants HIVE_LANES, HIVE_DOUBLE and HIVE_ASKS these use.
 #pragma once
 
 #include "hive.cuh"
@@ -104,13 +104,13 @@ struct BcArgs {
     real* sums;             // [active][LANES] 0 where nothing came yet; forward a level's, then backward
     real* coef;             // [active][LANES] 0: the backward phase has not come by
     real* parts;            // [segments][LANES]
-    mask_t* seen;           // [active] lanes that have reached the node, less those that the backward phase has come by
+    mask_t* seen;           // [active] lanes that have reached the node, less, if HIVE_ASKS, those settled on the way back
     u32* mark;              // [active] lanes that this level reaches it in; 0 between levels
     u32* candidate;         // [active] nodes of this level
     u64* stamp;             // [stamped] level << 32 | lanes, of the list that it was in last
     u64* lists;             // [active * LANES] lanes << 32 | node, level after level
     u64* first;             // [active + 2] where the list of a level begins
-    u64* upto;              // [active + 2] arcs out of what was reached up to a level, that included, over the lanes
+    u64* upto;              // [active + 2] if HIVE_ASKS: arcs out of what levels up to this one reached, over the lanes
     double* scores;         // [active]
     u64* entries;           // [active] a level's list, and
     real* values;           // [active][LANES] its values, exchanged where levels are cut
@@ -144,8 +144,8 @@ struct BcArgs {
 // barrier empties, field by field anew after each store.
 static __shared__ BcArgs held;
 
-// What follows arcs is part of the kernel, and has its arguments from where they came, where its gathers never ask. Where
-// they do there is too much of it: called, what it keeps in registers is its own.
+// Kernels that never ask have the functions that follow arcs inlined, with the kernel's own arguments. In those that ask
+// there is too much code for 64 registers, so these functions are called, and read `held`.
 #if HIVE_ASKS
 #define FOLLOWS __noinline__
 #define ARGUMENTS(given) held

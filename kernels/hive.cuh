@@ -122,8 +122,8 @@ struct Meeting {
 };
 static const u64 LEAVE = 1ull << 63;
 
-// Between two polls of a word, `polls` of which were in vain. Who waits long sleeps, up to a microsecond at a time: hundreds
-// of blocks that poll one word without a pause hold up whoever still works, by a factor of ten and more where those fetch
+// Between two polls of a word, `polls` of which were in vain. Who waits long sleeps, about a microsecond at a time: hundreds
+// of blocks that poll one word without a pause hold up whoever still works, by a factor of two to ten where those fetch
 // their work from a counter (docs/kernels.md).
 __device__ __forceinline__ void back_off(u32 polls) {
     if (polls > 24u) __nanosleep(polls < 64u ? 16u * polls : 1000u);

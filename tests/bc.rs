@@ -436,6 +436,37 @@ fn perturbed_gpus_find_the_same_bits() {
     }
 }
 
+/// Perturbed fleets compile kernels whose gathers always ask first, in f32; others, on graphs so small, never do.
+#[test]
+fn gathers_that_ask_first_find_the_same_bits() {
+    for devices in ["cuda:0", "cuda:0x3"].into_iter().filter(|_| common::has_gpu()) {
+        let open = |perturb| {
+            let more = FleetConfig { perturb, ..FleetConfig::default() };
+            common::open(devices, CollectiveKind::Auto, more)
+        };
+        for (name, graph) in cases() {
+            let sources = spread(&graph, 33);
+            for (batch, merge) in [
+                (1, MergeMode::Redundant),
+                (8, MergeMode::Redundant),
+                (16, MergeMode::Redundant),
+                (32, MergeMode::Redundant),
+                (8, MergeMode::Split),
+            ] {
+                if merge == MergeMode::Split && (name.contains("chain") || name.contains("long")) {
+                    continue;
+                }
+                let batch = Some(batch);
+                let config = BcConfig { precision: Precision::F32, batch, ..merged(merge) };
+                let plain = run(&open(None), &graph, &sources, &config);
+                let asking = run(&open(Some(1)), &graph, &sources, &config);
+                let what = format!("{name} on {devices}, {batch:?}, {merge}");
+                assert_eq!(bits(&asking.scores), bits(&plain.scores), "{what}");
+            }
+        }
+    }
+}
+
 fn hive(args: &[&str]) -> common::Ended {
     common::ends_within(Duration::from_secs(60), common::hive().args(args))
 }

@@ -259,7 +259,8 @@ pub(crate) struct BatchState {
     pub mark: u64,
     /// `[stamped] u64`
     pub stamp: u64,
-    /// [`CONTROL`] words of what the kernel counts and of where it meets, each.
+    /// [`CONTROL`] words each: what the kernel counts, and where it meets. The latter is the last, since it is zeroed
+    /// before every other launch too, from here to the end.
     pub control: u64,
     pub meeting: u64,
     /// Of all.

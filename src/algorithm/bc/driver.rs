@@ -76,13 +76,13 @@ pub(super) enum Engine {
 
 impl Engine {
     pub fn new(r: &mut Replica, p: &TopologyRows, labels: &[u32], plan: &Plan) -> Result<Engine> {
-        let rank = r.rank();
+        let (rank, perturbed) = (r.rank(), r.chance().is_some());
         let chunk = plan.cut.then(|| p.in_chunks.range(rank));
         match &mut r.backend {
             Backend::Host(_) => Ok(Engine::Host(Box::new(Lanes::new(&p.columns, plan.lanes)))),
             Backend::Cuda(device) => {
                 let (rows, form) = (p.on_device(rank)?, (plan.lanes, plan.double));
-                let workspace = Workspace::new(device, p, rows, labels, form, chunk)?;
+                let workspace = Workspace::new(device, p, rows, labels, form, chunk, perturbed)?;
                 Ok(Engine::Cuda(Box::new(workspace)))
             }
         }

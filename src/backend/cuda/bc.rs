@@ -24,9 +24,9 @@ pub(crate) struct Workspace {
     blocks: u32,
     /// `[sources]` labels, by position.
     sources: DeviceBuffer<u32>,
-    /// What is zeroed before a batch, as [`BatchState`] lays it out, and the word from which on it is before any other
-    /// launch too.
+    /// What is zeroed before a batch, as [`BatchState`] lays it out.
     state: DeviceBuffer<u64>,
+    /// The word of it from which on it is zeroed before every launch but a batch's first.
     meeting: usize,
     /// `[segments, lanes]` f32 or f64.
     parts: DeviceBuffer<u32>,
@@ -51,11 +51,20 @@ pub(crate) struct Workspace {
     looked: u64,
 }
 
-/// Whether what rows gather, f32 in so many lanes, is so far beyond a device's caches that asking a byte first, which
-/// neighbours have anything, saves time (R-MAT 25, 32 sources: 210 to 168 ms; R-MAT 22, whose arrays L2 nearly holds, 19.6
-/// to 20.5).
+/// Whether gathers had better ask which neighbours have anything, f32 in so many lanes: where what they gather
+/// is beyond an H200's L2 (48 MiB), and hubs, which most arcs lead to, are too (4 M nodes). R-MAT 25 takes 87 % of the
+/// time in eight lanes and 91 in one; R-MAT 22 in eight, 77 MB of 2.4 M nodes, took 105.
 fn asking_pays(active: usize, lanes: usize) -> bool {
     active >= 1 << 22 && active * lanes >= 12 << 20
+}
+
+/// Which kernels are compiled: those that never ask, that ask where most is 0, or, on perturbed fleets, always.
+fn asks(active: usize, (lanes, double): (usize, bool), perturbed: bool) -> u32 {
+    match (double, perturbed) {
+        (true, _) => 0,
+        (false, true) => 2,
+        (false, false) => u32::from(asking_pays(active, lanes)),
+    }
 }
 
 /// (row, segment) of all rows that are too long for one warp.
@@ -75,13 +84,14 @@ impl Workspace {
         labels: &[u32],
         (lanes, double): (usize, bool),
         chunk: Option<Range<u64>>,
+        perturbed: bool,
     ) -> Result<Workspace> {
         let lane_option = format!("-DHIVE_LANES={lanes}");
         let number_option = format!("-DHIVE_DOUBLE={}", u32::from(double));
         let (columns, words) = (&p.columns, if double { 2 } else { 1 });
         let active = columns.active;
-        let asks_option =
-            format!("-DHIVE_ASKS={}", u32::from(!double && asking_pays(active, lanes)));
+        let asks = asks(columns.active, (lanes, double), perturbed);
+        let asks_option = format!("-DHIVE_ASKS={asks}");
         let options = [lane_option, number_option, asks_option];
         let options = [&rows.options()[..], &options[..]].concat();
         let kernel = device.function(source("bc.cu"), &options, "bc_batch")?;

@@ -18,7 +18,7 @@ pub(super) enum Task {
     Ends = 8,
 }
 
-// Words of `BcControl` and of `BcMeeting`.
+// `BcControl`, whose last word is a half, and `BcMeeting`.
 const _: () = assert!(3 * 3 + 4 + 32 < CONTROL && MEETING_WORDS + 3 <= CONTROL);
 
 #[repr(C)]
