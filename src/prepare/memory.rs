@@ -291,20 +291,28 @@ impl BatchState {
     }
 }
 
-/// What a batch of betweenness needs on a device for `active` nodes in so many lanes, beside the graph.
-pub(crate) fn lanes(active: usize, lanes: usize, double: bool, cut: bool) -> Vec<DeviceArray> {
+/// What a batch of betweenness needs on a device for `active` nodes, each way at most `arcs` arcs, in so many lanes, beside
+/// the graph and its list of long rows.
+pub(crate) fn lanes(
+    active: usize,
+    arcs: u64,
+    lanes: usize,
+    double: bool,
+    cut: bool,
+) -> Vec<DeviceArray> {
     let state = BatchState::new(active, lanes, double, active);
+    let number = if double { 8 } else { 4 };
     let mut arrays = vec![
         DeviceArray::new::<f64>("scores", active),
         DeviceArray::new::<u8>("state of a batch", state.bytes as usize),
+        DeviceArray::new::<u8>("sums of segments", segments(arcs) * lanes * number),
         DeviceArray::new::<u32>("candidates", active),
         DeviceArray::new::<u64>("lists of levels", active * lanes),
         DeviceArray::new::<u64>("first of levels", 2 * (active + 2)),
     ];
     if cut {
         arrays.push(DeviceArray::new::<u64>("entries", active));
-        let size = if double { 8 } else { 4 };
-        arrays.push(DeviceArray::new::<u8>("values", active * lanes * size));
+        arrays.push(DeviceArray::new::<u8>("values", active * lanes * number));
     }
     arrays
 }
@@ -332,8 +340,7 @@ pub fn betweenness(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     let mut arrays = topology(shape);
     let long = DeviceArray::new::<u32>("long rows", 2 * segments(shape.arcs));
     arrays.extend([long].repeat(if shape.symmetric { 1 } else { 2 }));
-    arrays.push(DeviceArray::new::<f64>("sums of segments", segments(shape.arcs)));
-    arrays.extend(lanes(active, 1, double, world > 1));
+    arrays.extend(lanes(active, shape.arcs, 1, double, world > 1));
     arrays
 }
 

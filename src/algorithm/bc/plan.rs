@@ -104,11 +104,12 @@ fn fitting(p: &TopologyRows, lanes: usize, double: bool, cut: bool, fleet: &Flee
     };
     let room = fleet.devices.iter().map(|d| room(d.memory_bytes, &d.device)).min().unwrap_or(0);
     let columns = &p.columns;
-    let arcs = columns.out.arcs() + columns.into.as_ref().map_or(0, |rows| rows.arcs());
-    let rows = 4 * arcs + 16 * columns.active as u64;
+    let each = columns.out.arcs();
+    let arcs = each + columns.into.as_ref().map_or(0, |rows| rows.arcs());
+    let rows = 4 * arcs + 8 * memory::segments(arcs) as u64 + 16 * columns.active as u64;
     let mut lanes = lanes;
     while lanes > 1 {
-        let state = memory::lanes(columns.active, lanes, double, cut);
+        let state = memory::lanes(columns.active, each, lanes, double, cut);
         if rows + memory::total(&state) <= room {
             break;
         }
