@@ -46,7 +46,8 @@ pub struct FleetConfig {
     pub memory_limit: Option<u64>,
     /// Test hook: a fault to inject.
     pub fault: Option<Fault>,
-    /// Test hook: seed of random delays and block counts, which must not change any answer.
+    /// Test hook: seed of random delays and block counts; what kernels do only on large graphs they always do. None of it
+    /// may change any answer.
     pub perturb: Option<u64>,
     /// Rank of this process's first replica in the whole fleet.
     pub rank_offset: usize,
