@@ -168,10 +168,6 @@ __device__ __forceinline__ u32 full_mask(const BcArgs& a) { return FULL >> (32u 
 
 __device__ __forceinline__ u64 index_of(u32 v, u32 lane) { return (u64)v * LANES + lane; }
 
-__device__ __forceinline__ u64 degree_of(const offset_t* offsets, u32 v) {
-    return (u64)__ldg(offsets + v + 1) - (u64)__ldg(offsets + v);
-}
-
 __device__ __forceinline__ u64 warps() { return (u64)gridDim.x * (blockDim.x >> 5); }
 __device__ __forceinline__ u64 own_warp() { return (u64)blockIdx.x * (blockDim.x >> 5) + warp_id(); }
 // Counted from the end: few rows are dealt from the first warp on, and few segments from the last.

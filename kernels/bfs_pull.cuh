@@ -139,7 +139,7 @@ __device__ void pull(const BfsArgs& a, BfsShared& s, const u32* front, u32* next
                 }
                 u32 lanes = __ballot_sync(FULL, found);
                 if (found) __stcg(a.level + v[k], level);
-                stage(s, lanes, v[k]);
+                stage(s, lanes, lanes >> lane_id() & 1u, v[k]);
                 if (lane == at[k]) mine |= lanes;
                 u32 others = __ballot_sync(FULL, more);
                 if (more) rest[waiting + __popc(others & ((1u << lane) - 1u))] = v[k];
@@ -156,7 +156,7 @@ __device__ void pull(const BfsArgs& a, BfsShared& s, const u32* front, u32* next
                 __stcg(a.level + v, level);
                 atomicOr(hits + ((v >> 5) - base), 1u << (v & 31u));
             }
-            stage(s, lanes, v);
+            stage(s, lanes, lanes >> lane_id() & 1u, v);
         }
         __syncwarp();
         if (lane < GROUP && word < to) {

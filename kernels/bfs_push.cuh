@@ -20,21 +20,11 @@ __device__ void follow(const BfsArgs& a, BfsShared& s, u32* next, u32 count, u64
 __device__ bool push_queue(const BfsArgs& a, BfsShared& s, u32* front, u32* next, u32 count,
                            u32 round, u32 level, u64& arcs, u32& looked) {
     const u32* queue = a.queue + (round & 1u) * 2 * QUEUE;
-    u32 per = (count + blockDim.x - 1) / blockDim.x;
-    u32 first = min(threadIdx.x * per, count), last = min(first + per, count);
-    u64 mine = 0, total;
-    for (u32 i = first; i < last; i++) mine += fresh(queue + QUEUE + i);
-    u64 before = block_scan(mine, s.room, &total);
-    if (total >= FULL) return false;
-    for (u32 i = first; i < last; i++) {
-        u32 v = fresh(queue + i);
-        s.prefix[i] = (u32)before;
-        s.node[i] = v;
-        before += fresh(queue + QUEUE + i);
+    u64 total;
+    bool fits = lay_out(queue, s, count, FULL, total, [=](u32, u32 v) {
         if (blockIdx.x == 0) __stcg(front + (v >> 5), 0u);
-    }
-    if (threadIdx.x == 0) s.prefix[count] = (u32)total;
-    __syncthreads();
+    });
+    if (!fits) return false;
     follow(a, s, next, count, total, level, arcs, looked);
     return true;
 }

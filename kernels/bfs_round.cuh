@@ -2,8 +2,8 @@
 #pragma once
 
 #include "joint.cuh"
+#include "queue.cuh"
 
-#define QUEUE 2048u  // frontier nodes that a queue round takes
 #define THREADS 512u
 #define MANY 8388608.0f  // as in src/algorithm/bfs/driver.rs
 #define MANY_SHARE 0.005f  // and this
@@ -86,10 +86,6 @@ struct BfsShared {
     u32 at;
 };
 
-__device__ __forceinline__ u64 degree_of(const offset_t* offsets, u32 v) {
-    return (u64)__ldg(offsets + v + 1) - (u64)__ldg(offsets + v);
-}
-
 // A bit of a bitmap that nobody writes in this round: through L1, which the barrier's fence has emptied.
 __device__ __forceinline__ bool has(const u32* bits, u32 v) {
     return bits[v >> 5] >> (v & 31u) & 1u;
@@ -107,26 +103,6 @@ __device__ __forceinline__ void claim(const BfsArgs& a, BfsShared& s, u32* next,
     arcs += degree_of(a.out_offsets, v);
     u32 at = atomicAdd(&s.staged, 1u);
     if (at < QUEUE) s.stage[at] = v;
-}
-
-// Stages a warp's new nodes; all lanes call it.
-__device__ __forceinline__ void stage(BfsShared& s, u32 lanes, u32 v) {
-    if (!lanes) return;
-    u32 at = 0;
-    if (lane_id() == 0) at = atomicAdd(&s.staged, (u32)__popc(lanes));
-    at = __shfl_sync(FULL, at, 0) + __popc(lanes & ((1u << lane_id()) - 1u));
-    if ((lanes >> lane_id() & 1u) && at < QUEUE) s.stage[at] = v;
-}
-
-// Largest i with prefix[i] <= x, for prefix[0] <= x.
-__device__ __forceinline__ u32 find(const u32* prefix, u32 count, u32 x) {
-    u32 low = 0, high = count;
-    while (high - low > 1) {
-        u32 middle = (low + high) >> 1;
-        if (prefix[middle] <= x) low = middle;
-        else high = middle;
-    }
-    return low;
 }
 
 // Ends a round: totals, and the queue of the next round where it fits.

@@ -73,6 +73,11 @@ __device__ __forceinline__ Record load_record(const Record* records, u32 v) {
     return r;
 }
 
+// Arcs of a row.
+__device__ __forceinline__ u64 degree_of(const offset_t* offsets, u32 v) {
+    return (u64)__ldg(offsets + v + 1) - (u64)__ldg(offsets + v);
+}
+
 // Values that other threads of the same launch change: read at L2, never from L1.
 __device__ __forceinline__ u32 fresh(const u32* at) { return __ldcg(at); }
 __device__ __forceinline__ u64 fresh(const u64* at) { return __ldcg(at); }

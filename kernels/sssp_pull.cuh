@@ -88,7 +88,7 @@ __device__ void pull_hub(const StepArgs& a, Shared& s, Tally& t, u32* next, u32 
         if (TOGETHER) tell(a.joint, a.dists, v, best);
         atomicOr(next + (v >> 5), 1u << (v & 31u));
     }
-    stage(s, improved, v);
+    stage(s, __ballot_sync(FULL, improved), improved, v);
 }
 
 // A block a node: rows so long that one warp would be what all others wait for.
@@ -168,7 +168,7 @@ __device__ void pull_word(const StepArgs& a, Shared& s, Tally& t, u32* next, u32
     }
     u32 bits = __ballot_sync(FULL, improved);
     if (lane_id() == 0 && bits) next[word] = bits;
-    stage(s, improved, v);
+    stage(s, __ballot_sync(FULL, improved), improved, v);
 }
 
 __device__ void clear(u32* bitmap, u32 words) {

@@ -7,22 +7,12 @@
 __device__ u64 push_queue(const StepArgs& a, Shared& s, Grid& grid, u32* front, u32* next, Tally& t,
                           u32 count, u32 round, bool snapshot, u64 limit) {
     const u32* queue = a.queue + (round & 1u) * 2 * QUEUE;
-    u32 per = (count + blockDim.x - 1) / blockDim.x;
-    u32 first = min(threadIdx.x * per, count), last = min(first + per, count);
-    u64 mine = 0, total;
-    for (u32 i = first; i < last; i++) mine += fresh(queue + QUEUE + i);
-    u64 before = block_scan(mine, s.room, &total);
-    if (total > limit || total >= FULL) return total;
-    for (u32 i = first; i < last; i++) {
-        u32 v = fresh(queue + i);
-        s.prefix[i] = (u32)before;
-        s.node[i] = v;
-        before += fresh(queue + QUEUE + i);
+    u64 total;
+    bool fits = lay_out(queue, s, count, limit, total, [&](u32 i, u32 v) {
         if (snapshot) s.dist[i] = fresh(a.dist + v);
         if (blockIdx.x == 0) front[v >> 5] = 0;
-    }
-    if (threadIdx.x == 0) s.prefix[count] = (u32)total;
-    __syncthreads();
+    });
+    if (!fits) return total;
     // Nobody may relax before everybody has taken the snapshot.
     if (snapshot && !grid.sync()) return total;
     u64 slice = (total + gridDim.x - 1) / gridDim.x;

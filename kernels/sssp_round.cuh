@@ -2,8 +2,8 @@
 #pragma once
 
 #include "joint.cuh"
+#include "queue.cuh"
 
-#define QUEUE 2048u      // frontier nodes that a queue round takes
 #define SOLO 128u        // frontier nodes, and their arcs, that one block works off alone
 #define SOLO_ARCS 2048u
 #define SOLO_ROUNDS 4096u  // before it looks up: the others wait with a deadline
@@ -107,16 +107,6 @@ __device__ __forceinline__ void mark(const StepArgs& a, Shared& s, u32* next, u3
     if (at < QUEUE) s.stage[at] = v;
 }
 
-// Stages a warp's improved nodes; all lanes call it.
-__device__ __forceinline__ void stage(Shared& s, bool improved, u32 v) {
-    u32 lanes = __ballot_sync(FULL, improved);
-    if (!lanes) return;
-    u32 at = 0;
-    if (lane_id() == 0) at = atomicAdd(&s.staged, (u32)__popc(lanes));
-    at = __shfl_sync(FULL, at, 0) + __popc(lanes & ((1u << lane_id()) - 1u));
-    if (improved && at < QUEUE) s.stage[at] = v;
-}
-
 __device__ __forceinline__ void relax(const StepArgs& a, Shared& s, u32* next, Tally& t, u64 arc,
                                       u32 from) {
     arc_t packed = __ldg(a.out_arcs + arc);
@@ -128,21 +118,6 @@ __device__ __forceinline__ void relax(const StepArgs& a, Shared& s, u32* next, T
         t.lowest_inverted = max(t.lowest_inverted, ~candidate);
         mark(a, s, next, v);
     }
-}
-
-__device__ __forceinline__ u64 degree_of(const offset_t* offsets, u32 v) {
-    return (u64)__ldg(offsets + v + 1) - (u64)__ldg(offsets + v);
-}
-
-// Largest i with prefix[i] <= x, for prefix[0] <= x.
-template <typename T> __device__ __forceinline__ u32 find(const T* prefix, u32 count, T x) {
-    u32 low = 0, high = count;
-    while (high - low > 1) {
-        u32 middle = (low + high) >> 1;
-        if (prefix[middle] <= x) low = middle;
-        else high = middle;
-    }
-    return low;
 }
 
 // Ends a round: totals, and the queue of the next round where it fits. `arcs` is this thread's share
