@@ -39,8 +39,9 @@
 // SETTLE take the whole level from there.
 //
 // To tune: the shares of arcs at which ways change (`find`); blocks an SM (registers against gathers in flight);
-// SHORT and SEGMENT; FULL_SHARE; reading columns past L1. By the machine's constants (130 G gathers/s from L2, 4.3 TB/s) a sweep of
-// 521 M arcs in eight lanes takes 5 to 8 ms, and a source set takes about two sweeps forward and two to three backward.
+// SHORT and SEGMENT; FULL_SHARE; reading columns past L1. By the machine's constants (130 G gathers/s from L2, 4.3 TB/s) a
+// sweep of 521 M arcs in eight lanes takes 5 to 8 ms, and a source set takes about two sweeps forward and two to three
+// backward.
 //
 // bc_batch.cuh has what a batch keeps, dealing and sums; bc_arcs.cuh follows arcs; here are levels and the launch.
 //
@@ -145,11 +146,9 @@ __device__ bool find(const BcArgs& a, Phases& phases, u32 number, u64 begin, u64
         looked += push<false>(a, number, begin, end, phases.cursor());
         if (!phases.sync()) return true;
         looked += pull<FROM_MARKS, false>(a, phases, number, found_of(c, number), 0);
-#if HIVE_ASKS
-    } else if (mostly_zero(closed, a.in_arcs)) {
+    } else if (HIVE_ASKS && mostly_zero(closed, a.in_arcs)) {
         // What all lanes have reached follows the slowest lane, which is the one that most rows still pull for.
         looked += pull<FROM_ALL, true>(a, phases, number, a.hi - a.lo, 0);
-#endif
     } else {
         looked += pull<FROM_ALL, false>(a, phases, number, a.hi - a.lo, 0);
     }
@@ -330,10 +329,9 @@ __device__ __forceinline__ void depend(const BcArgs& a, bool wanted, bool writes
 // Tells gathers that ask that the backward phase has come by a node. Atomic, since other nodes' masks lie in the same word;
 // its result is not used.
 __device__ __forceinline__ void forget(const BcArgs& a, u32 v, u32 lanes) {
-#if HIVE_ASKS
+    if (!HIVE_ASKS) return;
     u64 at = (u64)(a.seen + v);
     atomicAnd((u32*)(at & ~3ull), ~(lanes << (u32)(at & 3u) * 8u));
-#endif
 }
 
 // As commit_few().

@@ -50,13 +50,11 @@ use super::sssp::MergeMode;
 use crate::collective::{MergeOp, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::{Fleet, Replica};
-use crate::prepare::{Columns, Topology, TopologyRows};
+use crate::prepare::{Topology, TopologyRows};
 use crate::words::words;
 use driver::{Driver, Engine};
-use plan::Plan;
-use rayon::prelude::*;
+use plan::{Plan, side_by_side};
 use serde::{Deserialize, Serialize};
-use std::cmp::Reverse;
 use std::fmt;
 use std::hash::{DefaultHasher, Hasher};
 use std::str::FromStr;
@@ -205,22 +203,6 @@ fn of_rows(
     scale(&mut scores, sources, directed, config.normalized, config.endpoints);
     let precision = if plan.double { Precision::F64 } else { Precision::F32 };
     Ok(Betweenness { scores, precision, lanes: plan.lanes as u32, cut: plan.cut, depth, measured })
-}
-
-/// Sources in the order in which they are put together: those whose levels are large at the same time share most rows.
-/// On graphs of high diameter neighbours are near each other in the layout; elsewhere it is the arcs out of a source's
-/// neighbours that decide.
-fn side_by_side(columns: &Columns, mut labels: Vec<u32>) -> Vec<u32> {
-    labels.sort_unstable();
-    if !columns.flat {
-        let degree = |label: &u32| columns.out.degree(*label as usize);
-        let second = |label: &u32| columns.out.row(*label as usize).iter().map(degree).sum();
-        let mut keyed: Vec<(Reverse<u64>, u32)> =
-            labels.par_iter().map(|label| (Reverse(second(label)), *label)).collect();
-        keyed.sort_unstable();
-        labels = keyed.into_iter().map(|(_, label)| label).collect();
-    }
-    labels
 }
 
 fn check(rows: &TopologyRows, sources: &[u32], config: &BcConfig) -> Result<()> {

@@ -281,7 +281,7 @@ impl BatchState {
             paths: take(active * lanes, number),
             sums: take(active * lanes, number),
             coef: take(active * lanes, number),
-            seen: take(active, lanes.next_power_of_two().div_ceil(8)),
+            seen: take(active, lanes.div_ceil(8)),
             mark: take(active, 4),
             stamp: take(stamped, 8),
             control: take(CONTROL, 8),
@@ -344,6 +344,9 @@ pub fn betweenness(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     arrays
 }
 
+/// Teams of multiprocessors that divide segments of PageRank, where a graph has enough of these and nobody asks for others.
+pub(crate) const SEGMENT_TEAMS: usize = 3;
+
 /// The arrays of PageRank on one GPU, by its default strategies; skewed graphs as if no arc found room in a segment and
 /// runs were of two arcs.
 pub fn pagerank(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
@@ -357,10 +360,8 @@ pub fn pagerank(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
         DeviceArray::new::<f32>("degrees", active),
     ]);
     if !shape.flat {
-        // By as many teams as a graph has of its own accord (src/algorithm/pagerank/teams.rs).
-        let sums = 3 * active;
         arrays.extend([
-            DeviceArray::new::<f32>("segment sums", sums),
+            DeviceArray::new::<f32>("segment sums", SEGMENT_TEAMS * active),
             DeviceArray::new::<u32>("segment arcs", arcs.div_ceil(world)),
             DeviceArray::new::<u16>("segment marks", arcs.div_ceil(8 * world)),
             DeviceArray::new::<u32>("segment rows", arcs.div_ceil(2 * world)),

@@ -3,7 +3,9 @@
 use super::{BcConfig, MOST_LANES, Precision};
 use crate::algorithm::MergeMode;
 use crate::fleet::FleetInfo;
-use crate::prepare::{TopologyRows, memory};
+use crate::prepare::{Columns, TopologyRows, memory};
+use rayon::prelude::*;
+use std::cmp::Reverse;
 use std::ops::Range;
 
 /// Lanes when nobody asks for another number: eight 32-bit numbers are a sector.
@@ -67,6 +69,22 @@ impl Plan {
     }
 }
 
+/// Sources in the order in which they are put together: those whose levels are large at the same time share most rows.
+/// On graphs of high diameter neighbours are near each other in the layout; elsewhere it is the arcs out of a source's
+/// neighbours that decide.
+pub(super) fn side_by_side(columns: &Columns, mut labels: Vec<u32>) -> Vec<u32> {
+    labels.sort_unstable();
+    if !columns.flat {
+        let degree = |label: &u32| columns.out.degree(*label as usize);
+        let second = |label: &u32| columns.out.row(*label as usize).iter().map(degree).sum();
+        let mut keyed: Vec<(Reverse<u64>, u32)> =
+            labels.par_iter().map(|label| (Reverse(second(label)), *label)).collect();
+        keyed.sort_unstable();
+        labels = keyed.into_iter().map(|(_, label)| label).collect();
+    }
+    labels
+}
+
 /// `[replicas, rounds]` batches of about equal length, at most `most`, dealt there and back: neighbours among the sources
 /// take about as long.
 fn deal(sources: usize, most: usize, replicas: usize) -> Vec<Vec<Range<usize>>> {
@@ -121,6 +139,37 @@ fn fitting(p: &TopologyRows, lanes: usize, double: bool, cut: bool, fleet: &Flee
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::{Graph, Origin};
+    use crate::prepare::Layout;
+
+    fn columns(n: usize, edges: &[(u32, u32)]) -> Columns {
+        let ends = edges.iter().flat_map(|(u, v)| [(*u, *v), (*v, *u)]);
+        let (sources, targets): (Vec<u32>, Vec<u32>) = ends.unzip();
+        let graph = Graph::from_arcs(n, &sources, &targets, None, Origin::default()).unwrap();
+        Columns::new(&graph, Layout::Degree).unwrap()
+    }
+
+    #[test]
+    fn sources_with_as_many_arcs_behind_them_lie_side_by_side() {
+        // A hub with 400 leaves, the last of which leads to a star of four.
+        let mut edges: Vec<(u32, u32)> = (1..401).map(|v| (0, v)).collect();
+        edges.extend([(400, 401), (401, 402), (401, 403), (401, 404)]);
+        let columns = columns(405, &edges);
+        assert!(!columns.flat);
+        let label = |node| columns.label(node);
+        // Arcs out of neighbours: of leaf 400 the hub's 400 and the star's 4; of the hub its leaves' 401; of leaf 1 the
+        // hub's alone; of 402 the star's alone.
+        let order = side_by_side(&columns, vec![label(402), label(1), label(400), label(0)]);
+        assert_eq!(order, [label(400), label(0), label(1), label(402)]);
+    }
+
+    #[test]
+    fn neighbours_in_the_layout_lie_side_by_side_on_flat_graphs() {
+        let chain: Vec<(u32, u32)> = (0..99).map(|v| (v, v + 1)).collect();
+        let columns = columns(100, &chain);
+        assert!(columns.flat);
+        assert_eq!(side_by_side(&columns, vec![70, 0, 99, 50]), [0, 50, 70, 99]);
+    }
 
     #[test]
     fn batches_are_about_equal_and_hold_every_source_once() {

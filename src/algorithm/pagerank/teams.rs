@@ -8,6 +8,7 @@
 //! How many teams there are and where segments are cut follows from the graph alone, since the bits of a sum do; how many
 //! multiprocessors each has follows from the GPU and its rows.
 
+use crate::prepare::memory::SEGMENT_TEAMS;
 use std::ops::Range;
 
 /// Teams at most; as in kernels/pagerank_hubs.cu.
@@ -15,7 +16,7 @@ pub(super) const MOST_TEAMS: usize = 8;
 
 /// Teams of graphs of so many segments; others have one. With three R-MAT 24 (46 segments) takes as long as with one on one
 /// H200, 1.39 ms, and less on two and four, 1.00 to 0.88 and 0.87 to 0.58; R-MAT 22 (6) takes 9 % longer on one.
-const TEAMS: usize = 3;
+const TEAMS: usize = SEGMENT_TEAMS;
 const TEAMS_FROM: usize = 16;
 
 /// What filling a segment takes a multiprocessor, with the wait for the last group before it, in ps, so that R-MAT 24 on
