@@ -8,8 +8,8 @@
 // changes meanwhile.
 //
 // A level's nodes are found in one of three ways, by its frontier's arcs:
-//   add    the frontier's arcs add onto `sums` with atomics. Only while all numbers of paths are integers that `real`
-//          holds exactly, so that no order of addition can show;
+//   add    the frontier's arcs add onto `sums` with atomics. Only while all sums are integers that `real` holds
+//          exactly, so that no order of addition can show;
 //   mark   the arcs mark nodes, which then pull: few arcs, any numbers;
 //   sweep  every node that lacks a lane pulls.
 // Backward the list of the level is pulled.
@@ -87,7 +87,7 @@ __device__ __noinline__ void seed() {
         BcLevel* level = a.control->level;
         __stcg(&level->found, (u64)a.count);
         __stcg(&level->arcs, arcs);
-        __stcg(&level->paths, (double)arcs);
+        __stcg(&level->paths, (double)(a.simple ? a.count : arcs));
         __stcg(&a.control->reached, (u64)a.count);
         __stcg(&a.control->reached_arcs, arcs);
         __stcg(&a.control->closed, closed);
@@ -211,11 +211,12 @@ struct LevelTotals {
     }
 };
 
-// Puts a node's number of paths into the arrays, in one lane.
+// Puts a node's number of paths into the arrays, in one lane. A neighbour counts it once, or, where an arc may be there
+// twice, no more often than the node has arcs.
 __device__ __forceinline__ void reach(const BcArgs& a, u32 v, u32 lane, real x, u64 degree, double& paths) {
     __stcg(a.paths + index_of(v, lane), x);
     if (!(x <= MOST_PATHS)) atomicMax(&a.control->overflow, 1u + lane);
-    paths += (double)x * (double)degree;
+    paths += (double)x * (a.simple ? 1.0 : (double)degree);
 }
 
 // A level of at most one node a warp: all that belongs to the node is on its way at once, and nothing is handed between

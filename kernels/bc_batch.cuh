@@ -61,7 +61,7 @@ enum Pull { FROM_MARKS, FROM_ALL, FROM_LIST };
 struct BcLevel {
     u64 found;     // candidates
     u64 arcs;      // out of its nodes
-    double paths;  // the sum over its nodes and lanes of paths times out-arcs
+    double paths;  // no less than any sum of its numbers of paths that a neighbour may come to
 };
 
 // Cleared before a batch.
@@ -137,7 +137,7 @@ struct BcArgs {
     u32 deepest;
     u32 endpoints;
     u32 stamped;  // labels below may have long rows
-    u32 unused;
+    u32 simple;   // no arc is there twice
 };
 
 // The arguments for functions that are called: a reference to the kernel's own would be read through L1, which each

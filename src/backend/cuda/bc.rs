@@ -173,6 +173,7 @@ impl Workspace {
             lo: self.own.start as u32,
             hi: self.own.end as u32,
             stamped: stamped as u32,
+            simple: u32::from(p.graph.origin.duplicates == 0),
             ..Args::zeroed()
         }
     }

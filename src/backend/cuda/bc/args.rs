@@ -80,5 +80,5 @@ pub(super) struct Args {
     pub deepest: u32,
     pub endpoints: u32,
     pub stamped: u32,
-    pub unused: u32,
+    pub simple: u32,
 }
