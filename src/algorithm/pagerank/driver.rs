@@ -7,6 +7,7 @@ use super::segments::Segments;
 use super::{PagerankConfig, UNITS};
 use crate::algorithm::measure::Measured;
 use crate::algorithm::program::{Log, Repeat, Run, timed};
+use crate::backend::cuda::Recording;
 use crate::collective::{MergeOp, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Payload, Replica};
@@ -107,6 +108,7 @@ pub(super) fn program(
         dealt,
         arcs,
         engine,
+        recordings: Vec::new(),
         scalars,
         open: None,
         end,
@@ -148,6 +150,9 @@ pub(super) struct Wanted {
 /// Iterations that are queued at most before a device is waited for.
 const QUEUED: u32 = 30;
 
+/// So many iterations are recorded at most.
+const RECORDED: u32 = 4 * QUEUED;
+
 /// One run, to be repeated.
 struct Walk<'a> {
     rows: &'a TopologyRows,
@@ -161,6 +166,8 @@ struct Walk<'a> {
     /// Arcs that an iteration goes over here.
     arcs: u64,
     engine: Engine,
+    /// Of [`QUEUED`] iterations each, where the host has no part in them.
+    recordings: Vec<Recording>,
     /// On the host.
     scalars: HostScalars,
     /// Since when a step has been going on that is yet to be booked.
@@ -169,12 +176,13 @@ struct Walk<'a> {
 }
 
 impl Run for Walk<'_> {
-    fn reset(&mut self, r: &mut Replica, _: u64) -> Result<()> {
+    fn reset(&mut self, r: &mut Replica, run: u64) -> Result<()> {
         match (&r.backend, &mut self.engine) {
             (Backend::Cuda(device), Engine::Cuda(w)) => w.start(device, &self.state)?,
             _ => self.scalars = host::start(self.plan, &mut self.state),
         }
-        Ok(())
+        // Who runs but once does not wait for it.
+        if run == 1 { self.record(r) } else { Ok(()) }
     }
 
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
@@ -208,13 +216,49 @@ impl Run for Walk<'_> {
 }
 
 impl Walk<'_> {
+    /// Nothing comes between iterations.
+    fn alone(&self, r: &Replica) -> bool {
+        r.world() == 1 || self.plan.merging == Merging::None
+    }
+
+    /// Records all iterations, if nobody looks at them before the last.
+    fn record(&mut self, r: &mut Replica) -> Result<()> {
+        let (most, perturbed) = (self.config.iterations, r.chance().is_some());
+        let unseen = self.config.tolerance == 0.0 && !self.config.trace && !perturbed;
+        if !unseen || !self.alone(r) || most > RECORDED {
+            return Ok(());
+        }
+        let (Backend::Cuda(device), Engine::Cuda(w)) = (&r.backend, &self.engine) else {
+            return Ok(());
+        };
+        let rows = self.rows.on_device(r.rank())?;
+        let one = |t| {
+            w.step(device, rows, &self.state, t, self.wanted(t), None)?;
+            w.conclude(device, &self.state, t, self.wanted(t), None)
+        };
+        let queued = |first: u32| first..most.min(first + QUEUED);
+        let record = |first| device.record(|| queued(first).try_for_each(one));
+        self.recordings = (0..most).step_by(QUEUED as usize).map(record).collect::<Result<_>>()?;
+        Ok(())
+    }
+
+    /// Queues what was recorded of iteration `t` and those behind it, where a recording begins.
+    fn replay(&self, r: &Replica, t: u32) -> Result<()> {
+        match (&r.backend, t % QUEUED) {
+            (Backend::Cuda(device), 0) => device.replay(&self.recordings[(t / QUEUED) as usize]),
+            _ => Ok(()),
+        }
+    }
+
     fn iteration(&mut self, r: &mut Replica, log: &mut Log, t: u32) -> Result<()> {
         let begin = Instant::now();
         r.begin(log.iteration(), "iterate")?;
-        // Nothing comes between iterations.
-        let alone = r.world() == 1 || self.plan.merging == Merging::None;
+        let alone = self.alone(r);
         self.open(r)?;
-        self.step(r, t)?;
+        match self.recordings.is_empty() {
+            true => self.step(r, t)?,
+            false => self.replay(r, t)?,
+        }
         if !alone && self.rows.columns.active > 0 {
             self.close(r)?;
             let new = (t as usize + 1) % 2;
@@ -225,7 +269,9 @@ impl Walk<'_> {
             }
             self.open(r)?;
         }
-        self.conclude(r, t)?;
+        if self.recordings.is_empty() {
+            self.conclude(r, t)?;
+        }
         // Marks between iterations cost time: who merges nothing has a pair around all that is queued.
         if !alone {
             self.close(r)?;
