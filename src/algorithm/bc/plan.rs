@@ -85,15 +85,16 @@ pub(super) fn side_by_side(columns: &Columns, mut labels: Vec<u32>) -> Vec<u32> 
     labels
 }
 
-/// `[replicas, rounds]` batches of about equal length, at most `most`, dealt there and back: neighbours among the sources
-/// take about as long.
+/// `[replicas, rounds]` batches of about equal length, at most `most`, dealt in turn: neighbours take about as long, and the
+/// first and the last take longest, so that what is dealt there and back would give both to one replica (R-MAT 24 and 25, 64
+/// and 128 sources, four replicas: 3.6 to 3.8 times as fast as one by the times of batches, and 3.8 to 3.95 in turn).
 fn deal(sources: usize, most: usize, replicas: usize) -> Vec<Vec<Range<usize>>> {
     let rounds = sources.div_ceil(replicas * most);
     let batches = (replicas * rounds).max(1);
     let at = |i: usize| i * (sources / batches) + i.min(sources % batches);
     let batch = |rank: usize, round: usize| {
-        let place = if round.is_multiple_of(2) { rank } else { replicas - 1 - rank };
-        at(round * replicas + place)..at(round * replicas + place + 1)
+        let place = round * replicas + rank;
+        at(place)..at(place + 1)
     };
     let own = |rank| (0..rounds).map(|round| batch(rank, round)).collect();
     (0..replicas).map(own).collect()
