@@ -170,7 +170,7 @@ fn a_second_load_comes_from_the_cache_until_file_or_options_change() {
     let folder = tempfile::tempdir().unwrap();
     let (cache, file) = (folder.path().join("cache"), folder.path().join("g.txt"));
     // Large enough to be worth keeping.
-    io::write_edge_list(&io::load_with("rmat:17", &off()).unwrap(), &file).unwrap();
+    io::write_edge_list(&io::load_with("rmat:18", &off()).unwrap(), &file).unwrap();
     let entries = || -> Vec<PathBuf> {
         let Ok(entries) = std::fs::read_dir(cache.join("graphs")) else { return Vec::new() };
         entries.map(|entry| entry.unwrap().path()).collect()
