@@ -146,7 +146,7 @@ struct BcArgs {
 static __shared__ BcArgs held;
 
 // Kernels that never ask have the functions that follow arcs inlined, with the kernel's own arguments. In those that ask
-// there is too much code for 64 registers, so these functions are called, and read `held`.
+// there is too much code for their registers, so these functions are called, and read `held`.
 #if HIVE_ASKS
 #define FOLLOWS __noinline__
 #define ARGUMENTS(given) held

@@ -51,6 +51,13 @@ impl ColumnRows {
     pub fn arcs(&self) -> u64 {
         self.columns.len() as u64
     }
+
+    /// No arc is there twice.
+    pub fn simple(&self) -> bool {
+        let rises =
+            |v: usize| self.row(v).windows(2).fold(true, |rises, pair| rises & (pair[0] < pair[1]));
+        (0..self.offsets.len() - 1).into_par_iter().all(rises)
+    }
 }
 
 /// The layout itself, made once on the host.

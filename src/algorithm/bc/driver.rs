@@ -82,7 +82,8 @@ impl Engine {
             Backend::Host(_) => Ok(Engine::Host(Box::new(Lanes::new(&p.columns, plan.lanes)))),
             Backend::Cuda(device) => {
                 let (rows, form) = (p.on_device(rank)?, (plan.lanes, plan.double));
-                let workspace = Workspace::new(device, p, rows, labels, form, chunk, perturbed)?;
+                let workspace =
+                    Workspace::new(device, p, rows, labels, form, chunk, (plan.simple, perturbed))?;
                 Ok(Engine::Cuda(Box::new(workspace)))
             }
         }

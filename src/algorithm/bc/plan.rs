@@ -26,6 +26,8 @@ pub(crate) struct Plan {
     pub lanes: usize,
     /// Paths are held in f64.
     pub double: bool,
+    /// On GPUs: no arc is there twice, so that no number of paths is counted twice by a neighbour.
+    pub simple: bool,
     /// `[world, rounds]` positions of sources; a replica with fewer batches has empty ones.
     batches: Vec<Vec<Range<usize>>>,
 }
@@ -55,7 +57,8 @@ impl Plan {
             _ => most.next_power_of_two(),
         };
         let most = most.min(lanes);
-        Plan { cut, alone, lanes, double, batches: deal(sources, most, shares) }
+        let simple = cuda && p.columns.out.simple();
+        Plan { cut, alone, lanes, double, simple, batches: deal(sources, most, shares) }
     }
 
     /// Batches of every replica.
@@ -162,6 +165,12 @@ mod tests {
         // hub's alone; of 402 the star's alone.
         let order = side_by_side(&columns, vec![label(402), label(1), label(400), label(0)]);
         assert_eq!(order, [label(400), label(0), label(1), label(402)]);
+    }
+
+    #[test]
+    fn a_graph_is_simple_while_no_arc_is_there_twice() {
+        assert!(columns(4, &[(0, 1), (1, 2), (2, 3)]).out.simple());
+        assert!(!columns(4, &[(0, 1), (1, 2), (1, 2), (2, 3)]).out.simple());
     }
 
     #[test]

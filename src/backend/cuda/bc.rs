@@ -76,7 +76,8 @@ fn segments(rows: &ColumnRows, active: usize) -> Vec<u32> {
 }
 
 impl Workspace {
-    /// Makes room for batches of `lanes` of the sources `labels`. `chunk` is the own one where levels are cut.
+    /// Makes room for batches of `lanes` of the sources `labels`. `chunk` is the own one where levels are cut; in a `simple`
+    /// graph no arc is there twice.
     pub fn new(
         device: &mut CudaDevice,
         p: &TopologyRows,
@@ -84,7 +85,7 @@ impl Workspace {
         labels: &[u32],
         (lanes, double): (usize, bool),
         chunk: Option<Range<u64>>,
-        perturbed: bool,
+        (simple, perturbed): (bool, bool),
     ) -> Result<Workspace> {
         let lane_option = format!("-DHIVE_LANES={lanes}");
         let number_option = format!("-DHIVE_DOUBLE={}", u32::from(double));
@@ -128,7 +129,7 @@ impl Workspace {
             parts_of: Vec::new(),
             looked: 0,
         };
-        workspace.fixed = workspace.arguments(device, p, rows, &state, stamped);
+        workspace.fixed = workspace.arguments(device, p, rows, &state, (stamped, simple));
         Ok(workspace)
     }
 
@@ -138,7 +139,7 @@ impl Workspace {
         p: &TopologyRows,
         rows: &DeviceTopology,
         state: &BatchState,
-        stamped: usize,
+        (stamped, simple): (usize, bool),
     ) -> Args {
         let at = |offset: u64| self.state.pointer() + offset;
         let in_long = self.in_long.as_ref().unwrap_or(&self.out_long);
@@ -173,7 +174,7 @@ impl Workspace {
             lo: self.own.start as u32,
             hi: self.own.end as u32,
             stamped: stamped as u32,
-            simple: u32::from(p.graph.origin.duplicates == 0),
+            simple: u32::from(simple),
             ..Args::zeroed()
         }
     }
