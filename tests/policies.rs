@@ -103,6 +103,7 @@ fn self_loops_are_dropped_and_a_reverse_is_added_where_there_is_none_of_the_weig
     let expected: Arcs = between.into_iter().chain(back).chain(rest).collect();
     assert_eq!(arcs(&graph), expected);
     assert!(graph.is_symmetric());
+    assert_eq!(graph.origin.duplicates, 6, "three each way beyond the first");
 }
 
 #[test]

@@ -167,7 +167,7 @@ impl Graph {
         );
         drop(back);
         finite(Some(&weights), &columns)?;
-        Ok(Graph {
+        let mut graph = Graph {
             offsets: offsets.into(),
             columns: columns.into(),
             weights: weighted.then(|| weights.into()),
@@ -176,7 +176,12 @@ impl Graph {
             reverse: None,
             places: self.places,
             origin: self.origin,
-        })
+        };
+        // Two directions of different weights are two arcs each way now.
+        if repeated == Repeated::Kept {
+            graph.origin.duplicates = check::rows(&graph).duplicates;
+        }
+        Ok(graph)
     }
 
     /// Every arc gets a whole number in `low..=high`, a hash of the seed and the pair: of the unordered
