@@ -271,6 +271,41 @@ fn any_number_of_teams_gives_right_ranks_and_bits_of_its_own_on_gpus() {
     }
 }
 
+/// From the second run on iterations are queued as they were recorded, 30 at a time, where nothing is merged.
+#[test]
+fn recorded_iterations_give_the_bits_of_others_on_gpus() {
+    let graphs = graphs();
+    for (devices, collective) in common::cuda_fleets() {
+        let fleet = common::open(&devices, collective, FleetConfig::default());
+        for (strategy, segments) in [(Strategy::Hubs, Some(8)), (Strategy::PullNodiv, None)] {
+            for iterations in [1, 2, 29, 30, 31, 60, 61, 120, 121] {
+                for (name, graph) in &graphs {
+                    let once = PagerankConfig {
+                        strategy,
+                        segments,
+                        segment_width: segments.map(|_| 64),
+                        merge: MergeMode::Redundant,
+                        iterations,
+                        tolerance: 0.0,
+                        runs: 1,
+                        warmup: 0,
+                        compare: true,
+                        ..PagerankConfig::default()
+                    };
+                    let often = PagerankConfig { runs: 3, ..once.clone() };
+                    let found = answer_as(&fleet, graph, &often, Layout::Degree);
+                    assert_eq!(found.iterations, iterations);
+                    let expected = bits(&answer_as(&fleet, graph, &once, Layout::Degree));
+                    assert!(
+                        bits(&found) == expected,
+                        "{strategy:?}, {iterations}, {name}, {devices}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 /// Everything that promises it, on these fleets, equals the first one's answer.
 fn check_bits(fleets: &[Fleet], names: &[String], graphs: &Graphs) {
     for (name, graph) in graphs {

@@ -103,12 +103,12 @@ pub(super) fn program(
         rows,
         plan,
         config,
+        recordings: Vec::new(),
         state,
         everybody,
         dealt,
         arcs,
         engine,
-        recordings: Vec::new(),
         scalars,
         open: None,
         end,
@@ -158,6 +158,8 @@ struct Walk<'a> {
     rows: &'a TopologyRows,
     plan: &'a Plan,
     config: &'a PagerankConfig,
+    /// Of [`QUEUED`] iterations each, where the host has no part in them. Dropped before the arrays that they name.
+    recordings: Vec<Recording>,
     state: State,
     /// By rank, the addresses of these arrays, where replicas write into each other's.
     everybody: Vec<Payload>,
@@ -166,8 +168,6 @@ struct Walk<'a> {
     /// Arcs that an iteration goes over here.
     arcs: u64,
     engine: Engine,
-    /// Of [`QUEUED`] iterations each, where the host has no part in them.
-    recordings: Vec<Recording>,
     /// On the host.
     scalars: HostScalars,
     /// Since when a step has been going on that is yet to be booked.
@@ -238,7 +238,9 @@ impl Walk<'_> {
         };
         let queued = |first: u32| first..most.min(first + QUEUED);
         let record = |first| device.record(|| queued(first).try_for_each(one));
-        self.recordings = (0..most).step_by(QUEUED as usize).map(record).collect::<Result<_>>()?;
+        let recorded: Result<_> = (0..most).step_by(QUEUED as usize).map(record).collect();
+        // Where there is no room for it, say, all goes on as before.
+        self.recordings = recorded.unwrap_or_default();
         Ok(())
     }
 

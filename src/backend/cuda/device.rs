@@ -4,12 +4,13 @@ use super::buffer::{DeviceBuffer, Pinned};
 use super::lambda::Lambdas;
 use super::nvrtc::{self, Unit};
 use super::pool::Account;
+use super::recording::Chain;
 use super::{check, ready};
 use crate::error::{Error, Result};
 use crate::fleet::{DeviceInfo, Rendezvous};
 use bytemuck::Pod;
 use cudarc::driver::sys;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::marker::PhantomData;
@@ -114,6 +115,8 @@ pub(crate) struct CudaDevice {
     stream: sys::CUstream,
     /// Nothing has been queued since the last wait.
     idle: Cell<bool>,
+    /// What launches are added to instead of being queued.
+    chain: RefCell<Option<Chain>>,
     done: sys::CUevent,
     ring: Vec<sys::CUevent>,
     marks: [Marks; 2],
@@ -293,6 +296,7 @@ impl CudaDevice {
             rendezvous,
             stream,
             idle: Cell::new(false),
+            chain: RefCell::new(None),
         })
     }
 
@@ -432,8 +436,22 @@ impl CudaDevice {
             .try_fold(u32::MAX, |least, blocks| Ok(least.min(blocks?)))
     }
 
+    /// Launches are added to this from here on, and not queued.
+    pub(super) fn begin_chain(&self, chain: Chain) {
+        self.chain.replace(Some(chain));
+    }
+
+    pub(super) fn end_chain(&self) -> Option<Chain> {
+        self.chain.take()
+    }
+
     /// Queues a kernel that takes one struct by value.
     pub fn launch<A: Pod>(&self, f: Function, shape: Launch, args: &A) -> Result<()> {
+        if let Some(chain) = self.chain.borrow_mut().as_mut() {
+            let args = std::ptr::from_ref(args).cast_mut().cast();
+            // SAFETY: the kernel's only parameter is a plain struct of this layout; who records keeps the memory that it names.
+            return unsafe { chain.add(&self.info.device, f, shape, args) };
+        }
         self.idle.set(false);
         launch_on(&self.info.device, self.lane_stream()?, f, shape, args)
     }

@@ -1,15 +1,84 @@
-//! Launches that are recorded once and then queued in one call: a CUDA graph. Where a run is a chain of short kernels, queueing
-//! them one by one takes the host longer than they take the GPU, the more so where several threads share a driver.
+//! Launches that are recorded once and then queued in one call: a CUDA graph, a chain of kernels. Where a run is a chain of
+//! short ones, queueing them one by one takes the host longer than they take the GPU, the more so where several threads share
+//! a driver.
 //!
-//! **Source.** CUDA Driver API, "Stream Management" (cuStreamBeginCapture), "Graph Management".
+//! The chain is made node by node. Capturing the stream would do, but it is spoilt by what any other thread may do to the same
+//! GPU meanwhile, such as waiting for its context.
+//!
+//! **Source.** CUDA Driver API, "Graph Management".
 
 use super::check;
-use super::device::{Context, CudaDevice};
+use super::device::{Context, CudaDevice, Function, Launch};
 use crate::error::Result;
 use cudarc::driver::sys;
 use std::sync::Arc;
 
-/// What [`CudaDevice::record`] saw being queued, arguments and all: memory that it names must outlive it.
+/// Kernels that are recorded now, each after the one before.
+pub(super) struct Chain {
+    graph: sys::CUgraph,
+    last: Option<sys::CUgraphNode>,
+}
+
+impl Drop for Chain {
+    fn drop(&mut self) {
+        // SAFETY: live; an executable made of it does not need it.
+        unsafe { sys::cuGraphDestroy(self.graph) };
+    }
+}
+
+impl Chain {
+    fn new(device: &str) -> Result<Chain> {
+        let mut graph = std::ptr::null_mut();
+        // SAFETY: out-pointer to a local.
+        check(device, "cuGraphCreate", unsafe { sys::cuGraphCreate(&mut graph, 0) })?;
+        Ok(Chain { graph, last: None })
+    }
+
+    /// Adds a kernel, whose only parameter is at `args`.
+    ///
+    /// # Safety
+    ///
+    /// As of a launch: `args` points to what the kernel takes, and the memory that it names lives whenever the chain runs.
+    pub unsafe fn add(
+        &mut self,
+        device: &str,
+        f: Function,
+        shape: Launch,
+        args: *mut std::ffi::c_void,
+    ) -> Result<()> {
+        let mut parameters = [args];
+        let what = sys::CUDA_KERNEL_NODE_PARAMS {
+            func: f.0,
+            gridDimX: shape.blocks,
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: shape.threads,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: shape.shared_bytes,
+            kernelParams: parameters.as_mut_ptr(),
+            extra: std::ptr::null_mut(),
+            kern: std::ptr::null_mut(),
+            ctx: std::ptr::null_mut(),
+        };
+        let (mut node, before) = (std::ptr::null_mut(), self.last.as_slice());
+        // SAFETY: a live graph and a node of it; the call copies the parameters, which are as the caller promises.
+        let status = unsafe {
+            sys::cuGraphAddKernelNode_v2(
+                &mut node,
+                self.graph,
+                before.as_ptr(),
+                before.len(),
+                &what,
+            )
+        };
+        check(device, "cuGraphAddKernelNode", status)?;
+        self.last = Some(node);
+        Ok(())
+    }
+}
+
+/// What [`CudaDevice::record`] was given to queue, arguments and all: memory that it names must live when it is replayed.
 pub(crate) struct Recording {
     handle: sys::CUgraphExec,
     context: Arc<Context>,
@@ -27,28 +96,26 @@ impl Drop for Recording {
 }
 
 impl CudaDevice {
-    /// Records the launches of `queue`, none of which happens. It must not allocate, copy, mark or wait.
+    /// Records the launches of `queue`, none of which happens: of kernels that are not cooperative, and nothing else.
     pub fn record(&self, queue: impl FnOnce() -> Result<()>) -> Result<Recording> {
         let name = &self.info.device;
-        let (mut graph, mut handle) = (std::ptr::null_mut(), std::ptr::null_mut());
-        // Other threads may go on with whatever they are at.
-        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
-        // SAFETY: the live stream of this thread's device.
-        let status = unsafe { sys::cuStreamBeginCapture_v2(self.stream(), mode) };
-        check(name, "cuStreamBeginCapture", status)?;
+        self.begin_chain(Chain::new(name)?);
         let queued = queue();
-        // SAFETY: ends what was begun above, on the same thread; out-pointer to a local.
-        let status = unsafe { sys::cuStreamEndCapture(self.stream(), &mut graph) };
+        let chain = self.end_chain();
         queued?;
-        check(name, "cuStreamEndCapture", status)?;
-        // SAFETY: the graph that was just made, which nobody needs once there is an executable of it; out-pointer to a local.
-        let status = unsafe {
-            let status = sys::cuGraphInstantiateWithFlags(&mut handle, graph, 0);
-            sys::cuGraphDestroy(graph);
-            status
-        };
-        check(name, "cuGraphInstantiate", status)?;
-        Ok(Recording { handle, context: self.context.clone() })
+        let mut handle = std::ptr::null_mut();
+        if let Some(chain) = chain {
+            // SAFETY: a live graph; out-pointer to a local.
+            let status = unsafe { sys::cuGraphInstantiateWithFlags(&mut handle, chain.graph, 0) };
+            check(name, "cuGraphInstantiate", status)?;
+        }
+        let recording = Recording { handle, context: self.context.clone() };
+        // So that the first replay need not do it.
+        // SAFETY: live executable graph and stream of one context.
+        let status = unsafe { sys::cuGraphUpload(recording.handle, self.stream()) };
+        check(name, "cuGraphUpload", status)?;
+        self.queued();
+        Ok(recording)
     }
 
     /// Queues all that was recorded.
