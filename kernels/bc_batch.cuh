@@ -12,7 +12,7 @@
 #define MARK_SHARE 64u
 #define FULL_SHARE 20u  // percent of what could be gathered, from which on it is gathered without asking
 #define SEGMENT 512u
-#define BLOCKS (HIVE_ASKS != 0 ? 5 : 4)  // blocks an SM
+#define BLOCKS (HIVE_ASKS != 0 ? 5 : 4)  // blocks an SM (R-MAT 26, 32 sources: 321 ms, with four 333)
 #define AHEAD (HIVE_LANES >= 4 ? 1 : 4 / HIVE_LANES)  // blocks of 32 columns that a warp reads at once
 #define EARLY (HIVE_DOUBLE == 0)  // whether columns are read a block ahead of what they are read for
 #if HIVE_LANES > 8

@@ -4,7 +4,7 @@ use super::Tally;
 use super::plan::Plan;
 use crate::algorithm::TraceEntry;
 use crate::algorithm::program::{Log, Step};
-use crate::backend::cuda::bc::Workspace;
+use crate::backend::cuda::bc::{Form, Workspace};
 use crate::backend::host::bc::Lanes;
 use crate::collective::{MergeOp, Replicated};
 use crate::error::{Error, Result};
@@ -81,9 +81,9 @@ impl Engine {
         match &mut r.backend {
             Backend::Host(_) => Ok(Engine::Host(Box::new(Lanes::new(&p.columns, plan.lanes)))),
             Backend::Cuda(device) => {
-                let (rows, form) = (p.on_device(rank)?, (plan.lanes, plan.double));
-                let workspace =
-                    Workspace::new(device, p, rows, labels, form, chunk, (plan.simple, perturbed))?;
+                let Plan { lanes, double, simple, .. } = *plan;
+                let form = Form { lanes, double, simple, perturbed };
+                let workspace = Workspace::new(device, p, p.on_device(rank)?, labels, form, chunk)?;
                 Ok(Engine::Cuda(Box::new(workspace)))
             }
         }

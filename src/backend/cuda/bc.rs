@@ -17,6 +17,19 @@ use std::ops::Range;
 /// As in kernels/bc.cu.
 const THREADS: u32 = 256;
 
+/// In what form batches are held, the same on all replicas.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Form {
+    /// A power of two.
+    pub lanes: usize,
+    /// f64, not f32.
+    pub double: bool,
+    /// No arc of the graph is there twice.
+    pub simple: bool,
+    /// Of a perturbed fleet.
+    pub perturbed: bool,
+}
+
 /// Lanes on one device, and what their steps need.
 pub(crate) struct Workspace {
     kernel: Function,
@@ -59,11 +72,11 @@ fn asking_pays(active: usize, lanes: usize) -> bool {
 }
 
 /// Which kernels are compiled: those that never ask, that ask where most is 0, or, on perturbed fleets, always.
-fn asks(active: usize, (lanes, double): (usize, bool), perturbed: bool) -> u32 {
-    match (double, perturbed) {
+fn asks(active: usize, form: Form) -> u32 {
+    match (form.double, form.perturbed) {
         (true, _) => 0,
         (false, true) => 2,
-        (false, false) => u32::from(asking_pays(active, lanes)),
+        (false, false) => u32::from(asking_pays(active, form.lanes)),
     }
 }
 
@@ -76,22 +89,21 @@ fn segments(rows: &ColumnRows, active: usize) -> Vec<u32> {
 }
 
 impl Workspace {
-    /// Makes room for batches of `lanes` of the sources `labels`. `chunk` is the own one where levels are cut; in a `simple`
-    /// graph no arc is there twice.
+    /// Makes room for batches of the sources `labels`. `chunk` is the own one where levels are cut.
     pub fn new(
         device: &mut CudaDevice,
         p: &TopologyRows,
         rows: &DeviceTopology,
         labels: &[u32],
-        (lanes, double): (usize, bool),
+        form: Form,
         chunk: Option<Range<u64>>,
-        (simple, perturbed): (bool, bool),
     ) -> Result<Workspace> {
+        let Form { lanes, double, .. } = form;
         let lane_option = format!("-DHIVE_LANES={lanes}");
         let number_option = format!("-DHIVE_DOUBLE={}", u32::from(double));
         let (columns, words) = (&p.columns, if double { 2 } else { 1 });
         let active = columns.active;
-        let asks = asks(columns.active, (lanes, double), perturbed);
+        let asks = asks(active, form);
         let asks_option = format!("-DHIVE_ASKS={asks}");
         let options = [lane_option, number_option, asks_option];
         let options = [&rows.options()[..], &options[..]].concat();
@@ -129,7 +141,11 @@ impl Workspace {
             parts_of: Vec::new(),
             looked: 0,
         };
-        workspace.fixed = workspace.arguments(device, p, rows, &state, (stamped, simple));
+        workspace.fixed = Args {
+            simple: u32::from(form.simple),
+            stamped: stamped as u32,
+            ..workspace.arguments(device, p, rows, &state)
+        };
         Ok(workspace)
     }
 
@@ -139,7 +155,6 @@ impl Workspace {
         p: &TopologyRows,
         rows: &DeviceTopology,
         state: &BatchState,
-        (stamped, simple): (usize, bool),
     ) -> Args {
         let at = |offset: u64| self.state.pointer() + offset;
         let in_long = self.in_long.as_ref().unwrap_or(&self.out_long);
@@ -173,8 +188,6 @@ impl Workspace {
             in_segments: in_long.len() as u32 / 2,
             lo: self.own.start as u32,
             hi: self.own.end as u32,
-            stamped: stamped as u32,
-            simple: u32::from(simple),
             ..Args::zeroed()
         }
     }

@@ -9,7 +9,7 @@
 
 use super::check;
 use super::device::{Context, CudaDevice, Function, Launch};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use cudarc::driver::sys;
 use std::sync::Arc;
 
@@ -46,6 +46,9 @@ impl Chain {
         shape: Launch,
         args: *mut std::ffi::c_void,
     ) -> Result<()> {
+        if shape.cooperative {
+            return Err(Error::machine("a cooperative launch in a recording; this is a bug"));
+        }
         let mut parameters = [args];
         let what = sys::CUDA_KERNEL_NODE_PARAMS {
             func: f.0,
@@ -103,12 +106,11 @@ impl CudaDevice {
         let queued = queue();
         let chain = self.end_chain();
         queued?;
-        let mut handle = std::ptr::null_mut();
-        if let Some(chain) = chain {
-            // SAFETY: a live graph; out-pointer to a local.
-            let status = unsafe { sys::cuGraphInstantiateWithFlags(&mut handle, chain.graph, 0) };
-            check(name, "cuGraphInstantiate", status)?;
-        }
+        let none = || Error::machine("a recording within a recording; this is a bug");
+        let (chain, mut handle) = (chain.ok_or_else(none)?, std::ptr::null_mut());
+        // SAFETY: a live graph; out-pointer to a local.
+        let status = unsafe { sys::cuGraphInstantiateWithFlags(&mut handle, chain.graph, 0) };
+        check(name, "cuGraphInstantiate", status)?;
         let recording = Recording { handle, context: self.context.clone() };
         // So that the first replay need not do it.
         // SAFETY: live executable graph and stream of one context.
