@@ -31,10 +31,10 @@ __device__ u64 link_row(const CcArgs& a, const offset_t* offsets, const u32* col
     return arcs;
 }
 
-__device__ u64 link_rows(const CcArgs& a, u32 v, u32 thread, u32 threads) {
+// `both`: over the arcs that lead here, too, where these are others.
+__device__ u64 link_rows(const CcArgs& a, u32 v, bool both, u32 thread, u32 threads) {
     u64 arcs = link_row(a, a.out_offsets, a.out_columns, v, thread, threads);
-    if (a.in_offsets != a.out_offsets)
-        arcs += link_row(a, a.in_offsets, a.in_columns, v, thread, threads);
+    if (both) arcs += link_row(a, a.in_offsets, a.in_columns, v, thread, threads);
     return arcs;
 }
 
@@ -42,47 +42,96 @@ __device__ __forceinline__ u64 length(const offset_t* offsets, u32 v) {
     return (u64)__ldg(offsets + v + 1) - (u64)__ldg(offsets + v);
 }
 
-// Links over the rows of the nodes that are not settled, which are listed; long rows are listed apart, and taken by blocks.
-// `shared`: others followed the chains of some of them. Two barriers, or three.
-__device__ bool link_left(const CcArgs& a, Grid& grid, u32 words, bool shared, u64& arcs) {
+// The same, by some threads; a long row is listed instead.
+__device__ u64 link_or_list(const CcArgs& a, u32 v, bool both, u32 thread, u32 threads) {
+    u64 row = length(a.out_offsets, v) + (both ? length(a.in_offsets, v) : 0);
+    if (row < LONG_ROW) return link_rows(a, v, both, thread, threads);
+    if (thread == 0) __stcg(a.longs + atomicAdd(&a.control->longs, 1u), v);
+    return 0;
+}
+
+// Threads that each of some rows can have, of `least` to `most`.
+__device__ __forceinline__ u32 share(u32 rows, u32 least, u32 most) {
+    u32 threads = gridDim.x * blockDim.x, each = least;
+    while (each < most && (u64)rows * each * 2 <= threads) each *= 2;
+    return each;
+}
+
+// Links over the rows that were listed.
+__device__ u64 link_longs(const CcArgs& a, bool both) {
+    u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
+    u32 longs = fresh(&a.control->longs), each = share(longs, 32, blockDim.x);
+    u64 arcs = 0;
+    for (u64 i = thread / each; i < longs; i += threads / each)
+        arcs += link_rows(a, fresh(a.longs + i), both, thread % each, each);
+    return arcs;
+}
+
+// Links over two arcs of a row, from the `at`th on.
+__device__ __forceinline__ u64 link_two(const CcArgs& a, const offset_t* offsets, const u32* columns, u32 v, u32 at) {
+    u64 from = (u64)__ldg(offsets + v) + at, to = min((u64)__ldg(offsets + v + 1), from + 2);
+    for (u64 i = from; i < to; i++) link(a.comp, v, __ldg(columns + i));
+    return to > from ? to - from : 0;
+}
+
+// Joins trees by a few arcs of each node on the list, and finds and lists anew what the giant does not have.
+__device__ bool join_more(const CcArgs& a, Grid& grid, u32 words, u32 left, bool both, u32& giant, u32& rounds,
+                          u64& arcs) {
+    u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
+    for (u64 i = thread; i < left; i += threads) {
+        u32 v = fresh(a.old + i);
+        // Where rows are the same both ways, the first arc is in the forest.
+        arcs += link_two(a, a.out_offsets, a.out_columns, v, both ? 0 : 1);
+        if (both) arcs += link_two(a, a.in_offsets, a.in_columns, v, 0);
+    }
+    rounds += 3;
+    if (!grid.sync()) return false;
+    if (blockIdx.x == 0 && threadIdx.x == 0) __stcg(&a.control->left, 0u);
+    if (!compress(a, grid, NULL, a.active, rounds)) return false;
+    giant = vote(a, false);
+    settle(a, words, giant);
+    if (!grid.sync()) return false;
+    list_left(a, words);
+    return grid.sync();
+}
+
+// Links over the rows of the nodes that are not settled, which are listed.
+// `shared`: others followed the chains of some of them.
+__device__ bool link_left(const CcArgs& a, Grid& grid, u32 words, bool shared, u32& giant, u32& rounds, u64& arcs) {
+    u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
     list_left(a, words);
     if (!grid.sync()) return false;
     bool both = a.in_offsets != a.out_offsets;
     u32 left = fresh(&a.control->left);
     if (shared) {
-        for (u64 i = blockIdx.x * blockDim.x + threadIdx.x; i < left; i += gridDim.x * blockDim.x) {
+        for (u64 i = thread; i < left; i += threads) {
             u32 v = fresh(a.old + i);
             bool deep = false;
             if (!own_turn(a, v >> 5)) __stcg(a.comp + v, chain(a, v, deep));
         }
+        rounds++;
         if (!grid.sync()) return false;
     }
-    for (u64 i = blockIdx.x * blockDim.x + threadIdx.x; i < left; i += gridDim.x * blockDim.x) {
-        u32 v = fresh(a.old + i);
-        u64 row = length(a.out_offsets, v) + (both ? length(a.in_offsets, v) : 0);
-        if (row < LONG_ROW) arcs += link_rows(a, v, 0, 1);
-        else __stcg(a.longs + atomicAdd(&a.control->longs, 1u), v);
+    u64 all = __ldg(a.out_offsets + a.active) + (both ? __ldg(a.in_offsets + a.active) : 0);
+    if (all / a.active * left > (u64)MANY_ARCS * threads) {
+        if (!join_more(a, grid, words, left, both, giant, rounds, arcs)) return false;
+        left = fresh(&a.control->left);
     }
+    u32 each = share(left, 1, 32);
+    for (u64 i = thread / each; i < left; i += threads / each)
+        arcs += link_or_list(a, fresh(a.old + i), both, thread % each, each);
     if (!grid.sync()) return false;
-    u32 longs = fresh(&a.control->longs);
-    for (u32 i = blockIdx.x; i < longs; i += gridDim.x)
-        arcs += link_rows(a, fresh(a.longs + i), threadIdx.x, blockDim.x);
+    arcs += link_longs(a, both);
     return true;
 }
 
-// Links over the own chunk's out-arcs; long rows as above. One barrier.
+// Links over the own chunk's out-arcs. One barrier.
 __device__ bool link_chunk(const CcArgs& a, Grid& grid, u64& arcs) {
     u32 threads = gridDim.x * blockDim.x;
-    for (u64 i = a.lo + blockIdx.x * blockDim.x + threadIdx.x; i < a.hi; i += threads) {
-        u32 v = (u32)i;
-        if (length(a.out_offsets, v) < LONG_ROW)
-            arcs += link_row(a, a.out_offsets, a.out_columns, v, 0, 1);
-        else __stcg(a.longs + atomicAdd(&a.control->longs, 1u), v);
-    }
+    for (u64 i = a.lo + blockIdx.x * blockDim.x + threadIdx.x; i < a.hi; i += threads)
+        arcs += link_or_list(a, (u32)i, false, 0, 1);
     if (!grid.sync()) return false;
-    u32 longs = fresh(&a.control->longs);
-    for (u32 i = blockIdx.x; i < longs; i += gridDim.x)
-        arcs += link_row(a, a.out_offsets, a.out_columns, fresh(a.longs + i), threadIdx.x, blockDim.x);
+    arcs += link_longs(a, false);
     return true;
 }
 
@@ -158,8 +207,8 @@ __device__ bool whole(const CcArgs& a, Grid& grid, u64& epoch, u32& giant, u32& 
             if (!grid.sync()) return false;
         }
     }
-    if (!link_left(a, grid, words, shared, arcs)) return false;
-    rounds += shared ? 4 : 3;
+    if (!link_left(a, grid, words, shared, giant, rounds, arcs)) return false;
+    rounds += 3;
     if (!grid.sync()) return false;
     conclude(a, giant);
     return true;

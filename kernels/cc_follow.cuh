@@ -74,7 +74,10 @@ __device__ void list_left(const CcArgs& a, u32 words) {
         u32 place = 0;
         if (lane == 31 && until != 0) place = atomicAdd(&a.control->left, until);
         place = __shfl_sync(FULL, place, 31) + until - __popc(open);
-        for (; open; open &= open - 1) __stcg(a.old + place++, i * 32 + __ffs(open) - 1);
+        for (u32 words_left = __ballot_sync(FULL, open != 0); words_left; words_left &= words_left - 1) {
+            u32 k = __ffs(words_left) - 1, bits = __shfl_sync(FULL, open, k), at = __shfl_sync(FULL, place, k);
+            if (bits >> lane & 1u) __stcg(a.old + at + __popc(bits & ((1u << lane) - 1u)), ((u32)base + k) * 32 + lane);
+        }
     }
 }
 
@@ -129,19 +132,28 @@ __device__ void join_tiles(const CcArgs& a) {
     }
 }
 
-// `settled`, and roots in `comp`, whose pointers are at most two from them.
-__device__ void settle(const CcArgs& a, u32 words, u32 giant) {
-    u32 warps = gridDim.x * (blockDim.x >> 5);
-    for (u64 i = blockIdx.x * (blockDim.x >> 5) + warp_id(); i < words; i += warps) {
-        u32 v = (u32)i * 32 + lane_id(), root = FULL;
-        if (v < a.active) {
-            u32 p = fresh(a.comp + v);
-            root = fresh(a.comp + p);
-            if (root != p) __stcg(a.comp + v, root);
-        }
-        u32 bits = __ballot_sync(FULL, root == giant);
-        if (lane_id() == 0) __stcg(a.settled + i, bits);
+// `settled`, and roots in `comp`, whose pointers are at most two from them, for COUNT words from `first` on.
+template <u32 COUNT> __device__ __forceinline__ void settle_words(const CcArgs& a, u32 first, u32 giant) {
+    u32 parent[COUNT], root[COUNT];
+#pragma unroll
+    for (u32 k = 0; k < COUNT; k++) parent[k] = fresh(a.comp + min((first + k) * 32 + lane_id(), a.active - 1u));
+#pragma unroll
+    for (u32 k = 0; k < COUNT; k++) root[k] = fresh(a.comp + parent[k]);
+#pragma unroll
+    for (u32 k = 0; k < COUNT; k++) {
+        u32 v = (first + k) * 32 + lane_id();
+        if (v < a.active && root[k] != parent[k]) __stcg(a.comp + v, root[k]);
+        u32 bits = __ballot_sync(FULL, v < a.active && root[k] == giant);
+        if (lane_id() == 0) __stcg(a.settled + first + k, bits);
     }
+}
+
+// The same for all words. A warp has several under way where there are enough of them.
+__device__ void settle(const CcArgs& a, u32 words, u32 giant) {
+    u32 warps = gridDim.x * (blockDim.x >> 5), warp = blockIdx.x * (blockDim.x >> 5) + warp_id();
+    u64 i = 0;
+    for (; i + warps * AHEAD <= words; i += warps * AHEAD) settle_words<AHEAD>(a, (u32)i + warp * AHEAD, giant);
+    for (i += warp; i < words; i += warps) settle_words<1>(a, (u32)i, giant);
 }
 
 __device__ __forceinline__ bool own_turn(const CcArgs& a, u32 word) {

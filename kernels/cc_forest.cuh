@@ -50,10 +50,12 @@ struct CcArgs {
 };
 
 #define THREADS 512u
+#define VOTERS 256u
 #define GROUP 8u  // words that replicas have in turn
 #define AHEAD 4u  // words that a warp has under way
 #define TILE 8192u  // nodes that a block joins in shared memory
-#define LONG_ROW 64u  // arcs from which a block takes a row
+#define LONG_ROW 32u  // arcs from which a row is listed, and more threads take it
+#define MANY_ARCS 6u  // left for each thread: trees are joined by a few of them first
 
 __device__ __forceinline__ u32 root_of(const u32* comp, u32 v) {
     u32 p = fresh(comp + v);
@@ -103,27 +105,34 @@ __device__ __forceinline__ u32 chain(const CcArgs& a, u32 v, bool& deep) {
     return end[0];
 }
 
-// The root that most of THREADS nodes, spread evenly, have: the same in every block.
+// The root that most of VOTERS nodes, spread evenly, have: the same in every block.
 __device__ u32 vote(const CcArgs& a, bool chained) {
-    __shared__ u32 roots[THREADS];
-    __shared__ u32 best;
-    u32 v = (u32)((u64)threadIdx.x * a.active / THREADS);
-    bool deep = false;
-    u32 root = chained ? chain(a, v, deep) : fresh(a.comp + fresh(a.comp + v));
-    roots[threadIdx.x] = root;
-    if (threadIdx.x == 0) best = 0;
+    __shared__ uint4 roots[VOTERS / 4];
+    __shared__ u32 most, winner;
+    u32 root = 0, votes = 0;
+    bool deep = false, voter = threadIdx.x < VOTERS;
+    if (voter) {
+        u32 v = (u32)((u64)threadIdx.x * a.active / VOTERS);
+        root = chained ? chain(a, v, deep) : fresh(a.comp + fresh(a.comp + v));
+        ((u32*)roots)[threadIdx.x] = root;
+    }
+    if (threadIdx.x == 0) {
+        most = 0;
+        winner = FULL;
+    }
     __syncthreads();
-    u32 votes = 0;
-    for (u32 i = 0; i < THREADS; i++) votes += roots[i] == root;
-    atomicMax(&best, votes);
+    if (voter) {
+#pragma unroll 4
+        for (u32 i = 0; i < VOTERS / 4; i++) {
+            uint4 r = roots[i];
+            votes += (r.x == root) + (r.y == root) + (r.z == root) + (r.w == root);
+        }
+        atomicMax(&most, votes);
+    }
     __syncthreads();
-    u32 most = best;
+    if (voter && votes == most) atomicMin(&winner, root);
     __syncthreads();
-    if (threadIdx.x == 0) best = FULL;
-    __syncthreads();
-    if (votes == most) atomicMin(&best, root);
-    __syncthreads();
-    return best;
+    return winner;
 }
 
 // Shortens chains until all nodes, or all of a list, point to roots.

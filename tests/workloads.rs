@@ -171,6 +171,43 @@ fn published_levels_and_components_are_met() {
     }
 }
 
+/// Thousands of circles of friends, a hundred in a row joined by an arc each: chains of smallest neighbours end in as many
+/// hubs, no tree has a share worth naming, and long rows are left over.
+#[test]
+fn components_without_a_giant_are_found() {
+    let (size, row, circles) = (64, 100, 2048);
+    let n = size * circles;
+    for directed in [true, false] {
+        let mut arcs = Vec::new();
+        for v in 0..n {
+            let (circle, first) = (v / size, v - v % size);
+            let friends = if v % 1000 == 0 { 300 } else { 12 };
+            let within = (0..friends)
+                .map(|k| first + common::hash(circle.into(), (v * 512 + k).into()) as u32 % size);
+            // Whom everybody knows, so that circles hold together.
+            arcs.extend(within.chain([first]).map(|u| (v, u, 1.0)));
+            if v % size == 17 && (circle + 1) % row != 0 && circle + 1 < circles {
+                arcs.push((v, v + size, 1.0));
+            }
+        }
+        if !directed {
+            arcs.extend(arcs.clone().into_iter().map(|(u, v, w)| (v, u, w)));
+        }
+        let graph = Arc::new(common::unweighted_graph_of(n as usize, &arcs));
+        let expected: Vec<u32> = (0..n).map(|v| v - v % (size * row)).collect();
+        for (devices, collective) in few_fleets() {
+            let fleet = common::open(&devices, collective, FleetConfig::default());
+            for layout in [Layout::Auto, Layout::Raw, Layout::Degree] {
+                let what = format!("{devices}, {layout}, directed: {directed}");
+                let found =
+                    outcome("cc", &fleet, &graph, &config(MergeMode::Auto, layout)).unwrap();
+                found.verified().unwrap_or_else(|e| panic!("{what}: {e}"));
+                assert!(answer_of::<Components>(&found).labels == expected, "{what}");
+            }
+        }
+    }
+}
+
 /// Whether two labellings part the nodes alike, whatever the labels.
 fn same_parts(a: &[u32], b: &[u32]) -> bool {
     let (mut there, mut back) = (HashMap::new(), HashMap::new());
