@@ -98,9 +98,11 @@ fn levels_and_parents_are_those_of_a_serial_search_whichever_way_and_from_any_so
         for (name, graph) in graphs() {
             for direction in [SearchDirection::Auto, SearchDirection::Push, SearchDirection::Pull] {
                 for merge in [MergeMode::Auto, MergeMode::Dense] {
+                    // Arcs that lead nowhere are not drawn for.
+                    let sources = if name == "self loops" { "first:5" } else { "random:5:9" };
                     let asked = RunConfig {
                         predecessors: true,
-                        sources: Some("random:5:9".parse().unwrap()),
+                        sources: Some(sources.parse().unwrap()),
                         bfs: BfsOptions { direction, ..BfsOptions::default() },
                         ..config(merge, Layout::Auto)
                     };
@@ -117,6 +119,52 @@ fn levels_and_parents_are_those_of_a_serial_search_whichever_way_and_from_any_so
                 }
             }
         }
+    }
+}
+
+#[test]
+fn a_source_without_arcs_reaches_itself() {
+    let graph = Arc::new(hivegraph::generate::generate("rmat:12").unwrap());
+    let lonely = (0..graph.nodes()).find(|v| graph.degree(*v) == 0).unwrap() as u32;
+    let sources = format!("{},{lonely}", graph.default_source());
+    for (devices, collective) in few_fleets() {
+        let fleet = common::open(&devices, collective, FleetConfig::default());
+        for direction in [SearchDirection::Auto, SearchDirection::Push, SearchDirection::Pull] {
+            for (merge, layout) in MERGES.into_iter().flat_map(|merge| {
+                [Layout::Auto, Layout::Raw, Layout::Degree].map(|layout| (merge, layout))
+            }) {
+                let asked = RunConfig {
+                    predecessors: true,
+                    sources: Some(sources.parse().unwrap()),
+                    bfs: BfsOptions { direction, ..BfsOptions::default() },
+                    ..config(merge, layout)
+                };
+                let what = format!("{devices}, {direction}, {merge}, {layout}");
+                let found = outcome("bfs", &fleet, &graph, &asked).unwrap();
+                found.verified().unwrap_or_else(|e| panic!("{what}: {e}"));
+                let searches: &Searches = answer_of(&found);
+                let at = searches.sources.iter().position(|s| *s == lonely).unwrap();
+                assert_eq!(searches.counts[at], [1, 0, 0], "{what}");
+                assert!(searches.counts[1 - at][0] > 1000, "{what}");
+            }
+        }
+    }
+}
+
+/// Each edge once, a self loop as one: the rate says how many there were.
+#[test]
+fn an_edge_is_two_arcs_or_a_self_loop() {
+    let arcs = [(0, 1, 1.0), (1, 0, 1.0), (0, 0, 1.0), (1, 1, 1.0), (1, 1, 1.0), (2, 2, 1.0)];
+    let graph = Arc::new(common::graph_of(3, &arcs));
+    for (devices, collective) in few_fleets() {
+        let fleet = common::open(&devices, collective, FleetConfig::default());
+        let asked = RunConfig { source: Some(0), ..config(MergeMode::Auto, Layout::Auto) };
+        let found = outcome("bfs", &fleet, &graph, &asked).unwrap();
+        let searches: &Searches = answer_of(&found);
+        let fastest =
+            searches.measured.runs.iter().map(|run| run.total_ms).fold(f64::MAX, f64::min);
+        let edges = searches.teps.max * fastest / 1e3;
+        assert!((edges - 4.0).abs() < 1e-9, "{devices}: {edges}");
     }
 }
 
@@ -233,8 +281,10 @@ fn bad_questions_get_one_line() {
         (&["--direction", "sideways"], "--direction"),
         (&["--direction", "push", "--do-b", "3"], "--direction push with --do-a or --do-b"),
         (&["--source", "1", "--sources", "2"], "--source with --sources"),
+        (&["--sources", "1,2", "--output", "x.npy"], "has room for the levels of one search"),
+        (&["--sources", "1,2", "--output", "x.txt"], "has room for the levels of one search"),
         (&["--source", "999"], "999"),
-        (&["--sources", "random:256:1"], "have out-arcs; ask for 1 to"),
+        (&["--sources", "random:256:1"], "have out-arcs to others; ask for 1 to"),
         (&["--predecessors", "--output", "x.npy"], "name a .csv"),
         (&["--output", "x.json"], ".csv, .txt or .npy"),
         (&["--seeds", "1"], "bfs does not take --seeds"),

@@ -177,6 +177,8 @@ struct Brought {
     levels: Vec<Vec<u32>>,
     /// Of each source: nodes reached, arcs out of them, largest level.
     counts: Vec<[u64; 3]>,
+    /// Of each source: self loops among the arcs, where an edge is two arcs.
+    loops: Vec<u64>,
     near_far: bool,
     measured: Measured,
 }
@@ -212,7 +214,7 @@ pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
             other + 1
         )));
     }
-    let Brought { levels, counts, near_far, mut measured } = brought.swap_remove(0);
+    let Brought { levels, counts, loops, near_far, mut measured } = brought.swap_remove(0);
     measured.arcs_relaxed = looked;
     let start = Instant::now();
     // A gauging run does not come to all sources.
@@ -223,7 +225,8 @@ pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
     let levels: Vec<Vec<u32>> = levels.into_iter().map(in_order).collect();
     measured.download_ms += start.elapsed().as_secs_f64() * 1e3;
     let predecessors = job.config.predecessors && !context.gauge;
-    Ok(Box::new(Searches::new(job, levels, &counts, near_far, predecessors, measured)))
+    let counted = (&counts[..], &loops[..]);
+    Ok(Box::new(Searches::new(job, levels, counted, near_far, predecessors, measured)))
 }
 
 /// The program of one replica.
@@ -243,6 +246,6 @@ fn program(
     let mut search = Driver::new(r, rows, question, plan, state, repeat)?;
     let mut measured = timed(r, repeat, &mut search)?;
     measured.download_ms = search.download_ms;
-    let (levels, counts) = search.finish();
-    Ok(Brought { levels, counts, near_far: plan == Plan::NearFar, measured })
+    let (levels, counts, loops) = search.finish();
+    Ok(Brought { levels, counts, loops, near_far: plan == Plan::NearFar, measured })
 }

@@ -65,17 +65,21 @@ impl Seeds {
         loop {
             drawn = (2 * drawn).min(n);
             let nodes = draw(drawn, seed, n).into_iter().map(|rank| graph.ranked(rank));
-            let with_arcs = nodes.filter(|v| graph.degree(*v as usize) > 0);
+            // A loop leads nowhere.
+            let leads = |v: &u32| graph.neighbors(*v as usize).any(|(u, _)| u != *v);
+            let with_arcs = nodes.filter(leads);
             let mut sources: Vec<u32> = with_arcs.take(count as usize).collect();
             if sources.len() as u64 == count {
                 sources.sort_unstable();
                 return Ok(sources);
             }
             if drawn == n {
-                let found = sources.len();
-                return Err(Error::input(format!(
-                    "sources `{self}`: only {found} nodes have out-arcs; ask for 1 to {found}"
-                )));
+                return Err(Error::input(match sources.len() {
+                    0 => format!("sources `{self}`: no node has an arc to another; name sources"),
+                    found => format!(
+                        "sources `{self}`: only {found} nodes have out-arcs to others; ask for 1 to {found}"
+                    ),
+                }));
             }
         }
     }

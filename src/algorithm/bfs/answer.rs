@@ -13,7 +13,8 @@ use std::path::Path;
 use std::time::Instant;
 
 /// Traversed edges per second over all searches, as Graph500 reports them: the edges of a search are the input's
-/// edges in the component of its source, here after duplicates were dropped, an undirected one counted once.
+/// edges in the component of its source, here after duplicates were dropped, an undirected one counted once. Searches
+/// that have none to traverse are left out: Graph500 begins none there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Teps {
@@ -83,14 +84,23 @@ pub(crate) fn start(config: &RunConfig, graph: &Graph) -> Result<Start> {
         (None, Some(source)) => source.to_string().parse::<Seeds>()?.resolve(graph)?,
         (None, None) => vec![graph.default_source()],
     };
-    Ok(Start::Nodes(nodes))
+    match config.output.as_deref().map(|path| (path, ResultFormat::of(path))) {
+        Some((path, Ok(ResultFormat::Txt | ResultFormat::Npy))) if nodes.len() > 1 => {
+            Err(Error::input(format!(
+                "--output {}: has room for the levels of one search, not for those of {}; name a .csv",
+                path.display(),
+                nodes.len()
+            )))
+        }
+        _ => Ok(Start::Nodes(nodes)),
+    }
 }
 
 impl Searches {
     pub(super) fn new(
         job: &Job,
         levels: Vec<Vec<u32>>,
-        counts: &[[u64; 3]],
+        (counts, loops): (&[[u64; 3]], &[u64]),
         near_far: bool,
         predecessors: bool,
         mut measured: Measured,
@@ -105,19 +115,21 @@ impl Searches {
         let many = sources.len() as u64;
         measured.reached = counts.iter().map(|count| count[0]).sum::<u64>() / many;
         measured.reached_arcs = counts.iter().map(|count| count[1]).sum::<u64>() / many;
-        let teps = teps(job, &measured, counts);
+        let teps = teps(job, &measured, counts, loops);
         let counts = counts.to_vec();
         Searches { sources, levels, predecessors, counts, near_far, teps, measured }
     }
 }
 
-fn teps(job: &Job, measured: &Measured, counts: &[[u64; 3]]) -> Teps {
-    let halves = if job.graph.is_symmetric() { 2.0 } else { 1.0 };
-    // Warm-up runs took the first sources.
-    let first = job.config.warmup as usize;
+fn teps(job: &Job, measured: &Measured, counts: &[[u64; 3]], loops: &[u64]) -> Teps {
+    // An edge is two arcs, or a self loop.
+    let edges = |[_, arcs, _]: [u64; 3], loops: u64| match job.graph.is_undirected() {
+        true => (arcs + loops) as f64 / 2.0,
+        false => arcs as f64,
+    };
     let rates = measured.runs.iter().enumerate().map(|(run, time)| {
-        let [_, arcs, _] = counts[(first + run) % counts.len()];
-        arcs as f64 / halves / (time.total_ms / 1e3)
+        let source = run % counts.len();
+        edges(counts[source], loops[source]) / (time.total_ms / 1e3)
     });
     let rates: Vec<f64> = rates.filter(|rate| *rate > 0.0).collect();
     if rates.is_empty() {
@@ -175,7 +187,7 @@ impl Answer for Searches {
                 count(self.measured.reached)
             ),
         };
-        let edges = if job.graph.is_symmetric() { "edges, each once" } else { "arcs" };
+        let edges = if job.graph.is_undirected() { "edges, each once" } else { "arcs" };
         let rates = format!(
             "{}TEPS harmonic mean (min {}, max {}), {edges}",
             rate(self.teps.harmonic_mean),

@@ -7,6 +7,7 @@ use crate::algorithm::{BfsOptions, TraceEntry};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica, Together};
 use crate::prepare::TopologyRows;
+use rayon::prelude::*;
 use std::time::Instant;
 
 pub(super) struct Driver<'a> {
@@ -23,10 +24,15 @@ pub(super) struct Driver<'a> {
     reachable: u64,
     /// The source of this run.
     source: usize,
+    /// Runs before the first that is timed.
+    warmup: u64,
+    /// Where an edge is two arcs: labels with self loops, and how many, each of which is one.
+    loops: Vec<(u32, u64)>,
     /// The number of the last run.
     last: u64,
     levels: Vec<Vec<u32>>,
     counts: Vec<[u64; 3]>,
+    reached_loops: Vec<u64>,
     pub download_ms: f64,
 }
 
@@ -77,6 +83,9 @@ impl<'a> Driver<'a> {
             visited: Vec::new(),
             reachable,
             source: 0,
+            warmup: repeat.warmup.into(),
+            loops: self_loops(rows),
+            reached_loops: vec![0; many],
             last: (u64::from(repeat.warmup) + u64::from(repeat.runs)).saturating_sub(1),
             levels: vec![Vec::new(); if question.keep { many } else { 1 }],
             counts: vec![[0; 3]; many],
@@ -84,15 +93,17 @@ impl<'a> Driver<'a> {
         })
     }
 
-    /// The levels that were kept and what was counted, by source.
-    pub fn finish(self) -> (Vec<Vec<u32>>, Vec<[u64; 3]>) {
-        (self.levels, self.counts)
+    /// The levels that were kept, what was counted, and self loops among that, by source.
+    pub fn finish(self) -> (Vec<Vec<u32>>, Vec<[u64; 3]>, Vec<u64>) {
+        (self.levels, self.counts, self.reached_loops)
     }
 }
 
 impl Run for Driver<'_> {
     fn reset(&mut self, r: &mut Replica, number: u64) -> Result<()> {
-        self.source = (number % self.question.sources.len() as u64) as usize;
+        // The first run that is timed is from the first source.
+        let many = self.question.sources.len() as u64;
+        self.source = ((number + many - self.warmup % many) % many) as usize;
         let source = self.question.sources[self.source];
         if let (Backend::Cuda(device), Some(w)) = (&r.backend, &mut self.workspace) {
             let graph = self.rows.on_device(r.rank())?;
@@ -107,16 +118,18 @@ impl Run for Driver<'_> {
         self.visited.clear();
         self.visited.resize(words, 0);
         let front = self.state.front.words_mut().host_mut().unwrap_or_default();
-        for words in [front, &mut self.visited] {
-            if let Some(word) = words.get_mut(source as usize / 64) {
-                *word |= 1 << (source % 64);
+        if (source as usize) < self.rows.columns.active {
+            for words in [front, &mut self.visited] {
+                words[source as usize / 64] |= 1 << (source % 64);
             }
         }
         Ok(())
     }
 
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
-        let degree = self.degree(self.question.sources[self.source]);
+        let Some(degree) = self.degree(self.question.sources[self.source]) else {
+            return Ok(());
+        };
         let start = Known {
             nodes: 1,
             arcs: Some(degree),
@@ -140,12 +153,19 @@ impl Run for Driver<'_> {
         // One that copies while others wait lets them fall asleep before the next run.
         let wanted =
             (r.rank() == 0 || self.question.compare) && (self.question.keep || number == self.last);
+        let alone = self.degree(self.question.sources[self.source]).is_none();
         self.counts[self.source] = match (&r.backend, &self.workspace) {
+            _ if alone => [1, 0, 0],
             (Backend::Cuda(device), Some(w)) => {
                 w.count(device, self.rows.on_device(r.rank())?, &self.state)?
             }
             _ => host::count(self.rows, self.state.level.host().unwrap_or_default()),
         };
+        if !self.loops.is_empty() {
+            let levels = self.state.level.to_vec()?;
+            let reached = self.loops.iter().filter(|(v, _)| levels[*v as usize] != UNREACHED);
+            self.reached_loops[self.source] = reached.map(|(_, count)| count).sum();
+        }
         // Another run from the same source ends with the same levels.
         if wanted && (self.levels[kept].is_empty() || !self.question.keep) {
             self.levels[kept] = self.state.level.to_vec()?;
@@ -156,10 +176,10 @@ impl Run for Driver<'_> {
 }
 
 impl Driver<'_> {
-    /// Out-arcs of a label.
-    fn degree(&self, v: u32) -> u64 {
-        let out = &self.rows.columns.out;
-        if (v as usize) < self.rows.columns.active { out.degree(v as usize) } else { 0 }
+    /// Out-arcs of a label; none of one that lies behind the rows.
+    fn degree(&self, v: u32) -> Option<u64> {
+        let columns = &self.rows.columns;
+        ((v as usize) < columns.active).then(|| columns.out.degree(v as usize))
     }
 
     /// Whether to pull, as `kernels/bfs.cu` has it.
@@ -297,6 +317,21 @@ impl Driver<'_> {
         }
         log.note(task.name(), frontier, merge, begin);
     }
+}
+
+/// The labels that have self loops, and how many, where rows are the same both ways.
+fn self_loops(rows: &TopologyRows) -> Vec<(u32, u64)> {
+    let columns = &rows.columns;
+    if columns.into.is_some() || rows.graph.origin.self_loops == 0 {
+        return Vec::new();
+    }
+    let of = |v: u32| {
+        let row = columns.out.row(v as usize);
+        let first = row.partition_point(|u| *u < v);
+        let count = row[first..].partition_point(|u| *u == v) as u64;
+        (count > 0).then_some((v, count))
+    };
+    (0..columns.active as u32).into_par_iter().filter_map(of).collect()
 }
 
 /// Arcs from which a push is a large one; as in `kernels/bfs_round.cuh`.

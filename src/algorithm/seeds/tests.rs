@@ -160,5 +160,17 @@ fn random_sources_have_out_arcs_and_all_are_all() {
     assert_eq!(all.resolve(&graph).unwrap().len(), graph.nodes());
     let many = Seeds::Random { count: graph.nodes() as u64, seed: 3 };
     let refusal = many.resolve_sources(&graph).unwrap_err().to_string();
-    assert!(refusal.contains("have out-arcs; ask for 1 to"), "{refusal}");
+    assert!(refusal.contains("have out-arcs to others; ask for 1 to"), "{refusal}");
+}
+
+#[test]
+fn random_sources_lead_somewhere() {
+    let arcs = [(0, 0), (1, 1), (2, 3), (4, 4)];
+    let (from, to): (Vec<u32>, Vec<u32>) = arcs.into_iter().unzip();
+    let graph = Graph::from_arcs(5, &from, &to, None, Default::default()).unwrap();
+    let seeds: Seeds = "random:1:9".parse().unwrap();
+    assert_eq!(seeds.resolve_sources(&graph).unwrap(), [2]);
+    let loops = Graph::from_arcs(2, &[0], &[0], None, Default::default()).unwrap();
+    let refusal = seeds.resolve_sources(&loops).unwrap_err().to_string();
+    assert!(refusal.contains("no node has an arc to another"), "{refusal}");
 }
