@@ -87,7 +87,7 @@ __device__ __noinline__ void seed() {
         BcLevel* level = a.control->level;
         __stcg(&level->found, (u64)a.count);
         __stcg(&level->arcs, arcs);
-        __stcg(&level->paths, (double)(a.simple ? a.count : arcs));
+        __stcg(&level->paths, (double)a.count);
         __stcg(&a.control->reached, (u64)a.count);
         __stcg(&a.control->reached_arcs, arcs);
         __stcg(&a.control->closed, closed);
@@ -211,12 +211,11 @@ struct LevelTotals {
     }
 };
 
-// Puts a node's number of paths into the arrays, in one lane. A neighbour counts it once, or, where an arc may be there
-// twice, no more often than the node has arcs.
-__device__ __forceinline__ void reach(const BcArgs& a, u32 v, u32 lane, real x, u64 degree, double& paths) {
+// Puts a node's number of paths into the arrays, in one lane. A neighbour counts it once.
+__device__ __forceinline__ void reach(const BcArgs& a, u32 v, u32 lane, real x, double& paths) {
     __stcg(a.paths + index_of(v, lane), x);
     if (!(x <= MOST_PATHS)) atomicMax(&a.control->overflow, 1u + lane);
-    paths += (double)x * (a.simple ? 1.0 : (double)degree);
+    paths += (double)x;
 }
 
 // A level of at most one node a warp: all that belongs to the node is on its way at once, and nothing is handed between
@@ -250,7 +249,7 @@ __device__ __forceinline__ void commit_few(const BcArgs& a, bool exchanged, u32 
         __stcg(a.lists + begin + at, (u64)lanes << 32 | v);
         totals.node(a, v, lanes, seen, degree, into);
     }
-    if (lane_id() < LANES && (lanes >> lane & 1u)) reach(a, v, lane, x, degree, totals.paths);
+    if (lane_id() < LANES && (lanes >> lane & 1u)) reach(a, v, lane, x, totals.paths);
 }
 
 __device__ __forceinline__ void commit_many(const BcArgs& a, bool exchanged, u32 number, u64 items, u64 begin,
@@ -279,7 +278,7 @@ __device__ __forceinline__ void commit_many(const BcArgs& a, bool exchanged, u32
         }
         for_sums<false>(a, exchanged, at, n, v, lanes,
                         [&](bool wanted, u32, u32 row, real x, real) {
-            if (wanted) reach(a, row, lane, x, degree_of(a.out_offsets, row), totals.paths);
+            if (wanted) reach(a, row, lane, x, totals.paths);
         });
     });
 }

@@ -138,7 +138,7 @@ struct BcArgs {
     u32 deepest;
     u32 endpoints;
     u32 stamped;  // labels below may have long rows
-    u32 simple;   // no arc is there twice
+    u32 unused;
 };
 
 // The arguments for functions that are called: a reference to the kernel's own would be read through L1, which each

@@ -12,7 +12,8 @@
 //! reached v; and while c is made from the deepest level up, an out-neighbour with c above 0 is of the next level.
 //! What a level finds is put into the arrays once all of it is found. A level is a list of (node, mask of lanes); which
 //! nodes to pull for is marked by a push along the arcs of the list before, or, where that has many arcs, every node
-//! that lacks a lane is looked at. Self loops thus never count; parallel arcs are paths of their own.
+//! that lacks a lane is looked at. Self loops thus never count. Parallel arcs count once, as in NetworkX: rows that have some are laid
+//! out once more without.
 //!
 //! **Order of addition.** A row is summed in the order of its columns on the host, in partial sums fixed by the row's
 //! length and the number of lanes on a device; lanes are added to a score in their order. So scores do
@@ -134,7 +135,8 @@ pub struct Betweenness {
     pub measured: Measured,
 }
 
-/// Betweenness from the shortest paths out of `sources` (node indices, distinct).
+/// Betweenness from the shortest paths out of `sources` (node indices, distinct). A graph that is symmetric but for
+/// weights is taken for an undirected one.
 ///
 /// # Errors
 /// [`Error::Input`] for sources that are none, repeated or out of range, for options out of range, and for a source
@@ -156,6 +158,8 @@ fn of_rows(
     config: &BcConfig,
 ) -> Result<Betweenness> {
     check(rows, sources, config)?;
+    let once = rows.without_repeats(fleet)?;
+    let rows = once.as_ref().map_or(rows, Topology::rows);
     let columns = &rows.columns;
     // Sources without a row reach nobody but themselves.
     let labels = sources.iter().map(|s| columns.label(*s));

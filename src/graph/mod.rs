@@ -67,6 +67,8 @@ pub struct Graph {
     columns: Array<u32>,
     weights: Option<Array<f32>>,
     symmetric: OnceLock<bool>,
+    /// Symmetric but for weights.
+    undirected: OnceLock<bool>,
     /// What the input calls its nodes, where that is more than `origin.id_base` above.
     names: Option<Arc<Names>>,
     /// The transpose, where the graph came with it.
@@ -151,6 +153,7 @@ impl Graph {
             columns: columns.into(),
             weights: weights.map(Array::from),
             symmetric: OnceLock::new(),
+            undirected: OnceLock::new(),
             names: None,
             reverse: None,
             places: None,
@@ -166,6 +169,7 @@ impl Graph {
             columns: parts.rows.columns,
             weights: parts.rows.weights,
             symmetric,
+            undirected: OnceLock::new(),
             names: None,
             reverse: parts.reverse.map(Arc::new),
             places: parts.places.map(Arc::new),
@@ -216,7 +220,7 @@ impl Graph {
     pub(crate) fn without_weights(mut self) -> Graph {
         (self.weights, self.reverse) = (None, None);
         if self.symmetric.get() == Some(&false) {
-            self.symmetric = OnceLock::new();
+            self.symmetric = std::mem::take(&mut self.undirected);
         }
         self
     }
@@ -276,6 +280,7 @@ impl Graph {
             columns: csr.columns.into(),
             weights: csr.weights.map(Array::from),
             symmetric,
+            undirected: OnceLock::new(),
             names: None,
             reverse: None,
             places: None,

@@ -23,32 +23,35 @@ impl Graph {
     /// Known by construction for generators and symmetric matrices; otherwise found once, in one
     /// parallel sweep over the arcs, and remembered.
     pub fn is_symmetric(&self) -> bool {
-        *self.symmetric.get_or_init(|| {
-            let add = |a: (u64, u64), b: (u64, u64)| (a.0.wrapping_add(b.0), a.1.wrapping_add(b.1));
-            let surplus = self
-                .row_blocks()
-                .into_par_iter()
-                .map(|rows| {
-                    let mut sum = (0u64, 0u64);
-                    for u in rows {
-                        for (v, weight) in self.neighbors(u).filter(|&(v, _)| v as usize != u) {
-                            let forward = arc_hash(u as u32, v, weight);
-                            let back = arc_hash(v, u as u32, weight);
-                            sum = add(sum, forward);
-                            sum = add(sum, (back.0.wrapping_neg(), back.1.wrapping_neg()));
-                        }
-                    }
-                    sum
-                })
-                .reduce(|| (0, 0), add);
-            surplus == (0, 0)
-        })
+        *self.symmetric.get_or_init(|| self.has_all_reverses(true))
     }
 
-    /// Whether the reverse of every arc is there as often, whatever the two weigh.
+    /// Whether the reverse of every arc is there as often, whatever the two weigh. Found and remembered alike.
     pub fn is_undirected(&self) -> bool {
-        let unweighted = || self.clone().without_weights().is_symmetric();
-        self.is_symmetric() || (self.weights().is_some() && unweighted())
+        let unweighted = || self.weights().is_some() && self.has_all_reverses(false);
+        *self.undirected.get_or_init(|| self.is_symmetric() || unweighted())
+    }
+
+    fn has_all_reverses(&self, weighted: bool) -> bool {
+        let add = |a: (u64, u64), b: (u64, u64)| (a.0.wrapping_add(b.0), a.1.wrapping_add(b.1));
+        let surplus = self
+            .row_blocks()
+            .into_par_iter()
+            .map(|rows| {
+                let mut sum = (0u64, 0u64);
+                for u in rows {
+                    for (v, weight) in self.neighbors(u).filter(|&(v, _)| v as usize != u) {
+                        let weight = if weighted { weight } else { 1.0 };
+                        let forward = arc_hash(u as u32, v, weight);
+                        let back = arc_hash(v, u as u32, weight);
+                        sum = add(sum, forward);
+                        sum = add(sum, (back.0.wrapping_neg(), back.1.wrapping_neg()));
+                    }
+                }
+                sum
+            })
+            .reduce(|| (0, 0), add);
+        surplus == (0, 0)
     }
 
     /// The graph with every arc turned around. A graph already known to be symmetric is copied.

@@ -26,7 +26,7 @@ pub(crate) struct TopologyRows {
     pub chunks: Split,
     /// Chunks of about equal in-arcs, over the active nodes.
     pub in_chunks: Split,
-    sharded: bool,
+    options: PrepareOptions,
     /// By rank; `None` on the host.
     devices: Vec<Option<DeviceTopology>>,
 }
@@ -52,11 +52,27 @@ impl ColumnRows {
         self.columns.len() as u64
     }
 
-    /// No arc is there twice.
-    pub fn simple(&self) -> bool {
-        let rises =
-            |v: usize| self.row(v).windows(2).fold(true, |rises, pair| rises & (pair[0] < pair[1]));
-        (0..self.offsets.len() - 1).into_par_iter().all(rises)
+    /// Each arc once; `None` where these rows are so.
+    pub fn without_repeats(&self) -> Option<ColumnRows> {
+        let repeats = |v: usize| -> u64 {
+            self.row(v).windows(2).map(|pair| u64::from(pair[0] == pair[1])).sum()
+        };
+        let rows = 0..self.offsets.len() - 1;
+        let repeats: Vec<u64> = rows.clone().into_par_iter().map(repeats).collect();
+        if repeats.iter().all(|count| *count == 0) {
+            return None;
+        }
+        let (mut offsets, mut dropped) = (vec![0], 0);
+        offsets.extend(rows.clone().map(|v| {
+            dropped += repeats[v];
+            self.offsets[v + 1] - dropped
+        }));
+        let mut columns = Vec::with_capacity((self.arcs() - dropped) as usize);
+        for v in rows {
+            let mut last = None;
+            columns.extend(self.row(v).iter().filter(|u| last.replace(**u) != Some(**u)));
+        }
+        Some(ColumnRows { offsets, columns })
     }
 }
 
@@ -67,7 +83,7 @@ pub struct Columns {
     /// Nodes with an arc, where they come first; else all. Labels below have rows.
     pub(crate) active: usize,
     pub(crate) out: ColumnRows,
-    /// `None` when the graph is symmetric: rows are the same both ways.
+    /// `None` when the graph is symmetric but for weights: rows are the same both ways.
     pub(crate) into: Option<ColumnRows>,
     labels: Labels,
     /// Degrees are flat and small: expect a high diameter.
@@ -79,8 +95,7 @@ impl Columns {
     /// Lays `graph` out.
     pub fn new(graph: &Graph, choice: Layout) -> Result<Columns> {
         let start = Instant::now();
-        let symmetric = graph.is_symmetric();
-        let transpose = (!symmetric).then(|| graph.transpose());
+        let transpose = (!graph.is_undirected()).then(|| graph.transpose());
         let degree = |v: usize| graph.degree(v) + transpose.as_ref().map_or(0, |t| t.degree(v));
         let (sketch, labels) = layout::labels(graph, &degree, choice);
         let out = rows(graph, &labels, sketch.active)?;
@@ -122,7 +137,7 @@ impl Columns {
     /// `[m]` for each in-arc, or out-arc, its share of the out-weight of its source, in the order of the columns; 0
     /// where that is 0. `totals` are out-weights by node of `graph`.
     pub(crate) fn shares(&self, graph: &Graph, totals: &[f64], into: bool) -> Vec<f32> {
-        let turned = (into && self.into.is_some()).then(|| graph.transpose());
+        let turned = (into && !graph.is_symmetric()).then(|| graph.transpose());
         let (rows, from) = match into {
             true => (self.in_rows(), turned.as_ref().unwrap_or(graph)),
             false => (&self.out, graph),
@@ -244,7 +259,7 @@ impl Topology {
             prepare_ms: columns.ms,
             bytes_per_replica: most.unwrap_or(both * 4 + columns.out.offsets.len() as u64 * 8),
         };
-        let rows = Arc::new(TopologyRows { graph, columns, chunks, in_chunks, sharded, devices });
+        let rows = Arc::new(TopologyRows { graph, columns, chunks, in_chunks, options, devices });
         Ok(Topology { rows, report })
     }
 
@@ -266,7 +281,21 @@ impl Topology {
 impl TopologyRows {
     /// Whether arcs lie at their owners only.
     pub fn sharded(&self) -> bool {
-        self.sharded
+        self.options.placement == Placement::Sharded
+    }
+
+    /// The same with each arc once; `None` where it is so. For a while there are both.
+    pub fn without_repeats(&self, fleet: &Fleet) -> Result<Option<Topology>> {
+        let all = &self.columns;
+        let Some(out) = all.out.without_repeats() else { return Ok(None) };
+        let once = |rows: &ColumnRows| {
+            let same =
+                || ColumnRows { offsets: rows.offsets.clone(), columns: rows.columns.clone() };
+            rows.without_repeats().unwrap_or_else(same)
+        };
+        let (into, labels) = (all.into.as_ref().map(once), all.labels.clone());
+        let columns = Columns { out, into, labels, ..**all };
+        Topology::with_columns(fleet, self.graph.clone(), Arc::new(columns), self.options).map(Some)
     }
 
     /// The copy of replica `rank`, which is on a device.

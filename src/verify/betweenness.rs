@@ -3,11 +3,11 @@
 //! For a source s, with g(s, t) shortest paths to t, of which g(s, t | v) lead through v, the dependency of s
 //! on v is the sum over reached t != s of g(s, t | v) / g(s, t): v is neither s nor t, unless endpoints count,
 //! and then each of the two gets 1. Every arc has length 1; self loops lie on no shortest path; parallel arcs
-//! are paths of their own. The raw score of v sums this over the sources.
+//! are one. The raw score of v sums this over the sources.
 //!
 //! Scores are raw scores scaled as networkx 3.6.1 does (`betweenness_centrality(G, k)`, `_rescale`). With n
-//! nodes, k sources, N = n if endpoints count and N = n - 1 otherwise, and c = 2 if the graph is symmetric
-//! ([`Graph::is_symmetric`]: each pair is met from both ends), otherwise 1:
+//! nodes, k sources, N = n if endpoints count and N = n - 1 otherwise, and c = 2 if the graph is symmetric but for
+//! weights ([`Graph::is_undirected`]: each pair is met from both ends), otherwise 1:
 //!
 //! | | not normalized | normalized |
 //! |---|---|---|
@@ -137,7 +137,7 @@ impl Scale {
         }
         let all = sources.len() == graph.nodes();
         let k = if all { pair_nodes } else { sources.len() as f64 };
-        let turns = if graph.is_symmetric() { 2.0 } else { 1.0 };
+        let turns = if graph.is_undirected() { 2.0 } else { 1.0 };
         let over = |k: f64| match (k, normalized) {
             (0.0, _) => f64::NAN,
             (k, true) => 1.0 / (k * (pair_nodes - 1.0)),

@@ -28,7 +28,7 @@ pub struct CoresCheck {
 /// [`Error::Verify`] names the wrong node of the lowest input id, its core number and the right one.
 /// [`Error::Input`] when the graph is directed.
 pub fn cores(graph: &Graph, cores: &[u32]) -> Result<CoresCheck> {
-    if !is_undirected(graph) {
+    if !graph.is_undirected() {
         return Err(Error::input(
             "cannot check core numbers of a directed graph; load it with --symmetrize",
         ));
@@ -42,12 +42,6 @@ pub fn cores(graph: &Graph, cores: &[u32]) -> Result<CoresCheck> {
         return Err(Error::Verify(what));
     }
     Ok(CoresCheck { max_core: right.into_iter().max().unwrap_or(0) })
-}
-
-/// Whether each arc has its reverse, whatever they weigh.
-fn is_undirected(graph: &Graph) -> bool {
-    let unweighted = || graph.clone().without_weights().is_symmetric();
-    graph.is_symmetric() || (graph.weights().is_some() && unweighted())
 }
 
 /// `[n]` the right core numbers.

@@ -136,13 +136,17 @@ impl Answer for Betweenness {
         words
     }
 
-    /// `num-sources`; `normalized` and `endpoints` as asked; `lanes` of a batch, `precision` of paths, `depth`, and
+    /// `num-sources`, and `sources` in the input's own ids where they are not all nodes; `normalized` and `endpoints` as asked; `lanes` of a batch, `precision` of paths, `depth`, and
     /// the node of the highest score with it.
     fn facts(&self, job: &Job) -> Map<String, Value> {
         let bc = &job.config.bc;
         let highest = self.highest(&job.graph, 1).first().copied();
+        let sources = job.start.nodes();
+        let ids = || sources.iter().map(|v| job.graph.input_id(*v)).collect::<Vec<u64>>();
+        let named = (sources.len() < job.graph.nodes()).then(ids);
         fields([
-            ("num-sources", json!(job.start.nodes().len())),
+            ("num-sources", json!(sources.len())),
+            ("sources", json!(named)),
             ("normalized", json!(bc.normalized)),
             ("endpoints", json!(bc.endpoints)),
             ("lanes", json!(self.lanes)),

@@ -81,8 +81,8 @@ impl Engine {
         match &mut r.backend {
             Backend::Host(_) => Ok(Engine::Host(Box::new(Lanes::new(&p.columns, plan.lanes)))),
             Backend::Cuda(device) => {
-                let Plan { lanes, double, simple, .. } = *plan;
-                let form = Form { lanes, double, simple, perturbed };
+                let Plan { lanes, double, .. } = *plan;
+                let form = Form { lanes, double, perturbed };
                 let workspace = Workspace::new(device, p, p.on_device(rank)?, labels, form, chunk)?;
                 Ok(Engine::Cuda(Box::new(workspace)))
             }

@@ -21,8 +21,8 @@ pub struct BcOptions {
     /// Sources that share the reading of arcs: auto | 1 to 32 [default: auto].
     #[arg(long, value_name = "SOURCES", allow_hyphen_values = true)]
     pub batch: Choice<u32>,
-    /// Numbers of paths and dependencies: auto (f64, or f32 on large graphs while it holds them) | f32 |
-    /// f64 [default: auto].
+    /// Numbers of paths and dependencies on GPUs: auto (f64, or f32 on large graphs while it holds them) | f32 |
+    /// f64; on the host f64 [default: auto].
     #[arg(long, value_name = "TYPE")]
     pub precision: Precision,
 }

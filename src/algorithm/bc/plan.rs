@@ -26,8 +26,6 @@ pub(crate) struct Plan {
     pub lanes: usize,
     /// Paths are held in f64.
     pub double: bool,
-    /// On GPUs: no arc is there twice, so that no number of paths is counted twice by a neighbour.
-    pub simple: bool,
     /// `[world, rounds]` positions of sources; a replica with fewer batches has empty ones.
     batches: Vec<Vec<Range<usize>>>,
 }
@@ -57,8 +55,7 @@ impl Plan {
             _ => most.next_power_of_two(),
         };
         let most = most.min(lanes);
-        let simple = cuda && p.columns.out.simple();
-        Plan { cut, alone, lanes, double, simple, batches: deal(sources, most, shares) }
+        Plan { cut, alone, lanes, double, batches: deal(sources, most, shares) }
     }
 
     /// Batches of every replica.
@@ -169,9 +166,16 @@ mod tests {
     }
 
     #[test]
-    fn a_graph_is_simple_while_no_arc_is_there_twice() {
-        assert!(columns(4, &[(0, 1), (1, 2), (2, 3)]).out.simple());
-        assert!(!columns(4, &[(0, 1), (1, 2), (1, 2), (2, 3)]).out.simple());
+    fn rows_lose_what_is_there_twice() {
+        assert!(columns(4, &[(0, 1), (1, 2), (2, 3)]).out.without_repeats().is_none());
+        let rows = columns(4, &[(0, 1), (1, 2), (1, 2), (2, 3), (2, 3)]).out;
+        let once = rows.without_repeats().unwrap();
+        assert_eq!(once.arcs(), 6);
+        for v in 0..4 {
+            let mut row = rows.row(v).to_vec();
+            row.dedup();
+            assert_eq!(once.row(v), row);
+        }
     }
 
     #[test]

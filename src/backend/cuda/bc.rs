@@ -24,8 +24,6 @@ pub(crate) struct Form {
     pub lanes: usize,
     /// f64, not f32.
     pub double: bool,
-    /// No arc of the graph is there twice.
-    pub simple: bool,
     /// Of a perturbed fleet.
     pub perturbed: bool,
 }
@@ -141,11 +139,8 @@ impl Workspace {
             parts_of: Vec::new(),
             looked: 0,
         };
-        workspace.fixed = Args {
-            simple: u32::from(form.simple),
-            stamped: stamped as u32,
-            ..workspace.arguments(device, p, rows, &state)
-        };
+        workspace.fixed =
+            Args { stamped: stamped as u32, ..workspace.arguments(device, p, rows, &state) };
         Ok(workspace)
     }
 

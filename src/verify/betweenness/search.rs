@@ -120,7 +120,7 @@ impl Search<'_> {
 
     /// Where the arcs out of a node lead.
     fn next(&self, u: u32) -> impl Iterator<Item = usize> {
-        self.graph.neighbors(u as usize).map(|(v, _)| v as usize)
+        neighbors_once(self.graph, u)
     }
 
     pub fn count_paths(&mut self, source: usize) {
@@ -139,7 +139,7 @@ impl Search<'_> {
             let found = |&u: &u32| self.next(u).filter(first).map(|v| v as u32);
             let mut found: Vec<u32> =
                 frontier.par_iter().with_min_len(GRAIN).flat_map_iter(found).collect();
-            if !self.graph.is_symmetric() {
+            if !self.graph.is_undirected() {
                 // Their order is that of sums, and must not depend on who was first.
                 found.par_sort_unstable();
             }
@@ -151,7 +151,7 @@ impl Search<'_> {
 
     /// Paths to the nodes of a level, which are `found`: the sum over the level above.
     fn count_level(&mut self, found: &[u32], level: u32) {
-        if self.graph.is_symmetric() {
+        if self.graph.is_undirected() {
             // Every arc is there in both directions.
             let sum = |&v: &u32| {
                 let above = self.next(v).filter(|&u| self.at(u) == level - 1);
@@ -167,13 +167,20 @@ impl Search<'_> {
         found.iter().for_each(|&v| self.paths[v as usize] = Paths::NONE);
         let above = self.begins.len() - 2;
         for i in self.begins[above]..self.begins[above + 1] {
-            let (u, graph) = (self.order[i] as usize, self.graph);
-            let paths = self.paths[u];
-            for (v, _) in graph.neighbors(u) {
-                if self.at(v as usize) == level {
-                    self.paths[v as usize].add(paths);
+            let (u, graph) = (self.order[i], self.graph);
+            let paths = self.paths[u as usize];
+            for v in neighbors_once(graph, u) {
+                if self.at(v) == level {
+                    self.paths[v].add(paths);
                 }
             }
         }
     }
+}
+
+/// A row's columns, which rise, without repetitions.
+fn neighbors_once(graph: &Graph, u: u32) -> impl Iterator<Item = usize> {
+    let mut last = None;
+    let new = move |v: &u32| last.replace(*v) != Some(*v);
+    graph.neighbors(u as usize).map(|(v, _)| v).filter(new).map(|v| v as usize)
 }
