@@ -469,6 +469,8 @@ fn bad_input_gets_one_line() {
         (&["--warp-width", "3"], "--warp-width 3"),
         (&["--warp-width", "128"], "--warp-width 128"),
         (&["--warp-chunk", "11"], "--warp-chunk 11"),
+        (&["--strategy", "pull", "--warp-width", "4"], "--strategy pull with --warp-width"),
+        (&["--warp-chunk", "4"], "--strategy auto with --warp-width or --warp-chunk"),
         (&["--strategy", "push", "--deterministic"], "--deterministic: push"),
         (&["--strategy", "edge-soa", "--merge", "split"], "--merge split: edge-soa"),
         (&["--strategy", "hubs", "--weighted"], "--strategy hubs has no room for weights"),
@@ -484,7 +486,7 @@ fn bad_input_gets_one_line() {
             "a.csv:2: the graph has no node 9",
         ),
         (&["--personalize", &file("b.csv", "0,-1\n")], "b.csv:1: a weight of -1"),
-        (&["--personalize", &file("c.csv", "0,0\n")], "c.csv: all weights are 0"),
+        (&["--personalize", &file("c.csv", "0,0\n")], "c.csv: no node has a weight above 0"),
         (&["--output", "x.pdf"], ".csv, .txt or .npy"),
     ] {
         refused(&[&["--graph", &graph], args].concat(), part);

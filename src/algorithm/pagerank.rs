@@ -93,6 +93,11 @@ impl Strategy {
         matches!(self, Push | EdgeSoa | EdgeAos | WarpPush)
     }
 
+    /// Has lanes that share a row.
+    fn warps(self) -> bool {
+        matches!(self, Strategy::WarpPush | Strategy::WarpPull | Strategy::WarpPullNodiv)
+    }
+
     /// Divides at each arc.
     fn divides(self) -> bool {
         matches!(self, Strategy::Pull | Strategy::WarpPull)
@@ -190,6 +195,13 @@ impl PagerankConfig {
         }
         if !(1..=10).contains(&self.warp_chunk) {
             return refuse(format!("--warp-chunk {}: use 1 to 10", self.warp_chunk));
+        }
+        let unset = PagerankOptions::default();
+        let asked = (width, self.warp_chunk) != (unset.warp_width, unset.warp_chunk);
+        if asked && !strategy.warps() {
+            return refuse(format!(
+                "--strategy {strategy} with --warp-width or --warp-chunk: it has none; use warp-push, warp-pull or warp-pull-nodiv"
+            ));
         }
         if let Some(segments) = self.segments.filter(|segments| *segments > MOST as u32) {
             return refuse(format!("--segments {segments}: use auto or 0 to {MOST}"));

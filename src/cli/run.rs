@@ -5,7 +5,7 @@ use crate::prepare::Form;
 use crate::report::{Record, summary, to_json, write_json};
 use crate::run::{
     Job, OWN_OPTIONS, Outcome, RunConfig, WORKLOADS, Workload, check_graph, load_on, open_fleet,
-    prepare, read_toml, workload,
+    prepare, workload,
 };
 use crate::{Error, Result};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueHint, value_parser};
@@ -42,7 +42,7 @@ fn workload_command(workload: &Workload) -> Command {
 /// Defaults, then the file, then the flags.
 fn resolve(matches: &ArgMatches) -> Result<RunConfig> {
     let mut config = match matches.get_one::<PathBuf>("config") {
-        Some(path) => read_toml(path)?,
+        Some(path) => RunConfig::read(path)?,
         None => RunConfig::default(),
     };
     config.update_from_arg_matches(matches).map_err(|e| Error::input(super::one_line(&e)))?;

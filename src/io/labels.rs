@@ -42,7 +42,7 @@ pub(super) struct Place {
 /// [`Error::Input`], one line `path:line: what (value); what to do next`, for what is none of these,
 /// degrees out of range and ids that are placed twice.
 pub fn read_locations(path: &str) -> Result<Locations> {
-    locations_in(path, &source::read(path)?)
+    locations_in(path, &source::read_table(path)?)
 }
 
 /// The places in the unpacked content of `path`.
@@ -67,7 +67,7 @@ pub(super) fn locations_in(path: &str, bytes: &[u8]) -> Result<Locations> {
 ///
 /// As [`read_locations`].
 pub fn read_coordinates(path: &str) -> Result<Locations> {
-    dimacs::parse_coordinates(path, source::unmarked(&source::read(path)?))
+    dimacs::parse_coordinates(path, source::unmarked(&source::read_table(path)?))
 }
 
 impl Locations {

@@ -14,7 +14,7 @@ use std::path::Path;
 /// node that the graph has not got or that comes twice.
 pub fn read_weights(path: &Path, graph: &Graph) -> Result<Vec<f64>> {
     let name = path.to_string_lossy();
-    let bytes = source::read(&name)?;
+    let bytes = source::read_table(&name)?;
     weights_in(source::unmarked(&bytes), graph).map_err(|fault| fault.into_error(&name, &bytes))
 }
 

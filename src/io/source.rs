@@ -76,6 +76,19 @@ pub(super) fn unmarked(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
+/// As [`read`], of a file that is no graph.
+pub(super) fn read_table(path: &str) -> Result<Bytes> {
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(Error::input(format!("{path}: no such file; check the path")))
+        }
+        Ok(metadata) if metadata.is_dir() => {
+            Err(Error::input(format!("{path}: is a directory; name a file in it")))
+        }
+        _ => read(path),
+    }
+}
+
 /// Opens `path` and decompresses it if it is compressed.
 pub(super) fn read(path: &str) -> Result<Bytes> {
     let mut file = File::open(path).map_err(|error| unreadable(path, &error))?;

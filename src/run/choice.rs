@@ -98,6 +98,22 @@ impl<T: fmt::Display> From<Choice<T>> for Scalar {
     }
 }
 
+/// Of numbers that may be infinite, which JSON does not write: `inf` there. For `#[serde(with)]`.
+pub(crate) mod number {
+    use super::{Choice, Deserialize, Serialize};
+    use serde::de::Error;
+    use serde::{Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        Choice::Is(*number).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        let number = Choice::deserialize(deserializer)?.given();
+        number.ok_or_else(|| D::Error::custom("expected a number"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

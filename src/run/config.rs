@@ -44,7 +44,8 @@ pub struct RunConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<u64>,
     /// Where to start, one run of the search after another, or all paths from these counted: all |
-    /// random:N:SEED | connected:N:SEED (of those with out-arcs) | 0,5,17 | first:N | file:PATH.
+    /// random:N:SEED | connected:N:SEED (of those with out-arcs to others, as bfs draws at random too) | 0,5,17 |
+    /// first:N | file:PATH [default: one, the lowest id in the largest component].
     #[arg(long, value_name = "SOURCES", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sources: Option<Seeds>,
@@ -119,7 +120,8 @@ pub struct RunConfig {
     #[command(flatten)]
     #[serde(skip_serializing_if = "FilterOptions::is_default")]
     pub filter: FilterOptions,
-    /// Timed runs: auto (10, or 5 when one takes over a second) | N [default: auto].
+    /// Timed runs: auto (10, or 5 when one takes over a second; one from each of several --sources) | N (from each)
+    /// [default: auto].
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub runs: Choice<u32>,
     /// Runs before the timed ones [default: 1].
@@ -460,6 +462,29 @@ fn place(path: &Path) -> Option<PathBuf> {
 fn keyword<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let source: value::StrDeserializer<'_, value::Error> = text.into_deserializer();
     T::deserialize(source).map_err(|e| e.to_string().replace('`', "'"))
+}
+
+impl RunConfig {
+    /// Reads a configuration file: TOML as [`read_toml`] does, or JSON, which is a record of a run, for its `config`, or
+    /// that alone.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a file that is not there, an unknown key, a value that its key cannot take.
+    pub fn read(path: &Path) -> Result<RunConfig> {
+        let name = path.display();
+        let text =
+            std::fs::read_to_string(path).map_err(|e| Error::input(format!("{name}: {e}")))?;
+        if !text.trim_start().starts_with('{') {
+            return read_toml(path);
+        }
+        let wrong = |e: serde_json::Error| Error::input(format!("{name}: {e}"));
+        let mut read: serde_json::Value = serde_json::from_str(&text).map_err(wrong)?;
+        let config = match read.get_mut("config") {
+            Some(config) => config.take(),
+            None => read,
+        };
+        serde_json::from_value(config).map_err(wrong)
+    }
 }
 
 /// Reads a TOML file into `T`. A key that `T` lacks, or a value that it cannot take, is an input error

@@ -90,6 +90,7 @@ fn the_echo_of_a_configuration_reads_back_as_the_same_configuration() {
         graph: Some("rmat:18".into()),
         delta: Choice::Is(f32::INFINITY),
         runs: Choice::Is(7),
+        bfs: BfsOptions { do_a: f64::INFINITY, ..BfsOptions::default() },
         memory_limit: Some(ByteCount(512 << 20)),
         devices: "cuda:0x4".parse().unwrap(),
         ..RunConfig::default()
@@ -98,6 +99,25 @@ fn the_echo_of_a_configuration_reads_back_as_the_same_configuration() {
     assert_eq!(serde_json::from_str::<RunConfig>(&json).unwrap(), config);
     let text = toml::to_string(&config).unwrap();
     assert_eq!(toml::from_str::<RunConfig>(&text).unwrap(), config);
+}
+
+#[test]
+fn a_record_is_read_for_its_configuration() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.json");
+    let config = RunConfig { graph: Some("rmat:18".into()), ..RunConfig::default() };
+    let record = serde_json::json!({ "primitive": "bfs", "config": config });
+    for text in [record.to_string(), serde_json::to_string(&config).unwrap()] {
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(RunConfig::read(&path).unwrap(), config);
+    }
+    for (text, part) in
+        [("{", "run.json"), (r#"{"runz": 3}"#, "runz"), (r#"{"runs": []}"#, "run.json")]
+    {
+        std::fs::write(&path, text).unwrap();
+        let message = RunConfig::read(&path).unwrap_err().to_string();
+        assert!(message.contains(part) && !message.contains('\n'), "{message}");
+    }
 }
 
 #[test]

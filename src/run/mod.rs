@@ -12,6 +12,7 @@ pub(crate) use answer::fields;
 pub use answer::{Answer, Checked, Start, Verification};
 pub use byte_count::ByteCount;
 pub use choice::Choice;
+pub(crate) use choice::number;
 pub(crate) use config::writable;
 pub use config::{RunConfig, read_toml};
 pub use job::{Job, Outcome, check_graph, load, load_on, open_fleet, prepare};

@@ -31,10 +31,12 @@ pub struct BfsOptions {
     /// Push turns to pull when the arcs of the frontier are more than A times those that a pull is expected
     /// to look at, were their order none, and for more than 2^23 arcs than 0.005 of that [default: 1].
     #[arg(long, value_name = "A", allow_hyphen_values = true)]
+    #[serde(with = "crate::run::number")]
     pub do_a: f64,
     /// Pull turns to push when the arcs of the frontier are expected to be fewer than B times those of a
     /// pull [default: 0.1].
     #[arg(long, value_name = "B", allow_hyphen_values = true)]
+    #[serde(with = "crate::run::number")]
     pub do_b: f64,
 }
 

@@ -47,7 +47,7 @@ pub(crate) fn start(config: &RunConfig, graph: &Graph) -> Result<Start> {
     let weights = read_weights(path, graph)?;
     if weights.iter().all(|weight| *weight == 0.0) {
         let name = path.display();
-        return Err(Error::input(format!("{name}: all weights are 0; give one node more")));
+        return Err(Error::input(format!("{name}: no node has a weight above 0; give one")));
     }
     Ok(Start::Weights(Arc::new(weights)))
 }
@@ -129,7 +129,11 @@ impl Answer for Pagerank {
             plural(self.iterations.into(), "iteration"),
             if ahead > 0 { " and one that was under way when the last was seen" } else { "" },
             self.change,
-            if self.met(job) { " (tolerance met)" } else { "" },
+            match (self.met(job), asked(&job.config, None).tolerance > 0.0) {
+                (true, _) => " (tolerance met)",
+                (false, true) => " (tolerance not met; it takes more --iterations)",
+                (false, false) => "",
+            },
             self.sum(),
         );
         let each = crate::report::units::ms(self.iteration_ms());

@@ -39,7 +39,7 @@ pub struct PagerankOptions {
     /// Segments of sources that hubs has on GPUs: auto (as many as pay) | N [default: auto].
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub segments: Choice<u32>,
-    /// Sources of a segment: auto (what shared memory has room for) | N [default: auto].
+    /// Sources of a segment: auto (what shared memory has room for) | a multiple of 4 up to 48000 [default: auto].
     #[arg(long, value_name = "NODES", allow_hyphen_values = true)]
     pub segment_width: Choice<u32>,
     /// Teams of multiprocessors among which the segments are divided: auto (as many as pay) | 1 to 8 [default: auto].

@@ -250,7 +250,7 @@ fn teleport(columns: &Columns, personal: Option<&[f64]>) -> Result<(Option<Vec<f
     // Weights near the largest f64 have no sum.
     let largest = weights.iter().copied().fold(0.0, f64::max);
     if largest == 0.0 {
-        return Err(Error::input("--personalize: all weights are 0; give one node more"));
+        return Err(Error::input("--personalize: no node has a weight above 0; give one"));
     }
     let total: f64 = weights.iter().map(|weight| weight / largest).sum();
     let share = |label: usize| weights[columns.node(label as u32) as usize] / largest / total;
