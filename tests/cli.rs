@@ -358,3 +358,10 @@ fn a_fault_ends_the_run_with_exit_code_3_naming_the_replica() {
         assert!(start.elapsed().as_secs() < 10, "{kind}");
     }
 }
+
+#[test]
+fn the_readme_has_the_table_of_the_registry() {
+    let readme = include_str!("../README.md");
+    let table = hivegraph::run::table();
+    assert!(readme.contains(&table), "README.md, section Use, wants this table:\n\n{table}");
+}

@@ -1,6 +1,7 @@
 //! `hive run WORKLOAD`: load, open, prepare, run, verify, report.
 
 use super::console::{err, out, phase};
+use crate::io::LoadOptions;
 use crate::prepare::Form;
 use crate::report::{Record, summary, to_json, write_json};
 use crate::run::{
@@ -28,15 +29,20 @@ fn workload_command(workload: &Workload) -> Command {
         .value_name("FILE")
         .value_hint(ValueHint::FilePath)
         .value_parser(value_parser!(PathBuf))
-        .help("A TOML file with any of these options as keys; flags win");
+        .help("A TOML file with any of these options as keys, or a record of a run, for the options that it had; flags win");
     let command = Command::new(workload.name).visible_aliases(workload.alias).arg(config);
     let command =
         RunConfig::augment_args_for_update(command).about(workload.about).long_about(None);
     let foreign = OWN_OPTIONS.iter().filter(|option| !workload.takes(option));
     // Arguments are named like fields.
-    foreign.fold(command, |command, option| {
-        command.mut_arg(option.replace('-', "_"), |arg| arg.hide(true))
-    })
+    let hidden = |command: Command, name: String| command.mut_arg(name, |arg| arg.hide(true));
+    let command = foreign.map(|option| option.replace('-', "_")).fold(command, hidden);
+    if workload.form != Form::Array {
+        return command;
+    }
+    let loading = LoadOptions::augment_args_for_update(Command::new("load"));
+    let loading = loading.get_arguments().map(|arg| arg.get_id().to_string());
+    loading.chain(["graph".into()]).fold(command, hidden)
 }
 
 /// Defaults, then the file, then the flags.

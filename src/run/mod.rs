@@ -16,4 +16,4 @@ pub(crate) use choice::number;
 pub(crate) use config::writable;
 pub use config::{RunConfig, read_toml};
 pub use job::{Job, Outcome, check_graph, load, load_on, open_fleet, prepare};
-pub use workload::{Context, OWN_OPTIONS, WORKLOADS, Workload, workload};
+pub use workload::{Context, OWN_OPTIONS, WORKLOADS, Workload, table, workload};

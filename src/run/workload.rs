@@ -303,6 +303,22 @@ pub static WORKLOADS: &[Workload] = &[
     },
 ];
 
+/// The workloads as a table in Markdown; the README's is this one.
+pub fn table() -> String {
+    let mut table = String::from("| `hive run` | | its own options |\n|---|---|---|\n");
+    for workload in WORKLOADS {
+        let shared = ["layout", "chunks", "chunk-align"];
+        let own = workload.takes.iter().filter(|option| !shared.contains(option));
+        let own: Vec<String> = own.map(|option| format!("`--{option}`")).collect();
+        let names: Vec<String> = std::iter::once(&workload.name)
+            .chain(workload.alias)
+            .map(|name| format!("`{name}`"))
+            .collect();
+        table += &format!("| {} | {} | {} |\n", names.join(", "), workload.about, own.join(" "));
+    }
+    table
+}
+
 /// Starts from the graph alone.
 fn whole_graph(_: &RunConfig, _: &Graph) -> Result<Start> {
     Ok(Start::Graph)

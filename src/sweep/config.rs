@@ -210,8 +210,11 @@ impl SweepConfig {
         self.graphs.iter().map(String::as_str).map(of).chain(optional).chain(series)
     }
 
-    /// The registry's entries of the workloads.
+    /// The registry's entries of the workloads; `all` alone is every one.
     pub fn workloads(&self) -> Result<Vec<&'static Workload>> {
+        if self.workloads == ["all"] {
+            return Ok(crate::run::WORKLOADS.iter().collect());
+        }
         self.workloads.iter().map(|name| known(name)).collect()
     }
 

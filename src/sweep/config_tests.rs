@@ -26,6 +26,9 @@ fn a_sweep_that_cannot_run_is_refused_before_it_starts() {
     assert!(refusal("").contains("graphs is empty"));
     assert!(refusal("graphs = ['rmat:4']\ndevices = []\n").contains("devices is empty"));
     assert!(refusal("graphs = ['rmat:4']\nworkloads = ['x']\n").contains("no workload 'x'"));
+    assert!(
+        refusal("graphs = ['rmat:4']\nworkloads = ['all', 'bfs']\n").contains("no workload 'all'")
+    );
     assert!(refusal("graphs = ['rmat:4']\nworkloads = ['vn']\n").contains("no seeds for vn"));
     assert!(refusal("graphs = ['rmat:4']\n[run]\nruns = 0\n").contains("--runs 0"));
     assert!(refusal("graphs = ['rmat:4']\n[run]\nmerge = 'dense'\n").contains("merges"));

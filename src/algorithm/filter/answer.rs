@@ -50,7 +50,7 @@ pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
         ));
     }
     match config.output.as_deref().map(|path| (path, ResultFormat::of(path))) {
-        Some((path, Ok(ResultFormat::Csv))) => Err(Error::input(format!(
+        Some((path, Ok(ResultFormat::Csv) | Err(_))) => Err(Error::input(format!(
             "--output {}: filter writes values alone; end its name in .npy or .txt",
             path.display()
         ))),
