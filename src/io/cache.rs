@@ -69,7 +69,7 @@ pub(super) fn read(entry: &Path, options: &LoadOptions) -> Option<Graph> {
 pub(super) fn write(entry: &Path, graph: &Graph) {
     let Some(folder) = entry.parent() else { return };
     let size = graph.arcs() * 8 + graph.nodes() as u64 * 16;
-    let slow = graph.origin.load_ms + graph.origin.build_ms >= WORTH_KEEPING_MS;
+    let slow = graph.origin.load_ms + graph.origin.build_ms >= worth_keeping_ms();
     if !slow || size > limit() || cache_dir::make_private(folder).is_err() {
         return;
     }
@@ -78,8 +78,15 @@ pub(super) fn write(entry: &Path, graph: &Graph) {
 }
 
 fn limit() -> u64 {
-    let set = std::env::var("HIVE_CACHE_LIMIT").ok().and_then(|text| text.parse().ok());
-    set.unwrap_or(LIMIT)
+    setting("HIVE_CACHE_LIMIT").unwrap_or(LIMIT)
+}
+
+fn worth_keeping_ms() -> f64 {
+    setting("HIVE_CACHE_FROM_MS").unwrap_or(WORTH_KEEPING_MS)
+}
+
+fn setting<T: std::str::FromStr>(name: &str) -> Option<T> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
 }
 
 /// Removes the least recently used entries until the rest take at most `room` bytes.
