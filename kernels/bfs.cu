@@ -3,7 +3,8 @@
 // Idea. Push: each node of the frontier claims its out-neighbours that nobody has. Pull: each node that is not
 // reached looks for an in-neighbour in the frontier and stops at the first; in-neighbours of high degree come
 // first in a row (labels fall by degree), and the first two lie in a record of their own, so that most nodes
-// look at eight bytes. Small frontiers are queues whose arcs are dealt evenly over the whole grid.
+// look at eight bytes. Small frontiers are queues whose arcs are dealt evenly over the whole grid; tiny ones one block
+// works off alone, level after level, while the others wait.
 //
 // Invariant between rounds: level[v] and the bit of v in `visited` are set for every node reached; `front` holds
 // the nodes of level `depth`. Before a push `next` is all zero; a pull writes all of it. The set of a level is the
@@ -49,18 +50,33 @@ __device__ void clear(u32* words, u32 count) {
         __stcg(words + i, 0u);
 }
 
-// Whether to pull, from what is known of the frontier.
-__device__ bool pulls(const BfsArgs& a, bool pulled, u64 nodes, u64 arcs, u64 reached) {
-    if (a.way != AUTO) return a.way == ONLY_PULL;
-    float mean = (float)a.arcs / (float)max(a.reachable, 1ull);
-    float forward = arcs != ~0ull ? (float)arcs : (float)nodes * mean;
-    float open = (float)(a.reachable > reached ? a.reachable - reached : 0);
-    float backward = open * fminf(mean, (float)a.arcs / fmaxf(forward, 1.0f));
-    bool many = forward > MANY;
-    // Shared, as pushes are not; a large one is still better than a pull that hardly finds anybody.
-    if (a.task == JOINT && !many) backward /= (float)a.joint.world;
-    float pushing = many ? MANY_SHARE * a.do_a : a.do_a, pulling = many ? fminf(a.do_b, pushing) : a.do_b;
-    return forward > (pulled ? pulling : pushing) * backward;
+// Ends a meeting, by one thread of a block: what is known of the frontier now, and the counters of the next but one are
+// cleared. `letter` is of those who pulled together.
+template <bool TOGETHER>
+__device__ __forceinline__ void close(const BfsArgs& a, BfsKnown& k, const Letter* letter, u32 round, u32 kind) {
+    BfsRound* r = &a.control->round[round % 3];
+    u64 nodes = TOGETHER && letter ? letter->sum[0] : fresh(&r->nodes), arcs = fresh(&r->arcs), found = fresh(&r->found);
+    u32 levels = kind == ALONE ? (u32)fresh(&r->levels) : 1;
+    k.levels = levels;
+    if (levels == 0) {
+        k.arcs = found;
+        return;
+    }
+    note(a.log, round + 1, (u64)levels << 8 | kind, k.nodes, k.arcs == ~0ull ? 0 : k.arcs);
+    k.nodes = nodes;
+    k.arcs = kind == PULLED ? ~0ull : arcs;
+    k.reached += kind == ALONE ? found : nodes;
+    // A queue would have the own finds alone.
+    k.queued = TOGETHER && letter ? FULL : (u32)min(nodes, (u64)FULL);
+    k.depth += levels;
+    if (blockIdx.x == 0) {
+        BfsRound* old = &a.control->round[(round + 2) % 3];
+        __stcg(&old->nodes, 0ull);
+        __stcg(&old->arcs, 0ull);
+        __stcg(&old->found, 0ull);
+        __stcg(&old->levels, 0ull);
+        __stcg(&a.control->huge[(round + 2) % 3], 0u);
+    }
 }
 
 // TOGETHER: task JOINT, else any other.
@@ -71,109 +87,100 @@ __device__ __forceinline__ void run(const BfsArgs& a) {
     if (threadIdx.x == 0) s.staged = 0;
     __syncthreads();
 
-    u32* front = a.front;
-    u32* next = a.next;
     u32 words = (a.active + 31) / 32;
     bool whole = TOGETHER || a.task == FINISH || a.task == GROW;
     u32 lo = whole ? 0 : a.lo / 32;
     u32 hi = whole ? words : (a.hi + 31) / 32;
-    u64 nodes = a.nodes_in, arcs = a.arcs_in, reached = a.reached;
+    if (threadIdx.x == 0) s.known = {a.nodes_in, a.arcs_in, a.reached, a.queued, a.depth};
     u32 looked = 0;
-    u32 queued = a.queued, depth = a.depth, round = 0, want_pull = 0;
+    // Counts meetings; a meeting may stand for many levels that one block did alone.
+    u32 round = 0, want_pull = 0;
     bool pulled = a.pulled, dirty = a.dirty;
     // Others' words of the frontier have not been noted; `next` may be written from outside.
     bool behind = false, ready = false;
     u64 epoch = TOGETHER ? fresh(&a.joint.mail[a.joint.rank]->epoch) : 0;
     note(a.log, 0, 0, 0, 0);
     if (a.absorb) {
-        take_over(a, front, words, depth);
+        take_over(a, a.front, words, a.depth);
         grid.sync();
     }
+    __syncthreads();
 
     while (!grid.stopped) {
-        bool pull_now = a.task == PULL || (whole && pulls(a, pulled, nodes, arcs, reached));
+        u32 *front = round & 1u ? a.next : a.front, *next = round & 1u ? a.front : a.next;
+        bool pull_now = a.task == PULL || (whole && pulls(a, pulled, s.known.nodes, s.known.arcs, s.known.reached));
         if (a.task == PUSH) pull_now = false;
         if (pull_now && a.task == GROW) {
             want_pull = 1;
             break;
         }
-        u64 nodes_in = nodes, arcs_in = arcs, found_arcs = 0;
         u32 kind;
         u32* const* copies = a.bitmaps[(round + 1) & 1u];
         if (TOGETHER) {
             Letter letter;
             if (pull_now && !ready && !meet(grid, a.joint, epoch, NULL, NULL, NULL, letter)) break;
-            if (behind) take_over(a, front, words, depth);
+            if (behind) take_over(a, front, words, s.known.depth);
             if (behind && !pull_now && !grid.sync()) break;
             behind = ready = pull_now;
         }
         if (pull_now) {
-            kind = 3;
-            pull<TOGETHER>(a, s, front, next, copies, lo, hi, round, depth + 1, looked);
+            kind = PULLED;
+            pull<TOGETHER>(a, s, front, next, copies, lo, hi, round, s.known.depth + 1, looked);
+            flush(a, s, 0, round);
         } else {
             if (dirty) {
                 clear(next, words);
                 if (!grid.sync()) break;
+                dirty = false;
             }
-            kind = 1;
-            bool done = whole && queued <= QUEUE &&
-                        push_queue(a, s, front, next, queued, round, depth + 1, found_arcs, looked);
-            if (!done) {
-                kind = 2;
-                u32 step = nodes * 32 < hi - lo ? 32 : 1;
-                if (!push_words(a, s, grid, front, next, lo, hi, step, round, depth + 1, found_arcs, looked)) break;
-                if (!whole) clear(front, words);  // also the words of other chunks
+            u64 arcs = s.known.arcs, found_arcs = 0;
+            kind = whole && s.known.queued <= SOLO && (arcs <= SOLO_ARCS || arcs == ~0ull) ? ALONE : QUEUED;
+            if (kind == ALONE) {
+                if (blockIdx.x == 0) looked += solo(a, s, front, next, round);
+            } else {
+                if (!(whole && s.known.queued <= QUEUE &&
+                      push_queue(a, s, front, next, s.known.queued, round, s.known.depth + 1, found_arcs, looked))) {
+                    kind = SCANNED;
+                    u32 step = s.known.nodes * 32 < hi - lo ? 32 : 1;
+                    if (!push_words(a, s, grid, front, next, lo, hi, step, round, s.known.depth + 1, found_arcs, looked))
+                        break;
+                    if (!whole) clear(front, words);  // also the words of other chunks
+                }
+                flush(a, s, found_arcs, round);
             }
         }
-        flush(a, s, found_arcs, round);
-        BfsRound* r = &a.control->round[round % 3];
         bool all = TOGETHER && pull_now;
         if (!grid.sync()) break;
         u32 listed = pull_now ? fresh(&a.control->huge[round % 3]) : 0;
         if (listed) {
-            pull_listed(a, s, front, next, listed, depth + 1, looked);
+            pull_listed(a, s, front, next, listed, s.known.depth + 1, looked);
             flush(a, s, 0, round);
             if (!grid.sync()) break;
             if (all) share_listed(a, next, copies, listed);
         }
-        if (all) {
-            Letter letter;
-            if (!meet(grid, a.joint, epoch, &r->nodes, NULL, NULL, letter)) break;
-            nodes = letter.sum[0];
-        } else {
-            nodes = fresh(&r->nodes);
-        }
-        arcs = pull_now ? ~0ull : fresh(&r->arcs);
-        if (blockIdx.x == 0 && threadIdx.x == 0) {
-            BfsRound* old = &a.control->round[(round + 2) % 3];
-            __stcg(&old->nodes, 0ull);
-            __stcg(&old->arcs, 0ull);
-            __stcg(&a.control->huge[(round + 2) % 3], 0u);
-        }
-        u32* swap = front;
-        front = next;
-        next = swap;
+        Letter letter;
+        if (all && !meet(grid, a.joint, epoch, &a.control->round[round % 3].nodes, NULL, NULL, letter)) break;
+        if (threadIdx.x == 0) close<TOGETHER>(a, s.known, all ? &letter : NULL, round, kind);
+        __syncthreads();
+        // Too many arcs for one block: now they are known.
+        if (s.known.levels == 0) continue;
         round++;
-        note(a.log, round, kind, nodes_in, arcs_in == ~0ull ? 0 : arcs_in);
         dirty = pulled = pull_now;
-        // A queue would have the own finds alone.
-        queued = all ? FULL : (u32)min(nodes, (u64)FULL);
-        reached += nodes;
-        if (nodes == 0 || !whole) break;
-        depth++;
+        if (s.known.nodes == 0 || !whole) break;
     }
     u64 seen = block_sum(looked, s.room);
     if (threadIdx.x == 0 && seen) atomicAdd(&a.control->looked, seen);
     if (!grid.stopped) grid.sync();
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         BfsStatus* out = a.status;
-        out->nodes = nodes;
-        out->arcs = arcs;
+        out->nodes = s.known.nodes;
+        out->arcs = s.known.arcs;
         out->looked = fresh(&a.control->looked);
-        out->rounds = round;
-        out->parity = front != a.front;
+        out->rounds = s.known.depth - a.depth;
+        out->meetings = round;
+        out->parity = round & 1u;
         out->stopped = grid.stopped;
-        out->found = reached - a.reached;
+        out->found = s.known.reached - a.reached;
         out->want_pull = want_pull;
         if (TOGETHER) __stcg(&a.joint.mail[a.joint.rank]->epoch, epoch);
     }

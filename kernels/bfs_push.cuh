@@ -29,6 +29,73 @@ __device__ bool push_queue(const BfsArgs& a, BfsShared& s, u32* front, u32* next
     return true;
 }
 
+// Levels of a tiny frontier by one block, without the grid's barrier, from the queue of this round, as long as pushes pay.
+// `front` loses the bits of the queue, `next` gets those of what is left, which is the next round's queue, too; its totals
+// are left for the others. No level, and nothing of this, where there are too many arcs to begin with. Returns the arcs that
+// this thread looked at.
+__device__ __forceinline__ u32 solo(const BfsArgs& a, BfsShared& s, u32* front, u32* next, u32 round) {
+    u32 looked = 0, count = s.known.queued, level = s.known.depth + 1;
+    const u32* queue = a.queue + (round & 1u) * 2 * QUEUE;
+    const offset_t* offsets = a.out_offsets;
+    const u32* columns = a.out_columns;
+    u32 *visited = a.visited, *marks = a.level;
+    u64 found = 0, levels = 0, arcs = 0;
+    u32 v = threadIdx.x < count ? fresh(queue + threadIdx.x) : 0, first = v, begun = count;
+    while (count > 0 && count <= SOLO && levels < SOLO_LEVELS) {
+        bool mine = threadIdx.x < count;
+        u64 total, before = block_scan(mine ? degree_of(offsets, v) : 0, s.room, &total);
+        if (levels == 0 && total > SOLO_ARCS) found = total;
+        if (total > SOLO_ARCS || (levels > 0 && pulls(a, false, count, total, s.known.reached + found))) break;
+        if (mine) {
+            s.node[threadIdx.x] = v;
+            s.prefix[threadIdx.x] = (u32)before;
+        }
+        if (threadIdx.x == 0) {
+            s.prefix[count] = (u32)total;
+            s.staged = 0;
+        }
+        __syncthreads();
+        for (u32 i = threadIdx.x; i < (u32)total; i += blockDim.x) {
+            u32 e = find(s.prefix, count, i);
+            u32 u = __ldg(columns + __ldg(offsets + s.node[e]) + (i - s.prefix[e])), bit = 1u << (u & 31u);
+            looked++;
+            if (fresh(visited + (u >> 5)) & bit || atomicOr(visited + (u >> 5), bit) & bit) continue;
+            __stcg(marks + u, level);
+            s.stage[atomicAdd(&s.staged, 1u)] = u;
+        }
+        __syncthreads();
+        count = s.staged;
+        if (threadIdx.x < count) v = s.stage[threadIdx.x];
+        found += count;
+        level++;
+        levels++;
+        __syncthreads();
+    }
+    if (levels > 0) {
+        if (threadIdx.x < begun) __stcg(front + (first >> 5), 0u);
+        u32* left = a.queue + ((round + 1) & 1u) * 2 * QUEUE;
+        for (u32 i = threadIdx.x; i < count; i += blockDim.x) {
+            u32 u = s.stage[i];
+            u64 degree = degree_of(offsets, u);
+            __stcg(left + i, u);
+            __stcg(left + QUEUE + i, (u32)min(degree, (u64)FULL));
+            atomicOr(next + (u >> 5), 1u << (u & 31u));
+            arcs += degree;
+        }
+    }
+    arcs = block_sum(arcs, s.room);
+    if (threadIdx.x == 0) {
+        BfsRound* r = &a.control->round[round % 3];
+        __stcg(&r->nodes, levels > 0 ? (u64)count : 0ull);
+        __stcg(&r->arcs, arcs);
+        __stcg(&r->found, found);
+        __stcg(&r->levels, levels);
+        s.staged = 0;
+    }
+    __syncthreads();
+    return looked;
+}
+
 // The listed rows, as many at a time as fit, their arcs dealt evenly over the grid.
 __device__ void push_huge(const BfsArgs& a, BfsShared& s, u32* next, u32 listed, u32 level, u64& arcs,
                           u32& looked) {

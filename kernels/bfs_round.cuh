@@ -13,8 +13,13 @@
 #define PATIENCE 2048u  // arcs of a row that a warp looks at before it leaves the rest to a block
 #define GROUP 8u      // words that a warp pulls at a time
 #define WIDE 4u       // arcs that each lane has under way in a long row
+#define SOLO 128u     // frontier nodes, and their arcs, that one block works off alone
+#define SOLO_ARCS 2048u
+#define SOLO_LEVELS 1024u  // before it looks up: the others wait with a deadline
 
 enum Task { FINISH = 0, GROW = 1, PULL = 2, PUSH = 3, JOINT = 5 };
+// How a round went, as the log has it.
+enum Kind { QUEUED = 1, SCANNED = 2, PULLED = 3, ALONE = 4 };
 enum Way { AUTO = 0, ONLY_PUSH = 1, ONLY_PULL = 2 };
 
 struct BfsStatus {
@@ -26,11 +31,15 @@ struct BfsStatus {
     u32 parity;   // 1 when front and next have changed places
     u32 stopped;  // 1 after a deadline or abort
     u32 want_pull;  // GROW stopped where a pull pays
+    u32 meetings;   // entries in the log
+    u32 unused;
 };
 
 // Three sets of round counters are used in turn: one is filled, one is read, one is cleared.
 struct BfsRound {
     u64 nodes, arcs;
+    u64 found;   // in all levels that one block did alone; their arcs where it could not begin
+    u64 levels;  // and how many these are
 };
 struct BfsControl {
     Meeting barrier;
@@ -75,6 +84,16 @@ struct BfsArgs {
     u32* bitmaps[2][REPLICAS];  // everybody's `front` and `next`
 };
 
+// What is known of the frontier, in every block.
+struct BfsKnown {
+    u64 nodes;
+    u64 arcs;     // out of it; ~0 where not counted
+    u64 reached;  // so far, these included
+    u32 queued;   // entries in the queue, FULL when it is in the bitmap
+    u32 depth;
+    u32 levels;   // that the last meeting stands for; 0: one block could not begin
+};
+
 struct BfsShared {
     u32 prefix[QUEUE + 1];
     u32 node[QUEUE];
@@ -82,6 +101,7 @@ struct BfsShared {
     u32 rest[THREADS / 32][GROUP * 32];  // of a warp's group, nodes that go on beyond their record
     u32 hits[THREADS / 32][GROUP];       // and which of them found something
     u64 room[THREADS / 32];
+    BfsKnown known;
     u32 staged;
     u32 at;
 };
@@ -103,6 +123,20 @@ __device__ __forceinline__ void claim(const BfsArgs& a, BfsShared& s, u32* next,
     arcs += degree_of(a.out_offsets, v);
     u32 at = atomicAdd(&s.staged, 1u);
     if (at < QUEUE) s.stage[at] = v;
+}
+
+// Whether to pull, from what is known of the frontier.
+__device__ __forceinline__ bool pulls(const BfsArgs& a, bool pulled, u64 nodes, u64 arcs, u64 reached) {
+    if (a.way != AUTO) return a.way == ONLY_PULL;
+    float mean = (float)a.arcs / (float)max(a.reachable, 1ull);
+    float forward = arcs != ~0ull ? (float)arcs : (float)nodes * mean;
+    float open = (float)(a.reachable > reached ? a.reachable - reached : 0);
+    float backward = open * fminf(mean, (float)a.arcs / fmaxf(forward, 1.0f));
+    bool many = forward > MANY;
+    // Shared, as pushes are not; a large one is still better than a pull that hardly finds anybody.
+    if (a.task == JOINT && !many) backward /= (float)a.joint.world;
+    float pushing = many ? MANY_SHARE * a.do_a : a.do_a, pulling = many ? fminf(a.do_b, pushing) : a.do_b;
+    return forward > (pulled ? pulling : pushing) * backward;
 }
 
 // Ends a round: totals, and the queue of the next round where it fits.

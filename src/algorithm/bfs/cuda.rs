@@ -70,6 +70,8 @@ struct Status {
     parity: u32,
     stopped: u32,
     want_pull: u32,
+    meetings: u32,
+    unused: u32,
 }
 
 /// `kernels/bfs.cu`: BfsStartArgs.
@@ -335,19 +337,20 @@ impl Workspace {
             reached: status.found,
             rounds: status.rounds.into(),
             want_pull: status.want_pull != 0,
-            logged: status.rounds.into(),
+            logged: status.meetings.into(),
         };
         Ok((found, status.parity == 1))
     }
 
-    /// The levels of the last launch, where the workspace traces: how, frontier nodes and arcs, ms.
-    pub fn levels(&self, count: u64) -> Vec<(&'static str, u64, u64, f64)> {
+    /// The meetings of the last launch, where the workspace traces: how, levels, frontier nodes and arcs, ms.
+    pub fn levels(&self, count: u64) -> Vec<(&'static str, u64, [u64; 2], f64)> {
         let Some(log) = &self.log else { return Vec::new() };
         let last = (count as usize).min(LOG_ENTRIES - 1);
         let level = |i: usize| {
             let ([before, ..], [now, kind, nodes, arcs]) = (log.get(i - 1), log.get(i));
-            let name = ["", "push queue", "push words", "pull", "", "near-far"][kind as usize % 6];
-            (name, nodes, arcs, now.saturating_sub(before) as f64 / 1e6)
+            let names = ["", "push queue", "push words", "pull", "push solo", "near-far"];
+            let (name, levels) = (names[(kind & 255) as usize % 6], (kind >> 8).max(1));
+            (name, levels, [nodes, arcs], now.saturating_sub(before) as f64 / 1e6)
         };
         (1..=last).map(level).collect()
     }

@@ -302,12 +302,12 @@ impl Driver<'_> {
         let frontier = (known.nodes, known.arcs.unwrap_or(0));
         let levels = self.workspace.as_ref().map(|w| w.levels(logged)).unwrap_or_default();
         if log.trace && levels.len() > 1 {
-            for (step, frontier_nodes, frontier_arcs, ms) in levels {
+            for (step, rounds, [frontier_nodes, frontier_arcs], ms) in levels {
                 let shared = task == Task::Joint && step == "pull";
                 log.entries.push(TraceEntry {
                     iteration: log.iterations - 1,
                     step: step.into(),
-                    rounds: 1,
+                    rounds,
                     frontier_nodes,
                     frontier_arcs,
                     merge: if shared { "joint" } else { "none" }.into(),
