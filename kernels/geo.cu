@@ -91,12 +91,7 @@ extern "C" __global__ void __launch_bounds__(256) geo_count_long(const GraphArgs
             }
             __syncthreads();
             if (warp_id() == 0) {
-                u32 own = sums[lane_id()], inclusive = own;
-#pragma unroll
-                for (u32 step = 1; step < 32; step <<= 1) {
-                    u32 other = __shfl_up_sync(FULL, inclusive, step);
-                    inclusive += lane_id() >= step ? other : 0u;
-                }
+                u32 own = sums[lane_id()], inclusive = warp_scan(own);
                 sums[lane_id()] = inclusive - own;
                 if (lane_id() == 31) total = inclusive;
             }

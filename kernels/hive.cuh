@@ -189,10 +189,10 @@ __device__ __forceinline__ void note(RoundLog* at, u32 entry, u64 kind, u64 node
 __device__ __forceinline__ u32 warp_min(u32 value) { return __reduce_min_sync(FULL, value); }
 
 // Sums over the lanes up to this one.
-__device__ __forceinline__ u32 warp_scan(u32 value) {
+template <typename T> __device__ __forceinline__ T warp_scan(T value) {
 #pragma unroll
     for (u32 step = 1; step < 32; step <<= 1) {
-        u32 other = __shfl_up_sync(FULL, value, step);
+        T other = __shfl_up_sync(FULL, value, step);
         if (lane_id() >= step) value += other;
     }
     return value;
@@ -217,12 +217,7 @@ __device__ __forceinline__ u64 block_sum(u64 value, u64* room) {
 
 // Exclusive prefix sum over the block in thread order; `total` gets the sum.
 __device__ __forceinline__ u64 block_scan(u64 value, u64* room, u64* total) {
-    u64 inclusive = value;
-#pragma unroll
-    for (u32 step = 1; step < 32; step <<= 1) {
-        u64 other = __shfl_up_sync(FULL, inclusive, step);
-        if (lane_id() >= step) inclusive += other;
-    }
+    u64 inclusive = warp_scan(value);
     __syncthreads();
     if (lane_id() == 31) room[warp_id()] = inclusive;
     __syncthreads();

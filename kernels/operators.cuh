@@ -346,13 +346,8 @@ __device__ __forceinline__ void filter_write(const Shape& s) {
     for (u64 b = blockIdx.x; b < blocks; b += gridDim.x) {
         const u32* marks = s.marks + b * (FILTER / 32);
         if (threadIdx.x < 32) {
-            u32 count = __popc(marks[threadIdx.x]), end = count;
-#pragma unroll
-            for (u32 step = 1; step < 32; step <<= 1) {
-                u32 other = __shfl_up_sync(FULL, end, step);
-                if (threadIdx.x >= step) end += other;
-            }
-            before[threadIdx.x] = end - count;
+            u32 count = __popc(marks[threadIdx.x]);
+            before[threadIdx.x] = warp_scan(count) - count;
         }
         __syncthreads();
         for (u32 k = threadIdx.x; k < FILTER; k += blockDim.x) {
