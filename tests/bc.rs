@@ -78,7 +78,8 @@ fn brandes(graph: &Graph, sources: &[u32], endpoints: bool) -> Vec<f64> {
 /// The oracle's sums, scaled for a subset, or half of them for all of an undirected graph's.
 fn expected(graph: &Graph, sources: &[u32]) -> Vec<f64> {
     let mut scores = brandes(graph, sources, false);
-    hivegraph::algorithm::bc::scale(&mut scores, sources, !graph.is_undirected(), false, false);
+    let directed = !common::goes_both_ways(graph);
+    hivegraph::algorithm::bc::scale(&mut scores, sources, directed, false, false);
     scores
 }
 
@@ -294,6 +295,18 @@ fn parallel_arcs_are_one_and_loops_none() {
     let graph = Arc::new(unweighted_graph_of(4, &arcs));
     let found = run(&host(1), &graph, &[0, 1, 2, 3], &BcConfig::default()).scores;
     close(&found, &[0.0, 0.5, 0.5, 0.0], 1e-15, "parallels");
+}
+
+#[test]
+fn how_often_an_arc_is_there_does_not_say_what_is_directed() {
+    let edges = [(0, 1), (0, 1), (1, 0), (1, 2), (2, 1), (2, 3), (3, 2), (2, 2)];
+    let arcs: Vec<Link> = edges.iter().map(|(u, v)| (*u, *v, 1.0)).collect();
+    let graph = Arc::new(unweighted_graph_of(4, &arcs));
+    assert!(!graph.is_undirected());
+    for replicas in [1, 3] {
+        let found = run(&host(replicas), &graph, &[0, 1, 2, 3], &BcConfig::default()).scores;
+        close(&found, &[0.0, 2.0, 2.0, 0.0], 1e-15, "a chain");
+    }
 }
 
 #[test]

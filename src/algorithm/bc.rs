@@ -135,8 +135,9 @@ pub struct Betweenness {
     pub measured: Measured,
 }
 
-/// Betweenness from the shortest paths out of `sources` (node indices, distinct). A graph that is symmetric but for
-/// weights is taken for an undirected one.
+/// Betweenness from the shortest paths out of `sources` (node indices, distinct). Parallel arcs are one,
+/// self loops none; a graph in which every arc has its reverse is undirected, however often the two are there and whatever
+/// they weigh.
 ///
 /// # Errors
 /// [`Error::Input`] for sources that are none, repeated or out of range, for options out of range, and for a source
@@ -148,8 +149,11 @@ pub fn betweenness(
     sources: &[u32],
     config: &BcConfig,
 ) -> Result<Betweenness> {
-    of_rows(fleet, topology.rows(), sources, config)
+    let once = topology.without_repeats(fleet)?;
+    of_rows(fleet, once.as_ref().unwrap_or(topology).rows(), sources, config)
 }
+
+/// As [`betweenness`], of rows without parallel arcs.
 
 fn of_rows(
     fleet: &Fleet,
@@ -158,8 +162,6 @@ fn of_rows(
     config: &BcConfig,
 ) -> Result<Betweenness> {
     check(rows, sources, config)?;
-    let once = rows.without_repeats(fleet)?;
-    let rows = once.as_ref().map_or(rows, Topology::rows);
     let columns = &rows.columns;
     // Sources without a row reach nobody but themselves.
     let labels = sources.iter().map(|s| columns.label(*s));

@@ -1,7 +1,8 @@
 //! A graph in the form that a workload wants.
 
 use super::{
-    Columns, LaidOut, PlainGraph, PrepareOptions, PrepareReport, Prepared, Topology, TopologyRows,
+    Columns, LaidOut, Layout, PlainGraph, PrepareOptions, PrepareReport, Prepared, Topology,
+    TopologyRows,
 };
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
@@ -15,6 +16,8 @@ pub enum Form {
     ShortestPaths,
     /// Relabelled, without weights: [`Topology`].
     Topology,
+    /// As that, parallel arcs being one.
+    Simple,
     /// As it was loaded: [`PlainGraph`].
     Plain,
     /// Not at all: the workload works on an array of so many elements.
@@ -26,6 +29,22 @@ pub enum Form {
 pub struct Layouts {
     shortest_paths: Option<Arc<LaidOut>>,
     topology: Option<Arc<Columns>>,
+    simple: Option<Arc<Columns>>,
+}
+
+impl Layouts {
+    fn topology(&mut self, graph: &Graph, layout: Layout) -> Result<Arc<Columns>> {
+        made(&mut self.topology, || Columns::new(graph, layout))
+    }
+
+    fn simple(&mut self, graph: &Graph, layout: Layout) -> Result<Arc<Columns>> {
+        if let Some(made) = &self.simple {
+            return Ok(made.clone());
+        }
+        let all = self.topology(graph, layout)?;
+        let once = all.without_repeats().map_or(all, Arc::new);
+        Ok(self.simple.insert(once).clone())
+    }
 }
 
 /// A graph in one of the forms, with the copies that replicas hold.
@@ -34,6 +53,8 @@ pub enum Ready {
     ShortestPaths(Prepared),
     /// Without weights.
     Topology(Topology),
+    /// Without weights and parallel arcs.
+    Simple(Topology),
     /// As it was loaded.
     Plain(PlainGraph),
     /// Nothing.
@@ -58,8 +79,12 @@ impl Ready {
                 Prepared::with_layout(fleet, source, layout, options).map(Ready::ShortestPaths)
             }
             Form::Topology => {
-                let columns = made(&mut layouts.topology, || Columns::new(graph, options.layout))?;
+                let columns = layouts.topology(graph, options.layout)?;
                 Topology::with_columns(fleet, source, columns, options).map(Ready::Topology)
+            }
+            Form::Simple => {
+                let columns = layouts.simple(graph, options.layout)?;
+                Topology::with_columns(fleet, source, columns, options).map(Ready::Simple)
             }
             Form::Plain => PlainGraph::new(fleet, source, options).map(Ready::Plain),
             Form::Array => {
@@ -73,6 +98,7 @@ impl Ready {
         match self {
             Ready::ShortestPaths(_) => Form::ShortestPaths,
             Ready::Topology(_) => Form::Topology,
+            Ready::Simple(_) => Form::Simple,
             Ready::Plain(_) => Form::Plain,
             Ready::Array(_) => Form::Array,
         }
@@ -82,7 +108,7 @@ impl Ready {
     pub fn report(&self) -> &PrepareReport {
         match self {
             Ready::ShortestPaths(prepared) => prepared.report(),
-            Ready::Topology(topology) => topology.report(),
+            Ready::Topology(topology) | Ready::Simple(topology) => topology.report(),
             Ready::Plain(plain) => plain.report(),
             Ready::Array(report) => report,
         }
@@ -100,6 +126,14 @@ impl Ready {
     pub(crate) fn topology(&self) -> Result<&Arc<TopologyRows>> {
         match self {
             Ready::Topology(topology) => Ok(topology.rows()),
+            other => Err(wrong(other.form())),
+        }
+    }
+
+    /// The rows without weights and parallel arcs.
+    pub(crate) fn simple(&self) -> Result<&Arc<TopologyRows>> {
+        match self {
+            Ready::Simple(topology) => Ok(topology.rows()),
             other => Err(wrong(other.form())),
         }
     }

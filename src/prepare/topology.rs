@@ -32,6 +32,7 @@ pub(crate) struct TopologyRows {
 }
 
 /// Rows in one direction.
+#[derive(Clone, PartialEq)]
 pub(crate) struct ColumnRows {
     /// `[active + 1]`
     pub offsets: Vec<u64>,
@@ -54,24 +55,24 @@ impl ColumnRows {
 
     /// Each arc once; `None` where these rows are so.
     pub fn without_repeats(&self) -> Option<ColumnRows> {
-        let repeats = |v: usize| -> u64 {
-            self.row(v).windows(2).map(|pair| u64::from(pair[0] == pair[1])).sum()
-        };
-        let rows = 0..self.offsets.len() - 1;
-        let repeats: Vec<u64> = rows.clone().into_par_iter().map(repeats).collect();
+        let repeats =
+            |v: usize| self.row(v).windows(2).filter(|pair| pair[0] == pair[1]).count() as u64;
+        let repeats: Vec<u64> = (0..self.offsets.len() - 1).into_par_iter().map(repeats).collect();
         if repeats.iter().all(|count| *count == 0) {
             return None;
         }
         let (mut offsets, mut dropped) = (vec![0], 0);
-        offsets.extend(rows.clone().map(|v| {
-            dropped += repeats[v];
-            self.offsets[v + 1] - dropped
-        }));
-        let mut columns = Vec::with_capacity((self.arcs() - dropped) as usize);
-        for v in rows {
-            let mut last = None;
-            columns.extend(self.row(v).iter().filter(|u| last.replace(**u) != Some(**u)));
+        for (end, repeats) in self.offsets[1..].iter().zip(repeats) {
+            dropped += repeats;
+            offsets.push(end - dropped);
         }
+        let mut columns = vec![0; (self.arcs() - dropped) as usize];
+        let once = |v: usize, row: &mut Vec<u32>| {
+            row.clear();
+            row.extend(self.row(v));
+            row.dedup();
+        };
+        layout::fill(&mut columns, &offsets, &once, |column| column);
         Some(ColumnRows { offsets, columns })
     }
 }
@@ -109,6 +110,18 @@ impl Columns {
             flat: sketch.flat,
             ms: start.elapsed().as_secs_f64() * 1e3,
         })
+    }
+
+    /// The same with each arc once; `None` where it is so. Rows are the same both ways then where every arc has its
+    /// reverse, however often the two were there.
+    pub(crate) fn without_repeats(&self) -> Option<Columns> {
+        let start = Instant::now();
+        let out = self.out.without_repeats()?;
+        let once = |rows: &ColumnRows| rows.without_repeats().unwrap_or_else(|| rows.clone());
+        let into = self.into.as_ref().map(once).filter(|into| *into != out);
+        let labels = self.labels.clone();
+        let ms = self.ms + start.elapsed().as_secs_f64() * 1e3;
+        Some(Columns { out, into, labels, ms, ..*self })
     }
 
     /// In-rows.
@@ -263,6 +276,16 @@ impl Topology {
         Ok(Topology { rows, report })
     }
 
+    /// The same with each arc once; `None` where it is so. For a while there are both.
+    pub(crate) fn without_repeats(&self, fleet: &Fleet) -> Result<Option<Topology>> {
+        let rows = &self.rows;
+        let once = rows.columns.without_repeats();
+        let made = once.map(|columns| {
+            Topology::with_columns(fleet, rows.graph.clone(), Arc::new(columns), rows.options)
+        });
+        made.transpose()
+    }
+
     /// What preparing took.
     pub fn report(&self) -> &PrepareReport {
         &self.report
@@ -282,20 +305,6 @@ impl TopologyRows {
     /// Whether arcs lie at their owners only.
     pub fn sharded(&self) -> bool {
         self.options.placement == Placement::Sharded
-    }
-
-    /// The same with each arc once; `None` where it is so. For a while there are both.
-    pub fn without_repeats(&self, fleet: &Fleet) -> Result<Option<Topology>> {
-        let all = &self.columns;
-        let Some(out) = all.out.without_repeats() else { return Ok(None) };
-        let once = |rows: &ColumnRows| {
-            let same =
-                || ColumnRows { offsets: rows.offsets.clone(), columns: rows.columns.clone() };
-            rows.without_repeats().unwrap_or_else(same)
-        };
-        let (into, labels) = (all.into.as_ref().map(once), all.labels.clone());
-        let columns = Columns { out, into, labels, ..**all };
-        Topology::with_columns(fleet, self.graph.clone(), Arc::new(columns), self.options).map(Some)
     }
 
     /// The copy of replica `rank`, which is on a device.

@@ -264,7 +264,7 @@ pub static WORKLOADS: &[Workload] = &[
             "chunks",
             "chunk-align",
         ],
-        form: Form::Topology,
+        form: Form::Simple,
         verified: true,
         memory: Some(memory::betweenness),
         check: bc::check_options,

@@ -6,8 +6,8 @@
 //! are one. The raw score of v sums this over the sources.
 //!
 //! Scores are raw scores scaled as networkx 3.6.1 does (`betweenness_centrality(G, k)`, `_rescale`). With n
-//! nodes, k sources, N = n if endpoints count and N = n - 1 otherwise, and c = 2 if the graph is symmetric but for
-//! weights ([`Graph::is_undirected`]: each pair is met from both ends), otherwise 1:
+//! nodes, k sources, N = n if endpoints count and N = n - 1 otherwise, and c = 2 if every arc has its reverse
+//! (each pair is met from both ends), otherwise 1:
 //!
 //! | | not normalized | normalized |
 //! |---|---|---|
@@ -137,7 +137,7 @@ impl Scale {
         }
         let all = sources.len() == graph.nodes();
         let k = if all { pair_nodes } else { sources.len() as f64 };
-        let turns = if graph.is_undirected() { 2.0 } else { 1.0 };
+        let turns = if goes_both_ways(graph) { 2.0 } else { 1.0 };
         let over = |k: f64| match (k, normalized) {
             (0.0, _) => f64::NAN,
             (k, true) => 1.0 / (k * (pair_nodes - 1.0)),
@@ -151,6 +151,17 @@ impl Scale {
     fn at(&self, v: usize) -> f64 {
         if self.is_source[v] { self.source } else { self.other }
     }
+}
+
+/// Whether every arc has its reverse, however often the two are there and whatever they weigh.
+fn goes_both_ways(graph: &Graph) -> bool {
+    let row = |v: usize| {
+        let (begin, end) = (graph.offsets()[v] as usize, graph.offsets()[v + 1] as usize);
+        &graph.columns()[begin..end]
+    };
+    let reversed =
+        |u: usize| row(u).iter().all(|v| row(*v as usize).binary_search(&(u as u32)).is_ok());
+    (0..graph.nodes()).into_par_iter().all(reversed)
 }
 
 /// `[n]` whether a node is a source; each must be one, and once.

@@ -8,6 +8,13 @@ use std::collections::{BTreeSet, BinaryHeap};
 /// No predecessor, no nominee.
 pub const NONE: u32 = u32::MAX;
 
+/// Whether every arc has its reverse, however often the two are there and whatever they weigh.
+pub fn goes_both_ways(graph: &Graph) -> bool {
+    let heads = |u: usize| graph.neighbors(u).map(move |(v, _)| (u as u32, v));
+    let arcs: BTreeSet<(u32, u32)> = (0..graph.nodes()).flat_map(heads).collect();
+    arcs.iter().all(|(u, v)| arcs.contains(&(*v, *u)))
+}
+
 /// Shortest f32 distances, the oracle for bits: binary heap, sums forward from the seeds.
 pub fn dijkstra_f32(graph: &Graph, seeds: &[u32]) -> Vec<f32> {
     let mut dist = vec![f32::INFINITY; graph.nodes()];

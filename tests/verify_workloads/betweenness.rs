@@ -1,7 +1,7 @@
 //! Betweenness.
 
 use super::*;
-use crate::common::{grid, skewed};
+use crate::common::{goes_both_ways, grid, skewed};
 use hivegraph::verify::{BetweennessQuestion, betweenness};
 
 /// `[n, n]` distances, and numbers of shortest paths.
@@ -47,7 +47,7 @@ fn raw_scores(graph: &Graph, sources: &[u32], endpoints: bool) -> Vec<f64> {
 fn rescaled(graph: &Graph, raw: &[f64], question: &BetweennessQuestion) -> Vec<f64> {
     let BetweennessQuestion { sources, normalized, endpoints, .. } = *question;
     let n = graph.nodes() as f64;
-    let directed = !graph.is_undirected();
+    let directed = !goes_both_ways(graph);
     let k = if sources.len() == graph.nodes() { None } else { Some(sources.len() as f64) };
     let pairs = if endpoints { n } else { n - 1.0 };
     if pairs < 2.0 {
@@ -99,6 +99,10 @@ fn scores_that_can_be_told_by_hand_are_accepted() {
     // Parallel arcs are one, self loops none.
     let parallel = graph_of_pairs(4, &[(0, 1), (0, 1), (0, 2), (1, 3), (2, 3), (2, 2)]);
     betweenness(&parallel, &[0.0, 0.5, 0.5, 0.0], &ask(&all)).unwrap();
+    // A chain whose first arc is there once more than its reverse.
+    let chain = graph_of_pairs(4, &[(0, 1), (0, 1), (1, 0), (1, 2), (2, 1), (2, 3), (3, 2)]);
+    betweenness(&chain, &[0.0, 2.0, 2.0, 0.0], &ask(&all)).unwrap();
+    betweenness(&chain, &[0.0, 4.0, 4.0, 0.0], &ask(&all)).unwrap_err();
 }
 
 #[test]

@@ -58,7 +58,7 @@ pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
         trace: job.config.trace && !context.gauge,
         ..driver_options(&job.config)
     };
-    Ok(Box::new(of_rows(context.fleet, context.ready.topology()?, job.start.nodes(), &options)?))
+    Ok(Box::new(of_rows(context.fleet, context.ready.simple()?, job.start.nodes(), &options)?))
 }
 
 impl Betweenness {
