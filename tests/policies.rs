@@ -148,6 +148,10 @@ fn the_largest_component_keeps_its_ids() {
     let graph = load(text, &with(|o| o.largest_component = true)).unwrap();
     assert_eq!(graph.names(), Some(&[30, 40, 50][..]));
     assert_eq!(arcs(&graph), [(30, 40, 2.0), (40, 50, 3.0), (50, 30, 4.0)]);
+    assert_eq!((graph.origin.self_loops, graph.origin.duplicates), (0, 0));
+    let odd = "1 1\n2 3\n2 3\n3 4\n3 3\n7 8\n7 8\n9 9\n";
+    let graph = load(odd, &with(|o| o.largest_component = true)).unwrap();
+    assert_eq!((graph.origin.self_loops, graph.origin.duplicates), (1, 1));
     let whole = load_with("chain:9", &with(|o| o.largest_component = true)).unwrap();
     assert_eq!((whole.nodes(), whole.names()), (9, None));
 }

@@ -375,6 +375,11 @@ impl Graph {
             .map(move |e| (self.columns[e], self.weights.as_ref().map_or(1.0, |w| w[e])))
     }
 
+    /// Arcs from a node to itself that are there; where the input had any, all rows are looked at.
+    pub(crate) fn self_loops(&self) -> u64 {
+        if self.origin.self_loops == 0 { 0 } else { check::rows(self).self_loops }
+    }
+
     /// Whether every arc weighs 1, by absence of weights or by their values.
     pub fn weights_are_unit(&self) -> bool {
         self.weights.as_ref().is_none_or(|weights| weights.par_iter().all(|&w| w == 1.0))

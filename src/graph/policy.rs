@@ -215,8 +215,8 @@ impl Graph {
     }
 
     /// The part of the graph on the nodes of its largest weakly connected component; of equally large
-    /// ones, that with the lowest id.
-    pub(crate) fn largest_component(self) -> Graph {
+    /// ones, that with the lowest id. What was kept of self loops and repeated pairs is counted again.
+    pub(crate) fn largest_component(self, kept: Keep) -> Graph {
         let components = self.weak_components();
         let inside: Vec<u32> =
             (0..self.nodes() as u32).into_par_iter().filter(|v| components.holds(*v)).collect();
@@ -251,7 +251,7 @@ impl Graph {
         });
         let names: Vec<u64> = inside.par_iter().map(|v| self.input_id(*v)).collect();
         let known = self.symmetric.get().copied().filter(|symmetric| *symmetric);
-        let graph = Graph {
+        let mut graph = Graph {
             offsets: offsets.into(),
             columns: columns.into(),
             weights,
@@ -262,6 +262,13 @@ impl Graph {
             places: None,
             origin: self.origin.clone(),
         };
+        let found = check::rows(&graph);
+        if kept.self_loops {
+            graph.origin.self_loops = found.self_loops;
+        }
+        if kept.repeated == Repeated::Kept {
+            graph.origin.duplicates = found.duplicates;
+        }
         graph.with_names(Some(names.into())).placed_as(&self, &inside)
     }
 

@@ -216,7 +216,7 @@ pub(super) fn apply(mut graph: Graph, options: &LoadOptions) -> Result<Graph> {
         graph.origin.weights = options.weights.to_string();
     }
     if options.largest_component {
-        graph = graph.largest_component();
+        graph = graph.largest_component(keep(options).0);
     }
     match options.relabel {
         Relabel::None => {}

@@ -26,8 +26,10 @@ pub struct GraphShape {
     pub nodes: u64,
     /// Nodes that the layout has rows for.
     pub active: u64,
-    /// Arcs without self loops.
+    /// Arcs without self loops, which shortest paths leave out.
     pub arcs: u64,
+    /// Arcs from a node to itself.
+    pub self_loops: u64,
     /// Rows are the same both ways and held once.
     pub symmetric: bool,
     /// Column and weight of an arc share a word.
@@ -56,10 +58,12 @@ impl GraphShape {
     /// Of `graph`, laid out as `choice` says; equal to that of the layout, which is not made.
     pub fn of(graph: &Graph, choice: Layout) -> GraphShape {
         let sketch = layout::sketch(graph, graph.in_degrees().as_deref(), choice);
+        let self_loops = graph.self_loops();
         GraphShape {
             nodes: graph.nodes() as u64,
             active: sketch.active as u64,
-            arcs: graph.arcs() - graph.origin.self_loops,
+            arcs: graph.arcs() - self_loops,
+            self_loops,
             symmetric: graph.is_symmetric(),
             packed: sketch.packing.is_some(),
             flat: sketch.flat,
@@ -71,6 +75,7 @@ impl GraphShape {
             nodes: layout.nodes as u64,
             active: layout.active as u64,
             arcs: layout.out.arc_count(),
+            self_loops: 0,
             symmetric: layout.into.is_none(),
             packed: layout.out.arcs.packed().is_some(),
             flat: layout.flat,
@@ -87,7 +92,12 @@ impl GraphShape {
     ) -> GraphShape {
         let packed =
             weights.is_some_and(|(low, high)| layout::word_fits(nodes, low, high).is_some());
-        GraphShape { nodes, active: nodes, arcs, symmetric, packed, flat: false }
+        GraphShape { nodes, active: nodes, arcs, self_loops: 0, symmetric, packed, flat: false }
+    }
+
+    /// Self loops, too: arcs of graphs without weights.
+    fn all_arcs(&self) -> u64 {
+        self.arcs + self.self_loops
     }
 
     /// Lengths of one direction's rows.
@@ -102,7 +112,7 @@ impl GraphShape {
 
     /// Bytes that each replica's process shares on the host: the graph and its layout.
     pub fn host_bytes(&self, weighted: bool) -> u64 {
-        let graph = 8 * (self.nodes + 1) + self.arcs * if weighted { 8 } else { 4 };
+        let graph = 8 * (self.nodes + 1) + self.all_arcs() * if weighted { 8 } else { 4 };
         let rows = 8 * (self.active + 1) + self.arcs * if self.packed { 4 } else { 8 };
         let maps = 8 * self.nodes;
         graph + rows * if self.symmetric { 1 } else { 2 } + maps
@@ -186,8 +196,8 @@ pub fn placed(arrays: Vec<DeviceArray>, placement: Placement, world: usize) -> V
 /// The arrays of geolocation on one GPU: rows as they are, state, queue. Most nodes unlocated and most arcs
 /// out of long rows are reckoned with.
 pub fn geolocation(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
-    let (nodes, arcs) = (shape.nodes as usize, shape.arcs as usize);
-    let wide = if shape.arcs >= u64::from(u32::MAX) { 2 } else { 1 };
+    let (nodes, arcs) = (shape.nodes as usize, shape.all_arcs() as usize);
+    let wide = if shape.all_arcs() >= u64::from(u32::MAX) { 2 } else { 1 };
     let words = nodes.div_ceil(32);
     vec![
         DeviceArray::new::<u32>("row offsets", (nodes + 1) * wide),
@@ -205,10 +215,10 @@ pub fn geolocation(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
 
 /// Rows without weights, both ways where they differ.
 pub(crate) fn topology(shape: &GraphShape) -> Vec<DeviceArray> {
-    let wide = if shape.arcs >= u64::from(u32::MAX) { 2 } else { 1 };
+    let wide = if shape.all_arcs() >= u64::from(u32::MAX) { 2 } else { 1 };
     let one = [
         DeviceArray::new::<u32>("row offsets", (shape.active as usize + 1) * wide),
-        DeviceArray::new::<u32>("columns", shape.arcs as usize),
+        DeviceArray::new::<u32>("columns", shape.all_arcs() as usize),
     ];
     one.repeat(if shape.symmetric { 1 } else { 2 })
 }
@@ -336,11 +346,11 @@ pub fn components(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
 /// where there are several replicas. Up to eight lanes are taken where there is room.
 pub fn betweenness(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     let active = shape.active as usize;
-    let double = shape.arcs < 1 << 24;
+    let double = shape.all_arcs() < 1 << 24;
     let mut arrays = topology(shape);
-    let long = DeviceArray::new::<u32>("long rows", 2 * segments(shape.arcs));
+    let long = DeviceArray::new::<u32>("long rows", 2 * segments(shape.all_arcs()));
     arrays.extend([long].repeat(if shape.symmetric { 1 } else { 2 }));
-    arrays.extend(lanes(active, shape.arcs, 1, double, world > 1));
+    arrays.extend(lanes(active, shape.all_arcs(), 1, double, world > 1));
     arrays
 }
 
@@ -350,7 +360,7 @@ pub(crate) const SEGMENT_TEAMS: usize = 3;
 /// The arrays of PageRank on one GPU, by its default strategies; skewed graphs as if no arc found room in a segment and
 /// runs were of two arcs.
 pub fn pagerank(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
-    let (active, arcs) = (shape.active as usize, shape.arcs as usize);
+    let (active, arcs) = (shape.active as usize, shape.all_arcs() as usize);
     let mut arrays = topology(shape);
     arrays.extend([
         DeviceArray::new::<f32>("value", active + 128),
@@ -393,7 +403,7 @@ pub fn strong_components(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
         DeviceArray::new::<u32>("followed", 2 * active.div_ceil(32)),
         DeviceArray::new::<u32>("rest", active),
         DeviceArray::new::<u32>("queues", 2 * active),
-        DeviceArray::new::<u64>("tiles", 2 * tiles(shape.arcs)),
+        DeviceArray::new::<u64>("tiles", 2 * tiles(shape.all_arcs())),
         DeviceArray::new::<u64>("control", CONTROL),
     ]);
     arrays
@@ -456,6 +466,8 @@ fn workspace(shape: &GraphShape, near_far: bool) -> Vec<DeviceArray> {
 mod tests {
     use super::*;
     use crate::graph::Origin;
+    use crate::graph::build::Keep;
+    use crate::prepare::Columns;
 
     fn directed() -> Graph {
         // Self loops, duplicates, isolated nodes, weights that do not pack.
@@ -476,12 +488,34 @@ mod tests {
                 let layout = LaidOut::new(graph, choice).unwrap();
                 let shape = GraphShape::of(graph, choice);
                 let name = &graph.origin.dataset;
-                assert_eq!(shape, GraphShape::of_layout(&layout), "{name} {choice}");
+                let loopless = GraphShape { self_loops: 0, ..shape };
+                assert_eq!(loopless, GraphShape::of_layout(&layout), "{name} {choice}");
+                let all = Columns::new(graph, choice).unwrap();
+                assert_eq!(
+                    topology(&shape)[1].bytes,
+                    footprint(4 * all.out.arcs() as usize) as u64
+                );
                 let rows = shape.rows();
                 assert_eq!(rows.arcs * 4, layout.out.arcs.bytes() as usize, "{name} {choice}");
                 assert_eq!(rows.offsets, layout.out.offsets.len(), "{name} {choice}");
             }
         }
+    }
+
+    #[test]
+    fn self_loops_count_where_they_are() {
+        let ends: Vec<u32> = (0..5000).chain(0..10).collect();
+        let heads: Vec<u32> = (0..5000).chain(1..11).collect();
+        let arcs = |graph: &Graph| {
+            let shape = GraphShape::of(graph, Layout::Auto);
+            (shape.arcs, shape.self_loops)
+        };
+        let graph = Graph::from_arcs(5000, &ends, &heads, None, Origin::default()).unwrap();
+        assert_eq!(arcs(&graph), (10, 5000));
+        assert_eq!(arcs(&graph.clone().largest_component(Keep::ALL)), (10, 11));
+        // Counted, and dropped.
+        let graph = graph.kept((Keep::SIMPLE, false)).unwrap();
+        assert_eq!((graph.origin.self_loops, arcs(&graph)), (5000, (10, 0)));
     }
 
     #[test]
