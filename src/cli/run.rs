@@ -42,7 +42,9 @@ fn workload_command(workload: &Workload) -> Command {
     }
     let loading = LoadOptions::augment_args_for_update(Command::new("load"));
     let loading = loading.get_arguments().map(|arg| arg.get_id().to_string());
-    loading.chain(["graph".into()]).fold(command, hidden)
+    let of_a_graph = loading.chain(["graph".into(), "placement".into()]);
+    let values = "Write the values that were kept: .npy or .txt";
+    of_a_graph.fold(command, hidden).mut_arg("output", |arg| arg.help(values))
 }
 
 /// Defaults, then the file, then the flags.
@@ -52,6 +54,9 @@ fn resolve(matches: &ArgMatches) -> Result<RunConfig> {
         None => RunConfig::default(),
     };
     config.update_from_arg_matches(matches).map_err(|e| Error::input(super::one_line(&e)))?;
+    if let Some(path) = matches.get_one::<PathBuf>("config") {
+        config.check_kept(path)?;
+    }
     Ok(config)
 }
 

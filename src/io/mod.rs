@@ -241,8 +241,8 @@ pub fn check(spec: &str) -> Result<()> {
 }
 
 /// The same for a file that is no graph.
-pub(crate) fn check_file(path: &str) -> Result<()> {
-    source::check(path)
+pub(crate) fn check_table(path: &str) -> Result<()> {
+    source::check_table(path)
 }
 
 /// The path in lower case, without what compression adds.

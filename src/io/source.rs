@@ -76,8 +76,8 @@ pub(super) fn unmarked(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
-/// As [`read`], of a file that is no graph.
-pub(super) fn read_table(path: &str) -> Result<Bytes> {
+/// As [`check`], of a file that is no graph.
+pub(super) fn check_table(path: &str) -> Result<()> {
     match std::fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             Err(Error::input(format!("{path}: no such file; check the path")))
@@ -85,8 +85,14 @@ pub(super) fn read_table(path: &str) -> Result<Bytes> {
         Ok(metadata) if metadata.is_dir() => {
             Err(Error::input(format!("{path}: is a directory; name a file in it")))
         }
-        _ => read(path),
+        _ => check(path),
     }
+}
+
+/// As [`read`], of a file that is no graph.
+pub(super) fn read_table(path: &str) -> Result<Bytes> {
+    check_table(path)?;
+    read(path)
 }
 
 /// Opens `path` and decompresses it if it is compressed.

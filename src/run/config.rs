@@ -466,7 +466,7 @@ fn keyword<T: DeserializeOwned>(text: &str) -> Result<T, String> {
 
 impl RunConfig {
     /// Reads a configuration file: TOML as [`read_toml`] does, or JSON, which is a record of a run, for its `config`, or
-    /// that alone.
+    /// that alone. Files that the run of a record wrote are not asked for again: they are that run's.
     ///
     /// # Errors
     /// [`Error::Input`] for a file that is not there, an unknown key, a value that its key cannot take.
@@ -474,16 +474,31 @@ impl RunConfig {
         let name = path.display();
         let text =
             std::fs::read_to_string(path).map_err(|e| Error::input(format!("{name}: {e}")))?;
+        let text = text.trim_start_matches('\u{feff}');
         if !text.trim_start().starts_with('{') {
             return read_toml(path);
         }
         let wrong = |e: serde_json::Error| Error::input(format!("{name}: {e}"));
-        let mut read: serde_json::Value = serde_json::from_str(&text).map_err(wrong)?;
-        let config = match read.get_mut("config") {
-            Some(config) => config.take(),
-            None => read,
-        };
-        serde_json::from_value(config).map_err(wrong)
+        let mut read: serde_json::Value = serde_json::from_str(text).map_err(wrong)?;
+        match read.get_mut("config") {
+            None => serde_json::from_value(read).map_err(wrong),
+            Some(config) => {
+                let config: RunConfig = serde_json::from_value(config.take()).map_err(wrong)?;
+                Ok(RunConfig { json: None, output: None, ..config })
+            }
+        }
+    }
+
+    /// Refuses to write a result to the file that the options were read from.
+    pub(crate) fn check_kept(&self, options: &Path) -> Result<()> {
+        for (flag, path) in [("--json", &self.json), ("--output", &self.output)] {
+            let Some(path) = path else { continue };
+            if place(path).is_some_and(|place_of| place(options) == Some(place_of)) {
+                let what = "is also the file of --config; name another file";
+                return Err(Error::input(format!("{flag} {}: {what}", path.display())));
+            }
+        }
+        Ok(())
     }
 }
 

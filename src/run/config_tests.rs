@@ -111,6 +111,10 @@ fn a_record_is_read_for_its_configuration() {
         std::fs::write(&path, text).unwrap();
         assert_eq!(RunConfig::read(&path).unwrap(), config);
     }
+    let wrote =
+        RunConfig { json: Some(path.clone()), output: Some("x.csv".into()), ..config.clone() };
+    std::fs::write(&path, serde_json::json!({ "config": wrote }).to_string()).unwrap();
+    assert_eq!(RunConfig::read(&path).unwrap(), config, "what it wrote stays");
     for (text, part) in
         [("{", "run.json"), (r#"{"runz": 3}"#, "runz"), (r#"{"runs": []}"#, "run.json")]
     {

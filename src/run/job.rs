@@ -86,7 +86,7 @@ pub fn load_on(config: &RunConfig, fleet: &Fleet) -> Result<Arc<Graph>> {
 pub fn check_graph(config: &RunConfig) -> Result<()> {
     config.graph.as_deref().map_or(Ok(()), io::check)?;
     let places = [&config.geo.labels, &config.geo.truth];
-    places.into_iter().flatten().try_for_each(|path| io::check_file(&path.to_string_lossy()))
+    places.into_iter().flatten().try_for_each(|path| io::check_table(&path.to_string_lossy()))
 }
 
 /// Opens the fleet that the configuration names.
