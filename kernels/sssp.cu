@@ -132,7 +132,7 @@ template <bool TOGETHER> __device__ __forceinline__ void step(const StepArgs& a)
         }
         round++;
         rounds += done;
-        note(a.log, round, pull_now ? 3 : kind, nodes_in, arcs);
+        note(a.log, round, (u64)done << 8 | (pull_now ? 3 : kind), nodes_in, arcs);
         pulled = pull_now;
         // What one block could not go on with is for the whole grid.
         alone = !solo_now || done == SOLO_ROUNDS;

@@ -68,6 +68,8 @@ pub(crate) struct Log {
     pub trace: bool,
     pub iterations: u64,
     pub rounds: u64,
+    /// Of the iteration booked last.
+    booked: u64,
     /// Arcs that this replica looked at.
     pub relaxed: u64,
     pub merges: BTreeMap<String, u64>,
@@ -87,6 +89,7 @@ impl Log {
     pub fn book(&mut self, rounds: u64, relaxed: u64, merge: &str) {
         self.iterations += 1;
         self.rounds += rounds;
+        self.booked = rounds;
         self.relaxed += relaxed;
         *self.merges.entry(merge.into()).or_default() += 1;
     }
@@ -108,7 +111,7 @@ impl Log {
         self.entries.push(TraceEntry {
             iteration: self.iterations - 1,
             step: step.trim_start_matches("step ").into(),
-            rounds: 1,
+            rounds: self.booked,
             frontier_nodes,
             frontier_arcs,
             merge: merge.into(),

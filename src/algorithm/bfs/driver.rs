@@ -32,7 +32,7 @@ pub(super) struct Driver<'a> {
     last: u64,
     levels: Vec<Vec<u32>>,
     counts: Vec<[u64; 3]>,
-    reached_loops: Vec<u64>,
+    reached_loops: Vec<Option<u64>>,
     pub download_ms: f64,
 }
 
@@ -85,7 +85,7 @@ impl<'a> Driver<'a> {
             source: 0,
             warmup: repeat.warmup.into(),
             loops: self_loops(rows),
-            reached_loops: vec![0; many],
+            reached_loops: vec![None; many],
             last: (u64::from(repeat.warmup) + u64::from(repeat.runs)).saturating_sub(1),
             levels: vec![Vec::new(); if question.keep { many } else { 1 }],
             counts: vec![[0; 3]; many],
@@ -95,7 +95,8 @@ impl<'a> Driver<'a> {
 
     /// The levels that were kept, what was counted, and self loops among that, by source.
     pub fn finish(self) -> (Vec<Vec<u32>>, Vec<[u64; 3]>, Vec<u64>) {
-        (self.levels, self.counts, self.reached_loops)
+        let loops = self.reached_loops.into_iter().map(Option::unwrap_or_default).collect();
+        (self.levels, self.counts, loops)
     }
 }
 
@@ -161,10 +162,10 @@ impl Run for Driver<'_> {
             }
             _ => host::count(self.rows, self.state.level.host().unwrap_or_default()),
         };
-        if !self.loops.is_empty() {
+        if r.rank() == 0 && !self.loops.is_empty() && self.reached_loops[self.source].is_none() {
             let levels = self.state.level.to_vec()?;
             let reached = self.loops.iter().filter(|(v, _)| levels[*v as usize] != UNREACHED);
-            self.reached_loops[self.source] = reached.map(|(_, count)| count).sum();
+            self.reached_loops[self.source] = Some(reached.map(|(_, count)| count).sum());
         }
         // Another run from the same source ends with the same levels.
         if wanted && (self.levels[kept].is_empty() || !self.question.keep) {
@@ -301,7 +302,7 @@ impl Driver<'_> {
     ) {
         let frontier = (known.nodes, known.arcs.unwrap_or(0));
         let levels = self.workspace.as_ref().map(|w| w.levels(logged)).unwrap_or_default();
-        if log.trace && levels.len() > 1 {
+        if log.trace && (levels.len() > 1 || levels.iter().any(|level| level.1 > 1)) {
             for (step, rounds, [frontier_nodes, frontier_arcs], ms) in levels {
                 let shared = task == Task::Joint && step == "pull";
                 log.entries.push(TraceEntry {

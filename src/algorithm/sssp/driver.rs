@@ -300,12 +300,14 @@ impl Driver<'_> {
     fn note(&mut self, work: Work, before: Counts, after: Counts, mode: &str, ms: f64) {
         let iteration = self.log.iterations - 1;
         let inside = self.engine.workspace.as_ref().map(|w| w.rounds(after.logged));
-        let inside = inside.filter(|rounds| rounds.len() > 1).unwrap_or_default();
-        for (step, frontier_nodes, frontier_arcs, ms) in inside {
+        let inside = inside.unwrap_or_default();
+        let many = inside.len() > 1 || inside.iter().any(|(_, rounds, ..)| *rounds > 1);
+        let inside = if many { inside } else { Vec::new() };
+        for (step, rounds, [frontier_nodes, frontier_arcs], ms) in inside {
             let shared = work == Work::Step(Task::Joint) && step == "pull";
             let (step, merge) = (step.into(), if shared { "joint" } else { "none" }.into());
             let entry =
-                TraceEntry { iteration, step, rounds: 1, frontier_nodes, frontier_arcs, merge, ms };
+                TraceEntry { iteration, step, rounds, frontier_nodes, frontier_arcs, merge, ms };
             self.log.entries.push(entry);
         }
         self.log.entries.push(TraceEntry {

@@ -80,15 +80,15 @@ impl Workspace {
     }
 
     /// The rounds of the last launch, where the workspace traces: what, frontier nodes and arcs, ms.
-    pub fn rounds(&self, count: u64) -> Vec<(&'static str, u64, u64, f64)> {
+    pub fn rounds(&self, count: u64) -> Vec<(&'static str, u64, [u64; 2], f64)> {
         let Some(log) = &self.log else { return Vec::new() };
         let last = (count as usize).min(LOG_ENTRIES - 1);
         let round = |i: usize| {
             let ([before, ..], [now, kind, nodes, arcs]) = (log.get(i - 1), log.get(i));
-            let name =
-                ["", "push queue", "push scan", "pull", "push solo", "near-far"][kind as usize % 6];
+            let names = ["", "push queue", "push scan", "pull", "push solo", "near-far"];
+            let (name, rounds) = (names[(kind & 255) as usize % 6], (kind >> 8).max(1));
             let arcs = if arcs == u64::MAX { 0 } else { arcs };
-            (name, nodes, arcs, now.saturating_sub(before) as f64 / 1e6)
+            (name, rounds, [nodes, arcs], now.saturating_sub(before) as f64 / 1e6)
         };
         (1..=last).map(round).collect()
     }
