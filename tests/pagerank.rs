@@ -471,6 +471,7 @@ fn bad_input_gets_one_line() {
         (&["--warp-chunk", "11"], "--warp-chunk 11"),
         (&["--strategy", "pull", "--warp-width", "4"], "--strategy pull with --warp-width"),
         (&["--warp-chunk", "4"], "--strategy auto with --warp-width or --warp-chunk"),
+        (&["--strategy", "push", "--segments", "5"], "--strategy push with --segments"),
         (&["--strategy", "push", "--deterministic"], "--deterministic: push"),
         (&["--strategy", "edge-soa", "--merge", "split"], "--merge split: edge-soa"),
         (&["--strategy", "hubs", "--weighted"], "--strategy hubs has no room for weights"),

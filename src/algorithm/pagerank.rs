@@ -198,9 +198,18 @@ impl PagerankConfig {
         }
         let unset = PagerankOptions::default();
         let asked = (width, self.warp_chunk) != (unset.warp_width, unset.warp_chunk);
-        if asked && !strategy.warps() {
+        // What auto takes for weights where degrees are skewed.
+        let warps = strategy.warps() || strategy == Strategy::Auto && self.weighted;
+        if asked && !warps {
             return refuse(format!(
                 "--strategy {strategy} with --warp-width or --warp-chunk: it has none; use warp-push, warp-pull or warp-pull-nodiv"
+            ));
+        }
+        let asked = self.segments.is_some() || self.segment_width.is_some();
+        let hubs = matches!(strategy, Strategy::Auto | Strategy::Hubs);
+        if (asked || self.segment_teams.is_some()) && !hubs {
+            return refuse(format!(
+                "--strategy {strategy} with --segments, --segment-width or --segment-teams: it has none; use hubs"
             ));
         }
         if let Some(segments) = self.segments.filter(|segments| *segments > MOST as u32) {
