@@ -248,6 +248,38 @@ fn a_recorded_configuration_runs_again_as_a_file_and_flags_win_over_it() {
 }
 
 #[test]
+fn a_trace_says_how_many_levels_a_step_had() {
+    for devices in ["host:1", "host:3"] {
+        let args = ["run", "bfs", "--graph", "chain:3000", "--devices", devices, "--trace"];
+        let args = [&args[..], &["--runs", "1", "--json", "-"]].concat();
+        let record: Value = serde_json::from_str(&stdout(&succeeds(&args))).unwrap();
+        let steps = record["measured"]["trace"].as_array().unwrap();
+        let rounds: u64 = steps.iter().map(|step| step["rounds"].as_u64().unwrap()).sum();
+        assert_eq!(record["depth"], 2999);
+        assert!((2999..=3001).contains(&rounds), "{devices}: {rounds}");
+    }
+}
+
+#[test]
+fn files_that_are_no_graphs_are_missed_as_what_they_are() {
+    let geo = |labels| ["run", "geo", "--graph", GRAPH, "--devices", "host", "--labels", labels];
+    refused(&geo("no-such.csv"), "no-such.csv: no such file; check the path\n");
+    refused(&geo("tests"), "tests: is a directory; name a file in it");
+}
+
+#[test]
+fn a_record_that_is_run_again_stays_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let json = dir.path().join("record.json");
+    let path = json.to_str().unwrap();
+    succeeds(&vn(&["--devices", "host:2", "--json", path]));
+    let before = std::fs::read(&json).unwrap();
+    succeeds(&["run", "vn", "--config", path]);
+    refused(&["run", "vn", "--config", path, "--json", path], "is also the file of --config");
+    assert_eq!(std::fs::read(&json).unwrap(), before);
+}
+
+#[test]
 fn a_source_is_one_node_and_the_default_is_the_lowest_id_of_the_largest_component() {
     let source = |more: &[&str]| {
         let args = [&["run", "sssp", "--graph", GRAPH, "--devices", "host", "--json", "-"], more];
@@ -363,5 +395,8 @@ fn a_fault_ends_the_run_with_exit_code_3_naming_the_replica() {
 fn the_readme_has_the_table_of_the_registry() {
     let readme = include_str!("../README.md");
     let table = hivegraph::run::table();
-    assert!(readme.contains(&table), "README.md, section Use, wants this table:\n\n{table}");
+    assert!(
+        readme.contains(&format!("{table}\n")),
+        "README.md, section Use, wants this table:\n\n{table}"
+    );
 }

@@ -245,10 +245,12 @@ fn components_without_a_giant_are_found() {
         let expected: Vec<u32> = (0..n).map(|v| v - v % (size * row)).collect();
         for (devices, collective) in few_fleets() {
             let fleet = common::open(&devices, collective, FleetConfig::default());
-            for layout in [Layout::Auto, Layout::Raw, Layout::Degree] {
-                let what = format!("{devices}, {layout}, directed: {directed}");
-                let found =
-                    outcome("cc", &fleet, &graph, &config(MergeMode::Auto, layout)).unwrap();
+            let layouts = [Layout::Auto, Layout::Raw, Layout::Degree];
+            for (layout, merge) in layouts.into_iter().flat_map(|layout| {
+                [MergeMode::Auto, MergeMode::Split].map(move |merge| (layout, merge))
+            }) {
+                let what = format!("{devices}, {layout}, {merge}, directed: {directed}");
+                let found = outcome("cc", &fleet, &graph, &config(merge, layout)).unwrap();
                 found.verified().unwrap_or_else(|e| panic!("{what}: {e}"));
                 assert!(answer_of::<Components>(&found).labels == expected, "{what}");
             }

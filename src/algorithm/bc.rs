@@ -154,7 +154,6 @@ pub fn betweenness(
 }
 
 /// As [`betweenness`], of rows without parallel arcs.
-
 fn of_rows(
     fleet: &Fleet,
     rows: &Arc<TopologyRows>,

@@ -31,7 +31,7 @@ pub enum Seeds {
         /// What the choice depends on.
         seed: u64,
     },
-    /// `connected:N:SEED`: the same among the nodes that have out-arcs.
+    /// `connected:N:SEED`: the same among the nodes that have out-arcs to others.
     Connected {
         /// How many nodes.
         count: u64,
@@ -46,11 +46,11 @@ pub enum Seeds {
 }
 
 impl Seeds {
-    /// As [`Seeds::resolve`], but a random choice is one among the nodes that have out-arcs, as Graph500 has it.
+    /// As [`Seeds::resolve`], but a random choice is one among the nodes that have out-arcs to others, as Graph500 has it.
     ///
     /// # Errors
     ///
-    /// As there; also when fewer nodes than are asked for have out-arcs.
+    /// As there; also when fewer nodes than are asked for have out-arcs to others.
     pub fn resolve_sources(&self, graph: &Graph) -> Result<Vec<u32>> {
         match self {
             Seeds::Random { count, seed } => self.connected(*count, *seed, graph),

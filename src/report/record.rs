@@ -83,6 +83,8 @@ pub struct GraphFacts<'a> {
     pub isolated: u64,
     /// Whether every arc has its reverse.
     pub symmetric: bool,
+    /// The same, whatever the two weigh: what follows no weights takes an edge for one.
+    pub undirected: bool,
     /// Largest out-degree.
     pub max_degree: u64,
     /// The lowest and the highest id of the input.
@@ -102,6 +104,7 @@ impl<'a> GraphFacts<'a> {
             origin: &graph.origin,
             isolated: graph.isolated(),
             symmetric: graph.is_symmetric(),
+            undirected: graph.is_undirected(),
             max_degree: graph.max_degree(),
             id_range: graph.id_range(),
             id_gaps: graph.has_gaps(),

@@ -73,10 +73,18 @@ fn graph_line(graph: &Graph) -> String {
         if graph.has_gaps() { " with gaps" } else { "" },
         oddities(origin),
         plural(graph.isolated(), "isolated node"),
-        if graph.is_symmetric() { "symmetric" } else { "directed" },
+        direction(graph),
         count(graph.max_degree()),
         if asked.is_empty() { String::new() } else { format!("; {asked}") },
     )
+}
+
+fn direction(graph: &Graph) -> &'static str {
+    match (graph.is_symmetric(), graph.is_undirected()) {
+        (true, _) => "symmetric",
+        (false, true) => "symmetric but for weights",
+        (false, false) => "directed",
+    }
 }
 
 /// `1 self-loop and 0 duplicates kept`, or what became of either.

@@ -208,14 +208,15 @@ impl Answer for Searches {
 
     /// `sources` in the input's own ids, `do-a`, `do-b`, `direction`, `teps`, `depth`.
     fn facts(&self, job: &Job) -> Map<String, Value> {
-        let bfs = &job.config.bfs;
+        // As they are spelled: JSON has no infinity.
+        let asked = json!(job.config.bfs);
         let sources: Vec<u64> = self.sources.iter().map(|v| job.graph.input_id(*v)).collect();
         let depth = self.counts.iter().map(|count| count[2]).max();
         fields([
             ("sources", json!(sources)),
-            ("direction", json!(bfs.direction)),
-            ("do-a", json!(bfs.do_a)),
-            ("do-b", json!(bfs.do_b)),
+            ("direction", asked["direction"].clone()),
+            ("do-a", asked["do-a"].clone()),
+            ("do-b", asked["do-b"].clone()),
             ("depth", json!(depth)),
             ("teps", json!(self.teps)),
         ])
