@@ -355,7 +355,7 @@ pub fn betweenness(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
 }
 
 /// Teams of multiprocessors that divide segments of PageRank, where a graph has enough of these and nobody asks for others.
-pub(crate) const SEGMENT_TEAMS: usize = 3;
+pub(crate) const SEGMENT_TEAMS: usize = 4;
 
 /// The arrays of PageRank on one GPU, by its default strategies; skewed graphs as if no arc found room in a segment and
 /// runs were of two arcs.

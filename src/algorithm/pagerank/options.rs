@@ -42,7 +42,7 @@ pub struct PagerankOptions {
     /// Sources of a segment: auto (what shared memory has room for) | a multiple of 4 up to 48000 [default: auto].
     #[arg(long, value_name = "NODES", allow_hyphen_values = true)]
     pub segment_width: Choice<u32>,
-    /// Teams of multiprocessors among which the segments are divided: auto (3 from 16 segments on, else 1) | 1 to 8 [default: auto].
+    /// Teams of multiprocessors among which the segments are divided: auto (4 from 16 segments on, else 1) | 1 to 8 [default: auto].
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub segment_teams: Choice<u32>,
     /// Fix the order of every addition, so that any number of replicas gives the same bits.

@@ -10,7 +10,7 @@
 //! kind, and as many altogether. In one piece each, the last replica of four has most rows of a skewed graph, and all
 //! others wait for what it sends.
 
-use super::teams::{Gpu, Teams};
+use super::teams::{self, Gpu, Teams};
 use crate::fleet::Split;
 use crate::prepare::ColumnRows;
 use crate::report::units::{count as number, plural};
@@ -162,7 +162,7 @@ impl Segments {
         };
         let load_ps = |s| {
             let Part { arcs, runs } = load(s);
-            arcs * NEAR_PS + runs * RUN_PS
+            teams::load_ps(arcs, runs)
         };
         let load_ps: Vec<u64> = (0..count).map(load_ps).collect();
         let sharers = if cut.redundant { 1 } else { world as u64 };

@@ -14,14 +14,23 @@ use std::ops::Range;
 /// Teams at most; as in kernels/pagerank_hubs.cu.
 pub(super) const MOST_TEAMS: usize = 8;
 
-/// Teams of graphs of so many segments; others have one. With three R-MAT 24 (46 segments) takes as long as with one on one
-/// H200, 1.39 ms, and less on two and four, 1.00 to 0.88 and 0.87 to 0.58; R-MAT 22 (6) takes 9 % longer on one.
+/// Teams of graphs of so many segments; others have one. R-MAT 24 (46 segments) on one and two H200s, ms an iteration, with one
+/// to five teams: 1.39, 1.36, 1.43, 1.39, 1.46 and 1.01, 0.88, 0.81, 0.83, 0.86 (variants-668174d); each of four has
+/// fewer rows, and gains by more teams. R-MAT 22 (6) takes 9 % longer with three on one.
 const TEAMS: usize = SEGMENT_TEAMS;
 const TEAMS_FROM: usize = 16;
 
-/// What filling a segment takes a multiprocessor, with the wait for the last group before it, in ps, so that R-MAT 24 on
-/// one, two and four H200s is as long as seen with 1 to 8 teams.
-const FILL_PS: u64 = 10_000_000;
+/// What filling a segment takes a multiprocessor, with the wait for the last group before it, in ps, and what an arc and a run
+/// take a GPU whose multiprocessors are all at work, in fs: as blocks were clocked by segments (R-MAT 24, one H200;
+/// `timeline-*.txt` of variants-668174d).
+const FILL_PS: u64 = 6_000_000;
+const ARC_FS: u64 = 800;
+const RUN_FS: u64 = 5_500;
+
+/// What arcs of a segment in so many runs take a GPU, in ps, filling apart.
+pub(super) fn load_ps(arcs: u64, runs: u64) -> u64 {
+    (arcs * ARC_FS + runs * RUN_FS) / 1000
+}
 
 /// Whom segments are cut for: one of four H200s, which has a quarter of the row blocks.
 const NOMINAL: Gpu = Gpu { multiprocessors: 132, blocks: 264, sharers: 4 };
@@ -219,9 +228,9 @@ mod tests {
 
     #[test]
     fn a_team_with_more_to_do_has_more_multiprocessors() {
-        // The hubs' segment is as much as all others.
+        // The hubs' segment is three times as much as all others.
         let load: Vec<u64> =
-            (0..11).map(|s| if s == 0 { 400_000_000 } else { 40_000_000 }).collect();
+            (0..11).map(|s| if s == 0 { 1_200_000_000 } else { 40_000_000 }).collect();
         let teams = Teams::new(&load, Some(2), gpu(4));
         let (cut, blocks) = (teams.cut(), teams.blocks(132));
         let of = |team: usize| load[cut[team]..cut[team + 1]].iter().sum::<u64>();
