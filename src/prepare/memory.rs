@@ -32,6 +32,8 @@ pub struct GraphShape {
     pub self_loops: u64,
     /// Rows are the same both ways and held once.
     pub symmetric: bool,
+    /// They are without weights.
+    pub undirected: bool,
     /// Column and weight of an arc share a word.
     pub packed: bool,
     /// Degrees are flat and small: near-far is chosen.
@@ -65,6 +67,7 @@ impl GraphShape {
             arcs: graph.arcs() - self_loops,
             self_loops,
             symmetric: graph.is_symmetric(),
+            undirected: graph.is_undirected(),
             packed: sketch.packing.is_some(),
             flat: sketch.flat,
         }
@@ -77,6 +80,7 @@ impl GraphShape {
             arcs: layout.out.arc_count(),
             self_loops: 0,
             symmetric: layout.into.is_none(),
+            undirected: layout.into.is_none(),
             packed: layout.out.arcs.packed().is_some(),
             flat: layout.flat,
         }
@@ -92,7 +96,16 @@ impl GraphShape {
     ) -> GraphShape {
         let packed =
             weights.is_some_and(|(low, high)| layout::word_fits(nodes, low, high).is_some());
-        GraphShape { nodes, active: nodes, arcs, self_loops: 0, symmetric, packed, flat: false }
+        GraphShape {
+            nodes,
+            active: nodes,
+            arcs,
+            self_loops: 0,
+            symmetric,
+            undirected: symmetric,
+            packed,
+            flat: false,
+        }
     }
 
     /// Self loops, too: arcs of graphs without weights.
@@ -220,7 +233,7 @@ pub(crate) fn topology(shape: &GraphShape) -> Vec<DeviceArray> {
         DeviceArray::new::<u32>("row offsets", (shape.active as usize + 1) * wide),
         DeviceArray::new::<u32>("columns", shape.all_arcs() as usize),
     ];
-    one.repeat(if shape.symmetric { 1 } else { 2 })
+    one.repeat(if shape.undirected { 1 } else { 2 })
 }
 
 /// The arrays of breadth-first search on one GPU.
@@ -349,7 +362,7 @@ pub fn betweenness(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     let double = shape.all_arcs() < 1 << 24;
     let mut arrays = topology(shape);
     let long = DeviceArray::new::<u32>("long rows", 2 * segments(shape.all_arcs()));
-    arrays.extend([long].repeat(if shape.symmetric { 1 } else { 2 }));
+    arrays.extend([long].repeat(if shape.undirected { 1 } else { 2 }));
     arrays.extend(lanes(active, shape.all_arcs(), 1, double, world > 1));
     arrays
 }
