@@ -6,7 +6,7 @@ mod common;
 use common::{
     Ended, cnr_2000, directed, ends_within, hash, hive, open_perturbed, solved, unweighted_graph_of,
 };
-use hivegraph::algorithm::Components;
+use hivegraph::algorithm::{Components, MergeMode};
 use hivegraph::fleet::CollectiveKind;
 use hivegraph::graph::Graph;
 use hivegraph::io::{LoadOptions, Relabel};
@@ -120,6 +120,11 @@ fn any_number_of_replicas_and_any_merge_find_the_components_of_a_serial_search()
         for (name, right, graph) in &cases {
             let answer: Box<Components> = solved("scc", fleet, graph, config);
             assert!(answer.strong);
+            assert_eq!(
+                answer.undirected,
+                graph.is_undirected() && config.merge == MergeMode::Auto,
+                "{name} on {how}"
+            );
             assert!(answer.labels == *right, "{name} on {how}");
             let dense = answer.measured.merge_modes.contains_key("dense");
             assert_eq!(dense, common::cuts_on_hosts(fleet, config.merge), "{name} on {how}");

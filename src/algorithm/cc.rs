@@ -127,7 +127,7 @@ pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
     Ok(Box::new(components(context.fleet, rows, merge, repeat, compare)?))
 }
 
-fn components(
+pub(super) fn components(
     fleet: &Fleet,
     rows: &Arc<TopologyRows>,
     merge: MergeMode,

@@ -7,6 +7,8 @@
 //! component. Ranks are labels scattered by a bijection, so that chains of components take logarithmically many
 //! stages; nodes of different colours are never in one component, so that arcs between them are ignored from then on.
 //!
+//! Where every arc has its reverse, what is connected is strongly connected: `auto` finds it as [`cc`] does.
+//!
 //! **Replicas.** Each phase ends in a fixpoint that does not depend on the order of work, and so does the answer:
 //! replicas may do everything redundantly and end with equal bits, though their rounds differ (DESIGN 7.1 rule 2b:
 //! each phase is run on until it is quiescent). On GPUs they do, in one launch. `--merge dense` is the textbook form,
@@ -26,7 +28,7 @@ mod cuda;
 mod host;
 
 use super::MergeMode;
-use super::cc::Components;
+use super::cc::{self, Components};
 use super::program::{Brought, Log, Repeat, Run, Step, timed};
 use crate::collective::{Frontier, MergeOp, Replicated};
 use crate::error::{Error, Result};
@@ -151,6 +153,10 @@ pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
     let (merge, compare) = (job.config.merge, job.config.verify);
     let repeat = Repeat::of(context);
     let rows = context.ready.topology()?;
+    if rows.columns.into.is_none() && merge == MergeMode::Auto {
+        let connected = cc::components(context.fleet, rows, merge, repeat, compare)?;
+        return Ok(Box::new(Components { strong: true, undirected: true, ..connected }));
+    }
     Ok(Box::new(components(context.fleet, rows, merge, repeat, compare)?))
 }
 

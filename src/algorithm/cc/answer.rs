@@ -27,6 +27,8 @@ pub struct Components {
     pub sizes: Vec<(u32, u64)>,
     /// Whether they are the strongly connected ones.
     pub strong: bool,
+    /// Whether each arc has its reverse, and strongly connected ones were found as connected ones are.
+    pub undirected: bool,
     /// Timings and counts.
     pub measured: Measured,
 }
@@ -41,7 +43,7 @@ impl Components {
         measured.reached = labels.len() as u64;
         measured.reached_arcs = rows.graph.arcs();
         let sizes = sizes(&labels);
-        Components { labels, sizes, strong, measured }
+        Components { labels, sizes, strong, undirected: false, measured }
     }
 }
 
@@ -100,7 +102,7 @@ impl Answer for Components {
     }
 
     fn strategy(&self, job: &Job) -> &'static str {
-        match (self.strong, job.config.merge) {
+        match (self.strong && !self.undirected, job.config.merge) {
             (true, _) => "forward-backward",
             (false, MergeMode::Dense) => "hook, MIN",
             (false, _) => "skip the giant",
@@ -123,7 +125,7 @@ impl Answer for Components {
     }
 
     fn rated(&self) -> &'static str {
-        match self.strong {
+        match self.strong && !self.undirected {
             true => "of the whole graph",
             false => "of the whole graph, most of them never looked at",
         }
