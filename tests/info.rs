@@ -105,7 +105,7 @@ fn a_directed_list_shows_both_degrees_and_what_was_kept() {
     assert_eq!(found["components"]["largest"], 4);
     let text = answer(&["info", path]);
     assert!(text.contains("out-degree") && text.contains("in-degree"), "{text}");
-    assert!(text.contains("1 self-loop, 1 duplicate"), "{text}");
+    assert!(text.contains("1 self-loop and 1 duplicate kept"), "{text}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use super::{Layout, Placement};
 use crate::backend::cuda::{GRANULE, MEETING_WORDS, footprint};
 use crate::collective::nccl;
 use crate::graph::Graph;
+use crate::io::Duplicates;
 use serde::Serialize;
 
 /// An allowance for the CUDA context, kernels and NCCL on each GPU: 1 GiB, by hand and not measured.
@@ -30,10 +31,10 @@ pub struct GraphShape {
     pub arcs: u64,
     /// Arcs from a node to itself.
     pub self_loops: u64,
+    /// Arcs beyond the first of each pair of nodes.
+    pub repeats: u64,
     /// Rows are the same both ways and held once.
     pub symmetric: bool,
-    /// They are without weights.
-    pub undirected: bool,
     /// Column and weight of an arc share a word.
     pub packed: bool,
     /// Degrees are flat and small: near-far is chosen.
@@ -57,17 +58,29 @@ impl DeviceArray {
 }
 
 impl GraphShape {
-    /// Of `graph`, laid out as `choice` says; equal to that of the layout, which is not made.
+    /// Of `graph`, laid out for shortest paths as `choice` says; equal to that of the layout, which is not made.
     pub fn of(graph: &Graph, choice: Layout) -> GraphShape {
-        let sketch = layout::sketch(graph, graph.in_degrees().as_deref(), choice);
+        Self::of_rows(graph, graph.is_symmetric(), choice)
+    }
+
+    /// Of `graph`, laid out without weights.
+    pub fn of_topology(graph: &Graph, choice: Layout) -> GraphShape {
+        Self::of_rows(graph, graph.is_undirected(), choice)
+    }
+
+    /// `symmetric`: rows are held once, and the degrees that say how they are labelled are those out of a node.
+    fn of_rows(graph: &Graph, symmetric: bool, choice: Layout) -> GraphShape {
+        let into = if symmetric { None } else { graph.in_degrees() };
+        let sketch = layout::sketch(graph, into.as_deref(), choice);
         let self_loops = graph.self_loops();
+        let kept = graph.origin.policies.duplicates == Duplicates::Keep;
         GraphShape {
             nodes: graph.nodes() as u64,
             active: sketch.active as u64,
             arcs: graph.arcs() - self_loops,
             self_loops,
-            symmetric: graph.is_symmetric(),
-            undirected: graph.is_undirected(),
+            repeats: if kept { graph.origin.duplicates } else { 0 },
+            symmetric,
             packed: sketch.packing.is_some(),
             flat: sketch.flat,
         }
@@ -79,8 +92,8 @@ impl GraphShape {
             active: layout.active as u64,
             arcs: layout.out.arc_count(),
             self_loops: 0,
+            repeats: 0,
             symmetric: layout.into.is_none(),
-            undirected: layout.into.is_none(),
             packed: layout.out.arcs.packed().is_some(),
             flat: layout.flat,
         }
@@ -101,8 +114,8 @@ impl GraphShape {
             active: nodes,
             arcs,
             self_loops: 0,
+            repeats: 0,
             symmetric,
-            undirected: symmetric,
             packed,
             flat: false,
         }
@@ -233,7 +246,7 @@ pub(crate) fn topology(shape: &GraphShape) -> Vec<DeviceArray> {
         DeviceArray::new::<u32>("row offsets", (shape.active as usize + 1) * wide),
         DeviceArray::new::<u32>("columns", shape.all_arcs() as usize),
     ];
-    one.repeat(if shape.undirected { 1 } else { 2 })
+    one.repeat(if shape.symmetric { 1 } else { 2 })
 }
 
 /// The arrays of breadth-first search on one GPU.
@@ -359,10 +372,10 @@ pub fn components(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
 /// where there are several replicas. Up to eight lanes are taken where there is room.
 pub fn betweenness(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     let active = shape.active as usize;
-    let double = shape.all_arcs() < 1 << 24;
+    let double = shape.all_arcs() - shape.repeats < 1 << 24;
     let mut arrays = topology(shape);
     let long = DeviceArray::new::<u32>("long rows", 2 * segments(shape.all_arcs()));
-    arrays.extend([long].repeat(if shape.undirected { 1 } else { 2 }));
+    arrays.extend([long].repeat(if shape.symmetric { 1 } else { 2 }));
     arrays.extend(lanes(active, shape.all_arcs(), 1, double, world > 1));
     arrays
 }
@@ -490,9 +503,17 @@ mod tests {
         Graph::from_arcs(1000, &sources, &targets, Some(&weights), Origin::default()).unwrap()
     }
 
+    /// There and back weigh otherwise; one node has 40 neighbours, most have none.
+    fn uneven() -> Graph {
+        let (sources, targets): (Vec<u32>, Vec<u32>) =
+            (1..=40).flat_map(|v| [(0, v), (v, 0)]).unzip();
+        let weights: Vec<f32> = (0..80).map(|i| if i % 2 == 0 { 1.5 } else { 2.5 }).collect();
+        Graph::from_arcs(3000, &sources, &targets, Some(&weights), Origin::default()).unwrap()
+    }
+
     #[test]
     fn a_graph_s_shape_is_its_layout_s() {
-        let mut graphs = vec![directed()];
+        let mut graphs = vec![directed(), uneven()];
         for spec in ["rmat:11", "grid:40x50", "star:3000", "chain:2000", "road:11", "geo:3000"] {
             graphs.push(crate::generate::generate(spec).unwrap());
         }
@@ -501,16 +522,19 @@ mod tests {
                 let layout = LaidOut::new(graph, choice).unwrap();
                 let shape = GraphShape::of(graph, choice);
                 let name = &graph.origin.dataset;
-                let loopless = GraphShape { self_loops: 0, ..shape };
-                assert_eq!(loopless, GraphShape::of_layout(&layout), "{name} {choice}");
-                let all = Columns::new(graph, choice).unwrap();
-                assert_eq!(
-                    topology(&shape)[1].bytes,
-                    footprint(4 * all.out.arcs() as usize) as u64
-                );
+                let counted = GraphShape { self_loops: 0, repeats: 0, ..shape };
+                assert_eq!(counted, GraphShape::of_layout(&layout), "{name} {choice}");
                 let rows = shape.rows();
                 assert_eq!(rows.arcs * 4, layout.out.arcs.bytes() as usize, "{name} {choice}");
                 assert_eq!(rows.offsets, layout.out.offsets.len(), "{name} {choice}");
+                let all = Columns::new(graph, choice).unwrap();
+                let shape = GraphShape::of_topology(graph, choice);
+                let found = (shape.active, shape.flat, shape.symmetric);
+                let made = (all.active as u64, all.flat, all.into.is_none());
+                assert_eq!(found, made, "{name} {choice}");
+                let rows = topology(&shape);
+                assert_eq!(rows[1].bytes, footprint(4 * all.out.arcs() as usize) as u64);
+                assert_eq!(rows.len(), if made.2 { 2 } else { 4 }, "{name} {choice}");
             }
         }
     }

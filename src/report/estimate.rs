@@ -204,7 +204,7 @@ impl Estimate {
 
 /// Whether degrees are flat is not known: whichever needs more, of each workload.
 fn larger_needs(shape: &GraphShape, replicas: usize, placement: Placement) -> Vec<Need> {
-    let of = |flat| needs(&GraphShape { flat, ..*shape }, replicas, placement);
+    let of = |flat| needs(&|_| GraphShape { flat, ..*shape }, replicas, placement);
     let larger = |(a, b): (Need, Need)| if b.bytes > a.bytes { b } else { a };
     of(false).into_iter().zip(of(true)).map(larger).collect()
 }

@@ -2,12 +2,12 @@
 
 use super::needs::{Need, needs, needs_table};
 use super::record::{GraphFacts, command_line};
+use super::summary::oddities;
 use super::units::{bytes, count, ms, plural};
 use super::{COMMIT, VERSION, utc};
 use crate::graph::{Degrees, Graph, Statistics};
-use crate::prepare::Layout;
-use crate::prepare::Placement;
 use crate::prepare::memory::{CONTEXT_BYTES, GraphShape};
+use crate::prepare::{Form, Layout, Placement};
 use serde::Serialize;
 use std::time::{Instant, SystemTime};
 
@@ -59,6 +59,11 @@ impl<'a> GraphRecord<'a> {
         let statistics = graph.statistics();
         let statistics_ms = start.elapsed().as_secs_f64() * 1e3;
         let shape = GraphShape::of(graph, Layout::Auto);
+        let topology = GraphShape::of_topology(graph, Layout::Auto);
+        let of_form = |form| match form {
+            Form::Topology | Form::Simple => topology,
+            Form::ShortestPaths | Form::Plain | Form::Array => shape,
+        };
         GraphRecord {
             primitive: "info",
             dataset: &graph.origin.dataset,
@@ -74,7 +79,7 @@ impl<'a> GraphRecord<'a> {
             statistics_ms,
             shape,
             host_bytes: shape.host_bytes(graph.weights().is_some()),
-            needs: needs(&shape, 1, Placement::Replicated),
+            needs: needs(&of_form, 1, Placement::Replicated),
             context_bytes: CONTEXT_BYTES,
         }
     }
@@ -95,15 +100,14 @@ pub fn graph_summary(record: &GraphRecord) -> String {
         line("asked", asked);
     }
     line(
-        "kept",
+        "has",
         format!(
-            "weights {}, ids {} to {}{}, {}, {}, {}",
+            "weights {}, ids {} to {}{}, {}, {}",
             origin.weights,
             graph.id_range.0,
             graph.id_range.1,
             if graph.id_gaps { " with gaps" } else { "" },
-            plural(statistics.self_loops, "self-loop"),
-            plural(statistics.duplicates, "duplicate"),
+            oddities(origin),
             plural(statistics.isolated, "isolated node"),
         ),
     );

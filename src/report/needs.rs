@@ -2,9 +2,9 @@
 
 use super::table::Table;
 use super::units::bytes;
-use crate::prepare::Placement;
 use crate::prepare::memory::{DeviceArray, GraphShape, placed, total};
-use crate::run::WORKLOADS;
+use crate::prepare::{Form, Placement};
+use crate::run::{WORKLOADS, Workload};
 use serde::Serialize;
 
 /// Device memory of one workload on one replica.
@@ -19,14 +19,14 @@ pub struct Need {
     pub arrays: Vec<DeviceArray>,
 }
 
-/// What each workload whose memory is reckoned needs on each of `world` replicas under `placement`.
-pub fn needs(shape: &GraphShape, world: usize, placement: Placement) -> Vec<Need> {
-    let reckoned = WORKLOADS.iter().filter_map(|workload| Some((workload.name, workload.memory?)));
-    let need = |(workload, memory): (_, fn(&GraphShape, usize) -> Vec<DeviceArray>)| {
-        let arrays = placed(memory(shape, world), placement, world);
-        Need { workload, bytes: total(&arrays), arrays }
+/// What each workload whose memory is reckoned needs on each of `world` replicas under `placement`, of a graph that has the
+/// shape `shape` in the workload's form.
+pub fn needs(shape: &dyn Fn(Form) -> GraphShape, world: usize, placement: Placement) -> Vec<Need> {
+    let need = |workload: &Workload| {
+        let arrays = placed(workload.memory?(&shape(workload.form), world), placement, world);
+        Some(Need { workload: workload.name, bytes: total(&arrays), arrays })
     };
-    reckoned.map(need).collect()
+    WORKLOADS.iter().filter_map(need).collect()
 }
 
 /// A row a workload, its largest arrays named.

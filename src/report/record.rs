@@ -81,9 +81,9 @@ pub struct GraphFacts<'a> {
     pub origin: &'a Origin,
     /// Nodes without arcs in or out.
     pub isolated: u64,
-    /// Whether every arc has its reverse.
+    /// Whether every arc has its reverse, as often and of the same weight.
     pub symmetric: bool,
-    /// The same, whatever the two weigh: what follows no weights takes an edge for one.
+    /// The same, as often, whatever the two weigh: what follows no weights takes an edge for one.
     pub undirected: bool,
     /// Largest out-degree.
     pub max_degree: u64,

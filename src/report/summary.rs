@@ -88,7 +88,7 @@ fn direction(graph: &Graph) -> &'static str {
 }
 
 /// `1 self-loop and 0 duplicates kept`, or what became of either.
-fn oddities(origin: &Origin) -> String {
+pub(super) fn oddities(origin: &Origin) -> String {
     let loops = plural(origin.self_loops, "self-loop");
     let duplicates = plural(origin.duplicates, "duplicate");
     let fate = match origin.policies.duplicates {
