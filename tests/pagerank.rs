@@ -472,6 +472,7 @@ fn bad_input_gets_one_line() {
         (&["--strategy", "pull", "--warp-width", "4"], "--strategy pull with --warp-width"),
         (&["--warp-chunk", "4"], "--strategy auto with --warp-width or --warp-chunk"),
         (&["--strategy", "push", "--segments", "5"], "--strategy push with --segments"),
+        (&["--weighted", "--segment-teams", "2"], "--strategy auto with --segments"),
         (&["--strategy", "push", "--deterministic"], "--deterministic: push"),
         (&["--strategy", "edge-soa", "--merge", "split"], "--merge split: edge-soa"),
         (&["--strategy", "hubs", "--weighted"], "--strategy hubs has no room for weights"),

@@ -206,10 +206,10 @@ impl PagerankConfig {
             ));
         }
         let asked = self.segments.is_some() || self.segment_width.is_some();
-        let hubs = matches!(strategy, Strategy::Auto | Strategy::Hubs);
+        let hubs = strategy == Strategy::Hubs || strategy == Strategy::Auto && !self.weighted;
         if (asked || self.segment_teams.is_some()) && !hubs {
             return refuse(format!(
-                "--strategy {strategy} with --segments, --segment-width or --segment-teams: it has none; use hubs"
+                "--strategy {strategy} with --segments, --segment-width or --segment-teams: hubs alone has them, and takes no --weighted"
             ));
         }
         if let Some(segments) = self.segments.filter(|segments| *segments > MOST as u32) {

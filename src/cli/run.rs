@@ -29,7 +29,7 @@ fn workload_command(workload: &Workload) -> Command {
         .value_name("FILE")
         .value_hint(ValueHint::FilePath)
         .value_parser(value_parser!(PathBuf))
-        .help("A TOML file with any of these options as keys, or a record of a run, for the options that it had; flags win");
+        .help("A TOML file with any of these options as keys, or a record of a run, for the options that it had but --json and --output; flags win");
     let command = Command::new(workload.name).visible_aliases(workload.alias).arg(config);
     let command =
         RunConfig::augment_args_for_update(command).about(workload.about).long_about(None);

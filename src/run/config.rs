@@ -476,7 +476,7 @@ impl RunConfig {
             std::fs::read_to_string(path).map_err(|e| Error::input(format!("{name}: {e}")))?;
         let text = text.trim_start_matches('\u{feff}');
         if !text.trim_start().starts_with('{') {
-            return read_toml(path);
+            return parse_toml(path, text);
         }
         let wrong = |e: serde_json::Error| Error::input(format!("{name}: {e}"));
         let mut read: serde_json::Value = serde_json::from_str(text).map_err(wrong)?;
@@ -492,7 +492,9 @@ impl RunConfig {
     /// Refuses to write a result to the file that the options were read from.
     pub(crate) fn check_kept(&self, options: &Path) -> Result<()> {
         for (flag, path) in [("--json", &self.json), ("--output", &self.output)] {
-            let Some(path) = path else { continue };
+            let Some(path) = path.as_deref().filter(|path| *path != Path::new("-")) else {
+                continue;
+            };
             if place(path).is_some_and(|place_of| place(options) == Some(place_of)) {
                 let what = "is also the file of --config; name another file";
                 return Err(Error::input(format!("{flag} {}: {what}", path.display())));
@@ -505,12 +507,18 @@ impl RunConfig {
 /// Reads a TOML file into `T`. A key that `T` lacks, or a value that it cannot take, is an input error
 /// that names file, line and key.
 pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| Error::input(format!("{}: {e}", path.display())))?;
+    parse_toml(path, &text)
+}
+
+/// As [`read_toml`], of what was read from `path`.
+fn parse_toml<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T> {
     let name = path.display();
-    let text = std::fs::read_to_string(path).map_err(|e| Error::input(format!("{name}: {e}")))?;
-    toml::from_str(&text).map_err(|e| {
+    toml::from_str(text).map_err(|e| {
         let line = e.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
         let message = e.message().replace('\n', " ").replace('`', "'");
-        Error::input(format!("{name}:{line}: {message}{}", key_at(&text, line, &message)))
+        Error::input(format!("{name}:{line}: {message}{}", key_at(text, line, &message)))
     })
 }
 

@@ -328,7 +328,7 @@ fn symmetric_graph(_: &RunConfig, graph: &Graph) -> Result<Start> {
     match graph.is_undirected() {
         true => Ok(Start::Graph),
         false => Err(Error::input(
-            "this needs a symmetric graph, and this one is directed: load it with --symmetrize",
+            "this needs a symmetric graph, and in this one some arc lacks its reverse, or has it less often: load it with --symmetrize",
         )),
     }
 }
