@@ -125,6 +125,8 @@ pub struct Betweenness {
     pub scores: Vec<f64>,
     /// What paths were held in: `F32` or `F64`.
     pub precision: Precision,
+    /// Whether some arc lacks its reverse: scores are not halved then.
+    pub directed: bool,
     /// Lanes of a batch.
     pub lanes: u32,
     /// Levels were cut by chunk, rather than sources dealt out.
@@ -207,7 +209,8 @@ fn of_rows(
     let directed = columns.into.is_some();
     scale(&mut scores, sources, directed, config.normalized, config.endpoints);
     let precision = if plan.double { Precision::F64 } else { Precision::F32 };
-    Ok(Betweenness { scores, precision, lanes: plan.lanes as u32, cut: plan.cut, depth, measured })
+    let (lanes, cut) = (plan.lanes as u32, plan.cut);
+    Ok(Betweenness { scores, precision, directed, lanes, cut, depth, measured })
 }
 
 fn check(rows: &TopologyRows, sources: &[u32], config: &BcConfig) -> Result<()> {

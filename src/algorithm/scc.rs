@@ -7,7 +7,7 @@
 //! component. Ranks are labels scattered by a bijection, so that chains of components take logarithmically many
 //! stages; nodes of different colours are never in one component, so that arcs between them are ignored from then on.
 //!
-//! Where every arc has its reverse, what is connected is strongly connected: `auto` finds it as [`cc`] does.
+//! Where every arc has its reverse as often, what is connected is strongly connected: `auto` finds it as [`cc`] does.
 //!
 //! **Replicas.** Each phase ends in a fixpoint that does not depend on the order of work, and so does the answer:
 //! replicas may do everything redundantly and end with equal bits, though their rounds differ (DESIGN 7.1 rule 2b:

@@ -149,6 +149,7 @@ impl Answer for Betweenness {
             ("sources", json!(named)),
             ("normalized", json!(bc.normalized)),
             ("endpoints", json!(bc.endpoints)),
+            ("directed", json!(self.directed)),
             ("lanes", json!(self.lanes)),
             ("precision", json!(self.precision)),
             ("depth", json!(self.depth)),

@@ -1,7 +1,7 @@
 //! How components are asked for, and what is said of them.
 
+use crate::algorithm::Measured;
 use crate::algorithm::program::Brought;
-use crate::algorithm::{Measured, MergeMode};
 use crate::graph::Graph;
 use crate::io::{Column, write_columns};
 use crate::prepare::{Columns, TopologyRows};
@@ -27,7 +27,7 @@ pub struct Components {
     pub sizes: Vec<(u32, u64)>,
     /// Whether they are the strongly connected ones.
     pub strong: bool,
-    /// Whether each arc has its reverse, and strongly connected ones were found as connected ones are.
+    /// Whether each arc has its reverse as often, and strongly connected ones were found as connected ones are.
     pub undirected: bool,
     /// Timings and counts.
     pub measured: Measured,
@@ -44,6 +44,13 @@ impl Components {
         measured.reached_arcs = rows.graph.arcs();
         let sizes = sizes(&labels);
         Components { labels, sizes, strong, undirected: false, measured }
+    }
+}
+
+impl Components {
+    /// Whether labels were merged by MIN, arcs of the own chunk between.
+    fn hooked(&self) -> bool {
+        self.measured.merge_modes.contains_key("dense")
     }
 }
 
@@ -101,11 +108,11 @@ impl Answer for Components {
         &self.measured
     }
 
-    fn strategy(&self, job: &Job) -> &'static str {
-        match (self.strong && !self.undirected, job.config.merge) {
+    fn strategy(&self, _: &Job) -> &'static str {
+        match (self.strong && !self.undirected, self.hooked()) {
             (true, _) => "forward-backward",
-            (false, MergeMode::Dense) => "hook, MIN",
-            (false, _) => "skip the giant",
+            (false, true) => "hook, MIN",
+            (false, false) => "skip the giant",
         }
     }
 
@@ -125,7 +132,7 @@ impl Answer for Components {
     }
 
     fn rated(&self) -> &'static str {
-        match self.strong && !self.undirected {
+        match self.strong && !self.undirected || self.hooked() {
             true => "of the whole graph",
             false => "of the whole graph, most of them never looked at",
         }
