@@ -372,7 +372,7 @@ pub fn components(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
 /// where there are several replicas. Up to eight lanes are taken where there is room.
 pub fn betweenness(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     let active = shape.active as usize;
-    let double = shape.all_arcs() - shape.repeats < 1 << 24;
+    let double = shape.all_arcs().saturating_sub(shape.repeats) < 1 << 24;
     let mut arrays = topology(shape);
     let long = DeviceArray::new::<u32>("long rows", 2 * segments(shape.all_arcs()));
     arrays.extend([long].repeat(if shape.symmetric { 1 } else { 2 }));

@@ -244,17 +244,26 @@ impl RunConfig {
             [_, Some(Seeds::File(path))] => Some(("the file of sources", path.as_path())),
             _ => None,
         };
-        let json = self.json.as_deref().filter(|path| *path != Path::new("-"));
         let output = self.output.as_deref().map(|path| ("--output", path));
-        let results = [json.map(|path| ("--json", path)), output];
         let labels = self.geo.labels.as_deref().map(|path| ("the file of --labels", path));
         let truth = self.geo.truth.as_deref().map(|path| ("the file of --truth", path));
         let personal = self.pagerank.personalize.as_deref();
         let personal = personal.map(|path| ("the file of --personalize", path));
-        let read = [graph, seeds, labels, truth, personal, output];
-        for (flag, path) in results.into_iter().flatten() {
-            let clash = read.iter().flatten().find(|(other, read)| {
-                *other != flag && place(path).is_some_and(|place_of| place(read) == Some(place_of))
+        self.check_beside(&[graph, seeds, labels, truth, personal, output])
+    }
+
+    /// Refuses to write a result to the file that the options were read from.
+    pub(crate) fn check_kept(&self, options: &Path) -> Result<()> {
+        self.check_beside(&[Some(("the file of --config", options))])
+    }
+
+    /// A result must replace none of these files.
+    fn check_beside(&self, files: &[Option<(&str, &Path)>]) -> Result<()> {
+        let json = self.json.as_deref().filter(|path| *path != Path::new("-"));
+        let output = self.output.as_deref().map(|path| ("--output", path));
+        for (flag, path) in [json.map(|path| ("--json", path)), output].into_iter().flatten() {
+            let clash = files.iter().flatten().find(|(other, file)| {
+                *other != flag && place(path).is_some_and(|place_of| place(file) == Some(place_of))
             });
             if let Some((other, _)) = clash {
                 return Err(Error::input(format!(
@@ -472,8 +481,7 @@ impl RunConfig {
     /// [`Error::Input`] for a file that is not there, an unknown key, a value that its key cannot take.
     pub fn read(path: &Path) -> Result<RunConfig> {
         let name = path.display();
-        let text =
-            std::fs::read_to_string(path).map_err(|e| Error::input(format!("{name}: {e}")))?;
+        let text = text_of(path)?;
         let text = text.trim_start_matches('\u{feff}');
         if !text.trim_start().starts_with('{') {
             return parse_toml(path, text);
@@ -488,28 +496,16 @@ impl RunConfig {
             }
         }
     }
-
-    /// Refuses to write a result to the file that the options were read from.
-    pub(crate) fn check_kept(&self, options: &Path) -> Result<()> {
-        for (flag, path) in [("--json", &self.json), ("--output", &self.output)] {
-            let Some(path) = path.as_deref().filter(|path| *path != Path::new("-")) else {
-                continue;
-            };
-            if place(path).is_some_and(|place_of| place(options) == Some(place_of)) {
-                let what = "is also the file of --config; name another file";
-                return Err(Error::input(format!("{flag} {}: {what}", path.display())));
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Reads a TOML file into `T`. A key that `T` lacks, or a value that it cannot take, is an input error
 /// that names file, line and key.
 pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| Error::input(format!("{}: {e}", path.display())))?;
-    parse_toml(path, &text)
+    parse_toml(path, &text_of(path)?)
+}
+
+fn text_of(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).map_err(|e| Error::input(format!("{}: {e}", path.display())))
 }
 
 /// As [`read_toml`], of what was read from `path`.
