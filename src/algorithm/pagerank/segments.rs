@@ -97,7 +97,7 @@ pub(super) struct Cut {
     pub width: usize,
     /// How many segments; else as many as pay.
     pub segments: Option<usize>,
-    /// How many teams; else as many as pay.
+    /// How many teams; else as the graph says.
     pub teams: Option<usize>,
     /// Multiprocessors of a GPU.
     pub multiprocessors: u32,
