@@ -136,7 +136,7 @@ pub struct PagerankConfig {
     pub segments: Option<u32>,
     /// Sources of a segment; `None`: what shared memory has room for.
     pub segment_width: Option<u32>,
-    /// Teams of multiprocessors among which they are divided; `None`: as many as pay.
+    /// Teams of multiprocessors among which they are divided; `None`: as the graph says.
     pub segment_teams: Option<u32>,
     /// Refuse what does not give the same bits on any number of replicas.
     pub deterministic: bool,
