@@ -176,6 +176,20 @@ fn a_line_of_the_list_and_a_file_of_the_same_cell_count_once() {
 }
 
 #[test]
+fn the_list_and_the_table_of_a_sweep_count_once_without_its_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = measurements("standing-146723e.tar.gz");
+    let packed = flate2::read::MultiGzDecoder::new(std::fs::File::open(&archive).unwrap());
+    tar::Archive::new(packed).unpack(folder.path()).unwrap();
+    let names = std::fs::read_dir(folder.path().join("standing")).unwrap();
+    let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["records.jsonl", "sweep.json"]);
+    let markdown = succeeds(&[&archive]);
+    assert!(markdown.contains("94 of 98 cells were measured; 4 failed."), "{markdown}");
+}
+
+#[test]
 fn a_weak_study_shows_efficiency_by_time_and_speed_up_by_rate() {
     let folder = tempfile::tempdir().unwrap();
     for (gpus, dataset, ms, rate) in [(1, "rmat20", 4.0, 1e9), (2, "rmat21", 5.0, 1.6e9)] {

@@ -155,10 +155,14 @@ impl Found {
 
     fn value(&mut self, at: &str, value: &Value) -> Result<()> {
         match value {
-            Value::Object(map) if is_record(map) => self.cases.push(of_record(map, at)?),
+            Value::Object(map) if is_record(map) => {
+                self.cases.push(of_record(map, at)?);
+                // A line of `records.jsonl` names the file that says the same, whether that is here or not.
+                let file = map.get("file").and_then(Value::as_str);
+                self.files.extend(file.map(|file| folder_of(at) + file));
+            }
             Value::Array(cells) if !cells.is_empty() && cells.iter().all(is_cell_value) => {
-                let folder =
-                    at.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+                let folder = folder_of(at);
                 for map in cells.iter().filter_map(Value::as_object) {
                     let (case, file) = of_cell(map, at)?;
                     self.cells.push((case, file.map(|file| folder.clone() + &file)));
@@ -176,6 +180,11 @@ impl Found {
         cases.extend(cells.into_iter().filter(|(_, file)| alone(file)).map(|(case, _)| case));
         ResultSet::of(cases, foreign)
     }
+}
+
+/// `DIR/` of what is at `DIR/NAME`.
+fn folder_of(at: &str) -> String {
+    at.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"))
 }
 
 fn is_cell_value(value: &Value) -> bool {
