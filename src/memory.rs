@@ -1,6 +1,8 @@
 //! What memory there is: a small file may ask for more than any machine has.
 
 use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Bytes that inputs may ask for, whatever the machine has.
@@ -14,16 +16,77 @@ pub(crate) fn limit(bytes: u64) {
     LIMIT.store(bytes, Relaxed);
 }
 
-/// Bytes that Linux reckons can be had without swapping; `None` elsewhere.
-pub(crate) fn available() -> Option<u64> {
+/// Bytes of memory that this process can still use without swapping: what the machine has left, or what its
+/// control group (a container, a batch job) has left where that is less. `None` where the system does not say.
+pub(crate) fn available_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+    let machine = line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024;
+    let groups = control_groups().iter().filter_map(|group| group.available());
+    Some(groups.fold(machine, u64::min))
+}
+
+/// The files of a control group that say how much memory it may use and uses.
+struct ControlGroup {
+    folder: PathBuf,
+    limit: &'static str,
+    used: &'static str,
+    /// In `memory.stat`: page cache that the system can take back.
+    cached: &'static str,
+}
+
+impl ControlGroup {
+    fn number(&self, file: &str) -> Option<u64> {
+        std::fs::read_to_string(self.folder.join(file)).ok()?.trim().parse().ok()
+    }
+
+    /// `None` where the group has no limit.
+    fn available(&self) -> Option<u64> {
+        let (limit, used) = (self.number(self.limit)?, self.number(self.used)?);
+        let stat = std::fs::read_to_string(self.folder.join("memory.stat")).unwrap_or_default();
+        let cached =
+            stat.lines().find_map(|line| line.strip_prefix(self.cached)?.trim().parse().ok());
+        Some(limit.saturating_sub(used.saturating_sub(cached.unwrap_or(0))))
+    }
+}
+
+/// The control groups of this process, from its own to the root, of version 2 and of version 1.
+fn control_groups() -> &'static [ControlGroup] {
+    static GROUPS: OnceLock<Vec<ControlGroup>> = OnceLock::new();
+    GROUPS.get_or_init(|| {
+        let text = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        groups_of(&text, Path::new("/sys/fs/cgroup"))
+    })
+}
+
+/// The groups that `text`, of `/proc/self/cgroup`, names below `root`. A container may see its own group at the
+/// root and not at the path that is named, so the root is always among them.
+fn groups_of(text: &str, root: &Path) -> Vec<ControlGroup> {
+    let mut groups = Vec::new();
+    for line in text.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let (root, limit, used, cached) = match controllers {
+            "" => (root.into(), "memory.max", "memory.current", "inactive_file "),
+            list if list.split(',').any(|one| one == "memory") => {
+                let (limit, used) = ("memory.limit_in_bytes", "memory.usage_in_bytes");
+                (root.join("memory"), limit, used, "total_inactive_file ")
+            }
+            _ => continue,
+        };
+        for above in Path::new(path.trim_start_matches('/')).ancestors() {
+            let folder = root.join(above);
+            if folder.join(limit).is_file() {
+                groups.push(ControlGroup { folder, limit, used, cached });
+            }
+        }
+    }
+    groups
 }
 
 /// Bytes that an input may make this process allocate.
 fn most() -> u64 {
-    available().unwrap_or(u64::MAX).min(LIMIT.load(Relaxed))
+    available_memory().unwrap_or(u64::MAX).min(LIMIT.load(Relaxed))
 }
 
 /// Whether `bytes` can be had.
@@ -53,4 +116,41 @@ fn within(content: &[u8], most: u64) -> io::Result<()> {
         ErrorKind::OutOfMemory,
         format!("it unpacks to more than the {:.1} GB of memory that are left", most as f64 * 1e-9),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(folder: &Path, files: &[(&str, &str)]) {
+        std::fs::create_dir_all(folder).unwrap();
+        files.iter().for_each(|(name, text)| std::fs::write(folder.join(name), text).unwrap());
+    }
+
+    #[test]
+    fn a_control_group_has_left_what_its_limit_and_those_above_it_leave() {
+        let root = tempfile::tempdir().unwrap();
+        let stat = "anon 5\ninactive_file 300\nactive_file 7\n";
+        let job = [("memory.max", "max\n"), ("memory.current", "900\n"), ("memory.stat", stat)];
+        write(&root.path().join("jobs/one"), &job);
+        write(&root.path().join("jobs"), &[("memory.max", "5000\n"), ("memory.current", "1000\n")]);
+        let left = |text: &str| {
+            let groups = groups_of(text, root.path());
+            groups.iter().filter_map(ControlGroup::available).collect::<Vec<u64>>()
+        };
+        assert_eq!(left("0::/jobs/one\n"), [4000]);
+        write(&root.path().join("jobs/one"), &[("memory.max", "1000\n")]);
+        assert_eq!(left("0::/jobs/one\n"), [400, 4000]);
+        assert!(left("0::/elsewhere\n").is_empty());
+        let old = [("memory.limit_in_bytes", "700\n"), ("memory.usage_in_bytes", "800\n")];
+        write(&root.path().join("memory"), &old);
+        assert_eq!(left("4:cpu,memory:/process/5\n3:cpuset:/\n0::/\n"), [0]);
+    }
+
+    #[test]
+    fn this_machine_says_how_much_memory_is_left() {
+        let left = available_memory();
+        assert!(left.is_none_or(|bytes| bytes > 1 << 20), "{left:?}");
+        assert!(left.is_some() || !cfg!(target_os = "linux"));
+    }
 }

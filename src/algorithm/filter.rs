@@ -26,7 +26,7 @@ use super::measure::Measured;
 use super::program::{Log, Repeat, Run, Step, timed};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica, Split};
-use crate::generate::available_memory;
+use crate::memory::available_memory;
 use crate::run::{Answer, Context};
 use cuda::Slice;
 use std::ops::Range;

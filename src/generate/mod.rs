@@ -36,7 +36,6 @@ pub use device::{
 };
 pub use geo::GeoTruth;
 pub use hash::array_value;
-pub(crate) use spec::available_memory;
 
 use crate::error::{Error, Result};
 use crate::graph::build::Csr;

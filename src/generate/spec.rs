@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::graph::MAX_NODES;
+use crate::memory::available_memory;
 use std::str::FromStr;
 
 /// Splits `SIZE,key=value,...` and hands each option to `option`, which says whether it knew the key
@@ -80,8 +81,6 @@ pub(super) fn check_memory(spec: &str, bytes: u64) -> Result<()> {
         _ => Ok(()),
     }
 }
-
-pub(crate) use crate::memory::available as available_memory;
 
 #[cfg(test)]
 mod tests {

@@ -229,7 +229,7 @@ fn asked(devices: &Devices, here: &[DeviceInfo]) -> (Vec<(u32, usize)>, usize) {
 fn host_need(shape: &GraphShape, outline: &Outline, replicas: u64) -> HostNeed {
     let state = memory::state_bytes(shape, replicas as usize);
     let running_bytes = shape.host_bytes(outline.weighted) + replicas * state;
-    let available_bytes = generate::available_memory();
+    let available_bytes = crate::memory::available_memory();
     let peak = outline.loading_bytes.max(running_bytes);
     let fits = available_bytes.map(|available| peak <= available);
     HostNeed { loading_bytes: outline.loading_bytes, running_bytes, available_bytes, fits }
