@@ -273,7 +273,7 @@ fn a_smaller_tight_predecessor_of_a_later_level_is_refused() {
     // 1 and 2 are both at distance 1; 1 is on level 2, behind 2. 3 hangs on both by weight 1.
     let graph = graph_of(4, &[(0, 2, 1.0), (2, 1, 0.0), (1, 3, 1.0), (2, 3, 1.0)]);
     let right = answer(&graph, &[0]);
-    assert_eq!(right.predecessors, Some(vec![NONE, 2, 0, 2]));
+    assert_eq!(right.predecessors, Some(vec![0, 2, 0, 2]));
     accepted(&graph, &[0], &right);
     let mut broken = right;
     predecessors(&mut broken)[3] = 1;

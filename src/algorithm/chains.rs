@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// "None": seeds' and unreached nodes' predecessor, unreached nodes' nominee.
+/// "None": the predecessor and the nominee of an unreached node.
 const NONE: u32 = u32::MAX;
 
 fn array(n: usize) -> Vec<AtomicU32> {
@@ -53,12 +53,15 @@ fn advance_tight(
     })
 }
 
-/// `[n]` the smallest node of the previous level with an arc to the node; `levels` are those of a breadth-first search,
-/// `u32::MAX` where it did not come.
+/// `[n]` the smallest node of the previous level with an arc to the node, the source for itself; `levels` are those of a
+/// breadth-first search, `u32::MAX` where it did not come.
 pub(super) fn parents(graph: &Graph, levels: &[u32]) -> Vec<u32> {
     let parent = array(graph.nodes());
     levels.par_iter().enumerate().filter(|(_, level)| **level != NONE).for_each(|(u, level)| {
         let own = graph.rank(u as u32);
+        if *level == 0 {
+            parent[u].store(own, Relaxed);
+        }
         for (v, _) in graph.neighbors(u).filter(|(v, _)| levels[*v as usize] == level + 1) {
             parent[v as usize].fetch_min(own, Relaxed);
         }
@@ -66,11 +69,14 @@ pub(super) fn parents(graph: &Graph, levels: &[u32]) -> Vec<u32> {
     plain(graph, parent)
 }
 
-/// `[n]` the smallest node of the previous tight level with a tight arc to the node; levels are
-/// those of a breadth-first search over tight arcs from the seeds.
+/// `[n]` the smallest node of the previous tight level with a tight arc to the node, a seed for itself; levels
+/// are those of a breadth-first search over tight arcs from the seeds.
 pub(super) fn predecessors(graph: &Graph, seeds: &[u32], dist: &[f32]) -> Vec<u32> {
     let (level, parent) = (array(graph.nodes()), array(graph.nodes()));
-    seeds.iter().for_each(|s| level[*s as usize].store(0, Relaxed));
+    seeds.iter().for_each(|s| {
+        level[*s as usize].store(0, Relaxed);
+        parent[*s as usize].store(graph.rank(*s), Relaxed);
+    });
     let (mut frontier, mut depth) = (seeds.to_vec(), 0);
     while !frontier.is_empty() {
         depth += 1;

@@ -113,7 +113,7 @@ impl Default for SsspConfig {
 pub struct ShortestPaths {
     /// `[n]` distance from the nearest seed; `+inf` where none reaches.
     pub distances: Vec<f32>,
-    /// `[n]` smallest node of the previous tight level; `u32::MAX` for seeds and unreached nodes.
+    /// `[n]` smallest node of the previous tight level; a seed for itself; `u32::MAX` for unreached nodes.
     pub predecessors: Option<Vec<u32>>,
     /// `[n]` smallest seed with a tight chain to the node; `u32::MAX` for unreached nodes.
     pub nominees: Option<Vec<u32>>,

@@ -51,7 +51,7 @@ impl Column<'_> {
 
 /// Writes columns to `path` in the format of its extension, by rising input id: `.csv` has a header
 /// `node,NAME,...` and all of them; `.txt` the first, a value a line; `.npy` the first as an array `[n]`, nodes as
-/// uint64 ids of the input, the largest number where there is none.
+/// int64 ids of the input, -1 where there is none.
 ///
 /// # Errors
 ///
@@ -67,6 +67,14 @@ pub fn write_columns(path: &Path, graph: &Graph, columns: &[(&str, Column<'_>)])
         )));
     }
     let Some((_, first)) = columns.first() else { return Ok(()) };
+    let largest = (n as u32).checked_sub(1).map_or(0, |last| graph.input_id(graph.ranked(last)));
+    if format == ResultFormat::Npy && matches!(first, Column::Node(_)) && largest > i64::MAX as u64
+    {
+        return Err(Error::input(format!(
+            "{}: the id {largest} does not fit an int64 array; write a .csv",
+            path.display()
+        )));
+    }
     write_atomically(path, |out| match format {
         ResultFormat::Csv => {
             write!(out, "node")?;
@@ -91,8 +99,8 @@ pub fn write_columns(path: &Path, graph: &Graph, columns: &[(&str, Column<'_>)])
             Column::Total(values) => write_npy(out, graph, |v| values[v]),
             Column::Count(values) => write_npy(out, graph, |v| values[v]),
             Column::Node(nodes) => write_npy(out, graph, |v| match nodes[v] {
-                u32::MAX => u64::MAX,
-                node => graph.input_id(node),
+                u32::MAX => -1,
+                node => graph.input_id(node) as i64,
             }),
         },
     })
@@ -169,7 +177,7 @@ mod tests {
         assert_eq!(npy.into_vec::<u64>().unwrap(), [0, 7, 1 << 40]);
         let bytes = text("a.npy", &columns[1..]);
         let npy = npyz::NpyFile::new(&bytes[..]).unwrap();
-        assert_eq!(npy.into_vec::<u64>().unwrap(), [u64::MAX, u64::MAX, 1]);
+        assert_eq!(npy.into_vec::<i64>().unwrap(), [-1, -1, 1]);
         let short = [("x", Column::Count(&levels[..2]))];
         let refusal = write_columns(&folder.path().join("b.csv"), &graph, &short).unwrap_err();
         assert!(refusal.to_string().contains("2 nodes but the graph has 3"), "{refusal}");

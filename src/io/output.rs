@@ -189,10 +189,10 @@ mod tests {
         write_results(&path, &nodes(3, 1), &answer).expect("written");
         let text = std::fs::read_to_string(&path).expect("read");
         assert_eq!(text, "node,distance,nominee\n1,0,1\n2,1.5,1\n3,inf,\n");
-        answer.predecessors = Some(vec![u32::MAX, 0, u32::MAX]);
+        answer.predecessors = Some(vec![0, 0, u32::MAX]);
         write_results(&path, &nodes(3, 1), &answer).expect("written");
         let text = std::fs::read_to_string(&path).expect("read");
-        assert_eq!(text, "node,distance,predecessor,nominee\n1,0,,1\n2,1.5,1,1\n3,inf,,\n");
+        assert_eq!(text, "node,distance,predecessor,nominee\n1,0,1,1\n2,1.5,1,1\n3,inf,,\n");
         assert_eq!(entries(&directory), 1);
     }
 

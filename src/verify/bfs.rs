@@ -36,7 +36,7 @@ pub struct LevelsCheck {
 
 /// Certifies that `levels` (`[n]`, `u32::MAX` where unreached) counts the fewest arcs from `source`, a node
 /// index, and that `parents` (`[n]`, node indices) holds the in-neighbour of the previous level with the
-/// lowest input id, `u32::MAX` for the source and for unreached nodes.
+/// lowest input id, the source for itself, `u32::MAX` for unreached nodes.
 ///
 /// Takes one pass over the arcs of reached nodes and 4 bytes a node, in parallel.
 ///
@@ -125,14 +125,15 @@ impl Check<'_> {
     /// The levels are known to be right.
     fn parents(&self, support: &[AtomicU32], parents: &[u32]) -> Result<()> {
         let expected = |v: usize| match (self.levels[v], support[v].load(Relaxed)) {
-            (0 | NONE, _) => NONE,
+            (0, _) => v as u32,
+            (NONE, _) => NONE,
             (_, rank) => self.graph.ranked(rank),
         };
         let Some(v) = first_by_id(self.graph, |v| parents[v] != expected(v)) else {
             return Ok(());
         };
         let why = match self.levels[v] {
-            0 => "it is the source and has none".to_string(),
+            0 => "it is the source, its own parent".to_string(),
             NONE => "it is unreached and has none".to_string(),
             level => format!(
                 "the smallest node of level {} with an arc to it is {}",

@@ -32,7 +32,7 @@ use std::time::Instant;
 
 /// Key of a node that no tight chain has reached.
 const UNSEEN: u64 = u64::MAX;
-/// Key of a seed: level 0, no predecessor.
+/// Key of a seed: level 0; it is its own predecessor.
 const SEED: u64 = u32::MAX as u64;
 /// A predecessor or nominee that is not there.
 const NONE: u32 = u32::MAX;
@@ -244,7 +244,8 @@ impl Check<'_> {
 
     fn predecessors(&self, tight: &TightLevels, predecessors: &[u32]) -> Result<()> {
         let expected = |v: usize| match tight.keys[v].load(Relaxed) {
-            key @ (SEED | UNSEEN) => key as u32,
+            SEED => v as u32,
+            UNSEEN => NONE,
             key => self.graph.ranked(key as u32),
         };
         let differs = |(v, &p): (usize, &u32)| p != expected(v);
@@ -252,7 +253,7 @@ impl Check<'_> {
             return Ok(());
         };
         let why = match tight.keys[v].load(Relaxed) {
-            SEED => "it is a seed and has none".to_string(),
+            SEED => "it is a seed, its own predecessor".to_string(),
             UNSEEN => "it is unreached and has none".to_string(),
             key => format!(
                 "the smallest node of tight level {} with a tight arc to it is {}",

@@ -96,7 +96,7 @@ pub fn tight_levels(graph: &Graph, seeds: &[u32], dist: &[f32]) -> Vec<u32> {
     level
 }
 
-/// Smallest node in the previous tight level with a tight arc; [`NONE`] for seeds and unreached.
+/// Smallest node in the previous tight level with a tight arc; a seed for itself; [`NONE`] for unreached nodes.
 pub fn predecessors(graph: &Graph, seeds: &[u32], dist: &[f32]) -> Vec<u32> {
     let level = tight_levels(graph, seeds, dist);
     let mut predecessor = vec![NONE; graph.nodes()];
@@ -106,6 +106,7 @@ pub fn predecessors(graph: &Graph, seeds: &[u32], dist: &[f32]) -> Vec<u32> {
             predecessor[v as usize] = predecessor[v as usize].min(u);
         }
     }
+    seeds.iter().for_each(|s| predecessor[*s as usize] = *s);
     predecessor
 }
 

@@ -25,7 +25,8 @@ fn brute_parents(graph: &Graph, level: &[u32]) -> Vec<u32> {
         let above = arcs.iter().filter(|&&(u, w)| {
             w == v && level[u] != NONE && level[v] != NONE && level[u] + 1 == level[v]
         });
-        above.map(|a| a.0 as u32).min_by_key(|&u| graph.input_id(u)).unwrap_or(NONE)
+        let own = (level[v] == 0).then_some(v as u32);
+        above.map(|a| a.0 as u32).min_by_key(|&u| graph.input_id(u)).or(own).unwrap_or(NONE)
     };
     (0..graph.nodes()).map(parent).collect()
 }
@@ -36,7 +37,7 @@ fn right_levels_are_accepted_and_counted() {
     let graph =
         graph_of_pairs(6, &[(0, 1), (0, 2), (1, 3), (2, 3), (2, 3), (3, 0), (4, 3), (1, 1)]);
     let right = [0, 1, 1, 2, NONE, NONE];
-    let parents = [NONE, 0, 0, 1, NONE, NONE];
+    let parents = [0, 0, 0, 1, NONE, NONE];
     let seen = levels(&graph, 0, &right, Some(&parents)).unwrap();
     assert_eq!((seen.reached, seen.reached_arcs, seen.depth, seen.parents), (4, 7, 2, true));
     assert!(!levels(&graph, 0, &right, None).unwrap().parents);
@@ -71,7 +72,7 @@ fn each_wrong_level_is_named_with_the_right_one() {
 fn each_wrong_parent_is_named_with_the_right_one() {
     let graph = graph_of_pairs(6, &[(0, 1), (0, 2), (1, 3), (2, 3), (3, 4)]);
     let right = [0, 1, 1, 2, 3, NONE];
-    let parents = [NONE, 0, 0, 1, 3, NONE];
+    let parents = [0, 0, 0, 1, 3, NONE];
     let with = |v: usize, parent| {
         let mut broken = parents;
         broken[v] = parent;
@@ -84,7 +85,7 @@ fn each_wrong_parent_is_named_with_the_right_one() {
     );
     refused(with(3, NONE), 3, "parent none is wrong");
     refused(with(3, 77), 3, "index 77, which is no node");
-    refused(with(0, 0), 0, "it is the source and has none");
+    refused(with(0, NONE), 0, "it is the source, its own parent");
     refused(with(5, 0), 5, "it is unreached and has none");
     refused_saying(levels(&graph, 0, &right, Some(&parents[..2])), "2 parents");
     no_question(levels(&graph, 6, &right, None), "node index 6");
