@@ -6,7 +6,7 @@ use common::{graph_of, networkx, open_perturbed, solved};
 use hivegraph::algorithm::kcore::Cores;
 use hivegraph::fleet::CollectiveKind;
 use hivegraph::graph::Graph;
-use hivegraph::io::LoadOptions;
+use hivegraph::io::{LoadOptions, Symmetrize};
 use hivegraph::run::{Job, RunConfig, workload};
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ fn any_number_of_replicas_and_any_merge_find_the_numbers_of_a_serial_peeling() {
 
 #[test]
 fn networkx_has_the_same_numbers() {
-    let options = LoadOptions { symmetrize: true, ..LoadOptions::default() };
+    let options = LoadOptions { symmetrize: Symmetrize::Min, ..LoadOptions::default() };
     let fleet = open_perturbed(&("host:2".into(), CollectiveKind::Host), None);
     for (name, known) in networkx() {
         let Some(graph) = known.graph(&options) else { continue };

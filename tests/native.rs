@@ -3,7 +3,7 @@
 mod common;
 
 use hivegraph::graph::Graph;
-use hivegraph::io::{self, Cache, LoadOptions, Relabel};
+use hivegraph::io::{self, Cache, LoadOptions, Relabel, Symmetrize};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -74,11 +74,11 @@ fn policies_hold_for_native_files_too() {
     io::write_native(&io::load_with(text.to_str().unwrap(), &off()).unwrap(), &path).unwrap();
     for options in [
         LoadOptions { duplicates: io::Duplicates::Sum, self_loops: io::SelfLoops::Drop, ..off() },
-        LoadOptions { symmetrize: true, relabel: Relabel::Degree, ..off() },
+        LoadOptions { symmetrize: Symmetrize::Min, relabel: Relabel::Degree, ..off() },
         LoadOptions { weights: io::Weights::Unit, largest_component: true, ..off() },
         LoadOptions {
             weights: io::Weights::Random { low: 1, high: 9, seed: 5 },
-            symmetrize: true,
+            symmetrize: Symmetrize::Min,
             ..off()
         },
         LoadOptions { weights: io::Weights::Unit, duplicates: io::Duplicates::Sum, ..off() },
@@ -269,7 +269,7 @@ fn places_follow_their_nodes_through_policies() {
         off(),
         LoadOptions { relabel: Relabel::Random(4), ..off() },
         LoadOptions { relabel: Relabel::Degree, largest_component: true, ..off() },
-        LoadOptions { symmetrize: true, largest_component: true, ..off() },
+        LoadOptions { symmetrize: Symmetrize::Min, largest_component: true, ..off() },
     ];
     for options in &options {
         for (graph, places) in [(&matrix, &from_0), (&list, &by_id)] {

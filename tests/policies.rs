@@ -1,10 +1,13 @@
 //! What load options do to the arcs, against a plain model; and that labels inside change no answer.
 
-use hivegraph::algorithm::{Seeds, SsspConfig, sssp};
+use hivegraph::algorithm::{PagerankConfig, Seeds, SsspConfig, pagerank, sssp};
 use hivegraph::fleet::{Fleet, FleetConfig};
 use hivegraph::graph::Graph;
-use hivegraph::io::{Cache, Duplicates, LoadOptions, Relabel, SelfLoops, Weights, load_with};
-use hivegraph::prepare::{PrepareOptions, Prepared};
+use hivegraph::io::{
+    Cache, Duplicates, LoadOptions, Relabel, SelfLoops, Symmetrize, Weights, load_with,
+};
+use hivegraph::prepare::{PrepareOptions, Prepared, Topology};
+use hivegraph::run::RunConfig;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -59,9 +62,12 @@ fn a_sum_beyond_f32_is_refused_and_unit_weights_count_arcs() {
     let sum = with(|o| o.duplicates = Duplicates::Sum);
     let message = load("0 1 3e38\n0 1 3e38\n", &sum).unwrap_err();
     assert!(message.contains("--duplicates sum") && message.contains("g.txt"), "{message}");
-    let both = with(|o| (o.duplicates, o.symmetrize) = (Duplicates::Sum, true));
+    let both = with(|o| (o.duplicates, o.symmetrize) = (Duplicates::Sum, Symmetrize::Keep));
     let message = load("0 1 3e38\n1 0 2e38\n", &both).unwrap_err();
     assert!(message.contains("--duplicates sum"), "{message}");
+    let both = with(|o| o.symmetrize = Symmetrize::Sum);
+    let message = load("0 1 3e38\n1 0 2e38\n", &both).unwrap_err();
+    assert!(message.contains("--symmetrize=sum: the weights"), "{message}");
     let counted = with(|o| (o.duplicates, o.weights) = (Duplicates::Sum, Weights::Unit));
     assert_eq!(
         arcs(&load("0 1 3e38\n0 1 3e38\n1 0 9\n", &counted).unwrap()),
@@ -96,7 +102,7 @@ fn weights_that_are_not_looked_at_may_be_anything_in_every_text_format() {
 fn self_loops_are_dropped_and_a_reverse_is_added_where_there_is_none_of_the_weight() {
     let graph = load(ODD, &with(|o| o.self_loops = SelfLoops::Drop)).unwrap();
     assert!(arcs(&graph).iter().all(|(u, v, _)| u != v));
-    let graph = load(ODD, &with(|o| o.symmetrize = true)).unwrap();
+    let graph = load(ODD, &with(|o| o.symmetrize = Symmetrize::Keep)).unwrap();
     let between = [(0, 1, 2.0), (0, 1, 3.0), (0, 1, 5.0), (0, 1, 5.0)];
     let back = between.map(|(u, v, w)| (v, u, w));
     let rest = [(2, 2, 1.0), (2, 3, 4.0), (3, 2, 4.0)];
@@ -104,6 +110,85 @@ fn self_loops_are_dropped_and_a_reverse_is_added_where_there_is_none_of_the_weig
     assert_eq!(arcs(&graph), expected);
     assert!(graph.is_symmetric());
     assert_eq!(graph.origin.duplicates, 6, "three each way beyond the first");
+}
+
+const UNEQUAL: &str = "0 1 5\n1 0 2\n1 2 1\n2 3 4\n3 2 6\n2 3 4\n3 3 7\n";
+
+#[test]
+fn a_symmetrized_pair_has_one_arc_each_way_with_the_least_greatest_or_summed_weight() {
+    let of = |symmetrize, duplicates| {
+        let options = with(|o| (o.symmetrize, o.duplicates) = (symmetrize, duplicates));
+        let graph = load(UNEQUAL, &options).unwrap();
+        assert!(graph.is_symmetric());
+        arcs(&graph)
+    };
+    let expected = |a, b, c| {
+        let upper = [(0, 1, a), (1, 2, b), (2, 3, c)];
+        let mut all: Arcs =
+            upper.iter().flat_map(|(u, v, w)| [(*u, *v, *w), (*v, *u, *w)]).collect();
+        all.push((3, 3, 7.0));
+        all.sort_by(|a, b| a.partial_cmp(b).unwrap());
+        all
+    };
+    let min = expected(2.0, 1.0, 4.0);
+    for duplicates in [Duplicates::Keep, Duplicates::First, Duplicates::Min] {
+        assert_eq!(of(Symmetrize::Min, duplicates), min);
+        assert_eq!(of(Symmetrize::Max, duplicates), expected(5.0, 1.0, 6.0));
+    }
+    assert_eq!(of(Symmetrize::Sum, Duplicates::Keep), expected(7.0, 1.0, 14.0));
+    assert_eq!(of(Symmetrize::Sum, Duplicates::Min), expected(7.0, 1.0, 10.0));
+    // Parallel arcs are summed in each direction first: 8 and 6 between nodes 2 and 3.
+    assert_eq!(of(Symmetrize::Min, Duplicates::Sum), expected(2.0, 1.0, 6.0));
+    assert_eq!(of(Symmetrize::Max, Duplicates::Sum), expected(5.0, 1.0, 8.0));
+    // A graph that is symmetric but for parallel arcs is left with one arc each way too.
+    let options = with(|o| o.symmetrize = Symmetrize::Min);
+    let graph = load("0 1 3\n1 0 3\n0 1 4\n1 0 4\n", &options).unwrap();
+    assert_eq!(arcs(&graph), [(0, 1, 3.0), (1, 0, 3.0)]);
+}
+
+#[test]
+fn degrees_and_ranks_of_a_symmetrized_graph_count_each_pair_once() {
+    let options = with(|o| o.symmetrize = Symmetrize::Min);
+    let graph = load("0 1 5\n1 0 2\n1 2 1\n2 1 9\n2 0 3\n2 3 1\n", &options).unwrap();
+    let degrees: Vec<u64> = (0..4).map(|v| graph.degree(v)).collect();
+    assert_eq!(degrees, [2, 2, 3, 1]);
+    let simple = "0 1 2\n1 0 2\n1 2 1\n2 1 1\n2 0 3\n0 2 3\n2 3 1\n3 2 1\n";
+    let simple = load(simple, &LoadOptions::default()).unwrap();
+    let fleet = FleetConfig { devices: "host:2".parse().unwrap(), ..FleetConfig::default() };
+    let fleet = Fleet::open(fleet).unwrap();
+    let ranks = |graph: Graph| {
+        let topology = Topology::new(&fleet, Arc::new(graph), PrepareOptions::default()).unwrap();
+        pagerank(&fleet, &topology, &PagerankConfig::default()).unwrap().ranks
+    };
+    assert_eq!(ranks(graph), ranks(simple));
+}
+
+#[test]
+fn symmetrize_reads_as_a_word_and_as_true_or_false() {
+    let of = |text: &str| {
+        serde_json::from_str::<LoadOptions>(&format!("{{\"symmetrize\": {text}}}"))
+            .map(|options| options.symmetrize)
+            .map_err(|error| error.to_string())
+    };
+    for (text, expected) in [
+        ("true", Symmetrize::Min),
+        ("false", Symmetrize::Off),
+        ("\"min\"", Symmetrize::Min),
+        ("\"max\"", Symmetrize::Max),
+        ("\"sum\"", Symmetrize::Sum),
+        ("\"keep\"", Symmetrize::Keep),
+        ("\"off\"", Symmetrize::Off),
+    ] {
+        assert_eq!(of(text), Ok(expected), "{text}");
+    }
+    assert!(of("\"both\"").unwrap_err().contains("use min, max, sum, keep or off"));
+    assert!(of("3").is_err());
+    // A record of a run that kept both weights repeats that run.
+    let folder = tempfile::tempdir().unwrap();
+    let record = folder.path().join("old.json");
+    let text = r#"{"config": {"graph": "g.txt", "load": {"symmetrize": true}}}"#;
+    std::fs::write(&record, text).unwrap();
+    assert_eq!(RunConfig::read(&record).unwrap().load.symmetrize, Symmetrize::Keep);
 }
 
 #[test]
@@ -228,7 +313,20 @@ fn model(given: &[(u64, u64, f32)], options: &LoadOptions) -> Arcs {
         }
     };
     pairs.values_mut().for_each(one);
-    if options.symmetrize {
+    let one_of = |weights: Vec<f32>| match options.symmetrize {
+        _ if unit && options.duplicates != Duplicates::Sum => 1.0,
+        Symmetrize::Min => weights.into_iter().fold(f32::INFINITY, f32::min),
+        Symmetrize::Max => weights.into_iter().fold(0.0, f32::max),
+        _ => weights.into_iter().map(f64::from).sum::<f64>() as f32,
+    };
+    if !matches!(options.symmetrize, Symmetrize::Off | Symmetrize::Keep) {
+        let mut both = pairs.clone();
+        for ((u, v), weights) in pairs.iter().filter(|((u, v), _)| u != v) {
+            both.entry((*v, *u)).or_default().extend(weights);
+        }
+        pairs = both.into_iter().map(|(pair, weights)| (pair, vec![one_of(weights)])).collect();
+    }
+    if options.symmetrize == Symmetrize::Keep {
         let turned: Vec<_> = pairs.iter().map(|((u, v), w)| ((*v, *u), w.clone())).collect();
         let own = pairs.clone();
         for (pair, theirs) in turned {
@@ -263,7 +361,9 @@ proptest! {
             Duplicates::Keep, Duplicates::First, Duplicates::Min, Duplicates::Sum
         ]),
         drop in any::<bool>(),
-        symmetrize in any::<bool>(),
+        symmetrize in prop::sample::select(vec![
+            Symmetrize::Off, Symmetrize::Min, Symmetrize::Max, Symmetrize::Sum, Symmetrize::Keep
+        ]),
         unit in any::<bool>(),
     ) {
         let given: Arcs = given.iter().map(|(u, v, w)| (*u, *v, f32::from(*w))).collect();
@@ -277,6 +377,6 @@ proptest! {
         let text: String = given.iter().map(|(u, v, w)| format!("{u} {v} {w}\n")).collect();
         let graph = load(&text, &options).unwrap();
         prop_assert_eq!(arcs(&graph), model(&given, &options));
-        prop_assert!(!symmetrize || graph.is_symmetric());
+        prop_assert!(symmetrize == Symmetrize::Off || graph.is_symmetric());
     }
 }

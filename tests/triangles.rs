@@ -7,7 +7,7 @@ use hivegraph::algorithm::MergeMode;
 use hivegraph::algorithm::triangles::Triangles;
 use hivegraph::fleet::CollectiveKind;
 use hivegraph::graph::Graph;
-use hivegraph::io::{Cache, LoadOptions, load_with};
+use hivegraph::io::{Cache, LoadOptions, Symmetrize, load_with};
 use hivegraph::run::{Job, RunConfig, workload};
 use hivegraph::verify;
 use std::collections::BTreeSet;
@@ -86,7 +86,11 @@ fn real_graphs_have_the_triangles_that_are_known() {
             skipped(&format!("{} is not here", path.display()));
             continue;
         }
-        let options = LoadOptions { symmetrize: true, cache: Cache::Off, ..LoadOptions::default() };
+        let options = LoadOptions {
+            symmetrize: Symmetrize::Min,
+            cache: Cache::Off,
+            ..LoadOptions::default()
+        };
         let graph = Arc::new(load_with(path.to_str().unwrap(), &options).unwrap());
         let host = ("host:2".to_string(), CollectiveKind::Host);
         for fleet in [host].into_iter().chain(common::cuda_fleets()) {

@@ -1,6 +1,6 @@
 //! What the examples have in common: `--devices LIST` and `--graph FILE|GENERATOR` on the command line.
 
-use hivegraph::io::LoadOptions;
+use hivegraph::io::{LoadOptions, Symmetrize};
 use hivegraph::prelude::*;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub fn open(graph: &str) -> Result<(Fleet, Arc<Resident>)> {
         };
         *place = words.next().ok_or_else(|| Error::input(format!("{word}: what?")))?;
     }
-    let options = LoadOptions { symmetrize: true, ..LoadOptions::default() };
+    let options = LoadOptions { symmetrize: Symmetrize::Min, ..LoadOptions::default() };
     let graph = Arc::new(hivegraph::io::load_with(&graph, &options)?);
     let fleet = Fleet::open(FleetConfig { devices: devices.parse()?, ..FleetConfig::default() })?;
     println!("{} nodes, {} arcs, {} replicas", graph.nodes(), graph.arcs(), fleet.world());

@@ -3,7 +3,7 @@
 //! that begins with the file's name.
 
 use hivegraph::graph::Graph;
-use hivegraph::io::{Duplicates, LoadOptions, Relabel, SelfLoops, Weights, rubbish};
+use hivegraph::io::{Duplicates, LoadOptions, Relabel, SelfLoops, Symmetrize, Weights, rubbish};
 use hivegraph::{Error, Result};
 use std::io::{Cursor, Write};
 use xxhash_rust::xxh3::xxh3_64;
@@ -36,7 +36,7 @@ fn options(bytes: &[u8]) -> LoadOptions {
         relabel: relabel[pick(3)],
         weights: weights[pick(5)],
         self_loops: if pick(7) == 0 { SelfLoops::Drop } else { SelfLoops::Keep },
-        symmetrize: pick(9) == 0,
+        symmetrize: [Symmetrize::Off, Symmetrize::Off, Symmetrize::Min, Symmetrize::Keep][pick(9)],
         largest_component: pick(11) == 0,
         nodes: (pick(13) == 0).then_some(kind >> 48),
         ..LoadOptions::default()

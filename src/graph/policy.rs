@@ -5,6 +5,7 @@ use super::build::{self, InOrder, Keep, Packed, Repeated};
 use super::{ArcList, Graph, Origin, check, milliseconds};
 use crate::error::{Error, Result};
 use crate::generate::hash::{hash, mix};
+use crate::io::Symmetrize;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::time::Instant;
@@ -65,7 +66,7 @@ impl Graph {
                 fill(list, mirror, 0, out)
             }),
         };
-        finite(csr.weights.as_deref(), &csr.columns)?;
+        finite(SUM, csr.weights.as_deref(), &csr.columns)?;
         let mut graph = Graph::trusted(csr, origin, mirror.then_some(true));
         graph.origin.build_ms += milliseconds(start);
         Ok(graph)
@@ -96,28 +97,45 @@ impl Graph {
             }
             _ => build::build::<u128, _>(n, m, keep, rows, |_, rows, out| fill(&self, rows, out)),
         };
-        finite(csr.weights.as_deref(), &csr.columns)?;
+        finite(SUM, csr.weights.as_deref(), &csr.columns)?;
         let mut graph = Graph::trusted(csr, self.origin, None);
         (graph.names, graph.places) = (self.names, self.places);
         Ok(graph)
     }
 
-    /// The union of this graph and its transpose, arc by arc: of the arcs (u, v) of one weight there are
-    /// as many as in whichever of the two has more. Where pairs are not repeated before, they are not
-    /// after: `repeated` says which weight counts where the two directions differ.
-    pub(crate) fn symmetrized(self, repeated: Repeated) -> Result<Graph> {
-        if self.is_symmetric() {
+    /// The union of this graph and its transpose. With `min`, `max` and `sum` a pair is left with one arc each
+    /// way, which weighs what all its arcs in both directions make; a self-loop has one direction. With
+    /// `keep` the union is arc by arc: of the arcs (u, v) of one weight there are as many as in whichever of
+    /// the two has more; where pairs are not repeated before, they are not after: `repeated` says which
+    /// weight counts where the two directions differ.
+    pub(crate) fn symmetrized(self, how: Symmetrize, repeated: Repeated) -> Result<Graph> {
+        let done = match how {
+            Symmetrize::Off => true,
+            Symmetrize::Keep => self.is_symmetric(),
+            Symmetrize::Sum if self.weights.is_some() => false,
+            _ => self.is_symmetric() && check::rows(&self).duplicates == 0,
+        };
+        if done {
             return Ok(self);
         }
         let back = self.transpose();
+        let union = how == Symmetrize::Keep;
+        let rule = match (how, repeated) {
+            (Symmetrize::Max, _) => Rule::Greatest,
+            (Symmetrize::Sum, _) => Rule::Sum,
+            (Symmetrize::Keep, Repeated::Kept) => Rule::All,
+            (Symmetrize::Keep, Repeated::Summed) => Rule::Sum,
+            _ => Rule::Least,
+        };
         let join = |u: usize, out: &mut Joined<'_>| {
-            let (mut own, mut other) = (self.neighbors(u).peekable(), back.neighbors(u).peekable());
+            let other = back.neighbors(u).filter(|(v, _)| union || *v as usize != u);
+            let (mut own, mut other) = (self.neighbors(u).peekable(), other.peekable());
             loop {
                 let next = match (own.peek(), other.peek()) {
                     (None, None) => break,
                     (Some(_), None) => own.next(),
                     (None, Some(_)) => other.next(),
-                    (Some(a), Some(b)) if a == b => {
+                    (Some(a), Some(b)) if a == b && union => {
                         own.next();
                         other.next()
                     }
@@ -130,7 +148,7 @@ impl Graph {
                     }
                 };
                 let Some((v, weight)) = next else { break };
-                out.add(v, weight, repeated);
+                out.add(v, weight, rule);
             }
         };
         let blocks = self.row_blocks();
@@ -139,7 +157,7 @@ impl Graph {
             .cloned()
             .flat_map_iter(|rows| {
                 rows.map(|u| {
-                    let mut out = Joined { columns: None, weights: None, length: 0, last: None };
+                    let mut out = Joined::default();
                     join(u, &mut out);
                     out.length as u64
                 })
@@ -161,12 +179,13 @@ impl Graph {
                     let place = (offsets[u] - begin) as usize..(offsets[u + 1] - begin) as usize;
                     let weights = weighted.then(|| &mut weights[place.clone()]);
                     let columns = Some(&mut columns[place]);
-                    join(u, &mut Joined { columns, weights, length: 0, last: None });
+                    join(u, &mut Joined { columns, weights, ..Joined::default() });
                 }
             },
         );
         drop(back);
-        finite(Some(&weights), &columns)?;
+        let flag = if how == Symmetrize::Sum { "--symmetrize=sum" } else { SUM };
+        finite(flag, Some(&weights), &columns)?;
         let mut graph = Graph {
             offsets: offsets.into(),
             columns: columns.into(),
@@ -179,7 +198,7 @@ impl Graph {
             origin: self.origin,
         };
         // Two directions of different weights are two arcs each way now.
-        if repeated == Repeated::Kept {
+        if rule == Rule::All {
             graph.origin.duplicates = check::rows(&graph).duplicates;
         }
         Ok(graph)
@@ -309,24 +328,45 @@ impl Graph {
     }
 }
 
+/// What a union of rows makes of arcs of one pair.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// All stay.
+    All,
+    /// One stays, as light as the lightest.
+    Least,
+    /// One stays, as heavy as the heaviest.
+    Greatest,
+    /// One stays and weighs as much as all together.
+    Sum,
+}
+
 /// A row on its way out of a union: counted only, or written.
+#[derive(Default)]
 struct Joined<'a> {
     columns: Option<&'a mut [u32]>,
     weights: Option<&'a mut [f32]>,
     length: usize,
     last: Option<u32>,
+    /// The weights of the last column's arcs so far.
+    sum: f64,
 }
 
 impl Joined<'_> {
     /// Appends an arc; arcs come by (column, weight).
-    fn add(&mut self, v: u32, weight: f32, repeated: Repeated) {
-        if repeated != Repeated::Kept && self.last == Some(v) {
-            if let (Repeated::Summed, Some(weights)) = (repeated, &mut self.weights) {
-                weights[self.length - 1] += weight;
+    fn add(&mut self, v: u32, weight: f32, rule: Rule) {
+        if rule != Rule::All && self.last == Some(v) {
+            self.sum += f64::from(weight);
+            if let Some(weights) = &mut self.weights {
+                match rule {
+                    Rule::All | Rule::Least => {}
+                    Rule::Greatest => weights[self.length - 1] = weight,
+                    Rule::Sum => weights[self.length - 1] = self.sum as f32,
+                }
             }
             return;
         }
-        self.last = Some(v);
+        (self.last, self.sum) = (Some(v), f64::from(weight));
         if let Some(columns) = &mut self.columns {
             columns[self.length] = v;
         }
@@ -359,13 +399,15 @@ fn in_order(arcs: u64) -> Result<()> {
     )))
 }
 
-/// Sums may leave the range of f32.
-fn finite(weights: Option<&[f32]>, columns: &[u32]) -> Result<()> {
+const SUM: &str = "--duplicates sum";
+
+/// Sums may leave the range of f32; `flag` asked for them.
+fn finite(flag: &str, weights: Option<&[f32]>, columns: &[u32]) -> Result<()> {
     let weights = weights.unwrap_or_default();
     match weights.par_iter().position_first(|weight| !weight.is_finite()) {
         None => Ok(()),
         Some(arc) => Err(Error::input(format!(
-            "--duplicates sum: the weights of the arcs to node {} add up to more than f32 holds; \
+            "{flag}: the weights of the arcs to node {} add up to more than f32 holds; \
              scale the weights down",
             columns[arc]
         ))),

@@ -61,7 +61,7 @@ pub use matrix_market::write as write_matrix_market;
 pub use native::{check as check_native, write as write_native};
 pub use node_weights::read_weights;
 pub use numpy::write as write_npz;
-pub use options::{Cache, Duplicates, LoadOptions, Relabel, SelfLoops, Weights};
+pub use options::{Cache, Duplicates, LoadOptions, Relabel, SelfLoops, Symmetrize, Weights};
 pub use output::{ResultFormat, write_atomically, write_results};
 pub use writers::{check_writer, write_graph};
 
@@ -122,7 +122,7 @@ pub fn load_placed(spec: &str, labels: &str, options: &LoadOptions) -> Result<Gr
     let plain = LoadOptions {
         relabel: Relabel::None,
         largest_component: false,
-        symmetrize: false,
+        symmetrize: Symmetrize::Off,
         // Random ones come last; the file's are not looked at for them either.
         weights: if options.weights == Weights::File { Weights::File } else { Weights::Unit },
         ..options.clone()

@@ -34,6 +34,90 @@ words!(
     }
 );
 
+/// Whether arcs get their reverses, and what a pair weighs then. Written `off`, `min`, `max`, `sum` or `keep`; a
+/// configuration file may also say `true`, which is `min`, and `false`, which is `off`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Symmetrize {
+    /// Arcs stay as they are.
+    #[default]
+    Off,
+    /// One arc each way per pair, with the least weight of both directions.
+    Min,
+    /// One arc each way per pair, with the greatest weight of both directions.
+    Max,
+    /// One arc each way per pair, with the sum of both directions (added in f64, lightest first).
+    Sum,
+    /// Every arc that has no reverse of the same weight gets one: a pair whose directions differ has two arcs
+    /// each way, unless `--duplicates` leaves one.
+    Keep,
+}
+
+impl Symmetrize {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Symmetrize::Off => "off",
+            Symmetrize::Min => "min",
+            Symmetrize::Max => "max",
+            Symmetrize::Sum => "sum",
+            Symmetrize::Keep => "keep",
+        }
+    }
+}
+
+impl FromStr for Symmetrize {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Symmetrize> {
+        match text {
+            "off" | "false" => Ok(Symmetrize::Off),
+            "min" | "true" => Ok(Symmetrize::Min),
+            "max" => Ok(Symmetrize::Max),
+            "sum" => Ok(Symmetrize::Sum),
+            "keep" => Ok(Symmetrize::Keep),
+            _ => Err(Error::input(format!(
+                "--symmetrize={text}: not understood; use min, max, sum, keep or off"
+            ))),
+        }
+    }
+}
+
+impl fmt::Display for Symmetrize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+impl Serialize for Symmetrize {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        to.serialize_str(self.word())
+    }
+}
+
+impl<'de> Deserialize<'de> for Symmetrize {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        struct Words;
+        impl serde::de::Visitor<'_> for Words {
+            type Value = Symmetrize;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("true, false, min, max, sum, keep or off")
+            }
+            fn visit_bool<E: serde::de::Error>(
+                self,
+                is: bool,
+            ) -> std::result::Result<Symmetrize, E> {
+                Ok(if is { Symmetrize::Min } else { Symmetrize::Off })
+            }
+            fn visit_str<E: serde::de::Error>(
+                self,
+                text: &str,
+            ) -> std::result::Result<Symmetrize, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+        from.deserialize_any(Words)
+    }
+}
+
 words!(
     /// Whether the cache of loaded graphs is used.
     Cache, "--cache" {
@@ -174,11 +258,12 @@ pub struct LoadOptions {
     /// Arcs from a node to itself: keep | drop [default: keep].
     #[arg(long, value_name = "WHETHER", help_heading = LOADING)]
     pub self_loops: SelfLoops,
-    /// Add the reverse of every arc that has none of the same weight. Where the directions differ, --duplicates
-    /// first and min then keep the lighter, sum adds them.
-    #[arg(long, action = Set, num_args = 0..=1, default_missing_value = "true", help_heading = LOADING)]
-    #[arg(require_equals = true, hide_possible_values = true, value_name = "BOOL")]
-    pub symmetrize: bool,
+    /// One arc each way between two nodes that have any, after --duplicates: min (the lightest of both
+    /// directions) | max | sum | keep (only add missing reverses, which leaves two arcs each way where the
+    /// directions weigh differently) | off [default: off; without a word: min].
+    #[arg(long, num_args = 0..=1, default_missing_value = "min", help_heading = LOADING)]
+    #[arg(require_equals = true, value_name = "HOW")]
+    pub symmetrize: Symmetrize,
     /// file | unit | random:LO-HI:SEED (whole numbers) [default: file].
     #[arg(long, value_name = "WEIGHTS", help_heading = LOADING)]
     pub weights: Weights,
@@ -203,6 +288,12 @@ pub struct LoadOptions {
 const LOADING: &str = "Loading";
 
 impl LoadOptions {
+    /// Whether several arcs from one node to another may be left.
+    pub(crate) fn keeps_duplicates(&self) -> bool {
+        self.duplicates == Duplicates::Keep
+            && matches!(self.symmetrize, Symmetrize::Off | Symmetrize::Keep)
+    }
+
     /// What differs from the default, as flags; empty where nothing does. The cache is no policy.
     pub fn shown(&self) -> String {
         let plain = LoadOptions::default();
@@ -214,7 +305,7 @@ impl LoadOptions {
         };
         show(self.duplicates != plain.duplicates, format!("--duplicates {}", self.duplicates));
         show(self.self_loops != plain.self_loops, format!("--self-loops {}", self.self_loops));
-        show(self.symmetrize, "--symmetrize".into());
+        show(self.symmetrize != plain.symmetrize, format!("--symmetrize={}", self.symmetrize));
         show(self.weights != plain.weights, format!("--weights {}", self.weights));
         show(self.relabel != plain.relabel, format!("--relabel {}", self.relabel));
         show(self.nodes.is_some(), format!("--nodes {}", self.nodes.unwrap_or(0)));

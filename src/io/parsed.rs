@@ -2,7 +2,7 @@
 //! same for all formats.
 
 use super::compact::{self, Compacted, WideList};
-use super::options::{Duplicates, LoadOptions, Relabel, SelfLoops, Weights};
+use super::options::{Duplicates, LoadOptions, Relabel, SelfLoops, Symmetrize, Weights};
 use crate::error::{Error, Result};
 use crate::graph::build::{Keep, Repeated};
 use crate::graph::{ArcList, Graph, MAX_NODES, Origin, milliseconds};
@@ -208,15 +208,19 @@ fn outside(id: u64, asked: u64) -> Error {
 /// The policies that need the CSR.
 pub(super) fn apply(mut graph: Graph, options: &LoadOptions) -> Result<Graph> {
     let start = Instant::now();
-    if options.symmetrize {
-        graph = graph.symmetrized(keep(options).0.repeated)?;
+    let mut kept = keep(options).0;
+    if options.symmetrize != Symmetrize::Off {
+        graph = graph.symmetrized(options.symmetrize, kept.repeated)?;
     }
     if let Weights::Random { low, high, seed } = options.weights {
         graph = graph.with_random_weights(low, high, seed);
         graph.origin.weights = options.weights.to_string();
     }
     if options.largest_component {
-        graph = graph.largest_component(keep(options).0);
+        if !options.keeps_duplicates() && kept.repeated == Repeated::Kept {
+            kept.repeated = Repeated::First;
+        }
+        graph = graph.largest_component(kept);
     }
     match options.relabel {
         Relabel::None => {}

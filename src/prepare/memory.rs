@@ -9,7 +9,6 @@ use super::{Layout, Placement};
 use crate::backend::cuda::{GRANULE, MEETING_WORDS, footprint};
 use crate::collective::nccl;
 use crate::graph::Graph;
-use crate::io::Duplicates;
 use serde::Serialize;
 
 /// An allowance for the CUDA context, kernels and NCCL on each GPU: 1 GiB, by hand and not measured.
@@ -73,7 +72,7 @@ impl GraphShape {
         let into = if symmetric { None } else { graph.in_degrees() };
         let sketch = layout::sketch(graph, into.as_deref(), choice);
         let self_loops = graph.self_loops();
-        let kept = graph.origin.policies.duplicates == Duplicates::Keep;
+        let kept = graph.origin.policies.keeps_duplicates();
         GraphShape {
             nodes: graph.nodes() as u64,
             active: sketch.active as u64,

@@ -92,7 +92,8 @@ pub(super) fn oddities(origin: &Origin) -> String {
     let loops = plural(origin.self_loops, "self-loop");
     let duplicates = plural(origin.duplicates, "duplicate");
     let fate = match origin.policies.duplicates {
-        Duplicates::Keep => "kept",
+        Duplicates::Keep if origin.policies.keeps_duplicates() => "kept",
+        Duplicates::Keep => "merged",
         Duplicates::Sum => "summed",
         Duplicates::First | Duplicates::Min => "dropped",
     };

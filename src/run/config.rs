@@ -491,6 +491,9 @@ impl RunConfig {
         match read.get_mut("config") {
             None => serde_json::from_value(read).map_err(wrong),
             Some(config) => {
+                // Records say `true` from when that meant what `keep` means now.
+                let both = config.pointer_mut("/load/symmetrize").filter(|both| **both == true);
+                both.into_iter().for_each(|both| *both = "keep".into());
                 let config: RunConfig = serde_json::from_value(config.take()).map_err(wrong)?;
                 Ok(RunConfig { json: None, output: None, ..config })
             }

@@ -4,7 +4,7 @@
 
 use super::data;
 use hivegraph::graph::Graph;
-use hivegraph::io::{Cache, LoadOptions, load_with};
+use hivegraph::io::{Cache, LoadOptions, Symmetrize, load_with};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -145,8 +145,10 @@ fn ldbc_example(
     source: u64,
     options: &LoadOptions,
 ) -> LdbcExample {
-    let symmetrize = options.symmetrize || name == "example-undirected";
-    let options = LoadOptions { symmetrize, ..options.clone() };
+    let mut options = options.clone();
+    if name == "example-undirected" {
+        options.symmetrize = Symmetrize::Min;
+    }
     let graph = loaded(&folder.join(format!("{name}.e")), &options);
     let values = |what: &str| ldbc_values(&graph, &folder.join(format!("{name}-{what}")));
     let numbers = |what| values(what).into_iter().map(|value| value.parse().unwrap()).collect();
