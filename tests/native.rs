@@ -236,6 +236,41 @@ fn a_second_load_comes_from_the_cache_until_file_or_options_change() {
 }
 
 #[test]
+fn a_file_whose_time_was_restored_is_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cache, file) = (folder.path().join("cache"), folder.path().join("g.txt"));
+    let cached =
+        |output: &Output| String::from_utf8_lossy(&output.stderr).contains(", from the cache)");
+    let with_time = |path: &Path, text: &str, time: std::time::SystemTime| {
+        std::fs::write(path, text).unwrap();
+        let handle = std::fs::File::options().append(true).open(path).unwrap();
+        handle.set_modified(time).unwrap();
+    };
+    let time = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1 << 30);
+    with_time(&file, "0 1\n1 2\n2 0\n", time);
+    assert!(!cached(&info(&cache, &file, &[])));
+    assert!(cached(&info(&cache, &file, &[])));
+    // In place: the inode stays.
+    with_time(&file, "0 1\n1 2\n2 1\n", time);
+    let second = info(&cache, &file, &[]);
+    assert!(!cached(&second), "the time of modification alone was believed");
+    assert!(cached(&info(&cache, &file, &[])));
+    // Another file in its place.
+    let other = folder.path().join("h.txt");
+    with_time(&other, "0 1\n1 2\n2 2\n", time);
+    std::fs::rename(&other, &file).unwrap();
+    assert!(!cached(&info(&cache, &file, &[])));
+    // A file beside the one that is named.
+    let (edges, vertices) = (folder.path().join("l.e"), folder.path().join("l.v"));
+    with_time(&vertices, "1\n2\n3\n", time);
+    with_time(&edges, "1 2\n", time);
+    info(&cache, &edges, &[]);
+    assert!(cached(&info(&cache, &edges, &[])));
+    with_time(&vertices, "1\n2\n4\n", time);
+    assert!(!cached(&info(&cache, &edges, &[])));
+}
+
+#[test]
 fn a_native_file_tells_of_the_oddities_that_are_in_it() {
     let folder = tempfile::tempdir().unwrap();
     let (text, path) = (folder.path().join("g.txt"), folder.path().join("g.hive"));

@@ -1,5 +1,5 @@
-//! The cache of loaded graphs: native files in the user's cache directory, one for each (path, size, time of
-//! change, load options, version of the readers). It holds what can be made again, so that whatever is wrong
+//! The cache of loaded graphs: native files in the user's cache directory, one for each (path, size, times of
+//! modification and change, inode, load options, version of the readers). It holds what can be made again, so that whatever is wrong
 //! with it is passed over in silence: a damaged entry is not used, and replaced.
 
 use super::options::{Cache, LoadOptions};
@@ -26,13 +26,8 @@ pub(super) fn entry(path: &str, options: &LoadOptions) -> Option<PathBuf> {
     let meta = fs::metadata(&file).ok().filter(fs::Metadata::is_file)?;
     let options = LoadOptions { cache: Cache::On, ..options.clone() };
     let options = serde_json::to_vec(&options).ok()?;
-    let changed = |meta: &fs::Metadata| {
-        let time = meta.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
-        Some(time.as_nanos().to_le_bytes())
-    };
     let mut parts = vec![file.as_os_str().as_encoded_bytes().to_vec(), options];
-    parts.push(meta.len().to_le_bytes().to_vec());
-    parts.push(changed(&meta)?.to_vec());
+    parts.push(state(&meta));
     parts.push(native::VERSION.to_le_bytes().to_vec());
     parts.push(env!("HIVE_READERS").into());
     // The reader goes by the name that was given: a link may have another than its file.
@@ -43,12 +38,20 @@ pub(super) fn entry(path: &str, options: &LoadOptions) -> Option<PathBuf> {
     for beside in ldbc::files(path, &name).iter().flat_map(|files| files.all()) {
         if let Ok(meta) = fs::metadata(beside) {
             parts.push(fs::canonicalize(beside).ok()?.as_os_str().as_encoded_bytes().to_vec());
-            parts.push(meta.len().to_le_bytes().to_vec());
-            parts.push(changed(&meta)?.to_vec());
+            parts.push(state(&meta));
         }
     }
     let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
     Some(folder.join(format!("{}.hive", cache_dir::key(&parts))))
+}
+
+/// What differs where a file is another than it was. A program may set the time of modification (`cp -p`, `tar` and
+/// `rsync -t` restore it), but not that of change.
+fn state(meta: &fs::Metadata) -> Vec<u8> {
+    use std::os::unix::fs::MetadataExt;
+    let times = [meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec()];
+    let words = [meta.len(), meta.dev(), meta.ino()].into_iter().chain(times.map(|t| t as u64));
+    words.flat_map(u64::to_le_bytes).collect()
 }
 
 /// The graph in `entry`, if it is there and whole.
