@@ -481,6 +481,108 @@ fn wrong_counts_and_negative_numbers_are_refused_in_every_format() {
     folder.refused("o.wsg", &serialised([-1, 7]), "arc 0 has column 4294967295");
 }
 
+/// A CSR matrix of one row with one number, as SciPy saves it.
+fn one_number(descr: &str, data: &[u8]) -> Vec<u8> {
+    let member = |descr: &str, shape: &str, data: &[u8]| {
+        let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
+        let length = (text.len() as u16).to_le_bytes();
+        [b"\x93NUMPY\x01\x00", &length[..], text.as_bytes(), data].concat()
+    };
+    let words = |numbers: &[i64]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>();
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, content) in [
+        ("indices", member("<i8", "(1,)", &words(&[0]))),
+        ("indptr", member("<i8", "(2,)", &words(&[0, 1]))),
+        ("shape", member("<i8", "(2,)", &words(&[1, 1]))),
+        ("data", member(descr, "(1,)", data)),
+        ("format", member("|S3", "()", b"csr")),
+    ] {
+        let options = zip::write::SimpleFileOptions::default();
+        zip.start_file(format!("{name}.npy"), options).unwrap();
+        zip.write_all(&content).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+#[test]
+fn whole_weights_that_f32_does_not_hold_are_refused_at_their_line_and_rounded_on_request() {
+    let folder = Folder::new();
+    folder.with("l.v", b"1\n5\n");
+    let big = 16_777_217i32;
+    let galois = [1u64, 4, 1, 1, 1].into_iter().flat_map(u64::to_le_bytes);
+    let galois: Vec<u8> =
+        galois.chain([0, 0, big].into_iter().flat_map(i32::to_le_bytes)).collect();
+    let gap = [1u64, 1, 0, 1].into_iter().flat_map(u64::to_le_bytes);
+    let gap = [0].into_iter().chain(gap).chain([0, big].into_iter().flat_map(i32::to_le_bytes));
+    let mut cases: Vec<(&str, Vec<u8>, &str)> = vec![
+        ("a.txt", b"0 1 16777217\n".into(), "a.txt:1: "),
+        ("a.csv", b"src,dst,weight\n0,1,1\n1,0,16777217.0\n".into(), "a.csv:3: "),
+        ("a.wel", b"0 1 1.6777217e7\n".into(), "a.wel:1: "),
+        (
+            "a.mtx",
+            b"%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 2 16777217\n".into(),
+            "a.mtx:3: ",
+        ),
+        ("d.gr", b"p sp 3 1\na 1 2 16777217\n".into(), "d.gr:2: "),
+        ("m.graph", b"2 1 1\n2 16777217\n1 16777217\n".into(), "m.graph:2: "),
+        ("l.e", b"1 5 16777217\n".into(), "l.e:1: "),
+        ("g.gr", galois, "g.gr: arc 0: "),
+        ("o.wsg", gap.collect(), "o.wsg: arc 0: "),
+    ];
+    let npz = [
+        ("<i4", 16_777_217i32.to_le_bytes().to_vec()),
+        ("<u4", 16_777_217u32.to_le_bytes().to_vec()),
+        ("<i8", 16_777_217i64.to_le_bytes().to_vec()),
+        (">i8", 16_777_217i64.to_be_bytes().to_vec()),
+        ("<u8", 16_777_217u64.to_le_bytes().to_vec()),
+        ("<f8", 16_777_217f64.to_le_bytes().to_vec()),
+    ];
+    for (descr, data) in npz {
+        cases.push(("o.npz", one_number(descr, &data), "o.npz: entry 0 of data: "));
+    }
+    for (name, content, place) in cases {
+        let message = folder.try_load(name, &content).map(|graph| parts(&graph)).unwrap_err();
+        assert!(message.starts_with(place), "{message}");
+        assert!(message.contains("16777217") || message.contains("1.6777217e7"), "{message}");
+        assert!(message.contains("--weights rounded"), "{message}");
+        let path = folder.with(name, &content);
+        let load = |weights| {
+            let options = LoadOptions { weights, ..LoadOptions::default() };
+            io::load_with(path.to_str().unwrap(), &options).unwrap()
+        };
+        let graph = load(Weights::Rounded);
+        assert!(graph.weights().unwrap().contains(&16_777_216.0), "{name}");
+        assert_eq!(graph.origin.weights, "rounded");
+        assert_eq!(graph.origin.policies.shown(), "--weights rounded");
+        assert_eq!(load(Weights::Unit).weights(), None, "{name}");
+    }
+    for held in ["16777216", "16777218", "16777217.5", "2500000000", "1.5e9"] {
+        assert!(folder.try_load("a.txt", format!("0 1 {held}\n").as_bytes()).is_ok(), "{held}");
+    }
+}
+
+#[test]
+fn a_data_set_with_nodes_and_without_edges_is_a_graph() {
+    let folder = Folder::new();
+    for (edges, properties) in [(&b""[..], None), (b"\n\n", None), (b"", Some("false"))] {
+        let (v, e) = (folder.with("l.v", b"7\n1\n5\n"), folder.with("l.e", edges));
+        if let Some(directed) = properties {
+            folder.with("l.properties", format!("graph.l.directed = {directed}\n").as_bytes());
+        }
+        for path in [e, v] {
+            let graph = load(&path);
+            assert_eq!((graph.nodes(), graph.arcs()), (3, 0));
+            assert_eq!(graph.names(), Some(&[1, 5, 7][..]));
+        }
+    }
+    let packed = folder.with("p.e.gz", &gzip(b""));
+    folder.with("p.v.gz", &gzip(b"3\n4\n"));
+    assert_eq!(load(&packed).nodes(), 2);
+    folder.with("n.v", b"");
+    folder.refused("n.e", b"", "n.v:1: the graph is empty (no vertices)");
+    folder.refused("alone.txt", b"", "the file is empty");
+}
+
 /// Written by PyArrow 26: src 0 1 2 2, dst 1 2 0 2, weight 0.5 1 2 3.
 const PARQUET: &[u8] = include_bytes!("data/tiny.parquet");
 

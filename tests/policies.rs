@@ -57,20 +57,25 @@ fn duplicates_are_kept_or_one_is_the_first_the_lightest_or_the_sum() {
     assert_eq!(of(Duplicates::Sum), expected(&[13.0]));
 }
 
+/// 2^127, which f32 holds, and not twice.
+const HUGE: &str = "170141183460469231731687303715884105728";
+/// 3 x 2^126.
+const LARGER: &str = "255211775190703847597530955573826158592";
+
 #[test]
 fn a_sum_beyond_f32_is_refused_and_unit_weights_count_arcs() {
     let sum = with(|o| o.duplicates = Duplicates::Sum);
-    let message = load("0 1 3e38\n0 1 3e38\n", &sum).unwrap_err();
+    let message = load(&format!("0 1 {HUGE}\n0 1 {HUGE}\n"), &sum).unwrap_err();
     assert!(message.contains("--duplicates sum") && message.contains("g.txt"), "{message}");
     let both = with(|o| (o.duplicates, o.symmetrize) = (Duplicates::Sum, Symmetrize::Keep));
-    let message = load("0 1 3e38\n1 0 2e38\n", &both).unwrap_err();
+    let message = load(&format!("0 1 {HUGE}\n1 0 {LARGER}\n"), &both).unwrap_err();
     assert!(message.contains("--duplicates sum"), "{message}");
     let both = with(|o| o.symmetrize = Symmetrize::Sum);
-    let message = load("0 1 3e38\n1 0 2e38\n", &both).unwrap_err();
+    let message = load(&format!("0 1 {HUGE}\n1 0 {LARGER}\n"), &both).unwrap_err();
     assert!(message.contains("--symmetrize=sum: the weights"), "{message}");
     let counted = with(|o| (o.duplicates, o.weights) = (Duplicates::Sum, Weights::Unit));
     assert_eq!(
-        arcs(&load("0 1 3e38\n0 1 3e38\n1 0 9\n", &counted).unwrap()),
+        arcs(&load(&format!("0 1 {HUGE}\n0 1 {HUGE}\n1 0 9\n"), &counted).unwrap()),
         [(0, 1, 2.0), (1, 0, 1.0)]
     );
 }

@@ -19,6 +19,19 @@ pub(super) fn numbers<const SIZE: usize, T: Copy + Default + Send>(
     out
 }
 
+/// Where the first number is that is `wrong`.
+pub(super) fn first<const SIZE: usize>(
+    bytes: &[u8],
+    wrong: impl Fn([u8; SIZE]) -> bool + Sync,
+) -> Option<usize> {
+    bytes.as_chunks::<SIZE>().0.par_iter().position_first(|word| wrong(*word))
+}
+
+/// Whether f32 does not hold a whole number that is a weight; negative ones are none.
+pub(super) fn rounds(number: i64) -> bool {
+    number > 0 && number as f32 as i128 != i128::from(number)
+}
+
 /// The little-endian u64 at `at`.
 pub(super) fn word(bytes: &[u8], at: usize) -> Option<u64> {
     let word = bytes.get(at..at.checked_add(8)?)?;

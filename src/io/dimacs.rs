@@ -7,6 +7,7 @@
 
 use super::headline::Headline;
 use super::labels::{Locations, Place, place};
+use super::options::FileWeights;
 use super::parsed::{Arcs, Nodes, Parsed};
 use super::text::{self, Fault, Fields, shown};
 use crate::error::{Error, Result};
@@ -42,7 +43,7 @@ pub(super) fn headline(start: &[u8]) -> Option<Headline> {
 }
 
 /// Reads the whole content of a file of arcs; lengths are passed over unless `weights` are wanted.
-pub(super) fn parse(path: &str, bytes: &[u8], weights: bool) -> Result<Parsed> {
+pub(super) fn parse(path: &str, bytes: &[u8], weights: FileWeights) -> Result<Parsed> {
     if is_coordinates(bytes) {
         return Err(Error::input(format!(
             "{path}: holds coordinates, not arcs; name the .gr file of this graph"
@@ -53,7 +54,7 @@ pub(super) fn parse(path: &str, bytes: &[u8], weights: bool) -> Result<Parsed> {
         format: "dimacs",
         arcs: Arcs::Lists(lists),
         nodes: Nodes::Declared { count: nodes, first_id: 1 },
-        weighted: weights,
+        weighted: weights.read(),
         mirror: false,
     })
 }
@@ -122,7 +123,7 @@ fn count(field: &[u8], at: usize) -> Result<u64, Fault> {
 }
 
 /// (nodes, arcs)
-fn read(bytes: &[u8], weights: bool) -> Result<(u64, Vec<ArcList>), Fault> {
+fn read(bytes: &[u8], weights: FileWeights) -> Result<(u64, Vec<ArcList>), Fault> {
     let problem = problem(bytes)?;
     let [b"p", b"sp", nodes, arcs] = problem.words[..] else {
         return Err(misposed(&problem, "p sp NODES ARCS"));
@@ -162,15 +163,15 @@ fn fields<'a>(kind: &str, line: &'a [u8], at: usize) -> Result<Option<[&'a [u8];
 
 fn arcs_of(
     nodes: u64,
-    weights: bool,
+    weights: FileWeights,
     lines: &mut dyn Iterator<Item = (usize, &[u8])>,
 ) -> Result<ArcList, Fault> {
     let mut list = ArcList::default();
     for (at, line) in lines {
         let Some([u, v, length]) = fields("a", line, at)? else { continue };
         list.pairs.push((text::id_from_1(u, nodes, at)?, text::id_from_1(v, nodes, at)?));
-        if weights {
-            list.weights.push(text::weight(length, at)?);
+        if weights.read() {
+            list.weights.push(text::weight(length, at, weights)?);
         }
     }
     Ok(list)
@@ -196,7 +197,7 @@ mod tests {
     type Found = (u64, Vec<(u32, u32)>, Vec<f32>);
 
     fn arcs(text: &str) -> Result<Found, String> {
-        let (nodes, lists) = read(text.as_bytes(), true)
+        let (nodes, lists) = read(text.as_bytes(), FileWeights::Exact)
             .map_err(|fault| fault.into_error("g.gr", text.as_bytes()).to_string())?;
         let pairs = lists.iter().flat_map(|list| list.pairs.clone()).collect();
         Ok((nodes, pairs, lists.iter().flat_map(|list| list.weights.clone()).collect()))

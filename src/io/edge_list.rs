@@ -12,6 +12,7 @@
 
 use super::aside::write_aside;
 use super::compact::WideList;
+use super::options::FileWeights;
 use super::parsed::{Arcs, Nodes, Parsed};
 use super::rows::{self, Weights};
 use super::text::{self, Fault, Fields, shown};
@@ -38,7 +39,7 @@ struct Shape {
     body: usize,
     weighted: bool,
     /// Whether weights are wanted.
-    weights: bool,
+    weights: FileWeights,
     /// The first line, if it might be a header.
     first: Option<First>,
     /// Whether it certainly is one, for the lines behind it have another column.
@@ -74,7 +75,7 @@ impl Id for u64 {
 
 /// Reads the whole content of a file. `gap` says that the nodes go up to the largest id; a third column is
 /// passed over unless `weights` are wanted.
-pub(super) fn parse(path: &str, bytes: &[u8], gap: bool, weights: bool) -> Result<Parsed> {
+pub(super) fn parse(path: &str, bytes: &[u8], gap: bool, weights: FileWeights) -> Result<Parsed> {
     let read = || -> Result<Parsed, Fault> {
         let shape = Shape { weights, ..shape(bytes, !gap)? };
         match narrow(bytes, &shape, gap) {
@@ -114,7 +115,7 @@ fn narrow(bytes: &[u8], shape: &Shape, gap: bool) -> Result<Parsed, Fault> {
     }
     let list = |part: Part<u32>| ArcList { pairs: part.pairs, weights: part.weights };
     let lists = parts.into_iter().map(list).collect();
-    Ok(parsed(Arcs::Lists(lists), nodes, shape.weighted && shape.weights))
+    Ok(parsed(Arcs::Lists(lists), nodes, shape.weighted && shape.weights.read()))
 }
 
 /// The file again, for an id needs 64 bits; `fault` is the complaint about that one.
@@ -131,7 +132,7 @@ fn wide(bytes: &[u8], shape: &Shape, fault: Fault) -> Result<Parsed, Fault> {
     }
     let list = |part: Part<u64>| WideList { pairs: part.pairs, weights: part.weights };
     let lists = parts.into_iter().map(list).collect();
-    Ok(parsed(Arcs::Wide(lists), Nodes::Occurring, shape.weighted && shape.weights))
+    Ok(parsed(Arcs::Wide(lists), Nodes::Occurring, shape.weighted && shape.weights.read()))
 }
 
 /// Whether the first line is a header, given the number of arcs behind it and their ids' bound.
@@ -198,7 +199,13 @@ fn shape(bytes: &[u8], headed: bool) -> Result<Shape, Fault> {
     if !certain && !(2..=3).contains(&columns) {
         return Err(misshapen(body, line));
     }
-    Ok(Shape { body, weighted: certain || columns == 3, weights: true, first, certain })
+    Ok(Shape {
+        body,
+        weighted: certain || columns == 3,
+        weights: FileWeights::Exact,
+        first,
+        certain,
+    })
 }
 
 /// Whether a line can only be the names of columns: two or more words, none with a digit in front.
@@ -227,8 +234,8 @@ fn arcs<I: Id>(
         let v = I::parse(fields.next().ok_or_else(|| misshapen(at, line))?, at)?;
         if shape.weighted {
             let weight = fields.next().ok_or_else(|| misshapen(at, line))?;
-            if shape.weights {
-                part.weights.push(text::weight(weight, at)?);
+            if shape.weights.read() {
+                part.weights.push(text::weight(weight, at, shape.weights)?);
             }
         }
         if fields.next().is_some() {

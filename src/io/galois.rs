@@ -6,9 +6,11 @@
 //! the file does not say which type they have. So data of 8 bytes are refused, and so is version 2, with
 //! its 64-bit targets.
 
-use super::binary::{numbers, take, word};
+use super::binary::{self, numbers, take, word};
 use super::headline::Headline;
+use super::options::FileWeights;
 use super::parsed::{Arcs, Nodes, Parsed};
+use super::text;
 use crate::error::{Error, Result};
 use crate::graph::MAX_NODES;
 
@@ -60,7 +62,7 @@ pub(super) fn is_binary(bytes: &[u8]) -> bool {
 }
 
 /// Reads the whole content of a file.
-pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
+pub(super) fn parse(path: &str, bytes: &[u8], wanted: FileWeights) -> Result<Parsed> {
     let refused = |what: String| Err(Error::input(format!("{path}: {what}")));
     let size = bytes.len() as u64;
     let Some(header) = header(bytes) else {
@@ -103,6 +105,14 @@ pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
     let mut offsets = numbers(ends, u64::from_le_bytes);
     offsets.insert(0, 0);
     let weighted = header.data == 4;
+    let odd = |word| binary::rounds(i32::from_le_bytes(word).into());
+    if weighted
+        && wanted == FileWeights::Exact
+        && let Some(arc) = binary::first(data, odd)
+    {
+        let value = i32::from_le_bytes(data.as_chunks::<4>().0[arc]);
+        return refused(format!("arc {arc}: {}", text::rounds(&value.to_string())));
+    }
     let weights = weighted.then(|| numbers(data, |word| i32::from_le_bytes(word) as f32));
     Ok(Parsed {
         format: "galois",
@@ -128,7 +138,7 @@ mod tests {
 
     fn rows(bytes: &[u8]) -> (Vec<u64>, Vec<u32>, Option<Vec<f32>>) {
         assert!(is_likely(bytes) && is_binary(bytes));
-        match parse("g.gr", bytes).unwrap().arcs {
+        match parse("g.gr", bytes, FileWeights::Exact).unwrap().arcs {
             Arcs::Rows { offsets, columns, weights } => (offsets, columns, weights),
             Arcs::Lists(_) | Arcs::Wide(_) => unreachable!(),
         }
@@ -150,7 +160,8 @@ mod tests {
     #[test]
     fn a_file_that_does_not_fit_its_header_is_refused() {
         let refused = |bytes: &[u8], part: &str| {
-            let message = parse("g.gr", bytes).map(|_| ()).unwrap_err().to_string();
+            let message =
+                parse("g.gr", bytes, FileWeights::Exact).map(|_| ()).unwrap_err().to_string();
             assert!(message.starts_with("g.gr: ") && message.contains(part), "{message}");
         };
         let good = galois([1, 4, 2, 3], &[2, 3], &[0, 1, 0], &[5, 6, 7]);

@@ -11,11 +11,13 @@
 //! The suite's text forms `.el` and `.wel` are edge lists without a header: nodes up to the largest id.
 
 use super::aside::write_aside;
-use super::binary::{numbers, take, word};
+use super::binary::{self, numbers, take, word};
 use super::edge_list;
 use super::headline::Headline;
+use super::options::FileWeights;
 use super::parsed::{Arcs, Nodes, Parsed};
 use super::rows::{self, Weights};
+use super::text;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use std::fs::File;
@@ -75,7 +77,7 @@ pub(super) fn is_likely(bytes: &[u8]) -> bool {
 }
 
 /// Reads the whole content of a serialised graph.
-pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
+pub(super) fn parse(path: &str, bytes: &[u8], wanted: FileWeights) -> Result<Parsed> {
     let refused = |what: String| Err(Error::input(format!("{path}: {what}")));
     let size = bytes.len() as u64;
     let Some(header) = header(bytes) else {
@@ -106,7 +108,15 @@ pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
     let offsets = numbers(offsets, u64::from_le_bytes);
     let (columns, weights) = if weighted {
         let columns = numbers(entries, |e: [u8; 8]| u64::from_le_bytes(e) as u32);
-        let weights = numbers(entries, |e: [u8; 8]| (u64::from_le_bytes(e) >> 32) as i32 as f32);
+        let weight = |e: [u8; 8]| (u64::from_le_bytes(e) >> 32) as i32;
+        let odd = |e: [u8; 8]| binary::rounds(weight(e).into());
+        if wanted == FileWeights::Exact
+            && let Some(arc) = binary::first(entries, odd)
+        {
+            let value = weight(entries.as_chunks::<8>().0[arc]);
+            return refused(format!("arc {arc}: {}", text::rounds(&value.to_string())));
+        }
+        let weights = numbers(entries, |e: [u8; 8]| weight(e) as f32);
         (columns, Some(weights))
     } else {
         (numbers(entries, u32::from_le_bytes), None)
@@ -135,7 +145,7 @@ fn misfit(header: &Header, weighted: bool, size: u64) -> String {
 }
 
 /// Reads `.el` and `.wel`: an edge list whose nodes are those up to the largest id.
-pub(super) fn parse_list(path: &str, bytes: &[u8], weights: bool) -> Result<Parsed> {
+pub(super) fn parse_list(path: &str, bytes: &[u8], weights: FileWeights) -> Result<Parsed> {
     edge_list::parse(path, bytes, true, weights)
 }
 
@@ -253,7 +263,7 @@ mod tests {
 
     fn rows(path: &str, bytes: &[u8]) -> (Vec<u64>, Vec<u32>, Option<Vec<f32>>) {
         assert!(is_likely(bytes));
-        match parse(path, bytes).unwrap().arcs {
+        match parse(path, bytes, FileWeights::Exact).unwrap().arcs {
             Arcs::Rows { offsets, columns, weights } => (offsets, columns, weights),
             Arcs::Lists(_) | Arcs::Wide(_) => unreachable!(),
         }
@@ -277,7 +287,8 @@ mod tests {
     fn a_file_that_does_not_fit_its_header_is_refused() {
         let good = serialised(1, [2, 2], &[0, 1, 2], &[1, 0]);
         let refused = |bytes: &[u8], part: &str| {
-            let message = parse("g.sg", bytes).map(|_| ()).unwrap_err().to_string();
+            let message =
+                parse("g.sg", bytes, FileWeights::Exact).map(|_| ()).unwrap_err().to_string();
             assert!(message.starts_with("g.sg: ") && message.contains(part), "{message}");
         };
         refused(&good[..good.len() - 1], "truncated");

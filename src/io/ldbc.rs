@@ -5,6 +5,7 @@
 //! A file `NAME.properties` beside them may say `graph.NAME.directed = false`: then each edge is listed
 //! once and means both arcs. Without such a line the arcs are as listed. Either file may be compressed.
 
+use super::options::FileWeights;
 use super::parsed::{Arcs, Nodes, Parsed};
 use super::source;
 use super::text::{self, Fault, Fields, shown};
@@ -49,7 +50,12 @@ pub(super) fn files(path: &str, name: &str) -> Option<Files> {
 
 /// Reads a data set; `bytes` is the content of `path`, one of its two files. Weights are passed over unless
 /// `weights` are wanted.
-pub(super) fn parse(files: &Files, path: &str, bytes: &[u8], weights: bool) -> Result<Parsed> {
+pub(super) fn parse(
+    files: &Files,
+    path: &str,
+    bytes: &[u8],
+    weights: FileWeights,
+) -> Result<Parsed> {
     let other = if path == files.edges { &files.vertices } else { &files.edges };
     let other = source::read(other)?;
     let (vertices, edges) =
@@ -60,7 +66,7 @@ pub(super) fn parse(files: &Files, path: &str, bytes: &[u8], weights: bool) -> R
 }
 
 /// The graph of these vertices and edges, as listed.
-fn join(files: &Files, vertices: &[u8], edges: &[u8], weights: bool) -> Result<Parsed> {
+fn join(files: &Files, vertices: &[u8], edges: &[u8], weights: FileWeights) -> Result<Parsed> {
     let names = names(vertices).map_err(|fault| fault.into_error(&files.vertices, vertices))?;
     let (weighted, lists) = read_edges(&names, edges, weights)
         .map_err(|fault| fault.into_error(&files.edges, edges))?;
@@ -68,7 +74,7 @@ fn join(files: &Files, vertices: &[u8], edges: &[u8], weights: bool) -> Result<P
         format: "ldbc",
         arcs: Arcs::Lists(lists),
         nodes: Nodes::Named(names),
-        weighted: weighted && weights,
+        weighted: weighted && weights.read(),
         mirror: false,
     })
 }
@@ -77,7 +83,7 @@ fn join(files: &Files, vertices: &[u8], edges: &[u8], weights: bool) -> Result<P
 pub(super) fn parse_bytes(vertices: &[u8], edges: &[u8], properties: &[u8]) -> Result<Parsed> {
     let [v, e, p] = ["g.v", "g.e", "g.properties"].map(String::from);
     let files = Files { vertices: v, edges: e, properties: p };
-    let parsed = join(&files, vertices, edges, true)?;
+    let parsed = join(&files, vertices, edges, FileWeights::Exact)?;
     Ok(Parsed { mirror: direction(&files.properties, properties)? == Some(false), ..parsed })
 }
 
@@ -116,7 +122,11 @@ fn names(bytes: &[u8]) -> Result<Vec<u64>, Fault> {
 }
 
 /// (weighted, arcs)
-fn read_edges(names: &[u64], bytes: &[u8], weights: bool) -> Result<(bool, Vec<ArcList>), Fault> {
+fn read_edges(
+    names: &[u64],
+    bytes: &[u8],
+    weights: FileWeights,
+) -> Result<(bool, Vec<ArcList>), Fault> {
     let columns =
         text::lines(bytes, 0).map(|(_, line)| Fields::<false>(line).count()).find(|&c| c > 0);
     let weighted = columns == Some(3);
@@ -133,8 +143,8 @@ fn read_edges(names: &[u64], bytes: &[u8], weights: bool) -> Result<(bool, Vec<A
             list.pairs.push((node(names, u, at)?, node(names, v, at)?));
             if weighted {
                 let weight = fields.next().ok_or_else(misshapen)?;
-                if weights {
-                    list.weights.push(text::weight(weight, at)?);
+                if weights.read() {
+                    list.weights.push(text::weight(weight, at, weights)?);
                 }
             }
             if fields.next().is_some() {
@@ -212,7 +222,7 @@ mod tests {
         let bytes = std::fs::read(&path).unwrap();
         let found = super::files(&path, &path.to_ascii_lowercase()).expect("both files are there");
         let prefix = format!("{}/", folder.path().display());
-        parse(&found, &path, &bytes, true)
+        parse(&found, &path, &bytes, FileWeights::Exact)
             .map_err(|error| error.to_string().strip_prefix(&prefix).unwrap().to_string())
     }
 

@@ -5,6 +5,7 @@
 //! arcs. `pattern` has no values: every arc counts 1.
 
 use super::aside::write_aside;
+use super::options::FileWeights;
 use super::parsed::{Arcs, Nodes, Parsed};
 use super::rows::{self, Weights};
 use super::text::{self, Fault, Fields, shown};
@@ -32,18 +33,18 @@ pub(super) struct Header {
 }
 
 /// Reads the whole content of a file; values are passed over unless `weights` are wanted.
-pub(super) fn parse(path: &str, bytes: &[u8], weights: bool) -> Result<Parsed> {
+pub(super) fn parse(path: &str, bytes: &[u8], weights: FileWeights) -> Result<Parsed> {
     let (header, lists) = read(bytes, weights).map_err(|fault| fault.into_error(path, bytes))?;
     Ok(Parsed {
         format: "matrix-market",
         arcs: Arcs::Lists(lists),
         nodes: Nodes::Declared { count: header.nodes, first_id: 1 },
-        weighted: header.weighted && weights,
+        weighted: header.weighted && weights.read(),
         mirror: header.symmetric,
     })
 }
 
-fn read(bytes: &[u8], weights: bool) -> Result<(Header, Vec<ArcList>), Fault> {
+fn read(bytes: &[u8], weights: FileWeights) -> Result<(Header, Vec<ArcList>), Fault> {
     let header = header(bytes)?;
     let lists = text::parse_parts(bytes, header.body, |lines| entries(&header, weights, lines))?;
     let found: u64 = lists.iter().map(|list| list.pairs.len() as u64).sum();
@@ -132,7 +133,7 @@ fn banner_words(banner: &[u8]) -> Result<(bool, bool), Fault> {
 
 fn entries(
     header: &Header,
-    weights: bool,
+    weights: FileWeights,
     lines: &mut dyn Iterator<Item = (usize, &[u8])>,
 ) -> Result<ArcList, Fault> {
     let mut list = ArcList::default();
@@ -149,8 +150,8 @@ fn entries(
         let column = text::id_from_1(fields.next().ok_or_else(misshapen)?, header.nodes, at)?;
         if header.weighted {
             let value = fields.next().ok_or_else(misshapen)?;
-            if weights {
-                list.weights.push(text::weight(value, at)?);
+            if weights.read() {
+                list.weights.push(text::weight(value, at, weights)?);
             }
         }
         if fields.next().is_some() {

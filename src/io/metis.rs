@@ -11,6 +11,7 @@
 //! not that sizes are there. The number of fields in the file tells which is meant.
 
 use super::headline::Headline;
+use super::options::FileWeights;
 use super::parsed::{Arcs, Nodes, Parsed};
 use super::text::{self, Fault, Fields, shown};
 use crate::error::Result;
@@ -42,13 +43,13 @@ pub(super) fn is_name(name: &str) -> bool {
 }
 
 /// Reads the whole content of a file; edge weights are passed over unless `weights` are wanted.
-pub(super) fn parse(path: &str, bytes: &[u8], weights: bool) -> Result<Parsed> {
+pub(super) fn parse(path: &str, bytes: &[u8], weights: FileWeights) -> Result<Parsed> {
     let (header, lists) = read(bytes, weights).map_err(|fault| fault.into_error(path, bytes))?;
     Ok(Parsed {
         format: "metis",
         arcs: Arcs::Lists(lists),
         nodes: Nodes::Declared { count: header.nodes, first_id: 1 },
-        weighted: header.weighted && weights,
+        weighted: header.weighted && weights.read(),
         mirror: false,
     })
 }
@@ -57,7 +58,7 @@ fn is_comment(line: &[u8]) -> bool {
     line.trim_ascii_start().starts_with(b"%")
 }
 
-fn read(bytes: &[u8], weights: bool) -> Result<(Header, Vec<ArcList>), Fault> {
+fn read(bytes: &[u8], weights: FileWeights) -> Result<(Header, Vec<ArcList>), Fault> {
     let mut header = header(bytes)?;
     let parts = count(bytes, &mut header)?;
     let lists =
@@ -164,7 +165,7 @@ fn count(bytes: &[u8], header: &mut Header) -> Result<Vec<Part>, Fault> {
 
 fn neighbours(
     header: &Header,
-    weights: bool,
+    weights: FileWeights,
     parts: &[Part],
     lines: &mut dyn Iterator<Item = (usize, &[u8])>,
 ) -> Result<ArcList, Fault> {
@@ -195,8 +196,8 @@ fn neighbours(
                     let what = format!("neighbour {} has no weight", shown(field));
                     return Err(Fault::new(at, format!("{what}; the header promises weights")));
                 };
-                if weights {
-                    list.weights.push(text::weight(weight, at)?);
+                if weights.read() {
+                    list.weights.push(text::weight(weight, at, weights)?);
                 }
             }
         }
@@ -212,7 +213,7 @@ mod tests {
     type Found = (u64, Vec<(u32, u32)>, Vec<f32>);
 
     fn arcs(text: &str) -> Result<Found, String> {
-        let (header, lists) = read(text.as_bytes(), true)
+        let (header, lists) = read(text.as_bytes(), FileWeights::Exact)
             .map_err(|fault| fault.into_error("g", text.as_bytes()).to_string())?;
         let pairs = lists.iter().flat_map(|list| list.pairs.clone()).collect();
         Ok((header.nodes, pairs, lists.iter().flat_map(|list| list.weights.clone()).collect()))

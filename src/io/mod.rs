@@ -68,6 +68,7 @@ pub use writers::{check_writer, write_graph};
 use crate::error::{Error, Result};
 use crate::generate;
 use crate::graph::{Graph, Origin, milliseconds};
+use options::FileWeights;
 use parsed::Parsed;
 use source::Bytes;
 use std::path::Path;
@@ -107,7 +108,9 @@ pub fn load_with(spec: &str, options: &LoadOptions) -> Result<Graph> {
     }
     let bytes = source::read(spec)?;
     let graph = make(spec, &bytes, options, start)?;
-    if let Some(entry) = entry.filter(|_| !native::is_native(&bytes)) {
+    // A file that changed meanwhile may have been read half old and half new.
+    let steady = |entry: &Path| cache::entry(spec, options).as_deref() == Some(entry);
+    if let Some(entry) = entry.filter(|entry| !native::is_native(&bytes) && steady(entry)) {
         cache::write(&entry, &graph);
     }
     Ok(graph)
@@ -124,7 +127,7 @@ pub fn load_placed(spec: &str, labels: &str, options: &LoadOptions) -> Result<Gr
         largest_component: false,
         symmetrize: Symmetrize::Off,
         // Random ones come last; the file's are not looked at for them either.
-        weights: if options.weights == Weights::File { Weights::File } else { Weights::Unit },
+        weights: if options.weights.in_file().read() { options.weights } else { Weights::Unit },
         ..options.clone()
     };
     let graph = place(load_with(spec, &plain)?, labels)?;
@@ -147,17 +150,21 @@ fn make(path: &str, bytes: &Bytes, options: &LoadOptions, start: Instant) -> Res
     // In binary the same three bytes are part of a number.
     let bytes = if hive_bin::is_likely(bytes) { bytes } else { source::unmarked(bytes) };
     let origin = Origin { dataset: dataset(path), graph_file: path.into(), ..Origin::default() };
-    let parsed = parse(path, bytes, options.weights == Weights::File)?;
+    let parsed = parse(path, bytes, options.weights.in_file())?;
     parsed::assemble(path, parsed, options, origin, start)
 }
 
-/// Finds the reader by content, then by name. Without `weights` a column of them is passed over.
-fn parse(path: &str, bytes: &[u8], weights: bool) -> Result<Parsed> {
+/// Finds the reader by content, then by name.
+fn parse(path: &str, bytes: &[u8], weights: FileWeights) -> Result<Parsed> {
     let name = plain_name(path);
     if matrix_market::is_banner(bytes) {
         return matrix_market::parse(path, bytes, weights);
     }
     if bytes.is_empty() {
+        // Of a data set of two files, that of the edges may be.
+        if let Some(files) = ldbc::files(path, &name) {
+            return ldbc::parse(&files, path, bytes, weights);
+        }
         return Err(Error::input(format!(
             "{path}: the file is empty (0 bytes); give a graph file"
         )));
@@ -168,16 +175,16 @@ fn parse(path: &str, bytes: &[u8], weights: bool) -> Result<Parsed> {
         )));
     }
     if parquet::is_parquet(bytes) {
-        return parquet::parse(path, bytes);
+        return parquet::parse(path, bytes, weights);
     }
     if numpy::is_zip(bytes) || name.ends_with(".npz") {
-        return numpy::parse(path, bytes);
+        return numpy::parse(path, bytes, weights);
     }
     if galois::is_likely(bytes) || (name.ends_with(".gr") && galois::is_binary(bytes)) {
-        return galois::parse(path, bytes);
+        return galois::parse(path, bytes, weights);
     }
     if gap::is_likely(bytes) || gap::is_name(&name) {
-        return gap::parse(path, bytes);
+        return gap::parse(path, bytes, weights);
     }
     if hive_bin::is_likely(bytes) {
         return hive_bin::parse(path, bytes);

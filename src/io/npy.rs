@@ -2,7 +2,7 @@
 //! `{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }`, and the elements
 //! (<https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>).
 
-use super::binary::numbers;
+use super::binary::{self, numbers};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -48,6 +48,22 @@ impl Array {
                 word.reverse();
             }
             convert(word)
+        })
+    }
+}
+
+impl Array {
+    /// Where the first element is that is `wrong`, as [`Array::convert`] would have it.
+    pub(super) fn first<const SIZE: usize>(
+        &self,
+        wrong: impl Fn([u8; SIZE]) -> bool + Sync,
+    ) -> Option<usize> {
+        let turned = self.descr.starts_with('>');
+        binary::first(self.data(), |mut word: [u8; SIZE]| {
+            if turned {
+                word.reverse();
+            }
+            wrong(word)
         })
     }
 }

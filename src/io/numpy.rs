@@ -2,12 +2,15 @@
 //! `format.npy`, `shape.npy`, `indptr.npy`, `indices.npy` and `data.npy`
 //! (<https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>).
 //!
-//! Row is the source, column the neighbour, the stored number the weight; 64-bit numbers are rounded to
+//! Row is the source, column the neighbour, the stored number the weight; 64-bit fractions are rounded to
 //! f32. Stored numbers are arcs, zero or not. Boolean data make a graph without weights.
 
 use super::aside::write_aside;
+use super::binary;
 use super::npy::{self, Array};
+use super::options::FileWeights;
 use super::parsed::{Arcs, Nodes, Parsed};
+use super::text;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, MAX_NODES};
 use crate::memory;
@@ -28,12 +31,12 @@ pub(super) fn is_zip(bytes: &[u8]) -> bool {
 type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
 
 /// Reads the whole content of a file.
-pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
-    read(bytes).map_err(|what| Error::input(format!("{path}: {what}")))
+pub(super) fn parse(path: &str, bytes: &[u8], weights: FileWeights) -> Result<Parsed> {
+    read(bytes, weights).map_err(|what| Error::input(format!("{path}: {what}")))
 }
 
 /// Refusals come without the path.
-fn read(bytes: &[u8]) -> Result<Parsed, String> {
+fn read(bytes: &[u8], wanted: FileWeights) -> Result<Parsed, String> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| {
         format!("the .npz file is truncated or damaged ({error}); fetch it again")
     })?;
@@ -65,7 +68,13 @@ fn read(bytes: &[u8]) -> Result<Parsed, String> {
         return Err(format!("{what}, one too many or too few; save the matrix again"));
     }
     let columns = indices(&array(&mut archive, "indices")?)?;
-    let weights = weights(&array(&mut archive, "data")?)?;
+    let data = array(&mut archive, "data")?;
+    if wanted == FileWeights::Exact
+        && let Some((arc, value)) = rounded(&data)
+    {
+        return Err(format!("entry {arc} of data: {}", text::rounds(&value)));
+    }
+    let weights = weights(&data)?;
     if let Some(values) = weights.as_ref().filter(|values| values.len() != columns.len()) {
         let what = format!("{} numbers in indices and {} in data", columns.len(), values.len());
         return Err(format!("{what}; save the matrix again"));
@@ -114,6 +123,39 @@ fn indices(array: &Array) -> Result<Vec<u32>, String> {
         }
         _ => return Err(format!("indices has type {}; save it as int32 or int64", array.descr)),
     })
+}
+
+/// The first whole number that f32 does not hold, and where it is.
+fn rounded(data: &Array) -> Option<(usize, String)> {
+    let odd = |number: f64| {
+        let round = number as f32;
+        number.fract() == 0.0 && round.is_finite() && round > 0.0 && f64::from(round) != number
+    };
+    let (arc, value) = match data.kind() {
+        "i4" => {
+            let arc = data.first(|word| binary::rounds(i32::from_le_bytes(word).into()))?;
+            (arc, data.convert(i32::from_le_bytes)[arc].to_string())
+        }
+        "u4" => {
+            let arc = data.first(|word| binary::rounds(u32::from_le_bytes(word).into()))?;
+            (arc, data.convert(u32::from_le_bytes)[arc].to_string())
+        }
+        "i8" => {
+            let arc = data.first(|word| binary::rounds(i64::from_le_bytes(word)))?;
+            (arc, data.convert(i64::from_le_bytes)[arc].to_string())
+        }
+        "u8" => {
+            let odd = |number: u64| number as f32 as u128 != u128::from(number);
+            let arc = data.first(|word| odd(u64::from_le_bytes(word)))?;
+            (arc, data.convert(u64::from_le_bytes)[arc].to_string())
+        }
+        "f8" => {
+            let arc = data.first(|word| odd(f64::from_le_bytes(word)))?;
+            (arc, data.convert(f64::from_le_bytes)[arc].to_string())
+        }
+        _ => return None,
+    };
+    Some((arc, value))
 }
 
 /// Weights, or `None` for boolean data, all of it true.
@@ -244,7 +286,7 @@ mod tests {
     fn with(name: &str, content: Vec<u8>) -> Result<Parsed, String> {
         let mut members = members();
         members.iter_mut().filter(|member| member.0 == name).for_each(|m| m.1 = content.clone());
-        read(&zipped(&members))
+        read(&zipped(&members), FileWeights::Exact)
     }
 
     fn weights_of(parsed: Parsed) -> Option<Vec<f32>> {
@@ -304,10 +346,10 @@ mod tests {
         refused(with("data", npy("|b1", "(2,)", &[1, 0])), "entry 1 is a stored False");
         refused(with("data", npy("<c8", "(2,)", &[0; 16])), "<c8");
         refused(with("data", npy("é", "(2,)", &[0; 16])), "data.npy");
-        refused(read(&zipped(&members()[..4])), "data.npy");
+        refused(read(&zipped(&members()[..4]), FileWeights::Exact), "data.npy");
         let whole = zipped(&members());
         for length in [4, 30, 100, whole.len() / 2, whole.len() - 1] {
-            refused(read(&whole[..length]), "fetch it again");
+            refused(read(&whole[..length], FileWeights::Exact), "fetch it again");
         }
     }
 }

@@ -131,13 +131,15 @@ words!(
     }
 );
 
-/// Where weights come from. Written `file`, `unit` or `random:LO-HI:SEED`.
+/// Where weights come from. Written `file`, `rounded`, `unit` or `random:LO-HI:SEED`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Weights {
     /// The file's own, or 1 where it has none.
     #[default]
     File,
+    /// The file's own; whole numbers that f32 does not hold become the nearest that it holds.
+    Rounded,
     /// Every arc weighs 1, before duplicates are looked at; the file's weights are not.
     Unit,
     /// Whole numbers, each as likely: a hash of the seed and the pair, unordered where the graph is
@@ -169,6 +171,35 @@ pub enum Relabel {
 /// Weights above this are not whole numbers in f32.
 const MOST: u32 = 1 << 24;
 
+/// What a reader does with a file's weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FileWeights {
+    /// They are passed over, whatever they are.
+    Skip,
+    /// They are read; a whole number that f32 does not hold is refused.
+    Exact,
+    /// They are read; a whole number that f32 does not hold becomes the nearest that it holds.
+    Rounded,
+}
+
+impl FileWeights {
+    /// Whether weights are read.
+    pub fn read(self) -> bool {
+        self != FileWeights::Skip
+    }
+}
+
+impl Weights {
+    /// What becomes of a file's weights.
+    pub(super) fn in_file(self) -> FileWeights {
+        match self {
+            Weights::File => FileWeights::Exact,
+            Weights::Rounded => FileWeights::Rounded,
+            Weights::Unit | Weights::Random { .. } => FileWeights::Skip,
+        }
+    }
+}
+
 impl FromStr for Weights {
     type Err = Error;
     fn from_str(text: &str) -> Result<Weights> {
@@ -181,10 +212,11 @@ impl FromStr for Weights {
         };
         match text {
             "file" => Ok(Weights::File),
+            "rounded" => Ok(Weights::Rounded),
             "unit" => Ok(Weights::Unit),
             _ => random().ok_or_else(|| {
                 Error::input(format!(
-                    "--weights {text}: not understood; use file, unit or random:LO-HI:SEED, as in \
+                    "--weights {text}: not understood; use file, rounded, unit or random:LO-HI:SEED, as in \
                      random:1-64:7 (whole numbers up to {MOST})"
                 ))
             }),
@@ -196,6 +228,7 @@ impl fmt::Display for Weights {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Weights::File => f.write_str("file"),
+            Weights::Rounded => f.write_str("rounded"),
             Weights::Unit => f.write_str("unit"),
             Weights::Random { low, high, seed } => write!(f, "random:{low}-{high}:{seed}"),
         }
@@ -264,7 +297,8 @@ pub struct LoadOptions {
     #[arg(long, num_args = 0..=1, default_missing_value = "min", help_heading = LOADING)]
     #[arg(require_equals = true, value_name = "HOW")]
     pub symmetrize: Symmetrize,
-    /// file | unit | random:LO-HI:SEED (whole numbers) [default: file].
+    /// file | rounded (the file's; whole numbers that 32 bits do not hold are rounded, else refused) | unit |
+    /// random:LO-HI:SEED (whole numbers) [default: file].
     #[arg(long, value_name = "WEIGHTS", help_heading = LOADING)]
     pub weights: Weights,
     /// How nodes are numbered inside; results speak of the input's ids: none | random:SEED | degree

@@ -6,6 +6,7 @@
 //! numbers and source and target are the first two. Row groups are read in parallel. The library makes
 //! room for a page as its header asks, up to 2 GiB, before it unpacks it.
 
+use super::options::FileWeights;
 use super::parsed::Parsed;
 use crate::error::{Error, Result};
 
@@ -16,7 +17,7 @@ pub(super) fn is_parquet(bytes: &[u8]) -> bool {
 
 /// Says how to get a program that reads the file.
 #[cfg(not(feature = "parquet"))]
-pub(super) fn parse(path: &str, _: &[u8]) -> Result<Parsed> {
+pub(super) fn parse(path: &str, _: &[u8], _: FileWeights) -> Result<Parsed> {
     Err(Error::input(format!(
         "{path}: this program was built without Parquet; build it with `--features parquet`"
     )))
@@ -24,9 +25,9 @@ pub(super) fn parse(path: &str, _: &[u8]) -> Result<Parsed> {
 
 /// Reads the whole content of a file.
 #[cfg(feature = "parquet")]
-pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
+pub(super) fn parse(path: &str, bytes: &[u8], weights: FileWeights) -> Result<Parsed> {
     // The library panics at some damaged pages, and leaves nothing behind that is used again.
-    let read = std::panic::catch_unwind(|| reader::read(bytes)).unwrap_or_else(|_| {
+    let read = std::panic::catch_unwind(|| reader::read(bytes, weights)).unwrap_or_else(|_| {
         Err("the Parquet file is damaged (its reader gave up); fetch it again".into())
     });
     read.map_err(|what| {
@@ -37,7 +38,10 @@ pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
 
 #[cfg(feature = "parquet")]
 mod reader {
+    use super::super::binary;
+    use super::super::options::FileWeights;
     use super::super::parsed::{Arcs, Nodes, Parsed};
+    use super::super::text;
     use crate::graph::{ArcList, MAX_NODES};
     use ::parquet::basic::{ConvertedType, Type};
     use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -59,12 +63,12 @@ mod reader {
     }
 
     /// Refusals come without the path.
-    pub(super) fn read(bytes: &[u8]) -> Result<Parsed, String> {
+    pub(super) fn read(bytes: &[u8], wanted: FileWeights) -> Result<Parsed, String> {
         let reader = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).map_err(damaged)?;
         let columns = columns(reader.metadata().file_metadata().schema_descr())?;
         let groups: Vec<Result<ArcList, String>> = (0..reader.num_row_groups())
             .into_par_iter()
-            .map(|group| arcs(&*reader.get_row_group(group).map_err(damaged)?, &columns))
+            .map(|group| arcs(&*reader.get_row_group(group).map_err(damaged)?, &columns, wanted))
             .collect();
         let lists: Vec<ArcList> = groups.into_iter().collect::<Result<_, _>>()?;
         Ok(Parsed {
@@ -113,11 +117,15 @@ mod reader {
         Ok(Columns { source, target, weight })
     }
 
-    fn arcs(group: &dyn RowGroupReader, columns: &Columns) -> Result<ArcList, String> {
+    fn arcs(
+        group: &dyn RowGroupReader,
+        columns: &Columns,
+        wanted: FileWeights,
+    ) -> Result<ArcList, String> {
         let sources = nodes(group, columns.source)?;
         let targets = nodes(group, columns.target)?;
         let weights = match columns.weight {
-            Some(column) => weights(group, column)?,
+            Some(column) => weights(group, column, wanted)?,
             None => Vec::new(),
         };
         let weighed = columns.weight.is_none() || weights.len() == sources.len();
@@ -149,7 +157,11 @@ mod reader {
     }
 
     /// A column of weights, checked.
-    fn weights(group: &dyn RowGroupReader, column: usize) -> Result<Vec<f32>, String> {
+    fn weights(
+        group: &dyn RowGroupReader,
+        column: usize,
+        wanted: FileWeights,
+    ) -> Result<Vec<f32>, String> {
         let descr = group.metadata().column(column).column_descr_ptr();
         let name = descr.name();
         let weight = |weight: f32| {
@@ -158,11 +170,29 @@ mod reader {
             }
             Err(format!("weight {weight} in column {name}; weights must be finite and >= 0"))
         };
+        let held = |rounds: bool, value: &dyn std::fmt::Display| match rounds {
+            true if wanted == FileWeights::Exact => {
+                Err(format!("column {name}: {}", text::rounds(&value.to_string())))
+            }
+            _ => Ok(()),
+        };
+        let whole = |w: i64| held(binary::rounds(w), &w);
+        let real = |w: f64| {
+            let round = w as f32;
+            let rounds = w.fract() == 0.0 && round.is_finite() && f64::from(round) != w;
+            held(rounds, &w)
+        };
         match group.get_column_reader(column).map_err(damaged)? {
-            ColumnReader::Int32ColumnReader(reader) => values(reader, name, |w| weight(w as f32)),
-            ColumnReader::Int64ColumnReader(reader) => values(reader, name, |w| weight(w as f32)),
+            ColumnReader::Int32ColumnReader(reader) => {
+                values(reader, name, |w| whole(w.into()).and_then(|()| weight(w as f32)))
+            }
+            ColumnReader::Int64ColumnReader(reader) => {
+                values(reader, name, |w| whole(w).and_then(|()| weight(w as f32)))
+            }
             ColumnReader::FloatColumnReader(reader) => values(reader, name, weight),
-            ColumnReader::DoubleColumnReader(reader) => values(reader, name, |w| weight(w as f32)),
+            ColumnReader::DoubleColumnReader(reader) => {
+                values(reader, name, |w| real(w).and_then(|()| weight(w as f32)))
+            }
             _ => Err(format!("column {name} holds no numbers; store it as float")),
         }
     }

@@ -57,10 +57,13 @@ pub(super) fn assemble(
     origin: Origin,
     start: Instant,
 ) -> Result<Graph> {
-    let weighted = parsed.weighted && options.weights == Weights::File;
+    let weighted = parsed.weighted && options.weights.in_file().read();
     let origin = Origin {
         format: parsed.format.into(),
-        weights: if weighted { "file" } else { weights_without(options) }.into(),
+        weights: match weighted {
+            true => options.weights.to_string(),
+            false => weights_without(options).into(),
+        },
         load_ms: milliseconds(start),
         ..origin
     };
@@ -251,7 +254,7 @@ pub(super) fn apply_to_generated(graph: Graph, options: &LoadOptions) -> Result<
 
 /// All policies, for a graph that is there as a CSR.
 fn finished(mut graph: Graph, options: &LoadOptions) -> Result<Graph> {
-    if options.weights != Weights::File {
+    if !options.weights.in_file().read() {
         graph = graph.without_weights();
     }
     if graph.weights().is_none() {

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// Blocks of rows whose text is held in memory at a time.
 const BLOCKS: usize = 64;
-/// Below this every whole f32 is written as an integer, exactly.
+/// Below this a whole f32 fits into 32 bits.
 const WHOLE: f32 = 16_777_216.0;
 
 /// Whether lines have a third column.
@@ -56,11 +56,13 @@ fn text(graph: &Graph, rows: Range<usize>, first_id: u64, weights: Weights) -> V
     text
 }
 
-/// The shortest text that parses back to `weight`; an integer, where it is one, for those who read no
-/// other.
+/// Text that parses back to `weight`: the whole number that it is, else the shortest.
 fn push_weight(text: &mut Vec<u8>, weight: f32) {
     if weight < WHOLE && weight.fract() == 0.0 {
         text.extend_from_slice(itoa::Buffer::new().format(weight as u32).as_bytes());
+    } else if weight >= WHOLE {
+        // In full: rounded decimals are another whole number.
+        text.extend_from_slice(itoa::Buffer::new().format(weight as u128).as_bytes());
     } else {
         text.extend_from_slice(zmij::Buffer::new().format(weight).as_bytes());
     }

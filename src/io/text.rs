@@ -1,5 +1,6 @@
 //! What the text formats share: lines in parallel, fields, numbers, and errors that name the line.
 
+use super::options::FileWeights;
 use super::progress;
 use crate::error::Error;
 use crate::graph::MAX_NODES;
@@ -149,9 +150,13 @@ fn no_id(field: &[u8], at: usize) -> Fault {
     Fault::new(at, what)
 }
 
-/// A weight: finite and >= 0, with -0 made 0.
+/// From here on f32 does not hold every whole number.
+const WHOLE: f32 = 16_777_216.0;
+
+/// A weight: finite and >= 0, with -0 made 0. A whole number that f32 does not hold is an error, unless weights are
+/// to be rounded.
 #[inline]
-pub(super) fn weight(field: &[u8], at: usize) -> Result<f32, Fault> {
+pub(super) fn weight(field: &[u8], at: usize, wanted: FileWeights) -> Result<f32, Fault> {
     let Ok(weight) = fast_float2::parse::<f32, _>(field) else {
         return Err(Fault::new(at, format!("not a weight ({}); give a number", shown(field))));
     };
@@ -162,11 +167,34 @@ pub(super) fn weight(field: &[u8], at: usize) -> Result<f32, Fault> {
     } else if weight < 0.0 {
         "weight is negative"
     } else {
+        if weight >= WHOLE && wanted != FileWeights::Rounded {
+            return held(field, weight, at);
+        }
         return Ok(if weight == 0.0 { 0.0 } else { weight });
     };
     let value = shown(field);
     let next = "weights must be finite and >= 0, or are passed over by --weights unit";
     Err(Fault::new(at, format!("{wrong} ({value}); {next}")))
+}
+
+/// The weight, which `field` was read as, unless the field is another whole number.
+#[cold]
+fn held(field: &[u8], weight: f32, at: usize) -> Result<f32, Fault> {
+    let digits = std::str::from_utf8(field).ok().and_then(|text| text.parse::<u128>().ok());
+    let held = match digits {
+        Some(number) => weight as u128 == number,
+        None => fast_float2::parse::<f64, _>(field)
+            .map_or(true, |number| number.fract() != 0.0 || f64::from(weight) == number),
+    };
+    if held { Ok(weight) } else { Err(Fault::new(at, rounds(&shown(field)))) }
+}
+
+/// What is wrong with the whole number `value` as a weight.
+pub(super) fn rounds(value: &str) -> String {
+    format!(
+        "weight is a whole number that 32-bit floats do not hold ({value}); make weights smaller, or round them \
+         with --weights rounded"
+    )
 }
 
 /// Part of the input inside a one-line message: printable and short.
@@ -206,10 +234,34 @@ mod tests {
         for wrong in [&b""[..], b"-1", b"+1", b"1.0", b"1x", b"18446744073709551616"] {
             assert_eq!(integer(wrong), None);
         }
-        assert!(weight(b"-0", 0).unwrap().is_sign_positive());
-        assert_eq!(weight(b"1e-3", 0).unwrap(), 1e-3);
+        assert!(weight(b"-0", 0, FileWeights::Exact).unwrap().is_sign_positive());
+        assert_eq!(weight(b"1e-3", 0, FileWeights::Exact).unwrap(), 1e-3);
         for wrong in [&b"-1"[..], b"nan", b"inf", b"-inf", b"1e39", b"x", b"1,5", b""] {
-            assert!(weight(wrong, 0).is_err());
+            assert!(weight(wrong, 0, FileWeights::Exact).is_err());
+        }
+    }
+
+    #[test]
+    fn whole_weights_that_f32_does_not_hold_are_refused_or_rounded() {
+        let big = u128::MAX >> 1;
+        let big = big.to_string();
+        for (field, rounded) in [
+            ("16777217", 16_777_216f32),
+            ("16777217.0", 16_777_216.0),
+            ("1.6777217e7", 16_777_216.0),
+            ("+33554433", 33_554_432.0),
+            ("9007199254740993", 9_007_199_254_740_992.0),
+            ("1e20", 1e20),
+            (&big, 1.7014118e38),
+        ] {
+            let fault = weight(field.as_bytes(), 3, FileWeights::Exact).unwrap_err();
+            assert!(fault.what.contains(field) && fault.what.contains("--weights rounded"));
+            assert_eq!(fault.at, 3);
+            assert_eq!(weight(field.as_bytes(), 0, FileWeights::Rounded).unwrap(), rounded);
+        }
+        for held in ["16777216", "16777218", "1.6777218e7", "16777217.5", "2500000000", "0.1"] {
+            let weight = weight(held.as_bytes(), 0, FileWeights::Exact).unwrap();
+            assert_eq!(weight, held.parse::<f32>().unwrap());
         }
     }
 
