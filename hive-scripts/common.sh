@@ -124,7 +124,7 @@ run_app() {
     on=$(devices "$gpus")
     run mkdir -p "$folder"
     while read -r graph; do
-        if ! run "$hive" run "$app" --graph "$graph" --devices "$on" "$@" "${more[@]}" \
+        if ! run "$hive" run "$app" --graph "$graph" --devices "$on" --benchmark "$@" "${more[@]}" \
             --json "$folder/${app}__$(dataset_name "$graph")__GPU$gpus.json" </dev/null; then
             failed+=("$graph")
         fi

@@ -232,6 +232,32 @@ fn json_on_standard_output_is_the_record_and_nothing_else() {
 }
 
 #[test]
+fn a_run_computes_once_and_its_record_and_summary_say_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let json = dir.path().join("record.json");
+    let record = |more: &[&str]| -> (Value, String) {
+        let args = ["run", "bfs", "--graph", GRAPH, "--json", json.to_str().unwrap()];
+        let text = stdout(&succeeds(&[&args[..], more].concat()));
+        (serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap(), text)
+    };
+    let times = |record: &Value| record["process-times"].as_array().unwrap().len();
+    let (once, text) = record(&[]);
+    assert_eq!((once["benchmark"].as_bool(), times(&once)), (Some(false), 1));
+    assert!(text.contains("one run without warm-up") && !text.contains("median"), "{text}");
+    let (measured, text) = record(&["--benchmark"]);
+    assert_eq!((measured["benchmark"].as_bool(), times(&measured)), (Some(true), 10));
+    assert!(text.contains(" of 10 runs") && text.contains("median"), "{text}");
+    let (three, _) = record(&["--runs", "3"]);
+    assert_eq!((three["benchmark"].as_bool(), times(&three)), (Some(true), 3));
+    // The echo asks the same again.
+    for (asked, benchmark, runs) in [(&once, false, 1), (&three, true, 3)] {
+        let path = file(dir.path(), "asked.json", &asked.to_string());
+        let again = record(&["--config", &path]).0;
+        assert_eq!((again["benchmark"].as_bool(), times(&again)), (Some(benchmark), runs));
+    }
+}
+
+#[test]
 fn a_recorded_configuration_runs_again_as_a_file_and_flags_win_over_it() {
     let dir = tempfile::tempdir().unwrap();
     let json = dir.path().join("record.json");
@@ -361,6 +387,7 @@ fn a_sweep_records_every_cell_and_skips_what_is_not_there() {
     let record = out.join("vn_eval_mgpu/host/2/vn__chesapeake__GPU2__merge-dense.json");
     let record: Value = serde_json::from_slice(&std::fs::read(record).unwrap()).unwrap();
     assert_eq!(record["verified"], true);
+    assert_eq!(record["benchmark"], true, "a sweep measures");
     assert!(stdout(&output).contains("speed-up"));
 }
 

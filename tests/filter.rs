@@ -16,8 +16,8 @@ fn asked(elements: u64, share: f64, seed: u64, merge: MergeMode) -> RunConfig {
     RunConfig {
         filter: FilterOptions { elements, share, seed },
         merge,
-        runs: Choice::Is(2),
-        warmup: 0,
+        runs: Some(Choice::Is(2)),
+        warmup: Some(0),
         verify: true,
         ..RunConfig::default()
     }

@@ -192,8 +192,8 @@ pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
     // With many sources each is searched from once, as Graph500 does, or as often as was asked for.
     let runs = match job.config.runs {
         _ if context.gauge || many == 1 => context.runs,
-        Choice::Auto => many,
-        Choice::Is(runs) => runs.saturating_mul(many),
+        None | Some(Choice::Auto) => many,
+        Some(Choice::Is(runs)) => runs.saturating_mul(many),
     };
     let trace = job.config.trace && !context.gauge;
     let repeat = Repeat { runs, warmup: context.warmup, trace };

@@ -9,7 +9,7 @@ strategy,collective,verified,build,record,error\n";
 /// A line a cell; the first names the columns, times are in milliseconds.
 pub(crate) fn csv(set: &ResultSet, families: &[Family<'_>]) -> String {
     let mut out = HEADER.to_string();
-    for case in &set.cases {
+    for case in set.cases.iter().chain(&set.singles) {
         let members = families.iter().flat_map(|family| &family.members);
         let member = members.into_iter().find(|member| std::ptr::eq(member.case, case));
         out += &line(case, member);
@@ -20,12 +20,14 @@ pub(crate) fn csv(set: &ResultSet, families: &[Family<'_>]) -> String {
 fn line(case: &Case, member: Option<&Member<'_>>) -> String {
     let empty = Done::default();
     let (status, error) = match &case.outcome {
+        Outcome::Done(_) if case.single => ("single", ""),
         Outcome::Done(_) => ("done", ""),
         Outcome::Failed(why) => ("failed", why.as_str()),
         Outcome::Skipped(why) => ("skipped", why.as_str()),
     };
     let done = case.done().unwrap_or(&empty);
-    let time = |value: f64| if status == "done" { value.to_string() } else { String::new() };
+    let ran = case.done().is_some();
+    let time = |value: f64| if ran { value.to_string() } else { String::new() };
     let split = |part: fn(&crate::results::Split) -> f64| some(done.split.as_ref().map(part));
     let text = |text: &Option<String>| quoted(text.as_deref().unwrap_or_default());
     let scaling = if case.scaling == Scaling::Weak { "weak" } else { "strong" };
@@ -46,7 +48,7 @@ fn line(case: &Case, member: Option<&Member<'_>>) -> String {
         time(done.time.mean),
         some(done.time.min),
         some(done.time.max),
-        if status == "done" { done.time.runs.to_string() } else { String::new() },
+        if ran { done.time.runs.to_string() } else { String::new() },
         some(member.and_then(|member| member.speed_up)),
         some(member.and_then(|member| member.efficiency)),
         some(done.rate),

@@ -2,6 +2,7 @@
 
 use super::labels::Labels;
 use super::sheet::Sheet;
+use super::units::plural;
 use super::{csv, page, plots, tables};
 use crate::results::{
     Ablation, Comparison, Family, Mean, ResultSet, ablations, compare, families, means,
@@ -11,6 +12,8 @@ use crate::results::{
 pub(crate) enum Chapter<'d> {
     /// What failed and what was skipped.
     Missing,
+    /// Runs that computed their answer once.
+    Singles,
     /// Geometric means over datasets.
     Means,
     /// Against the baseline.
@@ -68,6 +71,12 @@ impl<'a> Document<'a> {
                 parts.push(format!("{count} {fate}"));
             }
         }
+        if !set.singles.is_empty() {
+            parts.push(format!(
+                "{} without --benchmark, listed apart and compared with nothing",
+                plural(set.singles.len() as u64, "single run")
+            ));
+        }
         if set.superseded > 0 {
             parts.push(format!(
                 "{} more measurements of the same cells are left out (the newest counts; where no time is told, the last read)",
@@ -97,7 +106,7 @@ impl<'a> Document<'a> {
         }
         chapters.extend(groups.into_iter().map(Chapter::Times));
         chapters.extend(self.ablations.iter().map(Chapter::Ablation));
-        chapters.push(Chapter::Missing);
+        chapters.extend([Chapter::Singles, Chapter::Missing]);
         chapters.retain(|chapter| !self.tables(chapter).is_empty());
         chapters
     }
@@ -106,6 +115,7 @@ impl<'a> Document<'a> {
     pub(crate) fn tables(&self, chapter: &Chapter<'_>) -> Vec<Sheet> {
         match chapter {
             Chapter::Missing => tables::missing_table(self.set).into_iter().collect(),
+            Chapter::Singles => tables::single_table(self.set).into_iter().collect(),
             Chapter::Means => tables::mean_table(&self.means, &self.labels).into_iter().collect(),
             Chapter::Baseline => {
                 let both = self.comparison.as_ref();

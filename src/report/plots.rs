@@ -22,7 +22,7 @@ const MOST_TRACES: usize = 24;
 /// A chapter's plots.
 pub(crate) fn plots(document: &Document<'_>, chapter: &Chapter<'_>) -> Vec<Scene> {
     match chapter {
-        Chapter::Missing => Vec::new(),
+        Chapter::Missing | Chapter::Singles => Vec::new(),
         Chapter::Means => mean_plots(&document.means, &document.labels),
         Chapter::Baseline => document.comparison().map_or(Vec::new(), comparison_plots),
         Chapter::Times(group) => {

@@ -30,6 +30,8 @@ pub struct Record<'a> {
     pub graph_nodes: u64,
     /// Arcs: an undirected edge counts twice.
     pub graph_edges: u64,
+    /// Whether runs were warmed up and repeated; otherwise the answer was computed once.
+    pub benchmark: bool,
     /// Mean of `process-times`, ms.
     pub avg_process_time: f64,
     /// Total of each timed run, ms.
@@ -228,6 +230,7 @@ impl<'a> Record<'a> {
             graph_file: &graph.origin.graph_file,
             graph_nodes: job.size(),
             graph_edges: graph.arcs(),
+            benchmark: job.config.benchmarks(),
             avg_process_time: spread.mean,
             process_times: measured.runs.iter().map(|run| run.total_ms).collect(),
             tag: tags(answer.variant(job), fleet),

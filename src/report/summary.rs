@@ -156,12 +156,20 @@ fn merges_line(outcome: &Outcome) -> String {
 fn time_line(outcome: &Outcome) -> String {
     let measured = outcome.answer.measured();
     let spread = Spread::of_runs(measured);
+    let time = match measured.runs.len() {
+        1 if !outcome.job.config.benchmarks() => {
+            format!("{}, one run without warm-up", ms(spread.median))
+        }
+        runs => format!(
+            "median {} (min {}, max {}) of {}",
+            ms(spread.median),
+            ms(spread.min),
+            ms(spread.max),
+            plural(runs as u64, "run"),
+        ),
+    };
     format!(
-        "median {} (min {}, max {}) of {}; {}{}/s {}",
-        ms(spread.median),
-        ms(spread.min),
-        ms(spread.max),
-        plural(measured.runs.len() as u64, "run"),
+        "{time}; {}{}/s {}",
         rate(arcs_per_second(measured)),
         outcome.answer.unit(),
         outcome.answer.rated(),

@@ -297,6 +297,28 @@ fn comparison_means(comparison: &Comparison<'_>) -> Sheet {
     sheet
 }
 
+/// Runs that computed their answer once.
+pub(crate) fn single_table(set: &ResultSet) -> Option<Sheet> {
+    let columns = ["workload", "dataset", "devices", "settings", "machine", "time ms", "checked"];
+    let note = "Each answer was computed once, without a warm-up. These times include what a first run costs and are \
+                compared with nothing; `hive run --benchmark` and `hive sweep` measure.";
+    let mut sheet = Sheet::new("Single runs", note, &columns);
+    for case in &set.singles {
+        let Some(done) = case.done() else { continue };
+        let settings = [case.variant.clone().unwrap_or_default(), case.settings.to_string()];
+        sheet.rows.push(vec![
+            Entry::text(&case.workload),
+            Entry::text(&case.dataset),
+            Entry::Number(case.devices(), case.replicas as f64),
+            Entry::text(settings.join(" ").trim()),
+            Entry::text(machine(case)),
+            Entry::number(case.median(), bare_ms),
+            verified(done),
+        ]);
+    }
+    (!sheet.rows.is_empty()).then(|| sheet.without_blank_columns())
+}
+
 /// Cells that gave no measurement, or a wrong answer.
 pub(crate) fn missing_table(set: &ResultSet) -> Option<Sheet> {
     let mut sheet = Sheet::new("Failed and skipped", "", &["cell", "what", "why", "record"]);
@@ -308,7 +330,7 @@ pub(crate) fn missing_table(set: &ResultSet) -> Option<Sheet> {
         add(case.name(), what, why, &case.origin);
     }
     let wrong = |case: &&Case| case.done().is_some_and(|d| d.verified == Some(false));
-    for case in set.cases.iter().filter(wrong) {
+    for case in set.cases.iter().chain(&set.singles).filter(wrong) {
         add(case.name(), "WRONG", "the answer did not pass its check", &case.origin);
     }
     (!sheet.rows.is_empty()).then_some(sheet)

@@ -35,6 +35,8 @@ pub struct Case {
     pub settings: Settings,
     /// What came of it.
     pub outcome: Outcome,
+    /// Whether the answer was computed once, without warm-up. Such a time is not compared with measured ones.
+    pub single: bool,
     /// Version and commit of what measured.
     pub build: String,
     /// When, seconds since 1970, where the record says.

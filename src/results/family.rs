@@ -171,6 +171,7 @@ pub(super) mod tests {
             series: None,
             scaling: Scaling::Strong,
             settings: Settings { known: Known::All, ..Settings::default() },
+            single: false,
             outcome: Outcome::Done(Box::new(Done {
                 time,
                 rate: Some(100.0 / median),

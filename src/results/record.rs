@@ -79,6 +79,7 @@ pub(super) fn of_record(map: &Map<String, Value>, at: &str) -> Result<Case> {
         scaling: scaling(&record)?,
         settings: Settings::of_config(config.map(|config| config.map)),
         outcome,
+        single: record.truth("benchmark")? == Some(false),
         build: build.join(" "),
         moment: record.text("time")?.as_deref().and_then(moment),
     })
@@ -110,6 +111,7 @@ pub(super) fn of_cell(map: &Map<String, Value>, at: &str) -> Result<(Case, Optio
         scaling: Scaling::Strong,
         settings: Settings::of_cell(&cell)?,
         outcome,
+        single: false,
         build: String::new(),
         moment: None,
     };

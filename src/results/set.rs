@@ -6,8 +6,11 @@ use std::collections::HashMap;
 /// What was read from a folder, an archive or a file.
 #[derive(Debug, Clone, Default)]
 pub struct ResultSet {
-    /// Every cell once, in the order of workload, series, dataset, settings and replicas.
+    /// Every cell that was measured, or was to be, once, in the order of workload, series, dataset, settings and
+    /// replicas.
     pub cases: Vec<Case>,
+    /// Runs that computed their answer once, in the same order. They are compared with nothing.
+    pub singles: Vec<Case>,
     /// JSON files that are not records.
     pub foreign: usize,
     /// Measurements left out because a newer one of the same cell is here.
@@ -49,17 +52,19 @@ impl ResultSet {
     pub(super) fn of(cases: Vec<Case>, foreign: usize) -> ResultSet {
         let cases = by_cell(cases);
         let read = cases.len();
-        let mut cases = newest(cases);
-        let superseded = read - cases.len();
+        let (singles, measured) = cases.into_iter().partition(|case| case.single);
+        let [mut cases, mut singles] = [measured, singles].map(newest);
+        let superseded = read - cases.len() - singles.len();
         cases.sort_by(|a, b| order(a).cmp(&order(b)));
-        ResultSet { cases, foreign, superseded }
+        singles.sort_by(|a, b| order(a).cmp(&order(b)));
+        ResultSet { cases, singles, foreign, superseded }
     }
 
     /// The same of several places.
     pub(super) fn together(sets: Vec<ResultSet>) -> ResultSet {
         let foreign = sets.iter().map(|set| set.foreign).sum();
         let superseded: usize = sets.iter().map(|set| set.superseded).sum();
-        let cases = sets.into_iter().flat_map(|set| set.cases).collect();
+        let cases = sets.into_iter().flat_map(|set| set.cases.into_iter().chain(set.singles)).collect();
         let mut set = ResultSet::of(cases, foreign);
         set.superseded += superseded;
         set
@@ -177,6 +182,15 @@ mod tests {
         (old.cell, new.cell) = (Some("1".into()), Some("2".into()));
         let set = ResultSet::of(vec![new, old], 0);
         assert_eq!((set.cases.len(), set.superseded, set.cases[0].median()), (1, 1, Some(2.0)));
+    }
+
+    #[test]
+    fn a_run_that_computed_once_is_kept_apart_from_the_measurements_of_its_cell() {
+        let (measured, mut single) = (case("vn", "a", 2, 3.0), case("vn", "a", 2, 9.0));
+        single.single = true;
+        let set = ResultSet::together(vec![ResultSet::of(vec![single, measured], 0)]);
+        assert_eq!((set.cases.len(), set.singles.len(), set.superseded), (1, 1, 0));
+        assert_eq!((set.cases[0].median(), set.singles[0].median()), (Some(3.0), Some(9.0)));
     }
 
     #[test]

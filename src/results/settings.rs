@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 /// Options that leave the measured time alone, or that a record states elsewhere.
-const ELSEWHERE: [&str; 12] = [
+const ELSEWHERE: [&str; 13] = [
     "graph",
     "devices",
+    "benchmark",
     "runs",
     "warmup",
     "verify",

@@ -120,13 +120,19 @@ pub struct RunConfig {
     #[command(flatten)]
     #[serde(skip_serializing_if = "FilterOptions::is_default")]
     pub filter: FilterOptions,
-    /// Timed runs: auto (10, or 5 when one takes over a second; one from each of several --sources) | N (from each)
-    /// [default: auto].
+    /// Measure: a warm-up run, then timed runs. Without this, --runs and --warmup the answer is computed once.
+    #[arg(long, action = Set, num_args = 0..=1, default_missing_value = "true")]
+    #[arg(require_equals = true, hide_possible_values = true, value_name = "BOOL")]
+    pub benchmark: bool,
+    /// Timed runs, which implies --benchmark: auto (10, or 5 when one takes over a second; one from each of several
+    /// --sources) | N (from each) [default: auto with --benchmark].
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub runs: Choice<u32>,
-    /// Runs before the timed ones [default: 1].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs: Option<Choice<u32>>,
+    /// Runs before the timed ones, which implies --benchmark [default: 1 with --benchmark].
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub warmup: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<u32>,
     /// Check the answer independently; exit code 1 when it fails.
     #[arg(long, action = Set, num_args = 0..=1, default_missing_value = "true")]
     #[arg(require_equals = true, hide_possible_values = true, value_name = "BOOL")]
@@ -183,8 +189,9 @@ impl Default for RunConfig {
             pagerank: PagerankOptions::default(),
             bc: BcOptions::default(),
             filter: FilterOptions::default(),
-            runs: Choice::Auto,
-            warmup: 1,
+            benchmark: false,
+            runs: None,
+            warmup: None,
             verify: false,
             trace: false,
             json: None,
@@ -197,6 +204,11 @@ impl Default for RunConfig {
 }
 
 impl RunConfig {
+    /// Whether runs are repeated and timed. Otherwise the answer is computed once.
+    pub fn benchmarks(&self) -> bool {
+        self.benchmark || self.runs.is_some() || self.warmup.is_some()
+    }
+
     /// Checks, before any work is done, what no single option's syntax can: that the workload takes
     /// the options that are set, ranges, and that files can be written where asked.
     pub fn check(&self, workload: &Workload) -> Result<()> {
@@ -220,13 +232,13 @@ impl RunConfig {
     }
 
     fn check_counts(&self) -> Result<()> {
-        if let Choice::Is(runs) = self.runs
+        if let Some(Choice::Is(runs)) = self.runs
             && !(1..=MAX_RUNS).contains(&runs)
         {
             return Err(Error::input(format!("--runs {runs}: use auto or 1 to {MAX_RUNS}")));
         }
-        if self.warmup > MAX_RUNS {
-            return Err(Error::input(format!("--warmup {}: use 0 to {MAX_RUNS}", self.warmup)));
+        if let Some(warmup) = self.warmup.filter(|warmup| *warmup > MAX_RUNS) {
+            return Err(Error::input(format!("--warmup {warmup}: use 0 to {MAX_RUNS}")));
         }
         Ok(())
     }

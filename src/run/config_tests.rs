@@ -29,7 +29,7 @@ fn flags_win_over_the_file_and_the_file_over_the_defaults() {
     let file = "devices = 'host:2'\nruns = 3\nverify = true\ntop = 4\n";
     let config = over(file, &["--devices", "host:4", "--verify=false", "--delta", "inf"]);
     assert_eq!(config.devices, Devices::Host(4));
-    assert_eq!(config.runs, Choice::Is(3));
+    assert_eq!(config.runs, Some(Choice::Is(3)));
     assert!(!config.verify);
     assert_eq!(config.top, 4);
     assert_eq!(config.delta, Choice::Is(f32::INFINITY));
@@ -51,6 +51,8 @@ fn every_flag_is_a_key_of_the_file_and_every_key_a_flag() {
         load: LoadOptions { nodes: Some(1), ..LoadOptions::default() },
         seeds: Some("1".parse().unwrap()),
         source: Some(1),
+        runs: Some(Choice::Auto),
+        warmup: Some(1),
         memory_limit: Some(ByteCount(1)),
         json: Some("j".into()),
         output: Some("o".into()),
@@ -89,7 +91,8 @@ fn the_echo_of_a_configuration_reads_back_as_the_same_configuration() {
     let config = RunConfig {
         graph: Some("rmat:18".into()),
         delta: Choice::Is(f32::INFINITY),
-        runs: Choice::Is(7),
+        benchmark: true,
+        runs: Some(Choice::Is(7)),
         bfs: BfsOptions { do_a: f64::INFINITY, ..BfsOptions::default() },
         memory_limit: Some(ByteCount(512 << 20)),
         devices: "cuda:0x4".parse().unwrap(),
@@ -153,10 +156,10 @@ fn values_out_of_range_are_refused_naming_the_flag() {
     assert!(checked(RunConfig { delta: Choice::Is(0.0), ..base() }).contains("--delta 0"));
     assert!(checked(RunConfig { delta: Choice::Is(f32::NAN), ..base() }).contains("--delta NaN"));
     for runs in [0, 1_000_001, u32::MAX] {
-        let refusal = checked(RunConfig { runs: Choice::Is(runs), ..base() });
+        let refusal = checked(RunConfig { runs: Some(Choice::Is(runs)), ..base() });
         assert!(refusal.contains(&format!("--runs {runs}: use auto or 1 to 1000000")), "{refusal}");
     }
-    let refusal = checked(RunConfig { warmup: u32::MAX, ..base() });
+    let refusal = checked(RunConfig { warmup: Some(u32::MAX), ..base() });
     assert!(refusal.contains("--warmup 4294967295: use 0 to 1000000"), "{refusal}");
     for align in [0, 1, 7, 96, 1 << 21] {
         let refusal = checked(RunConfig { chunk_align: align, ..base() });

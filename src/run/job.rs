@@ -129,16 +129,19 @@ impl Job {
         }
     }
 
-    /// Runs the workload, warm-up and repetitions included.
+    /// Runs the workload: once, or as often as a benchmark asks for.
     ///
-    /// With `runs = auto` one run is made to see how long it takes: 10 timed runs follow, or 5 when
-    /// it took over a second (it then counts as one of the warm-up runs).
+    /// A benchmark with `runs = auto` makes one run to see how long it takes. Ten timed runs follow, or five when
+    /// that run took over a second; it then counts as one of the warm-up runs.
     pub fn solve(&self, fleet: &Fleet, ready: &Ready) -> Result<Box<dyn Answer>> {
         let run = |runs, warmup, gauge| {
             (self.workload.solve)(&Context { job: self, fleet, ready, runs, warmup, gauge })
         };
-        let warmup = self.config.warmup;
-        let (runs, warmup) = match self.config.runs {
+        if !self.config.benchmarks() {
+            return run(1, 0, false);
+        }
+        let warmup = self.config.warmup.unwrap_or(1);
+        let (runs, warmup) = match self.config.runs.unwrap_or_default() {
             Choice::Is(runs) => (runs, warmup),
             Choice::Auto => {
                 let gauged = run(1, 0, true)?;
@@ -177,5 +180,52 @@ impl Job {
             answer,
             verification,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::FleetConfig;
+    use crate::run::workload;
+    use std::sync::Mutex;
+
+    /// (timed runs, warm-up runs, whether only a time was wanted) of every call of the driver.
+    static CALLS: Mutex<Vec<(u32, u32, bool)>> = Mutex::new(Vec::new());
+
+    fn counted(context: &Context<'_>) -> Result<Box<dyn Answer>> {
+        CALLS.lock().unwrap().push((context.runs, context.warmup, context.gauge));
+        (context.job.workload.form == crate::prepare::Form::Topology)
+            .then(|| (workload("pagerank").unwrap().solve)(context))
+            .unwrap_or_else(|| Err(Error::input("pagerank has another form")))
+    }
+
+    static COUNTED: std::sync::LazyLock<Workload> = std::sync::LazyLock::new(|| {
+        let known = workload("pagerank").unwrap();
+        Workload { solve: counted, ..*known }
+    });
+
+    #[test]
+    fn a_question_is_computed_once_and_a_benchmark_repeats_it() {
+        let fleet =
+            Fleet::open(FleetConfig { devices: "host:2".parse().unwrap(), ..FleetConfig::default() })
+                .unwrap();
+        let graph = Arc::new(generate::generate("rmat:8").unwrap());
+        let asked = |text: &str| {
+            let config: RunConfig = toml::from_str(&format!("graph = 'rmat:8'\n{text}")).unwrap();
+            let job = Job::new(&COUNTED, config, graph.clone()).unwrap();
+            let ready = prepare(&job, &fleet).unwrap();
+            CALLS.lock().unwrap().clear();
+            let timed = job.solve(&fleet, &ready).unwrap().measured().runs.len();
+            (CALLS.lock().unwrap().clone(), timed)
+        };
+        assert_eq!(asked(""), (vec![(1, 0, false)], 1), "one call of the driver, one run");
+        assert_eq!(asked("verify = true"), (vec![(1, 0, false)], 1));
+        let benchmark = (vec![(1, 0, true), (10, 1, false)], 10);
+        assert_eq!(asked("benchmark = true"), benchmark);
+        assert_eq!(asked("runs = 'auto'"), benchmark, "it implies a benchmark");
+        assert_eq!(asked("runs = 3"), (vec![(3, 1, false)], 3), "with its warm-up");
+        assert_eq!(asked("runs = 3\nwarmup = 0"), (vec![(3, 0, false)], 3));
+        assert_eq!(asked("warmup = 2").0[1], (10, 2, false));
     }
 }

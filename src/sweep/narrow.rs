@@ -78,6 +78,7 @@ fn table(key: &str, value: Value) -> Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Choice;
 
     fn config(text: &str) -> SweepConfig {
         toml::from_str(text).unwrap()
@@ -89,7 +90,7 @@ mod tests {
         for text in ["runs=3", "verify=false", "pagerank.iterations=20", "sources=connected:8:1"] {
             config.set(text).unwrap();
         }
-        assert_eq!((config.run.runs.to_string().as_str(), config.run.verify), ("3", false));
+        assert_eq!((config.run.runs, config.run.verify), (Some(Choice::Is(3)), false));
         assert_eq!(config.run.pagerank.iterations.to_string(), "20");
         assert_eq!(
             config.run.sources.as_ref().map(ToString::to_string).as_deref(),

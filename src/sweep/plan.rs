@@ -176,7 +176,7 @@ fn include(
         }
         let cell = &mut cells[at];
         let (extended, words) = selection.extend(&cell.config)?;
-        let extended = extended.only_of(cell.workload);
+        let extended = RunConfig { benchmark: true, ..extended.only_of(cell.workload) };
         if cell.elements.is_some_and(|elements| elements != extended.filter.elements) {
             return Err(Error::input(format!(
                 "options {words}: {} says how long it is",
@@ -374,6 +374,8 @@ impl Planned {
     /// Takes these options, but for those that the workload has no use for, and its own graph.
     fn take(&mut self, config: RunConfig) {
         let mut config = config.only_of(self.workload);
+        // Cells are compared with each other, so all of them are measured.
+        config.benchmark = true;
         config.graph = self.config.graph.take();
         if self.workload.form == Form::Array {
             config.load = LoadOptions::default();

@@ -51,7 +51,7 @@ pub fn cuts_on_hosts(fleet: &Fleet, merge: MergeMode) -> bool {
     cut && fleet.world() > 1
 }
 
-/// Runs the workload called `name`, once where nothing else is asked, and checks its answer independently where
+/// Runs the workload called `name`, and checks its answer independently where
 /// that is.
 pub fn outcome(
     name: &str,
@@ -62,8 +62,7 @@ pub fn outcome(
     let workload = workload(name).unwrap_or_else(|| panic!("no workload {name}"));
     let config = RunConfig {
         graph: Some("a test's graph".into()),
-        runs: Choice::Is(config.runs.or(1)),
-        ..config.clone()
+                ..config.clone()
     };
     let job = Job::new(workload, config, graph.clone())?;
     let ready = prepare(&job, fleet)?;
@@ -80,7 +79,7 @@ pub fn solved<A: Answer>(
     graph: &Arc<Graph>,
     config: &RunConfig,
 ) -> Box<A> {
-    let config = RunConfig { runs: Choice::Is(2), warmup: 0, verify: true, ..config.clone() };
+    let config = RunConfig { runs: Some(Choice::Is(2)), warmup: Some(0), verify: true, ..config.clone() };
     let outcome = outcome(name, fleet, graph, &config).unwrap_or_else(|e| panic!("{name}: {e}"));
     assert_eq!(outcome.verification.unwrap().message, None, "{name}");
     let answer: Box<dyn Any> = outcome.answer;

@@ -50,6 +50,7 @@ pub(super) fn html(document: &Document<'_>) -> String {
 fn name(chapter: &Chapter<'_>) -> String {
     match chapter {
         Chapter::Missing => "Failed and skipped".into(),
+        Chapter::Singles => "Single runs".into(),
         Chapter::Means => "Geometric means over datasets".into(),
         Chapter::Baseline => "Against the baseline".into(),
         Chapter::Times(group) => study(group[0].case()),
