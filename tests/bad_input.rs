@@ -182,13 +182,13 @@ fn bad_seeds_are_refused() {
             format!("run vn --devices host:2 --graph chain.txt --json o.json --seeds {seeds}");
         refused(&[("chain.txt", CHAIN), ("seeds.txt", b"0\n9\n")], (&line, parts));
     };
-    seeds("4", &["no node 4", "0 to 3"]);
+    seeds("4", &["error: --seeds: the graph has no node 4", "0 to 3"]);
     seeds("0,99999999999999999999", &["99999999999999999999", "out of range"]);
     seeds("1,2,1", &["1", "listed twice"]);
-    seeds("one", &["`one` is not a number"]);
+    seeds("one", &["error: --seeds `one`: `one` is not a number"]);
     seeds("-1", &["`-1` is not a number"]);
     seeds("1,,2", &["not a number"]);
-    seeds("first:5", &["first:5", "only 4 nodes"]);
+    seeds("first:5", &["error: --seeds `first:5`", "only 4 nodes"]);
     seeds("first:0", &["first:0"]);
     seeds("random:9:1", &["random:9:1", "only 4 nodes"]);
     seeds("random:1", &["random:N:SEED"]);
@@ -199,7 +199,13 @@ fn bad_seeds_are_refused() {
         let line = format!("run sssp --devices host --graph chain.txt {more}");
         refused(&[("chain.txt", CHAIN)], (&line, parts));
     };
-    source("--source 4", &["no node 4"]);
+    source("--source 4", &["error: --source: the graph has no node 4"]);
+    for workload in ["bfs", "bc"] {
+        let line = |more: &str| format!("run {workload} --devices host --graph chain.txt {more}");
+        let files = [("chain.txt", CHAIN)];
+        refused(&files, (&line("--sources 4"), &["error: --sources: the graph has no node 4"]));
+        refused(&files, (&line("--sources one"), &["error: --sources `one`: `one` is not"]));
+    }
     source("--source x", &["--source", "x"]);
     source("--source -1", &["--source", "-1"]);
 }
@@ -208,7 +214,7 @@ fn bad_seeds_are_refused() {
 fn no_seeds_at_all_are_refused() {
     let files = [("chain.txt", CHAIN), ("none.txt", b"# none\n")];
     refused(&files, ("run vn --graph chain.txt", &["no seeds", "--seeds"]));
-    refused(&files, ("run vn --graph chain.txt --seeds=", &["no seed is given"]));
+    refused(&files, ("run vn --graph chain.txt --seeds=", &["--seeds", "no node is given"]));
     refused(
         &files,
         ("run vn --devices host --graph chain.txt --seeds file:none.txt", &["names no node"]),
@@ -335,7 +341,8 @@ fn a_bad_configuration_file_is_refused_naming_file_line_and_key() {
         ("graph =\n", ["run.toml:1:", "graph"]),
         ("verify = 'yes'\n", ["run.toml:1:", "verify"]),
         ("\nchunk-align = -1\n", ["run.toml:2:", "chunk-align"]),
-        ("[run]\nruns = 2\n", ["run.toml:1:", "run"]),
+        ("[run]\nruns = 2\n", ["run.toml: 'run'", "hive sweep run.toml"]),
+        ("graphs = ['rmat:4']\n", ["run.toml: 'graphs'", "the file of a sweep"]),
         ("graph = 'chain.txt'\nseeds = '0'\ndelta = -1\n", ["--delta -1", "delta"]),
         ("graph = 'chain.txt'\nseeds = '0'\nchunk-align = 7\n", ["--chunk-align 7", "64"]),
         ("graph = 'chain.txt'\nseeds = '0,0'\ndevices = 'host'\n", ["0", "listed twice"]),

@@ -52,14 +52,19 @@ impl Seeds {
     ///
     /// As there; also when fewer nodes than are asked for have out-arcs to others.
     pub fn resolve_sources(&self, graph: &Graph) -> Result<Vec<u32>> {
+        self.sources_of("sources", graph)
+    }
+
+    /// As [`Seeds::resolve_sources`]; errors name `option`, as in `--sources`.
+    pub(crate) fn sources_of(&self, option: &str, graph: &Graph) -> Result<Vec<u32>> {
         match self {
-            Seeds::Random { count, seed } => self.connected(*count, *seed, graph),
-            other => other.resolve(graph),
+            Seeds::Random { count, seed } => self.connected(*count, *seed, option, graph),
+            other => other.resolve_of(option, graph),
         }
     }
 
-    fn connected(&self, count: u64, seed: u64, graph: &Graph) -> Result<Vec<u32>> {
-        self.check_count(count, graph)?;
+    fn connected(&self, count: u64, seed: u64, option: &str, graph: &Graph) -> Result<Vec<u32>> {
+        self.check_count(count, option, graph)?;
         let n = graph.nodes() as u64;
         let mut drawn = count;
         loop {
@@ -75,9 +80,9 @@ impl Seeds {
             }
             if drawn == n {
                 return Err(Error::input(match sources.len() {
-                    0 => format!("sources `{self}`: no node has an arc to another; name sources"),
+                    0 => format!("{option} `{self}`: no node has an arc to another; name ids"),
                     found => format!(
-                        "sources `{self}`: only {found} nodes have out-arcs to others; ask for 1 to {found}"
+                        "{option} `{self}`: only {found} nodes have out-arcs to others; ask for 1 to {found}"
                     ),
                 }));
             }
@@ -92,43 +97,48 @@ impl Seeds {
     /// nodes than there are, a file that cannot be read, a line that is no number (`file:line`), no
     /// seed at all.
     pub fn resolve(&self, graph: &Graph) -> Result<Vec<u32>> {
+        self.resolve_of("seeds", graph)
+    }
+
+    /// As [`Seeds::resolve`]; errors name `option`, as in `--source`.
+    pub(crate) fn resolve_of(&self, option: &str, graph: &Graph) -> Result<Vec<u32>> {
         let mut nodes = match self {
             Seeds::List(ids) => {
                 let mut nodes = Nodes::of(graph);
                 for (position, &id) in (1..).zip(ids) {
-                    let (place, before) = ("seeds".to_string(), |p| format!("at position {p}"));
+                    let (place, before) = (option.to_string(), |p| format!("at position {p}"));
                     nodes.add(id, position, || place, before)?;
                 }
                 nodes.into_indices()
             }
             Seeds::First(count) => {
-                self.check_count(*count, graph)?;
+                self.check_count(*count, option, graph)?;
                 (0..*count as u32).map(|rank| graph.ranked(rank)).collect()
             }
             Seeds::Random { count, seed } => {
-                self.check_count(*count, graph)?;
+                self.check_count(*count, option, graph)?;
                 let ranks = draw(*count, *seed, graph.nodes() as u64);
                 ranks.into_iter().map(|rank| graph.ranked(rank)).collect()
             }
-            Seeds::Connected { count, seed } => self.connected(*count, *seed, graph)?,
-            Seeds::File(path) => read_file(path, graph)?,
+            Seeds::Connected { count, seed } => self.connected(*count, *seed, option, graph)?,
+            Seeds::File(path) => read_file(path, option, graph)?,
             Seeds::All => (0..graph.nodes() as u32).collect(),
         };
         if nodes.is_empty() {
-            return Err(Error::input(format!("seeds `{self}`: no seed is given; {FORMS}")));
+            return Err(Error::input(format!("{option} `{self}`: no node is given; {FORMS}")));
         }
         nodes.sort_unstable();
         Ok(nodes)
     }
 
-    fn check_count(&self, count: u64, graph: &Graph) -> Result<()> {
+    fn check_count(&self, count: u64, option: &str, graph: &Graph) -> Result<()> {
         let n = graph.nodes() as u64;
         let fault = match count {
             0 => "no node is asked for".to_string(),
             _ if count > n => format!("the graph has only {n} nodes"),
             _ => return Ok(()),
         };
-        Err(Error::input(format!("seeds `{self}`: {fault}; ask for 1 to {n}")))
+        Err(Error::input(format!("{option} `{self}`: {fault}; ask for 1 to {n}")))
     }
 }
 
@@ -178,10 +188,10 @@ impl Nodes<'_> {
     }
 }
 
-fn read_file(path: &Path, graph: &Graph) -> Result<Vec<u32>> {
+fn read_file(path: &Path, option: &str, graph: &Graph) -> Result<Vec<u32>> {
     let shown = path.display();
     let text = std::fs::read(path).map_err(|cause| {
-        Error::input(format!("seed file {shown}: {cause}; name a text file with one id a line"))
+        Error::input(format!("{option} file:{shown}: {cause}; name a text file with one id a line"))
     })?;
     let mut nodes = Nodes::of(graph);
     for (number, line) in (1u64..).zip(text.split(|&byte| byte == b'\n')) {
@@ -205,7 +215,7 @@ fn read_file(path: &Path, graph: &Graph) -> Result<Vec<u32>> {
     }
     if nodes.named.is_empty() {
         return Err(Error::input(format!(
-            "seed file {shown}: it names no node; write one id a line"
+            "{option} file:{shown}: it names no node; write one id a line"
         )));
     }
     Ok(nodes.into_indices())
@@ -277,7 +287,7 @@ impl FromStr for Seeds {
         };
         match text.trim().split_once(':') {
             None if text.trim() == "all" => Ok(Seeds::All),
-            None if text.trim().is_empty() => Err(refuse(format!("no seed is given; {FORMS}"))),
+            None if text.trim().is_empty() => Err(refuse(format!("no node is given; {FORMS}"))),
             None => Ok(Seeds::List(text.split(',').map(number).collect::<Result<_>>()?)),
             Some(("first", count)) => Ok(Seeds::First(number(count)?)),
             Some((kind @ ("random" | "connected"), rest)) => match rest.split_once(':') {

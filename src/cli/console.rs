@@ -4,9 +4,35 @@ use crate::io::progress;
 use crate::{Error, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
+
+/// Whether summaries, notes and progress are left out.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Leaves out summaries, notes and progress from now on, or not.
+pub(super) fn set_quiet(quiet: bool) {
+    QUIET.store(quiet, Relaxed);
+}
+
+/// Whether summaries, notes and progress are left out.
+pub(super) fn is_quiet() -> bool {
+    QUIET.load(Relaxed)
+}
+
+/// Writes what is for people to standard output, unless `--quiet` was given.
+pub(super) fn say(text: &str) -> Result<()> {
+    if is_quiet() { Ok(()) } else { out(text) }
+}
+
+/// Writes what is for people to standard error, unless `--quiet` was given.
+pub(super) fn note(text: &str) {
+    if !is_quiet() {
+        err(text);
+    }
+}
 
 /// Writes to standard output. A reader that went away (`hive ... | head -1`) is no failure.
 pub(super) fn out(text: &str) -> Result<()> {
@@ -40,7 +66,7 @@ struct Spinner(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Spinner {
     fn start(name: &str) -> Spinner {
-        if !std::io::stderr().is_terminal() {
+        if is_quiet() || !std::io::stderr().is_terminal() {
             return Spinner(None);
         }
         let (done, finished) = channel::<()>();

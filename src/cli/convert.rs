@@ -1,6 +1,6 @@
 //! `hive convert IN OUT`: a graph from one format, or a generator, into another.
 
-use super::console::{out, phase};
+use super::console::{phase, say};
 use crate::io::{self, LoadOptions};
 use crate::report::units::{bytes, count, ms};
 use crate::{Error, Result};
@@ -77,7 +77,7 @@ pub(super) fn convert(matches: &ArgMatches) -> Result<()> {
         bytes((size as f64 / seconds) as u64),
     );
     text += &lost(&graph, output);
-    out(&text)
+    say(&text)
 }
 
 /// Refuses before anything is loaded what the end would refuse.

@@ -1,6 +1,6 @@
 //! `hive doctor`: what this machine has, what is missing and how to get it.
 
-use super::console::{out, phase};
+use super::console::{out, phase, say};
 use crate::Result;
 use crate::backend::cuda::{CudaProbe, Finding, probe};
 use crate::report::{COMMIT, Machine, Table, VERSION, to_json, units, write_json};
@@ -43,9 +43,9 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<()> {
         Some(path) if path == Path::new("-") => out(&to_json(&findings)?),
         Some(path) => {
             write_json(path, &findings)?;
-            out(&text(&findings))
+            say(&text(&findings))
         }
-        None => out(&text(&findings)),
+        None => say(&text(&findings)),
     }
 }
 

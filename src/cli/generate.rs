@@ -1,6 +1,6 @@
 //! `hive generate SPEC`: makes a graph where the devices are, and says what it is and what it took.
 
-use super::console::{err, out, phase};
+use super::console::{note, out, phase, say};
 use crate::fleet::{Devices, Fleet, FleetConfig, FleetInfo};
 use crate::generate::{self, DeviceGenerated, DeviceReport, FORMS, PassLimits};
 use crate::graph::{Graph, milliseconds};
@@ -194,14 +194,14 @@ fn report(record: &Record, json: Option<&Path>) -> Result<()> {
     let text = text(record);
     match json {
         Some(path) if path == Path::new("-") => {
-            err(&text);
+            note(&text);
             out(&to_json(record)?)
         }
         Some(path) => {
-            out(&text)?;
+            say(&text)?;
             write_json(path, record)
         }
-        None => out(&text),
+        None => say(&text),
     }
 }
 

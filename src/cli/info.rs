@@ -1,6 +1,6 @@
 //! `hive info GRAPH`: what a graph is like, and what it needs.
 
-use super::console::{err, phase};
+use super::console::{note, phase};
 use crate::Result;
 use crate::io::{self, LoadOptions};
 use crate::report::units::bytes;
@@ -36,7 +36,7 @@ pub(super) fn info(matches: &ArgMatches) -> Result<()> {
     let options = super::load_options(matches)?;
     if matches.get_flag("check") {
         let checked = phase("comparing checksums", || io::check_native(spec))?;
-        err(&format!("{spec}: {} agree with their checksums\n", bytes(checked)));
+        note(&format!("{spec}: {} agree with their checksums\n", bytes(checked)));
     }
     let graph = phase("loading the graph", || io::load_with(spec, &options))?;
     let record = phase("looking at the graph", || GraphRecord::of(&graph));

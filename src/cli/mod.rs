@@ -15,8 +15,8 @@ use crate::io::LoadOptions;
 use crate::report::{to_json, write_json};
 use crate::{Error, Result};
 use clap::FromArgMatches;
-use clap::error::ErrorKind;
-use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use serde::Serialize;
 use std::error::Error as _;
 use std::ffi::OsString;
@@ -31,6 +31,14 @@ pub fn command() -> Command {
         .about("Graph analytics on replicas: every GPU holds the whole graph, computes, and merges")
         .version(concat!(env!("CARGO_PKG_VERSION"), " (", env!("HIVE_COMMIT"), ")"))
         .after_help(EXIT_CODES)
+        .arg(
+            Arg::new("quiet")
+                .long("quiet")
+                .short('q')
+                .action(ArgAction::SetTrue)
+                .global(true)
+                .help("Print no summary and no progress: errors only, and what goes to files or to -"),
+        )
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(run::command())
@@ -48,7 +56,10 @@ pub fn command() -> Command {
 /// is one line on standard error.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     let result = match command().try_get_matches_from(args) {
-        Ok(matches) => dispatch(&matches),
+        Ok(matches) => {
+            console::set_quiet(matches.get_flag("quiet"));
+            dispatch(&matches)
+        }
         Err(error) => return usage(&error),
     };
     match result {
@@ -96,14 +107,14 @@ fn check_json(matches: &ArgMatches) -> Result<()> {
 fn answer(matches: &ArgMatches, text: &str, record: &impl Serialize) -> Result<()> {
     match matches.get_one::<PathBuf>("json").map(PathBuf::as_path) {
         Some(path) if path == Path::new("-") => {
-            console::err(text);
+            console::note(text);
             console::out(&to_json(record)?)
         }
         Some(path) => {
             write_json(path, record)?;
-            console::out(text)
+            console::say(text)
         }
-        None => console::out(text),
+        None => console::say(text),
     }
 }
 
@@ -133,14 +144,20 @@ fn usage(error: &clap::Error) -> u8 {
 }
 
 /// What clap says in a paragraph, in a line, without the usage. A value that an option's own parser
-/// refused is reported in that parser's words, which name the option where they begin with it.
+/// refused is reported in that parser's words behind the option's name.
 fn one_line(error: &clap::Error) -> String {
     let text = error.to_string();
     let own = error.source().map(|source| source.to_string());
-    if let (ErrorKind::ValueValidation, Some(own)) = (error.kind(), own)
-        && own.starts_with("--")
-    {
-        return own;
+    if let (ErrorKind::ValueValidation, Some(own)) = (error.kind(), own) {
+        if own.starts_with("--") {
+            return own;
+        }
+        // The parser of node ids knows not which option it reads.
+        if let (Some(ContextValue::String(arg)), Some(rest)) =
+            (error.get(ContextKind::InvalidArg), own.strip_prefix("seeds "))
+        {
+            return format!("{} {rest}", arg.split(' ').next().unwrap_or(arg));
+        }
     }
     let mut parts = text.lines().map(str::trim).take_while(|line| {
         !line.starts_with("Usage:") && !line.starts_with("For more information")
@@ -191,6 +208,8 @@ mod tests {
     fn a_refused_argument_is_one_line_that_names_it() {
         for (args, part) in [
             (&["hive", "run", "vn", "--devices", "host:0"][..], "--devices host:0: 0 replicas"),
+            (&["hive", "run", "vn", "--seeds", "1,x"], "--seeds `1,x`: `x` is not a number;"),
+            (&["hive", "run", "bfs", "--sources", "last:1"], "--sources `last:1`: `last` is unknown;"),
             (&["hive", "run", "vn", "--merge", "sparse"], "'--merge <MODE>'"),
             (&["hive", "run", "vn", "--top", "-1"], "--top"),
             (&["hive", "run", "vn", "--grpah", "x"], "'--grpah'"),

@@ -1,6 +1,6 @@
 //! `hive run WORKLOAD`: load, open, prepare, run, verify, report.
 
-use super::console::{err, out, phase};
+use super::console::{note, out, phase, say};
 use crate::io::LoadOptions;
 use crate::prepare::Form;
 use crate::report::{Record, summary, to_json, write_json};
@@ -71,7 +71,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<()> {
     report(&outcome)?;
     if let Some(fault) = outcome.job.config.fault {
         // One that strikes ends the run.
-        err(&format!("warning: --fault {fault} never struck: no replica came to that iteration\n"));
+        note(&format!("warning: --fault {fault} never struck: no replica came to that iteration\n"));
     }
     outcome.verified()
 }
@@ -106,14 +106,14 @@ fn report(outcome: &Outcome) -> Result<()> {
     }
     match config.json.as_deref() {
         Some(path) if path == Path::new("-") => {
-            err(&text);
+            note(&text);
             out(&to_json(&Record::of(outcome))?)?;
         }
         Some(path) => {
-            out(&text)?;
+            say(&text)?;
             write_json(path, &Record::of(outcome))?;
         }
-        None => out(&text)?,
+        None => say(&text)?,
     }
     match &config.output {
         Some(path) => phase("writing results", || outcome.answer.write(path, &outcome.job.graph)),

@@ -2,7 +2,7 @@
 
 mod live;
 
-use super::console::{err, out};
+use super::console::{err, out, say};
 use crate::fleet::Devices;
 use crate::report::units::plural;
 use crate::sweep::{
@@ -126,9 +126,9 @@ pub(super) fn sweep(matches: &ArgMatches) -> Result<()> {
     let cells = run_matrix(&config, &path("output"), &options, &mut |event| live.see(event));
     live.finish();
     let cells = cells?;
-    out(&table(&cells).to_string())?;
+    say(&table(&cells).to_string())?;
     if let Some(table) = scaling_table(&cells) {
-        out(&format!("\n{table}"))?;
+        say(&format!("\n{table}"))?;
     }
     verdict(&cells)
 }

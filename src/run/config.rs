@@ -496,7 +496,7 @@ impl RunConfig {
         let text = text_of(path)?;
         let text = text.trim_start_matches('\u{feff}');
         if !text.trim_start().starts_with('{') {
-            return parse_toml(path, text);
+            return parse_toml(path, text).map_err(|e| of_a_sweep(path, text).unwrap_or(e));
         }
         let wrong = |e: serde_json::Error| Error::input(format!("{name}: {e}"));
         let mut read: serde_json::Value = serde_json::from_str(text).map_err(wrong)?;
@@ -511,6 +511,32 @@ impl RunConfig {
             }
         }
     }
+}
+
+/// Keys that a sweep's file has and a run's has not.
+const OF_A_SWEEP: [&str; 12] = [
+    "graphs",
+    "optional-graphs",
+    "series",
+    "collectives",
+    "merges",
+    "placements",
+    "layouts",
+    "workloads",
+    "variants",
+    "exclude",
+    "include",
+    "run",
+];
+
+/// The refusal of a sweep's file where a run's is wanted.
+fn of_a_sweep(path: &Path, text: &str) -> Option<Error> {
+    let table: toml::Table = text.parse().ok()?;
+    let key = OF_A_SWEEP.iter().find(|key| table.contains_key(**key))?;
+    let name = path.display();
+    Some(Error::input(format!(
+        "{name}: '{key}' makes this the file of a sweep; run it with hive sweep {name} --output DIR"
+    )))
 }
 
 /// Reads a TOML file into `T`. A key that `T` lacks, or a value that it cannot take, is an input error

@@ -43,7 +43,7 @@ fn driver_options(config: &RunConfig) -> BcConfig {
 /// The sources. A random choice is one among all nodes, as in NetworkX, whose scale takes it for that.
 pub(crate) fn start(config: &RunConfig, graph: &Graph) -> Result<Start> {
     let nodes = match &config.sources {
-        Some(sources) => sources.resolve(graph)?,
+        Some(sources) => sources.resolve_of("--sources", graph)?,
         None => vec![graph.default_source()],
     };
     Ok(Start::Nodes(nodes))

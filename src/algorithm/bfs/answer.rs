@@ -80,8 +80,8 @@ pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
 /// Where searches begin.
 pub(crate) fn start(config: &RunConfig, graph: &Graph) -> Result<Start> {
     let nodes = match (&config.sources, config.source) {
-        (Some(sources), _) => sources.resolve_sources(graph)?,
-        (None, Some(source)) => source.to_string().parse::<Seeds>()?.resolve(graph)?,
+        (Some(sources), _) => sources.sources_of("--sources", graph)?,
+        (None, Some(source)) => source.to_string().parse::<Seeds>()?.resolve_of("--source", graph)?,
         (None, None) => vec![graph.default_source()],
     };
     match config.output.as_deref().map(|path| (path, ResultFormat::of(path))) {

@@ -72,7 +72,7 @@ fn complaints_about_lists_name_the_value_and_the_remedy() {
     let (zero, one) = (nodes(10, 0), nodes(10, 1));
     let forms = FORMS;
     assert_eq!(complaint("1,x", &zero), format!("seeds `1,x`: `x` is not a number; {forms}"));
-    assert_eq!(complaint("", &zero), format!("seeds ``: no seed is given; {forms}"));
+    assert_eq!(complaint("", &zero), format!("seeds ``: no node is given; {forms}"));
     assert!(complaint("1,,2", &zero).contains("`` is not a number"));
     assert!(complaint("-1", &zero).contains("`-1` is not a number"));
     assert!(complaint("+1", &zero).contains("`+1` is not a number"));
@@ -86,7 +86,7 @@ fn complaints_about_lists_name_the_value_and_the_remedy() {
         "seeds: node 3 is listed twice, first at position 1; list it once"
     );
     let empty = Seeds::List(vec![]).resolve(&zero).expect_err("no seed");
-    assert!(empty.to_string().contains("no seed is given"));
+    assert!(empty.to_string().contains("no node is given"));
 }
 
 #[test]

@@ -57,8 +57,8 @@ fn check_columns(config: &RunConfig, path: &Path) -> Result<()> {
 /// The nodes that a run starts from. [`RunConfig::check`] has seen to it that there are some.
 pub(crate) fn start(config: &RunConfig, graph: &Graph) -> Result<Start> {
     let nodes = match (&config.seeds, config.source) {
-        (Some(seeds), _) => seeds.resolve(graph)?,
-        (None, Some(source)) => source.to_string().parse::<Seeds>()?.resolve(graph)?,
+        (Some(seeds), _) => seeds.resolve_of("--seeds", graph)?,
+        (None, Some(source)) => source.to_string().parse::<Seeds>()?.resolve_of("--source", graph)?,
         (None, None) => vec![graph.default_source()],
     };
     Ok(Start::Nodes(nodes))

@@ -1,6 +1,6 @@
 //! A sweep as it goes: a table with a line that moves below it on a terminal, else a line a cell.
 
-use super::super::console::err;
+use super::super::console::{is_quiet, note};
 use crate::report::units::{self, plural};
 use crate::sweep::{Cell, Event, State};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -26,7 +26,7 @@ pub(super) struct Live {
 
 impl Live {
     pub fn new() -> Live {
-        let bar = std::io::stderr().is_terminal().then(|| {
+        let bar = (!is_quiet() && std::io::stderr().is_terminal()).then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
             if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
                 bar.set_style(style);
@@ -55,7 +55,7 @@ impl Live {
     fn say(&self, line: &str) {
         match &self.bar {
             Some(bar) => bar.println(line),
-            None => err(&format!("{line}\n")),
+            None => note(&format!("{line}\n")),
         }
     }
 
