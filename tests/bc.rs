@@ -519,7 +519,7 @@ fn bad_input_gets_one_line() {
     refused(&on(&["--sources", "random:65:1"]), "only 64 nodes");
     refused(&on(&["--seeds", "1"]), "bc does not take --seeds");
     refused(&on(&["--deterministic"]), "bc does not take --deterministic");
-    refused(&on(&["--output", "x.json"]), ".csv, .txt or .npy");
+    refused(&on(&["--output", "x.json"]), ".txt, .npy, .npz");
     refused(&on(&["--chunk-align", "3"]), "--chunk-align 3");
     refused(&["--sources", "all"], "no graph");
     let ended = hive(&["run", "sssp", "--graph", "grid:8x8", "--normalized"]);

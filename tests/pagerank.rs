@@ -489,7 +489,7 @@ fn bad_input_gets_one_line() {
         ),
         (&["--personalize", &file("b.csv", "0,-1\n")], "b.csv:1: a weight of -1"),
         (&["--personalize", &file("c.csv", "0,0\n")], "c.csv: no node has a weight above 0"),
-        (&["--output", "x.pdf"], ".csv, .txt or .npy"),
+        (&["--output", "x.pdf"], ".txt, .npy, .npz"),
     ] {
         refused(&[&["--graph", &graph], args].concat(), part);
     }

@@ -288,7 +288,7 @@ fn bad_questions_get_one_line() {
         (&["--source", "999"], "999"),
         (&["--sources", "random:256:1"], "have out-arcs to others; ask for 1 to"),
         (&["--predecessors", "--output", "x.npy"], "name a .csv"),
-        (&["--output", "x.json"], ".csv, .txt or .npy"),
+        (&["--output", "x.json"], ".txt, .npy, .npz"),
         (&["--seeds", "1"], "bfs does not take --seeds"),
         (&["--damping", "0.5"], "bfs does not take --damping"),
     ] {
@@ -296,5 +296,5 @@ fn bad_questions_get_one_line() {
         assert!(line.contains(part), "no {part} in {line}");
     }
     let line = refusal(&["run", "cc", "--graph", "rmat:8", "--output", "x.json"]);
-    assert!(line.contains(".csv, .txt or .npy"), "{line}");
+    assert!(line.contains(".txt, .npy, .npz"), "{line}");
 }

@@ -23,7 +23,7 @@ use crate::collective::{MergeOp, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
 use crate::graph::Graph;
-use crate::io::{Column, write_columns};
+use crate::io::{Column, Table};
 use crate::prepare::memory::{CONTROL, DeviceArray, GraphShape, tiles, topology};
 use crate::prepare::{DeviceTopology, TopologyRows};
 use crate::report::units::{count, plural};
@@ -33,7 +33,6 @@ use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 use std::ops::Range;
-use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::time::Instant;
@@ -445,8 +444,8 @@ impl Answer for Cores {
         fields([("max-core", json!(largest)), ("max-core-nodes", json!(nodes))])
     }
 
-    fn write(&self, path: &Path, graph: &Graph) -> Result<()> {
-        write_columns(path, graph, &[("core", Column::Count(&self.cores))])
+    fn table(&self, _: &Graph) -> Table<'_> {
+        Table::of_nodes([("core", Column::Count(&self.cores))])
     }
 
     fn verify(&self, job: &Job) -> Result<Checked> {

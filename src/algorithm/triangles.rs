@@ -21,7 +21,7 @@ use crate::collective::{MergeOp, Replicated, atomic_words};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica, Split};
 use crate::graph::Graph;
-use crate::io::{Column, write_columns};
+use crate::io::{Column, Table};
 use crate::prepare::memory::{DeviceArray, GraphShape, topology};
 use crate::prepare::{ColumnRows, DeviceTopology, TopologyRows};
 use crate::report::units::{count, plural};
@@ -31,7 +31,6 @@ use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 use std::ops::Range;
-use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
@@ -352,8 +351,8 @@ impl Answer for Triangles {
         fields([("triangles", json!(self.total)), ("max-triangles", json!(most))])
     }
 
-    fn write(&self, path: &Path, graph: &Graph) -> Result<()> {
-        write_columns(path, graph, &[("triangles", Column::Total(&self.counts))])
+    fn table(&self, _: &Graph) -> Table<'_> {
+        Table::of_nodes([("triangles", Column::Total(&self.counts))])
     }
 
     fn verify(&self, job: &Job) -> Result<Checked> {

@@ -43,8 +43,7 @@ fn workload_command(workload: &Workload) -> Command {
     let loading = LoadOptions::augment_args_for_update(Command::new("load"));
     let loading = loading.get_arguments().map(|arg| arg.get_id().to_string());
     let of_a_graph = loading.chain(["graph".into(), "placement".into()]);
-    let values = "Write the values that were kept: .npy or .txt";
-    of_a_graph.fold(command, hidden).mut_arg("output", |arg| arg.help(values))
+    of_a_graph.fold(command, hidden)
 }
 
 /// Defaults, then the file, then the flags.
@@ -95,7 +94,8 @@ fn answer(workload: &'static Workload, config: RunConfig) -> Result<Outcome> {
     Ok(job.outcome(&fleet, &prepared, answer, verification))
 }
 
-/// Summary and ranking, then the files. With `--json -` standard output is the record and nothing else.
+/// Summary and ranking, then the files. With `--json -` standard output is the record and nothing else, with
+/// `--output -` the rows.
 fn report(outcome: &Outcome) -> Result<()> {
     let config = &outcome.job.config;
     let mut text = summary(outcome);
@@ -104,19 +104,15 @@ fn report(outcome: &Outcome) -> Result<()> {
     {
         text += &format!("\n{ranking}");
     }
+    let told = config.json.as_deref() == Some(Path::new("-"));
+    if told || config.output_is_standard() { note(&text) } else { say(&text)? }
     match config.json.as_deref() {
-        Some(path) if path == Path::new("-") => {
-            note(&text);
-            out(&to_json(&Record::of(outcome))?)?;
-        }
-        Some(path) => {
-            say(&text)?;
-            write_json(path, &Record::of(outcome))?;
-        }
-        None => say(&text)?,
+        Some(_) if told => out(&to_json(&Record::of(outcome))?)?,
+        Some(path) => write_json(path, &Record::of(outcome))?,
+        None => {}
     }
     match &config.output {
-        Some(path) => phase("writing results", || outcome.answer.write(path, &outcome.job.graph)),
+        Some(path) => phase("writing results", || outcome.write(path)),
         None => Ok(()),
     }
 }

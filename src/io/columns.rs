@@ -1,25 +1,48 @@
-//! Writes what a workload found for each node, a column a value.
+//! Writes tables of results: the one place that turns columns into rows of a file, whatever the format.
 
-use super::output::{ResultFormat, push_distance, write_atomically, write_rows};
+use super::npy;
+use super::output::{ResultFormat, write_atomically};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
-use npyz::WriterBuilder;
-use std::io::{self, Write};
+use rayon::prelude::*;
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
 
-/// Values `[n]` by node.
+/// Rows that one task formats.
+pub(super) const ROWS: usize = 1 << 14;
+/// Tasks whose text is held in memory at a time.
+pub(super) const TASKS: usize = 64;
+
+/// Values of a column, a value a row.
 #[derive(Debug, Clone, Copy)]
 pub enum Column<'a> {
     /// Numbers, printed so that they parse back to the same bits; `inf` for infinity.
     F32(&'a [f32]),
-    /// The same of 64 bits.
+    /// The same of 64 bits; NaN is empty.
     F64(&'a [f64]),
     /// Counts or levels; `u32::MAX` is `inf`.
     Count(&'a [u32]),
+    /// Numbers that some rows lack; `u32::MAX` is empty.
+    Maybe(&'a [u32]),
+    /// Numbers of 32 bits.
+    Value(&'a [u32]),
     /// Numbers that may take more than 32 bits.
     Total(&'a [u64]),
     /// Nodes, written as ids of the input; `u32::MAX` is empty.
     Node(&'a [u32]),
+}
+
+/// What stands in one row of one column.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Cell {
+    Empty,
+    Infinite,
+    F32(f32),
+    F64(f64),
+    Whole(u64),
+    Node(u32),
 }
 
 impl Column<'_> {
@@ -28,158 +51,433 @@ impl Column<'_> {
             Column::F32(values) => values.len(),
             Column::F64(values) => values.len(),
             Column::Total(values) => values.len(),
-            Column::Count(values) | Column::Node(values) => values.len(),
+            Column::Count(values)
+            | Column::Maybe(values)
+            | Column::Value(values)
+            | Column::Node(values) => values.len(),
         }
     }
 
-    fn push(&self, graph: &Graph, v: usize, text: &mut Vec<u8>) -> io::Result<()> {
+    fn cell(&self, row: usize) -> Cell {
         match self {
-            Column::F32(values) => push_distance(text, values[v]),
-            Column::F64(values) => write!(text, "{:?}", values[v]),
-            Column::Total(values) => write!(text, "{}", values[v]),
-            Column::Count(values) => match values[v] {
-                u32::MAX => write!(text, "inf"),
-                count => write!(text, "{count}"),
-            },
-            Column::Node(nodes) => match nodes[v] {
-                u32::MAX => Ok(()),
-                node => write!(text, "{}", graph.input_id(node)),
-            },
+            Column::F32(values) => Cell::F32(values[row]),
+            Column::F64(values) if values[row].is_nan() => Cell::Empty,
+            Column::F64(values) => Cell::F64(values[row]),
+            Column::Total(values) => Cell::Whole(values[row]),
+            Column::Value(values) => Cell::Whole(values[row].into()),
+            Column::Count(values) | Column::Maybe(values) | Column::Node(values) => {
+                match (self, values[row]) {
+                    (Column::Count(_), u32::MAX) => Cell::Infinite,
+                    (_, u32::MAX) => Cell::Empty,
+                    (Column::Node(_), node) => Cell::Node(node),
+                    (_, value) => Cell::Whole(value.into()),
+                }
+            }
+        }
+    }
+
+    /// The type as NumPy spells it.
+    fn kind(&self, ids: &Ids<'_>) -> &'static str {
+        match self {
+            Column::F32(_) => "<f4",
+            Column::F64(_) => "<f8",
+            Column::Total(_) => "<u8",
+            Column::Count(_) | Column::Maybe(_) | Column::Value(_) => "<u4",
+            Column::Node(_) => ids.kind(),
+        }
+    }
+
+    /// The value as bytes of that type.
+    fn push_bytes(&self, ids: &Ids<'_>, row: usize, bytes: &mut Vec<u8>) {
+        match self {
+            Column::F32(values) => bytes.extend(values[row].to_le_bytes()),
+            Column::F64(values) => bytes.extend(values[row].to_le_bytes()),
+            Column::Total(values) => bytes.extend(values[row].to_le_bytes()),
+            Column::Count(values) | Column::Maybe(values) | Column::Value(values) => {
+                bytes.extend(values[row].to_le_bytes());
+            }
+            Column::Node(values) => ids.push_bytes(values[row], bytes),
         }
     }
 }
 
-/// Writes columns to `path` in the format of its extension, by rising input id: `.csv` has a header
-/// `node,NAME,...` and all of them; `.txt` the first, a value a line; `.npy` the first as an array `[n]`, nodes as
-/// int64 ids of the input, -1 where there is none.
+/// How nodes are called: the one place where results turn a node into its id.
+struct Ids<'a>(&'a Graph);
+
+impl Ids<'_> {
+    fn push_text(&self, node: u32, text: &mut Vec<u8>) -> io::Result<()> {
+        write!(text, "{}", self.0.input_id(node))
+    }
+
+    fn push_json(&self, node: u32, text: &mut Vec<u8>) -> io::Result<()> {
+        write!(text, "{}", self.0.input_id(node))
+    }
+
+    /// Whether -1 can stand for "no node".
+    fn are_signed(&self) -> bool {
+        i64::try_from(self.0.id_range().1).is_ok()
+    }
+
+    fn kind(&self) -> &'static str {
+        if self.are_signed() { "<i8" } else { "<u8" }
+    }
+
+    /// -1, or the largest number where ids take all 64 bits, is "no node".
+    fn push_bytes(&self, node: u32, bytes: &mut Vec<u8>) {
+        let id = if node == u32::MAX { u64::MAX } else { self.0.input_id(node) };
+        bytes.extend(id.to_le_bytes());
+    }
+}
+
+/// Rows and named columns.
+#[derive(Debug, Clone)]
+pub struct Table<'a> {
+    columns: Vec<(String, Column<'a>)>,
+    /// Rows are nodes, by rising input id, and a first column says which.
+    of_nodes: bool,
+    /// Leading columns that `.npy` and `.txt` hold.
+    array: usize,
+}
+
+impl<'a> Table<'a> {
+    /// A row a node, by rising input id; a column `node` comes first.
+    pub fn of_nodes(columns: impl IntoIterator<Item = (impl Into<String>, Column<'a>)>) -> Table<'a> {
+        let columns = columns.into_iter().map(|(name, column)| (name.into(), column)).collect();
+        Table { columns, of_nodes: true, array: 1 }
+    }
+
+    /// Rows as they stand.
+    pub fn listed(columns: impl IntoIterator<Item = (impl Into<String>, Column<'a>)>) -> Table<'a> {
+        Table { of_nodes: false, ..Table::of_nodes(columns) }
+    }
+
+    /// The same; `.npy` holds the first so many columns, of 64-bit floats, as an array `[n, columns]`.
+    pub fn with_array(self, columns: usize) -> Table<'a> {
+        Table { array: columns, ..self }
+    }
+
+    fn rows(&self, graph: &Graph) -> usize {
+        match (self.of_nodes, self.columns.first()) {
+            (true, _) => graph.nodes(),
+            (false, first) => first.map_or(0, |(_, column)| column.len()),
+        }
+    }
+
+    fn check(&self, graph: &Graph, format: ResultFormat, path: &Path) -> Result<()> {
+        let n = self.rows(graph);
+        if let Some((_, column)) = self.columns.iter().find(|(_, column)| column.len() != n) {
+            return Err(Error::input(match self.of_nodes {
+                true => format!(
+                    "the answer is for {} nodes but the graph has {n}; write it with its own graph",
+                    column.len()
+                ),
+                false => format!("columns of {} and {n} rows; give all the same", column.len()),
+            }));
+        }
+        if self.columns.len() > self.array && !format.holds_columns() {
+            return Err(Error::input(format!(
+                "{}: holds one column, and there are {}; name a .csv or .npz",
+                path.display(),
+                self.columns.len()
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Writes a table to `path`, `-` for standard output, in the format of the path's ending, where there is one.
+///
+/// | format | |
+/// |---|---|
+/// | `.csv`, `.tsv` | a header; `inf` for infinity, empty for what is not there |
+/// | `.jsonl` | an object a row; null for infinity and for what is not there |
+/// | `.txt` | the only column, a value a line |
+/// | `.npy` | the only column as an array `[n]`; nodes as int64, -1 for none; the largest number for an infinite count |
+/// | `.npz` | every column as such an array |
+/// | `.parquet` | every column, with the cargo feature `parquet`; null for what is not there |
 ///
 /// # Errors
 ///
-/// [`Error::Input`] for another extension, an answer of another length than the graph, and as
-/// [`write_atomically`].
-pub fn write_columns(path: &Path, graph: &Graph, columns: &[(&str, Column<'_>)]) -> Result<()> {
-    let format = ResultFormat::of(path)?;
-    let n = graph.nodes();
-    if let Some((_, column)) = columns.iter().find(|(_, column)| column.len() != n) {
-        return Err(Error::input(format!(
-            "the answer is for {} nodes but the graph has {n}; write it with its own graph",
-            column.len()
-        )));
-    }
-    let Some((_, first)) = columns.first() else { return Ok(()) };
-    let largest = (n as u32).checked_sub(1).map_or(0, |last| graph.input_id(graph.ranked(last)));
-    if format == ResultFormat::Npy && matches!(first, Column::Node(_)) && largest > i64::MAX as u64
-    {
-        return Err(Error::input(format!(
-            "{}: the id {largest} does not fit an int64 array; write a .csv",
-            path.display()
-        )));
-    }
-    write_atomically(path, |out| match format {
-        ResultFormat::Csv => {
-            write!(out, "node")?;
-            columns.iter().try_for_each(|(name, _)| write!(out, ",{name}"))?;
-            writeln!(out)?;
-            write_rows(out, graph, |v, text| {
-                write!(text, "{}", graph.input_id(v as u32))?;
-                for (_, column) in columns {
-                    text.push(b',');
-                    column.push(graph, v, text)?;
-                }
-                writeln!(text)
-            })
-        }
-        ResultFormat::Txt => write_rows(out, graph, |v, text| {
-            first.push(graph, v, text)?;
+/// [`Error::Input`] for another ending, columns for which the format has no room, an answer of another length than
+/// the graph, and as [`write_atomically`].
+pub fn write_table(path: &Path, graph: &Graph, table: &Table<'_>) -> Result<()> {
+    write_table_as(path, ResultFormat::of(path)?, graph, table)
+}
+
+/// As [`write_table`], in this format.
+pub(crate) fn write_table_as(
+    path: &Path,
+    format: ResultFormat,
+    graph: &Graph,
+    table: &Table<'_>,
+) -> Result<()> {
+    table.check(graph, format, path)?;
+    let (n, ids) = (table.rows(graph), Ids(graph));
+    let rows = Rows { graph, table, ids, n };
+    let write = |out: &mut dyn Write| match format {
+        ResultFormat::Csv => rows.separated(out, b','),
+        ResultFormat::Tsv => rows.separated(out, b'\t'),
+        ResultFormat::Jsonl => rows.json(out),
+        ResultFormat::Txt => rows.text(out, |row, text| {
+            table.columns.first().map_or(Ok(()), |(_, column)| rows.push(column.cell(row), text))?;
             writeln!(text)
         }),
-        ResultFormat::Npy => match first {
-            Column::F32(values) => write_npy(out, graph, |v| values[v]),
-            Column::F64(values) => write_npy(out, graph, |v| values[v]),
-            Column::Total(values) => write_npy(out, graph, |v| values[v]),
-            Column::Count(values) => write_npy(out, graph, |v| values[v]),
-            Column::Node(nodes) => write_npy(out, graph, |v| match nodes[v] {
-                u32::MAX => -1,
-                node => graph.input_id(node) as i64,
-            }),
-        },
-    })
+        ResultFormat::Npy => rows.array(out, &table.columns[..table.array.min(table.columns.len())]),
+        ResultFormat::Npz => rows.archive(out),
+        ResultFormat::Parquet => parquet::write(out, &rows),
+    };
+    if path == Path::new("-") { to_standard_output(write) } else { write_atomically(path, write) }
 }
 
-/// Writes values that are no graph's, as they stand: `.txt` a value a line, `.npy` an array `[n]`.
-///
-/// # Errors
-///
-/// [`Error::Input`] for another extension, and as [`write_atomically`].
-pub fn write_values(path: &Path, values: &[u32]) -> Result<()> {
-    match ResultFormat::of(path)? {
-        ResultFormat::Txt => write_atomically(path, |out| {
-            values.iter().try_for_each(|value| writeln!(out, "{value}"))
-        }),
-        ResultFormat::Npy => write_atomically(path, |out| {
-            let options = npyz::WriteOptions::new().default_dtype();
-            let mut npy = options.shape(&[values.len() as u64]).writer(out).begin_nd()?;
-            npy.extend(values.iter().copied())?;
-            npy.finish()
-        }),
-        ResultFormat::Csv => Err(Error::input(format!(
-            "{}: a list of values has no columns; end its name in .npy or .txt",
-            path.display()
-        ))),
+/// A reader that goes away (`hive ... | head -1`) is no failure.
+fn to_standard_output(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    match write(&mut out).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+            Err(Error::machine(format!("standard output cannot be written: {e}")))
+        }
+        _ => Ok(()),
     }
 }
 
-fn write_npy<T: npyz::Serialize + npyz::AutoSerialize>(
-    out: &mut dyn Write,
-    graph: &Graph,
-    value: impl Fn(usize) -> T,
-) -> io::Result<()> {
-    let n = graph.nodes();
-    let options = npyz::WriteOptions::new().default_dtype();
-    let mut npy = options.shape(&[n as u64]).writer(out).begin_nd()?;
-    npy.extend((0..n as u32).map(|rank| value(graph.ranked(rank) as usize)))?;
-    npy.finish()
+/// A table on its way out.
+struct Rows<'a> {
+    graph: &'a Graph,
+    table: &'a Table<'a>,
+    ids: Ids<'a>,
+    n: usize,
+}
+
+impl Rows<'_> {
+    /// What the row at a place is of.
+    fn row(&self, place: usize) -> usize {
+        if self.table.of_nodes { self.graph.ranked(place as u32) as usize } else { place }
+    }
+
+    /// Formats rows in parallel and writes them in order, a bounded number at a time.
+    fn text(
+        &self,
+        out: &mut dyn Write,
+        row: impl Fn(usize, &mut Vec<u8>) -> io::Result<()> + Sync,
+    ) -> io::Result<()> {
+        for begin in (0..self.n).step_by(ROWS * TASKS) {
+            let tasks = (self.n - begin).div_ceil(ROWS).min(TASKS);
+            let texts: Vec<Vec<u8>> = (0..tasks)
+                .into_par_iter()
+                .map(|task| {
+                    let first = begin + task * ROWS;
+                    let mut text = Vec::with_capacity(ROWS * 24);
+                    let mut places = first..self.n.min(first + ROWS);
+                    places.try_for_each(|place| row(self.row(place), &mut text))?;
+                    Ok(text)
+                })
+                .collect::<io::Result<_>>()?;
+            texts.iter().try_for_each(|text| out.write_all(text))?;
+        }
+        Ok(())
+    }
+
+    fn push(&self, cell: Cell, text: &mut Vec<u8>) -> io::Result<()> {
+        match cell {
+            Cell::Empty => Ok(()),
+            Cell::Infinite => write!(text, "inf"),
+            Cell::F32(value) => push_distance(text, value),
+            Cell::F64(value) => write!(text, "{value:?}"),
+            Cell::Whole(value) => write!(text, "{value}"),
+            Cell::Node(node) => self.ids.push_text(node, text),
+        }
+    }
+
+    /// The names of all columns, the nodes' first.
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let node = self.table.of_nodes.then_some("node");
+        node.into_iter().chain(self.table.columns.iter().map(|(name, _)| name.as_str()))
+    }
+
+    fn cells(&self, row: usize) -> impl Iterator<Item = Cell> + '_ {
+        let node = self.table.of_nodes.then_some(Cell::Node(row as u32));
+        node.into_iter().chain(self.table.columns.iter().map(move |(_, column)| column.cell(row)))
+    }
+
+    fn separated(&self, out: &mut dyn Write, separator: u8) -> io::Result<()> {
+        for (at, name) in self.names().enumerate() {
+            if at > 0 {
+                out.write_all(&[separator])?;
+            }
+            out.write_all(name.as_bytes())?;
+        }
+        writeln!(out)?;
+        self.text(out, |row, text| {
+            for (at, cell) in self.cells(row).enumerate() {
+                if at > 0 {
+                    text.push(separator);
+                }
+                self.push(cell, text)?;
+            }
+            writeln!(text)
+        })
+    }
+
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        let names: Vec<String> = self.names().map(|name| format!("{}:", json_text(name))).collect();
+        self.text(out, |row, text| {
+            for (at, (name, cell)) in names.iter().zip(self.cells(row)).enumerate() {
+                text.push(if at == 0 { b'{' } else { b',' });
+                text.extend_from_slice(name.as_bytes());
+                match cell {
+                    Cell::Empty | Cell::Infinite => write!(text, "null")?,
+                    Cell::F32(value) if !value.is_finite() => write!(text, "null")?,
+                    Cell::F64(value) if !value.is_finite() => write!(text, "null")?,
+                    Cell::Node(node) => self.ids.push_json(node, text)?,
+                    cell => self.push(cell, text)?,
+                }
+            }
+            writeln!(text, "}}")
+        })
+    }
+
+    /// `[n]`, or `[n, k]` of several columns of one type, as NumPy stores it.
+    fn array(&self, out: &mut dyn Write, columns: &[(String, Column<'_>)]) -> io::Result<()> {
+        let Some((_, first)) = columns.first() else { return Ok(()) };
+        let shape = match columns.len() {
+            1 => format!("({},)", self.n),
+            k => format!("({}, {k})", self.n),
+        };
+        out.write_all(&npy::header(first.kind(&self.ids), &shape))?;
+        self.text(out, |row, bytes| {
+            columns.iter().for_each(|(_, column)| column.push_bytes(&self.ids, row, bytes));
+            Ok(())
+        })
+    }
+
+    /// An array a column, each a member of a zip archive, as `numpy.savez_compressed` writes it.
+    fn archive(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut zip = ZipWriter::new_stream(out);
+        let options = SimpleFileOptions::default()
+            .compression_method(CompressionMethod::Deflated)
+            .compression_level(Some(1))
+            .large_file(self.n >= 1 << 28);
+        let nodes: Vec<u32> = if self.table.of_nodes { (0..self.n as u32).collect() } else { vec![] };
+        let node = self.table.of_nodes.then(|| ("node".to_string(), Column::Node(&nodes)));
+        for column in node.iter().chain(&self.table.columns) {
+            zip.start_file(format!("{}.npy", column.0), options)?;
+            self.array(&mut zip, std::slice::from_ref(column))?;
+        }
+        zip.finish()?.into_inner().flush()
+    }
+}
+
+/// A text as JSON spells it.
+fn json_text(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// The shortest text that parses back to the same f32; with an exponent where it would be long.
+fn push_distance(text: &mut Vec<u8>, distance: f32) -> io::Result<()> {
+    let plain = distance == 0.0 || !distance.is_finite() || (1e-5..1e16).contains(&distance.abs());
+    if plain { write!(text, "{distance}") } else { write!(text, "{distance:e}") }
+}
+
+#[cfg(not(feature = "parquet"))]
+mod parquet {
+    /// Such a program refuses the format before there is anything to write.
+    pub(super) fn write(_: &mut dyn std::io::Write, _: &super::Rows<'_>) -> std::io::Result<()> {
+        Err(std::io::Error::other("this program was built without Parquet"))
+    }
+}
+
+#[cfg(feature = "parquet")]
+mod parquet {
+    use super::{Cell, Column, Rows};
+    use ::parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+    use ::parquet::data_type::{DataType, DoubleType, FloatType, Int64Type};
+    use ::parquet::errors::ParquetError;
+    use ::parquet::file::properties::WriterProperties;
+    use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+    use ::parquet::schema::types::Type;
+    use std::io::{self, Write};
+    use std::sync::Arc;
+
+    /// Rows of a group.
+    const GROUP: usize = 1 << 20;
+
+    pub(super) fn write(out: &mut dyn Write, rows: &Rows<'_>) -> io::Result<()> {
+        // The library's writer wants to be sent to another thread; the bytes of a group are not.
+        let mut bytes = Vec::new();
+        to(&mut bytes, rows).map_err(io::Error::other)?;
+        out.write_all(&bytes)
+    }
+
+    fn physical(column: Option<&Column<'_>>) -> Physical {
+        match column {
+            Some(Column::F32(_)) => Physical::FLOAT,
+            Some(Column::F64(_)) => Physical::DOUBLE,
+            _ => Physical::INT64,
+        }
+    }
+
+    fn to(bytes: &mut Vec<u8>, rows: &Rows<'_>) -> Result<(), ParquetError> {
+        let columns = rows.table.columns.iter().map(|(_, column)| Some(column));
+        let columns: Vec<Option<&Column<'_>>> =
+            rows.table.of_nodes.then_some(None).into_iter().chain(columns).collect();
+        let fields = rows.names().zip(&columns).map(|(name, column)| {
+            let field = Type::primitive_type_builder(name, physical(*column))
+                .with_repetition(Repetition::OPTIONAL);
+            // Ids and totals may take all 64 bits.
+            let field = match physical(*column) {
+                Physical::INT64 => field
+                    .with_logical_type(Some(LogicalType::Integer { bit_width: 64, is_signed: false })),
+                _ => field,
+            };
+            field.build().map(Arc::new)
+        });
+        let fields = fields.collect::<Result<Vec<_>, _>>()?;
+        let schema = Arc::new(Type::group_type_builder("rows").with_fields(fields).build()?);
+        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+        let mut file = SerializedFileWriter::new(bytes, schema, Arc::new(properties))?;
+        for begin in (0..rows.n).step_by(GROUP) {
+            let places: Vec<usize> =
+                (begin..rows.n.min(begin + GROUP)).map(|place| rows.row(place)).collect();
+            let mut group = file.next_row_group()?;
+            for column in &columns {
+                let cell = |row: usize| column.map_or(Cell::Node(row as u32), |c| c.cell(row));
+                let cells = places.iter().map(|row| cell(*row));
+                let Some(mut writer) = group.next_column()? else { break };
+                match physical(*column) {
+                    Physical::FLOAT => put::<FloatType>(&mut writer, cells, |cell| match cell {
+                        Cell::F32(value) => Some(value),
+                        _ => None,
+                    }),
+                    Physical::DOUBLE => put::<DoubleType>(&mut writer, cells, |cell| match cell {
+                        Cell::F64(value) => Some(value),
+                        _ => None,
+                    }),
+                    _ => put::<Int64Type>(&mut writer, cells, |cell| match cell {
+                        Cell::Whole(value) => Some(value as i64),
+                        Cell::Node(node) => Some(rows.graph.input_id(node) as i64),
+                        _ => None,
+                    }),
+                }?;
+                writer.close()?;
+            }
+            group.close()?;
+        }
+        file.close().map(drop)
+    }
+
+    /// A column of a group: its values, and where there is none.
+    fn put<T: DataType>(
+        writer: &mut SerializedColumnWriter<'_>,
+        cells: impl Iterator<Item = Cell>,
+        value: impl Fn(Cell) -> Option<T::T>,
+    ) -> Result<(), ParquetError> {
+        let cells: Vec<Option<T::T>> = cells.map(value).collect();
+        let there: Vec<i16> = cells.iter().map(|cell| i16::from(cell.is_some())).collect();
+        let values: Vec<T::T> = cells.into_iter().flatten().collect();
+        writer.typed::<T>().write_batch(&values, Some(&there), None).map(drop)
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::graph::Origin;
-
-    #[test]
-    fn columns_speak_the_ids_of_the_input_whatever_the_order_of_nodes() {
-        let folder = tempfile::tempdir().unwrap();
-        let origin = Origin { id_base: 1, ..Origin::default() };
-        let graph = Graph::from_csr(vec![0; 4], vec![], None, origin).unwrap();
-        let graph = graph.relabelled(&[2, 0, 1]);
-        let (levels, parents) = ([3, 1, u32::MAX], [1, u32::MAX, u32::MAX]);
-        let totals = [1 << 40, 0, 7];
-        let scores = [0.5, 1e-300, 2.0];
-        let columns = [
-            ("level", Column::Count(&levels)),
-            ("parent", Column::Node(&parents)),
-            ("score", Column::F64(&scores)),
-        ];
-        let text = |name: &str, columns: &[(&str, Column<'_>)]| {
-            let path = folder.path().join(name);
-            write_columns(&path, &graph, columns).unwrap();
-            std::fs::read(&path).unwrap()
-        };
-        assert_eq!(
-            text("a.csv", &columns),
-            b"node,level,parent,score\n1,1,,1e-300\n2,inf,,2.0\n3,3,1,0.5\n"
-        );
-        assert_eq!(text("a.txt", &columns), b"1\ninf\n3\n");
-        let total = [("total", Column::Total(&totals))];
-        assert_eq!(text("b.txt", &total), b"0\n7\n1099511627776\n");
-        let bytes = text("b.npy", &total);
-        let npy = npyz::NpyFile::new(&bytes[..]).unwrap();
-        assert_eq!(npy.into_vec::<u64>().unwrap(), [0, 7, 1 << 40]);
-        let bytes = text("a.npy", &columns[1..]);
-        let npy = npyz::NpyFile::new(&bytes[..]).unwrap();
-        assert_eq!(npy.into_vec::<i64>().unwrap(), [-1, -1, 1]);
-        let short = [("x", Column::Count(&levels[..2]))];
-        let refusal = write_columns(&folder.path().join("b.csv"), &graph, &short).unwrap_err();
-        assert!(refusal.to_string().contains("2 nodes but the graph has 3"), "{refusal}");
-    }
-}
+#[path = "columns_tests.rs"]
+mod tests;

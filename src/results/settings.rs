@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 /// Options that leave the measured time alone, or that a record states elsewhere.
-const ELSEWHERE: [&str; 13] = [
+const ELSEWHERE: [&str; 14] = [
     "graph",
     "devices",
     "benchmark",
@@ -18,6 +18,7 @@ const ELSEWHERE: [&str; 13] = [
     "trace",
     "json",
     "output",
+    "output-format",
     "deadline",
     "fault",
     "top",

@@ -5,11 +5,11 @@ use crate::Result;
 use crate::algorithm::Measured;
 use crate::algorithm::geo::Known;
 use crate::graph::Graph;
+use crate::io::Table;
 use crate::report::units::plural;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::any::Any;
-use std::path::Path;
 use std::sync::Arc;
 
 /// What a run starts from, beside the graph.
@@ -95,8 +95,8 @@ pub trait Answer: Any + Send + Sync {
         None
     }
 
-    /// Writes what was found for each node, in the input's own ids.
-    fn write(&self, path: &Path, graph: &Graph) -> Result<()>;
+    /// What was found, as rows: one a node, where there are nodes.
+    fn table(&self, graph: &Graph) -> Table<'_>;
 
     /// Checks it independently: [`crate::Error::Verify`] for a wrong answer.
     fn verify(&self, job: &Job) -> Result<Checked>;

@@ -145,10 +145,15 @@ pub struct RunConfig {
     #[arg(long, value_name = "FILE|-", value_hint = ValueHint::FilePath)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub json: Option<PathBuf>,
-    /// Write per-node results, in the input's own ids: .csv, .npy or .txt.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    /// Write results, a row a node, in the input's own ids; the ending says the format: .csv .tsv .jsonl .npz, .npy or
+    /// .txt for one column, .parquet. - is standard output, which then holds the rows alone, as csv.
+    #[arg(long, value_name = "FILE|-", value_hint = ValueHint::FilePath)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<PathBuf>,
+    /// How --output is written, whatever its ending: csv | tsv | jsonl | npz | npy | txt | parquet.
+    #[arg(long, value_name = "FORMAT")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_format: Option<ResultFormat>,
     /// How long a replica waits for its peers before the run is given up.
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     pub deadline: f64,
@@ -196,6 +201,7 @@ impl Default for RunConfig {
             trace: false,
             json: None,
             output: None,
+            output_format: None,
             deadline: fleet.deadline_s,
             fault: None,
             perturb: None,
@@ -222,7 +228,12 @@ impl RunConfig {
                 "--deadline {given}: use seconds above 0, up to 86400"
             )));
         }
-        if let Some(path) = &self.output {
+        if self.output_is_standard() && self.json.as_deref() == Some(Path::new("-")) {
+            return Err(Error::input(
+                "--output - with --json -: both are for standard output; write one of them to a file",
+            ));
+        }
+        if let Some(path) = self.output.as_deref().filter(|_| !self.output_is_standard()) {
             writable("--output", path)?;
         }
         if let Some(path) = &self.json {
@@ -243,9 +254,40 @@ impl RunConfig {
         Ok(())
     }
 
-    /// Whether the ending of `--output` is one of those that every workload can write.
-    pub(crate) fn check_format(&self) -> Result<()> {
-        self.output.as_deref().map_or(Ok(()), |path| ResultFormat::of(path).map(drop))
+    /// How `--output` is written, where there is one: as `--output-format` says, else by its ending.
+    pub(crate) fn format_of_output(&self) -> Result<Option<ResultFormat>> {
+        match (&self.output, self.output_format) {
+            (None, Some(format)) => Err(Error::input(format!(
+                "--output-format {format}: there is no --output to write; give one"
+            ))),
+            (None, None) => Ok(None),
+            (Some(_), Some(format)) => Ok(Some(format)),
+            (Some(path), None) => ResultFormat::of(path).map(Some),
+        }
+    }
+
+    /// Refuses a format that this program cannot write, and one that has no room for several columns where `several`,
+    /// an option for one, asks for more than one.
+    pub(crate) fn check_format(&self, several: Option<&str>) -> Result<()> {
+        let Some(format) = self.format_of_output()? else { return Ok(()) };
+        let path = self.output.as_deref().unwrap_or(Path::new("-")).display();
+        if !format.is_built() {
+            return Err(Error::input(format!(
+                "--output {path}: this program was built without Parquet; build it with `--features parquet`, or \
+                 name another ending"
+            )));
+        }
+        match several.filter(|_| !format.holds_columns()) {
+            Some(several) => Err(Error::input(format!(
+                "--output {path}: has room for one column only, not for {several}; name a .csv or .npz"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether standard output is for rows alone.
+    pub(crate) fn output_is_standard(&self) -> bool {
+        self.output.as_deref() == Some(Path::new("-"))
     }
 
     /// A result must replace neither what the run reads nor the other result.
@@ -272,7 +314,8 @@ impl RunConfig {
     /// A result must replace none of these files.
     fn check_beside(&self, files: &[Option<(&str, &Path)>]) -> Result<()> {
         let json = self.json.as_deref().filter(|path| *path != Path::new("-"));
-        let output = self.output.as_deref().map(|path| ("--output", path));
+        let output = self.output.as_deref().filter(|_| !self.output_is_standard());
+        let output = output.map(|path| ("--output", path));
         for (flag, path) in [json.map(|path| ("--json", path)), output].into_iter().flatten() {
             let clash = files.iter().flatten().find(|(other, file)| {
                 *other != flag && place(path).is_some_and(|place_of| place(file) == Some(place_of))
@@ -507,7 +550,7 @@ impl RunConfig {
                 let both = config.pointer_mut("/load/symmetrize").filter(|both| **both == true);
                 both.into_iter().for_each(|both| *both = "keep".into());
                 let config: RunConfig = serde_json::from_value(config.take()).map_err(wrong)?;
-                Ok(RunConfig { json: None, output: None, ..config })
+                Ok(RunConfig { json: None, output: None, output_format: None, ..config })
             }
         }
     }

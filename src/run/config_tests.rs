@@ -56,6 +56,7 @@ fn every_flag_is_a_key_of_the_file_and_every_key_a_flag() {
         memory_limit: Some(ByteCount(1)),
         json: Some("j".into()),
         output: Some("o".into()),
+        output_format: Some(ResultFormat::Csv),
         fault: Some("0:0:fail".parse().unwrap()),
         perturb: Some(1),
         geo: GeoOptions {

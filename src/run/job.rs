@@ -5,7 +5,9 @@ use super::{Answer, Checked, Choice, Context, RunConfig, Start, Verification, Wo
 use crate::fleet::{Fleet, FleetInfo};
 use crate::graph::{Graph, Origin};
 use crate::prepare::{Layouts, PrepareReport, Ready};
+use crate::io::ResultFormat;
 use crate::{Error, Result, generate, io};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -42,6 +44,16 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Writes the rows of the answer where and how the configuration says.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let format = match self.job.config.output_format {
+            Some(format) => format,
+            None => ResultFormat::of(path)?,
+        };
+        let graph = &self.job.graph;
+        io::write_table_as(path, format, graph, &self.answer.table(graph))
+    }
+
     /// The error of a failed check.
     pub fn verified(&self) -> Result<()> {
         match &self.verification {

@@ -256,7 +256,7 @@ impl SweepConfig {
                     && run.filter.elements != unset.filter.elements,
             ),
             ("json", "--output", run.json.is_some()),
-            ("output", "--output", run.output.is_some()),
+            ("output", "--output", run.output.is_some() || run.output_format.is_some()),
         ];
         match set.iter().find(|(_, _, set)| *set) {
             Some((key, list, _)) => {

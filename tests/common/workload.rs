@@ -90,7 +90,7 @@ pub fn solved<A: Answer>(
 pub fn csv_of(outcome: &Outcome) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("answer.csv");
-    outcome.answer.write(&path, &outcome.job.graph).unwrap();
+    outcome.write(&path).unwrap();
     std::fs::read_to_string(&path).unwrap()
 }
 
@@ -130,7 +130,7 @@ pub fn refuses(name: &str) {
     for (args, part) in [
         (&["--graph", graph.to_str().unwrap()][..], "--symmetrize"),
         (&["--graph", "rmat:6", "--source", "1"], source.as_str()),
-        (&["--graph", "rmat:6", "--output", "x.parquet"], "x.parquet"),
+        (&["--graph", "rmat:6", "--output", "x.pdf"], "x.pdf"),
         (&[], "no graph"),
     ] {
         let ended = runs(name, args);

@@ -4,13 +4,12 @@ use super::{BcConfig, Betweenness, Precision, of_rows};
 use crate::Result;
 use crate::algorithm::Measured;
 use crate::graph::Graph;
-use crate::io::{Column, write_columns};
+use crate::io::{Column, Table};
 use crate::report::Table;
 use crate::report::units::{count, plural};
 use crate::run::{Answer, Checked, Choice, Context, Job, RunConfig, Start, fields};
 use crate::verify::{self, BetweennessQuestion};
 use serde_json::{Map, Value, json};
-use std::path::Path;
 
 /// How far off a score may be to pass its check, as a share of it: some thousand roundings, one after another.
 const TOLERANCE: f64 = 1e-9;
@@ -166,8 +165,8 @@ impl Answer for Betweenness {
         Some(table.to_string())
     }
 
-    fn write(&self, path: &Path, graph: &Graph) -> Result<()> {
-        write_columns(path, graph, &[("betweenness", Column::F64(&self.scores))])
+    fn table(&self, _: &Graph) -> Table<'_> {
+        Table::of_nodes([("betweenness", Column::F64(&self.scores))])
     }
 
     fn verify(&self, job: &Job) -> Result<Checked> {

@@ -3,13 +3,12 @@
 use super::{BfsOptions, SearchDirection, UNREACHED};
 use crate::algorithm::{Measured, Seeds, chains};
 use crate::graph::Graph;
-use crate::io::{Column, ResultFormat, write_columns};
+use crate::io::{Column, Table};
 use crate::report::units::{count, plural, rate};
 use crate::run::{Answer, Checked, Job, RunConfig, Start, fields};
 use crate::{Error, Result, verify};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use std::path::Path;
 use std::time::Instant;
 
 /// Traversed edges per second over all searches, as Graph500 reports them: the edges of a search are the input's
@@ -65,16 +64,7 @@ pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
             "--direction {way} with --do-a or --do-b: nothing is chosen; leave one of them out"
         )));
     }
-    match config.output.as_deref().map(|path| (path, ResultFormat::of(path))) {
-        Some((_, Err(error))) => Err(error),
-        Some((path, Ok(ResultFormat::Txt | ResultFormat::Npy))) if config.predecessors => {
-            Err(Error::input(format!(
-                "--output {}: has room for levels only, not for --predecessors; name a .csv",
-                path.display()
-            )))
-        }
-        _ => Ok(()),
-    }
+    config.check_format(config.predecessors.then_some("--predecessors"))
 }
 
 /// Where searches begin.
@@ -84,16 +74,11 @@ pub(crate) fn start(config: &RunConfig, graph: &Graph) -> Result<Start> {
         (None, Some(source)) => source.to_string().parse::<Seeds>()?.resolve_of("--source", graph)?,
         (None, None) => vec![graph.default_source()],
     };
-    match config.output.as_deref().map(|path| (path, ResultFormat::of(path))) {
-        Some((path, Ok(ResultFormat::Txt | ResultFormat::Npy))) if nodes.len() > 1 => {
-            Err(Error::input(format!(
-                "--output {}: has room for the levels of one search, not for those of {}; name a .csv",
-                path.display(),
-                nodes.len()
-            )))
-        }
-        _ => Ok(Start::Nodes(nodes)),
+    if nodes.len() > 1 {
+        let several = format!("the levels of {} searches", nodes.len());
+        config.check_format(Some(&several))?;
     }
+    Ok(Start::Nodes(nodes))
 }
 
 impl Searches {
@@ -223,7 +208,7 @@ impl Answer for Searches {
     }
 
     /// With several sources a column each, named by the source's id.
-    fn write(&self, path: &Path, graph: &Graph) -> Result<()> {
+    fn table(&self, graph: &Graph) -> Table<'_> {
         let named = |what: &str, i: usize| match self.sources.len() {
             1 => what.to_string(),
             _ => format!("{what}_{}", graph.input_id(self.sources[i])),
@@ -235,9 +220,7 @@ impl Answer for Searches {
                 columns.push((named("predecessor", i), Column::Node(&predecessors[i])));
             }
         }
-        let columns: Vec<(&str, Column<'_>)> =
-            columns.iter().map(|(name, column)| (name.as_str(), *column)).collect();
-        write_columns(path, graph, &columns)
+        Table::of_nodes(columns)
     }
 
     fn verify(&self, job: &Job) -> Result<Checked> {

@@ -3,14 +3,13 @@
 use crate::algorithm::Measured;
 use crate::algorithm::program::Brought;
 use crate::graph::Graph;
-use crate::io::{Column, write_columns};
+use crate::io::{Column, Table};
 use crate::prepare::{Columns, TopologyRows};
 use crate::report::units::{count, plural};
 use crate::run::{Answer, Checked, Job, fields};
 use crate::{Result, verify};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
-use std::path::Path;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
@@ -150,8 +149,8 @@ impl Answer for Components {
         fields([("components", json!(self.sizes.len())), ("sizes", Value::Array(listed.collect()))])
     }
 
-    fn write(&self, path: &Path, graph: &Graph) -> Result<()> {
-        write_columns(path, graph, &[("component", Column::Node(&self.labels))])
+    fn table(&self, _: &Graph) -> Table<'_> {
+        Table::of_nodes([("component", Column::Node(&self.labels))])
     }
 
     fn verify(&self, job: &Job) -> Result<Checked> {

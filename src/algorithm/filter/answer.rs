@@ -5,13 +5,12 @@ use crate::algorithm::{Measured, MergeMode};
 use crate::error::{Error, Result};
 use crate::generate::hash::mix;
 use crate::graph::Graph;
-use crate::io::{ResultFormat, write_values};
+use crate::io::{Column, Table};
 use crate::report::units::{count, plural};
 use crate::run::{Answer, Checked, Job, RunConfig, Start, fields};
 use crate::verify;
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
-use std::path::Path;
 
 /// Most values that are asked for: 256 GiB.
 const MOST: u64 = 1 << 36;
@@ -49,14 +48,7 @@ pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
             "--merge dense: filter leaves what it keeps with the owners of the slices, nothing is merged; use auto",
         ));
     }
-    match config.output.as_deref().map(|path| (path, ResultFormat::of(path))) {
-        Some((path, Ok(ResultFormat::Csv) | Err(_))) => Err(Error::input(format!(
-            "--output {}: filter writes values alone; end its name in .npy or .txt",
-            path.display()
-        ))),
-        Some((_, format)) => format.map(drop),
-        None => Ok(()),
-    }
+    config.check_format(None)
 }
 
 /// The array.
@@ -103,8 +95,8 @@ impl Answer for Filtered {
         fields([("kept", json!(self.kept.len())), ("checksum", json!(checksum))])
     }
 
-    fn write(&self, path: &Path, _: &Graph) -> Result<()> {
-        write_values(path, &self.kept)
+    fn table(&self, _: &Graph) -> Table<'_> {
+        Table::listed([("value", Column::Value(&self.kept))])
     }
 
     fn verify(&self, job: &Job) -> Result<Checked> {

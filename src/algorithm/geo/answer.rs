@@ -4,7 +4,7 @@ use super::known::Degrees;
 use super::{GeoConfig, Geolocation, Known, geolocate};
 use crate::algorithm::Measured;
 use crate::graph::Graph;
-use crate::io::{Relabel, ResultFormat, places_of, write_locations};
+use crate::io::{Column, Relabel, ResultFormat, Table, places_of};
 use crate::report::units::{count, plural};
 use crate::run::{Answer, Checked, Context, Job, RunConfig, Start, fields};
 use crate::verify::{self, ErrorKm, error_km};
@@ -35,12 +35,12 @@ pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
             "--hide {every}: use 2 (every second place is withheld) or more"
         )));
     }
-    match config.output.as_deref().map(|path| (path, ResultFormat::of(path))) {
-        Some((path, Ok(ResultFormat::Txt))) => Err(Error::input(format!(
-            "--output {}: locations are written as .csv or .npy; name one of these",
+    config.check_format(None)?;
+    match (&config.output, config.format_of_output()?) {
+        (Some(path), Some(ResultFormat::Txt)) => Err(Error::input(format!(
+            "--output {}: has room for one column only, not for places; name a .csv or .npy",
             path.display()
         ))),
-        Some((_, Err(error))) => Err(error),
         _ => Ok(()),
     }
 }
@@ -220,8 +220,14 @@ impl Answer for Geolocation {
         ])
     }
 
-    fn write(&self, path: &Path, graph: &Graph) -> Result<()> {
-        write_locations(path, graph, self)
+    /// An array holds latitudes and longitudes alone.
+    fn table(&self, _: &Graph) -> Table<'_> {
+        Table::of_nodes([
+            ("lat", Column::F64(&self.latitude)),
+            ("lon", Column::F64(&self.longitude)),
+            ("wave", Column::Maybe(&self.wave)),
+        ])
+        .with_array(2)
     }
 
     fn verify(&self, job: &Job) -> Result<Checked> {

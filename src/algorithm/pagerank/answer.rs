@@ -3,14 +3,13 @@
 use super::{Pagerank, PagerankConfig, Strategy, ranks};
 use crate::algorithm::Measured;
 use crate::graph::Graph;
-use crate::io::{Column, read_weights, write_columns};
+use crate::io::{Column, Table, read_weights};
 use crate::report::Table;
 use crate::report::units::{count, plural};
 use crate::run::{Answer, Checked, Context, Job, RunConfig, Start, fields};
 use crate::verify::{self, PagerankQuestion};
 use crate::{Error, Result};
 use serde_json::{Map, Value, json};
-use std::path::Path;
 use std::sync::Arc;
 
 /// Checks what no single option's syntax can.
@@ -188,8 +187,8 @@ impl Answer for Pagerank {
         Some(table.to_string())
     }
 
-    fn write(&self, path: &Path, graph: &Graph) -> Result<()> {
-        write_columns(path, graph, &[("rank", Column::F32(&self.ranks))])
+    fn table(&self, _: &Graph) -> Table<'_> {
+        Table::of_nodes([("rank", Column::F32(&self.ranks))])
     }
 
     fn verify(&self, job: &Job) -> Result<Checked> {

@@ -3,13 +3,12 @@
 use super::{MergeMode, ShortestPaths, SsspConfig, sssp};
 use crate::algorithm::{Measured, Seeds};
 use crate::graph::Graph;
-use crate::io::{ResultFormat, write_results};
+use crate::io::{Column, Table};
 use crate::report::units::{count, plural};
 use crate::report::{best_ranked, ranking};
 use crate::run::{Answer, Checked, Choice, Context, Job, RunConfig, Start, fields};
 use crate::{Error, Result, verify};
 use serde_json::{Map, Value, json};
-use std::path::Path;
 
 /// Checks what no single option's syntax can.
 pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
@@ -26,7 +25,8 @@ pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
             "--chunk-align {align}: use a power of two from 64, a bitmap word, to 1048576"
         )));
     }
-    config.output.as_deref().map_or(Ok(()), |path| check_columns(config, path))
+    let several = [("--predecessors", config.predecessors), ("--nominee", config.nominee)];
+    config.check_format(several.iter().find(|(_, asked)| *asked).map(|(option, _)| *option))
 }
 
 /// A bucket width is of no use to a merge mode that has no buckets.
@@ -40,18 +40,6 @@ fn check_merge(config: &RunConfig) -> Result<()> {
         _ => return Ok(()),
     };
     Err(Error::input(format!("--delta {delta} with --merge {merge}: {why}")))
-}
-
-/// Only a CSV has room for more than distances.
-fn check_columns(config: &RunConfig, path: &Path) -> Result<()> {
-    let asked = [("--predecessors", config.predecessors), ("--nominee", config.nominee)];
-    match (ResultFormat::of(path)?, asked.iter().find(|(_, set)| *set)) {
-        (ResultFormat::Txt | ResultFormat::Npy, Some((option, _))) => Err(Error::input(format!(
-            "--output {}: has room for distances only, not for {option}; name a .csv",
-            path.display()
-        ))),
-        _ => Ok(()),
-    }
 }
 
 /// The nodes that a run starts from. [`RunConfig::check`] has seen to it that there are some.
@@ -153,8 +141,11 @@ impl Answer for ShortestPaths {
         Some(ranking(&best).to_string())
     }
 
-    fn write(&self, path: &Path, graph: &Graph) -> Result<()> {
-        write_results(path, graph, self)
+    fn table(&self, _: &Graph) -> Table<'_> {
+        let nodes = [("predecessor", &self.predecessors), ("nominee", &self.nominees)];
+        let nodes = nodes.into_iter().filter_map(|(name, of)| Some((name, Column::Node(of.as_ref()?))));
+        let distances = ("distance", Column::F32(&self.distances));
+        Table::of_nodes([distances].into_iter().chain(nodes))
     }
 
     fn verify(&self, job: &Job) -> Result<Checked> {
