@@ -201,7 +201,10 @@ pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
         sources: sources.iter().map(|v| rows.columns.label(*v)).collect(),
         merge: job.config.merge,
         options: job.config.bfs.clone(),
-        keep: job.config.verify || job.config.output.is_some(),
+        keep: job.config.verify
+            || job.config.output.is_some()
+            || job.config.target.is_some()
+            || job.config.top > 0,
         compare: job.config.verify,
     };
     let shared = rows.clone();
@@ -224,7 +227,8 @@ pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
     };
     let levels: Vec<Vec<u32>> = levels.into_iter().map(in_order).collect();
     measured.download_ms += start.elapsed().as_secs_f64() * 1e3;
-    let predecessors = job.config.predecessors && !context.gauge;
+    let predecessors =
+        (job.config.predecessors || job.config.target.is_some()) && !context.gauge;
     let counted = (&counts[..], &loops[..]);
     Ok(Box::new(Searches::new(job, levels, counted, near_far, predecessors, measured)))
 }

@@ -26,6 +26,7 @@ use crate::graph::Graph;
 use crate::io::{Column, Table};
 use crate::prepare::memory::{CONTROL, DeviceArray, GraphShape, tiles, topology};
 use crate::prepare::{DeviceTopology, TopologyRows};
+use crate::report::ranking::{first, ranked};
 use crate::report::units::{count, plural};
 use crate::run::{Answer, Checked, Context, Job, fields};
 use crate::verify;
@@ -442,6 +443,12 @@ impl Answer for Cores {
     fn facts(&self, _: &Job) -> Map<String, Value> {
         let (largest, nodes) = self.largest();
         fields([("max-core", json!(largest)), ("max-core-nodes", json!(nodes))])
+    }
+
+    fn ranking(&self, job: &Job, k: usize) -> Option<String> {
+        let values = (0u32..).zip(self.cores.iter().copied());
+        let highest = first(&job.graph, values, k, |a, b| b.cmp(a));
+        Some(ranked(&job.graph, ["node", "core number"], highest))
     }
 
     fn table(&self, _: &Graph) -> Table<'_> {

@@ -24,6 +24,7 @@ use crate::graph::Graph;
 use crate::io::{Column, Table};
 use crate::prepare::memory::{DeviceArray, GraphShape, topology};
 use crate::prepare::{ColumnRows, DeviceTopology, TopologyRows};
+use crate::report::ranking::{first, ranked};
 use crate::report::units::{count, plural};
 use crate::run::{Answer, Checked, Context, Job, fields};
 use crate::verify;
@@ -349,6 +350,12 @@ impl Answer for Triangles {
     fn facts(&self, _: &Job) -> Map<String, Value> {
         let most = self.counts.iter().copied().max().unwrap_or(0);
         fields([("triangles", json!(self.total)), ("max-triangles", json!(most))])
+    }
+
+    fn ranking(&self, job: &Job, k: usize) -> Option<String> {
+        let values = (0u32..).zip(self.counts.iter().copied());
+        let highest = first(&job.graph, values, k, |a, b| b.cmp(a));
+        Some(ranked(&job.graph, ["node", "triangles"], highest))
     }
 
     fn table(&self, _: &Graph) -> Table<'_> {

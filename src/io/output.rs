@@ -55,14 +55,27 @@ impl ResultFormat {
         })
     }
 
+    /// Refuses a format that this program cannot write, and one that has no room for `several` columns, where there
+    /// are to be several: an option asks for them, or words say what they are.
+    pub(crate) fn check(self, option: &str, path: &Path, several: Option<&str>) -> Result<()> {
+        let path = path.display();
+        if self == ResultFormat::Parquet && !cfg!(feature = "parquet") {
+            return Err(Error::input(format!(
+                "{option} {path}: this program was built without Parquet; build it with `--features parquet`, or \
+                 name another ending"
+            )));
+        }
+        match several.filter(|_| !self.holds_columns()) {
+            Some(several) => Err(Error::input(format!(
+                "{option} {path}: has room for one column only, not for {several}; name a .csv or .npz"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// Whether it has room for more than one column.
     pub fn holds_columns(self) -> bool {
         !matches!(self, ResultFormat::Txt | ResultFormat::Npy)
-    }
-
-    /// Whether this program can write it.
-    pub(crate) fn is_built(self) -> bool {
-        self != ResultFormat::Parquet || cfg!(feature = "parquet")
     }
 }
 

@@ -10,6 +10,7 @@ mod needs;
 mod page;
 mod plot;
 mod plots;
+pub(crate) mod ranking;
 mod record;
 mod sheet;
 mod spread;

@@ -59,6 +59,9 @@ pub struct Record<'a> {
     /// What only this workload's records have: `seeds` and `delta` of shortest paths, for one.
     #[serde(flatten)]
     pub own: Map<String, Value>,
+    /// The paths that were asked for: `target`, `nodes`, `distance`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paths: Option<Value>,
     /// Median, min, max and mean of `process-times`, ms.
     pub process_time: Spread,
     /// Arcs out of reached nodes over the median time.
@@ -221,7 +224,7 @@ pub(crate) fn arcs_per_second(measured: &Measured) -> f64 {
 impl<'a> Record<'a> {
     /// Of this run, now.
     pub fn of(outcome: &'a Outcome) -> Record<'a> {
-        let Outcome { job, fleet, prepare, answer, verification } = outcome;
+        let Outcome { job, fleet, prepare, answer, verification, .. } = outcome;
         let (graph, measured) = (&*job.graph, answer.measured());
         let spread = Spread::of_runs(measured);
         Record {
@@ -244,6 +247,7 @@ impl<'a> Record<'a> {
             prepare,
             graph: (job.workload.form != Form::Array).then(|| GraphFacts::of(graph)),
             own: answer.facts(job),
+            paths: outcome.paths.as_ref().map(|paths| paths.json(graph)),
             process_time: spread,
             arcs_per_second: arcs_per_second(measured),
             prepare_and_run_ms: prepare.prepare_ms + spread.median,

@@ -1,5 +1,6 @@
 //! The human summary of a run.
 
+use super::ranking::first;
 use super::record::arcs_per_second;
 use super::spread::{Spread, median_run};
 use super::table::Table;
@@ -39,6 +40,9 @@ pub fn summary(outcome: &Outcome) -> String {
         line("verified", verified_line(check));
     }
     let mut text = lines.join("\n") + "\n";
+    if let Some(paths) = &outcome.paths {
+        text += &format!("\n{}", paths.text(&outcome.job.graph));
+    }
     if outcome.job.config.trace {
         text += &trace_table(outcome);
     }
@@ -270,20 +274,18 @@ pub struct Ranked {
 pub fn best_ranked(graph: &Graph, seeds: &[u32], paths: &ShortestPaths, k: usize) -> Vec<Ranked> {
     let mut seeds = seeds.to_vec();
     seeds.sort_unstable();
-    let candidates = paths.distances.iter().zip(0u32..);
-    let mut ranked: Vec<(f32, u64, u32)> = candidates
-        .filter(|(distance, node)| distance.is_finite() && seeds.binary_search(node).is_err())
-        .map(|(distance, node)| (*distance, graph.input_id(node), node))
-        .collect();
-    let order = |a: &(f32, u64, u32), b: &(f32, u64, u32)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
-    if 0 < k && k < ranked.len() {
-        ranked.select_nth_unstable_by(k - 1, order);
-    }
-    ranked.truncate(k);
-    ranked.sort_unstable_by(order);
+    let candidates = (0u32..).zip(paths.distances.iter().copied());
+    let candidates = candidates.filter(|(node, distance)| {
+        distance.is_finite() && seeds.binary_search(node).is_err()
+    });
+    let nearest = first(graph, candidates, k, f32::total_cmp);
     let nominee = |node: u32| paths.nominees.as_ref().map(|all| graph.input_id(all[node as usize]));
-    let rank = |(distance, id, node)| Ranked { node: id, distance, nominee: nominee(node) };
-    ranked.into_iter().map(rank).collect()
+    let rank = |(node, distance)| Ranked {
+        node: graph.input_id(node),
+        distance,
+        nominee: nominee(node),
+    };
+    nearest.into_iter().map(rank).collect()
 }
 
 /// The ranking as a table.

@@ -2,7 +2,7 @@
 
 use super::Job;
 use crate::Result;
-use crate::algorithm::Measured;
+use crate::algorithm::{Measured, Paths};
 use crate::algorithm::geo::Known;
 use crate::graph::Graph;
 use crate::io::Table;
@@ -90,8 +90,13 @@ pub trait Answer: Any + Send + Sync {
     /// The record's own fields, by name.
     fn facts(&self, job: &Job) -> Map<String, Value>;
 
-    /// The `k` best nodes as a table, where the workload ranks nodes.
+    /// The first `k` of the ranking as a table, where the workload ranks nodes or components.
     fn ranking(&self, _job: &Job, _k: usize) -> Option<String> {
+        None
+    }
+
+    /// The paths to the job's targets, where some were asked for.
+    fn paths(&self, _job: &Job) -> Option<Paths> {
         None
     }
 

@@ -49,6 +49,11 @@ pub struct RunConfig {
     #[arg(long, value_name = "SOURCES", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sources: Option<Seeds>,
+    /// Say the paths to these nodes, from the source or the nearest seed: ID,.. | file:PATH. With --output its rows are
+    /// the nodes of the paths: target,position,node,distance.
+    #[arg(long, value_name = "TARGETS", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<Seeds>,
     /// How the graph is loaded; a table of this name in a configuration file.
     #[command(flatten)]
     pub load: LoadOptions,
@@ -93,7 +98,8 @@ pub struct RunConfig {
     #[arg(long, action = Set, num_args = 0..=1, default_missing_value = "true")]
     #[arg(require_equals = true, hide_possible_values = true, value_name = "BOOL")]
     pub nominee: bool,
-    /// Print the K best-ranked nodes that are not seeds [default: 0].
+    /// Print the K first of the ranking: the nearest to the seeds (vn, sssp), the farthest from the source (bfs), the
+    /// highest (pagerank, bc, kcore, triangles), the largest components (cc, scc) [default: 0].
     #[arg(long, value_name = "K", allow_hyphen_values = true)]
     pub top: usize,
     /// When it is done: auto | a number. geo: a descent ends when a step would save less than this share of the
@@ -176,6 +182,7 @@ impl Default for RunConfig {
             seeds: None,
             source: None,
             sources: None,
+            target: None,
             devices: fleet.devices,
             collective: fleet.collective,
             merge: MergeMode::default(),
@@ -266,23 +273,10 @@ impl RunConfig {
         }
     }
 
-    /// Refuses a format that this program cannot write, and one that has no room for several columns where `several`,
-    /// an option for one, asks for more than one.
+    /// Refuses a format that this program cannot write, and one without room for the columns that `several` names.
     pub(crate) fn check_format(&self, several: Option<&str>) -> Result<()> {
         let Some(format) = self.format_of_output()? else { return Ok(()) };
-        let path = self.output.as_deref().unwrap_or(Path::new("-")).display();
-        if !format.is_built() {
-            return Err(Error::input(format!(
-                "--output {path}: this program was built without Parquet; build it with `--features parquet`, or \
-                 name another ending"
-            )));
-        }
-        match several.filter(|_| !format.holds_columns()) {
-            Some(several) => Err(Error::input(format!(
-                "--output {path}: has room for one column only, not for {several}; name a .csv or .npz"
-            ))),
-            None => Ok(()),
-        }
+        format.check("--output", self.output.as_deref().unwrap_or(Path::new("-")), several)
     }
 
     /// Whether standard output is for rows alone.
@@ -298,12 +292,16 @@ impl RunConfig {
             [_, Some(Seeds::File(path))] => Some(("the file of sources", path.as_path())),
             _ => None,
         };
+        let targets = match &self.target {
+            Some(Seeds::File(path)) => Some(("the file of targets", path.as_path())),
+            _ => None,
+        };
         let output = self.output.as_deref().map(|path| ("--output", path));
         let labels = self.geo.labels.as_deref().map(|path| ("the file of --labels", path));
         let truth = self.geo.truth.as_deref().map(|path| ("the file of --truth", path));
         let personal = self.pagerank.personalize.as_deref();
         let personal = personal.map(|path| ("the file of --personalize", path));
-        self.check_beside(&[graph, seeds, labels, truth, personal, output])
+        self.check_beside(&[graph, seeds, targets, labels, truth, personal, output])
     }
 
     /// Refuses to write a result to the file that the options were read from.

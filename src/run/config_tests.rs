@@ -67,6 +67,7 @@ fn every_flag_is_a_key_of_the_file_and_every_key_a_flag() {
             ..GeoOptions::default()
         },
         sources: Some("1".parse().unwrap()),
+        target: Some("1".parse().unwrap()),
         bfs: BfsOptions { do_a: 2.0, ..BfsOptions::default() },
         pagerank: PagerankOptions { personalize: Some("p".into()), ..PagerankOptions::default() },
         filter: FilterOptions { seed: 2, ..FilterOptions::default() },

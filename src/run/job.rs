@@ -2,6 +2,7 @@
 //! that a sweep can share a graph or a fleet between many runs.
 
 use super::{Answer, Checked, Choice, Context, RunConfig, Start, Verification, Workload};
+use crate::algorithm::Paths;
 use crate::fleet::{Fleet, FleetInfo};
 use crate::graph::{Graph, Origin};
 use crate::prepare::{Layouts, PrepareReport, Ready};
@@ -27,6 +28,8 @@ pub struct Job {
     pub graph: Arc<Graph>,
     /// From where.
     pub start: Start,
+    /// The nodes to which paths are asked for, by rising input id.
+    pub targets: Vec<u32>,
 }
 
 /// Everything about one finished run.
@@ -39,19 +42,25 @@ pub struct Outcome {
     pub prepare: PrepareReport,
     /// The answer and its timings.
     pub answer: Box<dyn Answer>,
+    /// The paths that were asked for.
+    pub paths: Option<Paths>,
     /// The check, when it was asked for.
     pub verification: Option<Verification>,
 }
 
 impl Outcome {
-    /// Writes the rows of the answer where and how the configuration says.
+    /// Writes the rows of the answer, or of the paths where some were asked for, where and how the configuration says.
     pub fn write(&self, path: &Path) -> Result<()> {
         let format = match self.job.config.output_format {
             Some(format) => format,
             None => ResultFormat::of(path)?,
         };
         let graph = &self.job.graph;
-        io::write_table_as(path, format, graph, &self.answer.table(graph))
+        let table = match &self.paths {
+            Some(paths) => paths.table(),
+            None => self.answer.table(graph),
+        };
+        io::write_table_as(path, format, graph, &table)
     }
 
     /// The error of a failed check.
@@ -116,7 +125,10 @@ impl Job {
     pub fn new(workload: &'static Workload, config: RunConfig, graph: Arc<Graph>) -> Result<Job> {
         config.check(workload)?;
         let start = (workload.start)(&config, &graph)?;
-        Ok(Job { workload, config, graph, start })
+        let targets = config.target.as_ref().map(|targets| targets.resolve_of("--target", &graph));
+        let mut targets = targets.transpose()?.unwrap_or_default();
+        targets.sort_unstable_by_key(|node| graph.rank(*node));
+        Ok(Job { workload, config, graph, start, targets })
     }
 
     /// A job of a workload on an array, which needs no graph.
@@ -185,7 +197,9 @@ impl Job {
         answer: Box<dyn Answer>,
         verification: Option<Verification>,
     ) -> Outcome {
+        let paths = answer.paths(&self);
         Outcome {
+            paths,
             job: self,
             fleet: fleet.info().clone(),
             prepare: ready.report().clone(),

@@ -107,7 +107,7 @@ fn whole(spec: &str) -> Option<String> {
 
 /// Files that a run reads: a changed one is another experiment.
 fn files(config: &RunConfig) -> Vec<Value> {
-    let seeds = [&config.seeds, &config.sources].into_iter().filter_map(|seeds| match seeds {
+    let seeds = [&config.seeds, &config.sources, &config.target].into_iter().filter_map(|seeds| match seeds {
         Some(Seeds::File(path)) => Some(path.as_path()),
         _ => None,
     });

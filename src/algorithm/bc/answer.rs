@@ -63,15 +63,9 @@ pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
 impl Betweenness {
     /// The `k` nodes of the highest scores, ties by input id; without those that have none.
     pub fn highest(&self, graph: &Graph, k: usize) -> Vec<(u64, f64)> {
-        let scores = self.scores.iter().enumerate().filter(|(_, score)| !score.is_nan());
-        let mut ranked: Vec<_> = scores.map(|(v, s)| (graph.input_id(v as u32), *s)).collect();
-        let order = |a: &(u64, f64), b: &(u64, f64)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
-        if 0 < k && k < ranked.len() {
-            ranked.select_nth_unstable_by(k - 1, order);
-        }
-        ranked.truncate(k);
-        ranked.sort_unstable_by(order);
-        ranked
+        let scores = (0u32..).zip(self.scores.iter().copied()).filter(|(_, score)| !score.is_nan());
+        let highest = first(graph, scores, k, |a, b| b.total_cmp(a));
+        highest.into_iter().map(|(node, score)| (graph.input_id(node), score)).collect()
     }
 }
 
@@ -158,11 +152,9 @@ impl Answer for Betweenness {
     }
 
     fn ranking(&self, job: &Job, k: usize) -> Option<String> {
-        let mut table = Table::new(&["rank", "node", "betweenness"], &[]);
-        for (place, (node, score)) in self.highest(&job.graph, k).into_iter().enumerate() {
-            table.row([(place + 1).to_string(), node.to_string(), score.to_string()]);
-        }
-        Some(table.to_string())
+        let scores = (0u32..).zip(self.scores.iter().copied()).filter(|(_, score)| !score.is_nan());
+        let highest = first(&job.graph, scores, k, |a, b| b.total_cmp(a));
+        Some(ranked(&job.graph, ["node", "betweenness"], highest))
     }
 
     fn table(&self, _: &Graph) -> Table<'_> {

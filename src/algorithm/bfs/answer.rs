@@ -4,6 +4,7 @@ use super::{BfsOptions, SearchDirection, UNREACHED};
 use crate::algorithm::{Measured, Seeds, chains};
 use crate::graph::Graph;
 use crate::io::{Column, Table};
+use crate::report::ranking::{first, ranked};
 use crate::report::units::{count, plural, rate};
 use crate::run::{Answer, Checked, Job, RunConfig, Start, fields};
 use crate::{Error, Result, verify};
@@ -64,7 +65,9 @@ pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
             "--direction {way} with --do-a or --do-b: nothing is chosen; leave one of them out"
         )));
     }
-    config.check_format(config.predecessors.then_some("--predecessors"))
+    let several =
+        [("--target", config.target.is_some()), ("--predecessors", config.predecessors)];
+    config.check_format(several.iter().find(|(_, asked)| *asked).map(|(option, _)| *option))
 }
 
 /// Where searches begin.
@@ -75,6 +78,13 @@ pub(crate) fn start(config: &RunConfig, graph: &Graph) -> Result<Start> {
         (None, None) => vec![graph.default_source()],
     };
     if nodes.len() > 1 {
+        let one_search = [("--target", config.target.is_some()), ("--top", config.top > 0)];
+        if let Some((option, _)) = one_search.iter().find(|(_, asked)| *asked) {
+            return Err(Error::input(format!(
+                "{option} with {} sources: it is for one search; give one --source",
+                nodes.len()
+            )));
+        }
         let several = format!("the levels of {} searches", nodes.len());
         config.check_format(Some(&several))?;
     }
@@ -205,6 +215,21 @@ impl Answer for Searches {
             ("depth", json!(depth)),
             ("teps", json!(self.teps)),
         ])
+    }
+
+    fn paths(&self, job: &Job) -> Option<Paths> {
+        job.config.target.as_ref()?;
+        let (levels, predecessors) = (self.levels.first()?, self.predecessors.as_ref()?.first()?);
+        let level = |node: &u32| levels[*node as usize];
+        let lengths = |nodes: &[u32]| Lengths::Arcs(nodes.iter().map(level).collect());
+        Some(Paths::walk(&job.targets, predecessors, |v| level(&v) != UNREACHED, lengths))
+    }
+
+    fn ranking(&self, job: &Job, k: usize) -> Option<String> {
+        let reached = (0u32..).zip(self.levels.first()?.iter().copied());
+        let reached = reached.filter(|(_, level)| *level != UNREACHED);
+        let farthest = first(&job.graph, reached, k, |a, b| b.cmp(a));
+        Some(ranked(&job.graph, ["node", "level"], farthest))
     }
 
     /// With several sources a column each, named by the source's id.

@@ -5,6 +5,7 @@ use crate::algorithm::program::Brought;
 use crate::graph::Graph;
 use crate::io::{Column, Table};
 use crate::prepare::{Columns, TopologyRows};
+use crate::report::ranking::ranked;
 use crate::report::units::{count, plural};
 use crate::run::{Answer, Checked, Job, fields};
 use crate::{Result, verify};
@@ -147,6 +148,10 @@ impl Answer for Components {
         let listed = self.sizes.iter().take(LISTED);
         let listed = listed.map(|(label, members)| json!([job.graph.input_id(*label), members]));
         fields([("components", json!(self.sizes.len())), ("sizes", Value::Array(listed.collect()))])
+    }
+
+    fn ranking(&self, job: &Job, k: usize) -> Option<String> {
+        Some(ranked(&job.graph, ["component", "nodes"], self.sizes.iter().take(k).copied()))
     }
 
     fn table(&self, _: &Graph) -> Table<'_> {

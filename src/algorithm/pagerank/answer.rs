@@ -171,20 +171,9 @@ impl Answer for Pagerank {
     }
 
     fn ranking(&self, job: &Job, k: usize) -> Option<String> {
-        let graph = &job.graph;
-        let mut best: Vec<(f32, u64)> =
-            (0u32..).zip(&self.ranks).map(|(v, rank)| (*rank, graph.input_id(v))).collect();
-        let order = |a: &(f32, u64), b: &(f32, u64)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-        if 0 < k && k < best.len() {
-            best.select_nth_unstable_by(k - 1, order);
-        }
-        best.truncate(k);
-        best.sort_unstable_by(order);
-        let mut table = Table::new(&["rank", "node", "pagerank"], &[]);
-        for (place, (rank, node)) in best.into_iter().enumerate() {
-            table.row([count(place as u64 + 1), node.to_string(), rank.to_string()]);
-        }
-        Some(table.to_string())
+        let ranks = (0u32..).zip(self.ranks.iter().copied());
+        let highest = first(&job.graph, ranks, k, |a, b| b.total_cmp(a));
+        Some(ranked(&job.graph, ["node", "pagerank"], highest))
     }
 
     fn table(&self, _: &Graph) -> Table<'_> {

@@ -1,7 +1,7 @@
 //! How shortest paths and vertex nomination are asked for, and what is said of their answer.
 
 use super::{MergeMode, ShortestPaths, SsspConfig, sssp};
-use crate::algorithm::{Measured, Seeds};
+use crate::algorithm::{Lengths, Measured, Paths, Seeds};
 use crate::graph::Graph;
 use crate::io::{Column, Table};
 use crate::report::units::{count, plural};
@@ -25,7 +25,11 @@ pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
             "--chunk-align {align}: use a power of two from 64, a bitmap word, to 1048576"
         )));
     }
-    let several = [("--predecessors", config.predecessors), ("--nominee", config.nominee)];
+    let several = [
+        ("--target", config.target.is_some()),
+        ("--predecessors", config.predecessors),
+        ("--nominee", config.nominee),
+    ];
     config.check_format(several.iter().find(|(_, asked)| *asked).map(|(option, _)| *option))
 }
 
@@ -61,7 +65,7 @@ pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
             Choice::Auto => None,
             Choice::Is(delta) => Some(delta),
         },
-        predecessors: config.predecessors && extras,
+        predecessors: (config.predecessors || config.target.is_some()) && extras,
         nominee: config.nominee && extras,
         runs: context.runs,
         warmup: context.warmup,
@@ -139,6 +143,14 @@ impl Answer for ShortestPaths {
     fn ranking(&self, job: &Job, k: usize) -> Option<String> {
         let best = best_ranked(&job.graph, job.start.nodes(), self, k);
         Some(ranking(&best).to_string())
+    }
+
+    fn paths(&self, job: &Job) -> Option<Paths> {
+        let predecessors = self.predecessors.as_ref().filter(|_| job.config.target.is_some())?;
+        let distance = |node: &u32| self.distances[*node as usize];
+        let reached = |node: u32| distance(&node).is_finite();
+        let lengths = |nodes: &[u32]| Lengths::F32(nodes.iter().map(distance).collect());
+        Some(Paths::walk(&job.targets, predecessors, reached, lengths))
     }
 
     fn table(&self, _: &Graph) -> Table<'_> {
