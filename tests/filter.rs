@@ -138,7 +138,7 @@ fn what_filter_has_no_use_for_is_refused_in_one_line() {
         (&["--share", "1.5"], "--share 1.5: use 0 to 1"),
         (&["--share", "nan"], "--share NaN: use 0 to 1"),
         (&["--merge", "dense"], "nothing is merged"),
-        (&["--output", "x.csv"], ".npy or .txt"),
+        (&["--output", "x.pdf"], ".txt, .npy, .npz"),
     ] {
         let ended = run(args);
         assert_eq!(ended.code, Some(2), "{args:?}: {}", ended.err);

@@ -227,8 +227,7 @@ pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
     };
     let levels: Vec<Vec<u32>> = levels.into_iter().map(in_order).collect();
     measured.download_ms += start.elapsed().as_secs_f64() * 1e3;
-    let predecessors =
-        (job.config.predecessors || job.config.target.is_some()) && !context.gauge;
+    let predecessors = (job.config.predecessors || job.config.target.is_some()) && !context.gauge;
     let counted = (&counts[..], &loops[..]);
     Ok(Box::new(Searches::new(job, levels, counted, near_far, predecessors, measured)))
 }

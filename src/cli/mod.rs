@@ -37,7 +37,9 @@ pub fn command() -> Command {
                 .short('q')
                 .action(ArgAction::SetTrue)
                 .global(true)
-                .help("Print no summary and no progress: errors only, and what goes to files or to -"),
+                .help(
+                    "Print no summary and no progress: errors only, and what goes to files or to -",
+                ),
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
@@ -209,11 +211,14 @@ mod tests {
         for (args, part) in [
             (&["hive", "run", "vn", "--devices", "host:0"][..], "--devices host:0: 0 replicas"),
             (&["hive", "run", "vn", "--seeds", "1,x"], "--seeds `1,x`: `x` is not a number;"),
-            (&["hive", "run", "bfs", "--sources", "last:1"], "--sources `last:1`: `last` is unknown;"),
+            (
+                &["hive", "run", "bfs", "--sources", "last:1"],
+                "--sources `last:1`: `last` is unknown;",
+            ),
             (&["hive", "run", "vn", "--merge", "sparse"], "'--merge <MODE>'"),
             (&["hive", "run", "vn", "--top", "-1"], "--top"),
             (&["hive", "run", "vn", "--grpah", "x"], "'--grpah'"),
-            (&["hive", "run", "vn", "--graph"], "'--graph <FILE|SPEC>'"),
+            (&["hive", "run", "vn", "--graph"], "'--graph <FILE|SPEC|->'"),
             (&["hive", "run", "walk"], "'walk'"),
             (&["hive", "walk"], "'walk'"),
             (&["hive", "sweep"], "<CONFIG>"),

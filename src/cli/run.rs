@@ -70,7 +70,9 @@ pub(super) fn run(matches: &ArgMatches) -> Result<()> {
     report(&outcome)?;
     if let Some(fault) = outcome.job.config.fault {
         // One that strikes ends the run.
-        note(&format!("warning: --fault {fault} never struck: no replica came to that iteration\n"));
+        note(&format!(
+            "warning: --fault {fault} never struck: no replica came to that iteration\n"
+        ));
     }
     outcome.verified()
 }
@@ -105,7 +107,11 @@ fn report(outcome: &Outcome) -> Result<()> {
         text += &format!("\n{ranking}");
     }
     let told = config.json.as_deref() == Some(Path::new("-"));
-    if told || config.output_is_standard() { note(&text) } else { say(&text)? }
+    if told || config.output_is_standard() {
+        note(&text)
+    } else {
+        say(&text)?
+    }
     match config.json.as_deref() {
         Some(_) if told => out(&to_json(&Record::of(outcome))?)?,
         Some(path) => write_json(path, &Record::of(outcome))?,

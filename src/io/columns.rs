@@ -141,7 +141,9 @@ pub struct Table<'a> {
 
 impl<'a> Table<'a> {
     /// A row a node, by rising input id; a column `node` comes first.
-    pub fn of_nodes(columns: impl IntoIterator<Item = (impl Into<String>, Column<'a>)>) -> Table<'a> {
+    pub fn of_nodes(
+        columns: impl IntoIterator<Item = (impl Into<String>, Column<'a>)>,
+    ) -> Table<'a> {
         let columns = columns.into_iter().map(|(name, column)| (name.into(), column)).collect();
         Table { columns, of_nodes: true, array: 1 }
     }
@@ -219,10 +221,15 @@ pub(crate) fn write_table_as(
         ResultFormat::Tsv => rows.separated(out, b'\t'),
         ResultFormat::Jsonl => rows.json(out),
         ResultFormat::Txt => rows.text(out, |row, text| {
-            table.columns.first().map_or(Ok(()), |(_, column)| rows.push(column.cell(row), text))?;
+            table
+                .columns
+                .first()
+                .map_or(Ok(()), |(_, column)| rows.push(column.cell(row), text))?;
             writeln!(text)
         }),
-        ResultFormat::Npy => rows.array(out, &table.columns[..table.array.min(table.columns.len())]),
+        ResultFormat::Npy => {
+            rows.array(out, &table.columns[..table.array.min(table.columns.len())])
+        }
         ResultFormat::Npz => rows.archive(out),
         ResultFormat::Parquet => parquet::write(out, &rows),
     };
@@ -357,7 +364,8 @@ impl Rows<'_> {
             .compression_method(CompressionMethod::Deflated)
             .compression_level(Some(1))
             .large_file(self.n >= 1 << 28);
-        let nodes: Vec<u32> = if self.table.of_nodes { (0..self.n as u32).collect() } else { vec![] };
+        let nodes: Vec<u32> =
+            if self.table.of_nodes { (0..self.n as u32).collect() } else { vec![] };
         let node = self.table.of_nodes.then(|| ("node".to_string(), Column::Node(&nodes)));
         for column in node.iter().chain(&self.table.columns) {
             zip.start_file(format!("{}.npy", column.0), options)?;
@@ -425,8 +433,10 @@ mod parquet {
                 .with_repetition(Repetition::OPTIONAL);
             // Ids and totals may take all 64 bits.
             let field = match physical(*column) {
-                Physical::INT64 => field
-                    .with_logical_type(Some(LogicalType::Integer { bit_width: 64, is_signed: false })),
+                Physical::INT64 => field.with_logical_type(Some(LogicalType::Integer {
+                    bit_width: 64,
+                    is_signed: false,
+                })),
                 _ => field,
             };
             field.build().map(Arc::new)

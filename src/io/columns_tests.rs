@@ -141,7 +141,8 @@ fn parquet_has_a_null_where_there_is_nothing() {
         Table::of_nodes([("level", Column::Count(&levels)), ("score", Column::F32(&scores))]);
     let bytes = written("a.parquet", &graph, &table);
     let read = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
-    let rows: Vec<String> = read.get_row_iter(None).unwrap().map(|row| row.unwrap().to_string()).collect();
+    let rows: Vec<String> =
+        read.get_row_iter(None).unwrap().map(|row| row.unwrap().to_string()).collect();
     assert_eq!(rows[0], "{node: 1, level: 1, score: 1.0}");
     assert_eq!(rows[1], "{node: 2, level: null, score: inf}");
     assert_eq!(rows[2], "{node: 3, level: 3, score: 0.5}");

@@ -49,8 +49,8 @@ mod source;
 mod text;
 mod writers;
 
-pub use columns::{Column, Table, write_table};
 pub(crate) use columns::write_table_as;
+pub use columns::{Column, Table, write_table};
 pub use edge_list::write as write_edge_list;
 pub use gap::{write_el, write_sg, write_wel, write_wsg};
 pub use headline::{Headline, headline};
@@ -271,6 +271,9 @@ pub(crate) fn dataset_of(spec: &str) -> String {
 
 /// The data set's short name: the file's, without directories, compression and the format's ending.
 fn dataset(path: &str) -> String {
+    if path == source::STANDARD_INPUT {
+        return "stdin".into();
+    }
     let name = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
     let stem = unpacked(&name);
     let ending = ENDINGS.iter().find(|ending| stem.len() > ending.len() && stem.ends_with(*ending));

@@ -10,7 +10,7 @@ use memmap2::Mmap;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::fs::{File, Metadata};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind, IsTerminal, Read};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -54,8 +54,35 @@ impl Deref for Bytes {
     }
 }
 
+/// The path that means standard input.
+pub(super) const STANDARD_INPUT: &str = "-";
+
+/// Opens a path; `-` is standard input.
+fn open(path: &str) -> Result<File> {
+    if path != STANDARD_INPUT {
+        return File::open(path).map_err(|error| unreadable(path, &error));
+    }
+    let input = io::stdin();
+    if input.is_terminal() {
+        return Err(Error::input(
+            "-: standard input is a terminal; pipe a graph into it, or name a file",
+        ));
+    }
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        let owned = input.as_fd().try_clone_to_owned();
+        owned.map(File::from).map_err(|error| unreadable(path, &error))
+    }
+    #[cfg(not(unix))]
+    Err(Error::input("-: a graph is read from standard input on Unix only; name a file"))
+}
+
 /// Whether `path` is there and can be opened. A pipe is left alone: opening it would wait.
 pub(super) fn check(path: &str) -> Result<()> {
+    if path == STANDARD_INPUT {
+        return open(path).map(drop);
+    }
     let metadata = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
     refuse_directory(path, &metadata)?;
     if metadata.is_file() {
@@ -97,7 +124,7 @@ pub(super) fn read_table(path: &str) -> Result<Bytes> {
 
 /// Opens `path` and decompresses it if it is compressed.
 pub(super) fn read(path: &str) -> Result<Bytes> {
-    let mut file = File::open(path).map_err(|error| unreadable(path, &error))?;
+    let mut file = open(path)?;
     let metadata = file.metadata().map_err(|error| unreadable(path, &error))?;
     refuse_directory(path, &metadata)?;
     let bytes = if metadata.is_file() && metadata.len() > 0 {

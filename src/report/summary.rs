@@ -275,16 +275,12 @@ pub fn best_ranked(graph: &Graph, seeds: &[u32], paths: &ShortestPaths, k: usize
     let mut seeds = seeds.to_vec();
     seeds.sort_unstable();
     let candidates = (0u32..).zip(paths.distances.iter().copied());
-    let candidates = candidates.filter(|(node, distance)| {
-        distance.is_finite() && seeds.binary_search(node).is_err()
-    });
+    let candidates = candidates
+        .filter(|(node, distance)| distance.is_finite() && seeds.binary_search(node).is_err());
     let nearest = first(graph, candidates, k, f32::total_cmp);
     let nominee = |node: u32| paths.nominees.as_ref().map(|all| graph.input_id(all[node as usize]));
-    let rank = |(node, distance)| Ranked {
-        node: graph.input_id(node),
-        distance,
-        nominee: nominee(node),
-    };
+    let rank =
+        |(node, distance)| Ranked { node: graph.input_id(node), distance, nominee: nominee(node) };
     nearest.into_iter().map(rank).collect()
 }
 

@@ -40,9 +40,14 @@ fn outcome() -> Outcome {
     Outcome {
         job: Job {
             workload: workload("vn").unwrap(),
-            config: RunConfig { graph: Some("data/path.mtx".into()), ..RunConfig::default() },
+            config: RunConfig {
+                graph: Some("data/path.mtx".into()),
+                benchmark: true,
+                ..RunConfig::default()
+            },
             graph: Arc::new(graph),
             start: Start::Nodes(vec![0]),
+            targets: vec![],
         },
         fleet: FleetInfo {
             backend: "cuda".into(),
@@ -60,6 +65,7 @@ fn outcome() -> Outcome {
             layout: "raw".into(),
             ..PrepareReport::default()
         },
+        paths: None,
         answer: Box::new(ShortestPaths {
             distances: vec![0.0, 1.0, 2.0, f32::INFINITY],
             delta: f32::INFINITY,

@@ -64,7 +64,8 @@ impl ResultSet {
     pub(super) fn together(sets: Vec<ResultSet>) -> ResultSet {
         let foreign = sets.iter().map(|set| set.foreign).sum();
         let superseded: usize = sets.iter().map(|set| set.superseded).sum();
-        let cases = sets.into_iter().flat_map(|set| set.cases.into_iter().chain(set.singles)).collect();
+        let cases =
+            sets.into_iter().flat_map(|set| set.cases.into_iter().chain(set.singles)).collect();
         let mut set = ResultSet::of(cases, foreign);
         set.superseded += superseded;
         set

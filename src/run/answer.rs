@@ -2,8 +2,8 @@
 
 use super::Job;
 use crate::Result;
-use crate::algorithm::{Measured, Paths};
 use crate::algorithm::geo::Known;
+use crate::algorithm::{Measured, Paths};
 use crate::graph::Graph;
 use crate::io::Table;
 use crate::report::units::plural;

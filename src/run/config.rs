@@ -31,8 +31,9 @@ const TABLES: [&str; 5] = ["geo", "bfs", "pagerank", "bc", "filter"];
 pub struct RunConfig {
     /// A file (Matrix Market, edge list or HIVE binary CSR, each also .gz) or a generator: rmat:SCALE,
     /// uniform:NODES, grid:ROWSxCOLS, torus:ROWSxCOLS, star:LEAVES, chain:NODES, road:SCALE, geo:NODES,
-    /// with ,seed=1 and more after it.
-    #[arg(long, value_name = "FILE|SPEC", value_hint = ValueHint::FilePath)]
+    /// with ,seed=1 and more after it. - is standard input, for formats that are recognised by their content (not
+    /// METIS, LDBC, GAP edge lists, which are recognised by their names).
+    #[arg(long, value_name = "FILE|SPEC|-", value_hint = ValueHint::FilePath)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub graph: Option<String>,
     /// Where to start, in the input's own ids: 0,5,17 | first:N | random:N:SEED | file:PATH.

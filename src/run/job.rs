@@ -5,8 +5,8 @@ use super::{Answer, Checked, Choice, Context, RunConfig, Start, Verification, Wo
 use crate::algorithm::Paths;
 use crate::fleet::{Fleet, FleetInfo};
 use crate::graph::{Graph, Origin};
-use crate::prepare::{Layouts, PrepareReport, Ready};
 use crate::io::ResultFormat;
+use crate::prepare::{Layouts, PrepareReport, Ready};
 use crate::{Error, Result, generate, io};
 use std::path::Path;
 use std::sync::Arc;
@@ -233,9 +233,11 @@ mod tests {
 
     #[test]
     fn a_question_is_computed_once_and_a_benchmark_repeats_it() {
-        let fleet =
-            Fleet::open(FleetConfig { devices: "host:2".parse().unwrap(), ..FleetConfig::default() })
-                .unwrap();
+        let fleet = Fleet::open(FleetConfig {
+            devices: "host:2".parse().unwrap(),
+            ..FleetConfig::default()
+        })
+        .unwrap();
         let graph = Arc::new(generate::generate("rmat:8").unwrap());
         let asked = |text: &str| {
             let config: RunConfig = toml::from_str(&format!("graph = 'rmat:8'\n{text}")).unwrap();

@@ -107,10 +107,13 @@ fn whole(spec: &str) -> Option<String> {
 
 /// Files that a run reads: a changed one is another experiment.
 fn files(config: &RunConfig) -> Vec<Value> {
-    let seeds = [&config.seeds, &config.sources, &config.target].into_iter().filter_map(|seeds| match seeds {
-        Some(Seeds::File(path)) => Some(path.as_path()),
-        _ => None,
-    });
+    let seeds =
+        [&config.seeds, &config.sources, &config.target].into_iter().filter_map(
+            |seeds| match seeds {
+                Some(Seeds::File(path)) => Some(path.as_path()),
+                _ => None,
+            },
+        );
     let graph = config.graph.as_deref().filter(|spec| !is_spec(spec)).map(Path::new);
     let tables = [&config.geo.labels, &config.geo.truth, &config.pagerank.personalize];
     let tables = tables.into_iter().flatten().map(|path| path.as_path());

@@ -60,10 +60,7 @@ pub fn outcome(
     config: &RunConfig,
 ) -> Result<Outcome> {
     let workload = workload(name).unwrap_or_else(|| panic!("no workload {name}"));
-    let config = RunConfig {
-        graph: Some("a test's graph".into()),
-                ..config.clone()
-    };
+    let config = RunConfig { graph: Some("a test's graph".into()), ..config.clone() };
     let job = Job::new(workload, config, graph.clone())?;
     let ready = prepare(&job, fleet)?;
     let answer = job.solve(fleet, &ready)?;
@@ -79,7 +76,8 @@ pub fn solved<A: Answer>(
     graph: &Arc<Graph>,
     config: &RunConfig,
 ) -> Box<A> {
-    let config = RunConfig { runs: Some(Choice::Is(2)), warmup: Some(0), verify: true, ..config.clone() };
+    let config =
+        RunConfig { runs: Some(Choice::Is(2)), warmup: Some(0), verify: true, ..config.clone() };
     let outcome = outcome(name, fleet, graph, &config).unwrap_or_else(|e| panic!("{name}: {e}"));
     assert_eq!(outcome.verification.unwrap().message, None, "{name}");
     let answer: Box<dyn Any> = outcome.answer;

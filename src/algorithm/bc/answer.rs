@@ -5,7 +5,7 @@ use crate::Result;
 use crate::algorithm::Measured;
 use crate::graph::Graph;
 use crate::io::{Column, Table};
-use crate::report::Table;
+use crate::report::ranking::{first, ranked};
 use crate::report::units::{count, plural};
 use crate::run::{Answer, Checked, Choice, Context, Job, RunConfig, Start, fields};
 use crate::verify::{self, BetweennessQuestion};
@@ -19,7 +19,7 @@ const TOLERANCE_F32: f64 = 1e-3;
 pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
     driver_options(config).check()?;
     crate::prepare::check_align(config.chunk_align)?;
-    config.check_format()
+    config.check_format(None)
 }
 
 fn driver_options(config: &RunConfig) -> BcConfig {

@@ -1,7 +1,7 @@
 //! How breadth-first search is asked for, and what is said of its answer.
 
 use super::{BfsOptions, SearchDirection, UNREACHED};
-use crate::algorithm::{Measured, Seeds, chains};
+use crate::algorithm::{Lengths, Measured, Paths, Seeds, chains};
 use crate::graph::Graph;
 use crate::io::{Column, Table};
 use crate::report::ranking::{first, ranked};
@@ -65,8 +65,7 @@ pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
             "--direction {way} with --do-a or --do-b: nothing is chosen; leave one of them out"
         )));
     }
-    let several =
-        [("--target", config.target.is_some()), ("--predecessors", config.predecessors)];
+    let several = [("--target", config.target.is_some()), ("--predecessors", config.predecessors)];
     config.check_format(several.iter().find(|(_, asked)| *asked).map(|(option, _)| *option))
 }
 
@@ -74,7 +73,9 @@ pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
 pub(crate) fn start(config: &RunConfig, graph: &Graph) -> Result<Start> {
     let nodes = match (&config.sources, config.source) {
         (Some(sources), _) => sources.sources_of("--sources", graph)?,
-        (None, Some(source)) => source.to_string().parse::<Seeds>()?.resolve_of("--source", graph)?,
+        (None, Some(source)) => {
+            source.to_string().parse::<Seeds>()?.resolve_of("--source", graph)?
+        }
         (None, None) => vec![graph.default_source()],
     };
     if nodes.len() > 1 {

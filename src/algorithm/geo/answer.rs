@@ -10,7 +10,6 @@ use crate::run::{Answer, Checked, Context, Job, RunConfig, Start, fields};
 use crate::verify::{self, ErrorKm, error_km};
 use crate::{Error, Result, generate};
 use serde_json::{Map, Value, json};
-use std::path::Path;
 use std::sync::Arc;
 
 /// How far above the least sum of distances a location, and all together, may be, as a share, to pass their check.

@@ -4,8 +4,8 @@ use super::{Pagerank, PagerankConfig, Strategy, ranks};
 use crate::algorithm::Measured;
 use crate::graph::Graph;
 use crate::io::{Column, Table, read_weights};
-use crate::report::Table;
-use crate::report::units::{count, plural};
+use crate::report::ranking::{first, ranked};
+use crate::report::units::plural;
 use crate::run::{Answer, Checked, Context, Job, RunConfig, Start, fields};
 use crate::verify::{self, PagerankQuestion};
 use crate::{Error, Result};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Checks what no single option's syntax can.
 pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
     asked(config, None).check()?;
-    config.check_format()
+    config.check_format(None)
 }
 
 fn asked(config: &RunConfig, personal: Option<Vec<f64>>) -> PagerankConfig {

@@ -50,7 +50,9 @@ fn check_merge(config: &RunConfig) -> Result<()> {
 pub(crate) fn start(config: &RunConfig, graph: &Graph) -> Result<Start> {
     let nodes = match (&config.seeds, config.source) {
         (Some(seeds), _) => seeds.resolve_of("--seeds", graph)?,
-        (None, Some(source)) => source.to_string().parse::<Seeds>()?.resolve_of("--source", graph)?,
+        (None, Some(source)) => {
+            source.to_string().parse::<Seeds>()?.resolve_of("--source", graph)?
+        }
         (None, None) => vec![graph.default_source()],
     };
     Ok(Start::Nodes(nodes))
@@ -155,7 +157,8 @@ impl Answer for ShortestPaths {
 
     fn table(&self, _: &Graph) -> Table<'_> {
         let nodes = [("predecessor", &self.predecessors), ("nominee", &self.nominees)];
-        let nodes = nodes.into_iter().filter_map(|(name, of)| Some((name, Column::Node(of.as_ref()?))));
+        let nodes =
+            nodes.into_iter().filter_map(|(name, of)| Some((name, Column::Node(of.as_ref()?))));
         let distances = ("distance", Column::F32(&self.distances));
         Table::of_nodes([distances].into_iter().chain(nodes))
     }
