@@ -102,6 +102,7 @@ fn records(folder: &Path, slower: f64) {
                     "primitive": "bfs", "dataset": dataset, "graph-nodes": 1 << 20, "graph-edges": 1 << 24,
                     "avg-process-time": time, "process-times": [time, 1.1 * time, 0.9 * time],
                     "tag": ["variant:auto_sources-1", format!("num-gpus:{gpus}"), format!("num-replicas:{gpus}")],
+                    "time": "Mon Nov  2 10:00:00 2026\n", "version": "0.1.0", "commit": "abc1234",
                     "gpuinfo": {"name": "NVIDIA H200"}, "config": {"merge": merge}, "arcs-per-second": 1e9 / time,
                     "measured": {"runs": [split], "trace": trace, "reached": 5},
                 });
@@ -121,6 +122,14 @@ answer.titles = [...document.querySelectorAll("figure svg > title")].map(t => t.
 answer.marks = document.querySelectorAll("figure svg .tip").length;
 answer.tables = document.querySelectorAll("table").length;
 answer.overflow = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+// No number has to be scrolled to sideways.
+answer.sideways = [...document.querySelectorAll(".scroll")].filter(box => box.scrollWidth > box.clientWidth + 1).length;
+answer.cut = [...document.querySelectorAll("td")].filter(cell => {
+  const box = cell.getBoundingClientRect();
+  return box.width > 0 && (box.left < 0 || box.right > document.documentElement.clientWidth + 1);
+}).length;
+answer.first = document.querySelector("header").innerText;
+answer.head = document.querySelector("header").getBoundingClientRect().bottom;
 answer.ground = getComputedStyle(document.body).backgroundColor;
 answer.ink = getComputedStyle(document.querySelector("figure svg text")).fill;
 // Every table by every column: ascending, then descending.
@@ -243,6 +252,16 @@ fn the_page_works_wide_and_narrow_light_and_dark_and_asks_nobody() {
     let dark = ["--blink-settings=preferredColorScheme=0"];
     let small = answer(&dom(&chromium, &narrow, 1280, port, &dark));
     check(&small);
+    assert_eq!((&small["sideways"], &small["cut"]), (&json!(0), &json!(0)), "{small}");
+    for page in [&wide, &small] {
+        let first = page["first"].as_str().unwrap();
+        for part in
+            ["NVIDIA H200, up to 8 GPUs", "2026-11-02", "0.1.0 abc1234", "Best speed-ups", "2.58"]
+        {
+            assert!(first.contains(part), "no {part} in {first}");
+        }
+        assert!(page["head"].as_f64().unwrap() < 900.0, "the first screen: {page}");
+    }
     assert_eq!(
         (&wide["ground"], &wide["ink"]),
         (&json!("rgb(255, 255, 255)"), &json!("rgb(27, 31, 36)"))

@@ -1,6 +1,6 @@
 //! `hive report`: tables, plots and a page from results, and the guard against slower ones.
 
-use super::console::out;
+use super::console::{out, say};
 use crate::io::write_atomically;
 use crate::report::Document;
 use crate::report::units::{ms, plural};
@@ -83,21 +83,27 @@ pub(super) fn report(matches: &ArgMatches) -> Result<()> {
     let title = matches.get_one::<String>("title").cloned().unwrap_or_else(|| named(&results));
     let document =
         Document::new(&title, &set, old.as_ref().map(|(name, old)| (name.as_str(), old)));
+    let mut written = Vec::new();
     if let Some(path) = file("csv") {
         write_atomically(path, |to| to.write_all(document.csv().as_bytes()))?;
+        written.push(format!("{}: a line a cell\n", path.display()));
     }
     if let Some(path) = file("html") {
         write_atomically(path, |to| to.write_all(document.html().as_bytes()))?;
+        written.push(format!("{}: {}\n", path.display(), document.overview()));
     }
     if let Some(folder) = file("plots") {
-        write_plots(&document, folder)?;
+        let plots = write_plots(&document, folder)?;
+        written.push(format!("{}: {}\n", folder.display(), plural(plots, "plot")));
     }
     if matches.get_flag("hive-tables") {
         let tables = published_tables(&set.cases);
         let text = tables.iter().map(|(name, table)| format!("## {name}\n\n{table}\n"));
         out(&text.collect::<String>())?;
+    } else if written.is_empty() {
+        say(&document.markdown())?;
     } else {
-        out(&document.markdown())?;
+        say(&written.concat())?;
     }
     match (document.comparison(), matches.get_one::<f64>("fail-if-slower")) {
         (Some(comparison), Some(ratio)) => guard(comparison, *ratio),
@@ -105,13 +111,15 @@ pub(super) fn report(matches: &ArgMatches) -> Result<()> {
     }
 }
 
-fn write_plots(document: &Document<'_>, folder: &Path) -> Result<()> {
+/// Every plot as .svg and as .png; how many there are.
+fn write_plots(document: &Document<'_>, folder: &Path) -> Result<u64> {
     let unusable = |e| Error::input(format!("--plots {}: {e}; name a folder", folder.display()));
     std::fs::create_dir_all(folder).map_err(unusable)?;
-    for (name, content) in document.plot_files()? {
-        write_atomically(&folder.join(name), |to| to.write_all(&content))?;
+    let files = document.plot_files()?;
+    for (name, content) in &files {
+        write_atomically(&folder.join(name), |to| to.write_all(content))?;
     }
-    Ok(())
+    Ok(files.len() as u64 / 2)
 }
 
 /// `standing and geo.tar.gz`.
@@ -140,7 +148,7 @@ fn guard(comparison: &Comparison<'_>, ratio: f64) -> Result<()> {
                 format!("; {} of the baseline not measured again", plural(missed as u64, "cell"))
             }
         };
-        return out(&format!(
+        return say(&format!(
             "None of {cells} compared cells takes more than {ratio} times as long{missed}.\n"
         ));
     }

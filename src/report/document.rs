@@ -1,12 +1,15 @@
 //! A report: everything that follows from one result set, and from two.
 
 use super::labels::Labels;
-use super::sheet::Sheet;
+use super::sheet::{Entry, Sheet};
+use super::time::date;
 use super::units::plural;
-use super::{csv, page, plots, tables};
+use super::{csv, page, plots, sheet, tables};
 use crate::results::{
-    Ablation, Comparison, Family, Mean, ResultSet, ablations, compare, families, means,
+    Ablation, Case, Comparison, Family, Kind, Mean, Member, ResultSet, Scaling, ablations, compare,
+    families, means,
 };
+use std::collections::BTreeSet;
 
 /// Tables and plots that belong together.
 pub(crate) enum Chapter<'d> {
@@ -58,6 +61,73 @@ impl<'a> Document<'a> {
     /// The comparison with the baseline, where there is one.
     pub fn comparison(&self) -> Option<&Comparison<'a>> {
         self.comparison.as_ref().map(|(_, comparison)| comparison)
+    }
+
+    /// Where, when and by which build it was measured, as far as the records tell: (name, text).
+    pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
+        let all = self.set.cases.iter().chain(&self.set.singles);
+        let measured: Vec<&Case> = all.filter(|case| case.done().is_some()).collect();
+        let mut machines: Vec<(&str, u64)> = Vec::new();
+        for case in measured.iter().filter(|case| !case.machine.is_empty()) {
+            match machines.iter_mut().find(|(name, _)| *name == case.machine) {
+                Some((_, gpus)) => *gpus = case.gpus.max(*gpus),
+                None => machines.push((&case.machine, case.gpus)),
+            }
+        }
+        let machine = |(name, gpus): &(&str, u64)| match gpus {
+            0 => format!("{name} (host)"),
+            1 => format!("{name}, 1 GPU"),
+            gpus => format!("{name}, up to {gpus} GPUs"),
+        };
+        let machines: Vec<String> = machines.iter().map(machine).collect();
+        let moments = || measured.iter().filter_map(|case| case.moment);
+        let days = match (moments().min().map(date), moments().max().map(date)) {
+            (Some(first), Some(last)) if first != last => format!("{first} to {last}"),
+            (first, _) => first.unwrap_or_default(),
+        };
+        let builds = measured.iter().map(|case| case.build.as_str());
+        let builds: BTreeSet<&str> = builds.filter(|build| !build.is_empty()).collect();
+        let builds: Vec<&str> = builds.into_iter().collect();
+        let facts = [
+            ("machine", machines.join("; ")),
+            ("date", days),
+            ("build", builds.join("; ")),
+            ("cells", self.overview()),
+        ];
+        facts.into_iter().filter(|(_, text)| !text.is_empty()).collect()
+    }
+
+    /// The cell of each workload that gains most by more replicas, the largest gain first.
+    pub(crate) fn best(&self) -> Option<Sheet> {
+        let strong = self.families.iter().filter(|f| f.case().scaling == Scaling::Strong);
+        let mut best: Vec<(&Member<'_>, u64, f64)> = Vec::new();
+        for family in strong.filter(|family| family.scales()) {
+            let first = family.members[0].n;
+            for member in &family.members[1..] {
+                let Some(speed_up) = member.speed_up else { continue };
+                let same =
+                    |b: &&mut (&Member<'_>, u64, f64)| b.0.case.workload == member.case.workload;
+                match best.iter_mut().find(same) {
+                    Some(other) if other.2 < speed_up => *other = (member, first, speed_up),
+                    Some(_) => {}
+                    None => best.push((member, first, speed_up)),
+                }
+            }
+        }
+        best.sort_by(|a, b| b.2.total_cmp(&a.2));
+        let columns = ["workload", "dataset", "devices", "speed-up", "against"];
+        let mut sheet = Sheet::new("Best speed-ups", "", &columns);
+        for (member, first, speed_up) in best {
+            let case = member.case;
+            sheet.rows.push(vec![
+                Entry::text(self.labels.workload(case)),
+                Entry::text(&case.dataset),
+                Entry::Number(case.devices(), case.replicas as f64),
+                Entry::number(Some(speed_up), tables::ratio),
+                Entry::text(Kind::of(case).count(first)),
+            ]);
+        }
+        (!sheet.rows.is_empty()).then_some(sheet)
     }
 
     /// How many cells there are, and what was left out.
@@ -132,7 +202,10 @@ impl<'a> Document<'a> {
         let chapters = self.chapters();
         let sheets = chapters.iter().flat_map(|chapter| self.tables(chapter));
         let sheets: String = sheets.map(|sheet| sheet.markdown()).collect();
-        format!("{}\n{}\n\n{sheets}", title.heading(), self.overview())
+        let fact = |(name, text): (&str, String)| format!("* {name}: {}\n", sheet::escape(&text));
+        let facts: String = self.facts().into_iter().map(fact).collect();
+        let best = self.best().map_or(String::new(), |best| best.markdown());
+        format!("{}\n{facts}\n{best}{sheets}", title.heading())
     }
 
     /// All cells as comma-separated values.

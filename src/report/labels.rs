@@ -41,7 +41,7 @@ impl Labels {
         let Some(apart) = self.by_workload.get(&case.workload) else { return String::new() };
         let mut words = Vec::new();
         if apart.variant {
-            words.extend(case.variant.clone());
+            words.extend(case.variant.as_deref().map(words_of));
         }
         for option in &apart.options {
             // `merge auto` says more than `auto`; what is left alone needs no word.
@@ -79,6 +79,11 @@ pub(crate) fn machine(case: &Case) -> String {
     case.machine.trim_start_matches("NVIDIA ").to_string()
 }
 
+/// A tag as words: `num_seeds-10` as `num seeds 10`.
+fn words_of(tag: &str) -> String {
+    tag.replace(['_', '-'], " ")
+}
+
 impl Apart {
     fn of(cases: &[&Case]) -> Apart {
         let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -104,7 +109,9 @@ impl Apart {
         let same = values.iter().filter(|(_, all)| all.len() == 1);
         let same = same.map(|(name, all)| format!("{name}={}", all.iter().next().unwrap_or(&"")));
         let common = machines.iter().filter(|_| machines.len() == 1).cloned();
-        let common = common.chain(variants.iter().filter(|_| variants.len() == 1).cloned());
+        // Of records that tell their options a tag says nothing new.
+        let one = variants.iter().filter(|_| !told && variants.len() == 1);
+        let common = common.chain(one.map(|tag| words_of(tag)));
         let common: Vec<String> = common.chain(same).collect();
         // A record that tells its options is told apart by them.
         Apart { options, variant: !told && variants.len() > 1, machine: machines.len() > 1, common }

@@ -117,7 +117,7 @@ impl Sheet {
 }
 
 /// Text that Markdown shows as it is, on one line.
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

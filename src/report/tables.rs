@@ -151,7 +151,7 @@ fn times_row(member: &Member<'_>, apart: &Apart<'_>, weak: bool) -> Vec<Entry> {
 pub(crate) fn mean_table(means: &[Mean<'_>], labels: &Labels) -> Option<Sheet> {
     let columns =
         ["workload", "settings", "devices", "datasets", "time ms", "speed-up", "efficiency %"];
-    let note = "Over all datasets that were measured on several numbers of replicas.";
+    let note = "Over the datasets that were measured on all of these numbers of replicas.";
     let mut sheet = Sheet::new("Geometric means over datasets", note, &columns);
     for mean in means {
         sheet.rows.push(vec![

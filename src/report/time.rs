@@ -22,6 +22,12 @@ pub fn utc(moment: SystemTime) -> String {
     )
 }
 
+/// The day of a moment, seconds since 1970: `2021-05-28`.
+pub(crate) fn date(moment: u64) -> String {
+    let (year, month, day) = civil(moment / 86_400);
+    format!("{year}-{month:02}-{day:02}")
+}
+
 /// The seconds since 1970 of what [`utc`] writes; `None` for any other text.
 pub fn moment(text: &str) -> Option<u64> {
     let words: Vec<&str> = text.split_whitespace().collect();

@@ -35,15 +35,30 @@ pub(super) fn html(document: &Document<'_>) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"generator\" content=\"hivegraph {VERSION}\">\n\
-         <link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n<style>\n{}{STYLE}</style>\n</head>\n<body>\n\
-         <header>\n<h1>{title}</h1>\n<p>{}</p>\n</header>\n<nav aria-label=\"Chapters\">\n<ul>\n{links}</ul>\n</nav>\n\
+         <link rel=\"icon\" href=\"data:,\">\n<title>{title} - hivegraph results</title>\n<style>\n{}{STYLE}</style>\n</head>\n<body>\n\
+         <header>\n<h1>{title}</h1>\n{}</header>\n<nav aria-label=\"Chapters\">\n<ul>\n{links}</ul>\n</nav>\n\
          <main>\n{body}</main>\n<footer><p>Made by <code>hive report</code>, hivegraph {VERSION} ({}). Click a column's \
          name to sort by it; point at a mark in a plot to read it.</p></footer>\n\
          <div id=\"tip\" role=\"status\" hidden></div>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
         inks(),
-        escape(&document.overview()),
+        head(document),
         escape(COMMIT),
     )
+}
+
+/// The first screen: where, when and by which build it was measured, and what more replicas bring.
+fn head(document: &Document<'_>) -> String {
+    let mut out = String::from("<dl class=\"facts\">\n");
+    for (name, text) in document.facts() {
+        let _ = writeln!(out, "<div><dt>{name}</dt><dd>{}</dd></div>", escape(&text));
+    }
+    out += "</dl>\n";
+    if let Some(best) = document.best() {
+        out += "<section id=\"best-speed-ups\">\n";
+        table(&best, "", &mut out);
+        out += "</section>\n";
+    }
+    out
 }
 
 /// What a chapter is called.

@@ -2,6 +2,8 @@
 // Tables sort by a click on a column's name, or by Enter or the space bar on it.
 for (const table of document.querySelectorAll("table")) {
   const heads = [...table.tHead.rows[0].cells], body = table.tBodies[0];
+  // What a value is, for cards on a narrow screen.
+  for (const row of body.rows) heads.forEach((head, column) => { row.cells[column].dataset.name = head.textContent; });
   const words = new Intl.Collator("en", { numeric: true });
   heads.forEach((head, column) => head.querySelector("button").addEventListener("click", () => {
     const up = head.getAttribute("aria-sort") !== "ascending";
