@@ -325,7 +325,7 @@ fn results_are_written_in_the_inputs_own_ids() {
     let text = std::fs::read_to_string(&csv).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "node,distance,predecessor,nominee");
-    assert_eq!(lines[1], "1,0,,1");
+    assert_eq!(lines[1], "1,0,1,1");
     assert_eq!(lines.len(), 40);
 }
 

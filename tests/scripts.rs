@@ -79,7 +79,8 @@ fn vertex_nomination_is_called_as_the_hive_scripts_call_it() {
         .output()
         .unwrap();
     let run = "hive run vn --graph";
-    let options = "--devices cuda:0-7 --seeds first:100 --json out/vn_eval_mgpu/dgx2/100";
+    let options =
+        "--devices cuda:0-7 --benchmark --seeds first:100 --json out/vn_eval_mgpu/dgx2/100";
     assert_eq!(
         lines(&dry),
         [

@@ -283,8 +283,14 @@ fn bad_questions_get_one_line() {
         (&["--direction", "sideways"], "--direction"),
         (&["--direction", "push", "--do-b", "3"], "--direction push with --do-a or --do-b"),
         (&["--source", "1", "--sources", "2"], "--source with --sources"),
-        (&["--sources", "1,2", "--output", "x.npy"], "has room for the levels of one search"),
-        (&["--sources", "1,2", "--output", "x.txt"], "has room for the levels of one search"),
+        (
+            &["--sources", "1,2", "--output", "x.npy"],
+            "one column only, not for the levels of 2 searches",
+        ),
+        (
+            &["--sources", "1,2", "--output", "x.txt"],
+            "one column only, not for the levels of 2 searches",
+        ),
         (&["--source", "999"], "999"),
         (&["--sources", "random:256:1"], "have out-arcs to others; ask for 1 to"),
         (&["--predecessors", "--output", "x.npy"], "name a .csv"),

@@ -6,6 +6,7 @@ mod convert;
 mod doctor;
 mod estimate;
 mod generate;
+mod help;
 mod info;
 mod report;
 mod run;
@@ -27,7 +28,19 @@ the machine will not do; 3 a replica failed while it ran.";
 
 /// The command tree, from which help is derived.
 pub fn command() -> Command {
-    Command::new("hive")
+    let parts = [
+        run::command(),
+        sweep::command(),
+        generate::command(),
+        info::command(),
+        report::command(),
+        convert::command(),
+        estimate::command(),
+        doctor::command(),
+        help::completions_command(),
+        help::man_command(),
+    ];
+    let command = Command::new("hive")
         .about("Graph analytics on replicas: every GPU holds the whole graph, computes, and merges")
         .version(concat!(env!("CARGO_PKG_VERSION"), " (", env!("HIVE_COMMIT"), ")"))
         .after_help(EXIT_CODES)
@@ -43,15 +56,9 @@ pub fn command() -> Command {
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(run::command())
-        .subcommand(sweep::command())
-        .subcommand(sweep::child_command())
-        .subcommand(generate::command())
-        .subcommand(info::command())
-        .subcommand(report::command())
-        .subcommand(convert::command())
-        .subcommand(estimate::command())
-        .subcommand(doctor::command())
+        .subcommands(parts.map(help::with_examples))
+        .subcommand(sweep::child_command());
+    help::with_examples(command)
 }
 
 /// Runs the program on these arguments (the first is its own name) and returns its exit code. An error
@@ -84,6 +91,8 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
         Some(("convert", matches)) => convert::convert(matches),
         Some(("estimate", matches)) => estimate::estimate(matches),
         Some(("doctor", matches)) => doctor::doctor(matches),
+        Some(("completions", matches)) => help::completions(matches),
+        Some(("man", matches)) => help::man(matches),
         _ => Err(Error::input("no such command: see hive --help")),
     }
 }

@@ -33,6 +33,7 @@ fn workload_command(workload: &Workload) -> Command {
     let command = Command::new(workload.name).visible_aliases(workload.alias).arg(config);
     let command =
         RunConfig::augment_args_for_update(command).about(workload.about).long_about(None);
+    let command = super::help::after(command, workload.examples);
     let foreign = OWN_OPTIONS.iter().filter(|option| !workload.takes(option));
     // Arguments are named like fields.
     let hidden = |command: Command, name: String| command.mut_arg(name, |arg| arg.hide(true));

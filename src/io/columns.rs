@@ -77,13 +77,13 @@ impl Column<'_> {
     }
 
     /// The type as NumPy spells it.
-    fn kind(&self, ids: &Ids<'_>) -> &'static str {
+    fn kind(&self) -> &'static str {
         match self {
             Column::F32(_) => "<f4",
             Column::F64(_) => "<f8",
             Column::Total(_) => "<u8",
             Column::Count(_) | Column::Maybe(_) | Column::Value(_) => "<u4",
-            Column::Node(_) => ids.kind(),
+            Column::Node(_) => "<i8",
         }
     }
 
@@ -113,16 +113,7 @@ impl Ids<'_> {
         write!(text, "{}", self.0.input_id(node))
     }
 
-    /// Whether -1 can stand for "no node".
-    fn are_signed(&self) -> bool {
-        i64::try_from(self.0.id_range().1).is_ok()
-    }
-
-    fn kind(&self) -> &'static str {
-        if self.are_signed() { "<i8" } else { "<u8" }
-    }
-
-    /// -1, or the largest number where ids take all 64 bits, is "no node".
+    /// As int64; -1 is no node.
     fn push_bytes(&self, node: u32, bytes: &mut Vec<u8>) {
         let id = if node == u32::MAX { u64::MAX } else { self.0.input_id(node) };
         bytes.extend(id.to_le_bytes());
@@ -176,7 +167,18 @@ impl<'a> Table<'a> {
                 false => format!("columns of {} and {n} rows; give all the same", column.len()),
             }));
         }
-        if self.columns.len() > self.array && !format.holds_columns() {
+        let ids = self.of_nodes && format == ResultFormat::Npz
+            || self.columns.iter().any(|(_, column)| matches!(column, Column::Node(_)));
+        let ids = ids && matches!(format, ResultFormat::Npy | ResultFormat::Npz);
+        let largest = if ids { graph.id_range().1 } else { 0 };
+        if largest > i64::MAX as u64 {
+            return Err(Error::input(format!(
+                "{}: the id {largest} does not fit an int64 array; write a .csv",
+                path.display()
+            )));
+        }
+        let array = format == ResultFormat::Npy && self.array > 1;
+        if self.columns.len() > 1 && !array && !format.holds_columns() {
             return Err(Error::input(format!(
                 "{}: holds one column, and there are {}; name a .csv or .npz",
                 path.display(),
@@ -350,7 +352,7 @@ impl Rows<'_> {
             1 => format!("({},)", self.n),
             k => format!("({}, {k})", self.n),
         };
-        out.write_all(&npy::header(first.kind(&self.ids), &shape))?;
+        out.write_all(&npy::header(first.kind(), &shape))?;
         self.text(out, |row, bytes| {
             columns.iter().for_each(|(_, column)| column.push_bytes(&self.ids, row, bytes));
             Ok(())

@@ -78,7 +78,7 @@ fn places_are_empty_where_there_are_none_and_npy_holds_both_coordinates() {
     let table = Table::of_nodes(places.into_iter().chain([("wave", Column::Maybe(&wave))]));
     let csv = b"node,lat,lon,wave\n1,,,\n2,-0.1,1e-7,2\n3,30.5,180.0,0\n";
     assert_eq!(written("x.csv", &graph, &table), csv);
-    let bytes = written("x.npy", &graph, &Table::of_nodes(places).with_array(2));
+    let bytes = written("x.npy", &graph, &table.with_array(2));
     let npy = NpyFile::new(&bytes[..]).unwrap();
     assert_eq!(npy.shape(), [3, 2]);
     let numbers = npy.into_vec::<f64>().unwrap();

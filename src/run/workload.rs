@@ -63,6 +63,8 @@ pub struct Workload {
     pub primitive: &'static str,
     /// One line for the help.
     pub about: &'static str,
+    /// Two commands for the help.
+    pub examples: [&'static str; 2],
     /// Those of [`OWN_OPTIONS`] that it takes.
     pub takes: &'static [&'static str],
     /// How it wants the graph.
@@ -109,6 +111,10 @@ pub static WORKLOADS: &[Workload] = &[
         alias: &[],
         primitive: "vn",
         about: "Vertex nomination: rank all nodes by their distance from the nearest of some seeds",
+        examples: [
+            "hive run vn --graph web.mtx --seeds 1,5 --top 10",
+            "hive run vn --graph rmat:12 --seeds first:10 --nominee --verify --output nominees.csv",
+        ],
         takes: &[
             "seeds",
             "target",
@@ -132,6 +138,10 @@ pub static WORKLOADS: &[Workload] = &[
         alias: &[],
         primitive: "sssp",
         about: "Shortest paths from one source to all nodes",
+        examples: [
+            "hive run sssp --graph web.mtx --source 1 --target 9",
+            "hive run sssp --graph road:10 --benchmark --json record.json",
+        ],
         takes: &[
             "source",
             "target",
@@ -154,6 +164,10 @@ pub static WORKLOADS: &[Workload] = &[
         alias: &[],
         primitive: "geolocation",
         about: "Geolocation: place nodes at the spatial median of their located neighbours",
+        examples: [
+            "hive run geo --graph geo:5000 --hide 5 --verify",
+            "hive run geo --graph rmat:10 --locate 0.5:1 --output places.csv",
+        ],
         takes: &[
             "labels",
             "locate",
@@ -176,6 +190,10 @@ pub static WORKLOADS: &[Workload] = &[
         alias: &[],
         primitive: "bfs",
         about: "Breadth-first search: how many arcs each node is from a source",
+        examples: [
+            "hive run bfs --graph web.mtx --source 1 --top 5",
+            "hive run bfs --graph rmat:12 --sources random:16:1 --runs 1",
+        ],
         takes: &[
             "source",
             "sources",
@@ -201,6 +219,10 @@ pub static WORKLOADS: &[Workload] = &[
         alias: &[],
         primitive: "cc",
         about: "Connected components: the smallest node that each is connected with",
+        examples: [
+            "hive run cc --graph web.mtx --top 5",
+            "hive run cc --graph rmat:12 --output parts.csv",
+        ],
         takes: &["top", "layout", "chunks", "chunk-align"],
         form: Form::Topology,
         verified: true,
@@ -214,6 +236,7 @@ pub static WORKLOADS: &[Workload] = &[
         alias: &[],
         primitive: "scc",
         about: "Strongly connected components: the smallest node that each leads to and back from",
+        examples: ["hive run scc --graph web.mtx --top 5", "hive run scc --graph rmat:12 --verify"],
         takes: &["top", "layout", "chunks", "chunk-align"],
         form: Form::Topology,
         verified: true,
@@ -227,6 +250,10 @@ pub static WORKLOADS: &[Workload] = &[
         alias: &[],
         primitive: "kcore",
         about: "Core numbers: the largest k for which a node is among nodes of k arcs to each other",
+        examples: [
+            "hive run kcore --graph web.mtx --top 5",
+            "hive run kcore --graph rmat:12 --output cores.tsv",
+        ],
         takes: &["top", "layout", "chunks", "chunk-align"],
         form: Form::Topology,
         verified: true,
@@ -240,6 +267,10 @@ pub static WORKLOADS: &[Workload] = &[
         alias: &[],
         primitive: "triangles",
         about: "Triangles: how many each node is in, and how many there are",
+        examples: [
+            "hive run triangles --graph web.mtx --top 5",
+            "hive run triangles --graph rmat:10 --verify",
+        ],
         takes: &["top", "layout", "chunks", "chunk-align"],
         form: Form::Topology,
         verified: true,
@@ -253,6 +284,10 @@ pub static WORKLOADS: &[Workload] = &[
         alias: &[],
         primitive: "filter",
         about: "Filter: the values of an array below a share of all, in order",
+        examples: [
+            "hive run filter --share 0.1 --verify",
+            "hive run filter --elements 1000000 --output kept.npy",
+        ],
         takes: &["elements", "share", "seed"],
         form: Form::Array,
         verified: true,
@@ -266,6 +301,10 @@ pub static WORKLOADS: &[Workload] = &[
         alias: &[],
         primitive: "bc",
         about: "Betweenness: how often nodes lie on the shortest paths of others",
+        examples: [
+            "hive run bc --graph web.mtx --sources all --normalized --top 10",
+            "hive run bc --graph rmat:10 --sources random:8:1 --output scores.csv",
+        ],
         takes: &[
             "sources",
             "normalized",
@@ -289,6 +328,10 @@ pub static WORKLOADS: &[Workload] = &[
         alias: &["pr"],
         primitive: "pr",
         about: "PageRank: how often a random walk is at each node",
+        examples: [
+            "hive run pagerank --graph web.mtx --top 10",
+            "hive run pagerank --graph rmat:12 --tolerance 1e-7 --output ranks.npz",
+        ],
         takes: &[
             "tolerance",
             "damping",
