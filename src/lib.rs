@@ -38,6 +38,10 @@ pub mod prelude {
     pub use crate::{Error, Result};
 }
 
+#[cfg(test)]
+#[path = "../tests/common/skips.rs"]
+mod skips;
+
 // The guide's and the README's Rust is compiled and run with the documentation's tests.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/forall.md")]

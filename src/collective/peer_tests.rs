@@ -3,7 +3,6 @@
 use super::*;
 use crate::backend::cuda::probe;
 use crate::fleet::{Address, Backend, Fleet, FleetConfig, Replica, Scheme, VmmArray};
-use std::io::Write;
 
 const LENGTH: usize = 1_500_003;
 
@@ -67,7 +66,7 @@ fn check(r: &mut Replica, scheme: Scheme) -> Result<()> {
     same(&format!("{scheme} read by a kernel"), r, &mine.to_vec()?)?;
 
     // Everybody writes the next one's slice with a kernel.
-    let written = r.shared::<u32>("shared", LENGTH, scheme)?;
+    let written = r.shared::<u32>("written", LENGTH, scheme)?;
     let (at, range) =
         stretches(written.address(), written.split().bounds())[(rank + 1) % world].clone();
     copy_words(r, &kernels, mine.pointer() + 4 * range.start, at, range.end - range.start)?;
@@ -116,7 +115,7 @@ fn check_placed(r: &mut Replica) -> Result<()> {
 fn kernels_of_every_gpu_read_and_write_all_parts_of_shared_arrays() {
     let gpus = probe().devices.len();
     if gpus == 0 {
-        let _ = writeln!(std::io::stderr(), "skipped: no CUDA device, nothing was tested on GPUs");
+        crate::skips::skipped("no CUDA device, nothing was tested on GPUs");
     }
     let mut fleets: Vec<String> = Vec::new();
     if gpus > 0 {

@@ -1,16 +1,10 @@
 //! What the machine under the tests has: GPUs, the program, the real graphs.
 
+use super::skips::skipped;
 use hivegraph::fleet::{CollectiveKind, Devices, Fleet, FleetConfig};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-
-/// Says what was not tested. Past the capture of the test harness, which would swallow what a passing
-/// test prints.
-pub fn skipped(what: &str) {
-    let _ = writeln!(std::io::stderr(), "skipped: {what}");
-}
 
 /// GPUs of this machine.
 pub fn gpus() -> usize {

@@ -10,6 +10,7 @@ mod graphs;
 mod machine;
 mod oracle;
 mod reference;
+mod skips;
 mod workload;
 
 pub use files::*;
@@ -18,4 +19,5 @@ pub use graphs::*;
 pub use machine::*;
 pub use oracle::*;
 pub use reference::*;
+pub use skips::skipped;
 pub use workload::*;
