@@ -10,17 +10,13 @@
 //! bits do), so that comparing them is one instruction.
 
 use clap::{Arg, ArgMatches, Command, value_parser};
-use hivegraph::algorithm::{MergeMode, SsspConfig, sssp};
-use hivegraph::fleet::{Devices, Fleet, FleetConfig};
-use hivegraph::graph::Graph;
-use hivegraph::prepare::{PrepareOptions, Prepared};
+use hivegraph::prelude::*;
 use hivegraph::report::{COMMIT, Machine, Spread, Table, VERSION, utc, write_json};
 use hivegraph::verify::distances_bits_equal;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 /// One line of the table.

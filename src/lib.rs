@@ -26,16 +26,25 @@ mod words;
 
 pub use error::{Error, Result};
 
-/// What a program of one's own needs: `use hivegraph::prelude::*;`.
+/// What programs need, in one line: `use hivegraph::prelude::*;`. Workloads and what prepares graphs for them,
+/// operators for users' own functions, fleets, graphs and errors.
 pub mod prelude {
+    pub use crate::algorithm::{
+        BcConfig, Betweenness, GeoConfig, Geolocation, MergeMode, Pagerank, PagerankConfig, Seeds,
+        ShortestPaths, SsspConfig, betweenness, geolocate, pagerank, sssp,
+    };
     pub use crate::collective::{Frontier, MergeOp, Replicated};
-    pub use crate::fleet::{Fleet, FleetConfig, Replica};
+    pub use crate::fleet::{Devices, Fleet, FleetConfig, Replica};
     pub use crate::graph::Graph;
+    pub use crate::io::{LoadOptions, Symmetrize, load, load_with};
     pub use crate::operator::{
         Advance, ArcLambda, Args, Direction, Lambda, Order, Over, Queue, Random, Resident,
         ResidentOptions,
     };
+    pub use crate::prepare::{PrepareOptions, Prepared, Topology};
+    pub use crate::report::best_ranked;
     pub use crate::{Error, Result};
+    pub use std::sync::Arc;
 }
 
 #[cfg(test)]

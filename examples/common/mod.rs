@@ -1,8 +1,6 @@
 //! What the examples have in common: `--devices LIST` and `--graph FILE|GENERATOR` on the command line.
 
-use hivegraph::io::{LoadOptions, Symmetrize};
 use hivegraph::prelude::*;
-use std::sync::Arc;
 
 /// The fleet and, on its devices, the graph that the command line asks for; `--devices auto` and `graph` where it
 /// says nothing. Arcs whose reverse is missing get it: the examples speak of neighbours.
@@ -18,7 +16,7 @@ pub fn open(graph: &str) -> Result<(Fleet, Arc<Resident>)> {
         *place = words.next().ok_or_else(|| Error::input(format!("{word}: what?")))?;
     }
     let options = LoadOptions { symmetrize: Symmetrize::Min, ..LoadOptions::default() };
-    let graph = Arc::new(hivegraph::io::load_with(&graph, &options)?);
+    let graph = Arc::new(load_with(&graph, &options)?);
     let fleet = Fleet::open(FleetConfig { devices: devices.parse()?, ..FleetConfig::default() })?;
     println!("{} nodes, {} arcs, {} replicas", graph.nodes(), graph.arcs(), fleet.world());
     let resident = Resident::new(&fleet, graph, ResidentOptions::default())?;
