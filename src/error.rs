@@ -66,6 +66,19 @@ impl Error {
     }
 }
 
+/// For programs that read and write files beside graphs.
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Error {
+        use std::io::ErrorKind as K;
+        let words = format!("{error}; check the file's name, its permissions and its content");
+        match error.kind() {
+            K::NotFound | K::PermissionDenied | K::AlreadyExists => Error::input(words),
+            K::InvalidInput | K::InvalidData | K::UnexpectedEof => Error::input(words),
+            _ => Error::machine(format!("{error}; check the disk and the memory of this machine")),
+        }
+    }
+}
+
 /// One line that a terminal shows as it is: messages quote files, which may hold anything.
 fn printable(message: String) -> String {
     if !message.contains(char::is_control) {
@@ -81,6 +94,19 @@ fn printable(message: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_of_the_system_becomes_one_of_this_crate() {
+        fn length(path: &str) -> Result<usize> {
+            Ok(std::fs::read(path)?.len())
+        }
+        let told = length("/no/such/file").unwrap_err();
+        assert!(matches!(told, Error::Input(_)) && told.exit_code() == 2, "{told:?}");
+        assert!(told.to_string().contains("o such file"), "{told}");
+        let told = Error::from(std::io::Error::other("the disk\nis full"));
+        assert!(matches!(told, Error::Machine(_)), "{told:?}");
+        assert!(told.to_string().starts_with("the disk\\nis full; "), "{told}");
+    }
 
     #[test]
     fn a_message_is_one_line_whatever_it_quotes() {

@@ -147,7 +147,7 @@ pub(super) fn with_room(
     mut call: impl FnMut() -> sys::CUresult,
 ) -> Result<sys::CUresult> {
     let managed = context.account.managed.load(Relaxed) > 0;
-    let fits = || Ok(!managed || bytes <= driver_memory(context)?.0);
+    let fits = || -> Result<bool> { Ok(!managed || bytes <= driver_memory(context)?.0) };
     for _ in 0..2 {
         if fits()? {
             let status = call();

@@ -87,7 +87,7 @@ impl Claimed {
             )));
         }
         let claim = Claim::new(&device.context, label, own, true)?;
-        let free = || Ok(pool::driver_memory(&device.context)?.0);
+        let free = || -> Result<u64> { Ok(pool::driver_memory(&device.context)?.0) };
         if free()? < gpu + RESERVE {
             device.release_kept();
         }
