@@ -23,11 +23,12 @@ struct FetchArgs {
 template <typename T> struct Or {
     static __device__ T apply(T a, T b) { return a | b; }
 };
+// A NaN loses to every number.
 template <typename T> struct Min {
-    static __device__ T apply(T a, T b) { return b < a ? b : a; }
+    static __device__ T apply(T a, T b) { return a <= b || b != b ? a : b; }
 };
 template <typename T> struct Max {
-    static __device__ T apply(T a, T b) { return b > a ? b : a; }
+    static __device__ T apply(T a, T b) { return a >= b || b != b ? a : b; }
 };
 template <typename T> struct Sum {
     static __device__ T apply(T a, T b) { return a + b; }

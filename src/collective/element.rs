@@ -9,9 +9,10 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 pub enum MergeOp {
     /// Bitwise or; unsigned types only. Frontiers.
     Or,
-    /// Smallest value. Distances and labels.
+    /// Smallest value. Distances and labels. A NaN loses to every number, on every backend; where all copies are
+    /// NaN, a NaN stays.
     Min,
-    /// Largest value.
+    /// Largest value. A NaN loses, as in [`MergeOp::Min`].
     Max,
     /// Sum, added in rank order by the peer and host collectives. Counts and rank sums.
     Sum,
@@ -90,7 +91,7 @@ pub trait Element: Pod + PartialOrd + Send + Sync + std::fmt::Debug + 'static {
 }
 
 macro_rules! element {
-    ($type:ty, $tag:ident, $atomic:ident, $bits:ty, $size:ident, $or:expr, $sum:expr) => {
+    ($type:ty, $tag:ident, $atomic:ident, $bits:ty, $size:ident, $or:expr, $sum:expr, $nan:expr) => {
         impl Element for $type {
             const DTYPE: Dtype = Dtype::$tag;
             type Atomic = $atomic;
@@ -120,20 +121,21 @@ macro_rules! element {
             #[inline(always)]
             fn combine(self, other: Self, op: MergeOp) -> Self {
                 let (or, sum): (fn($type, $type) -> $type, fn($type, $type) -> $type) = ($or, $sum);
+                let nan: fn($type) -> bool = $nan;
                 match op {
                     MergeOp::Or => or(self, other),
                     MergeOp::Min => {
-                        if other < self {
-                            other
-                        } else {
+                        if self <= other || nan(other) {
                             self
+                        } else {
+                            other
                         }
                     }
                     MergeOp::Max => {
-                        if other > self {
-                            other
-                        } else {
+                        if self >= other || nan(other) {
                             self
+                        } else {
+                            other
                         }
                     }
                     MergeOp::Sum => sum(self, other),
@@ -143,12 +145,12 @@ macro_rules! element {
         }
     };
 }
-element!(u8, U8, AtomicU8, u8, One, |a, b| a | b, |a, b| a.wrapping_add(b));
-element!(u32, U32, AtomicU32, u32, Four, |a, b| a | b, |a, b| a.wrapping_add(b));
-element!(u64, U64, AtomicU64, u64, Eight, |a, b| a | b, |a, b| a.wrapping_add(b));
-element!(i32, I32, AtomicU32, u32, Four, |a, _| a, |a, b| a.wrapping_add(b));
-element!(f32, F32, AtomicU32, u32, Four, |a, _| a, |a, b| a + b);
-element!(f64, F64, AtomicU64, u64, Eight, |a, _| a, |a, b| a + b);
+element!(u8, U8, AtomicU8, u8, One, |a, b| a | b, |a, b| a.wrapping_add(b), |_| false);
+element!(u32, U32, AtomicU32, u32, Four, |a, b| a | b, |a, b| a.wrapping_add(b), |_| false);
+element!(u64, U64, AtomicU64, u64, Eight, |a, b| a | b, |a, b| a.wrapping_add(b), |_| false);
+element!(i32, I32, AtomicU32, u32, Four, |a, _| a, |a, b| a.wrapping_add(b), |_| false);
+element!(f32, F32, AtomicU32, u32, Four, |a, _| a, |a, b| a + b, f32::is_nan);
+element!(f64, F64, AtomicU64, u64, Eight, |a, _| a, |a, b| a + b, f64::is_nan);
 
 /// The same memory as atomics of the element's size.
 pub(crate) fn cells<T: Element>(values: &mut [T]) -> &[T::Atomic] {
