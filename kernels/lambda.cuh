@@ -199,6 +199,9 @@ struct Graph {
     }
 };
 
+// What `g` is in a launch that has no graph: whatever a lambda does with it does not compile.
+struct NoGraph {};
+
 // Atomics on an element, each returns what was there: atomic_min(best[v], x).
 __device__ __forceinline__ u32 atomic_add(u32& at, u32 x) { return atomicAdd(&at, x); }
 __device__ __forceinline__ i32 atomic_add(i32& at, i32 x) { return atomicAdd(&at, x); }
@@ -211,23 +214,28 @@ __device__ __forceinline__ u64 atomic_min(u64& at, u64 x) { return atomicMin(&at
 __device__ __forceinline__ u32 atomic_max(u32& at, u32 x) { return atomicMax(&at, x); }
 __device__ __forceinline__ i32 atomic_max(i32& at, i32 x) { return atomicMax(&at, x); }
 __device__ __forceinline__ u64 atomic_max(u64& at, u64 x) { return atomicMax(&at, x); }
-// Floats order as integers do: forward from +0 on, backward below. x + 0 makes -0 the +0 that it equals.
+// Floats order as integers do: forward from +0 on, backward below. x + 0 makes -0 the +0 that it equals. A NaN
+// changes nothing.
 __device__ __forceinline__ f32 atomic_min(f32& at, f32 x) {
+    if (x != x) return *(const volatile f32*)&at;
     x += 0.0f;
     return x >= 0.0f ? __int_as_float(atomicMin((i32*)&at, __float_as_int(x)))
                      : __uint_as_float(atomicMax((u32*)&at, __float_as_uint(x)));
 }
 __device__ __forceinline__ f32 atomic_max(f32& at, f32 x) {
+    if (x != x) return *(const volatile f32*)&at;
     x += 0.0f;
     return x >= 0.0f ? __int_as_float(atomicMax((i32*)&at, __float_as_int(x)))
                      : __uint_as_float(atomicMin((u32*)&at, __float_as_uint(x)));
 }
 __device__ __forceinline__ f64 atomic_min(f64& at, f64 x) {
+    if (x != x) return *(const volatile f64*)&at;
     x += 0.0;
     return x >= 0.0 ? __longlong_as_double(atomicMin((long long*)&at, __double_as_longlong(x)))
                     : __longlong_as_double((long long)atomicMax((u64*)&at, (u64)__double_as_longlong(x)));
 }
 __device__ __forceinline__ f64 atomic_max(f64& at, f64 x) {
+    if (x != x) return *(const volatile f64*)&at;
     x += 0.0;
     return x >= 0.0 ? __longlong_as_double(atomicMax((long long*)&at, __double_as_longlong(x)))
                     : __longlong_as_double((long long)atomicMin((u64*)&at, (u64)__double_as_longlong(x)));

@@ -1,5 +1,7 @@
 //! What memory there is: a small file may ask for more than any machine has.
 
+use crate::error::{Error, Result};
+use bytemuck::Zeroable;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -17,13 +19,30 @@ pub(crate) fn limit(bytes: u64) {
 }
 
 /// Bytes of memory that this process can still use without swapping: what the machine has left, or what its
-/// control group (a container, a batch job) has left where that is less. `None` where the system does not say.
+/// control group (a container, a batch job) or a limit of its address space (`ulimit -v`) leaves where that is less.
+/// `None` where the system does not say.
 pub(crate) fn available_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let machine = line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024;
     let groups = control_groups().iter().filter_map(|group| group.available());
-    Some(groups.fold(machine, u64::min))
+    let machine = groups.fold(machine, u64::min);
+    Some(address_space().map_or(machine, |left| left.min(machine)))
+}
+
+/// Bytes that the limit of this process's address space leaves; `None` without a limit.
+fn address_space() -> Option<u64> {
+    static MOST: OnceLock<Option<u64>> = OnceLock::new();
+    let most = MOST.get_or_init(|| {
+        let text = std::fs::read_to_string("/proc/self/limits").ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+        line.split_whitespace().next()?.parse().ok()
+    });
+    let most = (*most)?;
+    let text = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmSize:"))?;
+    let used = line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024;
+    Some(most.saturating_sub(used))
 }
 
 /// The files of a control group that say how much memory it may use and uses.
@@ -92,6 +111,46 @@ fn most() -> u64 {
 /// Whether `bytes` can be had.
 pub(crate) fn has(bytes: u64) -> bool {
     bytes <= SMALL || bytes <= most()
+}
+
+/// The error of `what`, which needs `bytes`.
+fn lacking(what: &str, bytes: u128) -> Error {
+    let left = available_memory().map_or(String::new(), |left| format!(" and {left} are left"));
+    Error::machine(format!(
+        "{what}: not enough memory: it needs {bytes} bytes{left}; ask for less, or use a machine with more memory"
+    ))
+}
+
+/// Refuses what needs `bytes` in all where there are fewer. It is asked before many arrays are made whose sizes
+/// depend on the input.
+pub(crate) fn room(what: &str, bytes: u64) -> Result<()> {
+    if has(bytes) { Ok(()) } else { Err(lacking(what, bytes.into())) }
+}
+
+/// An empty vector with room for `length` elements.
+pub(crate) fn reserved<T>(what: &str, length: usize) -> Result<Vec<T>> {
+    let bytes = length as u128 * size_of::<T>() as u128;
+    let mut made = Vec::new();
+    let fits = has(u64::try_from(bytes).unwrap_or(u64::MAX));
+    match fits && made.try_reserve_exact(length).is_ok() {
+        true => Ok(made),
+        false => Err(lacking(what, bytes)),
+    }
+}
+
+/// `length` zeros, which cost no time before they are written.
+pub(crate) fn zeros<T: Zeroable>(what: &str, length: usize) -> Result<Vec<T>> {
+    let bytes = length as u128 * size_of::<T>() as u128;
+    let fits = has(u64::try_from(bytes).unwrap_or(u64::MAX));
+    let made = fits.then(|| bytemuck::try_zeroed_slice_box(length).ok()).flatten();
+    made.map(Vec::from).ok_or_else(|| lacking(what, bytes))
+}
+
+/// A copy of `values`.
+pub(crate) fn copied<T: Copy>(what: &str, values: &[T]) -> Result<Vec<T>> {
+    let mut made = reserved(what, values.len())?;
+    made.extend_from_slice(values);
+    Ok(made)
 }
 
 /// Appends all of `content`, whose length nobody knows before it is unpacked, as long as there is memory

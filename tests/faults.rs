@@ -6,7 +6,8 @@
 mod common;
 
 use hivegraph::algorithm::{MergeMode, ShortestPaths, SsspConfig, sssp};
-use hivegraph::fleet::{CollectiveKind, Fault, FaultKind, Fleet, FleetConfig};
+use hivegraph::collective::MergeOp;
+use hivegraph::fleet::{CollectiveKind, Fault, FaultKind, Fleet, FleetConfig, Replica, Scheme};
 use hivegraph::graph::Graph;
 use hivegraph::prepare::{PrepareOptions, Prepared};
 use hivegraph::{Error, Result};
@@ -214,4 +215,109 @@ fn a_fault_that_never_comes_changes_nothing() {
     assert!(answer.measured.iterations > 5, "the later faults above need iterations to strike in");
     let oracle = common::dijkstra_f32(&graph, &SEEDS);
     hivegraph::verify::distances_bits_equal(&answer.distances, &oracle).unwrap();
+}
+
+/// A fleet of `devices` that waits long enough for silent replicas that a test of [`LIMIT`] sees who does.
+fn patient(devices: &str) -> Arc<Fleet> {
+    let more = FleetConfig { deadline_s: 60.0, ..FleetConfig::default() };
+    Arc::new(common::open(devices, CollectiveKind::Auto, more))
+}
+
+#[test]
+fn a_program_that_runs_its_own_fleet_is_told_so_and_not_left_waiting() {
+    for devices in ["host:1", "host:3"] {
+        let fleet = patient(devices);
+        let (own, outer) = (fleet.clone(), fleet.clone());
+        let told = common::within(LIMIT, move || outer.run(move |_| own.run(|_| Ok(()))));
+        let told = told.unwrap_err();
+        assert!(matches!(told, Error::Input(_)), "{devices}: {told:?}");
+        let told = told.to_string();
+        assert!(told.contains("Fleet::run") && told.contains("on replica "), "{devices}: {told}");
+        assert!(told.contains("after") && !told.contains('\n'), "{devices}: {told}");
+    }
+}
+
+#[test]
+fn a_thread_of_a_program_that_runs_the_program_s_fleet_is_told_so() {
+    let fleet = patient("host:2");
+    let (own, outer) = (fleet.clone(), fleet.clone());
+    let told = common::within(LIMIT, move || {
+        outer.run(move |_| {
+            let own = own.clone();
+            let inner = std::thread::spawn(move || own.run(|_| Ok(())).map(drop));
+            inner.join().expect("no panic")
+        })
+    });
+    let told = told.unwrap_err().to_string();
+    assert!(told.contains("Fleet::run") && told.contains("is running"), "{told}");
+}
+
+#[test]
+fn a_program_that_heeds_the_refusal_goes_on_and_may_run_another_fleet() {
+    let (fleet, other) = (patient("host:2"), patient("host:2"));
+    let (own, outer) = (fleet.clone(), fleet.clone());
+    let answers = common::within(LIMIT, move || {
+        outer.run(move |r| {
+            let refused = own.run(|_| Ok(())).is_err();
+            r.barrier("refused")?;
+            let inner = if r.rank() == 0 { other.run(|r| Ok(r.rank()))? } else { vec![0, 1] };
+            Ok((refused, inner))
+        })
+    });
+    assert_eq!(answers.unwrap(), [(true, vec![0, 1]), (true, vec![0, 1])]);
+    assert_eq!(fleet.run(|r| Ok(r.rank())).unwrap(), [0, 1]);
+}
+
+#[test]
+fn a_replica_that_returned_early_is_reported_as_having_ended_with_what_the_others_wait_for() {
+    type Program = fn(&mut Replica) -> Result<()>;
+    let cases: [(Program, &str); 3] = [
+        (|r| r.barrier("all here"), "all here"),
+        (
+            |r| {
+                let mut x = r.replicated::<u32>("counts", 1000, MergeOp::Sum)?;
+                r.merge(&mut x)
+            },
+            "sum counts",
+        ),
+        (|r| r.shared::<u32>("parts", 1000, Scheme::Peer).map(drop), "parts"),
+    ];
+    for (late, label) in cases {
+        let start = Instant::now();
+        let error = common::within(LIMIT, move || {
+            patient("host:3").run(move |r| if r.rank() == 1 { Ok(()) } else { late(r) })
+        });
+        let error = error.unwrap_err();
+        let told = error.to_string();
+        let Error::Fault { rank, cause, .. } = error else { panic!("{told}") };
+        assert_eq!(rank, 1, "{told}");
+        assert!(cause.contains("has ended") && cause.contains(label), "{told}");
+        assert!(cause.contains("replica 0") || cause.contains("replica 2"), "{told}");
+        assert!(start.elapsed() < LIMIT / 2, "{:?}", start.elapsed());
+    }
+}
+
+#[test]
+fn replicas_that_end_at_different_times_are_no_fault() {
+    let fleet = patient("host:3");
+    for _ in 0..20 {
+        let program = |r: &mut Replica| {
+            r.barrier("together")?;
+            if r.rank() == 2 {
+                std::thread::sleep(Duration::from_millis(30));
+            }
+            Ok(r.rank())
+        };
+        assert_eq!(fleet.run(program).unwrap(), [0, 1, 2]);
+    }
+}
+
+#[test]
+fn a_graph_that_was_prepared_for_another_fleet_is_refused() {
+    let (fleet, other) = (patient("host:2"), patient("host:3"));
+    let prepared = prepare(&other, &graph());
+    let told = solve(&fleet, &prepared, MergeMode::Auto).unwrap_err();
+    assert!(matches!(told, Error::Input(_)), "{told:?}");
+    assert!(told.to_string().contains("another fleet; prepare it"), "{told}");
+    assert!(solve(&other, &prepared, MergeMode::Auto).is_ok());
 }

@@ -300,7 +300,8 @@ fn a_shared_array_is_not_replicated_and_a_slice_has_a_length() {
             let mut array = r.shared::<u32>("values", 1000, Scheme::Peer)?;
             let owned = array.own().len();
             let error = array.assign_own(&vec![7; owned + 1]).unwrap_err();
-            let said = format!("values: {} values for a slice of {owned}", owned + 1);
+            let (rank, given) = (r.rank(), owned + 1);
+            let said = format!("values on replica {rank}: {given} values for a slice of {owned}");
             assert!(error.to_string().contains(&said), "{error}");
             Ok(())
         });
@@ -441,6 +442,23 @@ fn the_program_refuses_limits_that_make_no_sense_in_one_line() {
         let line = ended.err.lines().find(|line| line.starts_with("error: ")).unwrap_or_default();
         assert!(line.contains(said), "{args:?}: {ended:?}");
         assert_eq!(ended.err.lines().filter(|line| line.starts_with("error: ")).count(), 1);
+    }
+}
+
+/// `ulimit -v` stands for any memory that is not there: allocations fail although the machine has more.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_limit_of_address_space_does_not_leave_is_refused_and_does_not_abort() {
+    for (spec, said) in [("uniform:30000000", "generator"), ("chain:40000000", "generator")] {
+        let hive = common::hive().get_program().to_owned();
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", "ulimit -v 900000 && exec \"$0\" \"$@\""]).arg(hive);
+        command.args(["run", "sssp", "--graph", spec, "--devices", "host"]);
+        command.env("RAYON_NUM_THREADS", "2").env("MALLOC_ARENA_MAX", "2");
+        let ended = common::ends_within(std::time::Duration::from_secs(60), &mut command);
+        assert_eq!(ended.code, Some(2), "{spec}: {ended:?}");
+        let line = ended.err.lines().find(|line| line.starts_with("error: ")).unwrap_or_default();
+        assert!(line.contains("memory") && line.contains(said), "{spec}: {ended:?}");
     }
 }
 

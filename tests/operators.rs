@@ -4,14 +4,14 @@ mod common;
 
 use common::{graph_of, hash, open};
 use hivegraph::Result;
-use hivegraph::collective::MergeOp;
+use hivegraph::collective::{MergeOp, Replicated};
 use hivegraph::fleet::{CollectiveKind, FleetConfig, Replica, Scheme};
 use hivegraph::graph::Graph;
 use hivegraph::operator::{
     Advance, ArcLambda, Args, Direction, Lambda, Order, Over, Random, Resident, ResidentOptions,
 };
 use hivegraph::prepare::Placement;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 const NODES: usize = 10_007;
 
@@ -391,7 +391,7 @@ fn reduce_gives_everybody_the_fold_of_all_elements() {
             r.reduce("most", Over::nodes(g), &degree, none(), MergeOp::Max)?,
             r.reduce("third", Over::frontier(g, &set), &degree, none(), MergeOp::Sum)?,
             r.reduce("bits", Over::nodes(g), &degree, none(), MergeOp::Or)?,
-            r.reduce("none", Over::elements(0), &degree, none(), MergeOp::Min)?,
+            r.reduce("none", Over::elements(0).with(g), &degree, none(), MergeOp::Min)?,
         ];
         let least = r.reduce("least", Over::elements(5000), &low, none(), MergeOp::Min)?;
         Ok((sum.to_bits(), numbers, least.to_bits()))
@@ -522,8 +522,8 @@ fn lambdas_on_several_lanes_are_joined_by_merges_and_reads() {
                 })
             });
         let mut arrays = Vec::new();
-        for lane in 0..4 {
-            let mut x = r.replicated::<u32>("x", n, MergeOp::Gather)?;
+        for (lane, label) in ["x0", "x1", "x2", "x3"].into_iter().enumerate() {
+            let mut x = r.replicated::<u32>(label, n, MergeOp::Gather)?;
             let args = Args::new().writes("x", &mut x).scalar("turns", 100 + lane as u32);
             r.on(lane, |r| r.for_all("spin", Over::elements(n), &lambda, args))?;
             arrays.push(x);
@@ -789,4 +789,380 @@ fn a_kernel_that_never_ends_is_named_and_the_process_can_end() {
     let told = format!("{} {}", ended.out, ended.err);
     assert_eq!(ended.code, Some(7), "{told}");
     assert!(told.contains("for ever") && told.contains("has not ended after 3s"), "{told}");
+}
+
+/// The fleets on which misuse is tried: of the host, and of GPUs where there are any.
+fn misused() -> Vec<&'static str> {
+    let mut fleets = vec!["host:1", "host:3"];
+    if common::has_gpu() {
+        fleets.extend(["cuda:0", "cuda:0x2"]);
+    }
+    fleets
+}
+
+/// Whether a fleet of [`misused`] has several replicas.
+fn several(devices: &str) -> bool {
+    devices != "host:1" && devices != "cuda:0"
+}
+
+/// Runs `program` with a graph and checks that it is told one line with all `parts`, where `@` stands for
+/// `on replica N`.
+fn refused(
+    devices: &str,
+    parts: &[&str],
+    program: impl Fn(&mut Replica, &Resident) -> Result<()> + Send + Sync + 'static,
+) {
+    let config = FleetConfig { step_limit_s: 10.0, deadline_s: 10.0, ..FleetConfig::default() };
+    let fleet = open(devices, CollectiveKind::Auto, config);
+    let resident = Resident::new(&fleet, Arc::new(graph()), ResidentOptions::default()).unwrap();
+    let outcome = fleet.run(move |r| program(r, &resident));
+    let told = outcome.err().unwrap_or_else(|| panic!("{devices}: not refused: {parts:?}"));
+    assert_eq!(told.exit_code(), 2, "{devices}: {told:?}");
+    let told = told.to_string();
+    for part in parts {
+        let ranks = (0..fleet.world()).map(|rank| format!("on replica {rank}"));
+        let found = ranks.into_iter().any(|rank| told.contains(&part.replace('@', &rank)));
+        assert!(found, "{devices}: no {part:?} in: {told}");
+    }
+    assert!(!told.contains('\n'), "{told}");
+}
+
+/// What keeps an array of label x alive.
+type MakeX = fn(&mut Replica, &Resident) -> Result<Box<dyn std::any::Any>>;
+
+/// Arrays of label x, of every kind.
+const MAKE_X: [MakeX; 5] = [
+    |r, _| Ok(Box::new(r.replicated::<f32>("x", 100, MergeOp::Sum)?)),
+    |r, g| Ok(Box::new(r.node_array::<u64>("x", g, MergeOp::Gather)?)),
+    |r, _| Ok(Box::new(r.frontier("x", 100, MergeOp::Or)?)),
+    |r, _| Ok(Box::new(r.queue("x", 100)?)),
+    |r, _| Ok(Box::new(r.shared::<u32>("x", 100, Scheme::Peer)?)),
+];
+
+#[test]
+fn arrays_of_one_label_are_refused_until_the_first_is_dropped() {
+    for devices in misused() {
+        for (at, first) in MAKE_X.into_iter().enumerate() {
+            let second = MAKE_X[(at + 1) % MAKE_X.len()];
+            refused(devices, &["x @", "label", "drop"], move |r, g| {
+                let kept = first(r, g)?;
+                second(r, g)?;
+                drop(kept);
+                Ok(())
+            });
+        }
+    }
+    // One after another there may be many.
+    on_all(|r, g| MAKE_X.iter().try_for_each(|make| make(r, g).map(drop)));
+}
+
+fn degree() -> Lambda<()> {
+    Lambda::<()>::new("degree").writes::<u32>("x").cuda("x[v] = g.degree(v);").host(|a| {
+        let (g, x) = (a.graph(), a.writes::<u32>("x"));
+        Box::new(move |v| x.set(v, g.degree(v) as u32))
+    })
+}
+
+#[test]
+fn a_graph_of_another_fleet_is_refused_by_label_and_rank() {
+    type Use = fn(&mut Replica, &Resident) -> Result<()>;
+    let uses: [Use; 6] = [
+        |r, g| {
+            let mut x = r.replicated::<u32>("x", NODES, MergeOp::Gather)?;
+            r.for_all("try", Over::nodes(g), &degree(), Args::new().writes("x", &mut x))
+        },
+        |r, g| {
+            let mut x = r.replicated::<u32>("x", NODES, MergeOp::Gather)?;
+            let over = Over::elements(NODES).with(g);
+            r.for_all("try", over, &degree(), Args::new().writes("x", &mut x))
+        },
+        |r, g| {
+            let yes = ArcLambda::<bool>::new("yes")
+                .cuda("return true;")
+                .host(|_| Box::new(|_, _, _, _| true));
+            r.advance("try", Over::arcs(g), &yes, Args::new(), Advance::default())
+        },
+        |r, g| {
+            let one = ArcLambda::<u32>::new("one").cuda("return 1;");
+            let one = one.host(|_| Box::new(|_, _, _, _| 1));
+            let mut x = r.replicated::<u32>("x", NODES, MergeOp::Gather)?;
+            let (none, sum) = (Args::new(), MergeOp::Sum);
+            r.neighbor_reduce("try", Over::nodes(g), &one, none, sum, false, &mut x)
+        },
+        |r, g| {
+            let one = Lambda::<u32>::new("one").cuda("return 1;").host(|_| Box::new(|_| 1));
+            r.reduce("try", Over::nodes(g), &one, Args::new(), MergeOp::Sum).map(drop)
+        },
+        |r, g| {
+            let one = Lambda::<u32>::new("one").cuda("return 1;").host(|_| Box::new(|_| 1));
+            r.histogram("try", Over::nodes(g), &one, Args::new(), 4).map(drop)
+        },
+    ];
+    for devices in misused() {
+        for made_for in ["host:2", devices] {
+            for wrong in uses {
+                let other = open(made_for, CollectiveKind::Auto, FleetConfig::default());
+                let options = ResidentOptions::default();
+                let foreign = Resident::new(&other, Arc::new(graph()), options).unwrap();
+                let parts = ["try @", "another fleet", "Resident::new"];
+                refused(devices, &parts, move |r, _| wrong(r, &foreign));
+            }
+        }
+    }
+}
+
+#[test]
+fn an_array_of_another_fleet_or_replica_is_refused_by_label_and_rank() {
+    type Use = fn(&mut Replica, &Resident, &mut Replicated<u32>) -> Result<()>;
+    let uses: [Use; 6] = [
+        |r, _, x| r.merge(x),
+        |r, _, x| r.fill("fill", x, 7),
+        |r, _, x| r.read(x).map(drop),
+        |r, g, x| r.gather(x, g.chunks()),
+        |r, _, x| {
+            let mut y = r.replicated::<u32>("y", NODES, MergeOp::Gather)?;
+            r.copy(x, &mut y)
+        },
+        |r, g, x| r.for_all("degrees", Over::nodes(g), &degree(), Args::new().writes("x", x)),
+    ];
+    for devices in misused() {
+        for wrong in uses {
+            let other = open(devices, CollectiveKind::Auto, FleetConfig::default());
+            let made = other.run(|r| r.replicated::<u32>("foreign", NODES, MergeOp::Gather));
+            let made = Mutex::new(made.unwrap());
+            refused(devices, &["foreign", "@", "another fleet"], move |r, g| {
+                let mut x = made.lock().unwrap().pop().unwrap();
+                wrong(r, g, &mut x)
+            });
+        }
+    }
+    // Each replica gets the array of the next one.
+    let fleet = open("host:3", CollectiveKind::Auto, FleetConfig::default());
+    let made = fleet.run(|r| r.replicated::<u32>("turned", 10, MergeOp::Sum)).unwrap();
+    let made = Mutex::new(made.into_iter().map(Some).collect::<Vec<_>>());
+    let told = fleet.run(move |r| {
+        let mut x = made.lock().unwrap()[(r.rank() + 1) % 3].take().unwrap();
+        r.merge(&mut x)
+    });
+    let told = told.unwrap_err().to_string();
+    assert!(told.contains("turned on replica") && told.contains("another replica"), "{told}");
+}
+
+#[test]
+fn a_lambda_that_asks_for_a_graph_where_none_was_given_is_refused() {
+    for devices in misused() {
+        let parts = ["degrees @", "lambda degree", "graph", ".with("];
+        refused(devices, &parts, |r, _| {
+            let mut x = r.replicated::<u32>("x", NODES, MergeOp::Gather)?;
+            r.for_all("degrees", Over::elements(NODES), &degree(), Args::new().writes("x", &mut x))
+        });
+        refused(devices, &["most @", "lambda degree", "graph", ".with("], |r, _| {
+            let degree = Lambda::<u32>::new("degree").cuda("return (u32)g.degree(v);").host(|a| {
+                let g = a.graph();
+                Box::new(move |v| g.degree(v) as u32)
+            });
+            r.reduce("most", Over::elements(10), &degree, Args::new(), MergeOp::Max).map(drop)
+        });
+    }
+}
+
+#[test]
+fn a_set_that_is_not_as_long_as_the_graph_is_refused_before_the_launch() {
+    for devices in misused() {
+        for nodes in [100, NODES - 1, NODES + 1, 2 * NODES] {
+            let parts = ["visit @", "set some", &nodes.to_string(), "10007 nodes"];
+            refused(devices, &parts, move |r, g| {
+                let set = r.frontier("some", nodes, MergeOp::Or)?;
+                let mut x = r.replicated::<u32>("x", NODES, MergeOp::Gather)?;
+                let args = Args::new().writes("x", &mut x);
+                r.for_all("visit", Over::frontier(g, &set), &degree(), args)
+            });
+        }
+        refused(devices, &["next @", "set next", "100"], |r, g| {
+            let yes = ArcLambda::<bool>::new("yes")
+                .cuda("return true;")
+                .host(|_| Box::new(|_, _, _, _| true));
+            let mut next = r.frontier("next", 100, MergeOp::Or)?;
+            let how = Advance::default().output(&mut next);
+            r.advance("next", Over::nodes(g), &yes, Args::new(), how)
+        });
+    }
+}
+
+#[test]
+fn a_gather_by_others_than_those_who_wrote_is_refused() {
+    let index = || {
+        Lambda::<()>::new("index").writes::<u32>("x").cuda("x[i] = i;").host(|a| {
+            let x = a.writes::<u32>("x");
+            Box::new(move |i| x.set(i, i as u32))
+        })
+    };
+    type Wrong = fn(&mut Replica, &Resident, &Lambda<()>) -> Result<()>;
+    let cases: [Wrong; 5] = [
+        |r, g, index| {
+            let mut x = r.replicated::<u32>("mine", NODES, MergeOp::Gather)?;
+            r.for_all("index", Over::nodes(g), index, Args::new().writes("x", &mut x))?;
+            r.merge(&mut x)
+        },
+        |r, g, index| {
+            let mut x = r.node_array::<u32>("mine", g, MergeOp::Gather)?;
+            r.for_all("index", Over::elements(NODES), index, Args::new().writes("x", &mut x))?;
+            r.merge(&mut x)
+        },
+        |r, g, index| {
+            let mut x = r.node_array::<u32>("mine", g, MergeOp::Gather)?;
+            r.for_all("index", Over::nodes(g), index, Args::new().writes("x", &mut x))?;
+            let slices = Over::slices(NODES, r.world());
+            r.gather(&mut x, &slices)
+        },
+        |r, g, _| {
+            let mut x = r.node_array::<u32>("mine", g, MergeOp::Gather)?;
+            r.merge_by(&mut x, &Over::slices(NODES, r.world()))
+        },
+        |r, g, _| {
+            let one = ArcLambda::<u32>::new("one").cuda("return 1;");
+            let one = one.host(|_| Box::new(|_, _, _, _| 1));
+            let mut x = r.replicated::<u32>("mine", NODES, MergeOp::Gather)?;
+            let (none, sum) = (Args::new(), MergeOp::Sum);
+            r.neighbor_reduce("ones", Over::nodes(g), &one, none, sum, false, &mut x)?;
+            r.merge(&mut x)
+        },
+    ];
+    for devices in misused().into_iter().filter(|devices| several(devices)) {
+        for wrong in cases {
+            let parts = ["mine @", "gather", "owners"];
+            refused(devices, &parts, move |r, g| wrong(r, g, &index()));
+        }
+    }
+    // The same by those who wrote.
+    let right = on_all(|r, g| {
+        let index = Lambda::<()>::new("index").writes::<u32>("x").cuda("x[i] = i;").host(|a| {
+            let x = a.writes::<u32>("x");
+            Box::new(move |i| x.set(i, i as u32))
+        });
+        let mut x = r.replicated::<u32>("x", NODES, MergeOp::Gather)?;
+        r.for_all("index", Over::nodes(g), &index, Args::new().writes("x", &mut x))?;
+        r.gather(&mut x, g.chunks())?;
+        let mut y = r.replicated::<u32>("y", NODES, MergeOp::Gather)?;
+        r.for_all("index", Over::nodes(g).whole(), &index, Args::new().writes("x", &mut y))?;
+        r.for_all("index", Over::elements(NODES), &index, Args::new().writes("x", &mut y))?;
+        r.merge(&mut y)?;
+        Ok([r.read(&x)?, r.read(&y)?])
+    });
+    for (devices, both) in right {
+        let counted = |x: &Vec<u32>| x.iter().enumerate().all(|(i, x)| *x == i as u32);
+        assert!(both.iter().all(counted), "{devices}");
+    }
+}
+
+#[test]
+fn lambdas_of_one_name_that_differ_between_replicas_are_refused_at_their_first_use() {
+    // A lambda for each rank, and whether it takes a number beside the array.
+    type Make = fn(usize) -> (Lambda<()>, bool);
+    fn ones(lambda: Lambda<()>) -> Lambda<()> {
+        lambda.host(|a| {
+            let y = a.writes::<u32>("y");
+            Box::new(move |i| y.set(i, 1))
+        })
+    }
+    let makes: [Make; 3] = [
+        |rank| {
+            let text = if rank == 1 { "y[i] = 2;" } else { "y[i] = 1;" };
+            (ones(Lambda::new("same").writes::<u32>("y").cuda(text)), false)
+        },
+        |rank| {
+            let lambda = Lambda::new("same").writes::<u32>("y").cuda("y[i] = 1;");
+            let twos = |lambda: Lambda<()>| {
+                lambda.host(|a| {
+                    let y = a.writes::<u32>("y");
+                    Box::new(move |i| y.set(i, 2))
+                })
+            };
+            (if rank == 1 { twos(lambda) } else { ones(lambda) }, false)
+        },
+        |rank| {
+            let lambda = Lambda::new("same").writes::<u32>("y").cuda("y[i] = 1;");
+            let more = rank == 1;
+            (ones(if more { lambda.scalar::<u32>("more") } else { lambda }), more)
+        },
+    ];
+    for devices in misused().into_iter().filter(|devices| several(devices)) {
+        for make in makes {
+            refused(devices, &["try @", "lambda same", "replica 1", "name"], move |r, _| {
+                let (lambda, more) = make(r.rank());
+                let mut y = r.replicated::<u32>("y", 10, MergeOp::Max)?;
+                let args = Args::new().writes("y", &mut y);
+                let args = if more { args.scalar("more", 1u32) } else { args };
+                r.for_all("try", Over::elements(10).whole(), &lambda, args)
+            });
+        }
+    }
+}
+
+#[test]
+fn sizes_that_no_machine_has_are_refused_in_one_line() {
+    type Make = fn(&mut Replica, usize) -> Result<()>;
+    let makes: [Make; 6] = [
+        |r, n| r.replicated::<f64>("huge", n, MergeOp::Sum).map(drop),
+        |r, n| r.replicated::<u8>("huge", n, MergeOp::Sum).map(drop),
+        |r, n| r.frontier("huge", n, MergeOp::Or).map(drop),
+        |r, n| r.queue("huge", n).map(drop),
+        |r, n| r.shared::<u32>("huge", n, Scheme::Peer).map(drop),
+        |r, n| {
+            let one = Lambda::<u32>::new("one").cuda("return 1;").host(|_| Box::new(|_| 1));
+            r.histogram("huge", Over::elements(10), &one, Args::new(), n).map(drop)
+        },
+    ];
+    for devices in misused() {
+        for make in makes {
+            for n in [1 << 50, 1 << 60, 1 << 61, usize::MAX - 100, usize::MAX] {
+                refused(devices, &["huge"], move |r, _| make(r, n));
+            }
+        }
+    }
+    let told = hivegraph::io::load("uniform:4000000000").map(drop).unwrap_err();
+    assert!(told.exit_code() == 2 && told.to_string().contains("memory"), "{told}");
+}
+
+#[test]
+fn assigning_another_length_names_the_array_and_both_lengths() {
+    for devices in misused() {
+        for given in [0usize, 9, 11] {
+            let parts = ["heat @", &format!("{given} values"), "10 elements"];
+            refused(devices, &parts, move |r, _| {
+                let mut x = r.replicated::<f32>("heat", 10, MergeOp::Sum)?;
+                x.assign(&vec![1.0; given])
+            });
+        }
+    }
+}
+
+#[test]
+fn a_nan_loses_to_every_number_in_folds_and_atomics() {
+    let program = |r: &mut Replica, _: &Resident| {
+        let value = Lambda::<f64>::new("value")
+            .cuda("return i % 3 == 0 ? __longlong_as_double(~0ll) : (double)i;")
+            .host(|_| Box::new(|i| if i % 3 == 0 { f64::NAN } else { i as f64 }));
+        let none = Args::new;
+        let least = r.reduce("least", Over::elements(10_000), &value, none(), MergeOp::Min)?;
+        let most = r.reduce("most", Over::elements(10_000), &value, none(), MergeOp::Max)?;
+        let mut x = r.replicated::<f32>("x", 2, MergeOp::Sum)?;
+        r.fill("fill", &mut x, 50.0)?;
+        let keep = Lambda::<()>::new("keep")
+            .writes::<f32>("x")
+            .cuda("float n = i % 3 == 0 ? __int_as_float(~0) : (float)i; atomic_min(x[0], n); atomic_max(x[1], n);")
+            .host(|a| {
+                let x = a.writes::<f32>("x");
+                Box::new(move |i| {
+                    let n = if i % 3 == 0 { f32::NAN } else { i as f32 };
+                    x.min(0, n);
+                    x.max(1, n);
+                })
+            });
+        r.for_all("keep", Over::elements(1000).whole(), &keep, Args::new().writes("x", &mut x))?;
+        Ok((least, most, r.read(&x)?))
+    };
+    for (devices, answer) in on_all(program) {
+        assert_eq!(answer, (1.0, 9998.0, vec![1.0, 998.0]), "{devices}");
+    }
 }

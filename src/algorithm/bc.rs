@@ -151,6 +151,7 @@ pub fn betweenness(
     sources: &[u32],
     config: &BcConfig,
 ) -> Result<Betweenness> {
+    topology.check_fleet(fleet)?;
     let once = topology.without_repeats(fleet)?;
     of_rows(fleet, once.as_ref().unwrap_or(topology).rows(), sources, config)
 }
@@ -296,7 +297,7 @@ fn program(
     plan: &Plan,
     config: &BcConfig,
 ) -> Result<Answer> {
-    let scores = r.replicated("scores", p.columns.active, MergeOp::Sum)?;
+    let scores = r.array("scores", p.columns.active, MergeOp::Sum)?;
     let exchange = plan.cut.then(|| Exchange::new(r, p, plan)).transpose()?;
     let engine = Engine::new(r, p, labels, plan)?;
     let repeat = Repeat { runs: config.runs, warmup: config.warmup, trace: config.trace };

@@ -242,9 +242,9 @@ fn program(
     let (nodes, active) = (rows.columns.nodes, rows.columns.active);
     let plan = Plan::new(question.merge, question.options.direction, r, rows);
     let state = State {
-        level: r.replicated("level", nodes, MergeOp::Min)?,
-        front: r.frontier("frontier", active, MergeOp::Or)?,
-        next: r.frontier("frontier", active, MergeOp::Or)?,
+        level: r.array("level", nodes, MergeOp::Min)?,
+        front: r.node_set("frontier", active, MergeOp::Or)?,
+        next: r.node_set("frontier", active, MergeOp::Or)?,
     };
     let mut search = Driver::new(r, rows, question, plan, state, repeat)?;
     let mut measured = timed(r, repeat, &mut search)?;

@@ -151,8 +151,8 @@ fn program(
     let active = rows.columns.active;
     let plan = Plan::new(merge, r, rows);
     let state = State {
-        comp: r.replicated("comp", active, MergeOp::Min)?,
-        settled: r.frontier("settled", active, MergeOp::Gather)?,
+        comp: r.array("comp", active, MergeOp::Min)?,
+        settled: r.node_set("settled", active, MergeOp::Gather)?,
     };
     let rank = r.rank();
     let workspace = match &mut r.backend {

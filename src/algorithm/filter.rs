@@ -76,7 +76,7 @@ pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
 /// what may be kept of them, in parts and put together.
 fn room(options: &FilterOptions, copies: u64, host: bool) -> Result<()> {
     let a_value = 8 * copies + 4 + if host { 4 * copies } else { 0 };
-    let (needed, elements) = (options.elements * a_value, options.elements);
+    let (needed, elements) = (options.elements.saturating_mul(a_value), options.elements);
     match available_memory() {
         Some(free) if free < needed => Err(Error::input(format!(
             "--elements {elements}: that takes {needed} bytes of memory, and {free} are there; ask for fewer"

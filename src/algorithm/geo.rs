@@ -181,6 +181,7 @@ pub fn geolocate(
     given: [&[f64]; 2],
     config: &GeoConfig,
 ) -> Result<Geolocation> {
+    plain.check_fleet(fleet)?;
     check(plain, given, config)?;
     let rows = plain.rows().clone();
     let from = Arc::new(Given::new(given));
@@ -289,9 +290,9 @@ fn program(r: &mut Replica, p: &PlainRows, from: &Given, config: &GeoConfig) -> 
     let unlocated = |v: &usize| !from.known[*v] && p.graph.degree(*v) > 0;
     let room = (0..n).filter(unlocated).count();
     let mut state = State {
-        position: r.replicated("position", n * STRIDE, MergeOp::Gather)?,
-        wave: r.replicated("wave", n, MergeOp::Gather)?,
-        found: r.replicated("found", 3 * room, MergeOp::Gather)?,
+        position: r.array("position", n * STRIDE, MergeOp::Gather)?,
+        wave: r.array("wave", n, MergeOp::Gather)?,
+        found: r.array("found", 3 * room, MergeOp::Gather)?,
     };
     state.position.assign(&from.position)?;
     let engine = Engine::new(r, p, from)?;

@@ -107,7 +107,7 @@ fn program(
         merge => merge != MergeMode::Redundant,
     };
     let dense = cut && r.world() > 1;
-    let core = r.replicated("core", rows.columns.active, MergeOp::Gather)?;
+    let core = r.array("core", rows.columns.active, MergeOp::Gather)?;
     let rank = r.rank();
     let workspace = match &mut r.backend {
         Backend::Host(_) => None,

@@ -269,6 +269,7 @@ pub struct Pagerank {
 /// [`Error::Input`] for options out of range; [`Error::Fault`] when a replica fails; [`Error::Verify`] when
 /// `compare` finds replicas that differ.
 pub fn pagerank(fleet: &Fleet, topology: &Topology, config: &PagerankConfig) -> Result<Pagerank> {
+    topology.check_fleet(fleet)?;
     ranks(fleet, topology.rows(), config)
 }
 

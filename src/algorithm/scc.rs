@@ -184,11 +184,11 @@ fn program(
     let active = rows.columns.active;
     let plan = Plan::new(merge, r);
     let state = State {
-        comp: r.replicated("comp", active, MergeOp::Min)?,
-        colour: r.replicated("colour", active, MergeOp::Min)?,
-        left: r.frontier("left", active, MergeOp::Gather)?,
-        fore: r.frontier("reached", active, MergeOp::Or)?,
-        back: r.frontier("reaching", active, MergeOp::Or)?,
+        comp: r.array("comp", active, MergeOp::Min)?,
+        colour: r.array("colour", active, MergeOp::Min)?,
+        left: r.node_set("left", active, MergeOp::Gather)?,
+        fore: r.node_set("reached", active, MergeOp::Or)?,
+        back: r.node_set("reaching", active, MergeOp::Or)?,
     };
     let rank = r.rank();
     let workspace = match &mut r.backend {

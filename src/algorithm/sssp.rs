@@ -187,14 +187,14 @@ impl State {
         let nodes = p.layout.nodes;
         let room = memory::changed(p.layout.active);
         let changed = match plan {
-            Plan::Cut => Some(r.replicated("changed", room, MergeOp::Gather)?),
+            Plan::Cut => Some(r.array("changed", room, MergeOp::Gather)?),
             _ => None,
         };
         let mut state = State {
             changed,
-            dist: r.replicated("dist", nodes, MergeOp::Min)?,
-            front: r.frontier("frontier", nodes, MergeOp::Or)?,
-            next: r.frontier("frontier", nodes, MergeOp::Or)?,
+            dist: r.array("dist", nodes, MergeOp::Min)?,
+            front: r.node_set("frontier", nodes, MergeOp::Or)?,
+            next: r.node_set("frontier", nodes, MergeOp::Or)?,
             together: None,
         };
         if plan == Plan::Joint {
@@ -282,6 +282,7 @@ pub fn sssp(
     seeds: &[u32],
     config: &SsspConfig,
 ) -> Result<ShortestPaths> {
+    prepared.check_fleet(fleet)?;
     check(prepared, seeds, config)?;
     let inner = prepared.inner().clone();
     let labels: Arc<Vec<u32>> = Arc::new(seeds.iter().map(|s| inner.layout.label(*s)).collect());

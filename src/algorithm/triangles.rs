@@ -97,7 +97,7 @@ fn program(
     repeat: Repeat,
     compare: bool,
 ) -> Result<Brought<u64>> {
-    let count = r.replicated("triangles", rows.columns.active, MergeOp::Sum)?;
+    let count = r.array("triangles", rows.columns.active, MergeOp::Sum)?;
     let rank = r.rank();
     let chunk = cut.map_or(0..rows.columns.active as u64, |cut| cut.range(rank));
     let workspace = match &mut r.backend {

@@ -2,6 +2,8 @@
 //! writes, as kernels may on devices.
 
 use super::{CellSlice, Element};
+use crate::error::Result;
+use crate::memory::reserved;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// An array of elements of 1, 4 or 8 bytes. Reads and writes are relaxed: a barrier between a write and a
@@ -16,18 +18,20 @@ pub enum Cells {
     Doubles(Box<[AtomicU64]>),
 }
 
-fn zeros<A: Default>(length: usize) -> Box<[A]> {
-    std::iter::repeat_with(A::default).take(length).collect()
+fn zeros<A: Default>(label: &str, length: usize) -> Result<Box<[A]>> {
+    let mut made = reserved(label, length)?;
+    made.extend(std::iter::repeat_with(A::default).take(length));
+    Ok(made.into())
 }
 
 impl Cells {
     /// `length` zeros that fit elements of type `T`.
-    pub(crate) fn new<T: Element>(length: usize) -> Cells {
-        match size_of::<T>() {
-            1 => Cells::Bytes(zeros(length)),
-            4 => Cells::Words(zeros(length)),
-            _ => Cells::Doubles(zeros(length)),
-        }
+    pub(crate) fn new<T: Element>(label: &str, length: usize) -> Result<Cells> {
+        Ok(match size_of::<T>() {
+            1 => Cells::Bytes(zeros(label, length)?),
+            4 => Cells::Words(zeros(label, length)?),
+            _ => Cells::Doubles(zeros(label, length)?),
+        })
     }
 
     /// The elements, for those who know their type.
@@ -88,7 +92,7 @@ mod tests {
     use super::*;
 
     fn kept<T: Element>(values: &[T]) {
-        let cells = Cells::new::<T>(values.len());
+        let cells = Cells::new::<T>("cells", values.len()).unwrap();
         assert_eq!(cells.len(), values.len());
         assert!((0..values.len()).all(|i| cells.get::<T>(i) == T::zeroed()));
         values.iter().enumerate().for_each(|(i, value)| cells.set(i, *value));

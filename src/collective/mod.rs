@@ -19,7 +19,7 @@ pub(crate) use replicated::Data;
 pub use replicated::{Frontier, Replicated};
 
 use crate::error::{Error, Result};
-use crate::fleet::{JointArgs, Rendezvous, Split, Ticket};
+use crate::fleet::{JointArgs, Owner, Rendezvous, Split, Ticket};
 use std::sync::Arc;
 
 /// A replica's place in the fleet, as collectives see it.
@@ -29,6 +29,13 @@ pub(crate) struct Seat {
     pub world: usize,
     pub rendezvous: Arc<Rendezvous>,
     pub iteration: u64,
+}
+
+impl Seat {
+    /// Whose arrays are made here.
+    pub fn owner(&self) -> Owner {
+        Owner { fleet: self.rendezvous.id(), rank: self.rank }
+    }
 }
 
 /// An array to merge: untyped, so that a collective is an object.

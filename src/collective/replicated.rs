@@ -3,9 +3,9 @@
 use super::{Atomic32, Element, MergeOp, Span, atomic_words, atomics};
 use crate::backend::cuda::DeviceBuffer;
 use crate::error::Result;
-use crate::fleet::Split;
+use crate::fleet::{Label, Owner, Split};
 use bitvec::prelude::{BitSlice, Lsb0};
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 pub(crate) enum Data<T: Element> {
     Host(Vec<T>),
@@ -19,11 +19,58 @@ pub struct Replicated<T: Element> {
     data: Data<T>,
     /// Who owns what, where that is not equal slices.
     split: Option<Split>,
+    owner: Owner,
+    /// Fingerprint of the split by which replicas last wrote it, 0 where that is not known or a merge came after.
+    written: AtomicU64,
+    /// Keeps the label from other arrays; `None` for those of the library's own.
+    _name: Option<Label>,
 }
 
 impl<T: Element> Replicated<T> {
-    pub(crate) fn new(label: &'static str, op: MergeOp, data: Data<T>) -> Self {
-        Replicated { label, op, data, split: None }
+    pub(crate) fn new(label: &'static str, op: MergeOp, data: Data<T>, owner: Owner) -> Self {
+        let written = AtomicU64::new(0);
+        Replicated { label, op, data, split: None, owner, written, _name: None }
+    }
+
+    /// The same, under a label that is its own.
+    pub(crate) fn named(self, name: Label) -> Self {
+        Replicated { _name: Some(name), ..self }
+    }
+
+    /// The same, under another label.
+    pub(crate) fn called(self, label: &'static str) -> Self {
+        Replicated { label, ..self }
+    }
+
+    /// The replica that made it.
+    pub(crate) fn owner(&self) -> Owner {
+        self.owner
+    }
+
+    /// Where it is noted by which split replicas wrote it.
+    pub(crate) fn written(&self) -> &AtomicU64 {
+        &self.written
+    }
+
+    /// Refuses a gather that would move other elements than replicas wrote.
+    pub(crate) fn check_gather(&self, split: &Split) -> Result<()> {
+        let (written, given) = (self.written.load(Ordering::Relaxed), split.fingerprint());
+        let declared = self.split.as_ref().is_none_or(|own| own == split);
+        if declared && (written == 0 || written == given) {
+            return Ok(());
+        }
+        let what = match declared {
+            true => "the last launch that wrote it dealt its elements by another split",
+            false => "its owners are the chunks of the graph that it was made for",
+        };
+        Err(self.owner.refuses(
+            self.label,
+            format!(
+                "gather by a split that is not that of its owners ({what}), so that values would be lost; gather what \
+                 was written over nodes by r.gather(&mut x, g.chunks()) or in an array of r.node_array(..), and what \
+                 was written over elements(n) by r.merge(&mut x) in an array of r.replicated(..)"
+            ),
+        ))
     }
 
     /// The same, owned by the chunks of `split`.
@@ -78,6 +125,15 @@ impl<T: Element> Replicated<T> {
         }
     }
 
+    /// The copy in host memory, and where it is noted by which split replicas wrote it.
+    pub(crate) fn host_and_written(&mut self) -> (Option<&mut [T]>, &AtomicU64) {
+        let host = match &mut self.data {
+            Data::Host(values) => Some(values.as_mut_slice()),
+            Data::Cuda(_) => None,
+        };
+        (host, &self.written)
+    }
+
     pub(crate) fn device(&self) -> Option<&DeviceBuffer<T>> {
         match &self.data {
             Data::Host(_) => None,
@@ -93,13 +149,22 @@ impl<T: Element> Replicated<T> {
     /// A copy of the values in host memory; on a device this waits for the replica's stream.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         match &self.data {
-            Data::Host(values) => Ok(values.clone()),
+            Data::Host(values) => crate::memory::copied(self.label, values),
             Data::Cuda(buffer) => buffer.to_vec(),
         }
     }
 
     /// Overwrites the values from host memory.
+    ///
+    /// # Errors
+    /// [`crate::Error::Input`] unless `values` are as many as the elements.
     pub fn assign(&mut self, values: &[T]) -> Result<()> {
+        if values.len() != self.len() {
+            let (given, held) = (values.len(), self.len());
+            let what =
+                format!("{given} values for an array of {held} elements; give {held} values");
+            return Err(self.owner.refuses(self.label, what));
+        }
         match &mut self.data {
             Data::Host(own) => {
                 own.copy_from_slice(values);

@@ -7,6 +7,7 @@ mod chunk;
 mod devices;
 mod joint;
 mod open;
+mod owner;
 mod rendezvous;
 mod replica;
 mod shared;
@@ -14,6 +15,7 @@ mod shared;
 pub use chunk::Split;
 pub use devices::{ChunkPolicy, CollectiveKind, Devices, Fault, FaultKind, MAX_REPLICAS};
 pub(crate) use joint::{JointArgs, MAIL_WORDS, Together, apart};
+pub(crate) use owner::{Label, Labels, Owner};
 pub use rendezvous::{Payload, Rendezvous, Ticket};
 pub use replica::Replica;
 pub(crate) use replica::{Backend, SLICE_ALIGN};
@@ -22,6 +24,7 @@ pub use shared::{Address, Scheme, Shared};
 
 use crate::error::{Error, Result};
 use serde::Serialize;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -125,7 +128,30 @@ pub struct Fleet {
     info: FleetInfo,
     members: Vec<Member>,
     rendezvous: Arc<Rendezvous>,
+    /// A program is running.
+    running: AtomicBool,
     dead: AtomicBool,
+}
+
+/// The replica whose programs a thread runs.
+#[derive(Clone, Copy)]
+struct Membership {
+    replica: Owner,
+    /// Its fleet has several GPUs, as [`apart`] says.
+    apart: bool,
+}
+
+thread_local! {
+    static MEMBER: Cell<Option<Membership>> = const { Cell::new(None) };
+}
+
+/// The fleet runs a program while this lives.
+struct Running<'a>(&'a AtomicBool);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
 }
 
 impl Fleet {
@@ -143,6 +169,11 @@ impl Fleet {
         self.info.world
     }
 
+    /// A number that no other fleet of this process has.
+    pub(crate) fn id(&self) -> u64 {
+        self.rendezvous.id()
+    }
+
     /// What the fleet consists of.
     pub fn info(&self) -> &FleetInfo {
         &self.info
@@ -152,6 +183,10 @@ impl Fleet {
     ///
     /// Fleets that have several GPUs run one after another. The first failure ends the run on all replicas and is returned;
     /// the fleet cannot be used after that. A replica that does not come back is left behind, with its memory.
+    ///
+    /// # Errors
+    /// What the program returned; [`Error::Fault`] for a replica that failed, stalled, or ended while others wait for
+    /// it; [`Error::Input`] where the fleet is running a program, in particular the one that calls this.
     pub fn run<T, F>(&self, program: F) -> Result<Vec<T>>
     where
         T: Send + 'static,
@@ -161,6 +196,7 @@ impl Fleet {
             let gone = || Error::machine("the fleet has failed before; open a new one");
             return Err(self.rendezvous.failure().unwrap_or_else(gone));
         }
+        let _running = self.claim()?;
         // Kernels of two fleets that meet over the same GPUs would wait for each other in a circle.
         static MEETING: Mutex<()> = Mutex::new(());
         let _alone = apart(&self.info.gpus())
@@ -180,6 +216,29 @@ impl Fleet {
         }
         drop(sender);
         self.collect(&results)
+    }
+
+    /// The right to run a program, which nobody else has meanwhile: replicas that already run one would be waited for
+    /// in vain.
+    fn claim(&self) -> Result<Running<'_>> {
+        let own = |member: &Membership| member.replica.fleet == self.rendezvous.id();
+        let blocked = |member: &Membership| member.apart && apart(&self.info.gpus());
+        if let Some(member) = MEMBER.get().filter(|member| own(member) || blocked(member)) {
+            let what = match own(&member) {
+                true => "a program cannot run another one on its own fleet",
+                false => "a program on several GPUs cannot run another one on several GPUs",
+            };
+            let next = "run it after this one has returned";
+            return Err(member.replica.refuses("Fleet::run", format!("{what}; {next}")));
+        }
+        if self.running.swap(true, Ordering::AcqRel) {
+            return Err(Error::input(
+                "Fleet::run: this fleet is running a program, and runs one at a time; run the next one after that has \
+                 returned, or open another fleet for it",
+            ));
+        }
+        self.rendezvous.starts();
+        Ok(Running(&self.running))
     }
 
     fn collect<T>(&self, results: &Receiver<(usize, Result<T>)>) -> Result<Vec<T>> {
@@ -243,6 +302,7 @@ fn guarded<T>(
         replica.bind()?;
         let answer = program(replica)?;
         replica.settle()?;
+        rendezvous.ends(rank);
         Ok(answer)
     }));
     let error = match outcome {

@@ -2,8 +2,8 @@
 
 use super::replica::{Backend, HostWorker};
 use super::{
-    CollectiveKind, DeviceInfo, Devices, Fleet, FleetConfig, FleetInfo, Job, MAX_REPLICAS, Member,
-    Rendezvous, Replica,
+    CollectiveKind, DeviceInfo, Devices, Fleet, FleetConfig, FleetInfo, Job, MAX_REPLICAS, MEMBER,
+    Member, Membership, Rendezvous, Replica, apart,
 };
 use crate::backend::cuda::{
     Account, CudaDevice, can_access, device_count, nccl_finding, nvrtc_finding, probe,
@@ -181,7 +181,8 @@ pub(super) fn open(config: FleetConfig) -> Result<Fleet> {
         startup_ms: start.elapsed().as_secs_f64() * 1e3,
     };
     let members = starting.into_iter().map(|s| s.member).collect();
-    Ok(Fleet { info, members, rendezvous, dead: AtomicBool::new(false) })
+    let (running, dead) = (AtomicBool::new(false), AtomicBool::new(false));
+    Ok(Fleet { info, members, rendezvous, running, dead })
 }
 
 fn check_config(config: &FleetConfig, world: usize) -> Result<()> {
@@ -219,7 +220,9 @@ fn spawn(
     let (jobs_to, jobs) = channel::<Job>();
     let (places, fault, perturb) = (places.clone(), config.fault, config.perturb);
     let (rank, rendezvous) = (seat.rank, seat.rendezvous.clone());
+    let gpus_apart = matches!(&places, Places::Cuda(gpus) if apart(gpus));
     let body = move || {
+        MEMBER.set(Some(Membership { replica: seat.owner(), apart: gpus_apart }));
         let backend = match start(&seat, &places, account) {
             Ok((info, neighbour, backend)) => {
                 let _ = opened_to.send(Ok((info, neighbour)));

@@ -68,6 +68,8 @@ type Watched = (Arc<Pinned<u32>>, Arc<Context>);
 
 /// The meeting point of a fleet's local replicas.
 pub struct Rendezvous {
+    /// Differs from every other fleet's of this process.
+    id: u64,
     state: Mutex<State>,
     changed: Condvar,
     generation: AtomicU64,
@@ -75,6 +77,8 @@ pub struct Rendezvous {
     beats: Vec<AtomicU64>,
     /// Whether a member is inside a step or merge, and so owes signs of life.
     busy: Vec<AtomicBool>,
+    /// Whether a member has ended its part of the program that runs.
+    ended: Vec<AtomicBool>,
     members: Vec<Mutex<Member>>,
     /// A place a member: written before a meeting, read after it, cleared after the next.
     board: Vec<Mutex<Option<Posted>>>,
@@ -97,10 +101,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Rendezvous {
     /// A meeting point for `devices.len()` members.
     pub fn new(devices: &[String], deadline: Duration) -> Rendezvous {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         let world = devices.len();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let member = |d: &String| Member { device: d.clone(), iteration: 0, operation: "starting" };
         Rendezvous {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
             state: Mutex::new(State {
                 arrived: vec![None; world],
                 count: 0,
@@ -112,6 +118,7 @@ impl Rendezvous {
             poisoned: AtomicBool::new(false),
             beats: (0..world).map(|_| AtomicU64::new(0)).collect(),
             busy: (0..world).map(|_| AtomicBool::new(false)).collect(),
+            ended: (0..world).map(|_| AtomicBool::new(false)).collect(),
             members: devices.iter().map(|d| Mutex::new(member(d))).collect(),
             board: devices.iter().map(|_| Mutex::new(None)).collect(),
             watched: Mutex::new(Vec::new()),
@@ -124,6 +131,40 @@ impl Rendezvous {
     /// The same, with a time after which a step counts as hung even though its replica waits for it.
     pub fn with_step_limit(self, step_limit: Duration) -> Rendezvous {
         Rendezvous { step_limit, ..self }
+    }
+
+    /// A number of the fleet's own.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// A program begins: nobody has ended it yet.
+    pub(super) fn starts(&self) {
+        self.ended.iter().for_each(|ended| ended.store(false, Ordering::Release));
+    }
+
+    /// Says that `rank` has ended its part of the program: it comes to no further meeting.
+    pub(super) fn ends(&self, rank: usize) {
+        self.ended[rank].store(true, Ordering::Release);
+        self.changed.notify_all();
+    }
+
+    /// The error of a meeting, at which `rank` waits, that a member does not come to because it has ended.
+    fn left(&self, rank: usize, state: &State) -> Option<Error> {
+        let mut all = self.ended.iter().zip(&state.arrived);
+        let gone = all.position(|(ended, came)| came.is_none() && ended.load(Ordering::Acquire))?;
+        let (ticket, _) = state.arrived[rank].as_ref()?;
+        let device = lock(&self.members[gone]).device.clone();
+        Some(Error::Fault {
+            rank: gone,
+            device,
+            iteration: ticket.iteration,
+            operation: format!("{} {}", ticket.operation, ticket.label),
+            cause: format!(
+                "its program has ended, and replica {rank} waits for it at {ticket}; let every replica come to \
+                 every merge and meeting, and return after the last one"
+            ),
+        })
     }
 
     /// The longest that a step may take.
@@ -253,8 +294,8 @@ impl Rendezvous {
         state.count = 0;
         if let Some(other) = shown.iter().position(|(ticket, _)| *ticket != shown[0].0) {
             let cause = format!(
-                "replicas disagree: replica 0 came for {}, replica {other} for {}; this is a bug in \
-                 the program, not in its input",
+                "replicas disagree: replica 0 came for {}, replica {other} for {}; let all replicas come \
+                 to the same merges and meetings in the same order",
                 shown[0].0, shown[other].0
             );
             let error = self.fault(other, cause);
@@ -284,6 +325,11 @@ impl Rendezvous {
             }
             if let Some(error) = &state.failure {
                 return Err(error.clone());
+            }
+            if let Some(error) = self.left(rank, &state) {
+                drop(state);
+                self.poison(error.clone());
+                return Err(self.failure().unwrap_or(error));
             }
             let nap = Duration::from_millis(20);
             state = self.changed.wait_timeout(state, nap).unwrap_or_else(|p| p.into_inner()).0;

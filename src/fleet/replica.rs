@@ -1,6 +1,8 @@
 //! One member of a fleet, seen from inside a program.
 
-use super::{DeviceInfo, Fault, FaultKind, Payload, Rendezvous, Split, Ticket};
+use super::{
+    DeviceInfo, Fault, FaultKind, Label, Labels, Owner, Payload, Rendezvous, Split, Ticket,
+};
 use crate::backend::cuda::CudaDevice;
 use crate::collective::{Collective, Element, Frontier, MergeOp, Replicated, Seat};
 use crate::collective::{Data, Span};
@@ -8,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::operator::Operators;
 use std::any::Any;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Merged arrays are cut into slices of multiples of this many elements, so that slices of bytes
@@ -74,6 +77,7 @@ pub struct Replica {
     perturb: Option<u64>,
     clock: Clock,
     merge_marked: bool,
+    labels: Labels,
     pub(crate) operators: Operators,
 }
 
@@ -95,6 +99,7 @@ impl Replica {
             perturb,
             clock: Clock::default(),
             merge_marked: false,
+            labels: Labels::default(),
             operators: Operators::default(),
         }
     }
@@ -112,6 +117,16 @@ impl Replica {
     /// The driver's iteration.
     pub fn iteration(&self) -> u64 {
         self.seat.iteration
+    }
+
+    /// Whose arrays this replica makes.
+    pub(crate) fn owner(&self) -> Owner {
+        self.seat.owner()
+    }
+
+    /// Takes a label for an array of the user's.
+    pub(super) fn label(&self, label: &'static str) -> Result<Label> {
+        self.labels.take(label, self.owner())
     }
 
     pub(crate) fn rendezvous(&self) -> &Arc<Rendezvous> {
@@ -143,22 +158,41 @@ impl Replica {
     pub(super) fn abandon(&self) {
         if let Backend::Cuda(device) = &self.backend {
             device.abort.set(0, 1);
-            device.context.abandoned.store(true, std::sync::atomic::Ordering::Release);
+            device.context.abandoned.store(true, Ordering::Release);
         }
     }
 
     /// A new array `[length] T` of zeros, the same on all replicas.
+    ///
+    /// # Errors
+    /// [`Error::Input`] where an array of this label is there, or the type does not have the operation;
+    /// [`Error::Machine`] where there is not enough memory.
     pub fn replicated<T: Element>(
         &mut self,
         label: &'static str,
         length: usize,
         op: MergeOp,
     ) -> Result<Replicated<T>> {
+        let name = self.label(label)?;
+        Ok(self.array(label, length, op)?.named(name))
+    }
+
+    /// As [`Replica::replicated`], for the library's own programs: labels may repeat.
+    pub(crate) fn array<T: Element>(
+        &mut self,
+        label: &'static str,
+        length: usize,
+        op: MergeOp,
+    ) -> Result<Replicated<T>> {
+        let owner = self.owner();
         let data = match &self.backend {
-            Backend::Host(_) => Data::Host(vec![T::zeroed(); length]),
+            Backend::Host(_) => {
+                let what = format!("{label} on replica {}", owner.rank);
+                Data::Host(crate::memory::zeros(&what, length)?)
+            }
             Backend::Cuda(device) => Data::Cuda(device.alloc(label, length)?),
         };
-        let array = Replicated::new(label, op, data);
+        let array = Replicated::new(label, op, data, owner);
         array.span().check()?;
         self.collective.reserve(&self.seat, array.span())?;
         Ok(array)
@@ -167,6 +201,16 @@ impl Replica {
     /// A new, empty set of nodes below `nodes`.
     pub fn frontier(&mut self, label: &'static str, nodes: usize, op: MergeOp) -> Result<Frontier> {
         Ok(Frontier::new(self.replicated(label, nodes.div_ceil(64), op)?, nodes))
+    }
+
+    /// As [`Replica::frontier`], for the library's own programs: labels may repeat.
+    pub(crate) fn node_set(
+        &mut self,
+        label: &'static str,
+        nodes: usize,
+        op: MergeOp,
+    ) -> Result<Frontier> {
+        Ok(Frontier::new(self.array(label, nodes.div_ceil(64), op)?, nodes))
     }
 
     /// Makes all copies of `array` equal by its operation. For Gather the owners are those of the array: the
@@ -179,24 +223,31 @@ impl Replica {
 
     /// [`Replica::merge`] where `split` (over the array's elements) says who owns what.
     pub fn merge_by<T: Element>(&mut self, array: &mut Replicated<T>, split: &Split) -> Result<()> {
-        let span = array.span();
-        self.check_split(&span, split)?;
-        self.join()?;
-        if self.seat.world == 1 {
-            return Ok(());
-        }
-        self.merge_span(span, split)
+        self.merge_array(array, array.span(), split)
     }
 
     /// Gives everybody the chunks of their owners, whatever the array's own operation is: for steps
     /// in which each replica wrote only its own chunk. What lies beyond the split stays as it is.
     pub fn gather<T: Element>(&mut self, array: &mut Replicated<T>, split: &Split) -> Result<()> {
-        let span = Span { op: MergeOp::Gather, ..array.span() };
+        self.merge_array(array, Span { op: MergeOp::Gather, ..array.span() }, split)
+    }
+
+    fn merge_array<T: Element>(
+        &mut self,
+        array: &Replicated<T>,
+        span: Span,
+        split: &Split,
+    ) -> Result<()> {
         self.check_split(&span, split)?;
+        self.owner().check(span.label, array.owner())?;
         self.join()?;
         if self.seat.world == 1 {
             return Ok(());
         }
+        if span.op == MergeOp::Gather {
+            array.check_gather(split)?;
+        }
+        array.written().store(0, Ordering::Relaxed);
         self.merge_span(span, split)
     }
 
@@ -207,8 +258,12 @@ impl Replica {
         if fits && split.bounds().len() == self.seat.world + 1 {
             return Ok(());
         }
-        let (label, length) = (span.label, span.length);
-        Err(Error::input(format!("merge of {label}: the split does not fit {length} elements")))
+        let (length, parts, world) = (span.length, split.bounds().len() - 1, self.seat.world);
+        let what = format!(
+            "the split does not fit {length} elements on {world} replicas: it is of {covered} elements among {parts}; \
+             make it for this array and fleet"
+        );
+        Err(self.owner().refuses(span.label, what))
     }
 
     fn merge_span(&mut self, span: Span, split: &Split) -> Result<()> {

@@ -3,7 +3,7 @@
 //! Making one is a meeting: all replicas call it in the same order, with the same label and length, from
 //! their programs. Whoever fails, all get the error, before anybody has used the memory.
 
-use super::{Backend, MAX_REPLICAS, Replica, SLICE_ALIGN, Split, Ticket};
+use super::{Backend, Label, MAX_REPLICAS, Owner, Replica, SLICE_ALIGN, Split, Ticket};
 use crate::backend::cuda::{
     Claimed, CudaDevice, DeviceBuffer, GRANULE, Hold, Managed, Mapped, Memory as DeviceMemory,
     Part, Reservation, granules,
@@ -60,9 +60,11 @@ pub struct Shared<T: Element> {
     label: &'static str,
     scheme: Scheme,
     split: Split,
-    rank: usize,
+    owner: Owner,
     memory: Memory,
     kind: PhantomData<T>,
+    /// Keeps the label from other arrays.
+    _name: Label,
 }
 
 enum Memory {
@@ -109,6 +111,11 @@ impl<T: Element> Shared<T> {
         self.label
     }
 
+    /// The replica that this part is of.
+    pub(crate) fn owner(&self) -> Owner {
+        self.owner
+    }
+
     /// Number of elements in the fleet.
     pub fn len(&self) -> usize {
         self.split.bounds().last().map_or(0, |end| *end as usize)
@@ -131,7 +138,7 @@ impl<T: Element> Shared<T> {
 
     /// The elements that this replica owns.
     pub fn own(&self) -> Range<usize> {
-        let own = self.split.range(self.rank);
+        let own = self.split.range(self.owner.rank);
         own.start as usize..own.end as usize
     }
 
@@ -175,10 +182,10 @@ impl<T: Element> Shared<T> {
     pub fn assign_own(&mut self, values: &[T]) -> Result<()> {
         let own = self.own();
         if values.len() != own.len() {
-            let (label, given, owned) = (self.label, values.len(), own.len());
-            return Err(Error::input(format!(
-                "{label}: {given} values for a slice of {owned} elements; give as many as it owns"
-            )));
+            let (given, owned) = (values.len(), own.len());
+            let what =
+                format!("{given} values for a slice of {owned} elements; give as many as it owns");
+            return Err(self.owner.refuses(self.label, what));
         }
         match &self.memory {
             Memory::Host(cells) => {
@@ -195,9 +202,13 @@ impl<T: Element> Shared<T> {
     /// A copy of the whole array in host memory.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         match &self.memory {
-            Memory::Host(cells) => Ok((0..cells.len()).map(|i| cells.get(i)).collect()),
+            Memory::Host(cells) => {
+                let mut values = crate::memory::reserved(self.label, cells.len())?;
+                values.extend((0..cells.len()).map(|i| cells.get::<T>(i)));
+                Ok(values)
+            }
             Memory::Cuda(spread) => {
-                let mut values = vec![T::zeroed(); self.len()];
+                let mut values = crate::memory::zeros(self.label, self.len())?;
                 spread.read(0, bytemuck::cast_slice_mut(&mut values))?;
                 Ok(values)
             }
@@ -248,17 +259,19 @@ impl Replica {
         length: usize,
         scheme: Scheme,
     ) -> Result<Shared<T>> {
+        let owner = self.owner();
         if scheme == Scheme::Replicated {
-            return Err(Error::input(format!(
-                "{label}: a replicated array has a copy a replica; make it with Replica::replicated, or \
-                 share it by peer, managed or vmm"
-            )));
+            return Err(owner.refuses(
+                label,
+                "a replicated array has a copy a replica; make it with Replica::replicated, or share it by peer, \
+                 managed or vmm",
+            ));
         }
         if length as u64 > MOST_ELEMENTS {
-            return Err(Error::input(format!(
-                "{label}: {length} elements fit no machine; give at most {MOST_ELEMENTS}"
-            )));
+            let what = format!("{length} elements fit no machine; give at most {MOST_ELEMENTS}");
+            return Err(owner.refuses(label, what));
         }
+        let name = self.label(label)?;
         let split = equal_slices(length, size_of::<T>(), self.world(), scheme);
         self.come(Ticket {
             label,
@@ -285,8 +298,7 @@ impl Replica {
                 })
             }
         };
-        let rank = self.rank();
-        Ok(Shared { label, scheme, split, rank, memory, kind: PhantomData })
+        Ok(Shared { label, scheme, split, owner, memory, kind: PhantomData, _name: name })
     }
 
     fn share_cells<T: Element>(
@@ -294,12 +306,8 @@ impl Replica {
         label: &'static str,
         length: usize,
     ) -> Result<Arc<Cells>> {
-        let bytes = (length as u64).saturating_mul(size_of::<T>() as u64);
         let made = match self.rank() {
-            0 if !crate::memory::has(bytes) => Err(Error::machine(format!(
-                "host: not enough memory for {label}: needs {bytes} bytes; use a smaller array"
-            ))),
-            0 => Ok(Some(Arc::new(Cells::new::<T>(length)))),
+            0 => Cells::new::<T>(label, length).map(|cells| Some(Arc::new(cells))),
             _ => Ok(None),
         };
         self.first(label, made)

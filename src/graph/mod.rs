@@ -238,6 +238,8 @@ impl Graph {
     ) -> Result<Graph> {
         let start = Instant::now();
         check::room(nodes as u64)?;
+        let packed = if weights.is_some() { 20 } else { 8 };
+        crate::memory::room("building a graph", 8 * nodes as u64 + packed * sources.len() as u64)?;
         check::same_length(sources.len(), targets.len(), "targets")?;
         check::ids(sources, nodes, "source")?;
         check::ids(targets, nodes, "target")?;

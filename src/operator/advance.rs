@@ -69,7 +69,7 @@ impl Replica {
         how: Advance,
     ) -> Result<()> {
         let (body, on) = (&lambda.body, On::arc("bool"));
-        let over = along_nodes(over, body)?;
+        let over = along_nodes(over, body).map_err(|error| self.told(label, error))?;
         let Advance { direction, only, output } = how;
         let operator = match (direction, &only) {
             (Direction::Push, None) => Operator::Push,
@@ -78,15 +78,14 @@ impl Replica {
             (Direction::Pull, Some(_)) => Operator::PullOnly,
         };
         if direction == Direction::Pull && !over.graph.is_some_and(Resident::has_backward) {
-            return Err(body.error(
+            let error = body.error(
                 "a pull needs the rows backward: place the graph with ResidentOptions { backward: true, .. }",
-            ));
+            );
+            return Err(self.told(label, error));
         }
-        let nodes = over.graph.map_or(0, |g| g.graph().nodes());
-        if let Some(set) = output.as_ref().filter(|set| set.nodes() < nodes) {
-            let held = set.nodes();
-            let what = format!("its output holds {held} nodes, the graph has {nodes}");
-            return Err(body.error(&what));
+        if let (Some(set), Some(graph)) = (&output, over.graph) {
+            self.owner().check(set.words().label(), set.words().owner())?;
+            self.check_set(label, set, graph)?;
         }
         let wanted = only.as_ref().map(|(only, args)| (&only.body, args));
         let call = Call { label, operator, over, body, on, only: wanted, args: &args };

@@ -5,7 +5,8 @@ use super::host::{HostValue, Memory, SetWords};
 use super::lambda::{Body, Kind};
 use crate::collective::{Dtype, Element, Frontier, Replicated, atomic_words, cells};
 use crate::error::Result;
-use crate::fleet::Shared;
+use crate::fleet::{Owner, Shared, Split};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An array as a kernel finds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,10 +17,33 @@ pub(crate) enum DeviceArray {
     Parts { table: u64, part_length: u32 },
 }
 
+/// Where an array comes from.
+pub(crate) struct Made<'a> {
+    label: &'static str,
+    owner: Owner,
+    /// Where it is noted by which split replicas write it.
+    written: Option<&'a AtomicU64>,
+}
+
+impl Made<'_> {
+    fn of<T: Element>(array: &Replicated<T>) -> Made<'static> {
+        Made { label: array.label(), owner: array.owner(), written: None }
+    }
+}
+
 /// One argument, with the borrow that it takes.
 pub(crate) enum Given<'a> {
-    Array { kind: Kind, length: u64, host: Option<HostValue<'a>>, device: Option<DeviceArray> },
-    Scalar { dtype: Dtype, bytes: [u8; 8] },
+    Array {
+        kind: Kind,
+        length: u64,
+        host: Option<HostValue<'a>>,
+        device: Option<DeviceArray>,
+        made: Made<'a>,
+    },
+    Scalar {
+        dtype: Dtype,
+        bytes: [u8; 8],
+    },
 }
 
 impl Given<'_> {
@@ -50,8 +74,8 @@ impl<T: Element> Readable for Replicated<T> {
     fn given(&self) -> Given<'_> {
         let plain = |values| HostValue::Array(Memory::Plain(bytemuck::cast_slice(values)));
         let device = self.device().map(|buffer| DeviceArray::Flat(buffer.pointer()));
-        let (kind, length) = (Kind::Reads(T::DTYPE), self.len() as u64);
-        Given::Array { kind, length, host: self.host().map(plain), device }
+        let (kind, length, made) = (Kind::Reads(T::DTYPE), self.len() as u64, Made::of(self));
+        Given::Array { kind, length, host: self.host().map(plain), device, made }
     }
 }
 
@@ -59,15 +83,18 @@ impl<T: Element> Readable for Replicated<T> {
 impl<T: Element> Writable for Replicated<T> {
     fn given_mut(&mut self) -> Given<'_> {
         let device = self.device().map(|buffer| DeviceArray::Flat(buffer.pointer()));
-        let (kind, length) = (Kind::Writes(T::DTYPE), self.len() as u64);
+        let (kind, length, made) = (Kind::Writes(T::DTYPE), self.len() as u64, Made::of(self));
         let shared = |values| HostValue::Array(Memory::Cells(T::to_cells(cells(values))));
-        Given::Array { kind, length, host: self.host_mut().map(shared), device }
+        let (host, written) = self.host_and_written();
+        let made = Made { written: Some(written), ..made };
+        Given::Array { kind, length, host: host.map(shared), device, made }
     }
 }
 
 fn shared<T: Element>(array: &Shared<T>, kind: Kind) -> Given<'_> {
     let host = array.cells().map(|cells| HostValue::Array(Memory::Cells(cells.slice())));
-    Given::Array { kind, length: array.len() as u64, host, device: array.device_array() }
+    let made = Made { label: array.label(), owner: array.owner(), written: None };
+    Given::Array { kind, length: array.len() as u64, host, device: array.device_array(), made }
 }
 
 #[allow(private_interfaces)]
@@ -91,8 +118,8 @@ impl Readable for Queue {
         let bytes = items.host().map(|all| bytemuck::cast_slice::<u32, u8>(&all[..length]));
         let host = bytes.map(|bytes| HostValue::Array(Memory::Plain(bytes)));
         let device = items.device().map(|buffer| DeviceArray::Flat(buffer.pointer()));
-        let kind = Kind::Reads(u32::DTYPE);
-        Given::Array { kind, length: length as u64, host, device }
+        let (kind, made) = (Kind::Reads(u32::DTYPE), Made::of(items));
+        Given::Array { kind, length: length as u64, host, device, made }
     }
 }
 
@@ -136,8 +163,8 @@ impl<'a> Args<'a> {
         dtype: Dtype,
     ) -> Self {
         let device = array.device().map(|buffer| DeviceArray::Flat(buffer.pointer()));
-        let (kind, length) = (Kind::Writes(dtype), array.len() as u64);
-        self.given.push((name, Given::Array { kind, length, host: None, device }));
+        let (kind, length, made) = (Kind::Writes(dtype), array.len() as u64, Made::of(array));
+        self.given.push((name, Given::Array { kind, length, host: None, device, made }));
         self
     }
 
@@ -155,8 +182,8 @@ impl<'a> Args<'a> {
         let device = set.words().device().map(|buffer| DeviceArray::Flat(buffer.pointer()));
         let words = |words| HostValue::Set { words: SetWords::Plain(words), nodes };
         let host = set.words().host().map(words);
-        let (kind, length) = (Kind::ReadsSet, nodes as u64);
-        self.given.push((name, Given::Array { kind, length, host, device }));
+        let (kind, length, made) = (Kind::ReadsSet, nodes as u64, Made::of(set.words()));
+        self.given.push((name, Given::Array { kind, length, host, device, made }));
         self
     }
 
@@ -165,10 +192,36 @@ impl<'a> Args<'a> {
         let nodes = set.nodes();
         let device = set.words().device().map(|buffer| DeviceArray::Flat(buffer.pointer()));
         let cells = |words| HostValue::Set { words: SetWords::Cells(atomic_words(words)), nodes };
-        let host = set.words_mut().host_mut().map(cells);
-        let (kind, length) = (Kind::WritesSet, nodes as u64);
-        self.given.push((name, Given::Array { kind, length, host, device }));
+        let (kind, length, made) = (Kind::WritesSet, nodes as u64, Made::of(set.words()));
+        let (host, written) = set.words_mut().host_and_written();
+        let (host, made) = (host.map(cells), Made { written: Some(written), ..made });
+        self.given.push((name, Given::Array { kind, length, host, device, made }));
         self
+    }
+
+    /// Refuses arrays that are not this replica's.
+    pub(crate) fn check(&self, own: Owner) -> Result<()> {
+        self.given.iter().try_for_each(|(_, given)| match given {
+            Given::Array { made, .. } => own.check(made.label, made.owner),
+            Given::Scalar { .. } => Ok(()),
+        })
+    }
+
+    /// Notes that replicas write arrays of `of` elements each its part of `split`.
+    pub(crate) fn note(&self, of: u64, split: &Split) {
+        for (_, given) in &self.given {
+            let Given::Array { kind, length, made: Made { written: Some(written), .. }, .. } =
+                given
+            else {
+                continue;
+            };
+            let by = match kind {
+                _ if *length != of => continue,
+                Kind::WritesSet => split.in_units_of(64).fingerprint(),
+                _ => split.fingerprint(),
+            };
+            written.store(by, Ordering::Relaxed);
+        }
     }
 
     /// The arguments in the order of the declaration, or what does not fit it.
@@ -178,19 +231,25 @@ impl<'a> Args<'a> {
             let Some(param) = body.params.iter().find(|param| param.name == *name) else {
                 let names: Vec<&str> = body.params.iter().map(|p| p.name.as_str()).collect();
                 let known = if names.is_empty() { "nothing".into() } else { names.join(", ") };
-                return Err(body.error(&format!("has no argument '{name}'; it declares {known}")));
+                let what =
+                    format!("has no argument '{name}'; it declares {known}; give what it declares");
+                return Err(body.error(&what));
             };
             if param.kind != given.kind() {
                 let (wants, gets) = (param.kind.words(), given.kind().words());
-                let what = format!("argument {name} is declared as: {wants}; given is: {gets}");
+                let what = format!(
+                    "argument {name} is declared as: {wants}; given is: {gets}; declare what is given, or give what is \
+                     declared"
+                );
                 return Err(body.error(&what));
             }
             if self.given[..at].iter().any(|(other, _)| other == name) {
-                return Err(body.error(&format!("argument {name} is given twice")));
+                return Err(body.error(&format!("argument {name} is given twice; give it once")));
             }
         }
         let find = |name: &str| self.given.iter().find(|(given, _)| *given == name);
-        let missing = |name: &str| body.error(&format!("argument {name} is missing"));
+        let missing =
+            |name: &str| body.error(&format!("argument {name} is missing; give it with Args"));
         let params = body.params.iter();
         params
             .map(|p| find(&p.name).map(|found| &found.1).ok_or_else(|| missing(&p.name)))

@@ -41,6 +41,8 @@ pub(crate) struct Form {
     pub parts: u64,
     /// Offsets are 64-bit words.
     pub wide: bool,
+    /// The launch has a graph.
+    pub graph: bool,
 }
 
 impl Operator {
@@ -110,7 +112,13 @@ impl Operator {
 }
 
 /// The struct of a lambda: its arguments are members, so that the text finds them by name.
-fn lambda_struct(out: &mut String, which: &str, body: &Body, parts: u64, on: &On) -> Result<()> {
+fn lambda_struct(
+    out: &mut String,
+    which: &str,
+    body: &Body,
+    (parts, graph): (u64, bool),
+    on: &On,
+) -> Result<()> {
     *out += &format!("struct {which} {{\n    Graph g;\n");
     for (at, Param { name, kind }) in body.params.iter().enumerate() {
         let span = if parts >> at & 1 != 0 { "Parts" } else { "Span" };
@@ -128,9 +136,11 @@ fn lambda_struct(out: &mut String, which: &str, body: &Body, parts: u64, on: &On
     }
     *out += "    }\n";
     let On { returns, parameters, prologue } = on;
+    // Without a graph, whatever the text does with `g` is an error that names this type.
+    let hidden = if graph { "" } else { "const NoGraph g{}; (void)g; " };
     // The text has a scope of its own, so that it may use the names of its parameters again.
     *out += &format!(
-        "    __device__ __forceinline__ {returns} operator()({parameters}) const {{ {prologue}{{\n"
+        "    __device__ __forceinline__ {returns} operator()({parameters}) const {{ {prologue}{hidden}{{\n"
     );
     *out += &format!(
         "#line 1 \"{}\"\n{}\n#line 1 \"hivegraph\"\n    }} }}\n}};\n",
@@ -171,11 +181,11 @@ pub(crate) fn unit(
     let mut text = String::from("#include \"operators.cuh\"\n");
     text += &body.functions;
     text += "\n";
-    lambda_struct(&mut text, "F", body, form.parts, on)?;
+    lambda_struct(&mut text, "F", body, (form.parts, form.graph), on)?;
     if let Some(only) = only {
         text += &only.functions;
         text += "\n";
-        lambda_struct(&mut text, "O", only, 0, &On::element("bool"))?;
+        lambda_struct(&mut text, "O", only, (0, form.graph), &On::element("bool"))?;
     }
     if on.returns != "void" {
         text += &format!("typedef {} R;\n", on.returns);

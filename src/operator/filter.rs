@@ -77,8 +77,10 @@ impl Replica {
     ) -> Result<usize> {
         let (body, on) = (&lambda.body, On::element("bool"));
         if over.length() > u64::from(u32::MAX) {
-            return Err(body.error("a filter takes at most 2^32 - 1 elements; cut the range"));
+            let error = body.error("a filter takes at most 2^32 - 1 elements; cut the range");
+            return Err(self.told(label, error));
         }
+        self.owner().check(queue.items.label(), queue.items.owner())?;
         let operator = match order {
             Order::Kept => Operator::Filter,
             Order::Any => Operator::FilterAny,
@@ -103,19 +105,19 @@ impl Replica {
                     list
                 })?;
                 faults.check(body)?;
-                let all = lists.concat();
-                let room = queue.items.host_mut().unwrap_or_default();
-                let kept = all.len().min(room.len());
-                room[..kept].copy_from_slice(&all[..kept]);
-                Ok(all.len())
+                let mut room = queue.items.host_mut().unwrap_or_default().iter_mut();
+                let all = lists.iter().flatten();
+                room.by_ref().zip(all).for_each(|(to, from)| *to = *from);
+                Ok(lists.iter().map(Vec::len).sum())
             }
         })?;
         let room = queue.items.len();
         if found > room {
-            return Err(body.error(&format!(
-                "its filter wants {found} elements, queue {} has room for {room}; make it larger",
-                queue.items.label()
-            )));
+            let queue = queue.items.label();
+            let error = body.error(&format!(
+                "its filter wants {found} elements, queue {queue} has room for {room}; make it larger"
+            ));
+            return Err(self.told(label, error));
         }
         queue.length = found;
         Ok(found)

@@ -12,6 +12,7 @@ use crate::collective::{Element, MergeOp, Replicated, cells};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica, Split};
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 
 /// A type that can be folded: the extremes that a fold begins with.
 pub trait Folded: Element + Value {
@@ -97,20 +98,26 @@ impl Replica {
         out: &mut Replicated<T>,
     ) -> Result<()> {
         let (body, on) = (&lambda.body, On::arc(T::C));
-        let over = along_nodes(over, body)?;
-        let fold = code::<T>(op, body)?;
+        let over = along_nodes(over, body).map_err(|error| self.told(label, error))?;
+        let fold = code::<T>(op, body).map_err(|error| self.told(label, error))?;
+        self.owner().check(out.label(), out.owner())?;
         if backward && !over.graph.is_some_and(Resident::has_backward) {
-            return Err(body.error(
+            let error = body.error(
                 "folding over arcs into nodes needs the rows backward: place the graph with \
                  ResidentOptions { backward: true, .. }",
-            ));
+            );
+            return Err(self.told(label, error));
         }
         let nodes = over.graph.map_or(0, |g| g.graph().nodes());
         if out.len() < nodes {
-            let (label, held) = (out.label(), out.len());
-            let what =
-                format!("its output {label} holds {held} elements, the graph has {nodes} nodes");
-            return Err(body.error(&what));
+            let (output, held) = (out.label(), out.len());
+            let error = body.error(&format!(
+                "its output {output} holds {held} elements, the graph has {nodes} nodes; make it with r.node_array"
+            ));
+            return Err(self.told(label, error));
+        }
+        if let Some(split) = over.split(self.world()).filter(|_| out.len() == nodes) {
+            out.written().store(split.fingerprint(), Ordering::Relaxed);
         }
         let operator = if backward { Operator::FoldIn } else { Operator::Fold };
         let call = Call { label, operator, over, body, on, only: None, args: &args };
@@ -155,9 +162,10 @@ impl Replica {
         op: MergeOp,
     ) -> Result<T> {
         let (body, on) = (&lambda.body, On::element(T::C));
-        let fold = code::<T>(op, body)?;
+        let fold = code::<T>(op, body).map_err(|error| self.told(label, error))?;
         if let What::Range(..) = over.what {
-            return Err(body.error("reduces what all replicas have; run it over elements or nodes"));
+            let error = body.error("reduces what all replicas have; run it over elements or nodes");
+            return Err(self.told(label, error));
         }
         let tiles = over.length().div_ceil(TILE);
         let world = if over.whole { 1 } else { self.world() };
@@ -242,11 +250,11 @@ impl Replica {
     ) -> Result<Vec<u64>> {
         let (body, on) = (&lambda.body, On::element("u32"));
         let mut counts = match self.operators.counts.take() {
-            Some(counts) if counts.len() == bins => counts,
+            Some(counts) if counts.len() == bins => counts.called(label),
             old => {
                 self.all_quiet(label)?;
                 drop(old);
-                let made = self.replicated("counts", bins, MergeOp::Sum)?;
+                let made = self.array(label, bins, MergeOp::Sum)?;
                 self.all_quiet(label)?;
                 made
             }

@@ -4,7 +4,7 @@
 //! order (relaxed atomics): a race gives one of the values, never a torn one. A bad index reads 0, writes
 //! nothing, and is reported after the launch.
 
-use super::lambda::{Body, Kind};
+use super::lambda::{Body, Kind, NO_GRAPH};
 use super::resident::Resident;
 use crate::collective::{CellSlice, Dtype, Element, MergeOp};
 use crate::error::{Error, Result};
@@ -82,8 +82,8 @@ pub(crate) fn bad_index(lambda: &str, argument: &str, index: u64, length: Option
     let shown = if index > u64::MAX / 2 { (index as i64).to_string() } else { index.to_string() };
     let range = length.map_or(String::new(), |length| format!(" of {length} elements"));
     Error::input(format!(
-        "lambda {lambda}: argument {argument}: index {shown} is outside the array{range}; what was computed \
-         is not to be used"
+        "lambda {lambda}: argument {argument}: index {shown} is outside the array{range}, so that what was \
+         computed is not to be used; compare the index with the array's length before, or make the array longer"
     ))
 }
 
@@ -98,12 +98,18 @@ pub struct Bound<'a> {
 }
 
 impl<'a> Bound<'a> {
+    fn note(&self, what: String) {
+        let mut wrong = self.wrong.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        wrong.get_or_insert(what);
+    }
+
     fn find(&'a self, name: &str, kind: Kind) -> Option<(usize, HostValue<'a>)> {
         let at = self.body.params.iter().position(|p| p.name == name && p.kind == kind);
         if at.is_none() {
             let what = format!("its closure asks for '{name}' that {}", kind.words());
-            let mut wrong = self.wrong.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            wrong.get_or_insert(format!("{what}, which it does not declare"));
+            self.note(format!(
+                "{what}, which it does not declare; declare it, or ask for what is declared"
+            ));
         }
         at.map(|at| (at + 1, self.values[at]))
     }
@@ -163,8 +169,12 @@ impl<'a> Bound<'a> {
         NodeSet { words, nodes, argument, faults: self.faults }
     }
 
-    /// The graph; one without nodes where the launch has none.
+    /// The graph that the launch runs over, or that its range was given by [`super::Over::with`]. A launch without one
+    /// is refused.
     pub fn graph(&'a self) -> GraphView<'a> {
+        if self.graph.is_none() {
+            self.note(NO_GRAPH.into());
+        }
         GraphView {
             out: self.graph.map(|resident| &**resident.graph()),
             into: self.graph.and_then(Resident::rows_in),

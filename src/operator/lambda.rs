@@ -4,6 +4,8 @@ use super::code::{Form, On, Operator, unit};
 use super::host::Bound;
 use crate::collective::{Dtype, Element};
 use crate::error::{Error, Result};
+use std::any::TypeId;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a lambda may return.
@@ -18,7 +20,7 @@ macro_rules! value {
 value!(() = "void", bool = "bool", u32 = "u32", u64 = "u64", i32 = "i32", f32 = "f32", f64 = "f64");
 
 /// How an argument is used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     Reads(Dtype),
     Writes(Dtype),
@@ -41,7 +43,7 @@ impl Kind {
 }
 
 /// A declared argument.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 pub(crate) struct Param {
     pub name: String,
     pub kind: Kind,
@@ -55,12 +57,21 @@ pub(crate) struct Body {
     pub cuda: Option<String>,
     /// Device functions that stand before the lambda.
     pub functions: String,
+    /// The type of the Rust closure, which differs from that of any other closure.
+    pub closure: Option<TypeId>,
     pub unchecked: bool,
     /// Differs from every other lambda's of this process.
     pub id: u64,
     /// What is wrong with the declaration, told when it is first used.
     pub wrong: Option<String>,
 }
+
+/// The type of `g` in CUDA text where the launch has no graph: the compiler's errors name it.
+pub(super) const NO_GRAPH_TYPE: &str = "NoGraph";
+
+/// What a lambda is told that asks for the graph where there is none.
+pub(super) const NO_GRAPH: &str = "asks for the graph, and this launch has none; run it over nodes, arcs or a frontier, \
+or give the range a graph: Over::elements(n).with(&graph)";
 
 /// Names that lambdas find in scope.
 const RESERVED: &[&str] = &["g", "u", "v", "w", "e", "i"];
@@ -73,12 +84,13 @@ impl Body {
             params: Vec::new(),
             cuda: None,
             functions: String::new(),
+            closure: None,
             unchecked: false,
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             wrong: None,
         };
         if !is_identifier(name) {
-            body.wrong = Some("a lambda's name is made of letters, digits and _".into());
+            body.wrong = Some("its name is none; use letters, digits and _".into());
         }
         body
     }
@@ -88,7 +100,7 @@ impl Body {
         let why = if RESERVED.contains(&name) {
             "is a name that lambdas find in scope (g u v w e i); choose another"
         } else if taken {
-            "is declared twice"
+            "is declared twice; declare it once"
         } else if !is_identifier(name) {
             "is no name: use letters, digits and _"
         } else {
@@ -104,6 +116,21 @@ impl Body {
             Some(wrong) => Err(self.error(wrong)),
             None => Ok(()),
         }
+    }
+
+    /// A number that differs where what is declared or what runs differs.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        let text = (&self.cuda, &self.functions, self.unchecked);
+        (&self.name, &self.params, text, self.closure).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// The same for all lambdas of its name.
+    pub fn name_hash(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.name.hash(&mut hasher);
+        hasher.finish()
     }
 
     /// An input error that names the lambda.
@@ -230,6 +257,7 @@ macro_rules! declarations {
             where
                 F: for<'a> Fn(&'a Bound<'a>) -> $on<'a, R> + Send + Sync + 'static,
             {
+                self.body.closure = Some(TypeId::of::<F>());
                 self.bind = Some(Box::new(bind));
                 self
             }
@@ -292,7 +320,7 @@ impl<R: Value> ArcLambda<R> {
 /// Compiles an advance with a filter.
 fn fused(body: &Body, only: &Body, operator: Operator, arch: &str) -> Result<()> {
     only.check()?;
-    let form = Form { parts: 0, wide: false };
+    let form = Form { parts: 0, wide: false, graph: true };
     let unit = unit(operator, (body, &On::arc("bool")), Some(only), form)?;
     crate::backend::cuda::compile_unit(&unit, arch).map(drop)
 }
@@ -301,12 +329,45 @@ fn compile(body: &Body, on: &On, operators: &[Operator], arch: &str) -> Result<(
     body.check()?;
     let spans = body.params.iter().map(|p| matches!(p.kind, Kind::Reads(_) | Kind::Writes(_)));
     let parts = spans.enumerate().fold(0, |all, (at, span)| all | u64::from(span) << at);
-    let plain = Form { parts: 0, wide: false };
+    let plain = Form { parts: 0, wide: false, graph: true };
     // Arrays in parts and long offsets with one operator: the others do not see them otherwise.
-    let other = operators.iter().take(1).map(|operator| (operator, Form { parts, wide: true }));
+    let other = operators
+        .iter()
+        .take(1)
+        .map(|operator| (operator, Form { parts, wide: true, graph: true }));
     let tried = operators.iter().map(|operator| (operator, plain)).chain(other);
     for (operator, form) in tried {
         crate::backend::cuda::compile_unit(&unit(*operator, (body, on), None, form)?, arch)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without a GPU too: what a launch without a graph compiles.
+    #[test]
+    fn text_that_uses_the_graph_does_not_compile_without_one() {
+        if !crate::backend::cuda::probe().nvrtc.found {
+            return crate::skips::skipped("NVRTC is not here, lambdas were NOT compiled");
+        }
+        let compiled = |text: &str, functions: &str, graph: bool| {
+            let lambda = Lambda::<()>::new("asks").writes::<u32>("x").cuda(text);
+            let body = lambda.functions(functions).body;
+            let form = Form { parts: 0, wide: false, graph };
+            let unit = unit(Operator::Elements, (&body, &On::element("void")), None, form)?;
+            crate::backend::cuda::compile_unit(&unit, "sm_90").map(drop)
+        };
+        let helper = "__device__ u64 twice(const Graph& g, u64 v) { return 2 * g.degree(v); }";
+        let asking = ["x[i] = g.degree(v);", "x[i] = g.nodes;", "x[i] = twice(g, v);"];
+        for text in asking {
+            compiled(text, helper, true).unwrap();
+            let told = compiled(text, helper, false).unwrap_err().to_string();
+            assert!(told.contains(NO_GRAPH_TYPE), "{told}");
+        }
+        for text in ["x[i] = v;", "u32 g = v; x[i] = g;"] {
+            compiled(text, helper, false).unwrap();
+        }
+    }
 }

@@ -3,13 +3,13 @@
 use super::args::{Args, DeviceArray, Given};
 use super::code::{Bytes, Form, On, Operator, THREADS, unit};
 use super::host::{Bound, HostFaults, HostValue};
-use super::lambda::Body;
+use super::lambda::{Body, NO_GRAPH, NO_GRAPH_TYPE};
 use super::over::Over;
 use super::resident::{DeviceRows, Resident};
 use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, LANES, Launch, Placed, nvtx};
-use crate::collective::{MergeOp, Replicated};
+use crate::collective::{Frontier, MergeOp, Replicated};
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Replica};
+use crate::fleet::{Backend, Payload, Replica};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -133,6 +133,12 @@ pub(super) struct Call<'c> {
 }
 
 impl Call<'_> {
+    /// Differs where replicas launch other lambdas.
+    fn fingerprint(&self) -> u64 {
+        let only = self.only.as_ref().map_or(0, |(body, _)| body.fingerprint());
+        self.body.fingerprint() ^ only.rotate_left(32) ^ self.operator as u64
+    }
+
     /// The parameters of the lambda and of `only`, as kernels take them.
     pub fn parameters(&self, r: &Replica, number: u32) -> Result<(Vec<u64>, Option<Vec<u64>>)> {
         let given = self.args.fitted(self.body)?;
@@ -186,13 +192,13 @@ fn struct_bytes(
     let words = bytes.words();
     // 4 KiB is what a kernel takes; a few hundred bytes are for the rest.
     if words.len() > 440 {
-        return Err(Error::input("a lambda's arguments take more than 3520 bytes; use fewer"));
+        return Err(Error::input("lambda arguments: they take more than 3520 bytes; use fewer"));
     }
     Ok(words)
 }
 
 fn mixed() -> Error {
-    Error::input("an array of another backend was given to a lambda; make it with this replica")
+    Error::input("lambda arguments: an array is of another backend; make it with this replica")
 }
 
 impl Replica {
@@ -213,21 +219,81 @@ impl Replica {
         call: &Call,
         body: impl FnOnce(&mut Replica, Range<u64>) -> Result<T>,
     ) -> Result<T> {
-        self.enter(call.label)?;
-        match &self.backend {
-            Backend::Cuda(device) => device.bad_index()?,
-            // On a device the first use is a meeting (`load`): here too, so that a program that runs on the host
-            // runs on GPUs.
-            Backend::Host(_) => {
-                if self.operators.met.len() > MOST_MET {
-                    self.operators.met.clear();
-                }
-                if self.operators.met.insert((call.body.id, call.operator as u64)) {
-                    self.all_quiet(call.label)?;
-                }
+        if let Backend::Cuda(device) = &self.backend {
+            // Of an earlier launch, so not under this one's label.
+            device.bad_index()?;
+        }
+        self.check_call(call)?;
+        let out = self.launched(call, body).map_err(|error| self.told(call.label, error))?;
+        self.leave();
+        Ok(out)
+    }
+
+    /// `error` with the label of a call and this replica, where it is one about a lambda.
+    pub(super) fn told(&self, label: &'static str, error: Error) -> Error {
+        match error {
+            // What another replica failed with says whose it is.
+            Error::Input(text)
+                if text.starts_with("lambda ") && self.rendezvous().failure().is_none() =>
+            {
+                self.owner().refuses(label, text)
+            }
+            other => other,
+        }
+    }
+
+    /// Refuses what a call must not be given, before anything runs.
+    fn check_call(&self, call: &Call) -> Result<()> {
+        let own = self.owner();
+        if let Some(graph) = call.over.graph {
+            if graph.fleet() != own.fleet {
+                let what = "its graph is with another fleet; place the graph for this one with Resident::new";
+                return Err(own.refuses(call.label, what));
+            }
+            if let Some(set) = call.over.set() {
+                own.check(set.words().label(), set.words().owner())?;
+                self.check_set(call.label, set, graph)?;
             }
         }
-        let range = call.over.part(self.rank(), self.world());
+        call.args.check(own)?;
+        call.only.as_ref().map_or(Ok(()), |(_, args)| args.check(own))
+    }
+
+    /// Refuses a set of other nodes than the graph's.
+    pub(super) fn check_set(&self, label: &str, set: &Frontier, graph: &Resident) -> Result<()> {
+        let (held, nodes) = (set.nodes(), graph.graph().nodes());
+        if held == nodes {
+            return Ok(());
+        }
+        let name = set.words().label();
+        let what = format!(
+            "set {name} is of {held} nodes, the graph has {nodes} nodes; make it with r.frontier({name:?}, \
+             g.graph().nodes(), ..)"
+        );
+        Err(self.owner().refuses(label, what))
+    }
+
+    fn launched<T>(
+        &mut self,
+        call: &Call,
+        body: impl FnOnce(&mut Replica, Range<u64>) -> Result<T>,
+    ) -> Result<T> {
+        self.enter(call.label)?;
+        // On a device the first use is a meeting (`load`): here too, so that a program that runs on the host
+        // runs on GPUs.
+        if let Backend::Host(_) = &self.backend {
+            if self.operators.met.len() > MOST_MET {
+                self.operators.met.clear();
+            }
+            if self.operators.met.insert((call.body.id, call.operator as u64)) {
+                self.meet_for(call)?;
+            }
+        }
+        let split = call.over.split(self.world());
+        let range = call.over.part(self.rank(), split.as_deref());
+        if let Some(split) = &split {
+            call.args.note(call.over.length(), split);
+        }
         let elements = range.end - range.start;
         let _profiled = nvtx(call.label);
         let start = Instant::now();
@@ -240,7 +306,6 @@ impl Replica {
             let record = LaunchRecord { label, operator, lambda, elements, ms };
             self.operators.trace.get_or_insert_default().push(record);
         }
-        self.leave();
         Ok(out)
     }
 
@@ -248,16 +313,17 @@ impl Replica {
     /// that loads while a peer waits inside a collective can block it).
     pub(super) fn load(&mut self, call: &Call) -> Result<Loaded> {
         let wide = call.over.graph.is_some_and(Resident::wide);
-        let form = Form { parts: parts(&call.args.fitted(call.body)?), wide };
+        let graph = call.over.graph.is_some();
+        let form = Form { parts: parts(&call.args.fitted(call.body)?), wide, graph };
         let only = call.only.as_ref().map_or(0, |(body, _)| body.id);
-        let tag = call.operator as u64 | u64::from(wide) << 8;
+        let tag = call.operator as u64 | u64::from(wide) << 8 | u64::from(graph) << 9;
         let key = (call.body.id, only, tag, form.parts);
         if let Backend::Cuda(device) = &self.backend
             && let Some(found) = device.loaded(&key)
         {
             return Ok(found);
         }
-        self.all_quiet(call.label)?;
+        self.meet_for(call)?;
         let bodies = (call.body, &call.on);
         let unit = unit(call.operator, bodies, call.only.as_ref().map(|only| only.0), form)?;
         let named = |body: &Body| -> Vec<String> {
@@ -270,10 +336,29 @@ impl Replica {
             arguments.extend(others.map(|name| format!("{name} of {}", only.name)));
         }
         let Backend::Cuda(device) = &mut self.backend else { return Err(mixed()) };
-        device.load_lambda(key, &unit, arguments)?;
+        device.load_lambda(key, &unit, arguments).map_err(|error| match error {
+            Error::Input(said) if !graph && said.contains(NO_GRAPH_TYPE) => {
+                call.body.error(NO_GRAPH)
+            }
+            other => other,
+        })?;
         let loaded = device.loaded(&key);
         self.all_quiet(call.label)?;
         loaded.ok_or_else(|| Error::machine("a lambda that was loaded is not there; this is a bug"))
+    }
+
+    /// Everybody has come here to launch the same for the first time, and nothing is under way.
+    fn meet_for(&mut self, call: &Call) -> Result<()> {
+        self.drain()?;
+        let own = [call.body.name_hash(), call.fingerprint(), 0, 0];
+        let all = self.agree(call.label, own)?;
+        let differs = |other: &Payload| other[0] == all[0][0] && other[1] != all[0][1];
+        all.iter().position(differs).map_or(Ok(()), |other| {
+            Err(call.body.error(&format!(
+                "replica {other} launches another lambda of this name than replica 0: text, arguments or closure \
+                 differ; give lambdas that differ names of their own, and launch the same one on all replicas"
+            )))
+        })
     }
 
     /// Everybody has come here, and nothing is under way.
@@ -332,7 +417,7 @@ impl Replica {
                 self.all_quiet(label)?;
                 drop(old);
                 let room = tiles.next_power_of_two().max(1024);
-                let made = self.replicated("partial results", room, MergeOp::Gather)?;
+                let made = self.array("partial results", room, MergeOp::Gather)?;
                 self.all_quiet(label)?;
                 Ok(made)
             }
@@ -378,6 +463,7 @@ impl Replica {
     /// # Errors
     /// An index outside an array that a launch met, naming lambda and argument.
     pub fn read<T: crate::collective::Element>(&mut self, array: &Replicated<T>) -> Result<Vec<T>> {
+        self.owner().check(array.label(), array.owner())?;
         self.settle()?;
         array.to_vec()
     }
@@ -409,11 +495,15 @@ impl Replica {
         from: &Replicated<T>,
         to: &mut Replicated<T>,
     ) -> Result<()> {
+        let own = self.owner();
+        own.check(from.label(), from.owner())?;
+        own.check(to.label(), to.owner())?;
         if from.len() != to.len() {
-            let (from, to) = ((from.label(), from.len()), (to.label(), to.len()));
-            let (a, b) =
-                (format!("{} of {} elements", from.0, from.1), format!("{} of {}", to.0, to.1));
-            return Err(Error::input(format!("cannot copy {a} over {b}: they are not as long")));
+            let (source, given, held) = (from.label(), from.len(), to.len());
+            let what = format!(
+                "a copy of {source}, of {given} elements, over an array of {held} elements; make them as long"
+            );
+            return Err(own.refuses(to.label(), what));
         }
         match (&self.backend, from.device(), to.device()) {
             (Backend::Cuda(device), Some(from), Some(to)) => device.copy(from, to),
@@ -452,10 +542,14 @@ pub(super) fn check_bound(bound: &Bound) -> Result<()> {
 }
 
 /// Blocks of a range for the host's threads.
-pub(super) fn host_blocks(range: &Range<u64>, threads: usize) -> Vec<Range<usize>> {
+pub(super) fn host_blocks(
+    range: &Range<u64>,
+    threads: usize,
+) -> impl IndexedParallelIterator<Item = Range<usize>> + use<> {
     let (start, end) = (range.start as usize, range.end as usize);
     let size = ((end - start) / (threads * 8).max(1)).clamp(64, 4096);
-    (start..end).step_by(size).map(|at| at..(at + size).min(end)).collect()
+    let block = move |at: usize| start + at * size..end.min(start + (at + 1) * size);
+    (0..(end - start).div_ceil(size)).into_par_iter().map(block)
 }
 
 /// Calls `each` for all elements of a block that are in the set.
@@ -483,7 +577,7 @@ impl Replica {
                 rendezvous.beat(rank);
                 each(block)
             };
-            blocks.into_par_iter().map(beating).collect()
+            blocks.map(beating).collect()
         }))
     }
 }

@@ -3,6 +3,7 @@
 use super::resident::Resident;
 use crate::collective::Frontier;
 use crate::fleet::{SLICE_ALIGN, Split};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// A range of elements. Unless it is [`Over::whole`], a replica works on its own part only.
@@ -65,20 +66,29 @@ impl<'a> Over<'a> {
         Split::nodes(n as u64, world, SLICE_ALIGN)
     }
 
-    /// The elements of replica `rank` of `world`.
-    pub(crate) fn part(&self, rank: usize, world: usize) -> Range<u64> {
-        let nodes = self.graph.map_or(0, |g| g.graph().nodes() as u64);
-        let chunk = |g: &Resident| if self.whole { 0..nodes } else { g.chunks().range(rank) };
+    /// Who works on which indices below [`Over::length`]; `None` where all replicas work on all of them, or where each
+    /// says what it works on.
+    pub(crate) fn split(&self, world: usize) -> Option<Cow<'a, Split>> {
         match (self.what, self.graph) {
-            (What::Range(start, end), _) => start..end,
-            (What::Elements(n), _) if self.whole => 0..n,
-            (What::Elements(n), _) => Over::slices(n as usize, world).range(rank),
-            (What::Nodes | What::Set(_), Some(g)) => chunk(g),
+            (What::Range(..), _) => None,
+            _ if self.whole => None,
+            (What::Elements(n), _) => Some(Cow::Owned(Over::slices(n as usize, world))),
+            (What::Nodes | What::Set(_), Some(g)) => Some(Cow::Borrowed(g.chunks())),
             (What::Arcs, Some(g)) => {
-                let (chunk, offsets) = (chunk(g), g.graph().offsets());
-                offsets[chunk.start as usize]..offsets[chunk.end as usize]
+                let end = |row: &u64| g.graph().offsets()[*row as usize];
+                let ends: Vec<u64> = g.chunks().bounds().iter().map(end).collect();
+                Some(Cow::Owned(Split::of_lengths(ends.windows(2).map(|w| w[1] - w[0]))))
             }
-            (_, None) => 0..0,
+            (_, None) => None,
+        }
+    }
+
+    /// The elements of replica `rank`, where `split` is [`Over::split`].
+    pub(crate) fn part(&self, rank: usize, split: Option<&Split>) -> Range<u64> {
+        match (self.what, split) {
+            (What::Range(start, end), _) => start..end,
+            (_, Some(split)) => split.range(rank),
+            (_, None) => 0..self.length(),
         }
     }
 

@@ -35,6 +35,8 @@ impl Default for ResidentOptions {
 
 /// A graph that the replicas of a fleet hold. On the host all of them share it.
 pub struct Resident {
+    /// The fleet's number.
+    fleet: u64,
     graph: Arc<Graph>,
     /// The transpose, where it was asked for and is another graph.
     turned: Option<Graph>,
@@ -81,10 +83,15 @@ impl Resident {
         let (world, align) = (fleet.world(), options.chunk_align);
         let symmetric = graph.is_symmetric();
         let chunks = Split::of(graph.offsets(), world, align, options.chunks);
+        if options.backward && !symmetric {
+            let (rows, arcs) = (8 * graph.nodes() as u64, graph.arcs());
+            crate::memory::room("the rows backward", rows + 8 * arcs)?;
+        }
         let turned = (options.backward && !symmetric).then(|| graph.transpose());
         let hub_slices = slices(&graph).max(turned.as_ref().map_or(0, slices));
         let devices = Vec::new();
-        let mut resident = Resident { graph, turned, symmetric, chunks, hub_slices, devices };
+        let mut resident =
+            Resident { fleet: fleet.id(), graph, turned, symmetric, chunks, hub_slices, devices };
         if fleet.info().backend == "cuda" {
             let source = Arc::new(resident);
             let shared = Arc::clone(&source);
@@ -99,6 +106,7 @@ impl Resident {
     /// The same without device copies.
     fn bare(&self) -> Resident {
         Resident {
+            fleet: self.fleet,
             graph: self.graph.clone(),
             turned: self.turned.clone(),
             symmetric: self.symmetric,
@@ -136,6 +144,11 @@ impl Resident {
             offsets.upload(&narrow)?;
         }
         Ok(offsets)
+    }
+
+    /// The number of the fleet that it was placed for.
+    pub(crate) fn fleet(&self) -> u64 {
+        self.fleet
     }
 
     /// Whether offsets on devices are 64-bit words.

@@ -48,6 +48,7 @@ impl Replica {
         value: T,
     ) -> Result<()> {
         let length = array.len();
+        self.owner().check(array.label(), array.owner())?;
         if let Backend::Host(_) = &self.backend {
             array.host_mut().unwrap_or_default().fill(value);
             return Ok(());

@@ -99,6 +99,8 @@ pub struct Prepared {
 }
 
 pub(crate) struct Inner {
+    /// The number of the fleet that it was prepared for.
+    fleet: u64,
     pub graph: Arc<Graph>,
     pub layout: Arc<LaidOut>,
     /// Chunks for steps that follow out-arcs.
@@ -149,6 +151,16 @@ fn load_kernels(fleet: &Fleet, layout: &Arc<LaidOut>) -> Result<f64> {
     Ok(times.into_iter().fold(0.0, f64::max))
 }
 
+/// Refuses `fleet` unless it is that of this number: its replicas have other chunks, or no copy at all.
+fn check_fleet(made_for: u64, fleet: &Fleet) -> Result<()> {
+    if made_for == fleet.id() {
+        return Ok(());
+    }
+    Err(Error::input(
+        "the graph was prepared for another fleet; prepare it for the fleet that runs on it",
+    ))
+}
+
 impl Prepared {
     /// Lays `graph` out and gives every replica of `fleet` its copy.
     pub fn new(fleet: &Fleet, graph: Arc<Graph>, options: PrepareOptions) -> Result<Prepared> {
@@ -197,7 +209,8 @@ impl Prepared {
             bytes_per_replica: most.unwrap_or(arcs + offsets.len() as u64 * 8),
         };
         let devices = devices.into_iter().map(Mutex::new).collect();
-        let inner = Inner { graph, layout, chunks, pull_chunks, report, devices };
+        let inner =
+            Inner { fleet: fleet.id(), graph, layout, chunks, pull_chunks, report, devices };
         Ok(Prepared { inner: Arc::new(inner) })
     }
 
@@ -209,6 +222,11 @@ impl Prepared {
     /// The graph as it was loaded.
     pub fn graph(&self) -> &Arc<Graph> {
         &self.inner.graph
+    }
+
+    /// Refuses `fleet` unless it is the one that this was prepared for.
+    pub(crate) fn check_fleet(&self, fleet: &Fleet) -> Result<()> {
+        check_fleet(self.inner.fleet, fleet)
     }
 
     pub(crate) fn inner(&self) -> &Arc<Inner> {

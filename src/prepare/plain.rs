@@ -1,6 +1,6 @@
 //! A graph as it was loaded: rows and their arcs in the input's order, copied to the devices as they are.
 
-use super::{PrepareOptions, PrepareReport};
+use super::{PrepareOptions, PrepareReport, check_fleet};
 use crate::backend::cuda::geo::DeviceRows;
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Fleet};
@@ -20,7 +20,7 @@ pub(crate) struct PlainRows {
     /// By rank; `None` on the host.
     devices: Vec<Option<DeviceRows>>,
     /// What the device rows are part of.
-    _resident: Arc<Resident>,
+    resident: Arc<Resident>,
 }
 
 impl PlainGraph {
@@ -58,7 +58,7 @@ impl PlainGraph {
             bytes_per_replica: (0..devices.len()).map(bytes).max().unwrap_or(0),
         };
         let devices = devices.into_iter().map(|d| d.0).collect();
-        let rows = Arc::new(PlainRows { graph, devices, _resident: resident });
+        let rows = Arc::new(PlainRows { graph, devices, resident });
         Ok(PlainGraph { rows, report })
     }
 
@@ -70,6 +70,11 @@ impl PlainGraph {
     /// The graph as it was loaded.
     pub fn graph(&self) -> &Arc<Graph> {
         &self.rows.graph
+    }
+
+    /// Refuses `fleet` unless it is the one that this was prepared for.
+    pub(crate) fn check_fleet(&self, fleet: &Fleet) -> Result<()> {
+        check_fleet(self.rows.resident.fleet(), fleet)
     }
 
     pub(crate) fn rows(&self) -> &Arc<PlainRows> {

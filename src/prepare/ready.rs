@@ -104,6 +104,16 @@ impl Ready {
         }
     }
 
+    /// Refuses `fleet` unless it is the one that this was prepared for.
+    pub(crate) fn check_fleet(&self, fleet: &Fleet) -> Result<()> {
+        match self {
+            Ready::ShortestPaths(prepared) => prepared.check_fleet(fleet),
+            Ready::Topology(topology) | Ready::Simple(topology) => topology.check_fleet(fleet),
+            Ready::Plain(plain) => plain.check_fleet(fleet),
+            Ready::Array(_) => Ok(()),
+        }
+    }
+
     /// What preparing took.
     pub fn report(&self) -> &PrepareReport {
         match self {

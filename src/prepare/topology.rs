@@ -2,7 +2,7 @@
 //! of columns that rise. So the first neighbour of a row is the one of highest degree.
 
 use super::layout::{self, Labels};
-use super::{Layout, PrepareOptions, PrepareReport, check_align};
+use super::{Layout, PrepareOptions, PrepareReport, check_align, check_fleet};
 use crate::backend::cuda::{CudaDevice, DeviceBuffer, Placed};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Fleet, Replica, Split, VmmArray};
@@ -20,6 +20,8 @@ pub struct Topology {
 
 /// What the replicas of a fleet share of it.
 pub(crate) struct TopologyRows {
+    /// The number of the fleet that it was prepared for.
+    fleet: u64,
     pub graph: Arc<Graph>,
     pub columns: Arc<Columns>,
     /// Chunks of about equal out-arcs, over the active nodes.
@@ -96,7 +98,12 @@ impl Columns {
     /// Lays `graph` out.
     pub fn new(graph: &Graph, choice: Layout) -> Result<Columns> {
         let start = Instant::now();
-        let transpose = (!graph.is_undirected()).then(|| graph.transpose());
+        let (offsets, arcs) = (8 * graph.nodes() as u64, graph.arcs());
+        let directed = !graph.is_undirected();
+        // The columns of each direction; a directed graph is transposed first.
+        let least = offsets + 4 * arcs + if directed { 2 * offsets + 8 * arcs } else { 0 };
+        crate::memory::room("the layout without weights", least)?;
+        let transpose = directed.then(|| graph.transpose());
         let degree = |v: usize| graph.degree(v) + transpose.as_ref().map_or(0, |t| t.degree(v));
         let (sketch, labels) = layout::labels(graph, &degree, choice);
         let out = rows(graph, &labels, sketch.active)?;
@@ -272,7 +279,9 @@ impl Topology {
             prepare_ms: columns.ms,
             bytes_per_replica: most.unwrap_or(both * 4 + columns.out.offsets.len() as u64 * 8),
         };
-        let rows = Arc::new(TopologyRows { graph, columns, chunks, in_chunks, options, devices });
+        let rows =
+            TopologyRows { fleet: fleet.id(), graph, columns, chunks, in_chunks, options, devices };
+        let rows = Arc::new(rows);
         Ok(Topology { rows, report })
     }
 
@@ -294,6 +303,11 @@ impl Topology {
     /// The graph as it was loaded.
     pub fn graph(&self) -> &Arc<Graph> {
         &self.rows.graph
+    }
+
+    /// Refuses `fleet` unless it is the one that this was prepared for.
+    pub(crate) fn check_fleet(&self, fleet: &Fleet) -> Result<()> {
+        check_fleet(self.rows.fleet, fleet)
     }
 
     pub(crate) fn rows(&self) -> &Arc<TopologyRows> {

@@ -158,6 +158,7 @@ impl Job {
     /// A benchmark with `runs = auto` makes one run to see how long it takes. Ten timed runs follow, or five when
     /// that run took over a second; it then counts as one of the warm-up runs.
     pub fn solve(&self, fleet: &Fleet, ready: &Ready) -> Result<Box<dyn Answer>> {
+        ready.check_fleet(fleet)?;
         let run = |runs, warmup, gauge| {
             (self.workload.solve)(&Context { job: self, fleet, ready, runs, warmup, gauge })
         };

@@ -78,6 +78,13 @@ pub fn all_data() -> Option<PathBuf> {
     None
 }
 
+/// What `body` returns; a test whose `body` has not ended after `limit` fails, and leaves it behind.
+pub fn within<T: Send + 'static>(limit: Duration, body: impl FnOnce() -> T + Send + 'static) -> T {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || _ = sender.send(body()));
+    receiver.recv_timeout(limit).unwrap_or_else(|e| panic!("not ended after {limit:?}: {e}"))
+}
+
 /// The program: `HIVE_BIN`, or what cargo has built.
 pub fn hive() -> Command {
     let built = PathBuf::from(env!("CARGO_BIN_EXE_hive"));

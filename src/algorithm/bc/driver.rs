@@ -43,11 +43,11 @@ pub(crate) enum Values {
 impl Exchange {
     pub fn new(r: &mut Replica, p: &TopologyRows, plan: &Plan) -> Result<Exchange> {
         let active = p.columns.active;
-        let entries = r.replicated("entries", active, MergeOp::Gather)?;
+        let entries = r.array("entries", active, MergeOp::Gather)?;
         let length = active * plan.lanes;
         let values = match plan.double {
-            true => Values::Double(r.replicated("values", length, MergeOp::Gather)?),
-            false => Values::Single(r.replicated("values", length, MergeOp::Gather)?),
+            true => Values::Double(r.array("values", length, MergeOp::Gather)?),
+            false => Values::Single(r.array("values", length, MergeOp::Gather)?),
         };
         Ok(Exchange { entries, values })
     }
@@ -79,7 +79,7 @@ impl Engine {
         let (rank, perturbed) = (r.rank(), r.chance().is_some());
         let chunk = plan.cut.then(|| p.in_chunks.range(rank));
         match &mut r.backend {
-            Backend::Host(_) => Ok(Engine::Host(Box::new(Lanes::new(&p.columns, plan.lanes)))),
+            Backend::Host(_) => Ok(Engine::Host(Box::new(Lanes::new(&p.columns, plan.lanes)?))),
             Backend::Cuda(device) => {
                 let Plan { lanes, double, .. } = *plan;
                 let form = Form { lanes, double, perturbed };

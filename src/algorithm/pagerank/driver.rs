@@ -56,14 +56,14 @@ impl State {
         let room = active.next_multiple_of(64) + 64;
         Ok(State {
             value: [
-                r.replicated("value", room, MergeOp::Gather)?,
-                r.replicated("value", room, MergeOp::Gather)?,
+                r.array("value", room, MergeOp::Gather)?,
+                r.array("value", room, MergeOp::Gather)?,
             ],
             rank: [
-                r.replicated("rank", active, MergeOp::Gather)?,
-                r.replicated("rank", active, MergeOp::Gather)?,
+                r.array("rank", active, MergeOp::Gather)?,
+                r.array("rank", active, MergeOp::Gather)?,
             ],
-            sum: sums.then(|| r.replicated("sum", active, MergeOp::Sum)).transpose()?,
+            sum: sums.then(|| r.array("sum", active, MergeOp::Sum)).transpose()?,
         })
     }
 }

@@ -38,7 +38,15 @@ impl<T: Pod> DeviceBuffer<T> {
         label: &str,
         length: usize,
     ) -> Result<Self> {
-        let bytes = length * size_of::<T>() + SPARE;
+        // Sizes are added and rounded up later: far below what a u64 holds.
+        let most = usize::MAX / 4;
+        let Some(bytes) = length.checked_mul(size_of::<T>()).filter(|bytes| *bytes < most) else {
+            let name = &context.name;
+            return Err(Error::machine(format!(
+                "{name}: not enough memory for {label}: {length} elements fit no GPU; use a smaller array"
+            )));
+        };
+        let bytes = bytes + SPARE;
         let pointer = pool::take(context, label, bytes)?;
         let buffer =
             DeviceBuffer { context: context.clone(), stream, pointer, length, kind: PhantomData };
@@ -139,7 +147,7 @@ impl<T: Pod> DeviceBuffer<T> {
             let held = self.length;
             return Err(Error::machine(format!("elements {range:?} of an array of {held}; a bug")));
         }
-        let mut values = vec![T::zeroed(); range.len()];
+        let mut values = crate::memory::zeros("a copy of a device array", range.len())?;
         if values.is_empty() {
             return Ok(values);
         }

@@ -92,7 +92,7 @@ fn made(
 pub(crate) fn compile_unit(unit: &Unit, arch: &str) -> Result<Vec<u8>> {
     build(&unit.name, &unit.text, &unit.options, arch)?.map_err(|log| {
         let said = in_lambda(&unit.name, &log);
-        Error::input(format!("lambda {} does not compile: {said}", unit.name))
+        Error::input(format!("lambda {} does not compile: {said}; correct its text", unit.name))
     })
 }
 

@@ -1,6 +1,8 @@
 //! The steps of betweenness on host threads. See `algorithm/bc.rs` for the idea and the arrays.
 
 use crate::algorithm::bc::{Done, Exchange, MOST_LANES, Values};
+use crate::error::Result;
+use crate::memory::zeros;
 use crate::prepare::{ColumnRows, Columns};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -60,14 +62,15 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    pub fn new(p: &Columns, lanes: usize) -> Lanes {
+    pub fn new(p: &Columns, lanes: usize) -> Result<Lanes> {
         let active = p.active;
-        Lanes {
+        let paths = || zeros("the paths of all sources of a batch", active * lanes);
+        Ok(Lanes {
             lanes,
             full: 0,
-            sigma: vec![0.0; active * lanes],
-            coef: vec![0.0; active * lanes],
-            delta: vec![0.0; active * lanes],
+            sigma: paths()?,
+            coef: paths()?,
+            delta: paths()?,
             seen: vec![0; active],
             marks: (0..active).map(|_| AtomicU32::new(0)).collect(),
             entries: Vec::new(),
@@ -78,7 +81,7 @@ impl Lanes {
             done: Done::default(),
             found: Default::default(),
             own: Vec::new(),
-        }
+        })
     }
 
     /// Both phases from `sources` (labels), added to `scores`.
