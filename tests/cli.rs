@@ -355,7 +355,7 @@ fn bad_input_gets_one_line_and_exit_code_2() {
 fn distances_that_overflow_are_reported_by_the_check() {
     let dir = tempfile::tempdir().unwrap();
     let huge = 1u128 << 127;
-    let graph = file(dir.path(), "huge.txt", &format!("0 1 {huge}\n1 2 {huge}\n0 3 1\n"));
+    let graph = file(dir.path(), "huge.txt", &format!("0 1 {huge}\n1 2 {huge}\n0 3 1.5\n"));
     let args = ["run", "sssp", "--graph", &graph, "--devices", "host", "--verify", "--json", "-"];
     let output = succeeds(&args);
     let record: Value = serde_json::from_str(&stdout(&output)).unwrap();

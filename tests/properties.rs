@@ -4,7 +4,7 @@
 mod common;
 
 use common::Arc as GraphArc;
-use hivegraph::algorithm::{MergeMode, ShortestPaths, SsspConfig, sssp};
+use hivegraph::algorithm::{MergeMode, Precision, ShortestPaths, SsspConfig, sssp};
 use hivegraph::fleet::{CollectiveKind, Fleet, FleetConfig};
 use hivegraph::graph::Graph;
 use hivegraph::prepare::{Layout, PrepareOptions, Prepared};
@@ -101,6 +101,7 @@ fn solve(
     let config = SsspConfig {
         merge,
         delta,
+        precision: Precision::F32,
         pull_above,
         push_below,
         predecessors: true,

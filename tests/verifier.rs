@@ -61,7 +61,7 @@ fn every_oracle_answer_is_accepted_and_counted() {
         let arcs: u64 = reached.iter().map(|&v| graph.degree(v)).sum();
         assert_eq!(checked.reached_arcs, arcs, "{name}");
         let max = reached.iter().map(|&v| answer.distances[v]).fold(0.0, f32::max);
-        assert_eq!(checked.max_distance, max, "{name}");
+        assert_eq!(checked.max_distance, f64::from(max), "{name}");
         let levels = tight_levels(&graph, &seeds, &answer.distances);
         let deepest = reached.iter().map(|&v| levels[v]).max().expect("a seed");
         assert_eq!(checked.levels, deepest + 1, "{name}");

@@ -46,34 +46,19 @@ pub use options::BcOptions;
 pub use scale::scale;
 
 use super::measure::Measured;
+pub use super::precision::Precision;
 use super::program::{Log, Repeat, Run, timed};
 use super::sssp::MergeMode;
 use crate::collective::{MergeOp, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::{Fleet, Replica};
 use crate::prepare::{Topology, TopologyRows};
-use crate::words::words;
 use driver::{Driver, Engine};
 use plan::{Plan, side_by_side};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::hash::{DefaultHasher, Hasher};
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Instant;
-
-words!(
-    /// In what numbers of paths and dependencies are held.
-    Precision, "--precision" {
-        /// f64, or f32 on large graphs while it holds them. The host always has f64.
-        #[default]
-        Auto = "auto",
-        /// 32 bits, on GPUs.
-        F32 = "f32",
-        /// 64 bits.
-        F64 = "f64",
-    }
-);
 
 /// Most lanes of a batch: bits of a mask.
 pub(crate) const MOST_LANES: usize = 32;

@@ -2,6 +2,7 @@
 //! distances are final. Doing it afterwards makes both unique: neither depends on the order in which
 //! distances fell, and zero weights or absorbed additions cannot close a cycle.
 
+use super::sssp::Length;
 use crate::graph::Graph;
 use rayon::prelude::*;
 use std::sync::atomic::AtomicU32;
@@ -21,9 +22,9 @@ fn plain(graph: &Graph, ranks: Vec<AtomicU32>) -> Vec<u32> {
 }
 
 /// Calls `visit(u, v)` for every tight arc out of the frontier; returns the nodes it accepts.
-fn advance_tight(
+fn advance_tight<D: Length>(
     graph: &Graph,
-    dist: &[f32],
+    dist: &[D],
     frontier: &[u32],
     visit: impl Fn(u32, u32) -> bool + Sync,
 ) -> Vec<u32> {
@@ -32,7 +33,7 @@ fn advance_tight(
         for (v, weight) in graph.neighbors(u as usize) {
             let to = dist[v as usize];
             // A sum that overflows to +inf supports nothing: the node is unreached.
-            if to.is_finite() && to.to_bits() == (from + weight).to_bits() && visit(u, v) {
+            if to.is_reached() && to == from.plus(weight) && visit(u, v) {
                 found.push(v);
             }
         }
@@ -71,7 +72,7 @@ pub(super) fn parents(graph: &Graph, levels: &[u32]) -> Vec<u32> {
 
 /// `[n]` the smallest node of the previous tight level with a tight arc to the node, a seed for itself; levels
 /// are those of a breadth-first search over tight arcs from the seeds.
-pub(super) fn predecessors(graph: &Graph, seeds: &[u32], dist: &[f32]) -> Vec<u32> {
+pub(super) fn predecessors<D: Length>(graph: &Graph, seeds: &[u32], dist: &[D]) -> Vec<u32> {
     let (level, parent) = (array(graph.nodes()), array(graph.nodes()));
     seeds.iter().for_each(|s| {
         level[*s as usize].store(0, Relaxed);
@@ -92,7 +93,7 @@ pub(super) fn predecessors(graph: &Graph, seeds: &[u32], dist: &[f32]) -> Vec<u3
 }
 
 /// `[n]` the smallest seed with a chain of tight arcs to the node.
-pub(super) fn nominees(graph: &Graph, seeds: &[u32], dist: &[f32]) -> Vec<u32> {
+pub(super) fn nominees<D: Length>(graph: &Graph, seeds: &[u32], dist: &[D]) -> Vec<u32> {
     let nominee = array(graph.nodes());
     seeds.iter().for_each(|s| nominee[*s as usize].store(graph.rank(*s), Relaxed));
     let mut frontier = seeds.to_vec();

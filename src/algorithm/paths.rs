@@ -17,6 +17,8 @@ pub enum Lengths {
     Arcs(Vec<u32>),
     /// Summed weights.
     F32(Vec<f32>),
+    /// The same, summed in f64.
+    F64(Vec<f64>),
 }
 
 impl Lengths {
@@ -24,6 +26,7 @@ impl Lengths {
         match self {
             Lengths::Arcs(values) => Column::Value(values),
             Lengths::F32(values) => Column::F32(values),
+            Lengths::F64(values) => Column::Distance(values),
         }
     }
 
@@ -31,6 +34,7 @@ impl Lengths {
         match self {
             Lengths::Arcs(values) => values[row].to_string(),
             Lengths::F32(values) => values[row].to_string(),
+            Lengths::F64(values) => values[row].to_string(),
         }
     }
 
@@ -38,6 +42,7 @@ impl Lengths {
         match self {
             Lengths::Arcs(values) => json!(values[row]),
             Lengths::F32(values) => json!(values[row]),
+            Lengths::F64(values) => json!(values[row]),
         }
     }
 }

@@ -29,14 +29,18 @@
 //! SC 2012 (push and pull); the HIVE phase-2 report (replicas and merges).
 
 mod answer;
+mod double;
 mod driver;
+mod length;
+mod whole;
 
 pub(crate) use answer::{check_options, solve, start};
+pub(crate) use length::Length;
 
-use super::chains;
 use super::measure::Measured;
 use super::program::{Log, Repeat, Run, timed};
-use crate::collective::{Frontier, MergeOp, Replicated};
+use super::{Precision, chains};
+use crate::collective::{Element, Frontier, MergeOp, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::{Fleet, Replica, Together};
 use crate::prepare::{Inner, LaidOut, Prepared, memory};
@@ -73,6 +77,9 @@ pub struct SsspConfig {
     pub merge: MergeMode,
     /// Width of a near-far bucket; `None` chooses it, `inf` is a single bucket.
     pub delta: Option<f32>,
+    /// What distances are found in. `Auto` is f32; where weights are whole numbers and a distance reaches 2^24, beyond
+    /// which f32 does not hold every whole number, the search is repeated in f64.
+    pub precision: Precision,
     /// Push turns to pull when the frontier has more than this share of all arcs.
     pub pull_above: f64,
     /// Pull turns to push when it has less.
@@ -96,6 +103,7 @@ impl Default for SsspConfig {
         SsspConfig {
             merge: MergeMode::Auto,
             delta: None,
+            precision: Precision::Auto,
             pull_above: 1.0 / 32.0,
             push_below: 1.0 / 128.0,
             predecessors: false,
@@ -111,8 +119,16 @@ impl Default for SsspConfig {
 /// The answer of [`sssp`], in the input's node order.
 #[derive(Debug, Clone, Default)]
 pub struct ShortestPaths {
-    /// `[n]` distance from the nearest seed; `+inf` where none reaches.
+    /// `[n]` distance from the nearest seed; `+inf` where none reaches. Rounded to f32 where it was found in f64.
     pub distances: Vec<f32>,
+    /// `[n]` the same in f64, where it was found in f64.
+    pub distances_f64: Option<Vec<f64>>,
+    /// The search in f32 that came first and did not do, where the search in f64 repeated it.
+    pub measured_f32: Option<Measured>,
+    /// Nodes at the distance of the node before them although the arc between weighs more: the sum was rounded.
+    pub absorbed: u64,
+    /// Nodes whose distance was rounded although all weights are whole numbers: f32, asked for, from 2^24 on.
+    pub rounded: u64,
     /// `[n]` smallest node of the previous tight level; a seed for itself; `u32::MAX` for unreached nodes.
     pub predecessors: Option<Vec<u32>>,
     /// `[n]` smallest seed with a tight chain to the node; `u32::MAX` for unreached nodes.
@@ -285,31 +301,110 @@ pub fn sssp(
     prepared.check_fleet(fleet)?;
     check(prepared, seeds, config)?;
     let inner = prepared.inner().clone();
-    let labels: Arc<Vec<u32>> = Arc::new(seeds.iter().map(|s| inner.layout.label(*s)).collect());
-    let options = config.clone();
-    let plan = Plan::new(&inner.layout, config, fleet);
-    let answers = fleet.run(move |r| program(r, &inner, &labels, plan, &options))?;
-    let inner = prepared.inner();
-    if let Some(other) = answers.iter().position(|a| a.bits != answers[0].bits) {
-        return Err(Error::Verify(format!(
-            "replica {other} ended with other distances than replica 0"
-        )));
+    let search = Asked {
+        labels: Arc::new(seeds.iter().map(|s| inner.layout.label(*s)).collect()),
+        fleet,
+        inner,
+        config,
+    };
+    let mut found = match config.precision {
+        Precision::F64 => search.in_f64()?,
+        Precision::Auto | Precision::F32 => search.in_f32()?,
+    };
+    let graph = prepared.graph();
+    let beyond = whole::beyond(&found.distances);
+    if beyond > 0 && found.distances_f64.is_none() && whole::weights_are_whole(graph) {
+        if config.precision == Precision::Auto {
+            found = ShortestPaths { measured_f32: Some(found.measured), ..search.in_f64()? };
+        } else {
+            found.rounded = beyond;
+        }
     }
-    let relaxed: u64 = answers.iter().map(|a| a.measured.arcs_relaxed).sum();
-    let first = answers.into_iter().next().ok_or_else(|| Error::machine("a fleet of none"))?;
-    let (distances, mut measured) = (inner.layout.to_input_order(first.dist), first.measured);
-    measured.arcs_relaxed = relaxed;
-    let reached = distances.par_iter().enumerate().filter(|(_, d)| d.is_finite());
-    (measured.reached, measured.reached_arcs) = reached
-        .map(|(v, _)| (1, inner.graph.degree(v)))
-        .reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
-    let start = Instant::now();
-    let graph = &inner.graph;
-    let predecessors = config.predecessors.then(|| chains::predecessors(graph, seeds, &distances));
-    let nominees = config.nominee.then(|| chains::nominees(graph, seeds, &distances));
-    measured.chains_ms = start.elapsed().as_secs_f64() * 1e3;
-    let delta = if let Plan::NearFar { delta } = plan { delta } else { f32::INFINITY };
-    Ok(ShortestPaths { distances, predecessors, nominees, delta, measured })
+    found.finish(&search.inner, seeds, config);
+    Ok(found)
+}
+
+/// A question, ready for replicas.
+struct Asked<'a> {
+    fleet: &'a Fleet,
+    inner: Arc<Inner>,
+    labels: Arc<Vec<u32>>,
+    config: &'a SsspConfig,
+}
+
+impl Asked<'_> {
+    fn in_f32(&self) -> Result<ShortestPaths> {
+        let (inner, labels, options) =
+            (self.inner.clone(), self.labels.clone(), self.config.clone());
+        let plan = Plan::new(&inner.layout, &options, self.fleet);
+        let answers = self.fleet.run(move |r| program(r, &inner, &labels, plan, &options))?;
+        let (distances, measured) = self.first(answers)?;
+        let delta = if let Plan::NearFar { delta } = plan { delta } else { f32::INFINITY };
+        Ok(ShortestPaths { distances, delta, measured, ..ShortestPaths::default() })
+    }
+
+    fn in_f64(&self) -> Result<ShortestPaths> {
+        let (inner, labels, options) =
+            (self.inner.clone(), self.labels.clone(), self.config.clone());
+        let delta = double::delta(&inner.layout, options.delta);
+        let program = move |r: &mut Replica| double::program(r, &inner, &labels, delta, &options);
+        let (exact, measured) = self.first(self.fleet.run(program)?)?;
+        let distances = exact.par_iter().map(|distance| *distance as f32).collect();
+        let (distances_f64, delta) = (Some(exact), delta as f32);
+        Ok(ShortestPaths { distances, distances_f64, delta, measured, ..ShortestPaths::default() })
+    }
+
+    /// Rank 0's distances in the input's order, and what all replicas measured.
+    fn first<D: Length>(&self, answers: Vec<Answer<D>>) -> Result<(Vec<D>, Measured)> {
+        if let Some(other) = answers.iter().position(|a| a.bits != answers[0].bits) {
+            return Err(Error::Verify(format!(
+                "replica {other} ended with other distances than replica 0"
+            )));
+        }
+        let relaxed: u64 = answers.iter().map(|a| a.measured.arcs_relaxed).sum();
+        let first = answers.into_iter().next().ok_or_else(|| Error::machine("a fleet of none"))?;
+        let measured = Measured { arcs_relaxed: relaxed, ..first.measured };
+        Ok((self.inner.layout.to_input_order(first.dist), measured))
+    }
+}
+
+impl ShortestPaths {
+    /// What follows from the distances alone.
+    fn finish(&mut self, p: &Inner, seeds: &[u32], config: &SsspConfig) {
+        let graph = &p.graph;
+        let reached = self.distances.par_iter().enumerate().filter(|(_, d)| d.is_finite());
+        let (nodes, arcs) = reached
+            .map(|(v, _)| (1, graph.degree(v)))
+            .reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+        let start = Instant::now();
+        match self.distances_f64.take() {
+            None => {
+                let distances = std::mem::take(&mut self.distances);
+                self.follow(p, seeds, &distances, config);
+                self.distances = distances;
+            }
+            Some(distances) => {
+                self.follow(p, seeds, &distances, config);
+                self.distances_f64 = Some(distances);
+            }
+        }
+        self.measured.chains_ms = start.elapsed().as_secs_f64() * 1e3;
+        (self.measured.reached, self.measured.reached_arcs) = (nodes, arcs);
+    }
+
+    fn follow<D: Length>(
+        &mut self,
+        p: &Inner,
+        seeds: &[u32],
+        distances: &[D],
+        config: &SsspConfig,
+    ) {
+        let graph = &p.graph;
+        self.predecessors =
+            config.predecessors.then(|| chains::predecessors(graph, seeds, distances));
+        self.nominees = config.nominee.then(|| chains::nominees(graph, seeds, distances));
+        self.absorbed = whole::absorbed(graph, distances, p.layout.lightest);
+    }
 }
 
 fn check(prepared: &Prepared, seeds: &[u32], config: &SsspConfig) -> Result<()> {
@@ -335,9 +430,9 @@ fn check(prepared: &Prepared, seeds: &[u32], config: &SsspConfig) -> Result<()> 
 }
 
 /// What one replica brings back.
-struct Answer {
+struct Answer<D> {
     /// By label; only rank 0's is copied back.
-    dist: Vec<f32>,
+    dist: Vec<D>,
     /// Hash of the distances, when replicas are compared.
     bits: u64,
     measured: Measured,
@@ -350,18 +445,26 @@ fn program(
     seeds: &[u32],
     plan: Plan,
     config: &SsspConfig,
-) -> Result<Answer> {
+) -> Result<Answer<f32>> {
     let state = State::new(r, p, plan)?;
     let engine = Engine::new(r, p, seeds, plan, config.trace)?;
     let repeat = Repeat { runs: config.runs, warmup: config.warmup, trace: config.trace };
     let mut search = Search { p, seeds, plan, config, state, engine };
-    let mut measured = timed(r, repeat, &mut search)?;
-    let state = search.state;
+    let measured = timed(r, repeat, &mut search)?;
+    brought(r, &search.state.dist, config.compare, measured)
+}
+
+/// What a replica brings back of `dist`.
+fn brought<D: Element>(
+    r: &Replica,
+    dist: &Replicated<D>,
+    compare: bool,
+    mut measured: Measured,
+) -> Result<Answer<D>> {
     let start = Instant::now();
-    let wanted = r.rank() == 0 || config.compare;
-    let dist = if wanted { state.dist.to_vec()? } else { Vec::new() };
+    let dist = if r.rank() == 0 || compare { dist.to_vec()? } else { Vec::new() };
     measured.download_ms = start.elapsed().as_secs_f64() * 1e3;
-    let bits = if config.compare { fingerprint(&dist) } else { 0 };
+    let bits = if compare { fingerprint(&dist) } else { 0 };
     Ok(Answer { dist: if r.rank() == 0 { dist } else { Vec::new() }, bits, measured })
 }
 
@@ -386,7 +489,7 @@ impl Run for Search<'_> {
     }
 }
 
-fn fingerprint(dist: &[f32]) -> u64 {
+fn fingerprint<D: Element>(dist: &[D]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(bytemuck::cast_slice(dist));
     hasher.finish()

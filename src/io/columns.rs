@@ -5,6 +5,7 @@ use super::output::{ResultFormat, write_atomically};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use rayon::prelude::*;
+use std::fmt::{Display, LowerExp};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use zip::write::SimpleFileOptions;
@@ -22,6 +23,8 @@ pub enum Column<'a> {
     F32(&'a [f32]),
     /// The same of 64 bits; NaN is empty.
     F64(&'a [f64]),
+    /// Numbers of 64 bits, printed as those of 32 are.
+    Distance(&'a [f64]),
     /// Counts or levels; `u32::MAX` is `inf`.
     Count(&'a [u32]),
     /// Numbers that some rows lack; `u32::MAX` is empty.
@@ -41,6 +44,7 @@ enum Cell {
     Infinite,
     F32(f32),
     F64(f64),
+    Distance(f64),
     Whole(u64),
     Node(u32),
 }
@@ -49,7 +53,7 @@ impl Column<'_> {
     fn len(&self) -> usize {
         match self {
             Column::F32(values) => values.len(),
-            Column::F64(values) => values.len(),
+            Column::F64(values) | Column::Distance(values) => values.len(),
             Column::Total(values) => values.len(),
             Column::Count(values)
             | Column::Maybe(values)
@@ -61,6 +65,7 @@ impl Column<'_> {
     fn cell(&self, row: usize) -> Cell {
         match self {
             Column::F32(values) => Cell::F32(values[row]),
+            Column::Distance(values) => Cell::Distance(values[row]),
             Column::F64(values) if values[row].is_nan() => Cell::Empty,
             Column::F64(values) => Cell::F64(values[row]),
             Column::Total(values) => Cell::Whole(values[row]),
@@ -80,7 +85,7 @@ impl Column<'_> {
     fn kind(&self) -> &'static str {
         match self {
             Column::F32(_) => "<f4",
-            Column::F64(_) => "<f8",
+            Column::F64(_) | Column::Distance(_) => "<f8",
             Column::Total(_) => "<u8",
             Column::Count(_) | Column::Maybe(_) | Column::Value(_) => "<u4",
             Column::Node(_) => "<i8",
@@ -91,7 +96,7 @@ impl Column<'_> {
     fn push_bytes(&self, ids: &Ids<'_>, row: usize, bytes: &mut Vec<u8>) {
         match self {
             Column::F32(values) => bytes.extend(values[row].to_le_bytes()),
-            Column::F64(values) => bytes.extend(values[row].to_le_bytes()),
+            Column::F64(values) | Column::Distance(values) => bytes.extend(values[row].to_le_bytes()),
             Column::Total(values) => bytes.extend(values[row].to_le_bytes()),
             Column::Count(values) | Column::Maybe(values) | Column::Value(values) => {
                 bytes.extend(values[row].to_le_bytes());
@@ -291,6 +296,7 @@ impl Rows<'_> {
             Cell::Empty => Ok(()),
             Cell::Infinite => write!(text, "inf"),
             Cell::F32(value) => push_distance(text, value),
+            Cell::Distance(value) => push_distance(text, value),
             Cell::F64(value) => write!(text, "{value:?}"),
             Cell::Whole(value) => write!(text, "{value}"),
             Cell::Node(node) => self.ids.push_text(node, text),
@@ -336,7 +342,7 @@ impl Rows<'_> {
                 match cell {
                     Cell::Empty | Cell::Infinite => write!(text, "null")?,
                     Cell::F32(value) if !value.is_finite() => write!(text, "null")?,
-                    Cell::F64(value) if !value.is_finite() => write!(text, "null")?,
+                    Cell::F64(value) | Cell::Distance(value) if !value.is_finite() => write!(text, "null")?,
                     Cell::Node(node) => self.ids.push_json(node, text)?,
                     cell => self.push(cell, text)?,
                 }
@@ -382,9 +388,13 @@ fn json_text(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// The shortest text that parses back to the same f32; with an exponent where it would be long.
-fn push_distance(text: &mut Vec<u8>, distance: f32) -> io::Result<()> {
-    let plain = distance == 0.0 || !distance.is_finite() || (1e-5..1e16).contains(&distance.abs());
+/// The shortest text that parses back to the same number; with an exponent where it would be long.
+fn push_distance<D>(text: &mut Vec<u8>, distance: D) -> io::Result<()>
+where
+    D: Copy + Into<f64> + Display + LowerExp,
+{
+    let value: f64 = distance.into();
+    let plain = value == 0.0 || !value.is_finite() || (1e-5..1e16).contains(&value.abs());
     if plain { write!(text, "{distance}") } else { write!(text, "{distance:e}") }
 }
 
@@ -421,7 +431,7 @@ mod parquet {
     fn physical(column: Option<&Column<'_>>) -> Physical {
         match column {
             Some(Column::F32(_)) => Physical::FLOAT,
-            Some(Column::F64(_)) => Physical::DOUBLE,
+            Some(Column::F64(_) | Column::Distance(_)) => Physical::DOUBLE,
             _ => Physical::INT64,
         }
     }
@@ -461,7 +471,7 @@ mod parquet {
                         _ => None,
                     }),
                     Physical::DOUBLE => put::<DoubleType>(&mut writer, cells, |cell| match cell {
-                        Cell::F64(value) => Some(value),
+                        Cell::F64(value) | Cell::Distance(value) => Some(value),
                         _ => None,
                     }),
                     _ => put::<Int64Type>(&mut writer, cells, |cell| match cell {

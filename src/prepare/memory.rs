@@ -184,13 +184,36 @@ impl WorkspaceLengths {
     }
 }
 
+/// The search in f64 gives a row of more arcs a block, and one of more than [`GIANT_ROW`] all blocks together.
+pub(crate) const LONG_ROW: u64 = 256;
+pub(crate) const GIANT_ROW: u64 = 16_384;
+
+/// Lengths, in u32 words, of what the search in f64 needs beside rows and distances.
+pub(crate) struct DoubleLengths {
+    pub pending: usize,
+    pub stamp: usize,
+    pub queues: usize,
+    pub giants: usize,
+}
+
+impl DoubleLengths {
+    pub fn new(active: usize, arcs: u64) -> DoubleLengths {
+        DoubleLengths {
+            pending: active.div_ceil(32),
+            stamp: active,
+            queues: 2 * active,
+            giants: 2 * ((arcs / GIANT_ROW) as usize).max(1),
+        }
+    }
+}
+
 /// Entries of the lists in which changes travel.
 pub(crate) fn changed(active: usize) -> usize {
     active / SPARSE + 1
 }
 
 /// The arrays of shortest paths and vertex nomination on one GPU of `world` replicas: rows, replicated
-/// state, workspace. Near-far and push-pull differ by little; the larger is told.
+/// state, workspace. Near-far, push-pull and the search in f64 differ by little; the largest is told.
 pub fn shortest_paths(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     let alone = |near_far| {
         let mut arrays = rows(shape);
@@ -198,8 +221,21 @@ pub fn shortest_paths(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
         arrays.extend(workspace(shape, near_far));
         arrays
     };
-    let (push_pull, near_far) = (alone(false), alone(true));
-    if total(&near_far) > total(&push_pull) { near_far } else { push_pull }
+    let double = {
+        let lengths = DoubleLengths::new(shape.active as usize, shape.arcs);
+        let mut arrays = rows(shape);
+        arrays.extend([
+            DeviceArray::new::<f64>("dist in f64", shape.nodes as usize),
+            DeviceArray::new::<u32>("seeds", 1),
+            DeviceArray::new::<u32>("far pile", lengths.pending),
+            DeviceArray::new::<u32>("rounds of nodes", lengths.stamp),
+            DeviceArray::new::<u32>("queues", lengths.queues),
+            DeviceArray::new::<u32>("giant rows", lengths.giants),
+            DeviceArray::new::<u64>("control", CONTROL),
+        ]);
+        arrays
+    };
+    [alone(false), alone(true), double].into_iter().max_by_key(|all| total(all)).unwrap_or_default()
 }
 
 /// The arrays that lie once over all GPUs where a graph is sharded.

@@ -7,7 +7,7 @@ mod ready;
 mod topology;
 
 pub use layout::LaidOut;
-pub(crate) use layout::{ArcView, Arcs, PackedView, Rows};
+pub(crate) use layout::{ArcView, Arcs, Rows};
 pub use plain::PlainGraph;
 pub(crate) use plain::PlainRows;
 pub use ready::{Form, Layouts, Ready};

@@ -2,7 +2,7 @@
 
 use super::ranking::first;
 use super::record::arcs_per_second;
-use super::spread::{Spread, median_run};
+use super::spread::{Spread, median_reset, median_run};
 use super::table::Table;
 use super::units::{bare_ms, bytes, count, ms, plural, rate};
 use crate::algorithm::{MergeMode, ShortestPaths};
@@ -183,11 +183,12 @@ fn time_line(outcome: &Outcome) -> String {
 fn split_line(outcome: &Outcome) -> String {
     let run = median_run(outcome.answer.measured());
     format!(
-        "run {} = step {} + merge {} + other {}",
+        "run {} = step {} + merge {} + other {}; reset {} before it",
         ms(run.total_ms),
         ms(run.step_ms),
         ms(run.merge_ms),
         ms(run.other_ms),
+        ms(median_reset(outcome.answer.measured())),
     )
 }
 
@@ -265,7 +266,7 @@ pub struct Ranked {
     /// The node.
     pub node: u64,
     /// Its distance from the nearest seed.
-    pub distance: f32,
+    pub distance: f64,
     /// The seed it is nearest to, when nominees were asked for.
     pub nominee: Option<u64>,
 }
@@ -274,10 +275,14 @@ pub struct Ranked {
 pub fn best_ranked(graph: &Graph, seeds: &[u32], paths: &ShortestPaths, k: usize) -> Vec<Ranked> {
     let mut seeds = seeds.to_vec();
     seeds.sort_unstable();
-    let candidates = (0u32..).zip(paths.distances.iter().copied());
+    let distance = |node: u32| match &paths.distances_f64 {
+        Some(distances) => distances[node as usize],
+        None => f64::from(paths.distances[node as usize]),
+    };
+    let candidates = (0..paths.distances.len() as u32).map(|node| (node, distance(node)));
     let candidates = candidates
         .filter(|(node, distance)| distance.is_finite() && seeds.binary_search(node).is_err());
-    let nearest = first(graph, candidates, k, f32::total_cmp);
+    let nearest = first(graph, candidates, k, f64::total_cmp);
     let nominee = |node: u32| paths.nominees.as_ref().map(|all| graph.input_id(all[node as usize]));
     let rank =
         |(node, distance)| Ranked { node: graph.input_id(node), distance, nominee: nominee(node) };
@@ -291,7 +296,13 @@ pub fn ranking(ranked: &[Ranked]) -> String {
     let mut table = Table::new(&header[..if nominees { 4 } else { 3 }], &[]);
     for (place, r) in ranked.iter().enumerate() {
         let nominee = r.nominee.map(|seed| seed.to_string());
-        let cells = [(place + 1).to_string(), r.node.to_string(), r.distance.to_string()];
+        // A distance that f32 holds is printed as one of f32.
+        let short = r.distance as f32;
+        let distance = match f64::from(short) == r.distance {
+            true => short.to_string(),
+            false => r.distance.to_string(),
+        };
+        let cells = [(place + 1).to_string(), r.node.to_string(), distance];
         table.row(cells.into_iter().chain(nominee));
     }
     table.to_string()

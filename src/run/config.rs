@@ -6,7 +6,7 @@ use crate::algorithm::bfs::BfsOptions;
 use crate::algorithm::filter::FilterOptions;
 use crate::algorithm::geo::GeoOptions;
 use crate::algorithm::pagerank::PagerankOptions;
-use crate::algorithm::{MergeMode, Seeds};
+use crate::algorithm::{MergeMode, Precision, Seeds};
 use crate::fleet::{ChunkPolicy, CollectiveKind, Devices, Fault, FleetConfig};
 use crate::io::{LoadOptions, ResultFormat};
 use crate::prepare::{Form, Layout, Placement, PrepareOptions};
@@ -99,6 +99,11 @@ pub struct RunConfig {
     #[arg(long, action = Set, num_args = 0..=1, default_missing_value = "true")]
     #[arg(require_equals = true, hide_possible_values = true, value_name = "BOOL")]
     pub nominee: bool,
+    /// Width of the numbers: auto | f32 | f64 [default: auto]. vn, sssp: auto is f32, and the run is repeated in
+    /// f64 where weights are whole numbers and a distance reaches 2^24. bc on GPUs: auto is f64, and f32 on large
+    /// graphs while it holds the numbers of paths; bc on the host is f64.
+    #[arg(long, value_name = "TYPE")]
+    pub precision: Precision,
     /// Print the K first of the ranking: the nearest to the seeds (vn, sssp), the farthest from the source (bfs), the
     /// highest (pagerank, bc, kcore, triangles), the largest components (cc, scc) [default: 0].
     #[arg(long, value_name = "K", allow_hyphen_values = true)]
@@ -195,6 +200,7 @@ impl Default for RunConfig {
             delta: Choice::Auto,
             predecessors: false,
             nominee: false,
+            precision: Precision::Auto,
             top: 0,
             tolerance: Choice::Auto,
             geo: GeoOptions::default(),

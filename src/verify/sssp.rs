@@ -16,6 +16,8 @@
 //! Predecessors fall out of the same search: a node's key is (level << 32 | tail), merged by MIN, so
 //! that it ends as (its level, the smallest node of the previous level with a tight arc to it).
 //!
+//! Distances in f64 are checked the same way, with sums in f64.
+//!
 //! Nominees take a second search. They are right if and only if no tight arc could lower one
 //! (`nominee[v] <= nominee[u]`, `nominee[s] <= s`: none is too high) and a tight chain of equal
 //! nominees leads to every reached node from the seed that they name (none is too low).
@@ -37,6 +39,70 @@ const SEED: u64 = u32::MAX as u64;
 /// A predecessor or nominee that is not there.
 const NONE: u32 = u32::MAX;
 
+/// A distance in f32 or f64.
+trait Distance: Copy + PartialOrd + std::fmt::Debug + Send + Sync {
+    const INFINITE: Self;
+    const ZERO: Self;
+
+    /// fl(self + weight).
+    fn over(self, weight: f32) -> Self;
+
+    /// The bits, which order non-negative distances as the distances are ordered.
+    fn bits(self) -> u64;
+
+    fn from_bits(bits: u64) -> Self;
+
+    /// As f64, which holds it.
+    fn wide(self) -> f64;
+
+    /// Whether the node is reached: a number from +0 on.
+    fn is_proper(self) -> bool {
+        self.bits() < Self::INFINITE.bits()
+    }
+}
+
+impl Distance for f32 {
+    const INFINITE: f32 = f32::INFINITY;
+    const ZERO: f32 = 0.0;
+
+    fn over(self, weight: f32) -> f32 {
+        self + weight
+    }
+
+    fn bits(self) -> u64 {
+        self.to_bits().into()
+    }
+
+    fn from_bits(bits: u64) -> f32 {
+        f32::from_bits(bits as u32)
+    }
+
+    fn wide(self) -> f64 {
+        self.into()
+    }
+}
+
+impl Distance for f64 {
+    const INFINITE: f64 = f64::INFINITY;
+    const ZERO: f64 = 0.0;
+
+    fn over(self, weight: f32) -> f64 {
+        self + f64::from(weight)
+    }
+
+    fn bits(self) -> u64 {
+        self.to_bits()
+    }
+
+    fn from_bits(bits: u64) -> f64 {
+        f64::from_bits(bits)
+    }
+
+    fn wide(self) -> f64 {
+        self
+    }
+}
+
 /// What a check that passed has seen.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Checked {
@@ -47,8 +113,8 @@ pub struct Checked {
     /// Levels of the breadth-first search over tight arcs; the seeds are the first.
     pub levels: u32,
     /// Largest finite distance.
-    pub max_distance: f32,
-    /// Arcs out of reached nodes whose sum, distance plus weight, overflows f32 to +inf.
+    pub max_distance: f64,
+    /// Arcs out of reached nodes whose sum, distance plus weight, overflows to +inf.
     pub overflowed_arcs: u64,
     /// Whether predecessors were there and were checked.
     pub predecessors: bool,
@@ -58,7 +124,7 @@ pub struct Checked {
     pub ms: f64,
 }
 
-/// Certifies that `answer` holds the shortest f32 distances from `seeds` (node indices, any order),
+/// Certifies that `answer` holds the shortest distances from `seeds`, in f64 where it has them and else in f32 (node indices, any order),
 /// and the predecessors and nominees of DESIGN.md, section 6, where it has them.
 ///
 /// Takes one pass over the arcs of reached nodes, two with nominees, 8 bytes a node, in parallel.
@@ -72,7 +138,34 @@ pub fn shortest_paths(graph: &Graph, seeds: &[u32], answer: &ShortestPaths) -> R
     let begin = Instant::now();
     let seeds = distinct_seeds(graph, seeds)?;
     check_lengths(graph, answer)?;
-    let check = Check { graph, seeds: &seeds, dist: &answer.distances };
+    let (reached, reached_arcs, max_distance, tight) = match &answer.distances_f64 {
+        None => certified(graph, &seeds, &answer.distances, answer)?,
+        Some(distances) => {
+            let found = certified(graph, &seeds, distances, answer)?;
+            rounded_right(graph, &answer.distances, distances)?;
+            found
+        }
+    };
+    Ok(Checked {
+        reached,
+        reached_arcs,
+        levels: tight.levels,
+        max_distance,
+        overflowed_arcs: tight.overflowed_arcs,
+        predecessors: answer.predecessors.is_some(),
+        nominees: answer.nominees.is_some(),
+        ms: begin.elapsed().as_secs_f64() * 1e3,
+    })
+}
+
+/// Checks distances of one width, and what follows from them. Counts nodes reached, arcs out of them, and how far they go.
+fn certified<D: Distance>(
+    graph: &Graph,
+    seeds: &[u32],
+    dist: &[D],
+    answer: &ShortestPaths,
+) -> Result<(u64, u64, f64, TightLevels)> {
+    let check = Check { graph, seeds, dist };
     let tight = check.tight_levels();
     if !check.distances_hold(&tight) {
         return Err(check.explain_distances());
@@ -86,16 +179,21 @@ pub fn shortest_paths(graph: &Graph, seeds: &[u32], answer: &ShortestPaths) -> R
         return Err(check.explain_nominees(nominees));
     }
     let (reached, reached_arcs, max_distance) = check.totals();
-    Ok(Checked {
-        reached,
-        reached_arcs,
-        levels: tight.levels,
-        max_distance,
-        overflowed_arcs: tight.overflowed_arcs,
-        predecessors: answer.predecessors.is_some(),
-        nominees: answer.nominees.is_some(),
-        ms: begin.elapsed().as_secs_f64() * 1e3,
-    })
+    Ok((reached, reached_arcs, max_distance, tight))
+}
+
+/// Whether `narrow` is `wide` in f32, to nearest.
+fn rounded_right(graph: &Graph, narrow: &[f32], wide: &[f64]) -> Result<()> {
+    let differs = |v: usize| narrow[v].to_bits() != (wide[v] as f32).to_bits();
+    match super::first_by_id(graph, differs) {
+        None => Ok(()),
+        Some(v) => Err(Error::Verify(format!(
+            "shortest paths, node {}: distance {:?} in f32 is not {:?} to nearest",
+            graph.input_id(v as u32),
+            narrow[v],
+            wide[v]
+        ))),
+    }
 }
 
 /// Compares two distance arrays bit by bit and names the first difference.
@@ -138,6 +236,7 @@ fn distinct_seeds(graph: &Graph, seeds: &[u32]) -> Result<Vec<u32>> {
 fn check_lengths(graph: &Graph, answer: &ShortestPaths) -> Result<()> {
     let lengths = [
         ("distances", Some(answer.distances.len())),
+        ("distances in f64", answer.distances_f64.as_ref().map(Vec::len)),
         ("predecessors", answer.predecessors.as_ref().map(Vec::len)),
         ("nominees", answer.nominees.as_ref().map(Vec::len)),
     ];
@@ -162,14 +261,14 @@ struct TightLevels {
 }
 
 /// What is being checked.
-struct Check<'a> {
+struct Check<'a, D> {
     graph: &'a Graph,
     /// Sorted and distinct.
     seeds: &'a [u32],
-    dist: &'a [f32],
+    dist: &'a [D],
 }
 
-impl Check<'_> {
+impl<D: Distance> Check<'_, D> {
     /// The input's own id of a node.
     fn id(&self, v: usize) -> u64 {
         self.graph.input_id(v as u32)
@@ -191,8 +290,8 @@ impl Check<'_> {
 
     /// Whether an arc is tight. The tail must be reached: +inf (+) w == +inf supports nothing.
     fn is_tight(&self, tail: u32, head: u32, weight: f32) -> bool {
-        let sum = self.dist[tail as usize] + weight;
-        sum == self.dist[head as usize] && sum < f32::INFINITY
+        let sum = self.dist[tail as usize].over(weight);
+        sum == self.dist[head as usize] && sum < D::INFINITE
     }
 
     fn tight_levels(&self) -> TightLevels {
@@ -204,12 +303,12 @@ impl Check<'_> {
         let overflowed = AtomicU64::new(0);
         let relaxable = AtomicBool::new(false);
         let levels = levels::advance(self.graph, self.seeds.to_vec(), |arc| {
-            let sum = self.dist[arc.tail as usize] + arc.weight;
+            let sum = self.dist[arc.tail as usize].over(arc.weight);
             let held = self.dist[arc.head as usize];
             if sum < held {
                 relaxable.store(true, Relaxed);
             }
-            if sum == f32::INFINITY {
+            if sum == D::INFINITE {
                 overflowed.fetch_add(1, Relaxed);
                 return false;
             }
@@ -229,13 +328,13 @@ impl Check<'_> {
     }
 
     fn distances_hold(&self, tight: &TightLevels) -> bool {
-        let seeds_at_zero = self.seeds.iter().all(|&s| self.dist[s as usize].to_bits() == 0);
+        let seeds_at_zero = self.seeds.iter().all(|&s| self.dist[s as usize].bits() == 0);
         let supported = || {
             self.dist.par_iter().zip(&tight.keys).all(|(d, key)| {
                 if key.load(Relaxed) == UNSEEN {
-                    d.to_bits() == f32::INFINITY.to_bits()
+                    d.bits() == D::INFINITE.bits()
                 } else {
-                    d.is_finite() && d.is_sign_positive()
+                    d.is_proper()
                 }
             })
         };
@@ -290,24 +389,24 @@ impl Check<'_> {
             to == from && !slot.load(Relaxed) && !slot.swap(true, Relaxed)
         });
         let supported = |v: usize| {
-            if self.dist[v].is_finite() { seen[v].load(Relaxed) } else { nominees[v] == NONE }
+            if self.dist[v].is_proper() { seen[v].load(Relaxed) } else { nominees[v] == NONE }
         };
         !lowerable.into_inner() && (0..nominees.len()).into_par_iter().all(supported)
     }
 
-    fn totals(&self) -> (u64, u64, f32) {
+    fn totals(&self) -> (u64, u64, f64) {
         self.dist
             .par_iter()
             .enumerate()
-            .filter(|(_, d)| d.is_finite())
-            .map(|(v, &d)| (1, self.graph.degree(v), d))
+            .filter(|(_, d)| d.is_proper())
+            .map(|(v, &d)| (1, self.graph.degree(v), d.wide()))
             .reduce(|| (0, 0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1, a.2.max(b.2)))
     }
 
     /// Names the lowest wrong distance, by Dijkstra's algorithm.
     fn explain_distances(&self) -> Error {
         let (shortest, via) = self.dijkstra();
-        let differs = |(d, s): (&f32, &f32)| d.to_bits() != s.to_bits();
+        let differs = |(d, s): (&D, &D)| d.bits() != s.bits();
         let Some(v) = self.dist.iter().zip(&shortest).position(differs) else {
             return Error::Verify("shortest paths: the check contradicts itself; report it".into());
         };
@@ -322,35 +421,35 @@ impl Check<'_> {
             "no seed reaches it, so it is inf".to_string()
         };
         let fault = match found {
-            d if d.is_nan() => "is not a number",
-            d if d.is_sign_negative() => "is negative",
+            d if d.wide().is_nan() => "is not a number",
+            d if d.wide().is_sign_negative() => "is negative",
             d if d > shortest => "is too high",
             _ => "is too low",
         };
         self.wrong(v, format!("distance {found:?} {fault}: {why}"))
     }
 
-    /// Shortest f32 distances by one thread, and the arc (tail, weight) that set each.
-    fn dijkstra(&self) -> (Vec<f32>, Vec<Option<(u32, f32)>>) {
+    /// Shortest distances by one thread, and the arc (tail, weight) that set each.
+    fn dijkstra(&self) -> (Vec<D>, Vec<Option<(u32, f32)>>) {
         let n = self.graph.nodes();
-        let (mut dist, mut via) = (vec![f32::INFINITY; n], vec![None; n]);
+        let (mut dist, mut via) = (vec![D::INFINITE; n], vec![None; n]);
         let mut heap = BinaryHeap::new();
         for &seed in self.seeds {
-            dist[seed as usize] = 0.0;
+            dist[seed as usize] = D::ZERO;
             heap.push(Reverse((0, seed)));
         }
         // The bits of floats >= 0 are ordered as the floats are.
         while let Some(Reverse((bits, tail))) = heap.pop() {
-            let near = f32::from_bits(bits);
+            let near = D::from_bits(bits);
             if near > dist[tail as usize] {
                 continue;
             }
             for (head, weight) in self.graph.neighbors(tail as usize) {
-                let sum = near + weight;
+                let sum = near.over(weight);
                 if sum < dist[head as usize] {
                     dist[head as usize] = sum;
                     via[head as usize] = Some((tail, weight));
-                    heap.push(Reverse((sum.to_bits(), head)));
+                    heap.push(Reverse((sum.bits(), head)));
                 }
             }
         }

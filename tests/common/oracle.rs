@@ -136,6 +136,34 @@ pub fn nominees(graph: &Graph, seeds: &[u32], dist: &[f32]) -> Vec<u32> {
     nominee
 }
 
+/// Predecessors and nominees for distances in f64 over weights above 0, where tight arcs make no cycle: nodes by rising
+/// distance take the smallest of what their tight in-arcs offer.
+pub fn chains_f64(graph: &Graph, seeds: &[u32], dist: &[f64]) -> (Vec<u32>, Vec<u32>) {
+    let n = graph.nodes();
+    let mut order: Vec<u32> = (0..n as u32).filter(|v| dist[*v as usize].is_finite()).collect();
+    order.sort_by(|a, b| dist[*a as usize].total_cmp(&dist[*b as usize]));
+    let tight = |u: u32| {
+        let from = dist[u as usize];
+        graph.neighbors(u as usize).filter(move |(v, w)| dist[*v as usize] == from + f64::from(*w))
+    };
+    let (mut level, mut parent, mut nominee) = (vec![NONE; n], vec![NONE; n], vec![NONE; n]);
+    for &s in seeds {
+        (level[s as usize], parent[s as usize], nominee[s as usize]) = (0, s, s);
+    }
+    for &u in &order {
+        for (v, _) in tight(u) {
+            level[v as usize] = level[v as usize].min(level[u as usize] + 1);
+            nominee[v as usize] = nominee[v as usize].min(nominee[u as usize]);
+        }
+    }
+    for &u in &order {
+        for (v, _) in tight(u).filter(|(v, _)| level[*v as usize] == level[u as usize] + 1) {
+            parent[v as usize] = parent[v as usize].min(u);
+        }
+    }
+    (parent, nominee)
+}
+
 /// The whole answer, predecessors and nominees included.
 pub fn answer(graph: &Graph, seeds: &[u32]) -> ShortestPaths {
     let distances = dijkstra_f32(graph, seeds);

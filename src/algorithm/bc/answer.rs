@@ -32,7 +32,7 @@ fn driver_options(config: &RunConfig) -> BcConfig {
             Choice::Auto => None,
             Choice::Is(batch) => Some(batch),
         },
-        precision: bc.precision,
+        precision: config.precision,
         trace: config.trace,
         compare: config.verify,
         ..BcConfig::default()

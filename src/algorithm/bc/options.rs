@@ -1,6 +1,5 @@
 //! The options of `hive run bc` alone.
 
-use super::Precision;
 use crate::run::Choice;
 use clap::ArgAction::Set;
 use clap::Args;
@@ -21,10 +20,6 @@ pub struct BcOptions {
     /// Sources that share the reading of arcs: auto | 1 to 32 [default: auto].
     #[arg(long, value_name = "SOURCES", allow_hyphen_values = true)]
     pub batch: Choice<u32>,
-    /// Numbers of paths and dependencies on GPUs: auto (f64, or f32 on large graphs while it holds them) | f32 |
-    /// f64; on the host f64 [default: auto].
-    #[arg(long, value_name = "TYPE")]
-    pub precision: Precision,
 }
 
 impl BcOptions {

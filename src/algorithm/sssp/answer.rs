@@ -1,10 +1,11 @@
 //! How shortest paths and vertex nomination are asked for, and what is said of their answer.
 
 use super::{MergeMode, ShortestPaths, SsspConfig, sssp};
-use crate::algorithm::{Lengths, Measured, Paths, Seeds};
+use crate::algorithm::{Lengths, Measured, Paths, Precision, Seeds};
 use crate::graph::Graph;
 use crate::io::{Column, Table};
-use crate::report::units::{count, plural};
+use crate::report::Spread;
+use crate::report::units::{count, ms, plural};
 use crate::report::{best_ranked, ranking};
 use crate::run::{Answer, Checked, Choice, Context, Job, RunConfig, Start, fields};
 use crate::{Error, Result, verify};
@@ -18,6 +19,14 @@ pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
         return Err(Error::input(format!("--delta {delta}: use auto, inf or a number above 0")));
     }
     check_merge(config)?;
+    if config.precision == Precision::F64
+        && matches!(config.merge, MergeMode::Dense | MergeMode::Split)
+    {
+        return Err(Error::input(format!(
+            "--precision f64 with --merge {}: in f64 every replica computes alone; use --merge auto",
+            config.merge
+        )));
+    }
     // As `Prepared::new` has it, which comes after devices and graph.
     let align = config.chunk_align;
     if !align.is_power_of_two() || !(64..=1 << 20).contains(&align) {
@@ -67,6 +76,7 @@ pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
             Choice::Auto => None,
             Choice::Is(delta) => Some(delta),
         },
+        precision: config.precision,
         predecessors: (config.predecessors || config.target.is_some()) && extras,
         nominee: config.nominee && extras,
         runs: context.runs,
@@ -79,6 +89,38 @@ pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
     Ok(Box::new(sssp(context.fleet, prepared, context.job.start.nodes(), &options)?))
 }
 
+impl ShortestPaths {
+    /// What distances were found in.
+    fn precision(&self) -> Precision {
+        if self.distances_f64.is_some() { Precision::F64 } else { Precision::F32 }
+    }
+
+    /// What the summary says of it, where there is something to say.
+    fn precision_line(&self) -> String {
+        let mut parts = Vec::new();
+        if let Some(first) = &self.measured_f32 {
+            parts.push(format!(
+                "f64: weights are whole numbers and a distance reaches 2^24, from where f32 rounds; the run in f32 \
+                 before it took {}",
+                ms(Spread::of_runs(first).median)
+            ));
+        }
+        if self.rounded > 0 {
+            let nodes = plural(self.rounded, "node");
+            parts.push(format!(
+                "f32 rounds distances from 2^24 on, of {nodes}; --precision f64 does not"
+            ));
+        }
+        if self.absorbed > 0 {
+            let (nodes, width) = (plural(self.absorbed, "node"), self.precision());
+            parts.push(format!(
+                "a weight above 0 is lost beside the distance in {width}, on {nodes}"
+            ));
+        }
+        parts.join("; ")
+    }
+}
+
 impl Answer for ShortestPaths {
     fn measured(&self) -> &Measured {
         &self.measured
@@ -86,6 +128,7 @@ impl Answer for ShortestPaths {
 
     fn strategy(&self, job: &Job) -> &'static str {
         match job.config.merge {
+            _ if self.distances_f64.is_some() => "near-far",
             MergeMode::Dense => "dense",
             _ if self.delta.is_finite() => "near-far",
             _ => "push-pull",
@@ -94,7 +137,7 @@ impl Answer for ShortestPaths {
 
     fn strategy_line(&self, job: &Job) -> String {
         match self.strategy(job) {
-            "near-far" => format!("near-far, delta {}", self.delta),
+            "near-far" => format!("near-far in {}, delta {}", self.precision(), self.delta),
             "push-pull" => "push-pull".into(),
             _ => {
                 "dense: push what the chunk's frontier reaches, OR frontiers, MIN distances".into()
@@ -125,7 +168,10 @@ impl Answer for ShortestPaths {
             plural(self.measured.iterations, "iteration"),
             plural(self.measured.rounds, "round"),
         );
-        vec![("answer", answer)]
+        let mut lines = vec![("answer", answer)];
+        let precision = self.precision_line();
+        lines.extend((!precision.is_empty()).then_some(("precision", precision)));
+        lines
     }
 
     fn rated(&self) -> &'static str {
@@ -136,10 +182,23 @@ impl Answer for ShortestPaths {
         format!("variant:num_seeds-{}", job.start.nodes().len())
     }
 
-    /// `seeds`: start nodes, in the input's own ids; `delta`: the bucket width in use, a number or `inf`.
+    /// `seeds`: start nodes, in the input's own ids; `delta`: the bucket width in use, a number or `inf`; `precision`
+    /// of distances; `absorbed-nodes` and `rounded-nodes` as in [`ShortestPaths`]; `process-times-f32`, in ms, where a
+    /// search in f32 came first.
     fn facts(&self, job: &Job) -> Map<String, Value> {
         let seeds: Vec<u64> = job.start.nodes().iter().map(|v| job.graph.input_id(*v)).collect();
-        fields([("seeds", json!(seeds)), ("delta", json!(Choice::Is(self.delta)))])
+        let mut facts = fields([
+            ("seeds", json!(seeds)),
+            ("delta", json!(Choice::Is(self.delta))),
+            ("precision", json!(self.precision())),
+            ("absorbed-nodes", json!(self.absorbed)),
+            ("rounded-nodes", json!(self.rounded)),
+        ]);
+        if let Some(first) = &self.measured_f32 {
+            let times: Vec<f64> = first.runs.iter().map(|run| run.total_ms).collect();
+            facts.insert("process-times-f32".into(), json!(times));
+        }
+        facts
     }
 
     fn ranking(&self, job: &Job, k: usize) -> Option<String> {
@@ -151,7 +210,10 @@ impl Answer for ShortestPaths {
         let predecessors = self.predecessors.as_ref().filter(|_| job.config.target.is_some())?;
         let distance = |node: &u32| self.distances[*node as usize];
         let reached = |node: u32| distance(&node).is_finite();
-        let lengths = |nodes: &[u32]| Lengths::F32(nodes.iter().map(distance).collect());
+        let lengths = |nodes: &[u32]| match &self.distances_f64 {
+            Some(all) => Lengths::F64(nodes.iter().map(|node| all[*node as usize]).collect()),
+            None => Lengths::F32(nodes.iter().map(distance).collect()),
+        };
         Some(Paths::walk(&job.targets, predecessors, reached, lengths))
     }
 
@@ -159,7 +221,11 @@ impl Answer for ShortestPaths {
         let nodes = [("predecessor", &self.predecessors), ("nominee", &self.nominees)];
         let nodes =
             nodes.into_iter().filter_map(|(name, of)| Some((name, Column::Node(of.as_ref()?))));
-        let distances = ("distance", Column::F32(&self.distances));
+        let distances = match &self.distances_f64 {
+            Some(distances) => Column::Distance(distances),
+            None => Column::F32(&self.distances),
+        };
+        let distances = ("distance", distances);
         Table::of_nodes([distances].into_iter().chain(nodes))
     }
 

@@ -113,7 +113,14 @@ impl Engine {
             (Backend::Host(worker), _) => {
                 let beat = || rendezvous.beat(rank);
                 worker.pool.install(|| match task {
-                    Work::NearFar(delta) => host::sssp::near_far(p, s, delta, &beat),
+                    Work::NearFar(delta) => {
+                        let (rows, (dist, far, marks)) =
+                            (&p.layout.out, host::sssp::host_arrays(s));
+                        let delta = f64::from(delta);
+                        let (relaxed, rounds) =
+                            host::sssp::near_far(rows, dist, far, marks, delta, &beat);
+                        Ok(Counts { relaxed, rounds, ..Counts::default() })
+                    }
                     Work::Step(Task::Pull) => {
                         host::sssp::pull(p, s, pull_chunk, limits.lowest, &beat)
                     }

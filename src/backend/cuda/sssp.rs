@@ -1,8 +1,10 @@
 //! The steps of shortest paths on a GPU: a thin hand that fills in the kernels' arguments.
 
 mod args;
+mod double;
 mod graph;
 
+pub(crate) use double::Double;
 pub(crate) use graph::{DeviceGraph, Kernels, Owners};
 
 use super::device::{CudaDevice, Launch, fewer};

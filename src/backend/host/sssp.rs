@@ -1,7 +1,7 @@
 //! The steps of shortest paths on host threads. See `algorithm/sssp.rs` for the idea and invariants.
 
-use crate::algorithm::sssp::{Counts, Limits, State};
-use crate::collective::{Replicated, atomic_words, atomics};
+use crate::algorithm::sssp::{Counts, Length, Limits, State};
+use crate::collective::{Replicated, atomic_words, atomics, cells};
 use crate::error::Result;
 use crate::fleet::Split;
 use crate::prepare::{ArcView, Inner, Rows};
@@ -19,11 +19,11 @@ const TASK_WORDS: usize = 16;
 
 /// A frontier entry: the node and its distance when the round began (the snapshot that makes a round
 /// the same on every replica).
-type Entry = (u32, u32);
+type Entry<D> = (u32, D);
 
 /// One replica's view while it steps.
-struct Round<'a, A: ArcView> {
-    dist: &'a [AtomicU32],
+struct Round<'a, A: ArcView, D: Length> {
+    dist: &'a [D::Atomic],
     marks: &'a [AtomicU64],
     rows: &'a Rows,
     arcs: A,
@@ -31,33 +31,33 @@ struct Round<'a, A: ArcView> {
     relaxed: u64,
 }
 
-impl<'a, A: ArcView> Round<'a, A> {
+impl<'a, A: ArcView, D: Length> Round<'a, A, D> {
     fn new(
-        dist: &'a mut [f32],
+        dist: &'a mut [D],
         marks: &'a mut [u64],
         rows: &'a Rows,
         arcs: A,
         beat: &'a (dyn Fn() + Sync),
     ) -> Self {
-        Round { dist: atomics(dist), marks: atomic_words(marks), rows, arcs, beat, relaxed: 0 }
+        Round { dist: cells(dist), marks: atomic_words(marks), rows, arcs, beat, relaxed: 0 }
     }
 
-    fn entry(&self, v: u32) -> Entry {
-        (v, self.dist[v as usize].load(Relaxed))
+    fn entry(&self, v: u32) -> Entry<D> {
+        (v, D::load(&self.dist[v as usize]))
     }
 
-    fn arcs_of(&self, frontier: &[Entry]) -> u64 {
+    fn arcs_of(&self, frontier: &[Entry<D>]) -> u64 {
         frontier.iter().map(|(v, _)| self.rows.degree(*v as usize)).sum()
     }
 
     /// Relaxes arcs `range` of one row; pushes the nodes that improved first time in this round.
-    fn relax(&self, from: u32, range: Range<u64>, improved: &mut Vec<u32>) {
-        let from = f32::from_bits(from);
+    fn relax(&self, from: D, range: Range<u64>, improved: &mut Vec<u32>) {
         for i in range.start as usize..range.end as usize {
             let (v, weight) = self.arcs.arc(i);
-            let candidate = (from + weight).to_bits();
+            let candidate = from.plus(weight);
             let slot = &self.dist[v as usize];
-            if candidate >= slot.load(Relaxed) || candidate >= slot.fetch_min(candidate, Relaxed) {
+            let lower = |held: D| (candidate < held).then_some(candidate);
+            if candidate >= D::load(slot) || candidate >= D::update(slot, lower) {
                 continue;
             }
             let bit = 1u64 << (v % 64);
@@ -69,7 +69,7 @@ impl<'a, A: ArcView> Round<'a, A> {
 
     /// Relaxes all arcs out of `frontier`. Returns the nodes that improved, each once, sorted, with
     /// their new distances; marks are clean again.
-    fn advance(&mut self, frontier: &[Entry]) -> Vec<Entry> {
+    fn advance(&mut self, frontier: &[Entry<D>]) -> Vec<Entry<D>> {
         let total = self.arcs_of(frontier);
         self.relaxed += total;
         (self.beat)();
@@ -100,7 +100,7 @@ impl<'a, A: ArcView> Round<'a, A> {
     }
 
     /// Cuts a frontier's arcs into tasks of about equal size, long rows included.
-    fn tasks(&self, frontier: &[Entry]) -> Vec<Vec<(u32, Range<u64>)>> {
+    fn tasks(&self, frontier: &[Entry<D>]) -> Vec<Vec<(D, Range<u64>)>> {
         let (mut tasks, mut task, mut room) = (Vec::new(), Vec::new(), TASK_ARCS);
         for (v, from) in frontier {
             let v = *v as usize;
@@ -121,7 +121,7 @@ impl<'a, A: ArcView> Round<'a, A> {
     }
 
     /// Takes the set bits of words `range` out of `words`, as entries in node order.
-    fn take(&self, words: &mut [u64], range: Range<usize>) -> Vec<Entry> {
+    fn take(&self, words: &mut [u64], range: Range<usize>) -> Vec<Entry<D>> {
         let mut entries = Vec::new();
         for (i, word) in words[range.clone()].iter_mut().enumerate() {
             let mut bits = std::mem::take(word);
@@ -132,13 +132,13 @@ impl<'a, A: ArcView> Round<'a, A> {
         }
         entries
     }
-
-    fn lowest(frontier: &[Entry]) -> f32 {
-        frontier.iter().map(|e| e.1).min().map_or(f32::INFINITY, f32::from_bits)
-    }
 }
 
-fn put(words: &mut [u64], frontier: &[Entry]) {
+fn lowest<D: Length>(frontier: &[Entry<D>]) -> D {
+    frontier.iter().map(|e| e.1).fold(D::INFINITE, |a, b| if b < a { b } else { a })
+}
+
+fn put<D: Length>(words: &mut [u64], frontier: &[Entry<D>]) {
     frontier.iter().for_each(|(v, _)| words[*v as usize / 64] |= 1 << (v % 64));
 }
 
@@ -177,7 +177,7 @@ pub(crate) fn grow(
         }
         counts.relaxed = round.relaxed;
         counts.nodes = frontier.len() as u64;
-        counts.lowest = Round::<'_, crate::prepare::PackedView<'_>>::lowest(&frontier);
+        counts.lowest = lowest(&frontier);
         put(front, &frontier);
         Ok(counts)
     })
@@ -308,46 +308,44 @@ pub(crate) fn exchange(s: &mut State, lists: &Split, chunk: Range<u64>, rank: us
     }
 }
 
-/// Near-far to the end, redundantly: distances are unique again when nothing is pending.
-pub(crate) fn near_far(
-    p: &Inner,
-    s: &mut State,
-    delta: f32,
+/// Near-far to the end over `rows`, redundantly: distances are unique again when nothing is pending. `far` is the
+/// frontier to begin with, `marks` room for one. Returns arcs relaxed, and rounds.
+pub(crate) fn near_far<D: Length>(
+    rows: &Rows,
+    dist: &mut [D],
+    far: &mut [u64],
+    marks: &mut [u64],
+    delta: f64,
     beat: &(dyn Fn() + Sync),
-) -> Result<Counts> {
-    let rows = &p.layout.out;
+) -> (u64, u64) {
     with_arcs!(rows, |arcs| {
-        let (dist, front, next) = host_arrays(s);
-        let words = front.len();
-        let mut round = Round::new(dist, next, rows, arcs, beat);
-        let mut far = round.take(front, 0..words);
-        let mut counts = Counts::default();
+        let words = far.len();
+        let mut round = Round::new(dist, marks, rows, arcs, beat);
+        let mut rounds = 0;
+        let mut far = round.take(far, 0..words);
         while !far.is_empty() {
-            let lowest = far.iter().map(|e| e.1).min().unwrap_or(0);
-            let threshold = (f32::from_bits(lowest) + delta).to_bits().max(lowest + 1);
+            let threshold = lowest(&far).ahead(delta);
             let (mut near, later) = far.into_iter().partition::<Vec<_>, _>(|e| e.1 < threshold);
             far = later;
             while !near.is_empty() {
                 let improved = round.advance(&near);
-                counts.rounds += 1;
+                rounds += 1;
                 let (now, later) = improved.into_iter().partition::<Vec<_>, _>(|e| e.1 < threshold);
                 near = now;
                 far.extend(later);
             }
             // A far node may be listed often and may have come near since: keep it once, as it is.
-            far.sort_unstable();
+            far.sort_unstable_by_key(|e| e.0);
             far.dedup_by_key(|e| e.0);
             far.iter_mut().for_each(|e| *e = round.entry(e.0));
             far.retain(|e| e.1 >= threshold);
         }
-        counts.relaxed = round.relaxed;
-        counts.lowest = f32::INFINITY;
-        Ok(counts)
+        (round.relaxed, rounds)
     })
 }
 
 /// The replica's arrays in host memory.
-fn host_arrays(s: &mut State) -> (&mut [f32], &mut [u64], &mut [u64]) {
+pub(crate) fn host_arrays(s: &mut State) -> (&mut [f32], &mut [u64], &mut [u64]) {
     let dist = s.dist.host_mut().unwrap_or_default();
     let front = s.front.words_mut().host_mut().unwrap_or_default();
     (dist, front, s.next.words_mut().host_mut().unwrap_or_default())

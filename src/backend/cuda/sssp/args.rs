@@ -138,3 +138,40 @@ pub(crate) struct NearFarStatus {
     pub windows: u32,
     pub stopped: u32,
 }
+
+/// `kernels/sssp_double.cu`: DoubleArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+pub(super) struct DoubleArgs {
+    pub offsets: u64,
+    pub arcs: u64,
+    pub seeds: u64,
+    pub dist: u64,
+    pub pending: u64,
+    pub stamp: u64,
+    pub queue: u64,
+    pub giants: u64,
+    pub control: u64,
+    pub status: u64,
+    pub abort: u64,
+    pub log: u64,
+    pub deadline_ns: u64,
+    pub capacity: u64,
+    pub nodes: u64,
+    pub delta: f64,
+    pub active: u32,
+    pub count: u32,
+    pub long_row: u32,
+    pub giant_row: u32,
+    pub form: ArcForm,
+}
+
+/// `kernels/sssp_double.cu`: DoubleStatus.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+pub(super) struct DoubleStatus {
+    pub relaxed: u64,
+    pub rounds: u64,
+    pub windows: u32,
+    pub stopped: u32,
+}

@@ -43,6 +43,8 @@ pub(crate) struct DeviceGraph {
     pub(super) step_blocks: u32,
     pub(super) near_far_blocks: u32,
     bytes: u64,
+    packed: bool,
+    wide: bool,
 }
 
 impl DeviceGraph {
@@ -86,13 +88,25 @@ impl DeviceGraph {
             out,
             into,
             bytes,
+            packed: shape.packed,
+            wide: shape.wide,
         })
+    }
+
+    /// What kernels over its rows are compiled with.
+    pub(super) fn options(&self) -> [String; 2] {
+        form_options(self.packed, self.wide)
     }
 
     /// Bytes that this replica holds.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
+}
+
+fn form_options(packed: bool, wide: bool) -> [String; 2] {
+    let (packed, wide) = (u32::from(packed), u32::from(wide));
+    [format!("-DHIVE_PACKED={packed}"), format!("-DHIVE_WIDE={wide}")]
 }
 
 /// The loaded kernels for a layout's form.
@@ -110,8 +124,7 @@ impl Kernels {
     /// Compiles (a compiler shows no signs of life: let nobody wait for it) and loads.
     pub fn load(device: &mut CudaDevice, layout: &LaidOut) -> Result<Kernels> {
         let Shape { wide, packed, .. } = Shape::new(layout);
-        let (packed, wide) = (u32::from(packed), u32::from(wide));
-        let options = [format!("-DHIVE_PACKED={packed}"), format!("-DHIVE_WIDE={wide}")];
+        let options = form_options(packed, wide);
         let mut kernel = |file, name| device.function(source(file), &options, name);
         Ok(Kernels {
             step: kernel("sssp.cu", "sssp_step")?,
