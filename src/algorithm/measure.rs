@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// Wall time of one run, the slowest replica's, in milliseconds. `total = step + merge + other`.
 #[derive(Debug, Clone, Copy, Default, serde::Serialize)]
 pub struct RunTime {
-    /// From the common start to the last replica's finish; state reset and read-back excluded.
+    /// From the common start to the last replica's finish. Neither the reset before it nor the read-back after it is in it.
     pub total_ms: f64,
     /// Inside steps: kernels or host functions.
     pub step_ms: f64,
@@ -15,6 +15,8 @@ pub struct RunTime {
     pub merge_ms: f64,
     /// The rest: decisions, launches, rendezvous.
     pub other_ms: f64,
+    /// Before the run, not in `total_ms`: putting distances, levels and bitmaps to their start; the slowest replica's.
+    pub reset_ms: f64,
 }
 
 /// One iteration of the driver, as `--trace` shows it.
@@ -66,14 +68,19 @@ pub struct Measured {
 }
 
 /// The time of the slowest replica, and everybody's time in steps; the same on all.
-pub(super) fn slowest(r: &mut Replica, total_ms: f64) -> Result<(RunTime, Vec<f64>)> {
+pub(super) fn slowest(
+    r: &mut Replica,
+    reset_ms: f64,
+    total_ms: f64,
+) -> Result<(RunTime, Vec<f64>)> {
     let clock = r.clock();
-    let payload = [total_ms, clock.step_ms, clock.merge_ms, 0.0].map(f64::to_bits);
+    let payload = [total_ms, clock.step_ms, clock.merge_ms, reset_ms].map(f64::to_bits);
     let all = r.agree("end of a run", payload)?;
     let times = all.iter().map(|p| p.map(f64::from_bits));
     let steps = times.clone().map(|t| t[1]).collect();
+    let reset_ms = times.clone().map(|t| t[3]).fold(0.0, f64::max);
     let [total_ms, step_ms, merge_ms, _] =
         times.max_by(|a, b| a[0].total_cmp(&b[0])).unwrap_or([0.0; 4]);
     let other_ms = (total_ms - step_ms - merge_ms).max(0.0);
-    Ok((RunTime { total_ms, step_ms, merge_ms, other_ms }, steps))
+    Ok((RunTime { total_ms, step_ms, merge_ms, other_ms, reset_ms }, steps))
 }

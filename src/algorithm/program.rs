@@ -122,7 +122,7 @@ impl Log {
 
 /// What a program repeats.
 pub(crate) trait Run {
-    /// Puts the state of run `number` (warm-up runs count) to its start. Not timed.
+    /// Puts the state of run `number` (warm-up runs count) to its start. Timed apart from the run.
     fn reset(&mut self, r: &mut Replica, number: u64) -> Result<()>;
 
     /// From the start to the answer. Everything that it queued may still be under way on return.
@@ -147,8 +147,10 @@ pub(crate) fn timed(r: &mut Replica, repeat: Repeat, body: &mut impl Run) -> Res
 fn repeated(r: &mut Replica, repeat: Repeat, body: &mut impl Run) -> Result<Measured> {
     let (warmup, mut measured, mut first) = (u64::from(repeat.warmup), Measured::default(), 0);
     for run in 0..warmup + u64::from(repeat.runs) {
+        let start = Instant::now();
         body.reset(r, run)?;
         r.settle()?;
+        let reset = start.elapsed().as_secs_f64() * 1e3;
         r.meet_as(run);
         r.agree("start of a run", [run, 0, 0, 0])?;
         // Who waited long was asleep, and wakes late: once more, all awake.
@@ -161,7 +163,7 @@ fn repeated(r: &mut Replica, repeat: Repeat, body: &mut impl Run) -> Result<Meas
         let total = start.elapsed().as_secs_f64() * 1e3;
         // Redundant replicas need not have taken the same number of iterations.
         r.meet_as(run);
-        let (time, steps) = slowest(r, total)?;
+        let (time, steps) = slowest(r, reset, total)?;
         if run >= warmup {
             measured.runs.push(time);
             measured.replica_step_ms.push(steps);

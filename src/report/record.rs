@@ -2,7 +2,7 @@
 //! read it, and ours.
 
 use super::machine::Machine;
-use super::spread::Spread;
+use super::spread::{Spread, median_reset};
 use super::{COMMIT, VERSION, utc};
 use crate::algorithm::Measured;
 use crate::fleet::FleetInfo;
@@ -36,6 +36,8 @@ pub struct Record<'a> {
     pub avg_process_time: f64,
     /// Total of each timed run, ms.
     pub process_times: Vec<f64>,
+    /// Median of the resets before the timed runs, ms: in none of `process-times`.
+    pub reset_ms: f64,
     /// `variant:num_seeds-10`, `num-gpus:4` (GPUs, not replicas), `num-replicas:4`.
     pub tag: Vec<String>,
     /// The first device.
@@ -236,6 +238,7 @@ impl<'a> Record<'a> {
             benchmark: job.config.benchmarks(),
             avg_process_time: spread.mean,
             process_times: measured.runs.iter().map(|run| run.total_ms).collect(),
+            reset_ms: median_reset(measured),
             tag: tags(answer.variant(job), fleet),
             gpuinfo: GpuInfo::of(fleet),
             command_line: command_line(),

@@ -39,6 +39,12 @@ impl Spread {
     }
 }
 
+/// The middle reset before a run, ms.
+pub(crate) fn median_reset(measured: &Measured) -> f64 {
+    let resets: Vec<f64> = measured.runs.iter().map(|run| run.reset_ms).collect();
+    Spread::of(&resets).median
+}
+
 /// The run whose split stands for all: the (lower) middle one by total time.
 pub(crate) fn median_run(measured: &Measured) -> RunTime {
     let mut runs = measured.runs.clone();

@@ -27,6 +27,7 @@ fn outcome() -> Outcome {
         step_ms: total_ms / 2.0,
         merge_ms: total_ms / 4.0,
         other_ms: total_ms / 4.0,
+        reset_ms: total_ms / 8.0,
     });
     let device = |rank| DeviceInfo {
         rank,

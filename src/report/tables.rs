@@ -76,7 +76,16 @@ pub(crate) fn times(group: &[&Family<'_>], labels: &Labels) -> Sheet {
     let speed_up = if weak { "rate speed-up" } else { "speed-up" };
     let mut columns = vec!["dataset"];
     columns.extend(apart.names());
-    columns.extend(["devices", "nodes", "arcs", "median ms", "min ms", "max ms", speed_up]);
+    columns.extend([
+        "devices",
+        "nodes",
+        "arcs",
+        "median ms",
+        "min ms",
+        "max ms",
+        "reset ms",
+        speed_up,
+    ]);
     columns.extend([
         "efficiency %",
         "G arcs/s",
@@ -135,6 +144,7 @@ fn times_row(member: &Member<'_>, apart: &Apart<'_>, weak: bool) -> Vec<Entry> {
         Entry::number(Some(member.median), bare_ms),
         Entry::number(done.time.min, bare_ms),
         Entry::number(done.time.max, bare_ms),
+        Entry::number(done.time.reset, bare_ms),
         Entry::number(member.speed_up, ratio),
         Entry::number(member.efficiency, percent),
         Entry::number(done.rate, giga),

@@ -98,6 +98,8 @@ pub struct Times {
     pub min: Option<f64>,
     /// The slowest.
     pub max: Option<f64>,
+    /// Putting arrays to their start before a run, in none of the above; where the record has it.
+    pub reset: Option<f64>,
     /// How many were timed.
     pub runs: usize,
 }

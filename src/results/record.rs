@@ -129,6 +129,7 @@ fn cell_done(cell: &Fields<'_>) -> Result<Done> {
             mean: time.number("mean")?.unwrap_or(median),
             min: time.number("min")?,
             max: time.number("max")?,
+            reset: None,
             runs: 0,
         },
         reached: cell.count("reached")?,
@@ -211,11 +212,12 @@ fn times(record: &Fields<'_>) -> Result<Times> {
     let list: Vec<f64> =
         list.into_iter().map(|t| amount(t).ok_or_else(|| wrong_time(t))).collect::<Result<_>>()?;
     let mean = record.number("avg-process-time")?;
+    let reset = record.number("reset-ms")?;
     if list.is_empty() {
         let missing =
             || wrong(record.at, "neither \"avg-process-time\" nor \"process-times\" is there");
         let mean = mean.ok_or_else(missing)?;
-        return Ok(Times { median: mean, mean, min: None, max: None, runs: 1 });
+        return Ok(Times { median: mean, mean, min: None, max: None, reset, runs: 1 });
     }
     let spread = Spread::of(&list);
     let several = list.len() > 1;
@@ -224,6 +226,7 @@ fn times(record: &Fields<'_>) -> Result<Times> {
         mean: mean.unwrap_or(spread.mean),
         min: several.then_some(spread.min),
         max: several.then_some(spread.max),
+        reset,
         runs: list.len(),
     })
 }

@@ -137,7 +137,10 @@ impl Answer for ShortestPaths {
 
     fn strategy_line(&self, job: &Job) -> String {
         match self.strategy(job) {
-            "near-far" => format!("near-far in {}, delta {}", self.precision(), self.delta),
+            "near-far" if self.distances_f64.is_some() => {
+                format!("near-far in f64, delta {}", self.delta)
+            }
+            "near-far" => format!("near-far, delta {}", self.delta),
             "push-pull" => "push-pull".into(),
             _ => {
                 "dense: push what the chunk's frontier reaches, OR frontiers, MIN distances".into()
