@@ -96,7 +96,9 @@ impl Column<'_> {
     fn push_bytes(&self, ids: &Ids<'_>, row: usize, bytes: &mut Vec<u8>) {
         match self {
             Column::F32(values) => bytes.extend(values[row].to_le_bytes()),
-            Column::F64(values) | Column::Distance(values) => bytes.extend(values[row].to_le_bytes()),
+            Column::F64(values) | Column::Distance(values) => {
+                bytes.extend(values[row].to_le_bytes())
+            }
             Column::Total(values) => bytes.extend(values[row].to_le_bytes()),
             Column::Count(values) | Column::Maybe(values) | Column::Value(values) => {
                 bytes.extend(values[row].to_le_bytes());
@@ -342,7 +344,9 @@ impl Rows<'_> {
                 match cell {
                     Cell::Empty | Cell::Infinite => write!(text, "null")?,
                     Cell::F32(value) if !value.is_finite() => write!(text, "null")?,
-                    Cell::F64(value) | Cell::Distance(value) if !value.is_finite() => write!(text, "null")?,
+                    Cell::F64(value) | Cell::Distance(value) if !value.is_finite() => {
+                        write!(text, "null")?
+                    }
                     Cell::Node(node) => self.ids.push_json(node, text)?,
                     cell => self.push(cell, text)?,
                 }
