@@ -332,7 +332,7 @@ fn results_are_written_in_the_inputs_own_ids() {
 #[test]
 fn bad_input_gets_one_line_and_exit_code_2() {
     let dir = tempfile::tempdir().unwrap();
-    let garbage = file(dir.path(), "garbage.txt", "0 1\n1 two\n");
+    let garbage = file(dir.path(), "garbage.txt", "0 1\n1 -2\n");
     let negative = file(dir.path(), "negative.txt", "0 1 1.0\n1 2 -3\n");
     let on = |graph: &'static str| ["run", "sssp", "--devices", "host", "--graph", graph];
     refused(&on("no/such/graph.mtx"), "no/such/graph.mtx");

@@ -225,8 +225,15 @@ fn text_damages(format: &Format) -> Damages {
         ),
         "g.txt" => counts(
             &mut damages,
-            "12 30",
-            ["12 29", "12 31", &format!("12 {e20}"), "11 30", "20 30", &format!("{big} 30")],
+            "12 arcs 30",
+            [
+                "12 arcs 29",
+                "12 arcs 31",
+                &format!("12 arcs {e20}"),
+                "11 arcs 30",
+                "20 arcs 30",
+                &format!("{big} arcs 30"),
+            ],
         ),
         "g.gr" => counts(
             &mut damages,

@@ -93,6 +93,9 @@ fn beginnings() -> Vec<(&'static str, Vec<u8>)> {
         ("g.txt.bz2", b"BZh91AY&SY".to_vec()),
         ("g.txt.xz", b"\xfd7zXZ\0\0\x04\xe6\xd6\xb4\x46".to_vec()),
         ("g.txt.zst", b"\x28\xb5\x2f\xfd".to_vec()),
+        text("g.txt", "dst;\"src\";w\n\"a, b\";c;1\n"),
+        text("g.txt", "from\tto\nalice\tbob\n"),
+        text("g.txt", "# nodes 3 arcs 2\n0 1\n"),
     ]
 }
 

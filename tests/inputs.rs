@@ -157,7 +157,7 @@ fn a_binary_file_that_begins_like_a_byte_order_mark_is_read_as_it_is() {
 }
 
 #[test]
-fn a_line_of_column_names_is_skipped() {
+fn a_line_of_column_names_says_which_is_which() {
     for text in ["source,target\n0,1\n1,2\n", "\"src\"\tdst\n0\t1\n1\t2\n"] {
         assert_eq!(arcs(&load("g.csv", text.as_bytes()).unwrap()), [(0, 1, 1.0), (1, 2, 1.0)]);
     }
@@ -172,7 +172,7 @@ fn a_first_line_is_a_header_only_if_what_follows_fits_it() {
         let graph = load("g.txt", text.as_bytes()).unwrap();
         (graph.nodes(), graph.arcs())
     };
-    assert_eq!(counts("5 2\n0 1\n1 2\n"), (5, 2), "two arcs follow, ids are below 5");
+    assert_eq!(counts("5 3\n0 1\n1 2\n2 0\n"), (5, 3), "three arcs follow, ids are below 3");
     assert_eq!(counts("5 3\n0 1\n1 2\n"), (5, 3), "three would have to follow: ids 0 1 2 3 5");
     assert_eq!(counts("2 2\n0 1\n1 2\n"), (3, 3), "2 is no id below 2");
     assert_eq!(counts("5 1\n0 1 0.5\n"), (5, 1), "a third column leaves no doubt");
@@ -193,19 +193,18 @@ fn a_header_that_lies_about_counts_is_refused() {
 
 #[test]
 fn an_edge_list_with_a_bad_line_is_refused_at_that_line() {
-    refused(load("g.txt", b"0 1\n1 2\nhello world\n"), &["g.txt:3:", "not a node id (hello)"]);
+    refused(load("g.txt", b"0 1\n1 2\nhello big world\n"), &["g.txt:3:", "garbage line"]);
     refused(load("g.txt", b"0 1\n1\n"), &["g.txt:2:", "garbage line (1)"]);
     refused(load("g.txt", b"0 1\n1 2 3\n1 3 3\n"), &["g.txt:1:"]);
-    refused(load("g.txt", b"# c\n0 1 2 3\n"), &["g.txt:2:", "garbage line (0 1 2 3)"]);
+    refused(load("g.txt", b"# c\n0 1 2 3\n"), &["g.txt:2:", "4 columns", "(0 1 2 3)"]);
     refused(load("g.txt", b"0 1\n-1 2\n"), &["g.txt:2:", "(-1)"]);
     refused(load("g.txt", b"0 1\n0 99999999999999999999999\n"), &["g.txt:2:", "64 bits"]);
-    refused(load("g.txt", b"alice bob\nbob carol\n"), &["g.txt:1:", "(alice)"]);
     refused(load("g.el", b"0 1\n0 4294967295\n"), &["g.el:2:", "4294967295", "32 bits"]);
     refused(load("g.txt", b"0 1 1\n0 1 -1\n"), &["g.txt:2:", "negative (-1)"]);
     refused(load("g.txt", b"0 1 1\n0 1 inf\n"), &["g.txt:2:", "infinite"]);
     refused(load("g.txt", b"0 1 1\n0 1 NaN\n"), &["g.txt:2:", "not a number (NaN)"]);
-    let long = "0 1\n".repeat(200_000) + "0 !\n";
-    refused(load("g.txt", long.as_bytes()), &["g.txt:200001:", "(!)"]);
+    let long = "0 1\n".repeat(200_000) + "0 -1\n";
+    refused(load("g.txt", long.as_bytes()), &["g.txt:200001:", "(-1)"]);
 }
 
 #[test]

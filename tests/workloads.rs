@@ -158,7 +158,7 @@ fn an_edge_is_two_arcs_or_a_self_loop() {
     let graph = Arc::new(common::graph_of(3, &arcs));
     for (devices, collective) in few_fleets() {
         let fleet = common::open(&devices, collective, FleetConfig::default());
-        let asked = RunConfig { source: Some(0), ..config(MergeMode::Auto, Layout::Auto) };
+        let asked = RunConfig { source: Some(0.into()), ..config(MergeMode::Auto, Layout::Auto) };
         let found = outcome("bfs", &fleet, &graph, &asked).unwrap();
         let searches: &Searches = answer_of(&found);
         let fastest =
@@ -191,7 +191,10 @@ fn published_levels_and_components_are_met() {
         for example in common::ldbc_examples(&LoadOptions::default()) {
             let graph = Arc::new(example.graph);
             let source = Some(graph.input_id(example.source));
-            let asked = RunConfig { source, ..config(MergeMode::Auto, Layout::Auto) };
+            let asked = RunConfig {
+                source: source.map(Into::into),
+                ..config(MergeMode::Auto, Layout::Auto)
+            };
             let found = outcome("bfs", &fleet, &graph, &asked).unwrap();
             assert_eq!(answer_of::<Searches>(&found).levels[0], example.levels, "{}", example.name);
             let found =
@@ -205,7 +208,10 @@ fn published_levels_and_components_are_met() {
             let levels = known.levels(&graph);
             let source = levels.iter().position(|level| *level == 0).unwrap() as u32;
             let source = Some(graph.input_id(source));
-            let asked = RunConfig { source, ..config(MergeMode::Auto, Layout::Auto) };
+            let asked = RunConfig {
+                source: source.map(Into::into),
+                ..config(MergeMode::Auto, Layout::Auto)
+            };
             let found = outcome("bfs", &fleet, &graph, &asked).unwrap();
             assert_eq!(answer_of::<Searches>(&found).levels[0], levels, "{name}");
             let found =

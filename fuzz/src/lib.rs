@@ -3,7 +3,10 @@
 //! that begins with the file's name.
 
 use hivegraph::graph::Graph;
-use hivegraph::io::{Duplicates, LoadOptions, Relabel, SelfLoops, Symmetrize, Weights, rubbish};
+use hivegraph::io::{
+    CountsLine, Delimiter, Duplicates, Ids, LoadOptions, Relabel, SelfLoops, Symmetrize, Weights,
+    rubbish,
+};
 use hivegraph::{Error, Result};
 use std::io::{Cursor, Write};
 use xxhash_rust::xxh3::xxh3_64;
@@ -101,7 +104,18 @@ pub fn matrix_market(bytes: &[u8]) {
 
 /// Edge lists, by content.
 pub fn edge_list(bytes: &[u8]) {
-    load("g.txt", bytes);
+    let kind = xxh3_64(bytes) >> 20;
+    let pick = |shift: u32| (kind >> shift) as usize & 3;
+    let columns = [None, None, Some("src=2,dst=1,weight=3"), Some("src=src,dst=Target")];
+    let delimiters = [Delimiter::Auto, Delimiter::Auto, Delimiter::Space, Delimiter::Byte(b';')];
+    let options = LoadOptions {
+        ids: [Ids::Auto, Ids::Auto, Ids::Integer, Ids::Text][pick(0)],
+        counts_line: [CountsLine::Auto, CountsLine::Auto, CountsLine::Yes, CountsLine::No][pick(2)],
+        columns: columns[pick(4)].map(|text| text.parse().expect("columns")),
+        delimiter: delimiters[pick(6)],
+        ..options(bytes)
+    };
+    graph("g.txt", rubbish::parse_bytes("g.txt", bytes, &options), true);
 }
 
 /// DIMACS and Galois by name.

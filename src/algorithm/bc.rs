@@ -166,7 +166,7 @@ fn of_rows(
         answers = run(fleet, rows, &labels, &plan, config)?;
     }
     if let Some(position) = overflow(&answers) {
-        let source = rows.graph.input_id(columns.node(labels[position]));
+        let source = rows.graph.id(columns.node(labels[position]));
         let (bits, next) = match plan.double {
             true => (1000, "leave this source out"),
             false => (100, "use --precision f64"),

@@ -224,7 +224,7 @@ fn check(plain: &PlainGraph, given: [&[f64]; 2], config: &GeoConfig) -> Result<(
         let (north, east) = (given[0][v], given[1][v]);
         return Err(Error::input(format!(
             "node {} at ({north}, {east}) is nowhere on Earth; give -90 to 90 and -180 to 180 degrees",
-            plain.graph().input_id(v as u32)
+            plain.graph().id(v as u32)
         )));
     }
     config.check()?;

@@ -26,5 +26,5 @@ pub use measure::{Measured, RunTime, TraceEntry};
 pub use pagerank::{Pagerank, PagerankConfig, pagerank};
 pub use paths::{Lengths, Paths};
 pub use precision::Precision;
-pub use seeds::Seeds;
+pub use seeds::{InputId, Seeds};
 pub use sssp::{MergeMode, ShortestPaths, SsspConfig, sssp};

@@ -3,7 +3,7 @@
 //! A path goes back from its target along predecessors. Predecessors are unique ([`super::chains`]), so paths are
 //! the same on any number of replicas.
 
-use crate::graph::Graph;
+use crate::graph::{Graph, NodeId};
 use crate::io::{Column, Table};
 use serde_json::{Value, json};
 
@@ -113,7 +113,7 @@ impl Paths {
 
     /// For a terminal: a line a target; of a long path the start and the end.
     pub fn text(&self, graph: &Graph) -> String {
-        let name = |node: u32| graph.input_id(node).to_string();
+        let name = |node: u32| graph.id(node).to_string();
         let line = |(target, rows): (u32, std::ops::Range<usize>)| {
             let Some(last) = rows.clone().last() else {
                 return format!("path to {}: none, it was not reached\n", name(target));
@@ -141,10 +141,10 @@ impl Paths {
     /// For a record: `target`, `nodes` in order (none where it was not reached), `distance` or null.
     pub fn json(&self, graph: &Graph) -> Value {
         let path = |(target, rows): (u32, std::ops::Range<usize>)| {
-            let nodes: Vec<u64> =
-                self.nodes[rows.clone()].iter().map(|v| graph.input_id(*v)).collect();
+            let nodes: Vec<NodeId> =
+                self.nodes[rows.clone()].iter().map(|v| graph.id(*v)).collect();
             let distance = rows.last().map_or(Value::Null, |row| self.lengths.json(row));
-            json!({ "target": graph.input_id(target), "nodes": nodes, "distance": distance })
+            json!({ "target": graph.id(target), "nodes": nodes, "distance": distance })
         };
         self.each().map(path).collect()
     }

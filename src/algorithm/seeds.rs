@@ -1,4 +1,4 @@
-//! Which nodes a workload starts from: `0,5,17`, `first:N`, `random:N:SEED`, `connected:N:SEED`, `file:PATH` or `all`.
+//! Which nodes a workload starts from: `0,5,17`, `alice,bob`, `first:N`, `random:N:SEED`, `connected:N:SEED`, `file:PATH` or `all`.
 //!
 //! Ids in lists and files are the input's own; [`Seeds::resolve`] turns them into node indices. A
 //! random choice is a Fisher-Yates shuffle cut short, its numbers hash(SEED, counter): every set of
@@ -13,15 +13,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-const FORMS: &str =
-    "write ids as in 0,5,17, or first:N, random:N:SEED, connected:N:SEED, file:PATH, all";
+const FORMS: &str = "write ids as in 0,5,17 or alice,bob, or first:N, random:N:SEED, connected:N:SEED, file:PATH, all";
 
 /// A choice of seed nodes, as the user wrote it; parsed from, printed and serialised as that text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Seeds {
-    /// `0,5,17`: the input's own ids.
-    List(Vec<u64>),
+    /// `0,5,17`: the input's own ids. Names that contain commas or colons are for a file.
+    List(Vec<InputId>),
     /// `first:N`: the N nodes of the lowest ids.
     First(u64),
     /// `random:N:SEED`: N distinct nodes, isolated ones included.
@@ -39,10 +38,79 @@ pub enum Seeds {
         seed: u64,
     },
     /// `file:PATH`: one of the input's own ids a line; blank lines and lines that start with `#` are
-    /// skipped.
+    /// skipped. A name may stand in double quotes, as in a CSV.
     File(PathBuf),
     /// `all`: every node.
     All,
+}
+
+/// What the user calls a node: a number or a name, as the graph's own ids are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputId(String);
+
+impl InputId {
+    /// The node of `graph` that is called so.
+    ///
+    /// # Errors
+    /// [`Error::Input`] that begins with `place` where there is none.
+    pub fn resolve(&self, graph: &Graph, place: &str) -> Result<u32> {
+        graph.node_of_text(&self.0).ok_or_else(|| no_node(graph, &self.0, place))
+    }
+}
+
+impl FromStr for InputId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<InputId> {
+        match text.trim() {
+            "" => Err(Error::input("the id of a node is empty; give one of the input's ids")),
+            id => Ok(InputId(id.into())),
+        }
+    }
+}
+
+impl From<u64> for InputId {
+    fn from(id: u64) -> InputId {
+        InputId(id.to_string())
+    }
+}
+
+impl fmt::Display for InputId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A whole number as a number, everything else as a text.
+impl Serialize for InputId {
+    fn serialize<S: serde::Serializer>(
+        &self,
+        serializer: S,
+    ) -> std::result::Result<S::Ok, S::Error> {
+        match self.0.parse::<u64>() {
+            Ok(id) if id.to_string() == self.0 && i64::try_from(id).is_ok() => {
+                serializer.serialize_u64(id)
+            }
+            _ => serializer.serialize_str(&self.0),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for InputId {
+    fn deserialize<D: serde::Deserializer<'de>>(
+        deserializer: D,
+    ) -> std::result::Result<InputId, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged, expecting = "a node's id: a whole number from 0 or a name")]
+        enum Either {
+            Number(u64),
+            Text(String),
+        }
+        match Either::deserialize(deserializer)? {
+            Either::Number(id) => Ok(id.into()),
+            Either::Text(text) => text.parse().map_err(serde::de::Error::custom),
+        }
+    }
 }
 
 impl Seeds {
@@ -105,9 +173,9 @@ impl Seeds {
         let mut nodes = match self {
             Seeds::List(ids) => {
                 let mut nodes = Nodes::of(graph);
-                for (position, &id) in (1..).zip(ids) {
+                for (position, id) in (1..).zip(ids) {
                     let (place, before) = (option.to_string(), |p| format!("at position {p}"));
-                    nodes.add(id, position, || place, before)?;
+                    nodes.add(&id.0, position, || place, before)?;
                 }
                 nodes.into_indices()
             }
@@ -157,35 +225,39 @@ impl Nodes<'_> {
     /// such-and-such is.
     fn add(
         &mut self,
-        id: u64,
+        id: &str,
         position: u64,
         place: impl FnOnce() -> String,
         before: impl FnOnce(u64) -> String,
     ) -> Result<()> {
-        let Some(index) = self.graph.node_of_input_id(id) else {
-            return Err(self.out_of_range(&id.to_string(), &place()));
+        let Some(index) = self.graph.node_of_text(id) else {
+            return Err(no_node(self.graph, id, &place()));
         };
         match self.named.insert(index, position) {
             None => Ok(()),
             Some(first) => Err(Error::input(format!(
-                "{}: node {id} is listed twice, first {}; list it once",
+                "{}: node {} is listed twice, first {}; list it once",
                 place(),
+                shorten(id),
                 before(first)
             ))),
         }
     }
 
-    fn out_of_range(&self, id: &str, place: &str) -> Error {
-        let (low, high) = self.graph.id_range();
-        let among = if self.graph.names().is_some() { "lie among" } else { "are" };
-        Error::input(format!(
-            "{place}: the graph has no node {id}; its nodes {among} {low} to {high}"
-        ))
-    }
-
     fn into_indices(self) -> Vec<u32> {
         self.named.into_keys().collect()
     }
+}
+
+fn no_node(graph: &Graph, id: &str, place: &str) -> Error {
+    let [low, high] = graph.id_ends().map(|end| shorten(&end.to_string()));
+    let among = match (graph.has_text_ids(), graph.names().is_some()) {
+        (true, _) => "are names from",
+        (_, true) => "lie among",
+        _ => "are",
+    };
+    let id = shorten(id);
+    Error::input(format!("{place}: the graph has no node {id}; its nodes {among} {low} to {high}"))
 }
 
 fn read_file(path: &Path, option: &str, graph: &Graph) -> Result<Vec<u32>> {
@@ -196,22 +268,22 @@ fn read_file(path: &Path, option: &str, graph: &Graph) -> Result<Vec<u32>> {
     let mut nodes = Nodes::of(graph);
     for (number, line) in (1u64..).zip(text.split(|&byte| byte == b'\n')) {
         let line = String::from_utf8_lossy(line);
-        let line = line.trim();
+        let line = line.trim_start_matches('\u{feff}').trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
         let place = || format!("{shown}:{number}");
-        match parse_id(line) {
-            Id::Number(id) => nodes.add(id, number, place, |first| format!("on line {first}"))?,
-            Id::Huge => return Err(nodes.out_of_range(line, &place())),
-            Id::Not => {
-                let what = shorten(line);
-                return Err(Error::input(format!(
-                    "{}: `{what}` is not a node id; write one whole number a line",
-                    place()
-                )));
-            }
+        let bare = line.strip_prefix('"').and_then(|line| line.strip_suffix('"'));
+        let bare = bare.filter(|_| graph.node_of_text(line).is_none());
+        let id = bare.map_or_else(|| line.to_string(), |bare| bare.replace("\"\"", "\""));
+        if matches!(parse_id(&id), Id::Not) && !graph.has_text_ids() {
+            let what = shorten(line);
+            return Err(Error::input(format!(
+                "{}: `{what}` is not a node id; write one whole number a line",
+                place()
+            )));
         }
+        nodes.add(&id, number, place, |first| format!("on line {first}"))?;
     }
     if nodes.named.is_empty() {
         return Err(Error::input(format!(
@@ -288,7 +360,13 @@ impl FromStr for Seeds {
         match text.trim().split_once(':') {
             None if text.trim() == "all" => Ok(Seeds::All),
             None if text.trim().is_empty() => Err(refuse(format!("no node is given; {FORMS}"))),
-            None => Ok(Seeds::List(text.split(',').map(number).collect::<Result<_>>()?)),
+            None => {
+                let id = |part: &str| {
+                    let what = || refuse(format!("an id is missing between commas; {FORMS}"));
+                    part.parse().map_err(|_| what())
+                };
+                Ok(Seeds::List(text.split(',').map(id).collect::<Result<_>>()?))
+            }
             Some(("first", count)) => Ok(Seeds::First(number(count)?)),
             Some((kind @ ("random" | "connected"), rest)) => match rest.split_once(':') {
                 Some((count, seed)) => {

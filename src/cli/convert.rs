@@ -1,8 +1,8 @@
 //! `hive convert IN OUT`: a graph from one format, or a generator, into another.
 
-use super::console::{phase, say};
+use super::console::{self, phase, say};
 use crate::io::{self, LoadOptions};
-use crate::report::units::{bytes, count, ms};
+use crate::report::units::{bytes, count, ms, plural};
 use crate::{Error, Result};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, ValueHint, value_parser};
 use std::path::{Path, PathBuf};
@@ -38,6 +38,14 @@ pub(super) fn command() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Put the transpose of a directed graph beside it; .hive only"),
         );
+    let command = command.arg(
+        Arg::new("ids-out")
+            .long("ids-out")
+            .value_name("FILE")
+            .value_hint(ValueHint::FilePath)
+            .value_parser(value_parser!(PathBuf))
+            .help("Write which node of OUT the input calls how: a CSV `node,id`"),
+    );
     // The options bring their own description.
     let command = LoadOptions::augment_args_for_update(command);
     command
@@ -51,7 +59,9 @@ pub(super) fn convert(matches: &ArgMatches) -> Result<()> {
     let output = matches.get_one::<PathBuf>("out").map(PathBuf::as_path).unwrap_or(Path::new(""));
     let labels = matches.get_one::<String>("labels");
     let transpose = matches.get_flag("transpose");
+    let ids = matches.get_one::<PathBuf>("ids-out").map(PathBuf::as_path);
     check(input, output, labels.is_some() || transpose)?;
+    check_ids(input, output, ids)?;
     let mut graph = phase("loading the graph", || match labels {
         Some(labels) => io::load_placed(input, labels, &options),
         None => io::load_with(input, &options),
@@ -62,6 +72,9 @@ pub(super) fn convert(matches: &ArgMatches) -> Result<()> {
     let start = Instant::now();
     phase("writing the graph", || io::write_graph(&graph, output))?;
     let seconds = start.elapsed().as_secs_f64();
+    if let Some(ids) = ids {
+        phase("writing the ids", || io::write_ids(&graph, first_id(output), ids))?;
+    }
     let size = std::fs::metadata(output).map_or(0, |meta| meta.len());
     let origin = &graph.origin;
     let mut text = format!(
@@ -77,6 +90,21 @@ pub(super) fn convert(matches: &ArgMatches) -> Result<()> {
         bytes((size as f64 / seconds) as u64),
     );
     text += &lost(&graph, output);
+    if let (true, None) = (graph.has_text_ids() && renumbers(&graph, output), ids) {
+        let shown = output.display();
+        console::err(&format!(
+            "note: {shown}: names became numbers from {} on; --ids-out FILE writes which\n",
+            first_id(output)
+        ));
+    }
+    let isolated = if keeps_names(output) { graph.isolated() } else { 0 };
+    if graph.has_text_ids() && isolated > 0 {
+        console::err(&format!(
+            "note: {}: {} without arcs cannot be named in an edge list; .hive keeps them\n",
+            output.display(),
+            plural(isolated, "node")
+        ));
+    }
     say(&text)
 }
 
@@ -98,6 +126,40 @@ fn check(input: &str, output: &Path, extras: bool) -> Result<()> {
     crate::run::writable("OUT", output)
 }
 
+/// The same for the file of ids.
+fn check_ids(input: &str, output: &Path, ids: Option<&Path>) -> Result<()> {
+    let Some(ids) = ids else { return Ok(()) };
+    let shown = ids.display();
+    if !lower(ids).ends_with(".csv") {
+        return Err(Error::input(format!("--ids-out {shown}: is a CSV; end its name in .csv")));
+    }
+    if is_native(output) {
+        return Err(Error::input(format!(
+            "--ids-out {shown}: a .hive file keeps the input's ids; leave it out"
+        )));
+    }
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    if real(ids) == real(output) || real(ids) == real(Path::new(input)) {
+        return Err(Error::input(format!(
+            "--ids-out {shown}: is also the graph; name another file"
+        )));
+    }
+    crate::run::writable("--ids-out", ids)
+}
+
+/// Whether a file of this name has names of nodes, where ids are names.
+fn keeps_names(path: &Path) -> bool {
+    lower(path).ends_with(".txt")
+}
+
+/// Whether the nodes of `graph` are called otherwise in a file of this name.
+fn renumbers(graph: &crate::graph::Graph, output: &Path) -> bool {
+    if is_native(output) || (graph.has_text_ids() && keeps_names(output)) {
+        return false;
+    }
+    graph.names().is_some() || graph.id_range().0 != first_id(output)
+}
+
 fn is_native(path: &Path) -> bool {
     lower(path).ends_with(".hive")
 }
@@ -108,8 +170,8 @@ fn lost(graph: &crate::graph::Graph, output: &Path) -> String {
         return String::new();
     }
     let mut notes = Vec::new();
-    let (low, high) = graph.id_range();
-    if graph.names().is_some() || low != first_id(output) {
+    if renumbers(graph, output) {
+        let [low, high] = graph.id_ends();
         let gaps = if graph.has_gaps() { " with gaps" } else { "" };
         notes.push(format!(
             "the input's ids, {low} to {high}{gaps}, became {} on",

@@ -219,7 +219,7 @@ mod tests {
     fn a_refused_argument_is_one_line_that_names_it() {
         for (args, part) in [
             (&["hive", "run", "vn", "--devices", "host:0"][..], "--devices host:0: 0 replicas"),
-            (&["hive", "run", "vn", "--seeds", "1,x"], "--seeds `1,x`: `x` is not a number;"),
+            (&["hive", "run", "vn", "--seeds", "1,,2"], "--seeds `1,,2`: an id is missing"),
             (
                 &["hive", "run", "bfs", "--sources", "last:1"],
                 "--sources `last:1`: `last` is unknown;",

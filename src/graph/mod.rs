@@ -12,6 +12,8 @@ mod symmetry;
 
 pub use components::WeakComponents;
 pub use diameter::Diameter;
+pub use names::NodeId;
+pub(crate) use names::Texts;
 pub use statistics::{Bin, Components, Degrees, Statistics, Weights};
 
 use crate::error::Result;
@@ -43,6 +45,9 @@ pub struct Origin {
     /// Where the weights came from: `file`, `unit`, `multiplicity` (arcs that were summed), `generated` or
     /// `random:LO-HI:SEED`.
     pub weights: String,
+    /// Whether the first line of an edge list was taken for the numbers of nodes and arcs.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub counts_line: bool,
     /// Arcs (v, v) that were found; `policies` says whether they stayed.
     pub self_loops: u64,
     /// Arcs beyond the first of the same (source, neighbour) that were found; as above.
@@ -98,6 +103,7 @@ pub(crate) struct Parts {
     pub rows: Rows,
     pub symmetric: Option<bool>,
     pub names: Option<Array<u64>>,
+    pub texts: Option<Texts>,
     pub reverse: Option<Rows>,
     pub places: Option<Places>,
     pub origin: Origin,
@@ -175,7 +181,7 @@ impl Graph {
             places: parts.places.map(Arc::new),
             origin: parts.origin,
         };
-        graph.with_names(parts.names)
+        graph.with_names(parts.names, parts.texts.map(Arc::new))
     }
 
     /// What is known of symmetry without looking.
@@ -411,7 +417,35 @@ impl Graph {
         sums.iter().sum::<f64>() / weights.len() as f64
     }
 
-    /// The id that the input uses for `node`.
+    /// What the input calls `node`.
+    #[inline]
+    pub fn id(&self, node: u32) -> NodeId<'_> {
+        let id = self.input_id(node);
+        self.texts().map_or(NodeId::Number(id), |texts| NodeId::Text(texts.get(id)))
+    }
+
+    /// The node that the input calls `text`, be its ids numbers or names.
+    pub fn node_of_text(&self, text: &str) -> Option<u32> {
+        match self.texts() {
+            Some(texts) => self.node_of_input_id(texts.find(text)?),
+            None if text.bytes().all(|byte| byte.is_ascii_digit()) => {
+                self.node_of_input_id(text.parse().ok()?)
+            }
+            None => None,
+        }
+    }
+
+    /// Whether the input's ids are names.
+    pub fn has_text_ids(&self) -> bool {
+        self.texts().is_some()
+    }
+
+    /// The input's ids in byte order, where they are names. Then [`Graph::input_id`] is a place among them.
+    pub(crate) fn texts(&self) -> Option<&Texts> {
+        self.names.as_ref()?.texts().map(|texts| &**texts)
+    }
+
+    /// The id that the input uses for `node`; where ids are names, its place among these in byte order, from 0.
     #[inline]
     pub fn input_id(&self, node: u32) -> u64 {
         match &self.names {
@@ -433,6 +467,12 @@ impl Graph {
     pub fn id_range(&self) -> (u64, u64) {
         let last = (self.nodes() - 1) as u32;
         (self.input_id(self.ranked(0)), self.input_id(self.ranked(last)))
+    }
+
+    /// The first and the last id that the input uses.
+    pub fn id_ends(&self) -> [NodeId<'_>; 2] {
+        let last = (self.nodes() - 1) as u32;
+        [self.id(self.ranked(0)), self.id(self.ranked(last))]
     }
 
     /// Whether ids between the lowest and the highest are no node's.
@@ -459,15 +499,31 @@ impl Graph {
         self.names.as_ref().is_none_or(|names| names.rise())
     }
 
-    /// The input's ids, `[n]`, where they are more than `origin.id_base` above the nodes.
+    /// The input's ids as [`Graph::input_id`] has them, `[n]`, where they are more than `origin.id_base` above the
+    /// nodes.
     pub fn names(&self) -> Option<&[u64]> {
         self.names.as_ref().map(|names| names.all())
     }
 
-    /// This graph with nodes called `names`, `[n]` and distinct.
-    pub(crate) fn with_names(mut self, names: Option<Array<u64>>) -> Graph {
-        self.names = names.map(|names| Arc::new(Names::new(names)));
+    /// This graph with nodes called `names`, `[n]` and distinct; they are places in `texts`, if there are any.
+    pub(crate) fn with_names(
+        mut self,
+        names: Option<Array<u64>>,
+        texts: Option<Arc<Texts>>,
+    ) -> Graph {
+        self.names = names.map(|names| Arc::new(Names::new(names, texts)));
         self
+    }
+
+    /// This graph with nodes called `texts`, `[n]`.
+    pub(crate) fn with_texts(self, texts: Texts) -> Graph {
+        let names: Vec<u64> = (0..self.nodes() as u64).collect();
+        self.with_names(Some(names.into()), Some(Arc::new(texts)))
+    }
+
+    /// The names' texts, for another graph of these nodes.
+    pub(crate) fn shared_texts(&self) -> Option<Arc<Texts>> {
+        self.names.as_ref()?.texts().cloned()
     }
 }
 

@@ -268,7 +268,16 @@ impl Graph {
                 });
             Array::from(weights)
         });
-        let names: Vec<u64> = inside.par_iter().map(|v| self.input_id(*v)).collect();
+        let mut names: Vec<u64> = inside.par_iter().map(|v| self.input_id(*v)).collect();
+        // Names that go leave no gap: numbers are places among those that are there.
+        let texts = self.texts().map(|texts| {
+            let mut kept = names.clone();
+            kept.par_sort_unstable();
+            names.par_iter_mut().for_each(|name| {
+                *name = kept.partition_point(|other| *other < *name) as u64;
+            });
+            std::sync::Arc::new(texts.only(&kept))
+        });
         let known = self.symmetric.get().copied().filter(|symmetric| *symmetric);
         let mut graph = Graph {
             offsets: offsets.into(),
@@ -288,7 +297,7 @@ impl Graph {
         if kept.repeated == Repeated::Kept {
             graph.origin.duplicates = found.duplicates;
         }
-        graph.with_names(Some(names.into())).placed_as(&self, &inside)
+        graph.with_names(Some(names.into()), texts).placed_as(&self, &inside)
     }
 
     /// This graph with node i where node `old[i]` of `other` is.
@@ -309,7 +318,7 @@ impl Graph {
         let known = self.symmetric.get().copied();
         let mut graph = Graph::trusted(csr, self.origin.clone(), known);
         (graph.origin.self_loops, graph.origin.duplicates) = found;
-        graph.with_names(Some(names.into())).placed_as(&self, order)
+        graph.with_names(Some(names.into()), self.shared_texts()).placed_as(&self, order)
     }
 
     /// Nodes in an order that depends on the seed only.

@@ -183,6 +183,7 @@ fn arcs_are_counted_past_32_bits() {
         rows: Rows { offsets: offsets.clone().into(), columns: vec![].into(), weights: None },
         symmetric: Some(true),
         names: None,
+        texts: None,
         reverse: None,
         places: None,
         origin: Origin::default(),

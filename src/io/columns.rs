@@ -2,8 +2,9 @@
 
 use super::npy;
 use super::output::{ResultFormat, write_atomically};
+use super::rows::{push_id, push_value};
 use crate::error::{Error, Result};
-use crate::graph::Graph;
+use crate::graph::{Graph, NodeId};
 use rayon::prelude::*;
 use std::fmt::{Display, LowerExp};
 use std::io::{self, ErrorKind, Write};
@@ -113,14 +114,18 @@ struct Ids<'a>(&'a Graph);
 
 impl Ids<'_> {
     fn push_text(&self, node: u32, text: &mut Vec<u8>) -> io::Result<()> {
-        write!(text, "{}", self.0.input_id(node))
+        push_id(text, self.0.id(node));
+        Ok(())
     }
 
     fn push_json(&self, node: u32, text: &mut Vec<u8>) -> io::Result<()> {
-        write!(text, "{}", self.0.input_id(node))
+        match self.0.id(node) {
+            NodeId::Number(id) => write!(text, "{id}"),
+            name => serde_json::to_writer(text, &name).map_err(io::Error::from),
+        }
     }
 
-    /// As int64; -1 is no node.
+    /// As int64; -1 is no node. A name is its place in byte order, which is its row.
     fn push_bytes(&self, node: u32, bytes: &mut Vec<u8>) {
         let id = if node == u32::MAX { u64::MAX } else { self.0.input_id(node) };
         bytes.extend(id.to_le_bytes());
@@ -245,6 +250,26 @@ pub(crate) fn write_table_as(
     if path == Path::new("-") { to_standard_output(write) } else { write_atomically(path, write) }
 }
 
+/// Writes which node of a file that counts from `first` the input of `graph` calls how: a CSV `node,id`.
+///
+/// # Errors
+///
+/// As [`write_atomically`].
+pub fn write_ids(graph: &Graph, first: u64, path: &Path) -> Result<()> {
+    write_atomically(path, |out| {
+        writeln!(out, "node,id")?;
+        let mut text = Vec::new();
+        for node in 0..graph.nodes() as u32 {
+            text.clear();
+            write!(text, "{},", u64::from(node) + first)?;
+            push_id(&mut text, graph.id(node));
+            text.push(b'\n');
+            out.write_all(&text)?;
+        }
+        Ok(())
+    })
+}
+
 /// A reader that goes away (`hive ... | head -1`) is no failure.
 fn to_standard_output(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
@@ -321,7 +346,9 @@ impl Rows<'_> {
             if at > 0 {
                 out.write_all(&[separator])?;
             }
-            out.write_all(name.as_bytes())?;
+            let mut text = Vec::new();
+            push_value(&mut text, name);
+            out.write_all(&text)?;
         }
         writeln!(out)?;
         self.text(out, |row, text| {

@@ -1,7 +1,10 @@
-//! Sparse and 64-bit ids made dense: nodes are the ids that occur, in rising order.
+//! Sparse and 64-bit ids, and names, made dense: nodes are the ids that occur, in rising order.
 
-use crate::graph::ArcList;
+use super::text::{Fault, shown};
+use crate::graph::{ArcList, Texts};
 use rayon::prelude::*;
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Arcs between ids of 64 bits, in file order; `weights` is empty when there is no value column.
@@ -9,6 +12,59 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub(super) struct WideList {
     pub pairs: Vec<(u64, u64)>,
     pub weights: Vec<f32>,
+}
+
+/// Arcs between names, in file order. They speak of names by their place in `names`, in which each is once.
+#[derive(Debug, Default)]
+pub(super) struct NamedList<'a> {
+    pub names: Vec<Cow<'a, [u8]>>,
+    pub pairs: Vec<(u32, u32)>,
+    pub weights: Vec<f32>,
+    places: HashMap<Cow<'a, [u8]>, u32>,
+}
+
+impl<'a> NamedList<'a> {
+    /// The place of `name`, which is on the line at `at`.
+    pub(super) fn number(&mut self, name: Cow<'a, [u8]>, at: usize) -> Result<u32, Fault> {
+        if let Some(place) = self.places.get(&name) {
+            return Ok(*place);
+        }
+        let Ok(text) = std::str::from_utf8(&name) else {
+            let what = format!("a name that is not UTF-8 ({})", shown(&name));
+            return Err(Fault::new(at, format!("{what}; save the file as UTF-8")));
+        };
+        if text.chars().any(char::is_control) {
+            let what = format!("a control character in a name ({})", shown(&name));
+            return Err(Fault::new(at, format!("{what}; take it out")));
+        }
+        let place = self.names.len() as u32;
+        self.names.push(name.clone());
+        self.places.insert(name, place);
+        Ok(place)
+    }
+}
+
+/// Numbers the nodes of lists with names, in the byte order of these; `None` when there are more nodes than 32
+/// bits tell apart.
+pub(super) fn named(lists: Vec<NamedList>) -> Option<(Vec<ArcList>, Texts)> {
+    let own = lists.par_iter().flat_map_iter(|list| list.names.iter().map(|name| &**name));
+    let mut all: Vec<&[u8]> = own.collect();
+    all.par_sort_unstable();
+    all.dedup();
+    if all.len() as u64 > crate::graph::MAX_NODES {
+        return None;
+    }
+    let place = |name: &Cow<[u8]>| all.partition_point(|other| *other < &**name) as u32;
+    let numbers: Vec<Vec<u32>> =
+        lists.par_iter().map(|list| list.names.iter().map(place).collect()).collect();
+    let texts = Texts::of(&all);
+    let numbered = lists.into_par_iter().zip(numbers).map(|(list, numbers)| ArcList {
+        pairs: (list.pairs.iter())
+            .map(|&(u, v)| (numbers[u as usize], numbers[v as usize]))
+            .collect(),
+        weights: list.weights,
+    });
+    Some((numbered.collect(), texts))
 }
 
 /// What ids became.

@@ -1,18 +1,23 @@
-//! Edge lists: a line per arc, `u v` or `u v weight`, separated by blanks, tabs or commas. Lines that start
-//! with `#` or `%` are comments (SNAP's and KONECT's). The nodes are the ids that occur, of up to 64 bits;
-//! with a header `n m` they are 0 to n-1, and in files named `.el` or `.wel` (GAP's) 0 to the largest.
+//! Edge lists: a line per arc, `u v` or `u v weight`. Lines that start with `#` or `%` are comments (SNAP's and
+//! KONECT's). The nodes are the ids that occur, whole numbers of up to 64 bits or names; with a comment
+//! `# nodes N arcs M` above the arcs they are 0 to N-1, and in files named `.el` or `.wel` (GAP's) 0 to the
+//! largest.
 //!
-//! A first line of column names, as CSV files have it, is skipped.
+//! Plain files, two or three columns of numbers separated by blanks, tabs or commas, are read the fast way. All
+//! others, and those that turn out not to be plain, are read by `delimited`: other separators, quotes, more
+//! columns, a header that names them, names as ids.
 //!
-//! Some files open with a line `n m`. It looks like an arc, so it is judged by what follows: it is a
-//! header if the arcs have a third column and it has not, or if exactly m arcs follow and all ids are
-//! below n. A first line that would be an odd arc but a likely header (m exceeds every other id, and so
+//! Some files open with a line `n m`. It looks like an arc, so it is judged by what follows: it counts nodes and
+//! arcs if the arcs have a third column and it has not, or if exactly m arcs follow, all ids are below n, and
+//! m is above them all. Where it fits but m might be an id, the file is refused, and the user says which it is.
+//! A first line that would be an odd arc but likely counts (m exceeds every other id, and so
 //! does n, or else m is the number of arcs) but does not fit is refused: the file is cut short, or its
 //! ids start at 1.
 
 use super::aside::write_aside;
-use super::compact::WideList;
-use super::options::FileWeights;
+use super::compact::{self, WideList};
+use super::delimited::{self, Layout, Values, is_comment, misshapen};
+use super::options::{CountsLine, Delimiter, FileWeights, Ids, LoadOptions};
 use super::parsed::{Arcs, Nodes, Parsed};
 use super::rows::{self, Weights};
 use super::text::{self, Fault, Fields, shown};
@@ -21,7 +26,7 @@ use crate::graph::{ArcList, Graph, MAX_NODES};
 use std::io::Write;
 use std::path::Path;
 
-/// With fewer arcs than this, a first line is never suspected to be a header that lies.
+/// With fewer arcs than this, a first line that does not fit as counts is an arc.
 const ENOUGH_TO_SUSPECT: u64 = 8;
 
 /// A line `n m` at the top of the file, or an arc that looks like one.
@@ -34,16 +39,24 @@ struct First {
 }
 
 /// What the top of the file tells.
-struct Shape {
-    /// Where the first line that is no comment starts.
+struct Top {
+    /// Where the first line with an arc starts, or one that looks like it.
     body: usize,
-    weighted: bool,
-    /// Whether weights are wanted.
-    weights: FileWeights,
-    /// The first line, if it might be a header.
+    /// The first line, if it might hold counts.
     first: Option<First>,
-    /// Whether it certainly is one, for the lines behind it have another column.
+    /// Whether it certainly does.
     certain: bool,
+    /// A comment `# nodes N arcs M`.
+    comment: Option<First>,
+}
+
+/// What the user asked of the file.
+struct Asked<'a> {
+    /// Nodes go up to the largest id, and no line holds counts.
+    gap: bool,
+    /// Which weights are wanted.
+    weights: FileWeights,
+    options: &'a LoadOptions,
 }
 
 /// A stretch of the file; ids are u32 or u64.
@@ -73,14 +86,41 @@ impl Id for u64 {
     }
 }
 
+/// How arcs stand in lines.
+trait Rows: Sync {
+    fn arcs<I: Id>(
+        &self,
+        lines: &mut dyn Iterator<Item = (usize, &[u8])>,
+    ) -> Result<Part<I>, Fault>;
+
+    /// The ids on a line, where they are numbers.
+    fn ids(&self, line: &[u8]) -> Vec<u64>;
+
+    fn weighted(&self) -> bool;
+}
+
+/// Two or three columns of numbers, separated by blanks, tabs and commas.
+struct Plain {
+    weighted: bool,
+    /// Which weights are wanted.
+    weights: FileWeights,
+}
+
+/// What [`Layout`] says.
+struct Columns<'a> {
+    layout: &'a Layout,
+    /// Which weights are wanted.
+    weights: FileWeights,
+}
+
 /// Reads the whole content of a file. `gap` says that the nodes go up to the largest id; a third column is
-/// passed over unless `weights` are wanted.
-pub(super) fn parse(path: &str, bytes: &[u8], gap: bool, weights: FileWeights) -> Result<Parsed> {
+/// passed over unless weights are wanted.
+pub(super) fn parse(path: &str, bytes: &[u8], gap: bool, options: &LoadOptions) -> Result<Parsed> {
+    let asked = Asked { gap, weights: options.weights.in_file(), options };
     let read = || -> Result<Parsed, Fault> {
-        let shape = Shape { weights, ..shape(bytes, !gap)? };
-        match narrow(bytes, &shape, gap) {
-            Err(fault) if fault.wide_id && !gap && !shape.certain => wide(bytes, &shape, fault),
-            other => other,
+        match plain(bytes, &asked)? {
+            Some(parsed) => Ok(parsed),
+            None => by_columns(bytes, &asked),
         }
     };
     read().map_err(|fault| fault.into_error(path, bytes))
@@ -90,40 +130,182 @@ fn parsed(arcs: Arcs, nodes: Nodes, weighted: bool) -> Parsed {
     Parsed { format: "edge-list", arcs, nodes, weighted, mirror: false }
 }
 
+/// The file, if it is a plain one.
+fn plain(bytes: &[u8], asked: &Asked) -> Result<Option<Parsed>, Fault> {
+    let LoadOptions { columns, delimiter, ids, .. } = asked.options;
+    if columns.is_some() || *delimiter != Delimiter::Auto || *ids == Ids::Text {
+        return Ok(None);
+    }
+    let comment = comment(bytes);
+    let mut lines = text::lines(bytes, 0).filter(|(_, line)| !is_comment(line));
+    let Some((mut body, mut line)) = lines.next() else {
+        return without_arcs(comment).map(Some);
+    };
+    let mut headed = false;
+    if let Some(count) = standard_names(line) {
+        (body, line) = lines.next().ok_or_else(|| nothing(body))?;
+        headed = true;
+        let yes = asked.options.counts_line == CountsLine::Yes;
+        if yes || Fields::<true>(line).count() != count {
+            return Ok(None);
+        }
+    }
+    // A value may be missing between two commas; that is for those who count columns.
+    let commas = || {
+        let find = |what: &[u8]| memchr::memmem::find(&bytes[body..], what).is_some();
+        line.contains(&b',') && (line[0] == b',' || find(b",,") || find(b"\n,"))
+    };
+    let columns = Fields::<true>(line).count();
+    let second = lines.next().map(|(_, line)| Fields::<true>(line).count());
+    let first = match headed {
+        true => None,
+        false => first_line(asked, comment.is_some(), (body, line), bytes)?,
+    };
+    let yes = asked.options.counts_line == CountsLine::Yes;
+    let certain = first.is_some() && (second == Some(3) || yes);
+    if (!certain && !(2..=3).contains(&columns)) || commas() {
+        return Ok(None);
+    }
+    let third = if certain { second == Some(3) } else { columns == 3 };
+    let rows = Plain { weighted: third, weights: asked.weights };
+    let top = Top { body, first, certain, comment };
+    match numbers(bytes, &top, &rows, asked) {
+        Err(fault) if fault.no_number => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+/// A file that has no more than a comment with counts.
+fn without_arcs(comment: Option<First>) -> Result<Parsed, Fault> {
+    let Some(comment) = comment.filter(|comment| comment.n > 0) else { return Err(nothing(0)) };
+    promised(&comment, 0, ", or delete the comment")?;
+    few_enough(&comment)?;
+    let nodes = Nodes::Declared { count: comment.n, first_id: 0 };
+    Ok(parsed(Arcs::Lists(Vec::new()), nodes, false))
+}
+
+fn nothing(at: usize) -> Fault {
+    Fault::new(at, "the graph is empty (no arcs in the file); give at least one")
+}
+
+/// How many columns a line names, if it names source and target, in this order, and at most a weight.
+fn standard_names(line: &[u8]) -> Option<usize> {
+    let is = |field: Option<&[u8]>, name: [&str; 2]| {
+        field.is_some_and(|field| name.iter().any(|one| field.eq_ignore_ascii_case(one.as_bytes())))
+    };
+    let mut fields = Fields::<true>(line);
+    if !is(fields.next(), ["src", "source"]) || !is(fields.next(), ["dst", "target"]) {
+        return None;
+    }
+    match fields.next() {
+        None => Some(2),
+        weight if is(weight, ["weight", "w"]) && fields.next().is_none() => Some(3),
+        _ => None,
+    }
+}
+
+/// A comment `# nodes N arcs M` above the arcs.
+fn comment(bytes: &[u8]) -> Option<First> {
+    let comments = text::lines(bytes, 0).take_while(|(_, line)| is_comment(line));
+    comments.into_iter().find_map(|(at, line)| {
+        let fields: Vec<&[u8]> = Fields::<false>(line).take(6).collect();
+        let [b"#", b"nodes", n, b"arcs", m] = fields[..] else { return None };
+        let number = |field: &[u8]| {
+            let digits = field.iter().all(u8::is_ascii_digit);
+            text::integer(field).or(digits.then_some(u64::MAX))
+        };
+        Some(First { at, next: at, n: number(n)?, m: number(m)? })
+    })
+}
+
+/// The first line, if it might hold counts; `counted` says that a comment does.
+fn first_line(
+    asked: &Asked,
+    counted: bool,
+    (at, line): (usize, &[u8]),
+    bytes: &[u8],
+) -> Result<Option<First>, Fault> {
+    let separates = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b',' | b';' | b'|');
+    let fields = line.split(separates).filter(|field| !field.is_empty());
+    let fields: Vec<Option<u64>> = fields.take(3).map(text::integer).collect();
+    let next = (at + line.len() + 1).min(bytes.len());
+    let likely = !asked.gap && !counted && asked.options.columns.is_none();
+    match (&fields[..], asked.options.counts_line) {
+        (&[Some(n), Some(m)], CountsLine::Yes) => Ok(Some(First { at, next, n, m })),
+        (&[Some(n), Some(m)], CountsLine::Auto) if likely => Ok(Some(First { at, next, n, m })),
+        (_, CountsLine::Yes) => {
+            let what = format!("the first line ({}) is no pair of counts", shown(line));
+            Err(Fault::new(at, format!("{what}; leave --counts-line yes out")))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The file, if its ids are whole numbers.
+fn numbers<R: Rows>(bytes: &[u8], top: &Top, rows: &R, asked: &Asked) -> Result<Parsed, Fault> {
+    match narrow(bytes, top, rows, asked) {
+        Err(fault) if fault.wide_id && !asked.gap && !top.certain && top.comment.is_none() => {
+            wide(bytes, top, rows, asked, fault)
+        }
+        other => other,
+    }
+}
+
 /// The file, if its ids fit into 32 bits.
-fn narrow(bytes: &[u8], shape: &Shape, gap: bool) -> Result<Parsed, Fault> {
-    let body = shape.first.as_ref().map_or(shape.body, |first| first.next);
-    let mut parts = text::parse_parts(bytes, body, |lines| arcs::<u32>(shape, lines))?;
+fn narrow<R: Rows>(bytes: &[u8], top: &Top, rows: &R, asked: &Asked) -> Result<Parsed, Fault> {
+    let body = top.first.as_ref().map_or(top.body, |first| first.next);
+    let mut parts = text::parse_parts(bytes, body, |lines| rows.arcs::<u32>(lines))?;
     let largest = parts.iter().filter_map(|part| part.largest).max();
     let bound = largest.map_or(0, |largest| u64::from(largest) + 1);
-    let mut nodes = if gap { Nodes::UpToLargest } else { Nodes::Occurring };
-    if let Some(first) = &shape.first {
-        let found = parts.iter().map(|part| part.pairs.len() as u64).sum();
-        if is_header(shape, first, found, bound)? {
-            if bound > first.n {
-                return Err(out_of_range(bytes, first));
-            }
-            if first.n == 0 {
-                let what = "the graph is empty (0 nodes); give at least one arc";
-                return Err(Fault::new(first.at, what));
-            }
-            nodes = Nodes::Declared { count: first.n, first_id: 0 };
-        } else {
-            let mut line = text::lines(&bytes[..first.next], first.at);
-            parts.insert(0, arcs(shape, &mut line)?);
+    let found = parts.iter().map(|part| part.pairs.len() as u64).sum();
+    let mut nodes = if asked.gap { Nodes::UpToLargest } else { Nodes::Occurring };
+    let taken = match &top.first {
+        Some(first) => holds_counts(top, first, found, bound, bytes)?,
+        None => false,
+    };
+    if let Some(first) = top.first.as_ref().filter(|_| taken) {
+        if bound > first.n {
+            return Err(out_of_range(bytes, first, top.certain, rows));
+        }
+        if first.n == 0 {
+            let what = "the graph is empty (0 nodes); give at least one arc";
+            return Err(Fault::new(first.at, what));
+        }
+        nodes = Nodes::Counted { count: first.n };
+    } else if let Some(first) = &top.first {
+        let mut line = text::lines(&bytes[..first.next], first.at);
+        parts.insert(0, rows.arcs(&mut line)?);
+    }
+    if let Some(comment) = &top.comment {
+        let found: u64 = parts.iter().map(|part| part.pairs.len() as u64).sum();
+        let bound =
+            parts.iter().filter_map(|part| part.largest).max().map_or(0, |v| u64::from(v) + 1);
+        promised(comment, found, ", or delete the comment")?;
+        few_enough(comment)?;
+        if bound > comment.n {
+            return Err(out_of_range(bytes, comment, true, rows));
+        }
+        if !taken {
+            nodes = Nodes::Declared { count: comment.n, first_id: 0 };
         }
     }
     let list = |part: Part<u32>| ArcList { pairs: part.pairs, weights: part.weights };
     let lists = parts.into_iter().map(list).collect();
-    Ok(parsed(Arcs::Lists(lists), nodes, shape.weighted && shape.weights.read()))
+    Ok(parsed(Arcs::Lists(lists), nodes, rows.weighted() && asked.weights.read()))
 }
 
 /// The file again, for an id needs 64 bits; `fault` is the complaint about that one.
-fn wide(bytes: &[u8], shape: &Shape, fault: Fault) -> Result<Parsed, Fault> {
-    let parts = text::parse_parts(bytes, shape.body, |lines| arcs::<u64>(shape, lines))?;
+fn wide<R: Rows>(
+    bytes: &[u8],
+    top: &Top,
+    rows: &R,
+    asked: &Asked,
+    fault: Fault,
+) -> Result<Parsed, Fault> {
+    let parts = text::parse_parts(bytes, top.body, |lines| rows.arcs::<u64>(lines))?;
     let found = parts.iter().map(|part| part.pairs.len() as u64).sum::<u64>();
-    // A header that the arcs' number confirms was not meant to be followed by such ids.
-    if shape
+    // Counts that the arcs' number confirms were not meant to be followed by such ids.
+    if top
         .first
         .as_ref()
         .is_some_and(|first| found.checked_sub(1) == Some(first.m) && found > ENOUGH_TO_SUSPECT)
@@ -132,119 +314,333 @@ fn wide(bytes: &[u8], shape: &Shape, fault: Fault) -> Result<Parsed, Fault> {
     }
     let list = |part: Part<u64>| WideList { pairs: part.pairs, weights: part.weights };
     let lists = parts.into_iter().map(list).collect();
-    Ok(parsed(Arcs::Wide(lists), Nodes::Occurring, shape.weighted && shape.weights.read()))
+    Ok(parsed(Arcs::Wide(lists), Nodes::Occurring, rows.weighted() && asked.weights.read()))
 }
 
-/// Whether the first line is a header, given the number of arcs behind it and their ids' bound.
-fn is_header(shape: &Shape, first: &First, found: u64, bound: u64) -> Result<bool, Fault> {
+/// Whether the first line holds counts, given the number of arcs behind it and their ids' bound.
+fn holds_counts(
+    top: &Top,
+    first: &First,
+    found: u64,
+    bound: u64,
+    bytes: &[u8],
+) -> Result<bool, Fault> {
     let fits = found == first.m && bound <= first.n;
-    let unseen = first.m >= bound && (first.n >= bound || found == first.m);
-    let suspect = found >= ENOUGH_TO_SUSPECT && unseen;
-    if !shape.certain && !fits && !suspect {
+    let above = found > 0 && first.m >= bound;
+    let from_1 = found == first.m && bound == first.n.saturating_add(1);
+    let odd = found >= ENOUGH_TO_SUSPECT && (first.n >= bound || found == first.m);
+    if !top.certain && fits && !above {
+        return Err(ambiguous(first, bytes));
+    }
+    if !top.certain && !fits && !(above && (odd || from_1)) {
         return Ok(false);
     }
-    if found != first.m {
-        let doubt = if shape.certain { "" } else { ", or write the line last if it is an arc" };
-        return Err(Fault::new(
-            first.at,
-            format!(
-                "the file is truncated or its header lies about counts ({} arcs promised, {found} \
-                 found); fetch it again{doubt}",
-                first.m
-            ),
-        ));
-    }
-    if first.n > MAX_NODES {
-        let what = format!("too many nodes ({}); ids are 32 bits wide", first.n);
-        return Err(Fault::new(first.at, format!("{what}: renumber the nodes without gaps")));
-    }
+    let doubt = ", or say --counts-line no if the line is an arc";
+    promised(first, found, if top.certain { "" } else { doubt })?;
+    few_enough(first)?;
     Ok(true)
 }
 
-/// Finds the first line with an id that the header does not allow: only on the way to an error.
-fn out_of_range(bytes: &[u8], first: &First) -> Fault {
+/// Refuses more nodes than there can be.
+fn few_enough(first: &First) -> Result<(), Fault> {
+    if first.n <= MAX_NODES {
+        return Ok(());
+    }
+    let what = format!("too many nodes ({}); ids are 32 bits wide", first.n);
+    Err(Fault::new(first.at, format!("{what}: renumber the nodes without gaps")))
+}
+
+fn ambiguous(first: &First, bytes: &[u8]) -> Fault {
+    let line = shown(bytes[first.at..first.next].trim_ascii());
+    let empty = if first.n == 0 { ", an empty graph," } else { "" };
+    let what = format!(
+        "the first line ({line}) may be an arc or count {} nodes and {} arcs{empty}; say which: --counts-line \
+         yes or --counts-line no",
+        first.n, first.m
+    );
+    Fault::new(first.at, what)
+}
+
+/// Refuses counts that are not so.
+fn promised(first: &First, found: u64, next: &str) -> Result<(), Fault> {
+    if found == first.m {
+        return Ok(());
+    }
+    Err(Fault::new(
+        first.at,
+        format!(
+            "the file is truncated or its header lies about counts ({} arcs promised, {found} found); fetch \
+             it again{next}",
+            first.m
+        ),
+    ))
+}
+
+/// Finds the first line with an id that the counts do not allow: only on the way to an error.
+fn out_of_range<R: Rows>(bytes: &[u8], first: &First, certain: bool, rows: &R) -> Fault {
+    let doubt = if certain { "" } else { ", or say --counts-line no if the first line is an arc" };
     for (at, line) in text::lines(bytes, first.next).filter(|(_, line)| !is_comment(line)) {
-        let ids = Fields::<true>(line).take(2).filter_map(text::integer);
-        if let Some(id) = ids.into_iter().find(|&id| id >= first.n) {
+        if let Some(id) = rows.ids(line).into_iter().find(|&id| id >= first.n) {
             let n = first.n;
             let what = format!("id out of range ({id}); the header promises {n} nodes, ids from 0");
-            return Fault::new(at, what);
+            return Fault::new(at, format!("{what}{doubt}"));
         }
     }
     Fault::new(first.at, "the header lies about the ids; correct it")
 }
 
-fn is_comment(line: &[u8]) -> bool {
-    Fields::<true>(line).next().is_none_or(|field| matches!(field[0], b'#' | b'%'))
-}
-
-/// `headed` says that there may be a line `n m`: GAP's lists have none.
-fn shape(bytes: &[u8], headed: bool) -> Result<Shape, Fault> {
-    let mut lines = text::lines(bytes, 0).filter(|(_, line)| !is_comment(line)).peekable();
-    let empty = "the graph is empty (no arcs in the file); give at least one";
-    let Some((mut body, mut line)) = lines.next() else { return Err(Fault::new(0, empty)) };
-    if is_column_names(line) && lines.peek().is_none_or(|(_, next)| !is_column_names(next)) {
-        (body, line) = lines.next().ok_or_else(|| Fault::new(body, empty))?;
-    }
-    let columns = Fields::<true>(line).count();
-    let second = lines.next().map(|(_, line)| Fields::<true>(line).count());
-    let numbers: Vec<_> = Fields::<true>(line).take(3).map(text::integer).collect();
-    let first = match numbers[..] {
-        [Some(n), Some(m)] if headed => {
-            Some(First { at: body, next: (body + line.len() + 1).min(bytes.len()), n, m })
+impl Rows for Plain {
+    fn arcs<I: Id>(
+        &self,
+        lines: &mut dyn Iterator<Item = (usize, &[u8])>,
+    ) -> Result<Part<I>, Fault> {
+        let mut part = Part { pairs: Vec::new(), weights: Vec::new(), largest: None };
+        for (at, line) in lines {
+            let mut fields = Fields::<true>(line);
+            let Some(first) = fields.next() else { continue };
+            if matches!(first[0], b'#' | b'%') {
+                continue;
+            }
+            let u = I::parse(first, at)?;
+            let v = I::parse(fields.next().ok_or_else(|| no_plain(at, line))?, at)?;
+            if self.weighted {
+                let weight = fields.next().ok_or_else(|| no_plain(at, line))?;
+                if self.weights.read() {
+                    part.weights.push(text::weight(weight, at, self.weights)?);
+                }
+            }
+            if fields.next().is_some() {
+                return Err(no_plain(at, line));
+            }
+            part.largest = part.largest.max(Some(u.max(v)));
+            part.pairs.push((u, v));
         }
-        _ => None,
-    };
-    let certain = first.is_some() && second == Some(3);
-    if !certain && !(2..=3).contains(&columns) {
-        return Err(misshapen(body, line));
+        Ok(part)
     }
-    Ok(Shape {
-        body,
-        weighted: certain || columns == 3,
-        weights: FileWeights::Exact,
-        first,
-        certain,
-    })
+
+    fn ids(&self, line: &[u8]) -> Vec<u64> {
+        Fields::<true>(line).take(2).filter_map(text::integer).collect()
+    }
+
+    fn weighted(&self) -> bool {
+        self.weighted
+    }
 }
 
-/// Whether a line can only be the names of columns: two or more words, none with a digit in front.
-fn is_column_names(line: &[u8]) -> bool {
-    let name = |field: &[u8]| field[0].is_ascii_alphabetic() || matches!(field[0], b'"' | b'_');
-    Fields::<true>(line).count() >= 2 && Fields::<true>(line).all(name)
+/// A line of other columns than its file: it may make sense where blanks do not separate.
+#[cold]
+fn no_plain(at: usize, line: &[u8]) -> Fault {
+    Fault { no_number: true, ..misshapen(at, line) }
 }
 
-fn misshapen(at: usize, line: &[u8]) -> Fault {
-    let what = format!("garbage line ({}); write `u v` or `u v weight`", shown(line));
-    Fault::new(at, format!("{what}, alike on every line"))
-}
-
-fn arcs<I: Id>(
-    shape: &Shape,
-    lines: &mut dyn Iterator<Item = (usize, &[u8])>,
-) -> Result<Part<I>, Fault> {
-    let mut part = Part { pairs: Vec::new(), weights: Vec::new(), largest: None };
-    for (at, line) in lines {
-        let mut fields = Fields::<true>(line);
-        let Some(first) = fields.next() else { continue };
-        if matches!(first[0], b'#' | b'%') {
-            continue;
-        }
-        let u = I::parse(first, at)?;
-        let v = I::parse(fields.next().ok_or_else(|| misshapen(at, line))?, at)?;
-        if shape.weighted {
-            let weight = fields.next().ok_or_else(|| misshapen(at, line))?;
-            if shape.weights.read() {
-                part.weights.push(text::weight(weight, at, shape.weights)?);
+impl Columns<'_> {
+    /// The values of source and target on a line that is no comment, and its weight; `None` for an empty line.
+    fn read<'a>(
+        &self,
+        at: usize,
+        line: &'a [u8],
+        values: &mut Values<'a>,
+    ) -> Result<Option<f32>, Fault> {
+        self.layout.separator.split(line, at, values)?;
+        self.layout.check(values, at, line)?;
+        for (column, what) in [(self.layout.src, "source"), (self.layout.dst, "target")] {
+            if values[column].is_empty() {
+                let what = format!("no {what} ({})", shown(line));
+                return Err(Fault::new(at, format!("{what}; leave the line out, or give one")));
             }
         }
-        if fields.next().is_some() {
-            return Err(misshapen(at, line));
+        match self.layout.weight.filter(|_| self.weights.read()) {
+            Some(column) => text::weight(&values[column], at, self.weights).map(Some),
+            None => Ok(None),
         }
-        part.largest = part.largest.max(Some(u.max(v)));
-        part.pairs.push((u, v));
     }
-    Ok(part)
+}
+
+impl Rows for Columns<'_> {
+    fn arcs<I: Id>(
+        &self,
+        lines: &mut dyn Iterator<Item = (usize, &[u8])>,
+    ) -> Result<Part<I>, Fault> {
+        let mut part = Part { pairs: Vec::new(), weights: Vec::new(), largest: None };
+        let mut values = Vec::new();
+        for (at, line) in lines {
+            if is_comment(line) {
+                continue;
+            }
+            part.weights.extend(self.read(at, line, &mut values)?);
+            let u = I::parse(&values[self.layout.src], at)?;
+            let v = I::parse(&values[self.layout.dst], at)?;
+            part.largest = part.largest.max(Some(u.max(v)));
+            part.pairs.push((u, v));
+        }
+        Ok(part)
+    }
+
+    fn ids(&self, line: &[u8]) -> Vec<u64> {
+        let mut values = Vec::new();
+        let fine = self.read(0, line, &mut values).is_ok();
+        let ids = [self.layout.src, self.layout.dst].map(|column| values.get(column));
+        ids.into_iter().flatten().filter(|_| fine).filter_map(|id| text::integer(id)).collect()
+    }
+
+    fn weighted(&self) -> bool {
+        self.layout.weight.is_some()
+    }
+}
+
+/// The file, whatever its columns.
+fn by_columns(bytes: &[u8], asked: &Asked) -> Result<Parsed, Fault> {
+    let options = asked.options;
+    let comment = comment(bytes);
+    let look = delimited::Asked {
+        columns: options.columns.as_ref(),
+        delimiter: options.delimiter,
+        ids: options.ids,
+        weights: asked.weights.read(),
+    };
+    let mut lines = text::lines(bytes, 0).filter(|(_, line)| !is_comment(line));
+    let Some((at, line)) = lines.next() else { return without_arcs(comment) };
+    let second = lines.next();
+    let first = first_line(asked, comment.is_some(), (at, line), bytes)?;
+    let yes = options.counts_line == CountsLine::Yes;
+    // A line of counts tells nothing of the columns.
+    let behind = match (&first, second) {
+        (Some(_), Some((at, _))) => Some(Layout::of(bytes, at, look)),
+        (Some(_), None) if yes => return Err(nothing(at)),
+        _ => None,
+    };
+    let (layout, certain) = match behind {
+        Some(Ok(layout)) if yes || layout.columns > 2 => (layout, true),
+        Some(Err(fault)) if yes => return Err(fault),
+        _ => (Layout::of(bytes, at, look)?, false),
+    };
+    let body = layout.body;
+    let first = first.map(|first| if certain { First { next: body, ..first } } else { first });
+    let top = Top { body, first, certain, comment };
+    let rows = Columns { layout: &layout, weights: asked.weights };
+    if options.ids == Ids::Text {
+        return names(bytes, &top, &rows, asked);
+    }
+    match numbers(bytes, &top, &rows, asked) {
+        Err(fault) if fault.no_number && options.ids == Ids::Auto => {
+            names(bytes, &top, &rows, asked)
+        }
+        other => other,
+    }
+}
+
+/// The file with names as ids.
+fn names(bytes: &[u8], top: &Top, rows: &Columns, asked: &Asked) -> Result<Parsed, Fault> {
+    let body = top.first.as_ref().map_or(top.body, |first| first.next);
+    let mut parts = text::parse_parts(bytes, body, |lines| named_arcs(rows, asked, lines))?;
+    let found = parts.iter().map(|part| part.pairs.len() as u64).sum();
+    let mut taken = false;
+    if let Some(first) = &top.first {
+        let mut line = text::lines(&bytes[..first.next], first.at);
+        let own = named_arcs(rows, asked, &mut line);
+        let counts = [first.n.to_string(), first.m.to_string()];
+        let again = || {
+            let all = parts.iter().flat_map(|part| &part.names);
+            all.into_iter().any(|name| counts.iter().any(|count| count.as_bytes() == &name[..]))
+        };
+        if !top.certain && found == first.m && !again() {
+            return Err(ambiguous(first, bytes));
+        }
+        taken = top.certain;
+        match taken {
+            true => promised(first, found, "")?,
+            false => parts.insert(0, own?),
+        }
+    }
+    let arcs: u64 = parts.iter().map(|part| part.pairs.len() as u64).sum();
+    let (lists, texts) = compact::named(parts).ok_or_else(|| {
+        let what = format!("more than {MAX_NODES} names; nodes are 32 bits wide inside");
+        Fault::new(top.body, format!("{what}: leave nodes out"))
+    })?;
+    for counts in [top.comment.as_ref(), top.first.as_ref().filter(|_| taken)].into_iter().flatten()
+    {
+        promised(counts, arcs, ", or delete the line of counts")?;
+        if counts.n != texts.len() as u64 {
+            let what = format!("{} nodes are promised, {} have names", counts.n, texts.len());
+            return Err(Fault::new(counts.at, format!("{what}; delete the line of counts")));
+        }
+    }
+    let has = |pair: &[Vec<u8>; 2]| pair.each_ref().map(|name| texts.find(name));
+    if let Some(pair) = &rows.layout.letters
+        && has(pair).iter().any(Option::is_some)
+    {
+        return Err(maybe_columns(pair, bytes));
+    }
+    if let Some(pair) = &rows.layout.doubtful
+        && let [Some(u), Some(v)] = has(pair)
+        && arcs > 1
+    {
+        let ends = lists.iter().flat_map(|list| &list.pairs).flat_map(|&(a, b)| [a, b]);
+        let own = ends.filter(|end| u64::from(*end) == u || u64::from(*end) == v).take(3).count();
+        if own == 2 {
+            return Err(maybe_columns(pair, bytes));
+        }
+    }
+    let nodes = Nodes::Texts { texts, counted: taken };
+    Ok(parsed(Arcs::Lists(lists), nodes, rows.weighted() && asked.weights.read()))
+}
+
+/// The complaint about a first line that may name columns or nodes.
+fn maybe_columns([src, dst]: &[Vec<u8>; 2], bytes: &[u8]) -> Fault {
+    let at = text::lines(bytes, 0).find(|(_, line)| !is_comment(line)).map_or(0, |(at, _)| at);
+    let (src, dst) = (shown(src), shown(dst));
+    Fault::new(
+        at,
+        format!(
+            "the first line ({src}, {dst}) may name columns or be an arc; say --columns src={src},dst={dst} if \
+             they are columns, --columns src=1,dst=2 if they are nodes"
+        ),
+    )
+}
+
+fn named_arcs<'a>(
+    rows: &Columns,
+    asked: &Asked,
+    lines: &mut dyn Iterator<Item = (usize, &'a [u8])>,
+) -> Result<compact::NamedList<'a>, Fault> {
+    let mut list = compact::NamedList::default();
+    let mut values = Vec::new();
+    for (at, line) in lines {
+        if is_comment(line) {
+            refuse_marked_name(rows, at, line)?;
+            continue;
+        }
+        list.weights.extend(rows.read(at, line, &mut values)?);
+        let mut ends = [0; 2];
+        for (end, column) in ends.iter_mut().zip([rows.layout.src, rows.layout.dst]) {
+            let name = std::mem::take(&mut values[column]);
+            if asked.options.ids == Ids::Auto
+                && text::is_number(&name)
+                && text::integer(&name).is_none()
+            {
+                return Err(Fault { no_number: false, ..text::no_id(&name, at) });
+            }
+            *end = list.number(name, at)?;
+        }
+        list.pairs.push((ends[0], ends[1]));
+    }
+    Ok(list)
+}
+
+/// Refuses a comment among arcs that is likely one of them, as in `#rust,#cargo`.
+fn refuse_marked_name(rows: &Columns, at: usize, line: &[u8]) -> Result<(), Fault> {
+    let start = line.trim_ascii_start();
+    if start.len() < 2 || !start[1].is_ascii_alphanumeric() {
+        return Ok(());
+    }
+    let mut values = Vec::new();
+    let fits = rows.read(at, line, &mut values).is_ok();
+    if !fits {
+        return Ok(());
+    }
+    let what =
+        format!("a comment, or an arc from a name that begins with its mark ({})", shown(line));
+    Err(Fault::new(at, format!("{what}; put the name in quotes, or a blank behind the mark")))
 }
 
 /// An id from 0 as a node.
@@ -259,15 +655,26 @@ fn node(field: &[u8], at: usize) -> Result<u32, Fault> {
     Ok(id as u32)
 }
 
-/// Writes `graph` as an edge list: a header `n m`, then `u v` or `u v weight` with ids from 0,
-/// whatever its input's ids were.
+/// Writes `graph` as an edge list: a comment `# nodes N arcs M`, then `u v` or `u v weight` with ids from 0,
+/// whatever its input's ids were; or, where ids are names, a header `src,dst[,weight]` and rows of these, names
+/// in quotes where they have to be. Nodes without arcs have no name in such a file.
 pub fn write(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
     write_aside(path.as_ref(), |out| {
-        writeln!(out, "{} {}", graph.nodes(), graph.arcs())?;
         let weights = match graph.weights() {
             Some(_) => Weights::Always,
             None => Weights::Never,
         };
-        rows::write(graph, out, 0, weights)
+        if let Some(texts) = graph.texts() {
+            // Names that all look like numbers are read as such; then they cannot be counted so.
+            if !(0..texts.len() as u64).all(|i| text::is_number(texts.get(i).as_bytes())) {
+                let named = graph.nodes() as u64 - graph.isolated();
+                writeln!(out, "# nodes {named} arcs {}", graph.arcs())?;
+            }
+            let weight = if weights == Weights::Always { ",weight" } else { "" };
+            writeln!(out, "src,dst{weight}")?;
+            return rows::write(graph, out, rows::Ends::Names, weights);
+        }
+        writeln!(out, "# nodes {} arcs {}", graph.nodes(), graph.arcs())?;
+        rows::write(graph, out, rows::Ends::From(0), weights)
     })
 }

@@ -14,9 +14,9 @@ use super::aside::write_aside;
 use super::binary::{self, numbers, take, word};
 use super::edge_list;
 use super::headline::Headline;
-use super::options::FileWeights;
+use super::options::{FileWeights, LoadOptions};
 use super::parsed::{Arcs, Nodes, Parsed};
-use super::rows::{self, Weights};
+use super::rows::{self, Ends, Weights};
 use super::text;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -145,8 +145,8 @@ fn misfit(header: &Header, weighted: bool, size: u64) -> String {
 }
 
 /// Reads `.el` and `.wel`: an edge list whose nodes are those up to the largest id.
-pub(super) fn parse_list(path: &str, bytes: &[u8], weights: FileWeights) -> Result<Parsed> {
-    edge_list::parse(path, bytes, true, weights)
+pub(super) fn parse_list(path: &str, bytes: &[u8], options: &LoadOptions) -> Result<Parsed> {
+    edge_list::parse(path, bytes, true, options)
 }
 
 /// Writes `graph` as `.sg`, without weights, ids from 0.
@@ -215,7 +215,7 @@ fn list(graph: &Graph, path: &Path, weights: Weights) -> Result<()> {
             path.display()
         )));
     }
-    write_aside(path, |out| rows::write(graph, out, 0, weights))
+    write_aside(path, |out| rows::write(graph, out, Ends::From(0), weights))
 }
 
 fn serialise(graph: &Graph, path: &Path, weighted: bool) -> Result<()> {

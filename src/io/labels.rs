@@ -7,10 +7,11 @@
 //!   so are rows without a place. Ids count from 0.
 //! * DIMACS `.co` (see `dimacs`).
 
+use super::delimited::Separator;
 use super::text::{self, Fault, Fields, shown};
 use super::{dimacs, source};
 use crate::error::{Error, Result};
-use crate::graph::MAX_NODES;
+use crate::graph::{Graph, MAX_NODES};
 
 /// Places of nodes, in ascending order of ids. Nodes that are not among the ids have no place.
 #[derive(Debug, Clone, PartialEq)]
@@ -240,6 +241,55 @@ fn csv(bytes: &[u8], columns: &Columns) -> Result<Locations, Fault> {
         Ok(places)
     })?;
     Locations::of(parts.concat(), 0)
+}
+
+/// The places that the CSV at `path` has for nodes of `graph`, whose ids are names: node, latitude, longitude.
+///
+/// # Errors
+///
+/// As [`read_locations`]; also for a file that is no such CSV, and for a name that is no node's.
+pub(super) fn read_named(path: &str, graph: &Graph) -> Result<Vec<(u32, f64, f64)>> {
+    let bytes = source::read_table(path)?;
+    let bytes = source::unmarked(&bytes);
+    named(bytes, graph).map_err(|fault| fault.into_error(path, bytes))
+}
+
+fn named(bytes: &[u8], graph: &Graph) -> Result<Vec<(u32, f64, f64)>, Fault> {
+    let mut lines = text::lines(bytes, 0);
+    let columns = lines.next().and_then(|(_, line)| Columns::of(line)).ok_or_else(|| {
+        let what = "no header that names columns node, lat and lon";
+        Fault::new(0, format!("{what}; the graph's ids are names, which only such a CSV has"))
+    })?;
+    let mut found = Vec::new();
+    let mut placed = vec![false; graph.nodes()];
+    let mut row = Vec::new();
+    for (at, line) in lines {
+        Separator::Byte(b',').split(line, at, &mut row)?;
+        if row.is_empty() {
+            continue;
+        }
+        if row.len() != columns.count {
+            let what = format!("{} cells where the header has {}", row.len(), columns.count);
+            return Err(Fault::new(at, format!("{what} ({}); correct it", shown(line))));
+        }
+        let (latitude, longitude) = (&row[columns.latitude], &row[columns.longitude]);
+        if latitude.is_empty() && longitude.is_empty() {
+            continue;
+        }
+        let name = &row[columns.node];
+        let Some(node) = std::str::from_utf8(name).ok().and_then(|name| graph.node_of_text(name))
+        else {
+            let what = format!("the graph has no node {}", shown(name));
+            return Err(Fault::new(at, format!("{what}; leave the line out")));
+        };
+        if std::mem::replace(&mut placed[node as usize], true) {
+            let what = format!("node {} is placed twice", shown(name));
+            return Err(Fault::new(at, format!("{what}; keep one line for it")));
+        }
+        let there = place(0, latitude, longitude, 1.0, at)?;
+        found.push((node, there.latitude, there.longitude));
+    }
+    Ok(found)
 }
 
 #[cfg(test)]

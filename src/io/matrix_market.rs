@@ -7,7 +7,7 @@
 use super::aside::write_aside;
 use super::options::FileWeights;
 use super::parsed::{Arcs, Nodes, Parsed};
-use super::rows::{self, Weights};
+use super::rows::{self, Ends, Weights};
 use super::text::{self, Fault, Fields, shown};
 use crate::error::Result;
 use crate::graph::{ArcList, Graph, MAX_NODES};
@@ -176,6 +176,6 @@ pub fn write(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
     let (n, m) = (graph.nodes(), graph.arcs());
     write_aside(path.as_ref(), |out| {
         writeln!(out, "%%MatrixMarket matrix coordinate {field} general\n{n} {n} {m}")?;
-        rows::write(graph, out, 1, weights)
+        rows::write(graph, out, Ends::From(1), weights)
     })
 }

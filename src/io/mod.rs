@@ -23,6 +23,7 @@ mod cache;
 pub(crate) mod cache_dir;
 mod columns;
 mod compact;
+mod delimited;
 mod dimacs;
 mod edge_list;
 mod galois;
@@ -50,7 +51,7 @@ mod text;
 mod writers;
 
 pub(crate) use columns::write_table_as;
-pub use columns::{Column, Table, write_table};
+pub use columns::{Column, Table, write_ids, write_table};
 pub use edge_list::write as write_edge_list;
 pub use gap::{write_el, write_sg, write_wel, write_wsg};
 pub use headline::{Headline, headline};
@@ -60,14 +61,16 @@ pub use matrix_market::write as write_matrix_market;
 pub use native::{check as check_native, write as write_native};
 pub use node_weights::read_weights;
 pub use numpy::write as write_npz;
-pub use options::{Cache, Duplicates, LoadOptions, Relabel, SelfLoops, Symmetrize, Weights};
+pub use options::{
+    Cache, ColumnName, Columns, CountsLine, Delimiter, Duplicates, Ids, LoadOptions, Relabel,
+    SelfLoops, Symmetrize, Weights,
+};
 pub use output::{ResultFormat, write_atomically};
 pub use writers::{check_writer, write_graph};
 
 use crate::error::{Error, Result};
 use crate::generate;
 use crate::graph::{Graph, Origin, milliseconds};
-use options::FileWeights;
 use parsed::Parsed;
 use source::Bytes;
 use std::path::Path;
@@ -149,12 +152,17 @@ fn make(path: &str, bytes: &Bytes, options: &LoadOptions, start: Instant) -> Res
     // In binary the same three bytes are part of a number.
     let bytes = if hive_bin::is_likely(bytes) { bytes } else { source::unmarked(bytes) };
     let origin = Origin { dataset: dataset(path), graph_file: path.into(), ..Origin::default() };
-    let parsed = parse(path, bytes, options.weights.in_file())?;
+    let parsed = parse(path, bytes, options)?;
+    if parsed.format != "edge-list" {
+        let refused = options.refuse_columns(&format!("a {} file", parsed.format));
+        refused.map_err(|error| parsed::name_file(path, error))?;
+    }
     parsed::assemble(path, parsed, options, origin, start)
 }
 
 /// Finds the reader by content, then by name.
-fn parse(path: &str, bytes: &[u8], weights: FileWeights) -> Result<Parsed> {
+fn parse(path: &str, bytes: &[u8], options: &LoadOptions) -> Result<Parsed> {
+    let weights = options.weights.in_file();
     let name = plain_name(path);
     if matrix_market::is_banner(bytes) {
         return matrix_market::parse(path, bytes, weights);
@@ -199,9 +207,9 @@ fn parse(path: &str, bytes: &[u8], weights: FileWeights) -> Result<Parsed> {
     }
     ldbc::refuse_alone(path, &name)?;
     if name.ends_with(".el") || name.ends_with(".wel") {
-        return gap::parse_list(path, bytes, weights);
+        return gap::parse_list(path, bytes, options);
     }
-    edge_list::parse(path, bytes, false, weights)
+    edge_list::parse(path, bytes, false, options)
 }
 
 /// Puts nodes where the file of places `path` has them (see [`read_locations`]).
@@ -216,11 +224,18 @@ pub fn place(graph: Graph, path: &str) -> Result<Graph> {
 /// Latitudes and longitudes `[n]` that the file of places `path` has for the nodes of `graph`, NaN where it
 /// has none.
 pub(crate) fn places_of(graph: &Graph, path: &str) -> Result<(Vec<f64>, Vec<f64>)> {
+    let mut places = (vec![f64::NAN; graph.nodes()], vec![f64::NAN; graph.nodes()]);
+    if graph.has_text_ids() {
+        for (node, latitude, longitude) in labels::read_named(path, graph)? {
+            places.0[node as usize] = latitude;
+            places.1[node as usize] = longitude;
+        }
+        return Ok(places);
+    }
     let found = read_locations(path)?;
     // Ids that an edge list happens to use are names; where a format says how it counts, nodes are meant by
     // their place, and a file of places counts in its own way.
     let by_id = graph.names().is_some() || graph.origin.format == "edge-list";
-    let mut places = (vec![f64::NAN; graph.nodes()], vec![f64::NAN; graph.nodes()]);
     for (i, &id) in found.ids.iter().enumerate() {
         let place = || id.checked_sub(found.first_id.into()).map(|node| node as u32);
         let node = match by_id {

@@ -7,7 +7,7 @@
 //! | header bytes | what |
 //! |---|---|
 //! | 0..8 | `HIVEGRPH` |
-//! | 8..12, 12..16 | version (1), number of sections: u32 |
+//! | 8..12, 12..16 | version (1; 2 where ids are names), number of sections: u32 |
 //! | 16..24, 24..32 | nodes n, arcs m: u64 |
 //! | 32..40 | bits: 1 symmetric, 2 not symmetric (neither: not known) |
 //! | 40..48 | XXH3-64 of header and table with this field 0 |
@@ -16,7 +16,8 @@
 //! An entry of the table is kind: u32, size of an element: u32, offset, bytes, XXH3-64 of the content,
 //! 0: u64 each. Kinds: 1 row offsets `[n + 1] u64`, 2 columns `[m] u32`, 3 weights `[m] f32`, 4 ids `[n] u64`,
 //! 5 and 6 latitudes and longitudes `[n] f64`, 7 to 9 the transpose's offsets, columns and weights, 10 the
-//! origin (JSON). Kinds that a reader does not know are skipped.
+//! origin (JSON), 11 and 12 names: where each ends, `[n + 1] u64` from 0 on, and their bytes, UTF-8 in byte order;
+//! ids are places among them then. Kinds that a reader does not know are skipped.
 //!
 //! Opening checks the header's sum, every section's place and size, and every offset, id and weight: what
 //! a kernel follows is in range. That rows are sorted is believed; [`check`] compares all sums.
@@ -26,7 +27,7 @@ use super::headline::Headline;
 use super::source::Bytes;
 use crate::error::{Error, Result};
 use crate::graph::array::Array;
-use crate::graph::{Graph, Origin, Parts, Places, Rows, check as checks};
+use crate::graph::{Graph, Origin, Parts, Places, Rows, Texts, check as checks};
 use bytemuck::Pod;
 use rayon::prelude::*;
 use std::io::Write;
@@ -38,7 +39,10 @@ use xxhash_rust::xxh3::xxh3_64;
 const _: () = assert!(cfg!(target_endian = "little"));
 
 const MAGIC: &[u8; 8] = b"HIVEGRPH";
-pub(crate) const VERSION: u32 = 1;
+/// The newest version that is read.
+pub(crate) const VERSION: u32 = 2;
+/// What a program that knows of no names reads.
+const WITHOUT_NAMES: u32 = 1;
 const HEADER: usize = 64;
 const ENTRY: usize = 40;
 const SUM: Range<usize> = 40..48;
@@ -55,6 +59,8 @@ const LONGITUDES: u32 = 6;
 /// Added to the kinds of a CSR for its transpose's.
 const REVERSE: u32 = 6;
 const ORIGIN: u32 = 10;
+const NAME_ENDS: u32 = 11;
+const NAMES: u32 = 12;
 
 /// What a section is called in messages.
 fn called(kind: u32) -> &'static str {
@@ -69,6 +75,8 @@ fn called(kind: u32) -> &'static str {
         8 => "transposed columns",
         9 => "transposed weights",
         ORIGIN => "origin",
+        NAME_ENDS => "ends of names",
+        NAMES => "names",
         _ => "unknown section",
     }
 }
@@ -112,9 +120,9 @@ impl Opened {
             return Err(damaged(format!("{} bytes, less than a header", bytes.len())));
         }
         let (version, count) = (u32_at(bytes, 8), u32_at(bytes, 12));
-        if version != VERSION {
+        if !(WITHOUT_NAMES..=VERSION).contains(&version) {
             return Err(Error::input(format!(
-                "native format version {version}; this program reads version {VERSION}: make it anew \
+                "native format version {version}; this program reads up to version {VERSION}: make it anew \
                  with hive convert"
             )));
         }
@@ -168,6 +176,15 @@ impl Opened {
         found.ok_or_else(|| damaged(format!("no {}", called(kind))))
     }
 
+    /// The names of all nodes, if ids are names.
+    fn texts(&self, bytes: &Bytes) -> Result<Option<Texts>> {
+        let ends = self.array::<u64>(bytes, NAME_ENDS, self.nodes.saturating_add(1))?;
+        let length = ends.as_ref().and_then(|ends| ends.last().copied());
+        let Some((ends, length)) = ends.zip(length) else { return Ok(None) };
+        let names = self.needed::<u8>(bytes, NAMES, length)?;
+        Texts::checked(ends, names).map(Some).map_err(damaged)
+    }
+
     /// A CSR whose values are in range. `from` is added to the kinds.
     fn rows(&self, bytes: &Bytes, from: u32) -> Result<Rows> {
         let offsets = self.needed::<u64>(bytes, from + OFFSETS, self.nodes.saturating_add(1))?;
@@ -208,10 +225,17 @@ pub(super) fn open(bytes: &Bytes) -> Result<Graph> {
     let places =
         latitude.zip(longitude).map(|(latitude, longitude)| Places { latitude, longitude });
     let names = opened.array::<u64>(bytes, IDS, opened.nodes)?;
+    let texts = opened.texts(bytes)?;
+    if texts.is_some()
+        && names.as_ref().is_none_or(|names| names.iter().any(|i| *i >= opened.nodes))
+    {
+        return Err(damaged("an id that is no place among the names"));
+    }
     Ok(Graph::of_parts(Parts {
         rows,
         symmetric: opened.symmetric,
         names,
+        texts,
         reverse,
         places,
         origin: origin(bytes, &opened)?,
@@ -310,12 +334,16 @@ pub(super) fn write_as(graph: &Graph, origin: &Origin, path: &Path) -> Result<()
         add(&mut sections, REVERSE + WEIGHTS, rows.weights.as_deref());
     }
     add(&mut sections, ORIGIN, Some(&origin));
+    let texts = graph.texts().map(Texts::arrays);
+    add(&mut sections, NAME_ENDS, texts.map(|texts| texts.0));
+    add(&mut sections, NAMES, texts.map(|texts| texts.1));
 
     let sums: Vec<u64> = sections.par_iter().map(|(_, _, content)| xxh3_64(content)).collect();
     let bits = graph.known_symmetric().map_or(0u64, |symmetric| if symmetric { 1 } else { 2 });
     let mut head = Vec::with_capacity(HEADER + ENTRY * sections.len());
     head.extend(MAGIC);
-    head.extend(VERSION.to_le_bytes());
+    let version = if texts.is_some() { VERSION } else { WITHOUT_NAMES };
+    head.extend(version.to_le_bytes());
     head.extend((sections.len() as u32).to_le_bytes());
     for word in [graph.nodes() as u64, graph.arcs(), bits, 0, 0, 0] {
         head.extend(word.to_le_bytes());

@@ -1,5 +1,6 @@
 //! How much each node has of something: a CSV `node,weight`, with or without that header.
 
+use super::delimited::Separator;
 use super::source;
 use super::text::{self, Fault, Fields, shown};
 use crate::error::Result;
@@ -20,17 +21,26 @@ pub fn read_weights(path: &Path, graph: &Graph) -> Result<Vec<f64>> {
 
 fn weights_in(bytes: &[u8], graph: &Graph) -> Result<Vec<f64>, Fault> {
     let mut weights = vec![f64::NAN; graph.nodes()];
+    let mut values = Vec::new();
     for (at, line) in text::lines(bytes, 0) {
-        let fields: Vec<&[u8]> = Fields::<true>(line).take(3).collect();
+        let fields: Vec<&[u8]> = match graph.has_text_ids() {
+            true => {
+                Separator::Byte(b',').split(line, at, &mut values)?;
+                values.iter().map(|value| &**value).collect()
+            }
+            false => Fields::<true>(line).take(3).collect(),
+        };
+        let names_columns = |node: &[u8], weight: &[u8]| {
+            node.eq_ignore_ascii_case(b"node") && weight.eq_ignore_ascii_case(b"weight")
+        };
         let (id, weight) = match fields[..] {
             [] => continue,
-            [node, weight] if at == 0 && text::integer(node).is_none() => {
-                if node.eq_ignore_ascii_case(b"node") && weight.eq_ignore_ascii_case(b"weight") {
-                    continue;
-                }
+            [node, weight] if at == 0 && names_columns(node, weight) => continue,
+            [node, _] if at == 0 && text::integer(node).is_none() && !graph.has_text_ids() => {
                 return Err(misshapen(at, line));
             }
-            [node, weight] => (text::wide_id(node, at)?, weight),
+            [node, weight] if graph.has_text_ids() => (String::from_utf8_lossy(node), weight),
+            [node, weight] => (text::wide_id(node, at)?.to_string().into(), weight),
             _ => return Err(misshapen(at, line)),
         };
         let weight = match fast_float2::parse::<f64, _>(weight) {
@@ -40,12 +50,14 @@ fn weights_in(bytes: &[u8], graph: &Graph) -> Result<Vec<f64>, Fault> {
                 return Err(Fault::new(at, what));
             }
         };
-        let Some(node) = graph.node_of_input_id(id) else {
+        let Some(node) = graph.node_of_text(&id) else {
+            let id = shown(id.as_bytes());
             let what = format!("the graph has no node {id} ({} nodes)", graph.nodes());
             return Err(Fault::new(at, format!("{what}; leave the line out")));
         };
         let slot = &mut weights[node as usize];
         if !slot.is_nan() {
+            let id = shown(id.as_bytes());
             return Err(Fault::new(at, format!("node {id} comes twice; keep one line for it")));
         }
         *slot = weight;

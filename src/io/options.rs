@@ -131,6 +131,67 @@ words!(
     }
 );
 
+words!(
+    /// What the ids of an edge list are.
+    Ids, "--ids" {
+        /// Whole numbers; names where some id is no whole number.
+        #[default]
+        Auto = "auto",
+        /// Whole numbers; anything else is refused.
+        Integer = "integer",
+        /// Names, whatever they look like.
+        Text = "text",
+    }
+);
+
+words!(
+    /// Whether the first line of an edge list is `n m`, the numbers of nodes and arcs.
+    CountsLine, "--counts-line" {
+        /// It is where it cannot well be an arc.
+        #[default]
+        Auto = "auto",
+        /// It is.
+        Yes = "yes",
+        /// It is an arc.
+        No = "no",
+    }
+);
+
+/// What separates the columns of an edge list. Written `auto`, `comma`, `tab`, `semicolon`, `pipe`, `space`, or as
+/// the character itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Delimiter {
+    /// What the first lines agree on.
+    #[default]
+    Auto,
+    /// Blanks and tabs, any number of them.
+    Space,
+    /// This byte, once.
+    Byte(u8),
+}
+
+/// Which column is what in an edge list. Written `src=NAME|N,dst=NAME|N[,weight=NAME|N]`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Columns {
+    /// The sources.
+    pub src: ColumnName,
+    /// The targets.
+    pub dst: ColumnName,
+    /// The weights, if there are any.
+    pub weight: Option<ColumnName>,
+}
+
+/// One column of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ColumnName {
+    /// The name in the first line.
+    Name(String),
+    /// The place, from 1.
+    Number(usize),
+}
+
 /// Where weights come from. Written `file`, `rounded`, `unit` or `random:LO-HI:SEED`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -260,6 +321,98 @@ impl fmt::Display for Relabel {
     }
 }
 
+/// The words for characters that separate columns.
+const DELIMITERS: [(&str, u8); 4] =
+    [("comma", b','), ("tab", b'\t'), ("semicolon", b';'), ("pipe", b'|')];
+
+impl FromStr for Delimiter {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Delimiter> {
+        if let Some((_, byte)) = DELIMITERS.iter().find(|(word, _)| *word == text) {
+            return Ok(Delimiter::Byte(*byte));
+        }
+        match (text, text.as_bytes()) {
+            ("auto", _) => Ok(Delimiter::Auto),
+            ("space" | " ", _) => Ok(Delimiter::Space),
+            ("\t" | "\\t", _) => Ok(Delimiter::Byte(b'\t')),
+            (_, &[byte]) if byte.is_ascii_punctuation() && byte != b'"' => {
+                Ok(Delimiter::Byte(byte))
+            }
+            _ => Err(Error::input(format!(
+                "--delimiter {text}: not understood; use auto, comma, tab, semicolon, pipe, space or one \
+                 punctuation mark"
+            ))),
+        }
+    }
+}
+
+impl fmt::Display for Delimiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Delimiter::Auto => f.write_str("auto"),
+            Delimiter::Space => f.write_str("space"),
+            Delimiter::Byte(byte) => match DELIMITERS.iter().find(|(_, other)| other == byte) {
+                Some((word, _)) => f.write_str(word),
+                None => write!(f, "{}", *byte as char),
+            },
+        }
+    }
+}
+
+impl FromStr for Columns {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Columns> {
+        let refuse = |what: &str| {
+            Error::input(format!(
+                "--columns {text}: {what}; write src=NAME|N,dst=NAME|N[,weight=NAME|N], columns counted from 1"
+            ))
+        };
+        let [mut src, mut dst, mut weight] = [const { None }; 3];
+        for part in text.split(',') {
+            let Some((key, value)) = part.split_once('=') else {
+                return Err(refuse("not understood"));
+            };
+            let value = value.trim();
+            let column = match (value.is_empty(), value.parse::<usize>()) {
+                (true, _) => return Err(refuse("a column has no name")),
+                (_, Ok(0)) => return Err(refuse("there is no column 0")),
+                (_, Ok(number)) => ColumnName::Number(number),
+                (_, Err(_)) => ColumnName::Name(value.into()),
+            };
+            let slot = match key.trim() {
+                "src" => &mut src,
+                "dst" => &mut dst,
+                "weight" => &mut weight,
+                _ => return Err(refuse("only src, dst and weight can be named")),
+            };
+            if slot.replace(column).is_some() {
+                return Err(refuse("a part is there twice"));
+            }
+        }
+        match (src, dst) {
+            (Some(src), Some(dst)) if src == dst => Err(refuse("src and dst are the same column")),
+            (Some(src), Some(dst)) => Ok(Columns { src, dst, weight }),
+            _ => Err(refuse("src and dst are both needed")),
+        }
+    }
+}
+
+impl fmt::Display for ColumnName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ColumnName::Name(name) => f.write_str(name),
+            ColumnName::Number(number) => write!(f, "{number}"),
+        }
+    }
+}
+
+impl fmt::Display for Columns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "src={},dst={}", self.src, self.dst)?;
+        self.weight.as_ref().map_or(Ok(()), |weight| write!(f, ",weight={weight}"))
+    }
+}
+
 macro_rules! as_text {
     ($($name:ident),+) => {$(
         impl TryFrom<String> for $name {
@@ -275,7 +428,7 @@ macro_rules! as_text {
         }
     )+};
 }
-as_text!(Weights, Relabel);
+as_text!(Weights, Relabel, Delimiter, Columns);
 
 /// How a graph is loaded. The default changes nothing: what the file says is what there is.
 ///
@@ -314,12 +467,36 @@ pub struct LoadOptions {
     #[arg(long, action = Set, num_args = 0..=1, default_missing_value = "true", help_heading = LOADING)]
     #[arg(require_equals = true, hide_possible_values = true, value_name = "BOOL")]
     pub largest_component: bool,
+    /// Which columns of an edge list are what, by name or counted from 1:
+    /// src=NAME|N,dst=NAME|N[,weight=NAME|N] [default: by the usual names in the first line].
+    #[arg(long, value_name = "COLUMNS", help_heading = LOADING)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub columns: Option<Columns>,
+    /// What separates the columns of an edge list: auto | comma | tab | semicolon | pipe | space | the
+    /// character itself [default: auto].
+    #[arg(long, value_name = "WHAT", help_heading = LOADING)]
+    #[serde(skip_serializing_if = "is_default")]
+    pub delimiter: Delimiter,
+    /// The ids of an edge list: auto (names where some id is no whole number) | integer | text
+    /// [default: auto].
+    #[arg(long, value_name = "WHICH", help_heading = LOADING)]
+    #[serde(skip_serializing_if = "is_default")]
+    pub ids: Ids,
+    /// Whether an edge list's first line `n m` counts nodes and arcs: auto (where it cannot well be an arc) |
+    /// yes | no [default: auto].
+    #[arg(long, value_name = "WHETHER", help_heading = LOADING)]
+    #[serde(skip_serializing_if = "is_default")]
+    pub counts_line: CountsLine,
     /// The cache of loaded graphs in the user's cache directory: on | off | refresh [default: on].
     #[arg(long, value_name = "WHETHER", help_heading = LOADING)]
     pub cache: Cache,
 }
 
 const LOADING: &str = "Loading";
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
 
 impl LoadOptions {
     /// Whether several arcs from one node to another may be left.
@@ -344,6 +521,30 @@ impl LoadOptions {
         show(self.relabel != plain.relabel, format!("--relabel {}", self.relabel));
         show(self.nodes.is_some(), format!("--nodes {}", self.nodes.unwrap_or(0)));
         show(self.largest_component, "--largest-component".into());
+        flags.extend(self.of_edge_lists());
         flags.join(" ")
+    }
+
+    /// What was asked of an edge list's text, as flags.
+    fn of_edge_lists(&self) -> Vec<String> {
+        let columns = self.columns.as_ref().map(|columns| format!("--columns {columns}"));
+        let delimiter = self.delimiter != Delimiter::Auto;
+        let (ids, counts) = (self.ids != Ids::Auto, self.counts_line != CountsLine::Auto);
+        columns
+            .into_iter()
+            .chain(delimiter.then(|| format!("--delimiter {}", self.delimiter)))
+            .chain(ids.then(|| format!("--ids {}", self.ids)))
+            .chain(counts.then(|| format!("--counts-line {}", self.counts_line)))
+            .collect()
+    }
+
+    /// Refuses what only an edge list can follow, for a graph that is `what`.
+    pub(crate) fn refuse_columns(&self, what: &str) -> Result<()> {
+        match self.of_edge_lists().first() {
+            None => Ok(()),
+            Some(flag) => Err(Error::input(format!(
+                "{flag}: the graph is {what}, no edge list; leave it out"
+            ))),
+        }
     }
 }

@@ -5,7 +5,7 @@ use super::compact::{self, Compacted, WideList};
 use super::options::{Duplicates, LoadOptions, Relabel, SelfLoops, Symmetrize, Weights};
 use crate::error::{Error, Result};
 use crate::graph::build::{Keep, Repeated};
-use crate::graph::{ArcList, Graph, MAX_NODES, Origin, milliseconds};
+use crate::graph::{ArcList, Graph, MAX_NODES, Origin, Texts, milliseconds};
 use std::time::Instant;
 
 /// A file's content, read and checked, before any policy.
@@ -35,18 +35,23 @@ pub(super) enum Arcs {
 pub(super) enum Nodes {
     /// As many as it declares, ids in the file from `first_id` on; the reader has checked the arcs' ids.
     Declared { count: u64, first_id: u32 },
+    /// As many as the first line of an edge list says, ids from 0; the reader has checked the arcs' ids.
+    Counted { count: u64 },
     /// Those up to the largest id that occurs, ids from 0.
     UpToLargest,
     /// Those whose ids occur, whatever gaps there are.
     Occurring,
     /// Node v is called `names[v]` in the file; the arcs speak of v. Names rise.
     Named(Vec<u64>),
+    /// Node v is called by text v; the arcs speak of v. `counted`: the first line says how many.
+    Texts { texts: Texts, counted: bool },
 }
 
 /// What nodes are called.
 enum Called {
     From(u32),
     Named(Vec<u64>),
+    Texts(Texts),
 }
 
 /// Makes the graph of what was found in `path`; reading began at `start`.
@@ -60,6 +65,10 @@ pub(super) fn assemble(
     let weighted = parsed.weighted && options.weights.in_file().read();
     let origin = Origin {
         format: parsed.format.into(),
+        counts_line: matches!(
+            parsed.nodes,
+            Nodes::Counted { .. } | Nodes::Texts { counted: true, .. }
+        ),
         weights: match weighted {
             true => options.weights.to_string(),
             false => weights_without(options).into(),
@@ -118,7 +127,8 @@ fn build(parsed: Parsed, options: &LoadOptions, mut origin: Origin) -> Result<Gr
     let graph = Graph::from_lists(count as usize, lists, mirror, keep, weighted, origin)?;
     match called {
         Called::From(_) => Ok(graph),
-        Called::Named(names) => Ok(graph.with_names(Some(names.into()))),
+        Called::Named(names) => Ok(graph.with_names(Some(names.into()), None)),
+        Called::Texts(texts) => Ok(graph.with_texts(texts)),
     }
 }
 
@@ -153,6 +163,10 @@ fn keep(options: &LoadOptions) -> (Keep, bool) {
 fn number(lists: &mut [ArcList], nodes: Nodes, asked: Option<u64>) -> Result<(Called, u64)> {
     let largest = lists.iter().flat_map(|list| &list.pairs).map(|&(u, v)| u.max(v)).max();
     let bound = largest.map_or(0, |largest| u64::from(largest) + 1);
+    let nodes = match nodes {
+        Nodes::Counted { count } => Nodes::Declared { count, first_id: 0 },
+        other => other,
+    };
     match (nodes, asked) {
         (Nodes::Declared { count, first_id }, None) => Ok((Called::From(first_id), count)),
         (Nodes::Declared { count, first_id }, Some(asked)) if asked >= count => {
@@ -163,14 +177,17 @@ fn number(lists: &mut [ArcList], nodes: Nodes, asked: Option<u64>) -> Result<(Ca
             let count = names.len() as u64;
             Ok((Called::Named(names), count))
         }
-        (Nodes::Named(names), Some(asked)) => Err(Error::input(format!(
-            "--nodes {asked}: the file names its {} nodes; leave --nodes out",
-            names.len()
+        (Nodes::Texts { texts, .. }, None) => {
+            let count = texts.len() as u64;
+            Ok((Called::Texts(texts), count))
+        }
+        (Nodes::Named(_) | Nodes::Texts { .. }, Some(asked)) => Err(Error::input(format!(
+            "--nodes {asked}: the file names its nodes; leave --nodes out"
         ))),
         (_, Some(asked)) if asked < bound => Err(outside(bound - 1, asked)),
         (_, Some(asked)) => Ok((Called::From(0), asked)),
         (Nodes::UpToLargest, None) => Ok((Called::From(0), bound)),
-        (Nodes::Occurring, None) => match largest {
+        (Nodes::Occurring | Nodes::Counted { .. }, None) => match largest {
             None => Ok((Called::From(0), 0)),
             Some(largest) => Ok(match compact::narrow(lists, largest) {
                 Compacted::Shifted { first, count } => (Called::From(first), count),
@@ -244,6 +261,7 @@ pub(super) fn apply(mut graph: Graph, options: &LoadOptions) -> Result<Graph> {
 /// The same policies for a graph that was generated: it has no self loops, no duplicates and no weights
 /// but those that it was made with.
 pub(super) fn apply_to_generated(graph: Graph, options: &LoadOptions) -> Result<Graph> {
+    options.refuse_columns("generated")?;
     if let Some(asked) = options.nodes {
         return Err(Error::input(format!(
             "--nodes {asked}: a generator makes its own number of nodes; leave it out"
@@ -276,6 +294,7 @@ pub(super) fn apply_to_native(
     start: Instant,
 ) -> Result<Graph> {
     let policies = |mut graph: Graph| {
+        options.refuse_columns("a native file")?;
         graph.origin.graph_file = path.into();
         graph.origin.format = "hive".into();
         (graph.origin.load_ms, graph.origin.build_ms) = (milliseconds(start), 0.0);

@@ -1,6 +1,6 @@
 //! Writes a graph's arcs as text, a line each, formatted in parallel by blocks of rows.
 
-use crate::graph::Graph;
+use crate::graph::{Graph, NodeId};
 use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -19,17 +19,25 @@ pub(super) enum Weights {
     Always,
 }
 
-/// Writes `u v` or `u v weight` for every arc in row order, ids from `first_id`. Weights parse back to
-/// the same bits.
+/// What stands for nodes.
+#[derive(Clone, Copy)]
+pub(super) enum Ends {
+    /// Numbers from this one on, separated by blanks.
+    From(u64),
+    /// What the input calls them, separated by commas.
+    Names,
+}
+
+/// Writes `u v` or `u v weight` for every arc in row order. Weights parse back to the same bits.
 pub(super) fn write(
     graph: &Graph,
     out: &mut BufWriter<&File>,
-    first_id: u64,
+    ends: Ends,
     weights: Weights,
 ) -> io::Result<()> {
     for blocks in graph.row_blocks().chunks(BLOCKS) {
         let texts: Vec<Vec<u8>> =
-            blocks.par_iter().map(|rows| text(graph, rows.clone(), first_id, weights)).collect();
+            blocks.par_iter().map(|rows| text(graph, rows.clone(), ends, weights)).collect();
         for text in texts {
             out.write_all(&text)?;
         }
@@ -37,7 +45,8 @@ pub(super) fn write(
     Ok(())
 }
 
-fn text(graph: &Graph, rows: Range<usize>, first_id: u64, weights: Weights) -> Vec<u8> {
+fn text(graph: &Graph, rows: Range<usize>, ends: Ends, weights: Weights) -> Vec<u8> {
+    let Ends::From(first_id) = ends else { return named(graph, rows, weights) };
     let mut text = Vec::new();
     let (mut row, mut column) = (itoa::Buffer::new(), itoa::Buffer::new());
     for u in rows {
@@ -54,6 +63,47 @@ fn text(graph: &Graph, rows: Range<usize>, first_id: u64, weights: Weights) -> V
         }
     }
     text
+}
+
+fn named(graph: &Graph, rows: Range<usize>, weights: Weights) -> Vec<u8> {
+    let mut text = Vec::new();
+    for u in rows {
+        for (v, weight) in graph.neighbors(u) {
+            push_id(&mut text, graph.id(u as u32));
+            text.push(b',');
+            push_id(&mut text, graph.id(v));
+            if weights == Weights::Always {
+                text.push(b',');
+                push_weight(&mut text, weight);
+            }
+            text.push(b'\n');
+        }
+    }
+    text
+}
+
+/// A node's id as a value of a CSV: a name in quotes where a reader would take it apart, or for a comment.
+pub(super) fn push_id(text: &mut Vec<u8>, id: NodeId) {
+    match id {
+        NodeId::Number(id) => text.extend_from_slice(itoa::Buffer::new().format(id).as_bytes()),
+        NodeId::Text(name) => push_value(text, name),
+    }
+}
+
+/// A text as a value of a CSV.
+pub(super) fn push_value(text: &mut Vec<u8>, value: &str) {
+    let apart = value.contains([',', '"', ';', '|']) || value.trim() != value;
+    if !apart && !value.starts_with(['#', '%']) {
+        return text.extend_from_slice(value.as_bytes());
+    }
+    text.push(b'"');
+    for (place, part) in value.split('"').enumerate() {
+        if place > 0 {
+            text.extend_from_slice(b"\"\"");
+        }
+        text.extend_from_slice(part.as_bytes());
+    }
+    text.push(b'"');
 }
 
 /// Text that parses back to `weight`: the whole number that it is, else the shortest.

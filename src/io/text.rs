@@ -17,11 +17,13 @@ pub(super) struct Fault {
     pub what: String,
     /// An id that 32 bits cannot hold and 64 can: worth another try where that is allowed.
     pub wide_id: bool,
+    /// An id that is no whole number, which may be a name.
+    pub no_number: bool,
 }
 
 impl Fault {
     pub(super) fn new(at: usize, what: impl Into<String>) -> Fault {
-        Fault { at, what: what.into(), wide_id: false }
+        Fault { at, what: what.into(), wide_id: false, no_number: false }
     }
 
     /// The error for the user. Lines are counted only now: the fast path never does.
@@ -45,10 +47,10 @@ pub(super) fn lines(bytes: &[u8], start: usize) -> impl Iterator<Item = (usize, 
 
 /// Parses `bytes[start..]` in parallel. `parse` gets (position, line) pairs and makes a part; the parts
 /// come back in file order, or else the first fault in file order.
-pub(super) fn parse_parts<T: Send>(
-    bytes: &[u8],
+pub(super) fn parse_parts<'a, T: Send>(
+    bytes: &'a [u8],
     start: usize,
-    parse: impl Fn(&mut dyn Iterator<Item = (usize, &[u8])>) -> Result<T, Fault> + Sync,
+    parse: impl Fn(&mut dyn Iterator<Item = (usize, &'a [u8])>) -> Result<T, Fault> + Sync,
 ) -> Result<Vec<T>, Fault> {
     let size = (bytes.len() - start) / (4 * rayon::current_num_threads());
     let size = size.clamp(*CHUNK.start(), *CHUNK.end());
@@ -139,15 +141,21 @@ fn beyond(field: &[u8]) -> String {
     )
 }
 
+/// A complaint about what is no node id of 64 bits; what looks like a number is not taken for a name.
 #[cold]
-fn no_id(field: &[u8], at: usize) -> Fault {
+pub(super) fn no_id(field: &[u8], at: usize) -> Fault {
     let id = shown(field);
-    let digits = !field.is_empty() && field.iter().all(u8::is_ascii_digit);
-    let what = match digits {
-        true => format!("id beyond 64 bits ({id}); renumber the nodes"),
-        false => format!("not a node id ({id}); ids are whole numbers: number the nodes"),
+    let what = match is_number(field) {
+        true if field[0] != b'-' => format!("id beyond 64 bits ({id}); renumber the nodes"),
+        _ => format!("not a node id ({id}); ids are whole numbers: number the nodes"),
     };
-    Fault::new(at, what)
+    Fault { no_number: !is_number(field), ..Fault::new(at, what) }
+}
+
+/// Digits, with a sign before them or not.
+pub(super) fn is_number(field: &[u8]) -> bool {
+    let digits = field.strip_prefix(b"-").unwrap_or(field);
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
 }
 
 /// From here on f32 does not hold every whole number.

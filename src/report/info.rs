@@ -93,8 +93,9 @@ pub fn graph_summary(record: &GraphRecord) -> String {
         vec![format!("{} ({nodes}, {})", record.dataset, plural(record.graph_edges, "arc"))];
     let mut line = |name: &str, text: String| lines.push(format!("  {name:<10} {text}"));
     let origin = graph.origin;
+    let counts = if origin.counts_line { ", first line taken for counts" } else { "" };
     let cached = if origin.cached { ", from the cache" } else { "" };
-    line("from", format!("{} ({}{cached})", origin.graph_file, origin.format));
+    line("from", format!("{} ({}{counts}{cached})", origin.graph_file, origin.format));
     let asked = origin.policies.shown();
     if !asked.is_empty() {
         line("asked", asked);
@@ -102,11 +103,9 @@ pub fn graph_summary(record: &GraphRecord) -> String {
     line(
         "has",
         format!(
-            "weights {}, ids {} to {}{}, {}, {}",
+            "weights {}, {}, {}, {}",
             origin.weights,
-            graph.id_range.0,
-            graph.id_range.1,
-            if graph.id_gaps { " with gaps" } else { "" },
+            graph.ids,
             oddities(origin),
             plural(statistics.isolated, "isolated node"),
         ),

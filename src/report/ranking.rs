@@ -31,7 +31,7 @@ pub(crate) fn ranked(
 ) -> String {
     let mut table = Table::new(&["rank", node, what], &[]);
     for (place, (node, value)) in rows.into_iter().enumerate() {
-        let id = graph.input_id(node).to_string();
+        let id = graph.id(node).to_string();
         table.row([(place + 1).to_string(), id, value.to_string()]);
     }
     table.to_string()

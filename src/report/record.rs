@@ -3,10 +3,11 @@
 
 use super::machine::Machine;
 use super::spread::{Spread, median_reset};
+use super::summary::ids_of;
 use super::{COMMIT, VERSION, utc};
 use crate::algorithm::Measured;
 use crate::fleet::FleetInfo;
-use crate::graph::{Graph, Origin};
+use crate::graph::{Graph, NodeId, Origin};
 use crate::io::write_atomically;
 use crate::prepare::{Form, PrepareReport};
 use crate::run::{Outcome, RunConfig, Verification};
@@ -94,8 +95,13 @@ pub struct GraphFacts<'a> {
     pub undirected: bool,
     /// Largest out-degree.
     pub max_degree: u64,
-    /// The lowest and the highest id of the input.
-    pub id_range: (u64, u64),
+    /// The lowest and the highest id of the input; names in their byte order.
+    pub id_range: [NodeId<'a>; 2],
+    /// The same for people.
+    #[serde(skip)]
+    pub ids: String,
+    /// Whether ids are names.
+    pub text_ids: bool,
     /// Whether ids between them are no node's.
     pub id_gaps: bool,
     /// Nodes whose place on the globe came with the graph.
@@ -113,7 +119,9 @@ impl<'a> GraphFacts<'a> {
             symmetric: graph.is_symmetric(),
             undirected: graph.is_undirected(),
             max_degree: graph.max_degree(),
-            id_range: graph.id_range(),
+            id_range: graph.id_ends(),
+            ids: ids_of(graph),
+            text_ids: graph.has_text_ids(),
             id_gaps: graph.has_gaps(),
             places: graph.places().map_or(0, |(latitude, _)| {
                 latitude.iter().filter(|degrees| !degrees.is_nan()).count() as u64

@@ -7,7 +7,7 @@ use super::table::Table;
 use super::units::{bare_ms, bytes, count, ms, plural, rate};
 use crate::algorithm::{MergeMode, ShortestPaths};
 use crate::fleet::FleetInfo;
-use crate::graph::{Graph, Origin};
+use crate::graph::{Graph, NodeId, Origin};
 use crate::io::{Duplicates, SelfLoops};
 use crate::prepare::Placement;
 use crate::run::{Outcome, Start, Verification};
@@ -66,21 +66,45 @@ fn headline(outcome: &Outcome) -> String {
 }
 
 fn graph_line(graph: &Graph) -> String {
-    let (origin, (low, high)) = (&graph.origin, graph.id_range());
+    let origin = &graph.origin;
     let asked = origin.policies.shown();
     format!(
-        "{} ({}{}): weights {}, ids {low} to {high}{}, {}, {}, {}, largest degree {}{}",
+        "{} ({}{}{}): weights {}, {}, {}, {}, {}, largest degree {}{}",
         origin.graph_file,
         origin.format,
+        if origin.counts_line { ", first line taken for counts" } else { "" },
         if origin.cached { ", from the cache" } else { "" },
         origin.weights,
-        if graph.has_gaps() { " with gaps" } else { "" },
+        ids_of(graph),
         oddities(origin),
         plural(graph.isolated(), "isolated node"),
         direction(graph),
         count(graph.max_degree()),
         if asked.is_empty() { String::new() } else { format!("; {asked}") },
     )
+}
+
+/// `ids 1 to 9 with gaps`, or `9 names as ids, a to z`.
+pub(super) fn ids_of(graph: &Graph) -> String {
+    let [low, high] = graph.id_ends();
+    match (graph.has_text_ids(), graph.has_gaps()) {
+        (true, _) => {
+            let names = plural(graph.nodes() as u64, "name");
+            format!("{names} as ids, {} to {}", brief(low), brief(high))
+        }
+        (_, true) => format!("ids {low} to {high} with gaps"),
+        _ => format!("ids {low} to {high}"),
+    }
+}
+
+/// An id, cut where it is long.
+fn brief(id: NodeId) -> String {
+    const MOST: usize = 40;
+    let text = id.to_string();
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
 }
 
 fn direction(graph: &Graph) -> &'static str {
@@ -264,11 +288,11 @@ fn trace_table(outcome: &Outcome) -> String {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranked {
     /// The node.
-    pub node: u64,
+    pub node: String,
     /// Its distance from the nearest seed.
     pub distance: f64,
     /// The seed it is nearest to, when nominees were asked for.
-    pub nominee: Option<u64>,
+    pub nominee: Option<String>,
 }
 
 /// The `k` reached nodes nearest to the seeds that are not seeds, by distance, ties by input id.
@@ -283,9 +307,9 @@ pub fn best_ranked(graph: &Graph, seeds: &[u32], paths: &ShortestPaths, k: usize
     let candidates = candidates
         .filter(|(node, distance)| distance.is_finite() && seeds.binary_search(node).is_err());
     let nearest = first(graph, candidates, k, f64::total_cmp);
-    let nominee = |node: u32| paths.nominees.as_ref().map(|all| graph.input_id(all[node as usize]));
-    let rank =
-        |(node, distance)| Ranked { node: graph.input_id(node), distance, nominee: nominee(node) };
+    let named = |node: u32| graph.id(node).to_string();
+    let nominee = |node: u32| paths.nominees.as_ref().map(|all| named(all[node as usize]));
+    let rank = |(node, distance)| Ranked { node: named(node), distance, nominee: nominee(node) };
     nearest.into_iter().map(rank).collect()
 }
 
@@ -295,14 +319,14 @@ pub fn ranking(ranked: &[Ranked]) -> String {
     let header = ["rank", "node", "distance", "nominee"];
     let mut table = Table::new(&header[..if nominees { 4 } else { 3 }], &[]);
     for (place, r) in ranked.iter().enumerate() {
-        let nominee = r.nominee.map(|seed| seed.to_string());
+        let nominee = r.nominee.clone();
         // A distance that f32 holds is printed as one of f32.
         let short = r.distance as f32;
         let distance = match f64::from(short) == r.distance {
             true => short.to_string(),
             false => r.distance.to_string(),
         };
-        let cells = [(place + 1).to_string(), r.node.to_string(), distance];
+        let cells = [(place + 1).to_string(), r.node.clone(), distance];
         table.row(cells.into_iter().chain(nominee));
     }
     table.to_string()

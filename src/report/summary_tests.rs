@@ -184,14 +184,14 @@ fn a_trace_is_shown_up_to_a_limit_that_is_named() {
 fn the_ranking_leaves_out_seeds_and_unreached_nodes_and_breaks_ties_by_input_id() {
     let mut outcome = outcome();
     let (graph, paths) = (Arc::clone(&outcome.job.graph), paths(&mut outcome));
-    let at = |node, distance| Ranked { node, distance, nominee: None };
+    let at = |node: u32, distance| Ranked { node: node.to_string(), distance, nominee: None };
     assert_eq!(best_ranked(&graph, &[0], paths, 9), [at(2, 1.0), at(3, 2.0)]);
     paths.distances = vec![1.0, 0.0, 1.0, 1.0];
     assert_eq!(best_ranked(&graph, &[1], paths, 2), [at(1, 1.0), at(3, 1.0)]);
     assert_eq!(best_ranked(&graph, &[1], paths, 0), []);
     paths.nominees = Some(vec![1, 1, 1, 1]);
     let ranked = best_ranked(&graph, &[1], paths, 1);
-    assert_eq!(ranked[0].nominee, Some(2));
+    assert_eq!(ranked[0].nominee.as_deref(), Some("2"));
     assert_eq!(ranking(&ranked), "rank  node  distance  nominee\n   1     1         1        2\n");
 }
 

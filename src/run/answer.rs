@@ -42,7 +42,7 @@ impl Start {
         match self {
             Start::Graph | Start::Array(_) => String::new(),
             Start::Nodes(nodes) => match nodes.as_slice() {
-                [one] => format!(", from node {}", graph.input_id(*one)),
+                [one] => format!(", from node {}", graph.id(*one)),
                 many => format!(", from {}", plural(many.len() as u64, "seed")),
             },
             Start::Weights(weights) => {

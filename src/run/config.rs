@@ -6,7 +6,7 @@ use crate::algorithm::bfs::BfsOptions;
 use crate::algorithm::filter::FilterOptions;
 use crate::algorithm::geo::GeoOptions;
 use crate::algorithm::pagerank::PagerankOptions;
-use crate::algorithm::{MergeMode, Precision, Seeds};
+use crate::algorithm::{InputId, MergeMode, Precision, Seeds};
 use crate::fleet::{ChunkPolicy, CollectiveKind, Devices, Fault, FleetConfig};
 use crate::io::{LoadOptions, ResultFormat};
 use crate::prepare::{Form, Layout, Placement, PrepareOptions};
@@ -43,7 +43,7 @@ pub struct RunConfig {
     /// Where to start, in the input's own ids [default: the lowest id in the largest component].
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub source: Option<u64>,
+    pub source: Option<InputId>,
     /// Where to start, one run of the search after another, or all paths from these counted: all |
     /// random:N:SEED | connected:N:SEED (of those with out-arcs to others, as bfs draws at random too) | 0,5,17 |
     /// first:N | file:PATH [default: one, the lowest id in the largest component].

@@ -48,9 +48,16 @@ fn no_flags_leave_the_file_as_it_is() {
 fn every_flag_is_a_key_of_the_file_and_every_key_a_flag() {
     let full = RunConfig {
         graph: Some("g".into()),
-        load: LoadOptions { nodes: Some(1), ..LoadOptions::default() },
+        load: LoadOptions {
+            nodes: Some(1),
+            columns: Some("src=1,dst=2".parse().unwrap()),
+            delimiter: "tab".parse().unwrap(),
+            ids: "text".parse().unwrap(),
+            counts_line: "no".parse().unwrap(),
+            ..LoadOptions::default()
+        },
         seeds: Some("1".parse().unwrap()),
-        source: Some(1),
+        source: Some(1.into()),
         runs: Some(Choice::Auto),
         warmup: Some(1),
         memory_limit: Some(ByteCount(1)),
@@ -176,7 +183,8 @@ fn values_out_of_range_are_refused_naming_the_flag() {
 #[test]
 fn an_option_of_another_workload_is_refused_rather_than_ignored() {
     assert!(checked(RunConfig { nominee: true, ..RunConfig::default() }).contains("--nominee"));
-    let config = RunConfig { graph: Some("g".into()), source: Some(1), ..RunConfig::default() };
+    let config =
+        RunConfig { graph: Some("g".into()), source: Some(1.into()), ..RunConfig::default() };
     let message = config.check(workload("vn").unwrap()).unwrap_err().to_string();
     assert!(message.contains("--source"), "{message}");
 }

@@ -174,7 +174,7 @@ fn marked(graph: &Graph, sources: &[u32]) -> Result<Vec<bool>> {
             return cannot(format!("source index {s} is no node, the graph has {n}"));
         }
         if std::mem::replace(&mut is_source[s as usize], true) {
-            return cannot(format!("source {} is there twice", graph.input_id(s)));
+            return cannot(format!("source {} is there twice", graph.id(s)));
         }
     }
     if sources.is_empty() {
@@ -193,7 +193,7 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn wrong(&self, v: usize, what: String) -> Error {
-        Error::Verify(format!("betweenness, node {}: {what}", self.graph.input_id(v as u32)))
+        Error::Verify(format!("betweenness, node {}: {what}", self.graph.id(v as u32)))
     }
 
     /// Whether nothing is known of the score of `v`: of the only source.

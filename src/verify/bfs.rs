@@ -79,7 +79,7 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn wrong(&self, v: usize, what: String) -> Error {
-        let id = self.graph.input_id(v as u32);
+        let id = self.graph.id(v as u32);
         Error::Verify(format!("breadth-first search, node {id}: {what}"))
     }
 
@@ -87,7 +87,7 @@ impl Check<'_> {
     fn id_or_none(&self, v: u32) -> String {
         match v {
             NONE => "none".into(),
-            v if (v as usize) < self.graph.nodes() => self.graph.input_id(v).to_string(),
+            v if (v as usize) < self.graph.nodes() => self.graph.id(v).to_string(),
             v => format!("index {v}, which is no node,"),
         }
     }
@@ -163,7 +163,7 @@ impl Check<'_> {
             0 => "it is the source, of level 0".to_string(),
             NONE => "no path from the source leads to it".to_string(),
             level => {
-                let from = self.graph.input_id(via[v]);
+                let from = self.graph.id(via[v]);
                 format!("it is {level}, by the arc from {from} of level {}", level - 1)
             }
         };

@@ -36,7 +36,7 @@ pub fn cores(graph: &Graph, cores: &[u32]) -> Result<CoresCheck> {
     one_a_node(graph, "core numbers", "core numbers", cores.len())?;
     let right = peel(graph);
     if let Some(v) = first_by_id(graph, |v| cores[v] != right[v]) {
-        let (id, core, right) = (graph.input_id(v as u32), cores[v], right[v]);
+        let (id, core, right) = (graph.id(v as u32), cores[v], right[v]);
         let fault = if core > right { "too high" } else { "too low" };
         let what = format!("core numbers, node {id}: {core} is {fault}, it is {right}");
         return Err(Error::Verify(what));

@@ -18,7 +18,7 @@
 use super::globe::{Direction, RADIUS_KM, angle, direction, dot, place, unit};
 use super::median;
 use crate::error::{Error, Result};
-use crate::graph::Graph;
+use crate::graph::{Graph, NodeId};
 use rayon::prelude::*;
 use std::cell::Cell;
 use std::time::Instant;
@@ -156,8 +156,8 @@ struct Check<'a> {
 
 impl Check<'_> {
     /// The input's own id of a node.
-    fn id(&self, v: usize) -> u64 {
-        self.graph.input_id(v as u32)
+    fn id(&self, v: usize) -> NodeId<'_> {
+        self.graph.id(v as u32)
     }
 
     fn wrong(&self, v: usize, what: String) -> Error {

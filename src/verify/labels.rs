@@ -41,7 +41,7 @@ pub(super) fn compare(graph: &Graph, kind: &str, labels: &[u32], right: &[u32]) 
     let Some(v) = first_by_id(graph, |v| labels[v] != right[v]) else {
         return Ok(());
     };
-    let id = |v: u32| graph.input_id(v);
+    let id = |v: u32| graph.id(v);
     let smallest = id(right[v]);
     let fault = match labels[v] {
         label if label as usize >= graph.nodes() => {

@@ -157,7 +157,7 @@ fn makes_sense(graph: &Graph, question: &PagerankQuestion) -> Result<()> {
 fn are_ranks(graph: &Graph, ranks: &[f32]) -> Result<()> {
     let fine = |v: usize| ranks[v].is_finite() && ranks[v] >= 0.0;
     let Some(v) = first_by_id(graph, |v| !fine(v)) else { return Ok(()) };
-    let (id, rank) = (graph.input_id(v as u32), ranks[v]);
+    let (id, rank) = (graph.id(v as u32), ranks[v]);
     let fault = if rank < 0.0 { "is negative" } else { "is not a finite number" };
     Err(Error::Verify(format!("PageRank, node {id}: rank {rank:?} {fault}")))
 }
@@ -169,7 +169,7 @@ fn furthest(graph: &Graph, ranks: &[f64], right: &[f64], what: String) -> Error 
     match first_by_id(graph, |v| off(v) == most) {
         None => Error::Verify(format!("PageRank: {what}")),
         Some(v) => {
-            let (id, rank, right) = (graph.input_id(v as u32), ranks[v], right[v]);
+            let (id, rank, right) = (graph.id(v as u32), ranks[v], right[v]);
             let worst = format!("rank {rank:e} is furthest off: it is {right:e}");
             Error::Verify(format!("PageRank, node {id}: {worst}; the ranks are off by {what}"))
         }

@@ -25,7 +25,7 @@
 use super::levels;
 use crate::algorithm::ShortestPaths;
 use crate::error::{Error, Result};
-use crate::graph::Graph;
+use crate::graph::{Graph, NodeId};
 use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -189,7 +189,7 @@ fn rounded_right(graph: &Graph, narrow: &[f32], wide: &[f64]) -> Result<()> {
         None => Ok(()),
         Some(v) => Err(Error::Verify(format!(
             "shortest paths, node {}: distance {:?} in f32 is not {:?} to nearest",
-            graph.input_id(v as u32),
+            graph.id(v as u32),
             narrow[v],
             wide[v]
         ))),
@@ -270,8 +270,8 @@ struct Check<'a, D> {
 
 impl<D: Distance> Check<'_, D> {
     /// The input's own id of a node.
-    fn id(&self, v: usize) -> u64 {
-        self.graph.input_id(v as u32)
+    fn id(&self, v: usize) -> NodeId<'_> {
+        self.graph.id(v as u32)
     }
 
     /// The place of a node's id among all ids; a claim that is no node comes last.

@@ -40,7 +40,7 @@ pub fn triangles(graph: &Graph, counts: &[u64]) -> Result<TrianglesCheck> {
     one_a_node(graph, "triangles", "counts", counts.len())?;
     let right = marked(graph);
     if let Some(v) = first_by_id(graph, |v| counts[v] != right[v]) {
-        let (id, found, right) = (graph.input_id(v as u32), counts[v], right[v]);
+        let (id, found, right) = (graph.id(v as u32), counts[v], right[v]);
         let fault = if found > right { "too many" } else { "too few" };
         let what = format!("triangles, node {id}: {found} are {fault}, it is in {right}");
         return Err(Error::Verify(what));

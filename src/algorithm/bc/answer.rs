@@ -3,7 +3,7 @@
 use super::{BcConfig, Betweenness, Precision, of_rows};
 use crate::Result;
 use crate::algorithm::Measured;
-use crate::graph::Graph;
+use crate::graph::{Graph, NodeId};
 use crate::io::{Column, Table};
 use crate::report::ranking::{first, ranked};
 use crate::report::units::{count, plural};
@@ -62,10 +62,10 @@ pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
 
 impl Betweenness {
     /// The `k` nodes of the highest scores, ties by input id; without those that have none.
-    pub fn highest(&self, graph: &Graph, k: usize) -> Vec<(u64, f64)> {
+    pub fn highest<'a>(&self, graph: &'a Graph, k: usize) -> Vec<(NodeId<'a>, f64)> {
         let scores = (0u32..).zip(self.scores.iter().copied()).filter(|(_, score)| !score.is_nan());
         let highest = first(graph, scores, k, |a, b| b.total_cmp(a));
-        highest.into_iter().map(|(node, score)| (graph.input_id(node), score)).collect()
+        highest.into_iter().map(|(node, score)| (graph.id(node), score)).collect()
     }
 }
 
@@ -135,7 +135,7 @@ impl Answer for Betweenness {
         let bc = &job.config.bc;
         let highest = self.highest(&job.graph, 1).first().copied();
         let sources = job.start.nodes();
-        let ids = || sources.iter().map(|v| job.graph.input_id(*v)).collect::<Vec<u64>>();
+        let ids = || sources.iter().map(|v| job.graph.id(*v)).collect::<Vec<_>>();
         let named = (sources.len() < job.graph.nodes()).then(ids);
         fields([
             ("num-sources", json!(sources.len())),

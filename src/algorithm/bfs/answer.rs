@@ -1,7 +1,7 @@
 //! How breadth-first search is asked for, and what is said of its answer.
 
 use super::{BfsOptions, SearchDirection, UNREACHED};
-use crate::algorithm::{Lengths, Measured, Paths, Seeds, chains};
+use crate::algorithm::{Lengths, Measured, Paths, chains};
 use crate::graph::Graph;
 use crate::io::{Column, Table};
 use crate::report::ranking::{first, ranked};
@@ -71,11 +71,9 @@ pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
 
 /// Where searches begin.
 pub(crate) fn start(config: &RunConfig, graph: &Graph) -> Result<Start> {
-    let nodes = match (&config.sources, config.source) {
+    let nodes = match (&config.sources, &config.source) {
         (Some(sources), _) => sources.sources_of("--sources", graph)?,
-        (None, Some(source)) => {
-            source.to_string().parse::<Seeds>()?.resolve_of("--source", graph)?
-        }
+        (None, Some(source)) => vec![source.resolve(graph, "--source")?],
         (None, None) => vec![graph.default_source()],
     };
     if nodes.len() > 1 {
@@ -206,7 +204,7 @@ impl Answer for Searches {
     fn facts(&self, job: &Job) -> Map<String, Value> {
         // As they are spelled: JSON has no infinity.
         let asked = json!(job.config.bfs);
-        let sources: Vec<u64> = self.sources.iter().map(|v| job.graph.input_id(*v)).collect();
+        let sources: Vec<_> = self.sources.iter().map(|v| job.graph.id(*v)).collect();
         let depth = self.counts.iter().map(|count| count[2]).max();
         fields([
             ("sources", json!(sources)),
@@ -237,7 +235,7 @@ impl Answer for Searches {
     fn table(&self, graph: &Graph) -> Table<'_> {
         let named = |what: &str, i: usize| match self.sources.len() {
             1 => what.to_string(),
-            _ => format!("{what}_{}", graph.input_id(self.sources[i])),
+            _ => format!("{what}_{}", graph.id(self.sources[i])),
         };
         let mut columns = Vec::new();
         for (i, levels) in self.levels.iter().enumerate() {
@@ -257,7 +255,7 @@ impl Answer for Searches {
             if [check.reached, check.reached_arcs] != self.counts[i][..2] {
                 return Err(Error::Verify(format!(
                     "from node {} the levels reach {} nodes, but {} were counted",
-                    job.graph.input_id(*source),
+                    job.graph.id(*source),
                     check.reached,
                     self.counts[i][0]
                 )));

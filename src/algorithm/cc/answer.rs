@@ -146,7 +146,7 @@ impl Answer for Components {
     /// `components`, and the `sizes` of the largest, by label in the input's own ids.
     fn facts(&self, job: &Job) -> Map<String, Value> {
         let listed = self.sizes.iter().take(LISTED);
-        let listed = listed.map(|(label, members)| json!([job.graph.input_id(*label), members]));
+        let listed = listed.map(|(label, members)| json!([job.graph.id(*label), members]));
         fields([("components", json!(self.sizes.len())), ("sizes", Value::Array(listed.collect()))])
     }
 

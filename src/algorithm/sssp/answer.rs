@@ -1,8 +1,8 @@
 //! How shortest paths and vertex nomination are asked for, and what is said of their answer.
 
 use super::{MergeMode, ShortestPaths, SsspConfig, sssp};
-use crate::algorithm::{Lengths, Measured, Paths, Precision, Seeds};
-use crate::graph::Graph;
+use crate::algorithm::{Lengths, Measured, Paths, Precision};
+use crate::graph::{Graph, NodeId};
 use crate::io::{Column, Table};
 use crate::report::Spread;
 use crate::report::units::{count, ms, plural};
@@ -57,11 +57,9 @@ fn check_merge(config: &RunConfig) -> Result<()> {
 
 /// The nodes that a run starts from. [`RunConfig::check`] has seen to it that there are some.
 pub(crate) fn start(config: &RunConfig, graph: &Graph) -> Result<Start> {
-    let nodes = match (&config.seeds, config.source) {
+    let nodes = match (&config.seeds, &config.source) {
         (Some(seeds), _) => seeds.resolve_of("--seeds", graph)?,
-        (None, Some(source)) => {
-            source.to_string().parse::<Seeds>()?.resolve_of("--source", graph)?
-        }
+        (None, Some(source)) => vec![source.resolve(graph, "--source")?],
         (None, None) => vec![graph.default_source()],
     };
     Ok(Start::Nodes(nodes))
@@ -189,7 +187,7 @@ impl Answer for ShortestPaths {
     /// of distances; `absorbed-nodes` and `rounded-nodes` as in [`ShortestPaths`]; `process-times-f32`, in ms, where a
     /// search in f32 came first.
     fn facts(&self, job: &Job) -> Map<String, Value> {
-        let seeds: Vec<u64> = job.start.nodes().iter().map(|v| job.graph.input_id(*v)).collect();
+        let seeds: Vec<NodeId> = job.start.nodes().iter().map(|v| job.graph.id(*v)).collect();
         let mut facts = fields([
             ("seeds", json!(seeds)),
             ("delta", json!(Choice::Is(self.delta))),
