@@ -59,7 +59,7 @@ fn line(case: &Case, member: Option<&Member<'_>>) -> String {
         some(done.reached),
         text(&done.strategy),
         text(&done.used),
-        some(done.verified),
+        some(done.verified.map(|verdict| verdict.shown().to_lowercase())),
         quoted(&case.build),
         quoted(&case.origin),
         quoted(error),

@@ -10,7 +10,7 @@ use crate::fleet::FleetInfo;
 use crate::graph::{Graph, NodeId, Origin};
 use crate::io::write_atomically;
 use crate::prepare::{Form, PrepareReport};
-use crate::run::{Outcome, RunConfig, Verification};
+use crate::run::{Outcome, RunConfig, Verdict, Verification};
 use crate::{Error, Result};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -75,8 +75,8 @@ pub struct Record<'a> {
     pub strategy: &'static str,
     /// Every run split into step, merge and other; iterations; with `trace` an entry an iteration.
     pub measured: &'a Measured,
-    /// Whether the independent check passed; null when it was not asked for.
-    pub verified: Option<bool>,
+    /// What the independent check ended in: yes, partly or no; null when it was not asked for.
+    pub verified: Option<Verdict>,
     /// What it said.
     pub verification: Option<&'a Verification>,
 }
@@ -264,7 +264,7 @@ impl<'a> Record<'a> {
             prepare_and_run_ms: prepare.prepare_ms + spread.median,
             strategy: answer.strategy(job),
             measured,
-            verified: verification.as_ref().map(|check| check.passed),
+            verified: verification.as_ref().map(|check| check.verdict),
             verification: verification.as_ref(),
         }
     }

@@ -10,7 +10,7 @@ use crate::fleet::FleetInfo;
 use crate::graph::{Graph, NodeId, Origin};
 use crate::io::{Duplicates, SelfLoops};
 use crate::prepare::Placement;
-use crate::run::{Outcome, Start, Verification};
+use crate::run::{Outcome, Start, Verdict, Verification};
 
 /// Trace rows that a summary shows; the record has them all.
 const TRACE_ROWS: usize = 40;
@@ -255,9 +255,11 @@ fn sum_line(outcome: &Outcome) -> String {
 }
 
 fn verified_line(check: &Verification) -> String {
-    match &check.message {
-        Some(message) => format!("NO: {message}"),
-        None => format!("yes, independently, in {}{}", ms(check.ms), check.note),
+    let (message, note) = (check.message.as_deref().unwrap_or_default(), &check.note);
+    match check.verdict {
+        Verdict::No => format!("NO: {message}"),
+        Verdict::Partly => format!("partly, in {}: {message}{note}", ms(check.ms)),
+        Verdict::Yes => format!("yes, independently, in {}{note}", ms(check.ms)),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::fleet::DeviceInfo;
 use crate::graph::Origin;
 use crate::prepare::PrepareReport;
 use crate::report::Record;
-use crate::run::{Job, RunConfig, Start, Verification, fields, workload};
+use crate::run::{Job, RunConfig, Start, Verdict, Verification, fields, workload};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -82,7 +82,7 @@ fn outcome() -> Outcome {
             ..ShortestPaths::default()
         }),
         verification: Some(Verification {
-            passed: true,
+            verdict: Verdict::Yes,
             message: None,
             found: fields([("overflowed_arcs", 0.into())]),
             note: String::new(),
@@ -156,10 +156,36 @@ fn a_failed_check_is_shouted_and_returned_as_an_error() {
     let mut outcome = outcome();
     let message = Some("node 3: too far".to_string());
     let check = outcome.verification.take().unwrap();
-    outcome.verification = Some(Verification { passed: false, message, ..check });
+    outcome.verification = Some(Verification { verdict: Verdict::No, message, ..check });
     assert!(summary(&outcome).contains("verified  NO: node 3: too far"));
     assert_eq!(outcome.verified().unwrap_err().exit_code(), 1);
-    assert_eq!(serde_json::to_value(Record::of(&outcome)).unwrap()["verified"], false);
+    assert_eq!(serde_json::to_value(Record::of(&outcome)).unwrap()["verified"], "no");
+}
+
+#[test]
+fn a_check_that_skipped_something_says_what_and_is_no_error() {
+    let mut outcome = outcome();
+    let message = Some("7 of 9 sources were not recomputed".to_string());
+    let check = outcome.verification.take().unwrap();
+    outcome.verification = Some(Verification { verdict: Verdict::Partly, message, ..check });
+    let text = summary(&outcome);
+    assert!(text.contains("verified  partly, in "), "{text}");
+    assert!(text.contains(": 7 of 9 sources were not recomputed"), "{text}");
+    assert!(outcome.verified().is_ok());
+    let record = serde_json::to_value(Record::of(&outcome)).unwrap();
+    assert_eq!(record["verified"], "partly");
+    assert_eq!(record["verification"]["verdict"], "partly");
+    let verdicts = [Verdict::Yes, Verdict::Partly, Verdict::No];
+    for verdict in verdicts {
+        let word = serde_json::to_value(verdict).unwrap();
+        assert_eq!(Verdict::read(&word), Some(verdict));
+    }
+    // Records of earlier versions.
+    assert_eq!(
+        [true, false].map(|b| Verdict::read(&b.into())),
+        [Verdict::Yes, Verdict::No].map(Some)
+    );
+    assert_eq!(record["verification"]["message"], "7 of 9 sources were not recomputed");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::results::{
     Ablation, AblationRow, Case, Comparison, Done, Family, Mean, Member, ResultSet, Scaling, Split,
     geometric_mean,
 };
+use crate::run::Verdict;
 
 /// `2.31`, `0.042`: three digits or so, for ratios.
 pub(crate) fn ratio(value: f64) -> String {
@@ -34,7 +35,7 @@ fn giga(value: f64) -> String {
 }
 
 fn verified(done: &Done) -> Entry {
-    done.verified.map_or(Entry::Blank, |passed| Entry::text(if passed { "yes" } else { "NO" }))
+    done.verified.map_or(Entry::Blank, |verdict| Entry::text(verdict.shown()))
 }
 
 /// The columns that tell a workload's cells apart: variant, machine and options that differ.
@@ -339,7 +340,7 @@ pub(crate) fn missing_table(set: &ResultSet) -> Option<Sheet> {
     for (case, what, why) in set.missing() {
         add(case.name(), what, why, &case.origin);
     }
-    let wrong = |case: &&Case| case.done().is_some_and(|d| d.verified == Some(false));
+    let wrong = |case: &&Case| case.done().is_some_and(|d| d.verified == Some(Verdict::No));
     for case in set.cases.iter().chain(&set.singles).filter(wrong) {
         add(case.name(), "WRONG", "the answer did not pass its check", &case.origin);
     }

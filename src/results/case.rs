@@ -1,6 +1,7 @@
 //! One measured cell, whoever wrote it.
 
 use super::Settings;
+use crate::run::Verdict;
 
 /// A workload on a graph, on devices, with settings, and what became of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,8 +82,8 @@ pub struct Done {
     pub used: Option<String>,
     /// Preparing the graph, ms.
     pub prepare_ms: Option<f64>,
-    /// Whether the answer passed its check.
-    pub verified: Option<bool>,
+    /// What the check of the answer ended in, where there was one.
+    pub verified: Option<Verdict>,
     /// Iterations of one run.
     pub trace: Vec<Iteration>,
 }

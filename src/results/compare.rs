@@ -1,6 +1,7 @@
 //! Two result sets, cell by cell.
 
 use super::{Case, Known, Outcome, ResultSet, geometric_mean};
+use crate::run::Verdict;
 
 /// A cell that both sets have.
 #[derive(Debug, Clone, Copy)]
@@ -65,7 +66,7 @@ pub fn compare<'a>(now_set: &'a ResultSet, baseline: &'a ResultSet) -> Compariso
     };
     let only_now: Vec<&Case> = alone(now, &|pair| pair.case);
     let only_before: Vec<&Case> = alone(before, &|pair| pair.baseline);
-    let wrong = |case: &Case| case.done().is_some_and(|done| done.verified == Some(false));
+    let wrong = |case: &Case| case.done().is_some_and(|done| done.verified == Some(Verdict::No));
     let failed = |case: &Case| {
         let lost = || only_before.iter().any(|old| likeness(case, old).is_some());
         matches!(case.outcome, Outcome::Failed(_)) && lost()
@@ -169,7 +170,7 @@ mod tests {
             vec![case("vn", "a", 1, 2.0), case("vn", "b", 1, 2.0), case("vn", "new", 1, 2.0)];
         cases[0].outcome = Outcome::Failed("no".into());
         if let Outcome::Done(done) = &mut cases[1].outcome {
-            done.verified = Some(false);
+            done.verified = Some(Verdict::No);
         }
         cases[2].outcome = Outcome::Failed("no".into());
         let now = set(cases);

@@ -1,5 +1,6 @@
 //! A JSON object's fields, with errors that say where.
 
+use crate::run::Verdict;
 use crate::{Error, Result};
 use serde_json::{Map, Value};
 
@@ -47,6 +48,11 @@ impl<'a> Fields<'a> {
     /// True or false.
     pub fn truth(&self, name: &str) -> Result<Option<bool>> {
         self.optional(name, "true or false", Value::as_bool)
+    }
+
+    /// What a check ended in.
+    pub fn verdict(&self, name: &str) -> Result<Option<Verdict>> {
+        self.optional(name, "\"yes\", \"partly\" or \"no\"", Verdict::read)
     }
 
     /// An object within.

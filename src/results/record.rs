@@ -134,7 +134,7 @@ fn cell_done(cell: &Fields<'_>) -> Result<Done> {
         },
         reached: cell.count("reached")?,
         used: cell.text("used")?,
-        verified: cell.truth("verified")?,
+        verified: cell.verdict("verified")?,
         ..Done::default()
     })
 }
@@ -196,7 +196,7 @@ fn done(record: &Fields<'_>) -> Result<Done> {
         strategy: record.text("strategy")?,
         used: record.object("fleet")?.map_or(Ok(None), |fleet| fleet.text("collective"))?,
         prepare_ms: prepare,
-        verified: record.truth("verified")?,
+        verified: record.verdict("verified")?,
         trace: measured.map_or(Ok(Vec::new()), |measured| trace(&measured))?,
     })
 }

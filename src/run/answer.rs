@@ -107,9 +107,49 @@ pub trait Answer: Any + Send + Sync {
     fn verify(&self, job: &Job) -> Result<Checked>;
 }
 
-/// What a check that passed has to say.
+/// How far the independent check vouches for an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// All of it was looked at, and is right within the stated tolerance.
+    Yes,
+    /// Some of it was not looked at; nothing wrong was found in the rest.
+    Partly,
+    /// It is wrong.
+    No,
+}
+
+impl Verdict {
+    /// As tables and summaries show it.
+    pub fn shown(self) -> &'static str {
+        match self {
+            Verdict::Yes => "yes",
+            Verdict::Partly => "partly",
+            Verdict::No => "NO",
+        }
+    }
+
+    /// A record's `verified`: a word, or true or false in records of version 0.1.
+    pub(crate) fn read(value: &Value) -> Option<Verdict> {
+        match value {
+            Value::Bool(true) => Some(Verdict::Yes),
+            Value::Bool(false) => Some(Verdict::No),
+            Value::String(word) => match word.as_str() {
+                "yes" => Some(Verdict::Yes),
+                "partly" => Some(Verdict::Partly),
+                "no" => Some(Verdict::No),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// What a check that found nothing wrong has to say.
 #[derive(Debug, Clone, Default)]
 pub struct Checked {
+    /// What was not looked at, in one sentence; `None` where everything was.
+    pub skipped: Option<String>,
     /// Fields of the record's `verification`.
     pub found: Map<String, Value>,
     /// More for the summary, as in `; sums over 3 arcs overflow`.
@@ -120,8 +160,8 @@ pub struct Checked {
 #[derive(Debug, Clone, Serialize)]
 pub struct Verification {
     /// Whether the answer holds.
-    pub passed: bool,
-    /// The first thing wrong, naming a node.
+    pub verdict: Verdict,
+    /// `no`: the first thing wrong, naming a node. `partly`: what was not looked at.
     pub message: Option<String>,
     /// What else this workload's check tells.
     #[serde(flatten)]

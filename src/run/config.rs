@@ -145,7 +145,7 @@ pub struct RunConfig {
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup: Option<u32>,
-    /// Check the answer independently; exit code 1 when it fails.
+    /// Check the answer independently: yes, partly (it says what it did not look at) or no (exit code 1).
     #[arg(long, action = Set, num_args = 0..=1, default_missing_value = "true")]
     #[arg(require_equals = true, hide_possible_values = true, value_name = "BOOL")]
     pub verify: bool,

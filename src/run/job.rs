@@ -1,7 +1,7 @@
 //! From a configuration to an answer: load, open, prepare, solve, verify. Each stage is a function, so
 //! that a sweep can share a graph or a fleet between many runs.
 
-use super::{Answer, Checked, Choice, Context, RunConfig, Start, Verification, Workload};
+use super::{Answer, Checked, Choice, Context, RunConfig, Start, Verdict, Verification, Workload};
 use crate::algorithm::Paths;
 use crate::fleet::{Fleet, FleetInfo};
 use crate::graph::{Graph, Origin};
@@ -66,7 +66,7 @@ impl Outcome {
     /// The error of a failed check.
     pub fn verified(&self) -> Result<()> {
         match &self.verification {
-            Some(Verification { passed: false, message: Some(message), .. }) => {
+            Some(Verification { verdict: Verdict::No, message: Some(message), .. }) => {
                 Err(Error::Verify(message.clone()))
             }
             _ => Ok(()),
@@ -180,14 +180,21 @@ impl Job {
     /// Checks an answer; a check that fails is a result, one that cannot be made is an error.
     pub fn verify(&self, answer: &dyn Answer) -> Result<Verification> {
         let begin = Instant::now();
-        let (message, checked) = match answer.verify(self) {
-            Ok(checked) => (None, checked),
-            Err(Error::Verify(message)) => (Some(message), Checked::default()),
+        let checked = match &answer.measured().differing {
+            Some(message) => Err(Error::Verify(message.clone())),
+            None => answer.verify(self),
+        };
+        let (verdict, message, checked) = match checked {
+            Ok(Checked { skipped: Some(skipped), found, note }) => {
+                (Verdict::Partly, Some(skipped), Checked { skipped: None, found, note })
+            }
+            Ok(checked) => (Verdict::Yes, None, checked),
+            Err(Error::Verify(message)) => (Verdict::No, Some(message), Checked::default()),
             Err(other) => return Err(other),
         };
         let ms = begin.elapsed().as_secs_f64() * 1e3;
-        let Checked { found, note } = checked;
-        Ok(Verification { passed: message.is_none(), message, found, note, ms })
+        let Checked { found, note, .. } = checked;
+        Ok(Verification { verdict, message, found, note, ms })
     }
 
     /// Puts an answer together with what it took.

@@ -9,7 +9,7 @@ mod job;
 mod workload;
 
 pub(crate) use answer::fields;
-pub use answer::{Answer, Checked, Start, Verification};
+pub use answer::{Answer, Checked, Start, Verdict, Verification};
 pub use byte_count::ByteCount;
 pub use choice::Choice;
 pub(crate) use choice::number;

@@ -7,6 +7,7 @@ use crate::fleet::{ChunkPolicy, CollectiveKind, Devices};
 use crate::prepare::{Layout, Placement};
 use crate::report::Spread;
 use crate::results::median_split;
+use crate::run::Verdict;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -46,7 +47,7 @@ pub struct Done {
     /// Milliseconds.
     pub time: Spread,
     /// The check's result, when it was asked for.
-    pub verified: Option<bool>,
+    pub verified: Option<Verdict>,
     /// The collective in use.
     pub used: String,
     /// What the check said when it failed.
@@ -84,7 +85,7 @@ impl Done {
                 max: number(&time["max"]),
                 mean: number(&time["mean"]),
             },
-            verified: record["verified"].as_bool(),
+            verified: Verdict::read(&record["verified"]),
             used: record["fleet"]["collective"].as_str().unwrap_or_default().into(),
             error,
             arcs: record["graph-edges"].as_u64().unwrap_or_default(),
@@ -165,7 +166,7 @@ impl Cell {
     pub fn is_bad(&self) -> bool {
         match &self.state {
             State::Failed { .. } => true,
-            State::Done(done) => done.verified == Some(false),
+            State::Done(done) => done.verified == Some(Verdict::No),
             State::Skipped { .. } => false,
         }
     }

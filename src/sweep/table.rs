@@ -3,6 +3,7 @@
 use super::cell::{Cell, State, merge_word};
 use super::config::Scaling;
 use crate::report::{Table, units};
+use crate::run::Verdict;
 
 /// All cells, by workload and graph in the order they were first met; speed-up is against the fewest
 /// replicas of the same workload, graph and options.
@@ -33,7 +34,7 @@ pub fn table(cells: &[Cell]) -> Table {
                 units::bare_ms(done.time.min),
                 units::bare_ms(done.time.max),
                 cell.speed_up(cells).map_or("-".into(), |times| format!("{times:.2}")),
-                done.verified.map_or("-", |passed| if passed { "yes" } else { "NO" }).to_string(),
+                done.verified.map_or("-", Verdict::shown).to_string(),
             ],
             State::Failed { .. } => ["-", "-", "-", "-", "-", "FAILED"].map(String::from),
             State::Skipped { .. } => ["-", "-", "-", "-", "-", "skipped"].map(String::from),

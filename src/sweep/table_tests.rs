@@ -8,7 +8,7 @@ fn cell(dataset: &str, devices: &str, median: Option<f64>) -> Cell {
         Some(median) => State::Done(Done {
             reached: 7,
             time: Spread { median, ..Spread::default() },
-            verified: Some(true),
+            verified: Some(Verdict::Yes),
             used: "host".into(),
             ..Done::default()
         }),
@@ -56,9 +56,15 @@ fn a_wrong_answer_is_bad_and_a_skipped_cell_is_neither_good_nor_bad() {
     let mut wrong = cell("a", "host", Some(1.0));
     assert!(wrong.is_good() && !wrong.is_bad());
     if let State::Done(done) = &mut wrong.state {
-        done.verified = Some(false);
+        done.verified = Some(Verdict::No);
     }
     assert!(wrong.is_bad() && !wrong.is_good());
+    if let State::Done(done) = &mut wrong.state {
+        done.verified = Some(Verdict::Partly);
+    }
+    assert!(!wrong.is_bad(), "what was not looked at is not wrong");
+    let text = table(&[wrong]).to_string();
+    assert!(text.contains("partly") && !text.contains("yes"), "{text}");
     let skipped = cell("a", "host", None);
     assert!(!skipped.is_bad() && !skipped.is_good());
 }

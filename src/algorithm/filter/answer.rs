@@ -103,6 +103,6 @@ impl Answer for Filtered {
         let FilterOptions { elements, share, seed } = job.config.filter;
         let kept = verify::filter(seed, elements, share, &self.kept)?;
         let note = format!("; {} of {} values", count(kept), count(elements));
-        Ok(Checked { found: fields([("kept", json!(kept))]), note })
+        Ok(Checked { found: fields([("kept", json!(kept))]), note, ..Checked::default() })
     }
 }

@@ -240,6 +240,10 @@ impl Answer for ShortestPaths {
                 plural(arcs, "arc")
             ),
         };
-        Ok(Checked { found: fields([("overflowed_arcs", json!(arcs))]), note })
+        Ok(Checked {
+            found: fields([("overflowed_arcs", json!(arcs))]),
+            note,
+            ..Checked::default()
+        })
     }
 }

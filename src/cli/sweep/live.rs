@@ -2,6 +2,7 @@
 
 use super::super::console::{is_quiet, note};
 use crate::report::units::{self, plural};
+use crate::run::Verdict;
 use crate::sweep::{Cell, Event, State};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -144,8 +145,9 @@ fn row(width: usize, [name, state, median, speed_up, left]: [&str; 5]) -> String
 fn state(cell: &Cell) -> &'static str {
     match &cell.state {
         State::Done(done) => match done.verified {
-            Some(true) => "verified",
-            Some(false) => "WRONG",
+            Some(Verdict::Yes) => "verified",
+            Some(Verdict::Partly) => "partly",
+            Some(Verdict::No) => "WRONG",
             None => "done",
         },
         State::Failed { .. } => "FAILED",
@@ -156,8 +158,12 @@ fn state(cell: &Cell) -> &'static str {
 fn in_short(cell: &Cell) -> String {
     match &cell.state {
         State::Done(done) => {
-            let verified =
-                done.verified.map_or("", |passed| if passed { ", verified" } else { ", WRONG" });
+            let verified = match done.verified {
+                Some(Verdict::Yes) => ", verified",
+                Some(Verdict::Partly) => ", partly verified",
+                Some(Verdict::No) => ", WRONG",
+                None => "",
+            };
             format!("{}{verified}", units::ms(done.time.median))
         }
         State::Failed { error } => format!("FAILED: {error}"),
