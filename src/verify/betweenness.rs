@@ -20,10 +20,14 @@
 //! The score of the only source of several nodes, endpoints not counted, is 0 / 0: networkx says NaN, and here
 //! NaN and 0 are both right.
 //!
-//! What is compared: each score with Brandes', where sources times arcs are at most [`WORK`]; and always the
-//! sum of all raw scores, which is exactly the sum over pairs of distance - 1 (distance + 1 with endpoints).
-//! Where Brandes' algorithm is too much, raw scores are held between what endpoints give for certain and
-//! what all paths together could add: nothing at a node that no path can cross.
+//! Where sources times arcs are at most [`WORK`], all scores are compared with Brandes'. Also compared is the sum of
+//! all raw scores, which is exactly the sum over pairs of distance - 1 (distance + 1 with endpoints).
+//!
+//! Where they are more, Brandes' algorithm runs from as many sources as [`WORK`] allows, spread evenly over the list.
+//! Dependencies are not negative, so a raw score is at least what these sources give. That certifies no score, and
+//! [`BetweennessCheck::checked_sources`] says how many sources were recomputed. If distances from all sources are not
+//! too much ([`SUM_WORK`]), the sum is compared too, and raw scores are held between what endpoints give for certain
+//! and what all paths together could add: nothing at a node that no path can cross.
 //!
 //! A score is a sum of terms >= 0, so rounding hurts small scores no more than large ones, and errors are
 //! relative to the score. Only what is below the score of one pair (s, t) all of whose paths cross v, a
@@ -39,8 +43,10 @@ use crate::graph::Graph;
 use rayon::prelude::*;
 use search::Search;
 
-/// Sources times arcs up to which Brandes' algorithm is run.
+/// Sources times arcs up to which Brandes' algorithm is run from all sources.
 const WORK: u64 = 1 << 35;
+/// Arcs up to which distances from all sources are summed, 64 sources at a time.
+const SUM_WORK: u64 = 1 << 35;
 /// Bytes that the searches from several sources at once may take.
 const MEMORY: u64 = 1 << 33;
 /// Bytes of one search, a node.
@@ -65,16 +71,18 @@ pub struct BetweennessQuestion<'a> {
 /// What a check that passed has seen.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct BetweennessCheck {
-    /// Sources that Brandes' algorithm was run from: all, or 0 where they were too many.
+    /// Sources that Brandes' algorithm was run from. Scores are certified where these are all.
     pub checked_sources: u64,
     /// The largest error of a score, relative to the score or to that of one pair, whichever is more; 0 where
     /// no score was compared.
     pub worst_error: f64,
-    /// How far the raw scores' sum is off, relative to the right one (to 1 where that is 0).
-    pub sum_error: f64,
+    /// How far the raw scores' sum is off, relative to the right one (to 1 where that is 0); `None` where it was not
+    /// compared.
+    pub sum_error: Option<f64>,
 }
 
-/// Certifies that `scores` (`[n]`) is the betweenness that the file's header defines.
+/// Certifies that `scores` (`[n]`) is the betweenness that the file's header defines, if
+/// [`BetweennessCheck::checked_sources`] are all sources; otherwise only that nothing wrong was found.
 ///
 /// Brandes' algorithm takes two or three passes over the arcs a source, 72 bytes a node and source at once, in
 /// parallel over sources and over the nodes of a level (directed graphs count paths one after another); without it 64 sources share a pass a level.
@@ -104,12 +112,11 @@ fn check_betweenness(
     check.are_scores()?;
     let sources = question.sources.len() as u64;
     if sources.saturating_mul(graph.arcs()) > work {
-        let sum_error = check.bounds()?;
-        return Ok(BetweennessCheck { checked_sources: 0, worst_error: 0.0, sum_error });
+        return check.part((work / graph.arcs()) as usize);
     }
-    let (raw, pairs, hops) = brandes(graph, question);
+    let (raw, pairs, hops) = brandes(graph, question.sources, question.endpoints);
     let worst_error = check.compare(&raw)?;
-    let sum_error = check.sum(pairs, hops)?;
+    let sum_error = Some(check.sum(pairs, hops)?);
     Ok(BetweennessCheck { checked_sources: sources, worst_error, sum_error })
 }
 
@@ -261,6 +268,27 @@ impl Check<'_> {
         Ok(error)
     }
 
+    /// What can be said with paths counted from `some` of the sources.
+    fn part(&self, some: usize) -> Result<BetweennessCheck> {
+        let BetweennessQuestion { sources, endpoints, tolerance, .. } = *self.question;
+        let spread =
+            |i: usize| sources[(i as u128 * sources.len() as u128 / some as u128) as usize];
+        let some_sources: Vec<u32> = (0..some).map(spread).collect();
+        let (least, ..) = brandes(self.graph, &some_sources, endpoints);
+        let low = |v: usize| {
+            !self.is_undefined(v) && self.raw(v) < least[v] - tolerance * least[v].max(1.0)
+        };
+        if let Some(v) = first_by_id(self.graph, low) {
+            let (score, right) = (self.scores[v], least[v] * self.scale.at(v));
+            let from = format!("{some} of {} sources give {right}", sources.len());
+            return Err(self.wrong(v, format!("score {score} is too low: {from}")));
+        }
+        let passes = (sources.len() as u64).div_ceil(64);
+        let affordable = passes.saturating_mul(self.graph.arcs()) <= SUM_WORK;
+        let sum_error = affordable.then(|| self.bounds()).transpose()?;
+        Ok(BetweennessCheck { checked_sources: some as u64, worst_error: 0.0, sum_error })
+    }
+
     /// What can be said without counting paths.
     fn bounds(&self) -> Result<f64> {
         let BetweennessQuestion { sources, endpoints, tolerance, .. } = *self.question;
@@ -293,14 +321,14 @@ impl Check<'_> {
 }
 
 /// Raw scores, and over pairs of a source and another node that it reaches: how many, and distances together.
-fn brandes(graph: &Graph, question: &BetweennessQuestion) -> (Vec<f64>, u64, u128) {
+fn brandes(graph: &Graph, sources: &[u32], endpoints: bool) -> (Vec<f64>, u64, u128) {
     let n = graph.nodes();
     let room = (MEMORY / (BYTES * n.max(1) as u64)).clamp(1, GROUPS);
-    let groups = (room as usize).min(question.sources.len());
+    let groups = (room as usize).min(sources.len());
     let group = |first: usize| {
         let mut search = Search::new(graph);
-        for &source in question.sources.iter().skip(first).step_by(groups) {
-            search.add(source as usize, question.endpoints);
+        for &source in sources.iter().skip(first).step_by(groups) {
+            search.add(source as usize, endpoints);
         }
         (search.scores, search.pairs, search.hops)
     };

@@ -15,6 +15,11 @@ use serde_json::{Map, Value, json};
 const TOLERANCE: f64 = 1e-9;
 const TOLERANCE_F32: f64 = 1e-3;
 
+/// [`TOLERANCE`] of dependencies held in 64 bits or in 32.
+pub(super) fn tolerance(double: bool) -> f64 {
+    if double { TOLERANCE } else { TOLERANCE_F32 }
+}
+
 /// Checks what no single option's syntax can.
 pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
     driver_options(config).check()?;
@@ -167,13 +172,21 @@ impl Answer for Betweenness {
             sources: job.start.nodes(),
             normalized: bc.normalized,
             endpoints: bc.endpoints,
-            tolerance: if self.precision == Precision::F32 { TOLERANCE_F32 } else { TOLERANCE },
+            tolerance: tolerance(self.precision != Precision::F32),
         };
         let seen = verify::betweenness(&job.graph, &self.scores, &question)?;
-        let note = match seen.checked_sources {
-            0 => format!("; too many sources to check each: sums off by {:.1e}", seen.sum_error),
-            some => format!(
-                "; {} counted again, scores off by {:.1e} at most",
+        let (some, all) = (seen.checked_sources, job.start.nodes().len() as u64);
+        let skipped = (some < all).then(|| {
+            let rest = match seen.sum_error {
+                Some(_) => "of all scores only the sum was compared",
+                None => "the sum of all scores was not compared",
+            };
+            format!("{} of {} recomputed; {rest}", count(some), plural(all, "source"))
+        });
+        let note = match skipped {
+            Some(_) => String::new(),
+            None => format!(
+                "; {} recomputed, scores off by {:.1e} at most",
                 plural(some, "source"),
                 seen.worst_error
             ),
@@ -183,6 +196,6 @@ impl Answer for Betweenness {
             ("worst_error", json!(seen.worst_error)),
             ("sum_error", json!(seen.sum_error)),
         ];
-        Ok(Checked { found: fields(found), note })
+        Ok(Checked { skipped, found: fields(found), note })
     }
 }

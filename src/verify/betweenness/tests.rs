@@ -55,7 +55,7 @@ fn without_brandes_right_scores_pass_and_sums_ends_and_impossible_scores_do_not(
         let sources: Vec<u32> = (0..count).collect();
         let question =
             BetweennessQuestion { sources: &sources, normalized, endpoints, tolerance: 1e-9 };
-        let (raw, ..) = brandes(&graph, &question);
+        let (raw, ..) = brandes(&graph, &sources, endpoints);
         let scale = Scale::of(&graph, &question).unwrap();
         let scores: Vec<f64> = (0..300).map(|v| raw[v] * scale.at(v)).collect();
         let seen = check_betweenness(&graph, &scores, &question, 0).unwrap();
@@ -87,6 +87,27 @@ fn without_brandes_right_scores_pass_and_sums_ends_and_impossible_scores_do_not(
             refused(&with(fewer, 0.0), &format!("node {fewer}: score 0 is too low"));
         }
     }
+}
+
+#[test]
+fn scores_below_what_some_of_the_sources_give_are_too_low() {
+    // A star: every pair of leaves meets in the hub.
+    let leaves: Vec<u32> = (1..100).collect();
+    let (sources, targets) =
+        ([vec![0; 99], leaves.clone()].concat(), [leaves, vec![0; 99]].concat());
+    let graph = Graph::from_arcs(100, &sources, &targets, None, Origin::default()).unwrap();
+    let all: Vec<u32> = (0..100).collect();
+    let question =
+        BetweennessQuestion { sources: &all, normalized: false, endpoints: false, tolerance: 1e-9 };
+    let (raw, ..) = brandes(&graph, &all, false);
+    let scores: Vec<f64> = raw.iter().map(|raw| raw / 2.0).collect();
+    let work = 7 * graph.arcs();
+    let seen = check_betweenness(&graph, &scores, &question, work).unwrap();
+    assert_eq!((seen.checked_sources, seen.sum_error), (7, Some(0.0)));
+    let mut swapped = scores.clone();
+    swapped.swap(0, 50);
+    let error = check_betweenness(&graph, &swapped, &question, work).unwrap_err().to_string();
+    assert!(error.contains("node 0: score 0 is too low: 7 of 100 sources give"), "{error}");
 }
 
 #[test]
