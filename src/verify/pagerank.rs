@@ -14,11 +14,15 @@
 //! Three things are checked of ranks r after k iterations:
 //!
 //! 1. each is finite and not negative, and they sum to 1;
-//! 2. they agree in L1 with k iterations in f64, unless that is more than [`WORK`] arcs;
+//! 2. they agree in L1, and each by itself, with k iterations in f64, unless that is more than [`WORK`] arcs;
 //! 3. the residual |F(r) - r|. Where r has converged, |r - r'| was at most the tolerance for the r' before
 //!    it, so |F(r) - r| is at most d times that, plus [`ROUNDING`]. Otherwise, where 2 was too much, it must
 //!    have shrunk as F makes it shrink: to d^k |F(p) - p| at most, plus what an error within [`AGREE`]
 //!    adds.
+//!
+//! Rounding errors of an iteration are carried on by the later ones, each time with at most d of their size in L1. So
+//! what k iterations may be off grows as the sum of d^i for i < k. The tolerances are for d = 0.85, where that sum is
+//! below 1 / 0.15; for a larger d they grow with it, a hundredfold at most ([`Map::growth`]).
 //!
 //! Sums are added in fixed blocks, so that a check says the same with any number of threads.
 
@@ -31,6 +35,11 @@ use rayon::prelude::*;
 const WORK: u64 = 1 << 36;
 /// L1 distance to the ranks in f64, relative to their sum, that is taken for rounding.
 const AGREE: f64 = 1e-6;
+/// How far a rank may be from the rank in f64, relative to it.
+const NODE: f64 = 1e-5;
+/// How far it may be in any case, 2^-100. Below 2^-126 an f32 has fewer digits, and a term of a sum may lose up to
+/// 2^-149: 2^49 of them, more than all arcs of all iterations, lose this.
+const LEAST: f64 = 7.888_609_052_210_118e-31;
 /// How far the sum of ranks may be from 1.
 const SUM: f64 = 1e-5;
 /// What one iteration in f32 may add to the residual in L1: 16 roundings of half a unit in the last place,
@@ -58,8 +67,11 @@ pub struct PagerankQuestion<'a> {
 /// What a check that passed has seen.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct PagerankCheck {
-    /// L1 distance to the same iterations in f64, relative to their sum; `None` where they were too many.
+    /// L1 distance to the same iterations in f64, relative to their sum; `None` where they were too many. Ranks are
+    /// certified where it is there.
     pub l1_error: Option<f64>,
+    /// The largest distance of a rank to that in f64, relative to it; `None` where iterations were too many.
+    pub node_error: Option<f64>,
     /// |F(r) - r| in L1, by f64.
     pub residual: f64,
     /// The ranks together.
@@ -67,7 +79,9 @@ pub struct PagerankCheck {
 }
 
 /// Certifies `ranks` (`[n]`): finite, not negative, a sum within 1e-5 of 1, within 1e-6 in L1 of the same
-/// iterations in f64, and, with a tolerance, a residual of at most that.
+/// iterations in f64 and each within 1e-5 of itself, and, with a tolerance, a residual of at most that. With a damping
+/// above 0.85 the first three bounds grow as the file's header says. Where the iterations are too many to be made again,
+/// [`PagerankCheck::l1_error`] is `None`, and the ranks are not certified.
 ///
 /// Takes a transpose (8 bytes an arc, 12 with weights) unless the graph is symmetric, a pass over it for each
 /// iteration, at most some 2^36 arcs together, and 32 bytes a node, in parallel.
@@ -97,27 +111,35 @@ fn check_pagerank(
     are_ranks(graph, ranks)?;
     let ranks: Vec<f64> = ranks.par_iter().copied().map(f64::from).collect();
     let sum = total(&ranks, |_, rank| rank);
-    if graph.nodes() > 0 && (sum - 1.0).abs() > SUM {
-        let sum = format!("the ranks sum to {sum}, not to 1 (within {SUM:e})");
+    let map = Map::new(graph, question);
+    let growth = map.growth(question.iterations);
+    let [agree, node, off] = [AGREE, NODE, SUM].map(|bound| bound * growth);
+    if graph.nodes() > 0 && (sum - 1.0).abs() > off {
+        let sum = format!("the ranks sum to {sum}, not to 1 (within {off:.3e})");
         return Err(Error::Verify(format!("PageRank: {sum}")));
     }
-    let map = Map::new(graph, question);
     let redone = (u64::from(question.iterations).saturating_mul(graph.arcs()) <= work)
         .then(|| map.iterated(question.iterations));
-    let mut check = PagerankCheck { l1_error: None, residual: 0.0, sum };
+    let mut check = PagerankCheck { l1_error: None, node_error: None, residual: 0.0, sum };
     if let Some(right) = &redone {
         let error = distance(&ranks, right) / total(right, |_, rank| rank).max(f64::MIN_POSITIVE);
-        if error > AGREE {
-            let k = question.iterations;
-            let from = format!("from {k} iterations in f64 (at most {AGREE:e})");
+        let k = question.iterations;
+        if error > agree {
+            let from = format!("from {k} iterations in f64 (at most {agree:.3e})");
             return Err(furthest(graph, &ranks, right, format!("{error:.3e} in L1 {from}")));
         }
-        check.l1_error = Some(error);
+        let worst = worst(&ranks, right);
+        if worst > node {
+            let by =
+                format!("by {worst:.3e} of it from {k} iterations in f64 (at most {node:.3e})");
+            return Err(worst_node(graph, &ranks, right, worst, &by));
+        }
+        (check.l1_error, check.node_error) = (Some(error), Some(worst));
     }
     let next = map.apply(&ranks);
     check.residual = distance(&next, &ranks);
     let bound = match question.tolerance {
-        Some(tolerance) => tolerance + ROUNDING,
+        Some(tolerance) => tolerance + ROUNDING * growth,
         None if redone.is_some() => f64::INFINITY,
         None => map.shrunk(question.iterations),
     };
@@ -174,6 +196,24 @@ fn furthest(graph: &Graph, ranks: &[f64], right: &[f64], what: String) -> Error 
             Error::Verify(format!("PageRank, node {id}: {worst}; the ranks are off by {what}"))
         }
     }
+}
+
+/// How far a rank is off, relative to the right one, beyond [`LEAST`].
+fn off_by(rank: f64, right: f64) -> f64 {
+    ((rank - right).abs() - LEAST).max(0.0) / right.max(LEAST)
+}
+
+/// The largest relative error of a rank.
+fn worst(ranks: &[f64], right: &[f64]) -> f64 {
+    let errors = ranks.par_iter().zip(right).map(|(rank, right)| off_by(*rank, *right));
+    errors.reduce(|| 0.0, f64::max)
+}
+
+/// The refusal that names the node whose relative error is `worst`; of several, that of the lowest input id.
+fn worst_node(graph: &Graph, ranks: &[f64], right: &[f64], worst: f64, by: &str) -> Error {
+    let v = first_by_id(graph, |v| off_by(ranks[v], right[v]) == worst).unwrap_or_default();
+    let (id, rank, right) = (graph.input_id(v as u32), ranks[v], right[v]);
+    Error::Verify(format!("PageRank, node {id}: rank {rank:e} is off, it is {right:e}: {by}"))
 }
 
 /// The sum of `of(v, values[v])`, in blocks of nodes.
@@ -253,11 +293,22 @@ impl Map<'_> {
         (0..iterations).fold(self.start(), |ranks, _| self.apply(&ranks))
     }
 
+    /// How much more rounding may add up to in so many iterations than with a damping of 0.85, where that is more.
+    fn growth(&self, iterations: u32) -> f64 {
+        let d = self.damping;
+        let sum = match 1.0 - d {
+            0.0 => f64::from(iterations),
+            gap => (1.0 - d.powf(f64::from(iterations))) / gap,
+        };
+        (0.15 * sum).clamp(1.0, 100.0)
+    }
+
     /// What the residual is at most after so many iterations.
     fn shrunk(&self, iterations: u32) -> f64 {
         let start = self.start();
         let first = distance(&self.apply(&start), &start);
-        self.damping.powf(f64::from(iterations)) * first + (1.0 + self.damping) * AGREE
+        let agree = AGREE * self.growth(iterations);
+        self.damping.powf(f64::from(iterations)) * first + (1.0 + self.damping) * agree
     }
 }
 

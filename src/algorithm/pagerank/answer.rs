@@ -196,13 +196,25 @@ impl Answer for Pagerank {
             personal: personal.as_deref(),
         };
         let check = verify::pagerank(&job.graph, &self.ranks, &question)?;
-        let error = check.l1_error.map_or(String::new(), |error| format!("{error:.1e} from f64, "));
-        let note = format!("; {error}residual {:.1e}", check.residual);
+        let (iterations, residual) = (self.iterations.into(), check.residual);
+        let skipped = check.l1_error.is_none().then(|| {
+            let many = plural(iterations, "iteration");
+            format!("{many} were too much work to make again; of single ranks nothing was compared")
+        });
+        let note = match (check.l1_error, check.node_error) {
+            (Some(l1), Some(node)) => {
+                format!(
+                    "; {l1:.1e} from f64 in L1, {node:.1e} at most of a rank, residual {residual:.1e}"
+                )
+            }
+            _ => format!("; residual {residual:.1e}"),
+        };
         let found = [
             ("l1_error", json!(check.l1_error)),
+            ("node_error", json!(check.node_error)),
             ("residual", json!(check.residual)),
             ("sum", json!(check.sum)),
         ];
-        Ok(Checked { found: fields(found), note })
+        Ok(Checked { skipped, found: fields(found), note })
     }
 }
