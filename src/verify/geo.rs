@@ -8,15 +8,23 @@
 //!
 //! Locations. A node of wave i stands at a point of least summed great-circle distance to its
 //! out-neighbours of waves below i, where they stand in the same answer. So each node is checked by itself:
-//! one neighbour or two by the closed form, more against [`super::spatial_median`]. That costs up to some
-//! 1,000 distances a neighbour, so only about [`WORK`] distances are spent: half on nodes with at most
-//! [`FEW`] neighbours, the rest on the others, each in the order of a hash of the node. Some 40,000 such
-//! nodes are checked of a graph with 2^20 nodes and 30 M arcs, all of them on a smaller one; `checked`
-//! says how many were. A sum on a globe has several local minima, and no method finds the least for certain: one
-//! median in 500 may be another one, at most 1 % above, as long as all sums together keep the tolerance.
+//! one neighbour or two by the closed form, more in two ways.
+//!
+//! 1. Every location of three neighbours or more must be a local minimum of its sum, to within the tolerance. One pass
+//!    over the neighbours gives the sum's slope and curvature there; a location that is a neighbour's own counts as a
+//!    minimum while the pull of the others is not stronger than the neighbours that stand there. Where slope and
+//!    curvature leave it open, a descent from the location must not gain more than the tolerance.
+//! 2. As many of them as [`WORK`] distances allow are compared with [`super::spatial_median`], the least sum on the
+//!    globe, at up to some 1,000 distances a neighbour: half of the work on nodes with at most [`FEW`] neighbours, the
+//!    rest on the others, each in the order of a hash of the node. Some 40,000 such nodes are compared of a graph with
+//!    2^20 nodes and 30 M arcs, all of them on a smaller one; `checked` says how many were.
+//!
+//! A sum on a globe has several local minima, and no method finds the least for certain: one median in 500 may be
+//! another local minimum, at most 1 % above, as long as all sums together keep the tolerance.
 
 use super::globe::{Direction, RADIUS_KM, angle, direction, dot, place, unit};
 use super::median;
+use super::median::frame;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, NodeId};
 use rayon::prelude::*;
@@ -42,6 +50,11 @@ const OFF_KM: f64 = 1e-6;
 /// What rounding adds to the distance from one neighbour, radians: a micrometre.
 const ROUNDING: f64 = 1e-9 / RADIUS_KM;
 
+/// A neighbour this near stands at the location, radians: a tenth of a millimetre.
+const HERE: f64 = 1e-11;
+/// No minimum is looked for further away from a location than this, radians: 318 km.
+const REACH: f64 = 0.05;
+
 /// What a check that passed has seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
 pub struct GeoCheck {
@@ -51,8 +64,9 @@ pub struct GeoCheck {
     pub located: u64,
     /// The last wave that located a node.
     pub waves: u32,
-    /// Located nodes whose location was checked: all with one or two neighbours, and of the others those
-    /// that the oracle was asked about.
+    /// Located nodes whose location was compared with the least sum on the globe: all with one or two neighbours, and of
+    /// the others as many as the work allows. The rest are local minima of their sums. Locations are certified where
+    /// these are all.
     pub checked: u64,
     /// Of these, nodes with three neighbours or more.
     pub medians: u64,
@@ -72,7 +86,8 @@ pub struct GeoCheck {
 /// degrees, `[n]` each, NaN where unknown; `wave` is `[n]`, 0 for a given node and `u32::MAX` for one that is
 /// never located. `waves` is the most waves that were allowed; `None`: as many as it takes. A summed distance
 /// may be (1 + `tolerance`) times the oracle's, and so may all together; one median in 500 may be up to 1 % above
-/// (another local minimum), and is counted.
+/// if it is another local minimum, and is counted. Locations that the oracle is not asked about are local minima too;
+/// [`GeoCheck::checked`] and [`GeoCheck::located`] differ then.
 ///
 /// Takes some passes over the arcs, the oracle's work (see the header: not all nodes of a large graph are
 /// asked about, and which is fixed) and 24 bytes a node, in parallel.
@@ -89,6 +104,18 @@ pub fn geolocation(
     waves: Option<u32>,
     tolerance: f64,
 ) -> Result<GeoCheck> {
+    check_geolocation(graph, given, answer, wave, (waves, tolerance), WORK)
+}
+
+/// As [`geolocation`], with `work` distances for the oracle.
+fn check_geolocation(
+    graph: &Graph,
+    given: [&[f64]; 2],
+    answer: [&[f64]; 2],
+    wave: &[u32],
+    (waves, tolerance): (Option<u32>, f64),
+    work: u64,
+) -> Result<GeoCheck> {
     let begin = Instant::now();
     check_lengths(graph, given, answer, wave)?;
     let limit = waves.unwrap_or(NEVER - 1);
@@ -99,8 +126,9 @@ pub fn geolocation(
     let n = graph.nodes();
     check.at = (0..n).into_par_iter().map(|v| direction([answer[0][v], answer[1][v]])).collect();
     check.first(|v| check.wrong_closed_form(v))?;
+    check.first(|v| check.no_minimum(v))?;
     let mut seen = check.totals();
-    check.medians(&mut seen)?;
+    check.medians(&mut seen, work)?;
     seen.ms = begin.elapsed().as_secs_f64() * 1e3;
     Ok(seen)
 }
@@ -277,6 +305,28 @@ impl Check<'_> {
         None
     }
 
+    /// The fault of a node with three neighbours or more that is not even at a local minimum.
+    fn no_minimum(&self, v: usize) -> Option<Error> {
+        if !self.is_located(v) || self.earlier(v).nth(2).is_none() {
+            return None;
+        }
+        let (found, tolerance) = (self.at[v], self.tolerance);
+        let slope = Slope::at(found, self.earlier(v));
+        if slope.is_minimum(tolerance) {
+            return None;
+        }
+        let near: Vec<Direction> = self.earlier(v).collect();
+        let (k, wave) = (near.len(), self.wave[v]);
+        let (lower, sum) = median::descent(near, found);
+        if slope.sum <= sum * (1.0 + tolerance) + k as f64 * ROUNDING {
+            return None;
+        }
+        let [lat, lon] = place(lower);
+        let what = format!("its {k} located neighbours are {} km away", slope.sum * RADIUS_KM);
+        let best = format!("{} km from {lat}, {lon}, down the slope", sum * RADIUS_KM);
+        Some(self.wrong(v, format!("of wave {wave}: {what} in all, but {best}")))
+    }
+
     /// Counts, and what the closed forms have checked.
     fn totals(&self) -> GeoCheck {
         let count = |v: usize| {
@@ -292,7 +342,7 @@ impl Check<'_> {
     }
 
     /// Asks the oracle about nodes with three neighbours or more, in the order of their hashes.
-    fn medians(&self, seen: &mut GeoCheck) -> Result<()> {
+    fn medians(&self, seen: &mut GeoCheck, most: u64) -> Result<()> {
         let due = seen.located - seen.checked;
         let share = if due <= MOST { u64::MAX } else { (u64::MAX / due).saturating_mul(MOST) };
         let asked = |v: &u32| {
@@ -305,7 +355,7 @@ impl Check<'_> {
         nodes.par_sort_unstable();
         let (few, many) = nodes.split_at(nodes.partition_point(|(many, ..)| !many));
         let (mut all, mut worst, mut work) = (Asked::default(), f64::NEG_INFINITY, 0);
-        for (class, bound) in [(few, WORK / 2), (many, WORK)] {
+        for (class, bound) in [(few, most / 2), (many, most)] {
             for batch in class.chunks(BATCH) {
                 if work >= bound {
                     break;
@@ -376,6 +426,63 @@ impl Check<'_> {
     }
 }
 
+/// What one pass over the neighbours tells of the summed distance at a place.
+#[derive(Default)]
+struct Slope {
+    /// Summed distance, radians.
+    sum: f64,
+    /// All neighbours.
+    count: f64,
+    /// Neighbours that stand there.
+    here: f64,
+    /// Whether one stands opposite: the sum bends down there.
+    opposite: bool,
+    /// The pull of the others: the sum of unit vectors towards them, on two axes.
+    pull: [f64; 2],
+    /// The second derivatives: along the first axis, mixed, along the second.
+    bend: [f64; 3],
+}
+
+impl Slope {
+    fn at(x: Direction, neighbors: impl Iterator<Item = Direction>) -> Slope {
+        let axes = frame(x);
+        let mut slope = Slope::default();
+        for p in neighbors {
+            let far = angle(x, p);
+            slope.sum += far;
+            slope.count += 1.0;
+            if far < HERE {
+                slope.here += 1.0;
+                continue;
+            }
+            let [u, v] = axes.map(|axis| dot(axis, p));
+            let across = u.hypot(v);
+            if across < HERE {
+                slope.opposite = true;
+                continue;
+            }
+            let (u, v, bend) = (u / across, v / across, dot(x, p) / across);
+            slope.pull = [slope.pull[0] + u, slope.pull[1] + v];
+            let [a, b, c] = slope.bend;
+            slope.bend = [a + bend * v * v, b - bend * u * v, c + bend * u * u];
+        }
+        slope
+    }
+
+    /// Whether nothing within reach is lower by more than a share of `tolerance`. A sum that bends upwards falls from
+    /// here by its slope times the distance at most; one that bends downwards by half its bend times the squared
+    /// distance more. Nothing further away than twice the mean distance is lower than here.
+    fn is_minimum(&self, tolerance: f64) -> bool {
+        let reach = REACH.min(2.0 * self.sum / self.count);
+        let slope = (self.pull[0].hypot(self.pull[1]) - self.here).max(0.0);
+        let [a, b, c] = self.bend;
+        let least = (a + c) / 2.0 - ((a - c) / 2.0).hypot(b);
+        let down = (-least).max(0.0);
+        let falls = slope * reach + down * reach * reach / 2.0;
+        !self.opposite && falls <= tolerance * self.sum + self.count * ROUNDING
+    }
+}
+
 /// The same meridian in (-180, 180]. Exact: a remainder is, and so is the difference.
 fn normalized(lon: f64) -> f64 {
     match lon % 360.0 {
@@ -391,4 +498,55 @@ fn hash(v: u32) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::spatial_median;
+    use super::*;
+    use crate::generate::hash::hash;
+    use crate::graph::Origin;
+
+    #[test]
+    fn a_place_moved_by_300_km_is_refused_where_the_oracle_is_not_asked() {
+        // 60 nodes that are given, all over Europe, and 40 with 3 to 12 of them for neighbours.
+        let share = |i: u64| (hash(3, i) >> 11) as f64 / (1u64 << 53) as f64;
+        let places: Vec<[f64; 2]> = (0..60)
+            .map(|i| [36.0 + 28.0 * share(2 * i), -10.0 + 40.0 * share(2 * i + 1)])
+            .collect();
+        let (mut sources, mut targets) = (Vec::new(), Vec::new());
+        let mut answer: Vec<[f64; 2]> = places.clone();
+        for v in 60..100u64 {
+            let near: Vec<u64> = (0..3 + v % 10).map(|i| hash(v, i) % 60).collect();
+            sources.extend(near.iter().map(|_| v as u32));
+            targets.extend(near.iter().map(|u| *u as u32));
+            let near: Vec<[f64; 2]> = near.iter().map(|u| places[*u as usize]).collect();
+            answer.push(spatial_median(&near).0);
+        }
+        let graph = Graph::from_arcs(100, &sources, &targets, None, Origin::default()).unwrap();
+        let wave: Vec<u32> = (0..100).map(|v| u32::from(v >= 60)).collect();
+        let column = |places: &[[f64; 2]], i: usize| -> Vec<f64> {
+            places.iter().map(|place| place[i]).chain([f64::NAN; 100]).take(100).collect()
+        };
+        let given = [column(&places, 0), column(&places, 1)];
+        let check = |answer: &[[f64; 2]], work| {
+            let answer = [column(answer, 0), column(answer, 1)];
+            let [given, answer] =
+                [&given, &answer].map(|[north, east]| [north.as_slice(), east.as_slice()]);
+            check_geolocation(&graph, given, answer, &wave, (None, 1e-6), work)
+        };
+        let seen = check(&answer, 0).unwrap();
+        assert_eq!((seen.checked, seen.located), (0, 40));
+        let seen = check(&answer, WORK).unwrap();
+        assert_eq!((seen.checked, seen.located), (40, 40));
+        for v in 60..100 {
+            for degrees in [2.698, -2.698, 0.5] {
+                let mut moved = answer.clone();
+                moved[v][0] += degrees;
+                let error = check(&moved, 0).unwrap_err().to_string();
+                assert!(error.contains(&format!("node {v}: of wave 1")), "{error}");
+                assert!(error.contains("down the slope"), "{error}");
+            }
+        }
+    }
 }

@@ -77,6 +77,16 @@ pub(super) fn search(mut points: Vec<Direction>, work: &Cell<u64>) -> (Direction
     by_sum(close.into_iter().map(|start| all.polish(start)).collect())[0]
 }
 
+/// Where a descent from `start` ends, and the sum of distances there: a local minimum, or `start` itself.
+pub(super) fn descent(mut points: Vec<Direction>, start: Direction) -> (Direction, f64) {
+    points.sort_unstable_by(|a, b| {
+        a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])).then(a[2].total_cmp(&b[2]))
+    });
+    let work = Cell::new(0);
+    let all = Cloud::merged(&points, &work);
+    all.polish((start, all.sum(start)))
+}
+
 fn by_sum(mut found: Vec<(Direction, f64)>) -> Vec<(Direction, f64)> {
     found.sort_by(|a, b| a.1.total_cmp(&b.1));
     found
@@ -228,7 +238,7 @@ fn distance(p: [f64; 2], q: [f64; 2]) -> f64 {
 }
 
 /// Two directions at right angles to `x` and to each other.
-fn frame(x: Direction) -> [Direction; 2] {
+pub(super) fn frame(x: Direction) -> [Direction; 2] {
     let cross = |a: Direction, b: Direction| {
         [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
     };

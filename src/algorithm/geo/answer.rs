@@ -248,8 +248,16 @@ impl Answer for Geolocation {
             ),
         };
         let looked = plural(seen.checked, "location");
-        let note = format!("; {looked} of {} looked at, {other}", count(seen.located));
+        let all =
+            format!("{looked} of {} compared with the least sum on the globe", count(seen.located));
+        let (skipped, note) = match seen.checked < seen.located {
+            true => {
+                (Some(format!("{all}, the others are at a local minimum")), format!("; {other}"))
+            }
+            false => (None, format!("; {all}, {other}")),
+        };
         let found = [
+            ("located", json!(seen.located)),
             ("checked", json!(seen.checked)),
             ("medians", json!(seen.medians)),
             ("elsewhere", json!(seen.elsewhere)),
@@ -257,6 +265,6 @@ impl Answer for Geolocation {
             ("worst_excess", json!(seen.worst_excess)),
             ("mean_km", json!(seen.mean_km)),
         ];
-        Ok(Checked { found: fields(found), note })
+        Ok(Checked { skipped, found: fields(found), note })
     }
 }
