@@ -48,6 +48,7 @@ pub use scale::scale;
 use super::measure::Measured;
 pub use super::precision::Precision;
 use super::program::{Log, Repeat, Run, timed};
+use super::same::{Rounded, Words};
 use super::sssp::MergeMode;
 use crate::collective::{MergeOp, Replicated};
 use crate::error::{Error, Result};
@@ -285,7 +286,7 @@ fn program(
     let scores = r.array("scores", p.columns.active, MergeOp::Sum)?;
     let exchange = plan.cut.then(|| Exchange::new(r, p, plan)).transpose()?;
     let engine = Engine::new(r, p, labels, plan)?;
-    let repeat = Repeat { runs: config.runs, warmup: config.warmup, trace: config.trace };
+    let repeat = Repeat::asked(config.runs, config.warmup, config.trace, config.compare);
     let mut search =
         Search { p, labels, plan, config, scores, exchange, engine, tally: Tally::default() };
     let mut measured = timed(r, repeat, &mut search)?;
@@ -324,6 +325,20 @@ impl Run for Search<'_> {
         let Search { p, labels, plan, config, scores, exchange, engine, tally } = self;
         let endpoints = config.endpoints;
         Driver { r, p, labels, plan, endpoints, scores, exchange, engine, tally, log }.go()
+    }
+
+    fn answer(&self) -> Vec<Words<'_>> {
+        vec![Words::of(&self.scores)]
+    }
+
+    /// Sums over replicas are added in an order that is not promised.
+    fn rounded(&self, r: &Replica) -> Result<Option<Rounded>> {
+        if r.world() == 1 || self.plan.cut {
+            return Ok(None);
+        }
+        let off = answer::tolerance(self.plan.double);
+        let values = self.scores.to_vec()?;
+        Ok(Some(Rounded { values, relative: off, absolute: off, iterations: 0, step: 0.0 }))
     }
 }
 

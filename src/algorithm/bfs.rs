@@ -196,7 +196,8 @@ pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
         Some(Choice::Is(runs)) => runs.saturating_mul(many),
     };
     let trace = job.config.trace && !context.gauge;
-    let repeat = Repeat { runs, warmup: context.warmup, trace };
+    let compare = job.config.verify && !context.gauge;
+    let repeat = Repeat { runs, warmup: context.warmup, trace, compare };
     let question = Question {
         sources: sources.iter().map(|v| rows.columns.label(*v)).collect(),
         merge: job.config.merge,

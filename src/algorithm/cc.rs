@@ -26,6 +26,7 @@ pub use answer::Components;
 
 use super::MergeMode;
 use super::program::{Brought, Log, Repeat, Run, Step, timed};
+use super::same::Words;
 use crate::collective::{Frontier, MergeOp, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Fleet, Replica, Split, Together};
@@ -193,6 +194,10 @@ impl Run for Search<'_> {
             Plan::Cut => self.cut(r, log),
             Plan::Dense => self.dense(r, log),
         }
+    }
+
+    fn answer(&self) -> Vec<Words<'_>> {
+        vec![Words::of(&self.state.comp)]
     }
 }
 

@@ -24,6 +24,7 @@ pub use options::FilterOptions;
 use super::MergeMode;
 use super::measure::Measured;
 use super::program::{Log, Repeat, Run, Step, timed};
+use super::same::Words;
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica, Split};
 use crate::memory::available_memory;
@@ -166,5 +167,12 @@ impl Run for Filtering {
         log.book(1, self.length, self.merge);
         log.note("step filter", (self.length, self.count), self.merge, begin);
         Ok(())
+    }
+
+    fn answer(&self) -> Vec<Words<'_>> {
+        vec![match &self.place {
+            Place::Host { kept, .. } => Words::Host(&kept[..self.count as usize]),
+            Place::Cuda(slice) => Words::Device(slice.address(), self.count),
+        }]
     }
 }

@@ -50,6 +50,7 @@ pub use options::GeoOptions;
 
 use super::measure::Measured;
 use super::program::{Log, Repeat, Run, timed};
+use super::same::Words;
 use super::sssp::MergeMode;
 use crate::collective::{MergeOp, Replicated};
 use crate::error::{Error, Result};
@@ -296,7 +297,7 @@ fn program(r: &mut Replica, p: &PlainRows, from: &Given, config: &GeoConfig) -> 
     };
     state.position.assign(&from.position)?;
     let engine = Engine::new(r, p, from)?;
-    let repeat = Repeat { runs: config.runs, warmup: config.warmup, trace: config.trace };
+    let repeat = Repeat::asked(config.runs, config.warmup, config.trace, config.compare);
     let mut waves = Waves { p, from, config, state, engine, effort: Tally::default() };
     let mut measured = timed(r, repeat, &mut waves)?;
     let (state, Tally { arcs, passes }) = (waves.state, waves.effort);
@@ -330,6 +331,10 @@ impl Run for Waves<'_> {
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
         let Waves { p, config, state, engine, effort, .. } = self;
         Driver { r, p, engine, state, log, effort, config }.go()
+    }
+
+    fn answer(&self) -> Vec<Words<'_>> {
+        vec![Words::of(&self.state.position), Words::of(&self.state.wave)]
     }
 }
 

@@ -18,6 +18,7 @@ use super::MergeMode;
 use super::lists::Lists;
 use super::measure::Measured;
 use super::program::{Brought, Log, Repeat, Run, Step, timed};
+use super::same::Words;
 use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
 use crate::collective::{MergeOp, Replicated};
 use crate::error::{Error, Result};
@@ -145,6 +146,10 @@ impl Run for Peeling<'_> {
             }
             r.gather(&mut self.core, &self.rows.chunks)?;
         }
+    }
+
+    fn answer(&self) -> Vec<Words<'_>> {
+        vec![Words::of(&self.core)]
     }
 }
 
@@ -457,6 +462,6 @@ impl Answer for Cores {
 
     fn verify(&self, job: &Job) -> Result<Checked> {
         let check = verify::cores(&job.graph, &self.cores)?;
-        Ok(Checked { found: fields([("max_core", json!(check.max_core))]), note: String::new() })
+        Ok(Checked { found: fields([("max_core", json!(check.max_core))]), ..Checked::default() })
     }
 }

@@ -51,6 +51,10 @@ pub struct Measured {
     pub rounds: u64,
     /// Arcs relaxed by the last run, summed over replicas.
     pub arcs_relaxed: u64,
+    /// The first run that ended with another answer than an earlier run of the same question, or with other answers on
+    /// two replicas, in words; looked for where the answer is verified.
+    #[serde(skip)]
+    pub differing: Option<String>,
     /// Nodes reached.
     pub reached: u64,
     /// Arcs out of reached nodes: the numerator of arcs per second.

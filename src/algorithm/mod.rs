@@ -13,6 +13,7 @@ pub mod pagerank;
 mod paths;
 mod precision;
 mod program;
+mod same;
 pub mod scc;
 mod seeds;
 pub mod sssp;

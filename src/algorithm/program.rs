@@ -1,6 +1,7 @@
 //! The frame of every workload's program: warm-up and timed runs from a common start, what they leave behind.
 
 use super::measure::{Measured, TraceEntry, slowest};
+use super::same::{Ends, Rounded, Words};
 use crate::collective::{Element, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
@@ -17,13 +18,22 @@ pub(crate) struct Repeat {
     pub warmup: u32,
     /// Keep an entry an iteration.
     pub trace: bool,
+    /// Compare what runs end with.
+    pub compare: bool,
 }
 
 impl Repeat {
-    /// As the job asks; a gauge is not traced.
+    /// As a workload's own options ask.
+    pub fn asked(runs: u32, warmup: u32, trace: bool, compare: bool) -> Repeat {
+        Repeat { runs, warmup, trace, compare }
+    }
+
+    /// As the job asks; a gauge is neither traced nor compared.
     pub fn of(context: &Context<'_>) -> Repeat {
-        let trace = context.job.config.trace && !context.gauge;
-        Repeat { runs: context.runs, warmup: context.warmup, trace }
+        let asked = |option: bool| option && !context.gauge;
+        let Context { runs, warmup, job, .. } = *context;
+        let (trace, compare) = (asked(job.config.trace), asked(job.config.verify));
+        Repeat { runs, warmup, trace, compare }
     }
 }
 
@@ -132,6 +142,19 @@ pub(crate) trait Run {
     fn done(&mut self, _: &mut Replica, _: u64) -> Result<()> {
         Ok(())
     }
+
+    /// What the run just ended has left behind: the same for every run of the same question.
+    fn answer(&self) -> Vec<Words<'_>>;
+
+    /// What was asked in the run just ended, where runs differ in that: its source, say.
+    fn question(&self) -> u64 {
+        0
+    }
+
+    /// Its answer by values, where their bits are not promised.
+    fn rounded(&self, _: &Replica) -> Result<Option<Rounded>> {
+        Ok(None)
+    }
 }
 
 /// Runs `body` as often as asked, all replicas from a common start each time. Read-back is the caller's.
@@ -146,6 +169,7 @@ pub(crate) fn timed(r: &mut Replica, repeat: Repeat, body: &mut impl Run) -> Res
 
 fn repeated(r: &mut Replica, repeat: Repeat, body: &mut impl Run) -> Result<Measured> {
     let (warmup, mut measured, mut first) = (u64::from(repeat.warmup), Measured::default(), 0);
+    let mut ends = repeat.compare.then(|| Ends::new(r)).transpose()?;
     for run in 0..warmup + u64::from(repeat.runs) {
         let start = Instant::now();
         body.reset(r, run)?;
@@ -169,6 +193,10 @@ fn repeated(r: &mut Replica, repeat: Repeat, body: &mut impl Run) -> Result<Meas
             measured.replica_step_ms.push(steps);
         }
         body.done(r, run)?;
+        if let Some(ends) = &mut ends {
+            let differing = ends.compare(r, body, run)?;
+            measured.differing = measured.differing.or(differing);
+        }
         first += log.iterations;
         measured.iterations = log.iterations;
         measured.rounds = log.rounds;

@@ -30,6 +30,7 @@ mod host;
 use super::MergeMode;
 use super::cc::{self, Components};
 use super::program::{Brought, Log, Repeat, Run, Step, timed};
+use super::same::Words;
 use crate::collective::{Frontier, MergeOp, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Fleet, Replica};
@@ -241,6 +242,10 @@ impl Run for Search<'_> {
             self.trim(r, log)?;
         }
         Ok(())
+    }
+
+    fn answer(&self) -> Vec<Words<'_>> {
+        vec![Words::of(&self.state.comp)]
     }
 }
 

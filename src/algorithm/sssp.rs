@@ -39,6 +39,7 @@ pub(crate) use length::Length;
 
 use super::measure::Measured;
 use super::program::{Log, Repeat, Run, timed};
+use super::same::Words;
 use super::{Precision, chains};
 use crate::collective::{Element, Frontier, MergeOp, Replicated};
 use crate::error::{Error, Result};
@@ -448,7 +449,7 @@ fn program(
 ) -> Result<Answer<f32>> {
     let state = State::new(r, p, plan)?;
     let engine = Engine::new(r, p, seeds, plan, config.trace)?;
-    let repeat = Repeat { runs: config.runs, warmup: config.warmup, trace: config.trace };
+    let repeat = Repeat::asked(config.runs, config.warmup, config.trace, config.compare);
     let mut search = Search { p, seeds, plan, config, state, engine };
     let measured = timed(r, repeat, &mut search)?;
     brought(r, &search.state.dist, config.compare, measured)
@@ -486,6 +487,10 @@ impl Run for Search<'_> {
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
         let Search { p, plan, config, state, engine, .. } = self;
         Driver { r, p, engine, state, log, config }.go(*plan)
+    }
+
+    fn answer(&self) -> Vec<Words<'_>> {
+        vec![Words::of(&self.state.dist)]
     }
 }
 

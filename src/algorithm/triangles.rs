@@ -16,6 +16,7 @@
 use super::MergeMode;
 use super::measure::Measured;
 use super::program::{Brought, Log, Repeat, Run, Step, timed};
+use super::same::Words;
 use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, fewer, source};
 use crate::collective::{MergeOp, Replicated, atomic_words};
 use crate::error::{Error, Result};
@@ -164,6 +165,10 @@ impl Run for Counting<'_> {
             begin,
         );
         Ok(())
+    }
+
+    fn answer(&self) -> Vec<Words<'_>> {
+        vec![Words::of(&self.count)]
     }
 }
 
@@ -364,6 +369,6 @@ impl Answer for Triangles {
 
     fn verify(&self, job: &Job) -> Result<Checked> {
         let check = verify::triangles(&job.graph, &self.counts)?;
-        Ok(Checked { found: fields([("triangles", json!(check.triangles))]), note: String::new() })
+        Ok(Checked { found: fields([("triangles", json!(check.triangles))]), ..Checked::default() })
     }
 }

@@ -3,6 +3,7 @@
 use super::cuda::Workspace;
 use super::{Found, Known, Plan, Question, SearchDirection, State, Task, UNREACHED, host};
 use crate::algorithm::program::{Log, Repeat, Run, Step};
+use crate::algorithm::same::Words;
 use crate::algorithm::{BfsOptions, TraceEntry};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica, Together};
@@ -173,6 +174,14 @@ impl Run for Driver<'_> {
         }
         self.download_ms = start.elapsed().as_secs_f64() * 1e3;
         Ok(())
+    }
+
+    fn answer(&self) -> Vec<Words<'_>> {
+        vec![Words::of(&self.state.level)]
+    }
+
+    fn question(&self) -> u64 {
+        self.source as u64
     }
 }
 

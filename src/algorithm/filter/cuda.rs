@@ -117,6 +117,11 @@ impl Slice {
         Ok(status.kept)
     }
 
+    /// Where what was kept is.
+    pub fn address(&self) -> u64 {
+        self.kept.pointer()
+    }
+
     /// The first `count` of them.
     pub fn kept(&self, count: u64) -> Result<Vec<u32>> {
         self.kept.part(0..count as usize)

@@ -7,6 +7,7 @@ use super::segments::Segments;
 use super::{PagerankConfig, UNITS};
 use crate::algorithm::measure::Measured;
 use crate::algorithm::program::{Log, Repeat, Run, timed};
+use crate::algorithm::same::{Rounded, Words};
 use crate::backend::cuda::Recording;
 use crate::collective::{MergeOp, Replicated};
 use crate::error::{Error, Result};
@@ -87,7 +88,7 @@ pub(super) fn program(
     };
     r.settle()?;
     let setup_ms = begin.elapsed().as_secs_f64() * 1e3;
-    let repeat = Repeat { runs: config.runs, warmup: config.warmup, trace: config.trace };
+    let repeat = Repeat::asked(config.runs, config.warmup, config.trace, config.compare);
     // Where everybody's arrays are: `value` twice, `rank` twice.
     let everybody = match plan.merging {
         Merging::Tell => {
@@ -153,6 +154,11 @@ const QUEUED: u32 = 30;
 /// So many iterations are recorded at most.
 const RECORDED: u32 = 4 * QUEUED;
 
+/// How far apart the ranks of two runs may be, relative to them: twice what each may be off.
+const APART: f64 = 2e-5;
+/// Smaller ranks than this lose digits to the range of f32: 2^-100.
+const LEAST: f64 = 7.888_609_052_210_118e-31;
+
 /// One run, to be repeated.
 struct Walk<'a> {
     rows: &'a TopologyRows,
@@ -212,6 +218,24 @@ impl Run for Walk<'_> {
             Merging::Tell => self.tell(r, 2 + last),
             Merging::None | Merging::Sum => Ok(()),
         }
+    }
+
+    fn answer(&self) -> Vec<Words<'_>> {
+        let scale = std::slice::from_ref(&self.end.scale);
+        let last = &self.state.rank[self.end.iterations as usize % 2];
+        vec![Words::of(last), Words::Host(bytemuck::cast_slice(scale))]
+    }
+
+    /// Pushes add as they come.
+    fn rounded(&self, _: &Replica) -> Result<Option<Rounded>> {
+        if !self.plan.strategy.pushes() {
+            return Ok(None);
+        }
+        let last = &self.state.rank[self.end.iterations as usize % 2];
+        let ranks = last.to_vec()?.into_iter().map(f64::from);
+        let values = ranks.chain([self.end.scale]).collect();
+        let (step, iterations) = (self.config.tolerance, self.end.iterations.into());
+        Ok(Some(Rounded { values, relative: APART, absolute: LEAST, iterations, step }))
     }
 }
 
