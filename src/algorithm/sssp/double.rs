@@ -7,6 +7,7 @@
 use super::length::Length;
 use super::{Answer, SsspConfig, brought};
 use crate::algorithm::program::{Log, Repeat, Run, Step, timed};
+use crate::algorithm::same::Words;
 use crate::backend::cuda::sssp::Double;
 use crate::backend::host;
 use crate::collective::{Frontier, MergeOp, Replicated};
@@ -45,7 +46,7 @@ pub(super) fn program(
             p.on_device(rank, |graph| Double::new(device, graph, &p.layout, seeds, trace))?,
         ),
     };
-    let repeat = Repeat { runs: config.runs, warmup: config.warmup, trace: config.trace };
+    let repeat = Repeat::asked(config.runs, config.warmup, config.trace, config.compare);
     let mut search = Search { p, seeds, delta, dist, steps };
     let measured = timed(r, repeat, &mut search)?;
     brought(r, &search.dist, config.compare, measured)
@@ -117,6 +118,10 @@ impl Run for Search<'_> {
         log.book(rounds, relaxed, "none");
         log.note(NAME, (self.seeds.len() as u64, 0), "none", begin);
         Ok(())
+    }
+
+    fn answer(&self) -> Vec<Words<'_>> {
+        vec![Words::of(&self.dist)]
     }
 }
 
