@@ -805,26 +805,35 @@ fn several(devices: &str) -> bool {
     devices != "host:1" && devices != "cuda:0"
 }
 
-/// Runs `program` with a graph and checks that it is told one line with all `parts`, where `@` stands for
-/// `on replica N`.
-fn refused(
-    devices: &str,
-    parts: &[&str],
-    program: impl Fn(&mut Replica, &Resident) -> Result<()> + Send + Sync + 'static,
-) {
+/// A program that is to be refused.
+type Wrong = Box<dyn Fn(&mut Replica, &Resident) -> Result<()> + Send + Sync>;
+
+fn wrong(program: impl Fn(&mut Replica, &Resident) -> Result<()> + Send + Sync + 'static) -> Wrong {
+    Box::new(program)
+}
+
+/// Runs all `programs`, one after another, with a graph, and checks that each replica is told one line with all
+/// `parts`, where `@` stands for `on replica` and its rank, and that the fleet goes on.
+fn refused(devices: &str, parts: &[&str], programs: Vec<Wrong>) {
     let config = FleetConfig { step_limit_s: 10.0, deadline_s: 10.0, ..FleetConfig::default() };
     let fleet = open(devices, CollectiveKind::Auto, config);
     let resident = Resident::new(&fleet, Arc::new(graph()), ResidentOptions::default()).unwrap();
-    let outcome = fleet.run(move |r| program(r, &resident));
-    let told = outcome.err().unwrap_or_else(|| panic!("{devices}: not refused: {parts:?}"));
-    assert_eq!(told.exit_code(), 2, "{devices}: {told:?}");
-    let told = told.to_string();
-    for part in parts {
-        let ranks = (0..fleet.world()).map(|rank| format!("on replica {rank}"));
-        let found = ranks.into_iter().any(|rank| told.contains(&part.replace('@', &rank)));
-        assert!(found, "{devices}: no {part:?} in: {told}");
+    let all = fleet.run(move |r| {
+        Ok(programs.iter().map(|program| program(r, &resident).err()).collect::<Vec<_>>())
+    });
+    for (rank, replica) in all.unwrap_or_else(|e| panic!("{devices}: {e}")).into_iter().enumerate()
+    {
+        for (at, told) in replica.into_iter().enumerate() {
+            let told = told.unwrap_or_else(|| panic!("{devices}: {at} is not refused: {parts:?}"));
+            assert_eq!(told.exit_code(), 2, "{devices}, {at}: {told:?}");
+            let told = told.to_string();
+            for part in parts {
+                let part = part.replace('@', &format!("on replica {rank}"));
+                assert!(told.contains(&part), "{devices}, {at}: no {part:?} in: {told}");
+            }
+            assert!(!told.contains('\n'), "{told}");
+        }
     }
-    assert!(!told.contains('\n'), "{told}");
 }
 
 /// What keeps an array of label x alive.
@@ -842,15 +851,16 @@ const MAKE_X: [MakeX; 5] = [
 #[test]
 fn arrays_of_one_label_are_refused_until_the_first_is_dropped() {
     for devices in misused() {
-        for (at, first) in MAKE_X.into_iter().enumerate() {
+        let twice = MAKE_X.into_iter().enumerate().map(|(at, first)| {
             let second = MAKE_X[(at + 1) % MAKE_X.len()];
-            refused(devices, &["x @", "label", "drop"], move |r, g| {
+            wrong(move |r, g| {
                 let kept = first(r, g)?;
                 second(r, g)?;
                 drop(kept);
                 Ok(())
-            });
-        }
+            })
+        });
+        refused(devices, &["x @", "label", "drop"], twice.collect());
     }
     // One after another there may be many.
     on_all(|r, g| MAKE_X.iter().try_for_each(|make| make(r, g).map(drop)));
@@ -900,13 +910,14 @@ fn a_graph_of_another_fleet_is_refused_by_label_and_rank() {
     ];
     for devices in misused() {
         for made_for in ["host:2", devices] {
-            for wrong in uses {
-                let other = open(made_for, CollectiveKind::Auto, FleetConfig::default());
-                let options = ResidentOptions::default();
-                let foreign = Resident::new(&other, Arc::new(graph()), options).unwrap();
-                let parts = ["try @", "another fleet", "Resident::new"];
-                refused(devices, &parts, move |r, _| wrong(r, &foreign));
-            }
+            let other = open(made_for, CollectiveKind::Auto, FleetConfig::default());
+            let options = ResidentOptions::default();
+            let foreign = Resident::new(&other, Arc::new(graph()), options).unwrap();
+            let tries = uses.map(|misuse| {
+                let foreign = foreign.clone();
+                wrong(move |r, _| misuse(r, &foreign))
+            });
+            refused(devices, &["try @", "another fleet", "Resident::new"], tries.into());
         }
     }
 }
@@ -926,15 +937,18 @@ fn an_array_of_another_fleet_or_replica_is_refused_by_label_and_rank() {
         |r, g, x| r.for_all("degrees", Over::nodes(g), &degree(), Args::new().writes("x", x)),
     ];
     for devices in misused() {
-        for wrong in uses {
-            let other = open(devices, CollectiveKind::Auto, FleetConfig::default());
-            let made = other.run(|r| r.replicated::<u32>("foreign", NODES, MergeOp::Gather));
+        let other = open(devices, CollectiveKind::Auto, FleetConfig::default());
+        let labels = ["foreign a", "foreign b", "foreign c", "foreign d", "foreign e", "foreign f"];
+        let tries = std::array::from_fn::<Wrong, 6, _>(|at| {
+            let (misuse, label) = (uses[at], labels[at]);
+            let made = other.run(move |r| r.replicated::<u32>(label, NODES, MergeOp::Gather));
             let made = Mutex::new(made.unwrap());
-            refused(devices, &["foreign", "@", "another fleet"], move |r, g| {
+            wrong(move |r, g| {
                 let mut x = made.lock().unwrap().pop().unwrap();
-                wrong(r, g, &mut x)
-            });
-        }
+                misuse(r, g, &mut x)
+            })
+        });
+        refused(devices, &["foreign", "@", "another fleet"], tries.into());
     }
     // Each replica gets the array of the next one.
     let fleet = open("host:3", CollectiveKind::Auto, FleetConfig::default());
@@ -952,33 +966,38 @@ fn an_array_of_another_fleet_or_replica_is_refused_by_label_and_rank() {
 fn a_lambda_that_asks_for_a_graph_where_none_was_given_is_refused() {
     for devices in misused() {
         let parts = ["degrees @", "lambda degree", "graph", ".with("];
-        refused(devices, &parts, |r, _| {
+        let written = wrong(|r, _| {
             let mut x = r.replicated::<u32>("x", NODES, MergeOp::Gather)?;
             r.for_all("degrees", Over::elements(NODES), &degree(), Args::new().writes("x", &mut x))
         });
-        refused(devices, &["most @", "lambda degree", "graph", ".with("], |r, _| {
+        refused(devices, &parts, vec![written]);
+        let reduced = wrong(|r, _| {
             let degree = Lambda::<u32>::new("degree").cuda("return (u32)g.degree(v);").host(|a| {
                 let g = a.graph();
                 Box::new(move |v| g.degree(v) as u32)
             });
             r.reduce("most", Over::elements(10), &degree, Args::new(), MergeOp::Max).map(drop)
         });
+        refused(devices, &["most @", "lambda degree", "graph", ".with("], vec![reduced]);
     }
 }
 
 #[test]
 fn a_set_that_is_not_as_long_as_the_graph_is_refused_before_the_launch() {
     for devices in misused() {
-        for nodes in [100, NODES - 1, NODES + 1, 2 * NODES] {
-            let parts = ["visit @", "set some", &nodes.to_string(), "10007 nodes"];
-            refused(devices, &parts, move |r, g| {
+        let lengths = [100, NODES - 1, NODES + 1, 2 * NODES].map(|nodes| {
+            wrong(move |r, g| {
                 let set = r.frontier("some", nodes, MergeOp::Or)?;
                 let mut x = r.replicated::<u32>("x", NODES, MergeOp::Gather)?;
                 let args = Args::new().writes("x", &mut x);
-                r.for_all("visit", Over::frontier(g, &set), &degree(), args)
-            });
-        }
-        refused(devices, &["next @", "set next", "100"], |r, g| {
+                let told = r.for_all("visit", Over::frontier(g, &set), &degree(), args);
+                let length = format!("set some is of {nodes} nodes");
+                assert!(told.as_ref().is_err_and(|e| e.to_string().contains(&length)));
+                told
+            })
+        });
+        refused(devices, &["visit @", "set some", "10007 nodes"], lengths.into());
+        let output = wrong(|r, g| {
             let yes = ArcLambda::<bool>::new("yes")
                 .cuda("return true;")
                 .host(|_| Box::new(|_, _, _, _| true));
@@ -986,6 +1005,7 @@ fn a_set_that_is_not_as_long_as_the_graph_is_refused_before_the_launch() {
             let how = Advance::default().output(&mut next);
             r.advance("next", Over::nodes(g), &yes, Args::new(), how)
         });
+        refused(devices, &["next @", "set next", "100"], vec![output]);
     }
 }
 
@@ -997,8 +1017,8 @@ fn a_gather_by_others_than_those_who_wrote_is_refused() {
             Box::new(move |i| x.set(i, i as u32))
         })
     };
-    type Wrong = fn(&mut Replica, &Resident, &Lambda<()>) -> Result<()>;
-    let cases: [Wrong; 5] = [
+    type Misuse = fn(&mut Replica, &Resident, &Lambda<()>) -> Result<()>;
+    let cases: [Misuse; 5] = [
         |r, g, index| {
             let mut x = r.replicated::<u32>("mine", NODES, MergeOp::Gather)?;
             r.for_all("index", Over::nodes(g), index, Args::new().writes("x", &mut x))?;
@@ -1029,10 +1049,8 @@ fn a_gather_by_others_than_those_who_wrote_is_refused() {
         },
     ];
     for devices in misused().into_iter().filter(|devices| several(devices)) {
-        for wrong in cases {
-            let parts = ["mine @", "gather", "owners"];
-            refused(devices, &parts, move |r, g| wrong(r, g, &index()));
-        }
+        let tries = cases.map(|misuse| wrong(move |r, g| misuse(r, g, &index())));
+        refused(devices, &["mine @", "gather", "owners"], tries.into());
     }
     // The same by those who wrote.
     let right = on_all(|r, g| {
@@ -1087,15 +1105,17 @@ fn lambdas_of_one_name_that_differ_between_replicas_are_refused_at_their_first_u
         },
     ];
     for devices in misused().into_iter().filter(|devices| several(devices)) {
-        for make in makes {
-            refused(devices, &["try @", "lambda same", "replica 1", "name"], move |r, _| {
+        let tries = makes.map(|make| {
+            wrong(move |r, _| {
                 let (lambda, more) = make(r.rank());
                 let mut y = r.replicated::<u32>("y", 10, MergeOp::Max)?;
                 let args = Args::new().writes("y", &mut y);
                 let args = if more { args.scalar("more", 1u32) } else { args };
                 r.for_all("try", Over::elements(10).whole(), &lambda, args)
-            });
-        }
+            })
+        });
+        let parts = ["try @", "lambda same", "replica 1 launches", "name"];
+        refused(devices, &parts, tries.into());
     }
 }
 
@@ -1114,11 +1134,9 @@ fn sizes_that_no_machine_has_are_refused_in_one_line() {
         },
     ];
     for devices in misused() {
-        for make in makes {
-            for n in [1 << 50, 1 << 60, 1 << 61, usize::MAX - 100, usize::MAX] {
-                refused(devices, &["huge"], move |r, _| make(r, n));
-            }
-        }
+        let sizes = [1 << 50, 1 << 60, 1 << 61, usize::MAX - 100, usize::MAX];
+        let tries = makes.into_iter().flat_map(|make| sizes.map(|n| wrong(move |r, _| make(r, n))));
+        refused(devices, &["huge"], tries.collect());
     }
     let told = hivegraph::io::load("uniform:4000000000").map(drop).unwrap_err();
     assert!(told.exit_code() == 2 && told.to_string().contains("memory"), "{told}");
@@ -1128,11 +1146,12 @@ fn sizes_that_no_machine_has_are_refused_in_one_line() {
 fn assigning_another_length_names_the_array_and_both_lengths() {
     for devices in misused() {
         for given in [0usize, 9, 11] {
-            let parts = ["heat @", &format!("{given} values"), "10 elements"];
-            refused(devices, &parts, move |r, _| {
+            let assign = wrong(move |r, _| {
                 let mut x = r.replicated::<f32>("heat", 10, MergeOp::Sum)?;
                 x.assign(&vec![1.0; given])
             });
+            let said = format!("{given} values");
+            refused(devices, &["heat @", &said, "10 elements"], vec![assign]);
         }
     }
 }
