@@ -36,11 +36,11 @@ pub(super) fn program(
     config: &SsspConfig,
 ) -> Result<Answer<f64>> {
     let (rank, trace) = (r.rank(), config.trace);
-    let dist = r.replicated("dist in f64", p.layout.nodes, MergeOp::Min)?;
+    let dist = r.array("dist in f64", p.layout.nodes, MergeOp::Min)?;
     let steps = match &mut r.backend {
         Backend::Host(_) => Steps::Host {
-            far: r.frontier("far", p.layout.nodes, MergeOp::Or)?,
-            marks: r.frontier("marks", p.layout.nodes, MergeOp::Or)?,
+            far: r.node_set("far", p.layout.nodes, MergeOp::Or)?,
+            marks: r.node_set("marks", p.layout.nodes, MergeOp::Or)?,
         },
         Backend::Cuda(device) => Steps::Cuda(
             p.on_device(rank, |graph| Double::new(device, graph, &p.layout, seeds, trace))?,
