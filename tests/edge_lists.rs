@@ -158,7 +158,7 @@ fn quotes_and_missing_values_are_read_or_refused_at_their_line() {
     refused("src,dst\n1,2\n3,\"\"\n", &off(), &["g.csv:3:", "no target"]);
     refused("1,,2\n3,,4\n", &off(), &["g.csv:2:", "no target"]);
     refused("1,2\n3,,4\n", &off(), &["g.csv:2:", "no target"]);
-    refused(",1,2\n,3,4\n", &off(), &["g.csv:1:", "no source"]);
+    refused(",1,2\n,3,4\n", &off(), &["g.csv:2:", "no source"]);
     refused("src,dst,weight\n1,2,\n", &off(), &["g.csv:2:", "not a weight ()"]);
     refused("a;b;0,5\nb;c;1,5\n", &off(), &["g.csv:1:", "not a weight (0,5)"]);
     refused("src,dst\na,b\tc\n", &off(), &["g.csv:2:", "control character"]);
