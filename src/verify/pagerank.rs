@@ -212,7 +212,7 @@ fn worst(ranks: &[f64], right: &[f64]) -> f64 {
 /// The refusal that names the node whose relative error is `worst`; of several, that of the lowest input id.
 fn worst_node(graph: &Graph, ranks: &[f64], right: &[f64], worst: f64, by: &str) -> Error {
     let v = first_by_id(graph, |v| off_by(ranks[v], right[v]) == worst).unwrap_or_default();
-    let (id, rank, right) = (graph.input_id(v as u32), ranks[v], right[v]);
+    let (id, rank, right) = (graph.id(v as u32), ranks[v], right[v]);
     Error::Verify(format!("PageRank, node {id}: rank {rank:e} is off, it is {right:e}: {by}"))
 }
 
