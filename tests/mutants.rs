@@ -311,9 +311,7 @@ fn no_changed_betweenness_passes() {
             let by = if value == 0.0 { 0.01 * pair[v] } else { 0.01 * value };
             pair[v].is_finite().then_some(if up { value + by } else { value - by })
         },
-        wrong: &|v, value| {
-            pair[v].is_finite() && !((value - right[v]).abs() <= 1.05 * tolerance(v))
-        },
+        wrong: &|v, value| pair[v].is_finite() && (value - right[v]).abs() > 1.05 * tolerance(v),
     };
     try_all("bc", &mut solved, Verdict::Yes, &values, 1);
 }
@@ -395,7 +393,7 @@ fn no_changed_place_passes() {
             }
         }
     };
-    let ways = |v: usize, up: bool| match (v % 2 == 0, up) {
+    let ways = |v: usize, up: bool| match (v.is_multiple_of(2), up) {
         (true, true) => [1.0, 0.0],
         (true, false) => [-1.0, 0.0],
         (false, true) => [0.0, 1.0],
@@ -413,7 +411,8 @@ fn no_changed_place_passes() {
     // 1 % of the mean distance, or 300 km.
     let percent = |v: usize, at: [f64; 2], up: bool| {
         let near = if is_median(v) { near(v) } else { return None };
-        let km = if v % 3 == 0 { 300.0 } else { 0.01 * sum(at, &near) / near.len() as f64 };
+        let km =
+            if v.is_multiple_of(3) { 300.0 } else { 0.01 * sum(at, &near) / near.len() as f64 };
         Some(moved(at, km, ways(v, up)))
     };
     let values = Values {
