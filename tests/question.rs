@@ -308,3 +308,23 @@ fn shells_and_man_know_the_commands_and_their_options() {
     }
     refused(&format!("man {GRAPH}"), "chesapeake.mtx");
 }
+
+#[test]
+fn a_report_lists_single_runs_apart_and_compares_them_with_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |devices: &str, more: &str, name: &str| {
+        let json = folder.path().join(name).display().to_string();
+        answered(&format!("run bfs --graph {GRAPH} --devices {devices} {more} --json {json}"));
+    };
+    run("host:1", "--benchmark", "one.json");
+    run("host:2", "--benchmark", "two.json");
+    run("host:2", "", "single.json");
+    run("host:3", "", "three.json");
+    let text = answered(&format!("report {}", folder.path().display()));
+    let (measured, single) = text.split_once("## Single runs").expect("a table of their own");
+    assert!(measured.contains("2 of 2 cells were measured; 2 single runs"), "{text}");
+    let rows = |text: &str| text.lines().filter(|line| line.contains(" host:")).count();
+    assert!(measured.contains("host:2") && !measured.contains("host:3"), "{text}");
+    assert_eq!(rows(single), 2, "{text}");
+    assert!(!single.contains("speed-up") && single.contains("compared with nothing"), "{text}");
+}
