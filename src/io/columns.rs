@@ -476,10 +476,7 @@ mod parquet {
                 .with_repetition(Repetition::OPTIONAL);
             // Ids and totals may take all 64 bits.
             let field = match physical(*column) {
-                Physical::INT64 => field.with_logical_type(Some(LogicalType::Integer {
-                    bit_width: 64,
-                    is_signed: false,
-                })),
+                Physical::INT64 => field.with_logical_type(Some(LogicalType::integer(64, false))),
                 _ => field,
             };
             field.build().map(Arc::new)
