@@ -441,7 +441,7 @@ mod parquet {
 mod parquet {
     use super::{Cell, Column, Rows};
     use ::parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
-    use ::parquet::data_type::{DataType, DoubleType, FloatType, Int64Type};
+    use ::parquet::data_type::{ByteArrayType, DataType, DoubleType, FloatType, Int64Type};
     use ::parquet::errors::ParquetError;
     use ::parquet::file::properties::WriterProperties;
     use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
@@ -459,8 +459,10 @@ mod parquet {
         out.write_all(&bytes)
     }
 
-    fn physical(column: Option<&Column<'_>>) -> Physical {
+    /// `None` is the column of the rows' nodes. Ids may be names.
+    fn physical(column: Option<&Column<'_>>, names: bool) -> Physical {
         match column {
+            None | Some(Column::Node(_)) if names => Physical::BYTE_ARRAY,
             Some(Column::F32(_)) => Physical::FLOAT,
             Some(Column::F64(_) | Column::Distance(_)) => Physical::DOUBLE,
             _ => Physical::INT64,
@@ -471,11 +473,14 @@ mod parquet {
         let columns = rows.table.columns.iter().map(|(_, column)| Some(column));
         let columns: Vec<Option<&Column<'_>>> =
             rows.table.of_nodes.then_some(None).into_iter().chain(columns).collect();
+        let named = rows.graph.has_text_ids();
         let fields = rows.names().zip(&columns).map(|(name, column)| {
-            let field = Type::primitive_type_builder(name, physical(*column))
-                .with_repetition(Repetition::OPTIONAL);
+            let kind = physical(*column, named);
+            let field =
+                Type::primitive_type_builder(name, kind).with_repetition(Repetition::OPTIONAL);
             // Ids and totals may take all 64 bits.
-            let field = match physical(*column) {
+            let field = match kind {
+                Physical::BYTE_ARRAY => field.with_logical_type(Some(LogicalType::String)),
                 Physical::INT64 => field.with_logical_type(Some(LogicalType::integer(64, false))),
                 _ => field,
             };
@@ -493,7 +498,15 @@ mod parquet {
                 let cell = |row: usize| column.map_or(Cell::Node(row as u32), |c| c.cell(row));
                 let cells = places.iter().map(|row| cell(*row));
                 let Some(mut writer) = group.next_column()? else { break };
-                match physical(*column) {
+                match physical(*column, named) {
+                    Physical::BYTE_ARRAY => {
+                        put::<ByteArrayType>(&mut writer, cells, |cell| match cell {
+                            Cell::Node(node) => {
+                                Some(rows.graph.id(node).to_string().into_bytes().into())
+                            }
+                            _ => None,
+                        })
+                    }
                     Physical::FLOAT => put::<FloatType>(&mut writer, cells, |cell| match cell {
                         Cell::F32(value) => Some(value),
                         _ => None,
