@@ -414,12 +414,143 @@ fn the_record_has_the_names_of_hive_and_the_locations_are_written() {
     assert!(text.starts_with("node,lat,lon,wave\n0,") && text.lines().count() == 3001);
 }
 
+/// What `hive run geo` says on standard error and wrote to `csv`, by id.
+fn places(args: &[&str], csv: &std::path::Path) -> (String, Vec<(String, String, String)>) {
+    let ends = ["--devices", "host:2", "--runs", "1", "--warmup", "0", "--json", "-", "--output"];
+    let output = hive(&[&["run", "geo"], args, &ends, &[csv.to_str().unwrap()]].concat());
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{told}");
+    let text = std::fs::read_to_string(csv).unwrap();
+    let row = |line: &str| {
+        let mut cells = line.split(',').map(String::from);
+        let mut next = || cells.next().unwrap();
+        (next(), next(), next())
+    };
+    (told, text.lines().skip(1).map(row).collect())
+}
+
+#[test]
+fn places_go_by_the_ids_of_the_input_and_results_are_read_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_string()
+    };
+    let csv = dir.path().join("out.csv");
+    let row = |id: &str, lat: &str, lon: &str| (id.into(), lat.into(), lon.into());
+    let banner = "%%MatrixMarket matrix coordinate pattern symmetric\n";
+    let matrix = file("g.mtx", &format!("{banner}5 5 3\n2 1\n3 2\n5 4\n"));
+    let named = file("named.txt", "10 20\n20 18446744073709551615\n40 50\n");
+    let expected = [
+        row("1", "10", "20"),
+        row("2", "10", "20"),
+        row("3", "10", "20"),
+        row("4", "", ""),
+        row("5", "", ""),
+    ];
+    let by_id = file("by-id.csv", "node,lat,lon,wave\n1,10,20,0\n4,,,\n");
+    let (told, found) = places(&["--graph", &matrix, "--labels", &by_id], &csv);
+    assert_eq!(found, expected);
+    assert!(!told.contains("counts from"), "{told}");
+    // What was written is read back with the same ids.
+    let again = dir.path().join("again.csv");
+    let (_, found) = places(&["--graph", &matrix, "--labels", csv.to_str().unwrap()], &again);
+    assert_eq!(found, expected);
+    // Ids that are names, of 64 bits too.
+    let far = file("far.csv", "node,lat,lon\n18446744073709551615,10,20\n");
+    let (_, found) = places(&["--graph", &named, "--labels", &far], &csv);
+    assert_eq!(found[2], row("40", "", ""));
+    assert_eq!(found[4], row("18446744073709551615", "10", "20"));
+    let (_, again) = places(&["--graph", &named, "--labels", csv.to_str().unwrap()], &again);
+    assert_eq!(found, again);
+    // A file that counts otherwise is refused, unless that is said, by the option or by the file.
+    let from_0 = file("from-0.csv", "node,lat,lon\n0,10,20\n");
+    refused(
+        &["--graph", &matrix, "--labels", &from_0],
+        "places node 0, which the graph does not have (ids 1 to 5)",
+    );
+    refused(&["--graph", &matrix, "--labels", &from_0], "--labels-first-id N");
+    refused(&["--graph", &matrix, "--labels", &by_id, "--truth", &from_0], "--labels-first-id N");
+    for args in [
+        vec!["--labels", &from_0, "--labels-first-id", "0"],
+        vec!["--labels", &from_0, "--truth", &from_0, "--labels-first-id", "0"],
+    ] {
+        let (told, found) = places(&[&["--graph", &matrix], &args[..]].concat(), &csv);
+        assert_eq!(found, expected);
+        assert!(told.contains("the file of places counts from 0"), "{told}");
+    }
+    for text in ["% (0-based)\n5 2 2\n1 10 20\n", "5 2 2\n0 1 2\n1 10 20\n"] {
+        let labels = file("g.labels", text);
+        let (told, found) = places(&["--graph", &matrix, "--labels", &labels], &csv);
+        assert_eq!(found[1], row("2", "10", "20"));
+        assert!(told.contains("the file of places counts from 0"), "{told}");
+    }
+    let labels = file("g.labels", "5 2 2\n1 10 20\n");
+    let (told, found) = places(&["--graph", &matrix, "--labels", &labels], &csv);
+    assert_eq!(found, expected);
+    assert!(!told.contains("counts from"), "{told}");
+    let from_7 = ["--graph", &matrix, "--labels", &from_0, "--labels-first-id", "7"];
+    refused(&from_7, "places node 0 counted from 7");
+    let named_0 = ["--graph", &named, "--labels", &far, "--labels-first-id", "0"];
+    refused(&named_0, "--labels-first-id 0: the ids of the graph have gaps");
+    refused(
+        &["--graph", &matrix, "--locate", "0.5", "--labels-first-id", "0"],
+        "there is no file of places",
+    );
+    // The same for a file that keeps them.
+    let hive_file = dir.path().join("g.hive");
+    let hive_file = hive_file.to_str().unwrap();
+    let output = hive(&["convert", &matrix, hive_file, "--labels", &from_0]);
+    assert_eq!(output.status.code(), Some(2));
+    let output =
+        hive(&["convert", &matrix, hive_file, "--labels", &from_0, "--labels-first-id", "0"]);
+    assert!(output.status.success());
+    assert!(String::from_utf8_lossy(&output.stdout).contains("the file of places counts from 0"));
+    let (_, found) = places(&["--graph", hive_file], &csv);
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn places_of_real_graphs_go_by_their_ids() {
+    let Some(data) = common::data() else { return };
+    let path = |name: &str| data.join(name).to_str().unwrap().to_string();
+    let (airports, routes) =
+        (path("geo/openflights-airports.csv"), path("geo/openflights-routes.mtx.gz"));
+    refused(&["--graph", &routes, "--labels", &airports], "--labels-first-id N");
+    // Gunrock's samples say that they count from 0, and belong to a matrix that counts from 1.
+    let load = |graph: &str, labels: &str| {
+        io::load_placed(&path(graph), &path(labels), None, &io::LoadOptions::default()).unwrap()
+    };
+    for labels in
+        ["small/gunrock-geolocation-sample.labels", "small/gunrock-geolocation-locations.labels"]
+    {
+        let graph = load("small/chesapeake.mtx", labels);
+        assert_eq!(graph.places().unwrap().0[0], 37.7449063493);
+        assert_eq!(graph.origin.places_first_id, Some(0));
+    }
+    let road = load("road/USA-road-d.NY.gr.gz", "road/USA-road-d.NY.co.gz");
+    assert_eq!(road.places().unwrap().0[0], 41.085396);
+    assert_eq!(road.origin.places_first_id, None);
+}
+
 #[test]
 fn hidden_airports_are_found_by_their_routes() {
     let Some(data) = common::data() else { return };
     let path = |name: &str| data.join("geo").join(name).to_str().unwrap().to_string();
     let (graph, labels) = (path("openflights-routes.mtx.gz"), path("openflights-airports.csv"));
-    let args = ["--graph", &graph, "--labels", &labels, "--hide", "5", "--geo-iter", "10"];
+    let args = [
+        "--graph",
+        &graph,
+        "--labels",
+        &labels,
+        "--hide",
+        "5",
+        "--geo-iter",
+        "10",
+        "--labels-first-id",
+        "0",
+    ];
     let one = record(&[&args[..], &["--devices", "host:1"]].concat());
     assert_eq!((&one["given"], &one["error-km"]["count"]), (&2572.into(), &636.into()));
     let median = one["error-km"]["median"].as_f64().unwrap();
@@ -433,7 +564,18 @@ fn the_program_finds_hidden_airports_on_gpus() {
     let (Some(data), true) = (common::data(), common::has_gpu()) else { return };
     let path = |name: &str| data.join("geo").join(name).to_str().unwrap().to_string();
     let (graph, labels) = (path("openflights-routes.mtx.gz"), path("openflights-airports.csv"));
-    let args = ["--graph", &graph, "--labels", &labels, "--hide", "5", "--geo-iter", "10"];
+    let args = [
+        "--graph",
+        &graph,
+        "--labels",
+        &labels,
+        "--hide",
+        "5",
+        "--geo-iter",
+        "10",
+        "--labels-first-id",
+        "0",
+    ];
     let error = |devices: &str| {
         let record = record(&[&args[..], &["--devices", devices, "--merge", "split"]].concat());
         record["error-km"]["median"].as_f64().unwrap()
@@ -449,7 +591,18 @@ fn hidden_homes_are_found_by_friends() {
     let path = |name: &str| data.join("geo").join(name).to_str().unwrap().to_string();
     let graph = path("loc-gowalla-p4515.mtx.gz");
     let labels = path("loc-gowalla-p4515-home.csv.gz");
-    let args = ["--graph", &graph, "--labels", &labels, "--hide", "5", "--devices", "host:2"];
+    let args = [
+        "--graph",
+        &graph,
+        "--labels",
+        &labels,
+        "--hide",
+        "5",
+        "--devices",
+        "host:2",
+        "--labels-first-id",
+        "0",
+    ];
     let record = record(&[&args[..], &["--geo-complete"]].concat());
     assert_eq!(record["measured"]["reached"], 76_917);
     let median = record["error-km"]["median"].as_f64().unwrap();
@@ -464,6 +617,7 @@ fn airports_are_where_another_solver_puts_them() {
     let graph = hivegraph::io::load_placed(
         &path("openflights-routes.mtx.gz"),
         &path("openflights-airports.csv"),
+        Some(0),
         &options,
     );
     let graph = Arc::new(graph.unwrap());

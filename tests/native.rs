@@ -46,7 +46,7 @@ fn graphs(folder: &Path) -> Vec<Graph> {
         io::load_with("geo:500", &off()).unwrap(),
         io::load_with(sparse.to_str().unwrap(), &off()).unwrap(),
         io::load_with(sparse.to_str().unwrap(), &relabelled).unwrap(),
-        io::place(chain, labels.to_str().unwrap()).unwrap(),
+        io::place(chain, labels.to_str().unwrap(), None).unwrap(),
     ]
 }
 
@@ -307,8 +307,10 @@ fn places_follow_their_nodes_through_policies() {
         LoadOptions { symmetrize: Symmetrize::Min, largest_component: true, ..off() },
     ];
     for options in &options {
-        for (graph, places) in [(&matrix, &from_0), (&list, &by_id)] {
-            let graph = io::load_placed(graph, places, options).unwrap();
+        for (graph, places, first) in
+            [(&matrix, &by_id, None), (&matrix, &from_0, Some(0)), (&list, &by_id, None)]
+        {
+            let graph = io::load_placed(graph, places, first, options).unwrap();
             let (latitude, _) = graph.places().unwrap();
             for v in 0..graph.nodes() as u32 {
                 let id = graph.input_id(v);

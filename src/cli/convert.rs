@@ -33,6 +33,16 @@ pub(super) fn command() -> Command {
                 .help("Put the places of nodes beside the graph (.labels, .csv, .co); .hive only"),
         )
         .arg(
+            Arg::new("labels-first-id")
+                .long("labels-first-id")
+                .value_name("N")
+                .value_parser(value_parser!(u64))
+                .requires("labels")
+                .help(
+                    "The file of --labels counts nodes from N, whatever the graph's ids count from",
+                ),
+        )
+        .arg(
             Arg::new("transpose")
                 .long("transpose")
                 .action(ArgAction::SetTrue)
@@ -58,12 +68,13 @@ pub(super) fn convert(matches: &ArgMatches) -> Result<()> {
     let input = matches.get_one::<String>("in").map(String::as_str).unwrap_or_default();
     let output = matches.get_one::<PathBuf>("out").map(PathBuf::as_path).unwrap_or(Path::new(""));
     let labels = matches.get_one::<String>("labels");
+    let first_id = matches.get_one::<u64>("labels-first-id").copied();
     let transpose = matches.get_flag("transpose");
     let ids = matches.get_one::<PathBuf>("ids-out").map(PathBuf::as_path);
     check(input, output, labels.is_some() || transpose)?;
     check_ids(input, output, ids)?;
     let mut graph = phase("loading the graph", || match labels {
-        Some(labels) => io::load_placed(input, labels, &options),
+        Some(labels) => io::load_placed(input, labels, first_id, &options),
         None => io::load_with(input, &options),
     })?;
     if transpose {
@@ -89,6 +100,9 @@ pub(super) fn convert(matches: &ArgMatches) -> Result<()> {
         ms(seconds * 1e3),
         bytes((size as f64 / seconds) as u64),
     );
+    if let Some(first) = origin.places_first_id {
+        text += &format!("note: the file of places counts from {first}\n");
+    }
     text += &lost(&graph, output);
     if let (true, None) = (graph.has_text_ids() && renumbers(&graph, output), ids) {
         let shown = output.display();

@@ -56,6 +56,9 @@ pub struct Origin {
     pub policies: LoadOptions,
     /// Whether the graph came from the cache.
     pub cached: bool,
+    /// What the file of places counted its nodes from, where that is not what the graph counts from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub places_first_id: Option<u64>,
     /// Milliseconds spent reading and parsing (or generating).
     pub load_ms: f64,
     /// Milliseconds spent building the CSR.

@@ -72,7 +72,7 @@ pub(super) fn parse_coordinates(path: &str, bytes: &[u8]) -> Result<Locations> {
         if places.len() as u64 != nodes {
             return Err(miscounted(&problem, nodes, places.len() as u64, "nodes"));
         }
-        Locations::of(places, 1)
+        Locations::of(places, Some(1))
     };
     read().map_err(|fault| fault.into_error(path, bytes))
 }
@@ -237,7 +237,7 @@ mod tests {
         let text = b"c\np aux sp co 2\nv 2 -73530767 41085396\nv 1 0 -90000000\n";
         assert!(is_coordinates(text));
         let found = parse_coordinates("g.co", text).unwrap();
-        assert_eq!((found.ids, found.first_id), (vec![1, 2], 1));
+        assert_eq!((found.ids, found.first_id), (vec![1, 2], Some(1)));
         assert_eq!(found.latitude, [-90.0, 41.085396]);
         assert_eq!(found.longitude, [0.0, -73.530767]);
         for (text, part) in [

@@ -1,17 +1,20 @@
 //! Where nodes are on the globe, from any of three formats, recognised by content:
 //!
 //! * HIVE `.labels` (Gunrock, `graphio/labels.cuh`): `%` comments, `NODES 2 2`, then `id latitude
-//!   longitude`, or an id alone for a node without a place. Gunrock counts ids from 1, its own samples
-//!   from 0: here they count from 0 if a comment says `0-based` or id 0 occurs, else from 1.
+//!   longitude`, or an id alone for a node without a place. Gunrock's own samples count from 0, and say so
+//!   in a comment (`0-based`) or by an id 0.
 //! * CSV with a header that names a column `node`, one `lat` and one `lon`; others are passed over, and
-//!   so are rows without a place. Ids count from 0.
-//! * DIMACS `.co` (see `dimacs`).
+//!   so are rows without a place.
+//! * DIMACS `.co` (see `dimacs`), which counts from 1.
+//!
+//! Ids are those of the graph's input, whatever the format. Only where a graph counts its nodes without gaps may
+//! a file of places count from another first id: `--labels-first-id` says so, or the file itself.
 
 use super::delimited::Separator;
 use super::text::{self, Fault, Fields, shown};
 use super::{dimacs, source};
 use crate::error::{Error, Result};
-use crate::graph::{Graph, MAX_NODES};
+use crate::graph::Graph;
 
 /// Places of nodes, in ascending order of ids. Nodes that are not among the ids have no place.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,9 +25,9 @@ pub struct Locations {
     pub latitude: Vec<f64>,
     /// Degrees east, `[k]`, -180 to 180.
     pub longitude: Vec<f64>,
-    /// The id that the file gives to the first node: 0 or 1. Node = id - `first_id`, whatever the
-    /// graph's own file counts from.
-    pub first_id: u32,
+    /// The id of the first node, where the file says it: 1 in DIMACS coordinates, 0 in HIVE labels with an
+    /// id 0 or a comment `0-based`.
+    pub first_id: Option<u32>,
 }
 
 /// One line that places a node.
@@ -73,7 +76,7 @@ pub fn read_coordinates(path: &str) -> Result<Locations> {
 
 impl Locations {
     /// Sorts places, and refuses a second one for an id.
-    pub(super) fn of(mut places: Vec<Place>, first_id: u32) -> Result<Locations, Fault> {
+    pub(super) fn of(mut places: Vec<Place>, first_id: Option<u32>) -> Result<Locations, Fault> {
         places.sort_unstable_by_key(|place| (place.id, place.at));
         let repeated = places.windows(2).filter(|pair| pair[0].id == pair[1].id);
         if let Some(pair) = repeated.min_by_key(|pair| pair[1].at) {
@@ -171,7 +174,7 @@ fn labels(bytes: &[u8]) -> Result<Locations, Fault> {
             return Err(Fault::new(place.at, what));
         }
     }
-    Locations::of(places, first_id)
+    Locations::of(places, zero_based.then_some(0))
 }
 
 fn misshapen(at: usize, line: &[u8], wanted: &str) -> Fault {
@@ -229,18 +232,12 @@ fn csv(bytes: &[u8], columns: &Columns) -> Result<Locations, Fault> {
             if latitude.is_empty() && longitude.is_empty() {
                 continue;
             }
-            let id = text::id(row[columns.node], at)?;
-            if id == MAX_NODES {
-                return Err(Fault::new(
-                    at,
-                    format!("id beyond 32 bits ({id}); renumber the nodes"),
-                ));
-            }
+            let id = text::wide_id(row[columns.node], at)?;
             places.push(place(id, latitude, longitude, 1.0, at)?);
         }
         Ok(places)
     })?;
-    Locations::of(parts.concat(), 0)
+    Locations::of(parts.concat(), None)
 }
 
 /// The places that the CSV at `path` has for nodes of `graph`, whose ids are names: node, latitude, longitude.
@@ -308,21 +305,17 @@ mod tests {
     #[test]
     fn labels_place_nodes_and_leave_out_those_without_a_place() {
         let found = read("% Node\n3 2 2\n2 -1.5 180\n0 10 20 \n1\t\n").unwrap();
-        assert_eq!((found.ids, found.first_id), (vec![0, 2], 0));
+        assert_eq!((found.ids, found.first_id), (vec![0, 2], Some(0)));
         assert_eq!((found.latitude, found.longitude), (vec![10.0, -1.5], vec![20.0, 180.0]));
-        assert_eq!(
-            read("3 2 2\n1 0 0\n3 1 1\n").unwrap().first_id,
-            1,
-            "Gunrock's reader counts so"
-        );
-        assert_eq!(read("% 0-based\n3 2 2\n1 0 0\n").unwrap().first_id, 0);
+        assert_eq!(read("3 2 2\n1 0 0\n3 1 1\n").unwrap().first_id, None);
+        assert_eq!(read("% 0-based\n3 2 2\n1 0 0\n").unwrap().first_id, Some(0));
         assert_eq!(read("1 0.5 0\n").unwrap().ids, [1], "no count line");
     }
 
     #[test]
     fn a_csv_finds_its_columns_by_name_and_passes_over_the_rest() {
         let found = read("city,\"lat\", LON ,node\n\"a, b\",1,2,7\r\nc,,,8\n\nd,3,4,0\n").unwrap();
-        assert_eq!((found.ids, found.first_id), (vec![0, 7], 0));
+        assert_eq!((found.ids, found.first_id), (vec![0, 7], None));
         assert_eq!((found.latitude, found.longitude), (vec![3.0, 1.0], vec![4.0, 2.0]));
     }
 

@@ -118,12 +118,17 @@ pub fn load_with(spec: &str, options: &LoadOptions) -> Result<Graph> {
     Ok(graph)
 }
 
-/// [`load_with`], with nodes where the file of places `labels` has them: before a component is cut out or
+/// [`load_with`], with nodes where the file of places `labels` has them (see [`place`]): before a component is cut out or
 /// nodes are relabelled, which places then follow.
 ///
 /// # Errors
 /// As [`load_with`] and [`place`].
-pub fn load_placed(spec: &str, labels: &str, options: &LoadOptions) -> Result<Graph> {
+pub fn load_placed(
+    spec: &str,
+    labels: &str,
+    first_id: Option<u64>,
+    options: &LoadOptions,
+) -> Result<Graph> {
     let plain = LoadOptions {
         relabel: Relabel::None,
         largest_component: false,
@@ -132,7 +137,7 @@ pub fn load_placed(spec: &str, labels: &str, options: &LoadOptions) -> Result<Gr
         weights: if options.weights.in_file().read() { options.weights } else { Weights::Unit },
         ..options.clone()
     };
-    let graph = place(load_with(spec, &plain)?, labels)?;
+    let graph = place(load_with(spec, &plain)?, labels, first_id)?;
     parsed::apply(graph, options)
 }
 
@@ -212,47 +217,84 @@ fn parse(path: &str, bytes: &[u8], options: &LoadOptions) -> Result<Parsed> {
     edge_list::parse(path, bytes, false, options)
 }
 
-/// Puts nodes where the file of places `path` has them (see [`read_locations`]).
+/// Puts nodes where the file of places `path` has them (see [`read_locations`]), by the ids of the graph's input. With
+/// `first_id` the file counts its nodes from there, where the graph counts from `origin.id_base`.
 ///
 /// # Errors
-/// As [`read_locations`]; also a place for a node that the graph has not got.
-pub fn place(graph: Graph, path: &str) -> Result<Graph> {
-    let (latitude, longitude) = places_of(&graph, path)?;
-    Ok(graph.with_places(latitude, longitude))
+/// As [`read_locations`]; also a place for a node that the graph does not have.
+pub fn place(graph: Graph, path: &str, first_id: Option<u64>) -> Result<Graph> {
+    let found = places_of(&graph, path, first_id)?;
+    let mut graph = graph.with_places(found.latitude, found.longitude);
+    graph.origin.places_first_id = found.first_id;
+    Ok(graph)
 }
 
-/// Latitudes and longitudes `[n]` that the file of places `path` has for the nodes of `graph`, NaN where it
-/// has none.
-pub(crate) fn places_of(graph: &Graph, path: &str) -> Result<(Vec<f64>, Vec<f64>)> {
-    let mut places = (vec![f64::NAN; graph.nodes()], vec![f64::NAN; graph.nodes()]);
+/// Where a file of places has the nodes of a graph.
+pub(crate) struct Placed {
+    /// `[n]`, NaN where the file has none.
+    pub latitude: Vec<f64>,
+    pub longitude: Vec<f64>,
+    /// What the file counts from, where that is not what the graph counts from.
+    pub first_id: Option<u64>,
+}
+
+impl Placed {
+    fn none(graph: &Graph, first_id: Option<u64>) -> Placed {
+        let unknown = || vec![f64::NAN; graph.nodes()];
+        Placed { latitude: unknown(), longitude: unknown(), first_id }
+    }
+}
+
+/// Where the file of places `path` has the nodes of `graph`; `first_id` as in [`place`].
+pub(crate) fn places_of(graph: &Graph, path: &str, first_id: Option<u64>) -> Result<Placed> {
+    let counted = graph.names().is_none() && !graph.has_text_ids();
+    if let Some(first) = first_id.filter(|_| !counted) {
+        return Err(Error::input(format!(
+            "--labels-first-id {first}: the ids of the graph have gaps or are names, so that places go by them; leave \
+             it out"
+        )));
+    }
     if graph.has_text_ids() {
+        let mut placed = Placed::none(graph, None);
         for (node, latitude, longitude) in labels::read_named(path, graph)? {
-            places.0[node as usize] = latitude;
-            places.1[node as usize] = longitude;
+            placed.latitude[node as usize] = latitude;
+            placed.longitude[node as usize] = longitude;
         }
-        return Ok(places);
+        return Ok(placed);
     }
     let found = read_locations(path)?;
-    // Ids that an edge list happens to use are names; where a format says how it counts, nodes are meant by
-    // their place, and a file of places counts in its own way.
-    let by_id = graph.names().is_some() || graph.origin.format == "edge-list";
+    let base = u64::from(graph.origin.id_base);
+    let stated = found.first_id.map(u64::from).filter(|_| counted);
+    let first = first_id.or(stated).filter(|first| *first != base);
+    let mut placed = Placed::none(graph, first);
     for (i, &id) in found.ids.iter().enumerate() {
-        let place = || id.checked_sub(found.first_id.into()).map(|node| node as u32);
-        let node = match by_id {
-            true => graph.node_of_input_id(id),
-            false => place().filter(|node| (*node as usize) < graph.nodes()),
+        let own = match first {
+            Some(first) => id.checked_sub(first).and_then(|place| place.checked_add(base)),
+            None => Some(id),
         };
-        let Some(node) = node else {
-            return Err(Error::input(format!(
-                "{path}: places node {id}, which the graph has not got ({} nodes); give its own file \
-                 of places",
-                graph.nodes()
-            )));
+        let Some(node) = own.and_then(|id| graph.node_of_input_id(id)) else {
+            return Err(misplaced(graph, path, id, first));
         };
-        places.0[node as usize] = found.latitude[i];
-        places.1[node as usize] = found.longitude[i];
+        placed.latitude[node as usize] = found.latitude[i];
+        placed.longitude[node as usize] = found.longitude[i];
     }
-    Ok(places)
+    Ok(placed)
+}
+
+/// The file of places `path`, which counts from `first` where that is not as the graph does, has a node that the
+/// graph does not have.
+fn misplaced(graph: &Graph, path: &str, id: u64, first: Option<u64>) -> Error {
+    let (low, high) = graph.id_range();
+    let from = first.map(|first| format!(" counted from {first}")).unwrap_or_default();
+    let next = match graph.names() {
+        Some(_) => "give its own file of places",
+        None => {
+            "give its own file of places, or say with --labels-first-id N from where the file counts"
+        }
+    };
+    Error::input(format!(
+        "{path}: places node {id}{from}, which the graph does not have (ids {low} to {high}); {next}"
+    ))
 }
 
 /// Notices, at no cost, a file that is not there or cannot be opened, and a generator specification that

@@ -69,7 +69,7 @@ fn graph_line(graph: &Graph) -> String {
     let origin = &graph.origin;
     let asked = origin.policies.shown();
     format!(
-        "{} ({}{}{}): weights {}, {}, {}, {}, {}, largest degree {}{}",
+        "{} ({}{}{}): weights {}, {}, {}, {}, {}, largest degree {}{}{}",
         origin.graph_file,
         origin.format,
         if origin.counts_line { ", first line taken for counts" } else { "" },
@@ -80,6 +80,10 @@ fn graph_line(graph: &Graph) -> String {
         plural(graph.isolated(), "isolated node"),
         direction(graph),
         count(graph.max_degree()),
+        match origin.places_first_id {
+            Some(first) => format!(", the file of places counts from {first}"),
+            None => String::new(),
+        },
         if asked.is_empty() { String::new() } else { format!("; {asked}") },
     )
 }

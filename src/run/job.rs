@@ -85,7 +85,10 @@ pub fn load(config: &RunConfig) -> Result<Arc<Graph>> {
 /// The graph of `spec`, with nodes where the configuration's file of places has them.
 pub(crate) fn load_with_places(config: &RunConfig, spec: &str) -> Result<Graph> {
     match &config.geo.labels {
-        Some(labels) => io::load_placed(spec, &labels.to_string_lossy(), &config.load),
+        Some(labels) => {
+            let labels = labels.to_string_lossy();
+            io::load_placed(spec, &labels, config.geo.labels_first_id, &config.load)
+        }
         None => io::load_with(spec, &config.load),
     }
 }

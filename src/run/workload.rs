@@ -22,6 +22,7 @@ pub const OWN_OPTIONS: &[&str] = &[
     "chunks",
     "chunk-align",
     "labels",
+    "labels-first-id",
     "locate",
     "hide",
     "truth",
@@ -172,6 +173,7 @@ pub static WORKLOADS: &[Workload] = &[
         ],
         takes: &[
             "labels",
+            "labels-first-id",
             "locate",
             "hide",
             "truth",

@@ -23,7 +23,10 @@ pub(super) fn same_fleet(a: &RunConfig, b: &RunConfig) -> bool {
 
 /// Whether both load the same graph.
 pub(super) fn same_graph(a: &RunConfig, b: &RunConfig) -> bool {
-    (&a.graph, &a.load, &a.geo.labels) == (&b.graph, &b.load, &b.geo.labels)
+    let of = |run: &RunConfig| {
+        (run.graph.clone(), run.load.clone(), run.geo.labels.clone(), run.geo.labels_first_id)
+    };
+    of(a) == of(b)
 }
 
 /// Whether both lay it out alike.

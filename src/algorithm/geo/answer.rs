@@ -29,6 +29,12 @@ pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
     if let Some((one, _, other, _)) = both.iter().find(|(_, a, _, b)| *a && *b) {
         return Err(Error::input(format!("{one} with {other}: leave one of them out")));
     }
+    if let Some(first) = geo.labels_first_id.filter(|_| geo.labels.is_none() && geo.truth.is_none())
+    {
+        return Err(Error::input(format!(
+            "--labels-first-id {first}: there is no file of places; give --labels FILE, or leave it out"
+        )));
+    }
     if let Some(every @ 0..=1) = geo.hide {
         return Err(Error::input(format!(
             "--hide {every}: use 2 (every second place is withheld) or more"
@@ -83,8 +89,8 @@ pub(crate) fn start(config: &RunConfig, graph: &Graph) -> Result<Start> {
     let spec = config.graph.as_deref().unwrap_or_default();
     let truth = match &geo.truth {
         Some(path) => {
-            let (latitude, longitude) = places_of(graph, &path.to_string_lossy())?;
-            Some([latitude, longitude])
+            let found = places_of(graph, &path.to_string_lossy(), geo.labels_first_id)?;
+            Some([found.latitude, found.longitude])
         }
         None if geo.labels.is_none() && spec.starts_with("geo:") => {
             let truth = generate::geo_locations(spec)?;

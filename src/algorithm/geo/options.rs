@@ -11,10 +11,15 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Args, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct GeoOptions {
-    /// Where nodes are: HIVE .labels, a CSV with columns node, lat and lon, or DIMACS .co.
+    /// Where nodes are, by the ids of the graph's input: HIVE .labels, a CSV with columns node, lat and lon, or
+    /// DIMACS .co.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub labels: Option<PathBuf>,
+    /// The files of --labels and --truth count nodes from N, whatever the graph's ids count from.
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub labels_first_id: Option<u64>,
     /// Make places up, for benchmarks: a share of the nodes, each anywhere on the globe, as in 0.5:1.
     #[arg(long, value_name = "SHARE[:SEED]", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,8 +47,16 @@ pub struct GeoOptions {
 impl Default for GeoOptions {
     fn default() -> Self {
         let GeoConfig { geo_iter, geo_complete, spatial_iter, .. } = GeoConfig::default();
-        let (labels, locate, hide, truth) = (None, None, None, None);
-        GeoOptions { labels, locate, hide, truth, geo_iter, geo_complete, spatial_iter }
+        GeoOptions {
+            labels: None,
+            labels_first_id: None,
+            locate: None,
+            hide: None,
+            truth: None,
+            geo_iter,
+            geo_complete,
+            spatial_iter,
+        }
     }
 }
 
