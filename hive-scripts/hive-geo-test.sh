@@ -6,7 +6,8 @@
 # in at most GEO_ITER (default 10) waves of at most SPATIAL_ITER (default 1000) steps a median, on every graph of
 # DATASETS; records go to OUTPUT_DIR/geo-GEO_ITER_spatial-SPATIAL_ITER/geo__DATASET__GPU<NUM_GPUS>.json.
 #
-# LABELS  a file of places; without one half of the nodes are placed at random (--locate 0.5:1)
+# LABELS  a file of places, by the ids of the graph (HIVE_OPTIONS='--labels-first-id 0' where it counts from 0 and the
+#         graph does not); without one half of the nodes are placed at random (--locate 0.5:1)
 #
 # OUTPUT_DIR and NUM_GPUS may also come from the environment; common.sh lists the rest.
 # shellcheck source=hive-scripts/common.sh

@@ -104,7 +104,7 @@ fn groups_of(text: &str, root: &Path) -> Vec<ControlGroup> {
 }
 
 /// Bytes that an input may make this process allocate.
-fn most() -> u64 {
+pub(crate) fn most() -> u64 {
     available_memory().unwrap_or(u64::MAX).min(LIMIT.load(Relaxed))
 }
 
@@ -153,28 +153,15 @@ pub(crate) fn copied<T: Copy>(what: &str, values: &[T]) -> Result<Vec<T>> {
     Ok(made)
 }
 
-/// Appends all of `content`, whose length nobody knows before it is unpacked, as long as there is memory
-/// for it.
-pub(crate) fn unpack(content: impl Read, to: &mut Vec<u8>) -> io::Result<()> {
-    let most = most();
+/// Appends all of `content`, whose length nobody knows before it is unpacked, up to `most` bytes and one more.
+pub(crate) fn unpack(content: impl Read, to: &mut Vec<u8>, most: u64) -> io::Result<()> {
     content.take(most.saturating_add(1)).read_to_end(to)?;
     within(to, most)
 }
 
-/// As [`unpack`], for content that comes in pieces: the bound, then the check after each piece.
-pub(crate) fn bound() -> impl Fn(&[u8]) -> io::Result<()> {
-    let most = most();
-    move |content| within(content, most)
-}
-
-fn within(content: &[u8], most: u64) -> io::Result<()> {
-    if content.len() as u64 <= most {
-        return Ok(());
-    }
-    Err(io::Error::new(
-        ErrorKind::OutOfMemory,
-        format!("it unpacks to more than the {:.1} GB of memory that are left", most as f64 * 1e-9),
-    ))
+/// Refuses `content` beyond `most` bytes: a kind of its own, [`ErrorKind::FileTooLarge`].
+pub(crate) fn within(content: &[u8], most: u64) -> io::Result<()> {
+    if content.len() as u64 <= most { Ok(()) } else { Err(ErrorKind::FileTooLarge.into()) }
 }
 
 #[cfg(test)]

@@ -357,3 +357,64 @@ fn a_bad_configuration_file_is_refused_naming_file_line_and_key() {
     refused(&[], ("run vn --config no-such.toml", &["no-such.toml"]));
     refused(&[("run.toml", b"\xff\xfe")], ("run vn --config run.toml", &["run.toml"]));
 }
+
+#[test]
+fn what_is_neither_file_nor_pipe_is_refused_before_it_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let socket = dir.path().join("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let socket = socket.to_str().unwrap();
+    for (path, parts) in [
+        ("/dev/zero", ["/dev/zero: is a device", "--input-limit"]),
+        ("/dev/urandom", ["/dev/urandom: is a device", "--input-limit"]),
+        (socket, ["socket: is a socket", "give a file or a pipe"]),
+        ("/tmp", ["/tmp: is a directory", "name a graph file"]),
+    ] {
+        refused(&[], (&format!("run sssp --devices host --graph {path}"), &parts));
+        refused(&[], (&format!("info {path}"), &parts));
+        refused(&[], (&format!("convert {path} out.hive"), &parts));
+    }
+    refused(&[], ("run vn --config /dev/zero", &["/dev/zero: is longer than"]));
+    let line = "run geo --devices host --graph chain.txt --labels /dev/zero";
+    refused(&[("chain.txt", CHAIN)], (line, &["/dev/zero: is a device"]));
+    let line = "run vn --devices host --graph chain.txt --seeds file:/dev/zero";
+    refused(&[("chain.txt", CHAIN)], (line, &["/dev/zero: is a device"]));
+}
+
+#[test]
+fn input_beyond_the_limit_ends_in_one_line_that_names_limit_and_option() {
+    let bomb = gzip(&b"0 1\n".repeat(8 << 20));
+    assert!(bomb.len() < 1 << 20, "{} bytes", bomb.len());
+    let parts = ["bomb.txt.gz: the gzip file", "unpacked, holds more than", "--input-limit"];
+    let files: [(&str, &[u8]); 2] = [("bomb.txt.gz", &bomb), ("chain.txt", CHAIN)];
+    refused(&files, ("run sssp --devices host --input-limit 1M --graph bomb.txt.gz", &parts));
+    refused(&files, ("info --input-limit 33554431 bomb.txt.gz", &parts));
+    let parts = ["chain.txt: the file holds more than", "--input-limit"];
+    refused(&files, ("info --input-limit 17 chain.txt", &parts));
+    refused(&files, ("info --input-limit 0 chain.txt", &["--input-limit"]));
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_string();
+    for (name, content) in files {
+        std::fs::write(at(name), content).unwrap();
+    }
+    let succeeds = |args: &[&str]| {
+        let output = common::hive().args(args).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    succeeds(&["info", "--input-limit", "18", &at("chain.txt")]);
+    // Native files are mapped.
+    succeeds(&["convert", &at("chain.txt"), &at("chain.hive")]);
+    succeeds(&["info", "--input-limit", "1", &at("chain.hive")]);
+    // A pipe that never ends.
+    let pipe = at("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let endless = format!("exec yes '0 1' > {pipe}");
+    let mut writer = std::process::Command::new("sh")
+        .args(["-c", &endless])
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let parts = ["pipe: the input holds more than", "--input-limit"];
+    refused(&[], (&format!("info --input-limit 4M {pipe}"), &parts));
+    writer.wait().unwrap();
+}

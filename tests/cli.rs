@@ -3,8 +3,10 @@
 //! `HIVE_BIN` names another executable to test (on a machine where the tests were not built).
 
 use serde_json::Value;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 const GRAPH: &str = "tests/data/chesapeake.mtx";
 
@@ -427,4 +429,126 @@ fn the_readme_has_the_table_of_the_registry() {
         readme.contains(&format!("{table}\n")),
         "README.md, section Use, wants this table:\n\n{table}"
     );
+}
+
+/// A process that is on its way, and what it was started with.
+struct Running(std::process::Child);
+
+impl Running {
+    fn start(args: &[&str]) -> Running {
+        let mut command = hive();
+        command.args(args).stdout(Stdio::null()).stderr(Stdio::piped());
+        Running(command.spawn().unwrap())
+    }
+
+    /// Waits until `happened`.
+    fn until(&mut self, happened: impl Fn(u32) -> bool) {
+        let begin = Instant::now();
+        while !happened(self.0.id()) {
+            assert!(begin.elapsed() < Duration::from_secs(120), "nothing happened");
+            assert!(self.0.try_wait().unwrap().is_none(), "it ended before it was asked to");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Sends a signal: exit code, time until the end, standard error.
+    fn end(mut self, signal: &str) -> (Option<i32>, Duration, String) {
+        let pid = self.0.id().to_string();
+        assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
+        let begin = Instant::now();
+        let status = self.0.wait().unwrap();
+        let took = begin.elapsed();
+        let mut told = String::new();
+        self.0.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+        (status.code(), took, told)
+    }
+}
+
+fn listens(pid: u32) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let name = |thread: std::fs::DirEntry| std::fs::read_to_string(thread.path().join("comm"));
+    threads.filter_map(|thread| name(thread).ok()).any(|name| name.trim() == "signals")
+}
+
+fn partial(folder: &Path) -> bool {
+    let entries = std::fs::read_dir(folder).unwrap().flatten();
+    entries.map(|entry| entry.file_name()).any(|name| name.to_string_lossy().ends_with(".partial"))
+}
+
+/// The quickest of three tries ends within a second: other programs may take the machine meanwhile.
+fn within_a_second(mut attempt: impl FnMut() -> Duration) {
+    let took = (0..3).map(|_| attempt()).find(|took| *took < Duration::from_secs(1));
+    assert!(took.is_some(), "it took more than a second, three times");
+}
+
+#[test]
+fn a_signal_ends_the_program_within_a_second_and_leaves_no_partial_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_string();
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        within_a_second(|| {
+            // While a file is written.
+            let mut running = Running::start(&["convert", "grid:1500x1500", &at("out.txt")]);
+            running.until(|_| partial(dir.path()));
+            let (ended, took, told) = running.end(signal);
+            assert_eq!(ended, Some(code), "{told}");
+            assert_eq!(told.lines().count(), 1, "{told}");
+            assert!(told.starts_with(&format!("error: ended by SIG{signal}; ")), "{told}");
+            assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+            took
+        });
+        within_a_second(|| {
+            // While it computes.
+            let (json, csv) = (at("x.json"), at("x.csv"));
+            let args = ["run", "sssp", "--graph", "grid:600x600", "--devices", "host:2"];
+            let more = ["--runs", "100000", "--json", &json, "--output", &csv];
+            let mut running = Running::start(&[&args[..], &more].concat());
+            running.until(listens);
+            std::thread::sleep(Duration::from_millis(200));
+            let (ended, took, told) = running.end(signal);
+            assert_eq!((ended, told.lines().count()), (Some(code), 1), "{told}");
+            assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+            took
+        });
+    }
+}
+
+#[test]
+fn a_signal_ends_a_sweep_and_the_process_of_its_cell() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "graphs = ['grid:600x600']\ndevices = ['host:1']\nworkloads = ['sssp']\n\
+                [run]\nruns = 100000\n";
+    let config = file(dir.path(), "sweep.toml", text);
+    let results = dir.path().join("results");
+    // (parent, state) of a process.
+    let stat = |pid: u32| -> Option<(u32, char)> {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let mut fields = text.rsplit_once(')')?.1.split_whitespace();
+        Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+            .map(|(state, parent): (char, u32)| (parent, state))
+    };
+    let child_of = |parent: u32| {
+        let all = std::fs::read_dir("/proc").unwrap().flatten();
+        let mut pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        pids.find(|pid| stat(*pid).is_some_and(|found| found.0 == parent) && listens(*pid))
+    };
+    within_a_second(|| {
+        let args = ["sweep", &config, "--isolate", "--output", results.to_str().unwrap()];
+        let mut running = Running::start(&args);
+        running.until(|pid| child_of(pid).is_some());
+        let child = child_of(running.0.id()).unwrap();
+        let (ended, took, told) = running.end("TERM");
+        assert_eq!(ended, Some(143), "{told}");
+        assert!(told.contains("error: ended by SIGTERM; "), "{told}");
+        assert!(!partial(&results));
+        let begin = Instant::now();
+        while stat(child).is_some_and(|(_, state)| state != 'Z') {
+            assert!(
+                begin.elapsed() < Duration::from_secs(10),
+                "the cell goes on without its sweep"
+            );
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        took + begin.elapsed()
+    });
 }

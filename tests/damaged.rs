@@ -178,6 +178,7 @@ fn text_damages(format: &Format) -> Damages {
             ("a weight that is nan", "nan"),
             ("an infinite weight", "inf"),
             ("a weight beyond 32 bits", "1e39"),
+            ("a whole weight that 32 bits do not hold", "16777217"),
         ] {
             damages.push((name, Any, last_field(weight)));
         }

@@ -262,7 +262,10 @@ fn no_node(graph: &Graph, id: &str, place: &str) -> Error {
 
 fn read_file(path: &Path, option: &str, graph: &Graph) -> Result<Vec<u32>> {
     let shown = path.display();
-    let text = std::fs::read(path).map_err(|cause| {
+    // A pipe has no end that anybody knows, and a device need not have one.
+    let endless = std::fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
+    let piped = endless.then(|| crate::io::read_table(&path.to_string_lossy())).transpose()?;
+    let text = piped.map_or_else(|| std::fs::read(path), Ok).map_err(|cause| {
         Error::input(format!("{option} file:{shown}: {cause}; name a text file with one id a line"))
     })?;
     let mut nodes = Nodes::of(graph);

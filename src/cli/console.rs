@@ -89,24 +89,28 @@ impl Spinner {
 fn show(name: String, finished: &Receiver<()>) {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     bar.set_message(name);
-    let mut counted = None;
+    let mut shown = None;
     let style = |template| ProgressStyle::with_template(template).ok();
     loop {
-        let now = progress::current();
-        if counted != Some(now.is_some()) {
-            counted = Some(now.is_some());
-            let template = match now {
-                Some(_) => "{msg} {bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
-                None => "{spinner} {msg} {elapsed}",
-            };
+        let (now, piped) = (progress::current(), progress::piped());
+        let template = match (now, piped) {
+            (_, Some(_)) => "{spinner} {msg} {bytes} read, {bytes_per_sec}, {elapsed}",
+            (Some(_), None) => {
+                "{msg} {bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left"
+            }
+            (None, None) => "{spinner} {msg} {elapsed}",
+        };
+        if shown != Some(template) {
+            shown = Some(template);
             style(template).into_iter().for_each(|style| bar.set_style(style));
         }
-        match now {
-            Some((done, total)) => {
+        match (now, piped) {
+            (_, Some(read)) => bar.set_position(read),
+            (Some((done, total)), None) => {
                 bar.set_length(total);
                 bar.set_position(done);
             }
-            None => bar.tick(),
+            (None, None) => bar.tick(),
         }
         let wait = finished.recv_timeout(Duration::from_millis(100));
         if !wait.is_err_and(|e| e == RecvTimeoutError::Timeout) {

@@ -68,13 +68,13 @@ pub(super) fn convert(matches: &ArgMatches) -> Result<()> {
     let input = matches.get_one::<String>("in").map(String::as_str).unwrap_or_default();
     let output = matches.get_one::<PathBuf>("out").map(PathBuf::as_path).unwrap_or(Path::new(""));
     let labels = matches.get_one::<String>("labels");
-    let first_id = matches.get_one::<u64>("labels-first-id").copied();
+    let labels_first = matches.get_one::<u64>("labels-first-id").copied();
     let transpose = matches.get_flag("transpose");
     let ids = matches.get_one::<PathBuf>("ids-out").map(PathBuf::as_path);
     check(input, output, labels.is_some() || transpose)?;
     check_ids(input, output, ids)?;
     let mut graph = phase("loading the graph", || match labels {
-        Some(labels) => io::load_placed(input, labels, first_id, &options),
+        Some(labels) => io::load_placed(input, labels, labels_first, &options),
         None => io::load_with(input, &options),
     })?;
     if transpose {

@@ -10,6 +10,7 @@ mod help;
 mod info;
 mod report;
 mod run;
+mod signals;
 mod sweep;
 
 use crate::io::LoadOptions;
@@ -24,7 +25,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 an answer failed its check, or a cell is too slow; 2 the input, an option or \
-the machine will not do; 3 a replica failed while it ran.";
+the machine will not do; 3 a replica failed while it ran; 130 and 143 ended by SIGINT and SIGTERM.";
 
 /// The command tree, from which help is derived.
 pub fn command() -> Command {
@@ -64,6 +65,7 @@ pub fn command() -> Command {
 /// Runs the program on these arguments (the first is its own name) and returns its exit code. An error
 /// is one line on standard error.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
+    signals::install();
     let result = match command().try_get_matches_from(args) {
         Ok(matches) => {
             console::set_quiet(matches.get_flag("quiet"));

@@ -3,7 +3,74 @@
 use crate::error::{Error, Result};
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tempfile::NamedTempFile;
+
+/// The files that are being written aside.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes all files that are being written aside, for a process that is about to end: none is made or renamed
+/// any more.
+pub(crate) fn remove_unfinished() {
+    let files = unfinished();
+    files.iter().for_each(|path| drop(std::fs::remove_file(path)));
+    // Whoever wants to make or rename one waits for the end.
+    std::mem::forget(files);
+}
+
+/// A file that is being written aside; gone, unless it is renamed.
+pub(crate) struct Unfinished {
+    file: Option<NamedTempFile>,
+    path: PathBuf,
+}
+
+impl Unfinished {
+    /// The file that `make` makes.
+    pub(crate) fn new(make: impl FnOnce() -> io::Result<NamedTempFile>) -> io::Result<Unfinished> {
+        let mut files = unfinished();
+        let file = make()?;
+        let path = file.path().to_path_buf();
+        files.push(path.clone());
+        Ok(Unfinished { file: Some(file), path })
+    }
+
+    /// What is written to.
+    pub(crate) fn file(&self) -> io::Result<&File> {
+        self.file.as_ref().map(NamedTempFile::as_file).ok_or(io::ErrorKind::NotFound.into())
+    }
+
+    /// Gives the file its name, in place of what has it.
+    pub(crate) fn rename(mut self, path: &Path) -> io::Result<()> {
+        let _files = unfinished();
+        match self.file.take() {
+            Some(file) => file.persist(path).map(drop).map_err(|failed| failed.error),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
+        // What is dropped now takes the lock, which is given back first.
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        let mut files = unfinished();
+        self.file = None;
+        files.retain(|path| *path != self.path);
+    }
+}
+
+/// Makes temporary files with these ends to their names, as readable as the user's umask allows: they are private by
+/// default.
+pub(crate) fn builder<'a>(prefix: &'a str, suffix: &'a str) -> tempfile::Builder<'a, 'a> {
+    use std::os::unix::fs::PermissionsExt;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(prefix).suffix(suffix).permissions(Permissions::from_mode(0o666));
+    builder
+}
 
 /// Writes `path` through `write`. A file of that name is replaced only once the new one is on disk.
 pub(crate) fn write_aside(
@@ -15,20 +82,13 @@ pub(crate) fn write_aside(
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        let mut builder = tempfile::Builder::new();
-        #[cfg(unix)]
-        {
-            // What open() would give, less the umask: tempfile's default would hide it from the group.
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(Permissions::from_mode(0o666));
-        }
-        let aside = builder.prefix(".hive-").tempfile_in(directory)?;
-        let mut writer = BufWriter::with_capacity(1 << 20, aside.as_file());
+        let aside = Unfinished::new(|| builder(".hive-", ".partial").tempfile_in(directory))?;
+        let mut writer = BufWriter::with_capacity(1 << 20, aside.file()?);
         write(&mut writer)?;
         writer.flush()?;
         drop(writer);
-        aside.as_file().sync_all()?;
-        aside.persist(path).map_err(|error| error.error)?;
+        aside.file()?.sync_all()?;
+        aside.rename(path)?;
         File::open(directory)?.sync_all()
     };
     attempt().map_err(|error| {

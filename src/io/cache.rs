@@ -3,7 +3,8 @@
 //! with it is passed over in silence: a damaged entry is not used, and replaced.
 
 use super::options::{Cache, LoadOptions};
-use super::{cache_dir, ldbc, native, source};
+use super::source::{self, Limit};
+use super::{cache_dir, ldbc, native};
 use crate::graph::Graph;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ pub(super) fn entry(path: &str, options: &LoadOptions) -> Option<PathBuf> {
     let folder = cache_dir::directory()?.join("graphs");
     let file = fs::canonicalize(path).ok()?;
     let meta = fs::metadata(&file).ok().filter(fs::Metadata::is_file)?;
-    let options = LoadOptions { cache: Cache::On, ..options.clone() };
+    let options = LoadOptions { cache: Cache::On, input_limit: None, ..options.clone() };
     let options = serde_json::to_vec(&options).ok()?;
     let mut parts = vec![file.as_os_str().as_encoded_bytes().to_vec(), options];
     parts.push(state(&meta));
@@ -59,7 +60,7 @@ pub(super) fn read(entry: &Path, options: &LoadOptions) -> Option<Graph> {
     if options.cache == Cache::Refresh || !cache_dir::is_private(entry.parent()?) {
         return None;
     }
-    let bytes = source::read(entry.to_str()?).ok()?;
+    let bytes = source::read(entry.to_str()?, Limit::of_table()).ok()?;
     let graph = native::open_compared(&bytes).ok()?;
     // Used now: the oldest go first.
     if let Ok(file) = fs::File::options().append(true).open(entry) {

@@ -7,7 +7,7 @@
 
 use super::options::FileWeights;
 use super::parsed::{Arcs, Nodes, Parsed};
-use super::source;
+use super::source::{self, Limit};
 use super::text::{self, Fault, Fields, shown};
 use crate::error::{Error, Result};
 use crate::graph::{ArcList, MAX_NODES};
@@ -55,9 +55,10 @@ pub(super) fn parse(
     path: &str,
     bytes: &[u8],
     weights: FileWeights,
+    limit: Limit,
 ) -> Result<Parsed> {
     let other = if path == files.edges { &files.vertices } else { &files.edges };
-    let other = source::read(other)?;
+    let other = source::read(other, limit)?;
     let (vertices, edges) =
         if path == files.edges { (&other[..], bytes) } else { (bytes, &other[..]) };
     let (vertices, edges) = (source::unmarked(vertices), source::unmarked(edges));
@@ -177,7 +178,7 @@ fn directed(path: &str) -> Result<Option<bool>> {
     if !Path::new(path).is_file() {
         return Ok(None);
     }
-    direction(path, &source::read(path)?)
+    direction(path, &source::read(path, Limit::of_table())?)
 }
 
 fn direction(path: &str, bytes: &[u8]) -> Result<Option<bool>> {
@@ -222,7 +223,7 @@ mod tests {
         let bytes = std::fs::read(&path).unwrap();
         let found = super::files(&path, &path.to_ascii_lowercase()).expect("both files are there");
         let prefix = format!("{}/", folder.path().display());
-        parse(&found, &path, &bytes, FileWeights::Exact)
+        parse(&found, &path, &bytes, FileWeights::Exact, Limit::of_table())
             .map_err(|error| error.to_string().strip_prefix(&prefix).unwrap().to_string())
     }
 

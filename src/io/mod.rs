@@ -72,7 +72,7 @@ use crate::error::{Error, Result};
 use crate::generate;
 use crate::graph::{Graph, Origin, milliseconds};
 use parsed::Parsed;
-use source::Bytes;
+use source::{Bytes, Limit};
 use std::path::Path;
 use std::time::Instant;
 
@@ -108,7 +108,7 @@ pub fn load_with(spec: &str, options: &LoadOptions) -> Result<Graph> {
         (graph.origin.load_ms, graph.origin.build_ms) = (milliseconds(start), 0.0);
         return Ok(graph);
     }
-    let bytes = source::read(spec)?;
+    let bytes = source::read(spec, Limit::of_graph(options.input_limit))?;
     let graph = make(spec, &bytes, options, start)?;
     // A file that changed meanwhile may have been read half old and half new.
     let steady = |entry: &Path| cache::entry(spec, options).as_deref() == Some(entry);
@@ -168,6 +168,7 @@ fn make(path: &str, bytes: &Bytes, options: &LoadOptions, start: Instant) -> Res
 /// Finds the reader by content, then by name.
 fn parse(path: &str, bytes: &[u8], options: &LoadOptions) -> Result<Parsed> {
     let weights = options.weights.in_file();
+    let limit = Limit::of_graph(options.input_limit);
     let name = plain_name(path);
     if matrix_market::is_banner(bytes) {
         return matrix_market::parse(path, bytes, weights);
@@ -175,7 +176,7 @@ fn parse(path: &str, bytes: &[u8], options: &LoadOptions) -> Result<Parsed> {
     if bytes.is_empty() {
         // Of a data set of two files, that of the edges may be.
         if let Some(files) = ldbc::files(path, &name) {
-            return ldbc::parse(&files, path, bytes, weights);
+            return ldbc::parse(&files, path, bytes, weights, limit);
         }
         return Err(Error::input(format!(
             "{path}: the file is empty (0 bytes); give a graph file"
@@ -190,7 +191,7 @@ fn parse(path: &str, bytes: &[u8], options: &LoadOptions) -> Result<Parsed> {
         return parquet::parse(path, bytes, weights);
     }
     if numpy::is_zip(bytes) || name.ends_with(".npz") {
-        return numpy::parse(path, bytes, weights);
+        return numpy::parse(path, bytes, weights, limit);
     }
     if galois::is_likely(bytes) || (name.ends_with(".gr") && galois::is_binary(bytes)) {
         return galois::parse(path, bytes, weights);
@@ -208,7 +209,7 @@ fn parse(path: &str, bytes: &[u8], options: &LoadOptions) -> Result<Parsed> {
         return metis::parse(path, bytes, weights);
     }
     if let Some(files) = ldbc::files(path, &name) {
-        return ldbc::parse(&files, path, bytes, weights);
+        return ldbc::parse(&files, path, bytes, weights, limit);
     }
     ldbc::refuse_alone(path, &name)?;
     if name.ends_with(".el") || name.ends_with(".wel") {
@@ -301,6 +302,11 @@ fn misplaced(graph: &Graph, path: &str, id: u64, first: Option<u64>) -> Error {
 /// makes no sense: what [`load`] would refuse first.
 pub fn check(spec: &str) -> Result<()> {
     if generate::is_spec(spec) { generate::check(spec) } else { source::check(spec) }
+}
+
+/// The unpacked content of a file that is no graph.
+pub(crate) fn read_table(path: &str) -> Result<Vec<u8>> {
+    source::read_table(path).map(|bytes| bytes.to_vec())
 }
 
 /// The same for a file that is no graph.

@@ -292,7 +292,7 @@ fn compared(bytes: &[u8], opened: &Opened) -> Result<()> {
 /// [`Error::Input`] for a file that is not native, is damaged, or cannot be read.
 pub fn check(path: &str) -> Result<u64> {
     let name = |error| super::parsed::name_file(path, error);
-    let bytes = super::source::read(path)?;
+    let bytes = super::source::read(path, super::source::Limit::of_table())?;
     if !is_native(&bytes) {
         let what = "not a native file: only .hive files have checksums";
         return Err(Error::input(format!("{path}: {what}; hive convert makes one")));

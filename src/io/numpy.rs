@@ -10,6 +10,7 @@ use super::binary;
 use super::npy::{self, Array};
 use super::options::FileWeights;
 use super::parsed::{Arcs, Nodes, Parsed};
+use super::source::Limit;
 use super::text;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, MAX_NODES};
@@ -31,23 +32,28 @@ pub(super) fn is_zip(bytes: &[u8]) -> bool {
 type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
 
 /// Reads the whole content of a file.
-pub(super) fn parse(path: &str, bytes: &[u8], weights: FileWeights) -> Result<Parsed> {
-    read(bytes, weights).map_err(|what| Error::input(format!("{path}: {what}")))
+pub(super) fn parse(
+    path: &str,
+    bytes: &[u8],
+    weights: FileWeights,
+    limit: Limit,
+) -> Result<Parsed> {
+    read(bytes, weights, limit).map_err(|what| Error::input(format!("{path}: {what}")))
 }
 
 /// Refusals come without the path.
-fn read(bytes: &[u8], wanted: FileWeights) -> Result<Parsed, String> {
+fn read(bytes: &[u8], wanted: FileWeights, limit: Limit) -> Result<Parsed, String> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| {
         format!("the .npz file is truncated or damaged ({error}); fetch it again")
     })?;
-    let format = array(&mut archive, "format")?;
+    let format = array(&mut archive, "format", limit)?;
     let format: String =
         format.data().iter().filter(|byte| byte.is_ascii_graphic()).map(|&b| b as char).collect();
     if format != "csr" {
         let format = format.chars().take(20).collect::<String>();
         return Err(format!("the matrix is stored as {format}; save_npz(path, matrix.tocsr())"));
     }
-    let shape = integers(&array(&mut archive, "shape")?, "shape")?;
+    let shape = integers(&array(&mut archive, "shape", limit)?, "shape")?;
     let [rows, columns] = shape[..] else {
         return Err(format!("shape has {} numbers; a matrix has two", shape.len()));
     };
@@ -62,13 +68,13 @@ fn read(bytes: &[u8], wanted: FileWeights) -> Result<Parsed, String> {
     if rows > MAX_NODES {
         return Err(format!("too many nodes ({rows}); ids are 32 bits wide: at most {MAX_NODES}"));
     }
-    let offsets = integers(&array(&mut archive, "indptr")?, "indptr")?;
+    let offsets = integers(&array(&mut archive, "indptr", limit)?, "indptr")?;
     if offsets.len() as u64 != rows + 1 {
         let what = format!("{rows} rows and {} numbers in indptr", offsets.len());
         return Err(format!("{what}, one too many or too few; save the matrix again"));
     }
-    let columns = indices(&array(&mut archive, "indices")?)?;
-    let data = array(&mut archive, "data")?;
+    let columns = indices(&array(&mut archive, "indices", limit)?)?;
+    let data = array(&mut archive, "data", limit)?;
     if wanted == FileWeights::Exact
         && let Some((arc, value)) = rounded(&data)
     {
@@ -89,7 +95,7 @@ fn read(bytes: &[u8], wanted: FileWeights) -> Result<Parsed, String> {
 }
 
 /// Unpacks `NAME.npy` and checks its header against its length.
-fn array(archive: &mut Archive, name: &str) -> Result<Array, String> {
+fn array(archive: &mut Archive, name: &str, limit: Limit) -> Result<Array, String> {
     let damaged = |what: &dyn std::fmt::Display| {
         format!("{name}.npy of the .npz file cannot be read ({what}); save the matrix again")
     };
@@ -100,7 +106,13 @@ fn array(archive: &mut Archive, name: &str) -> Result<Array, String> {
         error => damaged(&error),
     })?;
     let mut content = Vec::new();
-    memory::unpack(&mut file, &mut content).map_err(|error| damaged(&error))?;
+    let most = limit.held();
+    memory::unpack(&mut file, &mut content, most).map_err(|error| match error.kind() {
+        io::ErrorKind::FileTooLarge => {
+            limit.exceeded(&format!("{name}.npy of the .npz file, unpacked,"), most)
+        }
+        _ => damaged(&error),
+    })?;
     Array::of(content).map_err(|what| damaged(&what))
 }
 
@@ -286,7 +298,7 @@ mod tests {
     fn with(name: &str, content: Vec<u8>) -> Result<Parsed, String> {
         let mut members = members();
         members.iter_mut().filter(|member| member.0 == name).for_each(|m| m.1 = content.clone());
-        read(&zipped(&members), FileWeights::Exact)
+        read(&zipped(&members), FileWeights::Exact, Limit::of_table())
     }
 
     fn weights_of(parsed: Parsed) -> Option<Vec<f32>> {
@@ -346,10 +358,13 @@ mod tests {
         refused(with("data", npy("|b1", "(2,)", &[1, 0])), "entry 1 is a stored False");
         refused(with("data", npy("<c8", "(2,)", &[0; 16])), "<c8");
         refused(with("data", npy("é", "(2,)", &[0; 16])), "data.npy");
-        refused(read(&zipped(&members()[..4]), FileWeights::Exact), "data.npy");
+        refused(read(&zipped(&members()[..4]), FileWeights::Exact, Limit::of_table()), "data.npy");
         let whole = zipped(&members());
         for length in [4, 30, 100, whole.len() / 2, whole.len() - 1] {
-            refused(read(&whole[..length], FileWeights::Exact), "fetch it again");
+            refused(
+                read(&whole[..length], FileWeights::Exact, Limit::of_table()),
+                "fetch it again",
+            );
         }
     }
 }

@@ -1,6 +1,7 @@
 //! How a graph is loaded: the policies of DESIGN section 6, the same for every format and generator.
 
 use crate::error::{Error, Result};
+use crate::run::ByteCount;
 use crate::words::words;
 use clap::ArgAction::Set;
 use clap::Args;
@@ -487,6 +488,11 @@ pub struct LoadOptions {
     #[arg(long, value_name = "WHETHER", help_heading = LOADING)]
     #[serde(skip_serializing_if = "is_default")]
     pub counts_line: CountsLine,
+    /// Most bytes of input, unpacked: bytes, or as in 512M, 80G, 80GiB (powers of 1024) [default: the memory that is
+    /// available; half of it for what is unpacked or comes through a pipe].
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, help_heading = LOADING)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_limit: Option<ByteCount>,
     /// The cache of loaded graphs in the user's cache directory: on | off | refresh [default: on].
     #[arg(long, value_name = "WHETHER", help_heading = LOADING)]
     pub cache: Cache,
@@ -505,7 +511,8 @@ impl LoadOptions {
             && matches!(self.symmetrize, Symmetrize::Off | Symmetrize::Keep)
     }
 
-    /// What differs from the default, as flags; empty where nothing does. The cache is no policy.
+    /// What differs from the default, as flags; empty where nothing does. The cache and the limit of the
+    /// input are no policies.
     pub fn shown(&self) -> String {
         let plain = LoadOptions::default();
         let mut flags = Vec::new();

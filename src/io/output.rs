@@ -3,6 +3,7 @@
 //! Everything goes aside into a temporary file of the same directory, is synced, and takes the
 //! target's name in one rename, so that a reader never sees half a file.
 
+use super::aside::{Unfinished, builder};
 use crate::error::{Error, Result};
 use crate::words::words;
 use serde::{Deserialize, Serialize};
@@ -112,30 +113,18 @@ fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
         _ => PathBuf::from("."),
     };
-    let mut aside = builder().tempfile_in(&directory)?;
-    let mut out = BufWriter::with_capacity(1 << 20, aside.as_file_mut());
+    let aside = Unfinished::new(|| builder(".hive-", ".partial").tempfile_in(&directory))?;
+    let mut out = BufWriter::with_capacity(1 << 20, aside.file()?);
     write(&mut out)?;
     out.flush()?;
     drop(out);
-    aside.as_file().sync_all()?;
-    aside.persist(&target).map_err(|failed| failed.error)?;
+    aside.file()?.sync_all()?;
+    aside.rename(&target)?;
     // The rename itself is durable once the directory is; not every file system can say so.
     if let Ok(directory) = File::open(&directory) {
         let _ = directory.sync_all();
     }
     Ok(())
-}
-
-/// Temporary files are private by default; results are as readable as the user's umask allows.
-fn builder() -> tempfile::Builder<'static, 'static> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".hive-").suffix(".partial");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    builder
 }
 
 #[cfg(test)]

@@ -27,6 +27,37 @@ pub(crate) fn current() -> Option<(u64, u64)> {
     (done < total).then_some((done, total))
 }
 
+/// Bytes read from pipes, and pipes that are read: nobody knows how much will come.
+static PIPED: AtomicU64 = AtomicU64::new(0);
+static PIPES: AtomicU64 = AtomicU64::new(0);
+
+/// A pipe is read as long as this lives.
+pub(super) struct Piped(());
+
+impl Piped {
+    pub(super) fn begin() -> Piped {
+        if PIPES.fetch_add(1, Relaxed) == 0 {
+            PIPED.store(0, Relaxed);
+        }
+        Piped(())
+    }
+
+    pub(super) fn advance(bytes: usize) {
+        PIPED.fetch_add(bytes as u64, Relaxed);
+    }
+}
+
+impl Drop for Piped {
+    fn drop(&mut self) {
+        PIPES.fetch_sub(1, Relaxed);
+    }
+}
+
+/// Bytes that came through pipes so far; `None` where none is read.
+pub(crate) fn piped() -> Option<u64> {
+    (PIPES.load(Relaxed) > 0).then(|| PIPED.load(Relaxed))
+}
+
 /// Counts what is read from a file's bytes.
 pub(super) struct Watched<'a>(pub &'a [u8]);
 
@@ -41,5 +72,20 @@ impl Read for Watched<'_> {
 impl Drop for Watched<'_> {
     fn drop(&mut self) {
         advance(self.0.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_shows_how_much_came_as_long_as_it_is_read() {
+        let pipe = Piped::begin();
+        Piped::advance(5);
+        Piped::advance(7);
+        assert_eq!(piped(), Some(12));
+        drop(pipe);
+        assert_eq!(piped(), None);
     }
 }

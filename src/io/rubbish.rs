@@ -1,7 +1,7 @@
 //! The readers' doors for tests that feed them rubbish (`fuzz`, `tests/fuzz.rs`): from memory, under a
 //! bound. No part of the library's interface.
 
-use super::source::{self, Bytes};
+use super::source::{self, Bytes, Limit};
 use super::{LoadOptions, Locations, labels, ldbc, parsed};
 use crate::error::Result;
 use crate::graph::{Graph, Origin};
@@ -14,7 +14,8 @@ pub fn limit_memory(bytes: u64) {
 
 /// [`super::load_with`] on a file called `name` with this content, packed or not.
 pub fn parse_bytes(name: &str, bytes: &[u8], options: &LoadOptions) -> Result<Graph> {
-    let bytes = source::unpacked(name, Bytes::Owned(bytes.to_vec()))?;
+    let bytes =
+        source::unpacked(name, Bytes::Owned(bytes.to_vec()), Limit::of_graph(options.input_limit))?;
     super::make(name, &bytes, options, Instant::now())
 }
 
@@ -29,5 +30,8 @@ pub fn parse_ldbc(
 
 /// [`super::read_locations`] on a file called `name` with this content, packed or not.
 pub fn parse_locations(name: &str, bytes: &[u8]) -> Result<Locations> {
-    labels::locations_in(name, &source::unpacked(name, Bytes::Owned(bytes.to_vec()))?)
+    labels::locations_in(
+        name,
+        &source::unpacked(name, Bytes::Owned(bytes.to_vec()), Limit::of_table())?,
+    )
 }

@@ -3,6 +3,8 @@
 use super::progress::{self, Watched};
 use crate::error::{Error, Result};
 use crate::memory;
+use crate::report::units;
+use crate::run::ByteCount;
 use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
 use lzma_rust2::XzReader;
@@ -18,8 +20,8 @@ use std::sync::Arc;
 struct Packing {
     name: &'static str,
     magic: &'static [u8],
-    /// Appends the content; what was unpacked before an error stays.
-    unpack: fn(&[u8], &mut Vec<u8>) -> io::Result<()>,
+    /// Appends the content, up to so many bytes; what was unpacked before an error stays.
+    unpack: fn(&[u8], &mut Vec<u8>, u64) -> io::Result<()>,
 }
 
 const PACKINGS: [Packing; 4] = [
@@ -35,6 +37,47 @@ pub(super) const ENDINGS: [&str; 4] = [".gz", ".bz2", ".xz", ".zst"];
 /// A file may ask for a window of this size, which it need not fill: `xz -9` and `zstd --ultra -22` do
 /// with less.
 const WINDOW: u64 = 128 << 20;
+
+/// How many bytes an input may hold. Without `--input-limit` it is what memory allows: all that is available for
+/// a plain file, whose arcs take about as much as its text; half of it for what is unpacked or comes through
+/// a pipe, whose text stays in memory beside the arcs.
+#[derive(Clone, Copy)]
+pub(super) struct Limit {
+    asked: Option<u64>,
+    /// Whether there is an option to ask for more.
+    option: bool,
+}
+
+impl Limit {
+    /// That of a graph.
+    pub fn of_graph(asked: Option<ByteCount>) -> Limit {
+        Limit { asked: asked.map(|asked| asked.0), option: true }
+    }
+
+    /// That of another file.
+    pub fn of_table() -> Limit {
+        Limit { asked: None, option: false }
+    }
+
+    /// Most bytes that are held in memory.
+    pub fn held(self) -> u64 {
+        self.asked.unwrap_or_else(|| memory::most() / 2)
+    }
+
+    fn of_file(self) -> u64 {
+        self.asked.unwrap_or_else(memory::most)
+    }
+
+    /// What is said of an input beyond `most` bytes; `how` says how it came to be so long.
+    pub fn exceeded(self, how: &str, most: u64) -> String {
+        let next = match self.option {
+            true => "where the machine has memory for more, allow it with --input-limit BYTES",
+            false => "take a machine with more memory",
+        };
+        let cause = if self.asked.is_some() { "" } else { ", which is what memory allows" };
+        format!("{how} holds more than {}{cause}; {next}", units::bytes(most))
+    }
+}
 
 /// A file's content after decompression.
 pub(super) enum Bytes {
@@ -84,18 +127,27 @@ pub(super) fn check(path: &str) -> Result<()> {
         return open(path).map(drop);
     }
     let metadata = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
-    refuse_directory(path, &metadata)?;
+    refuse_other(path, &metadata)?;
     if metadata.is_file() {
         File::open(path).map_err(|error| unreadable(path, &error))?;
     }
     Ok(())
 }
 
-fn refuse_directory(path: &str, metadata: &Metadata) -> Result<()> {
-    if metadata.is_dir() {
-        return Err(Error::input(format!("{path}: is a directory; name a graph file in it")));
-    }
-    Ok(())
+/// Refuses what is neither a file nor a pipe.
+fn refuse_other(path: &str, metadata: &Metadata) -> Result<()> {
+    use std::os::unix::fs::FileTypeExt;
+    let kind = metadata.file_type();
+    let what = if kind.is_dir() {
+        "is a directory; name a graph file in it"
+    } else if kind.is_socket() {
+        "is a socket; give a file or a pipe"
+    } else if kind.is_block_device() || kind.is_char_device() {
+        "is a device, which need not end; give a file, or a pipe that ends within --input-limit"
+    } else {
+        return Ok(());
+    };
+    Err(Error::input(format!("{path}: {what}")))
 }
 
 /// Text without the byte order mark that some editors put before it.
@@ -119,14 +171,23 @@ pub(super) fn check_table(path: &str) -> Result<()> {
 /// As [`read`], of a file that is no graph.
 pub(super) fn read_table(path: &str) -> Result<Bytes> {
     check_table(path)?;
-    read(path)
+    read(path, Limit::of_table())
 }
 
-/// Opens `path` and decompresses it if it is compressed.
-pub(super) fn read(path: &str) -> Result<Bytes> {
-    let mut file = open(path)?;
+/// Opens `path` and decompresses it if it is compressed. Native files are mapped and not read, so that their length has
+/// no limit.
+pub(super) fn read(path: &str, limit: Limit) -> Result<Bytes> {
+    if path != STANDARD_INPUT {
+        // Before it is opened: that has effects on some devices, and fails on sockets.
+        let metadata = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
+        refuse_other(path, &metadata)?;
+    }
+    let file = open(path)?;
     let metadata = file.metadata().map_err(|error| unreadable(path, &error))?;
-    refuse_directory(path, &metadata)?;
+    // Of standard input as much is read as the limit allows, whatever it is: often it is /dev/null.
+    if path != STANDARD_INPUT {
+        refuse_other(path, &metadata)?;
+    }
     let bytes = if metadata.is_file() && metadata.len() > 0 {
         // SAFETY: the map is read only. It lives as long as the parse, and for a native file as long as
         // the graph. Should another program write to the file meanwhile, bytes change under who reads
@@ -134,30 +195,60 @@ pub(super) fn read(path: &str) -> Result<Bytes> {
         // are used on the host (writers of native files replace them whole). Should it be cut short, the
         // system ends this process, as it would a reader of any mapped file.
         let map = unsafe { Mmap::map(&file) };
-        Bytes::Mapped(Arc::new(map.map_err(|error| unreadable(path, &error))?))
+        let map = map.map_err(|error| unreadable(path, &error))?;
+        let most = limit.of_file();
+        if map.len() as u64 > most && !super::native::is_native(&map) {
+            return Err(Error::input(format!("{path}: {}", limit.exceeded("the file", most))));
+        }
+        Bytes::Mapped(Arc::new(map))
     } else {
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
-        Bytes::Owned(bytes)
+        Bytes::Owned(drain(path, file, limit)?)
     };
-    unpacked(path, bytes)
+    unpacked(path, bytes, limit)
 }
 
-/// Decompresses the content of `path`, if it is compressed. How much comes out is bounded by the memory
-/// that is left, and by nothing else.
-pub(super) fn unpacked(path: &str, bytes: Bytes) -> Result<Bytes> {
+/// All that comes through a pipe.
+fn drain(path: &str, mut pipe: File, limit: Limit) -> Result<Vec<u8>> {
+    let most = limit.held();
+    let mut bytes = Vec::new();
+    let mut block = vec![0; 1 << 16];
+    let _shown = progress::Piped::begin();
+    loop {
+        match pipe.read(&mut block) {
+            Ok(0) => return Ok(bytes),
+            Ok(read) => {
+                bytes.extend_from_slice(&block[..read]);
+                progress::Piped::advance(read);
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(unreadable(path, &error)),
+        }
+        if memory::within(&bytes, most).is_err() {
+            return Err(Error::input(format!("{path}: {}", limit.exceeded("the input", most))));
+        }
+    }
+}
+
+/// Decompresses the content of `path`, if it is compressed.
+pub(super) fn unpacked(path: &str, bytes: Bytes, limit: Limit) -> Result<Bytes> {
     match PACKINGS.iter().find(|packing| bytes.starts_with(packing.magic)) {
-        Some(packing) => decompress(path, packing, &bytes).map(Bytes::Owned),
+        Some(packing) => decompress(path, packing, &bytes, limit).map(Bytes::Owned),
         None => Ok(bytes),
     }
 }
 
-fn decompress(path: &str, packing: &Packing, packed: &[u8]) -> Result<Vec<u8>> {
-    let name = packing.name;
-    let mut bytes = Vec::with_capacity(packed.len().saturating_mul(4));
+fn decompress(path: &str, packing: &Packing, packed: &[u8], limit: Limit) -> Result<Vec<u8>> {
+    let (name, most) = (packing.name, limit.held());
+    let room = packed.len().saturating_mul(4).min(usize::try_from(most).unwrap_or(usize::MAX));
+    let mut bytes = Vec::with_capacity(room);
     progress::begin(packed.len());
-    match (packing.unpack)(packed, &mut bytes) {
+    match (packing.unpack)(packed, &mut bytes, most) {
         Ok(()) => Ok(bytes),
+        Err(error) if error.kind() == ErrorKind::FileTooLarge => {
+            let size = units::bytes(packed.len() as u64);
+            let how = format!("the {name} file ({size}), unpacked,");
+            Err(Error::input(format!("{path}: {}", limit.exceeded(&how, most))))
+        }
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => Err(Error::input(format!(
             "{path}: the {name} file is truncated ({} bytes, good for {} bytes of content); fetch it \
              again",
@@ -174,22 +265,21 @@ fn decompress(path: &str, packing: &Packing, packed: &[u8]) -> Result<Vec<u8>> {
     }
 }
 
-fn gunzip(packed: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
-    memory::unpack(MultiGzDecoder::new(Watched(packed)), bytes)
+fn gunzip(packed: &[u8], bytes: &mut Vec<u8>, most: u64) -> io::Result<()> {
+    memory::unpack(MultiGzDecoder::new(Watched(packed)), bytes, most)
 }
 
-fn bunzip(packed: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
-    memory::unpack(MultiBzDecoder::new(Watched(packed)), bytes)
+fn bunzip(packed: &[u8], bytes: &mut Vec<u8>, most: u64) -> io::Result<()> {
+    memory::unpack(MultiBzDecoder::new(Watched(packed)), bytes, most)
 }
 
-fn unxz(packed: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
+fn unxz(packed: &[u8], bytes: &mut Vec<u8>, most: u64) -> io::Result<()> {
     // The decoder's own tables take some of the limit, which is in KiB.
     let limit = (WINDOW >> 10) as u32 + (1 << 10);
-    memory::unpack(XzReader::new_mem_limit(Watched(packed), true, limit), bytes)
+    memory::unpack(XzReader::new_mem_limit(Watched(packed), true, limit), bytes, most)
 }
 
-fn unzstd(mut packed: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
-    let check = memory::bound();
+fn unzstd(mut packed: &[u8], bytes: &mut Vec<u8>, most: u64) -> io::Result<()> {
     let mut decoder = FrameDecoder::new();
     decoder.set_max_window_size(WINDOW);
     let length = packed.len();
@@ -210,7 +300,7 @@ fn unzstd(mut packed: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
             let decoded = decoder.decode_blocks(&mut packed, some);
             decoded.map_err(|error| zstd_error(&error, packed))?;
             decoder.collect_to_writer(&mut *bytes)?;
-            check(bytes)?;
+            memory::within(bytes, most)?;
             progress::advance(length - packed.len() - seen);
             seen = length - packed.len();
         }

@@ -16,7 +16,12 @@ use clap::{Args, ValueHint};
 use serde::de::{DeserializeOwned, IntoDeserializer, value};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
+
+/// Most bytes of a configuration file or a record.
+const LONGEST: u64 = 64 << 20;
 
 /// Most timed runs, and most warm-up runs, of a job.
 const MAX_RUNS: u32 = 1_000_000;
@@ -594,7 +599,16 @@ pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T> {
 }
 
 fn text_of(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path).map_err(|e| Error::input(format!("{}: {e}", path.display())))
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_string(&mut text));
+    match read {
+        Err(e) => Err(Error::input(format!("{}: {e}", path.display()))),
+        Ok(_) if text.len() as u64 > LONGEST => Err(Error::input(format!(
+            "{}: is longer than {LONGEST} bytes, as no configuration is; check the path",
+            path.display()
+        ))),
+        Ok(_) => Ok(text),
+    }
 }
 
 /// As [`read_toml`], of what was read from `path`.

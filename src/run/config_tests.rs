@@ -54,6 +54,7 @@ fn every_flag_is_a_key_of_the_file_and_every_key_a_flag() {
             delimiter: "tab".parse().unwrap(),
             ids: "text".parse().unwrap(),
             counts_line: "no".parse().unwrap(),
+            input_limit: Some(ByteCount(1)),
             ..LoadOptions::default()
         },
         seeds: Some("1".parse().unwrap()),
@@ -68,6 +69,7 @@ fn every_flag_is_a_key_of_the_file_and_every_key_a_flag() {
         perturb: Some(1),
         geo: GeoOptions {
             labels: Some("l".into()),
+            labels_first_id: Some(1),
             locate: Some("0.5".parse().unwrap()),
             hide: Some(5),
             truth: Some("t".into()),

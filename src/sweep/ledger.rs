@@ -4,6 +4,7 @@
 //! torn last line, which is dropped. One process at a time: the folder is locked, by the kernel, until the
 //! process ends, however it ends.
 
+use crate::io::aside::{Unfinished, builder};
 use crate::report::to_json;
 use crate::{Error, Result};
 use serde::Serialize;
@@ -123,20 +124,17 @@ impl Ledger {
 
 /// Writes aside in `dir`, syncs and renames.
 fn replace(dir: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
-    let aside = dir.join(format!("{}{}{}", PARTIAL[0], std::process::id(), PARTIAL[1]));
     let attempt = || {
-        let mut file = File::create(&aside)?;
+        let aside = Unfinished::new(|| builder(PARTIAL[0], PARTIAL[1]).tempfile_in(dir))?;
+        let mut file = aside.file()?;
         file.write_all(bytes)?;
         file.sync_all()?;
-        std::fs::rename(&aside, path)?;
+        aside.rename(path)?;
         // The rename itself is durable once the directory is; not every file system can say so.
         let _ = path.parent().map(|folder| File::open(folder)?.sync_all());
         Ok(())
     };
-    attempt().map_err(|cause| {
-        let _ = std::fs::remove_file(&aside);
-        unusable(path, cause)
-    })
+    attempt().map_err(|cause| unusable(path, cause))
 }
 
 fn remove_partial(dir: &Path) {

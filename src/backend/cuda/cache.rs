@@ -1,5 +1,6 @@
 //! The cubin cache: executable code on disk, so private to the user and checksummed.
 
+use crate::io::aside::Unfinished;
 use crate::io::cache_dir;
 use sha2::{Digest, Sha256};
 use std::io::Write;
@@ -26,10 +27,10 @@ pub(super) fn write(key: &str, bytes: &[u8]) {
 fn try_write(key: &str, bytes: &[u8]) -> std::io::Result<()> {
     let Some(folder) = cache_dir::directory() else { return Ok(()) };
     cache_dir::make_private(&folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(&folder)?;
+    let aside = Unfinished::new(|| tempfile::NamedTempFile::new_in(&folder))?;
+    let mut file = aside.file()?;
     file.write_all(&Sha256::digest(bytes))?;
     file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(folder.join(format!("{key}.cubin")))?;
-    Ok(())
+    file.sync_all()?;
+    aside.rename(&folder.join(format!("{key}.cubin")))
 }
