@@ -423,8 +423,12 @@ fn places(args: &[&str], csv: &std::path::Path) -> (String, Vec<(String, String,
     let text = std::fs::read_to_string(csv).unwrap();
     let row = |line: &str| {
         let mut cells = line.split(',').map(String::from);
-        let mut next = || cells.next().unwrap();
-        (next(), next(), next())
+        let id = cells.next().unwrap();
+        let mut degrees = || {
+            let text = cells.next().unwrap();
+            text.parse::<f64>().map_or(text, |degrees| degrees.to_string())
+        };
+        (id, degrees(), degrees())
     };
     (told, text.lines().skip(1).map(row).collect())
 }
