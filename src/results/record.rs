@@ -326,4 +326,18 @@ mod tests {
         assert_eq!(case.settings.to_string(), "merge=dense strategy=push");
         assert_eq!(case.done().unwrap().time.min, Some(1.0));
     }
+
+    #[test]
+    fn options_in_the_words_of_older_records_count_as_those_of_today() {
+        let of = |config: &str| {
+            let text = r#"{"primitive": "bc", "dataset": "a", "process-times": [1], "config": CONFIG}"#;
+            case(&text.replace("CONFIG", config)).unwrap().settings
+        };
+        let now = serde_json::to_string(&crate::run::RunConfig::default()).unwrap();
+        let before = r#"{"load": {"symmetrize": false}, "bc": {"precision": "auto"}}"#;
+        assert_eq!(of(before), of(&now));
+        let before = r#"{"load": {"symmetrize": true}, "bc": {"precision": "f32"}}"#;
+        let now = r#"{"load": {"symmetrize": "keep"}, "precision": "f32"}"#;
+        assert_eq!(of(before), of(now));
+    }
 }

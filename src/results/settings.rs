@@ -52,6 +52,7 @@ impl Settings {
         let Some(config) = config else { return Settings::default() };
         let (mut options, defaults) = (BTreeMap::new(), defaults());
         flatten("", config, &mut options);
+        let mut options: BTreeMap<String, String> = options.into_iter().map(as_said_now).collect();
         let top = |name: &str| name.split('.').next().unwrap_or_default().to_string();
         options.retain(|name, value| {
             let elsewhere = ELSEWHERE.contains(&top(name).as_str()) || name == "load.cache";
@@ -123,6 +124,16 @@ pub(super) fn default_of(name: &str) -> &'static str {
         .get_or_init(|| defaults().iter().map(short).collect())
         .get(name)
         .map_or("default", String::as_str)
+}
+
+/// An option as older records have it, in the words of today.
+fn as_said_now((name, value): (String, String)) -> (String, String) {
+    match (name.as_str(), value.as_str()) {
+        ("load.symmetrize", "false") => (name, "off".into()),
+        ("load.symmetrize", "true") => (name, "keep".into()),
+        ("bc.precision", _) => ("precision".into(), value),
+        _ => (name, value),
+    }
 }
 
 /// `pagerank.strategy` is known as `strategy`, as on the command line; `load.` stays. A path is known by its

@@ -559,6 +559,11 @@ impl RunConfig {
                 // Records say `true` from when that meant what `keep` means now.
                 let both = config.pointer_mut("/load/symmetrize").filter(|both| **both == true);
                 both.into_iter().for_each(|both| *both = "keep".into());
+                // Betweenness had the precision to itself.
+                let own = config.get_mut("bc").and_then(Value::as_object_mut);
+                if let Some(precision) = own.and_then(|bc| bc.remove("precision")) {
+                    config["precision"] = precision;
+                }
                 let config: RunConfig = serde_json::from_value(config.take()).map_err(wrong)?;
                 Ok(RunConfig { json: None, output: None, output_format: None, ..config })
             }
