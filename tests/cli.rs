@@ -359,8 +359,15 @@ fn distances_that_overflow_are_reported_by_the_check() {
     let huge = 1u128 << 127;
     let graph = file(dir.path(), "huge.txt", &format!("0 1 {huge}\n1 2 {huge}\n0 3 1.5\n"));
     let args = ["run", "sssp", "--graph", &graph, "--devices", "host", "--verify", "--json", "-"];
-    let output = succeeds(&args);
+    // What f32 does not hold is summed in f64, and reaches further than f32 can say.
+    let output = succeeds(&[&args[..], &["--target", "2"]].concat());
     let record: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!((&record["precision"], &record["measured"]["reached"]), (&"f64".into(), &4.into()));
+    assert_eq!(record["paths"][0]["distance"].as_f64(), Some(2.0 * huge as f64));
+    let output = succeeds(&[&args[..], &["--precision", "f32"]].concat());
+    let record: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(record["overflowed-arcs"], 1);
+    assert!(stderr(&output).contains("--precision f64 holds them"), "{}", stderr(&output));
     assert_eq!(record["verification"]["overflowed_arcs"], 1);
     assert_eq!(record["measured"]["reached"], 3);
     assert!(stderr(&output).contains("sums over 1 arc overflow"), "{}", stderr(&output));

@@ -356,6 +356,30 @@ fn model(given: &[(u64, u64, f32)], options: &LoadOptions) -> Arcs {
     pairs.into_iter().flat_map(|((u, v), w)| w.into_iter().map(move |w| (u, v, w))).collect()
 }
 
+#[test]
+fn whole_sums_that_f32_does_not_hold_are_refused_or_rounded_on_demand() {
+    let (twice, there_and_back) = ("1 2 16777216\n1 2 1\n2 3 1\n", "1 2 16777215\n2 1 2\n");
+    let sums = |o: &mut LoadOptions| o.duplicates = Duplicates::Sum;
+    let joins = |o: &mut LoadOptions| o.symmetrize = Symmetrize::Sum;
+    for (text, set) in [(twice, &sums as &dyn Fn(&mut LoadOptions)), (there_and_back, &joins)] {
+        let refusal = load(text, &with(|o| set(o))).unwrap_err().to_string();
+        assert!(refusal.contains("--weights rounded"), "{refusal}");
+        let rounded = load(
+            text,
+            &with(|o| {
+                set(o);
+                o.weights = Weights::Rounded;
+            }),
+        );
+        assert_eq!(arcs(&rounded.unwrap())[0].2, 16_777_216.0);
+    }
+    // A sum that f32 holds is no matter.
+    assert_eq!(
+        arcs(&load("1 2 16777216\n1 2 2\n", &with(|o| sums(o))).unwrap())[0].2,
+        16_777_218.0
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 

@@ -79,7 +79,7 @@ pub struct SsspConfig {
     /// Width of a near-far bucket; `None` chooses it, `inf` is a single bucket.
     pub delta: Option<f32>,
     /// What distances are found in. `Auto` is f32; where weights are whole numbers and a distance reaches 2^24, beyond
-    /// which f32 does not hold every whole number, the search is repeated in f64.
+    /// which f32 does not hold every whole number, and where a sum is more than f32 holds, the search is repeated in f64.
     pub precision: Precision,
     /// Push turns to pull when the frontier has more than this share of all arcs.
     pub pull_above: f64,
@@ -128,6 +128,8 @@ pub struct ShortestPaths {
     pub measured_f32: Option<Measured>,
     /// Nodes at the distance of the node before them although the arc between weighs more: the sum was rounded.
     pub absorbed: u64,
+    /// Arcs out of reached nodes whose sum is more than f32 holds: f32, asked for. They reach nobody.
+    pub overflowed: u64,
     /// Nodes whose distance was rounded although all weights are whole numbers: f32, asked for, from 2^24 on.
     pub rounded: u64,
     /// `[n]` smallest node of the previous tight level; a seed for itself; `u32::MAX` for unreached nodes.
@@ -313,12 +315,16 @@ pub fn sssp(
         Precision::Auto | Precision::F32 => search.in_f32()?,
     };
     let graph = prepared.graph();
-    let beyond = whole::beyond(&found.distances);
-    if beyond > 0 && found.distances_f64.is_none() && whole::weights_are_whole(graph) {
-        if config.precision == Precision::Auto {
+    if found.distances_f64.is_none() {
+        let beyond = whole::beyond(&found.distances);
+        let rounded = beyond > 0 && whole::weights_are_whole(graph);
+        let overflowed =
+            whole::overflowed(graph, &found.distances, search.inner.layout.mean_weight);
+        if config.precision == Precision::Auto && (rounded || overflowed > 0) {
             found = ShortestPaths { measured_f32: Some(found.measured), ..search.in_f64()? };
         } else {
-            found.rounded = beyond;
+            found.rounded = if rounded { beyond } else { 0 };
+            found.overflowed = overflowed;
         }
     }
     found.finish(&search.inner, seeds, config);
@@ -370,13 +376,20 @@ impl Asked<'_> {
 }
 
 impl ShortestPaths {
+    /// Whether a seed reaches the node. In f64 that may be further away than f32 can say.
+    pub fn is_reached(&self, node: u32) -> bool {
+        match &self.distances_f64 {
+            Some(distances) => distances[node as usize].is_finite(),
+            None => self.distances[node as usize].is_finite(),
+        }
+    }
+
     /// What follows from the distances alone.
     fn finish(&mut self, p: &Inner, seeds: &[u32], config: &SsspConfig) {
         let graph = &p.graph;
-        let reached = self.distances.par_iter().enumerate().filter(|(_, d)| d.is_finite());
-        let (nodes, arcs) = reached
-            .map(|(v, _)| (1, graph.degree(v)))
-            .reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+        let reached = (0..graph.nodes()).into_par_iter().filter(|v| self.is_reached(*v as u32));
+        let (nodes, arcs) =
+            reached.map(|v| (1, graph.degree(v))).reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         let start = Instant::now();
         match self.distances_f64.take() {
             None => {

@@ -123,14 +123,16 @@ pub(crate) enum Repeated {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Keep {
     pub self_loops: bool,
+    /// Sums of weights are rounded to f32, also those that are whole numbers; else these become NaN.
+    pub rounded: bool,
     pub repeated: Repeated,
 }
 
 impl Keep {
     /// Every arc.
-    pub const ALL: Keep = Keep { self_loops: true, repeated: Repeated::Kept };
+    pub const ALL: Keep = Keep { self_loops: true, rounded: false, repeated: Repeated::Kept };
     /// No self loop, and of each pair the first arc.
-    pub const SIMPLE: Keep = Keep { self_loops: false, repeated: Repeated::First };
+    pub const SIMPLE: Keep = Keep { self_loops: false, rounded: false, repeated: Repeated::First };
 }
 
 /// A finished CSR, and what was found on the way, kept or not.
@@ -404,7 +406,7 @@ impl Rows<'_> {
             if repeated && keep.repeated != Repeated::Kept {
                 sum += f64::from(arc.weight());
                 if P::WEIGHTED && keep.repeated == Repeated::Summed {
-                    self.weights[found.arcs - 1] = sum as f32;
+                    self.weights[found.arcs - 1] = narrowed(sum, keep.rounded);
                 }
                 continue;
             }
@@ -416,6 +418,14 @@ impl Rows<'_> {
             found.arcs += 1;
         }
     }
+}
+
+/// A sum of weights in f32. A whole number that f32 does not hold is NaN, unless it may be `rounded`.
+#[inline]
+pub(crate) fn narrowed(sum: f64, rounded: bool) -> f32 {
+    let narrow = sum as f32;
+    let lost = f64::from(narrow) != sum && sum.fract() == 0.0 && narrow.is_finite();
+    if lost && !rounded { f32::NAN } else { narrow }
 }
 
 fn sort_row<P: Packed>(row: &mut [P]) {

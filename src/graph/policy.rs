@@ -106,9 +106,10 @@ impl Graph {
     /// The union of this graph and its transpose. With `min`, `max` and `sum` a pair is left with one arc each
     /// way, which weighs what all its arcs in both directions make; a self-loop has one direction. With
     /// `keep` the union is arc by arc: of the arcs (u, v) of one weight there are as many as in whichever of
-    /// the two has more; where pairs are not repeated before, they are not after: `repeated` says which
+    /// the two has more; where pairs are not repeated before, they are not after: `kept` says which
     /// weight counts where the two directions differ.
-    pub(crate) fn symmetrized(self, how: Symmetrize, repeated: Repeated) -> Result<Graph> {
+    pub(crate) fn symmetrized(self, how: Symmetrize, kept: Keep) -> Result<Graph> {
+        let Keep { repeated, rounded, .. } = kept;
         let done = match how {
             Symmetrize::Off => true,
             Symmetrize::Keep => self.is_symmetric(),
@@ -148,7 +149,7 @@ impl Graph {
                     }
                 };
                 let Some((v, weight)) = next else { break };
-                out.add(v, weight, rule);
+                out.add(v, weight, rule, rounded);
             }
         };
         let blocks = self.row_blocks();
@@ -363,14 +364,14 @@ struct Joined<'a> {
 
 impl Joined<'_> {
     /// Appends an arc; arcs come by (column, weight).
-    fn add(&mut self, v: u32, weight: f32, rule: Rule) {
+    fn add(&mut self, v: u32, weight: f32, rule: Rule, rounded: bool) {
         if rule != Rule::All && self.last == Some(v) {
             self.sum += f64::from(weight);
             if let Some(weights) = &mut self.weights {
                 match rule {
                     Rule::All | Rule::Least => {}
                     Rule::Greatest => weights[self.length - 1] = weight,
-                    Rule::Sum => weights[self.length - 1] = self.sum as f32,
+                    Rule::Sum => weights[self.length - 1] = build::narrowed(self.sum, rounded),
                 }
             }
             return;
@@ -415,6 +416,11 @@ fn finite(flag: &str, weights: Option<&[f32]>, columns: &[u32]) -> Result<()> {
     let weights = weights.unwrap_or_default();
     match weights.par_iter().position_first(|weight| !weight.is_finite()) {
         None => Ok(()),
+        Some(arc) if weights[arc].is_nan() => Err(Error::input(format!(
+            "{flag}: the weights of the arcs to node {} add up to a whole number that 32-bit floats do not hold; \
+             scale the weights down, or load them rounded with --weights rounded",
+            columns[arc]
+        ))),
         Some(arc) => Err(Error::input(format!(
             "{flag}: the weights of the arcs to node {} add up to more than f32 holds; \
              scale the weights down",

@@ -156,7 +156,8 @@ fn keep(options: &LoadOptions) -> (Keep, bool) {
         Duplicates::Sum => Repeated::Summed,
     };
     let self_loops = options.self_loops == SelfLoops::Keep;
-    (Keep { self_loops, repeated }, options.duplicates == Duplicates::First)
+    let rounded = options.weights == Weights::Rounded;
+    (Keep { self_loops, rounded, repeated }, options.duplicates == Duplicates::First)
 }
 
 /// Numbers the nodes of `lists`: what they are called, and how many there are.
@@ -230,7 +231,7 @@ pub(super) fn apply(mut graph: Graph, options: &LoadOptions) -> Result<Graph> {
     let start = Instant::now();
     let mut kept = keep(options).0;
     if options.symmetrize != Symmetrize::Off {
-        graph = graph.symmetrized(options.symmetrize, kept.repeated)?;
+        graph = graph.symmetrized(options.symmetrize, kept)?;
     }
     if let Weights::Random { low, high, seed } = options.weights {
         graph = graph.with_random_weights(low, high, seed);

@@ -330,7 +330,8 @@ mod tests {
     #[test]
     fn options_in_the_words_of_older_records_count_as_those_of_today() {
         let of = |config: &str| {
-            let text = r#"{"primitive": "bc", "dataset": "a", "process-times": [1], "config": CONFIG}"#;
+            let text =
+                r#"{"primitive": "bc", "dataset": "a", "process-times": [1], "config": CONFIG}"#;
             case(&text.replace("CONFIG", config)).unwrap().settings
         };
         let now = serde_json::to_string(&crate::run::RunConfig::default()).unwrap();

@@ -37,9 +37,9 @@ const WORK: u64 = 1 << 36;
 const AGREE: f64 = 1e-6;
 /// How far a rank may be from the rank in f64, relative to it.
 const NODE: f64 = 1e-5;
-/// How far it may be in any case, 2^-100. Below 2^-126 an f32 has fewer digits, and a term of a sum may lose up to
-/// 2^-149: 2^49 of them, more than all arcs of all iterations, lose this.
-const LEAST: f64 = 7.888_609_052_210_118e-31;
+/// How far it may be in any case, as a share of the mean rank, 1 / n. Without a teleport ranks of nodes that a walk
+/// leaves for ever fall to 0, and each iteration rounds them once more; below 2^-126 an f32 has fewer digits, too.
+const LEAST: f64 = 1e-10;
 /// How far the sum of ranks may be from 1.
 const SUM: f64 = 1e-5;
 /// What one iteration in f32 may add to the residual in L1: 16 roundings of half a unit in the last place,
@@ -198,20 +198,23 @@ fn furthest(graph: &Graph, ranks: &[f64], right: &[f64], what: String) -> Error 
     }
 }
 
-/// How far a rank is off, relative to the right one, beyond [`LEAST`].
-fn off_by(rank: f64, right: f64) -> f64 {
-    ((rank - right).abs() - LEAST).max(0.0) / right.max(LEAST)
+/// How far a rank of `n` is off, relative to the right one, beyond [`LEAST`].
+fn off_by(rank: f64, right: f64, n: usize) -> f64 {
+    let least = LEAST / n as f64;
+    ((rank - right).abs() - least).max(0.0) / right.max(least)
 }
 
 /// The largest relative error of a rank.
 fn worst(ranks: &[f64], right: &[f64]) -> f64 {
-    let errors = ranks.par_iter().zip(right).map(|(rank, right)| off_by(*rank, *right));
+    let errors =
+        ranks.par_iter().zip(right).map(|(rank, right)| off_by(*rank, *right, ranks.len()));
     errors.reduce(|| 0.0, f64::max)
 }
 
 /// The refusal that names the node whose relative error is `worst`; of several, that of the lowest input id.
 fn worst_node(graph: &Graph, ranks: &[f64], right: &[f64], worst: f64, by: &str) -> Error {
-    let v = first_by_id(graph, |v| off_by(ranks[v], right[v]) == worst).unwrap_or_default();
+    let v = first_by_id(graph, |v| off_by(ranks[v], right[v], ranks.len()) == worst)
+        .unwrap_or_default();
     let (id, rank, right) = (graph.id(v as u32), ranks[v], right[v]);
     Error::Verify(format!("PageRank, node {id}: rank {rank:e} is off, it is {right:e}: {by}"))
 }

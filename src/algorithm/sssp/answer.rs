@@ -98,9 +98,15 @@ impl ShortestPaths {
         let mut parts = Vec::new();
         if let Some(first) = &self.measured_f32 {
             parts.push(format!(
-                "f64: weights are whole numbers and a distance reaches 2^24, from where f32 rounds; the run in f32 \
+                "f64: f32 does not hold the sums (whole numbers from 2^24 on, or any above 3.4e38); the run in f32 \
                  before it took {}",
                 ms(Spread::of_runs(first).median)
+            ));
+        }
+        if self.overflowed > 0 {
+            let arcs = plural(self.overflowed, "arc");
+            parts.push(format!(
+                "sums over {arcs} are more than f32 holds and reach nobody; --precision f64 holds them"
             ));
         }
         if self.rounded > 0 {
@@ -184,7 +190,7 @@ impl Answer for ShortestPaths {
     }
 
     /// `seeds`: start nodes, in the input's own ids; `delta`: the bucket width in use, a number or `inf`; `precision`
-    /// of distances; `absorbed-nodes` and `rounded-nodes` as in [`ShortestPaths`]; `process-times-f32`, in ms, where a
+    /// of distances; `absorbed-nodes`, `rounded-nodes` and `overflowed-arcs` as in [`ShortestPaths`]; `process-times-f32`, in ms, where a
     /// search in f32 came first.
     fn facts(&self, job: &Job) -> Map<String, Value> {
         let seeds: Vec<NodeId> = job.start.nodes().iter().map(|v| job.graph.id(*v)).collect();
@@ -194,6 +200,7 @@ impl Answer for ShortestPaths {
             ("precision", json!(self.precision())),
             ("absorbed-nodes", json!(self.absorbed)),
             ("rounded-nodes", json!(self.rounded)),
+            ("overflowed-arcs", json!(self.overflowed)),
         ]);
         if let Some(first) = &self.measured_f32 {
             let times: Vec<f64> = first.runs.iter().map(|run| run.total_ms).collect();
@@ -210,7 +217,7 @@ impl Answer for ShortestPaths {
     fn paths(&self, job: &Job) -> Option<Paths> {
         let predecessors = self.predecessors.as_ref().filter(|_| job.config.target.is_some())?;
         let distance = |node: &u32| self.distances[*node as usize];
-        let reached = |node: u32| distance(&node).is_finite();
+        let reached = |node: u32| self.is_reached(node);
         let lengths = |nodes: &[u32]| match &self.distances_f64 {
             Some(all) => Lengths::F64(nodes.iter().map(|node| all[*node as usize]).collect()),
             None => Lengths::F32(nodes.iter().map(distance).collect()),

@@ -18,6 +18,21 @@ pub(super) fn beyond(distances: &[f32]) -> u64 {
     distances.par_iter().filter(|d| **d >= WHOLE && d.is_finite()).count() as u64
 }
 
+/// Arcs out of reached nodes whose sum is more than f32 holds. `mean` is that of all weights.
+pub(super) fn overflowed(graph: &Graph, distances: &[f32], mean: f64) -> u64 {
+    let reached = distances.par_iter().copied().filter(|d| d.is_finite());
+    let furthest = reached.reduce(|| 0.0, f32::max);
+    // No weight is more than all together.
+    if f64::from(furthest) + mean * graph.arcs() as f64 <= f64::from(f32::MAX) {
+        return 0;
+    }
+    let rows = (0..graph.nodes()).into_par_iter().filter(|u| distances[*u].is_finite());
+    rows.map(|u| {
+        graph.neighbors(u).filter(|(_, w)| (distances[u] + w).is_infinite()).count() as u64
+    })
+    .sum()
+}
+
 /// Nodes at the distance of a neighbour before them although the arc between weighs more than 0: fl(d + w) == d.
 /// `lightest` is the smallest weight, 0 included.
 pub(super) fn absorbed<D: Length>(graph: &Graph, distances: &[D], lightest: f32) -> u64 {
