@@ -556,6 +556,13 @@ fn rounding_that_adds_up_without_a_teleport_passes_the_check_and_a_changed_rank_
     let last = (0..ranks.len()).max_by(|a, b| ranks[*a].total_cmp(&ranks[*b])).unwrap();
     ranks[last] *= 1.01;
     assert_eq!(found.job.verify(&*found.answer).unwrap().verdict, Verdict::No);
+    // A walk leaves node 2 for ever, whose rank falls to 0.
+    let arcs = [(0, 1, 1.0), (0, 1, 3.0), (1, 0, 2.0), (1, 1, 1.0), (2, 1, 0.0)];
+    let graph = Arc::new(common::graph_of(3, &arcs));
+    let options = PagerankOptions { damping: 1.0, weighted: true, ..Default::default() };
+    let config = RunConfig { pagerank: options, verify: true, ..RunConfig::default() };
+    let found = common::outcome("pagerank", &fleet, &graph, &config).unwrap();
+    assert_eq!(found.verification.unwrap().message, None);
 }
 
 #[test]

@@ -187,12 +187,17 @@ struct Columns {
     latitude: usize,
     longitude: usize,
     count: usize,
+    separator: u8,
 }
 
 impl Columns {
     /// Finds the columns in a header, or `None` if it is no such header.
     fn of(header: &[u8]) -> Option<Columns> {
-        let names: Vec<String> = cells(header)
+        b",\t;".iter().find_map(|separator| Columns::by(header, *separator))
+    }
+
+    fn by(header: &[u8], separator: u8) -> Option<Columns> {
+        let names: Vec<String> = cells(header, separator)
             .map(|name| String::from_utf8_lossy(name).trim().to_ascii_lowercase())
             .collect();
         let find = |wanted: &[&str]| names.iter().position(|name| wanted.contains(&&name[..]));
@@ -201,16 +206,17 @@ impl Columns {
             latitude: find(&["lat", "latitude"])?,
             longitude: find(&["lon", "lng", "longitude"])?,
             count: names.len(),
+            separator,
         })
     }
 }
 
-/// The cells of a CSV line without the quotes around them; a comma inside quotes separates nothing.
-fn cells(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+/// The cells of a line without the quotes around them; a separator inside quotes separates nothing.
+fn cells(line: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
     let mut quoted = false;
     line.split(move |&byte| {
         quoted ^= byte == b'"';
-        byte == b',' && !quoted
+        byte == separator && !quoted
     })
     .map(|cell| {
         let cell = cell.trim_ascii();
@@ -223,7 +229,7 @@ fn csv(bytes: &[u8], columns: &Columns) -> Result<Locations, Fault> {
     let parts = text::parse_parts(bytes, body, |lines| {
         let mut places = Vec::new();
         for (at, line) in lines.filter(|(_, line)| !line.trim_ascii().is_empty()) {
-            let row: Vec<&[u8]> = cells(line).collect();
+            let row: Vec<&[u8]> = cells(line, columns.separator).collect();
             if row.len() != columns.count {
                 let what = format!("{} cells where the header has {}", row.len(), columns.count);
                 return Err(Fault::new(at, format!("{what} ({}); correct it", shown(line))));
@@ -314,6 +320,11 @@ mod tests {
 
     #[test]
     fn a_csv_finds_its_columns_by_name_and_passes_over_the_rest() {
+        let tabs = read("node\tlat\tlon\n7\t1\t2\n").unwrap();
+        assert_eq!(
+            (tabs.latitude, read("node;lon;lat\n7;2;1\n").unwrap().longitude),
+            (vec![1.0], vec![2.0])
+        );
         let found = read("city,\"lat\", LON ,node\n\"a, b\",1,2,7\r\nc,,,8\n\nd,3,4,0\n").unwrap();
         assert_eq!((found.ids, found.first_id), (vec![0, 7], None));
         assert_eq!((found.latitude, found.longitude), (vec![3.0, 1.0], vec![4.0, 2.0]));
