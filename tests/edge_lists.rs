@@ -262,8 +262,23 @@ fn a_first_line_is_taken_for_counts_only_where_it_cannot_well_be_an_arc() {
     assert_eq!(sizes("4 3\n0 1\n1 2\n", &off()), (5, 3, false), "it does not fit");
     assert_eq!(sizes("src,dst\n4,3\n0,1\n1,2\n2,3\n", &off()), (5, 4, false));
     refused("5 0\n", &off(), &["--counts-line"]);
-    // Ids from 1 do not fit counts, which an arc would not either.
-    refused("4 5\n1 2\n2 3\n3 4\n4 1\n1 3\n", &off(), &["(4)", "--counts-line no"]);
+    // Ids from 1 to n fit as well.
+    let from_1 = "4 5\n1 2\n2 3\n3 4\n4 1\n1 3\n";
+    assert_eq!(sizes(from_1, &off()), (4, 5, true));
+    assert_eq!(arcs(&load(from_1, &off()))[0], "1 2 1");
+    for text in ["3 3\n1 2\n2 3\n3 1\n", "6 5\n1 2\n2 3\n3 4\n4 5\n5 6\n"] {
+        refused(text, &off(), &["g.csv:1:", "--counts-line yes or --counts-line no"]);
+        let graph = load(text, &counts_line(CountsLine::Yes));
+        assert_eq!(arcs(&graph)[..2], ["1 2 1", "2 3 1"]);
+        assert_eq!(graph.nodes(), if text.starts_with('3') { 3 } else { 6 });
+    }
+    assert_eq!(sizes("3 2\n1 2 9\n2 3 9\n", &off()), (3, 2, true));
+    refused("4 5\n0 2\n2 3\n3 4\n4 1\n1 3\n", &off(), &["(4)", "--counts-line no"]);
+    // Whole numbers as names are counted alike.
+    refused("4 3\n0 1\n1 2\n2 3\n", &ids(Ids::Text), &["g.csv:1:", "--counts-line yes"]);
+    refused("3 3\n1 2\n2 3\n3 1\n", &ids(Ids::Text), &["g.csv:1:", "--counts-line yes"]);
+    assert_eq!(sizes(from_1, &ids(Ids::Text)), (4, 5, true));
+    assert_eq!(sizes("4 3\n0 1\n1 2\n", &ids(Ids::Text)), (5, 3, false));
     refused("1 2 3\n", &counts_line(CountsLine::Yes), &["g.csv:1:", "no pair of counts"]);
     refused(four, &LoadOptions { nodes: Some(3), ..counts_line(CountsLine::Yes) }, &["--nodes 3"]);
     let long: String = (0..20).map(|i| format!("{i} {}\n", i + 1)).collect();
@@ -276,6 +291,65 @@ fn a_first_line_is_taken_for_counts_only_where_it_cannot_well_be_an_arc() {
         &counts_line(CountsLine::Yes),
         &["4 nodes are promised, 3 have names"],
     );
+}
+
+#[test]
+fn one_whole_number_written_in_two_ways_is_refused() {
+    refused("1 2\n2 1.0\n", &off(), &["g.csv:2:", "1.0 and 1 ", "--ids text"]);
+    refused("src,dst\n1.00,2\nx,1\n", &off(), &["g.csv:2:", "1.00 and 1 ", "--ids text"]);
+    assert_eq!(load("1 2\n2 1.0\n", &ids(Ids::Text)).nodes(), 3);
+    assert_eq!(load("1 2\n2 1.5\n", &off()).nodes(), 3);
+}
+
+#[test]
+fn decimal_commas_between_blanks_are_refused() {
+    let text = "1 2 0,5\n2 3 1,5\n";
+    refused(text, &off(), &["g.csv:1:", "--delimiter space or --delimiter comma"]);
+    let comma = LoadOptions { delimiter: "comma".parse().unwrap(), ..off() };
+    assert_eq!(arcs(&load(text, &comma)), ["1 2 0 5 1", "2 3 1 5 1"]);
+    assert_eq!(load("New York,Boston\nBoston,Rome\n", &off()).nodes(), 3);
+    assert_eq!(load("\"1 2\",a\na,b\n", &off()).nodes(), 3);
+}
+
+#[test]
+fn names_that_look_like_numbers_survive_edge_lists() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("g.txt");
+    let graph = load("01 1\n1 2\n2 -3\n2 2.0\n//x y\n", &ids(Ids::Text));
+    io::write_graph(&graph, &path).unwrap();
+    same(&io::load_with(path.to_str().unwrap(), &off()).unwrap(), &graph);
+    assert_eq!(load("# c\n# ids text\n01 1\n1 2\n", &off()).nodes(), 3);
+    assert_eq!(load("# ids text\n01 1\n1 2\n", &ids(Ids::Integer)).nodes(), 2);
+}
+
+#[test]
+fn lines_that_begin_with_slashes_are_refused() {
+    for text in ["// c\n1 2\n", "1 2\n// c\n", "// a long comment\n1 2\n", "a,b\n//,c\n"] {
+        refused(text, &off(), &["begins with //", "# or %", "--ids text"]);
+    }
+    assert_eq!(load("//a b\nb c\n", &ids(Ids::Text)).nodes(), 3);
+    assert_eq!(load("\"//a\",b\nb,c\n", &off()).nodes(), 3);
+}
+
+#[test]
+fn a_comment_that_names_columns_in_another_order_is_refused() {
+    for text in ["#dst,src\n1,2\n", "# c\n#weight,src,dst\n5,1,2\n", "# To\tFrom\n\n1\t2\n"] {
+        refused(text, &off(), &["another order", "--columns"]);
+    }
+    assert_eq!(arcs(&load("#dst,src\n1,2\n", &columns("src=2,dst=1"))), ["2 1 1"]);
+    for text in ["# src dst\n1 2\n", "# FromNodeId\tToNodeId\n1 2\n", "#dst,src\nsrc,dst\n1,2\n"] {
+        assert_eq!(arcs(&load(text, &off())), ["1 2 1"], "{text}");
+    }
+    assert_eq!(arcs(&load("# dst src\n# x\n1 2\n", &off())), ["1 2 1"]);
+}
+
+#[test]
+fn a_header_over_numbers_in_columns_that_are_passed_over_is_no_arc() {
+    for text in ["a,b,c,d\nx,y,1,2\n", "a,b,cost\nx,y,z\n"] {
+        assert_eq!(arcs(&load(text, &columns("src=1,dst=2"))), ["x y 1"], "{text}");
+    }
+    let missing = "a,b,,NA\nx,y,1,2\n";
+    assert_eq!(load(missing, &columns("src=1,dst=2")).arcs(), 2);
 }
 
 #[test]
@@ -513,7 +587,11 @@ fn convert_keeps_names_or_says_that_it_renumbers_and_writes_the_map() {
     };
     assert_eq!(convert(&["towns.csv", "g.hive"]).err, "");
     assert_eq!(convert(&["g.hive", "g.txt"]).err, "");
-    assert!(towns.read("g.txt").starts_with("# nodes 6 arcs 5\nsrc,dst,weight\n\"#1\",Rome,3\n"));
+    assert!(
+        towns
+            .read("g.txt")
+            .starts_with("# ids text\n# nodes 6 arcs 5\nsrc,dst,weight\n\"#1\",Rome,3\n")
+    );
     let said = convert(&["towns.csv", "g.mtx"]).err;
     assert!(
         said.contains("names became numbers from 1 on") && said.contains("--ids-out FILE"),

@@ -140,6 +140,62 @@ pub(super) fn is_comment(line: &[u8]) -> bool {
     first.is_none_or(|byte| matches!(byte, b'#' | b'%'))
 }
 
+/// Refuses a comma as what separates where it leaves numbers with blanks between them in one column: it may be a
+/// decimal comma.
+fn refuse_decimal_commas(bytes: &[u8], body: usize) -> Result<(), Fault> {
+    let numbers = |value: &[u8]| {
+        let mut parts = value.split(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
+        let parts: Vec<&[u8]> = parts.by_ref().filter(|part| !part.is_empty()).collect();
+        parts.len() > 1 && parts.into_iter().all(is_real)
+    };
+    let mut lines = text::lines(bytes, body).filter(|(_, line)| !is_comment(line)).take(SAMPLE);
+    let apart =
+        |line: &[u8]| !line.contains(&b'"') && line.split(|byte| *byte == b',').any(numbers);
+    let Some((at, line)) = lines.find(|(_, line)| apart(line)) else { return Ok(()) };
+    let what = format!("blanks or commas may separate the columns ({})", shown(line));
+    Err(Fault::new(at, format!("{what}; say --delimiter space or --delimiter comma")))
+}
+
+/// Refuses a comment directly above the arcs that names columns in another order than the one that is assumed.
+pub(super) fn refuse_marked_header(bytes: &[u8]) -> Result<(), Fault> {
+    let fields = |line: &[u8]| -> Vec<String> {
+        let separates = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b',' | b';' | b'|');
+        let fields = line.split(separates).filter(|field| !field.is_empty());
+        fields.take(8).map(|field| String::from_utf8_lossy(field).to_ascii_lowercase()).collect()
+    };
+    let kind = |name: &String| {
+        let kinds = [(&SOURCES[..], "fromnodeid"), (&TARGETS[..], "tonodeid"), (&WEIGHTS[..], "w")];
+        kinds.iter().position(|(names, other)| name == other || names.contains(&name.as_str()))
+    };
+    let mut last = None;
+    for (at, line) in text::lines(bytes, 0) {
+        if !is_comment(line) {
+            // Below a line of names a comment decides nothing.
+            if fields(line).iter().any(|name| name.len() > 1 && kind(name).is_some()) {
+                return Ok(());
+            }
+            break;
+        }
+        if !line.trim_ascii().is_empty() {
+            last = Some((at, line));
+        }
+    }
+    let Some((at, line)) = last else { return Ok(()) };
+    let marks = line.iter().take_while(|byte| b" \t#%".contains(byte)).count();
+    let Some(kinds) = fields(&line[marks..]).iter().map(kind).collect::<Option<Vec<usize>>>()
+    else {
+        return Ok(());
+    };
+    let usual = kinds[..] == [0, 1] || kinds[..] == [0, 1, 2];
+    if usual || !kinds.contains(&0) || !kinds.contains(&1) {
+        return Ok(());
+    }
+    let what =
+        format!("a comment that names columns in another order ({})", shown(line.trim_ascii()));
+    let next = "take its mark away, or say --columns src=N,dst=N, counted from 1";
+    Err(Fault::new(at, format!("{what} than source, target, weight; {next}")))
+}
+
 /// Whether values can only be names of columns or of nodes: none that begins with a digit or a sign.
 fn are_words(values: &Values) -> bool {
     let word =
@@ -207,6 +263,9 @@ impl Layout {
                 "the graph is empty (no arcs in the file); give at least one",
             ));
         };
+        if asked.delimiter == Delimiter::Auto && separator == Separator::Byte(b',') {
+            refuse_decimal_commas(bytes, body)?;
+        }
         separator.split(line, at, &mut first)?;
         let behind = lines.next();
         if let Some((at, line)) = behind {
@@ -319,11 +378,24 @@ impl Look<'_> {
         let usual = |column: usize, among: &[&str]| {
             self.called(among).contains(&column) && self.first[column].len() > 1
         };
+        let named =
+            |among: &[&str]| self.called(among).iter().any(|column| self.first[*column].len() > 1);
+        let words = are_words(self.first);
+        let missing = |value: &[u8]| {
+            let words = ["", "na", "n/a", "null", "none"];
+            words.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+        };
+        let passed_over = |column: &usize| ![Some(src), Some(dst), weight].contains(&Some(*column));
+        let above_numbers = (0..self.first.len())
+            .filter(passed_over)
+            .any(|column| !missing(&self.first[column]) && self.turns(column, is_real));
         let header = names(columns)
+            || (words && (named(&SOURCES) || named(&TARGETS) || named(&WEIGHTS)))
+            || (words && above_numbers)
             || (usual(src, &SOURCES) && usual(dst, &TARGETS))
             || weight.is_some_and(|weight| self.turns(weight, is_real))
             || (self.asked.ids != Ids::Text
-                && are_words(self.first)
+                && words
                 && [src, dst].iter().all(|column| self.turns(*column, text::is_number)));
         Ok((header, [src, dst], weight))
     }

@@ -8,11 +8,11 @@
 //! columns, a header that names them, names as ids.
 //!
 //! Some files open with a line `n m`. It looks like an arc, so it is judged by what follows: it counts nodes and
-//! arcs if the arcs have a third column and it has not, or if exactly m arcs follow, all ids are below n, and
-//! m is above them all. Where it fits but m might be an id, the file is refused, and the user says which it is.
+//! arcs if the arcs have a third column and it has not, or if exactly m arcs follow, all ids are below n or they are
+//! 1 to n, and m is above them all. Where it fits but m might be an id, the file is refused, and the user says which it is.
 //! A first line that would be an odd arc but likely counts (m exceeds every other id, and so
-//! does n, or else m is the number of arcs) but does not fit is refused: the file is cut short, or its
-//! ids start at 1.
+//! does n, or else m is the number of arcs) but does not fit is refused: the file is cut short, or an id is
+//! out of range.
 
 use super::aside::write_aside;
 use super::compact::{self, WideList};
@@ -22,7 +22,7 @@ use super::parsed::{Arcs, Nodes, Parsed};
 use super::rows::{self, Weights};
 use super::text::{self, Fault, Fields, shown};
 use crate::error::Result;
-use crate::graph::{ArcList, Graph, MAX_NODES};
+use crate::graph::{ArcList, Graph, MAX_NODES, Texts};
 use std::io::Write;
 use std::path::Path;
 
@@ -57,6 +57,8 @@ struct Asked<'a> {
     /// Which weights are wanted.
     weights: FileWeights,
     options: &'a LoadOptions,
+    /// What ids are: what the options say, or else a comment `# ids text`.
+    ids: Ids,
 }
 
 /// A stretch of the file; ids are u32 or u64.
@@ -116,8 +118,15 @@ struct Columns<'a> {
 /// Reads the whole content of a file. `gap` says that the nodes go up to the largest id; a third column is
 /// passed over unless weights are wanted.
 pub(super) fn parse(path: &str, bytes: &[u8], gap: bool, options: &LoadOptions) -> Result<Parsed> {
-    let asked = Asked { gap, weights: options.weights.in_file(), options };
+    let ids = match options.ids {
+        Ids::Auto if says_text(bytes) => Ids::Text,
+        ids => ids,
+    };
+    let asked = Asked { gap, weights: options.weights.in_file(), options, ids };
     let read = || -> Result<Parsed, Fault> {
+        if options.columns.is_none() {
+            delimited::refuse_marked_header(bytes)?;
+        }
         match plain(bytes, &asked)? {
             Some(parsed) => Ok(parsed),
             None => by_columns(bytes, &asked),
@@ -132,8 +141,8 @@ fn parsed(arcs: Arcs, nodes: Nodes, weighted: bool) -> Parsed {
 
 /// The file, if it is a plain one.
 fn plain(bytes: &[u8], asked: &Asked) -> Result<Option<Parsed>, Fault> {
-    let LoadOptions { columns, delimiter, ids, .. } = asked.options;
-    if columns.is_some() || *delimiter != Delimiter::Auto || *ids == Ids::Text {
+    let LoadOptions { columns, delimiter, .. } = asked.options;
+    if columns.is_some() || *delimiter != Delimiter::Auto || asked.ids == Ids::Text {
         return Ok(None);
     }
     let comment = comment(bytes);
@@ -204,6 +213,12 @@ fn standard_names(line: &[u8]) -> Option<usize> {
     }
 }
 
+/// Whether a comment `# ids text` is above the arcs.
+fn says_text(bytes: &[u8]) -> bool {
+    let mut comments = text::lines(bytes, 0).take_while(|(_, line)| is_comment(line));
+    comments.any(|(_, line)| Fields::<false>(line).eq([&b"#"[..], b"ids", b"text"]))
+}
+
 /// A comment `# nodes N arcs M` above the arcs.
 fn comment(bytes: &[u8]) -> Option<First> {
     let comments = text::lines(bytes, 0).take_while(|(_, line)| is_comment(line));
@@ -259,19 +274,22 @@ fn narrow<R: Rows>(bytes: &[u8], top: &Top, rows: &R, asked: &Asked) -> Result<P
     let bound = largest.map_or(0, |largest| u64::from(largest) + 1);
     let found = parts.iter().map(|part| part.pairs.len() as u64).sum();
     let mut nodes = if asked.gap { Nodes::UpToLargest } else { Nodes::Occurring };
-    let taken = match &top.first {
-        Some(first) => holds_counts(top, first, found, bound, bytes)?,
-        None => false,
+    let (taken, from_1) = match &top.first {
+        Some(first) => {
+            let from_1 = bound == first.n.saturating_add(1) && !has_zero(&parts);
+            (holds_counts(top, first, found, bound, from_1, bytes)?, from_1)
+        }
+        None => (false, false),
     };
     if let Some(first) = top.first.as_ref().filter(|_| taken) {
-        if bound > first.n {
+        if bound > first.n && !from_1 {
             return Err(out_of_range(bytes, first, top.certain, rows));
         }
         if first.n == 0 {
             let what = "the graph is empty (0 nodes); give at least one arc";
             return Err(Fault::new(first.at, what));
         }
-        nodes = Nodes::Counted { count: first.n };
+        nodes = Nodes::Counted { count: first.n, first_id: u32::from(from_1) };
     } else if let Some(first) = &top.first {
         let mut line = text::lines(&bytes[..first.next], first.at);
         parts.insert(0, rows.arcs(&mut line)?);
@@ -288,6 +306,11 @@ fn narrow<R: Rows>(bytes: &[u8], top: &Top, rows: &R, asked: &Asked) -> Result<P
         if !taken {
             nodes = Nodes::Declared { count: comment.n, first_id: 0 };
         }
+    }
+    if taken && from_1 {
+        parts.iter_mut().flat_map(|part| &mut part.pairs).for_each(|(u, v)| {
+            (*u, *v) = (*u - 1, *v - 1);
+        });
     }
     let list = |part: Part<u32>| ArcList { pairs: part.pairs, weights: part.weights };
     let lists = parts.into_iter().map(list).collect();
@@ -317,22 +340,29 @@ fn wide<R: Rows>(
     Ok(parsed(Arcs::Wide(lists), Nodes::Occurring, rows.weighted() && asked.weights.read()))
 }
 
-/// Whether the first line holds counts, given the number of arcs behind it and their ids' bound.
+/// Whether a node has the id 0.
+fn has_zero(parts: &[Part<u32>]) -> bool {
+    parts.iter().flat_map(|part| &part.pairs).any(|&(u, v)| u == 0 || v == 0)
+}
+
+/// Whether the first line holds counts, given the number of arcs behind it and their ids' bound. `from_1` says that
+/// the ids are 1 to n.
 fn holds_counts(
     top: &Top,
     first: &First,
     found: u64,
     bound: u64,
+    from_1: bool,
     bytes: &[u8],
 ) -> Result<bool, Fault> {
-    let fits = found == first.m && bound <= first.n;
+    let fits = found == first.m && (bound <= first.n || from_1);
     let above = found > 0 && first.m >= bound;
-    let from_1 = found == first.m && bound == first.n.saturating_add(1);
+    let beyond = found == first.m && bound == first.n.saturating_add(1);
     let odd = found >= ENOUGH_TO_SUSPECT && (first.n >= bound || found == first.m);
     if !top.certain && fits && !above {
         return Err(ambiguous(first, bytes));
     }
-    if !top.certain && !fits && !(above && (odd || from_1)) {
+    if !top.certain && !fits && !(above && (odd || beyond)) {
         return Ok(false);
     }
     let doubt = ", or say --counts-line no if the line is an arc";
@@ -495,11 +525,12 @@ fn by_columns(bytes: &[u8], asked: &Asked) -> Result<Parsed, Fault> {
     let look = delimited::Asked {
         columns: options.columns.as_ref(),
         delimiter: options.delimiter,
-        ids: options.ids,
+        ids: asked.ids,
         weights: asked.weights.read(),
     };
     let mut lines = text::lines(bytes, 0).filter(|(_, line)| !is_comment(line));
     let Some((at, line)) = lines.next() else { return without_arcs(comment) };
+    refuse_slashes(asked, at, line)?;
     let second = lines.next();
     let first = first_line(asked, comment.is_some(), (at, line), bytes)?;
     let yes = options.counts_line == CountsLine::Yes;
@@ -516,17 +547,65 @@ fn by_columns(bytes: &[u8], asked: &Asked) -> Result<Parsed, Fault> {
     };
     let body = layout.body;
     let first = first.map(|first| if certain { First { next: body, ..first } } else { first });
-    let top = Top { body, first, certain, comment };
+    let mut top = Top { body, first, certain, comment };
     let rows = Columns { layout: &layout, weights: asked.weights };
-    if options.ids == Ids::Text {
+    if asked.ids == Ids::Text {
+        top.certain = certain || counts_above_numbers(bytes, &top, &rows)?;
         return names(bytes, &top, &rows, asked);
     }
     match numbers(bytes, &top, &rows, asked) {
-        Err(fault) if fault.no_number && options.ids == Ids::Auto => {
-            names(bytes, &top, &rows, asked)
-        }
+        Err(fault) if fault.no_number && asked.ids == Ids::Auto => names(bytes, &top, &rows, asked),
         other => other,
     }
+}
+
+/// Whether the first line holds counts in a file of names that are all whole numbers.
+fn counts_above_numbers(bytes: &[u8], top: &Top, rows: &Columns) -> Result<bool, Fault> {
+    let Some(first) = top.first.as_ref().filter(|_| !top.certain) else { return Ok(false) };
+    let Ok(parts) = text::parse_parts(bytes, first.next, |lines| rows.arcs::<u32>(lines)) else {
+        return Ok(false);
+    };
+    let largest = parts.iter().filter_map(|part| part.largest).max();
+    let bound = largest.map_or(0, |largest| u64::from(largest) + 1);
+    let found = parts.iter().map(|part| part.pairs.len() as u64).sum();
+    let from_1 = bound == first.n.saturating_add(1) && !has_zero(&parts);
+    holds_counts(top, first, found, bound, from_1, bytes)
+}
+
+/// Refuses a line that looks like a comment and is none.
+fn refuse_slashes(asked: &Asked, at: usize, line: &[u8]) -> Result<(), Fault> {
+    let slashes = line.trim_ascii_start().starts_with(b"//");
+    if !slashes || asked.ids != Ids::Auto || asked.options.columns.is_some() {
+        return Ok(());
+    }
+    let what = format!("a line that begins with // ({}), which marks no comment here", shown(line));
+    let next = "begin comments with # or %, or say --ids text if it is a name";
+    Err(Fault::new(at, format!("{what}; {next}")))
+}
+
+/// Refuses `1` and `1.0` as two names: tables of numbers write one id both ways.
+fn refuse_twins(bytes: &[u8], top: &Top, rows: &Columns, texts: &Texts) -> Result<(), Fault> {
+    let whole = |name: &str| {
+        let (whole, zeros) = name.split_once('.')?;
+        let digits = text::is_number(whole.as_bytes()) && !zeros.is_empty();
+        let twin = digits && zeros.bytes().all(|byte| byte == b'0');
+        (twin && texts.find(whole).is_some()).then(|| whole.to_string())
+    };
+    let all = (0..texts.len() as u64).map(|i| texts.get(i));
+    let Some((name, whole)) = all.into_iter().find_map(|name| Some((name, whole(name)?))) else {
+        return Ok(());
+    };
+    let mut values = Vec::new();
+    let mut lines = text::lines(bytes, top.body).filter(|(_, line)| !is_comment(line));
+    let at = lines.find(|(at, line)| {
+        rows.read(*at, line, &mut values).is_ok()
+            && [rows.layout.src, rows.layout.dst]
+                .iter()
+                .any(|end| *values[*end] == *name.as_bytes())
+    });
+    let what = format!("the ids {name} and {whole} may be one node or two");
+    let next = "write the id alike everywhere, or say --ids text if they are two";
+    Err(Fault::new(at.map_or(top.body, |(at, _)| at), format!("{what}; {next}")))
 }
 
 /// The file with names as ids.
@@ -564,6 +643,9 @@ fn names(bytes: &[u8], top: &Top, rows: &Columns, asked: &Asked) -> Result<Parse
             let what = format!("{} nodes are promised, {} have names", counts.n, texts.len());
             return Err(Fault::new(counts.at, format!("{what}; delete the line of counts")));
         }
+    }
+    if asked.ids == Ids::Auto {
+        refuse_twins(bytes, top, rows, &texts)?;
     }
     let has = |pair: &[Vec<u8>; 2]| pair.each_ref().map(|name| texts.find(name));
     if let Some(pair) = &rows.layout.letters
@@ -610,14 +692,12 @@ fn named_arcs<'a>(
             refuse_marked_name(rows, at, line)?;
             continue;
         }
+        refuse_slashes(asked, at, line)?;
         list.weights.extend(rows.read(at, line, &mut values)?);
         let mut ends = [0; 2];
         for (end, column) in ends.iter_mut().zip([rows.layout.src, rows.layout.dst]) {
             let name = std::mem::take(&mut values[column]);
-            if asked.options.ids == Ids::Auto
-                && text::is_number(&name)
-                && text::integer(&name).is_none()
-            {
+            if asked.ids == Ids::Auto && text::is_number(&name) && text::integer(&name).is_none() {
                 return Err(Fault { no_number: false, ..text::no_id(&name, at) });
             }
             *end = list.number(name, at)?;
@@ -656,7 +736,7 @@ fn node(field: &[u8], at: usize) -> Result<u32, Fault> {
 }
 
 /// Writes `graph` as an edge list: a comment `# nodes N arcs M`, then `u v` or `u v weight` with ids from 0,
-/// whatever its input's ids were; or, where ids are names, a header `src,dst[,weight]` and rows of these, names
+/// whatever its input's ids were; or, where ids are names, a comment `# ids text`, that comment, a header `src,dst[,weight]` and rows of these, names
 /// in quotes where they have to be. Nodes without arcs have no name in such a file.
 pub fn write(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
     write_aside(path.as_ref(), |out| {
@@ -664,12 +744,9 @@ pub fn write(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
             Some(_) => Weights::Always,
             None => Weights::Never,
         };
-        if let Some(texts) = graph.texts() {
-            // Names that all look like numbers are read as such; then they cannot be counted so.
-            if !(0..texts.len() as u64).all(|i| text::is_number(texts.get(i).as_bytes())) {
-                let named = graph.nodes() as u64 - graph.isolated();
-                writeln!(out, "# nodes {named} arcs {}", graph.arcs())?;
-            }
+        if graph.texts().is_some() {
+            let named = graph.nodes() as u64 - graph.isolated();
+            writeln!(out, "# ids text\n# nodes {named} arcs {}", graph.arcs())?;
             let weight = if weights == Weights::Always { ",weight" } else { "" };
             writeln!(out, "src,dst{weight}")?;
             return rows::write(graph, out, rows::Ends::Names, weights);

@@ -35,8 +35,8 @@ pub(super) enum Arcs {
 pub(super) enum Nodes {
     /// As many as it declares, ids in the file from `first_id` on; the reader has checked the arcs' ids.
     Declared { count: u64, first_id: u32 },
-    /// As many as the first line of an edge list says, ids from 0; the reader has checked the arcs' ids.
-    Counted { count: u64 },
+    /// As many as the first line of an edge list says, ids in the file from `first_id` on; the reader has checked the arcs' ids.
+    Counted { count: u64, first_id: u32 },
     /// Those up to the largest id that occurs, ids from 0.
     UpToLargest,
     /// Those whose ids occur, whatever gaps there are.
@@ -165,7 +165,7 @@ fn number(lists: &mut [ArcList], nodes: Nodes, asked: Option<u64>) -> Result<(Ca
     let largest = lists.iter().flat_map(|list| &list.pairs).map(|&(u, v)| u.max(v)).max();
     let bound = largest.map_or(0, |largest| u64::from(largest) + 1);
     let nodes = match nodes {
-        Nodes::Counted { count } => Nodes::Declared { count, first_id: 0 },
+        Nodes::Counted { count, first_id } => Nodes::Declared { count, first_id },
         other => other,
     };
     match (nodes, asked) {
