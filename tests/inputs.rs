@@ -187,8 +187,11 @@ fn a_header_that_lies_about_counts_is_refused() {
     let cut: String = (0..20).map(|i| format!("{i} {}\n", i + 1)).collect();
     refused(load("g.txt", format!("40 90\n{cut}").as_bytes()), &["g.txt:1:", "90", "20"]);
     let ids_from_1: String = (1..20).map(|i| format!("{i} {}\n{} {i}\n", i + 1, i + 1)).collect();
+    // Ids may be 1 to n, but then none is 0.
     let from_1 = format!("20 38\n{ids_from_1}");
-    refused(load("g.txt", from_1.as_bytes()), &["g.txt:38:", "id out of range (20)"]);
+    assert_eq!(load("g.txt", from_1.as_bytes()).unwrap().arcs(), 38);
+    let from_0 = format!("20 39\n{ids_from_1}0 1\n");
+    refused(load("g.txt", from_0.as_bytes()), &["g.txt:38:", "id out of range (20)"]);
 }
 
 #[test]
