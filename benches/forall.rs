@@ -55,7 +55,7 @@ fn arguments() -> Result<Arguments> {
         }
     }
     if found.devices.is_empty() {
-        let gpus = hivegraph::backend::cuda::probe().devices.len();
+        let gpus = hivegraph::device::probe().devices.len();
         let lists = [1, 2, 4, 8].into_iter().filter(|k| *k <= gpus);
         found.devices = lists
             .map(|k| if k == 1 { "cuda:0".into() } else { format!("cuda:0-{}", k - 1) })

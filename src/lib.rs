@@ -6,21 +6,28 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod algorithm;
-pub mod backend;
+mod aside;
+mod byte_count;
+mod cache_dir;
 pub mod cli;
 pub mod collective;
+pub mod device;
 pub mod error;
 pub mod fleet;
 pub mod generate;
 pub mod graph;
+pub mod hash;
 pub mod io;
+pub mod layout;
 mod memory;
 pub mod operator;
-pub mod prepare;
 pub mod report;
 pub mod results;
 pub mod run;
 pub mod sweep;
+mod table;
+mod time;
+mod units;
 pub mod verify;
 mod words;
 
@@ -29,6 +36,7 @@ pub use error::{Error, Result};
 /// What programs need, in one line: `use hivegraph::prelude::*;`. Workloads and what prepares graphs for them,
 /// operators for users' own functions, fleets, graphs and errors.
 pub mod prelude {
+    pub use crate::algorithm::best_ranked;
     pub use crate::algorithm::{
         BcConfig, Betweenness, GeoConfig, Geolocation, MergeMode, Pagerank, PagerankConfig, Seeds,
         ShortestPaths, SsspConfig, betweenness, geolocate, pagerank, sssp,
@@ -37,12 +45,11 @@ pub mod prelude {
     pub use crate::fleet::{Devices, Fleet, FleetConfig, Replica};
     pub use crate::graph::Graph;
     pub use crate::io::{LoadOptions, Symmetrize, load, load_with};
+    pub use crate::layout::{PrepareOptions, Prepared, Topology};
     pub use crate::operator::{
         Advance, ArcLambda, Args, Direction, Lambda, Order, Over, Queue, Random, Resident,
         ResidentOptions,
     };
-    pub use crate::prepare::{PrepareOptions, Prepared, Topology};
-    pub use crate::report::best_ranked;
     pub use crate::{Error, Result};
     pub use std::sync::Arc;
 }

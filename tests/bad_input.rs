@@ -246,7 +246,7 @@ fn collectives_that_cannot_merge_these_devices_are_refused() {
     options_refused("--devices host:2 --collective nccl", &["--collective nccl", "needs GPUs"]);
     options_refused("--devices host:2 --collective peer", &["--collective peer", "needs GPUs"]);
     options_refused("--collective mpi", &["mpi", "nccl", "peer", "host"]);
-    let probe = hivegraph::backend::cuda::probe();
+    let probe = hivegraph::device::probe();
     match (probe.devices.len(), probe.nccl.found) {
         (0, _) => common::skipped("no CUDA device, NCCL on GPUs was not asked for"),
         (1, false) => common::skipped("one GPU only, its lack of NCCL cannot show"),

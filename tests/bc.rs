@@ -8,7 +8,7 @@ use hivegraph::algorithm::{BcConfig, Betweenness, MergeMode, Seeds, betweenness}
 use hivegraph::fleet::{CollectiveKind, Fleet, FleetConfig};
 use hivegraph::generate;
 use hivegraph::graph::Graph;
-use hivegraph::prepare::{PrepareOptions, Topology};
+use hivegraph::layout::{PrepareOptions, Topology};
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::sync::Arc;

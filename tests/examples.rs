@@ -220,7 +220,7 @@ fn walkers_go_where_their_random_numbers_send_them() {
 
 /// Whether NVRTC is here; says loudly where it is not.
 fn has_nvrtc(what: &str) -> bool {
-    let found = hivegraph::backend::cuda::probe().nvrtc.found;
+    let found = hivegraph::device::probe().nvrtc.found;
     if !found {
         let required = std::env::var_os("HIVE_REQUIRE_NVRTC").is_some();
         assert!(!required, "HIVE_REQUIRE_NVRTC is set, but libnvrtc.so.13 was not found");

@@ -9,7 +9,7 @@ use hivegraph::algorithm::{MergeMode, ShortestPaths, SsspConfig, sssp};
 use hivegraph::collective::MergeOp;
 use hivegraph::fleet::{CollectiveKind, Fault, FaultKind, Fleet, FleetConfig, Replica, Scheme};
 use hivegraph::graph::Graph;
-use hivegraph::prepare::{PrepareOptions, Prepared};
+use hivegraph::layout::{PrepareOptions, Prepared};
 use hivegraph::{Error, Result};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -7,7 +7,7 @@ use hivegraph::algorithm::geo::Locate;
 use hivegraph::algorithm::{GeoConfig, Geolocation, MergeMode, geolocate};
 use hivegraph::fleet::{CollectiveKind, Fleet, FleetConfig};
 use hivegraph::graph::Graph;
-use hivegraph::prepare::{PlainGraph, PrepareOptions};
+use hivegraph::layout::{PlainGraph, PrepareOptions};
 use hivegraph::{generate, io};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;

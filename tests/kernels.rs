@@ -2,7 +2,7 @@
 
 mod common;
 
-use hivegraph::backend::cuda::{KERNELS, compile, probe};
+use hivegraph::device::{KERNELS, compile, probe};
 use rayon::prelude::*;
 
 /// Architectures of A100, H100/H200 and B200.

@@ -7,10 +7,10 @@ use hivegraph::Result;
 use hivegraph::collective::{MergeOp, Replicated};
 use hivegraph::fleet::{CollectiveKind, FleetConfig, Replica, Scheme};
 use hivegraph::graph::Graph;
+use hivegraph::layout::Placement;
 use hivegraph::operator::{
     Advance, ArcLambda, Args, Direction, Lambda, Order, Over, Random, Resident, ResidentOptions,
 };
-use hivegraph::prepare::Placement;
 use std::sync::{Arc, Mutex};
 
 const NODES: usize = 10_007;
@@ -729,7 +729,7 @@ fn a_lambda_that_never_ends_is_ended_by_the_watchdog() {
 /// Without a GPU too: the compiler's words, at the lambda's own lines.
 #[test]
 fn text_that_does_not_compile_is_told_with_its_line() {
-    if !hivegraph::backend::cuda::probe().nvrtc.found {
+    if !hivegraph::device::probe().nvrtc.found {
         common::skipped("NVRTC is not here, lambdas were NOT compiled");
         return;
     }

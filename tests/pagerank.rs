@@ -9,7 +9,7 @@ use hivegraph::algorithm::{MergeMode, Pagerank, PagerankConfig, pagerank};
 use hivegraph::fleet::{CollectiveKind, Fleet, FleetConfig};
 use hivegraph::graph::Graph;
 use hivegraph::io;
-use hivegraph::prepare::{Layout, PrepareOptions, Topology};
+use hivegraph::layout::{Layout, PrepareOptions, Topology};
 use hivegraph::run::{Choice, RunConfig, Verdict};
 use std::collections::HashMap;
 use std::process::{Command, Output};

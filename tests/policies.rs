@@ -6,7 +6,7 @@ use hivegraph::graph::Graph;
 use hivegraph::io::{
     Cache, Duplicates, LoadOptions, Relabel, SelfLoops, Symmetrize, Weights, load_with,
 };
-use hivegraph::prepare::{PrepareOptions, Prepared, Topology};
+use hivegraph::layout::{PrepareOptions, Prepared, Topology};
 use hivegraph::run::RunConfig;
 use proptest::prelude::*;
 use std::collections::BTreeMap;

@@ -7,7 +7,7 @@ use common::Arc as GraphArc;
 use hivegraph::algorithm::{MergeMode, Precision, ShortestPaths, SsspConfig, sssp};
 use hivegraph::fleet::{CollectiveKind, Fleet, FleetConfig};
 use hivegraph::graph::Graph;
-use hivegraph::prepare::{Layout, PrepareOptions, Prepared};
+use hivegraph::layout::{Layout, PrepareOptions, Prepared};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestCaseError, TestCaseResult, TestRunner};

@@ -7,7 +7,7 @@ mod common;
 use hivegraph::algorithm::{MergeMode, SsspConfig, sssp};
 use hivegraph::fleet::{CollectiveKind, Fleet, FleetConfig};
 use hivegraph::graph::Graph;
-use hivegraph::prepare::{PrepareOptions, Prepared};
+use hivegraph::layout::{PrepareOptions, Prepared};
 use hivegraph::{io, verify};
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};

@@ -7,7 +7,7 @@ use common::MERGES;
 use hivegraph::algorithm::{MergeMode, Precision, ShortestPaths, SsspConfig, sssp};
 use hivegraph::fleet::{CollectiveKind, Devices, Fleet, FleetConfig};
 use hivegraph::graph::Graph;
-use hivegraph::prepare::{Layout, PrepareOptions, Prepared};
+use hivegraph::layout::{Layout, PrepareOptions, Prepared};
 use hivegraph::verify;
 use std::sync::Arc;
 

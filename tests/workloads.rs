@@ -9,7 +9,7 @@ use hivegraph::algorithm::{BfsOptions, Components, MergeMode, Searches};
 use hivegraph::fleet::{CollectiveKind, FleetConfig};
 use hivegraph::graph::Graph;
 use hivegraph::io::LoadOptions;
-use hivegraph::prepare::Layout;
+use hivegraph::layout::Layout;
 use hivegraph::run::RunConfig;
 use std::collections::HashMap;
 use std::process::Command;

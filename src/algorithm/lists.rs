@@ -1,7 +1,7 @@
 //! What kernels that include `kernels/deal.cuh` are given.
 
-use crate::backend::cuda::{DeviceBuffer, MEETING_WORDS};
-use crate::prepare::DeviceTopology;
+use crate::device::{DeviceBuffer, MEETING_WORDS};
+use crate::layout::DeviceTopology;
 use bytemuck::{Pod, Zeroable};
 
 /// `kernels/deal.cuh`: Lists.
@@ -18,7 +18,7 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// Of a graph, with room for tiles of [`crate::prepare::memory::tiles`], twice, and the kernel's control, zeroed
+    /// Of a graph, with room for tiles of [`crate::layout::memory::tiles`], twice, and the kernel's control, zeroed
     /// before each launch: ListCounts are in it behind Meeting.
     pub fn new(
         graph: &DeviceTopology,

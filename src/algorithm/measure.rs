@@ -65,6 +65,9 @@ pub struct Measured {
     pub trace: Vec<TraceEntry>,
     /// Milliseconds for the workload's own arrays and kernels, apart from the runs; the slowest replica's.
     pub setup_ms: f64,
+    /// Milliseconds to compile and load kernels, apart from the runs; replica 0's.
+    #[serde(skip)]
+    pub compile_ms: f64,
     /// Milliseconds to copy results back, apart from the runs.
     pub download_ms: f64,
     /// Milliseconds to find predecessors and nominees, apart from the runs.

@@ -130,7 +130,7 @@ impl Paths {
             format!(
                 "path to {}: {}, distance {}\n  {}\n",
                 name(target),
-                crate::report::units::plural(nodes.len() as u64 - 1, "arc"),
+                crate::units::plural(nodes.len() as u64 - 1, "arc"),
                 self.lengths.text(last),
                 ids.join(" -> ")
             )

@@ -1,11 +1,11 @@
 //! Whether all runs of a workload end with the same answer: a hash of it after each run, made where it lies.
 
-use super::program::Run;
-use crate::backend::cuda::{DeviceBuffer, Function, Launch, source};
+use super::frame::Run;
 use crate::collective::{Element, Replicated};
+use crate::device::{DeviceBuffer, Function, Launch, source};
 use crate::error::Result;
 use crate::fleet::{Backend, Replica};
-use crate::generate::hash::hash;
+use crate::hash::hash;
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -182,7 +182,7 @@ fn hash_words(words: &[u32]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::program::{Log, Repeat, timed};
+    use super::super::frame::{Log, Repeat, timed};
     use super::*;
     use crate::collective::MergeOp;
     use crate::fleet::{Devices, Fleet, FleetConfig};
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn a_run_that_ends_with_another_answer_is_named_by_its_number_and_replica() {
         let mut devices = vec!["host:1", "host:3"];
-        if crate::backend::cuda::device_count() > 0 {
+        if crate::device::device_count() > 0 {
             devices.extend(["cuda:0", "cuda:0x2"]);
         }
         for devices in devices {

@@ -2,7 +2,7 @@
 
 use super::console::{self, phase, say};
 use crate::io::{self, LoadOptions};
-use crate::report::units::{bytes, count, ms, plural};
+use crate::units::{bytes, count, ms, plural};
 use crate::{Error, Result};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, ValueHint, value_parser};
 use std::path::{Path, PathBuf};

@@ -2,8 +2,9 @@
 
 use super::console::{out, phase, say};
 use crate::Result;
-use crate::backend::cuda::{CudaProbe, Finding, probe};
-use crate::report::{COMMIT, Machine, Table, VERSION, to_json, units, write_json};
+use crate::device::{CudaProbe, Finding, probe};
+use crate::report::{COMMIT, Machine, Table, VERSION, to_json, write_json};
+use crate::units;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use serde::Serialize;
 use std::path::{Path, PathBuf};

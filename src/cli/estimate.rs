@@ -1,9 +1,9 @@
 //! `hive estimate SPEC`: the memory question alone, before anything is loaded.
 
 use super::console::phase;
-use crate::backend::cuda::probe;
+use crate::device::probe;
 use crate::fleet::Devices;
-use crate::prepare::Placement;
+use crate::layout::Placement;
 use crate::report::{Estimate, Outline, estimate_summary};
 use crate::{Error, Result};
 use clap::ArgAction::SetTrue;

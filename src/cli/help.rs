@@ -1,7 +1,7 @@
 //! What the shell and `man` know of the program: completions, manual pages, and the examples of `--help`.
 
 use super::console::{out, say};
-use crate::report::units::plural;
+use crate::units::plural;
 use crate::{Error, Result};
 use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
 use clap_complete::Shell;

@@ -3,9 +3,9 @@
 use super::console::{note, phase};
 use crate::graph::Graph;
 use crate::io::{self, Column, LoadOptions, ResultFormat, Table};
-use crate::report::units::bytes;
 use crate::report::{GraphRecord, graph_summary, write_json};
 use crate::run::writable;
+use crate::units::bytes;
 use crate::{Error, Result};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, ValueHint, value_parser};
 use std::path::{Path, PathBuf};

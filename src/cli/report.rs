@@ -3,9 +3,9 @@
 use super::console::{out, say};
 use crate::io::write_atomically;
 use crate::report::Document;
-use crate::report::units::{ms, plural};
 use crate::results::{Case, Comparison, published_tables, read};
 use crate::run::writable;
+use crate::units::{ms, plural};
 use crate::{Error, Result};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use std::path::{Path, PathBuf};

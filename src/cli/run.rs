@@ -2,7 +2,7 @@
 
 use super::console::{note, out, phase, say};
 use crate::io::LoadOptions;
-use crate::prepare::Form;
+use crate::layout::Form;
 use crate::report::{Record, summary, to_json, write_json};
 use crate::run::{
     Job, OWN_OPTIONS, Outcome, RunConfig, WORKLOADS, Workload, check_graph, load_on, open_fleet,

@@ -39,7 +39,7 @@ fn end(signal: i32) {
     if std::thread::Builder::new().name("patience".into()).spawn(patience).is_err() {
         low_level::exit(code);
     }
-    crate::io::aside::remove_unfinished();
+    crate::aside::remove_unfinished();
     console::error(&format!("ended by {name}; files that were being written are removed"));
     // Without what runs at an ordinary end: other threads are in the middle of their work.
     low_level::exit(code);

@@ -4,11 +4,11 @@ mod live;
 
 use super::console::{err, out, say};
 use crate::fleet::Devices;
-use crate::report::units::plural;
 use crate::sweep::{
     CHILD, Cell, Selection, SweepConfig, SweepOptions, names, scaling_table, sweep as run_matrix,
     table,
 };
+use crate::units::plural;
 use crate::{Error, Result};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use live::Live;

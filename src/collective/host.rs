@@ -2,8 +2,8 @@
 
 use super::two_shot::{Mover, two_shot};
 use super::{Collective, Dtype, Element, Seat, Span};
+use super::{Payload, Split};
 use crate::error::Result;
-use crate::fleet::{Payload, Split};
 use std::ops::Range;
 
 /// Merges arrays that live in host memory.

@@ -5,22 +5,37 @@
 //! then fetches the other slices from their owners. `nccl` drives its own communicator.
 
 mod cells;
+mod chunk;
 mod element;
 pub(crate) mod host;
+mod joint;
 pub(crate) mod nccl;
+mod owner;
 pub(crate) mod peer;
+mod rendezvous;
 mod replicated;
 mod two_shot;
 
 pub use cells::Cells;
+pub use chunk::{ChunkPolicy, Split};
 pub(crate) use element::cells;
 pub use element::{Atomic32, CellSlice, Dtype, Element, MergeOp, atomic_words, atomics};
+pub(crate) use joint::{JointArgs, MAIL_WORDS, Together, apart};
+pub(crate) use owner::{Label, Labels, Owner};
+pub(crate) use rendezvous::STEP_LIMIT;
+pub use rendezvous::{Payload, Rendezvous, Ticket};
 pub(crate) use replicated::Data;
 pub use replicated::{Frontier, Replicated};
 
 use crate::error::{Error, Result};
-use crate::fleet::{JointArgs, Owner, Rendezvous, Split, Ticket};
 use std::sync::Arc;
+
+/// Replicas that a fleet may have: NCCL and the rendezvous are tested up to here.
+pub const MAX_REPLICAS: usize = 16;
+
+/// Merged arrays are cut into slices of multiples of this many elements, so that slices of bytes
+/// stay aligned for wide access.
+pub(crate) const SLICE_ALIGN: u32 = 64;
 
 /// A replica's place in the fleet, as collectives see it.
 #[derive(Clone)]

@@ -5,9 +5,9 @@
 
 use super::peer::MergeKernels;
 use super::{Collective, Dtype, MergeOp, Seat, Span};
-use crate::backend::cuda::{CudaDevice, DeviceBuffer};
+use crate::collective::{SLICE_ALIGN, Split};
+use crate::device::{CudaDevice, DeviceBuffer};
 use crate::error::{Error, Result};
-use crate::fleet::{SLICE_ALIGN, Split};
 use cudarc::nccl::sys;
 use std::ffi::CStr;
 use std::time::Instant;
@@ -55,7 +55,7 @@ pub(crate) struct NcclCollective {
 
 /// Allocates the OR scratch on the replica's device.
 struct ScratchMaker {
-    context: std::sync::Arc<crate::backend::cuda::Context>,
+    context: std::sync::Arc<crate::device::Context>,
 }
 
 // SAFETY: a communicator may move between threads; it is used by the one that owns it.

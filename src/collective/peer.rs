@@ -5,10 +5,10 @@
 
 use super::two_shot::{Mover, two_shot};
 use super::{Collective, Dtype, MergeOp, Seat, Span};
-use crate::backend::cuda::{CudaDevice, DeviceBuffer, EVENT_RING, KERNELS, Launch};
+use super::{JointArgs, MAIL_WORDS, MAX_REPLICAS, Payload, Split, Ticket, apart};
 use crate::collective::host::HostCollective;
+use crate::device::{CudaDevice, DeviceBuffer, EVENT_RING, KERNELS, Launch};
 use crate::error::{Error, Result};
-use crate::fleet::{JointArgs, MAIL_WORDS, MAX_REPLICAS, Payload, Split, Ticket, apart};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::sys;
 use std::ops::Range;
@@ -30,7 +30,7 @@ trait PeerContext: Send + Sync {
     fn enable_from(&self, device: &CudaDevice) -> Result<()>;
 }
 
-impl PeerContext for crate::backend::cuda::Context {
+impl PeerContext for crate::device::Context {
     fn enable_from(&self, device: &CudaDevice) -> Result<()> {
         device.enable_peer(self)
     }
@@ -79,8 +79,8 @@ pub(crate) struct PeerCollective {
 
 /// The loaded merge kernels and how to launch them.
 pub(super) struct MergeKernels {
-    reduce: crate::backend::cuda::Function,
-    fetch: crate::backend::cuda::Function,
+    reduce: crate::device::Function,
+    fetch: crate::device::Function,
     blocks: u32,
 }
 
@@ -151,7 +151,7 @@ impl MergeKernels {
             shared_bytes: 0,
             cooperative: false,
         };
-        crate::backend::cuda::launch_on(name, stream, self.reduce, shape, &args)
+        crate::device::launch_on(name, stream, self.reduce, shape, &args)
     }
 
     /// Every other owner's slice, in one launch.
@@ -180,7 +180,7 @@ impl MergeKernels {
             shared_bytes: 0,
             cooperative: false,
         };
-        crate::backend::cuda::launch_on(name, stream, self.fetch, shape, &args)
+        crate::device::launch_on(name, stream, self.fetch, shape, &args)
     }
 }
 
@@ -254,7 +254,7 @@ impl Mover for PeerCollective {
         self.published += 1;
         let event = self.ring[self.published as usize % EVENT_RING].0;
         // SAFETY: own live event and stream; the device's context is current on this thread.
-        crate::backend::cuda::check(&self.name, "cuEventRecord", unsafe {
+        crate::device::check(&self.name, "cuEventRecord", unsafe {
             sys::cuEventRecord(event, self.stream.0)
         })?;
         Ok(self.published)
@@ -265,7 +265,7 @@ impl Mover for PeerCollective {
             let event = neighbour.ring[payload[1] as usize % EVENT_RING].0;
             // SAFETY: the event was recorded before its owner came to the meeting that told its
             // number, and is not recorded again before everybody has left the next ones.
-            crate::backend::cuda::check(&self.name, "cuStreamWaitEvent", unsafe {
+            crate::device::check(&self.name, "cuStreamWaitEvent", unsafe {
                 sys::cuStreamWaitEvent(self.stream.0, event, 0)
             })?;
         }
@@ -306,7 +306,7 @@ impl Collective for StagedCollective {
     fn merge(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()> {
         let bytes = span.length as usize * span.dtype.size();
         self.stage.resize(bytes.div_ceil(8), 0);
-        let check = |call, status| crate::backend::cuda::check(&self.name, call, status);
+        let check = |call, status| crate::device::check(&self.name, call, status);
         // SAFETY: the stage holds `bytes` bytes; the device array has as many. The stream is drained
         // before the host looks, and again before the stage is reused.
         unsafe {

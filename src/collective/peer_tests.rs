@@ -1,7 +1,7 @@
 //! Kernels of every GPU read and write every part of shared arrays. Here, where kernels are at hand.
 
 use super::*;
-use crate::backend::cuda::probe;
+use crate::device::probe;
 use crate::fleet::{Address, Backend, Fleet, FleetConfig, Replica, Scheme, VmmArray};
 
 const LENGTH: usize = 1_500_003;

@@ -1,9 +1,9 @@
 //! Arrays with one copy a replica and one merge operation, named at creation.
 
 use super::{Atomic32, Element, MergeOp, Span, atomic_words, atomics};
-use crate::backend::cuda::DeviceBuffer;
+use super::{Label, Owner, Split};
+use crate::device::DeviceBuffer;
 use crate::error::Result;
-use crate::fleet::{Label, Owner, Split};
 use bitvec::prelude::{BitSlice, Lsb0};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 

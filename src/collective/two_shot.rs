@@ -5,8 +5,8 @@
 //! all and written by none, while r overwrites its other slices, which nobody reads any more.
 
 use super::{MergeOp, Seat, Span};
+use super::{Payload, Split};
 use crate::error::Result;
-use crate::fleet::{Payload, Split};
 use std::ops::Range;
 
 /// Memory that replicas of one process can read from each other.

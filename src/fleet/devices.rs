@@ -1,13 +1,11 @@
 //! What the user says about devices, collectives and chunks, parsed.
 
+use crate::collective::MAX_REPLICAS;
 use crate::error::{Error, Result};
 use crate::words::words;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
-
-/// Replicas that a fleet may have: NCCL and the rendezvous are tested up to here.
-pub const MAX_REPLICAS: usize = 16;
 
 /// The `--devices` option.
 ///
@@ -137,17 +135,6 @@ words!(
         Peer = "peer",
         /// Through host memory.
         Host = "host",
-    }
-);
-
-words!(
-    /// The `--chunks` option: what a chunk's size counts.
-    ChunkPolicy, "--chunks" {
-        /// Equal numbers of arcs.
-        #[default]
-        Arcs = "arcs",
-        /// Equal numbers of nodes, as in the HIVE report.
-        Nodes = "nodes",
     }
 );
 

@@ -3,25 +3,22 @@
 //! One named OS thread a local replica lives as long as the fleet. A program is a closure that every
 //! replica runs ([`Fleet::run`]); replicas talk only through merges and [`Replica::agree`].
 
-mod chunk;
 mod devices;
-mod joint;
 mod open;
-mod owner;
-mod rendezvous;
+mod placed;
 mod replica;
 mod shared;
 
-pub use chunk::Split;
-pub use devices::{ChunkPolicy, CollectiveKind, Devices, Fault, FaultKind, MAX_REPLICAS};
-pub(crate) use joint::{JointArgs, MAIL_WORDS, Together, apart};
-pub(crate) use owner::{Label, Labels, Owner};
-pub use rendezvous::{Payload, Rendezvous, Ticket};
+pub use crate::collective::{ChunkPolicy, MAX_REPLICAS, Payload, Rendezvous, Split, Ticket};
+pub use crate::device::DeviceInfo;
+pub use devices::{CollectiveKind, Devices, Fault, FaultKind};
+pub(crate) use placed::Placed;
+pub(crate) use replica::Backend;
 pub use replica::Replica;
-pub(crate) use replica::{Backend, SLICE_ALIGN};
 pub(crate) use shared::VmmArray;
 pub use shared::{Address, Scheme, Shared};
 
+use crate::collective::{Owner, STEP_LIMIT, apart};
 use crate::error::{Error, Result};
 use serde::Serialize;
 use std::cell::Cell;
@@ -64,7 +61,7 @@ impl Default for FleetConfig {
             devices: Devices::Auto,
             collective: CollectiveKind::Auto,
             deadline_s: 6.0,
-            step_limit_s: rendezvous::STEP_LIMIT.as_secs_f64(),
+            step_limit_s: STEP_LIMIT.as_secs_f64(),
             memory_limit: None,
             fault: None,
             perturb: None,
@@ -72,25 +69,6 @@ impl Default for FleetConfig {
             world_size: None,
         }
     }
-}
-
-/// One device, as results describe it.
-#[derive(Debug, Clone, Serialize)]
-pub struct DeviceInfo {
-    /// Rank of the replica on it.
-    pub rank: usize,
-    /// `cuda:0` or `host`.
-    pub device: String,
-    /// Product name.
-    pub name: String,
-    /// Memory in bytes.
-    pub memory_bytes: u64,
-    /// Multiprocessors of a GPU, threads of a host replica.
-    pub multiprocessors: u32,
-    /// As in `9.0`; empty on the host.
-    pub compute_capability: String,
-    /// Clock in kHz; 0 where unknown.
-    pub clock_khz: u32,
 }
 
 /// What a fleet consists of.
@@ -114,6 +92,18 @@ pub struct FleetInfo {
     pub memory_limit: Option<u64>,
     /// Milliseconds from nothing to ready.
     pub startup_ms: f64,
+}
+
+impl FleetInfo {
+    /// Whether joint launches can be made: several GPUs, a replica each, that read and write each other's memory.
+    pub(crate) fn can_join(&self) -> bool {
+        self.collective == "peer" && apart(&self.gpus())
+    }
+
+    /// The device of each replica.
+    pub(crate) fn gpus(&self) -> Vec<&str> {
+        self.devices.iter().map(|d| d.device.as_str()).collect()
+    }
 }
 
 type Job = Box<dyn FnOnce(&mut Replica) + Send>;

@@ -2,16 +2,17 @@
 
 use super::replica::{Backend, HostWorker};
 use super::{
-    CollectiveKind, DeviceInfo, Devices, Fleet, FleetConfig, FleetInfo, Job, MAX_REPLICAS, MEMBER,
-    Member, Membership, Rendezvous, Replica, apart,
-};
-use crate::backend::cuda::{
-    Account, CudaDevice, can_access, device_count, nccl_finding, nvrtc_finding, probe,
+    CollectiveKind, DeviceInfo, Devices, Fleet, FleetConfig, FleetInfo, Job, MEMBER, Member,
+    Membership, Replica,
 };
 use crate::collective::host::HostCollective;
 use crate::collective::nccl::{NcclCollective, UniqueId};
 use crate::collective::peer::{Neighbour, PeerCollective, StagedCollective};
 use crate::collective::{Collective, Seat};
+use crate::collective::{MAX_REPLICAS, Rendezvous, apart};
+use crate::device::{
+    Account, CudaDevice, can_access, device_count, nccl_finding, nvrtc_finding, probe,
+};
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -271,6 +272,7 @@ fn start(
         Places::Cuda(list) => {
             let account = account.unwrap_or_default();
             let device = CudaDevice::open(list, seat.rank, account, seat.rendezvous.clone())?;
+            seat.rendezvous.watch(device.abort.clone(), device.context.clone());
             Ok((
                 device.info.clone(),
                 Some(Neighbour::of(&device)?),

@@ -1,21 +1,16 @@
 //! One member of a fleet, seen from inside a program.
 
-use super::{
-    DeviceInfo, Fault, FaultKind, Label, Labels, Owner, Payload, Rendezvous, Split, Ticket,
+use super::{DeviceInfo, Fault, FaultKind};
+use crate::collective::{
+    Collective, Data, Element, Frontier, Label, Labels, MAX_REPLICAS, MergeOp, Owner, Payload,
+    Rendezvous, Replicated, SLICE_ALIGN, Seat, Span, Split, Ticket, Together,
 };
-use crate::backend::cuda::CudaDevice;
-use crate::collective::{Collective, Element, Frontier, MergeOp, Replicated, Seat};
-use crate::collective::{Data, Span};
+use crate::device::CudaDevice;
 use crate::error::{Error, Result};
-use crate::operator::Operators;
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-
-/// Merged arrays are cut into slices of multiples of this many elements, so that slices of bytes
-/// stay aligned for wide access.
-pub(crate) const SLICE_ALIGN: u32 = 64;
 
 /// A replica's computing threads on the host.
 pub(crate) struct HostWorker {
@@ -78,7 +73,8 @@ pub struct Replica {
     clock: Clock,
     merge_marked: bool,
     labels: Labels,
-    pub(crate) operators: Operators,
+    /// What a layer above keeps on this replica between calls.
+    attached: Option<Box<dyn Any + Send>>,
 }
 
 impl Replica {
@@ -100,7 +96,7 @@ impl Replica {
             clock: Clock::default(),
             merge_marked: false,
             labels: Labels::default(),
-            operators: Operators::default(),
+            attached: None,
         }
     }
 
@@ -322,6 +318,42 @@ impl Replica {
         let ticket =
             Ticket { label, iteration, operation: "agree", length: 4, dtype: None, split: 0 };
         self.seat.rendezvous.meet(self.seat.rank, ticket, payload)
+    }
+
+    /// As [`FleetInfo::can_join`].
+    pub(crate) fn can_join(&self) -> bool {
+        self.collective.joint().is_some()
+    }
+
+    /// What a joint launch over these arrays, `(label, own address)` each, is told. A meeting an array.
+    pub(crate) fn together<const N: usize>(
+        &mut self,
+        arrays: [(&'static str, u64); N],
+    ) -> Result<Together<N>> {
+        let none = || Error::machine("a joint launch of replicas that cannot meet; this is a bug");
+        let joint = self.collective.joint().ok_or_else(none)?;
+        let mut all = [[0; MAX_REPLICAS]; N];
+        // Redundant replicas may have counted differently.
+        self.meet_as(0);
+        for (everybody, (label, own)) in all.iter_mut().zip(arrays) {
+            let told = self.agree(label, [own, 0, 0, 0])?;
+            everybody.iter_mut().zip(told).for_each(|(to, payload)| *to = payload[0]);
+        }
+        Ok(Together { joint, arrays: all })
+    }
+
+    /// What a layer above has left on this replica.
+    pub(crate) fn attached<T: Any>(&self) -> Option<&T> {
+        self.attached.as_ref()?.downcast_ref()
+    }
+
+    /// What a layer above leaves on this replica between calls, empty at first. There is room for one type.
+    pub(crate) fn attach<T: Any + Send + Default>(&mut self) -> &mut T {
+        if self.attached::<T>().is_none() {
+            self.attached = Some(Box::new(T::default()));
+        }
+        let kept = self.attached.as_mut().and_then(|kept| kept.downcast_mut());
+        kept.unwrap_or_else(|| unreachable!("made above, of this type"))
     }
 
     /// The own GPU; an error on the host.

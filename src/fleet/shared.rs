@@ -3,14 +3,15 @@
 //! Making one is a meeting: all replicas call it in the same order, with the same label and length, from
 //! their programs. Whoever fails, all get the error, before anybody has used the memory.
 
-use super::{Backend, Label, MAX_REPLICAS, Owner, Replica, SLICE_ALIGN, Split, Ticket};
-use crate::backend::cuda::{
+use super::{Backend, Replica};
+use crate::collective::{Cells, Element};
+use crate::collective::{Label, MAX_REPLICAS, Owner, SLICE_ALIGN, Split, Ticket};
+use crate::device::ArrayAddress;
+use crate::device::{
     Claimed, CudaDevice, DeviceBuffer, GRANULE, Hold, Managed, Mapped, Memory as DeviceMemory,
     Part, Reservation, granules,
 };
-use crate::collective::{Cells, Element};
 use crate::error::{Error, Result};
-use crate::operator::DeviceArray;
 use crate::words::words;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -158,14 +159,14 @@ impl<T: Element> Shared<T> {
     }
 
     /// How lambdas find it, `None` on the host and where a part has 2^32 elements.
-    pub(crate) fn device_array(&self) -> Option<DeviceArray> {
+    pub(crate) fn device_array(&self) -> Option<ArrayAddress> {
         let Memory::Cuda(spread) = &self.memory else { return None };
         match (self.address()?, &spread.table) {
             (Address::Parts { part_len, .. }, Some(table)) => {
                 let part_length = u32::try_from(part_len).ok()?;
-                Some(DeviceArray::Parts { table: table.pointer(), part_length })
+                Some(ArrayAddress::Parts { table: table.pointer(), part_length })
             }
-            (Address::Flat(pointer), _) => Some(DeviceArray::Flat(pointer)),
+            (Address::Flat(pointer), _) => Some(ArrayAddress::Flat(pointer)),
             _ => None,
         }
     }

@@ -1,10 +1,10 @@
 //! A chain: node v joined to v - 1 and v + 1. Diameter NODES - 1: as many levels as a graph can have.
 
-use super::hash::{PAIR_WEIGHTS, pair_weight};
 use super::{Recipe, Size, rows, spec};
 use crate::error::Result;
 use crate::graph::MAX_NODES;
 use crate::graph::build::Csr;
+use crate::hash::{PAIR_WEIGHTS, pair_weight};
 
 const FORM: &str = "chain:NODES[,seed=1] with NODES 1..=4294967294 or as in 2^20";
 

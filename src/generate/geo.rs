@@ -16,12 +16,12 @@
 //! Labels are permuted: ids tell nothing about places. Edges are integer arithmetic on (seed, e). Places
 //! are f64 and use the arcsine and cosine of the machine's library.
 
-use super::hash::{below, hash, mix};
 use super::permutation::Permutation;
 use super::{Recipe, Size, rows, spec};
 use crate::error::Result;
 use crate::graph::MAX_NODES;
 use crate::graph::build::Csr;
+use crate::hash::{below, hash, mix};
 use rayon::prelude::*;
 use std::f64::consts::PI;
 

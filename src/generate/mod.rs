@@ -17,13 +17,13 @@
 //! arithmetic (roads: and a correctly rounded square root), so any thread or GPU can make it.
 
 mod chain;
-mod device;
 mod geo;
 mod grid;
-pub(crate) mod hash;
+mod on_device;
 pub(crate) mod passes;
 mod permutation;
 pub(crate) mod rmat;
+mod rmat_cuda;
 mod road;
 mod rows;
 mod spec;
@@ -31,11 +31,11 @@ mod star;
 mod torus;
 mod uniform;
 
-pub use device::{
+pub use crate::hash::array_value;
+pub use geo::GeoTruth;
+pub use on_device::{
     DeviceGenerated, DeviceReport, DeviceTimes, PassLimits, on_device, on_device_in, pays_on,
 };
-pub use geo::GeoTruth;
-pub use hash::array_value;
 
 use crate::error::{Error, Result};
 use crate::graph::build::Csr;

@@ -1,6 +1,6 @@
 //! A keyed bijection on [0, n): labels that tell nothing about how a node was made, without a shuffle.
 
-use super::hash::{hash, mix};
+use crate::hash::{hash, mix};
 
 /// The bijection. For an n that is no power of two, what falls outside is sent through again ("cycle
 /// walking": Black, Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002): less than once more

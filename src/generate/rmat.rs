@@ -8,11 +8,11 @@
 //! edge is taken both ways, and self loops and duplicates are dropped. Every step is integer
 //! arithmetic on (seed, e): any thread, or a GPU, makes the same edge.
 
-use super::hash::{PAIR_WEIGHTS, hash, mix};
 use super::permutation::Permutation;
 use super::{Recipe, Size, rows, spec};
 use crate::error::Result;
 use crate::graph::build::Csr;
+use crate::hash::{PAIR_WEIGHTS, hash, mix};
 
 /// A, B and C of the parameter sets that have a name.
 const NAMED: [(&str, [f64; 3]); 2] =

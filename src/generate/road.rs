@@ -30,10 +30,10 @@
 //!
 //! What it lacks: roads longer than a few gaps (ferries, bridges) and crossings of more than 6.
 
-use super::hash::{hash, mix};
 use super::{Recipe, Size, rows, spec};
 use crate::error::Result;
 use crate::graph::build::Csr;
+use crate::hash::{hash, mix};
 
 const FORM: &str = "road:SCALE[,seed=1] with SCALE 1..=31, or road:ROWSxCOLS[,seed=1] with ROWS * COLS \
 1..=4294967294";

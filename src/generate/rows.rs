@@ -1,7 +1,7 @@
 //! From edges or rows to a CSR, for all generators: edges that are drawn, or rows in closed form.
 
-use super::hash::pair_weight;
 use crate::graph::build::{self, Csr, Keep, Packed, split_lengths};
+use crate::hash::pair_weight;
 use rayon::prelude::*;
 
 /// Edges made by one task before it groups their arcs: two arcs each.

@@ -1,11 +1,11 @@
 //! A star: node 0, the hub, joined to nodes 1 to LEAVES. Diameter 2, and all arcs but one a node in one
 //! row: the hardest case for balance.
 
-use super::hash::{PAIR_WEIGHTS, pair_weight};
 use super::{Recipe, Size, spec};
 use crate::error::Result;
 use crate::graph::MAX_NODES;
 use crate::graph::build::Csr;
+use crate::hash::{PAIR_WEIGHTS, pair_weight};
 use rayon::prelude::*;
 
 const FORM: &str = "star:LEAVES[,seed=1] with LEAVES 1..=4294967293 or as in 2^20";

@@ -6,11 +6,11 @@
 //! a node is likelier than another by at most n / 2^64. Self loops and duplicates are dropped, which are
 //! few: a share of about ef / n.
 
-use super::hash::{PAIR_WEIGHTS, below, hash, mix};
 use super::{Recipe, Size, rows, spec};
 use crate::error::Result;
 use crate::graph::MAX_NODES;
 use crate::graph::build::Csr;
+use crate::hash::{PAIR_WEIGHTS, below, hash, mix};
 
 const FORM: &str =
     "uniform:NODES[,ef=16][,seed=1] with NODES 1..=4294967294 or as in 2^20, ef 1..=1024";

@@ -6,7 +6,7 @@
 //! and in a symmetric graph the rows inside it need no further look.
 
 use super::Graph;
-use crate::generate::hash::hash;
+use crate::hash::hash;
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};

@@ -2,10 +2,10 @@
 
 use super::array::Array;
 use super::build::{self, InOrder, Keep, Packed, Repeated};
+use super::options::Symmetrize;
 use super::{ArcList, Graph, Origin, check, milliseconds};
 use crate::error::{Error, Result};
-use crate::generate::hash::{hash, mix};
-use crate::io::Symmetrize;
+use crate::hash::{hash, mix};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::time::Instant;

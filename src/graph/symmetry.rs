@@ -6,7 +6,7 @@
 //! chance about once in 2^128.
 
 use super::Graph;
-use crate::generate::hash::mix;
+use crate::hash::mix;
 use rayon::prelude::*;
 
 /// Two independent hashes of the arc (u, v, w).

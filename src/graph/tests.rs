@@ -157,7 +157,7 @@ fn ids_of_the_input_are_shifted_by_its_base() {
 fn arcs_in_any_order_over_many_blocks_and_buckets_give_the_same_csr() {
     let graph = crate::generate::generate("rmat:15").unwrap();
     let mut list = arcs(&graph);
-    list.sort_by_key(|&(u, v, _)| crate::generate::hash::hash(u64::from(u), u64::from(v)));
+    list.sort_by_key(|&(u, v, _)| crate::hash::hash(u64::from(u), u64::from(v)));
     let sources: Vec<u32> = list.iter().map(|arc| arc.0).collect();
     let targets: Vec<u32> = list.iter().map(|arc| arc.1).collect();
     let weights: Vec<f32> = list.iter().map(|arc| arc.2).collect();
@@ -175,7 +175,7 @@ fn arcs_in_any_order_over_many_blocks_and_buckets_give_the_same_csr() {
 
 #[test]
 fn arcs_are_counted_past_32_bits() {
-    use crate::fleet::{ChunkPolicy, Split};
+    use crate::collective::{ChunkPolicy, Split};
     // Rows without columns: the counters need no more.
     let row = (1u64 << 32) / 5;
     let offsets: Vec<u64> = (0..=100).map(|v| v * row).collect();
@@ -205,8 +205,8 @@ fn arcs_are_counted_past_32_bits() {
     // What a plan and an estimate reckon with.
     let size = crate::generate::size("rmat:31").unwrap();
     assert_eq!(size.arcs, 1 << 36);
-    let shape = crate::prepare::memory::GraphShape::at_most(1 << 31, 1 << 36, true, None);
+    let shape = crate::layout::memory::GraphShape::at_most(1 << 31, 1 << 36, true, None);
     let bytes: u64 =
-        crate::prepare::memory::total(&crate::prepare::memory::shortest_paths(&shape, 4));
+        crate::layout::memory::total(&crate::layout::memory::shortest_paths(&shape, 4));
     assert!(bytes > 1 << 36, "{bytes}");
 }

@@ -2,10 +2,11 @@
 //! modification and change, inode, load options, version of the readers). It holds what can be made again, so that whatever is wrong
 //! with it is passed over in silence: a damaged entry is not used, and replaced.
 
-use super::options::{Cache, LoadOptions};
 use super::source::{self, Limit};
-use super::{cache_dir, ldbc, native};
+use super::{ldbc, native};
+use crate::cache_dir;
 use crate::graph::Graph;
+use crate::graph::options::{Cache, LoadOptions};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

@@ -4,8 +4,8 @@
 //! A value may stand in double quotes; a quote inside is doubled. A quoted value ends on its line. Blanks
 //! around a value are no part of it, unless they are in quotes.
 
-use super::options::{ColumnName, Columns, Delimiter, Ids};
 use super::text::{self, Fault, shown};
+use crate::graph::options::{ColumnName, Columns, Delimiter, Ids};
 use std::borrow::Cow;
 
 /// Lines at the top of the file that say what separates columns.

@@ -7,10 +7,10 @@
 
 use super::headline::Headline;
 use super::labels::{Locations, Place, place};
-use super::options::FileWeights;
 use super::parsed::{Arcs, Nodes, Parsed};
 use super::text::{self, Fault, Fields, shown};
 use crate::error::{Error, Result};
+use crate::graph::options::FileWeights;
 use crate::graph::{ArcList, MAX_NODES};
 
 /// Units of a degree in a coordinates file.

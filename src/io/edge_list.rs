@@ -14,14 +14,14 @@
 //! does n, or else m is the number of arcs) but does not fit is refused: the file is cut short, or an id is
 //! out of range.
 
-use super::aside::write_aside;
 use super::compact::{self, WideList};
 use super::delimited::{self, Layout, Values, is_comment, misshapen};
-use super::options::{CountsLine, Delimiter, FileWeights, Ids, LoadOptions};
 use super::parsed::{Arcs, Nodes, Parsed};
 use super::rows::{self, Weights};
 use super::text::{self, Fault, Fields, shown};
+use crate::aside::write_aside;
 use crate::error::Result;
+use crate::graph::options::{CountsLine, Delimiter, FileWeights, Ids, LoadOptions};
 use crate::graph::{ArcList, Graph, MAX_NODES, Texts};
 use std::io::Write;
 use std::path::Path;

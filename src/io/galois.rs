@@ -8,11 +8,11 @@
 
 use super::binary::{self, numbers, take, word};
 use super::headline::Headline;
-use super::options::FileWeights;
 use super::parsed::{Arcs, Nodes, Parsed};
 use super::text;
 use crate::error::{Error, Result};
 use crate::graph::MAX_NODES;
+use crate::graph::options::FileWeights;
 
 /// Bytes in front of the ends.
 const HEADER: usize = 32;

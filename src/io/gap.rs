@@ -10,16 +10,16 @@
 //!
 //! The suite's text forms `.el` and `.wel` are edge lists without a header: nodes up to the largest id.
 
-use super::aside::write_aside;
 use super::binary::{self, numbers, take, word};
 use super::edge_list;
 use super::headline::Headline;
-use super::options::{FileWeights, LoadOptions};
 use super::parsed::{Arcs, Nodes, Parsed};
 use super::rows::{self, Ends, Weights};
 use super::text;
+use crate::aside::write_aside;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
+use crate::graph::options::{FileWeights, LoadOptions};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;

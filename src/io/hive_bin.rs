@@ -4,9 +4,9 @@
 //! There is no magic number, so the header is believed only if the file has exactly the length that it
 //! implies.
 
-use super::aside::write_aside;
 use super::binary::numbers;
 use super::parsed::{Arcs, Nodes, Parsed};
+use crate::aside::write_aside;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use std::io::Write;

@@ -5,11 +5,11 @@
 //! A file `NAME.properties` beside them may say `graph.NAME.directed = false`: then each edge is listed
 //! once and means both arcs. Without such a line the arcs are as listed. Either file may be compressed.
 
-use super::options::FileWeights;
 use super::parsed::{Arcs, Nodes, Parsed};
 use super::source::{self, Limit};
 use super::text::{self, Fault, Fields, shown};
 use crate::error::{Error, Result};
+use crate::graph::options::FileWeights;
 use crate::graph::{ArcList, MAX_NODES};
 use rayon::prelude::*;
 use std::path::Path;

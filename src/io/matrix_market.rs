@@ -4,12 +4,12 @@
 //! Row is the source, column the neighbour. A `symmetric` file lists each pair once and means both
 //! arcs. `pattern` has no values: every arc counts 1.
 
-use super::aside::write_aside;
-use super::options::FileWeights;
 use super::parsed::{Arcs, Nodes, Parsed};
 use super::rows::{self, Ends, Weights};
 use super::text::{self, Fault, Fields, shown};
+use crate::aside::write_aside;
 use crate::error::Result;
+use crate::graph::options::FileWeights;
 use crate::graph::{ArcList, Graph, MAX_NODES};
 use std::io::Write;
 use std::path::Path;

@@ -11,10 +11,10 @@
 //! not that sizes are there. The number of fields in the file tells which is meant.
 
 use super::headline::Headline;
-use super::options::FileWeights;
 use super::parsed::{Arcs, Nodes, Parsed};
 use super::text::{self, Fault, Fields, shown};
 use crate::error::Result;
+use crate::graph::options::FileWeights;
 use crate::graph::{ArcList, MAX_NODES};
 
 /// The header, and what of it is sure only once the fields are counted.

@@ -17,10 +17,8 @@
 //!
 //! Any of them may be compressed with gzip, bzip2, xz or zstd, recognised by their magic bytes.
 
-pub(crate) mod aside;
 mod binary;
 mod cache;
-pub(crate) mod cache_dir;
 mod columns;
 mod compact;
 mod delimited;
@@ -38,7 +36,6 @@ pub(crate) mod native;
 mod node_weights;
 mod npy;
 mod numpy;
-mod options;
 mod output;
 mod parquet;
 mod parsed;
@@ -50,6 +47,10 @@ mod source;
 mod text;
 mod writers;
 
+pub use crate::graph::options::{
+    Cache, ColumnName, Columns, CountsLine, Delimiter, Duplicates, Ids, LoadOptions, Relabel,
+    SelfLoops, Symmetrize, Weights,
+};
 pub(crate) use columns::write_table_as;
 pub use columns::{Column, Table, write_ids, write_table};
 pub use edge_list::write as write_edge_list;
@@ -61,10 +62,6 @@ pub use matrix_market::write as write_matrix_market;
 pub use native::{check as check_native, write as write_native};
 pub use node_weights::read_weights;
 pub use numpy::write as write_npz;
-pub use options::{
-    Cache, ColumnName, Columns, CountsLine, Delimiter, Duplicates, Ids, LoadOptions, Relabel,
-    SelfLoops, Symmetrize, Weights,
-};
 pub use output::{ResultFormat, write_atomically};
 pub use writers::{check_writer, write_graph};
 

@@ -22,9 +22,9 @@
 //! Opening checks the header's sum, every section's place and size, and every offset, id and weight: what
 //! a kernel follows is in range. That rows are sorted is believed; [`check`] compares all sums.
 
-use super::aside::write_aside;
 use super::headline::Headline;
 use super::source::Bytes;
+use crate::aside::write_aside;
 use crate::error::{Error, Result};
 use crate::graph::array::Array;
 use crate::graph::{Graph, Origin, Parts, Places, Rows, Texts, check as checks};

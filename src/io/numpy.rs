@@ -5,14 +5,14 @@
 //! Row is the source, column the neighbour, the stored number the weight; 64-bit fractions are rounded to
 //! f32. Stored numbers are arcs, zero or not. Boolean data make a graph without weights.
 
-use super::aside::write_aside;
 use super::binary;
 use super::npy::{self, Array};
-use super::options::FileWeights;
 use super::parsed::{Arcs, Nodes, Parsed};
 use super::source::Limit;
 use super::text;
+use crate::aside::write_aside;
 use crate::error::{Error, Result};
+use crate::graph::options::FileWeights;
 use crate::graph::{Graph, MAX_NODES};
 use crate::memory;
 use std::fs::File;

@@ -3,7 +3,7 @@
 //! Everything goes aside into a temporary file of the same directory, is synced, and takes the
 //! target's name in one rename, so that a reader never sees half a file.
 
-use super::aside::{Unfinished, builder};
+use crate::aside::{Unfinished, builder};
 use crate::error::{Error, Result};
 use crate::words::words;
 use serde::{Deserialize, Serialize};

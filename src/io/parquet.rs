@@ -6,9 +6,9 @@
 //! numbers and source and target are the first two. Row groups are read in parallel. The library makes
 //! room for a page as its header asks, up to 2 GiB, before it unpacks it.
 
-use super::options::FileWeights;
 use super::parsed::Parsed;
 use crate::error::{Error, Result};
+use crate::graph::options::FileWeights;
 
 /// Whether the content starts as a Parquet file does.
 pub(super) fn is_parquet(bytes: &[u8]) -> bool {
@@ -39,9 +39,9 @@ pub(super) fn parse(path: &str, bytes: &[u8], weights: FileWeights) -> Result<Pa
 #[cfg(feature = "parquet")]
 mod reader {
     use super::super::binary;
-    use super::super::options::FileWeights;
     use super::super::parsed::{Arcs, Nodes, Parsed};
     use super::super::text;
+    use crate::graph::options::FileWeights;
     use crate::graph::{ArcList, MAX_NODES};
     use ::parquet::basic::{ConvertedType, Type};
     use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};

@@ -2,9 +2,9 @@
 //! same for all formats.
 
 use super::compact::{self, Compacted, WideList};
-use super::options::{Duplicates, LoadOptions, Relabel, SelfLoops, Symmetrize, Weights};
 use crate::error::{Error, Result};
 use crate::graph::build::{Keep, Repeated};
+use crate::graph::options::{Duplicates, LoadOptions, Relabel, SelfLoops, Symmetrize, Weights};
 use crate::graph::{ArcList, Graph, MAX_NODES, Origin, Texts, milliseconds};
 use std::time::Instant;
 

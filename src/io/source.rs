@@ -1,10 +1,10 @@
 //! The bytes of an input file: mapped where that is possible, decompressed where it is needed.
 
 use super::progress::{self, Watched};
+use crate::byte_count::ByteCount;
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::report::units;
-use crate::run::ByteCount;
+use crate::units;
 use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
 use lzma_rust2::XzReader;

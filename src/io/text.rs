@@ -1,9 +1,9 @@
 //! What the text formats share: lines in parallel, fields, numbers, and errors that name the line.
 
-use super::options::FileWeights;
 use super::progress;
 use crate::error::Error;
 use crate::graph::MAX_NODES;
+use crate::graph::options::FileWeights;
 use memchr::memchr;
 use rayon::prelude::*;
 

@@ -1,16 +1,17 @@
 //! `advance`: along arcs, from a set of nodes to the set of nodes that a lambda says yes to.
 
-use super::args::{Args, DeviceArray};
+use super::args::Args;
 use super::code::{Bytes, On, Operator};
 use super::for_all::{along_nodes, nodes_a_block, words_a_warp};
 use super::host::{HostFaults, edge_at};
 use super::lambda::{ArcLambda, Lambda};
 use super::launch::{Call, Needs, Shape, blocks, bound, check_bound, in_block, launch_shape};
 use super::over::{Over, What};
-use super::resident::Resident;
 use crate::collective::{Frontier, atomic_words};
+use crate::device::ArrayAddress;
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
+use crate::layout::Resident;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
@@ -133,7 +134,7 @@ fn on_device(
     let mut set = Bytes::default();
     match output.and_then(|set| Some((set.words().device()?, set.nodes()))) {
         Some((words, nodes)) => {
-            let array = DeviceArray::Flat(words.pointer());
+            let array = ArrayAddress::Flat(words.pointer());
             set.span(array, nodes as u64, device.lambdas.sink(), loaded.number << 8 | 255);
         }
         // No words: nothing is put anywhere.

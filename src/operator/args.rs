@@ -4,18 +4,11 @@ use super::filter::Queue;
 use super::host::{HostValue, Memory, SetWords};
 use super::lambda::{Body, Kind};
 use crate::collective::{Dtype, Element, Frontier, Replicated, atomic_words, cells};
+use crate::collective::{Owner, Split};
+use crate::device::ArrayAddress;
 use crate::error::Result;
-use crate::fleet::{Owner, Shared, Split};
+use crate::fleet::Shared;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// An array as a kernel finds it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DeviceArray {
-    /// One address.
-    Flat(u64),
-    /// The address of a table of addresses, one a replica, and how many elements each has.
-    Parts { table: u64, part_length: u32 },
-}
 
 /// Where an array comes from.
 pub(crate) struct Made<'a> {
@@ -37,7 +30,7 @@ pub(crate) enum Given<'a> {
         kind: Kind,
         length: u64,
         host: Option<HostValue<'a>>,
-        device: Option<DeviceArray>,
+        device: Option<ArrayAddress>,
         made: Made<'a>,
     },
     Scalar {
@@ -73,7 +66,7 @@ pub trait Writable {
 impl<T: Element> Readable for Replicated<T> {
     fn given(&self) -> Given<'_> {
         let plain = |values| HostValue::Array(Memory::Plain(bytemuck::cast_slice(values)));
-        let device = self.device().map(|buffer| DeviceArray::Flat(buffer.pointer()));
+        let device = self.device().map(|buffer| ArrayAddress::Flat(buffer.pointer()));
         let (kind, length, made) = (Kind::Reads(T::DTYPE), self.len() as u64, Made::of(self));
         Given::Array { kind, length, host: self.host().map(plain), device, made }
     }
@@ -82,7 +75,7 @@ impl<T: Element> Readable for Replicated<T> {
 #[allow(private_interfaces)]
 impl<T: Element> Writable for Replicated<T> {
     fn given_mut(&mut self) -> Given<'_> {
-        let device = self.device().map(|buffer| DeviceArray::Flat(buffer.pointer()));
+        let device = self.device().map(|buffer| ArrayAddress::Flat(buffer.pointer()));
         let (kind, length, made) = (Kind::Writes(T::DTYPE), self.len() as u64, Made::of(self));
         let shared = |values| HostValue::Array(Memory::Cells(T::to_cells(cells(values))));
         let (host, written) = self.host_and_written();
@@ -117,7 +110,7 @@ impl Readable for Queue {
         let (items, length) = (self.items(), self.len());
         let bytes = items.host().map(|all| bytemuck::cast_slice::<u32, u8>(&all[..length]));
         let host = bytes.map(|bytes| HostValue::Array(Memory::Plain(bytes)));
-        let device = items.device().map(|buffer| DeviceArray::Flat(buffer.pointer()));
+        let device = items.device().map(|buffer| ArrayAddress::Flat(buffer.pointer()));
         let (kind, made) = (Kind::Reads(u32::DTYPE), Made::of(items));
         Given::Array { kind, length: length as u64, host, device, made }
     }
@@ -162,7 +155,7 @@ impl<'a> Args<'a> {
         array: &'a mut Replicated<T>,
         dtype: Dtype,
     ) -> Self {
-        let device = array.device().map(|buffer| DeviceArray::Flat(buffer.pointer()));
+        let device = array.device().map(|buffer| ArrayAddress::Flat(buffer.pointer()));
         let (kind, length, made) = (Kind::Writes(dtype), array.len() as u64, Made::of(array));
         self.given.push((name, Given::Array { kind, length, host: None, device, made }));
         self
@@ -179,7 +172,7 @@ impl<'a> Args<'a> {
     /// A set to read.
     pub fn reads_set(mut self, name: &'a str, set: &'a Frontier) -> Self {
         let nodes = set.nodes();
-        let device = set.words().device().map(|buffer| DeviceArray::Flat(buffer.pointer()));
+        let device = set.words().device().map(|buffer| ArrayAddress::Flat(buffer.pointer()));
         let words = |words| HostValue::Set { words: SetWords::Plain(words), nodes };
         let host = set.words().host().map(words);
         let (kind, length, made) = (Kind::ReadsSet, nodes as u64, Made::of(set.words()));
@@ -190,7 +183,7 @@ impl<'a> Args<'a> {
     /// A set to write.
     pub fn writes_set(mut self, name: &'a str, set: &'a mut Frontier) -> Self {
         let nodes = set.nodes();
-        let device = set.words().device().map(|buffer| DeviceArray::Flat(buffer.pointer()));
+        let device = set.words().device().map(|buffer| ArrayAddress::Flat(buffer.pointer()));
         let cells = |words| HostValue::Set { words: SetWords::Cells(atomic_words(words)), nodes };
         let (kind, length, made) = (Kind::WritesSet, nodes as u64, Made::of(set.words()));
         let (host, written) = set.words_mut().host_and_written();

@@ -1,8 +1,8 @@
 //! From a lambda to CUDA C++: the struct that holds its arguments, and the kernels of an operator.
 
-use super::args::DeviceArray;
 use super::lambda::{Body, Kind, Param};
-use crate::backend::cuda::Unit;
+use crate::device::ArrayAddress;
+use crate::device::Unit;
 use crate::error::Result;
 
 /// Kernels that an operator consists of, in the order in which it names them.
@@ -237,10 +237,10 @@ impl Bytes {
     }
 
     /// `Span`, `Parts` or `Set` of kernels/lambda.cuh. `sink` is memory that an empty array may be read at.
-    pub fn span(&mut self, array: DeviceArray, length: u64, sink: u64, argument: u32) {
+    pub fn span(&mut self, array: ArrayAddress, length: u64, sink: u64, argument: u32) {
         let (pointer, last) = match array {
-            DeviceArray::Flat(pointer) => (pointer, 0),
-            DeviceArray::Parts { table, part_length } => (table, part_length),
+            ArrayAddress::Flat(pointer) => (pointer, 0),
+            ArrayAddress::Parts { table, part_length } => (table, part_length),
         };
         self.u64(if length == 0 { sink } else { pointer });
         self.u64(length);

@@ -1,16 +1,18 @@
 //! `neighbor_reduce`, `reduce` and `histogram`: folds over a node's arcs, over a range, into bins.
 
-use super::args::{Args, DeviceArray};
+use super::args::Args;
 use super::code::{Bytes, On, Operator};
 use super::for_all::{along_nodes, nodes_a_block, words_a_warp};
 use super::host::{HostFaults, edge_at};
 use super::lambda::{ArcLambda, Body, Lambda, Value};
 use super::launch::{Call, Needs, Shape, blocks, bound, check_bound, in_block, launch_shape};
 use super::over::{Over, What};
-use super::resident::Resident;
+use crate::collective::Split;
 use crate::collective::{Element, MergeOp, Replicated, cells};
+use crate::device::ArrayAddress;
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Replica, Split};
+use crate::fleet::{Backend, Replica};
+use crate::layout::Resident;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
@@ -249,7 +251,7 @@ impl Replica {
         bins: usize,
     ) -> Result<Vec<u64>> {
         let (body, on) = (&lambda.body, On::element("u32"));
-        let mut counts = match self.operators.counts.take() {
+        let mut counts = match self.operators().counts.take() {
             Some(counts) if counts.len() == bins => counts.called(label),
             old => {
                 self.all_quiet(label)?;
@@ -290,7 +292,7 @@ impl Replica {
             self.merge(&mut counts)?;
         }
         let all = self.read(&counts)?;
-        self.operators.counts = Some(counts);
+        self.operators().counts = Some(counts);
         Ok(all)
     }
 }
@@ -325,7 +327,7 @@ fn neighbors_on_device<T: Folded>(
     let mut span = Bytes::default();
     let pointer = out.device().map_or(0, |out| out.pointer());
     let argument = loaded.number << 8 | (1 + call.body.params.len() as u32);
-    span.span(DeviceArray::Flat(pointer), out.len() as u64, device.lambdas.sink(), argument);
+    span.span(ArrayAddress::Flat(pointer), out.len() as u64, device.lambdas.sink(), argument);
     let (span, words) = (span.words(), shape.words());
     let parameters: [&[u64]; 4] = [&words, &lambda, &start, &span];
     let grid = launch_shape(blocks(range.end - range.start, nodes_a_block(&shape), chance));
@@ -387,7 +389,7 @@ fn bins_on_device(
     let shape = Shape { capacity: bins.len() as u64, ..Shape::of(&range, &call.over) };
     let mut span = Bytes::default();
     let argument = loaded.number << 8 | (1 + call.body.params.len() as u32);
-    let flat = DeviceArray::Flat(bins.pointer());
+    let flat = ArrayAddress::Flat(bins.pointer());
     span.span(flat, bins.len() as u64, device.lambdas.sink(), argument);
     // Few blocks, since each adds its bins to everybody's.
     let most = device.info.multiprocessors * 8;

@@ -5,10 +5,11 @@
 //! nothing, and is reported after the launch.
 
 use super::lambda::{Body, Kind, NO_GRAPH};
-use super::resident::Resident;
 use crate::collective::{CellSlice, Dtype, Element, MergeOp};
-use crate::error::{Error, Result};
+use crate::device::bad_index;
+use crate::error::Result;
 use crate::graph::Graph;
+use crate::layout::Resident;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -76,15 +77,6 @@ pub(crate) fn argument_name(body: &Body, argument: usize) -> &str {
         (_, Some(param)) => &param.name,
         (_, None) => "bins",
     }
-}
-
-pub(crate) fn bad_index(lambda: &str, argument: &str, index: u64, length: Option<u64>) -> Error {
-    let shown = if index > u64::MAX / 2 { (index as i64).to_string() } else { index.to_string() };
-    let range = length.map_or(String::new(), |length| format!(" of {length} elements"));
-    Error::input(format!(
-        "lambda {lambda}: argument {argument}: index {shown} is outside the array{range}, so that what was \
-         computed is not to be used; compare the index with the array's length before, or make the array longer"
-    ))
 }
 
 /// The arguments of one launch.

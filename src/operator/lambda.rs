@@ -322,7 +322,7 @@ fn fused(body: &Body, only: &Body, operator: Operator, arch: &str) -> Result<()>
     only.check()?;
     let form = Form { parts: 0, wide: false, graph: true };
     let unit = unit(operator, (body, &On::arc("bool")), Some(only), form)?;
-    crate::backend::cuda::compile_unit(&unit, arch).map(drop)
+    crate::device::compile_unit(&unit, arch).map(drop)
 }
 
 fn compile(body: &Body, on: &On, operators: &[Operator], arch: &str) -> Result<()> {
@@ -337,7 +337,7 @@ fn compile(body: &Body, on: &On, operators: &[Operator], arch: &str) -> Result<(
         .map(|operator| (operator, Form { parts, wide: true, graph: true }));
     let tried = operators.iter().map(|operator| (operator, plain)).chain(other);
     for (operator, form) in tried {
-        crate::backend::cuda::compile_unit(&unit(*operator, (body, on), None, form)?, arch)?;
+        crate::device::compile_unit(&unit(*operator, (body, on), None, form)?, arch)?;
     }
     Ok(())
 }
@@ -349,7 +349,7 @@ mod tests {
     /// Without a GPU too: what a launch without a graph compiles.
     #[test]
     fn text_that_uses_the_graph_does_not_compile_without_one() {
-        if !crate::backend::cuda::probe().nvrtc.found {
+        if !crate::device::probe().nvrtc.found {
             return crate::skips::skipped("NVRTC is not here, lambdas were NOT compiled");
         }
         let compiled = |text: &str, functions: &str, graph: bool| {
@@ -357,7 +357,7 @@ mod tests {
             let body = lambda.functions(functions).body;
             let form = Form { parts: 0, wide: false, graph };
             let unit = unit(Operator::Elements, (&body, &On::element("void")), None, form)?;
-            crate::backend::cuda::compile_unit(&unit, "sm_90").map(drop)
+            crate::device::compile_unit(&unit, "sm_90").map(drop)
         };
         let helper = "__device__ u64 twice(const Graph& g, u64 v) { return 2 * g.degree(v); }";
         let asking = ["x[i] = g.degree(v);", "x[i] = g.nodes;", "x[i] = twice(g, v);"];

@@ -1,15 +1,17 @@
 //! What all operators have in common: labels, loading, the parameters of kernels, loops on the host.
 
-use super::args::{Args, DeviceArray, Given};
+use super::args::{Args, Given};
 use super::code::{Bytes, Form, On, Operator, THREADS, unit};
 use super::host::{Bound, HostFaults, HostValue};
 use super::lambda::{Body, NO_GRAPH, NO_GRAPH_TYPE};
 use super::over::Over;
-use super::resident::{DeviceRows, Resident};
-use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, LANES, Launch, Placed, nvtx};
+use crate::collective::Payload;
 use crate::collective::{Frontier, MergeOp, Replicated};
+use crate::device::ArrayAddress;
+use crate::device::{CudaDevice, DeviceBuffer, LANES, Launch, Loaded, nvtx};
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Payload, Replica};
+use crate::fleet::{Backend, Placed, Replica};
+use crate::layout::{DeviceRows, Resident};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -58,13 +60,6 @@ pub(super) struct Needs {
     pub queue: usize,
     pub partial: usize,
     pub marks: usize,
-}
-
-/// A lambda in the form that an operator calls.
-#[derive(Clone, Copy)]
-pub(crate) struct Loaded {
-    pub number: u32,
-    pub kernels: [Function; 3],
 }
 
 /// `kernels/operators.cuh`: Shape.
@@ -202,15 +197,21 @@ fn mixed() -> Error {
 }
 
 impl Replica {
+    /// What operators keep on this replica.
+    pub(super) fn operators(&mut self) -> &mut Operators {
+        self.attach()
+    }
+
     /// Begins (or ends) a record of every launch, for [`Replica::launches`]. Each then waits until it has ended, so
     /// that a traced program is slower.
     pub fn trace_launches(&mut self, on: bool) {
-        self.operators.trace = on.then(Vec::new);
+        self.operators().trace = on.then(Vec::new);
     }
 
     /// What was launched since [`Replica::trace_launches`].
     pub fn launches(&self) -> &[LaunchRecord] {
-        self.operators.trace.as_deref().unwrap_or_default()
+        let operators = self.attached::<Operators>();
+        operators.and_then(|o| o.trace.as_deref()).unwrap_or_default()
     }
 
     /// Runs `body` under the call's label: in messages, profilers and the trace.
@@ -282,10 +283,11 @@ impl Replica {
         // On a device the first use is a meeting (`load`): here too, so that a program that runs on the host
         // runs on GPUs.
         if let Backend::Host(_) = &self.backend {
-            if self.operators.met.len() > MOST_MET {
-                self.operators.met.clear();
+            let met = &mut self.operators().met;
+            if met.len() > MOST_MET {
+                met.clear();
             }
-            if self.operators.met.insert((call.body.id, call.operator as u64)) {
+            if met.insert((call.body.id, call.operator as u64)) {
                 self.meet_for(call)?;
             }
         }
@@ -298,13 +300,13 @@ impl Replica {
         let _profiled = nvtx(call.label);
         let start = Instant::now();
         let out = body(self, range)?;
-        if self.operators.trace.is_some() {
+        if self.operators().trace.is_some() {
             self.settle()?;
             let ms = start.elapsed().as_secs_f64() * 1e3;
             let (label, operator) = (call.label, call.operator.name());
             let lambda = call.body.name.clone();
             let record = LaunchRecord { label, operator, lambda, elements, ms };
-            self.operators.trace.get_or_insert_default().push(record);
+            self.operators().trace.get_or_insert_default().push(record);
         }
         Ok(out)
     }
@@ -371,7 +373,7 @@ impl Replica {
     pub(super) fn scratch(&mut self, label: &'static str, needs: Needs) -> Result<()> {
         let Backend::Cuda(device) = &self.backend else { return Ok(()) };
         let lane = device.lambdas.lane();
-        let held = self.operators.scratch.get(&lane);
+        let held = self.attached::<Operators>().and_then(|o| o.scratch.get(&lane));
         let fits = held.is_some_and(|held| {
             held.queue.len() >= needs.queue
                 && held.partial.len() >= needs.partial
@@ -381,7 +383,7 @@ impl Replica {
             return Ok(());
         }
         self.all_quiet(label)?;
-        let old = self.operators.scratch.remove(&lane);
+        let old = self.operators().scratch.remove(&lane);
         let Backend::Cuda(device) = &self.backend else { return Ok(()) };
         let held = old.map_or(Needs::default(), |old| Needs {
             queue: old.queue.len(),
@@ -395,14 +397,15 @@ impl Replica {
             partial: device.alloc("partial results", most(needs.partial, held.partial))?,
             marks: device.alloc("an operator's marks", most(needs.marks, held.marks))?,
         };
-        self.operators.scratch.insert(lane, made);
+        self.operators().scratch.insert(lane, made);
         self.all_quiet(label)
     }
 
     /// The device, its scratch of the current lane.
     pub(super) fn on_cuda(&self) -> Result<(&CudaDevice, Option<&Scratch>)> {
         let Backend::Cuda(device) = &self.backend else { return Err(mixed()) };
-        Ok((device, self.operators.scratch.get(&device.lambdas.lane())))
+        let scratch = self.attached::<Operators>().map(|o| &o.scratch);
+        Ok((device, scratch.and_then(|scratch| scratch.get(&device.lambdas.lane()))))
     }
 
     /// The replicated words of a reduction's tiles, at least `tiles`.
@@ -411,7 +414,7 @@ impl Replica {
         label: &'static str,
         tiles: usize,
     ) -> Result<Replicated<u64>> {
-        match self.operators.partials.take() {
+        match self.operators().partials.take() {
             Some(found) if found.len() >= tiles => Ok(found),
             old => {
                 self.all_quiet(label)?;
@@ -425,7 +428,7 @@ impl Replica {
     }
 
     pub(super) fn keep_partials(&mut self, partials: Replicated<u64>) {
-        self.operators.partials = Some(partials);
+        self.operators().partials = Some(partials);
     }
 
     /// Runs `body` with its launches on stream `lane` (0 is the main one, 1 to 15 are beside it). Lambdas on
@@ -514,7 +517,7 @@ impl Replica {
 
 fn parts(given: &[&Given]) -> u64 {
     given.iter().enumerate().fold(0, |all, (at, given)| match given {
-        Given::Array { device: Some(DeviceArray::Parts { .. }), .. } => all | 1 << at,
+        Given::Array { device: Some(ArrayAddress::Parts { .. }), .. } => all | 1 << at,
         _ => all,
     })
 }

@@ -1,8 +1,8 @@
 //! What an operator runs over.
 
-use super::resident::Resident;
 use crate::collective::Frontier;
-use crate::fleet::{SLICE_ALIGN, Split};
+use crate::collective::{SLICE_ALIGN, Split};
+use crate::layout::Resident;
 use std::borrow::Cow;
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
 //! Random numbers for lambdas: the host's side of `Random` in `kernels/lambda.cuh`.
 
-use crate::generate::hash::{below, hash, mix};
+use crate::hash::{below, hash, mix};
 
 /// Numbers that are a function of (seed, stream, how many were drawn): the same for any number of threads and
 /// replicas, and the same bits as `Random` in CUDA C++.

@@ -3,10 +3,10 @@
 use super::args::Args;
 use super::lambda::Lambda;
 use super::over::Over;
-use super::resident::Resident;
 use crate::collective::{Dtype, Element, Frontier, MergeOp, Replicated};
 use crate::error::Result;
 use crate::fleet::{Backend, Replica};
+use crate::layout::Resident;
 use std::sync::LazyLock;
 
 /// Lambdas that fill elements of one, four and eight bytes.

@@ -2,13 +2,13 @@
 
 use super::labels::Labels;
 use super::sheet::{Entry, Sheet};
-use super::time::date;
-use super::units::plural;
 use super::{csv, page, plots, sheet, tables};
 use crate::results::{
     Ablation, Case, Comparison, Family, Kind, Mean, Member, ResultSet, Scaling, ablations, compare,
     families, means,
 };
+use crate::time::date;
+use crate::units::plural;
 use std::collections::BTreeSet;
 
 /// Tables and plots that belong together.

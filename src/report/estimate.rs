@@ -2,13 +2,13 @@
 
 use super::needs::{Need, needs, needs_table};
 use super::record::command_line;
-use super::units::{bytes, plural};
 use super::{COMMIT, VERSION, utc};
 use crate::error::{Error, Result};
 use crate::fleet::{DeviceInfo, Devices};
 use crate::graph::MAX_NODES;
-use crate::prepare::Placement;
-use crate::prepare::memory::{self, CONTEXT_BYTES, GraphShape};
+use crate::layout::Placement;
+use crate::layout::memory::{self, CONTEXT_BYTES, GraphShape};
+use crate::units::{bytes, plural};
 use crate::{generate, io};
 use serde::Serialize;
 use std::time::SystemTime;

@@ -3,11 +3,11 @@
 use super::needs::{Need, needs, needs_table};
 use super::record::{GraphFacts, command_line};
 use super::summary::oddities;
-use super::units::{bytes, count, ms, plural};
 use super::{COMMIT, VERSION, utc};
 use crate::graph::{Degrees, Graph, Statistics};
-use crate::prepare::memory::{CONTEXT_BYTES, GraphShape};
-use crate::prepare::{Form, Layout, Placement};
+use crate::layout::memory::{CONTEXT_BYTES, GraphShape};
+use crate::layout::{Form, Layout, Placement};
+use crate::units::{bytes, count, ms, plural};
 use serde::Serialize;
 use std::time::{Instant, SystemTime};
 

@@ -10,16 +10,14 @@ mod needs;
 mod page;
 mod plot;
 mod plots;
-pub(crate) mod ranking;
 mod record;
 mod sheet;
-mod spread;
 mod summary;
-mod table;
 mod tables;
-mod time;
-pub(crate) mod units;
 
+pub use crate::results::Spread;
+pub use crate::table::Table;
+pub use crate::time::{moment, utc};
 pub use document::Document;
 pub use estimate::{DeviceFit, Estimate, HostNeed, Outline, estimate_summary};
 pub use info::{GraphRecord, graph_summary};
@@ -28,10 +26,7 @@ pub use needs::{Need, needs, needs_table};
 pub use record::{Failure, GpuInfo, GraphFacts, Record, write_json};
 pub(crate) use record::{command_line, to_json};
 pub use sheet::{Entry, Sheet};
-pub use spread::Spread;
-pub use summary::{Ranked, best_ranked, ranking, summary};
-pub use table::Table;
-pub use time::{moment, utc};
+pub use summary::summary;
 
 /// The version of this crate.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

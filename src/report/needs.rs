@@ -1,10 +1,10 @@
 //! What workloads need of a GPU's memory.
 
-use super::table::Table;
-use super::units::bytes;
-use crate::prepare::memory::{DeviceArray, GraphShape, placed, total};
-use crate::prepare::{Form, Placement};
+use crate::layout::memory::{DeviceArray, GraphShape, placed, total};
+use crate::layout::{Form, Placement};
 use crate::run::{WORKLOADS, Workload};
+use crate::table::Table;
+use crate::units::bytes;
 use serde::Serialize;
 
 /// Device memory of one workload on one replica.

@@ -7,9 +7,9 @@ use super::plot::{
     trace,
 };
 use super::tables::{percent, ratio, study};
-use super::units::{bare_ms, ms};
 use crate::Result;
 use crate::results::{Ablation, Case, Comparison, Family, Mean, Member, Scaling};
+use crate::units::{bare_ms, ms};
 use std::collections::BTreeMap;
 
 /// Most bars in one plot.

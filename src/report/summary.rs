@@ -1,16 +1,15 @@
 //! The human summary of a run.
 
-use super::ranking::first;
 use super::record::arcs_per_second;
-use super::spread::{Spread, median_reset, median_run};
-use super::table::Table;
-use super::units::{bare_ms, bytes, count, ms, plural, rate};
-use crate::algorithm::{MergeMode, ShortestPaths};
+use crate::algorithm::MergeMode;
 use crate::fleet::FleetInfo;
 use crate::graph::{Graph, NodeId, Origin};
 use crate::io::{Duplicates, SelfLoops};
-use crate::prepare::Placement;
+use crate::layout::Placement;
+use crate::results::{Spread, median_reset, median_run};
 use crate::run::{Outcome, Start, Verdict, Verification};
+use crate::table::Table;
+use crate::units::{bare_ms, bytes, count, ms, plural, rate};
 
 /// Trace rows that a summary shows; the record has them all.
 const TRACE_ROWS: usize = 40;
@@ -288,54 +287,6 @@ fn trace_table(outcome: &Outcome) -> String {
             format!("\n{table}... and {}: --json has them all\n", plural(more as u64, "more row"))
         }
     }
-}
-
-/// A node of the ranking, in the input's own ids.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Ranked {
-    /// The node.
-    pub node: String,
-    /// Its distance from the nearest seed.
-    pub distance: f64,
-    /// The seed it is nearest to, when nominees were asked for.
-    pub nominee: Option<String>,
-}
-
-/// The `k` reached nodes nearest to the seeds that are not seeds, by distance, ties by input id.
-pub fn best_ranked(graph: &Graph, seeds: &[u32], paths: &ShortestPaths, k: usize) -> Vec<Ranked> {
-    let mut seeds = seeds.to_vec();
-    seeds.sort_unstable();
-    let distance = |node: u32| match &paths.distances_f64 {
-        Some(distances) => distances[node as usize],
-        None => f64::from(paths.distances[node as usize]),
-    };
-    let candidates = (0..paths.distances.len() as u32).map(|node| (node, distance(node)));
-    let candidates = candidates
-        .filter(|(node, distance)| distance.is_finite() && seeds.binary_search(node).is_err());
-    let nearest = first(graph, candidates, k, f64::total_cmp);
-    let named = |node: u32| graph.id(node).to_string();
-    let nominee = |node: u32| paths.nominees.as_ref().map(|all| named(all[node as usize]));
-    let rank = |(node, distance)| Ranked { node: named(node), distance, nominee: nominee(node) };
-    nearest.into_iter().map(rank).collect()
-}
-
-/// The ranking as a table.
-pub fn ranking(ranked: &[Ranked]) -> String {
-    let nominees = ranked.iter().any(|r| r.nominee.is_some());
-    let header = ["rank", "node", "distance", "nominee"];
-    let mut table = Table::new(&header[..if nominees { 4 } else { 3 }], &[]);
-    for (place, r) in ranked.iter().enumerate() {
-        let nominee = r.nominee.clone();
-        // A distance that f32 holds is printed as one of f32.
-        let short = r.distance as f32;
-        let distance = match f64::from(short) == r.distance {
-            true => short.to_string(),
-            false => r.distance.to_string(),
-        };
-        let cells = [(place + 1).to_string(), r.node.clone(), distance];
-        table.row(cells.into_iter().chain(nominee));
-    }
-    table.to_string()
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 use super::*;
-use crate::algorithm::{Measured, RunTime, TraceEntry};
+use crate::algorithm::{
+    Measured, Ranked, RunTime, ShortestPaths, TraceEntry, best_ranked, ranking,
+};
 use crate::fleet::DeviceInfo;
 use crate::graph::Origin;
-use crate::prepare::PrepareReport;
+use crate::layout::PrepareReport;
 use crate::report::Record;
 use crate::run::{Job, RunConfig, Start, Verdict, Verification, fields, workload};
 use std::any::Any;

@@ -2,12 +2,12 @@
 
 use super::labels::{Labels, machine};
 use super::sheet::{Entry, Sheet};
-use super::units::{bare_ms, count};
 use crate::results::{
     Ablation, AblationRow, Case, Comparison, Done, Family, Mean, Member, ResultSet, Scaling, Split,
     geometric_mean,
 };
 use crate::run::Verdict;
+use crate::units::{bare_ms, count};
 
 /// `2.31`, `0.042`: three digits or so, for ratios.
 pub(crate) fn ratio(value: f64) -> String {

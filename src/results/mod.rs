@@ -13,6 +13,8 @@ mod record;
 mod set;
 mod settings;
 
+pub use crate::algorithm::Spread;
+pub(crate) use crate::algorithm::{median_reset, median_run};
 pub use ablation::{Ablation, AblationRow, ablations};
 pub use case::{Case, Done, Iteration, Outcome, Scaling, Split, Times};
 pub use compare::{Comparison, Pair, RatioMean, compare};

@@ -1,10 +1,11 @@
 //! Cases out of JSON: records of ours and of HIVE's phase 2, and cells of an older sweep's table.
 
+use super::Spread;
 use super::fields::{Fields, amount, wrong};
 use super::{Case, Done, Iteration, Outcome, Scaling, Settings, Split, Times};
 use crate::Result;
-use crate::report::{Spread, moment};
 use crate::run::workload;
+use crate::time::moment;
 use serde_json::{Map, Value};
 
 /// What a tag list says.

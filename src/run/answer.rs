@@ -6,7 +6,7 @@ use crate::algorithm::geo::Known;
 use crate::algorithm::{Measured, Paths};
 use crate::graph::Graph;
 use crate::io::Table;
-use crate::report::units::plural;
+use crate::units::plural;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::any::Any;

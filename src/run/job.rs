@@ -6,7 +6,7 @@ use crate::algorithm::Paths;
 use crate::fleet::{Fleet, FleetInfo};
 use crate::graph::{Graph, Origin};
 use crate::io::ResultFormat;
-use crate::prepare::{Layouts, PrepareReport, Ready};
+use crate::layout::{Layouts, PrepareReport, Ready};
 use crate::{Error, Result, generate, io};
 use std::path::Path;
 use std::sync::Arc;
@@ -213,7 +213,10 @@ impl Job {
             paths,
             job: self,
             fleet: fleet.info().clone(),
-            prepare: ready.report().clone(),
+            prepare: PrepareReport {
+                compile_ms: answer.measured().compile_ms,
+                ..ready.report().clone()
+            },
             answer,
             verification,
         }

@@ -2,15 +2,14 @@
 //! ([`Outcome`]). The command line, the sweep and the JSON record are all made of these three.
 
 mod answer;
-mod byte_count;
 mod choice;
 mod config;
 mod job;
 mod workload;
 
+pub use crate::byte_count::ByteCount;
 pub(crate) use answer::fields;
 pub use answer::{Answer, Checked, Start, Verdict, Verification};
-pub use byte_count::ByteCount;
 pub use choice::Choice;
 pub(crate) use choice::number;
 pub(crate) use config::writable;

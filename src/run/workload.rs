@@ -5,8 +5,8 @@ use super::{Answer, Job, RunConfig, Start};
 use crate::algorithm::{bc, bfs, cc, filter, geo, kcore, pagerank, scc, sssp, triangles};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
-use crate::prepare::memory::{self, DeviceArray, GraphShape};
-use crate::prepare::{Form, Ready};
+use crate::layout::memory::{self, DeviceArray, GraphShape};
+use crate::layout::{Form, Ready};
 use crate::{Error, Result};
 
 /// Options that only some workloads take; [`Workload::takes`] picks from these.

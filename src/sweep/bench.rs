@@ -5,7 +5,7 @@ use super::plan::Planned;
 use crate::fleet::Fleet;
 use crate::generate::is_spec;
 use crate::graph::Graph;
-use crate::prepare::{Form, Layout, Layouts, Ready};
+use crate::layout::{Form, Layout, Layouts, Ready};
 use crate::report::Record;
 use crate::run::{Job, Outcome, RunConfig, load_on, open_fleet};
 use crate::{Error, Result};

@@ -3,8 +3,9 @@
 use super::config::Scaling;
 use super::plan::{Planned, replicas};
 use crate::algorithm::MergeMode;
-use crate::fleet::{ChunkPolicy, CollectiveKind, Devices};
-use crate::prepare::{Layout, Placement};
+use crate::collective::ChunkPolicy;
+use crate::fleet::{CollectiveKind, Devices};
+use crate::layout::{Layout, Placement};
 use crate::report::Spread;
 use crate::results::median_split;
 use crate::run::Verdict;

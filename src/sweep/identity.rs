@@ -2,7 +2,7 @@
 
 use super::plan::Planned;
 use crate::algorithm::Seeds;
-use crate::backend::cuda::probe;
+use crate::device::probe;
 use crate::fleet::Devices;
 use crate::generate::is_spec;
 use crate::report::{COMMIT, Machine, VERSION};

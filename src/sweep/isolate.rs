@@ -155,7 +155,7 @@ fn end_with_parent() -> Result<()> {
     let watch = || {
         let mut rest = [0; 64];
         while std::io::stdin().lock().read(&mut rest).is_ok_and(|bytes| bytes > 0) {}
-        crate::io::aside::remove_unfinished();
+        crate::aside::remove_unfinished();
         std::process::exit(3);
     };
     let thread = std::thread::Builder::new().name("parent".into()).spawn(watch);

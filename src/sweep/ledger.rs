@@ -4,7 +4,7 @@
 //! torn last line, which is dropped. One process at a time: the folder is locked, by the kernel, until the
 //! process ends, however it ends.
 
-use crate::io::aside::{Unfinished, builder};
+use crate::aside::{Unfinished, builder};
 use crate::report::to_json;
 use crate::{Error, Result};
 use serde::Serialize;

@@ -2,8 +2,9 @@
 
 use super::cell::{Cell, State, merge_word};
 use super::config::Scaling;
-use crate::report::{Table, units};
+use crate::report::Table;
 use crate::run::Verdict;
+use crate::units;
 
 /// All cells, by workload and graph in the order they were first met; speed-up is against the fewest
 /// replicas of the same workload, graph and options.

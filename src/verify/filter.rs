@@ -1,7 +1,7 @@
 //! Checks filtering: values and order exactly, by making the array again, one value after another.
 
 use crate::error::{Error, Result};
-use crate::generate::hash::array_value;
+use crate::hash::array_value;
 
 /// Certifies that `kept` holds, in order, those of the array's first `elements` values under `seed` that are below
 /// `share` of 2^32. Returns how many they are.

@@ -504,8 +504,8 @@ fn hash(v: u32) -> u64 {
 mod tests {
     use super::super::spatial_median;
     use super::*;
-    use crate::generate::hash::hash;
     use crate::graph::Origin;
+    use crate::hash::hash;
 
     #[test]
     fn a_place_moved_by_300_km_is_refused_where_the_oracle_is_not_asked() {

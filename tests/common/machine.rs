@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// GPUs of this machine.
 pub fn gpus() -> usize {
-    hivegraph::backend::cuda::probe().devices.len()
+    hivegraph::device::probe().devices.len()
 }
 
 /// Says loudly, once a test, that there is no GPU to run on.

@@ -5,7 +5,7 @@ use hivegraph::Result;
 use hivegraph::algorithm::MergeMode;
 use hivegraph::fleet::{CollectiveKind, Fleet, FleetConfig};
 use hivegraph::graph::Graph;
-use hivegraph::prepare::Layout;
+use hivegraph::layout::Layout;
 use hivegraph::run::{Answer, Choice, Job, Outcome, RunConfig, prepare, workload};
 use std::any::Any;
 use std::sync::Arc;

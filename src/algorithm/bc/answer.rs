@@ -3,11 +3,11 @@
 use super::{BcConfig, Betweenness, Precision, of_rows};
 use crate::Result;
 use crate::algorithm::Measured;
+use crate::algorithm::ranking::{first, ranked};
 use crate::graph::{Graph, NodeId};
 use crate::io::{Column, Table};
-use crate::report::ranking::{first, ranked};
-use crate::report::units::{count, plural};
 use crate::run::{Answer, Checked, Choice, Context, Job, RunConfig, Start, fields};
+use crate::units::{count, plural};
 use crate::verify::{self, BetweennessQuestion};
 use serde_json::{Map, Value, json};
 
@@ -23,7 +23,7 @@ pub(super) fn tolerance(double: bool) -> f64 {
 /// Checks what no single option's syntax can.
 pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
     driver_options(config).check()?;
-    crate::prepare::check_align(config.chunk_align)?;
+    crate::layout::check_align(config.chunk_align)?;
     config.check_format(None)
 }
 

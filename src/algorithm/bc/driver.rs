@@ -1,15 +1,16 @@
 //! One run on one replica: batch after batch, whole or level by level. The idea is in the parent module.
 
 use super::Tally;
+use super::cuda::{Form, Workspace};
+use super::host::Lanes;
 use super::plan::Plan;
 use crate::algorithm::TraceEntry;
-use crate::algorithm::program::{Log, Step};
-use crate::backend::cuda::bc::{Form, Workspace};
-use crate::backend::host::bc::Lanes;
+use crate::algorithm::frame::{Log, Step};
+use crate::collective::Split;
 use crate::collective::{MergeOp, Replicated};
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Replica, Split};
-use crate::prepare::TopologyRows;
+use crate::fleet::{Backend, Replica};
+use crate::layout::TopologyRows;
 use std::ops::Range;
 use std::time::Instant;
 

@@ -3,7 +3,7 @@
 use super::{BcConfig, MOST_LANES, Precision};
 use crate::algorithm::MergeMode;
 use crate::fleet::FleetInfo;
-use crate::prepare::{Columns, TopologyRows, memory};
+use crate::layout::{Columns, TopologyRows, memory};
 use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -142,7 +142,7 @@ fn fitting(p: &TopologyRows, lanes: usize, double: bool, cut: bool, fleet: &Flee
 mod tests {
     use super::*;
     use crate::graph::{Graph, Origin};
-    use crate::prepare::Layout;
+    use crate::layout::Layout;
 
     fn columns(n: usize, edges: &[(u32, u32)]) -> Columns {
         let ends = edges.iter().flat_map(|(u, v)| [(*u, *v), (*v, *u)]);

@@ -1,12 +1,12 @@
 //! How breadth-first search is asked for, and what is said of its answer.
 
 use super::{BfsOptions, SearchDirection, UNREACHED};
+use crate::algorithm::ranking::{first, ranked};
 use crate::algorithm::{Lengths, Measured, Paths, chains};
 use crate::graph::Graph;
 use crate::io::{Column, Table};
-use crate::report::ranking::{first, ranked};
-use crate::report::units::{count, plural, rate};
 use crate::run::{Answer, Checked, Job, RunConfig, Start, fields};
+use crate::units::{count, plural, rate};
 use crate::{Error, Result, verify};
 use serde::Serialize;
 use serde_json::{Map, Value, json};

@@ -2,12 +2,12 @@
 
 use super::driver::Told;
 use super::{Found, SearchDirection, State, Task, UNREACHED};
-use crate::backend::cuda::sssp::{ArcForm, NEAR_FAR_THREADS, NearFarArgs, NearFarStatus};
-use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
+use crate::algorithm::near_far::{NearFar, NearFarFound, Searched};
+use crate::collective::{JointArgs, MAX_REPLICAS};
+use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
 use crate::error::{Error, Result};
-use crate::fleet::{JointArgs, MAX_REPLICAS};
-use crate::prepare::memory::{CONTROL, QUEUE, WorkspaceLengths};
-use crate::prepare::{DeviceTopology, TopologyRows};
+use crate::layout::memory::{CONTROL, QUEUE};
+use crate::layout::{ArcForm, DeviceTopology, TopologyRows};
 use bytemuck::{Pod, Zeroable};
 
 const THREADS: u32 = 512; // as in kernels/bfs_round.cuh
@@ -132,13 +132,6 @@ pub(super) struct Workspace {
     dirty: bool,
 }
 
-struct NearFar {
-    run: Function,
-    blocks: u32,
-    queue: DeviceBuffer<u64>,
-    status: Pinned<NearFarStatus>,
-}
-
 impl Workspace {
     pub fn new(
         device: &mut CudaDevice,
@@ -154,7 +147,11 @@ impl Workspace {
         let record = kernel(if near_far { "bfs_fours" } else { "bfs_pairs" })?;
         let active = rows.columns.active;
         let near_far = match near_far {
-            true => Some(NearFar::new(device, graph, active)?),
+            true => {
+                let [wide] = graph.options();
+                let options = ["-DHIVE_PACKED=1".into(), wide, "-DHIVE_LEVELS=1".into()];
+                Some(NearFar::new(device, &options, active)?)
+            }
             false => None,
         };
         let records = match &near_far {
@@ -294,36 +291,25 @@ impl Workspace {
         let [level, front, _] = pointers(s)?;
         let missing = || Error::machine("near-far without its queues; this is a bug");
         let near_far = self.near_far.as_ref().ok_or_else(missing)?;
-        let args = NearFarArgs {
+        let on = Searched {
             offsets: graph.out.offsets.pointer(),
             arcs: graph.out.columns.pointer(),
             records: self.records.pointer(),
+            form: ArcForm { bits: 0, bias: 1 },
+            active: self.active,
             dist: level,
             pending: front,
-            queue: near_far.queue.pointer(),
             control: self.control.pointer(),
-            status: near_far.status.pointer(),
-            abort: device.abort.pointer(),
             log: self.log.as_ref().map_or(0, Pinned::pointer),
-            deadline_ns: device.deadline_ns(),
-            capacity: near_far.queue.len() as u64 / 2,
-            active: self.active,
-            local_rounds: 64,
-            delta: WINDOW,
-            form: ArcForm { bits: 0, bias: 1 },
-            unused: 0,
         };
-        let shape = Launch::together(near_far.blocks, chance, NEAR_FAR_THREADS);
-        device.launch(near_far.run, shape, &args)
+        near_far.launch(device, on, WINDOW, chance)
     }
 
     /// What the last launch, which has ended, found; and whether `front` and `next` have changed places.
     pub fn found(&mut self, device: &CudaDevice, task: Task) -> Result<(Found, bool)> {
         if let (Task::NearFar, Some(near_far)) = (task, &self.near_far) {
-            let status = near_far.status.get(0);
-            device.met(status.stopped, "near_far")?;
-            let (looked, rounds) = (status.relaxed, status.meetings);
-            let logged = status.windows.into();
+            let NearFarFound { relaxed: looked, rounds, windows: logged } =
+                near_far.found(device)?;
             return Ok((Found { looked, rounds, logged, ..Found::default() }, false));
         }
         let status = self.status.get(0);
@@ -374,21 +360,6 @@ impl Workspace {
         device.launch(self.count, plain(self.active as usize / 4), &args)?;
         let totals = self.totals.to_vec()?;
         Ok([totals[0], totals[1], totals[2]])
-    }
-}
-
-impl NearFar {
-    fn new(device: &mut CudaDevice, graph: &DeviceTopology, active: usize) -> Result<NearFar> {
-        let [wide] = graph.options();
-        let options = ["-DHIVE_PACKED=1".to_string(), wide, "-DHIVE_LEVELS=1".to_string()];
-        let run = device.function(source("near_far.cu"), &options, "near_far")?;
-        let lengths = WorkspaceLengths::new(active, 1, true);
-        Ok(NearFar {
-            run,
-            blocks: device.resident_blocks(run, NEAR_FAR_THREADS, 0)?,
-            queue: device.alloc("near queues", lengths.near_queues)?,
-            status: Pinned::new(&device.context, 1)?,
-        })
     }
 }
 

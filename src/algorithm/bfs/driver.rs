@@ -2,12 +2,13 @@
 
 use super::cuda::Workspace;
 use super::{Found, Known, Plan, Question, SearchDirection, State, Task, UNREACHED, host};
-use crate::algorithm::program::{Log, Repeat, Run, Step};
+use crate::algorithm::frame::{Log, Repeat, Run, Step};
 use crate::algorithm::same::Words;
 use crate::algorithm::{BfsOptions, TraceEntry};
+use crate::collective::Together;
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Replica, Together};
-use crate::prepare::TopologyRows;
+use crate::fleet::{Backend, Replica};
+use crate::layout::TopologyRows;
 use rayon::prelude::*;
 use std::time::Instant;
 

@@ -3,7 +3,7 @@
 use super::driver::{Told, pulls};
 use super::{Found, Known, State, Task, UNREACHED};
 use crate::collective::{atomic_words, atomics};
-use crate::prepare::TopologyRows;
+use crate::layout::TopologyRows;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,13 +1,13 @@
 //! How components are asked for, and what is said of them.
 
 use crate::algorithm::Measured;
-use crate::algorithm::program::Brought;
+use crate::algorithm::frame::Brought;
+use crate::algorithm::ranking::ranked;
 use crate::graph::Graph;
 use crate::io::{Column, Table};
-use crate::prepare::{Columns, TopologyRows};
-use crate::report::ranking::ranked;
-use crate::report::units::{count, plural};
+use crate::layout::{Columns, TopologyRows};
 use crate::run::{Answer, Checked, Job, fields};
+use crate::units::{count, plural};
 use crate::{Result, verify};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};

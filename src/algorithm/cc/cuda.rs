@@ -1,11 +1,11 @@
 //! The steps of connected components on a GPU: the arguments of `kernels/cc.cu` (`cc_forest.cuh`).
 
 use super::{Found, State, Task};
-use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
+use crate::collective::{JointArgs, MAX_REPLICAS, Together};
+use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
 use crate::error::{Error, Result};
-use crate::fleet::{JointArgs, MAX_REPLICAS, Together};
-use crate::prepare::memory::CONTROL;
-use crate::prepare::{DeviceTopology, TopologyRows};
+use crate::layout::memory::CONTROL;
+use crate::layout::{DeviceTopology, TopologyRows};
 use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
 

@@ -2,7 +2,7 @@
 
 use super::Found;
 use crate::collective::atomics;
-use crate::prepare::TopologyRows;
+use crate::layout::TopologyRows;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::AtomicU32;

@@ -3,11 +3,11 @@
 use super::FilterOptions;
 use crate::algorithm::{Measured, MergeMode};
 use crate::error::{Error, Result};
-use crate::generate::hash::mix;
 use crate::graph::Graph;
+use crate::hash::mix;
 use crate::io::{Column, Table};
-use crate::report::units::{count, plural};
 use crate::run::{Answer, Checked, Job, RunConfig, Start, fields};
+use crate::units::{count, plural};
 use crate::verify;
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};

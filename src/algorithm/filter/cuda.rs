@@ -1,8 +1,8 @@
 //! The step of filtering on a GPU: the arguments of `kernels/filter.cu`.
 
-use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, fewer, source};
+use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, fewer, source};
 use crate::error::Result;
-use crate::generate::hash::array_key;
+use crate::hash::array_key;
 use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
 //! The step of filtering on host threads.
 
-use crate::generate::hash::array_value;
+use crate::hash::array_value;
 use rayon::prelude::*;
 
 /// Values of one task.

@@ -1,15 +1,16 @@
 //! One run on one replica: waves, until nobody is left or the last one was. The idea is in the parent
 //! module.
 
+use super::cuda::Workspace;
+use super::host;
+use super::host::Effort;
 use super::{GeoConfig, Given, MergeMode, Queue, State};
 use crate::algorithm::TraceEntry;
-use crate::algorithm::program::Log;
-use crate::backend::cuda::geo::Workspace;
-use crate::backend::host;
-use crate::backend::host::geo::Effort;
+use crate::algorithm::frame::Log;
+use crate::collective::Split;
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Replica, Split};
-use crate::prepare::PlainRows;
+use crate::fleet::{Backend, Replica};
+use crate::layout::PlainRows;
 use std::time::Instant;
 
 /// On GPUs a wave with fewer located arcs is computed whole by all: an estimate by hand, of what a meeting
@@ -49,11 +50,9 @@ pub(super) struct Engine {
 impl Engine {
     pub fn new(r: &mut Replica, p: &PlainRows, from: &Given) -> Result<Engine> {
         let (rank, world) = (r.rank(), r.world());
-        let workspace = match &r.backend {
+        let workspace = match &mut r.backend {
             Backend::Host(_) => None,
-            Backend::Cuda(device) => Some(p.on_device(rank, |rows| {
-                Workspace::new(device, rows, &p.graph, &from.known, (rank, world))
-            })?),
+            Backend::Cuda(device) => Some(Workspace::new(device, p, &from.known, (rank, world))?),
         };
         Ok(Engine { workspace, queue: Queue::default() })
     }
@@ -61,16 +60,14 @@ impl Engine {
     pub fn reset(
         &mut self,
         r: &mut Replica,
-        p: &PlainRows,
+        _p: &PlainRows,
         s: &mut State,
         from: &Given,
     ) -> Result<()> {
         match (&r.backend, &mut self.workspace) {
-            (Backend::Cuda(device), Some(w)) => {
-                p.on_device(r.rank(), |rows| w.reset(device, rows, s))
-            }
+            (Backend::Cuda(device), Some(w)) => w.reset(device, s),
             _ => {
-                host::geo::reset(s, &from.known);
+                host::reset(s, &from.known);
                 Ok(())
             }
         }
@@ -81,10 +78,10 @@ impl Engine {
         let rank = r.rank();
         let rendezvous = r.rendezvous().clone();
         match (&r.backend, &mut self.workspace) {
-            (Backend::Cuda(device), Some(w)) => p.on_device(rank, |rows| w.count(device, rows, s)),
+            (Backend::Cuda(device), Some(w)) => w.count(device, s),
             (Backend::Host(worker), _) => {
                 let beat = || rendezvous.beat(rank);
-                self.queue = worker.pool.install(|| host::geo::count(&p.graph, s, &beat));
+                self.queue = worker.pool.install(|| host::count(&p.graph, s, &beat));
                 let arcs = self.queue.entries.iter().map(|entry| entry.1).sum();
                 Ok(Wave { nodes: self.queue.entries.len() as u64, arcs })
             }
@@ -113,7 +110,7 @@ impl Engine {
         let rendezvous = r.rendezvous().clone();
         match (&mut r.backend, &mut self.workspace) {
             (Backend::Cuda(device), Some(w)) => {
-                p.on_device(rank, |rows| w.solve(device, rows, s, whole, effort, chance))?;
+                w.solve(device, s, whole, effort, chance)?;
                 Ok(Done::default())
             }
             (Backend::Host(worker), _) => {
@@ -122,7 +119,7 @@ impl Engine {
                 let own = &self.queue.entries[part.start as usize..part.end as usize];
                 let arcs = own.iter().map(|entry| entry.1).sum();
                 let queue = &self.queue;
-                let solve = || host::geo::solve(&p.graph, s, queue, part, effort, &beat);
+                let solve = || host::solve(&p.graph, s, queue, part, effort, &beat);
                 Ok(Done { arcs, passes: worker.pool.install(solve) })
             }
             _ => Err(no_workspace()),
@@ -133,17 +130,15 @@ impl Engine {
     fn settle(
         &mut self,
         r: &Replica,
-        p: &PlainRows,
+        _p: &PlainRows,
         s: &mut State,
         whole: bool,
         number: u32,
     ) -> Result<()> {
         match (&r.backend, &mut self.workspace) {
-            (Backend::Cuda(device), Some(w)) => {
-                p.on_device(r.rank(), |rows| w.settle(device, rows, s, whole, number))
-            }
+            (Backend::Cuda(device), Some(w)) => w.settle(device, s, whole, number),
             _ => {
-                host::geo::settle(s, &self.queue, number);
+                host::settle(s, &self.queue, number);
                 Ok(())
             }
         }

@@ -1,8 +1,8 @@
 //! What is known of where nodes are: given places, what was withheld of them, and how far off answers are.
 
 use crate::error::{Error, Result};
-use crate::generate::hash::{hash, mix};
 use crate::graph::Graph;
+use crate::hash::{hash, mix};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;

@@ -2,11 +2,11 @@
 
 use super::{Pagerank, PagerankConfig, Strategy, ranks};
 use crate::algorithm::Measured;
+use crate::algorithm::ranking::{first, ranked};
 use crate::graph::Graph;
 use crate::io::{Column, Table, read_weights};
-use crate::report::ranking::{first, ranked};
-use crate::report::units::plural;
 use crate::run::{Answer, Checked, Context, Job, RunConfig, Start, fields};
+use crate::units::plural;
 use crate::verify::{self, PagerankQuestion};
 use crate::{Error, Result};
 use serde_json::{Map, Value, json};
@@ -81,7 +81,7 @@ impl Pagerank {
 
     /// Milliseconds of an iteration of the median run.
     fn iteration_ms(&self) -> f64 {
-        let median = crate::report::Spread::of_runs(&self.measured).median;
+        let median = crate::algorithm::Spread::of_runs(&self.measured).median;
         median / self.measured.iterations.max(1) as f64
     }
 
@@ -141,7 +141,7 @@ impl Answer for Pagerank {
             },
             self.sum(),
         );
-        let each = crate::report::units::ms(self.iteration_ms());
+        let each = crate::units::ms(self.iteration_ms());
         vec![("answer", answer), ("each", format!("{each} an iteration"))]
     }
 

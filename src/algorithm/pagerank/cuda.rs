@@ -4,10 +4,10 @@ use super::Strategy;
 use super::driver::{Seen, State, Wanted};
 use super::hubs::Hubs;
 use super::plan::{Merging, Plan};
-use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, fewer, source};
 use crate::collective::{Element, Replicated};
+use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, fewer, source};
 use crate::error::{Error, Result};
-use crate::prepare::{DeviceTopology, TopologyRows};
+use crate::layout::{DeviceTopology, TopologyRows};
 use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
 

@@ -5,7 +5,7 @@ use super::driver::{Seen, State};
 use super::plan::{Merging, Plan};
 use super::{Strategy, UNITS};
 use crate::collective::{Element, cells};
-use crate::prepare::{ColumnRows, TopologyRows};
+use crate::layout::{ColumnRows, TopologyRows};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;

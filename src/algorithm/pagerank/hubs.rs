@@ -3,10 +3,11 @@
 use super::cuda::{TurnArgs, upload};
 use super::segments::{Arcs, CHUNK, SegmentRows, Segments};
 use super::teams::{MOST_TEAMS, Teams};
-use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, fewer, source};
+use crate::collective::MAX_REPLICAS;
+use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, fewer, source};
 use crate::error::{Error, Result};
-use crate::fleet::{FleetInfo, MAX_REPLICAS};
-use crate::prepare::ColumnRows;
+use crate::fleet::FleetInfo;
+use crate::layout::ColumnRows;
 use bytemuck::{Pod, Zeroable};
 use std::borrow::Cow;
 use std::ops::Range;

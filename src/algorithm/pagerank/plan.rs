@@ -4,10 +4,11 @@ use super::hubs::width;
 use super::segments::{Cut, Segments};
 use super::{PagerankConfig, Strategy};
 use crate::algorithm::MergeMode;
+use crate::collective::Split;
 use crate::error::{Error, Result};
-use crate::fleet::{FleetInfo, Split};
+use crate::fleet::FleetInfo;
 use crate::graph::Graph;
-use crate::prepare::{Columns, TopologyRows};
+use crate::layout::{Columns, TopologyRows};
 use rayon::prelude::*;
 use std::ops::Range;
 

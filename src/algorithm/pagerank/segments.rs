@@ -11,9 +11,9 @@
 //! others wait for what it sends.
 
 use super::teams::{self, Gpu, Teams};
-use crate::fleet::Split;
-use crate::prepare::ColumnRows;
-use crate::report::units::{count as number, plural};
+use crate::collective::Split;
+use crate::layout::ColumnRows;
+use crate::units::{count as number, plural};
 use rayon::prelude::*;
 use std::ops::Range;
 

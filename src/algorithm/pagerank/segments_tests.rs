@@ -1,7 +1,7 @@
 use super::*;
 use crate::generate::generate;
 use crate::graph::{Graph, Origin};
-use crate::prepare::{Columns, Layout};
+use crate::layout::{Columns, Layout};
 
 fn columns(graph: &Graph) -> Columns {
     Columns::new(graph, Layout::Degree).unwrap()

@@ -8,7 +8,7 @@
 //! How many teams there are and where segments are cut follows from the graph alone, since the bits of a sum do; how many
 //! multiprocessors each has follows from the GPU and its rows.
 
-use crate::prepare::memory::SEGMENT_TEAMS;
+use crate::layout::memory::SEGMENT_TEAMS;
 use std::ops::Range;
 
 /// Teams at most; as in kernels/pagerank_hubs.cu.

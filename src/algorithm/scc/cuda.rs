@@ -2,10 +2,10 @@
 
 use super::{Found, State, Task, Told};
 use crate::algorithm::lists::Lists;
-use crate::backend::cuda::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
+use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
 use crate::error::{Error, Result};
-use crate::prepare::memory::{CONTROL, tiles};
-use crate::prepare::{DeviceTopology, TopologyRows};
+use crate::layout::memory::{CONTROL, tiles};
+use crate::layout::{DeviceTopology, TopologyRows};
 use bytemuck::{Pod, Zeroable};
 
 const THREADS: u32 = 512; // as in kernels/scc.cu

@@ -2,7 +2,7 @@
 
 use super::{Found, NONE, State, Task, Told};
 use crate::collective::{atomic_words, atomics};
-use crate::prepare::{ColumnRows, TopologyRows};
+use crate::layout::{ColumnRows, TopologyRows};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,13 +1,14 @@
 //! How shortest paths and vertex nomination are asked for, and what is said of their answer.
 
 use super::{MergeMode, ShortestPaths, SsspConfig, sssp};
+use crate::algorithm::Spread;
+use crate::algorithm::ranking::first;
 use crate::algorithm::{Lengths, Measured, Paths, Precision};
 use crate::graph::{Graph, NodeId};
 use crate::io::{Column, Table};
-use crate::report::Spread;
-use crate::report::units::{count, ms, plural};
-use crate::report::{best_ranked, ranking};
 use crate::run::{Answer, Checked, Choice, Context, Job, RunConfig, Start, fields};
+use crate::table::Table as TextTable;
+use crate::units::{count, ms, plural};
 use crate::{Error, Result, verify};
 use serde_json::{Map, Value, json};
 
@@ -253,4 +254,52 @@ impl Answer for ShortestPaths {
             ..Checked::default()
         })
     }
+}
+
+/// A node of the ranking, in the input's own ids.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranked {
+    /// The node.
+    pub node: String,
+    /// Its distance from the nearest seed.
+    pub distance: f64,
+    /// The seed it is nearest to, when nominees were asked for.
+    pub nominee: Option<String>,
+}
+
+/// The `k` reached nodes nearest to the seeds that are not seeds, by distance, ties by input id.
+pub fn best_ranked(graph: &Graph, seeds: &[u32], paths: &ShortestPaths, k: usize) -> Vec<Ranked> {
+    let mut seeds = seeds.to_vec();
+    seeds.sort_unstable();
+    let distance = |node: u32| match &paths.distances_f64 {
+        Some(distances) => distances[node as usize],
+        None => f64::from(paths.distances[node as usize]),
+    };
+    let candidates = (0..paths.distances.len() as u32).map(|node| (node, distance(node)));
+    let candidates = candidates
+        .filter(|(node, distance)| distance.is_finite() && seeds.binary_search(node).is_err());
+    let nearest = first(graph, candidates, k, f64::total_cmp);
+    let named = |node: u32| graph.id(node).to_string();
+    let nominee = |node: u32| paths.nominees.as_ref().map(|all| named(all[node as usize]));
+    let rank = |(node, distance)| Ranked { node: named(node), distance, nominee: nominee(node) };
+    nearest.into_iter().map(rank).collect()
+}
+
+/// The ranking as a table.
+pub fn ranking(ranked: &[Ranked]) -> String {
+    let nominees = ranked.iter().any(|r| r.nominee.is_some());
+    let header = ["rank", "node", "distance", "nominee"];
+    let mut table = TextTable::new(&header[..if nominees { 4 } else { 3 }], &[]);
+    for (place, r) in ranked.iter().enumerate() {
+        let nominee = r.nominee.clone();
+        // A distance that f32 holds is printed as one of f32.
+        let short = r.distance as f32;
+        let distance = match f64::from(short) == r.distance {
+            true => short.to_string(),
+            false => r.distance.to_string(),
+        };
+        let cells = [(place + 1).to_string(), r.node.clone(), distance];
+        table.row(cells.into_iter().chain(nominee));
+    }
+    table.to_string()
 }

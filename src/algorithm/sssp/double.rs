@@ -4,16 +4,16 @@
 //! **Arrays.** `dist: [n] f64, replicated, MIN`; on the host `far` and `marks: [n] bits`, on GPUs what
 //! `backend/cuda/sssp/double.rs` allocates.
 
+use super::cuda::Double;
+use super::host;
 use super::length::Length;
 use super::{Answer, SsspConfig, brought};
-use crate::algorithm::program::{Log, Repeat, Run, Step, timed};
+use crate::algorithm::frame::{Log, Repeat, Run, Step, timed};
 use crate::algorithm::same::Words;
-use crate::backend::cuda::sssp::Double;
-use crate::backend::host;
 use crate::collective::{Frontier, MergeOp, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
-use crate::prepare::{Inner, LaidOut};
+use crate::layout::{Inner, LaidOut};
 use std::time::Instant;
 
 /// Buckets of this many mean weights: wide on flat graphs, whose frontiers are small; narrow on skewed ones, where
@@ -105,9 +105,7 @@ impl Run for Search<'_> {
                 let marks = marks.words_mut().host_mut().unwrap_or_default();
                 let beat = || rendezvous.beat(rank);
                 let rows = &self.p.layout.out;
-                worker
-                    .pool
-                    .install(|| host::sssp::near_far(rows, dist, far, marks, self.delta, &beat))
+                worker.pool.install(|| host::near_far(rows, dist, far, marks, self.delta, &beat))
             }
             (Steps::Cuda(double), Backend::Cuda(device)) => self.p.on_device(rank, |graph| {
                 double.run(device, graph, &self.dist, self.delta, chance)

@@ -1,14 +1,15 @@
 //! One run on one replica: steps and merges until nothing changes. The idea is in the parent module.
 
+use super::cuda::Workspace;
+use super::host;
 use super::{Counts, Limits, Plan, SsspConfig, State, Task};
 use crate::algorithm::TraceEntry;
-use crate::algorithm::program::Log;
-use crate::backend::cuda::sssp::Workspace;
-use crate::backend::host;
+use crate::algorithm::frame::Log;
+use crate::collective::{Payload, Split};
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Payload, Replica, Split};
-use crate::prepare::Inner;
-use crate::prepare::memory::SPARSE;
+use crate::fleet::{Backend, Replica};
+use crate::layout::Inner;
+use crate::layout::memory::SPARSE;
 use std::time::Instant;
 
 /// The steps of one replica, on whatever it runs on.
@@ -26,11 +27,12 @@ impl Engine {
         plan: Plan,
         trace: bool,
     ) -> Result<Engine> {
-        let workspace = match &r.backend {
+        let rank = r.rank();
+        let workspace = match &mut r.backend {
             Backend::Host(_) => None,
             Backend::Cuda(device) => {
                 let near_far = matches!(plan, Plan::NearFar { .. });
-                Some(p.on_device(r.rank(), |graph| {
+                Some(p.on_device(rank, |graph| {
                     Workspace::new(device, graph, seeds, near_far, trace)
                 })?)
             }
@@ -78,7 +80,7 @@ impl Engine {
                 p.on_device(rank, |graph| w.exchange(device, graph, s, lists, chunk, (rank, pack)))
             }
             _ => {
-                host::sssp::exchange(s, lists, chunk, rank, pack);
+                host::exchange(s, lists, chunk, rank, pack);
                 Ok(())
             }
         }
@@ -114,18 +116,15 @@ impl Engine {
                 let beat = || rendezvous.beat(rank);
                 worker.pool.install(|| match task {
                     Work::NearFar(delta) => {
-                        let (rows, (dist, far, marks)) =
-                            (&p.layout.out, host::sssp::host_arrays(s));
+                        let (rows, (dist, far, marks)) = (&p.layout.out, host::host_arrays(s));
                         let delta = f64::from(delta);
                         let (relaxed, rounds) =
-                            host::sssp::near_far(rows, dist, far, marks, delta, &beat);
+                            host::near_far(rows, dist, far, marks, delta, &beat);
                         Ok(Counts { relaxed, rounds, ..Counts::default() })
                     }
-                    Work::Step(Task::Pull) => {
-                        host::sssp::pull(p, s, pull_chunk, limits.lowest, &beat)
-                    }
-                    Work::Step(Task::Push) => host::sssp::push(p, s, push_chunk, &beat),
-                    Work::Step(_) => host::sssp::grow(p, s, limits, &beat),
+                    Work::Step(Task::Pull) => host::pull(p, s, pull_chunk, limits.lowest, &beat),
+                    Work::Step(Task::Push) => host::push(p, s, push_chunk, &beat),
+                    Work::Step(_) => host::grow(p, s, limits, &beat),
                 })?
             }
             _ => return Err(Error::machine("a device without a workspace; this is a bug")),

@@ -1,9 +1,9 @@
 //! A sweep as it goes: a table with a line that moves below it on a terminal, else a line a cell.
 
 use super::super::console::{is_quiet, note};
-use crate::report::units::{self, plural};
 use crate::run::Verdict;
 use crate::sweep::{Cell, Event, State};
+use crate::units::{self, plural};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};

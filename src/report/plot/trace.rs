@@ -4,8 +4,8 @@ use super::axis::{Axis, decades, round};
 use super::frame::{EDGE, Sample, TEXT, WIDTH, legend, patch, title};
 use super::ink::Ink;
 use super::scene::{Anchor, Scene, Shape};
-use crate::report::units::{bare_ms, count, rate};
 use crate::results::Iteration;
+use crate::units::{bare_ms, count, rate};
 use std::collections::BTreeMap;
 
 /// Height of the frontier's field, and of the times'.

@@ -2,8 +2,8 @@
 
 use super::search::Paths;
 use super::*;
-use crate::generate::hash::hash;
 use crate::graph::Origin;
+use crate::hash::hash;
 
 /// 300 nodes and 900 random arcs, both ways or not; some nodes without any.
 fn random(both: bool) -> Graph {

@@ -1,0 +1,324 @@
+//! The steps of betweenness on host threads. See `algorithm/bc.rs` for the idea and the arrays.
+
+use crate::algorithm::bc::{Done, Exchange, MOST_LANES, Values};
+use crate::error::Result;
+use crate::layout::{ColumnRows, Columns};
+use crate::memory::zeros;
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Entries that one task works on.
+const TASK: usize = 256;
+/// Numbers of paths beyond this are refused.
+const MOST_PATHS: f64 = f64::from_bits((1023 + 1000) << 52);
+
+/// A node and a mask of lanes, as lists of levels have them.
+fn entry(v: usize, mask: u32) -> u64 {
+    u64::from(mask) << 32 | v as u64
+}
+
+fn node(entry: u64) -> usize {
+    entry as u32 as usize
+}
+
+fn mask(entry: u64) -> u32 {
+    (entry >> 32) as u32
+}
+
+fn bits(mask: u32) -> impl Iterator<Item = usize> {
+    (0..MOST_LANES).filter(move |b| mask >> b & 1 != 0)
+}
+
+/// A batch of sources side by side, on one replica.
+pub(crate) struct Lanes {
+    lanes: usize,
+    /// Lanes that have a source.
+    full: u32,
+    /// `[active, lanes]` numbers of paths; 0 where unreached.
+    sigma: Vec<f64>,
+    /// `[active, lanes]` (1 + delta) / sigma; 0 until the backward phase has come by.
+    coef: Vec<f64>,
+    /// `[active, lanes]` dependencies.
+    delta: Vec<f64>,
+    /// `[active]` lanes that have reached a node.
+    seen: Vec<u32>,
+    /// `[active]` lanes that the next level reaches it in; zeros between levels.
+    marks: Vec<AtomicU32>,
+    /// Lists of the levels, one after another; level k's begins at `first[k]`.
+    entries: Vec<u64>,
+    first: Vec<usize>,
+    /// Nodes reached in each lane.
+    reached: [u64; MOST_LANES],
+    /// Arcs out of the last level.
+    arcs: u64,
+    /// Arcs into nodes that some lane has not reached.
+    open: u64,
+    done: Done,
+    /// What a step found, to be put into the arrays or handed to the others.
+    found: (Vec<u64>, Vec<f64>),
+    /// Of each level from 1 on, the part of its list that this replica found.
+    own: Vec<Range<usize>>,
+}
+
+impl Lanes {
+    pub fn new(p: &Columns, lanes: usize) -> Result<Lanes> {
+        let active = p.active;
+        let paths = || zeros("the paths of all sources of a batch", active * lanes);
+        Ok(Lanes {
+            lanes,
+            full: 0,
+            sigma: paths()?,
+            coef: paths()?,
+            delta: paths()?,
+            seen: vec![0; active],
+            marks: (0..active).map(|_| AtomicU32::new(0)).collect(),
+            entries: Vec::new(),
+            first: Vec::new(),
+            reached: [0; MOST_LANES],
+            arcs: 0,
+            open: 0,
+            done: Done::default(),
+            found: Default::default(),
+            own: Vec::new(),
+        })
+    }
+
+    /// Both phases from `sources` (labels), added to `scores`.
+    pub fn whole(
+        &mut self,
+        p: &Columns,
+        sources: &[u32],
+        endpoints: bool,
+        scores: &mut [f64],
+        beat: &(dyn Fn() + Sync),
+    ) -> Done {
+        self.seed(p, sources);
+        let mut looked = 0;
+        loop {
+            let found = self.find(p, 0..p.active, beat);
+            looked += found.looked;
+            let (entries, values) = std::mem::take(&mut self.found);
+            if entries.is_empty() {
+                break;
+            }
+            let done = self.commit(p, &entries, &values, beat);
+            if done.overflow.is_some() {
+                return Done { looked, ..done };
+            }
+        }
+        let deepest = self.first.len() - 2;
+        for level in (1..=deepest).rev() {
+            if level < deepest {
+                looked += self.back(p, level, false, beat).looked;
+            }
+            let (_, values) = std::mem::take(&mut self.found);
+            self.settle(level, &values, beat);
+        }
+        Done { looked, ..self.score(sources, endpoints, scores) }
+    }
+
+    /// Level 0: the sources (labels, distinct), each in its lane.
+    pub fn seed(&mut self, p: &Columns, sources: &[u32]) -> Done {
+        for array in [&mut self.sigma, &mut self.coef, &mut self.delta] {
+            array.par_iter_mut().with_min_len(1 << 14).for_each(|x| *x = 0.0);
+        }
+        self.seen.fill(0);
+        self.entries.clear();
+        self.first = vec![0];
+        self.own.clear();
+        self.full = (0..sources.len()).fold(0, |full, lane| full | 1 << lane);
+        (self.reached, self.open, self.done) =
+            ([0; MOST_LANES], p.in_rows().arcs(), Done::default());
+        self.found = Default::default();
+        let mut level = Vec::new();
+        let mut paths = vec![0.0; sources.len() * self.lanes];
+        for (lane, s) in sources.iter().enumerate() {
+            level.push(entry(*s as usize, 1 << lane));
+            paths[lane * self.lanes + lane] = 1.0;
+        }
+        let done = self.commit(p, &level, &paths, &|| ());
+        self.done.levels = 0;
+        done
+    }
+
+    /// Finds what the next level holds of the nodes in `own`; `reached` of the result are those nodes.
+    pub fn find(&mut self, p: &Columns, own: Range<usize>, beat: &(dyn Fn() + Sync)) -> Done {
+        let marking = self.arcs * 8 < self.open + p.active as u64;
+        let wanted = if marking { self.mark(p, &own, beat) } else { self.lacking(&own) };
+        let rows = p.in_rows();
+        let looked: u64 = wanted.par_iter().map(|e| rows.degree(node(*e))).sum();
+        self.found = self.pull(rows, &self.sigma, &wanted, true, beat);
+        wanted.par_iter().for_each(|e| self.marks[node(*e)].store(0, Relaxed));
+        let pushed = if marking { self.arcs } else { 0 };
+        Done { reached: self.found.0.len() as u64, looked: looked + pushed, ..Done::default() }
+    }
+
+    /// Nodes of `own` that out-arcs of the last level lead to, with the lanes that reach them first.
+    fn mark(&self, p: &Columns, own: &Range<usize>, beat: &(dyn Fn() + Sync)) -> Vec<u64> {
+        let last = &self.entries[self.first[self.first.len() - 2]..];
+        let part = |part: &[u64]| {
+            beat();
+            let mut marked = Vec::new();
+            for e in part {
+                let heads = p.out.row(node(*e)).iter().map(|v| *v as usize);
+                for v in heads.filter(|v| own.contains(v)) {
+                    let lanes = mask(*e) & !self.seen[v];
+                    if lanes != 0 && self.marks[v].fetch_or(lanes, Relaxed) == 0 {
+                        marked.push(v as u64);
+                    }
+                }
+            }
+            marked
+        };
+        let parts: Vec<Vec<u64>> = last.par_chunks(TASK).map(part).collect();
+        let mut wanted = parts.concat();
+        // Who marked a node first is chance.
+        wanted.par_sort_unstable();
+        let full = |v: &mut u64| *v = entry(*v as usize, self.marks[*v as usize].load(Relaxed));
+        wanted.par_iter_mut().for_each(full);
+        wanted
+    }
+
+    /// Nodes of `own` that some lane has not reached.
+    fn lacking(&self, own: &Range<usize>) -> Vec<u64> {
+        let lanes = |v: usize| self.full & !self.seen[v];
+        let nodes = own.clone().into_par_iter().filter(|v| lanes(*v) != 0);
+        nodes.map(|v| entry(v, lanes(v))).collect()
+    }
+
+    /// For each of `wanted` the sums of `array` over its row, in the lanes that it wants; `forward`: only entries and
+    /// lanes with a sum above 0.
+    fn pull(
+        &self,
+        rows: &ColumnRows,
+        array: &[f64],
+        wanted: &[u64],
+        forward: bool,
+        beat: &(dyn Fn() + Sync),
+    ) -> (Vec<u64>, Vec<f64>) {
+        let lanes = self.lanes;
+        let part = |part: &[u64]| {
+            beat();
+            let (mut entries, mut sums) = (Vec::new(), Vec::new());
+            for e in part {
+                let mut room = [0.0; MOST_LANES];
+                let sum = &mut room[..lanes];
+                for u in rows.row(node(*e)) {
+                    let from = &array[*u as usize * lanes..][..lanes];
+                    sum.iter_mut().zip(from).for_each(|(sum, x)| *sum += x);
+                }
+                let some = (0..lanes).filter(|b| sum[*b] > 0.0).fold(0, |some, b| some | 1 << b);
+                let kept = mask(*e) & if forward { some } else { u32::MAX };
+                if kept == 0 {
+                    continue;
+                }
+                entries.push(entry(node(*e), kept));
+                sums.extend((0..lanes).map(|b| if kept >> b & 1 != 0 { sum[b] } else { 0.0 }));
+            }
+            (entries, sums)
+        };
+        let parts: Vec<_> = wanted.par_chunks(TASK).map(part).collect();
+        let (entries, sums): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+        (entries.concat(), sums.concat())
+    }
+
+    /// Hands what the last step found to the others, at `own` places of the list of the level.
+    pub fn pack(&mut self, exchange: &mut Exchange, own: Range<u64>, forward: bool) {
+        let own = own.start as usize..own.end as usize;
+        let (entries, found) = std::mem::take(&mut self.found);
+        if forward {
+            exchange.entries.host_mut().unwrap_or_default()[own.clone()].copy_from_slice(&entries);
+            self.own.push(own.clone());
+        }
+        // Always f64 on the host.
+        let Values::Double(values) = &mut exchange.values else { return };
+        let values = values.host_mut().unwrap_or_default();
+        values[own.start * self.lanes..own.end * self.lanes].copy_from_slice(&found);
+    }
+
+    /// Puts a level, `entries` with their numbers of paths, into the arrays.
+    pub fn commit(
+        &mut self,
+        p: &Columns,
+        entries: &[u64],
+        paths: &[f64],
+        beat: &(dyn Fn() + Sync),
+    ) -> Done {
+        let into = p.in_rows();
+        self.arcs = 0;
+        for (part, paths) in entries.chunks(TASK).zip(paths.chunks(TASK * self.lanes)) {
+            beat();
+            for (e, paths) in part.iter().zip(paths.chunks(self.lanes)) {
+                let (v, degree) = (node(*e), p.out.degree(node(*e)));
+                for b in bits(mask(*e)) {
+                    if paths[b] > MOST_PATHS {
+                        self.done.overflow.get_or_insert(b as u32);
+                    }
+                    self.sigma[v * self.lanes + b] = paths[b];
+                    self.reached[b] += 1;
+                    self.done.reached += 1;
+                    self.done.reached_arcs += degree;
+                }
+                self.seen[v] |= mask(*e);
+                self.arcs += degree;
+                if self.seen[v] == self.full {
+                    self.open -= into.degree(v);
+                }
+            }
+        }
+        self.entries.extend_from_slice(entries);
+        self.first.push(self.entries.len());
+        self.done.levels += 1;
+        self.done
+    }
+
+    /// Sums of coefficients for the nodes of `level`, or for the `own` part that this replica found.
+    pub fn back(&mut self, p: &Columns, level: usize, own: bool, beat: &(dyn Fn() + Sync)) -> Done {
+        let mut part = self.first[level]..self.first[level + 1];
+        if own {
+            let places = &self.own[level - 1];
+            part = part.start + places.start..part.start + places.end;
+        }
+        let wanted = &self.entries[part];
+        let looked = wanted.par_iter().map(|e| p.out.degree(node(*e))).sum();
+        self.found = self.pull(&p.out, &self.coef, wanted, false, beat);
+        Done { looked, ..Done::default() }
+    }
+
+    /// Puts a level's sums of coefficients into the arrays; those of the deepest level are 0.
+    pub fn settle(&mut self, level: usize, sums: &[f64], beat: &(dyn Fn() + Sync)) {
+        let (lanes, deepest) = (self.lanes, level + 2 == self.first.len());
+        let list = self.first[level]..self.first[level + 1];
+        for (i, e) in self.entries[list].iter().enumerate() {
+            if i % TASK == 0 {
+                beat();
+            }
+            for b in bits(mask(*e)) {
+                let (at, sum) =
+                    (node(*e) * lanes + b, if deepest { 0.0 } else { sums[i * lanes + b] });
+                self.delta[at] = self.sigma[at] * sum;
+                self.coef[at] = (1.0 + self.delta[at]) / self.sigma[at];
+            }
+        }
+    }
+
+    /// Adds the batch to `scores`, lane by lane.
+    pub fn score(&mut self, sources: &[u32], endpoints: bool, scores: &mut [f64]) -> Done {
+        let lanes = self.lanes;
+        let add = |(v, score): (usize, &mut f64)| {
+            for (b, source) in sources.iter().enumerate() {
+                *score += self.delta[v * lanes + b];
+                if endpoints && self.sigma[v * lanes + b] > 0.0 && *source as usize != v {
+                    *score += 1.0;
+                }
+            }
+        };
+        scores.par_iter_mut().enumerate().with_min_len(1 << 12).for_each(add);
+        if endpoints {
+            let ends = sources.iter().zip(self.reached);
+            ends.for_each(|(source, reached)| scores[*source as usize] += (reached - 1) as f64);
+        }
+        self.done
+    }
+}

@@ -1,0 +1,277 @@
+//! Connected components: which nodes are joined by arcs, whichever way these point.
+//!
+//! **Idea.** `comp` is a forest by label whose pointers only fall, so that a root is the smallest node of its
+//! tree; joining two trees hooks the larger root under the smaller. On GPUs hardly an arc is looked at: every
+//! node's smallest neighbour, known to all, already makes a forest whose largest tree is nearly everything where
+//! labels fall by degree, and only the arcs of nodes outside of that tree are linked (`kernels/cc.cu`).
+//!
+//! **Replicas.** The finished forest is unique, so replicas may work redundantly and end with equal bits. Large graphs,
+//! and `--merge split`, are cut: each replica follows the chains of its own nodes and only a bitmap moves, "ends in the
+//! largest tree"; the few nodes that do not are finished by everybody alike. GPUs with a replica each do that in one launch. `--merge dense` is the textbook form, and
+//! the host's, whose replicas share the cores: hook over the own chunk's arcs without a word, MIN the labels,
+//! join each node with its own old parent, which MIN forgot, and again until nobody changes anything (DESIGN 7.1
+//! rule 5).
+//!
+//! **Arrays.** `comp: [active] u32, replicated, MIN`; `settled: [active] bits, replicated, GATHER`. Both by label;
+//! at the door a label becomes the member with the smallest id of the input.
+//!
+//! **Source.** Sutton, Ben-Nun, Barak, "Optimizing parallel graph connectivity computation via subgraph sampling",
+//! IPDPS 2018 (Afforest); Shiloach, Vishkin, "An O(log n) parallel connectivity algorithm", J. Algorithms 3, 1982.
+
+mod answer;
+mod cuda;
+mod host;
+
+pub use answer::Components;
+
+use super::MergeMode;
+use super::frame::{Brought, Log, Repeat, Run, Step, timed};
+use super::same::Words;
+use crate::collective::{Frontier, MergeOp, Replicated};
+use crate::collective::{Split, Together};
+use crate::error::{Error, Result};
+use crate::fleet::{Backend, Fleet, Replica};
+use crate::layout::TopologyRows;
+use crate::run::{Answer, Context};
+use cuda::Workspace;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What a step does; the numbers are those of `kernels/cc_forest.cuh`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Task {
+    /// Everything, redundantly.
+    Whole = 0,
+    /// Follow the chains of the own chunk.
+    Roots = 1,
+    /// The rest, redundantly, once it is known who ends in the largest tree.
+    Finish = 2,
+    /// Join over the own chunk's arcs.
+    Hook = 3,
+    /// Join each node with its own parent from before the merge.
+    Rehook = 4,
+    /// Everything, in one launch with the other GPUs.
+    Joint = 5,
+}
+
+impl Task {
+    fn name(self) -> &'static str {
+        match self {
+            Task::Whole => "step whole",
+            Task::Roots => "step roots",
+            Task::Finish => "step finish",
+            Task::Hook => "step hook",
+            Task::Rehook => "step rehook",
+            Task::Joint => "step joint",
+        }
+    }
+}
+
+/// What a step found.
+#[derive(Debug, Clone, Copy, Default)]
+struct Found {
+    /// Arcs that were looked at.
+    arcs: u64,
+    /// Nodes that ended elsewhere than the merge said.
+    changed: u64,
+    /// A chain was too long to be followed at once.
+    deep: bool,
+    rounds: u64,
+}
+
+/// The replicated state.
+struct State {
+    /// `[active]` parent by label.
+    comp: Replicated<u32>,
+    /// Nodes that end in the largest tree.
+    settled: Frontier,
+}
+
+/// How a run goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Plan {
+    Redundant,
+    /// Chains followed together by GPUs that meet by themselves.
+    Joint,
+    Cut,
+    Dense,
+}
+
+/// Nodes with arcs from which GPUs that can launch jointly do. R-MAT 24 (8.9 M) takes 0.097 ms jointly on four H200s and 0.085
+/// alone, R-MAT 27 (63 M) 0.30 and 0.44.
+const JOINT_NODES: usize = 1 << 25;
+
+impl Plan {
+    fn new(merge: MergeMode, r: &Replica, rows: &TopologyRows) -> Plan {
+        let cuda = matches!(r.backend, Backend::Cuda(_));
+        // Elsewhere there are no chains that lead to hubs.
+        let joint = r.can_join() && rows.columns.name() == "degree";
+        match merge {
+            _ if r.world() == 1 => Plan::Redundant,
+            MergeMode::Redundant => Plan::Redundant,
+            MergeMode::Dense => Plan::Dense,
+            _ if !cuda => Plan::Dense,
+            MergeMode::Split if joint => Plan::Joint,
+            MergeMode::Auto if joint && rows.columns.active >= JOINT_NODES => Plan::Joint,
+            MergeMode::Split => Plan::Cut,
+            // Led by the host no graph has been seen to gain: R-MAT 27 takes 0.67 ms on one H200 and 1.10 cut over two.
+            MergeMode::Auto => Plan::Redundant,
+        }
+    }
+}
+
+/// The driver of `hive run cc`.
+pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
+    let job = context.job;
+    let (merge, compare) = (job.config.merge, job.config.verify);
+    let repeat = Repeat::of(context);
+    let rows = context.ready.topology()?;
+    Ok(Box::new(components(context.fleet, rows, merge, repeat, compare)?))
+}
+
+pub(super) fn components(
+    fleet: &Fleet,
+    rows: &Arc<TopologyRows>,
+    merge: MergeMode,
+    repeat: Repeat,
+    compare: bool,
+) -> Result<Components> {
+    let shared = rows.clone();
+    let brought = fleet.run(move |r| program(r, &shared, merge, repeat, compare))?;
+    let brought = Brought::first(brought, compare, "other components")?;
+    Ok(Components::of_roots(rows, brought, false))
+}
+
+/// The program of one replica.
+fn program(
+    r: &mut Replica,
+    rows: &TopologyRows,
+    merge: MergeMode,
+    repeat: Repeat,
+    compare: bool,
+) -> Result<Brought<u32>> {
+    let active = rows.columns.active;
+    let plan = Plan::new(merge, r, rows);
+    let state = State {
+        comp: r.array("comp", active, MergeOp::Min)?,
+        settled: r.node_set("settled", active, MergeOp::Gather)?,
+    };
+    let rank = r.rank();
+    let workspace = match &mut r.backend {
+        Backend::Host(_) => None,
+        Backend::Cuda(device) => Some(Workspace::new(device, rows, rank)?),
+    };
+    let together = match plan {
+        Plan::Joint => r.together([("settled", state.settled.words().address())])?,
+        _ => Together::alone(),
+    };
+    let mut search = Search { rows, plan, state, together, workspace, old: Vec::new() };
+    let measured = timed(r, repeat, &mut search)?;
+    Brought::new(r, &search.state.comp, compare, measured)
+}
+
+/// One run, to be repeated.
+struct Search<'a> {
+    rows: &'a TopologyRows,
+    plan: Plan,
+    state: State,
+    /// Everybody's `settled`.
+    together: Together<1>,
+    workspace: Option<Workspace>,
+    /// On the host: own parents before the merge.
+    old: Vec<u32>,
+}
+
+impl Run for Search<'_> {
+    /// Every plan makes its arrays from nothing.
+    fn reset(&mut self, _: &mut Replica, _: u64) -> Result<()> {
+        Ok(())
+    }
+
+    fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
+        match self.plan {
+            Plan::Redundant => self.step(r, log, Task::Whole, "none").map(drop),
+            Plan::Joint => self.step(r, log, Task::Joint, "joint").map(drop),
+            Plan::Cut => self.cut(r, log),
+            Plan::Dense => self.dense(r, log),
+        }
+    }
+
+    fn answer(&self) -> Vec<Words<'_>> {
+        vec![Words::of(&self.state.comp)]
+    }
+}
+
+impl Search<'_> {
+    /// Own chains, a bitmap, the rest by everybody.
+    fn cut(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
+        let found = self.step(r, log, Task::Roots, "gather")?;
+        let all = r.agree("chains", [u64::from(found.deep), 0, 0, 0])?;
+        if all.iter().any(|payload| payload[0] != 0) {
+            return self.step(r, log, Task::Whole, "none").map(drop);
+        }
+        let words = self.rows.chunks.in_units_of(64);
+        r.gather(self.state.settled.words_mut(), &words)?;
+        self.step(r, log, Task::Finish, "none").map(drop)
+    }
+
+    /// The textbook form.
+    fn dense(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
+        let mut task = Task::Hook;
+        loop {
+            let found = self.step(r, log, task, "dense")?;
+            let changed = if task == Task::Hook { 1 } else { found.changed };
+            let all = r.agree("joined", [changed, 0, 0, 0])?;
+            if all.iter().all(|payload| payload[0] == 0) {
+                return Ok(());
+            }
+            let equal = Split::nodes(self.state.comp.len() as u64, r.world(), 64);
+            r.merge_by(&mut self.state.comp, &equal)?;
+            task = Task::Rehook;
+        }
+    }
+
+    fn step(
+        &mut self,
+        r: &mut Replica,
+        log: &mut Log,
+        task: Task,
+        merge: &'static str,
+    ) -> Result<Found> {
+        let begin = Instant::now();
+        r.begin(log.iteration(), task.name())?;
+        let (chance, rank) = (r.chance(), r.rank());
+        let step = Step::begin(r)?;
+        let rendezvous = r.rendezvous().clone();
+        let chunk = self.rows.chunks.range(rank);
+        let mut found = Found::default();
+        match (&r.backend, &self.workspace) {
+            (Backend::Cuda(device), Some(w)) => {
+                let (graph, state) = (self.rows.on_device(rank)?, (&self.state, self.together));
+                w.launch(device, graph, state, task, chunk, chance)?;
+            }
+            (Backend::Host(worker), _) => {
+                let (rows, old) = (self.rows, &mut self.old);
+                let comp = self.state.comp.host_mut().unwrap_or_default();
+                let beat = || rendezvous.beat(rank);
+                found = worker.pool.install(|| match task {
+                    Task::Rehook => host::rehook(comp, old, &beat),
+                    Task::Whole => host::hook(rows, comp, old, 0..rows.columns.active, &beat),
+                    _ => {
+                        let chunk = chunk.start as usize..chunk.end as usize;
+                        host::hook(rows, comp, old, chunk, &beat)
+                    }
+                });
+            }
+            _ => return Err(Error::machine("a device without a workspace; this is a bug")),
+        }
+        step.end(r)?;
+        if let (Backend::Cuda(device), Some(w)) = (&r.backend, &self.workspace) {
+            found = w.found(device)?;
+        }
+        let merge = if r.world() > 1 { merge } else { "none" };
+        log.book(found.rounds, found.arcs, merge);
+        log.note(task.name(), (self.rows.columns.active as u64, found.arcs), merge, begin);
+        Ok(found)
+    }
+}

@@ -1,0 +1,127 @@
+//! Near-far on a GPU, for searches by summed weights and by levels: the arguments of `kernels/near_far.cu`.
+
+use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
+use crate::error::Result;
+use crate::layout::ArcForm;
+use crate::layout::memory::WorkspaceLengths;
+use bytemuck::{Pod, Zeroable};
+
+/// As in kernels/near_far.cu.
+const THREADS: u32 = 256;
+
+/// `kernels/near_far.cu`: NearFarArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Args {
+    offsets: u64,
+    arcs: u64,
+    records: u64,
+    dist: u64,
+    pending: u64,
+    queue: u64,
+    control: u64,
+    status: u64,
+    abort: u64,
+    log: u64,
+    deadline_ns: u64,
+    capacity: u64,
+    active: u32,
+    local_rounds: u32,
+    delta: f32,
+    form: ArcForm,
+    unused: u32,
+}
+
+/// `kernels/near_far.cu`: NearFarStatus.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Status {
+    relaxed: u64,
+    meetings: u64,
+    windows: u32,
+    stopped: u32,
+}
+
+/// What the search runs on, by device address.
+pub(super) struct Searched {
+    pub offsets: u64,
+    pub arcs: u64,
+    /// Four out-arcs a node.
+    pub records: u64,
+    pub form: ArcForm,
+    pub active: u32,
+    /// `[n]` f32 distances or u32 levels.
+    pub dist: u64,
+    /// `[active]` bits.
+    pub pending: u64,
+    /// Zeroed.
+    pub control: u64,
+    /// Entries of the trace, or 0.
+    pub log: u64,
+}
+
+/// What a search found.
+pub(super) struct NearFarFound {
+    pub relaxed: u64,
+    pub rounds: u64,
+    pub windows: u64,
+}
+
+/// The kernel and its queues.
+pub(super) struct NearFar {
+    run: Function,
+    blocks: u32,
+    queue: DeviceBuffer<u64>,
+    status: Pinned<Status>,
+}
+
+impl NearFar {
+    /// `options` are the kernel's: the form of rows, weights or levels.
+    pub fn new(device: &mut CudaDevice, options: &[String], active: usize) -> Result<NearFar> {
+        let run = device.function(source("near_far.cu"), options, "near_far")?;
+        let lengths = WorkspaceLengths::new(active, 1, true);
+        Ok(NearFar {
+            run,
+            blocks: device.resident_blocks(run, THREADS, 0)?,
+            queue: device.alloc("near queues", lengths.near_queues)?,
+            status: Pinned::new(&device.context, 1)?,
+        })
+    }
+
+    /// Queues a search to its end with windows of width `delta`.
+    pub fn launch(
+        &self,
+        device: &CudaDevice,
+        on: Searched,
+        delta: f32,
+        chance: Option<u64>,
+    ) -> Result<()> {
+        let args = Args {
+            offsets: on.offsets,
+            arcs: on.arcs,
+            records: on.records,
+            dist: on.dist,
+            pending: on.pending,
+            queue: self.queue.pointer(),
+            control: on.control,
+            status: self.status.pointer(),
+            abort: device.abort.pointer(),
+            log: on.log,
+            deadline_ns: device.deadline_ns(),
+            capacity: self.queue.len() as u64 / 2,
+            active: on.active,
+            local_rounds: 64,
+            delta,
+            form: on.form,
+            unused: 0,
+        };
+        device.launch(self.run, Launch::together(self.blocks, chance, THREADS), &args)
+    }
+
+    /// What the last search, which has ended, found.
+    pub fn found(&self, device: &CudaDevice) -> Result<NearFarFound> {
+        let Status { relaxed, meetings, windows, stopped } = self.status.get(0);
+        device.met(stopped, "near_far")?;
+        Ok(NearFarFound { relaxed, rounds: meetings, windows: windows.into() })
+    }
+}

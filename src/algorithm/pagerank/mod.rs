@@ -1,0 +1,310 @@
+//! PageRank: how often a walk that never ends is at each node.
+//!
+//! **Definition.** r0 = p, the places where walks begin: alike for all n nodes, or as asked. Then
+//!
+//! ~~~text
+//! r'[v] = (1 - d) p[v] + d (sum over arcs u -> v of r[u] w / W[u] + D p[v])
+//! ~~~
+//!
+//! W[u] is the out-weight of u and D the rank of all nodes without any. Weights are 1 unless asked for; self loops
+//! and parallel arcs are arcs. It stops when the L1 distance from r to r' is at most `tolerance`, or after so
+//! many iterations.
+//!
+//! **Idea.** What an arc carries, r[u] / W[u], is divided once a node, and a node's new rank, the contribution it
+//! makes next and its part of the change come out of the kernel that sums its row. Nodes without any arc have
+//! no row: their ranks are p times one number (`kernels/pagerank.cuh`). The strategies differ in how they go over
+//! the arcs; `docs/pagerank.md` tells them apart.
+//!
+//! **Replicas.** Each makes the rows of its chunk, then chunks are gathered; what arcs carry is all that moves. Under `hubs`,
+//! GPUs that reach each other deal blocks of rows in turn, and each writes its rows into everybody's arrays. Small
+//! or flat graphs are computed whole by everybody. Pushes, and anything with `--merge dense`, leave sums that
+//! an all-reduce adds. D and the change are sums of 64-bit integers in units of 2^-60, so that they are the
+//! same whatever the order; D is counted by everybody over what was gathered. On devices the change is read one
+//! iteration late, while the next is under way: the answer is that of the iteration that met the tolerance, and the
+//! one too many is dropped.
+//!
+//! **Arrays.** `value` [active] f32, twice, what arcs carry: replicated, GATHER; `rank` [active] f32, twice, own rows until
+//! the end: replicated, GATHER; `sum` [active] f64, where there are sums: replicated, SUM. All by label.
+//!
+//! **Source.** Page, Brin, Motwani, Winograd, "The PageRank citation ranking: bringing order to the web", Stanford
+//! InfoLab 1999-66; Hong, Kim, Oguntebi, Olukotun, "Accelerating CUDA graph algorithms at maximum warp", PPoPP 2011.
+
+mod answer;
+mod cuda;
+mod driver;
+mod host;
+mod hubs;
+mod options;
+mod plan;
+mod segments;
+mod teams;
+
+pub(crate) use answer::{check_options, solve, start};
+pub use options::PagerankOptions;
+
+use super::MergeMode;
+use super::measure::Measured;
+use crate::error::{Error, Result};
+use crate::fleet::Fleet;
+use crate::layout::{Topology, TopologyRows};
+use crate::words::words;
+use driver::{Brought, program};
+use hubs::WIDEST;
+use plan::Plan;
+use segments::MOST;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Instant;
+use teams::MOST_TEAMS;
+
+words!(
+    /// How an iteration goes over the arcs. All but `hubs` are those of the PageRank strategies paper.
+    Strategy, "--strategy" {
+        /// The one that promises to be fastest on this graph.
+        #[default]
+        Auto = "auto",
+        /// Blocks of sources whose contributions lie in shared memory, hubs first; ours.
+        Hubs = "hubs",
+        /// A thread a node adds its share to each out-neighbour.
+        Push = "push",
+        /// A thread a node sums rank over out-degree of its in-neighbours.
+        Pull = "pull",
+        /// The same over contributions that were divided once a node.
+        PullNodiv = "pull-nodiv",
+        /// A thread an arc; sources and targets in two arrays.
+        EdgeSoa = "edge-soa",
+        /// A thread an arc; pairs of source and target.
+        EdgeAos = "edge-aos",
+        /// Push with lanes of a warp on a row.
+        WarpPush = "warp-push",
+        /// Pull with lanes of a warp on a row.
+        WarpPull = "warp-pull",
+        /// The same over contributions that were divided once a node.
+        WarpPullNodiv = "warp-pull-nodiv",
+    }
+);
+
+impl Strategy {
+    /// Adds to its neighbours, in no order.
+    pub(crate) fn pushes(self) -> bool {
+        use Strategy::{EdgeAos, EdgeSoa, Push, WarpPush};
+        matches!(self, Push | EdgeSoa | EdgeAos | WarpPush)
+    }
+
+    /// Has lanes that share a row.
+    fn warps(self) -> bool {
+        matches!(self, Strategy::WarpPush | Strategy::WarpPull | Strategy::WarpPullNodiv)
+    }
+
+    /// Divides at each arc.
+    fn divides(self) -> bool {
+        matches!(self, Strategy::Pull | Strategy::WarpPull)
+    }
+
+    fn by_warps(self) -> bool {
+        matches!(self, Strategy::WarpPush | Strategy::WarpPull | Strategy::WarpPullNodiv)
+    }
+}
+
+/// Ranks go by these in sums that no order changes: a rank of 1 is 2^60.
+const UNITS: f64 = (1u64 << 60) as f64;
+
+/// Options of [`pagerank`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct PagerankConfig {
+    /// How replicas are made equal: `auto`, `split` (own rows, gathered), `redundant`, or `dense` (sums are added).
+    pub merge: MergeMode,
+    /// The share of a rank that follows arcs, 0 to 1.
+    pub damping: f64,
+    /// Most iterations, at least 1.
+    pub iterations: u32,
+    /// The L1 change at which it stops; 0 never.
+    pub tolerance: f64,
+    /// Whether weights count.
+    pub weighted: bool,
+    /// `[n]` weights of the nodes where walks begin, finite and >= 0, not all 0; `None`: all alike.
+    pub personal: Option<Vec<f64>>,
+    /// How an iteration goes over the arcs.
+    pub strategy: Strategy,
+    /// Lanes of a row in the warp-centric strategies, a power of two up to 64.
+    pub warp_width: u32,
+    /// Rows that such lanes take at a time, 1 to 10.
+    pub warp_chunk: u32,
+    /// Segments of sources that `hubs` has on GPUs; `None`: as many as pay.
+    pub segments: Option<u32>,
+    /// Sources of a segment; `None`: what shared memory has room for.
+    pub segment_width: Option<u32>,
+    /// Teams of multiprocessors among which they are divided; `None`: as the graph says.
+    pub segment_teams: Option<u32>,
+    /// Refuse what does not give the same bits on any number of replicas.
+    pub deterministic: bool,
+    /// Timed runs.
+    pub runs: u32,
+    /// Runs before the timed ones.
+    pub warmup: u32,
+    /// Record an entry an iteration.
+    pub trace: bool,
+    /// Check that all replicas end with the same bits.
+    pub compare: bool,
+}
+
+impl Default for PagerankConfig {
+    fn default() -> Self {
+        let options = PagerankOptions::default();
+        PagerankConfig {
+            merge: MergeMode::Auto,
+            damping: options.damping,
+            iterations: options.iterations,
+            tolerance: 1e-6,
+            weighted: options.weighted,
+            personal: None,
+            strategy: options.strategy,
+            warp_width: options.warp_width,
+            warp_chunk: options.warp_chunk,
+            segments: None,
+            segment_width: None,
+            segment_teams: None,
+            deterministic: options.deterministic,
+            runs: 1,
+            warmup: 0,
+            trace: false,
+            compare: false,
+        }
+    }
+}
+
+impl PagerankConfig {
+    /// Refuses what makes no sense.
+    pub(crate) fn check(&self) -> Result<()> {
+        let refuse = |what: String| Err(Error::input(what));
+        let (damping, tolerance, strategy) = (self.damping, self.tolerance, self.strategy);
+        if !(0.0..=1.0).contains(&damping) {
+            return refuse(format!("--damping {damping}: use 0 to 1, as in 0.85"));
+        }
+        if !(tolerance >= 0.0 && tolerance.is_finite()) {
+            return refuse(format!("--tolerance {tolerance}: use 0 (never) or a number above"));
+        }
+        if self.iterations == 0 {
+            return refuse("--iterations 0: at least one is needed".into());
+        }
+        let width = self.warp_width;
+        if !(width.is_power_of_two() && width <= 64) {
+            return refuse(format!("--warp-width {width}: use 1, 2, 4, 8, 16, 32 or 64"));
+        }
+        if !(1..=10).contains(&self.warp_chunk) {
+            return refuse(format!("--warp-chunk {}: use 1 to 10", self.warp_chunk));
+        }
+        let unset = PagerankOptions::default();
+        let asked = (width, self.warp_chunk) != (unset.warp_width, unset.warp_chunk);
+        // What auto takes for weights where degrees are skewed.
+        let warps = strategy.warps() || strategy == Strategy::Auto && self.weighted;
+        if asked && !warps {
+            return refuse(format!(
+                "--strategy {strategy} with --warp-width or --warp-chunk: it has none; use warp-push, warp-pull or warp-pull-nodiv"
+            ));
+        }
+        let asked = self.segments.is_some() || self.segment_width.is_some();
+        let hubs = strategy == Strategy::Hubs || strategy == Strategy::Auto && !self.weighted;
+        if (asked || self.segment_teams.is_some()) && !hubs {
+            return refuse(format!(
+                "--strategy {strategy} with --segments, --segment-width or --segment-teams: hubs alone has them, and takes no --weighted"
+            ));
+        }
+        if let Some(segments) = self.segments.filter(|segments| *segments > MOST as u32) {
+            return refuse(format!("--segments {segments}: use auto or 0 to {MOST}"));
+        }
+        if let Some(width) = self.segment_width
+            && !(width.is_multiple_of(4) && (4..=WIDEST).contains(&width))
+        {
+            return refuse(format!(
+                "--segment-width {width}: use auto or a multiple of 4 up to {WIDEST}"
+            ));
+        }
+        if let Some(teams) = self.segment_teams.filter(|t| !(1..=MOST_TEAMS as u32).contains(t)) {
+            return refuse(format!("--segment-teams {teams}: use auto or 1 to {MOST_TEAMS}"));
+        }
+        if strategy == Strategy::Hubs && self.weighted {
+            return refuse(
+                "--strategy hubs has no room for weights; use auto with --weighted".into(),
+            );
+        }
+        if strategy.pushes() && self.deterministic {
+            return refuse(format!(
+                "--deterministic: {strategy} adds in no fixed order; use --strategy auto, hubs or a pull"
+            ));
+        }
+        if strategy.pushes() && matches!(self.merge, MergeMode::Split | MergeMode::Redundant) {
+            return refuse(format!(
+                "--merge {}: {strategy} leaves sums for a SUM all-reduce; use auto or dense",
+                self.merge
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The answer of [`pagerank`], in the graph's node order.
+#[derive(Debug, Clone, Default)]
+pub struct Pagerank {
+    /// `[n]`, which sum to 1.
+    pub ranks: Vec<f32>,
+    /// Iterations made.
+    pub iterations: u32,
+    /// How far, in L1, the last one went.
+    pub change: f64,
+    /// What ran.
+    pub strategy: Strategy,
+    /// What else there is to know of it, for people.
+    pub layout: String,
+    /// Timings and counts. Its iterations count one that a device had begun when it turned out that it was too
+    /// many.
+    pub measured: Measured,
+}
+
+/// The ranks of all nodes.
+///
+/// # Errors
+/// [`Error::Input`] for options out of range; [`Error::Fault`] when a replica fails; [`Error::Verify`] when
+/// `compare` finds replicas that differ.
+pub fn pagerank(fleet: &Fleet, topology: &Topology, config: &PagerankConfig) -> Result<Pagerank> {
+    topology.check_fleet(fleet)?;
+    ranks(fleet, topology.rows(), config)
+}
+
+fn ranks(fleet: &Fleet, rows: &Arc<TopologyRows>, config: &PagerankConfig) -> Result<Pagerank> {
+    config.check()?;
+    if config.runs == 0 {
+        return Err(Error::input("--runs 0: at least one run is needed"));
+    }
+    let begin = Instant::now();
+    let plan = Arc::new(Plan::new(rows, config, fleet.info())?);
+    let planned_ms = begin.elapsed().as_secs_f64() * 1e3;
+    let (shared, options, made) = (rows.clone(), config.clone(), plan.clone());
+    let brought = fleet.run(move |r| program(r, &shared, &made, &options))?;
+    if let Some(other) = brought.iter().position(|one| !one.equals(&brought[0])) {
+        return Err(Error::Verify(format!(
+            "replica {other} ended with other ranks than replica 0"
+        )));
+    }
+    let arcs = brought.iter().map(|one| one.measured.arcs_relaxed).sum();
+    let slowest = brought.iter().map(|one| one.measured.setup_ms).fold(0.0, f64::max);
+    let first = brought.into_iter().next().ok_or_else(|| Error::machine("a fleet of none"))?;
+    let Brought { rank, end, mut measured } = first;
+    let begin = Instant::now();
+    let ranks = plan.by_node(rows, rank, end.scale);
+    measured.download_ms += begin.elapsed().as_secs_f64() * 1e3;
+    measured.setup_ms = planned_ms + slowest;
+    measured.arcs_relaxed = arcs;
+    measured.reached = ranks.len() as u64;
+    measured.reached_arcs = rows.graph.arcs() * measured.iterations;
+    Ok(Pagerank {
+        ranks,
+        iterations: end.iterations,
+        change: end.change,
+        strategy: plan.strategy,
+        layout: plan.words(),
+        measured,
+    })
+}

@@ -1,0 +1,339 @@
+//! Strongly connected components: which nodes lead to each other along arcs.
+//!
+//! **Idea (Multistep).** Nodes without in-arcs or without out-arcs among those that are left are components of their
+//! own: they are trimmed until none is left. What the pivot, the node of the most in-arcs times out-arcs, reaches
+//! and is reached by is the giant component. Then, in stages until nothing is left: trim; spread the smallest rank
+//! forward, as a colour; what reaches the root of its colour, backward and within the colour, is the root's
+//! component. Ranks are labels scattered by a bijection, so that chains of components take logarithmically many
+//! stages; nodes of different colours are never in one component, so that arcs between them are ignored from then on.
+//!
+//! Where every arc has its reverse as often, what is connected is strongly connected: `auto` finds it as [`cc`] does.
+//!
+//! **Replicas.** Each phase ends in a fixpoint that does not depend on the order of work, and so does the answer:
+//! replicas may do everything redundantly and end with equal bits, though their rounds differ (DESIGN 7.1 rule 2b:
+//! each phase is run on until it is quiescent). On GPUs they do, in one launch. `--merge dense` is the textbook form,
+//! and the host's, whose replicas share the cores: each works over its own chunk's arcs until its chunk has nothing
+//! left to do, then what was reached is OR-ed, colours are merged by MIN, and again until nobody changes anything.
+//!
+//! **Arrays.** By label: `comp: [active] u32`, equal without a merge; `colour: [active] u32, replicated, MIN`;
+//! `left: [active] bits, replicated, GATHER`; `fore, back: [active] bits, replicated, OR`. At the door a component is
+//! named by the member with the smallest id of the input.
+//!
+//! **Source.** Slota, Rajamanickam, Madduri, "BFS and coloring-based parallel algorithms for strongly connected
+//! components and related problems", IPDPS 2014; Fleischer, Hendrickson, Pinar, "On identifying strongly connected
+//! components in parallel", IPDPS workshops 2000; Orzan, "On distributed verification and verified distribution",
+//! 2004 (colouring).
+
+mod cuda;
+mod host;
+
+use super::MergeMode;
+use super::cc::{self, Components};
+use super::frame::{Brought, Log, Repeat, Run, Step, timed};
+use super::same::Words;
+use crate::collective::{Frontier, MergeOp, Replicated};
+use crate::error::{Error, Result};
+use crate::fleet::{Backend, Fleet, Replica};
+use crate::layout::TopologyRows;
+use crate::run::{Answer, Context};
+use cuda::Workspace;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// "Not known": of a component.
+const NONE: u32 = u32::MAX;
+
+/// Rounds of trimming between merges, after which colours do the rest.
+const TRIMS: u32 = 16;
+
+/// What a step does; the numbers are those of `kernels/scc.cu`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Task {
+    /// Everything, redundantly.
+    Whole = 0,
+    /// All nodes are left.
+    Start = 1,
+    /// Trim the own chunk, and find its best pivot.
+    Trim = 2,
+    /// Follow arcs from and to the pivot, of the own chunk's nodes.
+    Reach = 3,
+    /// Take the pivot's component away.
+    Giant = 4,
+    /// Everybody is its own colour.
+    Paint = 5,
+    /// Spread colours from the own chunk's nodes.
+    Colour = 6,
+    /// Mark the roots of colours.
+    Roots = 7,
+    /// Follow arcs back from the own chunk's nodes that reach their root.
+    Back = 8,
+    /// Take the roots' components away.
+    Settle = 9,
+}
+
+impl Task {
+    fn name(self) -> &'static str {
+        match self {
+            Task::Whole => "step whole",
+            Task::Start => "step start",
+            Task::Trim => "step trim",
+            Task::Reach => "step reach",
+            Task::Giant => "step giant",
+            Task::Paint => "step paint",
+            Task::Colour => "step colour",
+            Task::Roots => "step roots",
+            Task::Back => "step back",
+            Task::Settle => "step settle",
+        }
+    }
+}
+
+/// What a step is told beside the state.
+struct Told {
+    task: Task,
+    /// Nodes that the step is for.
+    chunk: Range<u64>,
+    pivot: u32,
+}
+
+/// What a step found.
+#[derive(Debug, Clone, Copy, Default)]
+struct Found {
+    /// Arcs that were looked at.
+    arcs: u64,
+    /// Nodes removed, reached or told of another colour.
+    changed: u64,
+    /// Nodes that are left (Paint).
+    left: u64,
+    /// The key of the best pivot among the own nodes (Trim): degrees' product as f32 bits, label inverted; 0 is none.
+    pivot: u64,
+    rounds: u64,
+}
+
+/// The replicated state.
+struct State {
+    /// `[active]` a member of the component, by label.
+    comp: Replicated<u32>,
+    /// `[active]` smallest rank that leads here.
+    colour: Replicated<u32>,
+    /// Nodes whose component is not known.
+    left: Frontier,
+    /// Reached from the pivot.
+    fore: Frontier,
+    /// Reach the pivot, or the root of their colour.
+    back: Frontier,
+}
+
+/// How a run goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Plan {
+    /// One launch.
+    Whole,
+    /// Steps, each over everything.
+    Redundant,
+    /// Steps over the own chunk, and merges.
+    Dense,
+}
+
+impl Plan {
+    fn new(merge: MergeMode, r: &Replica) -> Plan {
+        let cuda = matches!(r.backend, Backend::Cuda(_));
+        match merge {
+            MergeMode::Dense | MergeMode::Split if r.world() > 1 => Plan::Dense,
+            MergeMode::Auto if r.world() > 1 && !cuda => Plan::Dense,
+            _ if cuda => Plan::Whole,
+            _ => Plan::Redundant,
+        }
+    }
+}
+
+/// The driver of `hive run scc`.
+pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
+    let job = context.job;
+    let (merge, compare) = (job.config.merge, job.config.verify);
+    let repeat = Repeat::of(context);
+    let rows = context.ready.topology()?;
+    if rows.columns.into.is_none() && merge == MergeMode::Auto {
+        let connected = cc::components(context.fleet, rows, merge, repeat, compare)?;
+        return Ok(Box::new(Components { strong: true, undirected: true, ..connected }));
+    }
+    Ok(Box::new(components(context.fleet, rows, merge, repeat, compare)?))
+}
+
+fn components(
+    fleet: &Fleet,
+    rows: &Arc<TopologyRows>,
+    merge: MergeMode,
+    repeat: Repeat,
+    compare: bool,
+) -> Result<Components> {
+    let shared = rows.clone();
+    let brought = fleet.run(move |r| program(r, &shared, merge, repeat, compare))?;
+    let brought = Brought::first(brought, compare, "other components")?;
+    Ok(Components::of_roots(rows, brought, true))
+}
+
+/// The program of one replica.
+fn program(
+    r: &mut Replica,
+    rows: &TopologyRows,
+    merge: MergeMode,
+    repeat: Repeat,
+    compare: bool,
+) -> Result<Brought<u32>> {
+    let active = rows.columns.active;
+    let plan = Plan::new(merge, r);
+    let state = State {
+        comp: r.array("comp", active, MergeOp::Min)?,
+        colour: r.array("colour", active, MergeOp::Min)?,
+        left: r.node_set("left", active, MergeOp::Gather)?,
+        fore: r.node_set("reached", active, MergeOp::Or)?,
+        back: r.node_set("reaching", active, MergeOp::Or)?,
+    };
+    let rank = r.rank();
+    let workspace = match &mut r.backend {
+        Backend::Host(_) => None,
+        Backend::Cuda(device) => Some(Workspace::new(device, rows, rank)?),
+    };
+    let mut search = Search { rows, plan, state, workspace, scratch: host::Scratch::default() };
+    let measured = timed(r, repeat, &mut search)?;
+    Brought::new(r, &search.state.comp, compare, measured)
+}
+
+/// One run, to be repeated.
+struct Search<'a> {
+    rows: &'a TopologyRows,
+    plan: Plan,
+    state: State,
+    workspace: Option<Workspace>,
+    scratch: host::Scratch,
+}
+
+/// What a fixpoint over chunks merges.
+#[derive(Clone, Copy)]
+enum Merged {
+    Reached,
+    Reaching,
+    Colours,
+}
+
+impl Run for Search<'_> {
+    /// The first step makes all arrays from nothing.
+    fn reset(&mut self, _: &mut Replica, _: u64) -> Result<()> {
+        Ok(())
+    }
+
+    fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
+        if self.plan == Plan::Whole {
+            return self.step(r, log, Task::Whole, NONE).map(drop);
+        }
+        self.step(r, log, Task::Start, NONE)?;
+        if let Some(pivot) = self.trim(r, log)? {
+            self.fixpoint(r, log, Task::Reach, pivot, &[Merged::Reached, Merged::Reaching])?;
+            self.step(r, log, Task::Giant, pivot)?;
+            self.trim(r, log)?;
+        }
+        while self.step(r, log, Task::Paint, NONE)?.left > 0 {
+            self.fixpoint(r, log, Task::Colour, NONE, &[Merged::Colours])?;
+            self.step(r, log, Task::Roots, NONE)?;
+            self.fixpoint(r, log, Task::Back, NONE, &[Merged::Reaching])?;
+            self.step(r, log, Task::Settle, NONE)?;
+            self.trim(r, log)?;
+        }
+        Ok(())
+    }
+
+    fn answer(&self) -> Vec<Words<'_>> {
+        vec![Words::of(&self.state.comp)]
+    }
+}
+
+impl Search<'_> {
+    /// Trims, and returns the best pivot of what is left.
+    fn trim(&mut self, r: &mut Replica, log: &mut Log) -> Result<Option<u32>> {
+        let mut key = 0;
+        for _ in 0..TRIMS {
+            let found = self.step(r, log, Task::Trim, NONE)?;
+            key = found.pivot;
+            if self.plan == Plan::Redundant {
+                break;
+            }
+            let all = r.agree("trimmed", [found.changed, found.pivot, 0, 0])?;
+            key = all.iter().map(|payload| payload[1]).max().unwrap_or(0);
+            if all.iter().all(|payload| payload[0] == 0) {
+                break;
+            }
+            let words = self.rows.chunks.in_units_of(64);
+            r.gather(self.state.left.words_mut(), &words)?;
+        }
+        Ok((key != 0).then_some(!(key as u32)))
+    }
+
+    /// Repeats a step and its merges until nobody changes anything.
+    fn fixpoint(
+        &mut self,
+        r: &mut Replica,
+        log: &mut Log,
+        task: Task,
+        pivot: u32,
+        merged: &[Merged],
+    ) -> Result<()> {
+        loop {
+            let found = self.step(r, log, task, pivot)?;
+            // Over everything, one step comes to the fixpoint.
+            if self.plan == Plan::Redundant {
+                return Ok(());
+            }
+            let all = r.agree(task.name(), [found.changed, 0, 0, 0])?;
+            if all.iter().all(|payload| payload[0] == 0) {
+                return Ok(());
+            }
+            for what in merged {
+                match what {
+                    Merged::Reached => r.merge(self.state.fore.words_mut())?,
+                    Merged::Reaching => r.merge(self.state.back.words_mut())?,
+                    Merged::Colours => r.merge(&mut self.state.colour)?,
+                }
+            }
+        }
+    }
+
+    fn step(&mut self, r: &mut Replica, log: &mut Log, task: Task, pivot: u32) -> Result<Found> {
+        let begin = Instant::now();
+        r.begin(log.iteration(), task.name())?;
+        let (chance, rank) = (r.chance(), r.rank());
+        let step = Step::begin(r)?;
+        let rendezvous = r.rendezvous().clone();
+        let chunk = match self.plan {
+            Plan::Dense => self.rows.chunks.range(rank),
+            _ => 0..self.rows.columns.active as u64,
+        };
+        let told = Told { task, chunk, pivot };
+        let mut found = Found::default();
+        match (&r.backend, &self.workspace) {
+            (Backend::Cuda(device), Some(w)) => {
+                w.launch(device, self.rows.on_device(rank)?, &self.state, &told, chance)?;
+            }
+            (Backend::Host(worker), _) => {
+                let (rows, state, scratch) = (self.rows, &mut self.state, &mut self.scratch);
+                let beat = || rendezvous.beat(rank);
+                found = worker.pool.install(|| host::step(rows, state, scratch, &told, &beat));
+            }
+            _ => return Err(Error::machine("a device without a workspace; this is a bug")),
+        }
+        step.end(r)?;
+        if let (Backend::Cuda(device), Some(w)) = (&r.backend, &self.workspace) {
+            found = w.found(device)?;
+        }
+        let merge = match task {
+            Task::Trim | Task::Reach | Task::Colour | Task::Back if self.plan == Plan::Dense => {
+                "dense"
+            }
+            _ => "none",
+        };
+        log.book(found.rounds, found.arcs, merge);
+        log.note(task.name(), (self.rows.columns.active as u64, found.arcs), merge, begin);
+        Ok(found)
+    }
+}

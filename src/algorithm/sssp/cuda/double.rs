@@ -1,0 +1,132 @@
+//! The search in f64 on a GPU: fills in the arguments of `kernels/sssp_double.cu`.
+
+use super::LOG_ENTRIES;
+use super::args::{DoubleArgs, DoubleStatus};
+use crate::collective::Replicated;
+use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, fewer, source};
+use crate::error::{Error, Result};
+use crate::layout::memory::{CONTROL, DoubleLengths, GIANT_ROW, LONG_ROW};
+use crate::layout::{DeviceGraph, LaidOut};
+
+const THREADS: u32 = 256;
+
+/// What a replica needs beside the distances.
+pub(crate) struct Double {
+    seeds: DeviceBuffer<u32>,
+    pending: DeviceBuffer<u32>,
+    stamp: DeviceBuffer<u32>,
+    queue: DeviceBuffer<u32>,
+    giants: DeviceBuffer<u32>,
+    control: DeviceBuffer<u64>,
+    status: Pinned<DoubleStatus>,
+    log: Option<Pinned<[u64; 4]>>,
+    reset: Function,
+    scatter: Function,
+    search: Function,
+    blocks: u32,
+    capacity: usize,
+}
+
+impl Double {
+    /// Compiles the kernels for the form of `layout` and allocates.
+    pub fn new(
+        device: &mut CudaDevice,
+        graph: &DeviceGraph,
+        layout: &LaidOut,
+        seeds: &[u32],
+        trace: bool,
+    ) -> Result<Double> {
+        let options = graph.options();
+        let mut kernel = |name| device.function(source("sssp_double.cu"), &options, name);
+        let (reset, scatter) = (kernel("sssp_double_reset")?, kernel("sssp_double_seeds")?);
+        let search = kernel("sssp_double")?;
+        let lengths = DoubleLengths::new(layout.active, layout.out.arc_count());
+        let listed = device.alloc("seeds", seeds.len())?;
+        listed.upload(seeds)?;
+        Ok(Double {
+            seeds: listed,
+            pending: device.alloc("far pile", lengths.pending)?,
+            stamp: device.alloc("rounds of nodes", lengths.stamp)?,
+            queue: device.alloc("queues", lengths.queues)?,
+            giants: device.alloc("giant rows", lengths.giants)?,
+            control: device.alloc("control", CONTROL)?,
+            status: Pinned::new(&device.context, 1)?,
+            log: if trace { Some(Pinned::new(&device.context, LOG_ENTRIES)?) } else { None },
+            reset,
+            scatter,
+            search,
+            blocks: device.resident_blocks(search, THREADS, 0)?,
+            capacity: lengths.giants / 2,
+        })
+    }
+
+    /// All distances infinite, the seeds 0 and pending.
+    pub fn reset(
+        &self,
+        device: &CudaDevice,
+        graph: &DeviceGraph,
+        dist: &Replicated<f64>,
+    ) -> Result<()> {
+        let args = self.args(device, graph, dist, 0.0)?;
+        let blocks = |items: u64| items.div_ceil(u64::from(THREADS)).clamp(1, 1 << 16) as u32;
+        device.launch(self.reset, Launch::of(blocks(args.nodes), THREADS), &args)?;
+        device.launch(self.scatter, Launch::of(blocks(u64::from(args.count)), THREADS), &args)
+    }
+
+    /// Runs to the end and waits for it: arcs relaxed, and rounds.
+    pub fn run(
+        &self,
+        device: &CudaDevice,
+        graph: &DeviceGraph,
+        dist: &Replicated<f64>,
+        delta: f64,
+        chance: Option<u64>,
+    ) -> Result<(u64, u64)> {
+        self.control.clear()?;
+        let shape = Launch {
+            blocks: fewer(self.blocks, chance),
+            threads: THREADS,
+            shared_bytes: 0,
+            cooperative: true,
+        };
+        device.launch(self.search, shape, &self.args(device, graph, dist, delta)?)?;
+        device.mark(0, true)?;
+        device.wait()?;
+        let status = self.status.get(0);
+        device.met(status.stopped, "sssp_double")?;
+        Ok((status.relaxed, status.rounds))
+    }
+
+    fn args(
+        &self,
+        device: &CudaDevice,
+        graph: &DeviceGraph,
+        dist: &Replicated<f64>,
+        delta: f64,
+    ) -> Result<DoubleArgs> {
+        let on_host = || Error::machine("host arrays in a device step; this is a bug");
+        Ok(DoubleArgs {
+            offsets: graph.out.offsets.pointer(),
+            arcs: graph.out.arcs.pointer(),
+            seeds: self.seeds.pointer(),
+            dist: dist.device().ok_or_else(on_host)?.pointer(),
+            pending: self.pending.pointer(),
+            stamp: self.stamp.pointer(),
+            queue: self.queue.pointer(),
+            giants: self.giants.pointer(),
+            control: self.control.pointer(),
+            status: self.status.pointer(),
+            abort: device.abort.pointer(),
+            log: self.log.as_ref().map_or(0, Pinned::pointer),
+            deadline_ns: device.deadline_ns(),
+            capacity: self.capacity as u64,
+            nodes: dist.len() as u64,
+            delta,
+            active: graph.active,
+            count: self.seeds.len() as u32,
+            long_row: LONG_ROW as u32,
+            giant_row: GIANT_ROW as u32,
+            form: graph.form,
+        })
+    }
+}

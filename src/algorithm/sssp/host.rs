@@ -1,0 +1,352 @@
+//! The steps of shortest paths on host threads. See `algorithm/sssp.rs` for the idea and invariants.
+
+use crate::algorithm::sssp::{Counts, Length, Limits, State};
+use crate::collective::Split;
+use crate::collective::{Replicated, atomic_words, atomics, cells};
+use crate::error::Result;
+use crate::layout::{ArcView, Inner, Rows};
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Arcs below which a round is not worth waking other threads for.
+const SERIAL_ARCS: u64 = 1 << 14;
+/// Arcs of one parallel task: rows longer than this are cut.
+const TASK_ARCS: u64 = 1 << 12;
+/// Words (64 nodes each) of one pull task.
+const TASK_WORDS: usize = 16;
+
+/// A frontier entry: the node and its distance when the round began (the snapshot that makes a round
+/// the same on every replica).
+type Entry<D> = (u32, D);
+
+/// One replica's view while it steps.
+struct Round<'a, A: ArcView, D: Length> {
+    dist: &'a [D::Atomic],
+    marks: &'a [AtomicU64],
+    rows: &'a Rows,
+    arcs: A,
+    beat: &'a (dyn Fn() + Sync),
+    relaxed: u64,
+}
+
+impl<'a, A: ArcView, D: Length> Round<'a, A, D> {
+    fn new(
+        dist: &'a mut [D],
+        marks: &'a mut [u64],
+        rows: &'a Rows,
+        arcs: A,
+        beat: &'a (dyn Fn() + Sync),
+    ) -> Self {
+        Round { dist: cells(dist), marks: atomic_words(marks), rows, arcs, beat, relaxed: 0 }
+    }
+
+    fn entry(&self, v: u32) -> Entry<D> {
+        (v, D::load(&self.dist[v as usize]))
+    }
+
+    fn arcs_of(&self, frontier: &[Entry<D>]) -> u64 {
+        frontier.iter().map(|(v, _)| self.rows.degree(*v as usize)).sum()
+    }
+
+    /// Relaxes arcs `range` of one row; pushes the nodes that improved first time in this round.
+    fn relax(&self, from: D, range: Range<u64>, improved: &mut Vec<u32>) {
+        for i in range.start as usize..range.end as usize {
+            let (v, weight) = self.arcs.arc(i);
+            let candidate = from.plus(weight);
+            let slot = &self.dist[v as usize];
+            let lower = |held: D| (candidate < held).then_some(candidate);
+            if candidate >= D::load(slot) || candidate >= D::update(slot, lower) {
+                continue;
+            }
+            let bit = 1u64 << (v % 64);
+            if self.marks[v as usize / 64].fetch_or(bit, Relaxed) & bit == 0 {
+                improved.push(v);
+            }
+        }
+    }
+
+    /// Relaxes all arcs out of `frontier`. Returns the nodes that improved, each once, sorted, with
+    /// their new distances; marks are clean again.
+    fn advance(&mut self, frontier: &[Entry<D>]) -> Vec<Entry<D>> {
+        let total = self.arcs_of(frontier);
+        self.relaxed += total;
+        (self.beat)();
+        let mut improved = Vec::new();
+        if total < SERIAL_ARCS {
+            for (v, from) in frontier {
+                let v = *v as usize;
+                self.relax(*from, self.rows.offsets[v]..self.rows.offsets[v + 1], &mut improved);
+            }
+        } else {
+            let tasks = self.tasks(frontier);
+            let this = &*self;
+            improved = tasks
+                .into_par_iter()
+                .fold(Vec::new, |mut improved, task| {
+                    (this.beat)();
+                    task.into_iter().for_each(|(from, arcs)| this.relax(from, arcs, &mut improved));
+                    improved
+                })
+                .reduce(Vec::new, |mut a, mut b| {
+                    a.append(&mut b);
+                    a
+                });
+        }
+        improved.sort_unstable();
+        improved.iter().for_each(|v| self.marks[*v as usize / 64].store(0, Relaxed));
+        improved.into_iter().map(|v| self.entry(v)).collect()
+    }
+
+    /// Cuts a frontier's arcs into tasks of about equal size, long rows included.
+    fn tasks(&self, frontier: &[Entry<D>]) -> Vec<Vec<(D, Range<u64>)>> {
+        let (mut tasks, mut task, mut room) = (Vec::new(), Vec::new(), TASK_ARCS);
+        for (v, from) in frontier {
+            let v = *v as usize;
+            let (mut start, end) = (self.rows.offsets[v], self.rows.offsets[v + 1]);
+            while start < end {
+                let stop = end.min(start + room);
+                task.push((*from, start..stop));
+                room -= stop - start;
+                start = stop;
+                if room == 0 {
+                    tasks.push(std::mem::take(&mut task));
+                    room = TASK_ARCS;
+                }
+            }
+        }
+        tasks.push(task);
+        tasks
+    }
+
+    /// Takes the set bits of words `range` out of `words`, as entries in node order.
+    fn take(&self, words: &mut [u64], range: Range<usize>) -> Vec<Entry<D>> {
+        let mut entries = Vec::new();
+        for (i, word) in words[range.clone()].iter_mut().enumerate() {
+            let mut bits = std::mem::take(word);
+            while bits != 0 {
+                entries.push(self.entry(((range.start + i) * 64) as u32 + bits.trailing_zeros()));
+                bits &= bits - 1;
+            }
+        }
+        entries
+    }
+}
+
+fn lowest<D: Length>(frontier: &[Entry<D>]) -> D {
+    frontier.iter().map(|e| e.1).fold(D::INFINITE, |a, b| if b < a { b } else { a })
+}
+
+fn put<D: Length>(words: &mut [u64], frontier: &[Entry<D>]) {
+    frontier.iter().for_each(|(v, _)| words[*v as usize / 64] |= 1 << (v % 64));
+}
+
+/// Runs a step over whichever form the arcs have.
+macro_rules! with_arcs {
+    ($rows:expr, |$view:ident| $body:expr) => {
+        match ($rows.arcs.packed(), $rows.arcs.pairs()) {
+            (Some($view), _) => $body,
+            (None, Some($view)) => $body,
+            (None, None) => unreachable!("arcs are packed or pairs"),
+        }
+    };
+}
+
+/// Pushes whole frontiers, redundantly and from snapshots, until none is left or a pull pays.
+pub(crate) fn grow(
+    p: &Inner,
+    s: &mut State,
+    limits: Limits,
+    beat: &(dyn Fn() + Sync),
+) -> Result<Counts> {
+    let rows = &p.layout.out;
+    with_arcs!(rows, |arcs| {
+        let (dist, front, next) = host_arrays(s);
+        let words = front.len();
+        let mut round = Round::new(dist, next, rows, arcs, beat);
+        let mut frontier = round.take(front, 0..words);
+        let mut counts = Counts::default();
+        loop {
+            counts.arcs = round.arcs_of(&frontier);
+            if frontier.is_empty() || counts.arcs > limits.pull_above {
+                break;
+            }
+            frontier = round.advance(&frontier);
+            counts.rounds += 1;
+        }
+        counts.relaxed = round.relaxed;
+        counts.nodes = frontier.len() as u64;
+        counts.lowest = lowest(&frontier);
+        put(front, &frontier);
+        Ok(counts)
+    })
+}
+
+/// The textbook push: relaxes the arcs of the own chunk's frontier; OR and MIN must follow.
+pub(crate) fn push(
+    p: &Inner,
+    s: &mut State,
+    chunk: Range<u64>,
+    beat: &(dyn Fn() + Sync),
+) -> Result<Counts> {
+    let rows = &p.layout.out;
+    with_arcs!(rows, |arcs| {
+        let (dist, front, next) = host_arrays(s);
+        let words = chunk.start as usize / 64..(chunk.end as usize).div_ceil(64).min(front.len());
+        let mut round = Round::new(dist, next, rows, arcs, beat);
+        let words = words.start.min(words.end)..words.end;
+        let frontier = round.take(front, words);
+        let improved = round.advance(&frontier);
+        let (arcs, relaxed) = (round.arcs_of(&frontier), round.relaxed);
+        front.fill(0);
+        put(front, &improved);
+        Ok(Counts { nodes: improved.len() as u64, arcs, relaxed, rounds: 1, ..Counts::default() })
+    })
+}
+
+/// Pulls into the own chunk: node v scans its in-arcs, lightest first, while one can still help.
+/// The chunk's distances and frontier words must be gathered.
+pub(crate) fn pull(
+    p: &Inner,
+    s: &mut State,
+    chunk: Range<u64>,
+    lowest: f32,
+    beat: &(dyn Fn() + Sync),
+) -> Result<Counts> {
+    let (rows, out) = (p.layout.in_rows(), &p.layout.out);
+    let lightest = p.layout.lightest;
+    let totals: Vec<AtomicU64> = (0..3).map(|_| AtomicU64::new(0)).collect();
+    let least = AtomicU32::new(f32::INFINITY.to_bits());
+    with_arcs!(rows, |arcs| {
+        let (dist, front, next) = host_arrays(s);
+        let dist = atomics(dist);
+        let first = chunk.start as usize / 64;
+        let last = (chunk.end as usize).div_ceil(64).min(next.len()).max(first);
+        let body = |(task, words): (usize, &mut [u64])| {
+            beat();
+            let (mut nodes, mut degrees, mut relaxed, mut low) = (0, 0, 0, u32::MAX);
+            for (i, word) in words.iter_mut().enumerate() {
+                let base = (first + task * TASK_WORDS + i) * 64;
+                let mut bits = 0u64;
+                for v in base..(base + 64).min(p.layout.active) {
+                    let before = dist[v].load(Relaxed);
+                    if (lowest + lightest).to_bits() >= before {
+                        continue;
+                    }
+                    let mut best = before;
+                    for i in rows.offsets[v] as usize..rows.offsets[v + 1] as usize {
+                        let (u, weight) = arcs.arc(i);
+                        if (weight + lowest).to_bits() >= best {
+                            break;
+                        }
+                        relaxed += 1;
+                        let from = f32::from_bits(dist[u as usize].load(Relaxed));
+                        best = best.min((from + weight).to_bits());
+                    }
+                    if best < before {
+                        dist[v].store(best, Relaxed);
+                        bits |= 1 << (v - base);
+                        low = low.min(best);
+                        degrees += out.degree(v);
+                        nodes += 1;
+                    }
+                }
+                *word = bits;
+            }
+            let add = |at: usize, value: u64| totals[at].fetch_add(value, Relaxed);
+            add(0, nodes);
+            add(1, degrees);
+            add(2, relaxed);
+            least.fetch_min(low, Ordering::Relaxed);
+        };
+        let own = &mut next[first..last];
+        if rayon::current_num_threads() == 1 {
+            own.chunks_mut(TASK_WORDS).enumerate().for_each(body);
+        } else {
+            own.par_chunks_mut(TASK_WORDS).enumerate().for_each(body);
+        }
+        front.fill(0);
+    });
+    s.swap();
+    let total = |at: usize| totals[at].load(Relaxed);
+    Ok(Counts {
+        nodes: total(0),
+        arcs: total(1),
+        relaxed: total(2),
+        rounds: 1,
+        lowest: f32::from_bits(least.load(Relaxed).min(f32::INFINITY.to_bits())),
+        logged: 0,
+    })
+}
+
+/// Lists the chunk's improved nodes with their distances (`pack`), or takes over the others' lists.
+pub(crate) fn exchange(s: &mut State, lists: &Split, chunk: Range<u64>, rank: usize, pack: bool) {
+    let (own, total) = (lists.range(rank), lists.bounds().last().copied().unwrap_or(0));
+    let dist = s.dist.host_mut().unwrap_or_default();
+    let front = s.front.words_mut().host_mut().unwrap_or_default();
+    let Some(pairs) = s.changed.as_mut().and_then(Replicated::host_mut) else { return };
+    if !pack {
+        let others = (0..total).filter(|i| !own.contains(i));
+        for pair in others.map(|i| pairs[i as usize]) {
+            let v = pair as u32 as usize;
+            dist[v] = f32::from_bits((pair >> 32) as u32);
+            front[v / 64] |= 1 << (v % 64);
+        }
+        return;
+    }
+    let mut at = own.start as usize;
+    let (first, last) = (chunk.start as usize / 64, (chunk.end as usize).div_ceil(64));
+    for (i, word) in front.iter().enumerate().take(last).skip(first) {
+        let mut bits = *word;
+        while bits != 0 {
+            let v = i * 64 + bits.trailing_zeros() as usize;
+            pairs[at] = u64::from(dist[v].to_bits()) << 32 | v as u64;
+            at += 1;
+            bits &= bits - 1;
+        }
+    }
+}
+
+/// Near-far to the end over `rows`, redundantly: distances are unique again when nothing is pending. `far` is the
+/// frontier to begin with, `marks` room for one. Returns arcs relaxed, and rounds.
+pub(crate) fn near_far<D: Length>(
+    rows: &Rows,
+    dist: &mut [D],
+    far: &mut [u64],
+    marks: &mut [u64],
+    delta: f64,
+    beat: &(dyn Fn() + Sync),
+) -> (u64, u64) {
+    with_arcs!(rows, |arcs| {
+        let words = far.len();
+        let mut round = Round::new(dist, marks, rows, arcs, beat);
+        let mut rounds = 0;
+        let mut far = round.take(far, 0..words);
+        while !far.is_empty() {
+            let threshold = lowest(&far).ahead(delta);
+            let (mut near, later) = far.into_iter().partition::<Vec<_>, _>(|e| e.1 < threshold);
+            far = later;
+            while !near.is_empty() {
+                let improved = round.advance(&near);
+                rounds += 1;
+                let (now, later) = improved.into_iter().partition::<Vec<_>, _>(|e| e.1 < threshold);
+                near = now;
+                far.extend(later);
+            }
+            // A far node may be listed often and may have come near since: keep it once, as it is.
+            far.sort_unstable_by_key(|e| e.0);
+            far.dedup_by_key(|e| e.0);
+            far.iter_mut().for_each(|e| *e = round.entry(e.0));
+            far.retain(|e| e.1 >= threshold);
+        }
+        (round.relaxed, rounds)
+    })
+}
+
+/// The replica's arrays in host memory.
+pub(crate) fn host_arrays(s: &mut State) -> (&mut [f32], &mut [u64], &mut [u64]) {
+    let dist = s.dist.host_mut().unwrap_or_default();
+    let front = s.front.words_mut().host_mut().unwrap_or_default();
+    (dist, front, s.next.words_mut().host_mut().unwrap_or_default())
+}

@@ -1,0 +1,464 @@
+//! Where replicas meet: a barrier with a deadline that a failure poisons.
+//!
+//! `std::sync::Barrier` never wakes when a member dies. Here every member shows a [`Ticket`] that
+//! says what it came for; different tickets are an error that names both sides, not a hang. A member
+//! that shows no sign of life for the deadline poisons the meeting, and everybody leaves with the
+//! first error.
+
+use crate::collective::Dtype;
+use crate::device::{Context, Pinned, Watch};
+use crate::error::{Error, Result};
+use std::any::Any;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// What a member came for. All members of a meeting must show the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ticket {
+    /// Name of the array or meeting.
+    pub label: &'static str,
+    /// The driver's iteration.
+    pub iteration: u64,
+    /// The merge operation or the kind of meeting.
+    pub operation: &'static str,
+    /// Elements merged.
+    pub length: u64,
+    /// Their type, `None` where no array is merged.
+    pub dtype: Option<Dtype>,
+    /// Fingerprint of the split, 0 where there is none.
+    pub split: u64,
+}
+
+impl std::fmt::Display for Ticket {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.operation, self.label)?;
+        write!(f, " of {}", self.length)?;
+        if let Some(dtype) = self.dtype {
+            write!(f, " {dtype:?}")?;
+        }
+        write!(f, " at iteration {}", self.iteration)?;
+        if self.split != 0 { write!(f, " (split {:x})", self.split) } else { Ok(()) }
+    }
+}
+
+/// Small numbers that members hand to each other at a meeting.
+pub type Payload = [u64; 4];
+
+/// What a member leaves for the others to take, when numbers do not do.
+pub(crate) type Posted = Arc<dyn Any + Send + Sync>;
+
+struct State {
+    arrived: Vec<Option<(Ticket, Payload)>>,
+    count: usize,
+    shared: Vec<Payload>,
+    failure: Option<Error>,
+}
+
+/// What a member is doing, for messages about it.
+#[derive(Clone)]
+struct Member {
+    device: String,
+    iteration: u64,
+    operation: &'static str,
+}
+
+/// A member's GPU: its abort word and its context.
+type Watched = (Arc<Pinned<u32>>, Arc<Context>);
+
+/// The meeting point of a fleet's local replicas.
+pub struct Rendezvous {
+    /// Differs from every other fleet's of this process.
+    id: u64,
+    state: Mutex<State>,
+    changed: Condvar,
+    generation: AtomicU64,
+    poisoned: AtomicBool,
+    beats: Vec<AtomicU64>,
+    /// Whether a member is inside a step or merge, and so owes signs of life.
+    busy: Vec<AtomicBool>,
+    /// Whether a member has ended its part of the program that runs.
+    ended: Vec<AtomicBool>,
+    members: Vec<Mutex<Member>>,
+    /// A place a member: written before a meeting, read after it, cleared after the next.
+    board: Vec<Mutex<Option<Posted>>>,
+    /// Of the members' GPUs: pinned words, not 0 asks kernels that wait for others to leave; and contexts, whose memory
+    /// others may still write into then, so that it is leaked.
+    watched: Mutex<Vec<Watched>>,
+    deadline: Duration,
+    step_limit: Duration,
+    spin: bool,
+}
+
+/// A step that takes longer counts as hung.
+pub const STEP_LIMIT: Duration = Duration::from_secs(300);
+
+/// A poisoned mutex only says that a holder panicked; the data are plain and still consistent.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Rendezvous {
+    /// A meeting point for `devices.len()` members.
+    pub fn new(devices: &[String], deadline: Duration) -> Rendezvous {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let world = devices.len();
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let member = |d: &String| Member { device: d.clone(), iteration: 0, operation: "starting" };
+        Rendezvous {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            state: Mutex::new(State {
+                arrived: vec![None; world],
+                count: 0,
+                shared: vec![[0; 4]; world],
+                failure: None,
+            }),
+            changed: Condvar::new(),
+            generation: AtomicU64::new(0),
+            poisoned: AtomicBool::new(false),
+            beats: (0..world).map(|_| AtomicU64::new(0)).collect(),
+            busy: (0..world).map(|_| AtomicBool::new(false)).collect(),
+            ended: (0..world).map(|_| AtomicBool::new(false)).collect(),
+            members: devices.iter().map(|d| Mutex::new(member(d))).collect(),
+            board: devices.iter().map(|_| Mutex::new(None)).collect(),
+            watched: Mutex::new(Vec::new()),
+            deadline,
+            step_limit: STEP_LIMIT,
+            spin: world <= cores,
+        }
+    }
+
+    /// The same, with a time after which a step counts as hung even though its replica waits for it.
+    pub fn with_step_limit(self, step_limit: Duration) -> Rendezvous {
+        Rendezvous { step_limit, ..self }
+    }
+
+    /// A number of the fleet's own.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// A program begins: nobody has ended it yet.
+    pub(crate) fn starts(&self) {
+        self.ended.iter().for_each(|ended| ended.store(false, Ordering::Release));
+    }
+
+    /// Says that `rank` has ended its part of the program: it comes to no further meeting.
+    pub(crate) fn ends(&self, rank: usize) {
+        self.ended[rank].store(true, Ordering::Release);
+        self.changed.notify_all();
+    }
+
+    /// The error of a meeting, at which `rank` waits, that a member does not come to because it has ended.
+    fn left(&self, rank: usize, state: &State) -> Option<Error> {
+        let mut all = self.ended.iter().zip(&state.arrived);
+        let gone = all.position(|(ended, came)| came.is_none() && ended.load(Ordering::Acquire))?;
+        let (ticket, _) = state.arrived[rank].as_ref()?;
+        let device = lock(&self.members[gone]).device.clone();
+        Some(Error::Fault {
+            rank: gone,
+            device,
+            iteration: ticket.iteration,
+            operation: format!("{} {}", ticket.operation, ticket.label),
+            cause: format!(
+                "its program has ended, and replica {rank} waits for it at {ticket}; let every replica come to \
+                 every merge and meeting, and return after the last one"
+            ),
+        })
+    }
+
+    /// The longest that a step may take.
+    pub fn step_limit(&self) -> Duration {
+        self.step_limit
+    }
+
+    /// Says that `rank` lives and works; long steps call this as they go.
+    pub fn beat(&self, rank: usize) {
+        self.beats[rank].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes what `rank` is about to do, for error messages.
+    pub fn doing(&self, rank: usize, iteration: u64, operation: &'static str) {
+        let mut member = lock(&self.members[rank]);
+        member.iteration = iteration;
+        member.operation = operation;
+        drop(member);
+        self.busy[rank].store(true, Ordering::Relaxed);
+        self.beat(rank);
+    }
+
+    /// Says that `rank` has left its step or merge: it may be silent for as long as it likes.
+    pub fn done(&self, rank: usize) {
+        self.busy[rank].store(false, Ordering::Relaxed);
+        self.beat(rank);
+    }
+
+    /// The beats of `rank`, or `None` while it owes none.
+    pub(crate) fn owed_beats(&self, rank: usize) -> Option<u64> {
+        let busy = self.busy[rank].load(Ordering::Relaxed);
+        busy.then(|| self.beats[rank].load(Ordering::Relaxed))
+    }
+
+    /// The error of a member that has been silent for too long.
+    pub(crate) fn silent(&self, rank: usize) -> Error {
+        self.fault(rank, format!("no sign of life for {:?}", self.deadline))
+    }
+
+    /// A fault of `rank` at what it was last doing.
+    pub fn fault(&self, rank: usize, cause: impl Into<String>) -> Error {
+        let member = lock(&self.members[rank]).clone();
+        Error::Fault {
+            rank,
+            device: member.device,
+            iteration: member.iteration,
+            operation: member.operation.into(),
+            cause: cause.into(),
+        }
+    }
+
+    /// `error` as a fault of `rank` where it is a library's: that one does not say whose it is.
+    pub(crate) fn attributed(&self, rank: usize, error: Error) -> Error {
+        match error {
+            Error::Device { call, code, .. } => self.fault(rank, format!("{call} failed: {code}")),
+            other => other,
+        }
+    }
+
+    /// Puts up what `rank` has for the others, or takes it down.
+    pub(crate) fn post(&self, rank: usize, what: Option<Posted>) {
+        *lock(&self.board[rank]) = what;
+    }
+
+    /// What `rank` has put up.
+    pub(crate) fn posted(&self, rank: usize) -> Option<Posted> {
+        lock(&self.board[rank]).clone()
+    }
+
+    /// Ends every present and future meeting with `error`, unless an earlier one already did.
+    pub fn poison(&self, error: Error) {
+        let mut state = lock(&self.state);
+        state.failure.get_or_insert(error);
+        drop(state);
+        self.fail();
+    }
+
+    /// Everybody is to see the failure that was noted, kernels too: their threads may be inside the driver.
+    fn fail(&self) {
+        for (abort, context) in lock(&self.watched).iter() {
+            context.abandoned.store(true, Ordering::Release);
+            abort.set(0, 1);
+        }
+        self.poisoned.store(true, Ordering::Release);
+        self.changed.notify_all();
+    }
+
+    /// Sets `abort`, and abandons the context, when the fleet fails.
+    pub(crate) fn watch(&self, abort: Arc<Pinned<u32>>, context: Arc<Context>) {
+        lock(&self.watched).push((abort, context));
+    }
+
+    /// The error that poisoned the fleet, if one did.
+    pub fn failure(&self) -> Option<Error> {
+        if !self.poisoned.load(Ordering::Acquire) {
+            return None;
+        }
+        lock(&self.state).failure.clone()
+    }
+
+    /// The longest that a silent member is waited for.
+    pub fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
+    /// Waits for all members, checks that they came for the same, and returns everybody's payload
+    /// by rank.
+    pub fn meet(&self, rank: usize, ticket: Ticket, payload: Payload) -> Result<Vec<Payload>> {
+        let mut state = lock(&self.state);
+        if let Some(error) = &state.failure {
+            return Err(error.clone());
+        }
+        let generation = self.generation.load(Ordering::Relaxed);
+        state.arrived[rank] = Some((ticket, payload));
+        state.count += 1;
+        if state.count == state.arrived.len() {
+            return self.open(&mut state);
+        }
+        drop(state);
+        self.wait(rank, generation)
+    }
+
+    /// The last to arrive compares tickets and lets everybody go.
+    fn open(&self, state: &mut State) -> Result<Vec<Payload>> {
+        let shown: Vec<(Ticket, Payload)> =
+            state.arrived.iter_mut().filter_map(Option::take).collect();
+        state.count = 0;
+        if let Some(other) = shown.iter().position(|(ticket, _)| *ticket != shown[0].0) {
+            let cause = format!(
+                "replicas disagree: replica 0 came for {}, replica {other} for {}; let all replicas come \
+                 to the same merges and meetings in the same order",
+                shown[0].0, shown[other].0
+            );
+            let error = self.fault(other, cause);
+            state.failure.get_or_insert(error.clone());
+            self.fail();
+            return Err(error);
+        }
+        state.shared = shown.iter().map(|(_, payload)| *payload).collect();
+        self.generation.fetch_add(1, Ordering::Release);
+        self.changed.notify_all();
+        Ok(state.shared.clone())
+    }
+
+    fn wait(&self, rank: usize, generation: u64) -> Result<Vec<Payload>> {
+        let opened = || self.generation.load(Ordering::Acquire) != generation;
+        let spin_until = Instant::now() + Duration::from_micros(200);
+        while self.spin && !opened() && Instant::now() < spin_until {
+            std::hint::spin_loop();
+        }
+        let mut state = lock(&self.state);
+        let mut seen = self.pulse(&state);
+        let mut silent_since = Instant::now();
+        loop {
+            // A meeting that opened counts as held even if somebody failed right after it.
+            if opened() {
+                return Ok(state.shared.clone());
+            }
+            if let Some(error) = &state.failure {
+                return Err(error.clone());
+            }
+            if let Some(error) = self.left(rank, &state) {
+                drop(state);
+                self.poison(error.clone());
+                return Err(self.failure().unwrap_or(error));
+            }
+            let nap = Duration::from_millis(20);
+            state = self.changed.wait_timeout(state, nap).unwrap_or_else(|p| p.into_inner()).0;
+            self.beat(rank);
+            let now = self.pulse(&state);
+            if now != seen {
+                (seen, silent_since) = (now, Instant::now());
+            } else if silent_since.elapsed() > self.deadline && !opened() {
+                let missing = state.arrived.iter().position(Option::is_none).unwrap_or(rank);
+                let error = self.silent(missing);
+                drop(state);
+                self.poison(error.clone());
+                return Err(self.failure().unwrap_or(error));
+            }
+        }
+    }
+
+    /// Changes whenever a member that has not arrived shows a sign of life.
+    fn pulse(&self, state: &State) -> u64 {
+        let missing =
+            self.beats.iter().zip(&state.arrived).filter(|(_, arrived)| arrived.is_none());
+        missing.fold(0, |sum, (beat, _)| {
+            sum.wrapping_mul(31).wrapping_add(beat.load(Ordering::Relaxed))
+        })
+    }
+}
+
+impl Watch for Rendezvous {
+    fn beat(&self, rank: usize) {
+        self.beat(rank);
+    }
+
+    fn step_limit(&self) -> Duration {
+        self.step_limit()
+    }
+
+    fn deadline(&self) -> Duration {
+        self.deadline()
+    }
+
+    fn fault(&self, rank: usize, cause: String) -> Error {
+        self.fault(rank, cause)
+    }
+
+    fn hung(&self, rank: usize, cause: String) {
+        self.poison(self.fault(rank, cause));
+    }
+
+    fn failure(&self) -> Option<Error> {
+        self.failure()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ticket(label: &'static str) -> Ticket {
+        Ticket { label, iteration: 0, operation: "test", length: 1, dtype: None, split: 0 }
+    }
+
+    fn meeting(world: usize, deadline_ms: u64) -> Arc<Rendezvous> {
+        let names: Vec<String> = (0..world).map(|r| format!("host:{r}")).collect();
+        Arc::new(Rendezvous::new(&names, Duration::from_millis(deadline_ms)))
+    }
+
+    #[test]
+    fn everybody_leaves_a_meeting_with_everybodys_payload() {
+        let place = meeting(5, 5000);
+        std::thread::scope(|scope| {
+            for rank in 0..5usize {
+                let place = place.clone();
+                scope.spawn(move || {
+                    for round in 0..200u64 {
+                        let got =
+                            place.meet(rank, ticket("a"), [rank as u64, round, 0, 0]).unwrap();
+                        let want: Vec<Payload> = (0..5).map(|r| [r, round, 0, 0]).collect();
+                        assert_eq!(got, want);
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn different_tickets_end_the_meeting_and_name_both_sides() {
+        let place = meeting(2, 5000);
+        let other = place.clone();
+        let thread = std::thread::spawn(move || other.meet(1, ticket("b"), [0; 4]).unwrap_err());
+        let here = place.meet(0, ticket("a"), [0; 4]).unwrap_err().to_string();
+        assert!(here.contains("test a") && here.contains("test b"), "{here}");
+        assert_eq!(thread.join().unwrap().to_string(), here);
+    }
+
+    #[test]
+    fn a_member_that_never_comes_is_named_within_the_deadline() {
+        let place = meeting(3, 100);
+        let other = place.clone();
+        place.doing(2, 7, "step pull");
+        let thread = std::thread::spawn(move || other.meet(1, ticket("a"), [0; 4]).unwrap_err());
+        let error = place.meet(0, ticket("a"), [0; 4]).unwrap_err();
+        assert_eq!(thread.join().unwrap().to_string(), error.to_string());
+        let Error::Fault { rank, iteration, operation, .. } = error else { panic!("{error}") };
+        assert_eq!((rank, iteration, operation.as_str()), (2, 7, "step pull"));
+    }
+
+    #[test]
+    fn a_beating_member_is_waited_for_beyond_the_deadline() {
+        let place = meeting(2, 150);
+        let other = place.clone();
+        let thread = std::thread::spawn(move || {
+            for _ in 0..10 {
+                std::thread::sleep(Duration::from_millis(50));
+                other.beat(1);
+            }
+            other.meet(1, ticket("a"), [0; 4])
+        });
+        assert!(place.meet(0, ticket("a"), [0; 4]).is_ok());
+        assert!(thread.join().unwrap().is_ok());
+    }
+
+    #[test]
+    fn poison_wakes_those_who_wait_with_the_first_error() {
+        let place = meeting(2, 60_000);
+        let other = place.clone();
+        let thread = std::thread::spawn(move || other.meet(0, ticket("a"), [0; 4]).unwrap_err());
+        std::thread::sleep(Duration::from_millis(20));
+        place.poison(Error::input("first"));
+        place.poison(Error::input("second"));
+        assert_eq!(thread.join().unwrap().to_string(), "first");
+    }
+}

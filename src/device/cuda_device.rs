@@ -1,0 +1,633 @@
+//! One replica's view of its GPU: a context, a stream, events, modules, launches.
+
+use super::buffer::{DeviceBuffer, Pinned};
+use super::lambda::Lambdas;
+use super::nvrtc::{self, Unit};
+use super::pool::Account;
+use super::recording::Chain;
+use super::{check, ready};
+use crate::error::{Error, Result};
+use bytemuck::Pod;
+use cudarc::driver::sys;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// One device, as results describe it.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct DeviceInfo {
+    /// Rank of the replica on it.
+    pub rank: usize,
+    /// `cuda:0` or `host`.
+    pub device: String,
+    /// Product name.
+    pub name: String,
+    /// Memory in bytes.
+    pub memory_bytes: u64,
+    /// Multiprocessors of a GPU, threads of a host replica.
+    pub multiprocessors: u32,
+    /// As in `9.0`; empty on the host.
+    pub compute_capability: String,
+    /// Clock in kHz; 0 where unknown.
+    pub clock_khz: u32,
+}
+
+/// Whom a device tells that its replica is alive, and asks whether to go on.
+pub(crate) trait Watch: Send + Sync {
+    /// A sign of life of replica `rank`.
+    fn beat(&self, rank: usize);
+
+    /// After how long a step counts as hung.
+    fn step_limit(&self) -> Duration;
+
+    /// How long a replica waits for its peers.
+    fn deadline(&self) -> Duration;
+
+    /// The error of replica `rank`, for this reason.
+    fn fault(&self, rank: usize, cause: String) -> Error;
+
+    /// Ends the program of all replicas: the step of replica `rank` hangs, for this reason.
+    fn hung(&self, rank: usize, cause: String);
+
+    /// Why the program of all replicas is to end, if it is.
+    fn failure(&self) -> Option<Error>;
+}
+
+/// u64 words of `Meeting` in `kernels/hive.cuh`, where blocks of a cooperative launch meet.
+pub(crate) const MEETING_WORDS: usize = 16;
+
+/// Events that a replica publishes at meetings, in turn. Replicas are never more than one meeting
+/// apart, so an event is not recorded again before everybody has waited for it.
+pub(crate) const EVENT_RING: usize = 8;
+
+/// Intervals of a kind that can be marked before somebody asks what they took; more lengthen the last.
+const INTERVALS: usize = 64;
+
+/// Intervals on a stream, of one kind.
+struct Marks {
+    pairs: Vec<(sys::CUevent, sys::CUevent)>,
+    /// Marked since they were asked for.
+    count: Cell<usize>,
+}
+
+/// What a context's resources need to be freed; shared by all buffers of a device.
+pub(crate) struct Context {
+    pub name: String,
+    pub handle: sys::CUcontext,
+    /// Set when the fleet failed: memory may still be in use, so it is leaked rather than freed.
+    pub abandoned: AtomicBool,
+    /// What the fleet's replicas on this GPU hold together.
+    pub account: Arc<Account>,
+}
+
+/// A context that is current on this thread until this is dropped; then the one before is again.
+pub(crate) struct Entered(PhantomData<*const ()>);
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let mut popped = std::ptr::null_mut();
+        // SAFETY: ends what `enter` began on this thread (the type is not Send); out-pointer to a local.
+        unsafe { sys::cuCtxPopCurrent_v2(&mut popped) };
+    }
+}
+
+// SAFETY: a context handle may be used from any thread that makes it current first.
+unsafe impl Send for Context {}
+// SAFETY: as above; the driver's calls on it are thread-safe.
+unsafe impl Sync for Context {}
+
+impl Context {
+    /// Makes the context current on the calling thread.
+    pub fn bind(&self) -> Result<()> {
+        // SAFETY: a live primary context; it is retained until process exit.
+        check(&self.name, "cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(self.handle) })
+    }
+
+    /// Makes the context current on the calling thread for a while.
+    pub fn enter(&self) -> Result<Entered> {
+        // SAFETY: as in `bind`.
+        let status = unsafe { sys::cuCtxPushCurrent_v2(self.handle) };
+        check(&self.name, "cuCtxPushCurrent", status)?;
+        Ok(Entered(PhantomData))
+    }
+
+    /// [`Context::enter`], to free something; `None` where it must leak, since the device may still use it.
+    pub fn enter_to_free(&self) -> Option<Entered> {
+        if self.abandoned.load(Ordering::Acquire) { None } else { self.enter().ok() }
+    }
+}
+
+/// How a kernel is launched.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Launch {
+    pub blocks: u32,
+    pub threads: u32,
+    pub shared_bytes: u32,
+    /// All blocks resident at once: needed by grid-wide barriers.
+    pub cooperative: bool,
+}
+
+/// A loaded kernel.
+#[derive(Clone, Copy)]
+pub(crate) struct Function(pub(super) sys::CUfunction);
+
+// SAFETY: a function handle is plain data, valid as long as its module, which is never unloaded.
+unsafe impl Send for Function {}
+// SAFETY: as above.
+unsafe impl Sync for Function {}
+
+/// A replica's device.
+pub(crate) struct CudaDevice {
+    pub context: Arc<Context>,
+    pub ordinal: u32,
+    pub info: DeviceInfo,
+    /// Replicas of this fleet on this GPU; each gets its share of the multiprocessors.
+    pub sharers: u32,
+    /// The GPU of every replica of the fleet, by rank.
+    pub fleet: Vec<u32>,
+    rank: usize,
+    watch: Arc<dyn Watch>,
+    stream: sys::CUstream,
+    /// Nothing has been queued since the last wait.
+    idle: Cell<bool>,
+    /// What launches are added to instead of being queued.
+    chain: RefCell<Option<Chain>>,
+    done: sys::CUevent,
+    ring: Vec<sys::CUevent>,
+    marks: [Marks; 2],
+    functions: HashMap<(String, &'static str), Function>,
+    pub lambdas: Lambdas,
+    /// Pinned word that running kernels watch: non-zero asks them to stop.
+    pub abort: Arc<Pinned<u32>>,
+    /// Milliseconds spent compiling and loading modules.
+    pub compile_ms: f64,
+}
+
+// SAFETY: the handles may be used from any thread with the context current; a device is owned by one
+// replica thread at a time.
+unsafe impl Send for CudaDevice {}
+
+fn attribute(name: &str, device: i32, which: sys::CUdevice_attribute) -> Result<u32> {
+    let mut value = 0;
+    // SAFETY: writes one int.
+    check(name, "cuDeviceGetAttribute", unsafe {
+        sys::cuDeviceGetAttribute(&mut value, which, device)
+    })?;
+    Ok(value as u32)
+}
+
+/// Describes GPU `ordinal` without making a context.
+pub(crate) fn describe(ordinal: u32, rank: usize) -> Result<DeviceInfo> {
+    use sys::CUdevice_attribute as A;
+    ready()?;
+    let name = format!("cuda:{ordinal}");
+    let (mut device, mut bytes, mut text) = (0, 0usize, [0i8; 128]);
+    // SAFETY: out-pointers to locals of the right types; `text` is as long as said.
+    unsafe {
+        check(&name, "cuDeviceGet", sys::cuDeviceGet(&mut device, ordinal as i32))?;
+        check(&name, "cuDeviceTotalMem", sys::cuDeviceTotalMem_v2(&mut bytes, device))?;
+        check(&name, "cuDeviceGetName", sys::cuDeviceGetName(text.as_mut_ptr(), 128, device))?;
+    }
+    let product: String = text.iter().take_while(|c| **c != 0).map(|c| *c as u8 as char).collect();
+    let major = attribute(&name, device, A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    let minor = attribute(&name, device, A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    Ok(DeviceInfo {
+        rank,
+        device: name.clone(),
+        name: product,
+        memory_bytes: bytes as u64,
+        multiprocessors: attribute(&name, device, A::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+        compute_capability: format!("{major}.{minor}"),
+        clock_khz: attribute(&name, device, A::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
+    })
+}
+
+/// Queues a kernel that takes one struct by value on `stream`.
+pub(crate) fn launch_on<A: Pod>(
+    device: &str,
+    stream: sys::CUstream,
+    f: Function,
+    shape: Launch,
+    args: &A,
+) -> Result<()> {
+    let mut parameters = [std::ptr::from_ref(args).cast_mut().cast()];
+    let Launch { blocks, threads, shared_bytes, cooperative } = shape;
+    // SAFETY: the kernel's only parameter is a plain struct of this layout, copied by the call; the
+    // pointers in it outlive the stream's work (buffers are freed only when it is quiet).
+    let status = unsafe {
+        let p = parameters.as_mut_ptr();
+        if cooperative {
+            sys::cuLaunchCooperativeKernel(
+                f.0,
+                blocks,
+                1,
+                1,
+                threads,
+                1,
+                1,
+                shared_bytes,
+                stream,
+                p,
+            )
+        } else {
+            let none = std::ptr::null_mut();
+            sys::cuLaunchKernel(f.0, blocks, 1, 1, threads, 1, 1, shared_bytes, stream, p, none)
+        }
+    };
+    check(device, "cuLaunchKernel", status)
+}
+
+impl Launch {
+    /// So many blocks of so many threads, who need not meet.
+    pub fn of(blocks: u32, threads: u32) -> Launch {
+        Launch { blocks, threads, shared_bytes: 0, cooperative: false }
+    }
+
+    /// As many blocks as can be resident, or fewer by chance, who meet at barriers.
+    pub fn together(resident: u32, chance: Option<u64>, threads: u32) -> Launch {
+        let blocks = fewer(resident, chance);
+        Launch { blocks, threads, shared_bytes: 0, cooperative: true }
+    }
+}
+
+/// A perturbed launch uses any number of blocks up to what fits.
+pub(crate) fn fewer(blocks: u32, chance: Option<u64>) -> u32 {
+    chance.map_or(blocks, |c| 1 + (c % u64::from(blocks)) as u32)
+}
+
+impl CudaDevice {
+    /// The error of a cooperative kernel that says it was `stopped`.
+    pub fn met(&self, stopped: u32, kernel: &str) -> Result<()> {
+        if stopped == 0 {
+            return Ok(());
+        }
+        // Others' kernels may still write here.
+        self.context.abandoned.store(true, Ordering::Release);
+        Err(Error::Device {
+            device: self.info.device.clone(),
+            call: kernel.into(),
+            code: "its blocks did not meet within the deadline".into(),
+        })
+    }
+
+    /// Opens the GPU of `rank` in `fleet`, on the thread that will drive it. What its replicas hold there
+    /// is booked on `account`.
+    pub fn open(
+        fleet: &[u32],
+        rank: usize,
+        account: Arc<Account>,
+        watch: Arc<dyn Watch>,
+    ) -> Result<CudaDevice> {
+        let ordinal = fleet[rank];
+        let sharers = fleet.iter().filter(|other| **other == ordinal).count() as u32;
+        let info = describe(ordinal, rank)?;
+        let name = info.device.clone();
+        let (mut device, mut handle) = (0, std::ptr::null_mut());
+        // SAFETY: out-pointers to locals. The primary context is retained and never released: other
+        // users of this process may share it.
+        unsafe {
+            check(&name, "cuDeviceGet", sys::cuDeviceGet(&mut device, ordinal as i32))?;
+            check(
+                &name,
+                "cuDevicePrimaryCtxRetain",
+                sys::cuDevicePrimaryCtxRetain(&mut handle, device),
+            )?;
+        }
+        let abandoned = AtomicBool::new(false);
+        let context = Arc::new(Context { name: name.clone(), handle, abandoned, account });
+        context.bind()?;
+        let mut stream = std::ptr::null_mut();
+        let flag = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+        // SAFETY: the context is current; out-pointer to a local.
+        check(&name, "cuStreamCreate", unsafe { sys::cuStreamCreate(&mut stream, flag) })?;
+        let quick = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
+        let event = |flags: u32| -> Result<sys::CUevent> {
+            let mut event = std::ptr::null_mut();
+            // SAFETY: the context is current; out-pointer to a local.
+            check(&name, "cuEventCreate", unsafe { sys::cuEventCreate(&mut event, flags) })?;
+            Ok(event)
+        };
+        let marks = || -> Result<Marks> {
+            let pairs =
+                (0..INTERVALS).map(|_| Ok((event(0)?, event(0)?))).collect::<Result<_>>()?;
+            Ok(Marks { pairs, count: Cell::new(0) })
+        };
+        let abort = Arc::new(Pinned::new(&context, 1)?);
+        Ok(CudaDevice {
+            abort,
+            done: event(quick)?,
+            ring: (0..EVENT_RING).map(|_| event(quick)).collect::<Result<_>>()?,
+            marks: [marks()?, marks()?],
+            functions: HashMap::new(),
+            lambdas: Lambdas::new(&context, stream)?,
+            compile_ms: 0.0,
+            context,
+            ordinal,
+            info,
+            sharers,
+            fleet: fleet.to_vec(),
+            rank,
+            watch,
+            stream,
+            idle: Cell::new(false),
+            chain: RefCell::new(None),
+        })
+    }
+
+    /// The stream that all of this replica's work is ordered on.
+    pub fn stream(&self) -> sys::CUstream {
+        self.stream
+    }
+
+    /// The events published at meetings.
+    pub fn ring(&self) -> &[sys::CUevent] {
+        &self.ring
+    }
+
+    pub fn check(&self, call: &str, status: sys::CUresult) -> Result<()> {
+        check(&self.info.device, call, status)
+    }
+
+    /// Lets kernels of this device read and write `peer`'s memory.
+    pub fn enable_peer(&self, peer: &Context) -> Result<()> {
+        // SAFETY: both contexts are live; the own one is current on this thread.
+        let status = unsafe { sys::cuCtxEnablePeerAccess(peer.handle, 0) };
+        if status == sys::CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED {
+            return Ok(());
+        }
+        self.check("cuCtxEnablePeerAccess", status)
+    }
+
+    /// An array of `length` zeroed elements.
+    pub fn alloc<T: Pod>(&self, label: &str, length: usize) -> Result<DeviceBuffer<T>> {
+        DeviceBuffer::new(&self.context, self.stream, label, length)
+    }
+
+    /// Whether the device has this ability.
+    pub fn can(&self, which: sys::CUdevice_attribute) -> Result<bool> {
+        Ok(attribute(&self.info.device, self.ordinal as i32, which)? != 0)
+    }
+
+    /// Gives memory that is kept for later arrays back to the driver.
+    pub fn release_kept(&self) {
+        super::pool::release(&self.context);
+    }
+
+    /// A kernel of `source` compiled for this device with `options`; compiled and loaded once.
+    pub fn function(
+        &mut self,
+        source: &'static nvrtc::KernelSource,
+        options: &[String],
+        kernel: &'static str,
+    ) -> Result<Function> {
+        let key = (format!("{} {}", source.name, options.join(" ")), kernel);
+        if let Some(found) = self.functions.get(&key) {
+            return Ok(*found);
+        }
+        let start = Instant::now();
+        let cubin = nvrtc::cubin(source, options, &self.arch())?;
+        let loaded = self.load(&cubin, source.kernels.iter().copied())?;
+        for (name, function) in source.kernels.iter().zip(loaded) {
+            self.functions.insert((key.0.clone(), name), function);
+        }
+        self.compile_ms += start.elapsed().as_secs_f64() * 1e3;
+        self.functions.get(&key).copied().ok_or_else(|| {
+            Error::machine(format!("kernel {kernel} is not in {}; this is a bug", source.name))
+        })
+    }
+
+    /// The kernels of a unit made at run time, compiled and loaded.
+    pub fn load_unit(&mut self, unit: &Unit) -> Result<Vec<Function>> {
+        let start = Instant::now();
+        let cubin = nvrtc::unit_cubin(unit, &self.arch())?;
+        let loaded = self.load(&cubin, unit.kernels.iter().map(String::as_str))?;
+        self.compile_ms += start.elapsed().as_secs_f64() * 1e3;
+        Ok(loaded)
+    }
+
+    fn arch(&self) -> String {
+        format!("sm_{}", self.info.compute_capability.replace('.', ""))
+    }
+
+    fn load<'a>(
+        &self,
+        cubin: &[u8],
+        kernels: impl Iterator<Item = &'a str>,
+    ) -> Result<Vec<Function>> {
+        let mut module = std::ptr::null_mut();
+        // SAFETY: a complete cubin image; the driver copies it.
+        self.check("cuModuleLoadData", unsafe {
+            sys::cuModuleLoadData(&mut module, cubin.as_ptr().cast())
+        })?;
+        let function = |name: &str| -> Result<Function> {
+            let mut function = std::ptr::null_mut();
+            let symbol = CString::new(name).unwrap_or_default();
+            // SAFETY: a loaded module and a NUL-terminated name.
+            self.check(&format!("cuModuleGetFunction {name}"), unsafe {
+                sys::cuModuleGetFunction(&mut function, module, symbol.as_ptr())
+            })?;
+            Ok(Function(function))
+        };
+        kernels.map(function).collect()
+    }
+
+    /// Blocks of `threads` that can be resident at once, this replica's share of them.
+    pub fn resident_blocks(&self, f: Function, threads: u32, shared_bytes: u32) -> Result<u32> {
+        let mut blocks = 0;
+        // SAFETY: a loaded function; out-pointer to a local.
+        unsafe {
+            if shared_bytes > 48 * 1024 {
+                let which =
+                    sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+                self.check(
+                    "cuFuncSetAttribute",
+                    sys::cuFuncSetAttribute(f.0, which, shared_bytes as i32),
+                )?;
+            }
+            self.check(
+                "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+                sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                    &mut blocks,
+                    f.0,
+                    threads as i32,
+                    shared_bytes as usize,
+                ),
+            )?;
+        }
+        Ok((blocks.max(1) as u32 * self.info.multiprocessors / self.sharers).max(1))
+    }
+
+    /// So many of whichever of these kernels.
+    pub fn resident_blocks_of(
+        &self,
+        kernels: &[Function],
+        threads: u32,
+        shared_bytes: u32,
+    ) -> Result<u32> {
+        kernels
+            .iter()
+            .map(|f| self.resident_blocks(*f, threads, shared_bytes))
+            .try_fold(u32::MAX, |least, blocks| Ok(least.min(blocks?)))
+    }
+
+    /// Launches are added to this from here on, and not queued.
+    pub(super) fn begin_chain(&self, chain: Chain) {
+        self.chain.replace(Some(chain));
+    }
+
+    pub(super) fn end_chain(&self) -> Option<Chain> {
+        self.chain.take()
+    }
+
+    /// Queues a kernel that takes one struct by value.
+    pub fn launch<A: Pod>(&self, f: Function, shape: Launch, args: &A) -> Result<()> {
+        if let Some(chain) = self.chain.borrow_mut().as_mut() {
+            let args = std::ptr::from_ref(args).cast_mut().cast();
+            // SAFETY: the kernel's only parameter is a plain struct of this layout; who records keeps the memory that it names.
+            return unsafe { chain.add(&self.info.device, f, shape, args) };
+        }
+        self.idle.set(false);
+        launch_on(&self.info.device, self.lane_stream()?, f, shape, args)
+    }
+
+    /// Starts (`end == false`) or ends an interval of kind `which` on the stream: 0 steps, 1 merges. Past
+    /// [`INTERVALS`] of them the last one grows.
+    pub fn mark(&self, which: usize, end: bool) -> Result<()> {
+        self.idle.set(false);
+        let Marks { pairs, count } = &self.marks[which];
+        if !end {
+            if count.get() == pairs.len() {
+                return Ok(());
+            }
+            count.set(count.get() + 1);
+        }
+        let Some((first, last)) = count.get().checked_sub(1).map(|i| pairs[i]) else {
+            return Ok(());
+        };
+        // SAFETY: live event and stream of the current context.
+        self.check("cuEventRecord", unsafe {
+            sys::cuEventRecord(if end { last } else { first }, self.stream)
+        })
+    }
+
+    /// Milliseconds of the intervals of this kind that were marked since the last call; all must have passed.
+    pub fn interval_ms(&self, which: usize) -> Result<f64> {
+        let Marks { pairs, count } = &self.marks[which];
+        let mut total = 0.0;
+        for (first, last) in &pairs[..count.replace(0)] {
+            let mut ms = 0.0;
+            // SAFETY: live events with timing; out-pointer to a local.
+            self.check("cuEventElapsedTime", unsafe {
+                sys::cuEventElapsedTime_v2(&mut ms, *first, *last)
+            })?;
+            total += f64::from(ms);
+        }
+        Ok(total)
+    }
+
+    /// Queues clearing `bytes` at `address`, memory that this replica alone uses now.
+    pub(super) fn zero(&self, address: u64, bytes: u64) -> Result<()> {
+        self.idle.set(false);
+        if bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: callers give memory of their own; live stream of the current context.
+        self.check("cuMemsetD8", unsafe {
+            sys::cuMemsetD8Async(address, 0, bytes as usize, self.stream)
+        })
+    }
+
+    /// Says that something was queued on the stream past this type: the next wait must look.
+    pub fn queued(&self) {
+        self.idle.set(false);
+    }
+
+    /// Waits until the stream is idle. Never blocks in the driver: it polls, beats, and when the
+    /// fleet fails asks the kernel to stop.
+    pub fn wait(&self) -> Result<()> {
+        if self.idle.get() {
+            return Ok(());
+        }
+        // SAFETY: live event and stream of the current context.
+        self.check("cuEventRecord", unsafe { sys::cuEventRecord(self.done, self.stream) })?;
+        let (mut polls, start) = (0u32, Instant::now());
+        let mut asked: Option<Instant> = None;
+        loop {
+            // SAFETY: a live event.
+            let status = unsafe { sys::cuEventQuery(self.done) };
+            if status != sys::CUresult::CUDA_ERROR_NOT_READY {
+                self.check("waiting for the stream", status)?;
+                self.idle.set(true);
+                return match asked {
+                    Some(_) => Err(self.failure()),
+                    None => Ok(()),
+                };
+            }
+            polls = polls.wrapping_add(1);
+            if polls % 256 != 0 {
+                std::hint::spin_loop();
+                continue;
+            }
+            // Kernels watch their own barriers; this ends one that is stuck between two of them, and a lambda
+            // that never ends.
+            self.watch.beat(self.rank);
+            let limit = self.watch.step_limit();
+            if asked.is_none() && start.elapsed() > limit {
+                let cause = format!(
+                    "has not ended after {limit:?}: does it loop for ever? (FleetConfig::step_limit_s sets the time)"
+                );
+                self.watch.hung(self.rank, cause);
+            }
+            if asked.is_none() && self.watch.failure().is_some() {
+                self.abort.set(0, 1);
+                asked = Some(Instant::now());
+            }
+            if asked.is_some_and(|since| since.elapsed() > Duration::from_secs(2)) {
+                self.context.abandoned.store(true, Ordering::Release);
+                return Err(self.failure());
+            }
+        }
+    }
+
+    /// Waits until `ready`, which something queued on the stream brings about, or else until the stream is idle.
+    pub fn wait_for(&self, ready: impl Fn() -> bool) -> Result<()> {
+        let mut polls = 0u32;
+        let start = Instant::now();
+        while !ready() {
+            polls = polls.wrapping_add(1);
+            if !polls.is_multiple_of(256) {
+                std::hint::spin_loop();
+                continue;
+            }
+            self.watch.beat(self.rank);
+            // What goes wrong meanwhile is for the wait that knows how.
+            if self.watch.failure().is_some() || start.elapsed() > Duration::from_millis(50) {
+                return self.wait();
+            }
+        }
+        Ok(())
+    }
+
+    /// How long a kernel's blocks wait for each other.
+    pub fn deadline_ns(&self) -> u64 {
+        self.watch.deadline().as_nanos().min(u128::from(u64::MAX)) as u64
+    }
+
+    /// The same; those of a joint launch wait for other GPUs', past the time after which a silent replica is found out, so
+    /// that it is the one that is named.
+    pub fn deadline_of(&self, joint: bool) -> u64 {
+        match joint {
+            true => self.deadline_ns().saturating_mul(2).saturating_add(200_000_000),
+            false => self.deadline_ns(),
+        }
+    }
+
+    fn failure(&self) -> Error {
+        let unknown = || self.watch.fault(self.rank, "stopped".into());
+        self.watch.failure().unwrap_or_else(unknown)
+    }
+}

@@ -1,0 +1,280 @@
+//! Users' lambdas on a device: loaded kernels, streams beside the main one, bad indices.
+
+use super::buffer::{DeviceBuffer, Pinned};
+use super::cuda_device::{Context, CudaDevice, Function, Launch};
+use super::{check, nvrtc};
+use crate::error::{Error, Result};
+use cudarc::driver::sys;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::sync::{Arc, OnceLock};
+
+/// An array as a kernel finds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ArrayAddress {
+    /// One address.
+    Flat(u64),
+    /// The address of a table of addresses, one a replica, and how many elements each has.
+    Parts { table: u64, part_length: u32 },
+}
+
+/// A lambda in the form that an operator calls.
+#[derive(Clone, Copy)]
+pub(crate) struct Loaded {
+    pub number: u32,
+    pub kernels: [Function; 3],
+}
+
+/// The error of a lambda whose index lies outside an array.
+pub(crate) fn bad_index(lambda: &str, argument: &str, index: u64, length: Option<u64>) -> Error {
+    let shown = if index > u64::MAX / 2 { (index as i64).to_string() } else { index.to_string() };
+    let range = length.map_or(String::new(), |length| format!(" of {length} elements"));
+    Error::input(format!(
+        "lambda {lambda}: argument {argument}: index {shown} is outside the array{range}, so that what was \
+         computed is not to be used; compare the index with the array's length before, or make the array longer"
+    ))
+}
+
+/// A stream beside the main one, on which independent lambdas run.
+struct Lane {
+    stream: sys::CUstream,
+    /// Recorded when the main stream joins it.
+    event: sys::CUevent,
+    /// It has work that the main stream has not waited for.
+    forked: Cell<bool>,
+}
+
+/// What a lambda's loaded form is found by: the lambda, a second one, operator and form.
+pub(crate) type LambdaKey = (u64, u64, u64, u64);
+
+/// How many loaded forms are found by their keys; more are still found by their text.
+const KEPT_KEYS: usize = 4096;
+
+/// `kernels/lambda.cuh`: FaultSink as words, the record's address the last.
+const SINK_WORDS: usize = 3;
+
+/// A device's lambdas.
+pub(crate) struct Lambdas {
+    sink: DeviceBuffer<u64>,
+    /// `kernels/lambda.cuh`: FaultRecord: set and argument, index.
+    record: Pinned<u64>,
+    /// Names of lambdas and their arguments, by number, for messages.
+    names: Vec<(String, Vec<String>)>,
+    keys: HashMap<LambdaKey, Loaded>,
+    /// By content: lambdas that are made anew with every call.
+    texts: HashMap<String, Loaded>,
+    lanes: Vec<Lane>,
+    current: usize,
+    start: sys::CUevent,
+    /// Where reductions leave their result, a word a lane.
+    pub result: Pinned<u64>,
+}
+
+/// Most streams of a replica, the main one included.
+pub(crate) const LANES: usize = 16;
+
+impl Lambdas {
+    pub fn new(context: &Arc<Context>, stream: sys::CUstream) -> Result<Lambdas> {
+        let record = Pinned::new(context, 2)?;
+        let sink = DeviceBuffer::new(context, stream, "bad indices", SINK_WORDS)?;
+        sink.upload(&[0, 0, record.pointer()])?;
+        let result = Pinned::new(context, LANES)?;
+        let (keys, texts) = (HashMap::new(), HashMap::new());
+        let (names, lanes, current) = (Vec::new(), Vec::new(), 0);
+        let start = event(&context.name)?;
+        Ok(Lambdas { sink, record, names, keys, texts, lanes, current, start, result })
+    }
+
+    /// The address of the sink, for spans.
+    pub fn sink(&self) -> u64 {
+        self.sink.pointer()
+    }
+
+    /// The lane that launches go to; 0 is the main stream.
+    pub fn lane(&self) -> usize {
+        self.current
+    }
+}
+
+fn event(device: &str) -> Result<sys::CUevent> {
+    let mut made = std::ptr::null_mut();
+    let quick = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
+    // SAFETY: the context is current; out-pointer to a local.
+    check(device, "cuEventCreate", unsafe { sys::cuEventCreate(&mut made, quick) })?;
+    Ok(made)
+}
+
+impl CudaDevice {
+    /// A lambda's kernels, if they were loaded under this key.
+    pub fn loaded(&self, key: &LambdaKey) -> Option<Loaded> {
+        self.lambdas.keys.get(key).copied()
+    }
+
+    /// Compiles and loads a lambda's kernels, for [`CudaDevice::loaded`].
+    pub fn load_lambda(
+        &mut self,
+        key: LambdaKey,
+        unit: &nvrtc::Unit,
+        arguments: Vec<String>,
+    ) -> Result<()> {
+        let content = unit.text.clone() + &unit.options.join(" ");
+        let found = match self.lambdas.texts.get(&content) {
+            Some(found) => *found,
+            None => {
+                let functions = self.load_unit(unit)?;
+                let Some(last) = functions.last() else { return Ok(()) };
+                let kernel = |at: usize| *functions.get(at).unwrap_or(last);
+                let number = self.lambdas.names.len() as u32;
+                self.lambdas.names.push((unit.name.clone(), arguments));
+                let loaded = Loaded { number, kernels: [kernel(0), kernel(1), kernel(2)] };
+                self.lambdas.texts.insert(content, loaded);
+                loaded
+            }
+        };
+        if self.lambdas.keys.len() >= KEPT_KEYS {
+            self.lambdas.keys.clear();
+        }
+        self.lambdas.keys.insert(key, found);
+        Ok(())
+    }
+
+    /// The error of the first bad index, if a launch that has ended met one.
+    pub fn bad_index(&self) -> Result<()> {
+        let head = self.lambdas.record.get(0);
+        if head as u32 == 0 {
+            return Ok(());
+        }
+        let (argument, index) = ((head >> 32) as usize, self.lambdas.record.get(1));
+        let unknown = (String::from("?"), Vec::new());
+        let (name, arguments) = self.lambdas.names.get(argument >> 8).unwrap_or(&unknown);
+        let at = argument & 255;
+        let shown = arguments.get(at).map_or("?", String::as_str);
+        Err(bad_index(name, shown, index, None))
+    }
+
+    /// Sends what follows to lane `lane`.
+    pub fn switch(&mut self, lane: usize) -> Result<()> {
+        self.lambdas.current = lane;
+        if lane == 0 {
+            return Ok(());
+        }
+        let name = self.info.device.clone();
+        while self.lambdas.lanes.len() < lane {
+            let mut stream = std::ptr::null_mut();
+            let flag = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+            // SAFETY: the context is current; out-pointer to a local.
+            check(&name, "cuStreamCreate", unsafe { sys::cuStreamCreate(&mut stream, flag) })?;
+            let lane = Lane { stream, event: event(&name)?, forked: Cell::new(false) };
+            self.lambdas.lanes.push(lane);
+        }
+        self.lane_stream().map(drop)
+    }
+
+    /// Has the main stream wait for all lanes.
+    pub fn join(&self) -> Result<()> {
+        let main = self.stream();
+        let mut joined = false;
+        for lane in self.lambdas.lanes.iter().filter(|lane| lane.forked.get()) {
+            // SAFETY: live events and streams of the current context.
+            unsafe {
+                check(
+                    &self.info.device,
+                    "cuEventRecord",
+                    sys::cuEventRecord(lane.event, lane.stream),
+                )?;
+                let waits = sys::cuStreamWaitEvent(main, lane.event, 0);
+                check(&self.info.device, "cuStreamWaitEvent", waits)?;
+            }
+            lane.forked.set(false);
+            joined = true;
+        }
+        if joined {
+            self.queued();
+        }
+        Ok(())
+    }
+
+    /// Where launches go. A lane that the main stream has joined waits for what the main stream has since.
+    pub(super) fn lane_stream(&self) -> Result<sys::CUstream> {
+        let at = self.lambdas.current.checked_sub(1);
+        let Some(lane) = at.and_then(|at| self.lambdas.lanes.get(at)) else {
+            return Ok(self.stream());
+        };
+        if !lane.forked.get() {
+            let (name, start) = (&self.info.device, self.lambdas.start);
+            // SAFETY: live events and streams of the current context.
+            unsafe {
+                check(name, "cuEventRecord", sys::cuEventRecord(start, self.stream()))?;
+                check(name, "cuStreamWaitEvent", sys::cuStreamWaitEvent(lane.stream, start, 0))?;
+            }
+            lane.forked.set(true);
+        }
+        Ok(lane.stream)
+    }
+
+    /// Queues a kernel with parameters of these bytes on the current lane.
+    pub fn launch_lambda(&self, f: Function, shape: Launch, parameters: &[&[u64]]) -> Result<()> {
+        self.queued();
+        let mut pointers: Vec<*mut std::ffi::c_void> =
+            parameters.iter().map(|bytes| bytes.as_ptr().cast_mut().cast()).collect();
+        let Launch { blocks, threads, shared_bytes, .. } = shape;
+        let none = std::ptr::null_mut();
+        let stream = self.lane_stream()?;
+        // SAFETY: one pointer a parameter, each to as many bytes as the kernel was compiled for
+        // (src/operator/code.rs lays both out), copied by the call; what they point to outlives the work.
+        let status = unsafe {
+            let p = pointers.as_mut_ptr();
+            sys::cuLaunchKernel(f.0, blocks, 1, 1, threads, 1, 1, shared_bytes, stream, p, none)
+        };
+        check(&self.info.device, "cuLaunchKernel", status)
+    }
+
+    /// Queues copying `from` over `to`, which is as long, on the current lane.
+    pub fn copy<T: bytemuck::Pod>(
+        &self,
+        from: &DeviceBuffer<T>,
+        to: &DeviceBuffer<T>,
+    ) -> Result<()> {
+        self.queued();
+        let bytes = from.len().min(to.len()) * size_of::<T>();
+        // SAFETY: inside both allocations.
+        check(&self.info.device, "cuMemcpyDtoD", unsafe {
+            sys::cuMemcpyDtoDAsync_v2(to.pointer(), from.pointer(), bytes, self.lane_stream()?)
+        })
+    }
+
+    /// Queues zeroing the first `bytes` of an array on the current lane.
+    pub fn zero_words(&self, array: &DeviceBuffer<u64>, bytes: usize) -> Result<()> {
+        let bytes = bytes.min(array.len() * 8);
+        // SAFETY: inside the allocation.
+        check(&self.info.device, "cuMemsetD8", unsafe {
+            sys::cuMemsetD8Async(array.pointer(), 0, bytes, self.lane_stream()?)
+        })
+    }
+}
+
+/// A range that profilers show while it lives, where the library for it is there.
+pub(crate) struct Profiled(bool);
+
+/// Opens a range of this name.
+pub(crate) fn nvtx(label: &str) -> Profiled {
+    static HERE: OnceLock<bool> = OnceLock::new();
+    // SAFETY: probes for a library before its first use.
+    let here = *HERE.get_or_init(|| unsafe { cudarc::nvtx::sys::is_culib_present() });
+    if here {
+        let text = CString::new(label).unwrap_or_default();
+        // SAFETY: the library is there; it copies the NUL-terminated text.
+        unsafe { cudarc::nvtx::sys::nvtxRangePushA(text.as_ptr()) };
+    }
+    Profiled(here)
+}
+
+impl Drop for Profiled {
+    fn drop(&mut self) {
+        if self.0 {
+            // SAFETY: the library is there; ranges of a thread are nested.
+            unsafe { cudarc::nvtx::sys::nvtxRangePop() };
+        }
+    }
+}

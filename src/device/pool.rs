@@ -1,0 +1,207 @@
+//! Device blocks, kept for the next array of the same size.
+//!
+//! A fleet that opens after another was closed would get other pages than the first, and kernels that read
+//! at random take longer or shorter there (docs/measurements/README.md). So the lowest address goes out first:
+//! arrays made in the same order lie where they lay before. It also spares the driver's work. What is kept
+//! goes back to the driver as soon as an allocation fails, or would take more than `--memory-limit`.
+
+use super::check;
+use super::cuda_device::Context;
+use crate::error::{Error, Result};
+use cudarc::driver::sys;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+/// The driver's own grains, for blocks below and from 1 MiB.
+const GRAINS: (usize, usize) = (512, 2 << 20);
+
+/// Addresses of free blocks by context handle and size in bytes.
+type Blocks = HashMap<(usize, usize), BTreeSet<u64>>;
+static KEPT: LazyLock<Mutex<Blocks>> = LazyLock::new(Mutex::default);
+
+fn kept() -> MutexGuard<'static, Blocks> {
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a block of `bytes` takes.
+pub(super) fn rounded(bytes: usize) -> usize {
+    bytes.next_multiple_of(if bytes < 1 << 20 { GRAINS.0 } else { GRAINS.1 })
+}
+
+/// What the replicas of one fleet hold on one GPU together, and the most that they may.
+#[derive(Debug, Default)]
+pub(crate) struct Account {
+    limit: Option<u64>,
+    in_use: AtomicU64,
+    /// The part of it that the driver might move to the host for the sake of another allocation.
+    managed: AtomicU64,
+}
+
+impl Account {
+    pub fn new(limit: Option<u64>) -> Account {
+        Account { limit, ..Account::default() }
+    }
+
+    /// Books `bytes` unless they would exceed the limit.
+    fn book(&self, bytes: u64) -> bool {
+        let limit = self.limit.unwrap_or(u64::MAX);
+        let more = |in_use: u64| in_use.checked_add(bytes).filter(|sum| *sum <= limit);
+        self.in_use.fetch_update(Relaxed, Relaxed, more).is_ok()
+    }
+
+    fn unbook(&self, bytes: u64) {
+        self.in_use.fetch_sub(bytes, Relaxed);
+    }
+
+    fn left(&self) -> u64 {
+        self.limit.map_or(u64::MAX, |limit| limit.saturating_sub(self.in_use.load(Relaxed)))
+    }
+}
+
+/// Device bytes booked on a context's account for memory that is not the pool's own, until dropped.
+pub(super) struct Claim {
+    context: Arc<Context>,
+    bytes: u64,
+    managed: bool,
+}
+
+impl Claim {
+    /// Books `bytes` on the current context, which is `context`.
+    pub fn new(context: &Arc<Context>, label: &str, bytes: u64, managed: bool) -> Result<Claim> {
+        book(context, label, bytes)?;
+        if managed {
+            context.account.managed.fetch_add(bytes, Relaxed);
+        }
+        Ok(Claim { context: context.clone(), bytes, managed })
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.context.account.unbook(self.bytes);
+        if self.managed {
+            self.context.account.managed.fetch_sub(self.bytes, Relaxed);
+        }
+    }
+}
+
+/// Books `bytes` on the account of `context`, which is current; what is kept here makes room first.
+fn book(context: &Context, label: &str, bytes: u64) -> Result<()> {
+    let account = &context.account;
+    if !account.book(bytes) {
+        let (limit, in_use) = (account.limit.unwrap_or(0), account.in_use.load(Relaxed));
+        return Err(Error::machine(format!(
+            "{}: --memory-limit leaves no room for {label}: needs {bytes} bytes, {in_use} of {limit} \
+             are in use; use --placement sharded, more GPUs, or a higher --memory-limit",
+            context.name
+        )));
+    }
+    if account.left() < kept_bytes(context) {
+        release(context);
+    }
+    Ok(())
+}
+
+/// An error that says how much was asked for and how much there is.
+pub(super) fn shortage(context: &Context, label: &str, bytes: u64) -> Error {
+    let (free, total) = driver_memory(context).unwrap_or_default();
+    Error::machine(format!(
+        "{}: not enough device memory for {label}: needs {bytes} bytes, {free} are free of {total}; use \
+         --placement sharded on more GPUs, a smaller graph, fewer replicas a GPU, or --devices host:N",
+        context.name
+    ))
+}
+
+/// A block of at least `bytes` on the current context, which is `context`.
+pub(super) fn take(context: &Context, label: &str, bytes: usize) -> Result<u64> {
+    let bytes = rounded(bytes);
+    let key = (context.handle as usize, bytes);
+    book(context, label, bytes as u64)?;
+    if let Some(block) = kept().get_mut(&key).and_then(BTreeSet::pop_first) {
+        return Ok(block);
+    }
+    let block = allocate(context, label, bytes);
+    if block.is_err() {
+        context.account.unbook(bytes as u64);
+    }
+    block
+}
+
+fn allocate(context: &Context, label: &str, bytes: usize) -> Result<u64> {
+    let mut block = 0;
+    let done = with_room(context, label, bytes as u64, || {
+        // SAFETY: out-pointer to a local; the context is current.
+        unsafe { sys::cuMemAlloc_v2(&mut block, bytes) }
+    })?;
+    check(&context.name, "cuMemAlloc", done)?;
+    Ok(block)
+}
+
+/// Calls what allocates `bytes` on `context`, which is current: again without what is kept here when there
+/// is no room, and never where managed memory would have to give way.
+pub(super) fn with_room(
+    context: &Context,
+    label: &str,
+    bytes: u64,
+    mut call: impl FnMut() -> sys::CUresult,
+) -> Result<sys::CUresult> {
+    let managed = context.account.managed.load(Relaxed) > 0;
+    let fits = || -> Result<bool> { Ok(!managed || bytes <= driver_memory(context)?.0) };
+    for _ in 0..2 {
+        if fits()? {
+            let status = call();
+            if status != sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY {
+                return Ok(status);
+            }
+        }
+        if !release(context) {
+            break;
+        }
+    }
+    Err(shortage(context, label, bytes))
+}
+
+/// Bytes that the driver has free, and in all.
+pub(super) fn driver_memory(context: &Context) -> Result<(u64, u64)> {
+    let (mut free, mut total) = (0, 0);
+    // SAFETY: out-pointers to locals; the context is current.
+    let status = unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) };
+    check(&context.name, "cuMemGetInfo", status)?;
+    Ok((free as u64, total as u64))
+}
+
+fn kept_bytes(context: &Context) -> u64 {
+    let all = kept();
+    let own = all.iter().filter(|((handle, _), _)| *handle == context.handle as usize);
+    own.map(|((_, bytes), blocks)| (bytes * blocks.len()) as u64).sum()
+}
+
+/// Bytes that arrays can still get on `context`, which is current: what the driver has free and what is
+/// kept here, within the limit.
+pub(crate) fn room(context: &Context) -> Result<u64> {
+    Ok((driver_memory(context)?.0 + kept_bytes(context)).min(context.account.left()))
+}
+
+/// Takes back a block of `bytes` that [`take`] gave, on the current context, which is `context`.
+pub(super) fn give(context: &Context, block: u64, bytes: usize) {
+    // SAFETY: the context is current. What still uses the block ends before it is used again; where the
+    // device is broken, the block is left alone.
+    if unsafe { sys::cuCtxSynchronize() } == sys::CUresult::CUDA_SUCCESS {
+        kept().entry((context.handle as usize, rounded(bytes))).or_default().insert(block);
+        context.account.unbook(rounded(bytes) as u64);
+    }
+}
+
+/// Frees what is kept of `context`, which is current; says whether there was anything.
+pub(super) fn release(context: &Context) -> bool {
+    let mut all = kept();
+    let own: Vec<_> =
+        all.keys().filter(|(handle, _)| *handle == context.handle as usize).copied().collect();
+    let blocks: Vec<u64> = own.iter().filter_map(|key| all.remove(key)).flatten().collect();
+    for block in &blocks {
+        // SAFETY: given by `cuMemAlloc`, in nobody's hands, freed once.
+        unsafe { sys::cuMemFree_v2(*block) };
+    }
+    !blocks.is_empty()
+}

@@ -1,0 +1,139 @@
+//! What this machine has: driver, devices, NVRTC, NCCL. Never panics, never needs a GPU.
+
+use super::DeviceInfo;
+use super::cuda_device::describe;
+use super::{check, ready};
+use cudarc::driver::sys;
+use serde::Serialize;
+
+/// Whether a library is there, which version, and what to do when it is not.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Finding {
+    /// It is there and answers.
+    pub found: bool,
+    /// Its own version number.
+    pub version: Option<String>,
+    /// The file that was loaded.
+    pub path: Option<String>,
+    /// What to do when it is missing.
+    pub advice: Option<String>,
+}
+
+/// What `hive doctor` prints.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct CudaProbe {
+    /// The driver.
+    pub driver: Finding,
+    /// The GPUs.
+    pub devices: Vec<DeviceInfo>,
+    /// `[gpu][peer]`: whether kernels on one can read the other's memory.
+    pub peer_access: Vec<Vec<bool>>,
+    /// The run-time compiler.
+    pub nvrtc: Finding,
+    /// The collective library.
+    pub nccl: Finding,
+}
+
+fn missing(advice: &str) -> Finding {
+    Finding { advice: Some(advice.into()), ..Finding::default() }
+}
+
+/// The file that a loaded library came from, as the process's memory map tells it.
+fn loaded_from(stem: &str) -> Option<String> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let path = |line: &str| line.split_whitespace().nth(5).map(String::from);
+    maps.lines()
+        .filter_map(path)
+        .find(|p| p.rsplit('/').next().is_some_and(|f| f.starts_with(stem)))
+}
+
+fn driver_finding() -> Finding {
+    if let Err(error) = ready() {
+        return missing(&error.to_string());
+    }
+    let mut version = 0;
+    // SAFETY: writes one int.
+    unsafe { sys::cuDriverGetVersion(&mut version) };
+    let kernel = std::fs::read_to_string("/proc/driver/nvidia/version").unwrap_or_default();
+    let number =
+        |word: &&str| word.contains('.') && word.chars().all(|c| c == '.' || c.is_ascii_digit());
+    let cuda = format!("CUDA {}.{}", version / 1000, version % 1000 / 10);
+    let version = match kernel.split_whitespace().find(number) {
+        Some(kernel) => format!("{kernel} ({cuda})"),
+        None => cuda,
+    };
+    Finding { found: true, version: Some(version), path: loaded_from("libcuda.so"), advice: None }
+}
+
+/// NVRTC: found or not, version, advice.
+pub(crate) fn nvrtc_finding() -> Finding {
+    use cudarc::nvrtc::sys;
+    // SAFETY: probes for a library before its first use; writes two ints.
+    unsafe {
+        if !sys::is_culib_present() {
+            return missing(
+                "install CUDA's NVRTC 13 (`pip install 'nvidia-cuda-nvrtc>=13,<14'` or CUDA's packages) and put \
+                 the folder of libnvrtc.so.13 into LD_LIBRARY_PATH",
+            );
+        }
+        let (mut major, mut minor) = (0, 0);
+        sys::nvrtcVersion(&mut major, &mut minor);
+        Finding {
+            found: true,
+            version: Some(format!("{major}.{minor}")),
+            path: loaded_from("libnvrtc.so"),
+            advice: None,
+        }
+    }
+}
+
+/// NCCL: found or not, version, advice.
+pub(crate) fn nccl_finding() -> Finding {
+    use cudarc::nccl::sys;
+    // SAFETY: probes for a library before its first use; writes one int.
+    unsafe {
+        if !sys::is_culib_present() {
+            return missing(
+                "install NCCL 2.19 or newer (`apt install libnccl2 libnccl-dev` or `pip install \
+                 nvidia-nccl-cu13`); where only libnccl.so.2 is there, link libnccl.so to it in a \
+                 folder of LD_LIBRARY_PATH",
+            );
+        }
+        let mut code = 0;
+        sys::ncclGetVersion(&mut code);
+        let version = format!("{}.{}.{}", code / 10000, code % 10000 / 100, code % 100);
+        let path = loaded_from("libnccl.so");
+        Finding { found: true, version: Some(version), path, advice: None }
+    }
+}
+
+/// Number of GPUs, 0 when there is no driver.
+pub(crate) fn device_count() -> u32 {
+    let mut count = 0;
+    if ready().is_err() {
+        return 0;
+    }
+    // SAFETY: writes one int.
+    let status = unsafe { sys::cuDeviceGetCount(&mut count) };
+    if check("cuda", "cuDeviceGetCount", status).is_ok() { count as u32 } else { 0 }
+}
+
+/// Whether kernels on `from` can access `to`'s memory.
+pub(crate) fn can_access(from: u32, to: u32) -> bool {
+    let mut can = 0;
+    // SAFETY: writes one int; ordinals are devices in the driver's own numbering.
+    let status = unsafe { sys::cuDeviceCanAccessPeer(&mut can, from as i32, to as i32) };
+    from == to || (status == sys::CUresult::CUDA_SUCCESS && can != 0)
+}
+
+/// Looks at everything.
+pub fn probe() -> CudaProbe {
+    let count = device_count();
+    CudaProbe {
+        driver: driver_finding(),
+        devices: (0..count).filter_map(|o| describe(o, o as usize).ok()).collect(),
+        peer_access: (0..count).map(|a| (0..count).map(|b| can_access(a, b)).collect()).collect(),
+        nvrtc: nvrtc_finding(),
+        nccl: nccl_finding(),
+    }
+}

@@ -1,0 +1,253 @@
+//! Memory that exists once for a whole fleet, in parts that replicas own, and one replica's hold on it.
+
+use super::DeviceBuffer;
+use super::cuda_device::{Context, CudaDevice};
+use super::pool::{self, Claim};
+use super::vmm::{Mapped, location, reaches_all};
+use crate::error::{Error, Result};
+use cudarc::driver::sys;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Device memory that managed arrays leave alone: the driver must never have to move a page.
+const RESERVE: u64 = 256 << 20;
+
+/// Bytes that one copy takes between two signs of life.
+const PIECE: usize = 64 << 20;
+
+/// An owner's part.
+pub(crate) enum Part {
+    /// A block of the owner's own, which peers read and write directly.
+    Block(DeviceBuffer<u8>),
+    /// A piece of a range of addresses over all GPUs.
+    Mapped(Mapped),
+    /// A piece of managed memory.
+    Managed(ManagedPart),
+}
+
+impl Part {
+    /// A cleared block of `bytes` on `device`, for a fleet whose GPUs reach each other.
+    pub fn block(device: &CudaDevice, label: &str, bytes: u64) -> Result<Part> {
+        reaches_all(device, label)?;
+        let block = device.alloc(label, bytes as usize)?;
+        device.queued();
+        device.wait()?;
+        Ok(Part::Block(block))
+    }
+
+    /// A part that was mapped just now, cleared.
+    pub fn mapped(device: &CudaDevice, part: Mapped) -> Result<Part> {
+        device.zero(part.at(), part.bytes())?;
+        device.wait()?;
+        Ok(Part::Mapped(part))
+    }
+
+    /// The address of its first byte.
+    pub fn address(&self) -> u64 {
+        match self {
+            Part::Block(buffer) => buffer.pointer(),
+            Part::Mapped(part) => part.at(),
+            Part::Managed(part) => part.at,
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        match self {
+            Part::Block(buffer) => buffer.len() as u64,
+            Part::Mapped(part) => part.bytes(),
+            Part::Managed(part) => part.bytes,
+        }
+    }
+
+    /// Lets kernels of `device` use the part.
+    pub fn open_to(&self, device: &CudaDevice) -> Result<()> {
+        match self {
+            Part::Block(buffer) if buffer.context().handle != device.context.handle => {
+                device.enable_peer(buffer.context())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Room on one GPU for its part of managed memory that is about to be made.
+pub(crate) struct Claimed {
+    _claim: Claim,
+}
+
+impl Claimed {
+    /// `own` bytes for this replica, `gpu` bytes for all replicas on its GPU.
+    pub fn new(device: &CudaDevice, label: &str, own: u64, gpu: u64) -> Result<Claimed> {
+        use sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS as MANAGED;
+        if !device.can(MANAGED)? {
+            return Err(Error::machine(format!(
+                "{}: {label} cannot be managed memory: several GPUs cannot use it at once here; use the \
+                 scheme peer or vmm",
+                device.info.device
+            )));
+        }
+        let claim = Claim::new(&device.context, label, own, true)?;
+        let free = || -> Result<u64> { Ok(pool::driver_memory(&device.context)?.0) };
+        if free()? < gpu + RESERVE {
+            device.release_kept();
+        }
+        match free()? {
+            free if free >= gpu + RESERVE => Ok(Claimed { _claim: claim }),
+            free => Err(Error::machine(format!(
+                "{}: managed memory is never oversubscribed: {label} needs {gpu} bytes here, {free} are \
+                 free and {RESERVE} of them stay so; use more GPUs, or fewer elements",
+                device.info.device
+            ))),
+        }
+    }
+}
+
+/// Memory that the driver may move between GPUs and the host; it is told to leave it where it is.
+pub(crate) struct Managed {
+    context: Arc<Context>,
+    base: u64,
+}
+
+impl Managed {
+    pub fn new(device: &CudaDevice, label: &str, bytes: u64) -> Result<Managed> {
+        let (mut base, flags) = (0, sys::CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL as u32);
+        // SAFETY: out-pointer to a local; the context is current. Every GPU has room for its part.
+        let status = unsafe { sys::cuMemAllocManaged(&mut base, bytes as usize, flags) };
+        device.check(&format!("cuMemAllocManaged of {bytes} bytes for {label}"), status)?;
+        Ok(Managed { context: device.context.clone(), base })
+    }
+}
+
+impl Drop for Managed {
+    fn drop(&mut self) {
+        let Some(_current) = self.context.enter_to_free() else { return };
+        // SAFETY: allocated by `new`, freed once; each replica waited for its own work before it let go.
+        unsafe { sys::cuMemFree_v2(self.base) };
+    }
+}
+
+/// A part of managed memory that lies on its owner's GPU.
+pub(crate) struct ManagedPart {
+    _memory: Arc<Managed>,
+    at: u64,
+    bytes: u64,
+    _claimed: Claimed,
+}
+
+impl Part {
+    /// Brings `part` (bytes) of `memory` to `device`, its owner, and clears it.
+    pub fn managed(
+        device: &CudaDevice,
+        memory: &Arc<Managed>,
+        part: Range<u64>,
+        claimed: Claimed,
+    ) -> Result<Part> {
+        use sys::CUmem_advise::{
+            CU_MEM_ADVISE_SET_ACCESSED_BY as ACCESSED_BY,
+            CU_MEM_ADVISE_SET_PREFERRED_LOCATION as PREFERRED,
+        };
+        let (at, bytes) = (memory.base + part.start, part.end - part.start);
+        let advise = |what, gpu| {
+            // SAFETY: a part of live managed memory.
+            let status = unsafe { sys::cuMemAdvise_v2(at, bytes as usize, what, location(gpu)) };
+            device.check("cuMemAdvise", status)
+        };
+        if bytes > 0 {
+            advise(PREFERRED, device.ordinal)?;
+            // Others read it from here rather than take it away.
+            device.fleet.iter().try_for_each(|gpu| advise(ACCESSED_BY, *gpu))?;
+            let here = location(device.ordinal);
+            // SAFETY: as above; the stream is the own one.
+            device.check("cuMemPrefetchAsync", unsafe {
+                sys::cuMemPrefetchAsync_v2(at, bytes as usize, here, 0, device.stream())
+            })?;
+            device.zero(at, bytes)?;
+        }
+        device.wait()?;
+        Ok(Part::Managed(ManagedPart { _memory: memory.clone(), at, bytes, _claimed: claimed }))
+    }
+}
+
+/// One replica's hold on all parts, in the order of their owners. Memory goes when the last lets go, and a
+/// replica lets go only when its GPU is done with it.
+pub(crate) struct Hold {
+    context: Arc<Context>,
+    stream: sys::CUstream,
+    parts: Vec<Arc<Part>>,
+}
+
+// SAFETY: a stream handle may be used from any thread that makes its context current, as all methods do.
+unsafe impl Send for Hold {}
+// SAFETY: as above; the driver's calls are thread-safe.
+unsafe impl Sync for Hold {}
+
+impl Hold {
+    pub fn new(device: &CudaDevice, parts: Vec<Arc<Part>>) -> Hold {
+        Hold { context: device.context.clone(), stream: device.stream(), parts }
+    }
+
+    /// The address of each part.
+    pub fn addresses(&self) -> impl Iterator<Item = u64> {
+        self.parts.iter().map(|part| part.address())
+    }
+
+    /// What lies in `range` of part `part`, as an address.
+    fn place(&self, part: usize, start: u64, bytes: usize) -> Result<u64> {
+        let holds = self.parts.get(part).map_or(0, |part| part.bytes());
+        if start.checked_add(bytes as u64).is_none_or(|end| end > holds) {
+            let what = format!("bytes {start} and {bytes} more of a part of {holds}; a bug");
+            return Err(Error::machine(what));
+        }
+        Ok(self.parts[part].address() + start)
+    }
+
+    /// Copies `bytes` to `start` of `part`; `beat` is called now and then. For quiet moments: it blocks.
+    pub fn write(&self, part: usize, start: u64, bytes: &[u8], beat: &dyn Fn()) -> Result<()> {
+        let to = self.place(part, start, bytes.len())?;
+        let _current = self.context.enter()?;
+        for (piece, at) in bytes.chunks(PIECE).zip((to..).step_by(PIECE)) {
+            // SAFETY: inside the part (`place`); the source has been consumed when the stream is drained.
+            unsafe {
+                self.check(
+                    "cuMemcpyHtoD",
+                    sys::cuMemcpyHtoDAsync_v2(at, piece.as_ptr().cast(), piece.len(), self.stream),
+                )?;
+                self.check("cuStreamSynchronize", sys::cuStreamSynchronize(self.stream))?;
+            }
+            beat();
+        }
+        Ok(())
+    }
+
+    /// Copies what lies at `start` of `part` out. For quiet moments: it blocks.
+    pub fn read(&self, part: usize, start: u64, into: &mut [u8]) -> Result<()> {
+        let from = self.place(part, start, into.len())?;
+        let _current = self.context.enter()?;
+        for (piece, at) in into.chunks_mut(PIECE).zip((from..).step_by(PIECE)) {
+            let to = piece.as_mut_ptr() as u64;
+            // SAFETY: inside the part (`place`), as many bytes as the piece holds; addresses of host and
+            // devices are one space. The stream is drained before the piece is used.
+            unsafe {
+                self.check("cuMemcpy", sys::cuMemcpyAsync(to, at, piece.len(), self.stream))?;
+                self.check("cuStreamSynchronize", sys::cuStreamSynchronize(self.stream))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self, call: &str, status: sys::CUresult) -> Result<()> {
+        super::check(&self.context.name, call, status)
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let done = self.context.enter_to_free().is_some_and(|_current| {
+            // SAFETY: the context is current. What this replica has queued may use any part.
+            unsafe { sys::cuCtxSynchronize() == sys::CUresult::CUDA_SUCCESS }
+        });
+        if !done {
+            std::mem::forget(std::mem::take(&mut self.parts)); // leak: the GPU may still use them
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! An array of a graph on a device: a copy a replica, or one over all GPUs.
+
+use super::VmmArray;
+use crate::device::DeviceBuffer;
+use bytemuck::Pod;
+
+/// Where an array of a graph lies.
+pub(crate) enum Placed<T: Pod> {
+    Own(DeviceBuffer<T>),
+    Sharded(VmmArray),
+}
+
+impl<T: Pod> Placed<T> {
+    /// The device address of element 0.
+    pub fn pointer(&self) -> u64 {
+        match self {
+            Placed::Own(buffer) => buffer.pointer(),
+            Placed::Sharded(array) => array.pointer(),
+        }
+    }
+
+    /// What this replica holds of it.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Placed::Own(buffer) => (buffer.len() * size_of::<T>()) as u64,
+            Placed::Sharded(array) => array.own_bytes(),
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Graphs that are generated where they are needed: on a GPU.
+
+use super::rmat::{self, Rmat};
+use super::rmat_cuda::{self, DeviceCsr, RmatKernels};
+use crate::error::{Error, Result};
+use crate::fleet::{Backend, Fleet};
+use crate::graph::build::Csr;
+use crate::graph::{Graph, Origin, milliseconds};
+use serde::Serialize;
+use std::time::Instant;
+
+/// Milliseconds of a generation on a device, by the host's clock with the device idle at both ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct DeviceTimes {
+    /// Compiling (or reading from the cache) and loading the kernels; not in the total.
+    pub compile_ms: f64,
+    /// Allocating and clearing device memory.
+    pub alloc_ms: f64,
+    /// Drawing edges: once to count, once a pass.
+    pub draw_ms: f64,
+    /// Sorting keys.
+    pub sort_ms: f64,
+    /// Dropping duplicates; writing offsets, columns and weights.
+    pub unique_ms: f64,
+    /// From nothing but loaded kernels to the finished arrays.
+    pub total_ms: f64,
+}
+
+/// What a generation on a device took.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct DeviceReport {
+    /// Time, by phase.
+    pub times: DeviceTimes,
+    /// Passes over the rows.
+    pub passes: usize,
+    /// Arcs drawn, self loops left out, duplicates counted.
+    pub drawn_arcs: u64,
+    /// The largest out-degree.
+    pub max_degree: u64,
+    /// Device bytes of the graph's arrays, with their room for duplicates.
+    pub graph_bytes: u64,
+    /// Device bytes at the peak.
+    pub peak_bytes: u64,
+}
+
+/// Test hooks: smaller passes than memory asks for, to the same result.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PassLimits {
+    /// Keys that are sorted at once; rows that have more are sorted together all the same.
+    pub keys: Option<u64>,
+    /// Edges that one launch draws.
+    pub edges: Option<u64>,
+}
+
+/// A generated graph in the memory of a fleet's first GPU.
+pub struct DeviceGenerated {
+    csr: DeviceCsr,
+    rmat: Rmat,
+    spec: String,
+    report: DeviceReport,
+}
+
+/// Generates the graph that `spec` describes on the GPU of `fleet`'s replica 0: the same arrays, to the
+/// bit, as [`super::generate`] makes. R-MAT only.
+///
+/// # Errors
+/// [`Error::Input`] for a bad `spec`, another generator or a fleet of the host, [`Error::Machine`] when device memory
+/// does not suffice, after which the fleet cannot be used.
+pub fn on_device(fleet: &Fleet, spec: &str) -> Result<DeviceGenerated> {
+    on_device_in(fleet, spec, PassLimits::default())
+}
+
+/// Arcs drawn from which on a GPU is worth its start: an R-MAT 22 of edge factor 16.
+const WORTH_A_DEVICE: u64 = 1 << 27;
+/// Device bytes for sorting beside the graph: less means many passes.
+const SORTING_BYTES: u64 = 4 << 30;
+
+/// Whether [`on_device`] would make this graph sooner than the host: a large R-MAT that a GPU of `fleet`
+/// has room for.
+pub fn pays_on(fleet: &Fleet, spec: &str) -> bool {
+    let size = match super::size(spec) {
+        Ok(size) if spec.starts_with("rmat:") && size.arcs >= WORTH_A_DEVICE => size,
+        _ => return false,
+    };
+    let bytes = 8 * (size.nodes + size.arcs) + SORTING_BYTES;
+    let room = fleet.info().devices.first().map_or(0, |device| device.memory_bytes);
+    let most = fleet.info().memory_limit.unwrap_or(u64::MAX);
+    fleet.info().backend == "cuda" && bytes < room.min(most) / 10 * 9
+}
+
+/// [`on_device`] with passes no larger than `limits`.
+pub fn on_device_in(fleet: &Fleet, spec: &str, limits: PassLimits) -> Result<DeviceGenerated> {
+    let Some(rest) = spec.strip_prefix("rmat:") else {
+        super::check_form(spec)?;
+        return Err(Error::input(format!(
+            "generator `{spec}`: only rmat is made on a device; use --devices host"
+        )));
+    };
+    let wanted = rmat::parse(spec, rest)?;
+    if fleet.info().backend != "cuda" {
+        return Err(Error::input(format!(
+            "generator `{spec}`: a fleet of the host has no device memory; use --devices cuda:0"
+        )));
+    }
+    let made = fleet.run(move |replica| {
+        if replica.rank() != 0 {
+            return Ok(None);
+        }
+        // A compiler shows no signs of life, so it comes before the first of them is due.
+        let kernels = match &mut replica.backend {
+            Backend::Cuda(device) => RmatKernels::load(device)?,
+            Backend::Host(_) => return Ok(None),
+        };
+        replica.begin(0, "generate")?;
+        match &replica.backend {
+            Backend::Cuda(device) => rmat_cuda::rmat(device, &kernels, &wanted, &limits).map(Some),
+            Backend::Host(_) => Ok(None),
+        }
+    })?;
+    let first = made.into_iter().next().flatten();
+    let (csr, report) = first.ok_or_else(|| Error::machine("replica 0 made no graph; a bug"))?;
+    Ok(DeviceGenerated { csr, rmat: wanted, spec: spec.to_string(), report })
+}
+
+impl DeviceGenerated {
+    /// The specification that it was made from.
+    pub fn spec(&self) -> &str {
+        &self.spec
+    }
+
+    /// Number of nodes n.
+    pub fn nodes(&self) -> u64 {
+        self.csr.nodes
+    }
+
+    /// Number of arcs m.
+    pub fn arcs(&self) -> u64 {
+        self.csr.arcs
+    }
+
+    /// What it took.
+    pub fn report(&self) -> &DeviceReport {
+        &self.report
+    }
+
+    /// Copies the graph to the host and gives its device memory back to the driver: arrays that come later
+    /// lie where they would have lain without it.
+    pub fn into_graph(self, fleet: &Fleet) -> Result<Graph> {
+        let graph = self.download()?;
+        drop(self);
+        fleet.run(|replica| {
+            if let Backend::Cuda(device) = &replica.backend {
+                device.release_kept();
+            }
+            Ok(())
+        })?;
+        Ok(graph)
+    }
+
+    /// Copies the graph to the host. `origin.load_ms` is the time on the device, `origin.build_ms` that
+    /// of the copy.
+    pub fn download(&self) -> Result<Graph> {
+        let start = Instant::now();
+        self.csr.offsets.bind()?;
+        let arcs = self.csr.arcs as usize;
+        let csr = Csr {
+            offsets: self.csr.offsets.to_vec()?,
+            columns: self.csr.columns.part(0..arcs)?,
+            weights: Some(self.csr.weights.part(0..arcs)?),
+            self_loops: 0,
+            duplicates: 0,
+        };
+        let origin = Origin {
+            load_ms: self.report.times.total_ms,
+            build_ms: milliseconds(start),
+            ..super::origin(&self.spec, &self.rmat)
+        };
+        Ok(Graph::trusted(csr, origin, Some(true)))
+    }
+}

@@ -1,0 +1,379 @@
+//! R-MAT graphs made on a GPU: draw, sort, thin out, write rows. The same graph as on the host, to the bit.
+//!
+//! Edges are a function of (seed, edge), so they are not stored but drawn again for every pass over some
+//! of the rows (kernels/rmat.cu); what a pass keeps is sorted as 64-bit keys (kernels/sort.cu). The order
+//! in which keys arrive depends on the schedule, what is left after the sort does not.
+
+use crate::device::{
+    CudaDevice, DeviceBuffer, Function, Launch, MAX_KEYS, SortKernels, Sorter, room, source,
+};
+use crate::error::{Error, Result};
+use crate::generate::passes::{Pass, bucket_shift, passes};
+use crate::generate::rmat::{Rmat, Sampler};
+use crate::generate::{DeviceReport, DeviceTimes, PassLimits};
+use crate::graph::milliseconds;
+use crate::hash::weight_key;
+use bytemuck::{Pod, Zeroable};
+use std::time::Instant;
+
+const THREADS: u32 = 256;
+/// Edges of one launch: tens of milliseconds, and few enough for 32-bit counters of a block.
+const EDGES_PER_LAUNCH: u64 = 1 << 30;
+/// Keys of one pass: 18.5 GB with the spare ones and the sort's tables. A little above a power of two, so
+/// that 2^k passes suffice for 2^(30 + k) arcs although buckets do not split.
+const KEYS_PER_PASS: u64 = (1 << 30) + (1 << 26);
+/// Device memory that is left alone: the context's and the driver's own.
+const RESERVE: u64 = 512 << 20;
+/// Device bytes a key of a pass takes, the sort's tables included.
+const BYTES_PER_KEY: u64 = 17;
+
+/// `kernels/rmat.cu`: Sampler.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct DeviceSampler {
+    key: u64,
+    scale: u32,
+    mask: u32,
+    add: [u32; 4],
+    odd: [u32; 4],
+    upper: [u32; 3],
+    unused: u32,
+}
+
+/// `kernels/rmat.cu`: CountArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct CountArgs {
+    sampler: DeviceSampler,
+    first: u64,
+    count: u64,
+    buckets: u64,
+    shift: u32,
+    bucket_count: u32,
+}
+
+/// `kernels/rmat.cu`: KeyArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct KeyArgs {
+    sampler: DeviceSampler,
+    first: u64,
+    count: u64,
+    keys: u64,
+    cursor: u64,
+    capacity: u64,
+    first_row: u32,
+    rows: u32,
+}
+
+/// `kernels/rmat.cu`: RowArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct RowArgs {
+    keys: u64,
+    offsets: u64,
+    count: u64,
+    base: u64,
+    first_row: u32,
+    rows: u32,
+    scale: u32,
+    unused: u32,
+}
+
+/// `kernels/rmat.cu`: ArcArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct ArcArgs {
+    keys: u64,
+    columns: u64,
+    weights: u64,
+    count: u64,
+    base: u64,
+    weight_key: u64,
+    first_row: u32,
+    scale: u32,
+}
+
+/// `kernels/rmat.cu`: DegreeArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct DegreeArgs {
+    offsets: u64,
+    most: u64,
+    nodes: u64,
+}
+
+/// A graph in compressed sparse rows on one device. Columns and weights have room for the duplicates that
+/// were drawn: only the first `arcs` of each count.
+pub(crate) struct DeviceCsr {
+    /// `[nodes + 1] u64`.
+    pub offsets: DeviceBuffer<u64>,
+    /// `[arcs] u32` and more.
+    pub columns: DeviceBuffer<u32>,
+    /// `[arcs] f32` and more.
+    pub weights: DeviceBuffer<f32>,
+    pub nodes: u64,
+    pub arcs: u64,
+}
+
+/// The loaded kernels and how to launch them.
+pub(crate) struct RmatKernels {
+    sort: SortKernels,
+    count: Function,
+    keys: Function,
+    rows: Function,
+    arcs: Function,
+    degree: Function,
+    blocks: u32,
+    compile_ms: f64,
+}
+
+impl RmatKernels {
+    /// Compiles and loads them: seconds, where the cache does not have them.
+    pub fn load(device: &mut CudaDevice) -> Result<RmatKernels> {
+        let start = Instant::now();
+        let sort = SortKernels::load(device)?;
+        let mut load = |name| device.function(source("rmat.cu"), &[], name);
+        Ok(RmatKernels {
+            sort,
+            count: load("rmat_count")?,
+            keys: load("rmat_keys")?,
+            rows: load("rmat_rows")?,
+            arcs: load("rmat_arcs")?,
+            degree: load("rmat_degree")?,
+            blocks: (device.info.multiprocessors * 16 / device.sharers).max(1),
+            compile_ms: milliseconds(start),
+        })
+    }
+
+    /// A launch for `elements` that strides over what does not fit.
+    fn shape(&self, elements: u64) -> Launch {
+        let wanted = elements.div_ceil(u64::from(THREADS));
+        let blocks = wanted.clamp(1, u64::from(self.blocks)) as u32;
+        Launch::of(blocks, THREADS)
+    }
+}
+
+/// Generates `rmat` on `device`.
+pub(crate) fn rmat(
+    device: &CudaDevice,
+    kernels: &RmatKernels,
+    rmat: &Rmat,
+    limits: &PassLimits,
+) -> Result<(DeviceCsr, DeviceReport)> {
+    Work { device, rmat, sampler: device_sampler(rmat), kernels, limits }.build()
+}
+
+fn device_sampler(rmat: &Rmat) -> DeviceSampler {
+    let sampler = Sampler::new(rmat);
+    DeviceSampler {
+        key: sampler.key,
+        scale: sampler.scale,
+        mask: sampler.permutation.mask,
+        add: sampler.permutation.rounds.map(|round| round.0),
+        odd: sampler.permutation.rounds.map(|round| round.1),
+        upper: sampler.upper.map(|upper| upper as u32),
+        unused: 0,
+    }
+}
+
+/// What all phases look at.
+struct Work<'a> {
+    device: &'a CudaDevice,
+    rmat: &'a Rmat,
+    sampler: DeviceSampler,
+    kernels: &'a RmatKernels,
+    limits: &'a PassLimits,
+}
+
+impl Work<'_> {
+    fn build(&self) -> Result<(DeviceCsr, DeviceReport)> {
+        let (device, nodes) = (self.device, 1u64 << self.rmat.scale);
+        let start = Instant::now();
+        let mut times =
+            DeviceTimes { compile_ms: self.kernels.compile_ms, ..DeviceTimes::default() };
+        let most_keys = self.most_keys()?;
+
+        let counted = Instant::now();
+        let buckets = self.count()?;
+        times.draw_ms += milliseconds(counted);
+        let drawn: u64 = buckets.iter().sum();
+        let keys = self.limits.keys.map_or(most_keys, |keys| keys.clamp(1, most_keys));
+        let passes = passes(&buckets, bucket_shift(self.rmat.scale), keys);
+        let capacity = passes.iter().map(|pass| pass.arcs).max().unwrap_or(0);
+        if capacity > most_keys {
+            return Err(self.too_large(8 * (nodes + 1 + drawn) + BYTES_PER_KEY * capacity));
+        }
+
+        let allocated = Instant::now();
+        let mut csr = DeviceCsr {
+            offsets: device.alloc("row offsets", nodes as usize + 1)?,
+            columns: device.alloc("columns", drawn as usize)?,
+            weights: device.alloc("weights", drawn as usize)?,
+            nodes,
+            arcs: 0,
+        };
+        let mut sorter = Sorter::new(device, self.kernels.sort, capacity)?;
+        let cursor = device.alloc::<u64>("cursor", 1)?;
+        device.mark(0, true)?; // clearing the arrays is work to wait for
+        device.wait()?;
+        times.alloc_ms = milliseconds(allocated);
+
+        for pass in &passes {
+            self.pass(pass, &mut sorter, &cursor, &mut csr, &mut times)?;
+        }
+        let counted = Instant::now();
+        let max_degree = self.max_degree(&csr)?;
+        times.unique_ms += milliseconds(counted);
+        times.total_ms = milliseconds(start);
+        let held = 8 * (nodes + 1) + 8 * drawn;
+        let report = DeviceReport {
+            times,
+            passes: passes.len(),
+            drawn_arcs: drawn,
+            max_degree,
+            graph_bytes: held,
+            peak_bytes: held + Sorter::bytes(capacity),
+        };
+        Ok((csr, report))
+    }
+
+    /// Keys of a pass that memory has room for beside the graph.
+    fn most_keys(&self) -> Result<u64> {
+        let graph = 8 * ((1u64 << self.rmat.scale) + 1) + 16 * self.rmat.edges();
+        let room = room(&self.device.context)?.saturating_sub(RESERVE);
+        let keys = room.saturating_sub(graph) / BYTES_PER_KEY;
+        if keys == 0 {
+            return Err(self.too_large(graph));
+        }
+        Ok(keys.min(KEYS_PER_PASS).min(MAX_KEYS))
+    }
+
+    fn too_large(&self, bytes: u64) -> Error {
+        let free = room(&self.device.context).unwrap_or(0);
+        Error::machine(format!(
+            "{}: generating rmat:{},ef={} needs {bytes} bytes of device memory and {free} are free; use \
+             a smaller graph, or --devices host",
+            self.device.info.device, self.rmat.scale, self.rmat.edge_factor
+        ))
+    }
+
+    /// First edge and count of every launch that draws.
+    fn launches(&self) -> impl Iterator<Item = (u64, u64)> {
+        let edges = self.rmat.edges();
+        let step = self.limits.edges.unwrap_or(EDGES_PER_LAUNCH).clamp(1, EDGES_PER_LAUNCH);
+        (0..edges.div_ceil(step)).map(move |k| (k * step, step.min(edges - k * step)))
+    }
+
+    /// Arcs by bucket of rows, self loops left out.
+    fn count(&self) -> Result<Vec<u64>> {
+        let shift = bucket_shift(self.rmat.scale);
+        let buckets = self.device.alloc::<u64>("arcs by bucket", 1 << (self.rmat.scale - shift))?;
+        for (first, count) in self.launches() {
+            let args = CountArgs {
+                sampler: self.sampler,
+                first,
+                count,
+                buckets: buckets.pointer(),
+                shift,
+                bucket_count: buckets.len() as u32,
+            };
+            self.device.launch(self.kernels.count, self.kernels.shape(count), &args)?;
+        }
+        self.device.wait()?;
+        buckets.to_vec()
+    }
+
+    /// The rows of one pass, from nothing to their place in `csr`.
+    fn pass(
+        &self,
+        pass: &Pass,
+        sorter: &mut Sorter,
+        cursor: &DeviceBuffer<u64>,
+        csr: &mut DeviceCsr,
+        times: &mut DeviceTimes,
+    ) -> Result<()> {
+        let start = Instant::now();
+        self.draw(pass, sorter, cursor)?;
+        times.draw_ms += milliseconds(start);
+
+        let start = Instant::now();
+        let row_bits = u32::BITS - (pass.rows - 1).leading_zeros();
+        sorter.sort(self.device, pass.arcs, self.rmat.scale + row_bits)?;
+        self.device.wait()?;
+        times.sort_ms += milliseconds(start);
+
+        let start = Instant::now();
+        let arcs = sorter.unique(self.device, pass.arcs)?;
+        self.write(pass, sorter, arcs, csr)?;
+        times.unique_ms += milliseconds(start);
+        Ok(())
+    }
+
+    /// The keys of `pass`, in any order.
+    fn draw(&self, pass: &Pass, sorter: &Sorter, cursor: &DeviceBuffer<u64>) -> Result<()> {
+        cursor.clear()?;
+        for (first, count) in self.launches() {
+            let args = KeyArgs {
+                sampler: self.sampler,
+                first,
+                count,
+                keys: sorter.keys.pointer(),
+                cursor: cursor.pointer(),
+                capacity: pass.arcs,
+                first_row: pass.first_row,
+                rows: pass.rows,
+            };
+            self.device.launch(self.kernels.keys, self.kernels.shape(count.div_ceil(4)), &args)?;
+        }
+        self.device.wait()?;
+        let drawn = cursor.element(0)?;
+        if drawn == pass.arcs {
+            return Ok(());
+        }
+        Err(Error::machine(format!(
+            "{}: {drawn} arcs were drawn for the {} rows from {}, and {} had been counted; this is a bug",
+            self.device.info.device, pass.rows, pass.first_row, pass.arcs
+        )))
+    }
+
+    /// Offsets, columns and weights of the pass's rows from its sorted, distinct keys.
+    fn write(&self, pass: &Pass, sorter: &Sorter, arcs: u64, csr: &mut DeviceCsr) -> Result<()> {
+        let (keys, scale) = (sorter.keys.pointer(), self.rmat.scale);
+        let rows = RowArgs {
+            keys,
+            offsets: csr.offsets.pointer(),
+            count: arcs,
+            base: csr.arcs,
+            first_row: pass.first_row,
+            rows: pass.rows,
+            scale,
+            unused: 0,
+        };
+        let shape = self.kernels.shape(u64::from(pass.rows) + 1);
+        self.device.launch(self.kernels.rows, shape, &rows)?;
+        let args = ArcArgs {
+            keys,
+            columns: csr.columns.pointer(),
+            weights: csr.weights.pointer(),
+            count: arcs,
+            base: csr.arcs,
+            weight_key: weight_key(self.rmat.seed),
+            first_row: pass.first_row,
+            scale,
+        };
+        self.device.launch(self.kernels.arcs, self.kernels.shape(arcs), &args)?;
+        self.device.wait()?;
+        csr.arcs += arcs;
+        Ok(())
+    }
+
+    fn max_degree(&self, csr: &DeviceCsr) -> Result<u64> {
+        let most = self.device.alloc::<u64>("largest degree", 1)?;
+        let (offsets, nodes) = (csr.offsets.pointer(), csr.nodes);
+        let args = DegreeArgs { offsets, most: most.pointer(), nodes };
+        self.device.launch(self.kernels.degree, self.kernels.shape(nodes), &args)?;
+        self.device.wait()?;
+        most.element(0)
+    }
+}

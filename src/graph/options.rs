@@ -1,0 +1,557 @@
+//! How a graph is loaded: the policies of DESIGN section 6, the same for every format and generator.
+
+use crate::byte_count::ByteCount;
+use crate::error::{Error, Result};
+use crate::words::words;
+use clap::ArgAction::Set;
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+words!(
+    /// What becomes of several arcs from one node to another.
+    Duplicates, "--duplicates" {
+        /// All stay.
+        #[default]
+        Keep = "keep",
+        /// The first in the file stays.
+        First = "first",
+        /// The lightest stays.
+        Min = "min",
+        /// One stays and weighs as much as all together (added in f64, lightest first).
+        Sum = "sum",
+    }
+);
+
+words!(
+    /// What becomes of arcs from a node to itself.
+    SelfLoops, "--self-loops" {
+        /// They stay.
+        #[default]
+        Keep = "keep",
+        /// They go.
+        Drop = "drop",
+    }
+);
+
+/// Whether arcs get their reverses, and what a pair weighs then. Written `off`, `min`, `max`, `sum` or `keep`; a
+/// configuration file may also say `true`, which is `min`, and `false`, which is `off`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Symmetrize {
+    /// Arcs stay as they are.
+    #[default]
+    Off,
+    /// One arc each way per pair, with the least weight of both directions.
+    Min,
+    /// One arc each way per pair, with the greatest weight of both directions.
+    Max,
+    /// One arc each way per pair, with the sum of both directions (added in f64, lightest first).
+    Sum,
+    /// Every arc that has no reverse of the same weight gets one: a pair whose directions differ has two arcs
+    /// each way, unless `--duplicates` leaves one.
+    Keep,
+}
+
+impl Symmetrize {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Symmetrize::Off => "off",
+            Symmetrize::Min => "min",
+            Symmetrize::Max => "max",
+            Symmetrize::Sum => "sum",
+            Symmetrize::Keep => "keep",
+        }
+    }
+}
+
+impl FromStr for Symmetrize {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Symmetrize> {
+        match text {
+            "off" | "false" => Ok(Symmetrize::Off),
+            "min" | "true" => Ok(Symmetrize::Min),
+            "max" => Ok(Symmetrize::Max),
+            "sum" => Ok(Symmetrize::Sum),
+            "keep" => Ok(Symmetrize::Keep),
+            _ => Err(Error::input(format!(
+                "--symmetrize={text}: not understood; use min, max, sum, keep or off"
+            ))),
+        }
+    }
+}
+
+impl fmt::Display for Symmetrize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+impl Serialize for Symmetrize {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        to.serialize_str(self.word())
+    }
+}
+
+impl<'de> Deserialize<'de> for Symmetrize {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        struct Words;
+        impl serde::de::Visitor<'_> for Words {
+            type Value = Symmetrize;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("true, false, min, max, sum, keep or off")
+            }
+            fn visit_bool<E: serde::de::Error>(
+                self,
+                is: bool,
+            ) -> std::result::Result<Symmetrize, E> {
+                Ok(if is { Symmetrize::Min } else { Symmetrize::Off })
+            }
+            fn visit_str<E: serde::de::Error>(
+                self,
+                text: &str,
+            ) -> std::result::Result<Symmetrize, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+        from.deserialize_any(Words)
+    }
+}
+
+words!(
+    /// Whether the cache of loaded graphs is used.
+    Cache, "--cache" {
+        /// A graph that was loaded before is mapped; one that took long to load is kept.
+        #[default]
+        On = "on",
+        /// Neither read nor written.
+        Off = "off",
+        /// Written whatever is there, not read.
+        Refresh = "refresh",
+    }
+);
+
+words!(
+    /// What the ids of an edge list are.
+    Ids, "--ids" {
+        /// Whole numbers; names where some id is no whole number.
+        #[default]
+        Auto = "auto",
+        /// Whole numbers; anything else is refused.
+        Integer = "integer",
+        /// Names, whatever they look like.
+        Text = "text",
+    }
+);
+
+words!(
+    /// Whether the first line of an edge list is `n m`, the numbers of nodes and arcs.
+    CountsLine, "--counts-line" {
+        /// It is where it cannot well be an arc.
+        #[default]
+        Auto = "auto",
+        /// It is.
+        Yes = "yes",
+        /// It is an arc.
+        No = "no",
+    }
+);
+
+/// What separates the columns of an edge list. Written `auto`, `comma`, `tab`, `semicolon`, `pipe`, `space`, or as
+/// the character itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Delimiter {
+    /// What the first lines agree on.
+    #[default]
+    Auto,
+    /// Blanks and tabs, any number of them.
+    Space,
+    /// This byte, once.
+    Byte(u8),
+}
+
+/// Which column is what in an edge list. Written `src=NAME|N,dst=NAME|N[,weight=NAME|N]`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Columns {
+    /// The sources.
+    pub src: ColumnName,
+    /// The targets.
+    pub dst: ColumnName,
+    /// The weights, if there are any.
+    pub weight: Option<ColumnName>,
+}
+
+/// One column of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ColumnName {
+    /// The name in the first line.
+    Name(String),
+    /// The place, from 1.
+    Number(usize),
+}
+
+/// Where weights come from. Written `file`, `rounded`, `unit` or `random:LO-HI:SEED`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Weights {
+    /// The file's own, or 1 where it has none.
+    #[default]
+    File,
+    /// The file's own; whole numbers that f32 does not hold become the nearest that it holds.
+    Rounded,
+    /// Every arc weighs 1, before duplicates are looked at; the file's weights are not.
+    Unit,
+    /// Whole numbers, each as likely: a hash of the seed and the pair, unordered where the graph is
+    /// symmetric, so that it stays so. Given last: arcs of the same pair weigh the same.
+    Random {
+        /// The least weight.
+        low: u32,
+        /// The greatest.
+        high: u32,
+        /// Another seed gives other weights.
+        seed: u64,
+    },
+}
+
+/// How nodes are numbered inside; results speak of the input's ids all the same. Written `none`,
+/// `random:SEED` or `degree`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Relabel {
+    /// In the order of their ids.
+    #[default]
+    None,
+    /// In an order that depends on the seed and nothing else.
+    Random(u64),
+    /// By falling out-degree, ties by id.
+    Degree,
+}
+
+/// Weights above this are not whole numbers in f32.
+const MOST: u32 = 1 << 24;
+
+/// What a reader does with a file's weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FileWeights {
+    /// They are passed over, whatever they are.
+    Skip,
+    /// They are read; a whole number that f32 does not hold is refused.
+    Exact,
+    /// They are read; a whole number that f32 does not hold becomes the nearest that it holds.
+    Rounded,
+}
+
+impl FileWeights {
+    /// Whether weights are read.
+    pub fn read(self) -> bool {
+        self != FileWeights::Skip
+    }
+}
+
+impl Weights {
+    /// What becomes of a file's weights.
+    pub(crate) fn in_file(self) -> FileWeights {
+        match self {
+            Weights::File => FileWeights::Exact,
+            Weights::Rounded => FileWeights::Rounded,
+            Weights::Unit | Weights::Random { .. } => FileWeights::Skip,
+        }
+    }
+}
+
+impl FromStr for Weights {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Weights> {
+        let random = || {
+            let (range, seed) = text.strip_prefix("random:")?.split_once(':')?;
+            let (low, high) = range.split_once('-')?;
+            let (low, high) = (low.parse().ok()?, high.parse().ok()?);
+            let seed = seed.parse().ok()?;
+            (low <= high && high <= MOST).then_some(Weights::Random { low, high, seed })
+        };
+        match text {
+            "file" => Ok(Weights::File),
+            "rounded" => Ok(Weights::Rounded),
+            "unit" => Ok(Weights::Unit),
+            _ => random().ok_or_else(|| {
+                Error::input(format!(
+                    "--weights {text}: not understood; use file, rounded, unit or random:LO-HI:SEED, as in \
+                     random:1-64:7 (whole numbers up to {MOST})"
+                ))
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Weights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Weights::File => f.write_str("file"),
+            Weights::Rounded => f.write_str("rounded"),
+            Weights::Unit => f.write_str("unit"),
+            Weights::Random { low, high, seed } => write!(f, "random:{low}-{high}:{seed}"),
+        }
+    }
+}
+
+impl FromStr for Relabel {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Relabel> {
+        let seed = || text.strip_prefix("random:")?.parse().ok();
+        match text {
+            "none" => Ok(Relabel::None),
+            "degree" => Ok(Relabel::Degree),
+            _ => seed().map(Relabel::Random).ok_or_else(|| {
+                let what = "not understood; use none, random:SEED or degree";
+                Error::input(format!("--relabel {text}: {what}"))
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Relabel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Relabel::None => f.write_str("none"),
+            Relabel::Random(seed) => write!(f, "random:{seed}"),
+            Relabel::Degree => f.write_str("degree"),
+        }
+    }
+}
+
+/// The words for characters that separate columns.
+const DELIMITERS: [(&str, u8); 4] =
+    [("comma", b','), ("tab", b'\t'), ("semicolon", b';'), ("pipe", b'|')];
+
+impl FromStr for Delimiter {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Delimiter> {
+        if let Some((_, byte)) = DELIMITERS.iter().find(|(word, _)| *word == text) {
+            return Ok(Delimiter::Byte(*byte));
+        }
+        match (text, text.as_bytes()) {
+            ("auto", _) => Ok(Delimiter::Auto),
+            ("space" | " ", _) => Ok(Delimiter::Space),
+            ("\t" | "\\t", _) => Ok(Delimiter::Byte(b'\t')),
+            (_, &[byte]) if byte.is_ascii_punctuation() && byte != b'"' => {
+                Ok(Delimiter::Byte(byte))
+            }
+            _ => Err(Error::input(format!(
+                "--delimiter {text}: not understood; use auto, comma, tab, semicolon, pipe, space or one \
+                 punctuation mark"
+            ))),
+        }
+    }
+}
+
+impl fmt::Display for Delimiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Delimiter::Auto => f.write_str("auto"),
+            Delimiter::Space => f.write_str("space"),
+            Delimiter::Byte(byte) => match DELIMITERS.iter().find(|(_, other)| other == byte) {
+                Some((word, _)) => f.write_str(word),
+                None => write!(f, "{}", *byte as char),
+            },
+        }
+    }
+}
+
+impl FromStr for Columns {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Columns> {
+        let refuse = |what: &str| {
+            Error::input(format!(
+                "--columns {text}: {what}; write src=NAME|N,dst=NAME|N[,weight=NAME|N], columns counted from 1"
+            ))
+        };
+        let [mut src, mut dst, mut weight] = [const { None }; 3];
+        for part in text.split(',') {
+            let Some((key, value)) = part.split_once('=') else {
+                return Err(refuse("not understood"));
+            };
+            let value = value.trim();
+            let column = match (value.is_empty(), value.parse::<usize>()) {
+                (true, _) => return Err(refuse("a column has no name")),
+                (_, Ok(0)) => return Err(refuse("there is no column 0")),
+                (_, Ok(number)) => ColumnName::Number(number),
+                (_, Err(_)) => ColumnName::Name(value.into()),
+            };
+            let slot = match key.trim() {
+                "src" => &mut src,
+                "dst" => &mut dst,
+                "weight" => &mut weight,
+                _ => return Err(refuse("only src, dst and weight can be named")),
+            };
+            if slot.replace(column).is_some() {
+                return Err(refuse("a part is there twice"));
+            }
+        }
+        match (src, dst) {
+            (Some(src), Some(dst)) if src == dst => Err(refuse("src and dst are the same column")),
+            (Some(src), Some(dst)) => Ok(Columns { src, dst, weight }),
+            _ => Err(refuse("src and dst are both needed")),
+        }
+    }
+}
+
+impl fmt::Display for ColumnName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ColumnName::Name(name) => f.write_str(name),
+            ColumnName::Number(number) => write!(f, "{number}"),
+        }
+    }
+}
+
+impl fmt::Display for Columns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "src={},dst={}", self.src, self.dst)?;
+        self.weight.as_ref().map_or(Ok(()), |weight| write!(f, ",weight={weight}"))
+    }
+}
+
+macro_rules! as_text {
+    ($($name:ident),+) => {$(
+        impl TryFrom<String> for $name {
+            type Error = Error;
+            fn try_from(text: String) -> Result<$name> {
+                text.parse()
+            }
+        }
+        impl From<$name> for String {
+            fn from(value: $name) -> String {
+                value.to_string()
+            }
+        }
+    )+};
+}
+as_text!(Weights, Relabel, Delimiter, Columns);
+
+/// How a graph is loaded. The default changes nothing: what the file says is what there is.
+///
+/// The order of things: ids, unit weights, self-loops, duplicates, symmetry, random weights, largest
+/// component, relabelling.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct LoadOptions {
+    /// Arcs from one node to another that are there several times: keep | first (in the file) | min
+    /// (the lightest) | sum (one of their total weight) [default: keep].
+    #[arg(long, value_name = "WHICH", help_heading = LOADING)]
+    pub duplicates: Duplicates,
+    /// Arcs from a node to itself: keep | drop [default: keep].
+    #[arg(long, value_name = "WHETHER", help_heading = LOADING)]
+    pub self_loops: SelfLoops,
+    /// One arc each way between two nodes that have any, after --duplicates: min (the lightest of both
+    /// directions) | max | sum | keep (only add missing reverses, which leaves two arcs each way where the
+    /// directions weigh differently) | off [default: off; without a word: min].
+    #[arg(long, num_args = 0..=1, default_missing_value = "min", help_heading = LOADING)]
+    #[arg(require_equals = true, value_name = "HOW")]
+    pub symmetrize: Symmetrize,
+    /// file | rounded (the file's; whole numbers that 32 bits do not hold are rounded, else refused) | unit |
+    /// random:LO-HI:SEED (whole numbers) [default: file].
+    #[arg(long, value_name = "WEIGHTS", help_heading = LOADING)]
+    pub weights: Weights,
+    /// How nodes are numbered inside; results speak of the input's ids: none | random:SEED | degree
+    /// [default: none].
+    #[arg(long, value_name = "ORDER", help_heading = LOADING)]
+    pub relabel: Relabel,
+    /// There are N nodes, ids from the format's first; without it, nodes of a file that declares no
+    /// count are the ids that occur.
+    #[arg(long, value_name = "N", help_heading = LOADING)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<u64>,
+    /// Keep the largest weakly connected component only.
+    #[arg(long, action = Set, num_args = 0..=1, default_missing_value = "true", help_heading = LOADING)]
+    #[arg(require_equals = true, hide_possible_values = true, value_name = "BOOL")]
+    pub largest_component: bool,
+    /// Which columns of an edge list are what, by name or counted from 1:
+    /// src=NAME|N,dst=NAME|N[,weight=NAME|N] [default: by the usual names in the first line].
+    #[arg(long, value_name = "COLUMNS", help_heading = LOADING)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub columns: Option<Columns>,
+    /// What separates the columns of an edge list: auto | comma | tab | semicolon | pipe | space | the
+    /// character itself [default: auto].
+    #[arg(long, value_name = "WHAT", help_heading = LOADING)]
+    #[serde(skip_serializing_if = "is_default")]
+    pub delimiter: Delimiter,
+    /// The ids of an edge list: auto (names where some id is no whole number) | integer | text
+    /// [default: auto].
+    #[arg(long, value_name = "WHICH", help_heading = LOADING)]
+    #[serde(skip_serializing_if = "is_default")]
+    pub ids: Ids,
+    /// Whether an edge list's first line `n m` counts nodes and arcs: auto (where it cannot well be an arc) |
+    /// yes | no [default: auto].
+    #[arg(long, value_name = "WHETHER", help_heading = LOADING)]
+    #[serde(skip_serializing_if = "is_default")]
+    pub counts_line: CountsLine,
+    /// Most bytes of input, unpacked: bytes, or as in 512M, 80G, 80GiB (powers of 1024) [default: the memory that is
+    /// available; half of it for what is unpacked or comes through a pipe].
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, help_heading = LOADING)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_limit: Option<ByteCount>,
+    /// The cache of loaded graphs in the user's cache directory: on | off | refresh [default: on].
+    #[arg(long, value_name = "WHETHER", help_heading = LOADING)]
+    pub cache: Cache,
+}
+
+const LOADING: &str = "Loading";
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl LoadOptions {
+    /// Whether several arcs from one node to another may be left.
+    pub(crate) fn keeps_duplicates(&self) -> bool {
+        self.duplicates == Duplicates::Keep
+            && matches!(self.symmetrize, Symmetrize::Off | Symmetrize::Keep)
+    }
+
+    /// What differs from the default, as flags; empty where nothing does. The cache and the limit of the
+    /// input are no policies.
+    pub fn shown(&self) -> String {
+        let plain = LoadOptions::default();
+        let mut flags = Vec::new();
+        let mut show = |set: bool, flag: String| {
+            if set {
+                flags.push(flag);
+            }
+        };
+        show(self.duplicates != plain.duplicates, format!("--duplicates {}", self.duplicates));
+        show(self.self_loops != plain.self_loops, format!("--self-loops {}", self.self_loops));
+        show(self.symmetrize != plain.symmetrize, format!("--symmetrize={}", self.symmetrize));
+        show(self.weights != plain.weights, format!("--weights {}", self.weights));
+        show(self.relabel != plain.relabel, format!("--relabel {}", self.relabel));
+        show(self.nodes.is_some(), format!("--nodes {}", self.nodes.unwrap_or(0)));
+        show(self.largest_component, "--largest-component".into());
+        flags.extend(self.of_edge_lists());
+        flags.join(" ")
+    }
+
+    /// What was asked of an edge list's text, as flags.
+    fn of_edge_lists(&self) -> Vec<String> {
+        let columns = self.columns.as_ref().map(|columns| format!("--columns {columns}"));
+        let delimiter = self.delimiter != Delimiter::Auto;
+        let (ids, counts) = (self.ids != Ids::Auto, self.counts_line != CountsLine::Auto);
+        columns
+            .into_iter()
+            .chain(delimiter.then(|| format!("--delimiter {}", self.delimiter)))
+            .chain(ids.then(|| format!("--ids {}", self.ids)))
+            .chain(counts.then(|| format!("--counts-line {}", self.counts_line)))
+            .collect()
+    }
+
+    /// Refuses what only an edge list can follow, for a graph that is `what`.
+    pub(crate) fn refuse_columns(&self, what: &str) -> Result<()> {
+        match self.of_edge_lists().first() {
+            None => Ok(()),
+            Some(flag) => Err(Error::input(format!(
+                "{flag}: the graph is {what}, no edge list; leave it out"
+            ))),
+        }
+    }
+}
