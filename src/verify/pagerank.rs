@@ -37,9 +37,11 @@ const WORK: u64 = 1 << 36;
 const AGREE: f64 = 1e-6;
 /// How far a rank may be from the rank in f64, relative to it.
 const NODE: f64 = 1e-5;
-/// How far it may be in any case, as a share of the mean rank, 1 / n. Without a teleport ranks of nodes that a walk
-/// leaves for ever fall to 0, and each iteration rounds them once more; below 2^-126 an f32 has fewer digits, too.
-const LEAST: f64 = 1e-10;
+/// How far it may be in any case, 2^-100. Below 2^-126 an f32 has fewer digits, and a term of a sum may lose up to
+/// 2^-149: 2^49 of them, more than all arcs of all iterations, lose this.
+const LEAST: f64 = 7.888_609_052_210_118e-31;
+/// Ranks of dangling nodes are added as whole units of 2^-60: each is off by half a unit at most.
+const HALF_UNIT: f64 = 4.336_808_689_942_018e-19;
 /// How far the sum of ranks may be from 1.
 const SUM: f64 = 1e-5;
 /// What one iteration in f32 may add to the residual in L1: 16 roundings of half a unit in the last place,
@@ -128,11 +130,19 @@ fn check_pagerank(
             let from = format!("from {k} iterations in f64 (at most {agree:.3e})");
             return Err(furthest(graph, &ranks, right, format!("{error:.3e} in L1 {from}")));
         }
-        let worst = worst(&ranks, right);
+        let mut worst = worst(&ranks, right, &|_| LEAST);
         if worst > node {
-            let by =
-                format!("by {worst:.3e} of it from {k} iterations in f64 (at most {node:.3e})");
-            return Err(worst_node(graph, &ranks, right, worst, &by));
+            // Ranks that fall towards 0 may lose what dangling nodes lose to whole units.
+            let lost = map.lost_in_units(k);
+            let least = |v: usize| LEAST + lost[v];
+            worst = self::worst(&ranks, right, &least);
+            if worst > node {
+                let by =
+                    format!("by {worst:.3e} of it from {k} iterations in f64 (at most {node:.3e})");
+                let off = |v: usize| off_by(ranks[v], right[v], least(v));
+                let v = first_by_id(graph, |v| off(v) == worst).unwrap_or_default();
+                return Err(worst_node(graph, v, (ranks[v], right[v]), &by));
+            }
         }
         (check.l1_error, check.node_error) = (Some(error), Some(worst));
     }
@@ -198,24 +208,20 @@ fn furthest(graph: &Graph, ranks: &[f64], right: &[f64], what: String) -> Error 
     }
 }
 
-/// How far a rank of `n` is off, relative to the right one, beyond [`LEAST`].
-fn off_by(rank: f64, right: f64, n: usize) -> f64 {
-    let least = LEAST / n as f64;
+/// How far a rank is off, relative to the right one, beyond what it may be off in any case.
+fn off_by(rank: f64, right: f64, least: f64) -> f64 {
     ((rank - right).abs() - least).max(0.0) / right.max(least)
 }
 
-/// The largest relative error of a rank.
-fn worst(ranks: &[f64], right: &[f64]) -> f64 {
-    let errors =
-        ranks.par_iter().zip(right).map(|(rank, right)| off_by(*rank, *right, ranks.len()));
+/// The largest relative error of a rank, beyond `least` of a node.
+fn worst(ranks: &[f64], right: &[f64], least: &(impl Fn(usize) -> f64 + Sync)) -> f64 {
+    let errors = (0..ranks.len()).into_par_iter().map(|v| off_by(ranks[v], right[v], least(v)));
     errors.reduce(|| 0.0, f64::max)
 }
 
-/// The refusal that names the node whose relative error is `worst`; of several, that of the lowest input id.
-fn worst_node(graph: &Graph, ranks: &[f64], right: &[f64], worst: f64, by: &str) -> Error {
-    let v = first_by_id(graph, |v| off_by(ranks[v], right[v], ranks.len()) == worst)
-        .unwrap_or_default();
-    let (id, rank, right) = (graph.id(v as u32), ranks[v], right[v]);
+/// The refusal that names node `v`, whose relative error is too large.
+fn worst_node(graph: &Graph, v: usize, (rank, right): (f64, f64), by: &str) -> Error {
+    let id = graph.id(v as u32);
     Error::Verify(format!("PageRank, node {id}: rank {rank:e} is off, it is {right:e}: {by}"))
 }
 
@@ -294,6 +300,21 @@ impl Map<'_> {
 
     fn iterated(&self, iterations: u32) -> Vec<f64> {
         (0..iterations).fold(self.start(), |ranks, _| self.apply(&ranks))
+    }
+
+    /// `[n]` how much the ranks after so many iterations may have lost by adding the ranks of dangling nodes in whole
+    /// units: each iteration maps what was lost before, and loses half a unit a dangling node more.
+    fn lost_in_units(&self, iterations: u32) -> Vec<f64> {
+        let dangling = self.share.par_iter().filter(|share| **share == 0.0).count() as f64;
+        let (d, mut lost) = (self.damping, vec![0.0; self.share.len()]);
+        for _ in 0..iterations {
+            lost = self.apply(&lost);
+            let begun = |v: usize| (1.0 - d - d * dangling * HALF_UNIT) * self.personal(v);
+            lost.par_iter_mut()
+                .enumerate()
+                .for_each(|(v, lost)| *lost = (*lost - begun(v)).max(0.0));
+        }
+        lost
     }
 
     /// How much more rounding may add up to in so many iterations than with a damping of 0.85, where that is more.
