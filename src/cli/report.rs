@@ -29,7 +29,7 @@ pub(super) fn command() -> Command {
                 .long("plots")
                 .value_name("DIR")
                 .value_hint(ValueHint::DirPath)
-                .help("Write every plot as .svg and as .png"),
+                .help("Write every plot as a .svg file"),
         )
         .arg(
             path("baseline")
@@ -72,6 +72,13 @@ pub(super) fn report(matches: &ArgMatches) -> Result<()> {
         matches.get_many::<PathBuf>(name).into_iter().flatten().cloned().collect()
     };
     let file = |name| matches.get_one::<PathBuf>(name);
+    if let Some(picture) = file("plots").filter(|path| path.extension().is_some_and(|e| e == "png"))
+    {
+        return Err(Error::input(format!(
+            "--plots {}: plots are written as .svg files only; name a folder for them",
+            picture.display()
+        )));
+    }
     for flag in ["html", "csv"] {
         if let Some(path) = file(flag) {
             writable(&format!("--{flag}"), path)?;
@@ -111,15 +118,15 @@ pub(super) fn report(matches: &ArgMatches) -> Result<()> {
     }
 }
 
-/// Every plot as .svg and as .png; how many there are.
+/// Every plot as .svg; how many there are.
 fn write_plots(document: &Document<'_>, folder: &Path) -> Result<u64> {
     let unusable = |e| Error::input(format!("--plots {}: {e}; name a folder", folder.display()));
     std::fs::create_dir_all(folder).map_err(unusable)?;
-    let files = document.plot_files()?;
+    let files = document.plot_files();
     for (name, content) in &files {
-        write_atomically(&folder.join(name), |to| to.write_all(content))?;
+        write_atomically(&folder.join(name), |to| to.write_all(content.as_bytes()))?;
     }
-    Ok(files.len() as u64 / 2)
+    Ok(files.len() as u64)
 }
 
 /// `standing and geo.tar.gz`.

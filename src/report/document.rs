@@ -220,12 +220,8 @@ impl Document<'_> {
         page::html(self)
     }
 
-    /// All plots as files: (name, content), an SVG and a PNG each.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Machine`](crate::Error::Machine) when a picture cannot be made.
-    pub fn plot_files(&self) -> crate::Result<Vec<(String, Vec<u8>)>> {
+    /// All plots as SVG files: (name, content).
+    pub fn plot_files(&self) -> Vec<(String, String)> {
         plots::files(self)
     }
 }

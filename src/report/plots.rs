@@ -7,7 +7,6 @@ use super::plot::{
     trace,
 };
 use super::tables::{percent, ratio, study};
-use crate::Result;
 use crate::results::{Ablation, Case, Comparison, Family, Mean, Member, Scaling};
 use crate::units::{bare_ms, ms};
 use std::collections::BTreeMap;
@@ -35,8 +34,8 @@ pub(crate) fn plots(document: &Document<'_>, chapter: &Chapter<'_>) -> Vec<Scene
     }
 }
 
-/// Every plot as SVG and PNG, under a name of its own.
-pub(crate) fn files(document: &Document<'_>) -> Result<Vec<(String, Vec<u8>)>> {
+/// Every plot as SVG, under a name of its own.
+pub(crate) fn files(document: &Document<'_>) -> Vec<(String, String)> {
     let mut names: BTreeMap<String, usize> = BTreeMap::new();
     let mut files = Vec::new();
     for scene in document.chapters().iter().flat_map(|chapter| plots(document, chapter)) {
@@ -46,10 +45,9 @@ pub(crate) fn files(document: &Document<'_>) -> Result<Vec<(String, Vec<u8>)>> {
         if *copies > 1 {
             name = format!("{name}-{copies}");
         }
-        files.push((format!("{name}.svg"), scene.svg().into_bytes()));
-        files.push((format!("{name}.png"), scene.png()?));
+        files.push((format!("{name}.svg"), scene.svg()));
     }
-    Ok(files)
+    files
 }
 
 /// `Speed-up: bfs, merge dense` as `speed-up-bfs-merge-dense`.

@@ -1,7 +1,7 @@
-//! One page with everything in it: style, script, font and plots; nothing is fetched.
+//! One page with everything in it: style, script and plots; nothing is fetched.
 
 use super::document::{Chapter, Document};
-use super::plot::{FONT, all_inks};
+use super::plot::all_inks;
 use super::plots::{plots, slug};
 use super::sheet::{Entry, Sheet};
 use super::tables::study;
@@ -16,7 +16,7 @@ const SCRIPT: &str = include_str!("script.js");
 const LONG: usize = 48;
 
 /// What a browser is told: everything is in the page, nothing may be fetched.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; font-src data:; \
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                       img-src data:; base-uri 'none'; form-action 'none'";
 
 pub(super) fn html(document: &Document<'_>) -> String {
@@ -130,7 +130,7 @@ fn table(sheet: &Sheet, chapter: &str, out: &mut String) {
     out.push_str("</tbody>\n</table>\n</div>\n");
 }
 
-/// The colours of the plots, and their font.
+/// The colours of the plots in the dark.
 fn inks() -> String {
     let mut dark = String::new();
     for (class, _, in_dark) in all_inks() {
@@ -139,40 +139,5 @@ fn inks() -> String {
             "svg .{class} {{ fill: {in_dark} }} svg .k-{class} {{ stroke: {in_dark} }}"
         );
     }
-    format!(
-        "@font-face {{ font-family: \"Hive Roboto\"; src: url(data:font/ttf;base64,{}) format(\"truetype\") }}\n\
-         @media screen and (prefers-color-scheme: dark) {{\n{dark}}}\n",
-        base64(FONT)
-    )
-}
-
-/// RFC 4648.
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let word = three.iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte))
-            << (8 * (3 - three.len()));
-        for digit in 0..4 {
-            let known = digit <= three.len();
-            out.push(if known {
-                DIGITS[(word >> (18 - 6 * digit)) as usize & 63] as char
-            } else {
-                '='
-            });
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::base64;
-
-    #[test]
-    fn bytes_are_written_as_the_rfc_has_it() {
-        let all =
-            ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|text| base64(text.as_bytes()));
-        assert_eq!(all, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]);
-    }
+    format!("@media screen and (prefers-color-scheme: dark) {{\n{dark}}}\n")
 }

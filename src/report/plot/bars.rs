@@ -1,9 +1,9 @@
 //! Where the time goes: stacked bars of step, merge and other.
 
-use super::font::{fitted, width};
 use super::frame::{EDGE, Sample, TEXT, WIDTH, legend, patch, title};
 use super::ink::Ink;
 use super::scene::{Anchor, Scene, Shape};
+use super::words::{fitted, width};
 use crate::results::Split;
 
 /// One run.

@@ -1,11 +1,11 @@
 //! Speed-up and efficiency over the number of replicas.
 
 use super::axis::{Axis, powers, round, spaced};
-use super::font::width;
 use super::frame::{EDGE, Sample, TEXT, WIDTH, legend, title};
 use super::ink::Ink;
 use super::marker::{dash, marker};
 use super::scene::{Anchor, Scene, Shape};
+use super::words::width;
 
 /// What is plotted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

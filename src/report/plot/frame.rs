@@ -1,8 +1,8 @@
 //! What plots have in common: title, legend.
 
-use super::font::{fitted, width, wrapped};
 use super::ink::Ink;
 use super::scene::{Anchor, Scene, Shape};
+use super::words::{fitted, width, wrapped};
 
 /// Width of every plot, pixels: one fills a telephone, three a desk.
 pub(crate) const WIDTH: f32 = 420.0;

@@ -1,21 +1,19 @@
-//! Plots: drawn once as a [`Scene`], written as SVG and as PNG.
+//! Plots: drawn as a [`Scene`], written as SVG.
 
 mod axis;
 mod bars;
 mod curves;
-mod font;
 mod frame;
 mod ink;
 mod marker;
-mod png;
 mod scene;
 mod strips;
 mod svg;
 mod trace;
+mod words;
 
 pub(crate) use bars::{Bar, BarGroup, bars};
 pub(crate) use curves::{Curve, Measure, Point, curves};
-pub(crate) use font::FONT;
 pub(crate) use ink::all_inks;
 pub(crate) use scene::Scene;
 pub(crate) use strips::{Dot, Strip, strips};

@@ -1,4 +1,4 @@
-//! What a plot is made of, before it is SVG or pixels.
+//! What a plot is made of, before it is SVG.
 
 use super::ink::Ink;
 

@@ -1,11 +1,11 @@
 //! Ratios of times: a dot a cell, a row a workload, a stroke for the geometric mean.
 
 use super::axis::{Axis, powers};
-use super::font::{fitted, width};
 use super::frame::{EDGE, Sample, TEXT, WIDTH, legend, title};
 use super::ink::Ink;
 use super::marker::marker;
 use super::scene::{Anchor, Scene, Shape};
+use super::words::{fitted, width};
 use crate::results::geometric_mean;
 
 /// One ratio.
@@ -104,7 +104,7 @@ fn strip(scene: &mut Scene, row: &Strip, x: &Axis, y: f32, (left, lanes, high): 
 
 /// Ticks with room between them, and the ends of the scale.
 fn around_one(least: f64, most: f64) -> (Vec<f64>, (f64, f64)) {
-    if most / least <= 6.0 {
+    if most / least <= 3.5 {
         let fine = [0.2, 0.25, 0.33, 0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0];
         let (low, high) = (least * 0.97, most * 1.03);
         let inside: Vec<f64> =

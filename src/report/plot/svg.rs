@@ -3,8 +3,8 @@
 use super::scene::{Anchor, Group, Scene, Shape};
 use std::fmt::Write;
 
-/// Fonts to draw with, the one in the page first.
-const FONTS: &str = "Hive Roboto, Roboto, Arial, Helvetica, sans-serif";
+/// Fonts to draw with: the first that the reader's machine has.
+const FONTS: &str = "Roboto, Arial, Helvetica, sans-serif";
 
 impl Scene {
     /// The SVG document.
