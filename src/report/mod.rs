@@ -17,7 +17,7 @@ mod tables;
 
 pub use crate::results::Spread;
 pub use crate::table::Table;
-pub use crate::time::{moment, utc};
+pub use crate::time::utc;
 pub use document::Document;
 pub use estimate::{DeviceFit, Estimate, HostNeed, Outline, estimate_summary};
 pub use info::{GraphRecord, graph_summary};

@@ -41,7 +41,7 @@ pub struct Case {
     /// Version and commit of what measured.
     pub build: String,
     /// When, seconds since 1970, where the record says.
-    pub moment: Option<u64>,
+    pub moment: Option<i64>,
 }
 
 /// What stays the same when replicas are added.
