@@ -5,8 +5,7 @@ macro_rules! words {
     ($(#[$doc:meta])* $name:ident, $flag:literal { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-        #[serde(rename_all = "kebab-case")]
-        pub enum $name { $($(#[$vdoc])* $variant),+ }
+        pub enum $name { $($(#[$vdoc])* #[serde(rename = $word)] $variant),+ }
 
         impl $name {
             /// The word for it.
@@ -33,3 +32,22 @@ macro_rules! words {
     };
 }
 pub(crate) use words;
+
+/// Serde's form of options that are a text there too: through `FromStr` and `Display`. They say
+/// `#[serde(try_from = "String", into = "String")]`.
+macro_rules! as_text {
+    ($($name:ident),+) => {$(
+        impl TryFrom<String> for $name {
+            type Error = Error;
+            fn try_from(text: String) -> Result<$name> {
+                text.parse()
+            }
+        }
+        impl From<$name> for String {
+            fn from(value: $name) -> String {
+                value.to_string()
+            }
+        }
+    )+};
+}
+pub(crate) use as_text;

@@ -406,19 +406,7 @@ impl fmt::Display for Seeds {
     }
 }
 
-impl TryFrom<String> for Seeds {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<Seeds> {
-        text.parse()
-    }
-}
-
-impl From<Seeds> for String {
-    fn from(seeds: Seeds) -> String {
-        seeds.to_string()
-    }
-}
+crate::words::as_text!(Seeds);
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use crate::collective::MAX_REPLICAS;
 use crate::error::{Error, Result};
-use crate::words::words;
+use crate::words::{as_text, words};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -104,24 +104,7 @@ impl fmt::Display for Devices {
     }
 }
 
-/// Gives a string-like option its serde form through `FromStr` and `Display`.
-macro_rules! as_string {
-    ($type:ty) => {
-        impl TryFrom<String> for $type {
-            type Error = crate::error::Error;
-            fn try_from(text: String) -> Result<Self> {
-                text.parse()
-            }
-        }
-        impl From<$type> for String {
-            fn from(value: $type) -> String {
-                value.to_string()
-            }
-        }
-    };
-}
-as_string!(Devices);
-as_string!(Fault);
+as_text!(Devices, Fault);
 
 words!(
     /// The `--collective` option: what makes replicas equal.

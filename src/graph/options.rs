@@ -2,7 +2,7 @@
 
 use crate::byte_count::ByteCount;
 use crate::error::{Error, Result};
-use crate::words::words;
+use crate::words::{as_text, words};
 use clap::ArgAction::Set;
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,8 @@ words!(
 
 /// Whether arcs get their reverses, and what a pair weighs then. Written `off`, `min`, `max`, `sum` or `keep`; a
 /// configuration file may also say `true`, which is `min`, and `false`, which is `off`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "String")]
 pub enum Symmetrize {
     /// Arcs stay as they are.
     #[default]
@@ -51,19 +52,6 @@ pub enum Symmetrize {
     /// Every arc that has no reverse of the same weight gets one: a pair whose directions differ has two arcs
     /// each way, unless `--duplicates` leaves one.
     Keep,
-}
-
-impl Symmetrize {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Symmetrize::Off => "off",
-            Symmetrize::Min => "min",
-            Symmetrize::Max => "max",
-            Symmetrize::Sum => "sum",
-            Symmetrize::Keep => "keep",
-        }
-    }
 }
 
 impl FromStr for Symmetrize {
@@ -84,38 +72,37 @@ impl FromStr for Symmetrize {
 
 impl fmt::Display for Symmetrize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(match self {
+            Symmetrize::Off => "off",
+            Symmetrize::Min => "min",
+            Symmetrize::Max => "max",
+            Symmetrize::Sum => "sum",
+            Symmetrize::Keep => "keep",
+        })
     }
 }
 
-impl Serialize for Symmetrize {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
-        to.serialize_str(self.word())
-    }
+/// What it may be in TOML or JSON.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected true, false, min, max, sum, keep or off")]
+enum Written {
+    Flag(bool),
+    Word(String),
 }
 
-impl<'de> Deserialize<'de> for Symmetrize {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
-        struct Words;
-        impl serde::de::Visitor<'_> for Words {
-            type Value = Symmetrize;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("true, false, min, max, sum, keep or off")
-            }
-            fn visit_bool<E: serde::de::Error>(
-                self,
-                is: bool,
-            ) -> std::result::Result<Symmetrize, E> {
-                Ok(if is { Symmetrize::Min } else { Symmetrize::Off })
-            }
-            fn visit_str<E: serde::de::Error>(
-                self,
-                text: &str,
-            ) -> std::result::Result<Symmetrize, E> {
-                text.parse().map_err(E::custom)
-            }
+impl TryFrom<Written> for Symmetrize {
+    type Error = Error;
+    fn try_from(written: Written) -> Result<Symmetrize> {
+        match written {
+            Written::Flag(flag) => flag.to_string().parse(),
+            Written::Word(word) => word.parse(),
         }
-        from.deserialize_any(Words)
+    }
+}
+
+impl From<Symmetrize> for String {
+    fn from(how: Symmetrize) -> String {
+        how.to_string()
     }
 }
 
@@ -414,21 +401,6 @@ impl fmt::Display for Columns {
     }
 }
 
-macro_rules! as_text {
-    ($($name:ident),+) => {$(
-        impl TryFrom<String> for $name {
-            type Error = Error;
-            fn try_from(text: String) -> Result<$name> {
-                text.parse()
-            }
-        }
-        impl From<$name> for String {
-            fn from(value: $name) -> String {
-                value.to_string()
-            }
-        }
-    )+};
-}
 as_text!(Weights, Relabel, Delimiter, Columns);
 
 /// How a graph is loaded. The default changes nothing: what the file says is what there is.

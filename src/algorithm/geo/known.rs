@@ -96,19 +96,7 @@ impl fmt::Display for Locate {
     }
 }
 
-impl TryFrom<String> for Locate {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<Locate> {
-        text.parse()
-    }
-}
-
-impl From<Locate> for String {
-    fn from(locate: Locate) -> String {
-        locate.to_string()
-    }
-}
+crate::words::as_text!(Locate);
 
 /// The unit vector of a place in degrees.
 pub(crate) fn to_vector(latitude: f64, longitude: f64) -> [f64; 3] {
