@@ -115,34 +115,43 @@ dataset_name() {
     echo "${name//[^A-Za-z0-9._-]/-}"
 }
 
-# run_app APP FOLDER NUM_GPUS OPTION...: a run on every dataset, its record at FOLDER/APP__DATASET__GPU<NUM_GPUS>.json.
-# One that fails does not stop the others.
-run_app() {
-    local app=$1 folder=$2 gpus=$3 graph failed=() more=() on
-    shift 3
+# The workloads of this program, a line each.
+workloads() {
+    "$hive" list || die "$hive has no command 'list'; build it again, or set HIVE_BIN"
+}
+
+# is_workload NAME
+is_workload() {
+    local names
+    names=$(workloads) || exit 2
+    grep -qxF -- "$1" <<<"$names"
+}
+
+# run_one FILE APP OPTION...: a measured run, its record in FILE.
+run_one() {
+    local file=$1 app=$2 more=()
+    shift 2
     read -ra more <<<"${HIVE_OPTIONS:-}"
+    run "$hive" run "$app" "$@" "${more[@]}" --json "$file" </dev/null
+}
+
+# run_app APP FOLDER NUM_GPUS OPTION...: a run on every dataset, its record at FOLDER/APP__DATASET__GPU<NUM_GPUS>.json.
+# One that fails does not stop the others. An application that takes no graph runs once.
+run_app() {
+    local app=$1 folder=$2 gpus=$3 graph failed=() on
+    shift 3
     on=$(devices "$gpus")
     run mkdir -p "$folder"
+    if ! "$hive" run "$app" --help | grep -- --graph >/dev/null; then
+        run_one "$folder/${app}__GPU$gpus.json" "$app" --devices "$on" --benchmark "$@"
+        return
+    fi
     while read -r graph; do
-        if ! run "$hive" run "$app" --graph "$graph" --devices "$on" --benchmark "$@" "${more[@]}" \
-            --json "$folder/${app}__$(dataset_name "$graph")__GPU$gpus.json" </dev/null; then
-            failed+=("$graph")
-        fi
+        run_one "$folder/${app}__$(dataset_name "$graph")__GPU$gpus.json" \
+            "$app" --graph "$graph" --devices "$on" --benchmark "$@" || failed+=("$graph")
     done < <(datasets)
     if [ ${#failed[@]} -gt 0 ]; then
         echo "$me: failed on ${failed[*]}" >&2
         exit 1
     fi
-}
-
-# plain_app APP OPTION...: the whole of a script for an application without options of its own in the layout:
-# arguments OUTPUT_DIR NUM_GPUS, records in OUTPUT_DIR/default.
-plain_app() {
-    local app=$1 form='[OUTPUT_DIR] [NUM_GPUS] [--dry-run]' out gpus
-    shift
-    [ ${#arguments[@]} -le 2 ] || die_usage "$form" "too many arguments"
-    out=${arguments[0]:-${OUTPUT_DIR:-${app}_eval_mgpu/${PARTITION:-local}}}
-    gpus=${arguments[1]:-${NUM_GPUS:-1}}
-    number NUM_GPUS "$gpus"
-    run_app "$app" "$out/default" "$gpus" "$@"
 }

@@ -10,12 +10,13 @@
 # NUM_GPUS      default: the GPUs of this machine; without any 16 under Slurm, else 4
 # GPU_COUNTS    numbers of GPUs in place of 1 to NUM_GPUS, as in "1 2 4 8"
 # PARTITION     default: without -p for srun, and `slurm`, `cuda` or `host` in the layout
-# APPS          as in "vn geo"; default all
+# APPS          as in "vn geo"; default all that `hive list` names
 # NUM_SEEDS     numbers of seeds of vn; default "10 100 1000"
 # OUTPUT_DIR    default: the current folder
 # SRUN_OPTIONS  further options of srun, as in "-w dgx2-000"
 #
-# GEO_ITER, SPATIAL_ITER, DATASETS and what else common.sh and the applications' scripts read goes on to them.
+# An application with a script of its own (vn, geo) is run by that, every other by hive-test.sh. GEO_ITER, SPATIAL_ITER,
+# DATASETS and whatever else common.sh and these scripts read goes on to them.
 # shellcheck source=hive-scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -45,9 +46,10 @@ else
 fi
 if [ -n "${GPU_COUNTS:-}" ]; then read -ra counts <<<"$GPU_COUNTS"; else mapfile -t counts < <(seq 1 "$most"); fi
 for count in "${counts[@]}"; do number GPU_COUNTS "$count"; done
-read -ra apps <<<"${APPS:-vn geo sssp bfs cc scc kcore triangles filter bc pagerank}"
+names=${APPS:-$(workloads)} || exit 2
+read -ra apps <<<"${names//$'\n'/ }"
 for app in "${apps[@]}"; do
-    [ -x "$scripts/hive-$app-test.sh" ] || die "APPS: there is no hive-$app-test.sh"
+    is_workload "$app" || die "APPS: there is no workload '$app'; \`hive list\` names them"
 done
 read -ra all_seeds <<<"${NUM_SEEDS:-10 100 1000}"
 for seeds in "${all_seeds[@]}"; do number NUM_SEEDS "$seeds"; done
@@ -85,8 +87,10 @@ for app in "${apps[@]}"; do
     for count in "${counts[@]}"; do
         if [ "$app" = vn ]; then
             for seeds in "${all_seeds[@]}"; do launch "$count" hive-vn-test.sh "$out" "$count" "$seeds"; done
-        else
+        elif [ -x "$scripts/hive-$app-test.sh" ]; then
             launch "$count" "hive-$app-test.sh" "$out" "$count"
+        else
+            launch "$count" hive-test.sh "$app" "$out" "$count"
         fi
     done
 done

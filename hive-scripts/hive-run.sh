@@ -9,8 +9,7 @@
 # NUM_GPUS      GPUs that srun asks for; default 8
 # PARTITION     srun's -p, and the partition in the layout of records
 # SRUN_OPTIONS  further options of srun, as in "-t 60"
-# What `hive sweep` takes goes on to it. (Read by common.sh.)
-# shellcheck disable=SC2034
+# shellcheck disable=SC2034  # common.sh reads it: what `hive sweep` takes goes on to it
 pass_options=1
 # shellcheck source=hive-scripts/common.sh
 . "$(dirname "$0")/common.sh"
