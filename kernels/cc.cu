@@ -13,7 +13,7 @@
 // Tasks: WHOLE is everything. ROOTS follows the chains of the own chunk and says in `settled` which nodes end in
 // the giant's tree; once the bitmap is gathered, FINISH makes `comp` from it and looks at what is left, on
 // every replica alike. HOOK joins over the own chunk's arcs only; after a MIN merge REHOOK joins each node with
-// its own old parent, which MIN forgot (DESIGN 7.1 rule 5).
+// its own old parent, which MIN forgot (docs/design.md, "MIN loses links").
 //
 // Jointly (cc_joint), replicas on several GPUs follow the chains of groups of words in turn, and store what they say in
 // `settled` into everybody's; they meet once (joint.cuh), and each does the rest by itself.

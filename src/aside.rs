@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all: written aside, synced, renamed (DESIGN section 12).
+//! Files that appear whole or not at all: written aside, synced, renamed (docs/design.md, "Failures").
 
 use crate::error::{Error, Result};
 use std::fs::{File, Permissions};

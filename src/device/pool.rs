@@ -1,7 +1,7 @@
 //! Device blocks, kept for the next array of the same size.
 //!
 //! A fleet that opens after another was closed would get other pages than the first, and kernels that read
-//! at random take longer or shorter there (docs/measurements/README.md). So the lowest address goes out first:
+//! at random take longer or shorter there. So the lowest address goes out first:
 //! arrays made in the same order lie where they lay before. It also spares the driver's work. What is kept
 //! goes back to the driver as soon as an allocation fails, or would take more than `--memory-limit`.
 

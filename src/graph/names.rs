@@ -1,5 +1,5 @@
 //! What the input calls its nodes, where that is more than a shift. Outputs, ties and "smallest id" speak
-//! of these names, whatever the order of the nodes (DESIGN section 6).
+//! of these names, whatever the order of the nodes (docs/design.md, "Semantics").
 //!
 //! A name is a number or a text. Texts are numbered in their byte order: such a graph has the numbers as names, and
 //! [`Texts`] beside them. So the order of names is one of numbers in any case.

@@ -1,4 +1,4 @@
-//! How a graph is loaded: the policies of DESIGN section 6, the same for every format and generator.
+//! How a graph is loaded: the policies of docs/design.md, "Semantics", the same for every format and generator.
 
 use crate::byte_count::ByteCount;
 use crate::error::{Error, Result};

@@ -1,7 +1,7 @@
 //! Checks shortest paths: distances to the bit, predecessors and nominees exactly.
 //!
 //! Idea. Write x (+) w for fl(x + w), the f32 sum rounded to nearest. It is monotone in x and, for
-//! w >= 0, never smaller than x, so the shortest f32 distances are unique (DESIGN.md, section 6), and
+//! w >= 0, never smaller than x, so the shortest f32 distances are unique (docs/design.md, "Semantics"), and
 //! distances `dist` are the shortest if and only if
 //!
 //! 1. every seed has distance +0;
@@ -125,7 +125,7 @@ pub struct Checked {
 }
 
 /// Certifies that `answer` holds the shortest distances from `seeds`, in f64 where it has them and else in f32 (node indices, any order),
-/// and the predecessors and nominees of DESIGN.md, section 6, where it has them.
+/// and the predecessors and nominees of docs/design.md, "Semantics", where it has them.
 ///
 /// Takes one pass over the arcs of reached nodes, two with nominees, 8 bytes a node, in parallel.
 ///

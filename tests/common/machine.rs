@@ -38,7 +38,7 @@ pub fn cuda_fleets() -> Vec<(String, CollectiveKind)> {
 }
 
 /// `cuda:0-(k-1)` for every k that this machine has GPUs for, with each collective. NCCL only where its
-/// multicast is off (DESIGN 12: on shared hosts it does harm, and a library must not set the environment).
+/// multicast is off (docs/design.md, "Failures").
 pub fn spans(counts: &[usize], kinds: &[CollectiveKind]) -> Vec<(String, CollectiveKind)> {
     let here = gpus();
     let quiet = std::env::var("NCCL_NVLS_ENABLE").is_ok_and(|value| value == "0");

@@ -1,4 +1,4 @@
-//! Serial shortest paths, written from the definitions of DESIGN.md, section 6.
+//! Serial shortest paths, written from the definitions of docs/design.md, "Semantics".
 
 use hivegraph::algorithm::ShortestPaths;
 use hivegraph::graph::Graph;

@@ -9,8 +9,8 @@
 //! and `--merge split`, are cut: each replica follows the chains of its own nodes and only a bitmap moves, "ends in the
 //! largest tree"; the few nodes that do not are finished by everybody alike. GPUs with a replica each do that in one launch. `--merge dense` is the textbook form, and
 //! the host's, whose replicas share the cores: hook over the own chunk's arcs without a word, MIN the labels,
-//! join each node with its own old parent, which MIN forgot, and again until nobody changes anything (DESIGN 7.1
-//! rule 5).
+//! join each node with its own old parent, which MIN forgot, and again until nobody changes anything (docs/design.md,
+//! "MIN loses links").
 //!
 //! **Arrays.** `comp: [active] u32, replicated, MIN`; `settled: [active] bits, replicated, GATHER`. Both by label;
 //! at the door a label becomes the member with the smallest id of the input.

@@ -3,8 +3,8 @@
 //! **Idea.** Remove the nodes with k arcs left, and what that leaves with k, for k = 0, 1, ...; k is the core number
 //! of what is removed. Graphs are symmetric; self loops do not count, parallel arcs each do.
 //!
-//! **Replicas.** Core numbers are unique, so replicas may peel redundantly and end with equal bits (DESIGN 7.1 rule 2b).
-//! On GPUs they do, in one launch. `--merge dense`, and the host's own, whose replicas share the cores: numbers start
+//! **Replicas.** Core numbers are unique, so replicas may peel redundantly and end with equal bits (docs/design.md,
+//! "Redundant work ends equal"). On GPUs they do, in one launch. `--merge dense`, and the host's own, whose replicas share the cores: numbers start
 //! as degrees and fall, over the own chunk until it is quiescent, to the largest h for which h neighbours have at least
 //! h; owners' numbers are gathered, until nobody's fall. They are never too small, and where nothing falls any more
 //! the nodes with k or more have k such neighbours each: they are core numbers.

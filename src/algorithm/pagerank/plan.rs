@@ -191,11 +191,11 @@ fn choose(columns: &Columns, weighted: bool) -> Strategy {
     }
 }
 
-/// What an iteration of one GPU takes, us an arc and a node: flat graphs are bounded by bytes, others by gathers (R-MAT
-/// 24: 1.74 ms, a grid of 16.8 M nodes 0.178, KERNELS.md).
+/// What an iteration of one GPU takes, us an arc and a node: flat graphs are bounded by bytes, others by
+/// gathers.
 const ARC_US: [f64; 2] = [3.2e-6, 2.0e-6];
 const NODE_US: f64 = 3e-6;
-/// What a gather takes beside its bytes, us, and bytes that come over NVLink in one: by DESIGN 7.3.
+/// What a gather takes beside its bytes, us, and bytes that come over NVLink in one, on H200s joined by NVSwitch.
 const GATHER_US: f64 = 60.0;
 const BYTES_A_US: f64 = 300e3;
 

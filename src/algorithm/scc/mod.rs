@@ -10,8 +10,8 @@
 //! Where every arc has its reverse as often, what is connected is strongly connected: `auto` finds it as [`cc`] does.
 //!
 //! **Replicas.** Each phase ends in a fixpoint that does not depend on the order of work, and so does the answer:
-//! replicas may do everything redundantly and end with equal bits, though their rounds differ (DESIGN 7.1 rule 2b:
-//! each phase is run on until it is quiescent). On GPUs they do, in one launch. `--merge dense` is the textbook form,
+//! replicas may do everything redundantly and end with equal bits, though their rounds differ (docs/design.md,
+//! "Redundant work ends equal"). On GPUs they do, in one launch. `--merge dense` is the textbook form,
 //! and the host's, whose replicas share the cores: each works over its own chunk's arcs until its chunk has nothing
 //! left to do, then what was reached is OR-ed, colours are merged by MIN, and again until nobody changes anything.
 //!
