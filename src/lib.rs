@@ -4,11 +4,14 @@
 //! such programs need. The workloads that come with it: [`algorithm`].
 #![deny(missing_docs)]
 #![deny(unsafe_op_in_unsafe_fn)]
+// Some of what the modules have inside serves the program alone.
+#![cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
 
 pub mod algorithm;
 mod aside;
 mod byte_count;
 mod cache_dir;
+#[cfg(feature = "cli")]
 pub mod cli;
 pub mod collective;
 pub mod device;
@@ -21,11 +24,15 @@ pub mod io;
 pub mod layout;
 mod memory;
 pub mod operator;
+#[cfg(feature = "report")]
 pub mod report;
+#[cfg(feature = "report")]
 pub mod results;
 pub mod run;
+#[cfg(feature = "cli")]
 pub mod sweep;
 mod table;
+#[cfg(feature = "report")]
 mod time;
 mod units;
 pub mod verify;

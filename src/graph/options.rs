@@ -3,8 +3,6 @@
 use crate::byte_count::ByteCount;
 use crate::error::{Error, Result};
 use crate::words::{as_text, words};
-use clap::ArgAction::Set;
-use clap::Args;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -407,69 +405,74 @@ as_text!(Weights, Relabel, Delimiter, Columns);
 ///
 /// The order of things: ids, unit weights, self-loops, duplicates, symmetry, random weights, largest
 /// component, relabelling.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LoadOptions {
     /// Arcs from one node to another that are there several times: keep | first (in the file) | min
     /// (the lightest) | sum (one of their total weight) [default: keep].
-    #[arg(long, value_name = "WHICH", help_heading = LOADING)]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "WHICH", help_heading = LOADING))]
     pub duplicates: Duplicates,
     /// Arcs from a node to itself: keep | drop [default: keep].
-    #[arg(long, value_name = "WHETHER", help_heading = LOADING)]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "WHETHER", help_heading = LOADING))]
     pub self_loops: SelfLoops,
     /// One arc each way between two nodes that have any, after --duplicates: min (the lightest of both
     /// directions) | max | sum | keep (only add missing reverses, which leaves two arcs each way where the
     /// directions weigh differently) | off [default: off; without a word: min].
-    #[arg(long, num_args = 0..=1, default_missing_value = "min", help_heading = LOADING)]
-    #[arg(require_equals = true, value_name = "HOW")]
+    #[cfg_attr(feature = "cli", arg(long, num_args = 0..=1, default_missing_value = "min", help_heading = LOADING))]
+    #[cfg_attr(feature = "cli", arg(require_equals = true, value_name = "HOW"))]
     pub symmetrize: Symmetrize,
     /// file | rounded (the file's; whole numbers that 32 bits do not hold are rounded, else refused) | unit |
     /// random:LO-HI:SEED (whole numbers) [default: file].
-    #[arg(long, value_name = "WEIGHTS", help_heading = LOADING)]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "WEIGHTS", help_heading = LOADING))]
     pub weights: Weights,
     /// How nodes are numbered inside; results speak of the input's ids: none | random:SEED | degree
     /// [default: none].
-    #[arg(long, value_name = "ORDER", help_heading = LOADING)]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "ORDER", help_heading = LOADING))]
     pub relabel: Relabel,
     /// There are N nodes, ids from the format's first; without it, nodes of a file that declares no
     /// count are the ids that occur.
-    #[arg(long, value_name = "N", help_heading = LOADING)]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", help_heading = LOADING))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u64>,
     /// Keep the largest weakly connected component only.
-    #[arg(long, action = Set, num_args = 0..=1, default_missing_value = "true", help_heading = LOADING)]
-    #[arg(require_equals = true, hide_possible_values = true, value_name = "BOOL")]
+    #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true", help_heading = LOADING))]
+    #[cfg_attr(
+        feature = "cli",
+        arg(require_equals = true, hide_possible_values = true, value_name = "BOOL")
+    )]
     pub largest_component: bool,
     /// Which columns of an edge list are what, by name or counted from 1:
     /// src=NAME|N,dst=NAME|N[,weight=NAME|N] [default: by the usual names in the first line].
-    #[arg(long, value_name = "COLUMNS", help_heading = LOADING)]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "COLUMNS", help_heading = LOADING))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub columns: Option<Columns>,
     /// What separates the columns of an edge list: auto | comma | tab | semicolon | pipe | space | the
     /// character itself [default: auto].
-    #[arg(long, value_name = "WHAT", help_heading = LOADING)]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "WHAT", help_heading = LOADING))]
     #[serde(skip_serializing_if = "is_default")]
     pub delimiter: Delimiter,
     /// The ids of an edge list: auto (names where some id is no whole number) | integer | text
     /// [default: auto].
-    #[arg(long, value_name = "WHICH", help_heading = LOADING)]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "WHICH", help_heading = LOADING))]
     #[serde(skip_serializing_if = "is_default")]
     pub ids: Ids,
     /// Whether an edge list's first line `n m` counts nodes and arcs: auto (where it cannot well be an arc) |
     /// yes | no [default: auto].
-    #[arg(long, value_name = "WHETHER", help_heading = LOADING)]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "WHETHER", help_heading = LOADING))]
     #[serde(skip_serializing_if = "is_default")]
     pub counts_line: CountsLine,
     /// Most bytes of input, unpacked: bytes, or as in 512M, 80G, 80GiB (powers of 1024) [default: the memory that is
     /// available; half of it for what is unpacked or comes through a pipe].
-    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, help_heading = LOADING)]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "BYTES", allow_hyphen_values = true, help_heading = LOADING))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_limit: Option<ByteCount>,
     /// The cache of loaded graphs in the user's cache directory: on | off | refresh [default: on].
-    #[arg(long, value_name = "WHETHER", help_heading = LOADING)]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "WHETHER", help_heading = LOADING))]
     pub cache: Cache,
 }
 
+#[cfg(feature = "cli")]
 const LOADING: &str = "Loading";
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
