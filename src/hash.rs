@@ -9,7 +9,7 @@ const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A bijection on 64 bits in which every input bit moves every output bit.
 #[inline]
-pub const fn mix(mut x: u64) -> u64 {
+pub(crate) const fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
@@ -17,12 +17,12 @@ pub const fn mix(mut x: u64) -> u64 {
 
 /// 64 bits for a `counter` under a `key`.
 #[inline]
-pub const fn hash(key: u64, counter: u64) -> u64 {
+pub(crate) const fn hash(key: u64, counter: u64) -> u64 {
     mix(key.wrapping_add(counter.wrapping_add(1).wrapping_mul(GOLDEN)))
 }
 
 /// The key of the values of an array under `seed`.
-pub const fn array_key(seed: u64) -> u64 {
+pub(crate) const fn array_key(seed: u64) -> u64 {
     const DOMAIN: u64 = 0x6172_7261_7976_616c; // keeps arrays apart from graphs
     mix(seed ^ DOMAIN)
 }
@@ -36,24 +36,24 @@ pub const fn array_value(seed: u64, place: u64) -> u32 {
 /// A number below `n` from 64 bits, each as likely as the others to n / 2^64: the upper half of the
 /// product (Lemire, "Fast random integer generation in an interval", TOMACS 2019).
 #[inline]
-pub const fn below(n: u64, bits: u64) -> u64 {
+pub(crate) const fn below(n: u64, bits: u64) -> u64 {
     ((bits as u128 * n as u128) >> 64) as u64
 }
 
 /// The key of the weights under `seed`.
-pub const fn weight_key(seed: u64) -> u64 {
+pub(crate) const fn weight_key(seed: u64) -> u64 {
     const DOMAIN: u64 = 0x7765_6967_6874_7331; // keeps weights apart from the edge stream
     mix(seed ^ DOMAIN)
 }
 
 /// The lightest and the heaviest [`pair_weight`].
-pub const PAIR_WEIGHTS: (u32, u32) = (1, 64);
+pub(crate) const PAIR_WEIGHTS: (u32, u32) = (1, 64);
 
 /// The integer weight 1..=64 of the unordered pair {u, v} under `seed`.
 ///
 /// Both arcs of an edge get the same weight, and every generator uses this one function.
 #[inline]
-pub const fn pair_weight(seed: u64, u: u32, v: u32) -> f32 {
+pub(crate) const fn pair_weight(seed: u64, u: u32, v: u32) -> f32 {
     const DOMAIN: u64 = 0x7765_6967_6874_7331; // keeps weights apart from the edge stream
     let (low, high) = if u < v { (u, v) } else { (v, u) };
     let pair = (low as u64) << 32 | high as u64;

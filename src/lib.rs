@@ -15,11 +15,11 @@ mod cache_dir;
 pub mod cli;
 pub mod collective;
 pub mod device;
-pub mod error;
+mod error;
 pub mod fleet;
 pub mod generate;
 pub mod graph;
-pub mod hash;
+mod hash;
 pub mod io;
 pub mod layout;
 mod memory;
@@ -27,10 +27,10 @@ pub mod operator;
 #[cfg(feature = "report")]
 pub mod report;
 #[cfg(feature = "report")]
-pub mod results;
+mod results;
 pub mod run;
 #[cfg(feature = "cli")]
-pub mod sweep;
+mod sweep;
 mod table;
 #[cfg(feature = "report")]
 mod time;

@@ -13,7 +13,7 @@ const FORM: &str = "grid:ROWSxCOLS[,seed=1] with ROWS * COLS 1..=4294967294";
 
 /// What to generate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Grid {
+pub(super) struct Grid {
     /// Rows, at least 1.
     pub rows: u64,
     /// Columns, at least 1.

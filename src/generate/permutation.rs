@@ -15,7 +15,7 @@ pub(crate) struct Permutation {
 
 impl Permutation {
     /// Of `nodes` ids, 1 to 2^32; another seed is another bijection.
-    pub fn new(nodes: u64, seed: u64) -> Permutation {
+    pub(crate) fn new(nodes: u64, seed: u64) -> Permutation {
         let bits = nodes.next_power_of_two().trailing_zeros();
         let round = |i: u64| {
             let bits = hash(mix(seed ^ 0x7065_726d_7574_6531), i);
@@ -37,7 +37,7 @@ impl Permutation {
 
     /// Where `id` goes.
     #[inline]
-    pub fn of(&self, mut id: u32) -> u32 {
+    pub(crate) fn of(&self, mut id: u32) -> u32 {
         loop {
             id = self.turned(id);
             if u64::from(id) < self.nodes {

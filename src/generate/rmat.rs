@@ -24,7 +24,7 @@ SCALE 1..=31, ef 1..=4096, a + b + c at most 1";
 
 /// What to generate.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rmat {
+pub(crate) struct Rmat {
     /// log2 of the node count, 1..=31.
     pub scale: u32,
     /// Edges generated per node, before clean-up, 1..=4096.
@@ -95,7 +95,7 @@ impl Recipe for Rmat {
 
 impl Rmat {
     /// Edges drawn, before clean-up.
-    pub fn edges(&self) -> u64 {
+    pub(crate) fn edges(&self) -> u64 {
         self.edge_factor << self.scale
     }
 
@@ -118,7 +118,7 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    pub fn new(rmat: &Rmat) -> Sampler {
+    pub(crate) fn new(rmat: &Rmat) -> Sampler {
         Sampler {
             key: mix(rmat.seed ^ 0x726d_6174_6564_6765),
             scale: rmat.scale,

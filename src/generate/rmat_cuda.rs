@@ -130,7 +130,7 @@ pub(crate) struct RmatKernels {
 
 impl RmatKernels {
     /// Compiles and loads them: seconds, where the cache does not have them.
-    pub fn load(device: &mut CudaDevice) -> Result<RmatKernels> {
+    pub(super) fn load(device: &mut CudaDevice) -> Result<RmatKernels> {
         let start = Instant::now();
         let sort = SortKernels::load(device)?;
         let mut load = |name| device.function(source("rmat.cu"), &[], name);

@@ -18,7 +18,7 @@ pub(crate) enum Array<T> {
 
 impl<T: Pod> Array<T> {
     /// A part of a mapped file, if it lies inside and is aligned.
-    pub fn mapped(map: &Arc<Mmap>, bytes: Range<usize>) -> Option<Array<T>> {
+    pub(crate) fn mapped(map: &Arc<Mmap>, bytes: Range<usize>) -> Option<Array<T>> {
         bytemuck::try_cast_slice::<u8, T>(map.get(bytes.clone())?).ok()?;
         Some(Array::Mapped { map: map.clone(), bytes })
     }

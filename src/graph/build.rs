@@ -130,9 +130,11 @@ pub(crate) struct Keep {
 
 impl Keep {
     /// Every arc.
-    pub const ALL: Keep = Keep { self_loops: true, rounded: false, repeated: Repeated::Kept };
+    pub(crate) const ALL: Keep =
+        Keep { self_loops: true, rounded: false, repeated: Repeated::Kept };
     /// No self loop, and of each pair the first arc.
-    pub const SIMPLE: Keep = Keep { self_loops: false, rounded: false, repeated: Repeated::First };
+    pub(crate) const SIMPLE: Keep =
+        Keep { self_loops: false, rounded: false, repeated: Repeated::First };
 }
 
 /// A finished CSR, and what was found on the way, kept or not.

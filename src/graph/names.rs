@@ -48,7 +48,7 @@ pub(crate) struct Texts {
 
 impl Texts {
     /// Of texts that are sorted, distinct and UTF-8.
-    pub fn of<T: AsRef<[u8]>>(sorted: &[T]) -> Texts {
+    pub(crate) fn of<T: AsRef<[u8]>>(sorted: &[T]) -> Texts {
         let mut ends = Vec::with_capacity(sorted.len() + 1);
         let mut bytes = Vec::with_capacity(sorted.iter().map(|text| text.as_ref().len()).sum());
         ends.push(0);
@@ -60,7 +60,7 @@ impl Texts {
     }
 
     /// Of arrays from elsewhere.
-    pub fn checked(ends: Array<u64>, bytes: Array<u8>) -> Result<Texts> {
+    pub(crate) fn checked(ends: Array<u64>, bytes: Array<u8>) -> Result<Texts> {
         let wrong = |what: &str| Err(Error::input(format!("names: {what}")));
         let falls = ends.windows(2).any(|pair| pair[0] > pair[1]);
         if ends.first() != Some(&0) || ends.last() != Some(&(bytes.len() as u64)) || falls {
@@ -82,7 +82,7 @@ impl Texts {
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.ends.len() - 1
     }
 
@@ -92,12 +92,12 @@ impl Texts {
     }
 
     /// Text `i`.
-    pub fn get(&self, i: u64) -> &str {
+    pub(crate) fn get(&self, i: u64) -> &str {
         std::str::from_utf8(self.slice(i)).unwrap_or_default()
     }
 
     /// Which text is `name`.
-    pub fn find(&self, name: impl AsRef<[u8]>) -> Option<u64> {
+    pub(crate) fn find(&self, name: impl AsRef<[u8]>) -> Option<u64> {
         let (name, mut low, mut high) = (name.as_ref(), 0, self.len() as u64);
         while low < high {
             let middle = low + (high - low) / 2;
@@ -107,13 +107,13 @@ impl Texts {
     }
 
     /// Of these texts those with rising numbers `kept`.
-    pub fn only(&self, kept: &[u64]) -> Texts {
+    pub(crate) fn only(&self, kept: &[u64]) -> Texts {
         let kept: Vec<&[u8]> = kept.iter().map(|i| self.slice(*i)).collect();
         Texts::of(&kept)
     }
 
     /// The arrays: `[n + 1]` ends, bytes.
-    pub fn arrays(&self) -> (&[u64], &[u8]) {
+    pub(crate) fn arrays(&self) -> (&[u64], &[u8]) {
         (&self.ends, &self.bytes)
     }
 }
@@ -137,28 +137,28 @@ struct Order {
 }
 
 impl Names {
-    pub fn new(names: Array<u64>, texts: Option<Arc<Texts>>) -> Names {
+    pub(super) fn new(names: Array<u64>, texts: Option<Arc<Texts>>) -> Names {
         let rising = names.par_windows(2).all(|pair| pair[0] < pair[1]);
         Names { names, texts, rising, order: OnceLock::new() }
     }
 
     /// What the numbers stand for, if for more than themselves.
-    pub fn texts(&self) -> Option<&Arc<Texts>> {
+    pub(super) fn texts(&self) -> Option<&Arc<Texts>> {
         self.texts.as_ref()
     }
 
     /// All names, `[n]`.
-    pub fn all(&self) -> &[u64] {
+    pub(super) fn all(&self) -> &[u64] {
         &self.names
     }
 
     /// Whether names rise with nodes.
-    pub fn rise(&self) -> bool {
+    pub(super) fn rise(&self) -> bool {
         self.rising
     }
 
     /// The node called `name`.
-    pub fn node(&self, name: u64) -> Option<u32> {
+    pub(super) fn node(&self, name: u64) -> Option<u32> {
         if self.rising {
             return self.names.binary_search(&name).ok().map(|v| v as u32);
         }
@@ -169,13 +169,13 @@ impl Names {
 
     /// How many nodes have a lower name than `v`.
     #[inline]
-    pub fn rank(&self, v: u32) -> u32 {
+    pub(super) fn rank(&self, v: u32) -> u32 {
         if self.rising { v } else { self.order().places[v as usize] }
     }
 
     /// The node with `rank` lower names.
     #[inline]
-    pub fn ranked(&self, rank: u32) -> u32 {
+    pub(super) fn ranked(&self, rank: u32) -> u32 {
         if self.rising { rank } else { self.order().nodes[rank as usize] }
     }
 

@@ -231,7 +231,7 @@ pub(crate) enum FileWeights {
 
 impl FileWeights {
     /// Whether weights are read.
-    pub fn read(self) -> bool {
+    pub(crate) fn read(self) -> bool {
         self != FileWeights::Skip
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct Files {
 
 impl Files {
     /// All of them; the last need not be there.
-    pub fn all(&self) -> [&str; 3] {
+    pub(super) fn all(&self) -> [&str; 3] {
         [&self.vertices, &self.edges, &self.properties]
     }
 }

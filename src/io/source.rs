@@ -50,17 +50,17 @@ pub(super) struct Limit {
 
 impl Limit {
     /// That of a graph.
-    pub fn of_graph(asked: Option<ByteCount>) -> Limit {
+    pub(super) fn of_graph(asked: Option<ByteCount>) -> Limit {
         Limit { asked: asked.map(|asked| asked.0), option: true }
     }
 
     /// That of another file.
-    pub fn of_table() -> Limit {
+    pub(super) fn of_table() -> Limit {
         Limit { asked: None, option: false }
     }
 
     /// Most bytes that are held in memory.
-    pub fn held(self) -> u64 {
+    pub(super) fn held(self) -> u64 {
         self.asked.unwrap_or_else(|| memory::most() / 2)
     }
 
@@ -69,7 +69,7 @@ impl Limit {
     }
 
     /// What is said of an input beyond `most` bytes; `how` says how it came to be so long.
-    pub fn exceeded(self, how: &str, most: u64) -> String {
+    pub(super) fn exceeded(self, how: &str, most: u64) -> String {
         let next = match self.option {
             true => "where the machine has memory for more, allow it with --input-limit BYTES",
             false => "take a machine with more memory",

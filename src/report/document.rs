@@ -28,7 +28,7 @@ pub(crate) enum Chapter<'d> {
 }
 
 /// A result set with what was reckoned from it.
-pub struct Document<'a> {
+pub(crate) struct Document<'a> {
     /// What it is a report of.
     pub title: String,
     pub(crate) set: &'a ResultSet,
@@ -41,7 +41,7 @@ pub struct Document<'a> {
 
 impl<'a> Document<'a> {
     /// Reckons it; `baseline` is another set and what it is called.
-    pub fn new(
+    pub(crate) fn new(
         title: &str,
         set: &'a ResultSet,
         baseline: Option<(&str, &'a ResultSet)>,
@@ -59,7 +59,7 @@ impl<'a> Document<'a> {
     }
 
     /// The comparison with the baseline, where there is one.
-    pub fn comparison(&self) -> Option<&Comparison<'a>> {
+    pub(crate) fn comparison(&self) -> Option<&Comparison<'a>> {
         self.comparison.as_ref().map(|(_, comparison)| comparison)
     }
 
@@ -131,7 +131,7 @@ impl<'a> Document<'a> {
     }
 
     /// How many cells there are, and what was left out.
-    pub fn overview(&self) -> String {
+    pub(crate) fn overview(&self) -> String {
         let set = self.set;
         let done = set.cases.iter().filter(|case| case.done().is_some()).count();
         let mut parts = vec![format!("{done} of {} cells were measured", set.cases.len())];
@@ -197,7 +197,7 @@ impl<'a> Document<'a> {
     }
 
     /// All tables as Markdown.
-    pub fn markdown(&self) -> String {
+    pub(crate) fn markdown(&self) -> String {
         let title = Sheet::new(&self.title, "", &[]);
         let chapters = self.chapters();
         let sheets = chapters.iter().flat_map(|chapter| self.tables(chapter));
@@ -209,19 +209,19 @@ impl<'a> Document<'a> {
     }
 
     /// All cells as comma-separated values.
-    pub fn csv(&self) -> String {
+    pub(crate) fn csv(&self) -> String {
         csv::csv(self.set, &self.families)
     }
 }
 
 impl Document<'_> {
     /// The page, complete in itself.
-    pub fn html(&self) -> String {
+    pub(crate) fn html(&self) -> String {
         page::html(self)
     }
 
     /// All plots as SVG files: (name, content).
-    pub fn plot_files(&self) -> Vec<(String, String)> {
+    pub(crate) fn plot_files(&self) -> Vec<(String, String)> {
         plots::files(self)
     }
 }

@@ -19,7 +19,7 @@ const MOST_ARCS: u64 = 1 << 48;
 /// A graph that nobody has loaded yet.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Outline {
+pub(crate) struct Outline {
     /// How its size is known: `generator`, `header` or `options`.
     pub known_by: &'static str,
     /// Nodes.
@@ -41,7 +41,7 @@ pub struct Outline {
 
 impl Outline {
     /// Of a generator's specification, or of a file whose header tells.
-    pub fn of(spec: &str) -> Result<Outline> {
+    pub(crate) fn of(spec: &str) -> Result<Outline> {
         if !generate::is_spec(spec) {
             let header = io::headline(spec)?;
             let outline =
@@ -62,7 +62,7 @@ impl Outline {
     }
 
     /// Of a graph of which no more is known than this.
-    pub fn sized(nodes: u64, arcs: u64, weighted: bool, symmetric: bool) -> Result<Outline> {
+    pub(crate) fn sized(nodes: u64, arcs: u64, weighted: bool, symmetric: bool) -> Result<Outline> {
         if !(1..=MAX_NODES).contains(&nodes) {
             let most = format!("ids are 32 bits wide: give 1 to {MAX_NODES}");
             return Err(Error::input(format!("{nodes} nodes cannot be held; {most}")));
@@ -89,7 +89,7 @@ impl Outline {
 /// Memory on the host.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct HostNeed {
+pub(crate) struct HostNeed {
     /// At the peak of loading, about.
     pub loading_bytes: u64,
     /// While a workload runs: graph, layout, and what host replicas hold.
@@ -103,7 +103,7 @@ pub struct HostNeed {
 /// Memory on a GPU that was asked for.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct DeviceFit {
+pub(crate) struct DeviceFit {
     /// As in `cuda:1`.
     pub device: String,
     /// Replicas on it.
@@ -117,7 +117,7 @@ pub struct DeviceFit {
 /// The answer.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Estimate {
+pub(crate) struct Estimate {
     /// `estimate`.
     pub primitive: &'static str,
     /// The path or generator specification; `None` when only counts were given.
@@ -154,7 +154,7 @@ pub struct Estimate {
 
 impl Estimate {
     /// For `devices` on a machine that has the GPUs `here`.
-    pub fn new(
+    pub(crate) fn new(
         graph_file: Option<String>,
         outline: Outline,
         devices: &Devices,
@@ -236,7 +236,7 @@ fn host_need(shape: &GraphShape, outline: &Outline, replicas: u64) -> HostNeed {
 }
 
 /// The page for people.
-pub fn estimate_summary(estimate: &Estimate) -> String {
+pub(crate) fn estimate_summary(estimate: &Estimate) -> String {
     let Estimate { outline, host, .. } = estimate;
     let name = estimate.graph_file.as_deref().unwrap_or("a graph");
     let most = if outline.exact { "" } else { "at most " };

@@ -17,7 +17,7 @@ const BAR: u64 = 48;
 /// A graph, described. The names that a run's record has too mean the same there.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct GraphRecord<'a> {
+pub(crate) struct GraphRecord<'a> {
     /// `info`.
     pub primitive: &'static str,
     /// Short name of the graph.
@@ -54,7 +54,7 @@ pub struct GraphRecord<'a> {
 
 impl<'a> GraphRecord<'a> {
     /// Looks at `graph`.
-    pub fn of(graph: &'a Graph) -> GraphRecord<'a> {
+    pub(crate) fn of(graph: &'a Graph) -> GraphRecord<'a> {
         let start = Instant::now();
         let statistics = graph.statistics();
         let statistics_ms = start.elapsed().as_secs_f64() * 1e3;
@@ -86,7 +86,7 @@ impl<'a> GraphRecord<'a> {
 }
 
 /// The page for people.
-pub fn graph_summary(record: &GraphRecord) -> String {
+pub(crate) fn graph_summary(record: &GraphRecord) -> String {
     let GraphRecord { statistics, graph, .. } = record;
     let nodes = plural(record.graph_nodes as u64, "node");
     let mut lines =

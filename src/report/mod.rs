@@ -15,17 +15,15 @@ mod sheet;
 mod summary;
 mod tables;
 
-pub use crate::results::Spread;
+pub use crate::algorithm::Spread;
 pub use crate::table::Table;
 pub use crate::time::utc;
-pub use document::Document;
-pub use estimate::{DeviceFit, Estimate, HostNeed, Outline, estimate_summary};
-pub use info::{GraphRecord, graph_summary};
+pub(crate) use document::Document;
+pub(crate) use estimate::{Estimate, Outline, estimate_summary};
+pub(crate) use info::{GraphRecord, graph_summary};
 pub use machine::Machine;
-pub use needs::{Need, needs, needs_table};
-pub use record::{Failure, GpuInfo, GraphFacts, Record, write_json};
-pub(crate) use record::{command_line, to_json};
-pub use sheet::{Entry, Sheet};
+pub(crate) use record::{Failure, command_line, to_json};
+pub use record::{Record, write_json};
 pub use summary::summary;
 
 /// The version of this crate.

@@ -10,7 +10,7 @@ use serde::Serialize;
 /// Device memory of one workload on one replica.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Need {
+pub(crate) struct Need {
     /// As after `hive run`.
     pub workload: &'static str,
     /// Bytes in all, without the CUDA context.
@@ -21,7 +21,11 @@ pub struct Need {
 
 /// What each workload whose memory is reckoned needs on each of `world` replicas under `placement`, of a graph that has the
 /// shape `shape` in the workload's form.
-pub fn needs(shape: &dyn Fn(Form) -> GraphShape, world: usize, placement: Placement) -> Vec<Need> {
+pub(crate) fn needs(
+    shape: &dyn Fn(Form) -> GraphShape,
+    world: usize,
+    placement: Placement,
+) -> Vec<Need> {
     let need = |workload: &Workload| {
         let arrays = placed(workload.memory?(&shape(workload.form), world), placement, world);
         Some(Need { workload: workload.name, bytes: total(&arrays), arrays })
@@ -30,7 +34,7 @@ pub fn needs(shape: &dyn Fn(Form) -> GraphShape, world: usize, placement: Placem
 }
 
 /// A row a workload, its largest arrays named.
-pub fn needs_table(needs: &[Need]) -> Table {
+pub(crate) fn needs_table(needs: &[Need]) -> Table {
     let mut table = Table::new(&["workload", "a GPU", "most of it"], &[0, 2]);
     for need in needs {
         let mut arrays = need.arrays.clone();

@@ -273,7 +273,7 @@ impl<'a> Record<'a> {
 /// The record of a run that gave no answer, so that a sweep's folder says what became of every cell.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Failure<'a> {
+pub(crate) struct Failure<'a> {
     /// The workload.
     pub primitive: &'a str,
     /// Short name or specification of the graph.

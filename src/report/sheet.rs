@@ -2,7 +2,7 @@
 
 /// An entry of a [`Sheet`].
 #[derive(Debug, Clone, PartialEq)]
-pub enum Entry {
+pub(crate) enum Entry {
     /// Nothing was measured.
     Blank,
     /// Words.
@@ -23,7 +23,7 @@ impl Entry {
     }
 
     /// What is shown.
-    pub fn shown(&self) -> &str {
+    pub(crate) fn shown(&self) -> &str {
         match self {
             Entry::Blank => "",
             Entry::Text(text) | Entry::Number(text, _) => text,
@@ -33,7 +33,7 @@ impl Entry {
 
 /// A titled table. A column is one of numbers when it holds no words.
 #[derive(Debug, Clone)]
-pub struct Sheet {
+pub(crate) struct Sheet {
     /// What it shows.
     pub title: String,
     /// What to know when reading it: one line of plain text, or empty.
@@ -72,7 +72,7 @@ impl Sheet {
     }
 
     /// Whether a column holds numbers.
-    pub fn is_numeric(&self, column: usize) -> bool {
+    pub(crate) fn is_numeric(&self, column: usize) -> bool {
         let mut entries = self.rows.iter().map(|row| &row[column]).peekable();
         entries.peek().is_some() && entries.all(|entry| !matches!(entry, Entry::Text(_)))
     }
@@ -83,7 +83,7 @@ impl Sheet {
     }
 
     /// A heading, the note, and a table with its columns in line.
-    pub fn markdown(&self) -> String {
+    pub(crate) fn markdown(&self) -> String {
         let escaped = |text: &str| escape(text);
         let numeric: Vec<bool> = (0..self.columns.len()).map(|c| self.is_numeric(c)).collect();
         let head = self.columns.iter().map(|name| escaped(name)).collect::<Vec<_>>();

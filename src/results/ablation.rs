@@ -29,7 +29,7 @@ const HOW: [&str; 19] = [
 
 /// One option, over all cells that were measured with two or more of its values.
 #[derive(Debug, Clone)]
-pub struct Ablation<'a> {
+pub(crate) struct Ablation<'a> {
     /// The option's name.
     pub option: &'static str,
     /// Its values: the default first, where it was measured.
@@ -40,7 +40,7 @@ pub struct Ablation<'a> {
 
 /// One cell under an option's values.
 #[derive(Debug, Clone)]
-pub struct AblationRow<'a> {
+pub(crate) struct AblationRow<'a> {
     /// The cell under one of them.
     pub case: &'a Case,
     /// What else was set.
@@ -51,7 +51,7 @@ pub struct AblationRow<'a> {
 
 impl AblationRow<'_> {
     /// The time under value `i` over that under the first; `None` where one was not measured.
-    pub fn ratio(&self, i: usize) -> Option<f64> {
+    pub(crate) fn ratio(&self, i: usize) -> Option<f64> {
         let (first, time) = ((*self.times.first()?)?, (*self.times.get(i)?)?);
         (first > 0.0 && time > 0.0).then(|| time / first)
     }
@@ -69,7 +69,7 @@ struct Place<'a> {
 }
 
 /// Every option that two cells differ in and nothing else.
-pub fn ablations(cases: &[Case]) -> Vec<Ablation<'_>> {
+pub(crate) fn ablations(cases: &[Case]) -> Vec<Ablation<'_>> {
     HOW.iter().filter_map(|option| ablation(cases, option)).collect()
 }
 

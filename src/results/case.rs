@@ -5,7 +5,7 @@ use crate::run::Verdict;
 
 /// A workload on a graph, on devices, with settings, and what became of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Case {
+pub(crate) struct Case {
     /// The file that it was read from, with the line where a file holds many.
     pub origin: String,
     /// The sweep's hash of the cell, where it gives one.
@@ -46,7 +46,7 @@ pub struct Case {
 
 /// What stays the same when replicas are added.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scaling {
+pub(crate) enum Scaling {
     /// The work in all.
     #[default]
     Strong,
@@ -56,7 +56,7 @@ pub enum Scaling {
 
 /// What became of a cell.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// It ran.
     Done(Box<Done>),
     /// It ran into an error.
@@ -67,7 +67,7 @@ pub enum Outcome {
 
 /// What was measured.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Done {
+pub(crate) struct Done {
     /// Of the timed runs.
     pub time: Times,
     /// How the middle run divides.
@@ -90,7 +90,7 @@ pub struct Done {
 
 /// Milliseconds a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Times {
+pub(crate) struct Times {
     /// The middle run; the mean where a record has no more.
     pub median: f64,
     /// All of them on average.
@@ -107,7 +107,7 @@ pub struct Times {
 
 /// Where a run's milliseconds went.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Split {
+pub(crate) struct Split {
     /// Kernels and host functions.
     pub step: f64,
     /// Merging, waiting included.
@@ -118,7 +118,7 @@ pub struct Split {
 
 /// One iteration of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Iteration {
+pub(crate) struct Iteration {
     /// What the step did.
     pub step: String,
     /// How replicas were made equal.
@@ -133,7 +133,7 @@ pub struct Iteration {
 
 impl Case {
     /// What was measured, where something was.
-    pub fn done(&self) -> Option<&Done> {
+    pub(crate) fn done(&self) -> Option<&Done> {
         match &self.outcome {
             Outcome::Done(done) => Some(done),
             _ => None,
@@ -141,12 +141,12 @@ impl Case {
     }
 
     /// Milliseconds of the middle run.
-    pub fn median(&self) -> Option<f64> {
+    pub(crate) fn median(&self) -> Option<f64> {
         self.done().map(|done| done.time.median)
     }
 
     /// `4 GPUs`, `4 replicas on 1 GPU`, `host:4`.
-    pub fn devices(&self) -> String {
+    pub(crate) fn devices(&self) -> String {
         let gpus = format!("{} GPU{}", self.gpus, if self.gpus == 1 { "" } else { "s" });
         match self.gpus {
             0 => format!("host:{}", self.replicas),
@@ -156,7 +156,7 @@ impl Case {
     }
 
     /// `vn rmat18 num_seeds-10 4 GPUs merge=dense`: what names it in a message.
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         let words = [
             self.workload.clone(),
             self.dataset.clone(),

@@ -5,7 +5,7 @@ use crate::run::Verdict;
 
 /// A cell that both sets have.
 #[derive(Debug, Clone, Copy)]
-pub struct Pair<'a> {
+pub(crate) struct Pair<'a> {
     /// Now.
     pub case: &'a Case,
     /// Before.
@@ -16,7 +16,7 @@ pub struct Pair<'a> {
 
 /// All of them, and what one set alone has.
 #[derive(Debug, Clone, Default)]
-pub struct Comparison<'a> {
+pub(crate) struct Comparison<'a> {
     /// The slowest first.
     pub pairs: Vec<Pair<'a>>,
     /// Measured now, not before.
@@ -29,7 +29,7 @@ pub struct Comparison<'a> {
 
 /// A workload's ratios on some devices.
 #[derive(Debug, Clone)]
-pub struct RatioMean<'a> {
+pub(crate) struct RatioMean<'a> {
     /// One of its cells; `None`: all workloads.
     pub case: Option<&'a Case>,
     /// How many.
@@ -42,7 +42,7 @@ pub struct RatioMean<'a> {
 
 /// Pairs the measured cells of two sets: the same workload, dataset, study and devices, and settings that agree.
 /// Where a side does not tell all settings, its likeliest cell counts. Machines may differ; the same is preferred.
-pub fn compare<'a>(now_set: &'a ResultSet, baseline: &'a ResultSet) -> Comparison<'a> {
+pub(crate) fn compare<'a>(now_set: &'a ResultSet, baseline: &'a ResultSet) -> Comparison<'a> {
     let measured = |set: &'a ResultSet| {
         let positive = |case: &&Case| case.median().is_some_and(|median| median > 0.0);
         set.cases.iter().filter(positive).collect::<Vec<&'a Case>>()
@@ -104,12 +104,12 @@ fn likeness(a: &Case, b: &Case) -> Option<i64> {
 
 impl<'a> Comparison<'a> {
     /// The pairs that are slower now by more than `ratio`, the slowest first.
-    pub fn slower(&self, ratio: f64) -> impl Iterator<Item = &Pair<'a>> {
+    pub(crate) fn slower(&self, ratio: f64) -> impl Iterator<Item = &Pair<'a>> {
         self.pairs.iter().filter(move |pair| pair.ratio > ratio)
     }
 
     /// The means of each workload, and of all together at the end.
-    pub fn means(&self) -> Vec<RatioMean<'a>> {
+    pub(crate) fn means(&self) -> Vec<RatioMean<'a>> {
         let mut groups: Vec<Vec<&Pair<'a>>> = Vec::new();
         let of = |pair: &Pair<'a>| (&pair.case.workload, pair.case.gpus, pair.case.replicas);
         for pair in &self.pairs {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// What a family's replicas are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// One on each GPU.
     Gpu,
     /// Threads of the host.
@@ -16,7 +16,7 @@ pub enum Kind {
 
 impl Kind {
     /// Of this case.
-    pub fn of(case: &Case) -> Kind {
+    pub(crate) fn of(case: &Case) -> Kind {
         match case.gpus {
             0 => Kind::Host,
             gpus if gpus == case.replicas => Kind::Gpu,
@@ -25,12 +25,12 @@ impl Kind {
     }
 
     /// What is counted.
-    pub fn noun(self) -> &'static str {
+    pub(crate) fn noun(self) -> &'static str {
         if self == Kind::Gpu { "GPUs" } else { "replicas" }
     }
 
     /// `1 GPU`, `4 replicas`.
-    pub fn count(self, n: u64) -> String {
+    pub(crate) fn count(self, n: u64) -> String {
         let noun = if n == 1 { self.noun().trim_end_matches('s') } else { self.noun() };
         format!("{n} {noun}")
     }
@@ -54,7 +54,7 @@ struct Key {
 
 /// Cells that differ in the number of replicas only; in a weak study, in the graph as well.
 #[derive(Debug, Clone)]
-pub struct Family<'a> {
+pub(crate) struct Family<'a> {
     /// What the replicas are.
     pub kind: Kind,
     /// By replicas, fewest first; never empty.
@@ -63,7 +63,7 @@ pub struct Family<'a> {
 
 /// A measured cell, compared with the fewest replicas of its family.
 #[derive(Debug, Clone, Copy)]
-pub struct Member<'a> {
+pub(crate) struct Member<'a> {
     /// The cell.
     pub case: &'a Case,
     /// GPUs or replicas.
@@ -78,23 +78,23 @@ pub struct Member<'a> {
 
 impl<'a> Family<'a> {
     /// The first member's cell: all have its workload, settings and machine.
-    pub fn case(&self) -> &'a Case {
+    pub(crate) fn case(&self) -> &'a Case {
         self.members[0].case
     }
 
     /// Whether there is anything to compare.
-    pub fn scales(&self) -> bool {
+    pub(crate) fn scales(&self) -> bool {
         self.members.len() > 1
     }
 
     /// Perfect speed-up on `n`.
-    pub fn ideal(&self, n: u64) -> f64 {
+    pub(crate) fn ideal(&self, n: u64) -> f64 {
         n as f64 / self.members[0].n as f64
     }
 }
 
 /// All families of these cells, in the order that their first members come.
-pub fn families(cases: &[Case]) -> Vec<Family<'_>> {
+pub(crate) fn families(cases: &[Case]) -> Vec<Family<'_>> {
     let mut order: Vec<Key> = Vec::new();
     let mut groups: BTreeMap<Key, Vec<&Case>> = BTreeMap::new();
     for case in cases.iter().filter(|case| case.done().is_some()) {

@@ -14,62 +14,62 @@ pub(super) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// The value; `None` where it is absent or null.
-    pub fn get(&self, name: &str) -> Option<&'a Value> {
+    pub(super) fn get(&self, name: &str) -> Option<&'a Value> {
         self.map.get(name).filter(|value| !value.is_null())
     }
 
     /// What the object says of itself is not what records say.
-    pub fn wrong(&self, name: &str, expected: &str, found: &Value) -> Error {
+    pub(super) fn wrong(&self, name: &str, expected: &str, found: &Value) -> Error {
         let found: String = found.to_string().chars().take(40).collect();
         wrong(self.at, &format!("\"{name}\" should be {expected}, not {found}"))
     }
 
     /// Words.
-    pub fn text(&self, name: &str) -> Result<Option<String>> {
+    pub(super) fn text(&self, name: &str) -> Result<Option<String>> {
         let text = |v: &Value| v.as_str().map(String::from);
         self.optional(name, "text", text)
     }
 
     /// Words that a record must have.
-    pub fn required_text(&self, name: &str) -> Result<String> {
+    pub(super) fn required_text(&self, name: &str) -> Result<String> {
         self.text(name)?.ok_or_else(|| wrong(self.at, &format!("\"{name}\" is missing")))
     }
 
     /// A finite number that is not negative.
-    pub fn number(&self, name: &str) -> Result<Option<f64>> {
+    pub(super) fn number(&self, name: &str) -> Result<Option<f64>> {
         self.optional(name, "a number of at least 0", amount)
     }
 
     /// A whole number.
-    pub fn count(&self, name: &str) -> Result<Option<u64>> {
+    pub(super) fn count(&self, name: &str) -> Result<Option<u64>> {
         self.optional(name, "a whole number", Value::as_u64)
     }
 
     /// True or false.
-    pub fn truth(&self, name: &str) -> Result<Option<bool>> {
+    pub(super) fn truth(&self, name: &str) -> Result<Option<bool>> {
         self.optional(name, "true or false", Value::as_bool)
     }
 
     /// What a check ended in.
-    pub fn verdict(&self, name: &str) -> Result<Option<Verdict>> {
+    pub(super) fn verdict(&self, name: &str) -> Result<Option<Verdict>> {
         self.optional(name, "\"yes\", \"partly\" or \"no\"", Verdict::read)
     }
 
     /// An object within.
-    pub fn object(&self, name: &str) -> Result<Option<Fields<'a>>> {
+    pub(super) fn object(&self, name: &str) -> Result<Option<Fields<'a>>> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let map = value.as_object().ok_or_else(|| self.wrong(name, "an object", value))?;
         Ok(Some(Fields { map, at: self.at }))
     }
 
     /// A list within; empty where it is absent.
-    pub fn list(&self, name: &str) -> Result<&'a [Value]> {
+    pub(super) fn list(&self, name: &str) -> Result<&'a [Value]> {
         let Some(value) = self.get(name) else { return Ok(&[]) };
         value.as_array().map(Vec::as_slice).ok_or_else(|| self.wrong(name, "a list", value))
     }
 
     /// A list of objects within.
-    pub fn objects(&self, name: &str) -> Result<Vec<Fields<'a>>> {
+    pub(super) fn objects(&self, name: &str) -> Result<Vec<Fields<'a>>> {
         let object = |value: &'a Value| {
             let map = value.as_object();
             map.map(|map| Fields { map, at: self.at })

@@ -3,7 +3,7 @@
 use super::{Case, Family, Kind, Scaling};
 
 /// The geometric mean of positive numbers; `None` of none.
-pub fn geometric_mean(values: &[f64]) -> Option<f64> {
+pub(crate) fn geometric_mean(values: &[f64]) -> Option<f64> {
     let positive =
         !values.is_empty() && values.iter().all(|value| *value > 0.0 && value.is_finite());
     positive.then(|| (values.iter().map(|v| v.ln()).sum::<f64>() / values.len() as f64).exp())
@@ -11,7 +11,7 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
 
 /// A workload on `n` replicas, over the datasets that were measured on all numbers of replicas that are compared.
 #[derive(Debug, Clone)]
-pub struct Mean<'a> {
+pub(crate) struct Mean<'a> {
     /// One of the cells.
     pub case: &'a Case,
     /// What is counted by `n`.
@@ -44,7 +44,7 @@ fn alike(a: &Family<'_>, b: &Family<'_>) -> bool {
 
 /// The means of strong scaling over datasets, by workload, settings and number of replicas. Families of one member
 /// count nothing, nor does a workload on one dataset.
-pub fn means<'a>(families: &[Family<'a>]) -> Vec<Mean<'a>> {
+pub(crate) fn means<'a>(families: &[Family<'a>]) -> Vec<Mean<'a>> {
     let strong = |family: &&Family<'_>| family.scales() && family.case().scaling == Scaling::Strong;
     let mut groups: Vec<Vec<&Family<'a>>> = Vec::new();
     for family in families.iter().filter(strong) {

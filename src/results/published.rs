@@ -7,7 +7,7 @@ const HEADER: [&str; 6] =
 
 /// A table for each workload, variant and machine, as (name, text): mean ms, the reset before a run included as in the
 /// published numbers, and the speed-up against the fewest GPUs, six significant digits, numbers in line by their points (the form of pandas' `to_markdown`).
-pub fn published_tables(cases: &[Case]) -> Vec<(String, String)> {
+pub(crate) fn published_tables(cases: &[Case]) -> Vec<(String, String)> {
     let families = families(cases);
     let of = |family: &Family<'_>| {
         let case = family.case();

@@ -23,7 +23,7 @@ const MOST_FOLDERS: usize = 32;
 ///
 /// [`Error::Input`] naming the path that is not there or cannot be read, the file or archive that is damaged, the
 /// record and field that are of another form, or that there is no record at all.
-pub fn read(paths: &[PathBuf]) -> Result<ResultSet> {
+pub(crate) fn read(paths: &[PathBuf]) -> Result<ResultSet> {
     let sets = paths.iter().map(|path| read_one(path)).collect::<Result<Vec<_>>>()?;
     Ok(ResultSet::together(sets))
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 /// What was read from a folder, an archive or a file.
 #[derive(Debug, Clone, Default)]
-pub struct ResultSet {
+pub(crate) struct ResultSet {
     /// Every cell that was measured, or was to be, once, in the order of workload, series, dataset, settings and
     /// replicas.
     pub cases: Vec<Case>,
@@ -72,7 +72,7 @@ impl ResultSet {
     }
 
     /// The cells without a measurement, the failed ones first, and why: (case, `failed` or `skipped`, reason).
-    pub fn missing(&self) -> impl Iterator<Item = (&Case, &'static str, &str)> {
+    pub(crate) fn missing(&self) -> impl Iterator<Item = (&Case, &'static str, &str)> {
         let of = |case: &'_ Case| match &case.outcome {
             Outcome::Done(_) => None,
             Outcome::Failed(_) => Some("failed"),

@@ -27,7 +27,7 @@ const ELSEWHERE: [&str; 14] = [
 
 /// Options of a run that differ from the default, by name: `merge` is `dense`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// Name and value.
     pub options: BTreeMap<String, String>,
     /// Whether more may have been set.
@@ -36,7 +36,7 @@ pub struct Settings {
 
 /// How much of its settings a record tells.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Known {
+pub(crate) enum Known {
     /// Nothing: HIVE's records, where the tag `variant:` has to do.
     #[default]
     Nothing,
@@ -77,19 +77,19 @@ impl Settings {
     }
 
     /// The value of an option, the default where it was left alone.
-    pub fn get(&self, name: &str) -> &str {
+    pub(crate) fn get(&self, name: &str) -> &str {
         self.options.get(name).map_or_else(|| default_of(name), String::as_str)
     }
 
     /// The same without one option.
-    pub fn without(&self, name: &str) -> Settings {
+    pub(crate) fn without(&self, name: &str) -> Settings {
         let mut settings = self.clone();
         settings.options.remove(name);
         settings
     }
 
     /// Whether these could be the settings of one cell, where one side may not tell all.
-    pub fn agrees(&self, other: &Settings) -> bool {
+    pub(crate) fn agrees(&self, other: &Settings) -> bool {
         let (less, more) = if self.known <= other.known { (self, other) } else { (other, self) };
         match (less.known, more.known) {
             (Known::Nothing, _) => true,

@@ -25,7 +25,7 @@ pub(super) enum Refusal {
 /// What became of a cell.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "status")]
-pub enum State {
+pub(crate) enum State {
     /// It ran.
     Done(Done),
     /// It ran into an error.
@@ -42,7 +42,7 @@ pub enum State {
 
 /// What a record says of a run.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Done {
+pub(crate) struct Done {
     /// Nodes reached.
     pub reached: u64,
     /// Milliseconds.
@@ -99,7 +99,7 @@ impl Done {
 
 /// A cell: a workload on a graph, on devices, with a collective, a merge mode and options of its own.
 #[derive(Debug, Clone, Serialize)]
-pub struct Cell {
+pub(crate) struct Cell {
     /// What identifies it: a hash of the resolved configuration, the files that it names, version, commit and
     /// devices.
     pub cell: String,
@@ -164,7 +164,7 @@ impl Cell {
     }
 
     /// Whether this must be named at the end: it failed, or its answer did not pass.
-    pub fn is_bad(&self) -> bool {
+    pub(crate) fn is_bad(&self) -> bool {
         match &self.state {
             State::Failed { .. } => true,
             State::Done(done) => done.verified == Some(Verdict::No),
@@ -173,12 +173,12 @@ impl Cell {
     }
 
     /// Whether it ran and passed what it was asked to pass.
-    pub fn is_good(&self) -> bool {
+    pub(crate) fn is_good(&self) -> bool {
         matches!(self.state, State::Done(_)) && !self.is_bad()
     }
 
     /// Why it is bad or was skipped.
-    pub fn error(&self) -> Option<&str> {
+    pub(crate) fn error(&self) -> Option<&str> {
         match &self.state {
             State::Done(done) => done.error.as_deref(),
             State::Failed { error } | State::Skipped { error } => Some(error),
@@ -186,7 +186,7 @@ impl Cell {
     }
 
     /// What a run found, if there was one.
-    pub fn done(&self) -> Option<&Done> {
+    pub(crate) fn done(&self) -> Option<&Done> {
         match &self.state {
             State::Done(done) => Some(done),
             _ => None,
@@ -194,12 +194,12 @@ impl Cell {
     }
 
     /// The median time, ms.
-    pub fn median(&self) -> Option<f64> {
+    pub(crate) fn median(&self) -> Option<f64> {
         self.done().map(|done| done.time.median).filter(|median| *median > 0.0)
     }
 
     /// `vn rmat18 host:4 auto dense`, and what else is not as usual.
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         let words = [
             self.workload.to_string(),
             self.dataset.clone(),
@@ -232,7 +232,7 @@ impl Cell {
     }
 
     /// How many times faster than the one with the fewest replicas of its study.
-    pub fn speed_up(&self, cells: &[Cell]) -> Option<f64> {
+    pub(crate) fn speed_up(&self, cells: &[Cell]) -> Option<f64> {
         Some(self.base_of(cells)?.median()? / self.median()?)
     }
 }

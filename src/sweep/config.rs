@@ -22,7 +22,7 @@ use std::str::FromStr;
 /// format.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct SweepConfig {
+pub(crate) struct SweepConfig {
     /// Graph files and generators. A relative path is looked for beside the configuration file, then
     /// in the current folder.
     pub graphs: Vec<String>,
@@ -59,7 +59,7 @@ pub struct SweepConfig {
 /// Graphs whose cells are one study of scaling.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Series {
+pub(crate) struct Series {
     /// Its name, in records, tables and file names.
     pub name: String,
     /// What is kept as devices are added.
@@ -102,7 +102,7 @@ impl Default for SweepConfig {
 
 impl SweepConfig {
     /// Reads a file, finds the graphs that it names and checks what can be checked before any run.
-    pub fn read(path: &Path) -> Result<SweepConfig> {
+    pub(crate) fn read(path: &Path) -> Result<SweepConfig> {
         let mut config: SweepConfig = read_toml(path)?;
         let beside = path.parent().unwrap_or(Path::new(""));
         let series = config.series.iter_mut().flat_map(|series| &mut series.graphs);
@@ -118,7 +118,7 @@ impl SweepConfig {
     }
 
     /// No list may be empty, `[run]` may not set what the lists set, and every cell must make sense.
-    pub fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         self.check_lists()?;
         self.check_series()?;
         for variant in &self.variants {
@@ -212,7 +212,7 @@ impl SweepConfig {
     }
 
     /// The registry's entries of the workloads; `all` alone is every one.
-    pub fn workloads(&self) -> Result<Vec<&'static Workload>> {
+    pub(crate) fn workloads(&self) -> Result<Vec<&'static Workload>> {
         if self.workloads == ["all"] {
             return Ok(crate::run::WORKLOADS.iter().collect());
         }
@@ -221,7 +221,7 @@ impl SweepConfig {
 
     /// `[run]` under each variant, without what this workload does not take, and what the variant is called; those
     /// that come to the same run once.
-    pub fn variants_of(&self, workload: &Workload) -> Result<Vec<(String, RunConfig)>> {
+    pub(crate) fn variants_of(&self, workload: &Workload) -> Result<Vec<(String, RunConfig)>> {
         let mut all: Vec<(String, RunConfig)> = Vec::new();
         for variant in &self.variants {
             let (config, _) = self.run.with(variant)?;

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 /// How a sweep goes about its cells.
 #[derive(Debug, Clone, Default)]
-pub struct SweepOptions {
+pub(crate) struct SweepOptions {
     /// Device lists in the place of the configuration's.
     pub devices: Option<Vec<Devices>>,
     /// Only cells with these coordinates.
@@ -33,7 +33,7 @@ pub struct SweepOptions {
 }
 
 /// What a sweep tells of its progress.
-pub enum Event<'a> {
+pub(crate) enum Event<'a> {
     /// Before the first cell: all names in order, and how many are finished from before.
     Planned {
         /// As in `vn rmat18 host:4 auto dense`.
@@ -67,7 +67,7 @@ struct Due {
 }
 
 /// The cells that a sweep would run, by name, without running any.
-pub fn names(config: &SweepConfig, options: &SweepOptions) -> Result<Vec<String>> {
+pub(crate) fn names(config: &SweepConfig, options: &SweepOptions) -> Result<Vec<String>> {
     Ok(planned(config, options)?.iter().map(Planned::name).collect())
 }
 
@@ -80,7 +80,7 @@ pub fn names(config: &SweepConfig, options: &SweepOptions) -> Result<Vec<String>
 /// # Errors
 /// A configuration without cells or with one that makes no sense; a folder that cannot be written or where
 /// another sweep is at work.
-pub fn sweep(
+pub(crate) fn sweep(
     config: &SweepConfig,
     dir: &Path,
     options: &SweepOptions,

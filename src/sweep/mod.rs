@@ -16,9 +16,9 @@ mod select;
 mod table;
 mod template;
 
-pub use cell::{Cell, Done, State};
-pub use config::{Scaling, Series, SweepConfig};
+pub(crate) use cell::{Cell, State};
+pub(crate) use config::SweepConfig;
 pub(crate) use isolate::{CHILD, child};
-pub use matrix::{Event, SweepOptions, names, sweep};
-pub use select::{Selection, Words};
-pub use table::{scaling_table, table};
+pub(crate) use matrix::{Event, SweepOptions, names, sweep};
+pub(crate) use select::Selection;
+pub(crate) use table::{scaling_table, table};

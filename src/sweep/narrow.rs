@@ -11,7 +11,7 @@ impl SweepConfig {
     ///
     /// # Errors
     /// [`Error::Input`] for what is no option, has no such value, or is taken from a list.
-    pub fn set(&mut self, text: &str) -> Result<()> {
+    pub(crate) fn set(&mut self, text: &str) -> Result<()> {
         let named = |e: Error| Error::input(format!("--set {text}: {e}"));
         let (key, value) = pair(text).ok_or_else(|| {
             Error::input(format!(
@@ -35,7 +35,7 @@ impl Selection {
     ///
     /// # Errors
     /// [`Error::Input`] for what is no coordinate.
-    pub fn narrow(&mut self, text: &str) -> Result<()> {
+    pub(crate) fn narrow(&mut self, text: &str) -> Result<()> {
         let refuse = |why: &str| Err(Error::input(format!("--only {text}: {why}")));
         let Some((key, word)) = pair(text) else {
             return refuse("use COORDINATE=VALUE, as in workload=bfs or graph=rmat:*");

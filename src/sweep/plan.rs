@@ -19,7 +19,7 @@ use serde_json::Value;
 
 /// A cell that is to run.
 #[derive(Clone)]
-pub struct Planned {
+pub(super) struct Planned {
     /// What runs.
     pub workload: &'static Workload,
     /// The graph as it is configured: braces and all; empty where there is none.

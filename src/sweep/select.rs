@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 /// in a word stands for any text.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Selection {
+pub(crate) struct Selection {
     /// Names of workloads.
     pub workload: Option<Words>,
     /// Graphs, as the file has them.
@@ -41,7 +41,7 @@ pub struct Selection {
 /// A word, or a list of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a word or a list of words")]
-pub enum Words {
+pub(crate) enum Words {
     /// One.
     One(String),
     /// Some.

@@ -8,7 +8,7 @@ use crate::units;
 
 /// All cells, by workload and graph in the order they were first met; speed-up is against the fewest
 /// replicas of the same workload, graph and options.
-pub fn table(cells: &[Cell]) -> Table {
+pub(crate) fn table(cells: &[Cell]) -> Table {
     let header = [
         "workload",
         "dataset",
@@ -85,7 +85,7 @@ fn coordinates(cell: &Cell) -> [String; 6] {
 /// Speed-up is the time of the fewest replicas over this one. Efficiency is that over the growth of the number
 /// of replicas under strong scaling, and that itself under weak scaling; `rate` is how many times their
 /// arcs a second.
-pub fn scaling_table(cells: &[Cell]) -> Option<Table> {
+pub(crate) fn scaling_table(cells: &[Cell]) -> Option<Table> {
     let header = [
         "series",
         "scaling",

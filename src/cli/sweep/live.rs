@@ -26,7 +26,7 @@ pub(super) struct Live {
 }
 
 impl Live {
-    pub fn new() -> Live {
+    pub(super) fn new() -> Live {
         let bar = (!is_quiet() && std::io::stderr().is_terminal()).then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
             if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
@@ -38,7 +38,7 @@ impl Live {
         Live { bar, names: Vec::new(), width: 0, begin, kept: 0, ended: 0, failed: 0 }
     }
 
-    pub fn see(&mut self, event: Event<'_>) {
+    pub(super) fn see(&mut self, event: Event<'_>) {
         match event {
             Event::Planned { names, kept, torn } => self.plan(names, kept, torn),
             Event::Begun { at } => self.begin(at),
@@ -47,7 +47,7 @@ impl Live {
     }
 
     /// Takes the line that moves away.
-    pub fn finish(&self) {
+    pub(super) fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }

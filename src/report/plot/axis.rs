@@ -12,7 +12,7 @@ pub(crate) struct Axis {
 
 impl Axis {
     /// Where a value lies; what is outside lies at the end.
-    pub fn at(&self, value: f64) -> f32 {
+    pub(super) fn at(&self, value: f64) -> f32 {
         let of = |v: f64| if self.log { v.max(f64::MIN_POSITIVE).ln() } else { v };
         let (low, high) = (of(self.values.0), of(self.values.1));
         let share = if high > low { (of(value) - low) / (high - low) } else { 0.5 };

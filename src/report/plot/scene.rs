@@ -67,27 +67,33 @@ pub(crate) struct Scene {
 
 impl Scene {
     /// An empty one.
-    pub fn new(width: f32, title: &str, description: String) -> Scene {
+    pub(crate) fn new(width: f32, title: &str, description: String) -> Scene {
         Scene { width, height: 0.0, title: title.into(), description, groups: Vec::new() }
     }
 
     /// Adds a mark.
-    pub fn add(&mut self, shape: Shape) {
+    pub(crate) fn add(&mut self, shape: Shape) {
         self.groups.push(Group { tip: None, shapes: vec![shape] });
     }
 
     /// Adds marks that explain themselves when pointed at.
-    pub fn tipped(&mut self, tip: String, shapes: Vec<Shape>) {
+    pub(crate) fn tipped(&mut self, tip: String, shapes: Vec<Shape>) {
         self.groups.push(Group { tip: Some(tip), shapes });
     }
 
     /// Adds a straight line.
-    pub fn rule(&mut self, from: (f32, f32), to: (f32, f32), ink: Ink, dash: &'static [f32]) {
+    pub(crate) fn rule(
+        &mut self,
+        from: (f32, f32),
+        to: (f32, f32),
+        ink: Ink,
+        dash: &'static [f32],
+    ) {
         self.add(Shape::Line { points: vec![from, to], ink, width: 1.0, dash });
     }
 
     /// Adds words.
-    pub fn text(
+    pub(crate) fn text(
         &mut self,
         at: (f32, f32),
         size: f32,

@@ -20,13 +20,13 @@ pub(super) struct Paths {
 
 impl Paths {
     const NONE: Paths = Paths { digits: 0.0, exponent: 0 };
-    pub const ONE: Paths = Paths { digits: 1.0, exponent: 0 };
+    pub(super) const ONE: Paths = Paths { digits: 1.0, exponent: 0 };
 
     fn base() -> f64 {
         2f64.powi(512)
     }
 
-    pub fn add(&mut self, other: Paths) {
+    pub(super) fn add(&mut self, other: Paths) {
         let (high, low) =
             if self.exponent >= other.exponent { (*self, other) } else { (other, *self) };
         *self = high;
@@ -43,7 +43,7 @@ impl Paths {
     }
 
     /// The share that these are of `all`, which are no fewer.
-    pub fn share(self, all: Paths) -> f64 {
+    pub(super) fn share(self, all: Paths) -> f64 {
         match all.exponent.checked_sub(self.exponent) {
             Some(0) => self.digits / all.digits,
             Some(1) => self.digits / all.digits / Self::base(),
@@ -73,7 +73,7 @@ pub(super) struct Search<'a> {
 }
 
 impl Search<'_> {
-    pub fn new(graph: &Graph) -> Search<'_> {
+    pub(super) fn new(graph: &Graph) -> Search<'_> {
         let n = graph.nodes();
         Search {
             graph,
@@ -89,7 +89,7 @@ impl Search<'_> {
     }
 
     /// Adds what a source contributes.
-    pub fn add(&mut self, source: usize, endpoints: bool) {
+    pub(super) fn add(&mut self, source: usize, endpoints: bool) {
         self.count_paths(source);
         self.pairs += self.order.len() as u64 - 1;
         let end = if endpoints { 1.0 } else { 0.0 };
@@ -114,7 +114,7 @@ impl Search<'_> {
     }
 
     /// The level of a node.
-    pub fn at(&self, v: usize) -> u32 {
+    pub(super) fn at(&self, v: usize) -> u32 {
         self.level[v].load(Relaxed)
     }
 
@@ -123,7 +123,7 @@ impl Search<'_> {
         neighbors_once(self.graph, u)
     }
 
-    pub fn count_paths(&mut self, source: usize) {
+    pub(super) fn count_paths(&mut self, source: usize) {
         // Of an earlier source.
         self.level.par_iter_mut().for_each(|level| *level.get_mut() = UNSEEN);
         *self.level[source].get_mut() = 0;
