@@ -1,7 +1,41 @@
-//! hivegraph: graph analytics on replicas.
+//! hivegraph: graph analytics on replicas. Every GPU holds the whole graph, computes its part of every step, and what
+//! changed is merged. Without a GPU, threads of this machine take the place of GPUs.
 //!
-//! Users' own functions on every replica: [`operator`], with `docs/forall.md` as the guide; [`prelude`] has what
-//! such programs need. The workloads that come with it: [`algorithm`].
+//! A function of one node, as CUDA C++ text for GPUs and as a Rust closure for the host, runs over all nodes:
+//!
+//! ```
+//! use hivegraph::prelude::*;
+//!
+//! fn main() -> Result<()> {
+//!     let graph = Arc::new(load("rmat:10")?); // a generator, or a file
+//!     let devices = "host:4".parse()?; // "cuda:0-3" is four GPUs, "auto" whatever there is
+//!     let fleet = Fleet::open(FleetConfig { devices, ..FleetConfig::default() })?;
+//!     let g = Resident::new(&fleet, graph, ResidentOptions::default())?;
+//!     let largest = fleet.run(move |r| {
+//!         let degree = Lambda::<u32>::new("degree").cuda("return (u32)g.degree(v);").host(|a| {
+//!             let g = a.graph();
+//!             Box::new(move |v| g.degree(v) as u32)
+//!         });
+//!         r.reduce("largest", Over::nodes(&g), &degree, Args::new(), MergeOp::Max)
+//!     })?;
+//!     println!("the largest degree: {}", largest[0]); // one answer a replica, all the same
+//!     Ok(())
+//! }
+//! ```
+//!
+//! * [`guide`]: how to write such programs, from the first to the whole model; [`operator`] is the reference.
+//! * [`algorithm`]: the workloads that come with it, as functions.
+//! * [`io`], [`generate`]: where graphs come from; [`graph`], [`layout`]: what they are, here and on devices.
+//! * [`fleet`], [`collective`], [`device`]: replicas, how they are made equal, and the GPUs.
+//! * [`verify`]: independent checks of answers.
+//! * [`run`]: a workload by its name and options, as the program `hive` runs it.
+//!
+//! # Features
+//!
+//! * `cli` (default): the program `hive`, with `report`. A library does without:
+//!   `hivegraph = { default-features = false }`.
+//! * `report`: records of runs as JSON, tables, plots.
+//! * `parquet`: reads and writes Parquet files.
 #![deny(missing_docs)]
 #![deny(unsafe_op_in_unsafe_fn)]
 // Some of what the modules have inside serves the program alone.
@@ -66,9 +100,9 @@ pub mod prelude {
 mod skips;
 
 // The guide's and the README's Rust is compiled and run with the documentation's tests.
-#[cfg(doctest)]
+#[cfg(any(doc, doctest))]
 #[doc = include_str!("../docs/forall.md")]
-struct Guide;
+pub mod guide {}
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

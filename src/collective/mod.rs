@@ -1,7 +1,7 @@
 //! Merges: what makes replicas equal after a step.
 //!
-//! Three collectives behind one trait. [`host`] and `peer` are the same two-shot algorithm
-//! ([`two_shot`]) over different memory: everybody reduces its own slice from everybody's copies,
+//! Three collectives behind one trait. `host` and `peer` are the same two-shot algorithm
+//! (`two_shot`) over different memory: everybody reduces its own slice from everybody's copies,
 //! then fetches the other slices from their owners. `nccl` drives its own communicator.
 
 mod cells;

@@ -392,11 +392,6 @@ impl Graph {
         if self.origin.self_loops == 0 { 0 } else { check::rows(self).self_loops }
     }
 
-    /// Whether every arc weighs 1, by absence of weights or by their values.
-    pub fn weights_are_unit(&self) -> bool {
-        self.weights.as_ref().is_none_or(|weights| weights.par_iter().all(|&w| w == 1.0))
-    }
-
     /// The smallest and the largest weight; (1, 1) for a graph without weights or arcs.
     pub fn weight_range(&self) -> (f32, f32) {
         let Some(weights) = self.weights.as_ref().filter(|weights| !weights.is_empty()) else {

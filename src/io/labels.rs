@@ -65,15 +65,6 @@ pub(super) fn locations_in(path: &str, bytes: &[u8]) -> Result<Locations> {
     Ok(found)
 }
 
-/// Reads a file of DIMACS coordinates (see [`read_locations`]).
-///
-/// # Errors
-///
-/// As [`read_locations`].
-pub fn read_coordinates(path: &str) -> Result<Locations> {
-    dimacs::parse_coordinates(path, source::unmarked(&source::read_table(path)?))
-}
-
 impl Locations {
     /// Sorts places, and refuses a second one for an id.
     pub(super) fn of(mut places: Vec<Place>, first_id: Option<u32>) -> Result<Locations, Fault> {

@@ -57,7 +57,7 @@ pub use edge_list::write as write_edge_list;
 pub use gap::{write_el, write_sg, write_wel, write_wsg};
 pub use headline::{Headline, headline};
 pub use hive_bin::write as write_hive_bin;
-pub use labels::{Locations, read_coordinates, read_locations};
+pub use labels::{Locations, read_locations};
 pub use matrix_market::write as write_matrix_market;
 pub use native::{check as check_native, write as write_native};
 pub use node_weights::read_weights;

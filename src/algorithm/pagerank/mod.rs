@@ -6,11 +6,11 @@
 //! r'[v] = (1 - d) p[v] + d (sum over arcs u -> v of r[u] w / W[u] + D p[v])
 //! ~~~
 //!
-//! W[u] is the out-weight of u and D the rank of all nodes without any. Weights are 1 unless asked for; self loops
+//! `W[u]` is the out-weight of u and D the rank of all nodes without any. Weights are 1 unless asked for; self loops
 //! and parallel arcs are arcs. It stops when the L1 distance from r to r' is at most `tolerance`, or after so
 //! many iterations.
 //!
-//! **Idea.** What an arc carries, r[u] / W[u], is divided once a node, and a node's new rank, the contribution it
+//! **Idea.** What an arc carries, `r[u] / W[u]`, is divided once a node, and a node's new rank, the contribution it
 //! makes next and its part of the change come out of the kernel that sums its row. Nodes without any arc have
 //! no row: their ranks are p times one number (`kernels/pagerank.cuh`). The strategies differ in how they go over
 //! the arcs; `docs/pagerank.md` tells them apart.
@@ -23,8 +23,8 @@
 //! iteration late, while the next is under way: the answer is that of the iteration that met the tolerance, and the
 //! one too many is dropped.
 //!
-//! **Arrays.** `value` [active] f32, twice, what arcs carry: replicated, GATHER; `rank` [active] f32, twice, own rows until
-//! the end: replicated, GATHER; `sum` [active] f64, where there are sums: replicated, SUM. All by label.
+//! **Arrays.** `value` \[active\] f32, twice, what arcs carry: replicated, GATHER; `rank` \[active\] f32, twice, own rows until
+//! the end: replicated, GATHER; `sum` \[active\] f64, where there are sums: replicated, SUM. All by label.
 //!
 //! **Source.** Page, Brin, Motwani, Winograd, "The PageRank citation ranking: bringing order to the web", Stanford
 //! InfoLab 1999-66; Hong, Kim, Oguntebi, Olukotun, "Accelerating CUDA graph algorithms at maximum warp", PPoPP 2011.
