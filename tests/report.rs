@@ -430,7 +430,7 @@ fn pictures_other_than_svg_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let picture = folder.path().join("plot.png");
     refused(
-        &[&measurements("geo.tar.gz"), "--plots", text(&picture)],
+        &[&measurements("geo-69455a9.tar.gz"), "--plots", text(&picture)],
         &["--plots", "plot.png", ".svg"],
     );
     assert!(!picture.exists());
