@@ -4,12 +4,11 @@
 use super::machine::Machine;
 use super::summary::ids_of;
 use super::{COMMIT, VERSION, utc};
-use crate::algorithm::Measured;
+use crate::algorithm::{Measured, Spread, median_reset};
 use crate::fleet::FleetInfo;
 use crate::graph::{Graph, NodeId, Origin};
 use crate::io::write_atomically;
 use crate::layout::{Form, PrepareReport};
-use crate::results::{Spread, median_reset};
 use crate::run::{Outcome, RunConfig, Verdict, Verification};
 use crate::{Error, Result};
 use serde::Serialize;

@@ -1,12 +1,11 @@
 //! The human summary of a run.
 
 use super::record::arcs_per_second;
-use crate::algorithm::MergeMode;
+use crate::algorithm::{MergeMode, Spread, median_reset, median_run};
 use crate::fleet::FleetInfo;
 use crate::graph::{Graph, NodeId, Origin};
 use crate::io::{Duplicates, SelfLoops};
 use crate::layout::Placement;
-use crate::results::{Spread, median_reset, median_run};
 use crate::run::{Outcome, Start, Verdict, Verification};
 use crate::table::Table;
 use crate::units::{bare_ms, bytes, count, ms, plural, rate};

@@ -14,7 +14,6 @@ mod set;
 mod settings;
 
 pub(crate) use crate::algorithm::Spread;
-pub(crate) use crate::algorithm::{median_reset, median_run};
 pub(crate) use ablation::{Ablation, AblationRow, ablations};
 pub(crate) use case::{Case, Done, Iteration, Outcome, Scaling, Split, Times};
 pub(crate) use compare::{Comparison, compare};

@@ -9,7 +9,7 @@ use crate::report::to_json;
 use crate::{Error, Result};
 use serde::Serialize;
 use serde_json::Value;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
@@ -193,9 +193,9 @@ fn lock(dir: &Path) -> Result<Option<File>> {
     let path = dir.join(LOCK);
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
     let mut file = file.map_err(|cause| unusable(&path, cause))?;
-    match hold(&file) {
-        Ok(true) => {}
-        Ok(false) => {
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
             let mut holder = String::new();
             let _ = file.read_to_string(&mut holder);
             let holder = Some(holder.trim()).filter(|holder| !holder.is_empty());
@@ -205,7 +205,8 @@ fn lock(dir: &Path) -> Result<Option<File>> {
                 holder.unwrap_or("unknown")
             )));
         }
-        Err(_) => return Ok(None),
+        // A file system without locks.
+        Err(TryLockError::Error(_)) => return Ok(None),
     }
     let note = |file: &mut File| {
         file.set_len(0)?;
@@ -214,22 +215,6 @@ fn lock(dir: &Path) -> Result<Option<File>> {
     };
     note(&mut file).map_err(|cause| unusable(&path, cause))?;
     Ok(Some(file))
-}
-
-/// Whether the lock was free; an error where there are no locks.
-#[cfg(unix)]
-fn hold(file: &File) -> std::io::Result<bool> {
-    use rustix::fs::{FlockOperation, flock};
-    match flock(file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(true),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
-        Err(other) => Err(other.into()),
-    }
-}
-
-#[cfg(not(unix))]
-fn hold(_: &File) -> std::io::Result<bool> {
-    Err(ErrorKind::Unsupported.into())
 }
 
 #[cfg(test)]
