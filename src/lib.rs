@@ -45,6 +45,7 @@ pub mod algorithm;
 mod aside;
 mod byte_count;
 mod cache_dir;
+mod choice;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod collective;
@@ -77,16 +78,16 @@ pub use error::{Error, Result};
 /// What programs need, in one line: `use hivegraph::prelude::*;`. Workloads and what prepares graphs for them,
 /// operators for users' own functions, fleets, graphs and errors.
 pub mod prelude {
-    pub use crate::algorithm::best_ranked;
     pub use crate::algorithm::{
-        BcConfig, Betweenness, GeoConfig, Geolocation, MergeMode, Pagerank, PagerankConfig, Seeds,
-        ShortestPaths, SsspConfig, betweenness, geolocate, pagerank, sssp,
+        BcConfig, BfsConfig, CcConfig, FilterConfig, GeoConfig, KcoreConfig, MergeMode,
+        PagerankConfig, Precision, RunOptions, SccConfig, Seeds, SsspConfig, TrianglesConfig,
+        VnConfig, bc, best_ranked, bfs, cc, filter, geo, kcore, pagerank, scc, sssp, triangles, vn,
     };
     pub use crate::collective::{Frontier, MergeOp, Replicated};
     pub use crate::fleet::{Devices, Fleet, FleetConfig, Replica};
     pub use crate::graph::Graph;
     pub use crate::io::{LoadOptions, Symmetrize, load, load_with};
-    pub use crate::layout::{PrepareOptions, Prepared, Topology};
+    pub use crate::layout::{PrepareOptions, Prepared};
     pub use crate::operator::{
         Advance, ArcLambda, Args, Direction, Lambda, Order, Over, Queue, Random, Resident,
         ResidentOptions,

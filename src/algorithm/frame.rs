@@ -1,43 +1,17 @@
-//! The frame of every workload's program: warm-up and timed runs from a common start, what they leave behind.
+//! The frame of every workload's program: its engine, warm-up and timed runs from a common start, steps, and what a
+//! replica brings back. Injected faults and perturbations strike here and in launches, nowhere else.
 
 use super::measure::{Measured, TraceEntry, slowest};
+use super::options::RunOptions;
 use super::same::{Ends, Rounded, Words};
 use crate::collective::{Element, Replicated};
+use crate::device::CudaDevice;
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
-use crate::run::Context;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// How often a program runs, and what is kept of it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Repeat {
-    /// Timed runs.
-    pub runs: u32,
-    /// Runs before them.
-    pub warmup: u32,
-    /// Keep an entry an iteration.
-    pub trace: bool,
-    /// Compare what runs end with.
-    pub compare: bool,
-}
-
-impl Repeat {
-    /// As a workload's own options ask.
-    pub fn asked(runs: u32, warmup: u32, trace: bool, compare: bool) -> Repeat {
-        Repeat { runs, warmup, trace, compare }
-    }
-
-    /// As the job asks; a gauge is neither traced nor compared.
-    pub fn of(context: &Context<'_>) -> Repeat {
-        let asked = |option: bool| option && !context.gauge;
-        let Context { runs, warmup, job, .. } = *context;
-        let (trace, compare) = (asked(job.config.trace), asked(job.config.verify));
-        Repeat { runs, warmup, trace, compare }
-    }
-}
-
-/// What one replica brings back: values by label, rank 0's, and everybody's where they are compared.
+/// What a replica brings back: values by label, rank 0's alone.
 pub(crate) struct Brought<T> {
     pub values: Vec<T>,
     pub measured: Measured,
@@ -45,31 +19,87 @@ pub(crate) struct Brought<T> {
 
 impl<T: Element> Brought<T> {
     /// Of a program that has ended with `array`.
-    pub fn new(
-        r: &Replica,
-        array: &Replicated<T>,
-        compare: bool,
-        mut measured: Measured,
-    ) -> Result<Brought<T>> {
+    pub fn new(r: &Replica, array: &Replicated<T>, mut measured: Measured) -> Result<Brought<T>> {
         let start = Instant::now();
-        let values = if r.rank() == 0 || compare { array.to_vec()? } else { Vec::new() };
+        let values = if r.rank() == 0 { array.to_vec()? } else { Vec::new() };
         measured.download_ms = start.elapsed().as_secs_f64() * 1e3;
         Ok(Brought { values, measured })
     }
 
-    /// Rank 0's, with everybody's arcs counted. [`Error::Verify`] where they are compared and differ: `what` is as in
-    /// `other components`.
-    pub fn first(mut all: Vec<Brought<T>>, compare: bool, what: &str) -> Result<Brought<T>> {
+    /// Rank 0's, with everybody's arcs counted.
+    pub fn first(mut all: Vec<Brought<T>>) -> Brought<T> {
         let arcs = all.iter().map(|one| one.measured.arcs_relaxed).sum();
-        let differs = |one: &Brought<T>| compare && one.values != all[0].values;
-        if let Some(other) = all.iter().position(differs) {
-            let both = format!("replica {other} ended with {what} than replica 0");
-            return Err(Error::Verify(both));
-        }
         let mut first = all.swap_remove(0);
         first.measured.arcs_relaxed = arcs;
-        Ok(first)
+        first
     }
+}
+
+/// Where a replica's steps run, with what they need there beside the replicated state: a workspace on its GPU, or
+/// something of the host's.
+pub(crate) enum Engine<W, H> {
+    Cuda(W),
+    Host(H),
+}
+
+impl<W, H> Engine<W, H> {
+    /// For the backend of `r`.
+    pub fn new(
+        r: &mut Replica,
+        cuda: impl FnOnce(&mut CudaDevice) -> Result<W>,
+        host: impl FnOnce() -> Result<H>,
+    ) -> Result<Engine<W, H>> {
+        match &mut r.backend {
+            Backend::Cuda(device) => cuda(device).map(Engine::Cuda),
+            Backend::Host(_) => host().map(Engine::Host),
+        }
+    }
+
+    /// The workspace, where steps run on a GPU.
+    pub fn workspace(&self) -> Option<&W> {
+        match self {
+            Engine::Cuda(workspace) => Some(workspace),
+            Engine::Host(_) => None,
+        }
+    }
+
+    /// Does `cuda`; for steps that only GPUs make.
+    pub fn on_device<T>(
+        &mut self,
+        r: &Replica,
+        cuda: impl FnOnce(&CudaDevice, &mut W) -> Result<T>,
+    ) -> Result<T> {
+        match (&r.backend, self) {
+            (Backend::Cuda(device), Engine::Cuda(workspace)) => cuda(device, workspace),
+            _ => Err(other_backend()),
+        }
+    }
+
+    /// Does `cuda` or `host` with the replicated `state`, whichever it is for; the latter on the replica's threads.
+    pub fn with<S: Send, T: Send>(
+        &mut self,
+        r: &Replica,
+        state: &mut S,
+        cuda: impl FnOnce(&CudaDevice, &mut W, &mut S) -> Result<T>,
+        host: impl FnOnce(&mut H, &mut S, &(dyn Fn() + Sync)) -> T + Send,
+    ) -> Result<T>
+    where
+        H: Send,
+    {
+        match (&r.backend, self) {
+            (Backend::Cuda(device), Engine::Cuda(workspace)) => cuda(device, workspace, state),
+            (Backend::Host(worker), Engine::Host(own)) => {
+                let (place, rank) = (r.rendezvous().clone(), r.rank());
+                Ok(worker.pool.install(|| host(own, state, &|| place.beat(rank))))
+            }
+            _ => Err(other_backend()),
+        }
+    }
+}
+
+/// Backends do not change, and engines are made for them.
+fn other_backend() -> Error {
+    Error::machine("a step of another backend; this is a bug")
 }
 
 /// What one run leaves in the report.
@@ -86,6 +116,8 @@ pub(crate) struct Log {
     pub entries: Vec<TraceEntry>,
     /// Driver iterations of earlier runs of this job.
     first: u64,
+    /// When the step under way began.
+    began: Option<Instant>,
 }
 
 impl Log {
@@ -106,18 +138,10 @@ impl Log {
 }
 
 impl Log {
-    /// Adds the iteration just booked to the trace: what it did, the nodes and arcs that it began with, how it
-    /// was merged, and since when it ran.
-    pub fn note(
-        &mut self,
-        step: &str,
-        (frontier_nodes, frontier_arcs): (u64, u64),
-        merge: &str,
-        begin: Instant,
-    ) {
-        if !self.trace {
-            return;
-        }
+    /// Adds the iteration just booked to the trace: what it did, the nodes and arcs that it began with, and how it
+    /// was merged.
+    pub fn note(&mut self, step: &str, (frontier_nodes, frontier_arcs): (u64, u64), merge: &str) {
+        let Some(began) = self.began.filter(|_| self.trace) else { return };
         self.entries.push(TraceEntry {
             iteration: self.iterations - 1,
             step: step.trim_start_matches("step ").into(),
@@ -125,7 +149,7 @@ impl Log {
             frontier_nodes,
             frontier_arcs,
             merge: merge.into(),
-            ms: begin.elapsed().as_secs_f64() * 1e3,
+            ms: began.elapsed().as_secs_f64() * 1e3,
         });
     }
 }
@@ -146,6 +170,11 @@ pub(crate) trait Run {
     /// What the run just ended has left behind: the same for every run of the same question.
     fn answer(&self) -> Vec<Words<'_>>;
 
+    /// Whether all replicas end with it; else each with a part of its own.
+    fn everybody(&self) -> bool {
+        true
+    }
+
     /// What was asked in the run just ended, where runs differ in that: its source, say.
     fn question(&self) -> u64 {
         0
@@ -158,8 +187,8 @@ pub(crate) trait Run {
 }
 
 /// Runs `body` as often as asked, all replicas from a common start each time. Read-back is the caller's.
-pub(crate) fn timed(r: &mut Replica, repeat: Repeat, body: &mut impl Run) -> Result<Measured> {
-    let measured = repeated(r, repeat, body);
+pub(crate) fn timed(r: &mut Replica, run: &RunOptions, body: &mut impl Run) -> Result<Measured> {
+    let measured = repeated(r, run, body);
     if let Err(error) = &measured {
         // Before the caller lets go of arrays that other replicas may still write into.
         r.fail(error.clone());
@@ -167,19 +196,19 @@ pub(crate) fn timed(r: &mut Replica, repeat: Repeat, body: &mut impl Run) -> Res
     measured
 }
 
-fn repeated(r: &mut Replica, repeat: Repeat, body: &mut impl Run) -> Result<Measured> {
-    let (warmup, mut measured, mut first) = (u64::from(repeat.warmup), Measured::default(), 0);
-    let mut ends = repeat.compare.then(|| Ends::new(r)).transpose()?;
-    for run in 0..warmup + u64::from(repeat.runs) {
+fn repeated(r: &mut Replica, options: &RunOptions, body: &mut impl Run) -> Result<Measured> {
+    let (warmup, mut measured, mut first) = (u64::from(options.warmup), Measured::default(), 0);
+    let mut ends = options.compare.then(|| Ends::new(r)).transpose()?;
+    for run in 0..warmup + u64::from(options.runs) {
         let start = Instant::now();
         body.reset(r, run)?;
         r.settle()?;
         let reset = start.elapsed().as_secs_f64() * 1e3;
         r.meet_as(run);
         r.agree("start of a run", [run, 0, 0, 0])?;
-        // Who waited long was asleep, and wakes late: once more, all awake.
+        // A thread that waited long wakes late, so meet a second time before the clock starts.
         r.agree("now", [run, 0, 0, 0])?;
-        let mut log = Log { trace: repeat.trace, first, ..Log::default() };
+        let mut log = Log { trace: options.trace, first, ..Log::default() };
         let start = Instant::now();
         r.restart_clock();
         body.go(r, &mut log)?;
@@ -208,6 +237,47 @@ fn repeated(r: &mut Replica, repeat: Repeat, body: &mut impl Run) -> Result<Meas
         measured.compile_ms = std::mem::take(&mut device.compile_ms);
     }
     Ok(measured)
+}
+
+/// Runs a step: `launch` queues it on the GPU, `found` reads what it found once it has ended; `host` is the same on host
+/// threads. Its time is booked, without the merge that may follow.
+pub(crate) fn step<W, H: Send, S: Send, F: Send>(
+    (r, log, name): (&mut Replica, &mut Log, &'static str),
+    engine: &mut Engine<W, H>,
+    state: &mut S,
+    launch: impl FnOnce(&CudaDevice, &mut W, &mut S) -> Result<()>,
+    found: impl FnOnce(&CudaDevice, &mut W) -> Result<F>,
+    host: impl FnOnce(&mut H, &mut S, &(dyn Fn() + Sync)) -> F + Send,
+) -> Result<F> {
+    begin(r, log, name)?;
+    let start = Instant::now();
+    let on_host = engine.with(
+        r,
+        state,
+        |device, workspace, state| {
+            device.mark(0, false)?;
+            launch(device, workspace, state)?;
+            device.mark(0, true).map(|()| None)
+        },
+        |own, state, beat| Some(host(own, state, beat)),
+    )?;
+    r.settle()?;
+    let (ms, found) = match on_host {
+        Some(found) => (start.elapsed().as_secs_f64() * 1e3, found),
+        None => engine.on_device(r, |device, workspace| {
+            Ok((device.interval_ms(0)?, found(device, workspace)?))
+        })?,
+    };
+    r.book_step(ms);
+    Ok(found)
+}
+
+/// Begins a step called `name`: injected faults strike now, and a perturbed fleet draws the number of its blocks.
+pub(crate) fn begin(r: &mut Replica, log: &mut Log, name: &'static str) -> Result<()> {
+    log.began = Some(Instant::now());
+    r.begin(log.iteration(), name)?;
+    r.perturb_launches();
+    Ok(())
 }
 
 /// The time of a step: on a device between two marks on its stream, so that nobody waits for the first.

@@ -1,4 +1,4 @@
-//! Workloads, one file each, and what they have in common.
+//! Workloads: one folder each, and what they have in common.
 
 pub mod bc;
 pub mod bfs;
@@ -11,26 +11,40 @@ pub mod kcore;
 mod lists;
 mod measure;
 mod near_far;
+mod options;
 pub mod pagerank;
 mod paths;
-mod precision;
 pub(crate) mod ranking;
+mod registry;
 mod same;
 pub mod scc;
 mod seeds;
 mod spread;
 pub mod sssp;
+mod start;
 pub mod triangles;
+pub mod vn;
+mod workload;
 
-pub use bc::{BcConfig, Betweenness, betweenness};
-pub use bfs::{BfsOptions, Searches};
-pub use cc::Components;
-pub use geo::{GeoConfig, Geolocation, geolocate};
+pub use bc::{BcConfig, Betweenness, bc};
+pub use bfs::{BfsConfig, Searches, bfs};
+pub use cc::{CcConfig, Components, cc};
+pub use filter::{FilterConfig, Filtered, filter};
+pub use geo::{GeoConfig, Geolocation, geo};
+pub use kcore::{Cores, KcoreConfig, kcore};
 pub use measure::{Measured, RunTime, TraceEntry};
+pub use options::{MergeMode, Precision, RunOptions};
 pub use pagerank::{Pagerank, PagerankConfig, pagerank};
 pub use paths::{Lengths, Paths};
-pub use precision::Precision;
+pub use registry::{WORKLOADS, workload};
+pub use scc::{SccConfig, StrongComponents, scc};
 pub use seeds::{InputId, Seeds};
 pub use spread::Spread;
 pub(crate) use spread::{median_reset, median_run};
-pub use sssp::{MergeMode, Ranked, ShortestPaths, SsspConfig, best_ranked, ranking, sssp};
+pub use sssp::{ShortestPaths, SsspConfig, best_ranked, sssp};
+pub(crate) use start::one_search;
+use start::{files_of, from_nodes, symmetric, targets};
+pub use triangles::{Triangles, TrianglesConfig, triangles};
+pub use vn::{VnConfig, vn};
+pub(crate) use workload::Asks;
+pub use workload::{Algorithm, Answer, AnyAnswer, AnyQuery, Checked, Config, Query, Workload};

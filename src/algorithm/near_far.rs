@@ -1,6 +1,6 @@
 //! Near-far on a GPU, for searches by summed weights and by levels: the arguments of `kernels/near_far.cu`.
 
-use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
+use crate::device::{CudaDevice, DeviceBuffer, Function, Pinned, source};
 use crate::error::Result;
 use crate::layout::ArcForm;
 use crate::layout::memory::WorkspaceLengths;
@@ -89,13 +89,7 @@ impl NearFar {
     }
 
     /// Queues a search to its end with windows of width `delta`.
-    pub fn launch(
-        &self,
-        device: &CudaDevice,
-        on: Searched,
-        delta: f32,
-        chance: Option<u64>,
-    ) -> Result<()> {
+    pub fn launch(&self, device: &CudaDevice, on: Searched, delta: f32) -> Result<()> {
         let args = Args {
             offsets: on.offsets,
             arcs: on.arcs,
@@ -115,7 +109,7 @@ impl NearFar {
             form: on.form,
             unused: 0,
         };
-        device.launch(self.run, Launch::together(self.blocks, chance, THREADS), &args)
+        device.launch(self.run, device.together(self.blocks, THREADS), &args)
     }
 
     /// What the last search, which has ended, found.

@@ -114,6 +114,23 @@ impl<'de> Deserialize<'de> for InputId {
 }
 
 impl Seeds {
+    /// These nodes of `graph`.
+    pub fn of_nodes(graph: &Graph, nodes: &[u32]) -> Seeds {
+        Seeds::List(nodes.iter().map(|node| InputId(graph.id(*node).to_string())).collect())
+    }
+
+    /// How many nodes they are, as far as the choice tells: the folder's name in HIVE's layout.
+    pub(crate) fn many(&self) -> String {
+        match self {
+            Seeds::List(ids) => ids.len().to_string(),
+            Seeds::First(count) | Seeds::Random { count, .. } | Seeds::Connected { count, .. } => {
+                count.to_string()
+            }
+            Seeds::File(path) => path.file_stem().unwrap_or_default().to_string_lossy().into(),
+            Seeds::All => "all".into(),
+        }
+    }
+
     /// As [`Seeds::resolve`], but a random choice is one among the nodes that have out-arcs to others, as Graph500 has it.
     ///
     /// # Errors

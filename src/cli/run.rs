@@ -5,8 +5,8 @@ use crate::io::LoadOptions;
 use crate::layout::Form;
 use crate::report::{Record, summary, to_json, write_json};
 use crate::run::{
-    Job, OWN_OPTIONS, Outcome, RunConfig, WORKLOADS, Workload, check_graph, load_on, open_fleet,
-    prepare, workload,
+    Job, Outcome, RunConfig, WORKLOADS, Workload, check_graph, load_on, open_fleet, prepare,
+    workload,
 };
 use crate::{Error, Result};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueHint, value_parser};
@@ -30,30 +30,65 @@ fn workload_command(workload: &Workload) -> Command {
         .value_hint(ValueHint::FilePath)
         .value_parser(value_parser!(PathBuf))
         .help("A TOML file with any of these options as keys, or a record of a run, for the options that it had but --json and --output; flags win");
-    let command = Command::new(workload.name).visible_aliases(workload.alias).arg(config);
     let command =
-        RunConfig::augment_args_for_update(command).about(workload.about).long_about(None);
+        Command::new(workload.name).visible_aliases(workload.aliases).about(workload.about);
+    let own = workload.of.flags(command.next_help_heading("Options of its own"));
+    let command = RunConfig::augment_args_for_update(own.next_help_heading("Run")).arg(config);
+    let command = command.about(workload.about).long_about(None);
     let command = super::help::after(command, workload.examples);
-    let foreign = OWN_OPTIONS.iter().filter(|option| !workload.takes(option));
-    // Arguments are named like fields.
-    let hidden = |command: Command, name: String| command.mut_arg(name, |arg| arg.hide(true));
-    let command = foreign.map(|option| option.replace('-', "_")).fold(command, hidden);
-    if workload.form != Form::Array {
-        return command;
+    let heading = |command: Command, (heading, ids): (&'static str, &[&str])| {
+        ids.iter().fold(command, |c, id| c.mut_arg(id, |arg| arg.help_heading(heading)))
+    };
+    let command = HEADINGS.into_iter().fold(command, heading);
+    let loading = loading_options();
+    let command = loading.iter().fold(command, |command, id| {
+        command.mut_arg(id, |arg| arg.help_heading("Reading the graph"))
+    });
+    // What it takes no part in is not shown, and refused by name.
+    let mut foreign: Vec<&str> = Vec::new();
+    if workload.ranks.is_none() {
+        foreign.push("top");
     }
-    let loading = LoadOptions::augment_args_for_update(Command::new("load"));
-    let loading = loading.get_arguments().map(|arg| arg.get_id().to_string());
-    let of_a_graph = loading.chain(["graph".into(), "placement".into()]);
-    of_a_graph.fold(command, hidden)
+    if !workload.form.is_laid_out() {
+        foreign.extend(["layout", "chunks", "chunk_align"]);
+    }
+    if workload.form == Form::Array {
+        foreign.extend(["graph", "placement"]);
+        foreign.extend(loading.iter().map(String::as_str));
+    }
+    let hidden = |command: Command, name: &str| command.mut_arg(name, |arg| arg.hide(true));
+    let command = foreign.into_iter().fold(command, hidden);
+    match workload.ranks {
+        Some(ranks) => command.mut_arg("top", |arg| {
+            arg.help(format!("Print the first K of the ranking: {ranks}; 0 is none [default: 0]"))
+        }),
+        None => command,
+    }
+}
+
+/// The groups in which options of a run are shown; the rest is shown as `Run`.
+const HEADINGS: [(&str, &[&str]); 5] = [
+    ("Graph", &["graph", "layout", "chunks", "chunk_align", "placement"]),
+    ("Devices and merges", &["devices", "collective", "merge", "memory_limit", "deadline"]),
+    ("Measuring", &["benchmark", "runs", "warmup", "trace"]),
+    ("Results", &["verify", "top", "output", "output_format", "json"]),
+    ("Configuration", &["config"]),
+];
+
+/// The flags that say how a graph is read.
+fn loading_options() -> Vec<String> {
+    let command = LoadOptions::augment_args_for_update(Command::new("load"));
+    command.get_arguments().map(|arg| arg.get_id().to_string()).collect()
 }
 
 /// Defaults, then the file, then the flags.
-fn resolve(matches: &ArgMatches) -> Result<RunConfig> {
+fn resolve(workload: &Workload, matches: &ArgMatches) -> Result<RunConfig> {
     let mut config = match matches.get_one::<PathBuf>("config") {
         Some(path) => RunConfig::read(path)?,
         None => RunConfig::default(),
     };
     config.update_from_arg_matches(matches).map_err(|e| Error::input(super::one_line(&e)))?;
+    config.set_own(workload, |own| workload.of.flagged(&own, matches))?;
     if let Some(path) = matches.get_one::<PathBuf>("config") {
         config.check_kept(path)?;
     }
@@ -61,11 +96,12 @@ fn resolve(matches: &ArgMatches) -> Result<RunConfig> {
 }
 
 pub(super) fn run(matches: &ArgMatches) -> Result<()> {
-    let (workload, config) = match matches.subcommand() {
-        Some((name, matches)) => (workload(name), resolve(matches)?),
-        None => (None, RunConfig::default()),
+    let (workload, matches) = match matches.subcommand() {
+        Some((name, matches)) => (workload(name), matches),
+        None => (None, matches),
     };
     let workload = workload.ok_or_else(|| Error::input("no such workload: see hive run --help"))?;
+    let config = resolve(workload, matches)?;
     config.check(workload)?;
     let outcome = answer(workload, config)?;
     report(&outcome)?;
@@ -81,12 +117,12 @@ pub(super) fn run(matches: &ArgMatches) -> Result<()> {
 /// What is known at once comes first: that a file is not there, then that a device is not, then the
 /// graph, which may take minutes.
 fn answer(workload: &'static Workload, config: RunConfig) -> Result<Outcome> {
-    check_graph(&config)?;
+    check_graph(&config, workload)?;
     let fleet = phase("opening devices", || open_fleet(&config))?;
     let job = match workload.form {
         Form::Array => Job::on_array(workload, config)?,
         _ => {
-            let graph = phase("loading the graph", || load_on(&config, &fleet))?;
+            let graph = phase("loading the graph", || load_on(&config, workload, &fleet))?;
             phase("choosing where to start", || Job::new(workload, config, graph))?
         }
     };
@@ -94,7 +130,8 @@ fn answer(workload: &'static Workload, config: RunConfig) -> Result<Outcome> {
     let answer = phase("running", || job.solve(&fleet, &prepared))?;
     let check = || job.config.verify.then(|| job.verify(&*answer)).transpose();
     let verification = phase("verifying", check)?;
-    Ok(job.outcome(&fleet, &prepared, answer, verification))
+    let report = prepared.report(&fleet, workload.form)?;
+    Ok(job.outcome(&fleet, &report, answer, verification))
 }
 
 /// Summary and ranking, then the files. With `--json -` standard output is the record and nothing else, with
@@ -103,7 +140,7 @@ fn report(outcome: &Outcome) -> Result<()> {
     let config = &outcome.job.config;
     let mut text = summary(outcome);
     if config.top > 0
-        && let Some(ranking) = outcome.answer.ranking(&outcome.job, config.top)
+        && let Some(ranking) = outcome.answer.ranking(config.top)
     {
         text += &format!("\n{ranking}");
     }

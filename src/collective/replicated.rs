@@ -3,7 +3,7 @@
 use super::{Atomic32, Element, MergeOp, Span, atomic_words, atomics};
 use super::{Label, Owner, Split};
 use crate::device::DeviceBuffer;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use bitvec::prelude::{BitSlice, Lsb0};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -139,6 +139,21 @@ impl<T: Element> Replicated<T> {
             Data::Host(_) => None,
             Data::Cuda(buffer) => Some(buffer),
         }
+    }
+
+    /// The device address of element 0, for a step on a device.
+    pub(crate) fn on_device(&self) -> Result<u64> {
+        let elsewhere = || Error::machine(format!("{} is on the host; this is a bug", self.label));
+        self.device().map(DeviceBuffer::pointer).ok_or_else(elsewhere)
+    }
+
+    /// Zeroes it, on a device when what was queued before has ended.
+    pub(crate) fn clear(&mut self) -> Result<()> {
+        match &mut self.data {
+            Data::Host(values) => values.fill(T::zeroed()),
+            Data::Cuda(buffer) => buffer.clear()?,
+        }
+        Ok(())
     }
 
     /// The device address of element 0, 0 on the host.

@@ -151,6 +151,8 @@ pub(crate) struct CudaDevice {
     pub fleet: Vec<u32>,
     rank: usize,
     watch: Arc<dyn Watch>,
+    /// Where the fleet is perturbed, what numbers of blocks are drawn from.
+    chance: Cell<Option<u64>>,
     stream: sys::CUstream,
     /// Nothing has been queued since the last wait.
     idle: Cell<bool>,
@@ -260,6 +262,21 @@ pub(crate) fn fewer(blocks: u32, chance: Option<u64>) -> u32 {
 }
 
 impl CudaDevice {
+    /// Draws the numbers of blocks of launches from `chance`, or takes as many as there are.
+    pub fn perturb(&self, chance: Option<u64>) {
+        self.chance.set(chance);
+    }
+
+    /// As many blocks as `resident`, or fewer where the fleet is perturbed.
+    pub fn blocks(&self, resident: u32) -> u32 {
+        fewer(resident, self.chance.get())
+    }
+
+    /// A launch of blocks that meet at barriers: as many as can be resident, or fewer where the fleet is perturbed.
+    pub fn together(&self, resident: u32, threads: u32) -> Launch {
+        Launch::together(resident, self.chance.get(), threads)
+    }
+
     /// The error of a cooperative kernel that says it was `stopped`.
     pub fn met(&self, stopped: u32, kernel: &str) -> Result<()> {
         if stopped == 0 {
@@ -332,6 +349,7 @@ impl CudaDevice {
             fleet: fleet.to_vec(),
             rank,
             watch,
+            chance: Cell::new(None),
             stream,
             idle: Cell::new(false),
             chain: RefCell::new(None),

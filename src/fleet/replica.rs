@@ -471,6 +471,14 @@ impl Replica {
         Some(*state >> 33)
     }
 
+    /// Draws the number of blocks of the launches that follow, where the fleet is perturbed.
+    pub(crate) fn perturb_launches(&mut self) {
+        let chance = self.chance();
+        if let Backend::Cuda(device) = &self.backend {
+            device.perturb(chance);
+        }
+    }
+
     fn jitter(&mut self) {
         if let Some(chance) = self.chance()
             && chance % 4 == 0

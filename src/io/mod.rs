@@ -70,7 +70,7 @@ use crate::generate;
 use crate::graph::{Graph, Origin, milliseconds};
 use parsed::Parsed;
 use source::{Bytes, Limit};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Endings that a data set's name does without.
@@ -113,6 +113,15 @@ pub fn load_with(spec: &str, options: &LoadOptions) -> Result<Graph> {
         cache::write(&entry, &graph);
     }
     Ok(graph)
+}
+
+/// A file that says where nodes are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlacesFile {
+    /// HIVE .labels, a CSV with columns node, lat and lon, or DIMACS .co.
+    pub path: PathBuf,
+    /// It counts nodes from this number, whatever the graph's ids count from.
+    pub first_id: Option<u64>,
 }
 
 /// [`load_with`], with nodes where the file of places `labels` has them (see [`place`]): before a component is cut out or

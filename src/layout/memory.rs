@@ -121,7 +121,7 @@ impl GraphShape {
     }
 
     /// Self loops, too: arcs of graphs without weights.
-    fn all_arcs(&self) -> u64 {
+    pub(crate) fn all_arcs(&self) -> u64 {
         self.arcs + self.self_loops
     }
 
@@ -284,31 +284,6 @@ pub(crate) fn topology(shape: &GraphShape) -> Vec<DeviceArray> {
     one.repeat(if shape.symmetric { 1 } else { 2 })
 }
 
-/// The arrays of breadth-first search on one GPU.
-pub fn search(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
-    let (nodes, active) = (shape.nodes as usize, shape.active as usize);
-    let words = active.div_ceil(64);
-    let mut arrays = topology(shape);
-    arrays.extend([
-        DeviceArray::new::<u32>("level", nodes),
-        DeviceArray::new::<u64>("frontier", words),
-        DeviceArray::new::<u64>("frontier", words),
-        DeviceArray::new::<u64>("visited", words),
-        DeviceArray::new::<u32>("queue", 4 * QUEUE),
-        DeviceArray::new::<u32>("huge rows", active),
-        DeviceArray::new::<u64>("control", CONTROL),
-        DeviceArray::new::<u64>("totals", 3),
-    ]);
-    if shape.flat {
-        let lengths = WorkspaceLengths::new(active, 1, true);
-        arrays.push(DeviceArray::new::<u32>("first four neighbours", 4 * active));
-        arrays.push(DeviceArray::new::<u64>("near queues", lengths.near_queues));
-    } else {
-        arrays.push(DeviceArray::new::<u32>("first two in-neighbours", 2 * active));
-    }
-    arrays
-}
-
 /// Segments that long rows of `arcs` arcs are cut into, at most.
 pub(crate) fn segments(arcs: u64) -> usize {
     // A row of just more than one segment takes two.
@@ -388,21 +363,6 @@ pub(crate) fn lanes(
     arrays
 }
 
-/// The arrays of connected components on one GPU.
-pub fn components(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
-    let active = shape.active as usize;
-    let mut arrays = topology(shape);
-    arrays.extend([
-        DeviceArray::new::<u32>("comp", active),
-        DeviceArray::new::<u64>("settled", active.div_ceil(64)),
-        DeviceArray::new::<u32>("smallest neighbours", active),
-        DeviceArray::new::<u32>("old parents", active),
-        DeviceArray::new::<u32>("long rows", active),
-        DeviceArray::new::<u64>("control", CONTROL),
-    ]);
-    arrays
-}
-
 /// The least that betweenness takes on one GPU: rows without weights and a batch of one lane, cut levels reckoned with
 /// where there are several replicas. Up to eight lanes are taken where there is room.
 pub fn betweenness(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
@@ -445,29 +405,6 @@ pub fn pagerank(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
 /// tile's 1024 takes at most twice its share; both ways.
 pub(crate) fn tiles(arcs: u64) -> usize {
     (arcs / 256) as usize + 2
-}
-
-/// The arrays of strongly connected components on one GPU.
-pub fn strong_components(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
-    let active = shape.active as usize;
-    let words = active.div_ceil(64);
-    let mut arrays = topology(shape);
-    arrays.extend([
-        DeviceArray::new::<u32>("comp", active),
-        DeviceArray::new::<u32>("colour", active),
-        DeviceArray::new::<u64>("left", words),
-        DeviceArray::new::<u64>("reached", words),
-        DeviceArray::new::<u64>("reaching", words),
-        DeviceArray::new::<u32>("self loops", active),
-        DeviceArray::new::<u32>("parts", active),
-        DeviceArray::new::<u32>("degrees left", 2 * active),
-        DeviceArray::new::<u32>("followed", 2 * active.div_ceil(32)),
-        DeviceArray::new::<u32>("rest", active),
-        DeviceArray::new::<u32>("queues", 2 * active),
-        DeviceArray::new::<u64>("tiles", 2 * tiles(shape.all_arcs())),
-        DeviceArray::new::<u64>("control", CONTROL),
-    ]);
-    arrays
 }
 
 /// Bytes of all arrays together.

@@ -1,14 +1,16 @@
 //! A graph on every replica of a fleet, as it is: the input's node order, plain rows.
 
+use super::PrepareReport;
 use crate::collective::{ChunkPolicy, Split};
 use crate::device::DeviceBuffer;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fleet::{Fleet, Placed, Replica, VmmArray};
 use crate::graph::Graph;
 use crate::layout::Placement;
 use bytemuck::Pod;
 use rayon::prelude::*;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// What of a graph operators need, and how it is cut.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +47,7 @@ pub struct Resident {
     chunks: Split,
     /// Slices of long rows, of either direction, as kernels/operators.cuh cuts them.
     hub_slices: usize,
+    report: PrepareReport,
     /// By rank; `None` on the host.
     devices: Vec<Option<DeviceCsr>>,
 }
@@ -70,6 +73,12 @@ pub(crate) struct DeviceCsr {
     pub into: Option<DeviceRows>,
 }
 
+impl DeviceCsr {
+    fn bytes(&self) -> u64 {
+        self.out.bytes() + self.into.as_ref().map_or(0, DeviceRows::bytes)
+    }
+}
+
 impl Resident {
     /// Gives every replica of `fleet` the graph.
     ///
@@ -90,15 +99,36 @@ impl Resident {
         }
         let turned = (options.backward && !symmetric).then(|| graph.transpose());
         let hub_slices = slices(&graph).max(turned.as_ref().map_or(0, slices));
-        let devices = Vec::new();
-        let mut resident =
-            Resident { fleet: fleet.id(), graph, turned, symmetric, chunks, hub_slices, devices };
+        let rows = |graph: &Graph| {
+            let weights = if options.weights && graph.weights().is_some() { 4 } else { 0 };
+            graph.arcs() * (4 + weights) + graph.offsets().len() as u64 * 8
+        };
+        let report = PrepareReport {
+            layout: "plain".into(),
+            placement: options.placement,
+            bytes_per_replica: rows(&graph) + turned.as_ref().map_or(0, rows),
+            ..PrepareReport::default()
+        };
+        let mut resident = Resident {
+            fleet: fleet.id(),
+            graph,
+            turned,
+            symmetric,
+            chunks,
+            hub_slices,
+            report,
+            devices: Vec::new(),
+        };
         if fleet.info().backend == "cuda" {
+            let start = Instant::now();
             let source = Arc::new(resident);
             let shared = Arc::clone(&source);
             let devices = fleet.run(move |r| shared.upload(r, &options).map(Some))?;
             // The programs have ended: nobody else holds it.
             resident = Arc::try_unwrap(source).unwrap_or_else(|shared| shared.bare());
+            resident.report.upload_ms = start.elapsed().as_secs_f64() * 1e3;
+            resident.report.bytes_per_replica =
+                devices.iter().flatten().map(DeviceCsr::bytes).max().unwrap_or(0);
             resident.devices = devices;
         }
         Ok(Arc::new(resident))
@@ -113,6 +143,7 @@ impl Resident {
             symmetric: self.symmetric,
             chunks: self.chunks.clone(),
             hub_slices: self.hub_slices,
+            report: self.report.clone(),
             devices: Vec::new(),
         }
     }
@@ -145,6 +176,18 @@ impl Resident {
             offsets.upload(&narrow)?;
         }
         Ok(offsets)
+    }
+
+    /// What placing it took.
+    pub fn report(&self) -> &PrepareReport {
+        &self.report
+    }
+
+    /// The copy of replica `rank`, which is on a device.
+    pub(crate) fn rows(&self, rank: usize) -> Result<&DeviceRows> {
+        let missing =
+            || Error::machine(format!("replica {rank} has no device copy; this is a bug"));
+        Ok(&self.on_device(rank).ok_or_else(missing)?.out)
     }
 
     /// The number of the fleet that it was placed for.

@@ -2,7 +2,7 @@
 //! of columns that rise. So the first neighbour of a row is the one of highest degree.
 
 use super::weighted_rows::{self as layout, Labels};
-use super::{Layout, PrepareOptions, PrepareReport, check_align, check_fleet};
+use super::{Layout, PrepareOptions, PrepareReport, check_align};
 use crate::collective::Split;
 use crate::device::{CudaDevice, DeviceBuffer};
 use crate::error::{Error, Result};
@@ -14,15 +14,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// A graph in this form, with the copies that replicas hold.
-pub struct Topology {
+pub(crate) struct Topology {
     rows: Arc<TopologyRows>,
     report: PrepareReport,
 }
 
 /// What the replicas of a fleet share of it.
 pub(crate) struct TopologyRows {
-    /// The number of the fleet that it was prepared for.
-    fleet: u64,
     pub graph: Arc<Graph>,
     pub columns: Arc<Columns>,
     /// Chunks of about equal out-arcs, over the active nodes.
@@ -245,14 +243,8 @@ impl DeviceTopology {
 }
 
 impl Topology {
-    /// Lays `graph` out and gives every replica of `fleet` its copy.
-    pub fn new(fleet: &Fleet, graph: Arc<Graph>, options: PrepareOptions) -> Result<Topology> {
-        let columns = Arc::new(Columns::new(&graph, options.layout)?);
-        Topology::with_columns(fleet, graph, columns, options)
-    }
-
-    /// As [`Topology::new`] with a layout made before: fleets of a sweep share it.
-    pub fn with_columns(
+    /// Gives every replica of `fleet` its copy of `columns`, which are those of `graph`.
+    pub fn new(
         fleet: &Fleet,
         graph: Arc<Graph>,
         columns: Arc<Columns>,
@@ -280,35 +272,14 @@ impl Topology {
             prepare_ms: columns.ms,
             bytes_per_replica: most.unwrap_or(both * 4 + columns.out.offsets.len() as u64 * 8),
         };
-        let rows =
-            TopologyRows { fleet: fleet.id(), graph, columns, chunks, in_chunks, options, devices };
+        let rows = TopologyRows { graph, columns, chunks, in_chunks, options, devices };
         let rows = Arc::new(rows);
         Ok(Topology { rows, report })
-    }
-
-    /// The same with each arc once; `None` where it is so. For a while there are both.
-    pub(crate) fn without_repeats(&self, fleet: &Fleet) -> Result<Option<Topology>> {
-        let rows = &self.rows;
-        let once = rows.columns.without_repeats();
-        let made = once.map(|columns| {
-            Topology::with_columns(fleet, rows.graph.clone(), Arc::new(columns), rows.options)
-        });
-        made.transpose()
     }
 
     /// What preparing took.
     pub fn report(&self) -> &PrepareReport {
         &self.report
-    }
-
-    /// The graph as it was loaded.
-    pub fn graph(&self) -> &Arc<Graph> {
-        &self.rows.graph
-    }
-
-    /// Refuses `fleet` unless it is the one that this was prepared for.
-    pub(crate) fn check_fleet(&self, fleet: &Fleet) -> Result<()> {
-        check_fleet(self.rows.fleet, fleet)
     }
 
     pub(crate) fn rows(&self) -> &Arc<TopologyRows> {

@@ -62,7 +62,7 @@ impl<'a> GraphRecord<'a> {
         let topology = GraphShape::of_topology(graph, Layout::Auto);
         let of_form = |form| match form {
             Form::Topology | Form::Simple => topology,
-            Form::ShortestPaths | Form::Plain | Form::Array => shape,
+            Form::Weighted | Form::Plain | Form::General | Form::Array => shape,
         };
         GraphRecord {
             primitive: "info",

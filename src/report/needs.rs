@@ -6,6 +6,7 @@ use crate::run::{WORKLOADS, Workload};
 use crate::table::Table;
 use crate::units::bytes;
 use serde::Serialize;
+use serde_json::Map;
 
 /// Device memory of one workload on one replica.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -19,7 +20,7 @@ pub(crate) struct Need {
     pub arrays: Vec<DeviceArray>,
 }
 
-/// What each workload whose memory is reckoned needs on each of `world` replicas under `placement`, of a graph that has the
+/// What each workload on a graph needs on each of `world` replicas under `placement`, of a graph that has the
 /// shape `shape` in the workload's form.
 pub(crate) fn needs(
     shape: &dyn Fn(Form) -> GraphShape,
@@ -27,7 +28,11 @@ pub(crate) fn needs(
     placement: Placement,
 ) -> Vec<Need> {
     let need = |workload: &Workload| {
-        let arrays = placed(workload.memory?(&shape(workload.form), world), placement, world);
+        if workload.form == Form::Array {
+            return None;
+        }
+        let arrays = workload.of.arrays(&shape(workload.form), &Map::new(), world);
+        let arrays = placed(arrays, placement, world);
         Some(Need { workload: workload.name, bytes: total(&arrays), arrays })
     };
     WORKLOADS.iter().filter_map(need).collect()

@@ -6,7 +6,7 @@ use crate::fleet::FleetInfo;
 use crate::graph::{Graph, NodeId, Origin};
 use crate::io::{Duplicates, SelfLoops};
 use crate::layout::Placement;
-use crate::run::{Outcome, Start, Verdict, Verification};
+use crate::run::{Outcome, Verdict, Verification};
 use crate::table::Table;
 use crate::units::{bare_ms, bytes, count, ms, plural, rate};
 
@@ -20,16 +20,14 @@ const TRACE_ROWS: usize = 40;
 pub fn summary(outcome: &Outcome) -> String {
     let mut lines = vec![headline(outcome)];
     let mut line = |name: &str, text: String| lines.push(format!("  {name:<9} {text}"));
-    match outcome.job.start {
-        Start::Array(elements) => {
-            line("array", format!("{} of 4 bytes", plural(elements, "element")))
-        }
+    match outcome.job.elements() {
+        Some(elements) => line("array", format!("{} of 4 bytes", plural(elements, "element"))),
         _ => line("graph", graph_line(&outcome.job.graph)),
     }
     line("fleet", fleet_line(outcome));
-    line("strategy", outcome.answer.strategy_line(&outcome.job));
+    line("strategy", outcome.answer.strategy_line());
     line("merges", merges_line(outcome));
-    outcome.answer.lines(&outcome.job).into_iter().for_each(|(name, text)| line(name, text));
+    outcome.answer.lines().into_iter().for_each(|(name, text)| line(name, text));
     line("time", time_line(outcome));
     line("split", split_line(outcome));
     line("before", before_line(outcome));
@@ -49,7 +47,7 @@ pub fn summary(outcome: &Outcome) -> String {
 
 fn headline(outcome: &Outcome) -> String {
     let job = &outcome.job;
-    if let Start::Array(elements) = job.start {
+    if let Some(elements) = job.elements() {
         let (name, array) = (job.workload.name, &job.graph.origin.dataset);
         return format!("{name} on {array} ({})", plural(elements, "element"));
     }
@@ -59,7 +57,7 @@ fn headline(outcome: &Outcome) -> String {
         job.graph.origin.dataset,
         plural(job.graph.nodes() as u64, "node"),
         plural(job.graph.arcs(), "arc"),
-        job.start.words(&job.graph),
+        job.query.started(),
     )
 }
 
@@ -180,7 +178,7 @@ fn merges_line(outcome: &Outcome) -> String {
     };
     let counts: Vec<String> = modes.iter().map(times).collect();
     let counts = if counts.is_empty() { "none".into() } else { counts.join(", ") };
-    format!("{}: {counts}{}", config.merge, outcome.answer.cuts(&outcome.job))
+    format!("{}: {counts}{}", config.merge, outcome.answer.cuts())
 }
 
 fn time_line(outcome: &Outcome) -> String {

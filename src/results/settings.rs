@@ -2,7 +2,7 @@
 
 use super::fields::Fields;
 use crate::Result;
-use crate::run::RunConfig;
+use crate::run::{RunConfig, WORKLOADS};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -168,11 +168,12 @@ fn defaults() -> &'static BTreeMap<String, String> {
             }
         };
         add("", serde_json::to_value(&config));
-        add("geo.", serde_json::to_value(&config.geo));
-        add("bfs.", serde_json::to_value(&config.bfs));
-        add("pagerank.", serde_json::to_value(&config.pagerank));
-        add("bc.", serde_json::to_value(&config.bc));
-        add("filter.", serde_json::to_value(&config.filter));
+        for workload in WORKLOADS {
+            // Older records have some of them beside the tables.
+            let own = Value::Object(workload.of.defaults());
+            add("", Ok(own.clone()));
+            add(&format!("{}.", workload.name), Ok(own));
+        }
         options
     })
 }

@@ -1,12 +1,12 @@
 //! From a configuration to an answer: load, open, prepare, solve, verify. Each stage is a function, so
 //! that a sweep can share a graph or a fleet between many runs.
 
-use super::{Answer, Checked, Choice, Context, RunConfig, Start, Verdict, Verification, Workload};
-use crate::algorithm::Paths;
+use super::{Choice, RunConfig, Verdict, Verification};
+use crate::algorithm::{AnyAnswer, AnyQuery, Checked, Paths, RunOptions, Workload, one_search};
 use crate::fleet::{Fleet, FleetInfo};
 use crate::graph::{Graph, Origin};
 use crate::io::ResultFormat;
-use crate::layout::{Layouts, PrepareReport, Ready};
+use crate::layout::{PrepareReport, Prepared};
 use crate::{Error, Result, generate, io};
 use std::path::Path;
 use std::sync::Arc;
@@ -26,10 +26,10 @@ pub struct Job {
     pub config: RunConfig,
     /// On what.
     pub graph: Arc<Graph>,
-    /// From where.
-    pub start: Start,
-    /// The nodes to which paths are asked for, by rising input id.
-    pub targets: Vec<u32>,
+    /// Options and start, as the workload knows them.
+    pub query: Arc<dyn AnyQuery>,
+    /// Elements of the array that takes the place of a graph.
+    elements: Option<u64>,
 }
 
 /// Everything about one finished run.
@@ -41,7 +41,7 @@ pub struct Outcome {
     /// What laying the graph out cost.
     pub prepare: PrepareReport,
     /// The answer and its timings.
-    pub answer: Box<dyn Answer>,
+    pub answer: Box<dyn AnyAnswer>,
     /// The paths that were asked for.
     pub paths: Option<Paths>,
     /// The check, when it was asked for.
@@ -58,7 +58,7 @@ impl Outcome {
         let graph = &self.job.graph;
         let table = match &self.paths {
             Some(paths) => paths.table(),
-            None => self.answer.table(graph),
+            None => self.answer.table(),
         };
         io::write_table_as(path, format, graph, &table)
     }
@@ -74,43 +74,41 @@ impl Outcome {
     }
 }
 
-/// Loads or generates the graph that the configuration names.
-pub fn load(config: &RunConfig) -> Result<Arc<Graph>> {
+/// Loads or generates the graph that the configuration names, for this workload.
+pub fn load(config: &RunConfig, workload: &Workload) -> Result<Arc<Graph>> {
     let spec = config.graph.as_deref().ok_or_else(|| {
         Error::input("no graph: give --graph FILE or a generator, as in --graph rmat:18")
     })?;
-    load_with_places(config, spec).map(Arc::new)
-}
-
-/// The graph of `spec`, with nodes where the configuration's file of places has them.
-pub(crate) fn load_with_places(config: &RunConfig, spec: &str) -> Result<Graph> {
-    match &config.geo.labels {
-        Some(labels) => {
-            let labels = labels.to_string_lossy();
-            io::load_placed(spec, &labels, config.geo.labels_first_id, &config.load)
+    let graph = match config.asks(workload).places {
+        Some(places) => {
+            let path = places.path.to_string_lossy();
+            io::load_placed(spec, &path, places.first_id, &config.load)
         }
         None => io::load_with(spec, &config.load),
-    }
+    };
+    graph.map(Arc::new)
 }
 
 /// As [`load`]; a large R-MAT graph is made on `fleet`'s first GPU and copied to the host, which takes a
 /// fraction of the time. It is the same graph, to the bit.
-pub fn load_on(config: &RunConfig, fleet: &Fleet) -> Result<Arc<Graph>> {
+pub fn load_on(config: &RunConfig, workload: &Workload, fleet: &Fleet) -> Result<Arc<Graph>> {
     match config.graph.as_deref() {
-        Some(spec) if config.geo.labels.is_none() && generate::pays_on(fleet, spec) => {
+        Some(spec) if config.asks(workload).places.is_none() && generate::pays_on(fleet, spec) => {
             let graph = generate::on_device(fleet, spec)?.into_graph(fleet)?;
             io::apply(graph, &config.load).map(Arc::new)
         }
-        _ => load(config),
+        _ => load(config, workload),
     }
 }
 
 /// Notices a graph that is not there, or a generator that makes no sense, without loading anything: a
 /// file may take minutes, devices seconds.
-pub fn check_graph(config: &RunConfig) -> Result<()> {
+pub fn check_graph(config: &RunConfig, workload: &Workload) -> Result<()> {
     config.graph.as_deref().map_or(Ok(()), io::check)?;
-    let places = [&config.geo.labels, &config.geo.truth];
-    places.into_iter().flatten().try_for_each(|path| io::check_table(&path.to_string_lossy()))
+    let asks = config.asks(workload);
+    // Files of nodes say themselves what is wrong with them.
+    let tables = asks.files.iter().filter(|(option, _)| ["--labels", "--truth"].contains(option));
+    tables.map(|(_, path)| path).try_for_each(|path| io::check_table(&path.to_string_lossy()))
 }
 
 /// Opens the fleet that the configuration names.
@@ -119,25 +117,33 @@ pub fn open_fleet(config: &RunConfig) -> Result<Fleet> {
 }
 
 /// Brings a job's graph into the form that its workload wants, on a fleet.
-pub fn prepare(job: &Job, fleet: &Fleet) -> Result<Ready> {
-    Ready::new(job.workload.form, fleet, &job.graph, job.config.prepare(), &mut Layouts::default())
+pub fn prepare(job: &Job, fleet: &Fleet) -> Result<Prepared> {
+    let prepared = Prepared::new(fleet, job.graph.clone(), job.config.prepare())?;
+    prepared.report(fleet, job.workload.form)?;
+    Ok(prepared)
 }
 
 impl Job {
     /// Checks the configuration against the workload and finds what it starts from.
     pub fn new(workload: &'static Workload, config: RunConfig, graph: Arc<Graph>) -> Result<Job> {
         config.check(workload)?;
-        let start = (workload.start)(&config, &graph)?;
-        let targets = config.target.as_ref().map(|targets| targets.resolve_of("--target", &graph));
-        let mut targets = targets.transpose()?.unwrap_or_default();
-        targets.sort_unstable_by_key(|node| graph.rank(*node));
-        Ok(Job { workload, config, graph, start, targets })
+        let (own, run) = (config.options_of(workload), config.run_options());
+        let query = workload.of.query(&own, run, config.prepare(), graph.clone())?;
+        let (elements, sources) = (config.asks(workload).elements, query.questions() as usize);
+        if sources > 1 {
+            if config.top > 0 {
+                return Err(one_search("--top", sources));
+            }
+            config.check_format(Some(&format!("the results of {sources} searches")))?;
+        }
+        let config = config.only_of(workload);
+        Ok(Job { workload, config, graph, query, elements })
     }
 
     /// A job of a workload on an array, which needs no graph.
     pub fn on_array(workload: &'static Workload, config: RunConfig) -> Result<Job> {
         let job = Job::new(workload, config, Arc::new(Graph::empty(Origin::default())))?;
-        let Start::Array(elements) = job.start else {
+        let Some(elements) = job.elements else {
             return Err(Error::input(format!("{} needs a graph: load one for it", workload.name)));
         };
         let name = match elements.is_power_of_two() {
@@ -148,44 +154,53 @@ impl Job {
         Ok(Job { graph: Arc::new(Graph::empty(origin)), ..job })
     }
 
+    /// Elements of the array that takes the place of a graph.
+    pub fn elements(&self) -> Option<u64> {
+        self.elements
+    }
+
     /// Nodes of the graph, or elements of the array.
     pub fn size(&self) -> u64 {
-        match self.start {
-            Start::Array(elements) => elements,
-            _ => self.graph.nodes() as u64,
-        }
+        self.elements.unwrap_or(self.graph.nodes() as u64)
     }
 
     /// Runs the workload: once, or as often as a benchmark asks for.
     ///
     /// A benchmark with `runs = auto` makes one run to see how long it takes. Ten timed runs follow, or five when
-    /// that run took over a second; it then counts as one of the warm-up runs.
-    pub fn solve(&self, fleet: &Fleet, ready: &Ready) -> Result<Box<dyn Answer>> {
-        ready.check_fleet(fleet)?;
-        let run = |runs, warmup, gauge| {
-            (self.workload.solve)(&Context { job: self, fleet, ready, runs, warmup, gauge })
-        };
+    /// that run took over a second; it then counts as one of the warm-up runs. With several sources there is one run from
+    /// each.
+    pub fn solve(&self, fleet: &Fleet, graph: &Prepared) -> Result<Box<dyn AnyAnswer>> {
+        graph.check_fleet(fleet)?;
+        let questions = self.query.questions();
+        let run = |runs, warmup| RunOptions { runs, warmup, ..self.config.run_options() };
+        let solve = |options| self.query.solve(fleet, graph, options, true);
         if !self.config.benchmarks() {
-            return run(1, 0, false);
+            return solve(run(questions, 0));
         }
         let warmup = self.config.warmup.unwrap_or(1);
-        let (runs, warmup) = match self.config.runs.unwrap_or_default() {
-            Choice::Is(runs) => (runs, warmup),
+        match self.config.runs.unwrap_or_default() {
+            Choice::Is(runs) => solve(run(runs.saturating_mul(questions), warmup)),
+            Choice::Auto if questions > 1 => solve(run(questions, warmup)),
             Choice::Auto => {
-                let gauged = run(1, 0, true)?;
+                let gauge = RunOptions { trace: false, compare: false, ..run(1, 0) };
+                let gauged = self.query.solve(fleet, graph, gauge, false)?;
                 let slow = gauged.measured().runs.iter().any(|run| run.total_ms > SLOW_MS);
-                if slow { (SLOW_RUNS, warmup.saturating_sub(1)) } else { (RUNS, warmup) }
+                let compile_ms = gauged.measured().compile_ms;
+                let (runs, warmup) =
+                    if slow { (SLOW_RUNS, warmup.saturating_sub(1)) } else { (RUNS, warmup) };
+                let mut answer = solve(run(runs, warmup))?;
+                answer.measured_mut().compile_ms += compile_ms;
+                Ok(answer)
             }
-        };
-        run(runs, warmup, false)
+        }
     }
 
     /// Checks an answer; a check that fails is a result, one that cannot be made is an error.
-    pub fn verify(&self, answer: &dyn Answer) -> Result<Verification> {
+    pub fn verify(&self, answer: &dyn AnyAnswer) -> Result<Verification> {
         let begin = Instant::now();
         let checked = match &answer.measured().differing {
             Some(message) => Err(Error::Verify(message.clone())),
-            None => answer.verify(self),
+            None => answer.verify(),
         };
         let (verdict, message, checked) = match checked {
             Ok(Checked { skipped: Some(skipped), found, note }) => {
@@ -204,19 +219,16 @@ impl Job {
     pub fn outcome(
         self,
         fleet: &Fleet,
-        ready: &Ready,
-        answer: Box<dyn Answer>,
+        prepared: &PrepareReport,
+        answer: Box<dyn AnyAnswer>,
         verification: Option<Verification>,
     ) -> Outcome {
-        let paths = answer.paths(&self);
+        let paths = answer.paths();
         Outcome {
             paths,
             job: self,
             fleet: fleet.info().clone(),
-            prepare: PrepareReport {
-                compile_ms: answer.measured().compile_ms,
-                ..ready.report().clone()
-            },
+            prepare: PrepareReport { compile_ms: answer.measured().compile_ms, ..prepared.clone() },
             answer,
             verification,
         }
@@ -228,20 +240,6 @@ mod tests {
     use super::*;
     use crate::fleet::FleetConfig;
     use crate::run::workload;
-    use std::sync::Mutex;
-
-    /// (timed runs, warm-up runs, whether only a time was wanted) of every call of the driver.
-    static CALLS: Mutex<Vec<(u32, u32, bool)>> = Mutex::new(Vec::new());
-
-    fn counted(context: &Context<'_>) -> Result<Box<dyn Answer>> {
-        CALLS.lock().unwrap().push((context.runs, context.warmup, context.gauge));
-        (workload("pagerank").unwrap().solve)(context)
-    }
-
-    static COUNTED: std::sync::LazyLock<Workload> = std::sync::LazyLock::new(|| {
-        let known = workload("pagerank").unwrap();
-        Workload { solve: counted, ..*known }
-    });
 
     #[test]
     fn a_question_is_computed_once_and_a_benchmark_repeats_it() {
@@ -251,21 +249,22 @@ mod tests {
         })
         .unwrap();
         let graph = Arc::new(generate::generate("rmat:8").unwrap());
-        let asked = |text: &str| {
+        let timed = |name: &str, text: &str| {
             let config: RunConfig = toml::from_str(&format!("graph = 'rmat:8'\n{text}")).unwrap();
-            let job = Job::new(&COUNTED, config, graph.clone()).unwrap();
-            let ready = prepare(&job, &fleet).unwrap();
-            CALLS.lock().unwrap().clear();
-            let timed = job.solve(&fleet, &ready).unwrap().measured().runs.len();
-            (CALLS.lock().unwrap().clone(), timed)
+            let job = Job::new(workload(name).unwrap(), config, graph.clone()).unwrap();
+            let prepared = prepare(&job, &fleet).unwrap();
+            job.solve(&fleet, &prepared).unwrap().measured().runs.len()
         };
-        assert_eq!(asked(""), (vec![(1, 0, false)], 1), "one call of the driver, one run");
-        assert_eq!(asked("verify = true"), (vec![(1, 0, false)], 1));
-        let benchmark = (vec![(1, 0, true), (10, 1, false)], 10);
-        assert_eq!(asked("benchmark = true"), benchmark);
-        assert_eq!(asked("runs = 'auto'"), benchmark, "it implies a benchmark");
-        assert_eq!(asked("runs = 3"), (vec![(3, 1, false)], 3), "with its warm-up");
-        assert_eq!(asked("runs = 3\nwarmup = 0"), (vec![(3, 0, false)], 3));
-        assert_eq!(asked("warmup = 2").0[1], (10, 2, false));
+        let runs = |text| timed("pagerank", text);
+        assert_eq!(runs(""), 1);
+        assert_eq!(runs("verify = true"), 1);
+        assert_eq!(runs("benchmark = true"), 10);
+        assert_eq!(runs("runs = 'auto'"), 10, "it implies a benchmark");
+        assert_eq!(runs("runs = 3"), 3);
+        assert_eq!(runs("warmup = 2"), 10);
+        let sources = "sources = 'first:4'\n";
+        assert_eq!(timed("bfs", sources), 4, "one from each");
+        assert_eq!(timed("bfs", &format!("{sources}benchmark = true")), 4);
+        assert_eq!(timed("bfs", &format!("{sources}runs = 3")), 12, "three from each");
     }
 }

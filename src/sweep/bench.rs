@@ -5,14 +5,14 @@ use super::plan::Planned;
 use crate::fleet::Fleet;
 use crate::generate::is_spec;
 use crate::graph::Graph;
-use crate::layout::{Form, Layout, Layouts, Ready};
+use crate::layout::{Form, Layout, Layouts, Prepared};
 use crate::report::Record;
 use crate::run::{Job, Outcome, RunConfig, load_on, open_fleet};
 use crate::{Error, Result};
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// Whether one fleet serves both.
 pub(super) fn same_fleet(a: &RunConfig, b: &RunConfig) -> bool {
@@ -23,9 +23,7 @@ pub(super) fn same_fleet(a: &RunConfig, b: &RunConfig) -> bool {
 
 /// Whether both load the same graph.
 pub(super) fn same_graph(a: &RunConfig, b: &RunConfig) -> bool {
-    let of = |run: &RunConfig| {
-        (run.graph.clone(), run.load.clone(), run.geo.labels.clone(), run.geo.labels_first_id)
-    };
+    let of = |run: &RunConfig| (run.graph.clone(), run.load.clone(), run.own_asks().places);
     of(a) == of(b)
 }
 
@@ -39,7 +37,7 @@ pub(super) fn same_preparation(a: &RunConfig, b: &RunConfig) -> bool {
 #[derive(Default)]
 pub(super) struct Bench {
     /// The graph on the fleet; goes before the fleet does.
-    ready: Option<(RunConfig, Ready)>,
+    ready: Option<(RunConfig, Prepared)>,
     fleet: Option<(RunConfig, Result<Fleet, Refusal>)>,
     graphs: Vec<Source>,
 }
@@ -48,7 +46,7 @@ pub(super) struct Bench {
 struct Source {
     config: RunConfig,
     graph: Result<Arc<Graph>, Refusal>,
-    layouts: Vec<(Layout, Layouts)>,
+    layouts: Vec<(Layout, Arc<Mutex<Layouts>>)>,
 }
 
 impl Bench {
@@ -64,11 +62,8 @@ impl Bench {
 
     fn attempt(&mut self, cell: &Planned) -> Result<Value, Refusal> {
         let config = &cell.config;
-        if !self.ready.as_ref().is_some_and(|(of, ready)| {
-            same_fleet(of, config)
-                && same_graph(of, config)
-                && same_preparation(of, config)
-                && ready.form() == cell.workload.form
+        if !self.ready.as_ref().is_some_and(|(of, _)| {
+            same_fleet(of, config) && same_graph(of, config) && same_preparation(of, config)
         }) {
             self.ready = None;
         }
@@ -83,7 +78,7 @@ impl Bench {
             return Err(Refusal::Skipped(trouble.clone()));
         }
         let (job, layouts) = match cell.workload.form {
-            Form::Array => (Job::on_array(cell.workload, config.clone())?, &mut Layouts::default()),
+            Form::Array => (Job::on_array(cell.workload, config.clone())?, Arc::default()),
             _ => {
                 let source = source(&mut self.graphs, cell, fleet);
                 let graph = source.graph.clone()?;
@@ -118,12 +113,12 @@ impl Bench {
 }
 
 impl Source {
-    fn layouts(&mut self, layout: Layout) -> &mut Layouts {
+    fn layouts(&mut self, layout: Layout) -> Arc<Mutex<Layouts>> {
         let at = self.layouts.iter().position(|(of, _)| *of == layout).unwrap_or_else(|| {
-            self.layouts.push((layout, Layouts::default()));
+            self.layouts.push((layout, Arc::default()));
             self.layouts.len() - 1
         });
-        &mut self.layouts[at].1
+        self.layouts[at].1.clone()
     }
 }
 
@@ -136,7 +131,7 @@ fn source<'a>(graphs: &'a mut Vec<Source>, cell: &Planned, fleet: &Fleet) -> &'a
         let absent = cell.optional && !is_spec(spec) && !Path::new(spec).exists();
         let graph = match absent {
             true => Err(Refusal::Skipped(format!("{spec} is not there"))),
-            false => load_on(config, fleet).map_err(Refusal::from),
+            false => load_on(config, cell.workload, fleet).map_err(Refusal::from),
         };
         graphs.push(Source { config: config.clone(), graph, layouts: Vec::new() });
         graphs.len() - 1
@@ -148,16 +143,17 @@ fn source<'a>(graphs: &'a mut Vec<Source>, cell: &Planned, fleet: &Fleet) -> &'a
 fn answer(
     job: Job,
     fleet: &Fleet,
-    layouts: &mut Layouts,
-    ready: Option<Ready>,
-) -> Result<(Outcome, Ready)> {
-    let ready = match ready {
-        Some(ready) => ready,
-        None => Ready::new(job.workload.form, fleet, &job.graph, job.config.prepare(), layouts)?,
+    layouts: Arc<Mutex<Layouts>>,
+    prepared: Option<Prepared>,
+) -> Result<(Outcome, Prepared)> {
+    let prepared = match prepared {
+        Some(prepared) => prepared,
+        None => Prepared::with_layouts(fleet, job.graph.clone(), job.config.prepare(), layouts)?,
     };
-    let answer = job.solve(fleet, &ready)?;
+    let report = prepared.only(fleet, job.workload.form)?;
+    let answer = job.solve(fleet, &prepared)?;
     let check = job.config.verify.then(|| job.verify(&*answer)).transpose()?;
-    Ok((job.outcome(fleet, &ready, answer, check), ready))
+    Ok((job.outcome(fleet, &report, answer, check), prepared))
 }
 
 impl From<Error> for Refusal {

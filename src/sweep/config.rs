@@ -226,7 +226,7 @@ impl SweepConfig {
         for variant in &self.variants {
             let (config, _) = self.run.with(variant)?;
             // What it is called by: the options that this workload takes.
-            let (_, name) = self.run.with(&config.taken(variant, workload))?;
+            let (_, name) = self.run.with(&RunConfig::taken(variant, workload))?;
             let config = config.only_of(workload);
             if all.iter().all(|(_, other)| *other != config) {
                 all.push((name, config));
@@ -251,10 +251,10 @@ impl SweepConfig {
             ),
             ("layout", "layouts", self.layouts.is_some() && run.layout != unset.layout),
             (
-                "filter.elements",
+                "elements",
                 "graphs, as in array:1000000,",
                 self.graphs().any(|(spec, ..)| template::is_array(spec))
-                    && run.filter.elements != unset.filter.elements,
+                    && run.own.sets("elements"),
             ),
             ("json", "--output", run.json.is_some()),
             ("output", "--output", run.output.is_some() || run.output_format.is_some()),

@@ -104,7 +104,7 @@ fn an_include_gives_options_to_the_cells_that_it_fits_and_adds_those_that_are_no
     let three: Vec<_> = cells.iter().filter(|cell| cell.variant == "runs=3").collect();
     assert_eq!(three.len(), 2);
     assert!(three.iter().all(|cell| cell.workload.name == "cc" && cell.dataset == "grid4x4"));
-    assert!(three.iter().all(|cell| cell.config.runs == Some(crate::run::Choice::Is(3))));
+    assert!(three.iter().all(|cell| cell.config.runs == Some(crate::choice::Choice::Is(3))));
     let added: Vec<_> =
         cells.iter().filter(|cell| cell.dataset == "star9").map(Planned::name).collect();
     assert_eq!(added, ["cc star9 host:3 auto auto", "bfs star9 host:3 auto auto"]);

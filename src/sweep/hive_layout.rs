@@ -6,7 +6,6 @@
 
 use super::cell::merge_word;
 use super::plan::{Planned, replicas};
-use crate::algorithm::Seeds;
 use crate::fleet::Devices;
 use crate::run::RunConfig;
 use std::fmt::Display;
@@ -65,26 +64,7 @@ fn gpus(devices: &Devices) -> String {
 
 /// The folder of the options that HIVE's scripts vary: seeds of vn, waves of geo; sources elsewhere.
 fn options(cell: &Planned) -> String {
-    let config = &cell.config;
-    match (cell.workload.name, &config.seeds, &config.sources) {
-        ("geo", ..) => {
-            format!("geo-{}_spatial-{}", config.geo.geo_iter, config.geo.spatial_iter)
-        }
-        (_, Some(seeds), _) => many(seeds),
-        (_, _, Some(sources)) => format!("sources-{}", many(sources)),
-        _ => "default".into(),
-    }
-}
-
-fn many(seeds: &Seeds) -> String {
-    match seeds {
-        Seeds::List(ids) => ids.len().to_string(),
-        Seeds::First(count) | Seeds::Random { count, .. } | Seeds::Connected { count, .. } => {
-            count.to_string()
-        }
-        Seeds::File(path) => plain(&path.file_stem().unwrap_or_default().to_string_lossy()),
-        Seeds::All => "all".into(),
-    }
+    cell.config.own_asks().folder.map_or("default".into(), |folder| plain(&folder))
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! What a cell is known by from one sweep to the next.
 
 use super::plan::Planned;
-use crate::algorithm::Seeds;
 use crate::device::probe;
 use crate::fleet::Devices;
 use crate::generate::is_spec;
@@ -107,17 +106,9 @@ fn whole(spec: &str) -> Option<String> {
 
 /// Files that a run reads: a changed one is another experiment.
 fn files(config: &RunConfig) -> Vec<Value> {
-    let seeds =
-        [&config.seeds, &config.sources, &config.target].into_iter().filter_map(
-            |seeds| match seeds {
-                Some(Seeds::File(path)) => Some(path.as_path()),
-                _ => None,
-            },
-        );
     let graph = config.graph.as_deref().filter(|spec| !is_spec(spec)).map(Path::new);
-    let tables = [&config.geo.labels, &config.geo.truth, &config.pagerank.personalize];
-    let tables = tables.into_iter().flatten().map(|path| path.as_path());
-    graph.into_iter().chain(tables).chain(seeds).map(file).collect()
+    let asks = config.own_asks();
+    graph.into_iter().chain(asks.files.iter().map(|(_, path)| path.as_path())).map(file).collect()
 }
 
 /// Path, size and time of the last change; null where it is not there.

@@ -78,7 +78,7 @@ fn table(key: &str, value: Value) -> Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Choice;
+    use crate::choice::Choice;
 
     fn config(text: &str) -> SweepConfig {
         toml::from_str(text).unwrap()

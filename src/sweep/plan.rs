@@ -178,7 +178,7 @@ fn include(
         let cell = &mut cells[at];
         let (extended, words) = selection.extend(&cell.config)?;
         let extended = RunConfig { benchmark: true, ..extended.only_of(cell.workload) };
-        if cell.elements.is_some_and(|elements| elements != extended.filter.elements) {
+        if cell.elements.is_some() && extended.own_asks().elements != cell.elements {
             return Err(Error::input(format!(
                 "options {words}: {} says how long it is",
                 cell.graph
@@ -381,7 +381,9 @@ impl Planned {
         if self.workload.form == Form::Array {
             config.load = LoadOptions::default();
             config.placement = Placement::default();
-            config.filter.elements = self.elements.unwrap_or(config.filter.elements);
+            if let Some(elements) = self.elements {
+                config.own.set_one(self.workload, "elements", elements.into());
+            }
             if self.trouble.is_none()
                 && let Ok(job) = Job::on_array(self.workload, config.clone())
             {

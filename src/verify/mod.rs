@@ -31,7 +31,7 @@ pub use globe::{ErrorKm, error_km, great_circle_km};
 pub use labels::ComponentsCheck;
 pub use median::spatial_median;
 pub use pagerank::{PagerankCheck, PagerankQuestion, pagerank};
-pub use sssp::{Checked, distances_bits_equal, shortest_paths};
+pub use sssp::{Checked, PathsFound, distances_bits_equal, shortest_paths};
 pub use strong::strong_components;
 pub use triangles::{TrianglesCheck, triangles};
 

@@ -23,7 +23,6 @@
 //! nominees leads to every reached node from the seed that they name (none is too low).
 
 use super::levels;
-use crate::algorithm::ShortestPaths;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, NodeId};
 use rayon::prelude::*;
@@ -124,6 +123,19 @@ pub struct Checked {
     pub ms: f64,
 }
 
+/// What is checked, `[n]` each.
+#[derive(Debug, Clone, Copy)]
+pub struct PathsFound<'a> {
+    /// Distances; +inf where none reaches.
+    pub distances: &'a [f32],
+    /// The same in f64, where they were found in f64.
+    pub distances_f64: Option<&'a [f64]>,
+    /// Predecessors, where they are there.
+    pub predecessors: Option<&'a [u32]>,
+    /// Nominees, where they are there.
+    pub nominees: Option<&'a [u32]>,
+}
+
 /// Certifies that `answer` holds the shortest distances from `seeds`, in f64 where it has them and else in f32 (node indices, any order),
 /// and the predecessors and nominees of docs/design.md, "Semantics", where it has them.
 ///
@@ -134,15 +146,15 @@ pub struct Checked {
 /// [`Error::Verify`] names the lowest wrong node by the input's id, the value found and the value
 /// that belongs there. To name it, a failed check computes the right answer with one thread.
 /// [`Error::Input`] when there is no seed or a seed is not a node.
-pub fn shortest_paths(graph: &Graph, seeds: &[u32], answer: &ShortestPaths) -> Result<Checked> {
+pub fn shortest_paths(graph: &Graph, seeds: &[u32], answer: &PathsFound<'_>) -> Result<Checked> {
     let begin = Instant::now();
     let seeds = distinct_seeds(graph, seeds)?;
     check_lengths(graph, answer)?;
-    let (reached, reached_arcs, max_distance, tight) = match &answer.distances_f64 {
-        None => certified(graph, &seeds, &answer.distances, answer)?,
+    let (reached, reached_arcs, max_distance, tight) = match answer.distances_f64 {
+        None => certified(graph, &seeds, answer.distances, answer)?,
         Some(distances) => {
             let found = certified(graph, &seeds, distances, answer)?;
-            rounded_right(graph, &answer.distances, distances)?;
+            rounded_right(graph, answer.distances, distances)?;
             found
         }
     };
@@ -163,17 +175,17 @@ fn certified<D: Distance>(
     graph: &Graph,
     seeds: &[u32],
     dist: &[D],
-    answer: &ShortestPaths,
+    answer: &PathsFound<'_>,
 ) -> Result<(u64, u64, f64, TightLevels)> {
     let check = Check { graph, seeds, dist };
     let tight = check.tight_levels();
     if !check.distances_hold(&tight) {
         return Err(check.explain_distances());
     }
-    if let Some(predecessors) = &answer.predecessors {
+    if let Some(predecessors) = answer.predecessors {
         check.predecessors(&tight, predecessors)?;
     }
-    if let Some(nominees) = &answer.nominees
+    if let Some(nominees) = answer.nominees
         && !check.nominees_hold(nominees)
     {
         return Err(check.explain_nominees(nominees));
@@ -233,12 +245,12 @@ fn distinct_seeds(graph: &Graph, seeds: &[u32]) -> Result<Vec<u32>> {
     }
 }
 
-fn check_lengths(graph: &Graph, answer: &ShortestPaths) -> Result<()> {
+fn check_lengths(graph: &Graph, answer: &PathsFound<'_>) -> Result<()> {
     let lengths = [
         ("distances", Some(answer.distances.len())),
-        ("distances in f64", answer.distances_f64.as_ref().map(Vec::len)),
-        ("predecessors", answer.predecessors.as_ref().map(Vec::len)),
-        ("nominees", answer.nominees.as_ref().map(Vec::len)),
+        ("distances in f64", answer.distances_f64.map(<[f64]>::len)),
+        ("predecessors", answer.predecessors.map(<[u32]>::len)),
+        ("nominees", answer.nominees.map(<[u32]>::len)),
     ];
     for (what, length) in lengths {
         if let Some(length) = length.filter(|&length| length != graph.nodes()) {

@@ -1,12 +1,12 @@
-//! How betweenness is asked for, and what is said of its answer.
+//! What is said of betweenness.
 
-use super::{BcConfig, Betweenness, Precision, of_rows};
+use super::{Bc, Betweenness, Precision};
 use crate::Result;
 use crate::algorithm::Measured;
 use crate::algorithm::ranking::{first, ranked};
+use crate::algorithm::workload::{Answer, Checked, Query, fields};
 use crate::graph::{Graph, NodeId};
 use crate::io::{Column, Table};
-use crate::run::{Answer, Checked, Choice, Context, Job, RunConfig, Start, fields};
 use crate::units::{count, plural};
 use crate::verify::{self, BetweennessQuestion};
 use serde_json::{Map, Value, json};
@@ -20,51 +20,6 @@ pub(super) fn tolerance(double: bool) -> f64 {
     if double { TOLERANCE } else { TOLERANCE_F32 }
 }
 
-/// Checks what no single option's syntax can.
-pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
-    driver_options(config).check()?;
-    crate::layout::check_align(config.chunk_align)?;
-    config.check_format(None)
-}
-
-fn driver_options(config: &RunConfig) -> BcConfig {
-    let bc = &config.bc;
-    BcConfig {
-        merge: config.merge,
-        normalized: bc.normalized,
-        endpoints: bc.endpoints,
-        batch: match bc.batch {
-            Choice::Auto => None,
-            Choice::Is(batch) => Some(batch),
-        },
-        precision: config.precision,
-        trace: config.trace,
-        compare: config.verify,
-        ..BcConfig::default()
-    }
-}
-
-/// The sources. A random choice is one among all nodes, as in NetworkX, whose scale takes it for that.
-pub(crate) fn start(config: &RunConfig, graph: &Graph) -> Result<Start> {
-    let nodes = match &config.sources {
-        Some(sources) => sources.resolve_of("--sources", graph)?,
-        None => vec![graph.default_source()],
-    };
-    Ok(Start::Nodes(nodes))
-}
-
-/// Runs the driver under the options of the job.
-pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
-    let job = context.job;
-    let options = BcConfig {
-        runs: context.runs,
-        warmup: context.warmup,
-        trace: job.config.trace && !context.gauge,
-        ..driver_options(&job.config)
-    };
-    Ok(Box::new(of_rows(context.fleet, context.ready.simple()?, job.start.nodes(), &options)?))
-}
-
 impl Betweenness {
     /// The `k` nodes of the highest scores, ties by input id; without those that have none.
     pub fn highest<'a>(&self, graph: &'a Graph, k: usize) -> Vec<(NodeId<'a>, f64)> {
@@ -74,34 +29,38 @@ impl Betweenness {
     }
 }
 
-impl Answer for Betweenness {
+impl Answer<Bc> for Betweenness {
     fn measured(&self) -> &Measured {
         &self.measured
     }
 
-    fn strategy(&self, _: &Job) -> &'static str {
+    fn measured_mut(&mut self) -> &mut Measured {
+        &mut self.measured
+    }
+
+    fn strategy(&self, _: &Query<Bc>) -> &'static str {
         if self.cut { "levels" } else { "sources" }
     }
 
-    fn strategy_line(&self, _: &Job) -> String {
+    fn strategy_line(&self, _: &Query<Bc>) -> String {
         let how = if self.cut { "levels cut" } else { "sources dealt out" };
         format!("{how}, up to {} side by side, paths in {}", self.lanes, self.precision)
     }
 
-    fn cuts(&self, job: &Job) -> String {
+    fn cuts(&self, query: &Query<Bc>) -> String {
         match self.cut {
             true => format!(
                 "; chunks of equal {}, aligned to {}",
-                job.config.chunks, job.config.chunk_align
+                query.prepare.chunks, query.prepare.chunk_align
             ),
             false => String::new(),
         }
     }
 
-    fn lines(&self, job: &Job) -> Vec<(&'static str, String)> {
+    fn lines(&self, query: &Query<Bc>) -> Vec<(&'static str, String)> {
         let between = self.scores.iter().filter(|score| **score > 0.0).count() as u64;
-        let sources = job.start.nodes();
-        let idle = sources.iter().filter(|s| job.graph.degree(**s as usize) == 0).count() as u64;
+        let sources = &query.start;
+        let idle = sources.iter().filter(|s| query.graph.degree(**s as usize) == 0).count() as u64;
         let mut answer = format!(
             "{} of {} above 0, from {}",
             count(between),
@@ -112,7 +71,7 @@ impl Answer for Betweenness {
             answer += &format!(" ({} without out-arcs)", count(idle));
         }
         answer += &format!(", {} deep", plural(self.depth, "level"));
-        if let [(node, score)] = self.highest(&job.graph, 1)[..] {
+        if let [(node, score)] = self.highest(&query.graph, 1)[..] {
             answer += &format!("; the highest is {score:.6} of node {node}");
         }
         vec![("answer", answer)]
@@ -122,9 +81,9 @@ impl Answer for Betweenness {
         "out of reached nodes, summed over sources"
     }
 
-    fn variant(&self, job: &Job) -> String {
-        let bc = &job.config.bc;
-        let mut words = format!("variant:num_sources-{}", job.start.nodes().len());
+    fn variant(&self, query: &Query<Bc>) -> String {
+        let bc = &query.config;
+        let mut words = format!("variant:num_sources-{}", query.start.len());
         if bc.normalized {
             words += "_normalized";
         }
@@ -136,12 +95,12 @@ impl Answer for Betweenness {
 
     /// `num-sources`, and `sources` in the input's own ids where they are not all nodes; `normalized` and `endpoints` as asked; `lanes` of a batch, `precision` of paths, `depth`, and
     /// the node of the highest score with it.
-    fn facts(&self, job: &Job) -> Map<String, Value> {
-        let bc = &job.config.bc;
-        let highest = self.highest(&job.graph, 1).first().copied();
-        let sources = job.start.nodes();
-        let ids = || sources.iter().map(|v| job.graph.id(*v)).collect::<Vec<_>>();
-        let named = (sources.len() < job.graph.nodes()).then(ids);
+    fn facts(&self, query: &Query<Bc>) -> Map<String, Value> {
+        let bc = &query.config;
+        let highest = self.highest(&query.graph, 1).first().copied();
+        let sources = &query.start;
+        let ids = || sources.iter().map(|v| query.graph.id(*v)).collect::<Vec<_>>();
+        let named = (sources.len() < query.graph.nodes()).then(ids);
         fields([
             ("num-sources", json!(sources.len())),
             ("sources", json!(named)),
@@ -156,26 +115,26 @@ impl Answer for Betweenness {
         ])
     }
 
-    fn ranking(&self, job: &Job, k: usize) -> Option<String> {
+    fn ranking(&self, query: &Query<Bc>, k: usize) -> Option<String> {
         let scores = (0u32..).zip(self.scores.iter().copied()).filter(|(_, score)| !score.is_nan());
-        let highest = first(&job.graph, scores, k, |a, b| b.total_cmp(a));
-        Some(ranked(&job.graph, ["node", "betweenness"], highest))
+        let highest = first(&query.graph, scores, k, |a, b| b.total_cmp(a));
+        Some(ranked(&query.graph, ["node", "betweenness"], highest))
     }
 
-    fn table(&self, _: &Graph) -> Table<'_> {
+    fn table(&self, _: &Query<Bc>) -> Table<'_> {
         Table::of_nodes([("betweenness", Column::F64(&self.scores))])
     }
 
-    fn verify(&self, job: &Job) -> Result<Checked> {
-        let bc = &job.config.bc;
+    fn verify(&self, query: &Query<Bc>) -> Result<Checked> {
+        let bc = &query.config;
         let question = BetweennessQuestion {
-            sources: job.start.nodes(),
+            sources: &query.start,
             normalized: bc.normalized,
             endpoints: bc.endpoints,
             tolerance: tolerance(self.precision != Precision::F32),
         };
-        let seen = verify::betweenness(&job.graph, &self.scores, &question)?;
-        let (some, all) = (seen.checked_sources, job.start.nodes().len() as u64);
+        let seen = verify::betweenness(&query.graph, &self.scores, &question)?;
+        let (some, all) = (seen.checked_sources, query.start.len() as u64);
         let skipped = (some < all).then(|| {
             let rest = match seen.sum_error {
                 Some(_) => "of all scores only the sum was compared",

@@ -38,75 +38,69 @@ mod answer;
 mod cuda;
 mod driver;
 mod host;
-mod options;
 mod plan;
 mod scale;
 
-pub(crate) use answer::{check_options, solve, start};
 pub(crate) use driver::{Done, Exchange, Values};
-pub use options::BcOptions;
 pub use scale::scale;
 
-use super::frame::{Log, Repeat, Run, timed};
-use super::measure::Measured;
-pub use super::precision::Precision;
+use super::frame::{Log, Run, timed};
 use super::same::{Rounded, Words};
-use super::sssp::MergeMode;
+use super::workload::{Algorithm, Query, config, run as run_workload};
+use super::{Measured, MergeMode, Precision, RunOptions, Seeds};
+use crate::choice::Choice;
 use crate::collective::{MergeOp, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::{Fleet, Replica};
-use crate::layout::{Topology, TopologyRows};
+use crate::graph::Graph;
+use crate::layout::memory::{self, DeviceArray, GraphShape};
+use crate::layout::{Form, Prepared, TopologyRows};
 use driver::{Driver, Engine};
 use plan::{Plan, side_by_side};
 use serde::{Deserialize, Serialize};
-use std::hash::{DefaultHasher, Hasher};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 /// Most lanes of a batch: bits of a mask.
 pub(crate) const MOST_LANES: usize = 32;
 
-/// Options of [`betweenness`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// The workload.
+pub struct Bc;
+
+/// What betweenness is asked.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BcConfig {
-    /// `auto`, `redundant` (deal the sources out) or `split` (cut levels by chunk).
-    pub merge: MergeMode,
+    /// The nodes whose shortest paths to all others are counted: all | random:N:SEED | connected:N:SEED (of those with
+    /// out-arcs to others) | 0,5,17 | first:N | file:PATH [default: one, the lowest id in the largest component].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SOURCES", allow_hyphen_values = true))]
+    pub sources: Option<Seeds>,
     /// Divide by the number of pairs that a node could lie between.
+    #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
+        require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
     pub normalized: bool,
     /// Count a path for its two ends too.
+    #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
+        require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
     pub endpoints: bool,
-    /// Most sources that share the reading of arcs, 1 to 32; `None` chooses.
-    pub batch: Option<u32>,
-    /// In what numbers of paths are held.
+    /// Sources that share the reading of arcs: auto | 1 to 32 [default: auto].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SOURCES", allow_hyphen_values = true))]
+    pub batch: Choice<u32>,
+    /// Width of the numbers that paths are held in: f32 | f64 | auto (f64, and f32 on large graphs on GPUs while it holds
+    /// the numbers of paths; the host has f64 alone) [default: auto].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TYPE"))]
     pub precision: Precision,
-    /// Timed runs.
-    pub runs: u32,
-    /// Runs before the timed ones.
-    pub warmup: u32,
-    /// Record an entry a batch, or a level where levels are cut.
-    pub trace: bool,
-    /// Check that all replicas end with the same bits.
-    pub compare: bool,
+    /// How the workload runs.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    #[serde(skip)]
+    pub run: RunOptions,
 }
 
-impl Default for BcConfig {
-    fn default() -> Self {
-        BcConfig {
-            merge: MergeMode::Auto,
-            normalized: false,
-            endpoints: false,
-            batch: None,
-            precision: Precision::Auto,
-            runs: 1,
-            warmup: 0,
-            trace: false,
-            compare: false,
-        }
-    }
-}
+config!(BcConfig);
 
-/// The answer of [`betweenness`], in the graph's node order.
+/// Betweenness, in the graph's node order.
 #[derive(Debug, Clone, Default)]
 pub struct Betweenness {
     /// `[n]` scores, scaled as [`scale`] says: where there is but one source, without ends, its own is NaN.
@@ -125,33 +119,88 @@ pub struct Betweenness {
     pub measured: Measured,
 }
 
-/// Betweenness from the shortest paths out of `sources` (node indices, distinct). Parallel arcs are one,
-/// self loops none; a graph in which every arc has its reverse is undirected, however often the two are there and whatever
-/// they weigh.
+/// How often nodes lie on the shortest paths out of the sources. Parallel arcs are one, self loops none; a graph in which
+/// every arc has its reverse is undirected, however often the two are there and whatever they weigh.
 ///
 /// # Errors
-/// [`Error::Input`] for sources that are none, repeated or out of range, for options out of range, and for a source
-/// with more than 2^1000 shortest paths to a node; [`Error::Fault`] when a replica fails; [`Error::Verify`] when
-/// `compare` finds replicas that differ.
-pub fn betweenness(
-    fleet: &Fleet,
-    topology: &Topology,
-    sources: &[u32],
-    config: &BcConfig,
-) -> Result<Betweenness> {
-    topology.check_fleet(fleet)?;
-    let once = topology.without_repeats(fleet)?;
-    of_rows(fleet, once.as_ref().unwrap_or(topology).rows(), sources, config)
+/// [`Error::Input`] for options out of range, for sources that the graph does not have or that come twice, and for a
+/// source with more than 2^1000 shortest paths to a node; [`Error::Fault`] when a replica fails; [`Error::Verify`] when
+/// `compare` finds answers that differ.
+pub fn bc(fleet: &Fleet, graph: &Prepared, config: &BcConfig) -> Result<Betweenness> {
+    run_workload::<Bc>(fleet, graph, config)
 }
 
-/// As [`betweenness`], of rows without parallel arcs.
+impl Algorithm for Bc {
+    type Config = BcConfig;
+    /// Sources, as node indices.
+    type Start = Vec<u32>;
+    type Answer = Betweenness;
+    const NAME: &'static str = "bc";
+    const ABOUT: &'static str = "Betweenness: how often nodes lie on the shortest paths of others";
+    const EXAMPLES: [&'static str; 2] = [
+        "hive run bc --graph web.mtx --sources all --normalized --top 10",
+        "hive run bc --graph rmat:10 --sources random:8:1 --output scores.csv",
+    ];
+    const FORM: Form = Form::Simple;
+    const RANKS: Option<&'static str> = Some("the nodes of the highest scores");
+
+    fn check(config: &BcConfig) -> Result<()> {
+        if let Some(batch) = config.batch.given()
+            && !(1..=MOST_LANES as u32).contains(&batch)
+        {
+            return Err(Error::input(format!("--batch {batch}: use auto or 1 to {MOST_LANES}")));
+        }
+        if config.run.merge == MergeMode::Dense {
+            return Err(Error::input(
+                "--merge dense: betweenness has no frontier to OR; use auto, split or redundant",
+            ));
+        }
+        Ok(())
+    }
+
+    /// A random choice is one among all nodes, as in NetworkX, whose scale takes it for that.
+    fn start(config: &BcConfig, graph: &Graph) -> Result<Vec<u32>> {
+        match &config.sources {
+            Some(sources) => sources.resolve_of("--sources", graph),
+            None => Ok(vec![graph.default_source()]),
+        }
+    }
+
+    fn started(start: &Vec<u32>, graph: &Graph) -> String {
+        super::from_nodes(start, graph)
+    }
+
+    fn files(config: &BcConfig) -> Vec<(&'static str, &Path)> {
+        super::files_of([("--sources", &config.sources)])
+    }
+
+    fn folder(config: &BcConfig) -> Option<String> {
+        config.sources.as_ref().map(|sources| format!("sources-{}", sources.many()))
+    }
+
+    fn arrays(shape: &GraphShape, _: &BcConfig, world: usize) -> Vec<DeviceArray> {
+        memory::betweenness(shape, world)
+    }
+
+    fn solve(
+        fleet: &Fleet,
+        graph: &Prepared,
+        query: &Query<Bc>,
+        run: &RunOptions,
+        _: bool,
+    ) -> Result<Betweenness> {
+        let config = BcConfig { run: run.clone(), ..query.config.clone() };
+        of_rows(fleet, &graph.simple(fleet)?, &query.start, &config)
+    }
+}
+
+/// Of rows without parallel arcs.
 fn of_rows(
     fleet: &Fleet,
     rows: &Arc<TopologyRows>,
     sources: &[u32],
     config: &BcConfig,
 ) -> Result<Betweenness> {
-    check(rows, sources, config)?;
     let columns = &rows.columns;
     // Sources without a row reach nobody but themselves.
     let labels = sources.iter().map(|s| columns.label(*s));
@@ -178,11 +227,6 @@ fn of_rows(
             "source {source}: more than 2^{bits} shortest paths to a node; {next}"
         )));
     }
-    if let Some(other) = answers.iter().position(|a| a.bits != answers[0].bits) {
-        return Err(Error::Verify(format!(
-            "replica {other} ended with other scores than replica 0"
-        )));
-    }
     let counted = if plan.cut || plan.alone { &answers[..1] } else { &answers[..] };
     let isolated = (sources.len() - labels.len()) as u64;
     let reached = counted.iter().map(|a| a.tally.reached).sum::<u64>() + isolated;
@@ -202,51 +246,10 @@ fn of_rows(
     Ok(Betweenness { scores, precision, directed, lanes, cut, depth, measured })
 }
 
-fn check(rows: &TopologyRows, sources: &[u32], config: &BcConfig) -> Result<()> {
-    let n = rows.graph.nodes();
-    if sources.is_empty() {
-        return Err(Error::input("no sources; give at least one node"));
-    }
-    if let Some(source) = sources.iter().find(|s| **s as usize >= n) {
-        return Err(Error::input(format!(
-            "source {source} is not a node; nodes are 0 to {}",
-            n - 1
-        )));
-    }
-    let mut sorted = sources.to_vec();
-    sorted.sort_unstable();
-    if let Some(pair) = sorted.windows(2).find(|w| w[0] == w[1]) {
-        return Err(Error::input(format!("source {} is listed twice", pair[0])));
-    }
-    if config.runs == 0 {
-        return Err(Error::input("--runs 0: at least one run is needed"));
-    }
-    config.check()
-}
-
-impl BcConfig {
-    /// Refuses what makes no sense.
-    pub(crate) fn check(&self) -> Result<()> {
-        if let Some(batch) = self.batch
-            && !(1..=MOST_LANES as u32).contains(&batch)
-        {
-            return Err(Error::input(format!("--batch {batch}: use auto or 1 to {MOST_LANES}")));
-        }
-        if self.merge == MergeMode::Dense {
-            return Err(Error::input(
-                "--merge dense: betweenness has no frontier to OR; use auto, split or redundant",
-            ));
-        }
-        Ok(())
-    }
-}
-
 /// What one replica brings back.
-struct Answer {
+struct Brought {
     /// By label; only rank 0's are copied back.
     scores: Vec<f64>,
-    /// Hash of the scores, when replicas are compared.
-    bits: u64,
     /// Of the last run.
     tally: Tally,
     measured: Measured,
@@ -262,7 +265,7 @@ struct Tally {
     overflow: Option<usize>,
 }
 
-fn overflow(answers: &[Answer]) -> Option<usize> {
+fn overflow(answers: &[Brought]) -> Option<usize> {
     answers.iter().filter_map(|a| a.tally.overflow).min()
 }
 
@@ -272,7 +275,7 @@ fn run(
     labels: &Arc<Vec<u32>>,
     plan: &Plan,
     config: &BcConfig,
-) -> Result<Vec<Answer>> {
+) -> Result<Vec<Brought>> {
     let (rows, labels, plan, config) = (rows.clone(), labels.clone(), plan.clone(), config.clone());
     fleet.run(move |r| program(r, &rows, &labels, &plan, &config))
 }
@@ -284,22 +287,18 @@ fn program(
     labels: &[u32],
     plan: &Plan,
     config: &BcConfig,
-) -> Result<Answer> {
+) -> Result<Brought> {
     let scores = r.array("scores", p.columns.active, MergeOp::Sum)?;
     let exchange = plan.cut.then(|| Exchange::new(r, p, plan)).transpose()?;
     let engine = Engine::new(r, p, labels, plan)?;
-    let repeat = Repeat::asked(config.runs, config.warmup, config.trace, config.compare);
     let mut search =
         Search { p, labels, plan, config, scores, exchange, engine, tally: Tally::default() };
-    let mut measured = timed(r, repeat, &mut search)?;
+    let mut measured = timed(r, &config.run, &mut search)?;
     let Search { scores, tally, .. } = search;
     let start = Instant::now();
-    let wanted = r.rank() == 0 || config.compare;
-    let scores = if wanted { scores.to_vec()? } else { Vec::new() };
+    let scores = if r.rank() == 0 { scores.to_vec()? } else { Vec::new() };
     measured.download_ms = start.elapsed().as_secs_f64() * 1e3;
-    let bits = if config.compare { fingerprint(&scores) } else { 0 };
-    let scores = if r.rank() == 0 { scores } else { Vec::new() };
-    Ok(Answer { scores, bits, tally, measured })
+    Ok(Brought { scores, tally, measured })
 }
 
 /// All batches, to be repeated.
@@ -342,10 +341,4 @@ impl Run for Search<'_> {
         let values = self.scores.to_vec()?;
         Ok(Some(Rounded { values, relative: off, absolute: off, iterations: 0, step: 0.0 }))
     }
-}
-
-fn fingerprint(scores: &[f64]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    hasher.write(bytemuck::cast_slice(scores));
-    hasher.finish()
 }

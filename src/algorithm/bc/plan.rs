@@ -40,9 +40,9 @@ impl Plan {
             Precision::F32 => false,
             Precision::F64 => true,
         };
-        let asked = config.batch.map_or(LANES, |batch| batch as usize).min(MOST_LANES);
+        let asked = config.batch.given().map_or(LANES, |batch| batch as usize).min(MOST_LANES);
         let cut = world > 1
-            && match config.merge {
+            && match config.run.merge {
                 MergeMode::Split => true,
                 MergeMode::Auto => cutting_pays(p, sources, world, cuda),
                 MergeMode::Redundant | MergeMode::Dense => false,
@@ -50,7 +50,7 @@ impl Plan {
         let alone = cuda && world > 1 && !cut && sources == 1;
         let shares = if cut || alone { 1 } else { world };
         let most = asked.min(sources.div_ceil(shares)).max(1);
-        let lanes = match config.batch {
+        let lanes = match config.batch.given() {
             None if cuda => fitting(p, most.next_power_of_two(), double, cut, fleet),
             _ => most.next_power_of_two(),
         };

@@ -1,11 +1,10 @@
-//! How breadth-first search is asked for, and what is said of its answer.
+//! What is said of searches.
 
-use super::{BfsOptions, SearchDirection, UNREACHED};
+use super::{Bfs, SearchDirection, UNREACHED};
 use crate::algorithm::ranking::{first, ranked};
+use crate::algorithm::workload::{Answer, Checked, Query, fields};
 use crate::algorithm::{Lengths, Measured, Paths, chains};
-use crate::graph::Graph;
 use crate::io::{Column, Table};
-use crate::run::{Answer, Checked, Job, RunConfig, Start, fields};
 use crate::units::{count, plural, rate};
 use crate::{Error, Result, verify};
 use serde::Serialize;
@@ -47,77 +46,34 @@ pub struct Searches {
     pub measured: Measured,
 }
 
-/// Checks what no single option's syntax can.
-pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
-    let bfs = &config.bfs;
-    for (flag, value) in [("--do-a", bfs.do_a), ("--do-b", bfs.do_b)] {
-        if value.is_nan() || value < 0.0 {
-            return Err(Error::input(format!("{flag} {value}: use a number from 0 on, or inf")));
-        }
-    }
-    if config.source.is_some() && config.sources.is_some() {
-        return Err(Error::input("--source with --sources: leave one of them out"));
-    }
-    let BfsOptions { do_a, do_b, .. } = BfsOptions::default();
-    if bfs.direction != SearchDirection::Auto && (bfs.do_a, bfs.do_b) != (do_a, do_b) {
-        let way = bfs.direction;
-        return Err(Error::input(format!(
-            "--direction {way} with --do-a or --do-b: nothing is chosen; leave one of them out"
-        )));
-    }
-    let several = [("--target", config.target.is_some()), ("--predecessors", config.predecessors)];
-    config.check_format(several.iter().find(|(_, asked)| *asked).map(|(option, _)| *option))
-}
-
-/// Where searches begin.
-pub(crate) fn start(config: &RunConfig, graph: &Graph) -> Result<Start> {
-    let nodes = match (&config.sources, &config.source) {
-        (Some(sources), _) => sources.sources_of("--sources", graph)?,
-        (None, Some(source)) => vec![source.resolve(graph, "--source")?],
-        (None, None) => vec![graph.default_source()],
-    };
-    if nodes.len() > 1 {
-        let one_search = [("--target", config.target.is_some()), ("--top", config.top > 0)];
-        if let Some((option, _)) = one_search.iter().find(|(_, asked)| *asked) {
-            return Err(Error::input(format!(
-                "{option} with {} sources: it is for one search; give one --source",
-                nodes.len()
-            )));
-        }
-        let several = format!("the levels of {} searches", nodes.len());
-        config.check_format(Some(&several))?;
-    }
-    Ok(Start::Nodes(nodes))
-}
-
 impl Searches {
     pub(super) fn new(
-        job: &Job,
+        query: &Query<Bfs>,
         levels: Vec<Vec<u32>>,
         (counts, loops): (&[[u64; 3]], &[u64]),
         near_far: bool,
         predecessors: bool,
         mut measured: Measured,
     ) -> Searches {
-        let sources = job.start.nodes().to_vec();
+        let sources = query.start.nodes.clone();
         let begin = Instant::now();
         let predecessors = predecessors.then(|| {
-            let of = |levels: &Vec<u32>| chains::parents(&job.graph, levels);
+            let of = |levels: &Vec<u32>| chains::parents(&query.graph, levels);
             levels.iter().map(of).collect()
         });
         measured.chains_ms = begin.elapsed().as_secs_f64() * 1e3;
         let many = sources.len() as u64;
         measured.reached = counts.iter().map(|count| count[0]).sum::<u64>() / many;
         measured.reached_arcs = counts.iter().map(|count| count[1]).sum::<u64>() / many;
-        let teps = teps(job, &measured, counts, loops);
+        let teps = teps(query, &measured, counts, loops);
         let counts = counts.to_vec();
         Searches { sources, levels, predecessors, counts, near_far, teps, measured }
     }
 }
 
-fn teps(job: &Job, measured: &Measured, counts: &[[u64; 3]], loops: &[u64]) -> Teps {
+fn teps(query: &Query<Bfs>, measured: &Measured, counts: &[[u64; 3]], loops: &[u64]) -> Teps {
     // An edge is two arcs, or a self loop.
-    let edges = |[_, arcs, _]: [u64; 3], loops: u64| match job.graph.is_undirected() {
+    let edges = |[_, arcs, _]: [u64; 3], loops: u64| match query.graph.is_undirected() {
         true => (arcs + loops) as f64 / 2.0,
         false => arcs as f64,
     };
@@ -136,13 +92,17 @@ fn teps(job: &Job, measured: &Measured, counts: &[[u64; 3]], loops: &[u64]) -> T
     }
 }
 
-impl Answer for Searches {
+impl Answer<Bfs> for Searches {
     fn measured(&self) -> &Measured {
         &self.measured
     }
 
-    fn strategy(&self, job: &Job) -> &'static str {
-        match (self.near_far, job.config.bfs.direction) {
+    fn measured_mut(&mut self) -> &mut Measured {
+        &mut self.measured
+    }
+
+    fn strategy(&self, query: &Query<Bfs>) -> &'static str {
+        match (self.near_far, query.config.direction) {
             (true, _) => "near-far",
             (_, SearchDirection::Auto) => "push-pull",
             (_, SearchDirection::Push) => "push",
@@ -150,28 +110,28 @@ impl Answer for Searches {
         }
     }
 
-    fn strategy_line(&self, job: &Job) -> String {
-        let bfs = &job.config.bfs;
-        let name = self.strategy(job);
+    fn strategy_line(&self, query: &Query<Bfs>) -> String {
+        let bfs = &query.config;
+        let name = self.strategy(query);
         match name {
             "push-pull" => format!("push-pull, do-a {}, do-b {}", bfs.do_a, bfs.do_b),
             name => name.into(),
         }
     }
 
-    fn cuts(&self, job: &Job) -> String {
-        let (modes, config) = (&self.measured.merge_modes, &job.config);
+    fn cuts(&self, query: &Query<Bfs>) -> String {
+        let (modes, prepare) = (&self.measured.merge_modes, &query.prepare);
         if modes.contains_key("joint") {
             "; pulls shared by words in turn".into()
         } else if modes.keys().any(|mode| mode != "none") {
-            format!("; chunks of equal {}, aligned to {}", config.chunks, config.chunk_align)
+            format!("; chunks of equal {}, aligned to {}", prepare.chunks, prepare.chunk_align)
         } else {
             String::new()
         }
     }
 
-    fn lines(&self, job: &Job) -> Vec<(&'static str, String)> {
-        let nodes = plural(job.graph.nodes() as u64, "node");
+    fn lines(&self, query: &Query<Bfs>) -> Vec<(&'static str, String)> {
+        let nodes = plural(query.graph.nodes() as u64, "node");
         let depth = self.counts.iter().map(|count| count[2]).max().unwrap_or(0);
         let reached = match self.sources.len() {
             1 => format!("{} of {nodes} reached", count(self.measured.reached)),
@@ -181,7 +141,7 @@ impl Answer for Searches {
                 count(self.measured.reached)
             ),
         };
-        let edges = if job.graph.is_undirected() { "edges, each once" } else { "arcs" };
+        let edges = if query.graph.is_undirected() { "edges, each once" } else { "arcs" };
         let rates = format!(
             "{}TEPS harmonic mean (min {}, max {}), {edges}",
             rate(self.teps.harmonic_mean),
@@ -196,15 +156,15 @@ impl Answer for Searches {
         "out of reached nodes"
     }
 
-    fn variant(&self, job: &Job) -> String {
-        format!("variant:{}_sources-{}", job.config.bfs.direction, self.sources.len())
+    fn variant(&self, query: &Query<Bfs>) -> String {
+        format!("variant:{}_sources-{}", query.config.direction, self.sources.len())
     }
 
     /// `sources` in the input's own ids, `do-a`, `do-b`, `direction`, `teps`, `depth`.
-    fn facts(&self, job: &Job) -> Map<String, Value> {
+    fn facts(&self, query: &Query<Bfs>) -> Map<String, Value> {
         // As they are spelled: JSON has no infinity.
-        let asked = json!(job.config.bfs);
-        let sources: Vec<_> = self.sources.iter().map(|v| job.graph.id(*v)).collect();
+        let asked = json!(query.config);
+        let sources: Vec<_> = self.sources.iter().map(|v| query.graph.id(*v)).collect();
         let depth = self.counts.iter().map(|count| count[2]).max();
         fields([
             ("sources", json!(sources)),
@@ -216,26 +176,26 @@ impl Answer for Searches {
         ])
     }
 
-    fn paths(&self, job: &Job) -> Option<Paths> {
-        job.config.target.as_ref()?;
+    fn paths(&self, query: &Query<Bfs>) -> Option<Paths> {
+        query.config.target.as_ref()?;
         let (levels, predecessors) = (self.levels.first()?, self.predecessors.as_ref()?.first()?);
         let level = |node: &u32| levels[*node as usize];
         let lengths = |nodes: &[u32]| Lengths::Arcs(nodes.iter().map(level).collect());
-        Some(Paths::walk(&job.targets, predecessors, |v| level(&v) != UNREACHED, lengths))
+        Some(Paths::walk(&query.start.targets, predecessors, |v| level(&v) != UNREACHED, lengths))
     }
 
-    fn ranking(&self, job: &Job, k: usize) -> Option<String> {
+    fn ranking(&self, query: &Query<Bfs>, k: usize) -> Option<String> {
         let reached = (0u32..).zip(self.levels.first()?.iter().copied());
         let reached = reached.filter(|(_, level)| *level != UNREACHED);
-        let farthest = first(&job.graph, reached, k, |a, b| b.cmp(a));
-        Some(ranked(&job.graph, ["node", "level"], farthest))
+        let farthest = first(&query.graph, reached, k, |a, b| b.cmp(a));
+        Some(ranked(&query.graph, ["node", "level"], farthest))
     }
 
     /// With several sources a column each, named by the source's id.
-    fn table(&self, graph: &Graph) -> Table<'_> {
+    fn table(&self, query: &Query<Bfs>) -> Table<'_> {
         let named = |what: &str, i: usize| match self.sources.len() {
             1 => what.to_string(),
-            _ => format!("{what}_{}", graph.id(self.sources[i])),
+            _ => format!("{what}_{}", query.graph.id(self.sources[i])),
         };
         let mut columns = Vec::new();
         for (i, levels) in self.levels.iter().enumerate() {
@@ -247,15 +207,15 @@ impl Answer for Searches {
         Table::of_nodes(columns)
     }
 
-    fn verify(&self, job: &Job) -> Result<Checked> {
+    fn verify(&self, query: &Query<Bfs>) -> Result<Checked> {
         let mut checked = Checked::default();
         for (i, (source, levels)) in self.sources.iter().zip(&self.levels).enumerate() {
             let predecessors = self.predecessors.as_ref().map(|all| all[i].as_slice());
-            let check = verify::levels(&job.graph, *source, levels, predecessors)?;
+            let check = verify::levels(&query.graph, *source, levels, predecessors)?;
             if [check.reached, check.reached_arcs] != self.counts[i][..2] {
                 return Err(Error::Verify(format!(
                     "from node {} the levels reach {} nodes, but {} were counted",
-                    job.graph.id(*source),
+                    query.graph.id(*source),
                     check.reached,
                     self.counts[i][0]
                 )));

@@ -1,12 +1,13 @@
 //! The steps of breadth-first search on a GPU: the arguments of `kernels/bfs.cu` (`bfs_round.cuh`) and `kernels/near_far.cu`.
 
-use super::driver::Told;
-use super::{Found, SearchDirection, State, Task, UNREACHED};
+use super::driver::StepTask;
+use super::plan::{State, StepResult, Task};
+use super::{SearchDirection, UNREACHED};
 use crate::algorithm::near_far::{NearFar, NearFarFound, Searched};
 use crate::collective::{JointArgs, MAX_REPLICAS};
 use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
 use crate::error::{Error, Result};
-use crate::layout::memory::{CONTROL, QUEUE};
+use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, QUEUE, WorkspaceLengths, topology};
 use crate::layout::{ArcForm, DeviceTopology, TopologyRows};
 use bytemuck::{Pod, Zeroable};
 
@@ -228,11 +229,11 @@ impl Workspace {
         rows: &TopologyRows,
         graph: &DeviceTopology,
         s: &State,
-        told: &Told<'_>,
+        told: &StepTask<'_>,
     ) -> Result<()> {
         self.control.clear()?;
         if told.task == Task::NearFar {
-            return self.launch_near_far(device, graph, s, told.chance);
+            return self.launch_near_far(device, graph, s);
         }
         let [level, front, next] = pointers(s)?;
         let (out, into) = (&graph.out, graph.in_rows());
@@ -258,14 +259,14 @@ impl Workspace {
             arcs_in: told.known.arcs.unwrap_or(u64::MAX),
             reached: told.known.reached,
             reachable: told.reachable,
-            do_a: told.options.do_a as f32,
-            do_b: told.options.do_b as f32,
+            do_a: told.config.do_a as f32,
+            do_b: told.config.do_b as f32,
             active: self.active,
             lo: told.chunk.start as u32,
             hi: told.chunk.end as u32,
             depth: told.known.depth,
             task: told.task as u32,
-            way: match told.options.direction {
+            way: match told.config.direction {
                 SearchDirection::Auto => 0,
                 SearchDirection::Push => 1,
                 SearchDirection::Pull => 2,
@@ -277,7 +278,7 @@ impl Workspace {
             joint: told.together.joint,
             bitmaps: told.together.arrays,
         };
-        let shape = Launch::together(self.blocks, told.chance, THREADS);
+        let shape = device.together(self.blocks, THREADS);
         device.launch(if told.task == Task::Joint { self.joint } else { self.run }, shape, &args)
     }
 
@@ -286,7 +287,6 @@ impl Workspace {
         device: &CudaDevice,
         graph: &DeviceTopology,
         s: &State,
-        chance: Option<u64>,
     ) -> Result<()> {
         let [level, front, _] = pointers(s)?;
         let missing = || Error::machine("near-far without its queues; this is a bug");
@@ -302,21 +302,21 @@ impl Workspace {
             control: self.control.pointer(),
             log: self.log.as_ref().map_or(0, Pinned::pointer),
         };
-        near_far.launch(device, on, WINDOW, chance)
+        near_far.launch(device, on, WINDOW)
     }
 
     /// What the last launch, which has ended, found; and whether `front` and `next` have changed places.
-    pub fn found(&mut self, device: &CudaDevice, task: Task) -> Result<(Found, bool)> {
+    pub fn found(&mut self, device: &CudaDevice, task: Task) -> Result<(StepResult, bool)> {
         if let (Task::NearFar, Some(near_far)) = (task, &self.near_far) {
             let NearFarFound { relaxed: looked, rounds, windows: logged } =
                 near_far.found(device)?;
-            return Ok((Found { looked, rounds, logged, ..Found::default() }, false));
+            return Ok((StepResult { looked, rounds, logged, ..StepResult::default() }, false));
         }
         let status = self.status.get(0);
         device.met(status.stopped, "bfs_run")?;
         // A pull wrote all of its words, or those of the own chunk; what it read is left as it was.
         self.dirty = task == Task::Pull || (self.dirty && status.rounds == 0);
-        let found = Found {
+        let found = StepResult {
             nodes: status.nodes,
             arcs: (status.arcs != u64::MAX).then_some(status.arcs),
             looked: status.looked,
@@ -371,8 +371,32 @@ fn plain(items: usize) -> Launch {
 
 /// Device addresses of levels, frontier and next frontier.
 fn pointers(s: &State) -> Result<[u64; 3]> {
-    match (s.level.device(), s.front.words().device(), s.next.words().device()) {
-        (Some(l), Some(f), Some(n)) => Ok([l.pointer(), f.pointer(), n.pointer()]),
-        _ => Err(Error::machine("host arrays in a device step; this is a bug")),
+    let words = [&s.front, &s.next].map(|set| set.words().on_device());
+    let [front, next] = words;
+    Ok([s.level.on_device()?, front?, next?])
+}
+
+/// The arrays of breadth-first search on one GPU.
+pub(super) fn arrays(shape: &GraphShape) -> Vec<DeviceArray> {
+    let (nodes, active) = (shape.nodes as usize, shape.active as usize);
+    let words = active.div_ceil(64);
+    let mut arrays = topology(shape);
+    arrays.extend([
+        DeviceArray::new::<u32>("level", nodes),
+        DeviceArray::new::<u64>("frontier", words),
+        DeviceArray::new::<u64>("frontier", words),
+        DeviceArray::new::<u64>("visited", words),
+        DeviceArray::new::<u32>("queue", 4 * QUEUE),
+        DeviceArray::new::<u32>("huge rows", active),
+        DeviceArray::new::<u64>("control", CONTROL),
+        DeviceArray::new::<u64>("totals", 3),
+    ]);
+    if shape.flat {
+        let lengths = WorkspaceLengths::new(active, 1, true);
+        arrays.push(DeviceArray::new::<u32>("first four neighbours", 4 * active));
+        arrays.push(DeviceArray::new::<u64>("near queues", lengths.near_queues));
+    } else {
+        arrays.push(DeviceArray::new::<u32>("first two in-neighbours", 2 * active));
     }
+    arrays
 }

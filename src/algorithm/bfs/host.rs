@@ -1,7 +1,8 @@
 //! The steps of breadth-first search on host threads.
 
-use super::driver::{Told, pulls};
-use super::{Found, Known, State, Task, UNREACHED};
+use super::UNREACHED;
+use super::driver::StepTask;
+use super::plan::{FrontierInfo, State, StepResult, Task, pulls};
 use crate::collective::{atomic_words, atomics};
 use crate::layout::TopologyRows;
 use rayon::prelude::*;
@@ -14,23 +15,41 @@ const TASK: usize = 32;
 /// Arcs below which a level is not worth waking other threads for.
 const SERIAL_ARCS: u64 = 1 << 13;
 
+/// The source at level 0 and in the frontier, all others not reached.
+pub(super) fn reset(rows: &TopologyRows, s: &mut State, visited: &mut Vec<u64>, source: u32) {
+    let level = s.level.host_mut().unwrap_or_default();
+    level.fill(UNREACHED);
+    level[source as usize] = 0;
+    for words in [&mut s.front, &mut s.next] {
+        words.words_mut().host_mut().unwrap_or_default().fill(0);
+    }
+    visited.clear();
+    visited.resize(s.front.words().len(), 0);
+    let front = s.front.words_mut().host_mut().unwrap_or_default();
+    if (source as usize) < rows.columns.active {
+        for words in [front, visited] {
+            words[source as usize / 64] |= 1 << (source % 64);
+        }
+    }
+}
+
 /// Takes over what others found, then does the task. The frontier is in `front` before and after.
 pub(super) fn step(
     rows: &TopologyRows,
     s: &mut State,
     visited: &mut [u64],
-    told: &Told<'_>,
+    told: &StepTask<'_>,
     beat: &(dyn Fn() + Sync),
-) -> Found {
+) -> StepResult {
     absorb(s, visited, told.known.depth);
     let words = told.chunk.start as usize / 64..(told.chunk.end as usize).div_ceil(64);
-    let mut found = Found::default();
+    let mut found = StepResult::default();
     let mut known = told.known;
     loop {
         let pull = match told.task {
             Task::Pull => true,
             Task::Push => false,
-            _ => pulls(rows, told.reachable, told.options, &known),
+            _ => pulls(rows, told.reachable, told.config, &known),
         };
         if pull && told.task == Task::Grow {
             found.want_pull = true;
@@ -44,7 +63,7 @@ pub(super) fn step(
         found.rounds += 1;
         found.looked += looked;
         found.reached += nodes;
-        known = Known {
+        known = FrontierInfo {
             nodes,
             arcs: Some(arcs),
             reached: known.reached + nodes,
@@ -56,7 +75,7 @@ pub(super) fn step(
             break;
         }
     }
-    Found { nodes: known.nodes, arcs: known.arcs, ..found }
+    StepResult { nodes: known.nodes, arcs: known.arcs, ..found }
 }
 
 fn absorb(s: &mut State, visited: &mut [u64], depth: u32) {
@@ -85,7 +104,7 @@ fn push(
     s: &mut State,
     visited: &mut [u64],
     words: Range<usize>,
-    known: &Known,
+    known: &FrontierInfo,
     beat: &(dyn Fn() + Sync),
 ) -> Counted {
     let out = &rows.columns.out;

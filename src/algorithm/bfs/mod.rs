@@ -29,227 +29,197 @@ mod answer;
 mod cuda;
 mod driver;
 mod host;
-mod options;
+mod plan;
 
 pub use answer::{Searches, Teps};
-pub(crate) use answer::{check_options, start};
-pub use options::{BfsOptions, SearchDirection};
 
-use super::MergeMode;
-use super::frame::{Repeat, timed};
-use super::measure::Measured;
-use crate::collective::{Frontier, MergeOp, Replicated};
+use super::workload::{Algorithm, Query, config, run};
+use super::{InputId, RunOptions, Seeds};
+use crate::choice::number;
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Replica};
-use crate::layout::TopologyRows;
-use crate::run::{Answer, Choice, Context};
-use driver::Driver;
-use std::time::Instant;
+use crate::fleet::Fleet;
+use crate::graph::Graph;
+use crate::layout::memory::{DeviceArray, GraphShape};
+use crate::layout::{Form, Prepared};
+use crate::words::words;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+words!(
+    /// Which way a level is expanded.
+    SearchDirection, "--direction" {
+        /// Whichever promises to look at fewer arcs.
+        #[default]
+        Auto = "auto",
+        /// From the frontier over its out-arcs.
+        Push = "push",
+        /// From the nodes that are not reached yet over their in-arcs.
+        Pull = "pull",
+    }
+);
+
+/// The workload.
+pub struct Bfs;
+
+/// What breadth-first search is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BfsConfig {
+    /// Where to start, in the input's own ids [default: the lowest id in the largest component].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "ID", allow_hyphen_values = true))]
+    pub source: Option<InputId>,
+    /// Where to start, one run of the search after another: random:N:SEED (of the nodes with out-arcs to others) | all |
+    /// connected:N:SEED | 0,5,17 | first:N | file:PATH [default: --source].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SOURCES", allow_hyphen_values = true))]
+    pub sources: Option<Seeds>,
+    /// Say the paths to these nodes, from the source: ID,.. | file:PATH. With --output its rows are the nodes of the
+    /// paths: target,position,node,distance.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TARGETS", allow_hyphen_values = true))]
+    pub target: Option<Seeds>,
+    /// Also compute the predecessor of each node.
+    #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
+        require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
+    pub predecessors: bool,
+    /// Which way levels are expanded: auto | push (frontiers over out-arcs) | pull (unreached nodes over
+    /// in-arcs) [default: auto].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "WAY"))]
+    pub direction: SearchDirection,
+    /// Push turns to pull when the arcs of the frontier are more than A times those that a pull is expected
+    /// to look at, were their order none, and for more than 2^23 arcs than 0.005 of that; from 0 on, or inf [default: 1].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "A", allow_hyphen_values = true))]
+    #[serde(with = "number")]
+    pub do_a: f64,
+    /// Pull turns to push when the arcs of the frontier are expected to be fewer than B times those of a
+    /// pull; from 0 on, or inf [default: 0.1].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "B", allow_hyphen_values = true))]
+    #[serde(with = "number")]
+    pub do_b: f64,
+    /// How the workload runs.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    #[serde(skip)]
+    pub run: RunOptions,
+}
+
+impl Default for BfsConfig {
+    fn default() -> Self {
+        BfsConfig {
+            source: None,
+            sources: None,
+            target: None,
+            predecessors: false,
+            direction: SearchDirection::Auto,
+            do_a: 1.0,
+            do_b: 0.1,
+            run: RunOptions::default(),
+        }
+    }
+}
+
+config!(BfsConfig);
+
+/// How many arcs each node is from a source, or from each of several.
+///
+/// # Errors
+/// [`Error::Input`] for options out of range and for sources that the graph does not have; [`Error::Fault`] when a
+/// replica fails; [`Error::Verify`] when `compare` finds answers that differ.
+pub fn bfs(fleet: &Fleet, graph: &Prepared, config: &BfsConfig) -> Result<Searches> {
+    run::<Bfs>(fleet, graph, config)
+}
+
+/// What searches start from, and the nodes to which paths are asked for, by rising input id.
+pub struct Sources {
+    /// Node indices.
+    pub nodes: Vec<u32>,
+    /// Node indices.
+    pub targets: Vec<u32>,
+}
+
+impl Algorithm for Bfs {
+    type Config = BfsConfig;
+    type Start = Sources;
+    type Answer = Searches;
+    const NAME: &'static str = "bfs";
+    const ABOUT: &'static str = "Breadth-first search: how many arcs each node is from a source";
+    const EXAMPLES: [&'static str; 2] = [
+        "hive run bfs --graph web.mtx --source 1 --top 5",
+        "hive run bfs --graph rmat:12 --sources random:16:1 --runs 1",
+    ];
+    const FORM: Form = Form::Topology;
+    const RANKS: Option<&'static str> = Some("the nodes farthest from the source");
+
+    fn check(config: &BfsConfig) -> Result<()> {
+        for (flag, value) in [("--do-a", config.do_a), ("--do-b", config.do_b)] {
+            if value.is_nan() || value < 0.0 {
+                return Err(Error::input(format!(
+                    "{flag} {value}: use a number from 0 on, or inf"
+                )));
+            }
+        }
+        if config.source.is_some() && config.sources.is_some() {
+            return Err(Error::input("--source with --sources: leave one of them out"));
+        }
+        let BfsConfig { do_a, do_b, .. } = BfsConfig::default();
+        let way = config.direction;
+        if way != SearchDirection::Auto && (config.do_a, config.do_b) != (do_a, do_b) {
+            return Err(Error::input(format!(
+                "--direction {way} with --do-a or --do-b: nothing is chosen; leave one of them out"
+            )));
+        }
+        Ok(())
+    }
+
+    fn start(config: &BfsConfig, graph: &Graph) -> Result<Sources> {
+        let nodes = match (&config.sources, &config.source) {
+            (Some(sources), _) => sources.sources_of("--sources", graph)?,
+            (None, Some(source)) => vec![source.resolve(graph, "--source")?],
+            (None, None) => vec![graph.default_source()],
+        };
+        if nodes.len() > 1 && config.target.is_some() {
+            return Err(super::one_search("--target", nodes.len()));
+        }
+        let targets = super::targets(config.target.as_ref(), graph)?;
+        Ok(Sources { nodes, targets })
+    }
+
+    fn started(start: &Sources, graph: &Graph) -> String {
+        super::from_nodes(&start.nodes, graph)
+    }
+
+    fn questions(start: &Sources) -> u32 {
+        start.nodes.len() as u32
+    }
+
+    fn several(config: &BfsConfig) -> Option<&'static str> {
+        let several =
+            [("--target", config.target.is_some()), ("--predecessors", config.predecessors)];
+        several.into_iter().find(|(_, asked)| *asked).map(|(option, _)| option)
+    }
+
+    fn files(config: &BfsConfig) -> Vec<(&'static str, &Path)> {
+        super::files_of([("--sources", &config.sources), ("--target", &config.target)])
+    }
+
+    fn folder(config: &BfsConfig) -> Option<String> {
+        config.sources.as_ref().map(|sources| format!("sources-{}", sources.many()))
+    }
+
+    fn arrays(shape: &GraphShape, _: &BfsConfig, _: usize) -> Vec<DeviceArray> {
+        cuda::arrays(shape)
+    }
+
+    fn solve(
+        fleet: &Fleet,
+        graph: &Prepared,
+        query: &Query<Bfs>,
+        run: &RunOptions,
+        extras: bool,
+    ) -> Result<Searches> {
+        driver::solve(fleet, graph, query, run, extras)
+    }
+}
 
 /// The level of a node that is not reached.
 pub(crate) const UNREACHED: u32 = u32::MAX;
-
-/// What a step does; the numbers are those of `kernels/bfs_round.cuh`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Task {
-    /// Everything to the end, redundantly.
-    Finish = 0,
-    /// Pushes, redundantly, until nothing is left or a pull pays.
-    Grow = 1,
-    /// One pull into the own chunk.
-    Pull = 2,
-    /// One push of the own chunk's frontier.
-    Push = 3,
-    /// Everything by near-far, redundantly.
-    NearFar,
-    /// Everything to the end, in one launch with the other GPUs.
-    Joint = 5,
-}
-
-impl Task {
-    fn name(self) -> &'static str {
-        match self {
-            Task::Finish => "step push-pull",
-            Task::Grow => "step push",
-            Task::Pull => "step pull",
-            Task::Push => "step chunk push",
-            Task::NearFar => "step near-far",
-            Task::Joint => "step joint push-pull",
-        }
-    }
-}
-
-/// What is known of the frontier: the same on all replicas.
-#[derive(Debug, Clone, Copy)]
-struct Known {
-    nodes: u64,
-    /// Arcs out of it, where they were counted.
-    arcs: Option<u64>,
-    /// Nodes reached so far, these included.
-    reached: u64,
-    /// Its level.
-    depth: u32,
-    /// It was found by a pull.
-    pulled: bool,
-    /// The step before stopped where a pull pays.
-    want_pull: bool,
-}
-
-/// What a step found.
-#[derive(Debug, Clone, Copy, Default)]
-struct Found {
-    /// The frontier that it left.
-    nodes: u64,
-    arcs: Option<u64>,
-    looked: u64,
-    /// Nodes reached in all its levels.
-    reached: u64,
-    rounds: u64,
-    /// It stopped where a pull pays.
-    want_pull: bool,
-    /// Entries that a device step left in its log.
-    logged: u64,
-}
-
-/// The replicated state.
-struct State {
-    level: Replicated<u32>,
-    front: Frontier,
-    next: Frontier,
-}
-
-impl State {
-    fn swap(&mut self) {
-        std::mem::swap(&mut self.front, &mut self.next);
-    }
-}
-
-/// How a search goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Plan {
-    NearFar,
-    Redundant,
-    /// Redundant pushes, pulls cut by GPUs that meet by themselves.
-    Joint,
-    Cut,
-    Dense,
-}
-
-/// Nodes with arcs from which GPUs that can launch jointly do. R-MAT 22 (2.4 M) takes 0.132 ms jointly on two H200s and 0.114
-/// repeated, R-MAT 24 (8.9 M) 0.208 and 0.235.
-const JOINT_NODES: usize = 1 << 23;
-
-impl Plan {
-    fn new(merge: MergeMode, way: SearchDirection, r: &Replica, rows: &TopologyRows) -> Plan {
-        let (columns, alone) = (&rows.columns, r.world() == 1);
-        let cuda = matches!(r.backend, Backend::Cuda(_));
-        let flat = columns.flat && way == SearchDirection::Auto && cuda;
-        match merge {
-            MergeMode::Dense => Plan::Dense,
-            MergeMode::Auto | MergeMode::Redundant if flat => Plan::NearFar,
-            MergeMode::Split if r.can_join() => Plan::Joint,
-            MergeMode::Auto if r.can_join() && columns.active >= JOINT_NODES => Plan::Joint,
-            MergeMode::Split if !alone => Plan::Cut,
-            // Host replicas share the cores, so that nothing redundant is free. GPUs that the host leads from step to step
-            // have not been seen to gain: R-MAT 27 takes 1.85 ms on one H200 and 3.74 cut over two.
-            MergeMode::Auto if !alone && !cuda => Plan::Cut,
-            _ => Plan::Redundant,
-        }
-    }
-}
-
-/// What the programs of all replicas are given.
-#[derive(Clone)]
-struct Question {
-    /// Labels.
-    sources: Vec<u32>,
-    merge: MergeMode,
-    options: BfsOptions,
-    /// Bring every source's levels back, not only the last one's.
-    keep: bool,
-    /// Compare what replicas end with.
-    compare: bool,
-}
-
-/// What one replica brings back.
-struct Brought {
-    /// By label, of the sources that are kept; rank 0's, and everybody's where they are compared.
-    levels: Vec<Vec<u32>>,
-    /// Of each source: nodes reached, arcs out of them, largest level.
-    counts: Vec<[u64; 3]>,
-    /// Of each source: self loops among the arcs, where an edge is two arcs.
-    loops: Vec<u64>,
-    near_far: bool,
-    measured: Measured,
-}
-
-/// The driver of `hive run bfs`.
-pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
-    let job = context.job;
-    let rows = context.ready.topology()?;
-    let sources = job.start.nodes().to_vec();
-    let many = sources.len() as u32;
-    // With many sources each is searched from once, as Graph500 does, or as often as was asked for.
-    let runs = match job.config.runs {
-        _ if context.gauge || many == 1 => context.runs,
-        None | Some(Choice::Auto) => many,
-        Some(Choice::Is(runs)) => runs.saturating_mul(many),
-    };
-    let trace = job.config.trace && !context.gauge;
-    let compare = job.config.verify && !context.gauge;
-    let repeat = Repeat { runs, warmup: context.warmup, trace, compare };
-    let question = Question {
-        sources: sources.iter().map(|v| rows.columns.label(*v)).collect(),
-        merge: job.config.merge,
-        options: job.config.bfs.clone(),
-        keep: job.config.verify
-            || job.config.output.is_some()
-            || job.config.target.is_some()
-            || job.config.top > 0,
-        compare: job.config.verify,
-    };
-    let shared = rows.clone();
-    let mut brought = context.fleet.run(move |r| program(r, &shared, &question, repeat))?;
-    let looked = brought.iter().map(|one| one.measured.arcs_relaxed).sum();
-    let differs = |one: &Brought| one.levels != brought[0].levels;
-    if let Some(other) = brought.iter().skip(1).position(|one| job.config.verify && differs(one)) {
-        return Err(Error::Verify(format!(
-            "replica {} ended with other levels than replica 0",
-            other + 1
-        )));
-    }
-    let Brought { levels, counts, loops, near_far, mut measured } = brought.swap_remove(0);
-    measured.arcs_relaxed = looked;
-    let start = Instant::now();
-    // A gauging run does not come to all sources.
-    let in_order = |levels: Vec<u32>| match levels.is_empty() {
-        true => levels,
-        false => rows.columns.to_input_order(levels),
-    };
-    let levels: Vec<Vec<u32>> = levels.into_iter().map(in_order).collect();
-    measured.download_ms += start.elapsed().as_secs_f64() * 1e3;
-    let predecessors = (job.config.predecessors || job.config.target.is_some()) && !context.gauge;
-    let counted = (&counts[..], &loops[..]);
-    Ok(Box::new(Searches::new(job, levels, counted, near_far, predecessors, measured)))
-}
-
-/// The program of one replica.
-fn program(
-    r: &mut Replica,
-    rows: &TopologyRows,
-    question: &Question,
-    repeat: Repeat,
-) -> Result<Brought> {
-    let (nodes, active) = (rows.columns.nodes, rows.columns.active);
-    let plan = Plan::new(question.merge, question.options.direction, r, rows);
-    let state = State {
-        level: r.array("level", nodes, MergeOp::Min)?,
-        front: r.node_set("frontier", active, MergeOp::Or)?,
-        next: r.node_set("frontier", active, MergeOp::Or)?,
-    };
-    let mut search = Driver::new(r, rows, question, plan, state, repeat)?;
-    let mut measured = timed(r, repeat, &mut search)?;
-    measured.download_ms = search.download_ms;
-    let (levels, counts, loops) = search.finish();
-    Ok(Brought { levels, counts, loops, near_far: plan == Plan::NearFar, measured })
-}

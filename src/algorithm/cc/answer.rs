@@ -1,12 +1,13 @@
 //! How components are asked for, and what is said of them.
 
+use super::Cc;
 use crate::algorithm::Measured;
 use crate::algorithm::frame::Brought;
 use crate::algorithm::ranking::ranked;
+use crate::algorithm::workload::{Algorithm, Answer, Checked, Query, fields};
 use crate::graph::Graph;
 use crate::io::{Column, Table};
 use crate::layout::{Columns, TopologyRows};
-use crate::run::{Answer, Checked, Job, fields};
 use crate::units::{count, plural};
 use crate::{Result, verify};
 use rayon::prelude::*;
@@ -18,24 +19,20 @@ use std::time::Instant;
 /// Sizes that a record lists.
 const LISTED: usize = 10;
 
-/// Components, connected or strongly connected, in the graph's node order.
+/// Connected components, in the graph's node order.
 #[derive(Debug, Clone, Default)]
 pub struct Components {
     /// `[n]` the member of the node's component with the smallest id of the input.
     pub labels: Vec<u32>,
     /// (label, members), largest first, ties by the label's id.
     pub sizes: Vec<(u32, u64)>,
-    /// Whether they are the strongly connected ones.
-    pub strong: bool,
-    /// Whether each arc has its reverse as often, and strongly connected ones were found as connected ones are.
-    pub undirected: bool,
     /// Timings and counts.
     pub measured: Measured,
 }
 
 impl Components {
     /// From each row's root, by label, as a program brought them back.
-    pub(crate) fn of_roots(rows: &TopologyRows, brought: Brought<u32>, strong: bool) -> Components {
+    pub(crate) fn of_roots(rows: &TopologyRows, brought: Brought<u32>) -> Components {
         let Brought { values: roots, mut measured } = brought;
         let start = Instant::now();
         let labels = smallest_members(&rows.graph, &rows.columns, &roots);
@@ -43,13 +40,13 @@ impl Components {
         measured.reached = labels.len() as u64;
         measured.reached_arcs = rows.graph.arcs();
         let sizes = sizes(&labels);
-        Components { labels, sizes, strong, undirected: false, measured }
+        Components { labels, sizes, measured }
     }
 }
 
 impl Components {
     /// Whether labels were merged by MIN, arcs of the own chunk between.
-    fn hooked(&self) -> bool {
+    pub(crate) fn hooked(&self) -> bool {
         self.measured.merge_modes.contains_key("dense")
     }
 }
@@ -90,8 +87,7 @@ fn smallest_members(graph: &Graph, columns: &Columns, roots: &[u32]) -> Vec<u32>
 }
 
 /// `5 components, the largest of 3 nodes`.
-fn component_lines(answer: &Components) -> Vec<(&'static str, String)> {
-    let kind = if answer.strong { "strongly connected component" } else { "component" };
+pub(crate) fn lines(answer: &Components, kind: &str) -> Vec<(&'static str, String)> {
     let alone = answer.sizes.iter().rev().take_while(|(_, members)| *members == 1).count();
     let largest = answer.sizes.first().map_or(0, |(_, members)| *members);
     let text = format!(
@@ -103,66 +99,76 @@ fn component_lines(answer: &Components) -> Vec<(&'static str, String)> {
     vec![("answer", text)]
 }
 
-impl Answer for Components {
+/// `components`, and the `sizes` of the largest, by label in the input's own ids.
+pub(crate) fn facts(answer: &Components, graph: &Graph) -> Map<String, Value> {
+    let listed = answer.sizes.iter().take(LISTED);
+    let listed = listed.map(|(label, members)| json!([graph.id(*label), members]));
+    fields([("components", json!(answer.sizes.len())), ("sizes", Value::Array(listed.collect()))])
+}
+
+/// The largest components as a table.
+pub(crate) fn ranking(answer: &Components, graph: &Graph, k: usize) -> String {
+    ranked(graph, ["component", "nodes"], answer.sizes.iter().take(k).copied())
+}
+
+/// What was cut for the merges that took place.
+pub(crate) fn cuts<A: Algorithm>(measured: &Measured, query: &Query<A>) -> String {
+    let modes = &measured.merge_modes;
+    if modes.contains_key("joint") {
+        "; chains shared by words in turn".into()
+    } else if modes.keys().any(|mode| mode != "none") {
+        format!("; chunks of equal {}", query.prepare.chunks)
+    } else {
+        String::new()
+    }
+}
+
+impl Answer<Cc> for Components {
     fn measured(&self) -> &Measured {
         &self.measured
     }
 
-    fn strategy(&self, _: &Job) -> &'static str {
-        match (self.strong && !self.undirected, self.hooked()) {
-            (true, _) => "forward-backward",
-            (false, true) => "hook, MIN",
-            (false, false) => "skip the giant",
-        }
+    fn measured_mut(&mut self) -> &mut Measured {
+        &mut self.measured
     }
 
-    fn cuts(&self, job: &Job) -> String {
-        let modes = &self.measured.merge_modes;
-        if modes.contains_key("joint") {
-            "; chains shared by words in turn".into()
-        } else if modes.keys().any(|mode| mode != "none") {
-            format!("; chunks of equal {}", job.config.chunks)
-        } else {
-            String::new()
-        }
+    fn strategy(&self, _: &Query<Cc>) -> &'static str {
+        if self.hooked() { "hook, MIN" } else { "skip the giant" }
     }
 
-    fn lines(&self, _: &Job) -> Vec<(&'static str, String)> {
-        component_lines(self)
+    fn cuts(&self, query: &Query<Cc>) -> String {
+        cuts(&self.measured, query)
+    }
+
+    fn lines(&self, _: &Query<Cc>) -> Vec<(&'static str, String)> {
+        lines(self, "component")
     }
 
     fn rated(&self) -> &'static str {
-        match self.strong && !self.undirected || self.hooked() {
+        match self.hooked() {
             true => "of the whole graph",
             false => "of the whole graph, most of them never looked at",
         }
     }
 
-    fn variant(&self, _: &Job) -> String {
-        let kind = if self.strong { "strong-components" } else { "components" };
-        format!("variant:{kind}")
+    fn variant(&self, _: &Query<Cc>) -> String {
+        "variant:components".into()
     }
 
-    /// `components`, and the `sizes` of the largest, by label in the input's own ids.
-    fn facts(&self, job: &Job) -> Map<String, Value> {
-        let listed = self.sizes.iter().take(LISTED);
-        let listed = listed.map(|(label, members)| json!([job.graph.id(*label), members]));
-        fields([("components", json!(self.sizes.len())), ("sizes", Value::Array(listed.collect()))])
+    fn facts(&self, query: &Query<Cc>) -> Map<String, Value> {
+        facts(self, &query.graph)
     }
 
-    fn ranking(&self, job: &Job, k: usize) -> Option<String> {
-        Some(ranked(&job.graph, ["component", "nodes"], self.sizes.iter().take(k).copied()))
+    fn ranking(&self, query: &Query<Cc>, k: usize) -> Option<String> {
+        Some(ranking(self, &query.graph, k))
     }
 
-    fn table(&self, _: &Graph) -> Table<'_> {
+    fn table(&self, _: &Query<Cc>) -> Table<'_> {
         Table::of_nodes([("component", Column::Node(&self.labels))])
     }
 
-    fn verify(&self, job: &Job) -> Result<Checked> {
-        let check = match self.strong {
-            true => verify::strong_components(&job.graph, &self.labels)?,
-            false => verify::components(&job.graph, &self.labels)?,
-        };
+    fn verify(&self, query: &Query<Cc>) -> Result<Checked> {
+        let check = verify::components(&query.graph, &self.labels)?;
         let found = [("components", json!(check.components)), ("largest", json!(check.largest))];
         Ok(Checked { found: fields(found), ..Checked::default() })
     }

@@ -1,10 +1,10 @@
 //! The steps of connected components on a GPU: the arguments of `kernels/cc.cu` (`cc_forest.cuh`).
 
-use super::{Found, State, Task};
+use super::{State, StepResult, Task};
 use crate::collective::{JointArgs, MAX_REPLICAS, Together};
 use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
-use crate::error::{Error, Result};
-use crate::layout::memory::CONTROL;
+use crate::error::Result;
+use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, topology};
 use crate::layout::{DeviceTopology, TopologyRows};
 use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
@@ -132,11 +132,7 @@ impl Workspace {
         (s, together): (&State, Together<1>),
         task: Task,
         chunk: Range<u64>,
-        chance: Option<u64>,
     ) -> Result<()> {
-        let missing = || Error::machine("host arrays in a device step; this is a bug");
-        let comp = s.comp.device().ok_or_else(missing)?;
-        let settled = s.settled.words().device().ok_or_else(missing)?;
         let (out, into) = (&graph.out, graph.in_rows());
         let args = Args {
             out_offsets: out.offsets.pointer(),
@@ -144,9 +140,9 @@ impl Workspace {
             in_offsets: into.offsets.pointer(),
             in_columns: into.columns.pointer(),
             first: self.first.pointer(),
-            comp: comp.pointer(),
+            comp: s.comp.on_device()?,
             old: self.old.pointer(),
-            settled: settled.pointer(),
+            settled: s.settled.words().on_device()?,
             longs: self.longs.pointer(),
             control: self.control.pointer(),
             status: self.status.pointer(),
@@ -164,19 +160,34 @@ impl Workspace {
             bitmaps: together.arrays[0],
         };
         self.control.clear()?;
-        let shape = Launch::together(self.blocks, chance, THREADS);
+        let shape = device.together(self.blocks, THREADS);
         device.launch(if task == Task::Joint { self.joint } else { self.run }, shape, &args)
     }
 
     /// What the last launch, which has ended, found.
-    pub fn found(&self, device: &CudaDevice) -> Result<Found> {
+    pub fn found(&self, device: &CudaDevice) -> Result<StepResult> {
         let status = self.status.get(0);
         device.met(status.stopped, "cc_run")?;
-        Ok(Found {
+        Ok(StepResult {
             arcs: status.arcs,
             changed: status.changed,
             deep: status.deep != 0,
             rounds: status.rounds.into(),
         })
     }
+}
+
+/// The arrays of connected components on one GPU.
+pub(super) fn arrays(shape: &GraphShape) -> Vec<DeviceArray> {
+    let active = shape.active as usize;
+    let mut arrays = topology(shape);
+    arrays.extend([
+        DeviceArray::new::<u32>("comp", active),
+        DeviceArray::new::<u64>("settled", active.div_ceil(64)),
+        DeviceArray::new::<u32>("smallest neighbours", active),
+        DeviceArray::new::<u32>("old parents", active),
+        DeviceArray::new::<u32>("long rows", active),
+        DeviceArray::new::<u64>("control", CONTROL),
+    ]);
+    arrays
 }

@@ -1,6 +1,6 @@
 //! The steps of connected components on host threads.
 
-use super::Found;
+use super::StepResult;
 use crate::collective::atomics;
 use crate::layout::TopologyRows;
 use rayon::prelude::*;
@@ -48,7 +48,7 @@ pub(super) fn hook(
     old: &mut Vec<u32>,
     chunk: Range<usize>,
     beat: &(dyn Fn() + Sync),
-) -> Found {
+) -> StepResult {
     comp.par_iter_mut().enumerate().for_each(|(v, slot)| *slot = v as u32);
     let (comp, out) = (atomics(comp), &rows.columns.out);
     let arcs = out.offsets[chunk.end] - out.offsets[chunk.start];
@@ -60,16 +60,16 @@ pub(super) fn hook(
         }
     });
     compress(comp, old);
-    Found { arcs, rounds: 1, ..Found::default() }
+    StepResult { arcs, rounds: 1, ..StepResult::default() }
 }
 
 /// Joins every node with its own parent from before the merge.
-pub(super) fn rehook(comp: &mut [u32], old: &mut Vec<u32>, beat: &(dyn Fn() + Sync)) -> Found {
+pub(super) fn rehook(comp: &mut [u32], old: &mut Vec<u32>, beat: &(dyn Fn() + Sync)) -> StepResult {
     beat();
     let merged = comp.to_vec();
     let comp = atomics(comp);
     old.par_iter().enumerate().with_min_len(TASK).for_each(|(v, own)| link(comp, v as u32, *own));
     compress(comp, old);
     let changed = old.par_iter().zip(&merged).filter(|(now, said)| now != said).count() as u64;
-    Found { changed, rounds: 1, ..Found::default() }
+    StepResult { changed, rounds: 1, ..StepResult::default() }
 }

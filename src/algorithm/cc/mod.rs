@@ -23,19 +23,82 @@ mod cuda;
 mod host;
 
 pub use answer::Components;
+pub(crate) use answer::{cuts, facts, lines, ranking};
 
-use super::MergeMode;
-use super::frame::{Brought, Log, Repeat, Run, Step, timed};
+use super::frame::{Brought, Engine, Log, Run, step, timed};
 use super::same::Words;
-use crate::collective::{Frontier, MergeOp, Replicated};
-use crate::collective::{Split, Together};
-use crate::error::{Error, Result};
+use super::workload::{Algorithm, Query, config, run};
+use super::{MergeMode, RunOptions};
+use crate::collective::{Frontier, MergeOp, Replicated, Split, Together};
+use crate::error::Result;
 use crate::fleet::{Backend, Fleet, Replica};
-use crate::layout::TopologyRows;
-use crate::run::{Answer, Context};
+use crate::graph::Graph;
+use crate::layout::memory::{DeviceArray, GraphShape};
+use crate::layout::{Form, Prepared, TopologyRows};
 use cuda::Workspace;
-use std::sync::Arc;
-use std::time::Instant;
+use serde::{Deserialize, Serialize};
+
+/// The workload.
+pub struct Cc;
+
+/// What connected components are asked: nothing of their own.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CcConfig {
+    /// How the workload runs.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    #[serde(skip)]
+    pub run: RunOptions,
+}
+
+config!(CcConfig);
+
+/// The connected components of a graph, arcs taken both ways.
+///
+/// # Errors
+/// [`crate::Error::Fault`] when a replica fails; [`crate::Error::Verify`] when `compare` finds answers that differ.
+pub fn cc(fleet: &Fleet, graph: &Prepared, config: &CcConfig) -> Result<Components> {
+    run::<Cc>(fleet, graph, config)
+}
+
+impl Algorithm for Cc {
+    type Config = CcConfig;
+    type Start = ();
+    type Answer = Components;
+    const NAME: &'static str = "cc";
+    const ABOUT: &'static str =
+        "Connected components: the smallest node that each is connected with";
+    const EXAMPLES: [&'static str; 2] =
+        ["hive run cc --graph web.mtx --top 5", "hive run cc --graph rmat:12 --output parts.csv"];
+    const FORM: Form = Form::Topology;
+    const RANKS: Option<&'static str> = Some("the largest components");
+
+    fn check(_: &CcConfig) -> Result<()> {
+        Ok(())
+    }
+
+    fn start(_: &CcConfig, _: &Graph) -> Result<()> {
+        Ok(())
+    }
+
+    fn arrays(shape: &GraphShape, _: &CcConfig, _: usize) -> Vec<DeviceArray> {
+        cuda::arrays(shape)
+    }
+
+    fn solve(
+        fleet: &Fleet,
+        graph: &Prepared,
+        _: &Query<Cc>,
+        run: &RunOptions,
+        _: bool,
+    ) -> Result<Components> {
+        let (rows, run) = (graph.topology(fleet)?, run.clone());
+        let shared = rows.clone();
+        let brought = fleet.run(move |r| program(r, &shared, &run))?;
+        Ok(Components::of_roots(&rows, Brought::first(brought)))
+    }
+}
 
 /// What a step does; the numbers are those of `kernels/cc_forest.cuh`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +132,7 @@ impl Task {
 
 /// What a step found.
 #[derive(Debug, Clone, Copy, Default)]
-struct Found {
+struct StepResult {
     /// Arcs that were looked at.
     arcs: u64,
     /// Nodes that ended elsewhere than the merge said.
@@ -120,54 +183,22 @@ impl Plan {
     }
 }
 
-/// The driver of `hive run cc`.
-pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
-    let job = context.job;
-    let (merge, compare) = (job.config.merge, job.config.verify);
-    let repeat = Repeat::of(context);
-    let rows = context.ready.topology()?;
-    Ok(Box::new(components(context.fleet, rows, merge, repeat, compare)?))
-}
-
-pub(super) fn components(
-    fleet: &Fleet,
-    rows: &Arc<TopologyRows>,
-    merge: MergeMode,
-    repeat: Repeat,
-    compare: bool,
-) -> Result<Components> {
-    let shared = rows.clone();
-    let brought = fleet.run(move |r| program(r, &shared, merge, repeat, compare))?;
-    let brought = Brought::first(brought, compare, "other components")?;
-    Ok(Components::of_roots(rows, brought, false))
-}
-
 /// The program of one replica.
-fn program(
-    r: &mut Replica,
-    rows: &TopologyRows,
-    merge: MergeMode,
-    repeat: Repeat,
-    compare: bool,
-) -> Result<Brought<u32>> {
-    let active = rows.columns.active;
-    let plan = Plan::new(merge, r, rows);
+fn program(r: &mut Replica, rows: &TopologyRows, run: &RunOptions) -> Result<Brought<u32>> {
+    let (active, rank) = (rows.columns.active, r.rank());
+    let plan = Plan::new(run.merge, r, rows);
     let state = State {
         comp: r.array("comp", active, MergeOp::Min)?,
         settled: r.node_set("settled", active, MergeOp::Gather)?,
     };
-    let rank = r.rank();
-    let workspace = match &mut r.backend {
-        Backend::Host(_) => None,
-        Backend::Cuda(device) => Some(Workspace::new(device, rows, rank)?),
-    };
+    let engine = Engine::new(r, |device| Workspace::new(device, rows, rank), || Ok(Vec::new()))?;
     let together = match plan {
         Plan::Joint => r.together([("settled", state.settled.words().address())])?,
         _ => Together::alone(),
     };
-    let mut search = Search { rows, plan, state, together, workspace, old: Vec::new() };
-    let measured = timed(r, repeat, &mut search)?;
-    Brought::new(r, &search.state.comp, compare, measured)
+    let mut search = Search { rows, plan, state, together, engine };
+    let measured = timed(r, run, &mut search)?;
+    Brought::new(r, &search.state.comp, measured)
 }
 
 /// One run, to be repeated.
@@ -177,9 +208,8 @@ struct Search<'a> {
     state: State,
     /// Everybody's `settled`.
     together: Together<1>,
-    workspace: Option<Workspace>,
     /// On the host: own parents before the merge.
-    old: Vec<u32>,
+    engine: Engine<Workspace, Vec<u32>>,
 }
 
 impl Run for Search<'_> {
@@ -237,41 +267,31 @@ impl Search<'_> {
         log: &mut Log,
         task: Task,
         merge: &'static str,
-    ) -> Result<Found> {
-        let begin = Instant::now();
-        r.begin(log.iteration(), task.name())?;
-        let (chance, rank) = (r.chance(), r.rank());
-        let step = Step::begin(r)?;
-        let rendezvous = r.rendezvous().clone();
-        let chunk = self.rows.chunks.range(rank);
-        let mut found = Found::default();
-        match (&r.backend, &self.workspace) {
-            (Backend::Cuda(device), Some(w)) => {
-                let (graph, state) = (self.rows.on_device(rank)?, (&self.state, self.together));
-                w.launch(device, graph, state, task, chunk, chance)?;
-            }
-            (Backend::Host(worker), _) => {
-                let (rows, old) = (self.rows, &mut self.old);
-                let comp = self.state.comp.host_mut().unwrap_or_default();
-                let beat = || rendezvous.beat(rank);
-                found = worker.pool.install(|| match task {
-                    Task::Rehook => host::rehook(comp, old, &beat),
-                    Task::Whole => host::hook(rows, comp, old, 0..rows.columns.active, &beat),
-                    _ => {
-                        let chunk = chunk.start as usize..chunk.end as usize;
-                        host::hook(rows, comp, old, chunk, &beat)
-                    }
-                });
-            }
-            _ => return Err(Error::machine("a device without a workspace; this is a bug")),
-        }
-        step.end(r)?;
-        if let (Backend::Cuda(device), Some(w)) = (&r.backend, &self.workspace) {
-            found = w.found(device)?;
-        }
+    ) -> Result<StepResult> {
+        let Search { rows, state, together, engine, .. } = self;
+        let (rank, chunk, together) = (r.rank(), rows.chunks.range(r.rank()), *together);
+        let own = chunk.start as usize..chunk.end as usize;
+        let found = step(
+            (r, log, task.name()),
+            engine,
+            state,
+            |device, workspace, state| {
+                let graph = rows.on_device(rank)?;
+                workspace.launch(device, graph, (state, together), task, chunk)
+            },
+            |device, workspace| workspace.found(device),
+            |old, state, beat| {
+                let comp = state.comp.host_mut().unwrap_or_default();
+                match task {
+                    Task::Rehook => host::rehook(comp, old, beat),
+                    Task::Whole => host::hook(rows, comp, old, 0..rows.columns.active, beat),
+                    _ => host::hook(rows, comp, old, own, beat),
+                }
+            },
+        )?;
         let merge = if r.world() > 1 { merge } else { "none" };
         log.book(found.rounds, found.arcs, merge);
-        log.note(task.name(), (self.rows.columns.active as u64, found.arcs), merge, begin);
+        log.note(task.name(), (self.rows.columns.active as u64, found.arcs), merge);
         Ok(found)
     }
 }

@@ -1,19 +1,15 @@
-//! How filtering is asked for, and what is said of it.
+//! What is said of filtering.
 
-use super::FilterOptions;
-use crate::algorithm::{Measured, MergeMode};
-use crate::error::{Error, Result};
-use crate::graph::Graph;
+use super::{Filter, FilterConfig};
+use crate::algorithm::Measured;
+use crate::algorithm::workload::{Answer, Checked, Query, fields};
+use crate::error::Result;
 use crate::hash::mix;
 use crate::io::{Column, Table};
-use crate::run::{Answer, Checked, Job, RunConfig, Start, fields};
 use crate::units::{count, plural};
 use crate::verify;
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
-
-/// Most values that are asked for: 256 GiB.
-const MOST: u64 = 1 << 36;
 
 /// What was kept of the array, in its order.
 #[derive(Debug, Clone, Default)]
@@ -34,45 +30,27 @@ impl Filtered {
     }
 }
 
-/// Checks what no single option's syntax can.
-pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
-    let FilterOptions { elements, share, .. } = config.filter;
-    if !(1..=MOST).contains(&elements) {
-        return Err(Error::input(format!("--elements {elements}: use 1 to {MOST}")));
-    }
-    if !(0.0..=1.0).contains(&share) {
-        return Err(Error::input(format!("--share {share}: use 0 to 1")));
-    }
-    if config.merge == MergeMode::Dense {
-        return Err(Error::input(
-            "--merge dense: filter leaves what it keeps with the owners of the slices, nothing is merged; use auto",
-        ));
-    }
-    config.check_format(None)
-}
-
-/// The array.
-pub(crate) fn start(config: &RunConfig, _: &Graph) -> Result<Start> {
-    Ok(Start::Array(config.filter.elements))
-}
-
-impl Answer for Filtered {
+impl Answer<Filter> for Filtered {
     fn measured(&self) -> &Measured {
         &self.measured
     }
 
-    fn strategy(&self, _: &Job) -> &'static str {
+    fn measured_mut(&mut self) -> &mut Measured {
+        &mut self.measured
+    }
+
+    fn strategy(&self, _: &Query<Filter>) -> &'static str {
         "one pass"
     }
 
-    fn cuts(&self, _: &Job) -> String {
+    fn cuts(&self, _: &Query<Filter>) -> String {
         match self.measured.merge_modes.contains_key("slices") {
             true => ", each kept by its owner".into(),
             false => String::new(),
         }
     }
 
-    fn lines(&self, _: &Job) -> Vec<(&'static str, String)> {
+    fn lines(&self, _: &Query<Filter>) -> Vec<(&'static str, String)> {
         let kept = plural(self.kept.len() as u64, "value");
         vec![("answer", format!("{kept} kept, checksum {:016x}", self.checksum))]
     }
@@ -85,22 +63,22 @@ impl Answer for Filtered {
         "of the array"
     }
 
-    fn variant(&self, job: &Job) -> String {
-        format!("variant:share-{}", job.config.filter.share)
+    fn variant(&self, query: &Query<Filter>) -> String {
+        format!("variant:share-{}", query.config.share)
     }
 
     /// `kept`, and the `checksum` as 16 digits.
-    fn facts(&self, _: &Job) -> Map<String, Value> {
+    fn facts(&self, _: &Query<Filter>) -> Map<String, Value> {
         let checksum = format!("{:016x}", self.checksum);
         fields([("kept", json!(self.kept.len())), ("checksum", json!(checksum))])
     }
 
-    fn table(&self, _: &Graph) -> Table<'_> {
+    fn table(&self, _: &Query<Filter>) -> Table<'_> {
         Table::listed([("value", Column::Value(&self.kept))])
     }
 
-    fn verify(&self, job: &Job) -> Result<Checked> {
-        let FilterOptions { elements, share, seed } = job.config.filter;
+    fn verify(&self, query: &Query<Filter>) -> Result<Checked> {
+        let FilterConfig { elements, share, seed, .. } = query.config;
         let kept = verify::filter(seed, elements, share, &self.kept)?;
         let note = format!("; {} of {} values", count(kept), count(elements));
         Ok(Checked { found: fields([("kept", json!(kept))]), note, ..Checked::default() })

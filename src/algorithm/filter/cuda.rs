@@ -1,8 +1,9 @@
 //! The step of filtering on a GPU: the arguments of `kernels/filter.cu`.
 
-use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, fewer, source};
+use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
 use crate::error::Result;
 use crate::hash::array_key;
+use crate::layout::memory::DeviceArray;
 use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
 
@@ -103,9 +104,9 @@ impl Slice {
     }
 
     /// Queues the run.
-    pub fn launch(&self, device: &CudaDevice, chance: Option<u64>) -> Result<()> {
+    pub fn launch(&self, device: &CudaDevice) -> Result<()> {
         let tiles = self.values.len().div_ceil(TILE);
-        let blocks = fewer(self.blocks, chance).min(tiles.max(1) as u32);
+        let blocks = device.blocks(self.blocks).min(tiles.max(1) as u32);
         let shape = Launch::of(blocks, THREADS);
         device.launch(self.run, shape, &self.args(device))
     }
@@ -126,4 +127,14 @@ impl Slice {
     pub fn kept(&self, count: u64) -> Result<Vec<u32>> {
         self.kept.part(0..count as usize)
     }
+}
+
+/// The arrays of a slice of `length` values.
+pub(super) fn arrays(length: usize) -> Vec<DeviceArray> {
+    vec![
+        DeviceArray::new::<u32>("values", length),
+        DeviceArray::new::<u32>("kept values", length),
+        DeviceArray::new::<u64>("tiles", length.div_ceil(TILE).max(1)),
+        DeviceArray::new::<u32>("control", 2),
+    ]
 }

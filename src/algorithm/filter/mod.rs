@@ -15,70 +15,149 @@
 mod answer;
 mod cuda;
 mod host;
-mod options;
 
 pub use answer::Filtered;
-pub(crate) use answer::{check_options, start};
-pub use options::FilterOptions;
 
-use super::MergeMode;
-use super::frame::{Log, Repeat, Run, Step, timed};
-use super::measure::Measured;
+use super::frame::{Engine, Log, Run, step, timed};
 use super::same::Words;
+use super::workload::{Algorithm, Query, config, run};
+use super::{Measured, MergeMode, RunOptions};
 use crate::collective::Split;
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Replica};
+use crate::fleet::{Fleet, Replica};
+use crate::graph::Graph;
+use crate::layout::memory::{DeviceArray, GraphShape};
+use crate::layout::{Form, Prepared};
 use crate::memory::available_memory;
-use crate::run::{Answer, Context};
 use cuda::Slice;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::time::Instant;
 
-/// What one replica brings back: its part of the answer; everybody's, where they are compared.
-struct Brought {
-    kept: Vec<u32>,
-    measured: Measured,
+/// Most values that are asked for: 256 GiB.
+const MOST: u64 = 1 << 36;
+
+/// The workload.
+pub struct Filter;
+
+/// What filtering is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FilterConfig {
+    /// Values of the array: 1 to 68719476736 [default: 16777216].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
+    pub elements: u64,
+    /// The share of all values that is kept, the smallest ones: 0 to 1 [default: 0.5].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SHARE", allow_hyphen_values = true))]
+    pub share: f64,
+    /// Seed of the values: any number of 64 bits [default: 1].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SEED", allow_hyphen_values = true))]
+    pub seed: u64,
+    /// How the workload runs.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    #[serde(skip)]
+    pub run: RunOptions,
 }
 
-/// The driver of `hive run filter`.
-pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
-    let (config, world) = (context.job.config.clone(), context.fleet.world());
-    let options = config.filter.clone();
-    let alone = config.merge == MergeMode::Redundant || world == 1;
-    let copies = if alone { world as u64 } else { 1 };
-    room(&options, copies, context.fleet.info().backend == "host")?;
-    let repeat = Repeat::of(context);
-    let split = Split::nodes(options.elements, world, 64);
-    let elements = options.elements;
-    let brought = context.fleet.run(move |r| {
-        let slice = if alone { 0..options.elements } else { split.range(r.rank()) };
-        program(r, &options, slice, if alone { "none" } else { "slices" }, repeat)
-    })?;
-    let mut measured = brought[0].measured.clone();
-    measured.arcs_relaxed = brought.iter().map(|one| one.measured.arcs_relaxed).sum();
-    let begin = Instant::now();
-    let mut parts = brought.into_iter().map(|one| one.kept);
-    let kept = match alone {
-        false => parts.collect::<Vec<_>>().concat(),
-        true => {
-            let first = parts.next().unwrap_or_default();
-            if parts.any(|other| other != first) {
-                return Err(Error::Verify("replicas kept different values".into()));
-            }
-            first
+impl Default for FilterConfig {
+    fn default() -> Self {
+        FilterConfig { elements: 1 << 24, share: 0.5, seed: 1, run: RunOptions::default() }
+    }
+}
+
+config!(FilterConfig);
+
+impl FilterConfig {
+    /// Values below it are kept.
+    fn threshold(&self) -> u64 {
+        (self.share * 2f64.powi(32)).ceil() as u64
+    }
+}
+
+/// The values of the array that are below a share of all, in order. It needs no graph: `graph` may be an empty one.
+///
+/// # Errors
+/// [`Error::Input`] for options out of range; [`Error::Fault`] when a replica fails; [`Error::Verify`] when
+/// `compare` finds answers that differ.
+pub fn filter(fleet: &Fleet, graph: &Prepared, config: &FilterConfig) -> Result<Filtered> {
+    run::<Filter>(fleet, graph, config)
+}
+
+impl Algorithm for Filter {
+    type Config = FilterConfig;
+    type Start = ();
+    type Answer = Filtered;
+    const NAME: &'static str = "filter";
+    const ABOUT: &'static str = "Filter: the values of an array below a share of all, in order";
+    const EXAMPLES: [&'static str; 2] = [
+        "hive run filter --share 0.1 --verify",
+        "hive run filter --elements 1000000 --output kept.npy",
+    ];
+    const FORM: Form = Form::Array;
+
+    fn check(config: &FilterConfig) -> Result<()> {
+        let FilterConfig { elements, share, .. } = *config;
+        if !(1..=MOST).contains(&elements) {
+            return Err(Error::input(format!("--elements {elements}: use 1 to {MOST}")));
         }
-    };
-    measured.download_ms += begin.elapsed().as_secs_f64() * 1e3;
-    measured.reached = kept.len() as u64;
-    measured.reached_arcs = elements;
-    Ok(Box::new(Filtered::new(kept, measured)))
+        if !(0.0..=1.0).contains(&share) {
+            return Err(Error::input(format!("--share {share}: use 0 to 1")));
+        }
+        if config.run.merge == MergeMode::Dense {
+            return Err(Error::input(
+                "--merge dense: filter leaves what it keeps with the owners of the slices, nothing is merged; use auto",
+            ));
+        }
+        Ok(())
+    }
+
+    fn start(_: &FilterConfig, _: &Graph) -> Result<()> {
+        Ok(())
+    }
+
+    fn elements(config: &FilterConfig) -> Option<u64> {
+        Some(config.elements)
+    }
+
+    fn arrays(_: &GraphShape, config: &FilterConfig, world: usize) -> Vec<DeviceArray> {
+        cuda::arrays((config.elements as usize).div_ceil(world))
+    }
+
+    fn solve(
+        fleet: &Fleet,
+        _: &Prepared,
+        query: &Query<Filter>,
+        run: &RunOptions,
+        _: bool,
+    ) -> Result<Filtered> {
+        let (config, run, world) = (query.config.clone(), run.clone(), fleet.world());
+        let alone = run.merge == MergeMode::Redundant || world == 1;
+        let copies = if alone { world as u64 } else { 1 };
+        room(&config, copies, fleet.info().backend == "host")?;
+        let elements = config.elements;
+        let split = Split::nodes(elements, world, 64);
+        let brought = fleet.run(move |r| {
+            let slice = if alone { 0..elements } else { split.range(r.rank()) };
+            program(r, &config, slice, alone, &run)
+        })?;
+        let mut measured = brought[0].measured.clone();
+        measured.arcs_relaxed = brought.iter().map(|one| one.measured.arcs_relaxed).sum();
+        let begin = Instant::now();
+        // Alone, rank 0 brings everything, the others nothing.
+        let kept = brought.into_iter().map(|one| one.kept).collect::<Vec<_>>().concat();
+        measured.download_ms += begin.elapsed().as_secs_f64() * 1e3;
+        measured.reached = kept.len() as u64;
+        measured.reached_arcs = elements;
+        Ok(Filtered::new(kept, measured))
+    }
 }
 
 /// Refuses an array that would take more of the host's memory than there is: on the host its values, on a GPU not, and
 /// what may be kept of them, in parts and put together.
-fn room(options: &FilterOptions, copies: u64, host: bool) -> Result<()> {
+fn room(config: &FilterConfig, copies: u64, host: bool) -> Result<()> {
     let a_value = 8 * copies + 4 + if host { 4 * copies } else { 0 };
-    let (needed, elements) = (options.elements.saturating_mul(a_value), options.elements);
+    let (needed, elements) = (config.elements.saturating_mul(a_value), config.elements);
     match available_memory() {
         Some(free) if free < needed => Err(Error::input(format!(
             "--elements {elements}: that takes {needed} bytes of memory, and {free} are there; ask for fewer"
@@ -87,29 +166,40 @@ fn room(options: &FilterOptions, copies: u64, host: bool) -> Result<()> {
     }
 }
 
+/// What one replica brings back: its part of the answer.
+struct Brought {
+    kept: Vec<u32>,
+    measured: Measured,
+}
+
 /// The program of one replica.
 fn program(
     r: &mut Replica,
-    options: &FilterOptions,
+    config: &FilterConfig,
     slice: Range<u64>,
-    merge: &'static str,
-    repeat: Repeat,
+    alone: bool,
+    run: &RunOptions,
 ) -> Result<Brought> {
-    let (seed, threshold) = (options.seed, options.threshold());
+    let (seed, threshold) = (config.seed, config.threshold());
     let length = (slice.end - slice.start) as usize;
-    let place = match &mut r.backend {
-        Backend::Host(worker) => {
-            let values = worker.pool.install(|| host::make(seed, slice.start, length));
-            Place::Host { values, kept: vec![0; length] }
-        }
-        Backend::Cuda(device) => Place::Cuda(Slice::new(device, slice, seed, threshold)?),
-    };
-    let mut filtering = Filtering { place, length: length as u64, threshold, merge, count: 0 };
-    let mut measured = timed(r, repeat, &mut filtering)?;
+    let first = slice.start;
+    let cuda = |device: &mut _| Slice::new(device, slice, seed, threshold);
+    let mut engine = Engine::new(r, cuda, || Ok(HostSlice::default()))?;
+    engine.with(
+        r,
+        &mut (),
+        |_, _, ()| Ok(()),
+        |own, (), _| {
+            *own = HostSlice { values: host::make(seed, first, length), kept: vec![0; length] };
+        },
+    )?;
+    let mut filtering = Filtering { engine, length: length as u64, threshold, alone, count: 0 };
+    let mut measured = timed(r, run, &mut filtering)?;
     let begin = Instant::now();
-    let kept = match filtering.place {
-        Place::Cuda(slice) => slice.kept(filtering.count)?,
-        Place::Host { mut kept, .. } => {
+    let kept = match filtering.engine {
+        _ if alone && r.rank() > 0 => Vec::new(),
+        Engine::Cuda(slice) => slice.kept(filtering.count)?,
+        Engine::Host(HostSlice { mut kept, .. }) => {
             kept.truncate(filtering.count as usize);
             kept
         }
@@ -118,62 +208,61 @@ fn program(
     Ok(Brought { kept, measured })
 }
 
-/// Where a slice is.
-enum Place {
-    Host { values: Vec<u32>, kept: Vec<u32> },
-    Cuda(Slice),
+/// A slice of the array on the host, and what is kept of it.
+#[derive(Default)]
+struct HostSlice {
+    values: Vec<u32>,
+    kept: Vec<u32>,
 }
 
 /// One run, to be repeated.
 struct Filtering {
-    place: Place,
+    engine: Engine<Slice, HostSlice>,
     length: u64,
     threshold: u64,
-    merge: &'static str,
+    /// Every replica filters the whole array.
+    alone: bool,
     /// Values that the last run kept.
     count: u64,
 }
 
 impl Run for Filtering {
     fn reset(&mut self, _: &mut Replica, _: u64) -> Result<()> {
-        match &mut self.place {
-            Place::Cuda(slice) => slice.reset(),
-            Place::Host { kept, .. } => {
-                kept.fill(0);
+        match &mut self.engine {
+            Engine::Cuda(slice) => slice.reset(),
+            Engine::Host(own) => {
+                own.kept.fill(0);
                 Ok(())
             }
         }
     }
 
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
-        let begin = Instant::now();
-        r.begin(log.iteration(), "step filter")?;
-        let (chance, rank) = (r.chance(), r.rank());
-        let step = Step::begin(r)?;
-        let rendezvous = r.rendezvous().clone();
-        match (&r.backend, &mut self.place) {
-            (Backend::Cuda(device), Place::Cuda(slice)) => slice.launch(device, chance)?,
-            (Backend::Host(worker), Place::Host { values, kept }) => {
-                let (beat, threshold) = (|| rendezvous.beat(rank), self.threshold);
-                self.count = worker.pool.install(|| host::filter(values, kept, threshold, &beat));
-            }
-            _ => return Err(Error::machine("a slice of another backend; this is a bug")),
-        }
-        step.end(r)?;
-        if let (Backend::Cuda(device), Place::Cuda(slice)) = (&r.backend, &self.place) {
-            self.count = slice.count(device)?;
-        }
+        let (name, threshold) = ("step filter", self.threshold);
+        self.count = step(
+            (r, log, name),
+            &mut self.engine,
+            &mut (),
+            |device, slice, ()| slice.launch(device),
+            |device, slice| slice.count(device),
+            |own, (), beat| host::filter(&own.values, &mut own.kept, threshold, beat),
+        )?;
         // From here on everybody knows where its values are in the whole.
         r.agree("kept", [self.count, 0, 0, 0])?;
-        log.book(1, self.length, self.merge);
-        log.note("step filter", (self.length, self.count), self.merge, begin);
+        let merge = if self.alone { "none" } else { "slices" };
+        log.book(1, self.length, merge);
+        log.note(name, (self.length, self.count), merge);
         Ok(())
     }
 
     fn answer(&self) -> Vec<Words<'_>> {
-        vec![match &self.place {
-            Place::Host { kept, .. } => Words::Host(&kept[..self.count as usize]),
-            Place::Cuda(slice) => Words::Device(slice.address(), self.count),
+        vec![match &self.engine {
+            Engine::Host(own) => Words::Host(&own.kept[..self.count as usize]),
+            Engine::Cuda(slice) => Words::Device(slice.address(), self.count),
         }]
+    }
+
+    fn everybody(&self) -> bool {
+        self.alone
     }
 }

@@ -9,7 +9,7 @@ use crate::collective::Replicated;
 use crate::collective::Split;
 use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
 use crate::error::{Error, Result};
-use crate::layout::{DeviceRows, PlainRows};
+use crate::layout::{DeviceRows, Resident};
 use args::{CLASSES, GraphArgs, QueueArgs, ResetArgs, SettleArgs, SolveArgs, Status, Totals};
 use bytemuck::{Pod, Zeroable};
 use deal::{Deal, UNITS};
@@ -126,12 +126,12 @@ impl Workspace {
     /// Makes room for waves from the nodes that are `known`.
     pub fn new(
         device: &mut CudaDevice,
-        graph: &PlainRows,
+        graph: &Resident,
         known: &[bool],
         (rank, world): (usize, usize),
     ) -> Result<Workspace> {
-        let rows = Rows::new(device, graph.on_device(rank)?, graph.wide())?;
-        let (nodes, graph) = (known.len(), &graph.graph);
+        let rows = Rows::new(device, graph.rows(rank)?, graph.wide())?;
+        let (nodes, graph) = (known.len(), graph.graph());
         let bits = |part: &[bool]| {
             part.iter().enumerate().fold(0, |bits, (i, known)| bits | u32::from(*known) << i)
         };

@@ -4,13 +4,13 @@
 use super::cuda::Workspace;
 use super::host;
 use super::host::Effort;
-use super::{GeoConfig, Given, MergeMode, Queue, State};
-use crate::algorithm::TraceEntry;
+use super::{GeoConfig, Given, Queue, State};
 use crate::algorithm::frame::Log;
+use crate::algorithm::{MergeMode, TraceEntry};
 use crate::collective::Split;
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
-use crate::layout::PlainRows;
+use crate::layout::Resident;
 use std::time::Instant;
 
 /// On GPUs a wave with fewer located arcs is computed whole by all: an estimate by hand, of what a meeting
@@ -48,7 +48,7 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    pub fn new(r: &mut Replica, p: &PlainRows, from: &Given) -> Result<Engine> {
+    pub fn new(r: &mut Replica, p: &Resident, from: &Given) -> Result<Engine> {
         let (rank, world) = (r.rank(), r.world());
         let workspace = match &mut r.backend {
             Backend::Host(_) => None,
@@ -60,7 +60,7 @@ impl Engine {
     pub fn reset(
         &mut self,
         r: &mut Replica,
-        _p: &PlainRows,
+        _p: &Resident,
         s: &mut State,
         from: &Given,
     ) -> Result<()> {
@@ -74,14 +74,14 @@ impl Engine {
     }
 
     /// Makes the queue of the wave; the host knows its size on return.
-    fn count(&mut self, r: &mut Replica, p: &PlainRows, s: &mut State) -> Result<Wave> {
+    fn count(&mut self, r: &mut Replica, p: &Resident, s: &mut State) -> Result<Wave> {
         let rank = r.rank();
         let rendezvous = r.rendezvous().clone();
         match (&r.backend, &mut self.workspace) {
             (Backend::Cuda(device), Some(w)) => w.count(device, s),
             (Backend::Host(worker), _) => {
                 let beat = || rendezvous.beat(rank);
-                self.queue = worker.pool.install(|| host::count(&p.graph, s, &beat));
+                self.queue = worker.pool.install(|| host::count(p.graph(), s, &beat));
                 let arcs = self.queue.entries.iter().map(|entry| entry.1).sum();
                 Ok(Wave { nodes: self.queue.entries.len() as u64, arcs })
             }
@@ -101,7 +101,7 @@ impl Engine {
     fn solve(
         &mut self,
         r: &mut Replica,
-        p: &PlainRows,
+        p: &Resident,
         s: &mut State,
         (split, whole): (&Split, bool),
         effort: Effort,
@@ -119,7 +119,7 @@ impl Engine {
                 let own = &self.queue.entries[part.start as usize..part.end as usize];
                 let arcs = own.iter().map(|entry| entry.1).sum();
                 let queue = &self.queue;
-                let solve = || host::solve(&p.graph, s, queue, part, effort, &beat);
+                let solve = || host::solve(p.graph(), s, queue, part, effort, &beat);
                 Ok(Done { arcs, passes: worker.pool.install(solve) })
             }
             _ => Err(no_workspace()),
@@ -130,7 +130,7 @@ impl Engine {
     fn settle(
         &mut self,
         r: &Replica,
-        _p: &PlainRows,
+        _p: &Resident,
         s: &mut State,
         whole: bool,
         number: u32,
@@ -152,7 +152,7 @@ fn no_workspace() -> Error {
 /// One run.
 pub(super) struct Driver<'a> {
     pub r: &'a mut Replica,
-    pub p: &'a PlainRows,
+    pub p: &'a Resident,
     pub engine: &'a mut Engine,
     pub state: &'a mut State,
     pub log: &'a mut Log,
@@ -182,7 +182,7 @@ impl Driver<'_> {
         if wave.nodes > 0 {
             let split = self.engine.split(self.r.world(), whole);
             let config = self.config;
-            let effort = Effort { passes: config.spatial_iter, tolerance: config.tolerance };
+            let effort = Effort { passes: config.spatial_iter, tolerance: config.tolerance() };
             let part = (&split, whole);
             done = self.engine.solve(self.r, self.p, self.state, part, effort)?;
             self.book(begin)?;
@@ -209,7 +209,7 @@ impl Driver<'_> {
     fn whole(&self, wave: Wave) -> bool {
         let on_device = self.engine.workspace.is_some();
         self.r.world() == 1
-            || match self.config.merge {
+            || match self.config.run.merge {
                 MergeMode::Redundant => true,
                 MergeMode::Auto => on_device && wave.arcs <= SMALL_WAVE,
                 MergeMode::Split | MergeMode::Dense => false,
@@ -243,7 +243,7 @@ impl Driver<'_> {
 
     fn note(&mut self, wave: Wave, done: Done, merged: &str, begin: Instant) {
         let log = &mut *self.log;
-        if self.config.trace {
+        if self.config.run.trace {
             log.entries.push(TraceEntry {
                 iteration: log.iterations,
                 step: "wave".into(),

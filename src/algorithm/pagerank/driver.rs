@@ -5,7 +5,7 @@ use super::host::{self, HostScalars};
 use super::plan::{Merging, Plan};
 use super::segments::Segments;
 use super::{PagerankConfig, UNITS};
-use crate::algorithm::frame::{Log, Repeat, Run, timed};
+use crate::algorithm::frame::{Log, Run, begin, timed};
 use crate::algorithm::measure::Measured;
 use crate::algorithm::same::{Rounded, Words};
 use crate::collective::Payload;
@@ -29,19 +29,10 @@ pub(super) struct End {
 
 /// What one replica brings back.
 pub(super) struct Brought {
-    /// By label; rank 0's, and everybody's when they are compared.
+    /// By label; rank 0's alone.
     pub rank: Vec<f32>,
     pub end: End,
     pub measured: Measured,
-}
-
-impl Brought {
-    pub fn equals(&self, other: &Brought) -> bool {
-        let same = |(a, b): (&f32, &f32)| a.to_bits() == b.to_bits();
-        // Only rank 0's are there when nobody compares.
-        let ranks = self.rank.is_empty() || self.rank.par_iter().zip(&other.rank).all(same);
-        ranks && self.end == other.end
-    }
 }
 
 /// The replicated state. Iteration t reads `[t % 2]` and writes the other.
@@ -89,7 +80,6 @@ pub(super) fn program(
     };
     r.settle()?;
     let setup_ms = begin.elapsed().as_secs_f64() * 1e3;
-    let repeat = Repeat::asked(config.runs, config.warmup, config.trace, config.compare);
     // Where everybody's arrays are: `value` twice, `rank` twice.
     let everybody = match plan.merging {
         Merging::Tell => {
@@ -115,12 +105,11 @@ pub(super) fn program(
         open: None,
         end,
     };
-    let mut measured = timed(r, repeat, &mut walk)?;
+    let mut measured = timed(r, &config.run, &mut walk)?;
     measured.setup_ms = setup_ms;
     let begin = Instant::now();
-    let wanted = r.rank() == 0 || config.compare;
     let last = &walk.state.rank[walk.end.iterations as usize % 2];
-    let rank = if wanted { last.to_vec()? } else { Vec::new() };
+    let rank = if r.rank() == 0 { last.to_vec()? } else { Vec::new() };
     measured.download_ms = begin.elapsed().as_secs_f64() * 1e3;
     Ok(Brought { rank, end: walk.end, measured })
 }
@@ -193,7 +182,7 @@ impl Run for Walk<'_> {
     }
 
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
-        let (tolerance, most) = (self.config.tolerance, self.config.iterations);
+        let (tolerance, most) = (self.config.tolerance(), self.config.iterations);
         // On a device the next iteration is under way before the change of one is known.
         let late = u32::from(matches!(self.engine, Engine::Cuda(_)));
         let mut met = None;
@@ -235,7 +224,7 @@ impl Run for Walk<'_> {
         let last = &self.state.rank[self.end.iterations as usize % 2];
         let ranks = last.to_vec()?.into_iter().map(f64::from);
         let values = ranks.chain([self.end.scale]).collect();
-        let (step, iterations) = (self.config.tolerance, self.end.iterations.into());
+        let (step, iterations) = (self.config.tolerance(), self.end.iterations.into());
         Ok(Some(Rounded { values, relative: APART, absolute: LEAST, iterations, step }))
     }
 }
@@ -249,7 +238,7 @@ impl Walk<'_> {
     /// Records all iterations, if nobody looks at them before the last.
     fn record(&mut self, r: &mut Replica) -> Result<()> {
         let (most, perturbed) = (self.config.iterations, r.chance().is_some());
-        let unseen = self.config.tolerance == 0.0 && !self.config.trace && !perturbed;
+        let unseen = self.config.tolerance() == 0.0 && !self.config.run.trace && !perturbed;
         if !unseen || !self.alone(r) || most > RECORDED {
             return Ok(());
         }
@@ -278,8 +267,7 @@ impl Walk<'_> {
     }
 
     fn iteration(&mut self, r: &mut Replica, log: &mut Log, t: u32) -> Result<()> {
-        let begin = Instant::now();
-        r.begin(log.iteration(), "iterate")?;
+        begin(r, log, "iterate")?;
         let alone = self.alone(r);
         self.open(r)?;
         match self.recordings.is_empty() {
@@ -309,7 +297,7 @@ impl Walk<'_> {
             self.drain(r)?;
         }
         r.leave();
-        log.note("iterate", (self.rows.columns.active as u64, self.arcs), merge, begin);
+        log.note("iterate", (self.rows.columns.active as u64, self.arcs), merge);
         Ok(())
     }
 
@@ -327,7 +315,7 @@ impl Walk<'_> {
 
     /// Ranks are wanted where their change is, and at the end.
     fn wanted(&self, t: u32) -> Wanted {
-        let always = self.config.tolerance > 0.0;
+        let always = self.config.tolerance() > 0.0;
         let left = self.config.iterations - t;
         Wanted { ranks: always || left <= 2, change: always || left == 1 }
     }

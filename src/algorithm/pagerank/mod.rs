@@ -34,19 +34,20 @@ mod cuda;
 mod driver;
 mod host;
 mod hubs;
-mod options;
 mod plan;
 mod segments;
 mod teams;
 
-pub(crate) use answer::{check_options, solve, start};
-pub use options::PagerankOptions;
-
-use super::MergeMode;
-use super::measure::Measured;
+use super::workload::{Algorithm, Query, config, run};
+use super::{Measured, MergeMode, RunOptions};
+use crate::choice::Choice;
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
-use crate::layout::{Topology, TopologyRows};
+use crate::graph::Graph;
+use crate::io::read_weights;
+use crate::layout::memory::{self, DeviceArray, GraphShape};
+use crate::layout::{Form, Prepared, TopologyRows};
+use crate::units::plural;
 use crate::words::words;
 use driver::{Brought, program};
 use hubs::WIDEST;
@@ -54,6 +55,7 @@ use plan::Plan;
 use segments::MOST;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Instant;
@@ -111,75 +113,97 @@ impl Strategy {
 /// Ranks go by these in sums that no order changes: a rank of 1 is 2^60.
 const UNITS: f64 = (1u64 << 60) as f64;
 
-/// Options of [`pagerank`].
-#[derive(Debug, Clone, PartialEq)]
+/// The workload.
+pub struct PageRank;
+
+/// What PageRank is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PagerankConfig {
-    /// How replicas are made equal: `auto`, `split` (own rows, gathered), `redundant`, or `dense` (sums are added).
-    pub merge: MergeMode,
-    /// The share of a rank that follows arcs, 0 to 1.
+    /// The share of a rank that follows arcs: 0 to 1 [default: 0.85].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SHARE", allow_hyphen_values = true))]
     pub damping: f64,
-    /// Most iterations, at least 1.
+    /// Most iterations, at least 1; with --tolerance 0 exactly as many [default: 100].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
     pub iterations: u32,
-    /// The L1 change at which it stops; 0 never.
-    pub tolerance: f64,
-    /// Whether weights count.
+    /// It ends when ranks change by no more in all, in L1: auto (1e-6) | 0 (never) | a number above [default: auto].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "X", allow_hyphen_values = true))]
+    pub tolerance: Choice<f64>,
+    /// Where walks begin and go from nodes without out-arcs: a CSV `node,weight`, ids of the input
+    /// [default: anywhere alike].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath))]
+    pub personalize: Option<PathBuf>,
+    /// Walks follow arcs in proportion to their weights, not all alike.
+    #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
+        require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
     pub weighted: bool,
-    /// `[n]` weights of the nodes where walks begin, finite and >= 0, not all 0; `None`: all alike.
-    pub personal: Option<Vec<f64>>,
-    /// How an iteration goes over the arcs.
+    /// How an iteration goes over the arcs: auto | hubs (ours: blocks of sources in shared memory) | push | pull |
+    /// pull-nodiv | edge-soa | edge-aos | warp-push | warp-pull | warp-pull-nodiv [default: auto].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     pub strategy: Strategy,
-    /// Lanes of a row in the warp-centric strategies, a power of two up to 64.
+    /// Lanes that share a row in the warp-centric strategies: 1, 2, 4, ... 64 [default: 32].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "LANES", allow_hyphen_values = true))]
     pub warp_width: u32,
-    /// Rows that such lanes take at a time, 1 to 10.
+    /// Rows that such lanes take at a time: 1 to 10 [default: 1].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "ROWS", allow_hyphen_values = true))]
     pub warp_chunk: u32,
-    /// Segments of sources that `hubs` has on GPUs; `None`: as many as pay.
-    pub segments: Option<u32>,
-    /// Sources of a segment; `None`: what shared memory has room for.
-    pub segment_width: Option<u32>,
-    /// Teams of multiprocessors among which they are divided; `None`: as the graph says.
-    pub segment_teams: Option<u32>,
-    /// Refuse what does not give the same bits on any number of replicas.
+    /// Segments of sources that hubs has on GPUs: auto (as many as pay) | 0 to 128 [default: auto].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
+    pub segments: Choice<u32>,
+    /// Sources of a segment: auto (what shared memory has room for) | a multiple of 4 up to 48000 [default: auto].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NODES", allow_hyphen_values = true))]
+    pub segment_width: Choice<u32>,
+    /// Teams of multiprocessors among which the segments are divided: auto (4 from 16 segments on, else 1) | 1 to 8 [default: auto].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
+    pub segment_teams: Choice<u32>,
+    /// Fix the order of every addition, so that any number of replicas gives the same bits.
+    #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
+        require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
     pub deterministic: bool,
-    /// Timed runs.
-    pub runs: u32,
-    /// Runs before the timed ones.
-    pub warmup: u32,
-    /// Record an entry an iteration.
-    pub trace: bool,
-    /// Check that all replicas end with the same bits.
-    pub compare: bool,
+    /// `[n]` weights of the nodes where walks begin, finite and >= 0, not all 0, in place of a file.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    #[serde(skip)]
+    pub personal: Option<Vec<f64>>,
+    /// How the workload runs.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    #[serde(skip)]
+    pub run: RunOptions,
 }
+
+config!(PagerankConfig);
 
 impl Default for PagerankConfig {
     fn default() -> Self {
-        let options = PagerankOptions::default();
         PagerankConfig {
-            merge: MergeMode::Auto,
-            damping: options.damping,
-            iterations: options.iterations,
-            tolerance: 1e-6,
-            weighted: options.weighted,
+            damping: 0.85,
+            iterations: 100,
+            tolerance: Choice::Auto,
+            personalize: None,
             personal: None,
-            strategy: options.strategy,
-            warp_width: options.warp_width,
-            warp_chunk: options.warp_chunk,
-            segments: None,
-            segment_width: None,
-            segment_teams: None,
-            deterministic: options.deterministic,
-            runs: 1,
-            warmup: 0,
-            trace: false,
-            compare: false,
+            weighted: false,
+            strategy: Strategy::Auto,
+            warp_width: 32,
+            warp_chunk: 1,
+            segments: Choice::Auto,
+            segment_width: Choice::Auto,
+            segment_teams: Choice::Auto,
+            deterministic: false,
+            run: RunOptions::default(),
         }
     }
 }
 
 impl PagerankConfig {
+    /// The L1 change at which it ends; 0 never.
+    fn tolerance(&self) -> f64 {
+        self.tolerance.or(1e-6)
+    }
+
     /// Refuses what makes no sense.
-    pub(crate) fn check(&self) -> Result<()> {
+    fn check(&self) -> Result<()> {
         let refuse = |what: String| Err(Error::input(what));
-        let (damping, tolerance, strategy) = (self.damping, self.tolerance, self.strategy);
+        let (damping, tolerance, strategy) = (self.damping, self.tolerance(), self.strategy);
         if !(0.0..=1.0).contains(&damping) {
             return refuse(format!("--damping {damping}: use 0 to 1, as in 0.85"));
         }
@@ -196,7 +220,7 @@ impl PagerankConfig {
         if !(1..=10).contains(&self.warp_chunk) {
             return refuse(format!("--warp-chunk {}: use 1 to 10", self.warp_chunk));
         }
-        let unset = PagerankOptions::default();
+        let unset = PagerankConfig::default();
         let asked = (width, self.warp_chunk) != (unset.warp_width, unset.warp_chunk);
         // What auto takes for weights where degrees are skewed.
         let warps = strategy.warps() || strategy == Strategy::Auto && self.weighted;
@@ -205,24 +229,26 @@ impl PagerankConfig {
                 "--strategy {strategy} with --warp-width or --warp-chunk: it has none; use warp-push, warp-pull or warp-pull-nodiv"
             ));
         }
-        let asked = self.segments.is_some() || self.segment_width.is_some();
+        let asked = self.segments.given().is_some() || self.segment_width.given().is_some();
         let hubs = strategy == Strategy::Hubs || strategy == Strategy::Auto && !self.weighted;
-        if (asked || self.segment_teams.is_some()) && !hubs {
+        if (asked || self.segment_teams.given().is_some()) && !hubs {
             return refuse(format!(
                 "--strategy {strategy} with --segments, --segment-width or --segment-teams: hubs alone has them, and takes no --weighted"
             ));
         }
-        if let Some(segments) = self.segments.filter(|segments| *segments > MOST as u32) {
+        if let Some(segments) = self.segments.given().filter(|segments| *segments > MOST as u32) {
             return refuse(format!("--segments {segments}: use auto or 0 to {MOST}"));
         }
-        if let Some(width) = self.segment_width
+        if let Some(width) = self.segment_width.given()
             && !(width.is_multiple_of(4) && (4..=WIDEST).contains(&width))
         {
             return refuse(format!(
                 "--segment-width {width}: use auto or a multiple of 4 up to {WIDEST}"
             ));
         }
-        if let Some(teams) = self.segment_teams.filter(|t| !(1..=MOST_TEAMS as u32).contains(t)) {
+        if let Some(teams) =
+            self.segment_teams.given().filter(|t| !(1..=MOST_TEAMS as u32).contains(t))
+        {
             return refuse(format!("--segment-teams {teams}: use auto or 1 to {MOST_TEAMS}"));
         }
         if strategy == Strategy::Hubs && self.weighted {
@@ -235,10 +261,10 @@ impl PagerankConfig {
                 "--deterministic: {strategy} adds in no fixed order; use --strategy auto, hubs or a pull"
             ));
         }
-        if strategy.pushes() && matches!(self.merge, MergeMode::Split | MergeMode::Redundant) {
+        if strategy.pushes() && matches!(self.run.merge, MergeMode::Split | MergeMode::Redundant) {
             return refuse(format!(
                 "--merge {}: {strategy} leaves sums for a SUM all-reduce; use auto or dense",
-                self.merge
+                self.run.merge
             ));
         }
         Ok(())
@@ -263,31 +289,83 @@ pub struct Pagerank {
     pub measured: Measured,
 }
 
-/// The ranks of all nodes.
+/// The rank of every node: how often a random walk is there.
 ///
 /// # Errors
-/// [`Error::Input`] for options out of range; [`Error::Fault`] when a replica fails; [`Error::Verify`] when
-/// `compare` finds replicas that differ.
-pub fn pagerank(fleet: &Fleet, topology: &Topology, config: &PagerankConfig) -> Result<Pagerank> {
-    topology.check_fleet(fleet)?;
-    ranks(fleet, topology.rows(), config)
+/// [`Error::Input`] for options out of range; [`Error::Fault`] when a replica fails; [`Error::Verify`] when `compare` finds
+/// answers that differ.
+pub fn pagerank(fleet: &Fleet, graph: &Prepared, config: &PagerankConfig) -> Result<Pagerank> {
+    run::<PageRank>(fleet, graph, config)
 }
 
-fn ranks(fleet: &Fleet, rows: &Arc<TopologyRows>, config: &PagerankConfig) -> Result<Pagerank> {
-    config.check()?;
-    if config.runs == 0 {
-        return Err(Error::input("--runs 0: at least one run is needed"));
+impl Algorithm for PageRank {
+    type Config = PagerankConfig;
+    /// `[n]` how much each node has of the teleport; `None` where all have alike.
+    type Start = Option<Vec<f64>>;
+    type Answer = Pagerank;
+    const NAME: &'static str = "pagerank";
+    const ALIASES: &'static [&'static str] = &["pr"];
+    const PRIMITIVE: &'static str = "pr";
+    const ABOUT: &'static str = "PageRank: how often a random walk is at each node";
+    const EXAMPLES: [&'static str; 2] = [
+        "hive run pagerank --graph web.mtx --top 10",
+        "hive run pagerank --graph rmat:12 --tolerance 1e-7 --output ranks.npz",
+    ];
+    const FORM: Form = Form::Topology;
+    const RANKS: Option<&'static str> = Some("the nodes of the highest ranks");
+
+    fn check(config: &PagerankConfig) -> Result<()> {
+        config.check()
     }
+
+    fn start(config: &PagerankConfig, graph: &Graph) -> Result<Option<Vec<f64>>> {
+        let Some(path) = &config.personalize else { return Ok(config.personal.clone()) };
+        let weights = read_weights(path, graph)?;
+        if weights.iter().all(|weight| *weight == 0.0) {
+            let name = path.display();
+            return Err(Error::input(format!("{name}: no node has a weight above 0; give one")));
+        }
+        Ok(Some(weights))
+    }
+
+    fn started(start: &Option<Vec<f64>>, _: &Graph) -> String {
+        let some = |weights: &Vec<f64>| weights.iter().filter(|weight| **weight > 0.0).count();
+        start.as_ref().map_or(String::new(), |weights| {
+            format!(", from {}", plural(some(weights) as u64, "node"))
+        })
+    }
+
+    fn files(config: &PagerankConfig) -> Vec<(&'static str, &Path)> {
+        config.personalize.iter().map(|path| ("--personalize", path.as_path())).collect()
+    }
+
+    fn arrays(shape: &GraphShape, _: &PagerankConfig, world: usize) -> Vec<DeviceArray> {
+        memory::pagerank(shape, world)
+    }
+
+    fn solve(
+        fleet: &Fleet,
+        graph: &Prepared,
+        query: &Query<PageRank>,
+        run: &RunOptions,
+        _: bool,
+    ) -> Result<Pagerank> {
+        let config = PagerankConfig { run: run.clone(), ..query.config.clone() };
+        ranks(fleet, &graph.topology(fleet)?, &config, query.start.as_deref())
+    }
+}
+
+fn ranks(
+    fleet: &Fleet,
+    rows: &Arc<TopologyRows>,
+    config: &PagerankConfig,
+    personal: Option<&[f64]>,
+) -> Result<Pagerank> {
     let begin = Instant::now();
-    let plan = Arc::new(Plan::new(rows, config, fleet.info())?);
+    let plan = Arc::new(Plan::new(rows, config, personal, fleet.info())?);
     let planned_ms = begin.elapsed().as_secs_f64() * 1e3;
     let (shared, options, made) = (rows.clone(), config.clone(), plan.clone());
     let brought = fleet.run(move |r| program(r, &shared, &made, &options))?;
-    if let Some(other) = brought.iter().position(|one| !one.equals(&brought[0])) {
-        return Err(Error::Verify(format!(
-            "replica {other} ended with other ranks than replica 0"
-        )));
-    }
     let arcs = brought.iter().map(|one| one.measured.arcs_relaxed).sum();
     let slowest = brought.iter().map(|one| one.measured.setup_ms).fold(0.0, f64::max);
     let first = brought.into_iter().next().ok_or_else(|| Error::machine("a fleet of none"))?;

@@ -66,7 +66,12 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub fn new(rows: &TopologyRows, config: &PagerankConfig, fleet: &FleetInfo) -> Result<Plan> {
+    pub fn new(
+        rows: &TopologyRows,
+        config: &PagerankConfig,
+        personal: Option<&[f64]>,
+        fleet: &FleetInfo,
+    ) -> Result<Plan> {
         let (columns, on_host) = (&*rows.columns, fleet.backend == "host");
         let strategy = match config.strategy {
             Strategy::Auto => choose(columns, config.weighted),
@@ -84,15 +89,15 @@ impl Plan {
             totals.is_none().then(|| (0..columns.active).into_par_iter().map(degree).collect());
         let dangling: Vec<u32> =
             (0..columns.active as u32).into_par_iter().filter(dangles).collect();
-        let (personal, even, idle) = teleport(columns, config.personal.as_deref())?;
-        let merging = merging(config.merge, strategy, rows, fleet);
+        let (personal, even, idle) = teleport(columns, personal)?;
+        let merging = merging(config.run.merge, strategy, rows, fleet);
         let segments = match strategy == Strategy::Hubs && !on_host {
             true => {
                 let gpus = fleet.devices.iter().map(|device| device.multiprocessors);
                 let cut = Cut {
-                    width: width(fleet, config.segment_width)?,
-                    segments: config.segments.map(|segments| segments as usize),
-                    teams: config.segment_teams.map(|teams| teams as usize),
+                    width: width(fleet, config.segment_width.given())?,
+                    segments: config.segments.given().map(|segments| segments as usize),
+                    teams: config.segment_teams.given().map(|teams| teams as usize),
                     multiprocessors: gpus.min().unwrap_or(1),
                     redundant: merging == Merging::None,
                     in_turn: merging == Merging::Tell,

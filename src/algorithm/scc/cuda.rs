@@ -1,10 +1,11 @@
 //! The steps of strongly connected components on a GPU: the arguments of `kernels/scc.cu`.
 
-use super::{Found, State, Task, Told};
+use super::{State, StepResult, StepTask, Task};
 use crate::algorithm::lists::Lists;
+use crate::collective::Frontier;
 use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
-use crate::error::{Error, Result};
-use crate::layout::memory::{CONTROL, tiles};
+use crate::error::Result;
+use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, tiles, topology};
 use crate::layout::{DeviceTopology, TopologyRows};
 use bytemuck::{Pod, Zeroable};
 
@@ -117,13 +118,9 @@ impl Workspace {
         device: &CudaDevice,
         graph: &DeviceTopology,
         s: &State,
-        told: &Told,
-        chance: Option<u64>,
+        told: &StepTask,
     ) -> Result<()> {
-        let missing = || Error::machine("host arrays in a device step; this is a bug");
-        let words = |bits: &crate::collective::Frontier| {
-            bits.words().device().map(DeviceBuffer::pointer).ok_or_else(missing)
-        };
+        let words = |bits: &Frontier| bits.words().on_device();
         // Alone, everything is the own chunk.
         let (lo, hi) = match told.task {
             Task::Whole => (0, self.active),
@@ -132,8 +129,8 @@ impl Workspace {
         let args = Args {
             lists: Lists::new(graph, &self.tiles, &self.control),
             loops: self.loops.pointer(),
-            comp: s.comp.device().ok_or_else(missing)?.pointer(),
-            colour: s.colour.device().ok_or_else(missing)?.pointer(),
+            comp: s.comp.on_device()?,
+            colour: s.colour.on_device()?,
             part: self.part.pointer(),
             degrees: self.degrees.pointer(),
             left: words(&s.left)?,
@@ -154,15 +151,15 @@ impl Workspace {
             unused: 0,
         };
         self.control.clear()?;
-        let shape = Launch::together(self.blocks, chance, THREADS);
+        let shape = device.together(self.blocks, THREADS);
         device.launch(self.run, shape, &args)
     }
 
     /// What the last launch, which has ended, found.
-    pub fn found(&self, device: &CudaDevice) -> Result<Found> {
+    pub fn found(&self, device: &CudaDevice) -> Result<StepResult> {
         let status = self.status.get(0);
         device.met(status.stopped, "scc_run")?;
-        Ok(Found {
+        Ok(StepResult {
             arcs: status.arcs,
             changed: status.changed,
             left: status.left,
@@ -170,4 +167,27 @@ impl Workspace {
             rounds: status.rounds.into(),
         })
     }
+}
+
+/// The arrays of strongly connected components on one GPU.
+pub(super) fn arrays(shape: &GraphShape) -> Vec<DeviceArray> {
+    let active = shape.active as usize;
+    let words = active.div_ceil(64);
+    let mut arrays = topology(shape);
+    arrays.extend([
+        DeviceArray::new::<u32>("comp", active),
+        DeviceArray::new::<u32>("colour", active),
+        DeviceArray::new::<u64>("left", words),
+        DeviceArray::new::<u64>("reached", words),
+        DeviceArray::new::<u64>("reaching", words),
+        DeviceArray::new::<u32>("self loops", active),
+        DeviceArray::new::<u32>("parts", active),
+        DeviceArray::new::<u32>("degrees left", 2 * active),
+        DeviceArray::new::<u32>("followed", 2 * active.div_ceil(32)),
+        DeviceArray::new::<u32>("rest", active),
+        DeviceArray::new::<u32>("queues", 2 * active),
+        DeviceArray::new::<u64>("tiles", 2 * tiles(shape.all_arcs())),
+        DeviceArray::new::<u64>("control", CONTROL),
+    ]);
+    arrays
 }

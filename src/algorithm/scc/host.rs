@@ -1,6 +1,6 @@
 //! The steps of strongly connected components on host threads.
 
-use super::{Found, NONE, State, Task, Told};
+use super::{NONE, State, StepResult, StepTask, Task};
 use crate::collective::{atomic_words, atomics};
 use crate::layout::{ColumnRows, TopologyRows};
 use rayon::prelude::*;
@@ -75,12 +75,12 @@ pub(super) fn step(
     rows: &TopologyRows,
     s: &mut State,
     scratch: &mut Scratch,
-    told: &Told,
+    told: &StepTask,
     beat: &(dyn Fn() + Sync),
-) -> Found {
+) -> StepResult {
     if told.task == Task::Start {
         start(rows, s, scratch);
-        return Found { rounds: 1, ..Found::default() };
+        return StepResult { rounds: 1, ..StepResult::default() };
     }
     let [out, into] = &mut scratch.degrees;
     let [followed, returned] = &mut scratch.done;
@@ -106,7 +106,7 @@ pub(super) fn step(
         Task::Roots => view.roots(),
         Task::Back => view.come_back(),
         Task::Settle => view.settle(),
-        Task::Whole | Task::Start => Found::default(),
+        Task::Whole | Task::Start => StepResult::default(),
     }
 }
 
@@ -170,8 +170,12 @@ impl View<'_> {
 
     /// Follows nodes' arcs, then those of the nodes that `visit` appends, until it appends none. Returns the arcs
     /// that it says it looked at.
-    fn follow(&self, seeds: Vec<u32>, visit: impl Fn(u32, &mut Vec<u32>) -> u64 + Sync) -> Found {
-        let (mut front, mut found) = (seeds, Found::default());
+    fn follow(
+        &self,
+        seeds: Vec<u32>,
+        visit: impl Fn(u32, &mut Vec<u32>) -> u64 + Sync,
+    ) -> StepResult {
+        let (mut front, mut found) = (seeds, StepResult::default());
         while !front.is_empty() {
             let task = |part: &[u32]| {
                 (self.beat)();
@@ -196,7 +200,7 @@ impl View<'_> {
     }
 
     /// Removes own nodes without in- or out-arcs among those that are left, and what that leaves so.
-    fn trim(&self) -> Found {
+    fn trim(&self) -> StepResult {
         let count = |way: usize, v: u32| {
             let part = self.part(v);
             let counts = |u: &&u32| **u != v && self.is_left(**u) && self.part(**u) == part;
@@ -248,7 +252,7 @@ impl View<'_> {
             offsets[self.chunk.end] - offsets[self.chunk.start]
         };
         let arcs = found.arcs + own(0) + own(1);
-        Found { changed: changed.into_inner(), pivot: self.pivot(), arcs, ..found }
+        StepResult { changed: changed.into_inner(), pivot: self.pivot(), arcs, ..found }
     }
 
     /// The key of the own node of the most in-arcs times out-arcs that are left.
@@ -262,8 +266,8 @@ impl View<'_> {
     }
 
     /// Goes on from own nodes that have been reached since, both ways.
-    fn reach(&self, pivot: u32) -> Found {
-        let mut found = Found::default();
+    fn reach(&self, pivot: u32) -> StepResult {
+        let mut found = StepResult::default();
         for way in WAYS {
             let bits = self.reached[way];
             let changed = AtomicU64::new(0);
@@ -296,15 +300,15 @@ impl View<'_> {
     }
 
     /// Every node, by tasks.
-    fn each(&self, body: impl Fn(u32) + Sync + Send) -> Found {
+    fn each(&self, body: impl Fn(u32) + Sync + Send) -> StepResult {
         (self.beat)();
         let all = (0..self.rows.columns.active).into_par_iter().with_min_len(TASK);
         all.for_each(|v| body(v as u32));
-        Found { rounds: 1, ..Found::default() }
+        StepResult { rounds: 1, ..StepResult::default() }
     }
 
     /// The pivot's component, and the parts that the others' lie in.
-    fn giant(&self, pivot: u32) -> Found {
+    fn giant(&self, pivot: u32) -> StepResult {
         let found = self.each(|v| {
             let at = v as usize;
             let [fore, back] = self.reached.map(|bits| u32::from(has(bits, at)));
@@ -324,7 +328,7 @@ impl View<'_> {
     }
 
     /// Everybody's colour is its own rank, which nobody has been told.
-    fn paint(&self) -> Found {
+    fn paint(&self) -> StepResult {
         let found = self.each(|v| {
             let (at, left) = (v as usize, self.is_left(v));
             self.colour[at].store(if left { rank_of(v) } else { NONE }, Relaxed);
@@ -335,11 +339,11 @@ impl View<'_> {
             }
         });
         let left = self.left.iter().map(|word| u64::from(word.load(Relaxed).count_ones())).sum();
-        Found { left, ..found }
+        StepResult { left, ..found }
     }
 
     /// Spreads colours that own nodes have not passed on yet.
-    fn spread(&self) -> Found {
+    fn spread(&self) -> StepResult {
         let changed = AtomicU64::new(0);
         let news = |v: u32| self.colour(v) != self.told[v as usize].load(Relaxed);
         let seeds = self.chosen(|v| self.is_left(v) && news(v));
@@ -363,11 +367,11 @@ impl View<'_> {
             changed.fetch_add(new, Relaxed);
             row.len() as u64
         });
-        Found { changed: changed.into_inner(), ..found }
+        StepResult { changed: changed.into_inner(), ..found }
     }
 
     /// Marks the roots of colours.
-    fn roots(&self) -> Found {
+    fn roots(&self) -> StepResult {
         self.each(|v| {
             if self.is_left(v) && self.colour(v) == rank_of(v) {
                 put(self.reached[1], v as usize);
@@ -376,7 +380,7 @@ impl View<'_> {
     }
 
     /// Goes on backward, within colours, from own nodes that are known to reach their root.
-    fn come_back(&self) -> Found {
+    fn come_back(&self) -> StepResult {
         let (bits, done, changed) = (self.reached[1], self.done[1], AtomicU64::new(0));
         let known = |v: u32| self.is_left(v) && has(bits, v as usize);
         let seeds = self.chosen(|v| known(v) && put(done, v as usize));
@@ -397,11 +401,11 @@ impl View<'_> {
             changed.fetch_add(new, Relaxed);
             row.len() as u64
         });
-        Found { changed: changed.into_inner(), ..found }
+        StepResult { changed: changed.into_inner(), ..found }
     }
 
     /// Those that reach their root are its component; colours are the parts of the others.
-    fn settle(&self) -> Found {
+    fn settle(&self) -> StepResult {
         self.each(|v| {
             let (at, colour) = (v as usize, self.colour(v));
             if !self.is_left(v) {

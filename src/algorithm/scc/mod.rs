@@ -27,23 +27,158 @@
 mod cuda;
 mod host;
 
-use super::MergeMode;
-use super::cc::{self, Components};
-use super::frame::{Brought, Log, Repeat, Run, Step, timed};
+use super::cc::{self, CcConfig, Components};
+use super::frame::{Brought, Engine, Log, Run, step, timed};
 use super::same::Words;
+use super::workload::{Algorithm, Answer, Checked, Query, config, fields, run};
+use super::{Measured, MergeMode, RunOptions};
 use crate::collective::{Frontier, MergeOp, Replicated};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fleet::{Backend, Fleet, Replica};
-use crate::layout::TopologyRows;
-use crate::run::{Answer, Context};
+use crate::graph::Graph;
+use crate::io::{Column, Table};
+use crate::layout::memory::{DeviceArray, GraphShape};
+use crate::layout::{Form, Prepared, TopologyRows};
+use crate::verify;
 use cuda::Workspace;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 use std::ops::Range;
-use std::sync::Arc;
-use std::time::Instant;
+
+/// The workload.
+pub struct Scc;
+
+/// What strongly connected components are asked: nothing of their own.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SccConfig {
+    /// How the workload runs.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    #[serde(skip)]
+    pub run: RunOptions,
+}
+
+config!(SccConfig);
+
+/// Strongly connected components, in the graph's node order.
+#[derive(Debug, Clone, Default)]
+pub struct StrongComponents {
+    /// Labels, sizes, timings and counts.
+    pub components: Components,
+    /// Whether each arc has its reverse as often, and they were found as connected components are.
+    pub undirected: bool,
+}
+
+/// The strongly connected components of a graph.
+///
+/// # Errors
+/// [`crate::Error::Fault`] when a replica fails; [`crate::Error::Verify`] when `compare` finds answers that differ.
+pub fn scc(fleet: &Fleet, graph: &Prepared, config: &SccConfig) -> Result<StrongComponents> {
+    run::<Scc>(fleet, graph, config)
+}
+
+impl Algorithm for Scc {
+    type Config = SccConfig;
+    type Start = ();
+    type Answer = StrongComponents;
+    const NAME: &'static str = "scc";
+    const ABOUT: &'static str =
+        "Strongly connected components: the smallest node that each leads to and back from";
+    const EXAMPLES: [&'static str; 2] =
+        ["hive run scc --graph web.mtx --top 5", "hive run scc --graph rmat:12 --verify"];
+    const FORM: Form = Form::Topology;
+    const RANKS: Option<&'static str> = Some("the largest components");
+
+    fn check(_: &SccConfig) -> Result<()> {
+        Ok(())
+    }
+
+    fn start(_: &SccConfig, _: &Graph) -> Result<()> {
+        Ok(())
+    }
+
+    fn arrays(shape: &GraphShape, _: &SccConfig, _: usize) -> Vec<DeviceArray> {
+        cuda::arrays(shape)
+    }
+
+    /// On symmetric graphs the strongly connected components are the connected components.
+    fn solve(
+        fleet: &Fleet,
+        graph: &Prepared,
+        _: &Query<Scc>,
+        run: &RunOptions,
+        _: bool,
+    ) -> Result<StrongComponents> {
+        let (rows, run) = (graph.topology(fleet)?, run.clone());
+        if rows.columns.into.is_none() && run.merge == MergeMode::Auto {
+            let components = cc::cc(fleet, graph, &CcConfig { run })?;
+            return Ok(StrongComponents { components, undirected: true });
+        }
+        let shared = rows.clone();
+        let brought = fleet.run(move |r| program(r, &shared, &run))?;
+        let components = Components::of_roots(&rows, Brought::first(brought));
+        Ok(StrongComponents { components, undirected: false })
+    }
+}
+
+impl Answer<Scc> for StrongComponents {
+    fn measured(&self) -> &Measured {
+        &self.components.measured
+    }
+
+    fn measured_mut(&mut self) -> &mut Measured {
+        &mut self.components.measured
+    }
+
+    fn strategy(&self, _: &Query<Scc>) -> &'static str {
+        match (self.undirected, self.components.hooked()) {
+            (false, _) => "forward-backward",
+            (true, true) => "hook, MIN",
+            (true, false) => "skip the giant",
+        }
+    }
+
+    fn cuts(&self, query: &Query<Scc>) -> String {
+        cc::cuts(self.measured(), query)
+    }
+
+    fn lines(&self, _: &Query<Scc>) -> Vec<(&'static str, String)> {
+        cc::lines(&self.components, "strongly connected component")
+    }
+
+    fn rated(&self) -> &'static str {
+        match !self.undirected || self.components.hooked() {
+            true => "of the whole graph",
+            false => "of the whole graph, most of them never looked at",
+        }
+    }
+
+    fn variant(&self, _: &Query<Scc>) -> String {
+        "variant:strong-components".into()
+    }
+
+    fn facts(&self, query: &Query<Scc>) -> Map<String, Value> {
+        cc::facts(&self.components, &query.graph)
+    }
+
+    fn ranking(&self, query: &Query<Scc>, k: usize) -> Option<String> {
+        Some(cc::ranking(&self.components, &query.graph, k))
+    }
+
+    fn table(&self, _: &Query<Scc>) -> Table<'_> {
+        Table::of_nodes([("component", Column::Node(&self.components.labels))])
+    }
+
+    fn verify(&self, query: &Query<Scc>) -> Result<Checked> {
+        let check = verify::strong_components(&query.graph, &self.components.labels)?;
+        let found = [("components", json!(check.components)), ("largest", json!(check.largest))];
+        Ok(Checked { found: fields(found), ..Checked::default() })
+    }
+}
 
 /// "Not known": of a component.
 const NONE: u32 = u32::MAX;
-
 /// Rounds of trimming between merges, after which colours do the rest.
 const TRIMS: u32 = 16;
 
@@ -90,7 +225,7 @@ impl Task {
 }
 
 /// What a step is told beside the state.
-struct Told {
+struct StepTask {
     task: Task,
     /// Nodes that the step is for.
     chunk: Range<u64>,
@@ -99,7 +234,7 @@ struct Told {
 
 /// What a step found.
 #[derive(Debug, Clone, Copy, Default)]
-struct Found {
+struct StepResult {
     /// Arcs that were looked at.
     arcs: u64,
     /// Nodes removed, reached or told of another colour.
@@ -148,42 +283,10 @@ impl Plan {
     }
 }
 
-/// The driver of `hive run scc`.
-pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
-    let job = context.job;
-    let (merge, compare) = (job.config.merge, job.config.verify);
-    let repeat = Repeat::of(context);
-    let rows = context.ready.topology()?;
-    if rows.columns.into.is_none() && merge == MergeMode::Auto {
-        let connected = cc::components(context.fleet, rows, merge, repeat, compare)?;
-        return Ok(Box::new(Components { strong: true, undirected: true, ..connected }));
-    }
-    Ok(Box::new(components(context.fleet, rows, merge, repeat, compare)?))
-}
-
-fn components(
-    fleet: &Fleet,
-    rows: &Arc<TopologyRows>,
-    merge: MergeMode,
-    repeat: Repeat,
-    compare: bool,
-) -> Result<Components> {
-    let shared = rows.clone();
-    let brought = fleet.run(move |r| program(r, &shared, merge, repeat, compare))?;
-    let brought = Brought::first(brought, compare, "other components")?;
-    Ok(Components::of_roots(rows, brought, true))
-}
-
 /// The program of one replica.
-fn program(
-    r: &mut Replica,
-    rows: &TopologyRows,
-    merge: MergeMode,
-    repeat: Repeat,
-    compare: bool,
-) -> Result<Brought<u32>> {
-    let active = rows.columns.active;
-    let plan = Plan::new(merge, r);
+fn program(r: &mut Replica, rows: &TopologyRows, run: &RunOptions) -> Result<Brought<u32>> {
+    let (active, rank) = (rows.columns.active, r.rank());
+    let plan = Plan::new(run.merge, r);
     let state = State {
         comp: r.array("comp", active, MergeOp::Min)?,
         colour: r.array("colour", active, MergeOp::Min)?,
@@ -191,14 +294,11 @@ fn program(
         fore: r.node_set("reached", active, MergeOp::Or)?,
         back: r.node_set("reaching", active, MergeOp::Or)?,
     };
-    let rank = r.rank();
-    let workspace = match &mut r.backend {
-        Backend::Host(_) => None,
-        Backend::Cuda(device) => Some(Workspace::new(device, rows, rank)?),
-    };
-    let mut search = Search { rows, plan, state, workspace, scratch: host::Scratch::default() };
-    let measured = timed(r, repeat, &mut search)?;
-    Brought::new(r, &search.state.comp, compare, measured)
+    let host = || Ok(host::Scratch::default());
+    let engine = Engine::new(r, |device| Workspace::new(device, rows, rank), host)?;
+    let mut search = Search { rows, plan, state, engine };
+    let measured = timed(r, run, &mut search)?;
+    Brought::new(r, &search.state.comp, measured)
 }
 
 /// One run, to be repeated.
@@ -206,8 +306,7 @@ struct Search<'a> {
     rows: &'a TopologyRows,
     plan: Plan,
     state: State,
-    workspace: Option<Workspace>,
-    scratch: host::Scratch,
+    engine: Engine<Workspace, host::Scratch>,
 }
 
 /// What a fixpoint over chunks merges.
@@ -299,33 +398,30 @@ impl Search<'_> {
         }
     }
 
-    fn step(&mut self, r: &mut Replica, log: &mut Log, task: Task, pivot: u32) -> Result<Found> {
-        let begin = Instant::now();
-        r.begin(log.iteration(), task.name())?;
-        let (chance, rank) = (r.chance(), r.rank());
-        let step = Step::begin(r)?;
-        let rendezvous = r.rendezvous().clone();
-        let chunk = match self.plan {
-            Plan::Dense => self.rows.chunks.range(rank),
-            _ => 0..self.rows.columns.active as u64,
+    fn step(
+        &mut self,
+        r: &mut Replica,
+        log: &mut Log,
+        task: Task,
+        pivot: u32,
+    ) -> Result<StepResult> {
+        let Search { rows, plan, state, engine } = self;
+        let (rows, rank) = (*rows, r.rank());
+        let chunk = match plan {
+            Plan::Dense => rows.chunks.range(rank),
+            _ => 0..rows.columns.active as u64,
         };
-        let told = Told { task, chunk, pivot };
-        let mut found = Found::default();
-        match (&r.backend, &self.workspace) {
-            (Backend::Cuda(device), Some(w)) => {
-                w.launch(device, self.rows.on_device(rank)?, &self.state, &told, chance)?;
-            }
-            (Backend::Host(worker), _) => {
-                let (rows, state, scratch) = (self.rows, &mut self.state, &mut self.scratch);
-                let beat = || rendezvous.beat(rank);
-                found = worker.pool.install(|| host::step(rows, state, scratch, &told, &beat));
-            }
-            _ => return Err(Error::machine("a device without a workspace; this is a bug")),
-        }
-        step.end(r)?;
-        if let (Backend::Cuda(device), Some(w)) = (&r.backend, &self.workspace) {
-            found = w.found(device)?;
-        }
+        let told = StepTask { task, chunk, pivot };
+        let found = step(
+            (r, log, task.name()),
+            engine,
+            state,
+            |device, workspace, state| {
+                workspace.launch(device, rows.on_device(rank)?, state, &told)
+            },
+            |device, workspace| workspace.found(device),
+            |scratch, state, beat| host::step(rows, state, scratch, &told, beat),
+        )?;
         let merge = match task {
             Task::Trim | Task::Reach | Task::Colour | Task::Back if self.plan == Plan::Dense => {
                 "dense"
@@ -333,7 +429,7 @@ impl Search<'_> {
             _ => "none",
         };
         log.book(found.rounds, found.arcs, merge);
-        log.note(task.name(), (self.rows.columns.active as u64, found.arcs), merge, begin);
+        log.note(task.name(), (self.rows.columns.active as u64, found.arcs), merge);
         Ok(found)
     }
 }

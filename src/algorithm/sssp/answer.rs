@@ -1,97 +1,32 @@
-//! How shortest paths and vertex nomination are asked for, and what is said of their answer.
+//! What is said of shortest paths, from one node or from several.
 
-use super::{MergeMode, ShortestPaths, SsspConfig, sssp};
+use super::{ShortestPaths, Start};
 use crate::algorithm::Spread;
 use crate::algorithm::ranking::first;
-use crate::algorithm::{Lengths, Measured, Paths, Precision};
+use crate::algorithm::workload::{Algorithm, Answer, Checked, Config, Query, fields};
+use crate::algorithm::{Lengths, Measured, MergeMode, Paths, Precision};
+use crate::choice::Choice;
 use crate::graph::{Graph, NodeId};
 use crate::io::{Column, Table};
-use crate::run::{Answer, Checked, Choice, Context, Job, RunConfig, Start, fields};
 use crate::table::Table as TextTable;
 use crate::units::{count, ms, plural};
-use crate::{Error, Result, verify};
+use crate::{Result, verify};
 use serde_json::{Map, Value, json};
-
-/// Checks what no single option's syntax can.
-pub(crate) fn check_options(config: &RunConfig) -> Result<()> {
-    if let Choice::Is(delta) = config.delta
-        && (delta.is_nan() || delta <= 0.0)
-    {
-        return Err(Error::input(format!("--delta {delta}: use auto, inf or a number above 0")));
-    }
-    check_merge(config)?;
-    if config.precision == Precision::F64
-        && matches!(config.merge, MergeMode::Dense | MergeMode::Split)
-    {
-        return Err(Error::input(format!(
-            "--precision f64 with --merge {}: in f64 every replica computes alone; use --merge auto",
-            config.merge
-        )));
-    }
-    // As `Prepared::new` has it, which comes after devices and graph.
-    let align = config.chunk_align;
-    if !align.is_power_of_two() || !(64..=1 << 20).contains(&align) {
-        return Err(Error::input(format!(
-            "--chunk-align {align}: use a power of two from 64, a bitmap word, to 1048576"
-        )));
-    }
-    let several = [
-        ("--target", config.target.is_some()),
-        ("--predecessors", config.predecessors),
-        ("--nominee", config.nominee),
-    ];
-    config.check_format(several.iter().find(|(_, asked)| *asked).map(|(option, _)| *option))
-}
-
-/// A bucket width is of no use to a merge mode that has no buckets.
-fn check_merge(config: &RunConfig) -> Result<()> {
-    let (delta, merge) = (config.delta, config.merge);
-    let why = match (delta, merge) {
-        (Choice::Is(_), MergeMode::Dense) => "the dense loop has no buckets; leave one of them out",
-        (Choice::Is(delta), MergeMode::Split) if delta.is_finite() => {
-            "buckets are worked off by every replica alone, nothing is split; use --delta inf"
-        }
-        _ => return Ok(()),
-    };
-    Err(Error::input(format!("--delta {delta} with --merge {merge}: {why}")))
-}
-
-/// The nodes that a run starts from. [`RunConfig::check`] has seen to it that there are some.
-pub(crate) fn start(config: &RunConfig, graph: &Graph) -> Result<Start> {
-    let nodes = match (&config.seeds, &config.source) {
-        (Some(seeds), _) => seeds.resolve_of("--seeds", graph)?,
-        (None, Some(source)) => vec![source.resolve(graph, "--source")?],
-        (None, None) => vec![graph.default_source()],
-    };
-    Ok(Start::Nodes(nodes))
-}
-
-/// Runs the driver under the options of the job.
-pub(crate) fn solve(context: &Context<'_>) -> Result<Box<dyn Answer>> {
-    let (config, extras) = (&context.job.config, !context.gauge);
-    let options = SsspConfig {
-        merge: config.merge,
-        delta: match config.delta {
-            Choice::Auto => None,
-            Choice::Is(delta) => Some(delta),
-        },
-        precision: config.precision,
-        predecessors: (config.predecessors || config.target.is_some()) && extras,
-        nominee: config.nominee && extras,
-        runs: context.runs,
-        warmup: context.warmup,
-        trace: config.trace && extras,
-        compare: config.verify,
-        ..SsspConfig::default()
-    };
-    let prepared = context.ready.shortest_paths()?;
-    Ok(Box::new(sssp(context.fleet, prepared, context.job.start.nodes(), &options)?))
-}
 
 impl ShortestPaths {
     /// What distances were found in.
     fn precision(&self) -> Precision {
         if self.distances_f64.is_some() { Precision::F64 } else { Precision::F32 }
+    }
+
+    /// As its check takes it.
+    pub fn found(&self) -> verify::PathsFound<'_> {
+        verify::PathsFound {
+            distances: &self.distances,
+            distances_f64: self.distances_f64.as_deref(),
+            predecessors: self.predecessors.as_deref(),
+            nominees: self.nominees.as_deref(),
+        }
     }
 
     /// What the summary says of it, where there is something to say.
@@ -126,13 +61,20 @@ impl ShortestPaths {
     }
 }
 
-impl Answer for ShortestPaths {
+impl<A> Answer<A> for ShortestPaths
+where
+    A: Algorithm<Start = Start, Answer = ShortestPaths>,
+{
     fn measured(&self) -> &Measured {
         &self.measured
     }
 
-    fn strategy(&self, job: &Job) -> &'static str {
-        match job.config.merge {
+    fn measured_mut(&mut self) -> &mut Measured {
+        &mut self.measured
+    }
+
+    fn strategy(&self, query: &Query<A>) -> &'static str {
+        match query.config.run().merge {
             _ if self.distances_f64.is_some() => "near-far",
             MergeMode::Dense => "dense",
             _ if self.delta.is_finite() => "near-far",
@@ -140,8 +82,8 @@ impl Answer for ShortestPaths {
         }
     }
 
-    fn strategy_line(&self, job: &Job) -> String {
-        match self.strategy(job) {
+    fn strategy_line(&self, query: &Query<A>) -> String {
+        match self.strategy(query) {
             "near-far" if self.distances_f64.is_some() => {
                 format!("near-far in f64, delta {}", self.delta)
             }
@@ -153,13 +95,13 @@ impl Answer for ShortestPaths {
         }
     }
 
-    fn cuts(&self, job: &Job) -> String {
-        let (modes, config) = (&self.measured.merge_modes, &job.config);
-        let align = config.chunk_align;
+    fn cuts(&self, query: &Query<A>) -> String {
+        let (modes, prepare) = (&self.measured.merge_modes, &query.prepare);
+        let align = prepare.chunk_align;
         if modes.contains_key("joint") {
             "; pulls shared by words in turn".into()
         } else if modes.contains_key("dense") {
-            format!("; chunks of equal {}, aligned to {align}", config.chunks)
+            format!("; chunks of equal {}, aligned to {align}", prepare.chunks)
         } else if modes.keys().any(|mode| mode != "none") {
             // A pull stops early, so that its cost follows nodes: `--chunks` does not rule it.
             format!("; pulls cut into chunks of about equal nodes, aligned to {align}")
@@ -168,11 +110,11 @@ impl Answer for ShortestPaths {
         }
     }
 
-    fn lines(&self, job: &Job) -> Vec<(&'static str, String)> {
+    fn lines(&self, query: &Query<A>) -> Vec<(&'static str, String)> {
         let answer = format!(
             "{} of {} reached, in {} of {}",
             count(self.measured.reached),
-            plural(job.graph.nodes() as u64, "node"),
+            plural(query.graph.nodes() as u64, "node"),
             plural(self.measured.iterations, "iteration"),
             plural(self.measured.rounds, "round"),
         );
@@ -186,15 +128,15 @@ impl Answer for ShortestPaths {
         "out of reached nodes"
     }
 
-    fn variant(&self, job: &Job) -> String {
-        format!("variant:num_seeds-{}", job.start.nodes().len())
+    fn variant(&self, query: &Query<A>) -> String {
+        format!("variant:num_seeds-{}", query.start.nodes.len())
     }
 
     /// `seeds`: start nodes, in the input's own ids; `delta`: the bucket width in use, a number or `inf`; `precision`
     /// of distances; `absorbed-nodes`, `rounded-nodes` and `overflowed-arcs` as in [`ShortestPaths`]; `process-times-f32`, in ms, where a
     /// search in f32 came first.
-    fn facts(&self, job: &Job) -> Map<String, Value> {
-        let seeds: Vec<NodeId> = job.start.nodes().iter().map(|v| job.graph.id(*v)).collect();
+    fn facts(&self, query: &Query<A>) -> Map<String, Value> {
+        let seeds: Vec<NodeId> = query.start.nodes.iter().map(|v| query.graph.id(*v)).collect();
         let mut facts = fields([
             ("seeds", json!(seeds)),
             ("delta", json!(Choice::Is(self.delta))),
@@ -210,23 +152,24 @@ impl Answer for ShortestPaths {
         facts
     }
 
-    fn ranking(&self, job: &Job, k: usize) -> Option<String> {
-        let best = best_ranked(&job.graph, job.start.nodes(), self, k);
+    fn ranking(&self, query: &Query<A>, k: usize) -> Option<String> {
+        let best = best_ranked(&query.graph, &query.start.nodes, self, k);
         Some(ranking(&best).to_string())
     }
 
-    fn paths(&self, job: &Job) -> Option<Paths> {
-        let predecessors = self.predecessors.as_ref().filter(|_| job.config.target.is_some())?;
+    fn paths(&self, query: &Query<A>) -> Option<Paths> {
+        let predecessors =
+            self.predecessors.as_ref().filter(|_| !query.start.targets.is_empty())?;
         let distance = |node: &u32| self.distances[*node as usize];
         let reached = |node: u32| self.is_reached(node);
         let lengths = |nodes: &[u32]| match &self.distances_f64 {
             Some(all) => Lengths::F64(nodes.iter().map(|node| all[*node as usize]).collect()),
             None => Lengths::F32(nodes.iter().map(distance).collect()),
         };
-        Some(Paths::walk(&job.targets, predecessors, reached, lengths))
+        Some(Paths::walk(&query.start.targets, predecessors, reached, lengths))
     }
 
-    fn table(&self, _: &Graph) -> Table<'_> {
+    fn table(&self, _: &Query<A>) -> Table<'_> {
         let nodes = [("predecessor", &self.predecessors), ("nominee", &self.nominees)];
         let nodes =
             nodes.into_iter().filter_map(|(name, of)| Some((name, Column::Node(of.as_ref()?))));
@@ -238,8 +181,8 @@ impl Answer for ShortestPaths {
         Table::of_nodes([distances].into_iter().chain(nodes))
     }
 
-    fn verify(&self, job: &Job) -> Result<Checked> {
-        let checked = verify::shortest_paths(&job.graph, job.start.nodes(), self)?;
+    fn verify(&self, query: &Query<A>) -> Result<Checked> {
+        let checked = verify::shortest_paths(&query.graph, &query.start.nodes, &self.found())?;
         let arcs = checked.overflowed_arcs;
         let note = match arcs {
             0 => String::new(),

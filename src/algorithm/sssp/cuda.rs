@@ -230,7 +230,6 @@ impl Workspace {
     pub fn exchange(
         &self,
         device: &CudaDevice,
-        _graph: &DeviceGraph,
         s: &State,
         lists: &Split,
         chunk: Range<u64>,
@@ -284,7 +283,8 @@ impl Workspace {
             control: self.control.pointer(),
             log: self.log.as_ref().map_or(0, Pinned::pointer),
         };
-        near_far.launch(device, on, delta, blocks)?;
+        device.perturb(blocks);
+        near_far.launch(device, on, delta)?;
         device.mark(0, true)?;
         device.wait()?;
         let NearFarFound { relaxed, rounds, windows } = near_far.found(device)?;

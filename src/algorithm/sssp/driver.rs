@@ -2,13 +2,13 @@
 
 use super::cuda::Workspace;
 use super::host;
-use super::{Counts, Limits, Plan, SsspConfig, State, Task};
+use super::{Counts, Limits, Plan, State, Task, Turns};
 use crate::algorithm::TraceEntry;
 use crate::algorithm::frame::Log;
 use crate::collective::{Payload, Split};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
-use crate::layout::Inner;
+use crate::layout::WeightedGraph;
 use crate::layout::memory::SPARSE;
 use std::time::Instant;
 
@@ -22,7 +22,7 @@ pub(super) struct Engine {
 impl Engine {
     pub fn new(
         r: &mut Replica,
-        p: &Inner,
+        p: &WeightedGraph,
         seeds: &[u32],
         plan: Plan,
         trace: bool,
@@ -32,9 +32,7 @@ impl Engine {
             Backend::Host(_) => None,
             Backend::Cuda(device) => {
                 let near_far = matches!(plan, Plan::NearFar { .. });
-                Some(p.on_device(rank, |graph| {
-                    Workspace::new(device, graph, seeds, near_far, trace)
-                })?)
+                Some(Workspace::new(device, p.on_device(rank)?, seeds, near_far, trace)?)
             }
         };
         Ok(Engine { workspace, seeds: seeds.len() as u64 })
@@ -43,13 +41,13 @@ impl Engine {
     pub fn reset(
         &mut self,
         r: &mut Replica,
-        p: &Inner,
+        p: &WeightedGraph,
         s: &mut State,
         seeds: &[u32],
     ) -> Result<()> {
         let rank = r.rank();
         if let (Backend::Cuda(device), Some(workspace)) = (&r.backend, &mut self.workspace) {
-            return p.on_device(rank, |graph| workspace.reset(device, graph, s));
+            return workspace.reset(device, p.on_device(rank)?, s);
         }
         s.dist.host_mut().unwrap_or_default().fill(f32::INFINITY);
         for words in [s.front.words_mut(), s.next.words_mut()] {
@@ -69,16 +67,14 @@ impl Engine {
     fn exchange(
         &self,
         r: &mut Replica,
-        p: &Inner,
+        p: &WeightedGraph,
         s: &mut State,
         lists: &Split,
         pack: bool,
     ) -> Result<()> {
         let (rank, chunk) = (r.rank(), p.pull_chunks.range(r.rank()));
         match (&r.backend, &self.workspace) {
-            (Backend::Cuda(device), Some(w)) => {
-                p.on_device(rank, |graph| w.exchange(device, graph, s, lists, chunk, (rank, pack)))
-            }
+            (Backend::Cuda(device), Some(w)) => w.exchange(device, s, lists, chunk, (rank, pack)),
             _ => {
                 host::exchange(s, lists, chunk, rank, pack);
                 Ok(())
@@ -90,7 +86,7 @@ impl Engine {
     fn step(
         &mut self,
         r: &mut Replica,
-        p: &Inner,
+        p: &WeightedGraph,
         s: &mut State,
         task: Work,
         limits: Limits,
@@ -102,7 +98,8 @@ impl Engine {
         let pull_chunk = if limits.whole { all } else { p.pull_chunks.range(rank) };
         let push_chunk = p.chunks.range(rank);
         let counts = match (&r.backend, &mut self.workspace) {
-            (Backend::Cuda(device), Some(w)) => p.on_device(rank, |graph| {
+            (Backend::Cuda(device), Some(w)) => {
+                let graph = p.on_device(rank)?;
                 device.mark(0, false)?;
                 match task {
                     Work::NearFar(delta) => w.near_far(device, graph, s, delta, chance),
@@ -110,8 +107,8 @@ impl Engine {
                         let chunk = if task == Task::Pull { pull_chunk } else { push_chunk };
                         w.step(device, graph, s, (task, chunk), limits, chance)
                     }
-                }
-            })?,
+                }?
+            }
             (Backend::Host(worker), _) => {
                 let beat = || rendezvous.beat(rank);
                 worker.pool.install(|| match task {
@@ -173,11 +170,11 @@ impl Work {
 /// One run: steps and merges until nothing changes.
 pub(super) struct Driver<'a> {
     pub r: &'a mut Replica,
-    pub p: &'a Inner,
+    pub p: &'a WeightedGraph,
     pub engine: &'a mut Engine,
     pub state: &'a mut State,
     pub log: &'a mut Log,
-    pub config: &'a SsspConfig,
+    pub turns: Turns,
 }
 
 impl Driver<'_> {
@@ -247,8 +244,8 @@ impl Driver<'_> {
         let share = if alone { 1.0 } else { 1.0 / self.r.world() as f64 };
         let of = |part: f64| (arcs * part * share) as u64;
         Limits {
-            pull_above: of(self.config.pull_above),
-            push_below: of(self.config.push_below),
+            pull_above: of(self.turns.pull_above),
+            push_below: of(self.turns.push_below),
             lowest,
             whole: false,
         }

@@ -4,7 +4,7 @@ use crate::algorithm::sssp::{Counts, Length, Limits, State};
 use crate::collective::Split;
 use crate::collective::{Replicated, atomic_words, atomics, cells};
 use crate::error::Result;
-use crate::layout::{ArcView, Inner, Rows};
+use crate::layout::{ArcView, Rows, WeightedGraph};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
@@ -155,7 +155,7 @@ macro_rules! with_arcs {
 
 /// Pushes whole frontiers, redundantly and from snapshots, until none is left or a pull pays.
 pub(crate) fn grow(
-    p: &Inner,
+    p: &WeightedGraph,
     s: &mut State,
     limits: Limits,
     beat: &(dyn Fn() + Sync),
@@ -185,7 +185,7 @@ pub(crate) fn grow(
 
 /// The textbook push: relaxes the arcs of the own chunk's frontier; OR and MIN must follow.
 pub(crate) fn push(
-    p: &Inner,
+    p: &WeightedGraph,
     s: &mut State,
     chunk: Range<u64>,
     beat: &(dyn Fn() + Sync),
@@ -208,7 +208,7 @@ pub(crate) fn push(
 /// Pulls into the own chunk: node v scans its in-arcs, lightest first, while one can still help.
 /// The chunk's distances and frontier words must be gathered.
 pub(crate) fn pull(
-    p: &Inner,
+    p: &WeightedGraph,
     s: &mut State,
     chunk: Range<u64>,
     lowest: f32,

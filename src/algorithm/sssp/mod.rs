@@ -37,91 +37,210 @@ mod length;
 mod whole;
 
 pub use answer::{Ranked, best_ranked, ranking};
-pub(crate) use answer::{check_options, solve, start};
 pub(crate) use length::Length;
 
-use super::frame::{Log, Repeat, Run, timed};
-use super::measure::Measured;
+use super::frame::{Brought, Log, Run, timed};
 use super::same::Words;
-use super::{Precision, chains};
-use crate::collective::Together;
-use crate::collective::{Element, Frontier, MergeOp, Replicated};
+use super::workload::{Algorithm, Query, config, run};
+use super::{InputId, Measured, MergeMode, Precision, RunOptions, Seeds, chains};
+use crate::choice::Choice;
+use crate::collective::{Element, Frontier, MergeOp, Replicated, Together};
 use crate::error::{Error, Result};
 use crate::fleet::{Fleet, Replica};
-use crate::layout::{Inner, LaidOut, Prepared, memory};
-use crate::words::words;
+use crate::graph::Graph;
+use crate::layout::memory::{self, DeviceArray, GraphShape};
+use crate::layout::{Form, LaidOut, Prepared, WeightedGraph};
 use driver::{Driver, Engine};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::hash::{DefaultHasher, Hasher};
-use std::str::FromStr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-words!(
-    /// How replicas are made equal after a step.
-    MergeMode, "--merge" {
-        /// Redundant where that is cheaper, else exchange only what changed.
-        #[default]
-        Auto = "auto",
-        /// The textbook loop: advance the chunk, OR the frontiers, MIN the distances.
-        Dense = "dense",
-        /// Always cut pulls by chunk, where auto would weigh it: one end of an ablation.
-        Split = "split",
-        /// Never communicate: every replica computes everything. The other end.
-        Redundant = "redundant",
-    }
-);
+/// The workload.
+pub struct Sssp;
 
-/// Options of [`sssp`].
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// What shortest paths from one source are asked.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SsspConfig {
-    /// How replicas are made equal.
-    pub merge: MergeMode,
-    /// Width of a near-far bucket; `None` chooses it, `inf` is a single bucket.
-    pub delta: Option<f32>,
-    /// What distances are found in. `Auto` is f32; where weights are whole numbers and a distance reaches 2^24, beyond
-    /// which f32 does not hold every whole number, and where a sum is more than f32 holds, the search is repeated in f64.
-    pub precision: Precision,
-    /// Push turns to pull when the frontier has more than this share of all arcs.
-    pub pull_above: f64,
-    /// Pull turns to push when it has less.
-    pub push_below: f64,
-    /// Also compute predecessors.
+    /// Where to start, in the input's own ids [default: the lowest id in the largest component].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "ID", allow_hyphen_values = true))]
+    pub source: Option<InputId>,
+    /// Say the paths to these nodes, from the source: ID,.. | file:PATH. With --output its rows are the nodes of the
+    /// paths: target,position,node,distance.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TARGETS", allow_hyphen_values = true))]
+    pub target: Option<Seeds>,
+    /// Also compute the predecessor of each node.
+    #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
+        require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
     pub predecessors: bool,
-    /// Also compute nominees (the seed that each node is nearest to).
-    pub nominee: bool,
-    /// Timed runs.
-    pub runs: u32,
-    /// Runs before the timed ones.
-    pub warmup: u32,
-    /// Record an entry per iteration.
-    pub trace: bool,
-    /// Check that all replicas end with the same bits (copies every replica's distances back).
-    pub compare: bool,
+    /// Width of a near-far bucket, in units of weight: auto | inf (one bucket) | a number above 0 [default: auto].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "WIDTH", allow_hyphen_values = true))]
+    pub delta: Choice<f32>,
+    /// Width of distances: f32 | f64 | auto (f32, and the run is repeated in f64 where weights are whole numbers and a
+    /// distance reaches 2^24, or where a sum is more than f32 holds) [default: auto].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TYPE"))]
+    pub precision: Precision,
+    /// When push-pull turns.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    #[serde(skip)]
+    pub turns: Turns,
+    /// How the workload runs.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    #[serde(skip)]
+    pub run: RunOptions,
 }
 
-impl Default for SsspConfig {
+/// When push-pull turns, in shares of all arcs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Turns {
+    /// Push turns to pull when the frontier has more arcs.
+    pub pull_above: f64,
+    /// Pull turns to push when it has fewer.
+    pub push_below: f64,
+}
+
+impl Default for Turns {
     fn default() -> Self {
-        SsspConfig {
-            merge: MergeMode::Auto,
-            delta: None,
-            precision: Precision::Auto,
-            pull_above: 1.0 / 32.0,
-            push_below: 1.0 / 128.0,
-            predecessors: false,
+        Turns { pull_above: 1.0 / 32.0, push_below: 1.0 / 128.0 }
+    }
+}
+
+config!(SsspConfig);
+
+/// Shortest distances from a source.
+///
+/// # Errors
+/// [`Error::Input`] for options out of range and for a source that the graph does not have; [`Error::Fault`] when a
+/// replica fails; [`Error::Verify`] when `compare` finds answers that differ.
+pub fn sssp(fleet: &Fleet, graph: &Prepared, config: &SsspConfig) -> Result<ShortestPaths> {
+    run::<Sssp>(fleet, graph, config)
+}
+
+/// What a search starts from, and the nodes to which paths are asked for, by rising input id.
+pub struct Start {
+    /// Node indices.
+    pub nodes: Vec<u32>,
+    /// Node indices.
+    pub targets: Vec<u32>,
+}
+
+impl Algorithm for Sssp {
+    type Config = SsspConfig;
+    type Start = Start;
+    type Answer = ShortestPaths;
+    const NAME: &'static str = "sssp";
+    const ABOUT: &'static str = "Shortest paths from one source to all nodes";
+    const EXAMPLES: [&'static str; 2] = [
+        "hive run sssp --graph web.mtx --source 1 --target 9",
+        "hive run sssp --graph road:10 --benchmark --json record.json",
+    ];
+    const FORM: Form = Form::Weighted;
+    const RANKS: Option<&'static str> = Some("the nodes nearest to the source");
+
+    fn check(config: &SsspConfig) -> Result<()> {
+        check(&PathOptions::of(config))
+    }
+
+    fn start(config: &SsspConfig, graph: &Graph) -> Result<Start> {
+        let node = match &config.source {
+            Some(source) => source.resolve(graph, "--source")?,
+            None => graph.default_source(),
+        };
+        Ok(Start { nodes: vec![node], targets: super::targets(config.target.as_ref(), graph)? })
+    }
+
+    fn started(start: &Start, graph: &Graph) -> String {
+        super::from_nodes(&start.nodes, graph)
+    }
+
+    fn several(config: &SsspConfig) -> Option<&'static str> {
+        let several =
+            [("--target", config.target.is_some()), ("--predecessors", config.predecessors)];
+        several.into_iter().find(|(_, asked)| *asked).map(|(option, _)| option)
+    }
+
+    fn files(config: &SsspConfig) -> Vec<(&'static str, &Path)> {
+        super::files_of([("--target", &config.target)])
+    }
+
+    fn arrays(shape: &GraphShape, _: &SsspConfig, world: usize) -> Vec<DeviceArray> {
+        memory::shortest_paths(shape, world)
+    }
+
+    fn solve(
+        fleet: &Fleet,
+        graph: &Prepared,
+        query: &Query<Sssp>,
+        run: &RunOptions,
+        extras: bool,
+    ) -> Result<ShortestPaths> {
+        let options = PathOptions::of(&query.config);
+        search(
+            fleet,
+            graph,
+            &query.start.nodes,
+            &PathOptions { run: run.clone(), ..options },
+            extras,
+        )
+    }
+}
+
+/// What searches are asked, from one source or from many.
+#[derive(Debug, Clone)]
+pub(crate) struct PathOptions {
+    pub delta: Choice<f32>,
+    pub precision: Precision,
+    pub predecessors: bool,
+    pub nominee: bool,
+    pub turns: Turns,
+    pub run: RunOptions,
+}
+
+impl PathOptions {
+    fn of(config: &SsspConfig) -> PathOptions {
+        PathOptions {
+            delta: config.delta,
+            precision: config.precision,
+            predecessors: config.predecessors || config.target.is_some(),
             nominee: false,
-            runs: 1,
-            warmup: 0,
-            trace: false,
-            compare: false,
+            turns: config.turns,
+            run: config.run.clone(),
         }
     }
 }
 
-/// The answer of [`sssp`], in the input's node order.
+/// Refuses what makes no sense.
+pub(crate) fn check(options: &PathOptions) -> Result<()> {
+    let (delta, merge) = (options.delta, options.run.merge);
+    if let Choice::Is(delta) = delta
+        && (delta.is_nan() || delta <= 0.0)
+    {
+        return Err(Error::input(format!("--delta {delta}: use auto, inf or a number above 0")));
+    }
+    let why = match (delta, merge) {
+        (Choice::Is(_), MergeMode::Dense) => {
+            Some("the dense loop has no buckets; leave one of them out")
+        }
+        (Choice::Is(delta), MergeMode::Split) if delta.is_finite() => {
+            Some("buckets are worked off by every replica alone, nothing is split; use --delta inf")
+        }
+        _ => None,
+    };
+    if let Some(why) = why {
+        return Err(Error::input(format!("--delta {delta} with --merge {merge}: {why}")));
+    }
+    if options.precision == Precision::F64 && matches!(merge, MergeMode::Dense | MergeMode::Split) {
+        return Err(Error::input(format!(
+            "--precision f64 with --merge {merge}: in f64 every replica computes alone; use --merge auto"
+        )));
+    }
+    Ok(())
+}
+
+/// Shortest paths from the nearest of some nodes, in the input's node order.
 #[derive(Debug, Clone, Default)]
 pub struct ShortestPaths {
     /// `[n]` distance from the nearest seed; `+inf` where none reaches. Rounded to f32 where it was found in f64.
@@ -206,7 +325,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    fn new(r: &mut Replica, p: &Inner, plan: Plan) -> Result<State> {
+    fn new(r: &mut Replica, p: &WeightedGraph, plan: Plan) -> Result<State> {
         let nodes = p.layout.nodes;
         let room = memory::changed(p.layout.active);
         let changed = match plan {
@@ -262,13 +381,13 @@ const JOINT_NODES: usize = 1 << 20;
 const DELTA_MEAN_WEIGHTS: f64 = 16.0;
 
 impl Plan {
-    fn new(layout: &LaidOut, config: &SsspConfig, fleet: &Fleet) -> Plan {
+    fn new(layout: &LaidOut, options: &PathOptions, fleet: &Fleet) -> Plan {
         let (world, cuda) = (fleet.world(), fleet.info().backend == "cuda");
         let joint = fleet.info().can_join();
         let automatic =
             if layout.flat { DELTA_MEAN_WEIGHTS * layout.mean_weight } else { f64::INFINITY };
-        let delta = config.delta.unwrap_or(automatic as f32);
-        match config.merge {
+        let delta = options.delta.or(automatic as f32);
+        match options.run.merge {
             MergeMode::Dense => Plan::Dense,
             _ if delta.is_finite() => Plan::NearFar { delta },
             MergeMode::Split if joint => Plan::Joint,
@@ -294,88 +413,82 @@ fn cutting_pays(layout: &LaidOut, world: usize, cuda: bool) -> bool {
     !cuda || saved_us > cost_us
 }
 
-/// Shortest distances from the nearest of `seeds` (node indices, distinct).
-///
-/// # Errors
-/// [`Error::Input`] for seeds that are none, repeated or out of range; [`Error::Fault`] when a
-/// replica fails; [`Error::Verify`] when `compare` finds replicas that differ.
-pub fn sssp(
+/// Shortest distances from the nearest of `seeds` (node indices, distinct). Without `extras` only the times of runs are
+/// wanted.
+pub(crate) fn search(
     fleet: &Fleet,
-    prepared: &Prepared,
+    graph: &Prepared,
     seeds: &[u32],
-    config: &SsspConfig,
+    options: &PathOptions,
+    extras: bool,
 ) -> Result<ShortestPaths> {
-    prepared.check_fleet(fleet)?;
-    check(prepared, seeds, config)?;
-    let inner = prepared.inner().clone();
+    let inner = graph.weighted(fleet)?;
+    let options = PathOptions {
+        predecessors: options.predecessors && extras,
+        nominee: options.nominee && extras,
+        ..options.clone()
+    };
     let search = Asked {
         labels: Arc::new(seeds.iter().map(|s| inner.layout.label(*s)).collect()),
         fleet,
         inner,
-        config,
+        options: &options,
     };
-    let mut found = match config.precision {
+    let mut found = match options.precision {
         Precision::F64 => search.in_f64()?,
         Precision::Auto | Precision::F32 => search.in_f32()?,
     };
-    let graph = prepared.graph();
+    let graph = graph.graph();
     if found.distances_f64.is_none() {
         let beyond = whole::beyond(&found.distances);
         let rounded = beyond > 0 && whole::weights_are_whole(graph);
         let overflowed =
             whole::overflowed(graph, &found.distances, search.inner.layout.mean_weight);
-        if config.precision == Precision::Auto && (rounded || overflowed > 0) {
+        if options.precision == Precision::Auto && (rounded || overflowed > 0) {
             found = ShortestPaths { measured_f32: Some(found.measured), ..search.in_f64()? };
         } else {
             found.rounded = if rounded { beyond } else { 0 };
             found.overflowed = overflowed;
         }
     }
-    found.finish(&search.inner, seeds, config);
+    found.finish(&search.inner, seeds, &options);
     Ok(found)
 }
 
 /// A question, ready for replicas.
 struct Asked<'a> {
     fleet: &'a Fleet,
-    inner: Arc<Inner>,
+    inner: Arc<WeightedGraph>,
     labels: Arc<Vec<u32>>,
-    config: &'a SsspConfig,
+    options: &'a PathOptions,
 }
 
 impl Asked<'_> {
     fn in_f32(&self) -> Result<ShortestPaths> {
         let (inner, labels, options) =
-            (self.inner.clone(), self.labels.clone(), self.config.clone());
+            (self.inner.clone(), self.labels.clone(), self.options.clone());
         let plan = Plan::new(&inner.layout, &options, self.fleet);
         let answers = self.fleet.run(move |r| program(r, &inner, &labels, plan, &options))?;
-        let (distances, measured) = self.first(answers)?;
+        let (distances, measured) = self.first(answers);
         let delta = if let Plan::NearFar { delta } = plan { delta } else { f32::INFINITY };
         Ok(ShortestPaths { distances, delta, measured, ..ShortestPaths::default() })
     }
 
     fn in_f64(&self) -> Result<ShortestPaths> {
         let (inner, labels, options) =
-            (self.inner.clone(), self.labels.clone(), self.config.clone());
+            (self.inner.clone(), self.labels.clone(), self.options.clone());
         let delta = double::delta(&inner.layout, options.delta);
         let program = move |r: &mut Replica| double::program(r, &inner, &labels, delta, &options);
-        let (exact, measured) = self.first(self.fleet.run(program)?)?;
+        let (exact, measured) = self.first(self.fleet.run(program)?);
         let distances = exact.par_iter().map(|distance| *distance as f32).collect();
         let (distances_f64, delta) = (Some(exact), delta as f32);
         Ok(ShortestPaths { distances, distances_f64, delta, measured, ..ShortestPaths::default() })
     }
 
     /// Rank 0's distances in the input's order, and what all replicas measured.
-    fn first<D: Length>(&self, answers: Vec<Answer<D>>) -> Result<(Vec<D>, Measured)> {
-        if let Some(other) = answers.iter().position(|a| a.bits != answers[0].bits) {
-            return Err(Error::Verify(format!(
-                "replica {other} ended with other distances than replica 0"
-            )));
-        }
-        let relaxed: u64 = answers.iter().map(|a| a.measured.arcs_relaxed).sum();
-        let first = answers.into_iter().next().ok_or_else(|| Error::machine("a fleet of none"))?;
-        let measured = Measured { arcs_relaxed: relaxed, ..first.measured };
-        Ok((self.inner.layout.to_input_order(first.dist), measured))
+    fn first<D: Element>(&self, brought: Vec<Brought<D>>) -> (Vec<D>, Measured) {
+        let Brought { values, measured } = Brought::first(brought);
+        (self.inner.layout.to_input_order(values), measured)
     }
 }
 
@@ -389,7 +502,7 @@ impl ShortestPaths {
     }
 
     /// What follows from the distances alone.
-    fn finish(&mut self, p: &Inner, seeds: &[u32], config: &SsspConfig) {
+    fn finish(&mut self, p: &WeightedGraph, seeds: &[u32], config: &PathOptions) {
         let graph = &p.graph;
         let reached = (0..graph.nodes()).into_par_iter().filter(|v| self.is_reached(*v as u32));
         let (nodes, arcs) =
@@ -412,10 +525,10 @@ impl ShortestPaths {
 
     fn follow<D: Length>(
         &mut self,
-        p: &Inner,
+        p: &WeightedGraph,
         seeds: &[u32],
         distances: &[D],
-        config: &SsspConfig,
+        config: &PathOptions,
     ) {
         let graph = &p.graph;
         self.predecessors =
@@ -425,73 +538,28 @@ impl ShortestPaths {
     }
 }
 
-fn check(prepared: &Prepared, seeds: &[u32], config: &SsspConfig) -> Result<()> {
-    let n = prepared.graph().nodes();
-    if seeds.is_empty() {
-        return Err(Error::input("no seeds; give at least one node"));
-    }
-    if let Some(seed) = seeds.iter().find(|s| **s as usize >= n) {
-        return Err(Error::input(format!("seed {seed} is not a node; nodes are 0 to {}", n - 1)));
-    }
-    let mut sorted = seeds.to_vec();
-    sorted.sort_unstable();
-    if let Some(pair) = sorted.windows(2).find(|w| w[0] == w[1]) {
-        return Err(Error::input(format!("seed {} is listed twice", pair[0])));
-    }
-    if config.delta.is_some_and(|d| d.is_nan() || d <= 0.0) {
-        return Err(Error::input("--delta must be a positive number, inf or auto"));
-    }
-    if config.runs == 0 {
-        return Err(Error::input("--runs 0: at least one run is needed"));
-    }
-    Ok(())
-}
-
-/// What one replica brings back.
-struct Answer<D> {
-    /// By label; only rank 0's is copied back.
-    dist: Vec<D>,
-    /// Hash of the distances, when replicas are compared.
-    bits: u64,
-    measured: Measured,
-}
-
 /// The program of one replica.
 fn program(
     r: &mut Replica,
-    p: &Inner,
+    p: &WeightedGraph,
     seeds: &[u32],
     plan: Plan,
-    config: &SsspConfig,
-) -> Result<Answer<f32>> {
+    options: &PathOptions,
+) -> Result<Brought<f32>> {
     let state = State::new(r, p, plan)?;
-    let engine = Engine::new(r, p, seeds, plan, config.trace)?;
-    let repeat = Repeat::asked(config.runs, config.warmup, config.trace, config.compare);
-    let mut search = Search { p, seeds, plan, config, state, engine };
-    let measured = timed(r, repeat, &mut search)?;
-    brought(r, &search.state.dist, config.compare, measured)
-}
-
-/// What a replica brings back of `dist`.
-fn brought<D: Element>(
-    r: &Replica,
-    dist: &Replicated<D>,
-    compare: bool,
-    mut measured: Measured,
-) -> Result<Answer<D>> {
-    let start = Instant::now();
-    let dist = if r.rank() == 0 || compare { dist.to_vec()? } else { Vec::new() };
-    measured.download_ms = start.elapsed().as_secs_f64() * 1e3;
-    let bits = if compare { fingerprint(&dist) } else { 0 };
-    Ok(Answer { dist: if r.rank() == 0 { dist } else { Vec::new() }, bits, measured })
+    let engine = Engine::new(r, p, seeds, plan, options.run.trace)?;
+    let turns = options.turns;
+    let mut search = Search { p, seeds, plan, turns, state, engine };
+    let measured = timed(r, &options.run, &mut search)?;
+    Brought::new(r, &search.state.dist, measured)
 }
 
 /// One search, to be repeated.
 struct Search<'a> {
-    p: &'a Inner,
+    p: &'a WeightedGraph,
     seeds: &'a [u32],
     plan: Plan,
-    config: &'a SsspConfig,
+    turns: Turns,
     state: State,
     engine: Engine,
 }
@@ -502,17 +570,11 @@ impl Run for Search<'_> {
     }
 
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
-        let Search { p, plan, config, state, engine, .. } = self;
-        Driver { r, p, engine, state, log, config }.go(*plan)
+        let Search { p, plan, turns, state, engine, .. } = self;
+        Driver { r, p, engine, state, log, turns: *turns }.go(*plan)
     }
 
     fn answer(&self) -> Vec<Words<'_>> {
         vec![Words::of(&self.state.dist)]
     }
-}
-
-fn fingerprint<D: Element>(dist: &[D]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    hasher.write(bytemuck::cast_slice(dist));
-    hasher.finish()
 }

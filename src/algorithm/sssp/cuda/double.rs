@@ -3,8 +3,8 @@
 use super::LOG_ENTRIES;
 use super::args::{DoubleArgs, DoubleStatus};
 use crate::collective::Replicated;
-use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, fewer, source};
-use crate::error::{Error, Result};
+use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
+use crate::error::Result;
 use crate::layout::memory::{CONTROL, DoubleLengths, GIANT_ROW, LONG_ROW};
 use crate::layout::{DeviceGraph, LaidOut};
 
@@ -73,25 +73,21 @@ impl Double {
         device.launch(self.scatter, Launch::of(blocks(u64::from(args.count)), THREADS), &args)
     }
 
-    /// Runs to the end and waits for it: arcs relaxed, and rounds.
-    pub fn run(
+    /// Queues a search to its end.
+    pub fn launch(
         &self,
         device: &CudaDevice,
         graph: &DeviceGraph,
         dist: &Replicated<f64>,
         delta: f64,
-        chance: Option<u64>,
-    ) -> Result<(u64, u64)> {
+    ) -> Result<()> {
         self.control.clear()?;
-        let shape = Launch {
-            blocks: fewer(self.blocks, chance),
-            threads: THREADS,
-            shared_bytes: 0,
-            cooperative: true,
-        };
-        device.launch(self.search, shape, &self.args(device, graph, dist, delta)?)?;
-        device.mark(0, true)?;
-        device.wait()?;
+        let shape = device.together(self.blocks, THREADS);
+        device.launch(self.search, shape, &self.args(device, graph, dist, delta)?)
+    }
+
+    /// What the last search, which has ended, found: arcs relaxed, and rounds.
+    pub fn found(&self, device: &CudaDevice) -> Result<(u64, u64)> {
         let status = self.status.get(0);
         device.met(status.stopped, "sssp_double")?;
         Ok((status.relaxed, status.rounds))
@@ -104,12 +100,11 @@ impl Double {
         dist: &Replicated<f64>,
         delta: f64,
     ) -> Result<DoubleArgs> {
-        let on_host = || Error::machine("host arrays in a device step; this is a bug");
         Ok(DoubleArgs {
             offsets: graph.out.offsets.pointer(),
             arcs: graph.out.arcs.pointer(),
             seeds: self.seeds.pointer(),
-            dist: dist.device().ok_or_else(on_host)?.pointer(),
+            dist: dist.on_device()?,
             pending: self.pending.pointer(),
             stamp: self.stamp.pointer(),
             queue: self.queue.pointer(),

@@ -1,0 +1,146 @@
+//! What a search does: its tasks, what is known between them, and which plan a fleet follows.
+
+use super::{BfsConfig, SearchDirection};
+use crate::algorithm::MergeMode;
+use crate::collective::{Frontier, Replicated};
+use crate::fleet::{Backend, Replica};
+use crate::layout::TopologyRows;
+
+/// What a step does; the numbers are those of `kernels/bfs_round.cuh`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Task {
+    /// Everything to the end, redundantly.
+    Finish = 0,
+    /// Pushes, redundantly, until nothing is left or a pull pays.
+    Grow = 1,
+    /// One pull into the own chunk.
+    Pull = 2,
+    /// One push of the own chunk's frontier.
+    Push = 3,
+    /// Everything by near-far, redundantly.
+    NearFar,
+    /// Everything to the end, in one launch with the other GPUs.
+    Joint = 5,
+}
+
+impl Task {
+    pub fn name(self) -> &'static str {
+        match self {
+            Task::Finish => "step push-pull",
+            Task::Grow => "step push",
+            Task::Pull => "step pull",
+            Task::Push => "step chunk push",
+            Task::NearFar => "step near-far",
+            Task::Joint => "step joint push-pull",
+        }
+    }
+}
+
+/// What is known of the frontier: the same on all replicas.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FrontierInfo {
+    pub nodes: u64,
+    /// Arcs out of it, where they were counted.
+    pub arcs: Option<u64>,
+    /// Nodes reached so far, these included.
+    pub reached: u64,
+    /// Its level.
+    pub depth: u32,
+    /// It was found by a pull.
+    pub pulled: bool,
+    /// The step before stopped where a pull pays.
+    pub want_pull: bool,
+}
+
+/// What a step found.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct StepResult {
+    /// The frontier that it left.
+    pub nodes: u64,
+    pub arcs: Option<u64>,
+    pub looked: u64,
+    /// Nodes reached in all its levels.
+    pub reached: u64,
+    pub rounds: u64,
+    /// It stopped where a pull pays.
+    pub want_pull: bool,
+    /// Entries that a device step left in its log.
+    pub logged: u64,
+}
+
+/// The replicated state.
+pub(super) struct State {
+    pub level: Replicated<u32>,
+    pub front: Frontier,
+    pub next: Frontier,
+}
+
+impl State {
+    pub fn swap(&mut self) {
+        std::mem::swap(&mut self.front, &mut self.next);
+    }
+}
+
+/// How a search goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Plan {
+    NearFar,
+    Redundant,
+    /// Redundant pushes, pulls cut by GPUs that meet by themselves.
+    Joint,
+    Cut,
+    Dense,
+}
+
+/// Nodes with arcs from which GPUs that can launch jointly do. R-MAT 22 (2.4 M) takes 0.132 ms jointly on two H200s and 0.114
+/// repeated, R-MAT 24 (8.9 M) 0.208 and 0.235.
+pub(super) const JOINT_NODES: usize = 1 << 23;
+
+impl Plan {
+    pub fn new(merge: MergeMode, way: SearchDirection, r: &Replica, rows: &TopologyRows) -> Plan {
+        let (columns, alone) = (&rows.columns, r.world() == 1);
+        let cuda = matches!(r.backend, Backend::Cuda(_));
+        let flat = columns.flat && way == SearchDirection::Auto && cuda;
+        match merge {
+            MergeMode::Dense => Plan::Dense,
+            MergeMode::Auto | MergeMode::Redundant if flat => Plan::NearFar,
+            MergeMode::Split if r.can_join() => Plan::Joint,
+            MergeMode::Auto if r.can_join() && columns.active >= JOINT_NODES => Plan::Joint,
+            MergeMode::Split if !alone => Plan::Cut,
+            // Host replicas share the cores, so that nothing redundant is free. GPUs that the host leads from step to step
+            // have not been seen to gain: R-MAT 27 takes 1.85 ms on one H200 and 3.74 cut over two.
+            MergeMode::Auto if !alone && !cuda => Plan::Cut,
+            _ => Plan::Redundant,
+        }
+    }
+}
+
+/// Arcs from which a push is a large one; as in `kernels/bfs_round.cuh`.
+pub(super) const MANY: f64 = (1u64 << 23) as f64;
+/// What of `do_a` counts for one.
+pub(super) const MANY_SHARE: f64 = 0.005;
+
+/// Whether to pull, from what is known of the frontier.
+pub(super) fn pulls(
+    rows: &TopologyRows,
+    reachable: u64,
+    options: &BfsConfig,
+    known: &FrontierInfo,
+) -> bool {
+    match options.direction {
+        SearchDirection::Push => return false,
+        SearchDirection::Pull => return true,
+        SearchDirection::Auto => {}
+    }
+    let arcs = rows.columns.out.arcs() as f64;
+    let mean = arcs / reachable.max(1) as f64;
+    let forward = known.arcs.map_or(known.nodes as f64 * mean, |arcs| arcs as f64);
+    let open = reachable.saturating_sub(known.reached) as f64;
+    let backward = open * mean.min(arcs / forward.max(1.0));
+    let (mut pushing, mut pulling) = (options.do_a, options.do_b);
+    if forward > MANY {
+        pushing *= MANY_SHARE;
+        pulling = pulling.min(pushing);
+    }
+    forward > backward * if known.pulled { pulling } else { pushing }
+}

@@ -1,0 +1,25 @@
+//! All workloads.
+
+use super::workload::Workload;
+use super::{bc, bfs, cc, filter, geo, kcore, pagerank, scc, sssp, triangles, vn};
+
+/// One line a workload. Subcommands, help, configuration keys, checks, the sweep, records, summaries and
+/// `hive estimate` follow from it.
+pub static WORKLOADS: &[Workload] = &[
+    Workload::new::<vn::Vn>(),
+    Workload::new::<sssp::Sssp>(),
+    Workload::new::<geo::Geo>(),
+    Workload::new::<bfs::Bfs>(),
+    Workload::new::<cc::Cc>(),
+    Workload::new::<scc::Scc>(),
+    Workload::new::<kcore::Kcore>(),
+    Workload::new::<triangles::TriangleCounting>(),
+    Workload::new::<filter::Filter>(),
+    Workload::new::<bc::Bc>(),
+    Workload::new::<pagerank::PageRank>(),
+];
+
+/// The workload of that name or alias.
+pub fn workload(name: &str) -> Option<&'static Workload> {
+    WORKLOADS.iter().find(|w| w.name == name || w.aliases.contains(&name))
+}

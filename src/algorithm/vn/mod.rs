@@ -1,0 +1,151 @@
+//! Vertex nomination: all nodes ranked by their distance from the nearest of some seeds.
+//!
+//! **Definition.** d(v) = min over seeds s of the length of the shortest path from s to v. Nodes that are not seeds are
+//! ranked by d, ties by input id. The nominee of a node is the seed that it is nearest to.
+//!
+//! **Idea.** Shortest paths from all seeds at once: every seed begins at distance 0. See [`super::sssp`], whose search this
+//! is, for plans, replicas and arrays.
+//!
+//! **Source.** The HIVE phase-2 report (vertex nomination).
+
+use super::sssp::{PathOptions, ShortestPaths, Start, Turns, check, search};
+use super::workload::{Algorithm, Query, config, run};
+use super::{Precision, RunOptions, Seeds};
+use crate::choice::Choice;
+use crate::error::{Error, Result};
+use crate::fleet::Fleet;
+use crate::graph::Graph;
+use crate::layout::memory::{DeviceArray, GraphShape, shortest_paths};
+use crate::layout::{Form, Prepared};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The workload.
+pub struct Vn;
+
+/// What vertex nomination is asked.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct VnConfig {
+    /// Where to start, in the input's own ids: 0,5,17 | first:N | random:N:SEED | file:PATH.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SEEDS", allow_hyphen_values = true))]
+    pub seeds: Option<Seeds>,
+    /// Say the paths to these nodes, from the nearest seed: ID,.. | file:PATH. With --output its rows are the nodes of
+    /// the paths: target,position,node,distance.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TARGETS", allow_hyphen_values = true))]
+    pub target: Option<Seeds>,
+    /// Also compute the nominee of each node: the seed it is nearest to.
+    #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
+        require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
+    pub nominee: bool,
+    /// Also compute the predecessor of each node.
+    #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
+        require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
+    pub predecessors: bool,
+    /// Width of a near-far bucket, in units of weight: auto | inf (one bucket) | a number above 0 [default: auto].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "WIDTH", allow_hyphen_values = true))]
+    pub delta: Choice<f32>,
+    /// Width of distances: f32 | f64 | auto (f32, and the run is repeated in f64 where weights are whole numbers and a
+    /// distance reaches 2^24, or where a sum is more than f32 holds) [default: auto].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TYPE"))]
+    pub precision: Precision,
+    /// When push-pull turns.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    #[serde(skip)]
+    pub turns: Turns,
+    /// How the workload runs.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    #[serde(skip)]
+    pub run: RunOptions,
+}
+
+config!(VnConfig);
+
+/// Shortest distances from the nearest of some seeds; [`super::best_ranked`] ranks nodes by them.
+///
+/// # Errors
+/// [`Error::Input`] for options out of range, where there are no seeds, and for seeds that the graph does not have or that
+/// come twice; [`Error::Fault`] when a replica fails; [`Error::Verify`] when `compare` finds answers that differ.
+pub fn vn(fleet: &Fleet, graph: &Prepared, config: &VnConfig) -> Result<ShortestPaths> {
+    run::<Vn>(fleet, graph, config)
+}
+
+impl VnConfig {
+    fn options(&self) -> PathOptions {
+        PathOptions {
+            delta: self.delta,
+            precision: self.precision,
+            predecessors: self.predecessors || self.target.is_some(),
+            nominee: self.nominee,
+            turns: self.turns,
+            run: self.run.clone(),
+        }
+    }
+}
+
+impl Algorithm for Vn {
+    type Config = VnConfig;
+    type Start = Start;
+    type Answer = ShortestPaths;
+    const NAME: &'static str = "vn";
+    const ABOUT: &'static str =
+        "Vertex nomination: rank all nodes by their distance from the nearest of some seeds";
+    const EXAMPLES: [&'static str; 2] = [
+        "hive run vn --graph web.mtx --seeds 1,5 --top 10",
+        "hive run vn --graph rmat:12 --seeds first:10 --nominee --verify --output nominees.csv",
+    ];
+    const FORM: Form = Form::Weighted;
+    const RANKS: Option<&'static str> = Some("the nodes nearest to the seeds");
+
+    fn check(config: &VnConfig) -> Result<()> {
+        if config.seeds.is_none() {
+            return Err(Error::input(
+                "no seeds for vn: give --seeds (in a sweep `seeds` of [run]) 0,5,17 | first:N | random:N:SEED | file:PATH",
+            ));
+        }
+        check(&config.options())
+    }
+
+    fn start(config: &VnConfig, graph: &Graph) -> Result<Start> {
+        let nodes = config.seeds.as_ref().map(|seeds| seeds.resolve_of("--seeds", graph));
+        let nodes = nodes.transpose()?.unwrap_or_default();
+        Ok(Start { nodes, targets: super::targets(config.target.as_ref(), graph)? })
+    }
+
+    fn started(start: &Start, graph: &Graph) -> String {
+        super::from_nodes(&start.nodes, graph)
+    }
+
+    fn several(config: &VnConfig) -> Option<&'static str> {
+        let several = [
+            ("--target", config.target.is_some()),
+            ("--predecessors", config.predecessors),
+            ("--nominee", config.nominee),
+        ];
+        several.into_iter().find(|(_, asked)| *asked).map(|(option, _)| option)
+    }
+
+    fn files(config: &VnConfig) -> Vec<(&'static str, &Path)> {
+        super::files_of([("--seeds", &config.seeds), ("--target", &config.target)])
+    }
+
+    fn folder(config: &VnConfig) -> Option<String> {
+        config.seeds.as_ref().map(Seeds::many)
+    }
+
+    fn arrays(shape: &GraphShape, _: &VnConfig, world: usize) -> Vec<DeviceArray> {
+        shortest_paths(shape, world)
+    }
+
+    fn solve(
+        fleet: &Fleet,
+        graph: &Prepared,
+        query: &Query<Vn>,
+        run: &RunOptions,
+        extras: bool,
+    ) -> Result<ShortestPaths> {
+        let options = PathOptions { run: run.clone(), ..query.config.options() };
+        search(fleet, graph, &query.start.nodes, &options, extras)
+    }
+}

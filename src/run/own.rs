@@ -1,0 +1,165 @@
+//! Options that belong to workloads, as a file or flags have them: by name, or in a table of the workload's name.
+
+use crate::algorithm::{WORKLOADS, Workload, workload};
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+use std::fmt;
+
+/// Options of workloads: `source = 3` is for all that have it, the tables `bfs = { source = 3 }` for one. Every name and
+/// value is one that some workload takes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Own(Map<String, Value>);
+
+impl Own {
+    /// The options of one workload.
+    pub(crate) fn of(workload: &Workload, options: Map<String, Value>) -> Own {
+        Own(Map::from_iter([(workload.name.to_string(), Value::Object(options))]))
+    }
+
+    /// These without what is set for `workload`.
+    #[cfg(feature = "cli")]
+    pub(crate) fn without(&self, workload: &Workload) -> Own {
+        let known = workload.of.defaults();
+        let mut others = self.clone();
+        others.0.retain(|name, _| {
+            let named = name == workload.name || workload.aliases.contains(&name.as_str());
+            !named && !known.contains_key(name)
+        });
+        others
+    }
+
+    /// Sets the options of one workload.
+    #[cfg(feature = "cli")]
+    pub(crate) fn set(&mut self, workload: &Workload, options: Map<String, Value>) {
+        self.0.insert(workload.name.into(), Value::Object(options));
+    }
+
+    /// What is set for `workload`: by name, and over that in its tables.
+    pub(crate) fn for_one(&self, workload: &Workload) -> Map<String, Value> {
+        let known = workload.of.defaults();
+        let mut options: Map<String, Value> =
+            self.0.iter().filter(|(name, _)| known.contains_key(*name)).map(own).collect();
+        for name in std::iter::once(&workload.name).chain(workload.aliases) {
+            if let Some(Value::Object(table)) = self.0.get(*name) {
+                options.extend(table.iter().map(own));
+            }
+        }
+        options
+    }
+
+    /// Options that are set here and not those of `workload`, less those that are set to their default.
+    pub(crate) fn foreign(&self, workload: &Workload) -> Vec<String> {
+        let mut foreign = Vec::new();
+        let known = workload.of.defaults();
+        for (name, value) in &self.0 {
+            match (self::workload(name), value) {
+                (Some(other), Value::Object(table)) if other.name != workload.name => {
+                    let defaults = other.of.defaults();
+                    let set = |(name, value): &(&String, &Value)| {
+                        !known.contains_key(*name) && defaults.get(*name) != Some(*value)
+                    };
+                    foreign.extend(table.iter().filter(set).map(|(name, _)| name.clone()));
+                }
+                (Some(_), Value::Object(_)) => {}
+                _ if known.contains_key(name) => {}
+                _ => {
+                    let default = |w: &Workload| w.of.defaults().get(name) == Some(value);
+                    if !WORKLOADS.iter().any(default) {
+                        foreign.push(name.clone());
+                    }
+                }
+            }
+        }
+        foreign
+    }
+
+    /// Whether `option` is set, for all or in a table.
+    pub(crate) fn sets(&self, option: &str) -> bool {
+        let inside = |value: &Value| value.as_object().is_some_and(|t| t.contains_key(option));
+        self.0.contains_key(option) || self.0.values().any(inside)
+    }
+
+    /// Sets one option of one workload.
+    pub(crate) fn set_one(&mut self, workload: &Workload, option: &str, value: Value) {
+        let mut options = self.for_one(workload);
+        options.insert(option.into(), value);
+        self.0.insert(workload.name.into(), Value::Object(options));
+    }
+
+    /// Takes `option` out of the tables of workloads: it was set for all of them.
+    pub(crate) fn unset_in_tables(values: &mut Value, option: &str) {
+        for workload in WORKLOADS {
+            for name in std::iter::once(&workload.name).chain(workload.aliases) {
+                if let Some(table) = values.get_mut(*name).and_then(Value::as_object_mut) {
+                    table.remove(option);
+                }
+            }
+        }
+    }
+
+    /// The tables that are set, with their workloads.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = (&'static Workload, Map<String, Value>)> {
+        WORKLOADS.iter().filter_map(|workload| {
+            let table = self.0.get(workload.name)?.as_object()?;
+            Some((workload, table.clone()))
+        })
+    }
+}
+
+fn own((name, value): (&String, &Value)) -> (String, Value) {
+    (name.clone(), value.clone())
+}
+
+/// Whether some workload has an option of this name, or this is the name of one.
+pub(crate) fn is_own(name: &str) -> bool {
+    workload(name).is_some() || WORKLOADS.iter().any(|workload| workload.takes(name))
+}
+
+/// Checks the name of an option, and its value by the type that it has.
+fn check(name: &str, value: &Value) -> Result<(), String> {
+    let one = Map::from_iter([(name.to_string(), value.clone())]);
+    let taken = WORKLOADS.iter().filter(|workload| workload.takes(name));
+    let mut taken = taken.map(|workload| workload.of.whole(&one)).peekable();
+    match (workload(name), value) {
+        (Some(workload), Value::Object(table)) => workload.of.whole(table).map(drop),
+        (Some(workload), _) => Err(format!("{name}: this is the table of {}", workload.name)),
+        (None, _) if taken.peek().is_none() => Err(format!("unknown field '{name}'")),
+        (None, _) => match taken.next() {
+            Some(Err(error)) => Err(error),
+            _ => Ok(()),
+        },
+    }
+}
+
+impl<'de> Deserialize<'de> for Own {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Own, D::Error> {
+        struct Options;
+        impl<'de> Visitor<'de> for Options {
+            type Value = Own;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("options of workloads")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Own, M::Error> {
+                let mut all = Map::new();
+                while let Some((name, value)) = map.next_entry::<String, Value>()? {
+                    check(&name, &value).map_err(|e| M::Error::custom(named(&name, e)))?;
+                    all.insert(name, value);
+                }
+                Ok(Own(all))
+            }
+        }
+        deserializer.deserialize_map(Options)
+    }
+}
+
+/// The message with the name of the option, where it does not say it.
+fn named(name: &str, message: String) -> String {
+    match message.contains(name) {
+        true => message,
+        false => format!("{message} (key '{name}')"),
+    }
+}
