@@ -48,3 +48,5 @@ pub use triangles::{Triangles, TrianglesConfig, triangles};
 pub use vn::{VnConfig, vn};
 pub(crate) use workload::Asks;
 pub use workload::{Algorithm, Answer, AnyAnswer, AnyQuery, Checked, Config, Query, Workload};
+#[cfg(test)]
+pub(crate) use workload::{answered, fields};

@@ -601,3 +601,13 @@ impl<A: Algorithm> AnyAnswer for Answered<A> {
         &mut self.answer
     }
 }
+
+/// A query with an answer that nobody computed.
+#[cfg(test)]
+pub(crate) fn answered<A: Algorithm>(
+    query: Query<A>,
+    answer: A::Answer,
+) -> (Arc<dyn AnyQuery>, Box<dyn AnyAnswer>) {
+    let query = Arc::new(query);
+    (Arc::new(Shared(query.clone())), Box::new(Answered { query, answer }))
+}

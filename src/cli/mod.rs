@@ -184,7 +184,8 @@ fn one_line(error: &clap::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{OWN_OPTIONS, WORKLOADS};
+    use crate::layout::Form;
+    use crate::run::WORKLOADS;
 
     fn refusal(args: &[&str]) -> String {
         one_line(&command().try_get_matches_from(args).unwrap_err())
@@ -210,9 +211,12 @@ mod tests {
                 };
                 help.lines().any(flag)
             };
-            for option in OWN_OPTIONS {
-                assert_eq!(shown(option), workload.takes(option), "{option}: {help}");
+            for option in WORKLOADS.iter().flat_map(|other| other.options()) {
+                assert_eq!(shown(&option), workload.takes(&option), "{option}: {help}");
             }
+            assert_eq!(shown("top"), workload.ranks.is_some(), "{help}");
+            assert_eq!(shown("layout"), workload.form.is_laid_out(), "{help}");
+            assert_eq!(shown("graph"), workload.form != Form::Array, "{help}");
             assert!(!help.contains("--fault"), "test hooks stay out of the help");
         }
     }

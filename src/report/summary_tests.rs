@@ -1,13 +1,15 @@
 use super::*;
+use crate::algorithm::sssp::Ranked;
+use crate::algorithm::sssp::ranking;
+use crate::algorithm::vn::Vn;
 use crate::algorithm::{
-    Measured, Ranked, RunTime, ShortestPaths, TraceEntry, best_ranked, ranking,
+    Measured, Query, RunTime, ShortestPaths, TraceEntry, VnConfig, answered, best_ranked, fields,
 };
 use crate::fleet::DeviceInfo;
 use crate::graph::Origin;
-use crate::layout::PrepareReport;
+use crate::layout::{PrepareOptions, PrepareReport};
 use crate::report::Record;
-use crate::run::{Job, RunConfig, Start, Verdict, Verification, fields, workload};
-use std::any::Any;
+use crate::run::{Job, RunConfig, Verdict, Verification, workload};
 use std::sync::Arc;
 
 /// A path 1 - 2 - 3 - 4 in a file whose ids start at 1, answered from node 1.
@@ -40,6 +42,24 @@ fn outcome() -> Outcome {
         compute_capability: "9.0".into(),
         clock_khz: 1_980_000,
     };
+    let graph = Arc::new(graph);
+    let config = VnConfig { seeds: Some("1".parse().unwrap()), ..VnConfig::default() };
+    let query = Query::<Vn>::new(config, graph.clone(), PrepareOptions::default()).unwrap();
+    let paths = ShortestPaths {
+        distances: vec![0.0, 1.0, 2.0, f32::INFINITY],
+        delta: f32::INFINITY,
+        measured: Measured {
+            runs: runs.to_vec(),
+            iterations: 3,
+            rounds: 3,
+            reached: 3,
+            reached_arcs: 5,
+            merge_modes: [("none".to_string(), 2), ("gather".to_string(), 1)].into(),
+            ..Measured::default()
+        },
+        ..ShortestPaths::default()
+    };
+    let (query, answer) = answered(query, paths);
     Outcome {
         job: Job {
             workload: workload("vn").unwrap(),
@@ -48,9 +68,9 @@ fn outcome() -> Outcome {
                 benchmark: true,
                 ..RunConfig::default()
             },
-            graph: Arc::new(graph),
-            start: Start::Nodes(vec![0]),
-            targets: vec![],
+            graph,
+            query,
+            elements: None,
         },
         fleet: FleetInfo {
             backend: "cuda".into(),
@@ -69,20 +89,7 @@ fn outcome() -> Outcome {
             ..PrepareReport::default()
         },
         paths: None,
-        answer: Box::new(ShortestPaths {
-            distances: vec![0.0, 1.0, 2.0, f32::INFINITY],
-            delta: f32::INFINITY,
-            measured: Measured {
-                runs: runs.to_vec(),
-                iterations: 3,
-                rounds: 3,
-                reached: 3,
-                reached_arcs: 5,
-                merge_modes: [("none".to_string(), 2), ("gather".to_string(), 1)].into(),
-                ..Measured::default()
-            },
-            ..ShortestPaths::default()
-        }),
+        answer,
         verification: Some(Verification {
             verdict: Verdict::Yes,
             message: None,
@@ -95,8 +102,7 @@ fn outcome() -> Outcome {
 
 /// The answer, to be changed.
 fn paths(outcome: &mut Outcome) -> &mut ShortestPaths {
-    let answer: &mut dyn Any = &mut *outcome.answer;
-    answer.downcast_mut().unwrap()
+    outcome.answer.own_mut().downcast_mut().unwrap()
 }
 
 #[test]

@@ -1,6 +1,7 @@
 use super::*;
-use crate::run::{OWN_OPTIONS, workload};
-use clap::{Command, FromArgMatches};
+use crate::run::{WORKLOADS, workload};
+use clap::{Args, Command, FromArgMatches};
+use serde_json::json;
 
 fn command() -> Command {
     RunConfig::augment_args_for_update(Command::new("test").no_binary_name(true))
@@ -19,6 +20,11 @@ fn refused(text: &str) -> String {
     read_toml::<RunConfig>(&path).unwrap_err().to_string()
 }
 
+/// With options of workloads, by name.
+fn own(options: serde_json::Value) -> RunConfig {
+    serde_json::from_value(options).unwrap()
+}
+
 fn checked(config: RunConfig) -> String {
     let config = RunConfig { graph: Some("rmat:4".into()), ..config };
     config.check(workload("sssp").unwrap()).unwrap_err().to_string()
@@ -27,19 +33,17 @@ fn checked(config: RunConfig) -> String {
 #[test]
 fn flags_win_over_the_file_and_the_file_over_the_defaults() {
     let file = "devices = 'host:2'\nruns = 3\nverify = true\ntop = 4\n";
-    let config = over(file, &["--devices", "host:4", "--verify=false", "--delta", "inf"]);
+    let config = over(file, &["--devices", "host:4", "--verify=false"]);
     assert_eq!(config.devices, Devices::Host(4));
     assert_eq!(config.runs, Some(Choice::Is(3)));
     assert!(!config.verify);
     assert_eq!(config.top, 4);
-    assert_eq!(config.delta, Choice::Is(f32::INFINITY));
     assert_eq!(config.warmup, RunConfig::default().warmup);
 }
 
 #[test]
 fn no_flags_leave_the_file_as_it_is() {
-    let file =
-        "seeds = 'first:3'\nmerge = 'dense'\nnominee = true\ntrace = true\nchunk-align = 128\n";
+    let file = "seeds = 'first:3'\nmerge = 'dense'\ntrace = true\nchunk-align = 128\n[vn]\nnominee = true\n";
     assert_eq!(over(file, &[]), toml::from_str(file).unwrap());
     assert_eq!(over("", &[]), RunConfig::default());
 }
@@ -57,8 +61,6 @@ fn every_flag_is_a_key_of_the_file_and_every_key_a_flag() {
             input_limit: Some(ByteCount(1)),
             ..LoadOptions::default()
         },
-        seeds: Some("1".parse().unwrap()),
-        source: Some(1.into()),
         runs: Some(Choice::Auto),
         warmup: Some(1),
         memory_limit: Some(ByteCount(1)),
@@ -67,44 +69,37 @@ fn every_flag_is_a_key_of_the_file_and_every_key_a_flag() {
         output_format: Some(ResultFormat::Csv),
         fault: Some("0:0:fail".parse().unwrap()),
         perturb: Some(1),
-        geo: GeoOptions {
-            labels: Some("l".into()),
-            labels_first_id: Some(1),
-            locate: Some("0.5".parse().unwrap()),
-            hide: Some(5),
-            truth: Some("t".into()),
-            ..GeoOptions::default()
-        },
-        sources: Some("1".parse().unwrap()),
-        target: Some("1".parse().unwrap()),
-        bfs: BfsOptions { do_a: 2.0, ..BfsOptions::default() },
-        pagerank: PagerankOptions { personalize: Some("p".into()), ..PagerankOptions::default() },
-        filter: FilterOptions { seed: 2, ..FilterOptions::default() },
-        bc: BcOptions { normalized: true, ..BcOptions::default() },
         ..RunConfig::default()
     };
     let mut table = toml::Table::try_from(&full).unwrap();
-    // How a graph is loaded is a table of its own, and so is what one workload is asked.
-    let own =
-        ["load", "geo", "bfs", "pagerank", "bc", "filter"].map(|name| table.remove(name).unwrap());
-    let own = own.iter().flat_map(|table| table.as_table().unwrap().keys());
-    let mut keys: Vec<String> = table.keys().chain(own).cloned().collect();
+    // How a graph is loaded is a table of its own.
+    let load = table.remove("load").unwrap();
+    let mut keys: Vec<String> =
+        table.keys().chain(load.as_table().unwrap().keys()).cloned().collect();
     keys.sort_unstable();
     let command = command();
     let mut flags: Vec<&str> = command.get_arguments().filter_map(|a| a.get_long()).collect();
     flags.sort_unstable();
     assert_eq!(keys, flags);
-    assert!(OWN_OPTIONS.iter().all(|option| flags.contains(option)));
+    for workload in WORKLOADS {
+        let command = workload.of.flags(Command::new("own"));
+        let own: Vec<&str> = command.get_arguments().filter_map(|a| a.get_long()).collect();
+        let mut options = workload.options();
+        assert!(options.iter().all(|option| !flags.contains(&option.as_str())));
+        options.sort_unstable();
+        let mut own: Vec<String> = own.into_iter().map(str::to_string).collect();
+        own.sort_unstable();
+        assert_eq!(own, options, "{}", workload.name);
+    }
 }
 
 #[test]
 fn the_echo_of_a_configuration_reads_back_as_the_same_configuration() {
     let config = RunConfig {
         graph: Some("rmat:18".into()),
-        delta: Choice::Is(f32::INFINITY),
         benchmark: true,
         runs: Some(Choice::Is(7)),
-        bfs: BfsOptions { do_a: f64::INFINITY, ..BfsOptions::default() },
+        own: own(json!({ "delta": "inf", "bfs": { "do-a": "inf" } })).own,
         memory_limit: Some(ByteCount(512 << 20)),
         devices: "cuda:0x4".parse().unwrap(),
         ..RunConfig::default()
@@ -164,8 +159,8 @@ fn a_bad_value_is_refused_naming_file_line_and_key() {
 #[test]
 fn values_out_of_range_are_refused_naming_the_flag() {
     let base = RunConfig::default;
-    assert!(checked(RunConfig { delta: Choice::Is(0.0), ..base() }).contains("--delta 0"));
-    assert!(checked(RunConfig { delta: Choice::Is(f32::NAN), ..base() }).contains("--delta NaN"));
+    assert!(checked(own(json!({ "delta": 0 }))).contains("--delta 0"));
+    assert!(checked(own(json!({ "delta": "NaN" }))).contains("--delta NaN"));
     for runs in [0, 1_000_001, u32::MAX] {
         let refusal = checked(RunConfig { runs: Some(Choice::Is(runs)), ..base() });
         assert!(refusal.contains(&format!("--runs {runs}: use auto or 1 to 1000000")), "{refusal}");
@@ -184,18 +179,43 @@ fn values_out_of_range_are_refused_naming_the_flag() {
 
 #[test]
 fn an_option_of_another_workload_is_refused_rather_than_ignored() {
-    assert!(checked(RunConfig { nominee: true, ..RunConfig::default() }).contains("--nominee"));
-    let config =
-        RunConfig { graph: Some("g".into()), source: Some(1.into()), ..RunConfig::default() };
-    let message = config.check(workload("vn").unwrap()).unwrap_err().to_string();
+    assert!(checked(own(json!({ "nominee": true }))).contains("--nominee"));
+    assert!(checked(own(json!({ "bfs": { "do-a": 2.0 } }))).contains("--do-a"));
+    checked_well(own(json!({ "nominee": false, "pagerank": { "damping": 0.85 } })), "sssp");
+    let message = own(json!({ "graph": "g", "source": 1 }));
+    let message = message.check(workload("vn").unwrap()).unwrap_err().to_string();
     assert!(message.contains("--source"), "{message}");
+    let message = own(json!({ "graph": "g", "top": 3 }));
+    let message = message.check(workload("geo").unwrap()).unwrap_err().to_string();
+    assert!(message.contains("--top"), "{message}");
+}
+
+fn checked_well(config: RunConfig, name: &str) {
+    let config = RunConfig { graph: Some("rmat:4".into()), ..config };
+    config.check(workload(name).unwrap()).unwrap();
+}
+
+#[test]
+fn what_is_said_of_one_workload_wins_over_what_is_said_of_all_and_the_last_word_over_both() {
+    let pagerank = workload("pagerank").unwrap();
+    let config = own(json!({ "tolerance": 0.5, "pagerank": { "tolerance": 0.25 } }));
+    assert_eq!(config.options_of(pagerank)["tolerance"], 0.25);
+    assert_eq!(config.options_of(workload("geo").unwrap())["tolerance"], 0.5);
+    let last = json!({ "tolerance": 0.125 });
+    let (config, words) = config.with(last.as_object().unwrap()).unwrap();
+    assert_eq!(config.options_of(pagerank)["tolerance"], 0.125);
+    assert_eq!(words, "tolerance=0.125");
+    let only = config.only_of(pagerank);
+    assert_eq!(only.options_of(pagerank)["damping"], 0.85, "all options are in its table");
+    assert_eq!(only.only_of(pagerank), only);
+    assert_eq!(own(json!({ "pr": { "damping": 0.5 } })).options_of(pagerank)["damping"], 0.5);
 }
 
 #[test]
 fn an_option_that_would_be_ignored_is_refused() {
-    let with = |merge, delta| {
-        let delta = Choice::Is(delta);
-        RunConfig { graph: Some("rmat:4".into()), merge, delta, ..RunConfig::default() }
+    let with = |merge, delta: f32| {
+        let own = own(json!({ "delta": Choice::Is(delta) })).own;
+        RunConfig { graph: Some("rmat:4".into()), merge, own, ..RunConfig::default() }
     };
     let inf = f32::INFINITY;
     for (merge, delta) in
@@ -210,7 +230,7 @@ fn an_option_that_would_be_ignored_is_refused() {
     }
     for name in ["x.npy", "x.txt"] {
         let output = Some(name.into());
-        let config = RunConfig { predecessors: true, output, ..RunConfig::default() };
+        let config = RunConfig { output, ..own(json!({ "predecessors": true })) };
         let refusal = checked(config);
         assert!(refusal.contains(name) && refusal.contains("not for --predecessors"), "{refusal}");
     }

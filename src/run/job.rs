@@ -29,7 +29,7 @@ pub struct Job {
     /// Options and start, as the workload knows them.
     pub query: Arc<dyn AnyQuery>,
     /// Elements of the array that takes the place of a graph.
-    elements: Option<u64>,
+    pub(crate) elements: Option<u64>,
 }
 
 /// Everything about one finished run.

@@ -44,9 +44,9 @@ fn a_workload_gets_only_the_common_options_that_it_takes() {
     let seeds = |name| {
         let variants = config.variants_of(workload(name).unwrap()).unwrap();
         assert_eq!(variants.len(), 1);
-        variants[0].1.seeds.clone()
+        variants[0].1.own.sets("seeds")
     };
-    assert!(seeds("vn").is_some() && seeds("sssp").is_none());
+    assert!(seeds("vn") && !seeds("sssp"));
 }
 
 #[test]
@@ -59,8 +59,11 @@ fn variants_take_the_place_of_common_options_and_are_named_by_them() {
     let (one, two) = (&of("pagerank")[0], &of("pagerank")[1]);
     assert_eq!(one.0, "strategy=push");
     assert_eq!(two.0, "strategy=warp-pull warp-width=8 tolerance=0.5");
-    assert_eq!((one.1.pagerank.iterations, two.1.pagerank.iterations), (7, 7));
-    assert_eq!((one.1.pagerank.warp_width, two.1.pagerank.warp_width), (32, 8));
+    let option = |config: &RunConfig, name| {
+        config.options_of(workload("pagerank").unwrap())[name].as_u64().unwrap()
+    };
+    assert_eq!((option(&one.1, "iterations"), option(&two.1, "iterations")), (7, 7));
+    assert_eq!((option(&one.1, "warp-width"), option(&two.1, "warp-width")), (32, 8));
     assert_eq!(of("sssp").len(), 1, "it takes none of them");
 }
 
@@ -202,7 +205,7 @@ fn arrays_have_the_length_that_their_series_says_and_no_other() {
     let cells = plan(&config, true).unwrap();
     let lengths: Vec<Option<u64>> = cells
         .iter()
-        .map(|cell| cell.trouble.is_none().then_some(cell.config.filter.elements))
+        .map(|cell| cell.trouble.is_none().then_some(cell.config.own_asks().elements.unwrap()))
         .collect();
     assert_eq!(lengths, [None, Some(1000), Some(1000), Some(2000)]);
     for (more, told) in [

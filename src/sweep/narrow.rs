@@ -79,6 +79,7 @@ fn table(key: &str, value: Value) -> Map<String, Value> {
 mod tests {
     use super::*;
     use crate::choice::Choice;
+    use crate::run::workload;
 
     fn config(text: &str) -> SweepConfig {
         toml::from_str(text).unwrap()
@@ -91,11 +92,9 @@ mod tests {
             config.set(text).unwrap();
         }
         assert_eq!((config.run.runs, config.run.verify), (Some(Choice::Is(3)), false));
-        assert_eq!(config.run.pagerank.iterations.to_string(), "20");
-        assert_eq!(
-            config.run.sources.as_ref().map(ToString::to_string).as_deref(),
-            Some("connected:8:1")
-        );
+        let options = |name| config.run.options_of(workload(name).unwrap());
+        assert_eq!(options("pagerank")["iterations"], 20);
+        assert_eq!(options("bfs")["sources"], "connected:8:1");
     }
 
     #[test]

@@ -14,7 +14,6 @@ use crate::device::Recording;
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
 use crate::layout::TopologyRows;
-use rayon::prelude::*;
 use std::time::Instant;
 
 /// How a run ended.
