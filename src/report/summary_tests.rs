@@ -3,7 +3,8 @@ use crate::algorithm::sssp::Ranked;
 use crate::algorithm::sssp::ranking;
 use crate::algorithm::vn::Vn;
 use crate::algorithm::{
-    Measured, Query, RunTime, ShortestPaths, TraceEntry, VnConfig, answered, best_ranked, fields,
+    Measured, MergeMode, Query, RunOptions, RunTime, ShortestPaths, TraceEntry, VnConfig, answered,
+    best_ranked, fields,
 };
 use crate::fleet::DeviceInfo;
 use crate::graph::Origin;
@@ -14,6 +15,11 @@ use std::sync::Arc;
 
 /// A path 1 - 2 - 3 - 4 in a file whose ids start at 1, answered from node 1.
 fn outcome() -> Outcome {
+    merged(MergeMode::Auto)
+}
+
+/// The same, asked for under `merge`.
+fn merged(merge: MergeMode) -> Outcome {
     let origin = Origin {
         dataset: "path".into(),
         graph_file: "data/path.mtx".into(),
@@ -43,7 +49,8 @@ fn outcome() -> Outcome {
         clock_khz: 1_980_000,
     };
     let graph = Arc::new(graph);
-    let config = VnConfig { seeds: Some("1".parse().unwrap()), ..VnConfig::default() };
+    let run = RunOptions { merge, ..RunOptions::default() };
+    let config = VnConfig { seeds: Some("1".parse().unwrap()), run, ..VnConfig::default() };
     let query = Query::<Vn>::new(config, graph.clone(), PrepareOptions::default()).unwrap();
     let paths = ShortestPaths {
         distances: vec![0.0, 1.0, 2.0, f32::INFINITY],
@@ -128,7 +135,7 @@ fn the_summary_says_what_ran_on_what_and_what_it_took() {
 #[test]
 fn the_summary_says_which_strategy_ran_and_what_was_exchanged() {
     let with = |merge, delta, world, modes: &[(&str, u64)]| {
-        let mut outcome = outcome();
+        let mut outcome = merged(merge);
         (outcome.job.config.merge, outcome.fleet.world) = (merge, world);
         paths(&mut outcome).delta = delta;
         paths(&mut outcome).measured.merge_modes =
