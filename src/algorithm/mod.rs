@@ -1,5 +1,6 @@
 //! Workloads: one folder each, and what they have in common.
 
+mod arrays;
 pub mod bc;
 pub mod bfs;
 pub mod cc;

@@ -3,7 +3,7 @@
 use crate::device::{CudaDevice, DeviceBuffer, Function, Pinned, source};
 use crate::error::Result;
 use crate::layout::ArcForm;
-use crate::layout::memory::WorkspaceLengths;
+use crate::layout::memory::DeviceArray;
 use bytemuck::{Pod, Zeroable};
 
 /// As in kernels/near_far.cu.
@@ -67,6 +67,13 @@ pub(super) struct NearFarFound {
     pub windows: u64,
 }
 
+/// What the queues are called, and how long both are.
+const QUEUES: &str = "near queues";
+
+fn queue_length(active: usize) -> usize {
+    2 * active.max(1024)
+}
+
 /// The kernel and its queues.
 pub(super) struct NearFar {
     run: Function,
@@ -79,13 +86,17 @@ impl NearFar {
     /// `options` are the kernel's: the form of rows, weights or levels.
     pub fn new(device: &mut CudaDevice, options: &[String], active: usize) -> Result<NearFar> {
         let run = device.function(source("near_far.cu"), options, "near_far")?;
-        let lengths = WorkspaceLengths::new(active, 1, true);
         Ok(NearFar {
             run,
             blocks: device.resident_blocks(run, THREADS, 0)?,
-            queue: device.alloc("near queues", lengths.near_queues)?,
+            queue: device.alloc(QUEUES, queue_length(active))?,
             status: Pinned::new(&device.context, 1)?,
         })
+    }
+
+    /// What it takes on a GPU.
+    pub fn list(active: usize) -> Vec<DeviceArray> {
+        vec![DeviceArray::new::<u64>(QUEUES, queue_length(active))]
     }
 
     /// Queues a search to its end with windows of width `delta`.

@@ -3,11 +3,12 @@
 use super::driver::StepTask;
 use super::plan::{State, StepResult, Task};
 use super::{SearchDirection, UNREACHED};
+use crate::algorithm::arrays::device_arrays;
 use crate::algorithm::near_far::{NearFar, NearFarFound, Searched};
 use crate::collective::{JointArgs, MAX_REPLICAS};
-use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
+use crate::device::{CudaDevice, Function, Launch, Pinned, source};
 use crate::error::{Error, Result};
-use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, QUEUE, WorkspaceLengths, topology};
+use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, QUEUE, topology};
 use crate::layout::{ArcForm, DeviceTopology, TopologyRows};
 use bytemuck::{Pod, Zeroable};
 
@@ -117,13 +118,7 @@ pub(super) struct Workspace {
     start: Function,
     count: Function,
     blocks: u32,
-    visited: DeviceBuffer<u32>,
-    queue: DeviceBuffer<u32>,
-    huge: DeviceBuffer<u32>,
-    control: DeviceBuffer<u64>,
-    totals: DeviceBuffer<u64>,
-    /// Two in-neighbours a node, or four out-neighbours for near-far.
-    records: DeviceBuffer<u32>,
+    arrays: Arrays,
     near_far: Option<NearFar>,
     status: Pinned<Status>,
     log: Option<Pinned<[u64; 4]>>,
@@ -155,15 +150,13 @@ impl Workspace {
             }
             false => None,
         };
-        let records = match &near_far {
-            Some(_) => device.alloc("first four neighbours", 4 * active)?,
-            None => device.alloc("first two in-neighbours", 2 * active)?,
-        };
+        let sizes = Sizes { nodes: rows.columns.nodes, active, near_far: near_far.is_some() };
+        let arrays = Arrays::allocate(device, sizes)?;
         let from = if near_far.is_some() { &graph.out } else { graph.in_rows() };
         let args = RecordArgs {
             offsets: from.offsets.pointer(),
             columns: from.columns.pointer(),
-            records: records.pointer(),
+            records: arrays.records.pointer(),
             active: active as u32,
             unused: 0,
         };
@@ -175,12 +168,7 @@ impl Workspace {
             start,
             count,
             blocks: device.resident_blocks_of(&[run, joint], THREADS, 0)?,
-            visited: device.alloc("visited", 2 * active.div_ceil(64))?,
-            queue: device.alloc("queue", 4 * QUEUE)?,
-            huge: device.alloc("huge rows", active)?,
-            control: device.alloc("control", CONTROL)?,
-            totals: device.alloc("totals", 3)?,
-            records,
+            arrays,
             near_far,
             status: Pinned::new(&device.context, 1)?,
             log: if trace { Some(Pinned::new(&device.context, LOG_ENTRIES)?) } else { None },
@@ -205,12 +193,12 @@ impl Workspace {
         for words in [s.front.words().device(), s.next.words().device()].into_iter().flatten() {
             words.clear()?;
         }
-        self.visited.clear()?;
+        self.arrays.visited.clear()?;
         let args = StartArgs {
             level,
             front,
-            visited: self.visited.pointer(),
-            queue: self.queue.pointer(),
+            visited: self.arrays.visited.pointer(),
+            queue: self.arrays.queue.pointer(),
             out_offsets: graph.out.offsets.pointer(),
             source,
             active: self.active,
@@ -231,7 +219,7 @@ impl Workspace {
         s: &State,
         told: &StepTask<'_>,
     ) -> Result<()> {
-        self.control.clear()?;
+        self.arrays.control.clear()?;
         if told.task == Task::NearFar {
             return self.launch_near_far(device, graph, s);
         }
@@ -242,14 +230,14 @@ impl Workspace {
             out_columns: out.columns.pointer(),
             in_offsets: into.offsets.pointer(),
             in_columns: into.columns.pointer(),
-            pairs: self.records.pointer(),
+            pairs: self.arrays.records.pointer(),
             level,
             front,
             next,
-            visited: self.visited.pointer(),
-            queue: self.queue.pointer(),
-            huge: self.huge.pointer(),
-            control: self.control.pointer(),
+            visited: self.arrays.visited.pointer(),
+            queue: self.arrays.queue.pointer(),
+            huge: self.arrays.huge.pointer(),
+            control: self.arrays.control.pointer(),
             status: self.status.pointer(),
             abort: device.abort.pointer(),
             log: self.log.as_ref().map_or(0, Pinned::pointer),
@@ -294,12 +282,12 @@ impl Workspace {
         let on = Searched {
             offsets: graph.out.offsets.pointer(),
             arcs: graph.out.columns.pointer(),
-            records: self.records.pointer(),
+            records: self.arrays.records.pointer(),
             form: ArcForm { bits: 0, bias: 1 },
             active: self.active,
             dist: level,
             pending: front,
-            control: self.control.pointer(),
+            control: self.arrays.control.pointer(),
             log: self.log.as_ref().map_or(0, Pinned::pointer),
         };
         near_far.launch(device, on, WINDOW)
@@ -349,16 +337,16 @@ impl Workspace {
         s: &State,
     ) -> Result<[u64; 3]> {
         let [level, ..] = pointers(s)?;
-        self.totals.clear()?;
+        self.arrays.totals.clear()?;
         let args = CountArgs {
             level,
             offsets: graph.out.offsets.pointer(),
-            totals: self.totals.pointer(),
+            totals: self.arrays.totals.pointer(),
             active: self.active,
             unused: 0,
         };
         device.launch(self.count, plain(self.active as usize / 4), &args)?;
-        let totals = self.totals.to_vec()?;
+        let totals = self.arrays.totals.to_vec()?;
         Ok([totals[0], totals[1], totals[2]])
     }
 }
@@ -376,27 +364,31 @@ fn pointers(s: &State) -> Result<[u64; 3]> {
     Ok([s.level.on_device()?, front?, next?])
 }
 
-/// The arrays of breadth-first search on one GPU.
-pub(super) fn arrays(shape: &GraphShape) -> Vec<DeviceArray> {
-    let (nodes, active) = (shape.nodes as usize, shape.active as usize);
-    let words = active.div_ceil(64);
-    let mut arrays = topology(shape);
-    arrays.extend([
-        DeviceArray::new::<u32>("level", nodes),
-        DeviceArray::new::<u64>("frontier", words),
-        DeviceArray::new::<u64>("frontier", words),
-        DeviceArray::new::<u64>("visited", words),
-        DeviceArray::new::<u32>("queue", 4 * QUEUE),
-        DeviceArray::new::<u32>("huge rows", active),
-        DeviceArray::new::<u64>("control", CONTROL),
-        DeviceArray::new::<u64>("totals", 3),
-    ]);
-    if shape.flat {
-        let lengths = WorkspaceLengths::new(active, 1, true);
-        arrays.push(DeviceArray::new::<u32>("first four neighbours", 4 * active));
-        arrays.push(DeviceArray::new::<u64>("near queues", lengths.near_queues));
-    } else {
-        arrays.push(DeviceArray::new::<u32>("first two in-neighbours", 2 * active));
+/// What lengths of arrays follow from.
+#[derive(Clone, Copy)]
+pub(super) struct Sizes {
+    pub nodes: usize,
+    pub active: usize,
+    pub near_far: bool,
+}
+
+device_arrays! {
+    /// What a replica's steps need beside rows and state.
+    struct Arrays of Sizes {
+        visited: u32 = "visited", |s| 2 * s.active.div_ceil(64);
+        queue: u32 = "queue", |_| 4 * QUEUE;
+        huge: u32 = "huge rows", |s| s.active;
+        control: u64 = "control", |_| CONTROL;
+        totals: u64 = "totals", |_| 3;
+        /// Two in-neighbours a node, or four out-neighbours for near-far.
+        records: u32 = "first neighbours", |s| s.active * if s.near_far { 4 } else { 2 };
     }
-    arrays
+}
+
+/// All arrays on the GPU of one of `world` replicas.
+pub(super) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
+    let (nodes, active, near_far) = (shape.nodes as usize, shape.active as usize, shape.flat);
+    let sizes = Sizes { nodes, active, near_far };
+    let queues = if near_far { NearFar::list(active) } else { Vec::new() };
+    [topology(shape), State::list(sizes, world), Arrays::list(sizes), queues].concat()
 }

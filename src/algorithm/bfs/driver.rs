@@ -1,12 +1,12 @@
 //! Searches on one replica: steps and merges until nothing is left. The idea is in the parent module.
 
-use super::cuda::Workspace;
+use super::cuda::{Sizes, Workspace};
 use super::plan::{FrontierInfo, Plan, State, StepResult, Task, pulls};
 use super::{Bfs, BfsConfig, Searches, UNREACHED, host};
 use crate::algorithm::frame::{Engine, Log, Run, step, timed};
 use crate::algorithm::same::Words;
 use crate::algorithm::{Measured, Query, RunOptions, TraceEntry};
-use crate::collective::{MergeOp, Together};
+use crate::collective::Together;
 use crate::error::Result;
 use crate::fleet::{Fleet, Replica};
 use crate::layout::{Prepared, TopologyRows};
@@ -70,11 +70,8 @@ pub(super) fn solve(
 fn program(r: &mut Replica, rows: &TopologyRows, question: &Question) -> Result<Brought> {
     let (nodes, active) = (rows.columns.nodes, rows.columns.active);
     let plan = Plan::new(question.run.merge, question.config.direction, r, rows);
-    let state = State {
-        level: r.array("level", nodes, MergeOp::Min)?,
-        front: r.node_set("frontier", active, MergeOp::Or)?,
-        next: r.node_set("frontier", active, MergeOp::Or)?,
-    };
+    let near_far = plan == Plan::NearFar;
+    let state = State::allocate(r, Sizes { nodes, active, near_far })?;
     let mut search = Driver::new(r, rows, question, plan, state)?;
     let mut measured = timed(r, &question.run, &mut search)?;
     measured.download_ms = search.download_ms;

@@ -206,8 +206,8 @@ impl Algorithm for Bfs {
         config.sources.as_ref().map(|sources| format!("sources-{}", sources.many()))
     }
 
-    fn arrays(shape: &GraphShape, _: &BfsConfig, _: usize) -> Vec<DeviceArray> {
-        cuda::arrays(shape)
+    fn arrays(shape: &GraphShape, _: &BfsConfig, world: usize) -> Vec<DeviceArray> {
+        cuda::arrays(shape, world)
     }
 
     fn solve(

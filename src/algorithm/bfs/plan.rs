@@ -1,7 +1,9 @@
 //! What a search does: its tasks, what is known between them, and which plan a fleet follows.
 
+use super::cuda::Sizes;
 use super::{BfsConfig, SearchDirection};
 use crate::algorithm::MergeMode;
+use crate::algorithm::arrays::replicated_arrays;
 use crate::collective::{Frontier, Replicated};
 use crate::fleet::{Backend, Replica};
 use crate::layout::TopologyRows;
@@ -68,11 +70,14 @@ pub(super) struct StepResult {
     pub logged: u64,
 }
 
-/// The replicated state.
-pub(super) struct State {
-    pub level: Replicated<u32>,
-    pub front: Frontier,
-    pub next: Frontier,
+replicated_arrays! {
+    /// The replicated state.
+    pub(super) struct State of Sizes {
+        /// `[n]`, by label.
+        level: Replicated<u32> = "level", Min, |s| s.nodes;
+        front: Frontier = "frontier", Or, |s| s.active;
+        next: Frontier = "frontier", Or, |s| s.active;
+    }
 }
 
 impl State {

@@ -1,8 +1,9 @@
 //! The steps of connected components on a GPU: the arguments of `kernels/cc.cu` (`cc_forest.cuh`).
 
 use super::{State, StepResult, Task};
+use crate::algorithm::arrays::device_arrays;
 use crate::collective::{JointArgs, MAX_REPLICAS, Together};
-use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
+use crate::device::{CudaDevice, Function, Launch, Pinned, source};
 use crate::error::Result;
 use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, topology};
 use crate::layout::{DeviceTopology, TopologyRows};
@@ -72,10 +73,7 @@ pub(super) struct Workspace {
     run: Function,
     joint: Function,
     blocks: u32,
-    first: DeviceBuffer<u32>,
-    old: DeviceBuffer<u32>,
-    longs: DeviceBuffer<u32>,
-    control: DeviceBuffer<u64>,
+    arrays: Arrays,
     status: Pinned<Status>,
     active: u32,
     hops: u32,
@@ -92,14 +90,14 @@ impl Workspace {
         let active = rows.columns.active;
         let by_degree = rows.columns.name() == "degree";
         let flat = !by_degree && rows.columns.flat;
-        let first = device.alloc::<u32>("smallest neighbours", active)?;
+        let arrays = Arrays::allocate(device, active)?;
         let (out, into) = (&graph.out, graph.in_rows());
         let args = FirstArgs {
             out_offsets: out.offsets.pointer(),
             out_columns: out.columns.pointer(),
             in_offsets: into.offsets.pointer(),
             in_columns: into.columns.pointer(),
-            first: first.pointer(),
+            first: arrays.first.pointer(),
             active: active as u32,
             nearest: u32::from(flat),
         };
@@ -111,10 +109,7 @@ impl Workspace {
             run,
             joint,
             blocks: device.resident_blocks_of(&[run, joint], THREADS, 0)?,
-            first,
-            old: device.alloc("old parents", active)?,
-            longs: device.alloc("long rows", active)?,
-            control: device.alloc("control", CONTROL)?,
+            arrays,
             status: Pinned::new(&device.context, 1)?,
             active: active as u32,
             hops: HOPS[usize::from(!by_degree)],
@@ -139,12 +134,12 @@ impl Workspace {
             out_columns: out.columns.pointer(),
             in_offsets: into.offsets.pointer(),
             in_columns: into.columns.pointer(),
-            first: self.first.pointer(),
+            first: self.arrays.first.pointer(),
             comp: s.comp.on_device()?,
-            old: self.old.pointer(),
+            old: self.arrays.old.pointer(),
             settled: s.settled.words().on_device()?,
-            longs: self.longs.pointer(),
-            control: self.control.pointer(),
+            longs: self.arrays.longs.pointer(),
+            control: self.arrays.control.pointer(),
             status: self.status.pointer(),
             abort: device.abort.pointer(),
             deadline_ns: device.deadline_of(task == Task::Joint),
@@ -159,7 +154,7 @@ impl Workspace {
             joint: together.joint,
             bitmaps: together.arrays[0],
         };
-        self.control.clear()?;
+        self.arrays.control.clear()?;
         let shape = device.together(self.blocks, THREADS);
         device.launch(if task == Task::Joint { self.joint } else { self.run }, shape, &args)
     }
@@ -177,17 +172,18 @@ impl Workspace {
     }
 }
 
-/// The arrays of connected components on one GPU.
-pub(super) fn arrays(shape: &GraphShape) -> Vec<DeviceArray> {
+device_arrays! {
+    /// What a replica's steps need beside rows and state, for so many nodes.
+    struct Arrays of usize {
+        first: u32 = "smallest neighbours", |active| *active;
+        old: u32 = "old parents", |active| *active;
+        longs: u32 = "long rows", |active| *active;
+        control: u64 = "control", |_| CONTROL;
+    }
+}
+
+/// All arrays on the GPU of one of `world` replicas.
+pub(super) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     let active = shape.active as usize;
-    let mut arrays = topology(shape);
-    arrays.extend([
-        DeviceArray::new::<u32>("comp", active),
-        DeviceArray::new::<u64>("settled", active.div_ceil(64)),
-        DeviceArray::new::<u32>("smallest neighbours", active),
-        DeviceArray::new::<u32>("old parents", active),
-        DeviceArray::new::<u32>("long rows", active),
-        DeviceArray::new::<u64>("control", CONTROL),
-    ]);
-    arrays
+    [topology(shape), State::list(active, world), Arrays::list(active)].concat()
 }

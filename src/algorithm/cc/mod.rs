@@ -25,11 +25,12 @@ mod host;
 pub use answer::Components;
 pub(crate) use answer::{cuts, facts, lines, ranking};
 
+use super::arrays::replicated_arrays;
 use super::frame::{Brought, Engine, Log, Run, step, timed};
 use super::same::Words;
 use super::workload::{Algorithm, Query, config, run};
 use super::{MergeMode, RunOptions};
-use crate::collective::{Frontier, MergeOp, Replicated, Split, Together};
+use crate::collective::{Frontier, Replicated, Split, Together};
 use crate::error::Result;
 use crate::fleet::{Backend, Fleet, Replica};
 use crate::graph::Graph;
@@ -82,8 +83,8 @@ impl Algorithm for Cc {
         Ok(())
     }
 
-    fn arrays(shape: &GraphShape, _: &CcConfig, _: usize) -> Vec<DeviceArray> {
-        cuda::arrays(shape)
+    fn arrays(shape: &GraphShape, _: &CcConfig, world: usize) -> Vec<DeviceArray> {
+        cuda::arrays(shape, world)
     }
 
     fn solve(
@@ -142,12 +143,14 @@ struct StepResult {
     rounds: u64,
 }
 
-/// The replicated state.
-struct State {
-    /// `[active]` parent by label.
-    comp: Replicated<u32>,
-    /// Nodes that end in the largest tree.
-    settled: Frontier,
+replicated_arrays! {
+    /// The replicated state, for so many nodes.
+    struct State of usize {
+        /// `[active]` parent by label.
+        comp: Replicated<u32> = "comp", Min, |active| *active;
+        /// Nodes that end in the largest tree.
+        settled: Frontier = "settled", Gather, |active| *active;
+    }
 }
 
 /// How a run goes.
@@ -185,12 +188,9 @@ impl Plan {
 
 /// The program of one replica.
 fn program(r: &mut Replica, rows: &TopologyRows, run: &RunOptions) -> Result<Brought<u32>> {
-    let (active, rank) = (rows.columns.active, r.rank());
+    let rank = r.rank();
     let plan = Plan::new(run.merge, r, rows);
-    let state = State {
-        comp: r.array("comp", active, MergeOp::Min)?,
-        settled: r.node_set("settled", active, MergeOp::Gather)?,
-    };
+    let state = State::allocate(r, rows.columns.active)?;
     let engine = Engine::new(r, |device| Workspace::new(device, rows, rank), || Ok(Vec::new()))?;
     let together = match plan {
         Plan::Joint => r.together([("settled", state.settled.words().address())])?,

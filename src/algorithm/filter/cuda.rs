@@ -1,6 +1,7 @@
 //! The step of filtering on a GPU: the arguments of `kernels/filter.cu`.
 
-use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
+use crate::algorithm::arrays::device_arrays;
+use crate::device::{CudaDevice, Function, Launch, Pinned, source};
 use crate::error::Result;
 use crate::hash::array_key;
 use crate::layout::memory::DeviceArray;
@@ -40,10 +41,7 @@ struct Status {
 pub(super) struct Slice {
     run: Function,
     blocks: u32,
-    values: DeviceBuffer<u32>,
-    kept: DeviceBuffer<u32>,
-    tiles: DeviceBuffer<u64>,
-    control: DeviceBuffer<u32>,
+    arrays: Arrays,
     status: Pinned<Status>,
     first: u64,
     key: u64,
@@ -64,10 +62,7 @@ impl Slice {
         let slice = Slice {
             run,
             blocks: device.resident_blocks(run, THREADS, 0)?,
-            values: device.alloc("values", length)?,
-            kept: device.alloc("kept values", length)?,
-            tiles: device.alloc("tiles", length.div_ceil(TILE).max(1))?,
-            control: device.alloc("control", 2)?,
+            arrays: Arrays::allocate(device, length)?,
             status: Pinned::new(&device.context, 1)?,
             first: range.start,
             key: array_key(seed),
@@ -82,14 +77,14 @@ impl Slice {
 
     fn args(&self, device: &CudaDevice) -> Args {
         Args {
-            values: self.values.pointer(),
-            kept: self.kept.pointer(),
-            tiles: self.tiles.pointer(),
-            control: self.control.pointer(),
+            values: self.arrays.values.pointer(),
+            kept: self.arrays.kept.pointer(),
+            tiles: self.arrays.tiles.pointer(),
+            control: self.arrays.control.pointer(),
             status: self.status.pointer(),
             abort: device.abort.pointer(),
             deadline_ns: device.deadline_ns(),
-            length: self.values.len() as u64,
+            length: self.arrays.values.len() as u64,
             first: self.first,
             key: self.key,
             threshold: self.threshold,
@@ -99,13 +94,13 @@ impl Slice {
     /// Before a run: no tile has been taken.
     pub fn reset(&self) -> Result<()> {
         self.status.set(0, Status::zeroed());
-        self.tiles.clear()?;
-        self.control.clear()
+        self.arrays.tiles.clear()?;
+        self.arrays.control.clear()
     }
 
     /// Queues the run.
     pub fn launch(&self, device: &CudaDevice) -> Result<()> {
-        let tiles = self.values.len().div_ceil(TILE);
+        let tiles = self.arrays.values.len().div_ceil(TILE);
         let blocks = device.blocks(self.blocks).min(tiles.max(1) as u32);
         let shape = Launch::of(blocks, THREADS);
         device.launch(self.run, shape, &self.args(device))
@@ -120,21 +115,26 @@ impl Slice {
 
     /// Where what was kept is.
     pub fn address(&self) -> u64 {
-        self.kept.pointer()
+        self.arrays.kept.pointer()
     }
 
     /// The first `count` of them.
     pub fn kept(&self, count: u64) -> Result<Vec<u32>> {
-        self.kept.part(0..count as usize)
+        self.arrays.kept.part(0..count as usize)
     }
 }
 
-/// The arrays of a slice of `length` values.
+device_arrays! {
+    /// A slice of so many values, and what is kept of it.
+    struct Arrays of usize {
+        values: u32 = "values", |length| *length;
+        kept: u32 = "kept values", |length| *length;
+        tiles: u64 = "tiles", |length| length.div_ceil(TILE).max(1);
+        control: u32 = "control", |_| 2;
+    }
+}
+
+/// All arrays of a slice of `length` values.
 pub(super) fn arrays(length: usize) -> Vec<DeviceArray> {
-    vec![
-        DeviceArray::new::<u32>("values", length),
-        DeviceArray::new::<u32>("kept values", length),
-        DeviceArray::new::<u64>("tiles", length.div_ceil(TILE).max(1)),
-        DeviceArray::new::<u32>("control", 2),
-    ]
+    Arrays::list(length)
 }

@@ -1,10 +1,10 @@
 //! The steps of core numbers on a GPU: the arguments of `kernels/kcore.cu`.
 
-use super::{StepResult, Task};
+use super::{State, StepResult, Task};
+use crate::algorithm::arrays::device_arrays;
 use crate::algorithm::lists::Lists;
-use crate::collective::Replicated;
-use crate::device::{CudaDevice, DeviceBuffer, Function, Pinned, source};
-use crate::error::{Error, Result};
+use crate::device::{CudaDevice, Function, Pinned, source};
+use crate::error::Result;
 use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, tiles, topology};
 use crate::layout::{DeviceTopology, TopologyRows};
 use bytemuck::{Pod, Zeroable};
@@ -44,26 +44,32 @@ struct Status {
 pub(super) struct Workspace {
     run: Function,
     blocks: u32,
-    rest: DeviceBuffer<u32>,
-    queue: DeviceBuffer<u32>,
-    tiles: DeviceBuffer<u64>,
-    control: DeviceBuffer<u64>,
+    arrays: Arrays,
     status: Pinned<Status>,
     active: u32,
 }
 
-/// The arrays on one GPU.
-pub(super) fn arrays(shape: &GraphShape) -> Vec<DeviceArray> {
-    let active = shape.active as usize;
-    let mut arrays = topology(shape);
-    arrays.extend([
-        DeviceArray::new::<u32>("core", active),
-        DeviceArray::new::<u32>("rest", 2 * active),
-        DeviceArray::new::<u32>("queue", active),
-        DeviceArray::new::<u64>("tiles", 2 * tiles(shape.arcs)),
-        DeviceArray::new::<u64>("control", CONTROL),
-    ]);
-    arrays
+/// What lengths of arrays follow from.
+#[derive(Clone, Copy)]
+pub(super) struct Sizes {
+    pub active: usize,
+    pub arcs: u64,
+}
+
+device_arrays! {
+    /// What a replica's steps need beside rows and core numbers.
+    struct Arrays of Sizes {
+        rest: u32 = "rest", |s| 2 * s.active;
+        queue: u32 = "queue", |s| s.active;
+        tiles: u64 = "tiles", |s| 2 * tiles(s.arcs);
+        control: u64 = "control", |_| CONTROL;
+    }
+}
+
+/// All arrays on the GPU of one of `world` replicas.
+pub(super) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
+    let sizes = Sizes { active: shape.active as usize, arcs: shape.all_arcs() };
+    [topology(shape), State::list(sizes, world), Arrays::list(sizes)].concat()
 }
 
 impl Workspace {
@@ -74,10 +80,7 @@ impl Workspace {
         Ok(Workspace {
             run,
             blocks: device.resident_blocks(run, THREADS, 0)?,
-            rest: device.alloc("rest", 2 * active)?,
-            queue: device.alloc("queue", active)?,
-            tiles: device.alloc("tiles", 2 * tiles(rows.columns.out.arcs()))?,
-            control: device.alloc("control", CONTROL)?,
+            arrays: Arrays::allocate(device, Sizes { active, arcs: rows.columns.out.arcs() })?,
             status: Pinned::new(&device.context, 1)?,
             active: active as u32,
         })
@@ -88,17 +91,16 @@ impl Workspace {
         &self,
         device: &CudaDevice,
         graph: &DeviceTopology,
-        core: &Replicated<u32>,
+        state: &State,
         task: Task,
         chunk: Range<u64>,
     ) -> Result<()> {
-        let missing = || Error::machine("host arrays in a device step; this is a bug");
         let args = Args {
-            lists: Lists::new(graph, &self.tiles, &self.control),
-            core: core.device().ok_or_else(missing)?.pointer(),
-            rest: self.rest.pointer(),
-            queue: self.queue.pointer(),
-            control: self.control.pointer(),
+            lists: Lists::new(graph, &self.arrays.tiles, &self.arrays.control),
+            core: state.core.on_device()?,
+            rest: self.arrays.rest.pointer(),
+            queue: self.arrays.queue.pointer(),
+            control: self.arrays.control.pointer(),
             status: self.status.pointer(),
             abort: device.abort.pointer(),
             deadline_ns: device.deadline_ns(),
@@ -107,7 +109,7 @@ impl Workspace {
             hi: chunk.end as u32,
             task: task as u32,
         };
-        self.control.clear()?;
+        self.arrays.control.clear()?;
         device.launch(self.run, device.together(self.blocks, THREADS), &args)
     }
 

@@ -20,17 +20,18 @@ mod host;
 
 pub use answer::Cores;
 
+use super::arrays::replicated_arrays;
 use super::frame::{Brought, Engine, Log, Run, step, timed};
 use super::same::Words;
 use super::workload::{Algorithm, Query, config, run};
 use super::{MergeMode, RunOptions};
-use crate::collective::{MergeOp, Replicated};
+use crate::collective::Replicated;
 use crate::error::Result;
 use crate::fleet::{Backend, Fleet, Replica};
 use crate::graph::Graph;
 use crate::layout::memory::{DeviceArray, GraphShape};
 use crate::layout::{Form, Prepared, TopologyRows};
-use cuda::Workspace;
+use cuda::{Sizes, Workspace};
 use host::Host;
 use serde::{Deserialize, Serialize};
 
@@ -81,8 +82,8 @@ impl Algorithm for Kcore {
         super::symmetric(graph)
     }
 
-    fn arrays(shape: &GraphShape, _: &KcoreConfig, _: usize) -> Vec<DeviceArray> {
-        cuda::arrays(shape)
+    fn arrays(shape: &GraphShape, _: &KcoreConfig, world: usize) -> Vec<DeviceArray> {
+        cuda::arrays(shape, world)
     }
 
     fn solve(
@@ -133,6 +134,14 @@ struct StepResult {
     rounds: u64,
 }
 
+replicated_arrays! {
+    /// The replicated state.
+    struct State of Sizes {
+        /// `[active]`, by label.
+        core: Replicated<u32> = "core", Gather, |s| s.active;
+    }
+}
+
 /// The program of one replica.
 fn program(r: &mut Replica, rows: &TopologyRows, run: &RunOptions) -> Result<Brought<u32>> {
     let cut = match run.merge {
@@ -140,18 +149,20 @@ fn program(r: &mut Replica, rows: &TopologyRows, run: &RunOptions) -> Result<Bro
         merge => merge != MergeMode::Redundant,
     };
     let (dense, rank) = (cut && r.world() > 1, r.rank());
-    let core = r.array("core", rows.columns.active, MergeOp::Gather)?;
+    let columns = &rows.columns;
+    let sizes = Sizes { active: columns.active, arcs: columns.out.arcs() };
+    let state = State::allocate(r, sizes)?;
     let engine = Engine::new(r, |device| Workspace::new(device, rows, rank), || Ok(()))?;
-    let mut peeling = Peeling { rows, dense, core, engine };
+    let mut peeling = Peeling { rows, dense, state, engine };
     let measured = timed(r, run, &mut peeling)?;
-    Brought::new(r, &peeling.core, measured)
+    Brought::new(r, &peeling.state.core, measured)
 }
 
 /// One run, to be repeated.
 struct Peeling<'a> {
     rows: &'a TopologyRows,
     dense: bool,
-    core: Replicated<u32>,
+    state: State,
     engine: Engine<Workspace, ()>,
 }
 
@@ -172,30 +183,30 @@ impl Run for Peeling<'_> {
             if all.iter().all(|payload| payload[0] == 0) {
                 return Ok(());
             }
-            r.gather(&mut self.core, &self.rows.chunks)?;
+            r.gather(&mut self.state.core, &self.rows.chunks)?;
         }
     }
 
     fn answer(&self) -> Vec<Words<'_>> {
-        vec![Words::of(&self.core)]
+        vec![Words::of(&self.state.core)]
     }
 }
 
 impl Peeling<'_> {
     fn step(&mut self, r: &mut Replica, log: &mut Log, task: Task) -> Result<StepResult> {
-        let Peeling { rows, core, engine, .. } = self;
+        let Peeling { rows, state, engine, .. } = self;
         let (rank, chunk) = (r.rank(), rows.chunks.range(r.rank()));
         let own = chunk.start as usize..chunk.end as usize;
         let found = step(
             (r, log, task.name()),
             engine,
-            core,
-            |device, workspace, core| {
-                workspace.launch(device, rows.on_device(rank)?, core, task, chunk)
+            state,
+            |device, workspace, state| {
+                workspace.launch(device, rows.on_device(rank)?, state, task, chunk)
             },
             |device, workspace| workspace.found(device),
-            |(), core, beat| {
-                let host = Host { rows, core: core.atomics(), beat };
+            |(), state, beat| {
+                let host = Host { rows, core: state.core.atomics(), beat };
                 match task {
                     Task::Peel => host.peel(),
                     Task::Degrees => host.degrees(),

@@ -1,9 +1,10 @@
 //! The steps of strongly connected components on a GPU: the arguments of `kernels/scc.cu`.
 
 use super::{State, StepResult, StepTask, Task};
+use crate::algorithm::arrays::device_arrays;
 use crate::algorithm::lists::Lists;
 use crate::collective::Frontier;
-use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
+use crate::device::{CudaDevice, Function, Launch, Pinned, source};
 use crate::error::Result;
 use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, tiles, topology};
 use crate::layout::{DeviceTopology, TopologyRows};
@@ -66,14 +67,7 @@ struct LoopArgs {
 pub(super) struct Workspace {
     run: Function,
     blocks: u32,
-    loops: DeviceBuffer<u32>,
-    part: DeviceBuffer<u32>,
-    degrees: DeviceBuffer<u32>,
-    done: DeviceBuffer<u32>,
-    rest: DeviceBuffer<u32>,
-    queue: DeviceBuffer<u32>,
-    tiles: DeviceBuffer<u64>,
-    control: DeviceBuffer<u64>,
+    arrays: Arrays,
     status: Pinned<Status>,
     active: u32,
 }
@@ -84,11 +78,12 @@ impl Workspace {
         let run = device.function(source("scc.cu"), &graph.options(), "scc_run")?;
         let loops_of = device.function(source("scc.cu"), &graph.options(), "scc_loops")?;
         let active = rows.columns.active;
-        let loops = device.alloc::<u32>("self loops", active)?;
+        let sizes = Sizes { active, arcs: rows.columns.out.arcs() };
+        let arrays = Arrays::allocate(device, sizes)?;
         let args = LoopArgs {
             offsets: graph.out.offsets.pointer(),
             columns: graph.out.columns.pointer(),
-            loops: loops.pointer(),
+            loops: arrays.loops.pointer(),
             active: active as u32,
             unused: 0,
         };
@@ -99,14 +94,7 @@ impl Workspace {
         Ok(Workspace {
             run,
             blocks: device.resident_blocks(run, THREADS, 0)?,
-            loops,
-            part: device.alloc("parts", active)?,
-            degrees: device.alloc("degrees left", 2 * active)?,
-            done: device.alloc("followed", 2 * active.div_ceil(32))?,
-            rest: device.alloc("rest", active)?,
-            queue: device.alloc("queues", 2 * active)?,
-            tiles: device.alloc("tiles", 2 * tiles(rows.columns.out.arcs()))?,
-            control: device.alloc("control", CONTROL)?,
+            arrays,
             status: Pinned::new(&device.context, 1)?,
             active: active as u32,
         })
@@ -127,19 +115,19 @@ impl Workspace {
             _ => (told.chunk.start as u32, told.chunk.end as u32),
         };
         let args = Args {
-            lists: Lists::new(graph, &self.tiles, &self.control),
-            loops: self.loops.pointer(),
+            lists: Lists::new(graph, &self.arrays.tiles, &self.arrays.control),
+            loops: self.arrays.loops.pointer(),
             comp: s.comp.on_device()?,
             colour: s.colour.on_device()?,
-            part: self.part.pointer(),
-            degrees: self.degrees.pointer(),
+            part: self.arrays.part.pointer(),
+            degrees: self.arrays.degrees.pointer(),
             left: words(&s.left)?,
             fore: words(&s.fore)?,
             back: words(&s.back)?,
-            done: self.done.pointer(),
-            rest: self.rest.pointer(),
-            queue: self.queue.pointer(),
-            control: self.control.pointer(),
+            done: self.arrays.done.pointer(),
+            rest: self.arrays.rest.pointer(),
+            queue: self.arrays.queue.pointer(),
+            control: self.arrays.control.pointer(),
             status: self.status.pointer(),
             abort: device.abort.pointer(),
             deadline_ns: device.deadline_ns(),
@@ -150,7 +138,7 @@ impl Workspace {
             task: told.task as u32,
             unused: 0,
         };
-        self.control.clear()?;
+        self.arrays.control.clear()?;
         let shape = device.together(self.blocks, THREADS);
         device.launch(self.run, shape, &args)
     }
@@ -169,25 +157,29 @@ impl Workspace {
     }
 }
 
-/// The arrays of strongly connected components on one GPU.
-pub(super) fn arrays(shape: &GraphShape) -> Vec<DeviceArray> {
-    let active = shape.active as usize;
-    let words = active.div_ceil(64);
-    let mut arrays = topology(shape);
-    arrays.extend([
-        DeviceArray::new::<u32>("comp", active),
-        DeviceArray::new::<u32>("colour", active),
-        DeviceArray::new::<u64>("left", words),
-        DeviceArray::new::<u64>("reached", words),
-        DeviceArray::new::<u64>("reaching", words),
-        DeviceArray::new::<u32>("self loops", active),
-        DeviceArray::new::<u32>("parts", active),
-        DeviceArray::new::<u32>("degrees left", 2 * active),
-        DeviceArray::new::<u32>("followed", 2 * active.div_ceil(32)),
-        DeviceArray::new::<u32>("rest", active),
-        DeviceArray::new::<u32>("queues", 2 * active),
-        DeviceArray::new::<u64>("tiles", 2 * tiles(shape.all_arcs())),
-        DeviceArray::new::<u64>("control", CONTROL),
-    ]);
-    arrays
+/// What lengths of arrays follow from.
+#[derive(Clone, Copy)]
+pub(super) struct Sizes {
+    pub active: usize,
+    pub arcs: u64,
+}
+
+device_arrays! {
+    /// What a replica's steps need beside rows and state.
+    struct Arrays of Sizes {
+        loops: u32 = "self loops", |s| s.active;
+        part: u32 = "parts", |s| s.active;
+        degrees: u32 = "degrees left", |s| 2 * s.active;
+        done: u32 = "followed", |s| 2 * s.active.div_ceil(32);
+        rest: u32 = "rest", |s| s.active;
+        queue: u32 = "queues", |s| 2 * s.active;
+        tiles: u64 = "tiles", |s| 2 * tiles(s.arcs);
+        control: u64 = "control", |_| CONTROL;
+    }
+}
+
+/// All arrays on the GPU of one of `world` replicas.
+pub(super) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
+    let sizes = Sizes { active: shape.active as usize, arcs: shape.all_arcs() };
+    [topology(shape), State::list(sizes, world), Arrays::list(sizes)].concat()
 }

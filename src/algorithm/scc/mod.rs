@@ -27,12 +27,13 @@
 mod cuda;
 mod host;
 
+use super::arrays::replicated_arrays;
 use super::cc::{self, CcConfig, Components};
 use super::frame::{Brought, Engine, Log, Run, step, timed};
 use super::same::Words;
 use super::workload::{Algorithm, Answer, Checked, Query, config, fields, run};
 use super::{Measured, MergeMode, RunOptions};
-use crate::collective::{Frontier, MergeOp, Replicated};
+use crate::collective::{Frontier, Replicated};
 use crate::error::Result;
 use crate::fleet::{Backend, Fleet, Replica};
 use crate::graph::Graph;
@@ -40,7 +41,7 @@ use crate::io::{Column, Table};
 use crate::layout::memory::{DeviceArray, GraphShape};
 use crate::layout::{Form, Prepared, TopologyRows};
 use crate::verify;
-use cuda::Workspace;
+use cuda::{Sizes, Workspace};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::ops::Range;
@@ -98,8 +99,8 @@ impl Algorithm for Scc {
         Ok(())
     }
 
-    fn arrays(shape: &GraphShape, _: &SccConfig, _: usize) -> Vec<DeviceArray> {
-        cuda::arrays(shape)
+    fn arrays(shape: &GraphShape, _: &SccConfig, world: usize) -> Vec<DeviceArray> {
+        cuda::arrays(shape, world)
     }
 
     /// On symmetric graphs the strongly connected components are the connected components.
@@ -246,18 +247,20 @@ struct StepResult {
     rounds: u64,
 }
 
-/// The replicated state.
-struct State {
-    /// `[active]` a member of the component, by label.
-    comp: Replicated<u32>,
-    /// `[active]` smallest rank that leads here.
-    colour: Replicated<u32>,
-    /// Nodes whose component is not known.
-    left: Frontier,
-    /// Reached from the pivot.
-    fore: Frontier,
-    /// Reach the pivot, or the root of their colour.
-    back: Frontier,
+replicated_arrays! {
+    /// The replicated state.
+    struct State of Sizes {
+        /// `[active]` a member of the component, by label.
+        comp: Replicated<u32> = "comp", Min, |s| s.active;
+        /// `[active]` smallest rank that leads here.
+        colour: Replicated<u32> = "colour", Min, |s| s.active;
+        /// Nodes whose component is not known.
+        left: Frontier = "left", Gather, |s| s.active;
+        /// Reached from the pivot.
+        fore: Frontier = "reached", Or, |s| s.active;
+        /// Reach the pivot, or the root of their colour.
+        back: Frontier = "reaching", Or, |s| s.active;
+    }
 }
 
 /// How a run goes.
@@ -285,15 +288,11 @@ impl Plan {
 
 /// The program of one replica.
 fn program(r: &mut Replica, rows: &TopologyRows, run: &RunOptions) -> Result<Brought<u32>> {
-    let (active, rank) = (rows.columns.active, r.rank());
+    let rank = r.rank();
     let plan = Plan::new(run.merge, r);
-    let state = State {
-        comp: r.array("comp", active, MergeOp::Min)?,
-        colour: r.array("colour", active, MergeOp::Min)?,
-        left: r.node_set("left", active, MergeOp::Gather)?,
-        fore: r.node_set("reached", active, MergeOp::Or)?,
-        back: r.node_set("reaching", active, MergeOp::Or)?,
-    };
+    let columns = &rows.columns;
+    let sizes = Sizes { active: columns.active, arcs: columns.out.arcs() };
+    let state = State::allocate(r, sizes)?;
     let host = || Ok(host::Scratch::default());
     let engine = Engine::new(r, |device| Workspace::new(device, rows, rank), host)?;
     let mut search = Search { rows, plan, state, engine };

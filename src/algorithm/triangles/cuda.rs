@@ -1,7 +1,8 @@
 //! Counting triangles on a GPU: the arguments of `kernels/triangles.cu`.
 
-use crate::collective::Replicated;
-use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, source};
+use super::State;
+use crate::algorithm::arrays::device_arrays;
+use crate::device::{CudaDevice, Function, Launch, source};
 use crate::error::Result;
 use crate::layout::memory::{DeviceArray, GraphShape, topology};
 use crate::layout::{DeviceTopology, TopologyRows};
@@ -29,21 +30,22 @@ struct Args {
 pub(super) struct Workspace {
     run: Function,
     blocks: u32,
-    below: DeviceBuffer<u32>,
-    next: DeviceBuffer<u64>,
+    arrays: Arrays,
     active: u32,
 }
 
-/// The arrays on one GPU.
-pub(super) fn arrays(shape: &GraphShape) -> Vec<DeviceArray> {
+device_arrays! {
+    /// What counting needs beside rows and counts, for so many nodes.
+    struct Arrays of usize {
+        below: u32 = "arcs to smaller labels", |active| *active;
+        next: u64 = "next arcs", |_| 1;
+    }
+}
+
+/// All arrays on the GPU of one of `world` replicas.
+pub(super) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     let active = shape.active as usize;
-    let mut arrays = topology(shape);
-    arrays.extend([
-        DeviceArray::new::<u64>("triangles", active),
-        DeviceArray::new::<u32>("arcs to smaller labels", active),
-        DeviceArray::new::<u64>("next arcs", 1),
-    ]);
-    arrays
+    [topology(shape), State::list(active, world), Arrays::list(active)].concat()
 }
 
 impl Workspace {
@@ -55,8 +57,7 @@ impl Workspace {
         let workspace = Workspace {
             run,
             blocks: device.resident_blocks(run, THREADS, 0)?,
-            below: device.alloc("arcs to smaller labels", active)?,
-            next: device.alloc("next arcs", 1)?,
+            arrays: Arrays::allocate(device, active)?,
             active: active as u32,
         };
         let blocks = active.div_ceil(256).clamp(1, 1 << 14) as u32;
@@ -70,9 +71,9 @@ impl Workspace {
         Args {
             offsets: graph.out.offsets.pointer(),
             columns: graph.out.columns.pointer(),
-            below: self.below.pointer(),
+            below: self.arrays.below.pointer(),
             count,
-            next: self.next.pointer(),
+            next: self.arrays.next.pointer(),
             first: arcs.start,
             last: arcs.end,
             active: self.active,
@@ -85,11 +86,11 @@ impl Workspace {
         &self,
         device: &CudaDevice,
         graph: &DeviceTopology,
-        count: &Replicated<u64>,
+        state: &State,
         arcs: Range<u64>,
     ) -> Result<()> {
-        let count = count.on_device()?;
-        self.next.clear()?;
+        let count = state.count.on_device()?;
+        self.arrays.next.clear()?;
         let shape = Launch::of(device.blocks(self.blocks), THREADS);
         device.launch(self.run, shape, &self.args(graph, count, arcs))
     }

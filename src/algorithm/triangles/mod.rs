@@ -19,11 +19,12 @@ mod host;
 
 pub use answer::Triangles;
 
+use super::arrays::replicated_arrays;
 use super::frame::{Brought, Engine, Log, Run, step, timed};
 use super::same::Words;
 use super::workload::{Algorithm, Query, config, run};
 use super::{MergeMode, RunOptions, symmetric};
-use crate::collective::{MergeOp, Replicated, Split, atomic_words};
+use crate::collective::{Replicated, Split, atomic_words};
 use crate::error::Result;
 use crate::fleet::{Fleet, Replica};
 use crate::graph::Graph;
@@ -80,8 +81,8 @@ impl Algorithm for TriangleCounting {
         symmetric(graph)
     }
 
-    fn arrays(shape: &GraphShape, _: &TrianglesConfig, _: usize) -> Vec<DeviceArray> {
-        cuda::arrays(shape)
+    fn arrays(shape: &GraphShape, _: &TrianglesConfig, world: usize) -> Vec<DeviceArray> {
+        cuda::arrays(shape, world)
     }
 
     fn solve(
@@ -106,6 +107,14 @@ impl Algorithm for TriangleCounting {
     }
 }
 
+replicated_arrays! {
+    /// The replicated state, for so many nodes.
+    struct State of usize {
+        /// `[active]`, by label.
+        count: Replicated<u64> = "triangles", Sum, |active| *active;
+    }
+}
+
 /// The program of one replica.
 fn program(
     r: &mut Replica,
@@ -113,13 +122,13 @@ fn program(
     cut: Option<&Split>,
     run: &RunOptions,
 ) -> Result<Brought<u64>> {
-    let count = r.array("triangles", rows.columns.active, MergeOp::Sum)?;
+    let state = State::allocate(r, rows.columns.active)?;
     let rank = r.rank();
     let chunk = cut.map_or(0..rows.columns.active as u64, |cut| cut.range(rank));
     let engine = Engine::new(r, |device| Workspace::new(device, rows, rank), || Ok(()))?;
-    let mut counting = Counting { rows, chunk, merged: cut.is_some(), count, engine };
+    let mut counting = Counting { rows, chunk, merged: cut.is_some(), state, engine };
     let measured = timed(r, run, &mut counting)?;
-    Brought::new(r, &counting.count, measured)
+    Brought::new(r, &counting.state.count, measured)
 }
 
 /// One run, to be repeated.
@@ -128,17 +137,17 @@ struct Counting<'a> {
     /// Nodes whose triangles with smaller labels are counted.
     chunk: Range<u64>,
     merged: bool,
-    count: Replicated<u64>,
+    state: State,
     engine: Engine<Workspace, ()>,
 }
 
 impl Run for Counting<'_> {
     fn reset(&mut self, _: &mut Replica, _: u64) -> Result<()> {
-        self.count.clear()
+        self.state.count.clear()
     }
 
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
-        let Counting { rows, chunk, count, engine, .. } = self;
+        let Counting { rows, chunk, state, engine, .. } = self;
         let offsets = &rows.columns.out.offsets;
         let arcs = offsets[chunk.start as usize]..offsets[chunk.end as usize];
         let (rank, looked) = (r.rank(), arcs.end - arcs.start);
@@ -146,16 +155,16 @@ impl Run for Counting<'_> {
         step(
             (r, log, "step count"),
             engine,
-            count,
-            |device, workspace, count| workspace.launch(device, rows.on_device(rank)?, count, arcs),
+            state,
+            |device, workspace, state| workspace.launch(device, rows.on_device(rank)?, state, arcs),
             |_, _| Ok(()),
-            |(), count, beat| {
-                let count = atomic_words(count.host_mut().unwrap_or_default());
+            |(), state, beat| {
+                let count = atomic_words(state.count.host_mut().unwrap_or_default());
                 host::count(&rows.columns.out, count, own, beat);
             },
         )?;
         if self.merged {
-            r.merge(&mut self.count)?;
+            r.merge(&mut self.state.count)?;
         }
         let merge = if self.merged { "sum" } else { "none" };
         log.book(1, looked, merge);
@@ -164,6 +173,6 @@ impl Run for Counting<'_> {
     }
 
     fn answer(&self) -> Vec<Words<'_>> {
-        vec![Words::of(&self.count)]
+        vec![Words::of(&self.state.count)]
     }
 }
