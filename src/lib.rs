@@ -102,7 +102,7 @@ mod skips;
 
 // The guide's and the README's Rust is compiled and run with the documentation's tests.
 #[cfg(any(doc, doctest))]
-#[doc = include_str!("../docs/forall.md")]
+#[doc = include_str!("../docs/operators.md")]
 pub mod guide {}
 
 #[cfg(doctest)]

@@ -290,7 +290,7 @@ fn cuda_text_in_the_guide_and_the_readme_compiles() {
         return;
     }
     let mut found = 0;
-    for file in ["docs/forall.md", "README.md"] {
+    for file in ["docs/operators.md", "README.md"] {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
         let Ok(text) = std::fs::read_to_string(path) else {
             return common::skipped(&format!("{file} is not here"));

@@ -170,7 +170,7 @@ type BindArc<R> = Box<dyn for<'a> Fn(&'a Bound<'a>) -> OnArc<'a, R> + Send + Syn
 /// A function of an element: a node, an arc, or an index of an array.
 ///
 /// The CUDA text sees its arguments by name, the element as `v` (u32) and `i` (u64), and the graph as `g`;
-/// `docs/forall.md` lists what else there is. The Rust closure binds its arguments once and returns what is
+/// `docs/operators.md` lists what else there is. The Rust closure binds its arguments once and returns what is
 /// called for each element.
 ///
 /// ```

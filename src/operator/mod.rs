@@ -7,7 +7,7 @@
 //! * [`neighbor_reduce`](crate::fleet::Replica::neighbor_reduce): a fold over each node's arcs;
 //! * [`reduce`](crate::fleet::Replica::reduce) and [`histogram`](crate::fleet::Replica::histogram).
 //!
-//! On a GPU a launch is asynchronous until a merge or a read. `docs/forall.md` is the guide.
+//! On a GPU a launch is asynchronous until a merge or a read. `docs/operators.md` is the guide.
 //!
 //! Source: the HIVE phase-2 report's ForAll; Gunrock's operators (Wang et al., PPoPP 2016); predicate-based
 //! filtering as in Groute (Ben-Nun et al., PPoPP 2017).
