@@ -28,7 +28,7 @@ pub(super) fn command() -> Command {
                 .required(true)
                 .value_name("CONFIG")
                 .value_hint(ValueHint::FilePath)
-                .help("A TOML file, such as configs/smoke.toml; docs/sweep.md has the format"),
+                .help("A TOML file, such as configs/smoke.toml; docs/sweeps.md has the format"),
         )
         .arg(
             path("output")

@@ -18,7 +18,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 /// A sweep: the product of its lists, less what `[[exclude]]` names, and what `[[include]]` adds, with the
-/// options of `[run]` in every cell. TOML, for example `configs/standing.toml`; `docs/sweep.md` has the whole
+/// options of `[run]` in every cell. TOML, for example `configs/standing.toml`; `docs/sweeps.md` has the whole
 /// format.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]

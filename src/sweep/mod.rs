@@ -1,5 +1,5 @@
 //! A matrix of runs: every graph is loaded once, laid out once a fleet, and run with every workload and option;
-//! or a process a run. A sweep that was killed goes on where it was. `docs/sweep.md` tells the whole.
+//! or a process a run. A sweep that was killed goes on where it was. `docs/sweeps.md` tells the whole.
 
 mod bench;
 mod cell;
