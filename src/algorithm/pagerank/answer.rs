@@ -10,7 +10,7 @@ use crate::units::plural;
 use crate::verify::{self, PagerankQuestion};
 use serde_json::{Map, Value, json};
 
-/// Below this a tolerance asks for more than ranks in f32 may have (docs/pagerank.md).
+/// Below this a tolerance asks for more than ranks in f32 may have (docs/workloads.md).
 const FINEST: f64 = 1e-7;
 
 impl Pagerank {

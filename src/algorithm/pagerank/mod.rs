@@ -13,7 +13,7 @@
 //! **Idea.** What an arc carries, `r[u] / W[u]`, is divided once a node, and a node's new rank, the contribution it
 //! makes next and its part of the change come out of the kernel that sums its row. Nodes without any arc have
 //! no row: their ranks are p times one number (`kernels/pagerank.cuh`). The strategies differ in how they go over
-//! the arcs; `docs/pagerank.md` tells them apart.
+//! the arcs; `docs/workloads.md` tells them apart.
 //!
 //! **Replicas.** Each makes the rows of its chunk, then chunks are gathered; what arcs carry is all that moves. Under `hubs`,
 //! GPUs that reach each other deal blocks of rows in turn, and each writes its rows into everybody's arrays. Small
