@@ -428,16 +428,6 @@ fn a_fault_ends_the_run_with_exit_code_3_naming_the_replica() {
     }
 }
 
-#[test]
-fn the_readme_has_the_table_of_the_registry() {
-    let readme = include_str!("../README.md");
-    let table = hivegraph::run::table();
-    assert!(
-        readme.contains(&format!("{table}\n")),
-        "README.md, section Use, wants this table:\n\n{table}"
-    );
-}
-
 /// A process that is on its way, and what it was started with.
 struct Running(std::process::Child);
 

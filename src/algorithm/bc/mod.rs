@@ -136,7 +136,8 @@ impl Algorithm for Bc {
     type Start = Vec<u32>;
     type Answer = Betweenness;
     const NAME: &'static str = "bc";
-    const ABOUT: &'static str = "Betweenness: how often nodes lie on the shortest paths of others";
+    const ABOUT: &'static str =
+        "Betweenness: the share of shortest paths that pass through each node";
     const EXAMPLES: [&'static str; 2] = [
         "hive run bc --graph web.mtx --sources all --normalized --top 10",
         "hive run bc --graph rmat:10 --sources random:8:1 --output scores.csv",

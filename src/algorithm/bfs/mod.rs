@@ -142,7 +142,8 @@ impl Algorithm for Bfs {
     type Start = Sources;
     type Answer = Searches;
     const NAME: &'static str = "bfs";
-    const ABOUT: &'static str = "Breadth-first search: how many arcs each node is from a source";
+    const ABOUT: &'static str =
+        "Breadth-first search: the least number of arcs from a source to each node";
     const EXAMPLES: [&'static str; 2] = [
         "hive run bfs --graph web.mtx --source 1 --top 5",
         "hive run bfs --graph rmat:12 --sources random:16:1 --runs 1",

@@ -69,7 +69,7 @@ impl Algorithm for Cc {
     type Answer = Components;
     const NAME: &'static str = "cc";
     const ABOUT: &'static str =
-        "Connected components: the smallest node that each is connected with";
+        "Connected components: the smallest node in the component of each node";
     const EXAMPLES: [&'static str; 2] =
         ["hive run cc --graph web.mtx --top 5", "hive run cc --graph rmat:12 --output parts.csv"];
     const FORM: Form = Form::Topology;

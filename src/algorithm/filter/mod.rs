@@ -89,7 +89,7 @@ impl Algorithm for Filter {
     type Start = ();
     type Answer = Filtered;
     const NAME: &'static str = "filter";
-    const ABOUT: &'static str = "Filter: the values of an array below a share of all, in order";
+    const ABOUT: &'static str = "Filter: the values of an array below a threshold, in order";
     const EXAMPLES: [&'static str; 2] = [
         "hive run filter --share 0.1 --verify",
         "hive run filter --elements 1000000 --output kept.npy",

@@ -306,7 +306,8 @@ impl Algorithm for PageRank {
     const NAME: &'static str = "pagerank";
     const ALIASES: &'static [&'static str] = &["pr"];
     const PRIMITIVE: &'static str = "pr";
-    const ABOUT: &'static str = "PageRank: how often a random walk is at each node";
+    const ABOUT: &'static str =
+        "PageRank: the share of time that a random walk spends at each node";
     const EXAMPLES: [&'static str; 2] = [
         "hive run pagerank --graph web.mtx --top 10",
         "hive run pagerank --graph rmat:12 --tolerance 1e-7 --output ranks.npz",

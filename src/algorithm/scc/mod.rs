@@ -85,7 +85,7 @@ impl Algorithm for Scc {
     type Answer = StrongComponents;
     const NAME: &'static str = "scc";
     const ABOUT: &'static str =
-        "Strongly connected components: the smallest node that each leads to and back from";
+        "Strongly connected components: the smallest node in the component of each node";
     const EXAMPLES: [&'static str; 2] =
         ["hive run scc --graph web.mtx --top 5", "hive run scc --graph rmat:12 --verify"];
     const FORM: Form = Form::Topology;

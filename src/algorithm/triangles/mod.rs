@@ -65,7 +65,7 @@ impl Algorithm for TriangleCounting {
     type Start = ();
     type Answer = Triangles;
     const NAME: &'static str = "triangles";
-    const ABOUT: &'static str = "Triangles: how many each node is in, and how many there are";
+    const ABOUT: &'static str = "Triangles: how many each node is in, and how many the graph has";
     const EXAMPLES: [&'static str; 2] = [
         "hive run triangles --graph web.mtx --top 5",
         "hive run triangles --graph rmat:10 --verify",
