@@ -13,7 +13,7 @@ use crate::io::{PlacesFile, Table};
 use crate::layout::memory::{DeviceArray, GraphShape};
 use crate::layout::{Form, PrepareOptions, Prepared};
 #[cfg(feature = "cli")]
-use clap::{Args as _, FromArgMatches as _};
+use clap::{Args as Flags, FromArgMatches as _};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -26,48 +26,22 @@ pub(crate) fn fields<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, V
     pairs.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
 
-#[cfg(feature = "cli")]
-mod bounds {
-    /// What only one workload is asked: its flags, the keys of its table in a configuration file, and its part of the API.
-    pub trait Config:
-        Clone
-        + Default
-        + PartialEq
-        + Send
-        + Sync
-        + super::Serialize
-        + super::DeserializeOwned
-        + clap::Args
-        + 'static
-    {
-        /// How the workload runs.
-        fn run(&self) -> &super::RunOptions;
-        /// The same, to be set.
-        fn run_mut(&mut self) -> &mut super::RunOptions;
-    }
-}
+/// Without a command line, nothing is asked for flags.
+#[cfg(not(feature = "cli"))]
+pub trait Flags {}
 
 #[cfg(not(feature = "cli"))]
-mod bounds {
-    /// What only one workload is asked: the keys of its table in a configuration file, and its part of the API.
-    pub trait Config:
-        Clone
-        + Default
-        + PartialEq
-        + Send
-        + Sync
-        + super::Serialize
-        + super::DeserializeOwned
-        + 'static
-    {
-        /// How the workload runs.
-        fn run(&self) -> &super::RunOptions;
-        /// The same, to be set.
-        fn run_mut(&mut self) -> &mut super::RunOptions;
-    }
-}
+impl<T> Flags for T {}
 
-pub use bounds::Config;
+/// What only one workload is asked: its flags, the keys of its table in a configuration file, and its part of the API.
+pub trait Config:
+    Clone + Default + PartialEq + Send + Sync + Serialize + DeserializeOwned + Flags + 'static
+{
+    /// How the workload runs.
+    fn run(&self) -> &RunOptions;
+    /// The same, to be set.
+    fn run_mut(&mut self) -> &mut RunOptions;
+}
 
 /// Implements [`Config`] for types that have a field `run`.
 macro_rules! config {

@@ -3,7 +3,7 @@
 //! **Definition.** d(v) = min over seeds s of the length of the shortest path from s to v. Nodes that are not seeds are
 //! ranked by d, ties by input id. The nominee of a node is the seed that it is nearest to.
 //!
-//! **Idea.** Shortest paths from all seeds at once: every seed begins at distance 0. See [`super::sssp`], whose search this
+//! **Idea.** Shortest paths from all seeds at once: every seed begins at distance 0. See [`sssp`](mod@super::sssp), whose search this
 //! is, for plans, replicas and arrays.
 //!
 //! **Source.** The HIVE phase-2 report (vertex nomination).
