@@ -37,6 +37,7 @@ pub use measure::{Measured, RunTime, TraceEntry};
 pub use options::{MergeMode, Precision, RunOptions};
 pub use pagerank::{Pagerank, PagerankConfig, pagerank};
 pub use paths::{Lengths, Paths};
+pub(crate) use registry::DEFAULT;
 pub use registry::{WORKLOADS, workload};
 pub use scc::{SccConfig, StrongComponents, scc};
 pub use seeds::{InputId, Seeds};

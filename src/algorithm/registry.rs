@@ -19,6 +19,9 @@ pub static WORKLOADS: &[Workload] = &[
     Workload::new::<pagerank::PageRank>(),
 ];
 
+/// The workload of a sweep that names none.
+pub(crate) const DEFAULT: &str = <sssp::Sssp as super::Algorithm>::NAME;
+
 /// The workload of that name or alias.
 pub fn workload(name: &str) -> Option<&'static Workload> {
     WORKLOADS.iter().find(|w| w.name == name || w.aliases.contains(&name))

@@ -12,7 +12,7 @@ pub(crate) enum Data<T: Element> {
     Cuda(DeviceBuffer<T>),
 }
 
-/// One replica's copy of an array `[len] T` that [`crate::fleet::Replica::merge`] makes equal.
+/// One replica's copy of an array `[len] T` that `Replica::merge` makes equal.
 pub struct Replicated<T: Element> {
     label: &'static str,
     op: MergeOp,

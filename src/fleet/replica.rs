@@ -210,7 +210,7 @@ impl Replica {
     }
 
     /// Makes all copies of `array` equal by its operation. For Gather the owners are those of the array: the
-    /// chunks of a graph ([`Replica::node_array`]), else equal slices, as [`crate::operator::Over::slices`] says.
+    /// chunks of a graph ([`Replica::node_array`]), else equal slices, as `Over::slices` says.
     pub fn merge<T: Element>(&mut self, array: &mut Replicated<T>) -> Result<()> {
         let equal = || Split::nodes(array.len() as u64, self.seat.world, SLICE_ALIGN);
         let split = array.split().cloned().unwrap_or_else(equal);

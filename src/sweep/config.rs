@@ -91,7 +91,7 @@ impl Default for SweepConfig {
             chunks: None,
             placements: None,
             layouts: None,
-            workloads: vec!["sssp".into()],
+            workloads: vec![crate::algorithm::DEFAULT.into()],
             variants: vec![Map::new()],
             exclude: Vec::new(),
             include: Vec::new(),

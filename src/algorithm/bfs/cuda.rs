@@ -1,7 +1,6 @@
 //! The steps of breadth-first search on a GPU: the arguments of `kernels/bfs.cu` (`bfs_round.cuh`) and `kernels/near_far.cu`.
 
-use super::driver::StepTask;
-use super::plan::{State, StepResult, Task};
+use super::plan::{State, StepResult, StepTask, Task};
 use super::{SearchDirection, UNREACHED};
 use crate::algorithm::arrays::device_arrays;
 use crate::algorithm::near_far::{NearFar, NearFarFound, Searched};

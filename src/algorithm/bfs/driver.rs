@@ -1,16 +1,22 @@
 //! Searches on one replica: steps and merges until nothing is left. The idea is in the parent module.
 
 use super::cuda::{Sizes, Workspace};
-use super::plan::{FrontierInfo, Plan, State, StepResult, Task, pulls};
-use super::{Bfs, BfsConfig, Searches, UNREACHED, host};
+use super::plan::{FrontierInfo, Plan, State, StepResult, StepTask, Task, pulls};
+use super::{Bfs, BfsConfig, SearchDirection, Searches, Sources, UNREACHED, host};
 use crate::algorithm::frame::{Engine, Log, Run, step, timed};
 use crate::algorithm::same::Words;
-use crate::algorithm::{Measured, Query, RunOptions, TraceEntry};
+use crate::algorithm::workload::{Algorithm, Query};
+use crate::algorithm::{
+    Measured, RunOptions, TraceEntry, files_of, from_nodes, one_search, targets,
+};
 use crate::collective::Together;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fleet::{Fleet, Replica};
-use crate::layout::{Prepared, TopologyRows};
+use crate::graph::Graph;
+use crate::layout::memory::{DeviceArray, GraphShape};
+use crate::layout::{Form, Prepared, TopologyRows};
 use rayon::prelude::*;
+use std::path::Path;
 use std::time::Instant;
 
 /// What the programs of all replicas are given.
@@ -34,8 +40,93 @@ struct Brought {
     measured: Measured,
 }
 
+impl Algorithm for Bfs {
+    type Config = BfsConfig;
+    type Start = Sources;
+    type Answer = Searches;
+    const NAME: &'static str = "bfs";
+    const ABOUT: &'static str =
+        "Breadth-first search: the least number of arcs from a source to each node";
+    const EXAMPLES: [&'static str; 2] = [
+        "hive run bfs --graph web.mtx --source 1 --top 5",
+        "hive run bfs --graph rmat:12 --sources random:16:1 --runs 1",
+    ];
+    const FORM: Form = Form::Topology;
+    const RANKS: Option<&'static str> = Some("the nodes farthest from the source");
+
+    fn check(config: &BfsConfig) -> Result<()> {
+        for (flag, value) in [("--do-a", config.do_a), ("--do-b", config.do_b)] {
+            if value.is_nan() || value < 0.0 {
+                return Err(Error::input(format!(
+                    "{flag} {value}: use a number from 0 on, or inf"
+                )));
+            }
+        }
+        if config.source.is_some() && config.sources.is_some() {
+            return Err(Error::input("--source with --sources: leave one of them out"));
+        }
+        let BfsConfig { do_a, do_b, .. } = BfsConfig::default();
+        let way = config.direction;
+        if way != SearchDirection::Auto && (config.do_a, config.do_b) != (do_a, do_b) {
+            return Err(Error::input(format!(
+                "--direction {way} with --do-a or --do-b: nothing is chosen; leave one of them out"
+            )));
+        }
+        Ok(())
+    }
+
+    fn start(config: &BfsConfig, graph: &Graph) -> Result<Sources> {
+        let nodes = match (&config.sources, &config.source) {
+            (Some(sources), _) => sources.sources_of("--sources", graph)?,
+            (None, Some(source)) => vec![source.resolve(graph, "--source")?],
+            (None, None) => vec![graph.default_source()],
+        };
+        if nodes.len() > 1 && config.target.is_some() {
+            return Err(one_search("--target", nodes.len()));
+        }
+        let targets = targets(config.target.as_ref(), graph)?;
+        Ok(Sources { nodes, targets })
+    }
+
+    fn started(start: &Sources, graph: &Graph) -> String {
+        from_nodes(&start.nodes, graph)
+    }
+
+    fn questions(start: &Sources) -> u32 {
+        start.nodes.len() as u32
+    }
+
+    fn several(config: &BfsConfig) -> Option<&'static str> {
+        let several =
+            [("--target", config.target.is_some()), ("--predecessors", config.predecessors)];
+        several.into_iter().find(|(_, asked)| *asked).map(|(option, _)| option)
+    }
+
+    fn files(config: &BfsConfig) -> Vec<(&'static str, &Path)> {
+        files_of([("--sources", &config.sources), ("--target", &config.target)])
+    }
+
+    fn folder(config: &BfsConfig) -> Option<String> {
+        config.sources.as_ref().map(|sources| format!("sources-{}", sources.many()))
+    }
+
+    fn arrays(shape: &GraphShape, _: &BfsConfig, world: usize) -> Vec<DeviceArray> {
+        super::cuda::arrays(shape, world)
+    }
+
+    fn solve(
+        fleet: &Fleet,
+        graph: &Prepared,
+        query: &Query<Bfs>,
+        run: &RunOptions,
+        extras: bool,
+    ) -> Result<Searches> {
+        solve(fleet, graph, query, run, extras)
+    }
+}
+
 /// The searches of a query.
-pub(super) fn solve(
+fn solve(
     fleet: &Fleet,
     graph: &Prepared,
     query: &Query<Bfs>,
@@ -99,17 +190,6 @@ struct Driver<'a> {
     counts: Vec<[u64; 3]>,
     reached_loops: Vec<Option<u64>>,
     download_ms: f64,
-}
-
-/// Everything that a step is told beside the state.
-pub(super) struct StepTask<'a> {
-    pub task: Task,
-    pub known: FrontierInfo,
-    /// Nodes that the step is for.
-    pub chunk: std::ops::Range<u64>,
-    pub reachable: u64,
-    pub config: &'a BfsConfig,
-    pub together: Together<2>,
 }
 
 impl<'a> Driver<'a> {

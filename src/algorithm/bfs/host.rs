@@ -1,8 +1,7 @@
 //! The steps of breadth-first search on host threads.
 
 use super::UNREACHED;
-use super::driver::StepTask;
-use super::plan::{FrontierInfo, State, StepResult, Task, pulls};
+use super::plan::{FrontierInfo, State, StepResult, StepTask, Task, pulls};
 use crate::collective::{atomic_words, atomics};
 use crate::layout::TopologyRows;
 use rayon::prelude::*;

@@ -1,29 +1,33 @@
 //! Breadth-first search: how many arcs each node is from a source.
 //!
-//! **Idea.** Level after level, each either *pushed* (the frontier claims its out-neighbours) or *pulled* (a node
-//! that is not reached looks for an in-neighbour in the frontier, and stops at the first), whichever promises to
-//! look at fewer arcs. On GPUs a search is one launch. Graphs of high diameter have thousands of levels of a few
-//! nodes: there levels are distances, worked off out of order within a window by near-far, and unique in the end.
+//! **Definition.** level(source) = 0; level(v) = 1 + min { level(u) : there is an arc u -> v }. A node that no path from
+//! the source leads to has no level.
 //!
-//! **Which way.** With F the arcs out of the frontier (counted where pushes find nodes, else nodes x mean degree) and
-//! P what a pull is expected to look at, unreached nodes x min(mean degree, m / F): push turns to pull when
-//! F > `do_a` P, pull to push when F < `do_b` P. No pass over anything is made for it. Pulls look at far less than P
-//! once a hub is in the frontier, since rows begin with hubs, and at all of it before: with `do_a` = 0.05 R-MAT 18 takes
-//! 0.16 ms on an H200, with 1 0.07. Large pushes find most of what is left, each node by an atomic: from 2^23 arcs on they turn
-//! at 0.005 of `do_a` (R-MAT 23, 21 M arcs against a P of 57 M: 1.0 ms pushed, 0.31 pulled; R-MAT 27, five of 32 sources:
-//! 6 to 10.5 ms at a twentieth, 3.0 to 3.5 so; half as many arcs are better pushed there).
+//! **Idea.** Level after level. A *push* goes over the out-arcs of the frontier and claims the nodes that are not reached
+//! yet. A *pull* goes over the nodes that are not reached, and each looks for an in-neighbour in the frontier and stops at
+//! the first. Each level takes whichever promises to look at fewer arcs. On GPUs a search is one launch.
 //!
-//! **Replicas.** A level's set is the same in whatever order it is found, so replicas push redundantly without a word.
-//! Pulls are shared where that pays, and with `--merge split`: GPUs that have a replica each run one joint launch, in which
-//! owners store the words they found into everybody's frontier; elsewhere, and on the host, words are gathered after each pull.
-//! `--merge dense` is the textbook loop: push the own chunk's frontier and OR the frontiers, pull into the own chunk and gather.
+//! **Invariant.** After level k, `level` is right for all nodes within k arcs of the source, and the frontier is the set of
+//! nodes at level k. Neither depends on the order of work within the level.
 //!
-//! **Arrays.** `level: [n] u32`, replicated, and equal without a merge of its own: whoever gets a frontier notes its
-//! level; `front, next: [active] bits, replicated, OR`. By label; the id map is applied at the door.
+//! **Push or pull.** Let F be the number of arcs out of the frontier. It is counted where pushes find nodes, and else
+//! estimated from the mean degree. Let P = unreached nodes x min(mean degree, m / F), what a pull is expected to look at. Push
+//! turns to pull when F > `do_a` P. Pull turns to push when F < `do_b` P. A large push takes an atomic operation a node, so
+//! `do_a` counts less for it ([`plan::pulls`]).
+//!
+//! **Plans.** *Near-far* on GPUs for graphs of flat, small degrees: such graphs have thousands of small levels, so nodes
+//! are worked off out of order within a window of levels until none falls any more. *Redundant*: every replica does the
+//! whole search. *Joint*: GPUs that have a replica each run one launch, push redundantly and share pulls by words of the
+//! bitmap, which owners store into everybody's frontier. *Cut*: the host leads, pulls are shared by chunk and gathered.
+//! *Dense* (`--merge dense`) is the textbook loop: push the own chunk's frontier and OR the frontiers, or pull into the own
+//! chunk and gather.
+//!
+//! **Arrays.** `level: [n] u32`, replicated, equal without a merge of its own, since whoever gets a frontier notes its
+//! level; `front, next: [active] bits, replicated, OR`. All by label; answers are in the graph's node order.
 //!
 //! **Source.** Beamer, Asanovic, Patterson, "Direction-optimizing breadth-first search", SC 2012; Pan, Wang, Wu, Yang,
-//! Owens, "Multi-GPU graph analytics", IPDPS 2017 (do_a, do_b); Davidson and others, IPDPS 2014 (near-far);
-//! Graph500's specification, version 2 (sources, TEPS).
+//! Owens, "Multi-GPU graph analytics", IPDPS 2017 (do_a, do_b); Davidson, Baxter, Garland, Owens, IPDPS 2014 (near-far);
+//! Graph500 specification, version 2 (sources, TEPS).
 
 mod answer;
 mod cuda;
@@ -33,18 +37,15 @@ mod plan;
 
 pub use answer::{Searches, Teps};
 
-use super::workload::{Algorithm, Query, config, run};
+use super::workload::{config, run};
 use super::{InputId, RunOptions, Seeds};
 use crate::choice::number;
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
-use crate::graph::Graph;
-use crate::layout::memory::{DeviceArray, GraphShape};
-use crate::layout::{Form, Prepared};
+use crate::layout::Prepared;
 use crate::words::words;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::path::Path;
 use std::str::FromStr;
 
 words!(
@@ -129,6 +130,9 @@ pub fn bfs(fleet: &Fleet, graph: &Prepared, config: &BfsConfig) -> Result<Search
     run::<Bfs>(fleet, graph, config)
 }
 
+/// The level of a node that is not reached.
+pub(crate) const UNREACHED: u32 = u32::MAX;
+
 /// What searches start from, and the nodes to which paths are asked for, by rising input id.
 pub struct Sources {
     /// Node indices.
@@ -136,91 +140,3 @@ pub struct Sources {
     /// Node indices.
     pub targets: Vec<u32>,
 }
-
-impl Algorithm for Bfs {
-    type Config = BfsConfig;
-    type Start = Sources;
-    type Answer = Searches;
-    const NAME: &'static str = "bfs";
-    const ABOUT: &'static str =
-        "Breadth-first search: the least number of arcs from a source to each node";
-    const EXAMPLES: [&'static str; 2] = [
-        "hive run bfs --graph web.mtx --source 1 --top 5",
-        "hive run bfs --graph rmat:12 --sources random:16:1 --runs 1",
-    ];
-    const FORM: Form = Form::Topology;
-    const RANKS: Option<&'static str> = Some("the nodes farthest from the source");
-
-    fn check(config: &BfsConfig) -> Result<()> {
-        for (flag, value) in [("--do-a", config.do_a), ("--do-b", config.do_b)] {
-            if value.is_nan() || value < 0.0 {
-                return Err(Error::input(format!(
-                    "{flag} {value}: use a number from 0 on, or inf"
-                )));
-            }
-        }
-        if config.source.is_some() && config.sources.is_some() {
-            return Err(Error::input("--source with --sources: leave one of them out"));
-        }
-        let BfsConfig { do_a, do_b, .. } = BfsConfig::default();
-        let way = config.direction;
-        if way != SearchDirection::Auto && (config.do_a, config.do_b) != (do_a, do_b) {
-            return Err(Error::input(format!(
-                "--direction {way} with --do-a or --do-b: nothing is chosen; leave one of them out"
-            )));
-        }
-        Ok(())
-    }
-
-    fn start(config: &BfsConfig, graph: &Graph) -> Result<Sources> {
-        let nodes = match (&config.sources, &config.source) {
-            (Some(sources), _) => sources.sources_of("--sources", graph)?,
-            (None, Some(source)) => vec![source.resolve(graph, "--source")?],
-            (None, None) => vec![graph.default_source()],
-        };
-        if nodes.len() > 1 && config.target.is_some() {
-            return Err(super::one_search("--target", nodes.len()));
-        }
-        let targets = super::targets(config.target.as_ref(), graph)?;
-        Ok(Sources { nodes, targets })
-    }
-
-    fn started(start: &Sources, graph: &Graph) -> String {
-        super::from_nodes(&start.nodes, graph)
-    }
-
-    fn questions(start: &Sources) -> u32 {
-        start.nodes.len() as u32
-    }
-
-    fn several(config: &BfsConfig) -> Option<&'static str> {
-        let several =
-            [("--target", config.target.is_some()), ("--predecessors", config.predecessors)];
-        several.into_iter().find(|(_, asked)| *asked).map(|(option, _)| option)
-    }
-
-    fn files(config: &BfsConfig) -> Vec<(&'static str, &Path)> {
-        super::files_of([("--sources", &config.sources), ("--target", &config.target)])
-    }
-
-    fn folder(config: &BfsConfig) -> Option<String> {
-        config.sources.as_ref().map(|sources| format!("sources-{}", sources.many()))
-    }
-
-    fn arrays(shape: &GraphShape, _: &BfsConfig, world: usize) -> Vec<DeviceArray> {
-        cuda::arrays(shape, world)
-    }
-
-    fn solve(
-        fleet: &Fleet,
-        graph: &Prepared,
-        query: &Query<Bfs>,
-        run: &RunOptions,
-        extras: bool,
-    ) -> Result<Searches> {
-        driver::solve(fleet, graph, query, run, extras)
-    }
-}
-
-/// The level of a node that is not reached.
-pub(crate) const UNREACHED: u32 = u32::MAX;

@@ -4,7 +4,7 @@ use super::cuda::Sizes;
 use super::{BfsConfig, SearchDirection};
 use crate::algorithm::MergeMode;
 use crate::algorithm::arrays::replicated_arrays;
-use crate::collective::{Frontier, Replicated};
+use crate::collective::{Frontier, Replicated, Together};
 use crate::fleet::{Backend, Replica};
 use crate::layout::TopologyRows;
 
@@ -97,8 +97,7 @@ pub(super) enum Plan {
     Dense,
 }
 
-/// Nodes with arcs from which GPUs that can launch jointly do. R-MAT 22 (2.4 M) takes 0.132 ms jointly on two H200s and 0.114
-/// repeated, R-MAT 24 (8.9 M) 0.208 and 0.235.
+/// Nodes with arcs from which GPUs that can launch jointly do: below, meetings cost more than shared pulls save.
 pub(super) const JOINT_NODES: usize = 1 << 23;
 
 impl Plan {
@@ -112,8 +111,8 @@ impl Plan {
             MergeMode::Split if r.can_join() => Plan::Joint,
             MergeMode::Auto if r.can_join() && columns.active >= JOINT_NODES => Plan::Joint,
             MergeMode::Split if !alone => Plan::Cut,
-            // Host replicas share the cores, so that nothing redundant is free. GPUs that the host leads from step to step
-            // have not been seen to gain: R-MAT 27 takes 1.85 ms on one H200 and 3.74 cut over two.
+            // Host replicas share the cores, so that nothing redundant is free. On GPUs a cut search that the host leads
+            // costs more in meetings than it saves.
             MergeMode::Auto if !alone && !cuda => Plan::Cut,
             _ => Plan::Redundant,
         }
@@ -148,4 +147,15 @@ pub(super) fn pulls(
         pulling = pulling.min(pushing);
     }
     forward > backward * if known.pulled { pulling } else { pushing }
+}
+
+/// Everything that a step is told beside the state.
+pub(super) struct StepTask<'a> {
+    pub task: Task,
+    pub known: FrontierInfo,
+    /// Nodes that the step is for.
+    pub chunk: std::ops::Range<u64>,
+    pub reachable: u64,
+    pub config: &'a BfsConfig,
+    pub together: Together<2>,
 }

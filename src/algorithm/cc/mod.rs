@@ -1,19 +1,23 @@
 //! Connected components: which nodes are joined by arcs, whichever way these point.
 //!
-//! **Idea.** `comp` is a forest by label whose pointers only fall, so that a root is the smallest node of its
-//! tree; joining two trees hooks the larger root under the smaller. On GPUs hardly an arc is looked at: every
-//! node's smallest neighbour, known to all, already makes a forest whose largest tree is nearly everything where
-//! labels fall by degree, and only the arcs of nodes outside of that tree are linked (`kernels/cc.cu`).
+//! **Definition.** component(v) = the smallest input id among the nodes that a path of arcs, each taken either way, joins
+//! with v.
 //!
-//! **Replicas.** The finished forest is unique, so replicas may work redundantly and end with equal bits. Large graphs,
-//! and `--merge split`, are cut: each replica follows the chains of its own nodes and only a bitmap moves, "ends in the
-//! largest tree"; the few nodes that do not are finished by everybody alike. GPUs with a replica each do that in one launch. `--merge dense` is the textbook form, and
-//! the host's, whose replicas share the cores: hook over the own chunk's arcs without a word, MIN the labels,
-//! join each node with its own old parent, which MIN forgot, and again until nobody changes anything (docs/design.md,
-//! "MIN loses links").
+//! **Idea.** A forest whose pointers `comp` only fall, so that a root is the smallest label of its tree. Two trees are joined
+//! by hooking the larger root under the smaller. On GPUs few arcs are looked at: each node points to its smallest
+//! neighbour first, which already makes a forest. Where labels fall by degree, its largest tree holds nearly all nodes, and
+//! only the arcs of nodes outside of it are linked.
+//!
+//! **Invariant.** A tree never spans two components. When no arc joins two trees, trees are components.
+//!
+//! **Plans.** *Redundant*: every replica does everything; the finished forest is unique, so they end with equal bits.
+//! *Joint* and *Cut*: each replica follows the pointers of its own nodes, only a bitmap moves ("ends in the largest tree"),
+//! and every replica finishes the few nodes that do not. GPUs with a replica each do that in one launch (*Joint*). *Dense* is
+//! the textbook form, and the host's: hook over the own chunk's arcs, MIN the labels, join each node with the parent
+//! that it had before MIN, and repeat until nothing changes (docs/design.md, "MIN loses links").
 //!
 //! **Arrays.** `comp: [active] u32, replicated, MIN`; `settled: [active] bits, replicated, GATHER`. Both by label;
-//! at the door a label becomes the member with the smallest id of the input.
+//! answers name a component by its member with the smallest input id.
 //!
 //! **Source.** Sutton, Ben-Nun, Barak, "Optimizing parallel graph connectivity computation via subgraph sampling",
 //! IPDPS 2018 (Afforest); Shiloach, Vishkin, "An O(log n) parallel connectivity algorithm", J. Algorithms 3, 1982.
@@ -163,8 +167,7 @@ enum Plan {
     Dense,
 }
 
-/// Nodes with arcs from which GPUs that can launch jointly do. R-MAT 24 (8.9 M) takes 0.097 ms jointly on four H200s and 0.085
-/// alone, R-MAT 27 (63 M) 0.30 and 0.44.
+/// Nodes with arcs from which GPUs that can launch jointly do: below, meetings cost more than shared chains save.
 const JOINT_NODES: usize = 1 << 25;
 
 impl Plan {
@@ -180,7 +183,7 @@ impl Plan {
             MergeMode::Split if joint => Plan::Joint,
             MergeMode::Auto if joint && rows.columns.active >= JOINT_NODES => Plan::Joint,
             MergeMode::Split => Plan::Cut,
-            // Led by the host no graph has been seen to gain: R-MAT 27 takes 0.67 ms on one H200 and 1.10 cut over two.
+            // Led by the host, a cut run costs more in meetings than it saves.
             MergeMode::Auto => Plan::Redundant,
         }
     }

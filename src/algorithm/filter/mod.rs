@@ -1,11 +1,12 @@
-//! Filter: the values of an array that a predicate wants, in the order of the array.
+//! Filter: the values of an array that are below a share of all, in the order of the array.
 //!
-//! **Idea.** The array's value at place i is a hash of (seed, i), made where it is needed before any run; values below
-//! a share of 2^32 are kept. On GPUs one pass with decoupled look-back reads each value once and writes what is kept
-//! once, in order.
+//! **Definition.** The value at place i is a hash of (seed, i), 32 bits. Values below share x 2^32 are kept.
 //!
-//! **Replicas.** Each filters its slice and keeps the result; that slice after slice is the answer, for any number of
-//! replicas. Only counts are agreed upon. `--merge redundant` is the whole array by everybody.
+//! **Idea.** On GPUs one pass with decoupled look-back: each value is read once, and what is kept is written once, in
+//! order. The array is made before the runs.
+//!
+//! **Plans.** Each replica filters its slice and keeps the result; slice after slice is the answer, for any number of
+//! replicas. Only counts are exchanged. With `--merge redundant` every replica filters the whole array.
 //!
 //! **Arrays.** `values, kept: [N / replicas] u32`, the owner's alone.
 //!

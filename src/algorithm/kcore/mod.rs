@@ -1,13 +1,18 @@
-//! Core numbers: the largest k for which a node is among nodes that each have k arcs to others of them.
+//! Core numbers.
 //!
-//! **Idea.** Remove the nodes with k arcs left, and what that leaves with k, for k = 0, 1, ...; k is the core number
-//! of what is removed. Graphs are symmetric; self loops do not count, parallel arcs each do.
+//! **Definition.** core(v) = the largest k such that v lies in a subgraph in which every node has degree at least k. Graphs
+//! are symmetric; self loops do not count, parallel arcs each do.
 //!
-//! **Replicas.** Core numbers are unique, so replicas may peel redundantly and end with equal bits (docs/design.md,
-//! "Redundant work ends equal"). On GPUs they do, in one launch. `--merge dense`, and the host's own, whose replicas share the cores: numbers start
-//! as degrees and fall, over the own chunk until it is quiescent, to the largest h for which h neighbours have at least
-//! h; owners' numbers are gathered, until nobody's fall. They are never too small, and where nothing falls any more
-//! the nodes with k or more have k such neighbours each: they are core numbers.
+//! **Idea.** Peel: for k = 0, 1, ... remove the nodes of degree at most k until none is left; k is the core number of
+//! what is removed.
+//!
+//! **Plans.** *Peel*: every replica peels everything; core numbers are unique, so they end with equal bits. GPUs do so in one
+//! launch. *Dense* (`--merge dense`, and several host replicas): numbers start as degrees, and each replica lowers the
+//! numbers of its own chunk to the largest h such that h neighbours have at least h, until none falls; owners' numbers
+//! are gathered, until nobody's fall.
+//!
+//! **Invariant of the dense plan.** Numbers are never below the core numbers. When none falls, the nodes of number k or
+//! more have k such neighbours each, so they are core numbers.
 //!
 //! **Arrays.** `core: [active] u32, replicated, GATHER`, by label.
 //!

@@ -1,23 +1,23 @@
 //! Strongly connected components: which nodes lead to each other along arcs.
 //!
-//! **Idea (Multistep).** Nodes without in-arcs or without out-arcs among those that are left are components of their
-//! own: they are trimmed until none is left. What the pivot, the node of the most in-arcs times out-arcs, reaches
-//! and is reached by is the giant component. Then, in stages until nothing is left: trim; spread the smallest rank
-//! forward, as a colour; what reaches the root of its colour, backward and within the colour, is the root's
-//! component. Ranks are labels scattered by a bijection, so that chains of components take logarithmically many
-//! stages; nodes of different colours are never in one component, so that arcs between them are ignored from then on.
+//! **Definition.** component(v) = the smallest input id in the strongly connected component of v: among the nodes that v
+//! leads to and that lead to v. On symmetric graphs the strongly connected components are the connected components.
 //!
-//! Where every arc has its reverse as often, what is connected is strongly connected: `auto` finds it as [`cc`] does.
+//! **Idea (Multistep).** *Trim*: a node without in-arcs or without out-arcs among the nodes that are left is a component
+//! of its own. *Giant*: the pivot is the node with the largest product of in-degree and out-degree; the nodes that it
+//! reaches and that reach it are a component. *Colour*, in stages until no node is left: trim; spread the smallest rank
+//! forward as a colour; the nodes that reach the root of their colour, over nodes of that colour, are the root's component.
+//! Ranks are labels scattered by a bijection, so that chains of components take logarithmically many stages.
 //!
-//! **Replicas.** Each phase ends in a fixpoint that does not depend on the order of work, and so does the answer:
-//! replicas may do everything redundantly and end with equal bits, though their rounds differ (docs/design.md,
-//! "Redundant work ends equal"). On GPUs they do, in one launch. `--merge dense` is the textbook form,
-//! and the host's, whose replicas share the cores: each works over its own chunk's arcs until its chunk has nothing
-//! left to do, then what was reached is OR-ed, colours are merged by MIN, and again until nobody changes anything.
+//! **Invariant.** Nodes of different colours are never in one component, so arcs between them do not count any more.
+//!
+//! **Plans.** Each phase ends in a fixpoint that does not depend on the order of work (docs/design.md, "Redundant work ends
+//! equal"). *Whole*: one launch on each GPU, redundantly. *Redundant*: the same step by step on the host. *Dense* is the
+//! textbook form, and that of several host replicas: each works over its own chunk's arcs to its fixpoint, then sets are
+//! merged by OR and colours by MIN, and again until nothing changes. With `auto`, symmetric graphs go to [`cc`].
 //!
 //! **Arrays.** By label: `comp: [active] u32`, equal without a merge; `colour: [active] u32, replicated, MIN`;
-//! `left: [active] bits, replicated, GATHER`; `fore, back: [active] bits, replicated, OR`. At the door a component is
-//! named by the member with the smallest id of the input.
+//! `left: [active] bits, replicated, GATHER`; `fore, back: [active] bits, replicated, OR`.
 //!
 //! **Source.** Slota, Rajamanickam, Madduri, "BFS and coloring-based parallel algorithms for strongly connected
 //! components and related problems", IPDPS 2014; Fleischer, Hendrickson, Pinar, "On identifying strongly connected

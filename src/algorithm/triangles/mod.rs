@@ -1,12 +1,14 @@
 //! Triangles: how many each node is in, and how many there are.
 //!
-//! **Idea.** A triangle is found once, at the arc from its largest label to its middle one: the third node is in the
-//! parts of both rows that lie below the middle one. Labels fall with degrees where these are skewed, so that such
-//! parts are short for all nodes. Graphs are symmetric; self loops and parallel arcs do not count.
+//! **Definition.** triangles(v) = the number of sets {v, u, w} whose three nodes are joined by arcs. Graphs are symmetric;
+//! self loops and parallel arcs do not count.
 //!
-//! **Replicas.** Each counts the triangles whose largest label is in its chunk, for all three nodes, and counts are
-//! summed at the end; whole numbers, so that their order does not matter. Chunks are of equal cost: for each arc to
-//! a smaller label the shorter of the two parts. `--merge redundant` is everything by everybody.
+//! **Idea.** A triangle is found once, at the arc from its largest label to its middle one: the third node is in both
+//! rows, below the middle label. Labels fall by degree where degrees are skewed, so these parts of rows are short.
+//!
+//! **Plans.** Each replica counts the triangles whose largest label is in its chunk, for all three nodes, and counts are
+//! summed. They are whole numbers, so that the order of additions does not matter. Chunks are of equal cost: for each arc to
+//! a smaller label the shorter of the two parts. With `--merge redundant` every replica counts everything.
 //!
 //! **Arrays.** `count: [active] u64, replicated, SUM`, by label.
 //!
