@@ -249,6 +249,20 @@ fn commands_that_need_gpus_are_understood() {
     assert!(understood >= 3, "{understood} commands");
 }
 
+/// A configuration of a sweep is planned, one of a run is run by the guide's own command.
+#[test]
+fn configurations_of_sweeps_are_understood() {
+    let place = Workplace::new();
+    let mut planned = 0;
+    for block in blocks("docs/sweeps.md").into_iter().filter(|block| block.kind == "toml") {
+        fs::write(place.path().join("sweep.toml"), &block.text).unwrap();
+        let output = place.bash("hive sweep sweep.toml --output out --dry-run");
+        assert!(output.status.success(), "{}: {}", block.place, said(&output));
+        planned += 1;
+    }
+    assert!(planned >= 2, "{planned} configurations");
+}
+
 fn parses(place: &str, args: &[&str]) {
     if let Err(error) = cli::command().try_get_matches_from(["hive"].iter().chain(args)) {
         use clap::error::ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand};
@@ -422,6 +436,54 @@ fn the_readme_is_short_and_every_workload_has_a_section() {
         let name = workload.get_name();
         assert!(workloads.contains(&format!("\n## {name}\n")), "docs/workloads.md lacks {name}");
     }
+}
+
+/// The options that a text names: `--merge` of "`--merge dense`".
+fn options(text: &str) -> BTreeSet<String> {
+    let named = text.split("--").skip(1).map(|rest| {
+        let end = |c: char| !c.is_ascii_lowercase() && c != '-';
+        rest.split(end).next().unwrap().trim_end_matches('-').to_string()
+    });
+    named.filter(|name| !name.is_empty()).collect()
+}
+
+/// An option is told in the section of its workload, in one that this refers to, or in the guide; and none is told that
+/// the workload does not have.
+#[test]
+fn the_pages_tell_the_options_that_there_are() {
+    let (page, guide) = (prose("docs/workloads.md"), options(&prose("docs/guide.md")));
+    let section = |name: &str| {
+        let rest = page.split_once(&format!("\n## {name}\n")).unwrap().1;
+        rest.split("\n## ").next().unwrap()
+    };
+    let mut all = BTreeSet::new();
+    for workload in cli::command().find_subcommand("run").unwrap().get_subcommands() {
+        let name = workload.get_name();
+        let has: BTreeSet<String> =
+            workload.get_arguments().filter_map(|arg| arg.get_long()).map(String::from).collect();
+        let own = section(name);
+        let mut told = options(own);
+        if own.contains("(#vn)") && name == "sssp" {
+            told.extend(options(section("vn")));
+        } else {
+            let wrong: Vec<_> = told.difference(&has).collect();
+            assert!(wrong.is_empty(), "docs/workloads.md, {name}: it has no {wrong:?}");
+        }
+        let left: Vec<_> =
+            has.iter().filter(|o| !told.contains(*o) && !guide.contains(*o)).collect();
+        assert!(
+            left.is_empty(),
+            "docs/workloads.md, {name}, and docs/guide.md do not tell {left:?}"
+        );
+        all.extend(has);
+    }
+    for command in cli::command().get_subcommands() {
+        all.extend(command.get_arguments().filter_map(|arg| arg.get_long()).map(String::from));
+    }
+    // Those of other programs, and of hive-scripts/.
+    all.extend(["features", "release", "help"].map(String::from));
+    let wrong: Vec<_> = guide.difference(&all).collect();
+    assert!(wrong.is_empty(), "docs/guide.md: there is no {wrong:?}");
 }
 
 /// What `hive run --help` says of each workload.
