@@ -6,11 +6,11 @@
 use super::measure::Measured;
 use super::options::RunOptions;
 use super::paths::Paths;
-use crate::error::Result;
-use crate::fleet::Fleet;
+use crate::error::{Error, Result};
+use crate::fleet::{Fleet, FleetInfo};
 use crate::graph::Graph;
 use crate::io::{PlacesFile, Table};
-use crate::layout::memory::{DeviceArray, GraphShape};
+use crate::layout::memory::{DeviceArray, GraphShape, placed, total};
 use crate::layout::{Form, PrepareOptions, Prepared};
 #[cfg(feature = "cli")]
 use clap::{Args as Flags, FromArgMatches as _};
@@ -150,10 +150,11 @@ pub(crate) fn run<A: Algorithm>(
     config: &A::Config,
 ) -> Result<A::Answer> {
     graph.check_fleet(fleet)?;
-    let query = Query::new(config.clone(), graph.graph().clone(), *graph.options())?;
+    let query = Query::<A>::new(config.clone(), graph.graph().clone(), *graph.options())?;
+    query.check_memory(fleet.info())?;
     let answer = A::solve(fleet, graph, &query, config.run(), true)?;
     match &answer.measured().differing {
-        Some(message) => Err(crate::Error::Verify(message.clone())),
+        Some(message) => Err(Error::Verify(message.clone())),
         None => Ok(answer),
     }
 }
@@ -181,6 +182,34 @@ impl<A: Algorithm> Query<A> {
         A::check(&config)?;
         let start = A::start(&config, &graph)?;
         Ok(Query { config, graph, prepare, start })
+    }
+
+    /// The device arrays of one of `world` replicas, the graph's included.
+    pub(crate) fn arrays(&self, world: usize) -> Vec<DeviceArray> {
+        let shape = GraphShape::of_form(&self.graph, A::FORM, self.prepare.layout);
+        placed(A::arrays(&shape, &self.config, world), self.prepare.placement, world)
+    }
+
+    /// Refuses a fleet whose memory limit the arrays of its replicas would exceed on one of its GPUs.
+    pub(crate) fn check_memory(&self, fleet: &FleetInfo) -> Result<()> {
+        let FleetInfo { world, devices, memory_limit: Some(limit), .. } = fleet else {
+            return Ok(());
+        };
+        let bytes = total(&self.arrays(*world));
+        let replicas = |device: &str| devices.iter().filter(|d| d.device == device).count() as u64;
+        let Some(full) = devices.iter().find(|d| bytes * replicas(&d.device) > *limit) else {
+            return Ok(());
+        };
+        let shared = match replicas(&full.device) {
+            1 => String::new(),
+            several => format!(" for each of {several} replicas"),
+        };
+        Err(Error::machine(format!(
+            "{}: {} needs up to {bytes} bytes{shared}, more than --memory-limit {limit}; use --placement \
+             sharded, more GPUs, or a higher --memory-limit",
+            full.device,
+            A::NAME
+        )))
     }
 }
 
@@ -375,7 +404,7 @@ fn without_nulls(mut map: Map<String, Value>) -> Map<String, Value> {
 }
 
 fn config_of<C: Config>(own: &Map<String, Value>, run: RunOptions) -> Result<C> {
-    let mut config: C = typed(own).map_err(crate::Error::input)?;
+    let mut config: C = typed(own).map_err(Error::input)?;
     *config.run_mut() = run;
     Ok(config)
 }
@@ -449,6 +478,12 @@ pub trait AnyQuery: Send + Sync {
     /// Questions that runs are asked in turn.
     fn questions(&self) -> u32;
 
+    /// The device arrays of one of `world` replicas, the graph's included.
+    fn arrays(&self, world: usize) -> Vec<DeviceArray>;
+
+    /// Refuses a fleet whose memory limit a run would exceed.
+    fn check_memory(&self, fleet: &FleetInfo) -> Result<()>;
+
     /// Runs it under these options of a run.
     fn solve(
         &self,
@@ -468,6 +503,14 @@ impl<A: Algorithm> AnyQuery for Shared<A> {
 
     fn questions(&self) -> u32 {
         A::questions(&self.0.start)
+    }
+
+    fn arrays(&self, world: usize) -> Vec<DeviceArray> {
+        self.0.arrays(world)
+    }
+
+    fn check_memory(&self, fleet: &FleetInfo) -> Result<()> {
+        self.0.check_memory(fleet)
     }
 
     fn solve(

@@ -72,7 +72,7 @@ impl Default for FleetConfig {
 }
 
 /// What a fleet consists of.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct FleetInfo {
     /// `host` or `cuda`.
     pub backend: String,

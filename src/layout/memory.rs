@@ -5,7 +5,7 @@
 //! [`CONTEXT_BYTES`] stands in, and 4 bytes a seed.
 
 use super::weighted_rows::{self as layout, LaidOut};
-use super::{Layout, Placement};
+use super::{Form, Layout, Placement};
 use crate::collective::nccl;
 use crate::device::{GRANULE, MEETING_WORDS, footprint};
 use crate::graph::Graph;
@@ -65,6 +65,14 @@ impl GraphShape {
     /// Of `graph`, laid out without weights.
     pub fn of_topology(graph: &Graph, choice: Layout) -> GraphShape {
         Self::of_rows(graph, graph.is_undirected(), choice)
+    }
+
+    /// Of `graph` in `form`.
+    pub(crate) fn of_form(graph: &Graph, form: Form, choice: Layout) -> GraphShape {
+        match form {
+            Form::Topology | Form::Simple => Self::of_topology(graph, choice),
+            Form::Weighted | Form::Plain | Form::General | Form::Array => Self::of(graph, choice),
+        }
     }
 
     /// `symmetric`: rows are held once, and the degrees that say how they are labelled are those out of a node.

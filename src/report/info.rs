@@ -6,7 +6,7 @@ use super::summary::oddities;
 use super::{COMMIT, VERSION, utc};
 use crate::graph::{Degrees, Graph, Statistics};
 use crate::layout::memory::{CONTEXT_BYTES, GraphShape};
-use crate::layout::{Form, Layout, Placement};
+use crate::layout::{Layout, Placement};
 use crate::units::{bytes, count, ms, plural};
 use serde::Serialize;
 use std::time::{Instant, SystemTime};
@@ -59,11 +59,7 @@ impl<'a> GraphRecord<'a> {
         let statistics = graph.statistics();
         let statistics_ms = start.elapsed().as_secs_f64() * 1e3;
         let shape = GraphShape::of(graph, Layout::Auto);
-        let topology = GraphShape::of_topology(graph, Layout::Auto);
-        let of_form = |form| match form {
-            Form::Topology | Form::Simple => topology,
-            Form::Weighted | Form::Plain | Form::General | Form::Array => shape,
-        };
+        let of_form = |form| GraphShape::of_form(graph, form, Layout::Auto);
         GraphRecord {
             primitive: "info",
             dataset: &graph.origin.dataset,

@@ -116,8 +116,9 @@ pub fn open_fleet(config: &RunConfig) -> Result<Fleet> {
     Fleet::open(config.fleet())
 }
 
-/// Brings a job's graph into the form that its workload wants, on a fleet.
+/// Brings a job's graph into the form that its workload wants, on a fleet, unless the fleet's memory limit is too low.
 pub fn prepare(job: &Job, fleet: &Fleet) -> Result<Prepared> {
+    job.query.check_memory(fleet.info())?;
     let prepared = Prepared::new(fleet, job.graph.clone(), job.config.prepare())?;
     prepared.report(fleet, job.workload.form)?;
     Ok(prepared)
@@ -238,8 +239,9 @@ impl Job {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fleet::FleetConfig;
-    use crate::run::workload;
+    use crate::fleet::{DeviceInfo, FleetConfig};
+    use crate::layout::{Form, memory::total};
+    use crate::run::{WORKLOADS, workload};
 
     #[test]
     fn a_question_is_computed_once_and_a_benchmark_repeats_it() {
@@ -266,5 +268,46 @@ mod tests {
         assert_eq!(timed("bfs", sources), 4, "one from each");
         assert_eq!(timed("bfs", &format!("{sources}benchmark = true")), 4);
         assert_eq!(timed("bfs", &format!("{sources}runs = 3")), 12, "three from each");
+    }
+
+    fn gpu(rank: usize, ordinal: usize) -> DeviceInfo {
+        DeviceInfo {
+            rank,
+            device: format!("cuda:{ordinal}"),
+            name: "Some GPU".into(),
+            memory_bytes: 80 << 30,
+            multiprocessors: 132,
+            compute_capability: "9.0".into(),
+            clock_khz: 0,
+        }
+    }
+
+    #[test]
+    fn a_memory_limit_is_checked_against_the_arrays_of_every_workload() {
+        let graph = Arc::new(generate::generate("geo:5000").unwrap());
+        for workload in WORKLOADS {
+            let seeds = if workload.takes("seeds") { "seeds = 'first:3'" } else { "" };
+            let text = format!("graph = 'geo:5000'\n{seeds}");
+            let job = match workload.form {
+                Form::Array => Job::on_array(workload, RunConfig::default()),
+                _ => Job::new(workload, toml::from_str(&text).unwrap(), graph.clone()),
+            }
+            .unwrap();
+            for (ordinals, most) in [(&[0][..], 1), (&[0, 1], 1), (&[0, 0, 0, 1], 3)] {
+                let devices = ordinals.iter().enumerate().map(|(rank, o)| gpu(rank, *o)).collect();
+                let needs = most * total(&job.query.arrays(ordinals.len()));
+                let mut fleet =
+                    FleetInfo { world: ordinals.len(), devices, ..FleetInfo::default() };
+                let mut refusal = |limit| {
+                    fleet.memory_limit = limit;
+                    job.query.check_memory(&fleet).err().map(|e| e.to_string())
+                };
+                assert_eq!(refusal(None), None);
+                assert_eq!(refusal(Some(needs)), None, "{} {ordinals:?}", workload.name);
+                let said = refusal(Some(needs - 1)).unwrap();
+                let what = format!("cuda:0: {} needs up to {} bytes", workload.name, needs / most);
+                assert!(said.contains(&what), "{said}");
+            }
+        }
     }
 }

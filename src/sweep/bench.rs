@@ -146,6 +146,7 @@ fn answer(
     layouts: Arc<Mutex<Layouts>>,
     prepared: Option<Prepared>,
 ) -> Result<(Outcome, Prepared)> {
+    job.query.check_memory(fleet.info())?;
     let prepared = match prepared {
         Some(prepared) => prepared,
         None => Prepared::with_layouts(fleet, job.graph.clone(), job.config.prepare(), layouts)?,
