@@ -10,6 +10,8 @@
 //! bits do), so that comparing them is one instruction.
 
 use clap::{Arg, ArgMatches, Command, value_parser};
+use hivegraph::algorithm::InputId;
+use hivegraph::layout::Form;
 use hivegraph::prelude::*;
 use hivegraph::report::{COMMIT, Machine, Spread, Table, VERSION, utc, write_json};
 use hivegraph::verify::distances_bits_equal;
@@ -127,12 +129,14 @@ fn replicas(
     let devices: Devices = devices.parse()?;
     let fleet = Fleet::open(FleetConfig { devices: devices.clone(), ..FleetConfig::default() })?;
     let prepared = Prepared::new(&fleet, Arc::clone(graph), PrepareOptions::default())?;
-    let config = SsspConfig { runs, warmup: 1, ..SsspConfig::default() };
-    let answer = sssp(&fleet, &prepared, &[source], &config)?;
+    let run = RunOptions { runs, warmup: 1, ..RunOptions::default() };
+    let source = Some(InputId::from(graph.input_id(source)));
+    let config = SsspConfig { source, run, ..SsspConfig::default() };
+    let answer = sssp(&fleet, &prepared, &config)?;
     distances_bits_equal(&answer.distances, oracle)?;
     let times = answer.measured.runs.iter().map(|run| run.total_ms).collect();
-    let prepare_ms = prepared.report().prepare_ms;
-    Ok(row(&devices.to_string(), fleet.world(), Some(config.merge), prepare_ms, times))
+    let prepare_ms = prepared.report(&fleet, Form::Weighted)?.prepare_ms;
+    Ok(row(&devices.to_string(), fleet.world(), Some(config.run.merge), prepare_ms, times))
 }
 
 /// What issue 2 asks of the host backend.

@@ -3,12 +3,13 @@
 mod common;
 
 use common::{Arc as Link, unweighted_graph_of};
-use hivegraph::algorithm::bc::Precision;
-use hivegraph::algorithm::{BcConfig, Betweenness, MergeMode, Seeds, betweenness};
+use hivegraph::Result;
+use hivegraph::algorithm::{BcConfig, Betweenness, MergeMode, Precision, RunOptions, Seeds, bc};
 use hivegraph::fleet::{CollectiveKind, Fleet, FleetConfig};
 use hivegraph::generate;
 use hivegraph::graph::Graph;
-use hivegraph::layout::{PrepareOptions, Topology};
+use hivegraph::layout::{PrepareOptions, Prepared};
+use hivegraph::run::Choice;
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,15 +19,27 @@ fn host(replicas: usize) -> Fleet {
     common::open(&format!("host:{replicas}"), CollectiveKind::Auto, FleetConfig::default())
 }
 
+/// From sources that are indices.
+fn betweenness(
+    fleet: &Fleet,
+    graph: &Prepared,
+    sources: &[u32],
+    config: &BcConfig,
+) -> Result<Betweenness> {
+    let sources = Some(Seeds::of_nodes(graph.graph(), sources));
+    bc(fleet, graph, &BcConfig { sources, ..config.clone() })
+}
+
 /// Checks that replicas agree, too.
 fn run(fleet: &Fleet, graph: &Arc<Graph>, sources: &[u32], config: &BcConfig) -> Betweenness {
-    let topology = Topology::new(fleet, graph.clone(), PrepareOptions::default()).unwrap();
-    let config = BcConfig { compare: true, ..config.clone() };
-    betweenness(fleet, &topology, sources, &config).unwrap()
+    let prepared = Prepared::new(fleet, graph.clone(), PrepareOptions::default()).unwrap();
+    let config = BcConfig { run: common::compared(config.run.merge), ..config.clone() };
+    betweenness(fleet, &prepared, sources, &config).unwrap()
 }
 
 fn merged(merge: MergeMode) -> BcConfig {
-    BcConfig { merge, ..BcConfig::default() }
+    let run = RunOptions { merge, ..RunOptions::default() };
+    BcConfig { run, ..BcConfig::default() }
 }
 
 /// Nodes of a component of some size, isolated ones and others, spread over the ids.
@@ -180,8 +193,8 @@ fn scores_are_brandes_whatever_the_batch() {
         let sources = spread(&graph, 33);
         let expected = expected(&graph, &sources);
         let mut first = None;
-        for batch in [1, 2, 5, 8, 32] {
-            let config = BcConfig { batch: Some(batch), ..BcConfig::default() };
+        for batch in [1u32, 2, 5, 8, 32] {
+            let config = BcConfig { batch: Choice::Is(batch), ..BcConfig::default() };
             let found = run(&fleet, &graph, &sources, &config);
             assert_eq!(found.lanes, batch.next_power_of_two(), "{name}");
             close(&found.scores, &expected, 1e-9, &format!("{name}, batches of {batch}"));
@@ -344,9 +357,9 @@ fn too_many_paths_are_refused_and_the_source_is_named() {
         [(1, MergeMode::Auto), (3, MergeMode::Redundant), (3, MergeMode::Split)]
     {
         let fleet = host(replicas);
-        let topology = Topology::new(&fleet, graph.clone(), PrepareOptions::default()).unwrap();
+        let prepared = Prepared::new(&fleet, graph.clone(), PrepareOptions::default()).unwrap();
         // From the middle there are fewer.
-        let refusal = betweenness(&fleet, &topology, &[3030, 1515], &merged(merge)).unwrap_err();
+        let refusal = betweenness(&fleet, &prepared, &[3030, 1515], &merged(merge)).unwrap_err();
         assert_eq!(refusal.exit_code(), 2);
         let message = refusal.to_string();
         assert!(message.starts_with("source 3030: more than 2^1000 shortest paths"), "{message}");
@@ -357,17 +370,19 @@ fn too_many_paths_are_refused_and_the_source_is_named() {
 fn what_makes_no_sense_is_refused() {
     let graph = Arc::new(chain(5));
     let fleet = host(1);
-    let topology = Topology::new(&fleet, graph, PrepareOptions::default()).unwrap();
-    let refusal = |sources: &[u32], config: &BcConfig| {
-        betweenness(&fleet, &topology, sources, config).unwrap_err().to_string()
+    let prepared = Prepared::new(&fleet, graph, PrepareOptions::default()).unwrap();
+    let refusal = |sources: &[u64], config: &BcConfig| {
+        let sources = Seeds::List(sources.iter().map(|source| (*source).into()).collect());
+        let config = BcConfig { sources: Some(sources), ..config.clone() };
+        bc(&fleet, &prepared, &config).unwrap_err().to_string()
     };
     let config = BcConfig::default();
-    assert!(refusal(&[], &config).contains("no sources"));
-    assert!(refusal(&[5], &config).contains("source 5 is not a node"));
-    assert!(refusal(&[1, 2, 1], &config).contains("source 1 is listed twice"));
+    assert!(refusal(&[], &config).contains("--sources ``: no node is given"));
+    assert!(refusal(&[5], &config).contains("--sources: the graph has no node 5"));
+    assert!(refusal(&[1, 2, 1], &config).contains("--sources: node 1 is listed twice"));
     assert!(refusal(&[1], &merged(MergeMode::Dense)).contains("--merge dense"));
     for batch in [0, 33] {
-        let bad = BcConfig { batch: Some(batch), ..config.clone() };
+        let bad = BcConfig { batch: Choice::Is(batch), ..config.clone() };
         assert!(refusal(&[1], &bad).contains(&format!("--batch {batch}: use auto or 1 to 32")));
     }
 }
@@ -383,7 +398,7 @@ fn gpus_find_the_same_scores() {
         let mut first = None;
         for (devices, collective) in &fleets {
             let fleet = common::open(devices, *collective, FleetConfig::default());
-            let topology = Topology::new(&fleet, graph.clone(), PrepareOptions::default()).unwrap();
+            let prepared = Prepared::new(&fleet, graph.clone(), PrepareOptions::default()).unwrap();
             for (batch, merge) in [
                 (1, MergeMode::Redundant),
                 (8, MergeMode::Redundant),
@@ -395,8 +410,9 @@ fn gpus_find_the_same_scores() {
                 if deep && merge == MergeMode::Split && (fleet.world() > 3 || batch < 8) {
                     continue;
                 }
-                let config = BcConfig { batch: Some(batch), compare: true, ..merged(merge) };
-                let found = betweenness(&fleet, &topology, &sources, &config).unwrap();
+                let run = common::compared(merge);
+                let config = BcConfig { batch: Choice::Is(batch), run, ..BcConfig::default() };
+                let found = betweenness(&fleet, &prepared, &sources, &config).unwrap();
                 let what = format!("{name} on {devices}, {collective}, {batch}, {merge}");
                 assert_eq!(found.precision, Precision::F64, "{what}");
                 close(&found.scores, &expected, 1e-9, &what);
@@ -430,9 +446,9 @@ fn gpus_count_paths_in_32_bits_while_these_hold_them() {
             }
         }
         let refusal = |graph: Graph, precision| {
-            let topology = Topology::new(&fleet, graph.into(), PrepareOptions::default()).unwrap();
+            let prepared = Prepared::new(&fleet, graph.into(), PrepareOptions::default()).unwrap();
             let config = BcConfig { precision, ..BcConfig::default() };
-            betweenness(&fleet, &topology, &[0], &config).unwrap_err().to_string()
+            betweenness(&fleet, &prepared, &[0], &config).unwrap_err().to_string()
         };
         let single = refusal(ladder(110), Precision::F32);
         assert!(single.contains("source 0: more than 2^100 shortest paths"), "{single}");
@@ -482,7 +498,7 @@ fn gathers_that_ask_first_find_the_same_bits() {
                 if merge == MergeMode::Split && (name.contains("chain") || name.contains("long")) {
                     continue;
                 }
-                let batch = Some(batch);
+                let batch = Choice::Is(batch);
                 let config = BcConfig { precision: Precision::F32, batch, ..merged(merge) };
                 let plain = run(&open(None), &graph, &sources, &config);
                 let asking = run(&open(Some(1)), &graph, &sources, &config);

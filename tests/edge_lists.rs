@@ -3,12 +3,13 @@
 
 mod common;
 
-use common::{csv_of, ends_within, hive, outcome};
+use common::{csv_of, ends_within, hive, outcome, own};
 use hivegraph::algorithm::{MergeMode, Seeds};
 use hivegraph::fleet::{Fleet, FleetConfig};
 use hivegraph::graph::Graph;
 use hivegraph::io::{self, Cache, CountsLine, Ids, LoadOptions};
 use hivegraph::run::RunConfig;
+use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -706,7 +707,7 @@ fn three_hundred_graphs_give_the_same_answers_with_names_in_shuffled_columns_as_
             let file = folder.path().join("seeds.txt");
             std::fs::write(&file, ids.iter().map(|id| quoted(id) + "\n").collect::<String>())
                 .unwrap();
-            Some(Seeds::File(file))
+            Seeds::File(file)
         };
         {
             let workload = ["vn", "bfs", "pagerank", "scc"][seed as usize / 4 % 4];
@@ -714,10 +715,10 @@ fn three_hundred_graphs_give_the_same_answers_with_names_in_shuffled_columns_as_
                 let mut config =
                     RunConfig { verify: true, merge: MergeMode::Auto, ..RunConfig::default() };
                 if workload == "vn" {
-                    (config.seeds, config.nominee, config.predecessors) =
-                        (seeds(graph), true, true);
+                    config.own = own(
+                        json!({ "seeds": seeds(graph), "nominee": true, "predecessors": true }),
+                    );
                 }
-
                 let outcome = outcome(workload, &fleet, graph, &config);
                 let outcome = outcome.unwrap_or_else(|e| panic!("{seed} {workload}: {e}"));
                 assert_eq!(

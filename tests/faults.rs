@@ -5,7 +5,7 @@
 
 mod common;
 
-use hivegraph::algorithm::{MergeMode, ShortestPaths, SsspConfig, sssp};
+use hivegraph::algorithm::{MergeMode, RunOptions, ShortestPaths, VnConfig};
 use hivegraph::collective::MergeOp;
 use hivegraph::fleet::{CollectiveKind, Fault, FaultKind, Fleet, FleetConfig, Replica, Scheme};
 use hivegraph::graph::Graph;
@@ -93,7 +93,8 @@ fn graph() -> Arc<Graph> {
 }
 
 fn solve(fleet: &Fleet, prepared: &Prepared, merge: MergeMode) -> Result<ShortestPaths> {
-    sssp(fleet, prepared, &SEEDS, &SsspConfig { merge, ..SsspConfig::default() })
+    let run = RunOptions { merge, ..RunOptions::default() };
+    common::paths_from(fleet, prepared, &SEEDS, &VnConfig { run, ..VnConfig::default() })
 }
 
 fn prepare(fleet: &Fleet, graph: &Arc<Graph>) -> Prepared {

@@ -2,19 +2,18 @@
 
 mod common;
 
-use common::{Ended, all_fleets, ends_within, hive, open_perturbed};
-use hivegraph::algorithm::MergeMode;
-use hivegraph::algorithm::filter::{FilterOptions, Filtered};
+use common::{Ended, all_fleets, ends_within, hive, open_perturbed, own};
+use hivegraph::algorithm::{Filtered, MergeMode};
 use hivegraph::fleet::{CollectiveKind, Fleet};
 use hivegraph::generate::array_value;
 use hivegraph::run::{Choice, Job, RunConfig, prepare, workload};
 use hivegraph::verify;
-use std::any::Any;
+use serde_json::json;
 use std::time::Duration;
 
 fn asked(elements: u64, share: f64, seed: u64, merge: MergeMode) -> RunConfig {
     RunConfig {
-        filter: FilterOptions { elements, share, seed },
+        own: own(json!({ "elements": elements, "share": share, "seed": seed })),
         merge,
         runs: Some(Choice::Is(2)),
         warmup: Some(0),
@@ -24,13 +23,12 @@ fn asked(elements: u64, share: f64, seed: u64, merge: MergeMode) -> RunConfig {
 }
 
 /// The answer of the second of two runs, accepted by the workload's own check.
-fn filtered(fleet: &Fleet, config: RunConfig) -> Box<Filtered> {
+fn filtered(fleet: &Fleet, config: RunConfig) -> Filtered {
     let job = Job::on_array(workload("filter").unwrap(), config).unwrap();
     let ready = prepare(&job, fleet).unwrap();
     let answer = job.solve(fleet, &ready).unwrap();
     assert_eq!(job.verify(&*answer).unwrap().message, None);
-    let answer: Box<dyn Any> = answer;
-    answer.downcast().unwrap()
+    answer.own().downcast_ref::<Filtered>().unwrap().clone()
 }
 
 /// One value after another.

@@ -4,10 +4,11 @@ mod common;
 
 use common::{graph_of, unweighted_graph_of};
 use hivegraph::algorithm::geo::Locate;
-use hivegraph::algorithm::{GeoConfig, Geolocation, MergeMode, geolocate};
+use hivegraph::algorithm::{GeoConfig, Geolocation, MergeMode, RunOptions, geo};
 use hivegraph::fleet::{CollectiveKind, Fleet, FleetConfig};
 use hivegraph::graph::Graph;
-use hivegraph::layout::{PlainGraph, PrepareOptions};
+use hivegraph::layout::{PrepareOptions, Prepared};
+use hivegraph::run::Choice;
 use hivegraph::{generate, io};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
@@ -40,10 +41,10 @@ impl Case {
     }
 
     fn run(&self, fleet: &Fleet, config: &GeoConfig) -> Geolocation {
-        let plain = PlainGraph::new(fleet, self.graph.clone(), PrepareOptions::default()).unwrap();
-        let config = GeoConfig { compare: true, ..config.clone() };
-        let given = [&self.given[0][..], &self.given[1][..]];
-        geolocate(fleet, &plain, given, &config).unwrap_or_else(|e| panic!("{}: {e}", self.name))
+        let prepared = Prepared::new(fleet, self.graph.clone(), PrepareOptions::default()).unwrap();
+        let run = RunOptions { compare: true, ..config.run.clone() };
+        let config = GeoConfig { given: Some(self.given.clone()), run, ..config.clone() };
+        geo(fleet, &prepared, &config).unwrap_or_else(|e| panic!("{}: {e}", self.name))
     }
 
     /// On one host replica, as long as it takes.
@@ -54,6 +55,10 @@ impl Case {
 
 fn complete() -> GeoConfig {
     GeoConfig { geo_complete: true, ..GeoConfig::default() }
+}
+
+fn merged(merge: MergeMode) -> GeoConfig {
+    GeoConfig { run: RunOptions { merge, ..RunOptions::default() }, ..complete() }
 }
 
 fn host(replicas: usize) -> Fleet {
@@ -144,7 +149,7 @@ fn any_number_of_replicas_finds_the_same_bits() {
         for replicas in [2, 3, 5, 8, 16] {
             let fleet = host(replicas);
             for merge in [MergeMode::Auto, MergeMode::Redundant] {
-                let answer = case.run(&fleet, &GeoConfig { merge, ..complete() });
+                let answer = case.run(&fleet, &merged(merge));
                 assert_eq!(bits(&answer), bits(&alone), "{} on {replicas}, {merge}", case.name);
                 let gathers = answer.measured.merge_modes.contains_key("gather");
                 assert_eq!(gathers, merge == MergeMode::Auto, "{}", case.name);
@@ -263,18 +268,18 @@ fn nobody_located_everybody_located_and_isolated_nodes_are_fine() {
 fn places_that_are_none_are_refused() {
     let graph = Arc::new(graph_of(2, &[(0, 1, 1.0)]));
     let fleet = host(1);
-    let plain = PlainGraph::new(&fleet, graph, PrepareOptions::default()).unwrap();
+    let prepared = Prepared::new(&fleet, graph, PrepareOptions::default()).unwrap();
     let refusal = |north: &[f64], east: &[f64], config: &GeoConfig| {
-        geolocate(&fleet, &plain, [north, east], config).unwrap_err().to_string()
+        let config = GeoConfig { given: Some([north.to_vec(), east.to_vec()]), ..config.clone() };
+        geo(&fleet, &prepared, &config).unwrap_err().to_string()
     };
     let config = GeoConfig::default();
     assert!(refusal(&[0.0], &[0.0, 0.0], &config).contains("1 nodes for a graph of 2"));
     assert!(refusal(&[0.0, 91.0], &[0.0, 0.0], &config).contains("node 1 at (91, 0)"));
     assert!(refusal(&[0.0, NAN], &[0.0, 0.0], &config).contains("nowhere on Earth"));
-    let bad = GeoConfig { tolerance: NAN, ..config.clone() };
+    let bad = GeoConfig { tolerance: Choice::Is(NAN), ..config.clone() };
     assert!(refusal(&[0.0; 2], &[0.0; 2], &bad).contains("--tolerance NaN"));
-    let bad = GeoConfig { merge: MergeMode::Dense, ..config };
-    assert!(refusal(&[0.0; 2], &[0.0; 2], &bad).contains("--merge dense"));
+    assert!(refusal(&[0.0; 2], &[0.0; 2], &merged(MergeMode::Dense)).contains("--merge dense"));
 }
 
 /// Devices of any number find the same bits as one, and the host's answer within rounding.
@@ -292,11 +297,12 @@ fn gpus_find_the_same_places() {
         for ((case, host), first) in cases.iter().zip(&hosts).zip(&mut first) {
             let name = format!("{} on {devices}, {collective}", case.name);
             for merge in [MergeMode::Auto, MergeMode::Split, MergeMode::Redundant] {
-                let answer = case.run(&fleet, &GeoConfig { merge, ..complete() });
+                let answer = case.run(&fleet, &merged(merge));
                 let first = first.get_or_insert_with(|| answer.clone());
                 assert_eq!(bits(&answer), bits(first), "{name}, {merge}");
             }
-            let answer = case.run(&fleet, &GeoConfig { runs: 2, ..complete() });
+            let run = RunOptions { runs: 2, ..RunOptions::default() };
+            let answer = case.run(&fleet, &GeoConfig { run, ..complete() });
             assert_eq!(answer.wave, host.wave, "{name}");
             for v in (0..case.graph.nodes()).filter(|v| (1..NEVER).contains(&host.wave[*v])) {
                 // Equal sums may be had at several places, and later waves build on them.
@@ -636,9 +642,9 @@ fn airports_are_where_another_solver_puts_them() {
     }
     for devices in fleets {
         let fleet = common::open(devices, CollectiveKind::Auto, FleetConfig::default());
-        let plain = PlainGraph::new(&fleet, graph.clone(), PrepareOptions::default()).unwrap();
-        let found =
-            geolocate(&fleet, &plain, [&given[0], &given[1]], &GeoConfig::default()).unwrap();
+        let prepared = Prepared::new(&fleet, graph.clone(), PrepareOptions::default()).unwrap();
+        let config = GeoConfig { given: Some(given.clone()), ..GeoConfig::default() };
+        let found = geo(&fleet, &prepared, &config).unwrap();
         let (mut unique, mut ties) = (0, 0);
         for v in (0..graph.nodes()).filter(|v| (1..u32::MAX).contains(&found.wave[*v])) {
             let earlier = |u: &u32| found.wave[*u as usize] < found.wave[v];

@@ -76,7 +76,7 @@ fn any_number_of_replicas_and_any_merge_find_the_numbers_of_a_serial_peeling() {
     assert!(cliques.1.iter().max() >= Some(&58));
     common::everywhere(|fleet, config, how| {
         for (name, right, graph) in &cases {
-            let answer: Box<Cores> = solved("kcore", fleet, graph, config);
+            let answer: Cores = solved("kcore", fleet, graph, config);
             assert!(answer.cores == *right, "{name} on {how}");
             let gathered = answer.measured.merge_modes.contains_key("gather");
             assert_eq!(gathered, common::cuts_on_hosts(fleet, config.merge), "{name} on {how}");
@@ -96,7 +96,7 @@ fn networkx_has_the_same_numbers() {
             true => continue,
             false => Arc::new(graph),
         };
-        let answer: Box<Cores> = solved("kcore", &fleet, &graph, &RunConfig::default());
+        let answer: Cores = solved("kcore", &fleet, &graph, &RunConfig::default());
         assert_eq!(answer.cores, right, "{name}");
     }
 }
@@ -105,7 +105,7 @@ fn networkx_has_the_same_numbers() {
 fn a_graph_that_is_symmetric_but_for_weights_is_taken_and_a_directed_one_refused() {
     let graph = Arc::new(graph_of(3, &[(0, 1, 1.0), (1, 0, 2.0), (1, 2, 1.0), (2, 1, 3.0)]));
     let fleet = open_perturbed(&("host:2".into(), CollectiveKind::Host), None);
-    let answer: Box<Cores> = solved("kcore", &fleet, &graph, &RunConfig::default());
+    let answer: Cores = solved("kcore", &fleet, &graph, &RunConfig::default());
     assert_eq!(answer.cores, [1, 1, 1]);
     let config = RunConfig { graph: Some("test".into()), ..RunConfig::default() };
     let graph = Arc::new(common::chain(3));

@@ -2,12 +2,12 @@
 
 mod common;
 
-use hivegraph::algorithm::{MergeMode, ShortestPaths, SsspConfig, sssp};
+use hivegraph::algorithm::{MergeMode, ShortestPaths, VnConfig};
 use hivegraph::collective::{Element, MergeOp};
 use hivegraph::fleet::{Address, CollectiveKind, Fleet, FleetConfig, Replica, Scheme};
 use hivegraph::graph::Graph;
 use hivegraph::layout::memory::{GraphShape, placed, shortest_paths, total};
-use hivegraph::layout::{Layout, Placement, PrepareOptions, Prepared};
+use hivegraph::layout::{Form, Layout, Placement, PrepareOptions, Prepared};
 use hivegraph::{Error, Result};
 use std::sync::Arc;
 use std::time::Duration;
@@ -318,7 +318,8 @@ fn sharded(layout: Layout) -> PrepareOptions {
 }
 
 fn solve(fleet: &Fleet, on: &Prepared, seeds: &[u32], merge: MergeMode) -> Result<ShortestPaths> {
-    sssp(fleet, on, seeds, &SsspConfig { merge, compare: true, ..SsspConfig::default() })
+    let run = common::compared(merge);
+    common::paths_from(fleet, on, seeds, &VnConfig { run, ..VnConfig::default() })
 }
 
 /// The zoo, and a graph of each generator that the strategies are made for.
@@ -387,8 +388,9 @@ fn a_graph_that_a_limit_refuses_as_replicated_runs_sharded_with_equal_bits() {
 
         let on = prepared(&free, &graph, PrepareOptions::default()).unwrap();
         let unlimited = solve(&free, &on, &seeds, MergeMode::Auto).unwrap();
-        assert_eq!(on.report().placement, Placement::Replicated);
-        let whole = on.report().bytes_per_replica;
+        let report = on.report(&free, Form::Weighted).unwrap();
+        assert_eq!(report.placement, Placement::Replicated);
+        let whole = report.bytes_per_replica;
         drop((on, free));
 
         let refusing = open(&fleet, Some(limit));
@@ -401,7 +403,8 @@ fn a_graph_that_a_limit_refuses_as_replicated_runs_sharded_with_equal_bits() {
         let limited = open(&fleet, Some(limit));
         let on = prepared(&limited, &graph, sharded(Layout::Auto))
             .unwrap_or_else(|e| panic!("{fleet:?}, limit {limit}: {e}"));
-        let report = on.report();
+        let report =
+            on.report(&limited, Form::Weighted).unwrap_or_else(|e| panic!("{fleet:?}: {e}"));
         assert_eq!(report.placement, Placement::Sharded);
         let held = report.bytes_per_replica;
         assert!(held < whole, "{fleet:?}: {held} a replica, replicated {whole}");

@@ -4,13 +4,14 @@
 mod common;
 
 use common::{graph_of, unweighted_graph_of};
-use hivegraph::algorithm::pagerank::{PagerankOptions, Strategy};
-use hivegraph::algorithm::{MergeMode, Pagerank, PagerankConfig, pagerank};
+use hivegraph::algorithm::pagerank::Strategy;
+use hivegraph::algorithm::{MergeMode, Pagerank, PagerankConfig, RunOptions, pagerank};
 use hivegraph::fleet::{CollectiveKind, Fleet, FleetConfig};
 use hivegraph::graph::Graph;
 use hivegraph::io;
-use hivegraph::layout::{Layout, PrepareOptions, Topology};
+use hivegraph::layout::{Layout, PrepareOptions, Prepared};
 use hivegraph::run::{Choice, RunConfig, Verdict};
+use serde_json::json;
 use std::collections::HashMap;
 use std::process::{Command, Output};
 use std::sync::Arc;
@@ -57,7 +58,8 @@ fn oracle(graph: &Graph, config: &PagerankConfig) -> (Vec<f64>, u32, f64) {
         }
         change = rank.iter().zip(&next).map(|(a, b)| (a - b).abs()).sum();
         rank = next;
-        if config.tolerance > 0.0 && change <= config.tolerance {
+        let tolerance = config.tolerance.or(1e-6);
+        if tolerance > 0.0 && change <= tolerance {
             return (rank, t + 1, change);
         }
     }
@@ -66,6 +68,10 @@ fn oracle(graph: &Graph, config: &PagerankConfig) -> (Vec<f64>, u32, f64) {
 
 fn host(replicas: usize) -> Fleet {
     common::open(&format!("host:{replicas}"), CollectiveKind::Auto, FleetConfig::default())
+}
+
+fn merged(merge: MergeMode) -> RunOptions {
+    RunOptions { merge, ..RunOptions::default() }
 }
 
 fn answer(fleet: &Fleet, graph: &Arc<Graph>, config: &PagerankConfig) -> Pagerank {
@@ -79,16 +85,18 @@ fn answer_as(
     layout: Layout,
 ) -> Pagerank {
     let options = PrepareOptions { layout, ..PrepareOptions::default() };
-    let topology = Topology::new(fleet, graph.clone(), options).unwrap();
-    let config = PagerankConfig { compare: true, ..config.clone() };
-    pagerank(fleet, &topology, &config)
+    let prepared = Prepared::new(fleet, graph.clone(), options).unwrap();
+    let run = RunOptions { compare: true, ..config.run.clone() };
+    let config = PagerankConfig { run, ..config.clone() };
+    pagerank(fleet, &prepared, &config)
         .unwrap_or_else(|e| panic!("{}, {:?}: {e}", graph.origin.dataset, config.strategy))
 }
 
 /// Checks an answer against the definition.
 fn right(name: &str, graph: &Graph, config: &PagerankConfig, found: &Pagerank) {
     // The iterations that it made: a change so near the tolerance that f32 decides otherwise is no fault.
-    let exact = PagerankConfig { iterations: found.iterations, tolerance: 0.0, ..config.clone() };
+    let (iterations, tolerance) = (found.iterations, Choice::Is(0.0));
+    let exact = PagerankConfig { iterations, tolerance, ..config.clone() };
     let (ranks, _, change) = oracle(graph, &exact);
     let off: f64 = ranks.iter().zip(&found.ranks).map(|(a, b)| (a - f64::from(*b)).abs()).sum();
     assert!(off <= 1e-6, "{name}, {:?}: {off} from f64 in L1", config.strategy);
@@ -207,7 +215,8 @@ fn lanes_and_rows_of_a_group_change_nothing() {
 /// Small graphs have no segments of their own accord.
 #[test]
 fn segments_of_any_width_give_right_ranks_and_equal_bits_on_gpus() {
-    let forms = [(1, None), (3, Some(64)), (64, Some(256)), (2, Some(1000)), (0, None)];
+    let is = Choice::Is;
+    let forms = [(1, Choice::Auto), (3, is(64)), (64, is(256)), (2, is(1000)), (0, Choice::Auto)];
     let graphs = graphs();
     // By form and graph, the first fleet's.
     let mut first = HashMap::new();
@@ -221,15 +230,15 @@ fn segments_of_any_width_give_right_ranks_and_equal_bits_on_gpus() {
                 let config = PagerankConfig {
                     strategy: Strategy::Hubs,
                     deterministic: true,
-                    segments: Some(segments),
+                    segments: Choice::Is(segments),
                     segment_width,
-                    merge,
+                    run: merged(merge),
                     iterations: 20,
                     ..PagerankConfig::default()
                 };
                 let found = answer_as(&fleet, graph, &config, Layout::Degree);
                 right(name, graph, &config, &found);
-                let key = (segments, segment_width, *name);
+                let key = (segments, segment_width.given(), *name);
                 let expected = first.entry(key).or_insert_with(|| bits(&found));
                 assert!(bits(&found) == *expected, "{key:?}, {devices}, {merge:?}");
             }
@@ -251,15 +260,12 @@ fn any_number_of_teams_gives_right_ranks_and_bits_of_its_own_on_gpus() {
                 for (name, graph) in &graphs {
                     let config = PagerankConfig {
                         strategy: Strategy::Hubs,
-                        segments: Some(8),
-                        segment_width: Some(64),
-                        segment_teams: Some(teams),
-                        merge: MergeMode::Split,
+                        segments: Choice::Is(8),
+                        segment_width: Choice::Is(64),
+                        segment_teams: Choice::Is(teams),
                         iterations: 20,
-                        tolerance,
-                        runs: 3,
-                        warmup: 1,
-                        compare: true,
+                        tolerance: Choice::Is(tolerance),
+                        run: RunOptions { runs: 3, warmup: 1, ..merged(MergeMode::Split) },
                         ..PagerankConfig::default()
                     };
                     let found = answer_as(&fleet, graph, &config, Layout::Degree);
@@ -278,22 +284,22 @@ fn recorded_iterations_give_the_bits_of_others_on_gpus() {
     let graphs = graphs();
     for (devices, collective) in common::cuda_fleets() {
         let fleet = common::open(&devices, collective, FleetConfig::default());
-        for (strategy, segments) in [(Strategy::Hubs, Some(8)), (Strategy::PullNodiv, None)] {
+        let hubs = (Strategy::Hubs, Choice::Is(8), Choice::Is(64));
+        let rows = (Strategy::PullNodiv, Choice::Auto, Choice::Auto);
+        for (strategy, segments, segment_width) in [hubs, rows] {
             for iterations in [1, 2, 29, 30, 31, 60, 61, 120, 121] {
                 for (name, graph) in &graphs {
                     let once = PagerankConfig {
                         strategy,
                         segments,
-                        segment_width: segments.map(|_| 64),
-                        merge: MergeMode::Redundant,
+                        segment_width,
                         iterations,
-                        tolerance: 0.0,
-                        runs: 1,
-                        warmup: 0,
-                        compare: true,
+                        tolerance: Choice::Is(0.0),
+                        run: merged(MergeMode::Redundant),
                         ..PagerankConfig::default()
                     };
-                    let often = PagerankConfig { runs: 3, ..once.clone() };
+                    let run = RunOptions { runs: 3, ..once.run.clone() };
+                    let often = PagerankConfig { run, ..once.clone() };
                     let found = answer_as(&fleet, graph, &often, Layout::Degree);
                     assert_eq!(found.iterations, iterations);
                     let expected = bits(&answer_as(&fleet, graph, &once, Layout::Degree));
@@ -311,7 +317,7 @@ fn recorded_iterations_give_the_bits_of_others_on_gpus() {
 fn check_bits(fleets: &[Fleet], names: &[String], graphs: &Graphs) {
     for (name, graph) in graphs {
         for strategy in STRATEGIES.into_iter().filter(|strategy| !pushes(*strategy)) {
-            for tolerance in [1e-5, 0.0] {
+            for tolerance in [1e-5, 0.0].map(Choice::Is) {
                 let plain =
                     PagerankConfig { iterations: 25, tolerance, ..PagerankConfig::default() };
                 let config = PagerankConfig { strategy, deterministic: true, ..plain };
@@ -320,7 +326,7 @@ fn check_bits(fleets: &[Fleet], names: &[String], graphs: &Graphs) {
                     for merge in
                         [MergeMode::Auto, MergeMode::Split, MergeMode::Redundant, MergeMode::Dense]
                     {
-                        let config = PagerankConfig { merge, ..config.clone() };
+                        let config = PagerankConfig { run: merged(merge), ..config.clone() };
                         let found = bits(&answer(fleet, graph, &config));
                         assert!(found == first, "{name}, {strategy:?}, {devices}, {merge:?}");
                     }
@@ -382,8 +388,8 @@ fn the_example_graphs_of_graphalytics_have_the_published_ranks() {
         let expected = published(&folder.join(format!("{name}-PR")));
         assert_eq!(expected.len(), graph.nodes());
         for strategy in STRATEGIES {
-            let plain =
-                PagerankConfig { iterations: 2, tolerance: 0.0, ..PagerankConfig::default() };
+            let tolerance = Choice::Is(0.0);
+            let plain = PagerankConfig { iterations: 2, tolerance, ..PagerankConfig::default() };
             let config = PagerankConfig { strategy, ..plain };
             let found = answer(&host(3), &graph, &config);
             assert_eq!(found.iterations, 2);
@@ -413,7 +419,7 @@ fn ranks_are_those_of_networkx() {
                     damping: asked.damping,
                     weighted: asked.weighted,
                     personal,
-                    tolerance: 1e-7,
+                    tolerance: Choice::Is(1e-7),
                     ..PagerankConfig::default()
                 };
                 let found = answer(fleet, &graph, &config);
@@ -541,26 +547,20 @@ fn rounding_that_adds_up_without_a_teleport_passes_the_check_and_a_changed_rank_
     let more = FleetConfig::default();
     let fleet = common::open("host:1", CollectiveKind::Host, more);
     let graph = Arc::new(hivegraph::generate::generate("road:6").unwrap());
-    let options = PagerankOptions { damping: 1.0, iterations: 20_000, ..Default::default() };
-    let config = RunConfig {
-        pagerank: options,
-        tolerance: Choice::Is(0.0),
-        verify: true,
-        ..RunConfig::default()
-    };
+    let own = common::own(json!({ "damping": 1.0, "iterations": 20_000, "tolerance": 0.0 }));
+    let config = RunConfig { own, verify: true, ..RunConfig::default() };
     let mut found = common::outcome("pagerank", &fleet, &graph, &config).unwrap();
     let verification = found.verification.as_ref().unwrap();
     assert_eq!((verification.verdict, &verification.message), (Verdict::Yes, &None));
-    let answer: &mut dyn std::any::Any = &mut *found.answer;
-    let ranks = &mut answer.downcast_mut::<Pagerank>().unwrap().ranks;
+    let ranks = &mut found.answer.own_mut().downcast_mut::<Pagerank>().unwrap().ranks;
     let last = (0..ranks.len()).max_by(|a, b| ranks[*a].total_cmp(&ranks[*b])).unwrap();
     ranks[last] *= 1.01;
     assert_eq!(found.job.verify(&*found.answer).unwrap().verdict, Verdict::No);
     // A walk leaves node 2 for ever, whose rank falls to 0.
     let arcs = [(0, 1, 1.0), (0, 1, 3.0), (1, 0, 2.0), (1, 1, 1.0), (2, 1, 0.0)];
     let graph = Arc::new(common::graph_of(3, &arcs));
-    let options = PagerankOptions { damping: 1.0, weighted: true, ..Default::default() };
-    let config = RunConfig { pagerank: options, verify: true, ..RunConfig::default() };
+    let own = common::own(json!({ "damping": 1.0, "weighted": true }));
+    let config = RunConfig { own, verify: true, ..RunConfig::default() };
     let found = common::outcome("pagerank", &fleet, &graph, &config).unwrap();
     assert_eq!(found.verification.unwrap().message, None);
 }

@@ -1,12 +1,12 @@
 //! What load options do to the arcs, against a plain model; and that labels inside change no answer.
 
-use hivegraph::algorithm::{PagerankConfig, Seeds, SsspConfig, pagerank, sssp};
+use hivegraph::algorithm::{PagerankConfig, Seeds, VnConfig, pagerank, vn};
 use hivegraph::fleet::{Fleet, FleetConfig};
 use hivegraph::graph::Graph;
 use hivegraph::io::{
     Cache, Duplicates, LoadOptions, Relabel, SelfLoops, Symmetrize, Weights, load_with,
 };
-use hivegraph::layout::{PrepareOptions, Prepared, Topology};
+use hivegraph::layout::{PrepareOptions, Prepared};
 use hivegraph::run::RunConfig;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -162,8 +162,8 @@ fn degrees_and_ranks_of_a_symmetrized_graph_count_each_pair_once() {
     let fleet = FleetConfig { devices: "host:2".parse().unwrap(), ..FleetConfig::default() };
     let fleet = Fleet::open(fleet).unwrap();
     let ranks = |graph: Graph| {
-        let topology = Topology::new(&fleet, Arc::new(graph), PrepareOptions::default()).unwrap();
-        pagerank(&fleet, &topology, &PagerankConfig::default()).unwrap().ranks
+        let prepared = Prepared::new(&fleet, Arc::new(graph), PrepareOptions::default()).unwrap();
+        pagerank(&fleet, &prepared, &PagerankConfig::default()).unwrap().ranks
     };
     assert_eq!(ranks(graph), ranks(simple));
 }
@@ -264,9 +264,10 @@ fn answers(graph: Graph, seeds: &str) -> (Rows, u64) {
     let fleet = Fleet::open(fleet).unwrap();
     let seeds = seeds.parse::<Seeds>().unwrap().resolve(&graph).unwrap();
     let prepared = Prepared::new(&fleet, graph.clone(), PrepareOptions::default()).unwrap();
-    let config = SsspConfig { predecessors: true, nominee: true, ..SsspConfig::default() };
-    let found = sssp(&fleet, &prepared, &seeds, &config).unwrap();
-    hivegraph::verify::shortest_paths(&graph, &seeds, &found).unwrap();
+    let from = Some(Seeds::of_nodes(&graph, &seeds));
+    let config = VnConfig { seeds: from, predecessors: true, nominee: true, ..VnConfig::default() };
+    let found = vn(&fleet, &prepared, &config).unwrap();
+    hivegraph::verify::shortest_paths(&graph, &seeds, &found.found()).unwrap();
     let id = |v: u32| (v != u32::MAX).then(|| graph.input_id(v));
     let (parents, nominees) = (found.predecessors.unwrap(), found.nominees.unwrap());
     let row = |v: usize| {

@@ -4,10 +4,12 @@
 mod common;
 
 use common::Arc as GraphArc;
-use hivegraph::algorithm::{MergeMode, Precision, ShortestPaths, SsspConfig, sssp};
+use hivegraph::algorithm::sssp::Turns;
+use hivegraph::algorithm::{MergeMode, Precision, ShortestPaths, VnConfig};
 use hivegraph::fleet::{CollectiveKind, Fleet, FleetConfig};
 use hivegraph::graph::Graph;
 use hivegraph::layout::{Layout, PrepareOptions, Prepared};
+use hivegraph::run::Choice;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestCaseError, TestCaseResult, TestRunner};
@@ -94,25 +96,23 @@ fn solve(
     fleet: &Fleet,
     instance: &Instance,
     graph: &Arc<Graph>,
-    (layout, merge, delta): (Layout, MergeMode, Option<f32>),
+    (layout, merge, delta): (Layout, MergeMode, Choice<f32>),
 ) -> Result<ShortestPaths, TestCaseError> {
     let options = PrepareOptions { layout, ..PrepareOptions::default() };
     let (pull_above, push_below) = instance.turns;
-    let config = SsspConfig {
-        merge,
+    let config = VnConfig {
         delta,
         precision: Precision::F32,
-        pull_above,
-        push_below,
+        turns: Turns { pull_above, push_below },
         predecessors: true,
         nominee: true,
-        compare: true,
-        ..SsspConfig::default()
+        run: common::compared(merge),
+        ..VnConfig::default()
     };
     let failed =
         |e: hivegraph::Error| TestCaseError::fail(format!("{layout} {merge} {delta:?}: {e}"));
     let prepared = Prepared::new(fleet, graph.clone(), options).map_err(failed)?;
-    sssp(fleet, &prepared, &instance.seeds, &config).map_err(failed)
+    common::paths_from(fleet, &prepared, &instance.seeds, &config).map_err(failed)
 }
 
 fn bits(distances: &[f32]) -> Vec<u32> {
@@ -120,7 +120,7 @@ fn bits(distances: &[f32]) -> Vec<u32> {
 }
 
 /// Bucket widths: chosen, one bucket, and narrower than most weights.
-const DELTAS: [Option<f32>; 3] = [None, Some(f32::INFINITY), Some(0.3)];
+const DELTAS: [Choice<f32>; 3] = [Choice::Auto, Choice::Is(f32::INFINITY), Choice::Is(0.3)];
 const MERGES: [MergeMode; 3] = [MergeMode::Auto, MergeMode::Dense, MergeMode::Split];
 const LAYOUTS: [Layout; 2] = [Layout::Raw, Layout::Degree];
 
@@ -136,7 +136,7 @@ fn agrees_with_the_oracle(fleet: &Fleet, instance: Instance) -> TestCaseResult {
                 prop_assert_eq!(bits(&answer.distances), bits(&oracle.distances), "{}", &what);
                 prop_assert_eq!(&answer.predecessors, &oracle.predecessors, "{}", &what);
                 prop_assert_eq!(&answer.nominees, &oracle.nominees, "{}", &what);
-                hivegraph::verify::shortest_paths(&graph, &instance.seeds, &answer)
+                hivegraph::verify::shortest_paths(&graph, &instance.seeds, &answer.found())
                     .map_err(|e| TestCaseError::fail(format!("{what}: {e}")))?;
             }
         }
@@ -178,9 +178,9 @@ fn permuted_ids_permute_the_distances_and_nothing_else() {
         };
         let (graph, other) = (instance.graph(), permuted.graph());
         for form in [
-            (Layout::Auto, MergeMode::Auto, None),
-            (Layout::Degree, MergeMode::Split, Some(f32::INFINITY)),
-            (Layout::Raw, MergeMode::Dense, Some(0.3)),
+            (Layout::Auto, MergeMode::Auto, Choice::Auto),
+            (Layout::Degree, MergeMode::Split, Choice::Is(f32::INFINITY)),
+            (Layout::Raw, MergeMode::Dense, Choice::Is(0.3)),
         ] {
             let here = solve(fleet, &instance, &graph, form)?;
             let there = solve(fleet, &permuted, &other, form)?;

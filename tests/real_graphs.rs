@@ -4,7 +4,7 @@
 
 mod common;
 
-use hivegraph::algorithm::{MergeMode, SsspConfig, sssp};
+use hivegraph::algorithm::{MergeMode, VnConfig};
 use hivegraph::fleet::{CollectiveKind, Fleet, FleetConfig};
 use hivegraph::graph::Graph;
 use hivegraph::layout::{PrepareOptions, Prepared};
@@ -114,11 +114,11 @@ fn one(
     oracle: &[f32],
     merge: MergeMode,
 ) -> hivegraph::Result<()> {
-    let config = SsspConfig { merge, compare: true, ..SsspConfig::default() };
-    let config = SsspConfig { predecessors: true, nominee: true, ..config };
-    let answer = sssp(fleet, prepared, seeds, &config)?;
+    let run = common::compared(merge);
+    let config = VnConfig { predecessors: true, nominee: true, run, ..VnConfig::default() };
+    let answer = common::paths_from(fleet, prepared, seeds, &config)?;
     verify::distances_bits_equal(&answer.distances, oracle)?;
-    verify::shortest_paths(&real.graph, seeds, &answer)?;
+    verify::shortest_paths(&real.graph, seeds, &answer.found())?;
     Ok(())
 }
 

@@ -3,11 +3,12 @@
 
 mod common;
 
-use common::MERGES;
-use hivegraph::algorithm::{MergeMode, Precision, ShortestPaths, SsspConfig, sssp};
+use common::{MERGES, compared, paths_from};
+use hivegraph::algorithm::{MergeMode, Precision, RunOptions, ShortestPaths, VnConfig};
 use hivegraph::fleet::{CollectiveKind, Devices, Fleet, FleetConfig};
 use hivegraph::graph::Graph;
 use hivegraph::layout::{Layout, PrepareOptions, Prepared};
+use hivegraph::run::Choice;
 use hivegraph::verify;
 use std::sync::Arc;
 
@@ -35,14 +36,9 @@ fn fleet(case: &Case) -> Fleet {
 fn run(fleet: &Fleet, case: &Case, graph: &Arc<Graph>, seeds: &[u32]) -> ShortestPaths {
     let options = PrepareOptions { layout: case.layout, ..PrepareOptions::default() };
     let prepared = Prepared::new(fleet, graph.clone(), options).unwrap();
-    let config = SsspConfig {
-        merge: case.merge,
-        predecessors: true,
-        nominee: true,
-        compare: true,
-        ..SsspConfig::default()
-    };
-    sssp(fleet, &prepared, seeds, &config).unwrap()
+    let run = compared(case.merge);
+    let config = VnConfig { predecessors: true, nominee: true, run, ..VnConfig::default() };
+    paths_from(fleet, &prepared, seeds, &config).unwrap()
 }
 
 /// Runs every graph of the zoo under `case` and compares with the oracle, bit by bit.
@@ -56,7 +52,7 @@ fn check(case: &Case) {
             .unwrap_or_else(|e| panic!("{name}, {case:?}: {e}"));
         assert_eq!(answer.predecessors, oracle.predecessors, "{name}, {case:?}");
         assert_eq!(answer.nominees, oracle.nominees, "{name}, {case:?}");
-        verify::shortest_paths(&graph, &seeds, &answer)
+        verify::shortest_paths(&graph, &seeds, &answer.found())
             .unwrap_or_else(|e| panic!("{name}, {case:?}: {e}"));
     }
 }
@@ -124,14 +120,13 @@ fn whole_weights_whose_sums_pass_2_to_the_24_are_summed_in_f64_on_any_replicas()
             for layout in [Layout::Raw, Layout::Degree] {
                 let options = PrepareOptions { layout, ..PrepareOptions::default() };
                 let prepared = Prepared::new(&fleet, graph.clone(), options).unwrap();
-                let config = SsspConfig {
+                let config = VnConfig {
                     predecessors: true,
                     nominee: true,
-                    compare: true,
-                    runs: 2,
-                    ..SsspConfig::default()
+                    run: RunOptions { runs: 2, ..compared(MergeMode::Auto) },
+                    ..VnConfig::default()
                 };
-                let found = sssp(&fleet, &prepared, seeds, &config).unwrap();
+                let found = paths_from(&fleet, &prepared, seeds, &config).unwrap();
                 let what = format!("{name} on {devices}, {layout}");
                 assert!(
                     found.measured_f32.is_some() && found.measured.runs.len() == 2,
@@ -141,7 +136,7 @@ fn whole_weights_whose_sums_pass_2_to_the_24_are_summed_in_f64_on_any_replicas()
                 let (parents, nominees) = common::chains_f64(graph, seeds, &oracle);
                 assert_eq!(found.predecessors, Some(parents), "{what}");
                 assert_eq!(found.nominees, Some(nominees), "{what}");
-                let checked = verify::shortest_paths(graph, seeds, &found).unwrap();
+                let checked = verify::shortest_paths(graph, seeds, &found.found()).unwrap();
                 assert!(
                     checked.max_distance > 16_777_216.0 && found.absorbed + found.rounded == 0,
                     "{what}"
@@ -150,17 +145,18 @@ fn whole_weights_whose_sums_pass_2_to_the_24_are_summed_in_f64_on_any_replicas()
                 let mut wrong = found.clone();
                 let far = oracle.iter().position(|d| *d > 16_777_216.0 && d.is_finite()).unwrap();
                 wrong.distances_f64.as_mut().unwrap()[far] += 1.0;
-                let refusal = verify::shortest_paths(graph, seeds, &wrong).unwrap_err().to_string();
+                let refusal =
+                    verify::shortest_paths(graph, seeds, &wrong.found()).unwrap_err().to_string();
                 assert!(refusal.contains("is too high"), "{refusal}");
-                let single = SsspConfig { precision: Precision::F32, ..config.clone() };
-                let single = sssp(&fleet, &prepared, seeds, &single).unwrap();
+                let single = VnConfig { precision: Precision::F32, ..config.clone() };
+                let single = paths_from(&fleet, &prepared, seeds, &single).unwrap();
                 assert!(
                     single.distances_f64.is_none() && single.rounded > 0,
                     "{what}: as asked, and said"
                 );
-                let double =
-                    SsspConfig { precision: Precision::F64, delta: Some(f32::INFINITY), ..config };
-                let double = sssp(&fleet, &prepared, seeds, &double).unwrap();
+                let delta = Choice::Is(f32::INFINITY);
+                let double = VnConfig { precision: Precision::F64, delta, ..config };
+                let double = paths_from(&fleet, &prepared, seeds, &double).unwrap();
                 assert!(
                     double.measured_f32.is_none() && double.distances_f64 == found.distances_f64,
                     "{what}"
@@ -177,15 +173,15 @@ fn distances_in_f64_of_every_graph_are_a_serial_search_s() {
         for (name, graph, seeds) in common::zoo() {
             let graph = Arc::new(graph);
             let prepared = Prepared::new(&fleet, graph.clone(), PrepareOptions::default()).unwrap();
-            let config =
-                SsspConfig { precision: Precision::F64, compare: true, ..SsspConfig::default() };
-            let found = sssp(&fleet, &prepared, &seeds, &config).unwrap();
+            let run = compared(MergeMode::Auto);
+            let config = VnConfig { precision: Precision::F64, run, ..VnConfig::default() };
+            let found = paths_from(&fleet, &prepared, &seeds, &config).unwrap();
             assert_eq!(
                 found.distances_f64,
                 Some(common::dijkstra_f64(&graph, &seeds)),
                 "{name} on {devices}"
             );
-            verify::shortest_paths(&graph, &seeds, &found).unwrap();
+            verify::shortest_paths(&graph, &seeds, &found.found()).unwrap();
         }
     }
 }

@@ -6,7 +6,7 @@ mod common;
 use common::{
     Ended, cnr_2000, directed, ends_within, hash, hive, open_perturbed, solved, unweighted_graph_of,
 };
-use hivegraph::algorithm::{Components, MergeMode};
+use hivegraph::algorithm::{Components, MergeMode, StrongComponents};
 use hivegraph::fleet::CollectiveKind;
 use hivegraph::graph::Graph;
 use hivegraph::io::{LoadOptions, Relabel};
@@ -118,10 +118,10 @@ fn any_number_of_replicas_and_any_merge_find_the_components_of_a_serial_search()
         .collect();
     common::everywhere(|fleet, config, how| {
         for (name, right, graph) in &cases {
-            let answer: Box<Components> = solved("scc", fleet, graph, config);
-            assert!(answer.strong);
+            let answer: StrongComponents = solved("scc", fleet, graph, config);
+            let (undirected, answer) = (answer.undirected, answer.components);
             assert_eq!(
-                answer.undirected,
+                undirected,
                 graph.is_undirected() && config.merge == MergeMode::Auto,
                 "{name} on {how}"
             );
@@ -137,7 +137,8 @@ fn chains_of_components_fall_apart_in_few_stages() {
     let graph = chains_of_pairs(6000, 6000);
     let config = RunConfig { trace: true, ..RunConfig::default() };
     let fleet = open_perturbed(&("host:1".into(), CollectiveKind::Host), None);
-    let answer: Box<Components> = solved("scc", &fleet, &Arc::new(graph), &config);
+    let answer: StrongComponents = solved("scc", &fleet, &Arc::new(graph), &config);
+    let answer = answer.components;
     assert_eq!(answer.sizes.len(), 3000);
     let stages = answer.measured.trace.iter().filter(|entry| entry.step == "settle").count();
     assert!((2..40).contains(&stages), "{stages} stages for 3000 components in a chain");
@@ -151,13 +152,13 @@ fn cnr_2000_has_the_published_components() {
         let graph = Arc::new(graph);
         for fleet in ["host:1", "host:3"] {
             let fleet = open_perturbed(&(fleet.into(), CollectiveKind::Host), None);
-            let answer: Box<Components> = solved("scc", &fleet, &graph, &RunConfig::default());
-            compare(&answer, &parts);
+            let answer: StrongComponents = solved("scc", &fleet, &graph, &RunConfig::default());
+            compare(&answer.components, &parts);
         }
         for fleet in common::cuda_fleets() {
             let opened = open_perturbed(&fleet, None);
-            let answer: Box<Components> = solved("scc", &opened, &graph, &RunConfig::default());
-            compare(&answer, &parts);
+            let answer: StrongComponents = solved("scc", &opened, &graph, &RunConfig::default());
+            compare(&answer.components, &parts);
         }
     }
 }

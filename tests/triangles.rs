@@ -61,7 +61,7 @@ fn any_number_of_replicas_and_any_merge_count_as_a_naive_count() {
         cases().into_iter().map(|(name, graph)| (name, oracle(&graph), Arc::new(graph))).collect();
     common::everywhere(|fleet, config, how| {
         for (name, right, graph) in &cases {
-            let answer: Box<Triangles> = solved("triangles", fleet, graph, config);
+            let answer: Triangles = solved("triangles", fleet, graph, config);
             assert!(answer.counts == *right, "{name} on {how}");
             assert_eq!(answer.total * 3, right.iter().sum::<u64>(), "{name}");
             let summed = answer.measured.merge_modes.contains_key("sum");
@@ -95,8 +95,7 @@ fn real_graphs_have_the_triangles_that_are_known() {
         let host = ("host:2".to_string(), CollectiveKind::Host);
         for fleet in [host].into_iter().chain(common::cuda_fleets()) {
             let opened = open_perturbed(&fleet, None);
-            let answer: Box<Triangles> =
-                solved("triangles", &opened, &graph, &RunConfig::default());
+            let answer: Triangles = solved("triangles", &opened, &graph, &RunConfig::default());
             assert_eq!(answer.total, known, "{file} on {fleet:?}");
         }
     }

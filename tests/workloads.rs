@@ -3,14 +3,15 @@
 
 mod common;
 
-use common::{MERGES, answer_of, csv_of, outcome};
+use common::{MERGES, answer_of, csv_of, outcome, own};
 use hivegraph::algorithm::bfs::SearchDirection;
-use hivegraph::algorithm::{BfsOptions, Components, MergeMode, Searches};
+use hivegraph::algorithm::{Components, MergeMode, Searches};
 use hivegraph::fleet::{CollectiveKind, FleetConfig};
 use hivegraph::graph::Graph;
 use hivegraph::io::LoadOptions;
 use hivegraph::layout::Layout;
 use hivegraph::run::RunConfig;
+use serde_json::json;
 use std::collections::HashMap;
 use std::process::Command;
 use std::sync::Arc;
@@ -101,9 +102,11 @@ fn levels_and_parents_are_those_of_a_serial_search_whichever_way_and_from_any_so
                     // Arcs that lead nowhere are not drawn for.
                     let sources = if name == "self loops" { "first:5" } else { "random:5:9" };
                     let asked = RunConfig {
-                        predecessors: true,
-                        sources: Some(sources.parse().unwrap()),
-                        bfs: BfsOptions { direction, ..BfsOptions::default() },
+                        own: own(json!({
+                            "predecessors": true,
+                            "sources": sources,
+                            "direction": direction,
+                        })),
                         ..config(merge, Layout::Auto)
                     };
                     let what = format!("{name} on {devices}, {direction}, {merge}");
@@ -134,9 +137,11 @@ fn a_source_without_arcs_reaches_itself() {
                 [Layout::Auto, Layout::Raw, Layout::Degree].map(|layout| (merge, layout))
             }) {
                 let asked = RunConfig {
-                    predecessors: true,
-                    sources: Some(sources.parse().unwrap()),
-                    bfs: BfsOptions { direction, ..BfsOptions::default() },
+                    own: own(json!({
+                        "predecessors": true,
+                        "sources": sources,
+                        "direction": direction,
+                    })),
                     ..config(merge, layout)
                 };
                 let what = format!("{devices}, {direction}, {merge}, {layout}");
@@ -158,7 +163,8 @@ fn an_edge_is_two_arcs_or_a_self_loop() {
     let graph = Arc::new(common::graph_of(3, &arcs));
     for (devices, collective) in few_fleets() {
         let fleet = common::open(&devices, collective, FleetConfig::default());
-        let asked = RunConfig { source: Some(0.into()), ..config(MergeMode::Auto, Layout::Auto) };
+        let asked =
+            RunConfig { own: own(json!({ "source": 0 })), ..config(MergeMode::Auto, Layout::Auto) };
         let found = outcome("bfs", &fleet, &graph, &asked).unwrap();
         let searches: &Searches = answer_of(&found);
         let fastest =
@@ -190,9 +196,9 @@ fn published_levels_and_components_are_met() {
         let fleet = common::open(&devices, collective, FleetConfig::default());
         for example in common::ldbc_examples(&LoadOptions::default()) {
             let graph = Arc::new(example.graph);
-            let source = Some(graph.input_id(example.source));
+            let source = graph.input_id(example.source);
             let asked = RunConfig {
-                source: source.map(Into::into),
+                own: own(json!({ "source": source })),
                 ..config(MergeMode::Auto, Layout::Auto)
             };
             let found = outcome("bfs", &fleet, &graph, &asked).unwrap();
@@ -207,9 +213,9 @@ fn published_levels_and_components_are_met() {
             let graph = Arc::new(graph);
             let levels = known.levels(&graph);
             let source = levels.iter().position(|level| *level == 0).unwrap() as u32;
-            let source = Some(graph.input_id(source));
+            let source = graph.input_id(source);
             let asked = RunConfig {
-                source: source.map(Into::into),
+                own: own(json!({ "source": source })),
                 ..config(MergeMode::Auto, Layout::Auto)
             };
             let found = outcome("bfs", &fleet, &graph, &asked).unwrap();

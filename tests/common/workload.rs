@@ -2,12 +2,12 @@
 
 use super::{Ended, cuda_fleets, ends_within, hive, open};
 use hivegraph::Result;
-use hivegraph::algorithm::MergeMode;
+use hivegraph::algorithm::{MergeMode, RunOptions, Seeds, ShortestPaths, VnConfig, vn};
 use hivegraph::fleet::{CollectiveKind, Fleet, FleetConfig};
 use hivegraph::graph::Graph;
-use hivegraph::layout::Layout;
-use hivegraph::run::{Answer, Choice, Job, Outcome, RunConfig, prepare, workload};
-use std::any::Any;
+use hivegraph::layout::{Layout, Prepared};
+use hivegraph::run::{Choice, Job, Outcome, Own, RunConfig, prepare, workload};
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +26,22 @@ pub fn open_perturbed(fleet: &(String, CollectiveKind), perturb: Option<u64>) ->
 /// Every way of merging.
 pub const MERGES: [MergeMode; 4] =
     [MergeMode::Auto, MergeMode::Dense, MergeMode::Split, MergeMode::Redundant];
+
+/// Once, and checks that replicas agree.
+pub fn compared(merge: MergeMode) -> RunOptions {
+    RunOptions { merge, compare: true, ..RunOptions::default() }
+}
+
+/// Shortest paths from several nodes, which are indices.
+pub fn paths_from(
+    fleet: &Fleet,
+    graph: &Prepared,
+    seeds: &[u32],
+    config: &VnConfig,
+) -> Result<ShortestPaths> {
+    let seeds = Some(Seeds::of_nodes(graph.graph(), seeds));
+    vn(fleet, graph, &VnConfig { seeds, ..config.clone() })
+}
 
 /// Calls `body` on each of [`all_fleets`] under every merge and layout, and with what these are in words.
 pub fn everywhere(mut body: impl FnMut(&Fleet, &RunConfig, &str)) {
@@ -65,23 +81,28 @@ pub fn outcome(
     let ready = prepare(&job, fleet)?;
     let answer = job.solve(fleet, &ready)?;
     let check = job.config.verify.then(|| job.verify(&*answer)).transpose()?;
-    Ok(job.outcome(fleet, &ready, answer, check))
+    let report = ready.report(fleet, workload.form)?;
+    Ok(job.outcome(fleet, &report, answer, check))
+}
+
+/// Options of workloads, by name.
+pub fn own(options: Value) -> Own {
+    serde_json::from_value(options).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// The answer of the second of two runs on `graph`, with equal bits on all replicas, and accepted by the workload's
 /// own check.
-pub fn solved<A: Answer>(
+pub fn solved<A: Clone + 'static>(
     name: &str,
     fleet: &Fleet,
     graph: &Arc<Graph>,
     config: &RunConfig,
-) -> Box<A> {
+) -> A {
     let config =
         RunConfig { runs: Some(Choice::Is(2)), warmup: Some(0), verify: true, ..config.clone() };
     let outcome = outcome(name, fleet, graph, &config).unwrap_or_else(|e| panic!("{name}: {e}"));
-    assert_eq!(outcome.verification.unwrap().message, None, "{name}");
-    let answer: Box<dyn Any> = outcome.answer;
-    answer.downcast::<A>().unwrap_or_else(|_| panic!("{name} answers something else"))
+    assert_eq!(outcome.verification.as_ref().unwrap().message, None, "{name}");
+    answer_of::<A>(&outcome).clone()
 }
 
 /// What the answer would write to a CSV.
@@ -93,9 +114,8 @@ pub fn csv_of(outcome: &Outcome) -> String {
 }
 
 /// The answer as the type that this workload's answers have.
-pub fn answer_of<A: Answer>(outcome: &Outcome) -> &A {
-    let any: &dyn Any = &*outcome.answer;
-    any.downcast_ref().expect("an answer of this type")
+pub fn answer_of<A: 'static>(outcome: &Outcome) -> &A {
+    outcome.answer.own().downcast_ref().expect("an answer of this type")
 }
 
 /// `hive run NAME` on two host replicas.
