@@ -360,7 +360,7 @@ fn shortest_paths_on_a_sharded_graph_are_those_on_a_replicated_one_to_the_bit() 
 
 /// What replicas would take on a GPU that `sharers` of `world` are on: replicated, and sharded at most.
 fn needs(graph: &Graph, world: u64, sharers: u64) -> (u64, u64) {
-    let arrays = shortest_paths(&GraphShape::of(graph, Layout::Auto), world as usize);
+    let arrays = shortest_paths(&GraphShape::of_weighted(graph, Layout::Auto), world as usize);
     let sharded = total(&placed(arrays.clone(), Placement::Sharded, world as usize));
     let whole = total(&arrays);
     // Chunks are not quite equal.

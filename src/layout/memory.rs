@@ -4,7 +4,7 @@
 //! What is not counted: the CUDA context, kernels and NCCL's own buffers, for which
 //! [`CONTEXT_BYTES`] stands in, and 4 bytes a seed.
 
-use super::weighted_rows::{self as layout, LaidOut};
+use super::weighted_rows::{self as layout, WeightedLayout};
 use super::{Form, Layout, Placement};
 use crate::collective::nccl;
 use crate::device::{GRANULE, MEETING_WORDS, footprint};
@@ -57,12 +57,12 @@ impl DeviceArray {
 }
 
 impl GraphShape {
-    /// Of `graph`, laid out for shortest paths as `choice` says; equal to that of the layout, which is not made.
-    pub fn of(graph: &Graph, choice: Layout) -> GraphShape {
+    /// Of `graph`, laid out with weights as `choice` says; equal to that of the layout, which is not made.
+    pub fn of_weighted(graph: &Graph, choice: Layout) -> GraphShape {
         Self::of_rows(graph, graph.is_symmetric(), choice)
     }
 
-    /// Of `graph`, laid out without weights.
+    /// Of `graph`, laid out without weights as `choice` says.
     pub fn of_topology(graph: &Graph, choice: Layout) -> GraphShape {
         Self::of_rows(graph, graph.is_undirected(), choice)
     }
@@ -71,7 +71,9 @@ impl GraphShape {
     pub(crate) fn of_form(graph: &Graph, form: Form, choice: Layout) -> GraphShape {
         match form {
             Form::Topology | Form::Simple => Self::of_topology(graph, choice),
-            Form::Weighted | Form::Plain | Form::General | Form::Array => Self::of(graph, choice),
+            Form::Weighted | Form::Plain | Form::General | Form::Array => {
+                Self::of_weighted(graph, choice)
+            }
         }
     }
 
@@ -93,7 +95,7 @@ impl GraphShape {
         }
     }
 
-    pub(crate) fn of_layout(layout: &LaidOut) -> GraphShape {
+    pub(crate) fn of_weighted_layout(layout: &WeightedLayout) -> GraphShape {
         GraphShape {
             nodes: layout.nodes as u64,
             active: layout.active as u64,
@@ -499,11 +501,11 @@ mod tests {
         }
         for graph in &graphs {
             for choice in [Layout::Auto, Layout::Raw, Layout::Degree] {
-                let layout = LaidOut::new(graph, choice).unwrap();
-                let shape = GraphShape::of(graph, choice);
+                let layout = WeightedLayout::new(graph, choice).unwrap();
+                let shape = GraphShape::of_weighted(graph, choice);
                 let name = &graph.origin.dataset;
                 let counted = GraphShape { self_loops: 0, repeats: 0, ..shape };
-                assert_eq!(counted, GraphShape::of_layout(&layout), "{name} {choice}");
+                assert_eq!(counted, GraphShape::of_weighted_layout(&layout), "{name} {choice}");
                 let rows = shape.rows();
                 assert_eq!(rows.arcs * 4, layout.out.arcs.bytes() as usize, "{name} {choice}");
                 assert_eq!(rows.offsets, layout.out.offsets.len(), "{name} {choice}");
@@ -524,7 +526,7 @@ mod tests {
         let ends: Vec<u32> = (0..5000).chain(0..10).collect();
         let heads: Vec<u32> = (0..5000).chain(1..11).collect();
         let arcs = |graph: &Graph| {
-            let shape = GraphShape::of(graph, Layout::Auto);
+            let shape = GraphShape::of_weighted(graph, Layout::Auto);
             (shape.arcs, shape.self_loops)
         };
         let graph = Graph::from_arcs(5000, &ends, &heads, None, Origin::default()).unwrap();
@@ -542,7 +544,7 @@ mod tests {
             let weights = Some(size.weights.unwrap_or((1, 1)));
             let most = GraphShape::at_most(size.nodes, size.arcs, true, weights);
             let graph = crate::generate::generate(spec).unwrap();
-            let real = GraphShape::of(&graph, Layout::Auto);
+            let real = GraphShape::of_weighted(&graph, Layout::Auto);
             for world in [1, 4] {
                 let (most, real) = (shortest_paths(&most, world), shortest_paths(&real, world));
                 assert!(total(&most) >= total(&real), "{spec}");

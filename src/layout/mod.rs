@@ -14,8 +14,8 @@ pub use resident::{Resident, ResidentOptions};
 pub use topology::Columns;
 pub(crate) use topology::{ColumnRows, DeviceTopology, TopologyRows};
 pub(crate) use weighted::WeightedGraph;
-pub(crate) use weighted_cuda::{ArcForm, DeviceGraph};
-pub use weighted_rows::LaidOut;
+pub(crate) use weighted_cuda::{ArcForm, DeviceWeighted};
+pub use weighted_rows::WeightedLayout;
 pub(crate) use weighted_rows::{ArcView, Arcs, Rows};
 
 use crate::collective::ChunkPolicy;

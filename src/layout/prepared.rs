@@ -2,8 +2,8 @@
 
 use super::topology::Topology;
 use super::{
-    Columns, LaidOut, Layout, PrepareOptions, PrepareReport, Resident, ResidentOptions,
-    TopologyRows, WeightedGraph, check_align,
+    Columns, Layout, PrepareOptions, PrepareReport, Resident, ResidentOptions, TopologyRows,
+    WeightedGraph, WeightedLayout, check_align,
 };
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
@@ -17,7 +17,7 @@ pub enum Form {
     Weighted,
     /// Relabelled, without weights.
     Topology,
-    /// As that, parallel arcs being one.
+    /// Relabelled, without weights, parallel arcs being one.
     Simple,
     /// As it was loaded, without weights, rows forward.
     Plain,
@@ -37,14 +37,14 @@ impl Form {
 /// What was laid out of a graph on the host, under one [`Layout`], for all fleets.
 #[derive(Default)]
 pub struct Layouts {
-    weighted: Option<Arc<LaidOut>>,
+    weighted: Option<Arc<WeightedLayout>>,
     topology: Option<Arc<Columns>>,
     simple: Option<Arc<Columns>>,
 }
 
 impl Layouts {
-    fn weighted(&mut self, graph: &Graph, layout: Layout) -> Result<Arc<LaidOut>> {
-        made(&mut self.weighted, || LaidOut::new(graph, layout).map(Arc::new))
+    fn weighted(&mut self, graph: &Graph, layout: Layout) -> Result<Arc<WeightedLayout>> {
+        made(&mut self.weighted, || WeightedLayout::new(graph, layout).map(Arc::new))
     }
 
     fn topology(&mut self, graph: &Graph, layout: Layout) -> Result<Arc<Columns>> {

@@ -1,7 +1,7 @@
-//! A graph for shortest paths: relabelled, rows sorted by weight, arcs packed; and the copies that replicas hold.
+//! A graph in the weighted layout, with the copies that replicas hold.
 
-use super::weighted_cuda::{DeviceGraph, Owners};
-use super::{LaidOut, Placement, PrepareOptions, PrepareReport, check_align};
+use super::weighted_cuda::{DeviceWeighted, Owners};
+use super::{Placement, PrepareOptions, PrepareReport, WeightedLayout, check_align};
 use crate::collective::Split;
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Fleet};
@@ -9,17 +9,17 @@ use crate::graph::Graph;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A graph laid out and, on devices, uploaded.
+/// A graph in the weighted layout, on devices uploaded.
 pub(crate) struct WeightedGraph {
     pub graph: Arc<Graph>,
-    pub layout: Arc<LaidOut>,
+    pub layout: Arc<WeightedLayout>,
     /// Chunks for steps that follow out-arcs.
     pub chunks: Split,
     /// Chunks for pulls, which stop early: about equal nodes.
     pub pull_chunks: Split,
     pub report: PrepareReport,
     /// By rank; `None` on the host.
-    devices: Vec<Option<DeviceGraph>>,
+    devices: Vec<Option<DeviceWeighted>>,
 }
 
 impl WeightedGraph {
@@ -27,7 +27,7 @@ impl WeightedGraph {
     pub fn new(
         fleet: &Fleet,
         graph: Arc<Graph>,
-        layout: Arc<LaidOut>,
+        layout: Arc<WeightedLayout>,
         options: PrepareOptions,
     ) -> Result<WeightedGraph> {
         let (world, align) = (fleet.world(), options.chunk_align);
@@ -49,11 +49,11 @@ impl WeightedGraph {
         let shared = layout.clone();
         let devices = fleet.run(move |r| match &r.backend {
             Backend::Host(_) => Ok(None),
-            Backend::Cuda(_) => DeviceGraph::new(r, &shared, owners.as_ref()).map(Some),
+            Backend::Cuda(_) => DeviceWeighted::new(r, &shared, owners.as_ref()).map(Some),
         })?;
         let elapsed = start.elapsed().as_secs_f64() * 1e3;
         let arcs = layout.out.arcs.bytes() + layout.into.as_ref().map_or(0, |i| i.arcs.bytes());
-        let most = devices.iter().flatten().map(DeviceGraph::bytes).max();
+        let most = devices.iter().flatten().map(DeviceWeighted::bytes).max();
         let report = PrepareReport {
             layout: layout.name.into(),
             placement: options.placement,
@@ -66,7 +66,7 @@ impl WeightedGraph {
     }
 
     /// The copy of replica `rank`, which is on a device.
-    pub fn on_device(&self, rank: usize) -> Result<&DeviceGraph> {
+    pub fn on_device(&self, rank: usize) -> Result<&DeviceWeighted> {
         let missing =
             || Error::machine(format!("replica {rank} has no device copy; this is a bug"));
         self.devices[rank].as_ref().ok_or_else(missing)

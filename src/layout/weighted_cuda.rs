@@ -1,11 +1,11 @@
-//! A laid-out graph in device memory: a copy a replica, or arcs and records once over all GPUs.
+//! The weighted layout in device memory: a copy a replica, or arcs and records once over all GPUs.
 
 use crate::collective::Split;
 use crate::device::{DeviceBuffer, Function, Launch, source};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Placed, Replica, VmmArray};
 use crate::layout::memory::{GraphShape, RowsLengths};
-use crate::layout::{Arcs, LaidOut, Rows};
+use crate::layout::{Arcs, Rows, WeightedLayout};
 use bytemuck::{Pod, Zeroable};
 
 /// Degree from which a whole warp pulls a node.
@@ -47,8 +47,8 @@ pub(crate) struct Owners {
     pub into: Split,
 }
 
-/// A laid-out graph on one device.
-pub(crate) struct DeviceGraph {
+/// The weighted layout on one device.
+pub(crate) struct DeviceWeighted {
     pub(crate) out: WeightedRows,
     pub(crate) into: Option<WeightedRows>,
     pub(crate) form: ArcForm,
@@ -61,10 +61,14 @@ pub(crate) struct DeviceGraph {
     wide: bool,
 }
 
-impl DeviceGraph {
-    /// Uploads `layout`, builds the records. With `owners`, which only a fleet whose
-    /// GPUs reach each other can have, arcs and records lie once over all GPUs; then it is a meeting.
-    pub fn new(r: &mut Replica, layout: &LaidOut, owners: Option<&Owners>) -> Result<DeviceGraph> {
+impl DeviceWeighted {
+    /// Uploads `layout` and builds the records. With `owners` arcs and records lie once over all GPUs; that takes a fleet
+    /// whose GPUs reach each other, and is a meeting.
+    pub fn new(
+        r: &mut Replica,
+        layout: &WeightedLayout,
+        owners: Option<&Owners>,
+    ) -> Result<DeviceWeighted> {
         let Backend::Cuda(device) = &mut r.backend else {
             return Err(Error::machine("a device graph on the host; this is a bug"));
         };
@@ -88,7 +92,7 @@ impl DeviceGraph {
             None => 0,
         };
         let bytes = out.bytes() + into.as_ref().map_or(0, WeightedRows::bytes);
-        Ok(DeviceGraph {
+        Ok(DeviceWeighted {
             form: shape.form,
             active: shape.active,
             giants: rows_from(GIANT_DEGREE),
@@ -128,8 +132,8 @@ struct Shape {
 }
 
 impl Shape {
-    fn new(layout: &LaidOut) -> Shape {
-        let lengths = GraphShape::of_layout(layout).rows();
+    fn new(layout: &WeightedLayout) -> Shape {
+        let lengths = GraphShape::of_weighted_layout(layout).rows();
         let (packed, form) = match &layout.out.arcs {
             Arcs::Packed { bits, bias, .. } => (true, ArcForm { bits: *bits, bias: *bias }),
             Arcs::Pairs(_) => (false, ArcForm::zeroed()),

@@ -1,5 +1,5 @@
-//! A graph laid out for a workload: relabelled, sorted, packed, transposed. Made once on the host;
-//! host replicas share it, devices receive copies of its arrays.
+//! The weighted layout of a graph: relabelled, rows sorted by weight, packed, transposed. It is made once on the host. Host
+//! replicas share it, devices receive copies of its arrays.
 
 use super::Layout as Choice;
 use crate::error::{Error, Result};
@@ -74,7 +74,7 @@ impl Rows {
 }
 
 impl Arcs {
-    /// Calls `body` with a view of the form that is stored.
+    /// The arcs, where they are packed.
     pub fn packed(&self) -> Option<PackedView<'_>> {
         match self {
             Arcs::Packed { words, bits, bias } => {
@@ -84,6 +84,7 @@ impl Arcs {
         }
     }
 
+    /// The arcs, where they are pairs.
     pub fn pairs(&self) -> Option<PairView<'_>> {
         match self {
             Arcs::Packed { .. } => None,
@@ -99,8 +100,8 @@ impl Arcs {
     }
 }
 
-/// A laid-out graph.
-pub struct LaidOut {
+/// A graph with weights, laid out.
+pub struct WeightedLayout {
     /// Nodes of the input.
     pub(crate) nodes: usize,
     /// Nodes with an arc, when they come first; else all.
@@ -157,9 +158,9 @@ fn sketch_of(graph: &Graph, degree: &(impl Fn(usize) -> u64 + Sync), choice: Cho
 const FLAT_MEAN: f64 = 8.0;
 const FLAT_MAX: u64 = 64;
 
-impl LaidOut {
+impl WeightedLayout {
     /// Lays `graph` out.
-    pub fn new(graph: &Graph, choice: Choice) -> Result<LaidOut> {
+    pub fn new(graph: &Graph, choice: Choice) -> Result<WeightedLayout> {
         let start = Instant::now();
         let n = graph.nodes();
         let symmetric = graph.is_symmetric();
@@ -177,7 +178,7 @@ impl LaidOut {
         let (lightest, mean_weight) = weight_facts(graph);
         let name = if by_degree { "degree" } else { "raw" };
         let ms = start.elapsed().as_secs_f64() * 1e3;
-        Ok(LaidOut {
+        Ok(WeightedLayout {
             nodes: n,
             active,
             out,

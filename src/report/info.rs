@@ -58,7 +58,7 @@ impl<'a> GraphRecord<'a> {
         let start = Instant::now();
         let statistics = graph.statistics();
         let statistics_ms = start.elapsed().as_secs_f64() * 1e3;
-        let shape = GraphShape::of(graph, Layout::Auto);
+        let shape = GraphShape::of_weighted(graph, Layout::Auto);
         let of_form = |form| GraphShape::of_form(graph, form, Layout::Auto);
         GraphRecord {
             primitive: "info",

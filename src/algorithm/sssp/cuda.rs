@@ -11,7 +11,7 @@ use crate::collective::Replicated;
 use crate::collective::{Split, Together};
 use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, fewer, source};
 use crate::error::{Error, Result};
-use crate::layout::DeviceGraph;
+use crate::layout::DeviceWeighted;
 use crate::layout::memory::{CONTROL, QUEUE, WorkspaceLengths};
 use args::{ExchangeArgs, SeedArgs, Status, StepArgs};
 use std::ops::Range;
@@ -33,7 +33,7 @@ struct Kernels {
 }
 
 impl Kernels {
-    fn load(device: &mut CudaDevice, graph: &DeviceGraph) -> Result<Kernels> {
+    fn load(device: &mut CudaDevice, graph: &DeviceWeighted) -> Result<Kernels> {
         let options = graph.options();
         let mut kernel = |name| device.function(source("sssp.cu"), &options, name);
         Ok(Kernels {
@@ -71,7 +71,7 @@ pub(crate) struct Workspace {
 impl Workspace {
     pub fn new(
         device: &mut CudaDevice,
-        graph: &DeviceGraph,
+        graph: &DeviceWeighted,
         seeds: &[u32],
         near_far: bool,
         trace: bool,
@@ -121,7 +121,7 @@ impl Workspace {
     }
 
     /// All distances infinite, the seeds 0 and in the frontier.
-    pub fn reset(&mut self, device: &CudaDevice, graph: &DeviceGraph, s: &State) -> Result<()> {
+    pub fn reset(&mut self, device: &CudaDevice, graph: &DeviceWeighted, s: &State) -> Result<()> {
         let [dist, front, _] = pointers(s)?;
         if let Some(buffer) = s.dist.device() {
             buffer.fill_words(f32::INFINITY.to_bits())?;
@@ -154,7 +154,7 @@ impl Workspace {
     pub fn step(
         &mut self,
         device: &CudaDevice,
-        graph: &DeviceGraph,
+        graph: &DeviceWeighted,
         s: &mut State,
         (task, chunk): (Task, Range<u64>),
         limits: Limits,
@@ -263,7 +263,7 @@ impl Workspace {
     pub fn near_far(
         &mut self,
         device: &CudaDevice,
-        graph: &DeviceGraph,
+        graph: &DeviceWeighted,
         s: &mut State,
         delta: f32,
         blocks: Option<u64>,

@@ -14,7 +14,7 @@ use crate::choice::Choice;
 use crate::collective::{MergeOp, Replicated};
 use crate::error::Result;
 use crate::fleet::Replica;
-use crate::layout::{LaidOut, WeightedGraph};
+use crate::layout::{WeightedGraph, WeightedLayout};
 
 /// Buckets of this many mean weights: wide on flat graphs, whose frontiers are small; narrow on skewed ones, where
 /// what is relaxed too early is relaxed again.
@@ -22,7 +22,7 @@ const DELTA_FLAT: f64 = 16.0;
 const DELTA_SKEWED: f64 = 1.0;
 
 /// The width of a bucket.
-pub(super) fn delta(layout: &LaidOut, asked: Choice<f32>) -> f64 {
+pub(super) fn delta(layout: &WeightedLayout, asked: Choice<f32>) -> f64 {
     let means = if layout.flat { DELTA_FLAT } else { DELTA_SKEWED };
     asked.given().map_or(means * layout.mean_weight, f64::from)
 }

@@ -49,7 +49,7 @@ use crate::error::{Error, Result};
 use crate::fleet::{Fleet, Replica};
 use crate::graph::Graph;
 use crate::layout::memory::{self, DeviceArray, GraphShape};
-use crate::layout::{Form, LaidOut, Prepared, WeightedGraph};
+use crate::layout::{Form, Prepared, WeightedGraph, WeightedLayout};
 use driver::{Driver, Engine};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -381,7 +381,7 @@ const JOINT_NODES: usize = 1 << 20;
 const DELTA_MEAN_WEIGHTS: f64 = 16.0;
 
 impl Plan {
-    fn new(layout: &LaidOut, options: &PathOptions, fleet: &Fleet) -> Plan {
+    fn new(layout: &WeightedLayout, options: &PathOptions, fleet: &Fleet) -> Plan {
         let (world, cuda) = (fleet.world(), fleet.info().backend == "cuda");
         let joint = fleet.info().can_join();
         let automatic =
@@ -406,7 +406,7 @@ impl Plan {
 /// node, of which cutting saves about two thirds; it costs some 0.6 ms of launches and meetings and 0.03 ns
 /// a node of exchange. That it keeps R-MAT 20 to 24 redundant is right by the merge ablation; that cutting
 /// pays from some tens of millions of nodes on has not been measured.
-fn cutting_pays(layout: &LaidOut, world: usize, cuda: bool) -> bool {
+fn cutting_pays(layout: &WeightedLayout, world: usize, cuda: bool) -> bool {
     let nodes = layout.active as f64;
     let saved_us = nodes * 0.06e-3 * (1.0 - 1.0 / world as f64);
     let cost_us = 600.0 + nodes * 0.03e-3;

@@ -6,7 +6,7 @@ use crate::collective::Replicated;
 use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
 use crate::error::Result;
 use crate::layout::memory::{CONTROL, DoubleLengths, GIANT_ROW, LONG_ROW};
-use crate::layout::{DeviceGraph, LaidOut};
+use crate::layout::{DeviceWeighted, WeightedLayout};
 
 const THREADS: u32 = 256;
 
@@ -31,8 +31,8 @@ impl Double {
     /// Compiles the kernels for the form of `layout` and allocates.
     pub fn new(
         device: &mut CudaDevice,
-        graph: &DeviceGraph,
-        layout: &LaidOut,
+        graph: &DeviceWeighted,
+        layout: &WeightedLayout,
         seeds: &[u32],
         trace: bool,
     ) -> Result<Double> {
@@ -64,7 +64,7 @@ impl Double {
     pub fn reset(
         &self,
         device: &CudaDevice,
-        graph: &DeviceGraph,
+        graph: &DeviceWeighted,
         dist: &Replicated<f64>,
     ) -> Result<()> {
         let args = self.args(device, graph, dist, 0.0)?;
@@ -77,7 +77,7 @@ impl Double {
     pub fn launch(
         &self,
         device: &CudaDevice,
-        graph: &DeviceGraph,
+        graph: &DeviceWeighted,
         dist: &Replicated<f64>,
         delta: f64,
     ) -> Result<()> {
@@ -96,7 +96,7 @@ impl Double {
     fn args(
         &self,
         device: &CudaDevice,
-        graph: &DeviceGraph,
+        graph: &DeviceWeighted,
         dist: &Replicated<f64>,
         delta: f64,
     ) -> Result<DoubleArgs> {
