@@ -324,6 +324,16 @@ impl Workload {
     pub fn takes(&self, option: &str) -> bool {
         self.of.defaults().contains_key(option)
     }
+
+    /// The refusal of an option that it has no use for.
+    pub(crate) fn does_not_take(&self, option: &str) -> String {
+        let own: Vec<String> = self.options().iter().map(|o| format!("--{o}")).collect();
+        let own = match own.is_empty() {
+            true => "it has none of its own".into(),
+            false => format!("of its own it takes {}", own.join(", ")),
+        };
+        format!("{} does not take --{option}; {own}", self.name)
+    }
 }
 
 /// An [`Algorithm`] whose config is a map of values by option; options that are not in it have their defaults.

@@ -66,12 +66,13 @@ pub fn command() -> Command {
 /// is one line on standard error.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     signals::install();
-    let result = match command().try_get_matches_from(args) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let result = match command().try_get_matches_from(&args) {
         Ok(matches) => {
             console::set_quiet(matches.get_flag("quiet"));
             dispatch(&matches)
         }
-        Err(error) => return usage(&error),
+        Err(error) => return usage(&error, &args),
     };
     match result {
         Ok(()) => 0,
@@ -139,7 +140,7 @@ fn load_options(matches: &ArgMatches) -> Result<LoadOptions> {
 }
 
 /// Help and version are answers; anything else is one line and exit code 2.
-fn usage(error: &clap::Error) -> u8 {
+fn usage(error: &clap::Error, args: &[OsString]) -> u8 {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             let _ = console::out(&error.to_string());
@@ -150,7 +151,7 @@ fn usage(error: &clap::Error) -> u8 {
             2
         }
         _ => {
-            console::error(&one_line(error));
+            console::error(&run::foreign_option(error, args).unwrap_or_else(|| one_line(error)));
             2
         }
     }

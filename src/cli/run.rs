@@ -9,7 +9,9 @@ use crate::run::{
     workload,
 };
 use crate::{Error, Result};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueHint, value_parser};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The subcommand, one level deeper for every workload of the registry.
@@ -64,6 +66,18 @@ fn workload_command(workload: &Workload) -> Command {
         }),
         None => command,
     }
+}
+
+/// Says that the workload of these arguments does not take an option that others take, where that is the error.
+pub(super) fn foreign_option(error: &clap::Error, args: &[OsString]) -> Option<String> {
+    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let option = argument.strip_prefix("--")?;
+    let taken = WORKLOADS.iter().any(|workload| workload.takes(option));
+    let words = args.iter().filter_map(|arg| arg.to_str());
+    let asked = words.skip_while(|word| *word != "run").find_map(workload)?;
+    (error.kind() == ErrorKind::UnknownArgument && taken).then(|| asked.does_not_take(option))
 }
 
 /// The groups in which options of a run are shown; the rest is shown as `Run`.

@@ -312,12 +312,7 @@ impl RunConfig {
         ];
         let ours = ours.into_iter().filter(|(_, fine)| !fine).map(|(name, _)| name.to_string());
         if let Some(option) = self.own.foreign(workload).into_iter().chain(ours).next() {
-            let own: Vec<String> = workload.options().iter().map(|o| format!("--{o}")).collect();
-            let own = match own.is_empty() {
-                true => "it has none of its own".into(),
-                false => format!("of its own it takes {}", own.join(", ")),
-            };
-            return Err(Error::input(format!("{} does not take --{option}; {own}", workload.name)));
+            return Err(Error::input(workload.does_not_take(&option)));
         }
         match (workload.form, &self.graph) {
             (Form::Array, _) => self.check_no_graph(workload),
