@@ -327,7 +327,7 @@ fn results_that_would_replace_an_input_or_each_other_are_refused() {
         ("--output chain.txt", "--output chain.txt: is also the graph"),
         ("--output ./chain.txt", "--output ./chain.txt: is also the graph"),
         ("--json chain.txt", "--json chain.txt: is also the graph"),
-        ("--output seeds.txt", "--output seeds.txt: is also the file of seeds"),
+        ("--output seeds.txt", "--output seeds.txt: is also the file of --seeds"),
         ("--json x.csv --output ./x.csv", "--json x.csv: is also --output"),
     ] {
         let line =

@@ -297,11 +297,11 @@ fn bad_questions_get_one_line() {
         (&["--source", "1", "--sources", "2"], "--source with --sources"),
         (
             &["--sources", "1,2", "--output", "x.npy"],
-            "one column only, not for the levels of 2 searches",
+            "one column only, not for the results of 2 searches",
         ),
         (
             &["--sources", "1,2", "--output", "x.txt"],
-            "one column only, not for the levels of 2 searches",
+            "one column only, not for the results of 2 searches",
         ),
         (&["--source", "999"], "999"),
         (&["--sources", "random:256:1"], "have out-arcs to others; ask for 1 to"),
