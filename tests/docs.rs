@@ -199,10 +199,6 @@ fn commands_that_need_no_gpu_run() {
                 skipped("examples are not built");
                 continue;
             }
-            if block.text.contains("hive list") && !place.bash("hive list").status.success() {
-                skipped("no `hive list`");
-                continue;
-            }
             let output = place.bash(&block.text);
             assert!(output.status.success(), "{}:\n{}{}", block.place, block.text, said(&output));
             ran += block.text.lines().count();
@@ -292,10 +288,6 @@ fn commands_in_prose_are_understood() {
             });
             let words: Vec<&str> = words.take_while(|word| *word != "-").collect();
             if words.iter().any(|word| word.contains(['[', '|'])) {
-                continue;
-            }
-            if words == ["list"] && cli::command().find_subcommand("list").is_none() {
-                skipped("no `hive list`");
                 continue;
             }
             parses(&format!("{page}: `{span}`"), &words);

@@ -262,6 +262,7 @@ fn every_example_of_the_help_runs() {
     let sweep = "graphs = ['chain:9']\ndevices = ['host:1', 'host:2']\nworkloads = ['bfs']\n[run]\nruns = 1\n";
     std::fs::write(folder.path().join("sweep.toml"), sweep).unwrap();
     let commands = [
+        "list",
         "sweep",
         "generate",
         "info",

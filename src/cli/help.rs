@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use std::path::{Path, PathBuf};
 
 /// Two lines for the help of each subcommand; those of workloads are in the registry.
-const EXAMPLES: [(&str, [&str; 2]); 11] = [
+const EXAMPLES: [(&str, [&str; 2]); 12] = [
     ("", ["hive run vn --graph web.mtx --seeds 1,5 --top 10", "hive info web.mtx"]),
     (
         "run",
@@ -17,6 +17,7 @@ const EXAMPLES: [(&str, [&str; 2]); 11] = [
             "hive run pagerank --graph web.mtx --output ranks.csv",
         ],
     ),
+    ("list", ["hive list", "hive list --about"]),
     (
         "sweep",
         [

@@ -31,6 +31,7 @@ the machine will not do; 3 a replica failed while it ran; 130 and 143 ended by S
 pub fn command() -> Command {
     let parts = [
         run::command(),
+        run::list_command(),
         sweep::command(),
         generate::command(),
         info::command(),
@@ -86,6 +87,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
 fn dispatch(matches: &ArgMatches) -> Result<()> {
     match matches.subcommand() {
         Some(("run", matches)) => run::run(matches),
+        Some(("list", matches)) => run::list(matches),
         Some(("sweep", matches)) => sweep::sweep(matches),
         Some((crate::sweep::CHILD, _)) => crate::sweep::child(),
         Some(("generate", matches)) => generate::generate(matches),

@@ -10,7 +10,7 @@ use crate::run::{
 };
 use crate::{Error, Result};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueHint, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint, value_parser};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +23,24 @@ pub(super) fn command() -> Command {
         .subcommand_value_name("WORKLOAD")
         .subcommand_help_heading("Workloads")
         .subcommands(WORKLOADS.iter().map(workload_command))
+}
+
+pub(super) fn list_command() -> Command {
+    Command::new("list").about("Print the names of all workloads, one a line").arg(
+        Arg::new("about")
+            .long("about")
+            .action(ArgAction::SetTrue)
+            .help("Also print what each computes"),
+    )
+}
+
+pub(super) fn list(matches: &ArgMatches) -> Result<()> {
+    let about = matches.get_flag("about");
+    let line = |workload: &Workload| match about {
+        true => format!("{:10} {}\n", workload.name, workload.about),
+        false => format!("{}\n", workload.name),
+    };
+    out(&WORKLOADS.iter().map(line).collect::<String>())
 }
 
 fn workload_command(workload: &Workload) -> Command {
