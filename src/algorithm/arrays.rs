@@ -102,22 +102,23 @@ macro_rules! device_arrays {
 }
 pub(super) use device_arrays;
 
-/// The same for arrays that every replica has a copy of: `comp: Replicated<u32> = "comp", Min, |s| s.active;`.
+/// The same for arrays that every replica has a copy of: `comp: Replicated<u32> = "comp", Min, |s| s.active;`. The
+/// struct may have a type of elements as its parameter.
 macro_rules! replicated_arrays {
-    ($(#[$doc:meta])* $vis:vis struct $name:ident of $sizes:ty {
+    ($(#[$doc:meta])* $vis:vis struct $name:ident $(<$of_type:ident>)? of $sizes:ty {
         $($(#[$of:meta])* $field:ident: $t:ty = $label:literal, $op:ident, |$s:pat_param| $length:expr;)+
     }) => {
         $(#[$doc])*
-        $vis struct $name {
+        $vis struct $name $(<$of_type: $crate::collective::Element>)? {
             $($(#[$of])* pub $field: $t,)+
         }
 
-        impl $name {
+        impl $(<$of_type: $crate::collective::Element>)? $name $(<$of_type>)? {
             /// Makes all of them.
             $vis fn allocate(
                 r: &mut $crate::fleet::Replica,
                 sizes: $sizes,
-            ) -> $crate::error::Result<$name> {
+            ) -> $crate::error::Result<Self> {
                 use $crate::algorithm::arrays::OnReplicas;
                 use $crate::collective::MergeOp;
                 $(let $field =

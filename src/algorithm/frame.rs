@@ -116,7 +116,7 @@ pub(crate) struct Log {
     pub entries: Vec<TraceEntry>,
     /// Driver iterations of earlier runs of this job.
     first: u64,
-    /// When the step under way began.
+    /// When the first step since the last entry of the trace began.
     began: Option<Instant>,
 }
 
@@ -141,7 +141,7 @@ impl Log {
     /// Adds the iteration just booked to the trace: what it did, the nodes and arcs that it began with, and how it
     /// was merged.
     pub fn note(&mut self, step: &str, (frontier_nodes, frontier_arcs): (u64, u64), merge: &str) {
-        let Some(began) = self.began.filter(|_| self.trace) else { return };
+        let Some(began) = self.began.take().filter(|_| self.trace) else { return };
         self.entries.push(TraceEntry {
             iteration: self.iterations - 1,
             step: step.trim_start_matches("step ").into(),
@@ -274,35 +274,8 @@ pub(crate) fn step<W, H: Send, S: Send, F: Send>(
 
 /// Begins a step called `name`: injected faults strike now, and a perturbed fleet draws the number of its blocks.
 pub(crate) fn begin(r: &mut Replica, log: &mut Log, name: &'static str) -> Result<()> {
-    log.began = Some(Instant::now());
+    log.began.get_or_insert_with(Instant::now);
     r.begin(log.iteration(), name)?;
     r.perturb_launches();
     Ok(())
-}
-
-/// The time of a step: on a device between two marks on its stream, so that nobody waits for the first.
-pub(crate) struct Step(Instant);
-
-impl Step {
-    /// It begins here.
-    pub fn begin(r: &Replica) -> Result<Step> {
-        if let Backend::Cuda(device) = &r.backend {
-            device.mark(0, false)?;
-        }
-        Ok(Step(Instant::now()))
-    }
-
-    /// It ends here: waits for it and books its time.
-    pub fn end(self, r: &mut Replica) -> Result<()> {
-        if let Backend::Cuda(device) = &r.backend {
-            device.mark(0, true)?;
-        }
-        r.settle()?;
-        let ms = match &r.backend {
-            Backend::Cuda(device) => device.interval_ms(0)?,
-            Backend::Host(_) => self.0.elapsed().as_secs_f64() * 1e3,
-        };
-        r.book_step(ms);
-        Ok(())
-    }
 }

@@ -1,15 +1,75 @@
-//! What is said of betweenness.
+//! Scores from sums over sources, and what is said of them.
 
-use super::{Bc, Betweenness, Precision};
+use super::Bc;
 use crate::Result;
-use crate::algorithm::Measured;
 use crate::algorithm::ranking::{first, ranked};
 use crate::algorithm::workload::{Answer, Checked, Query, fields};
+use crate::algorithm::{Measured, Precision};
 use crate::graph::{Graph, NodeId};
 use crate::io::{Column, Table};
 use crate::units::{count, plural};
 use crate::verify::{self, BetweennessQuestion};
+use rayon::prelude::*;
 use serde_json::{Map, Value, json};
+
+/// Betweenness, in the graph's node order.
+#[derive(Debug, Clone, Default)]
+pub struct Betweenness {
+    /// `[n]` scores, scaled as [`scale`] says: where there is but one source, without ends, its own is NaN.
+    pub scores: Vec<f64>,
+    /// What paths were held in: `F32` or `F64`.
+    pub precision: Precision,
+    /// Whether some arc lacks its reverse: scores are not halved then.
+    pub directed: bool,
+    /// Lanes of a batch.
+    pub lanes: u32,
+    /// Levels were cut by chunk, rather than sources dealt out.
+    pub cut: bool,
+    /// The largest distance from a source.
+    pub depth: u64,
+    /// Timings and counts. `reached` nodes and `reached_arcs`, the arcs out of them, are added up over the sources.
+    pub measured: Measured,
+}
+
+/// Scales sums over `sources` as `_rescale` of NetworkX 3.6.1 does, with k the number of sources.
+///
+/// With N = n where ends count and n - 1 where they do not, and c = 2 in an undirected graph (every pair of ends is met
+/// from both), 1 in a directed one: a sum over all sources is divided by c; one over k sources is multiplied by
+/// N / (k c), so that it estimates the whole. Without ends a source is no target of itself and has k - 1 sources to be
+/// between: its own factor is N / ((k - 1) c), which for a single source is 0 / 0: NaN. Normalized: 1 / (K (N - 1))
+/// instead, where K is N for all sources, else k (k - 1 for a source without ends). Nothing is scaled where N < 2.
+///
+/// Sources drawn at random are meant: NetworkX draws from all nodes.
+pub fn scale(
+    scores: &mut [f64],
+    sources: &[u32],
+    directed: bool,
+    normalized: bool,
+    endpoints: bool,
+) {
+    let (n, k) = (scores.len() as f64, sources.len() as f64);
+    let others = if endpoints { n } else { n - 1.0 };
+    if others < 2.0 {
+        return;
+    }
+    let all = sources.len() == scores.len();
+    let both_ways = if directed { 1.0 } else { 2.0 };
+    let factor = |k: f64| match normalized {
+        true => 1.0 / (k * (others - 1.0)),
+        false => others / (k * both_ways),
+    };
+    let common = factor(if all { others } else { k });
+    let own = match all || endpoints {
+        true => common,
+        false if sources.len() == 1 => f64::NAN,
+        false => factor(k - 1.0),
+    };
+    let at_sources: Vec<f64> = sources.iter().map(|s| scores[*s as usize] * own).collect();
+    if common != 1.0 {
+        scores.par_iter_mut().for_each(|score| *score *= common);
+    }
+    sources.iter().zip(at_sources).for_each(|(s, score)| scores[*s as usize] = score);
+}
 
 /// How far off a score may be to pass its check, as a share of it: some thousand roundings, one after another.
 const TOLERANCE: f64 = 1e-9;

@@ -1,314 +1,339 @@
-//! One run on one replica: batch after batch, whole or level by level. The idea is in the parent module.
+//! Batches on one replica: whole, or level by level with the others.
 
-use super::Tally;
-use super::cuda::{Form, Workspace};
+use super::answer::tolerance;
+use super::cuda::Workspace;
 use super::host::Lanes;
-use super::plan::Plan;
-use crate::algorithm::TraceEntry;
-use crate::algorithm::frame::{Log, Step};
+use super::plan::{Plan, State, StepResult, StepTask, Task, side_by_side};
+use super::{Bc, BcConfig, Betweenness, MOST_LANES, cuda, host, scale};
+use crate::algorithm::frame::{Brought, Engine, Log, Run, begin, step, timed};
+use crate::algorithm::same::{Rounded, Words};
+use crate::algorithm::workload::{Algorithm, Query};
+use crate::algorithm::{MergeMode, Precision, RunOptions, files_of, from_nodes};
 use crate::collective::Split;
-use crate::collective::{MergeOp, Replicated};
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Replica};
-use crate::layout::TopologyRows;
+use crate::fleet::{Fleet, Replica};
+use crate::graph::Graph;
+use crate::layout::memory::{DeviceArray, GraphShape};
+use crate::layout::{Form, Prepared, TopologyRows};
 use std::ops::Range;
-use std::time::Instant;
+use std::path::Path;
+use std::sync::Arc;
 
-/// What a batch came to.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Done {
-    /// The largest distance from a source.
-    pub levels: u64,
-    /// Nodes, and arcs out of them, added up over the lanes.
-    pub reached: u64,
-    pub reached_arcs: u64,
-    /// Arcs that were looked at.
-    pub looked: u64,
-    /// A lane with too many paths.
-    pub overflow: Option<u32>,
-}
+impl Algorithm for Bc {
+    type Config = BcConfig;
+    /// Sources, as node indices.
+    type Start = Vec<u32>;
+    type Answer = Betweenness;
+    const NAME: &'static str = "bc";
+    const ABOUT: &'static str =
+        "Betweenness: the share of shortest paths that pass through each node";
+    const EXAMPLES: [&'static str; 2] = [
+        "hive run bc --graph web.mtx --sources all --normalized --top 10",
+        "hive run bc --graph rmat:10 --sources random:8:1 --output scores.csv",
+    ];
+    const FORM: Form = Form::Simple;
+    const RANKS: Option<&'static str> = Some("the nodes of the highest scores");
 
-/// What replicas tell each other where levels are cut.
-pub(crate) struct Exchange {
-    /// `[active]` mask of lanes << 32 | label: what a level found.
-    pub entries: Replicated<u64>,
-    pub values: Values,
-}
-
-/// `[active, lanes]`: numbers of paths forward, sums of coefficients backward, by place in the list of a level.
-pub(crate) enum Values {
-    Single(Replicated<f32>),
-    Double(Replicated<f64>),
-}
-
-impl Exchange {
-    pub fn new(r: &mut Replica, p: &TopologyRows, plan: &Plan) -> Result<Exchange> {
-        let active = p.columns.active;
-        let entries = r.array("entries", active, MergeOp::Gather)?;
-        let length = active * plan.lanes;
-        let values = match plan.double {
-            true => Values::Double(r.array("values", length, MergeOp::Gather)?),
-            false => Values::Single(r.array("values", length, MergeOp::Gather)?),
-        };
-        Ok(Exchange { entries, values })
-    }
-
-    /// Gives everybody the lists of all.
-    fn gather_entries(&mut self, r: &mut Replica, split: &Split) -> Result<()> {
-        r.gather(&mut self.entries, split)
-    }
-
-    /// Gives everybody the values of all.
-    fn gather_values(&mut self, r: &mut Replica, split: &Split, lanes: usize) -> Result<()> {
-        let lengths = split.bounds().windows(2).map(|pair| (pair[1] - pair[0]) * lanes as u64);
-        let split = Split::of_lengths(lengths);
-        match &mut self.values {
-            Values::Single(values) => r.gather(values, &split),
-            Values::Double(values) => r.gather(values, &split),
+    fn check(config: &BcConfig) -> Result<()> {
+        if let Some(batch) = config.batch.given()
+            && !(1..=MOST_LANES as u32).contains(&batch)
+        {
+            return Err(Error::input(format!("--batch {batch}: use auto or 1 to {MOST_LANES}")));
         }
-    }
-}
-
-/// The steps of one replica, on whatever it runs on.
-pub(super) enum Engine {
-    Host(Box<Lanes>),
-    Cuda(Box<Workspace>),
-}
-
-impl Engine {
-    pub fn new(r: &mut Replica, p: &TopologyRows, labels: &[u32], plan: &Plan) -> Result<Engine> {
-        let (rank, perturbed) = (r.rank(), r.chance().is_some());
-        let chunk = plan.cut.then(|| p.in_chunks.range(rank));
-        match &mut r.backend {
-            Backend::Host(_) => Ok(Engine::Host(Box::new(Lanes::new(&p.columns, plan.lanes)?))),
-            Backend::Cuda(device) => {
-                let Plan { lanes, double, .. } = *plan;
-                let form = Form { lanes, double, perturbed };
-                let workspace = Workspace::new(device, p, p.on_device(rank)?, labels, form, chunk)?;
-                Ok(Engine::Cuda(Box::new(workspace)))
-            }
-        }
-    }
-}
-
-/// One run.
-pub(super) struct Driver<'a> {
-    pub r: &'a mut Replica,
-    pub p: &'a TopologyRows,
-    /// By position, the labels of the sources.
-    pub labels: &'a [u32],
-    pub plan: &'a Plan,
-    pub endpoints: bool,
-    pub scores: &'a mut Replicated<f64>,
-    pub exchange: &'a mut Option<Exchange>,
-    pub engine: &'a mut Engine,
-    pub tally: &'a mut Tally,
-    pub log: &'a mut Log,
-}
-
-/// What a step of a batch does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Task {
-    /// All levels of both phases, and the scores.
-    Whole,
-    /// The sources, as level 0.
-    Seed,
-    /// What the next level holds of the own chunk.
-    Find,
-    /// The list of a level, gathered, into the arrays.
-    Commit { nodes: usize },
-    /// Sums of coefficients for the own part of a level.
-    Back { level: usize },
-    /// The sums of a level, gathered, into the arrays and, on GPUs, the scores.
-    Settle { level: usize },
-    /// The rest of what the batch adds to the scores: on GPUs the ends of paths.
-    Score,
-}
-
-impl Driver<'_> {
-    pub fn go(&mut self) -> Result<()> {
-        for round in 0..self.plan.rounds() {
-            self.r.begin(self.log.iteration(), "batch")?;
-            let batch = self.plan.batch(self.r.rank(), round);
-            if self.plan.cut {
-                self.levels(batch)?;
-            } else {
-                self.whole(batch)?;
-            }
-        }
-        if !self.plan.cut && !self.plan.alone && self.r.world() > 1 {
-            self.r.begin(self.log.iteration(), "scores")?;
-            let begin = Instant::now();
-            self.r.merge(self.scores)?;
-            self.note("scores", "sum", Done::default(), begin);
+        if config.run.merge == MergeMode::Dense {
+            return Err(Error::input(
+                "--merge dense: betweenness has no frontier to OR; use auto, split or redundant",
+            ));
         }
         Ok(())
     }
 
-    /// A batch by this replica alone. One that has none books it too: all count the same iterations.
-    fn whole(&mut self, batch: Range<usize>) -> Result<()> {
-        let begin = Instant::now();
-        let mut done = Done::default();
-        if !batch.is_empty() && self.tally.overflow.is_none() {
-            done = self.step(Task::Whole, &batch)?;
-            self.count(&batch, done);
+    /// A random choice is one among all nodes, as in NetworkX, whose scale takes it for that.
+    fn start(config: &BcConfig, graph: &Graph) -> Result<Vec<u32>> {
+        match &config.sources {
+            Some(sources) => sources.resolve_of("--sources", graph),
+            None => Ok(vec![graph.default_source()]),
         }
-        self.note("batch", "none", done, begin);
+    }
+
+    fn started(start: &Vec<u32>, graph: &Graph) -> String {
+        from_nodes(start, graph)
+    }
+
+    fn files(config: &BcConfig) -> Vec<(&'static str, &Path)> {
+        files_of([("--sources", &config.sources)])
+    }
+
+    fn folder(config: &BcConfig) -> Option<String> {
+        config.sources.as_ref().map(|sources| format!("sources-{}", sources.many()))
+    }
+
+    fn arrays(shape: &GraphShape, _: &BcConfig, world: usize) -> Vec<DeviceArray> {
+        cuda::arrays(shape, world)
+    }
+
+    fn solve(
+        fleet: &Fleet,
+        graph: &Prepared,
+        query: &Query<Bc>,
+        run: &RunOptions,
+        _: bool,
+    ) -> Result<Betweenness> {
+        let config = BcConfig { run: run.clone(), ..query.config.clone() };
+        solve(fleet, &graph.simple(fleet)?, &query.start, config)
+    }
+}
+
+/// What is counted beside the log, over the batches of a run.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    levels: u64,
+    reached: u64,
+    reached_arcs: u64,
+    /// The position of a source with too many paths; nothing after it was counted.
+    overflow: Option<usize>,
+}
+
+/// Of rows without parallel arcs.
+fn solve(
+    fleet: &Fleet,
+    rows: &Arc<TopologyRows>,
+    sources: &[u32],
+    mut config: BcConfig,
+) -> Result<Betweenness> {
+    let columns = &rows.columns;
+    // Sources without a row reach nobody but themselves.
+    let labels = sources.iter().map(|s| columns.label(*s));
+    let labels = labels.filter(|l| (*l as usize) < columns.active).collect();
+    let labels = Arc::new(side_by_side(columns, labels));
+    let (normalized, endpoints) = (config.normalized, config.endpoints);
+    let (plan, brought, tallies) = loop {
+        let plan = Plan::new(rows, labels.len(), &config, fleet.info());
+        let shared = (rows.clone(), labels.clone(), plan.clone(), config.clone());
+        let all = fleet.run(move |r| {
+            let (rows, labels, plan, config) = &shared;
+            program(r, rows, labels, plan, config)
+        })?;
+        let (brought, tallies): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+        let overflow = tallies.iter().filter_map(|tally| tally.overflow).min();
+        let Some(position) = overflow else { break (plan, brought, tallies) };
+        if plan.sizes.double || config.precision != Precision::Auto {
+            let source = rows.graph.id(columns.node(labels[position]));
+            let (bits, next) = match plan.sizes.double {
+                true => (1000, "leave this source out"),
+                false => (100, "use --precision f64"),
+            };
+            return Err(Error::input(format!(
+                "source {source}: more than 2^{bits} shortest paths to a node; {next}"
+            )));
+        }
+        config.precision = Precision::F64;
+    };
+    let counted = if plan.sizes.cut || plan.alone { &tallies[..1] } else { &tallies[..] };
+    let isolated = (sources.len() - labels.len()) as u64;
+    let Brought { values: mut by_label, mut measured } = Brought::first(brought);
+    measured.reached = counted.iter().map(|tally| tally.reached).sum::<u64>() + isolated;
+    measured.reached_arcs = counted.iter().map(|tally| tally.reached_arcs).sum();
+    by_label.resize(columns.nodes, 0.0);
+    let mut scores = columns.to_input_order(by_label);
+    let directed = columns.into.is_some();
+    scale(&mut scores, sources, directed, normalized, endpoints);
+    Ok(Betweenness {
+        scores,
+        precision: if plan.sizes.double { Precision::F64 } else { Precision::F32 },
+        directed,
+        lanes: plan.sizes.lanes as u32,
+        cut: plan.sizes.cut,
+        depth: tallies.iter().map(|tally| tally.levels).max().unwrap_or(0),
+        measured,
+    })
+}
+
+/// The program of one replica.
+fn program(
+    r: &mut Replica,
+    rows: &TopologyRows,
+    labels: &[u32],
+    plan: &Plan,
+    config: &BcConfig,
+) -> Result<(Brought<f64>, Tally)> {
+    let (rank, perturbed, sizes) = (r.rank(), r.chance().is_some(), plan.sizes);
+    let own = if sizes.cut { rows.in_chunks.range(rank) } else { 0..sizes.active as u64 };
+    let state = State::allocate(r, sizes)?;
+    let engine = Engine::new(
+        r,
+        |device| {
+            let graph = rows.on_device(rank)?;
+            Workspace::new(device, rows, graph, labels, (sizes, perturbed), own.clone())
+        },
+        || Lanes::new(&rows.columns, sizes.lanes),
+    )?;
+    let endpoints = config.endpoints;
+    let tally = Tally::default();
+    let mut driver = Driver { rows, labels, plan, endpoints, own, state, engine, tally };
+    let measured = timed(r, &config.run, &mut driver)?;
+    Ok((Brought::new(r, &driver.state.sums.scores, measured)?, driver.tally))
+}
+
+/// All batches, to be repeated.
+struct Driver<'a> {
+    rows: &'a TopologyRows,
+    /// By position, the labels of the sources.
+    labels: &'a [u32],
+    plan: &'a Plan,
+    endpoints: bool,
+    /// Labels in which this replica finds levels.
+    own: Range<u64>,
+    state: State,
+    engine: Engine<Workspace, Lanes>,
+    tally: Tally,
+}
+
+impl Run for Driver<'_> {
+    fn reset(&mut self, _: &mut Replica, _: u64) -> Result<()> {
+        self.tally = Tally::default();
+        self.state.sums.scores.clear()
+    }
+
+    fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
+        let cut = self.plan.sizes.cut;
+        for round in 0..self.plan.rounds() {
+            let batch = self.plan.batch(r.rank(), round);
+            if cut { self.levels(r, log, batch)? } else { self.whole(r, log, batch)? }
+        }
+        if !cut && !self.plan.alone && r.world() > 1 {
+            begin(r, log, "scores")?;
+            r.merge(&mut self.state.sums.scores)?;
+            note(log, "scores", "sum", StepResult::default());
+        }
+        Ok(())
+    }
+
+    fn answer(&self) -> Vec<Words<'_>> {
+        vec![Words::of(&self.state.sums.scores)]
+    }
+
+    /// Sums over replicas are added in an order that is not promised.
+    fn rounded(&self, r: &Replica) -> Result<Option<Rounded>> {
+        if r.world() == 1 || self.plan.sizes.cut {
+            return Ok(None);
+        }
+        let off = tolerance(self.plan.sizes.double);
+        let values = self.state.sums.scores.to_vec()?;
+        Ok(Some(Rounded { values, relative: off, absolute: off, iterations: 0, step: 0.0 }))
+    }
+}
+
+impl<'a> Driver<'a> {
+    /// A batch by this replica alone. One that has none books it too: all count the same iterations.
+    fn whole(&mut self, r: &mut Replica, log: &mut Log, batch: Range<usize>) -> Result<()> {
+        let mut done = StepResult::default();
+        if batch.is_empty() || self.tally.overflow.is_some() {
+            begin(r, log, Task::Whole.name())?;
+        } else {
+            let whole = self.task(Task::Whole, batch);
+            done = self.step(r, log, &whole)?;
+            self.count(&whole.batch, done);
+        }
+        note(log, "batch", "none", done);
         Ok(())
     }
 
     /// A batch by all replicas together.
-    fn levels(&mut self, batch: Range<usize>) -> Result<()> {
+    fn levels(&mut self, r: &mut Replica, log: &mut Log, batch: Range<usize>) -> Result<()> {
         if self.tally.overflow.is_some() {
             return Ok(());
         }
-        self.step(Task::Seed, &batch)?;
-        let mut parts: Vec<Split> = Vec::new();
+        let (rank, lanes) = (r.rank(), self.plan.sizes.lanes);
+        let seed = self.task(Task::Seed, batch);
+        let batch = &seed.batch;
+        self.step(r, log, &seed)?;
+        // Where the list of each level begins, and, from level 1 on, who found which part of it.
+        let (mut first, mut parts) = (vec![0, batch.len() as u64], Vec::<Split>::new());
         loop {
-            let begin = Instant::now();
-            self.r.begin(self.log.iteration(), "level")?;
-            let found = self.step(Task::Find, &batch)?;
-            let all = self.r.agree("nodes of a level", [found.reached, 0, 0, 0])?;
+            let level = parts.len() + 1;
+            let told = StepTask { level, ..seed.clone() };
+            let list = first[level - 1]..first[level];
+            let found = self.step(r, log, &StepTask { task: Task::Find, list, ..told.clone() })?;
+            let all = r.agree("nodes of a level", [found.reached, 0, 0, 0])?;
             let split = Split::of_lengths(all.iter().map(|payload| payload[0]));
             let nodes = split.bounds().last().copied().unwrap_or(0);
             if nodes == 0 {
-                self.note("forward", "none", found, begin);
+                note(log, "forward", "none", found);
                 break;
             }
-            self.exchange(&split, None)?;
-            let done = self.step(Task::Commit { nodes: nodes as usize }, &batch)?;
-            self.note("forward", "gather", Done { looked: found.looked, ..done }, begin);
+            let place = split.range(rank);
+            self.step(r, log, &StepTask { task: Task::Pack, place, ..told.clone() })?;
+            self.state.exchange.gather(r, &split, lanes, true)?;
+            first.push(first[level] + nodes);
+            let list = first[level]..first[level + 1];
+            let done = self.step(r, log, &StepTask { task: Task::Commit, list, ..told })?;
+            note(log, "forward", "gather", StepResult { looked: found.looked, ..done });
             if done.overflow.is_some() {
-                self.count(&batch, done);
+                self.count(batch, done);
                 return Ok(());
             }
             parts.push(split);
         }
-        for (level, split) in parts.iter().enumerate().rev().map(|(i, split)| (i + 1, split)) {
-            let begin = Instant::now();
-            self.r.begin(self.log.iteration(), "level")?;
-            let (mut done, mut merge) = (Done::default(), "none");
+        let deepest = parts.len();
+        let own = |level: usize| {
+            let part = parts[level - 1].range(rank);
+            first[level] + part.start..first[level] + part.end
+        };
+        for level in (1..=deepest).rev() {
+            let told = StepTask { level, deepest, ..seed.clone() };
+            let (mut done, mut merge) = (StepResult::default(), "none");
             // Below the deepest level there is nothing to sum.
-            if level < parts.len() {
-                done = self.step(Task::Back { level }, &batch)?;
-                self.exchange(split, Some(level))?;
+            if level < deepest {
+                let (part, list) = (&parts[level - 1], own(level));
+                let back =
+                    StepTask { task: Task::Back, list, place: part.range(rank), ..told.clone() };
+                done = self.step(r, log, &back)?;
+                self.step(r, log, &StepTask { task: Task::PackBack, ..back })?;
+                self.state.exchange.gather(r, part, lanes, false)?;
                 merge = "gather";
             }
-            self.step(Task::Settle { level }, &batch)?;
-            self.note("backward", merge, done, begin);
+            let list = first[level]..first[level + 1];
+            let above = if level > 1 { own(level - 1) } else { 0..0 };
+            self.step(r, log, &StepTask { task: Task::Settle, list, above, ..told })?;
+            note(log, "backward", merge, done);
         }
-        let done = self.step(Task::Score, &batch)?;
-        self.count(&batch, done);
+        let done = self.step(r, log, &StepTask { task: Task::Score, ..seed.clone() })?;
+        self.count(batch, StepResult { levels: deepest as u64, ..done });
         Ok(())
     }
 
-    /// Puts the own part of a level, the one just found or `back` on the way back, where the others get it from, and
-    /// gets theirs.
-    fn exchange(&mut self, split: &Split, back: Option<usize>) -> Result<()> {
-        let (own, chance) = (split.range(self.r.rank()), self.r.chance());
-        let Some(exchange) = self.exchange else { return Err(no_room()) };
-        let step = Step::begin(self.r)?;
-        match &mut *self.engine {
-            Engine::Host(lanes) => lanes.pack(exchange, own, back.is_none()),
-            Engine::Cuda(w) => w.pack(self.r.device()?, exchange, own, back, chance)?,
-        }
-        step.end(self.r)?;
-        if back.is_none() {
-            exchange.gather_entries(self.r, split)?;
-        }
-        exchange.gather_values(self.r, split, self.plan.lanes)
+    /// The task about a batch.
+    fn task(&self, task: Task, batch: Range<usize>) -> StepTask<'a> {
+        let (sources, endpoints) = (&self.labels[batch.clone()], self.endpoints);
+        let (list, above, place) = (0..0, 0..0, 0..0);
+        StepTask { task, batch, sources, endpoints, level: 0, deepest: 0, list, above, place }
     }
 
-    fn step(&mut self, task: Task, batch: &Range<usize>) -> Result<Done> {
-        let step = Step::begin(self.r)?;
-        let done = match self.engine {
-            Engine::Host(_) => self.host_step(task, batch)?,
-            Engine::Cuda(_) => self.device_step(task, batch)?,
-        };
-        step.end(self.r)?;
-        Ok(done)
+    fn step(&mut self, r: &mut Replica, log: &mut Log, told: &StepTask<'_>) -> Result<StepResult> {
+        let (columns, own) = (&*self.rows.columns, self.own.clone());
+        step(
+            (r, log, told.task.name()),
+            &mut self.engine,
+            &mut self.state,
+            |device, workspace, state| workspace.launch(device, state, told),
+            |device, workspace| workspace.found(device, told.task),
+            |lanes, state, beat| host::step(columns, own, lanes, state, told, beat),
+        )
     }
 
-    fn device_step(&mut self, task: Task, batch: &Range<usize>) -> Result<Done> {
-        let chance = self.r.chance();
-        let (device, Engine::Cuda(w)) = (self.r.device()?, &mut *self.engine) else {
-            return Err(no_room());
-        };
-        let exchange = || self.exchange.as_ref().ok_or_else(no_room);
-        match task {
-            Task::Whole => w.whole(device, batch, self.scores, self.endpoints, chance),
-            Task::Seed => w.seed(device, batch),
-            Task::Find => w.find(device, chance),
-            Task::Commit { nodes } => w.commit(device, exchange()?, nodes as u64, chance),
-            Task::Back { level } => w.back(device, level, chance),
-            Task::Settle { level } => w.settle(device, exchange()?, level, self.scores, chance),
-            Task::Score => w.score(device, self.scores, self.endpoints, chance),
-        }
-    }
-
-    fn host_step(&mut self, task: Task, batch: &Range<usize>) -> Result<Done> {
-        let (rank, rendezvous) = (self.r.rank(), self.r.rendezvous().clone());
-        let beat = || rendezvous.beat(rank);
-        let (p, sources) = (self.p, &self.labels[batch.clone()]);
-        let own = p.in_chunks.range(rank);
-        let own = own.start as usize..own.end as usize;
-        let (Backend::Host(worker), Engine::Host(lanes)) = (&self.r.backend, &mut *self.engine)
-        else {
-            return Err(no_room());
-        };
-        let scores = self.scores.host_mut().unwrap_or_default();
-        let exchange = self.exchange.as_ref();
-        let (columns, endpoints) = (&*p.columns, self.endpoints);
-        worker.pool.install(|| match task {
-            Task::Whole => Ok(lanes.whole(columns, sources, endpoints, scores, &beat)),
-            Task::Seed => Ok(lanes.seed(columns, sources)),
-            Task::Find => Ok(lanes.find(columns, own, &beat)),
-            Task::Commit { nodes } => {
-                let (entries, values) = exchange.and_then(host_arrays).ok_or_else(no_room)?;
-                Ok(lanes.commit(columns, &entries[..nodes], values, &beat))
-            }
-            Task::Back { level } => Ok(lanes.back(columns, level, true, &beat)),
-            Task::Settle { level } => {
-                let (_, values) = exchange.and_then(host_arrays).ok_or_else(no_room)?;
-                lanes.settle(level, values, &beat);
-                Ok(Done::default())
-            }
-            Task::Score => Ok(lanes.score(sources, endpoints, scores)),
-        })
-    }
-
-    fn count(&mut self, batch: &Range<usize>, done: Done) {
-        let tally = &mut *self.tally;
+    fn count(&mut self, batch: &Range<usize>, done: StepResult) {
+        let tally = &mut self.tally;
         tally.levels = tally.levels.max(done.levels);
         tally.reached += done.reached;
         tally.reached_arcs += done.reached_arcs;
         tally.overflow = done.overflow.map(|lane| batch.start + lane as usize);
     }
-
-    fn note(&mut self, step: &str, merge: &str, done: Done, begin: Instant) {
-        let rounds = if step == "batch" { 2 * done.levels } else { 1 };
-        if self.log.trace {
-            self.log.entries.push(TraceEntry {
-                iteration: self.log.iterations,
-                step: step.into(),
-                rounds,
-                frontier_nodes: done.reached,
-                frontier_arcs: done.reached_arcs,
-                merge: merge.into(),
-                ms: begin.elapsed().as_secs_f64() * 1e3,
-            });
-        }
-        self.log.book(rounds, done.looked, merge);
-    }
 }
 
-fn host_arrays(exchange: &Exchange) -> Option<(&[u64], &[f64])> {
-    match &exchange.values {
-        Values::Single(_) => None,
-        Values::Double(values) => Some((exchange.entries.host()?, values.host()?)),
-    }
-}
-
-fn no_room() -> Error {
-    Error::machine("a step without its arrays; this is a bug")
+/// Books an iteration.
+fn note(log: &mut Log, name: &str, merge: &str, done: StepResult) {
+    let rounds = if name == "batch" { 2 * done.levels } else { 1 };
+    log.book(rounds, done.looked, merge);
+    log.note(name, (done.reached, done.reached_arcs), merge);
 }

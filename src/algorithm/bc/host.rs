@@ -1,6 +1,7 @@
-//! The steps of betweenness on host threads. See `algorithm/bc.rs` for the idea and the arrays.
+//! The steps of betweenness on host threads.
 
-use crate::algorithm::bc::{Done, Exchange, MOST_LANES, Values};
+use super::MOST_LANES;
+use super::plan::{State, StepResult, StepTask, Task};
 use crate::error::Result;
 use crate::layout::{ColumnRows, Columns};
 use crate::memory::zeros;
@@ -31,7 +32,7 @@ fn bits(mask: u32) -> impl Iterator<Item = usize> {
 }
 
 /// A batch of sources side by side, on one replica.
-pub(crate) struct Lanes {
+pub(super) struct Lanes {
     lanes: usize,
     /// Lanes that have a source.
     full: u32,
@@ -45,20 +46,53 @@ pub(crate) struct Lanes {
     seen: Vec<u32>,
     /// `[active]` lanes that the next level reaches it in; zeros between levels.
     marks: Vec<AtomicU32>,
-    /// Lists of the levels, one after another; level k's begins at `first[k]`.
+    /// Lists of the levels, one after another.
     entries: Vec<u64>,
-    first: Vec<usize>,
     /// Nodes reached in each lane.
     reached: [u64; MOST_LANES],
     /// Arcs out of the last level.
     arcs: u64,
     /// Arcs into nodes that some lane has not reached.
     open: u64,
-    done: Done,
+    /// What the batch has come to.
+    done: StepResult,
     /// What a step found, to be put into the arrays or handed to the others.
     found: (Vec<u64>, Vec<f64>),
-    /// Of each level from 1 on, the part of its list that this replica found.
-    own: Vec<Range<usize>>,
+}
+
+fn usizes(range: &Range<u64>) -> Range<usize> {
+    range.start as usize..range.end as usize
+}
+
+/// Does the task; `own` is the own chunk.
+pub(super) fn step(
+    p: &Columns,
+    own: Range<u64>,
+    lanes: &mut Lanes,
+    s: &mut State,
+    told: &StepTask<'_>,
+    beat: &(dyn Fn() + Sync),
+) -> StepResult {
+    let (list, place) = (usizes(&told.list), usizes(&told.place));
+    let scores = s.sums.scores.host_mut().unwrap_or_default();
+    let (entries, values) = s.exchange.on_host();
+    match told.task {
+        Task::Whole => lanes.whole(p, told, scores, beat),
+        Task::Seed => lanes.seed(p, told.sources),
+        Task::Find => lanes.find(p, list, usizes(&own), beat),
+        Task::Pack | Task::PackBack => {
+            let (found, sums) = std::mem::take(&mut lanes.found);
+            values[place.start * lanes.lanes..place.end * lanes.lanes].copy_from_slice(&sums);
+            if told.task == Task::Pack {
+                entries[place].copy_from_slice(&found);
+            }
+            StepResult::default()
+        }
+        Task::Commit => lanes.commit(p, &entries[..list.len()], values, beat),
+        Task::Back => lanes.back(p, list, beat),
+        Task::Settle => lanes.settle(list, told.level == told.deepest, values, beat),
+        Task::Score => lanes.score(told, scores),
+    }
 }
 
 impl Lanes {
@@ -74,62 +108,60 @@ impl Lanes {
             seen: vec![0; active],
             marks: (0..active).map(|_| AtomicU32::new(0)).collect(),
             entries: Vec::new(),
-            first: Vec::new(),
             reached: [0; MOST_LANES],
             arcs: 0,
             open: 0,
-            done: Done::default(),
+            done: StepResult::default(),
             found: Default::default(),
-            own: Vec::new(),
         })
     }
 
-    /// Both phases from `sources` (labels), added to `scores`.
-    pub fn whole(
+    /// Both phases, added to `scores`.
+    fn whole(
         &mut self,
         p: &Columns,
-        sources: &[u32],
-        endpoints: bool,
+        told: &StepTask<'_>,
         scores: &mut [f64],
         beat: &(dyn Fn() + Sync),
-    ) -> Done {
-        self.seed(p, sources);
-        let mut looked = 0;
+    ) -> StepResult {
+        self.seed(p, told.sources);
+        // Where the list of each level begins.
+        let (mut first, mut looked) = (vec![0, self.entries.len()], 0);
         loop {
-            let found = self.find(p, 0..p.active, beat);
-            looked += found.looked;
+            let last = first[first.len() - 2]..self.entries.len();
+            looked += self.find(p, last, 0..p.active, beat).looked;
             let (entries, values) = std::mem::take(&mut self.found);
             if entries.is_empty() {
                 break;
             }
             let done = self.commit(p, &entries, &values, beat);
             if done.overflow.is_some() {
-                return Done { looked, ..done };
+                return StepResult { looked, ..done };
             }
+            first.push(self.entries.len());
         }
-        let deepest = self.first.len() - 2;
+        let deepest = first.len() - 2;
         for level in (1..=deepest).rev() {
+            let list = first[level]..first[level + 1];
             if level < deepest {
-                looked += self.back(p, level, false, beat).looked;
+                looked += self.back(p, list.clone(), beat).looked;
             }
-            let (_, values) = std::mem::take(&mut self.found);
-            self.settle(level, &values, beat);
+            let (_, sums) = std::mem::take(&mut self.found);
+            self.settle(list, level == deepest, &sums, beat);
         }
-        Done { looked, ..self.score(sources, endpoints, scores) }
+        StepResult { looked, levels: deepest as u64, ..self.score(told, scores) }
     }
 
     /// Level 0: the sources (labels, distinct), each in its lane.
-    pub fn seed(&mut self, p: &Columns, sources: &[u32]) -> Done {
+    fn seed(&mut self, p: &Columns, sources: &[u32]) -> StepResult {
         for array in [&mut self.sigma, &mut self.coef, &mut self.delta] {
             array.par_iter_mut().with_min_len(1 << 14).for_each(|x| *x = 0.0);
         }
         self.seen.fill(0);
         self.entries.clear();
-        self.first = vec![0];
-        self.own.clear();
         self.full = (0..sources.len()).fold(0, |full, lane| full | 1 << lane);
-        (self.reached, self.open, self.done) =
-            ([0; MOST_LANES], p.in_rows().arcs(), Done::default());
+        (self.reached, self.open) = ([0; MOST_LANES], p.in_rows().arcs());
+        self.done = StepResult::default();
         self.found = Default::default();
         let mut level = Vec::new();
         let mut paths = vec![0.0; sources.len() * self.lanes];
@@ -137,26 +169,37 @@ impl Lanes {
             level.push(entry(*s as usize, 1 << lane));
             paths[lane * self.lanes + lane] = 1.0;
         }
-        let done = self.commit(p, &level, &paths, &|| ());
-        self.done.levels = 0;
-        done
+        self.commit(p, &level, &paths, &|| ())
     }
 
-    /// Finds what the next level holds of the nodes in `own`; `reached` of the result are those nodes.
-    pub fn find(&mut self, p: &Columns, own: Range<usize>, beat: &(dyn Fn() + Sync)) -> Done {
+    /// Finds what the level after that of the list `last` holds of the nodes in `own`; `reached` of the result are
+    /// those nodes.
+    fn find(
+        &mut self,
+        p: &Columns,
+        last: Range<usize>,
+        own: Range<usize>,
+        beat: &(dyn Fn() + Sync),
+    ) -> StepResult {
         let marking = self.arcs * 8 < self.open + p.active as u64;
-        let wanted = if marking { self.mark(p, &own, beat) } else { self.lacking(&own) };
+        let wanted = if marking { self.mark(p, last, &own, beat) } else { self.lacking(&own) };
         let rows = p.in_rows();
         let looked: u64 = wanted.par_iter().map(|e| rows.degree(node(*e))).sum();
         self.found = self.pull(rows, &self.sigma, &wanted, true, beat);
         wanted.par_iter().for_each(|e| self.marks[node(*e)].store(0, Relaxed));
         let pushed = if marking { self.arcs } else { 0 };
-        Done { reached: self.found.0.len() as u64, looked: looked + pushed, ..Done::default() }
+        let (reached, looked) = (self.found.0.len() as u64, looked + pushed);
+        StepResult { reached, looked, ..StepResult::default() }
     }
 
-    /// Nodes of `own` that out-arcs of the last level lead to, with the lanes that reach them first.
-    fn mark(&self, p: &Columns, own: &Range<usize>, beat: &(dyn Fn() + Sync)) -> Vec<u64> {
-        let last = &self.entries[self.first[self.first.len() - 2]..];
+    /// Nodes of `own` that out-arcs of the list `last` lead to, with the lanes that reach them first.
+    fn mark(
+        &self,
+        p: &Columns,
+        last: Range<usize>,
+        own: &Range<usize>,
+        beat: &(dyn Fn() + Sync),
+    ) -> Vec<u64> {
         let part = |part: &[u64]| {
             beat();
             let mut marked = Vec::new();
@@ -171,7 +214,7 @@ impl Lanes {
             }
             marked
         };
-        let parts: Vec<Vec<u64>> = last.par_chunks(TASK).map(part).collect();
+        let parts: Vec<Vec<u64>> = self.entries[last].par_chunks(TASK).map(part).collect();
         let mut wanted = parts.concat();
         // Who marked a node first is chance.
         wanted.par_sort_unstable();
@@ -223,28 +266,14 @@ impl Lanes {
         (entries.concat(), sums.concat())
     }
 
-    /// Hands what the last step found to the others, at `own` places of the list of the level.
-    pub fn pack(&mut self, exchange: &mut Exchange, own: Range<u64>, forward: bool) {
-        let own = own.start as usize..own.end as usize;
-        let (entries, found) = std::mem::take(&mut self.found);
-        if forward {
-            exchange.entries.host_mut().unwrap_or_default()[own.clone()].copy_from_slice(&entries);
-            self.own.push(own.clone());
-        }
-        // Always f64 on the host.
-        let Values::Double(values) = &mut exchange.values else { return };
-        let values = values.host_mut().unwrap_or_default();
-        values[own.start * self.lanes..own.end * self.lanes].copy_from_slice(&found);
-    }
-
     /// Puts a level, `entries` with their numbers of paths, into the arrays.
-    pub fn commit(
+    fn commit(
         &mut self,
         p: &Columns,
         entries: &[u64],
         paths: &[f64],
         beat: &(dyn Fn() + Sync),
-    ) -> Done {
+    ) -> StepResult {
         let into = p.in_rows();
         self.arcs = 0;
         for (part, paths) in entries.chunks(TASK).zip(paths.chunks(TASK * self.lanes)) {
@@ -268,54 +297,53 @@ impl Lanes {
             }
         }
         self.entries.extend_from_slice(entries);
-        self.first.push(self.entries.len());
-        self.done.levels += 1;
         self.done
     }
 
-    /// Sums of coefficients for the nodes of `level`, or for the `own` part that this replica found.
-    pub fn back(&mut self, p: &Columns, level: usize, own: bool, beat: &(dyn Fn() + Sync)) -> Done {
-        let mut part = self.first[level]..self.first[level + 1];
-        if own {
-            let places = &self.own[level - 1];
-            part = part.start + places.start..part.start + places.end;
-        }
-        let wanted = &self.entries[part];
+    /// Sums of coefficients for the nodes of a list.
+    fn back(&mut self, p: &Columns, list: Range<usize>, beat: &(dyn Fn() + Sync)) -> StepResult {
+        let wanted = &self.entries[list];
         let looked = wanted.par_iter().map(|e| p.out.degree(node(*e))).sum();
         self.found = self.pull(&p.out, &self.coef, wanted, false, beat);
-        Done { looked, ..Done::default() }
+        StepResult { looked, ..StepResult::default() }
     }
 
-    /// Puts a level's sums of coefficients into the arrays; those of the deepest level are 0.
-    pub fn settle(&mut self, level: usize, sums: &[f64], beat: &(dyn Fn() + Sync)) {
-        let (lanes, deepest) = (self.lanes, level + 2 == self.first.len());
-        let list = self.first[level]..self.first[level + 1];
+    /// Puts the sums of coefficients of a level's list into the arrays; those of the deepest level are 0.
+    fn settle(
+        &mut self,
+        list: Range<usize>,
+        deepest: bool,
+        sums: &[f64],
+        beat: &(dyn Fn() + Sync),
+    ) -> StepResult {
+        let lanes = self.lanes;
         for (i, e) in self.entries[list].iter().enumerate() {
             if i % TASK == 0 {
                 beat();
             }
             for b in bits(mask(*e)) {
-                let (at, sum) =
-                    (node(*e) * lanes + b, if deepest { 0.0 } else { sums[i * lanes + b] });
+                let at = node(*e) * lanes + b;
+                let sum = if deepest { 0.0 } else { sums[i * lanes + b] };
                 self.delta[at] = self.sigma[at] * sum;
                 self.coef[at] = (1.0 + self.delta[at]) / self.sigma[at];
             }
         }
+        StepResult::default()
     }
 
     /// Adds the batch to `scores`, lane by lane.
-    pub fn score(&mut self, sources: &[u32], endpoints: bool, scores: &mut [f64]) -> Done {
-        let lanes = self.lanes;
+    fn score(&mut self, told: &StepTask<'_>, scores: &mut [f64]) -> StepResult {
+        let (lanes, sources) = (self.lanes, told.sources);
         let add = |(v, score): (usize, &mut f64)| {
             for (b, source) in sources.iter().enumerate() {
                 *score += self.delta[v * lanes + b];
-                if endpoints && self.sigma[v * lanes + b] > 0.0 && *source as usize != v {
+                if told.endpoints && self.sigma[v * lanes + b] > 0.0 && *source as usize != v {
                     *score += 1.0;
                 }
             }
         };
         scores.par_iter_mut().enumerate().with_min_len(1 << 12).for_each(add);
-        if endpoints {
+        if told.endpoints {
             let ends = sources.iter().zip(self.reached);
             ends.for_each(|(source, reached)| scores[*source as usize] += (reached - 1) as f64);
         }

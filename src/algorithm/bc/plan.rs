@@ -1,9 +1,13 @@
-//! How a run goes, decided once from the graph, the fleet and the options.
+//! How a run goes, decided once from the graph, the fleet and the options; and what a step is told, works on and finds.
 
-use super::{BcConfig, MOST_LANES, Precision};
-use crate::algorithm::MergeMode;
-use crate::fleet::FleetInfo;
-use crate::layout::{Columns, TopologyRows, memory};
+use super::{BcConfig, MOST_LANES, cuda};
+use crate::algorithm::arrays::replicated_arrays;
+use crate::algorithm::{MergeMode, Precision};
+use crate::collective::{Element, Replicated, Split};
+use crate::error::Result;
+use crate::fleet::{FleetInfo, Replica};
+use crate::layout::memory::{CONTEXT_BYTES, DeviceArray, total};
+use crate::layout::{Columns, TopologyRows};
 use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -11,32 +15,40 @@ use std::ops::Range;
 /// Lanes when nobody asks for another number: eight 32-bit numbers are a sector.
 const LANES: usize = 8;
 /// Graphs with fewer arcs are held in f64: it costs little there.
-const SINGLE_FROM: u64 = 1 << 24;
+pub(super) const SINGLE_FROM: u64 = 1 << 24;
 /// With fewer arcs nothing is gained by cutting levels, on a device and on the host.
 const CUT_FROM: [u64; 2] = [1 << 31, 1 << 12];
 
-/// Which sources a replica works on, how many at once, in what numbers.
-#[derive(Debug, Clone)]
-pub(crate) struct Plan {
+/// What lengths of arrays follow from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sizes {
+    /// Nodes with rows.
+    pub active: usize,
+    /// A power of two.
+    pub lanes: usize,
+    /// Numbers of paths are f64, not f32.
+    pub double: bool,
     /// Levels are cut by chunk, and all replicas work on all sources.
     pub cut: bool,
+}
+
+/// Which sources a replica works on, how many at once, in what numbers.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    pub sizes: Sizes,
     /// Every replica works on all sources by itself, and nothing is merged: there is but one source.
     pub alone: bool,
-    /// Lanes of the arrays: a power of two.
-    pub lanes: usize,
-    /// Paths are held in f64.
-    pub double: bool,
     /// `[world, rounds]` positions of sources; a replica with fewer batches has empty ones.
     batches: Vec<Vec<Range<usize>>>,
 }
 
 impl Plan {
-    pub fn new(p: &TopologyRows, sources: usize, config: &BcConfig, fleet: &FleetInfo) -> Plan {
+    pub fn new(rows: &TopologyRows, sources: usize, config: &BcConfig, fleet: &FleetInfo) -> Plan {
         let (cuda, world) = (fleet.backend == "cuda", fleet.world);
-        let arcs = p.columns.out.arcs();
+        let columns = &rows.columns;
         let double = match config.precision {
             _ if !cuda => true,
-            Precision::Auto => arcs < SINGLE_FROM,
+            Precision::Auto => columns.out.arcs() < SINGLE_FROM,
             Precision::F32 => false,
             Precision::F64 => true,
         };
@@ -44,18 +56,19 @@ impl Plan {
         let cut = world > 1
             && match config.run.merge {
                 MergeMode::Split => true,
-                MergeMode::Auto => cutting_pays(p, sources, world, cuda),
+                MergeMode::Auto => cutting_pays(columns, sources, world, cuda),
                 MergeMode::Redundant | MergeMode::Dense => false,
             };
         let alone = cuda && world > 1 && !cut && sources == 1;
         let shares = if cut || alone { 1 } else { world };
         let most = asked.min(sources.div_ceil(shares)).max(1);
-        let lanes = match config.batch.given() {
-            None if cuda => fitting(p, most.next_power_of_two(), double, cut, fleet),
-            _ => most.next_power_of_two(),
-        };
-        let most = most.min(lanes);
-        Plan { cut, alone, lanes, double, batches: deal(sources, most, shares) }
+        let lanes = most.next_power_of_two();
+        let mut sizes = Sizes { active: columns.active, lanes, double, cut };
+        if config.batch.given().is_none() && cuda {
+            sizes.lanes = fitting(columns, sizes, fleet);
+        }
+        let most = most.min(sizes.lanes);
+        Plan { sizes, alone, batches: deal(sources, most, shares) }
     }
 
     /// Batches of every replica.
@@ -65,7 +78,7 @@ impl Plan {
 
     /// The positions of the sources of replica `rank` in this round.
     pub fn batch(&self, rank: usize, round: usize) -> Range<usize> {
-        self.batches[if self.cut || self.alone { 0 } else { rank }][round].clone()
+        self.batches[if self.sizes.cut || self.alone { 0 } else { rank }][round].clone()
     }
 }
 
@@ -85,10 +98,8 @@ pub(super) fn side_by_side(columns: &Columns, mut labels: Vec<u32>) -> Vec<u32> 
     labels
 }
 
-/// `[replicas, rounds]` batches of about equal length, at most `most`, dealt in turn: neighbours take about as long, and the
-/// first and the last take longest, so that what is dealt there and back would give both to one replica (R-MAT 24 and 25, 64
-/// and 128 sources, four replicas, reckoned from traces of one: 3.6 to 3.8 times as fast, and 3.8 to 3.95 in turn;
-/// variants-d79ee80).
+/// `[replicas, rounds]` batches of about equal length, at most `most`, dealt in turn: neighbours take about as long, and
+/// the first and the last take longest, so that dealing there and back would give both to one replica.
 fn deal(sources: usize, most: usize, replicas: usize) -> Vec<Vec<Range<usize>>> {
     let rounds = sources.div_ceil(replicas * most);
     let batches = (replicas * rounds).max(1);
@@ -101,41 +112,214 @@ fn deal(sources: usize, most: usize, replicas: usize) -> Vec<Vec<Range<usize>>> 
     (0..replicas).map(own).collect()
 }
 
-/// Whether all replicas are sooner done with all sources together, level by level, than each with its own.
-///
-/// On GPUs where a replica would have no source of its own, and the graph is so large that the exchange of a level's values
-/// and its 0.1 ms of meetings may pay, for four or more: on R-MAT 27 two H200s took 103 ms, 93 of them the steps of the one
-/// with the hubs, and one takes 90; what four take is an estimate. On the host replicas share the cores, and cutting pays
-/// only where some would have nothing to do.
-fn cutting_pays(p: &TopologyRows, sources: usize, world: usize, cuda: bool) -> bool {
-    let columns = &p.columns;
+/// Whether all replicas are sooner done with all sources together, level by level, than each with its own: where some
+/// would have no source. On GPUs the graph must be large, and the replicas four or more, to make up for the exchange of
+/// a level's values and its meetings. On the host replicas share the cores.
+fn cutting_pays(columns: &Columns, sources: usize, world: usize, cuda: bool) -> bool {
     sources < world
         && !columns.flat
         && (world >= 4 || !cuda)
         && columns.out.arcs() >= CUT_FROM[usize::from(!cuda)]
 }
 
-/// The most lanes, up to `lanes`, that the memory of every GPU has room for.
-fn fitting(p: &TopologyRows, lanes: usize, double: bool, cut: bool, fleet: &FleetInfo) -> usize {
+/// The most lanes, up to those of `sizes`, that the memory of every GPU has room for.
+fn fitting(columns: &Columns, mut sizes: Sizes, fleet: &FleetInfo) -> usize {
     let sharers = |device: &str| fleet.devices.iter().filter(|d| d.device == device).count();
     let room = |bytes: u64, device: &str| {
-        let bytes = bytes.saturating_sub(memory::CONTEXT_BYTES);
+        let bytes = bytes.saturating_sub(CONTEXT_BYTES);
         bytes.min(fleet.memory_limit.unwrap_or(u64::MAX)) / sharers(device).max(1) as u64
     };
     let room = fleet.devices.iter().map(|d| room(d.memory_bytes, &d.device)).min().unwrap_or(0);
-    let columns = &p.columns;
     let each = columns.out.arcs();
     let arcs = each + columns.into.as_ref().map_or(0, |rows| rows.arcs());
-    let rows = 4 * arcs + 8 * memory::segments(arcs) as u64 + 16 * columns.active as u64;
-    let mut lanes = lanes;
-    while lanes > 1 {
-        let state = memory::lanes(columns.active, each, lanes, double, cut);
-        if rows + memory::total(&state) <= room {
-            break;
-        }
-        lanes /= 2;
+    let rows = 4 * arcs + 8 * cuda::most_segments(arcs) as u64 + 16 * columns.active as u64;
+    while sizes.lanes > 1 && rows + total(&cuda::batch_arrays(sizes, each, fleet.world)) > room {
+        sizes.lanes /= 2;
     }
-    lanes
+    sizes.lanes
+}
+
+/// What a step does; the numbers are those of `kernels/bc_batch.cuh`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Task {
+    /// All levels of both phases, and the scores.
+    Whole = 0,
+    /// The sources, as level 0.
+    Seed = 1,
+    /// What the next level holds of the own chunk.
+    Find = 2,
+    /// The own part of the level just found, into the exchange.
+    Pack = 3,
+    /// The list of a level, gathered, into the arrays.
+    Commit = 4,
+    /// Sums of coefficients for the own part of a level.
+    Back = 5,
+    /// These sums, into the exchange.
+    PackBack = 6,
+    /// The sums of a level, gathered, into the arrays and, on GPUs, the scores.
+    Settle = 7,
+    /// The rest of what the batch adds to the scores: on GPUs the ends of paths.
+    Score = 8,
+}
+
+impl Task {
+    pub fn name(self) -> &'static str {
+        match self {
+            Task::Whole => "step batch",
+            Task::Seed => "step seed",
+            Task::Find => "step find",
+            Task::Pack => "step pack",
+            Task::Commit => "step commit",
+            Task::Back => "step back",
+            Task::PackBack => "step pack back",
+            Task::Settle => "step settle",
+            Task::Score => "step score",
+        }
+    }
+}
+
+/// Everything that a step is told beside the state. The lists of a batch's levels lie one after another.
+#[derive(Debug, Clone)]
+pub(super) struct StepTask<'a> {
+    pub task: Task,
+    /// Positions of the batch's sources.
+    pub batch: Range<usize>,
+    /// Their labels, distinct.
+    pub sources: &'a [u32],
+    /// Ends of paths count.
+    pub endpoints: bool,
+    /// The level that the step is about.
+    pub level: usize,
+    /// The last level that is not empty.
+    pub deepest: usize,
+    /// Find: the list of the level before. Commit, Settle: that of the level. Back, PackBack: the own part of that.
+    pub list: Range<u64>,
+    /// Settle: the own part of the list of the level above.
+    pub above: Range<u64>,
+    /// Pack, PackBack: where the own part lies in the exchange.
+    pub place: Range<u64>,
+}
+
+/// What a step found.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct StepResult {
+    /// The largest distance from a source.
+    pub levels: u64,
+    /// Nodes that the batch has reached, over its lanes; of Find: nodes that it found in the own chunk.
+    pub reached: u64,
+    /// Arcs out of them.
+    pub reached_arcs: u64,
+    /// Arcs that were looked at.
+    pub looked: u64,
+    /// A lane with too many paths.
+    pub overflow: Option<u32>,
+}
+
+replicated_arrays! {
+    /// What sources have added up to.
+    pub(super) struct Scores of Sizes {
+        /// `[active]`, by label.
+        scores: Replicated<f64> = "scores", Sum, |s| s.active;
+    }
+}
+
+replicated_arrays! {
+    /// A level, as replicas tell each other of it.
+    pub(super) struct Level<T> of Sizes {
+        /// `[active]` mask of lanes << 32 | label.
+        entries: Replicated<u64> = "entries", Gather, |s| s.active;
+        /// `[active, lanes]` by place in the list: numbers of paths forward, sums of coefficients backward.
+        values: Replicated<T> = "values", Gather, |s| s.active * s.lanes;
+    }
+}
+
+impl<T: Element> Level<T> {
+    fn gather(
+        &mut self,
+        r: &mut Replica,
+        parts: &Split,
+        lanes: usize,
+        forward: bool,
+    ) -> Result<()> {
+        if forward {
+            r.gather(&mut self.entries, parts)?;
+        }
+        let lengths = parts.bounds().windows(2).map(|pair| (pair[1] - pair[0]) * lanes as u64);
+        r.gather(&mut self.values, &Split::of_lengths(lengths))
+    }
+}
+
+/// What replicas tell each other of levels.
+pub(super) enum Exchange {
+    /// Nothing: levels are not cut.
+    None,
+    Single(Level<f32>),
+    /// Always so on the host.
+    Double(Level<f64>),
+}
+
+impl Exchange {
+    /// Gives everybody the parts of all of a level; on the way back only their values.
+    pub fn gather(
+        &mut self,
+        r: &mut Replica,
+        parts: &Split,
+        lanes: usize,
+        forward: bool,
+    ) -> Result<()> {
+        match self {
+            Exchange::None => Ok(()),
+            Exchange::Single(level) => level.gather(r, parts, lanes, forward),
+            Exchange::Double(level) => level.gather(r, parts, lanes, forward),
+        }
+    }
+
+    /// Device addresses of entries and values.
+    pub fn addresses(&self) -> [u64; 2] {
+        match self {
+            Exchange::None => [0, 0],
+            Exchange::Single(level) => [level.entries.address(), level.values.address()],
+            Exchange::Double(level) => [level.entries.address(), level.values.address()],
+        }
+    }
+
+    /// Entries and values on the host.
+    pub fn on_host(&mut self) -> (&mut [u64], &mut [f64]) {
+        match self {
+            Exchange::Double(level) => (
+                level.entries.host_mut().unwrap_or_default(),
+                level.values.host_mut().unwrap_or_default(),
+            ),
+            _ => Default::default(),
+        }
+    }
+}
+
+/// The replicated state.
+pub(super) struct State {
+    pub sums: Scores,
+    pub exchange: Exchange,
+}
+
+impl State {
+    pub fn allocate(r: &mut Replica, sizes: Sizes) -> Result<State> {
+        let sums = Scores::allocate(r, sizes)?;
+        let exchange = match (sizes.cut, sizes.double) {
+            (false, _) => Exchange::None,
+            (true, false) => Exchange::Single(Level::allocate(r, sizes)?),
+            (true, true) => Exchange::Double(Level::allocate(r, sizes)?),
+        };
+        Ok(State { sums, exchange })
+    }
+
+    pub fn list(sizes: Sizes, world: usize) -> Vec<DeviceArray> {
+        let exchange = match (sizes.cut, sizes.double) {
+            (false, _) => Vec::new(),
+            (true, false) => Level::<f32>::list(sizes, world),
+            (true, true) => Level::<f64>::list(sizes, world),
+        };
+        [Scores::list(sizes, world), exchange].concat()
+    }
 }
 
 #[cfg(test)]
