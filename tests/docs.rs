@@ -45,6 +45,13 @@ struct Block {
     text: String,
 }
 
+impl Block {
+    /// The source file of which it is a part: `rust src/error.rs`.
+    fn file(&self) -> Option<&str> {
+        self.kind.strip_prefix("rust ")
+    }
+}
+
 /// The fenced blocks of a page.
 fn blocks(page: &str) -> Vec<Block> {
     let mut found: Vec<Block> = Vec::new();
@@ -171,7 +178,7 @@ fn every_block_says_what_it_is() {
     let known = ["sh", "sh gpu", "sh build", "rust", "toml", "text"];
     for block in pages().iter().flat_map(|page| blocks(page)) {
         assert!(
-            known.contains(&block.kind.as_str()),
+            known.contains(&block.kind.as_str()) || block.file().is_some(),
             "{}: a block of '{}'",
             block.place,
             block.kind
@@ -181,6 +188,17 @@ fn every_block_says_what_it_is() {
         let indented = prose(&page).lines().any(|line| line.starts_with("    "));
         assert!(!indented, "{page}: a block without fences");
     }
+}
+
+#[test]
+fn parts_of_source_files_stand_there_as_they_are_quoted() {
+    let mut quoted = 0;
+    for block in pages().iter().flat_map(|page| blocks(page)) {
+        let Some(file) = block.file() else { continue };
+        assert!(read(file).contains(&block.text), "{}: {file} says otherwise", block.place);
+        quoted += 1;
+    }
+    assert!(quoted >= 5, "{quoted} parts");
 }
 
 /// Commands of one page follow each other in one folder.

@@ -272,6 +272,17 @@ pub(crate) fn step<W, H: Send, S: Send, F: Send>(
     Ok(found)
 }
 
+/// Runs a step of operators, `body`, and waits for it. Its time is booked, without the merge that may follow.
+pub(crate) fn operators<T>(
+    (r, log, name): (&mut Replica, &mut Log, &'static str),
+    body: impl FnOnce(&mut Replica) -> Result<T>,
+) -> Result<T> {
+    begin(r, log, name)?;
+    let (found, ms) = r.elapsed(body)?;
+    r.book_step(ms);
+    Ok(found)
+}
+
 /// Begins a step called `name`: injected faults strike now, and a perturbed fleet draws the number of its blocks.
 pub(crate) fn begin(r: &mut Replica, log: &mut Log, name: &'static str) -> Result<()> {
     log.began.get_or_insert_with(Instant::now);

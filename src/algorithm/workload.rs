@@ -320,6 +320,14 @@ impl Workload {
         self.of.defaults().keys().cloned().collect()
     }
 
+    /// Whether an option that runs have, by the name of its key, has an effect on it.
+    pub fn takes_of_run(&self, option: &str) -> bool {
+        match option {
+            "top" => self.ranks.is_some(),
+            _ => self.form.takes(option),
+        }
+    }
+
     /// Whether it has an option of its own of this name.
     pub fn takes(&self, option: &str) -> bool {
         self.of.defaults().contains_key(option)

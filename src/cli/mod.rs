@@ -109,7 +109,7 @@ fn json_argument() -> Arg {
         .value_name("FILE|-")
         .value_hint(ValueHint::FilePath)
         .value_parser(value_parser!(PathBuf))
-        .help("Write a record; - is standard output (the text then goes to standard error)")
+        .help("Write a record as JSON; - is standard output, and the text then goes to standard error")
 }
 
 /// Refuses a `--json` that could not be written, before a graph is loaded for it.
@@ -218,7 +218,9 @@ mod tests {
                 assert_eq!(shown(&option), workload.takes(&option), "{option}: {help}");
             }
             assert_eq!(shown("top"), workload.ranks.is_some(), "{help}");
-            assert_eq!(shown("layout"), workload.form.is_laid_out(), "{help}");
+            for option in ["layout", "chunks", "placement", "top"] {
+                assert_eq!(shown(option), workload.takes_of_run(option), "{help}");
+            }
             assert_eq!(shown("graph"), workload.form != Form::Array, "{help}");
             assert!(!help.contains("--fault"), "test hooks stay out of the help");
         }

@@ -49,7 +49,7 @@ fn workload_command(workload: &Workload) -> Command {
         .value_name("FILE")
         .value_hint(ValueHint::FilePath)
         .value_parser(value_parser!(PathBuf))
-        .help("A TOML file with any of these options as keys, or a record of a run, for the options that it had but --json and --output; flags win");
+        .help("A TOML file with these options as keys, or the record of a run, whose options are taken except --json and --output. Flags take precedence");
     let command =
         Command::new(workload.name).visible_aliases(workload.aliases).about(workload.about);
     let own = workload.of.flags(command.next_help_heading("Options of its own"));
@@ -65,22 +65,17 @@ fn workload_command(workload: &Workload) -> Command {
         command.mut_arg(id, |arg| arg.help_heading("Reading the graph"))
     });
     // What it takes no part in is not shown, and refused by name.
-    let mut foreign: Vec<&str> = Vec::new();
-    if workload.ranks.is_none() {
-        foreign.push("top");
-    }
-    if !workload.form.is_laid_out() {
-        foreign.extend(["layout", "chunks", "chunk_align"]);
-    }
+    let shared = ["top", "graph", "placement", "layout", "chunks", "chunk_align"];
+    let foreign = shared.iter().filter(|id| !workload.takes_of_run(&id.replace('_', "-")));
+    let mut foreign: Vec<&str> = foreign.copied().collect();
     if workload.form == Form::Array {
-        foreign.extend(["graph", "placement"]);
         foreign.extend(loading.iter().map(String::as_str));
     }
     let hidden = |command: Command, name: &str| command.mut_arg(name, |arg| arg.hide(true));
     let command = foreign.into_iter().fold(command, hidden);
     match workload.ranks {
         Some(ranks) => command.mut_arg("top", |arg| {
-            arg.help(format!("Print the first K of the ranking: {ranks}; 0 is none [default: 0]"))
+            arg.help(format!("Print the first K of {ranks}; 0 prints none [default: 0]"))
         }),
         None => command,
     }

@@ -34,6 +34,8 @@ pub struct GraphShape {
     pub repeats: u64,
     /// Rows are the same both ways and held once.
     pub symmetric: bool,
+    /// Arcs have weights.
+    pub weighted: bool,
     /// Column and weight of an arc share a word.
     pub packed: bool,
     /// Degrees are flat and small: near-far is chosen.
@@ -90,6 +92,7 @@ impl GraphShape {
             self_loops,
             repeats: if kept { graph.origin.duplicates } else { 0 },
             symmetric,
+            weighted: graph.weights().is_some(),
             packed: sketch.packing.is_some(),
             flat: sketch.flat,
         }
@@ -103,6 +106,8 @@ impl GraphShape {
             self_loops: 0,
             repeats: 0,
             symmetric: layout.into.is_none(),
+            // It has ones where the graph has none.
+            weighted: true,
             packed: layout.out.arcs.packed().is_some(),
             flat: layout.flat,
         }
@@ -125,6 +130,7 @@ impl GraphShape {
             self_loops: 0,
             repeats: 0,
             symmetric,
+            weighted: weights != Some((1, 1)),
             packed,
             flat: false,
         }
@@ -249,7 +255,7 @@ pub fn shortest_paths(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
 }
 
 /// The arrays that lie once over all GPUs where a graph is sharded.
-const SHARDED: [&str; 3] = ["arcs", "first-neighbour records", "columns"];
+const SHARDED: [&str; 4] = ["arcs", "first-neighbour records", "columns", "weights"];
 
 /// `arrays` as one of `world` replicas holds them under `placement`; of a sharded one its part, were chunks
 /// equal, and a granule of 2 MiB that may straddle.
@@ -413,7 +419,7 @@ mod tests {
                 let layout = WeightedLayout::new(graph, choice).unwrap();
                 let shape = GraphShape::of_weighted(graph, choice);
                 let name = &graph.origin.dataset;
-                let counted = GraphShape { self_loops: 0, repeats: 0, ..shape };
+                let counted = GraphShape { self_loops: 0, repeats: 0, weighted: true, ..shape };
                 assert_eq!(counted, GraphShape::of_weighted_layout(&layout), "{name} {choice}");
                 let rows = shape.rows();
                 assert_eq!(rows.arcs * 4, layout.out.arcs.bytes() as usize, "{name} {choice}");

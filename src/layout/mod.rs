@@ -9,7 +9,7 @@ mod weighted_cuda;
 mod weighted_rows;
 
 pub use prepared::{Form, Layouts, Prepared};
-pub(crate) use resident::DeviceRows;
+pub(crate) use resident::{DeviceRows, most_slices};
 pub use resident::{Resident, ResidentOptions};
 pub use topology::Columns;
 pub(crate) use topology::{ColumnRows, DeviceTopology, TopologyRows};

@@ -28,9 +28,15 @@ pub enum Form {
 }
 
 impl Form {
-    /// Whether nodes are relabelled and cut into chunks as [`PrepareOptions`] say.
-    pub fn is_laid_out(self) -> bool {
-        matches!(self, Form::Weighted | Form::Topology | Form::Simple)
+    /// Whether this option of a run, by the name of its key, has an effect on it.
+    pub fn takes(self, option: &str) -> bool {
+        let relabelled = matches!(self, Form::Weighted | Form::Topology | Form::Simple);
+        match option {
+            "layout" => relabelled,
+            "chunks" | "chunk-align" => relabelled || self == Form::General,
+            "graph" | "placement" => self != Form::Array,
+            _ => true,
+        }
     }
 }
 

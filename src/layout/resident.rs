@@ -1,6 +1,7 @@
 //! A graph on every replica of a fleet, as it is: the input's node order, plain rows.
 
 use super::PrepareReport;
+use super::memory::{DeviceArray, GraphShape};
 use crate::collective::{ChunkPolicy, Split};
 use crate::device::DeviceBuffer;
 use crate::error::{Error, Result};
@@ -178,6 +179,20 @@ impl Resident {
         Ok(offsets)
     }
 
+    /// The device arrays of a graph of this shape with everything that a graph may have.
+    pub(crate) fn arrays(shape: &GraphShape) -> Vec<DeviceArray> {
+        let arcs = shape.all_arcs();
+        let wide = if arcs > u64::from(u32::MAX) { 2 } else { 1 };
+        let mut rows = vec![
+            DeviceArray::new::<u32>("row offsets", (shape.nodes as usize + 1) * wide),
+            DeviceArray::new::<u32>("columns", arcs as usize),
+        ];
+        if shape.weighted {
+            rows.push(DeviceArray::new::<f32>("weights", arcs as usize));
+        }
+        rows.repeat(if shape.symmetric { 1 } else { 2 })
+    }
+
     /// What placing it took.
     pub fn report(&self) -> &PrepareReport {
         &self.report
@@ -262,6 +277,11 @@ fn place<T: Pod>(
 
 /// Arcs from which a row is a hub, and of a slice of it; as in kernels/operators.cuh.
 const HUB: u64 = 4096;
+
+/// The most slices that rows of `arcs` arcs are cut into: a row of just more than one takes two.
+pub(crate) fn most_slices(arcs: u64) -> usize {
+    (2 * arcs / HUB) as usize
+}
 
 fn slices(graph: &Graph) -> usize {
     let slices = |v: usize| match graph.degree(v) {

@@ -77,7 +77,7 @@ fn unslot<T: Element>(word: u64) -> T {
 }
 
 /// Elements that are reduced together, as in kernels/operators.cuh.
-const TILE: u64 = 4096;
+pub(super) const TILE: u64 = 4096;
 
 impl Replica {
     /// `out[v]` = the fold by `op` of `lambda(v, neighbor, arc, weight)` over the arcs out of every node v of the

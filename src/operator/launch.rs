@@ -2,6 +2,7 @@
 
 use super::args::{Args, Given};
 use super::code::{Bytes, Form, On, Operator, THREADS, unit};
+use super::fold::TILE;
 use super::host::{Bound, HostFaults, HostValue};
 use super::lambda::{Body, NO_GRAPH, NO_GRAPH_TYPE};
 use super::over::Over;
@@ -11,7 +12,8 @@ use crate::device::ArrayAddress;
 use crate::device::{CudaDevice, DeviceBuffer, LANES, Launch, Loaded, nvtx};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Placed, Replica};
-use crate::layout::{DeviceRows, Resident};
+use crate::layout::memory::{DeviceArray, GraphShape};
+use crate::layout::{DeviceRows, Resident, most_slices};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -52,6 +54,19 @@ pub(super) struct Scratch {
     pub control: DeviceBuffer<u64>,
     pub partial: DeviceBuffer<u64>,
     pub marks: DeviceBuffer<u32>,
+}
+
+/// The device arrays that operators keep beside a graph of this shape and a program's own.
+pub(crate) fn arrays(shape: &GraphShape) -> Vec<DeviceArray> {
+    let most = |length: usize| length.next_power_of_two().max(64);
+    let tiles = shape.nodes.div_ceil(TILE) as usize;
+    vec![
+        DeviceArray::new::<u32>("an operator's queue", most(2 * most_slices(shape.all_arcs()))),
+        DeviceArray::new::<u64>("an operator's counters", 8),
+        DeviceArray::new::<u64>("partial results", most(0)),
+        DeviceArray::new::<u32>("an operator's marks", most(0)),
+        DeviceArray::new::<u64>("partial results", tiles.next_power_of_two().max(1024)),
+    ]
 }
 
 /// What a launch asks of [`Scratch`], in elements.

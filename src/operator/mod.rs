@@ -34,5 +34,6 @@ pub use for_all::ForEach;
 pub use host::{Bound, Edge, GraphView, NodeSet, Reads, Writes};
 pub use lambda::{ArcLambda, Lambda, OnArc, OnElement, Value};
 pub use launch::LaunchRecord;
+pub(crate) use launch::arrays;
 pub use over::Over;
 pub use random::Random;

@@ -29,7 +29,15 @@ pub struct Networkx {
     /// Of the undirected graph without self loops.
     pub cores: Vec<u32>,
     pub pagerank: Vec<NetworkxPagerank>,
+    pub katz: NetworkxKatz,
     pub betweenness: Vec<NetworkxBetweenness>,
+}
+
+/// Katz centrality, not normalized, to 12 digits.
+#[derive(Debug, Clone, Deserialize)]
+pub struct NetworkxKatz {
+    pub alpha: f64,
+    pub values: Vec<f64>,
 }
 
 /// Ranks, converged to 1e-12 in L1.

@@ -66,6 +66,12 @@ def pagerank(graph, weighted=False, personal=None):
     }
 
 
+def katz(graph):
+    alpha = 0.005
+    values = nx.katz_centrality(graph, alpha, max_iter=100_000, tol=1e-15, normalized=False, weight=None)
+    return {"alpha": alpha, "values": in_order(graph, values)}
+
+
 def betweenness(graph, normalized, endpoints, k=None, seed=None):
     scores = nx.betweenness_centrality(
         graph, k, normalized=normalized, endpoints=endpoints, seed=seed
@@ -109,6 +115,7 @@ def known(graph, file, id_base, source, pageranks, sampled):
         "levels": [distances.get(v) for v in range(n)],
         "cores": [cores[v] for v in range(n)],
         "pagerank": [pagerank(graph, **how) for how in pageranks],
+        "katz": katz(graph),
         "betweenness": full + [betweenness(graph, *how) for how in sampled],
     }
 

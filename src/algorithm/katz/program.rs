@@ -1,0 +1,144 @@
+//! Katz centrality as operators: one program for GPUs and host.
+
+use super::KatzConfig;
+use crate::algorithm::arrays::replicated_arrays;
+use crate::algorithm::frame::{Brought, Log, Run, operators, timed};
+use crate::algorithm::same::Words;
+use crate::algorithm::{MergeMode, RunOptions};
+use crate::collective::{MergeOp, Replicated};
+use crate::error::{Error, Result};
+use crate::fleet::Replica;
+use crate::layout::Resident;
+use crate::layout::memory::{DeviceArray, GraphShape};
+use crate::operator::{self, ArcLambda, Args, Lambda, Over};
+
+replicated_arrays! {
+    /// The replicated state, for so many nodes.
+    struct State of usize {
+        /// `[n]` the values that an iteration begins with.
+        value: Replicated<f64> = "value", Gather, |n| *n;
+        /// `[n]` those that it ends with.
+        next: Replicated<f64> = "next value", Gather, |n| *n;
+    }
+}
+
+/// The arrays of a run on one GPU of `world` replicas.
+pub(super) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
+    let state = State::list(shape.nodes as usize, world);
+    [Resident::arrays(shape), state, operator::arrays(shape)].concat()
+}
+
+/// What comes to v over an arc from u.
+fn incoming() -> ArcLambda<f64> {
+    ArcLambda::new("incoming").reads::<f64>("value").cuda("return value[v];").host(|a| {
+        let value = a.reads::<f64>("value");
+        Box::new(move |_, u, _, _| value.at(u))
+    })
+}
+
+/// From the sum of what came to the new value.
+fn renew() -> Lambda {
+    let renew = Lambda::new("renew").writes::<f64>("next").scalar::<f64>("alpha");
+    renew.cuda("next[v] = 1.0 + alpha * next[v];").host(|a| {
+        let (next, alpha) = (a.writes::<f64>("next"), a.scalar::<f64>("alpha"));
+        Box::new(move |v| next.set(v, 1.0 + alpha * next.at(v)))
+    })
+}
+
+/// How far a value went, as a share of it; infinite where it is beyond f64.
+fn change() -> Lambda<f64> {
+    let change = Lambda::new("change").reads::<f64>("value").reads::<f64>("next");
+    let text = "f64 x = next[v]; return isinf(x) ? x : fabs(x - value[v]) / x;";
+    change.cuda(text).host(|a| {
+        let (value, next) = (a.reads::<f64>("value"), a.reads::<f64>("next"));
+        Box::new(move |v| match next.at(v) {
+            f64::INFINITY => f64::INFINITY,
+            x => (x - value.at(v)).abs() / x,
+        })
+    })
+}
+
+/// The program of one replica: iterations made, the last change, and the values.
+pub(super) fn program(
+    r: &mut Replica,
+    g: &Resident,
+    config: &KatzConfig,
+    alpha: f64,
+    run: &RunOptions,
+) -> Result<(u32, f64, Brought<f64>)> {
+    let state = State::allocate(r, g.graph().nodes())?;
+    let whole = r.world() == 1 || run.merge == MergeMode::Redundant;
+    let lambdas = (incoming(), renew(), change());
+    let mut driver = Driver { g, config, alpha, whole, state, lambdas, iterations: 0, change: 0.0 };
+    let measured = timed(r, run, &mut driver)?;
+    let Driver { state, iterations, change, .. } = driver;
+    Ok((iterations, change, Brought::new(r, &state.value, measured)?))
+}
+
+/// One run, to be repeated.
+struct Driver<'a> {
+    g: &'a Resident,
+    config: &'a KatzConfig,
+    alpha: f64,
+    /// Every replica computes everything.
+    whole: bool,
+    state: State,
+    lambdas: (ArcLambda<f64>, Lambda, Lambda<f64>),
+    iterations: u32,
+    change: f64,
+}
+
+impl Run for Driver<'_> {
+    fn reset(&mut self, r: &mut Replica, _: u64) -> Result<()> {
+        r.fill("value", &mut self.state.value, 1.0)
+    }
+
+    fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
+        self.iterations = 0;
+        loop {
+            self.change = self.iterate(r, log)?;
+            self.iterations += 1;
+            std::mem::swap(&mut self.state.value, &mut self.state.next);
+            if !self.change.is_finite() {
+                let (alpha, iterations) = (self.alpha, self.iterations);
+                return Err(Error::input(format!(
+                    "--alpha {alpha}: values grow beyond f64 after {iterations} iterations; use a smaller one or auto"
+                )));
+            }
+            if self.change <= self.config.tolerance || self.iterations == self.config.iterations {
+                return Ok(());
+            }
+        }
+    }
+
+    fn answer(&self) -> Vec<Words<'_>> {
+        vec![Words::of(&self.state.value)]
+    }
+}
+
+impl Driver<'_> {
+    /// Makes the next values of all nodes; the largest change.
+    fn iterate(&mut self, r: &mut Replica, log: &mut Log) -> Result<f64> {
+        let Driver { g, alpha, state: State { value, next }, lambdas, .. } = self;
+        let (incoming, renew, change) = lambdas;
+        let nodes = if self.whole { Over::nodes(g).whole() } else { Over::nodes(g) };
+        let own = if self.whole { 0..g.graph().nodes() as u64 } else { g.chunks().range(r.rank()) };
+        operators((r, log, "step sum"), |r| {
+            let args = Args::new().reads("value", value);
+            r.neighbor_reduce("sum", nodes, incoming, args, MergeOp::Sum, true, next)?;
+            let args = Args::new().writes("next", next).scalar("alpha", *alpha);
+            r.for_all("renew", nodes, renew, args)
+        })?;
+        if !self.whole {
+            r.gather(next, g.chunks())?;
+        }
+        let args = Args::new().reads("value", value).reads("next", next);
+        let change = r.reduce("change", nodes, change, args, MergeOp::Max)?;
+        let merge = if self.whole { "none" } else { "gather" };
+        let offsets = g.graph().offsets();
+        let arcs = offsets[own.end as usize] - offsets[own.start as usize];
+        log.book(1, arcs, merge);
+        log.note("step sum", (own.end - own.start, arcs), merge);
+        Ok(change)
+    }
+}
