@@ -23,14 +23,14 @@ pub(super) fn command() -> Command {
                 .value_hint(ValueHint::FilePath)
                 .value_parser(value_parser!(PathBuf))
                 .required(true)
-                .help("Its ending says the format: .hive .mtx .txt .el .wel .sg .wsg .bin .npz"),
+                .help("The file to write; its ending gives the format: .hive .mtx .txt .el .wel .sg .wsg .bin .npz"),
         )
         .arg(
             Arg::new("labels")
                 .long("labels")
                 .value_name("FILE")
                 .value_hint(ValueHint::FilePath)
-                .help("Put the places of nodes beside the graph (.labels, .csv, .co); .hive only"),
+                .help("Store places of nodes (.labels, .csv, .co) with the graph; .hive only"),
         )
         .arg(
             Arg::new("labels-first-id")
@@ -46,7 +46,7 @@ pub(super) fn command() -> Command {
             Arg::new("transpose")
                 .long("transpose")
                 .action(ArgAction::SetTrue)
-                .help("Put the transpose of a directed graph beside it; .hive only"),
+                .help("Store the transpose of a directed graph with it; .hive only"),
         );
     let command = command.arg(
         Arg::new("ids-out")
@@ -54,7 +54,7 @@ pub(super) fn command() -> Command {
             .value_name("FILE")
             .value_hint(ValueHint::FilePath)
             .value_parser(value_parser!(PathBuf))
-            .help("Write which node of OUT the input calls how: a CSV `node,id`"),
+            .help("Write the id in the input of each node of OUT: a CSV `node,id`"),
     );
     // The options bring their own description.
     let command = LoadOptions::augment_args_for_update(command);

@@ -33,7 +33,7 @@ pub(super) fn command() -> Command {
                 .value_name("DEVICES")
                 .value_parser(value_parser!(Devices))
                 .default_value("auto")
-                .help("As for hive run; GPUs that are not here are reckoned with too"),
+                .help("As for hive run; the GPUs need not be in this machine"),
         )
         .arg(
             Arg::new("placement")

@@ -22,13 +22,13 @@ pub(super) fn command() -> Command {
                 .value_name("DEVICES")
                 .default_value("auto")
                 .value_parser(value_parser!(Devices))
-                .help("Where: the first device of auto, cuda, cuda:0, host, ..."),
+                .help("Device that generates: the first of auto, cuda, cuda:0, host, ..."),
         )
         .arg(
             Arg::new("check")
                 .long("check")
                 .action(ArgAction::SetTrue)
-                .help("Generate on the host too and compare all arrays, bit by bit"),
+                .help("Also generate on the host and compare all bits"),
         )
         .arg(
             Arg::new("repeat")
@@ -36,7 +36,7 @@ pub(super) fn command() -> Command {
                 .value_name("N")
                 .default_value("1")
                 .value_parser(value_parser!(u32).range(1..))
-                .help("Generate N times"),
+                .help("Number of times to generate, at least 1"),
         )
         .arg(
             Arg::new("json")
@@ -51,7 +51,7 @@ pub(super) fn command() -> Command {
                 .value_name("SECONDS")
                 .default_value("6")
                 .value_parser(value_parser!(f64))
-                .help("Seconds without a sign of life after which a device counts as dead"),
+                .help("Seconds after which a silent device counts as failed"),
         )
         .args([hook("keys-per-pass"), hook("edges-per-launch")])
 }

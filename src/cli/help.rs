@@ -66,7 +66,7 @@ pub(super) fn completions_command() -> Command {
             .value_name("SHELL")
             .required(true)
             .value_parser(value_parser!(Shell))
-            .help("What reads them, as in hive completions bash >~/.local/share/bash-completion/completions/hive"),
+            .help("The shell, as in hive completions bash >~/.local/share/bash-completion/completions/hive"),
     )
 }
 
@@ -84,7 +84,7 @@ pub(super) fn man_command() -> Command {
             .value_hint(ValueHint::DirPath)
             .value_parser(value_parser!(PathBuf))
             .required(true)
-            .help("The folder for hive.1, hive-run.1, hive-run-vn.1, ...; it is made if need be"),
+            .help("Folder for hive.1, hive-run.1, hive-run-vn.1, ...; it is created"),
     )
 }
 

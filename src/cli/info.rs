@@ -23,7 +23,7 @@ pub(super) fn command() -> Command {
             Arg::new("check")
                 .long("check")
                 .action(ArgAction::SetTrue)
-                .help("Compare a .hive file with its checksums first"),
+                .help("Verify the checksums of a .hive file first"),
         )
         .arg(
             Arg::new("degrees")
@@ -31,7 +31,7 @@ pub(super) fn command() -> Command {
                 .value_name("FILE|-")
                 .value_hint(ValueHint::FilePath)
                 .value_parser(value_parser!(PathBuf))
-                .help("Write node,out-degree, and in-degree where arcs have a direction: .csv .tsv .jsonl .npz .parquet; - is standard output, as csv"),
+                .help("Write out-degrees, and in-degrees of directed graphs, one row for each node: .csv .tsv .jsonl .npz .parquet; - is standard output, as csv"),
         )
         .arg(super::json_argument());
     // The options bring their own description.

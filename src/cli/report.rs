@@ -22,21 +22,21 @@ pub(super) fn command() -> Command {
                 "Folders of records, walked whole; such folders as .tar.gz; single .json and .jsonl files",
             ),
         )
-        .arg(file("html").help("Write one page with all tables and plots; it needs nothing else to be shown"))
-        .arg(file("csv").help("Write a line a cell, unrounded"))
+        .arg(file("html").help("Write one self-contained page with all tables and plots"))
+        .arg(file("csv").help("Write one unrounded line for each cell"))
         .arg(
             path("plots")
                 .long("plots")
                 .value_name("DIR")
                 .value_hint(ValueHint::DirPath)
-                .help("Write every plot as a .svg file"),
+                .help("Folder for every plot as an SVG file"),
         )
         .arg(
             path("baseline")
                 .long("baseline")
                 .value_name("DIR")
                 .action(ArgAction::Append)
-                .help("Results to compare with, of the same kinds; may be given more than once"),
+                .help("Results to compare with; may be given several times"),
         )
         .arg(
             Arg::new("fail-if-slower")
@@ -44,16 +44,16 @@ pub(super) fn command() -> Command {
                 .value_name("RATIO")
                 .requires("baseline")
                 .value_parser(slower)
-                .help("Exit code 1 when a cell's median is more than RATIO times the baseline's, as in 1.10"),
+                .help("Exit with code 1 if the median of a cell is more than RATIO times the baseline's, as in 1.10"),
         )
         .arg(
-            Arg::new("title").long("title").value_name("TEXT").help("What the report is called [default: DIR]"),
+            Arg::new("title").long("title").value_name("TEXT").help("Title of the report [default: DIR]"),
         )
         .arg(
             Arg::new("hive-tables")
                 .long("hive-tables")
                 .action(ArgAction::SetTrue)
-                .help("Print the tables of HIVE's phase-2 report instead, to the letter"),
+                .help("Print the tables of HIVE's phase-2 report instead, in its format"),
         )
 }
 

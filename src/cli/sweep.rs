@@ -36,7 +36,7 @@ pub(super) fn command() -> Command {
                 .required_unless_present("dry-run")
                 .value_name("DIR")
                 .value_hint(ValueHint::DirPath)
-                .help("Where the records go: records.jsonl, sweep.json, and a file a cell as HIVE lays them out"),
+                .help("Folder of the records: records.jsonl, sweep.json, and one file for each cell in HIVE's layout"),
         )
         .arg(
             Arg::new("devices")
@@ -52,33 +52,33 @@ pub(super) fn command() -> Command {
                 .long("only")
                 .value_name("COORDINATE=VALUE")
                 .action(ArgAction::Append)
-                .help("Run these cells alone, as in --only workload=bfs --only graph='rmat:*'; the same coordinate again is one more value"),
+                .help("Run only these cells, as in --only workload=bfs --only graph='rmat:*'; a coordinate given twice takes both values"),
         )
         .arg(
             Arg::new("set")
                 .long("set")
                 .value_name("OPTION=VALUE")
                 .action(ArgAction::Append)
-                .help("An option in the place of the file's [run], as in --set runs=3 --set verify=false"),
+                .help("Set an option in place of the file's, as in --set runs=3 --set verify=false"),
         )
         .arg(
             Arg::new("partition")
                 .long("partition")
                 .value_name("NAME")
                 .value_parser(partition)
-                .help("What this machine is called in the records' layout [default: its devices' model]"),
+                .help("Name of this machine in the layout of records [default: the model of its devices]"),
         )
-        .arg(flag("rerun").help("Run finished cells, too"))
-        .arg(flag("isolate").help("A process a run: what ends it, a crash or a kill, ends one cell"))
+        .arg(flag("rerun").help("Run finished cells again"))
+        .arg(flag("isolate").help("Run each cell in a process of its own, so that a crash ends one cell"))
         .arg(
             Arg::new("cell-limit")
                 .long("cell-limit")
                 .value_name("SECONDS")
                 .requires("isolate")
                 .value_parser(seconds)
-                .help("With --isolate: kill a run that takes longer, loading and preparing included"),
+                .help("With --isolate: kill a cell after so many seconds, loading included"),
         )
-        .arg(flag("dry-run").help("Name the cells, run none"))
+        .arg(flag("dry-run").help("List the cells and run none"))
 }
 
 /// What `--isolate` starts; not for people.

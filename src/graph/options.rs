@@ -401,73 +401,71 @@ impl fmt::Display for Columns {
 
 as_text!(Weights, Relabel, Delimiter, Columns);
 
-/// How a graph is loaded. The default changes nothing: what the file says is what there is.
+/// How a graph is loaded. The default takes the file as it is.
 ///
-/// The order of things: ids, unit weights, self-loops, duplicates, symmetry, random weights, largest
-/// component, relabelling.
+/// Options apply in this order: ids, unit weights, self-loops, duplicates, symmetry, random weights, largest component,
+/// relabelling.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LoadOptions {
-    /// Arcs from one node to another that are there several times: keep | first (in the file) | min
-    /// (the lightest) | sum (one of their total weight) [default: keep].
+    /// What becomes of several arcs from one node to another: keep (all) | first (of the file) | min (the lightest) |
+    /// sum (one arc of their total weight) [default: keep].
     #[cfg_attr(feature = "cli", arg(long, value_name = "WHICH", help_heading = LOADING))]
     pub duplicates: Duplicates,
-    /// Arcs from a node to itself: keep | drop [default: keep].
+    /// What becomes of arcs from a node to itself: keep | drop [default: keep].
     #[cfg_attr(feature = "cli", arg(long, value_name = "WHETHER", help_heading = LOADING))]
     pub self_loops: SelfLoops,
-    /// One arc each way between two nodes that have any, after --duplicates: min (the lightest of both
-    /// directions) | max | sum | keep (only add missing reverses, which leaves two arcs each way where the
-    /// directions weigh differently) | off [default: off; without a word: min].
+    /// Make the graph undirected, after --duplicates. Two nodes with an arc between them get one arc each way, of this
+    /// weight: min (of both directions) | max | sum. keep only adds missing reverses, and so leaves two arcs each way
+    /// where weights differ. off changes nothing [default: off; without a word: min].
     #[cfg_attr(feature = "cli", arg(long, num_args = 0..=1, default_missing_value = "min", help_heading = LOADING))]
     #[cfg_attr(feature = "cli", arg(require_equals = true, value_name = "HOW"))]
     pub symmetrize: Symmetrize,
-    /// file | rounded (the file's; whole numbers that 32 bits do not hold are rounded, else refused) | unit |
+    /// Weights of arcs: file (whole numbers that f32 does not hold are refused) | rounded (they are rounded) | unit |
     /// random:LO-HI:SEED (whole numbers) [default: file].
     #[cfg_attr(feature = "cli", arg(long, value_name = "WEIGHTS", help_heading = LOADING))]
     pub weights: Weights,
-    /// How nodes are numbered inside; results speak of the input's ids: none | random:SEED | degree
-    /// [default: none].
+    /// Order of nodes in memory; results have the ids of the input: none | random:SEED | degree [default: none].
     #[cfg_attr(feature = "cli", arg(long, value_name = "ORDER", help_heading = LOADING))]
     pub relabel: Relabel,
-    /// There are N nodes, ids from the format's first; without it, nodes of a file that declares no
-    /// count are the ids that occur.
+    /// Number of nodes, with ids from the first of the format on [default: what the file declares, or else the ids that
+    /// occur].
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", help_heading = LOADING))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u64>,
-    /// Keep the largest weakly connected component only.
+    /// Keep only the largest weakly connected component.
     #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true", help_heading = LOADING))]
     #[cfg_attr(
         feature = "cli",
         arg(require_equals = true, hide_possible_values = true, value_name = "BOOL")
     )]
     pub largest_component: bool,
-    /// Which columns of an edge list are what, by name or counted from 1:
-    /// src=NAME|N,dst=NAME|N[,weight=NAME|N] [default: by the usual names in the first line].
+    /// Columns of an edge list, by name or by number from 1: src=NAME|N,dst=NAME|N[,weight=NAME|N] [default: the usual
+    /// names in the first line].
     #[cfg_attr(feature = "cli", arg(long, value_name = "COLUMNS", help_heading = LOADING))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub columns: Option<Columns>,
-    /// What separates the columns of an edge list: auto | comma | tab | semicolon | pipe | space | the
-    /// character itself [default: auto].
+    /// Separator of columns in an edge list: auto | comma | tab | semicolon | pipe | space | a character
+    /// [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "WHAT", help_heading = LOADING))]
     #[serde(skip_serializing_if = "is_default")]
     pub delimiter: Delimiter,
-    /// The ids of an edge list: auto (names where some id is no whole number) | integer | text
-    /// [default: auto].
+    /// Ids of an edge list: auto (text if an id is not a whole number) | integer | text [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "WHICH", help_heading = LOADING))]
     #[serde(skip_serializing_if = "is_default")]
     pub ids: Ids,
-    /// Whether an edge list's first line `n m` counts nodes and arcs: auto (where it cannot well be an arc) |
-    /// yes | no [default: auto].
+    /// Whether the first line of an edge list counts nodes and arcs: auto (if it can hardly be an arc) | yes | no
+    /// [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "WHETHER", help_heading = LOADING))]
     #[serde(skip_serializing_if = "is_default")]
     pub counts_line: CountsLine,
-    /// Most bytes of input, unpacked: bytes, or as in 512M, 80G, 80GiB (powers of 1024) [default: the memory that is
-    /// available; half of it for what is unpacked or comes through a pipe].
+    /// Limit of unpacked input: bytes, or as in 512M, 80G, 80GiB (powers of 1024) [default: the available memory, or half
+    /// of it for packed files and pipes].
     #[cfg_attr(feature = "cli", arg(long, value_name = "BYTES", allow_hyphen_values = true, help_heading = LOADING))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_limit: Option<ByteCount>,
-    /// The cache of loaded graphs in the user's cache directory: on | off | refresh [default: on].
+    /// Whether loaded graphs are kept in the user's cache directory: on | off | refresh [default: on].
     #[cfg_attr(feature = "cli", arg(long, value_name = "WHETHER", help_heading = LOADING))]
     pub cache: Cache,
 }

@@ -27,84 +27,84 @@ const MAX_RUNS: u32 = 1_000_000;
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(default, rename_all = "kebab-case")]
 pub struct RunConfig {
-    /// A file (Matrix Market, edge list or HIVE binary CSR, each also .gz) or a generator: rmat:SCALE,
-    /// uniform:NODES, grid:ROWSxCOLS, torus:ROWSxCOLS, star:LEAVES, chain:NODES, road:SCALE, geo:NODES,
-    /// with ,seed=1 and more after it. - is standard input, for formats that are recognised by their content (not
-    /// METIS, LDBC, GAP edge lists, which are recognised by their names).
+    /// A file (Matrix Market, edge list, HIVE binary CSR and others, also packed) or a generator: rmat:SCALE,
+    /// uniform:NODES, grid:ROWSxCOLS, torus:ROWSxCOLS, star:LEAVES, chain:NODES, road:SCALE, geo:NODES, with options
+    /// such as ,seed=1 behind it. - is standard input, for formats that are recognised by their content (METIS, LDBC
+    /// and GAP edge lists are recognised by their names).
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE|SPEC|-", value_hint = clap::ValueHint::FilePath))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub graph: Option<String>,
     /// How the graph is loaded; a table of this name in a configuration file.
     #[cfg_attr(feature = "cli", command(flatten))]
     pub load: LoadOptions,
-    /// auto (all GPUs, else host) | cuda | cuda:0-3 | cuda:0,2 | cuda:0x4 | host | host:N
-    /// [default: auto].
+    /// Where replicas run: auto (all GPUs, or else the host) | cuda (all GPUs) | cuda:0-3 | cuda:0,2 | cuda:0x4 (four
+    /// replicas on one GPU) | host | host:N (N replicas) [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "DEVICES"))]
     pub devices: Devices,
-    /// What makes replicas equal: auto | nccl | peer | host [default: auto].
+    /// How merges move data: auto | nccl | peer (through peer memory) | host [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     pub collective: CollectiveKind,
-    /// auto (redundant or only what changed, where cheaper) | dense (OR frontiers, MIN distances) |
-    /// split (always cut pulls by chunk) | redundant (never communicate) [default: auto].
+    /// How replicas are made equal: auto (the cheapest) | dense (the textbook loop: merge whole arrays after every
+    /// step) | split (always divide the work) | redundant (each replica computes everything) [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "MODE", value_parser = keyword::<MergeMode>))]
     pub merge: MergeMode,
-    /// What a chunk's size counts in --merge dense: arcs | nodes; pulls have a split of their own, of
-    /// about equal nodes, since they stop early [default: arcs].
+    /// What chunks have equally many of where work is divided: arcs | nodes [default: arcs].
     #[cfg_attr(feature = "cli", arg(long, value_name = "WHAT"))]
     pub chunks: ChunkPolicy,
-    /// Chunks end on multiples of this many nodes, a power of two from 64 on [default: 64].
+    /// Chunks end at multiples of this many nodes: a power of two from 64 on [default: 64].
     #[cfg_attr(feature = "cli", arg(long, value_name = "NODES", allow_hyphen_values = true))]
     pub chunk_align: u32,
-    /// How nodes are laid out on a device: auto | raw | degree [default: auto].
+    /// Order of nodes in memory: auto | raw (as in the input) | degree (falling) [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     pub layout: Layout,
-    /// Where arcs lie: replicated (all on every GPU) | sharded (once over all GPUs, each chunk's on its
-    /// owner's, for graphs larger than one GPU) [default: replicated].
+    /// Where arcs lie: replicated (all arcs on every GPU) | sharded (each chunk's arcs on one GPU, for graphs larger
+    /// than the memory of a GPU) [default: replicated].
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     pub placement: Placement,
-    /// What replicas may take on each GPU, all on one together: bytes, or as in 512M, 80G, 80GiB (powers
-    /// of 1024). Arrays count, the CUDA context and kernels do not [default: all there is].
+    /// Memory limit per GPU for the arrays of all replicas on it: bytes, or as in 512M, 80G, 80GiB (powers of 1024)
+    /// [default: the GPU's memory].
     #[cfg_attr(feature = "cli", arg(long, value_name = "BYTES", allow_hyphen_values = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_limit: Option<ByteCount>,
-    /// Print the K first of the ranking; 0 is none [default: 0].
+    /// Print the first K of the ranking; 0 prints none [default: 0].
     #[cfg_attr(feature = "cli", arg(long, value_name = "K", allow_hyphen_values = true))]
     pub top: usize,
-    /// Measure: a warm-up run, then timed runs. Without this, --runs and --warmup the answer is computed once.
+    /// Measure: make a warm-up run, then timed runs. Without --benchmark, --runs and --warmup the answer is computed
+    /// once.
     #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
         require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
     pub benchmark: bool,
-    /// Timed runs, which implies --benchmark: auto (10, or 5 when one takes over a second; one from each of several
-    /// --sources) | N (from each) [default: auto with --benchmark].
+    /// Number of timed runs; implies --benchmark: auto (10, or 5 if a run takes more than a second; one from each of
+    /// several --sources) | N, at least 1 (from each source) [default: auto with --benchmark].
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<Choice<u32>>,
-    /// Runs before the timed ones, which implies --benchmark [default: 1 with --benchmark].
+    /// Number of runs before the timed ones, from 0 on; implies --benchmark [default: 1 with --benchmark].
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup: Option<u32>,
-    /// Check the answer independently: yes, partly (it says what it did not look at) or no (exit code 1).
+    /// Check the answer independently. The verdict is yes, partly (what was not checked is named) or no (exit code 1).
     #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
         require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
     pub verify: bool,
-    /// Record an entry an iteration.
+    /// Record one entry for each iteration.
     #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
         require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
     pub trace: bool,
-    /// Write the record of this run; - is standard output (the summary then goes to standard error).
+    /// Write the record of the run as JSON; - is standard output, and the summary then goes to standard error.
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE|-", value_hint = clap::ValueHint::FilePath))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub json: Option<PathBuf>,
-    /// Write results, a row a node, in the input's own ids; the ending says the format: .csv .tsv .jsonl .npz, .npy or
-    /// .txt for one column, .parquet. - is standard output, which then holds the rows alone, as csv.
+    /// Write one row for each node, with the ids of the input. The ending gives the format: .csv, .tsv, .jsonl, .npz,
+    /// .parquet, or .npy and .txt for one column. - is standard output, which then holds only the rows, as csv.
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE|-", value_hint = clap::ValueHint::FilePath))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<PathBuf>,
-    /// How --output is written, whatever its ending: csv | tsv | jsonl | npz | npy | txt | parquet.
+    /// Format of --output, whatever its ending: csv | tsv | jsonl | npz | npy | txt | parquet.
     #[cfg_attr(feature = "cli", arg(long, value_name = "FORMAT"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_format: Option<ResultFormat>,
-    /// How long a replica waits for its peers before the run is given up.
+    /// Seconds that a replica waits for the others before the run is given up: 0.001 to 86400 [default: 6].
     #[cfg_attr(feature = "cli", arg(long, value_name = "SECONDS", allow_hyphen_values = true))]
     pub deadline: f64,
     /// Test hook: RANK:ITERATION:fail|panic|stall.
@@ -303,14 +303,14 @@ impl RunConfig {
     /// Options that this workload has no use for are refused rather than ignored.
     fn check_applicable(&self, workload: &Workload) -> Result<()> {
         let unset = RunConfig::default();
-        let laid_out = workload.form.is_laid_out();
-        let ours = [
-            ("top", workload.ranks.is_some() || self.top == unset.top),
-            ("layout", laid_out || self.layout == unset.layout),
-            ("chunks", laid_out || self.chunks == unset.chunks),
-            ("chunk-align", laid_out || self.chunk_align == unset.chunk_align),
+        let set = [
+            ("top", self.top != unset.top),
+            ("layout", self.layout != unset.layout),
+            ("chunks", self.chunks != unset.chunks),
+            ("chunk-align", self.chunk_align != unset.chunk_align),
         ];
-        let ours = ours.into_iter().filter(|(_, fine)| !fine).map(|(name, _)| name.to_string());
+        let foreign = |(name, set): &(&str, bool)| *set && !workload.takes_of_run(name);
+        let ours = set.into_iter().filter(foreign).map(|(name, _)| name.to_string());
         if let Some(option) = self.own.foreign(workload).into_iter().chain(ours).next() {
             return Err(Error::input(workload.does_not_take(&option)));
         }
@@ -342,12 +342,9 @@ impl RunConfig {
     /// Of a table of options, those that this workload takes.
     pub(crate) fn taken(table: &Map<String, Value>, workload: &Workload) -> Map<String, Value> {
         let named = |name: &str| name == workload.name || workload.aliases.contains(&name);
-        let laid_out = ["layout", "chunks", "chunk-align"];
-        let taken = |(name, _): &(&String, &Value)| match name.as_str() {
-            "top" => workload.ranks.is_some(),
-            name if laid_out.contains(&name) => workload.form.is_laid_out(),
-            name if is_own(name) => named(name) || workload.takes(name),
-            _ => true,
+        let taken = |(name, _): &(&String, &Value)| match is_own(name) {
+            true => named(name) || workload.takes(name),
+            false => workload.takes_of_run(name),
         };
         let taken = table.iter().filter(taken);
         taken.map(|(name, value)| (name.clone(), value.clone())).collect()
@@ -360,13 +357,12 @@ impl RunConfig {
         // What no workload could read was refused before.
         let options = self.options_of(workload);
         config.own = Own::of(workload, workload.of.whole(&options).unwrap_or(options));
-        if workload.ranks.is_none() {
-            config.top = unset.top;
-        }
-        if !workload.form.is_laid_out() {
-            (config.layout, config.chunks) = (unset.layout, unset.chunks);
-            config.chunk_align = unset.chunk_align;
-        }
+        let takes = |option| workload.takes_of_run(option);
+        config.top = if takes("top") { config.top } else { unset.top };
+        config.layout = if takes("layout") { config.layout } else { unset.layout };
+        config.chunks = if takes("chunks") { config.chunks } else { unset.chunks };
+        config.chunk_align =
+            if takes("chunk-align") { config.chunk_align } else { unset.chunk_align };
         config
     }
 
