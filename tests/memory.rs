@@ -2,11 +2,12 @@
 
 mod common;
 
-use hivegraph::algorithm::{MergeMode, ShortestPaths, VnConfig};
+use hivegraph::algorithm::vn::Vn;
+use hivegraph::algorithm::{Algorithm, MergeMode, ShortestPaths, VnConfig};
 use hivegraph::collective::{Element, MergeOp};
 use hivegraph::fleet::{Address, CollectiveKind, Fleet, FleetConfig, Replica, Scheme};
 use hivegraph::graph::Graph;
-use hivegraph::layout::memory::{GraphShape, placed, shortest_paths, total};
+use hivegraph::layout::memory::{GraphShape, placed, total};
 use hivegraph::layout::{Form, Layout, Placement, PrepareOptions, Prepared};
 use hivegraph::{Error, Result};
 use std::sync::Arc;
@@ -360,7 +361,8 @@ fn shortest_paths_on_a_sharded_graph_are_those_on_a_replicated_one_to_the_bit() 
 
 /// What replicas would take on a GPU that `sharers` of `world` are on: replicated, and sharded at most.
 fn needs(graph: &Graph, world: u64, sharers: u64) -> (u64, u64) {
-    let arrays = shortest_paths(&GraphShape::of_weighted(graph, Layout::Auto), world as usize);
+    let shape = GraphShape::of_weighted(graph, Layout::Auto);
+    let arrays = Vn::arrays(&shape, &VnConfig::default(), world as usize);
     let sharded = total(&placed(arrays.clone(), Placement::Sharded, world as usize));
     let whole = total(&arrays);
     // Chunks are not quite equal.

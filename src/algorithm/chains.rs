@@ -1,12 +1,60 @@
-//! Predecessors and nominees: searches over *tight* arcs (dist[v] == fl(dist[u] + w)), after the
-//! distances are final. Doing it afterwards makes both unique: neither depends on the order in which
-//! distances fell, and zero weights or absorbed additions cannot close a cycle.
+//! Predecessors and nominees: searches over *tight* arcs, dist\[v\] == fl(dist\[u\] + w), once the distances are final.
+//!
+//! So both are unique: neither depends on the order in which distances fell, and arcs of weight 0 or sums that are rounded
+//! down to a distance cannot close a cycle.
 
-use super::sssp::Length;
+use crate::collective::Element;
 use crate::graph::Graph;
 use rayon::prelude::*;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
+
+/// A distance: f32, or f64 where f32 does not hold the sums. Sums are taken forward from the source, to nearest.
+pub(super) trait Length: Element {
+    /// Not reached.
+    const INFINITE: Self;
+    /// Distance 0.
+    const ZERO: Self;
+
+    /// The distance over an arc of `weight` from here.
+    fn plus(self, weight: f32) -> Self;
+
+    /// A threshold `delta` further on; the next number at least, also where `delta` is lost in rounding.
+    fn ahead(self, delta: f64) -> Self;
+
+    /// Whether a seed reaches the node.
+    fn is_reached(self) -> bool {
+        self < Self::INFINITE
+    }
+}
+
+impl Length for f32 {
+    const INFINITE: f32 = f32::INFINITY;
+    const ZERO: f32 = 0.0;
+
+    #[inline(always)]
+    fn plus(self, weight: f32) -> f32 {
+        self + weight
+    }
+
+    fn ahead(self, delta: f64) -> f32 {
+        (self + delta as f32).max(self.next_up())
+    }
+}
+
+impl Length for f64 {
+    const INFINITE: f64 = f64::INFINITY;
+    const ZERO: f64 = 0.0;
+
+    #[inline(always)]
+    fn plus(self, weight: f32) -> f64 {
+        self + f64::from(weight)
+    }
+
+    fn ahead(self, delta: f64) -> f64 {
+        (self + delta).max(self.next_up())
+    }
+}
 
 /// "None": the predecessor and the nominee of an unreached node.
 const NONE: u32 = u32::MAX;

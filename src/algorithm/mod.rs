@@ -45,6 +45,7 @@ pub use scc::{SccConfig, StrongComponents, scc};
 pub use seeds::{InputId, Seeds};
 pub use spread::Spread;
 pub(crate) use spread::{median_reset, median_run};
+pub(crate) use sssp::state_bytes;
 pub use sssp::{ShortestPaths, SsspConfig, best_ranked, sssp};
 pub(crate) use start::one_search;
 use start::{files_of, from_nodes, symmetric, targets};

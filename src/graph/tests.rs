@@ -204,7 +204,6 @@ fn arcs_are_counted_past_32_bits() {
     let size = crate::generate::size("rmat:31").unwrap();
     assert_eq!(size.arcs, 1 << 36);
     let shape = crate::layout::memory::GraphShape::at_most(1 << 31, 1 << 36, true, None);
-    let bytes: u64 =
-        crate::layout::memory::total(&crate::layout::memory::shortest_paths(&shape, 4));
+    let bytes: u64 = crate::layout::memory::total(&crate::algorithm::sssp::arrays(&shape, 4));
     assert!(bytes > 1 << 36, "{bytes}");
 }

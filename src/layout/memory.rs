@@ -6,17 +6,12 @@
 
 use super::weighted_rows::{self as layout, WeightedLayout};
 use super::{Form, Layout, Placement};
-use crate::collective::nccl;
 use crate::device::{GRANULE, MEETING_WORDS, footprint};
 use crate::graph::Graph;
 use serde::Serialize;
 
 /// An allowance for the CUDA context, kernels and NCCL on each GPU: 1 GiB, by hand and not measured.
 pub const CONTEXT_BYTES: u64 = 1 << 30;
-
-/// A pull's changes travel as a list when they are fewer than one node in this many: eight bytes each
-/// are then at most half of what the chunks' distances take.
-pub(crate) const SPARSE: usize = 4;
 
 /// What the sizes of device arrays depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -167,92 +162,10 @@ pub(crate) struct RowsLengths {
     pub records: usize,
 }
 
-/// Lengths of what the steps of shortest paths need beside the replicated state.
-pub(crate) struct WorkspaceLengths {
-    /// `u64`
-    pub parts: usize,
-    /// `u32`
-    pub slices: usize,
-    /// `u32` nodes and distances, each.
-    pub frontier: usize,
-    /// `u64`
-    pub degrees: usize,
-    /// `u64`; 0 where none is made.
-    pub near_queues: usize,
-}
-
 /// Entries of the queue of small frontiers, as in kernels/sssp.cu.
 pub(crate) const QUEUE: usize = 2048;
-/// Blocks that a step is taken to have resident: more than today's GPUs do.
-const BLOCKS: usize = 1024;
 /// Words that kernels of many rounds count and meet in; none needs all of them.
 pub(crate) const CONTROL: usize = MEETING_WORDS + 32;
-
-impl WorkspaceLengths {
-    pub fn new(active: usize, blocks: usize, near_far: bool) -> WorkspaceLengths {
-        WorkspaceLengths {
-            parts: 2 * blocks,
-            slices: blocks + 1,
-            frontier: if near_far { 1 } else { active },
-            degrees: if near_far { 1 } else { active + 1 },
-            near_queues: if near_far { 2 * active.max(1024) } else { 0 },
-        }
-    }
-}
-
-/// The search in f64 gives a row of more arcs a block, and one of more than [`GIANT_ROW`] all blocks together.
-pub(crate) const LONG_ROW: u64 = 256;
-pub(crate) const GIANT_ROW: u64 = 16_384;
-
-/// Lengths, in u32 words, of what the search in f64 needs beside rows and distances.
-pub(crate) struct DoubleLengths {
-    pub pending: usize,
-    pub stamp: usize,
-    pub queues: usize,
-    pub giants: usize,
-}
-
-impl DoubleLengths {
-    pub fn new(active: usize, arcs: u64) -> DoubleLengths {
-        DoubleLengths {
-            pending: active.div_ceil(32),
-            stamp: active,
-            queues: 2 * active,
-            giants: 2 * ((arcs / GIANT_ROW) as usize).max(1),
-        }
-    }
-}
-
-/// Entries of the lists in which changes travel.
-pub(crate) fn changed(active: usize) -> usize {
-    active / SPARSE + 1
-}
-
-/// The arrays of shortest paths and vertex nomination on one GPU of `world` replicas: rows, replicated
-/// state, workspace. Near-far, push-pull and the search in f64 differ by little; the largest is told.
-pub fn shortest_paths(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
-    let alone = |near_far| {
-        let mut arrays = rows(shape);
-        arrays.extend(state(shape, world));
-        arrays.extend(workspace(shape, near_far));
-        arrays
-    };
-    let double = {
-        let lengths = DoubleLengths::new(shape.active as usize, shape.arcs);
-        let mut arrays = rows(shape);
-        arrays.extend([
-            DeviceArray::new::<f64>("dist in f64", shape.nodes as usize),
-            DeviceArray::new::<u32>("seeds", 1),
-            DeviceArray::new::<u32>("far pile", lengths.pending),
-            DeviceArray::new::<u32>("rounds of nodes", lengths.stamp),
-            DeviceArray::new::<u32>("queues", lengths.queues),
-            DeviceArray::new::<u32>("giant rows", lengths.giants),
-            DeviceArray::new::<u64>("control", CONTROL),
-        ]);
-        arrays
-    };
-    [alone(false), alone(true), double].into_iter().max_by_key(|all| total(all)).unwrap_or_default()
-}
 
 /// The arrays that lie once over all GPUs where a graph is sharded.
 const SHARDED: [&str; 4] = ["arcs", "first-neighbour records", "columns", "weights"];
@@ -337,12 +250,8 @@ pub fn total(arrays: &[DeviceArray]) -> u64 {
     arrays.iter().map(|array| array.bytes).sum()
 }
 
-/// Bytes of the replicated state alone: what a replica on the host holds beside the graph.
-pub fn state_bytes(shape: &GraphShape, world: usize) -> u64 {
-    total(&state(shape, world))
-}
-
-fn rows(shape: &GraphShape) -> Vec<DeviceArray> {
+/// Rows with weights, both ways where they differ.
+pub(crate) fn weighted(shape: &GraphShape) -> Vec<DeviceArray> {
     let RowsLengths { offsets, arcs, records } = shape.rows();
     let one = [
         DeviceArray::new::<u32>("row offsets", offsets),
@@ -350,39 +259,6 @@ fn rows(shape: &GraphShape) -> Vec<DeviceArray> {
         DeviceArray::new::<u32>("first-neighbour records", records),
     ];
     one.repeat(if shape.symmetric { 1 } else { 2 })
-}
-
-fn state(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
-    let words = (shape.nodes as usize).div_ceil(64);
-    let mut arrays = vec![
-        DeviceArray::new::<f32>("dist", shape.nodes as usize),
-        DeviceArray::new::<u64>("frontier", words),
-        DeviceArray::new::<u64>("frontier", words),
-    ];
-    if world > 1 {
-        arrays.push(DeviceArray::new::<u64>("changed", changed(shape.active as usize)));
-        let slices = nccl::slices(words as u64, size_of::<u64>() as u64, world as u64);
-        arrays.push(DeviceArray::new::<u64>("or slices", slices));
-    }
-    arrays
-}
-
-fn workspace(shape: &GraphShape, near_far: bool) -> Vec<DeviceArray> {
-    let lengths = WorkspaceLengths::new(shape.active as usize, BLOCKS, near_far);
-    let mut arrays = vec![
-        DeviceArray::new::<u32>("seeds", 1),
-        DeviceArray::new::<u32>("queue", 4 * QUEUE),
-        DeviceArray::new::<u64>("parts", lengths.parts),
-        DeviceArray::new::<u32>("slices", lengths.slices),
-        DeviceArray::new::<u64>("control", CONTROL),
-        DeviceArray::new::<u32>("frontier list", lengths.frontier),
-        DeviceArray::new::<u32>("frontier distances", lengths.frontier),
-        DeviceArray::new::<u64>("frontier degrees", lengths.degrees),
-    ];
-    if near_far {
-        arrays.push(DeviceArray::new::<u64>("near queues", lengths.near_queues));
-    }
-    arrays
 }
 
 #[cfg(test)]
@@ -453,45 +329,8 @@ mod tests {
     }
 
     #[test]
-    fn what_a_specification_promises_is_never_less_than_what_its_graph_needs() {
-        for spec in ["rmat:11", "uniform:3000", "torus:20x30", "star:3000", "road:12", "geo:3000"] {
-            let size = crate::generate::size(spec).unwrap();
-            let weights = Some(size.weights.unwrap_or((1, 1)));
-            let most = GraphShape::at_most(size.nodes, size.arcs, true, weights);
-            let graph = crate::generate::generate(spec).unwrap();
-            let real = GraphShape::of_weighted(&graph, Layout::Auto);
-            for world in [1, 4] {
-                let (most, real) = (shortest_paths(&most, world), shortest_paths(&real, world));
-                assert!(total(&most) >= total(&real), "{spec}");
-            }
-        }
-    }
-
-    #[test]
     fn more_than_32_bits_of_arcs_take_wide_offsets() {
         let shape = |arcs| GraphShape::at_most(1000, arcs, true, None).rows().offsets;
         assert_eq!((shape((1 << 32) - 2), shape((1 << 32) - 1)), (1001, 2002));
-    }
-
-    #[test]
-    fn sharded_arcs_are_held_once_and_the_rest_by_every_replica() {
-        let shape = GraphShape::at_most(1 << 20, 1 << 26, true, Some((1, 64)));
-        let whole = shortest_paths(&shape, 4);
-        let arcs = rows(&shape)[1].bytes + rows(&shape)[2].bytes;
-        let part = total(&placed(whole.clone(), Placement::Sharded, 4));
-        assert_eq!(total(&placed(whole.clone(), Placement::Replicated, 4)), total(&whole));
-        let saved = total(&whole) - part;
-        assert!((arcs / 4 * 3 - (8 << 20)..arcs / 4 * 3).contains(&saved), "{saved} of {arcs}");
-    }
-
-    #[test]
-    fn directed_graphs_hold_rows_both_ways_and_more_replicas_hold_lists() {
-        let shape = GraphShape::at_most(1 << 20, 1 << 24, true, Some((1, 64)));
-        let both = GraphShape { symmetric: false, ..shape };
-        let bytes = |shape: &GraphShape, world| total(&shortest_paths(shape, world));
-        assert_eq!(bytes(&both, 1) - bytes(&shape, 1), total(&rows(&shape)));
-        assert!(bytes(&shape, 4) - bytes(&shape, 1) >= (2 << 20) + (1 << 17));
-        // 64 MiB of arcs, 16 of records, 4 of offsets and distances, 16 of workspace: all in 2 MiB grains.
-        assert!((104 << 20..120 << 20).contains(&bytes(&shape, 1)), "{}", bytes(&shape, 1));
     }
 }

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::fleet::{DeviceInfo, Devices};
 use crate::graph::MAX_NODES;
 use crate::layout::Placement;
-use crate::layout::memory::{self, CONTEXT_BYTES, GraphShape};
+use crate::layout::memory::{CONTEXT_BYTES, GraphShape};
 use crate::units::{bytes, plural};
 use crate::{generate, io};
 use serde::Serialize;
@@ -227,7 +227,7 @@ fn asked(devices: &Devices, here: &[DeviceInfo]) -> (Vec<(u32, usize)>, usize) {
 }
 
 fn host_need(shape: &GraphShape, outline: &Outline, replicas: u64) -> HostNeed {
-    let state = memory::state_bytes(shape, replicas as usize);
+    let state = crate::algorithm::state_bytes(shape, replicas as usize);
     let running_bytes = shape.host_bytes(outline.weighted) + replicas * state;
     let available_bytes = crate::memory::available_memory();
     let peak = outline.loading_bytes.max(running_bytes);

@@ -1,19 +1,100 @@
 //! What is said of shortest paths, from one node or from several.
 
-use super::{ShortestPaths, Start};
-use crate::algorithm::Spread;
+use super::Start;
+use crate::algorithm::chains::{self, Length};
 use crate::algorithm::ranking::first;
 use crate::algorithm::workload::{Algorithm, Answer, Checked, Config, Query, fields};
-use crate::algorithm::{Lengths, Measured, MergeMode, Paths, Precision};
+use crate::algorithm::{Lengths, Measured, MergeMode, Paths, Precision, Spread};
 use crate::choice::Choice;
 use crate::graph::{Graph, NodeId};
 use crate::io::{Column, Table};
+use crate::layout::WeightedGraph;
 use crate::table::Table as TextTable;
 use crate::units::{count, ms, plural};
 use crate::{Result, verify};
+use rayon::prelude::*;
 use serde_json::{Map, Value, json};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Instant;
+
+/// Shortest paths from the nearest of some nodes, in the input's node order.
+#[derive(Debug, Clone, Default)]
+pub struct ShortestPaths {
+    /// `[n]` distance from the nearest seed; `+inf` where none reaches. Rounded to f32 where it was found in f64.
+    pub distances: Vec<f32>,
+    /// `[n]` the same in f64, where it was found in f64.
+    pub distances_f64: Option<Vec<f64>>,
+    /// The search in f32 that came first and did not do, where the search in f64 repeated it.
+    pub measured_f32: Option<Measured>,
+    /// Nodes at the distance of the node before them although the arc between weighs more: the sum was rounded.
+    pub absorbed: u64,
+    /// Arcs out of reached nodes whose sum is more than f32 holds: f32, asked for. They reach nobody.
+    pub overflowed: u64,
+    /// Nodes whose distance was rounded although all weights are whole numbers: f32, asked for, from 2^24 on.
+    pub rounded: u64,
+    /// `[n]` smallest node of the previous tight level; a seed for itself; `u32::MAX` for unreached nodes.
+    pub predecessors: Option<Vec<u32>>,
+    /// `[n]` smallest seed with a tight chain to the node; `u32::MAX` for unreached nodes.
+    pub nominees: Option<Vec<u32>>,
+    /// The bucket width that was used; infinite when there was one bucket.
+    pub delta: f32,
+    /// Timings and counts.
+    pub measured: Measured,
+}
 
 impl ShortestPaths {
+    /// Found in f32, with what f32 did to them; `mean` is that of all weights.
+    pub(super) fn in_f32(
+        graph: &Graph,
+        distances: Vec<f32>,
+        mean: f64,
+        delta: f32,
+        measured: Measured,
+    ) -> ShortestPaths {
+        let beyond = beyond(&distances);
+        let rounded = if beyond > 0 && weights_are_whole(graph) { beyond } else { 0 };
+        let overflowed = overflowed(graph, &distances, mean);
+        let rest = ShortestPaths::default();
+        ShortestPaths { distances, rounded, overflowed, delta, measured, ..rest }
+    }
+
+    /// Found in f64.
+    pub(super) fn in_f64(exact: Vec<f64>, delta: f32, measured: Measured) -> ShortestPaths {
+        let distances = exact.par_iter().map(|distance| *distance as f32).collect();
+        let (distances_f64, rest) = (Some(exact), ShortestPaths::default());
+        ShortestPaths { distances, distances_f64, delta, measured, ..rest }
+    }
+
+    /// Whether a seed reaches the node. In f64 that may be further away than f32 can say.
+    pub fn is_reached(&self, node: u32) -> bool {
+        self.distance(node).is_finite()
+    }
+
+    /// The distance of a node, in f64 where it was found so.
+    fn distance(&self, node: u32) -> f64 {
+        match &self.distances_f64 {
+            Some(distances) => distances[node as usize],
+            None => self.distances[node as usize].into(),
+        }
+    }
+
+    /// Adds what follows from the distances alone: counts, and `[predecessors, nominees]` where they are wanted.
+    pub(super) fn follow(&mut self, laid_out: &WeightedGraph, seeds: &[u32], wanted: [bool; 2]) {
+        let (graph, lightest) = (&laid_out.graph, laid_out.layout.lightest);
+        let reached = (0..graph.nodes()).into_par_iter().filter(|v| self.is_reached(*v as u32));
+        let (nodes, arcs) =
+            reached.map(|v| (1, graph.degree(v))).reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+        let start = Instant::now();
+        let absorbed;
+        ([self.predecessors, self.nominees], absorbed) = match &self.distances_f64 {
+            None => followed(graph, seeds, &self.distances, wanted, lightest),
+            Some(distances) => followed(graph, seeds, distances, wanted, lightest),
+        };
+        self.absorbed = absorbed;
+        self.measured.chains_ms = start.elapsed().as_secs_f64() * 1e3;
+        (self.measured.reached, self.measured.reached_arcs) = (nodes, arcs);
+    }
+
     /// What distances were found in.
     fn precision(&self) -> Precision {
         if self.distances_f64.is_some() { Precision::F64 } else { Precision::F32 }
@@ -214,11 +295,7 @@ pub struct Ranked {
 pub fn best_ranked(graph: &Graph, seeds: &[u32], paths: &ShortestPaths, k: usize) -> Vec<Ranked> {
     let mut seeds = seeds.to_vec();
     seeds.sort_unstable();
-    let distance = |node: u32| match &paths.distances_f64 {
-        Some(distances) => distances[node as usize],
-        None => f64::from(paths.distances[node as usize]),
-    };
-    let candidates = (0..paths.distances.len() as u32).map(|node| (node, distance(node)));
+    let candidates = (0..paths.distances.len() as u32).map(|node| (node, paths.distance(node)));
     let candidates = candidates
         .filter(|(node, distance)| distance.is_finite() && seeds.binary_search(node).is_err());
     let nearest = first(graph, candidates, k, f64::total_cmp);
@@ -245,4 +322,97 @@ pub fn ranking(ranked: &[Ranked]) -> String {
         table.row(cells.into_iter().chain(nominee));
     }
     table.to_string()
+}
+
+/// Predecessors and nominees where they are wanted, and the nodes that [`absorbed`] counts.
+fn followed<D: Length>(
+    graph: &Graph,
+    seeds: &[u32],
+    distances: &[D],
+    [predecessors, nominees]: [bool; 2],
+    lightest: f32,
+) -> ([Option<Vec<u32>>; 2], u64) {
+    let predecessors = predecessors.then(|| chains::predecessors(graph, seeds, distances));
+    let nominees = nominees.then(|| chains::nominees(graph, seeds, distances));
+    ([predecessors, nominees], absorbed(graph, distances, lightest))
+}
+
+/// 2^24: f32 holds every whole number up to here, and not the next one.
+const WHOLE: f32 = 16_777_216.0;
+
+/// Whether every weight is a whole number; an arc without one counts 1.
+fn weights_are_whole(graph: &Graph) -> bool {
+    graph.weights().is_none_or(|weights| weights.par_iter().all(|w| w.fract() == 0.0))
+}
+
+/// Reached nodes at 2^24 or further.
+fn beyond(distances: &[f32]) -> u64 {
+    distances.par_iter().filter(|d| **d >= WHOLE && d.is_finite()).count() as u64
+}
+
+/// Arcs out of reached nodes whose sum is more than f32 holds. `mean` is that of all weights.
+fn overflowed(graph: &Graph, distances: &[f32], mean: f64) -> u64 {
+    let reached = distances.par_iter().copied().filter(|d| d.is_finite());
+    let furthest = reached.reduce(|| 0.0, f32::max);
+    // No weight is more than all together.
+    if f64::from(furthest) + mean * graph.arcs() as f64 <= f64::from(f32::MAX) {
+        return 0;
+    }
+    let rows = (0..graph.nodes()).into_par_iter().filter(|u| distances[*u].is_finite());
+    rows.map(|u| {
+        graph.neighbors(u).filter(|(_, w)| (distances[u] + w).is_infinite()).count() as u64
+    })
+    .sum()
+}
+
+/// Nodes at the distance of a neighbour before them although the arc between weighs more than 0: fl(d + w) == d.
+/// `lightest` is the smallest weight, 0 included.
+fn absorbed<D: Length>(graph: &Graph, distances: &[D], lightest: f32) -> u64 {
+    let reached = |d: &&D| d.is_reached();
+    let furthest = distances
+        .par_iter()
+        .filter(reached)
+        .copied()
+        .reduce(|| D::ZERO, |a, b| if b > a { b } else { a });
+    let positive = |w: &&f32| **w > 0.0;
+    let lightest = match graph.weights() {
+        Some(weights) if lightest == 0.0 => {
+            weights.par_iter().filter(positive).copied().reduce(|| f32::INFINITY, f32::min)
+        }
+        _ => lightest,
+    };
+    // What is not lost beside the largest distance is not lost beside a smaller one.
+    if lightest == f32::INFINITY || furthest.plus(lightest) > furthest {
+        return 0;
+    }
+    let lost: Vec<AtomicBool> = distances.par_iter().map(|_| AtomicBool::new(false)).collect();
+    graph.row_blocks().into_par_iter().for_each(|rows| {
+        for u in rows.filter(|u| distances[*u].is_reached()) {
+            for (v, weight) in graph.neighbors(u).filter(|(v, w)| *w > 0.0 && *v as usize != u) {
+                let (from, to) = (distances[u], distances[v as usize]);
+                if to == from && from.plus(weight) == from {
+                    lost[v as usize].store(true, Relaxed);
+                }
+            }
+        }
+    });
+    lost.into_par_iter().filter(|lost| lost.load(Relaxed)).count() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Origin;
+
+    #[test]
+    fn a_weight_that_is_lost_beside_the_distance_is_counted_on_the_node_it_leads_to() {
+        let (from, to) = ([0, 1, 2, 0], [1, 2, 3, 4]);
+        let weights = [3e7, 0.5, 4.0, 0.5];
+        let graph = Graph::from_arcs(5, &from, &to, Some(&weights), Origin::default()).unwrap();
+        let single = [0.0f32, 3e7, 3e7, 3e7 + 4.0, 0.5];
+        assert_eq!(absorbed(&graph, &single, 0.5), 1);
+        assert_eq!(absorbed(&graph, &[0.0f64, 3e7, 3e7 + 0.5, 3e7 + 4.5, 0.5], 0.5), 0);
+        assert!(!weights_are_whole(&graph));
+        assert_eq!(beyond(&single), 3);
+    }
 }

@@ -1,66 +1,119 @@
-//! The steps of shortest paths on a GPU: a thin hand that fills in the kernels' arguments.
+//! The steps of shortest paths on a GPU: the arguments of `kernels/sssp.cu` (`sssp_round.cuh`) and `kernels/near_far.cu`.
 
-mod args;
-mod double;
-
-pub(crate) use double::Double;
-
-use super::{Counts, Limits, State, Task};
+use super::double;
+use super::plan::{Changes, Exchange, FrontierInfo, State, StepResult, StepTask, Task};
+use crate::algorithm::arrays::{device_arrays, shared_once};
 use crate::algorithm::near_far::{NearFar, NearFarFound, Searched};
-use crate::collective::Replicated;
-use crate::collective::{Split, Together};
-use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, fewer, source};
-use crate::error::{Error, Result};
-use crate::layout::DeviceWeighted;
-use crate::layout::memory::{CONTROL, QUEUE, WorkspaceLengths};
-use args::{ExchangeArgs, SeedArgs, Status, StepArgs};
-use std::ops::Range;
+use crate::collective::{JointArgs, MAX_REPLICAS, Replicated};
+use crate::device::{CudaDevice, Function, Launch, Pinned, source};
+use crate::error::Result;
+use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, QUEUE, total, weighted};
+use crate::layout::{ArcForm, DeviceWeighted};
+use bytemuck::{Pod, Zeroable};
 
-/// As in kernels/hive.cuh.
-const LOG_ENTRIES: usize = 4096;
-const STEP_THREADS: u32 = 512;
-const STEP_SHARED: u32 = 41_472; // as checked in kernels/sssp.cu
+const LOG_ENTRIES: usize = 4096; // of `kernels/hive.cuh`
+const THREADS: u32 = 512; // of `kernels/sssp.cu`
+const SHARED_BYTES: u32 = 41_472; // `kernels/sssp_round.cuh` checks it
 /// "Sweep the bitmap": no queue is ready.
 const UNQUEUED: u32 = u32::MAX;
+/// Blocks that a step is taken to have resident where memory is estimated: more than today's GPUs do.
+const BLOCKS: usize = 1024;
 
-/// The kernels for a layout's form.
-struct Kernels {
+/// `kernels/sssp.cu`: SeedArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct SeedArgs {
+    seeds: u64,
+    dist: u64,
+    front: u64,
+    out_offsets: u64,
+    queue: u64,
+    count: u32,
+    active: u32,
+}
+
+/// `kernels/sssp_round.cuh`: StepArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct StepArgs {
+    out_offsets: u64,
+    out_arcs: u64,
+    in_offsets: u64,
+    in_arcs: u64,
+    in_records: u64,
+    dist: u64,
+    front: u64,
+    next: u64,
+    queue: u64,
+    parts: u64,
+    scan_node: u64,
+    scan_dist: u64,
+    scan_prefix: u64,
+    slice_first: u64,
+    control: u64,
+    status: u64,
+    abort: u64,
+    log: u64,
+    deadline_ns: u64,
+    pull_above: u64,
+    push_below: u64,
+    active: u32,
+    giants: u32,
+    hubs: u32,
+    lo: u32,
+    hi: u32,
+    lowest: u32,
+    task: u32,
+    queued: u32,
+    lightest: f32,
+    form: ArcForm,
+    unused: u32,
+    joint: JointArgs,
+    dists: [u64; MAX_REPLICAS],
+    bitmaps: [[u64; MAX_REPLICAS]; 2],
+}
+
+/// `kernels/sssp_round.cuh`: Status.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Status {
+    nodes: u64,
+    arcs: u64,
+    relaxed: u64,
+    lowest: u32,
+    rounds: u32,
+    parity: u32,
+    stopped: u32,
+    want_pull: u32,
+    meetings: u32,
+}
+
+/// `kernels/sssp.cu`: ExchangeArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct ExchangeArgs {
+    dist: u64,
+    front: u64,
+    pairs: u64,
+    counter: u64,
+    first: u64,
+    last: u64,
+    total: u64,
+    lo: u32,
+    hi: u32,
+}
+
+/// What a replica's steps need beside the replicated state.
+pub(super) struct Workspace {
     step: Function,
     joint: Function,
     scatter: Function,
     pack: Function,
     apply: Function,
-}
-
-impl Kernels {
-    fn load(device: &mut CudaDevice, graph: &DeviceWeighted) -> Result<Kernels> {
-        let options = graph.options();
-        let mut kernel = |name| device.function(source("sssp.cu"), &options, name);
-        Ok(Kernels {
-            step: kernel("sssp_step")?,
-            joint: kernel("sssp_joint")?,
-            scatter: kernel("sssp_scatter")?,
-            pack: kernel("sssp_pack")?,
-            apply: kernel("sssp_apply")?,
-        })
-    }
-}
-
-/// What a replica's steps need beside the replicated state.
-pub(crate) struct Workspace {
-    kernels: Kernels,
-    step_blocks: u32,
-    seeds: DeviceBuffer<u32>,
-    queue: DeviceBuffer<u32>,
-    parts: DeviceBuffer<u64>,
-    slice_first: DeviceBuffer<u32>,
-    control: DeviceBuffer<u64>,
-    scan_node: DeviceBuffer<u32>,
-    scan_dist: DeviceBuffer<u32>,
-    scan_prefix: DeviceBuffer<u64>,
+    blocks: u32,
+    arrays: Arrays,
     near_far: Option<NearFar>,
     status: Pinned<Status>,
-    /// `kernels/hive.cuh`: RoundLog, one entry a round.
     log: Option<Pinned<[u64; 4]>>,
     /// Entries of the seeds' queue, or [`UNQUEUED`] once the frontier lives in the bitmap.
     queued: u32,
@@ -76,28 +129,25 @@ impl Workspace {
         near_far: bool,
         trace: bool,
     ) -> Result<Workspace> {
-        let kernels = Kernels::load(device, graph)?;
-        let steps = [kernels.step, kernels.joint];
-        let step_blocks = device.resident_blocks_of(&steps, STEP_THREADS, STEP_SHARED)?;
-        let (active, blocks) = (graph.active as usize, step_blocks as usize);
-        let lengths = WorkspaceLengths::new(active, blocks, near_far);
-        let listed = device.alloc("seeds", seeds.len())?;
-        listed.upload(seeds)?;
-        let near_far = match near_far {
-            true => Some(NearFar::new(device, &graph.options(), active)?),
-            false => None,
-        };
+        let options = graph.options();
+        let mut kernel = |name| device.function(source("sssp.cu"), &options, name);
+        let (step, joint) = (kernel("sssp_step")?, kernel("sssp_joint")?);
+        let scatter = kernel("sssp_scatter")?;
+        let (pack, apply) = (kernel("sssp_pack")?, kernel("sssp_apply")?);
+        let blocks = device.resident_blocks_of(&[step, joint], THREADS, SHARED_BYTES)?;
+        let active = graph.active as usize;
+        let sizes = Sizes { active, seeds: seeds.len(), blocks: blocks as usize, near_far };
+        let near_far = near_far.then(|| NearFar::new(device, &options, active)).transpose()?;
+        let arrays = Arrays::allocate(device, sizes)?;
+        arrays.seeds.upload(seeds)?;
         Ok(Workspace {
-            kernels,
-            step_blocks,
-            seeds: listed,
-            queue: device.alloc("queue", 4 * QUEUE)?,
-            parts: device.alloc("parts", lengths.parts)?,
-            slice_first: device.alloc("slices", lengths.slices)?,
-            control: device.alloc("control", CONTROL)?,
-            scan_node: device.alloc("frontier list", lengths.frontier)?,
-            scan_dist: device.alloc("frontier distances", lengths.frontier)?,
-            scan_prefix: device.alloc("frontier degrees", lengths.degrees)?,
+            step,
+            joint,
+            scatter,
+            pack,
+            apply,
+            blocks,
+            arrays,
             near_far,
             status: Pinned::new(&device.context, 1)?,
             log: if trace { Some(Pinned::new(&device.context, LOG_ENTRIES)?) } else { None },
@@ -106,7 +156,124 @@ impl Workspace {
         })
     }
 
-    /// The rounds of the last launch, where the workspace traces: what, frontier nodes and arcs, ms.
+    /// All distances infinite, the seeds 0 and in the frontier.
+    pub fn reset(&mut self, device: &CudaDevice, graph: &DeviceWeighted, s: &State) -> Result<()> {
+        let [dist, front, _] = pointers(s)?;
+        if let Some(buffer) = s.dist.device() {
+            buffer.fill_words(f32::INFINITY.to_bits())?;
+        }
+        for words in [s.front.words().device(), s.next.words().device()].into_iter().flatten() {
+            words.clear()?;
+        }
+        let seeds = &self.arrays.seeds;
+        let count = seeds.len() as u32;
+        let args = SeedArgs {
+            seeds: seeds.pointer(),
+            dist,
+            front,
+            out_offsets: graph.out.offsets.pointer(),
+            queue: self.arrays.queue.pointer(),
+            count,
+            active: graph.active,
+        };
+        device.launch(self.scatter, Launch::of(count.div_ceil(256).max(1), 256), &args)?;
+        self.queued = if self.all_active && seeds.len() <= QUEUE { count } else { UNQUEUED };
+        Ok(())
+    }
+
+    /// Queues a task.
+    pub fn launch(
+        &mut self,
+        device: &CudaDevice,
+        graph: &DeviceWeighted,
+        s: &State,
+        told: &StepTask,
+    ) -> Result<()> {
+        let [dist, front, next] = pointers(s)?;
+        let (arrays, out) = (&self.arrays, &graph.out);
+        let into = graph.into.as_ref().unwrap_or(out);
+        let log = self.log.as_ref().map_or(0, Pinned::pointer);
+        arrays.control.clear()?;
+        if let Some(near_far) = &self.near_far {
+            let on = Searched {
+                offsets: out.offsets.pointer(),
+                arcs: out.arcs.pointer(),
+                records: out.records.pointer(),
+                form: graph.form,
+                active: graph.active,
+                dist,
+                pending: front,
+                control: arrays.control.pointer(),
+                log,
+            };
+            return near_far.launch(device, on, told.delta);
+        }
+        let joint = told.task == Task::Joint;
+        let args = StepArgs {
+            out_offsets: out.offsets.pointer(),
+            out_arcs: out.arcs.pointer(),
+            in_offsets: into.offsets.pointer(),
+            in_arcs: into.arcs.pointer(),
+            in_records: into.records.pointer(),
+            dist,
+            front,
+            next,
+            queue: arrays.queue.pointer(),
+            parts: arrays.parts.pointer(),
+            scan_node: arrays.scan_node.pointer(),
+            scan_dist: arrays.scan_dist.pointer(),
+            scan_prefix: arrays.scan_prefix.pointer(),
+            slice_first: arrays.slice_first.pointer(),
+            control: arrays.control.pointer(),
+            status: self.status.pointer(),
+            abort: device.abort.pointer(),
+            log,
+            deadline_ns: device.deadline_of(joint),
+            pull_above: told.thresholds.pull_above,
+            push_below: told.thresholds.push_below,
+            active: graph.active,
+            giants: graph.giants,
+            hubs: graph.hubs,
+            lo: (told.chunk.start as u32).min(graph.active),
+            hi: (told.chunk.end as u32).min(graph.active),
+            lowest: told.known.lowest.to_bits(),
+            task: told.task as u32,
+            queued: std::mem::replace(&mut self.queued, UNQUEUED),
+            lightest: graph.lightest,
+            form: graph.form,
+            unused: 0,
+            joint: told.together.joint,
+            dists: told.together.arrays[0],
+            bitmaps: [told.together.arrays[1], told.together.arrays[2]],
+        };
+        let shape = device.together(self.blocks, THREADS);
+        let shape = Launch { shared_bytes: SHARED_BYTES, ..shape };
+        device.launch(if joint { self.joint } else { self.step }, shape, &args)
+    }
+
+    /// What the last launch, which has ended, found; and whether `front` and `next` have changed places.
+    pub fn found(&self, device: &CudaDevice) -> Result<(StepResult, bool)> {
+        if let Some(near_far) = &self.near_far {
+            let NearFarFound { relaxed, rounds, windows: logged } = near_far.found(device)?;
+            return Ok((StepResult { relaxed, rounds, logged, ..StepResult::default() }, false));
+        }
+        let status = self.status.get(0);
+        device.met(status.stopped, "sssp_step")?;
+        let left = FrontierInfo {
+            nodes: status.nodes,
+            arcs: if status.arcs == u64::MAX { 0 } else { status.arcs },
+            lowest: f32::from_bits(status.lowest),
+        };
+        let found = StepResult {
+            left,
+            relaxed: status.relaxed,
+            rounds: status.rounds.into(),
+            logged: status.meetings.into(),
+        };
+        Ok((found, status.parity == 1))
+    }
+
+    /// The rounds of the last launch, where the workspace traces: how, how many, frontier nodes and arcs, ms.
     pub fn rounds(&self, count: u64) -> Vec<(&'static str, u64, [u64; 2], f64)> {
         let Some(log) = &self.log else { return Vec::new() };
         let last = (count as usize).min(LOG_ENTRIES - 1);
@@ -120,182 +287,94 @@ impl Workspace {
         (1..=last).map(round).collect()
     }
 
-    /// All distances infinite, the seeds 0 and in the frontier.
-    pub fn reset(&mut self, device: &CudaDevice, graph: &DeviceWeighted, s: &State) -> Result<()> {
-        let [dist, front, _] = pointers(s)?;
-        if let Some(buffer) = s.dist.device() {
-            buffer.fill_words(f32::INFINITY.to_bits())?;
-        }
-        for words in [s.front.words().device(), s.next.words().device()].into_iter().flatten() {
-            words.clear()?;
-        }
-        let count = self.seeds.len() as u32;
-        let args = SeedArgs {
-            seeds: self.seeds.pointer(),
-            dist,
-            front,
-            out_offsets: graph.out.offsets.pointer(),
-            queue: self.queue.pointer(),
-            count,
-            active: graph.active,
-        };
-        let shape = Launch {
-            blocks: count.div_ceil(256).max(1),
-            threads: 256,
-            shared_bytes: 0,
-            cooperative: false,
-        };
-        device.launch(self.kernels.scatter, shape, &args)?;
-        self.queued = if self.all_active && self.seeds.len() <= QUEUE { count } else { UNQUEUED };
-        Ok(())
-    }
-
-    /// Runs one task of `kernels/sssp.cu` and waits for it.
-    pub fn step(
-        &mut self,
-        device: &CudaDevice,
-        graph: &DeviceWeighted,
-        s: &mut State,
-        (task, chunk): (Task, Range<u64>),
-        limits: Limits,
-        blocks: Option<u64>,
-    ) -> Result<Counts> {
-        let [dist, front, next] = pointers(s)?;
-        let into = graph.into.as_ref().unwrap_or(&graph.out);
-        let together = s.together.unwrap_or_else(Together::alone);
-        let args = StepArgs {
-            out_offsets: graph.out.offsets.pointer(),
-            out_arcs: graph.out.arcs.pointer(),
-            in_offsets: into.offsets.pointer(),
-            in_arcs: into.arcs.pointer(),
-            in_records: into.records.pointer(),
-            dist,
-            front,
-            next,
-            queue: self.queue.pointer(),
-            parts: self.parts.pointer(),
-            scan_node: self.scan_node.pointer(),
-            scan_dist: self.scan_dist.pointer(),
-            scan_prefix: self.scan_prefix.pointer(),
-            slice_first: self.slice_first.pointer(),
-            control: self.control.pointer(),
-            status: self.status.pointer(),
-            abort: device.abort.pointer(),
-            log: self.log.as_ref().map_or(0, Pinned::pointer),
-            deadline_ns: device.deadline_of(task == Task::Joint),
-            pull_above: limits.pull_above,
-            push_below: limits.push_below,
-            active: graph.active,
-            giants: graph.giants,
-            hubs: graph.hubs,
-            lo: (chunk.start as u32).min(graph.active),
-            hi: (chunk.end as u32).min(graph.active),
-            lowest: limits.lowest.to_bits(),
-            task: task as u32,
-            queued: std::mem::replace(&mut self.queued, UNQUEUED),
-            lightest: graph.lightest,
-            form: graph.form,
-            unused: 0,
-            joint: together.joint,
-            dists: together.arrays[0],
-            bitmaps: [together.arrays[1], together.arrays[2]],
-        };
-        self.control.clear()?;
-        let shape = Launch {
-            blocks: fewer(self.step_blocks, blocks),
-            threads: STEP_THREADS,
-            shared_bytes: STEP_SHARED,
-            cooperative: true,
-        };
-        let kernel = if task == Task::Joint { self.kernels.joint } else { self.kernels.step };
-        device.launch(kernel, shape, &args)?;
-        device.mark(0, true)?;
-        device.wait()?;
-        let status = self.status.get(0);
-        device.met(status.stopped, "sssp_step")?;
-        if status.parity == 1 {
-            s.swap();
-        }
-        Ok(Counts {
-            nodes: status.nodes,
-            arcs: if status.arcs == u64::MAX { 0 } else { status.arcs },
-            relaxed: status.relaxed,
-            rounds: u64::from(status.rounds),
-            logged: u64::from(status.meetings),
-            lowest: f32::from_bits(status.lowest),
-        })
-    }
-
-    /// Queues listing the chunk's improved nodes in `pairs` (`pack`), or taking over the others' lists.
+    /// Queues what [`Exchange`] says.
     pub fn exchange(
         &self,
         device: &CudaDevice,
         s: &State,
-        lists: &Split,
-        chunk: Range<u64>,
-        (rank, pack): (usize, bool),
+        list: &Replicated<u64>,
+        told: &Exchange,
     ) -> Result<()> {
         let [dist, front, _] = pointers(s)?;
-        let pairs = s.changed.as_ref().and_then(Replicated::device);
-        let pairs = pairs.ok_or_else(|| Error::machine("no room for lists; this is a bug"))?;
-        let (own, total) = (lists.range(rank), lists.bounds().last().copied().unwrap_or(0));
         let args = ExchangeArgs {
             dist,
             front,
-            pairs: pairs.pointer(),
-            counter: self.control.pointer(),
-            first: own.start,
-            last: own.end,
-            total,
-            lo: (chunk.start / 32) as u32,
-            hi: chunk.end.div_ceil(32) as u32,
+            pairs: list.on_device()?,
+            counter: self.arrays.control.pointer(),
+            first: told.own.start,
+            last: told.own.end,
+            total: told.total,
+            lo: (told.chunk.start / 32) as u32,
+            hi: told.chunk.end.div_ceil(32) as u32,
         };
-        let items = if pack { u64::from(args.hi - args.lo) } else { total };
-        let blocks = items.div_ceil(256).clamp(1, 1 << 14) as u32;
-        let shape = Launch::of(blocks, 256);
-        if pack {
-            self.control.clear()?;
+        let items = if told.pack { u64::from(args.hi - args.lo) } else { told.total };
+        let shape = Launch::of(items.div_ceil(256).clamp(1, 1 << 14) as u32, 256);
+        if told.pack {
+            self.arrays.control.clear()?;
         }
-        device.launch(if pack { self.kernels.pack } else { self.kernels.apply }, shape, &args)
-    }
-
-    /// Runs `kernels/near_far.cu` to the end and waits for it.
-    pub fn near_far(
-        &mut self,
-        device: &CudaDevice,
-        graph: &DeviceWeighted,
-        s: &mut State,
-        delta: f32,
-        blocks: Option<u64>,
-    ) -> Result<Counts> {
-        let [dist, pending, _] = pointers(s)?;
-        let missing = || Error::machine("near-far without its queues; this is a bug");
-        let near_far = self.near_far.as_ref().ok_or_else(missing)?;
-        self.control.clear()?;
-        let on = Searched {
-            offsets: graph.out.offsets.pointer(),
-            arcs: graph.out.arcs.pointer(),
-            records: graph.out.records.pointer(),
-            form: graph.form,
-            active: graph.active,
-            dist,
-            pending,
-            control: self.control.pointer(),
-            log: self.log.as_ref().map_or(0, Pinned::pointer),
-        };
-        device.perturb(blocks);
-        near_far.launch(device, on, delta)?;
-        device.mark(0, true)?;
-        device.wait()?;
-        let NearFarFound { relaxed, rounds, windows } = near_far.found(device)?;
-        Ok(Counts { relaxed, rounds, logged: windows, lowest: f32::INFINITY, ..Counts::default() })
+        device.launch(if told.pack { self.pack } else { self.apply }, shape, &args)
     }
 }
 
 /// Device addresses of distances, frontier and next frontier.
 fn pointers(s: &State) -> Result<[u64; 3]> {
-    match (s.dist.device(), s.front.words().device(), s.next.words().device()) {
-        (Some(d), Some(f), Some(n)) => Ok([d.pointer(), f.pointer(), n.pointer()]),
-        _ => Err(Error::machine("host arrays in a device step; this is a bug")),
+    let [front, next] = [&s.front, &s.next].map(|set| set.words().on_device());
+    Ok([s.dist.on_device()?, front?, next?])
+}
+
+/// What lengths of arrays follow from.
+struct Sizes {
+    active: usize,
+    seeds: usize,
+    blocks: usize,
+    near_far: bool,
+}
+
+impl Sizes {
+    /// Entries of a frontier in a list; near-far has lists of its own.
+    fn listed(&self) -> usize {
+        if self.near_far { 1 } else { self.active }
     }
+}
+
+device_arrays! {
+    /// What a replica's steps need beside rows and state.
+    struct Arrays of Sizes {
+        seeds: u32 = "seeds", |s| s.seeds;
+        queue: u32 = "queue", |_| 4 * QUEUE;
+        /// Nodes and arcs of each block's words.
+        parts: u64 = "parts", |s| 2 * s.blocks;
+        slice_first: u32 = "slices", |s| s.blocks + 1;
+        control: u64 = "control", |_| CONTROL;
+        scan_node: u32 = "frontier list", |s| s.listed();
+        scan_dist: u32 = "frontier distances", |s| s.listed();
+        scan_prefix: u64 = "frontier degrees", |s| s.listed() + usize::from(!s.near_far);
+    }
+}
+
+/// All arrays on the GPU of one of `world` replicas, for a single seed. Near-far, push-pull and the search in f64 differ by
+/// little; the largest is told.
+pub(crate) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
+    let active = shape.active as usize;
+    let of = |near_far| {
+        let sizes = Sizes { active, seeds: 1, blocks: BLOCKS, near_far };
+        let queues = if near_far { NearFar::list(active) } else { Vec::new() };
+        [weighted(shape), state(shape, world), Arrays::list(sizes), queues].concat()
+    };
+    let all = [of(false), of(true), [weighted(shape), double::arrays(shape)].concat()];
+    all.into_iter().max_by_key(|arrays| total(arrays)).unwrap_or_default()
+}
+
+/// The replicated state of one of `world` replicas.
+fn state(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
+    let changes = match world {
+        1 => Vec::new(),
+        _ => Changes::list(shape.active as usize, world),
+    };
+    shared_once([State::list(shape.nodes as usize, world), changes].concat())
+}
+
+/// Bytes of the replicated state of one of `world` replicas.
+pub(crate) fn state_bytes(shape: &GraphShape, world: usize) -> u64 {
+    total(&state(shape, world))
 }

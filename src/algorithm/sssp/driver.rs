@@ -1,337 +1,374 @@
-//! One run on one replica: steps and merges until nothing changes. The idea is in the parent module.
+//! Searches: the question, and on each replica steps and merges until nothing changes. The idea is in the parent module.
 
-use super::cuda::Workspace;
-use super::host;
-use super::{Counts, Limits, Plan, State, Task, Turns};
-use crate::algorithm::TraceEntry;
-use crate::algorithm::frame::Log;
-use crate::collective::{Payload, Split};
-use crate::error::{Error, Result};
-use crate::fleet::{Backend, Replica};
-use crate::layout::WeightedGraph;
-use crate::layout::memory::SPARSE;
-use std::time::Instant;
+use super::cuda::{Workspace, arrays};
+use super::plan::{
+    Changes, Exchange, FrontierInfo, Plan, SPARSE, State, StepResult, StepTask, Task, Thresholds,
+};
+use super::{ShortestPaths, Sssp, SsspConfig, Start, check, double, host};
+use crate::algorithm::frame::{Brought, Engine, Log, Run, step, timed};
+use crate::algorithm::same::Words;
+use crate::algorithm::workload::{Algorithm, Query};
+use crate::algorithm::{
+    Measured, Precision, RunOptions, TraceEntry, files_of, from_nodes, targets,
+};
+use crate::collective::{Element, Split, Together};
+use crate::error::Result;
+use crate::fleet::{Fleet, Replica};
+use crate::graph::Graph;
+use crate::layout::memory::{DeviceArray, GraphShape};
+use crate::layout::{Form, Prepared, WeightedGraph};
+use std::path::Path;
+use std::sync::Arc;
 
-/// The steps of one replica, on whatever it runs on.
-pub(super) struct Engine {
-    workspace: Option<Workspace>,
-    /// How many seeds a run begins with.
-    seeds: u64,
-}
+impl Algorithm for Sssp {
+    type Config = SsspConfig;
+    type Start = Start;
+    type Answer = ShortestPaths;
+    const NAME: &'static str = "sssp";
+    const ABOUT: &'static str = "Shortest paths from one source to all nodes";
+    const EXAMPLES: [&'static str; 2] = [
+        "hive run sssp --graph web.mtx --source 1 --target 9",
+        "hive run sssp --graph road:10 --benchmark --json record.json",
+    ];
+    const FORM: Form = Form::Weighted;
+    const RANKS: Option<&'static str> = Some("the nodes nearest to the source");
 
-impl Engine {
-    pub fn new(
-        r: &mut Replica,
-        p: &WeightedGraph,
-        seeds: &[u32],
-        plan: Plan,
-        trace: bool,
-    ) -> Result<Engine> {
-        let rank = r.rank();
-        let workspace = match &mut r.backend {
-            Backend::Host(_) => None,
-            Backend::Cuda(device) => {
-                let near_far = matches!(plan, Plan::NearFar { .. });
-                Some(Workspace::new(device, p.on_device(rank)?, seeds, near_far, trace)?)
-            }
+    fn check(config: &SsspConfig) -> Result<()> {
+        check(config)
+    }
+
+    fn start(config: &SsspConfig, graph: &Graph) -> Result<Start> {
+        let node = match &config.source {
+            Some(source) => source.resolve(graph, "--source")?,
+            None => graph.default_source(),
         };
-        Ok(Engine { workspace, seeds: seeds.len() as u64 })
+        Ok(Start { nodes: vec![node], targets: targets(config.target.as_ref(), graph)? })
     }
 
-    pub fn reset(
-        &mut self,
-        r: &mut Replica,
-        p: &WeightedGraph,
-        s: &mut State,
-        seeds: &[u32],
-    ) -> Result<()> {
-        let rank = r.rank();
-        if let (Backend::Cuda(device), Some(workspace)) = (&r.backend, &mut self.workspace) {
-            return workspace.reset(device, p.on_device(rank)?, s);
-        }
-        s.dist.host_mut().unwrap_or_default().fill(f32::INFINITY);
-        for words in [s.front.words_mut(), s.next.words_mut()] {
-            words.host_mut().unwrap_or_default().fill(0);
-        }
-        for seed in seeds {
-            let v = *seed as usize;
-            s.dist.host_mut().unwrap_or_default()[v] = 0.0;
-            if v < p.layout.active {
-                s.front.words_mut().host_mut().unwrap_or_default()[v / 64] |= 1 << (v % 64);
-            }
-        }
-        Ok(())
+    fn started(start: &Start, graph: &Graph) -> String {
+        from_nodes(&start.nodes, graph)
     }
 
-    /// Before a sparse merge: lists what the own pull changed. After it: takes the others' over.
-    fn exchange(
-        &self,
-        r: &mut Replica,
-        p: &WeightedGraph,
-        s: &mut State,
-        lists: &Split,
-        pack: bool,
-    ) -> Result<()> {
-        let (rank, chunk) = (r.rank(), p.pull_chunks.range(r.rank()));
-        match (&r.backend, &self.workspace) {
-            (Backend::Cuda(device), Some(w)) => w.exchange(device, s, lists, chunk, (rank, pack)),
-            _ => {
-                host::exchange(s, lists, chunk, rank, pack);
-                Ok(())
-            }
-        }
+    fn several(config: &SsspConfig) -> Option<&'static str> {
+        let several =
+            [("--target", config.target.is_some()), ("--predecessors", config.predecessors)];
+        several.into_iter().find(|(_, asked)| *asked).map(|(option, _)| option)
     }
 
-    /// One step; everything queued before it and itself have ended on return.
-    fn step(
-        &mut self,
-        r: &mut Replica,
-        p: &WeightedGraph,
-        s: &mut State,
-        task: Work,
-        limits: Limits,
-    ) -> Result<Counts> {
-        let chance = r.chance();
-        let (rank, start) = (r.rank(), Instant::now());
-        let rendezvous = r.rendezvous().clone();
-        let all = 0..p.layout.active as u64;
-        let pull_chunk = if limits.whole { all } else { p.pull_chunks.range(rank) };
-        let push_chunk = p.chunks.range(rank);
-        let counts = match (&r.backend, &mut self.workspace) {
-            (Backend::Cuda(device), Some(w)) => {
-                let graph = p.on_device(rank)?;
-                device.mark(0, false)?;
-                match task {
-                    Work::NearFar(delta) => w.near_far(device, graph, s, delta, chance),
-                    Work::Step(task) => {
-                        let chunk = if task == Task::Pull { pull_chunk } else { push_chunk };
-                        w.step(device, graph, s, (task, chunk), limits, chance)
-                    }
-                }?
-            }
-            (Backend::Host(worker), _) => {
-                let beat = || rendezvous.beat(rank);
-                worker.pool.install(|| match task {
-                    Work::NearFar(delta) => {
-                        let (rows, (dist, far, marks)) = (&p.layout.out, host::host_arrays(s));
-                        let delta = f64::from(delta);
-                        let (relaxed, rounds) =
-                            host::near_far(rows, dist, far, marks, delta, &beat);
-                        Ok(Counts { relaxed, rounds, ..Counts::default() })
-                    }
-                    Work::Step(Task::Pull) => host::pull(p, s, pull_chunk, limits.lowest, &beat),
-                    Work::Step(Task::Push) => host::push(p, s, push_chunk, &beat),
-                    Work::Step(_) => host::grow(p, s, limits, &beat),
-                })?
-            }
-            _ => return Err(Error::machine("a device without a workspace; this is a bug")),
+    fn files(config: &SsspConfig) -> Vec<(&'static str, &Path)> {
+        files_of([("--target", &config.target)])
+    }
+
+    fn arrays(shape: &GraphShape, _: &SsspConfig, world: usize) -> Vec<DeviceArray> {
+        arrays(shape, world)
+    }
+
+    fn solve(
+        fleet: &Fleet,
+        graph: &Prepared,
+        query: &Query<Sssp>,
+        run: &RunOptions,
+        extras: bool,
+    ) -> Result<ShortestPaths> {
+        let config = SsspConfig { run: run.clone(), ..query.config.clone() };
+        search(fleet, graph, &query.start, config, [extras, false])
+    }
+}
+
+/// Shortest distances from the nearest start. `[extras, nominees]`: without extras only the times of runs are wanted.
+pub(crate) fn search(
+    fleet: &Fleet,
+    graph: &Prepared,
+    start: &Start,
+    config: SsspConfig,
+    [extras, nominees]: [bool; 2],
+) -> Result<ShortestPaths> {
+    let graph = graph.weighted(fleet)?;
+    let seeds = start.nodes.iter().map(|v| graph.layout.label(*v)).collect();
+    let question = Arc::new(Question { graph, seeds, config });
+    let config = &question.config;
+    let mut found = match config.precision {
+        Precision::F64 => question.in_f64(fleet)?,
+        Precision::Auto | Precision::F32 => question.in_f32(fleet)?,
+    };
+    if config.precision == Precision::Auto && (found.rounded > 0 || found.overflowed > 0) {
+        found = ShortestPaths { measured_f32: Some(found.measured), ..question.in_f64(fleet)? };
+    }
+    let predecessors = config.predecessors || config.target.is_some();
+    found.follow(&question.graph, &start.nodes, [predecessors && extras, nominees && extras]);
+    Ok(found)
+}
+
+/// What the programs of all replicas are given.
+pub(super) struct Question {
+    pub graph: Arc<WeightedGraph>,
+    /// Labels.
+    pub seeds: Vec<u32>,
+    pub config: SsspConfig,
+}
+
+impl Question {
+    fn in_f32(self: &Arc<Self>, fleet: &Fleet) -> Result<ShortestPaths> {
+        let (question, layout) = (self.clone(), &self.graph.layout);
+        let plan = Plan::new(layout, &self.config, fleet);
+        let (distances, measured) = self.first(fleet.run(move |r| program(r, &question, plan))?);
+        let mean = layout.mean_weight;
+        Ok(ShortestPaths::in_f32(&self.graph.graph, distances, mean, plan.delta(), measured))
+    }
+
+    fn in_f64(self: &Arc<Self>, fleet: &Fleet) -> Result<ShortestPaths> {
+        let question = self.clone();
+        let delta = double::delta(&self.graph.layout, self.config.delta);
+        let found = fleet.run(move |r| double::program(r, &question, delta))?;
+        let (distances, measured) = self.first(found);
+        Ok(ShortestPaths::in_f64(distances, delta as f32, measured))
+    }
+
+    /// Rank 0's distances in the input's order, and what all replicas measured.
+    fn first<D: Element>(&self, brought: Vec<Brought<D>>) -> (Vec<D>, Measured) {
+        let Brought { values, measured } = Brought::first(brought);
+        (self.graph.layout.to_input_order(values), measured)
+    }
+}
+
+/// The program of one replica.
+fn program(r: &mut Replica, question: &Question, plan: Plan) -> Result<Brought<f32>> {
+    let mut search = Driver::new(r, question, plan)?;
+    let measured = timed(r, &question.config.run, &mut search)?;
+    Brought::new(r, &search.state.dist, measured)
+}
+
+struct Driver<'a> {
+    graph: &'a WeightedGraph,
+    /// Labels.
+    seeds: &'a [u32],
+    plan: Plan,
+    thresholds: Thresholds,
+    /// Everybody's `dist`, `front` and `next`.
+    together: Together<3>,
+    /// Where pulls are cut.
+    changes: Option<Changes>,
+    state: State,
+    engine: Engine<Workspace, ()>,
+}
+
+impl<'a> Driver<'a> {
+    fn new(r: &mut Replica, question: &'a Question, plan: Plan) -> Result<Driver<'a>> {
+        let Question { graph, seeds, config } = question;
+        let (rank, world, layout) = (r.rank(), r.world(), &graph.layout);
+        let changes = match plan {
+            Plan::Cut => Some(Changes::allocate(r, layout.active)?),
+            _ => None,
         };
-        let ms = match &r.backend {
-            Backend::Cuda(device) => device.interval_ms(0)?,
-            Backend::Host(_) => start.elapsed().as_secs_f64() * 1e3,
+        let state = State::allocate(r, layout.nodes)?;
+        let bitmaps = [&state.front, &state.next].map(|words| words.words().address());
+        let together = match plan {
+            Plan::Joint => r.together([
+                ("dist", state.dist.address()),
+                ("frontier", bitmaps[0]),
+                ("next frontier", bitmaps[1]),
+            ])?,
+            _ => Together::alone(),
         };
-        r.settle()?;
-        r.book_step(ms);
-        Ok(counts)
+        let (near_far, trace) = (matches!(plan, Plan::NearFar { .. }), config.run.trace);
+        let cuda =
+            |device: &mut _| Workspace::new(device, graph.on_device(rank)?, seeds, near_far, trace);
+        let engine = Engine::new(r, cuda, || Ok(()))?;
+        // Where replicas share the cores, on the host, or pulls, redundant pushes are kept small.
+        let alone = engine.workspace().is_some() && plan != Plan::Joint;
+        let share = if alone { 1.0 } else { 1.0 / world as f64 };
+        let arcs = |part: f64| (layout.out.arc_count() as f64 * part * share) as u64;
+        let thresholds = Thresholds {
+            pull_above: arcs(config.turns.pull_above),
+            push_below: arcs(config.turns.push_below),
+        };
+        Ok(Driver { graph, seeds, plan, thresholds, together, changes, state, engine })
     }
 }
 
-/// What must follow a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    /// Nothing: every replica did the same.
-    None,
-    /// Owners' values: whole chunks, or only what changed when that is less.
-    Gather,
-    /// OR of frontiers, MIN of distances.
-    Dense,
-}
+impl Run for Driver<'_> {
+    fn reset(&mut self, r: &mut Replica, _: u64) -> Result<()> {
+        let (graph, seeds, rank) = (self.graph, self.seeds, r.rank());
+        self.engine.with(
+            r,
+            &mut self.state,
+            |device, workspace, state| workspace.reset(device, graph.on_device(rank)?, state),
+            |(), state, _| {
+                let (dist, front, next) = host::host_arrays(state);
+                next.fill(0);
+                host::start(dist, front, seeds, graph.layout.active);
+            },
+        )
+    }
 
-/// A step of either strategy.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Work {
-    NearFar(f32),
-    Step(Task),
-}
-
-impl Work {
-    fn name(self) -> &'static str {
-        match self {
-            Work::NearFar(_) => "step near-far",
-            Work::Step(Task::Finish) => "step push-pull",
-            Work::Step(Task::Grow) => "step push",
-            Work::Step(Task::Pull) => "step pull",
-            Work::Step(Task::Push) => "step dense push",
-            Work::Step(Task::Joint) => "step joint push-pull",
+    fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
+        let start = FrontierInfo { nodes: self.seeds.len() as u64, arcs: 0, lowest: 0.0 };
+        match self.plan {
+            Plan::NearFar { .. } => self.step(r, log, Task::NearFar, start).map(drop),
+            Plan::Redundant if self.engine.workspace().is_some() => {
+                self.step(r, log, Task::Finish, start).map(drop)
+            }
+            Plan::Joint => self.step(r, log, Task::Joint, start).map(drop),
+            Plan::Redundant | Plan::Cut => self.push_pull(r, log, start),
+            Plan::Dense => self.dense(r, log, start),
         }
     }
-}
 
-/// One run: steps and merges until nothing changes.
-pub(super) struct Driver<'a> {
-    pub r: &'a mut Replica,
-    pub p: &'a WeightedGraph,
-    pub engine: &'a mut Engine,
-    pub state: &'a mut State,
-    pub log: &'a mut Log,
-    pub turns: Turns,
+    fn answer(&self) -> Vec<Words<'_>> {
+        vec![Words::of(&self.state.dist)]
+    }
 }
 
 impl Driver<'_> {
-    pub fn go(&mut self, plan: Plan) -> Result<()> {
-        match plan {
-            Plan::NearFar { delta } => self.alone(Work::NearFar(delta)),
-            Plan::Redundant if self.engine.workspace.is_some() => {
-                self.alone(Work::Step(Task::Finish))
-            }
-            Plan::Joint => self.alone(Work::Step(Task::Joint)),
-            Plan::Redundant | Plan::Cut => self.push_pull(plan == Plan::Cut),
-            Plan::Dense => self.dense(),
-        }
-    }
-
-    /// The frontier that a run begins with.
-    fn seeds(&self) -> Counts {
-        Counts { nodes: self.engine.seeds, lowest: 0.0, ..Counts::default() }
-    }
-
-    /// One redundant step to the end.
-    fn alone(&mut self, work: Work) -> Result<()> {
-        let limits = self.limits(0.0);
-        self.step(work, limits, self.seeds(), Mode::None)?;
-        Ok(())
-    }
-
-    /// Redundant pushes, pulls cut by chunk (or redundant too). Every decision that leads to a merge
-    /// is from numbers that all replicas share: a push counts the same everywhere, a pull's counts
-    /// are summed.
-    fn push_pull(&mut self, cut: bool) -> Result<()> {
-        let mut counts = self.seeds();
-        loop {
-            let limits = self.limits(counts.lowest);
-            counts = self.step(Work::Step(Task::Grow), limits, counts, Mode::None)?;
-            while counts.nodes > 0 {
-                let limits = self.limits(counts.lowest);
-                let limits = Limits { whole: !cut, ..limits };
-                let mode = if cut { Mode::Gather } else { Mode::None };
-                counts = self.step(Work::Step(Task::Pull), limits, counts, mode)?;
-                if counts.arcs <= limits.push_below {
+    /// Redundant pushes, pulls cut by chunk (or redundant too). Every decision that leads to a merge is from numbers that
+    /// all replicas share: a push counts the same everywhere, a pull's counts are summed.
+    fn push_pull(&mut self, r: &mut Replica, log: &mut Log, start: FrontierInfo) -> Result<()> {
+        let mut known = start;
+        while known.nodes > 0 {
+            known = self.step(r, log, Task::Grow, known)?;
+            while known.nodes > 0 {
+                known = self.step(r, log, Task::Pull, known)?;
+                if known.arcs <= self.thresholds.push_below {
                     break;
                 }
             }
-            if counts.nodes == 0 {
-                return Ok(());
-            }
         }
+        Ok(())
     }
 
-    /// The textbook loop of the HIVE report.
-    fn dense(&mut self) -> Result<()> {
-        let mut counts = self.seeds();
-        loop {
-            let limits = self.limits(0.0);
-            counts = self.step(Work::Step(Task::Push), limits, counts, Mode::Dense)?;
-            if counts.nodes == 0 {
-                return Ok(());
-            }
+    /// The textbook loop: push the own chunk's frontier, OR the frontiers, MIN the distances.
+    fn dense(&mut self, r: &mut Replica, log: &mut Log, start: FrontierInfo) -> Result<()> {
+        let mut known = start;
+        while known.nodes > 0 {
+            known = self.step(r, log, Task::Push, known)?;
         }
+        Ok(())
     }
 
-    /// Thresholds in arcs. Where replicas share the cores, on the host, or pulls, redundant pushes are kept small.
-    fn limits(&self, lowest: f32) -> Limits {
-        let arcs = self.p.layout.out.arc_count() as f64;
-        let alone = self.engine.workspace.is_some() && self.state.together.is_none();
-        let share = if alone { 1.0 } else { 1.0 / self.r.world() as f64 };
-        let of = |part: f64| (arcs * part * share) as u64;
-        Limits {
-            pull_above: of(self.turns.pull_above),
-            push_below: of(self.turns.push_below),
-            lowest,
-            whole: false,
+    /// One step, agreement on what it found, the merge where something changed; what is known after.
+    fn step(
+        &mut self,
+        r: &mut Replica,
+        log: &mut Log,
+        task: Task,
+        known: FrontierInfo,
+    ) -> Result<FrontierInfo> {
+        let (found, swapped) = self.compute(r, log, task, known)?;
+        if swapped {
+            self.state.swap();
+            self.together.arrays.swap(1, 2);
         }
+        let (merged, left) = self.merge(r, task, found.left)?;
+        log.book(found.rounds, found.relaxed, merged);
+        if log.trace {
+            // The merge belongs to the time of the entry.
+            r.settle()?;
+            self.note(log, task, known, (found.logged, merged));
+        }
+        Ok(left)
     }
 
-    /// One iteration: a step, agreement on what it found, and the merge where something changed.
-    fn step(&mut self, work: Work, limits: Limits, before: Counts, mode: Mode) -> Result<Counts> {
-        let start = Instant::now();
-        let iteration = self.log.iteration();
-        self.r.begin(iteration, work.name())?;
-        let mut counts = self.engine.step(self.r, self.p, self.state, work, limits)?;
-        let relaxed = counts.relaxed;
-        let mut merged = if work == Work::Step(Task::Joint) { "joint" } else { "none" };
-        if mode != Mode::None && self.r.world() > 1 {
-            let payload = [counts.nodes, counts.arcs, u64::from(counts.lowest.to_bits()), 0];
-            let all = self.r.agree(work.name(), payload)?;
-            counts = total(&all, counts);
-            merged = self.merge(mode, &all, counts.nodes)?;
-        }
-        self.log.book(counts.rounds, relaxed, merged);
-        if self.log.trace {
-            self.r.settle()?;
-            let ms = start.elapsed().as_secs_f64() * 1e3;
-            self.note(work, before, counts, merged, ms);
-        }
-        Ok(counts)
+    /// What the step found, and whether `front` and `next` have changed places.
+    fn compute(
+        &mut self,
+        r: &mut Replica,
+        log: &mut Log,
+        task: Task,
+        known: FrontierInfo,
+    ) -> Result<(StepResult, bool)> {
+        let (graph, rank) = (self.graph, r.rank());
+        let chunk = match task {
+            Task::Pull if self.plan == Plan::Cut => graph.pull_chunks.range(rank),
+            Task::Push => graph.chunks.range(rank),
+            _ => 0..graph.layout.active as u64,
+        };
+        let (thresholds, delta) = (self.thresholds, self.plan.delta());
+        let told = StepTask { task, known, chunk, thresholds, delta, together: self.together };
+        step(
+            (r, log, task.name()),
+            &mut self.engine,
+            &mut self.state,
+            |device, workspace, state| {
+                workspace.launch(device, graph.on_device(rank)?, state, &told)
+            },
+            |device, workspace| workspace.found(device),
+            |(), state, beat| host::step(graph, state, &told, beat),
+        )
     }
 
-    /// Makes replicas equal after a step that changed `nodes` nodes, `found` by rank. Says how.
-    fn merge(&mut self, mode: Mode, found: &[Payload], nodes: u64) -> Result<&'static str> {
-        if nodes == 0 {
-            return Ok("none");
+    /// Makes replicas equal after a step of the own chunk: how, and what all found.
+    fn merge(
+        &mut self,
+        r: &mut Replica,
+        task: Task,
+        own: FrontierInfo,
+    ) -> Result<(&'static str, FrontierInfo)> {
+        match task {
+            Task::Joint => return Ok(("joint", own)),
+            Task::Push if r.world() > 1 => {}
+            Task::Pull if self.plan == Plan::Cut => {}
+            _ => return Ok(("none", own)),
         }
-        let (state, split) = (&mut *self.state, &self.p.pull_chunks);
-        if mode == Mode::Dense {
-            self.r.merge(state.front.words_mut())?;
-            self.r.merge(&mut state.dist)?;
-            return Ok("dense");
-        }
-        if nodes as usize > self.p.layout.active / SPARSE {
-            self.r.gather(&mut state.dist, split)?;
-            self.r.gather(state.front.words_mut(), &split.in_units_of(64))?;
-            return Ok("gather");
-        }
-        let lists = Split::of_lengths(found.iter().map(|payload| payload[0]));
-        self.engine.exchange(self.r, self.p, state, &lists, true)?;
-        if let Some(changed) = &mut state.changed {
-            self.r.gather(changed, &lists)?;
-        }
-        self.engine.exchange(self.r, self.p, state, &lists, false)?;
-        Ok("sparse")
-    }
-
-    /// Adds an iteration to the trace; a device step that logged its rounds adds one entry a round.
-    fn note(&mut self, work: Work, before: Counts, after: Counts, mode: &str, ms: f64) {
-        let iteration = self.log.iterations - 1;
-        let inside = self.engine.workspace.as_ref().map(|w| w.rounds(after.logged));
-        let inside = inside.unwrap_or_default();
-        let many = inside.len() > 1 || inside.iter().any(|(_, rounds, ..)| *rounds > 1);
-        let inside = if many { inside } else { Vec::new() };
-        for (step, rounds, [frontier_nodes, frontier_arcs], ms) in inside {
-            let shared = work == Work::Step(Task::Joint) && step == "pull";
-            let (step, merge) = (step.into(), if shared { "joint" } else { "none" }.into());
-            let entry =
-                TraceEntry { iteration, step, rounds, frontier_nodes, frontier_arcs, merge, ms };
-            self.log.entries.push(entry);
-        }
-        self.log.entries.push(TraceEntry {
-            iteration,
-            step: work.name().trim_start_matches("step ").into(),
-            rounds: after.rounds,
-            frontier_nodes: before.nodes,
-            frontier_arcs: before.arcs,
-            merge: mode.into(),
-            ms,
+        let payload = [own.nodes, own.arcs, own.lowest.to_bits().into(), 0];
+        let all = r.agree(task.name(), payload)?;
+        let left = all.iter().fold(FrontierInfo::default(), |sum, &[nodes, arcs, lowest, _]| {
+            sum.and(FrontierInfo { nodes, arcs, lowest: f32::from_bits(lowest as u32) })
         });
+        if left.nodes == 0 {
+            return Ok(("none", left));
+        }
+        let (state, split) = (&mut self.state, &self.graph.pull_chunks);
+        if task == Task::Push {
+            r.merge(state.front.words_mut())?;
+            r.merge(&mut state.dist)?;
+            return Ok(("dense", left));
+        }
+        if left.nodes as usize > self.graph.layout.active / SPARSE {
+            r.gather(&mut state.dist, split)?;
+            r.gather(state.front.words_mut(), &split.in_units_of(64))?;
+            return Ok(("gather", left));
+        }
+        let lists = Split::of_lengths(all.iter().map(|payload| payload[0]));
+        self.exchange(r, &lists, true)?;
+        if let Some(changes) = &mut self.changes {
+            r.gather(&mut changes.list, &lists)?;
+        }
+        self.exchange(r, &lists, false)?;
+        Ok(("sparse", left))
     }
-}
 
-/// Sums what replicas found in their chunks.
-fn total(all: &[Payload], own: Counts) -> Counts {
-    let lowest = all.iter().map(|p| p[2] as u32).min().unwrap_or(u32::MAX);
-    Counts {
-        nodes: all.iter().map(|p| p[0]).sum(),
-        arcs: all.iter().map(|p| p[1]).sum(),
-        lowest: f32::from_bits(lowest),
-        ..own
+    /// Before a sparse merge (`pack`): lists what the own pull changed. After it: takes the others' over.
+    fn exchange(&mut self, r: &mut Replica, lists: &Split, pack: bool) -> Result<()> {
+        let Some(changes) = &mut self.changes else { return Ok(()) };
+        let (rank, chunk) = (r.rank(), self.graph.pull_chunks.range(r.rank()));
+        let own = lists.range(rank);
+        let total = lists.bounds().last().copied().unwrap_or(0);
+        let told = Exchange { own, total, chunk, pack };
+        self.engine.with(
+            r,
+            &mut (&mut self.state, &mut changes.list),
+            |device, workspace, (state, list)| workspace.exchange(device, state, list, &told),
+            |(), (state, list), _| host::exchange(state, list, &told),
+        )
+    }
+
+    /// Adds the iteration to the trace; a device step that logged its rounds adds one entry a round.
+    fn note(&self, log: &mut Log, task: Task, known: FrontierInfo, (logged, merge): (u64, &str)) {
+        let rounds = self.engine.workspace().map(|w| w.rounds(logged)).unwrap_or_default();
+        if rounds.len() > 1 || rounds.iter().any(|round| round.1 > 1) {
+            for (step, rounds, [frontier_nodes, frontier_arcs], ms) in rounds {
+                let shared = task == Task::Joint && step == "pull";
+                log.entries.push(TraceEntry {
+                    iteration: log.iterations - 1,
+                    step: step.into(),
+                    rounds,
+                    frontier_nodes,
+                    frontier_arcs,
+                    merge: if shared { "joint" } else { "none" }.into(),
+                    ms,
+                });
+            }
+        }
+        log.note(task.name(), (known.nodes, known.arcs), merge);
     }
 }

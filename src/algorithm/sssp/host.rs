@@ -1,14 +1,12 @@
-//! The steps of shortest paths on host threads. See `algorithm/sssp.rs` for the idea and invariants.
+//! The steps of shortest paths on host threads.
 
-use crate::algorithm::sssp::{Counts, Length, Limits, State};
-use crate::collective::Split;
+use super::plan::{Exchange, FrontierInfo, State, StepResult, StepTask, Task};
+use crate::algorithm::chains::Length;
 use crate::collective::{Replicated, atomic_words, atomics, cells};
-use crate::error::Result;
 use crate::layout::{ArcView, Rows, WeightedGraph};
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Arcs below which a round is not worth waking other threads for.
 const SERIAL_ARCS: u64 = 1 << 14;
@@ -153,83 +151,114 @@ macro_rules! with_arcs {
     };
 }
 
-/// Pushes whole frontiers, redundantly and from snapshots, until none is left or a pull pays.
-pub(crate) fn grow(
-    p: &WeightedGraph,
+/// All distances infinite, the seeds 0 and in `front`.
+pub(super) fn start<D: Length>(dist: &mut [D], front: &mut [u64], seeds: &[u32], active: usize) {
+    dist.fill(D::INFINITE);
+    front.fill(0);
+    for v in seeds.iter().map(|seed| *seed as usize) {
+        dist[v] = D::ZERO;
+        if v < active {
+            front[v / 64] |= 1 << (v % 64);
+        }
+    }
+}
+
+/// Runs a task: what it found, and whether `front` and `next` have changed places.
+pub(super) fn step(
+    graph: &WeightedGraph,
     s: &mut State,
-    limits: Limits,
+    told: &StepTask,
     beat: &(dyn Fn() + Sync),
-) -> Result<Counts> {
-    let rows = &p.layout.out;
+) -> (StepResult, bool) {
+    match told.task {
+        Task::Pull => (pull(graph, s, told, beat), true),
+        Task::NearFar => {
+            let (dist, front, next) = host_arrays(s);
+            let delta = f64::from(told.delta);
+            let (relaxed, rounds) = near_far(&graph.layout.out, dist, [front, next], delta, beat);
+            (StepResult { relaxed, rounds, ..StepResult::default() }, false)
+        }
+        Task::Push => (push(graph, s, told.chunk.clone(), beat), false),
+        Task::Finish | Task::Grow | Task::Joint => {
+            (grow(graph, s, told.thresholds.pull_above, beat), false)
+        }
+    }
+}
+
+/// Pushes whole frontiers, redundantly and from snapshots, until none is left or a pull pays.
+fn grow(
+    graph: &WeightedGraph,
+    s: &mut State,
+    pull_above: u64,
+    beat: &(dyn Fn() + Sync),
+) -> StepResult {
+    let rows = &graph.layout.out;
     with_arcs!(rows, |arcs| {
         let (dist, front, next) = host_arrays(s);
         let words = front.len();
         let mut round = Round::new(dist, next, rows, arcs, beat);
         let mut frontier = round.take(front, 0..words);
-        let mut counts = Counts::default();
-        loop {
-            counts.arcs = round.arcs_of(&frontier);
-            if frontier.is_empty() || counts.arcs > limits.pull_above {
-                break;
+        let mut rounds = 0;
+        let arcs = loop {
+            let arcs = round.arcs_of(&frontier);
+            if frontier.is_empty() || arcs > pull_above {
+                break arcs;
             }
             frontier = round.advance(&frontier);
-            counts.rounds += 1;
-        }
-        counts.relaxed = round.relaxed;
-        counts.nodes = frontier.len() as u64;
-        counts.lowest = lowest(&frontier);
+            rounds += 1;
+        };
+        let (nodes, lowest) = (frontier.len() as u64, lowest(&frontier));
         put(front, &frontier);
-        Ok(counts)
+        let left = FrontierInfo { nodes, arcs, lowest };
+        StepResult { left, relaxed: round.relaxed, rounds, logged: 0 }
     })
 }
 
 /// The textbook push: relaxes the arcs of the own chunk's frontier; OR and MIN must follow.
-pub(crate) fn push(
-    p: &WeightedGraph,
+fn push(
+    graph: &WeightedGraph,
     s: &mut State,
     chunk: Range<u64>,
     beat: &(dyn Fn() + Sync),
-) -> Result<Counts> {
-    let rows = &p.layout.out;
+) -> StepResult {
+    let rows = &graph.layout.out;
     with_arcs!(rows, |arcs| {
         let (dist, front, next) = host_arrays(s);
-        let words = chunk.start as usize / 64..(chunk.end as usize).div_ceil(64).min(front.len());
+        let end = (chunk.end as usize).div_ceil(64).min(front.len());
         let mut round = Round::new(dist, next, rows, arcs, beat);
-        let words = words.start.min(words.end)..words.end;
-        let frontier = round.take(front, words);
+        let frontier = round.take(front, (chunk.start as usize / 64).min(end)..end);
         let improved = round.advance(&frontier);
-        let (arcs, relaxed) = (round.arcs_of(&frontier), round.relaxed);
+        let (nodes, arcs) = (improved.len() as u64, round.arcs_of(&frontier));
         front.fill(0);
         put(front, &improved);
-        Ok(Counts { nodes: improved.len() as u64, arcs, relaxed, rounds: 1, ..Counts::default() })
+        let left = FrontierInfo { nodes, arcs, ..FrontierInfo::default() };
+        StepResult { left, relaxed: round.relaxed, rounds: 1, logged: 0 }
     })
 }
 
-/// Pulls into the own chunk: node v scans its in-arcs, lightest first, while one can still help.
-/// The chunk's distances and frontier words must be gathered.
-pub(crate) fn pull(
-    p: &WeightedGraph,
+/// Pulls into the chunk: node v scans its in-arcs, lightest first, while one can still help. Distances and words of `next`
+/// are then the chunk's alone.
+fn pull(
+    graph: &WeightedGraph,
     s: &mut State,
-    chunk: Range<u64>,
-    lowest: f32,
+    told: &StepTask,
     beat: &(dyn Fn() + Sync),
-) -> Result<Counts> {
-    let (rows, out) = (p.layout.in_rows(), &p.layout.out);
-    let lightest = p.layout.lightest;
-    let totals: Vec<AtomicU64> = (0..3).map(|_| AtomicU64::new(0)).collect();
-    let least = AtomicU32::new(f32::INFINITY.to_bits());
+) -> StepResult {
+    let (rows, out) = (graph.layout.in_rows(), &graph.layout.out);
+    let (active, lightest) = (graph.layout.active, graph.layout.lightest);
+    let (chunk, lowest) = (&told.chunk, told.known.lowest);
     with_arcs!(rows, |arcs| {
         let (dist, front, next) = host_arrays(s);
         let dist = atomics(dist);
         let first = chunk.start as usize / 64;
         let last = (chunk.end as usize).div_ceil(64).min(next.len()).max(first);
-        let body = |(task, words): (usize, &mut [u64])| {
+        let task = |(task, words): (usize, &mut [u64])| {
             beat();
-            let (mut nodes, mut degrees, mut relaxed, mut low) = (0, 0, 0, u32::MAX);
+            let (mut left, mut relaxed) = (FrontierInfo::default(), 0);
             for (i, word) in words.iter_mut().enumerate() {
                 let base = (first + task * TASK_WORDS + i) * 64;
                 let mut bits = 0u64;
-                for v in base..(base + 64).min(p.layout.active) {
+                for v in base..(base + 64).min(active) {
                     let before = dist[v].load(Relaxed);
                     if (lowest + lightest).to_bits() >= before {
                         continue;
@@ -247,47 +276,29 @@ pub(crate) fn pull(
                     if best < before {
                         dist[v].store(best, Relaxed);
                         bits |= 1 << (v - base);
-                        low = low.min(best);
-                        degrees += out.degree(v);
-                        nodes += 1;
+                        left.lowest = left.lowest.min(f32::from_bits(best));
+                        left.arcs += out.degree(v);
+                        left.nodes += 1;
                     }
                 }
                 *word = bits;
             }
-            let add = |at: usize, value: u64| totals[at].fetch_add(value, Relaxed);
-            add(0, nodes);
-            add(1, degrees);
-            add(2, relaxed);
-            least.fetch_min(low, Ordering::Relaxed);
+            (left, relaxed)
         };
-        let own = &mut next[first..last];
-        if rayon::current_num_threads() == 1 {
-            own.chunks_mut(TASK_WORDS).enumerate().for_each(body);
-        } else {
-            own.par_chunks_mut(TASK_WORDS).enumerate().for_each(body);
-        }
+        let own = next[first..last].par_chunks_mut(TASK_WORDS).enumerate();
+        let (left, relaxed) =
+            own.map(task).reduce(|| (FrontierInfo::default(), 0), |a, b| (a.0.and(b.0), a.1 + b.1));
         front.fill(0);
-    });
-    s.swap();
-    let total = |at: usize| totals[at].load(Relaxed);
-    Ok(Counts {
-        nodes: total(0),
-        arcs: total(1),
-        relaxed: total(2),
-        rounds: 1,
-        lowest: f32::from_bits(least.load(Relaxed).min(f32::INFINITY.to_bits())),
-        logged: 0,
+        StepResult { left, relaxed, rounds: 1, logged: 0 }
     })
 }
 
-/// Lists the chunk's improved nodes with their distances (`pack`), or takes over the others' lists.
-pub(crate) fn exchange(s: &mut State, lists: &Split, chunk: Range<u64>, rank: usize, pack: bool) {
-    let (own, total) = (lists.range(rank), lists.bounds().last().copied().unwrap_or(0));
-    let dist = s.dist.host_mut().unwrap_or_default();
-    let front = s.front.words_mut().host_mut().unwrap_or_default();
-    let Some(pairs) = s.changed.as_mut().and_then(Replicated::host_mut) else { return };
-    if !pack {
-        let others = (0..total).filter(|i| !own.contains(i));
+/// Lists the chunk's improved nodes with their distances, or takes over the others' lists.
+pub(super) fn exchange(s: &mut State, list: &mut Replicated<u64>, told: &Exchange) {
+    let (dist, front, _) = host_arrays(s);
+    let pairs = list.host_mut().unwrap_or_default();
+    if !told.pack {
+        let others = (0..told.total).filter(|i| !told.own.contains(i));
         for pair in others.map(|i| pairs[i as usize]) {
             let v = pair as u32 as usize;
             dist[v] = f32::from_bits((pair >> 32) as u32);
@@ -295,8 +306,8 @@ pub(crate) fn exchange(s: &mut State, lists: &Split, chunk: Range<u64>, rank: us
         }
         return;
     }
-    let mut at = own.start as usize;
-    let (first, last) = (chunk.start as usize / 64, (chunk.end as usize).div_ceil(64));
+    let mut at = told.own.start as usize;
+    let (first, last) = (told.chunk.start as usize / 64, (told.chunk.end as usize).div_ceil(64));
     for (i, word) in front.iter().enumerate().take(last).skip(first) {
         let mut bits = *word;
         while bits != 0 {
@@ -310,11 +321,10 @@ pub(crate) fn exchange(s: &mut State, lists: &Split, chunk: Range<u64>, rank: us
 
 /// Near-far to the end over `rows`, redundantly: distances are unique again when nothing is pending. `far` is the
 /// frontier to begin with, `marks` room for one. Returns arcs relaxed, and rounds.
-pub(crate) fn near_far<D: Length>(
+pub(super) fn near_far<D: Length>(
     rows: &Rows,
     dist: &mut [D],
-    far: &mut [u64],
-    marks: &mut [u64],
+    [far, marks]: [&mut [u64]; 2],
     delta: f64,
     beat: &(dyn Fn() + Sync),
 ) -> (u64, u64) {
@@ -344,8 +354,8 @@ pub(crate) fn near_far<D: Length>(
     })
 }
 
-/// The replica's arrays in host memory.
-pub(crate) fn host_arrays(s: &mut State) -> (&mut [f32], &mut [u64], &mut [u64]) {
+/// Distances, frontier and next frontier in host memory.
+pub(super) fn host_arrays(s: &mut State) -> (&mut [f32], &mut [u64], &mut [u64]) {
     let dist = s.dist.host_mut().unwrap_or_default();
     let front = s.front.words_mut().host_mut().unwrap_or_default();
     (dist, front, s.next.words_mut().host_mut().unwrap_or_default())

@@ -3,19 +3,19 @@
 //! **Definition.** d(v) = min over seeds s of the length of the shortest path from s to v. Nodes that are not seeds are
 //! ranked by d, ties by input id. The nominee of a node is the seed that it is nearest to.
 //!
-//! **Idea.** Shortest paths from all seeds at once: every seed begins at distance 0. See [`sssp`](mod@super::sssp), whose search this
-//! is, for plans, replicas and arrays.
+//! **Idea.** Shortest paths from all seeds at once: every seed begins at distance 0. The search is that of
+//! [`sssp`](mod@super::sssp); plans, replicas and arrays are described there.
 //!
 //! **Source.** The HIVE phase-2 report (vertex nomination).
 
-use super::sssp::{PathOptions, ShortestPaths, Start, Turns, check, search};
+use super::sssp::{self, ShortestPaths, SsspConfig, Start, Turns};
 use super::workload::{Algorithm, Query, config, run};
-use super::{Precision, RunOptions, Seeds};
+use super::{Precision, RunOptions, Seeds, files_of, from_nodes, targets};
 use crate::choice::Choice;
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
-use crate::layout::memory::{DeviceArray, GraphShape, shortest_paths};
+use crate::layout::memory::{DeviceArray, GraphShape};
 use crate::layout::{Form, Prepared};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -72,12 +72,14 @@ pub fn vn(fleet: &Fleet, graph: &Prepared, config: &VnConfig) -> Result<Shortest
 }
 
 impl VnConfig {
-    fn options(&self) -> PathOptions {
-        PathOptions {
+    /// The options of its search.
+    fn search(&self) -> SsspConfig {
+        SsspConfig {
+            source: None,
+            target: self.target.clone(),
+            predecessors: self.predecessors,
             delta: self.delta,
             precision: self.precision,
-            predecessors: self.predecessors || self.target.is_some(),
-            nominee: self.nominee,
             turns: self.turns,
             run: self.run.clone(),
         }
@@ -104,17 +106,17 @@ impl Algorithm for Vn {
                 "no seeds for vn: give --seeds (in a sweep `seeds` of [run]) 0,5,17 | first:N | random:N:SEED | file:PATH",
             ));
         }
-        check(&config.options())
+        sssp::check(&config.search())
     }
 
     fn start(config: &VnConfig, graph: &Graph) -> Result<Start> {
         let nodes = config.seeds.as_ref().map(|seeds| seeds.resolve_of("--seeds", graph));
         let nodes = nodes.transpose()?.unwrap_or_default();
-        Ok(Start { nodes, targets: super::targets(config.target.as_ref(), graph)? })
+        Ok(Start { nodes, targets: targets(config.target.as_ref(), graph)? })
     }
 
     fn started(start: &Start, graph: &Graph) -> String {
-        super::from_nodes(&start.nodes, graph)
+        from_nodes(&start.nodes, graph)
     }
 
     fn several(config: &VnConfig) -> Option<&'static str> {
@@ -127,7 +129,7 @@ impl Algorithm for Vn {
     }
 
     fn files(config: &VnConfig) -> Vec<(&'static str, &Path)> {
-        super::files_of([("--seeds", &config.seeds), ("--target", &config.target)])
+        files_of([("--seeds", &config.seeds), ("--target", &config.target)])
     }
 
     fn folder(config: &VnConfig) -> Option<String> {
@@ -135,7 +137,7 @@ impl Algorithm for Vn {
     }
 
     fn arrays(shape: &GraphShape, _: &VnConfig, world: usize) -> Vec<DeviceArray> {
-        shortest_paths(shape, world)
+        sssp::arrays(shape, world)
     }
 
     fn solve(
@@ -145,7 +147,7 @@ impl Algorithm for Vn {
         run: &RunOptions,
         extras: bool,
     ) -> Result<ShortestPaths> {
-        let options = PathOptions { run: run.clone(), ..query.config.options() };
-        search(fleet, graph, &query.start.nodes, &options, extras)
+        let config = SsspConfig { run: run.clone(), ..query.config.search() };
+        sssp::search(fleet, graph, &query.start, config, [extras, query.config.nominee])
     }
 }

@@ -1,0 +1,202 @@
+//! What a search does: its tasks, what is known between them, and which plan a fleet follows.
+
+use super::SsspConfig;
+use crate::algorithm::MergeMode;
+use crate::algorithm::arrays::replicated_arrays;
+use crate::collective::{Frontier, Replicated, Together};
+use crate::fleet::Fleet;
+use crate::layout::WeightedLayout;
+use std::ops::Range;
+
+/// What a step does; the numbers are those of `kernels/sssp_round.cuh`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Task {
+    /// Everything to the end, redundantly and in place.
+    Finish = 0,
+    /// Whole frontiers from snapshots, until none is left or a pull pays.
+    Grow = 1,
+    /// One pull, into the own chunk or into all nodes.
+    Pull = 2,
+    /// One push of the own chunk's frontier.
+    Push = 3,
+    /// Everything by near-far, redundantly.
+    NearFar,
+    /// Everything to the end, in one launch with the other GPUs.
+    Joint = 5,
+}
+
+impl Task {
+    pub fn name(self) -> &'static str {
+        match self {
+            Task::Finish => "step push-pull",
+            Task::Grow => "step push",
+            Task::Pull => "step pull",
+            Task::Push => "step dense push",
+            Task::NearFar => "step near-far",
+            Task::Joint => "step joint push-pull",
+        }
+    }
+}
+
+/// What is known of the frontier: the same on all replicas.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FrontierInfo {
+    pub nodes: u64,
+    /// Arcs out of it; 0 where they were not counted.
+    pub arcs: u64,
+    /// Smallest distance in it.
+    pub lowest: f32,
+}
+
+impl Default for FrontierInfo {
+    fn default() -> Self {
+        FrontierInfo { nodes: 0, arcs: 0, lowest: f32::INFINITY }
+    }
+}
+
+impl FrontierInfo {
+    /// Both together.
+    pub fn and(self, other: FrontierInfo) -> FrontierInfo {
+        FrontierInfo {
+            nodes: self.nodes + other.nodes,
+            arcs: self.arcs + other.arcs,
+            lowest: self.lowest.min(other.lowest),
+        }
+    }
+}
+
+/// What a step found.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct StepResult {
+    /// The frontier that it left.
+    pub left: FrontierInfo,
+    pub relaxed: u64,
+    pub rounds: u64,
+    /// Entries that a device step left in its log.
+    pub logged: u64,
+}
+
+/// Everything that a step is told beside the state.
+pub(super) struct StepTask {
+    pub task: Task,
+    pub known: FrontierInfo,
+    /// Nodes that the step is for.
+    pub chunk: Range<u64>,
+    pub thresholds: Thresholds,
+    /// Width of a bucket of near-far.
+    pub delta: f32,
+    pub together: Together<3>,
+}
+
+/// When push-pull turns, in arcs out of the frontier.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Thresholds {
+    /// Push turns to pull above.
+    pub pull_above: u64,
+    /// Pull turns to push at this many or fewer.
+    pub push_below: u64,
+}
+
+replicated_arrays! {
+    /// The replicated state, for so many nodes.
+    pub(super) struct State of usize {
+        /// `[n]`, by label.
+        dist: Replicated<f32> = "dist", Min, |nodes| *nodes;
+        front: Frontier = "frontier", Or, |nodes| *nodes;
+        next: Frontier = "frontier", Or, |nodes| *nodes;
+    }
+}
+
+replicated_arrays! {
+    /// In what a pull changed travels, for so many nodes with arcs.
+    pub(super) struct Changes of usize {
+        /// distance << 32 | node, the replicas' lists one after another.
+        list: Replicated<u64> = "changed", Gather, |active| active / SPARSE + 1;
+    }
+}
+
+/// A pull's changes travel as a list when they are fewer than one node in this many: eight bytes each are then at most
+/// half of what the chunks' distances take.
+pub(super) const SPARSE: usize = 4;
+
+/// One replica's part of an exchange of [`Changes`].
+pub(super) struct Exchange {
+    /// The own list.
+    pub own: Range<u64>,
+    /// Entries of all lists.
+    pub total: u64,
+    /// The nodes that the own pull was for.
+    pub chunk: Range<u64>,
+    /// Writes the own list; else takes the others' over.
+    pub pack: bool,
+}
+
+impl State {
+    pub fn swap(&mut self) {
+        std::mem::swap(&mut self.front, &mut self.next);
+    }
+}
+
+/// How a search goes, decided once from the graph, the fleet and the options.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Plan {
+    /// Near-far with this bucket width, redundantly.
+    NearFar { delta: f32 },
+    /// Push-pull by every replica alone.
+    Redundant,
+    /// Push-pull with pulls cut by GPUs that meet by themselves.
+    Joint,
+    /// Push-pull with pulls cut by chunk, led by the host.
+    Cut,
+    /// The textbook loop.
+    Dense,
+}
+
+/// Nodes with arcs from which GPUs that can launch jointly do: below, meetings cost more than shared pulls save.
+const JOINT_NODES: usize = 1 << 20;
+
+/// Buckets of this many mean weights: wide enough to fill a GPU, narrow enough to waste little.
+const DELTA_MEAN_WEIGHTS: f64 = 16.0;
+
+impl Plan {
+    pub fn new(layout: &WeightedLayout, config: &SsspConfig, fleet: &Fleet) -> Plan {
+        let (world, cuda) = (fleet.world(), fleet.info().backend == "cuda");
+        let joint = fleet.info().can_join();
+        let automatic = match layout.flat {
+            true => DELTA_MEAN_WEIGHTS * layout.mean_weight,
+            false => f64::INFINITY,
+        };
+        let delta = config.delta.or(automatic as f32);
+        match config.run.merge {
+            MergeMode::Dense => Plan::Dense,
+            _ if delta.is_finite() => Plan::NearFar { delta },
+            MergeMode::Split if joint => Plan::Joint,
+            MergeMode::Auto if joint && layout.active >= JOINT_NODES => Plan::Joint,
+            MergeMode::Split if world > 1 => Plan::Cut,
+            MergeMode::Auto if world > 1 && cutting_pays(layout, world, cuda) => Plan::Cut,
+            _ => Plan::Redundant,
+        }
+    }
+
+    /// The width of a bucket; infinite where there is one.
+    pub fn delta(self) -> f32 {
+        match self {
+            Plan::NearFar { delta } => delta,
+            _ => f32::INFINITY,
+        }
+    }
+}
+
+/// Microseconds, estimated: what cutting pulls saves a node, what the exchange costs a node, and what launches and
+/// meetings cost at all.
+const CUT_SAVES: f64 = 0.06e-3;
+const CUT_EXCHANGE: f64 = 0.03e-3;
+const CUT_MEETINGS: f64 = 600.0;
+
+/// Whether cutting pulls by chunk costs less than it saves. Replicas on the host share the cores, so redundant work is
+/// never free there.
+fn cutting_pays(layout: &WeightedLayout, world: usize, cuda: bool) -> bool {
+    let nodes = layout.active as f64;
+    let saved = nodes * CUT_SAVES * (1.0 - 1.0 / world as f64);
+    !cuda || saved > CUT_MEETINGS + nodes * CUT_EXCHANGE
+}
