@@ -1,6 +1,5 @@
 // PageRank with hubs in shared memory: in-rows cut by segments of sources, whose contributions a block holds in
-// shared memory while it goes over the arcs that come from there. src/algorithm/pagerank/segments.rs makes the
-// layout.
+// shared memory while it goes over the arcs that come from there. src/layout/segments makes the layout.
 //
 // An arc of a segment is 16 bits, its source less the segment's first. Arcs lie in chunks of CHUNK, in the
 // order of their rows: a row's arcs of one segment are a run. A lane of the warp at work has LANE arcs in a row,
@@ -23,12 +22,12 @@
 
 #include "pagerank.cuh"
 
-#define LANE 8u               // arcs of a lane; as in src/algorithm/pagerank/segments.rs
+#define LANE 8u               // arcs of a lane; as in src/layout/segments/rows.rs
 #define CHUNK (32u * LANE)    // arcs of a chunk
 #define SUMS (CHUNK + CHUNK / LANE + 8u)  // floats that a warp keeps finished runs in
 #define ROWS_AHEAD 4u  // rows that a lane has under way
 #define NEAR_THREADS 1024u
-#define TEAMS 8u  // at most; as in src/algorithm/pagerank/teams.rs
+#define TEAMS 8u  // at most; as in src/layout/segments/teams.rs
 #define FAR_THREADS 256u
 
 struct HubArgs {

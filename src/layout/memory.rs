@@ -4,6 +4,7 @@
 //! What is not counted: the CUDA context, kernels and NCCL's own buffers, for which
 //! [`CONTEXT_BYTES`] stands in, and 4 bytes a seed.
 
+use super::segments::TEAMS;
 use super::weighted_rows::{self as layout, WeightedLayout};
 use super::{Form, Layout, Placement};
 use crate::device::{GRANULE, MEETING_WORDS, footprint};
@@ -213,9 +214,6 @@ pub(crate) fn topology(shape: &GraphShape) -> Vec<DeviceArray> {
     one.repeat(if shape.symmetric { 1 } else { 2 })
 }
 
-/// Teams of multiprocessors that divide segments of PageRank, where a graph has enough of these and nobody asks for others.
-pub(crate) const SEGMENT_TEAMS: usize = 4;
-
 /// The arrays of PageRank on one GPU, by its default strategies; skewed graphs as if no arc found room in a segment and
 /// runs were of two arcs.
 pub fn pagerank(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
@@ -230,7 +228,7 @@ pub fn pagerank(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     ]);
     if !shape.flat {
         arrays.extend([
-            DeviceArray::new::<f32>("segment sums", SEGMENT_TEAMS * active),
+            DeviceArray::new::<f32>("segment sums", TEAMS * active),
             DeviceArray::new::<u32>("segment arcs", arcs.div_ceil(world)),
             DeviceArray::new::<u16>("segment marks", arcs.div_ceil(8 * world)),
             DeviceArray::new::<u32>("segment rows", arcs.div_ceil(2 * world)),

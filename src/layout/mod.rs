@@ -3,6 +3,7 @@
 pub mod memory;
 mod prepared;
 mod resident;
+pub(crate) mod segments;
 mod topology;
 mod weighted;
 mod weighted_cuda;

@@ -3,7 +3,6 @@
 use super::cuda::{Workspace, pointer};
 use super::host::{self, HostScalars};
 use super::plan::{Merging, Plan};
-use super::segments::Segments;
 use super::{PagerankConfig, UNITS};
 use crate::algorithm::frame::{Log, Run, begin, timed};
 use crate::algorithm::measure::Measured;
@@ -14,6 +13,7 @@ use crate::device::Recording;
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
 use crate::layout::TopologyRows;
+use crate::layout::segments::Segments;
 use std::time::Instant;
 
 /// How a run ended.

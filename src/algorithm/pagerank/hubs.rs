@@ -1,13 +1,11 @@
 //! Hubs in shared memory on a GPU: the arguments of `kernels/pagerank_hubs.cu`.
 
 use super::cuda::{TurnArgs, upload};
-use super::segments::{Arcs, CHUNK, SegmentRows, Segments};
-use super::teams::{MOST_TEAMS, Teams};
 use crate::collective::MAX_REPLICAS;
 use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, fewer, source};
-use crate::error::{Error, Result};
-use crate::fleet::FleetInfo;
+use crate::error::Result;
 use crate::layout::ColumnRows;
+use crate::layout::segments::{CHUNK, MOST_TEAMS, Runs, SegmentRows, Segments, Teams};
 use bytemuck::{Pod, Zeroable};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -109,27 +107,6 @@ fn tiles(own: &[Range<u64>]) -> Vec<Tile> {
     tiles
 }
 
-/// Sources of a segment at most, on any GPU.
-pub(super) const WIDEST: u32 = 48_000;
-
-/// Sources of a segment on these GPUs: as many floats as a block's shared memory (227 KB on H100 and B200, 163 on
-/// A100, 99 on others) has room for beside the runs of its warps. The same for all, since sums follow from it.
-pub(super) fn width(fleet: &FleetInfo, asked: Option<u32>) -> Result<usize> {
-    let one = |capability: &str| match capability {
-        "9.0" | "10.0" | "10.3" | "11.0" => WIDEST,
-        "8.0" | "8.7" => 31_000,
-        _ => 14_000,
-    };
-    let most = fleet.devices.iter().map(|device| one(&device.compute_capability)).min();
-    let most = most.unwrap_or(14_000);
-    match asked {
-        Some(asked) if asked > most => Err(Error::input(format!(
-            "--segment-width {asked}: the shared memory of these GPUs has room for {most}"
-        ))),
-        _ => Ok(asked.unwrap_or(most) as usize),
-    }
-}
-
 /// Runs on the device.
 struct DeviceArcs {
     /// 16-bit columns two in a word; far ones are whole.
@@ -148,7 +125,7 @@ fn words<C: Pod>(columns: &[C]) -> Cow<'_, [u32]> {
 }
 
 impl DeviceArcs {
-    fn new<C: Pod>(device: &CudaDevice, arcs: &Arcs<C>) -> Result<DeviceArcs> {
+    fn new<C: Pod>(device: &CudaDevice, arcs: &Runs<C>) -> Result<DeviceArcs> {
         Ok(DeviceArcs {
             columns: upload(device, "segment arcs", &words(&arcs.columns))?,
             marks: upload(device, "segment marks", &arcs.marks)?,

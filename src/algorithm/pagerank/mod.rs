@@ -35,8 +35,6 @@ mod driver;
 mod host;
 mod hubs;
 mod plan;
-mod segments;
-mod teams;
 
 use super::workload::{Algorithm, Query, config, run};
 use super::{Measured, MergeMode, RunOptions};
@@ -46,20 +44,18 @@ use crate::fleet::Fleet;
 use crate::graph::Graph;
 use crate::io::read_weights;
 use crate::layout::memory::{self, DeviceArray, GraphShape};
+use crate::layout::segments::{MOST_SEGMENTS, MOST_TEAMS, WIDEST_SEGMENT};
 use crate::layout::{Form, Prepared, TopologyRows};
 use crate::units::plural;
 use crate::words::words;
 use driver::{Brought, program};
-use hubs::WIDEST;
 use plan::Plan;
-use segments::MOST;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Instant;
-use teams::MOST_TEAMS;
 
 words!(
     /// How an iteration goes over the arcs. All but `hubs` are those of the PageRank strategies paper.
@@ -236,14 +232,16 @@ impl PagerankConfig {
                 "--strategy {strategy} with --segments, --segment-width or --segment-teams: hubs alone has them, and takes no --weighted"
             ));
         }
-        if let Some(segments) = self.segments.given().filter(|segments| *segments > MOST as u32) {
-            return refuse(format!("--segments {segments}: use auto or 0 to {MOST}"));
+        if let Some(segments) =
+            self.segments.given().filter(|segments| *segments > MOST_SEGMENTS as u32)
+        {
+            return refuse(format!("--segments {segments}: use auto or 0 to {MOST_SEGMENTS}"));
         }
         if let Some(width) = self.segment_width.given()
-            && !(width.is_multiple_of(4) && (4..=WIDEST).contains(&width))
+            && !(width.is_multiple_of(4) && (4..=WIDEST_SEGMENT).contains(&width))
         {
             return refuse(format!(
-                "--segment-width {width}: use auto or a multiple of 4 up to {WIDEST}"
+                "--segment-width {width}: use auto or a multiple of 4 up to {WIDEST_SEGMENT}"
             ));
         }
         if let Some(teams) =

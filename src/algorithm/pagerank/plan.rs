@@ -1,13 +1,12 @@
 //! What all replicas of a run share, made once on the host: the strategy, who makes which rows, where walks begin.
 
-use super::hubs::width;
-use super::segments::{Cut, Segments};
 use super::{PagerankConfig, Strategy};
 use crate::algorithm::MergeMode;
 use crate::collective::Split;
 use crate::error::{Error, Result};
 use crate::fleet::FleetInfo;
 use crate::graph::Graph;
+use crate::layout::segments::{SegmentOptions, Segments};
 use crate::layout::{Columns, TopologyRows};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -94,15 +93,15 @@ impl Plan {
         let segments = match strategy == Strategy::Hubs && !on_host {
             true => {
                 let gpus = fleet.devices.iter().map(|device| device.multiprocessors);
-                let cut = Cut {
-                    width: width(fleet, config.segment_width.given())?,
+                let options = SegmentOptions {
+                    width: Segments::width_on(fleet, config.segment_width.given())?,
                     segments: config.segments.given().map(|segments| segments as usize),
                     teams: config.segment_teams.given().map(|teams| teams as usize),
                     multiprocessors: gpus.min().unwrap_or(1),
                     redundant: merging == Merging::None,
                     in_turn: merging == Merging::Tell,
                 };
-                Some(Segments::new(columns.in_rows(), fleet.world, cut))
+                Some(Segments::new(columns.in_rows(), fleet.world, options))
             }
             false => None,
         };

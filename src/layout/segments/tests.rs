@@ -1,7 +1,11 @@
+use super::cut::{Costs, Part, depths};
+use super::rows::LANE;
+use super::teams::Gpu;
 use super::*;
 use crate::generate::generate;
 use crate::graph::{Graph, Origin};
-use crate::layout::{Columns, Layout};
+use crate::layout::{ColumnRows, Columns, Layout};
+use std::ops::Range;
 
 fn columns(graph: &Graph) -> Columns {
     Columns::new(graph, Layout::Degree).unwrap()
@@ -21,8 +25,15 @@ fn lumpy() -> Graph {
     Graph::from_arcs(1000, &from, &to, None, Origin::default()).unwrap()
 }
 
-fn cut(width: usize, segments: Option<usize>, in_turn: bool) -> Cut {
-    Cut { width, segments, teams: Some(1), multiprocessors: 132, redundant: false, in_turn }
+fn cut(width: usize, segments: Option<usize>, in_turn: bool) -> SegmentOptions {
+    SegmentOptions {
+        width,
+        segments,
+        teams: Some(1),
+        multiprocessors: 132,
+        redundant: false,
+        in_turn,
+    }
 }
 
 /// The rows of a replica's slots.
@@ -44,7 +55,7 @@ fn graphs() -> Vec<(&'static str, Graph)> {
 /// The arcs (row, source) of chunks `chunks`, in the order in which they are added up. `open` is the row of the run
 /// that goes on into the first.
 fn arcs_of(
-    part: &Arcs<u32>,
+    part: &Runs<u32>,
     chunks: Range<usize>,
     open: Option<u32>,
     pads: u32,
@@ -72,7 +83,7 @@ fn arcs_of(
 }
 
 /// Near arcs with their sources' labels, or far ones in lane order again.
-fn plain(made: &SegmentRows, segment: Option<usize>, width: usize) -> Arcs<u32> {
+fn plain(made: &SegmentRows, segment: Option<usize>, width: usize) -> Runs<u32> {
     let half = LANE / 2;
     let columns = match segment {
         Some(s) => {
@@ -97,7 +108,7 @@ fn plain(made: &SegmentRows, segment: Option<usize>, width: usize) -> Arcs<u32> 
         Some(_) => (&made.near.marks, &made.near.first, &made.near.rows),
         None => (&made.far.marks, &made.far.first, &made.far.rows),
     };
-    Arcs { columns, marks: marks.clone(), first: first.clone(), rows: rows.clone() }
+    Runs { columns, marks: marks.clone(), first: first.clone(), rows: rows.clone() }
 }
 
 /// The groups of a segment, or, behind the last, the far ones.
@@ -252,9 +263,9 @@ fn a_block_has_the_segments_that_it_gains_by() {
     let rich = vec![part(10_000_000, 1_000_000), part(9_000_000, 1_000_000), part(0, 0)];
     // Three arcs in two runs save three ps; one in one would lose.
     let poor = vec![part(3_000_000, 2_000_000), part(0, 0), part(5, 5)];
-    assert_eq!(depths(&[rich, poor], 2, (7, 6)), [2, 1]);
+    assert_eq!(depths(&[rich, poor], 2, Costs { far: 7, run: 6 }), [2, 1]);
     assert_eq!(
-        depths(&[vec![part(1000, 10), part(0, 0)]], 1, (7, 6)),
+        depths(&[vec![part(1000, 10), part(0, 0)]], 1, Costs { far: 7, run: 6 }),
         [0],
         "too little for a pass"
     );
@@ -275,4 +286,63 @@ fn rows_dealt_in_turn_are_as_many_for_everybody() {
         let (least, most) = (arcs.iter().min().unwrap(), arcs.iter().max().unwrap());
         assert!(*most < least * 5 / 4, "{arcs:?}");
     }
+}
+
+fn gpu(sharers: u64) -> Gpu {
+    Gpu { multiprocessors: 132, blocks: 1056 / sharers, sharers }
+}
+
+fn falling() -> Vec<u64> {
+    (0..46).map(|s| 680_000_000 / (s + 1)).collect()
+}
+
+#[test]
+fn every_segment_has_one_team_and_every_team_blocks() {
+    for asked in [None, Some(1), Some(3), Some(8), Some(20)] {
+        let teams = Teams::new(&falling(), asked, gpu(4));
+        let cut = teams.cut();
+        assert_eq!((cut[0], cut[cut.len() - 1]), (0, 46), "{asked:?}");
+        assert!(cut.windows(2).all(|pair| pair[0] < pair[1]), "{cut:?}");
+        assert_eq!(teams.count(), asked.unwrap_or(TEAMS).min(MOST_TEAMS));
+        for grid in [1, 2, 7, 33, 132, 264] {
+            let blocks = teams.blocks(grid);
+            assert_eq!(blocks.len(), teams.count());
+            assert!(blocks.iter().all(|range| !range.is_empty() && range.end <= grid));
+            let apart = blocks.windows(2).all(|pair| pair[0].end == pair[1].start);
+            let alike = blocks.iter().all(|range| *range == (0..grid));
+            assert!(if grid >= 132 { apart } else { apart || alike }, "{blocks:?} of {grid}");
+        }
+    }
+}
+
+#[test]
+fn the_cut_follows_from_the_graph_alone() {
+    for asked in [None, Some(2), Some(8)] {
+        let first = Teams::new(&falling(), asked, gpu(1));
+        for sharers in [2, 3, 5, 8, 16] {
+            assert_eq!(Teams::new(&falling(), asked, gpu(sharers)).cut(), first.cut());
+        }
+        for multiprocessors in [1, 16, 108, 148] {
+            let other = Gpu { multiprocessors, ..gpu(2) };
+            assert_eq!(Teams::new(&falling(), asked, other).cut(), first.cut());
+        }
+    }
+}
+
+#[test]
+fn a_team_with_more_to_do_has_more_multiprocessors() {
+    // The hubs' segment is three times as much as all others.
+    let load: Vec<u64> = (0..11).map(|s| if s == 0 { 1_200_000_000 } else { 40_000_000 }).collect();
+    let teams = Teams::new(&load, Some(2), gpu(4));
+    let (cut, blocks) = (teams.cut(), teams.blocks(132));
+    let of = |team: usize| load[cut[team]..cut[team + 1]].iter().sum::<u64>();
+    assert_eq!(blocks[0].end, blocks[1].start);
+    assert!(of(0) > of(1) && blocks[0].len() > blocks[1].len(), "{blocks:?} of {cut:?}");
+}
+
+#[test]
+fn few_segments_and_none_have_one_team() {
+    assert_eq!(Teams::new(&[1_000_000; 6], None, gpu(4)).count(), 1);
+    assert_eq!(Teams::new(&[], None, gpu(4)).count(), 1);
+    assert_eq!(Teams::new(&[], Some(4), gpu(1)).count(), 1);
 }
