@@ -163,7 +163,7 @@ pub(crate) struct RowsLengths {
     pub records: usize,
 }
 
-/// Entries of the queue of small frontiers, as in kernels/sssp.cu.
+/// Entries of the queue of small frontiers: QUEUE of `kernels/queue.cuh`.
 pub(crate) const QUEUE: usize = 2048;
 /// Words that kernels of many rounds count and meet in; none needs all of them.
 pub(crate) const CONTROL: usize = MEETING_WORDS + 32;

@@ -9,7 +9,7 @@ mod weighted;
 mod weighted_cuda;
 mod weighted_rows;
 
-pub use prepared::{Form, Layouts, Prepared};
+pub use prepared::{Layouts, Prepared};
 pub(crate) use resident::{DeviceRows, most_slices};
 pub use resident::{Resident, ResidentOptions};
 pub use topology::Columns;
@@ -50,6 +50,36 @@ words!(
         Sharded = "sharded",
     }
 );
+
+/// How a workload wants its graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Relabelled, rows sorted by weight, packed.
+    Weighted,
+    /// Relabelled, without weights.
+    Topology,
+    /// Relabelled, without weights, parallel arcs being one.
+    Simple,
+    /// As it was loaded, without weights, rows forward.
+    Plain,
+    /// As it was loaded, weights and rows backward included: what operators run on.
+    General,
+    /// Not at all: the workload works on an array of so many elements.
+    Array,
+}
+
+impl Form {
+    /// Whether this option of a run, by the name of its key, has an effect on it.
+    pub fn takes(self, option: &str) -> bool {
+        let relabelled = matches!(self, Form::Weighted | Form::Topology | Form::Simple);
+        match option {
+            "layout" => relabelled,
+            "chunks" | "chunk-align" => relabelled || self == Form::General,
+            "graph" | "placement" => self != Form::Array,
+            _ => true,
+        }
+    }
+}
 
 /// How a graph is prepared.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]

@@ -2,43 +2,13 @@
 
 use super::topology::Topology;
 use super::{
-    Columns, Layout, PrepareOptions, PrepareReport, Resident, ResidentOptions, TopologyRows,
+    Columns, Form, Layout, PrepareOptions, PrepareReport, Resident, ResidentOptions, TopologyRows,
     WeightedGraph, WeightedLayout, check_align,
 };
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// How a workload wants its graph.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    /// Relabelled, rows sorted by weight, packed.
-    Weighted,
-    /// Relabelled, without weights.
-    Topology,
-    /// Relabelled, without weights, parallel arcs being one.
-    Simple,
-    /// As it was loaded, without weights, rows forward.
-    Plain,
-    /// As it was loaded, weights and rows backward included: what operators run on.
-    General,
-    /// Not at all: the workload works on an array of so many elements.
-    Array,
-}
-
-impl Form {
-    /// Whether this option of a run, by the name of its key, has an effect on it.
-    pub fn takes(self, option: &str) -> bool {
-        let relabelled = matches!(self, Form::Weighted | Form::Topology | Form::Simple);
-        match option {
-            "layout" => relabelled,
-            "chunks" | "chunk-align" => relabelled || self == Form::General,
-            "graph" | "placement" => self != Form::Array,
-            _ => true,
-        }
-    }
-}
 
 /// What was laid out of a graph on the host, under one [`Layout`], for all fleets.
 #[derive(Default)]

@@ -3,8 +3,8 @@
 //! Distances are unique in f64, too (x -> fl(x + w) is monotone), so replicas end equal without a merge. Sums of whole
 //! numbers are exact below 2^53.
 
-use super::driver::Question;
 use super::host;
+use super::plan::Question;
 use crate::algorithm::arrays::{device_arrays, replicated_arrays};
 use crate::algorithm::frame::{Brought, Engine, Log, Run, step, timed};
 use crate::algorithm::same::Words;

@@ -2,7 +2,8 @@
 
 use super::cuda::{Workspace, arrays};
 use super::plan::{
-    Changes, Exchange, FrontierInfo, Plan, SPARSE, State, StepResult, StepTask, Task, Thresholds,
+    Changes, Exchange, FrontierInfo, Plan, Question, SPARSE, State, StepResult, StepTask, Task,
+    Thresholds,
 };
 use super::{ShortestPaths, Sssp, SsspConfig, Start, check, double, host};
 use crate::algorithm::frame::{Brought, Engine, Log, Run, step, timed};
@@ -97,14 +98,6 @@ pub(crate) fn search(
     let predecessors = config.predecessors || config.target.is_some();
     found.follow(&question.graph, &start.nodes, [predecessors && extras, nominees && extras]);
     Ok(found)
-}
-
-/// What the programs of all replicas are given.
-pub(super) struct Question {
-    pub graph: Arc<WeightedGraph>,
-    /// Labels.
-    pub seeds: Vec<u32>,
-    pub config: SsspConfig,
 }
 
 impl Question {

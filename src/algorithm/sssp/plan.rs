@@ -5,8 +5,17 @@ use crate::algorithm::MergeMode;
 use crate::algorithm::arrays::replicated_arrays;
 use crate::collective::{Frontier, Replicated, Together};
 use crate::fleet::Fleet;
-use crate::layout::WeightedLayout;
+use crate::layout::{WeightedGraph, WeightedLayout};
 use std::ops::Range;
+use std::sync::Arc;
+
+/// What the programs of all replicas are given.
+pub(super) struct Question {
+    pub graph: Arc<WeightedGraph>,
+    /// Labels.
+    pub seeds: Vec<u32>,
+    pub config: SsspConfig,
+}
 
 /// What a step does; the numbers are those of `kernels/sssp_round.cuh`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
