@@ -267,7 +267,7 @@ fn answers(graph: Graph, seeds: &str) -> (Rows, u64) {
     let from = Some(Seeds::of_nodes(&graph, &seeds));
     let config = VnConfig { seeds: from, predecessors: true, nominee: true, ..VnConfig::default() };
     let found = vn(&fleet, &prepared, &config).unwrap();
-    hivegraph::verify::shortest_paths(&graph, &seeds, &found.found()).unwrap();
+    hivegraph::verify::sssp(&graph, &seeds, &found.found()).unwrap();
     let id = |v: u32| (v != u32::MAX).then(|| graph.input_id(v));
     let (parents, nominees) = (found.predecessors.unwrap(), found.nominees.unwrap());
     let row = |v: usize| {

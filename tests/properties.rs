@@ -136,7 +136,7 @@ fn agrees_with_the_oracle(fleet: &Fleet, instance: Instance) -> TestCaseResult {
                 prop_assert_eq!(bits(&answer.distances), bits(&oracle.distances), "{}", &what);
                 prop_assert_eq!(&answer.predecessors, &oracle.predecessors, "{}", &what);
                 prop_assert_eq!(&answer.nominees, &oracle.nominees, "{}", &what);
-                hivegraph::verify::shortest_paths(&graph, &instance.seeds, &answer.found())
+                hivegraph::verify::sssp(&graph, &instance.seeds, &answer.found())
                     .map_err(|e| TestCaseError::fail(format!("{what}: {e}")))?;
             }
         }

@@ -118,7 +118,7 @@ fn one(
     let config = VnConfig { predecessors: true, nominee: true, run, ..VnConfig::default() };
     let answer = common::paths_from(fleet, prepared, seeds, &config)?;
     verify::distances_bits_equal(&answer.distances, oracle)?;
-    verify::shortest_paths(&real.graph, seeds, &answer.found())?;
+    verify::sssp(&real.graph, seeds, &answer.found())?;
     Ok(())
 }
 

@@ -52,7 +52,7 @@ fn check(case: &Case) {
             .unwrap_or_else(|e| panic!("{name}, {case:?}: {e}"));
         assert_eq!(answer.predecessors, oracle.predecessors, "{name}, {case:?}");
         assert_eq!(answer.nominees, oracle.nominees, "{name}, {case:?}");
-        verify::shortest_paths(&graph, &seeds, &answer.found())
+        verify::sssp(&graph, &seeds, &answer.found())
             .unwrap_or_else(|e| panic!("{name}, {case:?}: {e}"));
     }
 }
@@ -136,7 +136,7 @@ fn whole_weights_whose_sums_pass_2_to_the_24_are_summed_in_f64_on_any_replicas()
                 let (parents, nominees) = common::chains_f64(graph, seeds, &oracle);
                 assert_eq!(found.predecessors, Some(parents), "{what}");
                 assert_eq!(found.nominees, Some(nominees), "{what}");
-                let checked = verify::shortest_paths(graph, seeds, &found.found()).unwrap();
+                let checked = verify::sssp(graph, seeds, &found.found()).unwrap();
                 assert!(
                     checked.max_distance > 16_777_216.0 && found.absorbed + found.rounded == 0,
                     "{what}"
@@ -145,8 +145,7 @@ fn whole_weights_whose_sums_pass_2_to_the_24_are_summed_in_f64_on_any_replicas()
                 let mut wrong = found.clone();
                 let far = oracle.iter().position(|d| *d > 16_777_216.0 && d.is_finite()).unwrap();
                 wrong.distances_f64.as_mut().unwrap()[far] += 1.0;
-                let refusal =
-                    verify::shortest_paths(graph, seeds, &wrong.found()).unwrap_err().to_string();
+                let refusal = verify::sssp(graph, seeds, &wrong.found()).unwrap_err().to_string();
                 assert!(refusal.contains("is too high"), "{refusal}");
                 let single = VnConfig { precision: Precision::F32, ..config.clone() };
                 let single = paths_from(&fleet, &prepared, seeds, &single).unwrap();
@@ -181,7 +180,7 @@ fn distances_in_f64_of_every_graph_are_a_serial_search_s() {
                 Some(common::dijkstra_f64(&graph, &seeds)),
                 "{name} on {devices}"
             );
-            verify::shortest_paths(&graph, &seeds, &found.found()).unwrap();
+            verify::sssp(&graph, &seeds, &found.found()).unwrap();
         }
     }
 }

@@ -6,11 +6,11 @@ use common::*;
 use hivegraph::Error;
 use hivegraph::algorithm::ShortestPaths;
 use hivegraph::graph::Graph;
-use hivegraph::verify::{Checked, distances_bits_equal, shortest_paths};
+use hivegraph::verify::{Checked, distances_bits_equal, sssp};
 
 /// The verifier's message; the answer must be refused.
 fn refusal(graph: &Graph, seeds: &[u32], answer: &ShortestPaths) -> String {
-    match shortest_paths(graph, seeds, &answer.found()) {
+    match sssp(graph, seeds, &answer.found()) {
         Err(Error::Verify(message)) => message,
         other => panic!("expected a refusal, got {other:?}"),
     }
@@ -25,7 +25,7 @@ fn refused(graph: &Graph, seeds: &[u32], answer: &ShortestPaths, node: usize, wh
 }
 
 fn accepted(graph: &Graph, seeds: &[u32], answer: &ShortestPaths) -> Checked {
-    shortest_paths(graph, seeds, &answer.found()).expect("a right answer")
+    sssp(graph, seeds, &answer.found()).expect("a right answer")
 }
 
 /// The answer with one distance changed.
@@ -355,7 +355,7 @@ fn seeds_that_are_no_nodes_are_an_input_error() {
     let graph = chain(4096);
     let right = answer(&graph, &[0]);
     for seeds in [&[][..], &[4096], &[0, NONE]] {
-        let error = shortest_paths(&graph, seeds, &right.found()).expect_err("bad seeds");
+        let error = sssp(&graph, seeds, &right.found()).expect_err("bad seeds");
         assert!(matches!(error, Error::Input(_)), "{error}");
     }
 }

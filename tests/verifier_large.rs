@@ -5,14 +5,14 @@ mod common;
 
 use common::*;
 use hivegraph::graph::Graph;
-use hivegraph::verify::shortest_paths;
+use hivegraph::verify::sssp;
 use std::time::Instant;
 
 fn measure(name: &str, graph: &Graph, seeds: &[u32]) {
     let begin = Instant::now();
     let answer = answer(graph, seeds);
     println!("{name}: oracle {:.1} s", begin.elapsed().as_secs_f64());
-    let checked = shortest_paths(graph, seeds, &answer.found()).expect("a right answer");
+    let checked = sssp(graph, seeds, &answer.found()).expect("a right answer");
     println!(
         "{name}: {} nodes, {} arcs, {} threads: {checked:?}",
         graph.nodes(),
@@ -23,7 +23,7 @@ fn measure(name: &str, graph: &Graph, seeds: &[u32]) {
     let last = (0..graph.nodes()).rfind(|&v| broken.distances[v].is_finite()).expect("a seed");
     broken.distances[last] = broken.distances[last].next_down();
     let begin = Instant::now();
-    let error = shortest_paths(graph, seeds, &broken.found()).expect_err("a wrong answer");
+    let error = sssp(graph, seeds, &broken.found()).expect_err("a wrong answer");
     println!("{name}: refused in {:.1} s: {error}", begin.elapsed().as_secs_f64());
 }
 

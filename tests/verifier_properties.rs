@@ -6,7 +6,7 @@ use common::*;
 use hivegraph::Error;
 use hivegraph::algorithm::ShortestPaths;
 use hivegraph::graph::Graph;
-use hivegraph::verify::shortest_paths;
+use hivegraph::verify::sssp;
 use proptest::prelude::*;
 
 /// Weights that tie, vanish, are absorbed, overflow, or are ordinary.
@@ -54,7 +54,7 @@ fn judged_exactly<T: Copy>(
     bits: impl Fn(T) -> u32,
 ) {
     let first = broken.iter().zip(right).position(|(&a, &b)| bits(a) != bits(b));
-    match (first, shortest_paths(graph, seeds, &answer.found())) {
+    match (first, sssp(graph, seeds, &answer.found())) {
         (None, Ok(_)) => {}
         (Some(v), Err(Error::Verify(message))) => {
             assert!(message.contains(&format!("node {v}: ")), "node {v} expected: {message}");
@@ -69,7 +69,7 @@ proptest! {
     #[test]
     fn the_oracle_is_always_accepted((graph, seeds) in graph_and_seeds()) {
         let answer = answer(&graph, &seeds);
-        shortest_paths(&graph, &seeds, &answer.found()).expect("a right answer");
+        sssp(&graph, &seeds, &answer.found()).expect("a right answer");
     }
 
     #[test]

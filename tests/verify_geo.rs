@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use hivegraph::Error;
 use hivegraph::graph::Graph;
-use hivegraph::verify::{error_km, geolocation, spatial_median};
+use hivegraph::verify::{error_km, geo, spatial_median};
 use std::time::Instant;
 
 /// Given places and an answer.
@@ -62,7 +62,7 @@ impl Run {
         waves: Option<u32>,
     ) -> hivegraph::Result<hivegraph::verify::GeoCheck> {
         let [given, answer] = [&self.given, &self.answer].map(|a| [&a[0][..], &a[1][..]]);
-        geolocation(graph, given, answer, &self.wave, waves, 1e-6)
+        geo(graph, given, answer, &self.wave, waves, 1e-6)
     }
 
     /// Refused, with a message that names node `v` and says `words`.
@@ -289,7 +289,7 @@ fn a_million_nodes_and_thirty_million_arcs_are_checked_in_seconds() {
         println!("{spec}: {n} nodes, {} arcs, {:?}", graph.arcs(), begin.elapsed());
         let [given, answer] = [&run.given, &run.answer].map(|a| [&a[0][..], &a[1][..]]);
         // Any sum will do: what is measured is time.
-        let seen = geolocation(&graph, given, answer, &run.wave, Some(1), f64::INFINITY);
+        let seen = geo(&graph, given, answer, &run.wave, Some(1), f64::INFINITY);
         println!("{seen:?}");
         assert!(seen.expect("a well-formed answer").ms < 60_000.0);
     }

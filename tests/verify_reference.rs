@@ -10,10 +10,7 @@ use common::{
 };
 use hivegraph::graph::Graph;
 use hivegraph::io::{LoadOptions, Relabel, Symmetrize};
-use hivegraph::verify::{
-    BetweennessQuestion, PagerankQuestion, betweenness, components, cores, levels, pagerank,
-    strong_components,
-};
+use hivegraph::verify::{BetweennessQuestion, PagerankQuestion, bc, bfs, cc, kcore, pagerank, scc};
 use std::collections::HashMap;
 
 /// Nodes in the order of their ids, and in another.
@@ -55,7 +52,7 @@ fn networkx_levels_are_accepted() {
     each(|name, known, graph| {
         let right = known.levels(graph);
         let source = known.node(graph, known.source);
-        let seen = levels(graph, source, &right, None).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let seen = bfs(graph, source, &right, None).unwrap_or_else(|e| panic!("{name}: {e}"));
         let reached = known.levels.iter().flatten();
         assert_eq!(seen.reached, reached.clone().count() as u64, "{name}");
         assert_eq!(Some(&seen.depth), reached.max(), "{name}");
@@ -101,13 +98,12 @@ fn networkx_betweenness_is_accepted() {
                 tolerance: 1e-10,
             };
             let scores = known.by_node(graph, &asked.scores);
-            let seen =
-                betweenness(graph, &scores, &question).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let seen = bc(graph, &scores, &question).unwrap_or_else(|e| panic!("{name}: {e}"));
             assert_eq!(seen.checked_sources, sources.len() as u64);
             let other = BetweennessQuestion { normalized: !asked.normalized, ..question };
-            betweenness(graph, &scores, &other).unwrap_err();
+            bc(graph, &scores, &other).unwrap_err();
             let other = BetweennessQuestion { endpoints: !asked.endpoints, ..question };
-            betweenness(graph, &scores, &other).unwrap_err();
+            bc(graph, &scores, &other).unwrap_err();
         }
     });
 }
@@ -119,7 +115,7 @@ fn networkx_core_numbers_are_accepted() {
             let options = LoadOptions { symmetrize: Symmetrize::Min, ..options };
             let Some(graph) = known.graph(&options) else { continue };
             let right = known.by_node(&graph, &known.cores);
-            let seen = cores(&graph, &right).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let seen = kcore(&graph, &right).unwrap_or_else(|e| panic!("{name}: {e}"));
             assert_eq!(Some(&seen.max_core), known.cores.iter().max(), "{name}");
         }
     }
@@ -129,11 +125,11 @@ fn networkx_core_numbers_are_accepted() {
 fn networkx_counts_the_same_components() {
     each(|name, known, graph| {
         let weak = graph.weak_components().roots;
-        let seen = components(graph, &lowest_labels(graph, &weak)).unwrap();
+        let seen = cc(graph, &lowest_labels(graph, &weak)).unwrap();
         let right = (known.components, known.largest_component);
         assert_eq!((seen.components, seen.largest), right, "{name}");
         let strong = lowest_labels(graph, &strong_parts(graph));
-        let seen = strong_components(graph, &strong).unwrap();
+        let seen = scc(graph, &strong).unwrap();
         let right = (known.strong_components, known.largest_strong_component);
         assert_eq!((seen.components, seen.largest), right, "{name}");
     });
@@ -143,7 +139,7 @@ fn networkx_counts_the_same_components() {
 fn ldbc_answers_are_accepted() {
     for example in orders().iter().flat_map(ldbc_examples) {
         let LdbcExample { name, graph, source, levels: right, ranks, .. } = &example;
-        let seen = levels(graph, *source, right, None).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let seen = bfs(graph, *source, right, None).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(
             (seen.reached, seen.depth),
             if *name == "example-directed" { (6, 2) } else { (9, 4) }
@@ -157,7 +153,7 @@ fn ldbc_answers_are_accepted() {
         };
         let seen = pagerank(graph, &rounded(ranks), &question).unwrap();
         assert!(seen.l1_error.is_some_and(|error| error < 1e-7), "{name}: {seen:?}");
-        let seen = components(graph, &example.components).unwrap();
+        let seen = cc(graph, &example.components).unwrap();
         assert_eq!((seen.components, seen.largest), (1, graph.nodes() as u64), "{name}");
     }
 }
@@ -167,7 +163,7 @@ fn the_published_strong_components_of_cnr_2000_are_accepted() {
     for options in orders() {
         let Some((graph, parts)) = cnr_2000(&options) else { return };
         let mut right = lowest_labels(&graph, &parts);
-        let seen = strong_components(&graph, &right).unwrap();
+        let seen = scc(&graph, &right).unwrap();
         assert_eq!((seen.components, seen.largest), (100_977, 112_023));
         // A node on its own joins the largest component.
         let mut sizes: HashMap<u32, u64> = HashMap::new();
@@ -175,10 +171,10 @@ fn the_published_strong_components_of_cnr_2000_are_accepted() {
         let giant = *sizes.iter().max_by_key(|(_, size)| **size).unwrap().0;
         let alone = (0..graph.nodes()).find(|&v| sizes[&right[v]] == 1).unwrap();
         right[alone] = giant;
-        let error = strong_components(&graph, &right).unwrap_err().to_string();
+        let error = scc(&graph, &right).unwrap_err().to_string();
         let id = graph.input_id(alone as u32);
         assert!(error.contains(&format!("node {id}: ")), "{error}");
         // Its weakly connected components are fewer, and its strong ones are not those.
-        assert!(components(&graph, &right).is_err());
+        assert!(cc(&graph, &right).is_err());
     }
 }

@@ -45,7 +45,7 @@ pub struct LevelsCheck {
 /// [`Error::Verify`] names the wrong node of the lowest input id, the value found and the value that
 /// belongs there. To name it, a failed check computes the right levels with one thread.
 /// [`Error::Input`] when the source is not a node.
-pub fn levels(
+pub fn bfs(
     graph: &Graph,
     source: u32,
     levels: &[u32],

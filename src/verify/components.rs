@@ -1,121 +1,59 @@
-//! Checks weakly connected components: labels exactly.
-//!
-//! A node's label is the member of its component with the lowest input id. Labels are right if and only if
-//!
-//! 1. both ends of every arc have the same label (no component is split);
-//! 2. each label names itself and has no higher id than the node (so it is in the class that it names, and
-//!    is the lowest there);
-//! 3. there are as many labels that name themselves as components, counted by a union-find (none are
-//!    merged).
-//!
-//! The union-find is this file's own, in parallel: trees hang from lower indices, a root is hooked by
-//! compare-and-swap, so each success joins two trees, and there are n less as many components. Paths are
-//! halved on the way up (Tarjan and van Leeuwen, JACM 1984; Jayanti and Tarjan, PODC 2016).
+//! What the checks of components share: labels against the right ones.
 
-use super::labels::{ComponentsCheck, compare, count};
-use super::one_a_node;
+use super::first_by_id;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Certifies that `labels` (`[n]`, node indices) names, for each node, the node with the lowest input id of
-/// its weakly connected component.
-///
-/// Takes two passes over the arcs and 8 bytes a node, in parallel.
-///
-/// # Errors
-///
-/// [`Error::Verify`] names the wrong node of the lowest input id, the label found and the right one.
-pub fn components(graph: &Graph, labels: &[u32]) -> Result<ComponentsCheck> {
-    one_a_node(graph, "weakly connected components", "labels", labels.len())?;
-    let trees = Trees::of(graph);
-    let held = hold(graph, labels).filter(|&roots| roots == trees.count());
-    if held.is_none() {
-        compare(graph, "weakly connected", labels, &trees.labels(graph))?;
-        let oops = "weakly connected components: the check contradicts itself; report it";
-        return Err(Error::Verify(oops.into()));
-    }
-    Ok(count(labels))
+/// Labels that one task counts.
+const BLOCK: usize = 1 << 14;
+
+/// What a check of components that passed has seen.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct ComponentsCheck {
+    /// Components, single nodes included.
+    pub components: u64,
+    /// Nodes of the largest one.
+    pub largest: u64,
 }
 
-/// Labels that name themselves, where rules 1 and 2 hold.
-fn hold(graph: &Graph, labels: &[u32]) -> Option<u64> {
-    let n = graph.nodes();
-    let lowest = |v: usize| {
-        let label = labels[v];
-        (label as usize) < n
-            && labels[label as usize] == label
-            && graph.rank(label) <= graph.rank(v as u32)
+/// Counts labels that are known to be right.
+pub(super) fn count(labels: &[u32]) -> ComponentsCheck {
+    let sizes: Vec<AtomicU32> = labels.par_iter().map(|_| AtomicU32::new(0)).collect();
+    // Sorted first, so that the giant component's counter is touched once a block.
+    labels.par_chunks(BLOCK).for_each(|block| {
+        let mut block = block.to_vec();
+        block.sort_unstable();
+        for same in block.chunk_by(|a, b| a == b) {
+            sizes[same[0] as usize].fetch_add(same.len() as u32, Relaxed);
+        }
+    });
+    let sizes = sizes.into_par_iter().map(|size| u64::from(size.into_inner()));
+    let (components, largest) = sizes
+        .map(|size| (u64::from(size > 0), size))
+        .reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1.max(b.1)));
+    ComponentsCheck { components, largest }
+}
+
+/// Compares labels with the right ones; `kind` is as in `weakly connected`.
+pub(super) fn compare(graph: &Graph, kind: &str, labels: &[u32], right: &[u32]) -> Result<()> {
+    let Some(v) = first_by_id(graph, |v| labels[v] != right[v]) else {
+        return Ok(());
     };
-    let agree = |u: usize| graph.neighbors(u).all(|(v, _)| labels[v as usize] == labels[u]);
-    let blocks = graph.row_blocks();
-    let right = (0..n).into_par_iter().all(lowest)
-        && blocks.into_par_iter().all(|mut rows| rows.all(agree));
-    right.then(|| (0..n).into_par_iter().filter(|&v| labels[v] as usize == v).count() as u64)
-}
-
-/// A forest over the nodes, a tree a component.
-struct Trees {
-    /// `[n]`, never above the node itself.
-    parent: Vec<AtomicU32>,
-}
-
-impl Trees {
-    fn of(graph: &Graph) -> Trees {
-        let n = graph.nodes() as u32;
-        let trees = Trees { parent: (0..n).into_par_iter().map(AtomicU32::new).collect() };
-        graph.row_blocks().into_par_iter().for_each(|rows| {
-            for u in rows {
-                graph.neighbors(u).for_each(|(v, _)| trees.join(u as u32, v));
-            }
-        });
-        trees
-    }
-
-    fn root(&self, mut v: u32) -> u32 {
-        loop {
-            let parent = self.parent[v as usize].load(Relaxed);
-            let above = self.parent[parent as usize].load(Relaxed);
-            if above == parent {
-                return parent;
-            }
-            let slot = &self.parent[v as usize];
-            // Whoever came first has put something as good.
-            let _ = slot.compare_exchange(parent, above, Relaxed, Relaxed);
-            v = above;
+    let id = |v: u32| graph.id(v);
+    let smallest = id(right[v]);
+    let fault = match labels[v] {
+        label if label as usize >= graph.nodes() => {
+            format!("label {label} is no node's index: it is {smallest}")
         }
-    }
-
-    fn join(&self, u: u32, v: u32) {
-        let (mut a, mut b) = (self.root(u), self.root(v));
-        while a != b {
-            let (low, high) = (a.min(b), a.max(b));
-            let slot = &self.parent[high as usize];
-            if slot.compare_exchange(high, low, Relaxed, Relaxed).is_ok() {
-                return;
-            }
-            (a, b) = (self.root(low), self.root(high));
+        label if right[label as usize] == right[v] => {
+            format!("label {} is not the smallest of its component: that is {smallest}", id(label))
         }
-    }
-
-    fn count(&self) -> u64 {
-        let roots = self.parent.par_iter().enumerate();
-        roots.filter(|(v, parent)| parent.load(Relaxed) as usize == *v).count() as u64
-    }
-
-    /// `[n]` the right labels.
-    fn labels(&self, graph: &Graph) -> Vec<u32> {
-        let n = graph.nodes() as u32;
-        let lowest: Vec<AtomicU32> =
-            (0..n).into_par_iter().map(|_| AtomicU32::new(u32::MAX)).collect();
-        (0..n).into_par_iter().for_each(|v| {
-            let (slot, rank) = (&lowest[self.root(v) as usize], graph.rank(v));
-            if slot.load(Relaxed) > rank {
-                slot.fetch_min(rank, Relaxed);
-            }
-        });
-        let label = |v| graph.ranked(lowest[self.root(v) as usize].load(Relaxed));
-        (0..n).into_par_iter().map(label).collect()
-    }
+        label => {
+            let label = id(label);
+            format!("label {label} is in another component: the smallest of its own is {smallest}")
+        }
+    };
+    Err(Error::Verify(format!("{kind} components, node {}: {fault}", id(v as u32))))
 }

@@ -22,11 +22,16 @@
 //! A sum on a globe has several local minima, and no method finds the least for certain: one median in 500 may be
 //! another local minimum, at most 1 % above, as long as all sums together keep the tolerance.
 
-use super::globe::{Direction, RADIUS_KM, angle, direction, dot, place, unit};
-use super::median;
-use super::median::frame;
+mod globe;
+mod median;
+
+pub use globe::{ErrorKm, error_km, great_circle_km};
+pub use median::spatial_median;
+
 use crate::error::{Error, Result};
 use crate::graph::{Graph, NodeId};
+use globe::{Direction, RADIUS_KM, angle, direction, dot, place, unit};
+use median::frame;
 use rayon::prelude::*;
 use std::cell::Cell;
 use std::time::Instant;
@@ -96,7 +101,7 @@ pub struct GeoCheck {
 ///
 /// [`Error::Verify`] names a wrong node by the input's id, the lowest one of its kind of fault and batch,
 /// its wave, and for a location both sums. [`Error::Input`] when `given` is not `[n]` or no place on Earth.
-pub fn geolocation(
+pub fn geo(
     graph: &Graph,
     given: [&[f64]; 2],
     answer: [&[f64]; 2],
@@ -104,11 +109,11 @@ pub fn geolocation(
     waves: Option<u32>,
     tolerance: f64,
 ) -> Result<GeoCheck> {
-    check_geolocation(graph, given, answer, wave, (waves, tolerance), WORK)
+    check(graph, given, answer, wave, (waves, tolerance), WORK)
 }
 
-/// As [`geolocation`], with `work` distances for the oracle.
-fn check_geolocation(
+/// As [`geo`], with `work` distances for the oracle.
+fn check(
     graph: &Graph,
     given: [&[f64]; 2],
     answer: [&[f64]; 2],
@@ -533,7 +538,7 @@ mod tests {
             let answer = [column(answer, 0), column(answer, 1)];
             let [given, answer] =
                 [&given, &answer].map(|[north, east]| [north.as_slice(), east.as_slice()]);
-            check_geolocation(&graph, given, answer, &wave, (None, 1e-6), work)
+            check(&graph, given, answer, &wave, (None, 1e-6), work)
         };
         let seen = check(&answer, 0).unwrap();
         assert_eq!((seen.checked, seen.located), (0, 40));

@@ -1,40 +1,34 @@
-//! Independent checkers, one file a workload.
+//! Independent checkers, one file and one function a workload, named like it.
 //!
 //! A checker shares no code with what it checks. It decides from the structure of the answer (can an
 //! arc still be relaxed? does a chain of arcs support this value?), so it works on a graph of any
 //! size, and only once an answer is known to be wrong does it compute the right one, to name the
 //! lowest wrong node and the value that belongs there.
 
-mod betweenness;
+mod bc;
 mod bfs;
+mod cc;
 mod components;
-mod cores;
 mod filter;
 mod geo;
-mod globe;
-mod hops;
 mod katz;
-mod labels;
-mod levels;
-mod median;
+mod kcore;
 mod pagerank;
+mod scc;
 mod sssp;
-mod strong;
 mod triangles;
 
-pub use betweenness::{BetweennessCheck, BetweennessQuestion, betweenness};
-pub use bfs::{LevelsCheck, levels};
-pub use components::components;
-pub use cores::{CoresCheck, cores};
+pub use bc::{BetweennessCheck, BetweennessQuestion, bc};
+pub use bfs::{LevelsCheck, bfs};
+pub use cc::cc;
+pub use components::ComponentsCheck;
 pub use filter::filter;
-pub use geo::{GeoCheck, geolocation};
-pub use globe::{ErrorKm, error_km, great_circle_km};
+pub use geo::{ErrorKm, GeoCheck, error_km, geo, great_circle_km, spatial_median};
 pub use katz::katz;
-pub use labels::ComponentsCheck;
-pub use median::spatial_median;
+pub use kcore::{CoresCheck, kcore};
 pub use pagerank::{PagerankCheck, PagerankQuestion, pagerank};
-pub use sssp::{Checked, PathsFound, distances_bits_equal, shortest_paths};
-pub use strong::strong_components;
+pub use scc::scc;
+pub use sssp::{Checked, PathsFound, distances_bits_equal, sssp};
 pub use triangles::{TrianglesCheck, triangles};
 
 use crate::error::{Error, Result};

@@ -22,7 +22,8 @@
 //! (`nominee[v] <= nominee[u]`, `nominee[s] <= s`: none is too high) and a tight chain of equal
 //! nominees leads to every reached node from the seed that they name (none is too low).
 
-use super::levels;
+mod levels;
+
 use crate::error::{Error, Result};
 use crate::graph::{Graph, NodeId};
 use rayon::prelude::*;
@@ -146,7 +147,7 @@ pub struct PathsFound<'a> {
 /// [`Error::Verify`] names the lowest wrong node by the input's id, the value found and the value
 /// that belongs there. To name it, a failed check computes the right answer with one thread.
 /// [`Error::Input`] when there is no seed or a seed is not a node.
-pub fn shortest_paths(graph: &Graph, seeds: &[u32], answer: &PathsFound<'_>) -> Result<Checked> {
+pub fn sssp(graph: &Graph, seeds: &[u32], answer: &PathsFound<'_>) -> Result<Checked> {
     let begin = Instant::now();
     let seeds = distinct_seeds(graph, seeds)?;
     check_lengths(graph, answer)?;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::common::{chain, directed, skewed, star, two_components};
-use hivegraph::verify::levels;
+use hivegraph::verify::bfs;
 
 /// Levels by relaxing every arc until nothing changes.
 fn brute_levels(graph: &Graph, source: u32) -> Vec<u32> {
@@ -38,20 +38,20 @@ fn right_levels_are_accepted_and_counted() {
         graph_of_pairs(6, &[(0, 1), (0, 2), (1, 3), (2, 3), (2, 3), (3, 0), (4, 3), (1, 1)]);
     let right = [0, 1, 1, 2, NONE, NONE];
     let parents = [0, 0, 0, 1, NONE, NONE];
-    let seen = levels(&graph, 0, &right, Some(&parents)).unwrap();
+    let seen = bfs(&graph, 0, &right, Some(&parents)).unwrap();
     assert_eq!((seen.reached, seen.reached_arcs, seen.depth, seen.parents), (4, 7, 2, true));
-    assert!(!levels(&graph, 0, &right, None).unwrap().parents);
+    assert!(!bfs(&graph, 0, &right, None).unwrap().parents);
 }
 
 #[test]
 fn each_wrong_level_is_named_with_the_right_one() {
     let graph = graph_of_pairs(6, &[(0, 1), (1, 2), (2, 3), (0, 4), (4, 2)]);
     let right = [0, 1, 2, 3, 1, NONE];
-    levels(&graph, 0, &right, None).unwrap();
+    bfs(&graph, 0, &right, None).unwrap();
     let with = |v: usize, level| {
         let mut broken = right;
         broken[v] = level;
-        levels(&graph, 0, &broken, None)
+        bfs(&graph, 0, &broken, None)
     };
     refused(with(3, 4), 3, "level 4 is too high: it is 3, by the arc from 2 of level 2");
     refused(with(3, 2), 3, "level 2 is too low: it is 3");
@@ -63,9 +63,9 @@ fn each_wrong_level_is_named_with_the_right_one() {
     refused(with(3, NONE - 1), 3, "is too high");
     // A cycle that holds itself up: 2 and 3 one level apart, reached by nobody.
     let ring = graph_of_pairs(4, &[(0, 1), (2, 3), (3, 2)]);
-    levels(&ring, 0, &[0, 1, NONE, NONE], None).unwrap();
-    refused(levels(&ring, 0, &[0, 1, 5, 6], None), 2, "no path");
-    refused_saying(levels(&graph, 0, &right[..5], None), "5 levels, but the graph has 6 nodes");
+    bfs(&ring, 0, &[0, 1, NONE, NONE], None).unwrap();
+    refused(bfs(&ring, 0, &[0, 1, 5, 6], None), 2, "no path");
+    refused_saying(bfs(&graph, 0, &right[..5], None), "5 levels, but the graph has 6 nodes");
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn each_wrong_parent_is_named_with_the_right_one() {
     let with = |v: usize, parent| {
         let mut broken = parents;
         broken[v] = parent;
-        levels(&graph, 0, &right, Some(&broken))
+        bfs(&graph, 0, &right, Some(&broken))
     };
     refused(
         with(3, 2),
@@ -87,8 +87,8 @@ fn each_wrong_parent_is_named_with_the_right_one() {
     refused(with(3, 77), 3, "index 77, which is no node");
     refused(with(0, NONE), 0, "it is the source, its own parent");
     refused(with(5, 0), 5, "it is unreached and has none");
-    refused_saying(levels(&graph, 0, &right, Some(&parents[..2])), "2 parents");
-    no_question(levels(&graph, 6, &right, None), "node index 6");
+    refused_saying(bfs(&graph, 0, &right, Some(&parents[..2])), "2 parents");
+    no_question(bfs(&graph, 6, &right, None), "node index 6");
 }
 
 #[test]
@@ -104,9 +104,9 @@ fn the_smallest_parent_is_by_the_inputs_ids() {
         let level = brute_levels(&graph, node(0));
         let mut parents = brute_parents(&graph, &level);
         assert_eq!(parents[node(3) as usize], node(1));
-        levels(&graph, node(0), &level, Some(&parents)).unwrap();
+        bfs(&graph, node(0), &level, Some(&parents)).unwrap();
         parents[node(3) as usize] = node(2);
-        refused(levels(&graph, node(0), &level, Some(&parents)), 3, "is 1");
+        refused(bfs(&graph, node(0), &level, Some(&parents)), 3, "is 1");
     }
 }
 
@@ -116,13 +116,13 @@ fn larger_graphs_are_checked_in_parallel() {
         [skewed(12, 8, 1), star(4300), chain(900), two_components(4200), directed(4500, 3, 6)];
     for (graph, source) in graphs.into_iter().zip([0, 17, 0, 1, 4]) {
         let right = brute_levels(&graph, source);
-        let seen = levels(&graph, source, &right, None).unwrap();
+        let seen = bfs(&graph, source, &right, None).unwrap();
         let reached = right.iter().filter(|&&level| level != NONE).count();
         assert!(reached > 800 && seen.reached == reached as u64);
         let deepest = (0..graph.nodes()).rev().find(|&v| right[v] == seen.depth).unwrap();
         let mut broken = right.clone();
         broken[deepest] += 1;
-        refused(levels(&graph, source, &broken, None), deepest as u64, "is too high");
+        refused(bfs(&graph, source, &broken, None), deepest as u64, "is too high");
     }
 }
 
@@ -147,8 +147,8 @@ proptest! {
             };
         }
         match first_difference(&graph, &right, &claimed) {
-            None => { levels(&graph, source, &claimed, None).unwrap(); }
-            Some(id) => refused(levels(&graph, source, &claimed, None), id, "level"),
+            None => { bfs(&graph, source, &claimed, None).unwrap(); }
+            Some(id) => refused(bfs(&graph, source, &claimed, None), id, "level"),
         }
     }
 
@@ -167,8 +167,8 @@ proptest! {
             claimed[v] = if parent == 14 { NONE } else { parent };
         }
         match first_difference(&graph, &parents, &claimed) {
-            None => { levels(&graph, source, &right, Some(&claimed)).unwrap(); }
-            Some(id) => refused(levels(&graph, source, &right, Some(&claimed)), id, "parent"),
+            None => { bfs(&graph, source, &right, Some(&claimed)).unwrap(); }
+            Some(id) => refused(bfs(&graph, source, &right, Some(&claimed)), id, "parent"),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::common::{chain, directed, skewed, two_components};
-use hivegraph::verify::{ComponentsCheck, components, strong_components};
+use hivegraph::verify::{ComponentsCheck, cc, scc};
 
 /// A check of labels.
 type Check = fn(&Graph, &[u32]) -> hivegraph::Result<ComponentsCheck>;
@@ -77,18 +77,18 @@ fn each_wrong_label_of_a_weak_component_is_named_with_the_right_one() {
     // {0, 2, 4} by arcs in odd directions, {1, 3}, {5}.
     let graph = graph_of_pairs(6, &[(4, 0), (4, 2), (3, 1), (1, 3), (5, 5), (4, 2)]);
     let right = [0, 1, 0, 1, 0, 5];
-    let seen = components(&graph, &right).unwrap();
+    let seen = cc(&graph, &right).unwrap();
     assert_eq!(seen, ComponentsCheck { components: 3, largest: 3 });
     let split = [0, 1, 2, 1, 0, 5];
     let not_smallest = "label 2 is not the smallest of its component: that is 0";
-    refused(components(&graph, &split), 2, not_smallest);
+    refused(cc(&graph, &split), 2, not_smallest);
     let merged = [0, 0, 0, 0, 0, 5];
     let elsewhere = "label 0 is in another component: the smallest of its own is 1";
-    refused(components(&graph, &merged), 1, elsewhere);
-    refused(components(&graph, &[2, 1, 2, 1, 2, 5]), 0, not_smallest);
-    refused(components(&graph, &[0, 1, 0, 1, 0, 6]), 5, "label 6 is no node's index: it is 5");
-    refused(components(&graph, &[0, 1, 0, 1, 2, 5]), 4, not_smallest);
-    refused_saying(components(&graph, &right[1..]), "5 labels, but the graph has 6 nodes");
+    refused(cc(&graph, &merged), 1, elsewhere);
+    refused(cc(&graph, &[2, 1, 2, 1, 2, 5]), 0, not_smallest);
+    refused(cc(&graph, &[0, 1, 0, 1, 0, 6]), 5, "label 6 is no node's index: it is 5");
+    refused(cc(&graph, &[0, 1, 0, 1, 2, 5]), 4, not_smallest);
+    refused_saying(cc(&graph, &right[1..]), "5 labels, but the graph has 6 nodes");
 }
 
 #[test]
@@ -99,15 +99,15 @@ fn each_wrong_label_of_a_strong_component_is_named_with_the_right_one() {
         &[(0, 2), (2, 4), (4, 0), (4, 1), (1, 3), (3, 1), (3, 5), (5, 5), (6, 0), (6, 5), (0, 2)],
     );
     let right = [0, 1, 0, 1, 0, 5, 6];
-    let seen = strong_components(&graph, &right).unwrap();
+    let seen = scc(&graph, &right).unwrap();
     assert_eq!(seen, ComponentsCheck { components: 4, largest: 3 });
     let not_smallest = "label 2 is not the smallest of its component: that is 0";
-    refused(strong_components(&graph, &[0, 1, 2, 1, 0, 5, 6]), 2, not_smallest);
+    refused(scc(&graph, &[0, 1, 2, 1, 0, 5, 6]), 2, not_smallest);
     let elsewhere = "label 0 is in another component: the smallest of its own is 1";
-    refused(strong_components(&graph, &[0, 0, 0, 0, 0, 5, 6]), 1, elsewhere);
-    refused(strong_components(&graph, &[2, 1, 2, 1, 2, 5, 6]), 0, not_smallest);
-    refused(strong_components(&graph, &[0, 1, 0, 1, 0, 5, 7]), 6, "label 7 is no node's index");
-    refused_saying(strong_components(&graph, &[]), "0 labels, but the graph has 7 nodes");
+    refused(scc(&graph, &[0, 0, 0, 0, 0, 5, 6]), 1, elsewhere);
+    refused(scc(&graph, &[2, 1, 2, 1, 2, 5, 6]), 0, not_smallest);
+    refused(scc(&graph, &[0, 1, 0, 1, 0, 5, 7]), 6, "label 7 is no node's index");
+    refused_saying(scc(&graph, &[]), "0 labels, but the graph has 7 nodes");
 }
 
 #[test]
@@ -115,14 +115,14 @@ fn deep_paths_and_large_cycles_overflow_no_stack() {
     let n = 300_000;
     let path = chain(n);
     let own: Vec<u32> = (0..n).collect();
-    let seen = strong_components(&path, &own).unwrap();
+    let seen = scc(&path, &own).unwrap();
     assert_eq!(seen, ComponentsCheck { components: n.into(), largest: 1 });
     let turns: Vec<(u32, u32)> = (0..n).map(|v| (v, (v + 1) % n)).collect();
     let ring = graph_of_pairs(n, &turns);
-    let seen = strong_components(&ring, &vec![0; n as usize]).unwrap();
+    let seen = scc(&ring, &vec![0; n as usize]).unwrap();
     assert_eq!(seen, ComponentsCheck { components: 1, largest: n.into() });
-    refused(strong_components(&ring, &own), 1, "not the smallest");
-    refused(strong_components(&path, &vec![0; n as usize]), 1, "in another component");
+    refused(scc(&ring, &own), 1, "not the smallest");
+    refused(scc(&path, &vec![0; n as usize]), 1, "in another component");
 }
 
 /// Lowest labels of weak components by sweeps over the arcs until nothing changes.
@@ -147,12 +147,12 @@ fn components_of_larger_graphs_are_counted_in_parallel() {
     let graphs = [skewed(12, 4, 3), two_components(4200), directed(4500, 2, 6), chain(5000)];
     for (graph, least) in graphs.into_iter().zip([100, 200, 10, 1]) {
         let mut right = swept_labels(&graph);
-        let seen = components(&graph, &right).unwrap();
+        let seen = cc(&graph, &right).unwrap();
         assert_eq!(seen, counted(&right));
         assert!(seen.components >= least && seen.largest > 2000, "{seen:?}");
         let last = (0..graph.nodes()).rev().find(|&v| right[v] as usize != v).unwrap();
         right[last] = last as u32;
-        refused(components(&graph, &right), last as u64, "not the smallest");
+        refused(cc(&graph, &right), last as u64, "not the smallest");
     }
 }
 
@@ -166,9 +166,9 @@ proptest! {
         (from, to) in (0u32..14, 0u32..14),
     ) {
         let right = brute_labels(&graph, true);
-        judged(components, &graph, &right, &edited(&right, &edits));
+        judged(cc, &graph, &right, &edited(&right, &edits));
         let n = graph.nodes() as u32;
-        judged(components, &graph, &right, &moved(&right, from % n, to % n));
+        judged(cc, &graph, &right, &moved(&right, from % n, to % n));
     }
 
     #[test]
@@ -178,8 +178,8 @@ proptest! {
         (from, to) in (0u32..14, 0u32..14),
     ) {
         let right = brute_labels(&graph, false);
-        judged(strong_components, &graph, &right, &edited(&right, &edits));
+        judged(scc, &graph, &right, &edited(&right, &edits));
         let n = graph.nodes() as u32;
-        judged(strong_components, &graph, &right, &moved(&right, from % n, to % n));
+        judged(scc, &graph, &right, &moved(&right, from % n, to % n));
     }
 }

@@ -3,10 +3,10 @@
 #[path = "../common/mod.rs"]
 mod common;
 
-mod betweenness;
+mod bc;
 mod bfs;
 mod components;
-mod cores;
+mod kcore;
 mod pagerank;
 
 use common::{Arc, unweighted_graph_of};

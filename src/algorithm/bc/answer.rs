@@ -193,7 +193,7 @@ impl Answer<Bc> for Betweenness {
             endpoints: bc.endpoints,
             tolerance: tolerance(self.precision != Precision::F32),
         };
-        let seen = verify::betweenness(&query.graph, &self.scores, &question)?;
+        let seen = verify::bc(&query.graph, &self.scores, &question)?;
         let (some, all) = (seen.checked_sources, query.start.len() as u64);
         let skipped = (some < all).then(|| {
             let rest = match seen.sum_error {

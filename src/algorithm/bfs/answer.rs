@@ -211,7 +211,7 @@ impl Answer<Bfs> for Searches {
         let mut checked = Checked::default();
         for (i, (source, levels)) in self.sources.iter().zip(&self.levels).enumerate() {
             let predecessors = self.predecessors.as_ref().map(|all| all[i].as_slice());
-            let check = verify::levels(&query.graph, *source, levels, predecessors)?;
+            let check = verify::bfs(&query.graph, *source, levels, predecessors)?;
             if [check.reached, check.reached_arcs] != self.counts[i][..2] {
                 return Err(Error::Verify(format!(
                     "from node {} the levels reach {} nodes, but {} were counted",

@@ -168,7 +168,7 @@ impl Answer<Cc> for Components {
     }
 
     fn verify(&self, query: &Query<Cc>) -> Result<Checked> {
-        let check = verify::components(&query.graph, &self.labels)?;
+        let check = verify::cc(&query.graph, &self.labels)?;
         let found = [("components", json!(check.components)), ("largest", json!(check.largest))];
         Ok(Checked { found: fields(found), ..Checked::default() })
     }

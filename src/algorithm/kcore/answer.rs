@@ -83,7 +83,7 @@ impl Answer<Kcore> for Cores {
     }
 
     fn verify(&self, query: &Query<Kcore>) -> Result<Checked> {
-        let check = verify::cores(&query.graph, &self.cores)?;
+        let check = verify::kcore(&query.graph, &self.cores)?;
         Ok(Checked { found: fields([("max_core", json!(check.max_core))]), ..Checked::default() })
     }
 }

@@ -172,7 +172,7 @@ impl Answer<Scc> for StrongComponents {
     }
 
     fn verify(&self, query: &Query<Scc>) -> Result<Checked> {
-        let check = verify::strong_components(&query.graph, &self.components.labels)?;
+        let check = verify::scc(&query.graph, &self.components.labels)?;
         let found = [("components", json!(check.components)), ("largest", json!(check.largest))];
         Ok(Checked { found: fields(found), ..Checked::default() })
     }

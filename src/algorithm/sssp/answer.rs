@@ -263,7 +263,7 @@ where
     }
 
     fn verify(&self, query: &Query<A>) -> Result<Checked> {
-        let checked = verify::shortest_paths(&query.graph, &query.start.nodes, &self.found())?;
+        let checked = verify::sssp(&query.graph, &query.start.nodes, &self.found())?;
         let arcs = checked.overflowed_arcs;
         let note = match arcs {
             0 => String::new(),

@@ -1,4 +1,4 @@
-//! Level-synchronous traversal: the loop that the checkers share.
+//! Level-synchronous traversal: the loop of both searches.
 //!
 //! A level costs its own arcs and nothing else: no pass over all nodes, and no parallel loop where
 //! the level is too small to pay for one, so thousands of thin levels are as cheap as their arcs.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::common::{graph_of, grid, skewed, star};
-use hivegraph::verify::cores;
+use hivegraph::verify::kcore;
 
 /// For each k, what is left when nodes with fewer than k arcs to others are taken out until none is.
 fn brute_cores(graph: &Graph) -> Vec<u32> {
@@ -35,35 +35,35 @@ fn core_numbers_that_can_be_told_by_hand_are_accepted_and_others_refused() {
     let pairs = [(0, 1), (1, 2), (2, 0), (2, 3), (4, 5), (4, 5), (6, 6)];
     let graph = graph_of_pairs(8, &mirrored(&pairs));
     let right = [2, 2, 2, 1, 2, 2, 0, 0];
-    assert_eq!(cores(&graph, &right).unwrap().max_core, 2);
+    assert_eq!(kcore(&graph, &right).unwrap().max_core, 2);
     let with = |v: usize, core: u32| {
         let mut broken = right;
         broken[v] = core;
-        cores(&graph, &broken)
+        kcore(&graph, &broken)
     };
     refused(with(2, 3), 2, "3 is too high, it is 2");
     refused(with(3, 0), 3, "0 is too low, it is 1");
     refused(with(6, 1), 6, "1 is too high, it is 0");
     refused(with(5, 1), 5, "1 is too low, it is 2");
-    refused_saying(cores(&graph, &right[..7]), "7 core numbers, but the graph has 8 nodes");
-    no_question(cores(&graph_of_pairs(2, &[(0, 1)]), &[1, 1]), "--symmetrize");
+    refused_saying(kcore(&graph, &right[..7]), "7 core numbers, but the graph has 8 nodes");
+    no_question(kcore(&graph_of_pairs(2, &[(0, 1)]), &[1, 1]), "--symmetrize");
 }
 
 #[test]
 fn weights_do_not_make_a_graph_directed() {
     let graph = graph_of(3, &[(0, 1, 1.0), (1, 0, 2.0), (1, 2, 3.0), (2, 1, 4.0)]);
-    cores(&graph, &[1, 1, 1]).unwrap();
+    kcore(&graph, &[1, 1, 1]).unwrap();
 }
 
 #[test]
 fn core_numbers_of_larger_graphs_are_accepted() {
     for (graph, most) in [(skewed(11, 8, 5), 10), (grid(50, 60, true, 1), 2), (star(3000), 1)] {
         let right = brute_cores(&graph);
-        assert!(cores(&graph, &right).unwrap().max_core >= most);
+        assert!(kcore(&graph, &right).unwrap().max_core >= most);
         let top = (0..graph.nodes()).max_by_key(|&v| right[v]).unwrap();
         let mut broken = right.clone();
         broken[top] -= 1;
-        refused(cores(&graph, &broken), top as u64, "is too low");
+        refused(kcore(&graph, &broken), top as u64, "is too low");
     }
 }
 
@@ -90,8 +90,8 @@ proptest! {
         let mut claimed = right.clone();
         edits.iter().for_each(|(at, core)| claimed[at.index(right.len())] = *core);
         match first_difference(&graph, &right, &claimed) {
-            None => { cores(&graph, &claimed).unwrap(); }
-            Some(id) => refused(cores(&graph, &claimed), id, "too"),
+            None => { kcore(&graph, &claimed).unwrap(); }
+            Some(id) => refused(kcore(&graph, &claimed), id, "too"),
         }
     }
 }

@@ -27,7 +27,7 @@ pub struct CoresCheck {
 ///
 /// [`Error::Verify`] names the wrong node of the lowest input id, its core number and the right one.
 /// [`Error::Input`] when the graph is directed.
-pub fn cores(graph: &Graph, cores: &[u32]) -> Result<CoresCheck> {
+pub fn kcore(graph: &Graph, cores: &[u32]) -> Result<CoresCheck> {
     if !graph.is_undirected() {
         return Err(Error::input(
             "cannot check core numbers of a directed graph; load it with --symmetrize",

@@ -4,7 +4,7 @@
 //! one thread, by Tarjan's algorithm (SIAM J. Computing 1972) on a stack of its own, and compared: no cheaper
 //! look at labels shows that a component is not split.
 
-use super::labels::{ComponentsCheck, compare, count};
+use super::components::{ComponentsCheck, compare, count};
 use super::one_a_node;
 use crate::error::Result;
 use crate::graph::Graph;
@@ -20,7 +20,7 @@ const NONE: u32 = u32::MAX;
 /// # Errors
 ///
 /// [`crate::Error::Verify`] names the wrong node of the lowest input id, the label found and the right one.
-pub fn strong_components(graph: &Graph, labels: &[u32]) -> Result<ComponentsCheck> {
+pub fn scc(graph: &Graph, labels: &[u32]) -> Result<ComponentsCheck> {
     one_a_node(graph, "strongly connected components", "labels", labels.len())?;
     compare(graph, "strongly connected", labels, &tarjan(graph))?;
     Ok(count(labels))

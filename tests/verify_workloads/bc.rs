@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::common::{goes_both_ways, grid, skewed};
-use hivegraph::verify::{BetweennessQuestion, betweenness};
+use hivegraph::verify::{BetweennessQuestion, bc};
 
 /// `[n, n]` distances, and numbers of shortest paths.
 fn paths(graph: &Graph) -> (Vec<Vec<u32>>, Vec<Vec<f64>>) {
@@ -89,20 +89,20 @@ fn scores_that_can_be_told_by_hand_are_accepted() {
     let (both, one) = (graph_of_pairs(4, &mirrored(&path)), graph_of_pairs(4, &path));
     let all = [0, 1, 2, 3];
     for graph in [&both, &one] {
-        let seen = betweenness(graph, &[0.0, 2.0, 2.0, 0.0], &ask(&all)).unwrap();
+        let seen = bc(graph, &[0.0, 2.0, 2.0, 0.0], &ask(&all)).unwrap();
         assert_eq!((seen.checked_sources, seen.worst_error, seen.sum_error), (4, 0.0, Some(0.0)));
     }
     let ends = BetweennessQuestion { endpoints: true, ..ask(&all) };
-    betweenness(&both, &[3.0, 5.0, 5.0, 3.0], &ends).unwrap();
+    bc(&both, &[3.0, 5.0, 5.0, 3.0], &ends).unwrap();
     let share = BetweennessQuestion { normalized: true, ..ask(&all) };
-    betweenness(&both, &[0.0, 2.0 / 3.0, 2.0 / 3.0, 0.0], &share).unwrap();
+    bc(&both, &[0.0, 2.0 / 3.0, 2.0 / 3.0, 0.0], &share).unwrap();
     // Parallel arcs are one, self loops none.
     let parallel = graph_of_pairs(4, &[(0, 1), (0, 1), (0, 2), (1, 3), (2, 3), (2, 2)]);
-    betweenness(&parallel, &[0.0, 0.5, 0.5, 0.0], &ask(&all)).unwrap();
+    bc(&parallel, &[0.0, 0.5, 0.5, 0.0], &ask(&all)).unwrap();
     // A chain whose first arc is there once more than its reverse.
     let chain = graph_of_pairs(4, &[(0, 1), (0, 1), (1, 0), (1, 2), (2, 1), (2, 3), (3, 2)]);
-    betweenness(&chain, &[0.0, 2.0, 2.0, 0.0], &ask(&all)).unwrap();
-    betweenness(&chain, &[0.0, 4.0, 4.0, 0.0], &ask(&all)).unwrap_err();
+    bc(&chain, &[0.0, 2.0, 2.0, 0.0], &ask(&all)).unwrap();
+    bc(&chain, &[0.0, 4.0, 4.0, 0.0], &ask(&all)).unwrap_err();
 }
 
 #[test]
@@ -111,11 +111,11 @@ fn each_wrong_score_is_refused_for_its_reason() {
     let all = [0, 1, 2, 3, 4];
     let question = ask(&all);
     let right = brute_scores(&graph, &question);
-    betweenness(&graph, &right, &question).unwrap();
+    bc(&graph, &right, &question).unwrap();
     let with = |v: usize, score: f64| {
         let mut broken = right.clone();
         broken[v] = score;
-        betweenness(&graph, &broken, &question)
+        bc(&graph, &broken, &question)
     };
     // One path of the two that count counted once more: 2/3 of a pair instead of 1/2.
     refused(with(1, right[1] + 1.0 / 6.0), 1, "is too high, it is 1");
@@ -124,30 +124,30 @@ fn each_wrong_score_is_refused_for_its_reason() {
     refused(with(2, f64::NAN), 2, "is not a finite number");
     refused(with(0, -1.0), 0, "is negative");
     let doubled: Vec<f64> = right.iter().map(|score| score * 2.0).collect();
-    refused(betweenness(&graph, &doubled, &question), 0, "is too high");
-    refused_saying(betweenness(&graph, &right[1..], &question), "4 scores, but the graph has 5");
+    refused(bc(&graph, &doubled, &question), 0, "is too high");
+    refused_saying(bc(&graph, &right[1..], &question), "4 scores, but the graph has 5");
     let shares = BetweennessQuestion { normalized: true, ..question };
-    refused(betweenness(&graph, &right, &shares), 0, "is too high");
-    refused(betweenness(&graph, &right, &ask(&all[..4])), 0, "it is");
+    refused(bc(&graph, &right, &shares), 0, "is too high");
+    refused(bc(&graph, &right, &ask(&all[..4])), 0, "it is");
 }
 
 #[test]
 fn a_question_that_makes_no_sense_is_bad_input() {
     let graph = graph_of_pairs(3, &[(0, 1)]);
-    no_question(betweenness(&graph, &[0.0; 3], &ask(&[])), "no source");
-    no_question(betweenness(&graph, &[0.0; 3], &ask(&[3])), "index 3 is no node");
-    no_question(betweenness(&graph, &[0.0; 3], &ask(&[1, 1])), "source 1 is there twice");
+    no_question(bc(&graph, &[0.0; 3], &ask(&[])), "no source");
+    no_question(bc(&graph, &[0.0; 3], &ask(&[3])), "index 3 is no node");
+    no_question(bc(&graph, &[0.0; 3], &ask(&[1, 1])), "source 1 is there twice");
     let question = BetweennessQuestion { tolerance: f64::NAN, ..ask(&[1]) };
-    no_question(betweenness(&graph, &[0.0; 3], &question), "tolerance of NaN");
+    no_question(bc(&graph, &[0.0; 3], &question), "tolerance of NaN");
 }
 
 #[test]
 fn the_only_source_has_no_score_of_its_own() {
     let graph = graph_of_pairs(4, &[(0, 1), (1, 2), (2, 3)]);
-    betweenness(&graph, &[f64::NAN, 6.0, 3.0, 0.0], &ask(&[0])).unwrap();
-    betweenness(&graph, &[0.0, 6.0, 3.0, 0.0], &ask(&[0])).unwrap();
-    refused(betweenness(&graph, &[1.0, 6.0, 3.0, 0.0], &ask(&[0])), 0, "is not NaN or 0");
-    refused(betweenness(&graph, &[0.0, f64::NAN, 3.0, 0.0], &ask(&[0])), 1, "finite");
+    bc(&graph, &[f64::NAN, 6.0, 3.0, 0.0], &ask(&[0])).unwrap();
+    bc(&graph, &[0.0, 6.0, 3.0, 0.0], &ask(&[0])).unwrap();
+    refused(bc(&graph, &[1.0, 6.0, 3.0, 0.0], &ask(&[0])), 0, "is not NaN or 0");
+    refused(bc(&graph, &[0.0, f64::NAN, 3.0, 0.0], &ask(&[0])), 1, "finite");
 }
 
 #[test]
@@ -167,14 +167,14 @@ fn paths_may_be_more_than_f64_can_count() {
     raw[0] = 0.0;
     let scale = (SIDE * SIDE - 1) as f64 / 2.0;
     let mut scores: Vec<f64> = raw.iter().map(|score| score * scale).collect();
-    let seen = betweenness(&graph, &scores, &ask(&[0])).unwrap();
+    let seen = bc(&graph, &scores, &ask(&[0])).unwrap();
     assert!(
         seen.worst_error < 1e-11 && seen.sum_error.is_some_and(|error| error < 1e-11),
         "{seen:?}"
     );
     let middle = 300 * SIDE + 300;
     scores[middle] *= 1.0 + 1e-8;
-    refused(betweenness(&graph, &scores, &ask(&[0])), middle as u64, "is too high");
+    refused(bc(&graph, &scores, &ask(&[0])), middle as u64, "is too high");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn many_sources_are_searched_from_in_parallel() {
     for count in [1, 7, 200, 256] {
         let sources: Vec<u32> = (0..256).rev().take(count).collect();
         let question = ask(&sources);
-        let seen = betweenness(&graph, &brute_scores(&graph, &question), &question).unwrap();
+        let seen = bc(&graph, &brute_scores(&graph, &question), &question).unwrap();
         assert!(seen.checked_sources == count as u64 && seen.worst_error < 1e-12, "{seen:?}");
     }
 }
@@ -208,7 +208,7 @@ proptest! {
         sources.dedup();
         let question = BetweennessQuestion { normalized, endpoints, ..ask(&sources) };
         let mut scores = brute_scores(&graph, &question);
-        let seen = betweenness(&graph, &scores, &question).unwrap();
+        let seen = bc(&graph, &scores, &question).unwrap();
         prop_assert!(seen.worst_error < 1e-12 && seen.sum_error.is_some_and(|error| error < 1e-12));
         let v = at.index(n);
         // Off by a share of one pair.
@@ -216,7 +216,7 @@ proptest! {
         scores[v] += off * pair * raw_scores(&graph, &sources, endpoints)[v].max(1.0);
         if pair.is_finite() {
             let id = graph.input_id(v as u32);
-            refused(betweenness(&graph, &scores, &question), id, "score");
+            refused(bc(&graph, &scores, &question), id, "score");
         }
     }
 }

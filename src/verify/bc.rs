@@ -34,9 +34,9 @@
 //! fraction of a pair, is compared as a part of one pair: it may have been lost to the range of f32, or to
 //! fixed point. Numbers of paths leave the range of f64 on large grids; here they have exponents of their own.
 
+mod hops;
 mod search;
 
-use super::hops;
 use super::{first_by_id, one_a_node};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -92,16 +92,16 @@ pub struct BetweennessCheck {
 /// [`Error::Verify`] names the wrong node of the lowest input id, its score and the score that belongs there,
 /// or both sums. [`Error::Input`] when there is no source, one twice or one that is no node, or for a
 /// tolerance that is none.
-pub fn betweenness(
+pub fn bc(
     graph: &Graph,
     scores: &[f64],
     question: &BetweennessQuestion,
 ) -> Result<BetweennessCheck> {
-    check_betweenness(graph, scores, question, WORK)
+    check(graph, scores, question, WORK)
 }
 
-/// As [`betweenness`], with Brandes' algorithm up to `work` sources times arcs.
-fn check_betweenness(
+/// As [`bc`], with Brandes' algorithm up to `work` sources times arcs.
+fn check(
     graph: &Graph,
     scores: &[f64],
     question: &BetweennessQuestion,

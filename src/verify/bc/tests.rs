@@ -58,15 +58,12 @@ fn without_brandes_right_scores_pass_and_sums_ends_and_impossible_scores_do_not(
         let (raw, ..) = brandes(&graph, &sources, endpoints);
         let scale = Scale::of(&graph, &question).unwrap();
         let scores: Vec<f64> = (0..300).map(|v| raw[v] * scale.at(v)).collect();
-        let seen = check_betweenness(&graph, &scores, &question, 0).unwrap();
+        let seen = check(&graph, &scores, &question, 0).unwrap();
         assert_eq!((seen.checked_sources, seen.worst_error), (0, 0.0));
-        assert_eq!(
-            betweenness(&graph, &scores, &question).unwrap().checked_sources,
-            u64::from(count)
-        );
+        assert_eq!(bc(&graph, &scores, &question).unwrap().checked_sources, u64::from(count));
 
         let refused = |broken: &[f64], what: &str| {
-            let error = check_betweenness(&graph, broken, &question, 0).unwrap_err().to_string();
+            let error = check(&graph, broken, &question, 0).unwrap_err().to_string();
             assert!(error.contains(what), "{what:?} expected: {error}");
         };
         let with = |v: usize, score: f64| {
@@ -102,11 +99,11 @@ fn scores_below_what_some_of_the_sources_give_are_too_low() {
     let (raw, ..) = brandes(&graph, &all, false);
     let scores: Vec<f64> = raw.iter().map(|raw| raw / 2.0).collect();
     let work = 7 * graph.arcs();
-    let seen = check_betweenness(&graph, &scores, &question, work).unwrap();
+    let seen = check(&graph, &scores, &question, work).unwrap();
     assert_eq!((seen.checked_sources, seen.sum_error), (7, Some(0.0)));
     let mut swapped = scores.clone();
     swapped.swap(0, 50);
-    let error = check_betweenness(&graph, &swapped, &question, work).unwrap_err().to_string();
+    let error = check(&graph, &swapped, &question, work).unwrap_err().to_string();
     assert!(error.contains("node 0: score 0 is too low: 7 of 100 sources give"), "{error}");
 }
 
