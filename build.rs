@@ -1,5 +1,8 @@
 //! Puts the git commit into the binary, so that every record says which program made it, and a hash of the
-//! readers, so that the cache of loaded graphs knows its own. And it lists what is in `kernels/`.
+//! readers, so that the cache of loaded graphs knows its own. And it reads `kernels/` (`build/kernels.rs`).
+
+#[path = "build/kernels.rs"]
+mod kernels;
 
 use std::path::Path;
 use std::process::Command;
@@ -43,21 +46,24 @@ fn readers() -> u64 {
     })
 }
 
-/// The rest of the line that begins with `key` in a kernel's text.
-fn line_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
-    text.lines().find_map(|line| line.strip_prefix(key))
-}
-
-/// `KERNELS` and `HEADERS` for `src/backend/cuda/nvrtc.rs`: what is in `kernels/` is what there is. A source
-/// says in a line `// Compiled with: A B | A C` which sets of options it is compiled with.
-fn kernels() -> String {
-    let mut files: Vec<_> = std::fs::read_dir("kernels")
+/// `KERNELS`, `HEADERS` and `LAYOUTS` for `src/device/nvrtc.rs`, and the Rust of what the kernels share.
+fn kernels() -> Result<(String, String), String> {
+    let mut paths: Vec<_> = std::fs::read_dir("kernels")
         .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
         .unwrap_or_default();
-    files.sort();
+    paths.sort();
+    let file = |path: &std::path::PathBuf| {
+        let name = path.file_name()?.to_str()?.to_string();
+        let kernel = name.ends_with(".cu") || name.ends_with(".cuh");
+        kernel.then(|| kernels::File {
+            name,
+            text: std::fs::read_to_string(path).unwrap_or_default(),
+        })
+    };
+    let files: Vec<_> = paths.iter().filter_map(file).collect();
+    let shared = kernels::shared(&files)?;
     let (mut sources, mut headers) = (String::new(), String::new());
-    for file in files {
-        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    for kernels::File { name, text } in &files {
         // Relative to the package: checkouts may share a target folder, and this text with it.
         let path = format!("/kernels/{name}");
         let embedded = format!("include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {path:?}))");
@@ -65,49 +71,38 @@ fn kernels() -> String {
             headers += &format!("({name:?}, {embedded}),\n");
             continue;
         }
-        if !name.ends_with(".cu") {
-            continue;
-        }
-        let text = std::fs::read_to_string(&file).unwrap_or_default();
-        let kernels: Vec<&str> = text
-            .split("extern \"C\" __global__")
-            .skip(1)
-            .filter_map(|rest| {
-                // The name is the last word before the list of parameters; launch bounds come first.
-                let rest = rest.split_once("__launch_bounds__(").map_or(rest, |(before, after)| {
-                    match before.contains('(') {
-                        true => rest,
-                        false => after.split_once(')').map_or(rest, |(_, rest)| rest),
-                    }
-                });
-                rest.split_once('(')?.0.split_whitespace().last()
-            })
-            .collect();
-        let variants: Vec<Vec<&str>> = match line_of(&text, "// Compiled with: ") {
-            Some(line) => line.split('|').map(|set| set.split_whitespace().collect()).collect(),
-            None => vec![vec![]],
-        };
+        let (kernels, variants) = (kernels::kernels_of(text), kernels::variants_of(text));
         let variants: Vec<String> = variants.iter().map(|set| format!("&{set:?}")).collect();
         sources += &format!(
             "KernelSource {{ name: {name:?}, text: {embedded}, kernels: &{kernels:?}, variants: &[{}] }},\n",
             variants.join(", ")
         );
     }
-    format!(
+    let layouts: String = shared.layouts.iter().map(|layout| format!("{layout:?},\n")).collect();
+    let lists = format!(
         "/// Every kernel source of the engine; CI compiles all variants of all of them.\n\
          pub static KERNELS: &[KernelSource] = &[\n{sources}];\n\
-         static HEADERS: &[(&str, &str)] = &[\n{headers}];\n"
-    )
+         static HEADERS: &[(&str, &str)] = &[\n{headers}];\n\
+         static LAYOUTS: &[(&str, &str)] = &[\n{layouts}];\n"
+    );
+    Ok((lists, shared.rust))
 }
 
 fn main() {
     if let Some(out) = std::env::var_os("OUT_DIR") {
-        std::fs::write(Path::new(&out).join("kernels.rs"), kernels()).expect("OUT_DIR is writable");
+        match kernels() {
+            Ok((lists, shared)) => {
+                for (name, text) in [("kernels.rs", lists), ("shared.rs", shared)] {
+                    std::fs::write(Path::new(&out).join(name), text).expect("OUT_DIR is writable");
+                }
+            }
+            Err(what) => println!("cargo::error={what}"),
+        }
     }
     println!("cargo:rustc-env=HIVE_COMMIT={}", commit());
     println!("cargo:rustc-env=HIVE_READERS={:016x}", readers());
     let logs = git(&["rev-parse", "--git-path", "logs/HEAD"]);
-    let sources = ["build.rs", "Cargo.toml", "src", "kernels"].map(String::from);
+    let sources = ["build.rs", "build", "Cargo.toml", "src", "kernels"].map(String::from);
     for path in logs.into_iter().chain(sources) {
         if Path::new(&path).exists() {
             println!("cargo:rerun-if-changed={path}");

@@ -421,7 +421,7 @@ __device__ __forceinline__ void add_ends(const BcArgs& a) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256, BLOCKS) bc_batch(const __grid_constant__ BcArgs a) {
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) bc_batch(const __grid_constant__ BcArgs a) {
     hold(a);
     BcControl* c = a.control;
     Phases phases = {{&a.meeting->barrier, a.abort, a.deadline_ns, 0, 0}, a.meeting, 0};

@@ -11,7 +11,8 @@
 #define ADD_SHARE 64u
 #define MARK_SHARE 64u
 #define FULL_SHARE 20u  // percent of what could be gathered, from which on it is gathered without asking
-#define SEGMENT 512u
+#define THREADS 256u  // @host
+#define SEGMENT 512u  // @host
 #define BLOCKS (HIVE_ASKS != 0 ? 5 : 4)  // blocks an SM (R-MAT 26, 32 sources: 321 ms, with four 333)
 #define AHEAD (HIVE_LANES >= 4 ? 1 : 4 / HIVE_LANES)  // blocks of 32 columns that a warp reads at once
 #define EARLY (HIVE_DOUBLE == 0)  // whether columns are read a block ahead of what they are read for
@@ -54,19 +55,19 @@ typedef u8 mask_t;
 static const u32 LANE_BITS = FULL >> (32u - LANES);
 static const u32 GROUP_BITS = FULL >> (32u - GROUPS);
 
-enum Task { WHOLE, SEED, FIND, PACK, COMMIT, BACK, PACK_BACK, SETTLE, ENDS };
+enum Task { WHOLE, SEED, FIND, PACK, COMMIT, BACK, PACK_BACK, SETTLE, ENDS };  // @host
 enum Way { ADD, MARK, SWEEP };
 enum Pull { FROM_MARKS, FROM_ALL, FROM_LIST };
 
 // A level while it is found, and as the frontier of the next one.
-struct BcLevel {
+struct BcLevel {  // @host
     u64 found;     // candidates
     u64 arcs;      // out of its nodes
     double paths;  // no less than any sum of its numbers of paths that a neighbour may come to
 };
 
 // Cleared before a batch.
-struct BcControl {
+struct BcControl {  // @host
     BcLevel level[3];  // by level modulo 3
     u64 reached;       // nodes, over the lanes
     u64 reached_arcs;
@@ -78,12 +79,12 @@ struct BcControl {
 };
 
 // Cleared before a launch.
-struct BcMeeting {
+struct BcMeeting {  // @host
     Meeting barrier;
     u64 cursor[3];  // by phase modulo 3
 };
 
-struct BcStatus {
+struct BcStatus {  // @host
     u64 found;
     u64 levels;
     u64 reached;
@@ -93,7 +94,7 @@ struct BcStatus {
     u32 stopped;
 };
 
-struct BcArgs {
+struct BcArgs {  // @host
     const offset_t* out_offsets;
     const u32* out_columns;
     const offset_t* in_offsets;

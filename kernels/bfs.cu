@@ -186,12 +186,12 @@ __device__ __forceinline__ void run(const BfsArgs& a) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(512, 2) bfs_run(const BfsArgs a) { run<false>(a); }
+extern "C" __global__ void __launch_bounds__(THREADS, 2) bfs_run(const BfsArgs a) { run<false>(a); }
 
-extern "C" __global__ void __launch_bounds__(512, 2) bfs_joint(const BfsArgs a) { run<true>(a); }
+extern "C" __global__ void __launch_bounds__(THREADS, 2) bfs_joint(const BfsArgs a) { run<true>(a); }
 
 
-struct BfsStartArgs {
+struct BfsStartArgs {  // @host
     u32* level;
     u32* front;
     u32* visited;
@@ -212,7 +212,7 @@ extern "C" __global__ void bfs_start(const BfsStartArgs a) {
     a.queue[QUEUE] = (u32)min(degree_of(a.out_offsets, v), (u64)FULL);
 }
 
-struct BfsRecordArgs {
+struct BfsRecordArgs {  // @host
     const offset_t* offsets;
     const u32* columns;
     u32* records;
@@ -256,7 +256,7 @@ extern "C" __global__ void bfs_fours(const BfsRecordArgs a) {
     }
 }
 
-struct BfsCountArgs {
+struct BfsCountArgs {  // @host
     const u32* level;
     const offset_t* offsets;
     u64* totals;  // zeroed: nodes reached, arcs out of them, largest level

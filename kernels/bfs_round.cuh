@@ -4,9 +4,9 @@
 #include "joint.cuh"
 #include "queue.cuh"
 
-#define THREADS 512u
-#define MANY 8388608.0f  // as in src/algorithm/bfs/driver.rs
-#define MANY_SHARE 0.005f  // and this
+#define THREADS 512u  // @host
+#define MANY 8388608.0f  // @host arcs from which a push is a large one
+#define MANY_SHARE 0.005f  // @host of do_a, for large pushes
 #define HUGE 4096u   // arcs that a warp follows alone in a bitmap push; those of more are dealt over the grid
 #define LANE_ARCS 32u  // arcs that a lane looks at alone, after the record, before its warp helps
 #define LANE_BATCH 4u  // at a time
@@ -17,12 +17,12 @@
 #define SOLO_ARCS 2048u
 #define SOLO_LEVELS 1024u  // before it looks up: the others wait with a deadline
 
-enum Task { FINISH = 0, GROW = 1, PULL = 2, PUSH = 3, JOINT = 5 };
+enum Task { FINISH = 0, GROW = 1, PULL = 2, PUSH = 3, JOINT = 5 };  // @host
 // How a round went, as the log has it.
-enum Kind { QUEUED = 1, SCANNED = 2, PULLED = 3, ALONE = 4 };
-enum Way { AUTO = 0, ONLY_PUSH = 1, ONLY_PULL = 2 };
+enum Kind { QUEUED = 1, SCANNED = 2, PULLED = 3, ALONE = 4 };  // @host
+enum Way { AUTO = 0, ONLY_PUSH = 1, ONLY_PULL = 2 };  // @host
 
-struct BfsStatus {
+struct BfsStatus {  // @host
     u64 nodes;    // frontier left
     u64 arcs;     // out of it; ~0 where not counted
     u64 looked;   // arcs looked at
@@ -36,12 +36,12 @@ struct BfsStatus {
 };
 
 // Three sets of round counters are used in turn: one is filled, one is read, one is cleared.
-struct BfsRound {
+struct BfsRound {  // @host
     u64 nodes, arcs;
     u64 found;   // in all levels that one block did alone; their arcs where it could not begin
     u64 levels;  // and how many these are
 };
-struct BfsControl {
+struct BfsControl {  // @host
     Meeting barrier;
     u32 huge[3];  // entries of the list below
     u32 unused;
@@ -49,7 +49,7 @@ struct BfsControl {
     u64 looked;
 };
 
-struct BfsArgs {
+struct BfsArgs {  // @host
     const offset_t* out_offsets;
     const u32* out_columns;
     const offset_t* in_offsets;

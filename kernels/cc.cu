@@ -279,11 +279,11 @@ template <bool TOGETHER> __device__ __forceinline__ void run(const CcArgs& a) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(512, 2) cc_run(const CcArgs a) { run<false>(a); }
+extern "C" __global__ void __launch_bounds__(THREADS, 2) cc_run(const CcArgs a) { run<false>(a); }
 
-extern "C" __global__ void __launch_bounds__(512, 2) cc_joint(const CcArgs a) { run<true>(a); }
+extern "C" __global__ void __launch_bounds__(THREADS, 2) cc_joint(const CcArgs a) { run<true>(a); }
 
-struct FirstArgs {
+struct FirstArgs {  // @host
     const offset_t* out_offsets;
     const u32* out_columns;
     const offset_t* in_offsets;

@@ -3,9 +3,9 @@
 
 #include "joint.cuh"
 
-enum Task { WHOLE = 0, ROOTS = 1, FINISH = 2, HOOK = 3, REHOOK = 4, JOINT = 5 };
+enum Task { WHOLE = 0, ROOTS = 1, FINISH = 2, HOOK = 3, REHOOK = 4, JOINT = 5 };  // @host
 
-struct CcStatus {
+struct CcStatus {  // @host
     u64 arcs;     // looked at by this launch
     u64 changed;  // REHOOK: nodes whose component is not what the merge said
     u32 deep;     // ROOTS: a chain was longer than `hops`
@@ -14,7 +14,7 @@ struct CcStatus {
     u32 stopped;
 };
 
-struct CcControl {
+struct CcControl {  // @host
     Meeting barrier;
     u32 moved[3];  // a chain is not at its end yet; rounds alternate
     u32 longs;     // entries of the list of long rows
@@ -24,7 +24,7 @@ struct CcControl {
     u64 changed;
 };
 
-struct CcArgs {
+struct CcArgs {  // @host
     const offset_t* out_offsets;
     const u32* out_columns;
     const offset_t* in_offsets;  // the same where rows are the same both ways
@@ -49,7 +49,7 @@ struct CcArgs {
     u32* bitmaps[REPLICAS];  // everybody's `settled`
 };
 
-#define THREADS 512u
+#define THREADS 512u  // @host
 #define VOTERS 256u
 #define GROUP 8u  // words that replicas have in turn
 #define AHEAD 4u  // words that a warp has under way

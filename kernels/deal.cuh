@@ -17,19 +17,19 @@
 
 #include "hive.cuh"
 
-#define TILE 1024u  // arcs
-#define LONG 1024u  // arcs from which a row is cut into tiles
+#define TILE 1024u  // @host arcs
+#define LONG 1024u  // @host arcs from which a row is cut into tiles
 #define STAGE 128u  // nodes of a list that wait for others, a warp
 
 // Entries of the lists and of the tiles, of this round, the next and the last.
-struct ListCounts {
+struct ListCounts {  // @host
     u32 front[3][2];
     u32 tiles[3];
     u32 unused;
 };
 
 // A graph, and where tiles are listed.
-struct Lists {
+struct Lists {  // @host
     const offset_t* out_offsets;
     const u32* out_columns;
     const offset_t* in_offsets;

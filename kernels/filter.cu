@@ -11,13 +11,13 @@
 
 #include "hive.cuh"
 
-struct FilterStatus {
+struct FilterStatus {  // @host
     u64 kept;
     u32 stopped;
     u32 unused;
 };
 
-struct FilterArgs {
+struct FilterArgs {  // @host
     u32* values;   // [length]
     u32* kept;     // [length], the first of them filled
     u64* tiles;    // [tiles] state << 62 | count; zeros
@@ -31,11 +31,11 @@ struct FilterArgs {
     u64 threshold;  // at most 2^32
 };
 
-#define THREADS 256u
-#define WARPS (THREADS / 32u)
-#define GROUPS 4u  // of 4 values a lane
-#define WARP_TILE (32u * 4u * GROUPS)
-#define TILE (WARPS * WARP_TILE)
+#define THREADS 256u  // @host
+#define WARPS (THREADS / 32u)  // @host
+#define GROUPS 4u  // @host of 4 values a lane
+#define WARP_TILE (32u * 4u * GROUPS)  // @host
+#define TILE (WARPS * WARP_TILE)  // @host
 
 // What a tile has said.
 #define OWN (1ull << 62)   // how many it keeps
@@ -93,7 +93,7 @@ __device__ u64 look_back(const FilterArgs& a, u64 tile, u64 own, bool& stopped) 
     return before;
 }
 
-extern "C" __global__ void __launch_bounds__(256, 5) filter_run(const FilterArgs a) {
+extern "C" __global__ void __launch_bounds__(THREADS, 5) filter_run(const FilterArgs a) {
     __shared__ u32 staged[TILE];
     __shared__ u32 counts[WARPS];
     __shared__ u64 turn, place;

@@ -13,12 +13,12 @@
 
 #include "geo_median.cuh"
 
-#define NEVER 0xffffffffu
-#define LONG 512u
-#define CLASSES 10u
-#define TALLIED 4096u  // nodes of a block that tallies
-#define WARPS 4u       // of a block that solves by warps
-#define LONE 128u      // threads of a block that solves by single threads
+#define NEVER 0xffffffffu  // @host
+#define LONG 512u  // @host
+#define CLASSES 10u  // @host
+#define TALLIED 4096u  // @host nodes of a block that tallies
+#define WARPS 4u       // @host of a block that solves by warps
+#define LONE 128u      // @host threads of a block that solves by single threads
 
 // The class of a node with k located neighbours: the most first, the last holds one and two.
 __device__ __forceinline__ u32 class_of(u32 k) {
@@ -27,7 +27,7 @@ __device__ __forceinline__ u32 class_of(u32 k) {
     return k > 8 ? 6 : k > 4 ? 7 : k > 2 ? 8 : 9;
 }
 
-struct GraphArgs {
+struct GraphArgs {  // @host
     const offset_t* offsets;  // [nodes + 1]
     const u32* columns;
     u32* located;         // bits
@@ -47,7 +47,7 @@ __device__ __forceinline__ bool is_located(const GraphArgs& g, u32 v) {
     return g.located[v >> 5] >> (v & 31u) & 1u;
 }
 
-struct ResetArgs {
+struct ResetArgs {  // @host
     GraphArgs g;
     const u32* given;  // bits
 };
@@ -131,13 +131,13 @@ extern "C" __global__ void __launch_bounds__(256) geo_count(const GraphArgs g) {
     }
 }
 
-struct Totals {
+struct Totals {  // @host
     u32 start[CLASSES + 1];  // of each class in the queue
     u32 unused;
     u64 arcs;
 };
 
-struct QueueArgs {
+struct QueueArgs {  // @host
     GraphArgs g;
     u32* tally;  // [CLASSES, blocks]
     Totals* totals;
@@ -220,7 +220,7 @@ extern "C" __global__ void __launch_bounds__(256) geo_queue(const QueueArgs a) {
 }
 
 // A replica's share of a class.
-struct SolveArgs {
+struct SolveArgs {  // @host
     GraphArgs g;
     double tolerance;
     u32 passes;
@@ -497,16 +497,16 @@ extern "C" __global__ void geo_pairs(const SolveArgs a) {
     report(a, 0, arcs);
 }
 
-struct Status {
+struct Status {  // @host
     u64 passes, arcs;
 };
 
-struct SettleArgs {
+struct SettleArgs {  // @host
     GraphArgs g;
     Status* status;
     u32 start[CLASSES + 1];
     u32 unit[CLASSES];
-    u32 base[16][CLASSES];  // where a rank's results of a class begin
+    u32 base[REPLICAS][CLASSES];  // where a rank's results of a class begin
     u32 world, number, unused;
 };
 

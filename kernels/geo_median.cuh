@@ -9,7 +9,7 @@
 #include "hive.cuh"
 
 #define CANDIDATES 32u
-#define STAGE 512u   // points that a ranking has in shared memory at a time
+#define STAGE 512u   // @host points that a ranking has in shared memory at a time
 #define SAMPLE 4096u
 #define STARTS 8u
 #define FEW_STARTS 2u
@@ -142,7 +142,7 @@ struct Warp {
     __device__ void least(double& value, u32& index) const { warp_least(value, index); }
 };
 
-#define HUB_THREADS 256u
+#define HUB_THREADS 256u  // @host
 #define HUB_WARPS (HUB_THREADS / 32u)
 
 struct Block {

@@ -3,7 +3,7 @@
 
 #include "hive.cuh"
 
-struct HashArgs {
+struct HashArgs {  // @host
     u64 words;  // address of the first, 4 bytes each
     u64 count;
     u64 sum;  // address of the result, to which is added

@@ -32,12 +32,14 @@ typedef u32 arc_t;
 typedef uint2 arc_t;
 #endif
 
+#define REPLICAS 16u  // @host at most
+
 static const u32 INFINITE = 0x7f800000u;  // bits of +inf f32: "not reached"
 static const u32 FULL = 0xffffffffu;
 
 // How packed arcs are read. Distances are handled as the bits of non-negative f32, whose order is
 // that of the unsigned integers.
-struct ArcForm {
+struct ArcForm {  // @host
     u32 bits;
     u32 bias;
 };
@@ -121,7 +123,7 @@ __device__ __forceinline__ u32 lane_id() { return threadIdx.x & 31u; }
 __device__ __forceinline__ u32 warp_id() { return threadIdx.x >> 5; }
 
 // What blocks meet at, on a line of its own: counters beside a word that is polled would wait for the polls.
-struct Meeting {
+struct Meeting {  // @host
     u64 arrived;  // blocks, at all meetings; LEAVE and more when they are to leave
     u64 line[15];
 };
@@ -172,10 +174,10 @@ struct Grid {
 
 // A log that the host reads after the launch, for --trace: one entry a round, stamped at its end;
 // entry 0 is the start. `at` is NULL when nobody wants it.
-struct RoundLog {
+struct RoundLog {  // @host
     u64 ns, kind, nodes, arcs;
 };
-#define LOG_ENTRIES 4096u
+#define LOG_ENTRIES 4096u  // @host
 
 __device__ __forceinline__ void note(RoundLog* at, u32 entry, u64 kind, u64 nodes, u64 arcs) {
     if (at && blockIdx.x == 0 && threadIdx.x == 0 && entry < LOG_ENTRIES) {

@@ -13,10 +13,8 @@
 
 #include "hive.cuh"
 
-#define REPLICAS 16u
-
 // In every GPU's memory; others write into it. Outlives launches: meetings are counted over all of them.
-struct Mail {
+struct Mail {  // @host
     u64 epoch;  // meetings so far; the own GPU's alone
     u64 line[15];
     u64 arrived[REPLICAS];  // by sender: its last meeting; LEAVE and more when it leaves
@@ -24,7 +22,7 @@ struct Mail {
 };
 
 // Who takes part; `world` is 1, and nothing else is read, where a launch is one GPU's own.
-struct Joint {
+struct Joint {  // @host
     Mail* mail[REPLICAS];  // by rank
     u32 rank, world;
 };

@@ -11,16 +11,16 @@
 
 #include "deal.cuh"
 
-enum Task { PEEL = 0, DEGREES = 1, SWEEP = 2 };
+enum Task { PEEL = 0, DEGREES = 1, SWEEP = 2 };  // @host
 
-struct KcoreStatus {
+struct KcoreStatus {  // @host
     u64 arcs;     // looked at by this launch
     u64 changed;  // SWEEP: times that a value fell
     u32 rounds;
     u32 stopped;
 };
 
-struct KcoreControl {
+struct KcoreControl {  // @host
     Meeting barrier;
     ListCounts counts;
     u32 least[3];  // the fewest arcs of a node that is left, by turns
@@ -28,7 +28,7 @@ struct KcoreControl {
     u64 arcs, changed;
 };
 
-struct KcoreArgs {
+struct KcoreArgs {  // @host
     Lists lists;
     u32* core;   // [active] arcs that are left
     u32* rest;   // [2 active] nodes that are left, by turns
@@ -42,7 +42,7 @@ struct KcoreArgs {
     u32 task;
 };
 
-#define THREADS 512u
+#define THREADS 512u  // @host
 
 struct Tally {
     u64 arcs, changed;
@@ -199,7 +199,7 @@ __device__ bool sweep(const KcoreArgs& a, Grid& grid, Work& w, u64* room, Tally&
     }
 }
 
-extern "C" __global__ void __launch_bounds__(512, 2) kcore_run(const KcoreArgs a) {
+extern "C" __global__ void __launch_bounds__(THREADS, 2) kcore_run(const KcoreArgs a) {
     __shared__ u64 room[THREADS / 32];
     __shared__ u32 stage[THREADS / 32][2 * STAGE];
     Grid grid = {&a.control->barrier, a.abort, a.deadline_ns, 0, 0};

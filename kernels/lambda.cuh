@@ -14,12 +14,12 @@ typedef double f64;
 #endif
 
 // The first bad index of a replica, in memory that the host reads.
-struct FaultRecord {
+struct FaultRecord {  // @host
     u32 set, argument;
     u64 index;
 };
 
-struct FaultSink {
+struct FaultSink {  // @host
     u32 taken, unused;
     u64 scratch;  // where writes to elements that are not there go
     volatile FaultRecord* record;
@@ -116,7 +116,7 @@ template <typename T> struct Parts<const T> {
 };
 
 // A set of nodes, a bit each.
-struct Set {
+struct Set {  // @host
     u32* words;
     u64 length;
     Bad* bad;
@@ -149,7 +149,7 @@ struct Edge {
     float weight;  // 1 in a graph without weights
 };
 
-struct Rows {
+struct Rows {  // @host
     const offset_t* offsets;
     const u32* columns;
     const float* weights;
@@ -172,7 +172,7 @@ struct Row {
 };
 
 // The graph. Rows backward (arcs into a node) are there where the graph is symmetric or was placed with them.
-struct Graph {
+struct Graph {  // @host
     Rows out, in;
     u64 nodes, arcs;
     FaultSink* sink;

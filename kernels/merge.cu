@@ -3,8 +3,8 @@
 
 #include "hive.cuh"
 
-struct MergeArgs {
-    u64 copies[16];  // address of element 0 of every replica's array, in rank order
+struct MergeArgs {  // @host
+    u64 copies[REPLICAS];  // address of element 0 of every replica's array, in rank order
     u64 own;
     u64 start, end;  // elements
     u32 world;
@@ -13,9 +13,9 @@ struct MergeArgs {
     u32 unused;
 };
 
-struct FetchArgs {
-    u64 copies[16];  // address of element 0 of every replica's array, in rank order
-    u64 bounds[17];  // bytes; owner r's slice is bounds[r] to bounds[r + 1]
+struct FetchArgs {  // @host
+    u64 copies[REPLICAS];  // address of element 0 of every replica's array, in rank order
+    u64 bounds[REPLICAS + 1];  // bytes; owner r's slice is bounds[r] to bounds[r + 1]
     u64 own;
     u32 world, rank;
 };

@@ -16,16 +16,17 @@
 
 #include "hive.cuh"
 
+#define THREADS 256u  // @host
 #define LOCAL 1024u  // entries of a block's queue in shared memory
 
-struct NearFarStatus {
+struct NearFarStatus {  // @host
     u64 relaxed;
     u64 meetings;
     u32 windows;
     u32 stopped;
 };
 
-struct NearFarControl {
+struct NearFarControl {  // @host
     Meeting barrier;
     u32 lowest_inverted[3];  // ~(smallest pending distance); windows alternate
     u32 overflow;            // entries went to `pending` for lack of room
@@ -33,7 +34,7 @@ struct NearFarControl {
     u64 relaxed;
 };
 
-struct NearFarArgs {
+struct NearFarArgs {  // @host
     const offset_t* offsets;
     const arc_t* arcs;
     const Record* records;
@@ -50,6 +51,7 @@ struct NearFarArgs {
     u32 local_rounds;
     float delta;
     ArcForm form;
+    u32 unused;
 };
 
 struct NearFarShared {
@@ -184,7 +186,7 @@ __device__ void sweep_near(const NearFarArgs& a, u64* queue, u64* count, u32 thr
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256, 4) near_far(const NearFarArgs a) {
+extern "C" __global__ void __launch_bounds__(THREADS, 4) near_far(const NearFarArgs a) {
     __shared__ NearFarShared s;
     NearFarControl* c = a.control;
     Grid grid = {&c->barrier, a.abort, a.deadline_ns, 0, 0};

@@ -3,7 +3,7 @@
 #include "lambda.cuh"
 
 // What is run over: elements first..last; where `bits` is given, those of them that are in the set.
-struct Shape {
+struct Shape {  // @host
     u64 first, last;
     const u32* bits;
     u32 words;  // of 32 nodes, that a warp takes at a time (sets)
@@ -15,11 +15,11 @@ struct Shape {
     u64 capacity;  // of the queue, or bins of a histogram
 };
 
-const u32 HUB = 4096;    // arcs from which a row is dealt to many warps in slices of so many
+const u32 HUB = 4096;    // @host arcs from which a row is dealt to many warps in slices of so many
 const u32 LEAF = 16;     // arcs up to which one thread folds a row
-const u32 TILE = 4096;   // elements that are reduced together, whatever the replicas
-const u32 SET_WORDS = 16; // most words of a set that a warp takes at a time
-const u32 FILTER = 1024; // elements of a filter's block
+const u32 TILE = 4096;   // @host elements that are reduced together, whatever the replicas
+const u32 SET_WORDS = 16; // @host most words of a set that a warp takes at a time
+const u32 FILTER = 1024; // @host elements of a filter's block
 
 __device__ __forceinline__ bool is_in(const u32* bits, u64 v) {
     return bits == nullptr || (__ldg(bits + (v >> 5)) >> (v & 31u) & 1u) != 0;

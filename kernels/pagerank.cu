@@ -23,9 +23,9 @@
 #define CHUNK 1
 #endif
 
-#define THREADS 256u  // of every block; as in src/algorithm/pagerank/cuda.rs
+#define THREADS 256u  // @host of every block
 
-struct RankArgs {
+struct RankArgs {  // @host
     Turn turn;
     const offset_t* offsets;  // [active + 1] in-rows of a pull, out-rows of a push
     const u32* columns;
@@ -70,7 +70,7 @@ extern "C" __global__ void pagerank_start(const RankArgs a) {
     }
 }
 
-struct DanglingArgs {
+struct DanglingArgs {  // @host
     const u32* nodes;    // [count] those with a row and no out-weight
     const float* value;  // their ranks: nobody divides by 0
     Scalars* scalars;
@@ -227,7 +227,7 @@ extern "C" __global__ void __launch_bounds__(256) pagerank_warp_push(const RankA
 
 // ---- arcs
 
-struct EdgeArgs {
+struct EdgeArgs {  // @host
     const offset_t* offsets;
     const u32* columns;
     const float* shares;  // [m]
@@ -274,14 +274,14 @@ extern "C" __global__ void __launch_bounds__(256) pagerank_edge_aos(const EdgeAr
 
 // ---- for the host
 
-struct RankStatus {
+struct RankStatus {  // @host
     u64 change;    // in units
     double scale;  // c of the ranks after the iteration
     double scale_before;
     u64 done;  // iterations made; written last
 };
 
-struct ReportArgs {
+struct ReportArgs {  // @host
     const Scalars* scalars;
     RankStatus* status;  // [SLOTS]
     u32 iteration;

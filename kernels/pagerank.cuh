@@ -14,17 +14,17 @@
 #pragma once
 #include "hive.cuh"
 
-#define SLOTS 4u
-#define UNITS 1152921504606846976.0  // 2^60
+#define SLOTS 4u  // @host
+#define UNITS 1152921504606846976.0  // @host 2^60
 
-struct Scalars {
+struct Scalars {  // @host
     u64 dangling[SLOTS];  // rank of nodes with a row and no out-weight, before the iteration
     u64 change[SLOTS];    // L1 distance that nodes with a row went in the iteration
     double scale[SLOTS];  // c that made the ranks before the iteration; 1 at the start
 };
 
 // What a row's sum turns into.
-struct Turn {
+struct Turn {  // @host
     const float* rank;      // [active] ranks before; NULL: nobody asks for the change
     float* new_rank;        // [active] NULL: nobody asks
     float* next;            // [active] what arcs carry in the next iteration

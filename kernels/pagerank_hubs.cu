@@ -22,15 +22,15 @@
 
 #include "pagerank.cuh"
 
-#define LANE 8u               // arcs of a lane; as in src/layout/segments/rows.rs
-#define CHUNK (32u * LANE)    // arcs of a chunk
-#define SUMS (CHUNK + CHUNK / LANE + 8u)  // floats that a warp keeps finished runs in
+#define LANE 8u               // @host arcs of a lane
+#define CHUNK (32u * LANE)    // @host arcs of a chunk
+#define SUMS (CHUNK + CHUNK / LANE + 8u)  // @host floats that a warp keeps finished runs in
 #define ROWS_AHEAD 4u  // rows that a lane has under way
-#define NEAR_THREADS 1024u
-#define TEAMS 8u  // at most; as in src/layout/segments/teams.rs
-#define FAR_THREADS 256u
+#define NEAR_THREADS 1024u  // @host
+#define TEAMS 8u  // @host at most
+#define FAR_THREADS 256u  // @host
 
-struct HubArgs {
+struct HubArgs {  // @host
     const unsigned short* near;      // [near chunks, CHUNK]
     const u32* far;         // [far chunks, CHUNK]: first halves of all lanes, then second halves
     const unsigned short* marks;     // [chunks, 32] bit i: a run begins at arc i of the lane; from bit 8: runs before it
@@ -270,7 +270,7 @@ extern "C" __global__ void __launch_bounds__(256, 5) pagerank_far(const HubArgs 
     }
 }
 
-struct CarryArgs {
+struct CarryArgs {  // @host
     const u32* rows;     // [count] slots, rising
     const u32* offsets;  // [count + 1] into `groups`
     const u32* groups;   // whose carry belongs to the row
@@ -320,12 +320,12 @@ extern "C" __global__ void __launch_bounds__(256) pagerank_carry(const CarryArgs
 }
 
 // Own rows, a thread each; cut so that a block's are neighbours.
-struct Tile {
+struct Tile {  // @host
     u32 row, slot;  // the first
     u32 count;      // FAR_THREADS at most
 };
 
-struct GatheredArgs {
+struct GatheredArgs {  // @host
     Turn turn;
     const Tile* tiles;
     float* gathered;  // [teams, slots]
@@ -357,9 +357,9 @@ extern "C" __global__ void __launch_bounds__(256) pagerank_gathered(const Gather
     if (!a.sum) finished(a.turn, scale, moved);
 }
 
-struct TellArgs {
+struct TellArgs {  // @host
     const Tile* tiles;
-    u64 copies[16];  // address of element 0 of every replica's array, in rank order
+    u64 copies[REPLICAS];  // address of element 0 of every replica's array, in rank order
     u32 count;       // tiles
     u32 rank, world;
     u32 unused;

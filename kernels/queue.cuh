@@ -3,7 +3,7 @@
 
 #include "hive.cuh"
 
-#define QUEUE 2048u  // frontier nodes that a queue round takes
+#define QUEUE 2048u  // @host frontier nodes that a queue round takes
 
 // Largest i with prefix[i] <= x, for prefix[0] <= x.
 template <typename T> __device__ __forceinline__ u32 find(const T* prefix, u32 count, T x) {

@@ -6,12 +6,12 @@
 
 #include "hive.cuh"
 
-#define THREADS 256u
-#define MAX_BUCKETS 4096u  // as in src/generate/passes.rs
-#define EDGES 4u           // drawn by a thread between two visits of the cursor
+#define THREADS 256u  // @host
+#define MAX_BUCKETS 4096u  // @host
+#define EDGES 4u           // @host drawn by a thread between two visits of the cursor
 
 // As src/generate/rmat.rs: Sampler.
-struct Sampler {
+struct Sampler {  // @host
     u64 key;
     u32 scale;
     u32 mask;
@@ -21,7 +21,7 @@ struct Sampler {
     u32 unused;
 };
 
-struct CountArgs {
+struct CountArgs {  // @host
     Sampler sampler;
     u64 first, count;  // edges of this launch, at most 2^30
     u64* buckets;      // [bucket_count] arcs, added to
@@ -29,7 +29,7 @@ struct CountArgs {
     u32 bucket_count;
 };
 
-struct KeyArgs {
+struct KeyArgs {  // @host
     Sampler sampler;
     u64 first, count;
     u64* keys;      // [capacity], in any order
@@ -39,7 +39,7 @@ struct KeyArgs {
     u32 rows;
 };
 
-struct RowArgs {
+struct RowArgs {  // @host
     const u64* keys;  // [count], rising, no two equal
     u64* offsets;     // [n + 1] of the whole graph
     u64 count;
@@ -50,7 +50,7 @@ struct RowArgs {
     u32 unused;
 };
 
-struct ArcArgs {
+struct ArcArgs {  // @host
     const u64* keys;  // [count]
     u32* columns;     // of the whole graph
     float* weights;
@@ -61,7 +61,7 @@ struct ArcArgs {
     u32 scale;
 };
 
-struct DegreeArgs {
+struct DegreeArgs {  // @host
     const u64* offsets;  // [nodes + 1]
     u64* most;           // the largest degree, taken as a maximum
     u64 nodes;

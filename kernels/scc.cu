@@ -23,7 +23,7 @@
 
 #include "deal.cuh"
 
-enum Task {
+enum Task {  // @host
     WHOLE = 0,
     START = 1,
     TRIM = 2,
@@ -39,7 +39,7 @@ enum Task {
 // What is done to an arc (v, u).
 enum Kind { COUNT, REMOVE, VISIT, SPREAD, RETURN };
 
-struct SccStatus {
+struct SccStatus {  // @host
     u64 arcs;     // looked at by this launch
     u64 changed;  // bits or colours that it set
     u64 left;     // PAINT: nodes that are left
@@ -48,14 +48,14 @@ struct SccStatus {
     u32 stopped;
 };
 
-struct SccControl {
+struct SccControl {  // @host
     Meeting barrier;
     ListCounts counts;
     u64 pivot;
     u64 arcs, changed, left;
 };
 
-struct SccArgs {
+struct SccArgs {  // @host
     Lists lists;
     const u32* loops;  // [active] self loops
     u32* comp;         // [active] FULL while it is not known
@@ -79,7 +79,7 @@ struct SccArgs {
     u32 unused;
 };
 
-#define THREADS 512u
+#define THREADS 512u  // @host
 struct Tally {
     u64 arcs, changed, left;
 };
@@ -504,7 +504,7 @@ __device__ void single(const SccArgs& a, Grid& grid, Work& w, Tally& t) {
         }
 }
 
-extern "C" __global__ void __launch_bounds__(512, 2) scc_run(const SccArgs a) {
+extern "C" __global__ void __launch_bounds__(THREADS, 2) scc_run(const SccArgs a) {
     __shared__ u64 room[THREADS / 32];
     __shared__ u32 stage[THREADS / 32][2 * STAGE];
     Grid grid = {&a.control->barrier, a.abort, a.deadline_ns, 0, 0};
@@ -530,7 +530,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) scc_run(const SccArgs a) {
     }
 }
 
-struct LoopArgs {
+struct LoopArgs {  // @host
     const offset_t* offsets;
     const u32* columns;
     u32* loops;

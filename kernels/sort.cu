@@ -9,14 +9,14 @@
 
 #include "hive.cuh"
 
-#define THREADS 256u
+#define THREADS 256u  // @host
 #define WARPS (THREADS / 32u)
-#define ITEMS 16u               // keys of a thread
-#define TILE (THREADS * ITEMS)  // as in src/backend/cuda/sort.rs
-#define DIGITS 256u
-#define SCAN_THREADS 1024u
+#define ITEMS 16u               // @host keys of a thread
+#define TILE (THREADS * ITEMS)  // @host
+#define DIGITS 256u  // @host
+#define SCAN_THREADS 1024u  // @host
 
-struct SortArgs {
+struct SortArgs {  // @host
     const u64* from;  // [count]
     u64* to;          // [count]
     u32* table;       // [digits][tiles]
@@ -27,7 +27,7 @@ struct SortArgs {
     u32 unused;
 };
 
-struct ScanArgs {
+struct ScanArgs {  // @host
     u32* values;  // [length], becomes its exclusive prefix sum
     u32* sums;    // [tiles + 1]; the last is the sum of all
     u64 length;
@@ -35,7 +35,7 @@ struct ScanArgs {
     u32 unused;
 };
 
-struct UniqueArgs {
+struct UniqueArgs {  // @host
     const u64* from;  // [count], rising
     u64* to;          // [count] is enough
     u32* counts;      // [tiles]

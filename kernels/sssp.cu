@@ -160,12 +160,12 @@ template <bool TOGETHER> __device__ __forceinline__ void step(const StepArgs& a)
     }
 }
 
-extern "C" __global__ void __launch_bounds__(512, 2) sssp_step(const StepArgs a) { step<false>(a); }
+extern "C" __global__ void __launch_bounds__(STEP_THREADS, 2) sssp_step(const StepArgs a) { step<false>(a); }
 
-extern "C" __global__ void __launch_bounds__(512, 2) sssp_joint(const StepArgs a) { step<true>(a); }
+extern "C" __global__ void __launch_bounds__(STEP_THREADS, 2) sssp_joint(const StepArgs a) { step<true>(a); }
 
 
-struct RecordArgs {
+struct RecordArgs {  // @host
     const offset_t* offsets;
     const arc_t* arcs;
     Record* records;  // [active]
@@ -191,7 +191,7 @@ extern "C" __global__ void sssp_records(const RecordArgs a) {
     }
 }
 
-struct SeedArgs {
+struct SeedArgs {  // @host
     const u32* seeds;
     u32* dist;
     u32* front;
@@ -215,7 +215,7 @@ extern "C" __global__ void sssp_scatter(const SeedArgs a) {
     }
 }
 
-struct ExchangeArgs {
+struct ExchangeArgs {  // @host
     u32* dist;
     u32* front;
     u64* pairs;    // dist << 32 | node, the ranks' lists one after another

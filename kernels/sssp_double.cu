@@ -18,18 +18,19 @@
 
 #include "hive.cuh"
 
+#define THREADS 256u  // @host
 #define LANES 8u  // threads of a short row
 
 static const u64 UNREACHED = 0x7ff0000000000000ull;  // bits of +inf f64
 
-struct DoubleStatus {
+struct DoubleStatus {  // @host
     u64 relaxed;
     u64 rounds;
     u32 windows;
     u32 stopped;
 };
 
-struct DoubleControl {
+struct DoubleControl {  // @host
     Meeting barrier;
     u64 lowest_inverted[3];  // ~(smallest pending distance); windows alternate
     u64 count[3];            // short rows in the queue; rounds alternate
@@ -38,7 +39,7 @@ struct DoubleControl {
     u64 relaxed;
 };
 
-struct DoubleArgs {
+struct DoubleArgs {  // @host
     const offset_t* offsets;
     const arc_t* arcs;
     const u32* seeds;        // [count]
@@ -154,7 +155,7 @@ __device__ void sweep_near(const DoubleArgs& a, u64 round, u64 threshold) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256, 4) sssp_double(const DoubleArgs a) {
+extern "C" __global__ void __launch_bounds__(THREADS, 4) sssp_double(const DoubleArgs a) {
     DoubleControl* c = a.control;
     Grid grid = {&c->barrier, a.abort, a.deadline_ns, 0, 0};
     u64 settled = 0, round = 0, rounds = 0, relaxed = 0, entries = 0;

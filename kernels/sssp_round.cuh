@@ -4,6 +4,8 @@
 #include "joint.cuh"
 #include "queue.cuh"
 
+#define STEP_THREADS 512u  // @host
+#define STEP_SHARED 41472u  // @host bytes of Shared, rounded up
 #define SOLO 128u        // frontier nodes, and their arcs, that one block works off alone
 #define SOLO_ARCS 2048u
 #define SOLO_ROUNDS 4096u  // before it looks up: the others wait with a deadline
@@ -11,10 +13,10 @@
 #define LANE_ARCS 12u    // arcs that a lane scans alone, after the record, before its warp helps
 #define WIDE 4u          // arcs that each lane of a giant's warps has under way
 
-enum Task { FINISH = 0, GROW = 1, PULL = 2, PUSH = 3, JOINT = 5 };
+enum Task { FINISH = 0, GROW = 1, PULL = 2, PUSH = 3, JOINT = 5 };  // @host
 
 // Written for the host when the launch ends.
-struct Status {
+struct Status {  // @host
     u64 nodes;    // frontier left
     u64 arcs;     // out of it, where known
     u64 relaxed;  // arcs relaxed by this launch
@@ -28,19 +30,19 @@ struct Status {
 
 // Shared by all blocks; zeroed before each launch. Three sets of round counters are used in turn:
 // one is filled, one is read, one is cleared.
-struct Round {
+struct Round {  // @host
     u64 nodes, arcs;
     u32 lowest_inverted;  // ~min, so that zero means nothing
     u32 rounds;           // that one block did alone; else 0
 };
-struct Control {
+struct Control {  // @host
     Meeting barrier;
     u32 found, unused;
     Round round[3];
     u64 relaxed;
 };
 
-struct StepArgs {
+struct StepArgs {  // @host
     const offset_t* out_offsets;
     const arc_t* out_arcs;
     const offset_t* in_offsets;
@@ -90,7 +92,7 @@ struct Shared {
     u32 best;
 };
 
-static_assert(sizeof(Shared) <= 41472, "the host asks for this much");
+static_assert(sizeof(Shared) <= STEP_SHARED, "the host asks for this much");
 
 // What a thread has done in a round, summed at its end.
 struct Tally {

@@ -11,7 +11,7 @@
 
 #include "hive.cuh"
 
-struct TriangleArgs {
+struct TriangleArgs {  // @host
     const offset_t* offsets;
     const u32* columns;
     u32* below;  // [active] arcs of a row that lead to smaller labels
@@ -22,6 +22,7 @@ struct TriangleArgs {
     u32 unused;
 };
 
+#define THREADS 512u  // @host
 #define HUBS 2048u  // first nodes, which most triangles have, counted by each block
 #define ALONE 4u    // nodes that a lane goes through by itself
 
@@ -80,7 +81,7 @@ __device__ void credit(const TriangleArgs& a, u32 v, u64 found, u64* hubs) {
     if (found) atomicAdd(v < HUBS ? hubs + v : a.count + v, found);
 }
 
-extern "C" __global__ void __launch_bounds__(512, 2) triangles_count(const TriangleArgs a) {
+extern "C" __global__ void __launch_bounds__(THREADS, 2) triangles_count(const TriangleArgs a) {
     __shared__ u64 hubs[HUBS];
     for (u32 v = threadIdx.x; v < HUBS; v += blockDim.x) hubs[v] = 0;
     __syncthreads();

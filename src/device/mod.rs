@@ -5,6 +5,7 @@ mod buffer;
 mod cache;
 mod cuda_device;
 mod driver;
+pub(crate) mod kernels;
 mod lambda;
 mod nvrtc;
 mod pool;

@@ -51,14 +51,30 @@ fn current<'a>(name: &str, embedded: &'a str) -> Cow<'a, str> {
     other.map_or(Cow::Borrowed(embedded), Cow::Owned)
 }
 
+/// `text`, and behind it assertions that what `file` of `kernels/` shares with Rust is what Rust was built with.
+fn checked(text: &str, file: &str) -> String {
+    let layouts = LAYOUTS.iter().find(|(name, _)| *name == file).map_or("", |(_, layouts)| layouts);
+    format!("{text}\n#line 1 \"layouts of {file}\"\n{layouts}")
+}
+
+/// The text of a source.
+fn source_text(source: &KernelSource) -> String {
+    checked(&current(source.name, source.text), source.name)
+}
+
+/// The text of a unit, which runs one of the operators.
+fn unit_text(unit: &Unit) -> String {
+    checked(&unit.text, "operators.cuh")
+}
+
 /// The cubin of `source` for `arch`: made before in this process, from the cache, or compiled.
 pub(super) fn cubin(source: &KernelSource, options: &[String], arch: &str) -> Result<Arc<Vec<u8>>> {
-    made(&current(source.name, source.text), options, arch, || compile(source, options, arch))
+    made(&source_text(source), options, arch, || compile(source, options, arch))
 }
 
 /// The same of a unit made at run time.
 pub(super) fn unit_cubin(unit: &Unit, arch: &str) -> Result<Arc<Vec<u8>>> {
-    made(&unit.text, &unit.options, arch, || compile_unit(unit, arch))
+    made(&unit_text(unit), &unit.options, arch, || compile_unit(unit, arch))
 }
 
 fn made(
@@ -90,7 +106,7 @@ fn made(
 
 /// Compiles a unit made at run time. Needs NVRTC, but no GPU.
 pub(crate) fn compile_unit(unit: &Unit, arch: &str) -> Result<Vec<u8>> {
-    build(&unit.name, &unit.text, &unit.options, arch)?.map_err(|log| {
+    build(&unit.name, &unit_text(unit), &unit.options, arch)?.map_err(|log| {
         let said = in_lambda(&unit.name, &log);
         Error::input(format!("lambda {} does not compile: {said}; correct its text", unit.name))
     })
@@ -120,7 +136,7 @@ fn text(s: &str) -> CString {
 /// Compiles `source` for `arch` (as in `sm_90`) with extra `options`. Needs NVRTC, but no GPU.
 pub fn compile(source: &KernelSource, options: &[String], arch: &str) -> Result<Vec<u8>> {
     let said = |log| Error::machine(format!("{} does not compile for {arch}:\n{log}", source.name));
-    build(source.name, &current(source.name, source.text), options, arch)?.map_err(said)
+    build(source.name, &source_text(source), options, arch)?.map_err(said)
 }
 
 /// The cubin, or the compiler's log.
