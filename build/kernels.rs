@@ -15,8 +15,9 @@
 //! has one layout, whatever a kernel is compiled with: no `#if` in it, no padding that is not declared, and types
 //! that an option or a template chooses stand behind pointers only. Functions in a struct are skipped.
 //!
-//! Both compilers check the sizes, offsets and values: Rust by constant assertions beside each struct, CUDA by
-//! assertions that are appended to every translation unit.
+//! Both compilers check layouts and values: Rust by constant assertions beside each struct, CUDA by assertions that are
+//! appended to every translation unit. NVRTC has no `offsetof`; CUDA asserts the sizes of a struct and of its fields,
+//! which fix the offsets, since there is no padding and fields lie in the order of their declarations.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -562,7 +563,8 @@ impl Files<'_> {
                         );
                         let _ = writeln!(
                             cuda,
-                            "static_assert(__builtin_offsetof({in_cuda}, {field}) == {offset}, \"{other} {name}\");"
+                            "static_assert(sizeof({in_cuda}::{field}) == {}, \"{other} {name}\");",
+                            laid.size
                         );
                     }
                     let _ = write!(rust, "}}\nconst _: () = {{\n{checks}}};\n");

@@ -32,6 +32,9 @@ typedef u32 arc_t;
 typedef uint2 arc_t;
 #endif
 
+// How copies or elements are put together.
+enum Op { OP_OR, OP_MIN, OP_MAX, OP_SUM };  // @host
+
 #define REPLICAS 16u  // @host at most
 
 static const u32 INFINITE = 0x7f800000u;  // bits of +inf f32: "not reached"

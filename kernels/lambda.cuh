@@ -55,7 +55,7 @@ __device__ __forceinline__ bool inside(u64 i, u64 size, Bad* bad, u32 argument) 
 }
 
 // An array to write (and read). A bad index writes where nobody reads.
-template <typename T> struct Span {
+template <typename T> struct Span {  // @host
     T* data;
     u64 length;
     Bad* bad;
@@ -85,7 +85,7 @@ template <typename T> struct Span<const T> {
 };
 
 // An array that lies in equal parts, one a replica, each with its own address; the table of addresses is in memory.
-template <typename T> struct Parts {
+template <typename T> struct Parts {  // @host
     const u64* parts;
     u64 length;
     Bad* bad;

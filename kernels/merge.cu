@@ -3,13 +3,16 @@
 
 #include "hive.cuh"
 
+// Types of elements.
+enum Dtype { TYPE_U8, TYPE_U32, TYPE_U64, TYPE_I32, TYPE_F32, TYPE_F64 };  // @host
+
 struct MergeArgs {  // @host
     u64 copies[REPLICAS];  // address of element 0 of every replica's array, in rank order
     u64 own;
     u64 start, end;  // elements
     u32 world;
-    u32 dtype;  // 0 u8, 1 u32, 2 u64, 3 i32, 4 f32, 5 f64
-    u32 op;     // 0 or, 1 min, 2 max, 3 sum
+    u32 dtype;  // Dtype
+    u32 op;     // Op
     u32 unused;
 };
 
@@ -70,24 +73,24 @@ template <typename T, template <typename> class Op> __device__ void reduce(const
 }
 
 template <typename T> __device__ void reduce_ordered(const MergeArgs& a) {
-    if (a.op == 1) reduce<T, Min>(a);
-    else if (a.op == 2) reduce<T, Max>(a);
+    if (a.op == OP_MIN) reduce<T, Min>(a);
+    else if (a.op == OP_MAX) reduce<T, Max>(a);
     else reduce<T, Sum>(a);
 }
 
 template <typename T> __device__ void reduce_any(const MergeArgs& a) {
-    if (a.op == 0) reduce<T, Or>(a);
+    if (a.op == OP_OR) reduce<T, Or>(a);
     else reduce_ordered<T>(a);
 }
 
 extern "C" __global__ void merge_reduce(const MergeArgs a) {
     switch (a.dtype) {
-        case 0: reduce_any<u8>(a); break;
-        case 1: reduce_any<u32>(a); break;
-        case 2: reduce_any<u64>(a); break;
-        case 3: reduce_ordered<int>(a); break;
-        case 4: reduce_ordered<float>(a); break;
-        case 5: reduce_ordered<double>(a); break;
+        case TYPE_U8: reduce_any<u8>(a); break;
+        case TYPE_U32: reduce_any<u32>(a); break;
+        case TYPE_U64: reduce_any<u64>(a); break;
+        case TYPE_I32: reduce_ordered<int>(a); break;
+        case TYPE_F32: reduce_ordered<float>(a); break;
+        case TYPE_F64: reduce_ordered<double>(a); break;
     }
 }
 

@@ -7,7 +7,7 @@ struct Shape {  // @host
     u64 first, last;
     const u32* bits;
     u32 words;  // of 32 nodes, that a warp takes at a time (sets)
-    u32 fold;   // 0 or, 1 min, 2 max, 3 sum
+    u32 fold;   // Op
     u32* queue;    // hub slices, or the output of a filter
     u64* control;  // [0] length of the queue
     u64* partial;  // partial results, or counts of tiles
@@ -193,13 +193,13 @@ __device__ void pull(const Shape& s, const Graph& g, const F& f, const W& wanted
 }
 
 template <typename T> __device__ __forceinline__ T fold_of(T a, T b, u32 op) {
-    return op == 1 ? (b < a ? b : a) : op == 2 ? (b > a ? b : a) : a + b;
+    return op == OP_MIN ? (b < a ? b : a) : op == OP_MAX ? (b > a ? b : a) : a + b;
 }
 template <> __device__ __forceinline__ u32 fold_of(u32 a, u32 b, u32 op) {
-    return op == 0 ? a | b : op == 1 ? (b < a ? b : a) : op == 2 ? (b > a ? b : a) : a + b;
+    return op == OP_OR ? a | b : op == OP_MIN ? (b < a ? b : a) : op == OP_MAX ? (b > a ? b : a) : a + b;
 }
 template <> __device__ __forceinline__ u64 fold_of(u64 a, u64 b, u32 op) {
-    return op == 0 ? a | b : op == 1 ? (b < a ? b : a) : op == 2 ? (b > a ? b : a) : a + b;
+    return op == OP_OR ? a | b : op == OP_MIN ? (b < a ? b : a) : op == OP_MAX ? (b > a ? b : a) : a + b;
 }
 
 // Folds the lanes' values in a fixed tree; every lane gets the result.

@@ -1,26 +1,20 @@
 //! What kernels that include `kernels/deal.cuh` are given.
 
+pub(super) use crate::device::kernels::deal::Lists;
 use crate::device::{DeviceBuffer, MEETING_WORDS};
 use crate::layout::DeviceTopology;
-use bytemuck::{Pod, Zeroable};
-
-/// `kernels/deal.cuh`: Lists.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-pub(super) struct Lists {
-    out_offsets: u64,
-    out_columns: u64,
-    in_offsets: u64,
-    in_columns: u64,
-    counts: u64,
-    tiles: u64,
-    tile_room: u64,
-}
+use crate::layout::memory::CONTROL;
 
 impl Lists {
+    /// Refuses a control of a type that is too large or does not have its counts, at `counts`, where they are sought.
+    pub(super) const fn check<C>(counts: usize) {
+        assert!(size_of::<C>() <= CONTROL * size_of::<u64>());
+        assert!(counts == MEETING_WORDS * size_of::<u64>());
+    }
+
     /// Of a graph, with room for tiles of [`crate::layout::memory::tiles`], twice, and the kernel's control, zeroed
     /// before each launch: ListCounts are in it behind Meeting.
-    pub fn new(
+    pub(super) fn new(
         graph: &DeviceTopology,
         tiles: &DeviceBuffer<u64>,
         control: &DeviceBuffer<u64>,

@@ -1,46 +1,12 @@
 //! Near-far on a GPU, for searches by summed weights and by levels: the arguments of `kernels/near_far.cu`.
 
+use crate::device::kernels::hive::ArcForm;
+use crate::device::kernels::near_far::{NearFarArgs, NearFarControl, NearFarStatus, THREADS};
 use crate::device::{CudaDevice, DeviceBuffer, Function, Pinned, source};
 use crate::error::Result;
-use crate::layout::ArcForm;
-use crate::layout::memory::DeviceArray;
-use bytemuck::{Pod, Zeroable};
+use crate::layout::memory::{CONTROL, DeviceArray};
 
-/// As in kernels/near_far.cu.
-const THREADS: u32 = 256;
-
-/// `kernels/near_far.cu`: NearFarArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Args {
-    offsets: u64,
-    arcs: u64,
-    records: u64,
-    dist: u64,
-    pending: u64,
-    queue: u64,
-    control: u64,
-    status: u64,
-    abort: u64,
-    log: u64,
-    deadline_ns: u64,
-    capacity: u64,
-    active: u32,
-    local_rounds: u32,
-    delta: f32,
-    form: ArcForm,
-    unused: u32,
-}
-
-/// `kernels/near_far.cu`: NearFarStatus.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Status {
-    relaxed: u64,
-    meetings: u64,
-    windows: u32,
-    stopped: u32,
-}
+const _: () = assert!(size_of::<NearFarControl>() <= CONTROL * size_of::<u64>());
 
 /// What the search runs on, by device address.
 pub(super) struct Searched {
@@ -54,7 +20,7 @@ pub(super) struct Searched {
     pub dist: u64,
     /// `[active]` bits.
     pub pending: u64,
-    /// Zeroed.
+    /// [`CONTROL`] words, zeroed.
     pub control: u64,
     /// Entries of the trace, or 0.
     pub log: u64,
@@ -79,7 +45,7 @@ pub(super) struct NearFar {
     run: Function,
     blocks: u32,
     queue: DeviceBuffer<u64>,
-    status: Pinned<Status>,
+    status: Pinned<NearFarStatus>,
 }
 
 impl NearFar {
@@ -101,7 +67,7 @@ impl NearFar {
 
     /// Queues a search to its end with windows of width `delta`.
     pub fn launch(&self, device: &CudaDevice, on: Searched, delta: f32) -> Result<()> {
-        let args = Args {
+        let args = NearFarArgs {
             offsets: on.offsets,
             arcs: on.arcs,
             records: on.records,
@@ -125,7 +91,7 @@ impl NearFar {
 
     /// What the last search, which has ended, found.
     pub fn found(&self, device: &CudaDevice) -> Result<NearFarFound> {
-        let Status { relaxed, meetings, windows, stopped } = self.status.get(0);
+        let NearFarStatus { relaxed, meetings, windows, stopped } = self.status.get(0);
         device.met(stopped, "near_far")?;
         Ok(NearFarFound { relaxed, rounds: meetings, windows: windows.into() })
     }

@@ -2,11 +2,11 @@
 
 use super::frame::Run;
 use crate::collective::{Element, Payload, Replicated};
+use crate::device::kernels::hash::HashArgs;
 use crate::device::{DeviceBuffer, Function, Launch, source};
 use crate::error::Result;
 use crate::fleet::{Backend, Replica};
 use crate::hash::hash;
-use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 use std::collections::HashMap;
 
@@ -65,15 +65,6 @@ impl Rounded {
         };
         self.values.par_iter().zip(&other.values).position_first(far)
     }
-}
-
-/// `kernels/hash.cu`: HashArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct HashArgs {
-    words: u64,
-    count: u64,
-    sum: u64,
 }
 
 /// Where hashes are made on a device.
@@ -178,7 +169,7 @@ impl Ends {
     }
 }
 
-/// As `kernels/hash.cu`.
+/// The hash of an array: `kernels/hash.cu` makes the same on a device.
 fn hash_words(words: &[u32]) -> u64 {
     let block = |(place, block): (usize, &[u32])| {
         let first = (place * BLOCK) as u64;

@@ -2,19 +2,8 @@
 //! (`kernels/joint.cuh`). A round then costs microseconds, and no word of the host's.
 
 use super::MAX_REPLICAS;
-use bytemuck::{Pod, Zeroable};
-
-/// `kernels/joint.cuh`: Mail, in u64 words.
-pub(crate) const MAIL_WORDS: usize = 16 + MAX_REPLICAS + 2 * MAX_REPLICAS * 4;
-
-/// `kernels/joint.cuh`: Joint.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Pod, Zeroable)]
-pub(crate) struct JointArgs {
-    mail: [u64; MAX_REPLICAS],
-    rank: u32,
-    world: u32,
-}
+pub(crate) use crate::device::kernels::joint::Joint as JointArgs;
+use bytemuck::Zeroable;
 
 impl JointArgs {
     /// Of replica `rank`, where everybody's mail is at these addresses.

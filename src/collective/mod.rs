@@ -20,18 +20,19 @@ pub use cells::Cells;
 pub use chunk::{ChunkPolicy, Split};
 pub(crate) use element::cells;
 pub use element::{Atomic32, CellSlice, Dtype, Element, MergeOp, atomic_words, atomics};
-pub(crate) use joint::{JointArgs, MAIL_WORDS, Together, apart};
+pub(crate) use joint::{JointArgs, Together, apart};
 pub(crate) use owner::{Label, Labels, Owner};
 pub(crate) use rendezvous::STEP_LIMIT;
 pub use rendezvous::{Payload, Rendezvous, Ticket};
 pub(crate) use replicated::Data;
 pub use replicated::{Frontier, Replicated};
 
+use crate::device::kernels::hive;
 use crate::error::{Error, Result};
 use std::sync::Arc;
 
 /// Replicas that a fleet may have: NCCL and the rendezvous are tested up to here.
-pub const MAX_REPLICAS: usize = 16;
+pub const MAX_REPLICAS: usize = hive::REPLICAS as usize;
 
 /// Merged arrays are cut into slices of multiples of this many elements, so that slices of bytes
 /// stay aligned for wide access.

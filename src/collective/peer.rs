@@ -5,11 +5,14 @@
 
 use super::two_shot::{Mover, two_shot};
 use super::{Collective, Dtype, MergeOp, Seat, Span};
-use super::{JointArgs, MAIL_WORDS, MAX_REPLICAS, Payload, Split, Ticket, apart};
+use super::{JointArgs, Payload, Split, Ticket, apart};
 use crate::collective::host::HostCollective;
+use crate::device::kernels::hive::{OP_MAX, OP_MIN, OP_OR, OP_SUM};
+use crate::device::kernels::joint::Mail;
+use crate::device::kernels::merge::{self, FetchArgs, MergeArgs};
 use crate::device::{CudaDevice, DeviceBuffer, EVENT_RING, KERNELS, Launch};
 use crate::error::{Error, Result};
-use bytemuck::{Pod, Zeroable};
+use bytemuck::Zeroable;
 use cudarc::driver::sys;
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,9 +23,9 @@ pub(crate) struct Neighbour {
     ordinal: u32,
     context: Arc<dyn PeerContext>,
     ring: Vec<EventHandle>,
-    /// `kernels/joint.cuh`: Mail, where kernels of all GPUs can meet. Others write into it until their last joint launch
+    /// Where kernels of all GPUs can meet. Others write into it until their last joint launch
     /// has ended.
-    mail: Option<Arc<DeviceBuffer<u64>>>,
+    mail: Option<Arc<DeviceBuffer<Mail>>>,
 }
 
 /// The part of a device's context that peers use.
@@ -46,7 +49,7 @@ unsafe impl Sync for EventHandle {}
 impl Neighbour {
     pub fn of(device: &CudaDevice) -> Result<Neighbour> {
         let mail = match apart(&device.fleet) {
-            true => Some(Arc::new(device.alloc("mail", MAIL_WORDS)?)),
+            true => Some(Arc::new(device.alloc("mail", 1)?)),
             false => None,
         };
         // Nobody writes into it before it is cleared.
@@ -82,31 +85,6 @@ pub(super) struct MergeKernels {
     reduce: crate::device::Function,
     fetch: crate::device::Function,
     blocks: u32,
-}
-
-/// `kernels/merge.cu`: MergeArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct MergeArgs {
-    copies: [u64; MAX_REPLICAS],
-    own: u64,
-    start: u64,
-    end: u64,
-    world: u32,
-    dtype: u32,
-    op: u32,
-    unused: u32,
-}
-
-/// `kernels/merge.cu`: FetchArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct FetchArgs {
-    copies: [u64; MAX_REPLICAS],
-    bounds: [u64; MAX_REPLICAS + 1],
-    own: u64,
-    world: u32,
-    rank: u32,
 }
 
 /// Threads of a block that merges.
@@ -186,22 +164,22 @@ impl MergeKernels {
 
 fn dtype_code(dtype: Dtype) -> u32 {
     match dtype {
-        Dtype::U8 => 0,
-        Dtype::U32 => 1,
-        Dtype::U64 => 2,
-        Dtype::I32 => 3,
-        Dtype::F32 => 4,
-        Dtype::F64 => 5,
+        Dtype::U8 => merge::TYPE_U8,
+        Dtype::U32 => merge::TYPE_U32,
+        Dtype::U64 => merge::TYPE_U64,
+        Dtype::I32 => merge::TYPE_I32,
+        Dtype::F32 => merge::TYPE_F32,
+        Dtype::F64 => merge::TYPE_F64,
     }
 }
 
-fn op_code(op: MergeOp) -> u32 {
+/// The operation in kernels. A gather has none: it comes to a sum of one copy.
+pub(crate) fn op_code(op: MergeOp) -> u32 {
     match op {
-        MergeOp::Or => 0,
-        MergeOp::Min => 1,
-        MergeOp::Max => 2,
-        MergeOp::Sum => 3,
-        MergeOp::Gather => 4,
+        MergeOp::Or => OP_OR,
+        MergeOp::Min => OP_MIN,
+        MergeOp::Max => OP_MAX,
+        MergeOp::Sum | MergeOp::Gather => OP_SUM,
     }
 }
 

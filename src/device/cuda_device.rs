@@ -1,6 +1,7 @@
 //! One replica's view of its GPU: a context, a stream, events, modules, launches.
 
 use super::buffer::{DeviceBuffer, Pinned};
+use super::kernels::hive;
 use super::lambda::Lambdas;
 use super::nvrtc::{self, Unit};
 use super::pool::Account;
@@ -57,8 +58,8 @@ pub(crate) trait Watch: Send + Sync {
     fn failure(&self) -> Option<Error>;
 }
 
-/// u64 words of `Meeting` in `kernels/hive.cuh`, where blocks of a cooperative launch meet.
-pub(crate) const MEETING_WORDS: usize = 16;
+/// u64 words of the place where blocks of a cooperative launch meet.
+pub(crate) const MEETING_WORDS: usize = size_of::<hive::Meeting>() / 8;
 
 /// Events that a replica publishes at meetings, in turn. Replicas are never more than one meeting
 /// apart, so an event is not recorded again before everybody has waited for it.

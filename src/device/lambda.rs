@@ -2,8 +2,10 @@
 
 use super::buffer::{DeviceBuffer, Pinned};
 use super::cuda_device::{Context, CudaDevice, Function, Launch};
+use super::kernels::lambda::{FaultRecord, FaultSink};
 use super::{check, nvrtc};
 use crate::error::{Error, Result};
+use bytemuck::Zeroable;
 use cudarc::driver::sys;
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -51,14 +53,10 @@ pub(crate) type LambdaKey = (u64, u64, u64, u64);
 /// How many loaded forms are found by their keys; more are still found by their text.
 const KEPT_KEYS: usize = 4096;
 
-/// `kernels/lambda.cuh`: FaultSink as words, the record's address the last.
-const SINK_WORDS: usize = 3;
-
 /// A device's lambdas.
 pub(crate) struct Lambdas {
-    sink: DeviceBuffer<u64>,
-    /// `kernels/lambda.cuh`: FaultRecord: set and argument, index.
-    record: Pinned<u64>,
+    sink: DeviceBuffer<FaultSink>,
+    record: Pinned<FaultRecord>,
     /// Names of lambdas and their arguments, by number, for messages.
     names: Vec<(String, Vec<String>)>,
     keys: HashMap<LambdaKey, Loaded>,
@@ -76,9 +74,9 @@ pub(crate) const LANES: usize = 16;
 
 impl Lambdas {
     pub fn new(context: &Arc<Context>, stream: sys::CUstream) -> Result<Lambdas> {
-        let record = Pinned::new(context, 2)?;
-        let sink = DeviceBuffer::new(context, stream, "bad indices", SINK_WORDS)?;
-        sink.upload(&[0, 0, record.pointer()])?;
+        let record = Pinned::new(context, 1)?;
+        let sink = DeviceBuffer::new(context, stream, "bad indices", 1)?;
+        sink.upload(&[FaultSink { record: record.pointer(), ..FaultSink::zeroed() }])?;
         let result = Pinned::new(context, LANES)?;
         let (keys, texts) = (HashMap::new(), HashMap::new());
         let (names, lanes, current) = (Vec::new(), Vec::new(), 0);
@@ -141,11 +139,11 @@ impl CudaDevice {
 
     /// The error of the first bad index, if a launch that has ended met one.
     pub fn bad_index(&self) -> Result<()> {
-        let head = self.lambdas.record.get(0);
-        if head as u32 == 0 {
+        let FaultRecord { set, argument, index } = self.lambdas.record.get(0);
+        if set == 0 {
             return Ok(());
         }
-        let (argument, index) = ((head >> 32) as usize, self.lambdas.record.get(1));
+        let argument = argument as usize;
         let unknown = (String::from("?"), Vec::new());
         let (name, arguments) = self.lambdas.names.get(argument >> 8).unwrap_or(&unknown);
         let at = argument & 255;

@@ -2,55 +2,14 @@
 
 use super::DeviceBuffer;
 use super::cuda_device::{CudaDevice, Function, Launch};
+use super::kernels::sort::{DIGITS, SCAN_THREADS, ScanArgs, SortArgs, THREADS, TILE, UniqueArgs};
 use super::nvrtc::source;
 use crate::error::{Error, Result};
-use bytemuck::{Pod, Zeroable};
 
-/// Keys or counters of a block at a time, as in kernels/sort.cu.
-const TILE: u64 = 4096;
-const THREADS: u32 = 256;
-const SCAN_THREADS: u32 = 1024;
 /// Bits that one pass of the sort orders by, at most.
-const DIGIT_BITS: u32 = 8;
+const DIGIT_BITS: u32 = DIGITS.ilog2();
 /// Positions and counters on the device are 32 bits wide.
 pub(crate) const MAX_KEYS: u64 = u32::MAX as u64;
-
-/// `kernels/sort.cu`: SortArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct SortArgs {
-    from: u64,
-    to: u64,
-    table: u64,
-    count: u64,
-    tiles: u32,
-    shift: u32,
-    digits: u32,
-    unused: u32,
-}
-
-/// `kernels/sort.cu`: ScanArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct ScanArgs {
-    values: u64,
-    sums: u64,
-    length: u64,
-    tiles: u32,
-    unused: u32,
-}
-
-/// `kernels/sort.cu`: UniqueArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct UniqueArgs {
-    from: u64,
-    to: u64,
-    counts: u64,
-    count: u64,
-    tiles: u32,
-    unused: u32,
-}
 
 /// The loaded kernels and how to launch them.
 #[derive(Clone, Copy)]
@@ -95,7 +54,7 @@ pub(crate) struct Sorter {
 }
 
 fn tiles(length: u64) -> u64 {
-    length.div_ceil(TILE)
+    length.div_ceil(TILE.into())
 }
 
 /// How many passes order `bits` bits, and the bits of each, which differ by one at most.

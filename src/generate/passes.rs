@@ -3,8 +3,10 @@
 //! Idea: arcs are counted per *bucket* of rows (equal, power-of-two widths); a *pass* takes consecutive
 //! buckets that together fit into the key buffers. Edges are not stored between passes but drawn again.
 
-/// Buckets at most; as in kernels/rmat.cu.
-const MAX_BUCKETS_LOG2: u32 = 12;
+use crate::device::kernels::rmat;
+
+/// Buckets at most.
+const MAX_BUCKETS_LOG2: u32 = rmat::MAX_BUCKETS.ilog2();
 
 /// Rows that are sorted together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

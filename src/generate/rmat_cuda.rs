@@ -4,6 +4,9 @@
 //! of the rows (kernels/rmat.cu); what a pass keeps is sorted as 64-bit keys (kernels/sort.cu). The order
 //! in which keys arrive depends on the schedule, what is left after the sort does not.
 
+use crate::device::kernels::rmat::{
+    self, ArcArgs, CountArgs, DegreeArgs, EDGES, KeyArgs, RowArgs, THREADS,
+};
 use crate::device::{
     CudaDevice, DeviceBuffer, Function, Launch, MAX_KEYS, SortKernels, Sorter, room, source,
 };
@@ -13,10 +16,8 @@ use crate::generate::rmat::{Rmat, Sampler};
 use crate::generate::{DeviceReport, DeviceTimes, PassLimits};
 use crate::graph::milliseconds;
 use crate::hash::weight_key;
-use bytemuck::{Pod, Zeroable};
 use std::time::Instant;
 
-const THREADS: u32 = 256;
 /// Edges of one launch: tens of milliseconds, and few enough for 32-bit counters of a block.
 const EDGES_PER_LAUNCH: u64 = 1 << 30;
 /// Keys of one pass: 18.5 GB with the spare ones and the sort's tables. A little above a power of two, so
@@ -26,82 +27,6 @@ const KEYS_PER_PASS: u64 = (1 << 30) + (1 << 26);
 const RESERVE: u64 = 512 << 20;
 /// Device bytes a key of a pass takes, the sort's tables included.
 const BYTES_PER_KEY: u64 = 17;
-
-/// `kernels/rmat.cu`: Sampler.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct DeviceSampler {
-    key: u64,
-    scale: u32,
-    mask: u32,
-    add: [u32; 4],
-    odd: [u32; 4],
-    upper: [u32; 3],
-    unused: u32,
-}
-
-/// `kernels/rmat.cu`: CountArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct CountArgs {
-    sampler: DeviceSampler,
-    first: u64,
-    count: u64,
-    buckets: u64,
-    shift: u32,
-    bucket_count: u32,
-}
-
-/// `kernels/rmat.cu`: KeyArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct KeyArgs {
-    sampler: DeviceSampler,
-    first: u64,
-    count: u64,
-    keys: u64,
-    cursor: u64,
-    capacity: u64,
-    first_row: u32,
-    rows: u32,
-}
-
-/// `kernels/rmat.cu`: RowArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct RowArgs {
-    keys: u64,
-    offsets: u64,
-    count: u64,
-    base: u64,
-    first_row: u32,
-    rows: u32,
-    scale: u32,
-    unused: u32,
-}
-
-/// `kernels/rmat.cu`: ArcArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct ArcArgs {
-    keys: u64,
-    columns: u64,
-    weights: u64,
-    count: u64,
-    base: u64,
-    weight_key: u64,
-    first_row: u32,
-    scale: u32,
-}
-
-/// `kernels/rmat.cu`: DegreeArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct DegreeArgs {
-    offsets: u64,
-    most: u64,
-    nodes: u64,
-}
 
 /// A graph in compressed sparse rows on one device. Columns and weights have room for the duplicates that
 /// were drawn: only the first `arcs` of each count.
@@ -164,9 +89,9 @@ pub(crate) fn rmat(
     Work { device, rmat, sampler: device_sampler(rmat), kernels, limits }.build()
 }
 
-fn device_sampler(rmat: &Rmat) -> DeviceSampler {
+fn device_sampler(rmat: &Rmat) -> rmat::Sampler {
     let sampler = Sampler::new(rmat);
-    DeviceSampler {
+    rmat::Sampler {
         key: sampler.key,
         scale: sampler.scale,
         mask: sampler.permutation.mask,
@@ -181,7 +106,7 @@ fn device_sampler(rmat: &Rmat) -> DeviceSampler {
 struct Work<'a> {
     device: &'a CudaDevice,
     rmat: &'a Rmat,
-    sampler: DeviceSampler,
+    sampler: rmat::Sampler,
     kernels: &'a RmatKernels,
     limits: &'a PassLimits,
 }
@@ -324,7 +249,11 @@ impl Work<'_> {
                 first_row: pass.first_row,
                 rows: pass.rows,
             };
-            self.device.launch(self.kernels.keys, self.kernels.shape(count.div_ceil(4)), &args)?;
+            self.device.launch(
+                self.kernels.keys,
+                self.kernels.shape(count.div_ceil(EDGES.into())),
+                &args,
+            )?;
         }
         self.device.wait()?;
         let drawn = cursor.element(0)?;

@@ -7,6 +7,7 @@
 use super::segments::TEAMS;
 use super::weighted_rows::{self as layout, WeightedLayout};
 use super::{Form, Layout, Placement};
+use crate::device::kernels::{deal::TILE, queue};
 use crate::device::{GRANULE, MEETING_WORDS, footprint};
 use crate::graph::Graph;
 use serde::Serialize;
@@ -163,8 +164,8 @@ pub(crate) struct RowsLengths {
     pub records: usize,
 }
 
-/// Entries of the queue of small frontiers: QUEUE of `kernels/queue.cuh`.
-pub(crate) const QUEUE: usize = 2048;
+/// Entries of the queue of small frontiers.
+pub(crate) const QUEUE: usize = queue::QUEUE as usize;
 /// Words that kernels of many rounds count and meet in; none needs all of them.
 pub(crate) const CONTROL: usize = MEETING_WORDS + 32;
 
@@ -238,9 +239,9 @@ pub fn pagerank(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
 }
 
 /// Tiles of long rows that one round of `kernels/deal.cuh` may list, for a graph of `arcs` arcs: a row of more than a
-/// tile's 1024 takes at most twice its share; both ways.
+/// tile takes at most twice its share; both ways.
 pub(crate) fn tiles(arcs: u64) -> usize {
-    (arcs / 256) as usize + 2
+    (4 * arcs / u64::from(TILE)) as usize + 2
 }
 
 /// Bytes of all arrays together.

@@ -4,6 +4,7 @@ use super::PrepareReport;
 use super::memory::{DeviceArray, GraphShape};
 use crate::collective::{ChunkPolicy, Split};
 use crate::device::DeviceBuffer;
+use crate::device::kernels::operators;
 use crate::error::{Error, Result};
 use crate::fleet::{Fleet, Placed, Replica, VmmArray};
 use crate::graph::Graph;
@@ -275,8 +276,8 @@ fn place<T: Pod>(
     }
 }
 
-/// Arcs from which a row is a hub, and of a slice of it; as in kernels/operators.cuh.
-const HUB: u64 = 4096;
+/// Arcs from which a row is a hub, and of a slice of it.
+const HUB: u64 = operators::HUB as u64;
 
 /// The most slices that rows of `arcs` arcs are cut into: a row of just more than one takes two.
 pub(crate) fn most_slices(arcs: u64) -> usize {

@@ -1,37 +1,18 @@
 //! The weighted layout in device memory: a copy a replica, or arcs and records once over all GPUs.
 
 use crate::collective::Split;
+pub(crate) use crate::device::kernels::hive::ArcForm;
+use crate::device::kernels::sssp::RecordArgs;
 use crate::device::{DeviceBuffer, Function, Launch, source};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Placed, Replica, VmmArray};
 use crate::layout::memory::{GraphShape, RowsLengths};
 use crate::layout::{Arcs, Rows, WeightedLayout};
-use bytemuck::{Pod, Zeroable};
 
 /// Degree from which a whole warp pulls a node.
 const HUB_DEGREE: u64 = 512;
 /// Degree from which a whole block does.
 const GIANT_DEGREE: u64 = 16384;
-
-/// How a word holds an arc: bits of the column, and what is taken off the weight.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-pub(crate) struct ArcForm {
-    pub bits: u32,
-    pub bias: u32,
-}
-
-/// `kernels/sssp.cu`: RecordArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct RecordArgs {
-    offsets: u64,
-    arcs: u64,
-    records: u64,
-    lo: u32,
-    hi: u32,
-    form: ArcForm,
-}
 
 /// One direction's rows on the device.
 pub(crate) struct WeightedRows {
@@ -136,7 +117,7 @@ impl Shape {
         let lengths = GraphShape::of_weighted_layout(layout).rows();
         let (packed, form) = match &layout.out.arcs {
             Arcs::Packed { bits, bias, .. } => (true, ArcForm { bits: *bits, bias: *bias }),
-            Arcs::Pairs(_) => (false, ArcForm::zeroed()),
+            Arcs::Pairs(_) => (false, ArcForm { bits: 0, bias: 0 }),
         };
         let wide = lengths.offsets > layout.active + 1;
         Shape { active: layout.active as u32, wide, packed, lengths, form }

@@ -9,9 +9,11 @@ use super::launch::{Call, Needs, Shape, blocks, bound, check_bound, in_block, la
 use super::over::{Over, What};
 use crate::collective::{Frontier, atomic_words};
 use crate::device::ArrayAddress;
+use crate::device::kernels::lambda::Set;
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
 use crate::layout::Resident;
+use bytemuck::Zeroable;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
@@ -138,9 +140,9 @@ fn on_device(
             set.span(array, nodes as u64, device.lambdas.sink(), loaded.number << 8 | 255);
         }
         // No words: nothing is put anywhere.
-        None => (0..4).for_each(|_| set.u64(0)),
+        None => set.put(&Set::zeroed()),
     }
-    let (set, shape_words, from) = (set.words(), shape.words(), [from]);
+    let (set, shape_words, from) = (set.words(), shape.as_words(), [from]);
     let mut parameters: Vec<&[u64]> = vec![&shape_words, &lambda, &set];
     if pull {
         parameters.push(&from);

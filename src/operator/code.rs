@@ -3,7 +3,9 @@
 use super::lambda::{Body, Kind, Param};
 use crate::device::ArrayAddress;
 use crate::device::Unit;
+use crate::device::kernels::lambda::{Parts, Set, Span};
 use crate::error::Result;
+use bytemuck::Pod;
 
 /// Kernels that an operator consists of, in the order in which it names them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -215,6 +217,9 @@ pub(crate) fn unit(
     Ok(Unit { name: body.name.clone(), text, kernels, options })
 }
 
+const _: () = assert!(size_of::<Span>() == size_of::<Parts>());
+const _: () = assert!(size_of::<Set>() == size_of::<Parts>());
+
 /// A kernel's parameter of several members, laid out as C++ does.
 #[derive(Default)]
 pub(crate) struct Bytes {
@@ -228,25 +233,21 @@ impl Bytes {
         self.bytes.extend_from_slice(value);
     }
 
-    pub fn u64(&mut self, value: u64) {
-        self.push(&value.to_le_bytes());
+    /// A struct whose alignment is that of a word.
+    pub fn put<T: Pod>(&mut self, value: &T) {
+        self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
+        self.bytes.extend_from_slice(bytemuck::bytes_of(value));
     }
 
-    pub fn u32(&mut self, value: u32) {
-        self.push(&value.to_le_bytes());
-    }
-
-    /// `Span`, `Parts` or `Set` of kernels/lambda.cuh. `sink` is memory that an empty array may be read at.
+    /// An array or a set, which have one layout. `sink` is memory that an empty array may be read at.
     pub fn span(&mut self, array: ArrayAddress, length: u64, sink: u64, argument: u32) {
         let (pointer, last) = match array {
             ArrayAddress::Flat(pointer) => (pointer, 0),
             ArrayAddress::Parts { table, part_length } => (table, part_length),
         };
-        self.u64(if length == 0 { sink } else { pointer });
-        self.u64(length);
-        self.u64(0); // each thread's own
-        self.u32(argument);
-        self.u32(last);
+        let parts = if length == 0 { sink } else { pointer };
+        // `bad` is each thread's own.
+        self.put(&Parts { parts, length, bad: 0, argument, part_length: last });
     }
 
     /// The bytes, as words, so that they are aligned.

@@ -7,6 +7,7 @@ use super::lambda::Lambda;
 use super::launch::{Call, Needs, Shape, blocks, bound, check_bound, in_block, launch_shape};
 use super::over::Over;
 use crate::collective::{MergeOp, Replicated};
+use crate::device::kernels::operators;
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
 use std::ops::Range;
@@ -124,8 +125,8 @@ impl Replica {
     }
 }
 
-/// Elements of a block, as in kernels/operators.cuh.
-const FILTER: u64 = 1024;
+/// Elements of a block.
+const FILTER: u64 = operators::FILTER as u64;
 
 fn on_device(r: &mut Replica, call: &Call, range: Range<u64>, queue: &Queue) -> Result<usize> {
     let loaded = r.load(call)?;
@@ -143,7 +144,7 @@ fn on_device(r: &mut Replica, call: &Call, range: Range<u64>, queue: &Queue) -> 
     let items = queue.items.device().map_or(0, |items| items.pointer());
     let capacity = queue.items.len() as u64;
     let shape = Shape::of(&range, &call.over).with(scratch);
-    let words = Shape { queue: items, capacity, ..shape }.words();
+    let words = Shape { queue: items, capacity, ..shape }.as_words();
     let elements = range.end - range.start;
     device.zero_words(&scratch.control, 8)?;
     if ordered {

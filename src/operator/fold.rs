@@ -8,11 +8,14 @@ use super::lambda::{ArcLambda, Body, Lambda, Value};
 use super::launch::{Call, Needs, Shape, blocks, bound, check_bound, in_block, launch_shape};
 use super::over::{Over, What};
 use crate::collective::Split;
+use crate::collective::peer::op_code;
 use crate::collective::{Element, MergeOp, Replicated, cells};
 use crate::device::ArrayAddress;
+use crate::device::kernels::operators;
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
 use crate::layout::Resident;
+use bytemuck::Zeroable;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
@@ -49,13 +52,11 @@ fn identity<T: Folded>(op: MergeOp) -> T {
     }
 }
 
-/// As in kernels/operators.cuh.
+/// The operation in kernels.
 fn code<T: Folded>(op: MergeOp, body: &Body) -> Result<u32> {
     match op {
-        MergeOp::Or if T::DTYPE.supports(op) => Ok(0),
-        MergeOp::Min => Ok(1),
-        MergeOp::Max => Ok(2),
-        MergeOp::Sum => Ok(3),
+        MergeOp::Or if T::DTYPE.supports(op) => Ok(op_code(op)),
+        MergeOp::Min | MergeOp::Max | MergeOp::Sum => Ok(op_code(op)),
         MergeOp::Or | MergeOp::Gather => {
             let (op, dtype) = (op.name(), T::DTYPE.c());
             Err(body.error(&format!(
@@ -76,8 +77,8 @@ fn unslot<T: Element>(word: u64) -> T {
     bytemuck::pod_read_unaligned(&word.to_le_bytes()[..size_of::<T>()])
 }
 
-/// Elements that are reduced together, as in kernels/operators.cuh.
-pub(super) const TILE: u64 = 4096;
+/// Elements that are reduced together.
+pub(super) const TILE: u64 = operators::TILE as u64;
 
 impl Replica {
     /// `out[v]` = the fold by `op` of `lambda(v, neighbor, arc, weight)` over the arcs out of every node v of the
@@ -223,7 +224,7 @@ impl Replica {
         let (lambda, _) = call.parameters(self, loaded.number)?;
         let (device, _) = self.on_cuda()?;
         let partial = partials.device().map_or(0, |words| words.pointer());
-        let words = Shape { last: tiles, fold, partial, ..Shape::default() }.words();
+        let words = Shape { last: tiles, fold, partial, ..Shape::zeroed() }.as_words();
         let lane = device.lambdas.lane();
         let to = [device.lambdas.result.pointer() + 8 * lane as u64];
         let start = [slot(identity::<T>(op))];
@@ -328,7 +329,7 @@ fn neighbors_on_device<T: Folded>(
     let pointer = out.device().map_or(0, |out| out.pointer());
     let argument = loaded.number << 8 | (1 + call.body.params.len() as u32);
     span.span(ArrayAddress::Flat(pointer), out.len() as u64, device.lambdas.sink(), argument);
-    let (span, words) = (span.words(), shape.words());
+    let (span, words) = (span.words(), shape.as_words());
     let parameters: [&[u64]; 4] = [&words, &lambda, &start, &span];
     let grid = launch_shape(blocks(range.end - range.start, nodes_a_block(&shape), chance));
     device.launch_lambda(loaded.kernels[0], grid, &parameters)?;
@@ -364,11 +365,11 @@ fn tiles_on_device<T: Folded>(
         fold,
         partial,
         capacity,
-        ..Shape::default()
+        ..Shape::zeroed()
     };
     let start = [slot(identity::<T>(op))];
     let grid = launch_shape(blocks(mine.end - mine.start, 1, chance));
-    device.launch_lambda(loaded.kernels[0], grid, &[&shape.words(), &lambda, &start])
+    device.launch_lambda(loaded.kernels[0], grid, &[&shape.as_words(), &lambda, &start])
 }
 
 fn bins_on_device(
@@ -394,5 +395,5 @@ fn bins_on_device(
     // Few blocks, since each adds its bins to everybody's.
     let most = device.info.multiprocessors * 8;
     let grid = launch_shape(blocks(range.end - range.start, 256, chance).min(most));
-    device.launch_lambda(loaded.kernels[0], grid, &[&shape.words(), &lambda, &span.words()])
+    device.launch_lambda(loaded.kernels[0], grid, &[&shape.as_words(), &lambda, &span.words()])
 }

@@ -6,6 +6,7 @@ use super::host::{HostFaults, edge_at};
 use super::lambda::{ArcLambda, Lambda};
 use super::launch::{Call, Needs, Shape, blocks, bound, check_bound, in_block, launch_shape};
 use super::over::{Over, What};
+use crate::device::kernels::operators::SET_WORDS;
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
 use std::ops::Range;
@@ -102,7 +103,7 @@ pub(super) fn along_nodes<'a>(over: Over<'a>, body: &super::lambda::Body) -> Res
 /// Words of a set that a warp takes at a time: few where there are few, so that all warps have some.
 pub(super) fn words_a_warp(range: &Range<u64>) -> u32 {
     const WARPS: u64 = 8192;
-    ((range.end - range.start) / 32 / WARPS).clamp(1, 16) as u32
+    ((range.end - range.start) / 32 / WARPS).clamp(1, SET_WORDS.into()) as u32
 }
 
 /// Nodes that a block of 8 warps takes at a time.
@@ -135,7 +136,7 @@ fn on_device(r: &mut Replica, call: &Call, range: Range<u64>) -> Result<()> {
         Operator::Nodes => 256,
         _ => nodes_a_block(&shape),
     };
-    let words = shape.words();
+    let words = shape.as_words();
     let grid = launch_shape(blocks(range.end - range.start, per_block, chance));
     device.launch_lambda(loaded.kernels[0], grid, &[&words, &lambda])?;
     if arcs && hubs > 0 {

@@ -9,11 +9,14 @@ use super::over::Over;
 use crate::collective::Payload;
 use crate::collective::{Frontier, MergeOp, Replicated};
 use crate::device::ArrayAddress;
+use crate::device::kernels::lambda::{Graph, Rows};
+pub(super) use crate::device::kernels::operators::Shape;
 use crate::device::{CudaDevice, DeviceBuffer, LANES, Launch, Loaded, nvtx};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Placed, Replica};
 use crate::layout::memory::{DeviceArray, GraphShape};
 use crate::layout::{DeviceRows, Resident, most_slices};
+use bytemuck::Zeroable;
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -77,29 +80,14 @@ pub(super) struct Needs {
     pub marks: usize,
 }
 
-/// `kernels/operators.cuh`: Shape.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Shape {
-    pub first: u64,
-    pub last: u64,
-    pub bits: u64,
-    pub words: u32,
-    pub fold: u32,
-    pub queue: u64,
-    pub control: u64,
-    pub partial: u64,
-    pub marks: u64,
-    pub capacity: u64,
-}
-
 impl Shape {
-    pub fn of(range: &Range<u64>, over: &Over) -> Shape {
+    pub(super) fn of(range: &Range<u64>, over: &Over) -> Shape {
         let set = over.set().and_then(|set| set.words().device());
         let bits = set.map_or(0, DeviceBuffer::pointer);
-        Shape { first: range.start, last: range.end, bits, ..Shape::default() }
+        Shape { first: range.start, last: range.end, bits, ..Shape::zeroed() }
     }
 
-    pub fn with(self, scratch: &Scratch) -> Shape {
+    pub(super) fn with(self, scratch: &Scratch) -> Shape {
         Shape {
             queue: scratch.queue.pointer(),
             control: scratch.control.pointer(),
@@ -109,11 +97,9 @@ impl Shape {
         }
     }
 
-    pub fn words(&self) -> Vec<u64> {
-        let small = u64::from(self.words) | u64::from(self.fold) << 32;
-        let head = [self.first, self.last, self.bits, small];
-        let tail = [self.queue, self.control, self.partial, self.marks, self.capacity];
-        head.into_iter().chain(tail).collect()
+    /// As a kernel's parameter.
+    pub(super) fn as_words(&self) -> [u64; size_of::<Shape>() / 8] {
+        bytemuck::cast(*self)
     }
 }
 
@@ -161,10 +147,11 @@ impl Call<'_> {
     }
 }
 
-fn pointers(rows: Option<&DeviceRows>) -> [u64; 3] {
-    rows.map_or([0; 3], |rows| {
-        let weights = rows.weights.as_ref().map_or(0, Placed::pointer);
-        [rows.offsets.pointer(), rows.columns.pointer(), weights]
+fn pointers(rows: Option<&DeviceRows>) -> Rows {
+    rows.map_or(Rows::zeroed(), |rows| Rows {
+        offsets: rows.offsets.pointer(),
+        columns: rows.columns.pointer(),
+        weights: rows.weights.as_ref().map_or(0, Placed::pointer),
     })
 }
 
@@ -180,16 +167,17 @@ fn struct_bytes(
     let mut bytes = Bytes::default();
     let csr = graph.and_then(|g| g.on_device(r.rank()));
     let into = graph.and_then(|g| g.device_rows_in(r.rank()));
-    for pointer in pointers(csr.map(|csr| &csr.out)).into_iter().chain(pointers(into)) {
-        bytes.u64(pointer);
-    }
     let (nodes, arcs) = graph.map_or((0, 0), |g| (g.graph().nodes() as u64, g.graph().arcs()));
-    bytes.u64(nodes);
-    bytes.u64(arcs);
-    bytes.u64(sink);
-    bytes.u64(0); // each thread's own
-    bytes.u32(first);
-    bytes.u32(0);
+    bytes.put(&Graph {
+        out: pointers(csr.map(|csr| &csr.out)),
+        r#in: pointers(into),
+        nodes,
+        arcs,
+        sink,
+        bad: 0, // each thread's own
+        argument: first,
+        unused: 0,
+    });
     for (at, given) in given.iter().enumerate() {
         match given {
             Given::Array { length, device, .. } => {

@@ -4,111 +4,22 @@ use super::plan::{State, StepResult, StepTask, Task};
 use super::{SearchDirection, UNREACHED};
 use crate::algorithm::arrays::device_arrays;
 use crate::algorithm::near_far::{NearFar, NearFarFound, Searched};
-use crate::collective::{JointArgs, MAX_REPLICAS};
+use crate::device::kernels::bfs::{BfsCountArgs, BfsRecordArgs, BfsStartArgs};
+use crate::device::kernels::bfs_round::{
+    AUTO, BfsArgs, BfsControl, BfsStatus, ONLY_PULL, ONLY_PUSH, THREADS,
+};
+use crate::device::kernels::hive::{self, ArcForm, RoundLog};
 use crate::device::{CudaDevice, Function, Launch, Pinned, source};
 use crate::error::{Error, Result};
 use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, QUEUE, topology};
-use crate::layout::{ArcForm, DeviceTopology, TopologyRows};
-use bytemuck::{Pod, Zeroable};
+use crate::layout::{DeviceTopology, TopologyRows};
 
-const THREADS: u32 = 512; // as in kernels/bfs_round.cuh
-const LOG_ENTRIES: usize = 4096; // as in kernels/hive.cuh
+const LOG_ENTRIES: usize = hive::LOG_ENTRIES as usize;
+const _: () = assert!(size_of::<BfsControl>() <= CONTROL * size_of::<u64>());
 /// "Not in a queue".
 const UNQUEUED: u32 = u32::MAX;
 /// Levels of a near-far window.
 const WINDOW: f32 = 32.0;
-
-/// `kernels/bfs_round.cuh`: BfsArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Args {
-    out_offsets: u64,
-    out_columns: u64,
-    in_offsets: u64,
-    in_columns: u64,
-    pairs: u64,
-    level: u64,
-    front: u64,
-    next: u64,
-    visited: u64,
-    queue: u64,
-    huge: u64,
-    control: u64,
-    status: u64,
-    abort: u64,
-    log: u64,
-    deadline_ns: u64,
-    arcs: u64,
-    nodes_in: u64,
-    arcs_in: u64,
-    reached: u64,
-    reachable: u64,
-    do_a: f32,
-    do_b: f32,
-    active: u32,
-    lo: u32,
-    hi: u32,
-    depth: u32,
-    task: u32,
-    way: u32,
-    queued: u32,
-    absorb: u32,
-    dirty: u32,
-    pulled: u32,
-    joint: JointArgs,
-    bitmaps: [[u64; MAX_REPLICAS]; 2],
-}
-
-/// `kernels/bfs_round.cuh`: BfsStatus.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Status {
-    nodes: u64,
-    arcs: u64,
-    looked: u64,
-    found: u64,
-    rounds: u32,
-    parity: u32,
-    stopped: u32,
-    want_pull: u32,
-    meetings: u32,
-    unused: u32,
-}
-
-/// `kernels/bfs.cu`: BfsStartArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct StartArgs {
-    level: u64,
-    front: u64,
-    visited: u64,
-    queue: u64,
-    out_offsets: u64,
-    source: u32,
-    active: u32,
-}
-
-/// `kernels/bfs.cu`: BfsRecordArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct RecordArgs {
-    offsets: u64,
-    columns: u64,
-    records: u64,
-    active: u32,
-    unused: u32,
-}
-
-/// `kernels/bfs.cu`: BfsCountArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct CountArgs {
-    level: u64,
-    offsets: u64,
-    totals: u64,
-    active: u32,
-    unused: u32,
-}
 
 /// What a replica's steps need beside the replicated state.
 pub(super) struct Workspace {
@@ -119,8 +30,8 @@ pub(super) struct Workspace {
     blocks: u32,
     arrays: Arrays,
     near_far: Option<NearFar>,
-    status: Pinned<Status>,
-    log: Option<Pinned<[u64; 4]>>,
+    status: Pinned<BfsStatus>,
+    log: Option<Pinned<RoundLog>>,
     active: u32,
     queued: u32,
     /// `next` is not all zero.
@@ -152,7 +63,7 @@ impl Workspace {
         let sizes = Sizes { nodes: rows.columns.nodes, active, near_far: near_far.is_some() };
         let arrays = Arrays::allocate(device, sizes)?;
         let from = if near_far.is_some() { &graph.out } else { graph.in_rows() };
-        let args = RecordArgs {
+        let args = BfsRecordArgs {
             offsets: from.offsets.pointer(),
             columns: from.columns.pointer(),
             records: arrays.records.pointer(),
@@ -193,7 +104,7 @@ impl Workspace {
             words.clear()?;
         }
         self.arrays.visited.clear()?;
-        let args = StartArgs {
+        let args = BfsStartArgs {
             level,
             front,
             visited: self.arrays.visited.pointer(),
@@ -224,7 +135,7 @@ impl Workspace {
         }
         let [level, front, next] = pointers(s)?;
         let (out, into) = (&graph.out, graph.in_rows());
-        let args = Args {
+        let args = BfsArgs {
             out_offsets: out.offsets.pointer(),
             out_columns: out.columns.pointer(),
             in_offsets: into.offsets.pointer(),
@@ -254,9 +165,9 @@ impl Workspace {
             depth: told.known.depth,
             task: told.task as u32,
             way: match told.config.direction {
-                SearchDirection::Auto => 0,
-                SearchDirection::Push => 1,
-                SearchDirection::Pull => 2,
+                SearchDirection::Auto => AUTO,
+                SearchDirection::Push => ONLY_PUSH,
+                SearchDirection::Pull => ONLY_PULL,
             },
             queued: std::mem::replace(&mut self.queued, UNQUEUED),
             absorb: u32::from(told.known.depth > 0),
@@ -320,7 +231,7 @@ impl Workspace {
         let Some(log) = &self.log else { return Vec::new() };
         let last = (count as usize).min(LOG_ENTRIES - 1);
         let level = |i: usize| {
-            let ([before, ..], [now, kind, nodes, arcs]) = (log.get(i - 1), log.get(i));
+            let (before, RoundLog { ns: now, kind, nodes, arcs }) = (log.get(i - 1).ns, log.get(i));
             let names = ["", "push queue", "push words", "pull", "push solo", "near-far"];
             let (name, levels) = (names[(kind & 255) as usize % 6], (kind >> 8).max(1));
             (name, levels, [nodes, arcs], now.saturating_sub(before) as f64 / 1e6)
@@ -337,7 +248,7 @@ impl Workspace {
     ) -> Result<[u64; 3]> {
         let [level, ..] = pointers(s)?;
         self.arrays.totals.clear()?;
-        let args = CountArgs {
+        let args = BfsCountArgs {
             level,
             offsets: graph.out.offsets.pointer(),
             totals: self.arrays.totals.pointer(),

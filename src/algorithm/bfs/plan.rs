@@ -5,24 +5,25 @@ use super::{BfsConfig, SearchDirection};
 use crate::algorithm::MergeMode;
 use crate::algorithm::arrays::replicated_arrays;
 use crate::collective::{Frontier, Replicated, Together};
+use crate::device::kernels::bfs_round as kernel;
 use crate::fleet::{Backend, Replica};
 use crate::layout::TopologyRows;
 
-/// What a step does; the numbers are those of `kernels/bfs_round.cuh`.
+/// What a step does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Task {
     /// Everything to the end, redundantly.
-    Finish = 0,
+    Finish = kernel::FINISH as isize,
     /// Pushes, redundantly, until nothing is left or a pull pays.
-    Grow = 1,
+    Grow = kernel::GROW as isize,
     /// One pull into the own chunk.
-    Pull = 2,
+    Pull = kernel::PULL as isize,
     /// One push of the own chunk's frontier.
-    Push = 3,
+    Push = kernel::PUSH as isize,
     /// Everything by near-far, redundantly.
     NearFar,
     /// Everything to the end, in one launch with the other GPUs.
-    Joint = 5,
+    Joint = kernel::JOINT as isize,
 }
 
 impl Task {

@@ -2,71 +2,19 @@
 
 use super::{State, StepResult, Task};
 use crate::algorithm::arrays::device_arrays;
-use crate::collective::{JointArgs, MAX_REPLICAS, Together};
+use crate::collective::Together;
+use crate::device::kernels::cc::FirstArgs;
+use crate::device::kernels::cc_forest::{CcArgs, CcControl, CcStatus, THREADS};
 use crate::device::{CudaDevice, Function, Launch, Pinned, source};
 use crate::error::Result;
 use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, topology};
 use crate::layout::{DeviceTopology, TopologyRows};
-use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
 
-const THREADS: u32 = 512; // as in kernels/cc_forest.cuh
+const _: () = assert!(size_of::<CcControl>() <= CONTROL * size_of::<u64>());
+
 /// Steps of a chain that are followed at once; more where labels fall by degree and chains are short.
 const HOPS: [u32; 2] = [32, 8];
-
-/// `kernels/cc_forest.cuh`: CcArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Args {
-    out_offsets: u64,
-    out_columns: u64,
-    in_offsets: u64,
-    in_columns: u64,
-    first: u64,
-    comp: u64,
-    old: u64,
-    settled: u64,
-    longs: u64,
-    control: u64,
-    status: u64,
-    abort: u64,
-    deadline_ns: u64,
-    active: u32,
-    lo: u32,
-    hi: u32,
-    hops: u32,
-    sampled: u32,
-    flat: u32,
-    task: u32,
-    unused: u32,
-    joint: JointArgs,
-    bitmaps: [u64; MAX_REPLICAS],
-}
-
-/// `kernels/cc_forest.cuh`: CcStatus.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Status {
-    arcs: u64,
-    changed: u64,
-    deep: u32,
-    giant: u32,
-    rounds: u32,
-    stopped: u32,
-}
-
-/// `kernels/cc.cu`: FirstArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct FirstArgs {
-    out_offsets: u64,
-    out_columns: u64,
-    in_offsets: u64,
-    in_columns: u64,
-    first: u64,
-    active: u32,
-    nearest: u32,
-}
 
 /// What a replica's steps need beside the replicated state.
 pub(super) struct Workspace {
@@ -74,7 +22,7 @@ pub(super) struct Workspace {
     joint: Function,
     blocks: u32,
     arrays: Arrays,
-    status: Pinned<Status>,
+    status: Pinned<CcStatus>,
     active: u32,
     hops: u32,
     sampled: bool,
@@ -129,7 +77,7 @@ impl Workspace {
         chunk: Range<u64>,
     ) -> Result<()> {
         let (out, into) = (&graph.out, graph.in_rows());
-        let args = Args {
+        let args = CcArgs {
             out_offsets: out.offsets.pointer(),
             out_columns: out.columns.pointer(),
             in_offsets: into.offsets.pointer(),

@@ -35,6 +35,7 @@ use super::same::Words;
 use super::workload::{Algorithm, Query, config, run};
 use super::{MergeMode, RunOptions};
 use crate::collective::{Frontier, Replicated, Split, Together};
+use crate::device::kernels::cc_forest as kernel;
 use crate::error::Result;
 use crate::fleet::{Backend, Fleet, Replica};
 use crate::graph::Graph;
@@ -105,21 +106,21 @@ impl Algorithm for Cc {
     }
 }
 
-/// What a step does; the numbers are those of `kernels/cc_forest.cuh`.
+/// What a step does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Task {
     /// Everything, redundantly.
-    Whole = 0,
+    Whole = kernel::WHOLE as isize,
     /// Follow the chains of the own chunk.
-    Roots = 1,
+    Roots = kernel::ROOTS as isize,
     /// The rest, redundantly, once it is known who ends in the largest tree.
-    Finish = 2,
+    Finish = kernel::FINISH as isize,
     /// Join over the own chunk's arcs.
-    Hook = 3,
+    Hook = kernel::HOOK as isize,
     /// Join each node with its own parent from before the merge.
-    Rehook = 4,
+    Rehook = kernel::REHOOK as isize,
     /// Everything, in one launch with the other GPUs.
-    Joint = 5,
+    Joint = kernel::JOINT as isize,
 }
 
 impl Task {

@@ -1,48 +1,22 @@
 //! The step of filtering on a GPU: the arguments of `kernels/filter.cu`.
 
 use crate::algorithm::arrays::device_arrays;
+use crate::device::kernels::filter::{self, FilterArgs, FilterStatus, THREADS};
 use crate::device::{CudaDevice, Function, Launch, Pinned, source};
 use crate::error::Result;
 use crate::hash::array_key;
 use crate::layout::memory::DeviceArray;
-use bytemuck::{Pod, Zeroable};
+use bytemuck::Zeroable;
 use std::ops::Range;
 
-const THREADS: u32 = 256; // as in kernels/filter.cu
-const TILE: usize = 4096;
-
-/// `kernels/filter.cu`: FilterArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Args {
-    values: u64,
-    kept: u64,
-    tiles: u64,
-    control: u64,
-    status: u64,
-    abort: u64,
-    deadline_ns: u64,
-    length: u64,
-    first: u64,
-    key: u64,
-    threshold: u64,
-}
-
-/// `kernels/filter.cu`: FilterStatus.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Status {
-    kept: u64,
-    stopped: u32,
-    unused: u32,
-}
+const TILE: usize = filter::TILE as usize;
 
 /// A slice of the array, and what is kept of it.
 pub(super) struct Slice {
     run: Function,
     blocks: u32,
     arrays: Arrays,
-    status: Pinned<Status>,
+    status: Pinned<FilterStatus>,
     first: u64,
     key: u64,
     threshold: u64,
@@ -75,8 +49,8 @@ impl Slice {
         Ok(slice)
     }
 
-    fn args(&self, device: &CudaDevice) -> Args {
-        Args {
+    fn args(&self, device: &CudaDevice) -> FilterArgs {
+        FilterArgs {
             values: self.arrays.values.pointer(),
             kept: self.arrays.kept.pointer(),
             tiles: self.arrays.tiles.pointer(),
@@ -93,7 +67,7 @@ impl Slice {
 
     /// Before a run: no tile has been taken.
     pub fn reset(&self) -> Result<()> {
-        self.status.set(0, Status::zeroed());
+        self.status.set(0, FilterStatus::zeroed());
         self.arrays.tiles.clear()?;
         self.arrays.control.clear()
     }

@@ -3,49 +3,22 @@
 use super::{State, StepResult, Task};
 use crate::algorithm::arrays::device_arrays;
 use crate::algorithm::lists::Lists;
+use crate::device::kernels::kcore::{KcoreArgs, KcoreControl, KcoreStatus, THREADS};
 use crate::device::{CudaDevice, Function, Pinned, source};
 use crate::error::Result;
 use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, tiles, topology};
 use crate::layout::{DeviceTopology, TopologyRows};
-use bytemuck::{Pod, Zeroable};
+use std::mem::offset_of;
 use std::ops::Range;
 
-const THREADS: u32 = 512; // as in kernels/kcore.cu
-
-/// `kernels/kcore.cu`: KcoreArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Args {
-    lists: Lists,
-    core: u64,
-    rest: u64,
-    queue: u64,
-    control: u64,
-    status: u64,
-    abort: u64,
-    deadline_ns: u64,
-    active: u32,
-    lo: u32,
-    hi: u32,
-    task: u32,
-}
-
-/// `kernels/kcore.cu`: KcoreStatus.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Status {
-    arcs: u64,
-    changed: u64,
-    rounds: u32,
-    stopped: u32,
-}
+const _: () = Lists::check::<KcoreControl>(offset_of!(KcoreControl, counts));
 
 /// What a replica's steps on a GPU need beside the replicated state.
 pub(super) struct Workspace {
     run: Function,
     blocks: u32,
     arrays: Arrays,
-    status: Pinned<Status>,
+    status: Pinned<KcoreStatus>,
     active: u32,
 }
 
@@ -95,7 +68,7 @@ impl Workspace {
         task: Task,
         chunk: Range<u64>,
     ) -> Result<()> {
-        let args = Args {
+        let args = KcoreArgs {
             lists: Lists::new(graph, &self.arrays.tiles, &self.arrays.control),
             core: state.core.on_device()?,
             rest: self.arrays.rest.pointer(),
@@ -115,7 +88,7 @@ impl Workspace {
 
     /// What the last launch, which has ended, found.
     pub fn found(&self, device: &CudaDevice) -> Result<StepResult> {
-        let Status { arcs, changed, rounds, stopped } = self.status.get(0);
+        let KcoreStatus { arcs, changed, rounds, stopped } = self.status.get(0);
         device.met(stopped, "kcore_run")?;
         Ok(StepResult { arcs, changed, rounds: rounds.into() })
     }

@@ -31,6 +31,7 @@ use super::same::Words;
 use super::workload::{Algorithm, Query, config, run};
 use super::{MergeMode, RunOptions};
 use crate::collective::Replicated;
+use crate::device::kernels::kcore as kernel;
 use crate::error::Result;
 use crate::fleet::{Backend, Fleet, Replica};
 use crate::graph::Graph;
@@ -110,15 +111,15 @@ impl Algorithm for Kcore {
     }
 }
 
-/// What a step does; the numbers are those of `kernels/kcore.cu`.
+/// What a step does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Task {
     /// Everything, redundantly.
-    Peel = 0,
+    Peel = kernel::PEEL as isize,
     /// Numbers start as degrees.
-    Degrees = 1,
+    Degrees = kernel::DEGREES as isize,
     /// Numbers of the own chunk fall until none does.
-    Sweep = 2,
+    Sweep = kernel::SWEEP as isize,
 }
 
 impl Task {

@@ -4,71 +4,21 @@ use super::{State, StepResult, StepTask, Task};
 use crate::algorithm::arrays::device_arrays;
 use crate::algorithm::lists::Lists;
 use crate::collective::Frontier;
+use crate::device::kernels::scc::{LoopArgs, SccArgs, SccControl, SccStatus, THREADS};
 use crate::device::{CudaDevice, Function, Launch, Pinned, source};
 use crate::error::Result;
 use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, tiles, topology};
 use crate::layout::{DeviceTopology, TopologyRows};
-use bytemuck::{Pod, Zeroable};
+use std::mem::offset_of;
 
-const THREADS: u32 = 512; // as in kernels/scc.cu
-
-/// `kernels/scc.cu`: SccArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Args {
-    lists: Lists,
-    loops: u64,
-    comp: u64,
-    colour: u64,
-    part: u64,
-    degrees: u64,
-    left: u64,
-    fore: u64,
-    back: u64,
-    done: u64,
-    rest: u64,
-    queue: u64,
-    control: u64,
-    status: u64,
-    abort: u64,
-    deadline_ns: u64,
-    active: u32,
-    lo: u32,
-    hi: u32,
-    pivot: u32,
-    task: u32,
-    unused: u32,
-}
-
-/// `kernels/scc.cu`: SccStatus.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Status {
-    arcs: u64,
-    changed: u64,
-    left: u64,
-    pivot: u64,
-    rounds: u32,
-    stopped: u32,
-}
-
-/// `kernels/scc.cu`: LoopArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct LoopArgs {
-    offsets: u64,
-    columns: u64,
-    loops: u64,
-    active: u32,
-    unused: u32,
-}
+const _: () = Lists::check::<SccControl>(offset_of!(SccControl, counts));
 
 /// What a replica's steps need beside the replicated state.
 pub(super) struct Workspace {
     run: Function,
     blocks: u32,
     arrays: Arrays,
-    status: Pinned<Status>,
+    status: Pinned<SccStatus>,
     active: u32,
 }
 
@@ -114,7 +64,7 @@ impl Workspace {
             Task::Whole => (0, self.active),
             _ => (told.chunk.start as u32, told.chunk.end as u32),
         };
-        let args = Args {
+        let args = SccArgs {
             lists: Lists::new(graph, &self.arrays.tiles, &self.arrays.control),
             loops: self.arrays.loops.pointer(),
             comp: s.comp.on_device()?,

@@ -34,6 +34,7 @@ use super::same::Words;
 use super::workload::{Algorithm, Answer, Checked, Query, config, fields, run};
 use super::{Measured, MergeMode, RunOptions};
 use crate::collective::{Frontier, Replicated};
+use crate::device::kernels::scc as kernel;
 use crate::error::Result;
 use crate::fleet::{Backend, Fleet, Replica};
 use crate::graph::Graph;
@@ -183,29 +184,29 @@ const NONE: u32 = u32::MAX;
 /// Rounds of trimming between merges, after which colours do the rest.
 const TRIMS: u32 = 16;
 
-/// What a step does; the numbers are those of `kernels/scc.cu`.
+/// What a step does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Task {
     /// Everything, redundantly.
-    Whole = 0,
+    Whole = kernel::WHOLE as isize,
     /// All nodes are left.
-    Start = 1,
+    Start = kernel::START as isize,
     /// Trim the own chunk, and find its best pivot.
-    Trim = 2,
+    Trim = kernel::TRIM as isize,
     /// Follow arcs from and to the pivot, of the own chunk's nodes.
-    Reach = 3,
+    Reach = kernel::REACH as isize,
     /// Take the pivot's component away.
-    Giant = 4,
+    Giant = kernel::GIANT as isize,
     /// Everybody is its own colour.
-    Paint = 5,
+    Paint = kernel::PAINT as isize,
     /// Spread colours from the own chunk's nodes.
-    Colour = 6,
+    Colour = kernel::COLOUR as isize,
     /// Mark the roots of colours.
-    Roots = 7,
+    Roots = kernel::ROOTS as isize,
     /// Follow arcs back from the own chunk's nodes that reach their root.
-    Back = 8,
+    Back = kernel::BACK as isize,
     /// Take the roots' components away.
-    Settle = 9,
+    Settle = kernel::SETTLE as isize,
 }
 
 impl Task {

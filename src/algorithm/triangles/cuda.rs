@@ -2,29 +2,12 @@
 
 use super::State;
 use crate::algorithm::arrays::device_arrays;
+use crate::device::kernels::triangles::{THREADS, TriangleArgs};
 use crate::device::{CudaDevice, Function, Launch, source};
 use crate::error::Result;
 use crate::layout::memory::{DeviceArray, GraphShape, topology};
 use crate::layout::{DeviceTopology, TopologyRows};
-use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
-
-const THREADS: u32 = 512; // as in kernels/triangles.cu
-
-/// `kernels/triangles.cu`: TriangleArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Args {
-    offsets: u64,
-    columns: u64,
-    below: u64,
-    count: u64,
-    next: u64,
-    first: u64,
-    last: u64,
-    active: u32,
-    unused: u32,
-}
 
 /// What a replica's steps on a GPU need beside the replicated state.
 pub(super) struct Workspace {
@@ -67,8 +50,8 @@ impl Workspace {
         Ok(workspace)
     }
 
-    fn args(&self, graph: &DeviceTopology, count: u64, arcs: Range<u64>) -> Args {
-        Args {
+    fn args(&self, graph: &DeviceTopology, count: u64, arcs: Range<u64>) -> TriangleArgs {
+        TriangleArgs {
             offsets: graph.out.offsets.pointer(),
             columns: graph.out.columns.pointer(),
             below: self.arrays.below.pointer(),
