@@ -15,7 +15,7 @@
 # DEVICES    device lists of the sweeps, as in "cuda:0 cuda:0-1 cuda:0-3"; default for `standing`:
 #            1, 2, 4 and 8 GPUs, as far as they are there; other sweeps: their own
 # RESUME     a folder with NAME.tar.gz of before: the sweep NAME goes on from there, cells that are finished do not run
-# TESTS      names of tests to run, as in "replicas faults"; default all
+# TESTS      names of tests to run, lib or modules, as in "replicas faults"; default all
 # SANITIZE   workloads to sanitize, as in "bfs bc"; default all, with the generator and the operators' tests
 # PACK       default .gpu; its tests.tar.xz is unpacked elsewhere
 # TEST_TIMEOUT, SANITIZE_TIMEOUT (one run), SWEEP_TIMEOUT: seconds
@@ -62,23 +62,44 @@ say() { echo "gpu-check: $*" | tee -a "$out/check.log"; }
 # Milliseconds since $1 (nanoseconds).
 since() { echo $((($(date +%s%N) - $1) / 1000000)); }
 
+# Lines `NAME PROGRAM FILTER`: `lib`, and the modules of the other programs. Each runs in a process of its own, since an
+# error of a GPU lasts as long as the process. Modules that use no GPU are left out.
+packed_tests() {
+    local path program
+    for path in "$pack"/tests/*; do
+        program=$(basename "$path")
+        if [ "$program" = lib ]; then
+            echo lib lib
+        else
+            "$path" --list | sed -n 's/::.*: test$//p' | sort -u | sed "s/.*/& $program &::/"
+        fi
+    done | grep -vE '^(kernels|spatial_median) '
+}
+
 run_tests() {
-    local separator='' name start rc tests
-    read -ra tests <<<"${TESTS:-}"
-    if [ ${#tests[@]} -eq 0 ]; then mapfile -t tests < <(cd "$pack/tests" && printf '%s\n' *); fi
+    local separator='' name program filter start rc
+    packed_tests >"$scratch/packed"
+    if [ -n "${TESTS:-}" ]; then
+        # shellcheck disable=SC2086  # names are words
+        for name in $TESTS; do
+            grep "^$name " "$scratch/packed" || usage "TESTS: there is no test $name" >&2
+        done >"$scratch/asked"
+        mv "$scratch/asked" "$scratch/packed"
+    fi
     : >"$out/tests.log"
     echo '[' >"$out/tests.json"
-    for name in "${tests[@]}"; do
+    while read -r name program filter; do
         start=$(date +%s%N) rc=0
         echo "== $name" >>"$out/tests.log"
-        timeout --kill-after=10 "${TEST_TIMEOUT:-240}" "$pack/tests/$name" \
-            --test-threads="${TEST_THREADS:-1}" >>"$out/tests.log" 2>&1 || rc=$?
+        # shellcheck disable=SC2086  # a filter or none
+        timeout --kill-after=10 "${TEST_TIMEOUT:-240}" "$pack/tests/$program" $filter \
+            --test-threads="${TEST_THREADS:-1}" >>"$out/tests.log" 2>&1 </dev/null || rc=$?
         printf '%s  {"test": "%s", "rc": %d, "ms": %d}' "$separator" "$name" "$rc" \
             "$(since "$start")" >>"$out/tests.json"
         separator=$',\n'
         if [ "$rc" -ne 0 ]; then failed=1; fi
         say "test $name: exit code $rc, $(since "$start") ms"
-    done
+    done <"$scratch/packed"
     printf '\n]\n' >>"$out/tests.json"
     grep -E '^test result|FAILED|panicked|skipped' "$out/tests.log" || true
 }
@@ -125,11 +146,11 @@ sanitize_one() {
 # The operators' tests on few fleets, but for those that end in an error.
 sanitize_operators() {
     local tool=$1 rc=0 log start errors
-    if [ ! -x "$pack/tests/operators" ]; then return; fi
+    if [ ! -x "$pack/tests/device" ]; then return; fi
     log=$(mktemp -p "$scratch" log.XXXXXX)
     start=$(date +%s%N)
     HIVE_FLEETS="cuda:0 cuda:0x2" timeout --kill-after=10 "${OPERATORS_TIMEOUT:-240}" compute-sanitizer --tool "$tool" \
-        --error-exitcode 86 "$pack/tests/operators" --test-threads=1 --skip end --skip refused --skip told \
+        --error-exitcode 86 "$pack/tests/device" operators:: --test-threads=1 --skip end --skip refused --skip told \
         >"$log" 2>&1 || rc=$?
     errors=$(sed -nE 's/.* SUMMARY: ([0-9]+) .*/\1/p' "$log" | tail -1)
     {

@@ -11,8 +11,7 @@ cd "$(dirname "$0")/.."
 pack=.gpu
 limit_mib=60
 # `lib` is the crate's own unit tests, those of the collectives among them.
-tests=(lib workloads scc bc pagerank kcore triangles filter operators examples geo replicas merges memory faults real_graphs
-    properties device_generate)
+tests=(lib workloads device fleet)
 data=${HIVE_DATA:-../shared/data}
 
 rm -rf "$pack"

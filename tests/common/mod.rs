@@ -1,4 +1,4 @@
-//! Oracles, small graphs and the machine for the integration tests: `mod common;`.
+//! Oracles, small graphs and the machine for the integration tests; every test program has this module.
 //!
 //! Graphs and oracles are serial, naive and made from [`Graph::from_csr`] alone, so that a test that
 //! compares with it compares with something that shares no code with the crate.

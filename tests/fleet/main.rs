@@ -1,0 +1,10 @@
+//! Replicas: the contract, faults, merges, memory.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod faults;
+mod memory;
+mod memory_limit;
+mod merges;
+mod replicas;

@@ -1,0 +1,15 @@
+//! The program `hive` from outside, its pages and scripts, and the rules of its source.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod bad_input;
+mod cli;
+mod docs;
+mod house;
+mod info;
+mod question;
+mod report;
+mod report_browser;
+mod scripts;
+mod sweep;

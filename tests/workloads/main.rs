@@ -1,0 +1,18 @@
+//! Workloads: the same answer to the bit on any number of replicas, by any merge, under any schedule; equal to serial oracles and
+//! published answers.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod bc;
+mod contract;
+mod filter;
+mod geo;
+mod katz;
+mod kcore;
+mod pagerank;
+mod properties;
+mod real_graphs;
+mod scc;
+mod spatial_median;
+mod triangles;
