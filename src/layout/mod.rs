@@ -15,7 +15,7 @@ pub use resident::{Resident, ResidentOptions};
 pub use topology::Columns;
 pub(crate) use topology::{ColumnRows, DeviceTopology, TopologyRows};
 pub(crate) use weighted::WeightedGraph;
-pub(crate) use weighted_cuda::{ArcForm, DeviceWeighted};
+pub(crate) use weighted_cuda::DeviceWeighted;
 pub use weighted_rows::WeightedLayout;
 pub(crate) use weighted_rows::{ArcView, Arcs, Rows};
 

@@ -1,7 +1,7 @@
 //! The weighted layout in device memory: a copy a replica, or arcs and records once over all GPUs.
 
 use crate::collective::Split;
-pub(crate) use crate::device::kernels::hive::ArcForm;
+use crate::device::kernels::hive::ArcForm;
 use crate::device::kernels::sssp::RecordArgs;
 use crate::device::{DeviceBuffer, Function, Launch, source};
 use crate::error::{Error, Result};

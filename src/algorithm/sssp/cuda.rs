@@ -4,104 +4,21 @@ use super::double;
 use super::plan::{Changes, Exchange, FrontierInfo, State, StepResult, StepTask, Task};
 use crate::algorithm::arrays::{device_arrays, shared_once};
 use crate::algorithm::near_far::{NearFar, NearFarFound, Searched};
-use crate::collective::{JointArgs, MAX_REPLICAS, Replicated};
+use crate::collective::Replicated;
+use crate::device::kernels::hive::{self, RoundLog};
+use crate::device::kernels::sssp::{ExchangeArgs, SeedArgs};
+use crate::device::kernels::sssp_round::{Control, STEP_SHARED, STEP_THREADS, Status, StepArgs};
 use crate::device::{CudaDevice, Function, Launch, Pinned, source};
 use crate::error::Result;
+use crate::layout::DeviceWeighted;
 use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, QUEUE, total, weighted};
-use crate::layout::{ArcForm, DeviceWeighted};
-use bytemuck::{Pod, Zeroable};
 
-const LOG_ENTRIES: usize = 4096; // of `kernels/hive.cuh`
-const THREADS: u32 = 512; // of `kernels/sssp.cu`
-const SHARED_BYTES: u32 = 41_472; // `kernels/sssp_round.cuh` checks it
+const LOG_ENTRIES: usize = hive::LOG_ENTRIES as usize;
+const _: () = assert!(size_of::<Control>() <= CONTROL * size_of::<u64>());
 /// "Sweep the bitmap": no queue is ready.
 const UNQUEUED: u32 = u32::MAX;
 /// Blocks that a step is taken to have resident where memory is estimated: more than today's GPUs do.
 const BLOCKS: usize = 1024;
-
-/// `kernels/sssp.cu`: SeedArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct SeedArgs {
-    seeds: u64,
-    dist: u64,
-    front: u64,
-    out_offsets: u64,
-    queue: u64,
-    count: u32,
-    active: u32,
-}
-
-/// `kernels/sssp_round.cuh`: StepArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct StepArgs {
-    out_offsets: u64,
-    out_arcs: u64,
-    in_offsets: u64,
-    in_arcs: u64,
-    in_records: u64,
-    dist: u64,
-    front: u64,
-    next: u64,
-    queue: u64,
-    parts: u64,
-    scan_node: u64,
-    scan_dist: u64,
-    scan_prefix: u64,
-    slice_first: u64,
-    control: u64,
-    status: u64,
-    abort: u64,
-    log: u64,
-    deadline_ns: u64,
-    pull_above: u64,
-    push_below: u64,
-    active: u32,
-    giants: u32,
-    hubs: u32,
-    lo: u32,
-    hi: u32,
-    lowest: u32,
-    task: u32,
-    queued: u32,
-    lightest: f32,
-    form: ArcForm,
-    unused: u32,
-    joint: JointArgs,
-    dists: [u64; MAX_REPLICAS],
-    bitmaps: [[u64; MAX_REPLICAS]; 2],
-}
-
-/// `kernels/sssp_round.cuh`: Status.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Status {
-    nodes: u64,
-    arcs: u64,
-    relaxed: u64,
-    lowest: u32,
-    rounds: u32,
-    parity: u32,
-    stopped: u32,
-    want_pull: u32,
-    meetings: u32,
-}
-
-/// `kernels/sssp.cu`: ExchangeArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct ExchangeArgs {
-    dist: u64,
-    front: u64,
-    pairs: u64,
-    counter: u64,
-    first: u64,
-    last: u64,
-    total: u64,
-    lo: u32,
-    hi: u32,
-}
 
 /// What a replica's steps need beside the replicated state.
 pub(super) struct Workspace {
@@ -114,7 +31,7 @@ pub(super) struct Workspace {
     arrays: Arrays,
     near_far: Option<NearFar>,
     status: Pinned<Status>,
-    log: Option<Pinned<[u64; 4]>>,
+    log: Option<Pinned<RoundLog>>,
     /// Entries of the seeds' queue, or [`UNQUEUED`] once the frontier lives in the bitmap.
     queued: u32,
     /// Every seed has arcs: the queue that the seeds make has no hole.
@@ -134,7 +51,7 @@ impl Workspace {
         let (step, joint) = (kernel("sssp_step")?, kernel("sssp_joint")?);
         let scatter = kernel("sssp_scatter")?;
         let (pack, apply) = (kernel("sssp_pack")?, kernel("sssp_apply")?);
-        let blocks = device.resident_blocks_of(&[step, joint], THREADS, SHARED_BYTES)?;
+        let blocks = device.resident_blocks_of(&[step, joint], STEP_THREADS, STEP_SHARED)?;
         let active = graph.active as usize;
         let sizes = Sizes { active, seeds: seeds.len(), blocks: blocks as usize, near_far };
         let near_far = near_far.then(|| NearFar::new(device, &options, active)).transpose()?;
@@ -246,8 +163,8 @@ impl Workspace {
             dists: told.together.arrays[0],
             bitmaps: [told.together.arrays[1], told.together.arrays[2]],
         };
-        let shape = device.together(self.blocks, THREADS);
-        let shape = Launch { shared_bytes: SHARED_BYTES, ..shape };
+        let shape = device.together(self.blocks, STEP_THREADS);
+        let shape = Launch { shared_bytes: STEP_SHARED, ..shape };
         device.launch(if joint { self.joint } else { self.step }, shape, &args)
     }
 
@@ -278,7 +195,7 @@ impl Workspace {
         let Some(log) = &self.log else { return Vec::new() };
         let last = (count as usize).min(LOG_ENTRIES - 1);
         let round = |i: usize| {
-            let ([before, ..], [now, kind, nodes, arcs]) = (log.get(i - 1), log.get(i));
+            let (before, RoundLog { ns: now, kind, nodes, arcs }) = (log.get(i - 1).ns, log.get(i));
             let names = ["", "push queue", "push scan", "pull", "push solo", "near-far"];
             let (name, rounds) = (names[(kind & 255) as usize % 6], (kind >> 8).max(1));
             let arcs = if arcs == u64::MAX { 0 } else { arcs };

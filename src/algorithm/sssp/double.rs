@@ -10,12 +10,12 @@ use crate::algorithm::frame::{Brought, Engine, Log, Run, step, timed};
 use crate::algorithm::same::Words;
 use crate::choice::Choice;
 use crate::collective::Replicated;
+use crate::device::kernels::sssp_double::{DoubleArgs, DoubleControl, DoubleStatus, THREADS};
 use crate::device::{CudaDevice, Function, Launch, Pinned, source};
 use crate::error::Result;
 use crate::fleet::Replica;
 use crate::layout::memory::{CONTROL, DeviceArray, GraphShape};
-use crate::layout::{ArcForm, DeviceWeighted, WeightedLayout};
-use bytemuck::{Pod, Zeroable};
+use crate::layout::{DeviceWeighted, WeightedLayout};
 
 /// Buckets of this many mean weights: wide on flat graphs, whose frontiers are small; narrow on skewed ones, where
 /// what is relaxed too early is relaxed again.
@@ -90,48 +90,11 @@ impl Run for Driver<'_> {
     }
 }
 
-const THREADS: u32 = 256; // of `kernels/sssp_double.cu`
+const _: () = assert!(size_of::<DoubleControl>() <= CONTROL * size_of::<u64>());
 /// A row of more arcs is given a block.
 const LONG_ROW: u64 = 256;
 /// A row of more arcs is given all blocks together.
 const GIANT_ROW: u64 = 16_384;
-
-/// `kernels/sssp_double.cu`: DoubleArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct DoubleArgs {
-    offsets: u64,
-    arcs: u64,
-    seeds: u64,
-    dist: u64,
-    pending: u64,
-    stamp: u64,
-    queue: u64,
-    giants: u64,
-    control: u64,
-    status: u64,
-    abort: u64,
-    log: u64,
-    deadline_ns: u64,
-    capacity: u64,
-    nodes: u64,
-    delta: f64,
-    active: u32,
-    count: u32,
-    long_row: u32,
-    giant_row: u32,
-    form: ArcForm,
-}
-
-/// `kernels/sssp_double.cu`: DoubleStatus.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct DoubleStatus {
-    relaxed: u64,
-    rounds: u64,
-    windows: u32,
-    stopped: u32,
-}
 
 /// What a replica needs on a GPU beside the distances.
 struct Workspace {

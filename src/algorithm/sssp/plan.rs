@@ -4,6 +4,7 @@ use super::SsspConfig;
 use crate::algorithm::MergeMode;
 use crate::algorithm::arrays::replicated_arrays;
 use crate::collective::{Frontier, Replicated, Together};
+use crate::device::kernels::sssp_round as kernel;
 use crate::fleet::Fleet;
 use crate::layout::{WeightedGraph, WeightedLayout};
 use std::ops::Range;
@@ -17,21 +18,21 @@ pub(super) struct Question {
     pub config: SsspConfig,
 }
 
-/// What a step does; the numbers are those of `kernels/sssp_round.cuh`.
+/// What a step does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Task {
     /// Everything to the end, redundantly and in place.
-    Finish = 0,
+    Finish = kernel::FINISH as isize,
     /// Whole frontiers from snapshots, until none is left or a pull pays.
-    Grow = 1,
+    Grow = kernel::GROW as isize,
     /// One pull, into the own chunk or into all nodes.
-    Pull = 2,
+    Pull = kernel::PULL as isize,
     /// One push of the own chunk's frontier.
-    Push = 3,
+    Push = kernel::PUSH as isize,
     /// Everything by near-far, redundantly.
     NearFar,
     /// Everything to the end, in one launch with the other GPUs.
-    Joint = 5,
+    Joint = kernel::JOINT as isize,
 }
 
 impl Task {
