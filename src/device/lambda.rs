@@ -7,7 +7,7 @@ use super::{check, nvrtc};
 use crate::error::{Error, Result};
 use bytemuck::Zeroable;
 use cudarc::driver::sys;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::{Arc, OnceLock};
@@ -62,8 +62,8 @@ pub(crate) struct Lambdas {
     keys: HashMap<LambdaKey, Loaded>,
     /// By content: lambdas that are made anew with every call.
     texts: HashMap<String, Loaded>,
-    lanes: Vec<Lane>,
-    current: usize,
+    lanes: RefCell<Vec<Lane>>,
+    current: Cell<usize>,
     start: sys::CUevent,
     /// Where reductions leave their result, a word a lane.
     pub result: Pinned<u64>,
@@ -79,7 +79,7 @@ impl Lambdas {
         sink.upload(&[FaultSink { record: record.pointer(), ..FaultSink::zeroed() }])?;
         let result = Pinned::new(context, LANES)?;
         let (keys, texts) = (HashMap::new(), HashMap::new());
-        let (names, lanes, current) = (Vec::new(), Vec::new(), 0);
+        let (names, lanes, current) = (Vec::new(), RefCell::default(), Cell::new(0));
         let start = event(&context.name)?;
         Ok(Lambdas { sink, record, names, keys, texts, lanes, current, start, result })
     }
@@ -91,7 +91,7 @@ impl Lambdas {
 
     /// The lane that launches go to; 0 is the main stream.
     pub fn lane(&self) -> usize {
-        self.current
+        self.current.get()
     }
 }
 
@@ -152,20 +152,20 @@ impl CudaDevice {
     }
 
     /// Sends what follows to lane `lane`.
-    pub fn switch(&mut self, lane: usize) -> Result<()> {
-        self.lambdas.current = lane;
+    pub fn switch(&self, lane: usize) -> Result<()> {
+        self.lambdas.current.set(lane);
         if lane == 0 {
             return Ok(());
         }
-        let name = self.info.device.clone();
-        while self.lambdas.lanes.len() < lane {
+        let (name, mut lanes) = (&self.info.device, self.lambdas.lanes.borrow_mut());
+        while lanes.len() < lane {
             let mut stream = std::ptr::null_mut();
             let flag = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
             // SAFETY: the context is current; out-pointer to a local.
-            check(&name, "cuStreamCreate", unsafe { sys::cuStreamCreate(&mut stream, flag) })?;
-            let lane = Lane { stream, event: event(&name)?, forked: Cell::new(false) };
-            self.lambdas.lanes.push(lane);
+            check(name, "cuStreamCreate", unsafe { sys::cuStreamCreate(&mut stream, flag) })?;
+            lanes.push(Lane { stream, event: event(name)?, forked: Cell::new(false) });
         }
+        drop(lanes);
         self.lane_stream().map(drop)
     }
 
@@ -173,7 +173,7 @@ impl CudaDevice {
     pub fn join(&self) -> Result<()> {
         let main = self.stream();
         let mut joined = false;
-        for lane in self.lambdas.lanes.iter().filter(|lane| lane.forked.get()) {
+        for lane in self.lambdas.lanes.borrow().iter().filter(|lane| lane.forked.get()) {
             // SAFETY: live events and streams of the current context.
             unsafe {
                 check(
@@ -195,8 +195,8 @@ impl CudaDevice {
 
     /// Where launches go. A lane that the main stream has joined waits for what the main stream has since.
     pub(super) fn lane_stream(&self) -> Result<sys::CUstream> {
-        let at = self.lambdas.current.checked_sub(1);
-        let Some(lane) = at.and_then(|at| self.lambdas.lanes.get(at)) else {
+        let (at, lanes) = (self.lambdas.current.get().checked_sub(1), self.lambdas.lanes.borrow());
+        let Some(lane) = at.and_then(|at| lanes.get(at)) else {
             return Ok(self.stream());
         };
         if !lane.forked.get() {

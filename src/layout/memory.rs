@@ -185,34 +185,23 @@ pub fn placed(arrays: Vec<DeviceArray>, placement: Placement, world: usize) -> V
     arrays.into_iter().map(part).collect()
 }
 
-/// The arrays of geolocation on one GPU: rows as they are, state, queue. Most nodes unlocated and most arcs
-/// out of long rows are reckoned with.
-pub fn geolocation(shape: &GraphShape, _: usize) -> Vec<DeviceArray> {
-    let (nodes, arcs) = (shape.nodes as usize, shape.all_arcs() as usize);
-    let wide = if shape.all_arcs() >= u64::from(u32::MAX) { 2 } else { 1 };
-    let words = nodes.div_ceil(32);
-    vec![
-        DeviceArray::new::<u32>("row offsets", (nodes + 1) * wide),
-        DeviceArray::new::<u32>("columns", arcs),
-        DeviceArray::new::<u32>("neighbours of long rows", arcs),
-        DeviceArray::new::<f64>("position", 4 * nodes),
-        DeviceArray::new::<f64>("found", 3 * nodes),
-        DeviceArray::new::<u32>("wave", nodes),
-        DeviceArray::new::<u32>("located neighbours", nodes),
-        DeviceArray::new::<u32>("queue", nodes),
-        DeviceArray::new::<u32>("given", words),
-        DeviceArray::new::<u32>("located", words),
-    ]
-}
-
 /// Rows without weights, both ways where they differ.
 pub(crate) fn topology(shape: &GraphShape) -> Vec<DeviceArray> {
+    unweighted(shape, shape.active).repeat(if shape.symmetric { 1 } else { 2 })
+}
+
+/// Rows as they were loaded, without weights.
+pub(crate) fn plain(shape: &GraphShape) -> Vec<DeviceArray> {
+    unweighted(shape, shape.nodes)
+}
+
+/// So many rows without weights.
+fn unweighted(shape: &GraphShape, rows: u64) -> Vec<DeviceArray> {
     let wide = if shape.all_arcs() >= u64::from(u32::MAX) { 2 } else { 1 };
-    let one = [
-        DeviceArray::new::<u32>("row offsets", (shape.active as usize + 1) * wide),
+    vec![
+        DeviceArray::new::<u32>("row offsets", (rows as usize + 1) * wide),
         DeviceArray::new::<u32>("columns", shape.all_arcs() as usize),
-    ];
-    one.repeat(if shape.symmetric { 1 } else { 2 })
+    ]
 }
 
 /// The arrays of PageRank on one GPU, by its default strategies; skewed graphs as if no arc found room in a segment and

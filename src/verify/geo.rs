@@ -1,26 +1,25 @@
-//! Checks geolocation: who is located in which wave, and that each location is a spatial median.
+//! Checks geolocation: the wave of each node, and that its place is a spatial median.
 //!
-//! Waves. Given nodes have wave 0; every other node has 1 + the least wave among its out-neighbours, or
-//! `u32::MAX` where that is beyond the last wave or no neighbour is ever located. If this holds at each
-//! node then each wave is right: a finite wave has a chain of falling waves down to a given node, so it is
-//! not too low, and the rule along a shortest chain keeps it from being too high or missing. One pass over
+//! **Waves.** Given nodes have wave 0. Every other node has 1 + the least wave of its out-neighbours, or
+//! `u32::MAX` where that is beyond the last wave or no neighbour has a place. If this holds at each
+//! node, then each wave is right: from a node of a finite wave a chain of falling waves leads to a given node, so the wave is
+//! not too low; and along a shortest chain the rule keeps it from being too high or missing. One pass over
 //! the arcs checks it.
 //!
-//! Locations. A node of wave i stands at a point of least summed great-circle distance to its
-//! out-neighbours of waves below i, where they stand in the same answer. So each node is checked by itself:
-//! one neighbour or two by the closed form, more in two ways.
+//! **Places.** A node of wave i has a place of least summed great-circle distance to those out-neighbours
+//! whose waves are below i, at their places in the same answer. So each node is checked by itself:
+//! with one neighbour or two by the closed form, with more in two ways.
 //!
-//! 1. Every location of three neighbours or more must be a local minimum of its sum, to within the tolerance. One pass
-//!    over the neighbours gives the sum's slope and curvature there; a location that is a neighbour's own counts as a
-//!    minimum while the pull of the others is not stronger than the neighbours that stand there. Where slope and
-//!    curvature leave it open, a descent from the location must not gain more than the tolerance.
-//! 2. As many of them as [`WORK`] distances allow are compared with [`super::spatial_median`], the least sum on the
-//!    globe, at up to some 1,000 distances a neighbour: half of the work on nodes with at most [`FEW`] neighbours, the
-//!    rest on the others, each in the order of a hash of the node. Some 40,000 such nodes are compared of a graph with
-//!    2^20 nodes and 30 M arcs, all of them on a smaller one; `checked` says how many were.
+//! 1. The place of every node with three neighbours or more must be a local minimum of its sum, to within the tolerance. One
+//!    pass over the neighbours gives slope and curvature of the sum there. A neighbour's own place is a
+//!    minimum if the pull of the others is at most the number of neighbours at that place. Where slope and
+//!    curvature do not decide, a descent from the place must not gain more than the tolerance.
+//! 2. As many of them as [`WORK`] distances allow are compared with [`spatial_median`], the least sum on the
+//!    globe: half of the work on nodes with at most [`FEW`] neighbours, the
+//!    rest on the others, each in the order of a hash of the node. [`GeoCheck::checked`] says how many were compared.
 //!
-//! A sum on a globe has several local minima, and no method finds the least for certain: one median in 500 may be
-//! another local minimum, at most 1 % above, as long as all sums together keep the tolerance.
+//! A sum on a globe has several local minima, and no method is certain to find the least: one median in [`RARE`] may be
+//! another local minimum, at most a share of [`ELSEWHERE`] above, as long as all sums together keep the tolerance.
 
 mod globe;
 mod median;
@@ -36,71 +35,70 @@ use rayon::prelude::*;
 use std::cell::Cell;
 use std::time::Instant;
 
-/// The wave of a node that is never located.
+/// The wave of a node that has no place.
 const NEVER: u32 = u32::MAX;
-/// Distances that the oracle may compute, about.
+/// About how many distances the oracle may compute.
 const WORK: u64 = 400_000_000;
 /// Nodes with at most this many located neighbours go first.
 const FEW: u64 = 8;
-/// One in so many medians of three neighbours and more may be another local minimum of the sum, which is at most
-/// [`ELSEWHERE`] above the least one, as a share: the least on a globe is found by no method for certain.
+/// One in so many medians of three neighbours and more may be another local minimum of the sum.
 const RARE: u64 = 500;
+/// The share by which the sum there may exceed the least sum.
 const ELSEWHERE: f64 = 0.01;
-/// Nodes that are checked before the work is counted.
+/// Nodes that the oracle is asked about before its work is counted.
 const BATCH: usize = 1024;
 /// Most nodes that are put in order for the oracle.
 const MOST: u64 = 1 << 21;
-/// How far a location with a closed form may be off.
+/// How far a place with a closed form may be off.
 const OFF_KM: f64 = 1e-6;
-/// What rounding adds to the distance from one neighbour, radians: a micrometre.
+/// What rounding adds to the distance from one neighbour, in radians: a micrometre.
 const ROUNDING: f64 = 1e-9 / RADIUS_KM;
-
-/// A neighbour this near stands at the location, radians: a tenth of a millimetre.
+/// A neighbour at most this far away has the same place, in radians: a tenth of a millimetre.
 const HERE: f64 = 1e-11;
-/// No minimum is looked for further away from a location than this, radians: 318 km.
+/// A minimum farther away than this, in radians, is not looked for: 318 km.
 const REACH: f64 = 0.05;
 
 /// What a check that passed has seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
 pub struct GeoCheck {
-    /// Nodes whose location was given.
+    /// Nodes whose place was given.
     pub given: u64,
-    /// Nodes that were located, the given ones not counted.
+    /// Nodes that were located, without the given ones.
     pub located: u64,
     /// The last wave that located a node.
     pub waves: u32,
-    /// Located nodes whose location was compared with the least sum on the globe: all with one or two neighbours, and of
-    /// the others as many as the work allows. The rest are local minima of their sums. Locations are certified where
-    /// these are all.
+    /// Located nodes that were compared with the least sum on the globe: all with one or two neighbours, and of
+    /// the others as many as the work allows. The rest are at local minima of their sums. The answer is certified if
+    /// `checked` equals `located`.
     pub checked: u64,
-    /// Of these, nodes with three neighbours or more.
+    /// Of the checked ones, nodes with three neighbours or more.
     pub medians: u64,
-    /// Of these, nodes at another local minimum, above the least sum by more than the tolerance.
+    /// Of the medians, nodes at another local minimum, above the least sum by more than the tolerance.
     pub elsewhere: u64,
-    /// Summed distances of all of these over the oracle's, less 1.
+    /// Summed distances of all medians, divided by the oracle's, minus 1.
     pub total_excess: f64,
-    /// Largest summed distance over the oracle's, less 1; below 0 where every answer was better.
+    /// The largest summed distance of a median, divided by the oracle's, minus 1; below 0 where every answer is better.
     pub worst_excess: f64,
-    /// Mean distance from a node with three neighbours or more to each of them, over those checked, km.
+    /// Mean distance from a median to one of its neighbours, in km.
     pub mean_km: f64,
     /// Milliseconds that the check took.
     pub ms: f64,
 }
 
-/// Certifies that `answer` and `wave` are what geolocation gives from `given`: latitudes and longitudes in
-/// degrees, `[n]` each, NaN where unknown; `wave` is `[n]`, 0 for a given node and `u32::MAX` for one that is
-/// never located. `waves` is the most waves that were allowed; `None`: as many as it takes. A summed distance
-/// may be (1 + `tolerance`) times the oracle's, and so may all together; one median in 500 may be up to 1 % above
-/// if it is another local minimum, and is counted. Locations that the oracle is not asked about are local minima too;
+/// Checks that `answer` and `wave` are what geolocation computes from `given`. Places are latitudes and longitudes in
+/// degrees, `[n]` each, NaN where unknown. `wave` is `[n]`, 0 for a given node and `u32::MAX` for one without a
+/// place. `waves` is the largest number of waves that was allowed, `None` without a limit. A summed distance
+/// may be (1 + `tolerance`) times the oracle's, and so may all together. One median in 500 may be at another local minimum,
+/// up to 1 % above; these are counted. Nodes that the oracle is not asked about are at local minima;
 /// [`GeoCheck::checked`] and [`GeoCheck::located`] differ then.
 ///
-/// Takes some passes over the arcs, the oracle's work (see the header: not all nodes of a large graph are
-/// asked about, and which is fixed) and 24 bytes a node, in parallel.
+/// Takes some passes over the arcs, the oracle's work, which is bounded, and 24 bytes a node, in parallel. Which nodes
+/// the oracle is asked about does not change from call to call.
 ///
 /// # Errors
 ///
 /// [`Error::Verify`] names a wrong node by the input's id, the lowest one of its kind of fault and batch,
-/// its wave, and for a location both sums. [`Error::Input`] when `given` is not `[n]` or no place on Earth.
+/// its wave, and for a place both sums. [`Error::Input`] when `given` is not `[n]` or no place on Earth.
 pub fn geo(
     graph: &Graph,
     given: [&[f64]; 2],
@@ -112,7 +110,7 @@ pub fn geo(
     check(graph, given, answer, wave, (waves, tolerance), WORK)
 }
 
-/// As [`geo`], with `work` distances for the oracle.
+/// The same, with `work` distances for the oracle.
 fn check(
     graph: &Graph,
     given: [&[f64]; 2],
@@ -170,7 +168,7 @@ struct Asked {
     least_km: f64,
     neighbors: u64,
     work: u64,
-    /// The words for a place that is another local minimum.
+    /// What there is to say of a place that is another local minimum.
     elsewhere: Option<Error>,
 }
 
@@ -197,7 +195,7 @@ impl Check<'_> {
         Error::Verify(format!("geolocation, node {}: {what}", self.id(v)))
     }
 
-    /// The fault of the lowest node that has one.
+    /// The fault of the first node that has one.
     fn first(&self, fault: impl Fn(usize) -> Option<Error> + Sync + Send) -> Result<()> {
         (0..self.graph.nodes()).into_par_iter().find_map_first(fault).map_or(Ok(()), Err)
     }
@@ -217,7 +215,7 @@ impl Check<'_> {
         })
     }
 
-    /// The out-neighbour of least wave, the first of them.
+    /// The out-neighbour of the least wave, the first of several.
     fn earliest(&self, v: usize) -> Option<usize> {
         let others = self.graph.neighbors(v).map(|(u, _)| u as usize).filter(|&u| u != v);
         others.min_by_key(|&u| self.wave[u]).filter(|&u| self.wave[u] != NEVER)
@@ -272,7 +270,7 @@ impl Check<'_> {
         })
     }
 
-    /// Where the neighbours stood when `v` was located, an entry for each arc.
+    /// The places of the neighbours that `v` was located by, one for each arc.
     fn earlier(&self, v: usize) -> impl Iterator<Item = Direction> + '_ {
         let before = move |u: &usize| self.wave[*u] < self.wave[v];
         self.graph.neighbors(v).map(|(u, _)| u as usize).filter(before).map(|u| self.at[u])
@@ -296,7 +294,7 @@ impl Check<'_> {
             (_, Some(_)) => return None,
         };
         let sum = [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
-        // The nearer the two are to antipodes, the less the midpoint is known: rounding / |a + b|.
+        // Near antipodes the midpoint is ill-conditioned: its error is rounding / |a + b|.
         let length = dot(sum, sum).sqrt();
         let off_by = OFF_KM + 4e-15 * RADIUS_KM / length;
         if let Some(middle) = unit(sum) {
@@ -310,7 +308,7 @@ impl Check<'_> {
         None
     }
 
-    /// The fault of a node with three neighbours or more that is not even at a local minimum.
+    /// The fault of a node with three neighbours or more that is not at a local minimum.
     fn no_minimum(&self, v: usize) -> Option<Error> {
         if !self.is_located(v) || self.earlier(v).nth(2).is_none() {
             return None;
@@ -332,7 +330,7 @@ impl Check<'_> {
         Some(self.wrong(v, format!("of wave {wave}: {what} in all, but {best}")))
     }
 
-    /// Counts, and what the closed forms have checked.
+    /// Counts of nodes; of checked ones those that have closed forms.
     fn totals(&self) -> GeoCheck {
         let count = |v: usize| {
             let located = self.is_located(v);
@@ -431,16 +429,16 @@ impl Check<'_> {
     }
 }
 
-/// What one pass over the neighbours tells of the summed distance at a place.
+/// The summed distance at a place, with its slope and curvature.
 #[derive(Default)]
 struct Slope {
     /// Summed distance, radians.
     sum: f64,
     /// All neighbours.
     count: f64,
-    /// Neighbours that stand there.
+    /// Neighbours at the same place.
     here: f64,
-    /// Whether one stands opposite: the sum bends down there.
+    /// Whether one is at the antipode, which makes the sum concave.
     opposite: bool,
     /// The pull of the others: the sum of unit vectors towards them, on two axes.
     pull: [f64; 2],
@@ -474,9 +472,9 @@ impl Slope {
         slope
     }
 
-    /// Whether nothing within reach is lower by more than a share of `tolerance`. A sum that bends upwards falls from
-    /// here by its slope times the distance at most; one that bends downwards by half its bend times the squared
-    /// distance more. Nothing further away than twice the mean distance is lower than here.
+    /// Whether no sum within reach is lower by more than a share of `tolerance`. A convex sum falls by at most its slope
+    /// times the distance; a concave one by half of its curvature times the squared
+    /// distance more. No sum farther away than twice the mean distance is lower than here.
     fn is_minimum(&self, tolerance: f64) -> bool {
         let reach = REACH.min(2.0 * self.sum / self.count);
         let slope = (self.pull[0].hypot(self.pull[1]) - self.here).max(0.0);
@@ -488,7 +486,7 @@ impl Slope {
     }
 }
 
-/// The same meridian in (-180, 180]. Exact: a remainder is, and so is the difference.
+/// The same meridian in (-180, 180]. Exact, since remainder and difference are.
 fn normalized(lon: f64) -> f64 {
     match lon % 360.0 {
         lon if lon > 180.0 => lon - 360.0,
@@ -507,7 +505,6 @@ fn hash(v: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::spatial_median;
     use super::*;
     use crate::graph::Origin;
     use crate::hash::hash;

@@ -1,12 +1,15 @@
 //! What is said of geolocation.
 
-use super::{Geo, Geolocation, Known};
-use crate::Result;
+use super::driver::Brought;
+use super::plan::to_degrees;
+use super::{Geo, KnownPlaces, NEVER, STRIDE};
 use crate::algorithm::Measured;
 use crate::algorithm::workload::{Answer, Checked, Query, fields};
+use crate::error::Result;
 use crate::io::{Column, Table};
 use crate::units::{count, plural};
 use crate::verify::{self, ErrorKm, error_km};
+use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 /// How far above the least sum of distances a location, and all together, may be, as a share, to pass their check.
@@ -16,10 +19,50 @@ fn passes(many: u64) -> String {
     if many == 1 { "1 pass".into() } else { format!("{} passes", count(many)) }
 }
 
+/// Where nodes are, in the graph's node order.
+#[derive(Debug, Clone, Default)]
+pub struct Geolocation {
+    /// `[n]` degrees north; NaN where never located; given ones as they were given.
+    pub latitude: Vec<f64>,
+    /// `[n]` degrees east, above -180 to 180; NaN and given ones as above.
+    pub longitude: Vec<f64>,
+    /// `[n]` the wave that located a node: 0 given, `u32::MAX` never.
+    pub wave: Vec<u32>,
+    /// The last wave that located a node.
+    pub waves: u32,
+    /// Nodes that waves located.
+    pub inferred: u64,
+    /// Passes of the solver over neighbours of a node, all nodes and replicas together, in the last run.
+    pub passes: u64,
+    /// Timings and counts. `reached` are the located nodes, given ones included, and `reached_arcs` the
+    /// arcs over which they were found.
+    pub measured: Measured,
+}
+
 impl Geolocation {
+    /// From what all replicas brought back.
+    pub(super) fn new(query: &Query<Geo>, mut brought: Vec<Brought>) -> Geolocation {
+        let relaxed = brought.iter().map(|one| one.measured.arcs_relaxed).sum();
+        let passes = brought.iter().map(|one| one.passes).sum();
+        let Brought { position, wave, arcs, mut measured, .. } = brought.swap_remove(0);
+        let [north, east] = &query.start.given;
+        let degrees = |v: usize| match wave[v] {
+            0 => (north[v], east[v]),
+            NEVER => (f64::NAN, f64::NAN),
+            _ => to_degrees([0, 1, 2].map(|i| position[v * STRIDE + i])),
+        };
+        let (latitude, longitude) = (0..wave.len()).into_par_iter().map(degrees).unzip();
+        let located = wave.par_iter().filter(|wave| **wave != NEVER);
+        measured.reached = located.clone().count() as u64;
+        (measured.arcs_relaxed, measured.reached_arcs) = (relaxed, arcs);
+        let (waves, inferred) =
+            (located.max().copied().unwrap_or(0), measured.reached - query.start.count());
+        Geolocation { latitude, longitude, wave, waves, inferred, passes, measured }
+    }
+
     /// How far inferred nodes are from where they really are, where that is known.
-    pub fn error_km(&self, known: &Known) -> Option<ErrorKm> {
-        let inferred = |v: usize| (1..u32::MAX).contains(&self.wave[v]);
+    pub fn error_km(&self, known: &KnownPlaces) -> Option<ErrorKm> {
+        let inferred = |v: usize| (1..NEVER).contains(&self.wave[v]);
         let [north, east] = known.truth.as_ref()?;
         error_km([north, east], [&self.latitude, &self.longitude], inferred)
     }

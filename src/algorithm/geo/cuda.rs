@@ -1,57 +1,172 @@
-//! The steps of geolocation on a GPU: a thin hand that fills in the arguments of `kernels/geo.cu`.
+//! The steps of geolocation on a GPU: the arguments of `kernels/geo.cu`.
 
-mod args;
-mod deal;
-
-use super::{Done, State, Wave};
-use crate::algorithm::geo::host::Effort;
-use crate::collective::Replicated;
-use crate::collective::Split;
-use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
-use crate::error::{Error, Result};
-use crate::layout::{DeviceRows, Resident};
-use args::{CLASSES, GraphArgs, QueueArgs, ResetArgs, SettleArgs, SolveArgs, Status, Totals};
+use super::host::Effort;
+use super::plan::{CLASSES, Deal, Sizes, State, StepResult, UNITS, Wave, is_long};
+use crate::algorithm::arrays::device_arrays;
+use crate::collective::{MAX_REPLICAS, Split};
+use crate::device::{CudaDevice, Function, Launch, Pinned, source};
+use crate::error::Result;
+use crate::layout::Resident;
+use crate::layout::memory::{DeviceArray, GraphShape, plain};
 use bytemuck::{Pod, Zeroable};
-use deal::{Deal, UNITS};
 use rayon::prelude::*;
 
-/// As in kernels/geo.cu and geo_median.cuh.
-const LONG: u64 = 512;
+/// `kernels/geo.cu`: nodes of a block that tallies, warps of a block that solves by warps, threads of one that solves by
+/// threads; `kernels/geo_median.cuh`: threads of a block that solves hubs, points of a stage.
 const TALLIED: usize = 4096;
 const WARPS: u32 = 4;
 const LONE: u32 = 128;
 const HUB_THREADS: u32 = 256;
 const STAGE: u32 = 512;
-/// Bytes of a point.
-const POINT: u32 = 24;
 
-/// The solver of a class.
-#[derive(Clone, Copy, PartialEq)]
-enum Form {
-    Hubs,
-    Kept,
-    Warps,
-    Threads,
-    Pairs,
+/// `kernels/geo.cu`: GraphArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct GraphArgs {
+    offsets: u64,
+    columns: u64,
+    located: u64,
+    wave: u64,
+    count: u64,
+    position: u64,
+    longs: u64,
+    kept_at: u64,
+    kept: u64,
+    queue: u64,
+    found: u64,
+    control: u64,
+    nodes: u32,
+    long_rows: u32,
 }
 
-/// The solver of each class and the points that a warp or thread of it has room for.
-const FORMS: [(Form, u32); CLASSES] = [
-    (Form::Hubs, 0),
-    (Form::Hubs, 0),
-    (Form::Hubs, 0),
-    (Form::Kept, STAGE),
-    (Form::Warps, 512),
-    (Form::Warps, 128),
-    (Form::Threads, 16),
-    (Form::Threads, 8),
-    (Form::Threads, 4),
-    (Form::Pairs, 0),
+/// `kernels/geo.cu`: ResetArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct ResetArgs {
+    graph: GraphArgs,
+    given: u64,
+}
+
+/// `kernels/geo.cu`: QueueArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct QueueArgs {
+    graph: GraphArgs,
+    tally: u64,
+    totals: u64,
+    blocks: u32,
+    unused: u32,
+}
+
+/// `kernels/geo.cu`: Totals.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Totals {
+    start: [u32; CLASSES + 1],
+    unused: u32,
+    arcs: u64,
+}
+
+/// `kernels/geo.cu`: SolveArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct SolveArgs {
+    graph: GraphArgs,
+    tolerance: f64,
+    passes: u32,
+    start: u32,
+    items: u32,
+    unit: u32,
+    world: u32,
+    rank: u32,
+    found: u32,
+    room: u32,
+}
+
+/// `kernels/geo.cu`: Status.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Status {
+    passes: u64,
+    arcs: u64,
+}
+
+/// `kernels/geo.cu`: SettleArgs.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct SettleArgs {
+    graph: GraphArgs,
+    status: u64,
+    start: [u32; CLASSES + 1],
+    unit: [u32; CLASSES],
+    base: [[u32; CLASSES]; MAX_REPLICAS],
+    world: u32,
+    number: u32,
+    unused: u32,
+}
+
+/// The solver of each class: its kernel, threads of a block, nodes that a block works on at once, and points of each that
+/// it has room for in shared memory. `class_of` in `kernels/geo.cu` puts no node with more into the class.
+const SOLVERS: [(&str, u32, u32, u32); CLASSES] = [
+    ("geo_hubs", HUB_THREADS, 1, 0),
+    ("geo_hubs", HUB_THREADS, 1, 0),
+    ("geo_hubs", HUB_THREADS, 1, 0),
+    ("geo_warps_kept", 32 * WARPS, WARPS, STAGE),
+    ("geo_warps", 32 * WARPS, WARPS, 512),
+    ("geo_warps", 32 * WARPS, WARPS, 128),
+    ("geo_threads", LONE, LONE, 16),
+    ("geo_threads", LONE, LONE, 8),
+    ("geo_threads", LONE, LONE, 4),
+    ("geo_pairs", 256, 256, 0),
 ];
 
-/// The loaded kernels.
-#[derive(Clone, Copy)]
-struct Kernels {
+/// Bytes of a point in shared memory.
+const POINT: u32 = 24;
+
+/// The loaded solver of a class.
+struct Solver {
+    kernel: Function,
+    threads: u32,
+    at_once: u32,
+    room: u32,
+    shared_bytes: u32,
+    /// Blocks of it that can be resident.
+    resident: u32,
+}
+
+device_arrays! {
+    /// What a replica's steps need beside rows and state.
+    struct Arrays of Sizes {
+        /// Bits.
+        given: u32 = "given", |s| s.nodes.div_ceil(32);
+        located: u32 = "located", |s| s.nodes.div_ceil(32);
+        count: u32 = "located neighbours", |s| s.nodes;
+        queue: u32 = "queue", |s| s.room;
+        longs: u32 = "long rows", |s| s.long_rows;
+        kept_at: u64 = "places of long rows", |s| s.long_rows;
+        kept: u32 = "neighbours of long rows", |s| s.long_arcs;
+        tally: u32 = "tally", |s| CLASSES * s.nodes.div_ceil(TALLIED);
+        control: u64 = "control", |_| 4;
+    }
+}
+
+/// Arrays that estimates leave out, for they are small.
+const UNCOUNTED: [&str; 4] = ["long rows", "places of long rows", "tally", "control"];
+
+/// All arrays on the GPU of one of `world` replicas, as if no place were given and all arcs were those of long rows.
+pub(super) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
+    let (nodes, long_arcs) = (shape.nodes as usize, shape.all_arcs() as usize);
+    let sizes = Sizes { nodes, room: nodes, long_rows: 0, long_arcs };
+    let mut own = Arrays::list(sizes);
+    own.retain(|array| !UNCOUNTED.contains(&array.label));
+    [plain(shape), State::list(sizes, world), own].concat()
+}
+
+/// What a replica's steps on a GPU need beside the replicated state.
+pub(super) struct Workspace {
+    /// Addresses of what a `Resident` holds.
+    offsets: u64,
+    columns: u64,
     reset: Function,
     count_long: Function,
     count: Function,
@@ -59,67 +174,16 @@ struct Kernels {
     scan: Function,
     queue: Function,
     settle: Function,
-    solvers: [Function; 5],
-}
-
-/// A graph's out-arcs on one device, in the input's order, with the kernels for its offsets.
-struct Rows {
-    /// Addresses of what a `Resident` holds.
-    offsets: u64,
-    columns: u64,
-    kernels: Kernels,
+    /// By class.
+    solvers: Vec<Solver>,
     /// Blocks of 256 threads that fill the device.
     blocks: u32,
-}
-
-impl Rows {
-    /// Loads the kernels for `rows`, whose offsets are 64-bit words where `wide`.
-    fn new(device: &mut CudaDevice, rows: &DeviceRows, wide: bool) -> Result<Rows> {
-        let options = [format!("-DHIVE_WIDE={}", u32::from(wide))];
-        let mut kernel = |name| device.function(source("geo.cu"), &options, name);
-        let kernels = Kernels {
-            reset: kernel("geo_reset")?,
-            count_long: kernel("geo_count_long")?,
-            count: kernel("geo_count")?,
-            tally: kernel("geo_tally")?,
-            scan: kernel("geo_scan")?,
-            queue: kernel("geo_queue")?,
-            settle: kernel("geo_settle")?,
-            solvers: [
-                kernel("geo_hubs")?,
-                kernel("geo_warps_kept")?,
-                kernel("geo_warps")?,
-                kernel("geo_threads")?,
-                kernel("geo_pairs")?,
-            ],
-        };
-        let blocks = (device.info.multiprocessors * 8 / device.sharers).max(1);
-        let (offsets, columns) = (rows.offsets.pointer(), rows.columns.pointer());
-        Ok(Rows { offsets, columns, kernels, blocks })
-    }
-}
-
-/// What a replica's steps need beside the replicated state.
-pub(crate) struct Workspace {
-    rows: Rows,
-    /// `[n / 32]` bits.
-    given: DeviceBuffer<u32>,
-    located: DeviceBuffer<u32>,
-    /// `[n]`
-    count: DeviceBuffer<u32>,
-    queue: DeviceBuffer<u32>,
-    longs: DeviceBuffer<u32>,
-    kept_at: DeviceBuffer<u64>,
-    kept: DeviceBuffer<u32>,
-    tally: DeviceBuffer<u32>,
-    control: DeviceBuffer<u64>,
+    arrays: Arrays,
     totals: Pinned<Totals>,
     status: Pinned<Status>,
-    /// Blocks that can be resident, by class.
-    resident: [u32; CLASSES],
+    /// Of the wave under way.
+    deal: Deal,
     nodes: usize,
-    rank: usize,
-    world: usize,
 }
 
 impl Workspace {
@@ -127,136 +191,123 @@ impl Workspace {
     pub fn new(
         device: &mut CudaDevice,
         graph: &Resident,
+        rank: usize,
         known: &[bool],
-        (rank, world): (usize, usize),
+        sizes: Sizes,
     ) -> Result<Workspace> {
-        let rows = Rows::new(device, graph.rows(rank)?, graph.wide())?;
-        let (nodes, graph) = (known.len(), graph.graph());
+        let options = [format!("-DHIVE_WIDE={}", u32::from(graph.wide()))];
+        let mut solvers = Vec::new();
+        for (name, threads, at_once, room) in SOLVERS {
+            let kernel = device.function(source("geo.cu"), &options, name)?;
+            let shared_bytes = at_once * room * POINT;
+            let resident = device.resident_blocks(kernel, threads, shared_bytes)?;
+            solvers.push(Solver { kernel, threads, at_once, room, shared_bytes, resident });
+        }
+        let mut kernel = |name| device.function(source("geo.cu"), &options, name);
+        let (rows, graph) = (graph.rows(rank)?, graph.graph());
         let bits = |part: &[bool]| {
             part.iter().enumerate().fold(0, |bits, (i, known)| bits | u32::from(*known) << i)
         };
         let bits: Vec<u32> = known.par_chunks(32).map(bits).collect();
-        let open = |v: &usize| !known[*v] && graph.degree(*v) > 0;
-        let room = (0..nodes).into_par_iter().filter(open).count();
-        let long = |v: &usize| !known[*v] && graph.degree(*v) > LONG;
-        let longs: Vec<u32> = (0..nodes).into_par_iter().filter(long).map(|v| v as u32).collect();
+        let longs = (0..known.len() as u32).into_par_iter();
+        let longs: Vec<u32> = longs.filter(|v| is_long(graph, known, *v as usize)).collect();
         let mut total = 0;
-        let kept_at: Vec<u64> = longs
-            .iter()
-            .map(|v| {
-                let first = total;
-                total += graph.degree(*v as usize);
-                first
-            })
-            .collect();
+        let place = |v: &u32| {
+            let first = total;
+            total += graph.degree(*v as usize);
+            first
+        };
+        let kept_at: Vec<u64> = longs.iter().map(place).collect();
         let workspace = Workspace {
-            given: device.alloc("given", bits.len())?,
-            located: device.alloc("located", bits.len())?,
-            count: device.alloc("located neighbours", nodes)?,
-            queue: device.alloc("queue", room)?,
-            longs: device.alloc("long rows", longs.len())?,
-            kept_at: device.alloc("places of long rows", longs.len())?,
-            kept: device.alloc("neighbours of long rows", total as usize)?,
-            tally: device.alloc("tally", CLASSES * nodes.div_ceil(TALLIED))?,
-            control: device.alloc("control", 4)?,
+            offsets: rows.offsets.pointer(),
+            columns: rows.columns.pointer(),
+            reset: kernel("geo_reset")?,
+            count_long: kernel("geo_count_long")?,
+            count: kernel("geo_count")?,
+            tally: kernel("geo_tally")?,
+            scan: kernel("geo_scan")?,
+            queue: kernel("geo_queue")?,
+            settle: kernel("geo_settle")?,
+            solvers,
+            arrays: Arrays::allocate(device, sizes)?,
             totals: Pinned::new(&device.context, 1)?,
             status: Pinned::new(&device.context, 1)?,
-            resident: resident(device, &rows)?,
-            rows,
-            nodes,
-            rank,
-            world,
+            blocks: (device.info.multiprocessors * 8 / device.sharers).max(1),
+            deal: Deal::new(&[0; CLASSES + 1], 1),
+            nodes: known.len(),
         };
-        workspace.given.upload(&bits)?;
-        workspace.longs.upload(&longs)?;
-        workspace.kept_at.upload(&kept_at)?;
+        workspace.arrays.given.upload(&bits)?;
+        workspace.arrays.longs.upload(&longs)?;
+        workspace.arrays.kept_at.upload(&kept_at)?;
         Ok(workspace)
     }
 
     fn graph(&self, s: &State) -> Result<GraphArgs> {
-        fn device<T: crate::collective::Element>(array: &Replicated<T>) -> Result<u64> {
-            let host = || Error::machine("host arrays in a device step; this is a bug");
-            array.device().map(DeviceBuffer::pointer).ok_or_else(host)
-        }
         Ok(GraphArgs {
-            offsets: self.rows.offsets,
-            columns: self.rows.columns,
-            located: self.located.pointer(),
-            wave: device(&s.wave)?,
-            count: self.count.pointer(),
-            position: device(&s.position)?,
-            longs: self.longs.pointer(),
-            kept_at: self.kept_at.pointer(),
-            kept: self.kept.pointer(),
-            queue: self.queue.pointer(),
-            found: device(&s.found)?,
-            control: self.control.pointer(),
+            offsets: self.offsets,
+            columns: self.columns,
+            located: self.arrays.located.pointer(),
+            wave: s.wave.on_device()?,
+            count: self.arrays.count.pointer(),
+            position: s.position.on_device()?,
+            longs: self.arrays.longs.pointer(),
+            kept_at: self.arrays.kept_at.pointer(),
+            kept: self.arrays.kept.pointer(),
+            queue: self.arrays.queue.pointer(),
+            found: s.found.on_device()?,
+            control: self.arrays.control.pointer(),
             nodes: self.nodes as u32,
-            long_rows: self.longs.len() as u32,
+            long_rows: self.arrays.longs.len() as u32,
         })
     }
 
     /// Queues the state at the start of a run.
-    pub fn reset(&mut self, device: &CudaDevice, s: &State) -> Result<()> {
-        let rows = &self.rows;
-        self.control.clear()?;
-        let args = ResetArgs { graph: self.graph(s)?, given: self.given.pointer() };
-        launch(device, rows.kernels.reset, self.nodes as u64, 256, rows.blocks, &args)
+    pub fn reset(&self, device: &CudaDevice, s: &State) -> Result<()> {
+        self.arrays.control.clear()?;
+        let args = ResetArgs { graph: self.graph(s)?, given: self.arrays.given.pointer() };
+        device.launch(self.reset, shape(self.nodes as u64, self.blocks), &args)
     }
 
     /// Makes the queue of a wave and waits for its size.
-    pub fn count(&mut self, device: &CudaDevice, s: &State) -> Result<Wave> {
-        let rows = &self.rows;
-        let (graph, kernels) = (self.graph(s)?, &rows.kernels);
+    pub fn count(&self, device: &CudaDevice, s: &State) -> Result<Wave> {
+        let graph = self.graph(s)?;
         let blocks = self.nodes.div_ceil(TALLIED) as u32;
         let args = QueueArgs {
             graph,
-            tally: self.tally.pointer(),
+            tally: self.arrays.tally.pointer(),
             totals: self.totals.pointer(),
             blocks,
             unused: 0,
         };
         if graph.long_rows > 0 {
             let items = u64::from(graph.long_rows) * 256;
-            launch(device, kernels.count_long, items, 256, 4 * rows.blocks, &graph)?;
+            device.launch(self.count_long, shape(items, 4 * self.blocks), &graph)?;
         }
-        launch(device, kernels.count, self.nodes as u64, 256, 4 * rows.blocks, &graph)?;
-        let items = u64::from(blocks) * 256;
-        launch(device, kernels.tally, items, 256, rows.blocks, &args)?;
-        launch(device, kernels.scan, 1, 1024, 1, &args)?;
-        launch(device, kernels.queue, items, 256, rows.blocks, &args)?;
+        device.launch(self.count, shape(self.nodes as u64, 4 * self.blocks), &graph)?;
+        let tallies = shape(u64::from(blocks) * 256, self.blocks);
+        device.launch(self.tally, tallies, &args)?;
+        device.launch(self.scan, Launch::of(1, 1024), &args)?;
+        device.launch(self.queue, tallies, &args)?;
         device.wait()?;
         let totals = self.totals.get(0);
-        Ok(Wave { nodes: u64::from(totals.start[CLASSES]), arcs: totals.arcs })
+        Ok(Wave { nodes: totals.start[CLASSES].into(), arcs: totals.arcs })
     }
 
-    fn deal(&self, whole: bool) -> Deal {
-        Deal::new(&self.totals.get(0).start, if whole { 1 } else { self.world })
-    }
-
-    /// How many places of the queue each replica has.
-    pub fn split(&self, whole: bool) -> Split {
-        self.deal(whole).split()
-    }
-
-    /// Queues the medians of the own places. `chance` perturbs the number of blocks.
+    /// Queues the medians of the places that `rank` of `world` is dealt; who is dealt how many.
     pub fn solve(
         &mut self,
-        device: &mut CudaDevice,
+        device: &CudaDevice,
         s: &State,
-        whole: bool,
+        (rank, world): (usize, usize),
         effort: Effort,
-        chance: Option<u64>,
-    ) -> Result<()> {
-        let (deal, start) = (self.deal(whole), self.totals.get(0).start);
-        let rank = if whole { 0 } else { self.rank };
-        let graph = self.graph(s)?;
-        for class in 0..CLASSES {
-            let items = deal.items[rank][class];
+    ) -> Result<Split> {
+        let (graph, start) = (self.graph(s)?, self.totals.get(0).start);
+        self.deal = Deal::new(&start, world);
+        for (class, solver) in self.solvers.iter().enumerate() {
+            let items = self.deal.items[rank][class];
             if items == 0 {
                 continue;
             }
-            let (form, room) = FORMS[class];
             let args = SolveArgs {
                 graph,
                 tolerance: effort.tolerance,
@@ -264,96 +315,55 @@ impl Workspace {
                 start: start[class],
                 items,
                 unit: UNITS[class],
-                world: deal.world as u32,
+                world: world as u32,
                 rank: rank as u32,
-                found: deal.base[rank][class],
-                room,
+                found: self.deal.base[rank][class],
+                room: solver.room,
             };
-            let (threads, at_once, shared_bytes) = form.shape(room);
-            // Some blocks more than fit: the sooner done make room.
-            let most = chance.map_or(4 * self.resident[class], |c| 1 + (c % 97) as u32);
-            let blocks = items.div_ceil(at_once).clamp(1, most.max(1));
-            let shape = Launch { blocks, threads, shared_bytes, cooperative: false };
+            let &Solver { threads, shared_bytes, .. } = solver;
+            // Some blocks more than fit: those that end sooner make room for them.
+            let blocks = items.div_ceil(solver.at_once).clamp(1, 4 * solver.resident);
+            let blocks = device.blocks(blocks);
             // A lane a class: hubs take long on few blocks, the others fill the device meanwhile.
             device.switch(1 + class)?;
-            device.launch(self.rows.kernels.solvers[form as usize], shape, &args)?;
+            let shape = Launch { blocks, threads, shared_bytes, cooperative: false };
+            device.launch(solver.kernel, shape, &args)?;
         }
         device.switch(0)?;
-        device.join()
+        device.join()?;
+        Ok(self.deal.split())
     }
 
-    /// Queues putting what all found where the next wave looks for it.
-    pub fn settle(
-        &mut self,
-        device: &CudaDevice,
-        s: &State,
-        whole: bool,
-        number: u32,
-    ) -> Result<()> {
-        let (deal, start) = (self.deal(whole), self.totals.get(0).start);
+    /// Queues writing what all found to where the next wave looks for it.
+    pub fn settle(&self, device: &CudaDevice, s: &State, number: u32) -> Result<()> {
+        let start = self.totals.get(0).start;
         let args = SettleArgs {
             graph: self.graph(s)?,
             status: self.status.pointer(),
             start,
             unit: UNITS,
-            base: deal.base,
-            world: deal.world as u32,
+            base: self.deal.base,
+            world: self.deal.world as u32,
             number,
             unused: 0,
         };
-        launch(
-            device,
-            self.rows.kernels.settle,
-            start[CLASSES].into(),
-            256,
-            4 * self.rows.blocks,
-            &args,
-        )
+        device.launch(self.settle, shape(start[CLASSES].into(), 4 * self.blocks), &args)
     }
 
-    /// What the own part of the last wave took; once the device is quiet. A wave of nobody takes nothing.
-    pub fn done(&self) -> Done {
+    /// What the own part of the last wave took, once the device is quiet.
+    pub fn found(&self) -> StepResult {
         match self.totals.get(0).start[CLASSES] {
-            0 => Done::default(),
+            // Nothing was settled.
+            0 => StepResult::default(),
             _ => {
                 let Status { passes, arcs } = self.status.get(0);
-                Done { arcs, passes }
+                StepResult { arcs, passes }
             }
         }
     }
 }
 
-impl Form {
-    /// Threads of a block, nodes it works on at once, and its dynamic shared memory.
-    fn shape(self, room: u32) -> (u32, u32, u32) {
-        match self {
-            Form::Hubs => (HUB_THREADS, 1, 0),
-            Form::Kept | Form::Warps => (32 * WARPS, WARPS, WARPS * room * POINT),
-            Form::Threads => (LONE, LONE, LONE * room * POINT),
-            Form::Pairs => (256, 256, 0),
-        }
-    }
-}
-
-fn resident(device: &CudaDevice, rows: &Rows) -> Result<[u32; CLASSES]> {
-    let mut blocks = [0; CLASSES];
-    for (blocks, (form, room)) in blocks.iter_mut().zip(FORMS) {
-        let (threads, _, shared_bytes) = form.shape(room);
-        let solver = rows.kernels.solvers[form as usize];
-        *blocks = device.resident_blocks(solver, threads, shared_bytes)?;
-    }
-    Ok(blocks)
-}
-
-/// Queues a kernel for so many items, a thread each, on at most so many blocks.
-fn launch<A: Pod + Zeroable>(
-    device: &CudaDevice,
-    kernel: Function,
-    items: u64,
-    threads: u32,
-    most: u32,
-    args: &A,
-) -> Result<()> {
-    let blocks = items.div_ceil(threads.into()).clamp(1, most.max(1).into()) as u32;
-    device.launch(kernel, Launch { blocks, threads, shared_bytes: 0, cooperative: false }, args)
+/// A thread an item, on at most so many blocks of 256.
+fn shape(items: u64, most: u32) -> Launch {
+    Launch::of(items.div_ceil(256).clamp(1, most.into()) as u32, 256)
 }

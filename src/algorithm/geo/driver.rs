@@ -1,261 +1,250 @@
-//! One run on one replica: waves, until nobody is left or the last one was. The idea is in the parent
+//! Waves on one replica, until no node is left that can be located or no further wave is allowed. The idea is in the parent
 //! module.
 
 use super::cuda::Workspace;
-use super::host;
-use super::host::Effort;
-use super::{GeoConfig, Given, Queue, State};
-use crate::algorithm::frame::Log;
-use crate::algorithm::{MergeMode, TraceEntry};
+use super::host::{self, Effort};
+use super::plan::{Given, KnownPlaces, Plan, Queue, Sizes, State};
+use super::{Geo, GeoConfig, Geolocation};
+use crate::algorithm::frame::{Engine, Log, Run, begin, timed};
+use crate::algorithm::same::Words;
+use crate::algorithm::workload::{Algorithm, Query};
+use crate::algorithm::{Measured, MergeMode, RunOptions};
 use crate::collective::Split;
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Replica};
-use crate::layout::Resident;
+use crate::fleet::{Fleet, Replica};
+use crate::graph::Graph;
+use crate::io::PlacesFile;
+use crate::layout::memory::{DeviceArray, GraphShape};
+use crate::layout::{Form, Prepared, Resident};
+use crate::units::plural;
+use std::path::Path;
 use std::time::Instant;
 
-/// On GPUs a wave with fewer located arcs is computed whole by all: an estimate by hand, of what a meeting
-/// and a gather cost. On the host replicas share the cores, so that nothing redundant is free.
-const SMALL_WAVE: u64 = 1 << 14;
+impl Algorithm for Geo {
+    type Config = GeoConfig;
+    type Start = KnownPlaces;
+    type Answer = Geolocation;
+    const NAME: &'static str = "geo";
+    const PRIMITIVE: &'static str = "geolocation";
+    const ABOUT: &'static str =
+        "Geolocation: place nodes at the spatial median of their located neighbours";
+    const EXAMPLES: [&'static str; 2] = [
+        "hive run geo --graph geo:5000 --hide 5 --verify",
+        "hive run geo --graph rmat:10 --locate 0.5:1 --output places.csv",
+    ];
+    const FORM: Form = Form::Plain;
+    const ARRAY_COLUMNS: usize = 2;
 
-/// What a run counts beside the log.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Tally {
-    /// Located arcs of all waves.
-    pub arcs: u64,
-    pub passes: u64,
-}
-
-/// A wave before it is computed: the same on all replicas.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Wave {
-    /// Nodes to locate.
-    pub nodes: u64,
-    /// Arcs to their located neighbours.
-    pub arcs: u64,
-}
-
-/// What a replica did for a wave.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Done {
-    pub arcs: u64,
-    pub passes: u64,
-}
-
-/// The steps of one replica, on whatever it runs on.
-pub(super) struct Engine {
-    workspace: Option<Workspace>,
-    queue: Queue,
-}
-
-impl Engine {
-    pub fn new(r: &mut Replica, p: &Resident, from: &Given) -> Result<Engine> {
-        let (rank, world) = (r.rank(), r.world());
-        let workspace = match &mut r.backend {
-            Backend::Host(_) => None,
-            Backend::Cuda(device) => Some(Workspace::new(device, p, &from.known, (rank, world))?),
-        };
-        Ok(Engine { workspace, queue: Queue::default() })
-    }
-
-    pub fn reset(
-        &mut self,
-        r: &mut Replica,
-        _p: &Resident,
-        s: &mut State,
-        from: &Given,
-    ) -> Result<()> {
-        match (&r.backend, &mut self.workspace) {
-            (Backend::Cuda(device), Some(w)) => w.reset(device, s),
-            _ => {
-                host::reset(s, &from.known);
-                Ok(())
-            }
+    fn check(config: &GeoConfig) -> Result<()> {
+        let tolerance = config.tolerance();
+        if !(0.0..1.0).contains(&tolerance) {
+            return Err(Error::input(format!("--tolerance {tolerance}: use 0 up to below 1")));
         }
-    }
-
-    /// Makes the queue of the wave; the host knows its size on return.
-    fn count(&mut self, r: &mut Replica, p: &Resident, s: &mut State) -> Result<Wave> {
-        let rank = r.rank();
-        let rendezvous = r.rendezvous().clone();
-        match (&r.backend, &mut self.workspace) {
-            (Backend::Cuda(device), Some(w)) => w.count(device, s),
-            (Backend::Host(worker), _) => {
-                let beat = || rendezvous.beat(rank);
-                self.queue = worker.pool.install(|| host::count(p.graph(), s, &beat));
-                let arcs = self.queue.entries.iter().map(|entry| entry.1).sum();
-                Ok(Wave { nodes: self.queue.entries.len() as u64, arcs })
-            }
-            _ => Err(no_workspace()),
+        if config.run.merge == MergeMode::Dense {
+            return Err(Error::input(
+                "--merge dense: geolocation has no frontier to OR; use auto, split or redundant",
+            ));
         }
-    }
-
-    /// Who computes which places of the queue; `whole`: everybody all of them.
-    fn split(&self, world: usize, whole: bool) -> Split {
-        match &self.workspace {
-            Some(w) => w.split(whole),
-            None => self.queue.split(if whole { 1 } else { world }),
+        let both = [
+            ("--labels", config.labels.is_some(), "--locate", config.locate.is_some()),
+            ("--hide", config.hide.is_some(), "--truth", config.truth.is_some()),
+        ];
+        if let Some((one, _, other, _)) = both.iter().find(|(_, a, _, b)| *a && *b) {
+            return Err(Error::input(format!("{one} with {other}: leave one of them out")));
         }
+        let first = config.labels_first_id;
+        if let Some(first) = first.filter(|_| config.labels.is_none() && config.truth.is_none()) {
+            return Err(Error::input(format!(
+                "--labels-first-id {first}: there is no file of places; give --labels FILE, or leave it out"
+            )));
+        }
+        if let Some(every @ 0..=1) = config.hide {
+            return Err(Error::input(format!(
+                "--hide {every}: use 2 (every second place is withheld) or more"
+            )));
+        }
+        Ok(())
     }
 
-    /// Computes the own part of the queue.
+    fn start(config: &GeoConfig, graph: &Graph) -> Result<KnownPlaces> {
+        KnownPlaces::new(config, graph)
+    }
+
+    fn started(start: &KnownPlaces, _: &Graph) -> String {
+        format!(", from {}", plural(start.count(), "located node"))
+    }
+
+    fn files(config: &GeoConfig) -> Vec<(&'static str, &Path)> {
+        let files = [("--labels", &config.labels), ("--truth", &config.truth)];
+        files.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?))).collect()
+    }
+
+    fn places(config: &GeoConfig) -> Option<PlacesFile> {
+        let (path, first_id) = (config.labels.clone()?, config.labels_first_id);
+        Some(PlacesFile { path, first_id })
+    }
+
+    fn folder(config: &GeoConfig) -> Option<String> {
+        Some(format!("geo-{}_spatial-{}", config.geo_iter, config.spatial_iter))
+    }
+
+    fn arrays(shape: &GraphShape, _: &GeoConfig, world: usize) -> Vec<DeviceArray> {
+        super::cuda::arrays(shape, world)
+    }
+
     fn solve(
-        &mut self,
-        r: &mut Replica,
-        p: &Resident,
-        s: &mut State,
-        (split, whole): (&Split, bool),
-        effort: Effort,
-    ) -> Result<Done> {
-        let (rank, chance) = (r.rank(), r.chance());
-        let rendezvous = r.rendezvous().clone();
-        match (&mut r.backend, &mut self.workspace) {
-            (Backend::Cuda(device), Some(w)) => {
-                w.solve(device, s, whole, effort, chance)?;
-                Ok(Done::default())
-            }
-            (Backend::Host(worker), _) => {
-                let beat = || rendezvous.beat(rank);
-                let part = split.range(if whole { 0 } else { rank });
-                let own = &self.queue.entries[part.start as usize..part.end as usize];
-                let arcs = own.iter().map(|entry| entry.1).sum();
-                let queue = &self.queue;
-                let solve = || host::solve(p.graph(), s, queue, part, effort, &beat);
-                Ok(Done { arcs, passes: worker.pool.install(solve) })
-            }
-            _ => Err(no_workspace()),
-        }
-    }
-
-    /// Puts what was found where the next wave looks for it.
-    fn settle(
-        &mut self,
-        r: &Replica,
-        _p: &Resident,
-        s: &mut State,
-        whole: bool,
-        number: u32,
-    ) -> Result<()> {
-        match (&r.backend, &mut self.workspace) {
-            (Backend::Cuda(device), Some(w)) => w.settle(device, s, whole, number),
-            _ => {
-                host::settle(s, &self.queue, number);
-                Ok(())
-            }
-        }
+        fleet: &Fleet,
+        graph: &Prepared,
+        query: &Query<Geo>,
+        run: &RunOptions,
+        _: bool,
+    ) -> Result<Geolocation> {
+        let (rows, config) = (graph.plain(fleet)?, &query.config);
+        let question = Question {
+            from: Given::new(&query.start.given),
+            last: if config.geo_complete { u32::MAX - 1 } else { config.geo_iter },
+            effort: Effort { passes: config.spatial_iter, tolerance: config.tolerance() },
+            run: run.clone(),
+        };
+        let brought = fleet.run(move |r| program(r, &rows, &question))?;
+        Ok(Geolocation::new(query, brought))
     }
 }
 
-fn no_workspace() -> Error {
-    Error::machine("a device without a workspace; this is a bug")
+/// What the programs of all replicas are given.
+struct Question {
+    from: Given,
+    /// The last wave.
+    last: u32,
+    effort: Effort,
+    run: RunOptions,
 }
 
-/// One run.
-pub(super) struct Driver<'a> {
-    pub r: &'a mut Replica,
-    pub p: &'a Resident,
-    pub engine: &'a mut Engine,
-    pub state: &'a mut State,
-    pub log: &'a mut Log,
-    pub effort: &'a mut Tally,
-    pub config: &'a GeoConfig,
+/// What one replica brings back.
+pub(super) struct Brought {
+    /// Rank 0's alone, as are waves.
+    pub position: Vec<f64>,
+    pub wave: Vec<u32>,
+    /// Arcs over which nodes were located.
+    pub arcs: u64,
+    /// Passes of the solver.
+    pub passes: u64,
+    pub measured: Measured,
 }
 
-impl Driver<'_> {
-    pub fn go(&mut self) -> Result<()> {
-        let most = if self.config.geo_complete { u32::MAX - 1 } else { self.config.geo_iter };
-        for number in 1..=most {
-            if !self.wave(number)? {
+/// The program of one replica.
+fn program(r: &mut Replica, rows: &Resident, question: &Question) -> Result<Brought> {
+    let (rank, known) = (r.rank(), &question.from.known);
+    let sizes = Sizes::new(rows.graph(), known);
+    let mut state = State::allocate(r, sizes)?;
+    state.position.assign(&question.from.position)?;
+    let cuda = |device: &mut _| Workspace::new(device, rows, rank, known, sizes);
+    let engine = Engine::new(r, cuda, || Ok(Queue::default()))?;
+    let plan = Plan::new(question.run.merge, r);
+    let mut driver = Driver { rows, question, plan, state, engine, arcs: 0, passes: 0 };
+    let mut measured = timed(r, &question.run, &mut driver)?;
+    let Driver { state, arcs, passes, .. } = driver;
+    let start = Instant::now();
+    let (position, wave) = match rank {
+        0 => (state.position.to_vec()?, state.wave.to_vec()?),
+        _ => Default::default(),
+    };
+    measured.download_ms = start.elapsed().as_secs_f64() * 1e3;
+    Ok(Brought { position, wave, arcs, passes, measured })
+}
+
+/// All waves of one run, to be repeated.
+struct Driver<'a> {
+    rows: &'a Resident,
+    question: &'a Question,
+    plan: Plan,
+    state: State,
+    engine: Engine<Workspace, Queue>,
+    /// Arcs to located neighbours, of all waves of the last run.
+    arcs: u64,
+    /// Passes of the solver here, in the last run.
+    passes: u64,
+}
+
+impl Run for Driver<'_> {
+    fn reset(&mut self, r: &mut Replica, _: u64) -> Result<()> {
+        (self.arcs, self.passes) = (0, 0);
+        let known = &self.question.from.known;
+        self.engine.with(
+            r,
+            &mut self.state,
+            |device, workspace, state| workspace.reset(device, state),
+            |_, state, _| host::reset(state, known),
+        )
+    }
+
+    fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
+        for number in 1..=self.question.last {
+            if !self.wave(r, log, number)? {
                 break;
             }
         }
         Ok(())
     }
 
-    /// One wave: whether it located anybody.
-    fn wave(&mut self, number: u32) -> Result<bool> {
-        let begin = Instant::now();
-        self.r.begin(self.log.iteration(), "wave")?;
-        self.mark(false)?;
-        let wave = self.engine.count(self.r, self.p, self.state)?;
-        let whole = self.whole(wave);
-        let mut done = Done::default();
+    fn answer(&self) -> Vec<Words<'_>> {
+        vec![Words::of(&self.state.position), Words::of(&self.state.wave)]
+    }
+}
+
+impl Driver<'_> {
+    /// One wave: whether it located any node. On a GPU all but the queue's size is queued before anything is waited for.
+    fn wave(&mut self, r: &mut Replica, log: &mut Log, number: u32) -> Result<bool> {
+        begin(r, log, "wave")?;
+        let start = Instant::now();
+        let (graph, plan, effort) = (self.rows.graph(), self.plan, self.question.effort);
+        let own = (r.rank(), r.world());
+        let (wave, split, on_host) = self.engine.with(
+            r,
+            &mut self.state,
+            |device, workspace, state| {
+                device.mark(0, false)?;
+                let wave = workspace.count(device, state)?;
+                let split = workspace.solve(device, state, plan.part(wave, own), effort)?;
+                device.mark(0, true)?;
+                Ok((wave, split, None))
+            },
+            |queue, state, beat| {
+                *queue = host::count(graph, state, beat);
+                let (wave, (rank, world)) = (queue.wave(), plan.part(queue.wave(), own));
+                let split = queue.split(world);
+                let part = split.range(rank);
+                let found = host::solve(graph, state, queue, part, effort, beat);
+                (wave, split, Some((found, start.elapsed().as_secs_f64() * 1e3)))
+            },
+        )?;
+        let gathered = wave.nodes > 0 && !plan.is_whole(wave);
+        if gathered {
+            // Three numbers a place.
+            let thirds = split.bounds().windows(2).map(|pair| 3 * (pair[1] - pair[0]));
+            r.gather(&mut self.state.found, &Split::of_lengths(thirds))?;
+        }
         if wave.nodes > 0 {
-            let split = self.engine.split(self.r.world(), whole);
-            let config = self.config;
-            let effort = Effort { passes: config.spatial_iter, tolerance: config.tolerance() };
-            let part = (&split, whole);
-            done = self.engine.solve(self.r, self.p, self.state, part, effort)?;
-            self.book(begin)?;
-            if !whole {
-                // Three numbers a place.
-                let thirds = split.bounds().windows(2).map(|pair| 3 * (pair[1] - pair[0]));
-                let split = Split::of_lengths(thirds);
-                self.r.gather(&mut self.state.found, &split)?;
-            }
-            self.engine.settle(self.r, self.p, self.state, whole, number)?;
-        } else {
-            self.book(begin)?;
+            self.engine.with(
+                r,
+                &mut self.state,
+                |device, workspace, state| workspace.settle(device, state, number),
+                |queue, state, _| host::settle(state, queue, number),
+            )?;
         }
-        self.r.settle()?;
-        self.booked()?;
-        if let Some(w) = &self.engine.workspace {
-            done = w.done();
-        }
-        let merged = if wave.nodes == 0 || whole { "none" } else { "gather" };
-        self.note(wave, done, merged, begin);
+        r.settle()?;
+        let (found, ms) = match on_host {
+            Some(found) => found,
+            None => self.engine.on_device(r, |device, workspace| {
+                Ok((workspace.found(), device.interval_ms(0)?))
+            })?,
+        };
+        r.book_step(ms);
+        let merge = if gathered { "gather" } else { "none" };
+        log.book(1, found.arcs, merge);
+        log.note("wave", (wave.nodes, wave.arcs), merge);
+        self.arcs += wave.arcs;
+        self.passes += found.passes;
         Ok(wave.nodes > 0)
-    }
-
-    fn whole(&self, wave: Wave) -> bool {
-        let on_device = self.engine.workspace.is_some();
-        self.r.world() == 1
-            || match self.config.run.merge {
-                MergeMode::Redundant => true,
-                MergeMode::Auto => on_device && wave.arcs <= SMALL_WAVE,
-                MergeMode::Split | MergeMode::Dense => false,
-            }
-    }
-
-    /// On a device the step's time lies between two marks on the stream.
-    fn mark(&self, end: bool) -> Result<()> {
-        match &self.r.backend {
-            Backend::Cuda(device) => device.mark(0, end),
-            Backend::Host(_) => Ok(()),
-        }
-    }
-
-    /// The step ends here, on the host now and on a device when its stream comes to it.
-    fn book(&mut self, begin: Instant) -> Result<()> {
-        self.mark(true)?;
-        if let Backend::Host(_) = &self.r.backend {
-            self.r.book_step(begin.elapsed().as_secs_f64() * 1e3);
-        }
-        Ok(())
-    }
-
-    fn booked(&mut self) -> Result<()> {
-        if let Backend::Cuda(device) = &self.r.backend {
-            let ms = device.interval_ms(0)?;
-            self.r.book_step(ms);
-        }
-        Ok(())
-    }
-
-    fn note(&mut self, wave: Wave, done: Done, merged: &str, begin: Instant) {
-        let log = &mut *self.log;
-        if self.config.run.trace {
-            log.entries.push(TraceEntry {
-                iteration: log.iterations,
-                step: "wave".into(),
-                rounds: 1,
-                frontier_nodes: wave.nodes,
-                frontier_arcs: wave.arcs,
-                merge: merged.into(),
-                ms: begin.elapsed().as_secs_f64() * 1e3,
-            });
-        }
-        log.book(1, done.arcs, merged);
-        self.effort.arcs += wave.arcs;
-        self.effort.passes += done.passes;
     }
 }

@@ -1,7 +1,7 @@
-//! Places on a round Earth: directions, distances, and how far an answer is from the truth.
+//! Places on a spherical Earth: directions, distances, and how far an answer is from the truth.
 //!
-//! Distances are atan2(|a x b|, a . b) of unit vectors in f64: the absolute error is some 1e-16 of the
-//! radius at any distance, antipodes included, where an arccosine or the haversine loses half the digits.
+//! Distances are atan2(|a x b|, a . b) of unit vectors in f64. Their absolute error is about 1e-16 of the
+//! radius at any distance, near antipodes, too, where an arccosine or the haversine loses half of the digits.
 
 use rayon::prelude::*;
 
@@ -47,7 +47,7 @@ pub fn great_circle_km(lat1: f64, lon1: f64, lat2: f64, lon2: f64) -> f64 {
     angle(direction([lat1, lon1]), direction([lat2, lon2])) * RADIUS_KM
 }
 
-/// How far answers are from the truth, in km.
+/// Distances of an answer from the truth, in km.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct ErrorKm {
     /// The middle error, or the mean of the two middle ones.
@@ -58,15 +58,15 @@ pub struct ErrorKm {
     pub mean: f64,
     /// The largest error.
     pub max: f64,
-    /// Nodes that were asked for, and have both a truth and an answer.
+    /// Nodes asked for that have a truth and an answer.
     pub count: u64,
-    /// Nodes that were asked for and have a truth, but no answer.
+    /// Nodes asked for that have a truth, but no answer.
     pub missing: u64,
 }
 
-/// Great-circle errors of `answer` at the nodes that `asked` names; both are latitudes and longitudes in
-/// degrees, `[n]` each, NaN where unknown. `None` when no such node has both; what is beyond the shortest
-/// array is not looked at.
+/// Great-circle errors of `answer` at the nodes that are `asked` for. `truth` and `answer` are latitudes and longitudes in
+/// degrees, `[n]` each, NaN where unknown. `None` when no such node has both. Nodes beyond the end of the shortest
+/// array are left out.
 pub fn error_km(
     truth: [&[f64]; 2],
     answer: [&[f64]; 2],

@@ -1,49 +1,47 @@
 //! The point of least summed great-circle distance to given points: the oracle of geolocation.
 //!
-//! The sum is convex near its least value only if the points lie close together: within a ball of less
-//! than 45 degrees it is convex in that ball and least inside it (Afsari, "Riemannian L^p center of mass",
-//! Proc. AMS 2011). Points spread over the globe make many local minima, of two kinds: at the points
-//! themselves, where the sum has a kink, and elsewhere, in wide basins (a far point bends the sum the other
-//! way, so nothing but a point can make a basin narrow).
+//! If all points lie in a ball of less than 45 degrees, the sum is convex in that ball, and least inside it (Afsari,
+//! "Riemannian L^p center of mass", Proc. AMS 2011). Points spread over the globe give many local minima, of two kinds: at
+//! the points themselves, where the sum has a kink, and elsewhere, in wide basins, since only a point makes a basin narrow.
 //!
-//! So: look at every point, the mean direction and, where the points lie wide, at a lattice over the whole
-//! globe; descend from the best of them, from the mean and from each candidate that has no better one
-//! nearby. A point is left along the pull of the others, if that is stronger than its own weight, and from
-//! there on the simplex method (Nelder and Mead, Computer Journal 1965) goes down, restarted until that
-//! gains nothing: no derivative, and no method shared with Weiszfeld or Newton. Of many points an even
-//! sample is searched like this, and the minima found are descended from again over all points.
+//! Candidates are all points, the mean direction and, for points that do not lie in such a ball, a lattice over the whole
+//! globe. Descents start from the best of them, from the mean and from each candidate that has no better one
+//! nearby. A descent leaves a point along the pull of the others, if that is stronger than the point's own weight. From
+//! there on it follows the simplex method (Nelder and Mead, Computer Journal 1965), restarted until that
+//! gains nothing: without derivatives, and without a method that the workload uses. Of many points an even
+//! sample is searched, and descents over all points start from the minima found.
 
 use super::globe::{Direction, angle, direction, dot, place, unit};
 use rayon::prelude::*;
 use std::cell::Cell;
 use std::f64::consts::{FRAC_PI_4, PI};
 
-/// More points than this are searched by a sample of this size.
+/// Of more points than this, a sample of this size is searched.
 const SAMPLE: usize = 384;
-/// Points of the lattice: their neighbours are about 0.4 radians apart.
+/// Points of the lattice; neighbouring ones are about 0.4 radians apart.
 const LATTICE: usize = 80;
-/// What is nearby, radians.
+/// Distance up to which a candidate is nearby, in radians.
 const BASIN: f64 = 0.3;
-/// Wide clouds are searched from this many of the best candidates in any case,
+/// The best candidates that start descents of points that lie wide.
 const BEST: usize = 4;
-/// and from this many that have no better one nearby.
+/// Most further candidates that start descents, since they have no better one nearby.
 const STARTS: usize = 6;
-/// A first descent ends where the sums differ by less than this share.
+/// A first descent ends when the sums of its simplex differ by less than this share.
 const COARSE: f64 = 1e-8;
-/// A last one, by this.
+/// The same for a last descent.
 const FINE: f64 = 1e-14;
 /// Minima within this share of the least one are polished.
 const CLOSE: f64 = 1e-4;
 /// Most minima that are polished.
 const MOST_POLISHED: usize = 4;
-/// Points that one thread sums.
+/// Most points that one thread sums.
 const SERIAL: usize = 1 << 15;
 
 /// The spatial median of places in degrees (latitude, longitude), each counted as often as it occurs: a
-/// place of least summed great-circle distance, and that sum in radians, to some 1e-12 of it.
+/// place of least summed great-circle distance, and that sum in radians, to about 1e-12 of it.
 ///
-/// Does not depend on the order of the points. Where several places are least it is one of them (of two
-/// points, one of the two); of no points at all it is NaN, with a sum of 0.
+/// It does not depend on the order of the points. Where several places have the least sum, it is one of them (of two
+/// points, one of the two). Without points it is NaN, with a sum of 0.
 pub fn spatial_median(points: &[[f64; 2]]) -> ([f64; 2], f64) {
     if points.is_empty() {
         return ([f64::NAN; 2], 0.0);
@@ -52,11 +50,9 @@ pub fn spatial_median(points: &[[f64; 2]]) -> ([f64; 2], f64) {
     (place(median), sum)
 }
 
-/// As [`spatial_median`], of at least one direction; adds the distances it took to `work`.
+/// The same of at least one direction; adds the distances that were computed to `work`.
 pub(super) fn search(mut points: Vec<Direction>, work: &Cell<u64>) -> (Direction, f64) {
-    points.sort_unstable_by(|a, b| {
-        a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])).then(a[2].total_cmp(&b[2]))
-    });
+    sort(&mut points);
     let all = Cloud::merged(&points, work);
     let found = if points.len() <= SAMPLE || all.points.len() <= SAMPLE {
         all.minima()
@@ -79,12 +75,16 @@ pub(super) fn search(mut points: Vec<Direction>, work: &Cell<u64>) -> (Direction
 
 /// Where a descent from `start` ends, and the sum of distances there: a local minimum, or `start` itself.
 pub(super) fn descent(mut points: Vec<Direction>, start: Direction) -> (Direction, f64) {
-    points.sort_unstable_by(|a, b| {
-        a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])).then(a[2].total_cmp(&b[2]))
-    });
+    sort(&mut points);
     let work = Cell::new(0);
     let all = Cloud::merged(&points, &work);
     all.polish((start, all.sum(start)))
+}
+
+fn sort(points: &mut [Direction]) {
+    points.sort_unstable_by(|a, b| {
+        a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])).then(a[2].total_cmp(&b[2]))
+    });
 }
 
 fn by_sum(mut found: Vec<(Direction, f64)>) -> Vec<(Direction, f64)> {
@@ -116,7 +116,7 @@ impl<'a> Cloud<'a> {
         self.points.par_chunks(SERIAL).map(sum).collect::<Vec<f64>>().iter().sum()
     }
 
-    /// Local minima, roughly, the best first; never empty.
+    /// Approximate local minima, the best first; never empty.
     fn minima(&self) -> Vec<(Direction, f64)> {
         let mut candidates: Vec<Direction> = self.points.iter().map(|&(p, _)| p).collect();
         let total = self.points.iter().fold([0.0; 3], |sum, &(p, w)| {
@@ -141,17 +141,17 @@ impl<'a> Cloud<'a> {
             let alone = (BEST..candidates.len()).filter(alone).take(STARTS);
             starts.extend(alone.map(|i| candidates[i]));
         }
-        // Small steps, lest a start leaps out of its own basin.
+        // Small steps, so that no descent leaves the basin of its start.
         let step = |sum: f64| (sum / self.count * 0.1).clamp(1e-9, 0.05);
         let ends = starts.into_iter().map(|start| self.leave(start, step(start.1), COARSE));
         by_sum(ends.collect())
     }
 
-    /// Descends again and again, in smaller steps, until that gains nothing.
+    /// Descends repeatedly, in smaller steps, until that gains nothing.
     fn polish(&self, start: (Direction, f64)) -> (Direction, f64) {
         let mut step = (start.1 / self.count * 0.01).clamp(1e-9, 0.01);
         let (mut best, mut vain) = (start, 0);
-        // A simplex can collapse beside the minimum, so two sizes in a row must gain nothing.
+        // A simplex may collapse beside the minimum, so two sizes in a row must gain nothing.
         while vain < 2 {
             let found = self.leave(best, step, FINE);
             vain = if best.1 - found.1 > 1e-12 * best.1 { 0 } else { vain + 1 };
@@ -161,8 +161,8 @@ impl<'a> Cloud<'a> {
         best
     }
 
-    /// Descends from `start`. One of the points may be least there, or leave but a narrow way down that a
-    /// simplex would miss: that way is the pull of the other points.
+    /// Descends from `start`. If that is one of the points, the sum may be least there, or fall only in a narrow
+    /// direction that a simplex would miss: the pull of the other points.
     fn leave(&self, start: (Direction, f64), step: f64, end: f64) -> (Direction, f64) {
         let Some(&(_, held)) = self.points.iter().find(|(p, _)| *p == start.0) else {
             return self.descend(start, step, end);
@@ -171,7 +171,7 @@ impl<'a> Cloud<'a> {
         let pull = self.points.iter().fold([0.0, 0.0], |sum, &(p, w)| {
             let [u, v] = frame.map(|axis| dot(axis, p));
             let length = u.hypot(v);
-            // Neither the point itself nor its antipode pulls to a side.
+            // The point itself and its antipode do not pull.
             if length < 1e-15 { sum } else { [sum[0] + w * u / length, sum[1] + w * v / length] }
         });
         self.work.set(self.work.get() + self.points.len() as u64);
@@ -193,7 +193,7 @@ impl<'a> Cloud<'a> {
         self.descend(best, reached / 2.0, end)
     }
 
-    /// The simplex method, on the plane of directions and distances from `start`. Never worse than it.
+    /// The simplex method, on the tangent plane at `start`. The result is never worse than `start`.
     fn descend(&self, start: (Direction, f64), step: f64, end: f64) -> (Direction, f64) {
         let frame = frame(start.0);
         let at = |p: [f64; 2]| (p, self.sum(exponential(start.0, frame, p)));
@@ -247,7 +247,7 @@ pub(super) fn frame(x: Direction) -> [Direction; 2] {
     [east, cross(x, east)]
 }
 
-/// Where one gets from `x` by going |p| radians in the direction p.
+/// The direction |p| radians from `x` along the tangent p.
 fn exponential(x: Direction, frame: [Direction; 2], p: [f64; 2]) -> Direction {
     let length = p[0].hypot(p[1]);
     if length == 0.0 {
@@ -259,7 +259,7 @@ fn exponential(x: Direction, frame: [Direction; 2], p: [f64; 2]) -> Direction {
     unit(to).unwrap_or(to)
 }
 
-/// Points spread evenly over the globe, along a spiral that turns by the golden angle.
+/// Points spread evenly over the globe, along a spiral of the golden angle.
 fn lattice() -> impl Iterator<Item = Direction> {
     let turn = PI * (3.0 - 5f64.sqrt());
     (0..LATTICE).map(move |i| {
