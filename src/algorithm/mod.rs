@@ -18,6 +18,7 @@ pub mod pagerank;
 mod paths;
 pub(crate) mod ranking;
 mod registry;
+mod rounds;
 mod same;
 pub mod scc;
 mod seeds;

@@ -4,17 +4,17 @@ use super::plan::{State, StepResult, StepTask, Task};
 use super::{SearchDirection, UNREACHED};
 use crate::algorithm::arrays::device_arrays;
 use crate::algorithm::near_far::{NearFar, NearFarFound, Searched};
+use crate::algorithm::rounds::Rounds;
 use crate::device::kernels::bfs::{BfsCountArgs, BfsRecordArgs, BfsStartArgs};
 use crate::device::kernels::bfs_round::{
     AUTO, BfsArgs, BfsControl, BfsStatus, ONLY_PULL, ONLY_PUSH, THREADS,
 };
-use crate::device::kernels::hive::{self, ArcForm, RoundLog};
+use crate::device::kernels::hive::ArcForm;
 use crate::device::{CudaDevice, Function, Launch, Pinned, source};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, QUEUE, topology};
 use crate::layout::{DeviceTopology, TopologyRows};
 
-const LOG_ENTRIES: usize = hive::LOG_ENTRIES as usize;
 const _: () = assert!(size_of::<BfsControl>() <= CONTROL * size_of::<u64>());
 /// "Not in a queue".
 const UNQUEUED: u32 = u32::MAX;
@@ -31,7 +31,7 @@ pub(super) struct Workspace {
     arrays: Arrays,
     near_far: Option<NearFar>,
     status: Pinned<BfsStatus>,
-    log: Option<Pinned<RoundLog>>,
+    pub rounds: Rounds,
     active: u32,
     queued: u32,
     /// `next` is not all zero.
@@ -81,7 +81,7 @@ impl Workspace {
             arrays,
             near_far,
             status: Pinned::new(&device.context, 1)?,
-            log: if trace { Some(Pinned::new(&device.context, LOG_ENTRIES)?) } else { None },
+            rounds: Rounds::new(device, trace)?,
             active: active as u32,
             queued: UNQUEUED,
             dirty: false,
@@ -130,10 +130,22 @@ impl Workspace {
         told: &StepTask<'_>,
     ) -> Result<()> {
         self.arrays.control.clear()?;
-        if told.task == Task::NearFar {
-            return self.launch_near_far(device, graph, s);
-        }
         let [level, front, next] = pointers(s)?;
+        let log = self.rounds.pointer();
+        if let Some(near_far) = &self.near_far {
+            let on = Searched {
+                offsets: graph.out.offsets.pointer(),
+                arcs: graph.out.columns.pointer(),
+                records: self.arrays.records.pointer(),
+                form: ArcForm { bits: 0, bias: 1 },
+                active: self.active,
+                dist: level,
+                pending: front,
+                control: self.arrays.control.pointer(),
+                log,
+            };
+            return near_far.launch(device, on, WINDOW);
+        }
         let (out, into) = (&graph.out, graph.in_rows());
         let args = BfsArgs {
             out_offsets: out.offsets.pointer(),
@@ -150,7 +162,7 @@ impl Workspace {
             control: self.arrays.control.pointer(),
             status: self.status.pointer(),
             abort: device.abort.pointer(),
-            log: self.log.as_ref().map_or(0, Pinned::pointer),
+            log,
             deadline_ns: device.deadline_of(told.task == Task::Joint),
             arcs: rows.columns.out.arcs(),
             nodes_in: told.known.nodes,
@@ -180,32 +192,9 @@ impl Workspace {
         device.launch(if told.task == Task::Joint { self.joint } else { self.run }, shape, &args)
     }
 
-    fn launch_near_far(
-        &self,
-        device: &CudaDevice,
-        graph: &DeviceTopology,
-        s: &State,
-    ) -> Result<()> {
-        let [level, front, _] = pointers(s)?;
-        let missing = || Error::machine("near-far without its queues; this is a bug");
-        let near_far = self.near_far.as_ref().ok_or_else(missing)?;
-        let on = Searched {
-            offsets: graph.out.offsets.pointer(),
-            arcs: graph.out.columns.pointer(),
-            records: self.arrays.records.pointer(),
-            form: ArcForm { bits: 0, bias: 1 },
-            active: self.active,
-            dist: level,
-            pending: front,
-            control: self.arrays.control.pointer(),
-            log: self.log.as_ref().map_or(0, Pinned::pointer),
-        };
-        near_far.launch(device, on, WINDOW)
-    }
-
     /// What the last launch, which has ended, found; and whether `front` and `next` have changed places.
     pub fn found(&mut self, device: &CudaDevice, task: Task) -> Result<(StepResult, bool)> {
-        if let (Task::NearFar, Some(near_far)) = (task, &self.near_far) {
+        if let Some(near_far) = &self.near_far {
             let NearFarFound { relaxed: looked, rounds, windows: logged } =
                 near_far.found(device)?;
             return Ok((StepResult { looked, rounds, logged, ..StepResult::default() }, false));
@@ -224,19 +213,6 @@ impl Workspace {
             logged: status.meetings.into(),
         };
         Ok((found, status.parity == 1))
-    }
-
-    /// The meetings of the last launch, where the workspace traces: how, levels, frontier nodes and arcs, ms.
-    pub fn levels(&self, count: u64) -> Vec<(&'static str, u64, [u64; 2], f64)> {
-        let Some(log) = &self.log else { return Vec::new() };
-        let last = (count as usize).min(LOG_ENTRIES - 1);
-        let level = |i: usize| {
-            let (before, RoundLog { ns: now, kind, nodes, arcs }) = (log.get(i - 1).ns, log.get(i));
-            let names = ["", "push queue", "push words", "pull", "push solo", "near-far"];
-            let (name, levels) = (names[(kind & 255) as usize % 6], (kind >> 8).max(1));
-            (name, levels, [nodes, arcs], now.saturating_sub(before) as f64 / 1e6)
-        };
-        (1..=last).map(level).collect()
     }
 
     /// Nodes reached, arcs out of them, the largest level. Waits.

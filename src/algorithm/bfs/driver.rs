@@ -6,9 +6,7 @@ use super::{Bfs, BfsConfig, SearchDirection, Searches, Sources, UNREACHED, host}
 use crate::algorithm::frame::{Engine, Log, Run, step, timed};
 use crate::algorithm::same::Words;
 use crate::algorithm::workload::{Algorithm, Query};
-use crate::algorithm::{
-    Measured, RunOptions, TraceEntry, files_of, from_nodes, one_search, targets,
-};
+use crate::algorithm::{Measured, RunOptions, files_of, from_nodes, one_search, targets};
 use crate::collective::Together;
 use crate::error::{Error, Result};
 use crate::fleet::{Fleet, Replica};
@@ -360,7 +358,10 @@ impl Driver<'_> {
         let logged = found.logged;
         let (merged, found) = self.merge(r, task, found)?;
         log.book(found.rounds, found.looked, merged);
-        self.note(log, task, &known, (logged, merged));
+        if let Some(workspace) = self.engine.workspace() {
+            workspace.rounds.tell(log, logged, "push words", task == Task::Joint);
+        }
+        log.note(task.name(), (known.nodes, known.arcs.unwrap_or(0)), merged);
         let (nodes, arcs) = (found.nodes, found.arcs);
         let depth = known.depth + found.rounds as u32;
         let reached = known.reached + found.reached;
@@ -429,27 +430,6 @@ impl Driver<'_> {
         }
         r.merge(self.state.front.words_mut())?;
         Ok(("dense", found))
-    }
-
-    /// Adds the iteration to the trace; a device step that logged its levels adds one entry a level.
-    fn note(&self, log: &mut Log, task: Task, known: &FrontierInfo, (logged, merge): (u64, &str)) {
-        let frontier = (known.nodes, known.arcs.unwrap_or(0));
-        let levels = self.engine.workspace().map(|w| w.levels(logged)).unwrap_or_default();
-        if log.trace && (levels.len() > 1 || levels.iter().any(|level| level.1 > 1)) {
-            for (step, rounds, [frontier_nodes, frontier_arcs], ms) in levels {
-                let shared = task == Task::Joint && step == "pull";
-                log.entries.push(TraceEntry {
-                    iteration: log.iterations - 1,
-                    step: step.into(),
-                    rounds,
-                    frontier_nodes,
-                    frontier_arcs,
-                    merge: if shared { "joint" } else { "none" }.into(),
-                    ms,
-                });
-            }
-        }
-        log.note(task.name(), frontier, merge);
     }
 }
 

@@ -4,8 +4,8 @@ use super::double;
 use super::plan::{Changes, Exchange, FrontierInfo, State, StepResult, StepTask, Task};
 use crate::algorithm::arrays::{device_arrays, shared_once};
 use crate::algorithm::near_far::{NearFar, NearFarFound, Searched};
+use crate::algorithm::rounds::Rounds;
 use crate::collective::Replicated;
-use crate::device::kernels::hive::{self, RoundLog};
 use crate::device::kernels::sssp::{ExchangeArgs, SeedArgs};
 use crate::device::kernels::sssp_round::{Control, STEP_SHARED, STEP_THREADS, Status, StepArgs};
 use crate::device::{CudaDevice, Function, Launch, Pinned, source};
@@ -13,7 +13,6 @@ use crate::error::Result;
 use crate::layout::DeviceWeighted;
 use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, QUEUE, total, weighted};
 
-const LOG_ENTRIES: usize = hive::LOG_ENTRIES as usize;
 const _: () = assert!(size_of::<Control>() <= CONTROL * size_of::<u64>());
 /// "Sweep the bitmap": no queue is ready.
 const UNQUEUED: u32 = u32::MAX;
@@ -31,7 +30,7 @@ pub(super) struct Workspace {
     arrays: Arrays,
     near_far: Option<NearFar>,
     status: Pinned<Status>,
-    log: Option<Pinned<RoundLog>>,
+    pub rounds: Rounds,
     /// Entries of the seeds' queue, or [`UNQUEUED`] once the frontier lives in the bitmap.
     queued: u32,
     /// Every seed has arcs: the queue that the seeds make has no hole.
@@ -67,7 +66,7 @@ impl Workspace {
             arrays,
             near_far,
             status: Pinned::new(&device.context, 1)?,
-            log: if trace { Some(Pinned::new(&device.context, LOG_ENTRIES)?) } else { None },
+            rounds: Rounds::new(device, trace)?,
             queued: UNQUEUED,
             all_active: seeds.iter().all(|s| *s < graph.active),
         })
@@ -109,7 +108,7 @@ impl Workspace {
         let [dist, front, next] = pointers(s)?;
         let (arrays, out) = (&self.arrays, &graph.out);
         let into = graph.into.as_ref().unwrap_or(out);
-        let log = self.log.as_ref().map_or(0, Pinned::pointer);
+        let log = self.rounds.pointer();
         arrays.control.clear()?;
         if let Some(near_far) = &self.near_far {
             let on = Searched {
@@ -188,20 +187,6 @@ impl Workspace {
             logged: status.meetings.into(),
         };
         Ok((found, status.parity == 1))
-    }
-
-    /// The rounds of the last launch, where the workspace traces: how, how many, frontier nodes and arcs, ms.
-    pub fn rounds(&self, count: u64) -> Vec<(&'static str, u64, [u64; 2], f64)> {
-        let Some(log) = &self.log else { return Vec::new() };
-        let last = (count as usize).min(LOG_ENTRIES - 1);
-        let round = |i: usize| {
-            let (before, RoundLog { ns: now, kind, nodes, arcs }) = (log.get(i - 1).ns, log.get(i));
-            let names = ["", "push queue", "push scan", "pull", "push solo", "near-far"];
-            let (name, rounds) = (names[(kind & 255) as usize % 6], (kind >> 8).max(1));
-            let arcs = if arcs == u64::MAX { 0 } else { arcs };
-            (name, rounds, [nodes, arcs], now.saturating_sub(before) as f64 / 1e6)
-        };
-        (1..=last).map(round).collect()
     }
 
     /// Queues what [`Exchange`] says.

@@ -9,9 +9,7 @@ use super::{ShortestPaths, Sssp, SsspConfig, Start, check, double, host};
 use crate::algorithm::frame::{Brought, Engine, Log, Run, step, timed};
 use crate::algorithm::same::Words;
 use crate::algorithm::workload::{Algorithm, Query};
-use crate::algorithm::{
-    Measured, Precision, RunOptions, TraceEntry, files_of, from_nodes, targets,
-};
+use crate::algorithm::{Measured, Precision, RunOptions, files_of, from_nodes, targets};
 use crate::collective::{Element, Split, Together};
 use crate::error::Result;
 use crate::fleet::{Fleet, Replica};
@@ -254,10 +252,13 @@ impl Driver<'_> {
         let (merged, left) = self.merge(r, task, found.left)?;
         log.book(found.rounds, found.relaxed, merged);
         if log.trace {
-            // The merge belongs to the time of the entry.
+            // The time of the entry is that of step and merge.
             r.settle()?;
-            self.note(log, task, known, (found.logged, merged));
         }
+        if let Some(workspace) = self.engine.workspace() {
+            workspace.rounds.tell(log, found.logged, "push scan", task == Task::Joint);
+        }
+        log.note(task.name(), (known.nodes, known.arcs), merged);
         Ok(left)
     }
 
@@ -343,25 +344,5 @@ impl Driver<'_> {
             |device, workspace, (state, list)| workspace.exchange(device, state, list, &told),
             |(), (state, list), _| host::exchange(state, list, &told),
         )
-    }
-
-    /// Adds the iteration to the trace; a device step that logged its rounds adds one entry a round.
-    fn note(&self, log: &mut Log, task: Task, known: FrontierInfo, (logged, merge): (u64, &str)) {
-        let rounds = self.engine.workspace().map(|w| w.rounds(logged)).unwrap_or_default();
-        if rounds.len() > 1 || rounds.iter().any(|round| round.1 > 1) {
-            for (step, rounds, [frontier_nodes, frontier_arcs], ms) in rounds {
-                let shared = task == Task::Joint && step == "pull";
-                log.entries.push(TraceEntry {
-                    iteration: log.iterations - 1,
-                    step: step.into(),
-                    rounds,
-                    frontier_nodes,
-                    frontier_arcs,
-                    merge: if shared { "joint" } else { "none" }.into(),
-                    ms,
-                });
-            }
-        }
-        log.note(task.name(), (known.nodes, known.arcs), merge);
     }
 }
