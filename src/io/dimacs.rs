@@ -5,9 +5,8 @@
 //! Coordinates come in a file of their own: `p aux sp co NODES`, then `v ID LONGITUDE LATITUDE` in
 //! millionths of a degree.
 
-use super::headline::Headline;
 use super::labels::{Locations, Place, place};
-use super::parsed::{Arcs, Nodes, Parsed};
+use super::parsed::{Arcs, Headline, Nodes, Parsed};
 use super::text::{self, Fault, Fields, shown};
 use crate::error::{Error, Result};
 use crate::graph::options::FileWeights;

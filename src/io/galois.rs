@@ -7,8 +7,7 @@
 //! its 64-bit targets.
 
 use super::binary::{self, numbers, take, word};
-use super::headline::Headline;
-use super::parsed::{Arcs, Nodes, Parsed};
+use super::parsed::{Arcs, Headline, Nodes, Parsed};
 use super::text;
 use crate::error::{Error, Result};
 use crate::graph::MAX_NODES;

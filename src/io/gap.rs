@@ -12,8 +12,7 @@
 
 use super::binary::{self, numbers, take, word};
 use super::edge_list;
-use super::headline::Headline;
-use super::parsed::{Arcs, Nodes, Parsed};
+use super::parsed::{Arcs, Headline, Nodes, Parsed};
 use super::rows::{self, Ends, Weights};
 use super::text;
 use crate::aside::write_aside;

@@ -1,5 +1,6 @@
 //! How large a graph a file holds, by its header alone, where its format has one.
 
+use super::parsed::Headline;
 use super::{dimacs, galois, gap, hive_bin, matrix_market, metis, native, source};
 use crate::error::{Error, Result};
 use flate2::read::MultiGzDecoder;
@@ -10,21 +11,6 @@ use std::io::{self, Read};
 const LONGEST_HEADER: u64 = 1 << 20;
 /// The first bytes of a gzip file.
 const GZIP_MAGIC: &[u8] = b"\x1f\x8b";
-
-/// What a file's header promises; nothing behind it has been looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Headline {
-    /// The format, as in `matrix-market`.
-    pub format: &'static str,
-    /// Nodes.
-    pub nodes: u64,
-    /// Arcs at most: in a symmetric file entries count twice.
-    pub arcs: u64,
-    /// Whether arcs carry weights.
-    pub weighted: bool,
-    /// Whether the header says that every arc has its reverse.
-    pub symmetric: bool,
-}
 
 /// Reads the header of `path`.
 ///

@@ -10,8 +10,7 @@
 //! the 10th DIMACS challenge the first digit of FMT says that there may be loops and parallel edges,
 //! not that sizes are there. The number of fields in the file tells which is meant.
 
-use super::headline::Headline;
-use super::parsed::{Arcs, Nodes, Parsed};
+use super::parsed::{Arcs, Headline, Nodes, Parsed};
 use super::text::{self, Fault, Fields, shown};
 use crate::error::Result;
 use crate::graph::options::FileWeights;

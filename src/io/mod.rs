@@ -55,7 +55,7 @@ pub(crate) use columns::write_table_as;
 pub use columns::{Column, Table, write_ids, write_table};
 pub use edge_list::write as write_edge_list;
 pub use gap::{write_el, write_sg, write_wel, write_wsg};
-pub use headline::{Headline, headline};
+pub use headline::headline;
 pub use hive_bin::write as write_hive_bin;
 pub use labels::{Locations, read_locations};
 pub use matrix_market::write as write_matrix_market;
@@ -63,6 +63,7 @@ pub use native::{check as check_native, write as write_native};
 pub use node_weights::read_weights;
 pub use numpy::write as write_npz;
 pub use output::{ResultFormat, write_atomically};
+pub use parsed::Headline;
 pub use writers::{check_writer, write_graph};
 
 use crate::error::{Error, Result};

@@ -22,7 +22,7 @@
 //! Opening checks the header's sum, every section's place and size, and every offset, id and weight: what
 //! a kernel follows is in range. That rows are sorted is believed; [`check`] compares all sums.
 
-use super::headline::Headline;
+use super::parsed::Headline;
 use super::source::Bytes;
 use crate::aside::write_aside;
 use crate::error::{Error, Result};

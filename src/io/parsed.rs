@@ -8,6 +8,21 @@ use crate::graph::options::{Duplicates, LoadOptions, Relabel, SelfLoops, Symmetr
 use crate::graph::{ArcList, Graph, MAX_NODES, Origin, Texts, milliseconds};
 use std::time::Instant;
 
+/// What a file's header promises; nothing behind it has been looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Headline {
+    /// The format, as in `matrix-market`.
+    pub format: &'static str,
+    /// Nodes.
+    pub nodes: u64,
+    /// Arcs at most: in a symmetric file entries count twice.
+    pub arcs: u64,
+    /// Whether arcs carry weights.
+    pub weighted: bool,
+    /// Whether the header says that every arc has its reverse.
+    pub symmetric: bool,
+}
+
 /// A file's content, read and checked, before any policy.
 pub(super) struct Parsed {
     /// The format's name in results, as in `matrix-market`.

@@ -1,6 +1,5 @@
 //! What a lambda is called with.
 
-use super::filter::Queue;
 use super::host::{HostValue, Memory, SetWords};
 use super::lambda::{Body, Kind};
 use crate::collective::{Dtype, Element, Frontier, Replicated, atomic_words, cells};
@@ -19,7 +18,7 @@ pub(crate) struct Made<'a> {
 }
 
 impl Made<'_> {
-    fn of<T: Element>(array: &Replicated<T>) -> Made<'static> {
+    pub fn of<T: Element>(array: &Replicated<T>) -> Made<'static> {
         Made { label: array.label(), owner: array.owner(), written: None }
     }
 }
@@ -105,17 +104,6 @@ impl<T: Element> Writable for Shared<T> {
 }
 
 #[allow(private_interfaces)]
-impl Readable for Queue {
-    fn given(&self) -> Given<'_> {
-        let (items, length) = (self.items(), self.len());
-        let bytes = items.host().map(|all| bytemuck::cast_slice::<u32, u8>(&all[..length]));
-        let host = bytes.map(|bytes| HostValue::Array(Memory::Plain(bytes)));
-        let device = items.device().map(|buffer| ArrayAddress::Flat(buffer.pointer()));
-        let (kind, made) = (Kind::Reads(u32::DTYPE), Made::of(items));
-        Given::Array { kind, length: length as u64, host, device, made }
-    }
-}
-
 /// The arguments of one call, by name and in any order. What is written is borrowed for writing.
 #[derive(Default)]
 pub struct Args<'a> {

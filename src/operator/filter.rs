@@ -1,12 +1,13 @@
 //! `filter`: the elements that a predicate wants, as a list (predicate-based compaction).
 
-use super::args::Args;
+use super::args::{Args, Given, Made, Readable};
 use super::code::{On, Operator};
-use super::host::HostFaults;
-use super::lambda::Lambda;
+use super::host::{HostFaults, HostValue, Memory};
+use super::lambda::{Kind, Lambda};
 use super::launch::{Call, Needs, Shape, blocks, bound, check_bound, in_block, launch_shape};
 use super::over::Over;
-use crate::collective::{MergeOp, Replicated};
+use crate::collective::{Element, MergeOp, Replicated};
+use crate::device::ArrayAddress;
 use crate::device::kernels::operators;
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
@@ -42,6 +43,18 @@ impl Queue {
     /// The array that it lies in; elements from [`Queue::len`] on mean nothing.
     pub fn items(&self) -> &Replicated<u32> {
         &self.items
+    }
+}
+
+impl Readable for Queue {
+    #[allow(private_interfaces)]
+    fn given(&self) -> Given<'_> {
+        let (items, length) = (self.items(), self.len());
+        let bytes = items.host().map(|all| bytemuck::cast_slice::<u32, u8>(&all[..length]));
+        let host = bytes.map(|bytes| HostValue::Array(Memory::Plain(bytes)));
+        let device = items.device().map(|buffer| ArrayAddress::Flat(buffer.pointer()));
+        let (kind, made) = (Kind::Reads(u32::DTYPE), Made::of(items));
+        Given::Array { kind, length: length as u64, host, device, made }
     }
 }
 

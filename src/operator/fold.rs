@@ -5,13 +5,12 @@ use super::code::{Bytes, On, Operator};
 use super::for_all::{along_nodes, nodes_a_block, words_a_warp};
 use super::host::{HostFaults, edge_at};
 use super::lambda::{ArcLambda, Body, Lambda, Value};
-use super::launch::{Call, Needs, Shape, blocks, bound, check_bound, in_block, launch_shape};
+use super::launch::{Call, Needs, Shape, TILE, blocks, bound, check_bound, in_block, launch_shape};
 use super::over::{Over, What};
 use crate::collective::Split;
 use crate::collective::peer::op_code;
 use crate::collective::{Element, MergeOp, Replicated, cells};
 use crate::device::ArrayAddress;
-use crate::device::kernels::operators;
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
 use crate::layout::Resident;
@@ -76,9 +75,6 @@ fn slot<T: Element>(value: T) -> u64 {
 fn unslot<T: Element>(word: u64) -> T {
     bytemuck::pod_read_unaligned(&word.to_le_bytes()[..size_of::<T>()])
 }
-
-/// Elements that are reduced together.
-pub(super) const TILE: u64 = operators::TILE as u64;
 
 impl Replica {
     /// `out[v]` = the fold by `op` of `lambda(v, neighbor, arc, weight)` over the arcs out of every node v of the

@@ -2,7 +2,6 @@
 
 use super::args::{Args, Given};
 use super::code::{Bytes, Form, On, Operator, THREADS, unit};
-use super::fold::TILE;
 use super::host::{Bound, HostFaults, HostValue};
 use super::lambda::{Body, NO_GRAPH, NO_GRAPH_TYPE};
 use super::over::Over;
@@ -10,6 +9,7 @@ use crate::collective::Payload;
 use crate::collective::{Frontier, MergeOp, Replicated};
 use crate::device::ArrayAddress;
 use crate::device::kernels::lambda::{Graph, Rows};
+use crate::device::kernels::operators;
 pub(super) use crate::device::kernels::operators::Shape;
 use crate::device::{CudaDevice, DeviceBuffer, LANES, Launch, Loaded, nvtx};
 use crate::error::{Error, Result};
@@ -58,6 +58,9 @@ pub(super) struct Scratch {
     pub partial: DeviceBuffer<u64>,
     pub marks: DeviceBuffer<u32>,
 }
+
+/// Elements that are reduced together.
+pub(super) const TILE: u64 = operators::TILE as u64;
 
 /// The device arrays that operators keep beside a graph of this shape and a program's own.
 pub(crate) fn arrays(shape: &GraphShape) -> Vec<DeviceArray> {

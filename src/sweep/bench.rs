@@ -1,7 +1,8 @@
 //! Runs cells in this process: the fleet, graphs, layouts and device copies of one cell serve the next.
 
 use super::cell::Refusal;
-use super::plan::Planned;
+use super::plan::{same_fleet, same_graph, same_preparation};
+use super::planned::Planned;
 use crate::fleet::Fleet;
 use crate::generate::is_spec;
 use crate::graph::Graph;
@@ -13,25 +14,6 @@ use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-
-/// Whether one fleet serves both.
-pub(super) fn same_fleet(a: &RunConfig, b: &RunConfig) -> bool {
-    let of =
-        |run: &RunConfig| (run.collective, run.deadline, run.memory_limit, run.fault, run.perturb);
-    a.devices == b.devices && of(a) == of(b)
-}
-
-/// Whether both load the same graph.
-pub(super) fn same_graph(a: &RunConfig, b: &RunConfig) -> bool {
-    let of = |run: &RunConfig| (run.graph.clone(), run.load.clone(), run.own_asks().places);
-    of(a) == of(b)
-}
-
-/// Whether both lay it out alike.
-pub(super) fn same_preparation(a: &RunConfig, b: &RunConfig) -> bool {
-    let of = |run: &RunConfig| (run.chunks, run.chunk_align, run.layout, run.placement);
-    of(a) == of(b)
-}
 
 /// What is open and loaded. A fleet that did not open, and a graph that did not load, are not tried again.
 #[derive(Default)]

@@ -1,7 +1,6 @@
 //! One cell of a sweep, done or not.
 
-use super::config::Scaling;
-use super::plan::{Planned, replicas};
+use super::planned::{Planned, replicas};
 use crate::algorithm::MergeMode;
 use crate::collective::ChunkPolicy;
 use crate::fleet::{CollectiveKind, Devices};
@@ -9,8 +8,23 @@ use crate::layout::{Layout, Placement};
 use crate::report::Spread;
 use crate::results::median_split;
 use crate::run::Verdict;
+use crate::words::words;
+use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::fmt;
+use std::str::FromStr;
+
+words!(
+    /// What a study keeps as devices are added.
+    Scaling, "scaling" {
+        /// The graph: n devices are to take an n-th of the time.
+        #[default]
+        Strong = "strong",
+        /// The share of each device: n devices are to take the same time.
+        Weak = "weak",
+    }
+);
 
 /// Why a cell has no record of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -205,7 +219,7 @@ impl Cell {
             self.dataset.clone(),
             self.devices.to_string(),
             self.collective.to_string(),
-            merge_word(self.merge),
+            self.merge.to_string(),
             axis("chunks", self.chunks),
             axis("placement", self.placement),
             axis("layout", self.layout),
@@ -240,8 +254,4 @@ impl Cell {
 /// `chunks=nodes`; empty for the usual.
 fn axis<T: Default + PartialEq + std::fmt::Display>(name: &str, value: T) -> String {
     if value == T::default() { String::new() } else { format!("{name}={value}") }
-}
-
-pub(super) fn merge_word(merge: MergeMode) -> String {
-    format!("{merge:?}").to_lowercase()
 }

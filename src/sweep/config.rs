@@ -1,6 +1,8 @@
 //! What a sweep is made of.
 
-use super::plan::{Planned, plan};
+use super::cell::Scaling;
+use super::plan::plan;
+use super::planned::Planned;
 use super::select::Selection;
 use super::template;
 use crate::algorithm::MergeMode;
@@ -9,13 +11,10 @@ use crate::fleet::{CollectiveKind, Devices};
 use crate::generate::is_spec;
 use crate::layout::{Form, Layout, Placement};
 use crate::run::{RunConfig, Workload, read_toml, workload};
-use crate::words::words;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::fmt;
 use std::path::Path;
-use std::str::FromStr;
 
 /// A sweep: the product of its lists, less what `[[exclude]]` names, and what `[[include]]` adds, with the
 /// options of `[run]` in every cell. TOML, for example `configs/standing.toml`; `docs/sweeps.md` has the whole
@@ -67,17 +66,6 @@ pub(crate) struct Series {
     /// Graphs. `{...}` in one is reckoned from the cell's number of GPUs: `rmat:19,ef={256*gpus}`.
     pub graphs: Vec<String>,
 }
-
-words!(
-    /// What a study keeps as devices are added.
-    Scaling, "scaling" {
-        /// The graph: n devices are to take an n-th of the time.
-        #[default]
-        Strong = "strong",
-        /// The share of each device: n devices are to take the same time.
-        Weak = "weak",
-    }
-);
 
 impl Default for SweepConfig {
     fn default() -> Self {

@@ -4,8 +4,7 @@
 //! `__chunks-nodes`, `__placement-sharded`, `__layout-raw`, the cell's own options and its series; nothing
 //! for what is as usual. So a name depends on the cell alone, not on what else a sweep has.
 
-use super::cell::merge_word;
-use super::plan::{Planned, replicas};
+use super::planned::{Planned, replicas};
 use crate::fleet::Devices;
 use crate::run::RunConfig;
 use std::fmt::Display;
@@ -16,7 +15,7 @@ pub(super) fn file(cell: &Planned, partition: &str) -> String {
     let config = &cell.config;
     let usual = RunConfig::default();
     let differing = [
-        unusual("merge", merge_word(config.merge), merge_word(usual.merge)),
+        unusual("merge", config.merge, usual.merge),
         unusual("collective", config.collective, usual.collective),
         unusual("chunks", config.chunks, usual.chunks),
         unusual("placement", config.placement, usual.placement),

@@ -1,6 +1,6 @@
 //! What a cell is known by from one sweep to the next.
 
-use super::plan::Planned;
+use super::planned::Planned;
 use crate::device::probe;
 use crate::fleet::Devices;
 use crate::generate::is_spec;

@@ -3,7 +3,7 @@
 use super::bench::Bench;
 use super::cell::Refusal;
 use super::config::known;
-use super::plan::Planned;
+use super::planned::Planned;
 use crate::run::RunConfig;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};

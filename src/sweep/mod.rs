@@ -11,6 +11,7 @@ mod ledger;
 mod matrix;
 mod narrow;
 mod plan;
+mod planned;
 mod record;
 mod select;
 mod table;

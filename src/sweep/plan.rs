@@ -1,15 +1,13 @@
 //! Which cells a sweep has, and in which order they run.
 
-use super::bench::{same_fleet, same_graph, same_preparation};
-use super::cell::{Cell, State};
-use super::config::{Scaling, Series, SweepConfig, known};
+use super::cell::Scaling;
+use super::config::{Series, SweepConfig, known};
+use super::planned::{Planned, replicas};
 use super::select::{Selection, Words, matches};
 use super::template;
 use crate::algorithm::MergeMode;
-use crate::collective::{ChunkPolicy, MAX_REPLICAS};
-use crate::device::device_count;
+use crate::collective::ChunkPolicy;
 use crate::fleet::{CollectiveKind, Devices};
-use crate::generate::{check_form, is_spec};
 use crate::io::{LoadOptions, dataset_of};
 use crate::layout::{Form, Layout, Placement};
 use crate::run::{Job, RunConfig, Workload};
@@ -17,105 +15,23 @@ use crate::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// A cell that is to run.
-#[derive(Clone)]
-pub(super) struct Planned {
-    /// What runs.
-    pub workload: &'static Workload,
-    /// The graph as it is configured: braces and all; empty where there is none.
-    pub graph: String,
-    /// Its short name.
-    pub dataset: String,
-    /// One that is not there is skipped.
-    pub optional: bool,
-    /// The series that the graph belongs to.
-    pub series: Option<(String, Scaling)>,
-    /// The options that are the cell's own, as in `strategy=push`; empty where there are none.
-    pub variant: String,
-    /// Everything that its run is asked.
-    pub config: RunConfig,
-    /// Why there is no graph for so many GPUs.
-    pub trouble: Option<String>,
-    /// Of a workload on an array: how long the graphs' list says that it is.
-    elements: Option<u64>,
-    /// The configuration before an include's options.
-    base: RunConfig,
+/// Whether one fleet serves both.
+pub(super) fn same_fleet(a: &RunConfig, b: &RunConfig) -> bool {
+    let of =
+        |run: &RunConfig| (run.collective, run.deadline, run.memory_limit, run.fault, run.perturb);
+    a.devices == b.devices && of(a) == of(b)
 }
 
-impl Planned {
-    /// A cell that is in no matrix.
-    pub(super) fn alone(workload: &'static Workload, config: RunConfig, optional: bool) -> Planned {
-        let graph = config.graph.clone().unwrap_or_default();
-        Planned {
-            workload,
-            dataset: dataset_of(&graph),
-            graph,
-            optional,
-            series: None,
-            variant: String::new(),
-            base: config.clone(),
-            config,
-            trouble: None,
-            elements: None,
-        }
-    }
-
-    /// `sssp rmat18 host:4 auto auto`, as in a table.
-    pub(super) fn name(&self) -> String {
-        Cell::of(self, String::new(), String::new(), State::Failed { error: String::new() }).name()
-    }
-
-    /// The graph for this cell's devices.
-    pub(super) fn spec(&self) -> &str {
-        self.config.graph.as_deref().unwrap_or_default()
-    }
-
-    /// The series' name, empty where there is none.
-    pub(super) fn series_name(&self) -> &str {
-        self.series.as_ref().map_or("", |(name, _)| name)
-    }
-
-    /// As `Job::new` will check it.
-    pub(super) fn check(&self) -> Result<()> {
-        let named = |e: Error| Error::input(format!("{}: {e}", self.name()));
-        if let Some(spec) = self.config.graph.as_deref().filter(|_| self.trouble.is_none())
-            && is_spec(spec)
-        {
-            check_form(spec).map_err(named)?;
-        }
-        self.config.check(self.workload).map_err(named)
-    }
-
-    /// Whether both come to the same run.
-    fn runs_as(&self, other: &Planned) -> bool {
-        self.workload.name == other.workload.name
-            && self.series == other.series
-            && self.config == other.config
-            && self.lacks_as(other)
-    }
-
-    /// Whether both have a graph for their GPUs, or lack the same one.
-    fn lacks_as(&self, other: &Planned) -> bool {
-        let lacks = |cell: &Planned| cell.trouble.as_ref().map(|_| cell.graph.clone());
-        lacks(self) == lacks(other)
-    }
-
-    /// Whether both are the same place of the matrix, whatever an include has given them.
-    fn is(&self, other: &Planned) -> bool {
-        self.workload.name == other.workload.name
-            && self.series == other.series
-            && self.base == other.base
-            && self.lacks_as(other)
-    }
+/// Whether both load the same graph.
+pub(super) fn same_graph(a: &RunConfig, b: &RunConfig) -> bool {
+    let of = |run: &RunConfig| (run.graph.clone(), run.load.clone(), run.own_asks().places);
+    of(a) == of(b)
 }
 
-/// Replicas that these devices mean on this machine, at least one.
-pub(super) fn replicas(devices: &Devices) -> usize {
-    match devices {
-        Devices::Host(count) => *count,
-        Devices::Cuda(list) => list.len(),
-        Devices::Auto | Devices::AllCuda => (device_count() as usize).clamp(1, MAX_REPLICAS),
-    }
+/// Whether both lay it out alike.
+pub(super) fn same_preparation(a: &RunConfig, b: &RunConfig) -> bool {
+    let of = |run: &RunConfig| (run.chunks, run.chunk_align, run.layout, run.placement);
+    of(a) == of(b)
 }
 
 /// The product of the lists, less what is excluded, with what is included, as it is to run: a fleet after
@@ -245,7 +161,7 @@ impl<'a> Axes<'a> {
             graphs: self.included_graphs(config, selection)?,
             devices: narrow(&selection.devices, &self.devices, Devices::to_string, word)?,
             collectives: narrow(&selection.collective, &self.collectives, |c| c.to_string(), word)?,
-            merges: narrow(&selection.merge, &self.merges, |m| super::cell::merge_word(*m), word)?,
+            merges: narrow(&selection.merge, &self.merges, |m| m.word().into(), word)?,
             chunks: narrow(&selection.chunks, &self.chunks, |c| c.to_string(), word)?,
             placements: narrow(&selection.placement, &self.placements, |p| p.to_string(), word)?,
             layouts: narrow(&selection.layout, &self.layouts, |l| l.to_string(), word)?,

@@ -1,7 +1,7 @@
 //! The record of a cell: that of its run, or of why there is none, and where in the sweep it belongs.
 
-use super::cell::{Refusal, merge_word};
-use super::plan::{Planned, replicas};
+use super::cell::Refusal;
+use super::planned::{Planned, replicas};
 use crate::Result;
 use crate::fleet::Devices;
 use crate::report::{self, Failure, command_line, utc};
@@ -66,7 +66,7 @@ pub(super) fn complete(record: &mut Value, cell: &Planned, took: Duration) {
         "devices": devices,
         "replicas": replicas(devices),
         "collective": collective,
-        "merge": merge_word(*merge),
+        "merge": merge.word(),
         "chunks": chunks,
         "placement": placement,
         "layout": layout,

@@ -1,6 +1,6 @@
 //! `[[include]]` and `[[exclude]]`: which cells of a matrix.
 
-use super::plan::Planned;
+use super::planned::Planned;
 use crate::fleet::Devices;
 use crate::run::RunConfig;
 use crate::{Error, Result};
@@ -93,7 +93,7 @@ impl Selection {
             && fits(&self.series, cell.series_name())
             && self.devices.as_ref().is_none_or(|words| words.list().iter().any(same_devices))
             && fits(&self.collective, config.collective.word())
-            && fits(&self.merge, &super::cell::merge_word(config.merge))
+            && fits(&self.merge, config.merge.word())
             && fits(&self.chunks, config.chunks.word())
             && fits(&self.placement, config.placement.word())
             && fits(&self.layout, config.layout.word())

@@ -1,7 +1,6 @@
 //! Tables of a sweep's cells.
 
-use super::cell::{Cell, State, merge_word};
-use super::config::Scaling;
+use super::cell::{Cell, Scaling, State};
 use crate::report::Table;
 use crate::run::Verdict;
 use crate::units;
@@ -68,14 +67,14 @@ fn coordinates(cell: &Cell) -> [String; 6] {
         cell.dataset,
         cell.devices,
         cell.collective,
-        merge_word(cell.merge)
+        cell.merge.word()
     );
     [
         cell.workload.to_string(),
         cell.dataset.clone(),
         cell.devices.to_string(),
         cell.collective.to_string(),
-        merge_word(cell.merge),
+        cell.merge.to_string(),
         name.strip_prefix(&usual).unwrap_or_default().trim().to_string(),
     ]
 }

@@ -22,7 +22,7 @@ fn cell(dataset: &str, devices: &str, median: Option<f64>) -> Cell {
         dataset: dataset.into(),
         series: None,
         scaling: None,
-        replicas: super::super::plan::replicas(&devices),
+        replicas: super::super::planned::replicas(&devices),
         devices,
         collective: Default::default(),
         merge: MergeMode::Auto,
