@@ -2,7 +2,7 @@
 //
 // Idea. `paths` and `coef` are [active][LANES], a lane a source: a warp gathers 32 / LANES neighbours at once, a sector
 // each for eight lanes of f32, so that one reading of an arc serves all lanes. Neither phase asks for a neighbour's
-// level (src/algorithm/bc.rs says why): forward, a row is the sum of `paths` over in-neighbours in the lanes that
+// level (src/algorithm/bc/mod.rs says why): forward, a row is the sum of `paths` over in-neighbours in the lanes that
 // have not reached it; backward, the sum of `coef` over out-neighbours in the lanes that reached it at this level. Sums
 // go to `sums` (long rows: `parts`) and are put into the arrays after a barrier, so that nothing that is gathered
 // changes meanwhile.
@@ -21,10 +21,9 @@
 // towards the end; small ones are dealt so that every warp has few.
 //
 // Asking. Most of what a sweep gathers is 0: forward while little is reached, backward while little has been settled. Where
-// the arrays lie far beyond the caches (HIVE_ASKS; src/backend/cuda/bc.rs says when), a gather first reads the neighbour's
+// the arrays lie far beyond the caches (HIVE_ASKS; src/algorithm/bc/cuda.rs says when), a gather first reads the neighbour's
 // mask in `seen`, which says in which lanes it has anything but 0. It does so while less than FULL_SHARE percent of what
-// could be gathered is not 0, as the counts that levels keep say; with HIVE_ASKS=2, for tests, always. R-MAT 25, 32 sources:
-// 194 to 168 ms.
+// could be gathered is not 0, as the counts that levels keep say; with HIVE_ASKS=2, for tests, always.
 //
 // Small levels are a chain of barriers and of trips to L2 behind each other, and nothing else: where a level has no
 // more than one node a warp, what belongs to a node is asked for at once (commit_few, settle_few) and its arcs are
@@ -39,9 +38,7 @@
 // SETTLE take the whole level from there.
 //
 // To tune: the shares of arcs at which ways change (`find`); blocks an SM (registers against gathers in flight);
-// SHORT and SEGMENT; FULL_SHARE; reading columns past L1. By the machine's constants (130 G gathers/s from L2, 4.3 TB/s) a
-// sweep of 521 M arcs in eight lanes takes 5 to 8 ms, and a source set takes about two sweeps forward and two to three
-// backward.
+// SHORT and SEGMENT; FULL_SHARE; reading columns past L1. A batch takes about two sweeps forward and two to three backward.
 //
 // bc_batch.cuh has what a batch keeps, dealing and sums; bc_arcs.cuh follows arcs; here are levels and the launch.
 //
@@ -267,8 +264,8 @@ __device__ __forceinline__ void commit_many(const BcArgs& a, bool exchanged, u32
                 lanes = atomicExch(a.mark + v, 0u);
             }
             u64 degree = degree_of(a.out_offsets, v);
-            // Loaded and stored, which large arrays of words would make slow: masks of a warp's nodes share sectors (16 M
-            // nodes: 820 us, where atomics on words took 870).
+            // Loaded and stored, which large arrays of words would make slow: masks of a warp's nodes share sectors,
+            // where atomics on words take longer.
             u32 seen = fresh(a.seen + v) | lanes;
             __stcg(a.seen + v, (mask_t)seen);
             stamp(a, v, number, lanes);

@@ -7,13 +7,13 @@
 #define LANES ((u32)HIVE_LANES)
 #define GROUPS (32u / LANES)  // rows, or arcs, that a warp works on at once
 #define SHORT 16u
-// A sweep of so many arcs costs what one that is followed and added, or marked and pulled, does (R-MAT 22 and 24).
+// A sweep of so many arcs costs what one that is followed and added, or marked and pulled, does.
 #define ADD_SHARE 64u
 #define MARK_SHARE 64u
 #define FULL_SHARE 20u  // percent of what could be gathered, from which on it is gathered without asking
 #define THREADS 256u  // @host
 #define SEGMENT 512u  // @host
-#define BLOCKS (HIVE_ASKS != 0 ? 5 : 4)  // blocks an SM (R-MAT 26, 32 sources: 321 ms, with four 333)
+#define BLOCKS (HIVE_ASKS != 0 ? 5 : 4)  // blocks an SM
 #define AHEAD (HIVE_LANES >= 4 ? 1 : 4 / HIVE_LANES)  // blocks of 32 columns that a warp reads at once
 #define EARLY (HIVE_DOUBLE == 0)  // whether columns are read a block ahead of what they are read for
 #if HIVE_LANES > 8
@@ -203,8 +203,8 @@ struct Phases {
 // be of any length, which `cursor` says, they come fewer at a time: lists end with what took longest to find, and a warp
 // with 30 rows of 500 arcs would be at them when all others wait. All but a warp's first are then fetched, fewer towards
 // the end, but not fewer than `least`, nor than an eighth of what a warp has in all while that is little. Of more items, if
-// `least` is 1, everybody has a fair share without fetching: warps that fetch few at a time queue at the cursor, which has
-// cost thirty times the work itself (R-MAT 20).
+// `least` is 1, everybody has a fair share without fetching: warps that fetch few at a time queue at the cursor, which
+// can cost many times the work itself.
 template <class Body>
 __device__ __forceinline__ void deal(u64 many, u64* cursor, u32 least, Body body) {
     u32 items = (u32)many, all = (u32)warps();  // no more than there are nodes

@@ -31,15 +31,19 @@ pub struct Betweenness {
     pub measured: Measured,
 }
 
-/// Scales sums over `sources` as `_rescale` of NetworkX 3.6.1 does, with k the number of sources.
+/// Scales sums over k `sources` as `_rescale` of NetworkX 3.6.1 does.
 ///
-/// With N = n where ends count and n - 1 where they do not, and c = 2 in an undirected graph (every pair of ends is met
-/// from both), 1 in a directed one: a sum over all sources is divided by c; one over k sources is multiplied by
-/// N / (k c), so that it estimates the whole. Without ends a source is no target of itself and has k - 1 sources to be
-/// between: its own factor is N / ((k - 1) c), which for a single source is 0 / 0: NaN. Normalized: 1 / (K (N - 1))
-/// instead, where K is N for all sources, else k (k - 1 for a source without ends). Nothing is scaled where N < 2.
+/// Let N be n where endpoints count, and n - 1 where they do not. Let c be 1 in a directed graph, and 2 in an undirected
+/// one, where every pair of ends is met from both. A score is multiplied by:
 ///
-/// Sources drawn at random are meant: NetworkX draws from all nodes.
+/// | | not normalized | normalized |
+/// |---|---|---|
+/// | where all nodes are sources | 1 / c | 1 / (N (N - 1)) |
+/// | where k are | N / (k c) | 1 / (k (N - 1)) |
+/// | of a source, where k are and endpoints do not count | N / ((k - 1) c) | 1 / ((k - 1) (N - 1)) |
+///
+/// The last is NaN for a single source. Nothing is scaled where N < 2. A sum over some sources estimates the one over all
+/// nodes if they are drawn from all nodes at random.
 pub fn scale(
     scores: &mut [f64],
     sources: &[u32],
@@ -71,21 +75,22 @@ pub fn scale(
     sources.iter().zip(at_sources).for_each(|(s, score)| scores[*s as usize] = score);
 }
 
-/// How far off a score may be to pass its check, as a share of it: some thousand roundings, one after another.
-const TOLERANCE: f64 = 1e-9;
-const TOLERANCE_F32: f64 = 1e-3;
-
-/// [`TOLERANCE`] of dependencies held in 64 bits or in 32.
+/// How far off a score may be to pass its check, as a share of it, where dependencies are held in f64 or f32: some
+/// thousand roundings, one after another.
 pub(super) fn tolerance(double: bool) -> f64 {
-    if double { TOLERANCE } else { TOLERANCE_F32 }
+    if double { 1e-9 } else { 1e-3 }
 }
 
 impl Betweenness {
     /// The `k` nodes of the highest scores, ties by input id; without those that have none.
     pub fn highest<'a>(&self, graph: &'a Graph, k: usize) -> Vec<(NodeId<'a>, f64)> {
-        let scores = (0u32..).zip(self.scores.iter().copied()).filter(|(_, score)| !score.is_nan());
-        let highest = first(graph, scores, k, |a, b| b.total_cmp(a));
+        let highest = self.first(graph, k);
         highest.into_iter().map(|(node, score)| (graph.id(node), score)).collect()
+    }
+
+    fn first(&self, graph: &Graph, k: usize) -> Vec<(u32, f64)> {
+        let scores = (0u32..).zip(self.scores.iter().copied()).filter(|(_, score)| !score.is_nan());
+        first(graph, scores, k, |a, b| b.total_cmp(a))
     }
 }
 
@@ -153,8 +158,8 @@ impl Answer<Bc> for Betweenness {
         words
     }
 
-    /// `num-sources`, and `sources` in the input's own ids where they are not all nodes; `normalized` and `endpoints` as asked; `lanes` of a batch, `precision` of paths, `depth`, and
-    /// the node of the highest score with it.
+    /// `num-sources`, and `sources` in the input's own ids where they are not all nodes; `normalized` and `endpoints` as
+    /// asked; `lanes` of a batch, `precision` of paths, `depth`, and the node of the highest score with it.
     fn facts(&self, query: &Query<Bc>) -> Map<String, Value> {
         let bc = &query.config;
         let highest = self.highest(&query.graph, 1).first().copied();
@@ -176,9 +181,7 @@ impl Answer<Bc> for Betweenness {
     }
 
     fn ranking(&self, query: &Query<Bc>, k: usize) -> Option<String> {
-        let scores = (0u32..).zip(self.scores.iter().copied()).filter(|(_, score)| !score.is_nan());
-        let highest = first(&query.graph, scores, k, |a, b| b.total_cmp(a));
-        Some(ranked(&query.graph, ["node", "betweenness"], highest))
+        Some(ranked(&query.graph, ["node", "betweenness"], self.first(&query.graph, k)))
     }
 
     fn table(&self, _: &Query<Bc>) -> Table<'_> {

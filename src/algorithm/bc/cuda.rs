@@ -183,7 +183,7 @@ pub(super) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     [topology(shape), long, batch_arrays(sizes, arcs, world)].concat()
 }
 
-/// Lanes on one device, and what their steps need.
+/// What a replica's steps need on its GPU beside rows and replicated state.
 pub(super) struct Workspace {
     kernel: Function,
     /// Blocks that can be resident.

@@ -31,7 +31,7 @@ fn bits(mask: u32) -> impl Iterator<Item = usize> {
     (0..MOST_LANES).filter(move |b| mask >> b & 1 != 0)
 }
 
-/// A batch of sources side by side, on one replica.
+/// What a replica's steps need on the host beside rows and replicated state: a batch of sources side by side.
 pub(super) struct Lanes {
     lanes: usize,
     /// Lanes that have a source.

@@ -57,7 +57,7 @@ use crate::layout::Prepared;
 use serde::{Deserialize, Serialize};
 
 /// Most lanes of a batch: bits of a mask.
-pub(crate) const MOST_LANES: usize = 32;
+const MOST_LANES: usize = 32;
 
 /// The workload.
 pub struct Bc;
@@ -94,13 +94,13 @@ pub struct BcConfig {
 
 config!(BcConfig);
 
-/// How often nodes lie on the shortest paths out of the sources. Parallel arcs are one, self loops none; a graph in which
-/// every arc has its reverse is undirected, however often the two are there and whatever they weigh.
+/// The share of the shortest paths from the sources that pass through each node. A graph in which every arc has its
+/// reverse is undirected, however often the two are there and whatever they weigh.
 ///
 /// # Errors
-/// [`crate::Error::Input`] for options out of range, for sources that the graph does not have or that come twice, and for a
-/// source with more than 2^1000 shortest paths to a node; [`crate::Error::Fault`] when a replica fails; [`crate::Error::Verify`] when
-/// `compare` finds answers that differ.
+/// [`crate::Error::Input`] for options out of range, for sources that the graph does not have or that come twice, and for
+/// a source with more than 2^1000 shortest paths to a node; [`crate::Error::Fault`] when a replica fails;
+/// [`crate::Error::Verify`] when `compare` finds answers that differ.
 pub fn bc(fleet: &Fleet, graph: &Prepared, config: &BcConfig) -> Result<Betweenness> {
     run::<Bc>(fleet, graph, config)
 }
