@@ -2,82 +2,18 @@
 
 use super::plan::{SINGLE_FROM, Sizes, State, StepResult, StepTask, Task};
 use crate::algorithm::arrays::device_arrays;
-use crate::device::{CudaDevice, DeviceBuffer, Function, MEETING_WORDS, Pinned, source};
+use crate::device::kernels::bc_batch::{self, BcArgs, BcControl, BcMeeting, BcStatus, THREADS};
+use crate::device::{CudaDevice, DeviceBuffer, Function, Pinned, source};
 use crate::error::Result;
 use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, topology};
 use crate::layout::{ColumnRows, DeviceTopology, TopologyRows};
-use bytemuck::{Pod, Zeroable};
+use bytemuck::Zeroable;
 use std::ops::Range;
 
-const THREADS: u32 = 256; // the bounds of `bc_batch`
-const SEGMENT: u64 = 512; // as in kernels/bc_batch.cuh
+const SEGMENT: u64 = bc_batch::SEGMENT as u64;
 
-// `BcControl`, whose last word is a half, and `BcMeeting`.
-const _: () = assert!(3 * 3 + 4 + 32 < CONTROL && MEETING_WORDS + 3 <= CONTROL);
-
-/// `kernels/bc_batch.cuh`: BcStatus.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Status {
-    found: u64,
-    levels: u64,
-    reached: u64,
-    reached_arcs: u64,
-    looked: u64,
-    overflow: u32,
-    stopped: u32,
-}
-
-/// `kernels/bc_batch.cuh`: BcArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Args {
-    out_offsets: u64,
-    out_columns: u64,
-    in_offsets: u64,
-    in_columns: u64,
-    out_long: u64,
-    in_long: u64,
-    sources: u64,
-    paths: u64,
-    sums: u64,
-    coef: u64,
-    parts: u64,
-    seen: u64,
-    mark: u64,
-    candidate: u64,
-    stamp: u64,
-    lists: u64,
-    first: u64,
-    upto: u64,
-    scores: u64,
-    entries: u64,
-    values: u64,
-    control: u64,
-    meeting: u64,
-    status: u64,
-    abort: u64,
-    deadline_ns: u64,
-    in_arcs: u64,
-    begin: u64,
-    end: u64,
-    place: u64,
-    nodes: u64,
-    announced: u64,
-    announced_end: u64,
-    active: u32,
-    count: u32,
-    out_segments: u32,
-    in_segments: u32,
-    lo: u32,
-    hi: u32,
-    task: u32,
-    level: u32,
-    deepest: u32,
-    endpoints: u32,
-    stamped: u32,
-    unused: u32,
-}
+const _: () = assert!(size_of::<BcControl>() <= CONTROL * size_of::<u64>());
+const _: () = assert!(size_of::<BcMeeting>() <= CONTROL * size_of::<u64>());
 
 /// What is zeroed before a batch, in one piece: where each array begins in it, in bytes.
 struct BatchState {
@@ -196,9 +132,9 @@ pub(super) struct Workspace {
     out_long: LongRows,
     /// Where rows differ by direction.
     in_long: Option<LongRows>,
-    status: Pinned<Status>,
+    status: Pinned<BcStatus>,
     /// What depends on nothing but the graph and the arrays.
-    fixed: Args,
+    fixed: BcArgs,
     /// Arcs that the batch has looked at.
     looked: u64,
 }
@@ -270,10 +206,10 @@ impl Workspace {
             out_long,
             in_long,
             status,
-            fixed: Args::zeroed(),
+            fixed: BcArgs::zeroed(),
             looked: 0,
         };
-        let lengths = Args {
+        let lengths = BcArgs {
             deadline_ns: device.deadline_ns(),
             abort: device.abort.pointer(),
             in_arcs: columns.in_rows().arcs(),
@@ -281,18 +217,18 @@ impl Workspace {
             lo: own.start as u32,
             hi: own.end as u32,
             stamped: stamped as u32,
-            ..Args::zeroed()
+            ..BcArgs::zeroed()
         };
         workspace.fixed = workspace.arguments(rows, &state, lengths);
         Ok(workspace)
     }
 
     /// `lengths` with the addresses of all arrays.
-    fn arguments(&self, rows: &DeviceTopology, state: &BatchState, lengths: Args) -> Args {
+    fn arguments(&self, rows: &DeviceTopology, state: &BatchState, lengths: BcArgs) -> BcArgs {
         let at = |offset: u64| self.arrays.state.pointer() + offset;
         let (out_long, into) = (&self.out_long.list, rows.in_rows());
         let in_long = self.in_long.as_ref().map_or(out_long, |long| &long.list);
-        Args {
+        BcArgs {
             out_offsets: rows.out.offsets.pointer(),
             out_columns: rows.out.columns.pointer(),
             in_offsets: into.offsets.pointer(),
@@ -328,7 +264,7 @@ impl Workspace {
             self.arrays.state.clear_from(self.meeting)?;
         }
         let [entries, values] = s.exchange.addresses();
-        let args = Args {
+        let args = BcArgs {
             sources: self.sources.pointer() + 4 * told.batch.start as u64,
             scores: s.sums.scores.on_device()?,
             entries,

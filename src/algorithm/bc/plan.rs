@@ -4,6 +4,7 @@ use super::{BcConfig, MOST_LANES, cuda};
 use crate::algorithm::arrays::replicated_arrays;
 use crate::algorithm::{MergeMode, Precision};
 use crate::collective::{Element, Replicated, Split};
+use crate::device::kernels::bc_batch as kernel;
 use crate::error::Result;
 use crate::fleet::{FleetInfo, Replica};
 use crate::layout::memory::{CONTEXT_BYTES, DeviceArray, total};
@@ -139,27 +140,27 @@ fn fitting(columns: &Columns, mut sizes: Sizes, fleet: &FleetInfo) -> usize {
     sizes.lanes
 }
 
-/// What a step does; the numbers are those of `kernels/bc_batch.cuh`.
+/// What a step does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Task {
     /// All levels of both phases, and the scores.
-    Whole = 0,
+    Whole = kernel::WHOLE as isize,
     /// The sources, as level 0.
-    Seed = 1,
+    Seed = kernel::SEED as isize,
     /// What the next level holds of the own chunk.
-    Find = 2,
+    Find = kernel::FIND as isize,
     /// The own part of the level just found, into the exchange.
-    Pack = 3,
+    Pack = kernel::PACK as isize,
     /// The list of a level, gathered, into the arrays.
-    Commit = 4,
+    Commit = kernel::COMMIT as isize,
     /// Sums of coefficients for the own part of a level.
-    Back = 5,
+    Back = kernel::BACK as isize,
     /// These sums, into the exchange.
-    PackBack = 6,
+    PackBack = kernel::PACK_BACK as isize,
     /// The sums of a level, gathered, into the arrays and, on GPUs, the scores.
-    Settle = 7,
+    Settle = kernel::SETTLE as isize,
     /// The rest of what the batch adds to the scores: on GPUs the ends of paths.
-    Score = 8,
+    Score = kernel::ENDS as isize,
 }
 
 impl Task {
