@@ -125,7 +125,8 @@ __device__ __forceinline__ void claim(const BfsArgs& a, BfsShared& s, u32* next,
     if (at < QUEUE) s.stage[at] = v;
 }
 
-// Whether to pull, from what is known of the frontier.
+// Whether to pull, from what is known of the frontier. `pulls` of src/algorithm/bfs/plan.rs is the same arithmetic; here
+// pulls may be shared by GPUs beside.
 __device__ __forceinline__ bool pulls(const BfsArgs& a, bool pulled, u64 nodes, u64 arcs, u64 reached) {
     if (a.way != AUTO) return a.way == ONLY_PULL;
     float mean = (float)a.arcs / (float)max(a.reachable, 1ull);

@@ -316,7 +316,7 @@ impl Driver<'_> {
         ((v as usize) < columns.active).then(|| columns.out.degree(v as usize))
     }
 
-    /// Whether to pull, as `kernels/bfs.cu` has it.
+    /// Whether to pull.
     fn pulls(&self, known: &FrontierInfo) -> bool {
         pulls(self.rows, self.reachable, &self.question.config, known)
     }
@@ -325,7 +325,7 @@ impl Driver<'_> {
     fn cut(&mut self, r: &mut Replica, log: &mut Log, start: FrontierInfo) -> Result<()> {
         let mut known = start;
         while known.nodes > 0 {
-            // A growing step ends where its own reckoning, in f32 on a device, wants a pull: that is final.
+            // A growing step ends where a pull pays.
             let pull = known.want_pull || (known.pulled && self.pulls(&known));
             known = self.step(r, log, if pull { Task::Pull } else { Task::Grow }, known)?;
         }

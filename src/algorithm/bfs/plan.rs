@@ -120,12 +120,7 @@ impl Plan {
     }
 }
 
-/// Arcs from which a push is a large one; as in `kernels/bfs_round.cuh`.
-pub(super) const MANY: f64 = (1u64 << 23) as f64;
-/// What of `do_a` counts for one.
-pub(super) const MANY_SHARE: f64 = 0.005;
-
-/// Whether to pull, from what is known of the frontier.
+/// Whether to pull, from what is known of the frontier. `pulls` of `kernels/bfs_round.cuh` is the same arithmetic.
 pub(super) fn pulls(
     rows: &TopologyRows,
     reachable: u64,
@@ -137,14 +132,14 @@ pub(super) fn pulls(
         SearchDirection::Pull => return true,
         SearchDirection::Auto => {}
     }
-    let arcs = rows.columns.out.arcs() as f64;
-    let mean = arcs / reachable.max(1) as f64;
-    let forward = known.arcs.map_or(known.nodes as f64 * mean, |arcs| arcs as f64);
-    let open = reachable.saturating_sub(known.reached) as f64;
+    let arcs = rows.columns.out.arcs() as f32;
+    let mean = arcs / reachable.max(1) as f32;
+    let forward = known.arcs.map_or(known.nodes as f32 * mean, |arcs| arcs as f32);
+    let open = reachable.saturating_sub(known.reached) as f32;
     let backward = open * mean.min(arcs / forward.max(1.0));
-    let (mut pushing, mut pulling) = (options.do_a, options.do_b);
-    if forward > MANY {
-        pushing *= MANY_SHARE;
+    let (mut pushing, mut pulling) = (options.do_a as f32, options.do_b as f32);
+    if forward > kernel::MANY {
+        pushing *= kernel::MANY_SHARE;
         pulling = pulling.min(pushing);
     }
     forward > backward * if known.pulled { pulling } else { pushing }

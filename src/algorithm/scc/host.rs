@@ -43,7 +43,7 @@ struct View<'a> {
 /// Where an arc leads: out of a node or into it.
 const WAYS: [usize; 2] = [0, 1];
 
-/// A bijection that scatters labels, as in `kernels/scc.cu`.
+/// A bijection that scatters labels. Kernels have the same.
 fn rank_of(label: u32) -> u32 {
     let scattered = label.wrapping_mul(0x9e37_79b1);
     (scattered ^ scattered >> 16).wrapping_mul(0x85eb_ca6b)
