@@ -9,7 +9,7 @@
 // Source: Merrill, Garland, "Single-pass parallel prefix scan with decoupled look-back", NVIDIA technical report
 // NVR-2016-002; Ben-Nun, Sutton, Pai, Pingali, Groute, PPoPP 2017 (the workload).
 
-#include "hive.cuh"
+#include "mix.cuh"
 
 struct FilterStatus {  // @host
     u64 kept;
@@ -42,18 +42,11 @@ struct FilterArgs {  // @host
 #define UP_TO (2ull << 62)  // how many it and all before it keep
 #define COUNT (OWN - 1ull)
 
-// src/generate/hash.rs: mix.
-__device__ __forceinline__ u64 mix(u64 x) {
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    return x ^ (x >> 31);
-}
-
-// The array: src/generate/hash.rs: array_value.
+// The array: `array_value` of src/hash.rs.
 extern "C" __global__ void filter_make(const FilterArgs a) {
     u64 threads = (u64)gridDim.x * blockDim.x;
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < a.length; i += threads)
-        a.values[i] = (u32)(mix(a.key + (a.first + i + 1) * 0x9e3779b97f4a7c15ull) >> 32);
+        a.values[i] = (u32)(hash(a.key, a.first + i) >> 32);
 }
 
 __device__ __forceinline__ u64 said(const u64* tile) { return *(const volatile u64*)tile; }

@@ -1,7 +1,7 @@
 // A hash of an array: the sum over its words of a hash of place and word. Sums mod 2^64 have no order, so it does not
 // depend on how the words are dealt. `src/algorithm/same.rs` computes the same on a host.
 
-#include "hive.cuh"
+#include "mix.cuh"
 
 struct HashArgs {  // @host
     u64 words;  // address of the first, 4 bytes each
@@ -9,20 +9,12 @@ struct HashArgs {  // @host
     u64 sum;  // address of the result, to which is added
 };
 
-static const u64 GOLDEN = 0x9e3779b97f4a7c15ull;
-
-__device__ __forceinline__ u64 mixed(u64 x) {
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    return x ^ (x >> 31);
-}
-
 extern "C" __global__ void hash_words(const HashArgs a) {
     const u32* words = (const u32*)a.words;
     u64 thread = (u64)blockIdx.x * blockDim.x + threadIdx.x;
     u64 stride = (u64)gridDim.x * blockDim.x;
     u64 sum = 0;
-    for (u64 i = thread; i < a.count; i += stride) sum += mixed((i + 1) * GOLDEN + words[i]);
+    for (u64 i = thread; i < a.count; i += stride) sum += hash(words[i], i);
     for (u32 step = 16; step > 0; step /= 2) sum += __shfl_down_sync(FULL, sum, step);
     if (threadIdx.x % 32 == 0) atomicAdd((u64*)a.sum, sum);
 }

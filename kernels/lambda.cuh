@@ -1,9 +1,9 @@
 // What a user's lambda sees: spans that know their length, sets, the graph, atomics, random numbers.
 //
-// The structs are filled in by src/operator/cuda.rs, in this layout. HIVE_UNCHECKED=1 leaves out the checks
+// src/operator/code.rs fills in the structs. HIVE_UNCHECKED=1 leaves out the checks
 // of indices.
 #pragma once
-#include "hive.cuh"
+#include "mix.cuh"
 
 typedef int i32;
 typedef float f32;
@@ -247,16 +247,6 @@ __device__ __forceinline__ u32 atomic_cas(u32& at, u32 from, u32 to) { return at
 __device__ __forceinline__ u64 atomic_cas(u64& at, u64 from, u64 to) { return atomicCAS(&at, from, to); }
 // What another thread of this launch may have written.
 template <typename T> __device__ __forceinline__ T fresh_value(const T& at) { return *(const volatile T*)&at; }
-
-// As `mix` and `hash` of src/generate/hash.rs.
-__device__ __forceinline__ u64 mix(u64 x) {
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    return x ^ (x >> 31);
-}
-__device__ __forceinline__ u64 hash(u64 key, u64 counter) {
-    return mix(key + (counter + 1) * 0x9e3779b97f4a7c15ull);
-}
 
 // Random numbers that are a function of (seed, stream, how many were drawn): the same for any number of
 // threads and replicas, and on the host (`operator::Random`).

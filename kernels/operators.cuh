@@ -1,4 +1,4 @@
-// The operators, as templates over a user's lambda. src/operator/cuda.rs writes the kernel that calls one.
+// The operators, as templates over a user's lambda. src/operator/code.rs writes the kernel that calls one.
 #pragma once
 #include "lambda.cuh"
 

@@ -1,5 +1,5 @@
 // PageRank by the strategies of the literature: push and pull by a thread or a group of lanes a node, and a
-// thread an arc. src/algorithm/pagerank.rs has the definition, pagerank.cuh what follows a row's sum.
+// thread an arc. src/algorithm/pagerank/mod.rs has the definition, pagerank.cuh what follows a row's sum.
 //
 // What arcs carry is in `value`: ranks over out-degrees (contributions), or ranks where each arc divides
 // (pull), or where weighted arcs have their share of the out-weight beside them. Pulls finish their row at

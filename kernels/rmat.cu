@@ -4,13 +4,13 @@
 // bucket of rows, and every pass over some rows draws all edges again and keeps the arcs of its rows as
 // keys, row - first row in the upper bits and column in the lower `scale`. sort.cu sorts them.
 
-#include "hive.cuh"
+#include "mix.cuh"
 
 #define THREADS 256u  // @host
 #define MAX_BUCKETS 4096u  // @host
 #define EDGES 4u           // @host drawn by a thread between two visits of the cursor
 
-// As src/generate/rmat.rs: Sampler.
+// `Sampler` of src/generate/rmat.rs.
 struct Sampler {  // @host
     u64 key;
     u32 scale;
@@ -66,18 +66,6 @@ struct DegreeArgs {  // @host
     u64* most;           // the largest degree, taken as a maximum
     u64 nodes;
 };
-
-// src/generate/hash.rs: mix.
-__device__ __forceinline__ u64 mix(u64 x) {
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    return x ^ (x >> 31);
-}
-
-// src/generate/hash.rs: hash.
-__device__ __forceinline__ u64 hash(u64 key, u64 counter) {
-    return mix(key + (counter + 1) * 0x9e3779b97f4a7c15ull);
-}
 
 // One level of the descent from 16 bits: source bit for C or D, target bit for B or D.
 __device__ __forceinline__ void descend(const Sampler& s, u64 bits, u32 level, u32& u, u32& v) {
@@ -191,7 +179,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) rmat_rows(RowArgs a) {
     }
 }
 
-// Columns and weights; src/generate/hash.rs: pair_weight.
+// Columns and weights: `pair_weight` of src/hash.rs.
 extern "C" __global__ void __launch_bounds__(THREADS) rmat_arcs(ArcArgs a) {
     u64 stride = (u64)gridDim.x * blockDim.x;
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < a.count; i += stride) {
