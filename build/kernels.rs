@@ -146,7 +146,14 @@ fn tokens(code: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut joins = false;
     for c in code.chars() {
-        let part = c.is_alphanumeric() || c == '_' || c == '.';
+        // The sign of an exponent belongs to its number.
+        let exponent = |last: &String| {
+            last.starts_with(|c: char| c.is_ascii_digit())
+                && last.ends_with('e')
+                && !last.starts_with("0x")
+        };
+        let signed = "+-".contains(c) && joins && all.last().is_some_and(exponent);
+        let part = c.is_alphanumeric() || c == '_' || c == '.' || signed;
         match all.last_mut() {
             Some(last) if part && joins => last.push(c),
             _ if c.is_whitespace() => {}
@@ -743,7 +750,7 @@ mod tests {
     fn constants_have_the_type_and_the_value_of_cuda() {
         let text = "#define A 0x10u  // @host\n#define B (A * 4u + 1u)  // @host\n#define C 3 // not shared\n\
                     static const u64 D = 1ull << 62;  // @host\n#define E 0.005f  // @host how much\n\
-                    const double F = 2.5;  // @host\nenum Task { X = 2, Y, Z = 9 };  // @host\n";
+                    const double F = 2.5;  // @host\n#define G 1e-3  // @host\n#define H (0x1eu-4u)  // @host\nenum Task { X = 2, Y, Z = 9 };  // @host\n";
         let made = rust(text);
         for line in [
             "const A: u32 = 16;",
@@ -751,6 +758,8 @@ mod tests {
             "const D: u64 = 4611686018427387904;",
             "const E: f32 = 0.005;",
             "const F: f64 = 2.5;",
+            "const G: f64 = 0.001;",
+            "const H: u32 = 26;",
             "const X: u32 = 2;",
             "const Y: u32 = 3;",
             "const Z: u32 = 9;",

@@ -1,30 +1,39 @@
-// Geolocation: a wave counts the located neighbours of every unlocated node, makes an ordered queue of
-// those that have some, finds their spatial medians and writes them where the next wave looks.
+// Geolocation: a wave counts the located neighbours of every node without a place, makes an ordered queue of
+// the nodes that have some, computes their spatial medians and writes them to where the next wave looks for them.
 //
-// The queue has a class for every form of the solver, the most neighbours first: hubs are worked off by
-// blocks, middle nodes by warps, small ones by single threads, one and two neighbours at once. In a class
-// nodes are in order. Each class is dealt to the replicas in units of `unit` places, so that who has which
+// The queue has a class for every form of the solver, the most neighbours first: a block computes the median of a hub,
+// a warp that of a middle node, a thread that of a small one, and nodes with one or two neighbours have closed forms. Nodes
+// of a class are in order. Each class is dealt to the replicas in units of `unit` places, so that who has which
 // follows from sizes alone; a replica's results lie together in `found`, class by class.
 //
-// Rows longer than LONG leave the ids of their located neighbours in `kept`, in arc order: medians of more
-// than 512 points are made from these; others gather their points into shared memory.
+// Rows longer than LONG leave the ids of their located neighbours in `kept`, in arc order. Medians of more
+// than WARP_ROOM points are computed from these; other solvers gather their points into shared memory.
 //
 // Compiled with: -DHIVE_WIDE=0 | -DHIVE_WIDE=1
 
 #include "geo_median.cuh"
 
-#define NEVER 0xffffffffu  // @host
-#define LONG 512u  // @host
-#define CLASSES 10u  // @host
-#define TALLIED 4096u  // @host nodes of a block that tallies
-#define WARPS 4u       // @host of a block that solves by warps
-#define LONE 128u      // @host threads of a block that solves by single threads
+#define NEVER 0xffffffffu  // @host the wave of a node that has no place
+#define LONG 512u          // @host rows of more arcs are long ones
+#define CLASSES 10u        // @host
+#define TALLIED 4096u      // @host nodes of a block that tallies
+#define WARPS 4u           // @host of a block that solves by warps
+#define LONE 128u          // @host threads of a block that solves by single threads
+
+// Most points of a node in the classes whose solvers have them in shared memory.
+enum Room {  // @host
+    WARP_ROOM = 512,
+    SMALL_WARP_ROOM = 128,
+    THREAD_ROOM = 16,
+    MIDDLE_THREAD_ROOM = 8,
+    SMALL_THREAD_ROOM = 4
+};
 
 // The class of a node with k located neighbours: the most first, the last holds one and two.
 __device__ __forceinline__ u32 class_of(u32 k) {
-    if (k > 512) return k > 16384 ? 0 : k > 4096 ? 1 : k > 1024 ? 2 : 3;
-    if (k > 16) return k > 128 ? 4 : 5;
-    return k > 8 ? 6 : k > 4 ? 7 : k > 2 ? 8 : 9;
+    if (k > WARP_ROOM) return k > 16384 ? 0 : k > 4096 ? 1 : k > 1024 ? 2 : 3;
+    if (k > THREAD_ROOM) return k > SMALL_WARP_ROOM ? 4 : 5;
+    return k > MIDDLE_THREAD_ROOM ? 6 : k > SMALL_THREAD_ROOM ? 7 : k > 2 ? 8 : 9;
 }
 
 struct GraphArgs {  // @host
@@ -39,7 +48,7 @@ struct GraphArgs {  // @host
     u32* kept;
     u32* queue;
     double* found;        // [queue, 3]
-    u64* control;         // passes, arcs solved, arcs counted
+    u64* control;         // [4]: passes, arcs solved, arcs counted
     u32 nodes, long_rows;
 };
 
@@ -249,7 +258,7 @@ __device__ __forceinline__ Point position_of(const GraphArgs& g, u32 v) {
     return {a.x, a.y, b.x};
 }
 
-// Adds up what the threads of a warp did; all of them must come.
+// Adds up what the threads of a warp did. All of them must call it.
 __device__ __forceinline__ void report(const SolveArgs& a, u64 passes, u64 arcs) {
     passes = warp_sum(passes);
     arcs = warp_sum(arcs);
@@ -265,7 +274,7 @@ __device__ __forceinline__ void put(double* points, u32 i, Point p) {
     points[3 * i + 2] = p.z;
 }
 
-// Points in shared memory, and points behind ids, some of them in shared memory at a time.
+// Points in shared memory.
 struct Staged {
     const double* at_;
     u32 step;  // between coordinates of a point
@@ -274,18 +283,19 @@ struct Staged {
         const double* p = at_ + 3 * i * step;
         return {p[0], p[step], p[2 * step]};
     }
-    // They are all there already.
+    // All points are there already.
     __device__ void fill(u32, u32, u32, u32) const {}
     __device__ Point sample(u32 base, u32 i) const { return at(base + i); }
 };
 
+// Points behind ids, some of them in shared memory at a time.
 struct Kept {
     const GraphArgs& g;
     const u32* ids;
     double* stage;  // [3 * STAGE]
 
     __device__ Point at(u32 i) const { return position_of(g, ids[i]); }
-    // Brings places base.. of a sample of n of the k points, by a warp.
+    // Stages places base.. of a sample of n of the k points, by a warp.
     __device__ void fill(u32 base, u32 count, u32 k, u32 n) const {
         __syncwarp();
         for (u32 j = lane_id(); j < count; j += 32) put(stage, j, at(spread(base + j, k, n)));
@@ -318,7 +328,7 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, 1) geo_hubs(const Solv
         Ranked ranked;
         ranked.p = points.at(spread(lane_id(), k, CANDIDATES));
         bool any = mean_of(team, points, k, ranked.mean);
-        // A warp sums over its part of what is staged; parts are added in order.
+        // A warp sums over its part of the staged points; parts are added in order.
         const u32 PART = STAGE / HUB_WARPS;
         double f = 0.0, of_mean[1] = {0.0};
         for (u32 base = 0; base < sample; base += STAGE) {
@@ -406,7 +416,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, 3) geo_warps(const Solv
 struct FewRanked {
     const Staged& points;
     Point mean;
-    double f[16], of_mean, full;
+    double f[THREAD_ROOM], of_mean, full;
     u32 k, taken, taken_anti;
 
     __device__ double next(Point& start) {
@@ -510,7 +520,7 @@ struct SettleArgs {  // @host
     u32 world, number, unused;
 };
 
-// Puts what all ranks found where the next wave looks.
+// Writes what all ranks found to where the next wave looks for it.
 extern "C" __global__ void geo_settle(const SettleArgs a) {
     u32 total = a.start[CLASSES];
     for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < total; i += gridDim.x * blockDim.x) {

@@ -1,33 +1,36 @@
 // The spatial median on a sphere, by a team of threads that share a node: the solver of
-// src/backend/host/geo/median.rs, step for step. algorithm/geo.rs tells the idea.
+// src/algorithm/geo/host.rs, step for step. src/algorithm/geo/mod.rs tells its idea.
 //
-// All threads of a team hold the same place, sums and decisions: totals come out of a reduction of fixed
-// shape in the same bits for everybody, so that a team never parts. Nothing is shuffled or met for behind a
-// condition that a team does not share.
+// All threads of a team hold the same place, sums and decisions, since a reduction of fixed
+// shape gives all of them the same bits. So a team never diverges: no shuffle and no barrier stands behind a
+// condition that differs within a team.
 #pragma once
 
 #include "hive.cuh"
 
-#define CANDIDATES 32u
-#define STAGE 512u   // @host points that a ranking has in shared memory at a time
-#define SAMPLE 4096u
-#define STARTS 8u
-#define FEW_STARTS 2u
-#define MANY 4096u
+#define STAGE 512u       // @host points that a ranking has in shared memory at a time
+#define CANDIDATES 32u   // @host most points that are candidates
+#define SAMPLE 4096u     // @host most points over which candidates are summed
+#define STARTS 8u        // @host most starts of descents
+// More than MANY points have FEW_STARTS: the mean direction, since a sample of so many points does not rank candidates
+// well, and the best of the others.
+#define MANY 4096u       // @host
+#define FEW_STARTS 2u    // @host
+#define APART 0.9800665778412416  // @host starts lie this far apart: the cosine of 0.2 radians
+#define WORSE 0.35       // @host a start is at most this much worse than the best one, in radians a point
+#define SAME 1e-12       // @host points nearer than this coincide, and so do a point and another's antipode
+#define LONGEST 0.3      // @host no step is longer, in radians
+// A Newton step that fails is cut to this share; Weiszfeld's step follows where that is less than SHORTEST.
+#define CUT 0.125        // @host
+#define SHORTEST 1e-7    // @host
+#define FLATTEST 1e-9    // @host the least curvature that a step is computed with, a point
+#define THERE 0.99875    // @host a descent that comes this near to the end of a better one is given up: cosine of 0.05
+#define AHEAD 0.7        // @host a descent goes on while it would be the best if the sum kept its slope over this distance
 
 static const double PI = 3.14159265358979323846;
-static const double APART = 0.9800665778412416;  // cosine of 0.2
-static const double WORSE = 0.35;
-static const double SAME = 1e-12;
-static const double LONGEST = 0.3;
-static const double CUT = 0.125;
-static const double SHORTEST = 1e-7;
-static const double FLATTEST = 1e-9;
-static const double THERE = 0.99875;
-static const double AHEAD = 0.7;
 static const double HUGE = 1e300;
 
-struct Point {
+struct Point {  // @host
     double x, y, z;
 };
 
@@ -59,7 +62,8 @@ __device__ __forceinline__ double angle(Point x, Point p) {
     return angle_of(sqrt(dot(d, d)), near);
 }
 
-// What a pass finds: see the host's Sums. f, r, w, h, here.
+// What a pass finds: the summed distance, the sum of unit tangents towards the points, the sum of 1 / distance, the
+// Hessian, and the points here.
 struct Sums {
     double v[8];
 };
@@ -212,8 +216,8 @@ __device__ bool nearest(const Team& team, const Points& points, u32 k, Point x, 
     return true;
 }
 
-// Newton's step, downhill also where the sum bends the other way: along each of the two axes of the Hessian,
-// curvatures count by their size, and no step is longer than `reach`.
+// Newton's step with the absolute values of the Hessian's curvatures, so that it leads downhill where the sum is concave,
+// too; along each axis no longer than `reach`.
 __device__ void newtons(const Sums& at, u32 k, double reach, double& s, double& t) {
     double a = at.v[H00], b = at.v[H01], c = at.v[H11], r = at.v[R0], q = at.v[R1];
     double middle = 0.5 * (a + c), half = 0.5 * (a - c), radius = sqrt(half * half + b * b);
@@ -251,15 +255,15 @@ struct Best {
     double f;  // HUGE: there was none
 };
 
-// Whether a descent that is at `at` would not end below `best`: at this slope it is too far above, or it is where the
-// other ended.
+// Whether a descent that has come to `at` is given up for `best`: its sum is too far above at this slope, or it is where
+// the other ended.
 __device__ bool is_lost(const Place& at, const Sums& here, const Best& best) {
     double slope = sqrt(here.v[R0] * here.v[R0] + here.v[R1] * here.v[R1]), above = here.v[F] - best.f;
     return above > AHEAD * slope + here.v[HERE] || (above >= 0.0 && dot(at.x, best.x) > THERE);
 }
 
-// Goes downhill from `x`, which becomes where it ends; returns the sum there. One call of `pass` serves the start,
-// steps and the nearest point, so that its code is there once.
+// Descends from `x`, which becomes the place where it ends; returns the sum there. One call of `pass` serves the start,
+// steps and the nearest point, so that it is inlined once.
 template <class Team, class Points>
 __device__ double descend(
     const Team& team, const Points& points, u32 k, Point& x, Effort effort, const Best& best, u64& count) {
@@ -292,7 +296,7 @@ __device__ double descend(
         if (left == 0) break;
         left--;
         if (stage == NEAREST) {
-            // Newton does not see the kinks at the points: the nearest may be lower.
+            // Derivatives do not show the kinks at the points: the sum at the nearest may be lower.
             Point p;
             if (nearest(team, points, k, at.x, p)) {
                 trial = place_at(p);
@@ -339,8 +343,8 @@ __device__ bool mean_of(const Team& team, const Points& points, u32 k, Point& me
     return true;
 }
 
-// Descents from the best candidates that lie apart. `Ranked` knows the candidates' sums: next(start) gives
-// the best one left and takes out what is near it.
+// Descents from the best candidates that lie apart. `Ranked` has the candidates' sums: next(start) gives
+// the best one left and removes those near it.
 template <class Team, class Points, class Ranked>
 __device__ Point best_descent(
     const Team& team, const Points& points, u32 k, Ranked& ranked, Effort effort, u64& count) {
@@ -349,7 +353,7 @@ __device__ Point best_descent(
     Best best = {points.at(0), HUGE};
     for (u32 i = 0; i < most; i++) {
         Point start;
-        // Of so many points a sample ranks no candidates: the mean direction is first, if there is one.
+        // A sample of so many points does not rank candidates well: the mean direction is first, if there is one.
         bool first = k > MANY && i == 0 && ranked.has_mean();
         double f = first ? ranked.take_mean(start) : ranked.next(start);
         if (!first) {
@@ -362,8 +366,8 @@ __device__ Point best_descent(
     return best.x;
 }
 
-// Candidates of a warp, one a lane: a point and its antipode; every lane also has the mean direction. In
-// a block every warp holds the same.
+// Candidates of a warp, one a lane: a point and its antipode. Every lane also has the mean direction. All warps of a block
+// hold the same.
 struct Ranked {
     Point p, mean;
     double f, anti, of_mean;

@@ -3,125 +3,32 @@
 use super::host::Effort;
 use super::plan::{CLASSES, Deal, Sizes, State, StepResult, UNITS, Wave, is_long};
 use crate::algorithm::arrays::device_arrays;
-use crate::collective::{MAX_REPLICAS, Split};
+use crate::collective::Split;
+use crate::device::kernels::geo::{
+    GraphArgs, LONE, MIDDLE_THREAD_ROOM, QueueArgs, ResetArgs, SMALL_THREAD_ROOM, SMALL_WARP_ROOM,
+    SettleArgs, SolveArgs, Status, TALLIED, THREAD_ROOM, Totals, WARP_ROOM, WARPS,
+};
+use crate::device::kernels::geo_median::{HUB_THREADS, Point, STAGE};
 use crate::device::{CudaDevice, Function, Launch, Pinned, source};
 use crate::error::Result;
 use crate::layout::Resident;
 use crate::layout::memory::{DeviceArray, GraphShape, plain};
-use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 
-/// `kernels/geo.cu`: nodes of a block that tallies, warps of a block that solves by warps, threads of one that solves by
-/// threads; `kernels/geo_median.cuh`: threads of a block that solves hubs, points of a stage.
-const TALLIED: usize = 4096;
-const WARPS: u32 = 4;
-const LONE: u32 = 128;
-const HUB_THREADS: u32 = 256;
-const STAGE: u32 = 512;
-
-/// `kernels/geo.cu`: GraphArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct GraphArgs {
-    offsets: u64,
-    columns: u64,
-    located: u64,
-    wave: u64,
-    count: u64,
-    position: u64,
-    longs: u64,
-    kept_at: u64,
-    kept: u64,
-    queue: u64,
-    found: u64,
-    control: u64,
-    nodes: u32,
-    long_rows: u32,
-}
-
-/// `kernels/geo.cu`: ResetArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct ResetArgs {
-    graph: GraphArgs,
-    given: u64,
-}
-
-/// `kernels/geo.cu`: QueueArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct QueueArgs {
-    graph: GraphArgs,
-    tally: u64,
-    totals: u64,
-    blocks: u32,
-    unused: u32,
-}
-
-/// `kernels/geo.cu`: Totals.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Totals {
-    start: [u32; CLASSES + 1],
-    unused: u32,
-    arcs: u64,
-}
-
-/// `kernels/geo.cu`: SolveArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct SolveArgs {
-    graph: GraphArgs,
-    tolerance: f64,
-    passes: u32,
-    start: u32,
-    items: u32,
-    unit: u32,
-    world: u32,
-    rank: u32,
-    found: u32,
-    room: u32,
-}
-
-/// `kernels/geo.cu`: Status.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Status {
-    passes: u64,
-    arcs: u64,
-}
-
-/// `kernels/geo.cu`: SettleArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct SettleArgs {
-    graph: GraphArgs,
-    status: u64,
-    start: [u32; CLASSES + 1],
-    unit: [u32; CLASSES],
-    base: [[u32; CLASSES]; MAX_REPLICAS],
-    world: u32,
-    number: u32,
-    unused: u32,
-}
-
 /// The solver of each class: its kernel, threads of a block, nodes that a block works on at once, and points of each that
-/// it has room for in shared memory. `class_of` in `kernels/geo.cu` puts no node with more into the class.
+/// it has room for in shared memory.
 const SOLVERS: [(&str, u32, u32, u32); CLASSES] = [
     ("geo_hubs", HUB_THREADS, 1, 0),
     ("geo_hubs", HUB_THREADS, 1, 0),
     ("geo_hubs", HUB_THREADS, 1, 0),
     ("geo_warps_kept", 32 * WARPS, WARPS, STAGE),
-    ("geo_warps", 32 * WARPS, WARPS, 512),
-    ("geo_warps", 32 * WARPS, WARPS, 128),
-    ("geo_threads", LONE, LONE, 16),
-    ("geo_threads", LONE, LONE, 8),
-    ("geo_threads", LONE, LONE, 4),
+    ("geo_warps", 32 * WARPS, WARPS, WARP_ROOM),
+    ("geo_warps", 32 * WARPS, WARPS, SMALL_WARP_ROOM),
+    ("geo_threads", LONE, LONE, THREAD_ROOM),
+    ("geo_threads", LONE, LONE, MIDDLE_THREAD_ROOM),
+    ("geo_threads", LONE, LONE, SMALL_THREAD_ROOM),
     ("geo_pairs", 256, 256, 0),
 ];
-
-/// Bytes of a point in shared memory.
-const POINT: u32 = 24;
 
 /// The loaded solver of a class.
 struct Solver {
@@ -145,7 +52,7 @@ device_arrays! {
         longs: u32 = "long rows", |s| s.long_rows;
         kept_at: u64 = "places of long rows", |s| s.long_rows;
         kept: u32 = "neighbours of long rows", |s| s.long_arcs;
-        tally: u32 = "tally", |s| CLASSES * s.nodes.div_ceil(TALLIED);
+        tally: u32 = "tally", |s| CLASSES * s.nodes.div_ceil(TALLIED as usize);
         control: u64 = "control", |_| 4;
     }
 }
@@ -199,7 +106,7 @@ impl Workspace {
         let mut solvers = Vec::new();
         for (name, threads, at_once, room) in SOLVERS {
             let kernel = device.function(source("geo.cu"), &options, name)?;
-            let shared_bytes = at_once * room * POINT;
+            let shared_bytes = at_once * room * size_of::<Point>() as u32;
             let resident = device.resident_blocks(kernel, threads, shared_bytes)?;
             solvers.push(Solver { kernel, threads, at_once, room, shared_bytes, resident });
         }
@@ -264,16 +171,16 @@ impl Workspace {
     /// Queues the state at the start of a run.
     pub fn reset(&self, device: &CudaDevice, s: &State) -> Result<()> {
         self.arrays.control.clear()?;
-        let args = ResetArgs { graph: self.graph(s)?, given: self.arrays.given.pointer() };
+        let args = ResetArgs { g: self.graph(s)?, given: self.arrays.given.pointer() };
         device.launch(self.reset, shape(self.nodes as u64, self.blocks), &args)
     }
 
     /// Makes the queue of a wave and waits for its size.
     pub fn count(&self, device: &CudaDevice, s: &State) -> Result<Wave> {
         let graph = self.graph(s)?;
-        let blocks = self.nodes.div_ceil(TALLIED) as u32;
+        let blocks = self.nodes.div_ceil(TALLIED as usize) as u32;
         let args = QueueArgs {
-            graph,
+            g: graph,
             tally: self.arrays.tally.pointer(),
             totals: self.totals.pointer(),
             blocks,
@@ -309,7 +216,7 @@ impl Workspace {
                 continue;
             }
             let args = SolveArgs {
-                graph,
+                g: graph,
                 tolerance: effort.tolerance,
                 passes: effort.passes,
                 start: start[class],
@@ -338,7 +245,7 @@ impl Workspace {
     pub fn settle(&self, device: &CudaDevice, s: &State, number: u32) -> Result<()> {
         let start = self.totals.get(0).start;
         let args = SettleArgs {
-            graph: self.graph(s)?,
+            g: self.graph(s)?,
             status: self.status.pointer(),
             start,
             unit: UNITS,

@@ -3,6 +3,10 @@
 
 use super::plan::{Queue, State, StepResult};
 use super::{NEVER, STRIDE};
+use crate::device::kernels::geo_median::{
+    AHEAD, APART, CANDIDATES, CUT, FEW_STARTS, FLATTEST, LONGEST, MANY, SAME, SAMPLE, SHORTEST,
+    STARTS, THERE, WORSE,
+};
 use crate::graph::Graph;
 use rayon::prelude::*;
 use std::f64::consts::PI;
@@ -85,32 +89,6 @@ pub(super) fn settle(s: &mut State, queue: &Queue, number: u32) {
 /// A unit vector.
 type Point = [f64; 3];
 
-/// Most points that are candidates.
-const CANDIDATES: usize = 32;
-/// Most points over which candidates are summed.
-const SAMPLE: usize = 4096;
-/// Most starts of descents. More than [`MANY`] points have [`FEW_STARTS`]: the mean direction, since a sample
-/// of so many points does not rank candidates well, and the best of the others.
-const STARTS: usize = 8;
-const FEW_STARTS: usize = 2;
-const MANY: usize = 4096;
-/// Starts lie this far apart: the cosine of 0.2 radians.
-const APART: f64 = 0.980_066_577_841_241_6;
-/// A start is at most this much worse than the best one, in radians a point.
-const WORSE: f64 = 0.35;
-/// Points nearer than this coincide, and so do a point and another's antipode.
-const SAME: f64 = 1e-12;
-/// No step is longer, radians.
-const LONGEST: f64 = 0.3;
-/// A Newton step that fails is cut to this share; Weiszfeld's step follows where that is less than [`SHORTEST`].
-const CUT: f64 = 0.125;
-const SHORTEST: f64 = 1e-7;
-/// The least curvature that a step is computed with, a point.
-const FLATTEST: f64 = 1e-9;
-/// A descent that comes this near to the end of a better one is given up: the cosine of 0.05 radians.
-const THERE: f64 = 0.998_75;
-/// A descent goes on while it would be the best if the sum kept its slope over this distance, radians.
-const AHEAD: f64 = 0.7;
 /// Points of a block, summed one after the other; the sums of blocks are added in their order.
 const BLOCK: usize = 1024;
 /// Points from which blocks are summed by several threads.
@@ -397,7 +375,7 @@ fn median(points: &[Point], effort: Effort) -> (Point, u64) {
 /// mean direction, by their sums over a sample, of equal ones the first.
 fn starts(points: &[Point]) -> Vec<Point> {
     let k = points.len();
-    let (candidates, sample) = (k.min(CANDIDATES), k.min(SAMPLE));
+    let (candidates, sample) = (k.min(CANDIDATES as usize), k.min(SAMPLE as usize));
     let sum = |x: Point| {
         let mut sum = 0.0;
         (0..sample).for_each(|i| sum += angle(x, points[i * k / sample]));
@@ -412,18 +390,18 @@ fn starts(points: &[Point]) -> Vec<Point> {
     }
     let mean = mean(points);
     let length = dot(mean, mean).sqrt();
-    let mut found: Vec<Point> = Vec::with_capacity(STARTS);
+    let mut found: Vec<Point> = Vec::with_capacity(STARTS as usize);
     if length > 1e-9 * k as f64 {
         let x = scaled(mean, 1.0 / length);
-        if k > MANY {
+        if k > MANY as usize {
             found.push(x);
         } else {
             listed.push((sum(x), x));
         }
     }
-    let most = if k > MANY { FEW_STARTS } else { STARTS };
+    let most = if k > MANY as usize { FEW_STARTS } else { STARTS };
     let mut limit = f64::INFINITY;
-    while found.len() < most {
+    while found.len() < most as usize {
         let apart = |(_, x): &&(f64, Point)| found.iter().all(|s| dot(*s, *x) < APART);
         let best = listed.iter().filter(apart).min_by(|a, b| a.0.total_cmp(&b.0));
         let Some(&(f, x)) = best.filter(|best| best.0 <= limit) else { break };

@@ -85,6 +85,6 @@ fn a_few_dozen_passes_are_enough() {
 fn fewer_passes_are_made_where_fewer_are_allowed() {
     let points: Vec<Point> = (0..50).map(|i| random(3, i)).collect();
     let (x, passes) = median(&points, Effort { passes: 1, tolerance: 0.0 });
-    assert!(passes <= 2 * STARTS as u64);
+    assert!(passes <= 2 * u64::from(STARTS));
     assert!(sum(&points, x) >= sum(&points, found(&points)));
 }

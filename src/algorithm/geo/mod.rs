@@ -55,6 +55,7 @@ pub use plan::{KnownPlaces, Locate};
 use super::RunOptions;
 use super::workload::{config, run};
 use crate::choice::Choice;
+use crate::device::kernels::geo::NEVER;
 use crate::error::Result;
 use crate::fleet::Fleet;
 use crate::layout::Prepared;
@@ -147,7 +148,5 @@ pub fn geo(fleet: &Fleet, graph: &Prepared, config: &GeoConfig) -> Result<Geoloc
     run::<Geo>(fleet, graph, config)
 }
 
-/// The wave of a node that has no place.
-const NEVER: u32 = u32::MAX;
 /// Numbers that a position takes, of which the last is not used: a sector of memory.
 const STRIDE: usize = 4;

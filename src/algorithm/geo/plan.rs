@@ -4,6 +4,7 @@ use super::{GeoConfig, STRIDE};
 use crate::algorithm::MergeMode;
 use crate::algorithm::arrays::replicated_arrays;
 use crate::collective::{MAX_REPLICAS, Replicated, Split};
+use crate::device::kernels::geo::{self, LONG};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
 use crate::graph::Graph;
@@ -213,12 +214,9 @@ pub(super) fn to_degrees([x, y, z]: [f64; 3]) -> (f64, f64) {
     (z.atan2(x.hypot(y)).to_degrees(), longitude)
 }
 
-/// Rows of more arcs are long ones.
-const LONG: u64 = 512;
-
 /// Whether the row of a node that is not given is a long one.
 pub(super) fn is_long(graph: &Graph, known: &[bool], v: usize) -> bool {
-    !known[v] && graph.degree(v) > LONG
+    !known[v] && graph.degree(v) > u64::from(LONG)
 }
 
 /// What lengths of arrays follow from.
@@ -349,7 +347,7 @@ fn cost(k: u64) -> u64 {
 }
 
 /// Classes of a GPU's queue.
-pub(super) const CLASSES: usize = 10;
+pub(super) const CLASSES: usize = geo::CLASSES as usize;
 
 /// Places of a unit, by class: a hub alone, then as many nodes as a block works on at once, or some.
 pub(super) const UNITS: [u32; CLASSES] = [1, 1, 1, 8, 8, 8, 128, 128, 128, 256];
