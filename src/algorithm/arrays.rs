@@ -69,6 +69,17 @@ impl OnReplicas for Frontier {
     }
 }
 
+/// Two alike.
+impl<A: OnReplicas> OnReplicas for [A; 2] {
+    fn make(r: &mut Replica, label: &'static str, length: usize, op: MergeOp) -> Result<Self> {
+        Ok([A::make(r, label, length, op)?, A::make(r, label, length, op)?])
+    }
+
+    fn specs(label: &'static str, length: usize, op: MergeOp, world: usize) -> Vec<DeviceArray> {
+        A::specs(label, length, op, world).repeat(2)
+    }
+}
+
 /// Declares a struct of arrays on one GPU, whose lengths follow from a `$sizes`:
 /// `queue: u32 = "queue", |s| 2 * s.active;`. `allocate` makes it, `list` says what it takes. A length may be 0.
 macro_rules! device_arrays {

@@ -258,7 +258,7 @@ impl Launch {
 }
 
 /// A perturbed launch uses any number of blocks up to what fits.
-pub(crate) fn fewer(blocks: u32, chance: Option<u64>) -> u32 {
+fn fewer(blocks: u32, chance: Option<u64>) -> u32 {
     chance.map_or(blocks, |c| 1 + (c % u64::from(blocks)) as u32)
 }
 
@@ -266,6 +266,11 @@ impl CudaDevice {
     /// Draws the numbers of blocks of launches from `chance`, or takes as many as there are.
     pub fn perturb(&self, chance: Option<u64>) {
         self.chance.set(chance);
+    }
+
+    /// Whether the fleet is perturbed; known from the first step on.
+    pub fn is_perturbed(&self) -> bool {
+        self.chance.get().is_some()
     }
 
     /// As many blocks as `resident`, or fewer where the fleet is perturbed.

@@ -19,7 +19,7 @@ pub(crate) use buffer::footprint;
 pub use buffer::{DeviceBuffer, Pinned};
 pub use cuda_device::DeviceInfo;
 pub(crate) use cuda_device::{
-    Context, CudaDevice, EVENT_RING, Function, Launch, MEETING_WORDS, Watch, fewer, launch_on,
+    Context, CudaDevice, EVENT_RING, Function, Launch, MEETING_WORDS, Watch, launch_on,
 };
 pub(crate) use driver::{check, ready};
 pub(crate) use lambda::{ArrayAddress, LANES, Loaded, bad_index, nvtx};

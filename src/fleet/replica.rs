@@ -272,13 +272,13 @@ impl Replica {
         &mut self,
         array: &Replicated<T>,
         dealt: u64,
-        write: impl FnOnce(&CudaDevice, Option<u64>) -> Result<()>,
+        write: impl FnOnce(&CudaDevice) -> Result<()>,
     ) -> Result<()> {
         let span = Span { op: MergeOp::Gather, ..array.span() };
         self.join()?;
-        let chance = self.chance();
+        self.perturb_launches();
         self.merging(merge_words(span.op), |r| {
-            write(r.device()?, chance)?;
+            write(r.device()?)?;
             r.collective.order(&r.seat, span.ticket(&r.seat, dealt))
         })
     }

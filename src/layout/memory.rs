@@ -4,7 +4,6 @@
 //! What is not counted: the CUDA context, kernels and NCCL's own buffers, for which
 //! [`CONTEXT_BYTES`] stands in, and 4 bytes a seed.
 
-use super::segments::TEAMS;
 use super::weighted_rows::{self as layout, WeightedLayout};
 use super::{Form, Layout, Placement};
 use crate::device::kernels::{deal::TILE, queue};
@@ -202,29 +201,6 @@ fn unweighted(shape: &GraphShape, rows: u64) -> Vec<DeviceArray> {
         DeviceArray::new::<u32>("row offsets", (rows as usize + 1) * wide),
         DeviceArray::new::<u32>("columns", shape.all_arcs() as usize),
     ]
-}
-
-/// The arrays of PageRank on one GPU, by its default strategies; skewed graphs as if no arc found room in a segment and
-/// runs were of two arcs.
-pub fn pagerank(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
-    let (active, arcs) = (shape.active as usize, shape.all_arcs() as usize);
-    let mut arrays = topology(shape);
-    arrays.extend([
-        DeviceArray::new::<f32>("value", active + 128),
-        DeviceArray::new::<f32>("value", active + 128),
-        DeviceArray::new::<f32>("rank", active),
-        DeviceArray::new::<f32>("rank", active),
-        DeviceArray::new::<f32>("degrees", active),
-    ]);
-    if !shape.flat {
-        arrays.extend([
-            DeviceArray::new::<f32>("segment sums", TEAMS * active),
-            DeviceArray::new::<u32>("segment arcs", arcs.div_ceil(world)),
-            DeviceArray::new::<u16>("segment marks", arcs.div_ceil(8 * world)),
-            DeviceArray::new::<u32>("segment rows", arcs.div_ceil(2 * world)),
-        ]);
-    }
-    arrays
 }
 
 /// Tiles of long rows that one round of `kernels/deal.cuh` may list, for a graph of `arcs` arcs: a row of more than a

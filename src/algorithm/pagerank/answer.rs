@@ -1,17 +1,34 @@
-//! What is said of ranks.
+//! The answer, and how summaries, records and checks tell it.
 
-use super::{PageRank, Pagerank, Strategy};
-use crate::Result;
-use crate::algorithm::Measured;
+use super::{PageRank, Strategy};
 use crate::algorithm::ranking::{first, ranked};
 use crate::algorithm::workload::{Answer, Checked, Query, fields};
+use crate::algorithm::{Measured, Spread};
+use crate::error::Result;
 use crate::io::{Column, Table};
 use crate::units::plural;
 use crate::verify::{self, PagerankQuestion};
 use serde_json::{Map, Value, json};
 
-/// Below this a tolerance asks for more than ranks in f32 may have (docs/workloads.md).
+/// Below this a tolerance may be less than the rounding of f32 adds up to.
 const FINEST: f64 = 1e-7;
+
+/// The answer of [`super::pagerank`], in the graph's node order.
+#[derive(Debug, Clone, Default)]
+pub struct Pagerank {
+    /// `[n]`, which sum to 1.
+    pub ranks: Vec<f32>,
+    /// Iterations made.
+    pub iterations: u32,
+    /// The L1 distance between the ranks of the last two iterations.
+    pub change: f64,
+    /// The strategy that ran; never `auto`.
+    pub strategy: Strategy,
+    /// What else there is to know of it, in words.
+    pub layout: String,
+    /// Timings and counts. Its iterations count one that a device had begun when it turned out to be one too many.
+    pub measured: Measured,
+}
 
 impl Pagerank {
     /// All ranks together.
@@ -21,7 +38,7 @@ impl Pagerank {
 
     /// Milliseconds of an iteration of the median run.
     fn iteration_ms(&self) -> f64 {
-        let median = crate::algorithm::Spread::of_runs(&self.measured).median;
+        let median = Spread::of_runs(&self.measured).median;
         median / self.measured.iterations.max(1) as f64
     }
 
@@ -125,19 +142,13 @@ impl Answer<PageRank> for Pagerank {
     }
 
     fn verify(&self, query: &Query<PageRank>) -> Result<Checked> {
-        let (asked, personal) = (&query.config, query.start.clone());
-        let personal = personal.map(|mut weights| {
-            let largest = weights.iter().copied().fold(0.0, f64::max);
-            let total: f64 = weights.iter().map(|weight| weight / largest).sum();
-            weights.iter_mut().for_each(|weight| *weight = *weight / largest / total);
-            weights
-        });
+        let asked = &query.config;
         let question = PagerankQuestion {
             damping: asked.damping,
             iterations: self.iterations,
             tolerance: self.met(query).then_some(asked.tolerance()),
             weighted: asked.weighted,
-            personal: personal.as_deref(),
+            personal: query.start.as_deref(),
         };
         let check = verify::pagerank(&query.graph, &self.ranks, &question)?;
         let (iterations, residual) = (self.iterations.into(), check.residual);

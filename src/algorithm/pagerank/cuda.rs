@@ -1,19 +1,19 @@
-//! The steps of PageRank on a GPU: the arguments of `kernels/pagerank.cu`.
+//! The steps of PageRank on a GPU: the arguments of `kernels/pagerank.cu`, and device arrays.
 
-use super::Strategy;
-use super::driver::{Seen, State, Wanted};
 use super::hubs::Hubs;
-use super::plan::{Merging, Plan};
-use crate::collective::{Element, Replicated};
-use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, fewer, source};
+use super::plan::{Merging, Plan, State, StateSizes, StepResult, StepTask, choose, sharing_pays};
+use super::{PagerankConfig, Strategy, hubs};
+use crate::algorithm::MergeMode;
+use crate::algorithm::arrays::device_arrays;
+use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
 use crate::error::{Error, Result};
+use crate::layout::memory::{DeviceArray, GraphShape, topology};
 use crate::layout::{DeviceTopology, TopologyRows};
 use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
 
-/// As in kernels/pagerank.cu and pagerank.cuh.
-const THREADS: u32 = 256;
-const SLOTS: usize = 4;
+const THREADS: u32 = 256; // as in kernels/pagerank.cu
+const SLOTS: usize = 4; // as in kernels/pagerank.cuh
 
 /// `kernels/pagerank.cuh`: Turn.
 #[repr(C)]
@@ -97,6 +97,62 @@ struct ReportArgs {
     unused: u32,
 }
 
+/// What lengths of arrays follow from.
+#[derive(Clone, Copy)]
+struct Sizes {
+    strategy: Strategy,
+    active: usize,
+    own_arcs: usize,
+    dangling: usize,
+    personal: bool,
+    weighted: bool,
+}
+
+/// `length` where the array is needed.
+fn needed(needed: bool, length: usize) -> usize {
+    if needed { length } else { 0 }
+}
+
+device_arrays! {
+    /// What a replica's steps need beside rows and state.
+    struct Arrays of Sizes {
+        /// `kernels/pagerank.cuh`: Scalars.
+        scalars: u64 = "scalars", |_| 3 * SLOTS;
+        degrees: f32 = "degrees", |s| needed(!s.weighted, s.active);
+        personal: f32 = "personal", |s| needed(s.personal, s.active);
+        shares: f32 = "shares", |s| needed(s.weighted, s.own_arcs);
+        dangling: u32 = "dangling nodes", |s| s.dangling;
+        sources: u32 = "sources", |s| needed(s.strategy == Strategy::EdgeSoa, s.own_arcs);
+        pairs: u64 = "pairs", |s| needed(s.strategy == Strategy::EdgeAos, s.own_arcs);
+    }
+}
+
+/// All arrays on the GPU of one of `world` replicas, at most. Nodes of directed graphs may all be without out-arcs.
+pub(super) fn arrays(
+    shape: &GraphShape,
+    config: &PagerankConfig,
+    world: usize,
+) -> Vec<DeviceArray> {
+    let (active, arcs) = (shape.active as usize, shape.all_arcs());
+    let (strategy, weighted) = (choose(config, shape.flat), config.weighted);
+    let sums = strategy.pushes() || config.run.merge == MergeMode::Dense;
+    let shared = match config.run.merge {
+        MergeMode::Redundant => sums,
+        MergeMode::Auto => sums || sharing_pays(active, arcs, shape.flat, world),
+        MergeMode::Dense | MergeMode::Split => true,
+    };
+    let own_arcs = (arcs as usize).div_ceil(if shared { world } else { 1 });
+    let dangling = needed(!shape.symmetric || weighted, active);
+    let personal = config.personalize.is_some() || config.personal.is_some();
+    let sizes = Sizes { strategy, active, own_arcs, dangling, personal, weighted };
+    let hubs = match strategy {
+        Strategy::Hubs => hubs::arrays(active, own_arcs, config),
+        _ => Vec::new(),
+    };
+    let state = State::list(StateSizes { active, sums }, world);
+    [topology(shape), state, Arrays::list(sizes), hubs].concat()
+}
+
 /// The loaded kernels.
 struct Kernels {
     start: Function,
@@ -108,103 +164,77 @@ struct Kernels {
 }
 
 /// What a replica's steps need beside the replicated state.
-pub(super) struct Workspace {
+pub(super) struct Workspace<'a> {
+    plan: &'a Plan,
+    graph: &'a DeviceTopology,
     kernels: Kernels,
-    strategy: Strategy,
-    merging: Merging,
     /// Blocks that fill the device.
     blocks: u32,
     own: Range<usize>,
     /// Own arcs, as numbered in the graph.
     own_arcs: Range<u64>,
     active: usize,
-    damping: f64,
-    even: f64,
-    idle: f64,
-    symmetric: bool,
-    warps: (u32, u32),
-    /// `kernels/pagerank.cuh`: Scalars.
-    scalars: DeviceBuffer<u64>,
-    /// `[active]`
-    degree: Option<DeviceBuffer<f32>>,
-    personal: Option<DeviceBuffer<f32>>,
-    /// `[own arcs]`
-    shares: Option<DeviceBuffer<f32>>,
-    dangling: DeviceBuffer<u32>,
-    sources: Option<DeviceBuffer<u32>>,
-    pairs: Option<DeviceBuffer<u64>>,
+    arrays: Arrays,
     hubs: Option<Hubs>,
     /// `[SLOTS]`
     status: Pinned<Status>,
 }
 
-impl Workspace {
+impl<'a> Workspace<'a> {
+    /// `beat` is called while segments are laid out.
     pub fn new(
         device: &mut CudaDevice,
-        rows: &TopologyRows,
-        plan: &Plan,
+        rows: &'a TopologyRows,
+        plan: &'a Plan,
         rank: usize,
         beat: &(dyn Fn() + Sync),
-    ) -> Result<Workspace> {
-        let graph = rows.on_device(rank)?;
-        let kernels = kernels(device, graph, plan)?;
-        let (own, active) = (plan.own(rank), rows.columns.active);
-        let pushes = plan.strategy.pushes();
-        let offsets = match pushes {
-            true => &rows.columns.out.offsets,
-            false => &rows.columns.in_rows().offsets,
-        };
-        let own_arcs = offsets[own.start]..offsets[own.end];
-        let count = (own_arcs.end - own_arcs.start) as usize;
-        let hubs = match &plan.segments {
-            Some(cut) => {
-                let some = (plan.merging != Merging::None).then_some(rank);
-                Some(Hubs::new(device, rows.columns.in_rows(), cut, some, beat)?)
-            }
-            None => None,
-        };
-        let part = |shares: &[f32]| {
-            upload(device, "shares", &shares[own_arcs.start as usize..own_arcs.end as usize])
-        };
-        let room = |strategy| plan.strategy == strategy;
+    ) -> Result<Workspace<'a>> {
+        let (graph, columns) = (rows.on_device(rank)?, &rows.columns);
+        let options = options(graph, plan);
+        let kernels = kernels(device, &options, plan.strategy)?;
+        let (own, active) = (plan.own(rank), columns.active);
+        let host_rows = if plan.strategy.pushes() { &columns.out } else { columns.in_rows() };
+        let own_arcs = host_rows.offsets[own.start]..host_rows.offsets[own.end];
+        let some = (plan.merging != Merging::None).then_some(rank);
+        let hubs = plan.segments.as_ref();
+        let hubs = hubs.map(|cut| Hubs::new(device, host_rows, cut, some, beat)).transpose()?;
+        let arrays = Arrays::allocate(
+            device,
+            Sizes {
+                strategy: plan.strategy,
+                active,
+                own_arcs: (own_arcs.end - own_arcs.start) as usize,
+                dangling: plan.dangling.len(),
+                personal: plan.personal.is_some(),
+                weighted: plan.shares.is_some(),
+            },
+        )?;
+        if let Some(degree) = &plan.degree {
+            arrays.degrees.upload(degree)?;
+        }
+        if let Some(personal) = &plan.personal {
+            arrays.personal.upload(&personal[..active])?;
+        }
+        if let Some(shares) = &plan.shares {
+            arrays.shares.upload(&shares[own_arcs.start as usize..own_arcs.end as usize])?;
+        }
+        arrays.dangling.upload(&plan.dangling)?;
         let workspace = Workspace {
+            plan,
+            graph,
             kernels,
-            strategy: plan.strategy,
-            merging: plan.merging,
             blocks: (device.info.multiprocessors * 8 / device.sharers).max(1),
-            active,
-            damping: plan.damping,
-            even: plan.even,
-            idle: plan.idle,
-            symmetric: plan.symmetric,
-            warps: plan.warps,
-            scalars: device.alloc("scalars", 3 * SLOTS)?,
-            degree: plan.degree.as_ref().map(|d| upload(device, "degrees", d)).transpose()?,
-            personal: match &plan.personal {
-                Some(personal) => Some(upload(device, "personal", &personal[..active])?),
-                None => None,
-            },
-            shares: plan.shares.as_deref().map(part).transpose()?,
-            dangling: upload(device, "dangling nodes", &plan.dangling)?,
-            sources: match room(Strategy::EdgeSoa) {
-                true => Some(device.alloc("sources", count)?),
-                false => None,
-            },
-            pairs: match room(Strategy::EdgeAos) {
-                true => Some(device.alloc("pairs", count)?),
-                false => None,
-            },
-            hubs,
-            status: Pinned::new(&device.context, SLOTS)?,
             own,
             own_arcs,
+            active,
+            arrays,
+            hubs,
+            status: Pinned::new(&device.context, SLOTS)?,
         };
-        if workspace.sources.is_some() || workspace.pairs.is_some() {
-            let expand =
-                device.function(source("pagerank.cu"), &options(graph, plan), "pagerank_expand")?;
-            let args = workspace.edges(graph);
+        if matches!(plan.strategy, Strategy::EdgeSoa | Strategy::EdgeAos) {
+            let expand = device.function(source("pagerank.cu"), &options, "pagerank_expand")?;
             let items = workspace.own.len() as u64 * 32;
-            workspace.launch(device, expand, items, None, &args)?;
+            workspace.launch(device, expand, items, &workspace.edges())?;
         }
         device.wait()?;
         Ok(workspace)
@@ -214,129 +244,114 @@ impl Workspace {
     pub fn start(&self, device: &CudaDevice, s: &State) -> Result<()> {
         (0..SLOTS).for_each(|slot| self.status.set(slot, Status::zeroed()));
         let turn = TurnArgs {
-            new_rank: pointer(&s.rank[0])?,
-            next: pointer(&s.value[0])?,
-            ..self.turn(s, 0, Wanted { ranks: false, change: false })?
+            new_rank: s.rank[0].on_device()?,
+            next: s.value[0].on_device()?,
+            ..self.turn(s, StepTask { t: 0, ranks: false, change: false })?
         };
-        let sum = self.sum(s)?;
-        let args = RankArgs { turn, sum, hi: self.active as u32, ..RankArgs::zeroed() };
-        self.launch(device, self.kernels.start, self.active as u64, None, &args)?;
+        let args = self.rows(turn, s);
+        self.launch(device, self.kernels.start, self.active as u64, &args)?;
         self.add_dangling(device, turn.next, 0)
     }
 
-    /// Queues the own part of iteration `t`. `chance` perturbs the number of blocks.
-    pub fn step(
-        &self,
-        device: &CudaDevice,
-        graph: &DeviceTopology,
-        s: &State,
-        t: u32,
-        wanted: Wanted,
-        chance: Option<u64>,
-    ) -> Result<()> {
-        let value = pointer(&s.value[t as usize % 2])?;
-        if matches!(self.strategy, Strategy::EdgeSoa | Strategy::EdgeAos) {
-            let args = EdgeArgs { value, sum: self.sum(s)?, ..self.edges(graph) };
+    /// Queues the own part of an iteration.
+    pub fn step(&self, device: &CudaDevice, s: &State, task: StepTask) -> Result<()> {
+        let (plan, value) = (self.plan, s.value[task.t as usize % 2].on_device()?);
+        if matches!(plan.strategy, Strategy::EdgeSoa | Strategy::EdgeAos) {
+            let args = EdgeArgs { value, sum: self.sum(s), ..self.edges() };
             let items = self.own_arcs.end - self.own_arcs.start;
-            return self.launch(device, self.kernels.arcs, items, chance, &args);
+            return self.launch(device, self.kernels.arcs, items, &args);
         }
-        let (turn, sum) = (self.turn(s, t, wanted)?, self.sum(s)?);
+        let turn = self.turn(s, task)?;
         if let Some(hubs) = &self.hubs {
-            return hubs.step(device, value, turn, sum, chance);
+            return hubs.step(device, value, turn, self.sum(s));
         }
-        let rows = if self.strategy.pushes() { &graph.out } else { graph.in_rows() };
-        let by_length = self.symmetric && !self.strategy.divides() && self.shares.is_none();
+        let rows = if plan.strategy.pushes() { &self.graph.out } else { self.graph.in_rows() };
+        let by_length = plan.symmetric && !plan.strategy.divides() && plan.shares.is_none();
         let args = RankArgs {
-            turn: TurnArgs { by_length: u32::from(by_length), ..turn },
             offsets: rows.offsets.pointer(),
             columns: rows.columns.pointer(),
             shares: self.shares_from_0(),
             value,
-            over: self.degree.as_ref().map_or(0, DeviceBuffer::pointer),
-            sum,
+            over: given(&self.arrays.degrees),
             lo: self.own.start as u32,
             hi: self.own.end as u32,
-            to_sum: u32::from(self.merging == Merging::Sum),
-            unused: 0,
+            to_sum: u32::from(plan.merging == Merging::Sum),
+            ..self.rows(TurnArgs { by_length: u32::from(by_length), ..turn }, s)
         };
-        let items = match (self.strategy.by_warps(), self.warps) {
+        let items = match (plan.strategy.warps(), plan.warps) {
             (true, (width, chunk)) => {
                 (self.own.len() as u64).div_ceil(chunk.into()) * u64::from(width)
             }
             (false, _) => self.own.len() as u64,
         };
-        self.launch(device, self.kernels.arcs, items, chance, &args)
+        self.launch(device, self.kernels.arcs, items, &args)
     }
 
-    /// Queues what everybody does once all is there.
-    pub fn conclude(
-        &self,
-        device: &CudaDevice,
-        s: &State,
-        t: u32,
-        wanted: Wanted,
-        chance: Option<u64>,
-    ) -> Result<()> {
-        let turn = self.turn(s, t, wanted)?;
-        if self.merging == Merging::Sum {
-            let (sum, hi) = (self.sum(s)?, self.active as u32);
-            let args = RankArgs { turn, sum, hi, ..RankArgs::zeroed() };
-            self.launch(device, self.kernels.finish, self.active as u64, chance, &args)?;
+    /// Queues what follows once all rows are there.
+    pub fn conclude(&self, device: &CudaDevice, s: &State, task: StepTask) -> Result<()> {
+        let turn = self.turn(s, task)?;
+        if self.plan.merging == Merging::Sum {
+            let args = self.rows(turn, s);
+            self.launch(device, self.kernels.finish, self.active as u64, &args)?;
         }
-        self.add_dangling(device, turn.next, t + 1)?;
-        if !wanted.change {
+        self.add_dangling(device, turn.next, task.t + 1)?;
+        if !task.change {
             return Ok(());
         }
-        let (scalars, status) = (self.scalars.pointer(), self.status.pointer());
-        let args = ReportArgs { scalars, status, iteration: t, unused: 0 };
-        let one = Launch::of(1, 1);
-        device.launch(self.kernels.report, one, &args)
+        let (scalars, status) = (self.arrays.scalars.pointer(), self.status.pointer());
+        let args = ReportArgs { scalars, status, iteration: task.t, unused: 0 };
+        device.launch(self.kernels.report, Launch::of(1, 1), &args)
     }
 
-    /// Where rows are dealt in turn.
-    pub fn hubs(&self) -> Result<&Hubs> {
-        let none = || Error::machine("rows dealt in turn without hubs; this is a bug");
-        self.hubs.as_ref().ok_or_else(none)
+    /// Queues writing the own rows of an array, whose copies are at these addresses, into all others.
+    pub fn hand_out(&self, device: &CudaDevice, copies: &[u64], rank: usize) -> Result<()> {
+        self.hubs.as_ref().map_or(Ok(()), |hubs| hubs.hand_out(device, copies, rank))
     }
 
     /// What iteration `t` reported; waits for it.
-    pub fn seen(&self, device: &CudaDevice, t: u32) -> Result<Seen> {
+    pub fn found(&self, device: &CudaDevice, t: u32) -> Result<StepResult> {
         let (slot, done) = (t as usize % SLOTS, u64::from(t) + 1);
         device.wait_for(|| self.status.get(slot).done == done)?;
         let Status { change, scale, scale_before, done: made } = self.status.get(slot);
         if made != done {
             return Err(Error::machine(format!("iteration {t} reported nothing; this is a bug")));
         }
-        Ok(Seen { change, scale, scale_before })
+        Ok(StepResult { change, scale, scale_before })
     }
 
-    fn turn(&self, s: &State, t: u32, wanted: Wanted) -> Result<TurnArgs> {
-        let (old, new) = (t as usize % 2, (t as usize + 1) % 2);
-        let (rank, new_rank) = (pointer(&s.rank[old])?, pointer(&s.rank[new])?);
-        let divided = self.degree.as_ref().filter(|_| !self.strategy.divides());
+    fn turn(&self, s: &State, task: StepTask) -> Result<TurnArgs> {
+        let (plan, arrays) = (self.plan, &self.arrays);
+        let (old, new) = (task.t as usize % 2, (task.t as usize + 1) % 2);
+        let (rank, new_rank) = (s.rank[old].on_device()?, s.rank[new].on_device()?);
         Ok(TurnArgs {
-            rank: if wanted.change { rank } else { 0 },
-            new_rank: if wanted.ranks { new_rank } else { 0 },
-            next: pointer(&s.value[new])?,
-            divisor: divided.map_or(0, DeviceBuffer::pointer),
-            personal: self.personal.as_ref().map_or(0, DeviceBuffer::pointer),
-            scalars: self.scalars.pointer(),
-            damping: self.damping,
-            even: self.even,
-            idle: self.idle,
-            iteration: t,
+            rank: if task.change { rank } else { 0 },
+            new_rank: if task.ranks { new_rank } else { 0 },
+            next: s.value[new].on_device()?,
+            divisor: if plan.strategy.divides() { 0 } else { given(&arrays.degrees) },
+            personal: given(&arrays.personal),
+            scalars: arrays.scalars.pointer(),
+            damping: plan.damping,
+            even: plan.even,
+            idle: plan.idle,
+            iteration: task.t,
             by_length: 0,
         })
     }
 
-    fn edges(&self, graph: &DeviceTopology) -> EdgeArgs {
+    /// For a kernel that goes over all rows, but not over arcs.
+    fn rows(&self, turn: TurnArgs, s: &State) -> RankArgs {
+        RankArgs { turn, sum: self.sum(s), hi: self.active as u32, ..RankArgs::zeroed() }
+    }
+
+    fn edges(&self) -> EdgeArgs {
+        let out = &self.graph.out;
         EdgeArgs {
-            offsets: graph.out.offsets.pointer(),
-            columns: graph.out.columns.pointer(),
+            offsets: out.offsets.pointer(),
+            columns: out.columns.pointer(),
             shares: self.shares_from_0(),
             value: 0,
-            sources: self.sources.as_ref().map_or(0, DeviceBuffer::pointer),
-            pairs: self.pairs.as_ref().map_or(0, DeviceBuffer::pointer),
+            sources: given(&self.arrays.sources),
+            pairs: given(&self.arrays.pairs),
             sum: 0,
             first: self.own_arcs.start,
             end: self.own_arcs.end,
@@ -348,22 +363,26 @@ impl Workspace {
     /// Where the share of arc 0 would lie: only own ones are there.
     fn shares_from_0(&self) -> u64 {
         let before = self.own_arcs.start * size_of::<f32>() as u64;
-        self.shares.as_ref().map_or(0, |shares| shares.pointer().wrapping_sub(before))
+        match self.plan.shares {
+            Some(_) => self.arrays.shares.pointer().wrapping_sub(before),
+            None => 0,
+        }
     }
 
-    fn sum(&self, s: &State) -> Result<u64> {
-        s.sum.as_ref().map_or(Ok(0), pointer)
+    /// The sums that are added over replicas; 0 where there are none.
+    fn sum(&self, s: &State) -> u64 {
+        if self.plan.merging == Merging::Sum { s.sum.address() } else { 0 }
     }
 
     /// Queues adding up the ranks of dangling nodes for iteration `t`.
     fn add_dangling(&self, device: &CudaDevice, value: u64, t: u32) -> Result<()> {
-        let count = self.dangling.len() as u32;
+        let count = self.arrays.dangling.len() as u32;
         if count == 0 {
             return Ok(());
         }
-        let (nodes, scalars) = (self.dangling.pointer(), self.scalars.pointer());
+        let (nodes, scalars) = (self.arrays.dangling.pointer(), self.arrays.scalars.pointer());
         let args = DanglingArgs { nodes, value, scalars, count, iteration: t };
-        self.launch(device, self.kernels.dangling, count.into(), None, &args)
+        self.launch(device, self.kernels.dangling, count.into(), &args)
     }
 
     /// Queues a kernel for so many items, a thread each, on no more blocks than fill the device.
@@ -372,14 +391,16 @@ impl Workspace {
         device: &CudaDevice,
         kernel: Function,
         items: u64,
-        chance: Option<u64>,
         args: &A,
     ) -> Result<()> {
         let blocks = items.div_ceil(THREADS.into()).clamp(1, self.blocks.into()) as u32;
-        let blocks = fewer(blocks, chance);
-        let shape = Launch::of(blocks, THREADS);
-        device.launch(kernel, shape, args)
+        device.launch(kernel, Launch::of(device.blocks(blocks), THREADS), args)
     }
+}
+
+/// The address of an array, 0 where it has no elements: kernels do without it.
+fn given<T: Pod>(array: &DeviceBuffer<T>) -> u64 {
+    if array.is_empty() { 0 } else { array.pointer() }
 }
 
 /// The options that the kernels of a plan are compiled with.
@@ -388,20 +409,19 @@ fn options(graph: &DeviceTopology, plan: &Plan) -> Vec<String> {
     if plan.shares.is_some() {
         options.push("-DHIVE_WEIGHTED=1".into());
     }
-    if plan.strategy.by_warps() {
+    if plan.strategy.warps() {
         let (width, chunk) = plan.warps;
         options.extend([format!("-DWIDTH={width}"), format!("-DCHUNK={chunk}")]);
     }
     options
 }
 
-fn kernels(device: &mut CudaDevice, graph: &DeviceTopology, plan: &Plan) -> Result<Kernels> {
-    let options = options(graph, plan);
-    let mut kernel = |name| device.function(source("pagerank.cu"), &options, name);
+fn kernels(device: &mut CudaDevice, options: &[String], strategy: Strategy) -> Result<Kernels> {
+    let mut kernel = |name| device.function(source("pagerank.cu"), options, name);
     Ok(Kernels {
         start: kernel("pagerank_start")?,
         dangling: kernel("pagerank_dangling")?,
-        arcs: kernel(match plan.strategy {
+        arcs: kernel(match strategy {
             Strategy::Push => "pagerank_push",
             Strategy::Pull => "pagerank_pull",
             Strategy::EdgeSoa => "pagerank_edge_soa",
@@ -414,19 +434,4 @@ fn kernels(device: &mut CudaDevice, graph: &DeviceTopology, plan: &Plan) -> Resu
         finish: kernel("pagerank_finish")?,
         report: kernel("pagerank_report")?,
     })
-}
-
-pub(super) fn upload<T: Pod>(
-    device: &CudaDevice,
-    label: &str,
-    values: &[T],
-) -> Result<DeviceBuffer<T>> {
-    let buffer = device.alloc(label, values.len())?;
-    buffer.upload(values)?;
-    Ok(buffer)
-}
-
-pub(super) fn pointer<T: Element>(array: &Replicated<T>) -> Result<u64> {
-    let host = || Error::machine("host arrays in a device step; this is a bug");
-    array.device().map(DeviceBuffer::pointer).ok_or_else(host)
 }

@@ -1,146 +1,176 @@
-//! The program of one replica: iterations queued, merged and seen, until the change is small enough.
+//! The program of one replica: iterations are queued, merged and looked at until the change is small enough.
 
-use super::cuda::{Workspace, pointer};
-use super::host::{self, HostScalars};
-use super::plan::{Merging, Plan};
-use super::{PagerankConfig, UNITS};
-use crate::algorithm::frame::{Log, Run, begin, timed};
-use crate::algorithm::measure::Measured;
+use super::cuda::{self, Workspace};
+use super::host::HostSide;
+use super::plan::{Merging, Plan, State, StateSizes, StepTask, UNITS};
+use super::{PageRank, Pagerank, PagerankConfig};
+use crate::algorithm::RunOptions;
+use crate::algorithm::frame::{Brought, Engine, Log, Run, begin, timed};
 use crate::algorithm::same::{Rounded, Words};
+use crate::algorithm::workload::{Algorithm, Query};
 use crate::collective::Payload;
-use crate::collective::{MergeOp, Replicated};
 use crate::device::Recording;
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Replica};
-use crate::layout::TopologyRows;
+use crate::fleet::{Backend, Fleet, Replica};
+use crate::graph::Graph;
+use crate::io::read_weights;
+use crate::layout::memory::{DeviceArray, GraphShape};
 use crate::layout::segments::Segments;
+use crate::layout::{Form, Prepared, TopologyRows};
+use crate::units::plural;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
-/// How a run ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct End {
-    pub iterations: u32,
-    /// L1 change of the last iteration.
-    pub change: f64,
-    /// What ranks of nodes without arcs are in parts of p.
-    pub scale: f64,
-}
+impl Algorithm for PageRank {
+    type Config = PagerankConfig;
+    /// `[n]` p by node, which sums to 1; `None` where it is the same for all.
+    type Start = Option<Vec<f64>>;
+    type Answer = Pagerank;
+    const NAME: &'static str = "pagerank";
+    const ALIASES: &'static [&'static str] = &["pr"];
+    const PRIMITIVE: &'static str = "pr";
+    const ABOUT: &'static str =
+        "PageRank: the share of time that a random walk spends at each node";
+    const EXAMPLES: [&'static str; 2] = [
+        "hive run pagerank --graph web.mtx --top 10",
+        "hive run pagerank --graph rmat:12 --tolerance 1e-7 --output ranks.npz",
+    ];
+    const FORM: Form = Form::Topology;
+    const RANKS: Option<&'static str> = Some("the nodes of the highest ranks");
 
-/// What one replica brings back.
-pub(super) struct Brought {
-    /// By label; rank 0's alone.
-    pub rank: Vec<f32>,
-    pub end: End,
-    pub measured: Measured,
-}
+    fn check(config: &PagerankConfig) -> Result<()> {
+        config.check()
+    }
 
-/// The replicated state. Iteration t reads `[t % 2]` and writes the other.
-pub(super) struct State {
-    pub value: [Replicated<f32>; 2],
-    pub rank: [Replicated<f32>; 2],
-    /// Where there are sums.
-    pub sum: Option<Replicated<f64>>,
-}
+    fn start(config: &PagerankConfig, graph: &Graph) -> Result<Option<Vec<f64>>> {
+        let (name, mut weights) = match (&config.personalize, &config.personal) {
+            (Some(path), _) => (path.display().to_string(), read_weights(path, graph)?),
+            (None, Some(weights)) => ("--personalize".into(), weights.clone()),
+            (None, None) => return Ok(None),
+        };
+        let refuse = |what: String| Err(Error::input(format!("{name}: {what}")));
+        let (n, given) = (graph.nodes(), weights.len());
+        if given != n {
+            return refuse(format!("{given} weights for {n} nodes"));
+        }
+        if let Some(bad) = weights.iter().find(|weight| !(weight.is_finite() && **weight >= 0.0)) {
+            return refuse(format!("a weight of {bad}; use finite weights >= 0"));
+        }
+        // Weights near the largest f64 have no sum.
+        let largest = weights.iter().copied().fold(0.0, f64::max);
+        if largest == 0.0 {
+            return refuse("no node has a weight above 0; give one".into());
+        }
+        let total: f64 = weights.iter().map(|weight| weight / largest).sum();
+        weights.iter_mut().for_each(|weight| *weight = *weight / largest / total);
+        Ok(Some(weights))
+    }
 
-impl State {
-    fn new(r: &mut Replica, active: usize, sums: bool) -> Result<State> {
-        // Room behind the end, always 0: what pads blocks of arcs points there.
-        let room = active.next_multiple_of(64) + 64;
-        Ok(State {
-            value: [
-                r.array("value", room, MergeOp::Gather)?,
-                r.array("value", room, MergeOp::Gather)?,
-            ],
-            rank: [
-                r.array("rank", active, MergeOp::Gather)?,
-                r.array("rank", active, MergeOp::Gather)?,
-            ],
-            sum: sums.then(|| r.array("sum", active, MergeOp::Sum)).transpose()?,
-        })
+    fn started(start: &Option<Vec<f64>>, _: &Graph) -> String {
+        let some = |p: &Vec<f64>| p.iter().filter(|share| **share > 0.0).count() as u64;
+        let from = |p| format!(", from {}", plural(some(p), "node"));
+        start.as_ref().map_or(String::new(), from)
+    }
+
+    fn files(config: &PagerankConfig) -> Vec<(&'static str, &Path)> {
+        config.personalize.iter().map(|path| ("--personalize", path.as_path())).collect()
+    }
+
+    fn arrays(shape: &GraphShape, config: &PagerankConfig, world: usize) -> Vec<DeviceArray> {
+        cuda::arrays(shape, config, world)
+    }
+
+    fn solve(
+        fleet: &Fleet,
+        graph: &Prepared,
+        query: &Query<PageRank>,
+        run: &RunOptions,
+        _: bool,
+    ) -> Result<Pagerank> {
+        let (rows, start) = (graph.topology(fleet)?, query.start.as_deref());
+        let config = PagerankConfig { run: run.clone(), ..query.config.clone() };
+        let begin = Instant::now();
+        let plan = Arc::new(Plan::new(&rows, &config, start, fleet.info())?);
+        let planned_ms = begin.elapsed().as_secs_f64() * 1e3;
+        let layout = plan.words(&config, fleet.info());
+        let shared = (rows.clone(), plan.clone(), config);
+        let all = fleet.run(move |r| program(r, &shared.0, &shared.1, &shared.2))?;
+        let (brought, ends): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+        let setups = brought.iter().map(|one: &Brought<f32>| one.measured.setup_ms);
+        let setup_ms = planned_ms + setups.fold(0.0, f64::max);
+        let Brought { values, mut measured } = Brought::first(brought);
+        let (columns, end) = (&rows.columns, ends[0]);
+        let begin = Instant::now();
+        let ranks = plan.by_node(columns, values, end.scale);
+        measured.download_ms += begin.elapsed().as_secs_f64() * 1e3;
+        measured.setup_ms = setup_ms;
+        measured.reached = ranks.len() as u64;
+        measured.reached_arcs = rows.graph.arcs() * measured.iterations;
+        let (End { iterations, change, .. }, strategy) = (end, plan.strategy);
+        Ok(Pagerank { ranks, iterations, change, strategy, layout, measured })
     }
 }
 
+/// How a run ended.
+#[derive(Debug, Clone, Copy, Default)]
+struct End {
+    iterations: u32,
+    /// L1 change of the last iteration.
+    change: f64,
+    /// c of the ranks.
+    scale: f64,
+}
+
 /// The program of one replica.
-pub(super) fn program(
+fn program(
     r: &mut Replica,
     rows: &TopologyRows,
     plan: &Plan,
     config: &PagerankConfig,
-) -> Result<Brought> {
+) -> Result<(Brought<f32>, End)> {
     let begin = Instant::now();
-    let state = State::new(r, rows.columns.active, plan.merging == Merging::Sum)?;
+    let sums = plan.merging == Merging::Sum;
+    let state = State::allocate(r, StateSizes { active: rows.columns.active, sums })?;
     let (rank, rendezvous) = (r.rank(), r.rendezvous().clone());
-    let beat = || rendezvous.beat(rank);
-    let engine = match &mut r.backend {
-        Backend::Host(_) => Engine::Host(host::HostArcs::new(rows, plan, rank)),
-        Backend::Cuda(device) => {
-            Engine::Cuda(Box::new(Workspace::new(device, rows, plan, rank, &beat)?))
-        }
-    };
+    let engine = Engine::new(
+        r,
+        |device| Workspace::new(device, rows, plan, rank, &|| rendezvous.beat(rank)),
+        || Ok(HostSide::new(rows, plan, rank)),
+    )?;
     r.settle()?;
     let setup_ms = begin.elapsed().as_secs_f64() * 1e3;
-    // Where everybody's arrays are: `value` twice, `rank` twice.
     let everybody = match plan.merging {
-        Merging::Tell => {
-            let [old, new] = [pointer(&state.value[0])?, pointer(&state.value[1])?];
-            r.agree("ranks", [old, new, pointer(&state.rank[0])?, pointer(&state.rank[1])?])?
+        Merging::HandOut => {
+            let [old, new] = [&state.value[0], &state.value[1]].map(|array| array.address());
+            let ranks = [&state.rank[0], &state.rank[1]].map(|array| array.address());
+            r.agree("ranks", [old, new, ranks[0], ranks[1]])?
         }
         _ => Vec::new(),
     };
-    let (scalars, end) = (HostScalars::default(), End::default());
-    let arcs = plan.own_arcs(r.rank(), &rows.columns);
-    let dealt = plan.segments.as_ref().map_or(0, Segments::fingerprint);
-    let mut walk = Walk {
-        rows,
+    let mut driver = Driver {
         plan,
         config,
+        active: rows.columns.active,
         recordings: Vec::new(),
         state,
         everybody,
-        dealt,
-        arcs,
+        dealt: plan.segments.as_ref().map_or(0, Segments::fingerprint),
+        arcs: plan.own_arcs(rank, &rows.columns),
         engine,
-        scalars,
         open: None,
-        end,
+        end: End::default(),
     };
-    let mut measured = timed(r, &config.run, &mut walk)?;
+    let mut measured = timed(r, &config.run, &mut driver)?;
     measured.setup_ms = setup_ms;
-    let begin = Instant::now();
-    let last = &walk.state.rank[walk.end.iterations as usize % 2];
-    let rank = if r.rank() == 0 { last.to_vec()? } else { Vec::new() };
-    measured.download_ms = begin.elapsed().as_secs_f64() * 1e3;
-    Ok(Brought { rank, end: walk.end, measured })
-}
-
-/// The steps of one replica, on whatever it runs on.
-enum Engine {
-    Host(host::HostArcs),
-    Cuda(Box<Workspace>),
-}
-
-/// What the host learns of an iteration; of own rows only where chunks are gathered.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Seen {
-    /// Units.
-    pub change: u64,
-    pub scale: f64,
-    pub scale_before: f64,
-}
-
-/// Of an iteration, what is wanted beside contributions.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted {
-    /// The ranks after it.
-    pub ranks: bool,
-    /// How far they went.
-    pub change: bool,
+    let ranks = &driver.state.rank[driver.last()];
+    Ok((Brought::new(r, ranks, measured)?, driver.end))
 }
 
 /// Iterations that are queued at most before a device is waited for.
 const QUEUED: u32 = 30;
 
-/// So many iterations are recorded at most.
+/// Iterations that are recorded at most.
 const RECORDED: u32 = 4 * QUEUED;
 
 /// How far apart the ranks of two runs may be, relative to them: twice what each may be off.
@@ -149,41 +179,42 @@ const APART: f64 = 2e-5;
 const LEAST: f64 = 7.888_609_052_210_118e-31;
 
 /// One run, to be repeated.
-struct Walk<'a> {
-    rows: &'a TopologyRows,
+struct Driver<'a> {
     plan: &'a Plan,
     config: &'a PagerankConfig,
+    /// Nodes with rows.
+    active: usize,
     /// Of [`QUEUED`] iterations each, where the host has no part in them. Dropped before the arrays that they name.
     recordings: Vec<Recording>,
     state: State,
-    /// By rank, the addresses of these arrays, where replicas write into each other's.
+    /// By rank, the addresses of both `value` and both `rank`, where replicas write into each other's.
     everybody: Vec<Payload>,
     /// A fingerprint of who makes which rows then.
     dealt: u64,
     /// Arcs that an iteration goes over here.
     arcs: u64,
-    engine: Engine,
-    /// On the host.
-    scalars: HostScalars,
-    /// Since when a step has been going on that is yet to be booked.
+    engine: Engine<Workspace<'a>, HostSide<'a>>,
+    /// When the step began that is not booked yet.
     open: Option<Instant>,
     end: End,
 }
 
-impl Run for Walk<'_> {
+impl Run for Driver<'_> {
     fn reset(&mut self, r: &mut Replica, run: u64) -> Result<()> {
-        match (&r.backend, &mut self.engine) {
-            (Backend::Cuda(device), Engine::Cuda(w)) => w.start(device, &self.state)?,
-            _ => self.scalars = host::start(self.plan, &mut self.state),
-        }
-        // Who runs but once does not wait for it.
+        self.engine.with(
+            r,
+            &mut self.state,
+            |device, workspace, state| workspace.start(device, state),
+            |host, state, _| host.start(state),
+        )?;
+        // A single run does not wait for it.
         if run == 1 { self.record(r) } else { Ok(()) }
     }
 
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
         let (tolerance, most) = (self.config.tolerance(), self.config.iterations);
         // On a device the next iteration is under way before the change of one is known.
-        let late = u32::from(matches!(self.engine, Engine::Cuda(_)));
+        let late = u32::from(self.engine.workspace().is_some());
         let mut met = None;
         for t in 0..most {
             self.iteration(r, log, t)?;
@@ -200,93 +231,109 @@ impl Run for Walk<'_> {
             Some(end) => end,
             None => self.end_of(r, most - 1)?,
         };
-        let last = self.end.iterations as usize % 2;
+        let last = self.last();
         match self.plan.merging {
-            _ if self.rows.columns.active == 0 => Ok(()),
+            _ if self.active == 0 => Ok(()),
             Merging::Gather => r.gather(&mut self.state.rank[last], &self.plan.split),
-            Merging::Tell => self.tell(r, 2 + last),
+            Merging::HandOut => self.hand_out(r, 2 + last),
             Merging::None | Merging::Sum => Ok(()),
         }
     }
 
     fn answer(&self) -> Vec<Words<'_>> {
         let scale = std::slice::from_ref(&self.end.scale);
-        let last = &self.state.rank[self.end.iterations as usize % 2];
-        vec![Words::of(last), Words::Host(bytemuck::cast_slice(scale))]
+        let ranks = &self.state.rank[self.last()];
+        vec![Words::of(ranks), Words::Host(bytemuck::cast_slice(scale))]
     }
 
-    /// Pushes add as they come.
+    /// Pushes add in no fixed order.
     fn rounded(&self, _: &Replica) -> Result<Option<Rounded>> {
         if !self.plan.strategy.pushes() {
             return Ok(None);
         }
-        let last = &self.state.rank[self.end.iterations as usize % 2];
-        let ranks = last.to_vec()?.into_iter().map(f64::from);
+        let ranks = self.state.rank[self.last()].to_vec()?.into_iter().map(f64::from);
         let values = ranks.chain([self.end.scale]).collect();
         let (step, iterations) = (self.config.tolerance(), self.end.iterations.into());
         Ok(Some(Rounded { values, relative: APART, absolute: LEAST, iterations, step }))
     }
 }
 
-impl Walk<'_> {
+impl Driver<'_> {
+    /// Which of the two arrays of ranks is the answer.
+    fn last(&self) -> usize {
+        self.end.iterations as usize % 2
+    }
+
     /// Nothing comes between iterations.
     fn alone(&self, r: &Replica) -> bool {
         r.world() == 1 || self.plan.merging == Merging::None
     }
 
+    /// Iteration `t`. Ranks are wanted where their change is, and at the end.
+    fn task(&self, t: u32) -> StepTask {
+        let always = self.config.tolerance() > 0.0;
+        let left = self.config.iterations - t;
+        StepTask { t, ranks: always || left <= 2, change: always || left == 1 }
+    }
+
     /// Records all iterations, if nobody looks at them before the last.
-    fn record(&mut self, r: &mut Replica) -> Result<()> {
-        let (most, perturbed) = (self.config.iterations, r.chance().is_some());
-        let unseen = self.config.tolerance() == 0.0 && !self.config.run.trace && !perturbed;
-        if !unseen || !self.alone(r) || most > RECORDED {
-            return Ok(());
-        }
-        let (Backend::Cuda(device), Engine::Cuda(w)) = (&r.backend, &self.engine) else {
+    fn record(&mut self, r: &Replica) -> Result<()> {
+        let (most, alone) = (self.config.iterations, self.alone(r));
+        let unseen = self.config.tolerance() == 0.0 && !self.config.run.trace;
+        let (Backend::Cuda(device), Some(w)) = (&r.backend, self.engine.workspace()) else {
             return Ok(());
         };
-        let rows = self.rows.on_device(r.rank())?;
+        if !unseen || !alone || most > RECORDED || device.is_perturbed() {
+            return Ok(());
+        }
         let one = |t| {
-            w.step(device, rows, &self.state, t, self.wanted(t), None)?;
-            w.conclude(device, &self.state, t, self.wanted(t), None)
+            w.step(device, &self.state, self.task(t))?;
+            w.conclude(device, &self.state, self.task(t))
         };
         let queued = |first: u32| first..most.min(first + QUEUED);
         let record = |first| device.record(|| queued(first).try_for_each(one));
         let recorded: Result<_> = (0..most).step_by(QUEUED as usize).map(record).collect();
-        // Where there is no room for it, say, all goes on as before.
+        // Without room for a recording, all iterations are queued one by one.
         self.recordings = recorded.unwrap_or_default();
         Ok(())
     }
 
-    /// Queues what was recorded of iteration `t` and those behind it, where a recording begins.
-    fn replay(&self, r: &Replica, t: u32) -> Result<()> {
-        match (&r.backend, t % QUEUED) {
-            (Backend::Cuda(device), 0) => device.replay(&self.recordings[(t / QUEUED) as usize]),
-            _ => Ok(()),
-        }
-    }
-
     fn iteration(&mut self, r: &mut Replica, log: &mut Log, t: u32) -> Result<()> {
         begin(r, log, "iterate")?;
-        let alone = self.alone(r);
+        let (alone, task) = (self.alone(r), self.task(t));
         self.open(r)?;
-        match self.recordings.is_empty() {
-            true => self.step(r, t)?,
-            false => self.replay(r, t)?,
+        let recording = self.recordings.get((t / QUEUED) as usize);
+        let recorded = recording.is_some();
+        if let (Some(recording), Backend::Cuda(device), 0) = (recording, &r.backend, t % QUEUED) {
+            device.replay(recording)?;
         }
-        if !alone && self.rows.columns.active > 0 {
+        if !recorded {
+            self.engine.with(
+                r,
+                &mut self.state,
+                |device, workspace, state| workspace.step(device, state, task),
+                |host, state, beat| host.step(state, task, beat),
+            )?;
+        }
+        if !alone && self.active > 0 {
             self.close(r)?;
             let new = (t as usize + 1) % 2;
-            match (&mut self.state.sum, self.plan.merging) {
-                (Some(sum), _) => r.merge(sum)?,
-                (None, Merging::Tell) => self.tell(r, new)?,
-                (None, _) => r.gather(&mut self.state.value[new], &self.plan.split)?,
+            match self.plan.merging {
+                Merging::Sum => r.merge(&mut self.state.sum)?,
+                Merging::HandOut => self.hand_out(r, new)?,
+                _ => r.gather(&mut self.state.value[new], &self.plan.split)?,
             }
             self.open(r)?;
         }
-        if self.recordings.is_empty() {
-            self.conclude(r, t)?;
+        if !recorded {
+            self.engine.with(
+                r,
+                &mut self.state,
+                |device, workspace, state| workspace.conclude(device, state, task),
+                |host, state, beat| host.conclude(state, task, beat),
+            )?;
         }
-        // Marks between iterations cost time: who merges nothing has a pair around all that is queued.
+        // Marks between iterations cost time: without merges one pair is around all that is queued.
         if !alone {
             self.close(r)?;
         }
@@ -296,81 +343,39 @@ impl Walk<'_> {
             self.drain(r)?;
         }
         r.leave();
-        log.note("iterate", (self.rows.columns.active as u64, self.arcs), merge);
+        log.note("iterate", (self.active as u64, self.arcs), merge);
         Ok(())
     }
 
-    /// Own rows of the array, as numbered in `everybody`, become everybody's. Nobody reads the others' at that time: they
-    /// are what the iteration before last made.
-    fn tell(&self, r: &mut Replica, array: usize) -> Result<()> {
-        let Engine::Cuda(workspace) = &self.engine else { return Err(no_workspace()) };
+    /// Own rows of the array, by its number in `everybody`, become everybody's. Nobody reads the others' meanwhile: they
+    /// are those of the iteration before last.
+    fn hand_out(&mut self, r: &mut Replica, array: usize) -> Result<()> {
         let copies: Vec<u64> = self.everybody.iter().map(|addresses| addresses[array]).collect();
-        let (rank, dealt) = (r.rank(), self.dealt);
-        let own = if array < 2 { &self.state.value[array] } else { &self.state.rank[array - 2] };
-        r.hand_out(own, dealt, |device, chance| {
-            workspace.hubs()?.tell(device, &copies, rank, chance)
+        let (rank, workspace) = (r.rank(), self.engine.workspace());
+        let State { value, rank: ranks, .. } = &self.state;
+        let own = [&value[0], &value[1], &ranks[0], &ranks[1]][array];
+        r.hand_out(own, self.dealt, |device| match workspace {
+            Some(workspace) => workspace.hand_out(device, &copies, rank),
+            None => Ok(()),
         })
-    }
-
-    /// Ranks are wanted where their change is, and at the end.
-    fn wanted(&self, t: u32) -> Wanted {
-        let always = self.config.tolerance() > 0.0;
-        let left = self.config.iterations - t;
-        Wanted { ranks: always || left <= 2, change: always || left == 1 }
-    }
-
-    /// Goes over the own arcs of iteration `t`.
-    fn step(&mut self, r: &mut Replica, t: u32) -> Result<()> {
-        let (chance, rank, wanted) = (r.chance(), r.rank(), self.wanted(t));
-        let rendezvous = r.rendezvous().clone();
-        match (&r.backend, &mut self.engine) {
-            (Backend::Cuda(device), Engine::Cuda(w)) => {
-                w.step(device, self.rows.on_device(rank)?, &self.state, t, wanted, chance)?;
-            }
-            (Backend::Host(worker), Engine::Host(arcs)) => {
-                let beat = || rendezvous.beat(rank);
-                let (plan, rows, state) = (self.plan, self.rows, &mut self.state);
-                let own = plan.own(rank);
-                let step = || arcs.step(plan, rows, state, &mut self.scalars, t, own, &beat);
-                worker.pool.install(step);
-            }
-            _ => return Err(no_workspace()),
-        }
-        Ok(())
-    }
-
-    /// What everybody does once all is there: ranks from sums, the rank of nodes without out-weight.
-    fn conclude(&mut self, r: &mut Replica, t: u32) -> Result<()> {
-        let (chance, wanted, rank) = (r.chance(), self.wanted(t), r.rank());
-        let rendezvous = r.rendezvous().clone();
-        match (&r.backend, &mut self.engine) {
-            (Backend::Cuda(device), Engine::Cuda(w)) => {
-                w.conclude(device, &self.state, t, wanted, chance)
-            }
-            (Backend::Host(worker), Engine::Host(_)) => {
-                let beat = || rendezvous.beat(rank);
-                let (plan, state, scalars) = (self.plan, &mut self.state, &mut self.scalars);
-                worker.pool.install(|| host::conclude(plan, state, scalars, t, &beat));
-                Ok(())
-            }
-            _ => Err(no_workspace()),
-        }
     }
 
     /// How things stood after iteration `t`, the same on all replicas.
     fn end_of(&mut self, r: &mut Replica, t: u32) -> Result<End> {
-        let seen = match (&r.backend, &self.engine) {
-            (Backend::Cuda(device), Engine::Cuda(w)) => w.seen(device, t)?,
-            _ => self.scalars.seen(),
-        };
-        let mut units = seen.change;
-        if matches!(self.plan.merging, Merging::Gather | Merging::Tell) {
+        let found = self.engine.with(
+            r,
+            &mut self.state,
+            |device, workspace, _| workspace.found(device, t),
+            |host, _, _| host.found,
+        )?;
+        let mut units = found.change;
+        if matches!(self.plan.merging, Merging::Gather | Merging::HandOut) {
             let all = r.agree("change", [units, 0, 0, 0])?;
             units = all.iter().map(|payload| payload[0]).sum();
         }
-        let isolated = self.plan.idle * (seen.scale - seen.scale_before).abs();
-        let change = units as f64 / UNITS + isolated;
-        Ok(End { iterations: t + 1, change, scale: seen.scale })
+        let without_row = self.plan.idle * (found.scale - found.scale_before).abs();
+        let change = units as f64 / UNITS + without_row;
+        Ok(End { iterations: t + 1, change, scale: found.scale })
     }
 
     /// A step goes on from here.
@@ -384,7 +389,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// It has ended, or has all been queued.
+    /// It has ended, or all of it has been queued.
     fn close(&mut self, r: &mut Replica) -> Result<()> {
         let Some(since) = self.open.take() else { return Ok(()) };
         match &r.backend {
@@ -404,8 +409,4 @@ impl Walk<'_> {
         }
         Ok(())
     }
-}
-
-fn no_workspace() -> Error {
-    Error::machine("a device without a workspace; this is a bug")
 }

@@ -1,11 +1,10 @@
-//! The steps of PageRank on host threads: one honest form each of pull, push and arcs. Sums are f64, added in the
-//! order of the columns.
+//! The steps of PageRank on host threads: one form each of pull, push and arcs. Sums are f64, added in the order of the
+//! columns.
 
-use super::driver::{Seen, State};
-use super::plan::{Merging, Plan};
-use super::{Strategy, UNITS};
+use super::Strategy;
+use super::plan::{Merging, Plan, State, StepResult, StepTask, UNITS};
 use crate::collective::{Element, cells};
-use crate::layout::{ColumnRows, TopologyRows};
+use crate::layout::{Columns, TopologyRows};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
@@ -15,63 +14,22 @@ const ROWS: usize = 256;
 /// Arcs of one task.
 const ARCS: usize = 1 << 14;
 
-/// What holds for all nodes.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct HostScalars {
-    /// Units: rank of nodes with a row and no out-weight, before the iteration to come.
+type Beat<'a> = &'a (dyn Fn() + Sync);
+
+/// What a replica's steps need beside the replicated state.
+pub(super) struct HostSide<'a> {
+    plan: &'a Plan,
+    columns: &'a Columns,
+    own: Range<usize>,
+    arcs: OwnArcs,
+    /// The rank of nodes with a row and no out-weight before the iteration to come, in units.
     dangling: u64,
-    seen: Seen,
-}
-
-impl HostScalars {
-    pub fn seen(&self) -> Seen {
-        self.seen
-    }
-
-    /// The iteration's c: see `kernels/pagerank.cuh`.
-    fn turn(&mut self, plan: &Plan) -> f64 {
-        let before = self.seen.scale;
-        let dangling = self.dangling as f64 / UNITS + plan.idle * before;
-        let scale = (1.0 - plan.damping) + plan.damping * dangling;
-        self.seen = Seen { change: 0, scale, scale_before: before };
-        scale
-    }
-}
-
-fn units(rank: f64) -> u64 {
-    (rank * UNITS).round() as u64
-}
-
-/// Contributions of dangling nodes are their ranks.
-fn dangling(plan: &Plan, value: &[f32]) -> u64 {
-    plan.dangling.par_iter().map(|v| units(f64::from(value[*v as usize]))).sum()
-}
-
-/// What an arc out of `v` carries.
-fn carried(plan: &Plan, v: usize, rank: f32) -> f32 {
-    match &plan.degree {
-        Some(degree) if !plan.strategy.divides() => rank / degree[v],
-        _ => rank,
-    }
-}
-
-/// Ranks p.
-pub(super) fn start(plan: &Plan, s: &mut State) -> HostScalars {
-    let State { value: [value, _], rank: [rank, _], sum } = s;
-    let (value, rank) = (value.host_mut().unwrap_or_default(), rank.host_mut().unwrap_or_default());
-    rank.par_iter_mut().zip(value.par_iter_mut()).enumerate().for_each(|(v, (rank, value))| {
-        *rank = plan.teleport(v) as f32;
-        *value = carried(plan, v, *rank);
-    });
-    if let Some(sum) = sum.as_mut().and_then(|sum| sum.host_mut()) {
-        sum.par_iter_mut().for_each(|sum| *sum = 0.0);
-    }
-    let seen = Seen { change: 0, scale: 1.0, scale_before: 1.0 };
-    HostScalars { dangling: dangling(plan, value), seen }
+    /// What the last iteration found.
+    pub found: StepResult,
 }
 
 /// Own arcs in the form that the strategy wants.
-pub(super) enum HostArcs {
+enum OwnArcs {
     Rows,
     /// Sources beside the rows' targets.
     Sources(Vec<u32>),
@@ -79,209 +37,171 @@ pub(super) enum HostArcs {
     Pairs(Vec<[u32; 2]>),
 }
 
-impl HostArcs {
-    pub fn new(rows: &TopologyRows, plan: &Plan, rank: usize) -> HostArcs {
-        let (out, own) = (&rows.columns.out, plan.own(rank));
-        let row = |u: usize| out.row(u).iter().map(move |v| [u as u32, *v]);
-        match plan.strategy {
-            Strategy::EdgeSoa => HostArcs::Sources(own.flat_map(row).map(|arc| arc[0]).collect()),
-            Strategy::EdgeAos => HostArcs::Pairs(own.flat_map(row).collect()),
-            _ => HostArcs::Rows,
-        }
+impl<'a> HostSide<'a> {
+    pub fn new(rows: &'a TopologyRows, plan: &'a Plan, rank: usize) -> HostSide<'a> {
+        let (columns, own) = (&*rows.columns, plan.own(rank));
+        let row = |u: usize| columns.out.row(u).iter().map(move |v| [u as u32, *v]);
+        let arcs = own.clone().flat_map(row);
+        let arcs = match plan.strategy {
+            Strategy::EdgeSoa => OwnArcs::Sources(arcs.map(|arc| arc[0]).collect()),
+            Strategy::EdgeAos => OwnArcs::Pairs(arcs.collect()),
+            _ => OwnArcs::Rows,
+        };
+        HostSide { plan, columns, own, arcs, dangling: 0, found: StepResult::default() }
     }
 
-    /// Goes over the own arcs of iteration `t`, in the replica's pool.
-    #[allow(clippy::too_many_arguments)]
-    pub fn step(
-        &self,
-        plan: &Plan,
-        rows: &TopologyRows,
-        s: &mut State,
-        scalars: &mut HostScalars,
-        t: u32,
-        own: Range<usize>,
-        beat: &(dyn Fn() + Sync),
-    ) {
-        let (old, new) = turned(s, t);
-        let (value, columns) = (old.value, &rows.columns);
-        let shares = plan.shares.as_deref();
-        if plan.strategy.pushes() {
-            let sum = new.sum.map_or(&[][..], cells);
-            let first = columns.out.offsets[own.start] as usize;
-            let arcs = Pushed { value, shares, sum };
-            let targets = &columns.out.columns[first..];
-            return match self {
-                HostArcs::Rows => arcs.rows(&columns.out, own, beat),
-                HostArcs::Sources(sources) => {
-                    arcs.arcs(first, sources.len(), |i| [sources[i], targets[i]], beat);
-                }
-                HostArcs::Pairs(pairs) => arcs.arcs(first, pairs.len(), |i| pairs[i], beat),
-            };
-        }
-        let over = plan.degree.as_deref().filter(|_| plan.strategy.divides());
-        let pulled = Pulled { rows: columns.in_rows(), value, shares, over };
-        match new.sum {
-            Some(sum) => sum[own.clone()].par_chunks_mut(ROWS).enumerate().for_each(|(i, part)| {
+    /// Ranks p.
+    pub fn start(&mut self, s: &mut State) {
+        let State { value: [value, _], rank: [rank, _], sum } = s;
+        let value = value.host_mut().unwrap_or_default();
+        let rank = rank.host_mut().unwrap_or_default();
+        rank.par_iter_mut().zip(value.par_iter_mut()).enumerate().for_each(|(v, (rank, value))| {
+            *rank = self.plan.teleport(v) as f32;
+            *value = self.carried(v, *rank);
+        });
+        sum.host_mut().unwrap_or_default().par_iter_mut().for_each(|sum| *sum = 0.0);
+        self.found = StepResult { change: 0, scale: 1.0, scale_before: 1.0 };
+        self.dangling = self.dangling(value);
+    }
+
+    /// Goes over the own arcs of an iteration.
+    pub fn step(&mut self, s: &mut State, task: StepTask, beat: Beat<'_>) {
+        let Turned { value, sum, .. } = turned(s, task.t);
+        if self.plan.strategy.pushes() {
+            self.push(value, cells(sum), beat);
+        } else if self.plan.merging == Merging::Sum {
+            let own = sum[self.own.clone()].par_chunks_mut(ROWS).enumerate();
+            own.for_each(|(i, part)| {
                 beat();
-                let first = own.start + i * ROWS;
-                part.iter_mut().enumerate().for_each(|(i, sum)| *sum = pulled.sum(first + i));
-            }),
-            None => {
-                let scale = scalars.turn(plan);
-                let made = Made { next: new.value, rank: new.rank, before: old.rank };
-                scalars.seen.change = finish(plan, scale, made, own, &|v| pulled.sum(v), beat);
+                let first = self.own.start + i * ROWS;
+                part.iter_mut().enumerate().for_each(|(i, sum)| *sum = self.pull(value, first + i));
+            });
+        } else {
+            self.finish(turned(s, task.t), self.own.clone(), beat);
+        }
+    }
+
+    /// What follows once all rows are there.
+    pub fn conclude(&mut self, s: &mut State, task: StepTask, beat: Beat<'_>) {
+        if self.plan.merging == Merging::Sum {
+            let all = 0..s.sum.len();
+            self.finish(turned(s, task.t), all, beat);
+            s.sum.host_mut().unwrap_or_default().par_iter_mut().for_each(|sum| *sum = 0.0);
+        }
+        self.dangling = self.dangling(turned(s, task.t).next);
+    }
+
+    /// The rank of dangling nodes: what they carry is their rank, since nothing divides it.
+    fn dangling(&self, value: &[f32]) -> u64 {
+        self.plan.dangling.par_iter().map(|v| units(f64::from(value[*v as usize]))).sum()
+    }
+
+    /// What an arc out of `v` carries.
+    fn carried(&self, v: usize, rank: f32) -> f32 {
+        match &self.plan.degree {
+            Some(degree) if !self.plan.strategy.divides() => rank / degree[v],
+            _ => rank,
+        }
+    }
+
+    /// Ranks of `rows` from their sums, and how far they went together.
+    fn finish(&mut self, turned: Turned<'_>, rows: Range<usize>, beat: Beat<'_>) {
+        let (plan, before) = (self.plan, self.found.scale);
+        let dangling = self.dangling as f64 / UNITS + plan.idle * before;
+        let scale = (1.0 - plan.damping) + plan.damping * dangling;
+        let summed = plan.merging == Merging::Sum;
+        let sum = |v: usize| if summed { turned.sum[v] } else { self.pull(turned.value, v) };
+        let next = turned.next[rows.clone()].par_chunks_mut(ROWS);
+        let rank = turned.rank[rows.clone()].par_chunks_mut(ROWS);
+        let tasks = next.zip(rank).enumerate();
+        let change = tasks.map(|(i, (next, rank))| {
+            beat();
+            let first = rows.start + i * ROWS;
+            let mut moved = 0;
+            for (v, (next, rank)) in (first..).zip(next.iter_mut().zip(rank)) {
+                *rank = (scale * plan.teleport(v) + plan.damping * sum(v)) as f32;
+                *next = self.carried(v, *rank);
+                moved += units((f64::from(*rank) - f64::from(turned.rank_before[v])).abs());
             }
+            moved
+        });
+        self.found = StepResult { change: change.sum(), scale, scale_before: before };
+    }
+
+    /// The sum of an in-row.
+    fn pull(&self, value: &[f32], v: usize) -> f64 {
+        let (rows, plan) = (self.columns.in_rows(), self.plan);
+        let row = rows.row(v).iter().map(|u| *u as usize);
+        match (&plan.shares, &plan.degree) {
+            (Some(shares), _) => row
+                .zip(&shares[rows.offsets[v] as usize..])
+                .map(|(u, share)| f64::from(value[u]) * f64::from(*share))
+                .sum(),
+            (None, Some(degree)) if plan.strategy.divides() => {
+                row.map(|u| f64::from(value[u] / degree[u])).sum()
+            }
+            (None, _) => row.map(|u| f64::from(value[u])).sum(),
+        }
+    }
+
+    /// Adds what the own arcs carry to sums that many threads add to.
+    fn push(&self, value: &[f32], sum: &[AtomicU64], beat: Beat<'_>) {
+        let (out, own) = (&self.columns.out, self.own.clone());
+        let push = |arc: usize, u: u32, v: u32| {
+            let share = self.plan.shares.as_ref().map_or(1.0, |shares| f64::from(shares[arc]));
+            let brought = f64::from(value[u as usize]) * share;
+            f64::update(&sum[v as usize], |sum| Some(sum + brought));
+        };
+        let first = out.offsets[own.start] as usize;
+        let targets = &out.columns[first..];
+        match &self.arcs {
+            OwnArcs::Rows => in_tasks(own, ROWS, beat, |u| {
+                let arcs = out.offsets[u] as usize..;
+                arcs.zip(out.row(u)).for_each(|(arc, v)| push(arc, u as u32, *v));
+            }),
+            OwnArcs::Sources(sources) => in_tasks(0..sources.len(), ARCS, beat, |i| {
+                push(first + i, sources[i], targets[i]);
+            }),
+            OwnArcs::Pairs(pairs) => in_tasks(0..pairs.len(), ARCS, beat, |i| {
+                push(first + i, pairs[i][0], pairs[i][1]);
+            }),
         }
     }
 }
 
-/// What follows once everybody has everything.
-pub(super) fn conclude(
-    plan: &Plan,
-    s: &mut State,
-    scalars: &mut HostScalars,
-    t: u32,
-    beat: &(dyn Fn() + Sync),
-) {
-    let (old, new) = turned(s, t);
-    if plan.merging == Merging::Sum {
-        let sum = new.sum.unwrap_or_default();
-        let scale = scalars.turn(plan);
-        let made = Made { next: &mut *new.value, rank: new.rank, before: old.rank };
-        let all = 0..sum.len();
-        scalars.seen.change = finish(plan, scale, made, all, &|v| sum[v], beat);
-        sum.par_iter_mut().for_each(|sum| *sum = 0.0);
-    }
-    scalars.dangling = dangling(plan, new.value);
+fn units(rank: f64) -> u64 {
+    (rank * UNITS).round() as u64
 }
 
-/// The arrays before an iteration.
-struct Old<'a> {
+/// Calls `each` for all items, so many a task.
+fn in_tasks(items: Range<usize>, many: usize, beat: Beat<'_>, each: impl Fn(usize) + Sync) {
+    let tasks: Vec<usize> = items.clone().step_by(many).collect();
+    tasks.into_par_iter().for_each(|first| {
+        beat();
+        (first..(first + many).min(items.end)).for_each(&each);
+    });
+}
+
+/// The arrays of an iteration: those that it reads, and those that it writes.
+struct Turned<'a> {
     value: &'a [f32],
-    rank: &'a [f32],
-}
-
-/// And those that it writes.
-struct New<'a> {
-    value: &'a mut [f32],
+    rank_before: &'a [f32],
+    next: &'a mut [f32],
     rank: &'a mut [f32],
-    sum: Option<&'a mut [f64]>,
+    sum: &'a mut [f64],
 }
 
-fn turned(s: &mut State, t: u32) -> (Old<'_>, New<'_>) {
-    let State { value, rank, sum } = s;
-    let ([value_a, value_b], [rank_a, rank_b]) = (value, rank);
+fn turned(s: &mut State, t: u32) -> Turned<'_> {
+    let State { value: [value_a, value_b], rank: [rank_a, rank_b], sum } = s;
     let (value, next, before, rank) = match t % 2 {
         0 => (value_a, value_b, rank_a, rank_b),
         _ => (value_b, value_a, rank_b, rank_a),
     };
-    let old =
-        Old { value: value.host().unwrap_or_default(), rank: before.host().unwrap_or_default() };
-    let new = New {
-        value: next.host_mut().unwrap_or_default(),
+    Turned {
+        value: value.host().unwrap_or_default(),
+        rank_before: before.host().unwrap_or_default(),
+        next: next.host_mut().unwrap_or_default(),
         rank: rank.host_mut().unwrap_or_default(),
-        sum: sum.as_mut().and_then(|sum| sum.host_mut()),
-    };
-    (old, new)
-}
-
-struct Made<'a> {
-    next: &'a mut [f32],
-    rank: &'a mut [f32],
-    before: &'a [f32],
-}
-
-/// Ranks of rows `own` from their sums; how far they went together, in units.
-fn finish(
-    plan: &Plan,
-    scale: f64,
-    made: Made<'_>,
-    own: Range<usize>,
-    sum: &(dyn Fn(usize) -> f64 + Sync),
-    beat: &(dyn Fn() + Sync),
-) -> u64 {
-    let next = made.next[own.clone()].par_chunks_mut(ROWS);
-    let rank = made.rank[own.clone()].par_chunks_mut(ROWS);
-    let tasks = next.zip(rank).enumerate();
-    tasks
-        .map(|(i, (next, rank))| {
-            beat();
-            let first = own.start + i * ROWS;
-            let mut moved = 0;
-            for (v, (next, rank)) in (first..).zip(next.iter_mut().zip(rank)) {
-                *rank = (scale * plan.teleport(v) + plan.damping * sum(v)) as f32;
-                *next = carried(plan, v, *rank);
-                moved += units((f64::from(*rank) - f64::from(made.before[v])).abs());
-            }
-            moved
-        })
-        .sum()
-}
-
-/// In-rows to be summed.
-struct Pulled<'a> {
-    rows: &'a ColumnRows,
-    value: &'a [f32],
-    shares: Option<&'a [f32]>,
-    /// What each arc divides by.
-    over: Option<&'a [f32]>,
-}
-
-impl Pulled<'_> {
-    fn sum(&self, v: usize) -> f64 {
-        let row = self.rows.row(v).iter().map(|u| *u as usize);
-        let first = self.rows.offsets[v] as usize;
-        match (self.shares, self.over) {
-            (Some(shares), _) => row
-                .zip(&shares[first..])
-                .map(|(u, share)| f64::from(self.value[u]) * f64::from(*share))
-                .sum(),
-            (None, Some(over)) => row.map(|u| f64::from(self.value[u] / over[u])).sum(),
-            (None, None) => row.map(|u| f64::from(self.value[u])).sum(),
-        }
-    }
-}
-
-/// Sums that many threads add to.
-struct Pushed<'a> {
-    value: &'a [f32],
-    shares: Option<&'a [f32]>,
-    sum: &'a [AtomicU64],
-}
-
-impl Pushed<'_> {
-    fn push(&self, arc: usize, u: u32, v: u32) {
-        let share = self.shares.map_or(1.0, |shares| f64::from(shares[arc]));
-        let brought = f64::from(self.value[u as usize]) * share;
-        f64::update(&self.sum[v as usize], |sum| Some(sum + brought));
-    }
-
-    fn rows(&self, out: &ColumnRows, own: Range<usize>, beat: &(dyn Fn() + Sync)) {
-        let tasks: Vec<usize> = own.clone().step_by(ROWS).collect();
-        tasks.into_par_iter().for_each(|first| {
-            beat();
-            for u in first..(first + ROWS).min(own.end) {
-                let arcs = out.offsets[u] as usize..;
-                arcs.zip(out.row(u)).for_each(|(arc, v)| self.push(arc, u as u32, *v));
-            }
-        });
-    }
-
-    /// Over a list of `count` arcs, which are the graph's from `first` on.
-    fn arcs(
-        &self,
-        first: usize,
-        count: usize,
-        arc: impl Fn(usize) -> [u32; 2] + Sync,
-        beat: &(dyn Fn() + Sync),
-    ) {
-        let tasks: Vec<usize> = (0..count).step_by(ARCS).collect();
-        tasks.into_par_iter().for_each(|begin| {
-            beat();
-            for i in begin..(begin + ARCS).min(count) {
-                let [u, v] = arc(i);
-                self.push(first + i, u, v);
-            }
-        });
+        sum: sum.host_mut().unwrap_or_default(),
     }
 }

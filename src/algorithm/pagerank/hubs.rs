@@ -1,20 +1,27 @@
-//! Hubs in shared memory on a GPU: the arguments of `kernels/pagerank_hubs.cu`.
+//! Hubs in shared memory on a GPU: the arguments of `kernels/pagerank_hubs.cu`, and device arrays.
 
-use super::cuda::{TurnArgs, upload};
+use super::PagerankConfig;
+use super::cuda::TurnArgs;
+use crate::algorithm::arrays::device_arrays;
 use crate::collective::MAX_REPLICAS;
-use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, fewer, source};
+use crate::device::{CudaDevice, Function, Launch, source};
 use crate::error::Result;
 use crate::layout::ColumnRows;
-use crate::layout::segments::{CHUNK, MOST_TEAMS, Runs, SegmentRows, Segments, Teams};
+use crate::layout::memory::DeviceArray;
+use crate::layout::segments::{
+    CHUNK, MOST_TEAMS, Runs, SegmentRows, Segments, TEAMS, Teams, most_blocks,
+};
 use bytemuck::{Pod, Zeroable};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// As in kernels/pagerank_hubs.cu.
+// As in kernels/pagerank_hubs.cu.
 const NEAR_THREADS: u32 = 1024;
 const FAR_THREADS: u32 = 256;
 /// Floats that each warp keeps finished runs in.
 const SUMS: u32 = CHUNK as u32 + CHUNK as u32 / 8 + 8;
+/// Rows that a warp reads at once, which may lie behind the last.
+const AHEAD: usize = 32;
 
 /// `kernels/pagerank_hubs.cu`: HubArgs.
 #[repr(C)]
@@ -107,32 +114,91 @@ fn tiles(own: &[Range<u64>]) -> Vec<Tile> {
     tiles
 }
 
-/// Runs on the device.
-struct DeviceArcs {
-    /// 16-bit columns two in a word; far ones are whole.
-    columns: DeviceBuffer<u32>,
-    marks: DeviceBuffer<u16>,
-    first: DeviceBuffer<u32>,
-    rows: DeviceBuffer<u32>,
+/// What lengths of [`RunArrays`] follow from.
+#[derive(Clone, Copy)]
+struct RunSizes {
+    /// Words of columns.
+    words: usize,
+    chunks: usize,
+    runs: usize,
 }
 
-/// Columns as words; an array of halves need not lie as one of words must.
-fn words<C: Pod>(columns: &[C]) -> Cow<'_, [u32]> {
-    match bytemuck::try_cast_slice(columns) {
-        Ok(words) => Cow::Borrowed(words),
-        Err(_) => Cow::Owned(bytemuck::pod_collect_to_vec(columns)),
+device_arrays! {
+    /// Runs in chunks.
+    struct RunArrays of RunSizes {
+        /// Columns of 16 bits two in a word; far ones are whole.
+        columns: u32 = "segment arcs", |s| s.words;
+        marks: u16 = "segment marks", |s| 32 * s.chunks;
+        first: u32 = "segment chunks", |s| s.chunks;
+        rows: u32 = "segment rows", |s| s.runs + AHEAD;
     }
 }
 
-impl DeviceArcs {
-    fn new<C: Pod>(device: &CudaDevice, arcs: &Runs<C>) -> Result<DeviceArcs> {
-        Ok(DeviceArcs {
-            columns: upload(device, "segment arcs", &words(&arcs.columns))?,
-            marks: upload(device, "segment marks", &arcs.marks)?,
-            first: upload(device, "segment chunks", &arcs.first)?,
-            rows: upload(device, "segment rows", &arcs.rows)?,
-        })
+impl RunArrays {
+    fn new<C: Pod>(device: &CudaDevice, mut runs: Runs<C>) -> Result<RunArrays> {
+        let (chunks, runs_all) = (runs.first.len(), runs.rows.len());
+        // An array of 16-bit columns need not lie as one of words must.
+        let words: Cow<'_, [u32]> = match bytemuck::try_cast_slice(&runs.columns) {
+            Ok(words) => Cow::Borrowed(words),
+            Err(_) => Cow::Owned(bytemuck::pod_collect_to_vec(&runs.columns)),
+        };
+        let sizes = RunSizes { words: words.len(), chunks, runs: runs_all };
+        let arrays = RunArrays::allocate(device, sizes)?;
+        arrays.columns.upload(&words)?;
+        arrays.marks.upload(&runs.marks)?;
+        arrays.first.upload(&runs.first)?;
+        runs.rows.resize(runs_all + AHEAD, 0);
+        arrays.rows.upload(&runs.rows)?;
+        Ok(arrays)
     }
+}
+
+/// What lengths of [`GroupArrays`] follow from.
+#[derive(Clone, Copy)]
+struct GroupSizes {
+    groups: usize,
+    parts: usize,
+    carry_rows: usize,
+    carry_groups: usize,
+    teams: usize,
+    slots: usize,
+    tiles: usize,
+}
+
+device_arrays! {
+    /// Groups of chunks, what they carry into rows that began in another group, and sums of rows.
+    struct GroupArrays of GroupSizes {
+        /// First chunk and chunks.
+        groups: u32 = "groups", |s| 2 * s.groups;
+        parts: u32 = "segments", |s| s.parts;
+        carry_rows: u32 = "rows of carries", |s| s.carry_rows;
+        carry_offsets: u32 = "places of carries", |s| s.carry_rows + 1;
+        carry_groups: u32 = "groups of carries", |s| s.carry_groups;
+        carries: f32 = "carries", |s| s.groups;
+        /// `[teams, slots]`
+        sums: f32 = "segment sums", |s| s.teams * s.slots;
+        tiles: Tile = "tiles", |s| s.tiles;
+    }
+}
+
+/// The arrays for `arcs` arcs among `active` nodes, at most: as if all arcs were far, and runs of two arcs. Near arcs take
+/// half of that, and have runs of more than one arc on average where they pay.
+pub(super) fn arrays(active: usize, arcs: usize, config: &PagerankConfig) -> Vec<DeviceArray> {
+    let (blocks, segments) = most_blocks(arcs as u64, config.segments.given());
+    let chunks = arcs.div_ceil(CHUNK) + blocks;
+    let runs = (arcs / 2).max(active.min(arcs));
+    let groups = GroupSizes {
+        groups: chunks,
+        parts: blocks * segments + 1,
+        carry_rows: chunks.min(active),
+        carry_groups: chunks,
+        teams: config.segment_teams.given().map_or(TEAMS, |teams| teams as usize),
+        slots: active,
+        tiles: active.div_ceil(FAR_THREADS as usize) + 2 * blocks,
+    };
+    let none = RunSizes { words: 0, chunks: 0, runs: 0 };
+    let far = RunSizes { words: chunks * CHUNK, chunks, runs };
+    [RunArrays::list(none), RunArrays::list(far), GroupArrays::list(groups)].concat()
 }
 
 /// What the steps need.
@@ -145,21 +211,11 @@ pub(super) struct Hubs {
     /// Blocks that can be resident, of the segments' kernel and of the far arcs'.
     blocks: [u32; 2],
     shared_bytes: u32,
-    near_arcs: DeviceArcs,
-    far_arcs: DeviceArcs,
-    /// First chunk and chunks.
-    groups: DeviceBuffer<u32>,
-    parts: DeviceBuffer<u32>,
+    near_arcs: RunArrays,
+    far_arcs: RunArrays,
+    arrays: GroupArrays,
     /// Groups before the far ones, and all.
-    near_groups: u32,
-    all_groups: u32,
-    carry_rows: DeviceBuffer<u32>,
-    carry_offsets: DeviceBuffer<u32>,
-    carry_groups: DeviceBuffer<u32>,
-    carries: DeviceBuffer<f32>,
-    /// `[teams, slots]`
-    sums: DeviceBuffer<f32>,
-    tiles: DeviceBuffer<Tile>,
+    groups: [u32; 2],
     teams: Teams,
     slots: u32,
     count: u32,
@@ -168,6 +224,7 @@ pub(super) struct Hubs {
 }
 
 impl Hubs {
+    /// For the rows of replica `rank`, or for all rows.
     pub fn new(
         device: &mut CudaDevice,
         rows: &ColumnRows,
@@ -182,14 +239,28 @@ impl Hubs {
         let gathered = kernel("pagerank_gathered")?;
         let tell = kernel("pagerank_tell")?;
         let device = &*device;
-        let mut made = cut.lay_out(rows, rank, beat);
-        // Warps read 32 rows at once.
-        made.near.rows.resize(made.near.rows.len() + 32, 0);
-        made.far.rows.resize(made.far.rows.len() + 32, 0);
+        let SegmentRows { near, far: far_runs, groups, parts, carries, slots } =
+            cut.lay_out(rows, rank, beat);
         let shared_bytes = 4 * (cut.width as u32 + 4 + NEAR_THREADS / 32 * SUMS);
-        let near_groups = made.parts.last().copied().unwrap_or(0);
-        let carried = Carried::new(&made);
-        let active = rows.offsets.len() - 1;
+        let (carried, tiles) = (Carried::new(&carries), tiles(&cut.own_rows(rank)));
+        let near_arcs = RunArrays::new(device, near)?;
+        let far_arcs = RunArrays::new(device, far_runs)?;
+        let sizes = GroupSizes {
+            groups: groups.len(),
+            parts: parts.len(),
+            carry_rows: carried.rows.len(),
+            carry_groups: carried.groups.len(),
+            teams: cut.teams.count(),
+            slots: slots as usize,
+            tiles: tiles.len(),
+        };
+        let arrays = GroupArrays::allocate(device, sizes)?;
+        arrays.groups.upload(bytemuck::cast_slice(&groups))?;
+        arrays.parts.upload(&parts)?;
+        arrays.carry_rows.upload(&carried.rows)?;
+        arrays.carry_offsets.upload(&carried.offsets)?;
+        arrays.carry_groups.upload(&carried.groups)?;
+        arrays.tiles.upload(&tiles)?;
         Ok(Hubs {
             blocks: [
                 device.resident_blocks(segments, NEAR_THREADS, shared_bytes)?,
@@ -201,104 +272,72 @@ impl Hubs {
             gathered,
             tell,
             shared_bytes,
-            near_arcs: DeviceArcs::new(device, &made.near)?,
-            far_arcs: DeviceArcs::new(device, &made.far)?,
-            groups: upload(device, "groups", bytemuck::cast_slice(&made.groups))?,
-            parts: upload(device, "segments", &made.parts)?,
-            near_groups,
-            all_groups: made.groups.len() as u32,
-            carry_rows: upload(device, "rows of carries", &carried.rows)?,
-            carry_offsets: upload(device, "places of carries", &carried.offsets)?,
-            carry_groups: upload(device, "groups of carries", &carried.groups)?,
-            carries: device.alloc("carries", made.groups.len())?,
-            sums: device.alloc("segment sums", cut.teams.count() * made.slots as usize)?,
-            tiles: upload(device, "tiles", &tiles(&cut.own_rows(rank)))?,
+            near_arcs,
+            far_arcs,
+            arrays,
+            groups: [parts.last().copied().unwrap_or(0), groups.len() as u32],
             teams: cut.teams.clone(),
-            slots: made.slots,
+            slots,
             count: cut.count as u32,
             width: cut.width as u32,
-            active: active as u32,
+            active: rows.offsets.len() as u32 - 1,
         })
     }
 
     /// Queues the sums of the own rows, and their ranks; or, where `sum` is an address, f64 sums there.
-    pub fn step(
-        &self,
-        device: &CudaDevice,
-        value: u64,
-        turn: TurnArgs,
-        sum: u64,
-        chance: Option<u64>,
-    ) -> Result<()> {
-        if self.near_groups > 0 {
-            let shape = Launch {
-                blocks: fewer(self.blocks[0], chance),
-                threads: NEAR_THREADS,
-                shared_bytes: self.shared_bytes,
-                cooperative: false,
-            };
-            device.launch(
-                self.segments,
-                shape,
-                &self.args(&self.near_arcs, value, shape.blocks),
-            )?;
+    pub fn step(&self, device: &CudaDevice, value: u64, turn: TurnArgs, sum: u64) -> Result<()> {
+        let (arrays, [near_groups, all_groups]) = (&self.arrays, self.groups);
+        if near_groups > 0 {
+            let blocks = device.blocks(self.blocks[0]);
+            let shape =
+                Launch { shared_bytes: self.shared_bytes, ..Launch::of(blocks, NEAR_THREADS) };
+            device.launch(self.segments, shape, &self.args(&self.near_arcs, value, blocks))?;
         }
-        let far_groups = self.all_groups - self.near_groups;
+        let far_groups = all_groups - near_groups;
         if far_groups > 0 {
-            let shape = self.shape(far_groups.div_ceil(FAR_THREADS / 32), self.blocks[1], chance);
+            let shape = self.shape(device, far_groups.div_ceil(FAR_THREADS / 32));
             device.launch(self.far, shape, &self.args(&self.far_arcs, value, shape.blocks))?;
         }
-        let rows = self.carry_rows.len() as u32;
-        if rows > 0 {
+        let count = arrays.carry_rows.len() as u32;
+        if count > 0 {
             let args = CarryArgs {
-                rows: self.carry_rows.pointer(),
-                offsets: self.carry_offsets.pointer(),
-                groups: self.carry_groups.pointer(),
-                carry: self.carries.pointer(),
-                gathered: self.sums.pointer(),
-                count: rows,
+                rows: arrays.carry_rows.pointer(),
+                offsets: arrays.carry_offsets.pointer(),
+                groups: arrays.carry_groups.pointer(),
+                carry: arrays.carries.pointer(),
+                gathered: arrays.sums.pointer(),
+                count,
                 unused: 0,
             };
-            device.launch(
-                self.carry,
-                self.shape(rows.div_ceil(256), self.blocks[1], chance),
-                &args,
-            )?;
+            device.launch(self.carry, self.shape(device, count.div_ceil(256)), &args)?;
         }
         let args = GatheredArgs {
             turn,
-            tiles: self.tiles.pointer(),
-            gathered: self.sums.pointer(),
+            tiles: arrays.tiles.pointer(),
+            gathered: arrays.sums.pointer(),
             sum,
-            count: self.tiles.len() as u32,
+            count: arrays.tiles.len() as u32,
             slots: self.slots,
             teams: self.teams.count() as u32,
             unused: 0,
         };
-        let shape = self.shape(args.count, self.blocks[1], chance);
-        device.launch(self.gathered, shape, &args)
+        device.launch(self.gathered, self.shape(device, args.count), &args)
     }
 
     /// Queues writing the own rows of an array, whose copies are at these addresses, into all others.
-    pub fn tell(
-        &self,
-        device: &CudaDevice,
-        copies: &[u64],
-        rank: usize,
-        chance: Option<u64>,
-    ) -> Result<()> {
+    pub fn hand_out(&self, device: &CudaDevice, copies: &[u64], rank: usize) -> Result<()> {
         let mut args = TellArgs {
-            tiles: self.tiles.pointer(),
-            count: self.tiles.len() as u32,
+            tiles: self.arrays.tiles.pointer(),
+            count: self.arrays.tiles.len() as u32,
             rank: rank as u32,
             world: copies.len() as u32,
             ..TellArgs::zeroed()
         };
         args.copies[..copies.len()].copy_from_slice(copies);
-        device.launch(self.tell, self.shape(args.count, self.blocks[1], chance), &args)
+        device.launch(self.tell, self.shape(device, args.count), &args)
     }
 
-    fn args(&self, arcs: &DeviceArcs, value: u64, grid: u32) -> HubArgs {
+    fn args(&self, arcs: &RunArrays, value: u64, grid: u32) -> HubArgs {
         let (mut cut, mut begin, mut end) = ([0; MOST_TEAMS + 1], [0; MOST_TEAMS], [0; MOST_TEAMS]);
         cut.iter_mut().zip(self.teams.cut()).for_each(|(to, from)| *to = *from as u32);
         for (team, blocks) in self.teams.blocks(grid).into_iter().enumerate() {
@@ -310,16 +349,16 @@ impl Hubs {
             marks: arcs.marks.pointer(),
             first: arcs.first.pointer(),
             rows: arcs.rows.pointer(),
-            groups: self.groups.pointer(),
-            parts: self.parts.pointer(),
+            groups: self.arrays.groups.pointer(),
+            parts: self.arrays.parts.pointer(),
             value,
-            gathered: self.sums.pointer(),
-            carry: self.carries.pointer(),
+            gathered: self.arrays.sums.pointer(),
+            carry: self.arrays.carries.pointer(),
             count: self.count,
             width: self.width,
             filled: self.active.next_multiple_of(4),
-            blocks: ((self.parts.len() - 1) / self.count.max(1) as usize) as u32,
-            far: [self.near_groups, self.all_groups],
+            blocks: (self.arrays.parts.len() as u32 - 1) / self.count.max(1),
+            far: self.groups,
             slots: self.slots,
             teams: self.teams.count() as u32,
             cut,
@@ -329,23 +368,25 @@ impl Hubs {
         }
     }
 
-    fn shape(&self, blocks: u32, most: u32, chance: Option<u64>) -> Launch {
-        let blocks = fewer(blocks.clamp(1, most), chance);
-        Launch::of(blocks, FAR_THREADS)
+    /// So many blocks, or as many as can be resident.
+    fn shape(&self, device: &CudaDevice, blocks: u32) -> Launch {
+        Launch::of(device.blocks(blocks.clamp(1, self.blocks[1])), FAR_THREADS)
     }
 }
 
 /// Carries by row.
 struct Carried {
+    /// Slots, rising.
     rows: Vec<u32>,
+    /// `[rows + 1]` into `groups`.
     offsets: Vec<u32>,
     groups: Vec<u32>,
 }
 
 impl Carried {
-    fn new(made: &SegmentRows) -> Carried {
+    fn new(carries: &[(u32, u32)]) -> Carried {
         let mut carried = Carried { rows: vec![], offsets: vec![], groups: vec![] };
-        for (row, group) in &made.carries {
+        for (row, group) in carries {
             if carried.rows.last() != Some(row) {
                 carried.rows.push(*row);
                 carried.offsets.push(carried.groups.len() as u32);

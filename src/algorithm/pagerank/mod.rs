@@ -36,26 +36,20 @@ mod host;
 mod hubs;
 mod plan;
 
-use super::workload::{Algorithm, Query, config, run};
-use super::{Measured, MergeMode, RunOptions};
+pub use answer::Pagerank;
+
+use super::workload::{config, run};
+use super::{MergeMode, RunOptions};
 use crate::choice::Choice;
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
-use crate::graph::Graph;
-use crate::io::read_weights;
-use crate::layout::memory::{self, DeviceArray, GraphShape};
+use crate::layout::Prepared;
 use crate::layout::segments::{MOST_SEGMENTS, MOST_TEAMS, WIDEST_SEGMENT};
-use crate::layout::{Form, Prepared, TopologyRows};
-use crate::units::plural;
 use crate::words::words;
-use driver::{Brought, program};
-use plan::Plan;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
-use std::sync::Arc;
-use std::time::Instant;
 
 words!(
     /// How an iteration goes over the arcs. All but `hubs` are those of the PageRank strategies paper.
@@ -100,14 +94,7 @@ impl Strategy {
     fn divides(self) -> bool {
         matches!(self, Strategy::Pull | Strategy::WarpPull)
     }
-
-    fn by_warps(self) -> bool {
-        matches!(self, Strategy::WarpPush | Strategy::WarpPull | Strategy::WarpPullNodiv)
-    }
 }
-
-/// Ranks go by these in sums that no order changes: a rank of 1 is 2^60.
-const UNITS: f64 = (1u64 << 60) as f64;
 
 /// The workload.
 pub struct PageRank;
@@ -269,24 +256,6 @@ impl PagerankConfig {
     }
 }
 
-/// The answer of [`pagerank`], in the graph's node order.
-#[derive(Debug, Clone, Default)]
-pub struct Pagerank {
-    /// `[n]`, which sum to 1.
-    pub ranks: Vec<f32>,
-    /// Iterations made.
-    pub iterations: u32,
-    /// How far, in L1, the last one went.
-    pub change: f64,
-    /// What ran.
-    pub strategy: Strategy,
-    /// What else there is to know of it, for people.
-    pub layout: String,
-    /// Timings and counts. Its iterations count one that a device had begun when it turned out that it was too
-    /// many.
-    pub measured: Measured,
-}
-
 /// The rank of every node: how often a random walk is there.
 ///
 /// # Errors
@@ -294,94 +263,4 @@ pub struct Pagerank {
 /// answers that differ.
 pub fn pagerank(fleet: &Fleet, graph: &Prepared, config: &PagerankConfig) -> Result<Pagerank> {
     run::<PageRank>(fleet, graph, config)
-}
-
-impl Algorithm for PageRank {
-    type Config = PagerankConfig;
-    /// `[n]` how much each node has of the teleport; `None` where all have alike.
-    type Start = Option<Vec<f64>>;
-    type Answer = Pagerank;
-    const NAME: &'static str = "pagerank";
-    const ALIASES: &'static [&'static str] = &["pr"];
-    const PRIMITIVE: &'static str = "pr";
-    const ABOUT: &'static str =
-        "PageRank: the share of time that a random walk spends at each node";
-    const EXAMPLES: [&'static str; 2] = [
-        "hive run pagerank --graph web.mtx --top 10",
-        "hive run pagerank --graph rmat:12 --tolerance 1e-7 --output ranks.npz",
-    ];
-    const FORM: Form = Form::Topology;
-    const RANKS: Option<&'static str> = Some("the nodes of the highest ranks");
-
-    fn check(config: &PagerankConfig) -> Result<()> {
-        config.check()
-    }
-
-    fn start(config: &PagerankConfig, graph: &Graph) -> Result<Option<Vec<f64>>> {
-        let Some(path) = &config.personalize else { return Ok(config.personal.clone()) };
-        let weights = read_weights(path, graph)?;
-        if weights.iter().all(|weight| *weight == 0.0) {
-            let name = path.display();
-            return Err(Error::input(format!("{name}: no node has a weight above 0; give one")));
-        }
-        Ok(Some(weights))
-    }
-
-    fn started(start: &Option<Vec<f64>>, _: &Graph) -> String {
-        let some = |weights: &Vec<f64>| weights.iter().filter(|weight| **weight > 0.0).count();
-        start.as_ref().map_or(String::new(), |weights| {
-            format!(", from {}", plural(some(weights) as u64, "node"))
-        })
-    }
-
-    fn files(config: &PagerankConfig) -> Vec<(&'static str, &Path)> {
-        config.personalize.iter().map(|path| ("--personalize", path.as_path())).collect()
-    }
-
-    fn arrays(shape: &GraphShape, _: &PagerankConfig, world: usize) -> Vec<DeviceArray> {
-        memory::pagerank(shape, world)
-    }
-
-    fn solve(
-        fleet: &Fleet,
-        graph: &Prepared,
-        query: &Query<PageRank>,
-        run: &RunOptions,
-        _: bool,
-    ) -> Result<Pagerank> {
-        let config = PagerankConfig { run: run.clone(), ..query.config.clone() };
-        ranks(fleet, &graph.topology(fleet)?, &config, query.start.as_deref())
-    }
-}
-
-fn ranks(
-    fleet: &Fleet,
-    rows: &Arc<TopologyRows>,
-    config: &PagerankConfig,
-    personal: Option<&[f64]>,
-) -> Result<Pagerank> {
-    let begin = Instant::now();
-    let plan = Arc::new(Plan::new(rows, config, personal, fleet.info())?);
-    let planned_ms = begin.elapsed().as_secs_f64() * 1e3;
-    let (shared, options, made) = (rows.clone(), config.clone(), plan.clone());
-    let brought = fleet.run(move |r| program(r, &shared, &made, &options))?;
-    let arcs = brought.iter().map(|one| one.measured.arcs_relaxed).sum();
-    let slowest = brought.iter().map(|one| one.measured.setup_ms).fold(0.0, f64::max);
-    let first = brought.into_iter().next().ok_or_else(|| Error::machine("a fleet of none"))?;
-    let Brought { rank, end, mut measured } = first;
-    let begin = Instant::now();
-    let ranks = plan.by_node(rows, rank, end.scale);
-    measured.download_ms += begin.elapsed().as_secs_f64() * 1e3;
-    measured.setup_ms = planned_ms + slowest;
-    measured.arcs_relaxed = arcs;
-    measured.reached = ranks.len() as u64;
-    measured.reached_arcs = rows.graph.arcs() * measured.iterations;
-    Ok(Pagerank {
-        ranks,
-        iterations: end.iterations,
-        change: end.change,
-        strategy: plan.strategy,
-        layout: plan.words(),
-        measured,
-    })
 }

@@ -1,9 +1,11 @@
-//! What all replicas of a run share, made once on the host: the strategy, who makes which rows, where walks begin.
+//! What all replicas of a run share: the strategy, which replica makes which rows, where walks begin. Also what an
+//! iteration is asked, works on and finds.
 
 use super::{PagerankConfig, Strategy};
 use crate::algorithm::MergeMode;
-use crate::collective::Split;
-use crate::error::{Error, Result};
+use crate::algorithm::arrays::replicated_arrays;
+use crate::collective::{Replicated, Split};
+use crate::error::Result;
 use crate::fleet::FleetInfo;
 use crate::graph::Graph;
 use crate::layout::segments::{SegmentOptions, Segments};
@@ -11,16 +13,19 @@ use crate::layout::{Columns, TopologyRows};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// What becomes of an iteration's rows.
+/// Sums that no order of additions changes are of integers: a rank of 1 is 2^60 units.
+pub(super) const UNITS: f64 = (1u64 << 60) as f64;
+
+/// How all replicas get the rows of an iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Merging {
-    /// Everybody makes all of them.
+    /// Every replica makes all of them.
     None,
-    /// Chunks are gathered.
+    /// Each makes a chunk, and chunks are gathered.
     Gather,
-    /// Rows, dealt in turn, are written into everybody's arrays by who makes them.
-    Tell,
-    /// Sums are added.
+    /// Each makes row blocks and writes them into the arrays of all.
+    HandOut,
+    /// Each adds to sums of all rows, which an all-reduce adds up.
     Sum,
 }
 
@@ -28,10 +33,51 @@ impl Merging {
     pub fn word(self) -> &'static str {
         match self {
             Merging::None => "none",
-            Merging::Gather | Merging::Tell => "gather",
+            Merging::Gather | Merging::HandOut => "gather",
             Merging::Sum => "dense",
         }
     }
+}
+
+/// What lengths of replicated arrays follow from.
+#[derive(Clone, Copy)]
+pub(super) struct StateSizes {
+    /// Nodes with rows.
+    pub active: usize,
+    /// Sums are added over replicas.
+    pub sums: bool,
+}
+
+replicated_arrays! {
+    /// The replicated state, by label. Iteration t reads array t mod 2 of `value` and `rank` and writes the other one.
+    pub(super) struct State of StateSizes {
+        /// What arcs carry. Behind the last row zeros: what pads chunks of arcs points there.
+        value: [Replicated<f32>; 2] = "value", Gather, |s| s.active.next_multiple_of(64) + 64;
+        rank: [Replicated<f32>; 2] = "rank", Gather, |s| s.active;
+        sum: Replicated<f64> = "sum", Sum, |s| if s.sums { s.active } else { 0 };
+    }
+}
+
+/// An iteration, and what it is to leave beside what arcs carry.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StepTask {
+    /// Its number, from 0 on.
+    pub t: u32,
+    /// The ranks after it.
+    pub ranks: bool,
+    /// The L1 distance that they went.
+    pub change: bool,
+}
+
+/// What an iteration found: of own rows only, unless all rows are there.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct StepResult {
+    /// The L1 distance that ranks of nodes with rows went, in units.
+    pub change: u64,
+    /// c of the ranks after it: the rank of a node without arcs is c p.
+    pub scale: f64,
+    /// c of the ranks before it.
+    pub scale_before: f64,
 }
 
 pub(super) struct Plan {
@@ -45,11 +91,11 @@ pub(super) struct Plan {
     pub even: f64,
     /// `[n]` p by label, where it is not.
     pub personal: Option<Vec<f32>>,
-    /// p of all nodes without a row.
+    /// p of all nodes without a row together.
     pub idle: f64,
     /// `[active]` out-degrees, 1 for 0; `None` where arcs have shares.
     pub degree: Option<Vec<f32>>,
-    /// `[m]` what share of the out-weight of its source each in-arc has, each out-arc for pushes.
+    /// `[m]` the share that each in-arc has of the out-weight of its source, for pushes each out-arc.
     pub shares: Option<Vec<f32>>,
     /// Labels with a row and no out-weight, rising.
     pub dangling: Vec<u32>,
@@ -59,23 +105,18 @@ pub(super) struct Plan {
     pub segments: Option<Segments>,
     /// Lanes and rows of the warp-centric strategies.
     pub warps: (u32, u32),
-    /// How it was chosen.
-    pub automatic: bool,
-    on_host: bool,
 }
 
 impl Plan {
+    /// `start`: `[n]` p by node, where it is not the same for all.
     pub fn new(
         rows: &TopologyRows,
         config: &PagerankConfig,
-        personal: Option<&[f64]>,
+        start: Option<&[f64]>,
         fleet: &FleetInfo,
     ) -> Result<Plan> {
-        let (columns, on_host) = (&*rows.columns, fleet.backend == "host");
-        let strategy = match config.strategy {
-            Strategy::Auto => choose(columns, config.weighted),
-            asked => asked,
-        };
+        let columns = &*rows.columns;
+        let strategy = choose(config, columns.flat);
         let totals = config.weighted.then(|| out_weights(&rows.graph));
         let shares =
             totals.as_ref().map(|totals| columns.shares(&rows.graph, totals, !strategy.pushes()));
@@ -84,13 +125,10 @@ impl Plan {
             None => columns.out.degree(*v as usize) == 0,
         };
         let degree = |v| columns.out.degree(v).max(1) as f32;
-        let degree =
-            totals.is_none().then(|| (0..columns.active).into_par_iter().map(degree).collect());
-        let dangling: Vec<u32> =
-            (0..columns.active as u32).into_par_iter().filter(dangles).collect();
-        let (personal, even, idle) = teleport(columns, personal)?;
+        let labels = (0..columns.active as u32).into_par_iter();
+        let share = start.map(|start| |label: usize| start[columns.node(label as u32) as usize]);
         let merging = merging(config.run.merge, strategy, rows, fleet);
-        let segments = match strategy == Strategy::Hubs && !on_host {
+        let segments = match strategy == Strategy::Hubs && fleet.backend != "host" {
             true => {
                 let gpus = fleet.devices.iter().map(|device| device.multiprocessors);
                 let options = SegmentOptions {
@@ -99,33 +137,37 @@ impl Plan {
                     teams: config.segment_teams.given().map(|teams| teams as usize),
                     multiprocessors: gpus.min().unwrap_or(1),
                     redundant: merging == Merging::None,
-                    in_turn: merging == Merging::Tell,
+                    in_turn: merging == Merging::HandOut,
                 };
                 Some(Segments::new(columns.in_rows(), fleet.world, options))
             }
             false => None,
         };
-        let split = match &segments {
-            Some(segments) => segments.split.clone(),
-            None if strategy.pushes() => rows.chunks.clone(),
-            None => rows.in_chunks.clone(),
-        };
+        let even = 1.0 / columns.nodes.max(1) as f64;
         Ok(Plan {
             strategy,
             merging,
-            split,
+            split: match &segments {
+                Some(segments) => segments.split.clone(),
+                None if strategy.pushes() => rows.chunks.clone(),
+                None => rows.in_chunks.clone(),
+            },
             damping: config.damping,
-            even,
-            personal,
-            idle,
-            degree,
+            even: if share.is_some() { 0.0 } else { even },
+            personal: share
+                .map(|p| (0..columns.nodes).into_par_iter().map(|label| p(label) as f32).collect()),
+            idle: match share {
+                Some(share) => (columns.active..columns.nodes).map(share).sum(),
+                None => even * (columns.nodes - columns.active) as f64,
+            },
+            degree: totals
+                .is_none()
+                .then(|| (0..columns.active).into_par_iter().map(degree).collect()),
             shares,
-            dangling,
+            dangling: labels.filter(dangles).collect(),
             symmetric: columns.into.is_none(),
             segments,
             warps: (config.warp_width, config.warp_chunk),
-            automatic: config.strategy == Strategy::Auto,
-            on_host,
         })
     }
 
@@ -143,7 +185,9 @@ impl Plan {
         let arcs =
             |own: &Range<u64>| rows.offsets[own.end as usize] - rows.offsets[own.start as usize];
         match (&self.segments, self.merging) {
-            (Some(segments), Merging::Tell) => segments.own_rows(Some(rank)).iter().map(arcs).sum(),
+            (Some(segments), Merging::HandOut) => {
+                segments.own_rows(Some(rank)).iter().map(arcs).sum()
+            }
             _ => arcs(&(self.own(rank).start as u64..self.own(rank).end as u64)),
         }
     }
@@ -153,55 +197,65 @@ impl Plan {
         self.personal.as_ref().map_or(self.even, |personal| f64::from(personal[label]))
     }
 
-    /// Ranks by node of the graph, from those of the rows; `scale` is for the rest.
-    pub fn by_node(&self, rows: &TopologyRows, mut ranks: Vec<f32>, scale: f64) -> Vec<f32> {
-        let rest = (ranks.len()..rows.columns.nodes).into_par_iter();
+    /// Ranks by node of the graph, from those of the rows; `scale` is c.
+    pub fn by_node(&self, columns: &Columns, mut ranks: Vec<f32>, scale: f64) -> Vec<f32> {
+        let rest = (ranks.len()..columns.nodes).into_par_iter();
         let rest: Vec<f32> = rest.map(|label| (scale * self.teleport(label)) as f32).collect();
         ranks.extend(rest);
-        rows.columns.to_input_order(ranks)
+        columns.to_input_order(ranks)
     }
 
     /// What else there is to know of the strategy: `width 32, chunk 1`.
-    pub fn words(&self) -> String {
+    pub fn words(&self, config: &PagerankConfig, fleet: &FleetInfo) -> String {
         let (width, chunk) = self.warps;
-        let mut words = match (self.on_host, self.strategy) {
-            (true, strategy) if strategy.by_warps() => {
+        let words = match (fleet.backend == "host", self.strategy) {
+            (true, strategy) if strategy.warps() => {
                 "on the host a task has as many rows as it likes".into()
             }
             (true, Strategy::Hubs) => "on the host the same as pull-nodiv".into(),
-            (false, strategy) if strategy.by_warps() => format!("width {width}, chunk {chunk}"),
+            (false, strategy) if strategy.warps() => format!("width {width}, chunk {chunk}"),
             _ => match &self.segments {
-                Some(cut) if self.merging == Merging::Tell => {
+                Some(cut) if self.merging == Merging::HandOut => {
                     format!("{}; rows dealt in turn", cut.words())
                 }
                 Some(cut) => cut.words(),
                 None => String::new(),
             },
         };
-        if self.automatic {
-            words = format!("chosen by degrees{}{words}", if words.is_empty() { "" } else { ", " });
+        match (config.strategy, words.as_str()) {
+            (Strategy::Auto, "") => "chosen by degrees".into(),
+            (Strategy::Auto, words) => format!("chosen by degrees, {words}"),
+            _ => words,
         }
-        words
     }
 }
 
-/// The strategy that a graph's degrees speak for: where they are flat a thread a row wastes nothing; elsewhere hubs
-/// belong in shared memory, where there is no room for weights.
-fn choose(columns: &Columns, weighted: bool) -> Strategy {
-    match (columns.flat, weighted) {
-        (true, _) => Strategy::PullNodiv,
-        (false, false) => Strategy::Hubs,
-        (false, true) => Strategy::WarpPullNodiv,
+/// The strategy: where degrees are flat a thread a row wastes nothing; elsewhere hubs belong in shared memory, where there
+/// is no room for weights.
+pub(super) fn choose(config: &PagerankConfig, flat: bool) -> Strategy {
+    match (config.strategy, flat, config.weighted) {
+        (Strategy::Auto, true, _) => Strategy::PullNodiv,
+        (Strategy::Auto, false, false) => Strategy::Hubs,
+        (Strategy::Auto, false, true) => Strategy::WarpPullNodiv,
+        (asked, ..) => asked,
     }
 }
 
-/// What an iteration of one GPU takes, us an arc and a node: flat graphs are bounded by bytes, others by
-/// gathers.
+/// Estimated microseconds that an iteration takes one GPU for an arc of a graph of skewed degrees, which is bounded by
+/// gathers, and of flat ones, which is bounded by bytes; and for a node.
 const ARC_US: [f64; 2] = [3.2e-6, 2.0e-6];
 const NODE_US: f64 = 3e-6;
-/// What a gather takes beside its bytes, us, and bytes that come over NVLink in one, on H200s joined by NVSwitch.
+/// Microseconds that a gather takes beside its bytes, and bytes that arrive at a GPU in one, over NVLink.
 const GATHER_US: f64 = 60.0;
 const BYTES_A_US: f64 = 300e3;
+
+/// Whether GPUs are sooner done when each makes a part of the rows and these are gathered than when each makes all.
+pub(super) fn sharing_pays(active: usize, arcs: u64, flat: bool, world: usize) -> bool {
+    let (world, active) = (world as f64, active as f64);
+    let all = arcs as f64 * ARC_US[usize::from(flat)] + active * NODE_US;
+    let moved = 4.0 * active * (world - 1.0) / world / BYTES_A_US;
+    all / world + GATHER_US + moved < all
+}
 
 fn merging(
     merge: MergeMode,
@@ -209,22 +263,18 @@ fn merging(
     rows: &TopologyRows,
     fleet: &FleetInfo,
 ) -> Merging {
-    let columns = &rows.columns;
-    let (world, active) = (fleet.world as f64, columns.active as f64);
-    let all =
-        columns.in_rows().arcs() as f64 * ARC_US[usize::from(columns.flat)] + active * NODE_US;
-    let moved = 4.0 * active * (world - 1.0) / world / BYTES_A_US;
-    let pays = all / world + GATHER_US + moved < all;
+    let (columns, world) = (&rows.columns, fleet.world);
+    let pays = sharing_pays(columns.active, columns.in_rows().arcs(), columns.flat, world);
     match merge {
         _ if strategy.pushes() => Merging::Sum,
         MergeMode::Dense => Merging::Sum,
-        _ if fleet.world == 1 => Merging::None,
+        _ if world == 1 => Merging::None,
         MergeMode::Redundant => Merging::None,
-        // Host replicas share the cores: nothing redundant is free. Sharded arcs are their owners' to read.
+        // Host replicas share the cores, so nothing redundant is free. Sharded arcs lie at their owners.
         MergeMode::Auto if fleet.backend != "host" && !pays && !rows.sharded() => Merging::None,
         // GPUs that write into each other's memory.
         _ if strategy == Strategy::Hubs && fleet.collective == "peer" && !rows.sharded() => {
-            Merging::Tell
+            Merging::HandOut
         }
         MergeMode::Auto | MergeMode::Split => Merging::Gather,
     }
@@ -234,31 +284,4 @@ fn merging(
 fn out_weights(graph: &Graph) -> Vec<f64> {
     let total = |u| graph.neighbors(u).map(|(_, weight)| f64::from(weight)).sum();
     (0..graph.nodes()).into_par_iter().map(total).collect()
-}
-
-/// p by label where it differs, p where it does not, and that of the nodes without a row together.
-fn teleport(columns: &Columns, personal: Option<&[f64]>) -> Result<(Option<Vec<f32>>, f64, f64)> {
-    let n = columns.nodes;
-    let Some(weights) = personal else {
-        let even = 1.0 / n.max(1) as f64;
-        return Ok((None, even, even * (n - columns.active) as f64));
-    };
-    if weights.len() != n {
-        let given = weights.len();
-        return Err(Error::input(format!("--personalize: {given} weights for {n} nodes")));
-    }
-    if let Some(bad) = weights.iter().find(|weight| !(weight.is_finite() && **weight >= 0.0)) {
-        return Err(Error::input(format!(
-            "--personalize: a weight of {bad}; use finite weights >= 0"
-        )));
-    }
-    // Weights near the largest f64 have no sum.
-    let largest = weights.iter().copied().fold(0.0, f64::max);
-    if largest == 0.0 {
-        return Err(Error::input("--personalize: no node has a weight above 0; give one"));
-    }
-    let total: f64 = weights.iter().map(|weight| weight / largest).sum();
-    let share = |label: usize| weights[columns.node(label as u32) as usize] / largest / total;
-    let idle = (columns.active..n).map(share).sum();
-    Ok((Some((0..n).into_par_iter().map(|label| share(label) as f32).collect()), 0.0, idle))
 }

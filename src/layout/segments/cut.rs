@@ -245,6 +245,15 @@ impl Segments {
     }
 }
 
+/// The most row blocks, and the most segments, that a replica with `arcs` arcs has, where `segments` are asked for or else
+/// as many as pay.
+pub(crate) fn most_blocks(arcs: u64, segments: Option<u32>) -> (usize, usize) {
+    let blocks = (arcs / BLOCK_ARCS + 1).min(BLOCKS);
+    let paying = arcs * (Costs::of(u64::MAX >> 2).far - NEAR_PS) / SEGMENT_PS;
+    let segments = segments.map_or(paying, u64::from);
+    (blocks as usize, segments.min(MOST_SEGMENTS as u64) as usize)
+}
+
 /// `[most + 1]` what these rows have of each segment, and of all sources beyond them.
 fn count_parts(rows: &ColumnRows, own: Range<usize>, width: usize, most: usize) -> Vec<Part> {
     let mut parts = vec![Part::default(); most + 1];

@@ -20,6 +20,6 @@ mod teams;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use cut::{MOST_SEGMENTS, SegmentOptions, Segments, WIDEST_SEGMENT};
+pub(crate) use cut::{MOST_SEGMENTS, SegmentOptions, Segments, WIDEST_SEGMENT, most_blocks};
 pub(crate) use rows::{CHUNK, Runs, SegmentRows};
 pub(crate) use teams::{MOST_TEAMS, TEAMS, Teams};
