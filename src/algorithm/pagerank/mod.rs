@@ -40,7 +40,7 @@ pub use answer::Pagerank;
 
 use super::workload::{config, run};
 use super::{MergeMode, RunOptions};
-use crate::choice::Choice;
+use crate::choice::{Choice, number};
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::layout::Prepared;
@@ -106,6 +106,7 @@ pub struct PageRank;
 pub struct PagerankConfig {
     /// The share of a rank that follows arcs: 0 to 1 [default: 0.85].
     #[cfg_attr(feature = "cli", arg(long, value_name = "SHARE", allow_hyphen_values = true))]
+    #[serde(with = "number")]
     pub damping: f64,
     /// Most iterations, at least 1; with --tolerance 0 exactly as many [default: 100].
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
