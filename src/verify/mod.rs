@@ -28,7 +28,7 @@ pub use katz::katz;
 pub use kcore::{CoresCheck, kcore};
 pub use pagerank::{PagerankCheck, PagerankQuestion, pagerank};
 pub use scc::scc;
-pub use sssp::{Checked, PathsFound, distances_bits_equal, sssp};
+pub use sssp::{PathsCheck, PathsFound, distances_bits_equal, sssp};
 pub use triangles::{TrianglesCheck, triangles};
 
 use crate::error::{Error, Result};

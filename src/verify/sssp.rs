@@ -1,26 +1,24 @@
 //! Checks shortest paths: distances to the bit, predecessors and nominees exactly.
 //!
-//! Idea. Write x (+) w for fl(x + w), the f32 sum rounded to nearest. It is monotone in x and, for
-//! w >= 0, never smaller than x, so the shortest f32 distances are unique (docs/design.md, "Semantics"), and
-//! distances `dist` are the shortest if and only if
+//! **Distances.** Write x (+) w for fl(x + w), the sum rounded to nearest in f32, or in f64 for distances in f64. It is
+//! monotone in x and, for w >= 0, never smaller than x. So the shortest distances are unique (docs/design.md,
+//! "Semantics"), and distances `dist` are the shortest if and only if
 //!
 //! 1. every seed has distance +0;
-//! 2. no arc u -> v can be relaxed: `dist[u] (+) w >= dist[v]` (so nothing is too high);
-//! 3. a chain of *tight* arcs, `dist[v] == dist[u] (+) w`, leads from a seed to every node with a
-//!    finite distance (so nothing is too low, and no zero-weight cycle props itself up);
+//! 2. no arc u -> v can be relaxed: `dist[u] (+) w >= dist[v]`, so no distance is too high;
+//! 3. a chain of *tight* arcs, `dist[v] == dist[u] (+) w`, leads from a seed to every node with a finite distance, so none
+//!    is too low, not even on a cycle of weight 0;
 //! 4. every other node has +inf.
 //!
-//! One breadth-first search over tight arcs checks 2 and 3 together: it visits the nodes that have a
-//! chain and looks at all their arcs; if 4 holds these are all arcs that could be relaxed.
+//! One breadth-first search over tight arcs checks 2 and 3 together. It visits the nodes that have a chain and looks at
+//! all their arcs. If 4 holds, these are all arcs that could be relaxed.
 //!
-//! Predecessors fall out of the same search: a node's key is (level << 32 | tail), merged by MIN, so
-//! that it ends as (its level, the smallest node of the previous level with a tight arc to it).
+//! **Predecessors.** The same search gives each node a key (level << 32 | tail) and merges keys by MIN. A node's key ends as
+//! its level and the smallest node of the previous level with a tight arc to it.
 //!
-//! Distances in f64 are checked the same way, with sums in f64.
-//!
-//! Nominees take a second search. They are right if and only if no tight arc could lower one
-//! (`nominee[v] <= nominee[u]`, `nominee[s] <= s`: none is too high) and a tight chain of equal
-//! nominees leads to every reached node from the seed that they name (none is too low).
+//! **Nominees** take a second search. They are right if and only if no tight arc could lower one (`nominee[v] <= nominee[u]`
+//! and `nominee[s] <= s`, so none is too high), and a chain of tight arcs between equal nominees leads to every reached
+//! node from the seed that they name, so none is too low.
 
 mod levels;
 
@@ -105,7 +103,7 @@ impl Distance for f64 {
 
 /// What a check that passed has seen.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
-pub struct Checked {
+pub struct PathsCheck {
     /// Nodes with a finite distance, seeds included.
     pub reached: u64,
     /// Arcs out of those nodes.
@@ -137,8 +135,8 @@ pub struct PathsFound<'a> {
     pub nominees: Option<&'a [u32]>,
 }
 
-/// Certifies that `answer` holds the shortest distances from `seeds`, in f64 where it has them and else in f32 (node indices, any order),
-/// and the predecessors and nominees of docs/design.md, "Semantics", where it has them.
+/// Certifies that `answer` holds the shortest distances from `seeds` (node indices, any order), in f64 where it has those and
+/// else in f32, and the predecessors and nominees of docs/design.md, "Semantics", where it has them.
 ///
 /// Takes one pass over the arcs of reached nodes, two with nominees, 8 bytes a node, in parallel.
 ///
@@ -147,37 +145,29 @@ pub struct PathsFound<'a> {
 /// [`Error::Verify`] names the lowest wrong node by the input's id, the value found and the value
 /// that belongs there. To name it, a failed check computes the right answer with one thread.
 /// [`Error::Input`] when there is no seed or a seed is not a node.
-pub fn sssp(graph: &Graph, seeds: &[u32], answer: &PathsFound<'_>) -> Result<Checked> {
+pub fn sssp(graph: &Graph, seeds: &[u32], answer: &PathsFound<'_>) -> Result<PathsCheck> {
     let begin = Instant::now();
     let seeds = distinct_seeds(graph, seeds)?;
     check_lengths(graph, answer)?;
-    let (reached, reached_arcs, max_distance, tight) = match answer.distances_f64 {
+    let mut checked = match answer.distances_f64 {
         None => certified(graph, &seeds, answer.distances, answer)?,
         Some(distances) => {
-            let found = certified(graph, &seeds, distances, answer)?;
+            let checked = certified(graph, &seeds, distances, answer)?;
             rounded_right(graph, answer.distances, distances)?;
-            found
+            checked
         }
     };
-    Ok(Checked {
-        reached,
-        reached_arcs,
-        levels: tight.levels,
-        max_distance,
-        overflowed_arcs: tight.overflowed_arcs,
-        predecessors: answer.predecessors.is_some(),
-        nominees: answer.nominees.is_some(),
-        ms: begin.elapsed().as_secs_f64() * 1e3,
-    })
+    checked.ms = begin.elapsed().as_secs_f64() * 1e3;
+    Ok(checked)
 }
 
-/// Checks distances of one width, and what follows from them. Counts nodes reached, arcs out of them, and how far they go.
+/// Checks distances of one width, and what follows from them.
 fn certified<D: Distance>(
     graph: &Graph,
     seeds: &[u32],
     dist: &[D],
     answer: &PathsFound<'_>,
-) -> Result<(u64, u64, f64, TightLevels)> {
+) -> Result<PathsCheck> {
     let check = Check { graph, seeds, dist };
     let tight = check.tight_levels();
     if !check.distances_hold(&tight) {
@@ -192,7 +182,16 @@ fn certified<D: Distance>(
         return Err(check.explain_nominees(nominees));
     }
     let (reached, reached_arcs, max_distance) = check.totals();
-    Ok((reached, reached_arcs, max_distance, tight))
+    Ok(PathsCheck {
+        reached,
+        reached_arcs,
+        levels: tight.levels,
+        max_distance,
+        overflowed_arcs: tight.overflowed_arcs,
+        predecessors: answer.predecessors.is_some(),
+        nominees: answer.nominees.is_some(),
+        ms: 0.0,
+    })
 }
 
 /// Whether `narrow` is `wide` in f32, to nearest.

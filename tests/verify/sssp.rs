@@ -4,7 +4,7 @@ use crate::common::*;
 use hivegraph::Error;
 use hivegraph::algorithm::ShortestPaths;
 use hivegraph::graph::Graph;
-use hivegraph::verify::{Checked, distances_bits_equal, sssp};
+use hivegraph::verify::{PathsCheck, distances_bits_equal, sssp};
 
 /// The verifier's message; the answer must be refused.
 fn refusal(graph: &Graph, seeds: &[u32], answer: &ShortestPaths) -> String {
@@ -22,7 +22,7 @@ fn refused(graph: &Graph, seeds: &[u32], answer: &ShortestPaths, node: usize, wh
     assert!(message.contains(what), "{what:?} expected: {message}");
 }
 
-fn accepted(graph: &Graph, seeds: &[u32], answer: &ShortestPaths) -> Checked {
+fn accepted(graph: &Graph, seeds: &[u32], answer: &ShortestPaths) -> PathsCheck {
     sssp(graph, seeds, &answer.found()).expect("a right answer")
 }
 
