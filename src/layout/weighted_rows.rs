@@ -167,7 +167,7 @@ impl WeightedLayout {
         let (offsets, arcs) = (8 * n as u64, graph.arcs());
         // The rows of each direction, packed; a directed graph is transposed first.
         let least = offsets + 4 * arcs + if symmetric { 0 } else { 2 * offsets + 12 * arcs };
-        crate::memory::room("the layout for shortest paths", least)?;
+        crate::memory::room("the layout with weights", least)?;
         let transpose = if symmetric { None } else { Some(graph.transpose()) };
         let degree = |v: usize| graph.degree(v) + transpose.as_ref().map_or(0, |t| t.degree(v));
         let (sketch, (input_of, label_of)) = labels(graph, &degree, choice);

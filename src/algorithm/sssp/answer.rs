@@ -24,26 +24,27 @@ pub struct ShortestPaths {
     pub distances: Vec<f32>,
     /// `[n]` the same in f64, where it was found in f64.
     pub distances_f64: Option<Vec<f64>>,
-    /// The search in f32 that came first and did not do, where the search in f64 repeated it.
+    /// The search in f32, where f32 did not hold its sums and a search in f64 followed.
     pub measured_f32: Option<Measured>,
-    /// Nodes at the distance of the node before them although the arc between weighs more: the sum was rounded.
+    /// Nodes at the distance of a node before them although the arc between weighs more than 0: the sum was rounded.
     pub absorbed: u64,
-    /// Arcs out of reached nodes whose sum is more than f32 holds: f32, asked for. They reach nobody.
+    /// Arcs out of reached nodes whose sum is more than f32 holds, where f32 was asked for. They reach no node.
     pub overflowed: u64,
-    /// Nodes whose distance was rounded although all weights are whole numbers: f32, asked for, from 2^24 on.
+    /// Nodes at 2^24 or further, where all weights are whole numbers and f32 was asked for: such sums are rounded.
     pub rounded: u64,
-    /// `[n]` smallest node of the previous tight level; a seed for itself; `u32::MAX` for unreached nodes.
+    /// `[n]` the smallest node of the previous level with a tight arc (dist\[v\] == fl(dist\[u\] + w)) to the node; a seed for
+    /// itself; `u32::MAX` for unreached nodes.
     pub predecessors: Option<Vec<u32>>,
-    /// `[n]` smallest seed with a tight chain to the node; `u32::MAX` for unreached nodes.
+    /// `[n]` the smallest seed with a chain of tight arcs to the node; `u32::MAX` for unreached nodes.
     pub nominees: Option<Vec<u32>>,
-    /// The bucket width that was used; infinite when there was one bucket.
+    /// The bucket width that was used, in units of weight; infinite where there was one bucket.
     pub delta: f32,
     /// Timings and counts.
     pub measured: Measured,
 }
 
 impl ShortestPaths {
-    /// Found in f32, with what f32 did to them; `mean` is that of all weights.
+    /// Of distances found in f32, with what f32 did to them; `mean` is that of all weights.
     pub(super) fn in_f32(
         graph: &Graph,
         distances: Vec<f32>,
@@ -58,7 +59,7 @@ impl ShortestPaths {
         ShortestPaths { distances, rounded, overflowed, delta, measured, ..rest }
     }
 
-    /// Found in f64.
+    /// Of distances found in f64.
     pub(super) fn in_f64(exact: Vec<f64>, delta: f32, measured: Measured) -> ShortestPaths {
         let distances = exact.par_iter().map(|distance| *distance as f32).collect();
         let (distances_f64, rest) = (Some(exact), ShortestPaths::default());
@@ -85,12 +86,10 @@ impl ShortestPaths {
         let (nodes, arcs) =
             reached.map(|v| (1, graph.degree(v))).reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         let start = Instant::now();
-        let absorbed;
-        ([self.predecessors, self.nominees], absorbed) = match &self.distances_f64 {
+        ([self.predecessors, self.nominees], self.absorbed) = match &self.distances_f64 {
             None => followed(graph, seeds, &self.distances, wanted, lightest),
             Some(distances) => followed(graph, seeds, distances, wanted, lightest),
         };
-        self.absorbed = absorbed;
         self.measured.chains_ms = start.elapsed().as_secs_f64() * 1e3;
         (self.measured.reached, self.measured.reached_arcs) = (nodes, arcs);
     }
@@ -100,7 +99,7 @@ impl ShortestPaths {
         if self.distances_f64.is_some() { Precision::F64 } else { Precision::F32 }
     }
 
-    /// As its check takes it.
+    /// What the check takes.
     pub fn found(&self) -> verify::PathsFound<'_> {
         verify::PathsFound {
             distances: &self.distances,
@@ -110,7 +109,7 @@ impl ShortestPaths {
         }
     }
 
-    /// What the summary says of it, where there is something to say.
+    /// The summary's line on precision; empty where nothing was lost.
     fn precision_line(&self) -> String {
         let mut parts = Vec::new();
         if let Some(first) = &self.measured_f32 {
@@ -165,14 +164,14 @@ where
 
     fn strategy_line(&self, query: &Query<A>) -> String {
         match self.strategy(query) {
-            "near-far" if self.distances_f64.is_some() => {
-                format!("near-far in f64, delta {}", self.delta)
+            "near-far" => {
+                let width = if self.distances_f64.is_some() { " in f64" } else { "" };
+                format!("near-far{width}, delta {}", self.delta)
             }
-            "near-far" => format!("near-far, delta {}", self.delta),
-            "push-pull" => "push-pull".into(),
-            _ => {
+            "dense" => {
                 "dense: push what the chunk's frontier reaches, OR frontiers, MIN distances".into()
             }
+            other => other.into(),
         }
     }
 
@@ -214,8 +213,8 @@ where
     }
 
     /// `seeds`: start nodes, in the input's own ids; `delta`: the bucket width in use, a number or `inf`; `precision`
-    /// of distances; `absorbed-nodes`, `rounded-nodes` and `overflowed-arcs` as in [`ShortestPaths`]; `process-times-f32`, in ms, where a
-    /// search in f32 came first.
+    /// of distances; `absorbed-nodes`, `rounded-nodes` and `overflowed-arcs` of [`ShortestPaths`]; `process-times-f32`, in
+    /// ms, where a search in f32 came first.
     fn facts(&self, query: &Query<A>) -> Map<String, Value> {
         let seeds: Vec<NodeId> = query.start.nodes.iter().map(|v| query.graph.id(*v)).collect();
         let mut facts = fields([
@@ -239,44 +238,33 @@ where
     }
 
     fn paths(&self, query: &Query<A>) -> Option<Paths> {
-        let predecessors =
-            self.predecessors.as_ref().filter(|_| !query.start.targets.is_empty())?;
-        let distance = |node: &u32| self.distances[*node as usize];
-        let reached = |node: u32| self.is_reached(node);
+        let targets = Some(&query.start.targets).filter(|targets| !targets.is_empty())?;
         let lengths = |nodes: &[u32]| match &self.distances_f64 {
-            Some(all) => Lengths::F64(nodes.iter().map(|node| all[*node as usize]).collect()),
-            None => Lengths::F32(nodes.iter().map(distance).collect()),
+            Some(all) => Lengths::F64(nodes.iter().map(|v| all[*v as usize]).collect()),
+            None => Lengths::F32(nodes.iter().map(|v| self.distances[*v as usize]).collect()),
         };
-        Some(Paths::walk(&query.start.targets, predecessors, reached, lengths))
+        Some(Paths::walk(targets, self.predecessors.as_ref()?, |v| self.is_reached(v), lengths))
     }
 
     fn table(&self, _: &Query<A>) -> Table<'_> {
-        let nodes = [("predecessor", &self.predecessors), ("nominee", &self.nominees)];
-        let nodes =
-            nodes.into_iter().filter_map(|(name, of)| Some((name, Column::Node(of.as_ref()?))));
         let distances = match &self.distances_f64 {
             Some(distances) => Column::Distance(distances),
             None => Column::F32(&self.distances),
         };
-        let distances = ("distance", distances);
-        Table::of_nodes([distances].into_iter().chain(nodes))
+        let predecessors = self.predecessors.as_ref().map(|all| ("predecessor", Column::Node(all)));
+        let nominees = self.nominees.as_ref().map(|all| ("nominee", Column::Node(all)));
+        Table::of_nodes([("distance", distances)].into_iter().chain(predecessors).chain(nominees))
     }
 
     fn verify(&self, query: &Query<A>) -> Result<Checked> {
         let checked = verify::sssp(&query.graph, &query.start.nodes, &self.found())?;
         let arcs = checked.overflowed_arcs;
-        let note = match arcs {
-            0 => String::new(),
-            _ => format!(
-                "; sums over {} overflow 32-bit floats and reach nobody",
-                plural(arcs, "arc")
-            ),
+        let overflow = || {
+            format!("; sums over {} overflow 32-bit floats and reach nobody", plural(arcs, "arc"))
         };
-        Ok(Checked {
-            found: fields([("overflowed_arcs", json!(arcs))]),
-            note,
-            ..Checked::default()
-        })
+        let note = if arcs == 0 { String::new() } else { overflow() };
+        let found = fields([("overflowed_arcs", json!(arcs))]);
+        Ok(Checked { found, note, ..Checked::default() })
     }
 }
 
@@ -354,7 +342,7 @@ fn beyond(distances: &[f32]) -> u64 {
 fn overflowed(graph: &Graph, distances: &[f32], mean: f64) -> u64 {
     let reached = distances.par_iter().copied().filter(|d| d.is_finite());
     let furthest = reached.reduce(|| 0.0, f32::max);
-    // No weight is more than all together.
+    // No weight is more than the sum of all.
     if f64::from(furthest) + mean * graph.arcs() as f64 <= f64::from(f32::MAX) {
         return 0;
     }
@@ -365,7 +353,7 @@ fn overflowed(graph: &Graph, distances: &[f32], mean: f64) -> u64 {
     .sum()
 }
 
-/// Nodes at the distance of a neighbour before them although the arc between weighs more than 0: fl(d + w) == d.
+/// Nodes at the distance d of a node before them although the arc between weighs w > 0: fl(d + w) == d.
 /// `lightest` is the smallest weight, 0 included.
 fn absorbed<D: Length>(graph: &Graph, distances: &[D], lightest: f32) -> u64 {
     let reached = |d: &&D| d.is_reached();

@@ -23,7 +23,7 @@
 //! the distances, and share pulls by node; owners store distances and marks into everybody's arrays. *Cut*: the host leads,
 //! pushes are redundant, pulls are cut by chunk, and distances and frontiers are gathered, or lists of what changed where
 //! these are short. *Dense* (`--merge dense`) is the textbook loop: push the own chunk's frontier, OR the frontiers, MIN the
-//! distances. In f64 every replica runs near-far alone ([`double`]).
+//! distances. In f64 every replica runs near-far alone (`double.rs`).
 //!
 //! **Arrays.** `dist: [n] f32, replicated, MIN`; `front, next: [n] bits, replicated, OR`. All by label; answers are in the
 //! graph's node order. Predecessors and nominees follow from the distances on the host.
@@ -91,9 +91,9 @@ pub struct SsspConfig {
 /// When push-pull turns, in shares of all arcs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Turns {
-    /// Push turns to pull when the frontier has more arcs.
+    /// Push turns to pull when more arcs leave the frontier.
     pub pull_above: f64,
-    /// Pull turns to push when it has fewer.
+    /// Pull turns to push when no more arcs leave it.
     pub push_below: f64,
 }
 
@@ -122,7 +122,7 @@ pub struct Start {
     pub targets: Vec<u32>,
 }
 
-/// Refuses what makes no sense.
+/// Refuses widths out of range, and options that exclude each other.
 pub(crate) fn check(config: &SsspConfig) -> Result<()> {
     let (delta, merge) = (config.delta, config.run.merge);
     if let Choice::Is(delta) = delta
