@@ -70,36 +70,38 @@ pub struct Geo;
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct GeoConfig {
-    /// Where nodes are, by the ids of the graph's input: HIVE .labels, a CSV with columns node, lat and lon, or
+    /// A file of known places, by the ids of the graph's input: HIVE .labels, a CSV with columns node, lat and lon, or
     /// DIMACS .co.
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath))]
     pub labels: Option<PathBuf>,
-    /// The files of --labels and --truth count nodes from N, whatever the graph's ids count from.
+    /// The first id in the files of --labels and --truth, from 0 on [default: as the file says, else as the graph counts].
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
     pub labels_first_id: Option<u64>,
-    /// Make places up, for benchmarks: a share of the nodes, each anywhere on the globe, as in 0.5:1.
+    /// Make up places, for benchmarks: a share of the nodes, above 0 up to 1, each at a uniformly drawn point of the globe
+    /// [default of SEED: 1].
     #[cfg_attr(
         feature = "cli",
         arg(long, value_name = "SHARE[:SEED]", allow_hyphen_values = true)
     )]
     pub locate: Option<Locate>,
-    /// Withhold every N-th, 2 or more, of the known places, by rising id, and report how far off the answer is there.
+    /// Withhold every N-th of the known places, by rising id, and report the error of the answer there; N from 2 on.
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
     pub hide: Option<u32>,
-    /// Where nodes really are, in the formats of --labels: how far off the answer is; geo: knows it.
+    /// A file of true places, in a format of --labels, from which the error of the answer is reported; the generator geo:
+    /// knows them.
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath))]
     pub truth: Option<PathBuf>,
     /// Most waves, from 0 on [default: 3].
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
     pub geo_iter: u32,
-    /// Go on until nobody is left who can be located, whatever --geo-iter says.
+    /// As many waves as it takes to locate all nodes that can be, whatever --geo-iter says.
     #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
         require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
     pub geo_complete: bool,
-    /// Most passes over a node's neighbours in one descent to their median, from 0 on [default: 1000].
+    /// Most passes over a node's neighbours in a descent to their median, from 0 on [default: 1000].
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
     pub spatial_iter: u32,
-    /// A descent ends when a step would save less than this share of the summed distance: auto (1e-12) | 0 up to below 1
+    /// The share of the summed distance below which a step's promise ends a descent: auto (1e-12) | 0 up to below 1
     /// [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "X", allow_hyphen_values = true))]
     pub tolerance: Choice<f64>,
