@@ -48,33 +48,22 @@ fn readers() -> u64 {
 
 /// `KERNELS`, `HEADERS` and `LAYOUTS` for `src/device/nvrtc.rs`, and the Rust of what the kernels share.
 fn kernels() -> Result<(String, String), String> {
-    let mut paths: Vec<_> = std::fs::read_dir("kernels")
-        .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
-        .unwrap_or_default();
-    paths.sort();
-    let file = |path: &std::path::PathBuf| {
-        let name = path.file_name()?.to_str()?.to_string();
-        let kernel = name.ends_with(".cu") || name.ends_with(".cuh");
-        kernel.then(|| kernels::File {
-            name,
-            text: std::fs::read_to_string(path).unwrap_or_default(),
-        })
-    };
-    let files: Vec<_> = paths.iter().filter_map(file).collect();
+    let files = kernels::files(Path::new("kernels"));
     let shared = kernels::shared(&files)?;
     let (mut sources, mut headers) = (String::new(), String::new());
-    for kernels::File { name, text } in &files {
+    for file in &files {
+        let (name, path, text) = (file.name(), &file.path, &file.text);
         // Relative to the package: checkouts may share a target folder, and this text with it.
-        let path = format!("/kernels/{name}");
-        let embedded = format!("include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {path:?}))");
+        let place = format!("/kernels/{path}");
+        let embedded = format!("include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {place:?}))");
         if name.ends_with(".cuh") {
-            headers += &format!("({name:?}, {embedded}),\n");
+            headers += &format!("({name:?}, {path:?}, {embedded}),\n");
             continue;
         }
         let (kernels, variants) = (kernels::kernels_of(text), kernels::variants_of(text));
         let variants: Vec<String> = variants.iter().map(|set| format!("&{set:?}")).collect();
         sources += &format!(
-            "KernelSource {{ name: {name:?}, text: {embedded}, kernels: &{kernels:?}, variants: &[{}] }},\n",
+            "KernelSource {{ name: {name:?}, path: {path:?}, text: {embedded}, kernels: &{kernels:?}, variants: &[{}] }},\n",
             variants.join(", ")
         );
     }
@@ -82,7 +71,7 @@ fn kernels() -> Result<(String, String), String> {
     let lists = format!(
         "/// Every kernel source of the engine; CI compiles all variants of all of them.\n\
          pub static KERNELS: &[KernelSource] = &[\n{sources}];\n\
-         static HEADERS: &[(&str, &str)] = &[\n{headers}];\n\
+         static HEADERS: &[(&str, &str, &str)] = &[\n{headers}];\n\
          static LAYOUTS: &[(&str, &str)] = &[\n{layouts}];\n"
     );
     Ok((lists, shared.rust))

@@ -21,6 +21,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 
 /// The mark of what Rust shares.
 const MARK: &str = "@host";
@@ -29,10 +30,37 @@ const MARK: &str = "@host";
 const KEYWORDS: [&str; 10] =
     ["as", "fn", "in", "loop", "match", "mod", "move", "ref", "type", "where"];
 
-/// A file of `kernels/`.
+/// A file of `kernels/` or of a folder in it. Names are unique, whatever the folders.
 pub struct File {
-    pub name: String,
+    /// Below `kernels/`.
+    pub path: String,
     pub text: String,
+}
+
+impl File {
+    pub fn name(&self) -> &str {
+        self.path.rsplit_once('/').map_or(&self.path, |(_, name)| name)
+    }
+}
+
+/// All files of this folder and those in it, sorted.
+pub fn files(folder: &Path) -> Vec<File> {
+    fn walk(folder: &Path, below: &str, found: &mut Vec<File>) {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let path = format!("{below}{name}");
+            if entry.path().is_dir() {
+                walk(&entry.path(), &format!("{path}/"), found);
+            } else if name.ends_with(".cu") || name.ends_with(".cuh") {
+                let text = std::fs::read_to_string(entry.path()).unwrap_or_default();
+                found.push(File { path, text });
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(folder, "", &mut found);
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found
 }
 
 /// What is made of all files.
@@ -180,7 +208,7 @@ impl Parsed {
         let lines: Vec<(&str, bool)> = file.text.lines().map(split).collect();
         let mut depth = 0usize;
         for (at, (code, marked)) in lines.iter().enumerate() {
-            let wrong = |what: &str| format!("kernels/{}:{}: {what}", file.name, at + 1);
+            let wrong = |what: &str| format!("kernels/{}:{}: {what}", file.path, at + 1);
             let conditional = depth > 0;
             if *marked && conditional {
                 return Err(wrong("what is shared with Rust stands outside #if"));
@@ -216,7 +244,7 @@ impl Parsed {
                     }
                     _ => Err((at, "no struct, enum or constant begins here".into())),
                 }
-                .map_err(|(at, what)| format!("kernels/{}:{}: {what}", file.name, at + 1))?;
+                .map_err(|(at, what)| format!("kernels/{}:{}: {what}", file.path, at + 1))?;
                 continue;
             }
             if *marked {
@@ -409,7 +437,7 @@ impl Files<'_> {
             }
             seen.push(at);
             for name in &all.parsed[at].includes {
-                if let Some(other) = all.files.iter().position(|file| file.name == *name) {
+                if let Some(other) = all.files.iter().position(|file| file.name() == name) {
                     visit(all, other, seen, order);
                 }
             }
@@ -421,7 +449,7 @@ impl Files<'_> {
     }
 
     fn wrong<T>(&self, at: usize, line: usize, what: impl AsRef<str>) -> Result<T> {
-        Err(format!("kernels/{}:{line}: {}", self.files[at].name, what.as_ref()))
+        Err(format!("kernels/{}:{line}: {}", self.files[at].path, what.as_ref()))
     }
 
     /// The value of a constant that the file at `at` sees.
@@ -482,7 +510,7 @@ impl Files<'_> {
                 };
                 let (fields, size) = self.layout(other, name)?;
                 let align = fields.iter().map(|(_, laid)| laid.align).max().unwrap_or(1);
-                let rust = format!("super::{}::{name}", module(&self.files[other].name));
+                let rust = format!("super::{}::{name}", module(self.files[other].name()));
                 return Ok(Laid { size, align, rust });
             }
         };
@@ -535,7 +563,7 @@ impl Files<'_> {
     /// The Rust and the CUDA of what the file at `at` shares.
     fn shared(&self, at: usize) -> Result<(String, String)> {
         let (mut rust, mut cuda) = (String::new(), String::new());
-        let file = &self.files[at].name;
+        let file = &self.files[at].path;
         for item in &self.parsed[at].shared {
             let other = "Rust was built with another";
             match item {
@@ -584,7 +612,6 @@ impl Files<'_> {
 
 /// The Rust module of a file.
 fn module(name: &str) -> &str {
-    let name = name.rsplit_once('/').map_or(name, |(_, name)| name);
     name.split_once('.').map_or(name, |(stem, _)| stem)
 }
 
@@ -687,13 +714,18 @@ fn number(token: &str) -> Option<Value> {
 
 /// The Rust of all that is shared, and the assertions for CUDA.
 pub fn shared(files: &[File]) -> Result<Shared> {
+    for (at, file) in files.iter().enumerate() {
+        if let Some(other) = files[..at].iter().find(|other| other.name() == file.name()) {
+            return Err(format!("kernels/{}: kernels/{} has the same name", file.path, other.path));
+        }
+    }
     let parsed = files.iter().map(Parsed::new).collect::<Result<_>>()?;
     let all = Files { files, parsed };
     let mut modules: BTreeMap<&str, String> = BTreeMap::new();
     let mut own = Vec::new();
     for (at, file) in files.iter().enumerate() {
         let (rust, cuda) = all.shared(at)?;
-        *modules.entry(module(&file.name)).or_default() += &rust;
+        *modules.entry(module(file.name())).or_default() += &rust;
         own.push(cuda);
     }
     let mut rust = String::new();
@@ -701,7 +733,7 @@ pub fn shared(files: &[File]) -> Result<Shared> {
         let _ = write!(rust, "pub(crate) mod {name} {{\n{items}}}\n");
     }
     let layouts = files.iter().enumerate().map(|(at, file)| {
-        (file.name.clone(), all.scope(at).iter().map(|&other| own[other].as_str()).collect())
+        (file.name().to_string(), all.scope(at).iter().map(|&other| own[other].as_str()).collect())
     });
     Ok(Shared { rust, layouts: layouts.collect() })
 }
@@ -738,7 +770,7 @@ mod tests {
 
     fn made(files: &[(&str, &str)]) -> Result<Shared> {
         let file =
-            |(name, text): &(&str, &str)| File { name: (*name).into(), text: (*text).into() };
+            |(name, text): &(&str, &str)| File { path: (*name).into(), text: (*text).into() };
         shared(&files.iter().map(file).collect::<Vec<_>>())
     }
 
@@ -834,6 +866,8 @@ mod tests {
             let said = rust(text);
             assert!(said.starts_with(&format!("kernels/{what}")), "{text}\nsays {said}");
         }
+        let twice = made(&[("x/a.cu", ""), ("y/a.cu", "")]).err();
+        assert_eq!(twice.as_deref(), Some("kernels/y/a.cu: kernels/x/a.cu has the same name"));
     }
 
     #[test]

@@ -12,8 +12,10 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
 /// One translation unit of `kernels/`.
 pub struct KernelSource {
-    /// File name in `kernels/`.
+    /// File name.
     pub name: &'static str,
+    /// Where it is in `kernels/`.
+    pub path: &'static str,
     /// Its text.
     pub text: &'static str,
     /// The `extern "C"` kernels in it.
@@ -44,10 +46,10 @@ type Made = Arc<OnceLock<Result<Arc<Vec<u8>>>>>;
 static MADE: LazyLock<Mutex<HashMap<String, Made>>> = LazyLock::new(Mutex::default);
 
 /// A file of `kernels/`: the embedded text, or, for those who work on kernels, what a folder that HIVE_KERNELS names
-/// has of that name.
-fn current<'a>(name: &str, embedded: &'a str) -> Cow<'a, str> {
+/// has at that path.
+fn current<'a>(path: &str, embedded: &'a str) -> Cow<'a, str> {
     let folder = std::env::var_os("HIVE_KERNELS");
-    let other = folder.and_then(|f| std::fs::read_to_string(Path::new(&f).join(name)).ok());
+    let other = folder.and_then(|f| std::fs::read_to_string(Path::new(&f).join(path)).ok());
     other.map_or(Cow::Borrowed(embedded), Cow::Owned)
 }
 
@@ -59,7 +61,7 @@ fn checked(text: &str, file: &str) -> String {
 
 /// The text of a source.
 fn source_text(source: &KernelSource) -> String {
-    checked(&current(source.name, source.text), source.name)
+    checked(&current(source.path, source.text), source.name)
 }
 
 /// The text of a unit, which runs one of the operators.
@@ -85,7 +87,7 @@ fn made(
 ) -> Result<Arc<Vec<u8>>> {
     let version = nvrtc_finding().version.unwrap_or_default();
     let options = options.join(" ");
-    let headers: Vec<_> = HEADERS.iter().map(|header| current(header.0, header.1)).collect();
+    let headers: Vec<_> = HEADERS.iter().map(|header| current(header.1, header.2)).collect();
     let mut parts = vec![text, arch, &version, &options];
     parts.extend(headers.iter().map(|header| &**header));
     let key = cache::key(&parts);
@@ -156,7 +158,7 @@ fn build(
     all.extend(options.iter().cloned());
     let all: Vec<CString> = all.iter().map(|o| text(o)).collect();
     let pointers: Vec<_> = all.iter().map(|o| o.as_ptr()).collect();
-    let headers: Vec<_> = HEADERS.iter().map(|h| (text(h.0), text(&current(h.0, h.1)))).collect();
+    let headers: Vec<_> = HEADERS.iter().map(|h| (text(h.0), text(&current(h.1, h.2)))).collect();
     let names: Vec<_> = headers.iter().map(|h| h.0.as_ptr()).collect();
     let bodies: Vec<_> = headers.iter().map(|h| h.1.as_ptr()).collect();
     let (body, name) = (text(body), text(file));

@@ -1,4 +1,4 @@
-//! The steps of betweenness on a GPU: the arguments of `kernels/bc.cu` (`bc_batch.cuh`), and device arrays.
+//! The steps of betweenness on a GPU: the arguments of `kernels/bc/bc.cu` (`bc_batch.cuh`), and device arrays.
 
 use super::plan::{SINGLE_FROM, Sizes, State, StepResult, StepTask, Task};
 use crate::algorithm::arrays::device_arrays;

@@ -20,7 +20,7 @@
 //!
 //! **Which nodes pull.** A level is a list of (node, mask of lanes). Forward, a push over the arcs of the list before
 //! marks the nodes that pull. Where that list has many arcs, every node that lacks a lane pulls instead. Backward, the
-//! nodes of the list pull. The host and `kernels/bc.cu` weigh these costs with constants of their own.
+//! nodes of the list pull. The host and `kernels/bc/bc.cu` weigh these costs with constants of their own.
 //!
 //! **Order of addition.** On the host a row is summed in the order of its columns. On a device it is summed in partial
 //! sums that follow from the length of the row and the number of lanes. Lanes are added to a score in their order. So

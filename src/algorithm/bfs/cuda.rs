@@ -1,4 +1,4 @@
-//! The steps of breadth-first search on a GPU: the arguments of `kernels/bfs.cu` (`bfs_round.cuh`) and `kernels/near_far.cu`.
+//! The steps of breadth-first search on a GPU: the arguments of `kernels/bfs/bfs.cu` (`bfs_round.cuh`) and `kernels/near_far.cu`.
 
 use super::plan::{State, StepResult, StepTask, Task};
 use super::{SearchDirection, UNREACHED};

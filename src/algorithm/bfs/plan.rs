@@ -120,7 +120,7 @@ impl Plan {
     }
 }
 
-/// Whether to pull, from what is known of the frontier. `pulls` of `kernels/bfs_round.cuh` is the same arithmetic.
+/// Whether to pull, from what is known of the frontier. `pulls` of `kernels/bfs/bfs_round.cuh` is the same arithmetic.
 pub(super) fn pulls(
     rows: &TopologyRows,
     reachable: u64,

@@ -1,4 +1,4 @@
-//! The steps of connected components on a GPU: the arguments of `kernels/cc.cu` (`cc_forest.cuh`).
+//! The steps of connected components on a GPU: the arguments of `kernels/cc/cc.cu` (`cc_forest.cuh`).
 
 use super::{State, StepResult, Task};
 use crate::algorithm::arrays::device_arrays;
@@ -67,7 +67,7 @@ impl Workspace {
         })
     }
 
-    /// Queues one task of `kernels/cc.cu`.
+    /// Queues one task of `kernels/cc/cc.cu`.
     pub fn launch(
         &self,
         device: &CudaDevice,

@@ -1,4 +1,4 @@
-//! The steps of geolocation on a GPU: the arguments of `kernels/geo.cu`.
+//! The steps of geolocation on a GPU: the arguments of `kernels/geo/geo.cu`.
 
 use super::host::Effort;
 use super::plan::{CLASSES, Deal, Sizes, State, StepResult, UNITS, Wave, is_long};

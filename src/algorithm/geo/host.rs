@@ -1,5 +1,5 @@
 //! The steps of geolocation on host threads, and the spatial median on a sphere: the solver of
-//! `kernels/geo_median.cuh`, step for step. The parent module tells its idea.
+//! `kernels/geo/geo_median.cuh`, step for step. The parent module tells its idea.
 
 use super::plan::{Queue, State, StepResult};
 use super::{NEVER, STRIDE};

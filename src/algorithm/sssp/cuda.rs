@@ -1,4 +1,4 @@
-//! The steps of shortest paths on a GPU: the arguments of `kernels/sssp.cu` (`sssp_round.cuh`) and `kernels/near_far.cu`.
+//! The steps of shortest paths on a GPU: the arguments of `kernels/sssp/sssp.cu` (`sssp_round.cuh`) and `kernels/near_far.cu`.
 
 use super::double;
 use super::plan::{Changes, Exchange, FrontierInfo, State, StepResult, StepTask, Task};

@@ -1,4 +1,4 @@
-//! The search in f64: near-far to the end, by every replica alone, on host threads or by `kernels/sssp_double.cu`.
+//! The search in f64: near-far to the end, by every replica alone, on host threads or by `kernels/sssp/sssp_double.cu`.
 //!
 //! Distances are unique in f64, too (x -> fl(x + w) is monotone), so replicas end equal without a merge. Sums of whole
 //! numbers are exact below 2^53.

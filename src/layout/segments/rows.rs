@@ -1,4 +1,4 @@
-//! The arrays of segments, as the kernels of `kernels/pagerank_hubs.cu` read them.
+//! The arrays of segments, as the kernels of `kernels/pagerank/pagerank_hubs.cu` read them.
 
 use super::Segments;
 use crate::layout::ColumnRows;

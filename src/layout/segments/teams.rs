@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-/// Teams at most; as many as `HubArgs` of `kernels/pagerank_hubs.cu` has room for.
+/// Teams at most; as many as `HubArgs` of `kernels/pagerank/pagerank_hubs.cu` has room for.
 pub(crate) const MOST_TEAMS: usize = 8;
 
 /// Teams where there are at least [`TEAMS_FROM`] segments; elsewhere one.

@@ -1,4 +1,4 @@
-// What the tasks of kernels/cc.cu share: arguments, joining trees, following chains, the giant's root.
+// What the tasks of cc.cu share: arguments, joining trees, following chains, the giant's root.
 #pragma once
 
 #include "joint.cuh"

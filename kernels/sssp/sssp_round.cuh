@@ -1,4 +1,4 @@
-// What the rounds of kernels/sssp.cu share: arguments, counters, marking and relaxing.
+// What the rounds of sssp.cu share: arguments, counters, marking and relaxing.
 #pragma once
 
 #include "joint.cuh"

@@ -1,4 +1,4 @@
-// The push rounds of kernels/bfs.cu: from a queue, or from the bitmap.
+// The push rounds of bfs.cu: from a queue, or from the bitmap.
 #pragma once
 
 #include "bfs_round.cuh"

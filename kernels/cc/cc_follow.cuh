@@ -1,4 +1,4 @@
-// Most of the work of kernels/cc.cu: trees without looking at arcs, by chains or by tiles, and which nodes end in the giant's.
+// Most of the work of cc.cu: trees without looking at arcs, by chains or by tiles, and which nodes end in the giant's.
 #pragma once
 
 #include "cc_forest.cuh"

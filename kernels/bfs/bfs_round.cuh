@@ -1,4 +1,4 @@
-// What the rounds of kernels/bfs.cu share: arguments, counters, claiming and listing nodes.
+// What the rounds of bfs.cu share: arguments, counters, claiming and listing nodes.
 #pragma once
 
 #include "joint.cuh"

@@ -1,4 +1,4 @@
-// The pull round of kernels/sssp.cu: rows by length, a lane, a warp or a block each.
+// The pull round of sssp.cu: rows by length, a lane, a warp or a block each.
 //
 // Together, replicas have words of 32 nodes in turn among the long rows, and groups of 32 words among the others. An owner's
 // distances go to the others as they are found, and the marks after the round: hubs' distances that came after it would

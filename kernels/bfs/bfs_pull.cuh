@@ -1,4 +1,4 @@
-// The pull round of kernels/bfs.cu: records, then rows by lanes, warps and blocks.
+// The pull round of bfs.cu: records, then rows by lanes, warps and blocks.
 #pragma once
 
 #include "bfs_round.cuh"

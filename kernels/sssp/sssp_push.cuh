@@ -1,4 +1,4 @@
-// The push rounds of kernels/sssp.cu: by one block, from a queue, from a scanned frontier.
+// The push rounds of sssp.cu: by one block, from a queue, from a scanned frontier.
 #pragma once
 
 #include "sssp_round.cuh"
