@@ -39,7 +39,7 @@ pub(super) fn command() -> Command {
                 .value_parser(value_parser!(u64))
                 .requires("labels")
                 .help(
-                    "The file of --labels counts nodes from N, whatever the graph's ids count from",
+                    "The file of --labels counts nodes from N, a whole number from 0 on, whatever the graph's ids count from",
                 ),
         )
         .arg(

@@ -43,7 +43,7 @@ pub fn command() -> Command {
         help::man_command(),
     ];
     let command = Command::new("hive")
-        .about("Graph analytics on replicas: every GPU holds the whole graph, computes, and merges")
+        .about("Graph analytics on replicas: every GPU holds the state of all nodes, computes, and merges")
         .version(concat!(env!("CARGO_PKG_VERSION"), " (", env!("HIVE_COMMIT"), ")"))
         .after_help(EXIT_CODES)
         .arg(

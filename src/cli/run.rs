@@ -59,11 +59,12 @@ fn workload_command(workload: &Workload) -> Command {
     let heading = |command: Command, (heading, ids): (&'static str, &[&str])| {
         ids.iter().fold(command, |c, id| c.mut_arg(id, |arg| arg.help_heading(heading)))
     };
-    let command = HEADINGS.into_iter().fold(command, heading);
     let loading = loading_options();
-    let command = loading.iter().fold(command, |command, id| {
-        command.mut_arg(id, |arg| arg.help_heading("Reading the graph"))
-    });
+    let ids: Vec<&str> = loading.iter().map(String::as_str).collect();
+    // Groups are shown in the order in which they are set here.
+    let [graph, rest @ ..] = HEADINGS;
+    let groups = [graph, ("Reading the graph", &ids[..])].into_iter().chain(rest);
+    let command = groups.fold(command, heading);
     // What it takes no part in is not shown, and refused by name.
     let shared = ["top", "graph", "placement", "layout", "chunks", "chunk_align"];
     let foreign = shared.iter().filter(|id| !workload.takes_of_run(&id.replace('_', "-")));
@@ -73,9 +74,16 @@ fn workload_command(workload: &Workload) -> Command {
     }
     let hidden = |command: Command, name: &str| command.mut_arg(name, |arg| arg.hide(true));
     let command = foreign.into_iter().fold(command, hidden);
+    let command = match workload.form {
+        Form::Array => command,
+        _ => command
+            .override_usage(format!("hive run {} --graph <FILE|SPEC|-> [OPTIONS]", workload.name)),
+    };
     match workload.ranks {
         Some(ranks) => command.mut_arg("top", |arg| {
-            arg.help(format!("Print the first K of {ranks}; 0 prints none [default: 0]"))
+            arg.help(format!(
+                "Print the first K of {ranks}, K from 0 on; 0 prints none [default: 0]"
+            ))
         }),
         None => command,
     }
@@ -95,8 +103,21 @@ pub(super) fn foreign_option(error: &clap::Error, args: &[OsString]) -> Option<S
 
 /// The groups in which options of a run are shown; the rest is shown as `Run`.
 const HEADINGS: [(&str, &[&str]); 5] = [
-    ("Graph", &["graph", "layout", "chunks", "chunk_align", "placement"]),
-    ("Devices and merges", &["devices", "collective", "merge", "memory_limit", "deadline"]),
+    ("Graph", &["graph"]),
+    (
+        "Devices and merges",
+        &[
+            "devices",
+            "collective",
+            "merge",
+            "chunks",
+            "chunk_align",
+            "layout",
+            "placement",
+            "memory_limit",
+            "deadline",
+        ],
+    ),
     ("Measuring", &["benchmark", "runs", "warmup", "trace"]),
     ("Results", &["verify", "top", "output", "output_format", "json"]),
     ("Configuration", &["config"]),

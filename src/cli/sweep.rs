@@ -22,7 +22,7 @@ pub(super) fn command() -> Command {
     let path = |name| Arg::new(name).value_parser(value_parser!(PathBuf));
     let flag = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
     Command::new("sweep")
-        .about("Run a matrix of workloads, graphs, devices and options; go on where a killed sweep was")
+        .about("Run a matrix of workloads, graphs, devices and options; resume a sweep that was killed")
         .arg(
             path("config")
                 .required(true)

@@ -195,7 +195,7 @@ fn check_config(config: &FleetConfig, world: usize) -> Result<()> {
     }
     if !(config.deadline_s > 0.0 && config.deadline_s <= 86_400.0) {
         let given = config.deadline_s;
-        return Err(Error::input(format!("--deadline {given}: use seconds from 0.001 to 86400")));
+        return Err(Error::input(format!("--deadline {given}: use seconds above 0, up to 86400")));
     }
     if !(config.step_limit_s > 0.0 && config.step_limit_s <= 86_400.0) {
         let given = config.step_limit_s;

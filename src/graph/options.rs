@@ -429,8 +429,8 @@ pub struct LoadOptions {
     /// Order of nodes in memory; results have the ids of the input: none | random:SEED | degree [default: none].
     #[cfg_attr(feature = "cli", arg(long, value_name = "ORDER", help_heading = LOADING))]
     pub relabel: Relabel,
-    /// Number of nodes, with ids from the first of the format on [default: what the file declares, or else the ids that
-    /// occur].
+    /// Number of nodes, 1 to 4294967294, with ids from the first of the format on [default: what the file declares, or
+    /// else the ids that occur].
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", help_heading = LOADING))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u64>,

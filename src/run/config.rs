@@ -27,10 +27,10 @@ const MAX_RUNS: u32 = 1_000_000;
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(default, rename_all = "kebab-case")]
 pub struct RunConfig {
-    /// A file (Matrix Market, edge list, HIVE binary CSR and others, also packed) or a generator: rmat:SCALE,
-    /// uniform:NODES, grid:ROWSxCOLS, torus:ROWSxCOLS, star:LEAVES, chain:NODES, road:SCALE, geo:NODES, with options
-    /// such as ,seed=1 behind it. - is standard input, for formats that are recognised by their content (METIS, LDBC
-    /// and GAP edge lists are recognised by their names).
+    /// The graph (required): a file (Matrix Market, edge list, HIVE binary CSR and others, also packed) or a generator:
+    /// rmat:SCALE, uniform:NODES, grid:ROWSxCOLS, torus:ROWSxCOLS, star:LEAVES, chain:NODES, road:SCALE, geo:NODES,
+    /// with options such as ,seed=1 behind it. - is standard input, for formats that are recognised by their content
+    /// (METIS, LDBC and GAP edge lists are recognised by their names).
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE|SPEC|-", value_hint = clap::ValueHint::FilePath))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub graph: Option<String>,
@@ -45,13 +45,14 @@ pub struct RunConfig {
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     pub collective: CollectiveKind,
     /// How replicas are made equal: auto (the cheapest) | dense (the textbook loop: merge whole arrays after every
-    /// step) | split (always divide the work) | redundant (each replica computes everything) [default: auto].
+    /// step) | split (always divide the work) | redundant (each replica computes everything; the sources of betweenness
+    /// are still divided among replicas, and scores added up) [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "MODE", value_parser = keyword::<MergeMode>))]
     pub merge: MergeMode,
-    /// What chunks have equally many of where work is divided: arcs | nodes [default: arcs].
+    /// Balance chunks by the number of: arcs | nodes [default: arcs].
     #[cfg_attr(feature = "cli", arg(long, value_name = "WHAT"))]
     pub chunks: ChunkPolicy,
-    /// Chunks end at multiples of this many nodes: a power of two from 64 on [default: 64].
+    /// Chunks end at multiples of this many nodes: a power of two from 64 to 1048576 [default: 64].
     #[cfg_attr(feature = "cli", arg(long, value_name = "NODES", allow_hyphen_values = true))]
     pub chunk_align: u32,
     /// Order of nodes in memory: auto | raw (as in the input) | degree (falling) [default: auto].
@@ -66,7 +67,7 @@ pub struct RunConfig {
     #[cfg_attr(feature = "cli", arg(long, value_name = "BYTES", allow_hyphen_values = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_limit: Option<ByteCount>,
-    /// Print the first K of the ranking; 0 prints none [default: 0].
+    /// Print the first K of the ranking, K from 0 on; 0 prints none [default: 0].
     #[cfg_attr(feature = "cli", arg(long, value_name = "K", allow_hyphen_values = true))]
     pub top: usize,
     /// Measure: make a warm-up run, then timed runs. Without --benchmark, --runs and --warmup the answer is computed
@@ -75,11 +76,11 @@ pub struct RunConfig {
         require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
     pub benchmark: bool,
     /// Number of timed runs; implies --benchmark: auto (10, or 5 if a run takes more than a second; one from each of
-    /// several --sources) | N, at least 1 (from each source) [default: auto with --benchmark].
+    /// several --sources) | N from 1 to 1000000 (from each source) [default: auto with --benchmark].
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<Choice<u32>>,
-    /// Number of runs before the timed ones, from 0 on; implies --benchmark [default: 1 with --benchmark].
+    /// Number of runs before the timed ones, 0 to 1000000; implies --benchmark [default: 1 with --benchmark].
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup: Option<u32>,
@@ -87,7 +88,7 @@ pub struct RunConfig {
     #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
         require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
     pub verify: bool,
-    /// Record one entry for each iteration.
+    /// Print and record one entry for each iteration.
     #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
         require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
     pub trace: bool,
@@ -95,8 +96,9 @@ pub struct RunConfig {
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE|-", value_hint = clap::ValueHint::FilePath))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub json: Option<PathBuf>,
-    /// Write one row for each node, with the ids of the input. The ending gives the format: .csv, .tsv, .jsonl, .npz,
-    /// .parquet, or .npy and .txt for one column. - is standard output, which then holds only the rows, as csv.
+    /// Write one row for each node or value, nodes by the ids of the input. The ending gives the format: .csv, .tsv,
+    /// .jsonl, .npz, .parquet, or .npy and .txt for one column. - is standard output, which then holds only the rows,
+    /// as csv.
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE|-", value_hint = clap::ValueHint::FilePath))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<PathBuf>,
@@ -104,7 +106,7 @@ pub struct RunConfig {
     #[cfg_attr(feature = "cli", arg(long, value_name = "FORMAT"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_format: Option<ResultFormat>,
-    /// Seconds that a replica waits for the others before the run is given up: 0.001 to 86400 [default: 6].
+    /// Seconds that a replica waits for the others before the run is given up: above 0, up to 86400 [default: 6].
     #[cfg_attr(feature = "cli", arg(long, value_name = "SECONDS", allow_hyphen_values = true))]
     pub deadline: f64,
     /// Test hook: RANK:ITERATION:fail|panic|stall.

@@ -828,9 +828,9 @@ fn ablations(archive: &str) -> String {
     let columns = [
         ("`auto`", ""),
         ("`auto`, NCCL", "collective=nccl"),
-        ("cut, NCCL", "collective=nccl CUT"),
-        ("cut, peer", "collective=peer CUT"),
-        ("cut, chunks of nodes", "chunks=nodes CUT"),
+        ("`dense`, NCCL", "collective=nccl CUT"),
+        ("`dense`, peer", "collective=peer CUT"),
+        ("`dense`, chunks of nodes", "chunks=nodes CUT"),
         ("`sharded`", "placement=sharded"),
         ("layout `raw`", "layout=raw"),
     ];
@@ -882,11 +882,11 @@ fn strategies(archive: &str) -> String {
         ("`warp-push`, width 32", "warp-push", ""),
         ("`warp-pull`, width 32", "warp-pull", ""),
         ("`warp-pull-nodiv`, width 4", "warp-pull-nodiv", "warp-width=4"),
-        ("width 8, chunk 4", "warp-pull-nodiv", "warp-chunk=4 warp-width=8"),
-        ("width 16", "warp-pull-nodiv", "warp-width=16"),
-        ("width 32", "warp-pull-nodiv", ""),
-        ("width 32, chunk 10", "warp-pull-nodiv", "warp-chunk=10"),
-        ("width 64", "warp-pull-nodiv", "warp-width=64"),
+        ("`warp-pull-nodiv`, width 8, chunk 4", "warp-pull-nodiv", "warp-chunk=4 warp-width=8"),
+        ("`warp-pull-nodiv`, width 16", "warp-pull-nodiv", "warp-width=16"),
+        ("`warp-pull-nodiv`, width 32", "warp-pull-nodiv", ""),
+        ("`warp-pull-nodiv`, width 32, chunk 10", "warp-pull-nodiv", "warp-chunk=10"),
+        ("`warp-pull-nodiv`, width 64", "warp-pull-nodiv", "warp-width=64"),
     ];
     for (title, strategy, more) in rows {
         let strategy = if strategy.is_empty() { "".into() } else { format!("strategy={strategy}") };

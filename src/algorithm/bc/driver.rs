@@ -25,8 +25,7 @@ impl Algorithm for Bc {
     type Start = Vec<u32>;
     type Answer = Betweenness;
     const NAME: &'static str = "bc";
-    const ABOUT: &'static str =
-        "Betweenness: the share of shortest paths that pass through each node";
+    const ABOUT: &'static str = "Betweenness: for each node, the sum over pairs of nodes of the fraction of their shortest paths that pass through it";
     const EXAMPLES: [&'static str; 2] = [
         "hive run bc --graph web.mtx --sources all --normalized --top 10",
         "hive run bc --graph rmat:10 --sources random:8:1 --output scores.csv",

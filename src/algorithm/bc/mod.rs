@@ -1,4 +1,4 @@
-//! Betweenness: the share of shortest paths that pass through each node.
+//! Betweenness: for each node, the sum over pairs of nodes of the fraction of their shortest paths that pass through it.
 //!
 //! **Definition.** Let sigma(s, t) be the number of shortest paths from s to t, every arc being of length 1, and
 //! sigma(s, t | v) the number of those that pass through v. The score of v is the sum of sigma(s, t | v) / sigma(s, t)
@@ -94,8 +94,8 @@ pub struct BcConfig {
 
 config!(BcConfig);
 
-/// The share of the shortest paths from the sources that pass through each node. A graph in which every arc has its
-/// reverse is undirected, however often the two are there and whatever they weigh.
+/// For each node, the sum over sources and targets of the fraction of their shortest paths that pass through it. A
+/// graph in which every arc has its reverse is undirected, however often the two are there and whatever they weigh.
 ///
 /// # Errors
 /// [`crate::Error::Input`] for options out of range, for sources that the graph does not have or that come twice, and for

@@ -88,13 +88,13 @@ pub struct BfsConfig {
     /// in-arcs) [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "WAY"))]
     pub direction: SearchDirection,
-    /// Push turns to pull when the arcs of the frontier are more than A times those that a pull is expected
-    /// to look at, were their order none, and for more than 2^23 arcs than 0.005 of that; from 0 on, or inf [default: 1].
+    /// Change from push to pull when the arcs of the frontier exceed A times the arcs that a pull is expected to read
+    /// (0.005 A times while the frontier has more than 2^23 arcs): a number from 0 on, or inf [default: 1].
     #[cfg_attr(feature = "cli", arg(long, value_name = "A", allow_hyphen_values = true))]
     #[serde(with = "number")]
     pub do_a: f64,
-    /// Pull turns to push when the arcs of the frontier are expected to be fewer than B times those of a
-    /// pull; from 0 on, or inf [default: 0.1].
+    /// Change from pull to push when the arcs of the frontier are at most B times the arcs that a pull is expected to
+    /// read: a number from 0 on, or inf [default: 0.1].
     #[cfg_attr(feature = "cli", arg(long, value_name = "B", allow_hyphen_values = true))]
     #[serde(with = "number")]
     pub do_b: f64,

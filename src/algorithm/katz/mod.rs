@@ -40,14 +40,13 @@ pub struct Katz;
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct KatzConfig {
-    /// What a walk's count is multiplied by for each of its arcs: auto (1 / (1 + largest in-degree)) | a number above 0
-    /// [default: auto].
+    /// Factor for each arc of a walk: auto (1 / (1 + largest in-degree)) | a number above 0 [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "X", allow_hyphen_values = true))]
     pub alpha: Choice<f64>,
     /// Most iterations, at least 1 [default: 1000].
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
     pub iterations: u32,
-    /// It ends when no value changes by more than this share of itself: a number from 0 on [default: 1e-9].
+    /// Stop when no value changes by more than this share of itself: a number from 0 on [default: 1e-9].
     #[cfg_attr(feature = "cli", arg(long, value_name = "X", allow_hyphen_values = true))]
     pub tolerance: f64,
     /// How the workload runs.

@@ -111,11 +111,12 @@ pub struct PagerankConfig {
     /// Most iterations, at least 1; with --tolerance 0 exactly as many [default: 100].
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
     pub iterations: u32,
-    /// It ends when ranks change by no more in all, in L1: auto (1e-6) | 0 (never) | a number above [default: auto].
+    /// Stop when the L1 norm of the change of all ranks is at most X: auto (1e-6) | 0 (never) | a number above 0
+    /// [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "X", allow_hyphen_values = true))]
     pub tolerance: Choice<f64>,
     /// Where walks begin and go from nodes without out-arcs: a CSV `node,weight`, ids of the input
-    /// [default: anywhere alike].
+    /// [default: uniform].
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath))]
     pub personalize: Option<PathBuf>,
     /// Walks follow arcs in proportion to their weights, not all alike.

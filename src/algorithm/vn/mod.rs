@@ -28,7 +28,8 @@ pub struct Vn;
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct VnConfig {
-    /// Where to start, in the input's own ids: 0,5,17 | first:N | random:N:SEED | file:PATH.
+    /// Start nodes, in the input's own ids (required): 0,5,17 | first:N | random:N:SEED | connected:N:SEED (of those
+    /// with out-arcs to others) | file:PATH | all.
     #[cfg_attr(feature = "cli", arg(long, value_name = "SEEDS", allow_hyphen_values = true))]
     pub seeds: Option<Seeds>,
     /// Say the paths to these nodes, from the nearest seed: ID,.. | file:PATH. With --output its rows are the nodes of
