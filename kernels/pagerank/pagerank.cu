@@ -1,10 +1,10 @@
 // PageRank by the strategies of the literature: push and pull by a thread or a group of lanes a node, and a
-// thread an arc. src/algorithm/pagerank/mod.rs has the definition, pagerank.cuh what follows a row's sum.
+// thread an arc. pagerank.cuh has what follows a row's sum.
 //
-// What arcs carry is in `value`: ranks over out-degrees (contributions), or ranks where each arc divides
-// (pull), or where weighted arcs have their share of the out-weight beside them. Pulls finish their row at
-// once; with TO_SUM they, and pushes always, leave f64 sums in `sum`, which pagerank_finish turns into ranks.
-// Sums are f64: a hub that adds a million floats to a float is off by more than all the rest together.
+// `value` has what arcs carry: ranks over out-degrees, or ranks where each arc divides (pull) or has its share of the
+// out-weight beside it (weights). Pulls finish their rows at once. With `to_sum` they, and pushes always, leave f64 sums
+// in `sum`, which pagerank_finish turns into ranks. Sums are f64: a hub that added a million floats to a float would be
+// off by more than all other rounding together.
 //
 // HIVE_WEIGHTED: arcs have shares. WIDTH lanes (a power of two up to 64, two warps) share a row in the
 // warp-centric forms and take CHUNK rows at a time.

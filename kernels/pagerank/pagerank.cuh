@@ -1,13 +1,12 @@
 // What the kernels of PageRank share: the scalars of an iteration, and what becomes of a node's sum.
 //
-// Iteration t makes ranks r' from r: r'[v] = c p[v] + d sum, where sum goes over the in-arcs and
-// c = (1 - d) + d D, D being the rank of all nodes without out-weight together. Nodes without any arc have
-// no row; their ranks are p times the same c, all of them, so that their part of D is idle times the c of
-// the iteration before.
+// Iteration t makes ranks r' from r: r'[v] = c p[v] + d sum, where the sum goes over the in-arcs of v, c = (1 - d) + d D,
+// and D is the rank of all nodes without out-weight. A node without arcs has no row, and its rank is c p[v]. So the part
+// of these nodes in D is `idle` (their p together) times the c of the iteration before.
 //
-// Sums over all nodes (D, and the change in L1) are made of units of 2^-60 in 64-bit integers, which no order
-// of additions changes: any grid and any number of replicas get the same bits. A rank of more than 2^-36 loses
-// nothing, a smaller one at most half a unit.
+// Sums over all nodes (D, and the change in L1) are 64-bit integers in units of 2^-60, which no order of additions changes:
+// any grid and any number of replicas give the same bits. A rank above 2^-36 loses nothing, a smaller one at most half a
+// unit.
 //
 // Scalars are kept for SLOTS iterations. The kernel that finishes iteration t reads slot t, writes c of
 // slot t + 1 and clears the sums of slot t + 2.

@@ -1,24 +1,23 @@
-// PageRank with hubs in shared memory: in-rows cut by segments of sources, whose contributions a block holds in
-// shared memory while it goes over the arcs that come from there. src/layout/segments makes the layout.
+// PageRank with hubs in shared memory. In-rows are cut by segments of sources, and a block holds what the arcs of a segment
+// carry in shared memory while it goes over them. src/layout/segments makes the layout.
 //
-// An arc of a segment is 16 bits, its source less the segment's first. Arcs lie in chunks of CHUNK, in the
-// order of their rows: a row's arcs of one segment are a run. A lane of the warp at work has LANE arcs in a row,
-// and beside them two bytes: where runs begin among its arcs, and how many began in the chunk before it. It
-// adds up run by run; runs that go over lanes are joined by a segmented scan; finished ones are put in
-// order in shared memory and go from there to `gathered`, one addition a row and segment, neighbouring lanes to
-// neighbouring rows. `span` chunks are a group, which one warp works off, a run going on from one chunk to the
-// next. Where a run goes on beyond its group, the next group leaves its part in `carry`, which
-// pagerank_carry adds at last.
+// An arc of a segment takes 16 bits: its source less the segment's first. Arcs lie in chunks of CHUNK, in the order of
+// their rows. The arcs of a row from one segment are a run. A lane of a warp has LANE consecutive arcs, and beside them two
+// bytes: where runs begin among its arcs, and how many runs begin before it in the chunk. It adds up run by run. A segmented
+// scan joins the runs that go over several lanes. Finished runs are put in order in shared memory, and from there
+// neighbouring lanes add to neighbouring rows of `gathered`: one addition a row and segment. Several chunks are a group. One
+// warp works off a group, and a run goes on from one chunk to the next. If a run goes on beyond its group, the next group
+// leaves its part in `carry`, which pagerank_carry adds at last.
 //
-// Segments are divided among teams of the grid's blocks, and row blocks among the blocks of each team; a block goes
-// through its team's segments with its rows, at its own pace, and adds to its team's sums. So no sum is added to by two
-// warps between two barriers of a block, and in a fixed order: sums are the same for any number of blocks, and, rows
-// and segments being cut where the graph says, of replicas. Filling shared memory costs a block the same whatever its
-// rows: it is what teams divide.
+// Segments are divided among teams of the grid's blocks, and row blocks among the blocks of each team. A block goes through
+// the segments of its team with its rows, without waiting for others, and adds to the sums of its team. So no two warps add
+// to the same sum between two barriers of a block, and the order of additions is fixed. Sums are the same for any number of
+// blocks. They are the same for any number of replicas, since rows and segments are cut where the graph says. Filling
+// shared memory takes a block the same time however few rows it has: that is what teams divide.
 //
-// Rows are known by slots here: own rows, counted from 0. Tiles say which row a slot is.
+// A slot is the number of a row among the own rows. Tiles say which row a slot is.
 //
-// What lies beyond the segments, the far arcs, has the same form with 32-bit sources that are gathered from L2.
+// Far arcs come from sources beyond the segments. They have the same form with 32-bit sources, gathered from L2.
 
 #include "pagerank.cuh"
 
@@ -336,8 +335,8 @@ struct GatheredArgs {  // @host
     u32 unused;
 };
 
-// Gathered sums to ranks; they are 0 again after it. An exchange, since a load followed by a store to the same line
-// takes ten times as long on an H200 (475 against 54 us for 8.9 M nodes).
+// Gathered sums to ranks; they are 0 again after it. By an exchange, since a load followed by a store to the same line takes
+// several times as long.
 extern "C" __global__ void __launch_bounds__(256) pagerank_gathered(const GatheredArgs a) {
     double scale = new_scale(a.turn);
     u64 moved = 0;

@@ -1,10 +1,14 @@
-//! The steps of PageRank on a GPU: the arguments of `kernels/pagerank.cu`, and device arrays.
+//! The steps of PageRank on a GPU, and device arrays.
 
 use super::hubs::Hubs;
 use super::plan::{Merging, Plan, State, StateSizes, StepResult, StepTask, choose, sharing_pays};
 use super::{PagerankConfig, Strategy, hubs};
 use crate::algorithm::MergeMode;
 use crate::algorithm::arrays::device_arrays;
+use crate::device::kernels::pagerank::{
+    self as kernel, DanglingArgs, EdgeArgs, RankArgs, RankStatus, ReportArgs, Scalars, THREADS,
+    Turn,
+};
 use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
 use crate::error::{Error, Result};
 use crate::layout::memory::{DeviceArray, GraphShape, topology};
@@ -12,90 +16,7 @@ use crate::layout::{DeviceTopology, TopologyRows};
 use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
 
-const THREADS: u32 = 256; // as in kernels/pagerank.cu
-const SLOTS: usize = 4; // as in kernels/pagerank.cuh
-
-/// `kernels/pagerank.cuh`: Turn.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-pub(super) struct TurnArgs {
-    rank: u64,
-    new_rank: u64,
-    next: u64,
-    divisor: u64,
-    personal: u64,
-    scalars: u64,
-    damping: f64,
-    even: f64,
-    idle: f64,
-    iteration: u32,
-    by_length: u32,
-}
-
-/// `kernels/pagerank.cu`: RankArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct RankArgs {
-    turn: TurnArgs,
-    offsets: u64,
-    columns: u64,
-    shares: u64,
-    value: u64,
-    over: u64,
-    sum: u64,
-    lo: u32,
-    hi: u32,
-    to_sum: u32,
-    unused: u32,
-}
-
-/// `kernels/pagerank.cu`: DanglingArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct DanglingArgs {
-    nodes: u64,
-    value: u64,
-    scalars: u64,
-    count: u32,
-    iteration: u32,
-}
-
-/// `kernels/pagerank.cu`: EdgeArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct EdgeArgs {
-    offsets: u64,
-    columns: u64,
-    shares: u64,
-    value: u64,
-    sources: u64,
-    pairs: u64,
-    sum: u64,
-    first: u64,
-    end: u64,
-    lo: u32,
-    hi: u32,
-}
-
-/// `kernels/pagerank.cu`: RankStatus.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Status {
-    change: u64,
-    scale: f64,
-    scale_before: f64,
-    done: u64,
-}
-
-/// `kernels/pagerank.cu`: ReportArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct ReportArgs {
-    scalars: u64,
-    status: u64,
-    iteration: u32,
-    unused: u32,
-}
+const SLOTS: usize = kernel::SLOTS as usize;
 
 /// What lengths of arrays follow from.
 #[derive(Clone, Copy)]
@@ -116,8 +37,7 @@ fn needed(needed: bool, length: usize) -> usize {
 device_arrays! {
     /// What a replica's steps need beside rows and state.
     struct Arrays of Sizes {
-        /// `kernels/pagerank.cuh`: Scalars.
-        scalars: u64 = "scalars", |_| 3 * SLOTS;
+        scalars: Scalars = "scalars", |_| 1;
         degrees: f32 = "degrees", |s| needed(!s.weighted, s.active);
         personal: f32 = "personal", |s| needed(s.personal, s.active);
         shares: f32 = "shares", |s| needed(s.weighted, s.own_arcs);
@@ -177,7 +97,7 @@ pub(super) struct Workspace<'a> {
     arrays: Arrays,
     hubs: Option<Hubs>,
     /// `[SLOTS]`
-    status: Pinned<Status>,
+    status: Pinned<RankStatus>,
 }
 
 impl<'a> Workspace<'a> {
@@ -242,8 +162,8 @@ impl<'a> Workspace<'a> {
 
     /// Queues ranks p.
     pub fn start(&self, device: &CudaDevice, s: &State) -> Result<()> {
-        (0..SLOTS).for_each(|slot| self.status.set(slot, Status::zeroed()));
-        let turn = TurnArgs {
+        (0..SLOTS).for_each(|slot| self.status.set(slot, RankStatus::zeroed()));
+        let turn = Turn {
             new_rank: s.rank[0].on_device()?,
             next: s.value[0].on_device()?,
             ..self.turn(s, StepTask { t: 0, ranks: false, change: false })?
@@ -276,7 +196,7 @@ impl<'a> Workspace<'a> {
             lo: self.own.start as u32,
             hi: self.own.end as u32,
             to_sum: u32::from(plan.merging == Merging::Sum),
-            ..self.rows(TurnArgs { by_length: u32::from(by_length), ..turn }, s)
+            ..self.rows(Turn { by_length: u32::from(by_length), ..turn }, s)
         };
         let items = match (plan.strategy.warps(), plan.warps) {
             (true, (width, chunk)) => {
@@ -312,18 +232,18 @@ impl<'a> Workspace<'a> {
     pub fn found(&self, device: &CudaDevice, t: u32) -> Result<StepResult> {
         let (slot, done) = (t as usize % SLOTS, u64::from(t) + 1);
         device.wait_for(|| self.status.get(slot).done == done)?;
-        let Status { change, scale, scale_before, done: made } = self.status.get(slot);
+        let RankStatus { change, scale, scale_before, done: made } = self.status.get(slot);
         if made != done {
             return Err(Error::machine(format!("iteration {t} reported nothing; this is a bug")));
         }
         Ok(StepResult { change, scale, scale_before })
     }
 
-    fn turn(&self, s: &State, task: StepTask) -> Result<TurnArgs> {
+    fn turn(&self, s: &State, task: StepTask) -> Result<Turn> {
         let (plan, arrays) = (self.plan, &self.arrays);
         let (old, new) = (task.t as usize % 2, (task.t as usize + 1) % 2);
         let (rank, new_rank) = (s.rank[old].on_device()?, s.rank[new].on_device()?);
-        Ok(TurnArgs {
+        Ok(Turn {
             rank: if task.change { rank } else { 0 },
             new_rank: if task.ranks { new_rank } else { 0 },
             next: s.value[new].on_device()?,
@@ -339,7 +259,7 @@ impl<'a> Workspace<'a> {
     }
 
     /// For a kernel that goes over all rows, but not over arcs.
-    fn rows(&self, turn: TurnArgs, s: &State) -> RankArgs {
+    fn rows(&self, turn: Turn, s: &State) -> RankArgs {
         RankArgs { turn, sum: self.sum(s), hi: self.active as u32, ..RankArgs::zeroed() }
     }
 

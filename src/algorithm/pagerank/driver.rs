@@ -2,7 +2,7 @@
 
 use super::cuda::{self, Workspace};
 use super::host::HostSide;
-use super::plan::{Merging, Plan, State, StateSizes, StepTask, UNITS};
+use super::plan::{Merging, Plan, State, StateSizes, StepTask};
 use super::{PageRank, Pagerank, PagerankConfig};
 use crate::algorithm::RunOptions;
 use crate::algorithm::frame::{Brought, Engine, Log, Run, begin, timed};
@@ -10,6 +10,7 @@ use crate::algorithm::same::{Rounded, Words};
 use crate::algorithm::workload::{Algorithm, Query};
 use crate::collective::Payload;
 use crate::device::Recording;
+use crate::device::kernels::pagerank::UNITS;
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Fleet, Replica};
 use crate::graph::Graph;

@@ -2,8 +2,9 @@
 //! columns.
 
 use super::Strategy;
-use super::plan::{Merging, Plan, State, StepResult, StepTask, UNITS};
+use super::plan::{Merging, Plan, State, StepResult, StepTask};
 use crate::collective::{Element, cells};
+use crate::device::kernels::pagerank::UNITS;
 use crate::layout::{Columns, TopologyRows};
 use rayon::prelude::*;
 use std::ops::Range;

@@ -1,9 +1,11 @@
-//! Hubs in shared memory on a GPU: the arguments of `kernels/pagerank_hubs.cu`, and device arrays.
+//! Hubs in shared memory on a GPU, and device arrays.
 
 use super::PagerankConfig;
-use super::cuda::TurnArgs;
 use crate::algorithm::arrays::device_arrays;
-use crate::collective::MAX_REPLICAS;
+use crate::device::kernels::pagerank::Turn;
+use crate::device::kernels::pagerank_hubs::{
+    CarryArgs, FAR_THREADS, GatheredArgs, HubArgs, NEAR_THREADS, SUMS, TellArgs, Tile,
+};
 use crate::device::{CudaDevice, Function, Launch, source};
 use crate::error::Result;
 use crate::layout::ColumnRows;
@@ -15,88 +17,8 @@ use bytemuck::{Pod, Zeroable};
 use std::borrow::Cow;
 use std::ops::Range;
 
-// As in kernels/pagerank_hubs.cu.
-const NEAR_THREADS: u32 = 1024;
-const FAR_THREADS: u32 = 256;
-/// Floats that each warp keeps finished runs in.
-const SUMS: u32 = CHUNK as u32 + CHUNK as u32 / 8 + 8;
 /// Rows that a warp reads at once, which may lie behind the last.
 const AHEAD: usize = 32;
-
-/// `kernels/pagerank_hubs.cu`: HubArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct HubArgs {
-    near: u64,
-    far_columns: u64,
-    marks: u64,
-    first: u64,
-    rows: u64,
-    groups: u64,
-    parts: u64,
-    value: u64,
-    gathered: u64,
-    carry: u64,
-    count: u32,
-    width: u32,
-    filled: u32,
-    blocks: u32,
-    far: [u32; 2],
-    slots: u32,
-    teams: u32,
-    cut: [u32; MOST_TEAMS + 1],
-    begin: [u32; MOST_TEAMS],
-    end: [u32; MOST_TEAMS],
-    unused: u32,
-}
-
-/// `kernels/pagerank_hubs.cu`: CarryArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct CarryArgs {
-    rows: u64,
-    offsets: u64,
-    groups: u64,
-    carry: u64,
-    gathered: u64,
-    count: u32,
-    unused: u32,
-}
-
-/// `kernels/pagerank_hubs.cu`: GatheredArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct GatheredArgs {
-    turn: TurnArgs,
-    tiles: u64,
-    gathered: u64,
-    sum: u64,
-    count: u32,
-    slots: u32,
-    teams: u32,
-    unused: u32,
-}
-
-/// `kernels/pagerank_hubs.cu`: TellArgs.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct TellArgs {
-    tiles: u64,
-    copies: [u64; MAX_REPLICAS],
-    count: u32,
-    rank: u32,
-    world: u32,
-    unused: u32,
-}
-
-/// `kernels/pagerank_hubs.cu`: Tile.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Tile {
-    row: u32,
-    slot: u32,
-    count: u32,
-}
 
 /// Own rows in tiles, whose rows begin where a block's reads and writes are whole lines.
 fn tiles(own: &[Range<u64>]) -> Vec<Tile> {
@@ -285,7 +207,7 @@ impl Hubs {
     }
 
     /// Queues the sums of the own rows, and their ranks; or, where `sum` is an address, f64 sums there.
-    pub fn step(&self, device: &CudaDevice, value: u64, turn: TurnArgs, sum: u64) -> Result<()> {
+    pub fn step(&self, device: &CudaDevice, value: u64, turn: Turn, sum: u64) -> Result<()> {
         let (arrays, [near_groups, all_groups]) = (&self.arrays, self.groups);
         if near_groups > 0 {
             let blocks = device.blocks(self.blocks[0]);
@@ -345,7 +267,7 @@ impl Hubs {
         }
         HubArgs {
             near: arcs.columns.pointer(),
-            far_columns: arcs.columns.pointer(),
+            far: arcs.columns.pointer(),
             marks: arcs.marks.pointer(),
             first: arcs.first.pointer(),
             rows: arcs.rows.pointer(),
@@ -358,7 +280,8 @@ impl Hubs {
             width: self.width,
             filled: self.active.next_multiple_of(4),
             blocks: (self.arrays.parts.len() as u32 - 1) / self.count.max(1),
-            far: self.groups,
+            far_begin: self.groups[0],
+            far_end: self.groups[1],
             slots: self.slots,
             teams: self.teams.count() as u32,
             cut,

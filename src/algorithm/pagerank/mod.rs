@@ -1,33 +1,38 @@
-//! PageRank: how often a walk that never ends is at each node.
+//! PageRank: the share of time that a random walk spends at each node.
 //!
-//! **Definition.** r0 = p, the places where walks begin: alike for all n nodes, or as asked. Then
+//! **Definition.** The walk follows an arc with probability d, and restarts otherwise. Let p be the distribution of
+//! restarts. r0 = p, and
 //!
 //! ~~~text
-//! r'[v] = (1 - d) p[v] + d (sum over arcs u -> v of r[u] w / W[u] + D p[v])
+//! r'(v) = (1 - d) p(v) + d (sum over arcs u -> v of r(u) w(u, v) / W(u)  +  D p(v))
 //! ~~~
 //!
-//! `W[u]` is the out-weight of u and D the rank of all nodes without any. Weights are 1 unless asked for; self loops
-//! and parallel arcs are arcs. It stops when the L1 distance from r to r' is at most `tolerance`, or after so
-//! many iterations.
+//! W(u) is the total weight of the arcs out of u, and D the rank of all nodes without out-weight. Weights are 1 unless
+//! `weighted`. Self-loops and parallel arcs are arcs. The iteration ends when the L1 distance from r to r' is at most
+//! `tolerance`, or after `iterations`.
 //!
-//! **Idea.** What an arc carries, `r[u] / W[u]`, is divided once a node, and a node's new rank, the contribution it
-//! makes next and its part of the change come out of the kernel that sums its row. Nodes without any arc have
-//! no row: their ranks are p times one number (`kernels/pagerank.cuh`). The strategies differ in how they go over
-//! the arcs; `docs/workloads.md` tells them apart.
+//! **Idea.** An arc out of u carries r(u) / W(u), which is divided once a node. The kernel that adds up the row of v also
+//! makes the new rank of v, what its arcs carry next, and its part of the L1 distance. With c = (1 - d) + d D the first and
+//! last terms of r' are c p(v). A node without arcs has no row, and its rank is c p. The strategies differ in how they go
+//! over the arcs ([`Strategy`]). `hubs` keeps what the most used sources carry in shared memory
+//! ([`crate::layout::segments`]).
 //!
-//! **Replicas.** Each makes the rows of its chunk, then chunks are gathered; what arcs carry is all that moves. Under `hubs`,
-//! GPUs that reach each other deal blocks of rows in turn, and each writes its rows into everybody's arrays. Small
-//! or flat graphs are computed whole by everybody. Pushes, and anything with `--merge dense`, leave sums that
-//! an all-reduce adds. D and the change are sums of 64-bit integers in units of 2^-60, so that they are the
-//! same whatever the order; D is counted by everybody over what was gathered. On devices the change is read one
-//! iteration late, while the next is under way: the answer is that of the iteration that met the tolerance, and the
-//! one too many is dropped.
+//! **Invariant.** After iteration t every replica has what the arcs carry in iteration t + 1, of all nodes with rows. D and
+//! the L1 distance are sums of 64-bit integers in units of 2^-60, so that no order of additions changes them.
 //!
-//! **Arrays.** `value` \[active\] f32, twice, what arcs carry: replicated, GATHER; `rank` \[active\] f32, twice, own rows until
-//! the end: replicated, GATHER; `sum` \[active\] f64, where there are sums: replicated, SUM. All by label.
+//! **Plans.** *Redundant*: every replica makes all rows, on GPUs where that takes less time than a gather. *Gathered*: each
+//! makes the rows of its chunk, and what arcs carry is gathered. *Handed out*: under `hubs`, GPUs that reach each other's
+//! memory have row blocks in turn, and each writes its rows into the arrays of all. *Summed*: pushes, and every strategy
+//! under `--merge dense`, leave sums that an all-reduce adds. All replicas count D from what they have. On a device the L1
+//! distance is read one iteration late, while the next one runs. The answer is that of the iteration that met the
+//! tolerance, and the one too many is dropped.
+//!
+//! **Arrays.** `value: [active] f32`, what arcs carry, twice, replicated, GATHER. `rank: [active] f32`, twice, own rows
+//! until the end, replicated, GATHER. `sum: [active] f64`, where there are sums, replicated, SUM. All by label.
 //!
 //! **Source.** Page, Brin, Motwani, Winograd, "The PageRank citation ranking: bringing order to the web", Stanford
-//! InfoLab 1999-66; Hong, Kim, Oguntebi, Olukotun, "Accelerating CUDA graph algorithms at maximum warp", PPoPP 2011.
+//! InfoLab 1999-66; Hong, Kim, Oguntebi, Olukotun, "Accelerating CUDA graph algorithms at maximum warp", PPoPP 2011; Zhang,
+//! Kiriansky, Mendis, Amarasinghe, Zaharia, "Making caches work for graph analytics", IEEE Big Data 2017 (segments).
 
 mod answer;
 mod cuda;
@@ -52,45 +57,45 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 words!(
-    /// How an iteration goes over the arcs. All but `hubs` are those of the PageRank strategies paper.
+    /// How an iteration goes over the arcs.
     Strategy, "--strategy" {
-        /// The one that promises to be fastest on this graph.
+        /// The one that the degrees of the graph speak for.
         #[default]
         Auto = "auto",
-        /// Blocks of sources whose contributions lie in shared memory, hubs first; ours.
+        /// A warp adds up rows whose most used sources lie in shared memory.
         Hubs = "hubs",
-        /// A thread a node adds its share to each out-neighbour.
+        /// A thread a node adds its rank over its out-degree to its out-neighbours.
         Push = "push",
-        /// A thread a node sums rank over out-degree of its in-neighbours.
+        /// A thread a node adds up rank over out-degree of its in-neighbours.
         Pull = "pull",
-        /// The same over contributions that were divided once a node.
+        /// The same, divided once a node.
         PullNodiv = "pull-nodiv",
         /// A thread an arc; sources and targets in two arrays.
         EdgeSoa = "edge-soa",
         /// A thread an arc; pairs of source and target.
         EdgeAos = "edge-aos",
-        /// Push with lanes of a warp on a row.
+        /// Push with several threads on a row.
         WarpPush = "warp-push",
-        /// Pull with lanes of a warp on a row.
+        /// Pull with several threads on a row.
         WarpPull = "warp-pull",
-        /// The same over contributions that were divided once a node.
+        /// The same, divided once a node.
         WarpPullNodiv = "warp-pull-nodiv",
     }
 );
 
 impl Strategy {
-    /// Adds to its neighbours, in no order.
-    pub(crate) fn pushes(self) -> bool {
+    /// It adds to out-neighbours, in no fixed order.
+    fn pushes(self) -> bool {
         use Strategy::{EdgeAos, EdgeSoa, Push, WarpPush};
         matches!(self, Push | EdgeSoa | EdgeAos | WarpPush)
     }
 
-    /// Has lanes that share a row.
+    /// Several threads share a row.
     fn warps(self) -> bool {
         matches!(self, Strategy::WarpPush | Strategy::WarpPull | Strategy::WarpPullNodiv)
     }
 
-    /// Divides at each arc.
+    /// It divides at each arc.
     fn divides(self) -> bool {
         matches!(self, Strategy::Pull | Strategy::WarpPull)
     }
@@ -99,54 +104,54 @@ impl Strategy {
 /// The workload.
 pub struct PageRank;
 
-/// What PageRank is asked.
+/// The options of PageRank.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PagerankConfig {
-    /// The share of a rank that follows arcs: 0 to 1 [default: 0.85].
+    /// The probability with which the walk follows an arc: 0 to 1 [default: 0.85].
     #[cfg_attr(feature = "cli", arg(long, value_name = "SHARE", allow_hyphen_values = true))]
     #[serde(with = "number")]
     pub damping: f64,
     /// Most iterations, at least 1; with --tolerance 0 exactly as many [default: 100].
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
     pub iterations: u32,
-    /// Stop when the L1 norm of the change of all ranks is at most X: auto (1e-6) | 0 (never) | a number above 0
+    /// Stop when the L1 distance between the ranks of two iterations is at most X: auto (1e-6) | 0 (never) | a number above 0
     /// [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "X", allow_hyphen_values = true))]
     pub tolerance: Choice<f64>,
-    /// Where walks begin and go from nodes without out-arcs: a CSV `node,weight`, ids of the input
-    /// [default: uniform].
+    /// Where the walk restarts, in proportion to weights: a CSV `node,weight`, ids of the input [default: uniform].
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath))]
     pub personalize: Option<PathBuf>,
-    /// Walks follow arcs in proportion to their weights, not all alike.
+    /// Follow arcs in proportion to their weights [default: all arcs alike].
     #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
         require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
     pub weighted: bool,
-    /// How an iteration goes over the arcs: auto | hubs (ours: blocks of sources in shared memory) | push | pull |
+    /// How an iteration goes over the arcs: auto (by degrees) | hubs (the most used sources in shared memory) | push | pull |
     /// pull-nodiv | edge-soa | edge-aos | warp-push | warp-pull | warp-pull-nodiv [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     pub strategy: Strategy,
-    /// Lanes that share a row in the warp-centric strategies: 1, 2, 4, ... 64 [default: 32].
+    /// Threads that share a row in the strategies warp-*: 1, 2, 4, ... 64 [default: 32].
     #[cfg_attr(feature = "cli", arg(long, value_name = "LANES", allow_hyphen_values = true))]
     pub warp_width: u32,
-    /// Rows that such lanes take at a time: 1 to 10 [default: 1].
+    /// Rows that these threads take at a time: 1 to 10 [default: 1].
     #[cfg_attr(feature = "cli", arg(long, value_name = "ROWS", allow_hyphen_values = true))]
     pub warp_chunk: u32,
-    /// Segments of sources that hubs has on GPUs: auto (as many as pay) | 0 to 128 [default: auto].
+    /// Segments of sources that hubs has on GPUs: auto (as many as save time) | 0 to 128 [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
     pub segments: Choice<u32>,
-    /// Sources of a segment: auto (what shared memory has room for) | a multiple of 4 up to 48000 [default: auto].
+    /// Sources of a segment: auto (as many as fit shared memory) | a multiple of 4 up to 48000 [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "NODES", allow_hyphen_values = true))]
     pub segment_width: Choice<u32>,
-    /// Teams of multiprocessors among which the segments are divided: auto (4 from 16 segments on, else 1) | 1 to 8 [default: auto].
+    /// Teams of multiprocessors among which segments are divided: auto (4 from 16 segments on, else 1) | 1 to 8
+    /// [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
     pub segment_teams: Choice<u32>,
-    /// Fix the order of every addition, so that any number of replicas gives the same bits.
+    /// Fix the order of every addition: any number of replicas gives the same bits. Refuses strategies that add in none.
     #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
         require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
     pub deterministic: bool,
-    /// `[n]` weights of the nodes where walks begin, finite and >= 0, not all 0, in place of a file.
+    /// `[n]` weights of the nodes where the walk restarts, finite and >= 0, not all 0, in place of a file.
     #[cfg_attr(feature = "cli", arg(skip))]
     #[serde(skip)]
     pub personal: Option<Vec<f64>>,
@@ -180,85 +185,90 @@ impl Default for PagerankConfig {
 }
 
 impl PagerankConfig {
-    /// The L1 change at which it ends; 0 never.
+    /// The L1 distance at which it ends; 0 never.
     fn tolerance(&self) -> f64 {
         self.tolerance.or(1e-6)
     }
 
-    /// Refuses what makes no sense.
+    /// Checks what no single option's syntax can.
     fn check(&self) -> Result<()> {
-        let refuse = |what: String| Err(Error::input(what));
-        let (damping, tolerance, strategy) = (self.damping, self.tolerance(), self.strategy);
-        if !(0.0..=1.0).contains(&damping) {
-            return refuse(format!("--damping {damping}: use 0 to 1, as in 0.85"));
-        }
-        if !(tolerance >= 0.0 && tolerance.is_finite()) {
-            return refuse(format!("--tolerance {tolerance}: use 0 (never) or a number above"));
-        }
-        if self.iterations == 0 {
-            return refuse("--iterations 0: at least one is needed".into());
-        }
-        let width = self.warp_width;
-        if !(width.is_power_of_two() && width <= 64) {
-            return refuse(format!("--warp-width {width}: use 1, 2, 4, 8, 16, 32 or 64"));
-        }
-        if !(1..=10).contains(&self.warp_chunk) {
-            return refuse(format!("--warp-chunk {}: use 1 to 10", self.warp_chunk));
-        }
+        let PagerankConfig { damping, strategy, weighted, .. } = *self;
+        let (tolerance, width, chunk) = (self.tolerance(), self.warp_width, self.warp_chunk);
+        let (segments, sources, teams) =
+            (self.segments.or(0), self.segment_width.or(4), self.segment_teams.or(1));
+        let asked = [self.segments, self.segment_width, self.segment_teams];
         let unset = PagerankConfig::default();
-        let asked = (width, self.warp_chunk) != (unset.warp_width, unset.warp_chunk);
-        // What auto takes for weights where degrees are skewed.
-        let warps = strategy.warps() || strategy == Strategy::Auto && self.weighted;
-        if asked && !warps {
-            return refuse(format!(
-                "--strategy {strategy} with --warp-width or --warp-chunk: it has none; use warp-push, warp-pull or warp-pull-nodiv"
-            ));
-        }
-        let asked = self.segments.given().is_some() || self.segment_width.given().is_some();
-        let hubs = strategy == Strategy::Hubs || strategy == Strategy::Auto && !self.weighted;
-        if (asked || self.segment_teams.given().is_some()) && !hubs {
-            return refuse(format!(
-                "--strategy {strategy} with --segments, --segment-width or --segment-teams: hubs alone has them, and takes no --weighted"
-            ));
-        }
-        if let Some(segments) =
-            self.segments.given().filter(|segments| *segments > MOST_SEGMENTS as u32)
-        {
-            return refuse(format!("--segments {segments}: use auto or 0 to {MOST_SEGMENTS}"));
-        }
-        if let Some(width) = self.segment_width.given()
-            && !(width.is_multiple_of(4) && (4..=WIDEST_SEGMENT).contains(&width))
-        {
-            return refuse(format!(
-                "--segment-width {width}: use auto or a multiple of 4 up to {WIDEST_SEGMENT}"
-            ));
-        }
-        if let Some(teams) =
-            self.segment_teams.given().filter(|t| !(1..=MOST_TEAMS as u32).contains(t))
-        {
-            return refuse(format!("--segment-teams {teams}: use auto or 1 to {MOST_TEAMS}"));
-        }
-        if strategy == Strategy::Hubs && self.weighted {
-            return refuse(
+        let asks_warps = (width, chunk) != (unset.warp_width, unset.warp_chunk);
+        let asks_hubs = asked.iter().any(|choice| choice.given().is_some());
+        let auto = strategy == Strategy::Auto;
+        // With weights, auto takes such a strategy where degrees are skewed.
+        let has_warps = strategy.warps() || auto && weighted;
+        let has_hubs = strategy == Strategy::Hubs || auto && !weighted;
+        let (pushes, merge) = (strategy.pushes(), self.run.merge);
+        let wrong = [
+            (
+                !(0.0..=1.0).contains(&damping),
+                format!("--damping {damping}: use 0 to 1, as in 0.85"),
+            ),
+            (
+                !(tolerance >= 0.0 && tolerance.is_finite()),
+                format!("--tolerance {tolerance}: use 0 (never) or a number above"),
+            ),
+            (self.iterations == 0, "--iterations 0: at least one is needed".into()),
+            (
+                !(width.is_power_of_two() && width <= 64),
+                format!("--warp-width {width}: use 1, 2, 4, 8, 16, 32 or 64"),
+            ),
+            (!(1..=10).contains(&chunk), format!("--warp-chunk {chunk}: use 1 to 10")),
+            (
+                asks_warps && !has_warps,
+                format!(
+                    "--strategy {strategy} with --warp-width or --warp-chunk: it has none; use warp-push, warp-pull or warp-pull-nodiv"
+                ),
+            ),
+            (
+                asks_hubs && !has_hubs,
+                format!(
+                    "--strategy {strategy} with --segments, --segment-width or --segment-teams: hubs alone has them, and takes no --weighted"
+                ),
+            ),
+            (
+                segments > MOST_SEGMENTS as u32,
+                format!("--segments {segments}: use auto or 0 to {MOST_SEGMENTS}"),
+            ),
+            (
+                !(sources.is_multiple_of(4) && (4..=WIDEST_SEGMENT).contains(&sources)),
+                format!(
+                    "--segment-width {sources}: use auto or a multiple of 4 up to {WIDEST_SEGMENT}"
+                ),
+            ),
+            (
+                !(1..=MOST_TEAMS as u32).contains(&teams),
+                format!("--segment-teams {teams}: use auto or 1 to {MOST_TEAMS}"),
+            ),
+            (
+                strategy == Strategy::Hubs && weighted,
                 "--strategy hubs has no room for weights; use auto with --weighted".into(),
-            );
-        }
-        if strategy.pushes() && self.deterministic {
-            return refuse(format!(
-                "--deterministic: {strategy} adds in no fixed order; use --strategy auto, hubs or a pull"
-            ));
-        }
-        if strategy.pushes() && matches!(self.run.merge, MergeMode::Split | MergeMode::Redundant) {
-            return refuse(format!(
-                "--merge {}: {strategy} leaves sums for a SUM all-reduce; use auto or dense",
-                self.run.merge
-            ));
-        }
-        Ok(())
+            ),
+            (
+                pushes && self.deterministic,
+                format!(
+                    "--deterministic: {strategy} adds in no fixed order; use --strategy auto, hubs or a pull"
+                ),
+            ),
+            (
+                pushes && matches!(merge, MergeMode::Split | MergeMode::Redundant),
+                format!(
+                    "--merge {merge}: {strategy} leaves sums for a SUM all-reduce; use auto or dense"
+                ),
+            ),
+        ];
+        let first = wrong.into_iter().find(|(wrong, _)| *wrong);
+        first.map_or(Ok(()), |(_, what)| Err(Error::input(what)))
     }
 }
 
-/// The rank of every node: how often a random walk is there.
+/// The rank of every node: the share of time that a random walk spends there.
 ///
 /// # Errors
 /// [`Error::Input`] for options out of range; [`Error::Fault`] when a replica fails; [`Error::Verify`] when `compare` finds

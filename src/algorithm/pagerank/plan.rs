@@ -13,9 +13,6 @@ use crate::layout::{Columns, TopologyRows};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Sums that no order of additions changes are of integers: a rank of 1 is 2^60 units.
-pub(super) const UNITS: f64 = (1u64 << 60) as f64;
-
 /// How all replicas get the rows of an iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Merging {

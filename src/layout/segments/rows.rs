@@ -1,13 +1,14 @@
 //! The arrays of segments, as the kernels of `kernels/pagerank/pagerank_hubs.cu` read them.
 
 use super::Segments;
+use crate::device::kernels::pagerank_hubs;
 use crate::layout::ColumnRows;
 use rayon::prelude::*;
 
 /// Consecutive arcs that one thread of a warp adds up.
-pub(super) const LANE: usize = 8;
+pub(super) const LANE: usize = pagerank_hubs::LANE as usize;
 /// Arcs of a chunk: a warp adds them up at once.
-pub(crate) const CHUNK: usize = 32 * LANE;
+pub(crate) const CHUNK: usize = pagerank_hubs::CHUNK as usize;
 
 /// Calls `each` with the segment of every run of a row, and the run: arcs from one segment, or from all beyond the first
 /// `most`.

@@ -8,10 +8,11 @@
 //! How many teams there are and where segments are cut follows from the graph alone, since the bits of a row's sum depend on
 //! it. How many multiprocessors a team has follows from the GPU and its rows.
 
+use crate::device::kernels::pagerank_hubs;
 use std::ops::Range;
 
-/// Teams at most; as many as `HubArgs` of `kernels/pagerank/pagerank_hubs.cu` has room for.
-pub(crate) const MOST_TEAMS: usize = 8;
+/// Teams at most: kernels are told of so many.
+pub(crate) const MOST_TEAMS: usize = pagerank_hubs::TEAMS as usize;
 
 /// Teams where there are at least [`TEAMS_FROM`] segments; elsewhere one.
 pub(crate) const TEAMS: usize = 4;
