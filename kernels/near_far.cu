@@ -1,6 +1,6 @@
 // Shortest paths on graphs of high diameter: near-far with many local rounds a grid barrier.
 //
-// Idea. Such graphs have thousands of small frontiers, so latency is everything. Nodes with
+// Idea. Such graphs have thousands of small frontiers, so time goes by latency. Nodes with
 // dist < threshold are near and worked off now; the others are bits of `pending` until the threshold
 // passes them (threshold = smallest pending distance + delta). A block takes its share of the near
 // queue into shared memory and relaxes it for up to `local_rounds` rounds on its own, feeding on what
@@ -10,7 +10,7 @@
 // near queue at that distance, or has its bit in `pending`. A queue entry whose distance is no longer
 // the node's is stale and skipped: whoever improved the node has queued it anew.
 //
-// Source: near-far as in Davidson, Baxter, Garland, Owens, IPDPS 2014, section 4.
+// Source: near-far of Davidson, Baxter, Garland, Owens, IPDPS 2014, section 4.
 //
 // Compiled with: -DHIVE_PACKED=1 -DHIVE_WIDE=0 | -DHIVE_PACKED=0 -DHIVE_WIDE=0 | -DHIVE_PACKED=1 -DHIVE_WIDE=1 | -DHIVE_PACKED=0 -DHIVE_WIDE=1 | -DHIVE_PACKED=1 -DHIVE_WIDE=0 -DHIVE_LEVELS=1 | -DHIVE_PACKED=1 -DHIVE_WIDE=1 -DHIVE_LEVELS=1
 

@@ -9,8 +9,8 @@
 // the frontier, `next` is all zero. A round consumes `front`, fills `next`, and swaps them.
 //
 // Jointly (sssp_joint), replicas on several GPUs push redundantly, from snapshots, and pull together: each its own nodes,
-// whose distances and marks it stores into everybody's arrays; then all meet (joint.cuh). A distance that comes early is
-// as good as one that comes in time: its node is marked.
+// whose distances and marks it stores into everybody's arrays; then all meet (joint.cuh). A distance that comes
+// early does no harm: its node is marked.
 //
 // Rounds: "queue" (a small frontier; its arcs are dealt evenly over the whole grid), "scan" (a larger
 // one, compacted in node order with the prefix sum of its degrees, dealt evenly too), "pull".

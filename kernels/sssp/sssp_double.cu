@@ -2,8 +2,8 @@
 //
 // Idea. Nodes with dist < threshold are near: a queue holds those whose arcs are to be relaxed in this round. The
 // others wait as bits of `pending` until the threshold passes them (threshold = smallest pending distance + delta).
-// Rows of at most `long_row` arcs take eight lanes each, longer ones
-// a block each, and those of more than `giant_row` arcs all blocks together.
+// Rows of at most `long_row` arcs take eight lanes each, longer ones a block each, and those of more than `giant_row`
+// arcs all blocks together.
 //
 // Invariant at a barrier: every node whose arcs are not relaxed at its current distance is in the queue of the round
 // that begins, or has its bit in `pending`. `stamp[v]` is the last round that v was queued for: a node is queued once
@@ -12,7 +12,7 @@
 // Distances are handled as the bits of non-negative f64, whose order is that of the unsigned integers. Sums of
 // integers are exact below 2^53.
 //
-// Source: near-far as in Davidson, Baxter, Garland, Owens, IPDPS 2014, section 4.
+// Source: near-far of Davidson, Baxter, Garland, Owens, IPDPS 2014, section 4.
 //
 // Compiled with: -DHIVE_PACKED=1 -DHIVE_WIDE=0 | -DHIVE_PACKED=0 -DHIVE_WIDE=0 | -DHIVE_PACKED=1 -DHIVE_WIDE=1 | -DHIVE_PACKED=0 -DHIVE_WIDE=1
 

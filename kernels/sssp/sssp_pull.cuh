@@ -1,8 +1,8 @@
 // The pull round of sssp.cu: rows by length, a lane, a warp or a block each.
 //
 // Together, replicas have words of 32 nodes in turn among the long rows, and groups of 32 words among the others. An owner's
-// distances go to the others as they are found, and the marks after the round: hubs' distances that came after it would
-// have nodes improved twice (R-MAT 27: a third pull).
+// distances go to the others as they are found, and the marks after the round: a hub's distance
+// that came after it would make nodes improve twice, which can cost a pull.
 #pragma once
 
 #include "sssp_round.cuh"

@@ -276,7 +276,7 @@ fn state(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     shared_once([State::list(shape.nodes as usize, world), changes].concat())
 }
 
-/// Bytes of the replicated state of one of `world` replicas.
+/// Bytes of the replicated state of one of `world` replicas: what a replica on the host is taken to hold beside the graph.
 pub(crate) fn state_bytes(shape: &GraphShape, world: usize) -> u64 {
     total(&state(shape, world))
 }
