@@ -18,7 +18,7 @@
 #include "hive.cuh"
 
 #define TILE 1024u  // @host arcs
-#define LONG 1024u  // @host arcs from which a row is cut into tiles
+#define LONG 1024u  // arcs from which a row is cut into tiles
 #define STAGE 128u  // nodes of a list that wait for others, a warp
 
 // Entries of the lists and of the tiles, of this round, the next and the last.

@@ -32,9 +32,9 @@ struct FilterArgs {  // @host
 };
 
 #define THREADS 256u  // @host
-#define WARPS (THREADS / 32u)  // @host
-#define GROUPS 4u  // @host of 4 values a lane
-#define WARP_TILE (32u * 4u * GROUPS)  // @host
+#define WARPS (THREADS / 32u)
+#define GROUPS 4u  // of 4 values a lane
+#define WARP_TILE (32u * 4u * GROUPS)
 #define TILE (WARPS * WARP_TILE)  // @host
 
 // What a tile has said.

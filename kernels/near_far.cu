@@ -234,7 +234,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) near_far(const NearFarA
             if (blockIdx.x == 0 && threadIdx.x == 0) __stcg(&c->count[(meetings + 2) % 3], 0ull);
         }
         if (grid.stopped) break;
-        note(a.log, windows, 5, entries_in, 0);
+        note(a.log, windows, ROUND_WINDOW, entries_in, 0);
         entries_in = 0;
         // With an overflow some pending nodes below the threshold are still to be worked off.
         settled = fresh(&c->overflow) ? 0 : threshold;

@@ -11,7 +11,7 @@
 
 #define THREADS 256u  // @host
 #define WARPS (THREADS / 32u)
-#define ITEMS 16u               // @host keys of a thread
+#define ITEMS 16u               // keys of a thread
 #define TILE (THREADS * ITEMS)  // @host
 #define DIGITS 256u  // @host
 #define SCAN_THREADS 1024u  // @host

@@ -56,7 +56,7 @@ template <bool TOGETHER>
 __device__ __forceinline__ void close(const BfsArgs& a, BfsKnown& k, const Letter* letter, u32 round, u32 kind) {
     BfsRound* r = &a.control->round[round % 3];
     u64 nodes = TOGETHER && letter ? letter->sum[0] : fresh(&r->nodes), arcs = fresh(&r->arcs), found = fresh(&r->found);
-    u32 levels = kind == ALONE ? (u32)fresh(&r->levels) : 1;
+    u32 levels = kind == ROUND_SOLO ? (u32)fresh(&r->levels) : 1;
     k.levels = levels;
     if (levels == 0) {
         k.arcs = found;
@@ -64,8 +64,8 @@ __device__ __forceinline__ void close(const BfsArgs& a, BfsKnown& k, const Lette
     }
     note(a.log, round + 1, (u64)levels << 8 | kind, k.nodes, k.arcs == ~0ull ? 0 : k.arcs);
     k.nodes = nodes;
-    k.arcs = kind == PULLED ? ~0ull : arcs;
-    k.reached += kind == ALONE ? found : nodes;
+    k.arcs = kind == ROUND_PULL ? ~0ull : arcs;
+    k.reached += kind == ROUND_SOLO ? found : nodes;
     // A queue would have the own finds alone.
     k.queued = TOGETHER && letter ? FULL : (u32)min(nodes, (u64)FULL);
     k.depth += levels;
@@ -124,7 +124,7 @@ __device__ __forceinline__ void run(const BfsArgs& a) {
             behind = ready = pull_now;
         }
         if (pull_now) {
-            kind = PULLED;
+            kind = ROUND_PULL;
             pull<TOGETHER>(a, s, front, next, copies, lo, hi, round, s.known.depth + 1, looked);
             flush(a, s, 0, round);
         } else {
@@ -134,13 +134,13 @@ __device__ __forceinline__ void run(const BfsArgs& a) {
                 dirty = false;
             }
             u64 arcs = s.known.arcs, found_arcs = 0;
-            kind = whole && s.known.queued <= SOLO && (arcs <= SOLO_ARCS || arcs == ~0ull) ? ALONE : QUEUED;
-            if (kind == ALONE) {
+            kind = whole && s.known.queued <= SOLO && (arcs <= SOLO_ARCS || arcs == ~0ull) ? ROUND_SOLO : ROUND_QUEUE;
+            if (kind == ROUND_SOLO) {
                 if (blockIdx.x == 0) looked += solo(a, s, front, next, round);
             } else {
                 if (!(whole && s.known.queued <= QUEUE &&
                       push_queue(a, s, front, next, s.known.queued, round, s.known.depth + 1, found_arcs, looked))) {
-                    kind = SCANNED;
+                    kind = ROUND_SWEEP;
                     u32 step = s.known.nodes * 32 < hi - lo ? 32 : 1;
                     if (!push_words(a, s, grid, front, next, lo, hi, step, round, s.known.depth + 1, found_arcs, looked))
                         break;

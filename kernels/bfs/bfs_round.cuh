@@ -18,8 +18,6 @@
 #define SOLO_LEVELS 1024u  // before it looks up: the others wait with a deadline
 
 enum Task { FINISH = 0, GROW = 1, PULL = 2, PUSH = 3, JOINT = 5 };  // @host
-// How a round went, as the log has it.
-enum Kind { QUEUED = 1, SCANNED = 2, PULLED = 3, ALONE = 4 };  // @host
 enum Way { AUTO = 0, ONLY_PUSH = 1, ONLY_PULL = 2 };  // @host
 
 struct BfsStatus {  // @host

@@ -80,7 +80,7 @@ template <bool TOGETHER> __device__ __forceinline__ void step(const StepArgs& a)
         bool pull_now = a.task == PULL || (whole && pulled && arcs > a.push_below);
         bool solo_now = whole && !pull_now && alone && queued <= SOLO;
         u64 nodes_in = queued <= QUEUE ? queued : nodes;
-        u32 kind = solo_now ? 4 : 1;  // 1 queue, 2 scan, 3 pull, 4 solo
+        u32 kind = solo_now ? ROUND_SOLO : ROUND_QUEUE;
         Sweep w;
         if (!pull_now && !solo_now && whole && queued <= QUEUE) {
             u64 limit = a.in_records ? a.pull_above : ~0ull;
@@ -94,7 +94,7 @@ template <bool TOGETHER> __device__ __forceinline__ void step(const StepArgs& a)
             if (!sweep(a, s, grid, front, lo, hi, w)) break;
             nodes = nodes_in = w.nodes;
             arcs = w.arcs;
-            kind = 2;
+            kind = ROUND_SWEEP;
             u64 limit = pulled ? a.push_below : a.pull_above;
             pull_now = whole && a.in_records && arcs > limit;
             if (!pull_now && !push_scan(a, s, grid, front, next, t, w)) break;
@@ -132,7 +132,7 @@ template <bool TOGETHER> __device__ __forceinline__ void step(const StepArgs& a)
         }
         round++;
         rounds += done;
-        note(a.log, round, (u64)done << 8 | (pull_now ? 3 : kind), nodes_in, arcs);
+        note(a.log, round, (u64)done << 8 | (pull_now ? ROUND_PULL : kind), nodes_in, arcs);
         pulled = pull_now;
         // What one block could not go on with is for the whole grid.
         alone = !solo_now || done == SOLO_ROUNDS;

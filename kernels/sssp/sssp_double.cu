@@ -198,7 +198,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) sssp_double(const Doubl
             round++;
         }
         if (grid.stopped) break;
-        note(a.log, windows, 5, entries, 0);
+        note(a.log, windows, ROUND_WINDOW, entries, 0);
         entries = 0;
         settled = threshold;
     }

@@ -2,7 +2,7 @@
 
 use super::frame::Log;
 use super::measure::TraceEntry;
-use crate::device::kernels::hive::{LOG_ENTRIES, RoundLog};
+use crate::device::kernels::hive::{self, LOG_ENTRIES, RoundLog};
 use crate::device::{CudaDevice, Pinned};
 use crate::error::Result;
 
@@ -27,8 +27,14 @@ impl Rounds {
         let last = (count as usize).min(LOG_ENTRIES as usize - 1);
         let entry = |i: usize| {
             let (before, RoundLog { ns, kind, nodes, arcs }) = (log.get(i - 1).ns, log.get(i));
-            let names = ["", "push queue", swept, "pull", "push solo", "near-far"];
-            let step = names[(kind & 255) as usize % names.len()];
+            let step = match kind as u32 & 255 {
+                hive::ROUND_QUEUE => "push queue",
+                hive::ROUND_SWEEP => swept,
+                hive::ROUND_PULL => "pull",
+                hive::ROUND_SOLO => "push solo",
+                hive::ROUND_WINDOW => "near-far",
+                _ => "",
+            };
             TraceEntry {
                 iteration: trace.iterations - 1,
                 step: step.into(),

@@ -2,15 +2,15 @@
 //! (`kernels/joint.cuh`). A round then costs microseconds, and no word of the host's.
 
 use super::MAX_REPLICAS;
-pub(crate) use crate::device::kernels::joint::Joint as JointArgs;
+use crate::device::kernels::joint::Joint;
 use bytemuck::Zeroable;
 
-impl JointArgs {
+impl Joint {
     /// Of replica `rank`, where everybody's mail is at these addresses.
-    pub fn new(mail: &[u64], rank: usize) -> JointArgs {
+    pub fn new(mail: &[u64], rank: usize) -> Joint {
         let mut all = [0; MAX_REPLICAS];
         all.iter_mut().zip(mail).for_each(|(to, from)| *to = *from);
-        JointArgs { mail: all, rank: rank as u32, world: mail.len() as u32 }
+        Joint { mail: all, rank: rank as u32, world: mail.len() as u32 }
     }
 }
 
@@ -22,7 +22,7 @@ pub(crate) fn apart<G: PartialEq>(gpus: &[G]) -> bool {
 /// What a replica must know of the others to work with them in one launch.
 #[derive(Clone, Copy)]
 pub(crate) struct Together<const N: usize> {
-    pub joint: JointArgs,
+    pub joint: Joint,
     /// The address of each array on each replica.
     pub arrays: [[u64; MAX_REPLICAS]; N],
 }
@@ -30,7 +30,7 @@ pub(crate) struct Together<const N: usize> {
 impl<const N: usize> Together<N> {
     /// Nothing, for launches that are one GPU's own.
     pub fn alone() -> Together<N> {
-        let joint = JointArgs { world: 1, ..JointArgs::zeroed() };
+        let joint = Joint { world: 1, ..Joint::zeroed() };
         Together { joint, arrays: [[0; MAX_REPLICAS]; N] }
     }
 }

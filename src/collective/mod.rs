@@ -20,7 +20,7 @@ pub use cells::Cells;
 pub use chunk::{ChunkPolicy, Split};
 pub(crate) use element::cells;
 pub use element::{Atomic32, CellSlice, Dtype, Element, MergeOp, atomic_words, atomics};
-pub(crate) use joint::{JointArgs, Together, apart};
+pub(crate) use joint::{Together, apart};
 pub(crate) use owner::{Label, Labels, Owner};
 pub(crate) use rendezvous::STEP_LIMIT;
 pub use rendezvous::{Payload, Rendezvous, Ticket};
@@ -28,6 +28,7 @@ pub(crate) use replicated::Data;
 pub use replicated::{Frontier, Replicated};
 
 use crate::device::kernels::hive;
+use crate::device::kernels::joint::Joint;
 use crate::error::{Error, Result};
 use std::sync::Arc;
 
@@ -101,7 +102,7 @@ pub(crate) trait Collective: Send {
     }
 
     /// What launches over all GPUs of the fleet are told, where they can be made.
-    fn joint(&self) -> Option<JointArgs> {
+    fn joint(&self) -> Option<Joint> {
         None
     }
 

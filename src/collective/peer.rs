@@ -5,10 +5,10 @@
 
 use super::two_shot::{Mover, two_shot};
 use super::{Collective, Dtype, MergeOp, Seat, Span};
-use super::{JointArgs, Payload, Split, Ticket, apart};
+use super::{Payload, Split, Ticket, apart};
 use crate::collective::host::HostCollective;
 use crate::device::kernels::hive::{OP_MAX, OP_MIN, OP_OR, OP_SUM};
-use crate::device::kernels::joint::Mail;
+use crate::device::kernels::joint::{Joint, Mail};
 use crate::device::kernels::merge::{self, FetchArgs, MergeArgs};
 use crate::device::{CudaDevice, DeviceBuffer, EVENT_RING, KERNELS, Launch};
 use crate::error::{Error, Result};
@@ -77,7 +77,7 @@ pub(crate) struct PeerCollective {
     neighbours: Vec<Neighbour>,
     published: u64,
     kernels: MergeKernels,
-    joint: Option<JointArgs>,
+    joint: Option<Joint>,
 }
 
 /// The loaded merge kernels and how to launch them.
@@ -201,7 +201,7 @@ impl PeerCollective {
             neighbours: neighbours.to_vec(),
             published: 0,
             kernels: MergeKernels::load(device)?,
-            joint: mail.map(|mail| JointArgs::new(&mail, rank)),
+            joint: mail.map(|mail| Joint::new(&mail, rank)),
         })
     }
 }
@@ -216,7 +216,7 @@ impl Collective for PeerCollective {
         two_shot(self, seat, span, split)
     }
 
-    fn joint(&self) -> Option<JointArgs> {
+    fn joint(&self) -> Option<Joint> {
         self.joint
     }
 
