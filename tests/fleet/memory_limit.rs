@@ -24,7 +24,7 @@ fn a_limit_of_what_a_graph_needs_is_enough_and_nine_tenths_are_refused() {
         for workload in WORKLOADS {
             let seeds = if workload.takes("seeds") { "seeds = 'first:3'" } else { "" };
             let config: RunConfig = toml::from_str(&format!("graph = '{spec}'\n{seeds}")).unwrap();
-            if spec != "geo:60000" && workload.takes("places") {
+            if spec != "geo:60000" && workload.takes("labels") {
                 continue;
             }
             for (devices, sharers) in &fleets {
