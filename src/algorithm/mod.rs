@@ -1,4 +1,17 @@
-//! Workloads: one folder each, and what they have in common.
+//! Workloads: one folder each, and what they have in common. Each is a function of a fleet, a graph on it, and a config.
+//!
+//! ```
+//! use hivegraph::prelude::*;
+//!
+//! fn main() -> Result<()> {
+//!     let fleet = Fleet::open(FleetConfig { devices: "host:2".parse()?, ..FleetConfig::default() })?;
+//!     let graph = Prepared::new(&fleet, Arc::new(load("rmat:8")?), PrepareOptions::default())?;
+//!     let ranks = pagerank(&fleet, &graph, &PagerankConfig::default())?.ranks;
+//!     let cores = kcore(&fleet, &graph, &KcoreConfig::default())?.cores;
+//!     println!("node 0: rank {}, core number {}", ranks[0], cores[0]);
+//!     Ok(())
+//! }
+//! ```
 
 mod arrays;
 pub mod bc;
