@@ -6,12 +6,14 @@
 use super::measure::Measured;
 use super::options::RunOptions;
 use super::paths::Paths;
+use crate::device::kernels::lambda::FaultSink;
 use crate::error::{Error, Result};
 use crate::fleet::{Fleet, FleetInfo};
 use crate::graph::Graph;
 use crate::io::{PlacesFile, Table};
 use crate::layout::memory::{DeviceArray, GraphShape, placed, total};
-use crate::layout::{Form, PrepareOptions, Prepared};
+use crate::layout::{Form, PrepareOptions, Prepared, Resident};
+use crate::operator;
 #[cfg(feature = "cli")]
 use clap::{Args as Flags, FromArgMatches as _};
 use serde::Serialize;
@@ -126,10 +128,12 @@ pub trait Algorithm: Sized + Send + Sync + 'static {
         None
     }
 
-    /// The arrays of a run on one GPU of `world` replicas.
+    /// The arrays of a run on one GPU of `world` replicas, with those of the graph; [`Form::General`] has these, and the
+    /// operators', from elsewhere.
     fn arrays(shape: &GraphShape, config: &Self::Config, world: usize) -> Vec<DeviceArray>;
 
-    /// Runs it. Without `extras` only the times of runs are wanted.
+    /// Runs it. What ran is told by the answer's [`Measured`]: `reached` nodes, `reached_arcs` that rates are of, and
+    /// `arcs_relaxed` of all replicas together. Without `extras` only the times of runs are wanted.
     fn solve(
         fleet: &Fleet,
         graph: &Prepared,
@@ -137,6 +141,17 @@ pub trait Algorithm: Sized + Send + Sync + 'static {
         run: &RunOptions,
         extras: bool,
     ) -> Result<Self::Answer>;
+}
+
+/// The arrays of a run on one GPU of `world` replicas, with what every replica has there.
+fn arrays<A: Algorithm>(shape: &GraphShape, config: &A::Config, world: usize) -> Vec<DeviceArray> {
+    let mut arrays = A::arrays(shape, config, world);
+    if A::FORM == Form::General {
+        arrays.splice(0..0, Resident::arrays(shape));
+        arrays.extend(operator::arrays(shape));
+    }
+    arrays.push(DeviceArray::new::<FaultSink>("bad indices", 1));
+    arrays
 }
 
 /// The library function of a workload.
@@ -187,7 +202,7 @@ impl<A: Algorithm> Query<A> {
     /// The device arrays of one of `world` replicas, the graph's included.
     pub(crate) fn arrays(&self, world: usize) -> Vec<DeviceArray> {
         let shape = GraphShape::of_form(&self.graph, A::FORM, self.prepare.layout);
-        placed(A::arrays(&shape, &self.config, world), self.prepare.placement, world)
+        placed(arrays::<A>(&shape, &self.config, world), self.prepare.placement, world)
     }
 
     /// Refuses a fleet whose memory limit the arrays of its replicas would exceed on one of its GPUs.
@@ -321,7 +336,7 @@ impl Workload {
     }
 
     /// Whether an option that runs have, by the name of its key, has an effect on it.
-    pub fn takes_of_run(&self, option: &str) -> bool {
+    pub fn takes_shared_option(&self, option: &str) -> bool {
         match option {
             "top" => self.ranks.is_some(),
             _ => self.form.takes(option),
@@ -329,7 +344,7 @@ impl Workload {
     }
 
     /// Whether it has an option of its own of this name.
-    pub fn takes(&self, option: &str) -> bool {
+    pub fn has_own_option(&self, option: &str) -> bool {
         self.of.defaults().contains_key(option)
     }
 
@@ -458,7 +473,7 @@ impl<A: Algorithm> Untyped for Entry<A> {
         own: &Map<String, Value>,
         world: usize,
     ) -> Vec<DeviceArray> {
-        A::arrays(shape, &typed(own).unwrap_or_default(), world)
+        arrays::<A>(shape, &typed(own).unwrap_or_default(), world)
     }
 
     fn query(

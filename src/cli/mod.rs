@@ -215,11 +215,11 @@ mod tests {
                 help.lines().any(flag)
             };
             for option in WORKLOADS.iter().flat_map(|other| other.options()) {
-                assert_eq!(shown(&option), workload.takes(&option), "{option}: {help}");
+                assert_eq!(shown(&option), workload.has_own_option(&option), "{option}: {help}");
             }
             assert_eq!(shown("top"), workload.ranks.is_some(), "{help}");
             for option in ["layout", "chunks", "placement", "top"] {
-                assert_eq!(shown(option), workload.takes_of_run(option), "{help}");
+                assert_eq!(shown(option), workload.takes_shared_option(option), "{help}");
             }
             assert_eq!(shown("graph"), workload.form != Form::Array, "{help}");
             assert!(!help.contains("--fault"), "test hooks stay out of the help");

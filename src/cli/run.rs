@@ -67,7 +67,7 @@ fn workload_command(workload: &Workload) -> Command {
     let command = groups.fold(command, heading);
     // What it takes no part in is not shown, and refused by name.
     let shared = ["top", "graph", "placement", "layout", "chunks", "chunk_align"];
-    let foreign = shared.iter().filter(|id| !workload.takes_of_run(&id.replace('_', "-")));
+    let foreign = shared.iter().filter(|id| !workload.takes_shared_option(&id.replace('_', "-")));
     let mut foreign: Vec<&str> = foreign.copied().collect();
     if workload.form == Form::Array {
         foreign.extend(loading.iter().map(String::as_str));
@@ -95,7 +95,7 @@ pub(super) fn foreign_option(error: &clap::Error, args: &[OsString]) -> Option<S
         return None;
     };
     let option = argument.strip_prefix("--")?;
-    let taken = WORKLOADS.iter().any(|workload| workload.takes(option));
+    let taken = WORKLOADS.iter().any(|workload| workload.has_own_option(option));
     let words = args.iter().filter_map(|arg| arg.to_str());
     let asked = words.skip_while(|word| *word != "run").find_map(workload)?;
     (error.kind() == ErrorKind::UnknownArgument && taken).then(|| asked.does_not_take(option))

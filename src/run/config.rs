@@ -216,8 +216,10 @@ impl RunConfig {
             && workload.array_columns > 1
         {
             return Err(Error::input(format!(
-                "--output {}: has room for one column only, not for places; name a .csv or .npy",
-                path.display()
+                "--output {}: a .txt file has one column, and {} has {}; name a .csv, .npz or .npy",
+                path.display(),
+                workload.name,
+                workload.array_columns
             )));
         }
         if self.output_is_standard() && self.json.as_deref() == Some(Path::new("-")) {
@@ -311,7 +313,7 @@ impl RunConfig {
             ("chunks", self.chunks != unset.chunks),
             ("chunk-align", self.chunk_align != unset.chunk_align),
         ];
-        let foreign = |(name, set): &(&str, bool)| *set && !workload.takes_of_run(name);
+        let foreign = |(name, set): &(&str, bool)| *set && !workload.takes_shared_option(name);
         let ours = set.into_iter().filter(foreign).map(|(name, _)| name.to_string());
         if let Some(option) = self.own.foreign(workload).into_iter().chain(ours).next() {
             return Err(Error::input(workload.does_not_take(&option)));
@@ -345,8 +347,8 @@ impl RunConfig {
     pub(crate) fn taken(table: &Map<String, Value>, workload: &Workload) -> Map<String, Value> {
         let named = |name: &str| name == workload.name || workload.aliases.contains(&name);
         let taken = |(name, _): &(&String, &Value)| match is_own(name) {
-            true => named(name) || workload.takes(name),
-            false => workload.takes_of_run(name),
+            true => named(name) || workload.has_own_option(name),
+            false => workload.takes_shared_option(name),
         };
         let taken = table.iter().filter(taken);
         taken.map(|(name, value)| (name.clone(), value.clone())).collect()
@@ -359,7 +361,7 @@ impl RunConfig {
         // What no workload could read was refused before.
         let options = self.options_of(workload);
         config.own = Own::of(workload, workload.of.whole(&options).unwrap_or(options));
-        let takes = |option| workload.takes_of_run(option);
+        let takes = |option| workload.takes_shared_option(option);
         config.top = if takes("top") { config.top } else { unset.top };
         config.layout = if takes("layout") { config.layout } else { unset.layout };
         config.chunks = if takes("chunks") { config.chunks } else { unset.chunks };

@@ -286,7 +286,7 @@ mod tests {
     fn a_memory_limit_is_checked_against_the_arrays_of_every_workload() {
         let graph = Arc::new(generate::generate("geo:5000").unwrap());
         for workload in WORKLOADS {
-            let seeds = if workload.takes("seeds") { "seeds = 'first:3'" } else { "" };
+            let seeds = if workload.has_own_option("seeds") { "seeds = 'first:3'" } else { "" };
             let text = format!("graph = 'geo:5000'\n{seeds}");
             let job = match workload.form {
                 Form::Array => Job::on_array(workload, RunConfig::default()),

@@ -114,13 +114,13 @@ fn own((name, value): (&String, &Value)) -> (String, Value) {
 
 /// Whether some workload has an option of this name, or this is the name of one.
 pub(crate) fn is_own(name: &str) -> bool {
-    workload(name).is_some() || WORKLOADS.iter().any(|workload| workload.takes(name))
+    workload(name).is_some() || WORKLOADS.iter().any(|workload| workload.has_own_option(name))
 }
 
 /// Checks the name of an option, and its value by the type that it has.
 fn check(name: &str, value: &Value) -> Result<(), String> {
     let one = Map::from_iter([(name.to_string(), value.clone())]);
-    let taken = WORKLOADS.iter().filter(|workload| workload.takes(name));
+    let taken = WORKLOADS.iter().filter(|workload| workload.has_own_option(name));
     let mut taken = taken.map(|workload| workload.of.whole(&one)).peekable();
     match (workload(name), value) {
         (Some(workload), Value::Object(table)) => workload.of.whole(table).map(drop),

@@ -46,8 +46,10 @@ fn files() -> Files {
                 walk(&entry.path(), &format!("{path}/"), all);
             } else if name.ends_with(".rs") && !name.ends_with("tests.rs") {
                 let text = std::fs::read_to_string(entry.path()).unwrap();
-                let end = text.find("\n#[cfg(test)]\nmod ").or(text.find("\n#[cfg(test)]\n#[path"));
-                all.insert(path, text[..end.unwrap_or(text.len())].to_string());
+                let heads = ["mod ", "pub(super) mod ", "pub(crate) mod ", "#[path"];
+                let end = heads.map(|head| text.find(&format!("\n#[cfg(test)]\n{head}")));
+                let end = end.into_iter().flatten().min().unwrap_or(text.len());
+                all.insert(path, text[..end].to_string());
             }
         }
     }
@@ -236,6 +238,7 @@ fn no_circle_has_more_than_three_files() {
 /// Where a workload is named that is not its place.
 fn named_elsewhere(files: &Files) -> Vec<String> {
     let mut wrong = Vec::new();
+    let exports = code(&files["algorithm/mod.rs"]);
     for workload in hivegraph::run::WORKLOADS {
         let folder = files.keys().find_map(|path| {
             let own = format!("const NAME: &'static str = \"{}\";", workload.name);
@@ -245,7 +248,9 @@ fn named_elsewhere(files: &Files) -> Vec<String> {
         let module = folder.rsplit('/').next().unwrap().to_string();
         let checker = format!("verify/{module}");
         for (path, text) in files {
-            let own = path.starts_with(&format!("{folder}/")) || path.starts_with(&checker);
+            let own = path.starts_with(&format!("{folder}/"))
+                || *path == format!("{checker}.rs")
+                || path.starts_with(&format!("{checker}/"));
             // Its line, and its names for users of the library.
             let listed = ["algorithm/registry.rs", "algorithm/mod.rs", "lib.rs"];
             if own || listed.contains(&path.as_str()) {
@@ -253,16 +258,24 @@ fn named_elsewhere(files: &Files) -> Vec<String> {
             }
             let code = code(text);
             for name in std::iter::once(&workload.name).chain(workload.aliases) {
-                // An operator is called like the workload.
-                let operator = *name == "filter" && path.starts_with("operator/");
-                if code.contains(&format!("\"{name}\"")) && !operator {
+                // An operator and a generator are called like workloads.
+                let namesake = *name == "filter" && path.starts_with("operator/")
+                    || *name == "geo" && path.starts_with("generate/");
+                let says = |text: &str| code.contains(&format!("\"{text}\""));
+                if (says(name) || says(&format!("--{name}"))) && !namesake {
                     wrong.push(format!("{path} says \"{name}\""));
                 }
             }
-            let other_workload = path.starts_with("algorithm/");
-            let by_path = imports(&code, &format!("algorithm::{module}::"));
-            if !by_path.is_empty() && !other_workload {
-                wrong.push(format!("{path} imports algorithm::{module}"));
+            // One workload may call another's library function.
+            if path.starts_with("algorithm/") {
+                continue;
+            }
+            let exported = imports(&exports, &format!("pub use {module}::"));
+            for import in imports(&code, "crate::algorithm::") {
+                let first = import.split("::").next().unwrap_or_default();
+                if first == module || exported.iter().any(|name| name == first) {
+                    wrong.push(format!("{path} imports algorithm::{import}"));
+                }
             }
         }
     }
@@ -275,7 +288,10 @@ fn a_workload_is_named_in_its_folder_and_in_the_registry() {
     let wrong = named_elsewhere(&planted("sweep/plan.rs", "const X: &str = \"kcore\";"));
     assert_eq!(wrong, ["sweep/plan.rs says \"kcore\""]);
     let wrong = named_elsewhere(&planted("run/job.rs", "use crate::algorithm::kcore::Kcore;"));
-    assert_eq!(wrong, ["run/job.rs imports algorithm::kcore"]);
+    assert_eq!(wrong, ["run/job.rs imports algorithm::kcore::Kcore"]);
+    let wrong =
+        named_elsewhere(&planted("run/job.rs", "use crate::algorithm::{\n    KcoreConfig,\n};"));
+    assert_eq!(wrong, ["run/job.rs imports algorithm::KcoreConfig"]);
 }
 
 /// Comments that say what another place says, and times that belong into docs/results.md.

@@ -168,8 +168,8 @@ fn a_graph_comes_from_standard_input() {
 
 #[test]
 fn every_workload_with_a_ranking_prints_the_first_of_it() {
-    for workload in WORKLOADS.iter().filter(|workload| workload.takes("top")) {
-        let seeds = if workload.takes("seeds") { " --seeds 1" } else { "" };
+    for workload in WORKLOADS.iter().filter(|workload| workload.takes_shared_option("top")) {
+        let seeds = if workload.has_own_option("seeds") { " --seeds 1" } else { "" };
         let line = format!("run {} --graph {GRAPH}{seeds} --top 3", workload.name);
         let text = answered(&line);
         let table: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("rank")).collect();

@@ -22,6 +22,7 @@
 mod answer;
 mod program;
 
+use super::frame::Brought;
 use super::workload::{Algorithm, Query, config, run};
 use super::{Measured, RunOptions};
 use crate::choice::Choice;
@@ -127,7 +128,7 @@ impl Algorithm for Katz {
     }
 
     fn arrays(shape: &GraphShape, _: &KatzConfig, world: usize) -> Vec<DeviceArray> {
-        program::arrays(shape, world)
+        program::State::list(shape.nodes as usize, world)
     }
 
     fn solve(
@@ -140,10 +141,12 @@ impl Algorithm for Katz {
         let (rows, config, run) = (graph.general(fleet)?, query.config.clone(), run.clone());
         let alpha = query.start;
         let program = move |r: &mut _| program::program(r, &rows, &config, alpha, &run);
-        let (iterations, change, mut brought) = fleet.run(program)?.swap_remove(0);
-        brought.measured.reached = query.graph.nodes() as u64;
-        brought.measured.reached_arcs = query.graph.arcs() * u64::from(iterations);
-        let (values, measured) = (brought.values, brought.measured);
+        let replicas = fleet.run(program)?;
+        let (iterations, change) = (replicas[0].0, replicas[0].1);
+        let brought = replicas.into_iter().map(|replica| replica.2).collect();
+        let Brought { values, mut measured } = Brought::first(brought);
+        measured.reached = query.graph.nodes() as u64;
+        measured.reached_arcs = query.graph.arcs() * u64::from(iterations);
         Ok(Centralities { values, alpha, iterations, change, measured })
     }
 }

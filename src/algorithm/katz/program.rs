@@ -9,12 +9,11 @@ use crate::collective::{MergeOp, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::Replica;
 use crate::layout::Resident;
-use crate::layout::memory::{DeviceArray, GraphShape};
-use crate::operator::{self, ArcLambda, Args, Lambda, Over};
+use crate::operator::{ArcLambda, Args, Lambda, Over};
 
 replicated_arrays! {
     /// The replicated state, for so many nodes.
-    struct State of usize {
+    pub(super) struct State of usize {
         /// `[n]` the values that an iteration begins with.
         value: Replicated<f64> = "value", Gather, |n| *n;
         /// `[n]` those that it ends with.
@@ -22,17 +21,11 @@ replicated_arrays! {
     }
 }
 
-/// The arrays of a run on one GPU of `world` replicas.
-pub(super) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
-    let state = State::list(shape.nodes as usize, world);
-    [Resident::arrays(shape), state, operator::arrays(shape)].concat()
-}
-
-/// What comes to v over an arc from u.
+/// The value at the other end of an arc into a node. In a fold, u is the node and v its neighbour.
 fn incoming() -> ArcLambda<f64> {
     ArcLambda::new("incoming").reads::<f64>("value").cuda("return value[v];").host(|a| {
         let value = a.reads::<f64>("value");
-        Box::new(move |_, u, _, _| value.at(u))
+        Box::new(move |_, v, _, _| value.at(v))
     })
 }
 
