@@ -1,15 +1,15 @@
-//! Device arrays over plain `cuMemAlloc` (peers may read them) and pinned words.
+//! Device arrays, which peers may read, and pinned words of the host.
 
-use super::cuda_device::Context;
-use super::{check, pool};
+use super::context::Context;
+use super::pool;
 use crate::error::{Error, Result};
-use bytemuck::{Pod, Zeroable};
+use bytemuck::Pod;
 use cudarc::driver::sys;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes behind every array: wide loads may touch the end of a short one.
+/// Bytes behind every array, since wide loads may read past the end of a short one.
 pub(super) const SPARE: usize = 64;
 
 /// What an array of `bytes` takes of a device's memory.
@@ -50,7 +50,7 @@ impl<T: Pod> DeviceBuffer<T> {
         let pointer = pool::take(context, label, bytes)?;
         let buffer =
             DeviceBuffer { context: context.clone(), stream, pointer, length, kind: PhantomData };
-        buffer.fill_bytes(0, bytes)?;
+        buffer.zero(0, bytes)?;
         Ok(buffer)
     }
 
@@ -69,42 +69,39 @@ impl<T: Pod> DeviceBuffer<T> {
         self.pointer
     }
 
-    fn fill_bytes(&self, value: u8, bytes: usize) -> Result<()> {
-        // SAFETY: inside the allocation.
-        check(&self.context.name, "cuMemsetD8", unsafe {
-            sys::cuMemsetD8Async(self.pointer, value, bytes, self.stream)
+    /// Queues zeroing `bytes` from byte `first` on.
+    fn zero(&self, first: usize, bytes: usize) -> Result<()> {
+        // SAFETY: callers keep inside the allocation.
+        self.context.check("cuMemsetD8", unsafe {
+            sys::cuMemsetD8Async(self.pointer + first as u64, 0, bytes, self.stream)
         })
     }
 
     /// Queues zeroing the elements from `first` on.
     pub(crate) fn clear_from(&self, first: usize) -> Result<()> {
         let first = first.min(self.length);
-        let at = self.pointer + (first * size_of::<T>()) as u64;
-        // SAFETY: inside the allocation.
-        check(&self.context.name, "cuMemsetD8", unsafe {
-            sys::cuMemsetD8Async(at, 0, (self.length - first) * size_of::<T>(), self.stream)
-        })
+        self.zero(first * size_of::<T>(), (self.length - first) * size_of::<T>())
     }
 
     pub(super) fn context(&self) -> &Context {
         &self.context
     }
 
-    /// Makes the array's context current on this thread, which need not be its replica's.
+    /// Makes the array's context current on this thread, which may be another replica's.
     pub(crate) fn bind(&self) -> Result<()> {
         self.context.bind()
     }
 
     /// Queues zeroing all elements.
     pub fn clear(&self) -> Result<()> {
-        self.fill_bytes(0, self.length * size_of::<T>())
+        self.clear_from(0)
     }
 
     /// Queues setting every 4-byte word to `word`.
     pub fn fill_words(&self, word: u32) -> Result<()> {
         let words = self.length * size_of::<T>() / 4;
         // SAFETY: inside the allocation, which is aligned to 256 bytes.
-        check(&self.context.name, "cuMemsetD32", unsafe {
+        self.context.check("cuMemsetD32", unsafe {
             sys::cuMemsetD32Async(self.pointer, word, words, self.stream)
         })
     }
@@ -115,23 +112,14 @@ impl<T: Pod> DeviceBuffer<T> {
             let (given, held) = (values.len(), self.length);
             return Err(Error::machine(format!("upload of {given} elements into {held}; a bug")));
         }
-        // SAFETY: inside the allocation; a pageable source has been consumed on return.
-        unsafe {
-            check(
-                &self.context.name,
-                "cuMemcpyHtoD",
-                sys::cuMemcpyHtoDAsync_v2(
-                    self.pointer,
-                    values.as_ptr().cast(),
-                    size_of_val(values),
-                    self.stream,
-                ),
-            )?;
-            check(&self.context.name, "cuStreamSynchronize", sys::cuStreamSynchronize(self.stream))
-        }
+        let (from, bytes) = (values.as_ptr().cast(), size_of_val(values));
+        // SAFETY: inside the allocation; the source has been consumed when the stream is drained.
+        let status = unsafe { sys::cuMemcpyHtoDAsync_v2(self.pointer, from, bytes, self.stream) };
+        self.context.check("cuMemcpyHtoD", status)?;
+        self.context.drain(self.stream)
     }
 
-    /// Waits for the stream and copies the array out. For quiet moments: it blocks.
+    /// Waits for the stream and copies the array out. It blocks, so it is not for a run under way.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         self.part(0..self.length)
     }
@@ -151,35 +139,23 @@ impl<T: Pod> DeviceBuffer<T> {
         if values.is_empty() {
             return Ok(values);
         }
+        let from = self.pointer + (range.start * size_of::<T>()) as u64;
+        let (to, bytes) = (values.as_mut_ptr().cast(), size_of_val(values.as_slice()));
         // SAFETY: as many bytes as both sides hold; the stream is drained before the vector is used.
-        unsafe {
-            check(
-                &self.context.name,
-                "cuMemcpyDtoH",
-                sys::cuMemcpyDtoHAsync_v2(
-                    values.as_mut_ptr().cast(),
-                    self.pointer + (range.start * size_of::<T>()) as u64,
-                    size_of_val(values.as_slice()),
-                    self.stream,
-                ),
-            )?;
-            check(
-                &self.context.name,
-                "cuStreamSynchronize",
-                sys::cuStreamSynchronize(self.stream),
-            )?;
-        }
+        let status = unsafe { sys::cuMemcpyDtoHAsync_v2(to, from, bytes, self.stream) };
+        self.context.check("cuMemcpyDtoH", status)?;
+        self.context.drain(self.stream)?;
         Ok(values)
     }
 }
 
 impl<T: Pod> Drop for DeviceBuffer<T> {
     fn drop(&mut self) {
-        // Kernels of others may write into it, and nobody has told them yet.
+        // Kernels of other replicas, which do not know of the panic yet, may write into it.
         if std::thread::panicking() {
             return;
         }
-        // Whoever lets go of it last need not be its replica's thread.
+        // The thread that lets go of it last may be another replica's.
         let Some(_current) = self.context.enter_to_free() else { return };
         pool::give(&self.context, self.pointer, self.length * size_of::<T>() + SPARE);
     }
@@ -205,12 +181,9 @@ impl<T: Pod> Pinned<T> {
         // SAFETY: out-pointers to locals; the context is current; the memory is zeroed before use.
         unsafe {
             let bytes = length * size_of::<T>();
-            check(&context.name, "cuMemHostAlloc", sys::cuMemHostAlloc(&mut host, bytes, flags))?;
-            check(
-                &context.name,
-                "cuMemHostGetDevicePointer",
-                sys::cuMemHostGetDevicePointer_v2(&mut device, host, 0),
-            )?;
+            context.check("cuMemHostAlloc", sys::cuMemHostAlloc(&mut host, bytes, flags))?;
+            let status = sys::cuMemHostGetDevicePointer_v2(&mut device, host, 0);
+            context.check("cuMemHostGetDevicePointer", status)?;
             std::ptr::write_bytes(host.cast::<u8>(), 0, bytes);
         }
         Ok(Pinned { context: context.clone(), host: host.cast(), device, length })
@@ -252,7 +225,7 @@ impl<T: Pod> Drop for Pinned<T> {
     }
 }
 
-impl<T: Pod + Zeroable> std::fmt::Debug for DeviceBuffer<T> {
+impl<T: Pod> std::fmt::Debug for DeviceBuffer<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "DeviceBuffer({}, {} elements)", self.context.name, self.length)
     }

@@ -1,48 +1,31 @@
-//! One replica's view of its GPU: a context, a stream, events, modules, launches.
+//! A replica's GPU: its context, stream and events, loaded kernels, launches, and how the host waits.
 
 use super::buffer::{DeviceBuffer, Pinned};
+use super::check;
+use super::context::{Context, event, stream};
 use super::kernels::hive;
 use super::lambda::Lambdas;
+use super::launch::{Function, Launch, launch_on};
 use super::nvrtc::{self, Unit};
 use super::pool::Account;
+use super::probe::{DeviceInfo, attribute, describe};
 use super::recording::Chain;
-use super::{check, ready};
 use crate::error::{Error, Result};
 use bytemuck::Pod;
 use cudarc::driver::sys;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// One device, as results describe it.
-#[derive(Debug, Clone, serde::Serialize)]
-pub struct DeviceInfo {
-    /// Rank of the replica on it.
-    pub rank: usize,
-    /// `cuda:0` or `host`.
-    pub device: String,
-    /// Product name.
-    pub name: String,
-    /// Memory in bytes.
-    pub memory_bytes: u64,
-    /// Multiprocessors of a GPU, threads of a host replica.
-    pub multiprocessors: u32,
-    /// As in `9.0`; empty on the host.
-    pub compute_capability: String,
-    /// Clock in kHz; 0 where unknown.
-    pub clock_khz: u32,
-}
-
-/// Whom a device tells that its replica is alive, and asks whether to go on.
+/// What a device reports signs of life to, and asks whether to go on.
 pub(crate) trait Watch: Send + Sync {
     /// A sign of life of replica `rank`.
     fn beat(&self, rank: usize);
 
-    /// After how long a step counts as hung.
+    /// The time after which a step counts as hung.
     fn step_limit(&self) -> Duration;
 
     /// How long a replica waits for its peers.
@@ -54,117 +37,51 @@ pub(crate) trait Watch: Send + Sync {
     /// Ends the program of all replicas: the step of replica `rank` hangs, for this reason.
     fn hung(&self, rank: usize, cause: String);
 
-    /// Why the program of all replicas is to end, if it is.
+    /// Why the program of all replicas has to end, if it has to.
     fn failure(&self) -> Option<Error>;
 }
 
-/// u64 words of the place where blocks of a cooperative launch meet.
+/// u64 words with which the blocks of a cooperative launch meet.
 pub(crate) const MEETING_WORDS: usize = size_of::<hive::Meeting>() / 8;
 
 /// Events that a replica publishes at meetings, in turn. Replicas are never more than one meeting
 /// apart, so an event is not recorded again before everybody has waited for it.
 pub(crate) const EVENT_RING: usize = 8;
 
-/// Intervals of a kind that can be marked before somebody asks what they took; more lengthen the last.
+/// Intervals of a kind that can be marked before their times are asked for; a further one extends the last.
 const INTERVALS: usize = 64;
 
 /// Intervals on a stream, of one kind.
 struct Marks {
     pairs: Vec<(sys::CUevent, sys::CUevent)>,
-    /// Marked since they were asked for.
+    /// Marked since their times were asked for.
     count: Cell<usize>,
 }
-
-/// What a context's resources need to be freed; shared by all buffers of a device.
-pub(crate) struct Context {
-    pub name: String,
-    pub handle: sys::CUcontext,
-    /// Set when the fleet failed: memory may still be in use, so it is leaked rather than freed.
-    pub abandoned: AtomicBool,
-    /// What the fleet's replicas on this GPU hold together.
-    pub account: Arc<Account>,
-}
-
-/// A context that is current on this thread until this is dropped; then the one before is again.
-pub(crate) struct Entered(PhantomData<*const ()>);
-
-impl Drop for Entered {
-    fn drop(&mut self) {
-        let mut popped = std::ptr::null_mut();
-        // SAFETY: ends what `enter` began on this thread (the type is not Send); out-pointer to a local.
-        unsafe { sys::cuCtxPopCurrent_v2(&mut popped) };
-    }
-}
-
-// SAFETY: a context handle may be used from any thread that makes it current first.
-unsafe impl Send for Context {}
-// SAFETY: as above; the driver's calls on it are thread-safe.
-unsafe impl Sync for Context {}
-
-impl Context {
-    /// Makes the context current on the calling thread.
-    pub fn bind(&self) -> Result<()> {
-        // SAFETY: a live primary context; it is retained until process exit.
-        check(&self.name, "cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(self.handle) })
-    }
-
-    /// Makes the context current on the calling thread for a while.
-    pub fn enter(&self) -> Result<Entered> {
-        // SAFETY: as in `bind`.
-        let status = unsafe { sys::cuCtxPushCurrent_v2(self.handle) };
-        check(&self.name, "cuCtxPushCurrent", status)?;
-        Ok(Entered(PhantomData))
-    }
-
-    /// [`Context::enter`], to free something; `None` where it must leak, since the device may still use it.
-    pub fn enter_to_free(&self) -> Option<Entered> {
-        if self.abandoned.load(Ordering::Acquire) { None } else { self.enter().ok() }
-    }
-}
-
-/// How a kernel is launched.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Launch {
-    pub blocks: u32,
-    pub threads: u32,
-    pub shared_bytes: u32,
-    /// All blocks resident at once: needed by grid-wide barriers.
-    pub cooperative: bool,
-}
-
-/// A loaded kernel.
-#[derive(Clone, Copy)]
-pub(crate) struct Function(pub(super) sys::CUfunction);
-
-// SAFETY: a function handle is plain data, valid as long as its module, which is never unloaded.
-unsafe impl Send for Function {}
-// SAFETY: as above.
-unsafe impl Sync for Function {}
 
 /// A replica's device.
 pub(crate) struct CudaDevice {
     pub context: Arc<Context>,
     pub ordinal: u32,
     pub info: DeviceInfo,
-    /// Replicas of this fleet on this GPU; each gets its share of the multiprocessors.
+    /// Replicas of this fleet on this GPU, which share its multiprocessors.
     pub sharers: u32,
     /// The GPU of every replica of the fleet, by rank.
     pub fleet: Vec<u32>,
     rank: usize,
     watch: Arc<dyn Watch>,
-    /// Where the fleet is perturbed, what numbers of blocks are drawn from.
+    /// A random number for numbers of blocks, where the fleet is perturbed.
     chance: Cell<Option<u64>>,
     stream: sys::CUstream,
     /// Nothing has been queued since the last wait.
     idle: Cell<bool>,
-    /// What launches are added to instead of being queued.
+    /// The recording under way, to which launches are added instead of being queued.
     chain: RefCell<Option<Chain>>,
     done: sys::CUevent,
     ring: Vec<sys::CUevent>,
     marks: [Marks; 2],
     functions: HashMap<(String, &'static str), Function>,
     pub lambdas: Lambdas,
-    /// Pinned word that running kernels watch: non-zero asks them to stop.
+    /// A word that running kernels watch: not 0 asks them to stop.
     pub abort: Arc<Pinned<u32>>,
     /// Milliseconds spent compiling and loading modules.
     pub compile_ms: f64,
@@ -174,96 +91,8 @@ pub(crate) struct CudaDevice {
 // replica thread at a time.
 unsafe impl Send for CudaDevice {}
 
-fn attribute(name: &str, device: i32, which: sys::CUdevice_attribute) -> Result<u32> {
-    let mut value = 0;
-    // SAFETY: writes one int.
-    check(name, "cuDeviceGetAttribute", unsafe {
-        sys::cuDeviceGetAttribute(&mut value, which, device)
-    })?;
-    Ok(value as u32)
-}
-
-/// Describes GPU `ordinal` without making a context.
-pub(crate) fn describe(ordinal: u32, rank: usize) -> Result<DeviceInfo> {
-    use sys::CUdevice_attribute as A;
-    ready()?;
-    let name = format!("cuda:{ordinal}");
-    let (mut device, mut bytes, mut text) = (0, 0usize, [0i8; 128]);
-    // SAFETY: out-pointers to locals of the right types; `text` is as long as said.
-    unsafe {
-        check(&name, "cuDeviceGet", sys::cuDeviceGet(&mut device, ordinal as i32))?;
-        check(&name, "cuDeviceTotalMem", sys::cuDeviceTotalMem_v2(&mut bytes, device))?;
-        check(&name, "cuDeviceGetName", sys::cuDeviceGetName(text.as_mut_ptr(), 128, device))?;
-    }
-    let product: String = text.iter().take_while(|c| **c != 0).map(|c| *c as u8 as char).collect();
-    let major = attribute(&name, device, A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
-    let minor = attribute(&name, device, A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
-    Ok(DeviceInfo {
-        rank,
-        device: name.clone(),
-        name: product,
-        memory_bytes: bytes as u64,
-        multiprocessors: attribute(&name, device, A::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
-        compute_capability: format!("{major}.{minor}"),
-        clock_khz: attribute(&name, device, A::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
-    })
-}
-
-/// Queues a kernel that takes one struct by value on `stream`.
-pub(crate) fn launch_on<A: Pod>(
-    device: &str,
-    stream: sys::CUstream,
-    f: Function,
-    shape: Launch,
-    args: &A,
-) -> Result<()> {
-    let mut parameters = [std::ptr::from_ref(args).cast_mut().cast()];
-    let Launch { blocks, threads, shared_bytes, cooperative } = shape;
-    // SAFETY: the kernel's only parameter is a plain struct of this layout, copied by the call; the
-    // pointers in it outlive the stream's work (buffers are freed only when it is quiet).
-    let status = unsafe {
-        let p = parameters.as_mut_ptr();
-        if cooperative {
-            sys::cuLaunchCooperativeKernel(
-                f.0,
-                blocks,
-                1,
-                1,
-                threads,
-                1,
-                1,
-                shared_bytes,
-                stream,
-                p,
-            )
-        } else {
-            let none = std::ptr::null_mut();
-            sys::cuLaunchKernel(f.0, blocks, 1, 1, threads, 1, 1, shared_bytes, stream, p, none)
-        }
-    };
-    check(device, "cuLaunchKernel", status)
-}
-
-impl Launch {
-    /// So many blocks of so many threads, who need not meet.
-    pub fn of(blocks: u32, threads: u32) -> Launch {
-        Launch { blocks, threads, shared_bytes: 0, cooperative: false }
-    }
-
-    /// As many blocks as can be resident, or fewer by chance, who meet at barriers.
-    pub fn together(resident: u32, chance: Option<u64>, threads: u32) -> Launch {
-        let blocks = fewer(resident, chance);
-        Launch { blocks, threads, shared_bytes: 0, cooperative: true }
-    }
-}
-
-/// A perturbed launch uses any number of blocks up to what fits.
-fn fewer(blocks: u32, chance: Option<u64>) -> u32 {
-    chance.map_or(blocks, |c| 1 + (c % u64::from(blocks)) as u32)
-}
-
 impl CudaDevice {
-    /// Draws the numbers of blocks of launches from `chance`, or takes as many as there are.
+    /// Derives the numbers of blocks of the launches that follow from `chance`; `None` ends that.
     pub fn perturb(&self, chance: Option<u64>) {
         self.chance.set(chance);
     }
@@ -273,22 +102,27 @@ impl CudaDevice {
         self.chance.get().is_some()
     }
 
-    /// As many blocks as `resident`, or fewer where the fleet is perturbed.
-    pub fn blocks(&self, resident: u32) -> u32 {
-        fewer(resident, self.chance.get())
+    /// `most` blocks, or any smaller number where the fleet is perturbed.
+    pub fn blocks(&self, most: u32) -> u32 {
+        self.chance.get().map_or(most, |c| 1 + (c % u64::from(most)) as u32)
     }
 
-    /// A launch of blocks that meet at barriers: as many as can be resident, or fewer where the fleet is perturbed.
+    /// A launch of blocks that meet at barriers, at most as many as can be `resident` at once.
     pub fn together(&self, resident: u32, threads: u32) -> Launch {
-        Launch::together(resident, self.chance.get(), threads)
+        Launch { cooperative: true, ..Launch::of(self.blocks(resident), threads) }
     }
 
-    /// The error of a cooperative kernel that says it was `stopped`.
+    /// Blocks of 256 threads that fill this replica's share of the GPU.
+    pub fn filling(&self) -> u32 {
+        (self.info.multiprocessors * 8 / self.sharers).max(1)
+    }
+
+    /// The error of a cooperative kernel that was `stopped`.
     pub fn met(&self, stopped: u32, kernel: &str) -> Result<()> {
         if stopped == 0 {
             return Ok(());
         }
-        // Others' kernels may still write here.
+        // Kernels of other replicas may still write here.
         self.context.abandoned.store(true, Ordering::Release);
         Err(Error::Device {
             device: self.info.device.clone(),
@@ -297,7 +131,7 @@ impl CudaDevice {
         })
     }
 
-    /// Opens the GPU of `rank` in `fleet`, on the thread that will drive it. What its replicas hold there
+    /// Opens the GPU of `rank` in `fleet`, on the thread that will use it. The memory of its replicas
     /// is booked on `account`.
     pub fn open(
         fleet: &[u32],
@@ -323,27 +157,16 @@ impl CudaDevice {
         let abandoned = AtomicBool::new(false);
         let context = Arc::new(Context { name: name.clone(), handle, abandoned, account });
         context.bind()?;
-        let mut stream = std::ptr::null_mut();
-        let flag = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
-        // SAFETY: the context is current; out-pointer to a local.
-        check(&name, "cuStreamCreate", unsafe { sys::cuStreamCreate(&mut stream, flag) })?;
-        let quick = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
-        let event = |flags: u32| -> Result<sys::CUevent> {
-            let mut event = std::ptr::null_mut();
-            // SAFETY: the context is current; out-pointer to a local.
-            check(&name, "cuEventCreate", unsafe { sys::cuEventCreate(&mut event, flags) })?;
-            Ok(event)
-        };
         let marks = || -> Result<Marks> {
-            let pairs =
-                (0..INTERVALS).map(|_| Ok((event(0)?, event(0)?))).collect::<Result<_>>()?;
+            let pair = |_| Ok((event(&name, true)?, event(&name, true)?));
+            let pairs = (0..INTERVALS).map(pair).collect::<Result<_>>()?;
             Ok(Marks { pairs, count: Cell::new(0) })
         };
-        let abort = Arc::new(Pinned::new(&context, 1)?);
+        let stream = stream(&name)?;
         Ok(CudaDevice {
-            abort,
-            done: event(quick)?,
-            ring: (0..EVENT_RING).map(|_| event(quick)).collect::<Result<_>>()?,
+            abort: Arc::new(Pinned::new(&context, 1)?),
+            done: event(&name, false)?,
+            ring: (0..EVENT_RING).map(|_| event(&name, false)).collect::<Result<_>>()?,
             marks: [marks()?, marks()?],
             functions: HashMap::new(),
             lambdas: Lambdas::new(&context, stream)?,
@@ -362,7 +185,7 @@ impl CudaDevice {
         })
     }
 
-    /// The stream that all of this replica's work is ordered on.
+    /// The stream that orders all work of this replica.
     pub fn stream(&self) -> sys::CUstream {
         self.stream
     }
@@ -396,7 +219,7 @@ impl CudaDevice {
         Ok(attribute(&self.info.device, self.ordinal as i32, which)? != 0)
     }
 
-    /// Gives memory that is kept for later arrays back to the driver.
+    /// Gives memory kept for later arrays back to the driver.
     pub fn release_kept(&self) {
         super::pool::release(&self.context);
     }
@@ -459,7 +282,7 @@ impl CudaDevice {
         kernels.map(function).collect()
     }
 
-    /// Blocks of `threads` that can be resident at once, this replica's share of them.
+    /// This replica's share of the blocks of `threads` that can be resident at once.
     pub fn resident_blocks(&self, f: Function, threads: u32, shared_bytes: u32) -> Result<u32> {
         let mut blocks = 0;
         // SAFETY: a loaded function; out-pointer to a local.
@@ -485,7 +308,7 @@ impl CudaDevice {
         Ok((blocks.max(1) as u32 * self.info.multiprocessors / self.sharers).max(1))
     }
 
-    /// So many of whichever of these kernels.
+    /// The least of these over several kernels.
     pub fn resident_blocks_of(
         &self,
         kernels: &[Function],
@@ -565,13 +388,13 @@ impl CudaDevice {
         })
     }
 
-    /// Says that something was queued on the stream past this type: the next wait must look.
+    /// Tells that something was queued on the stream without this type, so that the next wait looks.
     pub fn queued(&self) {
         self.idle.set(false);
     }
 
-    /// Waits until the stream is idle. Never blocks in the driver: it polls, beats, and when the
-    /// fleet fails asks the kernel to stop.
+    /// Waits until the stream is idle. It does not block in the driver but polls, gives signs of life, and asks the
+    /// kernel to stop when the fleet fails.
     pub fn wait(&self) -> Result<()> {
         if self.idle.get() {
             return Ok(());
@@ -596,8 +419,8 @@ impl CudaDevice {
                 std::hint::spin_loop();
                 continue;
             }
-            // Kernels watch their own barriers; this ends one that is stuck between two of them, and a lambda
-            // that never ends.
+            // Kernels give up at their barriers by themselves. This ends a kernel that hangs between two barriers, and a
+            // lambda that does not end.
             self.watch.beat(self.rank);
             let limit = self.watch.step_limit();
             if asked.is_none() && start.elapsed() > limit {
@@ -628,7 +451,7 @@ impl CudaDevice {
                 continue;
             }
             self.watch.beat(self.rank);
-            // What goes wrong meanwhile is for the wait that knows how.
+            // [`CudaDevice::wait`] handles failures.
             if self.watch.failure().is_some() || start.elapsed() > Duration::from_millis(50) {
                 return self.wait();
             }
@@ -641,8 +464,8 @@ impl CudaDevice {
         self.watch.deadline().as_nanos().min(u128::from(u64::MAX)) as u64
     }
 
-    /// The same; those of a joint launch wait for other GPUs', past the time after which a silent replica is found out, so
-    /// that it is the one that is named.
+    /// The same. The blocks of a joint launch wait for those of other GPUs longer than it takes to find a silent replica, so
+    /// that the error names that replica.
     pub fn deadline_of(&self, joint: bool) -> u64 {
         match joint {
             true => self.deadline_ns().saturating_mul(2).saturating_add(200_000_000),

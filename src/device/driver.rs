@@ -22,7 +22,7 @@ pub(crate) fn check(device: &str, call: &str, status: sys::CUresult) -> Result<(
     Err(Error::Device { device: device.into(), call: call.into(), code })
 }
 
-/// Loads and initialises the driver once; says why there is none. cudarc panics on a missing
+/// Loads and initialises the driver once, or tells why there is none. cudarc panics on a missing
 /// library, so its presence is probed first.
 pub(crate) fn ready() -> Result<()> {
     static STATE: OnceLock<std::result::Result<(), String>> = OnceLock::new();

@@ -1,8 +1,10 @@
 //! Users' lambdas on a device: loaded kernels, streams beside the main one, bad indices.
 
 use super::buffer::{DeviceBuffer, Pinned};
-use super::cuda_device::{Context, CudaDevice, Function, Launch};
+use super::context::{Context, event, stream};
+use super::cuda_device::CudaDevice;
 use super::kernels::lambda::{FaultRecord, FaultSink};
+use super::launch::{Function, Launch};
 use super::{check, nvrtc};
 use crate::error::{Error, Result};
 use bytemuck::Zeroable;
@@ -41,7 +43,7 @@ pub(crate) fn bad_index(lambda: &str, argument: &str, index: u64, length: Option
 /// A stream beside the main one, on which independent lambdas run.
 struct Lane {
     stream: sys::CUstream,
-    /// Recorded when the main stream joins it.
+    /// Recorded when the main stream waits for the lane.
     event: sys::CUevent,
     /// It has work that the main stream has not waited for.
     forked: Cell<bool>,
@@ -50,7 +52,7 @@ struct Lane {
 /// What a lambda's loaded form is found by: the lambda, a second one, operator and form.
 pub(crate) type LambdaKey = (u64, u64, u64, u64);
 
-/// How many loaded forms are found by their keys; more are still found by their text.
+/// Most loaded forms that are found by their keys; others are found by their text.
 const KEPT_KEYS: usize = 4096;
 
 /// A device's lambdas.
@@ -60,12 +62,12 @@ pub(crate) struct Lambdas {
     /// Names of lambdas and their arguments, by number, for messages.
     names: Vec<(String, Vec<String>)>,
     keys: HashMap<LambdaKey, Loaded>,
-    /// By content: lambdas that are made anew with every call.
+    /// By content, for lambdas that are made anew with every call.
     texts: HashMap<String, Loaded>,
     lanes: RefCell<Vec<Lane>>,
     current: Cell<usize>,
     start: sys::CUevent,
-    /// Where reductions leave their result, a word a lane.
+    /// Results of reductions, a word a lane.
     pub result: Pinned<u64>,
 }
 
@@ -80,11 +82,11 @@ impl Lambdas {
         let result = Pinned::new(context, LANES)?;
         let (keys, texts) = (HashMap::new(), HashMap::new());
         let (names, lanes, current) = (Vec::new(), RefCell::default(), Cell::new(0));
-        let start = event(&context.name)?;
+        let start = event(&context.name, false)?;
         Ok(Lambdas { sink, record, names, keys, texts, lanes, current, start, result })
     }
 
-    /// The address of the sink, for spans.
+    /// The address of the record of bad indices, for spans.
     pub fn sink(&self) -> u64 {
         self.sink.pointer()
     }
@@ -93,14 +95,6 @@ impl Lambdas {
     pub fn lane(&self) -> usize {
         self.current.get()
     }
-}
-
-fn event(device: &str) -> Result<sys::CUevent> {
-    let mut made = std::ptr::null_mut();
-    let quick = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
-    // SAFETY: the context is current; out-pointer to a local.
-    check(device, "cuEventCreate", unsafe { sys::cuEventCreate(&mut made, quick) })?;
-    Ok(made)
 }
 
 impl CudaDevice {
@@ -151,7 +145,7 @@ impl CudaDevice {
         Err(bad_index(name, shown, index, None))
     }
 
-    /// Sends what follows to lane `lane`.
+    /// Sends the launches that follow to lane `lane`.
     pub fn switch(&self, lane: usize) -> Result<()> {
         self.lambdas.current.set(lane);
         if lane == 0 {
@@ -159,17 +153,17 @@ impl CudaDevice {
         }
         let (name, mut lanes) = (&self.info.device, self.lambdas.lanes.borrow_mut());
         while lanes.len() < lane {
-            let mut stream = std::ptr::null_mut();
-            let flag = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
-            // SAFETY: the context is current; out-pointer to a local.
-            check(name, "cuStreamCreate", unsafe { sys::cuStreamCreate(&mut stream, flag) })?;
-            lanes.push(Lane { stream, event: event(name)?, forked: Cell::new(false) });
+            lanes.push(Lane {
+                stream: stream(name)?,
+                event: event(name, false)?,
+                forked: Cell::new(false),
+            });
         }
         drop(lanes);
         self.lane_stream().map(drop)
     }
 
-    /// Has the main stream wait for all lanes.
+    /// Makes the main stream wait for all lanes.
     pub fn join(&self) -> Result<()> {
         let main = self.stream();
         let mut joined = false;
@@ -193,7 +187,7 @@ impl CudaDevice {
         Ok(())
     }
 
-    /// Where launches go. A lane that the main stream has joined waits for what the main stream has since.
+    /// The stream of launches. A lane waits for what the main stream has had since it last waited for the lane.
     pub(super) fn lane_stream(&self) -> Result<sys::CUstream> {
         let (at, lanes) = (self.lambdas.current.get().checked_sub(1), self.lambdas.lanes.borrow());
         let Some(lane) = at.and_then(|at| lanes.get(at)) else {
@@ -252,7 +246,7 @@ impl CudaDevice {
     }
 }
 
-/// A range that profilers show while it lives, where the library for it is there.
+/// A range that profilers show while it lives, if their library is there.
 pub(crate) struct Profiled(bool);
 
 /// Opens a range of this name.

@@ -1,12 +1,14 @@
-//! CUDA devices: contexts, memory, NVRTC, launches. All `unsafe` of the device side is here and in
+//! CUDA devices: contexts, memory, NVRTC, launches. All `unsafe` calls of the driver are here and in
 //! `collective/`.
 
 mod buffer;
 mod cache;
+mod context;
 mod cuda_device;
 mod driver;
 pub(crate) mod kernels;
 mod lambda;
+mod launch;
 mod nvrtc;
 mod pool;
 mod probe;
@@ -17,16 +19,15 @@ mod vmm;
 
 pub(crate) use buffer::footprint;
 pub use buffer::{DeviceBuffer, Pinned};
-pub use cuda_device::DeviceInfo;
-pub(crate) use cuda_device::{
-    Context, CudaDevice, EVENT_RING, Function, Launch, MEETING_WORDS, Watch, launch_on,
-};
+pub(crate) use context::Context;
+pub(crate) use cuda_device::{CudaDevice, EVENT_RING, MEETING_WORDS, Watch};
 pub(crate) use driver::{check, ready};
 pub(crate) use lambda::{ArrayAddress, LANES, Loaded, bad_index, nvtx};
+pub(crate) use launch::{Function, Launch, launch_on};
 pub use nvrtc::{KERNELS, KernelSource, compile};
 pub(crate) use nvrtc::{Unit, compile_unit, source};
 pub(crate) use pool::{Account, room};
-pub use probe::{CudaProbe, Finding, probe};
+pub use probe::{CudaProbe, DeviceInfo, Finding, probe};
 pub(crate) use probe::{can_access, device_count, nccl_finding, nvrtc_finding};
 pub(crate) use recording::Recording;
 pub(crate) use shared::{Claimed, Hold, Managed, Part};

@@ -41,7 +41,7 @@ pub(crate) struct Unit {
     pub options: Vec<String>,
 }
 
-/// What came of compiling, once a process: replicas that need the same code wait for the first.
+/// The result of a compilation, which a process makes once: replicas that need the same code wait for the first.
 type Made = Arc<OnceLock<Result<Arc<Vec<u8>>>>>;
 static MADE: LazyLock<Mutex<HashMap<String, Made>>> = LazyLock::new(Mutex::default);
 

@@ -1,19 +1,18 @@
-//! Device blocks, kept for the next array of the same size.
+//! Blocks of device memory, kept for the next array of the same size.
 //!
-//! A fleet that opens after another was closed would get other pages than the first, and kernels that read
-//! at random take longer or shorter there. So the lowest address goes out first:
-//! arrays made in the same order lie where they lay before. It also spares the driver's work. What is kept
-//! goes back to the driver as soon as an allocation fails, or would take more than `--memory-limit`.
+//! The time of random reads depends on which pages an array has. A kept block with the lowest address is used first, so that
+//! a fleet that makes the same arrays as one before has the same pages. That also saves calls of the driver. Kept blocks
+//! go back to the driver when an allocation fails or would exceed `--memory-limit`.
 
 use super::check;
-use super::cuda_device::Context;
+use super::context::Context;
 use crate::error::{Error, Result};
 use cudarc::driver::sys;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
-/// The driver's own grains, for blocks below and from 1 MiB.
+/// The driver's granularity of blocks below 1 MiB, and of larger ones.
 const GRAINS: (usize, usize) = (512, 2 << 20);
 
 /// Addresses of free blocks by context handle and size in bytes.
@@ -29,12 +28,12 @@ pub(super) fn rounded(bytes: usize) -> usize {
     bytes.next_multiple_of(if bytes < 1 << 20 { GRAINS.0 } else { GRAINS.1 })
 }
 
-/// What the replicas of one fleet hold on one GPU together, and the most that they may.
+/// The bytes that the replicas of a fleet hold on a GPU, and the most that they may hold.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     limit: Option<u64>,
     in_use: AtomicU64,
-    /// The part of it that the driver might move to the host for the sake of another allocation.
+    /// Of these, bytes that the driver could move to the host to make room for another allocation.
     managed: AtomicU64,
 }
 
@@ -59,7 +58,7 @@ impl Account {
     }
 }
 
-/// Device bytes booked on a context's account for memory that is not the pool's own, until dropped.
+/// Bytes booked on a context's account for memory that is not from the pool, until dropped.
 pub(super) struct Claim {
     context: Arc<Context>,
     bytes: u64,
@@ -86,7 +85,7 @@ impl Drop for Claim {
     }
 }
 
-/// Books `bytes` on the account of `context`, which is current; what is kept here makes room first.
+/// Books `bytes` on the account of `context`, which is current. Kept blocks are freed where they would exceed the limit.
 fn book(context: &Context, label: &str, bytes: u64) -> Result<()> {
     let account = &context.account;
     if !account.book(bytes) {
@@ -103,7 +102,7 @@ fn book(context: &Context, label: &str, bytes: u64) -> Result<()> {
     Ok(())
 }
 
-/// An error that says how much was asked for and how much there is.
+/// The error of an allocation of `bytes` for which there is no room.
 pub(super) fn shortage(context: &Context, label: &str, bytes: u64) -> Error {
     let (free, total) = driver_memory(context).unwrap_or_default();
     Error::machine(format!(
@@ -138,8 +137,8 @@ fn allocate(context: &Context, label: &str, bytes: usize) -> Result<u64> {
     Ok(block)
 }
 
-/// Calls what allocates `bytes` on `context`, which is current: again without what is kept here when there
-/// is no room, and never where managed memory would have to give way.
+/// Allocates `bytes` on `context`, which is current, by `call`: a second time without kept blocks if there
+/// is no room, and not at all where managed memory would have to give way.
 pub(super) fn with_room(
     context: &Context,
     label: &str,
@@ -177,30 +176,30 @@ fn kept_bytes(context: &Context) -> u64 {
     own.map(|((_, bytes), blocks)| (bytes * blocks.len()) as u64).sum()
 }
 
-/// Bytes that arrays can still get on `context`, which is current: what the driver has free and what is
-/// kept here, within the limit.
+/// Bytes that arrays can still have on `context`, which is current: those that the driver has free and those of kept
+/// blocks, within the limit.
 pub(crate) fn room(context: &Context) -> Result<u64> {
     Ok((driver_memory(context)?.0 + kept_bytes(context)).min(context.account.left()))
 }
 
-/// Takes back a block of `bytes` that [`take`] gave, on the current context, which is `context`.
+/// Takes back a block of `bytes` from [`take`] on the current context, which is `context`.
 pub(super) fn give(context: &Context, block: u64, bytes: usize) {
-    // SAFETY: the context is current. What still uses the block ends before it is used again; where the
-    // device is broken, the block is left alone.
+    // SAFETY: the context is current. Kernels that still use the block end before it is used again; where the
+    // device has failed, the block is left alone.
     if unsafe { sys::cuCtxSynchronize() } == sys::CUresult::CUDA_SUCCESS {
         kept().entry((context.handle as usize, rounded(bytes))).or_default().insert(block);
         context.account.unbook(rounded(bytes) as u64);
     }
 }
 
-/// Frees what is kept of `context`, which is current; says whether there was anything.
+/// Frees the kept blocks of `context`, which is current; whether there were any.
 pub(super) fn release(context: &Context) -> bool {
     let mut all = kept();
     let own: Vec<_> =
         all.keys().filter(|(handle, _)| *handle == context.handle as usize).copied().collect();
     let blocks: Vec<u64> = own.iter().filter_map(|key| all.remove(key)).flatten().collect();
     for block in &blocks {
-        // SAFETY: given by `cuMemAlloc`, in nobody's hands, freed once.
+        // SAFETY: from `cuMemAlloc`, not in use, freed once.
         unsafe { sys::cuMemFree_v2(*block) };
     }
     !blocks.is_empty()

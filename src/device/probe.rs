@@ -1,15 +1,14 @@
-//! What this machine has: driver, devices, NVRTC, NCCL. Never panics, never needs a GPU.
+//! What this machine has: driver, devices, NVRTC, NCCL. Without a GPU, too.
 
-use super::DeviceInfo;
-use super::cuda_device::describe;
 use super::{check, ready};
+use crate::error::Result;
 use cudarc::driver::sys;
 use serde::Serialize;
 
 /// Whether a library is there, which version, and what to do when it is not.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Finding {
-    /// It is there and answers.
+    /// It is there and works.
     pub found: bool,
     /// Its own version number.
     pub version: Option<String>,
@@ -17,6 +16,25 @@ pub struct Finding {
     pub path: Option<String>,
     /// What to do when it is missing.
     pub advice: Option<String>,
+}
+
+/// One device, as results describe it.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct DeviceInfo {
+    /// Rank of the replica on it.
+    pub rank: usize,
+    /// `cuda:0` or `host`.
+    pub device: String,
+    /// Product name.
+    pub name: String,
+    /// Memory in bytes.
+    pub memory_bytes: u64,
+    /// Multiprocessors of a GPU, threads of a host replica.
+    pub multiprocessors: u32,
+    /// As in `9.0`; empty on the host.
+    pub compute_capability: String,
+    /// Clock in kHz; 0 where unknown.
+    pub clock_khz: u32,
 }
 
 /// What `hive doctor` prints.
@@ -38,7 +56,7 @@ fn missing(advice: &str) -> Finding {
     Finding { advice: Some(advice.into()), ..Finding::default() }
 }
 
-/// The file that a loaded library came from, as the process's memory map tells it.
+/// The file that a library was loaded from, by the process's memory map.
 fn loaded_from(stem: &str) -> Option<String> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
     let path = |line: &str| line.split_whitespace().nth(5).map(String::from);
@@ -105,6 +123,41 @@ pub(crate) fn nccl_finding() -> Finding {
         let path = loaded_from("libnccl.so");
         Finding { found: true, version: Some(version), path, advice: None }
     }
+}
+
+pub(super) fn attribute(name: &str, device: i32, which: sys::CUdevice_attribute) -> Result<u32> {
+    let mut value = 0;
+    // SAFETY: writes one int.
+    check(name, "cuDeviceGetAttribute", unsafe {
+        sys::cuDeviceGetAttribute(&mut value, which, device)
+    })?;
+    Ok(value as u32)
+}
+
+/// Describes GPU `ordinal` without making a context.
+pub(super) fn describe(ordinal: u32, rank: usize) -> Result<DeviceInfo> {
+    use sys::CUdevice_attribute as A;
+    ready()?;
+    let name = format!("cuda:{ordinal}");
+    let (mut device, mut bytes, mut text) = (0, 0usize, [0i8; 128]);
+    // SAFETY: out-pointers to locals of the right types; `text` is as long as said.
+    unsafe {
+        check(&name, "cuDeviceGet", sys::cuDeviceGet(&mut device, ordinal as i32))?;
+        check(&name, "cuDeviceTotalMem", sys::cuDeviceTotalMem_v2(&mut bytes, device))?;
+        check(&name, "cuDeviceGetName", sys::cuDeviceGetName(text.as_mut_ptr(), 128, device))?;
+    }
+    let product: String = text.iter().take_while(|c| **c != 0).map(|c| *c as u8 as char).collect();
+    let major = attribute(&name, device, A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    let minor = attribute(&name, device, A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    Ok(DeviceInfo {
+        rank,
+        device: name.clone(),
+        name: product,
+        memory_bytes: bytes as u64,
+        multiprocessors: attribute(&name, device, A::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+        compute_capability: format!("{major}.{minor}"),
+        clock_khz: attribute(&name, device, A::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
+    })
 }
 
 /// Number of GPUs, 0 when there is no driver.

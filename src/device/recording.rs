@@ -1,19 +1,20 @@
-//! Launches that are recorded once and then queued in one call: a CUDA graph, a chain of kernels. Where a run is a chain of
-//! short ones, queueing them one by one takes the host longer than they take the GPU, the more so where several threads share
-//! a driver.
+//! Launches that are recorded once and then queued in one call: a CUDA graph, a chain of kernels. Queueing short kernels
+//! one by one takes the host longer than they take the GPU, the more so where several threads share a driver.
 //!
-//! The chain is made node by node. Capturing the stream would do, but it is spoilt by what any other thread may do to the same
+//! The chain is made node by node. A capture of the stream would fail when another thread does certain things to the same
 //! GPU meanwhile, such as waiting for its context.
 //!
 //! **Source.** CUDA Driver API, "Graph Management".
 
 use super::check;
-use super::cuda_device::{Context, CudaDevice, Function, Launch};
+use super::context::Context;
+use super::cuda_device::CudaDevice;
+use super::launch::{Function, Launch};
 use crate::error::{Error, Result};
 use cudarc::driver::sys;
 use std::sync::Arc;
 
-/// Kernels that are recorded now, each after the one before.
+/// The kernels of a recording under way, each after the one before.
 pub(super) struct Chain {
     graph: sys::CUgraph,
     last: Option<sys::CUgraphNode>,
@@ -38,7 +39,7 @@ impl Chain {
     ///
     /// # Safety
     ///
-    /// As of a launch: `args` points to what the kernel takes, and the memory that it names lives whenever the chain runs.
+    /// `args` points to the struct that the kernel takes, and the memory that it names lives whenever the chain runs.
     pub unsafe fn add(
         &mut self,
         device: &str,
@@ -81,25 +82,27 @@ impl Chain {
     }
 }
 
-/// What [`CudaDevice::record`] was given to queue, arguments and all: memory that it names must live when it is replayed.
+/// Launches recorded by [`CudaDevice::record`], with their arguments. The memory that these name must live when they are
+/// replayed.
 pub(crate) struct Recording {
     handle: sys::CUgraphExec,
     context: Arc<Context>,
 }
 
-// SAFETY: a handle that any thread may use, one at a time, which `replay` by reference from the one owner keeps.
+// SAFETY: a handle that any thread may use, one at a time; it has one owner.
 unsafe impl Send for Recording {}
 
 impl Drop for Recording {
     fn drop(&mut self) {
         let Some(_entered) = self.context.enter_to_free() else { return };
-        // SAFETY: live, and not used hereafter; the driver keeps what is still under way.
+        // SAFETY: live, and not used afterwards; the driver keeps what is still under way.
         unsafe { sys::cuGraphExecDestroy(self.handle) };
     }
 }
 
 impl CudaDevice {
-    /// Records the launches of `queue`, none of which happens: of kernels that are not cooperative, and nothing else.
+    /// Records the launches of `queue` instead of making them. It may launch kernels that are not cooperative, and do
+    /// nothing else.
     pub fn record(&self, queue: impl FnOnce() -> Result<()>) -> Result<Recording> {
         let name = &self.info.device;
         self.begin_chain(Chain::new(name)?);
@@ -112,7 +115,7 @@ impl CudaDevice {
         let status = unsafe { sys::cuGraphInstantiateWithFlags(&mut handle, chain.graph, 0) };
         check(name, "cuGraphInstantiate", status)?;
         let recording = Recording { handle, context: self.context.clone() };
-        // So that the first replay need not do it.
+        // So that the first replay does not have to.
         // SAFETY: live executable graph and stream of one context.
         let status = unsafe { sys::cuGraphUpload(recording.handle, self.stream()) };
         check(name, "cuGraphUpload", status)?;

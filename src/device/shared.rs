@@ -1,7 +1,8 @@
-//! Memory that exists once for a whole fleet, in parts that replicas own, and one replica's hold on it.
+//! Arrays that a whole fleet has once, in parts that replicas own, and a replica's hold on them.
 
 use super::DeviceBuffer;
-use super::cuda_device::{Context, CudaDevice};
+use super::context::Context;
+use super::cuda_device::CudaDevice;
 use super::pool::{self, Claim};
 use super::vmm::{Mapped, location, reaches_all};
 use crate::error::{Error, Result};
@@ -9,10 +10,10 @@ use cudarc::driver::sys;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Device memory that managed arrays leave alone: the driver must never have to move a page.
+/// Device memory that managed arrays leave free, so that the driver never has to move a page.
 const RESERVE: u64 = 256 << 20;
 
-/// Bytes that one copy takes between two signs of life.
+/// Bytes that are copied between two signs of life.
 const PIECE: usize = 64 << 20;
 
 /// An owner's part.
@@ -35,7 +36,7 @@ impl Part {
         Ok(Part::Block(block))
     }
 
-    /// A part that was mapped just now, cleared.
+    /// A newly mapped part, cleared.
     pub fn mapped(device: &CudaDevice, part: Mapped) -> Result<Part> {
         device.zero(part.at(), part.bytes())?;
         device.wait()?;
@@ -70,7 +71,7 @@ impl Part {
     }
 }
 
-/// Room on one GPU for its part of managed memory that is about to be made.
+/// Room on a GPU for its part of managed memory, booked before that is made.
 pub(crate) struct Claimed {
     _claim: Claim,
 }
@@ -102,7 +103,7 @@ impl Claimed {
     }
 }
 
-/// Memory that the driver may move between GPUs and the host; it is told to leave it where it is.
+/// Memory that the driver could move between GPUs and the host; it is advised to leave it where it is.
 pub(crate) struct Managed {
     context: Arc<Context>,
     base: u64,
@@ -135,7 +136,7 @@ pub(crate) struct ManagedPart {
 }
 
 impl Part {
-    /// Brings `part` (bytes) of `memory` to `device`, its owner, and clears it.
+    /// Moves `part` of `memory`, a range of bytes, to `device`, its owner, and clears it.
     pub fn managed(
         device: &CudaDevice,
         memory: &Arc<Managed>,
@@ -154,10 +155,10 @@ impl Part {
         };
         if bytes > 0 {
             advise(PREFERRED, device.ordinal)?;
-            // Others read it from here rather than take it away.
+            // So that others read it there and do not move it.
             device.fleet.iter().try_for_each(|gpu| advise(ACCESSED_BY, *gpu))?;
             let here = location(device.ordinal);
-            // SAFETY: as above; the stream is the own one.
+            // SAFETY: a part of live managed memory, and the device's own stream.
             device.check("cuMemPrefetchAsync", unsafe {
                 sys::cuMemPrefetchAsync_v2(at, bytes as usize, here, 0, device.stream())
             })?;
@@ -168,8 +169,8 @@ impl Part {
     }
 }
 
-/// One replica's hold on all parts, in the order of their owners. Memory goes when the last lets go, and a
-/// replica lets go only when its GPU is done with it.
+/// One replica's hold on all parts, in the order of their owners. Memory is freed when the last hold ends, and a
+/// hold ends only when its GPU has done all that was queued.
 pub(crate) struct Hold {
     context: Arc<Context>,
     stream: sys::CUstream,
@@ -191,7 +192,7 @@ impl Hold {
         self.parts.iter().map(|part| part.address())
     }
 
-    /// What lies in `range` of part `part`, as an address.
+    /// The address of byte `start` of a part that holds `bytes` from there on.
     fn place(&self, part: usize, start: u64, bytes: usize) -> Result<u64> {
         let holds = self.parts.get(part).map_or(0, |part| part.bytes());
         if start.checked_add(bytes as u64).is_none_or(|end| end > holds) {
@@ -201,25 +202,22 @@ impl Hold {
         Ok(self.parts[part].address() + start)
     }
 
-    /// Copies `bytes` to `start` of `part`; `beat` is called now and then. For quiet moments: it blocks.
+    /// Copies `bytes` to byte `start` of a part; `beat` is called after each piece. It blocks.
     pub fn write(&self, part: usize, start: u64, bytes: &[u8], beat: &dyn Fn()) -> Result<()> {
         let to = self.place(part, start, bytes.len())?;
         let _current = self.context.enter()?;
         for (piece, at) in bytes.chunks(PIECE).zip((to..).step_by(PIECE)) {
+            let (from, length) = (piece.as_ptr().cast(), piece.len());
             // SAFETY: inside the part (`place`); the source has been consumed when the stream is drained.
-            unsafe {
-                self.check(
-                    "cuMemcpyHtoD",
-                    sys::cuMemcpyHtoDAsync_v2(at, piece.as_ptr().cast(), piece.len(), self.stream),
-                )?;
-                self.check("cuStreamSynchronize", sys::cuStreamSynchronize(self.stream))?;
-            }
+            let status = unsafe { sys::cuMemcpyHtoDAsync_v2(at, from, length, self.stream) };
+            self.context.check("cuMemcpyHtoD", status)?;
+            self.context.drain(self.stream)?;
             beat();
         }
         Ok(())
     }
 
-    /// Copies what lies at `start` of `part` out. For quiet moments: it blocks.
+    /// Copies out what is at byte `start` of a part. It blocks.
     pub fn read(&self, part: usize, start: u64, into: &mut [u8]) -> Result<()> {
         let from = self.place(part, start, into.len())?;
         let _current = self.context.enter()?;
@@ -227,16 +225,11 @@ impl Hold {
             let to = piece.as_mut_ptr() as u64;
             // SAFETY: inside the part (`place`), as many bytes as the piece holds; addresses of host and
             // devices are one space. The stream is drained before the piece is used.
-            unsafe {
-                self.check("cuMemcpy", sys::cuMemcpyAsync(to, at, piece.len(), self.stream))?;
-                self.check("cuStreamSynchronize", sys::cuStreamSynchronize(self.stream))?;
-            }
+            let status = unsafe { sys::cuMemcpyAsync(to, at, piece.len(), self.stream) };
+            self.context.check("cuMemcpy", status)?;
+            self.context.drain(self.stream)?;
         }
         Ok(())
-    }
-
-    fn check(&self, call: &str, status: sys::CUresult) -> Result<()> {
-        super::check(&self.context.name, call, status)
     }
 }
 

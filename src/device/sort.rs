@@ -1,12 +1,13 @@
-//! Sorted, distinct 64-bit keys on a GPU: the host's side of kernels/sort.cu.
+//! Sorted, distinct 64-bit keys on a GPU: the arguments of `kernels/sort.cu`.
 
 use super::DeviceBuffer;
-use super::cuda_device::{CudaDevice, Function, Launch};
+use super::cuda_device::CudaDevice;
 use super::kernels::sort::{DIGITS, SCAN_THREADS, ScanArgs, SortArgs, THREADS, TILE, UniqueArgs};
+use super::launch::{Function, Launch};
 use super::nvrtc::source;
 use crate::error::{Error, Result};
 
-/// Bits that one pass of the sort orders by, at most.
+/// Most bits that one pass of the sort orders by.
 const DIGIT_BITS: u32 = DIGITS.ilog2();
 /// Positions and counters on the device are 32 bits wide.
 pub(crate) const MAX_KEYS: u64 = u32::MAX as u64;
@@ -35,7 +36,7 @@ impl SortKernels {
             scan_apply: load("scan_apply")?,
             unique_count: load("unique_count")?,
             unique_keep: load("unique_keep")?,
-            blocks: (device.info.multiprocessors * 8 / device.sharers).max(1),
+            blocks: device.filling(),
         })
     }
 }
@@ -45,7 +46,7 @@ pub(crate) struct Sorter {
     kernels: SortKernels,
     /// `[capacity] u64`.
     pub keys: DeviceBuffer<u64>,
-    /// `[capacity] u64`: where keys are moved to, after which the two change places.
+    /// `[capacity] u64`: where keys are moved to. Then the two change places.
     spare: DeviceBuffer<u64>,
     /// `[256][tiles] u32`: digits by tile, or distinct keys by tile.
     table: DeviceBuffer<u32>,
@@ -57,7 +58,7 @@ fn tiles(length: u64) -> u64 {
     length.div_ceil(TILE.into())
 }
 
-/// How many passes order `bits` bits, and the bits of each, which differ by one at most.
+/// The passes that order `bits` bits: first bit and number of bits of each; these numbers differ by at most one.
 fn digits(bits: u32) -> impl Iterator<Item = (u32, u32)> {
     let passes = bits.div_ceil(DIGIT_BITS);
     let mut shift = 0;
@@ -69,7 +70,7 @@ fn digits(bits: u32) -> impl Iterator<Item = (u32, u32)> {
 }
 
 impl Sorter {
-    /// Device bytes that a sorter of `capacity` keys takes, rounding aside.
+    /// Device bytes that a sorter of `capacity` keys takes, without rounding.
     pub fn bytes(capacity: u64) -> u64 {
         let table = tiles(capacity) << DIGIT_BITS;
         16 * capacity + 4 * (table + tiles(table) + 1)
@@ -128,7 +129,7 @@ impl Sorter {
         Ok(())
     }
 
-    /// Queues turning the first `length` counters of the table into what comes before each; their sum
+    /// Queues replacing the first `length` counters of the table by the sums of those before each; the sum of all
     /// will be `sums[tiles(length)]`.
     fn scan(&self, device: &CudaDevice, length: u64) -> Result<()> {
         let tiles = tiles(length);
@@ -145,7 +146,7 @@ impl Sorter {
         device.launch(self.kernels.scan_apply, self.shape(tiles), &args)
     }
 
-    /// Drops repeated ones of the first `count` keys, which are sorted; returns how many remain.
+    /// Drops repeated keys among the first `count`, which are sorted; how many remain. Waits.
     pub fn unique(&mut self, device: &CudaDevice, count: u64) -> Result<u64> {
         self.check(count)?;
         if count == 0 {

@@ -1,15 +1,16 @@
-//! One range of addresses over all GPUs of a fleet: each part lies in its owner's memory and is mapped at
-//! the same place for everybody (CUDA's virtual memory management), so that kernels see a plain array.
+//! One range of addresses over all GPUs of a fleet: each part is in its owner's memory and mapped to
+//! the same address for all (CUDA's virtual memory management), so that kernels see a plain array.
 
 use super::buffer::SPARE;
-use super::cuda_device::{Context, CudaDevice};
+use super::context::Context;
+use super::cuda_device::CudaDevice;
 use super::pool::{self, Claim};
 use super::{can_access, check};
 use crate::error::{Error, Result};
 use cudarc::driver::sys;
 use std::sync::Arc;
 
-/// What memory is mapped in, in bytes.
+/// Memory is mapped in multiples of so many bytes.
 pub(crate) const GRANULE: u64 = 2 << 20;
 
 /// Bounds of the owners' parts, in whole granules, of an array of `bytes` whose owners' elements end at
@@ -25,7 +26,7 @@ pub(crate) fn granules(bounds: &[u64], bytes: u64) -> Vec<u64> {
     bounds.iter().enumerate().map(bound).collect()
 }
 
-/// Addresses that nothing lies at until parts are mapped.
+/// A range of addresses that parts are mapped to.
 pub(crate) struct Reservation {
     base: u64,
     bytes: u64,
@@ -54,7 +55,7 @@ pub(super) fn location(gpu: u32) -> sys::CUmemLocation {
     sys::CUmemLocation { type_, id: gpu as i32 }
 }
 
-/// Plain memory of this GPU, not to be exported.
+/// The properties of plain memory of this GPU, which is not exported.
 fn memory_of(gpu: u32) -> sys::CUmemAllocationProp {
     sys::CUmemAllocationProp {
         type_: sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -114,7 +115,7 @@ pub(crate) struct Mapped {
 }
 
 impl Mapped {
-    /// Maps `memory` of `device` from byte `start` of `reservation` on, which is a granule's first.
+    /// Maps `memory` of `device` to byte `start` of `reservation`, the first of a granule.
     pub fn new(
         device: &CudaDevice,
         label: &str,
@@ -166,8 +167,8 @@ impl Mapped {
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        // SAFETY: the context is current; the part as it was mapped, unmapped once. Each replica waited for
-        // its own work before it let go of the part (`Hold`), so that no GPU uses it.
+        // SAFETY: the context is current; the part is unmapped once, as it was mapped. Each replica waited for
+        // its own work before its `Hold` ended, so that no GPU uses it.
         let freed = self.memory.context.enter_to_free().is_some_and(|_current| unsafe {
             let done = sys::CUresult::CUDA_SUCCESS;
             !self.mapped || sys::cuMemUnmap(self.at, self.memory.bytes as usize) == done
@@ -178,7 +179,7 @@ impl Drop for Mapped {
     }
 }
 
-/// That `device` can map memory this way and reach every GPU of the fleet.
+/// Refuses a `device` that cannot map memory this way or reach every GPU of the fleet.
 fn supported(device: &CudaDevice, label: &str) -> Result<()> {
     use sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED as VMM;
     let name = &device.info.device;
@@ -203,7 +204,7 @@ fn supported(device: &CudaDevice, label: &str) -> Result<()> {
     Ok(())
 }
 
-/// That kernels of `device` can reach the memory of every GPU of the fleet.
+/// Refuses a `device` whose kernels cannot reach the memory of every GPU of the fleet.
 pub(super) fn reaches_all(device: &CudaDevice, label: &str) -> Result<()> {
     match device.fleet.iter().find(|other| !can_access(device.ordinal, **other)) {
         None => Ok(()),

@@ -139,7 +139,7 @@ impl Workspace {
             arrays: Arrays::allocate(device, sizes)?,
             totals: Pinned::new(&device.context, 1)?,
             status: Pinned::new(&device.context, 1)?,
-            blocks: (device.info.multiprocessors * 8 / device.sharers).max(1),
+            blocks: device.filling(),
             deal: Deal::new(&[0; CLASSES + 1], 1),
             nodes: known.len(),
         };

@@ -1,0 +1,84 @@
+//! A GPU's context, streams and events.
+
+use super::check;
+use super::pool::Account;
+use crate::error::Result;
+use cudarc::driver::sys;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A context. Whatever belongs to it holds it, since it takes it to free that.
+pub(crate) struct Context {
+    pub name: String,
+    pub handle: sys::CUcontext,
+    /// Set when the fleet failed. Kernels may still use its memory then, which is leaked and not freed.
+    pub abandoned: AtomicBool,
+    /// What the fleet's replicas on this GPU hold together.
+    pub account: Arc<Account>,
+}
+
+/// While it lives, a context is current on this thread; afterwards the one before is again.
+pub(crate) struct Entered(PhantomData<*const ()>);
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let mut popped = std::ptr::null_mut();
+        // SAFETY: ends what `enter` began on this thread (the type is not Send); out-pointer to a local.
+        unsafe { sys::cuCtxPopCurrent_v2(&mut popped) };
+    }
+}
+
+// SAFETY: a context handle may be used from any thread that makes it current first.
+unsafe impl Send for Context {}
+// SAFETY: as above; the driver's calls on it are thread-safe.
+unsafe impl Sync for Context {}
+
+impl Context {
+    /// Makes the context current on the calling thread.
+    pub fn bind(&self) -> Result<()> {
+        // SAFETY: a live primary context; it is retained until process exit.
+        self.check("cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(self.handle) })
+    }
+
+    /// Makes the context current on the calling thread for a while.
+    pub fn enter(&self) -> Result<Entered> {
+        // SAFETY: as in `bind`.
+        let status = unsafe { sys::cuCtxPushCurrent_v2(self.handle) };
+        self.check("cuCtxPushCurrent", status)?;
+        Ok(Entered(PhantomData))
+    }
+
+    /// The same, to free something; `None` where it must leak, since the device may still use it.
+    pub fn enter_to_free(&self) -> Option<Entered> {
+        if self.abandoned.load(Ordering::Acquire) { None } else { self.enter().ok() }
+    }
+
+    pub(super) fn check(&self, call: &str, status: sys::CUresult) -> Result<()> {
+        check(&self.name, call, status)
+    }
+
+    /// Waits until `stream`, a live one of this context, has nothing left to do. It blocks in the driver.
+    pub(super) fn drain(&self, stream: sys::CUstream) -> Result<()> {
+        // SAFETY: a live stream.
+        self.check("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(stream) })
+    }
+}
+
+/// A stream of the current context, which is that of `device`.
+pub(super) fn stream(device: &str) -> Result<sys::CUstream> {
+    let mut stream = std::ptr::null_mut();
+    let flag = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+    // SAFETY: the context is current; out-pointer to a local.
+    check(device, "cuStreamCreate", unsafe { sys::cuStreamCreate(&mut stream, flag) })?;
+    Ok(stream)
+}
+
+/// An event of the current context, which is that of `device`; only `timed` ones tell when they were.
+pub(super) fn event(device: &str, timed: bool) -> Result<sys::CUevent> {
+    let mut event = std::ptr::null_mut();
+    let flags = if timed { 0 } else { sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32 };
+    // SAFETY: the context is current; out-pointer to a local.
+    check(device, "cuEventCreate", unsafe { sys::cuEventCreate(&mut event, flags) })?;
+    Ok(event)
+}

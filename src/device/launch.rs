@@ -1,0 +1,55 @@
+//! Kernels and their launches.
+
+use super::check;
+use crate::error::Result;
+use bytemuck::Pod;
+use cudarc::driver::sys;
+
+/// How a kernel is launched.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Launch {
+    pub blocks: u32,
+    pub threads: u32,
+    pub shared_bytes: u32,
+    /// All blocks are resident at once, as barriers of the whole grid need them.
+    pub cooperative: bool,
+}
+
+/// A loaded kernel.
+#[derive(Clone, Copy)]
+pub(crate) struct Function(pub(super) sys::CUfunction);
+
+// SAFETY: a function handle is plain data, valid as long as its module, which is never unloaded.
+unsafe impl Send for Function {}
+// SAFETY: as above.
+unsafe impl Sync for Function {}
+
+impl Launch {
+    /// So many blocks of so many threads, which need not meet.
+    pub fn of(blocks: u32, threads: u32) -> Launch {
+        Launch { blocks, threads, shared_bytes: 0, cooperative: false }
+    }
+}
+
+/// Queues a kernel that takes one struct by value on `stream`.
+pub(crate) fn launch_on<A: Pod>(
+    device: &str,
+    stream: sys::CUstream,
+    f: Function,
+    shape: Launch,
+    args: &A,
+) -> Result<()> {
+    let mut parameters = [std::ptr::from_ref(args).cast_mut().cast()];
+    let Launch { blocks, threads, shared_bytes, cooperative } = shape;
+    let (p, none) = (parameters.as_mut_ptr(), std::ptr::null_mut());
+    // SAFETY: the kernel's only parameter is a plain struct of this layout, copied by the call; the
+    // pointers in it outlive the stream's work (buffers are freed only when it is quiet).
+    let status = unsafe {
+        let (x, y, bytes) = (blocks, threads, shared_bytes);
+        match cooperative {
+            true => sys::cuLaunchCooperativeKernel(f.0, x, 1, 1, y, 1, 1, bytes, stream, p),
+            false => sys::cuLaunchKernel(f.0, x, 1, 1, y, 1, 1, bytes, stream, p, none),
+        }
+    };
+    check(device, "cuLaunchKernel", status)
+}
