@@ -529,7 +529,7 @@ fn seeds_sources_and_results_speak_names() {
     let (text, record) = towns.run("sssp", &["--source", "Rome"]);
     assert!(text.contains("from node Rome"), "{text}");
     assert_eq!(record["seeds"], serde_json::json!(["Rome"]));
-    assert_eq!(record["config"]["source"], "Rome");
+    assert_eq!(record["config"]["sssp"]["source"], "Rome");
     let (_, record) = towns.run("bfs", &["--sources", "Rome,#1", "--output", "b.csv"]);
     assert_eq!(record["sources"], serde_json::json!(["#1", "Rome"]));
     assert!(towns.read("b.csv").starts_with("node,level_#1,level_Rome\n\"#1\",0,inf\n"));

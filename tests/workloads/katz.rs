@@ -144,6 +144,7 @@ fn the_program_ranks_nodes_and_refuses_in_one_line() {
         (&["--alpha", "1"], "--alpha 1: values grow beyond f64 after"),
         (&["--alpha", "x"], "--alpha"),
         (&["--tolerance", "-1"], "--tolerance -1: use a number from 0 on"),
+        (&["--tolerance", "nan"], "--tolerance NaN: use a number from 0 on"),
         (&["--iterations", "0"], "at least one is needed"),
         (&["--source", "1"], "katz does not take --source"),
     ] {

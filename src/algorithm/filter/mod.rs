@@ -23,6 +23,7 @@ use super::frame::{Engine, Log, Run, step, timed};
 use super::same::Words;
 use super::workload::{Algorithm, Query, config, run};
 use super::{Measured, MergeMode, RunOptions};
+use crate::choice::number;
 use crate::collective::Split;
 use crate::error::{Error, Result};
 use crate::fleet::{Fleet, Replica};
@@ -51,6 +52,7 @@ pub struct FilterConfig {
     pub elements: u64,
     /// The share of all values that is kept, the smallest ones: 0 to 1 [default: 0.5].
     #[cfg_attr(feature = "cli", arg(long, value_name = "SHARE", allow_hyphen_values = true))]
+    #[serde(with = "number")]
     pub share: f64,
     /// Seed of the values: any number of 64 bits [default: 1].
     #[cfg_attr(feature = "cli", arg(long, value_name = "SEED", allow_hyphen_values = true))]

@@ -25,7 +25,7 @@ mod program;
 use super::frame::Brought;
 use super::workload::{Algorithm, Query, config, run};
 use super::{Measured, RunOptions};
-use crate::choice::Choice;
+use crate::choice::{Choice, number};
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
@@ -49,6 +49,7 @@ pub struct KatzConfig {
     pub iterations: u32,
     /// Stop when no value changes by more than this share of itself: a number from 0 on [default: 1e-9].
     #[cfg_attr(feature = "cli", arg(long, value_name = "X", allow_hyphen_values = true))]
+    #[serde(with = "number")]
     pub tolerance: f64,
     /// How the workload runs.
     #[cfg_attr(feature = "cli", arg(skip))]
