@@ -1,6 +1,7 @@
 //! A chain: node v joined to v - 1 and v + 1. Diameter NODES - 1: as many levels as a graph can have.
 
-use super::{Recipe, Size, rows, spec};
+use super::recipe::{Recipe, Size};
+use super::{rows, spec};
 use crate::error::Result;
 use crate::graph::MAX_NODES;
 use crate::graph::build::Csr;

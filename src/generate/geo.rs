@@ -17,7 +17,8 @@
 //! are f64 and use the arcsine and cosine of the machine's library.
 
 use super::permutation::Permutation;
-use super::{Recipe, Size, rows, spec};
+use super::recipe::{Recipe, Size};
+use super::{rows, spec};
 use crate::error::Result;
 use crate::graph::MAX_NODES;
 use crate::graph::build::Csr;

@@ -1,7 +1,8 @@
 //! A street grid: ROWS x COLS nodes in row-major order, each joined to the nodes above, left, right
 //! and below. High diameter and degree 4: the opposite of R-MAT. The CSR is written in closed form.
 
-use super::{Recipe, Size, spec};
+use super::recipe::{Recipe, Size};
+use super::spec;
 use crate::error::Result;
 use crate::graph::build::{Csr, split_lengths};
 use crate::hash::{PAIR_WEIGHTS, pair_weight};

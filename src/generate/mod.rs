@@ -22,6 +22,7 @@ mod grid;
 mod on_device;
 pub(crate) mod passes;
 mod permutation;
+mod recipe;
 pub(crate) mod rmat;
 mod rmat_cuda;
 mod road;
@@ -36,45 +37,17 @@ pub use geo::GeoTruth;
 pub use on_device::{
     DeviceGenerated, DeviceReport, DeviceTimes, PassLimits, on_device, on_device_in, pays_on,
 };
+pub use recipe::Size;
 
 use crate::error::{Error, Result};
-use crate::graph::build::Csr;
 use crate::graph::{Graph, Origin, check, milliseconds};
+use recipe::Recipe;
 use std::time::Instant;
 
 /// The accepted forms, for help texts and refusals.
 pub const FORMS: &str = "rmat:SCALE[,ef=16], uniform:NODES[,ef=16], grid:ROWSxCOLS, torus:ROWSxCOLS, \
 star:LEAVES, chain:NODES, road:SCALE, road:ROWSxCOLS or geo:NODES[,degree=16][,hidden=0.5], each with \
 [,seed=1]";
-
-/// A graph to be, read from a specification: symmetric, without self loops or duplicates.
-trait Recipe {
-    /// What it will be.
-    fn size(&self) -> Size;
-    /// Its short name, as in `rmat24`.
-    fn dataset(&self) -> String;
-    /// Makes its arrays; whoever asks has checked that they fit.
-    fn csr(&self) -> Csr;
-    /// Where its nodes are, if they are anywhere.
-    fn places(&self) -> Option<GeoTruth> {
-        None
-    }
-}
-
-/// What a generator will make, known before it is made.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Size {
-    /// Nodes, isolated ones included.
-    pub nodes: u64,
-    /// Arcs: as many, or at most as many, before duplicates are dropped.
-    pub arcs: u64,
-    /// Whether there will be exactly `arcs`.
-    pub exact: bool,
-    /// No weight is below the first or above the second; `None` without weights. All are integers.
-    pub weights: Option<(u32, u32)>,
-    /// Bytes of host memory at the peak, about.
-    pub host_bytes: u64,
-}
 
 type Read = fn(&str, &str) -> Result<Box<dyn Recipe>>;
 

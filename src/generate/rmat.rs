@@ -9,7 +9,8 @@
 //! arithmetic on (seed, e): any thread, or a GPU, makes the same edge.
 
 use super::permutation::Permutation;
-use super::{Recipe, Size, rows, spec};
+use super::recipe::{Recipe, Size};
+use super::{rows, spec};
 use crate::error::Result;
 use crate::graph::build::Csr;
 use crate::hash::{PAIR_WEIGHTS, hash, mix};

@@ -30,7 +30,8 @@
 //!
 //! What it lacks: roads longer than a few gaps (ferries, bridges) and crossings of more than 6.
 
-use super::{Recipe, Size, rows, spec};
+use super::recipe::{Recipe, Size};
+use super::{rows, spec};
 use crate::error::Result;
 use crate::graph::build::Csr;
 use crate::hash::{hash, mix};

@@ -1,7 +1,8 @@
 //! A star: node 0, the hub, joined to nodes 1 to LEAVES. Diameter 2, and all arcs but one a node in one
 //! row: the hardest case for balance.
 
-use super::{Recipe, Size, spec};
+use super::recipe::{Recipe, Size};
+use super::spec;
 use crate::error::Result;
 use crate::graph::MAX_NODES;
 use crate::graph::build::Csr;

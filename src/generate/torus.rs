@@ -2,7 +2,8 @@
 //! whose last column is joined to the first. Every node has the same degree: 4, or 1 less a dimension of
 //! length 2, and 2 less one of length 1. Diameter ROWS / 2 + COLS / 2, each rounded down.
 
-use super::{Recipe, Size, rows, spec};
+use super::recipe::{Recipe, Size};
+use super::{rows, spec};
 use crate::error::Result;
 use crate::graph::build::Csr;
 use crate::hash::{PAIR_WEIGHTS, pair_weight};

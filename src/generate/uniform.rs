@@ -6,7 +6,8 @@
 //! a node is likelier than another by at most n / 2^64. Self loops and duplicates are dropped, which are
 //! few: a share of about ef / n.
 
-use super::{Recipe, Size, rows, spec};
+use super::recipe::{Recipe, Size};
+use super::{rows, spec};
 use crate::error::Result;
 use crate::graph::MAX_NODES;
 use crate::graph::build::Csr;
