@@ -58,7 +58,14 @@ where
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "auto" => Ok(Choice::Auto),
-            _ => text.parse().map(Choice::Is).map_err(|e| format!("'{text}' is not auto or {e}")),
+            _ => text.parse().map(Choice::Is).map_err(|_: T::Err| {
+                let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+                match "0.5".parse::<T>() {
+                    _ if digits => format!("'{text}' is too large"),
+                    Ok(_) => format!("'{text}' is not auto or a number"),
+                    Err(_) => format!("'{text}' is not auto or a whole number from 0 on"),
+                }
+            }),
         }
     }
 }

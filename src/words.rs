@@ -20,7 +20,7 @@ macro_rules! words {
                 match text {
                     $($word => Ok($name::$variant),)+
                     _ => Err(Error::input(format!(
-                        concat!($flag, " {}: not understood; use ", $($word, " "),+), text).trim_end().to_string())),
+                        concat!($flag, " {}: not understood; use {}"), text, crate::words::either(&[$($word),+])))),
                 }
             }
         }
@@ -32,6 +32,14 @@ macro_rules! words {
     };
 }
 pub(crate) use words;
+
+/// `a, b or c`.
+pub(crate) fn either(words: &[&str]) -> String {
+    match words {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        _ => words.concat(),
+    }
+}
 
 /// Serde's form of options that are a text there too: through `FromStr` and `Display`. They say
 /// `#[serde(try_from = "String", into = "String")]`.

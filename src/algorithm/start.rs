@@ -6,14 +6,23 @@ use crate::graph::Graph;
 use crate::units::plural;
 use std::path::Path;
 
-/// Refuses a graph in which some arc lacks its reverse.
-pub(super) fn symmetric(graph: &Graph) -> Result<()> {
-    match graph.is_undirected() {
-        true => Ok(()),
-        false => Err(Error::input(
-            "this needs a symmetric graph, and in this one some arc lacks its reverse, or has it less often: load it with --symmetrize",
-        )),
+/// Arcs of which one without its reverse is named.
+const NAMED_ARCS: usize = 4096;
+
+/// Refuses, for a workload, a graph in which some arc lacks its reverse.
+pub(super) fn symmetric(workload: &str, graph: &Graph) -> Result<()> {
+    if graph.is_undirected() {
+        return Ok(());
     }
+    let arcs = (0..graph.nodes()).flat_map(|u| graph.neighbors(u).map(move |(v, _)| (u as u32, v)));
+    let alone = |&(u, v): &(u32, u32)| graph.neighbors(v as usize).all(|(w, _)| w != u);
+    let arc = match arcs.take(NAMED_ARCS).find(alone) {
+        Some((u, v)) => format!("the arc from {} to {} has no reverse", graph.id(u), graph.id(v)),
+        None => "some arc lacks its reverse, or has it less often".into(),
+    };
+    Err(Error::input(format!(
+        "{workload} needs a symmetric graph, and in this one {arc}: load it with --symmetrize"
+    )))
 }
 
 /// The nodes to which paths are asked for, by rising input id.
@@ -24,11 +33,11 @@ pub(super) fn targets(targets: Option<&Seeds>, graph: &Graph) -> Result<Vec<u32>
     Ok(nodes)
 }
 
-/// `, from node 1`, as it follows the graph's name in a summary.
-pub(super) fn from_nodes(nodes: &[u32], graph: &Graph) -> String {
+/// `, from node 1` or `, from 2 seeds`, as it follows the graph's name in a summary.
+pub(super) fn from_nodes(nodes: &[u32], noun: &str, graph: &Graph) -> String {
     match nodes {
         [one] => format!(", from node {}", graph.id(*one)),
-        many => format!(", from {}", plural(many.len() as u64, "seed")),
+        many => format!(", from {}", plural(many.len() as u64, noun)),
     }
 }
 

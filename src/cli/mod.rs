@@ -22,6 +22,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use serde::Serialize;
 use std::error::Error as _;
 use std::ffi::OsString;
+use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 use std::path::{Path, PathBuf};
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 an answer failed its check, or a cell is too slow; 2 the input, an option or \
@@ -153,7 +154,13 @@ fn usage(error: &clap::Error, args: &[OsString]) -> u8 {
             2
         }
         _ => {
-            console::error(&run::foreign_option(error, args).unwrap_or_else(|| one_line(error)));
+            console::error(&run::hint(error, args).unwrap_or_else(|| {
+                let line = one_line(error);
+                match line.strip_suffix("see --help") {
+                    Some(what) => format!("{what}see {} --help", run::asked(args).0),
+                    None => line,
+                }
+            }));
             2
         }
     }
@@ -167,6 +174,9 @@ fn one_line(error: &clap::Error) -> String {
     if let (ErrorKind::ValueValidation, Some(own)) = (error.kind(), own) {
         if own.starts_with("--") {
             return own;
+        }
+        if let Some(line) = no_number(error) {
+            return line;
         }
         // The parser of node ids knows not which option it reads.
         if let (Some(ContextValue::String(arg)), Some(rest)) =
@@ -182,6 +192,24 @@ fn one_line(error: &clap::Error) -> String {
     let rest: Vec<&str> = parts.filter(|line| !line.is_empty()).collect();
     let line = if rest.is_empty() { head } else { format!("{head} {}", rest.join(" ")) };
     format!("{line}; see --help")
+}
+
+/// `--top x: use a whole number from 0 on`, where that is the error.
+fn no_number(error: &clap::Error) -> Option<String> {
+    let (Some(ContextValue::String(argument)), Some(ContextValue::String(value))) =
+        (error.get(ContextKind::InvalidArg), error.get(ContextKind::InvalidValue))
+    else {
+        return None;
+    };
+    let source = error.source()?;
+    let next = match source.downcast_ref::<ParseIntError>().map(ParseIntError::kind) {
+        Some(IntErrorKind::PosOverflow) => "the number is too large",
+        Some(_) => "use a whole number from 0 on",
+        None if source.is::<ParseFloatError>() => "use a number",
+        None => return None,
+    };
+    let option = argument.split(' ').next().unwrap_or(argument);
+    Some(format!("{option} {value}: {next}"))
 }
 
 #[cfg(test)]

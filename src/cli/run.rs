@@ -89,16 +89,46 @@ fn workload_command(workload: &Workload) -> Command {
     }
 }
 
-/// Says that the workload of these arguments does not take an option that others take, where that is the error.
-pub(super) fn foreign_option(error: &clap::Error, args: &[OsString]) -> Option<String> {
-    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
-        return None;
+/// The command that these arguments ask for, and its name from `hive` on.
+pub(super) fn asked(args: &[OsString]) -> (String, Command) {
+    let mut asked = ("hive".to_string(), super::command());
+    for word in args.iter().skip(1).filter_map(|arg| arg.to_str()) {
+        match asked.1.find_subcommand(word).cloned() {
+            Some(part) => asked = (format!("{} {}", asked.0, part.get_name()), part),
+            None if word.starts_with('-') => {}
+            None => break,
+        }
+    }
+    asked
+}
+
+/// What to write instead, where that is known: a workload without `run`, an option that only others take, or the value
+/// of an option that needs `=`.
+pub(super) fn hint(error: &clap::Error, args: &[OsString]) -> Option<String> {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
     };
-    let option = argument.strip_prefix("--")?;
+    if error.kind() == ErrorKind::InvalidSubcommand {
+        let name = text(ContextKind::InvalidSubcommand).filter(|name| workload(name).is_some())?;
+        return Some(format!("{name} is a workload: write hive run {name}"));
+    }
+    let argument = text(ContextKind::InvalidArg)?;
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    let words: Vec<&str> = args.iter().filter_map(|arg| arg.to_str()).collect();
+    let Some(option) = argument.strip_prefix("--") else {
+        let at = words.iter().position(|word| *word == argument)?.checked_sub(1)?;
+        let (_, command) = asked(args);
+        let equals = |arg: &&Arg| arg.is_require_equals_set();
+        let mut options = command.get_arguments().filter(equals).filter_map(Arg::get_long);
+        let option = options.find(|long| words[at].strip_prefix("--") == Some(*long))?;
+        return Some(format!("--{option} {argument}: write --{option}={argument}"));
+    };
     let taken = WORKLOADS.iter().any(|workload| workload.has_own_option(option));
-    let words = args.iter().filter_map(|arg| arg.to_str());
-    let asked = words.skip_while(|word| *word != "run").find_map(workload)?;
-    (error.kind() == ErrorKind::UnknownArgument && taken).then(|| asked.does_not_take(option))
+    let asked = words.into_iter().skip_while(|word| *word != "run").find_map(workload)?;
+    taken.then(|| asked.does_not_take(option))
 }
 
 /// The groups in which options of a run are shown; the rest is shown as `Run`.

@@ -38,6 +38,16 @@ struct First {
     m: u64,
 }
 
+impl First {
+    /// What to do if it is an arc, at the end of an error.
+    fn doubt(&self) -> String {
+        format!(
+            ", or give --counts-line no if the first line ({} {}) is an arc, not counts",
+            self.n, self.m
+        )
+    }
+}
+
 /// What the top of the file tells.
 struct Top {
     /// Where the first line with an arc starts, or one that looks like it.
@@ -283,7 +293,7 @@ fn narrow<R: Rows>(bytes: &[u8], top: &Top, rows: &R, asked: &Asked) -> Result<P
     };
     if let Some(first) = top.first.as_ref().filter(|_| taken) {
         if bound > first.n && !from_1 {
-            return Err(out_of_range(bytes, first, top.certain, rows));
+            return Err(out_of_range(bytes, first, &first.doubt(), rows));
         }
         if first.n == 0 {
             let what = "the graph is empty (0 nodes); give at least one arc";
@@ -301,7 +311,7 @@ fn narrow<R: Rows>(bytes: &[u8], top: &Top, rows: &R, asked: &Asked) -> Result<P
         promised(comment, found, ", or delete the comment")?;
         few_enough(comment)?;
         if bound > comment.n {
-            return Err(out_of_range(bytes, comment, true, rows));
+            return Err(out_of_range(bytes, comment, "", rows));
         }
         if !taken {
             nodes = Nodes::Declared { count: comment.n, first_id: 0 };
@@ -365,8 +375,7 @@ fn holds_counts(
     if !top.certain && !fits && !(above && (odd || beyond)) {
         return Ok(false);
     }
-    let doubt = ", or say --counts-line no if the line is an arc";
-    promised(first, found, if top.certain { "" } else { doubt })?;
+    promised(first, found, &first.doubt())?;
     few_enough(first)?;
     Ok(true)
 }
@@ -407,8 +416,7 @@ fn promised(first: &First, found: u64, next: &str) -> Result<(), Fault> {
 }
 
 /// Finds the first line with an id that the counts do not allow: only on the way to an error.
-fn out_of_range<R: Rows>(bytes: &[u8], first: &First, certain: bool, rows: &R) -> Fault {
-    let doubt = if certain { "" } else { ", or say --counts-line no if the first line is an arc" };
+fn out_of_range<R: Rows>(bytes: &[u8], first: &First, doubt: &str, rows: &R) -> Fault {
     for (at, line) in text::lines(bytes, first.next).filter(|(_, line)| !is_comment(line)) {
         if let Some(id) = rows.ids(line).into_iter().find(|&id| id >= first.n) {
             let n = first.n;
@@ -627,7 +635,7 @@ fn names(bytes: &[u8], top: &Top, rows: &Columns, asked: &Asked) -> Result<Parse
         }
         taken = top.certain;
         match taken {
-            true => promised(first, found, "")?,
+            true => promised(first, found, &first.doubt())?,
             false => parts.insert(0, own?),
         }
     }

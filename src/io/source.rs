@@ -324,8 +324,7 @@ fn zstd_error(error: &FrameDecoderError, rest: &[u8]) -> io::Error {
 fn unreadable(path: &str, error: &io::Error) -> Error {
     let what = match error.kind() {
         ErrorKind::NotFound => {
-            let forms = crate::generate::FORMS;
-            format!("no such file; check the path, or generate a graph: {forms}")
+            "no such file; check the path (generators: see --graph in hive run --help)".into()
         }
         ErrorKind::PermissionDenied => {
             format!("cannot be read ({error}); ask its owner for permission")

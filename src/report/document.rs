@@ -104,7 +104,7 @@ impl<'a> Document<'a> {
         for family in strong.filter(|family| family.scales()) {
             let first = family.members[0].n;
             for member in &family.members[1..] {
-                let Some(speed_up) = member.speed_up else { continue };
+                let Some(speed_up) = member.speed_up.filter(|gain| *gain > 1.0) else { continue };
                 let same =
                     |b: &&mut (&Member<'_>, u64, f64)| b.0.case.workload == member.case.workload;
                 match best.iter_mut().find(same) {

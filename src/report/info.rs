@@ -36,6 +36,9 @@ pub(crate) struct GraphRecord<'a> {
     pub version: &'static str,
     /// Git commit of this build.
     pub commit: &'static str,
+    /// The graph.
+    #[serde(skip)]
+    pub source: &'a Graph,
     /// Where the graph came from and the policies it was read under.
     pub graph: GraphFacts<'a>,
     /// Degrees, components, diameter, weights.
@@ -70,6 +73,7 @@ impl<'a> GraphRecord<'a> {
             time: utc(SystemTime::now()),
             version: VERSION,
             commit: COMMIT,
+            source: graph,
             graph: GraphFacts::of(graph),
             statistics,
             statistics_ms,
@@ -119,7 +123,7 @@ pub(crate) fn graph_summary(record: &GraphRecord) -> String {
     }
     line("weights", weights_line(statistics));
     line("components", components_line(record));
-    line("diameter", diameter_line(statistics));
+    line("diameter", diameter_line(record));
     line("layout", layout_line(record));
     line(
         "time",
@@ -171,22 +175,29 @@ fn components_line(record: &GraphRecord) -> String {
         count(components.count),
         plural(components.largest, "node"),
         100.0 * components.largest as f64 / record.graph_nodes as f64,
-        components.lowest,
+        named(record, components.lowest),
     )
 }
 
-fn diameter_line(statistics: &Statistics) -> String {
-    let diameter = &statistics.diameter;
+fn diameter_line(record: &GraphRecord) -> String {
+    let diameter = &record.statistics.diameter;
     let (from, to) = diameter.between;
     format!(
-        "at least {} (between {from} and {to}; arcs both ways, {})",
+        "at least {}, the distance of nodes {} and {} (arcs both ways, {})",
         count(diameter.at_least),
-        if diameter.searches == 1 {
-            "1 search".into()
-        } else {
-            format!("{} searches", diameter.searches)
+        named(record, from),
+        named(record, to),
+        match diameter.searches {
+            1 => "1 search".into(),
+            many => format!("{many} searches"),
         },
     )
+}
+
+/// What the input calls a node.
+fn named(record: &GraphRecord, id: u64) -> String {
+    let node = record.source.node_of_input_id(id);
+    node.map_or(id.to_string(), |node| record.source.id(node).to_string())
 }
 
 fn layout_line(record: &GraphRecord) -> String {
@@ -230,7 +241,7 @@ mod tests {
         let graph = generate("star:1000").unwrap();
         let text = graph_summary(&GraphRecord::of(&graph));
         assert!(text.starts_with("star1000 (1,001 nodes, 2,000 arcs)\n"), "{text}");
-        assert!(text.contains("  diameter   at least 2 (between"), "{text}");
+        assert!(text.contains("  diameter   at least 2, the distance of nodes"), "{text}");
         let bars: Vec<usize> = text.lines().map(|line| line.matches('█').count()).collect();
         assert_eq!(bars.iter().filter(|bar| **bar == BAR as usize).count(), 1, "{text}");
         assert_eq!(bars.iter().filter(|bar| **bar == 1).count(), 1, "{text}");

@@ -38,14 +38,22 @@ pub(crate) fn needs(
     WORKLOADS.iter().filter_map(need).collect()
 }
 
-/// A row a workload, its largest arrays named.
+/// A row a workload, its largest arrays named; arrays of one label are taken together.
 pub(crate) fn needs_table(needs: &[Need]) -> Table {
     let mut table = Table::new(&["workload", "a GPU", "most of it"], &[0, 2]);
     for need in needs {
-        let mut arrays = need.arrays.clone();
-        arrays.sort_by_key(|array| std::cmp::Reverse(array.bytes));
-        let largest = arrays.iter().take(3);
-        let named = largest.map(|array| format!("{} {}", array.label, bytes(array.bytes)));
+        let mut groups: Vec<(&str, u32, u64)> = Vec::new();
+        for array in &need.arrays {
+            match groups.iter_mut().find(|(label, ..)| *label == array.label) {
+                Some((_, many, all)) => (*many, *all) = (*many + 1, *all + array.bytes),
+                None => groups.push((array.label, 1, array.bytes)),
+            }
+        }
+        groups.sort_by_key(|(.., all)| std::cmp::Reverse(*all));
+        let named = groups.iter().take(3).map(|(label, many, all)| match many {
+            1 => format!("{label} {}", bytes(*all)),
+            many => format!("{label} ({many} arrays) {}", bytes(*all)),
+        });
         table.row([need.workload.into(), bytes(need.bytes), named.collect::<Vec<_>>().join(", ")]);
     }
     table

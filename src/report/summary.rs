@@ -196,12 +196,9 @@ fn time_line(outcome: &Outcome) -> String {
             plural(runs as u64, "run"),
         ),
     };
-    format!(
-        "{time}; {}{}/s {}",
-        rate(arcs_per_second(measured)),
-        outcome.answer.unit(),
-        outcome.answer.rated(),
-    )
+    let rate = rate(arcs_per_second(measured));
+    let space = if rate.ends_with(|c: char| c.is_ascii_digit()) { " " } else { "" };
+    format!("{time}; {rate}{space}{}/s {}", outcome.answer.unit(), outcome.answer.rated(),)
 }
 
 fn split_line(outcome: &Outcome) -> String {

@@ -470,6 +470,9 @@ impl RunConfig {
     /// [`Error::Input`] for a file that is not there, an unknown key, a value that its key cannot take.
     pub fn read(path: &Path) -> Result<RunConfig> {
         let name = path.display();
+        if !path.exists() {
+            return Err(Error::input(format!("--config {name}: no such file; check the path")));
+        }
         let text = text_of(path)?;
         let text = text.trim_start_matches('\u{feff}');
         if !text.trim_start().starts_with('{') {

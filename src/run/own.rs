@@ -1,6 +1,7 @@
 //! Options that belong to workloads, as a file or flags have them: by name, or in a table of the workload's name.
 
 use crate::algorithm::{WORKLOADS, Workload, workload};
+use crate::io::LoadOptions;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -117,6 +118,12 @@ pub(crate) fn is_own(name: &str) -> bool {
     workload(name).is_some() || WORKLOADS.iter().any(|workload| workload.has_own_option(name))
 }
 
+/// Whether this is an option of loading.
+fn loads(one: &Map<String, Value>) -> bool {
+    let read = serde_json::from_value::<LoadOptions>(Value::Object(one.clone()));
+    read.map_or_else(|error| !error.to_string().starts_with("unknown field"), |_| true)
+}
+
 /// Checks the name of an option, and its value by the type that it has.
 fn check(name: &str, value: &Value) -> Result<(), String> {
     let one = Map::from_iter([(name.to_string(), value.clone())]);
@@ -125,7 +132,10 @@ fn check(name: &str, value: &Value) -> Result<(), String> {
     match (workload(name), value) {
         (Some(workload), Value::Object(table)) => workload.of.whole(table).map(drop),
         (Some(workload), _) => Err(format!("{name}: this is the table of {}", workload.name)),
-        (None, _) if taken.peek().is_none() => Err(format!("unknown field '{name}'")),
+        (None, _) if taken.peek().is_none() => Err(match loads(&one) {
+            true => format!("unknown field '{name}' here: it belongs into the table [load]"),
+            false => format!("unknown field '{name}'"),
+        }),
         (None, _) => match taken.next() {
             Some(Err(error)) => Err(error),
             _ => Ok(()),

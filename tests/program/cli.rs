@@ -91,6 +91,9 @@ fn help_is_an_answer_and_a_missing_command_is_a_mistake() {
 fn bad_arguments_get_one_line_and_exit_code_2() {
     refused(&["walk"], "'walk'");
     refused(&["run", "walk"], "'walk'");
+    refused(&["vn"], "vn is a workload: write hive run vn");
+    refused(&vn(&["--grpah", "x"]), "see hive run vn --help");
+    refused(&vn(&["--symmetrize", "max"]), "--symmetrize max: write --symmetrize=max");
     refused(&["run", "vn", "--seeds", "1"], "no graph");
     refused(&["run", "vn", "--graph", GRAPH], "no seeds");
     refused(&vn(&["--devices", "host:0"]), "host:0");
@@ -100,7 +103,7 @@ fn bad_arguments_get_one_line_and_exit_code_2() {
     refused(&vn(&["--delta", "0"]), "--delta");
     refused(&vn(&["--delta", "wide"]), "--delta");
     refused(&vn(&["--runs", "none"]), "--runs");
-    refused(&vn(&["--top", "-1"]), "--top");
+    refused(&vn(&["--top", "-1"]), "--top -1: use a whole number from 0 on");
     refused(&vn(&["--deadline", "0"]), "--deadline");
     refused(&vn(&["--verify=perhaps"]), "--verify");
     refused(&vn(&["--fault", "0:0:explode"]), "explode");
@@ -141,6 +144,10 @@ fn a_bad_configuration_file_is_refused_naming_file_line_and_key() {
         refused(&["run", "vn", "--config", &path], part);
     };
     with("runs = 2\nsedes = '1'\n", "run.toml:2: unknown field 'sedes'");
+    with(
+        "weights = 'unit'\n",
+        "run.toml:1: unknown field 'weights' here: it belongs into the table [load]",
+    );
     with("devices = 'host:0'\n", "run.toml:1:");
     with("runs = 2\nruns = 3\n", "run.toml:2:");
     with("graph =\n", "run.toml:1:");

@@ -127,10 +127,11 @@ impl Answer<Bc> for Betweenness {
         let sources = &query.start;
         let idle = sources.iter().filter(|s| query.graph.degree(**s as usize) == 0).count() as u64;
         let mut answer = format!(
-            "{} of {} above 0, from {}",
+            "{} of {} above 0, from {} of {}",
             count(between),
             plural(self.scores.len() as u64, "node"),
-            plural(sources.len() as u64, "source"),
+            count(sources.len() as u64),
+            plural(self.scores.len() as u64, "source"),
         );
         if idle > 0 {
             answer += &format!(" ({} without out-arcs)", count(idle));

@@ -56,7 +56,7 @@ impl Algorithm for Bc {
     }
 
     fn started(start: &Vec<u32>, graph: &Graph) -> String {
-        from_nodes(start, graph)
+        from_nodes(start, "source", graph)
     }
 
     fn files(config: &BcConfig) -> Vec<(&'static str, &Path)> {

@@ -87,7 +87,7 @@ impl Algorithm for Bfs {
     }
 
     fn started(start: &Sources, graph: &Graph) -> String {
-        from_nodes(&start.nodes, graph)
+        from_nodes(&start.nodes, "source", graph)
     }
 
     fn questions(start: &Sources) -> u32 {

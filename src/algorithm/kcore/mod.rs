@@ -85,7 +85,7 @@ impl Algorithm for Kcore {
     }
 
     fn start(_: &KcoreConfig, graph: &Graph) -> Result<()> {
-        super::symmetric(graph)
+        super::symmetric(Self::NAME, graph)
     }
 
     fn arrays(shape: &GraphShape, _: &KcoreConfig, world: usize) -> Vec<DeviceArray> {

@@ -72,7 +72,7 @@ impl Answer<PageRank> for Pagerank {
             "{}{layout}; damping {}, {}",
             self.strategy,
             options.damping,
-            if options.weighted { "by weights" } else { "arcs all alike" }
+            if options.weighted { "by weights" } else { "unweighted" }
         )
     }
 

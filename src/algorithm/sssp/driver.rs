@@ -45,7 +45,7 @@ impl Algorithm for Sssp {
     }
 
     fn started(start: &Start, graph: &Graph) -> String {
-        from_nodes(&start.nodes, graph)
+        from_nodes(&start.nodes, "source", graph)
     }
 
     fn several(config: &SsspConfig) -> Option<&'static str> {

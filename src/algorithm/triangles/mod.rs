@@ -80,7 +80,7 @@ impl Algorithm for TriangleCounting {
     }
 
     fn start(_: &TrianglesConfig, graph: &Graph) -> Result<()> {
-        symmetric(graph)
+        symmetric(Self::NAME, graph)
     }
 
     fn arrays(shape: &GraphShape, _: &TrianglesConfig, world: usize) -> Vec<DeviceArray> {

@@ -117,7 +117,7 @@ impl Algorithm for Vn {
     }
 
     fn started(start: &Start, graph: &Graph) -> String {
-        from_nodes(&start.nodes, graph)
+        from_nodes(&start.nodes, "seed", graph)
     }
 
     fn several(config: &VnConfig) -> Option<&'static str> {
