@@ -17,7 +17,8 @@
 //!
 //! Both compilers check layouts and values: Rust by constant assertions beside each struct, CUDA by assertions that are
 //! appended to every translation unit. NVRTC has no `offsetof`; CUDA asserts the sizes of a struct and of its fields,
-//! which fix the offsets, since there is no padding and fields lie in the order of their declarations.
+//! which fix the offsets, since there is no padding and fields lie in the order of their declarations. A constant
+//! that is marked but not used is a warning of rustc.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

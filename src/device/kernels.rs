@@ -1,8 +1,6 @@
 //! What Rust shares with the kernels: a module a file of `kernels/`, with the structs and constants that the file marks.
 //! `build/kernels.rs` makes them and tells the rule.
 
-#![allow(dead_code)]
-
 include!(concat!(env!("OUT_DIR"), "/shared.rs"));
 
 #[cfg(test)]
