@@ -217,7 +217,7 @@ fn what_is_no_graph_file_is_refused() {
     refused(load("g.bin", &[0; 5]), &["5 bytes"]);
     let missing = io::load("no/such.mtx").unwrap_err().to_string();
     assert!(missing.starts_with("no/such.mtx: no such file"), "{missing}");
-    assert!(missing.contains("rmat:SCALE"), "{missing}");
+    assert!(missing.contains("see --graph in hive run --help"), "{missing}");
     let directory = io::load(env!("CARGO_MANIFEST_DIR")).unwrap_err().to_string();
     assert!(directory.contains("is a directory"), "{directory}");
 }
