@@ -8,7 +8,7 @@ use crate::algorithm::RunOptions;
 use crate::algorithm::frame::{Brought, Engine, Log, Run, begin, timed};
 use crate::algorithm::same::{Rounded, Words};
 use crate::algorithm::workload::{Algorithm, Query};
-use crate::collective::Payload;
+use crate::collective::{Payload, Replicated};
 use crate::device::Recording;
 use crate::device::kernels::pagerank::UNITS;
 use crate::error::{Error, Result};
@@ -143,9 +143,8 @@ fn program(
     let setup_ms = begin.elapsed().as_secs_f64() * 1e3;
     let everybody = match plan.merging {
         Merging::HandOut => {
-            let [old, new] = [&state.value[0], &state.value[1]].map(|array| array.address());
-            let ranks = [&state.rank[0], &state.rank[1]].map(|array| array.address());
-            r.agree("ranks", [old, new, ranks[0], ranks[1]])?
+            let State { value: [a, b], rank: [c, d], .. } = &state;
+            r.agree("ranks", [a, b, c, d].map(Replicated::address))?
         }
         _ => Vec::new(),
     };

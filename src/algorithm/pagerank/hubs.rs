@@ -45,6 +45,13 @@ struct RunSizes {
     runs: usize,
 }
 
+impl RunSizes {
+    fn of<C>(runs: &Runs<C>) -> RunSizes {
+        let words = runs.columns.len() * size_of::<C>() / size_of::<u32>();
+        RunSizes { words, chunks: runs.first.len(), runs: runs.rows.len() }
+    }
+}
+
 device_arrays! {
     /// Runs in chunks.
     struct RunArrays of RunSizes {
@@ -58,18 +65,17 @@ device_arrays! {
 
 impl RunArrays {
     fn new<C: Pod>(device: &CudaDevice, mut runs: Runs<C>) -> Result<RunArrays> {
-        let (chunks, runs_all) = (runs.first.len(), runs.rows.len());
+        let sizes = RunSizes::of(&runs);
         // An array of 16-bit columns need not lie as one of words must.
         let words: Cow<'_, [u32]> = match bytemuck::try_cast_slice(&runs.columns) {
             Ok(words) => Cow::Borrowed(words),
             Err(_) => Cow::Owned(bytemuck::pod_collect_to_vec(&runs.columns)),
         };
-        let sizes = RunSizes { words: words.len(), chunks, runs: runs_all };
         let arrays = RunArrays::allocate(device, sizes)?;
         arrays.columns.upload(&words)?;
         arrays.marks.upload(&runs.marks)?;
         arrays.first.upload(&runs.first)?;
-        runs.rows.resize(runs_all + AHEAD, 0);
+        runs.rows.resize(sizes.runs + AHEAD, 0);
         arrays.rows.upload(&runs.rows)?;
         Ok(arrays)
     }
@@ -85,6 +91,20 @@ struct GroupSizes {
     teams: usize,
     slots: usize,
     tiles: usize,
+}
+
+impl GroupSizes {
+    fn of(made: &SegmentRows, carried: &Carried, tiles: &[Tile], teams: &Teams) -> GroupSizes {
+        GroupSizes {
+            groups: made.groups.len(),
+            parts: made.parts.len(),
+            carry_rows: carried.rows.len(),
+            carry_groups: carried.groups.len(),
+            teams: teams.count(),
+            slots: made.slots as usize,
+            tiles: tiles.len(),
+        }
+    }
 }
 
 device_arrays! {
@@ -161,21 +181,13 @@ impl Hubs {
         let gathered = kernel("pagerank_gathered")?;
         let tell = kernel("pagerank_tell")?;
         let device = &*device;
-        let SegmentRows { near, far: far_runs, groups, parts, carries, slots } =
-            cut.lay_out(rows, rank, beat);
+        let made = cut.lay_out(rows, rank, beat);
         let shared_bytes = 4 * (cut.width as u32 + 4 + NEAR_THREADS / 32 * SUMS);
-        let (carried, tiles) = (Carried::new(&carries), tiles(&cut.own_rows(rank)));
+        let (carried, tiles) = (Carried::new(&made.carries), tiles(&cut.own_rows(rank)));
+        let sizes = GroupSizes::of(&made, &carried, &tiles, &cut.teams);
+        let SegmentRows { near, far: far_runs, groups, parts, slots, .. } = made;
         let near_arcs = RunArrays::new(device, near)?;
         let far_arcs = RunArrays::new(device, far_runs)?;
-        let sizes = GroupSizes {
-            groups: groups.len(),
-            parts: parts.len(),
-            carry_rows: carried.rows.len(),
-            carry_groups: carried.groups.len(),
-            teams: cut.teams.count(),
-            slots: slots as usize,
-            tiles: tiles.len(),
-        };
         let arrays = GroupArrays::allocate(device, sizes)?;
         arrays.groups.upload(bytemuck::cast_slice(&groups))?;
         arrays.parts.upload(&parts)?;
@@ -231,7 +243,7 @@ impl Hubs {
                 count,
                 unused: 0,
             };
-            device.launch(self.carry, self.shape(device, count.div_ceil(256)), &args)?;
+            device.launch(self.carry, self.shape(device, count.div_ceil(FAR_THREADS)), &args)?;
         }
         let args = GatheredArgs {
             turn,
@@ -318,5 +330,44 @@ impl Carried {
         }
         carried.offsets.push(carried.groups.len() as u32);
         carried
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::generate;
+    use crate::layout::memory::total;
+    use crate::layout::segments::SegmentOptions;
+    use crate::layout::{Columns, Layout};
+
+    #[test]
+    fn no_replica_takes_more_than_is_estimated() {
+        let config = PagerankConfig::default();
+        for spec in ["rmat:10", "rmat:14", "star:5000", "geo:5000", "uniform:3000", "chain:1000"] {
+            let graph = generate(spec).unwrap();
+            let columns = Columns::new(&graph, Layout::Degree).unwrap();
+            let rows = columns.in_rows();
+            let most = total(&arrays(columns.active, rows.arcs() as usize, &config));
+            for (width, segments) in [(48_000, None), (64, Some(3))] {
+                let options = SegmentOptions {
+                    width,
+                    segments,
+                    teams: None,
+                    multiprocessors: 132,
+                    redundant: true,
+                    in_turn: false,
+                };
+                let cut = Segments::new(rows, 4, options);
+                let made = cut.lay_out(rows, None, &|| ());
+                let (carried, tiles) = (Carried::new(&made.carries), tiles(&cut.own_rows(None)));
+                let groups = GroupSizes::of(&made, &carried, &tiles, &cut.teams);
+                let [near, far] = [RunSizes::of(&made.near), RunSizes::of(&made.far)];
+                let lists =
+                    [RunArrays::list(near), RunArrays::list(far), GroupArrays::list(groups)];
+                let taken = total(&lists.concat());
+                assert!(taken <= most, "{spec}, {segments:?} of {width}: {taken} of {most}");
+            }
+        }
     }
 }
