@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! #define THREADS 512u               // @host
-//! static const u32 NONE = ~0u;       // @host
+//! static const u32 NONE = 0xffffffffu;  // @host
 //! enum Task { FINISH = 0, GROW = 1 };  // @host
 //! struct BfsStatus {                 // @host
 //! ```
