@@ -2,7 +2,7 @@
 
 pub(super) use crate::device::kernels::deal::Lists;
 use crate::device::{DeviceBuffer, MEETING_WORDS};
-use crate::layout::DeviceTopology;
+use crate::layout::DeviceGraph;
 use crate::layout::memory::CONTROL;
 
 impl Lists {
@@ -15,7 +15,7 @@ impl Lists {
     /// Of a graph, with room for tiles of [`crate::layout::memory::tiles`], twice, and the kernel's control, zeroed
     /// before each launch: ListCounts are in it behind Meeting.
     pub(super) fn new(
-        graph: &DeviceTopology,
+        graph: &DeviceGraph,
         tiles: &DeviceBuffer<u64>,
         control: &DeviceBuffer<u64>,
     ) -> Lists {

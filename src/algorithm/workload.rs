@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 use crate::fleet::{Fleet, FleetInfo};
 use crate::graph::Graph;
 use crate::io::{PlacesFile, Table};
-use crate::layout::memory::{DeviceArray, GraphShape, placed, total};
-use crate::layout::{Form, PrepareOptions, Prepared, Resident};
+use crate::layout::memory::{self, DeviceArray, GraphShape, placed, total};
+use crate::layout::{Form, PrepareOptions, Prepared};
 use crate::operator;
 #[cfg(feature = "cli")]
 use clap::{Args as Flags, FromArgMatches as _};
@@ -147,7 +147,7 @@ pub trait Algorithm: Sized + Send + Sync + 'static {
 fn arrays<A: Algorithm>(shape: &GraphShape, config: &A::Config, world: usize) -> Vec<DeviceArray> {
     let mut arrays = A::arrays(shape, config, world);
     if A::FORM == Form::General {
-        arrays.splice(0..0, Resident::arrays(shape));
+        arrays.splice(0..0, memory::general(shape));
         arrays.extend(operator::arrays(shape));
     }
     arrays.push(DeviceArray::new::<FaultSink>("bad indices", 1));

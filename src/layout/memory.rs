@@ -1,9 +1,10 @@
-//! Device memory, array by array: the lengths that the code that allocates uses, so that what a graph
-//! needs can be told before anything is uploaded, or even loaded.
+//! Device memory, array by array, by the lengths with which arrays are allocated, so that the needs of a graph
+//! are known before it is uploaded, or even loaded.
 //!
-//! What is not counted: the CUDA context, kernels and NCCL's own buffers, for which
-//! [`CONTEXT_BYTES`] stands in, and 4 bytes a seed.
+//! The CUDA context, kernels and NCCL's own buffers are not counted but allowed for by [`CONTEXT_BYTES`]; nor are 4 bytes a
+//! seed.
 
+use super::rows::is_wide;
 use super::weighted_rows::{self as layout, WeightedLayout};
 use super::{Form, Layout, Placement};
 use crate::device::kernels::{deal::TILE, queue};
@@ -11,7 +12,7 @@ use crate::device::{GRANULE, MEETING_WORDS, footprint};
 use crate::graph::Graph;
 use serde::Serialize;
 
-/// An allowance for the CUDA context, kernels and NCCL on each GPU: 1 GiB, by hand and not measured.
+/// An allowance for the CUDA context, kernels and NCCL on each GPU: 1 GiB, an estimate.
 pub const CONTEXT_BYTES: u64 = 1 << 30;
 
 /// What the sizes of device arrays depend on.
@@ -22,7 +23,7 @@ pub struct GraphShape {
     pub nodes: u64,
     /// Nodes that the layout has rows for.
     pub active: u64,
-    /// Arcs without self loops, which shortest paths leave out.
+    /// Arcs without self loops.
     pub arcs: u64,
     /// Arcs from a node to itself.
     pub self_loops: u64,
@@ -43,7 +44,7 @@ pub struct GraphShape {
 pub struct DeviceArray {
     /// What it holds.
     pub label: &'static str,
-    /// What it takes of the device's memory, padding included.
+    /// Bytes of the device's memory, with padding.
     pub bytes: u64,
 }
 
@@ -55,7 +56,7 @@ impl DeviceArray {
 }
 
 impl GraphShape {
-    /// Of `graph`, laid out with weights as `choice` says; equal to that of the layout, which is not made.
+    /// Of `graph`, laid out with weights as `choice` says. The layout itself is not made.
     pub fn of_weighted(graph: &Graph, choice: Layout) -> GraphShape {
         Self::of_rows(graph, graph.is_symmetric(), choice)
     }
@@ -75,7 +76,7 @@ impl GraphShape {
         }
     }
 
-    /// `symmetric`: rows are held once, and the degrees that say how they are labelled are those out of a node.
+    /// `symmetric`: rows are held once, and labels follow from out-degrees.
     fn of_rows(graph: &Graph, symmetric: bool, choice: Layout) -> GraphShape {
         let into = if symmetric { None } else { graph.in_degrees() };
         let sketch = layout::sketch(graph, into.as_deref(), choice);
@@ -102,7 +103,7 @@ impl GraphShape {
             self_loops: 0,
             repeats: 0,
             symmetric: layout.into.is_none(),
-            // It has ones where the graph has none.
+            // Arcs of a graph without weights weigh 1.
             weighted: true,
             packed: layout.out.arcs.packed().is_some(),
             flat: layout.flat,
@@ -132,22 +133,21 @@ impl GraphShape {
         }
     }
 
-    /// Self loops, too: arcs of graphs without weights.
+    /// Arcs, with self loops.
     pub(crate) fn all_arcs(&self) -> u64 {
         self.arcs + self.self_loops
     }
 
     /// Lengths of one direction's rows.
     pub(crate) fn rows(&self) -> RowsLengths {
-        let wide = self.arcs >= u64::from(u32::MAX);
         RowsLengths {
-            offsets: (self.active as usize + 1) * if wide { 2 } else { 1 },
+            offsets: (self.active as usize + 1) * if is_wide(self.arcs) { 2 } else { 1 },
             arcs: self.arcs as usize * if self.packed { 1 } else { 2 },
             records: self.active as usize * if self.packed { 4 } else { 8 },
         }
     }
 
-    /// Bytes that each replica's process shares on the host: the graph and its layout.
+    /// Bytes of the graph and its layout on the host, which replicas share.
     pub fn host_bytes(&self, weighted: bool) -> u64 {
         let graph = 8 * (self.nodes + 1) + self.all_arcs() * if weighted { 8 } else { 4 };
         let rows = 8 * (self.active + 1) + self.arcs * if self.packed { 4 } else { 8 };
@@ -165,14 +165,14 @@ pub(crate) struct RowsLengths {
 
 /// Entries of the queue of small frontiers.
 pub(crate) const QUEUE: usize = queue::QUEUE as usize;
-/// Words that kernels of many rounds count and meet in; none needs all of them.
+/// Words in which kernels of many rounds count and meet; no kernel needs all of them.
 pub(crate) const CONTROL: usize = MEETING_WORDS + 32;
 
-/// The arrays that lie once over all GPUs where a graph is sharded.
+/// The arrays that all GPUs hold once together where a graph is sharded.
 const SHARDED: [&str; 4] = ["arcs", "first-neighbour records", "columns", "weights"];
 
-/// `arrays` as one of `world` replicas holds them under `placement`; of a sharded one its part, were chunks
-/// equal, and a granule of 2 MiB that may straddle.
+/// `arrays` as one of `world` replicas holds them under `placement`. Of a sharded array it has a part, as if chunks were
+/// equal, and a granule that it may share.
 pub fn placed(arrays: Vec<DeviceArray>, placement: Placement, world: usize) -> Vec<DeviceArray> {
     let part = |array: DeviceArray| match placement {
         Placement::Sharded if SHARDED.contains(&array.label) => {
@@ -194,17 +194,26 @@ pub(crate) fn plain(shape: &GraphShape) -> Vec<DeviceArray> {
     unweighted(shape, shape.nodes)
 }
 
+/// Rows as they were loaded, with the weights that there are, both ways where they differ.
+pub(crate) fn general(shape: &GraphShape) -> Vec<DeviceArray> {
+    let mut rows = plain(shape);
+    if shape.weighted {
+        rows.push(DeviceArray::new::<f32>("weights", shape.all_arcs() as usize));
+    }
+    rows.repeat(if shape.symmetric { 1 } else { 2 })
+}
+
 /// So many rows without weights.
 fn unweighted(shape: &GraphShape, rows: u64) -> Vec<DeviceArray> {
-    let wide = if shape.all_arcs() >= u64::from(u32::MAX) { 2 } else { 1 };
+    let wide = if is_wide(shape.all_arcs()) { 2 } else { 1 };
     vec![
         DeviceArray::new::<u32>("row offsets", (rows as usize + 1) * wide),
         DeviceArray::new::<u32>("columns", shape.all_arcs() as usize),
     ]
 }
 
-/// Tiles of long rows that one round of `kernels/deal.cuh` may list, for a graph of `arcs` arcs: a row of more than a
-/// tile takes at most twice its share; both ways.
+/// Most tiles of long rows that a round of `kernels/deal.cuh` lists, in both directions of a graph of `arcs` arcs: a row of
+/// more than a tile takes at most twice its share.
 pub(crate) fn tiles(arcs: u64) -> usize {
     (4 * arcs / u64::from(TILE)) as usize + 2
 }

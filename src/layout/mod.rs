@@ -3,6 +3,7 @@
 pub mod memory;
 mod prepared;
 mod resident;
+mod rows;
 pub(crate) mod segments;
 mod topology;
 mod weighted;
@@ -10,10 +11,11 @@ mod weighted_cuda;
 mod weighted_rows;
 
 pub use prepared::{Layouts, Prepared};
-pub(crate) use resident::{DeviceRows, most_slices};
+pub(crate) use resident::most_slices;
 pub use resident::{Resident, ResidentOptions};
+pub(crate) use rows::{DeviceGraph, DeviceRows};
 pub use topology::Columns;
-pub(crate) use topology::{ColumnRows, DeviceTopology, TopologyRows};
+pub(crate) use topology::{ColumnRows, TopologyRows};
 pub(crate) use weighted::WeightedGraph;
 pub(crate) use weighted_cuda::DeviceWeighted;
 pub use weighted_rows::WeightedLayout;
@@ -45,8 +47,8 @@ words!(
         /// All of them on every replica.
         #[default]
         Replicated = "replicated",
-        /// Once over the GPUs of this process: each chunk's rows on their owner, mapped into one range of
-        /// addresses. Chunks are fixed. Host replicas share one layout anyway.
+        /// Once over all GPUs of this process: each chunk's rows are on their owner and mapped into one range of
+        /// addresses. Host replicas share one layout anyway.
         Sharded = "sharded",
     }
 );
@@ -106,7 +108,7 @@ impl Default for PrepareOptions {
     }
 }
 
-/// What preparing took.
+/// Times and sizes of a prepared graph.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct PrepareReport {
     /// `degree` or `raw`.
@@ -119,12 +121,11 @@ pub struct PrepareReport {
     pub compile_ms: f64,
     /// Milliseconds to relabel, sort, pack and transpose.
     pub prepare_ms: f64,
-    /// Bytes that a replica holds of the graph; where they differ, the most that one does. What replicas
-    /// of the host share counts for each.
+    /// The most bytes that a replica holds of the graph. What replicas of the host share counts for each.
     pub bytes_per_replica: u64,
 }
 
-/// Chunks are whole words of bitmaps.
+/// Refuses an alignment with which chunks would not be whole words of bitmaps.
 pub(crate) fn check_align(align: u32) -> Result<()> {
     if align.is_power_of_two() && (64..=1 << 20).contains(&align) {
         return Ok(());

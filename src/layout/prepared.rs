@@ -1,6 +1,5 @@
 //! A graph on a fleet, in the forms that workloads want.
 
-use super::topology::Topology;
 use super::{
     Columns, Form, Layout, PrepareOptions, PrepareReport, Resident, ResidentOptions, TopologyRows,
     WeightedGraph, WeightedLayout, check_align,
@@ -10,7 +9,7 @@ use crate::fleet::Fleet;
 use crate::graph::Graph;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What was laid out of a graph on the host, under one [`Layout`], for all fleets.
+/// The layouts of a graph on the host, under one [`Layout`], for all fleets.
 #[derive(Default)]
 pub struct Layouts {
     weighted: Option<Arc<WeightedLayout>>,
@@ -41,13 +40,13 @@ impl Layouts {
 #[derive(Default)]
 struct Made {
     weighted: Option<Arc<WeightedGraph>>,
-    topology: Option<Arc<Topology>>,
-    simple: Option<Arc<Topology>>,
+    topology: Option<Arc<TopologyRows>>,
+    simple: Option<Arc<TopologyRows>>,
     plain: Option<Arc<Resident>>,
     general: Option<Arc<Resident>>,
 }
 
-/// A graph on a fleet. Each form that a workload wants is laid out and uploaded when it is first wanted, and stays.
+/// A graph on a fleet. Each form is laid out and uploaded when a workload first wants it, and stays.
 pub struct Prepared {
     fleet: u64,
     graph: Arc<Graph>,
@@ -60,13 +59,13 @@ impl Prepared {
     /// Of `graph`, for `fleet`.
     ///
     /// # Errors
-    /// [`Error::Input`] for options out of range. Workloads that want a form first report [`Error::Machine`] where
+    /// [`Error::Input`] for options out of range. The first workload that wants a form reports [`Error::Machine`] where
     /// a device has no room for it.
     pub fn new(fleet: &Fleet, graph: Arc<Graph>, options: PrepareOptions) -> Result<Prepared> {
         Prepared::with_layouts(fleet, graph, options, Arc::default())
     }
 
-    /// As [`Prepared::new`]. What `layouts` has of this graph and layout is used, what it lacks is added.
+    /// The same with the `layouts` of this graph under this option's layout; what they lack is added to them.
     pub fn with_layouts(
         fleet: &Fleet,
         graph: Arc<Graph>,
@@ -87,7 +86,7 @@ impl Prepared {
         &self.options
     }
 
-    /// Makes `form` and lets go of all others; what that took.
+    /// Makes `form` and drops all others; what that took.
     pub fn only(&self, fleet: &Fleet, form: Form) -> Result<PrepareReport> {
         {
             let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
@@ -104,20 +103,19 @@ impl Prepared {
         self.report(fleet, form)
     }
 
-    /// What making `form` took; it is made where it is not there yet.
+    /// What making `form` took. It is made if it is not there yet.
     pub fn report(&self, fleet: &Fleet, form: Form) -> Result<PrepareReport> {
         Ok(match form {
             Form::Weighted => self.weighted(fleet)?.report.clone(),
-            Form::Topology => self.made_topology(fleet)?.report().clone(),
-            Form::Simple => self.made_simple(fleet)?.report().clone(),
+            Form::Topology => self.topology(fleet)?.report.clone(),
+            Form::Simple => self.simple(fleet)?.report.clone(),
             Form::Plain => self.plain(fleet)?.report().clone(),
             Form::General => self.general(fleet)?.report().clone(),
             Form::Array => PrepareReport { layout: "none".into(), ..PrepareReport::default() },
         })
     }
 
-    /// Refuses `fleet` unless it is the one that this was prepared for: its replicas have other chunks, or no copy at
-    /// all.
+    /// Refuses a `fleet` that this was not prepared for: its replicas have other chunks, or no copy.
     pub(crate) fn check_fleet(&self, fleet: &Fleet) -> Result<()> {
         if self.fleet == fleet.id() {
             return Ok(());
@@ -134,39 +132,31 @@ impl Prepared {
             |made| &mut made.weighted,
             |graph, layouts| {
                 let layout = layouts.weighted(&graph, self.options.layout)?;
-                WeightedGraph::new(fleet, graph, layout, self.options)
+                WeightedGraph::new(fleet, graph, layout, self.options).map(Arc::new)
             },
         )
     }
 
     /// Its rows without weights.
     pub(crate) fn topology(&self, fleet: &Fleet) -> Result<Arc<TopologyRows>> {
-        Ok(self.made_topology(fleet)?.rows().clone())
-    }
-
-    fn made_topology(&self, fleet: &Fleet) -> Result<Arc<Topology>> {
         self.form(
             fleet,
             |made| &mut made.topology,
             |graph, layouts| {
                 let columns = layouts.topology(&graph, self.options.layout)?;
-                Topology::new(fleet, graph, columns, self.options)
+                TopologyRows::new(fleet, graph, columns, self.options).map(Arc::new)
             },
         )
     }
 
     /// Its rows without weights and parallel arcs.
     pub(crate) fn simple(&self, fleet: &Fleet) -> Result<Arc<TopologyRows>> {
-        Ok(self.made_simple(fleet)?.rows().clone())
-    }
-
-    fn made_simple(&self, fleet: &Fleet) -> Result<Arc<Topology>> {
         self.form(
             fleet,
             |made| &mut made.simple,
             |graph, layouts| {
                 let columns = layouts.simple(&graph, self.options.layout)?;
-                Topology::new(fleet, graph, columns, self.options)
+                TopologyRows::new(fleet, graph, columns, self.options).map(Arc::new)
             },
         )
     }
@@ -190,25 +180,23 @@ impl Prepared {
         slot: impl FnOnce(&mut Made) -> &mut Option<Arc<Resident>>,
         whole: bool,
     ) -> Result<Arc<Resident>> {
-        self.check_fleet(fleet)?;
-        let mut all = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let PrepareOptions { chunks, chunk_align, placement, .. } = self.options;
         let options =
             ResidentOptions { chunks, chunk_align, weights: whole, backward: whole, placement };
-        made(slot(&mut all), || Resident::new(fleet, self.graph.clone(), options))
+        self.form(fleet, slot, |graph, _| Resident::new(fleet, graph, options))
     }
 
     fn form<T>(
         &self,
         fleet: &Fleet,
         slot: impl FnOnce(&mut Made) -> &mut Option<Arc<T>>,
-        make: impl FnOnce(Arc<Graph>, &mut Layouts) -> Result<T>,
+        make: impl FnOnce(Arc<Graph>, &mut Layouts) -> Result<Arc<T>>,
     ) -> Result<Arc<T>> {
         self.check_fleet(fleet)?;
         let mut all = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         made(slot(&mut all), || {
             let mut layouts = self.layouts.lock().unwrap_or_else(PoisonError::into_inner);
-            make(self.graph.clone(), &mut layouts).map(Arc::new)
+            make(self.graph.clone(), &mut layouts)
         })
     }
 }

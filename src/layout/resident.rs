@@ -1,15 +1,12 @@
-//! A graph on every replica of a fleet, as it is: the input's node order, plain rows.
+//! A graph on every replica of a fleet as it was loaded: in the input's node order, with plain rows.
 
-use super::PrepareReport;
-use super::memory::{DeviceArray, GraphShape};
+use super::rows::{Copies, DeviceGraph, DeviceRows, HostRows, is_wide};
+use super::{Placement, PrepareReport, check_align};
 use crate::collective::{ChunkPolicy, Split};
-use crate::device::DeviceBuffer;
 use crate::device::kernels::operators;
-use crate::error::{Error, Result};
-use crate::fleet::{Fleet, Placed, Replica, VmmArray};
+use crate::error::Result;
+use crate::fleet::Fleet;
 use crate::graph::Graph;
-use crate::layout::Placement;
-use bytemuck::Pod;
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,10 +20,10 @@ pub struct ResidentOptions {
     pub chunk_align: u32,
     /// Whether lambdas see weights; else every arc counts 1.
     pub weights: bool,
-    /// Whether the rows backward are there too, for pulls and `in_edges`. A symmetric graph has them anyway.
+    /// Whether the rows backward are there, for pulls and `in_edges`. A symmetric graph has them anyway.
     pub backward: bool,
-    /// Whether every GPU holds all arcs, or each those out of its chunk. Lambdas do not see the difference, except
-    /// in time: an arc of another GPU is read over NVLink.
+    /// Whether every GPU holds all arcs, or each those of its chunk. Results are the same; an arc of another GPU
+    /// takes longer to read.
     pub placement: Placement,
 }
 
@@ -43,42 +40,14 @@ pub struct Resident {
     /// The fleet's number.
     fleet: u64,
     graph: Arc<Graph>,
-    /// The transpose, where it was asked for and is another graph.
-    turned: Option<Graph>,
+    /// The transpose, where it is wanted and is another graph.
+    turned: Option<Arc<Graph>>,
     symmetric: bool,
     chunks: Split,
-    /// Slices of long rows, of either direction, as kernels/operators.cuh cuts them.
+    /// Slices that `kernels/operators.cuh` cuts long rows into, in the direction that has more.
     hub_slices: usize,
     report: PrepareReport,
-    /// By rank; `None` on the host.
-    devices: Vec<Option<DeviceCsr>>,
-}
-
-/// Rows on a device.
-pub(crate) struct DeviceRows {
-    /// u32 or u64 words, by the number of arcs.
-    pub offsets: DeviceBuffer<u32>,
-    pub columns: Placed<u32>,
-    pub weights: Option<Placed<f32>>,
-}
-
-impl DeviceRows {
-    /// What this replica holds of them.
-    pub fn bytes(&self) -> u64 {
-        let weights = self.weights.as_ref().map_or(0, Placed::bytes);
-        self.offsets.len() as u64 * 4 + self.columns.bytes() + weights
-    }
-}
-
-pub(crate) struct DeviceCsr {
-    pub out: DeviceRows,
-    pub into: Option<DeviceRows>,
-}
-
-impl DeviceCsr {
-    fn bytes(&self) -> u64 {
-        self.out.bytes() + self.into.as_ref().map_or(0, DeviceRows::bytes)
-    }
+    devices: Copies,
 }
 
 impl Resident {
@@ -91,7 +60,7 @@ impl Resident {
         graph: Arc<Graph>,
         options: ResidentOptions,
     ) -> Result<Arc<Resident>> {
-        crate::layout::check_align(options.chunk_align)?;
+        check_align(options.chunk_align)?;
         let (world, align) = (fleet.world(), options.chunk_align);
         let symmetric = graph.is_symmetric();
         let chunks = Split::of(graph.offsets(), world, align, options.chunks);
@@ -99,8 +68,8 @@ impl Resident {
             let (rows, arcs) = (8 * graph.nodes() as u64, graph.arcs());
             crate::memory::room("the rows backward", rows + 8 * arcs)?;
         }
-        let turned = (options.backward && !symmetric).then(|| graph.transpose());
-        let hub_slices = slices(&graph).max(turned.as_ref().map_or(0, slices));
+        let turned = (options.backward && !symmetric).then(|| Arc::new(graph.transpose()));
+        let hub_slices = slices(&graph).max(turned.as_deref().map_or(0, slices));
         let rows = |graph: &Graph| {
             let weights = if options.weights && graph.weights().is_some() { 4 } else { 0 };
             graph.arcs() * (4 + weights) + graph.offsets().len() as u64 * 8
@@ -108,7 +77,7 @@ impl Resident {
         let report = PrepareReport {
             layout: "plain".into(),
             placement: options.placement,
-            bytes_per_replica: rows(&graph) + turned.as_ref().map_or(0, rows),
+            bytes_per_replica: rows(&graph) + turned.as_deref().map_or(0, rows),
             ..PrepareReport::default()
         };
         let mut resident = Resident {
@@ -119,79 +88,23 @@ impl Resident {
             chunks,
             hub_slices,
             report,
-            devices: Vec::new(),
+            devices: Copies::default(),
         };
         if fleet.info().backend == "cuda" {
             let start = Instant::now();
-            let source = Arc::new(resident);
-            let shared = Arc::clone(&source);
-            let devices = fleet.run(move |r| shared.upload(r, &options).map(Some))?;
-            // The programs have ended: nobody else holds it.
-            resident = Arc::try_unwrap(source).unwrap_or_else(|shared| shared.bare());
+            let (graph, turned) = (resident.graph.clone(), resident.turned.clone());
+            let sharded = options.placement == Placement::Sharded;
+            let chunks = sharded.then(|| resident.chunks.clone());
+            resident.devices = Copies::new(fleet.run(move |r| {
+                let owners = chunks.as_ref().map(|chunks| [chunks; 2]);
+                let out = HostRows::new(&graph, options.weights);
+                let into = turned.as_deref().map(|turned| HostRows::new(turned, options.weights));
+                DeviceGraph::upload(r, out, into, owners).map(Some)
+            })?);
             resident.report.upload_ms = start.elapsed().as_secs_f64() * 1e3;
-            resident.report.bytes_per_replica =
-                devices.iter().flatten().map(DeviceCsr::bytes).max().unwrap_or(0);
-            resident.devices = devices;
+            resident.report.bytes_per_replica = resident.devices.most_bytes().unwrap_or(0);
         }
         Ok(Arc::new(resident))
-    }
-
-    /// The same without device copies.
-    fn bare(&self) -> Resident {
-        Resident {
-            fleet: self.fleet,
-            graph: self.graph.clone(),
-            turned: self.turned.clone(),
-            symmetric: self.symmetric,
-            chunks: self.chunks.clone(),
-            hub_slices: self.hub_slices,
-            report: self.report.clone(),
-            devices: Vec::new(),
-        }
-    }
-
-    fn upload(&self, r: &mut Replica, options: &ResidentOptions) -> Result<DeviceCsr> {
-        let mut rows = |graph: &Graph, owners: &Split| -> Result<DeviceRows> {
-            let offsets = self.upload_offsets(r, graph)?;
-            let owners = (options.placement == Placement::Sharded).then_some((graph, owners));
-            let columns = place(r, "columns", graph.columns(), owners)?;
-            let given = graph.weights().filter(|_| options.weights);
-            let weights = given.map(|given| place(r, "weights", given, owners));
-            Ok(DeviceRows { offsets, columns, weights: weights.transpose()? })
-        };
-        let out = rows(&self.graph, &self.chunks)?;
-        let into = self.turned.as_ref().map(|turned| rows(turned, &self.chunks)).transpose()?;
-        if options.placement == Placement::Sharded {
-            r.barrier("arcs of all owners")?;
-        }
-        Ok(DeviceCsr { out, into })
-    }
-
-    fn upload_offsets(&self, r: &mut Replica, graph: &Graph) -> Result<DeviceBuffer<u32>> {
-        let device = r.device()?;
-        let words = (graph.nodes() + 1) * if self.wide() { 2 } else { 1 };
-        let offsets = device.alloc::<u32>("row offsets", words)?;
-        if self.wide() {
-            offsets.upload(bytemuck::cast_slice(graph.offsets()))?;
-        } else {
-            let narrow: Vec<u32> = graph.offsets().iter().map(|o| *o as u32).collect();
-            offsets.upload(&narrow)?;
-        }
-        Ok(offsets)
-    }
-
-    /// The device arrays of a graph of this shape with everything that a graph may have.
-    pub(crate) fn arrays(shape: &GraphShape) -> Vec<DeviceArray> {
-        let arcs = shape.all_arcs();
-        let wide = if arcs > u64::from(u32::MAX) { 2 } else { 1 };
-        let mut rows = vec![
-            DeviceArray::new::<u32>("row offsets", (shape.nodes as usize + 1) * wide),
-            DeviceArray::new::<u32>("columns", arcs as usize),
-        ];
-        if shape.weighted {
-            rows.push(DeviceArray::new::<f32>("weights", arcs as usize));
-        }
-        rows.repeat(if shape.symmetric { 1 } else { 2 })
     }
 
     /// What placing it took.
@@ -200,10 +113,8 @@ impl Resident {
     }
 
     /// The copy of replica `rank`, which is on a device.
-    pub(crate) fn rows(&self, rank: usize) -> Result<&DeviceRows> {
-        let missing =
-            || Error::machine(format!("replica {rank} has no device copy; this is a bug"));
-        Ok(&self.on_device(rank).ok_or_else(missing)?.out)
+    pub(crate) fn on_device(&self, rank: usize) -> Result<&DeviceGraph> {
+        self.devices.on_device(rank)
     }
 
     /// The number of the fleet that it was placed for.
@@ -213,7 +124,7 @@ impl Resident {
 
     /// Whether offsets on devices are 64-bit words.
     pub(crate) fn wide(&self) -> bool {
-        self.graph.arcs() > u64::from(u32::MAX)
+        is_wide(self.graph.arcs())
     }
 
     /// The graph.
@@ -221,7 +132,7 @@ impl Resident {
         &self.graph
     }
 
-    /// Who owns which nodes: what [`crate::fleet::Replica::gather`] takes for arrays that were written over nodes,
+    /// The nodes of each replica, for [`crate::fleet::Replica::gather`] of arrays that were written over nodes,
     /// arcs or a set.
     pub fn chunks(&self) -> &Split {
         &self.chunks
@@ -232,47 +143,21 @@ impl Resident {
         self.symmetric || self.turned.is_some()
     }
 
-    /// Slices of rows that are dealt to several warps.
+    /// Slices of long rows, which are dealt to several warps.
     pub(crate) fn hub_slices(&self) -> usize {
         self.hub_slices
     }
 
     /// The rows backward, on the host.
     pub(crate) fn rows_in(&self) -> Option<&Graph> {
-        self.turned.as_ref().or_else(|| self.symmetric.then_some(&*self.graph))
+        self.turned.as_deref().or_else(|| self.symmetric.then_some(&*self.graph))
     }
 
-    pub(crate) fn on_device(&self, rank: usize) -> Option<&DeviceCsr> {
-        self.devices.get(rank).and_then(Option::as_ref)
-    }
-
-    /// The rows backward on a device.
-    pub(crate) fn device_rows_in(&self, rank: usize) -> Option<&DeviceRows> {
-        let csr = self.on_device(rank)?;
-        csr.into.as_ref().or_else(|| self.symmetric.then_some(&csr.out))
-    }
-}
-
-/// An array of arcs: a copy, or, where rows have owners, the own part of one over all GPUs.
-fn place<T: Pod>(
-    r: &mut Replica,
-    label: &'static str,
-    values: &[T],
-    owners: Option<(&Graph, &Split)>,
-) -> Result<Placed<T>> {
-    match owners {
-        None => {
-            let buffer = r.device()?.alloc::<T>(label, values.len())?;
-            buffer.upload(values)?;
-            Ok(Placed::Own(buffer))
-        }
-        Some((graph, owners)) => {
-            let end = |row: &u64| graph.offsets()[*row as usize] * size_of::<T>() as u64;
-            let array =
-                VmmArray::new(r, label, &owners.bounds().iter().map(end).collect::<Vec<_>>())?;
-            array.upload_own(r, bytemuck::cast_slice(values))?;
-            Ok(Placed::Sharded(array))
-        }
+    /// The rows of replica `rank` on a device, forward and backward; `None` where they are not there.
+    pub(crate) fn device_rows(&self, rank: usize) -> [Option<&DeviceRows>; 2] {
+        let copy = self.devices.get(rank);
+        let into = copy.filter(|_| self.has_backward()).map(DeviceGraph::in_rows);
+        [copy.map(|copy| &copy.out), into]
     }
 }
 

@@ -1,25 +1,18 @@
-//! A graph without weights, laid out for a device: relabelled by falling degree where degrees are skewed, rows
-//! of columns that rise. So the first neighbour of a row is the one of highest degree.
+//! A graph without weights, laid out for a device: relabelled by falling degree where degrees are skewed, columns
+//! rising in each row, so that the first neighbour of a row has the highest degree.
 
+use super::rows::{Copies, DeviceGraph, HostRows};
 use super::weighted_rows::{self as layout, Labels};
-use super::{Layout, PrepareOptions, PrepareReport, check_align};
+use super::{Layout, Placement, PrepareOptions, PrepareReport};
 use crate::collective::Split;
-use crate::device::{CudaDevice, DeviceBuffer};
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Fleet, Placed, Replica, VmmArray};
+use crate::fleet::{Backend, Fleet};
 use crate::graph::Graph;
-use crate::layout::Placement;
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
 
 /// A graph in this form, with the copies that replicas hold.
-pub(crate) struct Topology {
-    rows: Arc<TopologyRows>,
-    report: PrepareReport,
-}
-
-/// What the replicas of a fleet share of it.
 pub(crate) struct TopologyRows {
     pub graph: Arc<Graph>,
     pub columns: Arc<Columns>,
@@ -27,9 +20,8 @@ pub(crate) struct TopologyRows {
     pub chunks: Split,
     /// Chunks of about equal in-arcs, over the active nodes.
     pub in_chunks: Split,
-    options: PrepareOptions,
-    /// By rank; `None` on the host.
-    devices: Vec<Option<DeviceTopology>>,
+    pub report: PrepareReport,
+    devices: Copies,
 }
 
 /// Rows in one direction.
@@ -54,7 +46,11 @@ impl ColumnRows {
         self.columns.len() as u64
     }
 
-    /// Each arc once; `None` where these rows are so.
+    fn as_rows(&self) -> HostRows<'_> {
+        HostRows { offsets: &self.offsets, columns: &self.columns, weights: None }
+    }
+
+    /// The rows without parallel arcs; `None` where there are none.
     pub fn without_repeats(&self) -> Option<ColumnRows> {
         let repeats =
             |v: usize| self.row(v).windows(2).filter(|pair| pair[0] == pair[1]).count() as u64;
@@ -85,7 +81,7 @@ pub struct Columns {
     /// Nodes with an arc, where they come first; else all. Labels below have rows.
     pub(crate) active: usize,
     pub(crate) out: ColumnRows,
-    /// `None` when the graph is symmetric but for weights: rows are the same both ways.
+    /// `None` when the rows are the same both ways, since the graph is symmetric but for weights.
     pub(crate) into: Option<ColumnRows>,
     labels: Labels,
     /// Degrees are flat and small: expect a high diameter.
@@ -118,8 +114,8 @@ impl Columns {
         })
     }
 
-    /// The same with each arc once; `None` where it is so. Rows are the same both ways then where every arc has its
-    /// reverse, however often the two were there.
+    /// The same without parallel arcs; `None` where there are none. The result has rows the same both ways where every arc
+    /// has its reverse, even if not as often.
     pub(crate) fn without_repeats(&self) -> Option<Columns> {
         let start = Instant::now();
         let out = self.out.without_repeats()?;
@@ -140,12 +136,12 @@ impl Columns {
         self.labels.1.as_ref().map_or(node, |map| map[node as usize])
     }
 
-    /// The node of the graph that a label stands for.
+    /// The node of a label.
     pub(crate) fn node(&self, label: u32) -> u32 {
         self.labels.0.as_ref().map_or(label, |map| map[label as usize])
     }
 
-    /// Values by label, put in the graph's order.
+    /// Values by label, in the graph's order.
     pub(crate) fn to_input_order<T: Copy + Send + Sync>(&self, by_label: Vec<T>) -> Vec<T> {
         match &self.labels.1 {
             None => by_label,
@@ -153,7 +149,7 @@ impl Columns {
         }
     }
 
-    /// `[m]` for each in-arc, or out-arc, its share of the out-weight of its source, in the order of the columns; 0
+    /// `[m]`: the weight of each in-arc, or out-arc, divided by the out-weight of its source, in the order of the columns; 0
     /// where that is 0. `totals` are out-weights by node of `graph`.
     pub(crate) fn shares(&self, graph: &Graph, totals: &[f64], into: bool) -> Vec<f32> {
         let turned = (into && !graph.is_symmetric()).then(|| graph.transpose());
@@ -210,59 +206,30 @@ fn rows(graph: &Graph, labels: &Labels, active: usize) -> Result<ColumnRows> {
     Ok(ColumnRows { offsets, columns })
 }
 
-/// Rows on one device.
-pub(crate) struct DeviceColumns {
-    /// u32 or u64 words, see [`DeviceTopology::wide`].
-    pub offsets: DeviceBuffer<u32>,
-    pub columns: Placed<u32>,
-}
-
-/// A graph on one device.
-pub(crate) struct DeviceTopology {
-    pub out: DeviceColumns,
-    into: Option<DeviceColumns>,
-    /// Offsets are 64-bit words.
-    pub wide: bool,
-}
-
-impl DeviceTopology {
-    /// In-rows.
-    pub fn in_rows(&self) -> &DeviceColumns {
-        self.into.as_ref().unwrap_or(&self.out)
-    }
-
-    /// The options that kernels over it are compiled with.
-    pub fn options(&self) -> [String; 1] {
-        [format!("-DHIVE_WIDE={}", u32::from(self.wide))]
-    }
-
-    fn bytes(&self) -> u64 {
-        let of = |rows: &DeviceColumns| rows.offsets.len() as u64 * 4 + rows.columns.bytes();
-        of(&self.out) + self.into.as_ref().map_or(0, of)
-    }
-}
-
-impl Topology {
+impl TopologyRows {
     /// Gives every replica of `fleet` its copy of `columns`, which are those of `graph`.
     pub fn new(
         fleet: &Fleet,
         graph: Arc<Graph>,
         columns: Arc<Columns>,
         options: PrepareOptions,
-    ) -> Result<Topology> {
+    ) -> Result<TopologyRows> {
         let (world, align) = (fleet.world(), options.chunk_align);
-        check_align(align)?;
         let chunks = Split::of(&columns.out.offsets, world, align, options.chunks);
         let in_chunks = Split::of(&columns.in_rows().offsets, world, align, options.chunks);
         let start = Instant::now();
         let sharded = options.placement == Placement::Sharded;
-        let owners = sharded.then(|| (chunks.clone(), in_chunks.clone()));
+        let owners = sharded.then(|| [chunks.clone(), in_chunks.clone()]);
         let shared = columns.clone();
-        let devices = fleet.run(move |r| match &r.backend {
+        let devices = Copies::new(fleet.run(move |r| match &r.backend {
             Backend::Host(_) => Ok(None),
-            Backend::Cuda(_) => upload(r, &shared, owners.as_ref()).map(Some),
-        })?;
-        let most = devices.iter().flatten().map(DeviceTopology::bytes).max();
+            Backend::Cuda(_) => {
+                let (out, into) = (shared.out.as_rows(), shared.into.as_ref());
+                let owners = owners.as_ref().map(|[out, into]| [out, into]);
+                DeviceGraph::upload(r, out, into.map(ColumnRows::as_rows), owners).map(Some)
+            }
+        })?);
+        let most = devices.most_bytes();
         let both = columns.out.arcs() + columns.into.as_ref().map_or(0, ColumnRows::arcs);
         let report = PrepareReport {
             layout: columns.name().into(),
@@ -272,81 +239,16 @@ impl Topology {
             prepare_ms: columns.ms,
             bytes_per_replica: most.unwrap_or(both * 4 + columns.out.offsets.len() as u64 * 8),
         };
-        let rows = TopologyRows { graph, columns, chunks, in_chunks, options, devices };
-        let rows = Arc::new(rows);
-        Ok(Topology { rows, report })
+        Ok(TopologyRows { graph, columns, chunks, in_chunks, report, devices })
     }
 
-    /// What preparing took.
-    pub fn report(&self) -> &PrepareReport {
-        &self.report
-    }
-
-    pub(crate) fn rows(&self) -> &Arc<TopologyRows> {
-        &self.rows
-    }
-}
-
-impl TopologyRows {
-    /// Whether arcs lie at their owners only.
+    /// Whether arcs are at their owners only.
     pub fn sharded(&self) -> bool {
-        self.options.placement == Placement::Sharded
+        self.report.placement == Placement::Sharded
     }
 
     /// The copy of replica `rank`, which is on a device.
-    pub fn on_device(&self, rank: usize) -> Result<&DeviceTopology> {
-        let missing =
-            || Error::machine(format!("replica {rank} has no device copy; this is a bug"));
-        self.devices[rank].as_ref().ok_or_else(missing)
+    pub fn on_device(&self, rank: usize) -> Result<&DeviceGraph> {
+        self.devices.on_device(rank)
     }
-}
-
-fn upload(
-    r: &mut Replica,
-    columns: &Columns,
-    owners: Option<&(Split, Split)>,
-) -> Result<DeviceTopology> {
-    let wide = columns.out.arcs() >= u64::from(u32::MAX);
-    let out = upload_rows(r, &columns.out, wide, owners.map(|o| &o.0))?;
-    let into = columns.into.as_ref();
-    let into = into.map(|rows| upload_rows(r, rows, wide, owners.map(|o| &o.1))).transpose()?;
-    match owners {
-        Some(_) => r.barrier("arcs of all owners")?,
-        None => r.device()?.wait()?,
-    }
-    Ok(DeviceTopology { out, into, wide })
-}
-
-fn upload_rows(
-    r: &mut Replica,
-    rows: &ColumnRows,
-    wide: bool,
-    owners: Option<&Split>,
-) -> Result<DeviceColumns> {
-    let offsets = upload_offsets(r.device()?, &rows.offsets, wide)?;
-    let columns = match owners {
-        None => {
-            let columns = r.device()?.alloc::<u32>("columns", rows.columns.len())?;
-            columns.upload(&rows.columns)?;
-            Placed::Own(columns)
-        }
-        Some(owners) => {
-            let ends = owners.bounds().iter().map(|row| rows.offsets[*row as usize] * 4);
-            let array = VmmArray::new(r, "columns", &ends.collect::<Vec<_>>())?;
-            array.upload_own(r, bytemuck::cast_slice(&rows.columns))?;
-            Placed::Sharded(array)
-        }
-    };
-    Ok(DeviceColumns { offsets, columns })
-}
-
-fn upload_offsets(device: &CudaDevice, offsets: &[u64], wide: bool) -> Result<DeviceBuffer<u32>> {
-    let buffer = device.alloc::<u32>("row offsets", offsets.len() * if wide { 2 } else { 1 })?;
-    if wide {
-        buffer.upload(bytemuck::cast_slice(offsets))?;
-    } else {
-        let narrow: Vec<u32> = offsets.par_iter().map(|o| *o as u32).collect();
-        buffer.upload(&narrow)?;
-    }
-    Ok(buffer)
 }

@@ -168,11 +168,10 @@ fn struct_bytes(
     let Backend::Cuda(device) = &r.backend else { return Err(mixed()) };
     let sink = device.lambdas.sink();
     let mut bytes = Bytes::default();
-    let csr = graph.and_then(|g| g.on_device(r.rank()));
-    let into = graph.and_then(|g| g.device_rows_in(r.rank()));
+    let [out, into] = graph.map_or([None; 2], |g| g.device_rows(r.rank()));
     let (nodes, arcs) = graph.map_or((0, 0), |g| (g.graph().nodes() as u64, g.graph().arcs()));
     bytes.put(&Graph {
-        out: pointers(csr.map(|csr| &csr.out)),
+        out: pointers(out),
         r#in: pointers(into),
         nodes,
         arcs,

@@ -6,7 +6,7 @@ use crate::device::kernels::bc_batch::{self, BcArgs, BcControl, BcMeeting, BcSta
 use crate::device::{CudaDevice, DeviceBuffer, Function, Pinned, source};
 use crate::error::Result;
 use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, topology};
-use crate::layout::{ColumnRows, DeviceTopology, TopologyRows};
+use crate::layout::{ColumnRows, DeviceGraph, TopologyRows};
 use bytemuck::Zeroable;
 use std::ops::Range;
 
@@ -167,7 +167,7 @@ impl Workspace {
     pub fn new(
         device: &mut CudaDevice,
         p: &TopologyRows,
-        rows: &DeviceTopology,
+        rows: &DeviceGraph,
         labels: &[u32],
         (sizes, perturbed): (Sizes, bool),
         own: Range<u64>,
@@ -224,7 +224,7 @@ impl Workspace {
     }
 
     /// `lengths` with the addresses of all arrays.
-    fn arguments(&self, rows: &DeviceTopology, state: &BatchState, lengths: BcArgs) -> BcArgs {
+    fn arguments(&self, rows: &DeviceGraph, state: &BatchState, lengths: BcArgs) -> BcArgs {
         let at = |offset: u64| self.arrays.state.pointer() + offset;
         let (out_long, into) = (&self.out_long.list, rows.in_rows());
         let in_long = self.in_long.as_ref().map_or(out_long, |long| &long.list);

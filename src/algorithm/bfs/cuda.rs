@@ -13,7 +13,7 @@ use crate::device::kernels::hive::ArcForm;
 use crate::device::{CudaDevice, Function, Launch, Pinned, source};
 use crate::error::Result;
 use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, QUEUE, topology};
-use crate::layout::{DeviceTopology, TopologyRows};
+use crate::layout::{DeviceGraph, TopologyRows};
 
 const _: () = assert!(size_of::<BfsControl>() <= CONTROL * size_of::<u64>());
 /// "Not in a queue".
@@ -42,7 +42,7 @@ impl Workspace {
     pub fn new(
         device: &mut CudaDevice,
         rows: &TopologyRows,
-        graph: &DeviceTopology,
+        graph: &DeviceGraph,
         near_far: bool,
         trace: bool,
     ) -> Result<Workspace> {
@@ -92,7 +92,7 @@ impl Workspace {
     pub fn reset(
         &mut self,
         device: &CudaDevice,
-        graph: &DeviceTopology,
+        graph: &DeviceGraph,
         s: &State,
         source: u32,
     ) -> Result<()> {
@@ -125,7 +125,7 @@ impl Workspace {
         &mut self,
         device: &CudaDevice,
         rows: &TopologyRows,
-        graph: &DeviceTopology,
+        graph: &DeviceGraph,
         s: &State,
         told: &StepTask<'_>,
     ) -> Result<()> {
@@ -216,12 +216,7 @@ impl Workspace {
     }
 
     /// Nodes reached, arcs out of them, the largest level. Waits.
-    pub fn count(
-        &self,
-        device: &CudaDevice,
-        graph: &DeviceTopology,
-        s: &State,
-    ) -> Result<[u64; 3]> {
+    pub fn count(&self, device: &CudaDevice, graph: &DeviceGraph, s: &State) -> Result<[u64; 3]> {
         let [level, ..] = pointers(s)?;
         self.arrays.totals.clear()?;
         let args = BfsCountArgs {

@@ -8,7 +8,7 @@ use crate::device::kernels::cc_forest::{CcArgs, CcControl, CcStatus, THREADS};
 use crate::device::{CudaDevice, Function, Launch, Pinned, source};
 use crate::error::Result;
 use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, topology};
-use crate::layout::{DeviceTopology, TopologyRows};
+use crate::layout::{DeviceGraph, TopologyRows};
 use std::ops::Range;
 
 const _: () = assert!(size_of::<CcControl>() <= CONTROL * size_of::<u64>());
@@ -71,7 +71,7 @@ impl Workspace {
     pub fn launch(
         &self,
         device: &CudaDevice,
-        graph: &DeviceTopology,
+        graph: &DeviceGraph,
         (s, together): (&State, Together<1>),
         task: Task,
         chunk: Range<u64>,

@@ -102,7 +102,8 @@ impl Workspace {
         known: &[bool],
         sizes: Sizes,
     ) -> Result<Workspace> {
-        let options = [format!("-DHIVE_WIDE={}", u32::from(graph.wide()))];
+        let (rows, graph) = (graph.on_device(rank)?, graph.graph());
+        let options = rows.options();
         let mut solvers = Vec::new();
         for (name, threads, at_once, room) in SOLVERS {
             let kernel = device.function(source("geo.cu"), &options, name)?;
@@ -111,7 +112,6 @@ impl Workspace {
             solvers.push(Solver { kernel, threads, at_once, room, shared_bytes, resident });
         }
         let mut kernel = |name| device.function(source("geo.cu"), &options, name);
-        let (rows, graph) = (graph.rows(rank)?, graph.graph());
         let bits = |part: &[bool]| {
             part.iter().enumerate().fold(0, |bits, (i, known)| bits | u32::from(*known) << i)
         };
@@ -126,8 +126,8 @@ impl Workspace {
         };
         let kept_at: Vec<u64> = longs.iter().map(place).collect();
         let workspace = Workspace {
-            offsets: rows.offsets.pointer(),
-            columns: rows.columns.pointer(),
+            offsets: rows.out.offsets.pointer(),
+            columns: rows.out.columns.pointer(),
             reset: kernel("geo_reset")?,
             count_long: kernel("geo_count_long")?,
             count: kernel("geo_count")?,

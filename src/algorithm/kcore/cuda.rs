@@ -7,7 +7,7 @@ use crate::device::kernels::kcore::{KcoreArgs, KcoreControl, KcoreStatus, THREAD
 use crate::device::{CudaDevice, Function, Pinned, source};
 use crate::error::Result;
 use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, tiles, topology};
-use crate::layout::{DeviceTopology, TopologyRows};
+use crate::layout::{DeviceGraph, TopologyRows};
 use std::mem::offset_of;
 use std::ops::Range;
 
@@ -63,7 +63,7 @@ impl Workspace {
     pub fn launch(
         &self,
         device: &CudaDevice,
-        graph: &DeviceTopology,
+        graph: &DeviceGraph,
         state: &State,
         task: Task,
         chunk: Range<u64>,

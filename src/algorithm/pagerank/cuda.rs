@@ -12,7 +12,7 @@ use crate::device::kernels::pagerank::{
 use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
 use crate::error::{Error, Result};
 use crate::layout::memory::{DeviceArray, GraphShape, topology};
-use crate::layout::{DeviceTopology, TopologyRows};
+use crate::layout::{DeviceGraph, TopologyRows};
 use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
 
@@ -86,7 +86,7 @@ struct Kernels {
 /// What a replica's steps need beside the replicated state.
 pub(super) struct Workspace<'a> {
     plan: &'a Plan,
-    graph: &'a DeviceTopology,
+    graph: &'a DeviceGraph,
     kernels: Kernels,
     /// Blocks that fill the device.
     blocks: u32,
@@ -324,7 +324,7 @@ fn given<T: Pod>(array: &DeviceBuffer<T>) -> u64 {
 }
 
 /// The options that the kernels of a plan are compiled with.
-fn options(graph: &DeviceTopology, plan: &Plan) -> Vec<String> {
+fn options(graph: &DeviceGraph, plan: &Plan) -> Vec<String> {
     let mut options = graph.options().to_vec();
     if plan.shares.is_some() {
         options.push("-DHIVE_WEIGHTED=1".into());

@@ -8,7 +8,7 @@ use crate::device::kernels::scc::{LoopArgs, SccArgs, SccControl, SccStatus, THRE
 use crate::device::{CudaDevice, Function, Launch, Pinned, source};
 use crate::error::Result;
 use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, tiles, topology};
-use crate::layout::{DeviceTopology, TopologyRows};
+use crate::layout::{DeviceGraph, TopologyRows};
 use std::mem::offset_of;
 
 const _: () = Lists::check::<SccControl>(offset_of!(SccControl, counts));
@@ -54,7 +54,7 @@ impl Workspace {
     pub fn launch(
         &self,
         device: &CudaDevice,
-        graph: &DeviceTopology,
+        graph: &DeviceGraph,
         s: &State,
         told: &StepTask,
     ) -> Result<()> {

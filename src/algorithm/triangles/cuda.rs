@@ -6,7 +6,7 @@ use crate::device::kernels::triangles::{THREADS, TriangleArgs};
 use crate::device::{CudaDevice, Function, Launch, source};
 use crate::error::Result;
 use crate::layout::memory::{DeviceArray, GraphShape, topology};
-use crate::layout::{DeviceTopology, TopologyRows};
+use crate::layout::{DeviceGraph, TopologyRows};
 use std::ops::Range;
 
 /// What a replica's steps on a GPU need beside the replicated state.
@@ -50,7 +50,7 @@ impl Workspace {
         Ok(workspace)
     }
 
-    fn args(&self, graph: &DeviceTopology, count: u64, arcs: Range<u64>) -> TriangleArgs {
+    fn args(&self, graph: &DeviceGraph, count: u64, arcs: Range<u64>) -> TriangleArgs {
         TriangleArgs {
             offsets: graph.out.offsets.pointer(),
             columns: graph.out.columns.pointer(),
@@ -68,7 +68,7 @@ impl Workspace {
     pub fn launch(
         &self,
         device: &CudaDevice,
-        graph: &DeviceTopology,
+        graph: &DeviceGraph,
         state: &State,
         arcs: Range<u64>,
     ) -> Result<()> {
