@@ -43,7 +43,7 @@ impl Context {
 
     /// Makes the context current on the calling thread for a while.
     pub fn enter(&self) -> Result<Entered> {
-        // SAFETY: as in `bind`.
+        // SAFETY: a live primary context; it is retained until process exit.
         let status = unsafe { sys::cuCtxPushCurrent_v2(self.handle) };
         self.check("cuCtxPushCurrent", status)?;
         Ok(Entered(PhantomData))

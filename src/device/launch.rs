@@ -45,10 +45,10 @@ pub(crate) fn launch_on<A: Pod>(
     // SAFETY: the kernel's only parameter is a plain struct of this layout, copied by the call; the
     // pointers in it outlive the stream's work (buffers are freed only when it is quiet).
     let status = unsafe {
-        let (x, y, bytes) = (blocks, threads, shared_bytes);
+        let (b, t, bytes) = (blocks, threads, shared_bytes);
         match cooperative {
-            true => sys::cuLaunchCooperativeKernel(f.0, x, 1, 1, y, 1, 1, bytes, stream, p),
-            false => sys::cuLaunchKernel(f.0, x, 1, 1, y, 1, 1, bytes, stream, p, none),
+            true => sys::cuLaunchCooperativeKernel(f.0, b, 1, 1, t, 1, 1, bytes, stream, p),
+            false => sys::cuLaunchKernel(f.0, b, 1, 1, t, 1, 1, bytes, stream, p, none),
         }
     };
     check(device, "cuLaunchKernel", status)

@@ -135,7 +135,7 @@ fn text(s: &str) -> CString {
     CString::new(s).unwrap_or_default()
 }
 
-/// Compiles `source` for `arch` (as in `sm_90`) with extra `options`. Needs NVRTC, but no GPU.
+/// Compiles `source` for `arch`, `sm_90` for example, with extra `options`. Needs NVRTC, but no GPU.
 pub fn compile(source: &KernelSource, options: &[String], arch: &str) -> Result<Vec<u8>> {
     let said = |log| Error::machine(format!("{} does not compile for {arch}:\n{log}", source.name));
     build(source.name, &source_text(source), options, arch)?.map_err(said)
