@@ -384,7 +384,7 @@ fn bad_input_gets_one_line() {
     refused(&on(&["--locate", "0.5", "--tolerance", "-1"]), "--tolerance -1");
     refused(&on(&["--locate", "0.5", "--geo-iter", "x"]), "--geo-iter");
     refused(&on(&["--locate", "0.5", "--merge", "dense"]), "--merge dense");
-    refused(&on(&["--locate", "0.5", "--output", "x.txt"]), ".csv or .npy");
+    refused(&on(&["--locate", "0.5", "--output", "x.txt"]), ".csv, .npz or .npy");
     refused(&on(&["--locate", "0.5", "--seeds", "1"]), "geo does not take --seeds");
     refused(&on(&["--locate", "0.5", "--layout", "raw"]), "geo does not take --layout");
     refused(&on(&["--locate", "0.5", "--truth", "no-such.csv"]), "no-such.csv");
