@@ -64,7 +64,7 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn convert(matches: &ArgMatches) -> Result<()> {
-    let options = super::load_options(matches)?;
+    let options = super::arguments::load_options(matches)?;
     let input = matches.get_one::<String>("in").map(String::as_str).unwrap_or_default();
     let output = matches.get_one::<PathBuf>("out").map(PathBuf::as_path).unwrap_or(Path::new(""));
     let labels = matches.get_one::<String>("labels");

@@ -43,11 +43,11 @@ pub(super) fn command() -> Command {
                 .default_value("replicated")
                 .help("As for hive run: replicated, or sharded over all GPUs"),
         )
-        .arg(super::json_argument())
+        .arg(super::arguments::json_argument())
 }
 
 pub(super) fn estimate(matches: &ArgMatches) -> Result<()> {
-    super::check_json(matches)?;
+    super::arguments::check_json(matches)?;
     let number = |name: &str| matches.get_one::<u64>(name).copied();
     let spec = matches.get_one::<String>("graph").cloned();
     let outline = match (&spec, number("nodes"), number("arcs")) {
@@ -65,5 +65,5 @@ pub(super) fn estimate(matches: &ArgMatches) -> Result<()> {
         _ => phase("looking for devices", probe).devices,
     };
     let estimate = Estimate::new(spec, outline, &devices, placement, &here);
-    super::answer(matches, &estimate_summary(&estimate), &estimate)
+    super::arguments::answer(matches, &estimate_summary(&estimate), &estimate)
 }

@@ -93,7 +93,7 @@ pub(super) fn generate(matches: &ArgMatches) -> Result<()> {
         ..FleetConfig::default()
     };
     let check = matches.get_flag("check");
-    super::check_json(matches)?;
+    super::arguments::check_json(matches)?;
     generate::check_form(spec)?;
     if check {
         generate::check(spec)?;

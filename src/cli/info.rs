@@ -33,7 +33,7 @@ pub(super) fn command() -> Command {
                 .value_parser(value_parser!(PathBuf))
                 .help("Write out-degrees, and in-degrees of directed graphs, one row for each node: .csv .tsv .jsonl .npz .parquet; - is standard output, as csv"),
         )
-        .arg(super::json_argument());
+        .arg(super::arguments::json_argument());
     // The options bring their own description.
     let command = LoadOptions::augment_args_for_update(command);
     command
@@ -43,10 +43,10 @@ pub(super) fn command() -> Command {
 
 pub(super) fn info(matches: &ArgMatches) -> Result<()> {
     let spec = matches.get_one::<String>("graph").map(String::as_str).unwrap_or_default();
-    super::check_json(matches)?;
+    super::arguments::check_json(matches)?;
     let degrees = matches.get_one::<PathBuf>("degrees").map(PathBuf::as_path);
     check_degrees(degrees, matches.get_one::<PathBuf>("json").map(PathBuf::as_path))?;
-    let options = super::load_options(matches)?;
+    let options = super::arguments::load_options(matches)?;
     if matches.get_flag("check") {
         let checked = phase("comparing checksums", || io::check_native(spec))?;
         note(&format!("{spec}: {} agree with their checksums\n", bytes(checked)));
@@ -56,7 +56,10 @@ pub(super) fn info(matches: &ArgMatches) -> Result<()> {
     let text = graph_summary(&record);
     match degrees {
         Some(path) if path == Path::new("-") => note(&text),
-        _ => return super::answer(matches, &text, &record).and_then(|()| write(degrees, &graph)),
+        _ => {
+            return super::arguments::answer(matches, &text, &record)
+                .and_then(|()| write(degrees, &graph));
+        }
     }
     if let Some(json) = matches.get_one::<PathBuf>("json") {
         write_json(json, &record)?;

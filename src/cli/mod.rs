@@ -1,6 +1,7 @@
 //! The `hive` program: one file a subcommand. `src/main.rs` only turns the code that [`main`] returns
 //! into the process's own.
 
+mod arguments;
 mod console;
 mod convert;
 mod doctor;
@@ -13,17 +14,11 @@ mod run;
 mod signals;
 mod sweep;
 
-use crate::io::LoadOptions;
-use crate::report::{to_json, write_json};
 use crate::{Error, Result};
-use clap::FromArgMatches;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
-use serde::Serialize;
-use std::error::Error as _;
+use arguments::one_line;
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::ffi::OsString;
-use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
-use std::path::{Path, PathBuf};
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 an answer failed its check, or a cell is too slow; 2 the input, an option or \
 the machine will not do; 3 a replica failed while it ran; 130 and 143 ended by SIGINT and SIGTERM.";
@@ -103,45 +98,6 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
     }
 }
 
-/// `--json FILE|-`.
-fn json_argument() -> Arg {
-    Arg::new("json")
-        .long("json")
-        .value_name("FILE|-")
-        .value_hint(ValueHint::FilePath)
-        .value_parser(value_parser!(PathBuf))
-        .help("Write a record as JSON; - is standard output, and the text then goes to standard error")
-}
-
-/// Refuses a `--json` that could not be written, before a graph is loaded for it.
-fn check_json(matches: &ArgMatches) -> Result<()> {
-    let path = matches.get_one::<PathBuf>("json");
-    path.map_or(Ok(()), |path| crate::run::writable("--json", path))
-}
-
-/// The text to standard output and the record to where `--json` says. With `--json -` standard output is
-/// the record and nothing else.
-fn answer(matches: &ArgMatches, text: &str, record: &impl Serialize) -> Result<()> {
-    match matches.get_one::<PathBuf>("json").map(PathBuf::as_path) {
-        Some(path) if path == Path::new("-") => {
-            console::note(text);
-            console::out(&to_json(record)?)
-        }
-        Some(path) => {
-            write_json(path, record)?;
-            console::say(text)
-        }
-        None => console::say(text),
-    }
-}
-
-/// The policies among the arguments.
-fn load_options(matches: &ArgMatches) -> Result<LoadOptions> {
-    let mut options = LoadOptions::default();
-    options.update_from_arg_matches(matches).map_err(|e| Error::input(one_line(&e)))?;
-    Ok(options)
-}
-
 /// Help and version are answers; anything else is one line and exit code 2.
 fn usage(error: &clap::Error, args: &[OsString]) -> u8 {
     match error.kind() {
@@ -164,52 +120,6 @@ fn usage(error: &clap::Error, args: &[OsString]) -> u8 {
             2
         }
     }
-}
-
-/// What clap says in a paragraph, in a line, without the usage. A value that an option's own parser
-/// refused is reported in that parser's words behind the option's name.
-fn one_line(error: &clap::Error) -> String {
-    let text = error.to_string();
-    let own = error.source().map(|source| source.to_string());
-    if let (ErrorKind::ValueValidation, Some(own)) = (error.kind(), own) {
-        if own.starts_with("--") {
-            return own;
-        }
-        if let Some(line) = no_number(error) {
-            return line;
-        }
-        // The parser of node ids knows not which option it reads.
-        if let (Some(ContextValue::String(arg)), Some(rest)) =
-            (error.get(ContextKind::InvalidArg), own.strip_prefix("seeds "))
-        {
-            return format!("{} {rest}", arg.split(' ').next().unwrap_or(arg));
-        }
-    }
-    let mut parts = text.lines().map(str::trim).take_while(|line| {
-        !line.starts_with("Usage:") && !line.starts_with("For more information")
-    });
-    let head = parts.next().unwrap_or("bad arguments").trim_start_matches("error: ").to_string();
-    let rest: Vec<&str> = parts.filter(|line| !line.is_empty()).collect();
-    let line = if rest.is_empty() { head } else { format!("{head} {}", rest.join(" ")) };
-    format!("{line}; see --help")
-}
-
-/// `--top x: use a whole number from 0 on`, where that is the error.
-fn no_number(error: &clap::Error) -> Option<String> {
-    let (Some(ContextValue::String(argument)), Some(ContextValue::String(value))) =
-        (error.get(ContextKind::InvalidArg), error.get(ContextKind::InvalidValue))
-    else {
-        return None;
-    };
-    let source = error.source()?;
-    let next = match source.downcast_ref::<ParseIntError>().map(ParseIntError::kind) {
-        Some(IntErrorKind::PosOverflow) => "the number is too large",
-        Some(_) => "use a whole number from 0 on",
-        None if source.is::<ParseFloatError>() => "use a number",
-        None => return None,
-    };
-    let option = argument.split(' ').next().unwrap_or(argument);
-    Some(format!("{option} {value}: {next}"))
 }
 
 #[cfg(test)]

@@ -165,7 +165,9 @@ fn resolve(workload: &Workload, matches: &ArgMatches) -> Result<RunConfig> {
         Some(path) => RunConfig::read(path)?,
         None => RunConfig::default(),
     };
-    config.update_from_arg_matches(matches).map_err(|e| Error::input(super::one_line(&e)))?;
+    config
+        .update_from_arg_matches(matches)
+        .map_err(|e| Error::input(super::arguments::one_line(&e)))?;
     config.set_own(workload, |own| workload.of.flagged(&own, matches))?;
     if let Some(path) = matches.get_one::<PathBuf>("config") {
         config.check_kept(path)?;

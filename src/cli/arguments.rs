@@ -1,0 +1,98 @@
+//! Arguments that several subcommands have, and what clap says of wrong ones.
+
+use super::console;
+use crate::io::LoadOptions;
+use crate::report::{to_json, write_json};
+use crate::{Error, Result};
+use clap::FromArgMatches;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgMatches, ValueHint, value_parser};
+use serde::Serialize;
+use std::error::Error as _;
+use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
+use std::path::{Path, PathBuf};
+
+/// `--json FILE|-`.
+pub(super) fn json_argument() -> Arg {
+    Arg::new("json")
+        .long("json")
+        .value_name("FILE|-")
+        .value_hint(ValueHint::FilePath)
+        .value_parser(value_parser!(PathBuf))
+        .help("Write a record as JSON; - is standard output, and the text then goes to standard error")
+}
+
+/// Refuses a `--json` that could not be written, before a graph is loaded for it.
+pub(super) fn check_json(matches: &ArgMatches) -> Result<()> {
+    let path = matches.get_one::<PathBuf>("json");
+    path.map_or(Ok(()), |path| crate::run::writable("--json", path))
+}
+
+/// The text to standard output and the record to where `--json` says. With `--json -` standard output is
+/// the record and nothing else.
+pub(super) fn answer(matches: &ArgMatches, text: &str, record: &impl Serialize) -> Result<()> {
+    match matches.get_one::<PathBuf>("json").map(PathBuf::as_path) {
+        Some(path) if path == Path::new("-") => {
+            console::note(text);
+            console::out(&to_json(record)?)
+        }
+        Some(path) => {
+            write_json(path, record)?;
+            console::say(text)
+        }
+        None => console::say(text),
+    }
+}
+
+/// The policies among the arguments.
+pub(super) fn load_options(matches: &ArgMatches) -> Result<LoadOptions> {
+    let mut options = LoadOptions::default();
+    options.update_from_arg_matches(matches).map_err(|e| Error::input(one_line(&e)))?;
+    Ok(options)
+}
+
+/// What clap says in a paragraph, in a line, without the usage. A value that an option's own parser
+/// refused is reported in that parser's words behind the option's name.
+pub(super) fn one_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let own = error.source().map(|source| source.to_string());
+    if let (ErrorKind::ValueValidation, Some(own)) = (error.kind(), own) {
+        if own.starts_with("--") {
+            return own;
+        }
+        if let Some(line) = no_number(error) {
+            return line;
+        }
+        // The parser of node ids knows not which option it reads.
+        if let (Some(ContextValue::String(arg)), Some(rest)) =
+            (error.get(ContextKind::InvalidArg), own.strip_prefix("seeds "))
+        {
+            return format!("{} {rest}", arg.split(' ').next().unwrap_or(arg));
+        }
+    }
+    let mut parts = text.lines().map(str::trim).take_while(|line| {
+        !line.starts_with("Usage:") && !line.starts_with("For more information")
+    });
+    let head = parts.next().unwrap_or("bad arguments").trim_start_matches("error: ").to_string();
+    let rest: Vec<&str> = parts.filter(|line| !line.is_empty()).collect();
+    let line = if rest.is_empty() { head } else { format!("{head} {}", rest.join(" ")) };
+    format!("{line}; see --help")
+}
+
+/// `--top x: use a whole number from 0 on`, where that is the error.
+fn no_number(error: &clap::Error) -> Option<String> {
+    let (Some(ContextValue::String(argument)), Some(ContextValue::String(value))) =
+        (error.get(ContextKind::InvalidArg), error.get(ContextKind::InvalidValue))
+    else {
+        return None;
+    };
+    let source = error.source()?;
+    let next = match source.downcast_ref::<ParseIntError>().map(ParseIntError::kind) {
+        Some(IntErrorKind::PosOverflow) => "the number is too large",
+        Some(_) => "use a whole number from 0 on",
+        None if source.is::<ParseFloatError>() => "use a number",
+        None => return None,
+    };
+    let option = argument.split(' ').next().unwrap_or(argument);
+    Some(format!("{option} {value}: {next}"))
+}
