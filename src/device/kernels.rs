@@ -4,5 +4,6 @@
 include!(concat!(env!("OUT_DIR"), "/shared.rs"));
 
 #[cfg(test)]
+#[allow(dead_code, reason = "what only the build script calls")]
 #[path = "../../build/kernels.rs"]
 mod parser;

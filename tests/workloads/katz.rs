@@ -17,8 +17,8 @@ fn walks(graph: &Graph, alpha: f64) -> Vec<f64> {
     let mut sums = ending.clone();
     for _ in 0..400 {
         let mut longer = vec![0.0; graph.nodes()];
-        for u in 0..graph.nodes() {
-            graph.neighbors(u).for_each(|(v, _)| longer[v as usize] += alpha * ending[u]);
+        for (u, walks) in ending.iter().enumerate() {
+            graph.neighbors(u).for_each(|(v, _)| longer[v as usize] += alpha * walks);
         }
         ending = longer;
         sums.iter_mut().zip(&ending).for_each(|(sum, more)| *sum += more);
