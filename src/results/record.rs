@@ -64,10 +64,11 @@ pub(super) fn of_record(map: &Map<String, Value>, at: &str) -> Result<Case> {
     let machine = record.object("gpuinfo")?.map_or(Ok(None), |info| info.text("name"))?;
     let build = [record.text("version")?, record.text("commit")?];
     let build: Vec<String> = build.into_iter().flatten().collect();
+    let primitive = record.required_text("primitive")?;
     Ok(Case {
         origin: at.into(),
         cell: record.text("cell")?,
-        workload: record.required_text("primitive")?,
+        workload: primitive.clone(),
         dataset: record.required_text("dataset")?,
         graph: record.object("coordinates")?.map_or(Ok(None), |c| c.text("graph"))?,
         nodes: record.count("graph-nodes")?,
@@ -78,7 +79,7 @@ pub(super) fn of_record(map: &Map<String, Value>, at: &str) -> Result<Case> {
         machine: machine.unwrap_or_default(),
         series: record.text("series")?,
         scaling: scaling(&record)?,
-        settings: Settings::of_config(config.map(|config| config.map)),
+        settings: Settings::of_config(config.map(|config| config.map), &primitive),
         outcome,
         single: record.truth("benchmark")? == Some(false),
         build: build.join(" "),
@@ -338,6 +339,8 @@ mod tests {
         let now = serde_json::to_string(&crate::run::RunConfig::default()).unwrap();
         let before = r#"{"load": {"symmetrize": false}, "bc": {"precision": "auto"}}"#;
         assert_eq!(of(before), of(&now));
+        // Once, all records had the options that several workloads share.
+        assert_eq!(of(r#"{"tolerance": 0, "delta": 2, "predecessors": true}"#), of("{}"));
         let before = r#"{"load": {"symmetrize": true}, "bc": {"precision": "f32"}}"#;
         let now = r#"{"load": {"symmetrize": "keep"}, "precision": "f32"}"#;
         assert_eq!(of(before), of(now));

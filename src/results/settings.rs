@@ -2,7 +2,7 @@
 
 use super::fields::Fields;
 use crate::Result;
-use crate::run::{RunConfig, WORKLOADS};
+use crate::run::{RunConfig, WORKLOADS, Workload};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -47,16 +47,23 @@ pub(crate) enum Known {
 }
 
 impl Settings {
-    /// Of a record's `config`.
-    pub(super) fn of_config(config: Option<&Map<String, Value>>) -> Settings {
+    /// Of the `config` of a record whose `primitive` is this. Older records have options of other workloads in it, which
+    /// do not count.
+    pub(super) fn of_config(config: Option<&Map<String, Value>>, primitive: &str) -> Settings {
         let Some(config) = config else { return Settings::default() };
+        let named = |w: &&Workload| w.primitive == primitive || w.name == primitive;
+        let workload = WORKLOADS.iter().find(named);
+        let foreign = |name: &str| {
+            workload.is_some_and(|workload| !workload.has_own_option(name))
+                && WORKLOADS.iter().any(|other| other.has_own_option(name))
+        };
         let (mut options, defaults) = (BTreeMap::new(), defaults());
         flatten("", config, &mut options);
         let mut options: BTreeMap<String, String> = options.into_iter().map(as_said_now).collect();
         let top = |name: &str| name.split('.').next().unwrap_or_default().to_string();
         options.retain(|name, value| {
             let elsewhere = ELSEWHERE.contains(&top(name).as_str()) || name == "load.cache";
-            !elsewhere && defaults.get(name) != Some(value)
+            !elsewhere && !foreign(name) && defaults.get(name) != Some(value)
         });
         Settings { options: options.into_iter().map(shortened).collect(), known: Known::All }
     }
