@@ -98,6 +98,10 @@ pub mod prelude {
 }
 
 #[cfg(test)]
+#[path = "../tests/common/npy.rs"]
+mod npy;
+
+#[cfg(test)]
 #[path = "../tests/common/skips.rs"]
 mod skips;
 
