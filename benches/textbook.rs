@@ -219,12 +219,13 @@ fn main() -> Result<()> {
                 warmup: 1,
                 ..RunOptions::default()
             };
-            let seeds = Seeds::of_nodes(&graph, &[0]);
+            let source = (0..graph.nodes()).max_by_key(|v| graph.degree(*v)).unwrap_or(0) as u32;
+            let seeds = Seeds::of_nodes(&graph, &[source]);
             let config =
                 BfsConfig { run: run.clone(), sources: Some(seeds), ..BfsConfig::default() };
             let built_in = bfs(&fleet, &prepared, &config)?;
             let (at, total) = (g.clone(), runs + 1);
-            let (found, times) = fleet.run(move |r| levels(r, &at, 0, total))?.swap_remove(0);
+            let (found, times) = fleet.run(move |r| levels(r, &at, source, total))?.swap_remove(0);
             same("bfs", built_in.levels.first() == Some(&found))?;
             rows.push(row("bfs", spec, devices, &built_in.measured, times));
             let built_in = cc(&fleet, &prepared, &CcConfig { run: run.clone() })?;
