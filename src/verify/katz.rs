@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::graph::Graph;
 use rayon::prelude::*;
 
-/// Certifies that `values` (`[n]`) solve x[v] = 1 + `alpha` (sum over arcs u -> v of x[u]), each but for a residual of at most
+/// Certifies that `values` (`[n]`) solve `x[v] = 1 + alpha (sum over arcs u -> v of x[u])`, each but for a residual of at most
 /// `limit` times itself and the rounding of its sum in f64. Returns the largest such share.
 ///
 /// Takes 8 bytes a node, and the reverse of a directed graph.

@@ -13,7 +13,7 @@
 //! **Push or pull.** Let F be the number of arcs out of the frontier. It is counted where pushes find nodes, and else
 //! estimated from the mean degree. Let P = unreached nodes x min(mean degree, m / F), what a pull is expected to look at. Push
 //! turns to pull when F > `do_a` P. Pull turns to push when F < `do_b` P. A large push takes an atomic operation a node, so
-//! `do_a` counts less for it ([`plan::pulls`]).
+//! `do_a` counts less for it (`plan::pulls`).
 //!
 //! **Plans.** *Near-far* on GPUs for graphs of flat, small degrees: such graphs have thousands of small levels, so nodes
 //! are worked off out of order within a window of levels until none falls any more. *Redundant*: every replica does the

@@ -6,7 +6,7 @@
 //! x[v] = 1 + alpha (sum over arcs u -> v of x[u])
 //! ~~~
 //!
-//! So x[v] is the sum over k of alpha^k times the number of walks of k arcs that end at v. Self loops and parallel arcs are
+//! So `x[v]` is the sum over k of alpha^k times the number of walks of k arcs that end at v. Self loops and parallel arcs are
 //! arcs; weights do not count. The sum is finite if alpha is below 1 / rho, rho being the spectral radius of the adjacency
 //! matrix. `auto` takes 1 / (1 + largest in-degree), which is always below.
 //!

@@ -15,7 +15,7 @@
 //! makes the new rank of v, what its arcs carry next, and its part of the L1 distance. With c = (1 - d) + d D the first and
 //! last terms of r' are c p(v). A node without arcs has no row, and its rank is c p. The strategies differ in how they go
 //! over the arcs ([`Strategy`]). `hubs` keeps what the most used sources carry in shared memory
-//! ([`crate::layout::segments`]).
+//! (`layout::segments`).
 //!
 //! **Invariant.** After iteration t every replica has what the arcs carry in iteration t + 1, of all nodes with rows. D and
 //! the L1 distance are sums of 64-bit integers in units of 2^-60, so that no order of additions changes them.
