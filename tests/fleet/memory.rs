@@ -440,7 +440,7 @@ fn the_program_refuses_limits_that_make_no_sense_in_one_line() {
         (&["--devices", "host:2", "--memory-limit", "1G"][..], "leave it out"),
         (&["--devices", "host:2", "--memory-limit", "0"], "use one above 0"),
         (&["--devices", "host:2", "--memory-limit", "12MB"], "512M, 80G or 80GiB"),
-        (&["--devices", "host:2", "--placement", "spread"], "replicated sharded"),
+        (&["--devices", "host:2", "--placement", "spread"], "replicated or sharded"),
     ] {
         let ended = program(args);
         assert_eq!(ended.code, Some(2), "{ended:?}");
