@@ -1,4 +1,4 @@
-//! The readers' doors for tests that feed them rubbish (`fuzz`, `tests/graphs/fuzz.rs`): from memory, under a
+//! The readers' doors for tests that feed them rubbish (`fuzz`, `tests/fuzz.rs`): from memory, under a
 //! bound. No part of the library's interface.
 
 use super::source::{self, Bytes, Limit};

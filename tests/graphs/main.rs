@@ -6,7 +6,6 @@ mod common;
 mod damaged;
 mod edge_lists;
 mod formats;
-mod fuzz;
 mod inputs;
 mod native;
 mod policies;

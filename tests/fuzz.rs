@@ -2,7 +2,7 @@
 //! graph that holds together or one printable line that names the file. The corpus of `fuzz/` and what it
 //! has found (`tests/data/found`) are gone through as well.
 
-use crate::common;
+mod common;
 
 use hivegraph::graph::Graph;
 use hivegraph::io::{LoadOptions, rubbish};
@@ -256,7 +256,7 @@ fn the_corpus_is_a_graph_or_a_line_each() {
     assert!(go_through(&folder) > 50);
 }
 
-/// `HIVE_WRITE_SEEDS=1 cargo test --test graphs fuzz -- --ignored` writes the good files into the
+/// `HIVE_WRITE_SEEDS=1 cargo test --test fuzz -- --ignored` writes the good files into the
 /// corpus, each for its target.
 #[test]
 #[ignore = "writes into the working tree"]
