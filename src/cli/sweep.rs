@@ -136,14 +136,15 @@ pub(super) fn sweep(matches: &ArgMatches) -> Result<()> {
 /// Failed cells: one in the last line, more a line each and then one line for all.
 fn verdict(cells: &[Cell]) -> Result<()> {
     let bad: Vec<&Cell> = cells.iter().filter(|cell| cell.is_bad()).collect();
-    let told = |cell: &Cell| format!("{}: {}", cell.name(), cell.error().unwrap_or_default());
+    let told = |cell: &Cell| format!("{}: {}", cell.name, cell.text("error"));
     let counts = format!("{} of {} failed", bad.len(), plural(cells.len() as u64, "cell"));
     match bad.as_slice() {
         [] => {}
         [one] => return Err(Error::Verify(format!("{counts}: {}", told(one)))),
         many => {
             many.iter().for_each(|cell| err(&format!("failed: {}\n", told(cell))));
-            let mut names: Vec<String> = many.iter().take(NAMED).map(|cell| cell.name()).collect();
+            let mut names: Vec<String> =
+                many.iter().take(NAMED).map(|cell| cell.name.clone()).collect();
             if many.len() > NAMED {
                 names.push(format!("and {} more, above", many.len() - NAMED));
             }

@@ -1,6 +1,6 @@
 //! All cells as comma-separated values, unrounded.
 
-use crate::results::{Case, Done, Family, Member, Outcome, ResultSet, Scaling};
+use crate::results::{Case, Done, Family, Member, Outcome, ResultSet};
 
 const HEADER: &str = "workload,dataset,variant,series,scaling,settings,machine,gpus,replicas,nodes,arcs,status,\
 median_ms,mean_ms,min_ms,max_ms,runs,speed_up,efficiency,arcs_per_s,step_ms,merge_ms,other_ms,prepare_ms,reached,\
@@ -30,13 +30,12 @@ fn line(case: &Case, member: Option<&Member<'_>>) -> String {
     let time = |value: f64| if ran { value.to_string() } else { String::new() };
     let split = |part: fn(&crate::results::Split) -> f64| some(done.split.as_ref().map(part));
     let text = |text: &Option<String>| quoted(text.as_deref().unwrap_or_default());
-    let scaling = if case.scaling == Scaling::Weak { "weak" } else { "strong" };
     let fields = [
         quoted(&case.workload),
         quoted(&case.dataset),
         text(&case.variant),
         text(&case.series),
-        scaling.into(),
+        case.scaling.to_string(),
         quoted(&case.settings.to_string()),
         quoted(&case.machine),
         case.gpus.to_string(),

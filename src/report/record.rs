@@ -269,30 +269,6 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The record of a run that gave no answer, so that a sweep's folder says what became of every cell.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) struct Failure<'a> {
-    /// The workload.
-    pub primitive: &'a str,
-    /// Short name or specification of the graph.
-    pub dataset: &'a str,
-    /// `failed` or `skipped`.
-    pub status: &'a str,
-    /// Why.
-    pub error: &'a str,
-    /// The resolved configuration.
-    pub config: &'a RunConfig,
-    /// The command of this process.
-    pub command_line: String,
-    /// When, UTC.
-    pub time: String,
-    /// Version of this crate.
-    pub version: &'static str,
-    /// Git commit of this build.
-    pub commit: &'static str,
-}
-
 /// JSON text of a value, indented, with a final newline.
 pub(crate) fn to_json(value: &impl Serialize) -> Result<String> {
     let text = serde_json::to_string_pretty(value)

@@ -2,6 +2,11 @@
 
 use super::Settings;
 use crate::run::Verdict;
+use crate::words::words;
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
 
 /// A workload on a graph, on devices, with settings, and what became of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,15 +49,17 @@ pub(crate) struct Case {
     pub moment: Option<i64>,
 }
 
-/// What stays the same when replicas are added.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Scaling {
-    /// The work in all.
-    #[default]
-    Strong,
-    /// The work of each replica.
-    Weak,
-}
+words!(
+    /// What a study keeps as devices are added.
+    #[derive(PartialOrd, Ord, Hash)]
+    Scaling, "scaling" {
+        /// The graph: n devices are to take an n-th of the time.
+        #[default]
+        Strong = "strong",
+        /// The share of each device: n devices are to take the same time.
+        Weak = "weak",
+    }
+);
 
 /// What became of a cell.
 #[derive(Debug, Clone, PartialEq)]

@@ -146,14 +146,9 @@ fn reason(record: &Fields<'_>) -> Result<String> {
 }
 
 fn scaling(record: &Fields<'_>) -> Result<Scaling> {
-    match record.text("scaling")?.as_deref() {
-        None | Some("strong") => Ok(Scaling::Strong),
-        Some("weak") => Ok(Scaling::Weak),
-        Some(_) => {
-            let found = record.get("scaling").cloned().unwrap_or_default();
-            Err(record.wrong("scaling", "\"strong\" or \"weak\"", &found))
-        }
-    }
+    let Some(word) = record.text("scaling")? else { return Ok(Scaling::Strong) };
+    word.parse()
+        .map_err(|_| record.wrong("scaling", "\"strong\" or \"weak\"", &word.as_str().into()))
 }
 
 /// GPUs and replicas: by the tags, else by the fleet, else by what was asked for.

@@ -1,8 +1,7 @@
 //! What a sweep is made of.
 
-use super::cell::Scaling;
 use super::plan::plan;
-use super::planned::Planned;
+use super::planned::{AXES, Planned, word_of};
 use super::select::Selection;
 use super::template;
 use crate::algorithm::MergeMode;
@@ -10,6 +9,7 @@ use crate::collective::ChunkPolicy;
 use crate::fleet::{CollectiveKind, Devices};
 use crate::generate::is_spec;
 use crate::layout::{Form, Layout, Placement};
+use crate::results::Scaling;
 use crate::run::{RunConfig, Workload, read_toml, workload};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -47,8 +47,10 @@ pub(crate) struct SweepConfig {
     /// `{ pagerank = { strategy = "push" } }`. A workload that takes none of them runs once.
     pub variants: Vec<Map<String, Value>>,
     /// Cells of the product that do not run.
+    #[serde(skip_serializing)]
     pub exclude: Vec<Selection>,
     /// Cells beyond the product, and options for some.
+    #[serde(skip_serializing)]
     pub include: Vec<Selection>,
     /// What every cell has in common: seeds, runs, verify, ... Options that a workload does not take
     /// are left out for it.
@@ -95,8 +97,7 @@ impl SweepConfig {
         let beside = path.parent().unwrap_or(Path::new(""));
         let series = config.series.iter_mut().flat_map(|series| &mut series.graphs);
         let selections = config.include.iter_mut().chain(&mut config.exclude);
-        let selected =
-            selections.filter_map(|s| s.graph.as_mut()).flat_map(|words| words.list_mut());
+        let selected = selections.flat_map(Selection::graphs_mut);
         let graphs = config.graphs.iter_mut().chain(&mut config.optional_graphs);
         for spec in graphs.chain(series).chain(selected) {
             *spec = found(spec, beside);
@@ -131,28 +132,28 @@ impl SweepConfig {
     }
 
     fn check_lists(&self) -> Result<()> {
-        let graphless = self.workloads()?.iter().all(|workload| workload.form == Form::Array);
-        let length = |list: Option<usize>| list.unwrap_or(1);
-        let lists = [
-            (
-                "graphs",
-                self.graphs().count() + usize::from(graphless && !self.workloads.is_empty()),
-            ),
-            ("devices", self.devices.len()),
-            ("collectives", self.collectives.len()),
-            ("merges", self.merges.len()),
-            ("chunks", length(self.chunks.as_ref().map(Vec::len))),
-            ("placements", length(self.placements.as_ref().map(Vec::len))),
-            ("layouts", length(self.layouts.as_ref().map(Vec::len))),
-            ("workloads", self.workloads.len()),
-            ("variants", self.variants.len()),
-        ];
-        match lists.iter().find(|(_, length)| *length == 0) {
-            Some((name, _)) => {
-                Err(Error::input(format!("{name} is empty: a sweep needs at least one")))
-            }
+        let workloads = self.workloads()?;
+        let graphless = !workloads.is_empty() && workloads.iter().all(|w| w.form == Form::Array);
+        let lists = json(self);
+        let empty = |name: &&str| match *name {
+            "graphs" => self.graphs().next().is_none() && !graphless,
+            name => lists[name].as_array().is_some_and(Vec::is_empty),
+        };
+        let names = ["graphs", "devices", "workloads", "variants"];
+        match names.into_iter().chain(AXES.map(|(_, list)| list)).find(empty) {
+            Some(name) => Err(Error::input(format!("{name} is empty: a sweep needs at least one"))),
             None => Ok(()),
         }
+    }
+
+    /// The values of every axis; without its list, what `[run]` says.
+    pub(super) fn axes(&self) -> Vec<(&'static str, Vec<Value>)> {
+        let lists = json(self);
+        let values = |(axis, list): (&'static str, &str)| {
+            let values = lists[list].as_array().cloned();
+            (axis, values.unwrap_or_else(|| vec![word_of(&self.run, axis).into()]))
+        };
+        AXES.into_iter().map(values).collect()
     }
 
     fn check_series(&self) -> Result<()> {
@@ -225,35 +226,31 @@ impl SweepConfig {
 
     /// Refuses what a sweep takes from its lists.
     pub(super) fn check_against_lists(&self, run: &RunConfig) -> Result<()> {
-        let unset = RunConfig::default();
-        let set = [
-            ("graph", "graphs", run.graph.is_some()),
-            ("devices", "devices", run.devices != unset.devices),
-            ("collective", "collectives", run.collective != unset.collective),
-            ("merge", "merges", run.merge != unset.merge),
-            ("chunks", "chunks", self.chunks.is_some() && run.chunks != unset.chunks),
-            (
-                "placement",
-                "placements",
-                self.placements.is_some() && run.placement != unset.placement,
-            ),
-            ("layout", "layouts", self.layouts.is_some() && run.layout != unset.layout),
-            (
-                "elements",
-                "graphs, as in array:1000000,",
-                self.graphs().any(|(spec, ..)| template::is_array(spec))
-                    && run.own.sets("elements"),
-            ),
-            ("json", "--output", run.json.is_some()),
-            ("output", "--output", run.output.is_some() || run.output_format.is_some()),
+        let (lists, set, unset) = (json(self), json(run), json(&RunConfig::default()));
+        let elsewhere = [
+            ("graph", "graphs"),
+            ("devices", "devices"),
+            ("json", "--output"),
+            ("output", "--output"),
+            ("output-format", "--output"),
         ];
-        match set.iter().find(|(_, _, set)| *set) {
-            Some((key, list, _)) => {
-                Err(Error::input(format!("run.{key}: a sweep takes this from {list}")))
-            }
-            None => Ok(()),
+        let mut listed = AXES.iter().filter(|(_, list)| !lists[list].is_null()).chain(&elsewhere);
+        let refuse = |key: &str, list: &str| {
+            Err(Error::input(format!("run.{key}: a sweep takes this from {list}")))
+        };
+        if let Some((key, list)) = listed.find(|(key, _)| set[key] != unset[key]) {
+            return refuse(key, list);
+        }
+        let arrays = self.graphs().any(|(spec, ..)| template::is_array(spec));
+        match arrays && run.own.sets("elements") {
+            true => refuse("elements", "graphs, as in array:1000000,"),
+            false => Ok(()),
         }
     }
+}
+
+fn json(value: &impl Serialize) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
 }
 
 /// A graph file beside the configuration, in the current folder, or, for the message, beside the configuration

@@ -4,29 +4,22 @@
 //! `__chunks-nodes`, `__placement-sharded`, `__layout-raw`, the cell's own options and its series; nothing
 //! for what is as usual. So a name depends on the cell alone, not on what else a sweep has.
 
-use super::planned::{Planned, replicas};
+use super::planned::{Planned, gpus, replicas};
 use crate::fleet::Devices;
-use crate::run::RunConfig;
-use std::fmt::Display;
 
 /// The file of a cell, from the sweep's folder.
 pub(super) fn file(cell: &Planned, partition: &str) -> String {
     let name = cell.workload.name;
-    let config = &cell.config;
-    let usual = RunConfig::default();
-    let differing = [
-        unusual("merge", config.merge, usual.merge),
-        unusual("collective", config.collective, usual.collective),
-        unusual("chunks", config.chunks, usual.chunks),
-        unusual("placement", config.placement, usual.placement),
-        unusual("layout", config.layout, usual.layout),
-    ];
+    let axes = ["merge", "collective", "chunks", "placement", "layout"];
+    let unusual = axes.iter().filter_map(|axis| cell.unusual(axis));
     let own = cell.variant.split_terminator(' ').filter(|word| !told(word)).map(plain);
-    let series = Some(cell.series_name().to_string()).filter(|name| !name.is_empty());
-    let words = [name.to_string(), plain(&cell.dataset), gpus(&config.devices)];
-    let words = words.into_iter().chain(differing.into_iter().flatten()).chain(own).chain(series);
-    let stem = words.collect::<Vec<_>>().join("__");
-    format!("{name}_eval_mgpu/{}/{}/{stem}.json", plain(partition), options(cell))
+    let series = cell.series.iter().map(|(name, _)| name.clone());
+    let words = [name.to_string(), plain(&cell.dataset), places(&cell.config.devices)].into_iter();
+    let words = words.chain(unusual.map(|(axis, word)| format!("{axis}-{word}"))).chain(own);
+    let stem = words.chain(series).collect::<Vec<_>>().join("__");
+    // Seeds of vn, waves of geo, sources elsewhere.
+    let options = cell.config.own_asks().folder.map_or("default".into(), |folder| plain(&folder));
+    format!("{name}_eval_mgpu/{}/{options}/{stem}.json", plain(partition))
 }
 
 /// Whether the folder tells this option.
@@ -44,26 +37,13 @@ fn plain(text: &str) -> String {
     text.chars().map(safe).collect()
 }
 
-fn unusual<T: Display + PartialEq>(axis: &str, value: T, usual: T) -> Option<String> {
-    (value != usual).then(|| format!("{axis}-{value}"))
-}
-
 /// `GPU8`: replicas, on the host too; `GPU1x4` where four share one GPU.
-fn gpus(devices: &Devices) -> String {
-    let count = replicas(devices);
-    let Devices::Cuda(list) = devices else { return format!("GPU{count}") };
-    let mut distinct = list.clone();
-    distinct.sort_unstable();
-    distinct.dedup();
-    match distinct.len() {
-        gpus if gpus == count => format!("GPU{count}"),
-        gpus => format!("GPU{gpus}x{count}"),
+fn places(devices: &Devices) -> String {
+    match (gpus(devices), replicas(devices)) {
+        (0, count) => format!("GPU{count}"),
+        (gpus, count) if gpus == count => format!("GPU{count}"),
+        (gpus, count) => format!("GPU{gpus}x{count}"),
     }
-}
-
-/// The folder of the options that HIVE's scripts vary: seeds of vn, waves of geo; sources elsewhere.
-fn options(cell: &Planned) -> String {
-    cell.config.own_asks().folder.map_or("default".into(), |folder| plain(&folder))
 }
 
 #[cfg(test)]

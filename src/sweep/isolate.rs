@@ -27,14 +27,10 @@ struct Request {
 }
 
 /// What it answers: the last line of its standard output.
-#[derive(Serialize, Deserialize)]
-enum Reply {
-    Record(Value),
-    Refusal(Refusal),
-}
+type Reply = Result<Value, Refusal>;
 
 /// Runs a cell in a process of its own; one that takes longer than `limit` is killed.
-pub(super) fn run(cell: &Planned, limit: Option<Duration>) -> Result<Value, Refusal> {
+pub(super) fn run(cell: &Planned, limit: Option<Duration>) -> Reply {
     if let Some(trouble) = &cell.trouble {
         return Err(Refusal::Skipped(trouble.clone()));
     }
@@ -49,8 +45,8 @@ pub(super) fn run(cell: &Planned, limit: Option<Duration>) -> Result<Value, Refu
     let status = ended.map_err(failed)?;
     let reply = said.trim_end().lines().last().and_then(|line| serde_json::from_str(line).ok());
     match reply {
-        Some(Reply::Record(record)) if status.success() => Ok(record),
-        Some(Reply::Refusal(refusal)) => Err(refusal),
+        Some(Ok(record)) if status.success() => Ok(record),
+        Some(Err(refusal)) => Err(refusal),
         _ => {
             let last = errors.trim_end().lines().last().unwrap_or_default();
             let last = last.strip_prefix("error: ").unwrap_or(last);
@@ -141,10 +137,7 @@ pub(crate) fn child() -> Result<()> {
     let request: Request = serde_json::from_str(&line).map_err(|cause| broken(&cause))?;
     end_with_parent()?;
     let cell = Planned::alone(known(&request.workload)?, request.config, request.optional);
-    let reply = match Bench::default().run(&cell) {
-        Ok(record) => Reply::Record(record),
-        Err(refusal) => Reply::Refusal(refusal),
-    };
+    let reply: Reply = Bench::default().run(&cell);
     let text = serde_json::to_string(&reply).map_err(|cause| broken(&cause))?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "\n{text}").and_then(|()| out.flush()).map_err(|cause| broken(&cause))

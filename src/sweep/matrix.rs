@@ -1,7 +1,7 @@
 //! The loop over the cells.
 
 use super::bench::Bench;
-use super::cell::{Cell, Refusal, State};
+use super::cell::Cell;
 use super::config::SweepConfig;
 use super::identity::{Identity, Surroundings};
 use super::ledger::Ledger;
@@ -11,8 +11,7 @@ use super::select::Selection;
 use super::{hive_layout, isolate, record};
 use crate::fleet::Devices;
 use crate::{Error, Result};
-use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -33,29 +32,21 @@ pub(crate) struct SweepOptions {
     pub cell_limit: Option<Duration>,
 }
 
-/// What a sweep tells of its progress.
+/// What a sweep tells of its progress. A cell is told by its place among the names.
 pub(crate) enum Event<'a> {
-    /// Before the first cell: all names in order, and how many are finished from before.
+    /// Before the first cell: all names in order, how many cells are finished from before, and whether a sweep was killed
+    /// here while it wrote a record, which was dropped.
     Planned {
-        /// As in `vn rmat18 host:4 auto dense`.
         names: &'a [String],
-        /// Finished cells, which will not run.
         kept: usize,
-        /// A sweep was killed here while it wrote a record, which was dropped.
         torn: bool,
     },
-    /// A cell begins.
     Begun {
-        /// Its place among the names.
         at: usize,
     },
-    /// A cell has ended, and its record is written.
+    /// A cell has ended, and its record is written; `cells` are all so far.
     Ended {
-        /// Its place among the names.
-        at: usize,
-        /// What became of it.
         cell: &'a Cell,
-        /// All cells so far.
         cells: &'a [Cell],
     },
 }
@@ -95,29 +86,23 @@ pub(crate) fn sweep(
     let places: HashSet<&str> = due.iter().map(|cell| cell.identity.place.as_str()).collect();
     ledger.retain(|record| {
         let ours = record["place"].as_str().is_some_and(|place| places.contains(place));
-        !ours || is_good(record)
+        !ours || record["status"] == "done"
     })?;
     let names: Vec<String> = due.iter().map(|cell| cell.planned.name()).collect();
-    let order: HashMap<&str, usize> =
-        due.iter().enumerate().map(|(at, cell)| (cell.identity.cell.as_str(), at)).collect();
-    let in_order = |cell: &Cell| order.get(cell.cell.as_str()).copied();
-    let mut cells = Vec::new();
-    let mut left: Vec<usize> = Vec::new();
-    for (at, cell) in due.iter().enumerate() {
-        match ledger.of(&cell.identity.cell).filter(|_| !options.rerun) {
-            Some(record) => {
-                let path = dir.join(&cell.file);
-                if !path.is_file() {
-                    ledger.write(&cell.file, record)?;
-                }
-                cells.push(cell.done(State::of(record)));
-            }
-            None => left.push(at),
+    let mut cells: Vec<Option<Cell>> = Vec::new();
+    for cell in &due {
+        let record = ledger.of(&cell.identity.cell).filter(|_| !options.rerun);
+        if let Some(record) = record.filter(|_| !dir.join(&cell.file).is_file()) {
+            ledger.write(&cell.file, record)?;
         }
+        cells.push(record.map(|record| Cell::of(&cell.planned, record)));
     }
-    observe(Event::Planned { names: &names, kept: cells.len(), torn: ledger.torn });
+    let finished = |cells: &[Option<Cell>]| cells.iter().flatten().cloned().collect::<Vec<_>>();
+    let kept = finished(&cells).len();
+    observe(Event::Planned { names: &names, kept, torn: ledger.torn });
     let mut bench = Bench::default();
-    for (place, at) in left.iter().copied().enumerate() {
+    let mut left: VecDeque<usize> = (0..due.len()).filter(|at| cells[*at].is_none()).collect();
+    while let Some(at) = left.pop_front() {
         let cell = &due[at];
         observe(Event::Begun { at });
         let begin = Instant::now();
@@ -125,16 +110,20 @@ pub(crate) fn sweep(
             true => isolate::run(&cell.planned, options.cell_limit),
             false => bench.run(&cell.planned),
         };
-        let record = cell.record(result, begin.elapsed())?;
-        let done = cell.done(State::of(&record));
+        let mut record = record::of(&cell.planned, result, begin.elapsed());
+        let Identity { cell: hash, place, partition } = &cell.identity;
+        let known =
+            [("cell", hash), ("place", place), ("partition", partition), ("file", &cell.file)];
+        known.into_iter().for_each(|(key, text)| record[key] = text.as_str().into());
+        let ended = Cell::of(&cell.planned, &record);
         ledger.add(&cell.file, record)?;
-        cells.push(done.clone());
-        cells.sort_by_key(in_order);
+        cells[at] = Some(ended.clone());
+        let cells = finished(&cells);
         ledger.write("sweep.json", &cells)?;
-        observe(Event::Ended { at, cell: &done, cells: &cells });
-        let rest: Vec<&Planned> = left[place + 1..].iter().map(|at| &due[*at].planned).collect();
-        bench.keep_for(&rest);
+        observe(Event::Ended { cell: &ended, cells: &cells });
+        bench.keep_for(&left.iter().map(|at| &due[*at].planned).collect::<Vec<_>>());
     }
+    let cells = finished(&cells);
     ledger.write("sweep.json", &cells)?;
     Ok(cells)
 }
@@ -149,13 +138,14 @@ fn planned(config: &SweepConfig, options: &SweepOptions) -> Result<Vec<Planned>>
     if let Some(devices) = &options.devices {
         cells.retain(|cell| devices.contains(&cell.config.devices));
     }
-    if !cells.iter().any(|cell| options.only.takes(cell)) && !cells.is_empty() {
+    let before = cells.len();
+    cells.retain(|cell| options.only.takes(cell));
+    if cells.is_empty() && before > 0 {
         return Err(Error::input(format!(
             "--only {}: fits no cell; --dry-run names them all",
             options.only.words()
         )));
     }
-    cells.retain(|cell| options.only.takes(cell));
     if cells.is_empty() {
         return Err(Error::input("no cell is left to run; see exclude and --devices"));
     }
@@ -188,29 +178,4 @@ fn placed(cells: Vec<Planned>, surroundings: &Surroundings, ledger: &Ledger) -> 
         Due { planned, identity, file }
     });
     due.collect()
-}
-
-/// Whether a record says that its cell ran and passed.
-fn is_good(record: &Value) -> bool {
-    record["status"] == "done"
-}
-
-impl Due {
-    fn done(&self, state: State) -> Cell {
-        Cell::of(&self.planned, self.identity.cell.clone(), self.file.clone(), state)
-    }
-
-    /// What `records.jsonl` and the cell's file say.
-    fn record(&self, result: Result<Value, Refusal>, took: Duration) -> Result<Value> {
-        let mut record = match result {
-            Ok(record) => record::of_run(record),
-            Err(refusal) => record::of_refusal(&self.planned, &refusal)?,
-        };
-        record::complete(&mut record, &self.planned, took);
-        record["cell"] = self.identity.cell.as_str().into();
-        record["place"] = self.identity.place.as_str().into();
-        record["partition"] = self.identity.partition.as_str().into();
-        record["file"] = self.file.as_str().into();
-        Ok(record)
-    }
 }

@@ -17,7 +17,7 @@ mod select;
 mod table;
 mod template;
 
-pub(crate) use cell::{Cell, State};
+pub(crate) use cell::Cell;
 pub(crate) use config::SweepConfig;
 pub(crate) use isolate::{CHILD, child};
 pub(crate) use matrix::{Event, SweepOptions, names, sweep};

@@ -40,16 +40,7 @@ impl Selection {
         let Some((key, word)) = pair(text) else {
             return refuse("use COORDINATE=VALUE, as in workload=bfs or graph=rmat:*");
         };
-        let known = self.keys().into_iter().find(|(name, _)| *name == key);
-        let before = known.map_or(&[][..], |(_, words)| words.list());
-        let words: Vec<&str> = before.iter().map(String::as_str).chain([word]).collect();
-        let mut all = serde_json::to_value(&*self).unwrap_or_default();
-        all[key] = words.into();
-        match serde_json::from_value(all) {
-            Ok(narrowed) => *self = narrowed,
-            Err(e) => return refuse(&e.to_string().replace('`', "'")),
-        }
-        Ok(())
+        self.add(key, word).or_else(|why| refuse(&why))
     }
 }
 

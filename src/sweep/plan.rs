@@ -1,19 +1,16 @@
 //! Which cells a sweep has, and in which order they run.
 
-use super::cell::Scaling;
 use super::config::{Series, SweepConfig, known};
 use super::planned::{Planned, replicas};
-use super::select::{Selection, Words, matches};
+use super::select::{Selection, matches};
 use super::template;
-use crate::algorithm::MergeMode;
-use crate::collective::ChunkPolicy;
-use crate::fleet::{CollectiveKind, Devices};
+use crate::fleet::Devices;
 use crate::io::{LoadOptions, dataset_of};
-use crate::layout::{Form, Layout, Placement};
+use crate::layout::{Form, Placement};
+use crate::results::Scaling;
 use crate::run::{Job, RunConfig, Workload};
 use crate::{Error, Result};
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Whether one fleet serves both.
 pub(super) fn same_fleet(a: &RunConfig, b: &RunConfig) -> bool {
@@ -127,12 +124,8 @@ struct Listed<'a> {
 struct Axes<'a> {
     graphs: Vec<Listed<'a>>,
     devices: Vec<Devices>,
-    collectives: Vec<CollectiveKind>,
-    merges: Vec<MergeMode>,
-    chunks: Vec<ChunkPolicy>,
-    placements: Vec<Placement>,
-    layouts: Vec<Layout>,
     workloads: Vec<&'static Workload>,
+    options: Vec<(&'static str, Vec<Value>)>,
 }
 
 impl<'a> Axes<'a> {
@@ -145,27 +138,23 @@ impl<'a> Axes<'a> {
         Ok(Axes {
             graphs: config.graphs().map(listed).collect(),
             devices: config.devices.clone(),
-            collectives: config.collectives.clone(),
-            merges: config.merges.clone(),
-            chunks: config.chunks.clone().unwrap_or_else(|| vec![config.run.chunks]),
-            placements: config.placements.clone().unwrap_or_else(|| vec![config.run.placement]),
-            layouts: config.layouts.clone().unwrap_or_else(|| vec![config.run.layout]),
             workloads: config.workloads()?,
+            options: config.axes(),
         })
     }
 
     /// These axes with what an include names in the place of its lists.
     fn narrowed(&self, config: &'a SweepConfig, selection: &Selection) -> Result<Axes<'a>> {
-        let by_name = |name: &str| known(name);
+        let words = |name| selection.words_of(name);
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+        let options = self.options.iter().map(|(axis, values)| {
+            Ok((*axis, narrow(words(axis), values, text, |word| Ok(word.into()))?))
+        });
         Ok(Axes {
             graphs: self.included_graphs(config, selection)?,
-            devices: narrow(&selection.devices, &self.devices, Devices::to_string, word)?,
-            collectives: narrow(&selection.collective, &self.collectives, |c| c.to_string(), word)?,
-            merges: narrow(&selection.merge, &self.merges, |m| m.word().into(), word)?,
-            chunks: narrow(&selection.chunks, &self.chunks, |c| c.to_string(), word)?,
-            placements: narrow(&selection.placement, &self.placements, |p| p.to_string(), word)?,
-            layouts: narrow(&selection.layout, &self.layouts, |l| l.to_string(), word)?,
-            workloads: narrow(&selection.workload, &self.workloads, |w| w.name.into(), by_name)?,
+            devices: narrow(words("devices"), &self.devices, Devices::to_string, str::parse)?,
+            workloads: narrow(words("workload"), &self.workloads, |w| w.name.into(), known)?,
+            options: options.collect::<Result<_>>()?,
         })
     }
 
@@ -174,16 +163,13 @@ impl<'a> Axes<'a> {
         config: &'a SweepConfig,
         selection: &Selection,
     ) -> Result<Vec<Listed<'a>>> {
-        let Some(words) = &selection.graph else { return Ok(self.graphs.clone()) };
-        let series = selection.series.iter().flat_map(|names| names.list());
-        let mut series =
-            series.flat_map(|name| config.series.iter().filter(move |s| s.name == *name));
-        let series = series.next();
+        let Some(words) = selection.words_of("graph") else { return Ok(self.graphs.clone()) };
+        let named = selection.words_of("series").unwrap_or_default();
+        let series = named.iter().find_map(|name| config.series.iter().find(|s| s.name == *name));
         let mut graphs = Vec::new();
-        for word in words.list() {
-            let listed = self.graphs.iter().filter(|graph| matches(word, &graph.spec));
+        for word in words {
             let before = graphs.len();
-            graphs.extend(listed.cloned());
+            graphs.extend(self.graphs.iter().filter(|graph| matches(word, &graph.spec)).cloned());
             if graphs.len() == before && !word.contains('*') {
                 template::check(word)?;
                 if template::is_template(word) && series.is_none() {
@@ -202,28 +188,27 @@ impl<'a> Axes<'a> {
         let mut cells: Vec<Planned> = Vec::new();
         for workload in &self.workloads {
             let array = workload.form == Form::Array;
-            let variants = config.variants_of(workload)?;
+            let mut variants = Vec::new();
+            for (name, common) in config.variants_of(workload)? {
+                variants
+                    .extend(self.under(common)?.into_iter().map(|config| (name.clone(), config)));
+            }
             // Arrays are for workloads on arrays; without one these take any graph for what `[run]` says.
-            let mut graphs: Vec<&Listed<'_>> = self
-                .graphs
-                .iter()
-                .filter(|graph| template::is_array(&graph.spec) == array)
-                .collect();
+            let fits = |graph: &&Listed<'_>| template::is_array(&graph.spec) == array;
+            let mut graphs: Vec<&Listed<'_>> = self.graphs.iter().filter(fits).collect();
             if graphs.is_empty() && array {
                 graphs =
                     if self.graphs.is_empty() { none.iter() } else { self.graphs.iter() }.collect();
             }
             for devices in &self.devices {
-                for graph in graphs.iter().copied() {
+                for graph in &graphs {
                     let stem = stem(workload, devices, graph)?;
-                    for (name, common) in &variants {
-                        for config in self.options(common) {
-                            let mut cell = stem.clone();
-                            cell.variant = name.clone();
-                            cell.take(RunConfig { devices: devices.clone(), ..config });
-                            if !cells.iter().any(|other| other.is(&cell)) {
-                                cells.push(cell);
-                            }
+                    for (name, config) in &variants {
+                        let mut cell = stem.clone();
+                        cell.variant = name.clone();
+                        cell.take(RunConfig { devices: devices.clone(), ..config.clone() });
+                        if !cells.iter().any(|other| other.is(&cell)) {
+                            cells.push(cell);
                         }
                     }
                 }
@@ -232,29 +217,20 @@ impl<'a> Axes<'a> {
         Ok(cells)
     }
 
-    /// `common` under every combination of the other lists.
-    fn options(&self, common: &RunConfig) -> Vec<RunConfig> {
-        let mut all = Vec::new();
-        for collective in self.collectives.iter().copied() {
-            for layout in self.layouts.iter().copied() {
-                for chunks in self.chunks.iter().copied() {
-                    for placement in self.placements.iter().copied() {
-                        for merge in self.merges.iter().copied() {
-                            let rest = common.clone();
-                            all.push(RunConfig {
-                                collective,
-                                layout,
-                                chunks,
-                                placement,
-                                merge,
-                                ..rest
-                            });
-                        }
-                    }
+    /// `common` under every combination of the options.
+    fn under(&self, common: RunConfig) -> Result<Vec<RunConfig>> {
+        let mut all = vec![common];
+        for (axis, values) in &self.options {
+            let mut next = Vec::new();
+            for config in &all {
+                for value in values {
+                    let one = Map::from_iter([(axis.to_string(), value.clone())]);
+                    next.push(config.with(&one)?.0);
                 }
             }
+            all = next;
         }
-        all
+        Ok(all)
     }
 }
 
@@ -273,17 +249,14 @@ fn stem(workload: &'static Workload, devices: &Devices, graph: &Listed<'_>) -> R
     let graphless = array && !template::is_array(&graph.spec);
     // An array of one length is the same whatever the devices: strong scaling.
     let series = graph.series.filter(|series| !graphless || series.scaling == Scaling::Strong);
+    let config = RunConfig { graph: (!array).then_some(spec.clone()), ..RunConfig::default() };
     Ok(Planned {
-        workload,
         graph: if graphless { String::new() } else { graph.spec.clone() },
         dataset: if array { "array".into() } else { dataset_of(&spec) },
-        optional: graph.optional,
         series: series.map(|series| (series.name.clone(), series.scaling)),
-        variant: String::new(),
-        config: RunConfig { graph: (!array).then_some(spec), ..RunConfig::default() },
         trouble: trouble.filter(|_| !graphless),
         elements,
-        base: RunConfig::default(),
+        ..Planned::alone(workload, config, graph.optional)
     })
 }
 
@@ -313,26 +286,20 @@ impl Planned {
 
 /// The list that an include's words mean: what is in the list for a `*`, what a word says, or all.
 fn narrow<T: Clone>(
-    words: &Option<Words>,
+    words: Option<&[String]>,
     list: &[T],
     name: impl Fn(&T) -> String,
     read: impl Fn(&str) -> Result<T>,
 ) -> Result<Vec<T>> {
     let Some(words) = words else { return Ok(list.to_vec()) };
     let mut all = Vec::new();
-    for word in words.list() {
+    for word in words {
         match word.contains('*') {
             true => all.extend(list.iter().filter(|value| matches(word, &name(value))).cloned()),
             false => all.push(read(word)?),
         }
     }
     Ok(all)
-}
-
-/// A value of an enum by its word.
-fn word<T: DeserializeOwned>(text: &str) -> Result<T> {
-    serde_json::from_value(Value::String(text.into()))
-        .map_err(|e| Error::input(e.to_string().replace('`', "'")))
 }
 
 /// Fleets in the order in which they are first met, on each the graphs likewise, and how they are prepared:

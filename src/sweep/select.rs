@@ -1,74 +1,62 @@
-//! `[[include]]` and `[[exclude]]`: which cells of a matrix.
+//! `[[include]]`, `[[exclude]]` and `--only`: which cells of a matrix.
 
 use super::planned::Planned;
 use crate::fleet::Devices;
 use crate::run::RunConfig;
 use crate::{Error, Result};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// Coordinates of cells. A key that is left out fits every cell; a list fits what one of its words fits; `*`
-/// in a word stands for any text.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+const COORDINATES: [&str; 11] = [
+    "workload",
+    "graph",
+    "dataset",
+    "series",
+    "devices",
+    "collective",
+    "merge",
+    "chunks",
+    "placement",
+    "layout",
+    "variant",
+];
+
+/// Coordinates of cells. A coordinate that is left out fits every cell; a list fits what one of its words fits; `*` in
+/// a word stands for any text.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(try_from = "Map<String, Value>")]
 pub(crate) struct Selection {
-    /// Names of workloads.
-    pub workload: Option<Words>,
-    /// Graphs, as the file has them.
-    pub graph: Option<Words>,
-    /// Short names of graphs.
-    pub dataset: Option<Words>,
-    /// Names of series.
-    pub series: Option<Words>,
-    /// Device lists.
-    pub devices: Option<Words>,
-    /// Collectives.
-    pub collective: Option<Words>,
-    /// Merge modes.
-    pub merge: Option<Words>,
-    /// What chunks count.
-    pub chunks: Option<Words>,
-    /// Placements.
-    pub placement: Option<Words>,
-    /// Layouts.
-    pub layout: Option<Words>,
-    /// Variants, as tables name them: `strategy=push`; empty for the one without options.
-    pub variant: Option<Words>,
+    coordinates: Vec<(&'static str, Vec<String>)>,
     /// Of an include: options, as in `variants`, that the cells get.
-    pub options: Map<String, Value>,
+    pub(super) options: Map<String, Value>,
 }
 
-/// A word, or a list of them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "expected a word or a list of words")]
-pub(crate) enum Words {
-    /// One.
-    One(String),
-    /// Some.
-    Some(Vec<String>),
-}
+impl TryFrom<Map<String, Value>> for Selection {
+    type Error = String;
 
-impl Words {
-    /// One or many, as a list.
-    pub(super) fn list(&self) -> &[String] {
-        match self {
-            Words::One(word) => std::slice::from_ref(word),
-            Words::Some(words) => words,
+    fn try_from(mut table: Map<String, Value>) -> Result<Selection, String> {
+        let mut selection = Selection::default();
+        match table.remove("options") {
+            None => {}
+            Some(Value::Object(options)) => selection.options = options,
+            Some(_) => return Err("expected a table of options (key 'options')".into()),
         }
-    }
-
-    /// The same, to be changed.
-    pub(super) fn list_mut(&mut self) -> &mut [String] {
-        match self {
-            Words::One(word) => std::slice::from_mut(word),
-            Words::Some(words) => words,
+        for name in COORDINATES {
+            let Some(words) = table.remove(name) else { continue };
+            let words = if words.is_string() { Value::Array(vec![words]) } else { words };
+            let words = serde_json::from_value(words)
+                .map_err(|_| format!("expected a word or a list of words (key '{name}')"))?;
+            selection.coordinates.push((name, words));
+        }
+        match table.keys().next() {
+            Some(name) => Err(unknown(name)),
+            None => Ok(selection),
         }
     }
 }
 
-/// Whether a word fits a text; without words, always.
-pub(super) fn fits(words: &Option<Words>, text: &str) -> bool {
-    words.as_ref().is_none_or(|words| words.list().iter().any(|word| matches(word, text)))
+fn unknown(name: &str) -> String {
+    format!("unknown field '{name}', expected one of {}", COORDINATES.join(", "))
 }
 
 /// Whether `pattern`, in which `*` is any text, is all of `text`.
@@ -82,79 +70,68 @@ pub(super) fn matches(pattern: &str, text: &str) -> bool {
 impl Selection {
     /// Whether this cell is meant.
     pub(super) fn takes(&self, cell: &Planned) -> bool {
-        let config = &cell.config;
-        let devices = config.devices.to_string();
-        let same_devices = |word: &String| {
-            word.parse::<Devices>().map_or(matches(word, &devices), |of| of == config.devices)
+        let fits = |name: &str, word: &str| match (name, word.parse::<Devices>()) {
+            ("devices", Ok(devices)) => devices == cell.config.devices,
+            ("graph", _) if matches(word, cell.spec()) => true,
+            _ => matches(word, &cell.coordinate(name)),
         };
-        fits(&self.workload, cell.workload.name)
-            && (fits(&self.graph, &cell.graph) || fits(&self.graph, cell.spec()))
-            && fits(&self.dataset, &cell.dataset)
-            && fits(&self.series, cell.series_name())
-            && self.devices.as_ref().is_none_or(|words| words.list().iter().any(same_devices))
-            && fits(&self.collective, config.collective.word())
-            && fits(&self.merge, config.merge.word())
-            && fits(&self.chunks, config.chunks.word())
-            && fits(&self.placement, config.placement.word())
-            && fits(&self.layout, config.layout.word())
-            && fits(&self.variant, &cell.variant)
+        self.coordinates.iter().all(|(name, words)| words.iter().any(|word| fits(name, word)))
+    }
+
+    /// Adds a value of a coordinate: cells with one of the values of each coordinate that is named.
+    pub(super) fn add(&mut self, name: &str, word: &str) -> Result<(), String> {
+        let rank = |name: &str| COORDINATES.iter().position(|other| *other == name);
+        let at = rank(name).ok_or_else(|| unknown(name))?;
+        match self.coordinates.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, words)) => words.push(word.into()),
+            None => self.coordinates.push((COORDINATES[at], vec![word.into()])),
+        }
+        self.coordinates.sort_by_key(|(name, _)| rank(name));
+        Ok(())
     }
 
     /// Refuses what says nothing. `place` is `exclude 2`, for one.
     pub(super) fn check(&self, place: &str) -> Result<()> {
         let refuse = |why: &str| Err(Error::input(format!("{place}: {why}")));
-        let keys = self.keys();
-        if keys.is_empty() {
+        if self.coordinates.is_empty() {
             return refuse("has no coordinates; name a workload, graph, devices, ...");
         }
-        match keys.iter().find(|(_, words)| words.list().is_empty()) {
-            Some((key, _)) => refuse(&format!("{key} is empty; name one, or leave it out")),
+        match self.coordinates.iter().find(|(_, words)| words.is_empty()) {
+            Some((name, _)) => refuse(&format!("{name} is empty; name one, or leave it out")),
             None => Ok(()),
         }
     }
 
-    /// The coordinates that are given, by name.
-    pub(super) fn keys(&self) -> Vec<(&'static str, &Words)> {
-        let all = [
-            ("workload", &self.workload),
-            ("graph", &self.graph),
-            ("dataset", &self.dataset),
-            ("series", &self.series),
-            ("devices", &self.devices),
-            ("collective", &self.collective),
-            ("merge", &self.merge),
-            ("chunks", &self.chunks),
-            ("placement", &self.placement),
-            ("layout", &self.layout),
-            ("variant", &self.variant),
-        ];
-        all.into_iter().filter_map(|(name, words)| Some((name, words.as_ref()?))).collect()
+    /// The words of a coordinate, where it is given.
+    pub(super) fn words_of(&self, name: &str) -> Option<&[String]> {
+        let found = self.coordinates.iter().find(|(known, _)| *known == name);
+        found.map(|(_, words)| words.as_slice())
+    }
+
+    /// The graphs, to be changed.
+    pub(super) fn graphs_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        self.coordinates
+            .iter_mut()
+            .filter(|(name, _)| *name == "graph")
+            .flat_map(|(_, words)| words)
     }
 
     /// `workload=vn devices=cuda:0`, for messages.
     pub(super) fn words(&self) -> String {
-        let word = |(name, words): (&str, &Words)| format!("{name}={}", words.list().join("|"));
-        self.keys().into_iter().map(word).collect::<Vec<_>>().join(" ")
+        let words =
+            self.coordinates.iter().map(|(name, words)| format!("{name}={}", words.join("|")));
+        words.collect::<Vec<_>>().join(" ")
     }
 
-    /// The cell's configuration with the options of this include.
+    /// The cell's configuration with the options of this include, and these in words.
     pub(super) fn extend(&self, config: &RunConfig) -> Result<(RunConfig, String)> {
         let (extended, words) = config.with(&self.options)?;
-        let axes = |run: &RunConfig| RunConfig {
-            graph: run.graph.clone(),
-            devices: run.devices.clone(),
-            collective: run.collective,
-            merge: run.merge,
-            chunks: run.chunks,
-            placement: run.placement,
-            layout: run.layout,
-            json: run.json.clone(),
-            output: run.output.clone(),
-            ..RunConfig::default()
+        let named = |name: &String| {
+            ["json", "output"].contains(&name.as_str()) || COORDINATES.contains(&name.as_str())
         };
-        match axes(&extended) == axes(config) {
-            true => Ok((extended, words)),
-            false => Err(Error::input(format!(
+        match self.options.keys().any(named) {
+            false => Ok((extended, words)),
+            true => Err(Error::input(format!(
                 "options {words}: graph, devices, collective, merge, chunks, placement and layout are coordinates; \
                  name them beside options, not in them"
             ))),

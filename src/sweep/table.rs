@@ -1,9 +1,11 @@
 //! Tables of a sweep's cells.
 
-use super::cell::{Cell, Scaling, State};
+use super::cell::Cell;
 use crate::report::Table;
+use crate::results::Scaling;
 use crate::run::Verdict;
 use crate::units;
+use serde_json::Value;
 
 /// All cells, by workload and graph in the order they were first met; speed-up is against the fewest
 /// replicas of the same workload, graph and options.
@@ -24,25 +26,31 @@ pub(crate) fn table(cells: &[Cell]) -> Table {
         "error",
     ];
     let mut table = Table::new(&header, &[0, 1, 2, 3, 4, 5, 11, 12]);
-    let family = |a: &Cell, b: &Cell| (a.workload, &a.graph) == (b.workload, &b.graph);
-    let order = together(cells.iter(), family);
-    for cell in order {
-        let numbers = match &cell.state {
-            State::Done(done) => [
-                units::count(done.reached),
-                units::bare_ms(done.time.median),
-                units::bare_ms(done.time.min),
-                units::bare_ms(done.time.max),
+    let family =
+        |a: &Cell, b: &Cell| ["workload", "graph"].iter().all(|key| a.text(key) == b.text(key));
+    for cell in together(cells.iter(), family) {
+        let numbers = match cell.median() {
+            Some(_) => [
+                units::count(cell.brief["reached"].as_u64().unwrap_or_default()),
+                ms(&cell.brief["time"]["median"]),
+                ms(&cell.brief["time"]["min"]),
+                ms(&cell.brief["time"]["max"]),
                 cell.speed_up(cells).map_or("-".into(), |times| format!("{times:.2}")),
-                done.verified.map_or("-", Verdict::shown).to_string(),
+                cell.verified().map_or("-", Verdict::shown).to_string(),
             ],
-            State::Failed { .. } => ["-", "-", "-", "-", "-", "FAILED"].map(String::from),
-            State::Skipped { .. } => ["-", "-", "-", "-", "-", "skipped"].map(String::from),
+            None => {
+                let fate = if cell.is_bad() { "FAILED" } else { "skipped" };
+                ["-", "-", "-", "-", "-", fate].map(String::from)
+            }
         };
-        let error = cell.error().unwrap_or_default().to_string();
+        let error = cell.text("error").to_string();
         table.row(coordinates(cell).into_iter().chain(numbers).chain([error]));
     }
     table
+}
+
+fn ms(value: &Value) -> String {
+    units::bare_ms(value.as_f64().unwrap_or_default())
 }
 
 /// Cells of a family one after another, families in the order in which they are first met.
@@ -60,23 +68,10 @@ fn together<'a>(
 
 /// The first six columns; the sixth has whatever is not as usual.
 fn coordinates(cell: &Cell) -> [String; 6] {
-    let name = cell.name();
-    let usual = format!(
-        "{} {} {} {} {}",
-        cell.workload,
-        cell.dataset,
-        cell.devices,
-        cell.collective,
-        cell.merge.word()
-    );
-    [
-        cell.workload.to_string(),
-        cell.dataset.clone(),
-        cell.devices.to_string(),
-        cell.collective.to_string(),
-        cell.merge.to_string(),
-        name.strip_prefix(&usual).unwrap_or_default().trim().to_string(),
-    ]
+    let usual = ["workload", "dataset", "devices", "collective", "merge"].map(|key| cell.text(key));
+    let rest = cell.name.strip_prefix(&usual.join(" ")).unwrap_or_default().trim();
+    let [workload, dataset, devices, collective, merge] = usual.map(String::from);
+    [workload, dataset, devices, collective, merge, rest.into()]
 }
 
 /// The cells of series: how well they scale, and where the median run's time goes. `None` without any.
@@ -103,51 +98,43 @@ pub(crate) fn scaling_table(cells: &[Cell]) -> Option<Table> {
         "other ms",
     ];
     let mut table = Table::new(&header, &[0, 1, 2, 3, 4, 5]);
-    let in_series = cells.iter().filter(|cell| cell.series.is_some());
-    let in_series = together(in_series, |a, b| a.series == b.series);
+    let in_series = cells.iter().filter(|cell| !cell.text("series").is_empty());
+    let in_series = together(in_series, |a, b| a.text("series") == b.text("series"));
     for cell in together(in_series.into_iter(), Cell::same_but_for_devices) {
-        let (Some(series), Some(scaling)) = (&cell.series, cell.scaling) else { continue };
+        let series = cell.text("series");
         let [workload, dataset, devices, collective, merge, variant] = coordinates(cell);
-        let options = format!(
-            "{collective} {merge} {}",
-            variant.strip_suffix(series.as_str()).unwrap_or(&variant)
-        );
-        let words = [
-            series.clone(),
-            scaling.to_string(),
-            workload,
-            dataset,
-            devices,
-            options.trim().into(),
-        ];
-        table.row(words.into_iter().chain(figures(cell, cells, scaling)));
+        let variant = variant.strip_suffix(series).unwrap_or(&variant).trim();
+        let options = format!("{collective} {merge} {variant}").trim_end().to_string();
+        let words =
+            [series.into(), cell.text("scaling").into(), workload, dataset, devices, options];
+        table.row(words.into_iter().chain(figures(cell, cells)));
     }
     (!table.is_empty()).then_some(table)
 }
 
-fn figures(cell: &Cell, cells: &[Cell], scaling: Scaling) -> Vec<String> {
-    let Some(done) = cell.done() else { return vec!["-".into(); 9] };
+fn figures(cell: &Cell, cells: &[Cell]) -> [String; 9] {
+    let Some(median) = cell.median() else { return ["-"; 9].map(String::from) };
     let ratio = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.2}"));
+    let number = |cell: &Cell, key: &str| cell.brief[key].as_f64().unwrap_or_default();
     let first = cell.base_of(cells);
     let speed_up = cell.speed_up(cells);
-    let grown = first.map(|first| cell.replicas as f64 / first.replicas as f64);
-    let efficiency = speed_up.zip(grown).map(|(speed_up, grown)| match scaling {
-        Scaling::Strong => speed_up / grown,
-        Scaling::Weak => speed_up,
-    });
-    let before = first.and_then(Cell::done).map(|first| first.arcs_per_second);
-    let rate = before.filter(|rate| *rate > 0.0).map(|rate| done.arcs_per_second / rate);
-    let [step, merge, other] = done.split.map(units::bare_ms);
-    vec![
-        units::count(done.arcs),
-        units::bare_ms(done.time.median),
+    let grown = first.map(|first| number(cell, "replicas") / number(first, "replicas"));
+    let weak = cell.text("scaling") == Scaling::Weak.word();
+    let efficiency =
+        speed_up.zip(grown).map(|(times, grown)| if weak { times } else { times / grown });
+    let rate = number(cell, "arcs-per-second");
+    let before = first.map(|first| number(first, "arcs-per-second")).filter(|rate| *rate > 0.0);
+    let split = &cell.brief["split"];
+    [
+        units::count(cell.brief["arcs"].as_u64().unwrap_or_default()),
+        units::bare_ms(median),
         ratio(speed_up),
         ratio(efficiency),
-        format!("{:.1}", done.arcs_per_second / 1e6),
-        ratio(rate),
-        step,
-        merge,
-        other,
+        format!("{:.1}", rate / 1e6),
+        ratio(before.map(|before| rate / before)),
+        ms(&split[0]),
+        ms(&split[1]),
+        ms(&split[2]),
     ]
 }
 

@@ -1,28 +1,21 @@
-//! A sweep as it goes: a table with a line that moves below it on a terminal, else a line a cell.
+//! A sweep as it goes: a line a cell, and on a terminal a line that moves below them.
 
 use super::super::console::{is_quiet, note};
 use crate::run::Verdict;
-use crate::sweep::{Cell, Event, State};
+use crate::sweep::{Cell, Event};
 use crate::units::{self, plural};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-/// Widest column of names.
-const WIDEST: usize = 64;
-
-/// What has been seen of a sweep.
 pub(super) struct Live {
     /// On a terminal the line that moves.
     bar: Option<ProgressBar>,
     names: Vec<String>,
-    /// Columns of a name in the table.
-    width: usize,
     begin: Instant,
     /// Finished before this sweep began.
     kept: usize,
     ended: usize,
-    failed: usize,
 }
 
 impl Live {
@@ -32,25 +25,43 @@ impl Live {
             if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
                 bar.set_style(style);
             }
+            bar.enable_steady_tick(Duration::from_millis(100));
             bar
         });
-        let begin = Instant::now();
-        Live { bar, names: Vec::new(), width: 0, begin, kept: 0, ended: 0, failed: 0 }
+        Live { bar, names: Vec::new(), begin: Instant::now(), kept: 0, ended: 0 }
     }
 
     pub(super) fn see(&mut self, event: Event<'_>) {
         match event {
-            Event::Planned { names, kept, torn } => self.plan(names, kept, torn),
-            Event::Begun { at } => self.begin(at),
-            Event::Ended { at, cell, cells } => self.end(at, cell, cells),
+            Event::Planned { names, kept, torn } => {
+                (self.names, self.kept) = (names.to_vec(), kept);
+                if torn {
+                    self.say(
+                        "records.jsonl: the last line was torn, and dropped: its cell runs again",
+                    );
+                }
+                if kept > 0 {
+                    let all = plural(names.len() as u64, "cell");
+                    self.say(&format!("{kept} of {all} finished before (--rerun runs all)"));
+                }
+            }
+            Event::Begun { at } => {
+                if let Some(bar) = &self.bar {
+                    bar.reset_elapsed();
+                    bar.set_message(format!("{} {}{}", self.place(), self.names[at], self.left()));
+                }
+            }
+            Event::Ended { cell, cells } => {
+                self.ended += 1;
+                let fate = in_short(cell, cells);
+                self.say(&format!("{} {}: {fate}{}", self.place(), cell.name, self.left()));
+            }
         }
     }
 
     /// Takes the line that moves away.
     pub(super) fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
+        self.bar.iter().for_each(ProgressBar::finish_and_clear);
     }
 
     fn say(&self, line: &str) {
@@ -60,113 +71,38 @@ impl Live {
         }
     }
 
-    fn plan(&mut self, names: &[String], kept: usize, torn: bool) {
-        (self.names, self.kept) = (names.to_vec(), kept);
-        self.width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).min(WIDEST);
-        if torn {
-            self.say("records.jsonl: the last line was torn, and dropped: its cell runs again");
-        }
-        if kept > 0 {
-            let all = names.len();
-            self.say(&format!(
-                "{kept} of {} finished before (--rerun runs all)",
-                plural(all as u64, "cell")
-            ));
-        }
-        if self.bar.is_some() && kept < names.len() {
-            self.say(&row(self.width, ["cell", "state", "median ms", "speed-up", "time left"]));
-        }
-        if let Some(bar) = &self.bar {
-            bar.enable_steady_tick(Duration::from_millis(100));
-        }
+    fn place(&self) -> String {
+        format!("[{}/{}]", self.kept + self.ended, self.names.len())
     }
 
-    fn begin(&self, at: usize) {
-        if let Some(bar) = &self.bar {
-            let failed =
-                if self.failed > 0 { format!(", {} failed", self.failed) } else { String::new() };
-            let done = self.kept + self.ended;
-            let name = &self.names[at];
-            bar.reset_elapsed();
-            bar.set_message(format!(
-                "[{done}/{}{failed}] {name}, {}",
-                self.names.len(),
-                self.left().unwrap_or_else(|| "running".into())
-            ));
-        }
-    }
-
-    fn end(&mut self, at: usize, cell: &Cell, cells: &[Cell]) {
-        self.ended += 1;
-        self.failed += usize::from(cell.is_bad());
-        let left = self.left();
-        let speed_up = cell.speed_up(cells).map(|times| format!("{times:.2}"));
-        if self.bar.is_some() {
-            let median = cell.done().map_or("-".into(), |done| units::bare_ms(done.time.median));
-            let speed_up = speed_up.unwrap_or_else(|| "-".into());
-            let line = row(
-                self.width,
-                [&self.names[at], state(cell), &median, &speed_up, &left.unwrap_or_default()],
-            );
-            let why = cell.error().map(|error| format!("  {error}")).unwrap_or_default();
-            return self.say(&(line.trim_end().to_string() + &why));
-        }
-        let mut text = in_short(cell);
-        if let (Some(speed_up), State::Done(_)) = (speed_up, &cell.state) {
-            text += &format!(", {speed_up} x");
-        }
-        if let Some(left) = left {
-            text += &format!(", {left}");
-        }
-        let done = self.kept + self.ended;
-        self.say(&format!("[{done}/{}] {}: {text}", self.names.len(), self.names[at]));
-    }
-
-    /// `about 3 min left`: what is left at the pace so far.
-    fn left(&self) -> Option<String> {
+    /// `, about 3 min left`: what is left at the pace so far.
+    fn left(&self) -> String {
         let left = self.names.len() - self.kept - self.ended;
         if self.ended == 0 || left == 0 {
-            return None;
+            return String::new();
         }
         let seconds = self.begin.elapsed().as_secs_f64() / self.ended as f64 * left as f64;
-        Some(match seconds {
-            ..1.5 => "about 1 s left".into(),
-            ..90.0 => format!("about {seconds:.0} s left"),
-            ..5400.0 => format!("about {:.0} min left", seconds / 60.0),
-            _ => format!("about {:.1} h left", seconds / 3600.0),
-        })
-    }
-}
-
-fn row(width: usize, [name, state, median, speed_up, left]: [&str; 5]) -> String {
-    format!("{name:width$}  {state:8}  {median:>10}  {speed_up:>8}  {left}")
-}
-
-fn state(cell: &Cell) -> &'static str {
-    match &cell.state {
-        State::Done(done) => match done.verified {
-            Some(Verdict::Yes) => "verified",
-            Some(Verdict::Partly) => "partly",
-            Some(Verdict::No) => "WRONG",
-            None => "done",
-        },
-        State::Failed { .. } => "FAILED",
-        State::Skipped { .. } => "skipped",
-    }
-}
-
-fn in_short(cell: &Cell) -> String {
-    match &cell.state {
-        State::Done(done) => {
-            let verified = match done.verified {
-                Some(Verdict::Yes) => ", verified",
-                Some(Verdict::Partly) => ", partly verified",
-                Some(Verdict::No) => ", WRONG",
-                None => "",
-            };
-            format!("{}{verified}", units::ms(done.time.median))
+        match seconds {
+            ..1.5 => ", about 1 s left".into(),
+            ..90.0 => format!(", about {seconds:.0} s left"),
+            ..5400.0 => format!(", about {:.0} min left", seconds / 60.0),
+            _ => format!(", about {:.1} h left", seconds / 3600.0),
         }
-        State::Failed { error } => format!("FAILED: {error}"),
-        State::Skipped { error } => format!("skipped: {error}"),
     }
+}
+
+/// What became of a cell.
+fn in_short(cell: &Cell, cells: &[Cell]) -> String {
+    let Some(median) = cell.median() else {
+        let fate = if cell.is_bad() { "FAILED" } else { "skipped" };
+        return format!("{fate}: {}", cell.text("error"));
+    };
+    let verified = match cell.verified() {
+        Some(Verdict::Yes) => ", verified",
+        Some(Verdict::Partly) => ", partly verified",
+        Some(Verdict::No) => ", WRONG",
+        None => "",
+    };
+    let speed_up = cell.speed_up(cells).map_or(String::new(), |times| format!(", {times:.2} x"));
+    format!("{}{verified}{speed_up}", units::ms(median))
 }
