@@ -69,7 +69,8 @@ struct Geo {
     seed: u64,
 }
 
-fn parsed(spec: &str, rest: &str) -> Result<Geo> {
+/// Reads `rest`, the part of `spec` behind `geo:`.
+pub(super) fn read(spec: &str, rest: &str) -> Result<Box<dyn Recipe>> {
     let mut geo = Geo { nodes: 0, degree: 16, hidden: 0.5, seed: 1 };
     let size = spec::options(spec, rest, FORM, |key, value| match key {
         "degree" => spec::set(&mut geo.degree, value, 1..=1024),
@@ -77,29 +78,13 @@ fn parsed(spec: &str, rest: &str) -> Result<Geo> {
         "seed" => spec::set(&mut geo.seed, value, ..),
         _ => false,
     })?;
-    if !spec::set_count(&mut geo.nodes, size, MAX_NODES) {
-        return Err(spec::refused(spec, size, FORM));
-    }
-    Ok(geo)
-}
-
-/// Reads `rest`, the part of `spec` behind `geo:`.
-pub(super) fn read(spec: &str, rest: &str) -> Result<Box<dyn Recipe>> {
-    Ok(Box::new(parsed(spec, rest)?))
-}
-
-/// The locations that belong to the graph of the same specification.
-pub(super) fn locations(spec: &str, rest: &str) -> Result<GeoTruth> {
-    let geo = parsed(spec, rest)?;
-    spec::check_memory(spec, 40 * geo.nodes)?;
-    Ok(World::new(&geo).truth())
+    geo.nodes = spec::count(spec, size, FORM, MAX_NODES)?;
+    Ok(Box::new(geo))
 }
 
 impl Recipe for Geo {
     fn size(&self) -> Size {
-        let (nodes, edges) = (self.nodes, self.edges());
-        let host_bytes = rows::drawn_bytes(nodes, edges, false);
-        Size { nodes, arcs: 2 * edges, exact: false, weights: None, host_bytes }
+        Size::drawn(self.nodes, self.edges(), false)
     }
 
     fn dataset(&self) -> String {

@@ -16,9 +16,8 @@
 //! length; `geo` has none. Every edge is a function of the specification and a counter, in integer
 //! arithmetic (roads: and a correctly rounded square root), so any thread or GPU can make it.
 
-mod chain;
 mod geo;
-mod grid;
+mod lattice;
 mod on_device;
 pub(crate) mod passes;
 mod permutation;
@@ -29,7 +28,6 @@ mod road;
 mod rows;
 mod spec;
 mod star;
-mod torus;
 mod uniform;
 
 pub use crate::hash::array_value;
@@ -55,10 +53,10 @@ type Read = fn(&str, &str) -> Result<Box<dyn Recipe>>;
 const GENERATORS: [(&str, Read); 8] = [
     ("rmat", rmat::read),
     ("uniform", uniform::read),
-    ("grid", grid::read),
-    ("torus", torus::read),
+    ("grid", lattice::grid),
+    ("torus", lattice::torus),
     ("star", star::read),
-    ("chain", chain::read),
+    ("chain", lattice::chain),
     ("road", road::read),
     ("geo", geo::read),
 ];
@@ -144,10 +142,11 @@ fn origin(spec: &str, recipe: &dyn Recipe) -> Origin {
 /// # Errors
 /// [`Error::Input`] for any other specification.
 pub fn geo_locations(spec: &str) -> Result<GeoTruth> {
-    match spec.split_once(':') {
-        Some(("geo", rest)) => geo::locations(spec, rest),
-        _ => Err(Error::input(format!("`{spec}` has no locations; write {}", geo::FORM))),
-    }
+    let recipe = read(spec)?;
+    spec::check_memory(spec, 40 * recipe.size().nodes)?;
+    recipe
+        .places()
+        .ok_or_else(|| Error::input(format!("`{spec}` has no locations; write {}", geo::FORM)))
 }
 
 #[cfg(test)]
@@ -187,59 +186,15 @@ mod tests {
 
     #[test]
     fn bad_specifications_are_refused_in_one_line_that_shows_the_form() {
-        let bad = [
-            "rmat:",
-            "rmat:0",
-            "rmat:32",
-            "rmat:x",
-            "rmat:8,ef=0",
-            "rmat:8,ef=4097",
-            "rmat:8,ef",
-            "rmat:8,e=1",
-            "rmat:8,seed=-1",
-            "rmat:8,",
-            "rmat:8,params=skewed",
-            "rmat:8,a=1.5",
-            "rmat:8,a=nan",
-            "rmat:8,a=0.9",
-            "rmat:8,b=-0.1",
-            "uniform:",
-            "uniform:0",
-            "uniform:4294967295",
-            "uniform:2^32",
-            "uniform:5,ef=0",
-            "uniform:5,degree=3",
-            "grid:",
-            "grid:3",
-            "grid:0x3",
-            "grid:3x",
-            "grid:65536x65536",
-            "grid:99999999999999999999x1",
-            "grid:3x3,ef=2",
-            "torus:3",
-            "torus:0x1",
-            "torus:65536x65536",
-            "star:0",
-            "star:x",
-            "star:4294967294",
-            "chain:0",
-            "chain:5,ef=1",
-            "road:0",
-            "road:32",
-            "road:3x",
-            "road:0x5",
-            "road:5,ef=2",
-            "geo:0",
-            "geo:5,degree=0",
-            "geo:5,degree=1025",
-            "geo:5,hidden=1.1",
-            "geo:5,hidden=nan",
-            "geo:5,hidden=-0.1",
-            "geo:5,ef=1",
-            "ring:5",
-            "",
-        ];
-        for spec in bad {
+        let bad = "rmat: rmat:0 rmat:32 rmat:x rmat:8,ef=0 rmat:8,ef=4097 rmat:8,ef rmat:8,e=1 \
+                   rmat:8,seed=-1 rmat:8, rmat:8,params=skewed rmat:8,a=1.5 rmat:8,a=nan \
+                   rmat:8,a=0.9 rmat:8,b=-0.1 uniform: uniform:0 uniform:4294967295 uniform:2^32 \
+                   uniform:5,ef=0 uniform:5,degree=3 grid: grid:3 grid:0x3 grid:3x \
+                   grid:65536x65536 grid:99999999999999999999x1 grid:3x3,ef=2 torus:3 torus:0x1 \
+                   torus:65536x65536 star:0 star:x star:4294967294 chain:0 chain:5,ef=1 road:0 \
+                   road:32 road:3x road:0x5 road:5,ef=2 geo:0 geo:5,degree=0 geo:5,degree=1025 \
+                   geo:5,hidden=1.1 geo:5,hidden=nan geo:5,hidden=-0.1 geo:5,ef=1 ring:5";
+        for spec in bad.split(' ').chain([""]) {
             let message = size(spec).unwrap_err().to_string();
             assert!(message.contains("; write "), "{spec}: {message}");
             assert!(!message.contains('\n'));

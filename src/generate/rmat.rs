@@ -13,7 +13,7 @@ use super::recipe::{Recipe, Size};
 use super::{rows, spec};
 use crate::error::Result;
 use crate::graph::build::Csr;
-use crate::hash::{PAIR_WEIGHTS, hash, mix};
+use crate::hash::{hash, mix};
 
 /// A, B and C of the parameter sets that have a name.
 const NAMED: [(&str, [f64; 3]); 2] =
@@ -71,9 +71,7 @@ pub(super) fn parse(spec: &str, rest: &str) -> Result<Rmat> {
 
 impl Recipe for Rmat {
     fn size(&self) -> Size {
-        let (nodes, edges) = (1 << self.scale, self.edges());
-        let host_bytes = rows::drawn_bytes(nodes, edges, true);
-        Size { nodes, arcs: 2 * edges, exact: false, weights: Some(PAIR_WEIGHTS), host_bytes }
+        Size::drawn(1 << self.scale, self.edges(), true)
     }
 
     /// The parameters follow where they are not Graph500's.
@@ -88,9 +86,8 @@ impl Recipe for Rmat {
 
     fn csr(&self) -> Csr {
         let sampler = Sampler::new(self);
-        let mut csr = rows::drawn(1 << self.scale, self.edges(), |e| sampler.edge(e));
-        csr.weights = Some(rows::pair_weights(&csr, self.seed));
-        csr
+        let csr = rows::drawn(1 << self.scale, self.edges(), |e| sampler.edge(e));
+        rows::with_pair_weights(csr, self.seed)
     }
 }
 
@@ -154,7 +151,7 @@ impl Sampler {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::{Graph, Origin};
+    use crate::generate::rows::tests::sound;
 
     const GRAPH500: [f64; 3] = NAMED[0].1;
 
@@ -162,29 +159,10 @@ mod tests {
         Rmat { scale, edge_factor: 16, seed, shares: GRAPH500 }
     }
 
-    fn trusted(rmat: &Rmat) -> Graph {
-        Graph::trusted(rmat.csr(), Origin::default(), Some(true))
-    }
-
-    fn generated(scale: u32, seed: u64) -> Graph {
-        trusted(&rmat(scale, seed))
-    }
-
     #[test]
-    fn any_number_of_threads_makes_the_same_graph() {
-        let expected = generated(16, 3);
-        for threads in [1, 2, 3] {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let graph = pool.install(|| generated(16, 3));
-            assert_eq!(graph.offsets(), expected.offsets());
-            assert_eq!(graph.columns(), expected.columns());
-            assert_eq!(graph.weights(), expected.weights());
-        }
-    }
-
-    #[test]
-    fn another_seed_makes_another_graph() {
-        assert_ne!(generated(10, 1).columns(), generated(10, 2).columns());
+    fn another_seed_makes_another_graph_for_any_number_of_threads() {
+        assert_ne!(sound("rmat:10").columns(), sound("rmat:10,seed=2").columns());
+        sound("rmat:16,seed=3");
     }
 
     #[test]
@@ -217,27 +195,11 @@ mod tests {
     }
 
     #[test]
-    fn gtgraphs_parameters_are_less_skewed() {
-        let other = trusted(&Rmat { shares: NAMED[1].1, ..rmat(12, 1) });
-        assert!(other.max_degree() < generated(12, 1).max_degree() / 2);
-        crate::generate::rows::tests::sound("rmat:10,params=gtgraph");
-    }
-
-    #[test]
-    fn the_graph_is_symmetric_and_simple_with_integer_weights() {
-        let graph = generated(12, 1);
-        let copy = Graph::from_csr(
-            graph.offsets().to_vec(),
-            graph.columns().to_vec(),
-            graph.weights().map(<[f32]>::to_vec),
-            Origin::default(),
-        )
-        .unwrap();
-        assert!(graph.is_symmetric() && copy.is_symmetric());
-        assert_eq!((copy.origin.self_loops, copy.origin.duplicates), (0, 0));
-        assert!(graph.weights().unwrap().iter().all(|w| w.fract() == 0.0));
+    fn there_are_hubs_and_gtgraphs_parameters_are_less_skewed() {
+        let (graph, other) = (sound("rmat:12"), sound("rmat:12,params=gtgraph"));
         assert_eq!(graph.weight_range(), (1.0, 64.0));
         assert!(graph.max_degree() > 20 * graph.arcs() / graph.nodes() as u64, "no hubs");
+        assert!(other.max_degree() < graph.max_degree() / 2);
     }
 
     #[test]

@@ -33,7 +33,7 @@
 use super::recipe::{Recipe, Size};
 use super::{rows, spec};
 use crate::error::Result;
-use crate::graph::build::Csr;
+use crate::graph::build::{self, Csr};
 use crate::hash::{hash, mix};
 
 const FORM: &str = "road:SCALE[,seed=1] with SCALE 1..=31, or road:ROWSxCOLS[,seed=1] with ROWS * COLS \
@@ -63,10 +63,9 @@ struct Road {
 pub(super) fn read(spec: &str, rest: &str) -> Result<Box<dyn Recipe>> {
     let (size, seed) = spec::seeded(spec, rest, FORM)?;
     let mut scale = 0u32;
-    let refused = || spec::refused(spec, size, FORM);
     let (rows, cols) = match spec::set(&mut scale, size, 1..=31) {
         true => (1 << (scale / 2), 1 << (scale - scale / 2)),
-        false => spec::rectangle(size).ok_or_else(refused)?,
+        false => spec::rectangle(spec, size, FORM)?,
     };
     Ok(Box::new(Road { rows, cols, seed }))
 }
@@ -86,7 +85,7 @@ impl Recipe for Road {
 
     fn csr(&self) -> Csr {
         let map = Map::new(self);
-        rows::closed_form(self.rows * self.cols, |v, out| map.row(u64::from(v), out))
+        build::by_rows(&rows::blocks(self.rows * self.cols), true, |v, out| map.row(v as u64, out))
     }
 }
 
@@ -184,7 +183,6 @@ impl Map {
     /// Appends the roads of node `v`, neighbours in rising order.
     fn row(&self, v: u64, out: &mut Vec<(u32, f32)>) {
         let (r, c) = (v / self.cols, v % self.cols);
-        let first = out.len();
         let mut add = |(r, c): Spot, fast: bool| {
             let u = r * self.cols + c;
             out.push((u as u32, self.weight(v.min(u), v.max(u), fast)));
@@ -209,7 +207,7 @@ impl Map {
                 _ => {}
             }
         }
-        out[first..].sort_unstable_by_key(|arc| arc.0);
+        out.sort_unstable_by_key(|arc| arc.0);
     }
 
     /// Where a junction lies.
@@ -241,34 +239,13 @@ const OCTAVES: [u32; 8] = [0, 0, 1, 1, 1, 1, 2, 3];
 #[cfg(test)]
 mod tests {
     use super::super::rows::tests::{degrees, sound};
-    use crate::graph::Graph;
-
-    fn components(graph: &Graph) -> usize {
-        let mut seen = vec![false; graph.nodes()];
-        let mut count = 0;
-        for start in 0..graph.nodes() {
-            if std::mem::replace(&mut seen[start], true) {
-                continue;
-            }
-            count += 1;
-            let mut stack = vec![start];
-            while let Some(u) = stack.pop() {
-                for (v, _) in graph.neighbors(u) {
-                    if !std::mem::replace(&mut seen[v as usize], true) {
-                        stack.push(v as usize);
-                    }
-                }
-            }
-        }
-        count
-    }
 
     #[test]
     fn every_shape_is_sound_and_connected() {
         for shape in ["1", "2", "1x1", "1x70", "70x1", "2x2", "3x3", "64x65", "200x3", "12", "13"] {
             for seed in 1..=3 {
                 let graph = sound(&format!("road:{shape},seed={seed}"));
-                assert_eq!(components(&graph), 1, "{shape}, seed {seed}");
+                assert_eq!(graph.weak_components().count, 1, "{shape}, seed {seed}");
                 assert!(graph.max_degree() <= 8);
             }
         }

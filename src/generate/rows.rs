@@ -1,90 +1,37 @@
 //! From edges or rows to a CSR, for all generators: edges that are drawn, or rows in closed form.
 
-use crate::graph::build::{self, Csr, Keep, Packed, split_lengths};
+use crate::graph::build::{self, ARCS_PER_BLOCK, Csr, Keep};
 use crate::hash::pair_weight;
-use rayon::prelude::*;
+use std::ops::Range;
 
-/// Edges made by one task before it groups their arcs: two arcs each.
-const EDGES_PER_BLOCK: u64 = build::ARCS_PER_BLOCK as u64;
 /// Rows that are worth a task.
 const ROWS_PER_TASK: usize = 1 << 12;
 
-/// Peak host bytes of [`drawn`] and [`pair_weights`]: two arcs an edge, packed, then as columns and, where
-/// `weighted`, weights in the place of the packed arcs.
-pub(super) fn drawn_bytes(nodes: u64, edges: u64, weighted: bool) -> u64 {
-    edges * if weighted { 20 } else { 18 } + 16 * nodes
+/// The rows, cut into tasks.
+pub(super) fn blocks(nodes: u64) -> Vec<Range<usize>> {
+    build::blocks(nodes as usize, ROWS_PER_TASK)
 }
 
 /// The CSR of edges 0..`edges`, each taken both ways, without self loops and duplicates, without weights.
 pub(super) fn drawn(nodes: u64, edges: u64, edge: impl Fn(u64) -> (u32, u32) + Sync) -> Csr {
-    let blocks: Vec<u64> = (0..edges).step_by(EDGES_PER_BLOCK as usize).collect();
-    let (nodes, arcs) = (nodes as usize, 2 * edges);
-    let csr = build::build::<u64, _>(nodes, arcs, Keep::SIMPLE, blocks, |_, first, out| {
-        for e in first..(first + EDGES_PER_BLOCK).min(edges) {
-            let (u, v) = edge(e);
-            out.extend([u64::pack(u, v, 1.0, 0), u64::pack(v, u, 1.0, 0)]);
-        }
+    let blocks = build::blocks(edges as usize, ARCS_PER_BLOCK);
+    let (nodes, arcs, edge) = (nodes as usize, 2 * edges, &edge);
+    let csr = build::build(nodes, arcs, Keep::SIMPLE, false, blocks, |_, block| {
+        block.flat_map(move |e| {
+            let (u, v) = edge(e as u64);
+            [(u, v, 1.0, 0), (v, u, 1.0, 0)]
+        })
     });
     // Nobody's input had those that were drawn and dropped.
     Csr { self_loops: 0, duplicates: 0, ..csr }
 }
 
-/// The weight of every arc, from its unordered pair.
-pub(super) fn pair_weights(csr: &Csr, seed: u64) -> Vec<f32> {
-    let mut weights = vec![0f32; csr.columns.len()];
-    let pieces = split_lengths(&mut weights, lengths(&csr.offsets));
-    pieces.into_par_iter().enumerate().for_each(|(task, place)| {
-        let first = task * ROWS_PER_TASK;
-        let base = csr.offsets[first] as usize;
-        for u in first..(first + ROWS_PER_TASK).min(csr.offsets.len() - 1) {
-            for arc in csr.offsets[u] as usize..csr.offsets[u + 1] as usize {
-                place[arc - base] = pair_weight(seed, u as u32, csr.columns[arc]);
-            }
-        }
-    });
-    weights
-}
-
-/// Arcs of each task's rows.
-fn lengths(offsets: &[u64]) -> impl Iterator<Item = usize> {
-    let n = offsets.len() - 1;
-    (0..n)
-        .step_by(ROWS_PER_TASK)
-        .map(move |first| (offsets[(first + ROWS_PER_TASK).min(n)] - offsets[first]) as usize)
-}
-
-/// The CSR whose row v is what `row(v, out)` appends, (neighbour, weight) in rising order; called twice
-/// a row, so that nothing but the CSR takes memory.
-pub(super) fn closed_form(nodes: u64, row: impl Fn(u32, &mut Vec<(u32, f32)>) + Sync) -> Csr {
-    let mut offsets = vec![0u64; nodes as usize + 1];
-    offsets[1..].par_chunks_mut(ROWS_PER_TASK).enumerate().for_each(|(task, degrees)| {
-        let mut arcs = Vec::new();
-        for (v, degree) in (task * ROWS_PER_TASK..).zip(degrees) {
-            arcs.clear();
-            row(v as u32, &mut arcs);
-            *degree = arcs.len() as u64;
-        }
-    });
-    let mut total = 0;
-    for end in &mut offsets[1..] {
-        total += *end;
-        *end = total;
-    }
-    let mut columns = vec![0u32; total as usize];
-    let mut weights = vec![0f32; total as usize];
-    let pieces = (
-        split_lengths(&mut columns, lengths(&offsets)),
-        split_lengths(&mut weights, lengths(&offsets)),
-    );
-    pieces.into_par_iter().enumerate().for_each(|(task, (columns, weights))| {
-        let mut arcs = Vec::new();
-        let first = task * ROWS_PER_TASK;
-        (first..(first + ROWS_PER_TASK).min(nodes as usize)).for_each(|v| row(v as u32, &mut arcs));
-        for ((column, weight), arc) in columns.iter_mut().zip(weights).zip(arcs) {
-            (*column, *weight) = arc;
-        }
-    });
-    Csr { offsets, columns, weights: Some(weights), self_loops: 0, duplicates: 0 }
+/// `csr` with the weight of every arc from its unordered pair.
+pub(super) fn with_pair_weights(csr: Csr, seed: u64) -> Csr {
+    let blocks = blocks(csr.offsets.len() as u64 - 1);
+    let weight = |u, v| pair_weight(seed, u, v);
+    let weights = build::weigh(&csr.offsets, &csr.columns, &blocks, weight);
+    Csr { weights: Some(weights), ..csr }
 }
 
 /// Checks for the tests of every generator.

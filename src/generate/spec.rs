@@ -50,23 +50,21 @@ pub(super) fn set<T: FromStr + PartialOrd>(
     }
 }
 
-/// Parses a count from 1 to `most`, as in `1000` or `2^20`, into `place`.
-pub(super) fn set_count(place: &mut u64, text: &str, most: u64) -> bool {
-    let Some(exponent) = text.strip_prefix("2^") else { return set(place, text, 1..=most) };
-    let mut bits = 0u32;
-    if !set(&mut bits, exponent, 0..=32) || 1 << bits > most {
-        return false;
-    }
-    *place = 1 << bits;
-    true
+/// The size of `spec`: a count from 1 to `most`, as in `1000` or `2^20`.
+pub(super) fn count(spec: &str, size: &str, form: &str, most: u64) -> Result<u64> {
+    let count = match size.strip_prefix("2^") {
+        Some(exponent) => exponent.parse().ok().and_then(|bits| 1u64.checked_shl(bits)),
+        None => size.parse().ok(),
+    };
+    count.filter(|n| (1..=most).contains(n)).ok_or_else(|| refused(spec, size, form))
 }
 
-/// Parses `ROWSxCOLS`, both at least 1 and at most [`MAX_NODES`] nodes in all.
-pub(super) fn rectangle(text: &str) -> Option<(u64, u64)> {
-    let (mut rows, mut cols) = (0, 0);
-    let (first, second) = text.split_once('x')?;
-    let sized = set(&mut rows, first, 1..=MAX_NODES) && set(&mut cols, second, 1..=MAX_NODES);
-    (sized && rows.saturating_mul(cols) <= MAX_NODES).then_some((rows, cols))
+/// The size of `spec`: `ROWSxCOLS`, both at least 1 and at most [`MAX_NODES`] nodes in all.
+pub(super) fn rectangle(spec: &str, size: &str, form: &str) -> Result<(u64, u64)> {
+    let sides = size.split_once('x');
+    let sides = sides.and_then(|(r, c)| r.parse::<u64>().ok().zip(c.parse::<u64>().ok()));
+    let fits = |(r, c): &(u64, u64)| (1..=MAX_NODES).contains(&r.saturating_mul(*c));
+    sides.filter(fits).ok_or_else(|| refused(spec, size, form))
 }
 
 /// Refuses what would not fit into memory, where the system tells how much there is.
@@ -88,10 +86,7 @@ mod tests {
 
     #[test]
     fn counts_are_numbers_or_powers_of_two_within_their_bounds() {
-        let read = |text: &str| {
-            let mut count = 0;
-            set_count(&mut count, text, MAX_NODES).then_some(count)
-        };
+        let read = |text: &str| count("", text, "", MAX_NODES).ok();
         assert_eq!((read("1"), read("1000"), read("2^20")), (Some(1), Some(1000), Some(1 << 20)));
         for bad in ["0", "", "2^", "2^32", "2^99", "3^2", "-1", "4294967295", "1e6"] {
             assert_eq!(read(bad), None, "{bad}");

@@ -6,7 +6,7 @@ use super::spec;
 use crate::error::Result;
 use crate::graph::MAX_NODES;
 use crate::graph::build::Csr;
-use crate::hash::{PAIR_WEIGHTS, pair_weight};
+use crate::hash::pair_weight;
 use rayon::prelude::*;
 
 const FORM: &str = "star:LEAVES[,seed=1] with LEAVES 1..=4294967293 or as in 2^20";
@@ -21,18 +21,12 @@ struct Star {
 /// Reads `rest`, the part of `spec` behind `star:`.
 pub(super) fn read(spec: &str, rest: &str) -> Result<Box<dyn Recipe>> {
     let (size, seed) = spec::seeded(spec, rest, FORM)?;
-    let mut leaves = 0;
-    if !spec::set_count(&mut leaves, size, MAX_NODES - 1) {
-        return Err(spec::refused(spec, size, FORM));
-    }
-    Ok(Box::new(Star { leaves, seed }))
+    Ok(Box::new(Star { leaves: spec::count(spec, size, FORM, MAX_NODES - 1)?, seed }))
 }
 
 impl Recipe for Star {
     fn size(&self) -> Size {
-        let (nodes, arcs) = (self.leaves + 1, 2 * self.leaves);
-        let host_bytes = 8 * nodes + 8 * arcs;
-        Size { nodes, arcs, exact: true, weights: Some(PAIR_WEIGHTS), host_bytes }
+        Size::exact(self.leaves + 1, 2 * self.leaves)
     }
 
     fn dataset(&self) -> String {

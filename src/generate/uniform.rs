@@ -11,7 +11,7 @@ use super::{rows, spec};
 use crate::error::Result;
 use crate::graph::MAX_NODES;
 use crate::graph::build::Csr;
-use crate::hash::{PAIR_WEIGHTS, below, hash, mix};
+use crate::hash::{below, hash, mix};
 
 const FORM: &str =
     "uniform:NODES[,ef=16][,seed=1] with NODES 1..=4294967294 or as in 2^20, ef 1..=1024";
@@ -32,9 +32,7 @@ pub(super) fn read(spec: &str, rest: &str) -> Result<Box<dyn Recipe>> {
         "seed" => spec::set(&mut uniform.seed, value, ..),
         _ => false,
     })?;
-    if !spec::set_count(&mut uniform.nodes, size, MAX_NODES) {
-        return Err(spec::refused(spec, size, FORM));
-    }
+    uniform.nodes = spec::count(spec, size, FORM, MAX_NODES)?;
     Ok(Box::new(uniform))
 }
 
@@ -59,9 +57,7 @@ impl Uniform {
 
 impl Recipe for Uniform {
     fn size(&self) -> Size {
-        let (nodes, edges) = (self.nodes, self.edges());
-        let host_bytes = rows::drawn_bytes(nodes, edges, true);
-        Size { nodes, arcs: 2 * edges, exact: false, weights: Some(PAIR_WEIGHTS), host_bytes }
+        Size::drawn(self.nodes, self.edges(), true)
     }
 
     fn dataset(&self) -> String {
@@ -70,9 +66,8 @@ impl Recipe for Uniform {
 
     fn csr(&self) -> Csr {
         let key = self.key();
-        let mut csr = rows::drawn(self.nodes, self.edges(), |e| self.edge(key, e));
-        csr.weights = Some(rows::pair_weights(&csr, self.seed));
-        csr
+        let csr = rows::drawn(self.nodes, self.edges(), |e| self.edge(key, e));
+        rows::with_pair_weights(csr, self.seed)
     }
 }
 

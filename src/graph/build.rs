@@ -11,6 +11,7 @@
 
 use memmap2::MmapMut;
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 /// Arcs that a bucket should hold: a megabyte of packed arcs sorts inside a core's own cache.
@@ -28,23 +29,25 @@ pub(crate) const ARCS_PER_BLOCK: usize = 1 << 18;
 const SLAB: u64 = 1 << 18;
 const MOST_SLABS: u64 = 1 << 14;
 
-/// An arc in one integer whose order is that of a row's arcs: (row, column), then what the type adds.
-pub(crate) trait Packed: bytemuck::Pod + Ord + Send + Sync {
+/// An arc on its way into a CSR: row, column, weight (>= 0 and not -0), and its place in the input where that decides
+/// which of several arcs stays, else 0.
+pub(crate) type Entry = (u32, u32, f32, u32);
+
+/// An [`Entry`] in one integer whose order is that of a row's arcs.
+trait Packed: bytemuck::Pod + Ord + Send + Sync {
     /// Whether a weight is inside.
     const WEIGHTED: bool;
-    /// Packs the arc at `position` of the input; `weight` must be >= 0 and not -0, for its bits to sort as
-    /// it does.
-    fn pack(row: u32, column: u32, weight: f32, position: u32) -> Self;
+    fn pack(entry: Entry) -> Self;
     fn row(self) -> u32;
     fn column(self) -> u32;
     fn weight(self) -> f32;
 }
 
-/// Without weights: (row, column).
+/// (row, column).
 impl Packed for u64 {
     const WEIGHTED: bool = false;
     #[inline]
-    fn pack(row: u32, column: u32, _: f32, _: u32) -> u64 {
+    fn pack((row, column, ..): Entry) -> u64 {
         (row as u64) << 32 | column as u64
     }
     #[inline]
@@ -61,50 +64,25 @@ impl Packed for u64 {
     }
 }
 
-/// (row, column, weight).
+/// (row, column, place, weight): the bits of weights sort as weights do.
 impl Packed for u128 {
     const WEIGHTED: bool = true;
     #[inline]
-    fn pack(row: u32, column: u32, weight: f32, _: u32) -> u128 {
-        (row as u128) << 64 | (column as u128) << 32 | weight.to_bits() as u128
+    fn pack((row, column, weight, place): Entry) -> u128 {
+        let pair = (row as u128) << 96 | (column as u128) << 64;
+        pair | (place as u128) << 32 | weight.to_bits() as u128
     }
     #[inline]
     fn row(self) -> u32 {
-        (self >> 64) as u32
+        (self >> 96) as u32
     }
     #[inline]
     fn column(self) -> u32 {
-        (self >> 32) as u32
+        (self >> 64) as u32
     }
     #[inline]
     fn weight(self) -> f32 {
         f32::from_bits(self as u32)
-    }
-}
-
-/// (row, column, position, weight): repeated pairs stay in the input's order.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(transparent)]
-pub(crate) struct InOrder(u128);
-
-impl Packed for InOrder {
-    const WEIGHTED: bool = true;
-    #[inline]
-    fn pack(row: u32, column: u32, weight: f32, position: u32) -> InOrder {
-        let pair = (row as u128) << 96 | (column as u128) << 64;
-        InOrder(pair | (position as u128) << 32 | weight.to_bits() as u128)
-    }
-    #[inline]
-    fn row(self) -> u32 {
-        (self.0 >> 96) as u32
-    }
-    #[inline]
-    fn column(self) -> u32 {
-        (self.0 >> 64) as u32
-    }
-    #[inline]
-    fn weight(self) -> f32 {
-        f32::from_bits(self.0 as u32)
     }
 }
 
@@ -113,9 +91,11 @@ impl Packed for InOrder {
 pub(crate) enum Repeated {
     /// All stay.
     Kept,
-    /// The first in the packed order stays: the lightest, or the input's first.
+    /// The first in the input stays.
     First,
-    /// One stays with the sum of the weights, added in f64 in the packed order.
+    /// The lightest stays.
+    Least,
+    /// One stays with the sum of the weights, added in f64, lightest first.
     Summed,
 }
 
@@ -132,9 +112,9 @@ impl Keep {
     /// Every arc.
     pub(crate) const ALL: Keep =
         Keep { self_loops: true, rounded: false, repeated: Repeated::Kept };
-    /// No self loop, and of each pair the first arc.
+    /// No self loop, and of each pair the lightest arc.
     pub(crate) const SIMPLE: Keep =
-        Keep { self_loops: false, rounded: false, repeated: Repeated::First };
+        Keep { self_loops: false, rounded: false, repeated: Repeated::Least };
 }
 
 /// A finished CSR, and what was found on the way, kept or not.
@@ -147,23 +127,110 @@ pub(crate) struct Csr {
     pub duplicates: u64,
 }
 
-/// Builds the CSR of `nodes` rows from `parts`, about `arcs` arcs in all.
-///
-/// `fill(i, part, out)` appends the arcs of part `i`, in any order; every row must be below `nodes`.
-pub(crate) fn build<P: Packed, S: Send>(
+/// Builds the CSR of `nodes` rows from `parts`, about `arcs` arcs in all. `entries(i, part)` are the arcs of part `i`,
+/// in any order; every row must be below `nodes`.
+pub(crate) fn build<S: Send, I: Iterator<Item = Entry>>(
+    nodes: usize,
+    arcs: u64,
+    keep: Keep,
+    weighted: bool,
+    parts: Vec<S>,
+    entries: impl Fn(usize, S) -> I + Sync,
+) -> Csr {
+    match weighted {
+        true => build_packed::<u128, S, I>(nodes, arcs, keep, parts, entries),
+        false => build_packed::<u64, S, I>(nodes, arcs, keep, parts, entries),
+    }
+}
+
+fn build_packed<P: Packed, S: Send, I: Iterator<Item = Entry>>(
     nodes: usize,
     arcs: u64,
     keep: Keep,
     parts: Vec<S>,
-    fill: impl Fn(usize, S, &mut Vec<P>) + Sync,
+    entries: impl Fn(usize, S) -> I + Sync,
 ) -> Csr {
     let buckets = Buckets::<P>::new(nodes, arcs);
     parts.into_par_iter().enumerate().for_each_init(Scratch::default, |scratch, (i, part)| {
         scratch.arcs.clear();
-        fill(i, part, &mut scratch.arcs);
+        entries(i, part).for_each(|entry| scratch.arcs.push(P::pack(entry)));
         buckets.take(i, scratch);
     });
     buckets.settle(nodes, keep)
+}
+
+/// The CSR whose row v is what `row(v, out)` appends, (neighbour, weight) in rising order; called twice a row, so that
+/// nothing but the CSR takes memory. `blocks` are all rows, cut into tasks.
+pub(crate) fn by_rows(
+    blocks: &[Range<usize>],
+    weighted: bool,
+    row: impl Fn(usize, &mut Vec<(u32, f32)>) + Sync,
+) -> Csr {
+    let mut offsets = vec![0u64; blocks.last().map_or(0, |rows| rows.end) + 1];
+    let degrees = split_lengths(&mut offsets[1..], blocks.iter().map(Range::len));
+    degrees.into_par_iter().zip(blocks).for_each_init(Vec::new, |arcs, (degrees, rows)| {
+        for (degree, v) in degrees.iter_mut().zip(rows.clone()) {
+            arcs.clear();
+            row(v, arcs);
+            *degree = arcs.len() as u64;
+        }
+    });
+    let mut total = 0;
+    for end in &mut offsets[1..] {
+        total += *end;
+        *end = total;
+    }
+    let total = total as usize;
+    let (mut columns, mut weights) = (vec![0u32; total], vec![0f32; usize::from(weighted) * total]);
+    let lengths = lengths(&offsets, blocks);
+    let weight_lengths = lengths.clone().map(|length| usize::from(weighted) * length);
+    let places = split_lengths(&mut columns, lengths);
+    let places = places.into_par_iter().zip(split_lengths(&mut weights, weight_lengths));
+    places.zip(blocks).for_each_init(Vec::new, |arcs, ((columns, weights), rows)| {
+        let mut at = 0;
+        for v in rows.clone() {
+            arcs.clear();
+            row(v, arcs);
+            for (column, weight) in arcs.iter() {
+                columns[at] = *column;
+                if weighted {
+                    weights[at] = *weight;
+                }
+                at += 1;
+            }
+        }
+    });
+    let weights = weighted.then_some(weights);
+    Csr { offsets, columns, weights, self_loops: 0, duplicates: 0 }
+}
+
+/// A weight for every arc of a CSR, by its ends.
+pub(crate) fn weigh(
+    offsets: &[u64],
+    columns: &[u32],
+    blocks: &[Range<usize>],
+    weight: impl Fn(u32, u32) -> f32 + Sync,
+) -> Vec<f32> {
+    let mut weights = vec![0f32; columns.len()];
+    let places = split_lengths(&mut weights, lengths(offsets, blocks));
+    places.into_par_iter().zip(blocks).for_each(|(mut place, rows)| {
+        for u in rows.clone() {
+            let row = &columns[offsets[u] as usize..offsets[u + 1] as usize];
+            let own = place.split_off_mut(..row.len()).unwrap_or_default();
+            own.iter_mut().zip(row).for_each(|(to, v)| *to = weight(u as u32, *v));
+        }
+    });
+    weights
+}
+
+/// `0..length` in blocks of `size`.
+pub(crate) fn blocks(length: usize, size: usize) -> Vec<Range<usize>> {
+    (0..length).step_by(size).map(|first| first..(first + size).min(length)).collect()
+}
+
+/// Arcs of each block of rows.
+fn lengths(offsets: &[u64], blocks: &[Range<usize>]) -> impl Iterator<Item = usize> + Clone {
+    blocks.iter().map(|rows| (offsets[rows.end] - offsets[rows.start]) as usize)
 }
 
 /// A task's own arcs, as they came and grouped.
@@ -438,15 +505,6 @@ fn sort_row<P: Packed>(row: &mut [P]) {
 }
 
 /// Cuts a slice into consecutive pieces of the given lengths, each for its own writer.
-pub(crate) fn split_lengths<T>(
-    mut whole: &mut [T],
-    lengths: impl Iterator<Item = usize>,
-) -> Vec<&mut [T]> {
-    lengths
-        .map(|length| {
-            let (piece, rest) = std::mem::take(&mut whole).split_at_mut(length);
-            whole = rest;
-            piece
-        })
-        .collect()
+fn split_lengths<T>(mut whole: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
+    lengths.map(|length| whole.split_off_mut(..length).unwrap_or_default()).collect()
 }

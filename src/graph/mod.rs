@@ -19,7 +19,7 @@ pub use statistics::{Bin, Components, Degrees, Statistics, Weights};
 
 use crate::error::Result;
 use array::Array;
-use build::{Csr, Keep, Packed};
+use build::{Csr, Keep};
 use names::Names;
 use options::LoadOptions;
 use rayon::prelude::*;
@@ -102,17 +102,6 @@ pub(crate) struct Places {
     pub longitude: Array<f64>,
 }
 
-/// All that a graph is made of, for those who store it.
-pub(crate) struct Parts {
-    pub rows: Rows,
-    pub symmetric: Option<bool>,
-    pub names: Option<Array<u64>>,
-    pub texts: Option<Texts>,
-    pub reverse: Option<Rows>,
-    pub places: Option<Places>,
-    pub origin: Origin,
-}
-
 /// Arcs as a reader found them, in file order; `weights` is empty when there is no value column.
 #[derive(Debug, Default)]
 pub(crate) struct ArcList {
@@ -158,34 +147,24 @@ impl Graph {
             check::same_length(columns.len(), weights.len(), "weights")?;
             check::weights(weights)?;
         }
-        Ok(Graph {
-            offsets: offsets.into(),
-            columns: columns.into(),
-            weights: weights.map(Array::from),
-            symmetric: OnceLock::new(),
+        let weights = weights.map(Array::from);
+        let rows = Rows { offsets: offsets.into(), columns: columns.into(), weights };
+        Ok(Graph::of_rows(rows, None, origin))
+    }
+
+    /// A graph of arrays that were checked. `symmetric` is what their maker knows.
+    pub(crate) fn of_rows(rows: Rows, symmetric: Option<bool>, origin: Origin) -> Graph {
+        Graph {
+            offsets: rows.offsets,
+            columns: rows.columns,
+            weights: rows.weights,
+            symmetric: symmetric.map_or_else(OnceLock::new, OnceLock::from),
             undirected: OnceLock::new(),
             names: None,
             reverse: None,
             places: None,
             origin,
-        })
-    }
-
-    /// A graph of parts that were checked.
-    pub(crate) fn of_parts(parts: Parts) -> Graph {
-        let symmetric = parts.symmetric.map_or_else(OnceLock::new, OnceLock::from);
-        let graph = Graph {
-            offsets: parts.rows.offsets,
-            columns: parts.rows.columns,
-            weights: parts.rows.weights,
-            symmetric,
-            undirected: OnceLock::new(),
-            names: None,
-            reverse: parts.reverse.map(Arc::new),
-            places: parts.places.map(Arc::new),
-            origin: parts.origin,
-        };
-        graph.with_names(parts.names, parts.texts.map(Arc::new))
+        }
     }
 
     /// What is known of symmetry without looking.
@@ -210,17 +189,26 @@ impl Graph {
     }
 
     /// This graph with its transpose kept beside it, for [`Graph::transpose`] to hand out.
-    pub(crate) fn with_reverse(mut self) -> Graph {
+    pub(crate) fn with_reverse(self) -> Graph {
         if self.reverse.is_none() && !self.is_symmetric() {
-            let turned = self.transpose();
-            let Graph { offsets, columns, weights, .. } = turned;
-            self.reverse = Some(Arc::new(Rows { offsets, columns, weights }));
+            let Graph { offsets, columns, weights, .. } = self.transpose();
+            return self.reversed_by(Some(Rows { offsets, columns, weights }));
         }
         self
     }
 
+    /// This graph with these rows of its transpose kept beside it.
+    pub(crate) fn reversed_by(mut self, reverse: Option<Rows>) -> Graph {
+        self.reverse = reverse.map(Arc::new);
+        self
+    }
+
     /// This graph with nodes at these places, `[n]` in degrees, NaN where unknown.
-    pub(crate) fn with_places(mut self, latitude: Vec<f64>, longitude: Vec<f64>) -> Graph {
+    pub(crate) fn with_places(
+        mut self,
+        latitude: impl Into<Array<f64>>,
+        longitude: impl Into<Array<f64>>,
+    ) -> Graph {
         let places = Places { latitude: latitude.into(), longitude: longitude.into() };
         self.places = Some(Arc::new(places));
         self
@@ -258,19 +246,11 @@ impl Graph {
             check::same_length(sources.len(), weights.len(), "weights")?;
             check::weights(weights)?;
         }
-        let parts: Vec<Range<usize>> = (0..sources.len())
-            .step_by(build::ARCS_PER_BLOCK)
-            .map(|begin| begin..(begin + build::ARCS_PER_BLOCK).min(sources.len()))
-            .collect();
+        let parts = build::blocks(sources.len(), build::ARCS_PER_BLOCK);
         let m = sources.len() as u64;
-        let csr = match &owned {
-            None => build::build::<u64, _>(nodes, m, Keep::ALL, parts, |_, part, out| {
-                out.extend(part.map(|i| u64::pack(sources[i], targets[i], 1.0, 0)));
-            }),
-            Some(w) => build::build::<u128, _>(nodes, m, Keep::ALL, parts, |_, part, out| {
-                out.extend(part.map(|i| u128::pack(sources[i], targets[i], w[i], 0)));
-            }),
-        };
+        let csr = build::build(nodes, m, Keep::ALL, owned.is_some(), parts, |_, part| {
+            part.map(|i| (sources[i], targets[i], owned.as_ref().map_or(1.0, |w| w[i]), 0))
+        });
         let mut graph = Graph::trusted(csr, origin, None);
         graph.origin.build_ms += milliseconds(start);
         Ok(graph)
@@ -283,49 +263,30 @@ impl Graph {
     }
 
     /// Wraps what this crate has just built. `symmetric` is what its maker knows.
-    pub(crate) fn trusted(csr: Csr, mut origin: Origin, symmetric: Option<bool>) -> Graph {
-        origin.self_loops = csr.self_loops;
-        origin.duplicates = csr.duplicates;
-        let symmetric = symmetric.map_or_else(OnceLock::new, OnceLock::from);
-        Graph {
-            offsets: csr.offsets.into(),
-            columns: csr.columns.into(),
-            weights: csr.weights.map(Array::from),
-            symmetric,
-            undirected: OnceLock::new(),
-            names: None,
-            reverse: None,
-            places: None,
-            origin,
-        }
+    pub(crate) fn trusted(csr: Csr, origin: Origin, symmetric: Option<bool>) -> Graph {
+        let (self_loops, duplicates) = (csr.self_loops, csr.duplicates);
+        Graph::of_csr(csr, Origin { self_loops, duplicates, ..origin }, symmetric)
+    }
+
+    /// The same, with what `origin` says of self-loops and duplicates.
+    fn of_csr(csr: Csr, origin: Origin, symmetric: Option<bool>) -> Graph {
+        let weights = csr.weights.map(Array::from);
+        let rows = Rows { offsets: csr.offsets.into(), columns: csr.columns.into(), weights };
+        Graph::of_rows(rows, symmetric, origin)
     }
 
     /// The CSR of the arcs `turn(u, v)` for each arc (u, v), with their weights.
     fn rebuilt(&self, turn: impl Fn(u32, u32) -> (u32, u32) + Sync) -> Csr {
-        fn fill<P: Packed>(
-            graph: &Graph,
-            rows: Range<usize>,
-            turn: impl Fn(u32, u32) -> (u32, u32),
-            out: &mut Vec<P>,
-        ) {
-            for u in rows {
-                for (v, weight) in graph.neighbors(u) {
+        let (weighted, turn) = (self.weights.is_some(), &turn);
+        let (n, m, blocks) = (self.nodes(), self.arcs(), self.row_blocks());
+        build::build(n, m, Keep::ALL, weighted, blocks, |_, rows| {
+            rows.flat_map(move |u| {
+                self.neighbors(u).map(move |(v, weight)| {
                     let (row, column) = turn(u as u32, v);
-                    out.push(P::pack(row, column, weight, 0));
-                }
-            }
-        }
-        let rows = self.row_blocks();
-        let (n, m) = (self.nodes(), self.arcs());
-        if self.weights.is_some() {
-            build::build::<u128, _>(n, m, Keep::ALL, rows, |_, rows, out| {
-                fill(self, rows, &turn, out)
+                    (row, column, weight, 0)
+                })
             })
-        } else {
-            build::build::<u64, _>(n, m, Keep::ALL, rows, |_, rows, out| {
-                fill(self, rows, &turn, out)
-            })
-        }
+        })
     }
 
     /// Cuts the rows into ranges of like work (rows + arcs), for parallel sweeps.

@@ -177,15 +177,8 @@ fn arcs_are_counted_past_32_bits() {
     // Rows without columns: the counters need no more.
     let row = (1u64 << 32) / 5;
     let offsets: Vec<u64> = (0..=100).map(|v| v * row).collect();
-    let graph = Graph::of_parts(Parts {
-        rows: Rows { offsets: offsets.clone().into(), columns: vec![].into(), weights: None },
-        symmetric: Some(true),
-        names: None,
-        texts: None,
-        reverse: None,
-        places: None,
-        origin: Origin::default(),
-    });
+    let rows = Rows { offsets: offsets.clone().into(), columns: vec![].into(), weights: None };
+    let graph = Graph::of_rows(rows, Some(true), Origin::default());
     assert!(offsets[100] > 19 << 32);
     assert_eq!((graph.degree(99), graph.max_degree()), (row, row));
     let blocks = graph.row_blocks();

@@ -27,12 +27,13 @@ use super::source::Bytes;
 use crate::aside::write_aside;
 use crate::error::{Error, Result};
 use crate::graph::array::Array;
-use crate::graph::{Graph, Origin, Parts, Places, Rows, Texts, check as checks};
+use crate::graph::{Graph, Origin, Rows, Texts, check as checks};
 use bytemuck::Pod;
 use rayon::prelude::*;
 use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 // Arrays are mapped as they lie.
@@ -222,8 +223,6 @@ pub(super) fn open(bytes: &Bytes) -> Result<Graph> {
     let reverse = if has_reverse { Some(opened.rows(bytes, REVERSE)?) } else { None };
     let latitude = opened.array::<f64>(bytes, LATITUDES, opened.nodes)?;
     let longitude = opened.array::<f64>(bytes, LONGITUDES, opened.nodes)?;
-    let places =
-        latitude.zip(longitude).map(|(latitude, longitude)| Places { latitude, longitude });
     let names = opened.array::<u64>(bytes, IDS, opened.nodes)?;
     let texts = opened.texts(bytes)?;
     if texts.is_some()
@@ -231,15 +230,12 @@ pub(super) fn open(bytes: &Bytes) -> Result<Graph> {
     {
         return Err(damaged("an id that is no place among the names"));
     }
-    Ok(Graph::of_parts(Parts {
-        rows,
-        symmetric: opened.symmetric,
-        names,
-        texts,
-        reverse,
-        places,
-        origin: origin(bytes, &opened)?,
-    }))
+    let mut graph = Graph::of_rows(rows, opened.symmetric, origin(bytes, &opened)?);
+    graph = graph.with_names(names, texts.map(Arc::new));
+    if let Some((latitude, longitude)) = latitude.zip(longitude) {
+        graph = graph.with_places(latitude, longitude);
+    }
+    Ok(graph.reversed_by(reverse))
 }
 
 /// What the header and the table promise.

@@ -106,10 +106,8 @@ fn build(parsed: Parsed, options: &LoadOptions, mut origin: Origin) -> Result<Gr
             if let Nodes::Declared { first_id, .. } = parsed.nodes {
                 origin.id_base = first_id;
             }
-            let in_order = options.duplicates == Duplicates::First;
-            return match keep {
-                (Keep::ALL, _) => Graph::from_csr(offsets, columns, weights, origin),
-                _ if in_order => Graph::unsorted(offsets, columns, weights, origin)?.kept(keep),
+            return match keep.repeated {
+                Repeated::First => Graph::unsorted(offsets, columns, weights, origin)?.kept(keep),
                 _ => Graph::from_csr(offsets, columns, weights, origin)?.kept(keep),
             };
         }
@@ -163,16 +161,16 @@ fn justified(count: u64, lists: &[ArcList], options: &LoadOptions) -> Result<()>
     )))
 }
 
-/// What `--self-loops` and `--duplicates` keep; whether `First` means the first in the file.
-fn keep(options: &LoadOptions) -> (Keep, bool) {
+/// What `--self-loops` and `--duplicates` keep.
+fn keep(options: &LoadOptions) -> Keep {
     let repeated = match options.duplicates {
         Duplicates::Keep => Repeated::Kept,
-        Duplicates::First | Duplicates::Min => Repeated::First,
+        Duplicates::First => Repeated::First,
+        Duplicates::Min => Repeated::Least,
         Duplicates::Sum => Repeated::Summed,
     };
     let self_loops = options.self_loops == SelfLoops::Keep;
-    let rounded = options.weights == Weights::Rounded;
-    (Keep { self_loops, rounded, repeated }, options.duplicates == Duplicates::First)
+    Keep { self_loops, rounded: options.weights == Weights::Rounded, repeated }
 }
 
 /// Numbers the nodes of `lists`: what they are called, and how many there are.
@@ -244,7 +242,7 @@ fn outside(id: u64, asked: u64) -> Error {
 /// The policies that need the CSR.
 pub(super) fn apply(mut graph: Graph, options: &LoadOptions) -> Result<Graph> {
     let start = Instant::now();
-    let mut kept = keep(options).0;
+    let mut kept = keep(options);
     if options.symmetrize != Symmetrize::Off {
         graph = graph.symmetrized(options.symmetrize, kept)?;
     }
@@ -254,7 +252,7 @@ pub(super) fn apply(mut graph: Graph, options: &LoadOptions) -> Result<Graph> {
     }
     if options.largest_component {
         if !options.keeps_duplicates() && kept.repeated == Repeated::Kept {
-            kept.repeated = Repeated::First;
+            kept.repeated = Repeated::Least;
         }
         graph = graph.largest_component(kept);
     }

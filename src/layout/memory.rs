@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(arcs(&graph), (10, 5000));
         assert_eq!(arcs(&graph.clone().largest_component(Keep::ALL)), (10, 11));
         // Counted, and dropped.
-        let graph = graph.kept((Keep::SIMPLE, false)).unwrap();
+        let graph = graph.kept(Keep::SIMPLE).unwrap();
         assert_eq!((graph.origin.self_loops, arcs(&graph)), (5000, (10, 0)));
     }
 
