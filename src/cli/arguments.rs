@@ -1,54 +1,49 @@
 //! Arguments that several subcommands have, and what clap says of wrong ones.
 
 use super::console;
-use crate::io::LoadOptions;
+use crate::Result;
 use crate::report::{to_json, write_json};
-use crate::{Error, Result};
-use clap::FromArgMatches;
+use crate::run::writable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, ArgMatches, ValueHint, value_parser};
+use clap::{Args, ValueHint};
 use serde::Serialize;
 use std::error::Error as _;
 use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 use std::path::{Path, PathBuf};
 
-/// `--json FILE|-`.
-pub(super) fn json_argument() -> Arg {
-    Arg::new("json")
-        .long("json")
-        .value_name("FILE|-")
-        .value_hint(ValueHint::FilePath)
-        .value_parser(value_parser!(PathBuf))
-        .help("Write a record as JSON; - is standard output, and the text then goes to standard error")
+/// `--json`.
+#[derive(Args)]
+pub(super) struct Json {
+    /// Write a record as JSON; - is standard output, and the text then goes to standard error
+    #[arg(long, value_name = "FILE|-", value_hint = ValueHint::FilePath)]
+    pub json: Option<PathBuf>,
 }
 
-/// Refuses a `--json` that could not be written, before a graph is loaded for it.
-pub(super) fn check_json(matches: &ArgMatches) -> Result<()> {
-    let path = matches.get_one::<PathBuf>("json");
-    path.map_or(Ok(()), |path| crate::run::writable("--json", path))
-}
-
-/// The text to standard output and the record to where `--json` says. With `--json -` standard output is
-/// the record and nothing else.
-pub(super) fn answer(matches: &ArgMatches, text: &str, record: &impl Serialize) -> Result<()> {
-    match matches.get_one::<PathBuf>("json").map(PathBuf::as_path) {
-        Some(path) if path == Path::new("-") => {
-            console::note(text);
-            console::out(&to_json(record)?)
-        }
-        Some(path) => {
-            write_json(path, record)?;
-            console::say(text)
-        }
-        None => console::say(text),
+impl Json {
+    /// Refuses a file that could not be written, before a graph is loaded for it.
+    pub(super) fn check(&self) -> Result<()> {
+        self.json.as_deref().map_or(Ok(()), |path| writable("--json", path))
     }
-}
 
-/// The policies among the arguments.
-pub(super) fn load_options(matches: &ArgMatches) -> Result<LoadOptions> {
-    let mut options = LoadOptions::default();
-    options.update_from_arg_matches(matches).map_err(|e| Error::input(one_line(&e)))?;
-    Ok(options)
+    pub(super) fn is_standard(&self) -> bool {
+        self.json.as_deref() == Some(Path::new("-"))
+    }
+
+    /// The text to standard output and the record to its file. With `--json -` standard output is the record and
+    /// nothing else.
+    pub(super) fn answer(&self, text: &str, record: &impl Serialize) -> Result<()> {
+        match &self.json {
+            Some(_) if self.is_standard() => {
+                console::note(text);
+                console::out(&to_json(record)?)
+            }
+            Some(path) => {
+                write_json(path, record)?;
+                console::say(text)
+            }
+            None => console::say(text),
+        }
+    }
 }
 
 /// What clap says in a paragraph, in a line, without the usage. A value that an option's own parser

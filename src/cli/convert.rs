@@ -4,77 +4,41 @@ use super::console::{self, phase, say};
 use crate::io::{self, LoadOptions};
 use crate::units::{bytes, count, ms, plural};
 use crate::{Error, Result};
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, ValueHint, value_parser};
+use clap::{Parser, ValueHint};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-pub(super) fn command() -> Command {
-    let command = Command::new("convert")
-        .arg(
-            Arg::new("in")
-                .value_name("IN")
-                .value_hint(ValueHint::FilePath)
-                .required(true)
-                .help("A graph file or a generator, as for hive run --graph"),
-        )
-        .arg(
-            Arg::new("out")
-                .value_name("OUT")
-                .value_hint(ValueHint::FilePath)
-                .value_parser(value_parser!(PathBuf))
-                .required(true)
-                .help("The file to write; its ending gives the format: .hive .mtx .txt .el .wel .sg .wsg .bin .npz"),
-        )
-        .arg(
-            Arg::new("labels")
-                .long("labels")
-                .value_name("FILE")
-                .value_hint(ValueHint::FilePath)
-                .help("Store places of nodes (.labels, .csv, .co) with the graph; .hive only"),
-        )
-        .arg(
-            Arg::new("labels-first-id")
-                .long("labels-first-id")
-                .value_name("N")
-                .value_parser(value_parser!(u64))
-                .requires("labels")
-                .help(
-                    "The file of --labels counts nodes from N, a whole number from 0 on, whatever the graph's ids count from",
-                ),
-        )
-        .arg(
-            Arg::new("transpose")
-                .long("transpose")
-                .action(ArgAction::SetTrue)
-                .help("Store the transpose of a directed graph with it; .hive only"),
-        );
-    let command = command.arg(
-        Arg::new("ids-out")
-            .long("ids-out")
-            .value_name("FILE")
-            .value_hint(ValueHint::FilePath)
-            .value_parser(value_parser!(PathBuf))
-            .help("Write the id in the input of each node of OUT: a CSV `node,id`"),
-    );
-    // The options bring their own description.
-    let command = LoadOptions::augment_args_for_update(command);
-    command
-        .about("Convert a graph file, or what a generator makes, into another format")
-        .long_about(None)
+/// Convert a graph file, or what a generator makes, into another format
+#[derive(Parser)]
+#[command(name = "convert")]
+pub(super) struct Convert {
+    /// A graph file or a generator, as for hive run --graph
+    #[arg(id = "in", value_name = "IN", value_hint = ValueHint::FilePath)]
+    input: String,
+    /// The file to write; its ending gives the format: .hive .mtx .txt .el .wel .sg .wsg .bin .npz
+    #[arg(id = "out", value_name = "OUT", value_hint = ValueHint::FilePath)]
+    output: PathBuf,
+    /// Store places of nodes (.labels, .csv, .co) with the graph; .hive only
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    labels: Option<String>,
+    /// The file of --labels counts nodes from N, a whole number from 0 on, whatever the graph's ids count from
+    #[arg(long, value_name = "N", requires = "labels")]
+    labels_first_id: Option<u64>,
+    /// Store the transpose of a directed graph with it; .hive only
+    #[arg(long)]
+    transpose: bool,
+    /// Write the id in the input of each node of OUT: a CSV `node,id`
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    ids_out: Option<PathBuf>,
 }
 
-pub(super) fn convert(matches: &ArgMatches) -> Result<()> {
-    let options = super::arguments::load_options(matches)?;
-    let input = matches.get_one::<String>("in").map(String::as_str).unwrap_or_default();
-    let output = matches.get_one::<PathBuf>("out").map(PathBuf::as_path).unwrap_or(Path::new(""));
-    let labels = matches.get_one::<String>("labels");
-    let labels_first = matches.get_one::<u64>("labels-first-id").copied();
-    let transpose = matches.get_flag("transpose");
-    let ids = matches.get_one::<PathBuf>("ids-out").map(PathBuf::as_path);
+pub(super) fn convert(args: Convert, options: LoadOptions) -> Result<()> {
+    let Convert { input, output, labels, labels_first_id, transpose, ids_out } = &args;
+    let (input, output, ids, transpose) = (&**input, &**output, ids_out.as_deref(), *transpose);
     check(input, output, labels.is_some() || transpose)?;
     check_ids(input, output, ids)?;
     let mut graph = phase("loading the graph", || match labels {
-        Some(labels) => io::load_placed(input, labels, labels_first, &options),
+        Some(labels) => io::load_placed(input, labels, *labels_first_id, &options),
         None => io::load_with(input, &options),
     })?;
     if transpose {

@@ -1,24 +1,20 @@
 //! `hive doctor`: what this machine has, what is missing and how to get it.
 
-use super::console::{out, phase, say};
+use super::arguments::Json;
+use super::console::phase;
 use crate::Result;
 use crate::device::{CudaProbe, Finding, probe};
-use crate::report::{COMMIT, Machine, Table, VERSION, to_json, write_json};
+use crate::report::{COMMIT, Machine, Table, VERSION};
 use crate::units;
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::Parser;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
 
-pub(super) fn command() -> Command {
-    Command::new("doctor")
-        .about("Say what this machine has, what is missing and how to get it")
-        .arg(
-            Arg::new("json")
-                .long("json")
-                .value_name("FILE|-")
-                .value_parser(value_parser!(PathBuf))
-                .help("Write the findings as JSON; - is standard output, in place of the text"),
-        )
+/// Say what this machine has, what is missing and how to get it
+#[derive(Parser)]
+#[command(name = "doctor")]
+pub(super) struct Doctor {
+    #[command(flatten)]
+    json: Json,
 }
 
 /// Everything that is looked at.
@@ -32,7 +28,7 @@ struct Findings {
     nccl_nvls_enable: Option<String>,
 }
 
-pub(super) fn doctor(matches: &ArgMatches) -> Result<()> {
+pub(super) fn doctor(args: Doctor) -> Result<()> {
     let findings = Findings {
         version: VERSION,
         commit: COMMIT,
@@ -40,14 +36,7 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<()> {
         cuda: phase("looking for devices and libraries", probe),
         nccl_nvls_enable: std::env::var("NCCL_NVLS_ENABLE").ok(),
     };
-    match matches.get_one::<PathBuf>("json").map(PathBuf::as_path) {
-        Some(path) if path == Path::new("-") => out(&to_json(&findings)?),
-        Some(path) => {
-            write_json(path, &findings)?;
-            say(&text(&findings))
-        }
-        None => say(&text(&findings)),
-    }
+    args.json.answer(&text(&findings), &findings)
 }
 
 fn text(findings: &Findings) -> String {

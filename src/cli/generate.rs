@@ -1,64 +1,42 @@
 //! `hive generate SPEC`: makes a graph where the devices are, and says what it is and what it took.
 
-use super::console::{note, out, phase, say};
+use super::arguments::Json;
+use super::console::phase;
 use crate::fleet::{Devices, Fleet, FleetConfig, FleetInfo};
 use crate::generate::{self, DeviceGenerated, DeviceReport, FORMS, PassLimits};
 use crate::graph::{Graph, milliseconds};
-use crate::report::{COMMIT, Spread, VERSION, command_line, to_json, write_json};
+use crate::report::{COMMIT, Spread, VERSION, command_line};
 use crate::units;
 use crate::{Error, Result};
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Parser, value_parser};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-pub(super) fn command() -> Command {
-    Command::new("generate")
-        .about("Generate a graph on a GPU, or on the host, and say what it took")
-        .arg(Arg::new("spec").value_name("SPEC").required(true).help(FORMS))
-        .arg(
-            Arg::new("devices")
-                .long("devices")
-                .value_name("DEVICES")
-                .default_value("auto")
-                .value_parser(value_parser!(Devices))
-                .help("Device that generates: the first of auto, cuda, cuda:0, host, ..."),
-        )
-        .arg(
-            Arg::new("check")
-                .long("check")
-                .action(ArgAction::SetTrue)
-                .help("Also generate on the host and compare all bits"),
-        )
-        .arg(
-            Arg::new("repeat")
-                .long("repeat")
-                .value_name("N")
-                .default_value("1")
-                .value_parser(value_parser!(u32).range(1..))
-                .help("Number of times to generate, at least 1"),
-        )
-        .arg(
-            Arg::new("json")
-                .long("json")
-                .value_name("FILE|-")
-                .value_parser(value_parser!(PathBuf))
-                .help("Write the record as JSON; - is standard output, in place of the text"),
-        )
-        .arg(
-            Arg::new("deadline")
-                .long("deadline")
-                .value_name("SECONDS")
-                .default_value("6")
-                .value_parser(value_parser!(f64))
-                .help("Seconds after which a silent device counts as failed"),
-        )
-        .args([hook("keys-per-pass"), hook("edges-per-launch")])
-}
-
-/// A test hook: smaller pieces than memory asks for, to the same result.
-fn hook(name: &'static str) -> Arg {
-    Arg::new(name).long(name).value_name("N").value_parser(value_parser!(u64).range(1..)).hide(true)
+/// Generate a graph on a GPU, or on the host, and say what it took
+#[derive(Parser)]
+#[command(name = "generate")]
+pub(super) struct Generate {
+    #[arg(value_name = "SPEC", help = FORMS)]
+    spec: String,
+    /// Device that generates: the first of auto, cuda, cuda:0, host, ...
+    #[arg(long, value_name = "DEVICES", default_value = "auto")]
+    devices: Devices,
+    /// Also generate on the host and compare all bits
+    #[arg(long)]
+    check: bool,
+    /// Number of times to generate, at least 1
+    #[arg(long, value_name = "N", default_value = "1", value_parser = value_parser!(u32).range(1..))]
+    repeat: u32,
+    #[command(flatten)]
+    json: Json,
+    /// Seconds after which a silent device counts as failed
+    #[arg(long, value_name = "SECONDS", default_value = "6")]
+    deadline: f64,
+    /// Test hooks: smaller pieces than memory asks for, to the same result
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), hide = true)]
+    keys_per_pass: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), hide = true)]
+    edges_per_launch: Option<u64>,
 }
 
 /// What was made and what it took.
@@ -81,19 +59,12 @@ struct Record<'a> {
     commit: &'static str,
 }
 
-pub(super) fn generate(matches: &ArgMatches) -> Result<()> {
-    let spec = matches.get_one::<String>("spec").map_or("", String::as_str);
-    let limits = PassLimits {
-        keys: matches.get_one("keys-per-pass").copied(),
-        edges: matches.get_one("edges-per-launch").copied(),
-    };
-    let config = FleetConfig {
-        devices: matches.get_one::<Devices>("devices").cloned().unwrap_or_default(),
-        deadline_s: matches.get_one("deadline").copied().unwrap_or(6.0),
-        ..FleetConfig::default()
-    };
-    let check = matches.get_flag("check");
-    super::arguments::check_json(matches)?;
+pub(super) fn generate(args: Generate) -> Result<()> {
+    let (spec, check) = (args.spec.as_str(), args.check);
+    let limits = PassLimits { keys: args.keys_per_pass, edges: args.edges_per_launch };
+    let (devices, deadline_s) = (args.devices, args.deadline);
+    let config = FleetConfig { devices, deadline_s, ..FleetConfig::default() };
+    args.json.check()?;
     generate::check_form(spec)?;
     if check {
         generate::check(spec)?;
@@ -113,10 +84,9 @@ pub(super) fn generate(matches: &ArgMatches) -> Result<()> {
         version: VERSION,
         commit: COMMIT,
     };
-    let repeats = matches.get_one::<u32>("repeat").copied().unwrap_or(1);
     let mut difference = None;
     if fleet.info().backend == "cuda" {
-        let made = on_device(&fleet, spec, limits, repeats, &mut record)?;
+        let made = on_device(&fleet, spec, limits, args.repeat, &mut record)?;
         if check {
             difference = phase("comparing with the host's", || compare(&made))?;
             record.checked = Some(difference.is_none());
@@ -126,10 +96,10 @@ pub(super) fn generate(matches: &ArgMatches) -> Result<()> {
             "--check and --keys-per-pass are for graphs made on a device; use --devices cuda:0",
         ));
     } else {
-        on_host(spec, repeats, &mut record)?;
+        on_host(spec, args.repeat, &mut record)?;
     }
     record.time_ms = Spread::of(&record.times_ms);
-    report(&record, matches.get_one::<PathBuf>("json").map(PathBuf::as_path))?;
+    args.json.answer(&text(&record), &record)?;
     match difference {
         Some(difference) => Err(Error::Verify(format!("{spec}: {difference}"))),
         None => Ok(()),
@@ -189,21 +159,6 @@ fn first_difference(device: &Graph, host: &Graph) -> Option<String> {
     differ("offsets", device.offsets(), host.offsets())
         .or_else(|| differ("columns", device.columns(), host.columns()))
         .or_else(|| differ("bits of weights", &weights(device), &weights(host)))
-}
-
-fn report(record: &Record, json: Option<&Path>) -> Result<()> {
-    let text = text(record);
-    match json {
-        Some(path) if path == Path::new("-") => {
-            note(&text);
-            out(&to_json(record)?)
-        }
-        Some(path) => {
-            say(&text)?;
-            write_json(path, record)
-        }
-        None => say(&text),
-    }
 }
 
 fn text(record: &Record) -> String {

@@ -3,55 +3,9 @@
 use super::console::{out, say};
 use crate::units::plural;
 use crate::{Error, Result};
-use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
+use clap::{Command, Parser, ValueHint};
 use clap_complete::Shell;
 use std::path::{Path, PathBuf};
-
-/// Two lines for the help of each subcommand; those of workloads are in the registry.
-const EXAMPLES: [(&str, [&str; 2]); 12] = [
-    ("", ["hive run vn --graph web.mtx --seeds 1,5 --top 10", "hive info web.mtx"]),
-    (
-        "run",
-        [
-            "hive run sssp --graph web.mtx --source 1 --target 9",
-            "hive run pagerank --graph web.mtx --output ranks.csv",
-        ],
-    ),
-    ("list", ["hive list", "hive list --about"]),
-    (
-        "sweep",
-        [
-            "hive sweep sweep.toml --output results",
-            "hive sweep sweep.toml --dry-run --only workload=bfs --set runs=3",
-        ],
-    ),
-    (
-        "generate",
-        ["hive generate rmat:16", "hive generate rmat:12 --devices host --repeat 3 --json -"],
-    ),
-    ("info", ["hive info web.mtx", "hive info rmat:10 --degrees degrees.csv"]),
-    ("report", ["hive report results", "hive report results --html report.html"]),
-    ("convert", ["hive convert web.mtx web.hive", "hive convert web.mtx web.txt --symmetrize"]),
-    (
-        "estimate",
-        [
-            "hive estimate rmat:26 --devices cuda:0-3",
-            "hive estimate --nodes 1000000 --arcs 64000000",
-        ],
-    ),
-    ("doctor", ["hive doctor", "hive doctor --json -"]),
-    ("completions", ["hive completions bash", "hive completions zsh"]),
-    ("man", ["hive man pages", "hive man man1"]),
-];
-
-/// The command with its two examples below its options.
-pub(super) fn with_examples(command: Command) -> Command {
-    let name = if command.get_name() == "hive" { "" } else { command.get_name() };
-    match EXAMPLES.iter().find(|(of, _)| *of == name) {
-        Some((_, examples)) => after(command, *examples),
-        None => command,
-    }
-}
 
 /// The command with these examples below its options, before what was there.
 pub(super) fn after(command: Command, examples: [&str; 2]) -> Command {
@@ -60,36 +14,32 @@ pub(super) fn after(command: Command, examples: [&str; 2]) -> Command {
     command.after_help(format!("Examples:\n{lines}{before}"))
 }
 
-pub(super) fn completions_command() -> Command {
-    Command::new("completions").about("Print the completions of a shell").arg(
-        Arg::new("shell")
-            .value_name("SHELL")
-            .required(true)
-            .value_parser(value_parser!(Shell))
-            .help("The shell, as in hive completions bash >~/.local/share/bash-completion/completions/hive"),
-    )
+/// Print the completions of a shell
+#[derive(Parser)]
+#[command(name = "completions")]
+pub(super) struct Completions {
+    /// The shell, as in hive completions bash >~/.local/share/bash-completion/completions/hive
+    #[arg(value_name = "SHELL")]
+    shell: Shell,
 }
 
-pub(super) fn completions(matches: &ArgMatches) -> Result<()> {
-    let shell = matches.get_one::<Shell>("shell").copied().unwrap_or(Shell::Bash);
+pub(super) fn completions(args: Completions) -> Result<()> {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut super::command(), "hive", &mut text);
+    clap_complete::generate(args.shell, &mut super::command(), "hive", &mut text);
     out(&String::from_utf8_lossy(&text))
 }
 
-pub(super) fn man_command() -> Command {
-    Command::new("man").about("Write the manual pages, one for each subcommand and workload").arg(
-        Arg::new("dir")
-            .value_name("DIR")
-            .value_hint(ValueHint::DirPath)
-            .value_parser(value_parser!(PathBuf))
-            .required(true)
-            .help("Folder for hive.1, hive-run.1, hive-run-vn.1, ...; it is created"),
-    )
+/// Write the manual pages, one for each subcommand and workload
+#[derive(Parser)]
+#[command(name = "man")]
+pub(super) struct Man {
+    /// Folder for hive.1, hive-run.1, hive-run-vn.1, ...; it is created
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    dir: PathBuf,
 }
 
-pub(super) fn man(matches: &ArgMatches) -> Result<()> {
-    let folder = matches.get_one::<PathBuf>("dir").map_or(Path::new("."), PathBuf::as_path);
+pub(super) fn man(args: Man) -> Result<()> {
+    let folder = args.dir.as_path();
     let unusable = |e| Error::input(format!("{}: {e}; name a folder", folder.display()));
     std::fs::create_dir_all(folder).map_err(unusable)?;
     let mut command = super::command().disable_help_subcommand(true);

@@ -1,5 +1,6 @@
 //! `hive info GRAPH`: what a graph is like, and what it needs.
 
+use super::arguments::Json;
 use super::console::{note, phase};
 use crate::graph::Graph;
 use crate::io::{self, Column, LoadOptions, ResultFormat, Table};
@@ -7,71 +8,52 @@ use crate::report::{GraphRecord, graph_summary, write_json};
 use crate::run::writable;
 use crate::units::bytes;
 use crate::{Error, Result};
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, ValueHint, value_parser};
+use clap::{Parser, ValueHint};
 use std::path::{Path, PathBuf};
 
-pub(super) fn command() -> Command {
-    let command = Command::new("info")
-        .arg(
-            Arg::new("graph")
-                .value_name("GRAPH")
-                .value_hint(ValueHint::FilePath)
-                .required(true)
-                .help("A graph file or a generator, as for hive run --graph"),
-        )
-        .arg(
-            Arg::new("check")
-                .long("check")
-                .action(ArgAction::SetTrue)
-                .help("Verify the checksums of a .hive file first"),
-        )
-        .arg(
-            Arg::new("degrees")
-                .long("degrees")
-                .value_name("FILE|-")
-                .value_hint(ValueHint::FilePath)
-                .value_parser(value_parser!(PathBuf))
-                .help("Write out-degrees, and in-degrees of directed graphs, one row for each node: .csv .tsv .jsonl .npz .parquet; - is standard output, as csv"),
-        )
-        .arg(super::arguments::json_argument());
-    // The options bring their own description.
-    let command = LoadOptions::augment_args_for_update(command);
-    command
-        .about("Say what a graph is like: degrees, components, diameter, memory per workload")
-        .long_about(None)
+/// Say what a graph is like: degrees, components, diameter, memory per workload
+#[derive(Parser)]
+#[command(name = "info")]
+pub(super) struct Info {
+    /// A graph file or a generator, as for hive run --graph
+    #[arg(value_name = "GRAPH", value_hint = ValueHint::FilePath)]
+    graph: String,
+    /// Verify the checksums of a .hive file first
+    #[arg(long)]
+    check: bool,
+    /// Write out-degrees, and in-degrees of directed graphs, one row for each node: .csv .tsv .jsonl .npz .parquet; - is
+    /// standard output, as csv
+    #[arg(long, value_name = "FILE|-", value_hint = ValueHint::FilePath)]
+    degrees: Option<PathBuf>,
+    #[command(flatten)]
+    json: Json,
 }
 
-pub(super) fn info(matches: &ArgMatches) -> Result<()> {
-    let spec = matches.get_one::<String>("graph").map(String::as_str).unwrap_or_default();
-    super::arguments::check_json(matches)?;
-    let degrees = matches.get_one::<PathBuf>("degrees").map(PathBuf::as_path);
-    check_degrees(degrees, matches.get_one::<PathBuf>("json").map(PathBuf::as_path))?;
-    let options = super::arguments::load_options(matches)?;
-    if matches.get_flag("check") {
+pub(super) fn info(args: Info, options: LoadOptions) -> Result<()> {
+    let (spec, degrees) = (args.graph.as_str(), args.degrees.as_deref());
+    args.json.check()?;
+    check_degrees(degrees, args.json.is_standard())?;
+    if args.check {
         let checked = phase("comparing checksums", || io::check_native(spec))?;
         note(&format!("{spec}: {} agree with their checksums\n", bytes(checked)));
     }
     let graph = phase("loading the graph", || io::load_with(spec, &options))?;
     let record = phase("looking at the graph", || GraphRecord::of(&graph));
     let text = graph_summary(&record);
-    match degrees {
-        Some(path) if path == Path::new("-") => note(&text),
-        _ => {
-            return super::arguments::answer(matches, &text, &record)
-                .and_then(|()| write(degrees, &graph));
-        }
-    }
-    if let Some(json) = matches.get_one::<PathBuf>("json") {
-        write_json(json, &record)?;
+    if degrees == Some(Path::new("-")) {
+        note(&text);
+        args.json.json.iter().try_for_each(|path| write_json(path, &record))?;
+    } else {
+        args.json.answer(&text, &record)?;
     }
     write(degrees, &graph)
 }
 
 /// Refuses before a graph is loaded what the end would refuse.
-fn check_degrees(degrees: Option<&Path>, json: Option<&Path>) -> Result<()> {
+fn check_degrees(degrees: Option<&Path>, json_is_standard: bool) -> Result<()> {
     let Some(path) = degrees else { return Ok(()) };
     let standard = Path::new("-");
-    if path == standard && json == Some(standard) {
+    if path == standard && json_is_standard {
         return Err(Error::input(
             "--degrees - with --json -: both are for standard output; write one of them to a file",
         ));

@@ -14,30 +14,96 @@ mod run;
 mod signals;
 mod sweep;
 
+use crate::io::LoadOptions;
+use crate::sweep::{CHILD, child};
 use crate::{Error, Result};
 use arguments::one_line;
 use clap::error::ErrorKind;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches};
 use std::ffi::OsString;
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 an answer failed its check, or a cell is too slow; 2 the input, an option or \
 the machine will not do; 3 a replica failed while it ran; 130 and 143 ended by SIGINT and SIGTERM.";
 
+/// What a subcommand does with its arguments.
+type Run = Box<dyn Fn(&ArgMatches) -> Result<()>>;
+
+/// Every subcommand, with two examples below its options.
+fn parts() -> Vec<(Command, Run)> {
+    vec![
+        (
+            help::after(
+                run::command(),
+                [
+                    "hive run sssp --graph web.mtx --source 1 --target 9",
+                    "hive run pagerank --graph web.mtx --output ranks.csv",
+                ],
+            ),
+            Box::new(run::run),
+        ),
+        part(run::list, ["hive list", "hive list --about"]),
+        part(
+            sweep::sweep,
+            [
+                "hive sweep sweep.toml --output results",
+                "hive sweep sweep.toml --dry-run --only workload=bfs --set runs=3",
+            ],
+        ),
+        part(
+            generate::generate,
+            ["hive generate rmat:16", "hive generate rmat:12 --devices host --repeat 3 --json -"],
+        ),
+        loading(info::info, ["hive info web.mtx", "hive info rmat:10 --degrees degrees.csv"]),
+        part(report::report, ["hive report results", "hive report results --html report.html"]),
+        loading(
+            convert::convert,
+            ["hive convert web.mtx web.hive", "hive convert web.mtx web.txt --symmetrize"],
+        ),
+        part(
+            estimate::estimate,
+            [
+                "hive estimate rmat:26 --devices cuda:0-3",
+                "hive estimate --nodes 1000000 --arcs 64000000",
+            ],
+        ),
+        part(doctor::doctor, ["hive doctor", "hive doctor --json -"]),
+        part(help::completions, ["hive completions bash", "hive completions zsh"]),
+        part(help::man, ["hive man pages", "hive man man1"]),
+        (Command::new(CHILD).hide(true), Box::new(|_| child())),
+    ]
+}
+
+/// A subcommand whose arguments are read into a struct.
+fn part<P: CommandFactory + FromArgMatches + 'static>(
+    run: fn(P) -> Result<()>,
+    examples: [&str; 2],
+) -> (Command, Run) {
+    (help::after(P::command(), examples), Box::new(move |matches| run(read(matches)?)))
+}
+
+/// The same with the options of loading a graph.
+fn loading<P: CommandFactory + FromArgMatches + 'static>(
+    run: fn(P, LoadOptions) -> Result<()>,
+    examples: [&str; 2],
+) -> (Command, Run) {
+    let own = P::command();
+    let about = own.get_about().cloned().unwrap_or_default();
+    // The options bring their own description.
+    let command = LoadOptions::augment_args_for_update(own).about(about).long_about(None);
+    let run = move |matches: &ArgMatches| {
+        let mut options = LoadOptions::default();
+        options.update_from_arg_matches(matches).map_err(|e| Error::input(one_line(&e)))?;
+        run(read(matches)?, options)
+    };
+    (help::after(command, examples), Box::new(run))
+}
+
+fn read<P: FromArgMatches>(matches: &ArgMatches) -> Result<P> {
+    P::from_arg_matches(matches).map_err(|e| Error::input(one_line(&e)))
+}
+
 /// The command tree, from which help is derived.
 pub fn command() -> Command {
-    let parts = [
-        run::command(),
-        run::list_command(),
-        sweep::command(),
-        generate::command(),
-        info::command(),
-        report::command(),
-        convert::command(),
-        estimate::command(),
-        doctor::command(),
-        help::completions_command(),
-        help::man_command(),
-    ];
     let command = Command::new("hive")
         .about("Graph analytics on replicas: every GPU holds the state of all nodes, computes, and merges")
         .version(concat!(env!("CARGO_PKG_VERSION"), " (", env!("HIVE_COMMIT"), ")"))
@@ -54,9 +120,9 @@ pub fn command() -> Command {
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommands(parts.map(help::with_examples))
-        .subcommand(sweep::child_command());
-    help::with_examples(command)
+        .subcommands(parts().into_iter().map(|(command, _)| command));
+    let examples = ["hive run vn --graph web.mtx --seeds 1,5 --top 10", "hive info web.mtx"];
+    help::after(command, examples)
 }
 
 /// Runs the program on these arguments (the first is its own name) and returns its exit code. An error
@@ -81,20 +147,10 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 fn dispatch(matches: &ArgMatches) -> Result<()> {
-    match matches.subcommand() {
-        Some(("run", matches)) => run::run(matches),
-        Some(("list", matches)) => run::list(matches),
-        Some(("sweep", matches)) => sweep::sweep(matches),
-        Some((crate::sweep::CHILD, _)) => crate::sweep::child(),
-        Some(("generate", matches)) => generate::generate(matches),
-        Some(("info", matches)) => info::info(matches),
-        Some(("report", matches)) => report::report(matches),
-        Some(("convert", matches)) => convert::convert(matches),
-        Some(("estimate", matches)) => estimate::estimate(matches),
-        Some(("doctor", matches)) => doctor::doctor(matches),
-        Some(("completions", matches)) => help::completions(matches),
-        Some(("man", matches)) => help::man(matches),
-        _ => Err(Error::input("no such command: see hive --help")),
+    let (name, matches) = matches.subcommand().unwrap_or(("", matches));
+    match parts().iter().find(|(command, _)| command.get_name() == name) {
+        Some((_, run)) => run(matches),
+        None => Err(Error::input("no such command: see hive --help")),
     }
 }
 

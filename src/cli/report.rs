@@ -7,54 +7,37 @@ use crate::results::{Case, Comparison, published_tables, read};
 use crate::run::writable;
 use crate::units::{ms, plural};
 use crate::{Error, Result};
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
+use clap::{Parser, ValueHint};
 use std::path::{Path, PathBuf};
 
-pub(super) fn command() -> Command {
-    let path = |name: &'static str| Arg::new(name).value_parser(value_parser!(PathBuf));
-    let file = |name: &'static str| {
-        path(name).long(name).value_name("FILE").value_hint(ValueHint::FilePath)
-    };
-    Command::new("report")
-        .about("Tables, plots and a page from results: ours and those of HIVE's phase 2")
-        .arg(
-            path("results").value_name("DIR").required(true).num_args(1..).help(
-                "Folders of records, walked whole; such folders as .tar.gz; single .json and .jsonl files",
-            ),
-        )
-        .arg(file("html").help("Write one self-contained page with all tables and plots"))
-        .arg(file("csv").help("Write one unrounded line for each cell"))
-        .arg(
-            path("plots")
-                .long("plots")
-                .value_name("DIR")
-                .value_hint(ValueHint::DirPath)
-                .help("Folder for every plot as an SVG file"),
-        )
-        .arg(
-            path("baseline")
-                .long("baseline")
-                .value_name("DIR")
-                .action(ArgAction::Append)
-                .help("Results to compare with; may be given several times"),
-        )
-        .arg(
-            Arg::new("fail-if-slower")
-                .long("fail-if-slower")
-                .value_name("RATIO")
-                .requires("baseline")
-                .value_parser(slower)
-                .help("Exit with code 1 if the median of a cell is more than RATIO times the baseline's, as in 1.10"),
-        )
-        .arg(
-            Arg::new("title").long("title").value_name("TEXT").help("Title of the report [default: DIR]"),
-        )
-        .arg(
-            Arg::new("hive-tables")
-                .long("hive-tables")
-                .action(ArgAction::SetTrue)
-                .help("Print the tables of HIVE's phase-2 report instead, in its format"),
-        )
+/// Tables, plots and a page from results: ours and those of HIVE's phase 2
+#[derive(Parser)]
+#[command(name = "report")]
+pub(super) struct Report {
+    /// Folders of records, walked whole; such folders as .tar.gz; single .json and .jsonl files
+    #[arg(value_name = "DIR", required = true, num_args = 1..)]
+    results: Vec<PathBuf>,
+    /// Write one self-contained page with all tables and plots
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    html: Option<PathBuf>,
+    /// Write one unrounded line for each cell
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    csv: Option<PathBuf>,
+    /// Folder for every plot as an SVG file
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    plots: Option<PathBuf>,
+    /// Results to compare with; may be given several times
+    #[arg(long, value_name = "DIR")]
+    baseline: Vec<PathBuf>,
+    /// Exit with code 1 if the median of a cell is more than RATIO times the baseline's, as in 1.10
+    #[arg(long, value_name = "RATIO", requires = "baseline", value_parser = slower)]
+    fail_if_slower: Option<f64>,
+    /// Title of the report [default: DIR]
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// Print the tables of HIVE's phase-2 report instead, in its format
+    #[arg(long)]
+    hive_tables: bool,
 }
 
 fn slower(text: &str) -> Result<f64> {
@@ -67,53 +50,46 @@ fn slower(text: &str) -> Result<f64> {
 }
 
 /// Exit code 1 when `--fail-if-slower` finds a slower cell.
-pub(super) fn report(matches: &ArgMatches) -> Result<()> {
-    let paths = |name| -> Vec<PathBuf> {
-        matches.get_many::<PathBuf>(name).into_iter().flatten().cloned().collect()
-    };
-    let file = |name| matches.get_one::<PathBuf>(name);
-    if let Some(picture) = file("plots").filter(|path| path.extension().is_some_and(|e| e == "png"))
+pub(super) fn report(args: Report) -> Result<()> {
+    if let Some(picture) = args.plots.as_ref().filter(|p| p.extension().is_some_and(|e| e == "png"))
     {
         return Err(Error::input(format!(
             "--plots {}: plots are written as .svg files only; name a folder for them",
             picture.display()
         )));
     }
-    for flag in ["html", "csv"] {
-        if let Some(path) = file(flag) {
-            writable(&format!("--{flag}"), path)?;
-        }
+    for (flag, path) in [("--html", &args.html), ("--csv", &args.csv)] {
+        path.iter().try_for_each(|path| writable(flag, path))?;
     }
-    let (results, baseline) = (paths("results"), paths("baseline"));
-    let set = read(&results)?;
-    let old = if baseline.is_empty() { None } else { Some((named(&baseline), read(&baseline)?)) };
-    let title = matches.get_one::<String>("title").cloned().unwrap_or_else(|| named(&results));
-    let document =
-        Document::new(&title, &set, old.as_ref().map(|(name, old)| (name.as_str(), old)));
-    let mut written = Vec::new();
-    if let Some(path) = file("csv") {
+    let set = read(&args.results)?;
+    let old = if args.baseline.is_empty() { None } else { Some(read(&args.baseline)?) };
+    let baseline = named(&args.baseline);
+    let title = args.title.unwrap_or_else(|| named(&args.results));
+    let document = Document::new(&title, &set, old.as_ref().map(|old| (baseline.as_str(), old)));
+    let mut written = String::new();
+    if let Some(path) = &args.csv {
         write_atomically(path, |to| to.write_all(document.csv().as_bytes()))?;
-        written.push(format!("{}: a line a cell\n", path.display()));
+        written += &format!("{}: a line a cell\n", path.display());
     }
-    if let Some(path) = file("html") {
+    if let Some(path) = &args.html {
         write_atomically(path, |to| to.write_all(document.html().as_bytes()))?;
-        written.push(format!("{}: {}\n", path.display(), document.overview()));
+        written += &format!("{}: {}\n", path.display(), document.overview());
     }
-    if let Some(folder) = file("plots") {
+    if let Some(folder) = &args.plots {
         let plots = write_plots(&document, folder)?;
-        written.push(format!("{}: {}\n", folder.display(), plural(plots, "plot")));
+        written += &format!("{}: {}\n", folder.display(), plural(plots, "plot"));
     }
-    if matches.get_flag("hive-tables") {
+    if args.hive_tables {
         let tables = published_tables(&set.cases);
         let text = tables.iter().map(|(name, table)| format!("## {name}\n\n{table}\n"));
         out(&text.collect::<String>())?;
     } else if written.is_empty() {
         say(&document.markdown())?;
     } else {
-        say(&written.concat())?;
+        say(&written)?;
     }
-    match (document.comparison(), matches.get_one::<f64>("fail-if-slower")) {
-        (Some(comparison), Some(ratio)) => guard(comparison, *ratio),
+    match (document.comparison(), args.fail_if_slower) {
+        (Some(comparison), Some(ratio)) => guard(comparison, ratio),
         _ => Ok(()),
     }
 }

@@ -10,7 +10,7 @@ use crate::run::{
 };
 use crate::{Error, Result};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint, value_parser};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Parser, ValueHint, value_parser};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -25,18 +25,17 @@ pub(super) fn command() -> Command {
         .subcommands(WORKLOADS.iter().map(workload_command))
 }
 
-pub(super) fn list_command() -> Command {
-    Command::new("list").about("Print the names of all workloads, one a line").arg(
-        Arg::new("about")
-            .long("about")
-            .action(ArgAction::SetTrue)
-            .help("Also print what each computes"),
-    )
+/// Print the names of all workloads, one a line
+#[derive(Parser)]
+#[command(name = "list")]
+pub(super) struct List {
+    /// Also print what each computes
+    #[arg(long)]
+    about: bool,
 }
 
-pub(super) fn list(matches: &ArgMatches) -> Result<()> {
-    let about = matches.get_flag("about");
-    let line = |workload: &Workload| match about {
+pub(super) fn list(args: List) -> Result<()> {
+    let line = |workload: &Workload| match args.about {
         true => format!("{:10} {}\n", workload.name, workload.about),
         false => format!("{}\n", workload.name),
     };

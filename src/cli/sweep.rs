@@ -5,12 +5,11 @@ mod live;
 use super::console::{err, out, say};
 use crate::fleet::Devices;
 use crate::sweep::{
-    CHILD, Cell, Selection, SweepConfig, SweepOptions, names, scaling_table, sweep as run_matrix,
-    table,
+    Cell, Selection, SweepConfig, SweepOptions, names, scaling_table, sweep as run_matrix, table,
 };
 use crate::units::plural;
 use crate::{Error, Result};
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
+use clap::{Parser, ValueHint};
 use live::Live;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,72 +17,40 @@ use std::time::Duration;
 /// Failed cells that the last line names.
 const NAMED: usize = 8;
 
-pub(super) fn command() -> Command {
-    let path = |name| Arg::new(name).value_parser(value_parser!(PathBuf));
-    let flag = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
-    Command::new("sweep")
-        .about("Run a matrix of workloads, graphs, devices and options; resume a sweep that was killed")
-        .arg(
-            path("config")
-                .required(true)
-                .value_name("CONFIG")
-                .value_hint(ValueHint::FilePath)
-                .help("A TOML file, such as configs/smoke.toml; docs/sweeps.md has the format"),
-        )
-        .arg(
-            path("output")
-                .long("output")
-                .required_unless_present("dry-run")
-                .value_name("DIR")
-                .value_hint(ValueHint::DirPath)
-                .help("Folder of the records: records.jsonl, sweep.json, and one file for each cell in HIVE's layout"),
-        )
-        .arg(
-            Arg::new("devices")
-                .long("devices")
-                .value_name("DEVICES")
-                .num_args(1..)
-                .action(ArgAction::Append)
-                .value_parser(value_parser!(Devices))
-                .help("Device lists to use instead of the file's, as in --devices cuda:0 cuda:0-3"),
-        )
-        .arg(
-            Arg::new("only")
-                .long("only")
-                .value_name("COORDINATE=VALUE")
-                .action(ArgAction::Append)
-                .help("Run only these cells, as in --only workload=bfs --only graph='rmat:*'; a coordinate given twice takes both values"),
-        )
-        .arg(
-            Arg::new("set")
-                .long("set")
-                .value_name("OPTION=VALUE")
-                .action(ArgAction::Append)
-                .help("Set an option in place of the file's, as in --set runs=3 --set verify=false"),
-        )
-        .arg(
-            Arg::new("partition")
-                .long("partition")
-                .value_name("NAME")
-                .value_parser(partition)
-                .help("Name of this machine in the layout of records [default: the model of its devices]"),
-        )
-        .arg(flag("rerun").help("Run finished cells again"))
-        .arg(flag("isolate").help("Run each cell in a process of its own, so that a crash ends one cell"))
-        .arg(
-            Arg::new("cell-limit")
-                .long("cell-limit")
-                .value_name("SECONDS")
-                .requires("isolate")
-                .value_parser(seconds)
-                .help("With --isolate: kill a cell after so many seconds, loading included"),
-        )
-        .arg(flag("dry-run").help("List the cells and run none"))
-}
-
-/// What `--isolate` starts; not for people.
-pub(super) fn child_command() -> Command {
-    Command::new(CHILD).hide(true)
+/// Run a matrix of workloads, graphs, devices and options; resume a sweep that was killed
+#[derive(Parser)]
+#[command(name = "sweep")]
+pub(super) struct Sweep {
+    /// A TOML file, such as configs/smoke.toml; docs/sweeps.md has the format
+    #[arg(value_name = "CONFIG", value_hint = ValueHint::FilePath)]
+    config: PathBuf,
+    /// Folder of the records: records.jsonl, sweep.json, and one file for each cell in HIVE's layout
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, required_unless_present = "dry_run")]
+    output: Option<PathBuf>,
+    /// Device lists to use instead of the file's, as in --devices cuda:0 cuda:0-3
+    #[arg(long, value_name = "DEVICES", num_args = 1..)]
+    devices: Option<Vec<Devices>>,
+    /// Run only these cells, as in --only workload=bfs --only graph='rmat:*'; a coordinate given twice takes both values
+    #[arg(long, value_name = "COORDINATE=VALUE")]
+    only: Vec<String>,
+    /// Set an option in place of the file's, as in --set runs=3 --set verify=false
+    #[arg(long, value_name = "OPTION=VALUE")]
+    set: Vec<String>,
+    /// Name of this machine in the layout of records [default: the model of its devices]
+    #[arg(long, value_name = "NAME", value_parser = partition)]
+    partition: Option<String>,
+    /// Run finished cells again
+    #[arg(long)]
+    rerun: bool,
+    /// Run each cell in a process of its own, so that a crash ends one cell
+    #[arg(long)]
+    isolate: bool,
+    /// With --isolate: kill a cell after so many seconds, loading included
+    #[arg(long, value_name = "SECONDS", requires = "isolate", value_parser = seconds)]
+    cell_limit: Option<Duration>,
+    /// List the cells and run none
+    #[arg(long)]
+    dry_run: bool,
 }
 
 fn partition(text: &str) -> Result<String, String> {
@@ -104,26 +71,25 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 /// Exit code 1 when a cell failed, or when none ran: a sweep that measured nothing is no success.
-pub(super) fn sweep(matches: &ArgMatches) -> Result<()> {
-    let path = |name| matches.get_one::<PathBuf>(name).cloned().unwrap_or_default();
-    let texts = |name| matches.get_many::<String>(name).into_iter().flatten();
-    let mut config = SweepConfig::read(&path("config"))?;
-    texts("set").try_for_each(|text| config.set(text))?;
+pub(super) fn sweep(args: Sweep) -> Result<()> {
+    let mut config = SweepConfig::read(&args.config)?;
+    args.set.iter().try_for_each(|text| config.set(text))?;
     let mut only = Selection::default();
-    texts("only").try_for_each(|text| only.narrow(text))?;
+    args.only.iter().try_for_each(|text| only.narrow(text))?;
     let options = SweepOptions {
-        devices: matches.get_many::<Devices>("devices").map(|devices| devices.cloned().collect()),
+        devices: args.devices,
         only,
-        partition: matches.get_one::<String>("partition").cloned(),
-        rerun: matches.get_flag("rerun"),
-        isolate: matches.get_flag("isolate"),
-        cell_limit: matches.get_one::<Duration>("cell-limit").copied(),
+        partition: args.partition,
+        rerun: args.rerun,
+        isolate: args.isolate,
+        cell_limit: args.cell_limit,
     };
-    if matches.get_flag("dry-run") {
+    if args.dry_run {
         return out(&(names(&config, &options)?.join("\n") + "\n"));
     }
+    let output = args.output.unwrap_or_default();
     let mut live = Live::new();
-    let cells = run_matrix(&config, &path("output"), &options, &mut |event| live.see(event));
+    let cells = run_matrix(&config, &output, &options, &mut |event| live.see(event));
     live.finish();
     let cells = cells?;
     say(&table(&cells).to_string())?;
