@@ -3,7 +3,7 @@
 use super::document::{Chapter, Document};
 use super::labels::{Labels, machine};
 use super::plot::{
-    Bar, BarGroup, Curve, Dot, MOST_CURVES, Measure, Point, Scene, Strip, bars, curves, strips,
+    Bar, BarGroup, Curve, Dot, MOST_CURVES, Measure, Plot, Point, Strip, bars, curves, strips,
     trace,
 };
 use super::tables::{percent, ratio, study};
@@ -19,7 +19,7 @@ const MOST_STRIPS: usize = 16;
 const MOST_TRACES: usize = 24;
 
 /// A chapter's plots.
-pub(crate) fn plots(document: &Document<'_>, chapter: &Chapter<'_>) -> Vec<Scene> {
+pub(crate) fn plots(document: &Document<'_>, chapter: &Chapter<'_>) -> Vec<Plot> {
     match chapter {
         Chapter::Missing | Chapter::Singles => Vec::new(),
         Chapter::Means => mean_plots(&document.means, &document.labels),
@@ -73,7 +73,7 @@ fn parts<T: Clone>(list: &[T], most: usize) -> Vec<(String, Vec<T>)> {
     list.chunks(each).enumerate().map(|(i, part)| (place(i), part.to_vec())).collect()
 }
 
-fn both_measures(subject: &str, noun: &str, lines: [Vec<Curve>; 2], kind: &str) -> Vec<Scene> {
+fn both_measures(subject: &str, noun: &str, lines: [Vec<Curve>; 2], kind: &str) -> Vec<Plot> {
     let [speed, efficiency] = lines;
     let mut plots = Vec::new();
     for ((place, fast), (_, good)) in
@@ -91,7 +91,7 @@ fn both_measures(subject: &str, noun: &str, lines: [Vec<Curve>; 2], kind: &str) 
     plots
 }
 
-fn mean_plots(means: &[Mean<'_>], labels: &Labels) -> Vec<Scene> {
+fn mean_plots(means: &[Mean<'_>], labels: &Labels) -> Vec<Plot> {
     let mut kinds: Vec<_> = means.iter().map(|mean| mean.kind).collect();
     kinds.dedup();
     let mut plots = Vec::new();
@@ -161,7 +161,7 @@ fn tip(member: &Member<'_>) -> String {
     lines.join("\n")
 }
 
-fn scaling_plots(group: &[&Family<'_>], labels: &Labels) -> Vec<Scene> {
+fn scaling_plots(group: &[&Family<'_>], labels: &Labels) -> Vec<Plot> {
     let mut plots = Vec::new();
     for (name, families) in by_settings(group, labels) {
         let line = |family: &&Family<'_>, value: fn(&Member<'_>) -> Option<f64>| {
@@ -187,7 +187,7 @@ fn scaling_plots(group: &[&Family<'_>], labels: &Labels) -> Vec<Scene> {
     plots
 }
 
-fn split_plots(group: &[&Family<'_>], labels: &Labels) -> Vec<Scene> {
+fn split_plots(group: &[&Family<'_>], labels: &Labels) -> Vec<Plot> {
     let mut plots = Vec::new();
     for (name, families) in by_settings(group, labels) {
         let groups: Vec<BarGroup> = families.iter().map(|family| bar_group(family)).collect();
@@ -217,7 +217,7 @@ fn bar_group(family: &Family<'_>) -> BarGroup {
 }
 
 /// Of every family the run on most replicas that has a trace.
-fn trace_plots(group: &[&Family<'_>], labels: &Labels) -> Vec<Scene> {
+fn trace_plots(group: &[&Family<'_>], labels: &Labels) -> Vec<Plot> {
     let traced = group.iter().filter_map(|family| {
         let has_trace =
             |member: &&Member<'_>| member.case.done().is_some_and(|done| !done.trace.is_empty());
@@ -231,7 +231,7 @@ fn trace_plots(group: &[&Family<'_>], labels: &Labels) -> Vec<Scene> {
     traced.filter_map(plot).take(MOST_TRACES).collect()
 }
 
-fn ablation_plots(ablation: &Ablation<'_>) -> Vec<Scene> {
+fn ablation_plots(ablation: &Ablation<'_>) -> Vec<Plot> {
     let first = &ablation.values[0];
     let mut rows: Vec<Strip> = Vec::new();
     for row in &ablation.rows {
@@ -259,7 +259,7 @@ fn ablation_plots(ablation: &Ablation<'_>) -> Vec<Scene> {
     strip_plots(&name, &ablation.values[1..], (&sides.0, &sides.1), &rows)
 }
 
-fn comparison_plots(comparison: &Comparison<'_>) -> Vec<Scene> {
+fn comparison_plots(comparison: &Comparison<'_>) -> Vec<Plot> {
     let mut rows: Vec<Strip> = Vec::new();
     let mut pairs: Vec<_> = comparison.pairs.iter().collect();
     pairs.sort_by_key(|pair| (&pair.case.workload, pair.case.gpus, pair.case.replicas));
@@ -286,7 +286,7 @@ fn push_dots(rows: &mut Vec<Strip>, label: String, dots: Vec<Dot>) {
     }
 }
 
-fn strip_plots(name: &str, series: &[String], sides: (&str, &str), rows: &[Strip]) -> Vec<Scene> {
+fn strip_plots(name: &str, series: &[String], sides: (&str, &str), rows: &[Strip]) -> Vec<Plot> {
     let lanes = series.len().max(1);
     let parts = parts(rows, (MOST_STRIPS / lanes).max(4)).into_iter();
     parts

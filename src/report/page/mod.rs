@@ -1,12 +1,11 @@
 //! One page with everything in it: style, script and plots; nothing is fetched.
 
 use super::document::{Chapter, Document};
-use super::plot::all_inks;
+use super::plot::{Ink, all_inks, escape};
 use super::plots::{plots, slug};
 use super::sheet::{Entry, Sheet};
 use super::tables::study;
 use super::{COMMIT, VERSION};
-use crate::report::plot::escape;
 use std::fmt::Write;
 
 const STYLE: &str = include_str!("style.css");
@@ -133,7 +132,7 @@ fn table(sheet: &Sheet, chapter: &str, out: &mut String) {
 /// The colours of the plots in the dark.
 fn inks() -> String {
     let mut dark = String::new();
-    for (class, _, in_dark) in all_inks() {
+    for Ink { class, in_dark, .. } in all_inks() {
         let _ = writeln!(
             dark,
             "svg .{class} {{ fill: {in_dark} }} svg .k-{class} {{ stroke: {in_dark} }}"

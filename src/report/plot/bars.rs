@@ -1,13 +1,12 @@
 //! Where the time goes: stacked bars of step, merge and other.
 
-use super::frame::{EDGE, Sample, TEXT, WIDTH, legend, patch, title};
-use super::ink::Ink;
-use super::scene::{Anchor, Scene, Shape};
+use super::ink::{MERGE, MUTED, OTHER, STEP, TEXT};
+use super::svg::{EDGE, Plot, SIZE, WIDTH, rect};
 use super::words::{fitted, width};
 use crate::results::Split;
 
 /// One run.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Bar {
     /// As in `4 GPUs`.
     pub label: String,
@@ -18,70 +17,61 @@ pub(crate) struct Bar {
 }
 
 /// Runs that are compared with each other.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct BarGroup {
     pub label: String,
     pub bars: Vec<Bar>,
 }
 
-const BAR: f32 = 12.0;
+const HEIGHT: f32 = 12.0;
 const PITCH: f32 = 16.0;
 
 /// Groups of bars, one below the other; each group's longest bar is as long as there is room.
-pub(crate) fn bars(name: &str, groups: &[BarGroup]) -> Option<Scene> {
+pub(crate) fn bars(name: &str, groups: &[BarGroup]) -> Option<Plot> {
     let all = || groups.iter().flat_map(|group| &group.bars);
     all().next()?;
-    let mut scene = Scene::new(WIDTH, name, describe(groups));
-    let mut y = title(&mut scene);
+    let mut plot = Plot::new(name, describe(groups));
+    let mut y = plot.height;
     let widest =
-        |texts: &mut dyn Iterator<Item = &str>| texts.map(|t| width(t, TEXT)).fold(0.0, f32::max);
-    let left = EDGE + widest(&mut all().map(|bar| bar.label.as_str())).min(140.0) + 8.0;
-    let right = WIDTH - EDGE - widest(&mut all().map(|bar| bar.value.as_str())) - 8.0;
+        |text: fn(&Bar) -> &str| all().map(|bar| width(text(bar), SIZE)).fold(0.0, f32::max);
+    let left = EDGE + widest(|bar| &bar.label).min(140.0) + 8.0;
+    let right = WIDTH - EDGE - widest(|bar| &bar.value) - 8.0;
     for group in groups {
         let total = |bar: &Bar| bar.split.step + bar.split.merge + bar.split.other;
         let most = group.bars.iter().map(total).fold(f64::MIN_POSITIVE, f64::max);
+        let scale = f64::from(right - left) / most;
         y += 17.0;
-        let label = fitted(&group.label, TEXT, WIDTH - 2.0 * EDGE);
-        scene.text((EDGE, y), TEXT, Anchor::Start, Ink::Text, label);
+        let label = fitted(&group.label, SIZE, WIDTH - 2.0 * EDGE);
+        plot.text((EDGE, y), "start", TEXT, &label);
         y += 6.0;
         for bar in &group.bars {
-            let scale = f64::from(right - left) / most;
-            row(&mut scene, bar, left, y, scale);
+            let below = y + HEIGHT - 2.0;
+            let label = fitted(&bar.label, SIZE, left - EDGE - 6.0);
+            plot.text((left - 8.0, below), "end", MUTED, &label);
+            let Split { step, merge, other } = bar.split;
+            let (mut x, mut marks) = (left, String::new());
+            for (ms, ink) in [(step, STEP), (merge, MERGE), (other, OTHER)] {
+                let long = (ms * scale) as f32;
+                if long > 0.0 {
+                    marks += &rect((x, y), long, HEIGHT, ink);
+                }
+                x += long;
+            }
+            plot.tipped(&bar.tip, &marks);
+            plot.text((x + 6.0, below), "start", TEXT, &bar.value);
             y += PITCH;
         }
         y += 4.0;
     }
-    let (step, merge, other) = (patch(Ink::Step), patch(Ink::Merge), patch(Ink::Other));
-    let entries: [(String, Sample<'_>); 3] =
-        [("step (computing)".into(), &step), ("merge".into(), &merge), ("other".into(), &other)];
-    scene.height = legend(&mut scene, &entries, y);
-    Some(scene)
-}
-
-fn row(scene: &mut Scene, bar: &Bar, left: f32, y: f32, scale: f64) {
-    let label = fitted(&bar.label, TEXT, left - EDGE - 6.0);
-    scene.text((left - 8.0, y + BAR - 2.0), TEXT, Anchor::End, Ink::Muted, label);
-    let mut x = left;
-    let mut shapes = Vec::new();
-    let parts =
-        [(bar.split.step, Ink::Step), (bar.split.merge, Ink::Merge), (bar.split.other, Ink::Other)];
-    for (ms, ink) in parts {
-        let long = (ms * scale) as f32;
-        if long > 0.0 {
-            shapes.push(Shape::Rect { x, y, width: long, height: BAR, ink });
-        }
-        x += long;
-    }
-    scene.tipped(bar.tip.clone(), shapes);
-    scene.text((x + 6.0, y + BAR - 2.0), TEXT, Anchor::Start, Ink::Text, &bar.value);
+    let entries = [("step (computing)", STEP), ("merge", MERGE), ("other", OTHER)];
+    let patch = |ink| rect((-9.0, -5.0), 18.0, 10.0, ink);
+    Some(plot.legend(y, entries.map(|(label, ink)| (label.into(), patch(ink)))))
 }
 
 fn describe(groups: &[BarGroup]) -> String {
     let lines = groups.iter().flat_map(|group| {
-        group
-            .bars
-            .iter()
-            .map(move |bar| format!("{}, {}", group.label, bar.tip.replace('\n', ", ")))
+        let tips = group.bars.iter().map(|bar| bar.tip.replace('\n', ", "));
+        tips.map(move |tip| format!("{}, {tip}", group.label))
     });
     format!("Time in steps, merges and the rest. {}.", lines.collect::<Vec<_>>().join("; "))
 }

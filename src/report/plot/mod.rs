@@ -1,12 +1,10 @@
-//! Plots: drawn as a [`Scene`], written as SVG.
+//! Plots, written as SVG.
 
 mod axis;
 mod bars;
 mod curves;
-mod frame;
 mod ink;
 mod marker;
-mod scene;
 mod strips;
 mod svg;
 mod trace;
@@ -14,10 +12,9 @@ mod words;
 
 pub(crate) use bars::{Bar, BarGroup, bars};
 pub(crate) use curves::{Curve, Measure, Point, curves};
-pub(crate) use ink::all_inks;
-pub(crate) use scene::Scene;
+pub(crate) use ink::{Ink, all_inks};
 pub(crate) use strips::{Dot, Strip, strips};
-pub(crate) use svg::escape;
+pub(crate) use svg::{Plot, escape};
 pub(crate) use trace::trace;
 
 /// Most lines in one plot: as many as there are inks for them.

@@ -1,9 +1,9 @@
 //! A run's iterations: how large the frontier was, how replicas were merged, how long it took.
 
 use super::axis::{Axis, decades, round};
-use super::frame::{EDGE, Sample, TEXT, WIDTH, legend, patch, title};
-use super::ink::Ink;
-use super::scene::{Anchor, Scene, Shape};
+use super::ink::{GRID, Ink, OTHER, series};
+use super::strips::plain;
+use super::svg::{EDGE, Plot, WIDTH, rect};
 use crate::results::Iteration;
 use crate::units::{bare_ms, count, rate};
 use std::collections::BTreeMap;
@@ -15,155 +15,107 @@ const LEFT: f32 = 52.0;
 /// Most columns: what is more is put together.
 const MOST: usize = 120;
 
-/// One column: an iteration, or several.
-struct Column<'a> {
-    first: usize,
-    last: usize,
-    frontier: u64,
-    ms: f64,
-    mode: &'a str,
-    steps: Vec<&'a str>,
-}
-
 /// The trace of one run; `None` of no iterations.
-pub(crate) fn trace(name: &str, iterations: &[Iteration]) -> Option<Scene> {
-    let columns = columns(iterations);
-    let most = columns.iter().map(|column| column.frontier).max()?;
+pub(crate) fn trace(name: &str, iterations: &[Iteration]) -> Option<Plot> {
+    let most = iterations.iter().map(|entry| entry.frontier).max()?;
     let modes = modes(iterations);
-    let mut scene = Scene::new(WIDTH, name, describe(iterations));
-    let top = title(&mut scene) + 24.0;
-    let frontiers = decades(1.0, (most as f64).max(2.0));
-    let y = Axis {
-        log: true,
-        values: (0.8, frontiers[frontiers.len() - 1]),
-        pixels: (top + HEIGHTS.0, top),
-    };
-    scene.text((EDGE, top - 13.0), TEXT, Anchor::Start, Ink::Muted, "nodes in the frontier");
-    for tick in &frontiers {
-        grid(
-            &mut scene,
-            y.at(*tick),
-            if *tick < 1e3 { format!("{tick:.0}") } else { short(*tick) },
-        );
+    let each = iterations.len().div_ceil(MOST);
+    let columns: Vec<&[Iteration]> = iterations.chunks(each).collect();
+    let time = |column: &[Iteration]| column.iter().map(|entry| entry.ms).sum::<f64>();
+    let longest = columns.iter().map(|column| time(column)).fold(0.0, f64::max);
+    let (frontiers, times) = (decades(1.0, (most as f64).max(2.0)), round(longest));
+    let ends = |ticks: &[f64]| (ticks[0], ticks[ticks.len() - 1]);
+
+    let mut plot = Plot::new(name, describe(iterations, most));
+    let top = plot.height + 24.0;
+    let bottom = top + HEIGHTS.0;
+    let y = Axis { log: true, values: (0.8, ends(&frontiers).1), pixels: (bottom, top) };
+    plot.muted((EDGE, top - 13.0), "start", "nodes in the frontier");
+    for tick in frontiers {
+        let text = if tick < 1e3 { format!("{tick:.0}") } else { rate(tick).replace(".00", "") };
+        grid(&mut plot, y.at(tick), &text);
     }
-    let middle = top + HEIGHTS.0 + 36.0;
-    let longest = columns.iter().map(|column| column.ms).fold(0.0, f64::max);
-    let times = round(longest);
-    let t = Axis {
-        log: false,
-        values: (0.0, times[times.len() - 1]),
-        pixels: (middle + HEIGHTS.1, middle),
-    };
-    scene.text((EDGE, middle - 13.0), TEXT, Anchor::Start, Ink::Muted, "ms, step and merge");
-    for tick in [times[0], times[times.len() - 1]] {
-        grid(&mut scene, t.at(tick), super::strips::plain(tick));
+    let (top, bottom) = (bottom + 36.0, bottom + 36.0 + HEIGHTS.1);
+    let t = Axis { log: false, values: ends(&times), pixels: (bottom, top) };
+    plot.muted((EDGE, top - 13.0), "start", "ms, step and merge");
+    for tick in [ends(&times).0, ends(&times).1] {
+        grid(&mut plot, t.at(tick), &plain(tick));
     }
     let wide = (WIDTH - EDGE - LEFT - 4.0) / columns.len() as f32;
     for (place, column) in columns.iter().enumerate() {
         let x = LEFT + 4.0 + wide * place as f32;
-        let ink = modes.get(column.mode).copied().unwrap_or(Ink::Other);
-        let bar = |top: f32, bottom: f32| Shape::Rect {
-            x,
-            y: top.min(bottom - 1.0),
-            width: (wide * 0.86).clamp(0.8, 34.0),
-            height: (bottom - top).max(1.0),
-            ink,
+        let slowest = column.iter().max_by(|a, b| a.ms.total_cmp(&b.ms))?;
+        let ink = modes.get(slowest.merge.as_str()).copied().unwrap_or(OTHER);
+        let bar = |axis: &Axis, value: f64| {
+            let (top, bottom) = (axis.at(value), axis.pixels.0);
+            let wide = (wide * 0.86).clamp(0.8, 34.0);
+            rect((x, top.min(bottom - 1.0)), wide, (bottom - top).max(1.0), ink)
         };
-        let frontier = bar(y.at(column.frontier as f64), y.pixels.0);
-        scene.tipped(tip(column), vec![frontier, bar(t.at(column.ms), t.pixels.0)]);
+        let frontier = column.iter().map(|entry| entry.frontier).max()?;
+        let marks = bar(&y, frontier as f64) + &bar(&t, time(column));
+        let steps = steps(column);
+        let (first, last) = (place * each, place * each + column.len() - 1);
+        let which = match first == last {
+            true => format!("iteration {first}"),
+            false => format!("iterations {first} to {last}"),
+        };
+        let (nodes, ms, mode) = (count(frontier), bare_ms(time(column)), &slowest.merge);
+        let tip = format!("{which}\n{nodes} nodes\nstep {steps}, merge {mode}\n{ms} ms");
+        plot.tipped(&tip, &marks);
     }
-    let bottom = t.pixels.0 + 16.0;
-    ends(&mut scene, columns.len(), wide, iterations.len(), bottom);
-    let patches: Vec<_> = modes.iter().map(|(mode, ink)| (mode.to_string(), patch(*ink))).collect();
-    let entries: Vec<(String, Sample<'_>)> = patches
-        .iter()
-        .map(|(mode, patch)| (format!("merge: {mode}"), patch as Sample<'_>))
-        .collect();
-    scene.height = legend(&mut scene, &entries, bottom + 22.0);
-    Some(scene)
-}
-
-/// The first and the last iteration under the columns, and what they are.
-fn ends(scene: &mut Scene, columns: usize, wide: f32, iterations: usize, y: f32) {
+    // The first and the last iteration under the columns, and what they are.
+    let under = bottom + 16.0;
     let at = |column: usize| LEFT + 4.0 + wide * column as f32 + (wide * 0.43).min(17.0);
-    scene.text((at(0), y), TEXT, Anchor::Middle, Ink::Muted, "0");
-    if columns > 1 {
-        let last = (iterations - 1).to_string();
-        scene.text((at(columns - 1), y), TEXT, Anchor::Middle, Ink::Muted, last);
+    plot.muted((at(0), under), "middle", "0");
+    if columns.len() > 1 {
+        let last = (iterations.len() - 1).to_string();
+        plot.muted((at(columns.len() - 1), under), "middle", &last);
     }
-    let middle = (LEFT + WIDTH - EDGE) / 2.0;
-    scene.text((middle, y + 14.0), TEXT, Anchor::Middle, Ink::Muted, "iteration");
+    plot.muted(((LEFT + WIDTH - EDGE) / 2.0, under + 14.0), "middle", "iteration");
+    let patch = |ink| rect((-9.0, -5.0), 18.0, 10.0, ink);
+    let entries = modes.iter().map(|(mode, ink)| (format!("merge: {mode}"), patch(*ink)));
+    Some(plot.legend(under + 22.0, entries))
 }
 
-fn grid(scene: &mut Scene, y: f32, text: String) {
-    scene.rule((LEFT, y), (WIDTH - EDGE, y), Ink::Grid, &[]);
-    scene.text((LEFT - 5.0, y + 4.0), TEXT, Anchor::End, Ink::Muted, text);
+fn grid(plot: &mut Plot, y: f32, text: &str) {
+    plot.rule((LEFT, y), (WIDTH - EDGE, y), GRID);
+    plot.muted((LEFT - 5.0, y + 4.0), "end", text);
 }
 
-/// `1 k`, `10 M`.
-fn short(value: f64) -> String {
-    rate(value).replace(".00", "")
-}
-
-fn columns(iterations: &[Iteration]) -> Vec<Column<'_>> {
-    let each = iterations.len().div_ceil(MOST).max(1);
-    iterations.chunks(each).enumerate().map(|(i, chunk)| column(i * each, chunk)).collect()
-}
-
-fn column(first: usize, chunk: &[Iteration]) -> Column<'_> {
-    let longest = chunk.iter().max_by(|a, b| a.ms.total_cmp(&b.ms));
-    let mut steps: Vec<&str> = chunk.iter().map(|entry| entry.step.as_str()).collect();
+/// The steps of these iterations, cut where they are many.
+fn steps(column: &[Iteration]) -> String {
+    let mut steps: Vec<&str> = column.iter().map(|entry| entry.step.as_str()).collect();
     steps.dedup();
-    Column {
-        first,
-        last: first + chunk.len() - 1,
-        frontier: chunk.iter().map(|entry| entry.frontier).max().unwrap_or(0),
-        ms: chunk.iter().map(|entry| entry.ms).sum(),
-        mode: longest.map_or("", |entry| entry.merge.as_str()),
-        steps,
+    let steps = steps.join(", ");
+    match steps.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &steps[..end]),
+        None => steps,
     }
-}
-
-fn tip(column: &Column<'_>) -> String {
-    let which = match column.first == column.last {
-        true => format!("iteration {}", column.first),
-        false => format!("iterations {} to {}", column.first, column.last),
-    };
-    let mut steps = column.steps.join(", ");
-    if steps.chars().count() > 60 {
-        steps = steps.chars().take(60).collect::<String>() + "…";
-    }
-    let (nodes, ms, mode) = (count(column.frontier), bare_ms(column.ms), column.mode);
-    format!("{which}\n{nodes} nodes\nstep {steps}, merge {mode}\n{ms} ms")
 }
 
 /// The usual modes always have the same inks; others take what is left.
 fn modes(iterations: &[Iteration]) -> BTreeMap<&str, Ink> {
-    let usual = |mode: &str| match mode {
-        "none" => Some(Ink::Other),
-        "sparse" => Some(Ink::Series(5)),
-        "gather" => Some(Ink::Series(2)),
-        "dense" => Some(Ink::Series(1)),
-        _ => None,
-    };
     let mut free = [0, 3, 4, 7, 6].into_iter().cycle();
     let mut inks = BTreeMap::new();
     for entry in iterations {
-        inks.entry(entry.merge.as_str()).or_insert_with_key(|mode| {
-            usual(mode).unwrap_or_else(|| Ink::Series(free.next().unwrap_or(0)))
+        inks.entry(entry.merge.as_str()).or_insert_with_key(|mode| match *mode {
+            "none" => OTHER,
+            "sparse" => series(5),
+            "gather" => series(2),
+            "dense" => series(1),
+            _ => series(free.next().unwrap_or(0)),
         });
     }
     inks
 }
 
-fn describe(iterations: &[Iteration]) -> String {
+fn describe(iterations: &[Iteration], most: u64) -> String {
     let mut merges: BTreeMap<&str, usize> = BTreeMap::new();
     iterations.iter().for_each(|entry| *merges.entry(entry.merge.as_str()).or_default() += 1);
     let merges: Vec<String> = merges.iter().map(|(mode, n)| format!("{n} {mode}")).collect();
-    let most = iterations.iter().map(|entry| entry.frontier).max().unwrap_or(0);
-    let n = iterations.len();
     format!(
-        "{n} iterations; the largest frontier has {} nodes; merges: {}.",
+        "{} iterations; the largest frontier has {} nodes; merges: {}.",
+        iterations.len(),
         count(most),
         merges.join(", ")
     )
