@@ -104,8 +104,8 @@ pub(crate) struct Places {
 
 /// Arcs as a reader found them, in file order; `weights` is empty when there is no value column.
 #[derive(Debug, Default)]
-pub(crate) struct ArcList {
-    pub pairs: Vec<(u32, u32)>,
+pub(crate) struct ArcList<I = u32> {
+    pub pairs: Vec<(I, I)>,
     pub weights: Vec<f32>,
 }
 

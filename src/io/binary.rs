@@ -1,5 +1,7 @@
 //! What the binary formats share: arrays of numbers, converted in parallel.
 
+use super::text;
+use crate::graph::options::FileWeights;
 use rayon::prelude::*;
 
 /// Numbers that one task converts.
@@ -19,17 +21,62 @@ pub(super) fn numbers<const SIZE: usize, T: Copy + Default + Send>(
     out
 }
 
-/// Where the first number is that is `wrong`.
-pub(super) fn first<const SIZE: usize>(
-    bytes: &[u8],
-    wrong: impl Fn([u8; SIZE]) -> bool + Sync,
-) -> Option<usize> {
-    bytes.as_chunks::<SIZE>().0.par_iter().position_first(|word| wrong(*word))
+/// A number as a file has it, on its way to a weight.
+pub(super) trait Number: Copy + std::fmt::Display {
+    fn narrowed(self) -> f32;
+    /// Whether it is a whole number that is a weight and that f32 does not hold.
+    fn rounds(self) -> bool;
 }
 
-/// Whether f32 does not hold a whole number that is a weight; negative ones are none.
-pub(super) fn rounds(number: i64) -> bool {
-    number > 0 && number as f32 as i128 != i128::from(number)
+macro_rules! whole_numbers {
+    ($($kind:ty),+) => {$(
+        impl Number for $kind {
+            #[inline]
+            fn narrowed(self) -> f32 {
+                self as f32
+            }
+            #[inline]
+            fn rounds(self) -> bool {
+                self > 0 && self as f32 as i128 != self as i128
+            }
+        }
+    )+};
+}
+whole_numbers!(i32, u32, i64, u64);
+
+impl Number for f64 {
+    #[inline]
+    fn narrowed(self) -> f32 {
+        self as f32
+    }
+    #[inline]
+    fn rounds(self) -> bool {
+        let round = self as f32;
+        self.fract() == 0.0 && round.is_finite() && round > 0.0 && f64::from(round) != self
+    }
+}
+
+/// Converts an array of weights. A whole number that f32 does not hold is refused, unless weights are to be rounded.
+pub(super) fn weights<const SIZE: usize, N: Number>(
+    bytes: &[u8],
+    wanted: FileWeights,
+    convert: impl Fn([u8; SIZE]) -> N + Sync,
+) -> Result<Vec<f32>, String> {
+    let words = bytes.as_chunks::<SIZE>().0;
+    let odd = |word: &[u8; SIZE]| wanted == FileWeights::Exact && convert(*word).rounds();
+    match words.par_iter().position_first(odd) {
+        Some(arc) => Err(format!("arc {arc}: {}", text::rounds(&convert(words[arc]).to_string()))),
+        None => Ok(numbers(bytes, |word| convert(word).narrowed())),
+    }
+}
+
+/// What is said of a file that is longer or shorter than its header implies.
+pub(super) fn misfit(what: &str, counts: &str, expected: u64, size: u64) -> String {
+    let fate = if size < expected { "truncated" } else { "too long" };
+    format!(
+        "the {what} is {fate}, or its header lies about counts ({counts} need {expected} bytes, the file has \
+         {size}); fetch it again"
+    )
 }
 
 /// The little-endian u64 at `at`.

@@ -7,13 +7,6 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Arcs between ids of 64 bits, in file order; `weights` is empty when there is no value column.
-#[derive(Debug, Default)]
-pub(super) struct WideList {
-    pub pairs: Vec<(u64, u64)>,
-    pub weights: Vec<f32>,
-}
-
 /// Arcs between names, in file order. They speak of names by their place in `names`, in which each is once.
 #[derive(Debug, Default)]
 pub(super) struct NamedList<'a> {
@@ -44,16 +37,12 @@ impl<'a> NamedList<'a> {
     }
 }
 
-/// Numbers the nodes of lists with names, in the byte order of these; `None` when there are more nodes than 32
-/// bits tell apart.
-pub(super) fn named(lists: Vec<NamedList>) -> Option<(Vec<ArcList>, Texts)> {
+/// Numbers the nodes of lists with names, in the byte order of these.
+pub(super) fn named(lists: Vec<NamedList>) -> (Vec<ArcList>, Texts) {
     let own = lists.par_iter().flat_map_iter(|list| list.names.iter().map(|name| &**name));
     let mut all: Vec<&[u8]> = own.collect();
     all.par_sort_unstable();
     all.dedup();
-    if all.len() as u64 > crate::graph::MAX_NODES {
-        return None;
-    }
     let place = |name: &Cow<[u8]>| all.partition_point(|other| *other < &**name) as u32;
     let numbers: Vec<Vec<u32>> =
         lists.par_iter().map(|list| list.names.iter().map(place).collect()).collect();
@@ -64,27 +53,49 @@ pub(super) fn named(lists: Vec<NamedList>) -> Option<(Vec<ArcList>, Texts)> {
             .collect(),
         weights: list.weights,
     });
-    Some((numbered.collect(), texts))
+    (numbered.collect(), texts)
 }
 
-/// What ids became.
-pub(super) enum Compacted {
-    /// They were without gaps from `first` on: `count` of them.
-    Shifted { first: u32, count: u64 },
-    /// Node v is called `names[v]`.
+/// What nodes are called.
+pub(super) enum Called {
+    /// `count` of them, by whole numbers from `first` on.
+    From {
+        first: u32,
+        count: u64,
+    },
+    /// Node v by `names[v]`.
     Named(Vec<u64>),
+    Texts(Texts),
+}
+
+impl Called {
+    /// How many nodes there are.
+    pub(super) fn count(&self) -> u64 {
+        match self {
+            Called::From { count, .. } => *count,
+            Called::Named(names) => names.len() as u64,
+            Called::Texts(texts) => texts.len() as u64,
+        }
+    }
+}
+
+/// One more than the largest id; 0 where there is no arc.
+pub(super) fn bound(lists: &[ArcList]) -> u64 {
+    let largest = |list: &ArcList| list.pairs.iter().map(|(u, v)| *u.max(v)).max();
+    lists.par_iter().filter_map(largest).max().map_or(0, |largest| u64::from(largest) + 1)
 }
 
 /// A bitmap of all ids up to the largest is made where it takes at most this many bytes, or no more than
 /// the arcs themselves.
 const SMALL: u64 = 16 << 20;
 
-/// Renumbers the nodes of `lists`, whose largest id is `largest`.
-pub(super) fn narrow(lists: &mut [ArcList], largest: u32) -> Compacted {
+/// Renumbers the nodes of `lists`, whose ids are below `bound`.
+pub(super) fn narrow(lists: &mut Vec<ArcList>, bound: u64) -> Called {
     let arcs: u64 = lists.iter().map(|list| list.pairs.len() as u64).sum();
-    let bound = u64::from(largest) + 1;
     if bound / 8 > SMALL.max(8 * arcs) {
-        return by_sorting(lists);
+        let (narrowed, names) = by_sorting(std::mem::take(lists));
+        *lists = narrowed;
+        return Called::Named(names);
     }
     let used: Vec<AtomicU64> = (0..bound.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
     lists.par_iter().flat_map_iter(|list| &list.pairs).for_each(|&(u, v)| {
@@ -104,7 +115,7 @@ pub(super) fn narrow(lists: &mut [ArcList], largest: u32) -> Compacted {
         if first > 0 {
             each(lists, |id| id - first);
         }
-        return Compacted::Shifted { first, count };
+        return Called::From { first, count };
     }
     let mut below = Vec::with_capacity(used.len());
     let mut names = Vec::with_capacity(count as usize);
@@ -120,19 +131,7 @@ pub(super) fn narrow(lists: &mut [ArcList], largest: u32) -> Compacted {
         let place = id as usize / 64;
         below[place] + (used[place] & ((1 << (id % 64)) - 1)).count_ones()
     });
-    Compacted::Named(names)
-}
-
-/// Where the largest id is far above the number of arcs.
-fn by_sorting(lists: &mut [ArcList]) -> Compacted {
-    let mut names: Vec<u64> = lists
-        .par_iter()
-        .flat_map_iter(|list| list.pairs.iter().flat_map(|&(u, v)| [u64::from(u), u64::from(v)]))
-        .collect();
-    names.par_sort_unstable();
-    names.dedup();
-    each(lists, |id| place(&names, u64::from(id)));
-    Compacted::Named(names)
+    Called::Named(names)
 }
 
 fn each(lists: &mut [ArcList], new: impl Fn(u32) -> u32 + Sync) {
@@ -141,28 +140,22 @@ fn each(lists: &mut [ArcList], new: impl Fn(u32) -> u32 + Sync) {
     });
 }
 
-/// Renumbers the nodes of lists with 64-bit ids; `None` when there are more nodes than 32 bits tell apart.
-pub(super) fn wide(lists: Vec<WideList>) -> Option<(Vec<ArcList>, Vec<u64>)> {
+/// Renumbers the nodes of lists whose largest id is far above the number of arcs: the lists, and what nodes are called.
+pub(super) fn by_sorting<I: Copy + Into<u64> + Send + Sync>(
+    lists: Vec<ArcList<I>>,
+) -> (Vec<ArcList>, Vec<u64>) {
     let mut names: Vec<u64> = lists
         .par_iter()
-        .flat_map_iter(|list| list.pairs.iter().flat_map(|&(u, v)| [u, v]))
+        .flat_map_iter(|list| list.pairs.iter().flat_map(|&(u, v)| [u.into(), v.into()]))
         .collect();
     names.par_sort_unstable();
     names.dedup();
-    if names.len() as u64 > crate::graph::MAX_NODES {
-        return None;
-    }
+    let place = |id: I| names.partition_point(|name| *name < id.into()) as u32;
     let narrowed = lists.into_par_iter().map(|list| ArcList {
-        pairs: list.pairs.iter().map(|&(u, v)| (place(&names, u), place(&names, v))).collect(),
+        pairs: list.pairs.iter().map(|&(u, v)| (place(u), place(v))).collect(),
         weights: list.weights,
     });
-    let narrowed = narrowed.collect();
-    Some((narrowed, names))
-}
-
-/// Where `name` is in `names`, which has it.
-fn place(names: &[u64], name: u64) -> u32 {
-    names.partition_point(|other| *other < name) as u32
+    (narrowed.collect(), names)
 }
 
 #[cfg(test)]
@@ -182,7 +175,8 @@ mod tests {
         for first in [0, 1, 63, 64, 1000] {
             let given: Vec<_> = (0..200).map(|i| (first + i, first + (i * 7) % 200)).collect();
             let mut lists = list(&given);
-            let Compacted::Shifted { first: found, count } = narrow(&mut lists, first + 199) else {
+            let Called::From { first: found, count } = narrow(&mut lists, first as u64 + 200)
+            else {
                 panic!("named")
             };
             assert_eq!((found, count), (first, 200));
@@ -197,7 +191,9 @@ mod tests {
             let given: Vec<_> =
                 given.iter().copied().chain((largest > 900).then_some((largest, 5))).collect();
             let mut lists = list(&given);
-            let Compacted::Named(names) = narrow(&mut lists, largest) else { panic!("shifted") };
+            let Called::Named(names) = narrow(&mut lists, u64::from(largest) + 1) else {
+                panic!("shifted")
+            };
             assert!(names.is_sorted() && names[0] == 5);
             let back: Vec<_> = pairs(&lists)
                 .iter()
@@ -210,8 +206,8 @@ mod tests {
     #[test]
     fn ids_of_64_bits_are_renumbered() {
         let given = vec![(u64::MAX, 3), (1 << 40, u64::MAX)];
-        let wide_list = WideList { pairs: given.clone(), weights: vec![1.0, 2.0] };
-        let (lists, names) = wide(vec![wide_list]).unwrap();
+        let wide_list = ArcList { pairs: given.clone(), weights: vec![1.0, 2.0] };
+        let (lists, names) = by_sorting(vec![wide_list]);
         assert_eq!(names, [3, 1 << 40, u64::MAX]);
         assert_eq!(pairs(&lists), [(2, 0), (1, 2)]);
         assert_eq!(lists[0].weights, [1.0, 2.0]);

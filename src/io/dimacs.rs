@@ -8,9 +8,8 @@
 use super::labels::{Locations, Place, place};
 use super::parsed::{Arcs, Headline, Nodes, Parsed};
 use super::text::{self, Fault, Fields, shown};
-use crate::error::{Error, Result};
+use crate::graph::ArcList;
 use crate::graph::options::FileWeights;
-use crate::graph::{ArcList, MAX_NODES};
 
 /// Units of a degree in a coordinates file.
 const PER_DEGREE: f64 = 1e6;
@@ -42,38 +41,34 @@ pub(super) fn headline(start: &[u8]) -> Option<Headline> {
 }
 
 /// Reads the whole content of a file of arcs; lengths are passed over unless `weights` are wanted.
-pub(super) fn parse(path: &str, bytes: &[u8], weights: FileWeights) -> Result<Parsed> {
-    if is_coordinates(bytes) {
-        return Err(Error::input(format!(
-            "{path}: holds coordinates, not arcs; name the .gr file of this graph"
-        )));
+pub(super) fn parse(bytes: &[u8], weights: FileWeights) -> Result<Parsed, Fault> {
+    let problem = problem(bytes)?;
+    let [b"p", b"sp", nodes, arcs] = problem.words[..] else {
+        return Err(misposed(&problem, "p sp NODES ARCS"));
+    };
+    let (count, promised) = (count(nodes, problem.at)?, count(arcs, problem.at)?);
+    text::node_count(count).map_err(|what| Fault::new(problem.at, what))?;
+    let lists = text::parse_parts(bytes, problem.body, |lines| arcs_of(count, weights, lines))?;
+    let found = lists.iter().map(|list| list.pairs.len() as u64).sum();
+    if found != promised {
+        return Err(miscounted(&problem, promised, found, "arcs"));
     }
-    let (nodes, lists) = read(bytes, weights).map_err(|fault| fault.into_error(path, bytes))?;
-    Ok(Parsed {
-        format: "dimacs",
-        arcs: Arcs::Lists(lists),
-        nodes: Nodes::Declared { count: nodes, first_id: 1 },
-        weighted: weights.read(),
-        mirror: false,
-    })
+    let arcs = Arcs::Lists(lists, Nodes::Declared { count, first: 1 });
+    Ok(Parsed::new("dimacs", arcs, weights.read()))
 }
 
 /// Reads the whole content of a file of coordinates.
-pub(super) fn parse_coordinates(path: &str, bytes: &[u8]) -> Result<Locations> {
-    let read = || {
-        let problem = problem(bytes)?;
-        let [b"p", b"aux", b"sp", b"co", nodes] = problem.words[..] else {
-            return Err(misposed(&problem, "p aux sp co NODES"));
-        };
-        let nodes = count(nodes, problem.at)?;
-        let parts = text::parse_parts(bytes, problem.body, |lines| places(nodes, lines))?;
-        let places = parts.concat();
-        if places.len() as u64 != nodes {
-            return Err(miscounted(&problem, nodes, places.len() as u64, "nodes"));
-        }
-        Locations::of(places, Some(1))
+pub(super) fn parse_coordinates(bytes: &[u8]) -> Result<Locations, Fault> {
+    let problem = problem(bytes)?;
+    let [b"p", b"aux", b"sp", b"co", nodes] = problem.words[..] else {
+        return Err(misposed(&problem, "p aux sp co NODES"));
     };
-    read().map_err(|fault| fault.into_error(path, bytes))
+    let nodes = count(nodes, problem.at)?;
+    let places = text::parse_parts(bytes, problem.body, |lines| places(nodes, lines))?.concat();
+    if places.len() as u64 != nodes {
+        return Err(miscounted(&problem, nodes, places.len() as u64, "nodes"));
+    }
+    Locations::of(places, Some(1))
 }
 
 /// Finds the `p` line behind the comments.
@@ -119,28 +114,6 @@ fn miscounted(problem: &Problem, promised: u64, found: u64, what: &str) -> Fault
 fn count(field: &[u8], at: usize) -> Result<u64, Fault> {
     text::integer(field)
         .ok_or_else(|| Fault::new(at, format!("not a count ({}); correct the line", shown(field))))
-}
-
-/// (nodes, arcs)
-fn read(bytes: &[u8], weights: FileWeights) -> Result<(u64, Vec<ArcList>), Fault> {
-    let problem = problem(bytes)?;
-    let [b"p", b"sp", nodes, arcs] = problem.words[..] else {
-        return Err(misposed(&problem, "p sp NODES ARCS"));
-    };
-    let (nodes, promised) = (count(nodes, problem.at)?, count(arcs, problem.at)?);
-    let wrong = if nodes == 0 {
-        "the graph is empty (0 nodes); give at least one node".to_string()
-    } else if nodes > MAX_NODES {
-        format!("too many nodes ({nodes}); ids are 32 bits wide: at most {MAX_NODES}")
-    } else {
-        let lists = text::parse_parts(bytes, problem.body, |lines| arcs_of(nodes, weights, lines))?;
-        let found = lists.iter().map(|list| list.pairs.len() as u64).sum();
-        if found != promised {
-            return Err(miscounted(&problem, promised, found, "arcs"));
-        }
-        return Ok((nodes, lists));
-    };
-    Err(Fault::new(problem.at, wrong))
 }
 
 /// The fields of a line `KIND x y z`, or `None` for a comment or an empty line.
@@ -193,13 +166,10 @@ fn places(
 mod tests {
     use super::*;
 
-    type Found = (u64, Vec<(u32, u32)>, Vec<f32>);
+    use super::super::parsed::tests::{Found, found};
 
     fn arcs(text: &str) -> Result<Found, String> {
-        let (nodes, lists) = read(text.as_bytes(), FileWeights::Exact)
-            .map_err(|fault| fault.into_error("g.gr", text.as_bytes()).to_string())?;
-        let pairs = lists.iter().flat_map(|list| list.pairs.clone()).collect();
-        Ok((nodes, pairs, lists.iter().flat_map(|list| list.weights.clone()).collect()))
+        found("g.gr", text.as_bytes(), parse(text.as_bytes(), FileWeights::Exact))
     }
 
     #[test]
@@ -235,7 +205,7 @@ mod tests {
     fn coordinates_are_degrees_by_id() {
         let text = b"c\np aux sp co 2\nv 2 -73530767 41085396\nv 1 0 -90000000\n";
         assert!(is_coordinates(text));
-        let found = parse_coordinates("g.co", text).unwrap();
+        let found = parse_coordinates(text).unwrap();
         assert_eq!((found.ids, found.first_id), (vec![1, 2], Some(1)));
         assert_eq!(found.latitude, [-90.0, 41.085396]);
         assert_eq!(found.longitude, [0.0, -73.530767]);
@@ -245,7 +215,8 @@ mod tests {
             ("p aux sp co 1\nv 1 0 91000000\n", "g.co:2: latitude"),
             ("p aux sp co 1\nv 1 x 0\n", "g.co:2: not a longitude (x)"),
         ] {
-            let message = parse_coordinates("g.co", text.as_bytes()).unwrap_err().to_string();
+            let fault = parse_coordinates(text.as_bytes()).unwrap_err();
+            let message = fault.into_error("g.co", text.as_bytes()).to_string();
             assert!(message.starts_with(part), "{message}");
         }
     }

@@ -14,7 +14,7 @@
 //! does n, or else m is the number of arcs) but does not fit is refused: the file is cut short, or an id is
 //! out of range.
 
-use super::compact::{self, WideList};
+use super::compact::{self, Called};
 use super::delimited::{self, Layout, Values, is_comment, misshapen};
 use super::parsed::{Arcs, Nodes, Parsed};
 use super::rows::{self, Weights};
@@ -71,14 +71,6 @@ struct Asked<'a> {
     ids: Ids,
 }
 
-/// A stretch of the file; ids are u32 or u64.
-struct Part<I> {
-    pairs: Vec<(I, I)>,
-    weights: Vec<f32>,
-    /// The largest id, if there is any arc.
-    largest: Option<I>,
-}
-
 /// An id as wide as it has to be.
 trait Id: Copy + Ord + Send {
     fn parse(field: &[u8], at: usize) -> Result<Self, Fault>;
@@ -103,7 +95,7 @@ trait Rows: Sync {
     fn arcs<I: Id>(
         &self,
         lines: &mut dyn Iterator<Item = (usize, &[u8])>,
-    ) -> Result<Part<I>, Fault>;
+    ) -> Result<ArcList<I>, Fault>;
 
     /// The ids on a line, where they are numbers.
     fn ids(&self, line: &[u8]) -> Vec<u64>;
@@ -127,26 +119,23 @@ struct Columns<'a> {
 
 /// Reads the whole content of a file. `gap` says that the nodes go up to the largest id; a third column is
 /// passed over unless weights are wanted.
-pub(super) fn parse(path: &str, bytes: &[u8], gap: bool, options: &LoadOptions) -> Result<Parsed> {
+pub(super) fn parse(bytes: &[u8], gap: bool, options: &LoadOptions) -> Result<Parsed, Fault> {
     let ids = match options.ids {
         Ids::Auto if says_text(bytes) => Ids::Text,
         ids => ids,
     };
     let asked = Asked { gap, weights: options.weights.in_file(), options, ids };
-    let read = || -> Result<Parsed, Fault> {
-        if options.columns.is_none() {
-            delimited::refuse_marked_header(bytes)?;
-        }
-        match plain(bytes, &asked)? {
-            Some(parsed) => Ok(parsed),
-            None => by_columns(bytes, &asked),
-        }
-    };
-    read().map_err(|fault| fault.into_error(path, bytes))
+    if options.columns.is_none() {
+        delimited::refuse_marked_header(bytes)?;
+    }
+    match plain(bytes, &asked)? {
+        Some(parsed) => Ok(parsed),
+        None => by_columns(bytes, &asked),
+    }
 }
 
-fn parsed(arcs: Arcs, nodes: Nodes, weighted: bool) -> Parsed {
-    Parsed { format: "edge-list", arcs, nodes, weighted, mirror: false }
+fn parsed(arcs: Arcs, weighted: bool) -> Parsed {
+    Parsed::new("edge-list", arcs, weighted)
 }
 
 /// The file, if it is a plain one.
@@ -199,8 +188,8 @@ fn without_arcs(comment: Option<First>) -> Result<Parsed, Fault> {
     let Some(comment) = comment.filter(|comment| comment.n > 0) else { return Err(nothing(0)) };
     promised(&comment, 0, ", or delete the comment")?;
     few_enough(&comment)?;
-    let nodes = Nodes::Declared { count: comment.n, first_id: 0 };
-    Ok(parsed(Arcs::Lists(Vec::new()), nodes, false))
+    let nodes = Nodes::Declared { count: comment.n, first: 0 };
+    Ok(parsed(Arcs::Lists(Vec::new(), nodes), false))
 }
 
 fn nothing(at: usize) -> Fault {
@@ -279,19 +268,14 @@ fn numbers<R: Rows>(bytes: &[u8], top: &Top, rows: &R, asked: &Asked) -> Result<
 /// The file, if its ids fit into 32 bits.
 fn narrow<R: Rows>(bytes: &[u8], top: &Top, rows: &R, asked: &Asked) -> Result<Parsed, Fault> {
     let body = top.first.as_ref().map_or(top.body, |first| first.next);
-    let mut parts = text::parse_parts(bytes, body, |lines| rows.arcs::<u32>(lines))?;
-    let largest = parts.iter().filter_map(|part| part.largest).max();
-    let bound = largest.map_or(0, |largest| u64::from(largest) + 1);
-    let found = parts.iter().map(|part| part.pairs.len() as u64).sum();
+    let mut lists = text::parse_parts(bytes, body, |lines| rows.arcs::<u32>(lines))?;
     let mut nodes = if asked.gap { Nodes::UpToLargest } else { Nodes::Occurring };
-    let (taken, from_1) = match &top.first {
-        Some(first) => {
-            let from_1 = bound == first.n.saturating_add(1) && !has_zero(&parts);
-            (holds_counts(top, first, found, bound, from_1, bytes)?, from_1)
-        }
-        None => (false, false),
+    let counts = top.first.as_ref().map(|first| Counts::of(first, &lists));
+    let taken = match &counts {
+        Some(counts) => counts.hold(top.certain, bytes)?,
+        None => false,
     };
-    if let Some(first) = top.first.as_ref().filter(|_| taken) {
+    if let Some(Counts { first, bound, from_1, .. }) = counts.filter(|_| taken) {
         if bound > first.n && !from_1 {
             return Err(out_of_range(bytes, first, &first.doubt(), rows));
         }
@@ -299,32 +283,32 @@ fn narrow<R: Rows>(bytes: &[u8], top: &Top, rows: &R, asked: &Asked) -> Result<P
             let what = "the graph is empty (0 nodes); give at least one arc";
             return Err(Fault::new(first.at, what));
         }
-        nodes = Nodes::Counted { count: first.n, first_id: u32::from(from_1) };
+        nodes = Nodes::Declared { count: first.n, first: u32::from(from_1) };
+        if from_1 {
+            let pairs = lists.iter_mut().flat_map(|list| &mut list.pairs);
+            pairs.for_each(|(u, v)| (*u, *v) = (*u - 1, *v - 1));
+        }
     } else if let Some(first) = &top.first {
         let mut line = text::lines(&bytes[..first.next], first.at);
-        parts.insert(0, rows.arcs(&mut line)?);
+        lists.insert(0, rows.arcs(&mut line)?);
     }
     if let Some(comment) = &top.comment {
-        let found: u64 = parts.iter().map(|part| part.pairs.len() as u64).sum();
-        let bound =
-            parts.iter().filter_map(|part| part.largest).max().map_or(0, |v| u64::from(v) + 1);
-        promised(comment, found, ", or delete the comment")?;
+        promised(comment, found(&lists), ", or delete the comment")?;
         few_enough(comment)?;
-        if bound > comment.n {
+        if compact::bound(&lists) > comment.n {
             return Err(out_of_range(bytes, comment, "", rows));
         }
         if !taken {
-            nodes = Nodes::Declared { count: comment.n, first_id: 0 };
+            nodes = Nodes::Declared { count: comment.n, first: 0 };
         }
     }
-    if taken && from_1 {
-        parts.iter_mut().flat_map(|part| &mut part.pairs).for_each(|(u, v)| {
-            (*u, *v) = (*u - 1, *v - 1);
-        });
-    }
-    let list = |part: Part<u32>| ArcList { pairs: part.pairs, weights: part.weights };
-    let lists = parts.into_iter().map(list).collect();
-    Ok(parsed(Arcs::Lists(lists), nodes, rows.weighted() && asked.weights.read()))
+    let weighted = rows.weighted() && asked.weights.read();
+    Ok(Parsed { counts_line: taken, ..parsed(Arcs::Lists(lists, nodes), weighted) })
+}
+
+/// The number of arcs.
+fn found<I>(lists: &[ArcList<I>]) -> u64 {
+    lists.iter().map(|list| list.pairs.len() as u64).sum()
 }
 
 /// The file again, for an id needs 64 bits; `fault` is the complaint about that one.
@@ -335,49 +319,51 @@ fn wide<R: Rows>(
     asked: &Asked,
     fault: Fault,
 ) -> Result<Parsed, Fault> {
-    let parts = text::parse_parts(bytes, top.body, |lines| rows.arcs::<u64>(lines))?;
-    let found = parts.iter().map(|part| part.pairs.len() as u64).sum::<u64>();
+    let lists = text::parse_parts(bytes, top.body, |lines| rows.arcs::<u64>(lines))?;
+    let found = found(&lists);
     // Counts that the arcs' number confirms were not meant to be followed by such ids.
-    if top
-        .first
-        .as_ref()
-        .is_some_and(|first| found.checked_sub(1) == Some(first.m) && found > ENOUGH_TO_SUSPECT)
-    {
+    let confirmed = |first: &First| found.checked_sub(1) == Some(first.m);
+    if top.first.as_ref().is_some_and(confirmed) && found > ENOUGH_TO_SUSPECT {
         return Err(fault);
     }
-    let list = |part: Part<u64>| WideList { pairs: part.pairs, weights: part.weights };
-    let lists = parts.into_iter().map(list).collect();
-    Ok(parsed(Arcs::Wide(lists), Nodes::Occurring, rows.weighted() && asked.weights.read()))
+    Ok(parsed(Arcs::Wide(lists), rows.weighted() && asked.weights.read()))
 }
 
-/// Whether a node has the id 0.
-fn has_zero(parts: &[Part<u32>]) -> bool {
-    parts.iter().flat_map(|part| &part.pairs).any(|&(u, v)| u == 0 || v == 0)
-}
-
-/// Whether the first line holds counts, given the number of arcs behind it and their ids' bound. `from_1` says that
-/// the ids are 1 to n.
-fn holds_counts(
-    top: &Top,
-    first: &First,
+/// A first line that may hold counts, and the arcs behind it.
+struct Counts<'a> {
+    first: &'a First,
     found: u64,
+    /// One more than their largest id.
     bound: u64,
+    /// Whether ids are 1 to n.
     from_1: bool,
-    bytes: &[u8],
-) -> Result<bool, Fault> {
-    let fits = found == first.m && (bound <= first.n || from_1);
-    let above = found > 0 && first.m >= bound;
-    let beyond = found == first.m && bound == first.n.saturating_add(1);
-    let odd = found >= ENOUGH_TO_SUSPECT && (first.n >= bound || found == first.m);
-    if !top.certain && fits && !above {
-        return Err(ambiguous(first, bytes));
+}
+
+impl Counts<'_> {
+    fn of<'a>(first: &'a First, lists: &[ArcList]) -> Counts<'a> {
+        let bound = compact::bound(lists);
+        let zero = || lists.iter().flat_map(|list| &list.pairs).any(|&(u, v)| u == 0 || v == 0);
+        let from_1 = bound == first.n.saturating_add(1) && !zero();
+        Counts { first, found: found(lists), bound, from_1 }
     }
-    if !top.certain && !fits && !(above && (odd || beyond)) {
-        return Ok(false);
+
+    /// Whether the line holds counts.
+    fn hold(&self, certain: bool, bytes: &[u8]) -> Result<bool, Fault> {
+        let Counts { first, found, bound, from_1 } = *self;
+        let fits = found == first.m && (bound <= first.n || from_1);
+        let above = found > 0 && first.m >= bound;
+        let beyond = found == first.m && bound == first.n.saturating_add(1);
+        let odd = found >= ENOUGH_TO_SUSPECT && (first.n >= bound || found == first.m);
+        if !certain && fits && !above {
+            return Err(ambiguous(first, bytes));
+        }
+        if !certain && !fits && !(above && (odd || beyond)) {
+            return Ok(false);
+        }
+        promised(first, found, &first.doubt())?;
+        few_enough(first)?;
+        Ok(true)
     }
-    promised(first, found, &first.doubt())?;
-    few_enough(first)?;
-    Ok(true)
 }
 
 /// Refuses more nodes than there can be.
@@ -431,29 +417,9 @@ impl Rows for Plain {
     fn arcs<I: Id>(
         &self,
         lines: &mut dyn Iterator<Item = (usize, &[u8])>,
-    ) -> Result<Part<I>, Fault> {
-        let mut part = Part { pairs: Vec::new(), weights: Vec::new(), largest: None };
-        for (at, line) in lines {
-            let mut fields = Fields::<true>(line);
-            let Some(first) = fields.next() else { continue };
-            if matches!(first[0], b'#' | b'%') {
-                continue;
-            }
-            let u = I::parse(first, at)?;
-            let v = I::parse(fields.next().ok_or_else(|| no_plain(at, line))?, at)?;
-            if self.weighted {
-                let weight = fields.next().ok_or_else(|| no_plain(at, line))?;
-                if self.weights.read() {
-                    part.weights.push(text::weight(weight, at, self.weights)?);
-                }
-            }
-            if fields.next().is_some() {
-                return Err(no_plain(at, line));
-            }
-            part.largest = part.largest.max(Some(u.max(v)));
-            part.pairs.push((u, v));
-        }
-        Ok(part)
+    ) -> Result<ArcList<I>, Fault> {
+        let weights = self.weighted.then_some(self.weights);
+        text::arcs::<true, I>(lines, weights, b"#%", I::parse, no_plain)
     }
 
     fn ids(&self, line: &[u8]) -> Vec<u64> {
@@ -498,20 +464,18 @@ impl Rows for Columns<'_> {
     fn arcs<I: Id>(
         &self,
         lines: &mut dyn Iterator<Item = (usize, &[u8])>,
-    ) -> Result<Part<I>, Fault> {
-        let mut part = Part { pairs: Vec::new(), weights: Vec::new(), largest: None };
+    ) -> Result<ArcList<I>, Fault> {
+        let mut list = ArcList { pairs: Vec::new(), weights: Vec::new() };
         let mut values = Vec::new();
         for (at, line) in lines {
             if is_comment(line) {
                 continue;
             }
-            part.weights.extend(self.read(at, line, &mut values)?);
+            list.weights.extend(self.read(at, line, &mut values)?);
             let u = I::parse(&values[self.layout.src], at)?;
-            let v = I::parse(&values[self.layout.dst], at)?;
-            part.largest = part.largest.max(Some(u.max(v)));
-            part.pairs.push((u, v));
+            list.pairs.push((u, I::parse(&values[self.layout.dst], at)?));
         }
-        Ok(part)
+        Ok(list)
     }
 
     fn ids(&self, line: &[u8]) -> Vec<u64> {
@@ -570,14 +534,10 @@ fn by_columns(bytes: &[u8], asked: &Asked) -> Result<Parsed, Fault> {
 /// Whether the first line holds counts in a file of names that are all whole numbers.
 fn counts_above_numbers(bytes: &[u8], top: &Top, rows: &Columns) -> Result<bool, Fault> {
     let Some(first) = top.first.as_ref().filter(|_| !top.certain) else { return Ok(false) };
-    let Ok(parts) = text::parse_parts(bytes, first.next, |lines| rows.arcs::<u32>(lines)) else {
-        return Ok(false);
-    };
-    let largest = parts.iter().filter_map(|part| part.largest).max();
-    let bound = largest.map_or(0, |largest| u64::from(largest) + 1);
-    let found = parts.iter().map(|part| part.pairs.len() as u64).sum();
-    let from_1 = bound == first.n.saturating_add(1) && !has_zero(&parts);
-    holds_counts(top, first, found, bound, from_1, bytes)
+    match text::parse_parts(bytes, first.next, |lines| rows.arcs::<u32>(lines)) {
+        Ok(lists) => Counts::of(first, &lists).hold(false, bytes),
+        Err(_) => Ok(false),
+    }
 }
 
 /// Refuses a line that looks like a comment and is none.
@@ -640,10 +600,7 @@ fn names(bytes: &[u8], top: &Top, rows: &Columns, asked: &Asked) -> Result<Parse
         }
     }
     let arcs: u64 = parts.iter().map(|part| part.pairs.len() as u64).sum();
-    let (lists, texts) = compact::named(parts).ok_or_else(|| {
-        let what = format!("more than {MAX_NODES} names; nodes are 32 bits wide inside");
-        Fault::new(top.body, format!("{what}: leave nodes out"))
-    })?;
+    let (lists, texts) = compact::named(parts);
     for counts in [top.comment.as_ref(), top.first.as_ref().filter(|_| taken)].into_iter().flatten()
     {
         promised(counts, arcs, ", or delete the line of counts")?;
@@ -671,8 +628,8 @@ fn names(bytes: &[u8], top: &Top, rows: &Columns, asked: &Asked) -> Result<Parse
             return Err(maybe_columns(pair, bytes));
         }
     }
-    let nodes = Nodes::Texts { texts, counted: taken };
-    Ok(parsed(Arcs::Lists(lists), nodes, rows.weighted() && asked.weights.read()))
+    let arcs = Arcs::Lists(lists, Nodes::Listed(Called::Texts(texts)));
+    Ok(Parsed { counts_line: taken, ..parsed(arcs, rows.weighted() && asked.weights.read()) })
 }
 
 /// The complaint about a first line that may name columns or nodes.

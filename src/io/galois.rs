@@ -7,10 +7,8 @@
 //! its 64-bit targets.
 
 use super::binary::{self, numbers, take, word};
-use super::parsed::{Arcs, Headline, Nodes, Parsed};
+use super::parsed::{Headline, Parsed};
 use super::text;
-use crate::error::{Error, Result};
-use crate::graph::MAX_NODES;
 use crate::graph::options::FileWeights;
 
 /// Bytes in front of the ends.
@@ -60,70 +58,47 @@ pub(super) fn is_binary(bytes: &[u8]) -> bool {
     bytes[..bytes.len().min(HEADER)].contains(&0)
 }
 
-/// Reads the whole content of a file.
-pub(super) fn parse(path: &str, bytes: &[u8], wanted: FileWeights) -> Result<Parsed> {
-    let refused = |what: String| Err(Error::input(format!("{path}: {what}")));
+/// Reads the whole content of a file. Refusals come without the path.
+pub(super) fn parse(bytes: &[u8], wanted: FileWeights) -> Result<Parsed, String> {
     let size = bytes.len() as u64;
     let Some(header) = header(bytes) else {
         let version = word(bytes, 0).map_or("none".into(), |version| version.to_string());
-        return refused(format!(
+        return Err(format!(
             "no Galois graph of version 1 ({size} bytes, version {version}); convert it to version 1"
         ));
     };
     let counts = format!("{} nodes, {} arcs of {} bytes", header.nodes, header.arcs, header.data);
     let Some(lengths) = header.lengths() else {
-        return refused(format!("the header makes no sense ({counts}); check what the file is"));
+        return Err(format!("the header makes no sense ({counts}); check what the file is"));
     };
     if !lengths.contains(&size) {
-        let fate = if size < lengths[0] { "truncated" } else { "too long" };
-        return refused(format!(
-            "the Galois graph is {fate}, or its header lies about counts ({counts} need {} bytes, \
-             the file has {size}); fetch it again",
-            lengths[0]
-        ));
+        return Err(binary::misfit("Galois graph", &counts, lengths[0], size));
     }
-    if header.nodes == 0 {
-        return refused("the graph is empty (0 nodes); give at least one node".into());
-    }
-    if header.nodes > MAX_NODES {
-        return refused(format!("too many nodes ({}); ids are 32 bits wide", header.nodes));
-    }
-    if !matches!(header.data, 0 | 4) {
-        return refused(format!(
-            "arcs carry {} bytes of data of an unknown type; convert it to 32-bit integer weights",
-            header.data
-        ));
-    }
+    text::node_count(header.nodes)?;
     let mut rest = &bytes[HEADER..];
     let (Some(ends), Some(targets)) =
         (take(&mut rest, header.nodes, 8), take(&mut rest, header.arcs, 4))
     else {
-        return refused(format!("the Galois graph is truncated ({counts}); fetch it again"));
+        return Err(binary::misfit("Galois graph", &counts, lengths[0], size));
     };
-    let data = &rest[rest.len() - (header.data * header.arcs) as usize..];
     let mut offsets = numbers(ends, u64::from_le_bytes);
     offsets.insert(0, 0);
-    let weighted = header.data == 4;
-    let odd = |word| binary::rounds(i32::from_le_bytes(word).into());
-    if weighted
-        && wanted == FileWeights::Exact
-        && let Some(arc) = binary::first(data, odd)
-    {
-        let value = i32::from_le_bytes(data.as_chunks::<4>().0[arc]);
-        return refused(format!("arc {arc}: {}", text::rounds(&value.to_string())));
-    }
-    let weights = weighted.then(|| numbers(data, |word| i32::from_le_bytes(word) as f32));
-    Ok(Parsed {
-        format: "galois",
-        arcs: Arcs::Rows { offsets, columns: numbers(targets, u32::from_le_bytes), weights },
-        nodes: Nodes::Declared { count: header.nodes, first_id: 0 },
-        weighted,
-        mirror: false,
-    })
+    let data = &rest[rest.len() - (header.data * header.arcs) as usize..];
+    let weights = match header.data {
+        0 => None,
+        4 => Some(binary::weights(data, wanted, i32::from_le_bytes)?),
+        bytes => {
+            return Err(format!(
+                "arcs carry {bytes} bytes of data of an unknown type; convert it to 32-bit integer weights"
+            ));
+        }
+    };
+    Ok(Parsed::rows("galois", offsets, numbers(targets, u32::from_le_bytes), weights))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::parsed::Arcs;
     use super::*;
 
     fn galois(words: [u64; 4], ends: &[u64], targets: &[u32], data: &[i32]) -> Vec<u8> {
@@ -137,9 +112,9 @@ mod tests {
 
     fn rows(bytes: &[u8]) -> (Vec<u64>, Vec<u32>, Option<Vec<f32>>) {
         assert!(is_likely(bytes) && is_binary(bytes));
-        match parse("g.gr", bytes, FileWeights::Exact).unwrap().arcs {
+        match parse(bytes, FileWeights::Exact).unwrap().arcs {
             Arcs::Rows { offsets, columns, weights } => (offsets, columns, weights),
-            Arcs::Lists(_) | Arcs::Wide(_) => unreachable!(),
+            _ => unreachable!(),
         }
     }
 
@@ -159,9 +134,8 @@ mod tests {
     #[test]
     fn a_file_that_does_not_fit_its_header_is_refused() {
         let refused = |bytes: &[u8], part: &str| {
-            let message =
-                parse("g.gr", bytes, FileWeights::Exact).map(|_| ()).unwrap_err().to_string();
-            assert!(message.starts_with("g.gr: ") && message.contains(part), "{message}");
+            let message = parse(bytes, FileWeights::Exact).map(|_| ()).unwrap_err();
+            assert!(message.contains(part), "{message}");
         };
         let good = galois([1, 4, 2, 3], &[2, 3], &[0, 1, 0], &[5, 6, 7]);
         refused(&good[..good.len() - 1], "truncated");

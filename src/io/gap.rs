@@ -11,14 +11,13 @@
 //! The suite's text forms `.el` and `.wel` are edge lists without a header: nodes up to the largest id.
 
 use super::binary::{self, numbers, take, word};
-use super::edge_list;
-use super::parsed::{Arcs, Headline, Nodes, Parsed};
+use super::parsed::{Headline, Parsed};
 use super::rows::{self, Ends, Weights};
 use super::text;
 use crate::aside::write_aside;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
-use crate::graph::options::{FileWeights, LoadOptions};
+use crate::graph::options::FileWeights;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -75,77 +74,50 @@ pub(super) fn is_likely(bytes: &[u8]) -> bool {
     header(bytes).is_some_and(|h| [false, true].iter().any(|&weighted| h.length(weighted) == size))
 }
 
-/// Reads the whole content of a serialised graph.
-pub(super) fn parse(path: &str, bytes: &[u8], wanted: FileWeights) -> Result<Parsed> {
-    let refused = |what: String| Err(Error::input(format!("{path}: {what}")));
+/// Reads the whole content of a serialised graph, called `name`. Refusals come without the path.
+pub(super) fn parse(name: &str, bytes: &[u8], wanted: FileWeights) -> Result<Parsed, String> {
     let size = bytes.len() as u64;
     let Some(header) = header(bytes) else {
-        return refused(format!(
+        return Err(format!(
             "no serialised graph of the GAP benchmark ({size} bytes); check what the file is"
         ));
     };
-    let named = super::plain_name(path).ends_with(".wsg");
+    let named = name.ends_with(".wsg");
     let Some(weighted) = [named, !named].into_iter().find(|&w| header.length(w) == Some(size))
     else {
-        return refused(misfit(&header, named, size));
+        return Err(misfit(&header, named, size));
     };
-    if header.nodes == 0 {
-        return refused("the graph is empty (0 nodes); give at least one node".into());
-    }
+    text::node_count(header.nodes)?;
     if header.nodes > MOST_NODES {
         let nodes = header.nodes;
-        return refused(format!("too many nodes ({nodes}); the format's ids are 31 bits wide"));
+        return Err(format!("too many nodes ({nodes}); the format's ids are 31 bits wide"));
     }
     let mut rest = &bytes[HEADER..];
     let entry = if weighted { 8 } else { 4 };
     let (Some(offsets), Some(entries)) =
         (take(&mut rest, header.nodes + 1, 8), take(&mut rest, header.arcs, entry))
     else {
-        return refused(misfit(&header, weighted, size));
+        return Err(misfit(&header, weighted, size));
     };
     // A negative number becomes one that no check lets through: ids and offsets >= 2^31.
     let offsets = numbers(offsets, u64::from_le_bytes);
-    let (columns, weights) = if weighted {
-        let columns = numbers(entries, |e: [u8; 8]| u64::from_le_bytes(e) as u32);
-        let weight = |e: [u8; 8]| (u64::from_le_bytes(e) >> 32) as i32;
-        let odd = |e: [u8; 8]| binary::rounds(weight(e).into());
-        if wanted == FileWeights::Exact
-            && let Some(arc) = binary::first(entries, odd)
-        {
-            let value = weight(entries.as_chunks::<8>().0[arc]);
-            return refused(format!("arc {arc}: {}", text::rounds(&value.to_string())));
-        }
-        let weights = numbers(entries, |e: [u8; 8]| weight(e) as f32);
-        (columns, Some(weights))
-    } else {
-        (numbers(entries, u32::from_le_bytes), None)
-    };
-    Ok(Parsed {
-        format: if weighted { "gap-wsg" } else { "gap-sg" },
-        arcs: Arcs::Rows { offsets, columns, weights },
-        nodes: Nodes::Declared { count: header.nodes, first_id: 0 },
-        weighted,
-        mirror: false,
-    })
+    if !weighted {
+        return Ok(Parsed::rows("gap-sg", offsets, numbers(entries, u32::from_le_bytes), None));
+    }
+    let columns = numbers(entries, |e: [u8; 8]| u64::from_le_bytes(e) as u32);
+    let weight = |e: [u8; 8]| (u64::from_le_bytes(e) >> 32) as i32;
+    let weights = binary::weights(entries, wanted, weight)?;
+    Ok(Parsed::rows("gap-wsg", offsets, columns, Some(weights)))
 }
 
 fn misfit(header: &Header, weighted: bool, size: u64) -> String {
     let (nodes, arcs) = (header.nodes as i64, header.arcs as i64);
     let kind = if header.directed { "directed" } else { "undirected" };
     let counts = format!("{kind}, {nodes} nodes, {arcs} neighbours");
-    let Some(expected) = header.length(weighted).filter(|_| nodes >= 0 && arcs >= 0) else {
-        return format!("the header makes no sense ({counts}); check what the file is");
-    };
-    let fate = if size < expected { "truncated" } else { "too long" };
-    format!(
-        "the serialised graph is {fate}, or its header lies about counts ({counts} need {expected} \
-         bytes, the file has {size}); fetch it again"
-    )
-}
-
-/// Reads `.el` and `.wel`: an edge list whose nodes are those up to the largest id.
-pub(super) fn parse_list(path: &str, bytes: &[u8], options: &LoadOptions) -> Result<Parsed> {
-    edge_list::parse(path, bytes, true, options)
+    match header.length(weighted).filter(|_| nodes >= 0 && arcs >= 0) {
+        None => format!("the header makes no sense ({counts}); check what the file is"),
+        Some(expected) => binary::misfit("serialised graph", &counts, expected, size),
+    }
 }
 
 /// Writes `graph` as `.sg`, without weights, ids from 0.
@@ -251,6 +223,7 @@ fn csr(graph: &Graph, out: &mut BufWriter<&File>, weighted: bool) -> io::Result<
 
 #[cfg(test)]
 mod tests {
+    use super::super::parsed::Arcs;
     use super::*;
 
     fn serialised(directed: u8, counts: [i64; 2], offsets: &[i64], entries: &[i32]) -> Vec<u8> {
@@ -260,11 +233,11 @@ mod tests {
         [&[directed], &once[..], again].concat()
     }
 
-    fn rows(path: &str, bytes: &[u8]) -> (Vec<u64>, Vec<u32>, Option<Vec<f32>>) {
+    fn rows(name: &str, bytes: &[u8]) -> (Vec<u64>, Vec<u32>, Option<Vec<f32>>) {
         assert!(is_likely(bytes));
-        match parse(path, bytes, FileWeights::Exact).unwrap().arcs {
+        match parse(name, bytes, FileWeights::Exact).unwrap().arcs {
             Arcs::Rows { offsets, columns, weights } => (offsets, columns, weights),
-            Arcs::Lists(_) | Arcs::Wide(_) => unreachable!(),
+            _ => unreachable!(),
         }
     }
 
@@ -279,16 +252,15 @@ mod tests {
         }
         let none = serialised(0, [0, 1], &[0, 0], &[]);
         assert_eq!(rows("g.sg", &none).2, None);
-        assert_eq!(rows("g.wsg.gz", &none).2, Some(vec![]));
+        assert_eq!(rows("g.wsg", &none).2, Some(vec![]));
     }
 
     #[test]
     fn a_file_that_does_not_fit_its_header_is_refused() {
         let good = serialised(1, [2, 2], &[0, 1, 2], &[1, 0]);
         let refused = |bytes: &[u8], part: &str| {
-            let message =
-                parse("g.sg", bytes, FileWeights::Exact).map(|_| ()).unwrap_err().to_string();
-            assert!(message.starts_with("g.sg: ") && message.contains(part), "{message}");
+            let message = parse("g.sg", bytes, FileWeights::Exact).map(|_| ()).unwrap_err();
+            assert!(message.contains(part), "{message}");
         };
         refused(&good[..good.len() - 1], "truncated");
         refused(&good[..20], "truncated");

@@ -4,8 +4,9 @@
 //! There is no magic number, so the header is believed only if the file has exactly the length that it
 //! implies.
 
-use super::binary::numbers;
-use super::parsed::{Arcs, Nodes, Parsed};
+use super::binary::{self, numbers};
+use super::parsed::Parsed;
+use super::text;
 use crate::aside::write_aside;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -38,54 +39,38 @@ pub(super) fn length(bytes: &[u8]) -> Option<u64> {
     Some(HEADER as u64 + NUMBER as u64 * (rows? + 1 + 2 * nnz?))
 }
 
-/// Reads the whole content of a file.
-pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Parsed> {
-    let refused = |what: String| Error::input(format!("{path}: {what}"));
+/// Reads the whole content of a file. Refusals come without the path.
+pub(super) fn parse(bytes: &[u8]) -> Result<Parsed, String> {
     let size = bytes.len();
     let (Some([rows, cols, nnz]), expected) = (header(bytes), length(bytes)) else {
-        return Err(refused(format!(
+        return Err(format!(
             "no graph file that is read here ({size} bytes, not text); give Matrix Market, an edge \
              list or a HIVE binary CSR"
-        )));
+        ));
     };
     let counts = format!("rows {rows}, cols {cols}, nnz {nnz}");
     let Some(expected) = expected else {
-        return Err(refused(format!(
+        return Err(format!(
             "not text, and no HIVE binary CSR either ({counts}); check what the file is"
-        )));
+        ));
     };
-    if expected != size as u64 && (bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff"))
-    {
-        return Err(refused("text in UTF-16; save it as UTF-8".into()));
-    }
     if expected != size as u64 {
-        let what = if (size as u64) < expected { "truncated" } else { "too long" };
-        return Err(refused(format!(
-            "the HIVE binary CSR is {what}, or its header lies about counts ({counts} need \
-             {expected} bytes, the file has {size}); fetch it again"
-        )));
+        let utf16 = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
+        return Err(match utf16 {
+            true => "text in UTF-16; save it as UTF-8".into(),
+            false => binary::misfit("HIVE binary CSR", &counts, expected, size as u64),
+        });
     }
     if rows != cols {
-        return Err(refused(format!(
-            "the matrix is rectangular ({rows} x {cols}); a graph needs a square one"
-        )));
+        return Err(text::rectangular(rows, cols));
     }
-    if rows == 0 {
-        return Err(refused("the graph is empty (0 nodes); give at least one node".into()));
-    }
+    text::node_count(rows as u64)?;
     let (indptr, rest) = bytes[HEADER..].split_at(NUMBER * (rows as usize + 1));
     let (indices, data) = rest.split_at(NUMBER * nnz as usize);
     // A negative number becomes one that no check lets through: sign bits are ids and offsets >= 2^31.
     let offsets = numbers(indptr, |word| u64::from(u32::from_le_bytes(word)));
     let columns = numbers(indices, u32::from_le_bytes);
-    let weights = numbers(data, f32::from_le_bytes);
-    Ok(Parsed {
-        format: "hive-bin",
-        arcs: Arcs::Rows { offsets, columns, weights: Some(weights) },
-        nodes: Nodes::Declared { count: rows as u64, first_id: 0 },
-        weighted: true,
-        mirror: false,
-    })
+    Ok(Parsed::rows("hive-bin", offsets, columns, Some(numbers(data, f32::from_le_bytes))))
 }
 
 /// Writes `graph` as a HIVE binary CSR, weights 1 where it has none. The format's 32-bit counts bound

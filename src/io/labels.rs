@@ -52,13 +52,12 @@ pub fn read_locations(path: &str) -> Result<Locations> {
 /// The places in the unpacked content of `path`.
 pub(super) fn locations_in(path: &str, bytes: &[u8]) -> Result<Locations> {
     let bytes = source::unmarked(bytes);
-    let found = if dimacs::is_coordinates(bytes) {
-        dimacs::parse_coordinates(path, bytes)?
-    } else {
-        let header = text::lines(bytes, 0).next().and_then(|(_, line)| Columns::of(line));
-        let read = header.map_or_else(|| labels(bytes), |columns| csv(bytes, &columns));
-        read.map_err(|fault| fault.into_error(path, bytes))?
+    let header = || text::lines(bytes, 0).next().and_then(|(_, line)| Columns::of(line));
+    let found = match dimacs::is_coordinates(bytes) {
+        true => dimacs::parse_coordinates(bytes),
+        false => header().map_or_else(|| labels(bytes), |columns| csv(bytes, &columns)),
     };
+    let found = found.map_err(|fault| fault.into_error(path, bytes))?;
     if found.ids.is_empty() {
         return Err(Error::input(format!("{path}: places no node; give a line `id lat lon`")));
     }

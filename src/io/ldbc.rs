@@ -5,10 +5,11 @@
 //! A file `NAME.properties` beside them may say `graph.NAME.directed = false`: then each edge is listed
 //! once and means both arcs. Without such a line the arcs are as listed. Either file may be compressed.
 
+use super::compact::Called;
 use super::parsed::{Arcs, Nodes, Parsed};
 use super::source::{self, Limit};
 use super::text::{self, Fault, Fields, shown};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::options::FileWeights;
 use crate::graph::{ArcList, MAX_NODES};
 use rayon::prelude::*;
@@ -71,13 +72,8 @@ fn join(files: &Files, vertices: &[u8], edges: &[u8], weights: FileWeights) -> R
     let names = names(vertices).map_err(|fault| fault.into_error(&files.vertices, vertices))?;
     let (weighted, lists) = read_edges(&names, edges, weights)
         .map_err(|fault| fault.into_error(&files.edges, edges))?;
-    Ok(Parsed {
-        format: "ldbc",
-        arcs: Arcs::Lists(lists),
-        nodes: Nodes::Named(names),
-        weighted: weighted && weights.read(),
-        mirror: false,
-    })
+    let arcs = Arcs::Lists(lists, Nodes::Listed(Called::Named(names)));
+    Ok(Parsed::new("ldbc", arcs, weighted && weights.read()))
 }
 
 /// As [`parse`], from memory.
@@ -131,28 +127,13 @@ fn read_edges(
     let columns =
         text::lines(bytes, 0).map(|(_, line)| Fields::<false>(line).count()).find(|&c| c > 0);
     let weighted = columns == Some(3);
+    let misshapen = |at: usize, line: &[u8]| {
+        let what = format!("garbage line ({})", shown(line));
+        Fault::new(at, format!("{what}; write `u v` or `u v weight`, alike on every line"))
+    };
+    let id = |field: &[u8], at: usize| node(names, field, at);
     let lists = text::parse_parts(bytes, 0, |lines| {
-        let mut list = ArcList::default();
-        for (at, line) in lines {
-            let mut fields = Fields::<false>(line);
-            let Some(u) = fields.next() else { continue };
-            let misshapen = || {
-                let what = format!("garbage line ({})", shown(line));
-                Fault::new(at, format!("{what}; write `u v` or `u v weight`, alike on every line"))
-            };
-            let v = fields.next().ok_or_else(misshapen)?;
-            list.pairs.push((node(names, u, at)?, node(names, v, at)?));
-            if weighted {
-                let weight = fields.next().ok_or_else(misshapen)?;
-                if weights.read() {
-                    list.weights.push(text::weight(weight, at, weights)?);
-                }
-            }
-            if fields.next().is_some() {
-                return Err(misshapen());
-            }
-        }
-        Ok(list)
+        text::arcs::<false, u32>(lines, weighted.then_some(weights), b"", id, misshapen)
     })?;
     Ok((weighted, lists))
 }
@@ -199,16 +180,6 @@ fn direction(path: &str, bytes: &[u8]) -> Result<Option<bool>> {
     Ok(None)
 }
 
-/// Whether `path` names a list of vertices whose edges are missing.
-pub(super) fn refuse_alone(path: &str, name: &str) -> Result<()> {
-    if name.ends_with(".v") {
-        return Err(Error::input(format!(
-            "{path}: a list of vertices, and no .e file is beside it; name a file of edges"
-        )));
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -228,7 +199,7 @@ mod tests {
     }
 
     fn pairs(parsed: &Parsed) -> (Vec<u64>, Vec<(u32, u32)>) {
-        let (Nodes::Named(names), Arcs::Lists(lists)) = (&parsed.nodes, &parsed.arcs) else {
+        let Arcs::Lists(lists, Nodes::Listed(Called::Named(names))) = &parsed.arcs else {
             unreachable!()
         };
         (names.clone(), lists.iter().flat_map(|list| list.pairs.clone()).collect())

@@ -9,8 +9,9 @@ use super::rows::{self, Ends, Weights};
 use super::text::{self, Fault, Fields, shown};
 use crate::aside::write_aside;
 use crate::error::Result;
+use crate::graph::Graph;
 use crate::graph::options::FileWeights;
-use crate::graph::{ArcList, Graph, MAX_NODES};
+use std::cmp::Ordering;
 use std::io::Write;
 use std::path::Path;
 
@@ -33,41 +34,33 @@ pub(super) struct Header {
 }
 
 /// Reads the whole content of a file; values are passed over unless `weights` are wanted.
-pub(super) fn parse(path: &str, bytes: &[u8], weights: FileWeights) -> Result<Parsed> {
-    let (header, lists) = read(bytes, weights).map_err(|fault| fault.into_error(path, bytes))?;
-    Ok(Parsed {
-        format: "matrix-market",
-        arcs: Arcs::Lists(lists),
-        nodes: Nodes::Declared { count: header.nodes, first_id: 1 },
-        weighted: header.weighted && weights.read(),
-        mirror: header.symmetric,
-    })
-}
-
-fn read(bytes: &[u8], weights: FileWeights) -> Result<(Header, Vec<ArcList>), Fault> {
+pub(super) fn parse(bytes: &[u8], weights: FileWeights) -> Result<Parsed, Fault> {
     let header = header(bytes)?;
-    let lists = text::parse_parts(bytes, header.body, |lines| entries(&header, weights, lines))?;
-    let found: u64 = lists.iter().map(|list| list.pairs.len() as u64).sum();
-    if found < header.entries {
-        return Err(Fault::new(
-            header.at,
-            format!(
-                "the file ends early ({found} of {} entries); it is truncated or its header lies \
-                 about counts: fetch it again",
-                header.entries
-            ),
-        ));
-    }
-    if found > header.entries {
-        return Err(Fault::new(
-            header.at,
-            format!(
-                "the header lies about counts ({} entries promised, {found} found); correct it",
-                header.entries
-            ),
-        ));
-    }
-    Ok((header, lists))
+    let id = |field: &[u8], at: usize| text::id_from_1(field, header.nodes, at);
+    let wanted = if header.weighted { "row column value" } else { "row column" };
+    let misshapen = |at: usize, line: &[u8]| {
+        Fault::new(at, format!("garbage line ({}); write `{wanted}`", shown(line)))
+    };
+    let weights = header.weighted.then_some(weights);
+    let lists = text::parse_parts(bytes, header.body, |lines| {
+        text::arcs::<false, u32>(lines, weights, b"%", id, misshapen)
+    })?;
+    let (found, entries) = (lists.iter().map(|list| list.pairs.len() as u64).sum(), header.entries);
+    let wrong = match entries.cmp(&found) {
+        Ordering::Greater => format!(
+            "the file ends early ({found} of {entries} entries); it is truncated or its header lies about counts: \
+             fetch it again"
+        ),
+        Ordering::Less => format!(
+            "the header lies about counts ({entries} entries promised, {found} found); correct it"
+        ),
+        Ordering::Equal => {
+            let arcs = Arcs::Lists(lists, Nodes::Declared { count: header.nodes, first: 1 });
+            let parsed = Parsed::new("matrix-market", arcs, weights.is_some_and(FileWeights::read));
+            return Ok(Parsed { mirror: header.symmetric, ..parsed });
+        }
+    };
+    Err(Fault::new(header.at, wrong))
 }
 
 pub(super) fn header(bytes: &[u8]) -> Result<Header, Fault> {
@@ -86,17 +79,12 @@ pub(super) fn header(bytes: &[u8]) -> Result<Header, Fault> {
         let what = format!("not a size line ({}); write `rows columns entries`", shown(line));
         return Err(Fault::new(at, what));
     };
-    let wrong = if rows != columns {
-        format!("the matrix is rectangular ({rows} x {columns}); a graph needs a square one")
-    } else if rows == 0 {
-        "the graph is empty (0 nodes); give at least one node".to_string()
-    } else if rows > MAX_NODES {
-        format!("too many nodes ({rows}); ids are 32 bits wide: at most {MAX_NODES}")
-    } else {
-        let body = (at + line.len() + 1).min(bytes.len());
-        return Ok(Header { weighted, symmetric, nodes: rows, entries, at, body });
-    };
-    Err(Fault::new(at, wrong))
+    if rows != columns {
+        return Err(Fault::new(at, text::rectangular(rows, columns)));
+    }
+    text::node_count(rows).map_err(|what| Fault::new(at, what))?;
+    let body = (at + line.len() + 1).min(bytes.len());
+    Ok(Header { weighted, symmetric, nodes: rows, entries, at, body })
 }
 
 /// (weighted, symmetric) from `%%MatrixMarket matrix coordinate FIELD SYMMETRY`.
@@ -129,37 +117,6 @@ fn banner_words(banner: &[u8]) -> Result<(bool, bool), Fault> {
         _ => return refused(symmetry, "symmetry must be general or symmetric"),
     };
     Ok((weighted, symmetric))
-}
-
-fn entries(
-    header: &Header,
-    weights: FileWeights,
-    lines: &mut dyn Iterator<Item = (usize, &[u8])>,
-) -> Result<ArcList, Fault> {
-    let mut list = ArcList::default();
-    for (at, line) in lines {
-        let mut fields = Fields::<false>(line);
-        let Some(first) = fields.next() else { continue };
-        if first.starts_with(b"%") {
-            continue;
-        }
-        let wanted = if header.weighted { "row column value" } else { "row column" };
-        let misshapen =
-            || Fault::new(at, format!("garbage line ({}); write `{wanted}`", shown(line)));
-        let row = text::id_from_1(first, header.nodes, at)?;
-        let column = text::id_from_1(fields.next().ok_or_else(misshapen)?, header.nodes, at)?;
-        if header.weighted {
-            let value = fields.next().ok_or_else(misshapen)?;
-            if weights.read() {
-                list.weights.push(text::weight(value, at, weights)?);
-            }
-        }
-        if fields.next().is_some() {
-            return Err(misshapen());
-        }
-        list.pairs.push((row, column));
-    }
-    Ok(list)
 }
 
 /// Writes `graph` as a general matrix, real or, where it has no weights, pattern, with ids from 1

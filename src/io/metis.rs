@@ -12,9 +12,8 @@
 
 use super::parsed::{Arcs, Headline, Nodes, Parsed};
 use super::text::{self, Fault, Fields, shown};
-use crate::error::Result;
+use crate::graph::ArcList;
 use crate::graph::options::FileWeights;
-use crate::graph::{ArcList, MAX_NODES};
 
 /// The header, and what of it is sure only once the fields are counted.
 struct Header {
@@ -41,23 +40,12 @@ pub(super) fn is_name(name: &str) -> bool {
     name.ends_with(".graph") || name.ends_with(".metis")
 }
 
-/// Reads the whole content of a file; edge weights are passed over unless `weights` are wanted.
-pub(super) fn parse(path: &str, bytes: &[u8], weights: FileWeights) -> Result<Parsed> {
-    let (header, lists) = read(bytes, weights).map_err(|fault| fault.into_error(path, bytes))?;
-    Ok(Parsed {
-        format: "metis",
-        arcs: Arcs::Lists(lists),
-        nodes: Nodes::Declared { count: header.nodes, first_id: 1 },
-        weighted: header.weighted && weights.read(),
-        mirror: false,
-    })
-}
-
 fn is_comment(line: &[u8]) -> bool {
     line.trim_ascii_start().starts_with(b"%")
 }
 
-fn read(bytes: &[u8], weights: FileWeights) -> Result<(Header, Vec<ArcList>), Fault> {
+/// Reads the whole content of a file; edge weights are passed over unless `weights` are wanted.
+pub(super) fn parse(bytes: &[u8], weights: FileWeights) -> Result<Parsed, Fault> {
     let mut header = header(bytes)?;
     let parts = count(bytes, &mut header)?;
     let lists =
@@ -66,17 +54,18 @@ fn read(bytes: &[u8], weights: FileWeights) -> Result<(Header, Vec<ArcList>), Fa
     let loops: u64 =
         lists.iter().flat_map(|list| &list.pairs).filter(|(u, v)| u == v).count() as u64;
     let twice = header.edges.saturating_mul(2);
-    if found == twice || found + loops == twice || found == header.edges {
-        return Ok((header, lists));
+    if found != twice && found + loops != twice && found != header.edges {
+        let promised = header.edges;
+        return Err(Fault::new(
+            header.at,
+            format!(
+                "the file is truncated or its header lies about counts ({promised} edges promised, each \
+                 from both ends, and {found} entries found, {loops} of them self-loops); fetch it again"
+            ),
+        ));
     }
-    let promised = header.edges;
-    Err(Fault::new(
-        header.at,
-        format!(
-            "the file is truncated or its header lies about counts ({promised} edges promised, each \
-             from both ends, and {found} entries found, {loops} of them self-loops); fetch it again"
-        ),
-    ))
+    let arcs = Arcs::Lists(lists, Nodes::Declared { count: header.nodes, first: 1 });
+    Ok(Parsed::new("metis", arcs, header.weighted && weights.read()))
 }
 
 /// What the header promises, where the name is a METIS file's: every edge is listed from both ends.
@@ -112,25 +101,21 @@ fn header(bytes: &[u8]) -> Result<Header, Fault> {
     if [sizes, of_vertices, of_edges].iter().any(|&digit| digit > 1) {
         return Err(misshapen());
     }
-    let wrong = if nodes == 0 {
-        "the graph is empty (0 nodes); give at least one node".to_string()
-    } else if nodes > MAX_NODES {
-        format!("too many nodes ({nodes}); ids are 32 bits wide: at most {MAX_NODES}")
-    } else if nodes > bytes.len() as u64 {
-        // Each needs a line, if only an empty one. The last may do without its newline.
-        format!("the file is truncated ({nodes} nodes promised); fetch it again")
-    } else {
-        return Ok(Header {
-            at,
-            body: (at + line.len() + 1).min(bytes.len()),
-            nodes,
-            edges,
-            weighted: of_edges == 1,
-            skipped: of_vertices.saturating_mul(constraints),
-            sizes: sizes == 1,
-        });
-    };
-    Err(Fault::new(at, wrong))
+    text::node_count(nodes).map_err(|what| Fault::new(at, what))?;
+    // Each needs a line, if only an empty one. The last may do without its newline.
+    if nodes > bytes.len() as u64 {
+        let what = format!("the file is truncated ({nodes} nodes promised); fetch it again");
+        return Err(Fault::new(at, what));
+    }
+    Ok(Header {
+        at,
+        body: (at + line.len() + 1).min(bytes.len()),
+        nodes,
+        edges,
+        weighted: of_edges == 1,
+        skipped: of_vertices.saturating_mul(constraints),
+        sizes: sizes == 1,
+    })
 }
 
 /// Counts rows, so that every part knows its first one, and fields, which tell whether sizes are there.
@@ -209,13 +194,10 @@ fn neighbours(
 mod tests {
     use super::*;
 
-    type Found = (u64, Vec<(u32, u32)>, Vec<f32>);
+    use super::super::parsed::tests::{Found, found};
 
     fn arcs(text: &str) -> Result<Found, String> {
-        let (header, lists) = read(text.as_bytes(), FileWeights::Exact)
-            .map_err(|fault| fault.into_error("g", text.as_bytes()).to_string())?;
-        let pairs = lists.iter().flat_map(|list| list.pairs.clone()).collect();
-        Ok((header.nodes, pairs, lists.iter().flat_map(|list| list.weights.clone()).collect()))
+        found("g", text.as_bytes(), parse(text.as_bytes(), FileWeights::Exact))
     }
 
     #[test]

@@ -177,52 +177,58 @@ fn parse(path: &str, bytes: &[u8], options: &LoadOptions) -> Result<Parsed> {
     let weights = options.weights.in_file();
     let limit = Limit::of_graph(options.input_limit);
     let name = plain_name(path);
+    let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+    let input = |what: String| Error::input(format!("{path}: {what}"));
+    let at_line = |fault: text::Fault| fault.into_error(path, bytes);
     if matrix_market::is_banner(bytes) {
-        return matrix_market::parse(path, bytes, weights);
+        return matrix_market::parse(bytes, weights).map_err(at_line);
     }
     if bytes.is_empty() {
         // Of a data set of two files, that of the edges may be.
-        if let Some(files) = ldbc::files(path, &name) {
-            return ldbc::parse(&files, path, bytes, weights, limit);
-        }
-        return Err(Error::input(format!(
-            "{path}: the file is empty (0 bytes); give a graph file"
-        )));
+        return match ldbc::files(path, &name) {
+            Some(files) => ldbc::parse(&files, path, bytes, weights, limit),
+            None => Err(input("the file is empty (0 bytes); give a graph file".into())),
+        };
     }
-    if name.ends_with(".mtx") {
+    if ends(&[".mtx"]) {
         return Err(Error::input(format!(
             "{path}:1: no `%%MatrixMarket` banner; add it, or rename the file if it is an edge list"
         )));
     }
     if parquet::is_parquet(bytes) {
-        return parquet::parse(path, bytes, weights);
+        return parquet::parse(bytes, weights).map_err(input);
     }
-    if numpy::is_zip(bytes) || name.ends_with(".npz") {
-        return numpy::parse(path, bytes, weights, limit);
+    if numpy::is_zip(bytes) || ends(&[".npz"]) {
+        return numpy::parse(bytes, weights, limit).map_err(input);
     }
-    if galois::is_likely(bytes) || (name.ends_with(".gr") && galois::is_binary(bytes)) {
-        return galois::parse(path, bytes, weights);
+    if galois::is_likely(bytes) || (ends(&[".gr"]) && galois::is_binary(bytes)) {
+        return galois::parse(bytes, weights).map_err(input);
     }
     if gap::is_likely(bytes) || gap::is_name(&name) {
-        return gap::parse(path, bytes, weights);
+        return gap::parse(&name, bytes, weights).map_err(input);
     }
     if hive_bin::is_likely(bytes) {
-        return hive_bin::parse(path, bytes);
+        return hive_bin::parse(bytes).map_err(input);
     }
-    if name.ends_with(".gr") || dimacs::is_problem(bytes) || dimacs::is_coordinates(bytes) {
-        return dimacs::parse(path, bytes, weights);
+    if dimacs::is_coordinates(bytes) {
+        return Err(input("holds coordinates, not arcs; name the .gr file of this graph".into()));
+    }
+    if ends(&[".gr"]) || dimacs::is_problem(bytes) {
+        return dimacs::parse(bytes, weights).map_err(at_line);
     }
     if metis::is_name(&name) {
-        return metis::parse(path, bytes, weights);
+        return metis::parse(bytes, weights).map_err(at_line);
     }
     if let Some(files) = ldbc::files(path, &name) {
         return ldbc::parse(&files, path, bytes, weights, limit);
     }
-    ldbc::refuse_alone(path, &name)?;
-    if name.ends_with(".el") || name.ends_with(".wel") {
-        return gap::parse_list(path, bytes, options);
+    if ends(&[".v"]) {
+        return Err(input(
+            "a list of vertices, and no .e file is beside it; name a file of edges".into(),
+        ));
     }
-    edge_list::parse(path, bytes, false, options)
+    // GAP's lists have no header: their nodes are those up to the largest id.
+    edge_list::parse(bytes, ends(&[".el", ".wel"]), options).map_err(at_line)
 }
 
 /// Puts nodes where the file of places `path` has them (see [`read_locations`]), by the ids of the graph's input. With

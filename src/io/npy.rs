@@ -2,7 +2,8 @@
 //! `{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }`, and the elements
 //! (<https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>).
 
-use super::binary::{self, numbers};
+use super::binary::{self, Number, numbers};
+use crate::graph::options::FileWeights;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -42,29 +43,29 @@ impl Array {
         &self,
         convert: impl Fn([u8; SIZE]) -> T + Sync,
     ) -> Vec<T> {
+        numbers(self.data(), self.turned(convert))
+    }
+
+    /// Elements as weights of arcs: see [`binary::weights`].
+    pub(super) fn weights<const SIZE: usize, N: Number>(
+        &self,
+        wanted: FileWeights,
+        convert: impl Fn([u8; SIZE]) -> N + Sync,
+    ) -> Result<Vec<f32>, String> {
+        binary::weights(self.data(), wanted, self.turned(convert))
+    }
+
+    fn turned<const SIZE: usize, T>(
+        &self,
+        convert: impl Fn([u8; SIZE]) -> T + Sync,
+    ) -> impl Fn([u8; SIZE]) -> T + Sync {
         let turned = self.descr.starts_with('>');
-        numbers(self.data(), |mut word: [u8; SIZE]| {
+        move |mut word| {
             if turned {
                 word.reverse();
             }
             convert(word)
-        })
-    }
-}
-
-impl Array {
-    /// Where the first element is that is `wrong`, as [`Array::convert`] would have it.
-    pub(super) fn first<const SIZE: usize>(
-        &self,
-        wrong: impl Fn([u8; SIZE]) -> bool + Sync,
-    ) -> Option<usize> {
-        let turned = self.descr.starts_with('>');
-        binary::first(self.data(), |mut word: [u8; SIZE]| {
-            if turned {
-                word.reverse();
-            }
-            wrong(word)
-        })
+        }
     }
 }
 

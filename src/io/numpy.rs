@@ -5,15 +5,14 @@
 //! Row is the source, column the neighbour, the stored number the weight; 64-bit fractions are rounded to
 //! f32. Stored numbers are arcs, zero or not. Boolean data make a graph without weights.
 
-use super::binary;
 use super::npy::{self, Array};
-use super::parsed::{Arcs, Nodes, Parsed};
+use super::parsed::Parsed;
 use super::source::Limit;
 use super::text;
 use crate::aside::write_aside;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::graph::Graph;
 use crate::graph::options::FileWeights;
-use crate::graph::{Graph, MAX_NODES};
 use crate::memory;
 use std::fs::File;
 use std::io::{self, BufWriter, Cursor, Write};
@@ -31,18 +30,8 @@ pub(super) fn is_zip(bytes: &[u8]) -> bool {
 
 type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
 
-/// Reads the whole content of a file.
-pub(super) fn parse(
-    path: &str,
-    bytes: &[u8],
-    weights: FileWeights,
-    limit: Limit,
-) -> Result<Parsed> {
-    read(bytes, weights, limit).map_err(|what| Error::input(format!("{path}: {what}")))
-}
-
-/// Refusals come without the path.
-fn read(bytes: &[u8], wanted: FileWeights, limit: Limit) -> Result<Parsed, String> {
+/// Reads the whole content of a file. Refusals come without the path.
+pub(super) fn parse(bytes: &[u8], wanted: FileWeights, limit: Limit) -> Result<Parsed, String> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| {
         format!("the .npz file is truncated or damaged ({error}); fetch it again")
     })?;
@@ -58,40 +47,21 @@ fn read(bytes: &[u8], wanted: FileWeights, limit: Limit) -> Result<Parsed, Strin
         return Err(format!("shape has {} numbers; a matrix has two", shape.len()));
     };
     if rows != columns {
-        return Err(format!(
-            "the matrix is rectangular ({rows} x {columns}); a graph needs a square one"
-        ));
+        return Err(text::rectangular(rows, columns));
     }
-    if rows == 0 {
-        return Err("the graph is empty (0 nodes); give at least one node".into());
-    }
-    if rows > MAX_NODES {
-        return Err(format!("too many nodes ({rows}); ids are 32 bits wide: at most {MAX_NODES}"));
-    }
+    text::node_count(rows)?;
     let offsets = integers(&array(&mut archive, "indptr", limit)?, "indptr")?;
     if offsets.len() as u64 != rows + 1 {
         let what = format!("{rows} rows and {} numbers in indptr", offsets.len());
         return Err(format!("{what}, one too many or too few; save the matrix again"));
     }
     let columns = indices(&array(&mut archive, "indices", limit)?)?;
-    let data = array(&mut archive, "data", limit)?;
-    if wanted == FileWeights::Exact
-        && let Some((arc, value)) = rounded(&data)
-    {
-        return Err(format!("entry {arc} of data: {}", text::rounds(&value)));
-    }
-    let weights = weights(&data)?;
+    let weights = weights(&array(&mut archive, "data", limit)?, wanted)?;
     if let Some(values) = weights.as_ref().filter(|values| values.len() != columns.len()) {
         let what = format!("{} numbers in indices and {} in data", columns.len(), values.len());
         return Err(format!("{what}; save the matrix again"));
     }
-    Ok(Parsed {
-        format: "scipy-csr",
-        weighted: weights.is_some(),
-        arcs: Arcs::Rows { offsets, columns, weights },
-        nodes: Nodes::Declared { count: rows, first_id: 0 },
-        mirror: false,
-    })
+    Ok(Parsed::rows("scipy-csr", offsets, columns, weights))
 }
 
 /// Unpacks `NAME.npy` and checks its header against its length.
@@ -137,41 +107,8 @@ fn indices(array: &Array) -> Result<Vec<u32>, String> {
     })
 }
 
-/// The first whole number that f32 does not hold, and where it is.
-fn rounded(data: &Array) -> Option<(usize, String)> {
-    let odd = |number: f64| {
-        let round = number as f32;
-        number.fract() == 0.0 && round.is_finite() && round > 0.0 && f64::from(round) != number
-    };
-    let (arc, value) = match data.kind() {
-        "i4" => {
-            let arc = data.first(|word| binary::rounds(i32::from_le_bytes(word).into()))?;
-            (arc, data.convert(i32::from_le_bytes)[arc].to_string())
-        }
-        "u4" => {
-            let arc = data.first(|word| binary::rounds(u32::from_le_bytes(word).into()))?;
-            (arc, data.convert(u32::from_le_bytes)[arc].to_string())
-        }
-        "i8" => {
-            let arc = data.first(|word| binary::rounds(i64::from_le_bytes(word)))?;
-            (arc, data.convert(i64::from_le_bytes)[arc].to_string())
-        }
-        "u8" => {
-            let odd = |number: u64| number as f32 as u128 != u128::from(number);
-            let arc = data.first(|word| odd(u64::from_le_bytes(word)))?;
-            (arc, data.convert(u64::from_le_bytes)[arc].to_string())
-        }
-        "f8" => {
-            let arc = data.first(|word| odd(f64::from_le_bytes(word)))?;
-            (arc, data.convert(f64::from_le_bytes)[arc].to_string())
-        }
-        _ => return None,
-    };
-    Some((arc, value))
-}
-
 /// Weights, or `None` for boolean data, all of it true.
-fn weights(array: &Array) -> Result<Option<Vec<f32>>, String> {
+fn weights(array: &Array, wanted: FileWeights) -> Result<Option<Vec<f32>>, String> {
     Ok(Some(match array.kind() {
         "b1" => {
             if let Some(arc) = array.data().iter().position(|&byte| byte == 0) {
@@ -185,13 +122,13 @@ fn weights(array: &Array) -> Result<Option<Vec<f32>>, String> {
         "u1" => array.convert(|word| f32::from(u8::from_le_bytes(word))),
         "i2" => array.convert(|word| f32::from(i16::from_le_bytes(word))),
         "u2" => array.convert(|word| f32::from(u16::from_le_bytes(word))),
-        "i4" => array.convert(|word| i32::from_le_bytes(word) as f32),
-        "u4" => array.convert(|word| u32::from_le_bytes(word) as f32),
-        "i8" => array.convert(|word| i64::from_le_bytes(word) as f32),
-        "u8" => array.convert(|word| u64::from_le_bytes(word) as f32),
+        "i4" => array.weights(wanted, i32::from_le_bytes)?,
+        "u4" => array.weights(wanted, u32::from_le_bytes)?,
+        "i8" => array.weights(wanted, i64::from_le_bytes)?,
+        "u8" => array.weights(wanted, u64::from_le_bytes)?,
         "f2" => array.convert(|word| npy::half(u16::from_le_bytes(word))),
         "f4" => array.convert(f32::from_le_bytes),
-        "f8" => array.convert(|word| f64::from_le_bytes(word) as f32),
+        "f8" => array.weights(wanted, f64::from_le_bytes)?,
         _ => {
             let what = format!("data has type {}", array.descr);
             return Err(format!("{what}; save the matrix as .astype('float32')"));
@@ -262,6 +199,7 @@ fn start(zip: &mut Out, name: &str, kind: &str, shape: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::parsed::Arcs;
     use super::*;
 
     fn npy(kind: &str, shape: &str, data: &[u8]) -> Vec<u8> {
@@ -298,13 +236,13 @@ mod tests {
     fn with(name: &str, content: Vec<u8>) -> Result<Parsed, String> {
         let mut members = members();
         members.iter_mut().filter(|member| member.0 == name).for_each(|m| m.1 = content.clone());
-        read(&zipped(&members), FileWeights::Exact, Limit::of_table())
+        parse(&zipped(&members), FileWeights::Exact, Limit::of_table())
     }
 
     fn weights_of(parsed: Parsed) -> Option<Vec<f32>> {
         match parsed.arcs {
             Arcs::Rows { weights, .. } => weights,
-            Arcs::Lists(_) | Arcs::Wide(_) => unreachable!(),
+            _ => unreachable!(),
         }
     }
 
@@ -358,11 +296,11 @@ mod tests {
         refused(with("data", npy("|b1", "(2,)", &[1, 0])), "entry 1 is a stored False");
         refused(with("data", npy("<c8", "(2,)", &[0; 16])), "<c8");
         refused(with("data", npy("é", "(2,)", &[0; 16])), "data.npy");
-        refused(read(&zipped(&members()[..4]), FileWeights::Exact, Limit::of_table()), "data.npy");
+        refused(parse(&zipped(&members()[..4]), FileWeights::Exact, Limit::of_table()), "data.npy");
         let whole = zipped(&members());
         for length in [4, 30, 100, whole.len() / 2, whole.len() - 1] {
             refused(
-                read(&whole[..length], FileWeights::Exact, Limit::of_table()),
+                parse(&whole[..length], FileWeights::Exact, Limit::of_table()),
                 "fetch it again",
             );
         }

@@ -7,7 +7,6 @@
 //! room for a page as its header asks, up to 2 GiB, before it unpacks it.
 
 use super::parsed::Parsed;
-use crate::error::{Error, Result};
 use crate::graph::options::FileWeights;
 
 /// Whether the content starts as a Parquet file does.
@@ -17,28 +16,24 @@ pub(super) fn is_parquet(bytes: &[u8]) -> bool {
 
 /// Says how to get a program that reads the file.
 #[cfg(not(feature = "parquet"))]
-pub(super) fn parse(path: &str, _: &[u8], _: FileWeights) -> Result<Parsed> {
-    Err(Error::input(format!(
-        "{path}: this program was built without Parquet; build it with `--features parquet`"
-    )))
+pub(super) fn parse(_: &[u8], _: FileWeights) -> Result<Parsed, String> {
+    Err("this program was built without Parquet; build it with `--features parquet`".into())
 }
 
-/// Reads the whole content of a file.
+/// Reads the whole content of a file. Refusals come without the path.
 #[cfg(feature = "parquet")]
-pub(super) fn parse(path: &str, bytes: &[u8], weights: FileWeights) -> Result<Parsed> {
+pub(super) fn parse(bytes: &[u8], weights: FileWeights) -> Result<Parsed, String> {
     // The library panics at some damaged pages, and leaves nothing behind that is used again.
     let read = std::panic::catch_unwind(|| reader::read(bytes, weights)).unwrap_or_else(|_| {
         Err("the Parquet file is damaged (its reader gave up); fetch it again".into())
     });
-    read.map_err(|what| {
-        // The library's own words may have several lines.
-        Error::input(format!("{path}: {}", what.replace('\n', " ")))
-    })
+    // The library's own words may have several lines.
+    read.map_err(|what| what.replace('\n', " "))
 }
 
 #[cfg(feature = "parquet")]
 mod reader {
-    use super::super::binary;
+    use super::super::binary::Number;
     use super::super::parsed::{Arcs, Nodes, Parsed};
     use super::super::text;
     use crate::graph::options::FileWeights;
@@ -71,13 +66,8 @@ mod reader {
             .map(|group| arcs(&*reader.get_row_group(group).map_err(damaged)?, &columns, wanted))
             .collect();
         let lists: Vec<ArcList> = groups.into_iter().collect::<Result<_, _>>()?;
-        Ok(Parsed {
-            format: "parquet",
-            arcs: Arcs::Lists(lists),
-            nodes: Nodes::UpToLargest,
-            weighted: columns.weight.is_some(),
-            mirror: false,
-        })
+        let weighted = columns.weight.is_some();
+        Ok(Parsed::new("parquet", Arcs::Lists(lists, Nodes::UpToLargest), weighted))
     }
 
     fn damaged(error: ParquetError) -> String {
@@ -170,31 +160,27 @@ mod reader {
             }
             Err(format!("weight {weight} in column {name}; weights must be finite and >= 0"))
         };
-        let held = |rounds: bool, value: &dyn std::fmt::Display| match rounds {
-            true if wanted == FileWeights::Exact => {
-                Err(format!("column {name}: {}", text::rounds(&value.to_string())))
-            }
-            _ => Ok(()),
-        };
-        let whole = |w: i64| held(binary::rounds(w), &w);
-        let real = |w: f64| {
-            let round = w as f32;
-            let rounds = w.fract() == 0.0 && round.is_finite() && f64::from(round) != w;
-            held(rounds, &w)
-        };
         match group.get_column_reader(column).map_err(damaged)? {
             ColumnReader::Int32ColumnReader(reader) => {
-                values(reader, name, |w| whole(w.into()).and_then(|()| weight(w as f32)))
+                values(reader, name, |w| weight(held(w, name, wanted)?))
             }
             ColumnReader::Int64ColumnReader(reader) => {
-                values(reader, name, |w| whole(w).and_then(|()| weight(w as f32)))
+                values(reader, name, |w| weight(held(w, name, wanted)?))
             }
             ColumnReader::FloatColumnReader(reader) => values(reader, name, weight),
             ColumnReader::DoubleColumnReader(reader) => {
-                values(reader, name, |w| real(w).and_then(|()| weight(w as f32)))
+                values(reader, name, |w| weight(held(w, name, wanted)?))
             }
             _ => Err(format!("column {name} holds no numbers; store it as float")),
         }
+    }
+
+    /// A number of column `name` in 32 bits.
+    fn held<N: Number>(number: N, name: &str, wanted: FileWeights) -> Result<f32, String> {
+        if wanted == FileWeights::Exact && number.rounds() {
+            return Err(format!("column {name}: {}", text::rounds(&number.to_string())));
+        }
+        Ok(number.narrowed())
     }
 
     /// Every value of a column, converted; one that is missing is refused.

@@ -1,11 +1,11 @@
 //! What every reader hands over: the arcs as the file has them. Ids, policies and the CSR come after, the
 //! same for all formats.
 
-use super::compact::{self, Compacted, WideList};
+use super::compact::{self, Called};
 use crate::error::{Error, Result};
 use crate::graph::build::{Keep, Repeated};
 use crate::graph::options::{Duplicates, LoadOptions, Relabel, SelfLoops, Symmetrize, Weights};
-use crate::graph::{ArcList, Graph, MAX_NODES, Origin, Texts, milliseconds};
+use crate::graph::{ArcList, Graph, Origin, milliseconds};
 use std::time::Instant;
 
 /// What a file's header promises; nothing behind it has been looked at.
@@ -28,45 +28,51 @@ pub(super) struct Parsed {
     /// The format's name in results, as in `matrix-market`.
     pub format: &'static str,
     pub arcs: Arcs,
-    /// Which nodes there are.
-    pub nodes: Nodes,
     /// Whether arcs carry weights.
     pub weighted: bool,
     /// Whether each pair (u, v) with u != v means the arc (v, u) as well.
     pub mirror: bool,
+    /// Whether the first line was taken for the numbers of nodes and arcs.
+    pub counts_line: bool,
+}
+
+impl Parsed {
+    pub(super) fn new(format: &'static str, arcs: Arcs, weighted: bool) -> Parsed {
+        Parsed { format, arcs, weighted, mirror: false, counts_line: false }
+    }
+
+    /// A finished CSR: offsets `[n + 1]`, columns `[m]`, weights `[m]`. Not trusted: checked before use.
+    pub(super) fn rows(
+        format: &'static str,
+        offsets: Vec<u64>,
+        columns: Vec<u32>,
+        weights: Option<Vec<f32>>,
+    ) -> Parsed {
+        let weighted = weights.is_some();
+        Parsed::new(format, Arcs::Rows { offsets, columns, weights }, weighted)
+    }
 }
 
 /// The arcs of a file.
 pub(super) enum Arcs {
     /// (source, target) pairs in file order, in as many parts as suited the reader.
-    Lists(Vec<ArcList>),
+    Lists(Vec<ArcList>, Nodes),
     /// The same with ids of 64 bits; the nodes are those that occur.
-    Wide(Vec<WideList>),
-    /// A finished CSR: offsets `[n + 1]`, columns `[m]`, weights `[m]`. Not trusted: checked before use.
+    Wide(Vec<ArcList<u64>>),
+    /// A CSR whose nodes count from 0.
     Rows { offsets: Vec<u64>, columns: Vec<u32>, weights: Option<Vec<f32>> },
 }
 
-/// Which nodes a file speaks of. The ids in `Arcs` are counted from 0 in any case.
+/// Which nodes a file speaks of. Ids are counted from 0 in any case.
 pub(super) enum Nodes {
-    /// As many as it declares, ids in the file from `first_id` on; the reader has checked the arcs' ids.
-    Declared { count: u64, first_id: u32 },
-    /// As many as the first line of an edge list says, ids in the file from `first_id` on; the reader has checked the arcs' ids.
-    Counted { count: u64, first_id: u32 },
+    /// As many as it declares, ids in the file from `first` on; the reader has checked the arcs' ids.
+    Declared { count: u64, first: u32 },
     /// Those up to the largest id that occurs, ids from 0.
     UpToLargest,
     /// Those whose ids occur, whatever gaps there are.
     Occurring,
-    /// Node v is called `names[v]` in the file; the arcs speak of v. Names rise.
-    Named(Vec<u64>),
-    /// Node v is called by text v; the arcs speak of v. `counted`: the first line says how many.
-    Texts { texts: Texts, counted: bool },
-}
-
-/// What nodes are called.
-enum Called {
-    From(u32),
-    Named(Vec<u64>),
-    Texts(Texts),
+    /// Those that the file names, in the order of their names.
+    Listed(Called),
 }
 
 /// Makes the graph of what was found in `path`; reading began at `start`.
@@ -80,10 +86,7 @@ pub(super) fn assemble(
     let weighted = parsed.weighted && options.weights.in_file().read();
     let origin = Origin {
         format: parsed.format.into(),
-        counts_line: matches!(
-            parsed.nodes,
-            Nodes::Counted { .. } | Nodes::Texts { counted: true, .. }
-        ),
+        counts_line: parsed.counts_line,
         weights: match weighted {
             true => options.weights.to_string(),
             false => weights_without(options).into(),
@@ -99,50 +102,43 @@ pub(super) fn assemble(
 /// The CSR, with self loops and duplicates as asked.
 fn build(parsed: Parsed, options: &LoadOptions, mut origin: Origin) -> Result<Graph> {
     let keep = keep(options);
-    let (lists, called, count) = match parsed.arcs {
+    let (lists, called) = match parsed.arcs {
         Arcs::Rows { offsets, columns, weights } => {
             let offsets = extended(offsets, options.nodes)?;
             let weights = weights.filter(|_| parsed.weighted);
-            if let Nodes::Declared { first_id, .. } = parsed.nodes {
-                origin.id_base = first_id;
-            }
             return match keep.repeated {
                 Repeated::First => Graph::unsorted(offsets, columns, weights, origin)?.kept(keep),
                 _ => Graph::from_csr(offsets, columns, weights, origin)?.kept(keep),
             };
         }
-        Arcs::Wide(lists) if options.nodes.is_none() => {
-            let Some((lists, names)) = compact::wide(lists) else {
-                return Err(Error::input(format!(
-                    "more than {MAX_NODES} nodes; ids are 32 bits wide inside"
-                )));
-            };
-            let count = names.len() as u64;
-            (lists, Called::Named(names), count)
-        }
         Arcs::Wide(lists) => {
-            let ids = lists.iter().flat_map(|list| &list.pairs).map(|pair| pair.0.max(pair.1));
-            return Err(outside(ids.max().unwrap_or(0), options.nodes.unwrap_or(0)));
+            if let Some(asked) = options.nodes {
+                let ids = lists.iter().flat_map(|list| &list.pairs).map(|pair| pair.0.max(pair.1));
+                return Err(outside(ids.max().unwrap_or(0), asked));
+            }
+            let (lists, names) = compact::by_sorting(lists);
+            (lists, Called::Named(names))
         }
-        Arcs::Lists(mut lists) => {
-            let (called, count) = number(&mut lists, parsed.nodes, options.nodes)?;
-            (lists, called, count)
+        Arcs::Lists(mut lists, nodes) => {
+            let called = number(&mut lists, nodes, options.nodes)?;
+            (lists, called)
         }
     };
+    let count = called.count();
     justified(count, &lists, options)?;
     if count == 0 {
         return Err(Error::input("the graph is empty (0 nodes); give at least one arc"));
     }
-    if let Called::From(first) = called {
+    if let Called::From { first, .. } = called {
         origin.id_base = first;
     }
     let (mirror, weighted) = (parsed.mirror, parsed.weighted);
     let graph = Graph::from_lists(count as usize, lists, mirror, keep, weighted, origin)?;
-    match called {
-        Called::From(_) => Ok(graph),
-        Called::Named(names) => Ok(graph.with_names(Some(names.into()), None)),
-        Called::Texts(texts) => Ok(graph.with_texts(texts)),
-    }
+    Ok(match called {
+        Called::From { .. } => graph,
+        Called::Named(names) => graph.with_names(Some(names.into()), None),
+        Called::Texts(texts) => graph.with_texts(texts),
+    })
 }
 
 /// So many nodes may have no arc without anybody's saying so.
@@ -173,44 +169,22 @@ fn keep(options: &LoadOptions) -> Keep {
     Keep { self_loops, rounded: options.weights == Weights::Rounded, repeated }
 }
 
-/// Numbers the nodes of `lists`: what they are called, and how many there are.
-fn number(lists: &mut [ArcList], nodes: Nodes, asked: Option<u64>) -> Result<(Called, u64)> {
-    let largest = lists.iter().flat_map(|list| &list.pairs).map(|&(u, v)| u.max(v)).max();
-    let bound = largest.map_or(0, |largest| u64::from(largest) + 1);
-    let nodes = match nodes {
-        Nodes::Counted { count, first_id } => Nodes::Declared { count, first_id },
-        other => other,
-    };
+/// Numbers the nodes of `lists`.
+fn number(lists: &mut Vec<ArcList>, nodes: Nodes, asked: Option<u64>) -> Result<Called> {
+    let bound = compact::bound(lists);
     match (nodes, asked) {
-        (Nodes::Declared { count, first_id }, None) => Ok((Called::From(first_id), count)),
-        (Nodes::Declared { count, first_id }, Some(asked)) if asked >= count => {
-            Ok((Called::From(first_id), asked))
+        (Nodes::Declared { count, .. }, Some(asked)) if asked < count => Err(fewer(asked, count)),
+        (Nodes::Declared { count, first }, asked) => {
+            Ok(Called::From { first, count: asked.unwrap_or(count) })
         }
-        (Nodes::Declared { count, .. }, Some(asked)) => Err(fewer(asked, count)),
-        (Nodes::Named(names), None) => {
-            let count = names.len() as u64;
-            Ok((Called::Named(names), count))
-        }
-        (Nodes::Texts { texts, .. }, None) => {
-            let count = texts.len() as u64;
-            Ok((Called::Texts(texts), count))
-        }
-        (Nodes::Named(_) | Nodes::Texts { .. }, Some(asked)) => Err(Error::input(format!(
+        (Nodes::Listed(called), None) => Ok(called),
+        (Nodes::Listed(_), Some(asked)) => Err(Error::input(format!(
             "--nodes {asked}: the file names its nodes; leave --nodes out"
         ))),
         (_, Some(asked)) if asked < bound => Err(outside(bound - 1, asked)),
-        (_, Some(asked)) => Ok((Called::From(0), asked)),
-        (Nodes::UpToLargest, None) => Ok((Called::From(0), bound)),
-        (Nodes::Occurring | Nodes::Counted { .. }, None) => match largest {
-            None => Ok((Called::From(0), 0)),
-            Some(largest) => Ok(match compact::narrow(lists, largest) {
-                Compacted::Shifted { first, count } => (Called::From(first), count),
-                Compacted::Named(names) => {
-                    let count = names.len() as u64;
-                    (Called::Named(names), count)
-                }
-            }),
-        },
+        (_, Some(count)) => Ok(Called::From { first: 0, count }),
+        (Nodes::Occurring, None) if bound > 0 => Ok(compact::narrow(lists, bound)),
+        (_, None) => Ok(Called::From { first: 0, count: bound }),
     }
 }
 
@@ -329,5 +303,22 @@ pub(super) fn name_file(path: &str, error: Error) -> Error {
         Error::Input(what) => Error::input(format!("{path}: {what}")),
         Error::Machine(what) => Error::machine(format!("{path}: {what}")),
         other => other,
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::text::Fault;
+    use super::*;
+
+    /// Nodes, arcs, weights.
+    pub type Found = (u64, Vec<(u32, u32)>, Vec<f32>);
+
+    /// What a reader of text found in a file called `name`, whose header declares its nodes.
+    pub fn found(name: &str, bytes: &[u8], read: Result<Parsed, Fault>) -> Result<Found, String> {
+        let parsed = read.map_err(|fault| fault.into_error(name, bytes).to_string())?;
+        let Arcs::Lists(lists, Nodes::Declared { count, .. }) = parsed.arcs else { unreachable!() };
+        let pairs = lists.iter().flat_map(|list| list.pairs.clone()).collect();
+        Ok((count, pairs, lists.iter().flat_map(|list| list.weights.clone()).collect()))
     }
 }

@@ -2,10 +2,11 @@
 
 use super::progress;
 use crate::error::Error;
-use crate::graph::MAX_NODES;
 use crate::graph::options::FileWeights;
+use crate::graph::{ArcList, MAX_NODES};
 use memchr::memchr;
 use rayon::prelude::*;
+use std::fmt::Display;
 
 /// A chunk is long enough to be worth a task, and short enough to spread over the threads.
 const CHUNK: std::ops::RangeInclusive<usize> = 1 << 16..=1 << 22;
@@ -124,6 +125,52 @@ pub(super) fn id_from_1(field: &[u8], nodes: u64, at: usize) -> Result<u32, Faul
         return Err(Fault::new(at, format!("id out of range ({id}); ids run from 1 to {nodes}")));
     }
     Ok((id - 1) as u32)
+}
+
+/// Refuses a number of nodes that no graph has.
+pub(super) fn node_count(nodes: u64) -> Result<(), String> {
+    match nodes {
+        0 => Err("the graph is empty (0 nodes); give at least one node".into()),
+        1..=MAX_NODES => Ok(()),
+        _ => Err(format!("too many nodes ({nodes}); ids are 32 bits wide: at most {MAX_NODES}")),
+    }
+}
+
+/// What is said of a matrix that is no graph's.
+pub(super) fn rectangular(rows: impl Display, columns: impl Display) -> String {
+    format!("the matrix is rectangular ({rows} x {columns}); a graph needs a square one")
+}
+
+/// Reads arcs `u v`, or `u v weight` where there are weights, one a line. A line whose first field begins with one of the
+/// `marks` is a comment.
+#[inline]
+pub(super) fn arcs<const COMMA: bool, I>(
+    lines: &mut dyn Iterator<Item = (usize, &[u8])>,
+    weights: Option<FileWeights>,
+    marks: &[u8],
+    id: impl Fn(&[u8], usize) -> Result<I, Fault>,
+    misshapen: impl Fn(usize, &[u8]) -> Fault,
+) -> Result<ArcList<I>, Fault> {
+    let mut list = ArcList { pairs: Vec::new(), weights: Vec::new() };
+    for (at, line) in lines {
+        let mut fields = Fields::<COMMA>(line);
+        let Some(first) = fields.next().filter(|first| !marks.contains(&first[0])) else {
+            continue;
+        };
+        let second = fields.next().ok_or_else(|| misshapen(at, line))?;
+        let pair = (id(first, at)?, id(second, at)?);
+        if let Some(wanted) = weights {
+            let field = fields.next().ok_or_else(|| misshapen(at, line))?;
+            if wanted.read() {
+                list.weights.push(weight(field, at, wanted)?);
+            }
+        }
+        if fields.next().is_some() {
+            return Err(misshapen(at, line));
+        }
+        list.pairs.push(pair);
+    }
+    Ok(list)
 }
 
 /// A node id of 64 bits.

@@ -537,7 +537,7 @@ fn whole_weights_that_f32_does_not_hold_are_refused_at_their_line_and_rounded_on
         ("<f8", 16_777_217f64.to_le_bytes().to_vec()),
     ];
     for (descr, data) in npz {
-        cases.push(("o.npz", one_number(descr, &data), "o.npz: entry 0 of data: "));
+        cases.push(("o.npz", one_number(descr, &data), "o.npz: arc 0: "));
     }
     for (name, content, place) in cases {
         let message = folder.try_load(name, &content).map(|graph| parts(&graph)).unwrap_err();
