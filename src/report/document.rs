@@ -5,7 +5,7 @@ use super::sheet::{Entry, Sheet};
 use super::{csv, page, plots, sheet, tables};
 use crate::results::{
     Ablation, Case, Comparison, Family, Kind, Mean, Member, ResultSet, Scaling, ablations, compare,
-    families, means,
+    families, grouped, means,
 };
 use crate::time::date;
 use crate::units::plural;
@@ -29,7 +29,6 @@ pub(crate) enum Chapter<'d> {
 
 /// A result set with what was reckoned from it.
 pub(crate) struct Document<'a> {
-    /// What it is a report of.
     pub title: String,
     pub(crate) set: &'a ResultSet,
     pub(crate) families: Vec<Family<'a>>,
@@ -67,19 +66,17 @@ impl<'a> Document<'a> {
     pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
         let all = self.set.cases.iter().chain(&self.set.singles);
         let measured: Vec<&Case> = all.filter(|case| case.done().is_some()).collect();
-        let mut machines: Vec<(&str, u64)> = Vec::new();
-        for case in measured.iter().filter(|case| !case.machine.is_empty()) {
-            match machines.iter_mut().find(|(name, _)| *name == case.machine) {
-                Some((_, gpus)) => *gpus = case.gpus.max(*gpus),
-                None => machines.push((&case.machine, case.gpus)),
+        let named = measured.iter().filter(|case| !case.machine.is_empty());
+        let machine = |cases: Vec<&&Case>| {
+            let name = &cases[0].machine;
+            match cases.iter().map(|case| case.gpus).max().unwrap_or(0) {
+                0 => format!("{name} (host)"),
+                1 => format!("{name}, 1 GPU"),
+                gpus => format!("{name}, up to {gpus} GPUs"),
             }
-        }
-        let machine = |(name, gpus): &(&str, u64)| match gpus {
-            0 => format!("{name} (host)"),
-            1 => format!("{name}, 1 GPU"),
-            gpus => format!("{name}, up to {gpus} GPUs"),
         };
-        let machines: Vec<String> = machines.iter().map(machine).collect();
+        let machines = grouped(named, |case| case.machine.clone()).into_iter().map(machine);
+        let machines: Vec<String> = machines.collect();
         let moments = || measured.iter().filter_map(|case| case.moment);
         let days = match (moments().min().map(date), moments().max().map(date)) {
             (Some(first), Some(last)) if first != last => format!("{first} to {last}"),
@@ -101,23 +98,16 @@ impl<'a> Document<'a> {
     pub(crate) fn best(&self) -> Option<Sheet> {
         let strong = self.families.iter().filter(|f| f.case().scaling == Scaling::Strong);
         let mut best: Vec<(&Member<'_>, u64, f64)> = Vec::new();
-        for family in strong.filter(|family| family.scales()) {
+        for family in strong {
+            let gains = family.members[1..].iter().filter_map(|m| Some((m, m.speed_up?)));
             let first = family.members[0].n;
-            for member in &family.members[1..] {
-                let Some(speed_up) = member.speed_up.filter(|gain| *gain > 1.0) else { continue };
-                let same =
-                    |b: &&mut (&Member<'_>, u64, f64)| b.0.case.workload == member.case.workload;
-                match best.iter_mut().find(same) {
-                    Some(other) if other.2 < speed_up => *other = (member, first, speed_up),
-                    Some(_) => {}
-                    None => best.push((member, first, speed_up)),
-                }
-            }
+            best.extend(gains.filter(|(_, gain)| *gain > 1.0).map(|(m, gain)| (m, first, gain)));
         }
         best.sort_by(|a, b| b.2.total_cmp(&a.2));
-        let columns = ["workload", "dataset", "devices", "speed-up", "against"];
-        let mut sheet = Sheet::new("Best speed-ups", "", &columns);
-        for (member, first, speed_up) in best {
+        let columns = "workload, dataset, devices, speed-up, against";
+        let mut sheet = Sheet::new("Best speed-ups", "", columns);
+        for of_workload in grouped(best, |(member, ..)| member.case.workload.clone()) {
+            let (member, first, speed_up) = of_workload[0];
             let case = member.case;
             sheet.rows.push(vec![
                 Entry::text(self.labels.workload(case)),
@@ -127,7 +117,7 @@ impl<'a> Document<'a> {
                 Entry::text(Kind::of(case).count(first)),
             ]);
         }
-        (!sheet.rows.is_empty()).then_some(sheet)
+        sheet.filled()
     }
 
     /// How many cells there are, and what was left out.
@@ -163,17 +153,10 @@ impl<'a> Document<'a> {
     pub(crate) fn chapters(&self) -> Vec<Chapter<'_>> {
         let mut chapters = vec![Chapter::Means];
         chapters.extend(self.comparison.as_ref().map(|_| Chapter::Baseline));
-        let of = |family: &Family<'_>| {
+        let groups = grouped(&self.families, |family| {
             let case = family.case();
             (case.workload.clone(), case.scaling, case.series.clone())
-        };
-        let mut groups: Vec<Vec<&Family<'_>>> = Vec::new();
-        for family in &self.families {
-            match groups.iter_mut().find(|group| of(group[0]) == of(family)) {
-                Some(group) => group.push(family),
-                None => groups.push(vec![family]),
-            }
-        }
+        });
         chapters.extend(groups.into_iter().map(Chapter::Times));
         chapters.extend(self.ablations.iter().map(Chapter::Ablation));
         chapters.extend([Chapter::Singles, Chapter::Missing]);
@@ -198,23 +181,20 @@ impl<'a> Document<'a> {
 
     /// All tables as Markdown.
     pub(crate) fn markdown(&self) -> String {
-        let title = Sheet::new(&self.title, "", &[]);
         let chapters = self.chapters();
         let sheets = chapters.iter().flat_map(|chapter| self.tables(chapter));
         let sheets: String = sheets.map(|sheet| sheet.markdown()).collect();
         let fact = |(name, text): (&str, String)| format!("* {name}: {}\n", sheet::escape(&text));
         let facts: String = self.facts().into_iter().map(fact).collect();
         let best = self.best().map_or(String::new(), |best| best.markdown());
-        format!("{}\n{facts}\n{best}{sheets}", title.heading())
+        format!("# {}\n\n{facts}\n{best}{sheets}", sheet::escape(&self.title))
     }
 
     /// All cells as comma-separated values.
     pub(crate) fn csv(&self) -> String {
         csv::csv(self.set, &self.families)
     }
-}
 
-impl Document<'_> {
     /// The page, complete in itself.
     pub(crate) fn html(&self) -> String {
         page::html(self)

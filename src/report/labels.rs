@@ -1,16 +1,13 @@
 //! Short names for cells: only what differs within a result set.
 
-use crate::results::{Case, Known};
+use crate::results::{Case, Known, grouped};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What tells a workload's cells apart, besides dataset and devices.
-#[derive(Debug, Default)]
-pub(crate) struct Labels {
-    by_workload: BTreeMap<String, Apart>,
-}
+/// What tells the cells of each workload apart, besides dataset and devices.
+pub(crate) struct Labels(BTreeMap<String, Apart>);
 
 /// What differs within one workload.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Apart {
     options: Vec<String>,
     variant: bool,
@@ -20,25 +17,32 @@ struct Apart {
 }
 
 impl Labels {
-    /// Of all cells.
     pub(crate) fn of<'a>(cases: impl IntoIterator<Item = &'a Case>) -> Labels {
-        let mut groups: BTreeMap<String, Vec<&Case>> = BTreeMap::new();
-        for case in cases {
-            groups.entry(case.workload.clone()).or_default().push(case);
-        }
-        let by_workload =
-            groups.into_iter().map(|(name, cases)| (name, Apart::of(&cases))).collect();
-        Labels { by_workload }
+        let groups = grouped(cases, |case| case.workload.clone());
+        Labels(groups.iter().map(|group| (group[0].workload.clone(), Apart::of(group))).collect())
     }
 
-    /// Names of the options that differ within a workload.
-    pub(crate) fn options(&self, workload: &str) -> &[String] {
-        self.by_workload.get(workload).map_or(&[], |apart| &apart.options)
+    /// Names of the columns that tell cells of a workload apart.
+    pub(crate) fn columns(&self, workload: &str) -> Vec<String> {
+        let Some(apart) = self.0.get(workload) else { return Vec::new() };
+        let fixed = [("variant", apart.variant), ("machine", apart.machine)];
+        let fixed = fixed.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name.into());
+        fixed.chain(apart.options.iter().cloned()).collect()
+    }
+
+    /// What a cell has in these columns.
+    pub(crate) fn entries(&self, case: &Case) -> Vec<String> {
+        let value = |column: String| match column.as_str() {
+            "variant" => case.variant.clone().unwrap_or_default(),
+            "machine" => machine(case),
+            option => case.settings.get(option).to_string(),
+        };
+        self.columns(&case.workload).into_iter().map(value).collect()
     }
 
     /// Settings, variant and machine of a cell as far as others of its workload have other ones; may be empty.
     pub(crate) fn how(&self, case: &Case) -> String {
-        let Some(apart) = self.by_workload.get(&case.workload) else { return String::new() };
+        let Some(apart) = self.0.get(&case.workload) else { return String::new() };
         let mut words = Vec::new();
         if apart.variant {
             words.extend(case.variant.as_deref().map(words_of));
@@ -61,16 +65,9 @@ impl Labels {
         if how.is_empty() { case.workload.clone() } else { format!("{}, {how}", case.workload) }
     }
 
-    /// Whether variants or machines differ within a workload.
-    pub(crate) fn differs(&self, workload: &str) -> (bool, bool) {
-        self.by_workload
-            .get(workload)
-            .map_or((false, false), |apart| (apart.variant, apart.machine))
-    }
-
     /// What all cells of a workload have in common, in a line.
     pub(crate) fn common(&self, workload: &str) -> String {
-        self.by_workload.get(workload).map_or(String::new(), |apart| apart.common.join(", "))
+        self.0.get(workload).map_or(String::new(), |apart| apart.common.join(", "))
     }
 }
 

@@ -7,7 +7,7 @@ use super::plot::{
     trace,
 };
 use super::tables::{percent, ratio, study};
-use crate::results::{Ablation, Case, Comparison, Family, Mean, Member, Scaling};
+use crate::results::{Ablation, Case, Comparison, Family, Mean, Member, Pair, Scaling, grouped};
 use crate::units::{bare_ms, ms};
 use std::collections::BTreeMap;
 
@@ -92,31 +92,31 @@ fn both_measures(subject: &str, noun: &str, lines: [Vec<Curve>; 2], kind: &str) 
 }
 
 fn mean_plots(means: &[Mean<'_>], labels: &Labels) -> Vec<Plot> {
-    let mut kinds: Vec<_> = means.iter().map(|mean| mean.kind).collect();
-    kinds.dedup();
     let mut plots = Vec::new();
-    for kind in kinds.iter().enumerate().filter(|(i, k)| !kinds[..*i].contains(k)).map(|(_, k)| *k)
-    {
-        let mut lines: [Vec<Curve>; 2] = [Vec::new(), Vec::new()];
-        for mean in means.iter().filter(|mean| mean.kind == kind) {
-            let label = labels.workload(mean.case);
-            let tip = format!(
-                "{label}\n{}: {}×, {} %\nover {} datasets",
-                kind.count(mean.n),
-                ratio(mean.speed_up),
-                percent(mean.efficiency),
-                mean.datasets
-            );
-            let ideal = mean.speed_up / mean.efficiency;
-            for (lines, value) in lines.iter_mut().zip([mean.speed_up, mean.efficiency]) {
-                let point = Point { n: mean.n, value, ideal, tip: tip.clone() };
-                match lines.iter_mut().find(|line| line.label == label) {
-                    Some(line) => line.points.push(point),
-                    None => lines.push(Curve { label: label.clone(), points: vec![point] }),
+    for means in grouped(means, |mean| mean.kind) {
+        let kind = means[0].kind;
+        let lines = grouped(means, |mean| labels.workload(mean.case));
+        let curve = |means: &Vec<&Mean<'_>>, value: fn(&Mean<'_>) -> f64| {
+            let label = labels.workload(means[0].case);
+            let point = |mean: &&Mean<'_>| {
+                let (speed_up, efficiency) = (ratio(mean.speed_up), percent(mean.efficiency));
+                let (count, datasets) = (kind.count(mean.n), mean.datasets);
+                Point {
+                    n: mean.n,
+                    value: value(mean),
+                    ideal: mean.speed_up / mean.efficiency,
+                    tip: format!(
+                        "{label}\n{count}: {speed_up}×, {efficiency} %\nover {datasets} datasets"
+                    ),
                 }
-            }
-        }
-        plots.extend(both_measures("geometric means over datasets", kind.noun(), lines, "S"));
+            };
+            Curve { label: label.clone(), points: means.iter().map(point).collect() }
+        };
+        let both = [
+            lines.iter().map(|means| curve(means, |mean| mean.speed_up)).collect(),
+            lines.iter().map(|means| curve(means, |mean| mean.efficiency)).collect(),
+        ];
+        plots.extend(both_measures("geometric means over datasets", kind.noun(), both, "S"));
     }
     plots
 }
@@ -126,18 +126,12 @@ fn by_settings<'f>(
     group: &[&'f Family<'f>],
     labels: &Labels,
 ) -> Vec<(String, Vec<&'f Family<'f>>)> {
-    let mut plots: Vec<(String, Vec<&Family<'_>>)> = Vec::new();
-    for family in group {
-        let case = family.case();
-        let how = labels.how(case);
-        let how = if how.is_empty() { study(case) } else { format!("{}, {how}", study(case)) };
-        match plots.iter_mut().find(|(name, others)| *name == how && others[0].kind == family.kind)
-        {
-            Some((_, families)) => families.push(family),
-            None => plots.push((how, vec![family])),
-        }
-    }
-    plots
+    let how = |family: &Family<'_>| {
+        let how = [study(family.case()), labels.how(family.case())];
+        how.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(", ")
+    };
+    let plots = grouped(group.iter().copied(), |family| (how(family), family.kind));
+    plots.into_iter().map(|families| (how(families[0]), families)).collect()
 }
 
 fn label(family: &Family<'_>) -> String {
@@ -233,62 +227,56 @@ fn trace_plots(group: &[&Family<'_>], labels: &Labels) -> Vec<Plot> {
 
 fn ablation_plots(ablation: &Ablation<'_>) -> Vec<Plot> {
     let first = &ablation.values[0];
-    let mut rows: Vec<Strip> = Vec::new();
+    let mut dots = Vec::new();
     for row in &ablation.rows {
         let case = row.case;
-        let label = format!("{}, {}", case.workload, case.devices());
-        let dots = (1..ablation.values.len()).filter_map(|i| {
-            let ratio_here = row.ratio(i)?;
-            let value = &ablation.values[i];
-            let times = [row.times[i], row.times[0]].map(|time| ms(time.unwrap_or_default()));
+        let place = format!("{}, {}", case.workload, case.devices());
+        for (i, value) in ablation.values.iter().enumerate().skip(1) {
+            let Some(times) = row.ratio(i) else { continue };
+            let [here, there] = [i, 0].map(|i| ms(row.times[i].unwrap_or_default()));
             let tip = format!(
-                "{} {}, {}\n{value} {}, {first} {}\n{}×",
+                "{} {}, {}\n{value} {here}, {first} {there}\n{}×",
                 case.workload,
                 case.dataset,
                 case.devices(),
-                times[0],
-                times[1],
-                ratio(ratio_here)
+                ratio(times)
             );
-            Some(Dot { series: i - 1, ratio: ratio_here, tip })
-        });
-        push_dots(&mut rows, label, dots.collect());
+            dots.push((place.clone(), Dot { series: i - 1, ratio: times, tip }));
+        }
     }
-    let sides = (format!("faster than {first}"), "slower".to_string());
     let name = format!("{}: time over that of {first}", ablation.option);
-    strip_plots(&name, &ablation.values[1..], (&sides.0, &sides.1), &rows)
+    strip_plots(&name, &ablation.values[1..], (&format!("faster than {first}"), "slower"), dots)
 }
 
 fn comparison_plots(comparison: &Comparison<'_>) -> Vec<Plot> {
-    let mut rows: Vec<Strip> = Vec::new();
     let mut pairs: Vec<_> = comparison.pairs.iter().collect();
     pairs.sort_by_key(|pair| (&pair.case.workload, pair.case.gpus, pair.case.replicas));
-    for pair in pairs {
-        let label = format!("{}, {}", pair.case.workload, pair.case.devices());
-        let (now, before) =
-            (ms(pair.case.median().unwrap_or(0.0)), ms(pair.baseline.median().unwrap_or(0.0)));
-        let tip =
-            format!("{}\nnow {now}, before {before}\n{}×", pair.case.name(), ratio(pair.ratio));
-        push_dots(&mut rows, label, vec![Dot { series: 0, ratio: pair.ratio, tip }]);
-    }
-    strip_plots(
-        "Time now over time before",
-        &["a cell".into()],
-        ("faster now", "slower now"),
-        &rows,
-    )
+    let dot = |pair: &Pair<'_>| {
+        let [now, before] =
+            [pair.case, pair.baseline].map(|case| ms(case.median().unwrap_or_default()));
+        let (name, times) = (pair.case.name(), ratio(pair.ratio));
+        let tip = format!("{name}\nnow {now}, before {before}\n{times}×");
+        let place = format!("{}, {}", pair.case.workload, pair.case.devices());
+        (place, Dot { series: 0, ratio: pair.ratio, tip })
+    };
+    let dots = pairs.into_iter().map(dot).collect();
+    let sides = ("faster now", "slower now");
+    strip_plots("Time now over time before", &["a cell".into()], sides, dots)
 }
 
-fn push_dots(rows: &mut Vec<Strip>, label: String, dots: Vec<Dot>) {
-    match rows.iter_mut().find(|row| row.label == label) {
-        Some(row) => row.dots.extend(dots),
-        None => rows.push(Strip { label, dots }),
-    }
-}
-
-fn strip_plots(name: &str, series: &[String], sides: (&str, &str), rows: &[Strip]) -> Vec<Plot> {
-    let lanes = series.len().max(1);
-    let parts = parts(rows, (MOST_STRIPS / lanes).max(4)).into_iter();
+/// Plots of dots, those of one label in one row.
+fn strip_plots(
+    name: &str,
+    series: &[String],
+    sides: (&str, &str),
+    dots: Vec<(String, Dot)>,
+) -> Vec<Plot> {
+    let rows = grouped(dots, |(label, _)| label.clone()).into_iter().map(|row| Strip {
+        label: row[0].0.clone(),
+        dots: row.into_iter().map(|(_, dot)| dot).collect(),
+    });
+    let rows: Vec<Strip> = rows.collect();
+    let parts = parts(&rows, (MOST_STRIPS / series.len().max(1)).max(4)).into_iter();
     parts
         .filter_map(|(place, part)| strips(&format!("{name}{place}"), series, sides, &part))
         .collect()

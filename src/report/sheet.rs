@@ -45,26 +45,23 @@ pub(crate) struct Sheet {
 }
 
 impl Sheet {
-    /// An empty table.
-    pub(crate) fn new(
-        title: impl Into<String>,
-        note: impl Into<String>,
-        columns: &[&str],
-    ) -> Sheet {
-        let columns = columns.iter().map(|name| name.to_string()).collect();
+    /// An empty table; `columns` has their names, a comma and a blank between.
+    pub(crate) fn new(title: impl Into<String>, note: impl Into<String>, columns: &str) -> Sheet {
+        let columns = columns.split(", ").map(String::from).collect();
         Sheet { title: title.into(), note: note.into(), columns, rows: Vec::new() }
+    }
+
+    /// The table, unless it has no rows.
+    pub(crate) fn filled(self) -> Option<Sheet> {
+        (!self.rows.is_empty()).then_some(self)
     }
 
     /// Without the columns in which nothing stands.
     pub(crate) fn without_blank_columns(mut self) -> Sheet {
-        let blank = |c: usize| self.rows.iter().all(|row| row[c].shown().is_empty());
-        let keep: Vec<bool> = (0..self.columns.len()).map(|c| !blank(c)).collect();
-        fn kept<T>(list: &mut Vec<T>, keep: &[bool]) {
-            let mut place = 0;
-            list.retain(|_| {
-                place += 1;
-                keep[place - 1]
-            });
+        let stands = |c: &usize| self.rows.iter().any(|row| !row[*c].shown().is_empty());
+        let keep: Vec<usize> = (0..self.columns.len()).filter(stands).collect();
+        fn kept<T: Clone>(list: &mut Vec<T>, keep: &[usize]) {
+            *list = keep.iter().map(|c| list[*c].clone()).collect();
         }
         kept(&mut self.columns, &keep);
         self.rows.iter_mut().for_each(|row| kept(row, &keep));
@@ -77,37 +74,31 @@ impl Sheet {
         entries.peek().is_some() && entries.all(|entry| !matches!(entry, Entry::Text(_)))
     }
 
-    /// The title as that of a whole document.
-    pub(crate) fn heading(&self) -> String {
-        format!("# {}\n", escape(&self.title))
-    }
-
     /// A heading, the note, and a table with its columns in line.
     pub(crate) fn markdown(&self) -> String {
-        let escaped = |text: &str| escape(text);
         let numeric: Vec<bool> = (0..self.columns.len()).map(|c| self.is_numeric(c)).collect();
-        let head = self.columns.iter().map(|name| escaped(name)).collect::<Vec<_>>();
-        let rows = self.rows.iter().map(|row| row.iter().map(|e| escaped(e.shown())).collect());
+        let head = self.columns.iter().map(|name| escape(name)).collect::<Vec<_>>();
+        let rows = self.rows.iter().map(|row| row.iter().map(|e| escape(e.shown())).collect());
         let lines: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
         let wide = |c: usize| lines.iter().map(|line| line[c].chars().count()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..numeric.len()).map(|c| wide(c).max(3)).collect();
-        let mut out = format!("## {}\n\n", escaped(&self.title));
+        let mut out = format!("## {}\n\n", escape(&self.title));
         if !self.note.is_empty() {
-            out += &format!("{}\n\n", escaped(&self.note));
+            out += &format!("{}\n\n", escape(&self.note));
         }
+        let columns: Vec<(bool, usize)> =
+            numeric.into_iter().enumerate().map(|(c, n)| (n, wide(c).max(3))).collect();
         for (place, line) in lines.iter().enumerate() {
-            for (c, cell) in line.iter().enumerate() {
-                let width = widths[c];
-                out += &match numeric[c] {
+            for (cell, (numeric, width)) in line.iter().zip(&columns) {
+                out += &match numeric {
                     true => format!("| {cell:>width$} "),
                     false => format!("| {cell:<width$} "),
                 };
             }
             out += "|\n";
             if place == 0 {
-                for (width, numeric) in widths.iter().zip(&numeric) {
-                    let rule = "-".repeat(*width);
-                    out += &if *numeric { format!("| {rule}:") } else { format!("| {rule} ") };
+                for (numeric, width) in &columns {
+                    let end = if *numeric { ':' } else { ' ' };
+                    out += &format!("| {}{end}", "-".repeat(*width));
                 }
                 out += "|\n";
             }
@@ -139,7 +130,7 @@ mod tests {
     use super::*;
 
     fn sheet() -> Sheet {
-        let mut sheet = Sheet::new("a|b", "", &["graph", "ms", "nothing"]);
+        let mut sheet = Sheet::new("a|b", "", "graph, ms, nothing");
         sheet.rows.push(vec![
             Entry::text("<b>\n|"),
             Entry::number(Some(1.5), |v| v.to_string()),

@@ -3,8 +3,8 @@
 use super::labels::{Labels, machine};
 use super::sheet::{Entry, Sheet};
 use crate::results::{
-    Ablation, AblationRow, Case, Comparison, Done, Family, Mean, Member, ResultSet, Scaling, Split,
-    geometric_mean,
+    Ablation, Case, Comparison, Done, Family, Mean, Member, ResultSet, Scaling, Split,
+    geometric_mean, grouped,
 };
 use crate::run::Verdict;
 use crate::units::{bare_ms, count};
@@ -34,71 +34,35 @@ fn giga(value: f64) -> String {
     ratio(value / 1e9)
 }
 
+/// The variant and the options of a cell.
+fn settings(case: &Case) -> Entry {
+    let variant = case.variant.as_deref().unwrap_or_default();
+    Entry::text(format!("{variant} {}", case.settings).trim())
+}
+
 fn verified(done: &Done) -> Entry {
     done.verified.map_or(Entry::Blank, |verdict| Entry::text(verdict.shown()))
-}
-
-/// The columns that tell a workload's cells apart: variant, machine and options that differ.
-struct Apart<'a> {
-    labels: &'a Labels,
-    workload: &'a str,
-}
-
-impl<'a> Apart<'a> {
-    fn names(&self) -> Vec<&'a str> {
-        let (variant, machine) = self.labels.differs(self.workload);
-        let fixed = [("variant", variant), ("machine", machine)];
-        let fixed = fixed.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name);
-        fixed.chain(self.labels.options(self.workload).iter().map(String::as_str)).collect()
-    }
-
-    fn entries(&self, member: &Member<'_>) -> Vec<Entry> {
-        let case = member.case;
-        let (variant, differs) = self.labels.differs(self.workload);
-        let mut entries = Vec::new();
-        if variant {
-            entries.push(Entry::text(case.variant.clone().unwrap_or_default()));
-        }
-        if differs {
-            entries.push(Entry::text(machine(case)));
-        }
-        let options = self.labels.options(self.workload).iter();
-        entries.extend(options.map(|name| Entry::text(case.settings.get(name))));
-        entries
-    }
 }
 
 /// The times of families of one workload, strong or of one weak study.
 pub(crate) fn times(group: &[&Family<'_>], labels: &Labels) -> Sheet {
     let first = group[0].case();
     let weak = first.scaling == Scaling::Weak;
-    let apart = Apart { labels, workload: &first.workload };
-    let title = study(first);
     let speed_up = if weak { "rate speed-up" } else { "speed-up" };
-    let mut columns = vec!["dataset"];
-    columns.extend(apart.names());
-    columns.extend([
-        "devices",
-        "nodes",
-        "arcs",
-        "median ms",
-        "min ms",
-        "max ms",
-        "reset ms",
-        speed_up,
-    ]);
-    columns.extend([
-        "efficiency %",
-        "G arcs/s",
-        "step %",
-        "merge %",
-        "other %",
-        "prepare ms",
-        "checked",
-    ]);
-    let mut sheet = Sheet::new(title, note(group, labels), &columns);
+    let mut columns = vec!["dataset".to_string()];
+    columns.extend(labels.columns(&first.workload));
+    let title = study(first);
+    let mut sheet = Sheet::new(
+        title,
+        note(group, labels),
+        &format!(
+            "{}, devices, nodes, arcs, median ms, min ms, max ms, reset ms, {speed_up}, efficiency %, G arcs/s, step %, \
+             merge %, other %, prepare ms, checked",
+            columns.join(", ")
+        ),
+    );
     for member in group.iter().flat_map(|family| &family.members) {
-        sheet.rows.push(times_row(member, &apart, weak));
+        sheet.rows.push(times_row(member, labels, weak));
     }
     sheet.without_blank_columns()
 }
@@ -126,7 +90,7 @@ fn note(group: &[&Family<'_>], labels: &Labels) -> String {
     common + against
 }
 
-fn times_row(member: &Member<'_>, apart: &Apart<'_>, weak: bool) -> Vec<Entry> {
+fn times_row(member: &Member<'_>, labels: &Labels, weak: bool) -> Vec<Entry> {
     let case = member.case;
     let fallback = Done::default();
     let done = case.done().unwrap_or(&fallback);
@@ -137,7 +101,7 @@ fn times_row(member: &Member<'_>, apart: &Apart<'_>, weak: bool) -> Vec<Entry> {
     let whole = |value: Option<u64>| value.filter(|_| weak).map(|value| value as f64);
     let counted = |value: f64| count(value as u64);
     let mut row = vec![Entry::text(&case.dataset)];
-    row.extend(apart.entries(member));
+    row.extend(labels.entries(case).into_iter().map(Entry::Text));
     row.extend([
         Entry::Number(case.devices(), case.replicas as f64),
         Entry::number(whole(case.nodes), counted),
@@ -160,10 +124,9 @@ fn times_row(member: &Member<'_>, apart: &Apart<'_>, weak: bool) -> Vec<Entry> {
 
 /// Geometric means over datasets.
 pub(crate) fn mean_table(means: &[Mean<'_>], labels: &Labels) -> Option<Sheet> {
-    let columns =
-        ["workload", "settings", "devices", "datasets", "time ms", "speed-up", "efficiency %"];
+    let columns = "workload, settings, devices, datasets, time ms, speed-up, efficiency %";
     let note = "Over the datasets that were measured on all of these numbers of replicas.";
-    let mut sheet = Sheet::new("Geometric means over datasets", note, &columns);
+    let mut sheet = Sheet::new("Geometric means over datasets", note, columns);
     for mean in means {
         sheet.rows.push(vec![
             Entry::text(study(mean.case)),
@@ -175,21 +138,20 @@ pub(crate) fn mean_table(means: &[Mean<'_>], labels: &Labels) -> Option<Sheet> {
             Entry::number(Some(mean.efficiency), percent),
         ]);
     }
-    (!sheet.rows.is_empty()).then(|| sheet.without_blank_columns())
+    sheet.without_blank_columns().filled()
 }
 
 /// An ablation, and the geometric means of its ratios.
 pub(crate) fn ablation_tables(ablation: &Ablation<'_>) -> [Sheet; 2] {
     let (option, values) = (ablation.option, &ablation.values);
-    let mut columns: Vec<String> =
-        ["workload", "dataset", "devices", "other settings"].map(String::from).into();
-    columns.extend(values.iter().map(|value| format!("{value} ms")));
-    columns.extend(values[1..].iter().map(|value| format!("{value} / {}", values[0])));
     let note = format!(
         "The same cells, {option} alone differs. A ratio above 1 is slower than {}.",
         values[0]
     );
-    let mut rows = Sheet { title: format!("Ablation: {option}"), note, columns, rows: Vec::new() };
+    let title = format!("Ablation: {option}");
+    let mut rows = Sheet::new(title, note, "workload, dataset, devices, other settings");
+    rows.columns.extend(values.iter().map(|value| format!("{value} ms")));
+    rows.columns.extend(values[1..].iter().map(|value| format!("{value} / {}", values[0])));
     for row in &ablation.rows {
         let case = row.case;
         let mut entries = vec![
@@ -207,16 +169,13 @@ pub(crate) fn ablation_tables(ablation: &Ablation<'_>) -> [Sheet; 2] {
 
 fn ablation_means(ablation: &Ablation<'_>) -> Sheet {
     let values = &ablation.values;
-    let mut columns = vec!["workload".to_string(), "devices".into(), "cells".into()];
-    columns.extend(values[1..].iter().map(|value| format!("{value} / {}", values[0])));
     let title = format!("Ablation: {}, geometric means", ablation.option);
-    let mut sheet = Sheet { title, note: String::new(), columns, rows: Vec::new() };
-    let of = |row: &AblationRow<'_>| (row.case.workload.clone(), row.case.gpus, row.case.replicas);
-    let mut groups: Vec<_> = ablation.rows.iter().map(of).collect();
-    groups.sort();
-    groups.dedup();
-    for group in groups {
-        let rows: Vec<_> = ablation.rows.iter().filter(|row| of(row) == group).collect();
+    let mut sheet = Sheet::new(title, "", "workload, devices, cells");
+    sheet.columns.extend(values[1..].iter().map(|value| format!("{value} / {}", values[0])));
+    let of = |case: &Case| (case.workload.clone(), case.gpus, case.replicas);
+    let mut groups = grouped(&ablation.rows, |row| of(row.case));
+    groups.sort_by_key(|rows| of(rows[0].case));
+    for rows in groups {
         let case = rows[0].case;
         let mut entries = vec![
             Entry::text(&case.workload),
@@ -234,28 +193,15 @@ fn ablation_means(ablation: &Ablation<'_>) -> Sheet {
 
 /// Cell by cell against a baseline, and the means.
 pub(crate) fn comparison_tables(comparison: &Comparison<'_>, baseline: &str) -> [Sheet; 2] {
-    let columns = [
-        "workload",
-        "dataset",
-        "devices",
-        "settings",
-        "now ms",
-        "before ms",
-        "now / before",
-        "now on",
-        "before on",
-        "now built",
-        "before built",
-    ];
+    let columns = "workload, dataset, devices, settings, now ms, before ms, now / before, now on, before on, now built, \
+                   before built";
     let apart = |of: fn(&Case) -> &str| {
-        let differ = comparison.pairs.iter().filter(|pair| of(pair.case) != of(pair.baseline));
-        differ.count()
+        comparison.pairs.iter().filter(|pair| of(pair.case) != of(pair.baseline)).count()
     };
     let (machines, builds) = (apart(|case| &case.machine), apart(|case| &case.build));
-    let elsewhere = if machines > 0 {
-        format!(", {machines} of them on another machine")
-    } else {
-        String::new()
+    let elsewhere = match machines {
+        0 => String::new(),
+        machines => format!(", {machines} of them on another machine"),
     };
     let note = format!(
         "{} cells are in both{elsewhere}; {} are new and {} were not measured again. A ratio above 1 is slower now.",
@@ -263,17 +209,16 @@ pub(crate) fn comparison_tables(comparison: &Comparison<'_>, baseline: &str) -> 
         comparison.only_now.len(),
         comparison.only_before.len()
     );
-    let mut sheet = Sheet::new(format!("Against {baseline}"), note, &columns);
+    let mut sheet = Sheet::new(format!("Against {baseline}"), note, columns);
     for pair in &comparison.pairs {
         let case = pair.case;
-        let settings = [case.variant.clone().unwrap_or_default(), case.settings.to_string()];
         let place = |case| if machines > 0 { Entry::text(machine(case)) } else { Entry::Blank };
         let build = |case: &Case| if builds > 0 { Entry::text(&case.build) } else { Entry::Blank };
         sheet.rows.push(vec![
             Entry::text(&case.workload),
             Entry::text(&case.dataset),
             Entry::Number(case.devices(), case.replicas as f64),
-            Entry::text(settings.join(" ").trim()),
+            settings(case),
             Entry::number(case.median(), bare_ms),
             Entry::number(pair.baseline.median(), bare_ms),
             Entry::number(Some(pair.ratio), ratio),
@@ -287,18 +232,13 @@ pub(crate) fn comparison_tables(comparison: &Comparison<'_>, baseline: &str) -> 
 }
 
 fn comparison_means(comparison: &Comparison<'_>) -> Sheet {
-    let columns = ["workload", "devices", "cells", "now / before", "best", "worst"];
-    let mut sheet = Sheet::new("Geometric means of now / before", "", &columns);
+    let columns = "workload, devices, cells, now / before, best, worst";
+    let mut sheet = Sheet::new("Geometric means of now / before", "", columns);
     for mean in comparison.means() {
-        let (workload, devices) = match mean.case {
-            Some(case) => {
-                (case.workload.clone(), Entry::Number(case.devices(), case.replicas as f64))
-            }
-            None => ("all".into(), Entry::Blank),
-        };
+        let devices = |case: &Case| Entry::Number(case.devices(), case.replicas as f64);
         sheet.rows.push(vec![
-            Entry::text(workload),
-            devices,
+            Entry::text(mean.case.map_or("all", |case| &case.workload)),
+            mean.case.map_or(Entry::Blank, devices),
             Entry::number(Some(mean.cells as f64), |n| format!("{n:.0}")),
             Entry::number(Some(mean.ratio), ratio),
             Entry::number(Some(mean.range.0), ratio),
@@ -310,29 +250,28 @@ fn comparison_means(comparison: &Comparison<'_>) -> Sheet {
 
 /// Runs that computed their answer once.
 pub(crate) fn single_table(set: &ResultSet) -> Option<Sheet> {
-    let columns = ["workload", "dataset", "devices", "settings", "machine", "time ms", "checked"];
+    let columns = "workload, dataset, devices, settings, machine, time ms, checked";
     let note = "Each answer was computed once, without a warm-up. These times include what a first run costs and are \
                 compared with nothing; `hive run --benchmark` and `hive sweep` measure.";
-    let mut sheet = Sheet::new("Single runs", note, &columns);
+    let mut sheet = Sheet::new("Single runs", note, columns);
     for case in &set.singles {
         let Some(done) = case.done() else { continue };
-        let settings = [case.variant.clone().unwrap_or_default(), case.settings.to_string()];
         sheet.rows.push(vec![
             Entry::text(&case.workload),
             Entry::text(&case.dataset),
             Entry::Number(case.devices(), case.replicas as f64),
-            Entry::text(settings.join(" ").trim()),
+            settings(case),
             Entry::text(machine(case)),
             Entry::number(case.median(), bare_ms),
             verified(done),
         ]);
     }
-    (!sheet.rows.is_empty()).then(|| sheet.without_blank_columns())
+    sheet.without_blank_columns().filled()
 }
 
 /// Cells that gave no measurement, or a wrong answer.
 pub(crate) fn missing_table(set: &ResultSet) -> Option<Sheet> {
-    let mut sheet = Sheet::new("Failed and skipped", "", &["cell", "what", "why", "record"]);
+    let mut sheet = Sheet::new("Failed and skipped", "", "cell, what, why, record");
     let mut add = |cell: String, what: &str, why: &str, record: &str| {
         let why: String = why.split_whitespace().collect::<Vec<_>>().join(" ");
         sheet.rows.push([cell, what.into(), why, record.into()].map(Entry::Text).into());
@@ -344,5 +283,5 @@ pub(crate) fn missing_table(set: &ResultSet) -> Option<Sheet> {
     for case in set.cases.iter().chain(&set.singles).filter(wrong) {
         add(case.name(), "WRONG", "the answer did not pass its check", &case.origin);
     }
-    (!sheet.rows.is_empty()).then_some(sheet)
+    sheet.filled()
 }

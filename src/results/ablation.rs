@@ -1,31 +1,12 @@
 //! Cells that differ in one option: what it costs or brings.
 
 use super::settings::default_of;
-use super::{Case, Known, Scaling, Settings};
+use super::{Case, Known, Settings, grouped};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Options that say how to compute, not what.
-const HOW: [&str; 19] = [
-    "merge",
-    "collective",
-    "chunks",
-    "placement",
-    "layout",
-    "strategy",
-    "direction",
-    "delta",
-    "chunk-align",
-    "do-a",
-    "do-b",
-    "warp-width",
-    "warp-chunk",
-    "segments",
-    "segment-width",
-    "segment-teams",
-    "deterministic",
-    "batch",
-    "precision",
-];
+const HOW: &str = "merge collective chunks placement layout strategy direction delta chunk-align do-a do-b warp-width \
+                   warp-chunk segments segment-width segment-teams deterministic batch precision";
 
 /// One option, over all cells that were measured with two or more of its values.
 #[derive(Debug, Clone)]
@@ -57,58 +38,38 @@ impl AblationRow<'_> {
     }
 }
 
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Place<'a> {
-    workload: &'a str,
-    scaling: Scaling,
-    series: Option<&'a str>,
-    dataset: (&'a str, Option<u64>, Option<u64>),
-    machine: &'a str,
-    devices: (u64, u64),
-    settings: Settings,
-}
-
 /// Every option that two cells differ in and nothing else.
 pub(crate) fn ablations(cases: &[Case]) -> Vec<Ablation<'_>> {
-    HOW.iter().filter_map(|option| ablation(cases, option)).collect()
+    HOW.split(' ').filter_map(|option| ablation(cases, option)).collect()
 }
 
 fn ablation<'a>(cases: &'a [Case], option: &'static str) -> Option<Ablation<'a>> {
-    let mut places: Vec<(Place<'a>, BTreeMap<&'a str, &'a Case>)> = Vec::new();
-    let mut found: BTreeMap<Place<'a>, usize> = BTreeMap::new();
     let told = |case: &&Case| case.done().is_some() && case.settings.known != Known::Nothing;
-    for case in cases.iter().filter(told) {
-        let at = *found.entry(place(case, option)).or_insert_with(|| {
-            places.push((place(case, option), BTreeMap::new()));
-            places.len() - 1
-        });
-        places[at].1.entry(case.settings.get(option)).or_insert(case);
+    let place = |case: &&Case| {
+        let study = (case.workload.clone(), case.scaling, case.series.clone());
+        let graph = (case.dataset.clone(), case.nodes, case.arcs);
+        let devices = (case.machine.clone(), case.gpus, case.replicas);
+        (study, graph, devices, case.settings.without(option))
+    };
+    let mut places: Vec<BTreeMap<&str, &Case>> = Vec::new();
+    for place in grouped(cases.iter().filter(told), place) {
+        // Of two cells of one value, the first.
+        let by_value = place.iter().rev().map(|case| (case.settings.get(option), *case));
+        places.push(by_value.collect());
     }
-    places.retain(|(_, by_value)| by_value.len() > 1);
-    let all: BTreeSet<&str> = places.iter().flat_map(|(_, map)| map.keys().copied()).collect();
+    places.retain(|by_value| by_value.len() > 1);
+    let all: BTreeSet<&str> = places.iter().flat_map(|map| map.keys().copied()).collect();
     let mut values: Vec<&str> = all.into_iter().collect();
     values.sort_by_key(|value| *value != default_of(option));
-    let row = |(place, by_value): (Place<'a>, BTreeMap<&'a str, &'a Case>)| {
+    let row = |by_value: BTreeMap<&str, &'a Case>| {
         let time = |value: &&str| by_value.get(value).and_then(|case| case.median());
-        let times = values.iter().map(time).collect();
         let case = *by_value.values().next()?;
-        Some(AblationRow { case, settings: place.settings, times })
+        let settings = case.settings.without(option);
+        Some(AblationRow { case, settings, times: values.iter().map(time).collect() })
     };
     let rows: Vec<_> = places.into_iter().filter_map(row).collect();
     let values = values.iter().map(|value| value.to_string()).collect();
     (!rows.is_empty()).then_some(Ablation { option, values, rows })
-}
-
-fn place<'a>(case: &'a Case, option: &str) -> Place<'a> {
-    Place {
-        workload: &case.workload,
-        scaling: case.scaling,
-        series: case.series.as_deref(),
-        dataset: (&case.dataset, case.nodes, case.arcs),
-        machine: &case.machine,
-        devices: (case.gpus, case.replicas),
-        settings: case.settings.without(option),
-    }
 }
 
 #[cfg(test)]

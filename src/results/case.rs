@@ -9,7 +9,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A workload on a graph, on devices, with settings, and what became of it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Case {
     /// The file that it was read from, with the line where a file holds many.
     pub origin: String,
@@ -17,19 +17,16 @@ pub(crate) struct Case {
     pub cell: Option<String>,
     /// The workload under the name of the records: `vn`, `geolocation`, ...
     pub workload: String,
-    /// Short name of the graph.
     pub dataset: String,
     /// The graph as a sweep's file has it: in a study whose graphs grow, the form of all.
     pub graph: Option<String>,
     /// Nodes of the graph; elements where there is none.
     pub nodes: Option<u64>,
-    /// Arcs of the graph.
     pub arcs: Option<u64>,
     /// What the tag `variant:` says.
     pub variant: Option<String>,
     /// GPUs; 0 on the host.
     pub gpus: u64,
-    /// Replicas.
     pub replicas: u64,
     /// As the first device calls itself; empty where nobody says.
     pub machine: String,
@@ -37,9 +34,7 @@ pub(crate) struct Case {
     pub series: Option<String>,
     /// What stays the same in that study.
     pub scaling: Scaling,
-    /// How it ran.
     pub settings: Settings,
-    /// What came of it.
     pub outcome: Outcome,
     /// Whether the answer was computed once, without warm-up. Such a time is not compared with measured ones.
     pub single: bool,
@@ -64,34 +59,32 @@ words!(
 /// What became of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Outcome {
-    /// It ran.
     Done(Box<Done>),
-    /// It ran into an error.
     Failed(String),
     /// It was not tried, and why.
     Skipped(String),
 }
 
+impl Default for Outcome {
+    fn default() -> Outcome {
+        Outcome::Done(Box::default())
+    }
+}
+
 /// What was measured.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Done {
-    /// Of the timed runs.
     pub time: Times,
     /// How the middle run divides.
     pub split: Option<Split>,
-    /// Arcs a second.
     pub rate: Option<f64>,
-    /// Nodes reached.
     pub reached: Option<u64>,
-    /// The strategy that ran.
     pub strategy: Option<String>,
     /// The collective that merged.
     pub used: Option<String>,
-    /// Preparing the graph, ms.
     pub prepare_ms: Option<f64>,
     /// What the check of the answer ended in, where there was one.
     pub verified: Option<Verdict>,
-    /// Iterations of one run.
     pub trace: Vec<Iteration>,
 }
 
@@ -104,11 +97,9 @@ pub(crate) struct Times {
     pub mean: f64,
     /// The fastest, where there were several.
     pub min: Option<f64>,
-    /// The slowest.
     pub max: Option<f64>,
     /// Putting arrays to their start before a run, in none of the above; where the record has it.
     pub reset: Option<f64>,
-    /// How many were timed.
     pub runs: usize,
 }
 
@@ -119,22 +110,18 @@ pub(crate) struct Split {
     pub step: f64,
     /// Merging, waiting included.
     pub merge: f64,
-    /// The rest.
     pub other: f64,
 }
 
 /// One iteration of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Iteration {
-    /// What the step did.
     pub step: String,
     /// How replicas were made equal.
     pub merge: String,
     /// Nodes in the frontier.
     pub frontier: u64,
-    /// Arcs out of it.
     pub arcs: u64,
-    /// Milliseconds.
     pub ms: f64,
 }
 
@@ -172,7 +159,6 @@ impl Case {
             self.settings.to_string(),
             self.series.clone().unwrap_or_default(),
         ];
-        let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
-        words.join(" ")
+        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
     }
 }

@@ -1,6 +1,6 @@
 //! Two result sets, cell by cell.
 
-use super::{Case, Known, Outcome, ResultSet, geometric_mean};
+use super::{Case, Known, Outcome, ResultSet, geometric_mean, grouped};
 use crate::run::Verdict;
 
 /// A cell that both sets have.
@@ -110,15 +110,9 @@ impl<'a> Comparison<'a> {
 
     /// The means of each workload, and of all together at the end.
     pub(crate) fn means(&self) -> Vec<RatioMean<'a>> {
-        let mut groups: Vec<Vec<&Pair<'a>>> = Vec::new();
         let of = |pair: &Pair<'a>| (&pair.case.workload, pair.case.gpus, pair.case.replicas);
-        for pair in &self.pairs {
-            match groups.iter_mut().find(|group| of(group[0]) == of(pair)) {
-                Some(group) => group.push(pair),
-                None => groups.push(vec![pair]),
-            }
-        }
-        groups.sort_by(|a, b| of(a[0]).cmp(&of(b[0])));
+        let mut groups = grouped(&self.pairs, |pair| of(pair));
+        groups.sort_by_key(|group| of(group[0]));
         let each = groups.iter().filter_map(|group| mean(group, Some(group[0].case)));
         let all: Vec<&Pair<'a>> = self.pairs.iter().collect();
         each.chain(mean(&all, None)).collect()

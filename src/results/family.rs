@@ -1,7 +1,6 @@
 //! Cells that differ in the number of replicas only, and what more replicas bring.
 
-use super::{Case, Known, Scaling, Settings};
-use std::collections::BTreeMap;
+use super::{Case, Known, Scaling, grouped};
 
 /// What a family's replicas are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,22 +33,6 @@ impl Kind {
         let noun = if n == 1 { self.noun().trim_end_matches('s') } else { self.noun() };
         format!("{n} {noun}")
     }
-}
-
-/// What all members share.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    workload: String,
-    scaling: Scaling,
-    series: Option<String>,
-    dataset: Option<String>,
-    /// Of a weak study, the form of its graphs; else nodes and arcs, where all is told.
-    form: Option<String>,
-    size: Option<(u64, u64)>,
-    kind: Kind,
-    machine: String,
-    settings: Settings,
-    variant: Option<String>,
 }
 
 /// Cells that differ in the number of replicas only; in a weak study, in the graph as well.
@@ -95,44 +78,32 @@ impl<'a> Family<'a> {
 
 /// All families of these cells, in the order that their first members come.
 pub(crate) fn families(cases: &[Case]) -> Vec<Family<'_>> {
-    let mut order: Vec<Key> = Vec::new();
-    let mut groups: BTreeMap<Key, Vec<&Case>> = BTreeMap::new();
-    for case in cases.iter().filter(|case| case.done().is_some()) {
-        let group = groups.entry(key(case)).or_insert_with_key(|key| {
-            order.push(key.clone());
-            Vec::new()
-        });
-        group.push(case);
-    }
-    order.into_iter().filter_map(|key| Some(family(key.kind, groups.remove(&key)?))).collect()
+    let measured = cases.iter().filter(|case| case.done().is_some());
+    grouped(measured, |case| key(case)).into_iter().map(family).collect()
 }
 
-fn key(case: &Case) -> Key {
+/// What all members share.
+fn key(case: &Case) -> impl Ord + use<> {
     let (told, weak) = (case.settings.known == Known::All, case.scaling == Scaling::Weak);
-    Key {
-        workload: case.workload.clone(),
-        scaling: case.scaling,
-        series: case.series.clone(),
-        dataset: (!weak).then(|| case.dataset.clone()),
-        form: case.graph.clone().filter(|_| weak),
-        // HIVE's records count some graphs' arcs now one way, now another.
-        size: case.nodes.zip(case.arcs).filter(|_| !weak && told),
-        kind: Kind::of(case),
-        machine: case.machine.clone(),
-        settings: case.settings.clone(),
-        variant: case.variant.clone().filter(|_| !told),
-    }
+    let study = (case.workload.clone(), case.scaling, case.series.clone());
+    // Of a weak study the form of its graphs; else the graph. HIVE's records count some graphs' arcs now one way, now
+    // another.
+    let graph = match weak {
+        true => (case.graph.clone(), None),
+        false => (Some(case.dataset.clone()), case.nodes.zip(case.arcs).filter(|_| told)),
+    };
+    let how = (case.settings.clone(), case.variant.clone().filter(|_| !told));
+    (study, graph, Kind::of(case), case.machine.clone(), how)
 }
 
-fn family(kind: Kind, mut cases: Vec<&Case>) -> Family<'_> {
+fn family(mut cases: Vec<&Case>) -> Family<'_> {
     cases.sort_by_key(|case| case.replicas);
     let base = cases[0];
-    let member = |case| member(case, base);
-    let mut members: Vec<Member<'_>> = cases.iter().copied().map(member).collect();
+    let mut members: Vec<Member<'_>> = cases.iter().map(|case| member(case, base)).collect();
     if let [alone] = members.as_mut_slice() {
         (alone.speed_up, alone.efficiency) = (None, None);
     }
-    Family { kind, members }
+    Family { kind: Kind::of(base), members }
 }
 
 fn member<'a>(case: &'a Case, base: &Case) -> Member<'a> {
@@ -150,35 +121,25 @@ fn member<'a>(case: &'a Case, base: &Case) -> Member<'a> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::{Done, Outcome, Times};
+    use super::super::{Done, Outcome, Settings, Times};
     use super::*;
 
     /// A measured cell on GPUs.
     pub(in super::super) fn case(workload: &str, dataset: &str, gpus: u64, median: f64) -> Case {
         let time = Times { median, mean: median, ..Times::default() };
         Case {
-            origin: "test".into(),
-            cell: None,
             workload: workload.into(),
             dataset: dataset.into(),
-            graph: None,
-            nodes: None,
-            arcs: None,
-            variant: None,
             gpus,
             replicas: gpus,
             machine: "H200".into(),
-            series: None,
-            scaling: Scaling::Strong,
             settings: Settings { known: Known::All, ..Settings::default() },
-            single: false,
             outcome: Outcome::Done(Box::new(Done {
                 time,
                 rate: Some(100.0 / median),
                 ..Done::default()
             })),
-            build: String::new(),
-            moment: None,
+            ..Case::default()
         }
     }
 

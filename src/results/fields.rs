@@ -3,6 +3,7 @@
 use crate::run::Verdict;
 use crate::{Error, Result};
 use serde_json::{Map, Value};
+use std::sync::LazyLock;
 
 /// The fields of one object of a file.
 #[derive(Clone, Copy)]
@@ -55,11 +56,12 @@ impl<'a> Fields<'a> {
         self.optional(name, "\"yes\", \"partly\" or \"no\"", Verdict::read)
     }
 
-    /// An object within.
-    pub(super) fn object(&self, name: &str) -> Result<Option<Fields<'a>>> {
-        let Some(value) = self.get(name) else { return Ok(None) };
+    /// An object within; empty where it is absent.
+    pub(super) fn object(&self, name: &str) -> Result<Fields<'a>> {
+        static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+        let Some(value) = self.get(name) else { return Ok(Fields { map: &NONE, at: self.at }) };
         let map = value.as_object().ok_or_else(|| self.wrong(name, "an object", value))?;
-        Ok(Some(Fields { map, at: self.at }))
+        Ok(Fields { map, at: self.at })
     }
 
     /// A list within; empty where it is absent.

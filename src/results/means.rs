@@ -1,6 +1,6 @@
 //! Geometric means over datasets.
 
-use super::{Case, Family, Kind, Scaling};
+use super::{Case, Family, Kind, Scaling, grouped};
 
 /// The geometric mean of positive numbers; `None` of none.
 pub(crate) fn geometric_mean(values: &[f64]) -> Option<f64> {
@@ -28,31 +28,20 @@ pub(crate) struct Mean<'a> {
     pub efficiency: f64,
 }
 
-/// Whether two families are the same but for the dataset.
-fn alike(a: &Family<'_>, b: &Family<'_>) -> bool {
-    let how = |family: &Family<'_>| {
-        let case = family.case();
-        let told = case.settings.known == super::Known::All;
-        let variant = case.variant.clone().filter(|_| !told);
-        let first = family.members[0].n;
-        let settings = case.settings.clone();
-        let study = (case.workload.clone(), case.series.clone());
-        (study, family.kind, case.machine.clone(), settings, variant, first)
-    };
-    how(a) == how(b)
+/// What families share that are the same but for the dataset.
+fn key(family: &Family<'_>) -> impl Ord + use<> {
+    let case = family.case();
+    let told = case.settings.known == super::Known::All;
+    let study = (case.workload.clone(), case.series.clone());
+    let how = (case.settings.clone(), case.variant.clone().filter(|_| !told));
+    (study, family.kind, case.machine.clone(), how, family.members[0].n)
 }
 
 /// The means of strong scaling over datasets, by workload, settings and number of replicas. Families of one member
 /// count nothing, nor does a workload on one dataset.
 pub(crate) fn means<'a>(families: &[Family<'a>]) -> Vec<Mean<'a>> {
     let strong = |family: &&Family<'_>| family.scales() && family.case().scaling == Scaling::Strong;
-    let mut groups: Vec<Vec<&Family<'a>>> = Vec::new();
-    for family in families.iter().filter(strong) {
-        match groups.iter_mut().find(|group| alike(group[0], family)) {
-            Some(group) => group.push(family),
-            None => groups.push(vec![family]),
-        }
-    }
+    let groups = grouped(families.iter().filter(strong), |family| key(family));
     groups.iter().filter(|group| group.len() > 1).flat_map(|group| of_group(group)).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Tables to the letter as the report of HIVE's phase 2 has them.
 
-use super::{Case, Family, Scaling, families};
+use super::{Case, Family, Scaling, families, grouped};
 
 const HEADER: [&str; 6] =
     ["primitive", "dataset", "variant", "num-gpus", "avg-process-time", "speedup"];
@@ -14,13 +14,8 @@ pub(crate) fn published_tables(cases: &[Case]) -> Vec<(String, String)> {
         let variant = case.variant.clone().unwrap_or_default();
         (case.workload.clone(), variant, case.machine.clone(), case.settings.to_string())
     };
-    let mut groups: Vec<Vec<&Family<'_>>> = Vec::new();
-    for family in families.iter().filter(|family| family.case().scaling == Scaling::Strong) {
-        match groups.iter_mut().find(|group| of(group[0]) == of(family)) {
-            Some(group) => group.push(family),
-            None => groups.push(vec![family]),
-        }
-    }
+    let strong = families.iter().filter(|family| family.case().scaling == Scaling::Strong);
+    let groups = grouped(strong, |family| of(family));
     let table = |group: Vec<&Family<'_>>| {
         let (workload, variant, machine, settings) = of(group[0]);
         let name = [workload, variant, machine, settings].join(" ");

@@ -24,11 +24,16 @@ const MOST_FOLDERS: usize = 32;
 /// [`Error::Input`] naming the path that is not there or cannot be read, the file or archive that is damaged, the
 /// record and field that are of another form, or that there is no record at all.
 pub(crate) fn read(paths: &[PathBuf]) -> Result<ResultSet> {
-    let sets = paths.iter().map(|path| read_one(path)).collect::<Result<Vec<_>>>()?;
-    Ok(ResultSet::together(sets))
+    let (mut cases, mut foreign) = (Vec::new(), 0);
+    for path in paths {
+        let found = read_one(path)?;
+        foreign += found.foreign;
+        cases.extend(found.all());
+    }
+    Ok(ResultSet::of(cases, foreign))
 }
 
-fn read_one(path: &Path) -> Result<ResultSet> {
+fn read_one(path: &Path) -> Result<Found> {
     let name = path.display().to_string();
     let kind = std::fs::metadata(path).map_err(|e| {
         Error::input(format!("{name}: {e}; name a folder, a .tar.gz, .json or .jsonl of results"))
@@ -52,7 +57,7 @@ fn read_one(path: &Path) -> Result<ResultSet> {
             "{name}: no records here ({files} other JSON files); name what hive sweep --output wrote"
         )));
     }
-    Ok(found.set())
+    Ok(found)
 }
 
 fn is_results(name: &str) -> bool {
@@ -174,11 +179,11 @@ impl Found {
     }
 
     /// A cell whose record is here is not counted again.
-    fn set(self) -> ResultSet {
-        let Found { mut cases, cells, files, foreign } = self;
-        let alone = |file: &Option<String>| !file.as_ref().is_some_and(|file| files.contains(file));
-        cases.extend(cells.into_iter().filter(|(_, file)| alone(file)).map(|(case, _)| case));
-        ResultSet::of(cases, foreign)
+    fn all(self) -> impl Iterator<Item = Case> {
+        let Found { cases, cells, files, .. } = self;
+        let alone =
+            move |file: &Option<String>| file.as_ref().is_none_or(|file| !files.contains(file));
+        cases.into_iter().chain(cells.into_iter().filter(move |c| alone(&c.1)).map(|c| c.0))
     }
 }
 

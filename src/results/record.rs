@@ -9,33 +9,31 @@ use crate::time::moment;
 use serde_json::{Map, Value};
 
 /// What a tag list says.
-#[derive(Debug, Default, PartialEq)]
-pub(super) struct Tags {
-    pub variant: Option<String>,
-    pub gpus: Option<u64>,
-    pub replicas: Option<u64>,
+#[derive(Default)]
+struct Tags {
+    variant: Option<String>,
+    gpus: Option<u64>,
+    replicas: Option<u64>,
 }
 
-impl Tags {
-    /// `["variant:num_seeds-10", "num-gpus:4", "num-replicas:4"]`, by HIVE's rule: the word before the first
-    /// colon names what comes after it.
-    fn read(record: &Fields<'_>) -> Result<Tags> {
-        let mut tags = Tags::default();
-        for tag in record.list("tag")? {
-            let text = tag.as_str().ok_or_else(|| record.wrong("tag", "a list of words", tag))?;
-            let number = |text: &str| {
-                let number = text.parse::<u64>().ok();
-                number.ok_or_else(|| record.wrong("tag", "of the form num-gpus:N", tag))
-            };
-            match text.split_once(':') {
-                Some(("variant", name)) => tags.variant = Some(name.into()),
-                Some(("num-gpus", n)) => tags.gpus = Some(number(n)?),
-                Some(("num-replicas", n)) => tags.replicas = Some(number(n)?),
-                _ => {}
-            }
+/// `["variant:num_seeds-10", "num-gpus:4", "num-replicas:4"]`, by HIVE's rule: the word before the first
+/// colon names what comes after it.
+fn tags(record: &Fields<'_>) -> Result<Tags> {
+    let mut tags = Tags::default();
+    for tag in record.list("tag")? {
+        let text = tag.as_str().ok_or_else(|| record.wrong("tag", "a list of words", tag))?;
+        let number = |text: &str| {
+            let number = text.parse::<u64>().ok();
+            number.ok_or_else(|| record.wrong("tag", "of the form num-gpus:N", tag))
+        };
+        match text.split_once(':') {
+            Some(("variant", name)) => tags.variant = Some(name.into()),
+            Some(("num-gpus", n)) => tags.gpus = Some(number(n)?),
+            Some(("num-replicas", n)) => tags.replicas = Some(number(n)?),
+            _ => {}
         }
-        Ok(tags)
     }
+    Ok(tags)
 }
 
 /// Whether an object is a record of a run, or of one that gave no answer.
@@ -53,15 +51,14 @@ pub(super) fn is_cell(map: &Map<String, Value>) -> bool {
 pub(super) fn of_record(map: &Map<String, Value>, at: &str) -> Result<Case> {
     let record = Fields { map, at };
     let config = record.object("config")?;
-    let tags = Tags::read(&record)?;
-    let asked = config.and_then(|config| config.text("devices").ok().flatten());
+    let tags = tags(&record)?;
+    let asked = config.text("devices").ok().flatten();
     let (gpus, replicas) = places(&record, &tags, asked.as_deref())?;
     let outcome = match record.text("status")?.as_deref() {
         Some("failed") => Outcome::Failed(reason(&record)?),
         Some("skipped") => Outcome::Skipped(reason(&record)?),
         _ => Outcome::Done(Box::new(done(&record)?)),
     };
-    let machine = record.object("gpuinfo")?.map_or(Ok(None), |info| info.text("name"))?;
     let build = [record.text("version")?, record.text("commit")?];
     let build: Vec<String> = build.into_iter().flatten().collect();
     let primitive = record.required_text("primitive")?;
@@ -70,16 +67,16 @@ pub(super) fn of_record(map: &Map<String, Value>, at: &str) -> Result<Case> {
         cell: record.text("cell")?,
         workload: primitive.clone(),
         dataset: record.required_text("dataset")?,
-        graph: record.object("coordinates")?.map_or(Ok(None), |c| c.text("graph"))?,
+        graph: record.object("coordinates")?.text("graph")?,
         nodes: record.count("graph-nodes")?,
         arcs: record.count("graph-edges")?,
         variant: tags.variant,
         gpus,
         replicas,
-        machine: machine.unwrap_or_default(),
+        machine: record.object("gpuinfo")?.text("name")?.unwrap_or_default(),
         series: record.text("series")?,
         scaling: scaling(&record)?,
-        settings: Settings::of_config(config.map(|config| config.map), &primitive),
+        settings: Settings::of_config(record.get("config").map(|_| config.map), &primitive),
         outcome,
         single: record.truth("benchmark")? == Some(false),
         build: build.join(" "),
@@ -99,31 +96,22 @@ pub(super) fn of_cell(map: &Map<String, Value>, at: &str) -> Result<(Case, Optio
     };
     let case = Case {
         origin: at.into(),
-        cell: None,
         workload: workload(&name).map_or(name, |workload| workload.primitive.into()),
         dataset: cell.required_text("dataset")?,
-        graph: None,
-        nodes: None,
-        arcs: None,
-        variant: None,
         gpus,
         replicas,
-        machine: String::new(),
-        series: None,
-        scaling: Scaling::Strong,
         settings: Settings::of_cell(&cell)?,
         outcome,
-        single: false,
-        build: String::new(),
-        moment: None,
+        ..Case::default()
     };
     Ok((case, cell.text("file")?))
 }
 
 fn cell_done(cell: &Fields<'_>) -> Result<Done> {
-    let Some(time) = cell.object("time")? else {
+    let time = cell.object("time")?;
+    if time.map.is_empty() {
         return Err(wrong(cell.at, "a cell that is done has no \"time\""));
-    };
+    }
     let median = time.number("median")?.unwrap_or_default();
     Ok(Done {
         time: Times {
@@ -131,8 +119,7 @@ fn cell_done(cell: &Fields<'_>) -> Result<Done> {
             mean: time.number("mean")?.unwrap_or(median),
             min: time.number("min")?,
             max: time.number("max")?,
-            reset: None,
-            runs: 0,
+            ..Times::default()
         },
         reached: cell.count("reached")?,
         used: cell.text("used")?,
@@ -153,7 +140,7 @@ fn scaling(record: &Fields<'_>) -> Result<Scaling> {
 
 /// GPUs and replicas: by the tags, else by the fleet, else by what was asked for.
 fn places(record: &Fields<'_>, tags: &Tags, asked: Option<&str>) -> Result<(u64, u64)> {
-    let world = record.object("fleet")?.map_or(Ok(None), |fleet| fleet.count("world"))?;
+    let world = record.object("fleet")?.count("world")?;
     let (gpus, replicas) = asked.and_then(devices).unwrap_or((1, 1));
     let gpus = tags.gpus.unwrap_or(gpus);
     let replicas =
@@ -184,17 +171,16 @@ fn done(record: &Fields<'_>) -> Result<Done> {
     let measured = record.object("measured")?;
     let rate = record.number("arcs-per-second")?.filter(|rate| *rate > 0.0);
     let teps = record.number("avg-mteps")?.filter(|rate| *rate > 0.0).map(|rate| rate * 1e6);
-    let prepare = record.object("prepare")?.map_or(Ok(None), |p| p.number("prepare_ms"))?;
     Ok(Done {
         time: times(record)?,
-        split: measured.map_or(Ok(None), |measured| split(&measured))?,
+        split: split(&measured)?,
         rate: rate.or(teps),
-        reached: measured.map_or(Ok(None), |measured| measured.count("reached"))?,
+        reached: measured.count("reached")?,
         strategy: record.text("strategy")?,
-        used: record.object("fleet")?.map_or(Ok(None), |fleet| fleet.text("collective"))?,
-        prepare_ms: prepare,
+        used: record.object("fleet")?.text("collective")?,
+        prepare_ms: record.object("prepare")?.number("prepare_ms")?,
         verified: record.verdict("verified")?,
-        trace: measured.map_or(Ok(Vec::new()), |measured| trace(&measured))?,
+        trace: trace(&measured)?,
     })
 }
 

@@ -1,7 +1,8 @@
 //! All cases of one place, each cell once.
 
-use super::{Case, Outcome, Scaling, Settings};
+use super::{Case, Outcome};
 use std::collections::HashMap;
+use std::hash::Hash;
 
 /// What was read from a folder, an archive or a file.
 #[derive(Debug, Clone, Default)]
@@ -19,76 +20,39 @@ pub(crate) struct ResultSet {
 
 /// What two measurements of one cell have in common, besides graph size and machine, which a failed one
 /// does not tell.
-#[derive(PartialEq, Eq, Hash)]
-struct Identity {
-    workload: String,
-    dataset: String,
-    series: Option<String>,
-    scaling: Scaling,
-    gpus: u64,
-    replicas: u64,
-    settings: Settings,
-    variant: Option<String>,
-}
-
-impl Identity {
-    fn of(case: &Case) -> Identity {
-        let told = case.settings.known == super::Known::All;
-        Identity {
-            workload: case.workload.clone(),
-            dataset: case.dataset.clone(),
-            series: case.series.clone(),
-            scaling: case.scaling,
-            gpus: case.gpus,
-            replicas: case.replicas,
-            settings: case.settings.clone(),
-            variant: case.variant.clone().filter(|_| !told),
-        }
-    }
+fn identity(case: &Case) -> impl Hash + Eq + use<> {
+    let told = case.settings.known == super::Known::All;
+    let study = (case.workload.clone(), case.dataset.clone(), case.series.clone(), case.scaling);
+    let how = (case.settings.clone(), case.variant.clone().filter(|_| !told));
+    (study, case.gpus, case.replicas, how)
 }
 
 impl ResultSet {
     /// Of cases in the order that they were read.
     pub(super) fn of(cases: Vec<Case>, foreign: usize) -> ResultSet {
-        let cases = by_cell(cases);
+        // A record stands in the sweep's list and in a file of its own.
+        let cases = distinct(cases, |case| case.cell.clone(), |_, _| true);
         let read = cases.len();
         let (singles, measured) = cases.into_iter().partition(|case| case.single);
-        let [mut cases, mut singles] = [measured, singles].map(newest);
+        let sorted = |cases: Vec<Case>| {
+            let mut cases = distinct(cases, |case| Some(identity(case)), same_ground);
+            cases.sort_by(|a, b| order(a).cmp(&order(b)));
+            cases
+        };
+        let [cases, singles] = [measured, singles].map(sorted);
         let superseded = read - cases.len() - singles.len();
-        cases.sort_by(|a, b| order(a).cmp(&order(b)));
-        singles.sort_by(|a, b| order(a).cmp(&order(b)));
         ResultSet { cases, singles, foreign, superseded }
-    }
-
-    /// The same of several places.
-    pub(super) fn together(sets: Vec<ResultSet>) -> ResultSet {
-        let foreign = sets.iter().map(|set| set.foreign).sum();
-        let superseded: usize = sets.iter().map(|set| set.superseded).sum();
-        let cases =
-            sets.into_iter().flat_map(|set| set.cases.into_iter().chain(set.singles)).collect();
-        let mut set = ResultSet::of(cases, foreign);
-        set.superseded += superseded;
-        set
     }
 
     /// The cells without a measurement, the failed ones first, and why: (case, `failed` or `skipped`, reason).
     pub(crate) fn missing(&self) -> impl Iterator<Item = (&Case, &'static str, &str)> {
-        let of = |case: &'_ Case| match &case.outcome {
-            Outcome::Done(_) => None,
-            Outcome::Failed(_) => Some("failed"),
-            Outcome::Skipped(_) => Some("skipped"),
-        };
         ["failed", "skipped"].into_iter().flat_map(move |fate| {
-            let cases = self.cases.iter().filter(move |case| of(case) == Some(fate));
-            cases.map(move |case| (case, fate, reason(case)))
+            self.cases.iter().filter_map(move |case| match (&case.outcome, fate) {
+                (Outcome::Failed(why), "failed") => Some((case, fate, why.as_str())),
+                (Outcome::Skipped(why), "skipped") => Some((case, fate, why.as_str())),
+                _ => None,
+            })
         })
-    }
-}
-
-fn reason(case: &Case) -> &str {
-    match &case.outcome {
-        Outcome::Done(_) => "",
-        Outcome::Failed(why) | Outcome::Skipped(why) => why,
     }
 }
 
@@ -104,29 +68,18 @@ fn order(case: &Case) -> impl Ord {
     (workload, case.scaling, series, dataset, case.gpus == 0, how, case.replicas, case.gpus)
 }
 
-/// A record stands in the sweep's list and in a file of its own.
-fn by_cell(cases: Vec<Case>) -> Vec<Case> {
+/// Of the cases of one key that are the same, the one that supersedes the others; all without a key.
+fn distinct<K: Hash + Eq>(
+    cases: Vec<Case>,
+    key: impl Fn(&Case) -> Option<K>,
+    same: impl Fn(&Case, &Case) -> bool,
+) -> Vec<Case> {
     let mut kept: Vec<Case> = Vec::with_capacity(cases.len());
-    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut places: HashMap<K, Vec<usize>> = HashMap::new();
     for case in cases {
-        match case.cell.as_ref().and_then(|cell| places.get(cell)) {
-            Some(&place) if supersedes(&case, &kept[place]) => kept[place] = case,
-            Some(_) => {}
-            None => {
-                places.extend(case.cell.clone().map(|cell| (cell, kept.len())));
-                kept.push(case);
-            }
-        }
-    }
-    kept
-}
-
-fn newest(cases: Vec<Case>) -> Vec<Case> {
-    let mut kept: Vec<Case> = Vec::with_capacity(cases.len());
-    let mut places: HashMap<Identity, Vec<usize>> = HashMap::new();
-    for case in cases {
-        let alike = places.entry(Identity::of(&case)).or_default();
-        match alike.iter().find(|&&place| same_ground(&case, &kept[place])) {
+        let mut nowhere = Vec::new();
+        let alike = key(&case).map_or(&mut nowhere, |key| places.entry(key).or_default());
+        match alike.iter().find(|&&place| same(&case, &kept[place])) {
             Some(&place) if supersedes(&case, &kept[place]) => kept[place] = case,
             Some(_) => {}
             None => {
@@ -189,7 +142,7 @@ mod tests {
     fn a_run_that_computed_once_is_kept_apart_from_the_measurements_of_its_cell() {
         let (measured, mut single) = (case("vn", "a", 2, 3.0), case("vn", "a", 2, 9.0));
         single.single = true;
-        let set = ResultSet::together(vec![ResultSet::of(vec![single, measured], 0)]);
+        let set = ResultSet::of(vec![single, measured], 0);
         assert_eq!((set.cases.len(), set.singles.len(), set.superseded), (1, 1, 0));
         assert_eq!((set.cases[0].median(), set.singles[0].median()), (Some(3.0), Some(9.0)));
     }

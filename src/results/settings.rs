@@ -8,22 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 /// Options that leave the measured time alone, or that a record states elsewhere.
-const ELSEWHERE: [&str; 14] = [
-    "graph",
-    "devices",
-    "benchmark",
-    "runs",
-    "warmup",
-    "verify",
-    "trace",
-    "json",
-    "output",
-    "output-format",
-    "deadline",
-    "fault",
-    "top",
-    "memory-limit",
-];
+const ELSEWHERE: &str = "graph devices benchmark runs warmup verify trace json output output-format deadline fault top \
+                         memory-limit";
 
 /// Options of a run that differ from the default, by name: `merge` is `dense`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,9 +46,9 @@ impl Settings {
         let (mut options, defaults) = (BTreeMap::new(), defaults());
         flatten("", config, &mut options);
         let mut options: BTreeMap<String, String> = options.into_iter().map(as_said_now).collect();
-        let top = |name: &str| name.split('.').next().unwrap_or_default().to_string();
         options.retain(|name, value| {
-            let elsewhere = ELSEWHERE.contains(&top(name).as_str()) || name == "load.cache";
+            let table = name.split('.').next().unwrap_or_default();
+            let elsewhere = ELSEWHERE.split(' ').any(|word| word == table) || name == "load.cache";
             !elsewhere && !foreign(name) && defaults.get(name) != Some(value)
         });
         Settings { options: options.into_iter().map(shortened).collect(), known: Known::All }
