@@ -72,29 +72,45 @@ pub(crate) fn builder<'a>(prefix: &'a str, suffix: &'a str) -> tempfile::Builder
     builder
 }
 
-/// Writes `path` through `write`. A file of that name is replaced only once the new one is on disk.
+/// Writes a file aside in the same directory, syncs it and renames it to `path`. Until the rename whatever was at `path`
+/// stays as it was; a symbolic link stays a link.
 pub(crate) fn write_aside(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
 ) -> Result<()> {
-    let attempt = || -> io::Result<()> {
-        let directory = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        let aside = Unfinished::new(|| builder(".hive-", ".partial").tempfile_in(directory))?;
-        let mut writer = BufWriter::with_capacity(1 << 20, aside.file()?);
-        write(&mut writer)?;
-        writer.flush()?;
-        drop(writer);
-        aside.file()?.sync_all()?;
-        aside.rename(path)?;
-        File::open(directory)?.sync_all()
-    };
-    attempt().map_err(|error| {
+    replace(path, write).map_err(|cause| {
         Error::input(format!(
-            "{}: cannot be written ({error}); check the directory and its free space",
+            "{}: cannot be written ({cause}); check the directory and its free space, or choose another path",
             path.display()
         ))
     })
+}
+
+fn replace(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+) -> io::Result<()> {
+    let through = |file: &File| {
+        let mut out = BufWriter::with_capacity(1 << 20, file);
+        write(&mut out)?;
+        out.flush()
+    };
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    if target.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
+    }
+    // A device or a pipe is written to; to put a file in its place would take it away, /dev/null from the whole machine.
+    if std::fs::metadata(&target).is_ok_and(|there| !there.is_file()) {
+        return through(&File::options().write(true).open(&target)?);
+    }
+    let directory = match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let aside = Unfinished::new(|| builder(".hive-", ".partial").tempfile_in(directory))?;
+    through(aside.file()?)?;
+    aside.file()?.sync_all()?;
+    aside.rename(&target)?;
+    // The rename itself is durable once the directory is; not every file system can say so.
+    File::open(directory).and_then(|directory| directory.sync_all()).or(Ok(()))
 }

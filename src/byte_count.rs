@@ -1,6 +1,7 @@
 //! Numbers of bytes, as people write them.
 
 use crate::error::Error;
+use crate::words::Scalar;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -10,14 +11,6 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Scalar", into = "String")]
 pub struct ByteCount(pub u64);
-
-/// What it may be in TOML or JSON.
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "expected a number of bytes, or one such as '80G'")]
-enum Scalar {
-    Integer(u64),
-    Text(String),
-}
 
 const UNITS: [(&str, u32); 4] = [("K", 10), ("M", 20), ("G", 30), ("T", 40)];
 
@@ -44,17 +37,6 @@ impl FromStr for ByteCount {
     }
 }
 
-impl TryFrom<Scalar> for ByteCount {
-    type Error = Error;
-
-    fn try_from(scalar: Scalar) -> Result<Self, Error> {
-        match scalar {
-            Scalar::Integer(bytes) => bytes.to_string().parse(),
-            Scalar::Text(text) => text.parse(),
-        }
-    }
-}
-
 /// Exact: with a unit where that loses nothing.
 impl fmt::Display for ByteCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -63,6 +45,14 @@ impl fmt::Display for ByteCount {
             Some((unit, shift)) => write!(f, "{}{unit}", self.0 >> shift),
             None => write!(f, "{}", self.0),
         }
+    }
+}
+
+impl TryFrom<Scalar> for ByteCount {
+    type Error = Error;
+
+    fn try_from(scalar: Scalar) -> Result<Self, Error> {
+        scalar.to_string().parse()
     }
 }
 

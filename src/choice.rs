@@ -1,5 +1,6 @@
 //! A number, or `auto`.
 
+use crate::words::Scalar;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -28,9 +29,7 @@ impl<T> Choice<T> {
             Choice::Is(value) => value,
         }
     }
-}
 
-impl<T> Choice<T> {
     /// The number, where it is not left to the program.
     pub fn given(self) -> Option<T> {
         match self {
@@ -38,15 +37,6 @@ impl<T> Choice<T> {
             Choice::Is(value) => Some(value),
         }
     }
-}
-
-/// What a number may look like in TOML or JSON.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged, expecting = "expected 'auto' or a number")]
-enum Scalar {
-    Integer(u64),
-    Float(f64),
-    Text(String),
 }
 
 impl<T: FromStr> FromStr for Choice<T>
@@ -86,11 +76,7 @@ where
     type Error = String;
 
     fn try_from(scalar: Scalar) -> Result<Self, String> {
-        match scalar {
-            Scalar::Integer(value) => value.to_string().parse(),
-            Scalar::Float(value) => value.to_string().parse(),
-            Scalar::Text(text) => text.parse(),
-        }
+        scalar.to_string().parse()
     }
 }
 

@@ -402,7 +402,7 @@ impl Graph {
 
     /// The input's ids in byte order, where they are names. Then [`Graph::input_id`] is a place among them.
     pub(crate) fn texts(&self) -> Option<&Texts> {
-        self.names.as_ref()?.texts().map(|texts| &**texts)
+        self.names.as_ref()?.texts.as_deref()
     }
 
     /// The id that the input uses for `node`; where ids are names, its place among these in byte order, from 0.
@@ -410,7 +410,7 @@ impl Graph {
     pub fn input_id(&self, node: u32) -> u64 {
         match &self.names {
             None => u64::from(node) + u64::from(self.origin.id_base),
-            Some(names) => names.all()[node as usize],
+            Some(names) => names.all[node as usize],
         }
     }
 
@@ -456,13 +456,13 @@ impl Graph {
 
     /// Whether input ids rise with nodes, so that ranks are nodes.
     pub(crate) fn names_rise(&self) -> bool {
-        self.names.as_ref().is_none_or(|names| names.rise())
+        self.names.as_ref().is_none_or(|names| names.rising)
     }
 
     /// The input's ids as [`Graph::input_id`] has them, `[n]`, where they are more than `origin.id_base` above the
     /// nodes.
     pub fn names(&self) -> Option<&[u64]> {
-        self.names.as_ref().map(|names| names.all())
+        self.names.as_ref().map(|names| &*names.all)
     }
 
     /// This graph with nodes called `names`, `[n]` and distinct; they are places in `texts`, if there are any.
@@ -483,7 +483,7 @@ impl Graph {
 
     /// The names' texts, for another graph of these nodes.
     pub(crate) fn shared_texts(&self) -> Option<Arc<Texts>> {
-        self.names.as_ref()?.texts().cloned()
+        self.names.as_ref()?.texts.clone()
     }
 }
 

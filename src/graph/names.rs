@@ -121,11 +121,11 @@ impl Texts {
 /// The names of nodes 0..n: distinct numbers of 64 bits.
 #[derive(Debug)]
 pub(crate) struct Names {
-    names: Array<u64>,
+    pub all: Array<u64>,
     /// What the numbers stand for, if for more than themselves.
-    texts: Option<Arc<Texts>>,
+    pub texts: Option<Arc<Texts>>,
     /// Whether names rise with nodes: they do unless nodes were relabelled.
-    rising: bool,
+    pub rising: bool,
     /// Nodes in the order of their names, and each node's place in it; made when first asked for.
     order: OnceLock<Order>,
 }
@@ -137,33 +137,18 @@ struct Order {
 }
 
 impl Names {
-    pub(super) fn new(names: Array<u64>, texts: Option<Arc<Texts>>) -> Names {
-        let rising = names.par_windows(2).all(|pair| pair[0] < pair[1]);
-        Names { names, texts, rising, order: OnceLock::new() }
-    }
-
-    /// What the numbers stand for, if for more than themselves.
-    pub(super) fn texts(&self) -> Option<&Arc<Texts>> {
-        self.texts.as_ref()
-    }
-
-    /// All names, `[n]`.
-    pub(super) fn all(&self) -> &[u64] {
-        &self.names
-    }
-
-    /// Whether names rise with nodes.
-    pub(super) fn rise(&self) -> bool {
-        self.rising
+    pub(super) fn new(all: Array<u64>, texts: Option<Arc<Texts>>) -> Names {
+        let rising = all.par_windows(2).all(|pair| pair[0] < pair[1]);
+        Names { all, texts, rising, order: OnceLock::new() }
     }
 
     /// The node called `name`.
     pub(super) fn node(&self, name: u64) -> Option<u32> {
         if self.rising {
-            return self.names.binary_search(&name).ok().map(|v| v as u32);
+            return self.all.binary_search(&name).ok().map(|v| v as u32);
         }
         let nodes = &self.order().nodes;
-        let place = nodes.binary_search_by_key(&name, |v| self.names[*v as usize]).ok()?;
+        let place = nodes.binary_search_by_key(&name, |v| self.all[*v as usize]).ok()?;
         Some(nodes[place])
     }
 
@@ -181,8 +166,8 @@ impl Names {
 
     fn order(&self) -> &Order {
         self.order.get_or_init(|| {
-            let mut nodes: Vec<u32> = (0..self.names.len() as u32).collect();
-            nodes.par_sort_unstable_by_key(|v| self.names[*v as usize]);
+            let mut nodes: Vec<u32> = (0..self.all.len() as u32).collect();
+            nodes.par_sort_unstable_by_key(|v| self.all[*v as usize]);
             let mut places = vec![0u32; nodes.len()];
             nodes.iter().enumerate().for_each(|(rank, v)| places[*v as usize] = rank as u32);
             Order { nodes, places }

@@ -33,76 +33,24 @@ words!(
     }
 );
 
-/// Whether arcs get their reverses, and what a pair weighs then. Written `off`, `min`, `max`, `sum` or `keep`; a
-/// configuration file may also say `true`, which is `min`, and `false`, which is `off`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "String")]
-pub enum Symmetrize {
-    /// Arcs stay as they are.
-    #[default]
-    Off,
-    /// One arc each way per pair, with the least weight of both directions.
-    Min,
-    /// One arc each way per pair, with the greatest weight of both directions.
-    Max,
-    /// One arc each way per pair, with the sum of both directions (added in f64, lightest first).
-    Sum,
-    /// Every arc that has no reverse of the same weight gets one: a pair whose directions differ has two arcs
-    /// each way, unless `--duplicates` leaves one.
-    Keep,
-}
-
-impl FromStr for Symmetrize {
-    type Err = Error;
-    fn from_str(text: &str) -> Result<Symmetrize> {
-        match text {
-            "off" | "false" => Ok(Symmetrize::Off),
-            "min" | "true" => Ok(Symmetrize::Min),
-            "max" => Ok(Symmetrize::Max),
-            "sum" => Ok(Symmetrize::Sum),
-            "keep" => Ok(Symmetrize::Keep),
-            _ => Err(Error::input(format!(
-                "--symmetrize={text}: not understood; use min, max, sum, keep or off"
-            ))),
-        }
+words!(
+    /// Whether arcs get their reverses, and what a pair weighs then. A configuration file may also say `true`, which is
+    /// `min`, and `false`, which is `off`.
+    Symmetrize, "--symmetrize" {
+        /// One arc each way per pair, with the least weight of both directions.
+        Min = "min" | "true",
+        /// One arc each way per pair, with the greatest weight of both directions.
+        Max = "max",
+        /// One arc each way per pair, with the sum of both directions (added in f64, lightest first).
+        Sum = "sum",
+        /// Every arc that has no reverse of the same weight gets one: a pair whose directions differ has two arcs
+        /// each way, unless `--duplicates` leaves one.
+        Keep = "keep",
+        /// Arcs stay as they are.
+        #[default]
+        Off = "off" | "false",
     }
-}
-
-impl fmt::Display for Symmetrize {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Symmetrize::Off => "off",
-            Symmetrize::Min => "min",
-            Symmetrize::Max => "max",
-            Symmetrize::Sum => "sum",
-            Symmetrize::Keep => "keep",
-        })
-    }
-}
-
-/// What it may be in TOML or JSON.
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "expected true, false, min, max, sum, keep or off")]
-enum Written {
-    Flag(bool),
-    Word(String),
-}
-
-impl TryFrom<Written> for Symmetrize {
-    type Error = Error;
-    fn try_from(written: Written) -> Result<Symmetrize> {
-        match written {
-            Written::Flag(flag) => flag.to_string().parse(),
-            Written::Word(word) => word.parse(),
-        }
-    }
-}
-
-impl From<Symmetrize> for String {
-    fn from(how: Symmetrize) -> String {
-        how.to_string()
-    }
-}
+);
 
 words!(
     /// Whether the cache of loaded graphs is used.
@@ -421,6 +369,7 @@ pub struct LoadOptions {
     /// where weights differ. off changes nothing [default: off; without a word: min].
     #[cfg_attr(feature = "cli", arg(long, num_args = 0..=1, default_missing_value = "min", help_heading = LOADING))]
     #[cfg_attr(feature = "cli", arg(require_equals = true, value_name = "HOW"))]
+    #[serde(deserialize_with = "crate::words::scalar")]
     pub symmetrize: Symmetrize,
     /// Weights of arcs: file (whole numbers that f32 does not hold are refused) | rounded (they are rounded) | unit |
     /// random:LO-HI:SEED (whole numbers) [default: file].
@@ -473,6 +422,9 @@ pub struct LoadOptions {
 #[cfg(feature = "cli")]
 const LOADING: &str = "Loading";
 
+/// Options of an edge list's text.
+const OF_EDGE_LISTS: [&str; 4] = ["columns", "delimiter", "ids", "counts-line"];
+
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -487,40 +439,35 @@ impl LoadOptions {
     /// What differs from the default, as flags; empty where nothing does. The cache and the limit of the
     /// input are no policies.
     pub fn shown(&self) -> String {
-        let plain = LoadOptions::default();
-        let mut flags = Vec::new();
-        let mut show = |set: bool, flag: String| {
-            if set {
-                flags.push(flag);
-            }
-        };
-        show(self.duplicates != plain.duplicates, format!("--duplicates {}", self.duplicates));
-        show(self.self_loops != plain.self_loops, format!("--self-loops {}", self.self_loops));
-        show(self.symmetrize != plain.symmetrize, format!("--symmetrize={}", self.symmetrize));
-        show(self.weights != plain.weights, format!("--weights {}", self.weights));
-        show(self.relabel != plain.relabel, format!("--relabel {}", self.relabel));
-        show(self.nodes.is_some(), format!("--nodes {}", self.nodes.unwrap_or(0)));
-        show(self.largest_component, "--largest-component".into());
-        flags.extend(self.of_edge_lists());
-        flags.join(" ")
+        let flags = [
+            "duplicates",
+            "self-loops",
+            "symmetrize",
+            "weights",
+            "relabel",
+            "nodes",
+            "largest-component",
+        ];
+        self.flags(&[&flags[..], &OF_EDGE_LISTS].concat()).join(" ")
     }
 
-    /// What was asked of an edge list's text, as flags.
-    fn of_edge_lists(&self) -> Vec<String> {
-        let columns = self.columns.as_ref().map(|columns| format!("--columns {columns}"));
-        let delimiter = self.delimiter != Delimiter::Auto;
-        let (ids, counts) = (self.ids != Ids::Auto, self.counts_line != CountsLine::Auto);
-        columns
-            .into_iter()
-            .chain(delimiter.then(|| format!("--delimiter {}", self.delimiter)))
-            .chain(ids.then(|| format!("--ids {}", self.ids)))
-            .chain(counts.then(|| format!("--counts-line {}", self.counts_line)))
-            .collect()
+    /// Those of `names` that differ from the default, as flags.
+    fn flags(&self, names: &[&str]) -> Vec<String> {
+        let fields = |options: &LoadOptions| serde_json::to_value(options).unwrap_or_default();
+        let (own, plain) = (fields(self), fields(&LoadOptions::default()));
+        let set = names.iter().filter(|name| own.get(*name) != plain.get(*name));
+        let flag = |name: &&str| match (*name, &own[*name]) {
+            ("largest-component", _) => "--largest-component".into(),
+            ("symmetrize", value) => format!("--symmetrize={}", value.as_str().unwrap_or_default()),
+            (name, serde_json::Value::String(text)) => format!("--{name} {text}"),
+            (name, value) => format!("--{name} {value}"),
+        };
+        set.map(flag).collect()
     }
 
     /// Refuses what only an edge list can follow, for a graph that is `what`.
     pub(crate) fn refuse_columns(&self, what: &str) -> Result<()> {
-        match self.of_edge_lists().first() {
+        match self.flags(&OF_EDGE_LISTS).first() {
             None => Ok(()),
             Some(flag) => Err(Error::input(format!(
                 "{flag}: the graph is {what}, no edge list; leave it out"

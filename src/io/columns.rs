@@ -4,7 +4,7 @@ use super::npy;
 use super::output::{ResultFormat, write_atomically};
 use super::rows::{push_id, push_value};
 use crate::error::{Error, Result};
-use crate::graph::{Graph, NodeId};
+use crate::graph::Graph;
 use rayon::prelude::*;
 use std::fmt::{Display, LowerExp};
 use std::io::{self, ErrorKind, Write};
@@ -94,7 +94,7 @@ impl Column<'_> {
     }
 
     /// The value as bytes of that type.
-    fn push_bytes(&self, ids: &Ids<'_>, row: usize, bytes: &mut Vec<u8>) {
+    fn push_bytes(&self, graph: &Graph, row: usize, bytes: &mut Vec<u8>) {
         match self {
             Column::F32(values) => bytes.extend(values[row].to_le_bytes()),
             Column::F64(values) | Column::Distance(values) => {
@@ -104,31 +104,12 @@ impl Column<'_> {
             Column::Count(values) | Column::Maybe(values) | Column::Value(values) => {
                 bytes.extend(values[row].to_le_bytes());
             }
-            Column::Node(values) => ids.push_bytes(values[row], bytes),
+            // As int64; -1 is no node. A name is its place in byte order, which is its row.
+            Column::Node(values) => bytes.extend(match values[row] {
+                u32::MAX => (-1i64).to_le_bytes(),
+                node => graph.input_id(node).to_le_bytes(),
+            }),
         }
-    }
-}
-
-/// How nodes are called: the one place where results turn a node into its id.
-struct Ids<'a>(&'a Graph);
-
-impl Ids<'_> {
-    fn push_text(&self, node: u32, text: &mut Vec<u8>) -> io::Result<()> {
-        push_id(text, self.0.id(node));
-        Ok(())
-    }
-
-    fn push_json(&self, node: u32, text: &mut Vec<u8>) -> io::Result<()> {
-        match self.0.id(node) {
-            NodeId::Number(id) => write!(text, "{id}"),
-            name => serde_json::to_writer(text, &name).map_err(io::Error::from),
-        }
-    }
-
-    /// As int64; -1 is no node. A name is its place in byte order, which is its row.
-    fn push_bytes(&self, node: u32, bytes: &mut Vec<u8>) {
-        let id = if node == u32::MAX { u64::MAX } else { self.0.input_id(node) };
-        bytes.extend(id.to_le_bytes());
     }
 }
 
@@ -228,8 +209,11 @@ pub(crate) fn write_table_as(
     table: &Table<'_>,
 ) -> Result<()> {
     table.check(graph, format, path)?;
-    let (n, ids) = (table.rows(graph), Ids(graph));
-    let rows = Rows { graph, table, ids, n };
+    let n = table.rows(graph);
+    let nodes: Vec<u32> = if table.of_nodes { (0..n as u32).collect() } else { Vec::new() };
+    let node = table.of_nodes.then(|| ("node".to_string(), Column::Node(&nodes)));
+    let columns = node.iter().chain(&table.columns).collect();
+    let rows = Rows { graph, of_nodes: table.of_nodes, columns, n };
     let write = |out: &mut dyn Write| match format {
         ResultFormat::Csv => rows.separated(out, b','),
         ResultFormat::Tsv => rows.separated(out, b'\t'),
@@ -284,15 +268,16 @@ fn to_standard_output(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> R
 /// A table on its way out.
 struct Rows<'a> {
     graph: &'a Graph,
-    table: &'a Table<'a>,
-    ids: Ids<'a>,
+    of_nodes: bool,
+    /// All columns, that of the rows' nodes first.
+    columns: Vec<&'a (String, Column<'a>)>,
     n: usize,
 }
 
 impl Rows<'_> {
     /// What the row at a place is of.
     fn row(&self, place: usize) -> usize {
-        if self.table.of_nodes { self.graph.ranked(place as u32) as usize } else { place }
+        if self.of_nodes { self.graph.ranked(place as u32) as usize } else { place }
     }
 
     /// Formats rows in parallel and writes them in order, a bounded number at a time.
@@ -326,31 +311,27 @@ impl Rows<'_> {
             Cell::Distance(value) => push_distance(text, value),
             Cell::F64(value) => write!(text, "{value:?}"),
             Cell::Whole(value) => write!(text, "{value}"),
-            Cell::Node(node) => self.ids.push_text(node, text),
+            Cell::Node(node) => {
+                push_id(text, self.graph.id(node));
+                Ok(())
+            }
         }
-    }
-
-    /// The names of all columns, the nodes' first.
-    fn names(&self) -> impl Iterator<Item = &str> {
-        let node = self.table.of_nodes.then_some("node");
-        node.into_iter().chain(self.table.columns.iter().map(|(name, _)| name.as_str()))
     }
 
     fn cells(&self, row: usize) -> impl Iterator<Item = Cell> + '_ {
-        let node = self.table.of_nodes.then_some(Cell::Node(row as u32));
-        node.into_iter().chain(self.table.columns.iter().map(move |(_, column)| column.cell(row)))
+        self.columns.iter().map(move |(_, column)| column.cell(row))
     }
 
     fn separated(&self, out: &mut dyn Write, separator: u8) -> io::Result<()> {
-        for (at, name) in self.names().enumerate() {
+        let mut head = Vec::new();
+        for (at, (name, _)) in self.columns.iter().enumerate() {
             if at > 0 {
-                out.write_all(&[separator])?;
+                head.push(separator);
             }
-            let mut text = Vec::new();
-            push_value(&mut text, name);
-            out.write_all(&text)?;
+            push_value(&mut head, name);
         }
-        writeln!(out)?;
+        head.push(b'\n');
+        out.write_all(&head)?;
         self.text(out, |row, text| {
             for (at, cell) in self.cells(row).enumerate() {
                 if at > 0 {
@@ -363,7 +344,8 @@ impl Rows<'_> {
     }
 
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
-        let names: Vec<String> = self.names().map(|name| format!("{}:", json_text(name))).collect();
+        let json = |(name, _): &&(String, _)| format!("{}:", serde_json::Value::from(&name[..]));
+        let names: Vec<String> = self.columns.iter().map(json).collect();
         self.text(out, |row, text| {
             for (at, (name, cell)) in names.iter().zip(self.cells(row)).enumerate() {
                 text.push(if at == 0 { b'{' } else { b',' });
@@ -374,7 +356,7 @@ impl Rows<'_> {
                     Cell::F64(value) | Cell::Distance(value) if !value.is_finite() => {
                         write!(text, "null")?
                     }
-                    Cell::Node(node) => self.ids.push_json(node, text)?,
+                    Cell::Node(node) => serde_json::to_writer(&mut *text, &self.graph.id(node))?,
                     cell => self.push(cell, text)?,
                 }
             }
@@ -391,7 +373,7 @@ impl Rows<'_> {
         };
         out.write_all(&npy::header(first.kind(), &shape))?;
         self.text(out, |row, bytes| {
-            columns.iter().for_each(|(_, column)| column.push_bytes(&self.ids, row, bytes));
+            columns.iter().for_each(|(_, column)| column.push_bytes(self.graph, row, bytes));
             Ok(())
         })
     }
@@ -403,20 +385,12 @@ impl Rows<'_> {
             .compression_method(CompressionMethod::Deflated)
             .compression_level(Some(1))
             .large_file(self.n >= 1 << 28);
-        let nodes: Vec<u32> =
-            if self.table.of_nodes { (0..self.n as u32).collect() } else { vec![] };
-        let node = self.table.of_nodes.then(|| ("node".to_string(), Column::Node(&nodes)));
-        for column in node.iter().chain(&self.table.columns) {
+        for column in &self.columns {
             zip.start_file(format!("{}.npy", column.0), options)?;
-            self.array(&mut zip, std::slice::from_ref(column))?;
+            self.array(&mut zip, std::slice::from_ref(*column))?;
         }
         zip.finish()?.into_inner().flush()
     }
-}
-
-/// A text as JSON spells it.
-fn json_text(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }
 
 /// The shortest text that parses back to the same number; with an exponent where it would be long.
@@ -459,23 +433,20 @@ mod parquet {
         out.write_all(&bytes)
     }
 
-    /// `None` is the column of the rows' nodes. Ids may be names.
-    fn physical(column: Option<&Column<'_>>, names: bool) -> Physical {
+    /// Ids may be names.
+    fn physical(column: &Column<'_>, names: bool) -> Physical {
         match column {
-            None | Some(Column::Node(_)) if names => Physical::BYTE_ARRAY,
-            Some(Column::F32(_)) => Physical::FLOAT,
-            Some(Column::F64(_) | Column::Distance(_)) => Physical::DOUBLE,
+            Column::Node(_) if names => Physical::BYTE_ARRAY,
+            Column::F32(_) => Physical::FLOAT,
+            Column::F64(_) | Column::Distance(_) => Physical::DOUBLE,
             _ => Physical::INT64,
         }
     }
 
     fn to(bytes: &mut Vec<u8>, rows: &Rows<'_>) -> Result<(), ParquetError> {
-        let columns = rows.table.columns.iter().map(|(_, column)| Some(column));
-        let columns: Vec<Option<&Column<'_>>> =
-            rows.table.of_nodes.then_some(None).into_iter().chain(columns).collect();
         let named = rows.graph.has_text_ids();
-        let fields = rows.names().zip(&columns).map(|(name, column)| {
-            let kind = physical(*column, named);
+        let fields = rows.columns.iter().map(|(name, column)| {
+            let kind = physical(column, named);
             let field =
                 Type::primitive_type_builder(name, kind).with_repetition(Repetition::OPTIONAL);
             // Ids and totals may take all 64 bits.
@@ -494,11 +465,10 @@ mod parquet {
             let places: Vec<usize> =
                 (begin..rows.n.min(begin + GROUP)).map(|place| rows.row(place)).collect();
             let mut group = file.next_row_group()?;
-            for column in &columns {
-                let cell = |row: usize| column.map_or(Cell::Node(row as u32), |c| c.cell(row));
-                let cells = places.iter().map(|row| cell(*row));
+            for (_, column) in &rows.columns {
+                let cells = places.iter().map(|row| column.cell(*row));
                 let Some(mut writer) = group.next_column()? else { break };
-                match physical(*column, named) {
+                match physical(column, named) {
                     Physical::BYTE_ARRAY => {
                         put::<ByteArrayType>(&mut writer, cells, |cell| match cell {
                             Cell::Node(node) => {

@@ -5,7 +5,7 @@
 //! around a value are no part of it, unless they are in quotes.
 
 use super::text::{self, Fault, shown};
-use crate::graph::options::{ColumnName, Columns, Delimiter, Ids};
+use crate::graph::options::{ColumnName, Columns, Delimiter, FileWeights, Ids, LoadOptions};
 use std::borrow::Cow;
 
 /// Lines at the top of the file that say what separates columns.
@@ -156,12 +156,19 @@ fn refuse_decimal_commas(bytes: &[u8], body: usize) -> Result<(), Fault> {
     Err(Fault::new(at, format!("{what}; say --delimiter space or --delimiter comma")))
 }
 
+/// The fields of a line, whatever separates them.
+pub(super) fn apart(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let separates = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b',' | b';' | b'|');
+    line.split(separates).filter(|field| !field.is_empty())
+}
+
 /// Refuses a comment directly above the arcs that names columns in another order than the one that is assumed.
 pub(super) fn refuse_marked_header(bytes: &[u8]) -> Result<(), Fault> {
     let fields = |line: &[u8]| -> Vec<String> {
-        let separates = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b',' | b';' | b'|');
-        let fields = line.split(separates).filter(|field| !field.is_empty());
-        fields.take(8).map(|field| String::from_utf8_lossy(field).to_ascii_lowercase()).collect()
+        apart(line)
+            .take(8)
+            .map(|field| String::from_utf8_lossy(field).to_ascii_lowercase())
+            .collect()
     };
     let kind = |name: &String| {
         let kinds = [(&SOURCES[..], "fromnodeid"), (&TARGETS[..], "tonodeid"), (&WEIGHTS[..], "w")];
@@ -237,33 +244,30 @@ enum Count {
     Any,
 }
 
-/// What the user said of a file's columns.
-#[derive(Clone, Copy)]
+/// What the user asked of the file.
 pub(super) struct Asked<'a> {
-    pub columns: Option<&'a Columns>,
-    pub delimiter: Delimiter,
+    /// Nodes go up to the largest id, and no line holds counts.
+    pub gap: bool,
+    /// Which weights are wanted.
+    pub weights: FileWeights,
+    pub options: &'a LoadOptions,
+    /// What ids are: what the options say, or else a comment `# ids text`.
     pub ids: Ids,
-    /// Whether weights are wanted.
-    pub weights: bool,
 }
 
 impl Layout {
     /// Looks at the lines from `body` on, of which the first is no comment.
-    pub(super) fn of(bytes: &[u8], body: usize, asked: Asked) -> Result<Layout, Fault> {
-        let separator = match asked.delimiter {
+    pub(super) fn of(bytes: &[u8], body: usize, asked: &Asked) -> Result<Layout, Fault> {
+        let LoadOptions { columns, delimiter, .. } = asked.options;
+        let separator = match *delimiter {
             Delimiter::Auto => Separator::of(bytes, body),
             Delimiter::Space => Separator::Blanks,
             Delimiter::Byte(byte) => Separator::Byte(byte),
         };
         let mut lines = text::lines(bytes, body).filter(|(_, line)| !is_comment(line));
         let (mut first, mut second) = (Vec::new(), Vec::new());
-        let Some((at, line)) = lines.next() else {
-            return Err(Fault::new(
-                body,
-                "the graph is empty (no arcs in the file); give at least one",
-            ));
-        };
-        if asked.delimiter == Delimiter::Auto && separator == Separator::Byte(b',') {
+        let (at, line) = lines.next().ok_or_else(|| nothing(body))?;
+        if *delimiter == Delimiter::Auto && separator == Separator::Byte(b',') {
             refuse_decimal_commas(bytes, body)?;
         }
         separator.split(line, at, &mut first)?;
@@ -272,16 +276,16 @@ impl Layout {
             separator.split(line, at, &mut second)?;
         }
         let look = Look { first: &first, second: &second, at, line, asked };
-        let (header, [src, dst], weight) = match asked.columns {
+        let (header, [src, dst], weight) = match columns {
             Some(columns) => look.chosen(columns)?,
             None => look.usual()?,
         };
-        let by_number = asked.columns.is_some_and(|columns| !names(columns));
+        let by_number = columns.as_ref().is_some_and(|columns| !names(columns));
         let next = (at + line.len() + 1).min(bytes.len());
         let pair = || [first[src].to_vec(), first[dst].to_vec()];
         let inside = src.max(dst) < first.len();
         let letters = (header && inside && first[src].len().max(first[dst].len()) == 1).then(pair);
-        let doubtful = !header && asked.columns.is_none() && are_words(&first);
+        let doubtful = !header && columns.is_none() && are_words(&first);
         Ok(Layout {
             separator,
             src,
@@ -324,6 +328,10 @@ impl Layout {
     }
 }
 
+pub(super) fn nothing(at: usize) -> Fault {
+    Fault::new(at, "the graph is empty (no arcs in the file); give at least one")
+}
+
 pub(super) fn misshapen(at: usize, line: &[u8]) -> Fault {
     let what = format!("garbage line ({}); write `u v` or `u v weight`", shown(line));
     Fault::new(at, format!("{what}, alike on every line"))
@@ -343,7 +351,7 @@ struct Look<'a> {
     second: &'a Values<'a>,
     at: usize,
     line: &'a [u8],
-    asked: Asked<'a>,
+    asked: &'a Asked<'a>,
 }
 
 impl Look<'_> {
@@ -432,7 +440,7 @@ impl Look<'_> {
             && words
         {
             let weight = match weights[..] {
-                _ if !self.asked.weights => None,
+                _ if !self.asked.weights.read() => None,
                 [] => None,
                 [weight] => Some(weight),
                 _ => return Err(self.several("weight")),

@@ -68,7 +68,7 @@ pub(super) fn parse_coordinates(bytes: &[u8]) -> Result<Locations, Fault> {
     if places.len() as u64 != nodes {
         return Err(miscounted(&problem, nodes, places.len() as u64, "nodes"));
     }
-    Locations::of(places, Some(1))
+    Locations::of(places, Some(1), |id| format!("id {id}"))
 }
 
 /// Finds the `p` line behind the comments.

@@ -15,7 +15,7 @@
 //! out of range.
 
 use super::compact::{self, Called};
-use super::delimited::{self, Layout, Values, is_comment, misshapen};
+use super::delimited::{self, Asked, Layout, Values, apart, is_comment, misshapen, nothing};
 use super::parsed::{Arcs, Nodes, Parsed};
 use super::rows::{self, Weights};
 use super::text::{self, Fault, Fields, shown};
@@ -58,17 +58,6 @@ struct Top {
     certain: bool,
     /// A comment `# nodes N arcs M`.
     comment: Option<First>,
-}
-
-/// What the user asked of the file.
-struct Asked<'a> {
-    /// Nodes go up to the largest id, and no line holds counts.
-    gap: bool,
-    /// Which weights are wanted.
-    weights: FileWeights,
-    options: &'a LoadOptions,
-    /// What ids are: what the options say, or else a comment `# ids text`.
-    ids: Ids,
 }
 
 /// An id as wide as it has to be.
@@ -192,10 +181,6 @@ fn without_arcs(comment: Option<First>) -> Result<Parsed, Fault> {
     Ok(parsed(Arcs::Lists(Vec::new(), nodes), false))
 }
 
-fn nothing(at: usize) -> Fault {
-    Fault::new(at, "the graph is empty (no arcs in the file); give at least one")
-}
-
 /// How many columns a line names, if it names source and target, in this order, and at most a weight.
 fn standard_names(line: &[u8]) -> Option<usize> {
     let is = |field: Option<&[u8]>, name: [&str; 2]| {
@@ -239,9 +224,7 @@ fn first_line(
     (at, line): (usize, &[u8]),
     bytes: &[u8],
 ) -> Result<Option<First>, Fault> {
-    let separates = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b',' | b';' | b'|');
-    let fields = line.split(separates).filter(|field| !field.is_empty());
-    let fields: Vec<Option<u64>> = fields.take(3).map(text::integer).collect();
+    let fields: Vec<Option<u64>> = apart(line).take(3).map(text::integer).collect();
     let next = (at + line.len() + 1).min(bytes.len());
     let likely = !asked.gap && !counted && asked.options.columns.is_none();
     match (&fields[..], asked.options.counts_line) {
@@ -494,12 +477,6 @@ impl Rows for Columns<'_> {
 fn by_columns(bytes: &[u8], asked: &Asked) -> Result<Parsed, Fault> {
     let options = asked.options;
     let comment = comment(bytes);
-    let look = delimited::Asked {
-        columns: options.columns.as_ref(),
-        delimiter: options.delimiter,
-        ids: asked.ids,
-        weights: asked.weights.read(),
-    };
     let mut lines = text::lines(bytes, 0).filter(|(_, line)| !is_comment(line));
     let Some((at, line)) = lines.next() else { return without_arcs(comment) };
     refuse_slashes(asked, at, line)?;
@@ -508,14 +485,14 @@ fn by_columns(bytes: &[u8], asked: &Asked) -> Result<Parsed, Fault> {
     let yes = options.counts_line == CountsLine::Yes;
     // A line of counts tells nothing of the columns.
     let behind = match (&first, second) {
-        (Some(_), Some((at, _))) => Some(Layout::of(bytes, at, look)),
+        (Some(_), Some((at, _))) => Some(Layout::of(bytes, at, asked)),
         (Some(_), None) if yes => return Err(nothing(at)),
         _ => None,
     };
     let (layout, certain) = match behind {
         Some(Ok(layout)) if yes || layout.columns > 2 => (layout, true),
         Some(Err(fault)) if yes => return Err(fault),
-        _ => (Layout::of(bytes, at, look)?, false),
+        _ => (Layout::of(bytes, at, asked)?, false),
     };
     let body = layout.body;
     let first = first.map(|first| if certain { First { next: body, ..first } } else { first });

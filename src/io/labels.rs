@@ -52,10 +52,12 @@ pub fn read_locations(path: &str) -> Result<Locations> {
 /// The places in the unpacked content of `path`.
 pub(super) fn locations_in(path: &str, bytes: &[u8]) -> Result<Locations> {
     let bytes = source::unmarked(bytes);
-    let header = || text::lines(bytes, 0).next().and_then(|(_, line)| Columns::of(line));
     let found = match dimacs::is_coordinates(bytes) {
         true => dimacs::parse_coordinates(bytes),
-        false => header().map_or_else(|| labels(bytes), |columns| csv(bytes, &columns)),
+        false => match Columns::of(bytes) {
+            Some(columns) => csv(bytes, &columns, text::wide_id, |id| format!("id {id}")),
+            None => labels(bytes),
+        },
     };
     let found = found.map_err(|fault| fault.into_error(path, bytes))?;
     if found.ids.is_empty() {
@@ -66,11 +68,16 @@ pub(super) fn locations_in(path: &str, bytes: &[u8]) -> Result<Locations> {
 
 impl Locations {
     /// Sorts places, and refuses a second one for an id.
-    pub(super) fn of(mut places: Vec<Place>, first_id: Option<u32>) -> Result<Locations, Fault> {
+    /// `called` says what an id is called.
+    pub(super) fn of(
+        mut places: Vec<Place>,
+        first_id: Option<u32>,
+        called: impl Fn(u64) -> String,
+    ) -> Result<Locations, Fault> {
         places.sort_unstable_by_key(|place| (place.id, place.at));
         let repeated = places.windows(2).filter(|pair| pair[0].id == pair[1].id);
         if let Some(pair) = repeated.min_by_key(|pair| pair[1].at) {
-            let what = format!("id {} is placed twice; keep one line for it", pair[1].id);
+            let what = format!("{} is placed twice; keep one line for it", called(pair[1].id));
             return Err(Fault::new(pair[1].at, what));
         }
         Ok(Locations {
@@ -164,7 +171,7 @@ fn labels(bytes: &[u8]) -> Result<Locations, Fault> {
             return Err(Fault::new(place.at, what));
         }
     }
-    Locations::of(places, zero_based.then_some(0))
+    Locations::of(places, zero_based.then_some(0), |id| format!("id {id}"))
 }
 
 fn misshapen(at: usize, line: &[u8], wanted: &str) -> Fault {
@@ -181,16 +188,20 @@ struct Columns {
 }
 
 impl Columns {
-    /// Finds the columns in a header, or `None` if it is no such header.
-    fn of(header: &[u8]) -> Option<Columns> {
+    /// Finds the columns in the first line, or `None` if it is no such header.
+    fn of(bytes: &[u8]) -> Option<Columns> {
+        let (_, header) = text::lines(bytes, 0).next()?;
         b",\t;".iter().find_map(|separator| Columns::by(header, *separator))
     }
 
     fn by(header: &[u8], separator: u8) -> Option<Columns> {
-        let names: Vec<String> = cells(header, separator)
-            .map(|name| String::from_utf8_lossy(name).trim().to_ascii_lowercase())
-            .collect();
-        let find = |wanted: &[&str]| names.iter().position(|name| wanted.contains(&&name[..]));
+        let mut names = Vec::new();
+        Separator::Byte(separator).split(header, 0, &mut names).ok()?;
+        let find = |wanted: &[&str]| {
+            let is =
+                |name: &[u8]| wanted.iter().any(|one| one.as_bytes().eq_ignore_ascii_case(name));
+            names.iter().position(|name| is(name))
+        };
         Some(Columns {
             node: find(&["node"])?,
             latitude: find(&["lat", "latitude"])?,
@@ -201,88 +212,62 @@ impl Columns {
     }
 }
 
-/// The cells of a line without the quotes around them; a separator inside quotes separates nothing.
-fn cells(line: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
-    let mut quoted = false;
-    line.split(move |&byte| {
-        quoted ^= byte == b'"';
-        byte == separator && !quoted
-    })
-    .map(|cell| {
-        let cell = cell.trim_ascii();
-        cell.strip_prefix(b"\"").and_then(|cell| cell.strip_suffix(b"\"")).unwrap_or(cell)
-    })
-}
-
-fn csv(bytes: &[u8], columns: &Columns) -> Result<Locations, Fault> {
+/// The places in a CSV. `node` reads an id, and `called` says what it is called.
+fn csv(
+    bytes: &[u8],
+    columns: &Columns,
+    node: impl Fn(&[u8], usize) -> Result<u64, Fault> + Sync,
+    called: impl Fn(u64) -> String,
+) -> Result<Locations, Fault> {
     let body = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |newline| newline + 1);
     let parts = text::parse_parts(bytes, body, |lines| {
-        let mut places = Vec::new();
-        for (at, line) in lines.filter(|(_, line)| !line.trim_ascii().is_empty()) {
-            let row: Vec<&[u8]> = cells(line, columns.separator).collect();
+        let (mut places, mut row) = (Vec::new(), Vec::new());
+        for (at, line) in lines {
+            Separator::Byte(columns.separator).split(line, at, &mut row)?;
+            if row.is_empty() {
+                continue;
+            }
             if row.len() != columns.count {
                 let what = format!("{} cells where the header has {}", row.len(), columns.count);
                 return Err(Fault::new(at, format!("{what} ({}); correct it", shown(line))));
             }
-            let (latitude, longitude) = (row[columns.latitude], row[columns.longitude]);
-            if latitude.is_empty() && longitude.is_empty() {
-                continue;
+            let (latitude, longitude) = (&row[columns.latitude], &row[columns.longitude]);
+            if !latitude.is_empty() || !longitude.is_empty() {
+                let id = node(&row[columns.node], at)?;
+                places.push(place(id, latitude, longitude, 1.0, at)?);
             }
-            let id = text::wide_id(row[columns.node], at)?;
-            places.push(place(id, latitude, longitude, 1.0, at)?);
         }
         Ok(places)
     })?;
-    Locations::of(parts.concat(), None)
+    Locations::of(parts.concat(), None, called)
 }
 
-/// The places that the CSV at `path` has for nodes of `graph`, whose ids are names: node, latitude, longitude.
+/// The places that the CSV at `path` has for nodes of `graph`, whose ids are names, by places among these.
 ///
 /// # Errors
 ///
 /// As [`read_locations`]; also for a file that is no such CSV, and for a name that is no node's.
-pub(super) fn read_named(path: &str, graph: &Graph) -> Result<Vec<(u32, f64, f64)>> {
+pub(super) fn read_named(path: &str, graph: &Graph) -> Result<Locations> {
     let bytes = source::read_table(path)?;
     let bytes = source::unmarked(&bytes);
-    named(bytes, graph).map_err(|fault| fault.into_error(path, bytes))
-}
-
-fn named(bytes: &[u8], graph: &Graph) -> Result<Vec<(u32, f64, f64)>, Fault> {
-    let mut lines = text::lines(bytes, 0);
-    let columns = lines.next().and_then(|(_, line)| Columns::of(line)).ok_or_else(|| {
+    let node = |name: &[u8], at: usize| {
+        let node = std::str::from_utf8(name).ok().and_then(|name| graph.node_of_text(name));
+        node.map(|node| graph.input_id(node)).ok_or_else(|| {
+            let what = format!("the graph has no node {}", shown(name));
+            Fault::new(at, format!("{what}; leave the line out"))
+        })
+    };
+    let called = |id| {
+        let node = graph.node_of_input_id(id).map(|node| graph.id(node).to_string());
+        format!("node {}", node.unwrap_or_default())
+    };
+    let columns = Columns::of(bytes).ok_or_else(|| {
         let what = "no header that names columns node, lat and lon";
         Fault::new(0, format!("{what}; the graph's ids are names, which only such a CSV has"))
-    })?;
-    let mut found = Vec::new();
-    let mut placed = vec![false; graph.nodes()];
-    let mut row = Vec::new();
-    for (at, line) in lines {
-        Separator::Byte(b',').split(line, at, &mut row)?;
-        if row.is_empty() {
-            continue;
-        }
-        if row.len() != columns.count {
-            let what = format!("{} cells where the header has {}", row.len(), columns.count);
-            return Err(Fault::new(at, format!("{what} ({}); correct it", shown(line))));
-        }
-        let (latitude, longitude) = (&row[columns.latitude], &row[columns.longitude]);
-        if latitude.is_empty() && longitude.is_empty() {
-            continue;
-        }
-        let name = &row[columns.node];
-        let Some(node) = std::str::from_utf8(name).ok().and_then(|name| graph.node_of_text(name))
-        else {
-            let what = format!("the graph has no node {}", shown(name));
-            return Err(Fault::new(at, format!("{what}; leave the line out")));
-        };
-        if std::mem::replace(&mut placed[node as usize], true) {
-            let what = format!("node {} is placed twice", shown(name));
-            return Err(Fault::new(at, format!("{what}; keep one line for it")));
-        }
-        let there = place(0, latitude, longitude, 1.0, at)?;
-        found.push((node, there.latitude, there.longitude));
-    }
-    Ok(found)
+    });
+    columns
+        .and_then(|columns| csv(bytes, &columns, node, called))
+        .map_err(|fault| fault.into_error(path, bytes))
 }
 
 #[cfg(test)]

@@ -252,35 +252,24 @@ pub(crate) struct Placed {
     pub first_id: Option<u64>,
 }
 
-impl Placed {
-    fn none(graph: &Graph, first_id: Option<u64>) -> Placed {
-        let unknown = || vec![f64::NAN; graph.nodes()];
-        Placed { latitude: unknown(), longitude: unknown(), first_id }
-    }
-}
-
 /// Where the file of places `path` has the nodes of `graph`; `first_id` as in [`place`].
 pub(crate) fn places_of(graph: &Graph, path: &str, first_id: Option<u64>) -> Result<Placed> {
-    let counted = graph.names().is_none() && !graph.has_text_ids();
+    let counted = graph.names().is_none();
     if let Some(first) = first_id.filter(|_| !counted) {
         return Err(Error::input(format!(
             "--labels-first-id {first}: the ids of the graph have gaps or are names, so that places go by them; leave \
              it out"
         )));
     }
-    if graph.has_text_ids() {
-        let mut placed = Placed::none(graph, None);
-        for (node, latitude, longitude) in labels::read_named(path, graph)? {
-            placed.latitude[node as usize] = latitude;
-            placed.longitude[node as usize] = longitude;
-        }
-        return Ok(placed);
-    }
-    let found = read_locations(path)?;
+    let found = match graph.has_text_ids() {
+        true => labels::read_named(path, graph)?,
+        false => read_locations(path)?,
+    };
     let base = u64::from(graph.origin.id_base);
     let stated = found.first_id.map(u64::from).filter(|_| counted);
     let first = first_id.or(stated).filter(|first| *first != base);
-    let mut placed = Placed::none(graph, first);
+    let unknown = vec![f64::NAN; graph.nodes()];
+    let mut placed = Placed { latitude: unknown.clone(), longitude: unknown, first_id: first };
     for (i, &id) in found.ids.iter().enumerate() {
         let own = match first {
             Some(first) => id.checked_sub(first).and_then(|place| place.checked_add(base)),

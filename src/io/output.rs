@@ -1,16 +1,12 @@
-//! Writes results: whole and durable, or not at all.
-//!
-//! Everything goes aside into a temporary file of the same directory, is synced, and takes the
-//! target's name in one rename, so that a reader never sees half a file.
+//! The formats of results, and files that appear whole and durable, or not at all.
 
-use crate::aside::{Unfinished, builder};
+use crate::aside::write_aside;
 use crate::error::{Error, Result};
 use crate::words::words;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::Path;
 use std::str::FromStr;
 
 words!(
@@ -90,41 +86,7 @@ pub fn write_atomically<F>(path: &Path, write: F) -> Result<()>
 where
     F: FnOnce(&mut dyn Write) -> io::Result<()>,
 {
-    replace(path, write).map_err(|cause| {
-        Error::input(format!(
-            "cannot write {}: {cause}; check the directory and its free space, or choose another path",
-            path.display()
-        ))
-    })
-}
-
-fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    if target.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
-    }
-    // A device or a pipe is written to; to put a file in its place would take it away, /dev/null from the whole machine.
-    if std::fs::metadata(&target).is_ok_and(|there| !there.is_file()) {
-        let mut out = BufWriter::with_capacity(1 << 20, File::options().write(true).open(&target)?);
-        write(&mut out)?;
-        return out.flush();
-    }
-    let directory = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
-        _ => PathBuf::from("."),
-    };
-    let aside = Unfinished::new(|| builder(".hive-", ".partial").tempfile_in(&directory))?;
-    let mut out = BufWriter::with_capacity(1 << 20, aside.file()?);
-    write(&mut out)?;
-    out.flush()?;
-    drop(out);
-    aside.file()?.sync_all()?;
-    aside.rename(&target)?;
-    // The rename itself is durable once the directory is; not every file system can say so.
-    if let Ok(directory) = File::open(&directory) {
-        let _ = directory.sync_all();
-    }
-    Ok(())
+    write_aside(path, |out| write(out))
 }
 
 #[cfg(test)]
@@ -166,7 +128,7 @@ mod tests {
             Err(io::Error::other("the sun went down"))
         });
         let message = failed.expect_err("failed").to_string();
-        assert!(message.contains("a.json: the sun went down; "), "{message}");
+        assert!(message.contains("a.json: cannot be written (the sun went down); "), "{message}");
         assert_eq!(std::fs::read(&path).expect("read"), b"old");
         assert_eq!(entries(&directory), 1);
     }
