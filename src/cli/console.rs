@@ -1,15 +1,14 @@
 //! Standard output, standard error, and a progress line between.
 
 use crate::io::progress;
+use crate::units::bytes;
 use crate::{Error, Result};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use std::fmt;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Whether summaries, notes and progress are left out.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Leaves out summaries, notes and progress from now on, or not.
@@ -17,7 +16,6 @@ pub(super) fn set_quiet(quiet: bool) {
     QUIET.store(quiet, Relaxed);
 }
 
-/// Whether summaries, notes and progress are left out.
 pub(super) fn is_quiet() -> bool {
     QUIET.load(Relaxed)
 }
@@ -55,76 +53,39 @@ pub(super) fn error(message: &str) {
     err(&format!("error: {}\n", message.trim_end()));
 }
 
-/// Does the work; shows what it is on standard error once it has taken a second, if that is a terminal.
-pub(super) fn phase<T>(name: &str, work: impl FnOnce() -> T) -> T {
-    let _spinner = Spinner::start(name);
-    work()
-}
-
-/// Lives as long as the phase that it shows.
-struct Spinner(Option<(Sender<()>, JoinHandle<()>)>);
-
-impl Spinner {
-    fn start(name: &str) -> Spinner {
-        if is_quiet() || !std::io::stderr().is_terminal() {
-            return Spinner(None);
-        }
-        let (done, finished) = channel::<()>();
-        let name = name.to_string();
-        let spin = move || {
-            if finished
-                .recv_timeout(Duration::from_secs(1))
-                .is_err_and(|e| e == RecvTimeoutError::Timeout)
-            {
-                show(name, &finished);
-            }
-        };
-        let thread = std::thread::Builder::new().name("progress".into()).spawn(spin);
-        Spinner(thread.ok().map(|thread| (done, thread)))
+/// A line on standard error that moves, if that is a terminal and may be written to.
+pub(super) fn moving_line(
+    template: &str,
+    with: impl FnOnce(ProgressStyle) -> ProgressStyle,
+) -> Option<ProgressBar> {
+    if is_quiet() || !std::io::stderr().is_terminal() {
+        return None;
     }
-}
-
-/// Draws until the phase has finished: a bar with bytes per second as long as a load says how far it is,
-/// else a spinner.
-fn show(name: String, finished: &Receiver<()>) {
+    let style = ProgressStyle::with_template(template).ok()?;
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    bar.set_message(name);
-    let mut shown = None;
-    let style = |template| ProgressStyle::with_template(template).ok();
-    loop {
-        let (now, piped) = (progress::current(), progress::piped());
-        let template = match (now, piped) {
-            (_, Some(_)) => "{spinner} {msg} {bytes} read, {bytes_per_sec}, {elapsed}",
-            (Some(_), None) => {
-                "{msg} {bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left"
-            }
-            (None, None) => "{spinner} {msg} {elapsed}",
-        };
-        if shown != Some(template) {
-            shown = Some(template);
-            style(template).into_iter().for_each(|style| bar.set_style(style));
-        }
-        match (now, piped) {
-            (_, Some(read)) => bar.set_position(read),
-            (Some((done, total)), None) => {
-                bar.set_length(total);
-                bar.set_position(done);
-            }
-            (None, None) => bar.tick(),
-        }
-        let wait = finished.recv_timeout(Duration::from_millis(100));
-        if !wait.is_err_and(|e| e == RecvTimeoutError::Timeout) {
-            break;
-        }
-    }
-    bar.finish_and_clear();
+    bar.set_style(with(style));
+    bar.enable_steady_tick(Duration::from_millis(100));
+    Some(bar)
 }
 
-impl Drop for Spinner {
-    fn drop(&mut self) {
-        if let Some((done, thread)) = self.0.take() {
-            drop(done);
-            let _ = thread.join();
-        }
-    }
+/// Does the work; shows what it is once it has taken a second, and how far a load is.
+pub(super) fn phase<T>(name: &str, work: impl FnOnce() -> T) -> T {
+    let name = name.to_string();
+    let told = move |state: &ProgressState, to: &mut dyn fmt::Write| {
+        let seconds = state.elapsed().as_secs_f64();
+        let pace = |done: u64| bytes((done as f64 / seconds) as u64);
+        let how_far = match (progress::piped(), progress::current()) {
+            _ if seconds < 1.0 => return,
+            (Some(read), _) => format!(" {} read, {}/s", bytes(read), pace(read)),
+            (None, Some((done, total))) => {
+                format!(" {} of {}, {}/s", bytes(done), bytes(total), pace(done))
+            }
+            (None, None) => String::new(),
+        };
+        let _ = write!(to, "{name}{how_far}, {seconds:.0} s");
+    };
+    let line = moving_line("{told}", |style| style.with_key("told", told));
+    let done = work();
+    line.iter().for_each(ProgressBar::finish_and_clear);
+    done
 }

@@ -17,7 +17,6 @@ pub(super) struct Doctor {
     json: Json,
 }
 
-/// Everything that is looked at.
 #[derive(Serialize)]
 struct Findings {
     version: &'static str,

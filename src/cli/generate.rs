@@ -39,14 +39,12 @@ pub(super) struct Generate {
     edges_per_launch: Option<u64>,
 }
 
-/// What was made and what it took.
 #[derive(Serialize)]
 struct Record<'a> {
     spec: &'a str,
     nodes: u64,
     arcs: u64,
     max_degree: u64,
-    /// Total of each generation, ms.
     times_ms: Vec<f64>,
     time_ms: Spread,
     /// Of each generation on a device: phases, passes, bytes.

@@ -57,27 +57,3 @@ fn pages(command: Command, folder: &Path) -> Result<u64> {
     crate::io::write_atomically(&folder.join(format!("{name}.1")), |mut to| page.render(&mut to))?;
     parts.into_iter().try_fold(1, |count, part| Ok(count + pages(part, folder)?))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_command_has_two_examples_that_parse() {
-        fn check(command: &Command) {
-            let help = command.clone().render_long_help().to_string();
-            let examples = help.split_once("Examples:\n").map(|(_, text)| text);
-            let examples = examples.unwrap_or_else(|| panic!("no examples: {help}"));
-            let lines: Vec<&str> =
-                examples.lines().take_while(|line| line.starts_with("  hive ")).collect();
-            assert_eq!(lines.len(), 2, "{help}");
-            for line in lines {
-                let parsed = super::super::command().try_get_matches_from(line.split_whitespace());
-                assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
-            }
-            let parts = command.get_subcommands();
-            parts.filter(|part| !part.is_hide_set() && part.get_name() != "help").for_each(check);
-        }
-        check(&super::super::command());
-    }
-}

@@ -13,17 +13,13 @@ use std::collections::BTreeSet;
 
 /// Tables and plots that belong together.
 pub(crate) enum Chapter<'d> {
-    /// What failed and what was skipped.
     Missing,
     /// Runs that computed their answer once.
     Singles,
-    /// Geometric means over datasets.
     Means,
-    /// Against the baseline.
     Baseline,
     /// One workload, or one weak study of it.
     Times(Vec<&'d Family<'d>>),
-    /// One option.
     Ablation(&'d Ablation<'d>),
 }
 
@@ -120,7 +116,6 @@ impl<'a> Document<'a> {
         sheet.filled()
     }
 
-    /// How many cells there are, and what was left out.
     pub(crate) fn overview(&self) -> String {
         let set = self.set;
         let done = set.cases.iter().filter(|case| case.done().is_some()).count();
@@ -149,7 +144,6 @@ impl<'a> Document<'a> {
         parts.join("; ") + "."
     }
 
-    /// The chapters in the order of reading.
     pub(crate) fn chapters(&self) -> Vec<Chapter<'_>> {
         let mut chapters = vec![Chapter::Means];
         chapters.extend(self.comparison.as_ref().map(|_| Chapter::Baseline));
@@ -164,7 +158,6 @@ impl<'a> Document<'a> {
         chapters
     }
 
-    /// A chapter's tables.
     pub(crate) fn tables(&self, chapter: &Chapter<'_>) -> Vec<Sheet> {
         match chapter {
             Chapter::Missing => tables::missing_table(self.set).into_iter().collect(),
@@ -179,7 +172,6 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// All tables as Markdown.
     pub(crate) fn markdown(&self) -> String {
         let chapters = self.chapters();
         let sheets = chapters.iter().flat_map(|chapter| self.tables(chapter));
@@ -190,12 +182,10 @@ impl<'a> Document<'a> {
         format!("# {}\n\n{facts}\n{best}{sheets}", sheet::escape(&self.title))
     }
 
-    /// All cells as comma-separated values.
     pub(crate) fn csv(&self) -> String {
         csv::csv(self.set, &self.families)
     }
 
-    /// The page, complete in itself.
     pub(crate) fn html(&self) -> String {
         page::html(self)
     }

@@ -1,17 +1,16 @@
 //! What `hive estimate` says: the memory that a graph would need, before anything is loaded.
 
 use super::needs::{Need, needs, needs_table};
-use super::record::command_line;
-use super::{COMMIT, VERSION, utc};
+use super::record::Provenance;
 use crate::error::{Error, Result};
 use crate::fleet::{DeviceInfo, Devices};
 use crate::graph::MAX_NODES;
 use crate::layout::Placement;
 use crate::layout::memory::{CONTEXT_BYTES, GraphShape};
+use crate::results::grouped;
 use crate::units::{bytes, plural};
 use crate::{generate, io};
 use serde::Serialize;
-use std::time::SystemTime;
 
 /// More arcs than any machine holds.
 const MOST_ARCS: u64 = 1 << 48;
@@ -22,20 +21,16 @@ const MOST_ARCS: u64 = 1 << 48;
 pub(crate) struct Outline {
     /// How its size is known: `generator`, `header` or `options`.
     pub known_by: &'static str,
-    /// Nodes.
     pub nodes: u64,
-    /// Arcs.
     pub arcs: u64,
     /// Whether it will have exactly `arcs`; else at most.
     pub exact: bool,
-    /// Whether arcs carry weights.
     pub weighted: bool,
     /// Whether it is known that every arc has its reverse; else rows are held both ways.
     pub symmetric: bool,
     /// The least and the largest weight where they are known to be integers; (1, 1) without weights.
     #[serde(skip)]
     pub weights: Option<(u32, u32)>,
-    /// Bytes of host memory at the peak of loading, about.
     pub loading_bytes: u64,
 }
 
@@ -86,17 +81,14 @@ impl Outline {
     }
 }
 
-/// Memory on the host.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct HostNeed {
-    /// At the peak of loading, about.
     pub loading_bytes: u64,
     /// While a workload runs: graph, layout, and what host replicas hold.
     pub running_bytes: u64,
     /// What the system has to give now, where it tells.
     pub available_bytes: Option<u64>,
-    /// Whether both fit.
     pub fits: Option<bool>,
 }
 
@@ -104,9 +96,7 @@ pub(crate) struct HostNeed {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct DeviceFit {
-    /// As in `cuda:1`.
     pub device: String,
-    /// Replicas on it.
     pub replicas: usize,
     /// Its memory; `None` when it is not here.
     pub memory_bytes: Option<u64>,
@@ -114,42 +104,27 @@ pub(crate) struct DeviceFit {
     pub fits: Option<bool>,
 }
 
-/// The answer.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Estimate {
-    /// `estimate`.
     pub primitive: &'static str,
     /// The path or generator specification; `None` when only counts were given.
     pub graph_file: Option<String>,
-    /// Nodes.
     pub graph_nodes: u64,
     /// Arcs, or the most that there will be.
     pub graph_edges: u64,
-    /// What is known of the graph.
     pub outline: Outline,
-    /// Replicas that are reckoned with.
     pub replicas: usize,
-    /// Where arcs would lie.
     pub placement: Placement,
-    /// Host memory.
     pub host: HostNeed,
-    /// Device memory of each workload on each GPU.
     pub needs: Vec<Need>,
     /// To be added on each GPU for the CUDA context: an allowance.
     pub context_bytes: u64,
-    /// The GPUs that were asked for.
     pub devices: Vec<DeviceFit>,
     /// Whether host and GPUs hold it; `None` when that is not known.
     pub fits: Option<bool>,
-    /// The command of this process.
-    pub command_line: String,
-    /// When the record was made, UTC.
-    pub time: String,
-    /// Version of this crate.
-    pub version: &'static str,
-    /// Git commit of this build.
-    pub commit: &'static str,
+    #[serde(flatten)]
+    provenance: Provenance,
 }
 
 impl Estimate {
@@ -194,10 +169,7 @@ impl Estimate {
             context_bytes: CONTEXT_BYTES,
             devices: devices_fit,
             fits,
-            command_line: command_line(),
-            time: utc(SystemTime::now()),
-            version: VERSION,
-            commit: COMMIT,
+            provenance: Provenance::now(),
         }
     }
 }
@@ -216,14 +188,8 @@ fn asked(devices: &Devices, here: &[DeviceInfo]) -> (Vec<(u32, usize)>, usize) {
         Devices::Cuda(list) => list.clone(),
         Devices::Host(replicas) => return (Vec::new(), *replicas),
     };
-    let mut gpus: Vec<(u32, usize)> = Vec::new();
-    for ordinal in &list {
-        match gpus.iter_mut().find(|(known, _)| known == ordinal) {
-            Some((_, replicas)) => *replicas += 1,
-            None => gpus.push((*ordinal, 1)),
-        }
-    }
-    (gpus, list.len().max(1))
+    let gpus = grouped(&list, |ordinal| **ordinal).into_iter().map(|same| (*same[0], same.len()));
+    (gpus.collect(), list.len().max(1))
 }
 
 fn host_need(shape: &GraphShape, outline: &Outline, replicas: u64) -> HostNeed {
@@ -347,13 +313,5 @@ mod tests {
         };
         let (one, four) = (running("host:1"), running("host:4"));
         assert!(four > one && four < 2 * one, "{one} {four}");
-    }
-
-    #[test]
-    fn sizes_that_no_graph_has_are_refused() {
-        for (nodes, arcs) in [(0, 5), (1 << 33, 5), (5, u64::MAX)] {
-            assert!(Outline::sized(nodes, arcs, true, false).is_err());
-        }
-        assert!(Outline::of("tests/data").is_err());
     }
 }

@@ -1,15 +1,14 @@
 //! What `hive info` says of a graph: a page for people, a record for programs.
 
 use super::needs::{Need, needs, needs_table};
-use super::record::{GraphFacts, command_line};
-use super::summary::oddities;
-use super::{COMMIT, VERSION, utc};
+use super::record::{GraphFacts, Provenance};
+use super::summary::{oddities, source};
 use crate::graph::{Degrees, Graph, Statistics};
 use crate::layout::memory::{CONTEXT_BYTES, GraphShape};
 use crate::layout::{Layout, Placement};
 use crate::units::{bytes, count, ms, plural};
 use serde::Serialize;
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 /// Characters of the longest bar.
 const BAR: u64 = 48;
@@ -18,45 +17,27 @@ const BAR: u64 = 48;
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct GraphRecord<'a> {
-    /// `info`.
-    pub primitive: &'static str,
-    /// Short name of the graph.
-    pub dataset: &'a str,
-    /// The path or generator specification.
-    pub graph_file: &'a str,
-    /// Nodes, isolated ones included.
-    pub graph_nodes: usize,
-    /// Arcs: an undirected edge counts twice.
-    pub graph_edges: u64,
-    /// The command of this process.
-    pub command_line: String,
-    /// When the record was made, UTC.
-    pub time: String,
-    /// Version of this crate.
-    pub version: &'static str,
-    /// Git commit of this build.
-    pub commit: &'static str,
-    /// The graph.
+    primitive: &'static str,
+    dataset: &'a str,
+    graph_file: &'a str,
+    graph_nodes: usize,
+    graph_edges: u64,
+    #[serde(flatten)]
+    provenance: Provenance,
     #[serde(skip)]
-    pub source: &'a Graph,
-    /// Where the graph came from and the policies it was read under.
-    pub graph: GraphFacts<'a>,
-    /// Degrees, components, diameter, weights.
-    pub statistics: Statistics,
-    /// Milliseconds that these took.
-    pub statistics_ms: f64,
-    /// What its layout holds.
-    pub shape: GraphShape,
-    /// Host bytes of the graph and its layout.
-    pub host_bytes: u64,
+    source: &'a Graph,
+    graph: GraphFacts<'a>,
+    statistics: Statistics,
+    statistics_ms: f64,
+    shape: GraphShape,
+    host_bytes: u64,
     /// Device memory of each workload on one GPU.
-    pub needs: Vec<Need>,
+    needs: Vec<Need>,
     /// To be added on each GPU for the CUDA context: an allowance.
-    pub context_bytes: u64,
+    context_bytes: u64,
 }
 
 impl<'a> GraphRecord<'a> {
-    /// Looks at `graph`.
     pub(crate) fn of(graph: &'a Graph) -> GraphRecord<'a> {
         let start = Instant::now();
         let statistics = graph.statistics();
@@ -69,10 +50,7 @@ impl<'a> GraphRecord<'a> {
             graph_file: &graph.origin.graph_file,
             graph_nodes: graph.nodes(),
             graph_edges: graph.arcs(),
-            command_line: command_line(),
-            time: utc(SystemTime::now()),
-            version: VERSION,
-            commit: COMMIT,
+            provenance: Provenance::now(),
             source: graph,
             graph: GraphFacts::of(graph),
             statistics,
@@ -93,9 +71,7 @@ pub(crate) fn graph_summary(record: &GraphRecord) -> String {
         vec![format!("{} ({nodes}, {})", record.dataset, plural(record.graph_edges, "arc"))];
     let mut line = |name: &str, text: String| lines.push(format!("  {name:<10} {text}"));
     let origin = graph.origin;
-    let counts = if origin.counts_line { ", first line taken for counts" } else { "" };
-    let cached = if origin.cached { ", from the cache" } else { "" };
-    line("from", format!("{} ({}{counts}{cached})", origin.graph_file, origin.format));
+    line("from", source(origin));
     let asked = origin.policies.shown();
     if !asked.is_empty() {
         line("asked", asked);
@@ -116,15 +92,57 @@ pub(crate) fn graph_summary(record: &GraphRecord) -> String {
         let held: Vec<String> = both.into_iter().filter(|h| h.0).map(|h| h.1).collect();
         line("beside", held.join(", "));
     }
-    line("arcs", arcs_line(statistics));
+    let arcs = match statistics.symmetric {
+        true => "symmetric: every arc has its reverse",
+        false => "directed: some arcs have no reverse of the same weight",
+    };
+    line("arcs", arcs.into());
     line("out-degree", degree_line(&statistics.out_degree));
     if let Some(degrees) = &statistics.in_degree {
         line("in-degree", degree_line(degrees));
     }
-    line("weights", weights_line(statistics));
-    line("components", components_line(record));
-    line("diameter", diameter_line(record));
-    line("layout", layout_line(record));
+    line(
+        "weights",
+        statistics.weights.as_ref().map_or("none: every arc counts 1".into(), |w| {
+            let kind = if w.integers { ", integers" } else { "" };
+            format!("{} to {}, mean {:.4}{kind}", w.min, w.max, w.mean)
+        }),
+    );
+    let (components, diameter) = (&statistics.components, &statistics.diameter);
+    line(
+        "components",
+        format!(
+            "{}, the largest of {} ({:.1} %), lowest id {}",
+            count(components.count),
+            plural(components.largest, "node"),
+            100.0 * components.largest as f64 / record.graph_nodes as f64,
+            named(record, components.lowest),
+        ),
+    );
+    let searches = match diameter.searches {
+        1 => "1 search".into(),
+        many => format!("{many} searches"),
+    };
+    line(
+        "diameter",
+        format!(
+            "at least {}, the distance of nodes {} and {} (arcs both ways, {searches})",
+            count(diameter.at_least),
+            named(record, diameter.between.0),
+            named(record, diameter.between.1),
+        ),
+    );
+    let shape = &record.shape;
+    line(
+        "layout",
+        format!(
+            "{}, {} an arc, rows {}; {} on the host",
+            if shape.flat { "near-far" } else { "push-pull" },
+            if shape.packed { "4 bytes" } else { "8 bytes" },
+            if shape.symmetric { "once" } else { "both ways" },
+            bytes(record.host_bytes),
+        ),
+    );
     line(
         "time",
         format!(
@@ -146,69 +164,15 @@ pub(crate) fn graph_summary(record: &GraphRecord) -> String {
     )
 }
 
-fn arcs_line(statistics: &Statistics) -> String {
-    match statistics.symmetric {
-        true => "symmetric: every arc has its reverse".into(),
-        false => "directed: some arcs have no reverse of the same weight".into(),
-    }
-}
-
 fn degree_line(degrees: &Degrees) -> String {
     let Degrees { min, median, mean, max, .. } = degrees;
     format!("{} to {}, mean {mean:.2}, median {}", count(*min), count(*max), count(*median))
-}
-
-fn weights_line(statistics: &Statistics) -> String {
-    match &statistics.weights {
-        None => "none: every arc counts 1".into(),
-        Some(w) => {
-            let kind = if w.integers { ", integers" } else { "" };
-            format!("{} to {}, mean {:.4}{kind}", w.min, w.max, w.mean)
-        }
-    }
-}
-
-fn components_line(record: &GraphRecord) -> String {
-    let components = &record.statistics.components;
-    format!(
-        "{}, the largest of {} ({:.1} %), lowest id {}",
-        count(components.count),
-        plural(components.largest, "node"),
-        100.0 * components.largest as f64 / record.graph_nodes as f64,
-        named(record, components.lowest),
-    )
-}
-
-fn diameter_line(record: &GraphRecord) -> String {
-    let diameter = &record.statistics.diameter;
-    let (from, to) = diameter.between;
-    format!(
-        "at least {}, the distance of nodes {} and {} (arcs both ways, {})",
-        count(diameter.at_least),
-        named(record, from),
-        named(record, to),
-        match diameter.searches {
-            1 => "1 search".into(),
-            many => format!("{many} searches"),
-        },
-    )
 }
 
 /// What the input calls a node.
 fn named(record: &GraphRecord, id: u64) -> String {
     let node = record.source.node_of_input_id(id);
     node.map_or(id.to_string(), |node| record.source.id(node).to_string())
-}
-
-fn layout_line(record: &GraphRecord) -> String {
-    let shape = &record.shape;
-    format!(
-        "{}, {} an arc, rows {}; {} on the host",
-        if shape.flat { "near-far" } else { "push-pull" },
-        if shape.packed { "4 bytes" } else { "8 bytes" },
-        if shape.symmetric { "once" } else { "both ways" },
-        bytes(record.host_bytes),
-    )
 }
 
 /// Nodes by degree, a bar a power of two. A bin that is not empty shows at least a sliver.

@@ -2,6 +2,7 @@
 
 use crate::layout::memory::{DeviceArray, GraphShape, placed, total};
 use crate::layout::{Form, Placement};
+use crate::results::grouped;
 use crate::run::{WORKLOADS, Workload};
 use crate::table::Table;
 use crate::units::bytes;
@@ -12,11 +13,9 @@ use serde_json::Map;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Need {
-    /// As after `hive run`.
     pub workload: &'static str,
     /// Bytes in all, without the CUDA context.
     pub bytes: u64,
-    /// Array by array.
     pub arrays: Vec<DeviceArray>,
 }
 
@@ -42,13 +41,10 @@ pub(crate) fn needs(
 pub(crate) fn needs_table(needs: &[Need]) -> Table {
     let mut table = Table::new(&["workload", "a GPU", "most of it"], &[0, 2]);
     for need in needs {
-        let mut groups: Vec<(&str, u32, u64)> = Vec::new();
-        for array in &need.arrays {
-            match groups.iter_mut().find(|(label, ..)| *label == array.label) {
-                Some((_, many, all)) => (*many, *all) = (*many + 1, *all + array.bytes),
-                None => groups.push((array.label, 1, array.bytes)),
-            }
-        }
+        let groups = grouped(&need.arrays, |array| array.label);
+        let all = |arrays: &Vec<&DeviceArray>| arrays.iter().map(|array| array.bytes).sum::<u64>();
+        let mut groups: Vec<_> =
+            groups.iter().map(|arrays| (arrays[0].label, arrays.len(), all(arrays))).collect();
         groups.sort_by_key(|(.., all)| std::cmp::Reverse(*all));
         let named = groups.iter().take(3).map(|(label, many, all)| match many {
             1 => format!("{label} {}", bytes(*all)),

@@ -18,7 +18,6 @@ const MOST_STRIPS: usize = 16;
 /// Most traces of one workload.
 const MOST_TRACES: usize = 24;
 
-/// A chapter's plots.
 pub(crate) fn plots(document: &Document<'_>, chapter: &Chapter<'_>) -> Vec<Plot> {
     match chapter {
         Chapter::Missing | Chapter::Singles => Vec::new(),

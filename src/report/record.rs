@@ -12,97 +12,90 @@ use crate::layout::{Form, PrepareReport};
 use crate::run::{Outcome, RunConfig, Verdict, Verification};
 use crate::{Error, Result};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::time::SystemTime;
 
-/// One run. The first eleven fields are those of the HIVE phase-2 records.
+/// Which program made a record, called how and when.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct Provenance {
+    command_line: String,
+    /// UTC.
+    time: String,
+    version: &'static str,
+    commit: &'static str,
+}
+
+impl Provenance {
+    pub(crate) fn now() -> Provenance {
+        let (command_line, time) = (command_line(), utc(SystemTime::now()));
+        Provenance { command_line, time, version: VERSION, commit: COMMIT }
+    }
+}
+
+/// One run. The first eleven fields are those of the HIVE phase-2 records; docs/guide.md tells the others.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Record<'a> {
-    /// The workload: `vn`, `sssp`, ...
-    pub primitive: &'static str,
-    /// Short name of the graph.
-    pub dataset: &'a str,
-    /// The path or generator specification.
-    pub graph_file: &'a str,
+    primitive: &'static str,
+    dataset: &'a str,
+    graph_file: &'a str,
     /// Nodes, isolated ones included; elements of an array where there is no graph.
-    pub graph_nodes: u64,
+    graph_nodes: u64,
     /// Arcs: an undirected edge counts twice.
-    pub graph_edges: u64,
-    /// Whether runs were warmed up and repeated; otherwise the answer was computed once.
-    pub benchmark: bool,
-    /// Mean of `process-times`, ms.
-    pub avg_process_time: f64,
+    graph_edges: u64,
+    benchmark: bool,
+    /// Mean of `process_times`, ms.
+    avg_process_time: f64,
     /// Total of each timed run, ms.
-    pub process_times: Vec<f64>,
-    /// Median of the resets before the timed runs, ms: in none of `process-times`.
-    pub reset_ms: f64,
+    process_times: Vec<f64>,
+    /// Median of the resets before the timed runs, ms: in none of `process_times`.
+    reset_ms: f64,
     /// `variant:num_seeds-10`, `num-gpus:4` (GPUs, not replicas), `num-replicas:4`.
-    pub tag: Vec<String>,
-    /// The first device.
-    pub gpuinfo: GpuInfo,
-    /// The command of this process.
-    pub command_line: String,
-    /// When the record was made, UTC.
-    pub time: String,
-    /// Version of this crate.
-    pub version: &'static str,
-    /// Git commit of this build.
-    pub commit: &'static str,
+    tag: Vec<String>,
+    gpuinfo: Value,
+    #[serde(flatten)]
+    provenance: Provenance,
     /// The resolved configuration; readable as a configuration file.
-    pub config: &'a RunConfig,
-    /// Replicas, collective, libraries.
-    pub fleet: &'a FleetInfo,
-    /// What preparing the graph cost.
-    pub prepare: &'a PrepareReport,
-    /// Where the graph came from and the policies it was read under; null where there is none.
-    pub graph: Option<GraphFacts<'a>>,
+    config: &'a RunConfig,
+    fleet: &'a FleetInfo,
+    prepare: &'a PrepareReport,
+    graph: Option<GraphFacts<'a>>,
     /// What only this workload's records have: `seeds` and `delta` of shortest paths, for one.
     #[serde(flatten)]
-    pub own: Map<String, Value>,
-    /// The paths that were asked for: `target`, `nodes`, `distance`.
+    own: Map<String, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub paths: Option<Value>,
-    /// Median, min, max and mean of `process-times`, ms.
-    pub process_time: Spread,
+    paths: Option<Value>,
+    process_time: Spread,
     /// Arcs out of reached nodes over the median time.
-    pub arcs_per_second: f64,
-    /// Preparing plus the median run, ms: what one source costs.
-    pub prepare_and_run_ms: f64,
-    /// What ran: `near-far`, `push-pull`, `dense`, ...
-    pub strategy: &'static str,
-    /// Every run split into step, merge and other; iterations; with `trace` an entry an iteration.
-    pub measured: &'a Measured,
-    /// What the independent check ended in: yes, partly or no; null when it was not asked for.
-    pub verified: Option<Verdict>,
-    /// What it said.
-    pub verification: Option<&'a Verification>,
+    arcs_per_second: f64,
+    /// Preparing plus the median run: what one source costs.
+    prepare_and_run_ms: f64,
+    strategy: &'static str,
+    measured: &'a Measured,
+    verified: Option<Verdict>,
+    verification: Option<&'a Verification>,
 }
 
 /// What is known of a graph besides its size.
 #[derive(Debug, Serialize)]
-pub struct GraphFacts<'a> {
-    /// Provenance and policies.
+pub(crate) struct GraphFacts<'a> {
     #[serde(flatten)]
     pub origin: &'a Origin,
-    /// Nodes without arcs in or out.
-    pub isolated: u64,
+    isolated: u64,
     /// Whether every arc has its reverse, as often and of the same weight.
-    pub symmetric: bool,
-    /// The same, as often, whatever the two weigh: what follows no weights takes an edge for one.
-    pub undirected: bool,
-    /// Largest out-degree.
-    pub max_degree: u64,
+    symmetric: bool,
+    /// The same, whatever the two weigh: what follows no weights takes an edge for one.
+    undirected: bool,
+    max_degree: u64,
     /// The lowest and the highest id of the input; names in their byte order.
-    pub id_range: [NodeId<'a>; 2],
+    id_range: [NodeId<'a>; 2],
     /// The same for people.
     #[serde(skip)]
     pub ids: String,
-    /// Whether ids are names.
-    pub text_ids: bool,
-    /// Whether ids between them are no node's.
-    pub id_gaps: bool,
+    text_ids: bool,
+    id_gaps: bool,
     /// Nodes whose place on the globe came with the graph.
     pub places: u64,
     /// Whether the transpose came with it.
@@ -110,8 +103,7 @@ pub struct GraphFacts<'a> {
 }
 
 impl<'a> GraphFacts<'a> {
-    /// Of this graph.
-    pub fn of(graph: &'a Graph) -> Self {
+    pub(crate) fn of(graph: &'a Graph) -> Self {
         GraphFacts {
             origin: &graph.origin,
             isolated: graph.isolated(),
@@ -130,32 +122,6 @@ impl<'a> GraphFacts<'a> {
     }
 }
 
-/// The first device, under the names that the HIVE phase-2 records use. For the host backend it
-/// describes the processor, and what only a GPU has is 0.
-#[derive(Debug, Serialize)]
-pub struct GpuInfo {
-    /// kHz.
-    pub clock_rate: u64,
-    /// 10 major + minor.
-    pub compute_version: u32,
-    /// CUDA version of the driver, 1000 major + 10 minor.
-    pub driver_api: u32,
-    /// The same.
-    pub driver_version: u32,
-    /// Compute capability.
-    pub major: u32,
-    /// Compute capability.
-    pub minor: u32,
-    /// Multiprocessors, or cores.
-    pub multi_processor_count: u32,
-    /// As the device calls itself.
-    pub name: String,
-    /// CUDA version of the run-time compiler, 1000 major + 10 minor.
-    pub runtime_version: u32,
-    /// Bytes.
-    pub total_global_mem: u64,
-}
-
 /// `13.0` or `580.159.03 (CUDA 13.0)` as (13, 0); what is not of that form as (0, 0).
 fn major_minor(text: Option<&str>) -> (u32, u32) {
     let text = text.unwrap_or_default().rsplit("CUDA ").next().unwrap_or_default();
@@ -163,46 +129,47 @@ fn major_minor(text: Option<&str>) -> (u32, u32) {
     (parts.next().unwrap_or(0), parts.next().unwrap_or(0))
 }
 
-impl GpuInfo {
-    /// Of the fleet's first device.
-    pub fn of(fleet: &FleetInfo) -> GpuInfo {
-        let cuda_version = |text: &Option<String>| {
-            let (major, minor) = major_minor(text.as_deref());
-            1000 * major + 10 * minor
-        };
-        let device = fleet.devices.first().filter(|device| device.device.starts_with("cuda"));
-        let Some(device) = device else {
+/// The first device, under the names that the HIVE phase-2 records use; versions of CUDA are 1000 major + 10 minor. For
+/// the host backend it describes the processor, and what only a GPU has is 0.
+fn gpuinfo(fleet: &FleetInfo) -> Value {
+    let cuda_version = |text: &Option<String>| {
+        let (major, minor) = major_minor(text.as_deref());
+        1000 * major + 10 * minor
+    };
+    match fleet.devices.first().filter(|device| device.device.starts_with("cuda")) {
+        Some(device) => {
+            let (major, minor) = major_minor(Some(&device.compute_capability));
+            json!({
+                "clock_rate": device.clock_khz,
+                "compute_version": 10 * major + minor,
+                "driver_api": cuda_version(&fleet.driver),
+                "driver_version": cuda_version(&fleet.driver),
+                "major": major,
+                "minor": minor,
+                "multi_processor_count": device.multiprocessors,
+                "name": device.name,
+                "runtime_version": cuda_version(&fleet.nvrtc),
+                "total_global_mem": device.memory_bytes,
+            })
+        }
+        None => {
             let machine = Machine::probe();
-            return GpuInfo {
-                clock_rate: machine.clock_khz,
-                compute_version: 0,
-                driver_api: 0,
-                driver_version: 0,
-                major: 0,
-                minor: 0,
-                multi_processor_count: machine.cores as u32,
-                name: machine.processor,
-                runtime_version: 0,
-                total_global_mem: machine.memory_bytes,
-            };
-        };
-        let (major, minor) = major_minor(Some(&device.compute_capability));
-        GpuInfo {
-            clock_rate: device.clock_khz.into(),
-            compute_version: 10 * major + minor,
-            driver_api: cuda_version(&fleet.driver),
-            driver_version: cuda_version(&fleet.driver),
-            major,
-            minor,
-            multi_processor_count: device.multiprocessors,
-            name: device.name.clone(),
-            runtime_version: cuda_version(&fleet.nvrtc),
-            total_global_mem: device.memory_bytes,
+            json!({
+                "clock_rate": machine.clock_khz,
+                "compute_version": 0,
+                "driver_api": 0,
+                "driver_version": 0,
+                "major": 0,
+                "minor": 0,
+                "multi_processor_count": machine.cores,
+                "name": machine.processor,
+                "runtime_version": 0,
+                "total_global_mem": machine.memory_bytes,
+            })
         }
     }
 }
 
-/// The `tag` list.
 fn tags(variant: String, fleet: &FleetInfo) -> Vec<String> {
     let mut gpus: Vec<&str> = fleet.devices.iter().map(|device| device.device.as_str()).collect();
     gpus.retain(|device| device.starts_with("cuda"));
@@ -247,11 +214,8 @@ impl<'a> Record<'a> {
             process_times: measured.runs.iter().map(|run| run.total_ms).collect(),
             reset_ms: median_reset(measured),
             tag: tags(answer.variant(), fleet),
-            gpuinfo: GpuInfo::of(fleet),
-            command_line: command_line(),
-            time: utc(SystemTime::now()),
-            version: VERSION,
-            commit: COMMIT,
+            gpuinfo: gpuinfo(fleet),
+            provenance: Provenance::now(),
             config: &job.config,
             fleet,
             prepare,

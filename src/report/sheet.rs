@@ -1,18 +1,15 @@
 //! Tables whose numbers are known as numbers: as Markdown, and for the page.
 
-/// An entry of a [`Sheet`].
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Entry {
     /// Nothing was measured.
     Blank,
-    /// Words.
     Text(String),
     /// A number as it is shown, and as it is sorted.
     Number(String, f64),
 }
 
 impl Entry {
-    /// Words.
     pub(crate) fn text(text: impl Into<String>) -> Entry {
         Entry::Text(text.into())
     }
@@ -22,7 +19,6 @@ impl Entry {
         value.map_or(Entry::Blank, |value| Entry::Number(show(value), value))
     }
 
-    /// What is shown.
     pub(crate) fn shown(&self) -> &str {
         match self {
             Entry::Blank => "",
@@ -34,7 +30,6 @@ impl Entry {
 /// A titled table. A column is one of numbers when it holds no words.
 #[derive(Debug, Clone)]
 pub(crate) struct Sheet {
-    /// What it shows.
     pub title: String,
     /// What to know when reading it: one line of plain text, or empty.
     pub note: String,

@@ -2,10 +2,11 @@
 
 use super::record::arcs_per_second;
 use crate::algorithm::{MergeMode, Spread, median_reset, median_run};
-use crate::fleet::FleetInfo;
+use crate::fleet::{DeviceInfo, FleetInfo};
 use crate::graph::{Graph, NodeId, Origin};
 use crate::io::{Duplicates, SelfLoops};
 use crate::layout::Placement;
+use crate::results::grouped;
 use crate::run::{Outcome, Verdict, Verification};
 use crate::table::Table;
 use crate::units::{bare_ms, bytes, count, ms, plural, rate};
@@ -31,7 +32,8 @@ pub fn summary(outcome: &Outcome) -> String {
     line("time", time_line(outcome));
     line("split", split_line(outcome));
     line("before", before_line(outcome));
-    line("sum", sum_line(outcome));
+    let median = Spread::of_runs(outcome.answer.measured()).median;
+    line("sum", format!("prepare + run {}", ms(outcome.prepare.prepare_ms + median)));
     if let Some(check) = &outcome.verification {
         line("verified", verified_line(check));
     }
@@ -65,11 +67,8 @@ fn graph_line(graph: &Graph) -> String {
     let origin = &graph.origin;
     let asked = origin.policies.shown();
     format!(
-        "{} ({}{}{}): weights {}, {}, {}, {}, {}, largest degree {}{}{}",
-        origin.graph_file,
-        origin.format,
-        if origin.counts_line { ", first line taken for counts" } else { "" },
-        if origin.cached { ", from the cache" } else { "" },
+        "{}: weights {}, {}, {}, {}, {}, largest degree {}{}{}",
+        source(origin),
         origin.weights,
         ids_of(graph),
         oddities(origin),
@@ -82,6 +81,13 @@ fn graph_line(graph: &Graph) -> String {
         },
         if asked.is_empty() { String::new() } else { format!("; {asked}") },
     )
+}
+
+/// `web.mtx (matrix-market, from the cache)`.
+pub(super) fn source(origin: &Origin) -> String {
+    let counts = if origin.counts_line { ", first line taken for counts" } else { "" };
+    let cached = if origin.cached { ", from the cache" } else { "" };
+    format!("{} ({}{counts}{cached})", origin.graph_file, origin.format)
 }
 
 /// `ids 1 to 9 with gaps`, or `9 names as ids, a to z`.
@@ -134,18 +140,12 @@ pub(super) fn oddities(origin: &Origin) -> String {
 
 /// `4 x NVIDIA H200 (cuda:0, cuda:1, ...)`, devices of one name together.
 fn device_names(fleet: &FleetInfo) -> String {
-    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
-    for device in &fleet.devices {
-        match groups.iter_mut().find(|(name, _)| *name == device.name) {
-            Some((_, members)) => members.push(&device.device),
-            None => groups.push((&device.name, vec![&device.device])),
-        }
-    }
-    let group = |(name, mut members): (&str, Vec<&str>)| {
-        let replicas = members.len();
+    let group = |devices: Vec<&DeviceInfo>| {
+        let mut members: Vec<&str> = devices.iter().map(|device| device.device.as_str()).collect();
         members.dedup();
-        format!("{replicas} x {name} ({})", members.join(", "))
+        format!("{} x {} ({})", devices.len(), devices[0].name, members.join(", "))
     };
+    let groups = grouped(&fleet.devices, |device| device.name.clone());
     groups.into_iter().map(group).collect::<Vec<_>>().join(", ")
 }
 
@@ -244,11 +244,6 @@ fn placement(outcome: &Outcome) -> String {
         (Placement::Sharded, "host") => format!("sharded: {held}, which host replicas share"),
         (Placement::Sharded, _) => format!("sharded: {held} on the GPU replica that holds most"),
     }
-}
-
-fn sum_line(outcome: &Outcome) -> String {
-    let median = Spread::of_runs(outcome.answer.measured()).median;
-    format!("prepare + run {}", ms(outcome.prepare.prepare_ms + median))
 }
 
 fn verified_line(check: &Verification) -> String {

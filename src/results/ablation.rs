@@ -11,18 +11,15 @@ const HOW: &str = "merge collective chunks placement layout strategy direction d
 /// One option, over all cells that were measured with two or more of its values.
 #[derive(Debug, Clone)]
 pub(crate) struct Ablation<'a> {
-    /// The option's name.
     pub option: &'static str,
     /// Its values: the default first, where it was measured.
     pub values: Vec<String>,
-    /// What it was measured on.
     pub rows: Vec<AblationRow<'a>>,
 }
 
 /// One cell under an option's values.
 #[derive(Debug, Clone)]
 pub(crate) struct AblationRow<'a> {
-    /// The cell under one of them.
     pub case: &'a Case,
     /// What else was set.
     pub settings: Settings,

@@ -32,7 +32,6 @@ pub(crate) struct Case {
     pub machine: String,
     /// The study that this belongs to, such as `edge-weak`.
     pub series: Option<String>,
-    /// What stays the same in that study.
     pub scaling: Scaling,
     pub settings: Settings,
     pub outcome: Outcome,
@@ -56,7 +55,6 @@ words!(
     }
 );
 
-/// What became of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Outcome {
     Done(Box<Done>),
@@ -71,7 +69,6 @@ impl Default for Outcome {
     }
 }
 
-/// What was measured.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Done {
     pub time: Times,
@@ -80,7 +77,6 @@ pub(crate) struct Done {
     pub rate: Option<f64>,
     pub reached: Option<u64>,
     pub strategy: Option<String>,
-    /// The collective that merged.
     pub used: Option<String>,
     pub prepare_ms: Option<f64>,
     /// What the check of the answer ended in, where there was one.
@@ -88,12 +84,10 @@ pub(crate) struct Done {
     pub trace: Vec<Iteration>,
 }
 
-/// Milliseconds a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Times {
     /// The middle run; the mean where a record has no more.
     pub median: f64,
-    /// All of them on average.
     pub mean: f64,
     /// The fastest, where there were several.
     pub min: Option<f64>,
@@ -113,11 +107,9 @@ pub(crate) struct Split {
     pub other: f64,
 }
 
-/// One iteration of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Iteration {
     pub step: String,
-    /// How replicas were made equal.
     pub merge: String,
     /// Nodes in the frontier.
     pub frontier: u64,
@@ -126,7 +118,6 @@ pub(crate) struct Iteration {
 }
 
 impl Case {
-    /// What was measured, where something was.
     pub(crate) fn done(&self) -> Option<&Done> {
         match &self.outcome {
             Outcome::Done(done) => Some(done),

@@ -6,9 +6,7 @@ use crate::run::Verdict;
 /// A cell that both sets have.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pair<'a> {
-    /// Now.
     pub case: &'a Case,
-    /// Before.
     pub baseline: &'a Case,
     /// Median milliseconds now over those before: above 1 is slower.
     pub ratio: f64,
@@ -17,11 +15,8 @@ pub(crate) struct Pair<'a> {
 /// All of them, and what one set alone has.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Comparison<'a> {
-    /// The slowest first.
     pub pairs: Vec<Pair<'a>>,
-    /// Measured now, not before.
     pub only_now: Vec<&'a Case>,
-    /// Measured before, not now.
     pub only_before: Vec<&'a Case>,
     /// Measured before; failed now, or answered wrong.
     pub broken: Vec<&'a Case>,
@@ -32,9 +27,7 @@ pub(crate) struct Comparison<'a> {
 pub(crate) struct RatioMean<'a> {
     /// One of its cells; `None`: all workloads.
     pub case: Option<&'a Case>,
-    /// How many.
     pub cells: usize,
-    /// The geometric mean.
     pub ratio: f64,
     /// The smallest and the largest.
     pub range: (f64, f64),

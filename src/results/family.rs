@@ -2,19 +2,16 @@
 
 use super::{Case, Known, Scaling, grouped};
 
-/// What a family's replicas are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Kind {
     /// One on each GPU.
     Gpu,
-    /// Threads of the host.
     Host,
     /// Several on each of this many GPUs.
     Shared(u64),
 }
 
 impl Kind {
-    /// Of this case.
     pub(crate) fn of(case: &Case) -> Kind {
         match case.gpus {
             0 => Kind::Host,
@@ -23,7 +20,6 @@ impl Kind {
         }
     }
 
-    /// What is counted.
     pub(crate) fn noun(self) -> &'static str {
         if self == Kind::Gpu { "GPUs" } else { "replicas" }
     }
@@ -38,7 +34,6 @@ impl Kind {
 /// Cells that differ in the number of replicas only; in a weak study, in the graph as well.
 #[derive(Debug, Clone)]
 pub(crate) struct Family<'a> {
-    /// What the replicas are.
     pub kind: Kind,
     /// By replicas, fewest first; never empty.
     pub members: Vec<Member<'a>>,
@@ -47,11 +42,9 @@ pub(crate) struct Family<'a> {
 /// A measured cell, compared with the fewest replicas of its family.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Member<'a> {
-    /// The cell.
     pub case: &'a Case,
     /// GPUs or replicas.
     pub n: u64,
-    /// Milliseconds of the middle run.
     pub median: f64,
     /// `None` in a family of one. Strong: the fewest replicas' time over this. Weak: this rate over the fewest replicas', where both tell it.
     pub speed_up: Option<f64>,
@@ -65,7 +58,6 @@ impl<'a> Family<'a> {
         self.members[0].case
     }
 
-    /// Whether there is anything to compare.
     pub(crate) fn scales(&self) -> bool {
         self.members.len() > 1
     }
@@ -124,7 +116,6 @@ pub(super) mod tests {
     use super::super::{Done, Outcome, Settings, Times};
     use super::*;
 
-    /// A measured cell on GPUs.
     pub(in super::super) fn case(workload: &str, dataset: &str, gpus: u64, median: f64) -> Case {
         let time = Times { median, mean: median, ..Times::default() };
         Case {

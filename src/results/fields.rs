@@ -25,13 +25,11 @@ impl<'a> Fields<'a> {
         wrong(self.at, &format!("\"{name}\" should be {expected}, not {found}"))
     }
 
-    /// Words.
     pub(super) fn text(&self, name: &str) -> Result<Option<String>> {
         let text = |v: &Value| v.as_str().map(String::from);
         self.optional(name, "text", text)
     }
 
-    /// Words that a record must have.
     pub(super) fn required_text(&self, name: &str) -> Result<String> {
         self.text(name)?.ok_or_else(|| wrong(self.at, &format!("\"{name}\" is missing")))
     }
@@ -41,17 +39,14 @@ impl<'a> Fields<'a> {
         self.optional(name, "a number of at least 0", amount)
     }
 
-    /// A whole number.
     pub(super) fn count(&self, name: &str) -> Result<Option<u64>> {
         self.optional(name, "a whole number", Value::as_u64)
     }
 
-    /// True or false.
     pub(super) fn truth(&self, name: &str) -> Result<Option<bool>> {
         self.optional(name, "true or false", Value::as_bool)
     }
 
-    /// What a check ended in.
     pub(super) fn verdict(&self, name: &str) -> Result<Option<Verdict>> {
         self.optional(name, "\"yes\", \"partly\" or \"no\"", Verdict::read)
     }
@@ -70,7 +65,6 @@ impl<'a> Fields<'a> {
         value.as_array().map(Vec::as_slice).ok_or_else(|| self.wrong(name, "a list", value))
     }
 
-    /// A list of objects within.
     pub(super) fn objects(&self, name: &str) -> Result<Vec<Fields<'a>>> {
         let object = |value: &'a Value| {
             let map = value.as_object();

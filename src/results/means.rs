@@ -12,19 +12,14 @@ pub(crate) fn geometric_mean(values: &[f64]) -> Option<f64> {
 /// A workload on `n` replicas, over the datasets that were measured on all numbers of replicas that are compared.
 #[derive(Debug, Clone)]
 pub(crate) struct Mean<'a> {
-    /// One of the cells.
     pub case: &'a Case,
-    /// What is counted by `n`.
     pub kind: Kind,
     /// GPUs or replicas.
     pub n: u64,
-    /// How many datasets.
     pub datasets: usize,
     /// Geometric mean of the times, ms.
     pub median: f64,
-    /// Geometric mean of the speed-ups.
     pub speed_up: f64,
-    /// Geometric mean of the efficiencies.
     pub efficiency: f64,
 }
 

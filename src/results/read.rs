@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 
 /// Largest file that is taken for results.
 const MOST_BYTES: u64 = 1 << 30;
-/// Deepest folder.
 const MOST_FOLDERS: usize = 32;
 
 /// Reads every result at `paths`: folders (their `.json` and `.jsonl` files, walked whole), such folders as
@@ -126,7 +125,6 @@ fn archive(path: &Path, found: &mut Found) -> Result<()> {
     Ok(())
 }
 
-/// What was read so far.
 #[derive(Default)]
 struct Found {
     cases: Vec<Case>,

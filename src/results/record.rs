@@ -8,7 +8,6 @@ use crate::run::workload;
 use crate::time::moment;
 use serde_json::{Map, Value};
 
-/// What a tag list says.
 #[derive(Default)]
 struct Tags {
     variant: Option<String>,
@@ -47,7 +46,6 @@ pub(super) fn is_cell(map: &Map<String, Value>) -> bool {
     ["workload", "dataset", "devices", "status"].iter().all(|name| map.contains_key(*name))
 }
 
-/// The case of a record.
 pub(super) fn of_record(map: &Map<String, Value>, at: &str) -> Result<Case> {
     let record = Fields { map, at };
     let config = record.object("config")?;

@@ -4,7 +4,6 @@ use super::{Case, Outcome};
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// What was read from a folder, an archive or a file.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ResultSet {
     /// Every cell that was measured, or was to be, once, in the order of workload, series, dataset, settings and
@@ -12,7 +11,6 @@ pub(crate) struct ResultSet {
     pub cases: Vec<Case>,
     /// Runs that computed their answer once, in the same order. They are compared with nothing.
     pub singles: Vec<Case>,
-    /// JSON files that are not records.
     pub foreign: usize,
     /// Measurements left out because a newer one of the same cell is here.
     pub superseded: usize,

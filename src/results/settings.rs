@@ -14,7 +14,6 @@ const ELSEWHERE: &str = "graph devices benchmark runs warmup verify trace json o
 /// Options of a run that differ from the default, by name: `merge` is `dense`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Settings {
-    /// Name and value.
     pub options: BTreeMap<String, String>,
     /// Whether more may have been set.
     pub known: Known,
@@ -74,7 +73,6 @@ impl Settings {
         self.options.get(name).map_or_else(|| default_of(name), String::as_str)
     }
 
-    /// The same without one option.
     pub(crate) fn without(&self, name: &str) -> Settings {
         let mut settings = self.clone();
         settings.options.remove(name);

@@ -179,9 +179,8 @@ impl RunConfig {
         set: impl FnOnce(Map<String, Value>) -> Result<Map<String, Value>, String>,
     ) -> Result<()> {
         // Others' options stay, to be refused.
-        let mut own = self.own.without(workload);
-        own.set(workload, set(self.options_of(workload)).map_err(Error::input)?);
-        self.own = own;
+        let options = set(self.options_of(workload)).map_err(Error::input)?;
+        self.own = self.own.replaced(workload, options);
         Ok(())
     }
 
@@ -202,7 +201,14 @@ impl RunConfig {
         self.check_applicable(workload)?;
         workload.of.check(&self.options_of(workload), self.run_options())?;
         crate::layout::check_align(self.chunk_align)?;
-        self.check_counts()?;
+        if let Some(Choice::Is(runs)) = self.runs
+            && !(1..=MAX_RUNS).contains(&runs)
+        {
+            return Err(Error::input(format!("--runs {runs}: use auto or 1 to {MAX_RUNS}")));
+        }
+        if let Some(warmup) = self.warmup.filter(|warmup| *warmup > MAX_RUNS) {
+            return Err(Error::input(format!("--warmup {warmup}: use 0 to {MAX_RUNS}")));
+        }
         // As `Fleet::open` has it.
         if !(self.deadline > 0.0 && self.deadline <= 86_400.0) {
             let given = self.deadline;
@@ -234,18 +240,6 @@ impl RunConfig {
             writable("--json", path)?;
         }
         self.check_apart(&asks)
-    }
-
-    fn check_counts(&self) -> Result<()> {
-        if let Some(Choice::Is(runs)) = self.runs
-            && !(1..=MAX_RUNS).contains(&runs)
-        {
-            return Err(Error::input(format!("--runs {runs}: use auto or 1 to {MAX_RUNS}")));
-        }
-        if let Some(warmup) = self.warmup.filter(|warmup| *warmup > MAX_RUNS) {
-            return Err(Error::input(format!("--warmup {warmup}: use 0 to {MAX_RUNS}")));
-        }
-        Ok(())
     }
 
     /// How `--output` is written, where there is one: as `--output-format` says, else by its ending.
@@ -318,17 +312,9 @@ impl RunConfig {
         if let Some(option) = self.own.foreign(workload).into_iter().chain(ours).next() {
             return Err(Error::input(workload.does_not_take(&option)));
         }
-        match (workload.form, &self.graph) {
-            (Form::Array, _) => self.check_no_graph(workload),
-            (_, Some(_)) => Ok(()),
-            (_, None) => Err(Error::input(
-                "no graph: give --graph FILE or a generator, as in --graph rmat:18",
-            )),
+        if workload.form != Form::Array {
+            return self.graph.as_ref().map(drop).ok_or_else(no_graph);
         }
-    }
-
-    /// What says how a graph is found, loaded and laid out is of no use to a workload that has none.
-    fn check_no_graph(&self, workload: &Workload) -> Result<()> {
         let given = [
             ("--graph", self.graph.is_some()),
             ("a load option", self.load != LoadOptions::default()),
@@ -372,7 +358,7 @@ impl RunConfig {
 
     /// These options with those of a table, as in a configuration file, in their place; what they are, in words.
     pub fn with(&self, table: &Map<String, Value>) -> Result<(RunConfig, String)> {
-        let mut values = Value::Object(self.values());
+        let mut values = serde_json::to_value(self).unwrap_or_default();
         let mut words = Vec::new();
         // What is said of all workloads after what was said of one takes its place.
         table.keys().for_each(|name| Own::unset_in_tables(&mut values, name));
@@ -381,14 +367,6 @@ impl RunConfig {
             Error::input(format!("{}: {}", words.join(" "), e.to_string().replace('`', "'")))
         })?;
         Ok((config, words.join(" ")))
-    }
-
-    /// The options as a file would hold them, by name.
-    fn values(&self) -> Map<String, Value> {
-        match serde_json::to_value(self) {
-            Ok(Value::Object(values)) => values,
-            _ => Map::new(),
-        }
     }
 
     /// The part of this that opens a fleet.
@@ -413,6 +391,10 @@ impl RunConfig {
             placement: self.placement,
         }
     }
+}
+
+pub(super) fn no_graph() -> Error {
+    Error::input("no graph: give --graph FILE or a generator, as in --graph rmat:18")
 }
 
 /// Puts a table's values into those of another, table by table.
@@ -494,25 +476,12 @@ impl RunConfig {
 }
 
 /// Keys that a sweep's file has and a run's has not.
-const OF_A_SWEEP: [&str; 12] = [
-    "graphs",
-    "optional-graphs",
-    "series",
-    "collectives",
-    "merges",
-    "placements",
-    "layouts",
-    "workloads",
-    "variants",
-    "exclude",
-    "include",
-    "run",
-];
+const OF_A_SWEEP: &str = "graphs optional-graphs series collectives merges placements layouts workloads variants exclude include run";
 
 /// The refusal of a sweep's file where a run's is wanted.
 fn of_a_sweep(path: &Path, text: &str) -> Option<Error> {
     let table: toml::Table = text.parse().ok()?;
-    let key = OF_A_SWEEP.iter().find(|key| table.contains_key(**key))?;
+    let key = OF_A_SWEEP.split(' ').find(|key| table.contains_key(*key))?;
     let name = path.display();
     Some(Error::input(format!(
         "{name}: '{key}' makes this the file of a sweep; run it with hive sweep {name} --output DIR"

@@ -1,6 +1,7 @@
 //! From a configuration to an answer: load, open, prepare, solve, verify. Each stage is a function, so
 //! that a sweep can share a graph or a fleet between many runs.
 
+use super::config::no_graph;
 use super::{Choice, RunConfig, Verdict, Verification};
 use crate::algorithm::{AnyAnswer, AnyQuery, Checked, Paths, RunOptions, Workload, one_search};
 use crate::fleet::{Fleet, FleetInfo};
@@ -76,9 +77,7 @@ impl Outcome {
 
 /// Loads or generates the graph that the configuration names, for this workload.
 pub fn load(config: &RunConfig, workload: &Workload) -> Result<Arc<Graph>> {
-    let spec = config.graph.as_deref().ok_or_else(|| {
-        Error::input("no graph: give --graph FILE or a generator, as in --graph rmat:18")
-    })?;
+    let spec = config.graph.as_deref().ok_or_else(no_graph)?;
     let graph = match config.asks(workload).places {
         Some(places) => {
             let path = places.path.to_string_lossy();
@@ -203,16 +202,15 @@ impl Job {
             Some(message) => Err(Error::Verify(message.clone())),
             None => answer.verify(),
         };
-        let (verdict, message, checked) = match checked {
-            Ok(Checked { skipped: Some(skipped), found, note }) => {
-                (Verdict::Partly, Some(skipped), Checked { skipped: None, found, note })
-            }
-            Ok(checked) => (Verdict::Yes, None, checked),
+        let ms = begin.elapsed().as_secs_f64() * 1e3;
+        let (verdict, message, Checked { found, note, .. }) = match checked {
+            Ok(mut checked) => match checked.skipped.take() {
+                Some(skipped) => (Verdict::Partly, Some(skipped), checked),
+                None => (Verdict::Yes, None, checked),
+            },
             Err(Error::Verify(message)) => (Verdict::No, Some(message), Checked::default()),
             Err(other) => return Err(other),
         };
-        let ms = begin.elapsed().as_secs_f64() * 1e3;
-        let Checked { found, note, .. } = checked;
         Ok(Verification { verdict, message, found, note, ms })
     }
 

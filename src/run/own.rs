@@ -19,22 +19,17 @@ impl Own {
         Own(Map::from_iter([(workload.name.to_string(), Value::Object(options))]))
     }
 
-    /// These without what is set for `workload`.
+    /// These with the options of `workload` in the place of what is set for it.
     #[cfg(feature = "cli")]
-    pub(crate) fn without(&self, workload: &Workload) -> Own {
+    pub(crate) fn replaced(&self, workload: &Workload, options: Map<String, Value>) -> Own {
         let known = workload.of.defaults();
         let mut others = self.clone();
         others.0.retain(|name, _| {
             let named = name == workload.name || workload.aliases.contains(&name.as_str());
             !named && !known.contains_key(name)
         });
+        others.0.insert(workload.name.into(), Value::Object(options));
         others
-    }
-
-    /// Sets the options of one workload.
-    #[cfg(feature = "cli")]
-    pub(crate) fn set(&mut self, workload: &Workload, options: Map<String, Value>) {
-        self.0.insert(workload.name.into(), Value::Object(options));
     }
 
     /// What is set for `workload`: by name, and over that in its tables.
@@ -52,28 +47,23 @@ impl Own {
 
     /// Options that are set here and not those of `workload`, less those that are set to their default.
     pub(crate) fn foreign(&self, workload: &Workload) -> Vec<String> {
-        let mut foreign = Vec::new();
         let known = workload.of.defaults();
-        for (name, value) in &self.0 {
-            match (self::workload(name), value) {
-                (Some(other), Value::Object(table)) if other.name != workload.name => {
-                    let defaults = other.of.defaults();
-                    let set = |(name, value): &(&String, &Value)| {
-                        !known.contains_key(*name) && defaults.get(*name) != Some(*value)
-                    };
-                    foreign.extend(table.iter().filter(set).map(|(name, _)| name.clone()));
-                }
-                (Some(_), Value::Object(_)) => {}
-                _ if known.contains_key(name) => {}
-                _ => {
-                    let default = |w: &Workload| w.of.defaults().get(name) == Some(value);
-                    if !WORKLOADS.iter().any(default) {
-                        foreign.push(name.clone());
-                    }
-                }
+        let foreign = |(name, value): (&String, &Value)| match (self::workload(name), value) {
+            (Some(other), Value::Object(table)) if other.name != workload.name => {
+                let defaults = other.of.defaults();
+                let set = |(name, value): &(&String, &Value)| {
+                    !known.contains_key(*name) && defaults.get(*name) != Some(*value)
+                };
+                table.iter().filter(set).map(|(name, _)| name.clone()).collect()
             }
-        }
-        foreign
+            (Some(_), Value::Object(_)) => Vec::new(),
+            _ => {
+                let default = |w: &Workload| w.of.defaults().get(name) == Some(value);
+                let foreign = !known.contains_key(name) && !WORKLOADS.iter().any(default);
+                if foreign { vec![name.clone()] } else { Vec::new() }
+            }
+        };
+        self.0.iter().flat_map(foreign).collect()
     }
 
     /// Whether `option` is set, for all or in a table.

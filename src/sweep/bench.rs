@@ -32,7 +32,6 @@ struct Source {
 }
 
 impl Bench {
-    /// Runs a cell: the record of its run, or why there is none.
     pub(super) fn run(&mut self, cell: &Planned) -> Result<Value, Refusal> {
         // A panic is a bug; it costs this cell and what is open, not the sweep.
         let run = catch_unwind(AssertUnwindSafe(|| self.attempt(cell)));

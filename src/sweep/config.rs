@@ -31,9 +31,7 @@ pub(crate) struct SweepConfig {
     pub series: Vec<Series>,
     /// Device lists; speed-ups are against the fewest replicas. One that the machine lacks is skipped.
     pub devices: Vec<Devices>,
-    /// Collectives.
     pub collectives: Vec<CollectiveKind>,
-    /// Merge modes.
     pub merges: Vec<MergeMode>,
     /// What chunks count; without the list, what `[run]` says.
     pub chunks: Option<Vec<ChunkPolicy>>,
@@ -61,9 +59,7 @@ pub(crate) struct SweepConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Series {
-    /// Its name, in records, tables and file names.
     pub name: String,
-    /// What is kept as devices are added.
     pub scaling: Scaling,
     /// Graphs. `{...}` in one is reckoned from the cell's number of GPUs: `rmat:19,ef={256*gpus}`.
     pub graphs: Vec<String>,
@@ -264,7 +260,6 @@ fn found(spec: &str, beside: &Path) -> String {
     candidate.to_string_lossy().into_owned()
 }
 
-/// The workload of that name.
 pub(super) fn known(name: &str) -> Result<&'static Workload> {
     workload(name).ok_or_else(|| {
         let names: Vec<&str> = crate::run::WORKLOADS.iter().map(|workload| workload.name).collect();

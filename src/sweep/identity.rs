@@ -15,7 +15,6 @@ use std::time::UNIX_EPOCH;
 pub(super) struct Surroundings {
     /// Name of the processor, and how many cores.
     host: String,
-    /// Name of each GPU.
     gpus: Vec<String>,
     /// Where the commit does not tell the program: what its file is like.
     program: Value,
@@ -30,7 +29,6 @@ pub(super) struct Identity {
     /// Of configuration and partition alone: a record of the same place is of the same experiment, perhaps by
     /// another version or before a file changed.
     pub place: String,
-    /// The folder of the machine.
     pub partition: String,
 }
 
@@ -50,7 +48,6 @@ impl Surroundings {
         }
     }
 
-    /// Of this cell.
     pub(super) fn identify(&self, cell: &Planned) -> Identity {
         let devices = self.names(&cell.config.devices);
         let partition = match (&self.partition, devices.first()) {

@@ -104,7 +104,6 @@ fn wait(child: &mut Child, limit: Option<Duration>) -> Result<ExitStatus, String
     }
 }
 
-/// How it ended, in words.
 fn how(status: ExitStatus) -> String {
     #[cfg(unix)]
     {

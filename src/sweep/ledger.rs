@@ -13,7 +13,6 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// Name of the file of records.
 pub(super) const RECORDS: &str = "records.jsonl";
 const LOCK: &str = ".hive-sweep.lock";
 
@@ -22,7 +21,6 @@ pub(super) struct Ledger {
     dir: PathBuf,
     records: Vec<Value>,
     out: File,
-    /// Whether a torn line was dropped.
     pub torn: bool,
     _lock: Option<File>,
 }
@@ -61,17 +59,14 @@ impl Ledger {
         Ok(Ledger { dir: dir.into(), records, out, torn, _lock: lock })
     }
 
-    /// The record of this cell.
     pub(super) fn of(&self, cell: &str) -> Option<&Value> {
         self.records.iter().find(|record| record["cell"] == cell)
     }
 
-    /// All records.
     pub(super) fn records(&self) -> &[Value] {
         &self.records
     }
 
-    /// Keeps only these records.
     pub(super) fn retain(&mut self, keep: impl FnMut(&Value) -> bool) -> Result<()> {
         let before = self.records.len();
         self.records.retain(keep);

@@ -15,18 +15,15 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How a sweep goes about its cells.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SweepOptions {
     /// Device lists in the place of the configuration's.
     pub devices: Option<Vec<Devices>>,
-    /// Only cells with these coordinates.
     pub only: Selection,
     /// Name of this machine in the layout of records; `None` is the devices' model.
     pub partition: Option<String>,
     /// Also cells that are finished run again.
     pub rerun: bool,
-    /// A process a run.
     pub isolate: bool,
     /// With `isolate`: a cell that takes longer is killed.
     pub cell_limit: Option<Duration>,

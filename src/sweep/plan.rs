@@ -112,7 +112,6 @@ fn include(
     }
 }
 
-/// A graph of the lists.
 #[derive(Clone)]
 struct Listed<'a> {
     spec: String,

@@ -69,7 +69,6 @@ impl Planned {
         }
     }
 
-    /// The value of a coordinate.
     pub(super) fn coordinate(&self, name: &str) -> String {
         match name {
             "workload" => self.workload.name.into(),
@@ -106,7 +105,6 @@ impl Planned {
         self.config.graph.as_deref().unwrap_or_default()
     }
 
-    /// The series' name, empty where there is none.
     pub(super) fn series_name(&self) -> &str {
         self.series.as_ref().map_or("", |(name, _)| name)
     }

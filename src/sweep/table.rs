@@ -10,22 +10,12 @@ use serde_json::Value;
 /// All cells, by workload and graph in the order they were first met; speed-up is against the fewest
 /// replicas of the same workload, graph and options.
 pub(crate) fn table(cells: &[Cell]) -> Table {
-    let header = [
-        "workload",
-        "dataset",
-        "devices",
-        "collective",
-        "merge",
-        "variant",
-        "reached",
-        "median ms",
-        "min",
-        "max",
-        "speed-up",
-        "verified",
-        "error",
-    ];
-    let mut table = Table::new(&header, &[0, 1, 2, 3, 4, 5, 11, 12]);
+    let mut table = Table::new(
+        &"workload,dataset,devices,collective,merge,variant,reached,median ms,min,max,speed-up,verified,error"
+            .split(',')
+            .collect::<Vec<_>>(),
+        &[0, 1, 2, 3, 4, 5, 11, 12],
+    );
     let family =
         |a: &Cell, b: &Cell| ["workload", "graph"].iter().all(|key| a.text(key) == b.text(key));
     for cell in together(cells.iter(), family) {
@@ -80,24 +70,13 @@ fn coordinates(cell: &Cell) -> [String; 6] {
 /// of replicas under strong scaling, and that itself under weak scaling; `rate` is how many times their
 /// arcs a second.
 pub(crate) fn scaling_table(cells: &[Cell]) -> Option<Table> {
-    let header = [
-        "series",
-        "scaling",
-        "workload",
-        "dataset",
-        "devices",
-        "options",
-        "arcs",
-        "median ms",
-        "speed-up",
-        "efficiency",
-        "Marcs/s",
-        "rate",
-        "step ms",
-        "merge ms",
-        "other ms",
-    ];
-    let mut table = Table::new(&header, &[0, 1, 2, 3, 4, 5]);
+    let mut table = Table::new(
+        &"series,scaling,workload,dataset,devices,options,arcs,median ms,speed-up,efficiency,Marcs/s,rate,step ms,\
+          merge ms,other ms"
+            .split(',')
+            .collect::<Vec<_>>(),
+        &[0, 1, 2, 3, 4, 5],
+    );
     let in_series = cells.iter().filter(|cell| !cell.text("series").is_empty());
     let in_series = together(in_series, |a, b| a.text("series") == b.text("series"));
     for cell in together(in_series.into_iter(), Cell::same_but_for_devices) {

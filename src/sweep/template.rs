@@ -9,7 +9,6 @@ use crate::{Error, Result};
 /// Largest value of an expression.
 const MOST: u64 = 1 << 62;
 
-/// Characters of an expression.
 const LONGEST: usize = 200;
 
 /// What stands for a graph where there is none, as in `array:{gpus*2^24}`.
@@ -52,7 +51,6 @@ pub(super) fn resolve(spec: &str, gpus: usize) -> Result<String, String> {
 
 /// What may be wrong with an expression.
 enum Trouble {
-    /// It cannot be read.
     Syntax(String),
     /// It has no value for this number of GPUs.
     Value(String),

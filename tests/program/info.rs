@@ -184,6 +184,7 @@ fn what_makes_no_sense_is_refused_with_exit_code_2() {
     refused(&["estimate", "--nodes", "5"], "--arcs");
     refused(&["estimate", "--arcs", "5"], "--nodes");
     refused(&["estimate", "--nodes", "0", "--arcs", "5"], "0 nodes");
+    refused(&["estimate", "--nodes", "8589934592", "--arcs", "5"], "8589934592 nodes");
     refused(&["estimate", "--nodes", "5", "--arcs", "-5"], "-5");
     refused(&["estimate", "--nodes", "5", "--arcs", "18446744073709551615"], "fit no machine");
     refused(&["estimate", "rmat:8", "--nodes", "5", "--arcs", "6"], "--nodes");

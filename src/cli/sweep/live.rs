@@ -1,12 +1,11 @@
 //! A sweep as it goes: a line a cell, and on a terminal a line that moves below them.
 
-use super::super::console::{is_quiet, note};
+use super::super::console::{moving_line, note};
 use crate::run::Verdict;
 use crate::sweep::{Cell, Event};
 use crate::units::{self, plural};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::IsTerminal;
-use std::time::{Duration, Instant};
+use indicatif::ProgressBar;
+use std::time::Instant;
 
 pub(super) struct Live {
     /// On a terminal the line that moves.
@@ -20,14 +19,7 @@ pub(super) struct Live {
 
 impl Live {
     pub(super) fn new() -> Live {
-        let bar = (!is_quiet() && std::io::stderr().is_terminal()).then(|| {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
-                bar.set_style(style);
-            }
-            bar.enable_steady_tick(Duration::from_millis(100));
-            bar
-        });
+        let bar = moving_line("{spinner} {elapsed} {wide_msg}", |style| style);
         Live { bar, names: Vec::new(), begin: Instant::now(), kept: 0, ended: 0 }
     }
 

@@ -5,7 +5,6 @@ use super::svg::{EDGE, Plot, SIZE, WIDTH, rect};
 use super::words::{fitted, width};
 use crate::results::Split;
 
-/// One run.
 #[derive(Clone)]
 pub(crate) struct Bar {
     /// As in `4 GPUs`.

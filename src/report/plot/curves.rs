@@ -7,7 +7,6 @@ use super::strips::part;
 use super::svg::{EDGE, Plot, SIZE, WIDTH, line};
 use super::words::width;
 
-/// What is plotted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Measure {
     /// Times as fast; ideal is the diagonal.

@@ -7,7 +7,6 @@ use super::svg::{EDGE, Plot, SIZE, WIDTH, line};
 use super::words::{fitted, width};
 use crate::results::geometric_mean;
 
-/// One ratio.
 #[derive(Clone)]
 pub(crate) struct Dot {
     /// Which of the plot's values it is of.
