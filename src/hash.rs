@@ -54,10 +54,9 @@ pub(crate) const PAIR_WEIGHTS: (u32, u32) = (1, 64);
 /// Both arcs of an edge get the same weight, and every generator uses this one function.
 #[inline]
 pub(crate) const fn pair_weight(seed: u64, u: u32, v: u32) -> f32 {
-    const DOMAIN: u64 = 0x7765_6967_6874_7331; // keeps weights apart from the edge stream
     let (low, high) = if u < v { (u, v) } else { (v, u) };
     let pair = (low as u64) << 32 | high as u64;
-    (1 + (hash(mix(seed ^ DOMAIN), pair) >> 58)) as f32
+    (1 + (hash(weight_key(seed), pair) >> 58)) as f32
 }
 
 #[cfg(test)]

@@ -22,9 +22,7 @@ pub(crate) fn limit(bytes: u64) {
 /// control group (a container, a batch job) or a limit of its address space (`ulimit -v`) leaves where that is less.
 /// `None` where the system does not say.
 pub(crate) fn available_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let machine = line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024;
+    let machine = kilobytes("/proc/meminfo", "MemAvailable:")?;
     let groups = control_groups().iter().filter_map(|group| group.available());
     let machine = groups.fold(machine, u64::min);
     Some(address_space().map_or(machine, |left| left.min(machine)))
@@ -39,10 +37,14 @@ fn address_space() -> Option<u64> {
         line.split_whitespace().next()?.parse().ok()
     });
     let most = (*most)?;
-    let text = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("VmSize:"))?;
-    let used = line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024;
-    Some(most.saturating_sub(used))
+    Some(most.saturating_sub(kilobytes("/proc/self/status", "VmSize:")?))
+}
+
+/// What `file` says of `key` in kB, as bytes.
+fn kilobytes(file: &str, key: &str) -> Option<u64> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
 /// The files of a control group that say how much memory it may use and uses.

@@ -6,10 +6,11 @@
 //! and in a symmetric graph the rows inside it need no further look.
 
 use super::Graph;
+use super::bits::Bits;
 use crate::hash::hash;
 use rayon::prelude::*;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Neighbours of each node that are joined before the giant component is guessed.
 const SAMPLED_NEIGHBORS: usize = 2;
@@ -44,15 +45,11 @@ impl Graph {
         if self.symmetric.get() == Some(&true) {
             return (0..n).into_par_iter().filter(|&v| no_row(v)).count() as u64;
         }
-        let named: Vec<AtomicU64> = (0..n.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        let named = Bits::new(n);
         self.columns.par_iter().for_each(|&v| {
-            let (word, bit) = (&named[v as usize / 64], 1u64 << (v % 64));
-            if word.load(Relaxed) & bit == 0 {
-                word.fetch_or(bit, Relaxed);
-            }
+            named.add(v);
         });
-        let unnamed = |v: usize| named[v / 64].load(Relaxed) & (1 << (v % 64)) == 0;
-        (0..n).into_par_iter().filter(|&v| no_row(v) && unnamed(v)).count() as u64
+        (0..n).into_par_iter().filter(|&v| no_row(v) && !named.has(v as u32)).count() as u64
     }
 
     /// The node of the lowest id in the largest weakly connected component; of equally large ones, in

@@ -13,11 +13,11 @@
 //! are pulled by the nodes not yet seen.
 
 use super::Graph;
+use super::bits::Bits;
 use super::components::WeakComponents;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::cmp::Reverse;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Most searches of a sweep, the first included.
 const SEARCHES: usize = 4;
@@ -77,25 +77,6 @@ struct BothWays<'a> {
     reverse: Option<&'a Graph>,
 }
 
-/// Nodes that have been seen, a bit each.
-struct Seen(Vec<AtomicU64>);
-
-impl Seen {
-    fn new(nodes: usize) -> Seen {
-        Seen((0..nodes.div_ceil(64)).map(|_| AtomicU64::new(0)).collect())
-    }
-
-    fn has(&self, v: u32) -> bool {
-        self.0[v as usize / 64].load(Relaxed) >> (v % 64) & 1 == 1
-    }
-
-    /// Adds `v`; says whether it is new.
-    fn add(&self, v: u32) -> bool {
-        !self.has(v)
-            && self.0[v as usize / 64].fetch_or(1 << (v % 64), Relaxed) >> (v % 64) & 1 == 0
-    }
-}
-
 impl BothWays<'_> {
     fn degree(&self, v: usize) -> u64 {
         self.graph.degree(v) + self.reverse.map_or(0, |reverse| reverse.degree(v))
@@ -112,7 +93,7 @@ impl BothWays<'_> {
 
     /// The depth of a search from `source`, and the lowest of the nodes farthest away.
     fn search(&self, source: u32) -> (u64, u32) {
-        let seen = Seen::new(self.graph.nodes());
+        let seen = Bits::new(self.graph.nodes());
         seen.add(source);
         let arcs = self.graph.arcs() * if self.reverse.is_some() { 2 } else { 1 };
         let mut frontier = vec![source];
@@ -133,7 +114,7 @@ impl BothWays<'_> {
         }
     }
 
-    fn push_tiny(&self, seen: &Seen, frontier: &[u32]) -> Vec<u32> {
+    fn push_tiny(&self, seen: &Bits, frontier: &[u32]) -> Vec<u32> {
         let mut next = Vec::new();
         for u in frontier {
             next.extend(self.neighbors(*u).filter(|v| seen.add(*v)));
@@ -141,14 +122,14 @@ impl BothWays<'_> {
         next
     }
 
-    fn push(&self, seen: &Seen, frontier: &[u32]) -> Vec<u32> {
+    fn push(&self, seen: &Bits, frontier: &[u32]) -> Vec<u32> {
         let reach = |u: &u32| self.neighbors(*u).filter(|v| seen.add(*v)).collect::<Vec<u32>>();
         frontier.par_chunks(256).flat_map_iter(|block| block.iter().flat_map(reach)).collect()
     }
 
     /// The nodes not yet seen that have a neighbour in the frontier.
-    fn pull(&self, seen: &Seen, frontier: &[u32]) -> Vec<u32> {
-        let front = Seen::new(self.graph.nodes());
+    fn pull(&self, seen: &Bits, frontier: &[u32]) -> Vec<u32> {
+        let front = Bits::new(self.graph.nodes());
         frontier.par_iter().for_each(|v| {
             front.add(*v);
         });
@@ -168,7 +149,8 @@ impl BothWays<'_> {
 #[cfg(test)]
 mod tests {
     use crate::generate::generate;
-    use crate::graph::{Graph, Origin};
+    use crate::graph::Graph;
+    use crate::graph::tests::directed;
     use std::collections::VecDeque;
 
     fn bound(spec: &str) -> u64 {
@@ -230,9 +212,8 @@ mod tests {
         let graph = generate("rmat:15,ef=4").unwrap();
         let arcs =
             (0..graph.nodes()).flat_map(|u| graph.neighbors(u).map(move |a| (u as u32, a.0)));
-        let (sources, targets): (Vec<u32>, Vec<u32>) = arcs.filter(|(u, v)| u < v).unzip();
-        let one_way =
-            Graph::from_arcs(graph.nodes(), &sources, &targets, None, Origin::default()).unwrap();
+        let pairs: Vec<(u32, u32)> = arcs.filter(|(u, v)| u < v).collect();
+        let one_way = directed(graph.nodes(), &pairs);
         let (both, one) = (graph.statistics(), one_way.statistics());
         assert_eq!(both.diameter, one.diameter);
         assert_eq!(both.components, one.components);

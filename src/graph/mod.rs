@@ -1,6 +1,7 @@
 //! What a graph is: a host CSR with 64-bit row offsets, 32-bit column indices and optional weights.
 
 pub(crate) mod array;
+pub(crate) mod bits;
 pub(crate) mod build;
 pub(crate) mod check;
 mod components;

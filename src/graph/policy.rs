@@ -4,7 +4,7 @@ use super::build::{self, Keep, Repeated};
 use super::options::Symmetrize;
 use super::{ArcList, Graph, Origin, check, milliseconds};
 use crate::error::{Error, Result};
-use crate::hash::{hash, mix};
+use crate::hash::{hash, mix, weight_key};
 use rayon::prelude::*;
 use std::time::Instant;
 
@@ -148,7 +148,7 @@ impl Graph {
     pub(crate) fn with_random_weights(mut self, low: u32, high: u32, seed: u64) -> Graph {
         self = self.without_weights();
         let unordered = self.is_symmetric();
-        let key = mix(seed ^ 0x7765_6967_6874_7331);
+        let key = weight_key(seed);
         let span = u64::from(high - low) + 1;
         // By place among the input's ids, so that no order of nodes inside changes a weight.
         let weight = |u: u32, v: u32| {

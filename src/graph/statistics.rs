@@ -163,11 +163,7 @@ mod tests {
     use super::*;
     use crate::generate::generate;
     use crate::graph::Origin;
-
-    fn directed(nodes: usize, pairs: &[(u32, u32)]) -> Graph {
-        let (sources, targets): (Vec<_>, Vec<_>) = pairs.iter().copied().unzip();
-        Graph::from_arcs(nodes, &sources, &targets, None, Origin::default()).unwrap()
-    }
+    use crate::graph::tests::directed;
 
     #[test]
     fn a_star_is_counted_exactly() {

@@ -59,16 +59,10 @@ impl Graph {
         if self.symmetric.get() == Some(&true) {
             return self.clone();
         }
-        let known = self.symmetric.get().copied();
+        let (known, origin) = (self.known_symmetric(), self.origin.clone());
         let mut turned = match &self.reverse {
-            Some(rows) => Graph {
-                offsets: rows.offsets.clone(),
-                columns: rows.columns.clone(),
-                weights: rows.weights.clone(),
-                reverse: None,
-                ..self.clone()
-            },
-            None => Graph::trusted(self.rebuilt(|u, v| (v, u)), self.origin.clone(), known),
+            Some(rows) => Graph::of_rows((**rows).clone(), known, origin),
+            None => Graph::trusted(self.rebuilt(|u, v| (v, u)), origin, known),
         };
         turned.names.clone_from(&self.names);
         turned.places.clone_from(&self.places);

@@ -6,7 +6,7 @@ fn arcs(graph: &Graph) -> Vec<(u32, u32, f32)> {
         .collect()
 }
 
-fn directed(nodes: usize, pairs: &[(u32, u32)]) -> Graph {
+pub(super) fn directed(nodes: usize, pairs: &[(u32, u32)]) -> Graph {
     let (sources, targets): (Vec<_>, Vec<_>) = pairs.iter().copied().unzip();
     Graph::from_arcs(nodes, &sources, &targets, None, Origin::default()).unwrap()
 }

@@ -194,7 +194,6 @@ impl<'a> Table<'a> {
 /// | `.parquet` | every column, with the cargo feature `parquet`; null for what is not there |
 ///
 /// # Errors
-///
 /// [`Error::Input`] for another ending, columns for which the format has no room, an answer of another length than
 /// the graph, and as [`write_atomically`].
 pub fn write_table(path: &Path, graph: &Graph, table: &Table<'_>) -> Result<()> {
@@ -237,7 +236,6 @@ pub(crate) fn write_table_as(
 /// Writes which node of a file that counts from `first` the input of `graph` calls how: a CSV `node,id`.
 ///
 /// # Errors
-///
 /// As [`write_atomically`].
 pub fn write_ids(graph: &Graph, first: u64, path: &Path) -> Result<()> {
     write_atomically(path, |out| {

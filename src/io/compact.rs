@@ -1,11 +1,11 @@
 //! Sparse and 64-bit ids, and names, made dense: nodes are the ids that occur, in rising order.
 
 use super::text::{Fault, shown};
+use crate::graph::bits::Bits;
 use crate::graph::{ArcList, Texts};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Arcs between names, in file order. They speak of names by their place in `names`, in which each is once.
 #[derive(Debug, Default)]
@@ -97,16 +97,12 @@ pub(super) fn narrow(lists: &mut Vec<ArcList>, bound: u64) -> Called {
         *lists = narrowed;
         return Called::Named(names);
     }
-    let used: Vec<AtomicU64> = (0..bound.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+    let used = Bits::new(bound as usize);
     lists.par_iter().flat_map_iter(|list| &list.pairs).for_each(|&(u, v)| {
-        for id in [u, v] {
-            let (word, bit) = (&used[id as usize / 64], 1 << (id % 64));
-            if word.load(Relaxed) & bit == 0 {
-                word.fetch_or(bit, Relaxed);
-            }
-        }
+        used.add(u);
+        used.add(v);
     });
-    let used: Vec<u64> = used.into_iter().map(AtomicU64::into_inner).collect();
+    let used = used.into_words();
     let count: u64 = used.iter().map(|word| u64::from(word.count_ones())).sum();
     let empty = used.iter().take_while(|word| **word == 0).count();
     let first = 64 * empty as u64 + used.get(empty).map_or(0, |w| u64::from(w.trailing_zeros()));

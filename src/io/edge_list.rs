@@ -68,7 +68,7 @@ trait Id: Copy + Ord + Send {
 impl Id for u32 {
     #[inline]
     fn parse(field: &[u8], at: usize) -> Result<u32, Fault> {
-        node(field, at)
+        Ok(text::id(field, MAX_NODES - 1, at)? as u32)
     }
 }
 
@@ -85,9 +85,6 @@ trait Rows: Sync {
         &self,
         lines: &mut dyn Iterator<Item = (usize, &[u8])>,
     ) -> Result<ArcList<I>, Fault>;
-
-    /// The ids on a line, where they are numbers.
-    fn ids(&self, line: &[u8]) -> Vec<u64>;
 
     fn weighted(&self) -> bool;
 }
@@ -386,8 +383,11 @@ fn promised(first: &First, found: u64, next: &str) -> Result<(), Fault> {
 
 /// Finds the first line with an id that the counts do not allow: only on the way to an error.
 fn out_of_range<R: Rows>(bytes: &[u8], first: &First, doubt: &str, rows: &R) -> Fault {
-    for (at, line) in text::lines(bytes, first.next).filter(|(_, line)| !is_comment(line)) {
-        if let Some(id) = rows.ids(line).into_iter().find(|&id| id >= first.n) {
+    for line in text::lines(bytes, first.next) {
+        let at = line.0;
+        let list = rows.arcs::<u64>(&mut std::iter::once(line)).unwrap_or_default();
+        let mut ids = list.pairs.into_iter().flat_map(|(u, v)| [u, v]);
+        if let Some(id) = ids.find(|id| *id >= first.n) {
             let n = first.n;
             let what = format!("id out of range ({id}); the header promises {n} nodes, ids from 0");
             return Fault::new(at, format!("{what}{doubt}"));
@@ -403,10 +403,6 @@ impl Rows for Plain {
     ) -> Result<ArcList<I>, Fault> {
         let weights = self.weighted.then_some(self.weights);
         text::arcs::<true, I>(lines, weights, b"#%", I::parse, no_plain)
-    }
-
-    fn ids(&self, line: &[u8]) -> Vec<u64> {
-        Fields::<true>(line).take(2).filter_map(text::integer).collect()
     }
 
     fn weighted(&self) -> bool {
@@ -459,13 +455,6 @@ impl Rows for Columns<'_> {
             list.pairs.push((u, I::parse(&values[self.layout.dst], at)?));
         }
         Ok(list)
-    }
-
-    fn ids(&self, line: &[u8]) -> Vec<u64> {
-        let mut values = Vec::new();
-        let fine = self.read(0, line, &mut values).is_ok();
-        let ids = [self.layout.src, self.layout.dst].map(|column| values.get(column));
-        ids.into_iter().flatten().filter(|_| fine).filter_map(|id| text::integer(id)).collect()
     }
 
     fn weighted(&self) -> bool {
@@ -665,23 +654,11 @@ fn refuse_marked_name(rows: &Columns, at: usize, line: &[u8]) -> Result<(), Faul
     Err(Fault::new(at, format!("{what}; put the name in quotes, or a blank behind the mark")))
 }
 
-/// An id from 0 as a node.
-#[inline]
-fn node(field: &[u8], at: usize) -> Result<u32, Fault> {
-    let id = text::id(field, at)?;
-    if id == MAX_NODES {
-        let what = format!("id beyond 32 bits ({id}); ids go up to {}", MAX_NODES - 1);
-        let what = format!("{what}: renumber the nodes without gaps");
-        return Err(Fault { wide_id: true, ..Fault::new(at, what) });
-    }
-    Ok(id as u32)
-}
-
 /// Writes `graph` as an edge list: a comment `# nodes N arcs M`, then `u v` or `u v weight` with ids from 0,
 /// whatever its input's ids were; or, where ids are names, a comment `# ids text`, that comment, a header `src,dst[,weight]` and rows of these, names
 /// in quotes where they have to be. Nodes without arcs have no name in such a file.
-pub fn write(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
-    write_aside(path.as_ref(), |out| {
+pub(super) fn write(graph: &Graph, path: &Path) -> Result<()> {
+    write_aside(path, |out| {
         let weights = match graph.weights() {
             Some(_) => Weights::Always,
             None => Weights::Never,

@@ -98,7 +98,7 @@ pub(super) fn parse(bytes: &[u8], wanted: FileWeights) -> Result<Parsed, String>
 
 #[cfg(test)]
 mod tests {
-    use super::super::parsed::Arcs;
+    use super::super::parsed;
     use super::*;
 
     fn galois(words: [u64; 4], ends: &[u64], targets: &[u32], data: &[i32]) -> Vec<u8> {
@@ -112,10 +112,7 @@ mod tests {
 
     fn rows(bytes: &[u8]) -> (Vec<u64>, Vec<u32>, Option<Vec<f32>>) {
         assert!(is_likely(bytes) && is_binary(bytes));
-        match parse(bytes, FileWeights::Exact).unwrap().arcs {
-            Arcs::Rows { offsets, columns, weights } => (offsets, columns, weights),
-            _ => unreachable!(),
-        }
+        parsed::tests::rows(parse(bytes, FileWeights::Exact).unwrap())
     }
 
     #[test]

@@ -120,24 +120,12 @@ fn misfit(header: &Header, weighted: bool, size: u64) -> String {
     }
 }
 
-/// Writes `graph` as `.sg`, without weights, ids from 0.
-///
-/// # Errors
-///
-/// [`Error::Input`] for a graph with weights, one beyond 2^31 nodes, and when the file cannot be written.
-pub fn write_sg(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
-    refuse_weights(graph, path.as_ref(), ".wsg or .wel")?;
-    serialise(graph, path.as_ref(), false)
+pub(super) fn write_sg(graph: &Graph, path: &Path) -> Result<()> {
+    refuse_weights(graph, path, ".wsg or .wel")?;
+    serialise(graph, path, false)
 }
 
-/// Writes `graph` as `.wsg`, weights 1 where it has none, ids from 0.
-///
-/// # Errors
-///
-/// [`Error::Input`] for weights that are no 32-bit integers, a graph beyond 2^31 nodes, and when the
-/// file cannot be written.
-pub fn write_wsg(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
-    let path = path.as_ref();
+pub(super) fn write_wsg(graph: &Graph, path: &Path) -> Result<()> {
     let whole = |weight: f32| weight.fract() == 0.0 && weight < i32::MAX as f32;
     let odd = graph.weights().and_then(|weights| weights.iter().find(|&&w| !whole(w)));
     if let Some(weight) = odd {
@@ -149,24 +137,13 @@ pub fn write_wsg(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
     serialise(graph, path, true)
 }
 
-/// Writes `graph` as `.el`: `u v` a line, ids from 0, no header.
-///
-/// # Errors
-///
-/// [`Error::Input`] for a graph with weights, one whose last node has no arc (the format could not tell
-/// that it is there), and when the file cannot be written.
-pub fn write_el(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
-    refuse_weights(graph, path.as_ref(), ".wel")?;
-    list(graph, path.as_ref(), Weights::Never)
+pub(super) fn write_el(graph: &Graph, path: &Path) -> Result<()> {
+    refuse_weights(graph, path, ".wel")?;
+    write_list(graph, path, Weights::Never)
 }
 
-/// Writes `graph` as `.wel`: `u v weight` a line, weights 1 where it has none, ids from 0, no header.
-///
-/// # Errors
-///
-/// [`Error::Input`] for a graph whose last node has no arc, and when the file cannot be written.
-pub fn write_wel(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
-    list(graph, path.as_ref(), Weights::Always)
+pub(super) fn write_wel(graph: &Graph, path: &Path) -> Result<()> {
+    write_list(graph, path, Weights::Always)
 }
 
 fn refuse_weights(graph: &Graph, path: &Path, instead: &str) -> Result<()> {
@@ -177,7 +154,7 @@ fn refuse_weights(graph: &Graph, path: &Path, instead: &str) -> Result<()> {
     Err(Error::input(format!("{path}: the graph's weights would be lost; write {instead}")))
 }
 
-fn list(graph: &Graph, path: &Path, weights: Weights) -> Result<()> {
+fn write_list(graph: &Graph, path: &Path, weights: Weights) -> Result<()> {
     let bound = graph.columns().iter().max().map_or(0, |&v| v as usize + 1);
     let last = graph.nodes() - 1;
     if bound <= last && graph.degree(last) == 0 {
@@ -223,7 +200,7 @@ fn csr(graph: &Graph, out: &mut BufWriter<&File>, weighted: bool) -> io::Result<
 
 #[cfg(test)]
 mod tests {
-    use super::super::parsed::Arcs;
+    use super::super::parsed;
     use super::*;
 
     fn serialised(directed: u8, counts: [i64; 2], offsets: &[i64], entries: &[i32]) -> Vec<u8> {
@@ -235,10 +212,7 @@ mod tests {
 
     fn rows(name: &str, bytes: &[u8]) -> (Vec<u64>, Vec<u32>, Option<Vec<f32>>) {
         assert!(is_likely(bytes));
-        match parse(name, bytes, FileWeights::Exact).unwrap().arcs {
-            Arcs::Rows { offsets, columns, weights } => (offsets, columns, weights),
-            _ => unreachable!(),
-        }
+        parsed::tests::rows(parse(name, bytes, FileWeights::Exact).unwrap())
     }
 
     #[test]

@@ -89,7 +89,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("graph.bin");
         let graph = crate::generate::generate("rmat:8").unwrap();
-        crate::io::write_hive_bin(&graph, &path).unwrap();
+        crate::io::write_graph(&graph, &path).unwrap();
         let found = headline(path.to_str().unwrap()).unwrap();
         assert_eq!((found.format, found.nodes, found.arcs), ("hive-bin", 256, graph.arcs()));
         for (name, format) in [("g.hive", "hive"), ("g.wsg", "gap")] {

@@ -75,8 +75,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parsed, String> {
 
 /// Writes `graph` as a HIVE binary CSR, weights 1 where it has none. The format's 32-bit counts bound
 /// it to fewer than 2^31 nodes and arcs.
-pub fn write(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
-    let path = path.as_ref();
+pub(super) fn write(graph: &Graph, path: &Path) -> Result<()> {
     let (Ok(rows), Ok(nnz)) = (i32::try_from(graph.nodes()), i32::try_from(graph.arcs())) else {
         return Err(Error::input(format!(
             "{}: the HIVE binary CSR counts in 31 bits ({} nodes, {} arcs); write an edge list",

@@ -14,7 +14,7 @@ use super::delimited::Separator;
 use super::text::{self, Fault, Fields, shown};
 use super::{dimacs, source};
 use crate::error::{Error, Result};
-use crate::graph::Graph;
+use crate::graph::{Graph, MAX_NODES};
 
 /// Places of nodes, in ascending order of ids. Nodes that are not among the ids have no place.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,7 +42,6 @@ pub(super) struct Place {
 /// Reads places from HIVE labels, a CSV with a header, or DIMACS coordinates.
 ///
 /// # Errors
-///
 /// [`Error::Input`], one line `path:line: what (value); what to do next`, for what is none of these,
 /// degrees out of range and ids that are placed twice.
 pub fn read_locations(path: &str) -> Result<Locations> {
@@ -142,7 +141,7 @@ fn labels(bytes: &[u8]) -> Result<Locations, Fault> {
         for (at, line) in lines.filter(|(_, line)| !comment(line)) {
             let mut fields = Fields::<false>(line);
             let Some(id) = fields.next() else { continue };
-            let id = text::id(id, at)?;
+            let id = text::id(id, MAX_NODES, at)?;
             seen += 1;
             match (fields.next(), fields.next(), fields.next()) {
                 (None, ..) => {}
@@ -245,7 +244,6 @@ fn csv(
 /// The places that the CSV at `path` has for nodes of `graph`, whose ids are names, by places among these.
 ///
 /// # Errors
-///
 /// As [`read_locations`]; also for a file that is no such CSV, and for a name that is no node's.
 pub(super) fn read_named(path: &str, graph: &Graph) -> Result<Locations> {
     let bytes = source::read_table(path)?;
@@ -275,12 +273,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Locations, String> {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x");
-        std::fs::write(&path, text).unwrap();
-        let prefix = format!("{}/", folder.path().display());
-        read_locations(path.to_str().unwrap())
-            .map_err(|error| error.to_string().strip_prefix(&prefix).unwrap().to_string())
+        locations_in("x", text.as_bytes()).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -184,18 +184,9 @@ fn direction(path: &str, bytes: &[u8]) -> Result<Option<bool>> {
 mod tests {
     use super::*;
 
-    /// Writes the files (ending, content) of a data set `g` and reads it through one of them.
-    fn read(files: &[(&str, &str)], named: &str) -> Result<Parsed, String> {
-        let folder = tempfile::tempdir().unwrap();
-        for (ending, content) in files {
-            std::fs::write(folder.path().join(format!("g{ending}")), content).unwrap();
-        }
-        let path = folder.path().join(format!("g{named}")).display().to_string();
-        let bytes = std::fs::read(&path).unwrap();
-        let found = super::files(&path, &path.to_ascii_lowercase()).expect("both files are there");
-        let prefix = format!("{}/", folder.path().display());
-        parse(&found, &path, &bytes, FileWeights::Exact, Limit::of_table())
-            .map_err(|error| error.to_string().strip_prefix(&prefix).unwrap().to_string())
+    fn read(vertices: &str, edges: &str, properties: &str) -> Result<Parsed, String> {
+        parse_bytes(vertices.as_bytes(), edges.as_bytes(), properties.as_bytes())
+            .map_err(|error| error.to_string())
     }
 
     fn pairs(parsed: &Parsed) -> (Vec<u64>, Vec<(u32, u32)>) {
@@ -207,21 +198,15 @@ mod tests {
 
     #[test]
     fn vertices_have_any_ids_and_need_no_edge() {
-        let files = [(".v", "900\n7\n\n18446744073709551615\n8\n"), (".e", "7 900 0.5\n900 8 1\n")];
-        for named in [".e", ".v"] {
-            let parsed = read(&files, named).unwrap();
-            let expected = (vec![7, 8, 900, u64::MAX], vec![(0, 2), (2, 1)]);
-            assert_eq!(pairs(&parsed), expected);
-            assert!(parsed.weighted && !parsed.mirror);
-        }
+        let vertices = "900\n7\n\n18446744073709551615\n8\n";
+        let parsed = read(vertices, "7 900 0.5\n900 8 1\n", "").unwrap();
+        assert_eq!(pairs(&parsed), (vec![7, 8, 900, u64::MAX], vec![(0, 2), (2, 1)]));
+        assert!(parsed.weighted && !parsed.mirror);
     }
 
     #[test]
     fn properties_tell_whether_edges_mean_both_arcs() {
-        let with = |text: &str| {
-            read(&[(".v", "1\n2\n"), (".e", "1 2\n"), (".properties", text)], ".e")
-                .map(|parsed| parsed.mirror)
-        };
+        let with = |text: &str| read("1\n2\n", "1 2\n", text).map(|parsed| parsed.mirror);
         assert_eq!(with("# c\ngraph.g.directed = false\n"), Ok(true));
         assert_eq!(with("graph.g.directed=true\n"), Ok(false));
         assert_eq!(with("graph.g.meta.vertices = 2\n"), Ok(false));
@@ -244,7 +229,7 @@ mod tests {
             ("1\n2\n", "1 2\n1 2 5\n", "g.e:2: garbage line (1 2 5)"),
             ("1\n2\n", "1 2 1\n1 2 -5\n", "g.e:2: weight is negative (-5)"),
         ] {
-            let message = read(&[(".v", vertices), (".e", edges)], ".e").map(|_| ()).unwrap_err();
+            let message = read(vertices, edges, "").map(|_| ()).unwrap_err();
             assert!(message.starts_with(part), "{message}");
         }
     }

@@ -120,18 +120,14 @@ fn banner_words(banner: &[u8]) -> Result<(bool, bool), Fault> {
 }
 
 /// Writes `graph` as a general matrix, real or, where it has no weights, pattern, with ids from 1
-/// whatever its input's ids were. Weights read back to the same bits.
-///
-/// # Errors
-///
-/// [`Error::Input`](crate::Error::Input) when the file cannot be written.
-pub fn write(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
+/// whatever its input's ids were.
+pub(super) fn write(graph: &Graph, path: &Path) -> Result<()> {
     let (field, weights) = match graph.weights() {
         Some(_) => ("real", Weights::Always),
         None => ("pattern", Weights::Never),
     };
     let (n, m) = (graph.nodes(), graph.arcs());
-    write_aside(path.as_ref(), |out| {
+    write_aside(path, |out| {
         writeln!(out, "%%MatrixMarket matrix coordinate {field} general\n{n} {n} {m}")?;
         rows::write(graph, out, Ends::From(1), weights)
     })

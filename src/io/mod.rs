@@ -53,17 +53,13 @@ pub use crate::graph::options::{
 };
 pub(crate) use columns::write_table_as;
 pub use columns::{Column, Table, write_ids, write_table};
-pub use edge_list::write as write_edge_list;
-pub use gap::{write_el, write_sg, write_wel, write_wsg};
 pub use headline::headline;
-pub use hive_bin::write as write_hive_bin;
 pub use labels::{Locations, read_locations};
-pub use matrix_market::write as write_matrix_market;
-pub use native::{check as check_native, write as write_native};
+pub use native::check as check_native;
 pub use node_weights::read_weights;
-pub use numpy::write as write_npz;
 pub use output::{ResultFormat, write_atomically};
 pub use parsed::Headline;
+pub(crate) use source::check_table;
 pub use writers::{check_writer, write_graph};
 
 use crate::error::{Error, Result};
@@ -309,11 +305,6 @@ pub fn check(spec: &str) -> Result<()> {
 /// The unpacked content of a file that is no graph.
 pub(crate) fn read_table(path: &str) -> Result<Vec<u8>> {
     source::read_table(path).map(|bytes| bytes.to_vec())
-}
-
-/// The same for a file that is no graph.
-pub(crate) fn check_table(path: &str) -> Result<()> {
-    source::check_table(path)
 }
 
 /// The path in lower case, without what compression adds.

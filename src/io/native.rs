@@ -301,13 +301,10 @@ pub fn check(path: &str) -> Result<u64> {
 
 /// Writes `graph` in the native format, with all that it has: weights, ids, places, transpose. Self-loops and
 /// duplicates are those that are in it, whatever its own input had.
-///
-/// # Errors
-/// [`Error::Input`] when the file cannot be written; then nothing is there.
-pub fn write(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
+pub(super) fn write(graph: &Graph, path: &Path) -> Result<()> {
     let found = checks::rows(graph);
     let (self_loops, duplicates) = (found.self_loops, found.duplicates);
-    write_as(graph, &Origin { self_loops, duplicates, ..graph.origin.clone() }, path.as_ref())
+    write_as(graph, &Origin { self_loops, duplicates, ..graph.origin.clone() }, path)
 }
 
 /// As [`write`], with another origin.

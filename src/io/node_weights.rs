@@ -10,7 +10,6 @@ use std::path::Path;
 /// The weights `[n]` that the CSV at `path` gives to nodes of `graph`, by ids of its input; 0 for the others.
 ///
 /// # Errors
-///
 /// [`crate::Error::Input`] that names the line: a row that is no `node,weight`, a weight that is negative or not finite, a
 /// node that the graph has not got or that comes twice.
 pub fn read_weights(path: &Path, graph: &Graph) -> Result<Vec<f64>> {

@@ -137,18 +137,14 @@ fn weights(array: &Array, wanted: FileWeights) -> Result<Option<Vec<f32>>, Strin
 }
 
 /// Writes `graph` as a CSR matrix that `scipy.sparse.load_npz` reads: float32 data, or boolean where the
-/// graph has no weights. Nothing is compressed.
-///
-/// # Errors
-///
-/// [`Error::Input`] when the file cannot be written.
-pub fn write(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
+/// graph has no weights.
+pub(super) fn write(graph: &Graph, path: &Path) -> Result<()> {
     let (n, m) = (graph.nodes() as u64, graph.arcs());
     // SciPy wants both index arrays of one type.
     let narrow = n.max(m) <= i32::MAX as u64;
     let (index, size) = if narrow { ("<i4", 4) } else { ("<i8", 8) };
     let push = |number: u64, out: &mut Vec<u8>| out.extend(&number.to_le_bytes()[..size]);
-    write_aside(path.as_ref(), |out| {
+    write_aside(path, |out| {
         let mut zip = ZipWriter::new(out);
         member(&mut zip, ("indices", index), graph.columns(), |&v, out| push(v.into(), out))?;
         member(&mut zip, ("indptr", index), graph.offsets(), |&offset, out| push(offset, out))?;
@@ -159,7 +155,8 @@ pub fn write(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
             }
             None => member(&mut zip, ("data", "|b1"), graph.columns(), |_, out| out.push(1))?,
         }
-        scalar(&mut zip, "format", "|S3", b"csr")?;
+        start(&mut zip, "format", "|S3", "()")?;
+        zip.write_all(b"csr")?;
         zip.finish()?;
         Ok(())
     })
@@ -184,11 +181,6 @@ fn member<T>(
     Ok(())
 }
 
-fn scalar(zip: &mut Out, name: &str, kind: &str, data: &[u8]) -> io::Result<()> {
-    start(zip, name, kind, "()")?;
-    zip.write_all(data)
-}
-
 /// Opens a member and writes its header.
 fn start(zip: &mut Out, name: &str, kind: &str, shape: &str) -> io::Result<()> {
     let options =
@@ -199,7 +191,7 @@ fn start(zip: &mut Out, name: &str, kind: &str, shape: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::parsed::Arcs;
+    use super::super::parsed::tests::rows;
     use super::*;
 
     fn npy(kind: &str, shape: &str, data: &[u8]) -> Vec<u8> {
@@ -239,20 +231,10 @@ mod tests {
         parse(&zipped(&members), FileWeights::Exact, Limit::of_table())
     }
 
-    fn weights_of(parsed: Parsed) -> Option<Vec<f32>> {
-        match parsed.arcs {
-            Arcs::Rows { weights, .. } => weights,
-            _ => unreachable!(),
-        }
-    }
-
     #[test]
     fn indices_and_data_of_any_width_and_order_are_read() {
-        let Arcs::Rows { offsets, columns, weights } = with("", vec![]).unwrap().arcs else {
-            unreachable!()
-        };
-        assert_eq!((offsets, columns), (vec![0, 1, 2], vec![1, 0]));
-        assert_eq!(weights, Some(vec![0.5, 1.0]));
+        let sound = (vec![0, 1, 2], vec![1, 0], Some(vec![0.5, 1.0]));
+        assert_eq!(rows(with("", vec![]).unwrap()), sound);
         for (kind, data, expected) in [
             ("|b1", vec![1, 1], None),
             ("|u1", vec![1, 200], Some(vec![1.0, 200.0])),
@@ -263,13 +245,10 @@ mod tests {
             (">f8", [1.5f64, 2.0].map(f64::to_be_bytes).concat(), Some(vec![1.5, 2.0])),
             ("<u8", [1u64 << 40, 2].map(u64::to_le_bytes).concat(), Some(vec![2f32.powi(40), 2.0])),
         ] {
-            assert_eq!(weights_of(with("data", npy(kind, "(2,)", &data)).unwrap()), expected);
+            assert_eq!(rows(with("data", npy(kind, "(2,)", &data)).unwrap()).2, expected);
         }
         let wide: Vec<u8> = [1u64, 1 << 32].iter().flat_map(|n| n.to_le_bytes()).collect();
-        let Arcs::Rows { columns, .. } = with("indices", npy("<i8", "(2,)", &wide)).unwrap().arcs
-        else {
-            unreachable!()
-        };
+        let columns = rows(with("indices", npy("<i8", "(2,)", &wide)).unwrap()).1;
         assert_eq!(columns, [1, u32::MAX], "2^32 is refused by the graph, not wrapped to 0");
     }
 

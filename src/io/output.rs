@@ -80,7 +80,6 @@ impl ResultFormat {
 /// whatever was at `path` stays as it was; a symbolic link stays a link.
 ///
 /// # Errors
-///
 /// [`Error::Input`] naming the path when the directory or file cannot be written, or `write` fails.
 pub fn write_atomically<F>(path: &Path, write: F) -> Result<()>
 where

@@ -314,6 +314,14 @@ pub(super) mod tests {
     /// Nodes, arcs, weights.
     pub type Found = (u64, Vec<(u32, u32)>, Vec<f32>);
 
+    /// The CSR that a reader found.
+    pub fn rows(parsed: Parsed) -> (Vec<u64>, Vec<u32>, Option<Vec<f32>>) {
+        match parsed.arcs {
+            Arcs::Rows { offsets, columns, weights } => (offsets, columns, weights),
+            _ => unreachable!(),
+        }
+    }
+
     /// What a reader of text found in a file called `name`, whose header declares its nodes.
     pub fn found(name: &str, bytes: &[u8], read: Result<Parsed, Fault>) -> Result<Found, String> {
         let parsed = read.map_err(|fault| fault.into_error(name, bytes).to_string())?;

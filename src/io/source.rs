@@ -156,7 +156,7 @@ pub(super) fn unmarked(bytes: &[u8]) -> &[u8] {
 }
 
 /// As [`check`], of a file that is no graph.
-pub(super) fn check_table(path: &str) -> Result<()> {
+pub(crate) fn check_table(path: &str) -> Result<()> {
     match std::fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             Err(Error::input(format!("{path}: no such file; check the path")))

@@ -107,11 +107,11 @@ pub(super) fn integer(field: &[u8]) -> Option<u64> {
     })
 }
 
-/// A node id as it stands in the file, at most `MAX_NODES` (the largest id of a 1-based file).
+/// A node id as it stands in the file, at most `most`.
 #[inline]
-pub(super) fn id(field: &[u8], at: usize) -> Result<u64, Fault> {
+pub(super) fn id(field: &[u8], most: u64, at: usize) -> Result<u64, Fault> {
     match integer(field) {
-        Some(id) if id <= MAX_NODES => Ok(id),
+        Some(id) if id <= most => Ok(id),
         Some(_) => Err(Fault { wide_id: true, ..Fault::new(at, beyond(field)) }),
         None => Err(no_id(field, at)),
     }
@@ -120,7 +120,7 @@ pub(super) fn id(field: &[u8], at: usize) -> Result<u64, Fault> {
 /// An id from 1 to `nodes` as a node.
 #[inline]
 pub(super) fn id_from_1(field: &[u8], nodes: u64, at: usize) -> Result<u32, Fault> {
-    let id = id(field, at)?;
+    let id = id(field, MAX_NODES, at)?;
     if id == 0 || id > nodes {
         return Err(Fault::new(at, format!("id out of range ({id}); ids run from 1 to {nodes}")));
     }

@@ -9,25 +9,35 @@ type Writer = fn(&Graph, &Path) -> Result<()>;
 
 /// Every writer, by the ending of a lower-case name.
 const WRITERS: [(&str, Writer); 9] = [
-    (".hive", |graph, path| native::write(graph, path)),
-    (".mtx", |graph, path| matrix_market::write(graph, path)),
-    (".txt", |graph, path| edge_list::write(graph, path)),
-    (".el", |graph, path| gap::write_el(graph, path)),
-    (".wel", |graph, path| gap::write_wel(graph, path)),
-    (".sg", |graph, path| gap::write_sg(graph, path)),
-    (".wsg", |graph, path| gap::write_wsg(graph, path)),
-    (".bin", |graph, path| hive_bin::write(graph, path)),
-    (".npz", |graph, path| numpy::write(graph, path)),
+    (".hive", native::write),
+    (".mtx", matrix_market::write),
+    (".txt", edge_list::write),
+    (".el", gap::write_el),
+    (".wel", gap::write_wel),
+    (".sg", gap::write_sg),
+    (".wsg", gap::write_wsg),
+    (".bin", hive_bin::write),
+    (".npz", numpy::write),
 ];
 
-/// Writes `graph` in the format that the path's ending asks for: `.hive` native, `.mtx` Matrix Market, `.txt` edge list,
-/// `.el`, `.wel`, `.sg` and `.wsg` as the GAP benchmark has them, `.bin` HIVE binary CSR, `.npz` SciPy
-/// CSR. Nothing is compressed. A file of that name is replaced only once the new one is on disk.
+/// Writes `graph` in the format that the path's ending asks for. Nothing is compressed, weights read back to the same
+/// bits, and a file of that name is replaced only once the new one is on disk.
+///
+/// | ending | format | what it cannot hold |
+/// |---|---|---|
+/// | `.hive` | native, with ids, places and the transpose | |
+/// | `.mtx` | Matrix Market, ids from 1 | |
+/// | `.txt` | edge list, ids from 0, or names | nodes without arcs, where ids are names |
+/// | `.npz` | SciPy CSR, boolean data where there are no weights | |
+/// | `.el` | GAP edge list, ids from 0 | weights; a last node without arcs |
+/// | `.wel` | the same with weights, 1 where there are none | a last node without arcs |
+/// | `.sg` | GAP serialised graph, ids from 0 | weights; more than 2^31 nodes |
+/// | `.wsg` | the same with weights, 1 where there are none | weights that are no 32-bit integers |
+/// | `.bin` | HIVE binary CSR, weights 1 where there are none | 2^31 nodes or arcs |
 ///
 /// # Errors
-///
-/// [`Error::Input`] for any other ending, naming these; for a graph that the format cannot hold (see each
-/// writer); and when the file cannot be written.
+/// [`Error::Input`] for any other ending, naming these; for a graph that the format cannot hold; and when the file cannot
+/// be written.
 pub fn write_graph(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
     let path = path.as_ref();
     writer(path)?(graph, path)

@@ -292,11 +292,11 @@ fn a_written_file_replaces_the_old_one_and_leaves_nothing_beside_it() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("g.txt");
     std::fs::write(&path, "old").unwrap();
-    io::write_edge_list(&io::load("grid:2x2").unwrap(), &path).unwrap();
+    io::write_graph(&io::load("grid:2x2").unwrap(), &path).unwrap();
     assert_eq!(io::load(path.to_str().unwrap()).unwrap().arcs(), 8);
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
     let nowhere = directory.path().join("no/such/g.bin");
-    let message = io::write_hive_bin(&io::load("grid:2x2").unwrap(), nowhere).unwrap_err();
+    let message = io::write_graph(&io::load("grid:2x2").unwrap(), nowhere).unwrap_err();
     assert!(message.to_string().contains("cannot be written"));
 }
 
@@ -377,11 +377,11 @@ proptest! {
         let graph = built(nodes, &list);
         let directory = tempfile::tempdir().unwrap();
         let text = directory.path().join("g.txt");
-        io::write_edge_list(&graph, &text).unwrap();
+        io::write_graph(&graph, &text).unwrap();
         let read = io::load(text.to_str().unwrap()).unwrap();
         prop_assert_eq!((read.nodes(), arcs(&read)), (graph.nodes(), arcs(&graph)));
         let binary = directory.path().join("g.bin");
-        io::write_hive_bin(&graph, &binary).unwrap();
+        io::write_graph(&graph, &binary).unwrap();
         let read = io::load(binary.to_str().unwrap()).unwrap();
         prop_assert_eq!((read.nodes(), arcs(&read)), (graph.nodes(), arcs(&graph)));
     }
@@ -395,11 +395,11 @@ proptest! {
     ) {
         let graph = built(nodes, &list);
         let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("g");
-        io::write_edge_list(&graph, &path).unwrap();
-        let text = std::fs::read(&path).unwrap();
-        io::write_hive_bin(&graph, &path).unwrap();
-        let binary = std::fs::read(&path).unwrap();
+        let [text, binary] = ["g.txt", "g.bin"].map(|name| {
+            let path = directory.path().join(name);
+            io::write_graph(&graph, &path).unwrap();
+            std::fs::read(&path).unwrap()
+        });
         let mut matrix = b"%%MatrixMarket matrix coordinate real general\n".to_vec();
         matrix.extend(format!("{nodes} {nodes} {}\n", list.len()).bytes());
         list.iter().for_each(|(u, v, w)| matrix.extend(format!("{} {} {w}\n", u + 1, v + 1).bytes()));

@@ -55,7 +55,7 @@ fn a_native_file_gives_back_the_graph_that_was_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("g.hive");
     for graph in graphs(folder.path()) {
-        io::write_native(&graph, &path).unwrap();
+        io::write_graph(&graph, &path).unwrap();
         let read = load(&path, &off()).unwrap();
         same(&graph, &read);
         let places = |graph: &Graph| {
@@ -71,7 +71,7 @@ fn policies_hold_for_native_files_too() {
     let folder = tempfile::tempdir().unwrap();
     let (text, path) = (folder.path().join("g.txt"), folder.path().join("g.hive"));
     std::fs::write(&text, "3 4 5\n3 4 2\n4 3 7\n4 4 1\n9 3 1\n").unwrap();
-    io::write_native(&io::load_with(text.to_str().unwrap(), &off()).unwrap(), &path).unwrap();
+    io::write_graph(&io::load_with(text.to_str().unwrap(), &off()).unwrap(), &path).unwrap();
     for options in [
         LoadOptions { duplicates: io::Duplicates::Sum, self_loops: io::SelfLoops::Drop, ..off() },
         LoadOptions { symmetrize: Symmetrize::Min, relabel: Relabel::Degree, ..off() },
@@ -99,7 +99,7 @@ fn a_flipped_bit_is_refused_or_found_by_the_check() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("g.hive");
     let graph = io::load_with("rmat:4", &off()).unwrap();
-    io::write_native(&graph, &path).unwrap();
+    io::write_graph(&graph, &path).unwrap();
     let good = std::fs::read(&path).unwrap();
     let (mut refused, mut found, mut unseen) = (0, 0, 0);
     for bit in 0..8 * good.len() {
@@ -135,7 +135,7 @@ fn a_flipped_bit_is_refused_or_found_by_the_check() {
 fn a_header_reserves_nothing_that_the_file_has_not_got() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("g.hive");
-    io::write_native(&io::load_with("chain:4", &off()).unwrap(), &path).unwrap();
+    io::write_graph(&io::load_with("chain:4", &off()).unwrap(), &path).unwrap();
     let good = std::fs::read(&path).unwrap();
     for (at, word) in [(16, u64::MAX), (16, 1 << 40), (24, u64::MAX), (24, 1 << 61)] {
         let mut bad = good.clone();
@@ -171,7 +171,7 @@ fn field(output: &Output, name: &str) -> serde_json::Value {
 fn a_second_load_comes_from_the_cache_until_file_or_options_change() {
     let folder = tempfile::tempdir().unwrap();
     let (cache, file) = (folder.path().join("cache"), folder.path().join("g.txt"));
-    io::write_edge_list(&io::load_with("rmat:12", &off()).unwrap(), &file).unwrap();
+    io::write_graph(&io::load_with("rmat:12", &off()).unwrap(), &file).unwrap();
     let entries = || -> Vec<PathBuf> {
         let Ok(entries) = std::fs::read_dir(cache.join("graphs")) else { return Vec::new() };
         entries.map(|entry| entry.unwrap().path()).collect()
@@ -282,7 +282,7 @@ fn a_native_file_tells_of_the_oddities_that_are_in_it() {
     ] {
         let graph = io::load_with(text.to_str().unwrap(), &options).unwrap();
         assert_eq!((graph.origin.self_loops, graph.origin.duplicates), (2, 1), "as found");
-        io::write_native(&graph, &path).unwrap();
+        io::write_graph(&graph, &path).unwrap();
         let read = load(&path, &off()).unwrap();
         assert_eq!((read.origin.self_loops, read.origin.duplicates), expected);
     }
