@@ -48,6 +48,7 @@ fn workload_command(workload: &Workload) -> Command {
         .value_name("FILE")
         .value_hint(ValueHint::FilePath)
         .value_parser(value_parser!(PathBuf))
+        .help_heading("Configuration")
         .help("A TOML file with these options as keys, or the record of a run, whose options are taken except --json and --output. Flags take precedence");
     let command =
         Command::new(workload.name).visible_aliases(workload.aliases).about(workload.about);
@@ -55,23 +56,14 @@ fn workload_command(workload: &Workload) -> Command {
     let command = RunConfig::augment_args_for_update(own.next_help_heading("Run")).arg(config);
     let command = command.about(workload.about).long_about(None);
     let command = super::help::after(command, workload.examples);
-    let heading = |command: Command, (heading, ids): (&'static str, &[&str])| {
-        ids.iter().fold(command, |c, id| c.mut_arg(id, |arg| arg.help_heading(heading)))
-    };
-    let loading = loading_options();
-    let ids: Vec<&str> = loading.iter().map(String::as_str).collect();
-    // Groups are shown in the order in which they are set here.
-    let [graph, rest @ ..] = HEADINGS;
-    let groups = [graph, ("Reading the graph", &ids[..])].into_iter().chain(rest);
-    let command = groups.fold(command, heading);
     // What it takes no part in is not shown, and refused by name.
     let shared = ["top", "graph", "placement", "layout", "chunks", "chunk_align"];
     let foreign = shared.iter().filter(|id| !workload.takes_shared_option(&id.replace('_', "-")));
-    let mut foreign: Vec<&str> = foreign.copied().collect();
+    let mut foreign: Vec<String> = foreign.map(|id| id.to_string()).collect();
     if workload.form == Form::Array {
-        foreign.extend(loading.iter().map(String::as_str));
+        foreign.extend(loading_options());
     }
-    let hidden = |command: Command, name: &str| command.mut_arg(name, |arg| arg.hide(true));
+    let hidden = |command: Command, name: String| command.mut_arg(name, |arg| arg.hide(true));
     let command = foreign.into_iter().fold(command, hidden);
     let command = match workload.form {
         Form::Array => command,
@@ -129,28 +121,6 @@ pub(super) fn hint(error: &clap::Error, args: &[OsString]) -> Option<String> {
     let asked = words.into_iter().skip_while(|word| *word != "run").find_map(workload)?;
     taken.then(|| asked.does_not_take(option))
 }
-
-/// The groups in which options of a run are shown; the rest is shown as `Run`.
-const HEADINGS: [(&str, &[&str]); 5] = [
-    ("Graph", &["graph"]),
-    (
-        "Devices and merges",
-        &[
-            "devices",
-            "collective",
-            "merge",
-            "chunks",
-            "chunk_align",
-            "layout",
-            "placement",
-            "memory_limit",
-            "deadline",
-        ],
-    ),
-    ("Measuring", &["benchmark", "runs", "warmup", "trace"]),
-    ("Results", &["verify", "top", "output", "output_format", "json"]),
-    ("Configuration", &["config"]),
-];
 
 /// The flags that say how a graph is read.
 fn loading_options() -> Vec<String> {

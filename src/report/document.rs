@@ -1,6 +1,7 @@
 //! A report: everything that follows from one result set, and from two.
 
 use super::labels::Labels;
+use super::plot::Plot;
 use super::sheet::{Entry, Sheet};
 use super::{csv, page, plots, sheet, tables};
 use crate::results::{
@@ -12,15 +13,20 @@ use crate::units::plural;
 use std::collections::BTreeSet;
 
 /// Tables and plots that belong together.
-pub(crate) enum Chapter<'d> {
-    Missing,
-    /// Runs that computed their answer once.
-    Singles,
-    Means,
-    Baseline,
-    /// One workload, or one weak study of it.
-    Times(Vec<&'d Family<'d>>),
-    Ablation(&'d Ablation<'d>),
+pub(crate) struct Chapter<'d> {
+    pub name: String,
+    pub tables: Vec<Sheet>,
+    draw: Box<dyn Fn() -> Vec<Plot> + 'd>,
+}
+
+impl<'d> Chapter<'d> {
+    fn new(name: &str, tables: Vec<Sheet>, draw: Box<dyn Fn() -> Vec<Plot> + 'd>) -> Chapter<'d> {
+        Chapter { name: name.into(), tables, draw }
+    }
+
+    pub(crate) fn plots(&self) -> Vec<Plot> {
+        (self.draw)()
+    }
 }
 
 /// A result set with what was reckoned from it.
@@ -144,37 +150,49 @@ impl<'a> Document<'a> {
         parts.join("; ") + "."
     }
 
-    pub(crate) fn chapters(&self) -> Vec<Chapter<'_>> {
-        let mut chapters = vec![Chapter::Means];
-        chapters.extend(self.comparison.as_ref().map(|_| Chapter::Baseline));
+    pub(crate) fn chapters<'d>(&'d self) -> Vec<Chapter<'d>> {
+        let labels = &self.labels;
+        let mut chapters: Vec<Chapter<'d>> = Vec::new();
+        let means = tables::mean_table(&self.means, labels).into_iter().collect();
+        let draw = move || plots::mean_plots(&self.means, labels);
+        chapters.push(Chapter::new("Geometric means over datasets", means, Box::new(draw)));
+        if let Some((baseline, comparison)) = &self.comparison {
+            let tables = tables::comparison_tables(comparison, baseline).into();
+            let draw = move || plots::comparison_plots(comparison);
+            chapters.push(Chapter::new("Against the baseline", tables, Box::new(draw)));
+        }
         let groups = grouped(&self.families, |family| {
             let case = family.case();
             (case.workload.clone(), case.scaling, case.series.clone())
         });
-        chapters.extend(groups.into_iter().map(Chapter::Times));
-        chapters.extend(self.ablations.iter().map(Chapter::Ablation));
-        chapters.extend([Chapter::Singles, Chapter::Missing]);
-        chapters.retain(|chapter| !self.tables(chapter).is_empty());
-        chapters
-    }
-
-    pub(crate) fn tables(&self, chapter: &Chapter<'_>) -> Vec<Sheet> {
-        match chapter {
-            Chapter::Missing => tables::missing_table(self.set).into_iter().collect(),
-            Chapter::Singles => tables::single_table(self.set).into_iter().collect(),
-            Chapter::Means => tables::mean_table(&self.means, &self.labels).into_iter().collect(),
-            Chapter::Baseline => {
-                let both = self.comparison.as_ref();
-                both.map_or(Vec::new(), |(name, c)| tables::comparison_tables(c, name).into())
-            }
-            Chapter::Times(group) => vec![tables::times(group, &self.labels)],
-            Chapter::Ablation(ablation) => tables::ablation_tables(ablation).into(),
+        for group in groups {
+            let (name, tables) = (tables::study(group[0].case()), tables::times(&group, labels));
+            chapters.push(Chapter::new(
+                &name,
+                vec![tables],
+                Box::new(move || plots::times_plots(&group, labels)),
+            ));
         }
+        for ablation in &self.ablations {
+            let name = format!("Ablation: {}", ablation.option);
+            let draw = move || plots::ablation_plots(ablation);
+            chapters.push(Chapter::new(
+                &name,
+                tables::ablation_tables(ablation).into(),
+                Box::new(draw),
+            ));
+        }
+        let singles = tables::single_table(self.set).into_iter().collect();
+        chapters.push(Chapter::new("Single runs", singles, Box::new(Vec::new)));
+        let missing = tables::missing_table(self.set).into_iter().collect();
+        chapters.push(Chapter::new("Failed and skipped", missing, Box::new(Vec::new)));
+        chapters.retain(|chapter| !chapter.tables.is_empty());
+        chapters
     }
 
     pub(crate) fn markdown(&self) -> String {
         let chapters = self.chapters();
-        let sheets = chapters.iter().flat_map(|chapter| self.tables(chapter));
+        let sheets = chapters.iter().flat_map(|chapter| &chapter.tables);
         let sheets: String = sheets.map(|sheet| sheet.markdown()).collect();
         let fact = |(name, text): (&str, String)| format!("* {name}: {}\n", sheet::escape(&text));
         let facts: String = self.facts().into_iter().map(fact).collect();

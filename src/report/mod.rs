@@ -22,8 +22,8 @@ pub(crate) use document::Document;
 pub(crate) use estimate::{Estimate, Outline, estimate_summary};
 pub(crate) use info::{GraphRecord, graph_summary};
 pub use machine::Machine;
-pub(crate) use record::{command_line, to_json};
 pub use record::{Record, write_json};
+pub(crate) use record::{command_line, to_json};
 pub use summary::summary;
 
 /// The version of this crate.

@@ -18,26 +18,19 @@ const MOST_STRIPS: usize = 16;
 /// Most traces of one workload.
 const MOST_TRACES: usize = 24;
 
-pub(crate) fn plots(document: &Document<'_>, chapter: &Chapter<'_>) -> Vec<Plot> {
-    match chapter {
-        Chapter::Missing | Chapter::Singles => Vec::new(),
-        Chapter::Means => mean_plots(&document.means, &document.labels),
-        Chapter::Baseline => document.comparison().map_or(Vec::new(), comparison_plots),
-        Chapter::Times(group) => {
-            let mut plots = scaling_plots(group, &document.labels);
-            plots.extend(split_plots(group, &document.labels));
-            plots.extend(trace_plots(group, &document.labels));
-            plots
-        }
-        Chapter::Ablation(ablation) => ablation_plots(ablation),
-    }
+/// The plots of families of one workload, strong or of one weak study.
+pub(crate) fn times_plots(group: &[&Family<'_>], labels: &Labels) -> Vec<Plot> {
+    let mut plots = scaling_plots(group, labels);
+    plots.extend(split_plots(group, labels));
+    plots.extend(trace_plots(group, labels));
+    plots
 }
 
 /// Every plot as SVG, under a name of its own.
 pub(crate) fn files(document: &Document<'_>) -> Vec<(String, String)> {
     let mut names: BTreeMap<String, usize> = BTreeMap::new();
     let mut files = Vec::new();
-    for scene in document.chapters().iter().flat_map(|chapter| plots(document, chapter)) {
+    for scene in document.chapters().iter().flat_map(Chapter::plots) {
         let mut name = slug(&scene.title);
         let copies = names.entry(name.clone()).or_default();
         *copies += 1;
@@ -72,50 +65,40 @@ fn parts<T: Clone>(list: &[T], most: usize) -> Vec<(String, Vec<T>)> {
     list.chunks(each).enumerate().map(|(i, part)| (place(i), part.to_vec())).collect()
 }
 
-fn both_measures(subject: &str, noun: &str, lines: [Vec<Curve>; 2], kind: &str) -> Vec<Plot> {
-    let [speed, efficiency] = lines;
+fn both_measures(subject: &str, noun: &str, lines: &[Curve], kind: &str) -> Vec<Plot> {
     let mut plots = Vec::new();
-    for ((place, fast), (_, good)) in
-        parts(&speed, MOST_CURVES).into_iter().zip(parts(&efficiency, MOST_CURVES))
-    {
-        let speed_up = format!("{kind}peed-up: {subject}{place}");
-        plots.extend(curves(&speed_up, Measure::SpeedUp, noun, &fast));
-        plots.extend(curves(
-            &format!("Efficiency: {subject}{place}"),
-            Measure::Efficiency,
-            noun,
-            &good,
-        ));
+    for (place, part) in parts(lines, MOST_CURVES) {
+        let subject = format!("{subject}{place}");
+        plots.extend(curves(&format!("{kind}peed-up: {subject}"), Measure::SpeedUp, noun, &part));
+        plots.extend(curves(&format!("Efficiency: {subject}"), Measure::Efficiency, noun, &part));
     }
     plots
 }
 
-fn mean_plots(means: &[Mean<'_>], labels: &Labels) -> Vec<Plot> {
+pub(crate) fn mean_plots(means: &[Mean<'_>], labels: &Labels) -> Vec<Plot> {
     let mut plots = Vec::new();
     for means in grouped(means, |mean| mean.kind) {
         let kind = means[0].kind;
-        let lines = grouped(means, |mean| labels.workload(mean.case));
-        let curve = |means: &Vec<&Mean<'_>>, value: fn(&Mean<'_>) -> f64| {
+        let curve = |means: Vec<&Mean<'_>>| {
             let label = labels.workload(means[0].case);
-            let point = |mean: &&Mean<'_>| {
-                let (speed_up, efficiency) = (ratio(mean.speed_up), percent(mean.efficiency));
-                let (count, datasets) = (kind.count(mean.n), mean.datasets);
-                Point {
-                    n: mean.n,
-                    value: value(mean),
-                    ideal: mean.speed_up / mean.efficiency,
-                    tip: format!(
-                        "{label}\n{count}: {speed_up}×, {efficiency} %\nover {datasets} datasets"
-                    ),
-                }
+            let point = |mean: &&Mean<'_>| Point {
+                n: mean.n,
+                speed_up: Some(mean.speed_up),
+                efficiency: Some(mean.efficiency),
+                ideal: mean.speed_up / mean.efficiency,
+                tip: format!(
+                    "{label}\n{}: {}×, {} %\nover {} datasets",
+                    kind.count(mean.n),
+                    ratio(mean.speed_up),
+                    percent(mean.efficiency),
+                    mean.datasets
+                ),
             };
-            Curve { label: label.clone(), points: means.iter().map(point).collect() }
+            Curve { points: means.iter().map(point).collect(), label }
         };
-        let both = [
-            lines.iter().map(|means| curve(means, |mean| mean.speed_up)).collect(),
-            lines.iter().map(|means| curve(means, |mean| mean.efficiency)).collect(),
-        ];
-        plots.extend(both_measures("geometric means over datasets", kind.noun(), both, "S"));
+        let lines = grouped(means, |mean| labels.workload(mean.case)).into_iter().map(curve);
+        let lines: Vec<Curve> = lines.collect();
+        plots.extend(both_measures("geometric means over datasets", kind.noun(), &lines, "S"));
     }
     plots
 }
@@ -157,25 +140,20 @@ fn tip(member: &Member<'_>) -> String {
 fn scaling_plots(group: &[&Family<'_>], labels: &Labels) -> Vec<Plot> {
     let mut plots = Vec::new();
     for (name, families) in by_settings(group, labels) {
-        let line = |family: &&Family<'_>, value: fn(&Member<'_>) -> Option<f64>| {
-            let point = |member: &Member<'_>| {
-                let (n, value) = (member.n, value(member)?);
-                Some(Point { n, value, ideal: family.ideal(n), tip: tip(member) })
+        let curve = |family: &&Family<'_>| {
+            let point = |member: &Member<'_>| Point {
+                n: member.n,
+                speed_up: member.speed_up,
+                efficiency: member.efficiency,
+                ideal: family.ideal(member.n),
+                tip: tip(member),
             };
-            Curve {
-                label: label(family),
-                points: family.members.iter().filter_map(point).collect(),
-            }
+            Curve { label: label(family), points: family.members.iter().map(point).collect() }
         };
-        let scaling: Vec<&Family<'_>> =
-            families.into_iter().filter(|family| family.scales()).collect();
-        let Some(first) = scaling.first() else { continue };
-        let lines = [
-            scaling.iter().map(|family| line(family, |member| member.speed_up)).collect(),
-            scaling.iter().map(|family| line(family, |member| member.efficiency)).collect(),
-        ];
-        let kind = if first.case().scaling == Scaling::Weak { "Rate s" } else { "S" };
-        plots.extend(both_measures(&name, first.kind.noun(), lines, kind));
+        let lines: Vec<Curve> = families.iter().filter(|f| f.scales()).map(curve).collect();
+        let weak = families[0].case().scaling == Scaling::Weak;
+        let kind = if weak { "Rate s" } else { "S" };
+        plots.extend(both_measures(&name, families[0].kind.noun(), &lines, kind));
     }
     plots
 }
@@ -183,9 +161,8 @@ fn scaling_plots(group: &[&Family<'_>], labels: &Labels) -> Vec<Plot> {
 fn split_plots(group: &[&Family<'_>], labels: &Labels) -> Vec<Plot> {
     let mut plots = Vec::new();
     for (name, families) in by_settings(group, labels) {
-        let groups: Vec<BarGroup> = families.iter().map(|family| bar_group(family)).collect();
-        let groups: Vec<BarGroup> =
-            groups.into_iter().filter(|group| !group.bars.is_empty()).collect();
+        let groups = families.iter().map(|family| bar_group(family));
+        let groups: Vec<BarGroup> = groups.filter(|group| !group.bars.is_empty()).collect();
         let tallest = groups.iter().map(|group| group.bars.len()).max().unwrap_or(1).max(1);
         for (place, part) in parts(&groups, (MOST_BARS / tallest).max(1)) {
             plots.extend(bars(&format!("Where the time goes: {name}{place}"), &part));
@@ -224,7 +201,7 @@ fn trace_plots(group: &[&Family<'_>], labels: &Labels) -> Vec<Plot> {
     traced.filter_map(plot).take(MOST_TRACES).collect()
 }
 
-fn ablation_plots(ablation: &Ablation<'_>) -> Vec<Plot> {
+pub(crate) fn ablation_plots(ablation: &Ablation<'_>) -> Vec<Plot> {
     let first = &ablation.values[0];
     let mut dots = Vec::new();
     for row in &ablation.rows {
@@ -247,7 +224,7 @@ fn ablation_plots(ablation: &Ablation<'_>) -> Vec<Plot> {
     strip_plots(&name, &ablation.values[1..], (&format!("faster than {first}"), "slower"), dots)
 }
 
-fn comparison_plots(comparison: &Comparison<'_>) -> Vec<Plot> {
+pub(crate) fn comparison_plots(comparison: &Comparison<'_>) -> Vec<Plot> {
     let mut pairs: Vec<_> = comparison.pairs.iter().collect();
     pairs.sort_by_key(|pair| (&pair.case.workload, pair.case.gpus, pair.case.replicas));
     let dot = |pair: &Pair<'_>| {

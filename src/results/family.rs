@@ -145,20 +145,6 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_weak_study_compares_times_of_growing_graphs_and_their_rates() {
-        let mut cases = [case("bfs", "rmat20", 1, 4.0), case("bfs", "rmat21", 2, 5.0)];
-        for case in &mut cases {
-            case.scaling = Scaling::Weak;
-        }
-        if let Outcome::Done(done) = &mut cases[1].outcome {
-            done.rate = Some(40.0);
-        }
-        let families = families(&cases);
-        let last = families[0].members[1];
-        assert_eq!((last.speed_up, last.efficiency), (Some(1.6), Some(0.8)));
-    }
-
-    #[test]
     fn replicas_that_share_a_gpu_are_a_family_of_their_own() {
         let mut shared = case("bfs", "a", 1, 4.0);
         shared.replicas = 4;

@@ -17,11 +17,6 @@ const MOST_FOLDERS: usize = 32;
 
 /// Reads every result at `paths`: folders (their `.json` and `.jsonl` files, walked whole), such folders as
 /// `.tar.gz`, and single files.
-///
-/// # Errors
-///
-/// [`Error::Input`] naming the path that is not there or cannot be read, the file or archive that is damaged, the
-/// record and field that are of another form, or that there is no record at all.
 pub(crate) fn read(paths: &[PathBuf]) -> Result<ResultSet> {
     let (mut cases, mut foreign) = (Vec::new(), 0);
     for path in paths {

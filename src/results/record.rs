@@ -4,9 +4,11 @@ use super::Spread;
 use super::fields::{Fields, amount, wrong};
 use super::{Case, Done, Iteration, Outcome, Scaling, Settings, Split, Times};
 use crate::Result;
+use crate::fleet::Devices;
 use crate::run::workload;
 use crate::time::moment;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
 #[derive(Default)]
 struct Tags {
@@ -148,21 +150,13 @@ fn places(record: &Fields<'_>, tags: &Tags, asked: Option<&str>) -> Result<(u64,
 
 /// GPUs and replicas of a device list: `cuda:0-3` is (4, 4), `cuda:0x4` (1, 4), `host:3` (0, 3).
 fn devices(list: &str) -> Option<(u64, u64)> {
-    if let Some(rest) = list.strip_prefix("host") {
-        return rest.strip_prefix(':').map_or(Some((0, 1)), |n| Some((0, n.parse().ok()?)));
-    }
-    let (mut gpus, mut replicas) = (std::collections::BTreeSet::new(), 0);
-    for part in list.strip_prefix("cuda:")?.split(',') {
-        let (part, copies) = part.split_once('x').unwrap_or((part, "1"));
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
-        if last < first || last - first > 1024 {
-            return None;
+    match list.parse().ok()? {
+        Devices::Host(replicas) => Some((0, replicas as u64)),
+        Devices::Cuda(list) => {
+            Some((list.iter().collect::<BTreeSet<_>>().len() as u64, list.len() as u64))
         }
-        gpus.extend(first..=last);
-        replicas += (last - first + 1) * copies.parse::<u64>().ok()?;
+        Devices::Auto | Devices::AllCuda => None,
     }
-    Some((gpus.len() as u64, replicas))
 }
 
 fn done(record: &Fields<'_>) -> Result<Done> {

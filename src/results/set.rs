@@ -137,15 +137,6 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_computed_once_is_kept_apart_from_the_measurements_of_its_cell() {
-        let (measured, mut single) = (case("vn", "a", 2, 3.0), case("vn", "a", 2, 9.0));
-        single.single = true;
-        let set = ResultSet::of(vec![single, measured], 0);
-        assert_eq!((set.cases.len(), set.singles.len(), set.superseded), (1, 1, 0));
-        assert_eq!((set.cases[0].median(), set.singles[0].median()), (Some(3.0), Some(9.0)));
-    }
-
-    #[test]
     fn two_machines_are_two_cells() {
         let (v100, mut a100) = (case("vn", "a", 2, 3.0), case("vn", "a", 2, 2.0));
         a100.machine = "A100".into();

@@ -21,6 +21,11 @@ const LONGEST: u64 = 64 << 20;
 /// Most timed runs, and most warm-up runs, of a job.
 const MAX_RUNS: u32 = 1_000_000;
 
+// The groups in which options are shown.
+const DEVICES: &str = "Devices and merges";
+const MEASURING: &str = "Measuring";
+const RESULTS: &str = "Results";
+
 /// The options of a run, resolved. This struct is the API, the configuration file (TOML, the same
 /// kebab-case names) and the echo in a JSON record; the flags of `hive run` are derived from it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,83 +36,87 @@ pub struct RunConfig {
     /// rmat:SCALE, uniform:NODES, grid:ROWSxCOLS, torus:ROWSxCOLS, star:LEAVES, chain:NODES, road:SCALE, geo:NODES,
     /// with options such as ,seed=1 behind it. - is standard input, for formats that are recognised by their content
     /// (METIS, LDBC and GAP edge lists are recognised by their names).
-    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE|SPEC|-", value_hint = clap::ValueHint::FilePath))]
+    #[cfg_attr(feature = "cli", arg(long, help_heading = "Graph", value_name = "FILE|SPEC|-",
+        value_hint = clap::ValueHint::FilePath))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub graph: Option<String>,
     /// How the graph is loaded; a table of this name in a configuration file.
-    #[cfg_attr(feature = "cli", command(flatten))]
+    #[cfg_attr(feature = "cli", command(flatten, next_help_heading = "Reading the graph"))]
     pub load: LoadOptions,
     /// Where replicas run: auto (all GPUs, or else the host) | cuda (all GPUs) | cuda:0-3 | cuda:0,2 | cuda:0x4 (four
     /// replicas on one GPU) | host | host:N (N replicas) [default: auto].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "DEVICES"))]
+    #[cfg_attr(feature = "cli", arg(long, help_heading = DEVICES, value_name = "DEVICES"))]
     pub devices: Devices,
     /// How merges move data: auto | nccl | peer (through peer memory) | host [default: auto].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
+    #[cfg_attr(feature = "cli", arg(long, help_heading = DEVICES, value_name = "NAME"))]
     pub collective: CollectiveKind,
     /// How replicas are made equal: auto (the cheapest) | dense (the textbook loop: merge whole arrays after every
     /// step) | split (always divide the work) | redundant (each replica computes everything; the sources of betweenness
     /// are still divided among replicas, and scores added up) [default: auto].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "MODE", value_parser = keyword::<MergeMode>))]
+    #[cfg_attr(feature = "cli", arg(long, help_heading = DEVICES, value_name = "MODE",
+        value_parser = keyword::<MergeMode>))]
     pub merge: MergeMode,
     /// Balance chunks by the number of: arcs | nodes [default: arcs].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "WHAT"))]
+    #[cfg_attr(feature = "cli", arg(long, help_heading = DEVICES, value_name = "WHAT"))]
     pub chunks: ChunkPolicy,
     /// Chunks end at multiples of this many nodes: a power of two from 64 to 1048576 [default: 64].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "NODES", allow_hyphen_values = true))]
+    #[cfg_attr(feature = "cli", arg(long, help_heading = DEVICES, value_name = "NODES", allow_hyphen_values = true))]
     pub chunk_align: u32,
     /// Order of nodes in memory: auto | raw (as in the input) | degree (falling) [default: auto].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
+    #[cfg_attr(feature = "cli", arg(long, help_heading = DEVICES, value_name = "NAME"))]
     pub layout: Layout,
     /// Where arcs lie: replicated (all arcs on every GPU) | sharded (each chunk's arcs on one GPU, for graphs larger
     /// than the memory of a GPU) [default: replicated].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
+    #[cfg_attr(feature = "cli", arg(long, help_heading = DEVICES, value_name = "NAME"))]
     pub placement: Placement,
     /// Memory limit per GPU for the arrays of all replicas on it: bytes, or as in 512M, 80G, 80GiB (powers of 1024)
     /// [default: the GPU's memory].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "BYTES", allow_hyphen_values = true))]
+    #[cfg_attr(feature = "cli", arg(long, help_heading = DEVICES, value_name = "BYTES", allow_hyphen_values = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_limit: Option<ByteCount>,
-    /// Print the first K of the ranking, K from 0 on; 0 prints none [default: 0].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "K", allow_hyphen_values = true))]
-    pub top: usize,
     /// Measure: make a warm-up run, then timed runs. Without --benchmark, --runs and --warmup the answer is computed
     /// once.
-    #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
-        require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
+    #[cfg_attr(feature = "cli", arg(long, help_heading = MEASURING, action = clap::ArgAction::Set, num_args = 0..=1,
+        default_missing_value = "true", require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
     pub benchmark: bool,
     /// Number of timed runs; implies --benchmark: auto (10, or 5 if a run takes more than a second; one from each of
     /// several --sources) | N from 1 to 1000000 (from each source) [default: auto with --benchmark].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
+    #[cfg_attr(feature = "cli", arg(long, help_heading = MEASURING, value_name = "N", allow_hyphen_values = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<Choice<u32>>,
     /// Number of runs before the timed ones, 0 to 1000000; implies --benchmark [default: 1 with --benchmark].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
+    #[cfg_attr(feature = "cli", arg(long, help_heading = MEASURING, value_name = "N", allow_hyphen_values = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup: Option<u32>,
     /// Check the answer independently. The verdict is yes, partly (what was not checked is named) or no (exit code 1).
-    #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
-        require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
+    #[cfg_attr(feature = "cli", arg(long, help_heading = RESULTS, action = clap::ArgAction::Set, num_args = 0..=1,
+        default_missing_value = "true", require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
     pub verify: bool,
+    /// Print the first K of the ranking, K from 0 on; 0 prints none [default: 0].
+    #[cfg_attr(feature = "cli", arg(long, help_heading = RESULTS, value_name = "K", allow_hyphen_values = true))]
+    pub top: usize,
     /// Print and record one entry for each iteration.
-    #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
-        require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
+    #[cfg_attr(feature = "cli", arg(long, help_heading = MEASURING, action = clap::ArgAction::Set, num_args = 0..=1,
+        default_missing_value = "true", require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
     pub trace: bool,
     /// Write the record of the run as JSON; - is standard output, and the summary then goes to standard error.
-    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE|-", value_hint = clap::ValueHint::FilePath))]
+    #[cfg_attr(feature = "cli", arg(long, help_heading = RESULTS, value_name = "FILE|-",
+        value_hint = clap::ValueHint::FilePath))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub json: Option<PathBuf>,
     /// Write one row for each node or value, nodes by the ids of the input. The ending gives the format: .csv, .tsv,
     /// .jsonl, .npz, .parquet, or .npy and .txt for one column. - is standard output, which then holds only the rows,
     /// as csv.
-    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE|-", value_hint = clap::ValueHint::FilePath))]
+    #[cfg_attr(feature = "cli", arg(long, help_heading = RESULTS, value_name = "FILE|-",
+        value_hint = clap::ValueHint::FilePath))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<PathBuf>,
     /// Format of --output, whatever its ending: csv | tsv | jsonl | npz | npy | txt | parquet.
-    #[cfg_attr(feature = "cli", arg(long, value_name = "FORMAT"))]
+    #[cfg_attr(feature = "cli", arg(long, help_heading = RESULTS, value_name = "FORMAT"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_format: Option<ResultFormat>,
     /// Seconds that a replica waits for the others before the run is given up: above 0, up to 86400 [default: 6].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "SECONDS", allow_hyphen_values = true))]
+    #[cfg_attr(feature = "cli", arg(long, help_heading = DEVICES, value_name = "SECONDS", allow_hyphen_values = true))]
     pub deadline: f64,
     /// Test hook: RANK:ITERATION:fail|panic|stall.
     #[cfg_attr(feature = "cli", arg(long, value_name = "RANK:ITERATION:KIND", hide = true))]
@@ -476,7 +485,8 @@ impl RunConfig {
 }
 
 /// Keys that a sweep's file has and a run's has not.
-const OF_A_SWEEP: &str = "graphs optional-graphs series collectives merges placements layouts workloads variants exclude include run";
+const OF_A_SWEEP: &str = "graphs optional-graphs series collectives merges placements layouts workloads \
+                          variants exclude include run";
 
 /// The refusal of a sweep's file where a run's is wanted.
 fn of_a_sweep(path: &Path, text: &str) -> Option<Error> {

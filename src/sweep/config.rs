@@ -16,42 +16,26 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::path::Path;
 
-/// A sweep: the product of its lists, less what `[[exclude]]` names, and what `[[include]]` adds, with the
-/// options of `[run]` in every cell. TOML, for example `configs/standing.toml`; `docs/sweeps.md` has the whole
-/// format.
+/// A sweep: the product of its lists, less what `[[exclude]]` names, and what `[[include]]` adds, with the options of
+/// `[run]` in every cell. `docs/sweeps.md` tells every key.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct SweepConfig {
-    /// Graph files and generators. A relative path is looked for beside the configuration file, then
-    /// in the current folder.
     pub graphs: Vec<String>,
-    /// The same; one that is not there is recorded as skipped.
     pub optional_graphs: Vec<String>,
-    /// Graphs that belong together.
     pub series: Vec<Series>,
-    /// Device lists; speed-ups are against the fewest replicas. One that the machine lacks is skipped.
     pub devices: Vec<Devices>,
     pub collectives: Vec<CollectiveKind>,
     pub merges: Vec<MergeMode>,
-    /// What chunks count; without the list, what `[run]` says.
     pub chunks: Option<Vec<ChunkPolicy>>,
-    /// Where arcs lie; without the list, what `[run]` says.
     pub placements: Option<Vec<Placement>>,
-    /// How nodes are laid out; without the list, what `[run]` says.
     pub layouts: Option<Vec<Layout>>,
-    /// Workloads of the registry.
     pub workloads: Vec<String>,
-    /// Tables of options that take the place of those in `[run]`, one after another:
-    /// `{ pagerank = { strategy = "push" } }`. A workload that takes none of them runs once.
     pub variants: Vec<Map<String, Value>>,
-    /// Cells of the product that do not run.
     #[serde(skip_serializing)]
     pub exclude: Vec<Selection>,
-    /// Cells beyond the product, and options for some.
     #[serde(skip_serializing)]
     pub include: Vec<Selection>,
-    /// What every cell has in common: seeds, runs, verify, ... Options that a workload does not take
-    /// are left out for it.
     pub run: RunConfig,
 }
 

@@ -58,21 +58,6 @@ mod tests {
     }
 
     #[test]
-    fn plain_cells_lie_where_the_hive_scripts_put_them() {
-        let text = "graphs = ['rmat:24']\ndevices = ['cuda:0-7']\nworkloads = ['vn', 'geo', 'bfs']\n\
-                    [run]\nseeds = 'first:10'\n[run.geo]\nlocate = '0.5:1'\ngeo-iter = 10\n";
-        let files = files(text);
-        assert_eq!(
-            files,
-            [
-                "vn_eval_mgpu/h200/10/vn__rmat24__GPU8.json",
-                "geo_eval_mgpu/h200/geo-10_spatial-1000/geo__rmat24__GPU8.json",
-                "bfs_eval_mgpu/h200/default/bfs__rmat24__GPU8.json",
-            ]
-        );
-    }
-
-    #[test]
     fn numbers_of_seeds_are_told_by_the_folder_alone() {
         let text = "graphs = ['rmat:9']\ndevices = ['cuda:0']\nworkloads = ['vn']\n\
                     variants = [{ seeds = 'first:10' }, { seeds = 'random:7:1', runs = 2 }]\n";

@@ -30,9 +30,6 @@ const PARTIAL: [&str; 2] = [".hive-sweep-", ".partial"];
 
 impl Ledger {
     /// Makes the folder if need be, locks it and reads what is there.
-    ///
-    /// # Errors
-    /// The folder cannot be made or written; another sweep is at it; a line is no JSON.
     pub(super) fn open(dir: &Path) -> Result<Ledger> {
         let refuse = |cause: std::io::Error| {
             Error::input(format!("--output {}: {cause}; choose another folder", dir.display()))

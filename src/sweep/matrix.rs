@@ -65,10 +65,6 @@ pub(crate) fn names(config: &SweepConfig, options: &SweepOptions) -> Result<Vec<
 ///
 /// Fleets are the outer loop, so that one is open at a time; graphs are loaded when first needed, kept as long
 /// as they are, and laid out once for all fleets. What goes wrong in a cell stays in that cell.
-///
-/// # Errors
-/// A configuration without cells or with one that makes no sense; a folder that cannot be written or where
-/// another sweep is at work.
 pub(crate) fn sweep(
     config: &SweepConfig,
     dir: &Path,

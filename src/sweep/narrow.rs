@@ -8,9 +8,6 @@ use serde_json::{Map, Value};
 impl SweepConfig {
     /// Puts an option, as in `runs=3` or `pagerank.iterations=20`, in the place of `[run]`'s. Variants and includes
     /// that name it keep their own.
-    ///
-    /// # Errors
-    /// [`Error::Input`] for what is no option, has no such value, or is taken from a list.
     pub(crate) fn set(&mut self, text: &str) -> Result<()> {
         let named = |e: Error| Error::input(format!("--set {text}: {e}"));
         let (key, value) = pair(text).ok_or_else(|| {
@@ -32,9 +29,6 @@ impl SweepConfig {
 
 impl Selection {
     /// Adds a coordinate, as in `workload=bfs`: cells with one of the values of each coordinate that is named.
-    ///
-    /// # Errors
-    /// [`Error::Input`] for what is no coordinate.
     pub(crate) fn narrow(&mut self, text: &str) -> Result<()> {
         let refuse = |why: &str| Err(Error::input(format!("--only {text}: {why}")));
         let Some((key, word)) = pair(text) else {

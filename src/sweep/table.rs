@@ -64,11 +64,8 @@ fn coordinates(cell: &Cell) -> [String; 6] {
     [workload, dataset, devices, collective, merge, rest.into()]
 }
 
-/// The cells of series: how well they scale, and where the median run's time goes. `None` without any.
-///
-/// Speed-up is the time of the fewest replicas over this one. Efficiency is that over the growth of the number
-/// of replicas under strong scaling, and that itself under weak scaling; `rate` is how many times their
-/// arcs a second.
+/// The cells of series: how well they scale, and where the median run's time goes. `None` without any. `docs/sweeps.md`
+/// tells the columns.
 pub(crate) fn scaling_table(cells: &[Cell]) -> Option<Table> {
     let mut table = Table::new(
         &"series,scaling,workload,dataset,devices,options,arcs,median ms,speed-up,efficiency,Marcs/s,rate,step ms,\

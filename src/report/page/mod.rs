@@ -2,9 +2,8 @@
 
 use super::document::{Chapter, Document};
 use super::plot::{Ink, all_inks, escape};
-use super::plots::{plots, slug};
+use super::plots::slug;
 use super::sheet::{Entry, Sheet};
-use super::tables::study;
 use super::{COMMIT, VERSION};
 use std::fmt::Write;
 
@@ -21,14 +20,11 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
 pub(super) fn html(document: &Document<'_>) -> String {
     let title = escape(&document.title);
     let chapters = document.chapters();
-    let links: String = chapters
-        .iter()
-        .map(|chapter| {
-            let name = name(chapter);
-            format!("<li><a href=\"#{}\">{}</a></li>\n", slug(&name), escape(&name))
-        })
-        .collect();
-    let body: String = chapters.iter().map(|chapter| section(document, chapter)).collect();
+    let link = |Chapter { name, .. }: &Chapter<'_>| {
+        format!("<li><a href=\"#{}\">{}</a></li>\n", slug(name), escape(name))
+    };
+    let links: String = chapters.iter().map(link).collect();
+    let body: String = chapters.iter().map(section).collect();
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
@@ -60,30 +56,18 @@ fn head(document: &Document<'_>) -> String {
     out
 }
 
-/// What a chapter is called.
-fn name(chapter: &Chapter<'_>) -> String {
-    match chapter {
-        Chapter::Missing => "Failed and skipped".into(),
-        Chapter::Singles => "Single runs".into(),
-        Chapter::Means => "Geometric means over datasets".into(),
-        Chapter::Baseline => "Against the baseline".into(),
-        Chapter::Times(group) => study(group[0].case()),
-        Chapter::Ablation(ablation) => format!("Ablation: {}", ablation.option),
-    }
-}
-
-fn section(document: &Document<'_>, chapter: &Chapter<'_>) -> String {
-    let name = name(chapter);
-    let mut out = format!("<section id=\"{}\">\n<h2>{}</h2>\n", slug(&name), escape(&name));
-    let scenes = plots(document, chapter);
-    if !scenes.is_empty() {
+fn section(chapter: &Chapter<'_>) -> String {
+    let name = &chapter.name;
+    let mut out = format!("<section id=\"{}\">\n<h2>{}</h2>\n", slug(name), escape(name));
+    let plots = chapter.plots();
+    if !plots.is_empty() {
         out += "<div class=\"plots\">\n";
-        for scene in scenes {
-            let _ = writeln!(out, "<figure>{}</figure>", scene.svg());
+        for plot in plots {
+            let _ = writeln!(out, "<figure>{}</figure>", plot.svg());
         }
         out += "</div>\n";
     }
-    document.tables(chapter).iter().for_each(|sheet| table(sheet, &name, &mut out));
+    chapter.tables.iter().for_each(|sheet| table(sheet, name, &mut out));
     out + "</section>\n"
 }
 

@@ -19,10 +19,20 @@ pub(crate) enum Measure {
 #[derive(Clone)]
 pub(crate) struct Point {
     pub n: u64,
-    pub value: f64,
+    pub speed_up: Option<f64>,
+    pub efficiency: Option<f64>,
     /// What perfect scaling would give.
     pub ideal: f64,
     pub tip: String,
+}
+
+impl Point {
+    fn value(&self, measure: Measure) -> Option<f64> {
+        match measure {
+            Measure::SpeedUp => self.speed_up,
+            Measure::Efficiency => self.efficiency,
+        }
+    }
 }
 
 /// One line of a plot.
@@ -41,13 +51,14 @@ const LEFT: f32 = 38.0;
 /// At most [`super::MOST_CURVES`] curves over the number of `noun` (GPUs or replicas). `None` where no curve has a
 /// point.
 pub(crate) fn curves(name: &str, measure: Measure, noun: &str, lines: &[Curve]) -> Option<Plot> {
-    let points = || lines.iter().flat_map(|line| &line.points);
+    let measured = |point: &&Point| point.value(measure).is_some();
+    let points = || lines.iter().flat_map(|line| &line.points).filter(measured);
     let mut numbers: Vec<u64> = points().map(|point| point.n).collect();
     numbers.sort_unstable();
     numbers.dedup();
     let (first, last) = (*numbers.first()? as f64, *numbers.last()? as f64);
     let ideal = points().map(|point| point.ideal).fold(1.0, f64::max);
-    let values = || points().map(|point| point.value);
+    let values = || points().filter_map(|point| point.value(measure));
     let log = measure == Measure::SpeedUp;
     let ticks = match measure {
         Measure::SpeedUp => {
@@ -88,12 +99,12 @@ pub(crate) fn curves(name: &str, measure: Measure, noun: &str, lines: &[Curve]) 
     };
     plot.add(&line(&perfect, IDEAL, 1.5, "4 4"));
     for (i, curve) in lines.iter().enumerate() {
-        let at = |point: &Point| (x.at(point.n as f64), y.at(point.value));
-        let places: Vec<(f32, f32)> = curve.points.iter().map(at).collect();
+        let at = |point: &Point| Some((x.at(point.n as f64), y.at(point.value(measure)?)));
+        let places: Vec<(f32, f32)> = curve.points.iter().filter_map(at).collect();
         if places.len() > 1 {
             plot.add(&line(&places, series(i), 2.0, dash(i)));
         }
-        for (point, place) in curve.points.iter().zip(places) {
+        for (point, place) in curve.points.iter().filter(measured).zip(places) {
             plot.tipped(&point.tip, &marker(i, place));
         }
     }
@@ -108,10 +119,11 @@ pub(crate) fn curves(name: &str, measure: Measure, noun: &str, lines: &[Curve]) 
 fn describe(measure: Measure, noun: &str, lines: &[Curve]) -> String {
     let what = if measure == Measure::SpeedUp { "Speed-up" } else { "Efficiency" };
     let ends = lines.iter().filter_map(|line| {
-        let last = line.points.last()?;
+        let last = line.points.iter().rfind(|point| point.value(measure).is_some())?;
+        let value = last.value(measure)?;
         let value = match measure {
-            Measure::SpeedUp => format!("{:.2} times", last.value),
-            Measure::Efficiency => format!("{:.0} %", 100.0 * last.value),
+            Measure::SpeedUp => format!("{value:.2} times"),
+            Measure::Efficiency => format!("{:.0} %", 100.0 * value),
         };
         Some(format!("{}: {value} on {}", line.label, last.n))
     });
