@@ -20,7 +20,7 @@ mkdir -p "$pack/bin" "$pack/tests" "$pack/data/road" "$pack/data/social" "$pack/
 cargo build --release --locked
 install -s "${CARGO_TARGET_DIR:-target}/release/hive" "$pack/bin/hive"
 
-# Cargo names each test executable in its JSON messages: target/release/deps/NAME-HASH. (The profile's
+# Cargo names each test executable in its JSON messages: target/debug/deps/NAME-HASH. (The profile's
 # "test", not the target's, tells a test executable from the program itself.)
 if [ "${1:-}" != --no-tests ]; then
     targets=()
@@ -29,7 +29,7 @@ if [ "${1:-}" != --no-tests ]; then
     done
     messages=$(mktemp)
     trap 'rm -f "$messages"' EXIT
-    cargo test --release --locked --no-run --message-format=json "${targets[@]}" >"$messages"
+    cargo test --locked --no-run --message-format=json "${targets[@]}" >"$messages"
     grep '"test":true},"features"' "$messages" | grep -o '"executable":"[^"]*"' | cut -d'"' -f4 |
         while read -r test; do
             name=$(basename "$test")

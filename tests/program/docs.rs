@@ -1039,7 +1039,7 @@ const TABLES: [Table; 16] = [
     ("generating", "benches.tar.gz", generating),
 ];
 
-const WRITE: &str = "HIVE_WRITE_DOCS=1 cargo test --release docs writes it anew";
+const WRITE: &str = "HIVE_WRITE_DOCS=1 cargo test docs writes it anew";
 
 /// A table stands below `<!-- table NAME: ARCHIVE -->`, and is what the archive makes it. `HIVE_WRITE_DOCS=1` writes
 /// the tables and the picture.
