@@ -11,28 +11,43 @@ use crate::fleet::{Backend, Replica};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// What a replica brings back: values by label, rank 0's alone.
-pub(crate) struct Brought<T> {
-    pub values: Vec<T>,
+/// What the program of one replica ends with.
+pub(crate) struct ReplicaAnswer<T> {
+    pub found: T,
     pub measured: Measured,
 }
 
-impl<T: Element> Brought<T> {
-    /// Of a program that has ended with `array`.
-    pub fn new(r: &Replica, array: &Replicated<T>, mut measured: Measured) -> Result<Brought<T>> {
+impl<T> ReplicaAnswer<T> {
+    /// With what `read` reads back, which is timed.
+    pub fn new(
+        mut measured: Measured,
+        read: impl FnOnce() -> Result<T>,
+    ) -> Result<ReplicaAnswer<T>> {
         let start = Instant::now();
-        let values = if r.rank() == 0 { array.to_vec()? } else { Vec::new() };
-        measured.download_ms = start.elapsed().as_secs_f64() * 1e3;
-        Ok(Brought { values, measured })
+        let found = read()?;
+        measured.download_ms += start.elapsed().as_secs_f64() * 1e3;
+        Ok(ReplicaAnswer { found, measured })
     }
 
-    /// Rank 0's, with everybody's arcs counted.
-    pub fn first(mut all: Vec<Brought<T>>) -> Brought<T> {
-        let arcs = all.iter().map(|one| one.measured.arcs_relaxed).sum();
-        let mut first = all.swap_remove(0);
-        first.measured.arcs_relaxed = arcs;
-        first
+    /// What each replica found, and the measurements of rank 0 with the arcs of all.
+    pub fn all(answers: Vec<ReplicaAnswer<T>>) -> (Vec<T>, Measured) {
+        let arcs = answers.iter().map(|one| one.measured.arcs_relaxed).sum();
+        let (found, measured): (Vec<T>, Vec<Measured>) =
+            answers.into_iter().map(|one| (one.found, one.measured)).unzip();
+        let measured = measured.into_iter().next().unwrap_or_default();
+        (found, Measured { arcs_relaxed: arcs, ..measured })
     }
+
+    /// What rank 0 found, and its measurements with the arcs of all.
+    pub fn first(answers: Vec<ReplicaAnswer<T>>) -> (T, Measured) {
+        let (mut found, measured) = ReplicaAnswer::all(answers);
+        (found.swap_remove(0), measured)
+    }
+}
+
+/// The values of an array that is the same on all replicas, by label; on rank 0 alone.
+pub(crate) fn values<T: Element>(r: &Replica, array: &Replicated<T>) -> Result<Vec<T>> {
+    if r.rank() == 0 { array.to_vec() } else { Ok(Vec::new()) }
 }
 
 /// Where a replica's steps run, with what they need there beside the replicated state: a workspace on its GPU, or
@@ -108,8 +123,6 @@ pub(crate) struct Log {
     pub trace: bool,
     pub iterations: u64,
     pub rounds: u64,
-    /// Of the iteration booked last.
-    booked: u64,
     /// Arcs that this replica looked at.
     pub relaxed: u64,
     pub merges: BTreeMap<String, u64>,
@@ -127,30 +140,30 @@ impl Log {
         self.first + self.iterations
     }
 
-    /// Books an iteration that was merged as `merge` says: `none`, `sparse`, `gather`, `dense`, ...
-    pub fn book(&mut self, rounds: u64, relaxed: u64, merge: &str) {
+    /// Books an iteration: its rounds and the arcs that it looked at, the nodes and arcs of the frontier that it began
+    /// with, and how it was merged: `none`, `sparse`, `gather`, `dense`, ...
+    pub fn book(
+        &mut self,
+        step: &str,
+        (rounds, relaxed): (u64, u64),
+        (frontier_nodes, frontier_arcs): (u64, u64),
+        merge: &str,
+    ) {
+        if let Some(began) = self.began.take().filter(|_| self.trace) {
+            self.entries.push(TraceEntry {
+                iteration: self.iterations,
+                step: step.trim_start_matches("step ").into(),
+                rounds,
+                frontier_nodes,
+                frontier_arcs,
+                merge: merge.into(),
+                ms: began.elapsed().as_secs_f64() * 1e3,
+            });
+        }
         self.iterations += 1;
         self.rounds += rounds;
-        self.booked = rounds;
         self.relaxed += relaxed;
         *self.merges.entry(merge.into()).or_default() += 1;
-    }
-}
-
-impl Log {
-    /// Adds the iteration just booked to the trace: what it did, the nodes and arcs that it began with, and how it
-    /// was merged.
-    pub fn note(&mut self, step: &str, (frontier_nodes, frontier_arcs): (u64, u64), merge: &str) {
-        let Some(began) = self.began.take().filter(|_| self.trace) else { return };
-        self.entries.push(TraceEntry {
-            iteration: self.iterations - 1,
-            step: step.trim_start_matches("step ").into(),
-            rounds: self.booked,
-            frontier_nodes,
-            frontier_arcs,
-            merge: merge.into(),
-            ms: began.elapsed().as_secs_f64() * 1e3,
-        });
     }
 }
 
@@ -290,3 +303,19 @@ pub(crate) fn begin(r: &mut Replica, log: &mut Log, name: &'static str) -> Resul
     r.perturb_launches();
     Ok(())
 }
+
+/// The tasks of a workload's steps: the number of each in the kernels, and its name in traces and faults.
+macro_rules! tasks {
+    ($(#[$doc:meta])* $vis:vis enum $name:ident { $($(#[$of:meta])* $task:ident $(($number:expr))? = $text:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        $vis enum $name { $($(#[$of])* $task $(= $number as isize)?),+ }
+
+        impl $name {
+            $vis fn name(self) -> &'static str {
+                match self { $($name::$task => $text),+ }
+            }
+        }
+    };
+}
+pub(crate) use tasks;

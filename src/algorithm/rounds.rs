@@ -20,7 +20,7 @@ impl Rounds {
         self.0.as_ref().map_or(0, Pinned::pointer)
     }
 
-    /// Adds the last launch, which left `count` entries, to the iteration that `trace` booked last: an entry a round where
+    /// Adds the last launch, which left `count` entries, to the iteration that `trace` books next: an entry a round where
     /// it had several. `swept` names rounds that sweep a bitmap; pulls of a `joint` launch are shared.
     pub fn tell(&self, trace: &mut Log, count: u64, swept: &str, joint: bool) {
         let Some(log) = self.0.as_ref().filter(|_| trace.trace) else { return };
@@ -36,7 +36,7 @@ impl Rounds {
                 _ => "",
             };
             TraceEntry {
-                iteration: trace.iterations - 1,
+                iteration: trace.iterations,
                 step: step.into(),
                 rounds: (kind >> 8).max(1),
                 frontier_nodes: nodes,

@@ -214,7 +214,7 @@ mod tests {
         }
 
         fn go(&mut self, _: &mut Replica, log: &mut Log) -> Result<()> {
-            log.book(1, 1, "none");
+            log.book("step", (1, 1), (0, 0), "none");
             Ok(())
         }
 

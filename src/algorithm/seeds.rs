@@ -7,6 +7,7 @@
 
 use crate::error::{Error, Result};
 use crate::graph::Graph;
+use crate::hash::{below, mix};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
@@ -343,7 +344,7 @@ fn draw(count: u64, seed: u64, n: u64) -> Vec<u32> {
     let mut moved: HashMap<u64, u64> = HashMap::new();
     (0..count)
         .map(|i| {
-            let j = i + below(hash(seed, i), n - i);
+            let j = i + below(n - i, hash(seed, i));
             let at_i = moved.remove(&i).unwrap_or(i);
             let card = if i == j { at_i } else { moved.insert(j, at_i).unwrap_or(j) };
             card as u32
@@ -351,20 +352,9 @@ fn draw(count: u64, seed: u64, n: u64) -> Vec<u32> {
         .collect()
 }
 
-/// A number below `bound` from 64 random bits.
-fn below(bits: u64, bound: u64) -> u64 {
-    ((u128::from(bits) * u128::from(bound)) >> 64) as u64
-}
-
 /// 64 random bits for (seed, counter): SplitMix64's finaliser, once for each.
 fn hash(seed: u64, counter: u64) -> u64 {
     mix(mix(seed.wrapping_add(0x9e37_79b9_7f4a_7c15)) ^ counter)
-}
-
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 impl FromStr for Seeds {

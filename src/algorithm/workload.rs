@@ -16,8 +16,8 @@ use crate::layout::{Form, PrepareOptions, Prepared};
 use crate::operator;
 #[cfg(feature = "cli")]
 use clap::{Args as Flags, FromArgMatches as _};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::any::Any;
 use std::path::{Path, PathBuf};
@@ -61,6 +61,19 @@ macro_rules! config {
 }
 pub(crate) use config;
 
+/// The config of a workload that has no options of its own.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[serde(default, deny_unknown_fields)]
+pub struct NoOptions {
+    /// How the workload runs.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    #[serde(skip)]
+    pub run: RunOptions,
+}
+
+config!(NoOptions);
+
 /// A workload.
 pub trait Algorithm: Sized + Send + Sync + 'static {
     /// What it is asked.
@@ -88,7 +101,9 @@ pub trait Algorithm: Sized + Send + Sync + 'static {
     const ARRAY_COLUMNS: usize = 1;
 
     /// Checks what no single option's syntax can.
-    fn check(config: &Self::Config) -> Result<()>;
+    fn check(_config: &Self::Config) -> Result<()> {
+        Ok(())
+    }
 
     /// What a run starts from.
     fn start(config: &Self::Config, graph: &Graph) -> Result<Self::Start>;
@@ -133,14 +148,22 @@ pub trait Algorithm: Sized + Send + Sync + 'static {
     fn arrays(shape: &GraphShape, config: &Self::Config, world: usize) -> Vec<DeviceArray>;
 
     /// Runs it. What ran is told by the answer's [`Measured`]: `reached` nodes, `reached_arcs` that rates are of, and
-    /// `arcs_relaxed` of all replicas together. Without `extras` only the times of runs are wanted.
-    fn solve(
-        fleet: &Fleet,
-        graph: &Prepared,
-        query: &Query<Self>,
-        run: &RunOptions,
-        extras: bool,
-    ) -> Result<Self::Answer>;
+    /// `arcs_relaxed` of all replicas together.
+    fn solve(request: Request<Self>) -> Result<Self::Answer>;
+}
+
+/// What [`Algorithm::solve`] is given.
+pub struct Request<'a, A: Algorithm> {
+    /// Where it runs.
+    pub fleet: &'a Fleet,
+    /// The graph, laid out.
+    pub graph: &'a Prepared,
+    /// What is asked, but for how it runs.
+    pub query: &'a Query<A>,
+    /// How it runs.
+    pub run: &'a RunOptions,
+    /// Whether more than the times of runs is wanted.
+    pub extras: bool,
 }
 
 /// The arrays of a run on one GPU of `world` replicas, with what every replica has there.
@@ -167,7 +190,8 @@ pub(crate) fn run<A: Algorithm>(
     graph.check_fleet(fleet)?;
     let query = Query::<A>::new(config.clone(), graph.graph().clone(), *graph.options())?;
     query.check_memory(fleet.info())?;
-    let answer = A::solve(fleet, graph, &query, config.run(), true)?;
+    let request = Request { fleet, graph, query: &query, run: config.run(), extras: true };
+    let answer = A::solve(request)?;
     match &answer.measured().differing {
         Some(message) => Err(Error::Verify(message.clone())),
         None => Ok(answer),
@@ -553,7 +577,7 @@ impl<A: Algorithm> AnyQuery for Shared<A> {
         run: RunOptions,
         extras: bool,
     ) -> Result<Box<dyn AnyAnswer>> {
-        let answer = A::solve(fleet, graph, &self.0, &run, extras)?;
+        let answer = A::solve(Request { fleet, graph, query: &self.0, run: &run, extras })?;
         Ok(Box::new(Answered { query: self.0.clone(), answer }))
     }
 }

@@ -5,16 +5,16 @@ use super::cuda::Workspace;
 use super::host::Lanes;
 use super::plan::{Plan, State, StepResult, StepTask, Task, side_by_side};
 use super::{Bc, BcConfig, Betweenness, MOST_LANES, cuda, host, scale};
-use crate::algorithm::frame::{Brought, Engine, Log, Run, begin, step, timed};
+use crate::algorithm::frame::{Engine, Log, ReplicaAnswer, Run, begin, step, timed, values};
 use crate::algorithm::same::{Rounded, Words};
-use crate::algorithm::workload::{Algorithm, Query};
-use crate::algorithm::{MergeMode, Precision, RunOptions, files_of, from_nodes};
+use crate::algorithm::workload::{Algorithm, Request};
+use crate::algorithm::{MergeMode, Precision, files_of, from_nodes};
 use crate::collective::Split;
 use crate::error::{Error, Result};
 use crate::fleet::{Fleet, Replica};
 use crate::graph::Graph;
 use crate::layout::memory::{DeviceArray, GraphShape};
-use crate::layout::{Form, Prepared, TopologyRows};
+use crate::layout::{Form, TopologyRows};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -71,13 +71,8 @@ impl Algorithm for Bc {
         cuda::arrays(shape, world)
     }
 
-    fn solve(
-        fleet: &Fleet,
-        graph: &Prepared,
-        query: &Query<Bc>,
-        run: &RunOptions,
-        _: bool,
-    ) -> Result<Betweenness> {
+    fn solve(request: Request<Self>) -> Result<Betweenness> {
+        let Request { fleet, graph, query, run, .. } = request;
         let config = BcConfig { run: run.clone(), ..query.config.clone() };
         solve(fleet, &graph.simple(fleet)?, &query.start, config)
     }
@@ -106,16 +101,16 @@ fn solve(
     let labels = labels.filter(|l| (*l as usize) < columns.active).collect();
     let labels = Arc::new(side_by_side(columns, labels));
     let (normalized, endpoints) = (config.normalized, config.endpoints);
-    let (plan, brought, tallies) = loop {
+    let (plan, found, mut measured) = loop {
         let plan = Plan::new(rows, labels.len(), &config, fleet.info());
         let shared = (rows.clone(), labels.clone(), plan.clone(), config.clone());
-        let all = fleet.run(move |r| {
+        let answers = fleet.run(move |r| {
             let (rows, labels, plan, config) = &shared;
             program(r, rows, labels, plan, config)
         })?;
-        let (brought, tallies): (Vec<_>, Vec<_>) = all.into_iter().unzip();
-        let overflow = tallies.iter().filter_map(|tally| tally.overflow).min();
-        let Some(position) = overflow else { break (plan, brought, tallies) };
+        let (found, measured) = ReplicaAnswer::all(answers);
+        let overflow = found.iter().filter_map(|(_, tally)| tally.overflow).min();
+        let Some(position) = overflow else { break (plan, found, measured) };
         if plan.sizes.double || config.precision != Precision::Auto {
             let source = rows.graph.id(columns.node(labels[position]));
             let (bits, next) = match plan.sizes.double {
@@ -128,9 +123,10 @@ fn solve(
         }
         config.precision = Precision::F64;
     };
+    let (mut scores, tallies): (Vec<Vec<f64>>, Vec<Tally>) = found.into_iter().unzip();
     let counted = if plan.sizes.cut || plan.alone { &tallies[..1] } else { &tallies[..] };
     let isolated = (sources.len() - labels.len()) as u64;
-    let Brought { values: mut by_label, mut measured } = Brought::first(brought);
+    let mut by_label = scores.swap_remove(0);
     measured.reached = counted.iter().map(|tally| tally.reached).sum::<u64>() + isolated;
     measured.reached_arcs = counted.iter().map(|tally| tally.reached_arcs).sum();
     by_label.resize(columns.nodes, 0.0);
@@ -155,7 +151,7 @@ fn program(
     labels: &[u32],
     plan: &Plan,
     config: &BcConfig,
-) -> Result<(Brought<f64>, Tally)> {
+) -> Result<ReplicaAnswer<(Vec<f64>, Tally)>> {
     let (rank, perturbed, sizes) = (r.rank(), r.chance().is_some(), plan.sizes);
     let own = if sizes.cut { rows.in_chunks.range(rank) } else { 0..sizes.active as u64 };
     let state = State::allocate(r, sizes)?;
@@ -171,7 +167,7 @@ fn program(
     let tally = Tally::default();
     let mut driver = Driver { rows, labels, plan, endpoints, own, state, engine, tally };
     let measured = timed(r, &config.run, &mut driver)?;
-    Ok((Brought::new(r, &driver.state.sums.scores, measured)?, driver.tally))
+    ReplicaAnswer::new(measured, || Ok((values(r, &driver.state.sums.scores)?, driver.tally)))
 }
 
 /// All batches, to be repeated.
@@ -333,6 +329,5 @@ impl<'a> Driver<'a> {
 /// Books an iteration.
 fn note(log: &mut Log, name: &str, merge: &str, done: StepResult) {
     let rounds = if name == "batch" { 2 * done.levels } else { 1 };
-    log.book(rounds, done.looked, merge);
-    log.note(name, (done.reached, done.reached_arcs), merge);
+    log.book(name, (rounds, done.looked), (done.reached, done.reached_arcs), merge);
 }

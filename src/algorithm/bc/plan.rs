@@ -2,6 +2,7 @@
 
 use super::{BcConfig, MOST_LANES, cuda};
 use crate::algorithm::arrays::replicated_arrays;
+use crate::algorithm::frame::tasks;
 use crate::algorithm::{MergeMode, Precision};
 use crate::collective::{Element, Replicated, Split};
 use crate::device::kernels::bc_batch as kernel;
@@ -140,42 +141,27 @@ fn fitting(columns: &Columns, mut sizes: Sizes, fleet: &FleetInfo) -> usize {
     sizes.lanes
 }
 
-/// What a step does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Task {
-    /// All levels of both phases, and the scores.
-    Whole = kernel::WHOLE as isize,
-    /// The sources, as level 0.
-    Seed = kernel::SEED as isize,
-    /// What the next level holds of the own chunk.
-    Find = kernel::FIND as isize,
-    /// The own part of the level just found, into the exchange.
-    Pack = kernel::PACK as isize,
-    /// The list of a level, gathered, into the arrays.
-    Commit = kernel::COMMIT as isize,
-    /// Sums of coefficients for the own part of a level.
-    Back = kernel::BACK as isize,
-    /// These sums, into the exchange.
-    PackBack = kernel::PACK_BACK as isize,
-    /// The sums of a level, gathered, into the arrays and, on GPUs, the scores.
-    Settle = kernel::SETTLE as isize,
-    /// The rest of what the batch adds to the scores: on GPUs the ends of paths.
-    Score = kernel::ENDS as isize,
-}
-
-impl Task {
-    pub fn name(self) -> &'static str {
-        match self {
-            Task::Whole => "step batch",
-            Task::Seed => "step seed",
-            Task::Find => "step find",
-            Task::Pack => "step pack",
-            Task::Commit => "step commit",
-            Task::Back => "step back",
-            Task::PackBack => "step pack back",
-            Task::Settle => "step settle",
-            Task::Score => "step score",
-        }
+tasks! {
+    /// What a step does.
+    pub(super) enum Task {
+        /// All levels of both phases, and the scores.
+        Whole(kernel::WHOLE) = "step batch",
+        /// The sources, as level 0.
+        Seed(kernel::SEED) = "step seed",
+        /// What the next level holds of the own chunk.
+        Find(kernel::FIND) = "step find",
+        /// The own part of the level just found, into the exchange.
+        Pack(kernel::PACK) = "step pack",
+        /// The list of a level, gathered, into the arrays.
+        Commit(kernel::COMMIT) = "step commit",
+        /// Sums of coefficients for the own part of a level.
+        Back(kernel::BACK) = "step back",
+        /// These sums, into the exchange.
+        PackBack(kernel::PACK_BACK) = "step pack back",
+        /// The sums of a level, gathered, into the arrays and, on GPUs, the scores.
+        Settle(kernel::SETTLE) = "step settle",
+        /// The rest of what the batch adds to the scores: on GPUs the ends of paths.
+        Score(kernel::ENDS) = "step score",
     }
 }
 

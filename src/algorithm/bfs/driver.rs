@@ -3,16 +3,16 @@
 use super::cuda::{Sizes, Workspace};
 use super::plan::{FrontierInfo, Plan, State, StepResult, StepTask, Task, pulls};
 use super::{Bfs, BfsConfig, SearchDirection, Searches, Sources, UNREACHED, host};
-use crate::algorithm::frame::{Engine, Log, Run, step, timed};
+use crate::algorithm::frame::{Engine, Log, ReplicaAnswer, Run, step, timed};
 use crate::algorithm::same::Words;
-use crate::algorithm::workload::{Algorithm, Query};
-use crate::algorithm::{Measured, RunOptions, files_of, from_nodes, one_search, targets};
+use crate::algorithm::workload::{Algorithm, Request};
+use crate::algorithm::{RunOptions, files_of, from_nodes, one_search, targets};
 use crate::collective::Together;
 use crate::error::{Error, Result};
-use crate::fleet::{Fleet, Replica};
+use crate::fleet::Replica;
 use crate::graph::Graph;
 use crate::layout::memory::{DeviceArray, GraphShape};
-use crate::layout::{Form, Prepared, TopologyRows};
+use crate::layout::{Form, TopologyRows};
 use rayon::prelude::*;
 use std::path::Path;
 use std::time::Instant;
@@ -26,16 +26,15 @@ struct Question {
     run: RunOptions,
 }
 
-/// What one replica brings back.
-struct Brought {
-    /// By label, of each source; rank 0's alone.
+/// What one replica ends with.
+struct Found {
+    /// By label, of each source; on rank 0 alone.
     levels: Vec<Vec<u32>>,
     /// Of each source: nodes reached, arcs out of them, largest level.
     counts: Vec<[u64; 3]>,
     /// Of each source: self loops among the arcs, where an edge is two arcs.
     loops: Vec<u64>,
     near_far: bool,
-    measured: Measured,
 }
 
 impl Algorithm for Bfs {
@@ -112,51 +111,38 @@ impl Algorithm for Bfs {
         super::cuda::arrays(shape, world)
     }
 
-    fn solve(
-        fleet: &Fleet,
-        graph: &Prepared,
-        query: &Query<Bfs>,
-        run: &RunOptions,
-        extras: bool,
-    ) -> Result<Searches> {
-        solve(fleet, graph, query, run, extras)
+    fn solve(request: Request<Self>) -> Result<Searches> {
+        let Request { fleet, graph, query, run, extras } = request;
+        let (rows, config) = (graph.topology(fleet)?, &query.config);
+        let sources = &query.start.nodes;
+        let question = Question {
+            sources: sources.iter().map(|v| rows.columns.label(*v)).collect(),
+            config: config.clone(),
+            run: run.clone(),
+        };
+        let shared = rows.clone();
+        let answers = fleet.run(move |r| program(r, &shared, &question))?;
+        let (found, mut measured) = ReplicaAnswer::first(answers);
+        let Found { levels, counts, loops, near_far } = found;
+        let start = Instant::now();
+        // A gauging run does not come to all sources.
+        let in_order = |levels: Vec<u32>| match levels.is_empty() {
+            true => levels,
+            false => rows.columns.to_input_order(levels),
+        };
+        let levels: Vec<Vec<u32>> = levels.into_iter().map(in_order).collect();
+        measured.download_ms += start.elapsed().as_secs_f64() * 1e3;
+        let predecessors = (config.predecessors || config.target.is_some()) && extras;
+        Ok(Searches::new(query, levels, (&counts, &loops), near_far, predecessors, measured))
     }
 }
 
-/// The searches of a query.
-fn solve(
-    fleet: &Fleet,
-    graph: &Prepared,
-    query: &Query<Bfs>,
-    run: &RunOptions,
-    extras: bool,
-) -> Result<Searches> {
-    let (rows, config) = (graph.topology(fleet)?, &query.config);
-    let sources = &query.start.nodes;
-    let question = Question {
-        sources: sources.iter().map(|v| rows.columns.label(*v)).collect(),
-        config: config.clone(),
-        run: run.clone(),
-    };
-    let shared = rows.clone();
-    let mut brought = fleet.run(move |r| program(r, &shared, &question))?;
-    let looked = brought.iter().map(|one| one.measured.arcs_relaxed).sum();
-    let Brought { levels, counts, loops, near_far, mut measured } = brought.swap_remove(0);
-    measured.arcs_relaxed = looked;
-    let start = Instant::now();
-    // A gauging run does not come to all sources.
-    let in_order = |levels: Vec<u32>| match levels.is_empty() {
-        true => levels,
-        false => rows.columns.to_input_order(levels),
-    };
-    let levels: Vec<Vec<u32>> = levels.into_iter().map(in_order).collect();
-    measured.download_ms += start.elapsed().as_secs_f64() * 1e3;
-    let predecessors = (config.predecessors || config.target.is_some()) && extras;
-    Ok(Searches::new(query, levels, (&counts, &loops), near_far, predecessors, measured))
-}
-
 /// The program of one replica.
-fn program(r: &mut Replica, rows: &TopologyRows, question: &Question) -> Result<Brought> {
+fn program(
+    r: &mut Replica,
+    rows: &TopologyRows,
+    question: &Question,
+) -> Result<ReplicaAnswer<Found>> {
     let (nodes, active) = (rows.columns.nodes, rows.columns.active);
     let plan = Plan::new(question.run.merge, question.config.direction, r, rows);
     let near_far = plan == Plan::NearFar;
@@ -164,9 +150,9 @@ fn program(r: &mut Replica, rows: &TopologyRows, question: &Question) -> Result<
     let mut search = Driver::new(r, rows, question, plan, state)?;
     let mut measured = timed(r, &question.run, &mut search)?;
     measured.download_ms = search.download_ms;
-    let (levels, counts, loops) = search.finish();
-    Ok(Brought { levels, counts, loops, near_far: plan == Plan::NearFar, measured })
+    Ok(ReplicaAnswer { found: search.finish(), measured })
 }
+
 struct Driver<'a> {
     rows: &'a TopologyRows,
     question: &'a Question,
@@ -229,10 +215,10 @@ impl<'a> Driver<'a> {
         })
     }
 
-    /// The levels, what was counted, and self loops among that, by source.
-    fn finish(self) -> (Vec<Vec<u32>>, Vec<[u64; 3]>, Vec<u64>) {
+    fn finish(self) -> Found {
         let loops = self.reached_loops.into_iter().map(Option::unwrap_or_default).collect();
-        (self.levels, self.counts, loops)
+        let near_far = self.plan == Plan::NearFar;
+        Found { levels: self.levels, counts: self.counts, loops, near_far }
     }
 }
 
@@ -357,11 +343,11 @@ impl Driver<'_> {
         }
         let logged = found.logged;
         let (merged, found) = self.merge(r, task, found)?;
-        log.book(found.rounds, found.looked, merged);
         if let Some(workspace) = self.engine.workspace() {
             workspace.rounds.tell(log, logged, "push words", task == Task::Joint);
         }
-        log.note(task.name(), (known.nodes, known.arcs.unwrap_or(0)), merged);
+        let frontier = (known.nodes, known.arcs.unwrap_or(0));
+        log.book(task.name(), (found.rounds, found.looked), frontier, merged);
         let (nodes, arcs) = (found.nodes, found.arcs);
         let depth = known.depth + found.rounds as u32;
         let reached = known.reached + found.reached;

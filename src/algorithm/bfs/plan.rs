@@ -4,38 +4,27 @@ use super::cuda::Sizes;
 use super::{BfsConfig, SearchDirection};
 use crate::algorithm::MergeMode;
 use crate::algorithm::arrays::replicated_arrays;
+use crate::algorithm::frame::tasks;
 use crate::collective::{Frontier, Replicated, Together};
 use crate::device::kernels::bfs_round as kernel;
 use crate::fleet::{Backend, Replica};
 use crate::layout::TopologyRows;
 
-/// What a step does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Task {
-    /// Everything to the end, redundantly.
-    Finish = kernel::FINISH as isize,
-    /// Pushes, redundantly, until nothing is left or a pull pays.
-    Grow = kernel::GROW as isize,
-    /// One pull into the own chunk.
-    Pull = kernel::PULL as isize,
-    /// One push of the own chunk's frontier.
-    Push = kernel::PUSH as isize,
-    /// Everything by near-far, redundantly.
-    NearFar,
-    /// Everything to the end, in one launch with the other GPUs.
-    Joint = kernel::JOINT as isize,
-}
-
-impl Task {
-    pub fn name(self) -> &'static str {
-        match self {
-            Task::Finish => "step push-pull",
-            Task::Grow => "step push",
-            Task::Pull => "step pull",
-            Task::Push => "step chunk push",
-            Task::NearFar => "step near-far",
-            Task::Joint => "step joint push-pull",
-        }
+tasks! {
+    /// What a step does.
+    pub(super) enum Task {
+        /// Everything to the end, redundantly.
+        Finish(kernel::FINISH) = "step push-pull",
+        /// Pushes, redundantly, until nothing is left or a pull pays.
+        Grow(kernel::GROW) = "step push",
+        /// One pull into the own chunk.
+        Pull(kernel::PULL) = "step pull",
+        /// One push of the own chunk's frontier.
+        Push(kernel::PUSH) = "step chunk push",
+        /// Everything by near-far, redundantly.
+        NearFar = "step near-far",
+        /// Everything to the end, in one launch with the other GPUs.
+        Joint(kernel::JOINT) = "step joint push-pull",
     }
 }
 

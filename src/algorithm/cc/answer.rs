@@ -2,7 +2,6 @@
 
 use super::Cc;
 use crate::algorithm::Measured;
-use crate::algorithm::frame::Brought;
 use crate::algorithm::ranking::ranked;
 use crate::algorithm::workload::{Algorithm, Answer, Checked, Query, fields};
 use crate::graph::Graph;
@@ -31,9 +30,11 @@ pub struct Components {
 }
 
 impl Components {
-    /// From each row's root, by label, as a program brought them back.
-    pub(crate) fn of_roots(rows: &TopologyRows, brought: Brought<u32>) -> Components {
-        let Brought { values: roots, mut measured } = brought;
+    /// From each row's root, by label.
+    pub(crate) fn of_roots(
+        rows: &TopologyRows,
+        (roots, mut measured): (Vec<u32>, Measured),
+    ) -> Components {
         let start = Instant::now();
         let labels = smallest_members(&rows.graph, &rows.columns, &roots);
         measured.download_ms += start.elapsed().as_secs_f64() * 1e3;

@@ -30,9 +30,9 @@ pub use answer::Components;
 pub(crate) use answer::{cuts, facts, lines, ranking};
 
 use super::arrays::replicated_arrays;
-use super::frame::{Brought, Engine, Log, Run, step, timed};
+use super::frame::{Engine, Log, ReplicaAnswer, Run, step, tasks, timed, values};
 use super::same::Words;
-use super::workload::{Algorithm, Query, config, run};
+use super::workload::{Algorithm, NoOptions, Request, run};
 use super::{MergeMode, RunOptions};
 use crate::collective::{Frontier, Replicated, Split, Together};
 use crate::device::kernels::cc_forest as kernel;
@@ -42,23 +42,12 @@ use crate::graph::Graph;
 use crate::layout::memory::{DeviceArray, GraphShape};
 use crate::layout::{Form, Prepared, TopologyRows};
 use cuda::Workspace;
-use serde::{Deserialize, Serialize};
 
 /// The workload.
 pub struct Cc;
 
 /// What connected components are asked: nothing of their own.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(clap::Args))]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct CcConfig {
-    /// How the workload runs.
-    #[cfg_attr(feature = "cli", arg(skip))]
-    #[serde(skip)]
-    pub run: RunOptions,
-}
-
-config!(CcConfig);
+pub type CcConfig = NoOptions;
 
 /// The connected components of a graph, arcs taken both ways.
 ///
@@ -80,10 +69,6 @@ impl Algorithm for Cc {
     const FORM: Form = Form::Topology;
     const RANKS: Option<&'static str> = Some("the largest components");
 
-    fn check(_: &CcConfig) -> Result<()> {
-        Ok(())
-    }
-
     fn start(_: &CcConfig, _: &Graph) -> Result<()> {
         Ok(())
     }
@@ -92,47 +77,30 @@ impl Algorithm for Cc {
         cuda::arrays(shape, world)
     }
 
-    fn solve(
-        fleet: &Fleet,
-        graph: &Prepared,
-        _: &Query<Cc>,
-        run: &RunOptions,
-        _: bool,
-    ) -> Result<Components> {
+    fn solve(request: Request<Self>) -> Result<Components> {
+        let Request { fleet, graph, run, .. } = request;
         let (rows, run) = (graph.topology(fleet)?, run.clone());
         let shared = rows.clone();
-        let brought = fleet.run(move |r| program(r, &shared, &run))?;
-        Ok(Components::of_roots(&rows, Brought::first(brought)))
+        let answers = fleet.run(move |r| program(r, &shared, &run))?;
+        Ok(Components::of_roots(&rows, ReplicaAnswer::first(answers)))
     }
 }
 
-/// What a step does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Task {
-    /// Everything, redundantly.
-    Whole = kernel::WHOLE as isize,
-    /// Follow the chains of the own chunk.
-    Roots = kernel::ROOTS as isize,
-    /// The rest, redundantly, once it is known who ends in the largest tree.
-    Finish = kernel::FINISH as isize,
-    /// Join over the own chunk's arcs.
-    Hook = kernel::HOOK as isize,
-    /// Join each node with its own parent from before the merge.
-    Rehook = kernel::REHOOK as isize,
-    /// Everything, in one launch with the other GPUs.
-    Joint = kernel::JOINT as isize,
-}
-
-impl Task {
-    fn name(self) -> &'static str {
-        match self {
-            Task::Whole => "step whole",
-            Task::Roots => "step roots",
-            Task::Finish => "step finish",
-            Task::Hook => "step hook",
-            Task::Rehook => "step rehook",
-            Task::Joint => "step joint",
-        }
+tasks! {
+    /// What a step does.
+    enum Task {
+        /// Everything, redundantly.
+        Whole(kernel::WHOLE) = "step whole",
+        /// Follow the chains of the own chunk.
+        Roots(kernel::ROOTS) = "step roots",
+        /// The rest, redundantly, once it is known who ends in the largest tree.
+        Finish(kernel::FINISH) = "step finish",
+        /// Join over the own chunk's arcs.
+        Hook(kernel::HOOK) = "step hook",
+        /// Join each node with its own parent from before the merge.
+        Rehook(kernel::REHOOK) = "step rehook",
+        /// Everything, in one launch with the other GPUs.
+        Joint(kernel::JOINT) = "step joint",
     }
 }
 
@@ -191,7 +159,11 @@ impl Plan {
 }
 
 /// The program of one replica.
-fn program(r: &mut Replica, rows: &TopologyRows, run: &RunOptions) -> Result<Brought<u32>> {
+fn program(
+    r: &mut Replica,
+    rows: &TopologyRows,
+    run: &RunOptions,
+) -> Result<ReplicaAnswer<Vec<u32>>> {
     let rank = r.rank();
     let plan = Plan::new(run.merge, r, rows);
     let state = State::allocate(r, rows.columns.active)?;
@@ -202,7 +174,7 @@ fn program(r: &mut Replica, rows: &TopologyRows, run: &RunOptions) -> Result<Bro
     };
     let mut search = Search { rows, plan, state, together, engine };
     let measured = timed(r, run, &mut search)?;
-    Brought::new(r, &search.state.comp, measured)
+    ReplicaAnswer::new(measured, || values(r, &search.state.comp))
 }
 
 /// One run, to be repeated.
@@ -294,8 +266,8 @@ impl Search<'_> {
             },
         )?;
         let merge = if r.world() > 1 { merge } else { "none" };
-        log.book(found.rounds, found.arcs, merge);
-        log.note(task.name(), (self.rows.columns.active as u64, found.arcs), merge);
+        let frontier = (self.rows.columns.active as u64, found.arcs);
+        log.book(task.name(), (found.rounds, found.arcs), frontier, merge);
         Ok(found)
     }
 }

@@ -19,10 +19,10 @@ mod host;
 
 pub use answer::Filtered;
 
-use super::frame::{Engine, Log, Run, step, timed};
+use super::frame::{Engine, Log, ReplicaAnswer, Run, step, timed};
 use super::same::Words;
-use super::workload::{Algorithm, Query, config, run};
-use super::{Measured, MergeMode, RunOptions};
+use super::workload::{Algorithm, Request, config, run};
+use super::{MergeMode, RunOptions};
 use crate::choice::number;
 use crate::collective::Split;
 use crate::error::{Error, Result};
@@ -127,28 +127,22 @@ impl Algorithm for Filter {
         cuda::arrays((config.elements as usize).div_ceil(world))
     }
 
-    fn solve(
-        fleet: &Fleet,
-        _: &Prepared,
-        query: &Query<Filter>,
-        run: &RunOptions,
-        _: bool,
-    ) -> Result<Filtered> {
+    fn solve(request: Request<Self>) -> Result<Filtered> {
+        let Request { fleet, query, run, .. } = request;
         let (config, run, world) = (query.config.clone(), run.clone(), fleet.world());
         let alone = run.merge == MergeMode::Redundant || world == 1;
         let copies = if alone { world as u64 } else { 1 };
         room(&config, copies, fleet.info().backend == "host")?;
         let elements = config.elements;
         let split = Split::nodes(elements, world, 64);
-        let brought = fleet.run(move |r| {
+        let answers = fleet.run(move |r| {
             let slice = if alone { 0..elements } else { split.range(r.rank()) };
             program(r, &config, slice, alone, &run)
         })?;
-        let mut measured = brought[0].measured.clone();
-        measured.arcs_relaxed = brought.iter().map(|one| one.measured.arcs_relaxed).sum();
+        let (kept, mut measured) = ReplicaAnswer::all(answers);
         let begin = Instant::now();
         // Alone, rank 0 brings everything, the others nothing.
-        let kept = brought.into_iter().map(|one| one.kept).collect::<Vec<_>>().concat();
+        let kept = kept.concat();
         measured.download_ms += begin.elapsed().as_secs_f64() * 1e3;
         measured.reached = kept.len() as u64;
         measured.reached_arcs = elements;
@@ -169,20 +163,14 @@ fn room(config: &FilterConfig, copies: u64, host: bool) -> Result<()> {
     }
 }
 
-/// What one replica brings back: its part of the answer.
-struct Brought {
-    kept: Vec<u32>,
-    measured: Measured,
-}
-
-/// The program of one replica.
+/// The program of one replica; it ends with its part of the answer.
 fn program(
     r: &mut Replica,
     config: &FilterConfig,
     slice: Range<u64>,
     alone: bool,
     run: &RunOptions,
-) -> Result<Brought> {
+) -> Result<ReplicaAnswer<Vec<u32>>> {
     let (seed, threshold) = (config.seed, config.threshold());
     let length = (slice.end - slice.start) as usize;
     let first = slice.start;
@@ -197,18 +185,15 @@ fn program(
         },
     )?;
     let mut filtering = Filtering { engine, length: length as u64, threshold, alone, count: 0 };
-    let mut measured = timed(r, run, &mut filtering)?;
-    let begin = Instant::now();
-    let kept = match filtering.engine {
-        _ if alone && r.rank() > 0 => Vec::new(),
-        Engine::Cuda(slice) => slice.kept(filtering.count)?,
+    let measured = timed(r, run, &mut filtering)?;
+    ReplicaAnswer::new(measured, || match filtering.engine {
+        _ if alone && r.rank() > 0 => Ok(Vec::new()),
+        Engine::Cuda(slice) => slice.kept(filtering.count),
         Engine::Host(HostSlice { mut kept, .. }) => {
             kept.truncate(filtering.count as usize);
-            kept
+            Ok(kept)
         }
-    };
-    measured.download_ms = begin.elapsed().as_secs_f64() * 1e3;
-    Ok(Brought { kept, measured })
+    })
 }
 
 /// A slice of the array on the host, and what is kept of it.
@@ -253,8 +238,7 @@ impl Run for Filtering {
         // From here on everybody knows where its values are in the whole.
         r.agree("kept", [self.count, 0, 0, 0])?;
         let merge = if self.alone { "none" } else { "slices" };
-        log.book(1, self.length, merge);
-        log.note(name, (self.length, self.count), merge);
+        log.book(name, (1, self.length), (self.length, self.count), merge);
         Ok(())
     }
 

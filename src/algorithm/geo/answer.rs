@@ -1,6 +1,6 @@
 //! What is said of geolocation.
 
-use super::driver::Brought;
+use super::driver::Found;
 use super::plan::to_degrees;
 use super::{Geo, KnownPlaces, NEVER, STRIDE};
 use crate::algorithm::Measured;
@@ -40,11 +40,14 @@ pub struct Geolocation {
 }
 
 impl Geolocation {
-    /// From what all replicas brought back.
-    pub(super) fn new(query: &Query<Geo>, mut brought: Vec<Brought>) -> Geolocation {
-        let relaxed = brought.iter().map(|one| one.measured.arcs_relaxed).sum();
-        let passes = brought.iter().map(|one| one.passes).sum();
-        let Brought { position, wave, arcs, mut measured, .. } = brought.swap_remove(0);
+    /// From what all replicas found.
+    pub(super) fn new(
+        query: &Query<Geo>,
+        mut found: Vec<Found>,
+        mut measured: Measured,
+    ) -> Geolocation {
+        let passes = found.iter().map(|one| one.passes).sum();
+        let Found { position, wave, arcs, .. } = found.swap_remove(0);
         let [north, east] = &query.start.given;
         let degrees = |v: usize| match wave[v] {
             0 => (north[v], east[v]),
@@ -54,7 +57,7 @@ impl Geolocation {
         let (latitude, longitude) = (0..wave.len()).into_par_iter().map(degrees).unzip();
         let located = wave.par_iter().filter(|wave| **wave != NEVER);
         measured.reached = located.clone().count() as u64;
-        (measured.arcs_relaxed, measured.reached_arcs) = (relaxed, arcs);
+        measured.reached_arcs = arcs;
         let (waves, inferred) =
             (located.max().copied().unwrap_or(0), measured.reached - query.start.count());
         Geolocation { latitude, longitude, wave, waves, inferred, passes, measured }

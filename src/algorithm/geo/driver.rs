@@ -5,17 +5,17 @@ use super::cuda::Workspace;
 use super::host::{self, Effort};
 use super::plan::{Given, KnownPlaces, Plan, Queue, Sizes, State};
 use super::{Geo, GeoConfig, Geolocation};
-use crate::algorithm::frame::{Engine, Log, Run, begin, timed};
+use crate::algorithm::frame::{Engine, Log, ReplicaAnswer, Run, begin, timed, values};
 use crate::algorithm::same::Words;
-use crate::algorithm::workload::{Algorithm, Query};
-use crate::algorithm::{Measured, MergeMode, RunOptions};
+use crate::algorithm::workload::{Algorithm, Request};
+use crate::algorithm::{MergeMode, RunOptions};
 use crate::collective::Split;
 use crate::error::{Error, Result};
-use crate::fleet::{Fleet, Replica};
+use crate::fleet::Replica;
 use crate::graph::Graph;
 use crate::io::PlacesFile;
 use crate::layout::memory::{DeviceArray, GraphShape};
-use crate::layout::{Form, Prepared, Resident};
+use crate::layout::{Form, Resident};
 use crate::units::plural;
 use std::path::Path;
 use std::time::Instant;
@@ -92,13 +92,8 @@ impl Algorithm for Geo {
         super::cuda::arrays(shape, world)
     }
 
-    fn solve(
-        fleet: &Fleet,
-        graph: &Prepared,
-        query: &Query<Geo>,
-        run: &RunOptions,
-        _: bool,
-    ) -> Result<Geolocation> {
+    fn solve(request: Request<Self>) -> Result<Geolocation> {
+        let Request { fleet, graph, query, run, .. } = request;
         let (rows, config) = (graph.plain(fleet)?, &query.config);
         let question = Question {
             from: Given::new(&query.start.given),
@@ -106,8 +101,9 @@ impl Algorithm for Geo {
             effort: Effort { passes: config.spatial_iter, tolerance: config.tolerance() },
             run: run.clone(),
         };
-        let brought = fleet.run(move |r| program(r, &rows, &question))?;
-        Ok(Geolocation::new(query, brought))
+        let answers = fleet.run(move |r| program(r, &rows, &question))?;
+        let (found, measured) = ReplicaAnswer::all(answers);
+        Ok(Geolocation::new(query, found, measured))
     }
 }
 
@@ -120,20 +116,19 @@ struct Question {
     run: RunOptions,
 }
 
-/// What one replica brings back.
-pub(super) struct Brought {
-    /// Rank 0's alone, as are waves.
+/// What one replica ends with.
+pub(super) struct Found {
+    /// On rank 0 alone, as are waves.
     pub position: Vec<f64>,
     pub wave: Vec<u32>,
     /// Arcs over which nodes were located.
     pub arcs: u64,
     /// Passes of the solver.
     pub passes: u64,
-    pub measured: Measured,
 }
 
 /// The program of one replica.
-fn program(r: &mut Replica, rows: &Resident, question: &Question) -> Result<Brought> {
+fn program(r: &mut Replica, rows: &Resident, question: &Question) -> Result<ReplicaAnswer<Found>> {
     let (rank, known) = (r.rank(), &question.from.known);
     let sizes = Sizes::new(rows.graph(), known);
     let mut state = State::allocate(r, sizes)?;
@@ -142,15 +137,12 @@ fn program(r: &mut Replica, rows: &Resident, question: &Question) -> Result<Brou
     let engine = Engine::new(r, cuda, || Ok(Queue::default()))?;
     let plan = Plan::new(question.run.merge, r);
     let mut driver = Driver { rows, question, plan, state, engine, arcs: 0, passes: 0 };
-    let mut measured = timed(r, &question.run, &mut driver)?;
+    let measured = timed(r, &question.run, &mut driver)?;
     let Driver { state, arcs, passes, .. } = driver;
-    let start = Instant::now();
-    let (position, wave) = match rank {
-        0 => (state.position.to_vec()?, state.wave.to_vec()?),
-        _ => Default::default(),
-    };
-    measured.download_ms = start.elapsed().as_secs_f64() * 1e3;
-    Ok(Brought { position, wave, arcs, passes, measured })
+    ReplicaAnswer::new(measured, || {
+        let (position, wave) = (values(r, &state.position)?, values(r, &state.wave)?);
+        Ok(Found { position, wave, arcs, passes })
+    })
 }
 
 /// All waves of one run, to be repeated.
@@ -241,8 +233,7 @@ impl Driver<'_> {
         };
         r.book_step(ms);
         let merge = if gathered { "gather" } else { "none" };
-        log.book(1, found.arcs, merge);
-        log.note("wave", (wave.nodes, wave.arcs), merge);
+        log.book("wave", (1, found.arcs), (wave.nodes, wave.arcs), merge);
         self.arcs += wave.arcs;
         self.passes += found.passes;
         Ok(wave.nodes > 0)

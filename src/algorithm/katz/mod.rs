@@ -22,8 +22,8 @@
 mod answer;
 mod program;
 
-use super::frame::Brought;
-use super::workload::{Algorithm, Query, config, run};
+use super::frame::ReplicaAnswer;
+use super::workload::{Algorithm, Request, config, run};
 use super::{Measured, RunOptions};
 use crate::choice::{Choice, number};
 use crate::error::{Error, Result};
@@ -132,20 +132,13 @@ impl Algorithm for Katz {
         program::State::list(shape.nodes as usize, world)
     }
 
-    fn solve(
-        fleet: &Fleet,
-        graph: &Prepared,
-        query: &Query<Katz>,
-        run: &RunOptions,
-        _: bool,
-    ) -> Result<Centralities> {
+    fn solve(request: Request<Self>) -> Result<Centralities> {
+        let Request { fleet, graph, query, run, .. } = request;
         let (rows, config, run) = (graph.general(fleet)?, query.config.clone(), run.clone());
         let alpha = query.start;
         let program = move |r: &mut _| program::program(r, &rows, &config, alpha, &run);
-        let replicas = fleet.run(program)?;
-        let (iterations, change) = (replicas[0].0, replicas[0].1);
-        let brought = replicas.into_iter().map(|replica| replica.2).collect();
-        let Brought { values, mut measured } = Brought::first(brought);
+        let (found, mut measured) = ReplicaAnswer::first(fleet.run(program)?);
+        let (values, iterations, change) = found;
         measured.reached = query.graph.nodes() as u64;
         measured.reached_arcs = query.graph.arcs() * u64::from(iterations);
         Ok(Centralities { values, alpha, iterations, change, measured })

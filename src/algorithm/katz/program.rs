@@ -2,7 +2,7 @@
 
 use super::KatzConfig;
 use crate::algorithm::arrays::replicated_arrays;
-use crate::algorithm::frame::{Brought, Log, Run, operators, timed};
+use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed, values};
 use crate::algorithm::same::Words;
 use crate::algorithm::{MergeMode, RunOptions};
 use crate::collective::{MergeOp, Replicated};
@@ -58,14 +58,14 @@ pub(super) fn program(
     config: &KatzConfig,
     alpha: f64,
     run: &RunOptions,
-) -> Result<(u32, f64, Brought<f64>)> {
+) -> Result<ReplicaAnswer<(Vec<f64>, u32, f64)>> {
     let state = State::allocate(r, g.graph().nodes())?;
     let whole = r.world() == 1 || run.merge == MergeMode::Redundant;
     let lambdas = (incoming(), renew(), change());
     let mut driver = Driver { g, config, alpha, whole, state, lambdas, iterations: 0, change: 0.0 };
     let measured = timed(r, run, &mut driver)?;
     let Driver { state, iterations, change, .. } = driver;
-    Ok((iterations, change, Brought::new(r, &state.value, measured)?))
+    ReplicaAnswer::new(measured, || Ok((values(r, &state.value)?, iterations, change)))
 }
 
 /// One run, to be repeated.
@@ -130,8 +130,7 @@ impl Driver<'_> {
         let merge = if self.whole { "none" } else { "gather" };
         let offsets = g.graph().offsets();
         let arcs = offsets[own.end as usize] - offsets[own.start as usize];
-        log.book(1, arcs, merge);
-        log.note("step sum", (own.end - own.start, arcs), merge);
+        log.book("step sum", (1, arcs), (own.end - own.start, arcs), merge);
         Ok(change)
     }
 }

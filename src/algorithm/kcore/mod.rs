@@ -26,9 +26,9 @@ mod host;
 pub use answer::Cores;
 
 use super::arrays::replicated_arrays;
-use super::frame::{Brought, Engine, Log, Run, step, timed};
+use super::frame::{Engine, Log, ReplicaAnswer, Run, step, tasks, timed, values};
 use super::same::Words;
-use super::workload::{Algorithm, Query, config, run};
+use super::workload::{Algorithm, NoOptions, Request, run};
 use super::{MergeMode, RunOptions};
 use crate::collective::Replicated;
 use crate::device::kernels::kcore as kernel;
@@ -39,23 +39,12 @@ use crate::layout::memory::{DeviceArray, GraphShape};
 use crate::layout::{Form, Prepared, TopologyRows};
 use cuda::{Sizes, Workspace};
 use host::Host;
-use serde::{Deserialize, Serialize};
 
 /// The workload.
 pub struct Kcore;
 
 /// What core numbers are asked: nothing of their own.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(clap::Args))]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct KcoreConfig {
-    /// How the workload runs.
-    #[cfg_attr(feature = "cli", arg(skip))]
-    #[serde(skip)]
-    pub run: RunOptions,
-}
-
-config!(KcoreConfig);
+pub type KcoreConfig = NoOptions;
 
 /// The core number of every node of a symmetric graph.
 ///
@@ -80,10 +69,6 @@ impl Algorithm for Kcore {
     const FORM: Form = Form::Topology;
     const RANKS: Option<&'static str> = Some("the nodes of the highest core numbers");
 
-    fn check(_: &KcoreConfig) -> Result<()> {
-        Ok(())
-    }
-
     fn start(_: &KcoreConfig, graph: &Graph) -> Result<()> {
         super::symmetric(Self::NAME, graph)
     }
@@ -92,43 +77,29 @@ impl Algorithm for Kcore {
         cuda::arrays(shape, world)
     }
 
-    fn solve(
-        fleet: &Fleet,
-        graph: &Prepared,
-        _: &Query<Kcore>,
-        run: &RunOptions,
-        _: bool,
-    ) -> Result<Cores> {
+    fn solve(request: Request<Self>) -> Result<Cores> {
+        let Request { fleet, graph, run, .. } = request;
         let (rows, run) = (graph.topology(fleet)?, run.clone());
         let shared = rows.clone();
-        let brought = fleet.run(move |r| program(r, &shared, &run))?;
-        let Brought { mut values, mut measured } = Brought::first(brought);
+        let answers = fleet.run(move |r| program(r, &shared, &run))?;
+        let (mut cores, mut measured) = ReplicaAnswer::first(answers);
         // Nodes without arcs come last, and have none.
-        values.resize(rows.columns.nodes, 0);
-        measured.reached = values.len() as u64;
+        cores.resize(rows.columns.nodes, 0);
+        measured.reached = cores.len() as u64;
         measured.reached_arcs = rows.graph.arcs();
-        Ok(Cores { cores: rows.columns.to_input_order(values), measured })
+        Ok(Cores { cores: rows.columns.to_input_order(cores), measured })
     }
 }
 
-/// What a step does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Task {
-    /// Everything, redundantly.
-    Peel = kernel::PEEL as isize,
-    /// Numbers start as degrees.
-    Degrees = kernel::DEGREES as isize,
-    /// Numbers of the own chunk fall until none does.
-    Sweep = kernel::SWEEP as isize,
-}
-
-impl Task {
-    fn name(self) -> &'static str {
-        match self {
-            Task::Peel => "step peel",
-            Task::Degrees => "step degrees",
-            Task::Sweep => "step sweep",
-        }
+tasks! {
+    /// What a step does.
+    enum Task {
+        /// Everything, redundantly.
+        Peel(kernel::PEEL) = "step peel",
+        /// Numbers start as degrees.
+        Degrees(kernel::DEGREES) = "step degrees",
+        /// Numbers of the own chunk fall until none does.
+        Sweep(kernel::SWEEP) = "step sweep",
     }
 }
 
@@ -149,7 +120,11 @@ replicated_arrays! {
 }
 
 /// The program of one replica.
-fn program(r: &mut Replica, rows: &TopologyRows, run: &RunOptions) -> Result<Brought<u32>> {
+fn program(
+    r: &mut Replica,
+    rows: &TopologyRows,
+    run: &RunOptions,
+) -> Result<ReplicaAnswer<Vec<u32>>> {
     let cut = match run.merge {
         MergeMode::Auto => matches!(r.backend, Backend::Host(_)),
         merge => merge != MergeMode::Redundant,
@@ -161,7 +136,7 @@ fn program(r: &mut Replica, rows: &TopologyRows, run: &RunOptions) -> Result<Bro
     let engine = Engine::new(r, |device| Workspace::new(device, rows, rank), || Ok(()))?;
     let mut peeling = Peeling { rows, dense, state, engine };
     let measured = timed(r, run, &mut peeling)?;
-    Brought::new(r, &peeling.state.core, measured)
+    ReplicaAnswer::new(measured, || values(r, &peeling.state.core))
 }
 
 /// One run, to be repeated.
@@ -221,8 +196,8 @@ impl Peeling<'_> {
             },
         )?;
         let merge = if task == Task::Sweep { "gather" } else { "none" };
-        log.book(found.rounds, found.arcs, merge);
-        log.note(task.name(), (self.rows.columns.active as u64, found.arcs), merge);
+        let frontier = (self.rows.columns.active as u64, found.arcs);
+        log.book(task.name(), (found.rounds, found.arcs), frontier, merge);
         Ok(found)
     }
 }

@@ -4,20 +4,19 @@ use super::cuda::{self, Workspace};
 use super::host::HostSide;
 use super::plan::{Merging, Plan, State, StateSizes, StepTask};
 use super::{PageRank, Pagerank, PagerankConfig};
-use crate::algorithm::RunOptions;
-use crate::algorithm::frame::{Brought, Engine, Log, Run, begin, timed};
+use crate::algorithm::frame::{Engine, Log, ReplicaAnswer, Run, begin, timed, values};
 use crate::algorithm::same::{Rounded, Words};
-use crate::algorithm::workload::{Algorithm, Query};
+use crate::algorithm::workload::{Algorithm, Request};
 use crate::collective::{Payload, Replicated};
 use crate::device::Recording;
 use crate::device::kernels::pagerank::UNITS;
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Fleet, Replica};
+use crate::fleet::{Backend, Replica};
 use crate::graph::Graph;
 use crate::io::read_weights;
 use crate::layout::memory::{DeviceArray, GraphShape};
 use crate::layout::segments::Segments;
-use crate::layout::{Form, Prepared, TopologyRows};
+use crate::layout::{Form, TopologyRows};
 use crate::units::plural;
 use std::path::Path;
 use std::sync::Arc;
@@ -82,13 +81,8 @@ impl Algorithm for PageRank {
         cuda::arrays(shape, config, world)
     }
 
-    fn solve(
-        fleet: &Fleet,
-        graph: &Prepared,
-        query: &Query<PageRank>,
-        run: &RunOptions,
-        _: bool,
-    ) -> Result<Pagerank> {
+    fn solve(request: Request<Self>) -> Result<Pagerank> {
+        let Request { fleet, graph, query, run, .. } = request;
         let (rows, start) = (graph.topology(fleet)?, query.start.as_deref());
         let config = PagerankConfig { run: run.clone(), ..query.config.clone() };
         let begin = Instant::now();
@@ -96,14 +90,12 @@ impl Algorithm for PageRank {
         let planned_ms = begin.elapsed().as_secs_f64() * 1e3;
         let layout = plan.words(&config, fleet.info());
         let shared = (rows.clone(), plan.clone(), config);
-        let all = fleet.run(move |r| program(r, &shared.0, &shared.1, &shared.2))?;
-        let (brought, ends): (Vec<_>, Vec<_>) = all.into_iter().unzip();
-        let setups = brought.iter().map(|one: &Brought<f32>| one.measured.setup_ms);
+        let answers = fleet.run(move |r| program(r, &shared.0, &shared.1, &shared.2))?;
+        let setups = answers.iter().map(|one| one.measured.setup_ms);
         let setup_ms = planned_ms + setups.fold(0.0, f64::max);
-        let Brought { values, mut measured } = Brought::first(brought);
-        let (columns, end) = (&rows.columns, ends[0]);
+        let ((by_label, end), mut measured) = ReplicaAnswer::first(answers);
         let begin = Instant::now();
-        let ranks = plan.by_node(columns, values, end.scale);
+        let ranks = plan.by_node(&rows.columns, by_label, end.scale);
         measured.download_ms += begin.elapsed().as_secs_f64() * 1e3;
         measured.setup_ms = setup_ms;
         measured.reached = ranks.len() as u64;
@@ -129,7 +121,7 @@ fn program(
     rows: &TopologyRows,
     plan: &Plan,
     config: &PagerankConfig,
-) -> Result<(Brought<f32>, End)> {
+) -> Result<ReplicaAnswer<(Vec<f32>, End)>> {
     let begin = Instant::now();
     let sums = plan.merging == Merging::Sum;
     let state = State::allocate(r, StateSizes { active: rows.columns.active, sums })?;
@@ -164,7 +156,7 @@ fn program(
     let mut measured = timed(r, &config.run, &mut driver)?;
     measured.setup_ms = setup_ms;
     let ranks = &driver.state.rank[driver.last()];
-    Ok((Brought::new(r, ranks, measured)?, driver.end))
+    ReplicaAnswer::new(measured, || Ok((values(r, ranks)?, driver.end)))
 }
 
 /// Iterations that are queued at most before a device is waited for.
@@ -338,12 +330,11 @@ impl Driver<'_> {
             self.close(r)?;
         }
         let merge = if alone { "none" } else { self.plan.merging.word() };
-        log.book(1, self.arcs, merge);
         if log.trace || (t + 1).is_multiple_of(QUEUED) {
             self.drain(r)?;
         }
         r.leave();
-        log.note("iterate", (self.active as u64, self.arcs), merge);
+        log.book("iterate", (1, self.arcs), (self.active as u64, self.arcs), merge);
         Ok(())
     }
 

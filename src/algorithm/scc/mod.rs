@@ -29,9 +29,9 @@ mod host;
 
 use super::arrays::replicated_arrays;
 use super::cc::{self, CcConfig, Components};
-use super::frame::{Brought, Engine, Log, Run, step, timed};
+use super::frame::{Engine, Log, ReplicaAnswer, Run, step, tasks, timed, values};
 use super::same::Words;
-use super::workload::{Algorithm, Answer, Checked, Query, config, fields, run};
+use super::workload::{Algorithm, Answer, Checked, NoOptions, Query, Request, fields, run};
 use super::{Measured, MergeMode, RunOptions};
 use crate::collective::{Frontier, Replicated};
 use crate::device::kernels::scc as kernel;
@@ -43,7 +43,6 @@ use crate::layout::memory::{DeviceArray, GraphShape};
 use crate::layout::{Form, Prepared, TopologyRows};
 use crate::verify;
 use cuda::{Sizes, Workspace};
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::ops::Range;
 
@@ -51,17 +50,7 @@ use std::ops::Range;
 pub struct Scc;
 
 /// What strongly connected components are asked: nothing of their own.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(clap::Args))]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct SccConfig {
-    /// How the workload runs.
-    #[cfg_attr(feature = "cli", arg(skip))]
-    #[serde(skip)]
-    pub run: RunOptions,
-}
-
-config!(SccConfig);
+pub type SccConfig = NoOptions;
 
 /// Strongly connected components, in the graph's node order.
 #[derive(Debug, Clone, Default)]
@@ -92,10 +81,6 @@ impl Algorithm for Scc {
     const FORM: Form = Form::Topology;
     const RANKS: Option<&'static str> = Some("the largest components");
 
-    fn check(_: &SccConfig) -> Result<()> {
-        Ok(())
-    }
-
     fn start(_: &SccConfig, _: &Graph) -> Result<()> {
         Ok(())
     }
@@ -105,21 +90,16 @@ impl Algorithm for Scc {
     }
 
     /// On symmetric graphs the strongly connected components are the connected components.
-    fn solve(
-        fleet: &Fleet,
-        graph: &Prepared,
-        _: &Query<Scc>,
-        run: &RunOptions,
-        _: bool,
-    ) -> Result<StrongComponents> {
+    fn solve(request: Request<Self>) -> Result<StrongComponents> {
+        let Request { fleet, graph, run, .. } = request;
         let (rows, run) = (graph.topology(fleet)?, run.clone());
         if rows.columns.into.is_none() && run.merge == MergeMode::Auto {
             let components = cc::cc(fleet, graph, &CcConfig { run })?;
             return Ok(StrongComponents { components, undirected: true });
         }
         let shared = rows.clone();
-        let brought = fleet.run(move |r| program(r, &shared, &run))?;
-        let components = Components::of_roots(&rows, Brought::first(brought));
+        let answers = fleet.run(move |r| program(r, &shared, &run))?;
+        let components = Components::of_roots(&rows, ReplicaAnswer::first(answers));
         Ok(StrongComponents { components, undirected: false })
     }
 }
@@ -184,45 +164,29 @@ const NONE: u32 = u32::MAX;
 /// Rounds of trimming between merges, after which colours do the rest.
 const TRIMS: u32 = 16;
 
-/// What a step does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Task {
-    /// Everything, redundantly.
-    Whole = kernel::WHOLE as isize,
-    /// All nodes are left.
-    Start = kernel::START as isize,
-    /// Trim the own chunk, and find its best pivot.
-    Trim = kernel::TRIM as isize,
-    /// Follow arcs from and to the pivot, of the own chunk's nodes.
-    Reach = kernel::REACH as isize,
-    /// Take the pivot's component away.
-    Giant = kernel::GIANT as isize,
-    /// Everybody is its own colour.
-    Paint = kernel::PAINT as isize,
-    /// Spread colours from the own chunk's nodes.
-    Colour = kernel::COLOUR as isize,
-    /// Mark the roots of colours.
-    Roots = kernel::ROOTS as isize,
-    /// Follow arcs back from the own chunk's nodes that reach their root.
-    Back = kernel::BACK as isize,
-    /// Take the roots' components away.
-    Settle = kernel::SETTLE as isize,
-}
-
-impl Task {
-    fn name(self) -> &'static str {
-        match self {
-            Task::Whole => "step whole",
-            Task::Start => "step start",
-            Task::Trim => "step trim",
-            Task::Reach => "step reach",
-            Task::Giant => "step giant",
-            Task::Paint => "step paint",
-            Task::Colour => "step colour",
-            Task::Roots => "step roots",
-            Task::Back => "step back",
-            Task::Settle => "step settle",
-        }
+tasks! {
+    /// What a step does.
+    enum Task {
+        /// Everything, redundantly.
+        Whole(kernel::WHOLE) = "step whole",
+        /// All nodes are left.
+        Start(kernel::START) = "step start",
+        /// Trim the own chunk, and find its best pivot.
+        Trim(kernel::TRIM) = "step trim",
+        /// Follow arcs from and to the pivot, of the own chunk's nodes.
+        Reach(kernel::REACH) = "step reach",
+        /// Take the pivot's component away.
+        Giant(kernel::GIANT) = "step giant",
+        /// Everybody is its own colour.
+        Paint(kernel::PAINT) = "step paint",
+        /// Spread colours from the own chunk's nodes.
+        Colour(kernel::COLOUR) = "step colour",
+        /// Mark the roots of colours.
+        Roots(kernel::ROOTS) = "step roots",
+        /// Follow arcs back from the own chunk's nodes that reach their root.
+        Back(kernel::BACK) = "step back",
+        /// Take the roots' components away.
+        Settle(kernel::SETTLE) = "step settle",
     }
 }
 
@@ -288,7 +252,11 @@ impl Plan {
 }
 
 /// The program of one replica.
-fn program(r: &mut Replica, rows: &TopologyRows, run: &RunOptions) -> Result<Brought<u32>> {
+fn program(
+    r: &mut Replica,
+    rows: &TopologyRows,
+    run: &RunOptions,
+) -> Result<ReplicaAnswer<Vec<u32>>> {
     let rank = r.rank();
     let plan = Plan::new(run.merge, r);
     let columns = &rows.columns;
@@ -298,7 +266,7 @@ fn program(r: &mut Replica, rows: &TopologyRows, run: &RunOptions) -> Result<Bro
     let engine = Engine::new(r, |device| Workspace::new(device, rows, rank), host)?;
     let mut search = Search { rows, plan, state, engine };
     let measured = timed(r, run, &mut search)?;
-    Brought::new(r, &search.state.comp, measured)
+    ReplicaAnswer::new(measured, || values(r, &search.state.comp))
 }
 
 /// One run, to be repeated.
@@ -428,8 +396,8 @@ impl Search<'_> {
             }
             _ => "none",
         };
-        log.book(found.rounds, found.arcs, merge);
-        log.note(task.name(), (self.rows.columns.active as u64, found.arcs), merge);
+        let frontier = (self.rows.columns.active as u64, found.arcs);
+        log.book(task.name(), (found.rounds, found.arcs), frontier, merge);
         Ok(found)
     }
 }

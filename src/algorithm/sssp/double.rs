@@ -6,7 +6,7 @@
 use super::host;
 use super::plan::Question;
 use crate::algorithm::arrays::{device_arrays, replicated_arrays};
-use crate::algorithm::frame::{Brought, Engine, Log, Run, step, timed};
+use crate::algorithm::frame::{Engine, Log, ReplicaAnswer, Run, step, timed, values};
 use crate::algorithm::same::Words;
 use crate::choice::Choice;
 use crate::collective::Replicated;
@@ -29,7 +29,11 @@ pub(super) fn delta(layout: &WeightedLayout, asked: Choice<f32>) -> f64 {
 }
 
 /// The program of one replica.
-pub(super) fn program(r: &mut Replica, question: &Question, delta: f64) -> Result<Brought<f64>> {
+pub(super) fn program(
+    r: &mut Replica,
+    question: &Question,
+    delta: f64,
+) -> Result<ReplicaAnswer<Vec<f64>>> {
     let (rank, layout, run) = (r.rank(), &question.graph.layout, &question.config.run);
     let state = State::allocate(r, layout.nodes)?;
     let cuda = |device: &mut _| {
@@ -40,7 +44,7 @@ pub(super) fn program(r: &mut Replica, question: &Question, delta: f64) -> Resul
     let engine = Engine::new(r, cuda, || Ok([vec![0; words], vec![0; words]]))?;
     let mut search = Driver { question, delta, state, engine };
     let measured = timed(r, run, &mut search)?;
-    Brought::new(r, &search.state.dist, measured)
+    ReplicaAnswer::new(measured, || values(r, &search.state.dist))
 }
 
 struct Driver<'a> {
@@ -80,8 +84,7 @@ impl Run for Driver<'_> {
                 host::near_far(&graph.layout.out, dist, [far, marks], delta, beat)
             },
         )?;
-        log.book(rounds, relaxed, "none");
-        log.note(NAME, (seeds.len() as u64, 0), "none");
+        log.book(NAME, (rounds, relaxed), (seeds.len() as u64, 0), "none");
         Ok(())
     }
 

@@ -6,10 +6,10 @@ use super::plan::{
     Thresholds,
 };
 use super::{ShortestPaths, Sssp, SsspConfig, Start, check, double, host};
-use crate::algorithm::frame::{Brought, Engine, Log, Run, step, timed};
+use crate::algorithm::frame::{Engine, Log, ReplicaAnswer, Run, step, timed, values};
 use crate::algorithm::same::Words;
-use crate::algorithm::workload::{Algorithm, Query};
-use crate::algorithm::{Measured, Precision, RunOptions, files_of, from_nodes, targets};
+use crate::algorithm::workload::{Algorithm, Request};
+use crate::algorithm::{Measured, Precision, files_of, from_nodes, targets};
 use crate::collective::{Element, Split, Together};
 use crate::error::Result;
 use crate::fleet::{Fleet, Replica};
@@ -62,13 +62,8 @@ impl Algorithm for Sssp {
         arrays(shape, world)
     }
 
-    fn solve(
-        fleet: &Fleet,
-        graph: &Prepared,
-        query: &Query<Sssp>,
-        run: &RunOptions,
-        extras: bool,
-    ) -> Result<ShortestPaths> {
+    fn solve(request: Request<Self>) -> Result<ShortestPaths> {
+        let Request { fleet, graph, query, run, extras } = request;
         let config = SsspConfig { run: run.clone(), ..query.config.clone() };
         search(fleet, graph, &query.start, config, [extras, false])
     }
@@ -116,17 +111,17 @@ impl Question {
     }
 
     /// Rank 0's distances in the input's order, and what all replicas measured.
-    fn first<D: Element>(&self, brought: Vec<Brought<D>>) -> (Vec<D>, Measured) {
-        let Brought { values, measured } = Brought::first(brought);
-        (self.graph.layout.to_input_order(values), measured)
+    fn first<D: Element>(&self, answers: Vec<ReplicaAnswer<Vec<D>>>) -> (Vec<D>, Measured) {
+        let (distances, measured) = ReplicaAnswer::first(answers);
+        (self.graph.layout.to_input_order(distances), measured)
     }
 }
 
 /// The program of one replica.
-fn program(r: &mut Replica, question: &Question, plan: Plan) -> Result<Brought<f32>> {
+fn program(r: &mut Replica, question: &Question, plan: Plan) -> Result<ReplicaAnswer<Vec<f32>>> {
     let mut search = Driver::new(r, question, plan)?;
     let measured = timed(r, &question.config.run, &mut search)?;
-    Brought::new(r, &search.state.dist, measured)
+    ReplicaAnswer::new(measured, || values(r, &search.state.dist))
 }
 
 struct Driver<'a> {
@@ -250,7 +245,6 @@ impl Driver<'_> {
             self.together.arrays.swap(1, 2);
         }
         let (merged, left) = self.merge(r, task, found.left)?;
-        log.book(found.rounds, found.relaxed, merged);
         if log.trace {
             // The time of the entry is that of step and merge.
             r.settle()?;
@@ -258,7 +252,8 @@ impl Driver<'_> {
         if let Some(workspace) = self.engine.workspace() {
             workspace.rounds.tell(log, found.logged, "push scan", task == Task::Joint);
         }
-        log.note(task.name(), (known.nodes, known.arcs), merged);
+        let looked = (found.rounds, found.relaxed);
+        log.book(task.name(), looked, (known.nodes, known.arcs), merged);
         Ok(left)
     }
 

@@ -22,9 +22,9 @@ mod host;
 pub use answer::Triangles;
 
 use super::arrays::replicated_arrays;
-use super::frame::{Brought, Engine, Log, Run, step, timed};
+use super::frame::{Engine, Log, ReplicaAnswer, Run, step, timed, values};
 use super::same::Words;
-use super::workload::{Algorithm, Query, config, run};
+use super::workload::{Algorithm, NoOptions, Request, run};
 use super::{MergeMode, RunOptions, symmetric};
 use crate::collective::{Replicated, Split, atomic_words};
 use crate::error::Result;
@@ -34,24 +34,13 @@ use crate::layout::memory::{DeviceArray, GraphShape};
 use crate::layout::{Form, Prepared, TopologyRows};
 use cuda::Workspace;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// The workload.
 pub struct TriangleCounting;
 
 /// What triangle counting is asked: nothing of its own.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(clap::Args))]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct TrianglesConfig {
-    /// How the workload runs.
-    #[cfg_attr(feature = "cli", arg(skip))]
-    #[serde(skip)]
-    pub run: RunOptions,
-}
-
-config!(TrianglesConfig);
+pub type TrianglesConfig = NoOptions;
 
 /// How many triangles each node of a symmetric graph is in.
 ///
@@ -75,10 +64,6 @@ impl Algorithm for TriangleCounting {
     const FORM: Form = Form::Topology;
     const RANKS: Option<&'static str> = Some("the nodes in most triangles");
 
-    fn check(_: &TrianglesConfig) -> Result<()> {
-        Ok(())
-    }
-
     fn start(_: &TrianglesConfig, graph: &Graph) -> Result<()> {
         symmetric(Self::NAME, graph)
     }
@@ -87,25 +72,20 @@ impl Algorithm for TriangleCounting {
         cuda::arrays(shape, world)
     }
 
-    fn solve(
-        fleet: &Fleet,
-        graph: &Prepared,
-        _: &Query<TriangleCounting>,
-        run: &RunOptions,
-        _: bool,
-    ) -> Result<Triangles> {
+    fn solve(request: Request<Self>) -> Result<Triangles> {
+        let Request { fleet, graph, run, .. } = request;
         let (rows, run, world) = (graph.topology(fleet)?, run.clone(), fleet.world());
         let cut = (world > 1 && run.merge != MergeMode::Redundant)
             .then(|| host::equal_costs(&rows.columns.out, world, graph.options().chunk_align));
         let shared = rows.clone();
-        let brought = fleet.run(move |r| program(r, &shared, cut.as_ref(), &run))?;
-        let Brought { mut values, mut measured } = Brought::first(brought);
+        let answers = fleet.run(move |r| program(r, &shared, cut.as_ref(), &run))?;
+        let (mut counts, mut measured) = ReplicaAnswer::first(answers);
         // Nodes without arcs come last, and have none.
-        values.resize(rows.columns.nodes, 0);
-        measured.reached = values.len() as u64;
+        counts.resize(rows.columns.nodes, 0);
+        measured.reached = counts.len() as u64;
         measured.reached_arcs = rows.graph.arcs();
-        let total = values.par_iter().sum::<u64>() / 3;
-        Ok(Triangles { counts: rows.columns.to_input_order(values), total, measured })
+        let total = counts.par_iter().sum::<u64>() / 3;
+        Ok(Triangles { counts: rows.columns.to_input_order(counts), total, measured })
     }
 }
 
@@ -123,14 +103,14 @@ fn program(
     rows: &TopologyRows,
     cut: Option<&Split>,
     run: &RunOptions,
-) -> Result<Brought<u64>> {
+) -> Result<ReplicaAnswer<Vec<u64>>> {
     let state = State::allocate(r, rows.columns.active)?;
     let rank = r.rank();
     let chunk = cut.map_or(0..rows.columns.active as u64, |cut| cut.range(rank));
     let engine = Engine::new(r, |device| Workspace::new(device, rows, rank), || Ok(()))?;
     let mut counting = Counting { rows, chunk, merged: cut.is_some(), state, engine };
     let measured = timed(r, run, &mut counting)?;
-    Brought::new(r, &counting.state.count, measured)
+    ReplicaAnswer::new(measured, || values(r, &counting.state.count))
 }
 
 /// One run, to be repeated.
@@ -169,8 +149,8 @@ impl Run for Counting<'_> {
             r.merge(&mut self.state.count)?;
         }
         let merge = if self.merged { "sum" } else { "none" };
-        log.book(1, looked, merge);
-        log.note("step count", (self.chunk.end - self.chunk.start, looked), merge);
+        let frontier = (self.chunk.end - self.chunk.start, looked);
+        log.book("step count", (1, looked), frontier, merge);
         Ok(())
     }
 

@@ -9,7 +9,7 @@
 //! **Source.** The HIVE phase-2 report (vertex nomination).
 
 use super::sssp::{self, ShortestPaths, SsspConfig, Start, Turns};
-use super::workload::{Algorithm, Query, config, run};
+use super::workload::{Algorithm, Request, config, run};
 use super::{Precision, RunOptions, Seeds, files_of, from_nodes, targets};
 use crate::choice::Choice;
 use crate::error::{Error, Result};
@@ -141,13 +141,8 @@ impl Algorithm for Vn {
         sssp::arrays(shape, world)
     }
 
-    fn solve(
-        fleet: &Fleet,
-        graph: &Prepared,
-        query: &Query<Vn>,
-        run: &RunOptions,
-        extras: bool,
-    ) -> Result<ShortestPaths> {
+    fn solve(request: Request<Self>) -> Result<ShortestPaths> {
+        let Request { fleet, graph, query, run, extras } = request;
         let config = SsspConfig { run: run.clone(), ..query.config.search() };
         sssp::search(fleet, graph, &query.start, config, [extras, query.config.nominee])
     }
