@@ -184,10 +184,6 @@ mod tests {
     use crate::layout::Form;
     use crate::run::WORKLOADS;
 
-    fn refusal(args: &[&str]) -> String {
-        one_line(&command().try_get_matches_from(args).unwrap_err())
-    }
-
     #[test]
     fn the_command_tree_is_well_formed() {
         command().debug_assert();
@@ -218,29 +214,6 @@ mod tests {
             }
             assert_eq!(shown("graph"), workload.form != Form::Array, "{help}");
             assert!(!help.contains("--fault"), "test hooks stay out of the help");
-        }
-    }
-
-    #[test]
-    fn a_refused_argument_is_one_line_that_names_it() {
-        for (args, part) in [
-            (&["hive", "run", "vn", "--devices", "host:0"][..], "--devices host:0: 0 replicas"),
-            (&["hive", "run", "vn", "--seeds", "1,,2"], "--seeds `1,,2`: an id is missing"),
-            (
-                &["hive", "run", "bfs", "--sources", "last:1"],
-                "--sources `last:1`: `last` is unknown;",
-            ),
-            (&["hive", "run", "vn", "--merge", "sparse"], "'--merge <MODE>'"),
-            (&["hive", "run", "vn", "--top", "-1"], "--top"),
-            (&["hive", "run", "vn", "--grpah", "x"], "'--grpah'"),
-            (&["hive", "run", "vn", "--graph"], "'--graph <FILE|SPEC|->'"),
-            (&["hive", "run", "walk"], "'walk'"),
-            (&["hive", "walk"], "'walk'"),
-            (&["hive", "sweep"], "<CONFIG>"),
-        ] {
-            let line = refusal(args);
-            assert!(line.contains(part), "no {part} in: {line}");
-            assert!(!line.contains('\n') && !line.contains("Usage"), "{line}");
         }
     }
 }

@@ -49,18 +49,15 @@ pub fn summary(outcome: &Outcome) -> String {
 
 fn headline(outcome: &Outcome) -> String {
     let job = &outcome.job;
-    if let Some(elements) = job.elements() {
-        let (name, array) = (job.workload.name, &job.graph.origin.dataset);
-        return format!("{name} on {array} ({})", plural(elements, "element"));
-    }
-    format!(
-        "{} on {} ({}, {}){}",
-        job.workload.name,
-        job.graph.origin.dataset,
-        plural(job.graph.nodes() as u64, "node"),
-        plural(job.graph.arcs(), "arc"),
-        job.query.started(),
-    )
+    let (name, graph) = (job.workload.name, &job.graph);
+    let (size, start) = match job.elements() {
+        Some(elements) => (plural(elements, "element"), String::new()),
+        None => {
+            let (nodes, arcs) = (plural(job.size(), "node"), plural(graph.arcs(), "arc"));
+            (format!("{nodes}, {arcs}"), job.query.started())
+        }
+    };
+    format!("{name} on {} ({size}){start}", graph.origin.dataset)
 }
 
 fn graph_line(graph: &Graph) -> String {

@@ -2,6 +2,7 @@
 
 use super::Settings;
 use crate::run::Verdict;
+use crate::units::plural;
 use crate::words::words;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -132,7 +133,7 @@ impl Case {
 
     /// `4 GPUs`, `4 replicas on 1 GPU`, `host:4`.
     pub(crate) fn devices(&self) -> String {
-        let gpus = format!("{} GPU{}", self.gpus, if self.gpus == 1 { "" } else { "s" });
+        let gpus = plural(self.gpus, "GPU");
         match self.gpus {
             0 => format!("host:{}", self.replicas),
             gpu if gpu == self.replicas => gpus,

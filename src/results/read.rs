@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 
 /// Largest file that is taken for results.
 const MOST_BYTES: u64 = 1 << 30;
-const MOST_FOLDERS: usize = 32;
 
 /// Reads every result at `paths`: folders (their `.json` and `.jsonl` files, walked whole), such folders as
 /// `.tar.gz`, and single files.
@@ -34,7 +33,7 @@ fn read_one(path: &Path) -> Result<Found> {
     })?;
     let mut found = Found::default();
     if kind.is_dir() {
-        for file in walk(path, 0)? {
+        for file in walk(path)? {
             found.file(&file.display().to_string(), &open(&file)?)?;
         }
     } else if name.ends_with(".tar.gz") || name.ends_with(".tgz") {
@@ -59,16 +58,10 @@ fn is_results(name: &str) -> bool {
 }
 
 /// All result files below a folder, in order; hidden ones are being written or are not ours.
-fn walk(folder: &Path, depth: usize) -> Result<Vec<PathBuf>> {
+fn walk(folder: &Path) -> Result<Vec<PathBuf>> {
     let unreadable = |e: std::io::Error| Error::input(format!("{}: {e}", folder.display()));
-    if depth > MOST_FOLDERS {
-        let line = format!("{}: folders are nested too deep; name an inner one", folder.display());
-        return Err(Error::input(line));
-    }
-    let mut entries = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
-        entries.push(entry.map_err(unreadable)?);
-    }
+    let entries = std::fs::read_dir(folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
+    let mut entries = entries.map_err(unreadable)?;
     entries.sort_by_key(std::fs::DirEntry::file_name);
     let mut files = Vec::new();
     for entry in entries {
@@ -78,7 +71,7 @@ fn walk(folder: &Path, depth: usize) -> Result<Vec<PathBuf>> {
         }
         // A link to a folder could lead back here.
         if entry.file_type().map_err(unreadable)?.is_dir() {
-            files.extend(walk(&path, depth + 1)?);
+            files.extend(walk(&path)?);
         } else if is_results(&name) && path.is_file() {
             files.push(path);
         }

@@ -259,25 +259,6 @@ mod tests {
     }
 
     #[test]
-    fn a_field_of_another_type_is_named_with_its_file() {
-        for (field, part) in [
-            (r#""avg-process-time": "fast""#, "\"avg-process-time\" should be a number"),
-            (r#""avg-process-time": -1"#, "of at least 0, not -1"),
-            (r#""process-times": [1, null]"#, "\"process-times\" should be a list of milliseconds"),
-            (r#""process-times": []"#, "neither"),
-            (r#""avg-process-time": 1, "tag": "num-gpus:1""#, "\"tag\" should be a list"),
-            (r#""avg-process-time": 1, "tag": ["num-gpus:x"]"#, "num-gpus:N"),
-            (r#""avg-process-time": 1, "scaling": "odd""#, "\"strong\" or \"weak\""),
-        ] {
-            let text = format!(r#"{{"primitive": "vn", "dataset": "a", {field}}}"#);
-            let error = case(&text).unwrap_err();
-            let line = error.to_string();
-            assert!(line.starts_with("a.json: ") && line.contains(part), "{field}: {line}");
-            assert_eq!(error.exit_code(), 2);
-        }
-    }
-
-    #[test]
     fn device_lists_count_gpus_and_replicas() {
         for (list, places) in [
             ("host", Some((0, 1))),

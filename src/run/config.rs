@@ -41,7 +41,7 @@ pub struct RunConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub graph: Option<String>,
     /// How the graph is loaded; a table of this name in a configuration file.
-    #[cfg_attr(feature = "cli", command(flatten, next_help_heading = "Reading the graph"))]
+    #[cfg_attr(feature = "cli", command(flatten))]
     pub load: LoadOptions,
     /// Where replicas run: auto (all GPUs, or else the host) | cuda (all GPUs) | cuda:0-3 | cuda:0,2 | cuda:0x4 (four
     /// replicas on one GPU) | host | host:N (N replicas) [default: auto].

@@ -2,15 +2,13 @@
 
 use crate::algorithm::{WORKLOADS, Workload, workload};
 use crate::io::LoadOptions;
-use serde::de::{Error as _, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::fmt;
 
 /// Options of workloads: `source = 3` is for all that have it, the tables `bfs = { source = 3 }` for one. Every name and
 /// value is one that some workload takes.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Map<String, Value>")]
 pub struct Own(Map<String, Value>);
 
 impl Own {
@@ -133,26 +131,12 @@ fn check(name: &str, value: &Value) -> Result<(), String> {
     }
 }
 
-impl<'de> Deserialize<'de> for Own {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Own, D::Error> {
-        struct Options;
-        impl<'de> Visitor<'de> for Options {
-            type Value = Own;
+impl TryFrom<Map<String, Value>> for Own {
+    type Error = String;
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("options of workloads")
-            }
-
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Own, M::Error> {
-                let mut all = Map::new();
-                while let Some((name, value)) = map.next_entry::<String, Value>()? {
-                    check(&name, &value).map_err(|e| M::Error::custom(named(&name, e)))?;
-                    all.insert(name, value);
-                }
-                Ok(Own(all))
-            }
-        }
-        deserializer.deserialize_map(Options)
+    fn try_from(all: Map<String, Value>) -> Result<Own, String> {
+        all.iter().try_for_each(|(name, value)| check(name, value).map_err(|e| named(name, e)))?;
+        Ok(Own(all))
     }
 }
 

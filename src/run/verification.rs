@@ -30,12 +30,10 @@ impl Verdict {
         match value {
             Value::Bool(true) => Some(Verdict::Yes),
             Value::Bool(false) => Some(Verdict::No),
-            Value::String(word) => match word.as_str() {
-                "yes" => Some(Verdict::Yes),
-                "partly" => Some(Verdict::Partly),
-                "no" => Some(Verdict::No),
-                _ => None,
-            },
+            Value::String(word) => {
+                let all = [Verdict::Yes, Verdict::Partly, Verdict::No];
+                all.into_iter().find(|verdict| verdict.shown().to_lowercase() == *word)
+            }
             _ => None,
         }
     }

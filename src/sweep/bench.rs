@@ -43,14 +43,9 @@ impl Bench {
 
     fn attempt(&mut self, cell: &Planned) -> Result<Value, Refusal> {
         let config = &cell.config;
-        if !self.ready.as_ref().is_some_and(|(of, _)| {
-            same_fleet(of, config) && same_graph(of, config) && same_preparation(of, config)
-        }) {
-            self.ready = None;
-        }
-        if !self.fleet.as_ref().is_some_and(|(of, _)| same_fleet(of, config)) {
-            self.fleet = None;
-        }
+        let same = |of: &RunConfig| same_graph(of, config) && same_preparation(of, config);
+        self.ready.take_if(|(of, _)| !same_fleet(of, config) || !same(of));
+        self.fleet.take_if(|(of, _)| !same_fleet(of, config));
         // Devices first: no graph is generated for a machine that cannot run it.
         let open = || (config.clone(), open_fleet(config).map_err(Refusal::of_fleet));
         let (_, fleet) = self.fleet.get_or_insert_with(open);
@@ -87,9 +82,7 @@ impl Bench {
     pub(super) fn keep_for(&mut self, cells: &[&Planned]) {
         let needed = |of: &RunConfig| cells.iter().any(|cell| same_graph(of, &cell.config));
         self.graphs.retain(|source| needed(&source.config));
-        if !self.ready.as_ref().is_some_and(|(of, _)| needed(of)) {
-            self.ready = None;
-        }
+        self.ready.take_if(|(of, _)| !needed(of));
     }
 }
 

@@ -9,6 +9,7 @@ use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io::{BufRead, Read, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -105,25 +106,18 @@ fn wait(child: &mut Child, limit: Option<Duration>) -> Result<ExitStatus, String
 }
 
 fn how(status: ExitStatus) -> String {
-    #[cfg(unix)]
-    {
-        use std::os::unix::process::ExitStatusExt;
-        if let Some(signal) = status.signal() {
-            let name = match signal {
-                6 => " (SIGABRT)",
-                7 => " (SIGBUS)",
-                9 => " (SIGKILL: by hand, or the system's, out of memory)",
-                11 => " (SIGSEGV)",
-                15 => " (SIGTERM)",
-                _ => "",
-            };
-            return format!("was killed by signal {signal}{name}");
-        }
-    }
-    match status.code() {
-        Some(code) => format!("ended with exit code {code} and no record"),
-        None => "ended without a record".into(),
-    }
+    let Some(signal) = status.signal() else {
+        return format!("ended with exit code {} and no record", status.code().unwrap_or_default());
+    };
+    let name = match signal {
+        6 => " (SIGABRT)",
+        7 => " (SIGBUS)",
+        9 => " (SIGKILL: by hand, or the system's, out of memory)",
+        11 => " (SIGSEGV)",
+        15 => " (SIGTERM)",
+        _ => "",
+    };
+    format!("was killed by signal {signal}{name}")
 }
 
 /// The child: reads its request, runs it and replies.

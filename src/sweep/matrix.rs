@@ -15,18 +15,42 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct SweepOptions {
-    /// Device lists in the place of the configuration's.
+    /// Device lists to use instead of the file's, as in --devices cuda:0 cuda:0-3
+    #[arg(long, value_name = "DEVICES", num_args = 1..)]
     pub devices: Option<Vec<Devices>>,
+    #[arg(skip)]
     pub only: Selection,
-    /// Name of this machine in the layout of records; `None` is the devices' model.
+    /// Name of this machine in the layout of records [default: the model of its devices]
+    #[arg(long, value_name = "NAME", value_parser = partition)]
     pub partition: Option<String>,
-    /// Also cells that are finished run again.
+    /// Run finished cells again
+    #[arg(long)]
     pub rerun: bool,
+    /// Run each cell in a process of its own, so that a crash ends one cell
+    #[arg(long)]
     pub isolate: bool,
-    /// With `isolate`: a cell that takes longer is killed.
+    /// With --isolate: kill a cell after so many seconds, loading included
+    #[arg(long, value_name = "SECONDS", requires = "isolate", value_parser = seconds)]
     pub cell_limit: Option<Duration>,
+}
+
+fn partition(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    match !text.is_empty() && text.chars().all(plain) && !text.starts_with('.') {
+        true => Ok(text.into()),
+        false => Err(format!(
+            "--partition {text}: use letters, digits, '.', '_' and '-'; it names a folder"
+        )),
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.001..=1e7).contains(seconds));
+    seconds
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| format!("--cell-limit {text}: use seconds above 0, as in 600"))
 }
 
 /// What a sweep tells of its progress. A cell is told by its place among the names.

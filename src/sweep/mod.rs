@@ -21,5 +21,4 @@ pub(crate) use cell::Cell;
 pub(crate) use config::SweepConfig;
 pub(crate) use isolate::{CHILD, child};
 pub(crate) use matrix::{Event, SweepOptions, names, sweep};
-pub(crate) use select::Selection;
 pub(crate) use table::{scaling_table, table};

@@ -304,18 +304,15 @@ fn narrow<T: Clone>(
 /// Fleets in the order in which they are first met, on each the graphs likewise, and how they are prepared:
 /// what is open, loaded and laid out serves as many cells as it can.
 fn in_order(cells: Vec<Planned>) -> Vec<Planned> {
-    let fleets = first_met(&cells, |a, b| same_fleet(&a.config, &b.config));
-    let graphs = first_met(&cells, |a, b| same_graph(&a.config, &b.config));
-    let layouts = first_met(&cells, |a, b| same_preparation(&a.config, &b.config));
-    let forms = first_met(&cells, |a, b| a.workload.form == b.workload.form);
-    let mut order: Vec<usize> = (0..cells.len()).collect();
-    order.sort_by_key(|at| (fleets[*at], graphs[*at], layouts[*at], forms[*at]));
-    let mut cells: Vec<Option<Planned>> = cells.into_iter().map(Some).collect();
-    order.into_iter().filter_map(|at| cells[at].take()).collect()
-}
-
-/// For each cell the number of the first one that it shares something with.
-fn first_met(cells: &[Planned], same: impl Fn(&Planned, &Planned) -> bool) -> Vec<usize> {
-    let first = |cell: &Planned| cells.iter().position(|other| same(other, cell));
-    cells.iter().map(|cell| first(cell).unwrap_or_default()).collect()
+    let same: [fn(&Planned, &Planned) -> bool; 4] = [
+        |a, b| same_fleet(&a.config, &b.config),
+        |a, b| same_graph(&a.config, &b.config),
+        |a, b| same_preparation(&a.config, &b.config),
+        |a, b| a.workload.form == b.workload.form,
+    ];
+    // For each, the number of the first cell that shares it.
+    let key = |cell: &Planned| same.map(|same| cells.iter().position(|other| same(other, cell)));
+    let mut order: Vec<_> = cells.iter().map(|cell| (key(cell), cell.clone())).collect();
+    order.sort_by_key(|(key, _)| *key);
+    order.into_iter().map(|(_, cell)| cell).collect()
 }

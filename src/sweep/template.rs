@@ -35,7 +35,7 @@ pub(super) fn is_template(spec: &str) -> bool {
 
 /// Whether it can be read; whether it has a value depends on the number of GPUs.
 pub(super) fn check(spec: &str) -> Result<()> {
-    match parts(spec, |text| Expression::of(text).value(1).map(|_| String::new())) {
+    match parts(spec, 1) {
         Err(Trouble::Syntax(why)) => Err(Error::input(format!("'{spec}': {why}"))),
         _ => Ok(()),
     }
@@ -43,10 +43,9 @@ pub(super) fn check(spec: &str) -> Result<()> {
 
 /// `spec` for so many GPUs; in an error why it has no value.
 pub(super) fn resolve(spec: &str, gpus: usize) -> Result<String, String> {
-    parts(spec, |text| Expression::of(text).value(gpus as u64).map(|value| value.to_string()))
-        .map_err(|trouble| match trouble {
-            Trouble::Syntax(why) | Trouble::Value(why) => format!("'{spec}': {why}"),
-        })
+    parts(spec, gpus as u64).map_err(|trouble| match trouble {
+        Trouble::Syntax(why) | Trouble::Value(why) => format!("'{spec}': {why}"),
+    })
 }
 
 /// What may be wrong with an expression.
@@ -57,7 +56,7 @@ enum Trouble {
 }
 
 /// The text with every `{...}` replaced.
-fn parts(spec: &str, value: impl Fn(&str) -> Result<String, Trouble>) -> Result<String, Trouble> {
+fn parts(spec: &str, gpus: u64) -> Result<String, Trouble> {
     let mut text = String::new();
     let mut rest = spec;
     while let Some((before, after)) = rest.split_once('{') {
@@ -69,7 +68,7 @@ fn parts(spec: &str, value: impl Fn(&str) -> Result<String, Trouble>) -> Result<
             return Err(Trouble::Syntax("what is in braces is too long".into()));
         }
         text += before;
-        text += &value(inside)?;
+        text += &Expression { whole: inside, rest: inside, gpus }.value()?.to_string();
         rest = behind;
     }
     match rest.contains('}') {
@@ -85,13 +84,8 @@ struct Expression<'a> {
     gpus: u64,
 }
 
-impl<'a> Expression<'a> {
-    fn of(text: &'a str) -> Self {
-        Expression { whole: text, rest: text, gpus: 1 }
-    }
-
-    fn value(mut self, gpus: u64) -> Result<u64, Trouble> {
-        self.gpus = gpus;
+impl Expression<'_> {
+    fn value(mut self) -> Result<u64, Trouble> {
         let value = self.sum()?;
         match self.rest.trim() {
             "" => Ok(value),

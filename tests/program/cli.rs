@@ -96,6 +96,14 @@ fn bad_arguments_get_one_line_and_exit_code_2() {
     refused(&vn(&["--symmetrize", "max"]), "--symmetrize max: write --symmetrize=max");
     refused(&["run", "vn", "--seeds", "1"], "no graph");
     refused(&["run", "vn", "--graph", GRAPH], "no seeds");
+    refused(&["run", "vn", "--graph"], "'--graph <FILE|SPEC|->'");
+    refused(
+        &["run", "vn", "--graph", GRAPH, "--seeds", "1,,2"],
+        "--seeds `1,,2`: an id is missing",
+    );
+    let unknown = "--sources `last:1`: `last` is unknown;";
+    refused(&["run", "bfs", "--graph", GRAPH, "--sources", "last:1"], unknown);
+    refused(&["sweep"], "<CONFIG>");
     refused(&vn(&["--devices", "host:0"]), "host:0");
     refused(&vn(&["--devices", "host:17"]), "host:17");
     refused(&vn(&["--merge", "sparse"]), "sparse");
@@ -149,6 +157,10 @@ fn a_bad_configuration_file_is_refused_naming_file_line_and_key() {
         "run.toml:1: unknown field 'weights' here: it belongs into the table [load]",
     );
     with("devices = 'host:0'\n", "run.toml:1:");
+    with("merge = 'sparse'\n", "run.toml:1: ");
+    with("\nruns = 'ten'\n", "run.toml:2: ");
+    with("top = -1\n", "(key 'top')");
+    with("verify = 1\n", "(key 'verify')");
     with("runs = 2\nruns = 3\n", "run.toml:2:");
     with("graph =\n", "run.toml:1:");
     refused(&["run", "vn", "--config", "no-such.toml"], "no-such.toml");

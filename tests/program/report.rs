@@ -286,6 +286,29 @@ fn a_damaged_record_among_good_ones_is_named_and_nothing_is_written() {
             typed(&|r| r["process-times"] = json!("fast")),
             "\"process-times\" should be",
         ),
+        (
+            "negative.json",
+            typed(&|r| {
+                r["process-times"] = json!([]);
+                r["avg-process-time"] = json!(-1)
+            }),
+            "\"avg-process-time\" should be a number of at least 0, not -1",
+        ),
+        (
+            "null.json",
+            typed(&|r| r["process-times"] = json!([1, null])),
+            "\"process-times\" should be a list of milliseconds",
+        ),
+        (
+            "timeless.json",
+            typed(&|r| {
+                r["process-times"] = json!([]);
+                r["avg-process-time"] = json!(null)
+            }),
+            "neither \"avg-process-time\" nor \"process-times\" is there",
+        ),
+        ("odd.json", typed(&|r| r["scaling"] = json!("odd")), "\"strong\" or \"weak\""),
+        ("tags.json", typed(&|r| r["tag"] = json!("num-gpus:1")), "\"tag\" should be a list"),
         ("name.json", typed(&|r| r["dataset"] = json!(7)), "\"dataset\" should be text, not 7"),
         (
             "runs.json",
