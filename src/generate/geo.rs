@@ -60,7 +60,6 @@ impl GeoTruth {
     }
 }
 
-/// What to generate.
 struct Geo {
     nodes: u64,
     /// Mean degree, before clean-up.

@@ -16,7 +16,6 @@ const GRID: &str = "grid:ROWSxCOLS[,seed=1] with ROWS * COLS 1..=4294967294";
 const TORUS: &str = "torus:ROWSxCOLS[,seed=1] with ROWS * COLS 1..=4294967294";
 const CHAIN: &str = "chain:NODES[,seed=1] with NODES 1..=4294967294 or as in 2^20";
 
-/// What to generate.
 struct Lattice {
     rows: u64,
     cols: u64,

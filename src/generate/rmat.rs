@@ -23,7 +23,6 @@ const LEVELS_PER_HASH: u32 = 4;
 const FORM: &str = "rmat:SCALE[,ef=16][,seed=1][,params=graph500|gtgraph][,a=0.57,b=0.19,c=0.19] with \
 SCALE 1..=31, ef 1..=4096, a + b + c at most 1";
 
-/// What to generate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rmat {
     /// log2 of the node count, 1..=31.

@@ -102,6 +102,14 @@ fn device_sampler(rmat: &Rmat) -> rmat::Sampler {
     }
 }
 
+/// Does `work` and adds its time to `ms`.
+fn timed<T>(ms: &mut f64, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let start = Instant::now();
+    let done = work()?;
+    *ms += milliseconds(start);
+    Ok(done)
+}
+
 /// What all phases look at.
 struct Work<'a> {
     device: &'a CudaDevice,
@@ -119,9 +127,7 @@ impl Work<'_> {
             DeviceTimes { compile_ms: self.kernels.compile_ms, ..DeviceTimes::default() };
         let most_keys = self.most_keys()?;
 
-        let counted = Instant::now();
-        let buckets = self.count()?;
-        times.draw_ms += milliseconds(counted);
+        let buckets = timed(&mut times.draw_ms, || self.count())?;
         let drawn: u64 = buckets.iter().sum();
         let keys = self.limits.keys.map_or(most_keys, |keys| keys.clamp(1, most_keys));
         let passes = passes(&buckets, bucket_shift(self.rmat.scale), keys);
@@ -147,9 +153,7 @@ impl Work<'_> {
         for pass in &passes {
             self.pass(pass, &mut sorter, &cursor, &mut csr, &mut times)?;
         }
-        let counted = Instant::now();
-        let max_degree = self.max_degree(&csr)?;
-        times.unique_ms += milliseconds(counted);
+        let max_degree = timed(&mut times.unique_ms, || self.max_degree(&csr))?;
         times.total_ms = milliseconds(start);
         let held = 8 * (nodes + 1) + 8 * drawn;
         let report = DeviceReport {
@@ -218,21 +222,16 @@ impl Work<'_> {
         csr: &mut DeviceCsr,
         times: &mut DeviceTimes,
     ) -> Result<()> {
-        let start = Instant::now();
-        self.draw(pass, sorter, cursor)?;
-        times.draw_ms += milliseconds(start);
-
-        let start = Instant::now();
-        let row_bits = u32::BITS - (pass.rows - 1).leading_zeros();
-        sorter.sort(self.device, pass.arcs, self.rmat.scale + row_bits)?;
-        self.device.wait()?;
-        times.sort_ms += milliseconds(start);
-
-        let start = Instant::now();
-        let arcs = sorter.unique(self.device, pass.arcs)?;
-        self.write(pass, sorter, arcs, csr)?;
-        times.unique_ms += milliseconds(start);
-        Ok(())
+        timed(&mut times.draw_ms, || self.draw(pass, sorter, cursor))?;
+        timed(&mut times.sort_ms, || {
+            let row_bits = u32::BITS - (pass.rows - 1).leading_zeros();
+            sorter.sort(self.device, pass.arcs, self.rmat.scale + row_bits)?;
+            self.device.wait()
+        })?;
+        timed(&mut times.unique_ms, || {
+            let arcs = sorter.unique(self.device, pass.arcs)?;
+            self.write(pass, sorter, arcs, csr)
+        })
     }
 
     /// The keys of `pass`, in any order.

@@ -52,7 +52,6 @@ const GAP_SPAN: u64 = 16;
 /// The heaviest road there can be: both gaps 4096, ends moved apart by 3/8 each, bends 1/4.
 const HEAVIEST: u32 = 12_672;
 
-/// What to generate.
 struct Road {
     rows: u64,
     cols: u64,

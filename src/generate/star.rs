@@ -11,7 +11,6 @@ use rayon::prelude::*;
 
 const FORM: &str = "star:LEAVES[,seed=1] with LEAVES 1..=4294967293 or as in 2^20";
 
-/// What to generate.
 struct Star {
     leaves: u64,
     /// Another seed gives other weights.

@@ -16,7 +16,6 @@ use crate::hash::{below, hash, mix};
 const FORM: &str =
     "uniform:NODES[,ef=16][,seed=1] with NODES 1..=4294967294 or as in 2^20, ef 1..=1024";
 
-/// What to generate.
 struct Uniform {
     nodes: u64,
     /// Edges drawn per node, before clean-up, 1..=1024.

@@ -88,7 +88,6 @@ pub struct Graph {
     pub origin: Origin,
 }
 
-/// A CSR's arrays.
 #[derive(Debug, Clone)]
 pub(crate) struct Rows {
     pub offsets: Array<u64>,

@@ -81,7 +81,6 @@ impl Texts {
         Ok(texts)
     }
 
-    /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.ends.len() - 1
     }
@@ -91,7 +90,6 @@ impl Texts {
         &self.bytes[self.ends[i] as usize..self.ends[i + 1] as usize]
     }
 
-    /// Text `i`.
     pub(crate) fn get(&self, i: u64) -> &str {
         std::str::from_utf8(self.slice(i)).unwrap_or_default()
     }

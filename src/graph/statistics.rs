@@ -104,11 +104,9 @@ impl Graph {
                 largest: components.nodes,
                 lowest: self.input_id(components.lowest),
             },
-            weights: self.weights().map(|weights| Weights {
-                min: self.weight_range().0,
-                mean: self.mean_weight(),
-                max: self.weight_range().1,
-                integers: weights.par_iter().all(|w| w.fract() == 0.0),
+            weights: self.weights().map(|weights| {
+                let ((min, max), mean) = (self.weight_range(), self.mean_weight());
+                Weights { min, mean, max, integers: weights.par_iter().all(|w| w.fract() == 0.0) }
             }),
         }
     }

@@ -82,7 +82,6 @@ impl Column<'_> {
         }
     }
 
-    /// The type as NumPy spells it.
     fn kind(&self) -> &'static str {
         match self {
             Column::F32(_) => "<f4",

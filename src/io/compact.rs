@@ -56,7 +56,6 @@ pub(super) fn named(lists: Vec<NamedList>) -> (Vec<ArcList>, Texts) {
     (numbered.collect(), texts)
 }
 
-/// What nodes are called.
 pub(super) enum Called {
     /// `count` of them, by whole numbers from `first` on.
     From {
@@ -69,7 +68,6 @@ pub(super) enum Called {
 }
 
 impl Called {
-    /// How many nodes there are.
     pub(super) fn count(&self) -> u64 {
         match self {
             Called::From { count, .. } => *count,

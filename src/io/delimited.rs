@@ -248,7 +248,6 @@ enum Count {
 pub(super) struct Asked<'a> {
     /// Nodes go up to the largest id, and no line holds counts.
     pub gap: bool,
-    /// Which weights are wanted.
     pub weights: FileWeights,
     pub options: &'a LoadOptions,
     /// What ids are: what the options say, or else a comment `# ids text`.
@@ -371,7 +370,6 @@ impl Look<'_> {
         !is(self.first) && is(self.second)
     }
 
-    /// The columns that the user chose.
     fn chosen(&self, columns: &Columns) -> Result<Found, Fault> {
         let find = |column: &ColumnName| match column {
             ColumnName::Number(number) => Ok(number - 1),

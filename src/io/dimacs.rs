@@ -14,7 +14,6 @@ use crate::graph::options::FileWeights;
 /// Units of a degree in a coordinates file.
 const PER_DEGREE: f64 = 1e6;
 
-/// The `p` line.
 struct Problem<'a> {
     at: usize,
     words: Vec<&'a [u8]>,

@@ -17,7 +17,7 @@
 use super::compact::{self, Called};
 use super::delimited::{self, Asked, Layout, Values, apart, is_comment, misshapen, nothing};
 use super::parsed::{Arcs, Nodes, Parsed};
-use super::rows::{self, Weights};
+use super::rows::{self, Ends};
 use super::text::{self, Fault, Fields, shown};
 use crate::aside::write_aside;
 use crate::error::Result;
@@ -60,30 +60,19 @@ struct Top {
     comment: Option<First>,
 }
 
-/// An id as wide as it has to be.
-trait Id: Copy + Ord + Send {
-    fn parse(field: &[u8], at: usize) -> Result<Self, Fault>;
-}
-
-impl Id for u32 {
-    #[inline]
-    fn parse(field: &[u8], at: usize) -> Result<u32, Fault> {
-        Ok(text::id(field, MAX_NODES - 1, at)? as u32)
-    }
-}
-
-impl Id for u64 {
-    #[inline]
-    fn parse(field: &[u8], at: usize) -> Result<u64, Fault> {
-        text::wide_id(field, at)
-    }
+/// An id from 0 as a node.
+#[inline]
+fn node(field: &[u8], at: usize) -> Result<u32, Fault> {
+    Ok(text::id(field, MAX_NODES - 1, at)? as u32)
 }
 
 /// How arcs stand in lines.
 trait Rows: Sync {
-    fn arcs<I: Id>(
+    /// The arcs on these lines, with ids as `id` reads them.
+    fn arcs<I>(
         &self,
         lines: &mut dyn Iterator<Item = (usize, &[u8])>,
+        id: impl Fn(&[u8], usize) -> Result<I, Fault>,
     ) -> Result<ArcList<I>, Fault>;
 
     fn weighted(&self) -> bool;
@@ -92,14 +81,12 @@ trait Rows: Sync {
 /// Two or three columns of numbers, separated by blanks, tabs and commas.
 struct Plain {
     weighted: bool,
-    /// Which weights are wanted.
     weights: FileWeights,
 }
 
 /// What [`Layout`] says.
 struct Columns<'a> {
     layout: &'a Layout,
-    /// Which weights are wanted.
     weights: FileWeights,
 }
 
@@ -237,18 +224,25 @@ fn first_line(
 
 /// The file, if its ids are whole numbers.
 fn numbers<R: Rows>(bytes: &[u8], top: &Top, rows: &R, asked: &Asked) -> Result<Parsed, Fault> {
-    match narrow(bytes, top, rows, asked) {
-        Err(fault) if fault.wide_id && !asked.gap && !top.certain && top.comment.is_none() => {
-            wide(bytes, top, rows, asked, fault)
-        }
-        other => other,
+    let fault = match narrow(bytes, top, rows, asked) {
+        Err(fault) if fault.wide_id && !asked.gap && !top.certain && top.comment.is_none() => fault,
+        other => return other,
+    };
+    // Once more, for an id needs 64 bits.
+    let lists = text::parse_parts(bytes, top.body, |lines| rows.arcs(lines, text::wide_id))?;
+    let found = found(&lists);
+    // Counts that the arcs' number confirms were not meant to be followed by such ids.
+    let confirmed = |first: &First| found.checked_sub(1) == Some(first.m);
+    if top.first.as_ref().is_some_and(confirmed) && found > ENOUGH_TO_SUSPECT {
+        return Err(fault);
     }
+    Ok(parsed(Arcs::Wide(lists), rows.weighted() && asked.weights.read()))
 }
 
 /// The file, if its ids fit into 32 bits.
 fn narrow<R: Rows>(bytes: &[u8], top: &Top, rows: &R, asked: &Asked) -> Result<Parsed, Fault> {
     let body = top.first.as_ref().map_or(top.body, |first| first.next);
-    let mut lists = text::parse_parts(bytes, body, |lines| rows.arcs::<u32>(lines))?;
+    let mut lists = text::parse_parts(bytes, body, |lines| rows.arcs(lines, node))?;
     let mut nodes = if asked.gap { Nodes::UpToLargest } else { Nodes::Occurring };
     let counts = top.first.as_ref().map(|first| Counts::of(first, &lists));
     let taken = match &counts {
@@ -270,7 +264,7 @@ fn narrow<R: Rows>(bytes: &[u8], top: &Top, rows: &R, asked: &Asked) -> Result<P
         }
     } else if let Some(first) = &top.first {
         let mut line = text::lines(&bytes[..first.next], first.at);
-        lists.insert(0, rows.arcs(&mut line)?);
+        lists.insert(0, rows.arcs(&mut line, node)?);
     }
     if let Some(comment) = &top.comment {
         promised(comment, found(&lists), ", or delete the comment")?;
@@ -286,27 +280,8 @@ fn narrow<R: Rows>(bytes: &[u8], top: &Top, rows: &R, asked: &Asked) -> Result<P
     Ok(Parsed { counts_line: taken, ..parsed(Arcs::Lists(lists, nodes), weighted) })
 }
 
-/// The number of arcs.
 fn found<I>(lists: &[ArcList<I>]) -> u64 {
     lists.iter().map(|list| list.pairs.len() as u64).sum()
-}
-
-/// The file again, for an id needs 64 bits; `fault` is the complaint about that one.
-fn wide<R: Rows>(
-    bytes: &[u8],
-    top: &Top,
-    rows: &R,
-    asked: &Asked,
-    fault: Fault,
-) -> Result<Parsed, Fault> {
-    let lists = text::parse_parts(bytes, top.body, |lines| rows.arcs::<u64>(lines))?;
-    let found = found(&lists);
-    // Counts that the arcs' number confirms were not meant to be followed by such ids.
-    let confirmed = |first: &First| found.checked_sub(1) == Some(first.m);
-    if top.first.as_ref().is_some_and(confirmed) && found > ENOUGH_TO_SUSPECT {
-        return Err(fault);
-    }
-    Ok(parsed(Arcs::Wide(lists), rows.weighted() && asked.weights.read()))
 }
 
 /// A first line that may hold counts, and the arcs behind it.
@@ -385,7 +360,7 @@ fn promised(first: &First, found: u64, next: &str) -> Result<(), Fault> {
 fn out_of_range<R: Rows>(bytes: &[u8], first: &First, doubt: &str, rows: &R) -> Fault {
     for line in text::lines(bytes, first.next) {
         let at = line.0;
-        let list = rows.arcs::<u64>(&mut std::iter::once(line)).unwrap_or_default();
+        let list = rows.arcs(&mut std::iter::once(line), text::wide_id).unwrap_or_default();
         let mut ids = list.pairs.into_iter().flat_map(|(u, v)| [u, v]);
         if let Some(id) = ids.find(|id| *id >= first.n) {
             let n = first.n;
@@ -397,12 +372,13 @@ fn out_of_range<R: Rows>(bytes: &[u8], first: &First, doubt: &str, rows: &R) -> 
 }
 
 impl Rows for Plain {
-    fn arcs<I: Id>(
+    fn arcs<I>(
         &self,
         lines: &mut dyn Iterator<Item = (usize, &[u8])>,
+        id: impl Fn(&[u8], usize) -> Result<I, Fault>,
     ) -> Result<ArcList<I>, Fault> {
         let weights = self.weighted.then_some(self.weights);
-        text::arcs::<true, I>(lines, weights, b"#%", I::parse, no_plain)
+        text::arcs::<true, I>(lines, weights, |byte| matches!(byte, b'#' | b'%'), id, no_plain)
     }
 
     fn weighted(&self) -> bool {
@@ -440,9 +416,10 @@ impl Columns<'_> {
 }
 
 impl Rows for Columns<'_> {
-    fn arcs<I: Id>(
+    fn arcs<I>(
         &self,
         lines: &mut dyn Iterator<Item = (usize, &[u8])>,
+        id: impl Fn(&[u8], usize) -> Result<I, Fault>,
     ) -> Result<ArcList<I>, Fault> {
         let mut list = ArcList { pairs: Vec::new(), weights: Vec::new() };
         let mut values = Vec::new();
@@ -451,8 +428,8 @@ impl Rows for Columns<'_> {
                 continue;
             }
             list.weights.extend(self.read(at, line, &mut values)?);
-            let u = I::parse(&values[self.layout.src], at)?;
-            list.pairs.push((u, I::parse(&values[self.layout.dst], at)?));
+            let u = id(&values[self.layout.src], at)?;
+            list.pairs.push((u, id(&values[self.layout.dst], at)?));
         }
         Ok(list)
     }
@@ -500,7 +477,7 @@ fn by_columns(bytes: &[u8], asked: &Asked) -> Result<Parsed, Fault> {
 /// Whether the first line holds counts in a file of names that are all whole numbers.
 fn counts_above_numbers(bytes: &[u8], top: &Top, rows: &Columns) -> Result<bool, Fault> {
     let Some(first) = top.first.as_ref().filter(|_| !top.certain) else { return Ok(false) };
-    match text::parse_parts(bytes, first.next, |lines| rows.arcs::<u32>(lines)) {
+    match text::parse_parts(bytes, first.next, |lines| rows.arcs(lines, node)) {
         Ok(lists) => Counts::of(first, &lists).hold(false, bytes),
         Err(_) => Ok(false),
     }
@@ -598,7 +575,6 @@ fn names(bytes: &[u8], top: &Top, rows: &Columns, asked: &Asked) -> Result<Parse
     Ok(Parsed { counts_line: taken, ..parsed(arcs, rows.weighted() && asked.weights.read()) })
 }
 
-/// The complaint about a first line that may name columns or nodes.
 fn maybe_columns([src, dst]: &[Vec<u8>; 2], bytes: &[u8]) -> Fault {
     let at = text::lines(bytes, 0).find(|(_, line)| !is_comment(line)).map_or(0, |(at, _)| at);
     let (src, dst) = (shown(src), shown(dst));
@@ -659,18 +635,15 @@ fn refuse_marked_name(rows: &Columns, at: usize, line: &[u8]) -> Result<(), Faul
 /// in quotes where they have to be. Nodes without arcs have no name in such a file.
 pub(super) fn write(graph: &Graph, path: &Path) -> Result<()> {
     write_aside(path, |out| {
-        let weights = match graph.weights() {
-            Some(_) => Weights::Always,
-            None => Weights::Never,
-        };
+        let weighted = graph.weights().is_some();
         if graph.texts().is_some() {
             let named = graph.nodes() as u64 - graph.isolated();
             writeln!(out, "# ids text\n# nodes {named} arcs {}", graph.arcs())?;
-            let weight = if weights == Weights::Always { ",weight" } else { "" };
+            let weight = if weighted { ",weight" } else { "" };
             writeln!(out, "src,dst{weight}")?;
-            return rows::write(graph, out, rows::Ends::Names, weights);
+            return rows::write(graph, out, Ends::Names, weighted);
         }
         writeln!(out, "# nodes {} arcs {}", graph.nodes(), graph.arcs())?;
-        rows::write(graph, out, rows::Ends::From(0), weights)
+        rows::write(graph, out, Ends::From(0), weighted)
     })
 }

@@ -12,7 +12,7 @@
 
 use super::binary::{self, numbers, take, word};
 use super::parsed::{Headline, Parsed};
-use super::rows::{self, Ends, Weights};
+use super::rows::{self, Ends};
 use super::text;
 use crate::aside::write_aside;
 use crate::error::{Error, Result};
@@ -41,7 +41,6 @@ fn header(bytes: &[u8]) -> Option<Header> {
 }
 
 impl Header {
-    /// The file length that the header implies.
     fn length(&self, weighted: bool) -> Option<u64> {
         let neighbours = self.arcs.checked_mul(if weighted { 8 } else { 4 })?;
         let offsets = self.nodes.checked_add(1)?.checked_mul(8)?;
@@ -139,11 +138,11 @@ pub(super) fn write_wsg(graph: &Graph, path: &Path) -> Result<()> {
 
 pub(super) fn write_el(graph: &Graph, path: &Path) -> Result<()> {
     refuse_weights(graph, path, ".wel")?;
-    write_list(graph, path, Weights::Never)
+    write_list(graph, path, false)
 }
 
 pub(super) fn write_wel(graph: &Graph, path: &Path) -> Result<()> {
-    write_list(graph, path, Weights::Always)
+    write_list(graph, path, true)
 }
 
 fn refuse_weights(graph: &Graph, path: &Path, instead: &str) -> Result<()> {
@@ -154,7 +153,7 @@ fn refuse_weights(graph: &Graph, path: &Path, instead: &str) -> Result<()> {
     Err(Error::input(format!("{path}: the graph's weights would be lost; write {instead}")))
 }
 
-fn write_list(graph: &Graph, path: &Path, weights: Weights) -> Result<()> {
+fn write_list(graph: &Graph, path: &Path, weighted: bool) -> Result<()> {
     let bound = graph.columns().iter().max().map_or(0, |&v| v as usize + 1);
     let last = graph.nodes() - 1;
     if bound <= last && graph.degree(last) == 0 {
@@ -163,7 +162,7 @@ fn write_list(graph: &Graph, path: &Path, weights: Weights) -> Result<()> {
             path.display()
         )));
     }
-    write_aside(path, |out| rows::write(graph, out, Ends::From(0), weights))
+    write_aside(path, |out| rows::write(graph, out, Ends::From(0), weighted))
 }
 
 fn serialise(graph: &Graph, path: &Path, weighted: bool) -> Result<()> {
@@ -185,9 +184,7 @@ fn serialise(graph: &Graph, path: &Path, weighted: bool) -> Result<()> {
 }
 
 fn csr(graph: &Graph, out: &mut BufWriter<&File>, weighted: bool) -> io::Result<()> {
-    for offset in graph.offsets() {
-        out.write_all(&offset.to_le_bytes())?;
-    }
+    graph.offsets().iter().try_for_each(|offset| out.write_all(&offset.to_le_bytes()))?;
     for (arc, column) in graph.columns().iter().enumerate() {
         out.write_all(&column.to_le_bytes())?;
         if weighted {

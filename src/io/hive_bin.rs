@@ -33,7 +33,6 @@ pub(super) fn header(bytes: &[u8]) -> Option<[i32; 3]> {
     Some([0, 4, 8].map(|at| i32::from_le_bytes([0, 1, 2, 3].map(|i| header[at + i]))))
 }
 
-/// The file length that the header implies.
 pub(super) fn length(bytes: &[u8]) -> Option<u64> {
     let [rows, _, nnz] = header(bytes)?.map(|number| u64::try_from(number).ok());
     Some(HEADER as u64 + NUMBER as u64 * (rows? + 1 + 2 * nnz?))
@@ -85,19 +84,13 @@ pub(super) fn write(graph: &Graph, path: &Path) -> Result<()> {
         )));
     };
     write_aside(path, |out| {
-        for number in [rows, rows, nnz] {
-            out.write_all(&number.to_le_bytes())?;
-        }
-        for &offset in graph.offsets() {
-            out.write_all(&(offset as u32).to_le_bytes())?;
-        }
-        for column in graph.columns() {
-            out.write_all(&column.to_le_bytes())?;
-        }
-        for arc in 0..nnz as usize {
+        [rows, rows, nnz].iter().try_for_each(|number| out.write_all(&number.to_le_bytes()))?;
+        let mut offsets = graph.offsets().iter();
+        offsets.try_for_each(|offset| out.write_all(&(*offset as u32).to_le_bytes()))?;
+        graph.columns().iter().try_for_each(|column| out.write_all(&column.to_le_bytes()))?;
+        (0..nnz as usize).try_for_each(|arc| {
             let weight = graph.weights().map_or(1.0, |weights| weights[arc]);
-            out.write_all(&weight.to_le_bytes())?;
-        }
-        Ok(())
+            out.write_all(&weight.to_le_bytes())
+        })
     })
 }

@@ -113,7 +113,6 @@ pub(super) fn place(
     Ok(Place { id, latitude, longitude, at })
 }
 
-/// Reads HIVE labels.
 fn labels(bytes: &[u8]) -> Result<Locations, Fault> {
     let comment = |line: &[u8]| line.starts_with(b"%") || line.starts_with(b"#");
     let mut start = 0;
@@ -148,7 +147,10 @@ fn labels(bytes: &[u8]) -> Result<Locations, Fault> {
                 (Some(latitude), Some(longitude), None) => {
                     places.push(place(id, latitude, longitude, 1.0, at)?);
                 }
-                _ => return Err(misshapen(at, line, "id latitude longitude")),
+                _ => {
+                    let what = format!("garbage line ({})", shown(line));
+                    return Err(Fault::new(at, format!("{what}; write `id latitude longitude`")));
+                }
             }
         }
         Ok((places, seen))
@@ -171,10 +173,6 @@ fn labels(bytes: &[u8]) -> Result<Locations, Fault> {
         }
     }
     Locations::of(places, zero_based.then_some(0), |id| format!("id {id}"))
-}
-
-fn misshapen(at: usize, line: &[u8], wanted: &str) -> Fault {
-    Fault::new(at, format!("garbage line ({}); write `{wanted}`", shown(line)))
 }
 
 /// Where a CSV has what is wanted.

@@ -58,33 +58,39 @@ pub(super) fn parse(
     weights: FileWeights,
     limit: Limit,
 ) -> Result<Parsed> {
-    let other = if path == files.edges { &files.vertices } else { &files.edges };
-    let other = source::read(other, limit)?;
-    let (vertices, edges) =
-        if path == files.edges { (&other[..], bytes) } else { (bytes, &other[..]) };
+    let of_edges = path == files.edges;
+    let other = source::read(if of_edges { &files.vertices } else { &files.edges }, limit)?;
+    let (vertices, edges) = if of_edges { (&other[..], bytes) } else { (bytes, &other[..]) };
     let (vertices, edges) = (source::unmarked(vertices), source::unmarked(edges));
-    let parsed = join(files, vertices, edges, weights)?;
-    Ok(Parsed { mirror: directed(&files.properties)? == Some(false), ..parsed })
+    if !Path::new(&files.properties).is_file() {
+        return join(files, [vertices, edges, b""], weights);
+    }
+    let properties = source::read(&files.properties, Limit::of_table())?;
+    join(files, [vertices, edges, &properties], weights)
 }
 
-/// The graph of these vertices and edges, as listed.
-fn join(files: &Files, vertices: &[u8], edges: &[u8], weights: FileWeights) -> Result<Parsed> {
+/// The graph of these vertices, edges and properties.
+fn join(
+    files: &Files,
+    [vertices, edges, properties]: [&[u8]; 3],
+    weights: FileWeights,
+) -> Result<Parsed> {
     let names = names(vertices).map_err(|fault| fault.into_error(&files.vertices, vertices))?;
     let (weighted, lists) = read_edges(&names, edges, weights)
         .map_err(|fault| fault.into_error(&files.edges, edges))?;
+    let directed =
+        directed(properties).map_err(|fault| fault.into_error(&files.properties, properties))?;
     let arcs = Arcs::Lists(lists, Nodes::Listed(Called::Named(names)));
-    Ok(Parsed::new("ldbc", arcs, weighted && weights.read()))
+    let parsed = Parsed::new("ldbc", arcs, weighted && weights.read());
+    Ok(Parsed { mirror: directed == Some(false), ..parsed })
 }
 
 /// As [`parse`], from memory.
-pub(super) fn parse_bytes(vertices: &[u8], edges: &[u8], properties: &[u8]) -> Result<Parsed> {
-    let [v, e, p] = ["g.v", "g.e", "g.properties"].map(String::from);
-    let files = Files { vertices: v, edges: e, properties: p };
-    let parsed = join(&files, vertices, edges, FileWeights::Exact)?;
-    Ok(Parsed { mirror: direction(&files.properties, properties)? == Some(false), ..parsed })
+pub(super) fn parse_bytes(contents: [&[u8]; 3]) -> Result<Parsed> {
+    let [vertices, edges, properties] = ["g.v", "g.e", "g.properties"].map(String::from);
+    join(&Files { vertices, edges, properties }, contents, FileWeights::Exact)
 }
 
-/// The vertices' ids, rising.
 fn names(bytes: &[u8]) -> Result<Vec<u64>, Fault> {
     let parts = text::parse_parts(bytes, 0, |lines| {
         let mut names = Vec::new();
@@ -118,7 +124,6 @@ fn names(bytes: &[u8]) -> Result<Vec<u64>, Fault> {
     Ok(names.into_iter().map(|(name, _)| name).collect())
 }
 
-/// (weighted, arcs)
 fn read_edges(
     names: &[u64],
     bytes: &[u8],
@@ -133,7 +138,7 @@ fn read_edges(
     };
     let id = |field: &[u8], at: usize| node(names, field, at);
     let lists = text::parse_parts(bytes, 0, |lines| {
-        text::arcs::<false, u32>(lines, weighted.then_some(weights), b"", id, misshapen)
+        text::arcs::<false, u32>(lines, weighted.then_some(weights), |_| false, id, misshapen)
     })?;
     Ok((weighted, lists))
 }
@@ -154,27 +159,16 @@ fn node(names: &[u64], field: &[u8], at: usize) -> Result<u32, Fault> {
     })
 }
 
-/// What a properties file says of `directed`, if it is there and does.
-fn directed(path: &str) -> Result<Option<bool>> {
-    if !Path::new(path).is_file() {
-        return Ok(None);
-    }
-    direction(path, &source::read(path, Limit::of_table())?)
-}
-
-fn direction(path: &str, bytes: &[u8]) -> Result<Option<bool>> {
+/// What properties say of `directed`, if they do.
+fn directed(bytes: &[u8]) -> Result<Option<bool>, Fault> {
     for (at, line) in text::lines(bytes, 0) {
         let line = String::from_utf8_lossy(line);
         let Some((key, value)) = line.split_once('=') else { continue };
         if key.trim().starts_with("graph.") && key.trim().ends_with(".directed") {
-            return match value.trim() {
-                "true" => Ok(Some(true)),
-                "false" => Ok(Some(false)),
-                other => {
-                    let what = format!("not true or false ({})", shown(other.as_bytes()));
-                    Err(Fault::new(at, format!("{what}; correct the line")).into_error(path, bytes))
-                }
-            };
+            return value.trim().parse().map(Some).map_err(|_| {
+                let what = format!("not true or false ({})", shown(value.trim().as_bytes()));
+                Fault::new(at, format!("{what}; correct the line"))
+            });
         }
     }
     Ok(None)
@@ -185,7 +179,7 @@ mod tests {
     use super::*;
 
     fn read(vertices: &str, edges: &str, properties: &str) -> Result<Parsed, String> {
-        parse_bytes(vertices.as_bytes(), edges.as_bytes(), properties.as_bytes())
+        parse_bytes([vertices, edges, properties].map(str::as_bytes))
             .map_err(|error| error.to_string())
     }
 

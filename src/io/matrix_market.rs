@@ -5,7 +5,7 @@
 //! arcs. `pattern` has no values: every arc counts 1.
 
 use super::parsed::{Arcs, Nodes, Parsed};
-use super::rows::{self, Ends, Weights};
+use super::rows::{self, Ends};
 use super::text::{self, Fault, Fields, shown};
 use crate::aside::write_aside;
 use crate::error::Result;
@@ -43,7 +43,7 @@ pub(super) fn parse(bytes: &[u8], weights: FileWeights) -> Result<Parsed, Fault>
     };
     let weights = header.weighted.then_some(weights);
     let lists = text::parse_parts(bytes, header.body, |lines| {
-        text::arcs::<false, u32>(lines, weights, b"%", id, misshapen)
+        text::arcs::<false, u32>(lines, weights, |byte| byte == b'%', id, misshapen)
     })?;
     let (found, entries) = (lists.iter().map(|list| list.pairs.len() as u64).sum(), header.entries);
     let wrong = match entries.cmp(&found) {
@@ -122,13 +122,11 @@ fn banner_words(banner: &[u8]) -> Result<(bool, bool), Fault> {
 /// Writes `graph` as a general matrix, real or, where it has no weights, pattern, with ids from 1
 /// whatever its input's ids were.
 pub(super) fn write(graph: &Graph, path: &Path) -> Result<()> {
-    let (field, weights) = match graph.weights() {
-        Some(_) => ("real", Weights::Always),
-        None => ("pattern", Weights::Never),
-    };
+    let weighted = graph.weights().is_some();
+    let field = if weighted { "real" } else { "pattern" };
     let (n, m) = (graph.nodes(), graph.arcs());
     write_aside(path, |out| {
         writeln!(out, "%%MatrixMarket matrix coordinate {field} general\n{n} {n} {m}")?;
-        rows::write(graph, out, Ends::From(1), weights)
+        rows::write(graph, out, Ends::From(1), weighted)
     })
 }

@@ -27,12 +27,8 @@ struct Header {
     skipped: u64,
     /// Whether the first digit claims sizes.
     sizes: bool,
-}
-
-/// A stretch of the file: what comes before its first line.
-struct Part {
-    at: usize,
-    first_row: u64,
+    /// Where each part of the file begins, and its first row.
+    parts: Vec<(usize, u64)>,
 }
 
 /// Whether a lower-case name is one of a METIS file: the content alone does not tell it from an edge list.
@@ -47,9 +43,8 @@ fn is_comment(line: &[u8]) -> bool {
 /// Reads the whole content of a file; edge weights are passed over unless `weights` are wanted.
 pub(super) fn parse(bytes: &[u8], weights: FileWeights) -> Result<Parsed, Fault> {
     let mut header = header(bytes)?;
-    let parts = count(bytes, &mut header)?;
-    let lists =
-        text::parse_parts(bytes, header.body, |lines| neighbours(&header, weights, &parts, lines))?;
+    count(bytes, &mut header)?;
+    let lists = text::parse_parts(bytes, header.body, |lines| neighbours(&header, weights, lines))?;
     let found: u64 = lists.iter().map(|list| list.pairs.len() as u64).sum();
     let loops: u64 =
         lists.iter().flat_map(|list| &list.pairs).filter(|(u, v)| u == v).count() as u64;
@@ -115,11 +110,12 @@ fn header(bytes: &[u8]) -> Result<Header, Fault> {
         weighted: of_edges == 1,
         skipped: of_vertices.saturating_mul(constraints),
         sizes: sizes == 1,
+        parts: Vec::new(),
     })
 }
 
 /// Counts rows, so that every part knows its first one, and fields, which tell whether sizes are there.
-fn count(bytes: &[u8], header: &mut Header) -> Result<Vec<Part>, Fault> {
+fn count(bytes: &[u8], header: &mut Header) -> Result<(), Fault> {
     let counts = text::parse_parts(bytes, header.body, |lines| {
         let (mut start, mut rows, mut fields) = (None, 0u64, 0u64);
         for (at, line) in lines {
@@ -139,24 +135,22 @@ fn count(bytes: &[u8], header: &mut Header) -> Result<Vec<Part>, Fault> {
         header.skipped = header.skipped.saturating_add(u64::from(fields > without));
     }
     let mut first_row = 0;
-    let parts = counts.iter().filter_map(|&(start, rows, _)| {
-        let part = start.map(|at| Part { at, first_row });
+    for (start, rows, _) in counts {
+        header.parts.extend(start.map(|at| (at, first_row)));
         first_row += rows;
-        part
-    });
-    Ok(parts.collect())
+    }
+    Ok(())
 }
 
 fn neighbours(
     header: &Header,
     weights: FileWeights,
-    parts: &[Part],
     lines: &mut dyn Iterator<Item = (usize, &[u8])>,
 ) -> Result<ArcList, Fault> {
     let mut list = ArcList::default();
     let mut lines = lines.peekable();
     let Some(&(start, _)) = lines.peek() else { return Ok(list) };
-    let mut row = parts.iter().find(|part| part.at == start).map_or(0, |part| part.first_row);
+    let mut row = header.parts.iter().find(|part| part.0 == start).map_or(0, |part| part.1);
     for (at, line) in lines.filter(|(_, line)| !is_comment(line)) {
         let mut fields = Fields::<false>(line);
         if row >= header.nodes {

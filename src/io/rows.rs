@@ -11,14 +11,6 @@ const BLOCKS: usize = 64;
 /// Below this a whole f32 fits into 32 bits.
 const WHOLE: f32 = 16_777_216.0;
 
-/// Whether lines have a third column.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Weights {
-    Never,
-    /// 1 where the graph has none.
-    Always,
-}
-
 /// What stands for nodes.
 #[derive(Clone, Copy)]
 pub(super) enum Ends {
@@ -28,52 +20,38 @@ pub(super) enum Ends {
     Names,
 }
 
-/// Writes `u v` or `u v weight` for every arc in row order. Weights parse back to the same bits.
+/// Writes `u v` or, with a weight of 1 where the graph has none, `u v weight` for every arc in row order. Weights parse
+/// back to the same bits.
 pub(super) fn write(
     graph: &Graph,
     out: &mut BufWriter<&File>,
     ends: Ends,
-    weights: Weights,
+    weighted: bool,
 ) -> io::Result<()> {
     for blocks in graph.row_blocks().chunks(BLOCKS) {
         let texts: Vec<Vec<u8>> =
-            blocks.par_iter().map(|rows| text(graph, rows.clone(), ends, weights)).collect();
-        for text in texts {
-            out.write_all(&text)?;
-        }
+            blocks.par_iter().map(|rows| text(graph, rows.clone(), ends, weighted)).collect();
+        texts.iter().try_for_each(|text| out.write_all(text))?;
     }
     Ok(())
 }
 
-fn text(graph: &Graph, rows: Range<usize>, ends: Ends, weights: Weights) -> Vec<u8> {
-    let Ends::From(first_id) = ends else { return named(graph, rows, weights) };
-    let mut text = Vec::new();
-    let (mut row, mut column) = (itoa::Buffer::new(), itoa::Buffer::new());
+fn text(graph: &Graph, rows: Range<usize>, ends: Ends, weighted: bool) -> Vec<u8> {
+    let (mut text, mut source) = (Vec::new(), Vec::new());
+    let push = |text: &mut Vec<u8>, node: u32| match ends {
+        Ends::From(first) => push_id(text, NodeId::Number(u64::from(node) + first)),
+        Ends::Names => push_id(text, graph.id(node)),
+    };
+    let separator = if matches!(ends, Ends::Names) { b',' } else { b' ' };
     for u in rows {
-        let source = row.format(u as u64 + first_id);
+        source.clear();
+        push(&mut source, u as u32);
         for (v, weight) in graph.neighbors(u) {
-            text.extend_from_slice(source.as_bytes());
-            text.push(b' ');
-            text.extend_from_slice(column.format(u64::from(v) + first_id).as_bytes());
-            if weights == Weights::Always {
-                text.push(b' ');
-                push_weight(&mut text, weight);
-            }
-            text.push(b'\n');
-        }
-    }
-    text
-}
-
-fn named(graph: &Graph, rows: Range<usize>, weights: Weights) -> Vec<u8> {
-    let mut text = Vec::new();
-    for u in rows {
-        for (v, weight) in graph.neighbors(u) {
-            push_id(&mut text, graph.id(u as u32));
-            text.push(b',');
-            push_id(&mut text, graph.id(v));
-            if weights == Weights::Always {
-                text.push(b',');
+            text.extend_from_slice(&source);
+            text.push(separator);
+            push(&mut text, v);
+            if weighted {
+                text.push(separator);
                 push_weight(&mut text, weight);
             }
             text.push(b'\n');

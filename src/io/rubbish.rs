@@ -20,11 +20,8 @@ pub fn parse_bytes(name: &str, bytes: &[u8], options: &LoadOptions) -> Result<Gr
 }
 
 /// [`super::load_with`] on an LDBC data set `g`, neither file packed.
-pub fn parse_ldbc(
-    [vertices, edges, properties]: [&[u8]; 3],
-    options: &LoadOptions,
-) -> Result<Graph> {
-    let parsed = ldbc::parse_bytes(vertices, edges, properties)?;
+pub fn parse_ldbc(contents: [&[u8]; 3], options: &LoadOptions) -> Result<Graph> {
+    let parsed = ldbc::parse_bytes(contents)?;
     parsed::assemble("g.e", parsed, options, Origin::default(), Instant::now())
 }
 

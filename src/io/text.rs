@@ -136,25 +136,24 @@ pub(super) fn node_count(nodes: u64) -> Result<(), String> {
     }
 }
 
-/// What is said of a matrix that is no graph's.
 pub(super) fn rectangular(rows: impl Display, columns: impl Display) -> String {
     format!("the matrix is rectangular ({rows} x {columns}); a graph needs a square one")
 }
 
-/// Reads arcs `u v`, or `u v weight` where there are weights, one a line. A line whose first field begins with one of the
-/// `marks` is a comment.
+/// Reads arcs `u v`, or `u v weight` where there are weights, one a line. A line whose first field begins with a mark
+/// is a comment.
 #[inline]
 pub(super) fn arcs<const COMMA: bool, I>(
     lines: &mut dyn Iterator<Item = (usize, &[u8])>,
     weights: Option<FileWeights>,
-    marks: &[u8],
+    is_mark: impl Fn(u8) -> bool,
     id: impl Fn(&[u8], usize) -> Result<I, Fault>,
     misshapen: impl Fn(usize, &[u8]) -> Fault,
 ) -> Result<ArcList<I>, Fault> {
     let mut list = ArcList { pairs: Vec::new(), weights: Vec::new() };
     for (at, line) in lines {
         let mut fields = Fields::<COMMA>(line);
-        let Some(first) = fields.next().filter(|first| !marks.contains(&first[0])) else {
+        let Some(first) = fields.next().filter(|first| !is_mark(first[0])) else {
             continue;
         };
         let second = fields.next().ok_or_else(|| misshapen(at, line))?;

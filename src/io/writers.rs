@@ -3,6 +3,7 @@
 use super::{edge_list, gap, hive_bin, matrix_market, native, numpy};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
+use crate::words::either;
 use std::path::Path;
 
 type Writer = fn(&Graph, &Path) -> Result<()>;
@@ -55,12 +56,10 @@ fn writer(path: &Path) -> Result<Writer> {
     let name = path.to_string_lossy().to_ascii_lowercase();
     let found = WRITERS.iter().find(|(ending, _)| name.ends_with(ending));
     found.map(|(_, writer)| *writer).ok_or_else(|| {
-        let endings: Vec<&str> = WRITERS.iter().map(|(ending, _)| *ending).collect();
-        let (last, others) = endings.split_last().unwrap_or((&"", &[]));
         Error::input(format!(
-            "{}: cannot tell the graph's format; end its name in {} or {last}",
+            "{}: cannot tell the graph's format; end its name in {}",
             path.display(),
-            others.join(", ")
+            either(&WRITERS.map(|(ending, _)| ending))
         ))
     })
 }
