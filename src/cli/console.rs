@@ -48,7 +48,6 @@ pub(super) fn err(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// The one line of an error.
 pub(super) fn error(message: &str) {
     err(&format!("error: {}\n", message.trim_end()));
 }

@@ -116,7 +116,7 @@ fn verdict(cuda: &CudaProbe) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fleet::DeviceInfo;
+    use crate::run::gpu;
 
     fn findings(cuda: CudaProbe) -> Findings {
         Findings { version: "0", commit: "c", host: Machine::probe(), cuda, nccl_nvls_enable: None }
@@ -133,18 +133,9 @@ mod tests {
 
     #[test]
     fn every_device_shows_whose_memory_it_reads() {
-        let device = |rank| DeviceInfo {
-            rank,
-            device: format!("cuda:{rank}"),
-            name: "Some GPU".into(),
-            memory_bytes: 1 << 34,
-            multiprocessors: 132,
-            compute_capability: "9.0".into(),
-            clock_khz: 0,
-        };
         let yes = Finding { found: true, ..Finding::default() };
         let text = text(&findings(CudaProbe {
-            devices: vec![device(0), device(1)],
+            devices: vec![gpu(0, 0, 1 << 34), gpu(1, 1, 1 << 34)],
             peer_access: vec![vec![false, true], vec![false, false]],
             driver: yes.clone(),
             nvrtc: yes.clone(),

@@ -39,7 +39,7 @@ pub(super) struct Generate {
     edges_per_launch: Option<u64>,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Record<'a> {
     spec: &'a str,
     nodes: u64,
@@ -51,7 +51,7 @@ struct Record<'a> {
     runs: Vec<DeviceReport>,
     /// Whether the host's graph is the same; null when nobody asked.
     checked: Option<bool>,
-    fleet: &'a FleetInfo,
+    fleet: FleetInfo,
     command_line: String,
     version: &'static str,
     commit: &'static str,
@@ -70,17 +70,11 @@ pub(super) fn generate(args: Generate) -> Result<()> {
     let fleet = phase("opening devices", || Fleet::open(config))?;
     let mut record = Record {
         spec,
-        nodes: 0,
-        arcs: 0,
-        max_degree: 0,
-        times_ms: Vec::new(),
-        time_ms: Spread::default(),
-        runs: Vec::new(),
-        checked: None,
-        fleet: fleet.info(),
+        fleet: fleet.info().clone(),
         command_line: command_line(),
         version: VERSION,
         commit: COMMIT,
+        ..Record::default()
     };
     let mut difference = None;
     if fleet.info().backend == "cuda" {

@@ -256,18 +256,7 @@ fn verdict(fits: Option<bool>) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn gpu(ordinal: u32, memory_bytes: u64) -> DeviceInfo {
-        DeviceInfo {
-            rank: ordinal as usize,
-            device: format!("cuda:{ordinal}"),
-            name: "Some GPU".into(),
-            memory_bytes,
-            multiprocessors: 132,
-            compute_capability: "9.0".into(),
-            clock_khz: 0,
-        }
-    }
+    use crate::run::gpu;
 
     fn fits(spec: &str, devices: &str, here: &[DeviceInfo]) -> Vec<Option<bool>> {
         placed_fits(spec, devices, Placement::Replicated, here)
@@ -286,7 +275,7 @@ mod tests {
 
     #[test]
     fn what_fits_depends_on_the_gpu_and_on_how_many_share_it() {
-        let here = [gpu(0, 80 << 30), gpu(1, 4 << 30)];
+        let here = [gpu(0, 0, 80 << 30), gpu(1, 1, 4 << 30)];
         assert_eq!(fits("rmat:20", "auto", &here), [Some(true), Some(true)]);
         assert_eq!(fits("rmat:26", "auto", &here), [Some(true), Some(false)]);
         assert_eq!(fits("rmat:26", "cuda:0x16", &here), [Some(false)]);
@@ -296,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_sharded_graph_fits_gpus_that_a_replicated_one_does_not() {
-        let here: Vec<DeviceInfo> = (0..4).map(|ordinal| gpu(ordinal, 18 << 30)).collect();
+        let here: Vec<DeviceInfo> = (0..4).map(|ordinal| gpu(ordinal, ordinal, 18 << 30)).collect();
         let four = |placement| placed_fits("rmat:26", "auto", placement, &here);
         assert_eq!(four(Placement::Replicated), [Some(false); 4]);
         assert_eq!(four(Placement::Sharded), [Some(true); 4]);

@@ -83,18 +83,17 @@ fn words_of(tag: &str) -> String {
 
 impl Apart {
     fn of(cases: &[&Case]) -> Apart {
-        let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for name in cases.iter().flat_map(|case| case.settings.options.keys()) {
-            let told = cases.iter().filter(|case| case.settings.known != Known::Nothing);
-            values
-                .entry(name)
-                .or_insert_with(|| told.map(|case| case.settings.get(name)).collect());
-        }
-        let mut options: Vec<String> = values
+        let told = cases.iter().filter(|case| case.settings.known != Known::Nothing);
+        let of = |name| told.clone().map(|case| case.settings.get(name)).collect();
+        let names: BTreeSet<&str> = cases
             .iter()
-            .filter(|(_, all)| all.len() > 1)
-            .map(|(name, _)| name.to_string())
+            .flat_map(|case| case.settings.options.keys())
+            .map(String::as_str)
             .collect();
+        let values: BTreeMap<&str, BTreeSet<&str>> =
+            names.into_iter().map(|name| (name, of(name))).collect();
+        let differ = values.iter().filter(|(_, all)| all.len() > 1);
+        let mut options: Vec<String> = differ.map(|(name, _)| name.to_string()).collect();
         // The merge mode first: it is what most sweeps vary.
         options.sort_by_key(|name| (name != "merge", name.clone()));
         let distinct = |of: fn(&Case) -> Option<String>| -> BTreeSet<String> {

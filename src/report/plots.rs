@@ -11,11 +11,8 @@ use crate::results::{Ablation, Case, Comparison, Family, Mean, Member, Pair, Sca
 use crate::units::{bare_ms, ms};
 use std::collections::BTreeMap;
 
-/// Most bars in one plot.
 const MOST_BARS: usize = 36;
-/// Most rows of ratios in one plot.
 const MOST_STRIPS: usize = 16;
-/// Most traces of one workload.
 const MOST_TRACES: usize = 24;
 
 /// The plots of families of one workload, strong or of one weak study.

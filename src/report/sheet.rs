@@ -51,7 +51,6 @@ impl Sheet {
         (!self.rows.is_empty()).then_some(self)
     }
 
-    /// Without the columns in which nothing stands.
     pub(crate) fn without_blank_columns(mut self) -> Sheet {
         let stands = |c: &usize| self.rows.iter().any(|row| !row[*c].shown().is_empty());
         let keep: Vec<usize> = (0..self.columns.len()).filter(stands).collect();
@@ -63,7 +62,6 @@ impl Sheet {
         self
     }
 
-    /// Whether a column holds numbers.
     pub(crate) fn is_numeric(&self, column: usize) -> bool {
         let mut entries = self.rows.iter().map(|row| &row[column]).peekable();
         entries.peek().is_some() && entries.all(|entry| !matches!(entry, Entry::Text(_)))

@@ -21,7 +21,7 @@ const TRACE_ROWS: usize = 40;
 pub fn summary(outcome: &Outcome) -> String {
     let mut lines = vec![headline(outcome)];
     let mut line = |name: &str, text: String| lines.push(format!("  {name:<9} {text}"));
-    match outcome.job.elements() {
+    match outcome.job.elements {
         Some(elements) => line("array", format!("{} of 4 bytes", plural(elements, "element"))),
         _ => line("graph", graph_line(&outcome.job.graph)),
     }
@@ -50,7 +50,7 @@ pub fn summary(outcome: &Outcome) -> String {
 fn headline(outcome: &Outcome) -> String {
     let job = &outcome.job;
     let (name, graph) = (job.workload.name, &job.graph);
-    let (size, start) = match job.elements() {
+    let (size, start) = match job.elements {
         Some(elements) => (plural(elements, "element"), String::new()),
         None => {
             let (nodes, arcs) = (plural(job.size(), "node"), plural(graph.arcs(), "arc"));

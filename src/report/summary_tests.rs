@@ -6,11 +6,10 @@ use crate::algorithm::{
     Measured, MergeMode, Query, RunOptions, RunTime, ShortestPaths, TraceEntry, VnConfig, answered,
     best_ranked, fields,
 };
-use crate::fleet::DeviceInfo;
 use crate::graph::Origin;
 use crate::layout::{PrepareOptions, PrepareReport};
 use crate::report::Record;
-use crate::run::{Job, RunConfig, Verdict, Verification, workload};
+use crate::run::{Job, RunConfig, Verdict, Verification, gpu, workload};
 use std::sync::Arc;
 
 /// A path 1 - 2 - 3 - 4 in a file whose ids start at 1, answered from node 1.
@@ -39,15 +38,6 @@ fn merged(merge: MergeMode) -> Outcome {
         other_ms: total_ms / 4.0,
         reset_ms: total_ms / 8.0,
     });
-    let device = |rank| DeviceInfo {
-        rank,
-        device: "cuda:0".into(),
-        name: "Some GPU".into(),
-        memory_bytes: 1 << 34,
-        multiprocessors: 132,
-        compute_capability: "9.0".into(),
-        clock_khz: 1_980_000,
-    };
     let graph = Arc::new(graph);
     let run = RunOptions { merge, ..RunOptions::default() };
     let config = VnConfig { seeds: Some("1".parse().unwrap()), run, ..VnConfig::default() };
@@ -83,7 +73,7 @@ fn merged(merge: MergeMode) -> Outcome {
             backend: "cuda".into(),
             collective: "peer".into(),
             world: 2,
-            devices: vec![device(0), device(1)],
+            devices: vec![gpu(0, 0, 1 << 34), gpu(1, 0, 1 << 34)],
             driver: Some("580.159.03 (CUDA 13.0)".into()),
             nvrtc: Some("13.0".into()),
             nccl: None,

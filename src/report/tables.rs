@@ -34,6 +34,12 @@ fn giga(value: f64) -> String {
     ratio(value / 1e9)
 }
 
+/// Workload, dataset and devices of a cell.
+fn place(case: &Case) -> Vec<Entry> {
+    let devices = Entry::Number(case.devices(), case.replicas as f64);
+    vec![Entry::text(&case.workload), Entry::text(&case.dataset), devices]
+}
+
 /// The variant and the options of a cell.
 fn settings(case: &Case) -> Entry {
     let variant = case.variant.as_deref().unwrap_or_default();
@@ -122,7 +128,6 @@ fn times_row(member: &Member<'_>, labels: &Labels, weak: bool) -> Vec<Entry> {
     row
 }
 
-/// Geometric means over datasets.
 pub(crate) fn mean_table(means: &[Mean<'_>], labels: &Labels) -> Option<Sheet> {
     let columns = "workload, settings, devices, datasets, time ms, speed-up, efficiency %";
     let note = "Over the datasets that were measured on all of these numbers of replicas.";
@@ -154,12 +159,8 @@ pub(crate) fn ablation_tables(ablation: &Ablation<'_>) -> [Sheet; 2] {
     rows.columns.extend(values[1..].iter().map(|value| format!("{value} / {}", values[0])));
     for row in &ablation.rows {
         let case = row.case;
-        let mut entries = vec![
-            Entry::text(&case.workload),
-            Entry::text(&case.dataset),
-            Entry::Number(case.devices(), case.replicas as f64),
-            Entry::text(row.settings.to_string()),
-        ];
+        let mut entries = place(case);
+        entries.push(Entry::text(row.settings.to_string()));
         entries.extend(row.times.iter().map(|time| Entry::number(*time, bare_ms)));
         entries.extend((1..values.len()).map(|i| Entry::number(row.ratio(i), ratio)));
         rows.rows.push(entries);
@@ -212,21 +213,20 @@ pub(crate) fn comparison_tables(comparison: &Comparison<'_>, baseline: &str) -> 
     let mut sheet = Sheet::new(format!("Against {baseline}"), note, columns);
     for pair in &comparison.pairs {
         let case = pair.case;
-        let place = |case| if machines > 0 { Entry::text(machine(case)) } else { Entry::Blank };
+        let on = |case| if machines > 0 { Entry::text(machine(case)) } else { Entry::Blank };
         let build = |case: &Case| if builds > 0 { Entry::text(&case.build) } else { Entry::Blank };
-        sheet.rows.push(vec![
-            Entry::text(&case.workload),
-            Entry::text(&case.dataset),
-            Entry::Number(case.devices(), case.replicas as f64),
+        let mut row = place(case);
+        row.extend([
             settings(case),
             Entry::number(case.median(), bare_ms),
             Entry::number(pair.baseline.median(), bare_ms),
             Entry::number(Some(pair.ratio), ratio),
-            place(case),
-            place(pair.baseline),
+            on(case),
+            on(pair.baseline),
             build(case),
             build(pair.baseline),
         ]);
+        sheet.rows.push(row);
     }
     [comparison_means(comparison), sheet.without_blank_columns()]
 }
@@ -256,15 +256,14 @@ pub(crate) fn single_table(set: &ResultSet) -> Option<Sheet> {
     let mut sheet = Sheet::new("Single runs", note, columns);
     for case in &set.singles {
         let Some(done) = case.done() else { continue };
-        sheet.rows.push(vec![
-            Entry::text(&case.workload),
-            Entry::text(&case.dataset),
-            Entry::Number(case.devices(), case.replicas as f64),
+        let mut row = place(case);
+        row.extend([
             settings(case),
             Entry::text(machine(case)),
             Entry::number(case.median(), bare_ms),
             verified(done),
         ]);
+        sheet.rows.push(row);
     }
     sheet.without_blank_columns().filled()
 }

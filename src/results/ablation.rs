@@ -71,14 +71,8 @@ fn ablation<'a>(cases: &'a [Case], option: &'static str) -> Option<Ablation<'a>>
 
 #[cfg(test)]
 mod tests {
-    use super::super::family::tests::case;
+    use super::super::family::tests::{case, with_options as set};
     use super::*;
-
-    fn set(mut case: Case, options: &[(&str, &str)]) -> Case {
-        case.settings.options =
-            options.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-        case
-    }
 
     #[test]
     fn cells_that_differ_in_one_option_stand_in_one_row_with_the_default_first() {

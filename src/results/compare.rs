@@ -122,16 +122,15 @@ fn mean<'a>(pairs: &[&Pair<'a>], case: Option<&'a Case>) -> Option<RatioMean<'a>
 
 #[cfg(test)]
 mod tests {
-    use super::super::family::tests::case;
+    use super::super::family::tests::{case, with_options};
     use super::*;
 
     fn set(cases: Vec<Case>) -> ResultSet {
         ResultSet { cases, ..ResultSet::default() }
     }
 
-    fn with(mut case: Case, known: Known, options: &[(&str, &str)]) -> Case {
-        case.settings.options =
-            options.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+    fn with(case: Case, known: Known, options: &[(&str, &str)]) -> Case {
+        let mut case = with_options(case, options);
         case.settings.known = known;
         case
     }

@@ -134,6 +134,13 @@ pub(super) mod tests {
         }
     }
 
+    /// The same with these options.
+    pub(in super::super) fn with_options(mut case: Case, options: &[(&str, &str)]) -> Case {
+        let owned = options.iter().map(|(k, v)| (k.to_string(), v.to_string()));
+        case.settings.options = owned.collect();
+        case
+    }
+
     #[test]
     fn speed_up_is_against_the_fewest_replicas_and_efficiency_against_perfect_scaling() {
         let cases = [case("vn", "a", 8, 2.0), case("vn", "a", 2, 6.0), case("vn", "b", 4, 1.0)];

@@ -248,7 +248,12 @@ impl RunConfig {
         if let Some(path) = &self.json {
             writable("--json", path)?;
         }
-        self.check_apart(&asks)
+        // A result must replace neither what the run reads nor the other result.
+        let graph = self.graph.as_ref().map(|graph| ("the graph".to_string(), Path::new(graph)));
+        let output = self.output.as_deref().map(|path| ("--output".to_string(), path));
+        let files = asks.files.iter();
+        let files = files.map(|(option, path)| (format!("the file of {option}"), path.as_path()));
+        self.check_beside(&graph.into_iter().chain(files).chain(output).collect::<Vec<_>>())
     }
 
     /// How `--output` is written, where there is one: as `--output-format` says, else by its ending.
@@ -272,15 +277,6 @@ impl RunConfig {
     /// Whether standard output is for rows alone.
     pub(crate) fn output_is_standard(&self) -> bool {
         self.output.as_deref() == Some(Path::new("-"))
-    }
-
-    /// A result must replace neither what the run reads nor the other result.
-    fn check_apart(&self, asks: &Asks) -> Result<()> {
-        let graph = self.graph.as_ref().map(|graph| ("the graph".to_string(), Path::new(graph)));
-        let output = self.output.as_deref().map(|path| ("--output".to_string(), path));
-        let files = asks.files.iter();
-        let files = files.map(|(option, path)| (format!("the file of {option}"), path.as_path()));
-        self.check_beside(&graph.into_iter().chain(files).chain(output).collect::<Vec<_>>())
     }
 
     /// Refuses to write a result to the file that the options were read from.

@@ -30,7 +30,7 @@ pub struct Job {
     /// Options and start, as the workload knows them.
     pub query: Arc<dyn AnyQuery>,
     /// Elements of the array that takes the place of a graph.
-    pub(crate) elements: Option<u64>,
+    pub elements: Option<u64>,
 }
 
 /// Everything about one finished run.
@@ -154,11 +154,6 @@ impl Job {
         Ok(Job { graph: Arc::new(Graph::empty(origin)), ..job })
     }
 
-    /// Elements of the array that takes the place of a graph.
-    pub fn elements(&self) -> Option<u64> {
-        self.elements
-    }
-
     /// Nodes of the graph, or elements of the array.
     pub fn size(&self) -> u64 {
         self.elements.unwrap_or(self.graph.nodes() as u64)
@@ -237,9 +232,9 @@ impl Job {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fleet::{DeviceInfo, FleetConfig};
+    use crate::fleet::FleetConfig;
     use crate::layout::{Form, memory::total};
-    use crate::run::{WORKLOADS, workload};
+    use crate::run::{WORKLOADS, gpu, workload};
 
     #[test]
     fn a_question_is_computed_once_and_a_benchmark_repeats_it() {
@@ -268,18 +263,6 @@ mod tests {
         assert_eq!(timed("bfs", &format!("{sources}runs = 3")), 12, "three from each");
     }
 
-    fn gpu(rank: usize, ordinal: usize) -> DeviceInfo {
-        DeviceInfo {
-            rank,
-            device: format!("cuda:{ordinal}"),
-            name: "Some GPU".into(),
-            memory_bytes: 80 << 30,
-            multiprocessors: 132,
-            compute_capability: "9.0".into(),
-            clock_khz: 0,
-        }
-    }
-
     #[test]
     fn a_memory_limit_is_checked_against_the_arrays_of_every_workload() {
         let graph = Arc::new(generate::generate("geo:5000").unwrap());
@@ -292,7 +275,8 @@ mod tests {
             }
             .unwrap();
             for (ordinals, most) in [(&[0][..], 1), (&[0, 1], 1), (&[0, 0, 0, 1], 3)] {
-                let devices = ordinals.iter().enumerate().map(|(rank, o)| gpu(rank, *o)).collect();
+                let devices =
+                    ordinals.iter().enumerate().map(|(rank, o)| gpu(rank, *o, 80 << 30)).collect();
                 let needs = most * total(&job.query.arrays(ordinals.len()));
                 let mut fleet =
                     FleetInfo { world: ordinals.len(), devices, ..FleetInfo::default() };

@@ -14,3 +14,17 @@ pub use config::{RunConfig, read_toml};
 pub use job::{Job, Outcome, check_graph, load, load_on, open_fleet, prepare};
 pub use own::Own;
 pub use verification::{Verdict, Verification};
+
+/// A GPU for tests.
+#[cfg(test)]
+pub(crate) fn gpu(rank: usize, ordinal: usize, memory_bytes: u64) -> crate::fleet::DeviceInfo {
+    crate::fleet::DeviceInfo {
+        rank,
+        device: format!("cuda:{ordinal}"),
+        name: "Some GPU".into(),
+        memory_bytes,
+        multiprocessors: 132,
+        compute_capability: "9.0".into(),
+        clock_khz: 1_980_000,
+    }
+}

@@ -26,17 +26,7 @@ pub(crate) struct Cell {
 impl Cell {
     pub(super) fn of(planned: &Planned, record: &Value) -> Cell {
         let mut brief = record["coordinates"].clone();
-        for key in [
-            "cell",
-            "dataset",
-            "series",
-            "scaling",
-            "file",
-            "status",
-            "error",
-            "verified",
-            "arcs-per-second",
-        ] {
+        for key in ["cell", "dataset", "series", "scaling", "file", "status", "error", "verified"] {
             if let Some(value) = record.get(key) {
                 brief[key] = value.clone();
             }
@@ -44,6 +34,7 @@ impl Cell {
         brief["time"] = record["process-time"].clone();
         brief["reached"] = record["measured"]["reached"].clone();
         brief["used"] = record["fleet"]["collective"].clone();
+        brief["arcs_per_second"] = record["arcs-per-second"].clone();
         brief["arcs"] = record["graph-edges"].clone();
         let split = median_split(&record["measured"]);
         brief["split"] = split.map(|split| vec![split.step, split.merge, split.other]).into();

@@ -1,8 +1,4 @@
 //! Where the HIVE scripts put a record: `vn_eval_mgpu/PARTITION/10/vn__rmat24__GPU8.json`.
-//!
-//! What the name does not tell in that layout follows in a fixed order: `__merge-dense`, `__collective-nccl`,
-//! `__chunks-nodes`, `__placement-sharded`, `__layout-raw`, the cell's own options and its series; nothing
-//! for what is as usual. So a name depends on the cell alone, not on what else a sweep has.
 
 use super::planned::{Planned, gpus, replicas};
 use crate::fleet::Devices;

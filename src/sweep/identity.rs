@@ -22,7 +22,6 @@ pub(super) struct Surroundings {
     partition: Option<String>,
 }
 
-/// Identities of a cell.
 pub(super) struct Identity {
     /// Of the whole: configuration, files, program, devices. A cell of the same hash need not run again.
     pub cell: String,

@@ -6,7 +6,6 @@ use super::config::known;
 use super::planned::Planned;
 use crate::run::RunConfig;
 use crate::{Error, Result};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io::{BufRead, Read, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -19,13 +18,8 @@ pub(crate) const CHILD: &str = "sweep-cell";
 /// How often a child is looked at.
 const GLANCE: Duration = Duration::from_millis(10);
 
-/// What a child is to run: the first line of its standard input.
-#[derive(Serialize, Deserialize)]
-struct Request {
-    workload: String,
-    config: RunConfig,
-    optional: bool,
-}
+/// What a child is to run, the first line of its standard input: the workload, how, and whether its graph is optional.
+type Request = (String, RunConfig, bool);
 
 /// What it answers: the last line of its standard output.
 type Reply = Result<Value, Refusal>;
@@ -65,11 +59,7 @@ fn start(cell: &Planned) -> std::io::Result<Child> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
-    let request = Request {
-        workload: cell.workload.name.into(),
-        config: cell.config.clone(),
-        optional: cell.optional,
-    };
+    let request: Request = (cell.workload.name.into(), cell.config.clone(), cell.optional);
     if let Some(input) = &mut child.stdin {
         // One that is gone already tells by its status.
         let _ = writeln!(input, "{}", serde_json::to_string(&request)?);
@@ -127,9 +117,10 @@ pub(crate) fn child() -> Result<()> {
         Error::input(format!("{CHILD} is for hive sweep --isolate alone: {cause}"))
     };
     std::io::stdin().lock().read_line(&mut line).map_err(|cause| broken(&cause))?;
-    let request: Request = serde_json::from_str(&line).map_err(|cause| broken(&cause))?;
+    let request = serde_json::from_str(&line).map_err(|cause| broken(&cause))?;
+    let (workload, config, optional): Request = request;
     end_with_parent()?;
-    let cell = Planned::alone(known(&request.workload)?, request.config, request.optional);
+    let cell = Planned::alone(known(&workload)?, config, optional);
     let reply: Reply = Bench::default().run(&cell);
     let text = serde_json::to_string(&reply).map_err(|cause| broken(&cause))?;
     let mut out = std::io::stdout().lock();

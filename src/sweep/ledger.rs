@@ -19,7 +19,7 @@ const LOCK: &str = ".hive-sweep.lock";
 /// The records of a folder, held for one sweep.
 pub(super) struct Ledger {
     dir: PathBuf,
-    records: Vec<Value>,
+    pub records: Vec<Value>,
     out: File,
     pub torn: bool,
     _lock: Option<File>,
@@ -60,18 +60,16 @@ impl Ledger {
         self.records.iter().find(|record| record["cell"] == cell)
     }
 
-    pub(super) fn records(&self) -> &[Value] {
-        &self.records
-    }
-
     pub(super) fn retain(&mut self, keep: impl FnMut(&Value) -> bool) -> Result<()> {
         let before = self.records.len();
         self.records.retain(keep);
-        if self.records.len() < before {
-            let path = self.dir.join(RECORDS);
-            replace(&self.dir, &path, lines(&self.records).as_bytes())?;
-            self.out = append(&path)?;
-        }
+        if self.records.len() < before { self.rewrite() } else { Ok(()) }
+    }
+
+    fn rewrite(&mut self) -> Result<()> {
+        let path = self.dir.join(RECORDS);
+        replace(&self.dir, &path, lines(&self.records).as_bytes())?;
+        self.out = append(&path)?;
         Ok(())
     }
 
@@ -93,9 +91,7 @@ impl Ledger {
         if self.records.iter().any(same) {
             self.records.retain(|other| !same(other));
             self.records.push(record);
-            replace(&self.dir, &path, lines(&self.records).as_bytes())?;
-            self.out = append(&path)?;
-            return Ok(());
+            return self.rewrite();
         }
         let line = format!("{record}\n");
         let written = self.out.write_all(line.as_bytes()).and_then(|()| self.out.sync_data());
@@ -215,7 +211,7 @@ mod tests {
     use serde_json::json;
 
     fn cells(ledger: &Ledger) -> Vec<&str> {
-        ledger.records().iter().filter_map(|record| record["cell"].as_str()).collect()
+        ledger.records.iter().filter_map(|record| record["cell"].as_str()).collect()
     }
 
     #[test]
@@ -284,7 +280,7 @@ mod tests {
         let mut ledger = Ledger::open(folder.path()).unwrap();
         let record =
             |cell: &str, status: &str| json!({ "cell": cell, "place": "p", "status": status });
-        let kept = |ledger: &Ledger| ledger.records()[0].clone();
+        let kept = |ledger: &Ledger| ledger.records[0].clone();
         for (cell, status, stays) in [
             ("1", "failed", false),
             ("1", "done", false),
@@ -293,7 +289,7 @@ mod tests {
             ("2", "failed", false),
             ("2", "done", false),
         ] {
-            let before = ledger.records().first().cloned();
+            let before = ledger.records.first().cloned();
             ledger.add("x.json", record(cell, status)).unwrap();
             let expected = if stays { before.unwrap() } else { record(cell, status) };
             assert_eq!(kept(&ledger), expected, "{cell} {status}");
@@ -303,6 +299,6 @@ mod tests {
         let mut wrong = record("2", "failed");
         wrong["verified"] = "no".into();
         ledger.add("x.json", wrong.clone()).unwrap();
-        assert_eq!((ledger.records().len(), kept(&ledger)), (1, wrong), "a wrong answer is told");
+        assert_eq!((ledger.records.len(), kept(&ledger)), (1, wrong), "a wrong answer is told");
     }
 }

@@ -84,11 +84,8 @@ pub(crate) fn names(config: &SweepConfig, options: &SweepOptions) -> Result<Vec<
     Ok(planned(config, options)?.iter().map(Planned::name).collect())
 }
 
-/// Runs every cell that is not finished yet: a line of `records.jsonl` and a file in the HIVE layout each, and
-/// `sweep.json` with all cells so far.
-///
-/// Fleets are the outer loop, so that one is open at a time; graphs are loaded when first needed, kept as long
-/// as they are, and laid out once for all fleets. What goes wrong in a cell stays in that cell.
+/// Runs every cell that is not finished yet, a fleet after another; `docs/sweeps.md` tells what it writes. What goes wrong
+/// in a cell stays in that cell.
 pub(crate) fn sweep(
     config: &SweepConfig,
     dir: &Path,
@@ -175,7 +172,7 @@ fn planned(config: &SweepConfig, options: &SweepOptions) -> Result<Vec<Planned>>
 fn placed(cells: Vec<Planned>, surroundings: &Surroundings, ledger: &Ledger) -> Vec<Due> {
     let mut owners: HashMap<String, String> = HashMap::new();
     let mut files: HashMap<String, String> = HashMap::new();
-    for record in ledger.records() {
+    for record in &ledger.records {
         if let (Some(file), Some(place)) = (record["file"].as_str(), record["place"].as_str()) {
             owners.insert(file.into(), place.into());
             files.insert(place.into(), file.into());

@@ -12,20 +12,17 @@ use crate::run::{Job, RunConfig, Workload};
 use crate::{Error, Result};
 use serde_json::{Map, Value};
 
-/// Whether one fleet serves both.
 pub(super) fn same_fleet(a: &RunConfig, b: &RunConfig) -> bool {
     let of =
         |run: &RunConfig| (run.collective, run.deadline, run.memory_limit, run.fault, run.perturb);
     a.devices == b.devices && of(a) == of(b)
 }
 
-/// Whether both load the same graph.
 pub(super) fn same_graph(a: &RunConfig, b: &RunConfig) -> bool {
     let of = |run: &RunConfig| (run.graph.clone(), run.load.clone(), run.own_asks().places);
     of(a) == of(b)
 }
 
-/// Whether both lay it out alike.
 pub(super) fn same_preparation(a: &RunConfig, b: &RunConfig) -> bool {
     let of = |run: &RunConfig| (run.chunks, run.chunk_align, run.layout, run.placement);
     of(a) == of(b)

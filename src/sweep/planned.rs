@@ -30,7 +30,6 @@ pub(super) fn word_of(config: &RunConfig, axis: &str) -> &'static str {
     }
 }
 
-/// A cell that is to run.
 #[derive(Clone)]
 pub(super) struct Planned {
     pub workload: &'static Workload,

@@ -108,7 +108,6 @@ impl Selection {
         found.map(|(_, words)| words.as_slice())
     }
 
-    /// The graphs, to be changed.
     pub(super) fn graphs_mut(&mut self) -> impl Iterator<Item = &mut String> {
         self.coordinates
             .iter_mut()

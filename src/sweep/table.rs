@@ -98,8 +98,8 @@ fn figures(cell: &Cell, cells: &[Cell]) -> [String; 9] {
     let weak = cell.text("scaling") == Scaling::Weak.word();
     let efficiency =
         speed_up.zip(grown).map(|(times, grown)| if weak { times } else { times / grown });
-    let rate = number(cell, "arcs-per-second");
-    let before = first.map(|first| number(first, "arcs-per-second")).filter(|rate| *rate > 0.0);
+    let rate = number(cell, "arcs_per_second");
+    let before = first.map(|first| number(first, "arcs_per_second")).filter(|rate| *rate > 0.0);
     let split = &cell.brief["split"];
     [
         units::count(cell.brief["arcs"].as_u64().unwrap_or_default()),

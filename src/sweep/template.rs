@@ -1,8 +1,5 @@
 //! Graphs that grow with the number of GPUs: `rmat:19,ef={256*gpus}`.
-//!
-//! What stands in braces is an integer expression of `gpus`, the cell's replicas (`replicas` is the same
-//! word): `+ - * / ^`, parentheses and `log2(x)`. A division or a logarithm that leaves a rest is no integer
-//! and has no value. What has no graph may grow, too: `array:{gpus*2^24}`.
+//! `docs/sweeps.md` tells what may stand in braces; `replicas` is the same word as `gpus`.
 
 use crate::{Error, Result};
 

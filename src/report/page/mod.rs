@@ -79,16 +79,14 @@ fn table(sheet: &Sheet, chapter: &str, out: &mut String) {
     if !sheet.note.is_empty() {
         let _ = writeln!(out, "<p class=\"note\">{}</p>", escape(&sheet.note));
     }
-    let _ = write!(
-        out,
+    *out += &format!(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{title}\">\n<table>\n<thead><tr>"
     );
     let numeric: Vec<&str> = (0..sheet.columns.len())
         .map(|c| if sheet.is_numeric(c) { " class=\"n\"" } else { "" })
         .collect();
     for (column, class) in sheet.columns.iter().zip(&numeric) {
-        let _ = write!(
-            out,
+        *out += &format!(
             "<th scope=\"col\"{class} aria-sort=\"none\"><button type=\"button\">{}</button></th>",
             escape(column)
         );
@@ -115,12 +113,9 @@ fn table(sheet: &Sheet, chapter: &str, out: &mut String) {
 
 /// The colours of the plots in the dark.
 fn inks() -> String {
-    let mut dark = String::new();
-    for Ink { class, in_dark, .. } in all_inks() {
-        let _ = writeln!(
-            dark,
-            "svg .{class} {{ fill: {in_dark} }} svg .k-{class} {{ stroke: {in_dark} }}"
-        );
-    }
+    let rule = |Ink { class, in_dark, .. }: Ink| {
+        format!("svg .{class} {{ fill: {in_dark} }} svg .k-{class} {{ stroke: {in_dark} }}\n")
+    };
+    let dark: String = all_inks().map(rule).collect();
     format!("@media screen and (prefers-color-scheme: dark) {{\n{dark}}}\n")
 }

@@ -15,7 +15,6 @@ pub(crate) enum Measure {
     Efficiency,
 }
 
-/// A measured point.
 #[derive(Clone)]
 pub(crate) struct Point {
     pub n: u64,
@@ -35,7 +34,6 @@ impl Point {
     }
 }
 
-/// One line of a plot.
 #[derive(Clone)]
 pub(crate) struct Curve {
     pub label: String,
@@ -43,7 +41,6 @@ pub(crate) struct Curve {
     pub points: Vec<Point>,
 }
 
-/// Height of the field in which curves are.
 const HEIGHT: f32 = 210.0;
 /// Least room for the numbers at the left.
 const LEFT: f32 = 38.0;

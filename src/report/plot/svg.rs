@@ -84,7 +84,6 @@ impl Plot {
         self
     }
 
-    /// The SVG document.
     pub(crate) fn svg(&self) -> String {
         let Plot { height, marks, .. } = self;
         format!(

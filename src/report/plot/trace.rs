@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 
 /// Height of the frontier's field, and of the times'.
 const HEIGHTS: (f32, f32) = (110.0, 60.0);
-/// Room for numbers at the left.
 const LEFT: f32 = 52.0;
 /// Most columns: what is more is put together.
 const MOST: usize = 120;
