@@ -2,9 +2,9 @@
 
 use super::args::{Args, Given, Made, Readable};
 use super::code::{On, Operator};
-use super::host::{HostFaults, HostValue, Memory};
+use super::host::{HostValue, Memory};
 use super::lambda::{Kind, Lambda};
-use super::launch::{Call, Needs, Shape, blocks, bound, check_bound, in_block, launch_shape};
+use super::launch::{Call, Needs, Shape, blocks, in_block, launch_shape};
 use super::over::Over;
 use crate::collective::{Element, MergeOp, Replicated};
 use crate::device::ArrayAddress;
@@ -104,21 +104,17 @@ impl Replica {
         let found = self.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => on_device(r, &call, range, queue),
             Backend::Host(_) => {
-                let bind = lambda.bind.as_ref().ok_or_else(|| body.hostless())?;
-                let faults = HostFaults::default();
-                let bound = bound(body, &args, over.graph, &faults)?;
-                let wants = bind(&bound);
-                check_bound(&bound)?;
-                let lists = r.on_host(&range, &|block| {
-                    let mut list = Vec::new();
-                    in_block(block, &over, &mut |i| {
-                        if wants(i) {
-                            list.push(i as u32);
-                        }
-                    });
-                    list
+                let lists = lambda.on_host(&args, over.graph, |wants| {
+                    r.on_host(&range, &|block| {
+                        let mut list = Vec::new();
+                        in_block(block, &over, &mut |i| {
+                            if wants(i) {
+                                list.push(i as u32);
+                            }
+                        });
+                        list
+                    })
                 })?;
-                faults.check(body)?;
                 let mut room = queue.items.host_mut().unwrap_or_default().iter_mut();
                 let all = lists.iter().flatten();
                 room.by_ref().zip(all).for_each(|(to, from)| *to = *from);

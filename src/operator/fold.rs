@@ -5,7 +5,7 @@ use super::code::{Bytes, On, Operator};
 use super::for_all::{along_nodes, nodes_a_block, words_a_warp};
 use super::host::{HostFaults, edge_at};
 use super::lambda::{ArcLambda, Body, Lambda, Value};
-use super::launch::{Call, Needs, Shape, TILE, blocks, bound, check_bound, in_block, launch_shape};
+use super::launch::{Call, Needs, Shape, TILE, blocks, in_block, launch_shape};
 use super::over::{Over, What};
 use crate::collective::Split;
 use crate::collective::peer::op_code;
@@ -122,12 +122,7 @@ impl Replica {
         let call = Call { label, operator, over, body, on, only: None, args: &args };
         self.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => neighbors_on_device(r, &call, range, fold, op, out),
-            Backend::Host(_) => {
-                let bind = lambda.bind.as_ref().ok_or_else(|| body.hostless())?;
-                let faults = HostFaults::default();
-                let bound = bound(body, &args, over.graph, &faults)?;
-                let f = bind(&bound);
-                check_bound(&bound)?;
+            Backend::Host(_) => lambda.on_host(&args, over.graph, |f| {
                 let rows =
                     over.graph.and_then(|g| if backward { g.rows_in() } else { Some(g.graph()) });
                 let Some(graph) = rows else { return Ok(()) };
@@ -140,9 +135,8 @@ impl Replica {
                     });
                     sum.store(&cells[v]);
                 };
-                r.on_host(&range, &|block| in_block(block, &over, &mut |v| fold(v)))?;
-                faults.check(body)
-            }
+                r.on_host(&range, &|block| in_block(block, &over, &mut |v| fold(v))).map(drop)
+            }),
         })
     }
 
@@ -175,12 +169,7 @@ impl Replica {
         let call = Call { label, operator, over, body, on, only: None, args: &args };
         self.labelled(&call, |r, _| match &r.backend {
             Backend::Cuda(_) => tiles_on_device::<T>(r, &call, mine, fold, op, &mut partials),
-            Backend::Host(_) => {
-                let bind = lambda.bind.as_ref().ok_or_else(|| body.hostless())?;
-                let faults = HostFaults::default();
-                let bound = bound(body, &args, over.graph, &faults)?;
-                let f = bind(&bound);
-                check_bound(&bound)?;
+            Backend::Host(_) => lambda.on_host(&args, over.graph, |f| {
                 let cells = cells(partials.host_mut().unwrap_or_default());
                 let tile = |t: usize| {
                     let (first, end) = (t as u64 * TILE, (t as u64 + 1) * TILE);
@@ -189,9 +178,8 @@ impl Replica {
                     in_block(block, &over, &mut |i| sum = sum.combine(f(i), op));
                     slot(sum).store(&cells[t]);
                 };
-                r.on_host(&mine, &|tiles| tiles.for_each(&tile))?;
-                faults.check(body)
-            }
+                r.on_host(&mine, &|tiles| tiles.for_each(&tile)).map(drop)
+            }),
         })?;
         if world > 1 {
             self.gather(&mut partials, &split)?;
@@ -262,12 +250,7 @@ impl Replica {
         let call = Call { label, operator, over, body, on, only: None, args: &args };
         self.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => bins_on_device(r, &call, range, &counts),
-            Backend::Host(_) => {
-                let bind = lambda.bind.as_ref().ok_or_else(|| body.hostless())?;
-                let faults = HostFaults::default();
-                let bound = bound(body, &args, over.graph, &faults)?;
-                let bin = bind(&bound);
-                check_bound(&bound)?;
+            Backend::Host(_) => lambda.on_host(&args, over.graph, |bin| {
                 let host = counts.host_mut().unwrap_or_default();
                 host.fill(0);
                 let cells = cells(host);
@@ -281,9 +264,8 @@ impl Replica {
                         }
                     });
                 })?;
-                faults.check(body)?;
                 wrong.check(body)
-            }
+            }),
         })?;
         if !over.whole {
             self.merge(&mut counts)?;

@@ -2,9 +2,9 @@
 
 use super::args::Args;
 use super::code::{On, Operator};
-use super::host::{HostFaults, edge_at};
+use super::host::edge_at;
 use super::lambda::{ArcLambda, Lambda};
-use super::launch::{Call, Needs, Shape, blocks, bound, check_bound, in_block, launch_shape};
+use super::launch::{Call, Needs, Shape, blocks, in_block, launch_shape};
 use super::over::{Over, What};
 use crate::device::kernels::operators::SET_WORDS;
 use crate::error::{Error, Result};
@@ -49,15 +49,9 @@ impl ForEach for Lambda<()> {
         let call = Call { label, operator, over, body, on, only: None, args };
         r.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => on_device(r, &call, range),
-            Backend::Host(_) => {
-                let bind = self.bind.as_ref().ok_or_else(|| body.hostless())?;
-                let faults = HostFaults::default();
-                let bound = bound(body, args, over.graph, &faults)?;
-                let each = bind(&bound);
-                check_bound(&bound)?;
-                r.on_host(&range, &|block| in_block(block, &over, &mut |i| each(i)))?;
-                faults.check(body)
-            }
+            Backend::Host(_) => self.on_host(args, over.graph, |each| {
+                r.on_host(&range, &|block| in_block(block, &over, &mut |i| each(i))).map(drop)
+            }),
         })
     }
 }
@@ -69,12 +63,7 @@ impl ForEach for ArcLambda<()> {
         let call = Call { label, operator: Operator::Arcs, over, body, on, only: None, args };
         r.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => on_device(r, &call, range),
-            Backend::Host(_) => {
-                let bind = self.bind.as_ref().ok_or_else(|| body.hostless())?;
-                let faults = HostFaults::default();
-                let bound = bound(body, args, over.graph, &faults)?;
-                let each = bind(&bound);
-                check_bound(&bound)?;
+            Backend::Host(_) => self.on_host(args, over.graph, |each| {
                 let Some(graph) = over.graph.map(|g| g.graph()) else { return Ok(()) };
                 let row = |u: usize| {
                     for arc in graph.offsets()[u] as usize..graph.offsets()[u + 1] as usize {
@@ -82,9 +71,8 @@ impl ForEach for ArcLambda<()> {
                         each(u, edge.node, arc, edge.weight);
                     }
                 };
-                r.on_host(&range, &|block| in_block(block, &over, &mut |u| row(u)))?;
-                faults.check(body)
-            }
+                r.on_host(&range, &|block| in_block(block, &over, &mut |u| row(u))).map(drop)
+            }),
         })
     }
 }

@@ -3,7 +3,7 @@
 use super::args::{Args, Given};
 use super::code::{Bytes, Form, On, Operator, THREADS, unit};
 use super::host::{Bound, HostFaults, HostValue};
-use super::lambda::{Body, NO_GRAPH, NO_GRAPH_TYPE};
+use super::lambda::{ArcLambda, Body, Lambda, NO_GRAPH, NO_GRAPH_TYPE, OnArc, OnElement, Value};
 use super::over::Over;
 use crate::collective::Payload;
 use crate::collective::{Frontier, MergeOp, Replicated};
@@ -20,7 +20,7 @@ use bytemuck::Zeroable;
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// One launch, as [`Replica::launches`] lists it.
@@ -527,27 +527,38 @@ fn parts(given: &[&Given]) -> u64 {
     })
 }
 
-/// What a closure is bound to.
-pub(super) fn bound<'a>(
-    body: &'a Body,
-    args: &'a Args<'_>,
-    graph: Option<&'a Resident>,
-    faults: &'a HostFaults,
-) -> Result<Bound<'a>> {
-    let given = args.fitted(body)?;
-    let values = given.iter().map(|given| match given {
-        Given::Array { host, .. } => host.ok_or_else(mixed),
-        Given::Scalar { bytes, .. } => Ok(HostValue::Scalar(*bytes)),
-    });
-    let values = values.collect::<Result<Vec<HostValue>>>()?;
-    Ok(Bound { body, values, graph, faults, wrong: Mutex::new(None) })
+macro_rules! on_host {
+    ($lambda:ident, $on:ident) => {
+        impl<R: Value> $lambda<R> {
+            /// Calls `run` with the closure, bound to its arguments. An argument that is not there, or an index outside of
+            /// an array, is an error.
+            pub(super) fn on_host<T>(
+                &self,
+                args: &Args,
+                graph: Option<&Resident>,
+                run: impl FnOnce(&$on<R>) -> Result<T>,
+            ) -> Result<T> {
+                let body = &self.body;
+                let bind = self.bind.as_ref().ok_or_else(|| body.hostless())?;
+                let values = args.fitted(body)?.into_iter().map(|given| match given {
+                    Given::Array { host, .. } => host.ok_or_else(mixed),
+                    Given::Scalar { bytes, .. } => Ok(HostValue::Scalar(*bytes)),
+                });
+                let (values, faults) = (values.collect::<Result<_>>()?, HostFaults::default());
+                let bound = Bound { body, values, graph, faults: &faults, wrong: Mutex::new(None) };
+                let closure = bind(&bound);
+                if let Some(wrong) = &*bound.wrong.lock().unwrap_or_else(PoisonError::into_inner) {
+                    return Err(body.error(wrong));
+                }
+                let found = run(&closure)?;
+                faults.check(body)?;
+                Ok(found)
+            }
+        }
+    };
 }
-
-/// What the closure asked for and is not there.
-pub(super) fn check_bound(bound: &Bound) -> Result<()> {
-    let wrong = bound.wrong.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    wrong.as_ref().map_or(Ok(()), |wrong| Err(bound.body.error(wrong)))
-}
+on_host!(Lambda, OnElement);
+on_host!(ArcLambda, OnArc);
 
 /// Blocks of a range for the host's threads.
 pub(super) fn host_blocks(
