@@ -55,18 +55,12 @@ pub(crate) fn times(group: &[&Family<'_>], labels: &Labels) -> Sheet {
     let first = group[0].case();
     let weak = first.scaling == Scaling::Weak;
     let speed_up = if weak { "rate speed-up" } else { "speed-up" };
-    let mut columns = vec!["dataset".to_string()];
-    columns.extend(labels.columns(&first.workload));
-    let title = study(first);
-    let mut sheet = Sheet::new(
-        title,
-        note(group, labels),
-        &format!(
-            "{}, devices, nodes, arcs, median ms, min ms, max ms, reset ms, {speed_up}, efficiency %, G arcs/s, step %, \
-             merge %, other %, prepare ms, checked",
-            columns.join(", ")
-        ),
+    let columns = format!(
+        "dataset, devices, nodes, arcs, median ms, min ms, max ms, reset ms, {speed_up}, efficiency %, G arcs/s, step %, \
+         merge %, other %, prepare ms, checked"
     );
+    let mut sheet = Sheet::new(study(first), note(group, labels), &columns);
+    sheet.columns.splice(1..1, labels.columns(&first.workload));
     for member in group.iter().flat_map(|family| &family.members) {
         sheet.rows.push(times_row(member, labels, weak));
     }

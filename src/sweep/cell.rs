@@ -1,6 +1,6 @@
 //! A finished cell in short, as `sweep.json` and the tables of a sweep have it.
 
-use super::planned::Planned;
+use super::planned::{AXES, Planned};
 use crate::results::median_split;
 use crate::run::Verdict;
 use serde::{Deserialize, Serialize};
@@ -69,15 +69,15 @@ impl Cell {
     /// them.
     pub(super) fn base_of<'a>(&self, cells: &'a [Cell]) -> Option<&'a Cell> {
         let measured = |other: &&Cell| other.median().is_some_and(|median| median > 0.0);
-        let study = cells.iter().filter(|other| self.same_but_for_devices(other));
+        let own = self.study();
+        let study = cells.iter().filter(|other| other.study() == own);
         study.filter(measured).min_by_key(|other| other.brief["replicas"].as_u64())
     }
 
-    /// Whether both are of one study.
-    pub(super) fn same_but_for_devices(&self, other: &Cell) -> bool {
+    /// What is the same in all cells of a study.
+    pub(super) fn study(&self) -> Vec<&str> {
         let study = ["workload", "graph", "variant", "series"].into_iter();
-        let axes = super::planned::AXES.iter().map(|(axis, _)| *axis);
-        study.chain(axes).all(|key| self.brief[key] == other.brief[key])
+        study.chain(AXES.map(|(axis, _)| axis)).map(|key| self.text(key)).collect()
     }
 
     /// How many times faster than the one with the fewest replicas of its study.

@@ -2,7 +2,7 @@
 
 use super::cell::Cell;
 use crate::report::Table;
-use crate::results::Scaling;
+use crate::results::{Scaling, grouped};
 use crate::run::Verdict;
 use crate::units;
 use serde_json::Value;
@@ -16,9 +16,7 @@ pub(crate) fn table(cells: &[Cell]) -> Table {
             .collect::<Vec<_>>(),
         &[0, 1, 2, 3, 4, 5, 11, 12],
     );
-    let family =
-        |a: &Cell, b: &Cell| ["workload", "graph"].iter().all(|key| a.text(key) == b.text(key));
-    for cell in together(cells.iter(), family) {
+    for cell in grouped(cells, |cell| (cell.text("workload"), cell.text("graph"))).concat() {
         let numbers = match cell.median() {
             Some(_) => [
                 units::count(cell.brief["reached"].as_u64().unwrap_or_default()),
@@ -43,19 +41,6 @@ fn ms(value: &Value) -> String {
     units::bare_ms(value.as_f64().unwrap_or_default())
 }
 
-/// Cells of a family one after another, families in the order in which they are first met.
-fn together<'a>(
-    cells: impl Iterator<Item = &'a Cell>,
-    family: impl Fn(&Cell, &Cell) -> bool,
-) -> Vec<&'a Cell> {
-    let mut order: Vec<&Cell> = Vec::new();
-    for cell in cells {
-        let last = order.iter().rposition(|other| family(other, cell));
-        order.insert(last.map_or(order.len(), |last| last + 1), cell);
-    }
-    order
-}
-
 /// The first six columns; the sixth has whatever is not as usual.
 fn coordinates(cell: &Cell) -> [String; 6] {
     let usual = ["workload", "dataset", "devices", "collective", "merge"].map(|key| cell.text(key));
@@ -75,8 +60,8 @@ pub(crate) fn scaling_table(cells: &[Cell]) -> Option<Table> {
         &[0, 1, 2, 3, 4, 5],
     );
     let in_series = cells.iter().filter(|cell| !cell.text("series").is_empty());
-    let in_series = together(in_series, |a, b| a.text("series") == b.text("series"));
-    for cell in together(in_series.into_iter(), Cell::same_but_for_devices) {
+    let in_series = grouped(in_series, |cell| cell.text("series")).concat();
+    for cell in grouped(in_series, |cell| cell.study()).concat() {
         let series = cell.text("series");
         let [workload, dataset, devices, collective, merge, variant] = coordinates(cell);
         let variant = variant.strip_suffix(series).unwrap_or(&variant).trim();
