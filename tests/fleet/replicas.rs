@@ -59,24 +59,23 @@ fn check(case: &Case) {
 
 #[test]
 fn few_host_replicas_agree_with_dijkstra_to_the_bit_for_any_merge_and_schedule() {
-    on_host([1, 2, 3, 5]);
+    for world in [1, 2, 3, 5] {
+        let seed = Some(world as u64);
+        on_host(world, &[(None, Layout::Auto), (seed, Layout::Raw), (Some(7), Layout::Degree)]);
+    }
 }
 
 #[test]
-fn many_host_replicas_agree_with_dijkstra_to_the_bit_for_any_merge_and_schedule() {
-    on_host([8, 16]);
+fn many_host_replicas_agree_with_dijkstra_to_the_bit_for_any_merge() {
+    on_host(8, &[(Some(8), Layout::Raw)]);
+    on_host(16, &[(Some(7), Layout::Auto)]);
 }
 
-fn on_host(worlds: impl IntoIterator<Item = usize>) {
-    for world in worlds {
-        for merge in MERGES {
-            for (perturb, layout) in
-                [(None, Layout::Auto), (Some(world as u64), Layout::Raw), (Some(7), Layout::Degree)]
-            {
-                let collective = CollectiveKind::Host;
-                let devices = format!("host:{world}");
-                check(&Case { devices, collective, merge, perturb, layout });
-            }
+fn on_host(world: usize, schedules: &[(Option<u64>, Layout)]) {
+    for merge in MERGES {
+        for (perturb, layout) in schedules.iter().copied() {
+            let (devices, collective) = (format!("host:{world}"), CollectiveKind::Host);
+            check(&Case { devices, collective, merge, perturb, layout });
         }
     }
 }
