@@ -9,8 +9,10 @@
 use hivegraph::algorithm::{BfsConfig, CcConfig, KcoreConfig, bfs, cc, kcore};
 use hivegraph::fleet::{Fleet, FleetConfig};
 use hivegraph::prelude::*;
+use hivegraph::report::{COMMIT, VERSION, utc, write_json};
 use serde_json::json;
-use std::time::Instant;
+use std::path::Path;
+use std::time::{Instant, SystemTime};
 
 #[path = "../examples/k_core.rs"]
 #[allow(dead_code)]
@@ -204,10 +206,11 @@ fn main() -> Result<()> {
         if given.is_empty() { vec![default] } else { given }
     };
     let runs: usize = or("--runs", "8")[0].parse().map_err(|_| Error::input("--runs: a number"))?;
-    let mut rows = Vec::new();
+    let (mut fleets, mut rows) = (Vec::new(), Vec::new());
     for devices in or("--devices", "auto") {
         let devices_list = devices.parse()?;
         let fleet = Fleet::open(FleetConfig { devices: devices_list, ..FleetConfig::default() })?;
+        fleets.push(json!(fleet.info()));
         for spec in or("--graphs", "rmat:16") {
             let graph = Arc::new(load(spec)?);
             let options = ResidentOptions { weights: false, ..ResidentOptions::default() };
@@ -235,8 +238,7 @@ fn main() -> Result<()> {
             rows.push(row("cc", spec, devices, &built_in.measured, times));
             let built_in = kcore(&fleet, &prepared, &KcoreConfig { run })?;
             let at = g.clone();
-            let mut times = Vec::new();
-            let mut found = Vec::new();
+            let (mut times, mut found) = (Vec::new(), Vec::new());
             for _ in 0..total.min(4) {
                 let at = at.clone();
                 let timed = fleet.run(move |r| {
@@ -249,13 +251,17 @@ fn main() -> Result<()> {
                 times.push(ms);
                 found = core;
             }
-            // Self loops count in one and not in the other.
-            println!("kcore alike: {}", built_in.cores == found);
+            same("kcore", built_in.cores == found)?;
             rows.push(row("kcore", spec, devices, &built_in.measured, times));
         }
     }
+    let record = json!({
+        "version": VERSION, "commit": COMMIT, "time": utc(SystemTime::now()).trim_end(),
+        "command-line": std::env::args().collect::<Vec<_>>().join(" "),
+        "fleets": fleets, "rows": rows,
+    });
     if let Some(path) = of("--json").first() {
-        std::fs::write(path, json!(rows).to_string())?;
+        write_json(Path::new(path), &record)?;
     }
     Ok(())
 }
