@@ -68,11 +68,9 @@ impl GraphShape {
 
     /// Of `graph` in `form`.
     pub(crate) fn of_form(graph: &Graph, form: Form, choice: Layout) -> GraphShape {
-        match form {
-            Form::Topology | Form::Simple => Self::of_topology(graph, choice),
-            Form::Weighted | Form::Plain | Form::General | Form::Array => {
-                Self::of_weighted(graph, choice)
-            }
+        match form.is_topology() {
+            true => Self::of_topology(graph, choice),
+            false => Self::of_weighted(graph, choice),
         }
     }
 

@@ -71,9 +71,14 @@ pub enum Form {
 }
 
 impl Form {
+    /// Whether rows are relabelled and weights left out.
+    pub(crate) fn is_topology(self) -> bool {
+        matches!(self, Form::Topology | Form::Simple)
+    }
+
     /// Whether this option of a run, by the name of its key, has an effect on it.
     pub fn takes(self, option: &str) -> bool {
-        let relabelled = matches!(self, Form::Weighted | Form::Topology | Form::Simple);
+        let relabelled = self == Form::Weighted || self.is_topology();
         match option {
             "layout" => relabelled,
             "chunks" | "chunk-align" => relabelled || self == Form::General,

@@ -5,7 +5,7 @@ use super::record::{GraphFacts, Provenance};
 use super::summary::{oddities, source};
 use crate::graph::{Degrees, Graph, Statistics};
 use crate::layout::memory::{CONTEXT_BYTES, GraphShape};
-use crate::layout::{Layout, Placement};
+use crate::layout::{Form, Layout, Placement};
 use crate::units::{bytes, count, ms, plural};
 use serde::Serialize;
 use std::time::Instant;
@@ -43,7 +43,12 @@ impl<'a> GraphRecord<'a> {
         let statistics = graph.statistics();
         let statistics_ms = start.elapsed().as_secs_f64() * 1e3;
         let shape = GraphShape::of_weighted(graph, Layout::Auto);
-        let of_form = |form| GraphShape::of_form(graph, form, Layout::Auto);
+        // Looking at all rows takes time, and for most graphs there is one shape.
+        let topology = match graph.is_symmetric() == graph.is_undirected() {
+            true => shape,
+            false => GraphShape::of_topology(graph, Layout::Auto),
+        };
+        let of_form = |form: Form| if form.is_topology() { topology } else { shape };
         GraphRecord {
             primitive: "info",
             dataset: &graph.origin.dataset,
