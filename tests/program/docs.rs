@@ -978,6 +978,19 @@ fn schemes(archive: &str) -> String {
     text
 }
 
+fn textbook(archive: &str) -> String {
+    let textbook = json_of(archive, "textbook.json");
+    let mut text = head(&["workload", "graph", "replicas", "built-in ms", "operators ms"]);
+    for cell in textbook["rows"].as_array().unwrap() {
+        let word = |name: &str| cell[name].as_str().unwrap().to_string();
+        let ms = |name: &str| shown(cell[name].as_f64());
+        let values = [word("graph"), format!("`{}`", word("devices"))];
+        let values = values.into_iter().chain([ms("built-in-ms"), ms("operators-ms")]);
+        text += &row(&word("workload"), values);
+    }
+    text
+}
+
 fn loading(archive: &str) -> String {
     let load = json_of(archive, "load.json");
     let mut text = head(&["file", "MB", "ms, median", "MB/s", "peak memory / CSR"]);
@@ -1020,7 +1033,7 @@ fn generating(archive: &str) -> String {
 /// A table's name, its archive or command, and what makes it.
 type Table = (&'static str, &'static str, fn(&str) -> String);
 
-const TABLES: [Table; 16] = [
+const TABLES: [Table; 17] = [
     ("workloads", "hive run --help", workloads),
     ("results", "standing-02869e5.tar.gz", |archive| standing(archive, &[1, 2])),
     ("resets", "standing-02869e5.tar.gz", resets),
@@ -1033,6 +1046,7 @@ const TABLES: [Table; 16] = [
     ("geolocation", "geo-69455a9.tar.gz", geolocation),
     ("verified", "real-bf16fe6.tar.gz", verified),
     ("operators", "benches.tar.gz", operators),
+    ("textbook", "benches.tar.gz", textbook),
     ("schemes", "benches.tar.gz", schemes),
     ("loading", "benches.tar.gz", loading),
     ("host", "benches.tar.gz", host),
