@@ -33,8 +33,6 @@
 
 mod answer;
 mod cuda;
-#[cfg(test)]
-mod cuda_tests;
 mod double;
 mod driver;
 mod host;
