@@ -2,7 +2,6 @@
 #![deny(missing_docs)]
 
 use std::io::Write;
-use std::process::ExitCode;
 
 /// Exit code of a panic: something failed that is neither the answer nor the input.
 const PANICKED: u8 = 3;
@@ -37,9 +36,9 @@ fn panics_in_one_line() {
     }));
 }
 
-fn main() -> ExitCode {
+fn main() {
     keep_multicast_off();
     panics_in_one_line();
     let code = std::panic::catch_unwind(|| hivegraph::cli::main(std::env::args_os()));
-    ExitCode::from(code.unwrap_or(PANICKED))
+    hivegraph::cli::end(code.unwrap_or(PANICKED));
 }

@@ -15,12 +15,14 @@ mod signals;
 mod sweep;
 
 use crate::io::LoadOptions;
+use crate::run::Clock;
 use crate::sweep::{CHILD, child};
 use crate::{Error, Result};
 use arguments::one_line;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches};
 use std::ffi::OsString;
+use std::io::Write;
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 an answer failed its check, or a cell is too slow; 2 the input, an option or \
 the machine will not do; 3 a replica failed while it ran; 130 and 143 ended by SIGINT and SIGTERM.";
@@ -128,6 +130,7 @@ pub fn command() -> Command {
 /// Runs the program on these arguments (the first is its own name) and returns its exit code. An error
 /// is one line on standard error.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
+    Clock::of_process();
     signals::install();
     let args: Vec<OsString> = args.into_iter().collect();
     let result = match command().try_get_matches_from(&args) {
@@ -144,6 +147,12 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
             error.exit_code()
         }
     }
+}
+
+/// Ends the process. What libraries would do at its end, CUDA first of all, takes time and serves nobody.
+pub fn end(code: u8) -> ! {
+    let _ = std::io::stdout().lock().flush();
+    signal_hook::low_level::exit(code.into())
 }
 
 fn dispatch(matches: &ArgMatches) -> Result<()> {

@@ -5,8 +5,8 @@ use crate::io::LoadOptions;
 use crate::layout::Form;
 use crate::report::{Record, summary, to_json, write_json};
 use crate::run::{
-    Job, Outcome, RunConfig, WORKLOADS, Workload, check_graph, load_on, open_fleet, prepare,
-    workload,
+    Clock, Job, Loading, Outcome, RunConfig, Stage, WORKLOADS, Workload, check_graph, open_fleet,
+    prepare, workload,
 };
 use crate::{Error, Result};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -152,40 +152,60 @@ pub(super) fn run(matches: &ArgMatches) -> Result<()> {
     let workload = workload.ok_or_else(|| Error::input("no such workload: see hive run --help"))?;
     let config = resolve(workload, matches)?;
     config.check(workload)?;
-    let outcome = answer(workload, config)?;
-    report(&outcome)?;
+    let mut outcome = answer(workload, config)?;
+    report(&mut outcome)?;
     if let Some(fault) = outcome.job.config.fault {
         // One that strikes ends the run.
         note(&format!(
             "warning: --fault {fault} never struck: no replica came to that iteration\n"
         ));
     }
-    outcome.verified()
+    let verified = outcome.verified();
+    // The process ends, and with it what it holds: taking that apart would take time.
+    std::mem::forget(outcome);
+    verified
 }
 
 /// What is known at once comes first: that a file is not there, then that a device is not, then the
-/// graph, which may take minutes.
+/// graph, which may take minutes and is read while devices are opened.
 fn answer(workload: &'static Workload, config: RunConfig) -> Result<Outcome> {
+    let mut clock = Clock::of_process();
     check_graph(&config, workload)?;
+    let wants_graph = workload.form != Form::Array;
+    let loading = wants_graph.then(|| Loading::begin(&config, workload));
+    clock.lap(Stage::Start);
     let fleet = phase("opening devices", || open_fleet(&config))?;
-    let job = match workload.form {
-        Form::Array => Job::on_array(workload, config)?,
-        _ => {
-            let graph = phase("loading the graph", || load_on(&config, workload, &fleet))?;
+    clock.lap(Stage::Devices);
+    let job = match loading {
+        None => Job::on_array(workload, config)?,
+        Some(loading) => {
+            let graph = phase("loading the graph", || loading.end(&config, workload, &fleet))?;
+            clock.lap_of_load(&graph);
             phase("choosing where to start", || Job::new(workload, config, graph))?
         }
     };
+    clock.lap(Stage::Choose);
     let prepared = phase("preparing the graph", || prepare(&job, &fleet))?;
+    let made = prepared.report(&fleet, workload.form)?;
+    clock.lap_of_prepare(&made);
     let answer = phase("running", || job.solve(&fleet, &prepared))?;
+    clock.lap_of_solve(answer.measured());
     let check = || job.config.verify.then(|| job.verify(&*answer)).transpose();
     let verification = phase("verifying", check)?;
-    let report = prepared.report(&fleet, workload.form)?;
-    Ok(job.outcome(&fleet, &report, answer, verification))
+    clock.lap(Stage::Verify);
+    let made = prepared.report(&fleet, workload.form)?;
+    let outcome = job.outcome(&fleet, &made, answer, verification);
+    std::mem::forget((prepared, fleet));
+    Ok(Outcome { clock: Some(clock), ..outcome })
 }
 
-/// Summary and ranking, then the files. With `--json -` standard output is the record and nothing else, with
+/// The rows, then summary and ranking, then the record. With `--json -` standard output is the record and nothing else, with
 /// `--output -` the rows.
-fn report(outcome: &Outcome) -> Result<()> {
+fn report(outcome: &mut Outcome) -> Result<()> {
+    if let Some(path) = &outcome.job.config.output {
+        phase("writing results", || outcome.write(path))?;
+    }
+    outcome.clock.iter_mut().for_each(|clock| clock.lap(Stage::Write));
     let config = &outcome.job.config;
     let mut text = summary(outcome);
     if config.top > 0
@@ -200,12 +220,8 @@ fn report(outcome: &Outcome) -> Result<()> {
         say(&text)?
     }
     match config.json.as_deref() {
-        Some(_) if told => out(&to_json(&Record::of(outcome))?)?,
-        Some(path) => write_json(path, &Record::of(outcome))?,
-        None => {}
-    }
-    match &config.output {
-        Some(path) => phase("writing results", || outcome.write(path)),
+        Some(_) if told => out(&to_json(&Record::of(outcome))?),
+        Some(path) => write_json(path, &Record::of(outcome)),
         None => Ok(()),
     }
 }

@@ -33,7 +33,8 @@ mod uniform;
 pub use crate::hash::array_value;
 pub use geo::GeoTruth;
 pub use on_device::{
-    DeviceGenerated, DeviceReport, DeviceTimes, PassLimits, on_device, on_device_in, pays_on,
+    DeviceGenerated, DeviceReport, DeviceTimes, PassLimits, may_pay_on_device, on_device,
+    on_device_in, pays_on,
 };
 pub use recipe::Size;
 

@@ -1,5 +1,6 @@
 //! Graphs that are generated where they are needed: on a GPU.
 
+use super::Size;
 use super::rmat::{self, Rmat};
 use super::rmat_cuda::{self, DeviceCsr, RmatKernels};
 use crate::error::{Error, Result};
@@ -75,13 +76,19 @@ const WORTH_A_DEVICE: u64 = 1 << 27;
 /// Device bytes for sorting beside the graph: less means many passes.
 const SORTING_BYTES: u64 = 4 << 30;
 
+fn worth_a_device(spec: &str) -> Option<Size> {
+    super::size(spec).ok().filter(|size| spec.starts_with("rmat:") && size.arcs >= WORTH_A_DEVICE)
+}
+
+/// Whether [`on_device`] would make this graph sooner than the host on some GPU.
+pub fn may_pay_on_device(spec: &str) -> bool {
+    worth_a_device(spec).is_some()
+}
+
 /// Whether [`on_device`] would make this graph sooner than the host: a large R-MAT that a GPU of `fleet`
 /// has room for.
 pub fn pays_on(fleet: &Fleet, spec: &str) -> bool {
-    let size = match super::size(spec) {
-        Ok(size) if spec.starts_with("rmat:") && size.arcs >= WORTH_A_DEVICE => size,
-        _ => return false,
-    };
+    let Some(size) = worth_a_device(spec) else { return false };
     let bytes = 8 * (size.nodes + size.arcs) + SORTING_BYTES;
     let room = fleet.info().devices.first().map_or(0, |device| device.memory_bytes);
     let most = fleet.info().memory_limit.unwrap_or(u64::MAX);

@@ -225,7 +225,7 @@ impl Work<'_> {
         timed(&mut times.draw_ms, || self.draw(pass, sorter, cursor))?;
         timed(&mut times.sort_ms, || {
             let row_bits = u32::BITS - (pass.rows - 1).leading_zeros();
-            sorter.sort(self.device, pass.arcs, self.rmat.scale + row_bits)?;
+            sorter.sort(self.device, pass.arcs, 0..self.rmat.scale + row_bits)?;
             self.device.wait()
         })?;
         timed(&mut times.unique_ms, || {

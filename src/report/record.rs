@@ -9,7 +9,7 @@ use crate::fleet::FleetInfo;
 use crate::graph::{Graph, NodeId, Origin};
 use crate::io::write_atomically;
 use crate::layout::{Form, PrepareReport};
-use crate::run::{Outcome, RunConfig, Verdict, Verification};
+use crate::run::{Clock, Outcome, RunConfig, Stage, Verdict, Verification};
 use crate::{Error, Result};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -74,6 +74,9 @@ pub struct Record<'a> {
     prepare_and_run_ms: f64,
     strategy: &'static str,
     measured: &'a Measured,
+    /// Milliseconds of the process from its start to this record, by stage, and `total`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_to_end: Option<Clock>,
     verified: Option<Verdict>,
     verification: Option<&'a Verification>,
 }
@@ -227,6 +230,7 @@ impl<'a> Record<'a> {
             prepare_and_run_ms: prepare.prepare_ms + spread.median,
             strategy: answer.strategy(),
             measured,
+            end_to_end: outcome.clock.as_ref().map(|clock| clock.now(Stage::Report)),
             verified: verification.as_ref().map(|check| check.verdict),
             verification: verification.as_ref(),
         }

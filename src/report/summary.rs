@@ -7,7 +7,7 @@ use crate::graph::{Graph, NodeId, Origin};
 use crate::io::{Duplicates, SelfLoops};
 use crate::layout::Placement;
 use crate::results::grouped;
-use crate::run::{Outcome, Verdict, Verification};
+use crate::run::{Outcome, Stage, Verdict, Verification};
 use crate::table::Table;
 use crate::units::{bare_ms, bytes, count, ms, plural, rate};
 
@@ -17,7 +17,8 @@ const TRACE_ROWS: usize = 40;
 /// A dozen lines: what ran, on what, how it was merged, what came out, what it took.
 ///
 /// *Arcs/s* counts the arcs out of reached nodes, once each, over the median time of a run.
-/// *Prepare + run* is what a single source costs; a sweep over sources pays only the run again.
+/// *Prepare + run* is what a single source costs; a sweep over sources pays only the run again. *Whole* is the time of the
+/// process so far.
 pub fn summary(outcome: &Outcome) -> String {
     let mut lines = vec![headline(outcome)];
     let mut line = |name: &str, text: String| lines.push(format!("  {name:<9} {text}"));
@@ -34,6 +35,9 @@ pub fn summary(outcome: &Outcome) -> String {
     line("before", before_line(outcome));
     let median = Spread::of_runs(outcome.answer.measured()).median;
     line("sum", format!("prepare + run {}", ms(outcome.prepare.prepare_ms + median)));
+    if let Some(clock) = &outcome.clock {
+        line("whole", clock.now(Stage::Report).words());
+    }
     if let Some(check) = &outcome.verification {
         line("verified", verified_line(check));
     }

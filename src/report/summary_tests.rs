@@ -94,6 +94,7 @@ fn merged(merge: MergeMode) -> Outcome {
             note: String::new(),
             ms: 0.5,
         }),
+        clock: None,
     }
 }
 

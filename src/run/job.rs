@@ -2,8 +2,10 @@
 //! that a sweep can share a graph or a fleet between many runs.
 
 use super::config::no_graph;
-use super::{Choice, RunConfig, Verdict, Verification};
-use crate::algorithm::{AnyAnswer, AnyQuery, Checked, Paths, RunOptions, Workload, one_search};
+use super::{Choice, Clock, RunConfig, Stage, Verdict, Verification};
+use crate::algorithm::{
+    AnyAnswer, AnyQuery, Checked, Measured, Paths, RunOptions, Workload, one_search,
+};
 use crate::fleet::{Fleet, FleetInfo};
 use crate::graph::{Graph, Origin};
 use crate::io::ResultFormat;
@@ -11,6 +13,7 @@ use crate::layout::{PrepareReport, Prepared};
 use crate::{Error, Result, generate, io};
 use std::path::Path;
 use std::sync::Arc;
+use std::thread::{JoinHandle, spawn};
 use std::time::Instant;
 
 /// Timed runs when the program chooses, and when one takes over [`SLOW_MS`].
@@ -47,6 +50,8 @@ pub struct Outcome {
     pub paths: Option<Paths>,
     /// The check, when it was asked for.
     pub verification: Option<Verification>,
+    /// The time of the process so far, where it answers this question alone.
+    pub clock: Option<Clock>,
 }
 
 impl Outcome {
@@ -88,15 +93,38 @@ pub fn load(config: &RunConfig, workload: &Workload) -> Result<Arc<Graph>> {
     graph.map(Arc::new)
 }
 
-/// As [`load`]; a large R-MAT graph is made on `fleet`'s first GPU and copied to the host, which takes a
-/// fraction of the time. It is the same graph, to the bit.
-pub fn load_on(config: &RunConfig, workload: &Workload, fleet: &Fleet) -> Result<Arc<Graph>> {
-    match config.graph.as_deref() {
-        Some(spec) if config.asks(workload).places.is_none() && generate::pays_on(fleet, spec) => {
-            let graph = generate::on_device(fleet, spec)?.into_graph(fleet)?;
-            io::apply(graph, &config.load).map(Arc::new)
+/// A graph that is on its way.
+pub struct Loading(Option<JoinHandle<Result<Arc<Graph>>>>);
+
+impl Loading {
+    /// Starts to load the graph that the configuration names, unless a GPU may make it sooner.
+    pub fn begin(config: &RunConfig, workload: &'static Workload) -> Loading {
+        let generated = config.graph.as_deref().is_some_and(generate::may_pay_on_device);
+        let config = config.clone();
+        let load = move || {
+            let graph = load(&config, workload)?;
+            // Layout and summary ask for it, and devices may still be opening.
+            graph.is_undirected();
+            Ok(graph)
+        };
+        Loading((!generated).then(|| spawn(load)))
+    }
+
+    /// The graph, for `fleet`. A large R-MAT graph is made on its first GPU and copied to the host, which takes a fraction of
+    /// the time. It is the same graph, to the bit.
+    pub fn end(self, config: &RunConfig, workload: &Workload, fleet: &Fleet) -> Result<Arc<Graph>> {
+        if let Some(thread) = self.0 {
+            return thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         }
-        _ => load(config, workload),
+        match config.graph.as_deref() {
+            Some(spec)
+                if config.asks(workload).places.is_none() && generate::pays_on(fleet, spec) =>
+            {
+                let graph = generate::on_device(fleet, spec)?.into_graph(fleet)?;
+                io::apply(graph, &config.load).map(Arc::new)
+            }
+            _ => load(config, workload),
+        }
     }
 }
 
@@ -225,7 +253,31 @@ impl Job {
             prepare: PrepareReport { compile_ms: answer.measured().compile_ms, ..prepared.clone() },
             answer,
             verification,
+            clock: None,
         }
+    }
+}
+
+impl Clock {
+    /// Books the time since the last lap, in which a graph was loaded.
+    pub fn lap_of_load(&mut self, graph: &Graph) {
+        self.lap_of([(Stage::Build, graph.origin.build_ms)], Stage::Read);
+    }
+
+    /// Books the time since the last lap, in which a graph was prepared.
+    pub fn lap_of_prepare(&mut self, report: &PrepareReport) {
+        let parts = [(Stage::Copy, report.upload_ms), (Stage::Compile, report.compile_ms)];
+        self.lap_of(parts, Stage::LayOut);
+    }
+
+    /// Books the time since the last lap, in which a workload ran.
+    pub fn lap_of_solve(&mut self, measured: &Measured) {
+        let parts = [
+            (Stage::Compile, measured.compile_ms),
+            (Stage::SetUp, measured.setup_ms - measured.compile_ms),
+            (Stage::Download, measured.download_ms + measured.chains_ms),
+        ];
+        self.lap_of(parts, Stage::Run);
     }
 }
 

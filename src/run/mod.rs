@@ -1,6 +1,7 @@
 //! One run: what was asked ([`RunConfig`]), who answers it ([`crate::algorithm::WORKLOADS`]) and what came of it
 //! ([`Outcome`]). The command line, the sweep and the JSON record are all made of these three.
 
+mod clock;
 mod config;
 mod job;
 mod own;
@@ -9,9 +10,10 @@ mod verification;
 pub use crate::algorithm::{WORKLOADS, Workload, workload};
 pub use crate::byte_count::ByteCount;
 pub use crate::choice::Choice;
+pub use clock::{Clock, Stage};
 pub(crate) use config::writable;
 pub use config::{RunConfig, read_toml};
-pub use job::{Job, Outcome, check_graph, load, load_on, open_fleet, prepare};
+pub use job::{Job, Loading, Outcome, check_graph, load, open_fleet, prepare};
 pub use own::Own;
 pub use verification::{Verdict, Verification};
 

@@ -4,15 +4,13 @@ use super::cell::Refusal;
 use super::plan::{same_fleet, same_graph, same_preparation};
 use super::planned::Planned;
 use crate::fleet::Fleet;
-use crate::generate::is_spec;
 use crate::graph::Graph;
 use crate::layout::{Form, Layout, Layouts, Prepared};
 use crate::report::Record;
-use crate::run::{Job, Outcome, RunConfig, load_on, open_fleet};
+use crate::run::{Clock, Job, Loading, Outcome, RunConfig, Stage, open_fleet};
 use crate::{Error, Result};
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 /// What is open and loaded. A fleet that did not open, and a graph that did not load, are not tried again.
@@ -22,6 +20,8 @@ pub(super) struct Bench {
     ready: Option<(RunConfig, Prepared)>,
     fleet: Option<(RunConfig, Result<Fleet, Refusal>)>,
     graphs: Vec<Source>,
+    /// The process's, where it runs one cell.
+    clock: Option<Clock>,
 }
 
 /// A graph, loaded at most once, and its layouts on the host, for all fleets.
@@ -32,6 +32,11 @@ struct Source {
 }
 
 impl Bench {
+    /// One for the only cell of this process.
+    pub(super) fn of_one_cell() -> Bench {
+        Bench { clock: Some(Clock::of_process()), ..Bench::default() }
+    }
+
     pub(super) fn run(&mut self, cell: &Planned) -> Result<Value, Refusal> {
         // A panic is a bug; it costs this cell and what is open, not the sweep.
         let run = catch_unwind(AssertUnwindSafe(|| self.attempt(cell)));
@@ -46,24 +51,32 @@ impl Bench {
         let same = |of: &RunConfig| same_graph(of, config) && same_preparation(of, config);
         self.ready.take_if(|(of, _)| !same_fleet(of, config) || !same(of));
         self.fleet.take_if(|(of, _)| !same_fleet(of, config));
-        // Devices first: no graph is generated for a machine that cannot run it.
+        let clock = &mut self.clock;
+        // A process of one cell ends where devices do not open. Elsewhere no graph is loaded for them meanwhile.
+        let alone = clock.is_some() && cell.workload.form != Form::Array && !cell.is_absent();
+        let loading = alone.then(|| Loading::begin(config, cell.workload));
+        lap(clock, |clock| clock.lap(Stage::Start));
         let open = || (config.clone(), open_fleet(config).map_err(Refusal::of_fleet));
         let (_, fleet) = self.fleet.get_or_insert_with(open);
         let fleet = fleet.as_ref().map_err(Refusal::clone)?;
+        lap(clock, |clock| clock.lap(Stage::Devices));
         if let Some(trouble) = &cell.trouble {
             return Err(Refusal::Skipped(trouble.clone()));
         }
         let (job, layouts) = match cell.workload.form {
             Form::Array => (Job::on_array(cell.workload, config.clone())?, Arc::default()),
             _ => {
-                let source = source(&mut self.graphs, cell, fleet);
+                let source = source(&mut self.graphs, cell, fleet, loading);
                 let graph = source.graph.clone()?;
+                lap(clock, |clock| clock.lap_of_load(&graph));
                 (Job::new(cell.workload, config.clone(), graph)?, source.layouts(config.layout))
             }
         };
+        lap(clock, |clock| clock.lap(Stage::Choose));
         let ready = self.ready.take().map(|(_, ready)| ready);
-        match answer(job, fleet, layouts, ready) {
+        match answer(job, fleet, layouts, ready, clock) {
             Ok((outcome, ready)) => {
+                let outcome = Outcome { clock: clock.clone(), ..outcome };
                 let record = serde_json::to_value(Record::of(&outcome));
                 self.ready = Some((config.clone(), ready));
                 record.map_err(|e| {
@@ -97,15 +110,22 @@ impl Source {
 }
 
 /// The cell's graph; a large generated one is made on the fleet that needs it first, where that is sooner.
-fn source<'a>(graphs: &'a mut Vec<Source>, cell: &Planned, fleet: &Fleet) -> &'a mut Source {
+fn source<'a>(
+    graphs: &'a mut Vec<Source>,
+    cell: &Planned,
+    fleet: &Fleet,
+    loading: Option<Loading>,
+) -> &'a mut Source {
     let config = &cell.config;
     let known = graphs.iter().position(|source| same_graph(&source.config, config));
     let at = known.unwrap_or_else(|| {
-        let spec = cell.spec();
-        let absent = cell.optional && !is_spec(spec) && !Path::new(spec).exists();
-        let graph = match absent {
-            true => Err(Refusal::Skipped(format!("{spec} is not there"))),
-            false => load_on(config, cell.workload, fleet).map_err(Refusal::from),
+        let begin = || Loading::begin(config, cell.workload);
+        let graph = match cell.is_absent() {
+            true => Err(Refusal::Skipped(format!("{} is not there", cell.spec()))),
+            false => {
+                let loading = loading.unwrap_or_else(begin);
+                loading.end(config, cell.workload, fleet).map_err(Refusal::from)
+            }
         };
         graphs.push(Source { config: config.clone(), graph, layouts: Vec::new() });
         graphs.len() - 1
@@ -119,6 +139,7 @@ fn answer(
     fleet: &Fleet,
     layouts: Arc<Mutex<Layouts>>,
     prepared: Option<Prepared>,
+    clock: &mut Option<Clock>,
 ) -> Result<(Outcome, Prepared)> {
     job.query.check_memory(fleet.info())?;
     let prepared = match prepared {
@@ -126,9 +147,20 @@ fn answer(
         None => Prepared::with_layouts(fleet, job.graph.clone(), job.config.prepare(), layouts)?,
     };
     let report = prepared.only(fleet, job.workload.form)?;
+    lap(clock, |clock| clock.lap_of_prepare(&report));
     let answer = job.solve(fleet, &prepared)?;
+    lap(clock, |clock| clock.lap_of_solve(answer.measured()));
     let check = job.config.verify.then(|| job.verify(&*answer)).transpose()?;
+    lap(clock, |clock| clock.lap(Stage::Verify));
+    let report = prepared.report(fleet, job.workload.form)?;
     Ok((job.outcome(fleet, &report, answer, check), prepared))
+}
+
+/// Books time, where a clock runs.
+fn lap(clock: &mut Option<Clock>, book: impl FnOnce(&mut Clock)) {
+    if let Some(clock) = clock {
+        book(clock);
+    }
 }
 
 impl From<Error> for Refusal {

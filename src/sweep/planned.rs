@@ -9,6 +9,7 @@ use crate::results::Scaling;
 use crate::run::{RunConfig, Workload};
 use crate::{Error, Result};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// The options that a sweep has lists of, and the names of the lists, the slowest to change first.
 pub(super) const AXES: [(&str, &str); 5] = [
@@ -102,6 +103,11 @@ impl Planned {
     /// The graph for this cell's devices.
     pub(super) fn spec(&self) -> &str {
         self.config.graph.as_deref().unwrap_or_default()
+    }
+
+    /// Whether its graph may be missing and is.
+    pub(super) fn is_absent(&self) -> bool {
+        self.optional && !is_spec(self.spec()) && !Path::new(self.spec()).exists()
     }
 
     pub(super) fn series_name(&self) -> &str {
