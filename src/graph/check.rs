@@ -1,5 +1,6 @@
 //! Checks at the door: what a CSR from outside must satisfy before anything indexes with it.
 
+use super::array::Array;
 use super::{Graph, MAX_NODES};
 use crate::error::{Error, Result};
 use rayon::prelude::*;
@@ -99,7 +100,7 @@ const INFINITE: u32 = 0x7f80_0000;
 const MINUS_ZERO: u32 = 0x8000_0000;
 
 /// Weights are finite and >= 0; -0 becomes 0.
-pub(super) fn weights(weights: &mut [f32]) -> Result<()> {
+pub(super) fn weights(weights: &mut Array<f32>) -> Result<()> {
     if first_odd_weight(weights).is_none() {
         return Ok(());
     }
@@ -110,7 +111,9 @@ pub(super) fn weights(weights: &mut [f32]) -> Result<()> {
             weights[arc]
         )));
     }
-    weights.par_iter_mut().filter(|w| **w == 0.0).for_each(|w| *w = 0.0);
+    let mut owned = crate::memory::copied("weights", weights)?;
+    owned.par_iter_mut().filter(|w| **w == 0.0).for_each(|w| *w = 0.0);
+    *weights = owned.into();
     Ok(())
 }
 

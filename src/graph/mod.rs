@@ -121,8 +121,15 @@ impl Graph {
         weights: Option<Vec<f32>>,
         origin: Origin,
     ) -> Result<Graph> {
+        let weights = weights.map(Array::from);
+        let rows = Rows { offsets: offsets.into(), columns: columns.into(), weights };
+        Graph::sorted(rows, origin)
+    }
+
+    /// [`Graph::from_csr`] of arrays that may be parts of a file.
+    pub(crate) fn sorted(rows: Rows, origin: Origin) -> Result<Graph> {
         let start = Instant::now();
-        let mut graph = Graph::unsorted(offsets, columns, weights, origin)?;
+        let mut graph = Graph::unsorted(rows, origin)?;
         let found = check::rows(&graph);
         graph.origin.self_loops = found.self_loops;
         graph.origin.duplicates = found.duplicates;
@@ -135,21 +142,19 @@ impl Graph {
     }
 
     /// As [`Graph::from_csr`], with rows left in the order that they have. For [`Graph::kept`] only.
-    pub(crate) fn unsorted(
-        offsets: Vec<u64>,
-        columns: Vec<u32>,
-        mut weights: Option<Vec<f32>>,
-        origin: Origin,
-    ) -> Result<Graph> {
-        check::offsets(&offsets, columns.len())?;
-        check::ids(&columns, offsets.len() - 1, "column")?;
-        if let Some(weights) = &mut weights {
-            check::same_length(columns.len(), weights.len(), "weights")?;
+    pub(crate) fn unsorted(mut rows: Rows, origin: Origin) -> Result<Graph> {
+        check::offsets(&rows.offsets, rows.columns.len())?;
+        check::ids(&rows.columns, rows.offsets.len() - 1, "column")?;
+        if let Some(weights) = &mut rows.weights {
+            check::same_length(rows.columns.len(), weights.len(), "weights")?;
             check::weights(weights)?;
         }
-        let weights = weights.map(Array::from);
-        let rows = Rows { offsets: offsets.into(), columns: columns.into(), weights };
         Ok(Graph::of_rows(rows, None, origin))
+    }
+
+    /// Whether its arcs are part of a file, from where they are there as soon as from a cache.
+    pub(crate) fn is_mapped(&self) -> bool {
+        matches!(self.columns, Array::Mapped { .. })
     }
 
     /// A graph of arrays that were checked. `symmetric` is what their maker knows.
@@ -241,7 +246,7 @@ impl Graph {
         check::same_length(sources.len(), targets.len(), "targets")?;
         check::ids(sources, nodes, "source")?;
         check::ids(targets, nodes, "target")?;
-        let mut owned = weights.map(<[f32]>::to_vec);
+        let mut owned = weights.map(|weights| Array::from(weights.to_vec()));
         if let Some(weights) = &mut owned {
             check::same_length(sources.len(), weights.len(), "weights")?;
             check::weights(weights)?;

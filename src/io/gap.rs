@@ -13,6 +13,7 @@
 use super::binary::{self, numbers, take, word};
 use super::parsed::{Headline, Parsed};
 use super::rows::{self, Ends};
+use super::source::Bytes;
 use super::text;
 use crate::aside::write_aside;
 use crate::error::{Error, Result};
@@ -74,7 +75,7 @@ pub(super) fn is_likely(bytes: &[u8]) -> bool {
 }
 
 /// Reads the whole content of a serialised graph, called `name`. Refusals come without the path.
-pub(super) fn parse(name: &str, bytes: &[u8], wanted: FileWeights) -> Result<Parsed, String> {
+pub(super) fn parse(name: &str, bytes: &Bytes, wanted: FileWeights) -> Result<Parsed, String> {
     let size = bytes.len() as u64;
     let Some(header) = header(bytes) else {
         return Err(format!(
@@ -101,12 +102,12 @@ pub(super) fn parse(name: &str, bytes: &[u8], wanted: FileWeights) -> Result<Par
     // A negative number becomes one that no check lets through: ids and offsets >= 2^31.
     let offsets = numbers(offsets, u64::from_le_bytes);
     if !weighted {
-        return Ok(Parsed::rows("gap-sg", offsets, numbers(entries, u32::from_le_bytes), None));
+        return Ok(Parsed::rows("gap-sg", offsets, bytes.numbers(entries), None));
     }
     let columns = numbers(entries, |e: [u8; 8]| u64::from_le_bytes(e) as u32);
     let weight = |e: [u8; 8]| (u64::from_le_bytes(e) >> 32) as i32;
     let weights = binary::weights(entries, wanted, weight)?;
-    Ok(Parsed::rows("gap-wsg", offsets, columns, Some(weights)))
+    Ok(Parsed::rows("gap-wsg", offsets, columns.into(), Some(weights.into())))
 }
 
 fn misfit(header: &Header, weighted: bool, size: u64) -> String {
@@ -209,7 +210,7 @@ mod tests {
 
     fn rows(name: &str, bytes: &[u8]) -> (Vec<u64>, Vec<u32>, Option<Vec<f32>>) {
         assert!(is_likely(bytes));
-        parsed::tests::rows(parse(name, bytes, FileWeights::Exact).unwrap())
+        parsed::tests::rows(parse(name, &Bytes::Owned(bytes.to_vec()), FileWeights::Exact).unwrap())
     }
 
     #[test]
@@ -230,7 +231,9 @@ mod tests {
     fn a_file_that_does_not_fit_its_header_is_refused() {
         let good = serialised(1, [2, 2], &[0, 1, 2], &[1, 0]);
         let refused = |bytes: &[u8], part: &str| {
-            let message = parse("g.sg", bytes, FileWeights::Exact).map(|_| ()).unwrap_err();
+            let message = parse("g.sg", &Bytes::Owned(bytes.to_vec()), FileWeights::Exact)
+                .map(|_| ())
+                .unwrap_err();
             assert!(message.contains(part), "{message}");
         };
         refused(&good[..good.len() - 1], "truncated");

@@ -6,6 +6,7 @@
 
 use super::binary::{self, numbers};
 use super::parsed::Parsed;
+use super::source::Bytes;
 use super::text;
 use crate::aside::write_aside;
 use crate::error::{Error, Result};
@@ -39,7 +40,7 @@ pub(super) fn length(bytes: &[u8]) -> Option<u64> {
 }
 
 /// Reads the whole content of a file. Refusals come without the path.
-pub(super) fn parse(bytes: &[u8]) -> Result<Parsed, String> {
+pub(super) fn parse(bytes: &Bytes) -> Result<Parsed, String> {
     let size = bytes.len();
     let (Some([rows, cols, nnz]), expected) = (header(bytes), length(bytes)) else {
         return Err(format!(
@@ -68,8 +69,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parsed, String> {
     let (indices, data) = rest.split_at(NUMBER * nnz as usize);
     // A negative number becomes one that no check lets through: sign bits are ids and offsets >= 2^31.
     let offsets = numbers(indptr, |word| u64::from(u32::from_le_bytes(word)));
-    let columns = numbers(indices, u32::from_le_bytes);
-    Ok(Parsed::rows("hive-bin", offsets, columns, Some(numbers(data, f32::from_le_bytes))))
+    Ok(Parsed::rows("hive-bin", offsets, bytes.numbers(indices), Some(bytes.numbers(data))))
 }
 
 /// Writes `graph` as a HIVE binary CSR, weights 1 where it has none. The format's 32-bit counts bound

@@ -106,7 +106,7 @@ pub fn load_with(spec: &str, options: &LoadOptions) -> Result<Graph> {
     let graph = make(spec, &bytes, options, start)?;
     // A file that changed meanwhile may have been read half old and half new.
     let steady = |entry: &Path| cache::entry(spec, options).as_deref() == Some(entry);
-    if let Some(entry) = entry.filter(|entry| !native::is_native(&bytes) && steady(entry)) {
+    if let Some(entry) = entry.filter(|entry| !graph.is_mapped() && steady(entry)) {
         cache::write(&entry, &graph);
     }
     Ok(graph)
@@ -157,8 +157,6 @@ fn make(path: &str, bytes: &Bytes, options: &LoadOptions, start: Instant) -> Res
     if native::is_native(bytes) {
         return parsed::apply_to_native(path, native::open(bytes), options, start);
     }
-    // In binary the same three bytes are part of a number.
-    let bytes = if hive_bin::is_likely(bytes) { bytes } else { source::unmarked(bytes) };
     let origin = Origin { dataset: dataset(path), graph_file: path.into(), ..Origin::default() };
     let parsed = parse(path, bytes, options)?;
     if parsed.format != "edge-list" {
@@ -169,7 +167,9 @@ fn make(path: &str, bytes: &Bytes, options: &LoadOptions, start: Instant) -> Res
 }
 
 /// Finds the reader by content, then by name.
-fn parse(path: &str, bytes: &[u8], options: &LoadOptions) -> Result<Parsed> {
+fn parse(path: &str, whole: &Bytes, options: &LoadOptions) -> Result<Parsed> {
+    // In binary the three bytes of a mark are part of a number.
+    let bytes = if hive_bin::is_likely(whole) { whole } else { source::unmarked(whole) };
     let weights = options.weights.in_file();
     let limit = Limit::of_graph(options.input_limit);
     let name = plain_name(path);
@@ -198,13 +198,13 @@ fn parse(path: &str, bytes: &[u8], options: &LoadOptions) -> Result<Parsed> {
         return numpy::parse(bytes, weights, limit).map_err(input);
     }
     if galois::is_likely(bytes) || (ends(&[".gr"]) && galois::is_binary(bytes)) {
-        return galois::parse(bytes, weights).map_err(input);
+        return galois::parse(whole, weights).map_err(input);
     }
     if gap::is_likely(bytes) || gap::is_name(&name) {
-        return gap::parse(&name, bytes, weights).map_err(input);
+        return gap::parse(&name, whole, weights).map_err(input);
     }
     if hive_bin::is_likely(bytes) {
-        return hive_bin::parse(bytes).map_err(input);
+        return hive_bin::parse(whole).map_err(input);
     }
     if dimacs::is_coordinates(bytes) {
         return Err(input("holds coordinates, not arcs; name the .gr file of this graph".into()));

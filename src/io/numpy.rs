@@ -61,7 +61,7 @@ pub(super) fn parse(bytes: &[u8], wanted: FileWeights, limit: Limit) -> Result<P
         let what = format!("{} numbers in indices and {} in data", columns.len(), values.len());
         return Err(format!("{what}; save the matrix again"));
     }
-    Ok(Parsed::rows("scipy-csr", offsets, columns, weights))
+    Ok(Parsed::rows("scipy-csr", offsets, columns.into(), weights.map(Into::into)))
 }
 
 /// Unpacks `NAME.npy` and checks its header against its length.

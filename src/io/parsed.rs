@@ -3,9 +3,10 @@
 
 use super::compact::{self, Called};
 use crate::error::{Error, Result};
+use crate::graph::array::Array;
 use crate::graph::build::{Keep, Repeated};
 use crate::graph::options::{Duplicates, LoadOptions, Relabel, SelfLoops, Symmetrize, Weights};
-use crate::graph::{ArcList, Graph, Origin, milliseconds};
+use crate::graph::{ArcList, Graph, Origin, Rows, milliseconds};
 use std::time::Instant;
 
 /// What a file's header promises; nothing behind it has been looked at.
@@ -45,8 +46,8 @@ impl Parsed {
     pub(super) fn rows(
         format: &'static str,
         offsets: Vec<u64>,
-        columns: Vec<u32>,
-        weights: Option<Vec<f32>>,
+        columns: Array<u32>,
+        weights: Option<Array<f32>>,
     ) -> Parsed {
         let weighted = weights.is_some();
         Parsed::new(format, Arcs::Rows { offsets, columns, weights }, weighted)
@@ -60,7 +61,7 @@ pub(super) enum Arcs {
     /// The same with ids of 64 bits; the nodes are those that occur.
     Wide(Vec<ArcList<u64>>),
     /// A CSR whose nodes count from 0.
-    Rows { offsets: Vec<u64>, columns: Vec<u32>, weights: Option<Vec<f32>> },
+    Rows { offsets: Vec<u64>, columns: Array<u32>, weights: Option<Array<f32>> },
 }
 
 /// Which nodes a file speaks of. Ids are counted from 0 in any case.
@@ -106,9 +107,10 @@ fn build(parsed: Parsed, options: &LoadOptions, mut origin: Origin) -> Result<Gr
         Arcs::Rows { offsets, columns, weights } => {
             let offsets = extended(offsets, options.nodes)?;
             let weights = weights.filter(|_| parsed.weighted);
+            let rows = Rows { offsets: offsets.into(), columns, weights };
             return match keep.repeated {
-                Repeated::First => Graph::unsorted(offsets, columns, weights, origin)?.kept(keep),
-                _ => Graph::from_csr(offsets, columns, weights, origin)?.kept(keep),
+                Repeated::First => Graph::unsorted(rows, origin)?.kept(keep),
+                _ => Graph::sorted(rows, origin)?.kept(keep),
             };
         }
         Arcs::Wide(lists) => {
@@ -317,7 +319,9 @@ pub(super) mod tests {
     /// The CSR that a reader found.
     pub fn rows(parsed: Parsed) -> (Vec<u64>, Vec<u32>, Option<Vec<f32>>) {
         match parsed.arcs {
-            Arcs::Rows { offsets, columns, weights } => (offsets, columns, weights),
+            Arcs::Rows { offsets, columns, weights } => {
+                (offsets, columns.to_vec(), weights.map(|weights| weights.to_vec()))
+            }
             _ => unreachable!(),
         }
     }

@@ -3,8 +3,10 @@
 use super::progress::{self, Watched};
 use crate::byte_count::ByteCount;
 use crate::error::{Error, Result};
+use crate::graph::array::Array;
 use crate::memory;
 use crate::units;
+use bytemuck::Pod;
 use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
 use lzma_rust2::XzReader;
@@ -85,6 +87,19 @@ pub(super) enum Bytes {
     Mapped(Arc<Mmap>),
     /// What came out of a compressed file, or of a pipe.
     Owned(Vec<u8>),
+}
+
+impl Bytes {
+    /// The little-endian numbers that `part` of this is: mapped where that is possible.
+    pub(super) fn numbers<T: Pod>(&self, part: &[u8]) -> Array<T> {
+        if let Bytes::Mapped(map) = self {
+            let first = part.as_ptr().addr().wrapping_sub(map.as_ptr().addr());
+            if let Some(array) = Array::mapped(map, first..first.wrapping_add(part.len())) {
+                return array;
+            }
+        }
+        bytemuck::allocation::pod_collect_to_vec::<u8, T>(part).into()
+    }
 }
 
 impl Deref for Bytes {
@@ -189,10 +204,10 @@ pub(super) fn read(path: &str, limit: Limit) -> Result<Bytes> {
         refuse_other(path, &metadata)?;
     }
     let bytes = if metadata.is_file() && metadata.len() > 0 {
-        // SAFETY: the map is read only. It lives as long as the parse, and for a native file as long as
-        // the graph. Should another program write to the file meanwhile, bytes change under who reads
+        // SAFETY: the map is read only. It lives as long as the parse, and for files that hold a graph's arrays as
+        // they are in memory as long as the graph. Should another program write to the file meanwhile, bytes change under who reads
         // them: parsers check every value that they use, and a graph's indices are checked where they
-        // are used on the host (writers of native files replace them whole). Should it be cut short, the
+        // are used on the host (this program's writers replace files whole). Should it be cut short, the
         // system ends this process, as it would a reader of any mapped file.
         let map = unsafe { Mmap::map(&file) };
         let map = map.map_err(|error| unreadable(path, &error))?;
