@@ -55,12 +55,23 @@ impl Graph {
     /// The node of the lowest id in the largest weakly connected component; of equally large ones, in
     /// that which has the lowest id.
     pub fn default_source(&self) -> u32 {
-        self.weak_components().lowest
+        let (roots, giant) = self.weak_roots();
+        let in_giant = roots.par_iter().filter(|root| root.load(Relaxed) == giant).count();
+        // A root is the lowest node of its component.
+        match 2 * in_giant > self.nodes() && self.names_rise() {
+            true => giant,
+            false => self.components_of(roots, giant).lowest,
+        }
     }
 
     /// The weakly connected components; an isolated node is one of its own.
     pub fn weak_components(&self) -> WeakComponents {
         let (roots, giant) = self.weak_roots();
+        self.components_of(roots, giant)
+    }
+
+    /// The components with these roots, of which `giant` may be that of the largest.
+    fn components_of(&self, roots: Vec<AtomicU32>, giant: u32) -> WeakComponents {
         // The giant is counted apart: a million increments of one counter would queue up.
         let sizes: Vec<AtomicU32> = (0..self.nodes()).map(|_| AtomicU32::new(0)).collect();
         let in_giant = roots

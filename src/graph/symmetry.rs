@@ -1,20 +1,21 @@
 //! Symmetry, and the transpose.
 //!
 //! Symmetric means: as a multiset, the arcs (u, v, w) equal the arcs (v, u, w). It is decided without
-//! building the transpose, by a fingerprint: two independent 64-bit hashes of each arc, summed modulo
-//! 2^64 in whatever order. Sums of equal multisets are equal always; those of different ones meet by
-//! chance about once in 2^128.
+//! building the transpose, by a fingerprint: a 64-bit hash of each edge {u, v} of weight w, added modulo 2^64 where u < v and
+//! subtracted where u > v, in whatever order. The sum is 0 where the two multisets are equal, and by chance about once in
+//! 2^64 where they differ.
 
 use super::Graph;
 use crate::hash::mix;
 use rayon::prelude::*;
+use std::ops::Range;
 
-/// Two independent hashes of the arc (u, v, w).
+/// The hash of the edge {u, v} of weight w, u < v.
 #[inline]
-fn arc_hash(u: u32, v: u32, weight: f32) -> (u64, u64) {
-    let pair = mix((u64::from(u) << 32 | u64::from(v)) ^ 0x6869_7665_0000_0001);
-    let arc = pair ^ u64::from(weight.to_bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mix(arc.wrapping_add(0xd1b5_4a32_d192_ed03)), mix(arc.wrapping_mul(0xda94_2042_e4dd_58b5)))
+fn edge_hash(u: u32, v: u32, weight: f32) -> u64 {
+    let pair = u64::from(u) << 32 | u64::from(v);
+    let weight = u64::from(weight.to_bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mix(mix(pair ^ 0x6869_7665_0000_0001).wrapping_add(weight))
 }
 
 impl Graph {
@@ -33,25 +34,29 @@ impl Graph {
     }
 
     fn has_all_reverses(&self, weighted: bool) -> bool {
-        let add = |a: (u64, u64), b: (u64, u64)| (a.0.wrapping_add(b.0), a.1.wrapping_add(b.1));
-        let surplus = self
-            .row_blocks()
-            .into_par_iter()
-            .map(|rows| {
-                let mut sum = (0u64, 0u64);
-                for u in rows {
-                    for (v, weight) in self.neighbors(u).filter(|&(v, _)| v as usize != u) {
-                        let weight = if weighted { weight } else { 1.0 };
-                        let forward = arc_hash(u as u32, v, weight);
-                        let back = arc_hash(v, u as u32, weight);
-                        sum = add(sum, forward);
-                        sum = add(sum, (back.0.wrapping_neg(), back.1.wrapping_neg()));
+        let weights = self.weights.as_deref().filter(|_| weighted);
+        let surplus = |rows: Range<usize>| {
+            let mut sum = 0u64;
+            for u in rows {
+                let row = self.offsets[u] as usize..self.offsets[u + 1] as usize;
+                let u = u as u32;
+                let mut add = |v: u32, weight: f32| {
+                    let hash = edge_hash(u.min(v), u.max(v), weight);
+                    // A self loop is its own reverse.
+                    let sign = u64::from(u < v).wrapping_sub(u64::from(u > v));
+                    sum = sum.wrapping_add(hash.wrapping_mul(sign));
+                };
+                let columns = &self.columns[row.clone()];
+                match weights {
+                    Some(weights) => {
+                        columns.iter().zip(&weights[row]).for_each(|(v, weight)| add(*v, *weight))
                     }
+                    None => columns.iter().for_each(|v| add(*v, 1.0)),
                 }
-                sum
-            })
-            .reduce(|| (0, 0), add);
-        surplus == (0, 0)
+            }
+            sum
+        };
+        self.row_blocks().into_par_iter().map(surplus).reduce(|| 0, u64::wrapping_add) == 0
     }
 
     /// The graph with every arc turned around. A graph already known to be symmetric is copied.

@@ -56,10 +56,18 @@ impl Components {
 fn sizes(labels: &[u32]) -> Vec<(u32, u64)> {
     let members: Vec<AtomicU32> = labels.par_iter().map(|_| AtomicU32::new(0)).collect();
     labels.par_chunks(1 << 14).for_each(|part| {
-        // Neighbours often share a label: one addition for each stretch of the same.
-        part.chunk_by(|a, b| a == b).for_each(|same| {
-            members[same[0] as usize].fetch_add(same.len() as u32, Relaxed);
-        });
+        // Most nodes share a label, and millions of additions to one counter would queue up: the part's own sum of the label
+        // that is seen most lately.
+        let (mut common, mut sum) = (part[0], 0);
+        for label in part {
+            if *label == common {
+                sum += 1;
+            } else if members[*label as usize].fetch_add(1, Relaxed) >= 1 {
+                members[common as usize].fetch_add(sum, Relaxed);
+                (common, sum) = (*label, 0);
+            }
+        }
+        members[common as usize].fetch_add(sum, Relaxed);
     });
     let size = |(v, members): (usize, AtomicU32)| match members.into_inner() {
         0 => None,
