@@ -112,11 +112,19 @@ impl<T: Pod> DeviceBuffer<T> {
             let (given, held) = (values.len(), self.length);
             return Err(Error::machine(format!("upload of {given} elements into {held}; a bug")));
         }
-        let (from, bytes) = (values.as_ptr().cast(), size_of_val(values));
-        // SAFETY: inside the allocation; the source has been consumed when the stream is drained.
-        let status = unsafe { sys::cuMemcpyHtoDAsync_v2(self.pointer, from, bytes, self.stream) };
-        self.context.check("cuMemcpyHtoD", status)?;
-        self.context.drain(self.stream)
+        self.context.copy_in(self.stream, self.pointer, bytemuck::cast_slice(values))
+    }
+
+    /// Queues a copy of all of `from`, which is on the same device and has as many bytes.
+    pub(crate) fn copy_from<U: Pod>(&self, from: &DeviceBuffer<U>) -> Result<()> {
+        let bytes = from.length * size_of::<U>();
+        if bytes != self.length * size_of::<T>() {
+            return Err(Error::machine("a copy between arrays of other lengths; a bug"));
+        }
+        // SAFETY: as many bytes as both arrays have.
+        self.context.check("cuMemcpyDtoD", unsafe {
+            sys::cuMemcpyDtoDAsync_v2(self.pointer, from.pointer, bytes, self.stream)
+        })
     }
 
     /// Waits for the stream and copies the array out. It blocks, so it is not for a run under way.
@@ -140,11 +148,7 @@ impl<T: Pod> DeviceBuffer<T> {
             return Ok(values);
         }
         let from = self.pointer + (range.start * size_of::<T>()) as u64;
-        let (to, bytes) = (values.as_mut_ptr().cast(), size_of_val(values.as_slice()));
-        // SAFETY: as many bytes as both sides hold; the stream is drained before the vector is used.
-        let status = unsafe { sys::cuMemcpyDtoHAsync_v2(to, from, bytes, self.stream) };
-        self.context.check("cuMemcpyDtoH", status)?;
-        self.context.drain(self.stream)?;
+        self.context.copy_out(self.stream, from, bytemuck::cast_slice_mut(&mut values))?;
         Ok(values)
     }
 }

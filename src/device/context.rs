@@ -2,11 +2,12 @@
 
 use super::check;
 use super::pool::Account;
+use super::ring::Ring;
 use crate::error::Result;
 use cudarc::driver::sys;
 use std::marker::PhantomData;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A context. Whatever belongs to it holds it, since it takes it to free that.
 pub(crate) struct Context {
@@ -16,6 +17,17 @@ pub(crate) struct Context {
     pub abandoned: AtomicBool,
     /// What the fleet's replicas on this GPU hold together.
     pub account: Arc<Account>,
+    /// What large copies go through; made by the first of them.
+    pub(super) ring: Mutex<Option<Ring>>,
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        let ring = self.ring.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((ring, entered)) = ring.zip(self.enter_to_free()) {
+            ring.free(&entered);
+        }
+    }
 }
 
 /// While it lives, a context is current on this thread; afterwards the one before is again.

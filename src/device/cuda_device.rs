@@ -16,8 +16,8 @@ use cudarc::driver::sys;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// What a device reports signs of life to, and asks whether to go on.
@@ -155,7 +155,8 @@ impl CudaDevice {
             )?;
         }
         let abandoned = AtomicBool::new(false);
-        let context = Arc::new(Context { name: name.clone(), handle, abandoned, account });
+        let ring = Mutex::default();
+        let context = Arc::new(Context { name: name.clone(), handle, abandoned, account, ring });
         context.bind()?;
         let marks = || -> Result<Marks> {
             let pair = |_| Ok((event(&name, true)?, event(&name, true)?));

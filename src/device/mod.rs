@@ -13,6 +13,7 @@ mod nvrtc;
 mod pool;
 mod probe;
 mod recording;
+mod ring;
 mod shared;
 mod sort;
 mod vmm;
