@@ -6,6 +6,7 @@ use super::kernels::sort::{DIGITS, SCAN_THREADS, ScanArgs, SortArgs, THREADS, TI
 use super::launch::{Function, Launch};
 use super::nvrtc::source;
 use crate::error::{Error, Result};
+use std::ops::Range;
 
 /// Most bits that one pass of the sort orders by.
 const DIGIT_BITS: u32 = DIGITS.ilog2();
@@ -58,10 +59,11 @@ fn tiles(length: u64) -> u64 {
     length.div_ceil(TILE.into())
 }
 
-/// The passes that order `bits` bits: first bit and number of bits of each; these numbers differ by at most one.
-fn digits(bits: u32) -> impl Iterator<Item = (u32, u32)> {
+/// The passes that order `range`: first bit and number of bits of each; these numbers differ by at most one.
+fn digits(range: Range<u32>) -> impl Iterator<Item = (u32, u32)> {
+    let bits = range.end - range.start;
     let passes = bits.div_ceil(DIGIT_BITS);
-    let mut shift = 0;
+    let mut shift = range.start;
     (0..passes).map(move |pass| {
         let width = bits / passes + u32::from(pass < bits % passes);
         shift += width;
@@ -103,8 +105,8 @@ impl Sorter {
         Err(Error::machine(format!("a sort of {count} keys in room for {held}; a bug")))
     }
 
-    /// Queues sorting the first `count` keys by their lowest `bits` bits; the others are 0.
-    pub fn sort(&mut self, device: &CudaDevice, count: u64, bits: u32) -> Result<()> {
+    /// Queues sorting the first `count` keys by these of their bits. Keys that do not differ in them keep their order.
+    pub fn sort(&mut self, device: &CudaDevice, count: u64, bits: Range<u32>) -> Result<()> {
         self.check(count)?;
         if count < 2 {
             return Ok(());
@@ -177,14 +179,14 @@ mod tests {
     #[test]
     fn the_passes_of_a_sort_cover_all_bits_once() {
         for bits in 1..=62 {
-            let mut next = 0;
-            for (shift, width) in digits(bits) {
+            let mut next = 3;
+            for (shift, width) in digits(3..3 + bits) {
                 assert_eq!(shift, next);
                 assert!((1..=DIGIT_BITS).contains(&width));
                 next += width;
             }
-            assert_eq!(next, bits);
+            assert_eq!(next, 3 + bits);
         }
-        assert_eq!(digits(0).count(), 0);
+        assert_eq!(digits(5..5).count(), 0);
     }
 }

@@ -3,11 +3,18 @@
 use super::VmmArray;
 use crate::device::DeviceBuffer;
 use bytemuck::Pod;
+use std::sync::Arc;
 
 /// Where an array of a graph lies.
 pub(crate) enum Placed<T: Pod> {
-    Own(DeviceBuffer<T>),
+    Own(Arc<DeviceBuffer<T>>),
     Sharded(VmmArray),
+}
+
+impl<T: Pod> From<DeviceBuffer<T>> for Placed<T> {
+    fn from(buffer: DeviceBuffer<T>) -> Placed<T> {
+        Placed::Own(Arc::new(buffer))
+    }
 }
 
 impl<T: Pod> Placed<T> {

@@ -364,6 +364,14 @@ impl Replica {
         }
     }
 
+    /// The same, to load kernels.
+    pub(crate) fn device_mut(&mut self) -> Result<&mut CudaDevice> {
+        match &mut self.backend {
+            Backend::Cuda(device) => Ok(device),
+            Backend::Host(_) => Err(Error::machine("a device step on the host; this is a bug")),
+        }
+    }
+
     /// Comes to a meeting that is not a merge; `ticket` must be everybody's.
     pub(super) fn come(&mut self, ticket: Ticket) -> Result<()> {
         // For messages only: nobody owes signs of life before the meeting.

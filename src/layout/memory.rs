@@ -103,7 +103,7 @@ impl GraphShape {
             symmetric: layout.into.is_none(),
             // Arcs of a graph without weights weigh 1.
             weighted: true,
-            packed: layout.out.arcs.packed().is_some(),
+            packed: layout.out.arcs.packing().is_some(),
             flat: layout.flat,
         }
     }

@@ -1,6 +1,7 @@
 //! Layouts for a device and a workload, and the copies that replicas hold.
 
 pub mod memory;
+mod on_device;
 mod prepared;
 mod resident;
 mod rows;

@@ -1,13 +1,13 @@
 //! A graph on a fleet, in the forms that workloads want.
 
 use super::{
-    Columns, Form, Layout, PrepareOptions, PrepareReport, Resident, ResidentOptions, TopologyRows,
-    WeightedGraph, WeightedLayout, check_align,
+    Columns, Form, Layout, Placement, PrepareOptions, PrepareReport, Resident, ResidentOptions,
+    TopologyRows, WeightedGraph, WeightedLayout, check_align,
 };
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The layouts of a graph on the host, under one [`Layout`], for all fleets.
 #[derive(Default)]
@@ -89,7 +89,7 @@ impl Prepared {
     /// Makes `form` and drops all others; what that took.
     pub fn only(&self, fleet: &Fleet, form: Form) -> Result<PrepareReport> {
         {
-            let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut made = self.locked();
             let Made { weighted, topology, simple, plain, general } = std::mem::take(&mut *made);
             match form {
                 Form::Weighted => made.weighted = weighted,
@@ -131,6 +131,9 @@ impl Prepared {
             fleet,
             |made| &mut made.weighted,
             |graph, layouts| {
+                if let Some(made) = WeightedGraph::made_on_devices(fleet, &graph, self.options)? {
+                    return Ok(Arc::new(made));
+                }
                 let layout = layouts.weighted(&graph, self.options.layout)?;
                 WeightedGraph::new(fleet, graph, layout, self.options).map(Arc::new)
             },
@@ -143,6 +146,9 @@ impl Prepared {
             fleet,
             |made| &mut made.topology,
             |graph, layouts| {
+                if let Some(rows) = TopologyRows::made_on_devices(fleet, &graph, self.options)? {
+                    return Ok(Arc::new(rows));
+                }
                 let columns = layouts.topology(&graph, self.options.layout)?;
                 TopologyRows::new(fleet, graph, columns, self.options).map(Arc::new)
             },
@@ -151,6 +157,16 @@ impl Prepared {
 
     /// Its rows without weights and parallel arcs.
     pub(crate) fn simple(&self, fleet: &Fleet) -> Result<Arc<TopologyRows>> {
+        // Where it is made on devices, it is the form with parallel arcs, if there are none.
+        if fleet.info().backend == "cuda" && self.options.placement == Placement::Replicated {
+            let was_there = self.locked().topology.is_some();
+            let all = self.topology(fleet)?;
+            if !all.columns.may_have_repeats() {
+                return self.form(fleet, |made| &mut made.simple, |_, _| Ok(all));
+            }
+            // There may be no room for both.
+            self.locked().topology.take_if(|_| !was_there);
+        }
         self.form(
             fleet,
             |made| &mut made.simple,
@@ -186,6 +202,10 @@ impl Prepared {
         self.form(fleet, slot, |graph, _| Resident::new(fleet, graph, options))
     }
 
+    fn locked(&self) -> MutexGuard<'_, Made> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn form<T>(
         &self,
         fleet: &Fleet,
@@ -193,7 +213,7 @@ impl Prepared {
         make: impl FnOnce(Arc<Graph>, &mut Layouts) -> Result<Arc<T>>,
     ) -> Result<Arc<T>> {
         self.check_fleet(fleet)?;
-        let mut all = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.locked();
         made(slot(&mut all), || {
             let mut layouts = self.layouts.lock().unwrap_or_else(PoisonError::into_inner);
             make(self.graph.clone(), &mut layouts)

@@ -74,7 +74,7 @@ fn place<T: Pod>(
     let Some((owners, offsets)) = owners else {
         let buffer = r.device()?.alloc::<T>(label, values.len())?;
         buffer.upload(values)?;
-        return Ok(Placed::Own(buffer));
+        return Ok(buffer.into());
     };
     let ends = owners.bounds().iter().map(|row| offsets[*row as usize] * size_of::<T>() as u64);
     let array = VmmArray::new(r, label, &ends.collect::<Vec<_>>())?;

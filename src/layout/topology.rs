@@ -1,15 +1,17 @@
 //! A graph without weights, laid out for a device: relabelled by falling degree where degrees are skewed, columns
 //! rising in each row, so that the first neighbour of a row has the highest degree.
 
-use super::rows::{Copies, DeviceGraph, HostRows};
+use super::on_device::{self, Made, MadeRows, Wanted};
+use super::rows::{Copies, DeviceGraph, DeviceRows, HostRows, is_wide};
 use super::weighted_rows::{self as layout, Labels};
 use super::{Layout, Placement, PrepareOptions, PrepareReport};
 use crate::collective::Split;
+use crate::device::DeviceBuffer;
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Fleet};
-use crate::graph::Graph;
+use crate::fleet::{Backend, Fleet, Placed};
+use crate::graph::{Graph, milliseconds};
 use rayon::prelude::*;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
 /// A graph in this form, with the copies that replicas hold.
@@ -25,29 +27,76 @@ pub(crate) struct TopologyRows {
 }
 
 /// Rows in one direction.
-#[derive(Clone, PartialEq)]
+#[derive(Clone)]
 pub(crate) struct ColumnRows {
     /// `[active + 1]`
     pub offsets: Vec<u64>,
-    /// `[m]`, rising in each row; self loops and parallel arcs as the graph has them.
-    pub columns: Vec<u32>,
+    /// `[m]`, rising in each row; self loops and parallel arcs as the graph has them. Columns that a device made are copied
+    /// from there when the host first looks at them.
+    columns: OnceLock<Vec<u32>>,
+    device: Weak<DeviceBuffer<u32>>,
+}
+
+impl PartialEq for ColumnRows {
+    fn eq(&self, other: &ColumnRows) -> bool {
+        self.offsets == other.offsets && self.columns() == other.columns()
+    }
 }
 
 impl ColumnRows {
+    fn new(offsets: Vec<u64>, columns: Vec<u32>) -> ColumnRows {
+        ColumnRows { offsets, columns: columns.into(), device: Weak::new() }
+    }
+
+    /// Rows whose columns are on a device.
+    pub(super) fn on_device(offsets: Vec<u64>, device: &Arc<DeviceBuffer<u32>>) -> ColumnRows {
+        ColumnRows { offsets, columns: OnceLock::new(), device: Arc::downgrade(device) }
+    }
+
+    /// Makes sure that the columns are on the host: for who looks at rows there and may run on a device.
+    ///
+    /// # Errors
+    /// [`Error::Machine`] where there is no room for them.
+    pub fn load(&self) -> Result<()> {
+        if self.columns.get().is_none() {
+            let gone = || Error::machine("columns of a device that was left; this is a bug");
+            let device = self.device.upgrade().ok_or_else(gone)?;
+            device.bind()?;
+            let _ = self.columns.set(device.part(0..self.arcs() as usize)?);
+        }
+        Ok(())
+    }
+
+    /// Whether the columns are on the host.
+    #[cfg(test)]
+    pub fn is_loaded(&self) -> bool {
+        self.columns.get().is_some()
+    }
+
+    /// The columns, if they are on the host.
+    pub fn columns(&self) -> &[u32] {
+        self.columns.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// Chunks of them for the replicas of `fleet`.
+    fn split(&self, fleet: &Fleet, options: PrepareOptions) -> Split {
+        Split::of(&self.offsets, fleet.world(), options.chunk_align, options.chunks)
+    }
+
     pub fn degree(&self, v: usize) -> u64 {
         self.offsets[v + 1] - self.offsets[v]
     }
 
     pub fn row(&self, v: usize) -> &[u32] {
-        &self.columns[self.offsets[v] as usize..self.offsets[v + 1] as usize]
+        &self.columns()[self.offsets[v] as usize..self.offsets[v + 1] as usize]
     }
 
     pub fn arcs(&self) -> u64 {
-        self.columns.len() as u64
+        self.offsets.last().copied().unwrap_or(0)
     }
 
     fn as_rows(&self) -> HostRows<'_> {
-        HostRows { offsets: &self.offsets, columns: &self.columns, weights: None }
+        HostRows { offsets: &self.offsets, columns: self.columns(), weights: None }
     }
 
     /// The rows without parallel arcs; `None` where there are none.
@@ -70,11 +119,11 @@ impl ColumnRows {
             row.dedup();
         };
         layout::fill(&mut columns, &offsets, &once, |column| column);
-        Some(ColumnRows { offsets, columns })
+        Some(ColumnRows::new(offsets, columns))
     }
 }
 
-/// The layout itself, made once on the host.
+/// The layout itself, made once: on the host, or on every GPU.
 pub struct Columns {
     /// Nodes of the input.
     pub(crate) nodes: usize,
@@ -86,6 +135,9 @@ pub struct Columns {
     labels: Labels,
     /// Degrees are flat and small: expect a high diameter.
     pub(crate) flat: bool,
+    by_degree: bool,
+    /// Whether a row has a column twice, where that is known.
+    has_repeats: Option<bool>,
     ms: f64,
 }
 
@@ -110,6 +162,8 @@ impl Columns {
             into,
             labels,
             flat: sketch.flat,
+            by_degree: sketch.by_degree,
+            has_repeats: None,
             ms: start.elapsed().as_secs_f64() * 1e3,
         })
     }
@@ -124,6 +178,17 @@ impl Columns {
         let labels = self.labels.clone();
         let ms = self.ms + start.elapsed().as_secs_f64() * 1e3;
         Some(Columns { out, into, labels, ms, ..*self })
+    }
+
+    /// Whether a row may have a column twice.
+    pub(super) fn may_have_repeats(&self) -> bool {
+        self.has_repeats != Some(false)
+    }
+
+    /// Makes sure that all columns are on the host, as [`ColumnRows::load`].
+    pub(crate) fn load(&self) -> Result<()> {
+        self.out.load()?;
+        self.into.as_ref().map_or(Ok(()), ColumnRows::load)
     }
 
     /// In-rows.
@@ -161,7 +226,7 @@ impl Columns {
             0.0 => 0.0,
             total => (f64::from(weight) / total) as f32,
         };
-        let mut shares = vec![0f32; rows.columns.len()];
+        let mut shares = vec![0f32; rows.arcs() as usize];
         let sorted = |v: usize, row: &mut Vec<(u32, u32)>| {
             let node = self.node(v as u32) as usize;
             row.clear();
@@ -177,8 +242,22 @@ impl Columns {
 
     /// `degree` or `raw`.
     pub(crate) fn name(&self) -> &'static str {
-        if self.labels.0.is_some() { "degree" } else { "raw" }
+        if self.by_degree { "degree" } else { "raw" }
     }
+}
+
+/// Rows that a device made.
+fn placed(rows: MadeRows) -> (ColumnRows, DeviceRows) {
+    let arcs = Arc::new(rows.arcs);
+    let on_host = ColumnRows::on_device(rows.offsets, &arcs);
+    (
+        on_host,
+        DeviceRows { offsets: rows.device_offsets, columns: Placed::Own(arcs), weights: None },
+    )
+}
+
+fn nothing() -> Error {
+    Error::machine("a layout of no replica; this is a bug")
 }
 
 /// The rows of the first `active` labels.
@@ -194,7 +273,7 @@ fn rows(graph: &Graph, labels: &Labels, active: usize) -> Result<ColumnRows> {
     let length = usize::try_from(total)
         .map_err(|_| Error::machine(format!("{total} arcs do not fit this machine's memory")))?;
     let Some(label_of) = &labels.1 else {
-        return Ok(ColumnRows { offsets, columns: graph.columns().to_vec() });
+        return Ok(ColumnRows::new(offsets, graph.columns().to_vec()));
     };
     let mut columns = vec![0u32; length];
     let sorted = |v: usize, row: &mut Vec<u32>| {
@@ -203,10 +282,58 @@ fn rows(graph: &Graph, labels: &Labels, active: usize) -> Result<ColumnRows> {
         row.sort_unstable();
     };
     layout::fill(&mut columns, &offsets, &sorted, |column| column);
-    Ok(ColumnRows { offsets, columns })
+    Ok(ColumnRows::new(offsets, columns))
 }
 
 impl TopologyRows {
+    /// Lays `graph` out on the GPU of every replica; `None` where one has no room for that, and on the host.
+    pub fn made_on_devices(
+        fleet: &Fleet,
+        graph: &Arc<Graph>,
+        options: PrepareOptions,
+    ) -> Result<Option<TopologyRows>> {
+        if fleet.info().backend != "cuda" || options.placement == Placement::Sharded {
+            return Ok(None);
+        }
+        let wanted = Wanted {
+            layout: options.layout,
+            directed: !graph.is_undirected(),
+            weights: false,
+            self_loops: graph.origin.self_loops > 0,
+        };
+        let shared = graph.clone();
+        let made = fleet.run(move |r| on_device::make(r, &shared, wanted))?;
+        let Some(made) = made.into_iter().collect::<Option<Vec<Made>>>() else { return Ok(None) };
+        let slowest = |ms: fn(&Made) -> f64| made.iter().map(ms).fold(0.0, f64::max);
+        let (upload_ms, ms) = (slowest(|made| made.upload_ms), slowest(|made| made.ms));
+        let mut columns = None;
+        let mut devices = Vec::new();
+        for Made { sketch, labels, out, into, .. } in made {
+            let has_repeats = out.repeats > 0;
+            let wide = is_wide(out.arcs.len() as u64);
+            let [out, into] = [Some(out), into].map(|rows| rows.map(placed));
+            let ((out, device_out), into) = (out.ok_or_else(nothing)?, into);
+            let (into, device_into) = into.unzip();
+            columns.get_or_insert(Columns {
+                nodes: graph.nodes(),
+                active: sketch.active,
+                out,
+                into,
+                labels,
+                flat: sketch.flat,
+                by_degree: sketch.by_degree,
+                has_repeats: Some(has_repeats),
+                ms,
+            });
+            devices.push(Some(DeviceGraph { out: device_out, into: device_into, wide }));
+        }
+        let columns = Arc::new(columns.ok_or_else(nothing)?);
+        let mut rows =
+            TopologyRows::of(fleet, graph.clone(), columns, options, Copies::new(devices));
+        rows.report.upload_ms = upload_ms;
+        Ok(Some(rows))
+    }
+
     /// Gives every replica of `fleet` its copy of `columns`, which are those of `graph`.
     pub fn new(
         fleet: &Fleet,
@@ -214,12 +341,10 @@ impl TopologyRows {
         columns: Arc<Columns>,
         options: PrepareOptions,
     ) -> Result<TopologyRows> {
-        let (world, align) = (fleet.world(), options.chunk_align);
-        let chunks = Split::of(&columns.out.offsets, world, align, options.chunks);
-        let in_chunks = Split::of(&columns.in_rows().offsets, world, align, options.chunks);
         let start = Instant::now();
-        let sharded = options.placement == Placement::Sharded;
-        let owners = sharded.then(|| [chunks.clone(), in_chunks.clone()]);
+        let owners = (options.placement == Placement::Sharded)
+            .then(|| [&columns.out, columns.in_rows()].map(|rows| rows.split(fleet, options)));
+        columns.load()?;
         let shared = columns.clone();
         let devices = Copies::new(fleet.run(move |r| match &r.backend {
             Backend::Host(_) => Ok(None),
@@ -229,17 +354,32 @@ impl TopologyRows {
                 DeviceGraph::upload(r, out, into.map(ColumnRows::as_rows), owners).map(Some)
             }
         })?);
-        let most = devices.most_bytes();
+        let uploaded = devices.most_bytes().is_some();
+        let mut rows = TopologyRows::of(fleet, graph, columns, options, devices);
+        rows.report.upload_ms = if uploaded { milliseconds(start) } else { 0.0 };
+        Ok(rows)
+    }
+
+    fn of(
+        fleet: &Fleet,
+        graph: Arc<Graph>,
+        columns: Arc<Columns>,
+        options: PrepareOptions,
+        devices: Copies,
+    ) -> TopologyRows {
+        let [chunks, in_chunks] =
+            [&columns.out, columns.in_rows()].map(|rows| rows.split(fleet, options));
         let both = columns.out.arcs() + columns.into.as_ref().map_or(0, ColumnRows::arcs);
+        let host = both * 4 + columns.out.offsets.len() as u64 * 8;
         let report = PrepareReport {
             layout: columns.name().into(),
             placement: options.placement,
-            upload_ms: if most.is_some() { start.elapsed().as_secs_f64() * 1e3 } else { 0.0 },
+            upload_ms: 0.0,
             compile_ms: 0.0,
             prepare_ms: columns.ms,
-            bytes_per_replica: most.unwrap_or(both * 4 + columns.out.offsets.len() as u64 * 8),
+            bytes_per_replica: devices.most_bytes().unwrap_or(host),
         };
-        Ok(TopologyRows { graph, columns, chunks, in_chunks, report, devices })
+        TopologyRows { graph, columns, chunks, in_chunks, report, devices }
     }
 
     /// Whether arcs are at their owners only.

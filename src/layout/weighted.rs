@@ -1,11 +1,12 @@
 //! A graph in the weighted layout, with the copies that replicas hold.
 
+use super::on_device::{self, Wanted};
 use super::weighted_cuda::{DeviceWeighted, Owners};
 use super::{Placement, PrepareOptions, PrepareReport, WeightedLayout, check_align};
 use crate::collective::Split;
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Fleet};
-use crate::graph::Graph;
+use crate::graph::{Graph, milliseconds};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -23,6 +24,41 @@ pub(crate) struct WeightedGraph {
 }
 
 impl WeightedGraph {
+    /// Lays `graph` out on the GPU of every replica; `None` where one has no room for that, where column and weight of an arc
+    /// do not share a word, and on the host.
+    pub fn made_on_devices(
+        fleet: &Fleet,
+        graph: &Arc<Graph>,
+        options: PrepareOptions,
+    ) -> Result<Option<WeightedGraph>> {
+        if fleet.info().backend != "cuda" || options.placement == Placement::Sharded {
+            return Ok(None);
+        }
+        check_align(options.chunk_align)?;
+        let wanted = Wanted {
+            layout: options.layout,
+            directed: !graph.is_symmetric(),
+            weights: true,
+            self_loops: graph.self_loops() > 0,
+        };
+        let shared = graph.clone();
+        let made = fleet.run(move |r| {
+            let made = on_device::make(r, &shared, wanted)?;
+            made.map(|made| DeviceWeighted::made(r, &shared, made)).transpose()
+        })?;
+        let Some(made) = made.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
+        let (layouts, devices): (Vec<_>, Vec<_>) = made.into_iter().unzip();
+        let upload_ms = layouts.iter().map(|(_, ms)| *ms).fold(0.0, f64::max);
+        let ms = layouts.iter().map(|(layout, _)| layout.ms).fold(0.0, f64::max);
+        let first = layouts.into_iter().next();
+        let nothing = || Error::machine("a layout of no replica; this is a bug");
+        let layout = WeightedLayout { ms, ..first.ok_or_else(nothing)?.0 };
+        let devices = devices.into_iter().map(Some).collect();
+        let mut made = Self::of(fleet, graph.clone(), Arc::new(layout), options, devices);
+        made.report.upload_ms = upload_ms;
+        Ok(Some(made))
+    }
+
     /// Gives every replica of `fleet` its copy of `layout`, which is that of `graph`.
     pub fn new(
         fleet: &Fleet,
@@ -30,20 +66,12 @@ impl WeightedGraph {
         layout: Arc<WeightedLayout>,
         options: PrepareOptions,
     ) -> Result<WeightedGraph> {
+        check_align(options.chunk_align)?;
         let (world, align) = (fleet.world(), options.chunk_align);
-        check_align(align)?;
-        let offsets = &layout.out.offsets;
-        let chunks = Split::of(offsets, world, align, options.chunks);
-        let into = &layout.in_rows().offsets;
-        // A pull reads a record and a few arcs a node, somewhat more where rows are long.
-        let cost = |v: u64| v * 8 + into[v as usize] / 8;
-        let active = layout.active as u64;
-        let pull_chunks = Split::by_weight(active, world, align, cost(active), cost);
-        let sharded = options.placement == Placement::Sharded;
-        let owners = sharded.then(|| Owners {
-            out: chunks.clone(),
-            // By arcs, not as pulls are cut: what matters here is that memory is spread.
-            into: Split::of(into, world, align, options.chunks),
+        // By arcs, not as pulls are cut: what matters here is that memory is spread.
+        let owners = (options.placement == Placement::Sharded).then(|| Owners {
+            out: Split::of(&layout.out.offsets, world, align, options.chunks),
+            into: Split::of(&layout.in_rows().offsets, world, align, options.chunks),
         });
         let start = Instant::now();
         let shared = layout.clone();
@@ -51,18 +79,39 @@ impl WeightedGraph {
             Backend::Host(_) => Ok(None),
             Backend::Cuda(_) => DeviceWeighted::new(r, &shared, owners.as_ref()).map(Some),
         })?;
-        let elapsed = start.elapsed().as_secs_f64() * 1e3;
+        let elapsed = milliseconds(start);
+        let uploaded = devices.iter().any(Option::is_some);
+        let mut made = Self::of(fleet, graph, layout, options, devices);
+        made.report.upload_ms = if uploaded { elapsed } else { 0.0 };
+        Ok(made)
+    }
+
+    fn of(
+        fleet: &Fleet,
+        graph: Arc<Graph>,
+        layout: Arc<WeightedLayout>,
+        options: PrepareOptions,
+        devices: Vec<Option<DeviceWeighted>>,
+    ) -> WeightedGraph {
+        let (world, align) = (fleet.world(), options.chunk_align);
+        let offsets = &layout.out.offsets;
+        let chunks = Split::of(offsets, world, align, options.chunks);
+        let into = &layout.in_rows().offsets;
+        // A pull reads a record and a few arcs a node, somewhat more where rows are long.
+        let cost = |v: u64| v * 8 + into[v as usize] / 8;
+        let active = layout.active as u64;
+        let pull_chunks = Split::by_weight(active, world, align, cost(active), cost);
         let arcs = layout.out.arcs.bytes() + layout.into.as_ref().map_or(0, |i| i.arcs.bytes());
         let most = devices.iter().flatten().map(DeviceWeighted::bytes).max();
         let report = PrepareReport {
             layout: layout.name.into(),
             placement: options.placement,
-            upload_ms: if most.is_some() { elapsed } else { 0.0 },
+            upload_ms: 0.0,
             compile_ms: 0.0,
             prepare_ms: layout.ms,
             bytes_per_replica: most.unwrap_or(arcs + offsets.len() as u64 * 8),
         };
-        Ok(WeightedGraph { graph, layout, chunks, pull_chunks, report, devices })
+        WeightedGraph { graph, layout, chunks, pull_chunks, report, devices }
     }
 
     /// The copy of replica `rank`, which is on a device.

@@ -5,9 +5,14 @@ use crate::device::kernels::hive::ArcForm;
 use crate::device::kernels::sssp::RecordArgs;
 use crate::device::{DeviceBuffer, Function, Launch, source};
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Placed, Replica, VmmArray};
+use crate::fleet::{Placed, Replica, VmmArray};
+use crate::graph::{Graph, milliseconds};
 use crate::layout::memory::{GraphShape, RowsLengths};
+use crate::layout::on_device::{Made, MadeRows};
+use crate::layout::weighted_rows::Packing;
 use crate::layout::{Arcs, Rows, WeightedLayout};
+use std::ops::Range;
+use std::time::Instant;
 
 /// Degree from which a whole warp pulls a node.
 const HUB_DEGREE: u64 = 512;
@@ -50,12 +55,8 @@ impl DeviceWeighted {
         layout: &WeightedLayout,
         owners: Option<&Owners>,
     ) -> Result<DeviceWeighted> {
-        let Backend::Cuda(device) = &mut r.backend else {
-            return Err(Error::machine("a device graph on the host; this is a bug"));
-        };
         let shape = Shape::new(layout);
-        let options = form_options(shape.packed, shape.wide);
-        let records = device.function(source("sssp.cu"), &options, "sssp_records")?;
+        let records = shape.records(r)?;
         let out = shape.upload(r, &layout.out, owners.map(|o| &o.out), records)?;
         let into = layout.into.as_ref();
         let into = into.map(|rows| shape.upload(r, rows, owners.map(|o| &o.into), records));
@@ -64,16 +65,67 @@ impl DeviceWeighted {
             Some(_) => r.barrier("records of all owners")?,
             None => r.device()?.wait()?,
         }
+        Ok(DeviceWeighted::of(layout, &shape, out, into))
+    }
+
+    /// Of what was made on this device, with records; what the host keeps of it, and the milliseconds of the upload.
+    pub(super) fn made(
+        r: &mut Replica,
+        graph: &Graph,
+        made: Made,
+    ) -> Result<((WeightedLayout, f64), DeviceWeighted)> {
+        let begin = Instant::now();
+        let Made { sketch, labels, out, into, lightest, mean_weight, upload_ms, ms } = made;
+        let packing = sketch.packing.ok_or_else(|| Error::machine("arcs are pairs; a bug"))?;
+        let split = |rows: MadeRows| {
+            let arcs = Arcs::OnDevices(packing);
+            (Rows { offsets: rows.offsets, arcs }, (rows.device_offsets, rows.arcs))
+        };
+        let ((out, device_out), into) = (split(out), into.map(split));
+        let (into, device_into) = into.unzip();
+        let mut layout = WeightedLayout {
+            nodes: graph.nodes(),
+            active: sketch.active,
+            out,
+            into,
+            label_of: labels.1,
+            mean_weight,
+            lightest,
+            flat: sketch.flat,
+            name: if sketch.by_degree { "degree" } else { "raw" },
+            by_degree: sketch.by_degree,
+            ms,
+        };
+        let shape = Shape::new(&layout);
+        let records = shape.records(r)?;
+        let mut rows = |(offsets, arcs): (DeviceBuffer<u32>, DeviceBuffer<u32>)| {
+            let table = r.device()?.alloc("first-neighbour records", shape.lengths.records)?;
+            shape.recorded(r, offsets, arcs.into(), table.into(), 0..shape.active.into(), records)
+        };
+        let out = rows(device_out)?;
+        let into = device_into.map(&mut rows).transpose()?;
+        r.device()?.wait()?;
+        layout.ms += milliseconds(begin);
+        let device = DeviceWeighted::of(&layout, &shape, out, into);
+        Ok(((layout, upload_ms), device))
+    }
+
+    fn of(
+        layout: &WeightedLayout,
+        shape: &Shape,
+        out: WeightedRows,
+        into: Option<WeightedRows>,
+    ) -> DeviceWeighted {
         let rows = layout.in_rows();
         // Labels fall by degree, so long rows come first; raw labels have no such order. The total
         // degree orders labels, so a directed graph's in-rows are only roughly sorted: that costs
         // balance, not correctness.
-        let rows_from = |degree: u64| match layout.input_of {
-            Some(_) => (0..layout.active).take_while(|v| rows.degree(*v) >= degree).count() as u32,
-            None => 0,
+        let rows_from = |degree: u64| match layout.by_degree {
+            true => (0..layout.active).take_while(|v| rows.degree(*v) >= degree).count() as u32,
+            false => 0,
         };
         let bytes = out.bytes() + into.as_ref().map_or(0, WeightedRows::bytes);
-        Ok(DeviceWeighted {
+        DeviceWeighted {
             form: shape.form,
             active: shape.active,
             giants: rows_from(GIANT_DEGREE),
@@ -84,7 +136,7 @@ impl DeviceWeighted {
             bytes,
             packed: shape.packed,
             wide: shape.wide,
-        })
+        }
     }
 
     /// What kernels over its rows are compiled with.
@@ -115,12 +167,18 @@ struct Shape {
 impl Shape {
     fn new(layout: &WeightedLayout) -> Shape {
         let lengths = GraphShape::of_weighted_layout(layout).rows();
-        let (packed, form) = match &layout.out.arcs {
-            Arcs::Packed { bits, bias, .. } => (true, ArcForm { bits: *bits, bias: *bias }),
-            Arcs::Pairs(_) => (false, ArcForm { bits: 0, bias: 0 }),
-        };
+        let packing = layout.out.arcs.packing();
+        let form = packing
+            .map_or(ArcForm { bits: 0, bias: 0 }, |Packing { bits, bias }| ArcForm { bits, bias });
+        let packed = packing.is_some();
         let wide = lengths.offsets > layout.active + 1;
         Shape { active: layout.active as u32, wide, packed, lengths, form }
+    }
+
+    /// The kernel that writes records.
+    fn records(&self, r: &mut Replica) -> Result<Function> {
+        let options = form_options(self.packed, self.wide);
+        r.device_mut()?.function(source("sssp.cu"), &options, "sssp_records")
     }
 
     fn upload(
@@ -140,19 +198,33 @@ impl Shape {
         let words: &[u32] = match &rows.arcs {
             Arcs::Packed { words, .. } => words,
             Arcs::Pairs(pairs) => bytemuck::cast_slice(pairs),
+            Arcs::OnDevices(_) => return Err(Error::machine("arcs of other devices; a bug")),
         };
         let (arcs, table, own) = match owners {
             None => {
                 let arcs = r.device()?.alloc::<u32>("arcs", self.lengths.arcs)?;
                 arcs.upload(words)?;
                 let table = r.device()?.alloc("first-neighbour records", self.lengths.records)?;
-                (Placed::Own(arcs), Placed::Own(table), 0..u64::from(self.active))
+                (arcs.into(), table.into(), 0..u64::from(self.active))
             }
             Some(owners) => {
                 let (arcs, table) = self.shard(r, rows, words, owners)?;
                 (Placed::Sharded(arcs), Placed::Sharded(table), owners.range(r.rank()))
             }
         };
+        self.recorded(r, offsets, arcs, table, own, records)
+    }
+
+    /// Rows whose arcs are there, or will be at the next meeting; queues writing the records of its `own` rows.
+    fn recorded(
+        &self,
+        r: &Replica,
+        offsets: DeviceBuffer<u32>,
+        arcs: Placed<u32>,
+        table: Placed<u32>,
+        own: Range<u64>,
+        records: Function,
+    ) -> Result<WeightedRows> {
         let args = RecordArgs {
             offsets: offsets.pointer(),
             arcs: arcs.pointer(),
@@ -188,6 +260,15 @@ impl Shape {
 }
 
 impl WeightedRows {
+    /// The arcs, where they are a copy of this replica's own.
+    #[cfg(test)]
+    pub(super) fn own_arcs(&self) -> Option<&DeviceBuffer<u32>> {
+        match &self.arcs {
+            Placed::Own(buffer) => Some(buffer),
+            Placed::Sharded(_) => None,
+        }
+    }
+
     fn bytes(&self) -> u64 {
         self.offsets.len() as u64 * 4 + self.arcs.bytes() + self.records.bytes()
     }

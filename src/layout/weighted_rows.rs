@@ -22,6 +22,8 @@ pub(crate) enum Arcs {
     Packed { words: Vec<u32>, bits: u32, bias: u32 },
     /// `[m]` column and the bits of the f32 weight.
     Pairs(Vec<[u32; 2]>),
+    /// Packed, made on devices and nowhere else.
+    OnDevices(Packing),
 }
 
 /// How arcs are packed, when they are.
@@ -80,6 +82,15 @@ impl Arcs {
             Arcs::Packed { words, bits, bias } => {
                 Some(PackedView { words, bits: *bits, mask: (1 << bits) - 1, bias: *bias })
             }
+            Arcs::Pairs(_) | Arcs::OnDevices(_) => None,
+        }
+    }
+
+    /// How they are packed, where they are.
+    pub fn packing(&self) -> Option<Packing> {
+        match self {
+            Arcs::Packed { bits, bias, .. } => Some(Packing { bits: *bits, bias: *bias }),
+            Arcs::OnDevices(packing) => Some(*packing),
             Arcs::Pairs(_) => None,
         }
     }
@@ -87,7 +98,7 @@ impl Arcs {
     /// The arcs, where they are pairs.
     pub fn pairs(&self) -> Option<PairView<'_>> {
         match self {
-            Arcs::Packed { .. } => None,
+            Arcs::Packed { .. } | Arcs::OnDevices(_) => None,
             Arcs::Pairs(pairs) => Some(PairView(pairs)),
         }
     }
@@ -96,6 +107,7 @@ impl Arcs {
         match self {
             Arcs::Packed { words, .. } => words.len() as u64 * 4,
             Arcs::Pairs(pairs) => pairs.len() as u64 * 8,
+            Arcs::OnDevices(_) => 0,
         }
     }
 }
@@ -109,8 +121,6 @@ pub struct WeightedLayout {
     pub(crate) out: Rows,
     /// `None` when the graph is symmetric: rows are the same both ways.
     pub(crate) into: Option<Rows>,
-    /// `[n]` label -> input node; `None` when labels are the input's.
-    pub(crate) input_of: Option<Vec<u32>>,
     /// `[n]` input node -> label.
     pub(crate) label_of: Option<Vec<u32>>,
     pub(crate) mean_weight: f64,
@@ -119,6 +129,8 @@ pub struct WeightedLayout {
     pub(crate) flat: bool,
     /// `degree` or `raw`.
     pub(crate) name: &'static str,
+    /// Labels are not nodes. Where devices made it, replica 0 alone has them on the host.
+    pub(crate) by_degree: bool,
     /// Milliseconds that this took.
     pub(crate) ms: f64,
 }
@@ -126,11 +138,11 @@ pub struct WeightedLayout {
 /// What is known of a layout before it is made.
 pub(super) struct Sketch {
     /// Largest degree, in and out.
-    max_degree: u64,
+    pub max_degree: u64,
     /// Nodes that get rows.
     pub active: usize,
     pub flat: bool,
-    by_degree: bool,
+    pub by_degree: bool,
     pub packing: Option<Packing>,
 }
 
@@ -142,16 +154,29 @@ pub(super) fn sketch(graph: &Graph, in_degrees: Option<&[u64]>, choice: Choice) 
 fn sketch_of(graph: &Graph, degree: &(impl Fn(usize) -> u64 + Sync), choice: Choice) -> Sketch {
     let n = graph.nodes();
     let max_degree = (0..n).into_par_iter().map(degree).max().unwrap_or(0);
-    let connected = (0..n).into_par_iter().filter(|v| degree(*v) > 0).count().max(1);
-    let mean = graph.arcs() as f64 / connected as f64;
-    let flat = mean <= FLAT_MEAN && max_degree <= FLAT_MAX;
-    let by_degree = match choice {
-        Choice::Auto => !flat,
-        Choice::Raw => false,
-        Choice::Degree => true,
-    };
-    let active = if by_degree { connected.min(n) } else { n };
-    Sketch { max_degree, active, flat, by_degree, packing: packing(graph) }
+    let connected = (0..n).into_par_iter().filter(|v| degree(*v) > 0).count();
+    Sketch::new(graph, [max_degree, connected as u64], packing(graph), choice)
+}
+
+impl Sketch {
+    /// Of `graph`, whose largest degree and whose number of nodes with an arc are these.
+    pub fn new(
+        graph: &Graph,
+        [max_degree, connected]: [u64; 2],
+        packing: Option<Packing>,
+        choice: Choice,
+    ) -> Sketch {
+        let (n, connected) = (graph.nodes(), connected.max(1) as usize);
+        let mean = graph.arcs() as f64 / connected as f64;
+        let flat = mean <= FLAT_MEAN && max_degree <= FLAT_MAX;
+        let by_degree = match choice {
+            Choice::Auto => !flat,
+            Choice::Raw => false,
+            Choice::Degree => true,
+        };
+        let active = if by_degree { connected.min(n) } else { n };
+        Sketch { max_degree, active, flat, by_degree, packing }
+    }
 }
 
 /// Mean and largest degrees up to which a graph counts as flat.
@@ -183,12 +208,12 @@ impl WeightedLayout {
             active,
             out,
             into,
-            input_of,
             label_of,
             mean_weight,
             lightest,
             flat,
             name,
+            by_degree,
             ms,
         })
     }

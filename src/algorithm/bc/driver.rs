@@ -98,7 +98,10 @@ fn solve(
     let columns = &rows.columns;
     // Sources without a row reach nobody but themselves.
     let labels = sources.iter().map(|s| columns.label(*s));
-    let labels = labels.filter(|l| (*l as usize) < columns.active).collect();
+    let labels: Vec<u32> = labels.filter(|l| (*l as usize) < columns.active).collect();
+    if labels.len() > 1 && !columns.flat {
+        columns.out.load()?;
+    }
     let labels = Arc::new(side_by_side(columns, labels));
     let (normalized, endpoints) = (config.normalized, config.endpoints);
     let (plan, found, mut measured) = loop {

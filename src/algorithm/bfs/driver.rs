@@ -120,6 +120,9 @@ impl Algorithm for Bfs {
             config: config.clone(),
             run: run.clone(),
         };
+        if has_self_loops(&rows) {
+            rows.columns.out.load()?;
+        }
         let shared = rows.clone();
         let answers = fleet.run(move |r| program(r, &shared, &question))?;
         let (found, mut measured) = ReplicaAnswer::first(answers);
@@ -419,10 +422,15 @@ impl Driver<'_> {
     }
 }
 
+/// Whether rows are the same both ways, and may have self loops.
+fn has_self_loops(rows: &TopologyRows) -> bool {
+    rows.columns.into.is_none() && rows.graph.origin.self_loops > 0
+}
+
 /// The labels that have self loops, and how many, where rows are the same both ways.
 fn self_loops(rows: &TopologyRows) -> Vec<(u32, u64)> {
     let columns = &rows.columns;
-    if columns.into.is_some() || rows.graph.origin.self_loops == 0 {
+    if !has_self_loops(rows) {
         return Vec::new();
     }
     let of = |v: u32| {

@@ -154,7 +154,7 @@ impl<'a> HostSide<'a> {
             f64::update(&sum[v as usize], |sum| Some(sum + brought));
         };
         let first = out.offsets[own.start] as usize;
-        let targets = &out.columns[first..];
+        let targets = &out.columns()[first..];
         match &self.arcs {
             OwnArcs::Rows => in_tasks(own, ROWS, beat, |u| {
                 let arcs = out.offsets[u] as usize..;

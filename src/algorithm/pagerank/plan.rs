@@ -136,6 +136,7 @@ impl Plan {
                     redundant: merging == Merging::None,
                     in_turn: merging == Merging::HandOut,
                 };
+                columns.in_rows().load()?;
                 Some(Segments::new(columns.in_rows(), fleet.world, options))
             }
             false => None,

@@ -75,6 +75,9 @@ impl Algorithm for TriangleCounting {
     fn solve(request: Request<Self>) -> Result<Triangles> {
         let Request { fleet, graph, run, .. } = request;
         let (rows, run, world) = (graph.topology(fleet)?, run.clone(), fleet.world());
+        if world > 1 {
+            rows.columns.out.load()?;
+        }
         let cut = (world > 1 && run.merge != MergeMode::Redundant)
             .then(|| host::equal_costs(&rows.columns.out, world, graph.options().chunk_align));
         let shared = rows.clone();

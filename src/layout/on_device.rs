@@ -1,0 +1,518 @@
+//! Layouts made on a GPU, from the graph's rows in its memory: the arguments of `kernels/layout.cu`. The same arrays, to the
+//! byte, as the host makes ([`super::Columns::new`], [`super::WeightedLayout::new`]).
+
+use super::Layout;
+use super::rows::is_wide;
+use super::weighted_rows::{Labels, Packing, Sketch, word_fits};
+use crate::device::kernels::layout::{
+    CountArgs, DegreeArgs, GatherArgs, Input, KeyForm, LabelArgs, NarrowArgs, OffsetArgs,
+    RepeatArgs, SelectArgs, StoreArgs, THREADS, TILE, WeightArgs, WeightFacts,
+};
+use crate::device::{
+    CudaDevice, DeviceBuffer, Function, Launch, MAX_KEYS, SortKernels, Sorter, room, source,
+};
+use crate::error::Result;
+use crate::fleet::Replica;
+use crate::graph::{Graph, milliseconds};
+use bytemuck::{Pod, Zeroable};
+use std::ops::Range;
+use std::time::Instant;
+
+/// Device memory that is left alone.
+const RESERVE: u64 = 64 << 20;
+/// Keys of a range, at least: scratch memory for fewer is not worth a pass.
+const FEWEST_KEYS: u64 = 1 << 20;
+/// Of all arcs, the part whose keys are sorted at once: keys take four times the bytes of columns, so that scratch is about
+/// as large as the rows, or, where that is too much, a quarter of them.
+const PARTS: [u64; 2] = [5, 20];
+
+/// The loaded kernels.
+#[derive(Clone, Copy)]
+struct Kernels {
+    sort: SortKernels,
+    in_counts: Function,
+    out_counts: Function,
+    degrees: Function,
+    order_keys: Function,
+    labels: Function,
+    offset_sums: Function,
+    offset_scan: Function,
+    offsets: Function,
+    gather: Function,
+    select: Function,
+    store: Function,
+    repeats: Function,
+    narrow: Function,
+    weights: Function,
+}
+
+impl Kernels {
+    fn load(device: &mut CudaDevice) -> Result<Kernels> {
+        let sort = SortKernels::load(device)?;
+        let mut load = |name| device.function(source("layout.cu"), &[], name);
+        Ok(Kernels {
+            sort,
+            in_counts: load("layout_in_counts")?,
+            out_counts: load("layout_out_counts")?,
+            degrees: load("layout_degrees")?,
+            order_keys: load("layout_order_keys")?,
+            labels: load("layout_labels")?,
+            offset_sums: load("layout_offset_sums")?,
+            offset_scan: load("layout_offset_scan")?,
+            offsets: load("layout_offsets")?,
+            gather: load("layout_gather")?,
+            select: load("layout_select")?,
+            store: load("layout_store")?,
+            repeats: load("layout_repeats")?,
+            narrow: load("layout_narrow")?,
+            weights: load("layout_weights")?,
+        })
+    }
+}
+
+/// What is to be made of a graph.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    pub layout: Layout,
+    /// Rows are others backward.
+    pub directed: bool,
+    /// Arcs have their weights beside the column, and no row has self loops.
+    pub weights: bool,
+    /// The graph has self loops.
+    pub self_loops: bool,
+}
+
+impl Wanted {
+    /// Bytes at the peak for a graph of which `keys` arcs are sorted at once.
+    fn peak(&self, graph: &Graph, keys: u64) -> u64 {
+        let (nodes, arcs) = (graph.nodes() as u64, graph.arcs());
+        let both = if self.directed { 2 } else { 1 };
+        let weights = if self.weights && graph.weights().is_some() { 4 * arcs } else { 0 };
+        let input = 8 * (nodes + 1) + 4 * arcs + weights;
+        let made = both * (4 * arcs + 8 * (nodes + 1));
+        // Labels both ways, offsets by label, shifts, lengths of rows.
+        let scratch = 8 * nodes + 8 * (nodes + 1) + 24 * nodes;
+        input + made + scratch + Sorter::bytes(keys) + RESERVE
+    }
+
+    /// The keys that are sorted at once where the longest row has `longest` arcs and `free` bytes are left; `None` where there
+    /// is no room for as many as are needed.
+    fn keys(&self, graph: &Graph, longest: u64, free: u64) -> Option<u64> {
+        let arcs = graph.arcs();
+        // Nodes are sorted by degree.
+        let least = longest.max(graph.nodes() as u64);
+        let some = PARTS.map(|part| (arcs / part).max(FEWEST_KEYS.min(arcs)).max(least));
+        some.into_iter().find(|keys| *keys <= MAX_KEYS && self.peak(graph, *keys) <= free)
+    }
+}
+
+/// Rows in one direction.
+pub(super) struct MadeRows {
+    /// `[active + 1]`
+    pub offsets: Vec<u64>,
+    /// The same on the device: u32 or u64 words.
+    pub device_offsets: DeviceBuffer<u32>,
+    /// `[m]` arcs: columns, or columns and weights packed.
+    pub arcs: DeviceBuffer<u32>,
+    /// Arcs beyond the first of the same column in a row; not counted where they have weights.
+    pub repeats: u64,
+}
+
+/// A layout on a device.
+pub(super) struct Made {
+    pub sketch: Sketch,
+    /// On rank 0: label -> node, where arcs have no weights, and node -> label; where labels are not nodes.
+    pub labels: Labels,
+    pub out: MadeRows,
+    pub into: Option<MadeRows>,
+    pub lightest: f32,
+    pub mean_weight: f64,
+    /// Milliseconds to copy the graph to the device.
+    pub upload_ms: f64,
+    /// Milliseconds to lay it out there.
+    pub ms: f64,
+}
+
+/// Makes on the GPU of every replica what is `wanted` of `graph`. `None` on all of them where one has no room for it, or where
+/// column and weight of an arc do not share a word. A meeting.
+pub(super) fn make(r: &mut Replica, graph: &Graph, wanted: Wanted) -> Result<Option<Made>> {
+    let kernels = Kernels::load(r.device_mut()?)?;
+    r.barrier("memory for a layout")?;
+    let free = room(&r.device()?.context)? / u64::from(r.device()?.sharers);
+    let keys = wanted.keys(graph, 0, free);
+    if !all(r, keys.is_some())? {
+        return Ok(None);
+    }
+    let start = Instant::now();
+    let input = Loaded::upload(r.device()?, graph, wanted)?;
+    let upload_ms = milliseconds(start);
+    let begin = Instant::now();
+    let making = Making { device: r.device()?, kernels, wanted, input, labels: None };
+    let found = making.look(graph)?;
+    let keys = found
+        .sketch
+        .packing
+        .or((!wanted.weights).then_some(COLUMNS_ALONE))
+        .zip(wanted.keys(graph, found.sketch.max_degree, free));
+    let fits = keys.is_some();
+    let made = match keys {
+        Some((packing, keys)) => Some(making.make(found, packing, keys, r.rank() == 0)?),
+        None => None,
+    };
+    let (ms, fits) = (milliseconds(begin), all(r, fits)?);
+    r.device()?.release_kept();
+    Ok(made.filter(|_| fits).map(|made| Made { upload_ms, ms, ..made }))
+}
+
+/// Whether it holds on all replicas.
+fn all(r: &mut Replica, holds: bool) -> Result<bool> {
+    let everybody = r.agree("room for a layout", [u64::from(holds), 0, 0, 0])?;
+    Ok(everybody.iter().all(|one| one[0] != 0))
+}
+
+/// How columns alone are packed.
+const COLUMNS_ALONE: Packing = Packing { bits: 0, bias: 0 };
+
+/// The graph's rows on the device.
+struct Loaded {
+    offsets: DeviceBuffer<u64>,
+    columns: DeviceBuffer<u32>,
+    weights: Option<DeviceBuffer<f32>>,
+    nodes: u64,
+    arcs: u64,
+}
+
+impl Loaded {
+    fn upload(device: &CudaDevice, graph: &Graph, wanted: Wanted) -> Result<Loaded> {
+        fn copy<T: Pod>(device: &CudaDevice, label: &str, values: &[T]) -> Result<DeviceBuffer<T>> {
+            let buffer = device.alloc(label, values.len())?;
+            buffer.upload(values)?;
+            Ok(buffer)
+        }
+        let weights = graph.weights().filter(|_| wanted.weights);
+        Ok(Loaded {
+            offsets: copy(device, "row offsets", graph.offsets())?,
+            columns: copy(device, "columns", graph.columns())?,
+            weights: weights.map(|weights| copy(device, "weights", weights)).transpose()?,
+            nodes: graph.nodes() as u64,
+            arcs: graph.arcs(),
+        })
+    }
+}
+
+/// What is known once all nodes and weights have been looked at.
+struct Found {
+    sketch: Sketch,
+    /// `[nodes]` in-degrees of a directed graph.
+    in_degrees: Option<DeviceBuffer<u64>>,
+    lightest: f32,
+    mean_weight: f64,
+}
+
+struct Making<'a> {
+    device: &'a CudaDevice,
+    kernels: Kernels,
+    wanted: Wanted,
+    input: Loaded,
+    /// Label -> node, node -> label.
+    labels: Option<[DeviceBuffer<u32>; 2]>,
+}
+
+impl Making<'_> {
+    fn launch<A: Pod>(&self, kernel: Function, items: u64, each: u32, args: &A) -> Result<()> {
+        let blocks = items.div_ceil(each.into()).clamp(1, self.device.filling().into()) as u32;
+        self.device.launch(kernel, Launch::of(self.device.blocks(blocks), THREADS), args)
+    }
+
+    fn input(&self) -> Input {
+        let Loaded { offsets, columns, weights, nodes, .. } = &self.input;
+        Input {
+            offsets: offsets.pointer(),
+            columns: columns.pointer(),
+            weights: weights.as_ref().map_or(0, DeviceBuffer::pointer),
+            labels: self.labels.as_ref().map_or(0, |[_, label_of]| label_of.pointer()),
+            nodes: *nodes,
+        }
+    }
+
+    /// Looks at all degrees and weights.
+    fn look(&self, graph: &Graph) -> Result<Found> {
+        let nodes = self.input.nodes;
+        let in_degrees = self.wanted.directed.then(|| self.in_degrees(false)).transpose()?;
+        let facts = self.device.alloc::<u64>("facts of degrees", 2)?;
+        let args = DegreeArgs {
+            most: facts.pointer(),
+            connected: facts.pointer() + 8,
+            ..self.degree_args(in_degrees.as_ref())
+        };
+        self.launch(self.kernels.degrees, nodes, THREADS, &args)?;
+        let facts = facts.to_vec()?;
+        let (low, high, lightest, mean_weight) = match &self.input.weights {
+            Some(weights) if !weights.is_empty() => {
+                let found = self.device.alloc::<WeightFacts>("facts of weights", 1)?;
+                found.upload(&[WeightFacts { low: u32::MAX, ..WeightFacts::zeroed() }])?;
+                let (weights, count) = (weights.pointer(), self.input.arcs);
+                let args = WeightArgs { weights, facts: found.pointer(), count };
+                self.launch(self.kernels.weights, count, THREADS, &args)?;
+                let found = found.element(0)?;
+                let [low, high] = [found.low, found.high].map(f32::from_bits);
+                let whole = (found.odd == 0).then_some((low as u32, high as u32));
+                (
+                    whole.map(|ends| ends.0),
+                    whole.map(|ends| ends.1),
+                    low,
+                    found.sum as f64 / count as f64,
+                )
+            }
+            _ => (Some(1), Some(1), 1.0, 1.0),
+        };
+        let packing = low.zip(high).and_then(|(low, high)| word_fits(nodes, low, high));
+        let (max_degree, connected) = (facts[0], facts[1] as usize);
+        let sketch =
+            Sketch::new(graph, [max_degree, connected as u64], packing, self.wanted.layout);
+        Ok(Found { sketch, in_degrees, lightest, mean_weight })
+    }
+
+    fn degree_args(&self, in_degrees: Option<&DeviceBuffer<u64>>) -> DegreeArgs {
+        DegreeArgs {
+            offsets: self.input.offsets.pointer(),
+            counts: in_degrees.map_or(0, DeviceBuffer::pointer),
+            nodes: self.input.nodes,
+            node_bits: bits(self.input.nodes),
+            ..DegreeArgs::zeroed()
+        }
+    }
+
+    /// `[nodes]` arcs into each node, those from itself left out or not.
+    fn in_degrees(&self, drop_loops: bool) -> Result<DeviceBuffer<u64>> {
+        let counts = self.device.alloc::<u64>("in-degrees", self.input.nodes as usize)?;
+        let args = self.count_args(&counts, drop_loops);
+        self.launch(self.kernels.in_counts, self.input.arcs, TILE, &args)?;
+        Ok(counts)
+    }
+
+    fn count_args(&self, counts: &DeviceBuffer<u64>, drop_loops: bool) -> CountArgs {
+        CountArgs {
+            input: self.input(),
+            counts: counts.pointer(),
+            arcs: self.input.arcs,
+            drop_loops: u32::from(drop_loops),
+            unused: 0,
+        }
+    }
+
+    /// Makes it; `read` says whether labels are wanted on the host.
+    fn make(mut self, found: Found, packing: Packing, keys: u64, read: bool) -> Result<Made> {
+        let Found { sketch, in_degrees, lightest, mean_weight } = found;
+        let mut sorter = Sorter::new(self.device, self.kernels.sort, keys)?;
+        if sketch.by_degree {
+            self.labels = Some(self.order(&sketch, in_degrees.as_ref(), &mut sorter)?);
+        }
+        let drop_loops = self.wanted.weights && self.wanted.self_loops;
+        let work = Work { packing, active: sketch.active as u64, drop_loops };
+        let into = match (self.wanted.directed, drop_loops) {
+            (false, _) => None,
+            (true, true) => Some(self.in_degrees(true)?),
+            (true, false) => in_degrees,
+        };
+        let into = into.map(|lengths| self.rows(&work, true, Some(lengths), &mut sorter));
+        let into = into.transpose()?;
+        let lengths = drop_loops.then(|| self.out_lengths()).transpose()?;
+        let out = match self.labels.is_none() && !self.wanted.weights {
+            true => self.as_they_are()?,
+            false => self.rows(&work, false, lengths, &mut sorter)?,
+        };
+        self.device.wait()?;
+        drop(sorter);
+        let host = |labels: &DeviceBuffer<u32>| labels.to_vec();
+        let labels = match self.labels.as_ref().filter(|_| read) {
+            Some([node_of, label_of]) => {
+                let wanted = (!self.wanted.weights).then(|| host(node_of));
+                (wanted.transpose()?, Some(host(label_of)?))
+            }
+            None => (None, None),
+        };
+        Ok(Made { sketch, labels, out, into, lightest, mean_weight, upload_ms: 0.0, ms: 0.0 })
+    }
+
+    /// Labels by falling degree, ties by node.
+    fn order(
+        &self,
+        sketch: &Sketch,
+        in_degrees: Option<&DeviceBuffer<u64>>,
+        sorter: &mut Sorter,
+    ) -> Result<[DeviceBuffer<u32>; 2]> {
+        let nodes = self.input.nodes;
+        let args = DegreeArgs {
+            keys: sorter.keys.pointer(),
+            limit: sketch.max_degree,
+            ..self.degree_args(in_degrees)
+        };
+        self.launch(self.kernels.order_keys, nodes, THREADS, &args)?;
+        let from = args.node_bits;
+        // Keys are in the order of nodes, and stay so where degrees are equal.
+        sorter.sort(self.device, nodes, from..from + bits(sketch.max_degree + 1))?;
+        let node_of = self.device.alloc::<u32>("nodes of labels", nodes as usize)?;
+        let label_of = self.device.alloc::<u32>("labels of nodes", nodes as usize)?;
+        let args = LabelArgs {
+            keys: sorter.keys.pointer(),
+            node_of: node_of.pointer(),
+            label_of: label_of.pointer(),
+            nodes,
+            node_bits: from,
+            unused: 0,
+        };
+        self.launch(self.kernels.labels, nodes, THREADS, &args)?;
+        Ok([node_of, label_of])
+    }
+
+    /// `[nodes]` arcs out of each node, without those to itself.
+    fn out_lengths(&self) -> Result<DeviceBuffer<u64>> {
+        let counts = self.device.alloc::<u64>("lengths of rows", self.input.nodes as usize)?;
+        let args = self.count_args(&counts, true);
+        self.launch(self.kernels.out_counts, self.input.nodes, THREADS, &args)?;
+        Ok(counts)
+    }
+
+    /// The input's rows.
+    fn as_they_are(&mut self) -> Result<MadeRows> {
+        let none = self.device.alloc::<u32>("columns", 0)?;
+        let arcs = std::mem::replace(&mut self.input.columns, none);
+        let device_offsets = self.words(&self.input.offsets, self.input.arcs)?;
+        let repeats = self.repeats(&self.input.offsets, &arcs)?;
+        Ok(MadeRows { offsets: self.input.offsets.to_vec()?, device_offsets, arcs, repeats })
+    }
+
+    /// Offsets as kernels read them, of rows with so many arcs.
+    fn words(&self, offsets: &DeviceBuffer<u64>, arcs: u64) -> Result<DeviceBuffer<u32>> {
+        let words = offsets.len() * if is_wide(arcs) { 2 } else { 1 };
+        let made = self.device.alloc::<u32>("row offsets", words)?;
+        if is_wide(arcs) {
+            made.copy_from(offsets)?;
+        } else {
+            let (from, to) = (offsets.pointer(), made.pointer());
+            let args = NarrowArgs { from, to, count: offsets.len() as u64 };
+            self.launch(self.kernels.narrow, args.count, THREADS, &args)?;
+        }
+        Ok(made)
+    }
+
+    /// Rows of labels, forward or backward. `lengths` are those of nodes where they are not the input's.
+    fn rows(
+        &self,
+        work: &Work,
+        turned: bool,
+        lengths: Option<DeviceBuffer<u64>>,
+        sorter: &mut Sorter,
+    ) -> Result<MadeRows> {
+        let (device, active) = (self.device, work.active);
+        let offsets = device.alloc::<u64>("row offsets", active as usize + 1)?;
+        let tiles = active.div_ceil(TILE.into());
+        let sums = device.alloc::<u64>("sums of row lengths", tiles as usize + 1)?;
+        let gathers = lengths.is_none();
+        let shift =
+            device.alloc::<u64>("shifts of rows", if gathers { active as usize } else { 0 })?;
+        let node_of = self.labels.as_ref().map_or(0, |[node_of, _]| node_of.pointer());
+        let args = OffsetArgs {
+            from: self.input.offsets.pointer(),
+            counts: lengths.as_ref().map_or(0, DeviceBuffer::pointer),
+            node_of,
+            sums: sums.pointer(),
+            offsets: offsets.pointer(),
+            shift: if gathers { shift.pointer() } else { 0 },
+            rows: active,
+            tiles: tiles as u32,
+            unused: 0,
+        };
+        self.launch(self.kernels.offset_sums, tiles, 1, &args)?;
+        device.launch(self.kernels.offset_scan, Launch::of(1, THREADS), &args)?;
+        self.launch(self.kernels.offsets, tiles, 1, &args)?;
+        let ends = offsets.to_vec()?;
+        let total = ends[active as usize];
+        let arcs = device.alloc::<u32>("arcs", total as usize)?;
+        let cursor = device.alloc::<u64>("cursor", 1)?;
+        for labels in ranges(&ends, sorter.keys.len() as u64) {
+            let [first, end] = [labels.start, labels.end].map(|label| label as u32);
+            let (begin, count) = (ends[labels.start], ends[labels.end] - ends[labels.start]);
+            let form = KeyForm {
+                column_bits: bits(active),
+                weight_bits: work.packing.bits,
+                bias: work.packing.bias,
+                unused: 0,
+            };
+            let keys = sorter.keys.pointer();
+            if gathers {
+                let (offsets, shift) = (offsets.pointer(), shift.pointer());
+                let input = self.input();
+                let args =
+                    GatherArgs { input, form, offsets, shift, keys, begin, count, first, end };
+                self.launch(self.kernels.gather, count, TILE, &args)?;
+            } else {
+                cursor.clear()?;
+                let args = SelectArgs {
+                    input: self.input(),
+                    form,
+                    keys,
+                    cursor: cursor.pointer(),
+                    capacity: sorter.keys.len() as u64,
+                    arcs: self.input.arcs,
+                    first,
+                    end,
+                    turned: u32::from(turned),
+                    drop_loops: u32::from(work.drop_loops),
+                };
+                self.launch(self.kernels.select, args.arcs, TILE, &args)?;
+            }
+            let row_bits = bits(labels.len() as u64);
+            sorter.sort(device, count, 0..row_bits + form.weight_bits + form.column_bits)?;
+            let (keys, out) = (sorter.keys.pointer(), arcs.pointer());
+            let args = StoreArgs { form, keys, out, begin, count };
+            self.launch(self.kernels.store, count, THREADS, &args)?;
+        }
+        let device_offsets = self.words(&offsets, total)?;
+        let repeats = if self.wanted.weights { 0 } else { self.repeats(&offsets, &arcs)? };
+        Ok(MadeRows { offsets: ends, device_offsets, arcs, repeats })
+    }
+
+    fn repeats(&self, offsets: &DeviceBuffer<u64>, columns: &DeviceBuffer<u32>) -> Result<u64> {
+        let repeats = self.device.alloc::<u64>("repeated arcs", 1)?;
+        let args = RepeatArgs {
+            offsets: offsets.pointer(),
+            columns: columns.pointer(),
+            repeats: repeats.pointer(),
+            arcs: columns.len() as u64,
+            rows: offsets.len() as u32 - 1,
+            unused: 0,
+        };
+        self.launch(self.kernels.repeats, args.arcs, TILE, &args)?;
+        repeats.element(0)
+    }
+}
+
+/// What rows are made of.
+struct Work {
+    packing: Packing,
+    active: u64,
+    drop_loops: bool,
+}
+
+/// Bits that tell so many apart; at least one.
+fn bits(count: u64) -> u32 {
+    count.saturating_sub(1).checked_ilog2().map_or(1, |b| b + 1)
+}
+
+/// Ranges of rows with at most `most` arcs each; no row has more.
+fn ranges(offsets: &[u64], most: u64) -> Vec<Range<usize>> {
+    let (mut ranges, mut first) = (Vec::new(), 0);
+    while first + 1 < offsets.len() {
+        let last = offsets.partition_point(|end| *end <= offsets[first] + most) - 1;
+        let last = last.max(first + 1);
+        ranges.push(first..last);
+        first = last;
+    }
+    ranges
+}
+
+#[cfg(test)]
+#[path = "on_device_tests.rs"]
+mod tests;

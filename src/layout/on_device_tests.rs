@@ -1,0 +1,186 @@
+use super::super::{Columns, PrepareOptions, Prepared, WeightedLayout};
+use super::*;
+use crate::fleet::{Fleet, FleetConfig};
+use crate::graph::Origin;
+use crate::hash::mix;
+use crate::layout::memory::{GraphShape, topology, total};
+use crate::layout::{Arcs, ColumnRows, Rows};
+use std::sync::Arc;
+
+#[test]
+fn ranges_take_all_rows_once_and_no_more_arcs_than_fit() {
+    let offsets = [0, 0, 3, 3, 7, 12, 12, 13];
+    assert_eq!(ranges(&offsets, 7), [0..4, 4..7]);
+    assert_eq!(ranges(&offsets, 5), [0..3, 3..4, 4..6, 6..7]);
+    assert_eq!(ranges(&offsets, 100), [0..7]);
+    assert!(ranges(&[0], 5).is_empty());
+    assert_eq!([1, 2, 3, 4, 5].map(bits), [1, 1, 2, 2, 3]);
+}
+
+/// Fleets of GPUs that this machine has.
+fn fleets(limit: Option<u64>) -> Vec<Fleet> {
+    let open = |devices: &&str| {
+        let devices = devices.parse().ok()?;
+        Fleet::open(FleetConfig { devices, memory_limit: limit, ..FleetConfig::default() }).ok()
+    };
+    let fleets: Vec<Fleet> = ["cuda:0", "cuda:0x3", "cuda:0-1"].iter().filter_map(open).collect();
+    if fleets.is_empty() {
+        crate::skips::skipped("no CUDA device, layouts made on GPUs were NOT compared");
+    }
+    fleets
+}
+
+/// A graph of any kind: skewed or not, directed or not, with isolated nodes, self loops and parallel arcs, without weights
+/// or with weights that are packed or not.
+fn any(seed: u64) -> Graph {
+    let draw = |i: u64| mix(mix(seed * 977 + 5).wrapping_add(i));
+    let nodes = 1 + draw(0) % [3, 40, 1000, 6000][draw(1) as usize % 4];
+    let arcs = draw(2) % (1 + [nodes, 8 * nodes, 40_000][draw(3) as usize % 3]);
+    let (skewed, mirrored, weights) = (draw(4) % 2 == 0, draw(5) % 3, draw(6) % 5);
+    let node = |i: u64| match skewed {
+        true => ((draw(i) % nodes) * (draw(i + (1 << 40)) % nodes) / nodes) as u32,
+        false => (draw(i) % nodes) as u32,
+    };
+    let (mut from, mut to, mut weighs) = (vec![], vec![], vec![]);
+    for arc in 0..arcs {
+        let (u, v) = (node(100 + 2 * arc), node(101 + 2 * arc));
+        let weight = match weights {
+            0 | 1 => (1 + draw(arc + (1 << 41)) % 64) as f32,
+            2 => 7.0,
+            3 => (draw(arc + (1 << 41)) % 1000) as f32 / 8.0,
+            _ => 1.0,
+        };
+        let arcs = if mirrored > 0 { vec![(u, v), (v, u)] } else { vec![(u, v)] };
+        for (turned, (u, v)) in arcs.into_iter().enumerate() {
+            from.push(u);
+            to.push(v);
+            // Symmetric but for weights.
+            weighs.push(if mirrored == 2 { weight + turned as f32 } else { weight });
+        }
+    }
+    let weighs = (weights < 4).then_some(&*weighs);
+    Graph::from_arcs(nodes as usize, &from, &to, weighs, Origin::default()).unwrap()
+}
+
+fn graphs() -> Vec<(String, Graph)> {
+    let specs = [
+        "rmat:10",
+        "rmat:17",
+        "grid:40x50",
+        "star:3000",
+        "chain:2000",
+        "road:11",
+        "geo:3000",
+        "uniform:2^16",
+    ];
+    let mut graphs: Vec<(String, Graph)> =
+        specs.map(|spec| (spec.to_string(), crate::generate::generate(spec).unwrap())).into();
+    graphs.extend((0..200).map(|seed| (format!("random graph {seed}"), any(seed))));
+    let data = std::env::var("HIVE_DATA").unwrap_or("../shared/data".into());
+    for file in
+        ["road/USA-road-d.NY.gr.gz", "social/email-Enron.txt.gz", "social/soc-Slashdot0902.txt.gz"]
+    {
+        let path = format!("{data}/{file}");
+        if std::path::Path::new(&path).exists() {
+            graphs.push((path.clone(), crate::io::load(&path).unwrap()));
+        }
+    }
+    graphs
+}
+
+fn same_rows(made: &ColumnRows, host: &ColumnRows, what: &str) {
+    made.load().unwrap();
+    assert_eq!(made.offsets, host.offsets, "{what}: offsets");
+    assert!(made.columns() == host.columns(), "{what}: columns");
+}
+
+fn same_columns(made: &Columns, host: &Columns, what: &str) {
+    let facts = |c: &Columns| (c.nodes, c.active, c.flat, c.name(), c.into.is_some());
+    assert_eq!(facts(made), facts(host), "{what}");
+    assert!((0..made.nodes as u32).all(|v| made.label(v) == host.label(v)), "{what}: labels");
+    assert!((0..made.nodes as u32).all(|v| made.node(v) == host.node(v)), "{what}: nodes");
+    same_rows(&made.out, &host.out, what);
+    if let Some((made, host)) = made.into.as_ref().zip(host.into.as_ref()) {
+        same_rows(made, host, &format!("{what}, backward"));
+    }
+}
+
+fn words(rows: &Rows) -> &[u32] {
+    match &rows.arcs {
+        Arcs::Packed { words, .. } => words,
+        Arcs::Pairs(pairs) => bytemuck::cast_slice(pairs),
+        Arcs::OnDevices(_) => &[],
+    }
+}
+
+#[test]
+fn layouts_made_on_gpus_are_those_of_the_host() {
+    let fleets = fleets(None);
+    let graphs = if fleets.is_empty() { vec![] } else { graphs() };
+    let (mut packed, mut pairs) = (0, 0);
+    for ((name, graph), layout) in graphs.into_iter().flat_map(|graph| {
+        [Layout::Auto, Layout::Raw, Layout::Degree].map(|layout| (graph.clone(), layout))
+    }) {
+        let graph = Arc::new(graph);
+        let host = Columns::new(&graph, layout).unwrap();
+        let once = host.without_repeats();
+        let weighted = WeightedLayout::new(&graph, layout).unwrap();
+        for fleet in &fleets {
+            let what = format!("{name}, {layout}, {} replicas", fleet.world());
+            let options = PrepareOptions { layout, ..PrepareOptions::default() };
+            let prepared = Prepared::new(fleet, graph.clone(), options).unwrap();
+            let made = prepared.topology(fleet).unwrap();
+            assert!(!made.columns.out.is_loaded(), "{what}: not made on the device");
+            same_columns(&made.columns, &host, &what);
+            let simple = prepared.simple(fleet).unwrap();
+            assert_eq!(Arc::ptr_eq(&simple, &made), once.is_none(), "{what}: repeats");
+            same_columns(
+                &simple.columns,
+                once.as_ref().unwrap_or(&host),
+                &format!("{what}, simple"),
+            );
+            let made = prepared.weighted(fleet).unwrap();
+            let (laid, device) = (&made.layout, made.on_device(0).unwrap());
+            let facts = |l: &WeightedLayout| {
+                let bits = (l.mean_weight.to_bits(), l.lightest.to_bits());
+                (l.nodes, l.active, l.flat, l.name, l.into.is_some(), l.out.arcs.packing(), bits)
+            };
+            assert_eq!(facts(laid), facts(&weighted), "{what}");
+            let nodes = 0..laid.nodes as u32;
+            assert!(nodes.clone().all(|v| laid.label(v) == weighted.label(v)), "{what}: labels");
+            match &laid.out.arcs {
+                Arcs::OnDevices(_) => packed += 1,
+                _ => pairs += 1,
+            }
+            let directions = [
+                (Some(&laid.out), Some(&weighted.out), Some(&device.out)),
+                (laid.into.as_ref(), weighted.into.as_ref(), device.into.as_ref()),
+            ];
+            for (laid, host, device) in directions {
+                let Some(((laid, host), device)) = laid.zip(host).zip(device) else { continue };
+                assert_eq!(laid.offsets, host.offsets, "{what}: weighted offsets");
+                let on_device = device.own_arcs().unwrap();
+                on_device.bind().unwrap();
+                assert!(on_device.to_vec().unwrap() == words(host), "{what}: weighted arcs");
+            }
+        }
+    }
+    assert!(fleets.is_empty() || (packed > 300 && pairs > 100), "{packed} packed, {pairs} pairs");
+}
+
+#[test]
+fn without_room_for_scratch_a_layout_is_made_on_the_host() {
+    let graph = Arc::new(crate::generate::generate("rmat:16").unwrap());
+    let shape = GraphShape::of_topology(&graph, Layout::Auto);
+    let needs = total(&topology(&shape)) + (1 << 20);
+    for (limit, on_host) in [(needs, true), (4 * needs, true), (needs + (1 << 30), false)] {
+        for fleet in fleets(Some(limit * 3)) {
+            let options = PrepareOptions::default();
+            let prepared = Prepared::new(&fleet, graph.clone(), options).unwrap();
+            let made = prepared.topology(&fleet).unwrap();
+            let (loaded, world) = (made.columns.out.is_loaded(), fleet.world());
+            assert!(loaded == on_host || (loaded && world == 1), "{limit} for {world} replicas");
+            same_columns(&made.columns, &Columns::new(&graph, Layout::Auto).unwrap(), "limited");
+        }
+    }
+}
