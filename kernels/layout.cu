@@ -6,11 +6,7 @@
 // scratch memory. Forward rows are gathered: the arcs of a row lie together in the input. Backward rows, and rows that lose
 // their self loops, are selected from all arcs.
 
-#include "hive.cuh"
-
-#define THREADS 256u  // @host
-#define ITEMS 8u
-#define TILE (THREADS * ITEMS)  // @host positions of a block at a time
+#include "rows.cuh"
 
 // The input: rows by node.
 struct Input {  // @host
@@ -134,59 +130,6 @@ struct WeightArgs {  // @host
 
 __device__ __forceinline__ u32 label(const Input& in, u32 node) {
     return in.labels ? __ldg(in.labels + node) : node;
-}
-
-// The last row that begins at or before `at`, which is below the end of the last of `rows`.
-__device__ __forceinline__ u32 row_at(const u64* offsets, u32 first, u32 end, u64 at) {
-    u32 low = first, high = end;  // the row is in low .. high - 1
-    while (high - low > 1) {
-        u32 middle = low + (high - low) / 2;
-        if (__ldg(offsets + middle) <= at) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-// Writes the row of every position of a tile, less the first's, to `row_of`, and gives the first. Rows are from `first` to
-// `end`; the tile is `begin` to `stop`, at most TILE positions. All threads of the block take part.
-__device__ u32 tile_rows(const u64* offsets, u32 first, u32 end, u64 begin, u64 stop, u32* row_of) {
-    __shared__ u32 base;
-    __shared__ u32 most[THREADS / 32u];
-    if (threadIdx.x == 0) base = row_at(offsets, first, end, begin);
-    for (u32 i = threadIdx.x; i < TILE; i += THREADS) row_of[i] = 0;
-    __syncthreads();
-    const u32 start = base;
-    for (u64 row = (u64)start + 1 + threadIdx.x; row < end; row += THREADS) {
-        u64 at = __ldg(offsets + row);
-        if (at >= stop) break;
-        // Of rows that begin here all but the last are empty.
-        atomicMax(row_of + (at - begin), (u32)row - start);
-    }
-    __syncthreads();
-    u32 own[ITEMS], top = 0;
-#pragma unroll
-    for (u32 i = 0; i < ITEMS; i++) {
-        top = max(top, row_of[threadIdx.x * ITEMS + i]);
-        own[i] = top;
-    }
-    u32 before = top;
-#pragma unroll
-    for (u32 step = 1; step < 32; step <<= 1) {
-        u32 other = __shfl_up_sync(FULL, before, step);
-        if (lane_id() >= step) before = max(before, other);
-    }
-    if (lane_id() == 31) most[warp_id()] = before;
-    before = __shfl_up_sync(FULL, before, 1);
-    if (lane_id() == 0) before = 0;
-    __syncthreads();
-    for (u32 w = 0; w < warp_id(); w++) before = max(before, most[w]);
-#pragma unroll
-    for (u32 i = 0; i < ITEMS; i++) row_of[threadIdx.x * ITEMS + i] = max(own[i], before);
-    __syncthreads();
-    return start;
 }
 
 __device__ __forceinline__ u64 key_of(const KeyForm& form, u32 row, u32 weight, u32 column) {

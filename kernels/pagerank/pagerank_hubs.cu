@@ -19,10 +19,9 @@
 //
 // Far arcs come from sources beyond the segments. They have the same form with 32-bit sources, gathered from L2.
 
+#include "chunks.cuh"
 #include "pagerank.cuh"
 
-#define LANE 8u               // @host arcs of a lane
-#define CHUNK (32u * LANE)    // @host arcs of a chunk
 #define SUMS (CHUNK + CHUNK / LANE + 8u)  // @host floats that a warp keeps finished runs in
 #define ROWS_AHEAD 4u  // rows that a lane has under way
 #define NEAR_THREADS 1024u  // @host

@@ -6,8 +6,9 @@ use super::rows::is_wide;
 use super::weighted_rows::{Labels, Packing, Sketch, word_fits};
 use crate::device::kernels::layout::{
     CountArgs, DegreeArgs, GatherArgs, Input, KeyForm, LabelArgs, NarrowArgs, OffsetArgs,
-    RepeatArgs, SelectArgs, StoreArgs, THREADS, TILE, WeightArgs, WeightFacts,
+    RepeatArgs, SelectArgs, StoreArgs, WeightArgs, WeightFacts,
 };
+use crate::device::kernels::rows::{THREADS, TILE};
 use crate::device::{
     CudaDevice, DeviceBuffer, Function, Launch, MAX_KEYS, SortKernels, Sorter, room, source,
 };
@@ -35,39 +36,94 @@ struct Kernels {
     degrees: Function,
     order_keys: Function,
     labels: Function,
-    offset_sums: Function,
-    offset_scan: Function,
-    offsets: Function,
+    sums: Sums,
     gather: Function,
     select: Function,
     store: Function,
     repeats: Function,
-    narrow: Function,
     weights: Function,
 }
 
 impl Kernels {
     fn load(device: &mut CudaDevice) -> Result<Kernels> {
-        let sort = SortKernels::load(device)?;
+        let (sort, sums) = (SortKernels::load(device)?, Sums::load(device)?);
         let mut load = |name| device.function(source("layout.cu"), &[], name);
         Ok(Kernels {
             sort,
+            sums,
             in_counts: load("layout_in_counts")?,
             out_counts: load("layout_out_counts")?,
             degrees: load("layout_degrees")?,
             order_keys: load("layout_order_keys")?,
             labels: load("layout_labels")?,
-            offset_sums: load("layout_offset_sums")?,
-            offset_scan: load("layout_offset_scan")?,
-            offsets: load("layout_offsets")?,
             gather: load("layout_gather")?,
             select: load("layout_select")?,
             store: load("layout_store")?,
             repeats: load("layout_repeats")?,
-            narrow: load("layout_narrow")?,
             weights: load("layout_weights")?,
         })
     }
+}
+
+/// The kernels of a prefix sum.
+#[derive(Clone, Copy)]
+pub(super) struct Sums {
+    sums: Function,
+    scan: Function,
+    offsets: Function,
+    narrow: Function,
+}
+
+impl Sums {
+    pub fn load(device: &mut CudaDevice) -> Result<Sums> {
+        let mut load = |name| device.function(source("layout.cu"), &[], name);
+        Ok(Sums {
+            sums: load("layout_offset_sums")?,
+            scan: load("layout_offset_scan")?,
+            offsets: load("layout_offsets")?,
+            narrow: load("layout_narrow")?,
+        })
+    }
+
+    /// Queues the exclusive prefix sums of lengths into `args.offsets`. `args.sums` and `args.tiles` are set here.
+    fn queue(&self, device: &CudaDevice, args: OffsetArgs) -> Result<()> {
+        let tiles = args.rows.div_ceil(TILE.into());
+        let sums = device.alloc::<u64>("sums of row lengths", tiles as usize + 1)?;
+        let args = OffsetArgs { sums: sums.pointer(), tiles: tiles as u32, ..args };
+        launch(device, self.sums, tiles, 1, &args)?;
+        device.launch(self.scan, Launch::of(1, THREADS), &args)?;
+        launch(device, self.offsets, tiles, 1, &args)?;
+        // What it holds is in use until then.
+        device.wait()
+    }
+
+    /// `to[i]`: the sum of the first `i` of `counts`; `to` has their number, or one more. All sums are below 2^32.
+    pub fn of_counts(
+        &self,
+        device: &CudaDevice,
+        counts: &DeviceBuffer<u64>,
+        to: &DeviceBuffer<u32>,
+    ) -> Result<()> {
+        let wide = device.alloc::<u64>("prefix sums", counts.len() + 1)?;
+        let (counts, rows) = (counts.pointer(), counts.len() as u64);
+        let args = OffsetArgs { counts, offsets: wide.pointer(), rows, ..OffsetArgs::zeroed() };
+        self.queue(device, args)?;
+        let args = NarrowArgs { from: wide.pointer(), to: to.pointer(), count: to.len() as u64 };
+        launch(device, self.narrow, args.count, THREADS, &args)?;
+        device.wait()
+    }
+}
+
+/// Queues a kernel for so many items, `each` a block, on no more blocks than fill the device.
+pub(super) fn launch<A: Pod>(
+    device: &CudaDevice,
+    kernel: Function,
+    items: u64,
+    each: u32,
+    args: &A,
+) -> Result<()> {
+    let blocks = items.div_ceil(each.into()).clamp(1, device.filling().into()) as u32;
+    device.launch(kernel, Launch::of(device.blocks(blocks), THREADS), args)
 }
 
 /// What is to be made of a graph.
@@ -131,12 +187,15 @@ pub(super) struct Made {
     pub upload_ms: f64,
     /// Milliseconds to lay it out there.
     pub ms: f64,
+    /// Milliseconds to compile and load the kernels for that.
+    pub compile_ms: f64,
 }
 
 /// Makes on the GPU of every replica what is `wanted` of `graph`. `None` on all of them where one has no room for it, or where
 /// column and weight of an arc do not share a word. A meeting.
 pub(super) fn make(r: &mut Replica, graph: &Graph, wanted: Wanted) -> Result<Option<Made>> {
     let kernels = Kernels::load(r.device_mut()?)?;
+    let compile_ms = std::mem::take(&mut r.device_mut()?.compile_ms);
     r.barrier("memory for a layout")?;
     let free = room(&r.device()?.context)? / u64::from(r.device()?.sharers);
     let keys = wanted.keys(graph, 0, free);
@@ -161,7 +220,7 @@ pub(super) fn make(r: &mut Replica, graph: &Graph, wanted: Wanted) -> Result<Opt
     };
     let (ms, fits) = (milliseconds(begin), all(r, fits)?);
     r.device()?.release_kept();
-    Ok(made.filter(|_| fits).map(|made| Made { upload_ms, ms, ..made }))
+    Ok(made.filter(|_| fits).map(|made| Made { upload_ms, ms, compile_ms, ..made }))
 }
 
 /// Whether it holds on all replicas.
@@ -220,8 +279,7 @@ struct Making<'a> {
 
 impl Making<'_> {
     fn launch<A: Pod>(&self, kernel: Function, items: u64, each: u32, args: &A) -> Result<()> {
-        let blocks = items.div_ceil(each.into()).clamp(1, self.device.filling().into()) as u32;
-        self.device.launch(kernel, Launch::of(self.device.blocks(blocks), THREADS), args)
+        launch(self.device, kernel, items, each, args)
     }
 
     fn input(&self) -> Input {
@@ -332,7 +390,17 @@ impl Making<'_> {
             }
             None => (None, None),
         };
-        Ok(Made { sketch, labels, out, into, lightest, mean_weight, upload_ms: 0.0, ms: 0.0 })
+        Ok(Made {
+            sketch,
+            labels,
+            out,
+            into,
+            lightest,
+            mean_weight,
+            upload_ms: 0.0,
+            ms: 0.0,
+            compile_ms: 0.0,
+        })
     }
 
     /// Labels by falling degree, ties by node.
@@ -392,7 +460,7 @@ impl Making<'_> {
         } else {
             let (from, to) = (offsets.pointer(), made.pointer());
             let args = NarrowArgs { from, to, count: offsets.len() as u64 };
-            self.launch(self.kernels.narrow, args.count, THREADS, &args)?;
+            self.launch(self.kernels.sums.narrow, args.count, THREADS, &args)?;
         }
         Ok(made)
     }
@@ -407,8 +475,6 @@ impl Making<'_> {
     ) -> Result<MadeRows> {
         let (device, active) = (self.device, work.active);
         let offsets = device.alloc::<u64>("row offsets", active as usize + 1)?;
-        let tiles = active.div_ceil(TILE.into());
-        let sums = device.alloc::<u64>("sums of row lengths", tiles as usize + 1)?;
         let gathers = lengths.is_none();
         let shift =
             device.alloc::<u64>("shifts of rows", if gathers { active as usize } else { 0 })?;
@@ -417,16 +483,12 @@ impl Making<'_> {
             from: self.input.offsets.pointer(),
             counts: lengths.as_ref().map_or(0, DeviceBuffer::pointer),
             node_of,
-            sums: sums.pointer(),
             offsets: offsets.pointer(),
             shift: if gathers { shift.pointer() } else { 0 },
             rows: active,
-            tiles: tiles as u32,
-            unused: 0,
+            ..OffsetArgs::zeroed()
         };
-        self.launch(self.kernels.offset_sums, tiles, 1, &args)?;
-        device.launch(self.kernels.offset_scan, Launch::of(1, THREADS), &args)?;
-        self.launch(self.kernels.offsets, tiles, 1, &args)?;
+        self.kernels.sums.queue(device, args)?;
         let ends = offsets.to_vec()?;
         let total = ends[active as usize];
         let arcs = device.alloc::<u32>("arcs", total as usize)?;

@@ -101,13 +101,11 @@ pub(super) struct Workspace<'a> {
 }
 
 impl<'a> Workspace<'a> {
-    /// `beat` is called while segments are laid out.
     pub fn new(
         device: &mut CudaDevice,
         rows: &'a TopologyRows,
         plan: &'a Plan,
         rank: usize,
-        beat: &(dyn Fn() + Sync),
     ) -> Result<Workspace<'a>> {
         let (graph, columns) = (rows.on_device(rank)?, &rows.columns);
         let options = options(graph, plan);
@@ -117,7 +115,8 @@ impl<'a> Workspace<'a> {
         let own_arcs = host_rows.offsets[own.start]..host_rows.offsets[own.end];
         let some = (plan.merging != Merging::None).then_some(rank);
         let hubs = plan.segments.as_ref();
-        let hubs = hubs.map(|cut| Hubs::new(device, host_rows, cut, some, beat)).transpose()?;
+        let hubs =
+            hubs.map(|cut| Hubs::new(device, graph, columns.active, cut, some)).transpose()?;
         let arrays = Arrays::allocate(
             device,
             Sizes {

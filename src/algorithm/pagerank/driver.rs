@@ -37,6 +37,7 @@ impl Algorithm for PageRank {
         "hive run pagerank --graph rmat:12 --tolerance 1e-7 --output ranks.npz",
     ];
     const FORM: Form = Form::Topology;
+    const KERNELS: &'static [&'static str] = &["pagerank.cu", "pagerank_hubs.cu", "segments.cu"];
     const RANKS: Option<&'static str> = Some("the nodes of the highest ranks");
 
     fn check(config: &PagerankConfig) -> Result<()> {
@@ -86,7 +87,7 @@ impl Algorithm for PageRank {
         let (rows, start) = (graph.topology(fleet)?, query.start.as_deref());
         let config = PagerankConfig { run: run.clone(), ..query.config.clone() };
         let begin = Instant::now();
-        let plan = Arc::new(Plan::new(&rows, &config, start, fleet.info())?);
+        let plan = Arc::new(Plan::new(&rows, &config, start, fleet)?);
         let planned_ms = begin.elapsed().as_secs_f64() * 1e3;
         let layout = plan.words(&config, fleet.info());
         let shared = (rows.clone(), plan.clone(), config);
@@ -125,10 +126,10 @@ fn program(
     let begin = Instant::now();
     let sums = plan.merging == Merging::Sum;
     let state = State::allocate(r, StateSizes { active: rows.columns.active, sums })?;
-    let (rank, rendezvous) = (r.rank(), r.rendezvous().clone());
+    let rank = r.rank();
     let engine = Engine::new(
         r,
-        |device| Workspace::new(device, rows, plan, rank, &|| rendezvous.beat(rank)),
+        |device| Workspace::new(device, rows, plan, rank),
         || Ok(HostSide::new(rows, plan, rank)),
     )?;
     r.settle()?;

@@ -8,13 +8,13 @@ use crate::device::kernels::pagerank_hubs::{
 };
 use crate::device::{CudaDevice, Function, Launch, source};
 use crate::error::Result;
-use crate::layout::ColumnRows;
+use crate::layout::DeviceGraph;
 use crate::layout::memory::DeviceArray;
 use crate::layout::segments::{
-    CHUNK, MOST_TEAMS, Runs, SegmentRows, Segments, TEAMS, Teams, most_blocks,
+    CHUNK, DeviceRuns, LANE, MOST_TEAMS, RunShape, SegmentShape, Segments, TEAMS, Teams,
+    most_blocks,
 };
-use bytemuck::{Pod, Zeroable};
-use std::borrow::Cow;
+use bytemuck::Zeroable;
 use std::ops::Range;
 
 /// Rows that a warp reads at once, which may lie behind the last.
@@ -46,9 +46,10 @@ struct RunSizes {
 }
 
 impl RunSizes {
-    fn of<C>(runs: &Runs<C>) -> RunSizes {
-        let words = runs.columns.len() * size_of::<C>() / size_of::<u32>();
-        RunSizes { words, chunks: runs.first.len(), runs: runs.rows.len() }
+    /// With columns of so many bits.
+    fn of(runs: RunShape, bits: usize) -> RunSizes {
+        let RunShape { chunks, runs } = runs;
+        RunSizes { words: chunks * CHUNK * bits / 32, chunks, runs }
     }
 }
 
@@ -57,27 +58,16 @@ device_arrays! {
     struct RunArrays of RunSizes {
         /// Columns of 16 bits two in a word; far ones are whole.
         columns: u32 = "segment arcs", |s| s.words;
-        marks: u16 = "segment marks", |s| 32 * s.chunks;
+        marks: u16 = "segment marks", |s| CHUNK / LANE * s.chunks;
         first: u32 = "segment chunks", |s| s.chunks;
         rows: u32 = "segment rows", |s| s.runs + AHEAD;
     }
 }
 
 impl RunArrays {
-    fn new<C: Pod>(device: &CudaDevice, mut runs: Runs<C>) -> Result<RunArrays> {
-        let sizes = RunSizes::of(&runs);
-        // An array of 16-bit columns need not lie as one of words must.
-        let words: Cow<'_, [u32]> = match bytemuck::try_cast_slice(&runs.columns) {
-            Ok(words) => Cow::Borrowed(words),
-            Err(_) => Cow::Owned(bytemuck::pod_collect_to_vec(&runs.columns)),
-        };
-        let arrays = RunArrays::allocate(device, sizes)?;
-        arrays.columns.upload(&words)?;
-        arrays.marks.upload(&runs.marks)?;
-        arrays.first.upload(&runs.first)?;
-        runs.rows.resize(sizes.runs + AHEAD, 0);
-        arrays.rows.upload(&runs.rows)?;
-        Ok(arrays)
+    fn runs(&self) -> DeviceRuns<'_> {
+        let RunArrays { columns, marks, first, rows } = self;
+        DeviceRuns { columns, marks, first, rows }
     }
 }
 
@@ -94,7 +84,7 @@ struct GroupSizes {
 }
 
 impl GroupSizes {
-    fn of(made: &SegmentRows, carried: &Carried, tiles: &[Tile], teams: &Teams) -> GroupSizes {
+    fn of(made: &SegmentShape, carried: &Carried, tiles: &[Tile], teams: &Teams) -> GroupSizes {
         GroupSizes {
             groups: made.groups.len(),
             parts: made.parts.len(),
@@ -169,10 +159,10 @@ impl Hubs {
     /// For the rows of replica `rank`, or for all rows.
     pub fn new(
         device: &mut CudaDevice,
-        rows: &ColumnRows,
+        graph: &DeviceGraph,
+        active: usize,
         cut: &Segments,
         rank: Option<usize>,
-        beat: &(dyn Fn() + Sync),
     ) -> Result<Hubs> {
         let mut kernel = |name| device.function(source("pagerank_hubs.cu"), &[], name);
         let segments = kernel("pagerank_segments")?;
@@ -180,14 +170,16 @@ impl Hubs {
         let carry = kernel("pagerank_carry")?;
         let gathered = kernel("pagerank_gathered")?;
         let tell = kernel("pagerank_tell")?;
+        let made = cut.shape(rank);
+        let near_arcs = RunArrays::allocate(device, RunSizes::of(made.near, 16))?;
+        let far_arcs = RunArrays::allocate(device, RunSizes::of(made.far, 32))?;
+        let runs = [near_arcs.runs(), far_arcs.runs()];
+        let carries = made.fill(device, (graph, graph.in_rows()), cut, runs)?;
         let device = &*device;
-        let made = cut.lay_out(rows, rank, beat);
         let shared_bytes = 4 * (cut.width as u32 + 4 + NEAR_THREADS / 32 * SUMS);
-        let (carried, tiles) = (Carried::new(&made.carries), tiles(&cut.own_rows(rank)));
+        let (carried, tiles) = (Carried::new(&carries), tiles(&cut.own_rows(rank)));
         let sizes = GroupSizes::of(&made, &carried, &tiles, &cut.teams);
-        let SegmentRows { near, far: far_runs, groups, parts, slots, .. } = made;
-        let near_arcs = RunArrays::new(device, near)?;
-        let far_arcs = RunArrays::new(device, far_runs)?;
+        let SegmentShape { groups, parts, slots, .. } = made;
         let arrays = GroupArrays::allocate(device, sizes)?;
         arrays.groups.upload(bytemuck::cast_slice(&groups))?;
         arrays.parts.upload(&parts)?;
@@ -214,7 +206,7 @@ impl Hubs {
             slots,
             count: cut.count as u32,
             width: cut.width as u32,
-            active: rows.offsets.len() as u32 - 1,
+            active: active as u32,
         })
     }
 
@@ -338,7 +330,7 @@ mod tests {
     use super::*;
     use crate::generate::generate;
     use crate::layout::memory::total;
-    use crate::layout::segments::SegmentOptions;
+    use crate::layout::segments::{RowBlocks, SegmentOptions};
     use crate::layout::{Columns, Layout};
 
     #[test]
@@ -358,11 +350,13 @@ mod tests {
                     redundant: true,
                     in_turn: false,
                 };
-                let cut = Segments::new(rows, 4, options);
-                let made = cut.lay_out(rows, None, &|| ());
-                let (carried, tiles) = (Carried::new(&made.carries), tiles(&cut.own_rows(None)));
+                let blocks = RowBlocks::new(rows, width);
+                let cut = Segments::new(rows, &blocks, blocks.count(rows), 4, options);
+                let made = cut.shape(None);
+                let carries = cut.lay_out(rows, None).carries;
+                let (carried, tiles) = (Carried::new(&carries), tiles(&cut.own_rows(None)));
                 let groups = GroupSizes::of(&made, &carried, &tiles, &cut.teams);
-                let [near, far] = [RunSizes::of(&made.near), RunSizes::of(&made.far)];
+                let [near, far] = [RunSizes::of(made.near, 16), RunSizes::of(made.far, 32)];
                 let lists =
                     [RunArrays::list(near), RunArrays::list(far), GroupArrays::list(groups)];
                 let taken = total(&lists.concat());

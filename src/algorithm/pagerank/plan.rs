@@ -6,12 +6,13 @@ use crate::algorithm::MergeMode;
 use crate::algorithm::arrays::replicated_arrays;
 use crate::collective::{Replicated, Split};
 use crate::error::Result;
-use crate::fleet::FleetInfo;
+use crate::fleet::{Fleet, FleetInfo};
 use crate::graph::Graph;
-use crate::layout::segments::{SegmentOptions, Segments};
+use crate::layout::segments::{Part, RowBlocks, SegmentOptions, Segments};
 use crate::layout::{Columns, TopologyRows};
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// How all replicas get the rows of an iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,15 +105,32 @@ pub(super) struct Plan {
     pub warps: (u32, u32),
 }
 
+/// What the row blocks have of each segment, counted on the first GPU.
+fn count(
+    fleet: &Fleet,
+    rows: &Arc<TopologyRows>,
+    blocks: &Arc<RowBlocks>,
+) -> Result<Vec<Vec<Part>>> {
+    let (rows, blocks) = (rows.clone(), blocks.clone());
+    let counted = fleet.run(move |r| {
+        let graph = rows.on_device(r.rank())?;
+        match r.rank() {
+            0 => blocks.count_on(r.device_mut()?, graph, graph.in_rows()),
+            _ => Ok(Vec::new()),
+        }
+    })?;
+    Ok(counted.into_iter().next().unwrap_or_default())
+}
+
 impl Plan {
     /// `start`: `[n]` p by node, where it is not the same for all.
     pub fn new(
-        rows: &TopologyRows,
+        rows: &Arc<TopologyRows>,
         config: &PagerankConfig,
         start: Option<&[f64]>,
-        fleet: &FleetInfo,
+        on: &Fleet,
     ) -> Result<Plan> {
-        let columns = &*rows.columns;
+        let (columns, fleet) = (&*rows.columns, on.info());
         let strategy = choose(config, columns.flat);
         let totals = config.weighted.then(|| out_weights(&rows.graph));
         let shares =
@@ -136,8 +154,9 @@ impl Plan {
                     redundant: merging == Merging::None,
                     in_turn: merging == Merging::HandOut,
                 };
-                columns.in_rows().load()?;
-                Some(Segments::new(columns.in_rows(), fleet.world, options))
+                let blocks = Arc::new(RowBlocks::new(columns.in_rows(), options.width));
+                let parts = count(on, rows, &blocks)?;
+                Some(Segments::new(columns.in_rows(), &blocks, parts, fleet.world, options))
             }
             false => None,
         };

@@ -1,12 +1,14 @@
 //! Where rows are cut, how many segments each row block has, and which replica has which rows.
 
-use super::rows::{CHUNK, for_runs};
+use super::CHUNK;
 use super::teams::{Gpu, Teams, load_ps};
 use crate::collective::Split;
+use crate::device::kernels::segments as kernel;
 use crate::error::{Error, Result};
 use crate::fleet::FleetInfo;
 use crate::layout::ColumnRows;
 use crate::units::{count as number, plural};
+#[cfg(test)]
 use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::iter::Sum;
@@ -17,7 +19,7 @@ const BLOCKS: u64 = 1056;
 /// Arcs of a row block, at least.
 const BLOCK_ARCS: u64 = 4096;
 /// Segments at most.
-pub(crate) const MOST_SEGMENTS: usize = 128;
+pub(crate) const MOST_SEGMENTS: usize = kernel::SEGMENTS as usize;
 /// Sources of a segment at most, on any GPU.
 pub(crate) const WIDEST_SEGMENT: u32 = 48_000;
 
@@ -55,11 +57,13 @@ impl Costs {
 }
 
 /// What a row block has of a segment.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Part {
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Part {
     pub arcs: u64,
     /// Rows with such an arc.
     pub runs: u64,
+    /// Rows whose last arc is such an arc.
+    pub ends: u64,
 }
 
 impl<'a> Sum<&'a Part> for Part {
@@ -67,6 +71,7 @@ impl<'a> Sum<&'a Part> for Part {
         let add = |sum: Part, part: &Part| Part {
             arcs: sum.arcs + part.arcs,
             runs: sum.runs + part.runs,
+            ends: sum.ends + part.ends,
         };
         parts.fold(Part::default(), add)
     }
@@ -106,6 +111,8 @@ pub(crate) struct Segments {
     pub(super) bounds: Vec<u64>,
     /// `[blocks]` segments of each row block; what lies beyond is far.
     pub(super) depth: Vec<usize>,
+    /// `[blocks][most + 1]` what they have of each segment, and of all sources beyond.
+    pub(super) parts: Vec<Vec<Part>>,
     /// `[count + 1]` chunks of a group, by segment; the last for far arcs.
     pub(super) span: Vec<usize>,
     /// Which multiprocessors go through which segments.
@@ -120,20 +127,59 @@ pub(crate) struct Segments {
     arcs: u64,
 }
 
-impl Segments {
-    /// Cuts `rows` for a fleet of `world`.
-    pub fn new(rows: &ColumnRows, world: usize, options: SegmentOptions) -> Segments {
-        let width = options.width;
+/// Rows in blocks of about equal cost, which are to be counted.
+pub(crate) struct RowBlocks {
+    /// `[blocks + 1]` first row of each.
+    pub bounds: Vec<u64>,
+    /// Sources of a segment.
+    pub width: usize,
+    /// Segments that count.
+    pub most: usize,
+}
+
+impl RowBlocks {
+    pub fn new(rows: &ColumnRows, width: usize) -> RowBlocks {
         let active = rows.offsets.len() as u64 - 1;
-        let costs = Costs::of(active);
         let blocks = (rows.arcs() / BLOCK_ARCS).clamp(1, BLOCKS) as usize;
         let cost = |v: u64| rows.offsets[v as usize] + v;
         // Not aligned: 64 of the longest rows have more arcs than any other hundred row blocks.
         let bounds = Split::by_weight(active, blocks, 1, cost(active), cost).bounds().to_vec();
-        let most = MOST_SEGMENTS.min((active as usize).div_ceil(width));
-        let parts =
-            |block: &[u64]| count_parts(rows, block[0] as usize..block[1] as usize, width, most);
-        let parts: Vec<Vec<Part>> = bounds.par_windows(2).map(parts).collect();
+        RowBlocks { bounds, width, most: MOST_SEGMENTS.min((active as usize).div_ceil(width)) }
+    }
+
+    /// `[blocks][most + 1]` what the row blocks have of each segment, and of all sources beyond; on the host.
+    #[cfg(test)]
+    pub fn count(&self, rows: &ColumnRows) -> Vec<Vec<Part>> {
+        let parts = |block: &[u64]| {
+            let mut parts = vec![Part::default(); self.most + 1];
+            for v in block[0] as usize..block[1] as usize {
+                let mut last = None;
+                super::rows::for_runs(rows.row(v), self.width, self.most, |s, run| {
+                    parts[s].arcs += run.len() as u64;
+                    parts[s].runs += 1;
+                    last = Some(s);
+                });
+                last.into_iter().for_each(|s| parts[s].ends += 1);
+            }
+            parts
+        };
+        self.bounds.par_windows(2).map(parts).collect()
+    }
+}
+
+impl Segments {
+    /// Cuts `rows` for a fleet of `world`; `parts` are what their `blocks` have.
+    pub fn new(
+        rows: &ColumnRows,
+        blocks: &RowBlocks,
+        parts: Vec<Vec<Part>>,
+        world: usize,
+        options: SegmentOptions,
+    ) -> Segments {
+        let RowBlocks { bounds, width, most } = blocks;
+        let (bounds, width, most) = (bounds.clone(), *width, *most);
+        let costs = Costs::of(rows.offsets.len() as u64 - 1);
+        let blocks = bounds.len() - 1;
         let depth = match options.segments {
             Some(segments) => vec![segments.min(most); blocks],
             None => depths(&parts, most, costs),
@@ -184,7 +230,13 @@ impl Segments {
                 .collect(),
             bounds,
             depth,
+            parts,
         }
+    }
+
+    /// Sources beyond this segment count as one more.
+    pub(super) fn most(&self) -> usize {
+        self.parts[0].len() - 1
     }
 
     /// Sources of a segment on the GPUs of `fleet`: as many f32 values as a block's shared memory has room for beside what
@@ -252,18 +304,6 @@ pub(crate) fn most_blocks(arcs: u64, segments: Option<u32>) -> (usize, usize) {
     let paying = arcs * (Costs::of(u64::MAX >> 2).far - NEAR_PS) / SEGMENT_PS;
     let segments = segments.map_or(paying, u64::from);
     (blocks as usize, segments.min(MOST_SEGMENTS as u64) as usize)
-}
-
-/// `[most + 1]` what these rows have of each segment, and of all sources beyond them.
-fn count_parts(rows: &ColumnRows, own: Range<usize>, width: usize, most: usize) -> Vec<Part> {
-    let mut parts = vec![Part::default(); most + 1];
-    for v in own {
-        for_runs(rows.row(v), width, most, |s, run| {
-            parts[s].arcs += run.len() as u64;
-            parts[s].runs += 1;
-        });
-    }
-    parts
 }
 
 /// `[blocks]` segments of each row block: of those that save all row blocks together more than a segment costs, as many as

@@ -15,11 +15,22 @@
 //! skewed graph then has most of the rows.
 
 mod cut;
+mod on_device;
+#[cfg(test)]
 mod rows;
 mod teams;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use cut::{MOST_SEGMENTS, SegmentOptions, Segments, WIDEST_SEGMENT, most_blocks};
-pub(crate) use rows::{CHUNK, Runs, SegmentRows};
+pub(crate) use cut::{
+    MOST_SEGMENTS, Part, RowBlocks, SegmentOptions, Segments, WIDEST_SEGMENT, most_blocks,
+};
+pub(crate) use on_device::{DeviceRuns, RunShape, SegmentShape};
 pub(crate) use teams::{MOST_TEAMS, TEAMS, Teams};
+
+use crate::device::kernels::chunks;
+
+/// Consecutive arcs that one thread of a warp adds up.
+pub(crate) const LANE: usize = chunks::LANE as usize;
+/// Arcs of a chunk: a warp adds them up at once.
+pub(crate) const CHUNK: usize = chunks::CHUNK as usize;

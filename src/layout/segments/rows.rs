@@ -1,14 +1,9 @@
-//! The arrays of segments, as the kernels of `kernels/pagerank/pagerank_hubs.cu` read them.
+//! The arrays of segments, as the kernels of `kernels/pagerank/pagerank_hubs.cu` read them, made on the host: what those
+//! that GPUs make are compared with.
 
-use super::Segments;
-use crate::device::kernels::pagerank_hubs;
+use super::{CHUNK, LANE, Segments};
 use crate::layout::ColumnRows;
 use rayon::prelude::*;
-
-/// Consecutive arcs that one thread of a warp adds up.
-pub(super) const LANE: usize = pagerank_hubs::LANE as usize;
-/// Arcs of a chunk: a warp adds them up at once.
-pub(crate) const CHUNK: usize = pagerank_hubs::CHUNK as usize;
 
 /// Calls `each` with the segment of every run of a row, and the run: arcs from one segment, or from all beyond the first
 /// `most`.
@@ -143,22 +138,14 @@ pub(crate) struct SegmentRows {
 }
 
 impl Segments {
-    /// The arrays for the rows of replica `rank`, or for all rows. `beat` is called for each row block.
-    pub fn lay_out(
-        &self,
-        rows: &ColumnRows,
-        rank: Option<usize>,
-        beat: &(dyn Fn() + Sync),
-    ) -> SegmentRows {
+    /// The arrays for the rows of replica `rank`, or for all rows.
+    pub fn lay_out(&self, rows: &ColumnRows, rank: Option<usize>) -> SegmentRows {
         let own = self.own_blocks(rank);
         let mut slots = vec![0];
         for b in &own {
             slots.push(slots[slots.len() - 1] + self.bounds[*b + 1] - self.bounds[*b]);
         }
-        let block = |(b, first): (&usize, &u64)| {
-            beat();
-            self.block(rows, *b, *first)
-        };
+        let block = |(b, first): (&usize, &u64)| self.block(rows, *b, *first);
         let blocks: Vec<BlockRows> = own.par_iter().zip(&slots).map(block).collect();
         let slots = slots[own.len()] as u32;
         let mut made = SegmentRows { parts: vec![0], slots, ..SegmentRows::default() };

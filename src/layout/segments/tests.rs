@@ -1,11 +1,13 @@
 use super::cut::{Costs, Part, depths};
-use super::rows::LANE;
+use super::rows::{Runs, SegmentRows};
 use super::teams::Gpu;
 use super::*;
+use crate::fleet::{Fleet, FleetConfig};
 use crate::generate::generate;
 use crate::graph::{Graph, Origin};
-use crate::layout::{ColumnRows, Columns, Layout};
+use crate::layout::{ColumnRows, Columns, Layout, PrepareOptions, Prepared};
 use std::ops::Range;
+use std::sync::Arc;
 
 fn columns(graph: &Graph) -> Columns {
     Columns::new(graph, Layout::Degree).unwrap()
@@ -34,6 +36,11 @@ fn cut(width: usize, segments: Option<usize>, in_turn: bool) -> SegmentOptions {
         redundant: false,
         in_turn,
     }
+}
+
+fn segments(rows: &ColumnRows, world: usize, options: SegmentOptions) -> Segments {
+    let blocks = RowBlocks::new(rows, options.width);
+    Segments::new(rows, &blocks, blocks.count(rows), world, options)
 }
 
 /// The rows of a replica's slots.
@@ -154,10 +161,10 @@ fn segments_and_far_arcs_hold_every_arc_once_for_any_number_of_replicas() {
         {
             for world in [1, 3, 5] {
                 for in_turn in [false, true] {
-                    let cut = Segments::new(rows, world, cut(width, asked, in_turn));
+                    let cut = segments(rows, world, cut(width, asked, in_turn));
                     let mut arcs = Vec::new();
                     for rank in 0..world {
-                        let made = cut.lay_out(rows, Some(rank), &|| ());
+                        let made = cut.lay_out(rows, Some(rank));
                         let own = rows_of(&cut, rank);
                         assert_eq!(made.slots as usize, own.len(), "{name}");
                         let part = unpacked(&made, &cut, active);
@@ -178,7 +185,7 @@ fn sums(cut: &Segments, rows: &ColumnRows, world: usize, value: &[f32]) -> Vec<u
     for rank in 0..world {
         let own = rows_of(cut, rank);
         let mut gathered = vec![0f32; own.len()];
-        let made = cut.lay_out(rows, Some(rank), &|| ());
+        let made = cut.lay_out(rows, Some(rank));
         let mut carry = vec![0f32; made.groups.len()];
         for s in 0..=cut.count {
             let near = (s < cut.count).then_some(s);
@@ -229,7 +236,7 @@ fn a_row_s_sum_is_right_and_has_the_same_bits_whoever_has_the_row() {
         let value: Vec<f32> = (0..columns.active).map(|v| 1.0 / (v as f32 + 3.0)).collect();
         for (width, asked) in [(64, Some(4)), (48_000, Some(1)), (100, Some(0))] {
             let made = |world, in_turn| {
-                let cut = Segments::new(rows, world, cut(width, asked, in_turn));
+                let cut = segments(rows, world, cut(width, asked, in_turn));
                 sums(&cut, rows, world, &value)
             };
             let one = made(1, false);
@@ -250,16 +257,16 @@ fn a_row_s_sum_is_right_and_has_the_same_bits_whoever_has_the_row() {
 fn segments_are_made_where_they_pay() {
     let rmat = columns(&generate("rmat:17").unwrap());
     let asked = cut(48_000, None, false);
-    let cut = Segments::new(rmat.in_rows(), 1, asked);
+    let cut = segments(rmat.in_rows(), 1, asked);
     assert!(cut.count >= 1, "a skewed graph's hubs are worth a segment");
     assert!(cut.near * 2 > rmat.in_rows().arcs(), "{} arcs in segments", cut.near);
     let grid = columns(&generate("grid:40x50").unwrap());
-    assert_eq!(Segments::new(grid.in_rows(), 1, asked).count, 0, "a small one's are not");
+    assert_eq!(segments(grid.in_rows(), 1, asked).count, 0, "a small one's are not");
 }
 
 #[test]
 fn a_block_has_the_segments_that_it_gains_by() {
-    let part = |arcs, runs| Part { arcs, runs };
+    let part = |arcs, runs| Part { arcs, runs, ends: 0 };
     let rich = vec![part(10_000_000, 1_000_000), part(9_000_000, 1_000_000), part(0, 0)];
     // Three arcs in two runs save three ps; one in one would lose.
     let poor = vec![part(3_000_000, 2_000_000), part(0, 0), part(5, 5)];
@@ -276,7 +283,7 @@ fn rows_dealt_in_turn_are_as_many_for_everybody() {
     let columns = columns(&generate("rmat:16").unwrap());
     let rows = columns.in_rows();
     for world in [2, 3, 4, 8] {
-        let dealt = Segments::new(rows, world, cut(1024, Some(4), true));
+        let dealt = segments(rows, world, cut(1024, Some(4), true));
         let own = |rank| rows_of(&dealt, rank);
         let arcs = |rank| own(rank).iter().map(|v| rows.row(*v as usize).len()).sum::<usize>();
         let lengths: Vec<usize> = (0..world).map(|rank| own(rank).len()).collect();
@@ -345,4 +352,91 @@ fn few_segments_and_none_have_one_team() {
     assert_eq!(Teams::new(&[1_000_000; 6], None, gpu(4)).count(), 1);
     assert_eq!(Teams::new(&[], None, gpu(4)).count(), 1);
     assert_eq!(Teams::new(&[], Some(4), gpu(1)).count(), 1);
+}
+
+/// Arrays that a device made.
+struct Made {
+    columns: Vec<u32>,
+    marks: Vec<u16>,
+    first: Vec<u32>,
+    rows: Vec<u32>,
+}
+
+#[test]
+fn arrays_made_on_a_gpu_are_those_of_the_host() {
+    let config = FleetConfig { devices: "cuda:0".parse().unwrap(), ..FleetConfig::default() };
+    let Ok(fleet) = Fleet::open(config) else {
+        return crate::skips::skipped("no CUDA device, segments made on GPUs were NOT compared");
+    };
+    let mut graphs = graphs();
+    graphs.push(("large R-MAT", generate("rmat:17").unwrap()));
+    for (name, graph) in graphs {
+        let graph = Arc::new(graph);
+        let host = columns(&graph);
+        let options = PrepareOptions { layout: Layout::Degree, ..PrepareOptions::default() };
+        let prepared = Prepared::new(&fleet, graph.clone(), options).unwrap();
+        let rows = prepared.topology(&fleet).unwrap();
+        for (width, asked) in [(1024, None), (64, Some(3)), (48_000, Some(128)), (16, Some(0))] {
+            let options = cut(width, asked, true);
+            let blocks = Arc::new(RowBlocks::new(host.in_rows(), width));
+            let (shared, counted) = (rows.clone(), blocks.clone());
+            let parts = fleet
+                .run(move |r| {
+                    let graph = shared.on_device(0)?;
+                    counted.count_on(r.device_mut()?, graph, graph.in_rows())
+                })
+                .unwrap()
+                .remove(0);
+            let what = format!("{name}, {asked:?} of {width}");
+            assert!(parts == blocks.count(host.in_rows()), "{what}: parts");
+            let cut = Arc::new(Segments::new(host.in_rows(), &blocks, parts, 3, options));
+            for rank in [None, Some(0), Some(2)] {
+                let wanted = cut.lay_out(host.in_rows(), rank);
+                let shape = cut.shape(rank);
+                assert_eq!(
+                    (&shape.groups, &shape.parts),
+                    (&wanted.groups, &wanted.parts),
+                    "{what}"
+                );
+                assert_eq!(shape.slots, wanted.slots, "{what}");
+                let (shared, cut) = (rows.clone(), cut.clone());
+                let made =
+                    fleet.run(move |r| {
+                        let graph = shared.on_device(0)?;
+                        let device = r.device_mut()?;
+                        let allocate = |shape: RunShape, bits: usize| -> crate::Result<_> {
+                            Ok((
+                                device.alloc::<u32>("columns", shape.chunks * CHUNK * bits / 32)?,
+                                device.alloc::<u16>("marks", shape.chunks * 32)?,
+                                device.alloc::<u32>("first", shape.chunks)?,
+                                device.alloc::<u32>("rows", shape.runs)?,
+                            ))
+                        };
+                        let both = [allocate(shape.near, 16)?, allocate(shape.far, 32)?];
+                        let runs = both.each_ref().map(|(columns, marks, first, rows)| {
+                            DeviceRuns { columns, marks, first, rows }
+                        });
+                        let carries = shape.fill(device, (graph, graph.in_rows()), &cut, runs)?;
+                        let read = |runs: DeviceRuns<'_>| -> crate::Result<Made> {
+                            let (columns, marks) = (runs.columns.to_vec()?, runs.marks.to_vec()?);
+                            let (first, rows) = (runs.first.to_vec()?, runs.rows.to_vec()?);
+                            Ok(Made { columns, marks, first, rows })
+                        };
+                        Ok((carries, read(runs[0])?, read(runs[1])?))
+                    });
+                let (carries, near, far) = made.unwrap().remove(0);
+                assert_eq!(carries, wanted.carries, "{what}: carries");
+                let near_columns: Vec<u16> = bytemuck::pod_collect_to_vec(&near.columns);
+                assert!(near_columns == wanted.near.columns, "{what}: near columns");
+                assert!(far.columns == wanted.far.columns, "{what}: far columns");
+                assert!(near.marks == wanted.near.marks && far.marks == wanted.far.marks, "{what}");
+                assert_eq!(
+                    (near.first, far.first),
+                    (wanted.near.first, wanted.far.first),
+                    "{what}"
+                );
+                assert_eq!((near.rows, far.rows), (wanted.near.rows, wanted.far.rows), "{what}");
+            }
+        }
+    }
 }
