@@ -144,12 +144,21 @@ impl<T: Pod> DeviceBuffer<T> {
             return Err(Error::machine(format!("elements {range:?} of an array of {held}; a bug")));
         }
         let mut values = crate::memory::zeros("a copy of a device array", range.len())?;
-        if values.is_empty() {
-            return Ok(values);
-        }
-        let from = self.pointer + (range.start * size_of::<T>()) as u64;
-        self.context.copy_out(self.stream, from, bytemuck::cast_slice_mut(&mut values))?;
+        self.read(range.start, &mut values)?;
         Ok(values)
+    }
+
+    /// Waits for the stream and copies the elements from `first` on out.
+    pub(crate) fn read(&self, first: usize, to: &mut [T]) -> Result<()> {
+        if first + to.len() > self.length {
+            let (wanted, held) = (first + to.len(), self.length);
+            return Err(Error::machine(format!("{wanted} elements of an array of {held}; a bug")));
+        }
+        if to.is_empty() {
+            return Ok(());
+        }
+        let from = self.pointer + (first * size_of::<T>()) as u64;
+        self.context.copy_out(self.stream, from, bytemuck::cast_slice_mut(to))
     }
 }
 

@@ -1,146 +1,191 @@
-//! Copies between large arrays of the host and a device, by way of a ring of pinned buffers: while one is copied by the GPU,
-//! the cores fill or empty another. Pinned memory is copied several times as fast as other memory, and pinning all of it
-//! would take longer than the copy.
+//! Copies between large arrays of the host and a device, by way of pinned buffers: pinned memory is copied several times as
+//! fast as other memory, and pinning all of it would take longer than the copy. Several threads have a stream and two
+//! buffers each; while the GPU copies one, the thread fills or empties the other.
 
-use super::context::{Context, event};
-use super::{check, context::Entered};
+use super::check;
+use super::context::{Context, Entered, event, stream};
 use crate::error::Result;
 use cudarc::driver::sys;
-use rayon::prelude::*;
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 
-const SLOTS: usize = 4;
-const SLOT_BYTES: usize = 8 << 20;
-/// Bytes that one core copies at a time.
-const PIECE: usize = 128 << 10;
-/// Bytes from which the ring is worth its start.
-const WORTH: usize = 4 << 20;
+/// Threads at most.
+const THREADS: usize = 16;
+/// Bytes of a buffer.
+const PIECE: usize = 1 << 20;
+/// Bytes from which the threads are worth their start.
+const WORTH: usize = 8 * PIECE;
 
-/// The buffers of a context.
+/// What the threads of a context copy with.
 pub(super) struct Ring {
     memory: *mut u8,
-    /// Of each slot: its last copy has ended.
-    free: [sys::CUevent; SLOTS],
+    lanes: Vec<Lane>,
 }
 
-// SAFETY: the memory is this value's own, and events may be used from any thread with the context current.
+/// What one thread has.
+struct Lane {
+    stream: sys::CUstream,
+    /// Of each buffer: the GPU has done with it.
+    free: [sys::CUevent; 2],
+    buffers: [*mut u8; 2],
+}
+
+// SAFETY: the memory is this value's own; streams and events may be used from any thread with the context current.
 unsafe impl Send for Ring {}
+// SAFETY: as above; buffers are touched by the one thread that has the lane.
+unsafe impl Send for Lane {}
 
 impl Ring {
     /// Of `context`, which is current.
     fn new(context: &Context) -> Result<Ring> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS);
         let mut memory = std::ptr::null_mut();
+        let (bytes, flags) = (2 * threads * PIECE, sys::CU_MEMHOSTALLOC_PORTABLE);
         // SAFETY: out-pointer to a local; the context is current.
-        let status = unsafe {
-            sys::cuMemHostAlloc(&mut memory, SLOTS * SLOT_BYTES, sys::CU_MEMHOSTALLOC_PORTABLE)
-        };
+        let status = unsafe { sys::cuMemHostAlloc(&mut memory, bytes, flags) };
         context.check("cuMemHostAlloc", status)?;
-        let mut free = [std::ptr::null_mut(); SLOTS];
-        for slot in &mut free {
-            *slot = event(&context.name, false)?;
+        let mut ring = Ring { memory: memory.cast(), lanes: Vec::new() };
+        for lane in 0..threads {
+            // SAFETY: inside the allocation.
+            let buffers = [0, 1].map(|i| unsafe { ring.memory.add((2 * lane + i) * PIECE) });
+            let free = [event(&context.name, false)?, event(&context.name, false)?];
+            ring.lanes.push(Lane { stream: stream(&context.name)?, free, buffers });
         }
-        Ok(Ring { memory: memory.cast(), free })
-    }
-
-    /// The first `bytes` of a slot, once the GPU has done with it.
-    fn slot(&mut self, context: &Context, slot: usize, bytes: usize) -> Result<&mut [u8]> {
-        // SAFETY: a live event.
-        let status = unsafe { sys::cuEventSynchronize(self.free[slot]) };
-        context.check("cuEventSynchronize", status)?;
-        // SAFETY: inside the allocation, borrowed from its only owner; no copy is under way.
-        Ok(unsafe {
-            std::slice::from_raw_parts_mut(
-                self.memory.add(slot * SLOT_BYTES),
-                bytes.min(SLOT_BYTES),
-            )
-        })
+        Ok(ring)
     }
 
     /// Frees it; its context is current as long as `_entered` lives.
     pub(super) fn free(self, _entered: &Entered) {
-        // SAFETY: allocated by `new`, freed once; every copy was waited for.
+        // SAFETY: made by `new`, freed once; every copy was waited for.
         unsafe {
-            for event in self.free {
-                sys::cuEventDestroy_v2(event);
+            for lane in self.lanes {
+                lane.free.iter().for_each(|event| _ = sys::cuEventDestroy_v2(*event));
+                sys::cuStreamDestroy_v2(lane.stream);
             }
             sys::cuMemFreeHost(self.memory.cast());
         }
     }
 }
 
-fn copy(to: &mut [u8], from: &[u8]) {
-    let pieces = to.par_chunks_mut(PIECE).zip(from.par_chunks(PIECE));
-    pieces.for_each(|(to, from)| to.copy_from_slice(from));
+impl Lane {
+    /// The first `bytes` of a buffer, once the GPU has done with it.
+    fn buffer(&mut self, context: &Context, which: usize, bytes: usize) -> Result<&mut [u8]> {
+        // SAFETY: a live event.
+        let status = unsafe { sys::cuEventSynchronize(self.free[which]) };
+        context.check("cuEventSynchronize", status)?;
+        // SAFETY: one of the lane's own buffers, of PIECE bytes; no copy of it is under way.
+        Ok(unsafe { std::slice::from_raw_parts_mut(self.buffers[which], bytes.min(PIECE)) })
+    }
+
+    fn queued(&self, context: &Context, which: usize) -> Result<()> {
+        // SAFETY: live event and stream of the current context.
+        let status = unsafe { sys::cuEventRecord(self.free[which], self.stream) };
+        context.check("cuEventRecord", status)
+    }
+
+    /// Copies pieces of the host to their places on the device.
+    fn copy_in<'a>(
+        &mut self,
+        context: &Context,
+        pieces: impl Iterator<Item = (u64, &'a [u8])>,
+    ) -> Result<()> {
+        context.bind()?;
+        for (i, (to, piece)) in pieces.enumerate() {
+            let buffer = self.buffer(context, i % 2, piece.len())?;
+            buffer.copy_from_slice(piece);
+            let from = buffer.as_ptr().cast();
+            // SAFETY: the caller's part of the device; the buffer is not touched before the event.
+            let status = unsafe { sys::cuMemcpyHtoDAsync_v2(to, from, piece.len(), self.stream) };
+            check(&context.name, "cuMemcpyHtoD", status)?;
+            self.queued(context, i % 2)?;
+        }
+        context.drain(self.stream)
+    }
+
+    /// Copies pieces of the device to their places on the host.
+    fn copy_out<'a>(
+        &mut self,
+        context: &Context,
+        pieces: impl Iterator<Item = (u64, &'a mut [u8])>,
+    ) -> Result<()> {
+        context.bind()?;
+        // What the GPU has been asked for and the thread has not seen: its buffer, and where it goes.
+        let mut asked: Option<(usize, &mut [u8])> = None;
+        for (i, (from, piece)) in pieces.enumerate() {
+            let to = self.buffer(context, i % 2, piece.len())?.as_mut_ptr().cast();
+            // SAFETY: the caller's part of the device; the buffer is not touched before the event.
+            let status = unsafe { sys::cuMemcpyDtoHAsync_v2(to, from, piece.len(), self.stream) };
+            check(&context.name, "cuMemcpyDtoH", status)?;
+            self.queued(context, i % 2)?;
+            if let Some((which, to)) = asked.replace((i % 2, piece)) {
+                to.copy_from_slice(self.buffer(context, which, to.len())?);
+            }
+        }
+        if let Some((which, to)) = asked {
+            to.copy_from_slice(self.buffer(context, which, to.len())?);
+        }
+        Ok(())
+    }
 }
 
 impl Context {
-    /// Copies `from` to the device address `to` on `stream`, and waits. The context is current; there is room for it.
-    pub(super) fn copy_in(&self, stream: sys::CUstream, to: u64, from: &[u8]) -> Result<()> {
-        let queue = |to: u64, from: &[u8]| {
-            // SAFETY: the caller's part of the device; the source is not touched before the copy has been waited for.
-            let status =
-                unsafe { sys::cuMemcpyHtoDAsync_v2(to, from.as_ptr().cast(), from.len(), stream) };
-            check(&self.name, "cuMemcpyHtoD", status)
-        };
-        if from.len() < WORTH {
-            queue(to, from)?;
-            return self.drain(stream);
-        }
+    /// Does `copy` with every lane of the ring, each on a thread of its own.
+    fn with_lanes(
+        &self,
+        copy: impl Fn(usize, usize, &mut Lane) -> Result<()> + Sync,
+    ) -> Result<()> {
         let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
         let ring = match &mut *ring {
             Some(ring) => ring,
             none => none.insert(Ring::new(self)?),
         };
-        let mut at = to;
-        for (i, piece) in from.chunks(SLOT_BYTES).enumerate() {
-            let slot = ring.slot(self, i % SLOTS, piece.len())?;
-            copy(slot, piece);
-            queue(at, slot)?;
-            self.record(ring.free[i % SLOTS], stream)?;
-            at += piece.len() as u64;
-        }
-        self.drain(stream)
-    }
-
-    /// Copies from the device address `from` on `stream`, and waits. The context is current; there is as much.
-    pub(super) fn copy_out(&self, stream: sys::CUstream, from: u64, to: &mut [u8]) -> Result<()> {
-        let queue = |from: u64, to: &mut [u8]| {
-            // SAFETY: the caller's part of the device; the target is not touched before the copy has been waited for.
-            let status = unsafe {
-                sys::cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), from, to.len(), stream)
+        let (lanes, copy) = (ring.lanes.len(), &copy);
+        std::thread::scope(|scope| {
+            let start = |(k, lane)| scope.spawn(move || copy(k, lanes, lane));
+            let threads: Vec<_> = ring.lanes.iter_mut().enumerate().map(start).collect();
+            let end = |thread: std::thread::ScopedJoinHandle<'_, Result<()>>| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             };
-            check(&self.name, "cuMemcpyDtoH", status)
-        };
-        if to.len() < WORTH {
-            queue(from, to)?;
-            return self.drain(stream);
+            threads.into_iter().map(end).fold(Ok(()), |all, one| all.and(one))
+        })
+    }
+
+    /// Copies `from` to the device address `to` once all that is on `stream` has ended, and waits. The context is current; there
+    /// is room for it.
+    pub(super) fn copy_in(&self, stream: sys::CUstream, to: u64, from: &[u8]) -> Result<()> {
+        if from.len() >= WORTH {
+            self.drain(stream)?;
+            return self.with_lanes(|k, lanes, lane| {
+                let pieces = from.chunks(PIECE).enumerate().skip(k).step_by(lanes);
+                lane.copy_in(self, pieces.map(|(i, piece)| (to + (i * PIECE) as u64, piece)))
+            });
         }
-        let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
-        let ring = match &mut *ring {
-            Some(ring) => ring,
-            none => none.insert(Ring::new(self)?),
-        };
-        let total = to.len();
-        let start = |ring: &mut Ring, i: usize| -> Result<()> {
-            let first = i * SLOT_BYTES;
-            if first >= total {
-                return Ok(());
-            }
-            let slot = ring.slot(self, i % SLOTS, total - first)?;
-            queue(from + first as u64, slot)?;
-            self.record(ring.free[i % SLOTS], stream)
-        };
-        (0..SLOTS).try_for_each(|i| start(ring, i))?;
-        for (i, piece) in to.chunks_mut(SLOT_BYTES).enumerate() {
-            let slot = ring.slot(self, i % SLOTS, piece.len())?;
-            copy(piece, slot);
-            start(ring, i + SLOTS)?;
-        }
+        // SAFETY: the caller's part of the device; the source is not touched before the stream is drained.
+        let status =
+            unsafe { sys::cuMemcpyHtoDAsync_v2(to, from.as_ptr().cast(), from.len(), stream) };
+        self.check("cuMemcpyHtoD", status)?;
         self.drain(stream)
     }
 
-    fn record(&self, event: sys::CUevent, stream: sys::CUstream) -> Result<()> {
-        // SAFETY: live event and stream of the current context.
-        self.check("cuEventRecord", unsafe { sys::cuEventRecord(event, stream) })
+    /// Copies from the device address `from` once all that is on `stream` has ended, and waits. The context is current; there is
+    /// as much.
+    pub(super) fn copy_out(&self, stream: sys::CUstream, from: u64, to: &mut [u8]) -> Result<()> {
+        if to.len() >= WORTH {
+            self.drain(stream)?;
+            let pieces: Vec<Mutex<Option<&mut [u8]>>> =
+                to.chunks_mut(PIECE).map(|piece| Mutex::new(Some(piece))).collect();
+            return self.with_lanes(|k, lanes, lane| {
+                let own = pieces.iter().enumerate().skip(k).step_by(lanes);
+                let taken = own.filter_map(|(i, piece)| {
+                    let piece = piece.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+                    Some((from + (i * PIECE) as u64, piece))
+                });
+                lane.copy_out(self, taken)
+            });
+        }
+        // SAFETY: the caller's part of the device; the target is not touched before the stream is drained.
+        let status =
+            unsafe { sys::cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), from, to.len(), stream) };
+        self.check("cuMemcpyDtoH", status)?;
+        self.drain(stream)
     }
 }
