@@ -5,8 +5,8 @@ use super::rmat::{self, Rmat};
 use super::rmat_cuda::{self, DeviceCsr, RmatKernels};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Fleet};
-use crate::graph::build::Csr;
-use crate::graph::{Graph, Origin, milliseconds};
+use crate::graph::array::Array;
+use crate::graph::{Graph, Origin, Rows, milliseconds};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -169,19 +169,18 @@ impl DeviceGenerated {
     pub fn download(&self) -> Result<Graph> {
         let start = Instant::now();
         self.csr.offsets.bind()?;
-        let arcs = self.csr.arcs as usize;
-        let csr = Csr {
-            offsets: self.csr.offsets.to_vec()?,
-            columns: self.csr.columns.part(0..arcs)?,
-            weights: Some(self.csr.weights.part(0..arcs)?),
-            self_loops: 0,
-            duplicates: 0,
+        let (nodes, arcs) = (self.csr.nodes as usize, self.csr.arcs as usize);
+        let DeviceCsr { offsets, columns, weights, .. } = &self.csr;
+        let rows = Rows {
+            offsets: Array::filled("row offsets", nodes + 1, |to| offsets.read(0, to))?,
+            columns: Array::filled("columns", arcs, |to| columns.read(0, to))?,
+            weights: Some(Array::filled("weights", arcs, |to| weights.read(0, to))?),
         };
         let origin = Origin {
             load_ms: self.report.times.total_ms,
             build_ms: milliseconds(start),
             ..super::origin(&self.spec, &self.rmat)
         };
-        Ok(Graph::trusted(csr, origin, Some(true)))
+        Ok(Graph::of_rows(rows, Some(true), origin))
     }
 }
