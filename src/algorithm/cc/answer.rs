@@ -11,6 +11,7 @@ use crate::units::{count, plural};
 use crate::{Result, verify};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
@@ -23,7 +24,9 @@ const LISTED: usize = 10;
 pub struct Components {
     /// `[n]` the member of the node's component with the smallest id of the input.
     pub labels: Vec<u32>,
-    /// (label, members), largest first, ties by the label's id.
+    /// How many there are.
+    pub count: u64,
+    /// (label, members) of those of several members, largest first, ties by the label.
     pub sizes: Vec<(u32, u64)>,
     /// Timings and counts.
     pub measured: Measured,
@@ -40,8 +43,8 @@ impl Components {
         measured.download_ms += start.elapsed().as_secs_f64() * 1e3;
         measured.reached = labels.len() as u64;
         measured.reached_arcs = rows.graph.arcs();
-        let sizes = sizes(&labels);
-        Components { labels, sizes, measured }
+        let (count, sizes) = sizes(&labels);
+        Components { labels, count, sizes, measured }
     }
 }
 
@@ -52,12 +55,26 @@ impl Components {
     }
 }
 
-/// (label, members), largest first, ties by the label's id.
-fn sizes(labels: &[u32]) -> Vec<(u32, u64)> {
+impl Components {
+    /// (label, members) of the `k` largest components, ties by the label.
+    pub fn largest(&self, k: usize) -> Vec<(u32, u64)> {
+        let mut listed: Vec<(u32, u64)> = self.sizes.iter().take(k).copied().collect();
+        if listed.len() < k {
+            let several: HashSet<u32> = listed.iter().map(|(label, _)| *label).collect();
+            let alone = |(v, label): &(u32, &u32)| v == *label && !several.contains(v);
+            let alone = (0..).zip(&self.labels).filter(alone).take(k - listed.len());
+            listed.extend(alone.map(|(label, _)| (label, 1)));
+        }
+        listed
+    }
+}
+
+/// How many components there are, and (label, members) of those of several members, largest first, ties by the label.
+fn sizes(labels: &[u32]) -> (u64, Vec<(u32, u64)>) {
     let members: Vec<AtomicU32> = labels.par_iter().map(|_| AtomicU32::new(0)).collect();
     labels.par_chunks(1 << 14).for_each(|part| {
-        // Most nodes share a label, and millions of additions to one counter would queue up: the part's own sum of the label
-        // that is seen most lately.
+        // Most nodes may share a label, and millions of additions to one counter would queue up: the label that was last
+        // found to have members already is added up here.
         let (mut common, mut sum) = (part[0], 0);
         for label in part {
             if *label == common {
@@ -69,13 +86,13 @@ fn sizes(labels: &[u32]) -> Vec<(u32, u64)> {
         }
         members[common as usize].fetch_add(sum, Relaxed);
     });
-    let size = |(v, members): (usize, AtomicU32)| match members.into_inner() {
-        0 => None,
-        members => Some((v as u32, u64::from(members))),
-    };
-    let mut sizes: Vec<(u32, u64)> = members.into_par_iter().enumerate().filter_map(size).collect();
-    sizes.par_sort_by_key(|(label, members)| (std::cmp::Reverse(*members), *label));
-    sizes
+    let of = |v: usize| u64::from(members[v].load(Relaxed));
+    let all = || (0..members.len()).into_par_iter();
+    let count = all().filter(|v| of(*v) > 0).count() as u64;
+    let several = all().filter(|v| of(*v) > 1).map(|v| (v as u32, of(v)));
+    let mut several: Vec<(u32, u64)> = several.collect();
+    several.par_sort_by_key(|(label, members)| (std::cmp::Reverse(*members), *label));
+    (count, several)
 }
 
 /// From roots by label, `[active]`, to the member with the smallest id of the input, `[n]` by node; nodes without
@@ -97,27 +114,27 @@ fn smallest_members(graph: &Graph, columns: &Columns, roots: &[u32]) -> Vec<u32>
 
 /// `5 components, the largest of 3 nodes`.
 pub(crate) fn lines(answer: &Components, kind: &str) -> Vec<(&'static str, String)> {
-    let alone = answer.sizes.iter().rev().take_while(|(_, members)| *members == 1).count();
-    let largest = answer.sizes.first().map_or(0, |(_, members)| *members);
+    let alone = answer.count - answer.sizes.len() as u64;
+    let largest = answer.largest(1).first().map_or(0, |(_, members)| *members);
     let text = format!(
         "{}, the largest of {}, {} of one node",
-        plural(answer.sizes.len() as u64, kind),
+        plural(answer.count, kind),
         plural(largest, "node"),
-        count(alone as u64),
+        count(alone),
     );
     vec![("answer", text)]
 }
 
 /// `components`, and the `sizes` of the largest, by label in the input's own ids.
 pub(crate) fn facts(answer: &Components, graph: &Graph) -> Map<String, Value> {
-    let listed = answer.sizes.iter().take(LISTED);
-    let listed = listed.map(|(label, members)| json!([graph.id(*label), members]));
-    fields([("components", json!(answer.sizes.len())), ("sizes", Value::Array(listed.collect()))])
+    let listed = answer.largest(LISTED);
+    let listed = listed.iter().map(|(label, members)| json!([graph.id(*label), members]));
+    fields([("components", json!(answer.count)), ("sizes", Value::Array(listed.collect()))])
 }
 
 /// The largest components as a table.
 pub(crate) fn ranking(answer: &Components, graph: &Graph, k: usize) -> String {
-    ranked(graph, ["component", "nodes"], answer.sizes.iter().take(k).copied())
+    ranked(graph, ["component", "nodes"], answer.largest(k).into_iter())
 }
 
 /// What was cut for the merges that took place.

@@ -67,6 +67,7 @@ impl Algorithm for Cc {
     const EXAMPLES: [&'static str; 2] =
         ["hive run cc --graph web.mtx --top 5", "hive run cc --graph rmat:12 --output parts.csv"];
     const FORM: Form = Form::Topology;
+    const KERNELS: &'static [&'static str] = &["cc.cu"];
     const RANKS: Option<&'static str> = Some("the largest components");
 
     fn start(_: &CcConfig, _: &Graph) -> Result<()> {
