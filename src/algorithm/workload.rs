@@ -99,6 +99,8 @@ pub trait Algorithm: Sized + Send + Sync + 'static {
     const RANKS: Option<&'static str> = None;
     /// Columns that an array (.npy) of the results has.
     const ARRAY_COLUMNS: usize = 1;
+    /// Files of kernels that nearly every run on a GPU needs in the first of their variants, which are compiled ahead.
+    const KERNELS: &'static [&'static str] = &[];
 
     /// Checks what no single option's syntax can.
     fn check(_config: &Self::Config) -> Result<()> {
@@ -335,6 +337,8 @@ pub struct Workload {
     pub ranks: Option<&'static str>,
     /// Columns that an array (.npy) of the results has.
     pub array_columns: usize,
+    /// Files of kernels that are worth compiling ahead.
+    pub(crate) kernels: &'static [&'static str],
     /// The rest, with configs as maps.
     pub(crate) of: &'static dyn Untyped,
 }
@@ -350,6 +354,7 @@ impl Workload {
             form: A::FORM,
             ranks: A::RANKS,
             array_columns: A::ARRAY_COLUMNS,
+            kernels: A::KERNELS,
             of: &Entry::<A>(std::marker::PhantomData),
         }
     }

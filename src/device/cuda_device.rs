@@ -258,7 +258,7 @@ impl CudaDevice {
     }
 
     fn arch(&self) -> String {
-        format!("sm_{}", self.info.compute_capability.replace('.', ""))
+        nvrtc::arch(&self.info.compute_capability)
     }
 
     fn load<'a>(

@@ -26,7 +26,7 @@ pub(crate) use driver::{check, ready};
 pub(crate) use lambda::{ArrayAddress, LANES, Loaded, bad_index, nvtx};
 pub(crate) use launch::{Function, Launch, launch_on};
 pub use nvrtc::{KERNELS, KernelSource, compile};
-pub(crate) use nvrtc::{Unit, compile_unit, source};
+pub(crate) use nvrtc::{Unit, compile_ahead, compile_unit, source};
 pub(crate) use pool::{Account, room};
 pub use probe::{CudaProbe, DeviceInfo, Finding, probe};
 pub(crate) use probe::{can_access, device_count, nccl_finding, nvrtc_finding};

@@ -74,6 +74,27 @@ pub(super) fn cubin(source: &KernelSource, options: &[String], arch: &str) -> Re
     made(&source_text(source), options, arch, || compile(source, options, arch))
 }
 
+/// Compiles the first variants of these sources for a GPU of this compute capability, each on a thread of its own, so that who
+/// needs them finds them sooner.
+pub(crate) fn compile_ahead(names: impl Iterator<Item = &'static str>, capability: &str) {
+    let arch = arch(capability);
+    for name in names {
+        let (source, arch) = (source(name), arch.clone());
+        let compile = move || {
+            let options = source.variants.first().copied().unwrap_or_default();
+            let options: Vec<String> = options.iter().map(ToString::to_string).collect();
+            // Who needs it reports what is wrong with it.
+            let _ = cubin(source, &options, &arch);
+        };
+        let _ = std::thread::Builder::new().name(format!("compile {name}")).spawn(compile);
+    }
+}
+
+/// As NVRTC calls GPUs of this compute capability.
+pub(super) fn arch(capability: &str) -> String {
+    format!("sm_{}", capability.replace('.', ""))
+}
+
 /// The same of a unit made at run time.
 pub(super) fn unit_cubin(unit: &Unit, arch: &str) -> Result<Arc<Vec<u8>>> {
     made(&unit_text(unit), &unit.options, arch, || compile_unit(unit, arch))
@@ -154,7 +175,8 @@ fn build(
         return Err(Error::machine(format!("NVRTC (libnvrtc.so.13) was not found; {advice}")));
     }
     let mut all = vec![format!("--gpu-architecture={arch}"), "--std=c++17".into()];
-    all.extend(["-lineinfo", "-default-device"].map(String::from));
+    // Kernels of a file are optimised on as many threads as there are cores.
+    all.extend(["-lineinfo", "-default-device", "--split-compile=0"].map(String::from));
     all.extend(options.iter().cloned());
     let all: Vec<CString> = all.iter().map(|o| text(o)).collect();
     let pointers: Vec<_> = all.iter().map(|o| o.as_ptr()).collect();

@@ -7,7 +7,7 @@ use crate::fleet::Fleet;
 use crate::graph::Graph;
 use crate::layout::{Form, Layout, Layouts, Prepared};
 use crate::report::Record;
-use crate::run::{Clock, Job, Loading, Outcome, RunConfig, Stage, open_fleet};
+use crate::run::{Clock, Job, Loading, Outcome, RunConfig, Stage, compile_ahead, open_fleet};
 use crate::{Error, Result};
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -60,6 +60,7 @@ impl Bench {
         let (_, fleet) = self.fleet.get_or_insert_with(open);
         let fleet = fleet.as_ref().map_err(Refusal::clone)?;
         lap(clock, |clock| clock.lap(Stage::Devices));
+        compile_ahead(cell.workload, fleet);
         if let Some(trouble) = &cell.trouble {
             return Err(Refusal::Skipped(trouble.clone()));
         }

@@ -89,7 +89,7 @@ impl Plan {
 /// neighbours that decide.
 pub(super) fn side_by_side(columns: &Columns, mut labels: Vec<u32>) -> Vec<u32> {
     labels.sort_unstable();
-    if !columns.flat {
+    if !columns.flat && labels.len() > 1 {
         let degree = |label: &u32| columns.out.degree(*label as usize);
         let second = |label: &u32| columns.out.row(*label as usize).iter().map(degree).sum();
         let mut keyed: Vec<(Reverse<u64>, u32)> =

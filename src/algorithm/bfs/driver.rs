@@ -49,6 +49,7 @@ impl Algorithm for Bfs {
         "hive run bfs --graph rmat:12 --sources random:16:1 --runs 1",
     ];
     const FORM: Form = Form::Topology;
+    const KERNELS: &'static [&'static str] = &["bfs.cu"];
     const RANKS: Option<&'static str> = Some("the nodes farthest from the source");
 
     fn check(config: &BfsConfig) -> Result<()> {

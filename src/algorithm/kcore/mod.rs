@@ -67,6 +67,7 @@ impl Algorithm for Kcore {
         "hive run kcore --graph rmat:12 --output cores.tsv",
     ];
     const FORM: Form = Form::Topology;
+    const KERNELS: &'static [&'static str] = &["kcore.cu"];
     const RANKS: Option<&'static str> = Some("the nodes of the highest core numbers");
 
     fn start(_: &KcoreConfig, graph: &Graph) -> Result<()> {

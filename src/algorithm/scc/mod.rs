@@ -79,6 +79,7 @@ impl Algorithm for Scc {
     const EXAMPLES: [&'static str; 2] =
         ["hive run scc --graph web.mtx --top 5", "hive run scc --graph rmat:12 --verify"];
     const FORM: Form = Form::Topology;
+    const KERNELS: &'static [&'static str] = &["scc.cu"];
     const RANKS: Option<&'static str> = Some("the largest components");
 
     fn start(_: &SccConfig, _: &Graph) -> Result<()> {

@@ -30,6 +30,7 @@ impl Algorithm for Sssp {
         "hive run sssp --graph road:10 --benchmark --json record.json",
     ];
     const FORM: Form = Form::Weighted;
+    const KERNELS: &'static [&'static str] = &["sssp.cu"];
     const RANKS: Option<&'static str> = Some("the nodes nearest to the source");
 
     fn check(config: &SsspConfig) -> Result<()> {

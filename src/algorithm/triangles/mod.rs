@@ -62,6 +62,7 @@ impl Algorithm for TriangleCounting {
         "hive run triangles --graph rmat:10 --verify",
     ];
     const FORM: Form = Form::Topology;
+    const KERNELS: &'static [&'static str] = &["triangles.cu"];
     const RANKS: Option<&'static str> = Some("the nodes in most triangles");
 
     fn start(_: &TrianglesConfig, graph: &Graph) -> Result<()> {

@@ -99,6 +99,7 @@ impl Algorithm for Vn {
         "hive run vn --graph rmat:12 --seeds first:10 --nominee --verify --output nominees.csv",
     ];
     const FORM: Form = Form::Weighted;
+    const KERNELS: &'static [&'static str] = &["sssp.cu"];
     const RANKS: Option<&'static str> = Some("the nodes nearest to the seeds");
 
     fn check(config: &VnConfig) -> Result<()> {
