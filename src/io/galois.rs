@@ -60,8 +60,8 @@ pub(super) fn is_binary(bytes: &[u8]) -> bool {
     bytes[..bytes.len().min(HEADER)].contains(&0)
 }
 
-/// Reads the whole content of a file. Refusals come without the path.
-pub(super) fn parse(bytes: &Bytes, wanted: FileWeights) -> Result<Parsed, String> {
+/// Reads `bytes`, the whole content of a `file`. Refusals come without the path.
+pub(super) fn parse(bytes: &[u8], file: &Bytes, wanted: FileWeights) -> Result<Parsed, String> {
     let size = bytes.len() as u64;
     let Some(header) = header(bytes) else {
         let version = word(bytes, 0).map_or("none".into(), |version| version.to_string());
@@ -95,7 +95,7 @@ pub(super) fn parse(bytes: &Bytes, wanted: FileWeights) -> Result<Parsed, String
             ));
         }
     };
-    Ok(Parsed::rows("galois", offsets, bytes.numbers(targets), weights.map(Array::from)))
+    Ok(Parsed::rows("galois", offsets, file.numbers(targets), weights.map(Array::from)))
 }
 
 #[cfg(test)]
@@ -114,7 +114,7 @@ mod tests {
 
     fn rows(bytes: &[u8]) -> (Vec<u64>, Vec<u32>, Option<Vec<f32>>) {
         assert!(is_likely(bytes) && is_binary(bytes));
-        parsed::tests::rows(parse(&Bytes::Owned(bytes.to_vec()), FileWeights::Exact).unwrap())
+        parsed::tests::rows(parse(bytes, &Bytes::Owned(vec![]), FileWeights::Exact).unwrap())
     }
 
     #[test]
@@ -134,7 +134,7 @@ mod tests {
     fn a_file_that_does_not_fit_its_header_is_refused() {
         let refused = |bytes: &[u8], part: &str| {
             let message =
-                parse(&Bytes::Owned(bytes.to_vec()), FileWeights::Exact).map(|_| ()).unwrap_err();
+                parse(bytes, &Bytes::Owned(vec![]), FileWeights::Exact).map(|_| ()).unwrap_err();
             assert!(message.contains(part), "{message}");
         };
         let good = galois([1, 4, 2, 3], &[2, 3], &[0, 1, 0], &[5, 6, 7]);

@@ -74,8 +74,13 @@ pub(super) fn is_likely(bytes: &[u8]) -> bool {
     header(bytes).is_some_and(|h| [false, true].iter().any(|&weighted| h.length(weighted) == size))
 }
 
-/// Reads the whole content of a serialised graph, called `name`. Refusals come without the path.
-pub(super) fn parse(name: &str, bytes: &Bytes, wanted: FileWeights) -> Result<Parsed, String> {
+/// Reads `bytes`, the whole content of a `file` with a serialised graph, called `name`. Refusals come without the path.
+pub(super) fn parse(
+    name: &str,
+    bytes: &[u8],
+    file: &Bytes,
+    wanted: FileWeights,
+) -> Result<Parsed, String> {
     let size = bytes.len() as u64;
     let Some(header) = header(bytes) else {
         return Err(format!(
@@ -102,7 +107,7 @@ pub(super) fn parse(name: &str, bytes: &Bytes, wanted: FileWeights) -> Result<Pa
     // A negative number becomes one that no check lets through: ids and offsets >= 2^31.
     let offsets = numbers(offsets, u64::from_le_bytes);
     if !weighted {
-        return Ok(Parsed::rows("gap-sg", offsets, bytes.numbers(entries), None));
+        return Ok(Parsed::rows("gap-sg", offsets, file.numbers(entries), None));
     }
     let columns = numbers(entries, |e: [u8; 8]| u64::from_le_bytes(e) as u32);
     let weight = |e: [u8; 8]| (u64::from_le_bytes(e) >> 32) as i32;
@@ -210,7 +215,7 @@ mod tests {
 
     fn rows(name: &str, bytes: &[u8]) -> (Vec<u64>, Vec<u32>, Option<Vec<f32>>) {
         assert!(is_likely(bytes));
-        parsed::tests::rows(parse(name, &Bytes::Owned(bytes.to_vec()), FileWeights::Exact).unwrap())
+        parsed::tests::rows(parse(name, bytes, &Bytes::Owned(vec![]), FileWeights::Exact).unwrap())
     }
 
     #[test]
@@ -231,7 +236,7 @@ mod tests {
     fn a_file_that_does_not_fit_its_header_is_refused() {
         let good = serialised(1, [2, 2], &[0, 1, 2], &[1, 0]);
         let refused = |bytes: &[u8], part: &str| {
-            let message = parse("g.sg", &Bytes::Owned(bytes.to_vec()), FileWeights::Exact)
+            let message = parse("g.sg", bytes, &Bytes::Owned(vec![]), FileWeights::Exact)
                 .map(|_| ())
                 .unwrap_err();
             assert!(message.contains(part), "{message}");

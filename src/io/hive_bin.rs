@@ -39,8 +39,8 @@ pub(super) fn length(bytes: &[u8]) -> Option<u64> {
     Some(HEADER as u64 + NUMBER as u64 * (rows? + 1 + 2 * nnz?))
 }
 
-/// Reads the whole content of a file. Refusals come without the path.
-pub(super) fn parse(bytes: &Bytes) -> Result<Parsed, String> {
+/// Reads `bytes`, the whole content of a `file`. Refusals come without the path.
+pub(super) fn parse(bytes: &[u8], file: &Bytes) -> Result<Parsed, String> {
     let size = bytes.len();
     let (Some([rows, cols, nnz]), expected) = (header(bytes), length(bytes)) else {
         return Err(format!(
@@ -69,7 +69,7 @@ pub(super) fn parse(bytes: &Bytes) -> Result<Parsed, String> {
     let (indices, data) = rest.split_at(NUMBER * nnz as usize);
     // A negative number becomes one that no check lets through: sign bits are ids and offsets >= 2^31.
     let offsets = numbers(indptr, |word| u64::from(u32::from_le_bytes(word)));
-    Ok(Parsed::rows("hive-bin", offsets, bytes.numbers(indices), Some(bytes.numbers(data))))
+    Ok(Parsed::rows("hive-bin", offsets, file.numbers(indices), Some(file.numbers(data))))
 }
 
 /// Writes `graph` as a HIVE binary CSR, weights 1 where it has none. The format's 32-bit counts bound

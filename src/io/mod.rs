@@ -198,13 +198,13 @@ fn parse(path: &str, whole: &Bytes, options: &LoadOptions) -> Result<Parsed> {
         return numpy::parse(bytes, weights, limit).map_err(input);
     }
     if galois::is_likely(bytes) || (ends(&[".gr"]) && galois::is_binary(bytes)) {
-        return galois::parse(whole, weights).map_err(input);
+        return galois::parse(bytes, whole, weights).map_err(input);
     }
     if gap::is_likely(bytes) || gap::is_name(&name) {
-        return gap::parse(&name, whole, weights).map_err(input);
+        return gap::parse(&name, bytes, whole, weights).map_err(input);
     }
     if hive_bin::is_likely(bytes) {
-        return hive_bin::parse(whole).map_err(input);
+        return hive_bin::parse(bytes, whole).map_err(input);
     }
     if dimacs::is_coordinates(bytes) {
         return Err(input("holds coordinates, not arcs; name the .gr file of this graph".into()));
