@@ -1,18 +1,22 @@
 //! `hive run WORKLOAD`: load, open, prepare, run, verify, report.
 
 use super::console::{note, out, phase, say};
+use crate::fleet::Fleet;
+use crate::graph::Graph;
 use crate::io::LoadOptions;
-use crate::layout::Form;
+use crate::layout::{Form, Prepared};
 use crate::report::{Record, summary, to_json, write_json};
 use crate::run::{
-    Clock, Job, Loading, Outcome, RunConfig, Stage, WORKLOADS, Workload, check_graph, open_fleet,
-    prepare, workload,
+    Clock, Job, Loading, Outcome, RunConfig, Stage, WORKLOADS, Workload, check_graph,
+    compile_ahead, open_fleet, prepare, workload,
 };
 use crate::{Error, Result};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Parser, ValueHint, value_parser};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::spawn;
 
 /// The subcommand, one level deeper for every workload of the registry.
 pub(super) fn command() -> Command {
@@ -176,18 +180,19 @@ fn answer(workload: &'static Workload, config: RunConfig) -> Result<Outcome> {
     clock.lap(Stage::Start);
     let fleet = phase("opening devices", || open_fleet(&config))?;
     clock.lap(Stage::Devices);
-    let job = match loading {
-        None => Job::on_array(workload, config)?,
+    compile_ahead(workload, &fleet);
+    let (job, prepared) = match loading {
+        None => {
+            let job = Job::on_array(workload, config)?;
+            let prepared = prepare(&job, &fleet)?;
+            (job, prepared)
+        }
         Some(loading) => {
             let graph = phase("loading the graph", || loading.end(&config, workload, &fleet))?;
             clock.lap_of_load(&graph);
-            phase("choosing where to start", || Job::new(workload, config, graph))?
+            phase("preparing the graph", || ready(workload, config, graph, &fleet, &mut clock))?
         }
     };
-    clock.lap(Stage::Choose);
-    let prepared = phase("preparing the graph", || prepare(&job, &fleet))?;
-    let made = prepared.report(&fleet, workload.form)?;
-    clock.lap_of_prepare(&made);
     let answer = phase("running", || job.solve(&fleet, &prepared))?;
     clock.lap_of_solve(answer.measured());
     let check = || job.config.verify.then(|| job.verify(&*answer)).transpose();
@@ -197,6 +202,36 @@ fn answer(workload: &'static Workload, config: RunConfig) -> Result<Outcome> {
     let outcome = job.outcome(&fleet, &made, answer, verification);
     std::mem::forget((prepared, fleet));
     Ok(Outcome { clock: Some(clock), ..outcome })
+}
+
+/// Finds where to start, and brings the graph into the workload's form. GPUs do the latter, so that both are done at once;
+/// unless memory is limited: what the form needs follows from the start.
+fn ready(
+    workload: &'static Workload,
+    config: RunConfig,
+    graph: Arc<Graph>,
+    fleet: &Fleet,
+    clock: &mut Clock,
+) -> Result<(Job, Prepared)> {
+    let options = config.prepare();
+    let shared = graph.clone();
+    let job = move || Job::new(workload, config, shared);
+    let begun = (fleet.info().backend == "cuda" && fleet.info().memory_limit.is_none())
+        .then(|| spawn(job.clone()));
+    let Some(begun) = begun else {
+        let job = job()?;
+        clock.lap(Stage::Choose);
+        let prepared = prepare(&job, fleet)?;
+        clock.lap_of_prepare(&prepared.report(fleet, workload.form)?);
+        return Ok((job, prepared));
+    };
+    let prepared = Prepared::new(fleet, graph, options)?;
+    let made = prepared.report(fleet, workload.form);
+    made.iter().for_each(|made| clock.lap_of_prepare(made));
+    // Of two errors that of the start is the user's.
+    let job = begun.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+    clock.lap(Stage::Choose);
+    made.map(|_| (job, prepared))
 }
 
 /// The rows, then summary and ranking, then the record. With `--json -` standard output is the record and nothing else, with
