@@ -1,7 +1,7 @@
 //! Layouts for a device and a workload, and the copies that replicas hold.
 
 pub mod memory;
-mod on_device;
+pub(crate) mod on_device;
 mod prepared;
 mod resident;
 mod rows;
@@ -121,6 +121,8 @@ pub struct PrepareReport {
     pub layout: String,
     /// Where arcs lie.
     pub placement: Placement,
+    /// Whether each GPU made the layout for itself; else the host did, for all.
+    pub on_devices: bool,
     /// Milliseconds to copy the graph to the devices.
     pub upload_ms: f64,
     /// Milliseconds to compile and load kernels, the slowest replica's.

@@ -306,6 +306,7 @@ impl TopologyRows {
         let Some(made) = made.into_iter().collect::<Option<Vec<Made>>>() else { return Ok(None) };
         let slowest = |ms: fn(&Made) -> f64| made.iter().map(ms).fold(0.0, f64::max);
         let (upload_ms, ms) = (slowest(|made| made.upload_ms), slowest(|made| made.ms));
+        let compile_ms = slowest(|made| made.compile_ms);
         let mut columns = None;
         let mut devices = Vec::new();
         for Made { sketch, labels, out, into, .. } in made {
@@ -330,7 +331,8 @@ impl TopologyRows {
         let columns = Arc::new(columns.ok_or_else(nothing)?);
         let mut rows =
             TopologyRows::of(fleet, graph.clone(), columns, options, Copies::new(devices));
-        rows.report.upload_ms = upload_ms;
+        (rows.report.upload_ms, rows.report.compile_ms) = (upload_ms, compile_ms);
+        rows.report.on_devices = true;
         Ok(Some(rows))
     }
 
@@ -374,6 +376,7 @@ impl TopologyRows {
         let report = PrepareReport {
             layout: columns.name().into(),
             placement: options.placement,
+            on_devices: false,
             upload_ms: 0.0,
             compile_ms: 0.0,
             prepare_ms: columns.ms,

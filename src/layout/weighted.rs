@@ -48,14 +48,16 @@ impl WeightedGraph {
         })?;
         let Some(made) = made.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
         let (layouts, devices): (Vec<_>, Vec<_>) = made.into_iter().unzip();
-        let upload_ms = layouts.iter().map(|(_, ms)| *ms).fold(0.0, f64::max);
+        let took = |what: usize| layouts.iter().map(|(_, ms)| ms[what]).fold(0.0, f64::max);
+        let (upload_ms, compile_ms) = (took(0), took(1));
         let ms = layouts.iter().map(|(layout, _)| layout.ms).fold(0.0, f64::max);
         let first = layouts.into_iter().next();
         let nothing = || Error::machine("a layout of no replica; this is a bug");
         let layout = WeightedLayout { ms, ..first.ok_or_else(nothing)?.0 };
         let devices = devices.into_iter().map(Some).collect();
         let mut made = Self::of(fleet, graph.clone(), Arc::new(layout), options, devices);
-        made.report.upload_ms = upload_ms;
+        (made.report.upload_ms, made.report.compile_ms) = (upload_ms, compile_ms);
+        made.report.on_devices = true;
         Ok(Some(made))
     }
 
@@ -106,6 +108,7 @@ impl WeightedGraph {
         let report = PrepareReport {
             layout: layout.name.into(),
             placement: options.placement,
+            on_devices: false,
             upload_ms: 0.0,
             compile_ms: 0.0,
             prepare_ms: layout.ms,

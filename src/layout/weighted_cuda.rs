@@ -68,14 +68,15 @@ impl DeviceWeighted {
         Ok(DeviceWeighted::of(layout, &shape, out, into))
     }
 
-    /// Of what was made on this device, with records; what the host keeps of it, and the milliseconds of the upload.
+    /// Of what was made on this device, with records; what the host keeps of it, and the milliseconds of upload and compilation.
     pub(super) fn made(
         r: &mut Replica,
         graph: &Graph,
         made: Made,
-    ) -> Result<((WeightedLayout, f64), DeviceWeighted)> {
-        let begin = Instant::now();
-        let Made { sketch, labels, out, into, lightest, mean_weight, upload_ms, ms } = made;
+    ) -> Result<((WeightedLayout, [f64; 2]), DeviceWeighted)> {
+        let (begin, took) = (Instant::now(), [made.upload_ms, made.compile_ms]);
+        let ms = made.ms;
+        let Made { sketch, labels, out, into, lightest, mean_weight, .. } = made;
         let packing = sketch.packing.ok_or_else(|| Error::machine("arcs are pairs; a bug"))?;
         let split = |rows: MadeRows| {
             let arcs = Arcs::OnDevices(packing);
@@ -107,7 +108,7 @@ impl DeviceWeighted {
         r.device()?.wait()?;
         layout.ms += milliseconds(begin);
         let device = DeviceWeighted::of(&layout, &shape, out, into);
-        Ok(((layout, upload_ms), device))
+        Ok(((layout, took), device))
     }
 
     fn of(

@@ -221,13 +221,20 @@ fn before_line(outcome: &Outcome) -> String {
         0.0 => String::new(),
         took => format!(", set-up {}", ms(took)),
     };
+    // Of a form that needs no layout there is nothing to say.
+    let made = match (outcome.fleet.backend.as_str(), prepare.on_devices, prepare.prepare_ms) {
+        ("cuda", true, _) => "on the GPUs: ",
+        ("cuda", false, took) if took > 0.0 => "on the host: ",
+        _ => "",
+    };
     format!(
-        "load {}, build {}, fleet {}, prepare {} (layout {}, {}), upload {}, compile {}{}; \
+        "load {}, build {}, fleet {}, prepare {} ({}layout {}, {}), upload {}, compile {}{}; \
          download {} after",
         ms(origin.load_ms),
         ms(origin.build_ms),
         ms(outcome.fleet.startup_ms),
         ms(prepare.prepare_ms),
+        made,
         prepare.layout,
         placement(outcome),
         ms(prepare.upload_ms),
