@@ -59,12 +59,16 @@ struct OffsetArgs {  // @host
     u32 unused;
 };
 
+// What stands for a weight in a key: nothing, the whole number that it is, or its bits, which for weights >= 0 are in the
+// order of the weights.
+enum KeyWeight { WEIGHT_NONE, WEIGHT_WHOLE, WEIGHT_BITS };  // @host
+
 // How an arc is a key: row - first row, weight - bias, column, from the upper bits to the lower.
 struct KeyForm {  // @host
     u32 column_bits;
     u32 weight_bits;
     u32 bias;
-    u32 unused;
+    u32 weight;  // a KeyWeight
 };
 
 struct GatherArgs {  // @host
@@ -93,9 +97,11 @@ struct SelectArgs {  // @host
 struct StoreArgs {  // @host
     KeyForm form;
     const u64* keys;  // [count] sorted
-    u32* out;         // words of all rows: column << weight_bits | weight
+    u32* out;         // of all rows: a word an arc, column << weight_bits | weight, or column and bits of the weight
     u64 begin;        // place of the first
     u64 count;
+    u32 pairs;
+    u32 unused;
 };
 
 struct RepeatArgs {  // @host
@@ -138,7 +144,9 @@ __device__ __forceinline__ u64 key_of(const KeyForm& form, u32 row, u32 weight, 
 }
 
 __device__ __forceinline__ u32 weight_of(const Input& in, const KeyForm& form, u64 arc) {
-    return form.weight_bits > 0 ? (u32)__ldg(in.weights + arc) : form.bias;
+    if (form.weight_bits == 0) return form.bias;
+    float weight = __ldg(in.weights + arc);
+    return form.weight == WEIGHT_WHOLE ? (u32)weight : __float_as_uint(weight);
 }
 
 // In-degrees, or, where only loops are dropped, out-degrees without them.
@@ -354,8 +362,14 @@ extern "C" __global__ void __launch_bounds__(THREADS) layout_store(StoreArgs a) 
     const u64 columns = (1ull << a.form.column_bits) - 1, weights = (1ull << a.form.weight_bits) - 1;
     for (u64 i = (u64)blockIdx.x * THREADS + threadIdx.x; i < a.count; i += stride) {
         u64 key = __ldcs(a.keys + i);
-        u64 weight = key >> a.form.column_bits & weights;
-        __stcs(a.out + a.begin + i, (u32)((key & columns) << a.form.weight_bits | weight));
+        u32 column = (u32)(key & columns), weight = (u32)(key >> a.form.column_bits & weights);
+        if (a.pairs) {
+            u32 whole = weight + a.form.bias;
+            u32 bits = a.form.weight == WEIGHT_WHOLE ? __float_as_uint((float)whole) : whole;
+            __stcs((uint2*)a.out + a.begin + i, make_uint2(column, bits));
+        } else {
+            __stcs(a.out + a.begin + i, column << a.form.weight_bits | weight);
+        }
     }
 }
 

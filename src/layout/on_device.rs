@@ -3,10 +3,11 @@
 
 use super::Layout;
 use super::rows::is_wide;
-use super::weighted_rows::{Labels, Packing, Sketch, word_fits};
+use super::weighted_rows::{Labels, Sketch, weight_facts, word_fits};
 use crate::device::kernels::layout::{
     CountArgs, DegreeArgs, GatherArgs, Input, KeyForm, LabelArgs, NarrowArgs, OffsetArgs,
-    RepeatArgs, SelectArgs, StoreArgs, WeightArgs, WeightFacts,
+    RepeatArgs, SelectArgs, StoreArgs, WEIGHT_BITS, WEIGHT_NONE, WEIGHT_WHOLE, WeightArgs,
+    WeightFacts,
 };
 use crate::device::kernels::rows::{THREADS, TILE};
 use crate::device::{
@@ -26,6 +27,9 @@ const FEWEST_KEYS: u64 = 1 << 20;
 /// Of all arcs, the part whose keys are sorted at once: keys take four times the bytes of columns, so that scratch is about
 /// as large as the rows, or, where that is too much, a quarter of them.
 const PARTS: [u64; 2] = [5, 20];
+/// Ranges of rows that are gathered, and selected, at most. Beyond them the host is faster.
+const MOST_GATHERS: usize = 4096;
+const MOST_SELECTS: usize = 64;
 
 /// The loaded kernels.
 #[derive(Clone, Copy)]
@@ -139,13 +143,13 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// Bytes at the peak for a graph of which `keys` arcs are sorted at once.
-    fn peak(&self, graph: &Graph, keys: u64) -> u64 {
+    /// Bytes at the peak for a graph of which `keys` arcs are sorted at once, and an arc takes so many `words`.
+    fn peak(&self, graph: &Graph, keys: u64, words: u64) -> u64 {
         let (nodes, arcs) = (graph.nodes() as u64, graph.arcs());
         let both = if self.directed { 2 } else { 1 };
         let weights = if self.weights && graph.weights().is_some() { 4 * arcs } else { 0 };
         let input = 8 * (nodes + 1) + 4 * arcs + weights;
-        let made = both * (4 * arcs + 8 * (nodes + 1));
+        let made = both * (4 * words * arcs + 8 * (nodes + 1));
         // Labels both ways, offsets by label, shifts, lengths of rows.
         let scratch = 8 * nodes + 8 * (nodes + 1) + 24 * nodes;
         input + made + scratch + Sorter::bytes(keys) + RESERVE
@@ -153,12 +157,12 @@ impl Wanted {
 
     /// The keys that are sorted at once where the longest row has `longest` arcs and `free` bytes are left; `None` where there
     /// is no room for as many as are needed.
-    fn keys(&self, graph: &Graph, longest: u64, free: u64) -> Option<u64> {
+    fn keys(&self, graph: &Graph, longest: u64, free: u64, words: u64) -> Option<u64> {
         let arcs = graph.arcs();
         // Nodes are sorted by degree.
         let least = longest.max(graph.nodes() as u64);
         let some = PARTS.map(|part| (arcs / part).max(FEWEST_KEYS.min(arcs)).max(least));
-        some.into_iter().find(|keys| *keys <= MAX_KEYS && self.peak(graph, *keys) <= free)
+        some.into_iter().find(|keys| *keys <= MAX_KEYS && self.peak(graph, *keys, words) <= free)
     }
 }
 
@@ -168,7 +172,7 @@ pub(super) struct MadeRows {
     pub offsets: Vec<u64>,
     /// The same on the device: u32 or u64 words.
     pub device_offsets: DeviceBuffer<u32>,
-    /// `[m]` arcs: columns, or columns and weights packed.
+    /// `[m]` arcs: columns, columns and weights packed, or columns and weights in two words.
     pub arcs: DeviceBuffer<u32>,
     /// Arcs beyond the first of the same column in a row; not counted where they have weights.
     pub repeats: u64,
@@ -192,13 +196,13 @@ pub(super) struct Made {
 }
 
 /// Makes on the GPU of every replica what is `wanted` of `graph`. `None` on all of them where one has no room for it, or where
-/// column and weight of an arc do not share a word. A meeting.
+/// rows and weights are so many that their keys have more than 64 bits. A meeting.
 pub(super) fn make(r: &mut Replica, graph: &Graph, wanted: Wanted) -> Result<Option<Made>> {
     let kernels = Kernels::load(r.device_mut()?)?;
     let compile_ms = std::mem::take(&mut r.device_mut()?.compile_ms);
     r.barrier("memory for a layout")?;
     let free = room(&r.device()?.context)? / u64::from(r.device()?.sharers);
-    let keys = wanted.keys(graph, 0, free);
+    let keys = wanted.keys(graph, 0, free, 1);
     if !all(r, keys.is_some())? {
         return Ok(None);
     }
@@ -208,17 +212,12 @@ pub(super) fn make(r: &mut Replica, graph: &Graph, wanted: Wanted) -> Result<Opt
     let begin = Instant::now();
     let making = Making { device: r.device()?, kernels, wanted, input, labels: None };
     let found = making.look(graph)?;
-    let keys = found
-        .sketch
-        .packing
-        .or((!wanted.weights).then_some(COLUMNS_ALONE))
-        .zip(wanted.keys(graph, found.sketch.max_degree, free));
-    let fits = keys.is_some();
-    let made = match keys {
-        Some((packing, keys)) => Some(making.make(found, packing, keys, r.rank() == 0)?),
+    let words = if wanted.weights && found.sketch.packing.is_none() { 2 } else { 1 };
+    let made = match wanted.keys(graph, found.sketch.max_degree, free, words) {
+        Some(keys) => making.make(found, keys, r.rank() == 0)?,
         None => None,
     };
-    let (ms, fits) = (milliseconds(begin), all(r, fits)?);
+    let (ms, fits) = (milliseconds(begin), all(r, made.is_some())?);
     r.device()?.release_kept();
     Ok(made.filter(|_| fits).map(|made| Made { upload_ms, ms, compile_ms, ..made }))
 }
@@ -228,9 +227,6 @@ fn all(r: &mut Replica, holds: bool) -> Result<bool> {
     let everybody = r.agree("room for a layout", [u64::from(holds), 0, 0, 0])?;
     Ok(everybody.iter().all(|one| one[0] != 0))
 }
-
-/// How columns alone are packed.
-const COLUMNS_ALONE: Packing = Packing { bits: 0, bias: 0 };
 
 /// The graph's rows on the device.
 struct Loaded {
@@ -266,6 +262,8 @@ struct Found {
     in_degrees: Option<DeviceBuffer<u64>>,
     lightest: f32,
     mean_weight: f64,
+    /// How weights are in keys.
+    weights: KeyForm,
 }
 
 struct Making<'a> {
@@ -305,7 +303,7 @@ impl Making<'_> {
         };
         self.launch(self.kernels.degrees, nodes, THREADS, &args)?;
         let facts = facts.to_vec()?;
-        let (low, high, lightest, mean_weight) = match &self.input.weights {
+        let (whole, odd, lightest, mean_weight) = match &self.input.weights {
             Some(weights) if !weights.is_empty() => {
                 let found = self.device.alloc::<WeightFacts>("facts of weights", 1)?;
                 found.upload(&[WeightFacts { low: u32::MAX, ..WeightFacts::zeroed() }])?;
@@ -315,20 +313,26 @@ impl Making<'_> {
                 let found = found.element(0)?;
                 let [low, high] = [found.low, found.high].map(f32::from_bits);
                 let whole = (found.odd == 0).then_some((low as u32, high as u32));
-                (
-                    whole.map(|ends| ends.0),
-                    whole.map(|ends| ends.1),
-                    low,
-                    found.sum as f64 / count as f64,
-                )
+                let mean = match whole {
+                    Some(_) => found.sum as f64 / count as f64,
+                    None => weight_facts(graph).1,
+                };
+                (whole, (found.low, found.high), low, mean)
             }
-            _ => (Some(1), Some(1), 1.0, 1.0),
+            _ => (Some((1, 1)), (0, 0), 1.0, 1.0),
         };
-        let packing = low.zip(high).and_then(|(low, high)| word_fits(nodes, low, high));
+        let packing = whole.and_then(|(low, high)| word_fits(nodes, low, high));
+        let ((low, high), weight) = match (self.wanted.weights, whole) {
+            (false, _) => ((0, 0), WEIGHT_NONE),
+            (true, Some(ends)) => (ends, WEIGHT_WHOLE),
+            (true, None) => (odd, WEIGHT_BITS),
+        };
+        let weight_bits = if low == high { 0 } else { bits(u64::from(high - low) + 1) };
+        let weights = KeyForm { column_bits: 0, weight_bits, bias: low, weight };
         let (max_degree, connected) = (facts[0], facts[1] as usize);
         let sketch =
             Sketch::new(graph, [max_degree, connected as u64], packing, self.wanted.layout);
-        Ok(Found { sketch, in_degrees, lightest, mean_weight })
+        Ok(Found { sketch, in_degrees, lightest, mean_weight, weights })
     }
 
     fn degree_args(&self, in_degrees: Option<&DeviceBuffer<u64>>) -> DegreeArgs {
@@ -360,26 +364,33 @@ impl Making<'_> {
     }
 
     /// Makes it; `read` says whether labels are wanted on the host.
-    fn make(mut self, found: Found, packing: Packing, keys: u64, read: bool) -> Result<Made> {
-        let Found { sketch, in_degrees, lightest, mean_weight } = found;
+    fn make(mut self, found: Found, keys: u64, read: bool) -> Result<Option<Made>> {
+        let Found { sketch, in_degrees, lightest, mean_weight, weights } = found;
         let mut sorter = Sorter::new(self.device, self.kernels.sort, keys)?;
         if sketch.by_degree {
             self.labels = Some(self.order(&sketch, in_degrees.as_ref(), &mut sorter)?);
         }
         let drop_loops = self.wanted.weights && self.wanted.self_loops;
-        let work = Work { packing, active: sketch.active as u64, drop_loops };
+        let active = sketch.active as u64;
+        let form = KeyForm { column_bits: bits(active), ..weights };
+        let pairs = self.wanted.weights && sketch.packing.is_none();
+        let work = Work { form, pairs, active, drop_loops };
         let into = match (self.wanted.directed, drop_loops) {
             (false, _) => None,
             (true, true) => Some(self.in_degrees(true)?),
             (true, false) => in_degrees,
         };
         let into = into.map(|lengths| self.rows(&work, true, Some(lengths), &mut sorter));
-        let into = into.transpose()?;
+        let into = match into.transpose()? {
+            Some(None) => return Ok(None),
+            into => into.flatten(),
+        };
         let lengths = drop_loops.then(|| self.out_lengths()).transpose()?;
         let out = match self.labels.is_none() && !self.wanted.weights {
-            true => self.as_they_are()?,
+            true => Some(self.as_they_are()?),
             false => self.rows(&work, false, lengths, &mut sorter)?,
         };
+        let Some(out) = out else { return Ok(None) };
         self.device.wait()?;
         drop(sorter);
         let host = |labels: &DeviceBuffer<u32>| labels.to_vec();
@@ -390,7 +401,7 @@ impl Making<'_> {
             }
             None => (None, None),
         };
-        Ok(Made {
+        Ok(Some(Made {
             sketch,
             labels,
             out,
@@ -400,7 +411,7 @@ impl Making<'_> {
             upload_ms: 0.0,
             ms: 0.0,
             compile_ms: 0.0,
-        })
+        }))
     }
 
     /// Labels by falling degree, ties by node.
@@ -465,14 +476,15 @@ impl Making<'_> {
         Ok(made)
     }
 
-    /// Rows of labels, forward or backward. `lengths` are those of nodes where they are not the input's.
+    /// Rows of labels, forward or backward; `None` where they take too many ranges. `lengths` are those of nodes where they are
+    /// not the input's.
     fn rows(
         &self,
         work: &Work,
         turned: bool,
         lengths: Option<DeviceBuffer<u64>>,
         sorter: &mut Sorter,
-    ) -> Result<MadeRows> {
+    ) -> Result<Option<MadeRows>> {
         let (device, active) = (self.device, work.active);
         let offsets = device.alloc::<u64>("row offsets", active as usize + 1)?;
         let gathers = lengths.is_none();
@@ -491,17 +503,19 @@ impl Making<'_> {
         self.kernels.sums.queue(device, args)?;
         let ends = offsets.to_vec()?;
         let total = ends[active as usize];
-        let arcs = device.alloc::<u32>("arcs", total as usize)?;
+        let form = work.form;
+        let most_rows = 1u64 << (64 - form.weight_bits - form.column_bits).min(32);
+        let ranges = ranges(&ends, sorter.keys.len() as u64, most_rows as usize);
+        // To select a range, all arcs are looked at.
+        if ranges.len() > if gathers { MOST_GATHERS } else { MOST_SELECTS } {
+            return Ok(None);
+        }
+        let words = if work.pairs { 2 } else { 1 };
+        let arcs = device.alloc::<u32>("arcs", words * total as usize)?;
         let cursor = device.alloc::<u64>("cursor", 1)?;
-        for labels in ranges(&ends, sorter.keys.len() as u64) {
+        for labels in ranges {
             let [first, end] = [labels.start, labels.end].map(|label| label as u32);
             let (begin, count) = (ends[labels.start], ends[labels.end] - ends[labels.start]);
-            let form = KeyForm {
-                column_bits: bits(active),
-                weight_bits: work.packing.bits,
-                bias: work.packing.bias,
-                unused: 0,
-            };
             let keys = sorter.keys.pointer();
             if gathers {
                 let (offsets, shift) = (offsets.pointer(), shift.pointer());
@@ -528,12 +542,13 @@ impl Making<'_> {
             let row_bits = bits(labels.len() as u64);
             sorter.sort(device, count, 0..row_bits + form.weight_bits + form.column_bits)?;
             let (keys, out) = (sorter.keys.pointer(), arcs.pointer());
-            let args = StoreArgs { form, keys, out, begin, count };
+            let pairs = u32::from(work.pairs);
+            let args = StoreArgs { form, keys, out, begin, count, pairs, unused: 0 };
             self.launch(self.kernels.store, count, THREADS, &args)?;
         }
         let device_offsets = self.words(&offsets, total)?;
         let repeats = if self.wanted.weights { 0 } else { self.repeats(&offsets, &arcs)? };
-        Ok(MadeRows { offsets: ends, device_offsets, arcs, repeats })
+        Ok(Some(MadeRows { offsets: ends, device_offsets, arcs, repeats }))
     }
 
     fn repeats(&self, offsets: &DeviceBuffer<u64>, columns: &DeviceBuffer<u32>) -> Result<u64> {
@@ -553,7 +568,9 @@ impl Making<'_> {
 
 /// What rows are made of.
 struct Work {
-    packing: Packing,
+    form: KeyForm,
+    /// Arcs have two words.
+    pairs: bool,
     active: u64,
     drop_loops: bool,
 }
@@ -563,12 +580,12 @@ fn bits(count: u64) -> u32 {
     count.saturating_sub(1).checked_ilog2().map_or(1, |b| b + 1)
 }
 
-/// Ranges of rows with at most `most` arcs each; no row has more.
-fn ranges(offsets: &[u64], most: u64) -> Vec<Range<usize>> {
+/// Ranges of at most so many rows with at most `most` arcs each; no row has more.
+fn ranges(offsets: &[u64], most: u64, rows: usize) -> Vec<Range<usize>> {
     let (mut ranges, mut first) = (Vec::new(), 0);
     while first + 1 < offsets.len() {
         let last = offsets.partition_point(|end| *end <= offsets[first] + most) - 1;
-        let last = last.max(first + 1);
+        let last = last.max(first + 1).min(first.saturating_add(rows));
         ranges.push(first..last);
         first = last;
     }

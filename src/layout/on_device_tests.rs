@@ -10,10 +10,11 @@ use std::sync::Arc;
 #[test]
 fn ranges_take_all_rows_once_and_no_more_arcs_than_fit() {
     let offsets = [0, 0, 3, 3, 7, 12, 12, 13];
-    assert_eq!(ranges(&offsets, 7), [0..4, 4..7]);
-    assert_eq!(ranges(&offsets, 5), [0..3, 3..4, 4..6, 6..7]);
-    assert_eq!(ranges(&offsets, 100), [0..7]);
-    assert!(ranges(&[0], 5).is_empty());
+    assert_eq!(ranges(&offsets, 7, 9), [0..4, 4..7]);
+    assert_eq!(ranges(&offsets, 5, 9), [0..3, 3..4, 4..6, 6..7]);
+    assert_eq!(ranges(&offsets, 100, 9), [0..7]);
+    assert_eq!(ranges(&offsets, 100, 4), [0..4, 4..7]);
+    assert!(ranges(&[0], 5, 9).is_empty());
     assert_eq!([1, 2, 3, 4, 5].map(bits), [1, 1, 2, 2, 3]);
 }
 
@@ -149,8 +150,9 @@ fn layouts_made_on_gpus_are_those_of_the_host() {
             let nodes = 0..laid.nodes as u32;
             assert!(nodes.clone().all(|v| laid.label(v) == weighted.label(v)), "{what}: labels");
             match &laid.out.arcs {
-                Arcs::OnDevices(_) => packed += 1,
-                _ => pairs += 1,
+                Arcs::OnDevices(Some(_)) => packed += 1,
+                Arcs::OnDevices(None) => pairs += 1,
+                _ => panic!("{what}: made on the host"),
             }
             let directions = [
                 (Some(&laid.out), Some(&weighted.out), Some(&device.out)),

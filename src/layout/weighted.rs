@@ -24,8 +24,8 @@ pub(crate) struct WeightedGraph {
 }
 
 impl WeightedGraph {
-    /// Lays `graph` out on the GPU of every replica; `None` where one has no room for that, where column and weight of an arc
-    /// do not share a word, and on the host.
+    /// Lays `graph` out on the GPU of every replica; `None` where one has no room for that, where rows and weights are
+    /// too many, and on the host.
     pub fn made_on_devices(
         fleet: &Fleet,
         graph: &Arc<Graph>,

@@ -77,9 +77,8 @@ impl DeviceWeighted {
         let (begin, took) = (Instant::now(), [made.upload_ms, made.compile_ms]);
         let ms = made.ms;
         let Made { sketch, labels, out, into, lightest, mean_weight, .. } = made;
-        let packing = sketch.packing.ok_or_else(|| Error::machine("arcs are pairs; a bug"))?;
         let split = |rows: MadeRows| {
-            let arcs = Arcs::OnDevices(packing);
+            let arcs = Arcs::OnDevices(sketch.packing);
             (Rows { offsets: rows.offsets, arcs }, (rows.device_offsets, rows.arcs))
         };
         let ((out, device_out), into) = (split(out), into.map(split));

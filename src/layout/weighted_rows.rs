@@ -22,8 +22,8 @@ pub(crate) enum Arcs {
     Packed { words: Vec<u32>, bits: u32, bias: u32 },
     /// `[m]` column and the bits of the f32 weight.
     Pairs(Vec<[u32; 2]>),
-    /// Packed, made on devices and nowhere else.
-    OnDevices(Packing),
+    /// Either, made on devices and nowhere else.
+    OnDevices(Option<Packing>),
 }
 
 /// How arcs are packed, when they are.
@@ -90,7 +90,7 @@ impl Arcs {
     pub fn packing(&self) -> Option<Packing> {
         match self {
             Arcs::Packed { bits, bias, .. } => Some(Packing { bits: *bits, bias: *bias }),
-            Arcs::OnDevices(packing) => Some(*packing),
+            Arcs::OnDevices(packing) => *packing,
             Arcs::Pairs(_) => None,
         }
     }
@@ -237,7 +237,7 @@ impl WeightedLayout {
     }
 }
 
-fn weight_facts(graph: &Graph) -> (f32, f64) {
+pub(super) fn weight_facts(graph: &Graph) -> (f32, f64) {
     match graph.weights() {
         None => (1.0, 1.0),
         Some([]) => (1.0, 1.0),
