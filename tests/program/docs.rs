@@ -637,19 +637,19 @@ fn json_of(archive: &str, name: &str) -> serde_json::Value {
     panic!("{archive} has no {name}")
 }
 
-/// Lines of an archive's `records.jsonl`.
-fn records(archive: &str) -> Vec<serde_json::Value> {
+/// Lines of a file of an archive, which are records.
+fn records(archive: &str, name: &str) -> Vec<serde_json::Value> {
     let file = fs::File::open(root().join("docs/measurements").join(archive)).unwrap();
     let mut files = tar::Archive::new(flate2::read::MultiGzDecoder::new(file));
     for entry in files.entries().unwrap() {
         let mut entry = entry.unwrap();
-        if entry.path().unwrap().ends_with("records.jsonl") {
+        if entry.path().unwrap().ends_with(name) {
             let mut text = String::new();
             std::io::Read::read_to_string(&mut entry, &mut text).unwrap();
             return text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         }
     }
-    panic!("{archive} has no records.jsonl")
+    panic!("{archive} has no {name}")
 }
 
 const SETS: [&str; 7] =
@@ -678,7 +678,7 @@ fn standing(archive: &str, gpus: &[u32]) -> String {
 }
 
 fn resets(archive: &str) -> String {
-    let records = records(archive);
+    let records = records(archive, "records.jsonl");
     let mut text = head(&[&["ms, median"], &SETS[..]].concat());
     for (title, workload, options) in STANDING {
         let times = SETS.map(|set| {
@@ -1020,6 +1020,55 @@ fn host(archive: &str) -> String {
     text
 }
 
+/// What whole processes are asked, and of which graph.
+const WHOLE: [(&str, &str); 4] = [("bfs", "bfs"), ("cc", "cc"), ("sssp", "sssp"), ("pagerank", "pr")];
+const WHOLE_OF: [(&str, &str); 2] = [("`r24.bin`", "r24"), ("`rmat:24`", "rmat24")];
+
+/// The record of a process that answered one question on one GPU.
+fn process(records: &[serde_json::Value], workload: &str, dataset: &str) -> serde_json::Value {
+    let found = records.iter().find(|record| {
+        record["primitive"] == workload
+            && record["dataset"] == dataset
+            && record["coordinates"]["devices"] == "cuda:0"
+    });
+    found.unwrap_or_else(|| panic!("no {workload} of {dataset}")).clone()
+}
+
+/// The run beside the process around it.
+fn whole(archive: &str) -> String {
+    let records = records(archive, "end-to-end.jsonl");
+    let columns = ["ms", "run", "process, `r24.bin`", "process, `rmat:24`"];
+    let mut text = head(&columns);
+    for (title, workload) in WHOLE {
+        let [file, made] = WHOLE_OF.map(|(_, set)| process(&records, workload, set));
+        let whole = |of: &serde_json::Value| shown(of["end-to-end"]["total"].as_f64());
+        let run = shown(file["process-time"]["median"].as_f64());
+        text += &row(title, [run, whole(&file), whole(&made)]);
+    }
+    text
+}
+
+/// The stages of the same processes.
+fn stages(archive: &str) -> String {
+    let records = records(archive, "end-to-end.jsonl");
+    let stages = [
+        "start", "devices", "read", "build", "copy", "lay-out", "choose", "compile", "set-up", "run",
+        "download", "report", "total",
+    ];
+    let mut text = head(&[&["ms", "graph"], &stages[..]].concat());
+    for (title, workload) in WHOLE {
+        for (graph, set) in WHOLE_OF {
+            let of = process(&records, workload, set);
+            let stage = |stage: &str| match of["end-to-end"][stage].as_f64() {
+                Some(ms) if ms >= 0.05 => format!("{ms:.1}"),
+                _ => "-".into(),
+            };
+            text += &row(title, [graph.to_string()].into_iter().chain(stages.map(stage)));
+        }
+    }
+    text
+}
+
 fn generating(archive: &str) -> String {
     let mut text = head(&["graph", "million arcs", "ms, median"]);
     for scale in [24, 26, 28] {
@@ -1033,7 +1082,7 @@ fn generating(archive: &str) -> String {
 /// A table's name, its archive or command, and what makes it.
 type Table = (&'static str, &'static str, fn(&str) -> String);
 
-const TABLES: [Table; 17] = [
+const TABLES: [Table; 19] = [
     ("workloads", "hive run --help", workloads),
     ("results", "standing-02869e5.tar.gz", |archive| standing(archive, &[1, 2])),
     ("resets", "standing-02869e5.tar.gz", resets),
@@ -1051,6 +1100,8 @@ const TABLES: [Table; 17] = [
     ("loading", "benches.tar.gz", loading),
     ("host", "benches.tar.gz", host),
     ("generating", "benches.tar.gz", generating),
+    ("processes", "benches.tar.gz", whole),
+    ("stages", "benches.tar.gz", stages),
 ];
 
 const WRITE: &str = "HIVE_WRITE_DOCS=1 cargo test docs writes it anew";
