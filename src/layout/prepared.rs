@@ -1,8 +1,8 @@
 //! A graph on a fleet, in the forms that workloads want.
 
 use super::{
-    Columns, Form, Layout, Placement, PrepareOptions, PrepareReport, Resident, ResidentOptions,
-    TopologyRows, WeightedGraph, WeightedLayout, check_align,
+    Columns, Form, Layout, PrepareOptions, PrepareReport, Resident, ResidentOptions, TopologyRows,
+    WeightedGraph, WeightedLayout, check_align,
 };
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
@@ -157,15 +157,23 @@ impl Prepared {
 
     /// Its rows without weights and parallel arcs.
     pub(crate) fn simple(&self, fleet: &Fleet) -> Result<Arc<TopologyRows>> {
-        // Where it is made on devices, it is the form with parallel arcs, if there are none.
-        if fleet.info().backend == "cuda" && self.options.placement == Placement::Replicated {
-            let was_there = self.locked().topology.is_some();
-            let all = self.topology(fleet)?;
-            if !all.columns.may_have_repeats() {
-                return self.form(fleet, |made| &mut made.simple, |_, _| Ok(all));
-            }
-            // There may be no room for both.
-            self.locked().topology.take_if(|_| !was_there);
+        self.check_fleet(fleet)?;
+        let (there, all) = {
+            let made = self.locked();
+            (made.simple.clone(), made.topology.clone())
+        };
+        if let Some(there) = there {
+            return Ok(there);
+        }
+        // Where GPUs make it, and there are no parallel arcs, it is the form with those. Where there are, there may be no room
+        // for both.
+        let all = match all {
+            Some(all) => Some(all),
+            None => TopologyRows::made_on_devices(fleet, &self.graph, self.options)?.map(Arc::new),
+        };
+        if let Some(all) = all.filter(|all| !all.columns.may_have_repeats()) {
+            self.locked().topology.get_or_insert_with(|| all.clone());
+            return self.form(fleet, |made| &mut made.simple, |_, _| Ok(all));
         }
         self.form(
             fleet,

@@ -1021,7 +1021,8 @@ fn host(archive: &str) -> String {
 }
 
 /// What whole processes are asked, and of which graph.
-const WHOLE: [(&str, &str); 4] = [("bfs", "bfs"), ("cc", "cc"), ("sssp", "sssp"), ("pagerank", "pr")];
+const WHOLE: [(&str, &str); 4] =
+    [("bfs", "bfs"), ("cc", "cc"), ("sssp", "sssp"), ("pagerank", "pr")];
 const WHOLE_OF: [(&str, &str); 2] = [("`r24.bin`", "r24"), ("`rmat:24`", "rmat24")];
 
 /// The record of a process that answered one question on one GPU.
@@ -1052,8 +1053,8 @@ fn whole(archive: &str) -> String {
 fn stages(archive: &str) -> String {
     let records = records(archive, "end-to-end.jsonl");
     let stages = [
-        "start", "devices", "read", "build", "copy", "lay-out", "choose", "compile", "set-up", "run",
-        "download", "report", "total",
+        "start", "devices", "read", "build", "copy", "lay-out", "choose", "compile", "set-up",
+        "run", "download", "report", "total",
     ];
     let mut text = head(&[&["ms", "graph"], &stages[..]].concat());
     for (title, workload) in WHOLE {

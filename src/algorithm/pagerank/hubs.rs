@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::layout::DeviceGraph;
 use crate::layout::memory::DeviceArray;
 use crate::layout::segments::{
-    CHUNK, DeviceRuns, LANE, MOST_TEAMS, RunShape, SegmentShape, Segments, TEAMS, Teams,
-    most_blocks,
+    CHUNK, DeviceRuns, LANE, MOST_SEGMENTS, MOST_TEAMS, RunShape, SegmentShape, Segments, TEAMS,
+    Teams, most_blocks, scratch,
 };
 use bytemuck::Zeroable;
 use std::ops::Range;
@@ -130,7 +130,8 @@ pub(super) fn arrays(active: usize, arcs: usize, config: &PagerankConfig) -> Vec
     };
     let none = RunSizes { words: 0, chunks: 0, runs: 0 };
     let far = RunSizes { words: chunks * CHUNK, chunks, runs };
-    [RunArrays::list(none), RunArrays::list(far), GroupArrays::list(groups)].concat()
+    let scratch = scratch(blocks, MOST_SEGMENTS, chunks, chunks);
+    [RunArrays::list(none), RunArrays::list(far), GroupArrays::list(groups), scratch].concat()
 }
 
 /// What the steps need.

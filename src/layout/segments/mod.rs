@@ -25,7 +25,7 @@ mod tests;
 pub(crate) use cut::{
     MOST_SEGMENTS, Part, RowBlocks, SegmentOptions, Segments, WIDEST_SEGMENT, most_blocks,
 };
-pub(crate) use on_device::{DeviceRuns, RunShape, SegmentShape};
+pub(crate) use on_device::{DeviceRuns, RunShape, SegmentShape, scratch};
 pub(crate) use teams::{MOST_TEAMS, TEAMS, Teams};
 
 use crate::device::kernels::chunks;

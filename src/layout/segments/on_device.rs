@@ -2,12 +2,13 @@
 
 use super::cut::Part;
 use super::{CHUNK, RowBlocks, Segments};
-use crate::device::kernels::rows::THREADS;
+use crate::device::kernels::rows::{THREADS, TILE};
 use crate::device::kernels::segments::{
     COUNTS, ChunkArgs, Chunks, NO_ROW, OpenArgs, PartArgs, PlaceArgs,
 };
 use crate::device::{CudaDevice, DeviceBuffer, source};
 use crate::error::Result;
+use crate::layout::memory::DeviceArray;
 use crate::layout::on_device::{Sums, launch};
 use crate::layout::{DeviceGraph, DeviceRows};
 use std::ops::Range;
@@ -219,6 +220,24 @@ impl SegmentShape {
         carries.sort_unstable();
         Ok(carries)
     }
+}
+
+/// Arrays that making them takes besides, for so many row blocks, segments, chunks and groups.
+pub(crate) fn scratch(
+    blocks: usize,
+    segments: usize,
+    chunks: usize,
+    groups: usize,
+) -> Vec<DeviceArray> {
+    let parts = blocks * (segments + 1);
+    vec![
+        DeviceArray::new::<u64>("row blocks", blocks + 1),
+        DeviceArray::new::<u32>("parts of row blocks", parts * COUNTS as usize),
+        DeviceArray::new::<u32>("own row blocks", 3 * blocks + 256),
+        DeviceArray::new::<u64>("runs of chunks", 2 * chunks + 1),
+        DeviceArray::new::<u64>("sums of row lengths", chunks.div_ceil(TILE as usize) + 1),
+        DeviceArray::new::<u32>("groups to open", 3 * groups + 256),
+    ]
 }
 
 fn uploaded<T: bytemuck::Pod>(
