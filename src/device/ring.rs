@@ -145,7 +145,9 @@ impl Context {
             let end = |thread: std::thread::ScopedJoinHandle<'_, Result<()>>| {
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             };
-            threads.into_iter().map(end).fold(Ok(()), |all, one| all.and(one))
+            // All of them end before the first error counts.
+            let ended: Vec<Result<()>> = threads.into_iter().map(end).collect();
+            ended.into_iter().collect()
         })
     }
 

@@ -134,7 +134,7 @@ pub(crate) fn facts(answer: &Components, graph: &Graph) -> Map<String, Value> {
 
 /// The largest components as a table.
 pub(crate) fn ranking(answer: &Components, graph: &Graph, k: usize) -> String {
-    ranked(graph, ["component", "nodes"], answer.largest(k).into_iter())
+    ranked(graph, ["component", "nodes"], answer.largest(k))
 }
 
 /// What was cut for the merges that took place.
