@@ -152,6 +152,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
 /// Ends the process. What libraries would do at its end, CUDA first of all, takes time and serves nobody.
 pub fn end(code: u8) -> ! {
     let _ = std::io::stdout().lock().flush();
+    // A kernel that was compiled ahead may be on its way to the cache.
+    crate::aside::remove_unfinished();
     signal_hook::low_level::exit(code.into())
 }
 
