@@ -14,6 +14,7 @@ use crate::io::{PlacesFile, Table};
 use crate::layout::memory::{self, DeviceArray, GraphShape, placed, total};
 use crate::layout::{Form, PrepareOptions, Prepared};
 use crate::operator;
+use crate::verify::Checker;
 #[cfg(feature = "cli")]
 use clap::{Args as Flags, FromArgMatches as _};
 use serde::de::DeserializeOwned;
@@ -304,8 +305,8 @@ pub trait Answer<A: Algorithm<Answer = Self>>: Send + Sync + Sized + 'static {
     /// What was found, as rows: one a node, where there are nodes.
     fn table(&self, query: &Query<A>) -> Table<'_>;
 
-    /// Checks it independently: [`crate::Error::Verify`] for a wrong answer.
-    fn verify(&self, query: &Query<A>) -> Result<Checked>;
+    /// Has it checked independently: [`crate::Error::Verify`] for a wrong answer.
+    fn verify(&self, query: &Query<A>, by: &Checker) -> Result<Checked>;
 }
 
 /// What a check that found nothing wrong has to say.
@@ -603,7 +604,7 @@ pub trait AnyAnswer: Send + Sync {
     fn ranking(&self, k: usize) -> Option<String>;
     fn paths(&self) -> Option<Paths>;
     fn table(&self) -> Table<'_>;
-    fn verify(&self) -> Result<Checked>;
+    fn verify(&self, by: &Checker) -> Result<Checked>;
     /// The workload's own answer.
     fn own(&self) -> &dyn Any;
     /// The same, to be changed.
@@ -668,8 +669,8 @@ impl<A: Algorithm> AnyAnswer for Answered<A> {
         self.answer.table(&self.query)
     }
 
-    fn verify(&self) -> Result<Checked> {
-        self.answer.verify(&self.query)
+    fn verify(&self, by: &Checker) -> Result<Checked> {
+        self.answer.verify(&self.query, by)
     }
 
     fn own(&self) -> &dyn Any {

@@ -195,8 +195,7 @@ fn answer(workload: &'static Workload, config: RunConfig) -> Result<Outcome> {
     };
     let answer = phase("running", || job.solve(&fleet, &prepared))?;
     clock.lap_of_solve(answer.measured());
-    let check = || job.config.verify.then(|| job.verify(&*answer)).transpose();
-    let verification = phase("verifying", check)?;
+    let verification = phase("verifying", || job.check(&fleet, &prepared, &*answer))?;
     clock.lap(Stage::Verify);
     let made = prepared.report(&fleet, workload.form)?;
     let outcome = job.outcome(&fleet, &made, answer, verification);

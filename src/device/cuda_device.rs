@@ -10,6 +10,7 @@ use super::nvrtc::{self, Unit};
 use super::pool::Account;
 use super::probe::{DeviceInfo, attribute, describe};
 use super::recording::Chain;
+use super::side::Side;
 use crate::error::{Error, Result};
 use bytemuck::Pod;
 use cudarc::driver::sys;
@@ -220,6 +221,11 @@ impl CudaDevice {
         Ok(attribute(&self.info.device, self.ordinal as i32, which)? != 0)
     }
 
+    /// A stream of its own on this GPU.
+    pub fn side(&self) -> Result<Side> {
+        Side::new(&self.context, self.info.clone())
+    }
+
     /// Gives memory kept for later arrays back to the driver.
     pub fn release_kept(&self) {
         super::pool::release(&self.context);
@@ -238,7 +244,7 @@ impl CudaDevice {
         }
         let start = Instant::now();
         let cubin = nvrtc::cubin(source, options, &self.arch())?;
-        let loaded = self.load(&cubin, source.kernels.iter().copied())?;
+        let loaded = load_module(&self.info.device, &cubin, source.kernels.iter().copied())?;
         for (name, function) in source.kernels.iter().zip(loaded) {
             self.functions.insert((key.0.clone(), name), function);
         }
@@ -252,35 +258,13 @@ impl CudaDevice {
     pub fn load_unit(&mut self, unit: &Unit) -> Result<Vec<Function>> {
         let start = Instant::now();
         let cubin = nvrtc::unit_cubin(unit, &self.arch())?;
-        let loaded = self.load(&cubin, unit.kernels.iter().map(String::as_str))?;
+        let loaded = load_module(&self.info.device, &cubin, unit.kernels.iter().map(String::as_str))?;
         self.compile_ms += start.elapsed().as_secs_f64() * 1e3;
         Ok(loaded)
     }
 
     fn arch(&self) -> String {
         nvrtc::arch(&self.info.compute_capability)
-    }
-
-    fn load<'a>(
-        &self,
-        cubin: &[u8],
-        kernels: impl Iterator<Item = &'a str>,
-    ) -> Result<Vec<Function>> {
-        let mut module = std::ptr::null_mut();
-        // SAFETY: a complete cubin image; the driver copies it.
-        self.check("cuModuleLoadData", unsafe {
-            sys::cuModuleLoadData(&mut module, cubin.as_ptr().cast())
-        })?;
-        let function = |name: &str| -> Result<Function> {
-            let mut function = std::ptr::null_mut();
-            let symbol = CString::new(name).unwrap_or_default();
-            // SAFETY: a loaded module and a NUL-terminated name.
-            self.check(&format!("cuModuleGetFunction {name}"), unsafe {
-                sys::cuModuleGetFunction(&mut function, module, symbol.as_ptr())
-            })?;
-            Ok(Function(function))
-        };
-        kernels.map(function).collect()
     }
 
     /// This replica's share of the blocks of `threads` that can be resident at once.
@@ -478,4 +462,25 @@ impl CudaDevice {
         let unknown = || self.watch.fault(self.rank, "stopped".into());
         self.watch.failure().unwrap_or_else(unknown)
     }
+}
+
+/// Loads a cubin into the current context, that of `device`; its kernels of these names.
+pub(super) fn load_module<'a>(
+    device: &str,
+    cubin: &[u8],
+    kernels: impl Iterator<Item = &'a str>,
+) -> Result<Vec<Function>> {
+    let mut module = std::ptr::null_mut();
+    // SAFETY: a complete cubin image; the driver copies it.
+    let status = unsafe { sys::cuModuleLoadData(&mut module, cubin.as_ptr().cast()) };
+    check(device, "cuModuleLoadData", status)?;
+    let function = |name: &str| -> Result<Function> {
+        let mut function = std::ptr::null_mut();
+        let symbol = CString::new(name).unwrap_or_default();
+        // SAFETY: a loaded module and a NUL-terminated name.
+        let status = unsafe { sys::cuModuleGetFunction(&mut function, module, symbol.as_ptr()) };
+        check(device, &format!("cuModuleGetFunction {name}"), status)?;
+        Ok(Function(function))
+    };
+    kernels.map(function).collect()
 }

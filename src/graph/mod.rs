@@ -337,6 +337,11 @@ impl Graph {
         self.weights.as_deref()
     }
 
+    /// Whether arcs have weights; else every arc counts 1.
+    pub fn is_weighted(&self) -> bool {
+        self.weights.is_some()
+    }
+
     /// Out-degree of node `v`.
     pub fn degree(&self, v: usize) -> u64 {
         self.offsets[v + 1] - self.offsets[v]

@@ -7,6 +7,7 @@ use super::{
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
+use crate::verify::Checker;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The layouts of a graph on the host, under one [`Layout`], for all fleets.
@@ -101,6 +102,14 @@ impl Prepared {
             }
         }
         self.report(fleet, form)
+    }
+
+    /// Who checks answers that `fleet` found: its first GPU, if it has any.
+    ///
+    /// # Errors
+    /// [`Error::Machine`] when the fleet has failed.
+    pub fn checker(&self, fleet: &Fleet) -> Result<Checker> {
+        Checker::of(fleet, None)
     }
 
     /// What making `form` took. It is made if it is not there yet.

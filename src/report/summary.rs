@@ -256,10 +256,14 @@ fn placement(outcome: &Outcome) -> String {
 
 fn verified_line(check: &Verification) -> String {
     let (message, note) = (check.message.as_deref().unwrap_or_default(), &check.note);
+    let took = match check.copy_ms {
+        0.0 => format!("in {} on {}", ms(check.ms), check.on),
+        copied => format!("in {} on {} ({} to copy the graph)", ms(check.ms), check.on, ms(copied)),
+    };
     match check.verdict {
         Verdict::No => format!("NO: {message}"),
-        Verdict::Partly => format!("partly, in {}: {message}{note}", ms(check.ms)),
-        Verdict::Yes => format!("yes, independently, in {}{note}", ms(check.ms)),
+        Verdict::Partly => format!("partly, {took}: {message}{note}"),
+        Verdict::Yes => format!("yes, independently, {took}{note}"),
     }
 }
 

@@ -92,7 +92,9 @@ fn merged(merge: MergeMode) -> Outcome {
             message: None,
             found: fields([("overflowed_arcs", 0.into())]),
             note: String::new(),
+            on: "host".into(),
             ms: 0.5,
+            copy_ms: 0.0,
         }),
         clock: None,
     }

@@ -1,7 +1,7 @@
 //! What is asked of a run, whichever way it was said: flags, a TOML file, or this struct.
 
 use super::own::is_own;
-use super::{ByteCount, Choice, Own};
+use super::{ByteCount, Choice, Own, Verify};
 use crate::algorithm::{Asks, MergeMode, RunOptions, Workload};
 use crate::collective::ChunkPolicy;
 use crate::fleet::{CollectiveKind, Devices, Fault, FleetConfig};
@@ -88,10 +88,11 @@ pub struct RunConfig {
     #[cfg_attr(feature = "cli", arg(long, help_heading = MEASURING, value_name = "N", allow_hyphen_values = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup: Option<u32>,
-    /// Check the answer independently. The verdict is yes, partly (what was not checked is named) or no (exit code 1).
+    /// Check the answer independently, on a GPU of the run where that is possible; --verify=host: on the host. The verdict is
+    /// yes, partly (what was not checked is named) or no (exit code 1).
     #[cfg_attr(feature = "cli", arg(long, help_heading = RESULTS, action = clap::ArgAction::Set, num_args = 0..=1,
-        default_missing_value = "true", require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
-    pub verify: bool,
+        default_missing_value = "true", require_equals = true, value_name = "BOOL|host"))]
+    pub verify: Verify,
     /// Print the first K of the ranking, K from 0 on; 0 prints none [default: 0].
     #[cfg_attr(feature = "cli", arg(long, help_heading = RESULTS, value_name = "K", allow_hyphen_values = true))]
     pub top: usize,
@@ -150,7 +151,7 @@ impl Default for RunConfig {
             benchmark: false,
             runs: None,
             warmup: None,
-            verify: false,
+            verify: Verify::No,
             trace: false,
             json: None,
             output: None,
@@ -171,7 +172,7 @@ impl RunConfig {
 
     /// How a workload runs: once, unless a benchmark says otherwise.
     pub(crate) fn run_options(&self) -> RunOptions {
-        let (merge, trace, compare) = (self.merge, self.trace, self.verify);
+        let (merge, trace, compare) = (self.merge, self.trace, self.verify.is_wanted());
         RunOptions { merge, runs: 1, warmup: 0, trace, compare }
     }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::run::{WORKLOADS, workload};
+use crate::run::{Verify, WORKLOADS, workload};
 use clap::{Args, Command, FromArgMatches};
 use serde_json::json;
 
@@ -29,7 +29,7 @@ fn flags_win_over_the_file_and_the_file_over_the_defaults() {
     let config = over(file, &["--devices", "host:4", "--verify=false"]);
     assert_eq!(config.devices, Devices::Host(4));
     assert_eq!(config.runs, Some(Choice::Is(3)));
-    assert!(!config.verify);
+    assert_eq!(config.verify, Verify::No);
     assert_eq!(config.top, 4);
     assert_eq!(config.warmup, RunConfig::default().warmup);
 }

@@ -2,7 +2,7 @@
 //! that a sweep can share a graph or a fleet between many runs.
 
 use super::config::no_graph;
-use super::{Choice, Clock, RunConfig, Stage, Verdict, Verification};
+use super::{Choice, Clock, RunConfig, Stage, Verdict, Verification, Verify};
 use crate::algorithm::{
     AnyAnswer, AnyQuery, Checked, Measured, Paths, RunOptions, Workload, one_search,
 };
@@ -10,6 +10,7 @@ use crate::fleet::{Fleet, FleetInfo};
 use crate::graph::{Graph, Origin};
 use crate::io::ResultFormat;
 use crate::layout::{Form, PrepareReport, Prepared};
+use crate::verify::Checker;
 use crate::{Error, Result, device, generate, io};
 use std::path::Path;
 use std::sync::Arc;
@@ -229,12 +230,27 @@ impl Job {
         }
     }
 
-    /// Checks an answer; a check that fails is a result, one that cannot be made is an error.
-    pub fn verify(&self, answer: &dyn AnyAnswer) -> Result<Verification> {
+    /// Checks an answer where the configuration says, if it does.
+    pub fn check(
+        &self,
+        fleet: &Fleet,
+        graph: &Prepared,
+        answer: &dyn AnyAnswer,
+    ) -> Result<Option<Verification>> {
+        let by = match self.config.verify {
+            Verify::No => return Ok(None),
+            Verify::Yes => graph.checker(fleet)?,
+            Verify::Host => Checker::host(),
+        };
+        self.verify(answer, &by).map(Some)
+    }
+
+    /// Has an answer checked; a check that fails is a result, one that cannot be made is an error.
+    pub fn verify(&self, answer: &dyn AnyAnswer, by: &Checker) -> Result<Verification> {
         let begin = Instant::now();
         let checked = match &answer.measured().differing {
             Some(message) => Err(Error::Verify(message.clone())),
-            None => answer.verify(),
+            None => answer.verify(by),
         };
         let ms = begin.elapsed().as_secs_f64() * 1e3;
         let (verdict, message, Checked { found, note, .. }) = match checked {
@@ -245,7 +261,7 @@ impl Job {
             Err(Error::Verify(message)) => (Verdict::No, Some(message), Checked::default()),
             Err(other) => return Err(other),
         };
-        Ok(Verification { verdict, message, found, note, ms })
+        Ok(Verification { verdict, message, found, note, on: by.place(), ms, copy_ms: by.copy_ms() })
     }
 
     /// Puts an answer together with what it took.

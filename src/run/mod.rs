@@ -15,7 +15,7 @@ pub(crate) use config::writable;
 pub use config::{RunConfig, read_toml};
 pub use job::{Job, Loading, Outcome, check_graph, compile_ahead, load, open_fleet, prepare};
 pub use own::Own;
-pub use verification::{Verdict, Verification};
+pub use verification::{Verdict, Verification, Verify};
 
 /// A GPU for tests.
 #[cfg(test)]

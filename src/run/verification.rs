@@ -1,7 +1,68 @@
 //! What a check of an answer comes to.
 
-use serde::Serialize;
+use crate::words::Scalar;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::fmt;
+use std::str::FromStr;
+
+/// Whether answers are checked, and where. Written `true`, `false` or `host`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "Scalar", into = "Scalar")]
+pub enum Verify {
+    /// They are not.
+    #[default]
+    No,
+    /// On the first GPU of the fleet, or on the host where that cannot be.
+    Yes,
+    /// On the host.
+    Host,
+}
+
+impl Verify {
+    /// Whether they are checked.
+    pub fn is_wanted(self) -> bool {
+        self != Verify::No
+    }
+}
+
+impl fmt::Display for Verify {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Verify::No => "false",
+            Verify::Yes => "true",
+            Verify::Host => "host",
+        })
+    }
+}
+
+impl FromStr for Verify {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Verify, String> {
+        let all = [Verify::No, Verify::Yes, Verify::Host];
+        let found = all.into_iter().find(|verify| verify.to_string() == text);
+        found.ok_or_else(|| format!("--verify {text}: not understood; use true, false or host"))
+    }
+}
+
+impl TryFrom<Scalar> for Verify {
+    type Error = String;
+
+    fn try_from(scalar: Scalar) -> Result<Verify, String> {
+        scalar.to_string().parse()
+    }
+}
+
+impl From<Verify> for Scalar {
+    fn from(verify: Verify) -> Scalar {
+        match verify {
+            Verify::No => Scalar::Flag(false),
+            Verify::Yes => Scalar::Flag(true),
+            Verify::Host => Scalar::Text(verify.to_string()),
+        }
+    }
+}
 
 /// How far the independent check vouches for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -52,6 +113,10 @@ pub struct Verification {
     /// The same for people.
     #[serde(skip)]
     pub note: String,
+    /// Where it was checked: `host`, or a GPU as in `cuda:0`.
+    pub on: String,
     /// Milliseconds that the check took.
     pub ms: f64,
+    /// Of these, milliseconds in which the graph was copied to the GPU.
+    pub copy_ms: f64,
 }

@@ -151,7 +151,7 @@ fn answer(
     lap(clock, |clock| clock.lap_of_prepare(&report));
     let answer = job.solve(fleet, &prepared)?;
     lap(clock, |clock| clock.lap_of_solve(answer.measured()));
-    let check = job.config.verify.then(|| job.verify(&*answer)).transpose()?;
+    let check = job.check(fleet, &prepared, &*answer)?;
     lap(clock, |clock| clock.lap(Stage::Verify));
     let report = prepared.report(fleet, job.workload.form)?;
     Ok((job.outcome(fleet, &report, answer, check), prepared))

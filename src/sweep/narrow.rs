@@ -64,7 +64,7 @@ fn table(key: &str, value: Value) -> Map<String, Value> {
 mod tests {
     use super::*;
     use crate::choice::Choice;
-    use crate::run::workload;
+    use crate::run::{Verify, workload};
 
     fn config(text: &str) -> SweepConfig {
         toml::from_str(text).unwrap()
@@ -76,7 +76,7 @@ mod tests {
         for text in ["runs=3", "verify=false", "pagerank.iterations=20", "sources=connected:8:1"] {
             config.set(text).unwrap();
         }
-        assert_eq!((config.run.runs, config.run.verify), (Some(Choice::Is(3)), false));
+        assert_eq!((config.run.runs, config.run.verify), (Some(Choice::Is(3)), Verify::No));
         let options = |name| config.run.options_of(workload(name).unwrap());
         assert_eq!(options("pagerank")["iterations"], 20);
         assert_eq!(options("bfs")["sources"], "connected:8:1");

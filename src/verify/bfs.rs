@@ -11,6 +11,8 @@
 //! One pass over the arcs out of reached nodes checks 2 and gathers, for 3 and for parents, the least
 //! rank among the in-neighbours one level above, merged by MIN.
 
+mod gpu;
+
 use super::{first_by_id, one_a_node};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -51,6 +53,23 @@ pub fn bfs(
     levels: &[u32],
     parents: Option<&[u32]>,
 ) -> Result<LevelsCheck> {
+    check_shape(graph, source, levels, parents)?;
+    let check = Check { graph, source: source as usize, levels };
+    let support = check.support().ok_or_else(|| check.explain_levels())?;
+    if let Some(parents) = parents {
+        check.parents(&support, parents)?;
+    }
+    let (reached, reached_arcs, depth) = check.totals();
+    Ok(LevelsCheck { reached, reached_arcs, depth, parents: parents.is_some() })
+}
+
+/// Refuses a source that is no node, and answers that have not one value a node.
+fn check_shape(
+    graph: &Graph,
+    source: u32,
+    levels: &[u32],
+    parents: Option<&[u32]>,
+) -> Result<()> {
     if source as usize >= graph.nodes() {
         return Err(Error::input(format!(
             "cannot check levels from node index {source}: the graph has {} nodes",
@@ -61,13 +80,7 @@ pub fn bfs(
     if let Some(parents) = parents {
         one_a_node(graph, "breadth-first search", "parents", parents.len())?;
     }
-    let check = Check { graph, source: source as usize, levels };
-    let support = check.support().ok_or_else(|| check.explain_levels())?;
-    if let Some(parents) = parents {
-        check.parents(&support, parents)?;
-    }
-    let (reached, reached_arcs, depth) = check.totals();
-    Ok(LevelsCheck { reached, reached_arcs, depth, parents: parents.is_some() })
+    Ok(())
 }
 
 /// What is being checked.

@@ -6,7 +6,7 @@ use hivegraph::algorithm::{MergeMode, RunOptions, Seeds, ShortestPaths, VnConfig
 use hivegraph::fleet::{CollectiveKind, Fleet, FleetConfig};
 use hivegraph::graph::Graph;
 use hivegraph::layout::{Layout, Prepared};
-use hivegraph::run::{Choice, Job, Outcome, Own, RunConfig, prepare, workload};
+use hivegraph::run::{Choice, Job, Outcome, Own, RunConfig, Verify, prepare, workload};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,7 +81,7 @@ pub fn outcome(
     let job = Job::new(workload, config, graph.clone())?;
     let ready = prepare(&job, fleet)?;
     let answer = job.solve(fleet, &ready)?;
-    let check = job.config.verify.then(|| job.verify(&*answer)).transpose()?;
+    let check = job.check(fleet, &ready, &*answer)?;
     let report = ready.report(fleet, workload.form)?;
     Ok(job.outcome(fleet, &report, answer, check))
 }
@@ -100,7 +100,7 @@ pub fn solved<A: Clone + 'static>(
     config: &RunConfig,
 ) -> A {
     let config =
-        RunConfig { runs: Some(Choice::Is(2)), warmup: Some(0), verify: true, ..config.clone() };
+        RunConfig { runs: Some(Choice::Is(2)), warmup: Some(0), verify: Verify::Yes, ..config.clone() };
     let outcome = outcome(name, fleet, graph, &config).unwrap_or_else(|e| panic!("{name}: {e}"));
     assert_eq!(outcome.verification.as_ref().unwrap().message, None, "{name}");
     answer_of::<A>(&outcome).clone()

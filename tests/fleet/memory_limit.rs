@@ -39,9 +39,10 @@ fn a_limit_of_what_a_graph_needs_is_enough_and_nine_tenths_are_refused() {
                 let what = format!("{} of {spec} on {devices}, {needs} bytes", workload.name);
 
                 let enough = open(devices, Some(needs));
-                let verified = prepare(&job, &enough)
-                    .and_then(|prepared| job.solve(&enough, &prepared))
-                    .and_then(|answer| answer.verify());
+                let verified = prepare(&job, &enough).and_then(|prepared| {
+                    let answer = job.solve(&enough, &prepared)?;
+                    answer.verify(&prepared.checker(&enough)?)
+                });
                 if let Err(error) = verified {
                     wrong.push(format!("{what}: {error}"));
                 }

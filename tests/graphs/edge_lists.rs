@@ -8,7 +8,7 @@ use hivegraph::algorithm::{MergeMode, Seeds};
 use hivegraph::fleet::{Fleet, FleetConfig};
 use hivegraph::graph::Graph;
 use hivegraph::io::{self, Cache, CountsLine, Ids, LoadOptions};
-use hivegraph::run::RunConfig;
+use hivegraph::run::{RunConfig, Verify};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
@@ -713,7 +713,7 @@ fn three_hundred_graphs_give_the_same_answers_with_names_in_shuffled_columns_as_
             let workload = ["vn", "bfs", "pagerank", "scc"][seed as usize / 4 % 4];
             let answer = |graph: &Arc<Graph>| {
                 let mut config =
-                    RunConfig { verify: true, merge: MergeMode::Auto, ..RunConfig::default() };
+                    RunConfig { verify: Verify::Yes, merge: MergeMode::Auto, ..RunConfig::default() };
                 if workload == "vn" {
                     config.own = own(
                         json!({ "seeds": seeds(graph), "nominee": true, "predecessors": true }),

@@ -1,5 +1,6 @@
 //! Answers that were changed in one node never pass as verified: by the smallest step outside the stated tolerance, by
-//! 1 %, by a swap of two nodes that differ by more than it. Answers that were not changed do.
+//! 1 %, by a swap of two nodes that differ by more than it. Answers that were not changed do. A GPU checks them where there
+//! is one, else the host.
 //!
 //! `HIVE_MUTANTS_SCALE=20` makes the graph an R-MAT of that scale (12), `HIVE_MUTANTS=50` so many mutants a workload
 //! (200), `HIVE_MUTANTS_SECONDS=60` stops a workload after that time and says how many mutants were tried.
@@ -13,8 +14,9 @@ use hivegraph::algorithm::{
 };
 use hivegraph::fleet::{CollectiveKind, Fleet, FleetConfig};
 use hivegraph::graph::Graph;
-use hivegraph::run::{Job, RunConfig, Verdict, Verification, prepare, workload};
-use hivegraph::verify::{great_circle_km, spatial_median};
+use hivegraph::layout::Prepared;
+use hivegraph::run::{Job, RunConfig, Verdict, Verification, Verify, prepare, workload};
+use hivegraph::verify::{Checker, great_circle_km, spatial_median};
 use serde_json::{Value, json};
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
@@ -41,16 +43,26 @@ impl Random {
     }
 }
 
-/// A solved job, whose answer may be changed.
+/// A solved job, whose answer may be changed, and who checks it.
 struct Solved {
+    by: Checker,
     job: Job,
     answer: Box<dyn AnyAnswer>,
+}
+
+fn checker(job: &Job) -> Checker {
+    if !common::has_gpu() {
+        return Checker::host();
+    }
+    let fleet = common::open("cuda:0", CollectiveKind::Auto, FleetConfig::default());
+    let prepared = Prepared::new(&fleet, job.graph.clone(), job.config.prepare()).unwrap();
+    prepared.checker(&fleet).unwrap()
 }
 
 impl Solved {
     fn new(name: &str, options: Value) -> Solved {
         let (graph, own) = (Some(format!("rmat:{}", *SCALE)), common::own(options));
-        let config = RunConfig { graph, own, verify: true, ..RunConfig::default() };
+        let config = RunConfig { graph, own, verify: Verify::Yes, ..RunConfig::default() };
         let more = FleetConfig { deadline_s: 60.0, ..FleetConfig::default() };
         let fleet: Fleet = common::open("host:1", CollectiveKind::Auto, more);
         let workload = workload(name).unwrap();
@@ -61,11 +73,11 @@ impl Solved {
         let job = job.unwrap();
         let ready = prepare(&job, &fleet).unwrap();
         let answer = job.solve(&fleet, &ready).unwrap();
-        Solved { job, answer }
+        Solved { by: checker(&job), job, answer }
     }
 
     fn verified(&self) -> Verification {
-        self.job.verify(&*self.answer).unwrap()
+        self.job.verify(&*self.answer, &self.by).unwrap()
     }
 
     fn as_a<A: 'static>(&mut self) -> &mut A {

@@ -10,7 +10,7 @@ use hivegraph::fleet::{CollectiveKind, FleetConfig};
 use hivegraph::graph::Graph;
 use hivegraph::io::LoadOptions;
 use hivegraph::layout::Layout;
-use hivegraph::run::RunConfig;
+use hivegraph::run::{RunConfig, Verify};
 use serde_json::json;
 use std::collections::HashMap;
 use std::process::Command;
@@ -34,7 +34,7 @@ fn graphs() -> Vec<(&'static str, Arc<Graph>)> {
 }
 
 fn config(merge: MergeMode, layout: Layout) -> RunConfig {
-    RunConfig { merge, layout, verify: true, ..RunConfig::default() }
+    RunConfig { merge, layout, verify: Verify::Yes, ..RunConfig::default() }
 }
 
 /// Runs all on a fleet; answers must equal those in `seen`, which is filled by the first.

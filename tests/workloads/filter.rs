@@ -4,7 +4,8 @@ use crate::common::{Ended, all_fleets, ends_within, hive, open_perturbed, own};
 use hivegraph::algorithm::{Filtered, MergeMode};
 use hivegraph::fleet::{CollectiveKind, Fleet};
 use hivegraph::generate::array_value;
-use hivegraph::run::{Choice, Job, RunConfig, prepare, workload};
+use hivegraph::run::{Choice, Job, RunConfig, Verify, prepare, workload};
+use hivegraph::verify::Checker;
 use hivegraph::verify;
 use serde_json::json;
 use std::time::Duration;
@@ -15,7 +16,7 @@ fn asked(elements: u64, share: f64, seed: u64, merge: MergeMode) -> RunConfig {
         merge,
         runs: Some(Choice::Is(2)),
         warmup: Some(0),
-        verify: true,
+        verify: Verify::Yes,
         ..RunConfig::default()
     }
 }
@@ -25,7 +26,7 @@ fn filtered(fleet: &Fleet, config: RunConfig) -> Filtered {
     let job = Job::on_array(workload("filter").unwrap(), config).unwrap();
     let ready = prepare(&job, fleet).unwrap();
     let answer = job.solve(fleet, &ready).unwrap();
-    assert_eq!(job.verify(&*answer).unwrap().message, None);
+    assert_eq!(job.verify(&*answer, &Checker::host()).unwrap().message, None);
     answer.own().downcast_ref::<Filtered>().unwrap().clone()
 }
 

@@ -10,7 +10,8 @@ use hivegraph::fleet::{CollectiveKind, Fleet, FleetConfig};
 use hivegraph::graph::Graph;
 use hivegraph::io;
 use hivegraph::layout::{Layout, PrepareOptions, Prepared};
-use hivegraph::run::{Choice, RunConfig, Verdict};
+use hivegraph::run::{Choice, RunConfig, Verdict, Verify};
+use hivegraph::verify::Checker;
 use serde_json::json;
 use std::collections::HashMap;
 use std::process::{Command, Output};
@@ -548,19 +549,19 @@ fn rounding_that_adds_up_without_a_teleport_passes_the_check_and_a_changed_rank_
     let fleet = common::open("host:1", CollectiveKind::Host, more);
     let graph = Arc::new(hivegraph::generate::generate("road:6").unwrap());
     let own = common::own(json!({ "damping": 1.0, "iterations": 20_000, "tolerance": 0.0 }));
-    let config = RunConfig { own, verify: true, ..RunConfig::default() };
+    let config = RunConfig { own, verify: Verify::Yes, ..RunConfig::default() };
     let mut found = common::outcome("pagerank", &fleet, &graph, &config).unwrap();
     let verification = found.verification.as_ref().unwrap();
     assert_eq!((verification.verdict, &verification.message), (Verdict::Yes, &None));
     let ranks = &mut found.answer.own_mut().downcast_mut::<Pagerank>().unwrap().ranks;
     let last = (0..ranks.len()).max_by(|a, b| ranks[*a].total_cmp(&ranks[*b])).unwrap();
     ranks[last] *= 1.01;
-    assert_eq!(found.job.verify(&*found.answer).unwrap().verdict, Verdict::No);
+    assert_eq!(found.job.verify(&*found.answer, &Checker::host()).unwrap().verdict, Verdict::No);
     // A walk leaves node 2 for ever, whose rank falls to 0.
     let arcs = [(0, 1, 1.0), (0, 1, 3.0), (1, 0, 2.0), (1, 1, 1.0), (2, 1, 0.0)];
     let graph = Arc::new(common::graph_of(3, &arcs));
     let own = common::own(json!({ "damping": 1.0, "weighted": true }));
-    let config = RunConfig { own, verify: true, ..RunConfig::default() };
+    let config = RunConfig { own, verify: Verify::Yes, ..RunConfig::default() };
     let found = common::outcome("pagerank", &fleet, &graph, &config).unwrap();
     assert_eq!(found.verification.unwrap().message, None);
 }

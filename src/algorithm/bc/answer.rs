@@ -8,7 +8,7 @@ use crate::algorithm::{Measured, Precision};
 use crate::graph::{Graph, NodeId};
 use crate::io::{Column, Table};
 use crate::units::{count, plural};
-use crate::verify::{self, BetweennessQuestion};
+use crate::verify::{self, BetweennessQuestion, Checker};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -189,7 +189,7 @@ impl Answer<Bc> for Betweenness {
         Table::of_nodes([("betweenness", Column::F64(&self.scores))])
     }
 
-    fn verify(&self, query: &Query<Bc>) -> Result<Checked> {
+    fn verify(&self, query: &Query<Bc>, by: &Checker) -> Result<Checked> {
         let bc = &query.config;
         let question = BetweennessQuestion {
             sources: &query.start,
@@ -197,7 +197,7 @@ impl Answer<Bc> for Betweenness {
             endpoints: bc.endpoints,
             tolerance: tolerance(self.precision != Precision::F32),
         };
-        let seen = verify::bc(&query.graph, &self.scores, &question)?;
+        let seen = by.by_host(|| verify::bc(&query.graph, &self.scores, &question))?;
         let (some, all) = (seen.checked_sources, query.start.len() as u64);
         let skipped = (some < all).then(|| {
             let rest = match seen.sum_error {

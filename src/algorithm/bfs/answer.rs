@@ -6,7 +6,8 @@ use crate::algorithm::workload::{Answer, Checked, Query, fields};
 use crate::algorithm::{Lengths, Measured, Paths, chains};
 use crate::io::{Column, Table};
 use crate::units::{count, plural, rate};
-use crate::{Error, Result, verify};
+use crate::verify::Checker;
+use crate::{Error, Result};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::time::Instant;
@@ -207,11 +208,11 @@ impl Answer<Bfs> for Searches {
         Table::of_nodes(columns)
     }
 
-    fn verify(&self, query: &Query<Bfs>) -> Result<Checked> {
+    fn verify(&self, query: &Query<Bfs>, by: &Checker) -> Result<Checked> {
         let mut checked = Checked::default();
         for (i, (source, levels)) in self.sources.iter().zip(&self.levels).enumerate() {
             let predecessors = self.predecessors.as_ref().map(|all| all[i].as_slice());
-            let check = verify::bfs(&query.graph, *source, levels, predecessors)?;
+            let check = by.bfs(&query.graph, *source, levels, predecessors)?;
             if [check.reached, check.reached_arcs] != self.counts[i][..2] {
                 return Err(Error::Verify(format!(
                     "from node {} the levels reach {} nodes, but {} were counted",

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::hash::mix;
 use crate::io::{Column, Table};
 use crate::units::{count, plural};
-use crate::verify;
+use crate::verify::{self, Checker};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -77,9 +77,9 @@ impl Answer<Filter> for Filtered {
         Table::listed([("value", Column::Value(&self.kept))])
     }
 
-    fn verify(&self, query: &Query<Filter>) -> Result<Checked> {
+    fn verify(&self, query: &Query<Filter>, by: &Checker) -> Result<Checked> {
         let FilterConfig { elements, share, seed, .. } = query.config;
-        let kept = verify::filter(seed, elements, share, &self.kept)?;
+        let kept = by.by_host(|| verify::filter(seed, elements, share, &self.kept))?;
         let note = format!("; {} of {} values", count(kept), count(elements));
         Ok(Checked { found: fields([("kept", json!(kept))]), note, ..Checked::default() })
     }

@@ -41,7 +41,7 @@ use crate::graph::Graph;
 use crate::io::{Column, Table};
 use crate::layout::memory::{DeviceArray, GraphShape};
 use crate::layout::{Form, Prepared, TopologyRows};
-use crate::verify;
+use crate::verify::{self, Checker};
 use cuda::{Sizes, Workspace};
 use serde_json::{Map, Value, json};
 use std::ops::Range;
@@ -153,8 +153,8 @@ impl Answer<Scc> for StrongComponents {
         Table::of_nodes([("component", Column::Node(&self.components.labels))])
     }
 
-    fn verify(&self, query: &Query<Scc>) -> Result<Checked> {
-        let check = verify::scc(&query.graph, &self.components.labels)?;
+    fn verify(&self, query: &Query<Scc>, by: &Checker) -> Result<Checked> {
+        let check = by.by_host(|| verify::scc(&query.graph, &self.components.labels))?;
         let found = [("components", json!(check.components)), ("largest", json!(check.largest))];
         Ok(Checked { found: fields(found), ..Checked::default() })
     }

@@ -11,7 +11,8 @@ use crate::io::{Column, Table};
 use crate::layout::WeightedGraph;
 use crate::table::Table as TextTable;
 use crate::units::{count, ms, plural};
-use crate::{Result, verify};
+use crate::verify::{self, Checker};
+use crate::Result;
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -256,8 +257,8 @@ where
         Table::of_nodes([("distance", distances)].into_iter().chain(predecessors).chain(nominees))
     }
 
-    fn verify(&self, query: &Query<A>) -> Result<Checked> {
-        let checked = verify::sssp(&query.graph, &query.start.nodes, &self.found())?;
+    fn verify(&self, query: &Query<A>, by: &Checker) -> Result<Checked> {
+        let checked = by.by_host(|| verify::sssp(&query.graph, &query.start.nodes, &self.found()))?;
         let arcs = checked.overflowed_arcs;
         let overflow = || {
             format!("; sums over {} overflow 32-bit floats and reach nobody", plural(arcs, "arc"))

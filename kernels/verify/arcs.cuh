@@ -1,0 +1,90 @@
+// The input's arcs, for kernels that check answers. They share no code with the kernels that they check, hence a header of
+// their own.
+#pragma once
+
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+#define THREADS 256u  // @host
+#define TILE 2048u    // @host arcs of a block at a time
+#define NONE 0xffffffffu
+
+// Arcs in the order of the rows: all, or those from `begin` to `stop`, where not all fit.
+struct Rows {  // @host
+    const u64* offsets;    // [nodes + 1]
+    const u32* columns;    // [stop - begin]
+    const float* weights;  // [stop - begin], or null where every arc counts 1
+    u64 begin, stop;
+    u32 nodes;
+    u32 unused;
+};
+
+// What a check finds.
+struct Findings {  // @host
+    u64 reached;  // nodes
+    u64 arcs;     // out of them
+    u64 most;     // largest level, label count, or bits of a distance
+    u64 others;   // what only this check counts
+    u32 wrong;    // not 0: a rule is broken
+    u32 changed;  // not 0: another pass is needed
+};
+
+// The row of `arc`, which is one of `low` to `high`.
+__device__ __forceinline__ u32 row_of_arc(const u64* offsets, u32 low, u32 high, u64 arc) {
+    while (low < high) {
+        u32 middle = low + (high - low + 1) / 2;
+        if (offsets[middle] <= arc) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low;
+}
+
+// Calls visit(source, target, place) for every arc; `place` is into columns and weights. All threads of a block of THREADS take
+// part.
+template <class Visit>
+__device__ __forceinline__ void each_arc(const Rows& r, Visit visit) {
+    __shared__ u32 ends[2];
+    for (u64 tile = r.begin + (u64)blockIdx.x * TILE; tile < r.stop; tile += (u64)gridDim.x * TILE) {
+        u64 stop = tile + TILE < r.stop ? tile + TILE : r.stop;
+        if (threadIdx.x < 2) {
+            u64 arc = threadIdx.x == 0 ? tile : stop - 1;
+            ends[threadIdx.x] = row_of_arc(r.offsets, 0, r.nodes - 1, arc);
+        }
+        __syncthreads();
+        u32 row = ends[0];
+        const u32 last = ends[1];
+        for (u64 arc = tile + threadIdx.x; arc < stop; arc += THREADS) {
+            row = row_of_arc(r.offsets, row, last, arc);
+            visit(row, r.columns[arc - r.begin], arc - r.begin);
+        }
+        __syncthreads();
+    }
+}
+
+__device__ __forceinline__ float weight_at(const Rows& r, u64 place) {
+    return r.weights ? r.weights[place] : 1.0f;
+}
+
+// Threads of the grid, and this one's number.
+__device__ __forceinline__ u64 all_threads() { return (u64)gridDim.x * blockDim.x; }
+__device__ __forceinline__ u64 this_thread() { return (u64)blockIdx.x * blockDim.x + threadIdx.x; }
+
+// Adds up over the warp, whose threads all take part; into `to`, once.
+__device__ __forceinline__ void add_all(u64* to, u64 value) {
+    for (u32 step = 16; step > 0; step >>= 1) value += __shfl_xor_sync(0xffffffffu, value, step);
+    if (threadIdx.x % 32 == 0 && value > 0) atomicAdd(to, value);
+}
+
+__device__ __forceinline__ void most_of_all(u64* to, u64 value) {
+    for (u32 step = 16; step > 0; step >>= 1) {
+        u64 other = __shfl_xor_sync(0xffffffffu, value, step);
+        if (other > value) value = other;
+    }
+    if (threadIdx.x % 32 == 0 && value > 0) atomicMax(to, value);
+}
+
+// The place of node v's id among all ids; `ranks` is null where ids rise with nodes.
+__device__ __forceinline__ u32 rank_of(const u32* ranks, u32 v) { return ranks ? ranks[v] : v; }

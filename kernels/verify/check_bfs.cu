@@ -1,0 +1,57 @@
+// Checks levels and parents of a breadth-first search: the rules of src/verify/bfs.rs.
+
+#include "arcs.cuh"
+
+struct BfsArgs {  // @host
+    Rows rows;
+    const u32* levels;   // [nodes], NONE where unreached
+    const u32* parents;  // [nodes], or null
+    const u32* ranks;    // [nodes], or null where ids rise
+    u32* support;        // [nodes], NONE at first: least rank of an in-neighbour one level above
+    Findings* findings;
+    u32 source;
+    u32 unused;
+};
+
+extern "C" __global__ void __launch_bounds__(THREADS) check_bfs_arcs(BfsArgs a) {
+    bool wrong = false;
+    each_arc(a.rows, [&](u32 u, u32 v, u64) {
+        u32 above = a.levels[u];
+        if (above == NONE) return;
+        u32 below = above + 1, level = a.levels[v];
+        if (level == NONE || level > below) wrong = true;
+        if (level == below) {
+            u32 rank = rank_of(a.ranks, u);
+            if (a.support[v] > rank) atomicMin(a.support + v, rank);
+        }
+    });
+    if (wrong) a.findings->wrong = 1;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) check_bfs_nodes(BfsArgs a) {
+    u64 reached = 0, arcs = 0, depth = 0;
+    for (u64 v = this_thread(); v < a.rows.nodes; v += all_threads()) {
+        u32 level = a.levels[v], support = a.support[v];
+        bool right = level == NONE || (level == 0 ? v == a.source : support != NONE);
+        if (v == a.source && level != 0) right = false;
+        if (a.parents) {
+            u32 parent = a.parents[v];
+            if (level == NONE) {
+                right = right && parent == NONE;
+            } else if (level == 0) {
+                right = right && parent == v;
+            } else {
+                right = right && parent < a.rows.nodes && rank_of(a.ranks, parent) == support;
+            }
+        }
+        if (!right) a.findings->wrong = 1;
+        if (level != NONE) {
+            reached += 1;
+            arcs += a.rows.offsets[v + 1] - a.rows.offsets[v];
+            if (level > depth) depth = level;
+        }
+    }
+    add_all(&a.findings->reached, reached);
+    add_all(&a.findings->arcs, arcs);
+    most_of_all(&a.findings->most, depth);
+}

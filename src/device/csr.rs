@@ -1,0 +1,15 @@
+//! A graph's rows in the memory of one GPU.
+
+use super::buffer::DeviceBuffer;
+
+/// A graph in compressed sparse rows on one device. Columns and weights may have room behind their last arc.
+pub(crate) struct DeviceCsr {
+    /// `[nodes + 1]`
+    pub offsets: DeviceBuffer<u64>,
+    /// `[arcs]`
+    pub columns: DeviceBuffer<u32>,
+    /// `[arcs]`, where they are there.
+    pub weights: Option<DeviceBuffer<f32>>,
+    pub nodes: u64,
+    pub arcs: u64,
+}

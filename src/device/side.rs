@@ -1,0 +1,105 @@
+//! A stream on a replica's GPU for work beside that of replicas: checks of answers, say.
+
+use super::buffer::DeviceBuffer;
+use super::context::{Context, stream};
+use super::cuda_device::load_module;
+use super::launch::{Function, Launch, launch_on};
+use super::nvrtc;
+use super::probe::DeviceInfo;
+use crate::error::{Error, Result};
+use bytemuck::Pod;
+use cudarc::driver::sys;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A stream of a GPU's context, with kernels of its own. It belongs to no replica, and any thread may use it.
+pub(crate) struct Side {
+    context: Arc<Context>,
+    stream: sys::CUstream,
+    info: DeviceInfo,
+    functions: Mutex<HashMap<&'static str, HashMap<&'static str, Function>>>,
+}
+
+// SAFETY: a stream may be used from any thread that has its context current; all else is Send.
+unsafe impl Send for Side {}
+// SAFETY: as above; the driver's calls are thread-safe.
+unsafe impl Sync for Side {}
+
+impl Side {
+    /// Of `context`, which is current.
+    pub(super) fn new(context: &Arc<Context>, info: DeviceInfo) -> Result<Side> {
+        let stream = stream(&context.name)?;
+        Ok(Side { context: context.clone(), stream, info, functions: Mutex::default() })
+    }
+
+    /// The GPU.
+    pub fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    /// Makes the context current on this thread; before all else here.
+    pub fn bind(&self) -> Result<()> {
+        self.context.bind()
+    }
+
+    /// Bytes that arrays can still have.
+    pub fn room(&self) -> Result<u64> {
+        super::pool::room(&self.context)
+    }
+
+    /// An array of `length` zeroed elements.
+    pub fn alloc<T: Pod>(&self, label: &str, length: usize) -> Result<DeviceBuffer<T>> {
+        DeviceBuffer::new(&self.context, self.stream, label, length)
+    }
+
+    /// A copy of `values`.
+    pub fn copy<T: Pod>(&self, label: &str, values: &[T]) -> Result<DeviceBuffer<T>> {
+        let buffer = self.alloc(label, values.len())?;
+        buffer.upload(values)?;
+        Ok(buffer)
+    }
+
+    /// A kernel of the file `source` of `kernels/`, compiled and loaded once.
+    pub fn function(&self, source: &'static str, kernel: &'static str) -> Result<Function> {
+        let mut all = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        if !all.contains_key(source) {
+            let file = nvrtc::source(source);
+            let cubin = nvrtc::cubin(file, &[], &nvrtc::arch(&self.info.compute_capability))?;
+            let loaded = load_module(&self.context.name, &cubin, file.kernels.iter().copied())?;
+            all.insert(source, file.kernels.iter().copied().zip(loaded).collect());
+        }
+        let found = all.get(source).and_then(|kernels| kernels.get(kernel)).copied();
+        found.ok_or_else(|| Error::machine(format!("{source} has no kernel {kernel}; this is a bug")))
+    }
+
+    /// Queues `kernel` for so many `items`, `each` a block of `threads`, on no more blocks than fill the device.
+    pub fn launch<A: Pod>(
+        &self,
+        kernel: Function,
+        items: u64,
+        [each, threads]: [u32; 2],
+        args: &A,
+    ) -> Result<()> {
+        let filling = u64::from(self.info.multiprocessors) * 2048 / u64::from(threads);
+        let blocks = items.div_ceil(each.into()).clamp(1, filling.max(1)) as u32;
+        launch_on(&self.context.name, self.stream, kernel, Launch::of(blocks, threads), args)
+    }
+
+    /// Waits until all that was queued has ended.
+    pub fn wait(&self) -> Result<()> {
+        self.context.drain(self.stream)
+    }
+
+    /// Gives memory kept for later arrays back to the driver.
+    pub fn release_kept(&self) {
+        super::pool::release(&self.context);
+    }
+}
+
+impl Drop for Side {
+    fn drop(&mut self) {
+        let Some(_current) = self.context.enter_to_free() else { return };
+        // SAFETY: made by `new`, destroyed once.
+        unsafe { sys::cuStreamDestroy_v2(self.stream) };
+    }
+}

@@ -1,0 +1,249 @@
+//! Where answers are checked: on a GPU of the fleet, against the input's arcs in its memory, or on the host.
+//!
+//! A GPU says whether an answer is right, and what the host would have found then. The host is asked where the GPU has no room,
+//! and where the answer is wrong: to name the node and the value that belongs there. The kernels are in `kernels/verify/`.
+
+use crate::device::kernels::arcs::{Findings, Rows, THREADS, TILE};
+use crate::device::{DeviceBuffer, DeviceCsr, Function, Side};
+use crate::error::{Error, Result};
+use crate::fleet::{Backend, Fleet};
+use crate::graph::{Graph, milliseconds};
+use bytemuck::{Pod, Zeroable};
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Device memory that is left alone.
+const RESERVE: u64 = 64 << 20;
+/// Arcs of a part, at least, where not all fit: with fewer the host is faster.
+const FEWEST: u64 = 1 << 22;
+
+/// Who checks answers.
+#[derive(Default)]
+pub struct Checker {
+    gpu: Option<Gpu>,
+    /// Whether the host has checked something.
+    by_host: Cell<bool>,
+}
+
+/// What a GPU says of an answer.
+pub(super) enum Seen<T> {
+    Right(T),
+    Wrong,
+    NoRoom,
+}
+
+impl Checker {
+    /// The host alone.
+    pub fn host() -> Checker {
+        Checker::default()
+    }
+
+    /// The first GPU of `fleet`, if it has any. `input` is the graph, where it is in that GPU's memory.
+    ///
+    /// # Errors
+    /// [`Error::Machine`] when the fleet has failed.
+    pub(crate) fn of(fleet: &Fleet, input: Option<Arc<DeviceCsr>>) -> Result<Checker> {
+        let sides = fleet.run(|replica| match &replica.backend {
+            Backend::Cuda(device) if replica.rank() == 0 => device.side().map(Some),
+            _ => Ok(None),
+        })?;
+        let gpu = sides.into_iter().flatten().next().map(|side| Gpu {
+            side,
+            input: RefCell::new(input),
+            copy_ms: Cell::new(0.0),
+        });
+        Ok(Checker { gpu, by_host: Cell::new(false) })
+    }
+
+    /// Where answers were checked so far.
+    pub fn place(&self) -> String {
+        match &self.gpu {
+            Some(gpu) if !self.by_host.get() => gpu.side.info().device.clone(),
+            _ => "host".into(),
+        }
+    }
+
+    /// Milliseconds in which the input was copied to the GPU.
+    pub fn copy_ms(&self) -> f64 {
+        self.gpu.as_ref().map_or(0.0, |gpu| gpu.copy_ms.get())
+    }
+
+    /// What the host finds, where no GPU checks such answers.
+    pub(crate) fn by_host<T>(&self, check: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.by_host.set(true);
+        check()
+    }
+
+    /// What the GPU finds, or the host where the GPU cannot say.
+    pub(super) fn certify<T>(
+        &self,
+        on_gpu: impl FnOnce(&Gpu) -> Result<Seen<T>>,
+        on_host: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        let Some(gpu) = &self.gpu else { return on_host() };
+        gpu.side.bind()?;
+        match on_gpu(gpu)? {
+            Seen::Right(found) => Ok(found),
+            Seen::NoRoom => self.by_host(on_host),
+            Seen::Wrong => {
+                on_host()?;
+                let place = &gpu.side.info().device;
+                Err(Error::Verify(format!(
+                    "{place} finds the answer wrong, and the host finds it right; report it"
+                )))
+            }
+        }
+    }
+}
+
+/// A GPU that checks, and the input in its memory.
+pub(super) struct Gpu {
+    side: Side,
+    input: RefCell<Option<Arc<DeviceCsr>>>,
+    copy_ms: Cell<f64>,
+}
+
+impl Gpu {
+    /// A zeroed array.
+    pub fn alloc<T: Pod>(&self, label: &str, length: usize) -> Result<DeviceBuffer<T>> {
+        self.side.alloc(label, length)
+    }
+
+    /// An array with these values.
+    pub fn copy<T: Pod>(&self, label: &str, values: &[T]) -> Result<DeviceBuffer<T>> {
+        self.side.copy(label, values)
+    }
+
+    /// `[nodes]` the place of each node's id among all ids; `None` where ids rise with nodes.
+    pub fn ranks(&self, graph: &Graph) -> Result<Option<DeviceBuffer<u32>>> {
+        if graph.names_rise() {
+            return Ok(None);
+        }
+        let ranks: Vec<u32> = (0..graph.nodes() as u32).map(|v| graph.rank(v)).collect();
+        self.copy("ranks of ids", &ranks).map(Some)
+    }
+
+    pub fn findings(&self) -> Result<DeviceBuffer<Findings>> {
+        self.alloc("findings", 1)
+    }
+
+    pub fn function(&self, source: &'static str, kernel: &'static str) -> Result<Function> {
+        self.side.function(source, kernel)
+    }
+
+    /// Queues a kernel that strides over nodes, or other items.
+    pub fn over_nodes<A: Pod>(&self, kernel: Function, items: u64, args: &A) -> Result<()> {
+        self.side.launch(kernel, items, [THREADS, THREADS], args)
+    }
+
+    /// Queues a kernel that goes over the arcs of `rows`.
+    pub fn over_arcs<A: Pod>(&self, kernel: Function, rows: &Rows, args: &A) -> Result<()> {
+        self.side.launch(kernel, rows.stop - rows.begin, [TILE, THREADS], args)
+    }
+
+    /// The arcs of `graph`, with weights or without, beside which `scratch` bytes are needed; `None` where there is no room.
+    /// What fits stays for the next answer.
+    pub fn arcs<'a>(
+        &'a self,
+        graph: &'a Graph,
+        weights: bool,
+        scratch: u64,
+    ) -> Result<Option<Arcs<'a>>> {
+        let weights = weights && graph.is_weighted();
+        let fits = |csr: &&Arc<DeviceCsr>| csr.weights.is_some() || !weights;
+        if let Some(csr) = self.input.borrow().as_ref().filter(fits) {
+            let free = self.side.room()?.saturating_sub(RESERVE);
+            return Ok((scratch <= free).then(|| Arcs::Whole(csr.clone())));
+        }
+        self.input.replace(None);
+        let (nodes, arcs) = (graph.nodes(), graph.arcs());
+        let own = 8 * (nodes as u64 + 1) + scratch;
+        let free = self.side.room()?.saturating_sub(RESERVE);
+        let each = if weights { 8 } else { 4 };
+        let most = free.saturating_sub(own) / each;
+        if most < arcs.min(FEWEST) {
+            return Ok(None);
+        }
+        let length = most.min(arcs) as usize;
+        let begin = Instant::now();
+        let csr = DeviceCsr {
+            offsets: self.copy("row offsets", graph.offsets())?,
+            columns: self.alloc("columns", length)?,
+            weights: weights.then(|| self.alloc("weights", length)).transpose()?,
+            nodes: nodes as u64,
+            arcs: length as u64,
+        };
+        let part = Arcs::Parts { gpu: self, graph, csr };
+        if (length as u64) < arcs {
+            return Ok(Some(part));
+        }
+        let Arcs::Parts { csr, .. } = &part else { return Ok(None) };
+        fill(csr, graph, 0, arcs)?;
+        self.copy_ms.set(self.copy_ms.get() + milliseconds(begin));
+        let Arcs::Parts { csr, .. } = part else { return Ok(None) };
+        let csr = Arc::new(csr);
+        self.input.replace(Some(csr.clone()));
+        Ok(Some(Arcs::Whole(csr)))
+    }
+}
+
+/// Copies the arcs from `begin` to `stop` to the front of `csr`.
+fn fill(csr: &DeviceCsr, graph: &Graph, begin: u64, stop: u64) -> Result<()> {
+    let range = begin as usize..stop as usize;
+    csr.columns.upload(&graph.columns()[range.clone()])?;
+    match (&csr.weights, graph.weights()) {
+        (Some(to), Some(weights)) => to.upload(&weights[range]),
+        _ => Ok(()),
+    }
+}
+
+/// The input's arcs on a GPU.
+pub(super) enum Arcs<'a> {
+    /// All of them.
+    Whole(Arc<DeviceCsr>),
+    /// As many at a time as there is room for.
+    Parts { gpu: &'a Gpu, graph: &'a Graph, csr: DeviceCsr },
+}
+
+impl Arcs<'_> {
+    fn csr(&self) -> &DeviceCsr {
+        match self {
+            Arcs::Whole(csr) => csr,
+            Arcs::Parts { csr, .. } => csr,
+        }
+    }
+
+    /// What kernels over nodes are told: offsets, and no arcs.
+    pub fn nodes(&self) -> Rows {
+        let csr = self.csr();
+        Rows { offsets: csr.offsets.pointer(), nodes: csr.nodes as u32, ..Rows::zeroed() }
+    }
+
+    /// Does `work` with all arcs, part by part; it queues kernels.
+    pub fn each(&self, mut work: impl FnMut(&Rows) -> Result<()>) -> Result<()> {
+        let csr = self.csr();
+        let rows = |begin, stop| Rows {
+            columns: csr.columns.pointer(),
+            weights: csr.weights.as_ref().map_or(0, DeviceBuffer::pointer),
+            begin,
+            stop,
+            ..self.nodes()
+        };
+        match self {
+            Arcs::Whole(csr) if csr.arcs == 0 => Ok(()),
+            Arcs::Whole(csr) => work(&rows(0, csr.arcs)),
+            Arcs::Parts { gpu, graph, csr } => {
+                let parts = (0..graph.arcs()).step_by(csr.arcs as usize);
+                for (begin, stop) in parts.map(|at| (at, graph.arcs().min(at + csr.arcs))) {
+                    let start = Instant::now();
+                    // It waits for the kernels that read the part before.
+                    fill(csr, graph, begin, stop)?;
+                    gpu.copy_ms.set(gpu.copy_ms.get() + milliseconds(start));
+                    work(&rows(begin, stop))?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
