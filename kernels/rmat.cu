@@ -53,7 +53,7 @@ struct RowArgs {  // @host
 struct ArcArgs {  // @host
     const u64* keys;  // [count]
     u32* columns;     // of the whole graph
-    float* weights;
+    float* weights;   // the same, or null
     u64 count;
     u64 base;
     u64 weight_key;
@@ -188,7 +188,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) rmat_arcs(ArcArgs a) {
         u32 column = (u32)(key & ((1ull << a.scale) - 1));
         u64 pair = row < column ? (u64)row << 32 | column : (u64)column << 32 | row;
         a.columns[a.base + i] = column;
-        a.weights[a.base + i] = (float)(1u + (u32)(hash(a.weight_key, pair) >> 58));
+        if (a.weights) a.weights[a.base + i] = (float)(1u + (u32)(hash(a.weight_key, pair) >> 58));
     }
 }
 

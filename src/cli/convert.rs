@@ -163,7 +163,7 @@ fn lost(graph: &crate::graph::Graph, output: &Path) -> String {
         notes.push("the transpose is left out".into());
     }
     let weighs = [".wel", ".wsg", ".bin"].iter().any(|ending| lower(output).ends_with(ending));
-    if weighs && graph.weights().is_none() {
+    if weighs && !graph.is_weighted() {
         notes.push("every arc was given a weight of 1, which the format has to have".into());
     }
     notes.iter().map(|note| format!("note: {note}; a .hive file keeps what there is\n")).collect()

@@ -80,7 +80,7 @@ pub(super) fn generate(args: Generate) -> Result<()> {
     if fleet.info().backend == "cuda" {
         let made = on_device(&fleet, spec, limits, args.repeat, &mut record)?;
         if check {
-            difference = phase("comparing with the host's", || compare(&made))?;
+            difference = phase("comparing with the host's", || compare(&fleet, made))?;
             record.checked = Some(difference.is_none());
         }
     } else if check || limits.keys.is_some() || limits.edges.is_some() {
@@ -107,7 +107,7 @@ fn on_device(
 ) -> Result<DeviceGenerated> {
     loop {
         // One at a time: two large graphs do not fit. All but the last are dropped here.
-        let made = phase("generating", || generate::on_device_in(fleet, spec, limits))?;
+        let made = phase("generating", || generate::on_device_in(fleet, spec, true, limits))?;
         (record.nodes, record.arcs) = (made.nodes(), made.arcs());
         record.max_degree = made.report().max_degree;
         record.times_ms.push(made.report().times.total_ms);
@@ -130,9 +130,10 @@ fn on_host(spec: &str, repeats: u32, record: &mut Record) -> Result<()> {
 }
 
 /// The first difference between the device's graph and the host's.
-fn compare(made: &DeviceGenerated) -> Result<Option<String>> {
-    let device = made.download()?;
-    let host = generate::generate(made.spec())?;
+fn compare(fleet: &Fleet, made: DeviceGenerated) -> Result<Option<String>> {
+    let spec = made.spec().to_string();
+    let device = made.download(fleet)?;
+    let host = generate::generate(&spec)?;
     Ok(first_difference(&device, &host))
 }
 

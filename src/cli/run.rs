@@ -2,12 +2,11 @@
 
 use super::console::{note, out, phase, say};
 use crate::fleet::Fleet;
-use crate::graph::Graph;
 use crate::io::LoadOptions;
 use crate::layout::{Form, Prepared};
 use crate::report::{Record, summary, to_json, write_json};
 use crate::run::{
-    Clock, Job, Loading, Outcome, RunConfig, Stage, WORKLOADS, Workload, check_graph,
+    Clock, Job, Loaded, Loading, Outcome, RunConfig, Stage, WORKLOADS, Workload, check_graph,
     compile_ahead, open_fleet, prepare, workload,
 };
 use crate::{Error, Result};
@@ -15,7 +14,6 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Parser, ValueHint, value_parser};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::thread::spawn;
 
 /// The subcommand, one level deeper for every workload of the registry.
@@ -180,17 +178,17 @@ fn answer(workload: &'static Workload, config: RunConfig) -> Result<Outcome> {
     clock.lap(Stage::Start);
     let fleet = phase("opening devices", || open_fleet(&config))?;
     clock.lap(Stage::Devices);
-    compile_ahead(workload, &fleet);
+    compile_ahead(&config, workload, &fleet);
     let (job, prepared) = match loading {
         None => {
             let job = Job::on_array(workload, config)?;
-            let prepared = prepare(&job, &fleet)?;
+            let prepared = prepare(&job, None, &fleet)?;
             (job, prepared)
         }
         Some(loading) => {
-            let graph = phase("loading the graph", || loading.end(&config, workload, &fleet))?;
-            clock.lap_of_load(&graph);
-            phase("preparing the graph", || ready(workload, config, graph, &fleet, &mut clock))?
+            let loaded = phase("loading the graph", || loading.end(&config, workload, &fleet))?;
+            clock.lap_of_load(&loaded.graph);
+            phase("preparing the graph", || ready(workload, config, loaded, &fleet, &mut clock))?
         }
     };
     let answer = phase("running", || job.solve(&fleet, &prepared))?;
@@ -208,7 +206,7 @@ fn answer(workload: &'static Workload, config: RunConfig) -> Result<Outcome> {
 fn ready(
     workload: &'static Workload,
     config: RunConfig,
-    graph: Arc<Graph>,
+    Loaded { graph, kept }: Loaded,
     fleet: &Fleet,
     clock: &mut Clock,
 ) -> Result<(Job, Prepared)> {
@@ -220,17 +218,20 @@ fn ready(
     let Some(begun) = begun else {
         let job = job()?;
         clock.lap(Stage::Choose);
-        let prepared = prepare(&job, fleet)?;
+        let prepared = prepare(&job, kept, fleet)?;
         clock.lap_of_prepare(&prepared.report(fleet, workload.form)?);
+        job.make_room(fleet, &prepared)?;
         return Ok((job, prepared));
     };
-    let prepared = Prepared::new(fleet, graph, options)?;
+    let prepared = Prepared::new(fleet, graph, options)?.with_input(kept);
     let made = prepared.report(fleet, workload.form);
     made.iter().for_each(|made| clock.lap_of_prepare(made));
     // Of two errors that of the start is the user's.
     let job = begun.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
     clock.lap(Stage::Choose);
-    made.map(|_| (job, prepared))
+    made?;
+    job.make_room(fleet, &prepared)?;
+    Ok((job, prepared))
 }
 
 /// The rows, then summary and ranking, then the record. With `--json -` standard output is the record and nothing else, with

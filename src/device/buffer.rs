@@ -115,15 +115,32 @@ impl<T: Pod> DeviceBuffer<T> {
         self.context.copy_in(self.stream, self.pointer, bytemuck::cast_slice(values))
     }
 
-    /// Queues a copy of all of `from`, which is on the same device and has as many bytes.
+    /// Whether it is in the memory of this context.
+    pub(crate) fn is_on(&self, context: &Context) -> bool {
+        self.context.handle == context.handle
+    }
+
+    /// Queues a copy of the front of `from`, as many bytes as this array has; `from` may be on another device, where it was
+    /// finished.
     pub(crate) fn copy_from<U: Pod>(&self, from: &DeviceBuffer<U>) -> Result<()> {
-        let bytes = from.length * size_of::<U>();
-        if bytes != self.length * size_of::<T>() {
-            return Err(Error::machine("a copy between arrays of other lengths; a bug"));
+        let bytes = self.length * size_of::<T>();
+        if bytes > from.length * size_of::<U>() {
+            return Err(Error::machine("a copy of more than an array has; a bug"));
         }
-        // SAFETY: as many bytes as both arrays have.
-        self.context.check("cuMemcpyDtoD", unsafe {
-            sys::cuMemcpyDtoDAsync_v2(self.pointer, from.pointer, bytes, self.stream)
+        let (own, other) = (self.context.handle, from.context.handle);
+        // SAFETY: no more bytes than both arrays have, in the memory of their contexts.
+        self.context.check("cuMemcpyPeer", unsafe {
+            match own == other {
+                true => sys::cuMemcpyDtoDAsync_v2(self.pointer, from.pointer, bytes, self.stream),
+                false => sys::cuMemcpyPeerAsync(
+                    self.pointer,
+                    own,
+                    from.pointer,
+                    other,
+                    bytes,
+                    self.stream,
+                ),
+            }
         })
     }
 

@@ -75,14 +75,24 @@ pub(super) fn cubin(source: &KernelSource, options: &[String], arch: &str) -> Re
 }
 
 /// Compiles the first variants of these sources for a GPU of this compute capability, each on a thread of its own, so that who
-/// needs them finds them sooner.
-pub(crate) fn compile_ahead(names: impl Iterator<Item = &'static str>, capability: &str) {
+/// needs them finds them sooner. `wide`: the variants for so many arcs that offsets have 64 bits.
+pub(crate) fn compile_ahead(
+    names: impl Iterator<Item = &'static str>,
+    wide: bool,
+    capability: &str,
+) {
     let arch = arch(capability);
     for name in names {
         let (source, arch) = (source(name), arch.clone());
         let compile = move || {
             let options = source.variants.first().copied().unwrap_or_default();
-            let options: Vec<String> = options.iter().map(ToString::to_string).collect();
+            let widened = |option: &&str| match (wide, *option) {
+                (true, "-DHIVE_WIDE=0") => "-DHIVE_WIDE=1".into(),
+                // So many nodes leave no bits for weights.
+                (true, "-DHIVE_PACKED=1") => "-DHIVE_PACKED=0".into(),
+                (_, other) => other.into(),
+            };
+            let options: Vec<String> = options.iter().map(widened).collect();
             // Who needs it reports what is wrong with it.
             let _ = cubin(source, &options, &arch);
         };

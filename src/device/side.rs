@@ -84,16 +84,6 @@ impl Side {
         let blocks = items.div_ceil(each.into()).clamp(1, filling.max(1)) as u32;
         launch_on(&self.context.name, self.stream, kernel, Launch::of(blocks, threads), args)
     }
-
-    /// Waits until all that was queued has ended.
-    pub fn wait(&self) -> Result<()> {
-        self.context.drain(self.stream)
-    }
-
-    /// Gives memory kept for later arrays back to the driver.
-    pub fn release_kept(&self) {
-        super::pool::release(&self.context);
-    }
 }
 
 impl Drop for Side {

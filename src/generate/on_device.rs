@@ -2,12 +2,17 @@
 
 use super::Size;
 use super::rmat::{self, Rmat};
-use super::rmat_cuda::{self, DeviceCsr, RmatKernels};
+use super::giant_cuda::lowest_of_most;
+use super::rmat_cuda::{self, RmatKernels};
+use crate::device::{DeviceBuffer, DeviceCsr};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Fleet};
 use crate::graph::array::Array;
 use crate::graph::{Graph, Origin, Rows, milliseconds};
+use crate::hash::pair_weight;
+use bytemuck::Pod;
 use serde::Serialize;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// Milliseconds of a generation on a device, by the host's clock with the device idle at both ends.
@@ -68,7 +73,7 @@ pub struct DeviceGenerated {
 /// [`Error::Input`] for a bad `spec`, another generator or a fleet of the host, [`Error::Machine`] when device memory
 /// does not suffice, after which the fleet cannot be used.
 pub fn on_device(fleet: &Fleet, spec: &str) -> Result<DeviceGenerated> {
-    on_device_in(fleet, spec, PassLimits::default())
+    on_device_in(fleet, spec, true, PassLimits::default())
 }
 
 /// Arcs drawn from which on a GPU is worth its start: an R-MAT 22 of edge factor 16.
@@ -95,8 +100,14 @@ pub fn pays_on(fleet: &Fleet, spec: &str) -> bool {
     fleet.info().backend == "cuda" && bytes < room.min(most) / 10 * 9
 }
 
-/// [`on_device`] with passes no larger than `limits`.
-pub fn on_device_in(fleet: &Fleet, spec: &str, limits: PassLimits) -> Result<DeviceGenerated> {
+/// [`on_device`], with weights or without, in passes no larger than `limits`. Who looks at weights that were left out has them
+/// made on the host.
+pub fn on_device_in(
+    fleet: &Fleet,
+    spec: &str,
+    weights: bool,
+    limits: PassLimits,
+) -> Result<DeviceGenerated> {
     let Some(rest) = spec.strip_prefix("rmat:") else {
         super::check_form(spec)?;
         return Err(Error::input(format!(
@@ -120,7 +131,9 @@ pub fn on_device_in(fleet: &Fleet, spec: &str, limits: PassLimits) -> Result<Dev
         };
         replica.begin(0, "generate")?;
         match &replica.backend {
-            Backend::Cuda(device) => rmat_cuda::rmat(device, &kernels, &wanted, &limits).map(Some),
+            Backend::Cuda(device) => {
+                rmat_cuda::rmat(device, &kernels, (&wanted, weights), &limits).map(Some)
+            }
             Backend::Host(_) => Ok(None),
         }
     })?;
@@ -150,37 +163,123 @@ impl DeviceGenerated {
         &self.report
     }
 
-    /// Copies the graph to the host and gives its device memory back to the driver: arrays that come later
-    /// lie where they would have lain without it.
-    pub fn into_graph(self, fleet: &Fleet) -> Result<Graph> {
-        let graph = self.download()?;
-        drop(self);
+    /// The graph, whose arcs stay where they are until the host looks at them, and what lets go of them.
+    ///
+    /// # Errors
+    /// [`Error::Machine`] when the fleet has failed.
+    pub fn kept(self, fleet: &Fleet) -> Result<(Graph, Arc<Kept>)> {
+        let rows = Arc::new(self.csr);
+        let shared = rows.clone();
+        let lowest = fleet.run(move |replica| match (replica.rank(), &mut replica.backend) {
+            (0, Backend::Cuda(device)) => lowest_of_most(device, &shared),
+            _ => Ok(None),
+        })?;
+        rows.offsets.bind()?;
+        let start = Instant::now();
+        let (nodes, arcs) = (rows.nodes as usize, rows.arcs as usize);
+        let offsets = Array::filled("row offsets", nodes + 1, |to| rows.offsets.read(0, to))?;
+        let weighted = rows.weights.is_some();
+        let kept = Arc::new(Kept { rows: Mutex::new(Some(rows)) });
+        let (own, spec) = (kept.clone(), self.spec.clone());
+        let columns = Array::later(arcs, move || match own.rows() {
+            Some(rows) => down("columns", &rows.columns, arcs),
+            None => Ok(super::generate(&spec)?.into_rows().columns),
+        });
+        let (own, seed) = (kept.clone(), self.rmat.seed);
+        let (row_ends, targets) = (offsets.clone(), columns.clone());
+        let weights = Array::later(arcs, move || match own.rows().filter(|_| weighted) {
+            Some(rows) => match &rows.weights {
+                Some(weights) => down("weights", weights, arcs),
+                None => pair_weights(&row_ends, &targets, seed),
+            },
+            None => pair_weights(&row_ends, &targets, seed),
+        });
+        let origin = Origin {
+            load_ms: self.report.times.total_ms,
+            build_ms: milliseconds(start),
+            ..super::origin(&self.spec, &self.rmat)
+        };
+        let graph = Graph::of_rows(Rows { offsets, columns, weights: Some(weights) }, Some(true), origin);
+        let lowest = lowest.into_iter().flatten().next();
+        Ok((graph.with_default_source(lowest), kept))
+    }
+
+    /// Copies the graph to the host. `origin.load_ms` is the time on the device, `origin.build_ms` that
+    /// of the copy.
+    pub fn download(self, fleet: &Fleet) -> Result<Graph> {
+        let (mut graph, kept) = self.kept(fleet)?;
+        let start = Instant::now();
+        graph.load()?;
+        graph.origin.build_ms += milliseconds(start);
+        kept.release(fleet)?;
+        Ok(graph)
+    }
+}
+
+/// The arcs of a generated graph in a GPU's memory, until they are let go.
+pub struct Kept {
+    rows: Mutex<Option<Arc<DeviceCsr>>>,
+}
+
+impl Kept {
+    /// The rows, if they are still there.
+    pub(crate) fn rows(&self) -> Option<Arc<DeviceCsr>> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Lets go of the arcs, and gives their memory back to the driver: arrays that come later lie where they would have lain
+    /// without them. Arcs that the host has not seen are made again there if it looks.
+    ///
+    /// # Errors
+    /// [`Error::Machine`] when the fleet has failed.
+    pub fn release(&self, fleet: &Fleet) -> Result<()> {
+        drop(self.rows.lock().unwrap_or_else(PoisonError::into_inner).take());
         fleet.run(|replica| {
             if let Backend::Cuda(device) = &replica.backend {
                 device.release_kept();
             }
             Ok(())
         })?;
-        Ok(graph)
+        Ok(())
     }
+}
 
-    /// Copies the graph to the host. `origin.load_ms` is the time on the device, `origin.build_ms` that
-    /// of the copy.
-    pub fn download(&self) -> Result<Graph> {
-        let start = Instant::now();
-        self.csr.offsets.bind()?;
-        let (nodes, arcs) = (self.csr.nodes as usize, self.csr.arcs as usize);
-        let DeviceCsr { offsets, columns, weights, .. } = &self.csr;
-        let rows = Rows {
-            offsets: Array::filled("row offsets", nodes + 1, |to| offsets.read(0, to))?,
-            columns: Array::filled("columns", arcs, |to| columns.read(0, to))?,
-            weights: Some(Array::filled("weights", arcs, |to| weights.read(0, to))?),
-        };
-        let origin = Origin {
-            load_ms: self.report.times.total_ms,
-            build_ms: milliseconds(start),
-            ..super::origin(&self.spec, &self.rmat)
-        };
-        Ok(Graph::of_rows(rows, Some(true), origin))
-    }
+/// The first `length` elements of a device array.
+fn down<T: Pod>(what: &str, from: &DeviceBuffer<T>, length: usize) -> Result<Array<T>> {
+    from.bind()?;
+    Array::filled(what, length, |to| from.read(0, to))
+}
+
+/// The weights of arcs that were made without.
+fn pair_weights(offsets: &[u64], columns: &[u32], seed: u64) -> Result<Array<f32>> {
+    Array::filled("weights", columns.len(), |all| {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let (nodes, arcs) = (offsets.len() - 1, columns.len() as u64);
+        // This may be asked for from a parallel loop, so threads are its own.
+        std::thread::scope(|scope| {
+            let (mut to, mut first) = (all, 0);
+            for part in 1..=threads as u64 {
+                let wanted = (u128::from(arcs) * u128::from(part) / threads as u128) as u64;
+                let end = if part == threads as u64 {
+                    nodes
+                } else {
+                    offsets.partition_point(|offset| *offset < wanted).clamp(first, nodes)
+                };
+                let count = (offsets[end] - offsets[first]) as usize;
+                let (own, rest) = to.split_at_mut(count);
+                to = rest;
+                let (rows, base) = (first..end, offsets[first]);
+                scope.spawn(move || {
+                    for u in rows {
+                        for arc in offsets[u]..offsets[u + 1] {
+                            let v = columns[arc as usize];
+                            own[(arc - base) as usize] = pair_weight(seed, u as u32, v);
+                        }
+                    }
+                });
+                first = end;
+            }
+        });
+        Ok(())
+    })
 }

@@ -8,7 +8,7 @@ use crate::device::kernels::rmat::{
     self, ArcArgs, CountArgs, DegreeArgs, EDGES, KeyArgs, RowArgs, THREADS,
 };
 use crate::device::{
-    CudaDevice, DeviceBuffer, Function, Launch, MAX_KEYS, SortKernels, Sorter, room, source,
+    CudaDevice, DeviceBuffer, DeviceCsr, Function, Launch, MAX_KEYS, SortKernels, Sorter, room, source,
 };
 use crate::error::{Error, Result};
 use crate::generate::passes::{Pass, bucket_shift, passes};
@@ -27,19 +27,6 @@ const KEYS_PER_PASS: u64 = (1 << 30) + (1 << 26);
 const RESERVE: u64 = 512 << 20;
 /// Device bytes a key of a pass takes, the sort's tables included.
 const BYTES_PER_KEY: u64 = 17;
-
-/// A graph in compressed sparse rows on one device. Columns and weights have room for the duplicates that
-/// were drawn: only the first `arcs` of each count.
-pub(crate) struct DeviceCsr {
-    /// `[nodes + 1] u64`.
-    pub offsets: DeviceBuffer<u64>,
-    /// `[arcs] u32` and more.
-    pub columns: DeviceBuffer<u32>,
-    /// `[arcs] f32` and more.
-    pub weights: DeviceBuffer<f32>,
-    pub nodes: u64,
-    pub arcs: u64,
-}
 
 /// The loaded kernels and how to launch them.
 pub(crate) struct RmatKernels {
@@ -79,14 +66,14 @@ impl RmatKernels {
     }
 }
 
-/// Generates `rmat` on `device`.
+/// Generates `rmat` on `device`, with weights or without. Columns and weights have room for the duplicates that were drawn.
 pub(crate) fn rmat(
     device: &CudaDevice,
     kernels: &RmatKernels,
-    rmat: &Rmat,
+    (rmat, weights): (&Rmat, bool),
     limits: &PassLimits,
 ) -> Result<(DeviceCsr, DeviceReport)> {
-    Work { device, rmat, sampler: device_sampler(rmat), kernels, limits }.build()
+    Work { device, rmat, weights, sampler: device_sampler(rmat), kernels, limits }.build()
 }
 
 fn device_sampler(rmat: &Rmat) -> rmat::Sampler {
@@ -114,6 +101,7 @@ fn timed<T>(ms: &mut f64, work: impl FnOnce() -> Result<T>) -> Result<T> {
 struct Work<'a> {
     device: &'a CudaDevice,
     rmat: &'a Rmat,
+    weights: bool,
     sampler: rmat::Sampler,
     kernels: &'a RmatKernels,
     limits: &'a PassLimits,
@@ -133,14 +121,14 @@ impl Work<'_> {
         let passes = passes(&buckets, bucket_shift(self.rmat.scale), keys);
         let capacity = passes.iter().map(|pass| pass.arcs).max().unwrap_or(0);
         if capacity > most_keys {
-            return Err(self.too_large(8 * (nodes + 1 + drawn) + BYTES_PER_KEY * capacity));
+            return Err(self.too_large(self.bytes(drawn) + BYTES_PER_KEY * capacity));
         }
 
         let allocated = Instant::now();
         let mut csr = DeviceCsr {
             offsets: device.alloc("row offsets", nodes as usize + 1)?,
             columns: device.alloc("columns", drawn as usize)?,
-            weights: device.alloc("weights", drawn as usize)?,
+            weights: self.weights.then(|| device.alloc("weights", drawn as usize)).transpose()?,
             nodes,
             arcs: 0,
         };
@@ -155,7 +143,7 @@ impl Work<'_> {
         }
         let max_degree = timed(&mut times.unique_ms, || self.max_degree(&csr))?;
         times.total_ms = milliseconds(start);
-        let held = 8 * (nodes + 1) + 8 * drawn;
+        let held = self.bytes(drawn);
         let report = DeviceReport {
             times,
             passes: passes.len(),
@@ -167,9 +155,14 @@ impl Work<'_> {
         Ok((csr, report))
     }
 
+    /// Device bytes of a graph of so many arcs.
+    fn bytes(&self, arcs: u64) -> u64 {
+        8 * ((1u64 << self.rmat.scale) + 1) + if self.weights { 8 } else { 4 } * arcs
+    }
+
     /// Keys of a pass that memory has room for beside the graph.
     fn most_keys(&self) -> Result<u64> {
-        let graph = 8 * ((1u64 << self.rmat.scale) + 1) + 16 * self.rmat.edges();
+        let graph = self.bytes(2 * self.rmat.edges());
         let room = room(&self.device.context)?.saturating_sub(RESERVE);
         let keys = room.saturating_sub(graph) / BYTES_PER_KEY;
         if keys == 0 {
@@ -283,7 +276,7 @@ impl Work<'_> {
         let args = ArcArgs {
             keys,
             columns: csr.columns.pointer(),
-            weights: csr.weights.pointer(),
+            weights: csr.weights.as_ref().map_or(0, DeviceBuffer::pointer),
             count: arcs,
             base: csr.arcs,
             weight_key: weight_key(self.rmat.seed),

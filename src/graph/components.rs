@@ -55,6 +55,9 @@ impl Graph {
     /// The node of the lowest id in the largest weakly connected component; of equally large ones, in
     /// that which has the lowest id.
     pub fn default_source(&self) -> u32 {
+        if let Some(source) = self.source {
+            return source;
+        }
         let (roots, giant) = self.weak_roots();
         let in_giant = roots.par_iter().filter(|root| root.load(Relaxed) == giant).count();
         // A root is the lowest node of its component.

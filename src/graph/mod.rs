@@ -84,6 +84,8 @@ pub struct Graph {
     /// The transpose, where the graph came with it.
     reverse: Option<Arc<Rows>>,
     places: Option<Arc<Places>>,
+    /// [`Graph::default_source`], where its maker knows.
+    source: Option<u32>,
     /// Provenance, echoed in results.
     pub origin: Origin,
 }
@@ -168,8 +170,20 @@ impl Graph {
             names: None,
             reverse: None,
             places: None,
+            source: None,
             origin,
         }
+    }
+
+    /// This graph, of which its maker knows [`Graph::default_source`], or does not.
+    pub(crate) fn with_default_source(mut self, source: Option<u32>) -> Graph {
+        self.source = source;
+        self
+    }
+
+    /// The arrays.
+    pub(crate) fn into_rows(self) -> Rows {
+        Rows { offsets: self.offsets, columns: self.columns, weights: self.weights }
     }
 
     /// What is known of symmetry without looking.
@@ -327,6 +341,20 @@ impl Graph {
         &self.offsets
     }
 
+    /// Brings columns and weights to the host, if they are elsewhere.
+    ///
+    /// # Errors
+    /// [`crate::Error::Machine`] where there is no room for them.
+    pub(crate) fn load(&self) -> Result<()> {
+        self.columns.load()?;
+        self.weights.as_ref().map_or(Ok(()), Array::load)
+    }
+
+    /// Whether columns are on the host.
+    pub(crate) fn is_on_host(&self) -> bool {
+        self.columns.is_here()
+    }
+
     /// Column indices, `[m]`.
     pub fn columns(&self) -> &[u32] {
         &self.columns
@@ -354,8 +382,10 @@ impl Graph {
 
     /// The arcs out of `v` as (neighbour, weight).
     pub fn neighbors(&self, v: usize) -> impl Iterator<Item = (u32, f32)> + '_ {
-        (self.offsets[v] as usize..self.offsets[v + 1] as usize)
-            .map(move |e| (self.columns[e], self.weights.as_ref().map_or(1.0, |w| w[e])))
+        let row = self.offsets[v] as usize..self.offsets[v + 1] as usize;
+        let weights = self.weights.as_ref().map(|weights| &weights[row.clone()]);
+        let columns = self.columns[row].iter().enumerate();
+        columns.map(move |(e, column)| (*column, weights.map_or(1.0, |weights| weights[e])))
     }
 
     /// Arcs from a node to itself that are there; where the input had any, all rows are looked at.
@@ -482,6 +512,7 @@ impl Graph {
         texts: Option<Arc<Texts>>,
     ) -> Graph {
         self.names = names.map(|names| Arc::new(Names::new(names, texts)));
+        self.source = None;
         self
     }
 

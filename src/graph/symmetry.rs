@@ -29,7 +29,7 @@ impl Graph {
 
     /// Whether the reverse of every arc is there as often, whatever the two weigh. Found and remembered alike.
     pub fn is_undirected(&self) -> bool {
-        let unweighted = || self.weights().is_some() && self.has_all_reverses(false);
+        let unweighted = || self.is_weighted() && self.has_all_reverses(false);
         *self.undirected.get_or_init(|| self.is_symmetric() || unweighted())
     }
 

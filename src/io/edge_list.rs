@@ -635,7 +635,7 @@ fn refuse_marked_name(rows: &Columns, at: usize, line: &[u8]) -> Result<(), Faul
 /// in quotes where they have to be. Nodes without arcs have no name in such a file.
 pub(super) fn write(graph: &Graph, path: &Path) -> Result<()> {
     write_aside(path, |out| {
-        let weighted = graph.weights().is_some();
+        let weighted = graph.is_weighted();
         if graph.texts().is_some() {
             let named = graph.nodes() as u64 - graph.isolated();
             writeln!(out, "# ids text\n# nodes {named} arcs {}", graph.arcs())?;

@@ -152,7 +152,7 @@ pub(super) fn write_wel(graph: &Graph, path: &Path) -> Result<()> {
 }
 
 fn refuse_weights(graph: &Graph, path: &Path, instead: &str) -> Result<()> {
-    if graph.weights().is_none() {
+    if !graph.is_weighted() {
         return Ok(());
     }
     let path = path.display();

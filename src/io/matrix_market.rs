@@ -122,7 +122,7 @@ fn banner_words(banner: &[u8]) -> Result<(bool, bool), Fault> {
 /// Writes `graph` as a general matrix, real or, where it has no weights, pattern, with ids from 1
 /// whatever its input's ids were.
 pub(super) fn write(graph: &Graph, path: &Path) -> Result<()> {
-    let weighted = graph.weights().is_some();
+    let weighted = graph.is_weighted();
     let field = if weighted { "real" } else { "pattern" };
     let (n, m) = (graph.nodes(), graph.arcs());
     write_aside(path, |out| {

@@ -265,7 +265,7 @@ fn finished(mut graph: Graph, options: &LoadOptions) -> Result<Graph> {
     if !options.weights.in_file().read() {
         graph = graph.without_weights();
     }
-    if graph.weights().is_none() {
+    if !graph.is_weighted() {
         graph.origin.weights = weights_without(options).into();
     }
     apply(graph.kept(keep(options))?, options)

@@ -87,7 +87,7 @@ impl GraphShape {
             self_loops,
             repeats: if kept { graph.origin.duplicates } else { 0 },
             symmetric,
-            weighted: graph.weights().is_some(),
+            weighted: graph.is_weighted(),
             packed: sketch.packing.is_some(),
             flat: sketch.flat,
         }

@@ -11,13 +11,14 @@ use crate::device::kernels::layout::{
 };
 use crate::device::kernels::rows::{THREADS, TILE};
 use crate::device::{
-    CudaDevice, DeviceBuffer, Function, Launch, MAX_KEYS, SortKernels, Sorter, room, source,
+    CudaDevice, DeviceBuffer, DeviceCsr, Function, Launch, MAX_KEYS, SortKernels, Sorter, room, source,
 };
 use crate::error::Result;
 use crate::fleet::Replica;
 use crate::graph::{Graph, milliseconds};
 use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Device memory that is left alone.
@@ -147,12 +148,16 @@ impl Wanted {
     fn peak(&self, graph: &Graph, keys: u64, words: u64) -> u64 {
         let (nodes, arcs) = (graph.nodes() as u64, graph.arcs());
         let both = if self.directed { 2 } else { 1 };
-        let weights = if self.weights && graph.weights().is_some() { 4 * arcs } else { 0 };
-        let input = 8 * (nodes + 1) + 4 * arcs + weights;
+        let input = Wanted::input(graph, self.weights && graph.is_weighted());
         let made = both * (4 * words * arcs + 8 * (nodes + 1));
         // Labels both ways, offsets by label, shifts, lengths of rows.
         let scratch = 8 * nodes + 8 * (nodes + 1) + 24 * nodes;
         input + made + scratch + Sorter::bytes(keys) + RESERVE
+    }
+
+    /// Bytes of the graph's rows.
+    fn input(graph: &Graph, weights: bool) -> u64 {
+        8 * (graph.nodes() as u64 + 1) + graph.arcs() * if weights { 8 } else { 4 }
     }
 
     /// The keys that are sorted at once where the longest row has `longest` arcs and `free` bytes are left; `None` where there
@@ -197,20 +202,37 @@ pub(super) struct Made {
 
 /// Makes on the GPU of every replica what is `wanted` of `graph`. `None` on all of them where one has no room for it, or where
 /// rows and weights are so many that their keys have more than 64 bits. A meeting.
-pub(super) fn make(r: &mut Replica, graph: &Graph, wanted: Wanted) -> Result<Option<Made>> {
+///
+/// `input` is the graph, where it is on the first replica's GPU.
+pub(super) fn make(
+    r: &mut Replica,
+    graph: &Graph,
+    input: Option<&Arc<DeviceCsr>>,
+    wanted: Wanted,
+) -> Result<Option<Made>> {
+    let weighted = wanted.weights && graph.is_weighted();
+    let input = input.filter(|input| input.weights.is_some() || !weighted);
     let kernels = Kernels::load(r.device_mut()?)?;
     let compile_ms = std::mem::take(&mut r.device_mut()?.compile_ms);
     r.barrier("memory for a layout")?;
-    let free = room(&r.device()?.context)? / u64::from(r.device()?.sharers);
+    let device = r.device()?;
+    let shared = input.filter(|input| input.columns.is_on(&device.context));
+    // What is there already is not needed once more.
+    let held = shared.map_or(0, |_| Wanted::input(graph, weighted));
+    let free = room(&device.context)? / u64::from(device.sharers) + held;
     let keys = wanted.keys(graph, 0, free, 1);
     if !all(r, keys.is_some())? {
         return Ok(None);
     }
     let start = Instant::now();
-    let input = Loaded::upload(r.device()?, graph, wanted)?;
+    let input = match (shared, input) {
+        (Some(shared), _) => shared.clone(),
+        (None, Some(other)) => Arc::new(copied(r.device()?, other, weighted)?),
+        (None, None) => Arc::new(uploaded(r.device()?, graph, weighted)?),
+    };
     let upload_ms = milliseconds(start);
     let begin = Instant::now();
-    let making = Making { device: r.device()?, kernels, wanted, input, labels: None };
+    let making = Making { device: r.device()?, kernels, wanted, weighted, input, labels: None };
     let found = making.look(graph)?;
     let words = if wanted.weights && found.sketch.packing.is_none() { 2 } else { 1 };
     let made = match wanted.keys(graph, found.sketch.max_degree, free, words) {
@@ -228,31 +250,44 @@ fn all(r: &mut Replica, holds: bool) -> Result<bool> {
     Ok(everybody.iter().all(|one| one[0] != 0))
 }
 
-/// The graph's rows on the device.
-struct Loaded {
-    offsets: DeviceBuffer<u64>,
-    columns: DeviceBuffer<u32>,
-    weights: Option<DeviceBuffer<f32>>,
-    nodes: u64,
-    arcs: u64,
+/// The graph's rows, copied from the host.
+fn uploaded(device: &CudaDevice, graph: &Graph, weights: bool) -> Result<DeviceCsr> {
+    fn copy<T: Pod>(device: &CudaDevice, label: &str, values: &[T]) -> Result<DeviceBuffer<T>> {
+        let buffer = device.alloc(label, values.len())?;
+        buffer.upload(values)?;
+        Ok(buffer)
+    }
+    let weights = if weights { graph.weights() } else { None };
+    Ok(DeviceCsr {
+        offsets: copy(device, "row offsets", graph.offsets())?,
+        columns: copy(device, "columns", graph.columns())?,
+        weights: weights.map(|weights| copy(device, "weights", weights)).transpose()?,
+        nodes: graph.nodes() as u64,
+        arcs: graph.arcs(),
+    })
 }
 
-impl Loaded {
-    fn upload(device: &CudaDevice, graph: &Graph, wanted: Wanted) -> Result<Loaded> {
-        fn copy<T: Pod>(device: &CudaDevice, label: &str, values: &[T]) -> Result<DeviceBuffer<T>> {
-            let buffer = device.alloc(label, values.len())?;
-            buffer.upload(values)?;
-            Ok(buffer)
-        }
-        let weights = graph.weights().filter(|_| wanted.weights);
-        Ok(Loaded {
-            offsets: copy(device, "row offsets", graph.offsets())?,
-            columns: copy(device, "columns", graph.columns())?,
-            weights: weights.map(|weights| copy(device, "weights", weights)).transpose()?,
-            nodes: graph.nodes() as u64,
-            arcs: graph.arcs(),
-        })
+/// The graph's rows, copied from another GPU.
+fn copied(device: &CudaDevice, from: &DeviceCsr, weights: bool) -> Result<DeviceCsr> {
+    fn copy<T: Pod>(
+        device: &CudaDevice,
+        label: &str,
+        from: &DeviceBuffer<T>,
+        length: u64,
+    ) -> Result<DeviceBuffer<T>> {
+        let buffer = device.alloc(label, length as usize)?;
+        buffer.copy_from(from)?;
+        Ok(buffer)
     }
+    let DeviceCsr { nodes, arcs, .. } = *from;
+    let weights = from.weights.as_ref().filter(|_| weights);
+    Ok(DeviceCsr {
+        offsets: copy(device, "row offsets", &from.offsets, nodes + 1)?,
+        columns: copy(device, "columns", &from.columns, arcs)?,
+        weights: weights.map(|from| copy(device, "weights", from, arcs)).transpose()?,
+        nodes,
+        arcs,
+    })
 }
 
 /// What is known once all nodes and weights have been looked at.
@@ -270,7 +305,9 @@ struct Making<'a> {
     device: &'a CudaDevice,
     kernels: Kernels,
     wanted: Wanted,
-    input: Loaded,
+    /// Weights are wanted, and there.
+    weighted: bool,
+    input: Arc<DeviceCsr>,
     /// Label -> node, node -> label.
     labels: Option<[DeviceBuffer<u32>; 2]>,
 }
@@ -281,11 +318,12 @@ impl Making<'_> {
     }
 
     fn input(&self) -> Input {
-        let Loaded { offsets, columns, weights, nodes, .. } = &self.input;
+        let DeviceCsr { offsets, columns, weights, nodes, .. } = &*self.input;
+        let weights = weights.as_ref().filter(|_| self.weighted);
         Input {
             offsets: offsets.pointer(),
             columns: columns.pointer(),
-            weights: weights.as_ref().map_or(0, DeviceBuffer::pointer),
+            weights: weights.map_or(0, DeviceBuffer::pointer),
             labels: self.labels.as_ref().map_or(0, |[_, label_of]| label_of.pointer()),
             nodes: *nodes,
         }
@@ -303,8 +341,9 @@ impl Making<'_> {
         };
         self.launch(self.kernels.degrees, nodes, THREADS, &args)?;
         let facts = facts.to_vec()?;
-        let (whole, odd, lightest, mean_weight) = match &self.input.weights {
-            Some(weights) if !weights.is_empty() => {
+        let weights = self.input.weights.as_ref().filter(|_| self.weighted);
+        let (whole, odd, lightest, mean_weight) = match weights {
+            Some(weights) if self.input.arcs > 0 => {
                 let found = self.device.alloc::<WeightFacts>("facts of weights", 1)?;
                 found.upload(&[WeightFacts { low: u32::MAX, ..WeightFacts::zeroed() }])?;
                 let (weights, count) = (weights.pointer(), self.input.arcs);
@@ -455,8 +494,14 @@ impl Making<'_> {
 
     /// The input's rows.
     fn as_they_are(&mut self) -> Result<MadeRows> {
-        let none = self.device.alloc::<u32>("columns", 0)?;
-        let arcs = std::mem::replace(&mut self.input.columns, none);
+        let arcs = match Arc::get_mut(&mut self.input) {
+            Some(own) => std::mem::replace(&mut own.columns, self.device.alloc("columns", 0)?),
+            None => {
+                let arcs = self.device.alloc("columns", self.input.arcs as usize)?;
+                arcs.copy_from(&self.input.columns)?;
+                arcs
+            }
+        };
         let device_offsets = self.words(&self.input.offsets, self.input.arcs)?;
         let repeats = self.repeats(&self.input.offsets, &arcs)?;
         Ok(MadeRows { offsets: self.input.offsets.to_vec()?, device_offsets, arcs, repeats })

@@ -4,8 +4,10 @@ use super::{
     Columns, Form, Layout, PrepareOptions, PrepareReport, Resident, ResidentOptions, TopologyRows,
     WeightedGraph, WeightedLayout, check_align,
 };
+use crate::device::{DeviceCsr, room};
 use crate::error::{Error, Result};
-use crate::fleet::Fleet;
+use crate::fleet::{Backend, Fleet};
+use crate::generate::Kept;
 use crate::graph::Graph;
 use crate::verify::Checker;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -54,6 +56,8 @@ pub struct Prepared {
     options: PrepareOptions,
     layouts: Arc<Mutex<Layouts>>,
     made: Mutex<Made>,
+    /// The graph's arcs on the GPU that generated it.
+    input: Option<Arc<Kept>>,
 }
 
 impl Prepared {
@@ -74,7 +78,40 @@ impl Prepared {
         layouts: Arc<Mutex<Layouts>>,
     ) -> Result<Prepared> {
         check_align(options.chunk_align)?;
-        Ok(Prepared { fleet: fleet.id(), graph, options, layouts, made: Mutex::default() })
+        let made = Mutex::default();
+        Ok(Prepared { fleet: fleet.id(), graph, options, layouts, made, input: None })
+    }
+
+    /// The same, of a graph whose arcs are on the fleet's first GPU.
+    pub fn with_input(self, input: Option<Arc<Kept>>) -> Prepared {
+        Prepared { input, ..self }
+    }
+
+    /// The graph's arcs on the fleet's first GPU.
+    fn input(&self) -> Option<Arc<DeviceCsr>> {
+        self.input.as_ref()?.rows()
+    }
+
+    /// Lets go of arcs that were generated on the first GPU, if that has no room for `bytes` more beside them; `looked_at`
+    /// says whether the host will want them.
+    ///
+    /// # Errors
+    /// [`Error::Machine`] where the host has no room for them, or when the fleet has failed.
+    pub fn make_room(&self, fleet: &Fleet, bytes: u64, looked_at: bool) -> Result<()> {
+        let Some(input) = self.input.as_ref().filter(|input| input.rows().is_some()) else {
+            return Ok(());
+        };
+        let free = fleet.run(|replica| match &replica.backend {
+            Backend::Cuda(device) => room(&device.context),
+            Backend::Host(_) => Ok(u64::MAX),
+        })?;
+        if free.into_iter().next().is_some_and(|free| free >= bytes) {
+            return Ok(());
+        }
+        if looked_at {
+            self.graph.load()?;
+        }
+        input.release(fleet)
     }
 
     /// The graph as it was loaded.
@@ -109,7 +146,7 @@ impl Prepared {
     /// # Errors
     /// [`Error::Machine`] when the fleet has failed.
     pub fn checker(&self, fleet: &Fleet) -> Result<Checker> {
-        Checker::of(fleet, None)
+        Checker::of(fleet, self.input())
     }
 
     /// What making `form` took. It is made if it is not there yet.
@@ -140,7 +177,7 @@ impl Prepared {
             fleet,
             |made| &mut made.weighted,
             |graph, layouts| {
-                if let Some(made) = WeightedGraph::made_on_devices(fleet, &graph, self.options)? {
+                if let Some(made) = WeightedGraph::made_on_devices(fleet, &graph, self.input(), self.options)? {
                     return Ok(Arc::new(made));
                 }
                 let layout = layouts.weighted(&graph, self.options.layout)?;
@@ -155,7 +192,7 @@ impl Prepared {
             fleet,
             |made| &mut made.topology,
             |graph, layouts| {
-                if let Some(rows) = TopologyRows::made_on_devices(fleet, &graph, self.options)? {
+                if let Some(rows) = TopologyRows::made_on_devices(fleet, &graph, self.input(), self.options)? {
                     return Ok(Arc::new(rows));
                 }
                 let columns = layouts.topology(&graph, self.options.layout)?;
@@ -178,7 +215,10 @@ impl Prepared {
         // for both.
         let all = match all {
             Some(all) => Some(all),
-            None => TopologyRows::made_on_devices(fleet, &self.graph, self.options)?.map(Arc::new),
+            None => {
+                let input = self.input();
+                TopologyRows::made_on_devices(fleet, &self.graph, input, self.options)?.map(Arc::new)
+            }
         };
         if let Some(all) = all.filter(|all| !all.columns.may_have_repeats()) {
             self.locked().topology.get_or_insert_with(|| all.clone());

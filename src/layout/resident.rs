@@ -71,7 +71,7 @@ impl Resident {
         let turned = (options.backward && !symmetric).then(|| Arc::new(graph.transpose()));
         let hub_slices = slices(&graph).max(turned.as_deref().map_or(0, slices));
         let rows = |graph: &Graph| {
-            let weights = if options.weights && graph.weights().is_some() { 4 } else { 0 };
+            let weights = if options.weights && graph.is_weighted() { 4 } else { 0 };
             graph.arcs() * (4 + weights) + graph.offsets().len() as u64 * 8
         };
         let report = PrepareReport {

@@ -6,7 +6,7 @@ use super::rows::{Copies, DeviceGraph, DeviceRows, HostRows, is_wide};
 use super::weighted_rows::{self as layout, Labels};
 use super::{Layout, Placement, PrepareOptions, PrepareReport};
 use crate::collective::Split;
-use crate::device::DeviceBuffer;
+use crate::device::{DeviceBuffer, DeviceCsr};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Fleet, Placed};
 use crate::graph::{Graph, milliseconds};
@@ -290,6 +290,7 @@ impl TopologyRows {
     pub fn made_on_devices(
         fleet: &Fleet,
         graph: &Arc<Graph>,
+        input: Option<Arc<DeviceCsr>>,
         options: PrepareOptions,
     ) -> Result<Option<TopologyRows>> {
         if fleet.info().backend != "cuda" || options.placement == Placement::Sharded {
@@ -302,7 +303,7 @@ impl TopologyRows {
             self_loops: graph.origin.self_loops > 0,
         };
         let shared = graph.clone();
-        let made = fleet.run(move |r| on_device::make(r, &shared, wanted))?;
+        let made = fleet.run(move |r| on_device::make(r, &shared, input.as_ref(), wanted))?;
         let Some(made) = made.into_iter().collect::<Option<Vec<Made>>>() else { return Ok(None) };
         let slowest = |ms: fn(&Made) -> f64| made.iter().map(ms).fold(0.0, f64::max);
         let (upload_ms, ms) = (slowest(|made| made.upload_ms), slowest(|made| made.ms));

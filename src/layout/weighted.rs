@@ -4,6 +4,7 @@ use super::on_device::{self, Wanted};
 use super::weighted_cuda::{DeviceWeighted, Owners};
 use super::{Placement, PrepareOptions, PrepareReport, WeightedLayout, check_align};
 use crate::collective::Split;
+use crate::device::DeviceCsr;
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Fleet};
 use crate::graph::{Graph, milliseconds};
@@ -29,6 +30,7 @@ impl WeightedGraph {
     pub fn made_on_devices(
         fleet: &Fleet,
         graph: &Arc<Graph>,
+        input: Option<Arc<DeviceCsr>>,
         options: PrepareOptions,
     ) -> Result<Option<WeightedGraph>> {
         if fleet.info().backend != "cuda" || options.placement == Placement::Sharded {
@@ -43,7 +45,7 @@ impl WeightedGraph {
         };
         let shared = graph.clone();
         let made = fleet.run(move |r| {
-            let made = on_device::make(r, &shared, wanted)?;
+            let made = on_device::make(r, &shared, input.as_ref(), wanted)?;
             made.map(|made| DeviceWeighted::made(r, &shared, made)).transpose()
         })?;
         let Some(made) = made.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };

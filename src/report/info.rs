@@ -61,7 +61,7 @@ impl<'a> GraphRecord<'a> {
             statistics,
             statistics_ms,
             shape,
-            host_bytes: shape.host_bytes(graph.weights().is_some()),
+            host_bytes: shape.host_bytes(graph.is_weighted()),
             needs: needs(&of_form, 1, Placement::Replicated),
             context_bytes: CONTEXT_BYTES,
         }

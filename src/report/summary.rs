@@ -68,8 +68,9 @@ fn graph_line(graph: &Graph) -> String {
     let origin = &graph.origin;
     let asked = origin.policies.shown();
     format!(
-        "{}: weights {}, {}, {}, {}, {}, largest degree {}{}{}",
+        "{}{}: weights {}, {}, {}, {}, {}, largest degree {}{}{}",
         source(origin),
+        if graph.is_on_host() { "" } else { ", made on a GPU, arcs not on the host" },
         origin.weights,
         ids_of(graph),
         oddities(origin),

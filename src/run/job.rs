@@ -7,8 +7,10 @@ use crate::algorithm::{
     AnyAnswer, AnyQuery, Checked, Measured, Paths, RunOptions, Workload, one_search,
 };
 use crate::fleet::{Fleet, FleetInfo};
+use crate::generate::{Kept, PassLimits};
 use crate::graph::{Graph, Origin};
-use crate::io::ResultFormat;
+use crate::io::{LoadOptions, ResultFormat};
+use crate::layout::memory::{GraphShape, total};
 use crate::layout::{Form, PrepareReport, Prepared};
 use crate::verify::Checker;
 use crate::{Error, Result, device, generate, io};
@@ -94,6 +96,27 @@ pub fn load(config: &RunConfig, workload: &Workload) -> Result<Arc<Graph>> {
     graph.map(Arc::new)
 }
 
+/// A graph that is there.
+#[derive(Clone)]
+pub struct Loaded {
+    /// The graph.
+    pub graph: Arc<Graph>,
+    /// Its arcs on the GPU that made it.
+    pub kept: Option<Arc<Kept>>,
+}
+
+impl Loaded {
+    /// The graph with its arcs on the host, for fleets that come later.
+    ///
+    /// # Errors
+    /// [`Error::Machine`] where there is no room for them, or when the fleet has failed.
+    pub fn on_host(self, fleet: &Fleet) -> Result<Loaded> {
+        self.graph.load()?;
+        self.kept.iter().try_for_each(|kept| kept.release(fleet))?;
+        Ok(Loaded { kept: None, ..self })
+    }
+}
+
 /// A graph that is on its way.
 pub struct Loading(Option<JoinHandle<Result<Arc<Graph>>>>);
 
@@ -111,21 +134,28 @@ impl Loading {
         Loading((!generated).then(|| spawn(load)))
     }
 
-    /// The graph, for `fleet`. A large R-MAT graph is made on its first GPU and copied to the host, which takes a fraction of
-    /// the time. It is the same graph, to the bit.
-    pub fn end(self, config: &RunConfig, workload: &Workload, fleet: &Fleet) -> Result<Arc<Graph>> {
+    /// The graph, for `fleet`. A large R-MAT graph is made on its first GPU, which takes a fraction of the time, and stays there
+    /// until the host looks at its arcs. It is the same graph, to the bit.
+    pub fn end(self, config: &RunConfig, workload: &Workload, fleet: &Fleet) -> Result<Loaded> {
         if let Some(thread) = self.0 {
-            return thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let graph = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            return Ok(Loaded { graph: graph?, kept: None });
         }
-        match config.graph.as_deref() {
-            Some(spec)
-                if config.asks(workload).places.is_none() && generate::pays_on(fleet, spec) =>
-            {
-                let graph = generate::on_device(fleet, spec)?.into_graph(fleet)?;
-                io::apply(graph, &config.load).map(Arc::new)
-            }
-            _ => load(config, workload),
+        let spec = config.graph.as_deref().filter(|spec| generate::pays_on(fleet, spec));
+        let Some(spec) = spec.filter(|_| config.asks(workload).places.is_none()) else {
+            return Ok(Loaded { graph: load(config, workload)?, kept: None });
+        };
+        let weights = !workload.form.is_topology();
+        let made = generate::on_device_in(fleet, spec, weights, PassLimits::default())?;
+        let (graph, kept) = made.kept(fleet)?;
+        if config.load == LoadOptions::default() {
+            let graph = Arc::new(io::apply(graph, &config.load)?);
+            return Ok(Loaded { graph, kept: Some(kept) });
         }
+        // Options of the load are the host's to apply.
+        graph.load()?;
+        kept.release(fleet)?;
+        Ok(Loaded { graph: Arc::new(io::apply(graph, &config.load)?), kept: None })
     }
 }
 
@@ -145,20 +175,25 @@ pub fn open_fleet(config: &RunConfig) -> Result<Fleet> {
 }
 
 /// Compiles what a workload will need on a fleet of GPUs, while something else is done, unless the cache has it.
-pub fn compile_ahead(workload: &Workload, fleet: &Fleet) {
+pub fn compile_ahead(config: &RunConfig, workload: &Workload, fleet: &Fleet) {
     let Some(gpu) = fleet.info().devices.first().filter(|_| fleet.info().backend == "cuda") else {
         return;
     };
     let relabels = workload.form == Form::Weighted || workload.form.is_topology();
     let layouts: &[&str] = if relabels { &["layout.cu", "sort.cu"] } else { &[] };
-    let names = layouts.iter().chain(workload.kernels).copied();
-    device::compile_ahead(names, &gpu.compute_capability);
+    let spec = config.graph.as_deref().unwrap_or_default();
+    let made = generate::pays_on(fleet, spec);
+    let generators: &[&str] = if made { &["rmat.cu", "giant.cu"] } else { &[] };
+    let wide = made && generate::size(spec).is_ok_and(|size| size.arcs > u64::from(u32::MAX));
+    let names = generators.iter().chain(layouts).chain(workload.kernels).copied();
+    device::compile_ahead(names, wide, &gpu.compute_capability);
 }
 
 /// Brings a job's graph into the form that its workload wants, on a fleet, unless the fleet's memory limit is too low.
-pub fn prepare(job: &Job, fleet: &Fleet) -> Result<Prepared> {
+/// `kept` are the graph's arcs on the GPU that made it.
+pub fn prepare(job: &Job, kept: Option<Arc<Kept>>, fleet: &Fleet) -> Result<Prepared> {
     job.query.check_memory(fleet.info())?;
-    let prepared = Prepared::new(fleet, job.graph.clone(), job.config.prepare())?;
+    let prepared = Prepared::new(fleet, job.graph.clone(), job.config.prepare())?.with_input(kept);
     prepared.report(fleet, job.workload.form)?;
     Ok(prepared)
 }
@@ -192,6 +227,14 @@ impl Job {
         };
         let origin = Origin { dataset: name.clone(), graph_file: name, ..Origin::default() };
         Ok(Job { graph: Arc::new(Graph::empty(origin)), ..job })
+    }
+
+    /// Lets go of the arcs that a GPU generated, if the run needs the room.
+    pub fn make_room(&self, fleet: &Fleet, graph: &Prepared) -> Result<()> {
+        let (nodes, arcs) = (self.graph.nodes() as u64, self.graph.arcs());
+        let shape = GraphShape::at_most(nodes, arcs, true, Some((1, 1)));
+        let arrays = self.workload.of.arrays(&shape, &self.config.options_of(self.workload), fleet.world());
+        graph.make_room(fleet, total(&arrays), self.config.verify.is_wanted())
     }
 
     /// Nodes of the graph, or elements of the array.
@@ -329,7 +372,7 @@ mod tests {
         let timed = |name: &str, text: &str| {
             let config: RunConfig = toml::from_str(&format!("graph = 'rmat:8'\n{text}")).unwrap();
             let job = Job::new(workload(name).unwrap(), config, graph.clone()).unwrap();
-            let prepared = prepare(&job, &fleet).unwrap();
+            let prepared = prepare(&job, None, &fleet).unwrap();
             job.solve(&fleet, &prepared).unwrap().measured().runs.len()
         };
         let runs = |text| timed("pagerank", text);

@@ -4,10 +4,10 @@ use super::cell::Refusal;
 use super::plan::{same_fleet, same_graph, same_preparation};
 use super::planned::Planned;
 use crate::fleet::Fleet;
-use crate::graph::Graph;
+use crate::generate::Kept;
 use crate::layout::{Form, Layout, Layouts, Prepared};
 use crate::report::Record;
-use crate::run::{Clock, Job, Loading, Outcome, RunConfig, Stage, compile_ahead, open_fleet};
+use crate::run::{Clock, Job, Loaded, Loading, Outcome, RunConfig, Stage, compile_ahead, open_fleet};
 use crate::{Error, Result};
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,7 +27,7 @@ pub(super) struct Bench {
 /// A graph, loaded at most once, and its layouts on the host, for all fleets.
 struct Source {
     config: RunConfig,
-    graph: Result<Arc<Graph>, Refusal>,
+    loaded: Result<Loaded, Refusal>,
     layouts: Vec<(Layout, Arc<Mutex<Layouts>>)>,
 }
 
@@ -60,22 +60,23 @@ impl Bench {
         let (_, fleet) = self.fleet.get_or_insert_with(open);
         let fleet = fleet.as_ref().map_err(Refusal::clone)?;
         lap(clock, |clock| clock.lap(Stage::Devices));
-        compile_ahead(cell.workload, fleet);
+        compile_ahead(config, cell.workload, fleet);
         if let Some(trouble) = &cell.trouble {
             return Err(Refusal::Skipped(trouble.clone()));
         }
-        let (job, layouts) = match cell.workload.form {
-            Form::Array => (Job::on_array(cell.workload, config.clone())?, Arc::default()),
+        let (job, layouts, kept) = match cell.workload.form {
+            Form::Array => (Job::on_array(cell.workload, config.clone())?, Arc::default(), None),
             _ => {
                 let source = source(&mut self.graphs, cell, fleet, loading);
-                let graph = source.graph.clone()?;
+                let Loaded { graph, kept } = source.loaded.clone()?;
                 lap(clock, |clock| clock.lap_of_load(&graph));
-                (Job::new(cell.workload, config.clone(), graph)?, source.layouts(config.layout))
+                let job = Job::new(cell.workload, config.clone(), graph)?;
+                (job, source.layouts(config.layout), kept)
             }
         };
         lap(clock, |clock| clock.lap(Stage::Choose));
         let ready = self.ready.take().map(|(_, ready)| ready);
-        match answer(job, fleet, layouts, ready, clock) {
+        match answer(job, fleet, (layouts, kept), ready, clock) {
             Ok((outcome, ready)) => {
                 let outcome = Outcome { clock: clock.clone(), ..outcome };
                 let record = serde_json::to_value(Record::of(&outcome));
@@ -121,14 +122,16 @@ fn source<'a>(
     let known = graphs.iter().position(|source| same_graph(&source.config, config));
     let at = known.unwrap_or_else(|| {
         let begin = || Loading::begin(config, cell.workload);
-        let graph = match cell.is_absent() {
+        let loaded = match cell.is_absent() {
             true => Err(Refusal::Skipped(format!("{} is not there", cell.spec()))),
             false => {
-                let loading = loading.unwrap_or_else(begin);
-                loading.end(config, cell.workload, fleet).map_err(Refusal::from)
+                let alone = loading.is_some();
+                let loaded = loading.unwrap_or_else(begin).end(config, cell.workload, fleet);
+                let shared = |loaded: Loaded| if alone { Ok(loaded) } else { loaded.on_host(fleet) };
+                loaded.and_then(shared).map_err(Refusal::from)
             }
         };
-        graphs.push(Source { config: config.clone(), graph, layouts: Vec::new() });
+        graphs.push(Source { config: config.clone(), loaded, layouts: Vec::new() });
         graphs.len() - 1
     });
     &mut graphs[at]
@@ -138,17 +141,19 @@ fn source<'a>(
 fn answer(
     job: Job,
     fleet: &Fleet,
-    layouts: Arc<Mutex<Layouts>>,
+    (layouts, kept): (Arc<Mutex<Layouts>>, Option<Arc<Kept>>),
     prepared: Option<Prepared>,
     clock: &mut Option<Clock>,
 ) -> Result<(Outcome, Prepared)> {
     job.query.check_memory(fleet.info())?;
     let prepared = match prepared {
         Some(prepared) => prepared,
-        None => Prepared::with_layouts(fleet, job.graph.clone(), job.config.prepare(), layouts)?,
+        None => Prepared::with_layouts(fleet, job.graph.clone(), job.config.prepare(), layouts)?
+            .with_input(kept),
     };
     let report = prepared.only(fleet, job.workload.form)?;
     lap(clock, |clock| clock.lap_of_prepare(&report));
+    job.make_room(fleet, &prepared)?;
     let answer = job.solve(fleet, &prepared)?;
     lap(clock, |clock| clock.lap_of_solve(answer.measured()));
     let check = job.check(fleet, &prepared, &*answer)?;

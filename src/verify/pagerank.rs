@@ -252,7 +252,7 @@ struct Map<'a> {
 
 impl Map<'_> {
     fn new<'a>(graph: &'a Graph, question: &PagerankQuestion<'a>) -> Map<'a> {
-        let weighted = question.weighted && graph.weights().is_some();
+        let weighted = question.weighted && graph.is_weighted();
         let out = |v: usize| match weighted {
             true => graph.neighbors(v).map(|(_, w)| f64::from(w)).sum(),
             false => graph.degree(v) as f64,

@@ -79,7 +79,7 @@ pub fn outcome(
     let workload = workload(name).unwrap_or_else(|| panic!("no workload {name}"));
     let config = RunConfig { graph: Some("a test's graph".into()), ..config.clone() };
     let job = Job::new(workload, config, graph.clone())?;
-    let ready = prepare(&job, fleet)?;
+    let ready = prepare(&job, None, fleet)?;
     let answer = job.solve(fleet, &ready)?;
     let check = job.check(fleet, &ready, &*answer)?;
     let report = ready.report(fleet, workload.form)?;

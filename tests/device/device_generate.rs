@@ -28,13 +28,14 @@ fn same(what: &str, device: &Graph, host: &Graph) {
 
 fn compare(fleet: &Fleet, spec: &str, limits: PassLimits) -> usize {
     let what = format!("{spec} {limits:?}");
-    let made = on_device_in(fleet, spec, limits).unwrap_or_else(|e| panic!("{what}: {e}"));
-    let (device, host) = (made.download().unwrap(), generate(spec).unwrap());
-    assert_eq!((made.nodes(), made.arcs()), (host.nodes() as u64, host.arcs()), "{what}");
-    assert_eq!(made.report().max_degree, host.max_degree(), "{what}: largest degree");
+    let made = on_device_in(fleet, spec, true, limits).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let (nodes, arcs, report) = (made.nodes(), made.arcs(), *made.report());
+    let (device, host) = (made.download(fleet).unwrap(), generate(spec).unwrap());
+    assert_eq!((nodes, arcs), (host.nodes() as u64, host.arcs()), "{what}");
+    assert_eq!(report.max_degree, host.max_degree(), "{what}: largest degree");
     assert_eq!(device.origin.graph_file, host.origin.graph_file);
     same(&what, &device, &host);
-    made.report().passes
+    report.passes
 }
 
 #[test]
@@ -87,10 +88,28 @@ fn small_passes_and_launches_make_the_same_graph() {
 fn a_fleet_makes_one_graph_after_another() {
     let Some(fleet) = gpu() else { return };
     let (first, other) = (on_device(&fleet, "rmat:15"), on_device(&fleet, "rmat:16"));
-    let again = on_device(&fleet, "rmat:15").unwrap().download().unwrap();
-    same("again", &again, &first.unwrap().download().unwrap());
+    let again = on_device(&fleet, "rmat:15").unwrap().download(&fleet).unwrap();
+    same("again", &again, &first.unwrap().download(&fleet).unwrap());
+    let (kept, _) = other.unwrap().kept(&fleet).unwrap();
     drop(fleet);
-    same("after its fleet", &other.unwrap().download().unwrap(), &generate("rmat:16").unwrap());
+    same("after its fleet", &kept, &generate("rmat:16").unwrap());
+}
+
+#[test]
+fn arcs_that_stay_on_the_gpu_are_there_when_the_host_looks() {
+    let Some(fleet) = gpu() else { return };
+    for spec in ["rmat:1", "rmat:4,ef=1", "rmat:11,ef=2", "rmat:14", "rmat:15,seed=9"] {
+        for (weights, released) in [(true, false), (false, false), (true, true), (false, true)] {
+            let made = on_device_in(&fleet, spec, weights, PassLimits::default()).unwrap();
+            let (graph, kept) = made.kept(&fleet).unwrap();
+            if released {
+                kept.release(&fleet).unwrap();
+            }
+            let host = generate(spec).unwrap();
+            assert_eq!(graph.default_source(), host.default_source(), "{spec}");
+            same(&format!("{spec}, weights {weights}, released {released}"), &graph, &host);
+        }
+    }
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn a_limit_of_what_a_graph_needs_is_enough_and_nine_tenths_are_refused() {
                 let what = format!("{} of {spec} on {devices}, {needs} bytes", workload.name);
 
                 let enough = open(devices, Some(needs));
-                let verified = prepare(&job, &enough).and_then(|prepared| {
+                let verified = prepare(&job, None, &enough).and_then(|prepared| {
                     let answer = job.solve(&enough, &prepared)?;
                     answer.verify(&prepared.checker(&enough)?)
                 });
@@ -48,7 +48,7 @@ fn a_limit_of_what_a_graph_needs_is_enough_and_nine_tenths_are_refused() {
                 }
 
                 let short = open(devices, Some(needs / 10 * 9));
-                let refusal = prepare(&job, &short).err().map(|e| e.to_string());
+                let refusal = prepare(&job, None, &short).err().map(|e| e.to_string());
                 let refusal = refusal.unwrap_or_default();
                 if !(refusal.contains("--memory-limit") && refusal.contains(workload.name)) {
                     wrong.push(format!("{what}, nine tenths: '{refusal}'"));

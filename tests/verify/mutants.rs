@@ -71,7 +71,7 @@ impl Solved {
             _ => Job::new(workload, config, GRAPH.clone()),
         };
         let job = job.unwrap();
-        let ready = prepare(&job, &fleet).unwrap();
+        let ready = prepare(&job, None, &fleet).unwrap();
         let answer = job.solve(&fleet, &ready).unwrap();
         Solved { by: checker(&job), job, answer }
     }

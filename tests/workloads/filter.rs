@@ -24,7 +24,7 @@ fn asked(elements: u64, share: f64, seed: u64, merge: MergeMode) -> RunConfig {
 /// The answer of the second of two runs, accepted by the workload's own check.
 fn filtered(fleet: &Fleet, config: RunConfig) -> Filtered {
     let job = Job::on_array(workload("filter").unwrap(), config).unwrap();
-    let ready = prepare(&job, fleet).unwrap();
+    let ready = prepare(&job, None, fleet).unwrap();
     let answer = job.solve(fleet, &ready).unwrap();
     assert_eq!(job.verify(&*answer, &Checker::host()).unwrap().message, None);
     answer.own().downcast_ref::<Filtered>().unwrap().clone()

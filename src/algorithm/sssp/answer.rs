@@ -364,11 +364,12 @@ fn absorbed<D: Length>(graph: &Graph, distances: &[D], lightest: f32) -> u64 {
         .copied()
         .reduce(|| D::ZERO, |a, b| if b > a { b } else { a });
     let positive = |w: &&f32| **w > 0.0;
-    let lightest = match graph.weights() {
-        Some(weights) if lightest == 0.0 => {
-            weights.par_iter().filter(positive).copied().reduce(|| f32::INFINITY, f32::min)
+    let lightest = match graph.is_weighted() && lightest == 0.0 {
+        true => {
+            let weights = graph.weights().unwrap_or_default().par_iter();
+            weights.filter(positive).copied().reduce(|| f32::INFINITY, f32::min)
         }
-        _ => lightest,
+        false => lightest,
     };
     // What is not lost beside the largest distance is not lost beside a smaller one.
     if lightest == f32::INFINITY || furthest.plus(lightest) > furthest {
