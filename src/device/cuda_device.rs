@@ -258,7 +258,8 @@ impl CudaDevice {
     pub fn load_unit(&mut self, unit: &Unit) -> Result<Vec<Function>> {
         let start = Instant::now();
         let cubin = nvrtc::unit_cubin(unit, &self.arch())?;
-        let loaded = load_module(&self.info.device, &cubin, unit.kernels.iter().map(String::as_str))?;
+        let loaded =
+            load_module(&self.info.device, &cubin, unit.kernels.iter().map(String::as_str))?;
         self.compile_ms += start.elapsed().as_secs_f64() * 1e3;
         Ok(loaded)
     }

@@ -69,7 +69,9 @@ impl Side {
             all.insert(source, file.kernels.iter().copied().zip(loaded).collect());
         }
         let found = all.get(source).and_then(|kernels| kernels.get(kernel)).copied();
-        found.ok_or_else(|| Error::machine(format!("{source} has no kernel {kernel}; this is a bug")))
+        found.ok_or_else(|| {
+            Error::machine(format!("{source} has no kernel {kernel}; this is a bug"))
+        })
     }
 
     /// Queues `kernel` for so many `items`, `each` a block of `threads`, on no more blocks than fill the device.

@@ -1,8 +1,8 @@
 //! Graphs that are generated where they are needed: on a GPU.
 
 use super::Size;
-use super::rmat::{self, Rmat};
 use super::giant_cuda::lowest_of_most;
+use super::rmat::{self, Rmat};
 use super::rmat_cuda::{self, RmatKernels};
 use crate::device::{DeviceBuffer, DeviceCsr};
 use crate::error::{Error, Result};
@@ -199,7 +199,8 @@ impl DeviceGenerated {
             build_ms: milliseconds(start),
             ..super::origin(&self.spec, &self.rmat)
         };
-        let graph = Graph::of_rows(Rows { offsets, columns, weights: Some(weights) }, Some(true), origin);
+        let graph =
+            Graph::of_rows(Rows { offsets, columns, weights: Some(weights) }, Some(true), origin);
         let lowest = lowest.into_iter().flatten().next();
         Ok((graph.with_default_source(lowest), kept))
     }

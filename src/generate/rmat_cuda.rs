@@ -8,7 +8,8 @@ use crate::device::kernels::rmat::{
     self, ArcArgs, CountArgs, DegreeArgs, EDGES, KeyArgs, RowArgs, THREADS,
 };
 use crate::device::{
-    CudaDevice, DeviceBuffer, DeviceCsr, Function, Launch, MAX_KEYS, SortKernels, Sorter, room, source,
+    CudaDevice, DeviceBuffer, DeviceCsr, Function, Launch, MAX_KEYS, SortKernels, Sorter, room,
+    source,
 };
 use crate::error::{Error, Result};
 use crate::generate::passes::{Pass, bucket_shift, passes};

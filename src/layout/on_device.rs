@@ -11,7 +11,8 @@ use crate::device::kernels::layout::{
 };
 use crate::device::kernels::rows::{THREADS, TILE};
 use crate::device::{
-    CudaDevice, DeviceBuffer, DeviceCsr, Function, Launch, MAX_KEYS, SortKernels, Sorter, room, source,
+    CudaDevice, DeviceBuffer, DeviceCsr, Function, Launch, MAX_KEYS, SortKernels, Sorter, room,
+    source,
 };
 use crate::error::Result;
 use crate::fleet::Replica;

@@ -177,7 +177,9 @@ impl Prepared {
             fleet,
             |made| &mut made.weighted,
             |graph, layouts| {
-                if let Some(made) = WeightedGraph::made_on_devices(fleet, &graph, self.input(), self.options)? {
+                if let Some(made) =
+                    WeightedGraph::made_on_devices(fleet, &graph, self.input(), self.options)?
+                {
                     return Ok(Arc::new(made));
                 }
                 let layout = layouts.weighted(&graph, self.options.layout)?;
@@ -192,7 +194,9 @@ impl Prepared {
             fleet,
             |made| &mut made.topology,
             |graph, layouts| {
-                if let Some(rows) = TopologyRows::made_on_devices(fleet, &graph, self.input(), self.options)? {
+                if let Some(rows) =
+                    TopologyRows::made_on_devices(fleet, &graph, self.input(), self.options)?
+                {
                     return Ok(Arc::new(rows));
                 }
                 let columns = layouts.topology(&graph, self.options.layout)?;
@@ -217,7 +221,8 @@ impl Prepared {
             Some(all) => Some(all),
             None => {
                 let input = self.input();
-                TopologyRows::made_on_devices(fleet, &self.graph, input, self.options)?.map(Arc::new)
+                TopologyRows::made_on_devices(fleet, &self.graph, input, self.options)?
+                    .map(Arc::new)
             }
         };
         if let Some(all) = all.filter(|all| !all.columns.may_have_repeats()) {

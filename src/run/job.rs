@@ -233,7 +233,8 @@ impl Job {
     pub fn make_room(&self, fleet: &Fleet, graph: &Prepared) -> Result<()> {
         let (nodes, arcs) = (self.graph.nodes() as u64, self.graph.arcs());
         let shape = GraphShape::at_most(nodes, arcs, true, Some((1, 1)));
-        let arrays = self.workload.of.arrays(&shape, &self.config.options_of(self.workload), fleet.world());
+        let arrays =
+            self.workload.of.arrays(&shape, &self.config.options_of(self.workload), fleet.world());
         graph.make_room(fleet, total(&arrays), self.config.verify.is_wanted())
     }
 
@@ -304,7 +305,15 @@ impl Job {
             Err(Error::Verify(message)) => (Verdict::No, Some(message), Checked::default()),
             Err(other) => return Err(other),
         };
-        Ok(Verification { verdict, message, found, note, on: by.place(), ms, copy_ms: by.copy_ms() })
+        Ok(Verification {
+            verdict,
+            message,
+            found,
+            note,
+            on: by.place(),
+            ms,
+            copy_ms: by.copy_ms(),
+        })
     }
 
     /// Puts an answer together with what it took.

@@ -13,7 +13,9 @@ pub use crate::choice::Choice;
 pub use clock::{Clock, Stage};
 pub(crate) use config::writable;
 pub use config::{RunConfig, read_toml};
-pub use job::{Job, Loaded, Loading, Outcome, check_graph, compile_ahead, load, open_fleet, prepare};
+pub use job::{
+    Job, Loaded, Loading, Outcome, check_graph, compile_ahead, load, open_fleet, prepare,
+};
 pub use own::Own;
 pub use verification::{Verdict, Verification, Verify};
 

@@ -7,7 +7,9 @@ use crate::fleet::Fleet;
 use crate::generate::Kept;
 use crate::layout::{Form, Layout, Layouts, Prepared};
 use crate::report::Record;
-use crate::run::{Clock, Job, Loaded, Loading, Outcome, RunConfig, Stage, compile_ahead, open_fleet};
+use crate::run::{
+    Clock, Job, Loaded, Loading, Outcome, RunConfig, Stage, compile_ahead, open_fleet,
+};
 use crate::{Error, Result};
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -127,7 +129,8 @@ fn source<'a>(
             false => {
                 let alone = loading.is_some();
                 let loaded = loading.unwrap_or_else(begin).end(config, cell.workload, fleet);
-                let shared = |loaded: Loaded| if alone { Ok(loaded) } else { loaded.on_host(fleet) };
+                let shared =
+                    |loaded: Loaded| if alone { Ok(loaded) } else { loaded.on_host(fleet) };
                 loaded.and_then(shared).map_err(Refusal::from)
             }
         };

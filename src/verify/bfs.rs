@@ -64,12 +64,7 @@ pub fn bfs(
 }
 
 /// Refuses a source that is no node, and answers that have not one value a node.
-fn check_shape(
-    graph: &Graph,
-    source: u32,
-    levels: &[u32],
-    parents: Option<&[u32]>,
-) -> Result<()> {
+fn check_shape(graph: &Graph, source: u32, levels: &[u32], parents: Option<&[u32]>) -> Result<()> {
     if source as usize >= graph.nodes() {
         return Err(Error::input(format!(
             "cannot check levels from node index {source}: the graph has {} nodes",

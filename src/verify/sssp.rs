@@ -20,6 +20,7 @@
 //! and `nominee[s] <= s`, so none is too high), and a chain of tight arcs between equal nominees leads to every reached
 //! node from the seed that they name, so none is too low.
 
+mod gpu;
 mod levels;
 
 use crate::error::{Error, Result};
@@ -108,8 +109,6 @@ pub struct PathsCheck {
     pub reached: u64,
     /// Arcs out of those nodes.
     pub reached_arcs: u64,
-    /// Levels of the breadth-first search over tight arcs; the seeds are the first.
-    pub levels: u32,
     /// Largest finite distance.
     pub max_distance: f64,
     /// Arcs out of reached nodes whose sum, distance plus weight, overflows to +inf.
@@ -185,7 +184,6 @@ fn certified<D: Distance>(
     Ok(PathsCheck {
         reached,
         reached_arcs,
-        levels: tight.levels,
         max_distance,
         overflowed_arcs: tight.overflowed_arcs,
         predecessors: answer.predecessors.is_some(),
@@ -267,7 +265,6 @@ fn check_lengths(graph: &Graph, answer: &PathsFound<'_>) -> Result<()> {
 struct TightLevels {
     /// `[n]` (level << 32 | rank of the smallest tail of the previous level); [`SEED`]; [`UNSEEN`].
     keys: Vec<AtomicU64>,
-    levels: u32,
     overflowed_arcs: u64,
     relaxable: bool,
 }
@@ -314,7 +311,7 @@ impl<D: Distance> Check<'_, D> {
         }
         let overflowed = AtomicU64::new(0);
         let relaxable = AtomicBool::new(false);
-        let levels = levels::advance(self.graph, self.seeds.to_vec(), |arc| {
+        levels::advance(self.graph, self.seeds.to_vec(), |arc| {
             let sum = self.dist[arc.tail as usize].over(arc.weight);
             let held = self.dist[arc.head as usize];
             if sum < held {
@@ -333,7 +330,6 @@ impl<D: Distance> Check<'_, D> {
         });
         TightLevels {
             keys,
-            levels,
             overflowed_arcs: overflowed.into_inner(),
             relaxable: relaxable.into_inner(),
         }

@@ -99,8 +99,12 @@ pub fn solved<A: Clone + 'static>(
     graph: &Arc<Graph>,
     config: &RunConfig,
 ) -> A {
-    let config =
-        RunConfig { runs: Some(Choice::Is(2)), warmup: Some(0), verify: Verify::Yes, ..config.clone() };
+    let config = RunConfig {
+        runs: Some(Choice::Is(2)),
+        warmup: Some(0),
+        verify: Verify::Yes,
+        ..config.clone()
+    };
     let outcome = outcome(name, fleet, graph, &config).unwrap_or_else(|e| panic!("{name}: {e}"));
     assert_eq!(outcome.verification.as_ref().unwrap().message, None, "{name}");
     answer_of::<A>(&outcome).clone()

@@ -712,8 +712,11 @@ fn three_hundred_graphs_give_the_same_answers_with_names_in_shuffled_columns_as_
         {
             let workload = ["vn", "bfs", "pagerank", "scc"][seed as usize / 4 % 4];
             let answer = |graph: &Arc<Graph>| {
-                let mut config =
-                    RunConfig { verify: Verify::Yes, merge: MergeMode::Auto, ..RunConfig::default() };
+                let mut config = RunConfig {
+                    verify: Verify::Yes,
+                    merge: MergeMode::Auto,
+                    ..RunConfig::default()
+                };
                 if workload == "vn" {
                     config.own = own(
                         json!({ "seeds": seeds(graph), "nominee": true, "predecessors": true }),

@@ -5,8 +5,8 @@ use hivegraph::algorithm::{Filtered, MergeMode};
 use hivegraph::fleet::{CollectiveKind, Fleet};
 use hivegraph::generate::array_value;
 use hivegraph::run::{Choice, Job, RunConfig, Verify, prepare, workload};
-use hivegraph::verify::Checker;
 use hivegraph::verify;
+use hivegraph::verify::Checker;
 use serde_json::json;
 use std::time::Duration;
 

@@ -1,6 +1,7 @@
 //! How components are asked for, and what is said of them.
 
 use super::Cc;
+use crate::Result;
 use crate::algorithm::Measured;
 use crate::algorithm::ranking::ranked;
 use crate::algorithm::workload::{Algorithm, Answer, Checked, Query, fields};
@@ -9,7 +10,6 @@ use crate::io::{Column, Table};
 use crate::layout::{Columns, TopologyRows};
 use crate::units::{count, plural};
 use crate::verify::{self, Checker};
-use crate::Result;
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;

@@ -172,7 +172,8 @@ impl Answer<Geo> for Geolocation {
         let waves = (!geo.geo_complete).then_some(geo.geo_iter);
         let answer = [&self.latitude[..], &self.longitude[..]];
         let graph = &query.graph;
-        let seen = by.by_host(|| verify::geo(graph, [north, east], answer, &self.wave, waves, ACCURACY))?;
+        let seen =
+            by.by_host(|| verify::geo(graph, [north, east], answer, &self.wave, waves, ACCURACY))?;
         let total = seen.total_excess;
         let other = match seen.elsewhere {
             0 => format!("none more than {ACCURACY:e} above the least sum"),

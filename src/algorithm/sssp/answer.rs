@@ -1,6 +1,7 @@
 //! What is said of shortest paths, from one node or from several.
 
 use super::Start;
+use crate::Result;
 use crate::algorithm::chains::{self, Length};
 use crate::algorithm::ranking::first;
 use crate::algorithm::workload::{Algorithm, Answer, Checked, Config, Query, fields};
@@ -12,7 +13,6 @@ use crate::layout::WeightedGraph;
 use crate::table::Table as TextTable;
 use crate::units::{count, ms, plural};
 use crate::verify::{self, Checker};
-use crate::Result;
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -258,7 +258,7 @@ where
     }
 
     fn verify(&self, query: &Query<A>, by: &Checker) -> Result<Checked> {
-        let checked = by.by_host(|| verify::sssp(&query.graph, &query.start.nodes, &self.found()))?;
+        let checked = by.sssp(&query.graph, &query.start.nodes, &self.found())?;
         let arcs = checked.overflowed_arcs;
         let overflow = || {
             format!("; sums over {} overflow 32-bit floats and reach nobody", plural(arcs, "arc"))

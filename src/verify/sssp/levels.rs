@@ -21,12 +21,12 @@ pub(super) struct Arc {
     pub weight: f32,
 }
 
-/// Expands level after level from `start` until a level is empty; returns the number of levels.
+/// Expands level after level from `start` until a level is empty.
 ///
 /// `visit` sees every arc out of every node of a level and says whether the head joins the next one.
 /// It must say so at most once a node, start nodes included, whichever thread asks first; then every
 /// arc is visited at most once.
-pub(super) fn advance<V>(graph: &Graph, start: Vec<u32>, visit: V) -> u32
+pub(super) fn advance<V>(graph: &Graph, start: Vec<u32>, visit: V)
 where
     V: Fn(&Arc) -> bool + Sync,
 {
@@ -44,7 +44,6 @@ where
         }
         level += 1;
     }
-    level
 }
 
 fn expand_parallel<V>(graph: &Graph, level: u32, frontier: &[u32], visit: &V) -> Vec<u32>
