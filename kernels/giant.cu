@@ -1,4 +1,4 @@
-// The largest component of a symmetric graph, where it holds most nodes. After Afforest (Sutton, Ben-Nun, Barak, IPDPS
+// The largest component of a symmetric graph, where it holds most nodes that have arcs. After Afforest (Sutton, Ben-Nun, Barak, IPDPS
 // 2018): two neighbours of each node already join most of it, and the rows inside it need no further look.
 
 #include "hive.cuh"
@@ -10,7 +10,7 @@ struct GiantArgs {  // @host
     const u64* offsets;  // [nodes + 1]
     const u32* columns;
     u32* parent;  // [nodes], at most the node; a root is the lowest node of its tree
-    u64* count;   // nodes under `giant`, added to
+    u64* counts;  // [2] nodes under `giant`, and all others that have arcs; added to
     u32 nodes;
     u32 giant;
 };
@@ -64,8 +64,17 @@ extern "C" __global__ void __launch_bounds__(THREADS) giant_rest(GiantArgs a) {
 
 extern "C" __global__ void __launch_bounds__(THREADS) giant_count(GiantArgs a) {
     __shared__ u64 room[THREADS / 32u];
-    u64 found = 0;
-    for (u64 v = first_node(); v < a.nodes; v += stride()) found += a.parent[v] == a.giant;
-    u64 total = block_sum(found, room);
-    if (threadIdx.x == 0 && total > 0) atomicAdd(a.count, total);
+    u64 inside = 0, outside = 0;
+    for (u64 v = first_node(); v < a.nodes; v += stride()) {
+        if (a.parent[v] == a.giant) {
+            inside += 1;
+        } else {
+            outside += a.offsets[v] < a.offsets[v + 1];
+        }
+    }
+    inside = block_sum(inside, room);
+    if (threadIdx.x == 0 && inside > 0) atomicAdd(a.counts, inside);
+    __syncthreads();
+    outside = block_sum(outside, room);
+    if (threadIdx.x == 0 && outside > 0) atomicAdd(a.counts + 1, outside);
 }

@@ -64,6 +64,57 @@ __device__ __forceinline__ void each_arc(const Rows& r, Visit visit) {
     }
 }
 
+// Adds up over rows: for every arc gather(target, place), then value(source, target, gathered), whose sums over stretches of a
+// row come to add(source, sum), several times a row. All threads of a block of THREADS take part.
+template <class Sum, class Gather, class Value, class Add>
+__device__ __forceinline__ void each_row_sum(const Rows& r, Gather gather, Value value, Add add) {
+    __shared__ u32 ends[2];
+    const u32 each = TILE / THREADS, all = 0xffffffffu;
+    for (u64 tile = r.begin + (u64)blockIdx.x * TILE; tile < r.stop; tile += (u64)gridDim.x * TILE) {
+        u64 stop = tile + TILE < r.stop ? tile + TILE : r.stop;
+        if (threadIdx.x < 2) {
+            u64 arc = threadIdx.x == 0 ? tile : stop - 1;
+            ends[threadIdx.x] = row_of_arc(r.offsets, 0, r.nodes - 1, arc);
+        }
+        __syncthreads();
+        u64 first = tile + threadIdx.x * each;
+        u32 count = first >= stop ? 0 : (u32)(stop - first < each ? stop - first : each);
+        u32 columns[each];
+        decltype(gather(0u, (u64)0)) gathered[each];
+#pragma unroll
+        for (u32 i = 0; i < each; i++) columns[i] = i < count ? r.columns[first + i - r.begin] : 0;
+#pragma unroll
+        for (u32 i = 0; i < each; i++) {
+            if (i < count) gathered[i] = gather(columns[i], first + i - r.begin);
+        }
+        u32 row = count > 0 ? row_of_arc(r.offsets, ends[0], ends[1], first) : 0;
+        u64 end = r.offsets[row + 1];
+        bool one = count > 0;
+        Sum sum = 0;
+#pragma unroll
+        for (u32 i = 0; i < each; i++) {
+            if (i < count) {
+                if (first + i >= end) {
+                    add(row, sum);
+                    sum = 0;
+                    one = false;
+                    row = row_of_arc(r.offsets, row + 1, ends[1], first + i);
+                    end = r.offsets[row + 1];
+                }
+                sum += value(row, columns[i], gathered[i]);
+            }
+        }
+        // Long rows fill whole warps.
+        if (__all_sync(all, one && row == __shfl_sync(all, row, 0))) {
+            for (u32 step = 16; step > 0; step >>= 1) sum += __shfl_xor_sync(all, sum, step);
+            if (threadIdx.x % 32 == 0) add(row, sum);
+        } else if (count > 0) {
+            add(row, sum);
+        }
+        __syncthreads();
+    }
+}
+
 __device__ __forceinline__ float weight_at(const Rows& r, u64 place) {
     return r.weights ? r.weights[place] : 1.0f;
 }
@@ -76,6 +127,11 @@ __device__ __forceinline__ u64 this_thread() { return (u64)blockIdx.x * blockDim
 __device__ __forceinline__ void add_all(u64* to, u64 value) {
     for (u32 step = 16; step > 0; step >>= 1) value += __shfl_xor_sync(0xffffffffu, value, step);
     if (threadIdx.x % 32 == 0 && value > 0) atomicAdd(to, value);
+}
+
+__device__ __forceinline__ void add_all(double* to, double value) {
+    for (u32 step = 16; step > 0; step >>= 1) value += __shfl_xor_sync(0xffffffffu, value, step);
+    if (threadIdx.x % 32 == 0 && value != 0.0) atomicAdd(to, value);
 }
 
 __device__ __forceinline__ void most_of_all(u64* to, u64 value) {

@@ -20,10 +20,15 @@ extern "C" __global__ void __launch_bounds__(THREADS) check_bfs_arcs(BfsArgs a) 
         if (above == NONE) return;
         u32 below = above + 1, level = a.levels[v];
         if (level == NONE || level > below) wrong = true;
-        if (level == below) {
-            u32 rank = rank_of(a.ranks, u);
-            if (a.support[v] > rank) atomicMin(a.support + v, rank);
+        if (level != below) return;
+        u32 support = a.support[v];
+        if (!a.parents) {
+            // Any support will do.
+            if (support == NONE) a.support[v] = 0;
+            return;
         }
+        u32 rank = rank_of(a.ranks, u);
+        if (support > rank) atomicMin(a.support + v, rank);
     });
     if (wrong) a.findings->wrong = 1;
 }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 /// Nodes that are asked for their root, to guess the largest component.
 const ASKED: u64 = 256;
 
-/// The lowest node of the largest component of `csr`, which is symmetric, if most nodes are in that.
+/// The lowest node of the largest component of `csr`, which is symmetric, if most nodes that have arcs are in that.
 pub(super) fn lowest_of_most(device: &mut CudaDevice, csr: &DeviceCsr) -> Result<Option<u32>> {
     if csr.nodes == 0 {
         return Ok(None);
@@ -20,12 +20,12 @@ pub(super) fn lowest_of_most(device: &mut CudaDevice, csr: &DeviceCsr) -> Result
     let [rest, count] = [load("giant_rest")?, load("giant_count")?];
     let device = &*device;
     let parent = device.alloc::<u32>("roots", csr.nodes as usize)?;
-    let counter = device.alloc::<u64>("nodes of the largest component", 1)?;
+    let counts = device.alloc::<u64>("nodes inside and outside", 2)?;
     let args = GiantArgs {
         offsets: csr.offsets.pointer(),
         columns: csr.columns.pointer(),
         parent: parent.pointer(),
-        count: counter.pointer(),
+        counts: counts.pointer(),
         nodes: csr.nodes as u32,
         giant: 0,
     };
@@ -48,5 +48,6 @@ pub(super) fn lowest_of_most(device: &mut CudaDevice, csr: &DeviceCsr) -> Result
     let giant = parent.element(giant as usize)?;
     launch(count, &GiantArgs { giant, ..args })?;
     device.wait()?;
-    Ok((2 * counter.element(0)? > csr.nodes).then_some(giant))
+    let counts = counts.to_vec()?;
+    Ok((counts[0] > counts[1].max(1)).then_some(giant))
 }

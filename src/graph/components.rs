@@ -59,9 +59,16 @@ impl Graph {
             return source;
         }
         let (roots, giant) = self.weak_roots();
-        let in_giant = roots.par_iter().filter(|root| root.load(Relaxed) == giant).count();
+        let alone = |v: usize| self.symmetric.get() == Some(&true) && self.degree(v) == 0;
+        let count = |inside: bool| {
+            let nodes = roots.par_iter().enumerate();
+            let counts = |(v, root): &(usize, &AtomicU32)| {
+                (root.load(Relaxed) == giant) == inside && (inside || !alone(*v))
+            };
+            nodes.filter(counts).count()
+        };
         // A root is the lowest node of its component.
-        match 2 * in_giant > self.nodes() && self.names_rise() {
+        match self.names_rise() && count(true) > count(false).max(1) {
             true => giant,
             false => self.components_of(roots, giant).lowest,
         }

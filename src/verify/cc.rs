@@ -12,12 +12,16 @@
 //! compare-and-swap, so each success joins two trees, and there are n less as many components. Paths are
 //! halved on the way up (Tarjan and van Leeuwen, JACM 1984; Jayanti and Tarjan, PODC 2016).
 
+mod gpu;
+
 use super::components::{ComponentsCheck, compare, count};
 use super::one_a_node;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+const WHAT: &str = "weakly connected components";
 
 /// Certifies that `labels` (`[n]`, node indices) names, for each node, the node with the lowest input id of
 /// its weakly connected component.
@@ -28,7 +32,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 ///
 /// [`Error::Verify`] names the wrong node of the lowest input id, the label found and the right one.
 pub fn cc(graph: &Graph, labels: &[u32]) -> Result<ComponentsCheck> {
-    one_a_node(graph, "weakly connected components", "labels", labels.len())?;
+    one_a_node(graph, WHAT, "labels", labels.len())?;
     let trees = Trees::of(graph);
     let held = hold(graph, labels).filter(|&roots| roots == trees.count());
     if held.is_none() {

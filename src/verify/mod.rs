@@ -5,6 +5,7 @@
 //! size, and only once an answer is known to be wrong does it compute the right one, to name the
 //! lowest wrong node and the value that belongs there.
 
+mod arriving;
 mod bc;
 mod bfs;
 mod cc;

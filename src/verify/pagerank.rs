@@ -26,6 +26,8 @@
 //!
 //! Sums are added in fixed blocks, so that a check says the same with any number of threads.
 
+mod gpu;
+
 use super::{first_by_id, one_a_node};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -98,22 +100,27 @@ pub fn pagerank(
     ranks: &[f32],
     question: &PagerankQuestion,
 ) -> Result<PagerankCheck> {
-    check_pagerank(graph, ranks, question, WORK)
+    accepted(graph, ranks, question)?;
+    check_pagerank(graph, ranks, question, &OnHost::new(graph, question), WORK)
 }
 
-/// As [`pagerank`], with iterations done again up to `work` arcs.
+/// Refuses questions that make no sense, and ranks that are none.
+fn accepted(graph: &Graph, ranks: &[f32], question: &PagerankQuestion) -> Result<()> {
+    makes_sense(graph, question)?;
+    one_a_node(graph, "PageRank", "ranks", ranks.len())?;
+    are_ranks(graph, ranks)
+}
+
+/// As [`pagerank`], by this `map`, with iterations done again up to `work` arcs.
 fn check_pagerank(
     graph: &Graph,
     ranks: &[f32],
     question: &PagerankQuestion,
+    map: &impl Map,
     work: u64,
 ) -> Result<PagerankCheck> {
-    makes_sense(graph, question)?;
-    one_a_node(graph, "PageRank", "ranks", ranks.len())?;
-    are_ranks(graph, ranks)?;
     let ranks: Vec<f64> = ranks.par_iter().copied().map(f64::from).collect();
     let sum = total(&ranks, |_, rank| rank);
-    let map = Map::new(graph, question);
     let growth = map.growth(question.iterations);
     let [agree, node, off] = [AGREE, NODE, SUM].map(|bound| bound * growth);
     if graph.nodes() > 0 && (sum - 1.0).abs() > off {
@@ -121,7 +128,8 @@ fn check_pagerank(
         return Err(Error::Verify(format!("PageRank: {sum}")));
     }
     let redone = (u64::from(question.iterations).saturating_mul(graph.arcs()) <= work)
-        .then(|| map.iterated(question.iterations));
+        .then(|| map.iterated(question.iterations))
+        .transpose()?;
     let mut check = PagerankCheck { l1_error: None, node_error: None, residual: 0.0, sum };
     if let Some(right) = &redone {
         let error = distance(&ranks, right) / total(right, |_, rank| rank).max(f64::MIN_POSITIVE);
@@ -133,7 +141,7 @@ fn check_pagerank(
         let mut worst = worst(&ranks, right, &|_| LEAST);
         if worst > node {
             // Ranks that fall towards 0 may lose what dangling nodes lose to whole units.
-            let lost = map.lost_in_units(k);
+            let lost = map.lost_in_units(k)?;
             let least = |v: usize| LEAST + lost[v];
             worst = self::worst(&ranks, right, &least);
             if worst > node {
@@ -146,12 +154,12 @@ fn check_pagerank(
         }
         (check.l1_error, check.node_error) = (Some(error), Some(worst));
     }
-    let next = map.apply(&ranks);
+    let next = map.applied(ranks.clone(), 1)?;
     check.residual = distance(&next, &ranks);
     let bound = match question.tolerance {
         Some(tolerance) => tolerance + ROUNDING * growth,
         None if redone.is_some() => f64::INFINITY,
-        None => map.shrunk(question.iterations),
+        None => map.shrunk(question.iterations)?,
     };
     if check.residual > bound {
         let residual = format!("residual {:.3e} in L1 (at most {bound:.3e})", check.residual);
@@ -239,9 +247,61 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// The map F.
-struct Map<'a> {
-    damping: f64,
+trait Map {
+    fn damping(&self) -> f64;
+
     /// `[n]` 1 / W; 0 where nothing leaves.
+    fn share(&self) -> &[f64];
+
+    /// The teleport.
+    fn personal(&self, v: usize) -> f64;
+
+    /// Ranks after so many more iterations.
+    fn applied(&self, ranks: Vec<f64>, iterations: u32) -> Result<Vec<f64>>;
+
+    fn start(&self) -> Vec<f64> {
+        (0..self.share().len()).map(|v| self.personal(v)).collect()
+    }
+
+    fn iterated(&self, iterations: u32) -> Result<Vec<f64>> {
+        self.applied(self.start(), iterations)
+    }
+
+    /// `[n]` how much the ranks after so many iterations may have lost by adding the ranks of dangling nodes in whole
+    /// units: each iteration maps what was lost before, and loses half a unit a dangling node more.
+    fn lost_in_units(&self, iterations: u32) -> Result<Vec<f64>> {
+        let dangling = self.share().par_iter().filter(|share| **share == 0.0).count() as f64;
+        let (d, mut lost) = (self.damping(), vec![0.0; self.share().len()]);
+        for _ in 0..iterations {
+            lost = self.applied(lost, 1)?;
+            let begun = |v: usize| (1.0 - d - d * dangling * HALF_UNIT) * self.personal(v);
+            lost.iter_mut().enumerate().for_each(|(v, lost)| *lost = (*lost - begun(v)).max(0.0));
+        }
+        Ok(lost)
+    }
+
+    /// How much more rounding may add up to in so many iterations than with a damping of 0.85, where that is more.
+    fn growth(&self, iterations: u32) -> f64 {
+        let d = self.damping();
+        let sum = match 1.0 - d {
+            0.0 => f64::from(iterations),
+            gap => (1.0 - d.powf(f64::from(iterations))) / gap,
+        };
+        (0.15 * sum).clamp(1.0, 100.0)
+    }
+
+    /// What the residual is at most after so many iterations.
+    fn shrunk(&self, iterations: u32) -> Result<f64> {
+        let start = self.start();
+        let first = distance(&self.applied(start.clone(), 1)?, &start);
+        let agree = AGREE * self.growth(iterations);
+        Ok(self.damping().powf(f64::from(iterations)) * first + (1.0 + self.damping()) * agree)
+    }
+}
+
+/// The map on the host.
+struct OnHost<'a> {
+    damping: f64,
     share: Vec<f64>,
     personal: Option<&'a [f64]>,
     weighted: bool,
@@ -250,8 +310,8 @@ struct Map<'a> {
     graph: &'a Graph,
 }
 
-impl Map<'_> {
-    fn new<'a>(graph: &'a Graph, question: &PagerankQuestion<'a>) -> Map<'a> {
+impl OnHost<'_> {
+    fn new<'a>(graph: &'a Graph, question: &PagerankQuestion<'a>) -> OnHost<'a> {
         let weighted = question.weighted && graph.is_weighted();
         let out = |v: usize| match weighted {
             true => graph.neighbors(v).map(|(_, w)| f64::from(w)).sum(),
@@ -261,7 +321,7 @@ impl Map<'_> {
             0.0 => 0.0,
             weight => 1.0 / weight,
         };
-        Map {
+        OnHost {
             damping: question.damping,
             share: (0..graph.nodes()).into_par_iter().map(share).collect(),
             personal: question.personal,
@@ -269,10 +329,6 @@ impl Map<'_> {
             turned: (!graph.is_symmetric()).then(|| graph.transpose()),
             graph,
         }
-    }
-
-    fn personal(&self, v: usize) -> f64 {
-        self.personal.map_or(1.0 / self.share.len() as f64, |p| p[v])
     }
 
     fn apply(&self, ranks: &[f64]) -> Vec<f64> {
@@ -293,46 +349,23 @@ impl Map<'_> {
             blocks.into_par_iter().map(|rows| rows.map(next).collect()).collect();
         rows.concat()
     }
+}
 
-    fn start(&self) -> Vec<f64> {
-        (0..self.share.len()).into_par_iter().map(|v| self.personal(v)).collect()
+impl Map for OnHost<'_> {
+    fn damping(&self) -> f64 {
+        self.damping
     }
 
-    fn iterated(&self, iterations: u32) -> Vec<f64> {
-        (0..iterations).fold(self.start(), |ranks, _| self.apply(&ranks))
+    fn share(&self) -> &[f64] {
+        &self.share
     }
 
-    /// `[n]` how much the ranks after so many iterations may have lost by adding the ranks of dangling nodes in whole
-    /// units: each iteration maps what was lost before, and loses half a unit a dangling node more.
-    fn lost_in_units(&self, iterations: u32) -> Vec<f64> {
-        let dangling = self.share.par_iter().filter(|share| **share == 0.0).count() as f64;
-        let (d, mut lost) = (self.damping, vec![0.0; self.share.len()]);
-        for _ in 0..iterations {
-            lost = self.apply(&lost);
-            let begun = |v: usize| (1.0 - d - d * dangling * HALF_UNIT) * self.personal(v);
-            lost.par_iter_mut()
-                .enumerate()
-                .for_each(|(v, lost)| *lost = (*lost - begun(v)).max(0.0));
-        }
-        lost
+    fn personal(&self, v: usize) -> f64 {
+        self.personal.map_or(1.0 / self.share.len() as f64, |p| p[v])
     }
 
-    /// How much more rounding may add up to in so many iterations than with a damping of 0.85, where that is more.
-    fn growth(&self, iterations: u32) -> f64 {
-        let d = self.damping;
-        let sum = match 1.0 - d {
-            0.0 => f64::from(iterations),
-            gap => (1.0 - d.powf(f64::from(iterations))) / gap,
-        };
-        (0.15 * sum).clamp(1.0, 100.0)
-    }
-
-    /// What the residual is at most after so many iterations.
-    fn shrunk(&self, iterations: u32) -> f64 {
-        let start = self.start();
-        let first = distance(&self.apply(&start), &start);
-        let agree = AGREE * self.growth(iterations);
-        self.damping.powf(f64::from(iterations)) * first + (1.0 + self.damping) * agree
+    fn applied(&self, ranks: Vec<f64>, iterations: u32) -> Result<Vec<f64>> {
+        Ok((0..iterations).fold(ranks, |ranks, _| self.apply(&ranks)))
     }
 }
 
@@ -360,17 +393,20 @@ mod tests {
             personal: None,
         };
         let after = |k| -> Vec<f32> {
-            let ranks = Map::new(&graph, &question).iterated(k);
+            let ranks = OnHost::new(&graph, &question).iterated(k).unwrap();
             ranks.into_iter().map(|rank| rank as f32).collect()
         };
         let (few, enough) = (after(5), after(20));
-        let seen = check_pagerank(&graph, &enough, &question, 0).unwrap();
+        let check = |ranks: &[f32], question: &PagerankQuestion, work| {
+            check_pagerank(&graph, ranks, question, &OnHost::new(&graph, question), work)
+        };
+        let seen = check(&enough, &question, 0).unwrap();
         assert_eq!(seen.l1_error, None);
-        let more = check_pagerank(&graph, &enough, &question, WORK).unwrap();
+        let more = check(&enough, &question, WORK).unwrap();
         assert!(more.l1_error.is_some_and(|error| error < 1e-7));
         assert_eq!(more.residual, seen.residual);
         let refused = |ranks: &[f32], question: &PagerankQuestion, work| {
-            let error = check_pagerank(&graph, ranks, question, work).unwrap_err().to_string();
+            let error = check(ranks, question, work).unwrap_err().to_string();
             assert!(error.contains("furthest off"), "{error}");
             error
         };

@@ -60,9 +60,6 @@ fn every_oracle_answer_is_accepted_and_counted() {
         assert_eq!(checked.reached_arcs, arcs, "{name}");
         let max = reached.iter().map(|&v| answer.distances[v]).fold(0.0, f32::max);
         assert_eq!(checked.max_distance, f64::from(max), "{name}");
-        let levels = tight_levels(&graph, &seeds, &answer.distances);
-        let deepest = reached.iter().map(|&v| levels[v]).max().expect("a seed");
-        assert_eq!(checked.levels, deepest + 1, "{name}");
         assert!(checked.predecessors && checked.nominees && checked.overflowed_arcs == 0, "{name}");
         assert!(reached.len() > 1000, "{name}: only {} nodes reached", reached.len());
     }

@@ -7,7 +7,7 @@ use crate::algorithm::{Measured, Spread};
 use crate::error::Result;
 use crate::io::{Column, Table};
 use crate::units::plural;
-use crate::verify::{self, Checker, PagerankQuestion};
+use crate::verify::{Checker, PagerankQuestion};
 use serde_json::{Map, Value, json};
 
 /// Below this a tolerance may be less than the rounding of f32 adds up to.
@@ -150,7 +150,7 @@ impl Answer<PageRank> for Pagerank {
             weighted: asked.weighted,
             personal: query.start.as_deref(),
         };
-        let check = by.by_host(|| verify::pagerank(&query.graph, &self.ranks, &question))?;
+        let check = by.pagerank(&query.graph, &self.ranks, &question)?;
         let (iterations, residual) = (self.iterations.into(), check.residual);
         let skipped = check.l1_error.is_none().then(|| {
             let many = plural(iterations, "iteration");
