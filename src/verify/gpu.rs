@@ -220,19 +220,29 @@ impl Arcs<'_> {
         Rows { offsets: csr.offsets.pointer(), nodes: csr.nodes as u32, ..Rows::zeroed() }
     }
 
-    /// Does `work` with all arcs, part by part; it queues kernels.
-    pub fn each(&self, mut work: impl FnMut(&Rows) -> Result<()>) -> Result<()> {
-        let csr = self.csr();
-        let rows = |begin, stop| Rows {
+    /// All arcs, if they are there at once.
+    pub fn all(&self) -> Option<Rows> {
+        match self {
+            Arcs::Whole(csr) => Some(self.part(csr, 0, csr.arcs)),
+            Arcs::Parts { .. } => None,
+        }
+    }
+
+    fn part(&self, csr: &DeviceCsr, begin: u64, stop: u64) -> Rows {
+        Rows {
             columns: csr.columns.pointer(),
             weights: csr.weights.as_ref().map_or(0, DeviceBuffer::pointer),
             begin,
             stop,
             ..self.nodes()
-        };
+        }
+    }
+
+    /// Does `work` with all arcs, part by part; it queues kernels.
+    pub fn each(&self, mut work: impl FnMut(&Rows) -> Result<()>) -> Result<()> {
         match self {
             Arcs::Whole(csr) if csr.arcs == 0 => Ok(()),
-            Arcs::Whole(csr) => work(&rows(0, csr.arcs)),
+            Arcs::Whole(csr) => work(&self.part(csr, 0, csr.arcs)),
             Arcs::Parts { gpu, graph, csr } => {
                 let parts = (0..graph.arcs()).step_by(csr.arcs as usize);
                 for (begin, stop) in parts.map(|at| (at, graph.arcs().min(at + csr.arcs))) {
@@ -240,7 +250,7 @@ impl Arcs<'_> {
                     // It waits for the kernels that read the part before.
                     fill(csr, graph, begin, stop)?;
                     gpu.copy_ms.set(gpu.copy_ms.get() + milliseconds(start));
-                    work(&rows(begin, stop))?;
+                    work(&self.part(csr, begin, stop))?;
                 }
                 Ok(())
             }

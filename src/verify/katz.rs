@@ -1,5 +1,7 @@
 //! Checks Katz centrality: every value against the equation that it solves.
 
+mod gpu;
+
 use super::{first_by_id, one_a_node};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -16,11 +18,25 @@ pub fn katz(graph: &Graph, values: &[f64], alpha: f64, limit: f64) -> Result<f64
     one_a_node(graph, "katz", "values", values.len())?;
     let reverse = (!graph.is_symmetric()).then(|| graph.transpose());
     let into = reverse.as_ref().unwrap_or(graph);
+    let arriving = |v: usize| {
+        (into.neighbors(v).map(|(u, _)| values[u as usize]).sum(), into.degree(v))
+    };
+    judged(graph, values, alpha, limit, arriving)
+}
+
+/// [`katz`] by the sum of what arrives at each node, and its in-degree.
+fn judged(
+    graph: &Graph,
+    values: &[f64],
+    alpha: f64,
+    limit: f64,
+    arriving: impl Fn(usize) -> (f64, u64) + Sync,
+) -> Result<f64> {
     let residual = |v: usize| {
-        let sum: f64 = into.neighbors(v).map(|(u, _)| values[u as usize]).sum();
+        let (sum, degree) = arriving(v);
         let right = 1.0 + alpha * sum;
         // Every addition may be off by a half unit in the last place, here and in what is checked.
-        let rounding = f64::EPSILON * (into.degree(v) + 2) as f64;
+        let rounding = f64::EPSILON * (degree + 2) as f64;
         let share = (values[v] - right).abs() / values[v].abs().max(f64::MIN_POSITIVE);
         (share, right, share.is_finite() && share <= limit + rounding)
     };

@@ -6,6 +6,8 @@
 //! O(m) algorithm for cores decomposition of networks, 2003): what is left when its turn comes is its core
 //! number.
 
+mod gpu;
+
 use super::{first_by_id, one_a_node};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -28,12 +30,7 @@ pub struct CoresCheck {
 /// [`Error::Verify`] names the wrong node of the lowest input id, its core number and the right one.
 /// [`Error::Input`] when the graph is directed.
 pub fn kcore(graph: &Graph, cores: &[u32]) -> Result<CoresCheck> {
-    if !graph.is_undirected() {
-        return Err(Error::input(
-            "cannot check core numbers of a directed graph; load it with --symmetrize",
-        ));
-    }
-    one_a_node(graph, "core numbers", "core numbers", cores.len())?;
+    accepted(graph, cores)?;
     let right = peel(graph);
     if let Some(v) = first_by_id(graph, |v| cores[v] != right[v]) {
         let (id, core, right) = (graph.id(v as u32), cores[v], right[v]);
@@ -42,6 +39,16 @@ pub fn kcore(graph: &Graph, cores: &[u32]) -> Result<CoresCheck> {
         return Err(Error::Verify(what));
     }
     Ok(CoresCheck { max_core: right.into_iter().max().unwrap_or(0) })
+}
+
+/// Refuses directed graphs, and answers that have not one number a node.
+fn accepted(graph: &Graph, cores: &[u32]) -> Result<()> {
+    if !graph.is_undirected() {
+        return Err(Error::input(
+            "cannot check core numbers of a directed graph; load it with --symmetrize",
+        ));
+    }
+    one_a_node(graph, "core numbers", "core numbers", cores.len())
 }
 
 /// `[n]` the right core numbers.

@@ -7,7 +7,7 @@ use crate::algorithm::workload::{Answer, Checked, Query, fields};
 use crate::error::Result;
 use crate::io::{Column, Table};
 use crate::units::plural;
-use crate::verify::{self, Checker};
+use crate::verify::Checker;
 use serde_json::{Map, Value, json};
 
 impl Centralities {
@@ -80,7 +80,7 @@ impl Answer<Katz> for Centralities {
     fn verify(&self, query: &Query<Katz>, by: &Checker) -> Result<Checked> {
         let limit = query.config.tolerance.max(self.change);
         let residual =
-            by.by_host(|| verify::katz(&query.graph, &self.values, self.alpha, limit))?;
+            by.katz(&query.graph, &self.values, self.alpha, limit)?;
         let skipped = (!self.met(query)).then(|| {
             let iterations = plural(self.iterations.into(), "iteration");
             format!("values after {iterations} are not the solution")
