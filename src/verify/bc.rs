@@ -34,6 +34,7 @@
 //! fraction of a pair, is compared as a part of one pair: it may have been lost to the range of f32, or to
 //! fixed point. Numbers of paths leave the range of f64 on large grids; here they have exponents of their own.
 
+mod gpu;
 mod hops;
 mod search;
 
@@ -144,7 +145,7 @@ impl Scale {
         }
         let all = sources.len() == graph.nodes();
         let k = if all { pair_nodes } else { sources.len() as f64 };
-        let turns = if goes_both_ways(graph) { 2.0 } else { 1.0 };
+        let turns = if graph.is_undirected() || goes_both_ways(graph) { 2.0 } else { 1.0 };
         let over = |k: f64| match (k, normalized) {
             (0.0, _) => f64::NAN,
             (k, true) => 1.0 / (k * (pair_nodes - 1.0)),

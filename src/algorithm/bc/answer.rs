@@ -8,7 +8,7 @@ use crate::algorithm::{Measured, Precision};
 use crate::graph::{Graph, NodeId};
 use crate::io::{Column, Table};
 use crate::units::{count, plural};
-use crate::verify::{self, BetweennessQuestion, Checker};
+use crate::verify::{BetweennessQuestion, Checker};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -197,7 +197,7 @@ impl Answer<Bc> for Betweenness {
             endpoints: bc.endpoints,
             tolerance: tolerance(self.precision != Precision::F32),
         };
-        let seen = by.by_host(|| verify::bc(&query.graph, &self.scores, &question))?;
+        let seen = by.bc(&query.graph, &self.scores, &question)?;
         let (some, all) = (seen.checked_sources, query.start.len() as u64);
         let skipped = (some < all).then(|| {
             let rest = match seen.sum_error {

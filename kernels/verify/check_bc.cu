@@ -1,0 +1,145 @@
+// Brandes' algorithm in f64, from LANES sources side by side: array[node][lane], a thread a lane. Parallel arcs are one, self
+// loops none; columns rise in each row.
+//
+// Forward, level by level, numbers of shortest paths are added along arcs to nodes of the next level. Backward, a node adds up
+// (1 + dependency) / paths of the nodes after it; that times its own paths is its dependency.
+
+#include "arcs.cuh"
+
+#define LANES 8u   // @host
+#define PIECE 64u  // @host arcs of a group of lanes at a time
+#define BATCH 4u    // arcs whose ends are looked at together
+#define FAR 255u   // @host level of a lane that has not come to the node
+
+struct BcArgs {  // @host
+    Rows rows;
+    unsigned char* levels;  // [nodes * LANES]
+    double* paths;          // [nodes * LANES]
+    double* after;          // [nodes * LANES] sums of the nodes after; then (1 + dependency) / paths
+    double* scores;         // [nodes] raw, added to
+    const u32* sources;     // [LANES], NONE in lanes without one
+    u64* hops;              // [1] levels of all nodes together, added to
+    u64* reached;           // [LANES] nodes, added to
+    u32* changed;           // [1] a lane has come to a node
+    u32* overflow;          // [1] numbers of paths leave f64
+    u32 level;
+    u32 endpoints;
+};
+
+__device__ __forceinline__ u64 cells(const BcArgs& a) { return (u64)a.rows.nodes * LANES; }
+
+extern "C" __global__ void __launch_bounds__(THREADS) check_bc_begin(BcArgs a) {
+    for (u64 i = this_thread(); i < cells(a); i += all_threads()) {
+        bool source = a.sources[i % LANES] == i / LANES;
+        a.levels[i] = source ? 0 : FAR;
+        a.paths[i] = source ? 1.0 : 0.0;
+        a.after[i] = 0.0;
+    }
+}
+
+// Calls piece(source, begin, end) for stretches of rows, with all LANES threads of a group.
+template <class Piece>
+__device__ __forceinline__ void each_piece(const Rows& r, Piece piece) {
+    const u64 groups = all_threads() / LANES;
+    for (u64 at = this_thread() / LANES * PIECE; at < r.stop; at += groups * PIECE) {
+        u64 stop = at + PIECE < r.stop ? at + PIECE : r.stop;
+        u32 row = row_of_arc(r.offsets, 0, r.nodes - 1, at);
+        for (u64 begin = at; begin < stop;) {
+            u64 end = r.offsets[row + 1] < stop ? r.offsets[row + 1] : stop;
+            piece(row, begin, end);
+            begin = end;
+            // Rows without arcs follow one another.
+            if (begin < stop) row = r.offsets[row + 2] > begin ? row + 1 : row_of_arc(r.offsets, row + 1, r.nodes - 1, begin);
+        }
+    }
+}
+
+// Calls visit(cell, level) with this lane's cell of every target from `begin` to `end`, in the row of u, and the level there.
+template <class Visit>
+__device__ __forceinline__ void each_target(const BcArgs& a, u32 u, u64 begin, u64 end, Visit visit) {
+    const u32 lane = threadIdx.x % LANES;
+    u32 before = begin > a.rows.offsets[u] ? a.rows.columns[begin - 1] : u;
+    for (u64 at = begin; at < end; at += BATCH) {
+        u64 cell[BATCH];
+        u32 level[BATCH];
+        bool counts[BATCH];
+#pragma unroll
+        for (u32 i = 0; i < BATCH; i++) {
+            u32 v = at + i < end ? a.rows.columns[at + i] : u;
+            // Neither a self loop nor the same again.
+            counts[i] = v != u && v != before;
+            before = v;
+            cell[i] = (u64)v * LANES + lane;
+        }
+#pragma unroll
+        for (u32 i = 0; i < BATCH; i++) level[i] = counts[i] ? a.levels[cell[i]] : 0;
+#pragma unroll
+        for (u32 i = 0; i < BATCH; i++) {
+            if (counts[i]) visit(cell[i], level[i]);
+        }
+    }
+}
+
+__device__ __forceinline__ u32 group_mask() { return 0xffu << (threadIdx.x % 32 / LANES * LANES); }
+
+extern "C" __global__ void __launch_bounds__(THREADS) check_bc_forward(BcArgs a) {
+    const u32 lane = threadIdx.x % LANES, below = a.level + 1;
+    bool changed = false;
+    each_piece(a.rows, [&](u32 u, u64 begin, u64 end) {
+        bool here = a.levels[(u64)u * LANES + lane] == a.level;
+        if (!__any_sync(group_mask(), here)) return;
+        double paths = here ? a.paths[(u64)u * LANES + lane] : 0.0;
+        each_target(a, u, begin, end, [&](u64 cell, u32 level) {
+            if (!here) return;
+            if (level == FAR) {
+                a.levels[cell] = (unsigned char)below;
+                changed = true;
+            }
+            if (level == FAR || level == below) atomicAdd(a.paths + cell, paths);
+        });
+    });
+    if (changed) *a.changed = 1;
+}
+
+// Adds up what comes after the nodes of `level`.
+extern "C" __global__ void __launch_bounds__(THREADS) check_bc_backward(BcArgs a) {
+    const u32 lane = threadIdx.x % LANES, below = a.level + 1;
+    each_piece(a.rows, [&](u32 u, u64 begin, u64 end) {
+        u64 own = (u64)u * LANES + lane;
+        bool here = a.levels[own] == a.level;
+        if (!__any_sync(group_mask(), here)) return;
+        double sum = 0.0;
+        each_target(a, u, begin, end, [&](u64 cell, u32 level) {
+            if (here && level == below) sum += a.after[cell];
+        });
+        if (sum != 0.0) atomicAdd(a.after + own, sum);
+    });
+}
+
+// The nodes of `level`: dependencies, and what nodes before them take.
+extern "C" __global__ void __launch_bounds__(THREADS) check_bc_level(BcArgs a) {
+    const u32 lane = threadIdx.x % LANES;
+    u64 hops = 0, reached = 0;
+    bool overflow = false;
+    // `cells` is a multiple of LANES, and so is the number of threads: a lane keeps its source.
+    for (u64 i = this_thread(); i < cells(a); i += all_threads()) {
+        double score = 0.0;
+        if (a.levels[i] == a.level) {
+            double paths = a.paths[i], dependency = paths * a.after[i];
+            a.after[i] = (1.0 + dependency) / paths;
+            if (!(paths < 1e300)) overflow = true;
+            if (a.level > 0) {
+                hops += a.level;
+                reached += 1;
+                score = dependency + (a.endpoints ? 1.0 : 0.0);
+            }
+        }
+        const u32 mask = group_mask();
+        // LANES threads have a node.
+        for (u32 step = LANES / 2; step > 0; step >>= 1) score += __shfl_xor_sync(mask, score, step);
+        if (lane == 0 && score != 0.0) a.scores[i / LANES] += score;
+    }
+    if (overflow) *a.overflow = 1;
+    add_all(a.hops, hops);
+    if (reached > 0) atomicAdd(a.reached + lane, reached);
+}
