@@ -32,7 +32,7 @@ __device__ __forceinline__ void join_trees(u32* parent, u32 u, u32 v) {
     }
 }
 
-// Labels name themselves and no higher id. `others` counts those that are their own, `most` nothing yet.
+// Labels name themselves and no higher id. `others` counts those that are their own.
 extern "C" __global__ void __launch_bounds__(THREADS) check_cc_nodes(CcArgs a) {
     u64 own = 0;
     const u64 rounds = (a.rows.nodes + all_threads() - 1) / all_threads();

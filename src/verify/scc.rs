@@ -4,6 +4,8 @@
 //! one thread, by Tarjan's algorithm (SIAM J. Computing 1972) on a stack of its own, and compared: no cheaper
 //! look at labels shows that a component is not split.
 
+mod gpu;
+
 use super::components::{ComponentsCheck, compare, count};
 use super::one_a_node;
 use crate::error::Result;
@@ -11,6 +13,8 @@ use crate::graph::Graph;
 
 /// A node that was not visited; one that has no label yet.
 const NONE: u32 = u32::MAX;
+
+const WHAT: &str = "strongly connected components";
 
 /// Certifies that `labels` (`[n]`, node indices) names, for each node, the node with the lowest input id of
 /// its strongly connected component.
@@ -21,7 +25,7 @@ const NONE: u32 = u32::MAX;
 ///
 /// [`crate::Error::Verify`] names the wrong node of the lowest input id, the label found and the right one.
 pub fn scc(graph: &Graph, labels: &[u32]) -> Result<ComponentsCheck> {
-    one_a_node(graph, "strongly connected components", "labels", labels.len())?;
+    one_a_node(graph, WHAT, "labels", labels.len())?;
     compare(graph, "strongly connected", labels, &tarjan(graph))?;
     Ok(count(labels))
 }

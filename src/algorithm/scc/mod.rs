@@ -41,7 +41,7 @@ use crate::graph::Graph;
 use crate::io::{Column, Table};
 use crate::layout::memory::{DeviceArray, GraphShape};
 use crate::layout::{Form, Prepared, TopologyRows};
-use crate::verify::{self, Checker};
+use crate::verify::Checker;
 use cuda::{Sizes, Workspace};
 use serde_json::{Map, Value, json};
 use std::ops::Range;
@@ -154,7 +154,7 @@ impl Answer<Scc> for StrongComponents {
     }
 
     fn verify(&self, query: &Query<Scc>, by: &Checker) -> Result<Checked> {
-        let check = by.by_host(|| verify::scc(&query.graph, &self.components.labels))?;
+        let check = by.scc(&query.graph, &self.components.labels)?;
         let found = [("components", json!(check.components)), ("largest", json!(check.largest))];
         Ok(Checked { found: fields(found), ..Checked::default() })
     }
