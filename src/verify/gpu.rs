@@ -257,3 +257,15 @@ impl Arcs<'_> {
         }
     }
 }
+
+/// `[n + 1]` sums of the first numbers.
+pub(super) fn prefix_sums(numbers: Vec<u64>) -> Vec<u64> {
+    let mut sums = Vec::with_capacity(numbers.len() + 1);
+    let mut sum = 0;
+    sums.push(0);
+    sums.extend(numbers.into_iter().map(|number| {
+        sum += number;
+        sum
+    }));
+    sums
+}

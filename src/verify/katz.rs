@@ -18,9 +18,8 @@ pub fn katz(graph: &Graph, values: &[f64], alpha: f64, limit: f64) -> Result<f64
     one_a_node(graph, "katz", "values", values.len())?;
     let reverse = (!graph.is_symmetric()).then(|| graph.transpose());
     let into = reverse.as_ref().unwrap_or(graph);
-    let arriving = |v: usize| {
-        (into.neighbors(v).map(|(u, _)| values[u as usize]).sum(), into.degree(v))
-    };
+    let arriving =
+        |v: usize| (into.neighbors(v).map(|(u, _)| values[u as usize]).sum(), into.degree(v));
     judged(graph, values, alpha, limit, arriving)
 }
 

@@ -6,6 +6,8 @@
 //! deleted instead). That takes time of order arcs times arboricity. Self loops do not count, and of parallel arcs one
 //! does.
 
+mod gpu;
+
 use super::{first_by_id, one_a_node};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -33,12 +35,21 @@ pub struct TrianglesCheck {
 /// [`Error::Verify`] names the wrong node of the lowest input id, its number and the right one. [`Error::Input`] when
 /// the graph is directed.
 pub fn triangles(graph: &Graph, counts: &[u64]) -> Result<TrianglesCheck> {
+    accepted(graph, counts)?;
+    compared(graph, counts, &marked(graph))
+}
+
+/// Refuses directed graphs, and answers that have not one count a node.
+fn accepted(graph: &Graph, counts: &[u64]) -> Result<()> {
     if !graph.is_undirected() {
         let what = "cannot check triangles of a directed graph; load it with --symmetrize";
         return Err(Error::input(what));
     }
-    one_a_node(graph, "triangles", "counts", counts.len())?;
-    let right = marked(graph);
+    one_a_node(graph, "triangles", "counts", counts.len())
+}
+
+/// Compares counts with the right ones.
+fn compared(graph: &Graph, counts: &[u64], right: &[u64]) -> Result<TrianglesCheck> {
     if let Some(v) = first_by_id(graph, |v| counts[v] != right[v]) {
         let (id, found, right) = (graph.id(v as u32), counts[v], right[v]);
         let fault = if found > right { "too many" } else { "too few" };

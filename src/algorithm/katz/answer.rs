@@ -79,8 +79,7 @@ impl Answer<Katz> for Centralities {
 
     fn verify(&self, query: &Query<Katz>, by: &Checker) -> Result<Checked> {
         let limit = query.config.tolerance.max(self.change);
-        let residual =
-            by.katz(&query.graph, &self.values, self.alpha, limit)?;
+        let residual = by.katz(&query.graph, &self.values, self.alpha, limit)?;
         let skipped = (!self.met(query)).then(|| {
             let iterations = plural(self.iterations.into(), "iteration");
             format!("values after {iterations} are not the solution")

@@ -105,7 +105,8 @@ fn batch(gpu: &Gpu, args: &BcArgs, flags: &DeviceBuffer<u32>) -> Result<bool> {
     let cells = u64::from(args.rows.nodes) * u64::from(LANES);
     // A group of lanes a piece.
     let threads = args.rows.stop.div_ceil(PIECE.into()) * u64::from(LANES);
-    let over = |kernel, items: u64, level| gpu.over_nodes(kernel, items, &BcArgs { level, ..*args });
+    let over =
+        |kernel, items: u64, level| gpu.over_nodes(kernel, items, &BcArgs { level, ..*args });
     over(begin, cells, 0)?;
     let mut depth = 0;
     loop {

@@ -5,7 +5,7 @@ use crate::device::DeviceBuffer;
 use crate::device::kernels::check_scc::SccArgs;
 use crate::error::Result;
 use crate::graph::Graph;
-use crate::verify::gpu::{Checker, Gpu, Seen};
+use crate::verify::gpu::{Checker, Gpu, Seen, prefix_sums};
 use crate::verify::one_a_node;
 use bytemuck::Zeroable;
 
@@ -116,16 +116,4 @@ fn check(gpu: &Gpu, graph: &Graph, labels: &[u32]) -> Result<Seen<ComponentsChec
         (true, false) => Seen::Wrong,
         (false, _) => Seen::NoRoom,
     })
-}
-
-/// `[n + 1]` sums of the first numbers.
-fn prefix_sums(numbers: Vec<u64>) -> Vec<u64> {
-    let mut sums = Vec::with_capacity(numbers.len() + 1);
-    let mut sum = 0;
-    sums.push(0);
-    sums.extend(numbers.into_iter().map(|number| {
-        sum += number;
-        sum
-    }));
-    sums
 }
