@@ -15,7 +15,8 @@ struct GiantArgs {  // @host
     u32 giant;
 };
 
-__device__ __forceinline__ u32 root_of(u32* parent, u32 v) {
+// Others write meanwhile: nothing may be kept from an earlier look.
+__device__ __forceinline__ u32 root_of(volatile u32* parent, u32 v) {
     for (;;) {
         u32 above = parent[v], top = parent[above];
         if (above == top) return above;

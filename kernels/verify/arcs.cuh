@@ -105,7 +105,8 @@ __device__ __forceinline__ void each_row_sum(const Rows& r, Gather gather, Value
             }
         }
         // Long rows fill whole warps.
-        if (__all_sync(all, one && row == __shfl_sync(all, row, 0))) {
+        u32 first_row = __shfl_sync(all, row, 0);
+        if (__all_sync(all, one && row == first_row)) {
             for (u32 step = 16; step > 0; step >>= 1) sum += __shfl_xor_sync(all, sum, step);
             if (threadIdx.x % 32 == 0) add(row, sum);
         } else if (count > 0) {

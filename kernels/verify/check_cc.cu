@@ -14,7 +14,8 @@ struct CcArgs {  // @host
     Findings* findings;
 };
 
-__device__ __forceinline__ u32 top_of(u32* parent, u32 v) {
+// Others write meanwhile: nothing may be kept from an earlier look.
+__device__ __forceinline__ u32 top_of(volatile u32* parent, u32 v) {
     for (;;) {
         u32 above = parent[v], higher = parent[above];
         if (above == higher) return above;

@@ -11,7 +11,7 @@ struct SccArgs {  // @host
     const u32* ranks;    // [nodes], or null where ids rise
     u32* sizes;          // [nodes] nodes of a label
     u64* inner;          // [nodes] arcs into a node inside its label; then where the next goes
-    u32* outer;          // [nodes] arcs into a label from others
+    u64* outer;          // [nodes] arcs into a label from others
     const u64* turned;   // [nodes + 1] rows of the arcs inside labels, turned around
     u32* sources;        // of these
     const u64* begins;   // [nodes + 1] where members of a label begin
@@ -48,7 +48,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) check_scc_nodes(SccArgs a)
 extern "C" __global__ void __launch_bounds__(THREADS) check_scc_count(SccArgs a) {
     each_arc(a.rows, [&](u32 u, u32 v, u64) {
         if (a.labels[u] != a.labels[v]) {
-            atomicAdd(a.outer + a.labels[v], 1u);
+            atomicAdd(a.outer + a.labels[v], 1ull);
         } else if (u != v) {
             atomicAdd(a.inner + v, 1ull);
         }
@@ -123,7 +123,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) check_scc_remove(SccArgs a
         u64 end = a.rows.offsets[u + 1];
         for (u64 arc = a.rows.offsets[u] + threadIdx.x % 32; arc < end; arc += 32) {
             u32 label = a.labels[a.rows.columns[arc]];
-            if (label != a.labels[u] && atomicSub(a.outer + label, 1u) == 1) queue_label(a, label);
+            if (label != a.labels[u] && atomicAdd(a.outer + label, ~0ull) == 1) queue_label(a, label);
         }
     }
 }

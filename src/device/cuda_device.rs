@@ -5,7 +5,7 @@ use super::check;
 use super::context::{Context, event, stream};
 use super::kernels::hive;
 use super::lambda::Lambdas;
-use super::launch::{Function, Launch, launch_on};
+use super::launch::{Function, Launch, launch_on, load_module};
 use super::nvrtc::{self, Unit};
 use super::pool::Account;
 use super::probe::{DeviceInfo, attribute, describe};
@@ -16,7 +16,6 @@ use bytemuck::Pod;
 use cudarc::driver::sys;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -463,25 +462,4 @@ impl CudaDevice {
         let unknown = || self.watch.fault(self.rank, "stopped".into());
         self.watch.failure().unwrap_or_else(unknown)
     }
-}
-
-/// Loads a cubin into the current context, that of `device`; its kernels of these names.
-pub(super) fn load_module<'a>(
-    device: &str,
-    cubin: &[u8],
-    kernels: impl Iterator<Item = &'a str>,
-) -> Result<Vec<Function>> {
-    let mut module = std::ptr::null_mut();
-    // SAFETY: a complete cubin image; the driver copies it.
-    let status = unsafe { sys::cuModuleLoadData(&mut module, cubin.as_ptr().cast()) };
-    check(device, "cuModuleLoadData", status)?;
-    let function = |name: &str| -> Result<Function> {
-        let mut function = std::ptr::null_mut();
-        let symbol = CString::new(name).unwrap_or_default();
-        // SAFETY: a loaded module and a NUL-terminated name.
-        let status = unsafe { sys::cuModuleGetFunction(&mut function, module, symbol.as_ptr()) };
-        check(device, &format!("cuModuleGetFunction {name}"), status)?;
-        Ok(Function(function))
-    };
-    kernels.map(function).collect()
 }

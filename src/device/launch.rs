@@ -4,6 +4,7 @@ use super::check;
 use crate::error::Result;
 use bytemuck::Pod;
 use cudarc::driver::sys;
+use std::ffi::CString;
 
 /// How a kernel is launched.
 #[derive(Debug, Clone, Copy)]
@@ -52,4 +53,25 @@ pub(crate) fn launch_on<A: Pod>(
         }
     };
     check(device, "cuLaunchKernel", status)
+}
+
+/// Loads a cubin into the current context, that of `device`; its kernels of these names.
+pub(super) fn load_module<'a>(
+    device: &str,
+    cubin: &[u8],
+    kernels: impl Iterator<Item = &'a str>,
+) -> Result<Vec<Function>> {
+    let mut module = std::ptr::null_mut();
+    // SAFETY: a complete cubin image; the driver copies it.
+    let status = unsafe { sys::cuModuleLoadData(&mut module, cubin.as_ptr().cast()) };
+    check(device, "cuModuleLoadData", status)?;
+    let function = |name: &str| -> Result<Function> {
+        let mut function = std::ptr::null_mut();
+        let symbol = CString::new(name).unwrap_or_default();
+        // SAFETY: a loaded module and a NUL-terminated name.
+        let status = unsafe { sys::cuModuleGetFunction(&mut function, module, symbol.as_ptr()) };
+        check(device, &format!("cuModuleGetFunction {name}"), status)?;
+        Ok(Function(function))
+    };
+    kernels.map(function).collect()
 }

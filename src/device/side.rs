@@ -2,8 +2,7 @@
 
 use super::buffer::DeviceBuffer;
 use super::context::{Context, stream};
-use super::cuda_device::load_module;
-use super::launch::{Function, Launch, launch_on};
+use super::launch::{Function, Launch, launch_on, load_module};
 use super::nvrtc;
 use super::probe::DeviceInfo;
 use crate::error::{Error, Result};

@@ -122,7 +122,7 @@ impl<T: Pod> Deref for Array<T> {
             Array::Owned(values) => values,
             Array::Mapped { map, bytes } => bytemuck::cast_slice(&map[bytes.clone()]),
             // Who may have to wait for it has called `load`, and knows the error.
-            Array::Later(later) => later.get().as_ref().map_or_else(|e| panic!("{e}"), |it| it),
+            Array::Later(later) => later.get().as_ref().unwrap_or_else(|e| panic!("{e}")),
         }
     }
 }

@@ -11,8 +11,8 @@ use bytemuck::Zeroable;
 
 /// Rounds of a search, at most: where there are more the host is faster.
 const ROUNDS: usize = 1 << 15;
-/// Bytes of a node: labels, ranks, sizes, outer arcs, marks, members and two queues; rows and cursors of both kinds.
-const SCRATCH: u64 = 8 * 4 + 4 * 8;
+/// Bytes of a node: labels, ranks, sizes, marks, members and two queues; outer arcs, rows and cursors of both kinds.
+const SCRATCH: u64 = 7 * 4 + 5 * 8;
 
 impl Checker {
     /// What [`super::scc`] certifies.
@@ -36,7 +36,7 @@ fn check(gpu: &Gpu, graph: &Graph, labels: &[u32]) -> Result<Seen<ComponentsChec
     let words = |label: &str| gpu.alloc::<u32>(label, n);
     let labels = gpu.copy("labels", labels)?;
     let ranks = gpu.ranks(graph)?;
-    let (sizes, outer) = (words("sizes")?, words("arcs into labels")?);
+    let (sizes, outer) = (words("sizes")?, gpu.alloc::<u64>("arcs into labels", n)?);
     let (seen, queue, removed) = (words("seen")?, words("queue")?, words("removed labels")?);
     let (members, inner) = (words("members")?, gpu.alloc::<u64>("arcs inside labels", n)?);
     let (tail, findings) = (gpu.alloc::<u32>("tails", 2)?, gpu.findings()?);
@@ -61,10 +61,11 @@ fn check(gpu: &Gpu, graph: &Graph, labels: &[u32]) -> Result<Seen<ComponentsChec
     let over_arcs =
         |name, args: &SccArgs| gpu.over_arcs(gpu.function("check_scc.cu", name)?, &rows, args);
     over("check_scc_nodes", nodes, &args)?;
-    over_arcs("check_scc_count", &args)?;
+    // Labels are places from here on.
     if findings.element(0)?.wrong != 0 {
         return Ok(Seen::Wrong);
     }
+    over_arcs("check_scc_count", &args)?;
     let turned = prefix_sums(inner.to_vec()?);
     inner.upload(&turned[..n])?;
     let sources = gpu.alloc::<u32>("sources", turned[n] as usize)?;
