@@ -2,6 +2,7 @@
 // 2018): two neighbours of each node already join most of it, and the rows inside it need no further look.
 
 #include "hive.cuh"
+#include "join.cuh"
 
 #define THREADS 256u  // @host
 #define SAMPLED 2u    // neighbours of each node that are joined first
@@ -14,26 +15,6 @@ struct GiantArgs {  // @host
     u32 nodes;
     u32 giant;
 };
-
-// Others write meanwhile: nothing may be kept from an earlier look.
-__device__ __forceinline__ u32 root_of(volatile u32* parent, u32 v) {
-    for (;;) {
-        u32 above = parent[v], top = parent[above];
-        if (above == top) return above;
-        parent[v] = top;
-        v = top;
-    }
-}
-
-// Joins the trees of u and v, the higher root under the lower.
-__device__ __forceinline__ void join(u32* parent, u32 u, u32 v) {
-    for (;;) {
-        u32 a = root_of(parent, u), b = root_of(parent, v);
-        if (a == b) return;
-        u32 high = max(a, b), low = min(a, b);
-        if (atomicCAS(parent + high, high, low) == high) return;
-    }
-}
 
 __device__ __forceinline__ u64 first_node() { return (u64)blockIdx.x * THREADS + threadIdx.x; }
 __device__ __forceinline__ u64 stride() { return (u64)gridDim.x * THREADS; }

@@ -106,9 +106,9 @@ struct StoreArgs {  // @host
 
 struct RepeatArgs {  // @host
     const u64* offsets;  // [rows + 1]
-    const u32* columns;  // [arcs] rising in each row
-    u64* repeats;        // arcs beyond the first of the same row and column, added to
-    u64 arcs;
+    const u32* columns;  // [m] rising in each row
+    u64* repeats;        // arcs from `begin` to `stop` beyond the first of the same row and column, added to
+    u64 begin, stop;
     u32 rows;
     u32 unused;
 };
@@ -378,8 +378,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) layout_repeats(RepeatArgs 
     __shared__ u64 room[THREADS / 32u];
     const u64 step = (u64)gridDim.x * TILE;
     u64 found = 0;
-    for (u64 begin = (u64)blockIdx.x * TILE; begin < a.arcs; begin += step) {
-        u64 stop = min(begin + TILE, a.arcs);
+    for (u64 begin = a.begin + (u64)blockIdx.x * TILE; begin < a.stop; begin += step) {
+        u64 stop = min(begin + TILE, a.stop);
         u32 first = tile_rows(a.offsets, 0, a.rows, begin, stop, row_of);
         for (u64 at = begin + threadIdx.x; at < stop; at += THREADS) {
             if (at > __ldg(a.offsets + first + row_of[at - begin])) {

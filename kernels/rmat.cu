@@ -2,13 +2,16 @@
 //
 // Drawing is arithmetic on (seed, edge) alone, so edges are never kept: a first launch counts arcs per
 // bucket of rows, and every pass over some rows draws all edges again and keeps the arcs of its rows as
-// keys, row - first row in the upper bits and column in the lower `scale`. sort.cu sorts them.
+// keys, row - first row in the upper bits and column in the lower `scale`. sort.cu sorts them. Rows and
+// columns are nodes, or their labels where a layout is drawn.
 
 #include "mix.cuh"
+#include "join.cuh"
 
 #define THREADS 256u  // @host
 #define MAX_BUCKETS 4096u  // @host
 #define EDGES 4u           // @host drawn by a thread between two visits of the cursor
+#define MAX_RANGES 1024u  // @host of labels, counted together
 
 // `Sampler` of src/generate/rmat.rs.
 struct Sampler {  // @host
@@ -29,9 +32,20 @@ struct CountArgs {  // @host
     u32 bucket_count;
 };
 
+struct RangeArgs {  // @host
+    Sampler sampler;
+    u64 first, count;  // edges of this launch, at most 2^30
+    const u32* labels;  // [n] node -> label, or null where they are the same
+    const u32* bounds;  // [ranges + 1] rising labels
+    u64* arcs;          // [ranges] arcs with a row in it, added to
+    u32 ranges;
+    u32 unused;
+};
+
 struct KeyArgs {  // @host
     Sampler sampler;
     u64 first, count;
+    const u32* labels;  // [n] node -> label, or null where they are the same
     u64* keys;      // [capacity], in any order
     u64* cursor;    // keys so far; past `capacity` they are counted only
     u64 capacity;
@@ -59,6 +73,21 @@ struct ArcArgs {  // @host
     u64 weight_key;
     u32 first_row;
     u32 scale;
+};
+
+// Offsets that were counted from 0 on each of several devices.
+struct ShiftArgs {  // @host
+    u64* offsets;  // [count]
+    u64 count;
+    u64 by;
+};
+
+struct JoinArgs {  // @host
+    Sampler sampler;
+    u64 first, count;
+    u32* parent;  // [n]
+    u32 giant;    // edges within this tree need no look
+    u32 unused;
 };
 
 struct DegreeArgs {  // @host
@@ -124,6 +153,43 @@ extern "C" __global__ void __launch_bounds__(THREADS) rmat_count(CountArgs a) {
     }
 }
 
+__device__ __forceinline__ u32 labelled(const u32* labels, u32 node) {
+    return labels ? __ldg(labels + node) : node;
+}
+
+// Arcs by range of labels, both directions, self loops left out.
+extern "C" __global__ void __launch_bounds__(THREADS) rmat_ranges(RangeArgs a) {
+    __shared__ u32 bounds[MAX_RANGES + 1];
+    __shared__ u32 local[MAX_RANGES];  // a launch has at most 2^31 arcs
+    for (u32 r = threadIdx.x; r <= a.ranges; r += THREADS) bounds[r] = a.bounds[r];
+    for (u32 r = threadIdx.x; r < a.ranges; r += THREADS) local[r] = 0;
+    __syncthreads();
+    u64 stride = (u64)gridDim.x * THREADS;
+    for (u64 i = (u64)blockIdx.x * THREADS + threadIdx.x; i < a.count; i += stride) {
+        uint2 edge = draw_edge(a.sampler, a.first + i);
+        if (edge.x == edge.y) continue;
+#pragma unroll
+        for (u32 side = 0; side < 2; side++) {
+            u32 label = labelled(a.labels, side ? edge.y : edge.x);
+            if (label < bounds[0] || label >= bounds[a.ranges]) continue;
+            u32 low = 0, high = a.ranges - 1;  // the last range that begins at the label or before
+            while (low < high) {
+                u32 middle = low + (high - low + 1) / 2;
+                if (bounds[middle] <= label) {
+                    low = middle;
+                } else {
+                    high = middle - 1;
+                }
+            }
+            atomicAdd(&local[low], 1u);
+        }
+    }
+    __syncthreads();
+    for (u32 r = threadIdx.x; r < a.ranges; r += THREADS) {
+        if (local[r] > 0) atomicAdd(&a.arcs[r], (u64)local[r]);
+    }
+}
+
 // The keys of the arcs whose row is one of the pass's.
 extern "C" __global__ void __launch_bounds__(THREADS) rmat_keys(KeyArgs a) {
     __shared__ u64 room[THREADS / 32];
@@ -138,6 +204,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) rmat_keys(KeyArgs a) {
             u64 i = start + k * THREADS + threadIdx.x;
             if (i < a.count) {
                 uint2 edge = draw_edge(a.sampler, a.first + i);
+                edge.x = labelled(a.labels, edge.x);
+                edge.y = labelled(a.labels, edge.y);
                 u32 out = edge.x - a.first_row, back = edge.y - a.first_row;  // huge when below
                 key[2 * k] = (u64)out << a.sampler.scale | edge.y;
                 key[2 * k + 1] = (u64)back << a.sampler.scale | edge.x;
@@ -204,4 +272,18 @@ extern "C" __global__ void __launch_bounds__(THREADS) rmat_degree(DegreeArgs a) 
         if (other > most) most = other;
     }
     if (lane_id() == 0) atomicMax(a.most, most);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) rmat_shift(ShiftArgs a) {
+    u64 stride = (u64)gridDim.x * THREADS;
+    for (u64 i = (u64)blockIdx.x * THREADS + threadIdx.x; i < a.count; i += stride) a.offsets[i] += a.by;
+}
+
+// Joins the trees of the ends of edges.
+extern "C" __global__ void __launch_bounds__(THREADS) rmat_join(JoinArgs a) {
+    u64 stride = (u64)gridDim.x * THREADS;
+    for (u64 i = (u64)blockIdx.x * THREADS + threadIdx.x; i < a.count; i += stride) {
+        uint2 edge = draw_edge(a.sampler, a.first + i);
+        if (a.parent[edge.x] != a.giant || a.parent[edge.y] != a.giant) join(a.parent, edge.x, edge.y);
+    }
 }

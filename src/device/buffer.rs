@@ -108,11 +108,17 @@ impl<T: Pod> DeviceBuffer<T> {
 
     /// Copies `values` to the front of the array.
     pub fn upload(&self, values: &[T]) -> Result<()> {
-        if values.len() > self.length {
-            let (given, held) = (values.len(), self.length);
+        self.upload_at(0, values)
+    }
+
+    /// Copies `values` to the elements from `first` on.
+    pub(crate) fn upload_at(&self, first: usize, values: &[T]) -> Result<()> {
+        if first + values.len() > self.length {
+            let (given, held) = (first + values.len(), self.length);
             return Err(Error::machine(format!("upload of {given} elements into {held}; a bug")));
         }
-        self.context.copy_in(self.stream, self.pointer, bytemuck::cast_slice(values))
+        let to = self.pointer + (first * size_of::<T>()) as u64;
+        self.context.copy_in(self.stream, to, bytemuck::cast_slice(values))
     }
 
     /// Whether it is in the memory of this context.
@@ -123,24 +129,38 @@ impl<T: Pod> DeviceBuffer<T> {
     /// Queues a copy of the front of `from`, as many bytes as this array has; `from` may be on another device, where it was
     /// finished.
     pub(crate) fn copy_from<U: Pod>(&self, from: &DeviceBuffer<U>) -> Result<()> {
-        let bytes = self.length * size_of::<T>();
-        if bytes > from.length * size_of::<U>() {
+        self.copy_bytes(from, 0..self.length * size_of::<T>())
+    }
+
+    /// Queues a copy of these elements of `from`, as [`DeviceBuffer::copy_from`], to the same places.
+    pub(crate) fn copy_range(&self, from: &DeviceBuffer<T>, range: Range<usize>) -> Result<()> {
+        self.copy_bytes(from, range.start * size_of::<T>()..range.end * size_of::<T>())
+    }
+
+    fn copy_bytes<U: Pod>(&self, from: &DeviceBuffer<U>, range: Range<usize>) -> Result<()> {
+        if range.end > (from.length * size_of::<U>()).min(self.length * size_of::<T>()) {
             return Err(Error::machine("a copy of more than an array has; a bug"));
         }
-        let (own, other) = (self.context.handle, from.context.handle);
-        // SAFETY: no more bytes than both arrays have, in the memory of their contexts.
+        let (own, other, bytes) = (self.context.handle, from.context.handle, range.len());
+        let [to, source] = [self.pointer, from.pointer].map(|array| array + range.start as u64);
+        // SAFETY: bytes that both arrays have, in the memory of their contexts.
         self.context.check("cuMemcpyPeer", unsafe {
             match own == other {
-                true => sys::cuMemcpyDtoDAsync_v2(self.pointer, from.pointer, bytes, self.stream),
-                false => sys::cuMemcpyPeerAsync(
-                    self.pointer,
-                    own,
-                    from.pointer,
-                    other,
-                    bytes,
-                    self.stream,
-                ),
+                true => sys::cuMemcpyDtoDAsync_v2(to, source, bytes, self.stream),
+                false => sys::cuMemcpyPeerAsync(to, own, source, other, bytes, self.stream),
             }
+        })
+    }
+
+    /// Queues a copy of these elements to the device address `to`, which has as many.
+    pub(crate) fn copy_to(&self, to: u64, range: Range<usize>) -> Result<()> {
+        if range.end > self.length {
+            return Err(Error::machine("a copy of more than an array has; a bug"));
+        }
+        let from = self.pointer + (range.start * size_of::<T>()) as u64;
+        // SAFETY: elements that the array has, to where the caller has room that this GPU reaches.
+        self.context.check("cuMemcpyDtoD", unsafe {
+            sys::cuMemcpyDtoDAsync_v2(to, from, range.len() * size_of::<T>(), self.stream)
         })
     }
 

@@ -51,6 +51,11 @@ impl Side {
         DeviceBuffer::new(&self.context, self.stream, label, length)
     }
 
+    /// Waits for all that was queued.
+    pub fn wait(&self) -> Result<()> {
+        self.context.drain(self.stream)
+    }
+
     /// A copy of `values`.
     pub fn copy<T: Pod>(&self, label: &str, values: &[T]) -> Result<DeviceBuffer<T>> {
         let buffer = self.alloc(label, values.len())?;

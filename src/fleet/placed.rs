@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// Where an array of a graph lies.
 pub(crate) enum Placed<T: Pod> {
     Own(Arc<DeviceBuffer<T>>),
-    Sharded(VmmArray),
+    Sharded(Arc<VmmArray>),
 }
 
 impl<T: Pod> From<DeviceBuffer<T>> for Placed<T> {

@@ -5,7 +5,7 @@ use crate::collective::{
     Collective, Data, Element, Frontier, Label, Labels, MAX_REPLICAS, MergeOp, Owner, Payload,
     Rendezvous, Replicated, SLICE_ALIGN, Seat, Span, Split, Ticket, Together,
 };
-use crate::device::CudaDevice;
+use crate::device::{CudaDevice, DeviceBuffer};
 use crate::error::{Error, Result};
 use std::any::Any;
 use std::sync::Arc;
@@ -260,6 +260,25 @@ impl Replica {
              make it for this array and fleet"
         );
         Err(self.owner().refuses(span.label, what))
+    }
+
+    /// Gives everybody the parts of `buffer` that their owners have made; behind the last part it stays as it is.
+    pub(crate) fn gather_on_devices<T: Element>(
+        &mut self,
+        label: &'static str,
+        buffer: &DeviceBuffer<T>,
+        split: &Split,
+    ) -> Result<()> {
+        if self.seat.world == 1 {
+            return Ok(());
+        }
+        let (address, length) = (buffer.pointer(), split.bounds().last().copied().unwrap_or(0));
+        let span = Span { label, address, length, dtype: T::DTYPE, op: MergeOp::Gather };
+        if length > buffer.len() as u64 {
+            return Err(Error::machine(format!("{label}: a gather of more than there is; a bug")));
+        }
+        self.join()?;
+        self.merge_span(span, split)
     }
 
     fn merge_span(&mut self, span: Span, split: &Split) -> Result<()> {

@@ -314,8 +314,8 @@ impl Replica {
         self.first(label, made)
     }
 
-    /// What replica 0 made, for all.
-    fn first<V: Clone + Send + Sync + 'static>(
+    /// What replica 0 made, for all. A meeting.
+    pub(crate) fn first<V: Clone + Send + Sync + 'static>(
         &mut self,
         label: &'static str,
         made: Result<Option<V>>,
@@ -430,6 +430,11 @@ impl VmmArray {
     /// Bytes of memory that this replica holds.
     pub fn own_bytes(&self) -> u64 {
         self.spread.bounds[self.rank + 1] - self.spread.bounds[self.rank]
+    }
+
+    /// The bytes from `at` on, from wherever they are.
+    pub fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {
+        self.spread.read(at, into)
     }
 
     /// Copies what this replica holds of `whole`, the array's bytes from the first on. Others see it after

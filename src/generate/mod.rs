@@ -16,6 +16,8 @@
 //! length; `geo` has none. Every edge is a function of the specification and a counter, in integer
 //! arithmetic (roads: and a correctly rounded square root), so any thread or GPU can make it.
 
+mod dealt;
+mod drawn;
 mod geo;
 mod giant_cuda;
 mod lattice;
@@ -32,10 +34,13 @@ mod star;
 mod uniform;
 
 pub use crate::hash::array_value;
+pub use drawn::drawn;
+pub(crate) use drawn::{DrawKernels, Drawn};
 pub use geo::GeoTruth;
+pub(crate) use on_device::DeviceArcs;
 pub use on_device::{
-    DeviceGenerated, DeviceReport, DeviceTimes, Kept, PassLimits, may_pay_on_device, on_device,
-    on_device_in, pays_on,
+    DeviceGenerated, DeviceReport, DeviceTimes, Kept, PassLimits, draws_on, may_pay_on_device,
+    on_device, on_device_in, pays_on,
 };
 pub use recipe::Size;
 

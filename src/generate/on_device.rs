@@ -1,9 +1,12 @@
 //! Graphs that are generated where they are needed: on a GPU.
 
 use super::Size;
+use super::dealt;
+use super::drawn::Drawn;
 use super::giant_cuda::lowest_of_most;
 use super::rmat::{self, Rmat};
-use super::rmat_cuda::{self, RmatKernels};
+use super::rmat_cuda::{RmatKernels, Work};
+use crate::collective::apart;
 use crate::device::{DeviceBuffer, DeviceCsr};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Fleet};
@@ -58,16 +61,17 @@ pub struct PassLimits {
     pub edges: Option<u64>,
 }
 
-/// A generated graph in the memory of a fleet's first GPU.
+/// A generated graph in the memory of a fleet's GPUs.
 pub struct DeviceGenerated {
-    csr: DeviceCsr,
+    /// On the first GPU, or on each.
+    rows: Vec<Arc<DeviceCsr>>,
     rmat: Rmat,
     spec: String,
     report: DeviceReport,
 }
 
-/// Generates the graph that `spec` describes on the GPU of `fleet`'s replica 0: the same arrays, to the
-/// bit, as [`super::generate`] makes. R-MAT only.
+/// Generates the graph that `spec` describes on the GPUs of `fleet`, if each replica has one of its own, else on the first: the
+/// same arrays, to the bit, as [`super::generate`] makes. R-MAT only.
 ///
 /// # Errors
 /// [`Error::Input`] for a bad `spec`, another generator or a fleet of the host, [`Error::Machine`] when device memory
@@ -100,6 +104,11 @@ pub fn pays_on(fleet: &Fleet, spec: &str) -> bool {
     fleet.info().backend == "cuda" && bytes < room.min(most) / 10 * 9
 }
 
+/// Whether GPUs of `fleet` can draw this graph's arcs as they need them: a large R-MAT.
+pub fn draws_on(fleet: &Fleet, spec: &str) -> bool {
+    fleet.info().backend == "cuda" && worth_a_device(spec).is_some()
+}
+
 /// [`on_device`], with weights or without, in passes no larger than `limits`. Who looks at weights that were left out has them
 /// made on the host.
 pub fn on_device_in(
@@ -108,6 +117,32 @@ pub fn on_device_in(
     weights: bool,
     limits: PassLimits,
 ) -> Result<DeviceGenerated> {
+    let wanted = parsed(fleet, spec)?;
+    let info = fleet.info();
+    let gpus: Vec<&str> = info.devices.iter().map(|device| device.device.as_str()).collect();
+    let together = apart(&gpus) && info.collective != "host";
+    let made = fleet.run(move |replica| {
+        if replica.rank() != 0 && !together {
+            return Ok(None);
+        }
+        // A compiler shows no signs of life, so it comes before the first of them is due.
+        let kernels = RmatKernels::load(replica.device_mut()?)?;
+        replica.begin(0, "generate")?;
+        if together {
+            return dealt::rows(replica, &kernels, (&wanted, weights, true), &limits).map(Some);
+        }
+        let work = Work::new(replica.device()?, &kernels, (&wanted, weights), &limits);
+        work.build([0, 1], true).map(|(_, rows, report)| Some((rows, report)))
+    })?;
+    let (rows, reports): (Vec<_>, Vec<_>) = made.into_iter().flatten().unzip();
+    let slowest = reports.into_iter().max_by(|a, b| a.times.total_ms.total_cmp(&b.times.total_ms));
+    let report = slowest.ok_or_else(|| Error::machine("replica 0 made no graph; a bug"))?;
+    let rows = rows.into_iter().map(Arc::new).collect();
+    Ok(DeviceGenerated { rows, rmat: wanted, spec: spec.to_string(), report })
+}
+
+/// The R-MAT graph that `spec` describes, to be made on GPUs of `fleet`.
+pub(super) fn parsed(fleet: &Fleet, spec: &str) -> Result<Rmat> {
     let Some(rest) = spec.strip_prefix("rmat:") else {
         super::check_form(spec)?;
         return Err(Error::input(format!(
@@ -120,26 +155,7 @@ pub fn on_device_in(
             "generator `{spec}`: a fleet of the host has no device memory; use --devices cuda:0"
         )));
     }
-    let made = fleet.run(move |replica| {
-        if replica.rank() != 0 {
-            return Ok(None);
-        }
-        // A compiler shows no signs of life, so it comes before the first of them is due.
-        let kernels = match &mut replica.backend {
-            Backend::Cuda(device) => RmatKernels::load(device)?,
-            Backend::Host(_) => return Ok(None),
-        };
-        replica.begin(0, "generate")?;
-        match &replica.backend {
-            Backend::Cuda(device) => {
-                rmat_cuda::rmat(device, &kernels, (&wanted, weights), &limits).map(Some)
-            }
-            Backend::Host(_) => Ok(None),
-        }
-    })?;
-    let first = made.into_iter().next().flatten();
-    let (csr, report) = first.ok_or_else(|| Error::machine("replica 0 made no graph; a bug"))?;
-    Ok(DeviceGenerated { csr, rmat: wanted, spec: spec.to_string(), report })
+    Ok(wanted)
 }
 
 impl DeviceGenerated {
@@ -150,12 +166,12 @@ impl DeviceGenerated {
 
     /// Number of nodes n.
     pub fn nodes(&self) -> u64 {
-        self.csr.nodes
+        self.rows[0].nodes
     }
 
     /// Number of arcs m.
     pub fn arcs(&self) -> u64 {
-        self.csr.arcs
+        self.rows[0].arcs
     }
 
     /// What it took.
@@ -168,41 +184,17 @@ impl DeviceGenerated {
     /// # Errors
     /// [`Error::Machine`] when the fleet has failed.
     pub fn kept(self, fleet: &Fleet) -> Result<(Graph, Arc<Kept>)> {
-        let rows = Arc::new(self.csr);
+        let rows = self.rows[0].clone();
         let shared = rows.clone();
         let lowest = fleet.run(move |replica| match (replica.rank(), &mut replica.backend) {
             (0, Backend::Cuda(device)) => lowest_of_most(device, &shared),
             _ => Ok(None),
         })?;
-        rows.offsets.bind()?;
-        let start = Instant::now();
-        let (nodes, arcs) = (rows.nodes as usize, rows.arcs as usize);
-        let offsets = Array::filled("row offsets", nodes + 1, |to| rows.offsets.read(0, to))?;
-        let weighted = rows.weights.is_some();
-        let kept = Arc::new(Kept { rows: Mutex::new(Some(rows)) });
-        let (own, spec) = (kept.clone(), self.spec.clone());
-        let columns = Array::later(arcs, move || match own.rows() {
-            Some(rows) => down("columns", &rows.columns, arcs),
-            None => Ok(super::generate(&spec)?.into_rows().columns),
-        });
-        let (own, seed) = (kept.clone(), self.rmat.seed);
-        let (row_ends, targets) = (offsets.clone(), columns.clone());
-        let weights = Array::later(arcs, move || match own.rows().filter(|_| weighted) {
-            Some(rows) => match &rows.weights {
-                Some(weights) => down("weights", weights, arcs),
-                None => pair_weights(&row_ends, &targets, seed),
-            },
-            None => pair_weights(&row_ends, &targets, seed),
-        });
-        let origin = Origin {
-            load_ms: self.report.times.total_ms,
-            build_ms: milliseconds(start),
-            ..super::origin(&self.spec, &self.rmat)
-        };
-        let graph =
-            Graph::of_rows(Rows { offsets, columns, weights: Some(weights) }, Some(true), origin);
         let lowest = lowest.into_iter().flatten().next();
-        Ok((graph.with_default_source(lowest), kept))
+        let kept = Kept::new(DeviceArcs::Rows(self.rows));
+        let (spec, rmat, weighted) = (&*self.spec, &self.rmat, rows.weights.is_some());
+        let ms = self.report.times.total_ms;
+        MadeGraph { rows: &rows, spec, rmat, weighted, lowest, ms }.with(kept)
     }
 
     /// Copies the graph to the host. `origin.load_ms` is the time on the device, `origin.build_ms` that
@@ -217,24 +209,55 @@ impl DeviceGenerated {
     }
 }
 
-/// The arcs of a generated graph in a GPU's memory, until they are let go.
+/// Where the arcs of a graph are that devices have made.
+#[derive(Clone)]
+pub(crate) enum DeviceArcs {
+    /// In the memory of the fleet's first GPU, or of each.
+    Rows(Vec<Arc<DeviceCsr>>),
+    /// Nowhere: GPUs draw them.
+    Drawn(Arc<Drawn>),
+}
+
+impl DeviceArcs {
+    /// Whether weights are among them.
+    pub fn has_weights(&self) -> bool {
+        matches!(self, DeviceArcs::Rows(rows) if rows.iter().all(|rows| rows.weights.is_some()))
+    }
+}
+
+/// The arcs of a generated graph on GPUs, until they are let go.
 pub struct Kept {
-    rows: Mutex<Option<Arc<DeviceCsr>>>,
+    arcs: Mutex<Option<DeviceArcs>>,
 }
 
 impl Kept {
-    /// The rows, if they are still there.
-    pub(crate) fn rows(&self) -> Option<Arc<DeviceCsr>> {
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(super) fn new(arcs: DeviceArcs) -> Arc<Kept> {
+        Arc::new(Kept { arcs: Mutex::new(Some(arcs)) })
+    }
+
+    /// Where they are, unless they were let go.
+    pub(crate) fn arcs(&self) -> Option<DeviceArcs> {
+        self.arcs.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The rows on the first GPU, if they are there.
+    fn rows(&self) -> Option<Arc<DeviceCsr>> {
+        match self.arcs()? {
+            DeviceArcs::Rows(rows) => rows.into_iter().next(),
+            DeviceArcs::Drawn(_) => None,
+        }
     }
 
     /// Lets go of the arcs, and gives their memory back to the driver: arrays that come later lie where they would have lain
-    /// without them. Arcs that the host has not seen are made again there if it looks.
+    /// without them. Arcs that the host has not seen are made again there if it looks. What is drawn can still be drawn.
     ///
     /// # Errors
     /// [`Error::Machine`] when the fleet has failed.
     pub fn release(&self, fleet: &Fleet) -> Result<()> {
-        drop(self.rows.lock().unwrap_or_else(PoisonError::into_inner).take());
+        match self.arcs() {
+            Some(DeviceArcs::Drawn(drawn)) => drawn.release(),
+            _ => drop(self.arcs.lock().unwrap_or_else(PoisonError::into_inner).take()),
+        }
         fleet.run(|replica| {
             if let Backend::Cuda(device) = &replica.backend {
                 device.release_kept();
@@ -242,6 +265,48 @@ impl Kept {
             Ok(())
         })?;
         Ok(())
+    }
+}
+
+/// What is known of a graph that devices have made.
+pub(super) struct MadeGraph<'a> {
+    pub rows: &'a DeviceCsr,
+    pub spec: &'a str,
+    pub rmat: &'a Rmat,
+    pub weighted: bool,
+    /// The default source.
+    pub lowest: Option<u32>,
+    /// Milliseconds that it took.
+    pub ms: f64,
+}
+
+impl MadeGraph<'_> {
+    /// The graph, whose arcs are where `kept` has them until the host looks.
+    pub fn with(self, kept: Arc<Kept>) -> Result<(Graph, Arc<Kept>)> {
+        let MadeGraph { rows, spec, rmat, weighted, lowest, ms } = self;
+        rows.offsets.bind()?;
+        let start = Instant::now();
+        let (nodes, arcs) = (rows.nodes as usize, rows.arcs as usize);
+        let offsets = Array::filled("row offsets", nodes + 1, |to| rows.offsets.read(0, to))?;
+        let (own, owned) = (kept.clone(), spec.to_string());
+        let columns = Array::later(arcs, move || match own.rows() {
+            Some(rows) => down("columns", &rows.columns, arcs),
+            None => Ok(super::generate(&owned)?.into_rows().columns),
+        });
+        let (own, seed) = (kept.clone(), rmat.seed);
+        let (row_ends, targets) = (offsets.clone(), columns.clone());
+        let weights = Array::later(arcs, move || match own.rows().filter(|_| weighted) {
+            Some(rows) => match &rows.weights {
+                Some(weights) => down("weights", weights, arcs),
+                None => pair_weights(&row_ends, &targets, seed),
+            },
+            None => pair_weights(&row_ends, &targets, seed),
+        });
+        let build_ms = milliseconds(start);
+        let origin = Origin { load_ms: ms, build_ms, ..super::origin(spec, rmat) };
+        let graph =
+            Graph::of_rows(Rows { offsets, columns, weights: Some(weights) }, Some(true), origin);
+        Ok((graph.with_default_source(lowest), kept))
     }
 }
 

@@ -5,7 +5,8 @@
 //! in which keys arrive depends on the schedule, what is left after the sort does not.
 
 use crate::device::kernels::rmat::{
-    self, ArcArgs, CountArgs, DegreeArgs, EDGES, KeyArgs, RowArgs, THREADS,
+    self, ArcArgs, CountArgs, DegreeArgs, EDGES, JoinArgs, KeyArgs, MAX_RANGES, RangeArgs, RowArgs,
+    ShiftArgs, THREADS,
 };
 use crate::device::{
     CudaDevice, DeviceBuffer, DeviceCsr, Function, Launch, MAX_KEYS, SortKernels, Sorter, room,
@@ -17,6 +18,7 @@ use crate::generate::rmat::{Rmat, Sampler};
 use crate::generate::{DeviceReport, DeviceTimes, PassLimits};
 use crate::graph::milliseconds;
 use crate::hash::weight_key;
+use std::ops::Range;
 use std::time::Instant;
 
 /// Edges of one launch: tens of milliseconds, and few enough for 32-bit counters of a block.
@@ -31,12 +33,15 @@ const BYTES_PER_KEY: u64 = 17;
 
 /// The loaded kernels and how to launch them.
 pub(crate) struct RmatKernels {
-    sort: SortKernels,
+    pub sort: SortKernels,
     count: Function,
     keys: Function,
     rows: Function,
     arcs: Function,
     degree: Function,
+    ranges: Function,
+    shift: Function,
+    join: Function,
     blocks: u32,
     compile_ms: f64,
 }
@@ -54,6 +59,9 @@ impl RmatKernels {
             rows: load("rmat_rows")?,
             arcs: load("rmat_arcs")?,
             degree: load("rmat_degree")?,
+            ranges: load("rmat_ranges")?,
+            shift: load("rmat_shift")?,
+            join: load("rmat_join")?,
             blocks: (device.info.multiprocessors * 16 / device.sharers).max(1),
             compile_ms: milliseconds(start),
         })
@@ -65,16 +73,6 @@ impl RmatKernels {
         let blocks = wanted.clamp(1, u64::from(self.blocks)) as u32;
         Launch::of(blocks, THREADS)
     }
-}
-
-/// Generates `rmat` on `device`, with weights or without. Columns and weights have room for the duplicates that were drawn.
-pub(crate) fn rmat(
-    device: &CudaDevice,
-    kernels: &RmatKernels,
-    (rmat, weights): (&Rmat, bool),
-    limits: &PassLimits,
-) -> Result<(DeviceCsr, DeviceReport)> {
-    Work { device, rmat, weights, sampler: device_sampler(rmat), kernels, limits }.build()
 }
 
 fn device_sampler(rmat: &Rmat) -> rmat::Sampler {
@@ -99,7 +97,7 @@ fn timed<T>(ms: &mut f64, work: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 /// What all phases look at.
-struct Work<'a> {
+pub(super) struct Work<'a> {
     device: &'a CudaDevice,
     rmat: &'a Rmat,
     weights: bool,
@@ -108,28 +106,53 @@ struct Work<'a> {
     limits: &'a PassLimits,
 }
 
-impl Work<'_> {
-    fn build(&self) -> Result<(DeviceCsr, DeviceReport)> {
+impl<'a> Work<'a> {
+    pub fn new(
+        device: &'a CudaDevice,
+        kernels: &'a RmatKernels,
+        (rmat, weights): (&'a Rmat, bool),
+        limits: &'a PassLimits,
+    ) -> Work<'a> {
+        Work { device, rmat, weights, sampler: device_sampler(rmat), kernels, limits }
+    }
+
+    /// The rows of replica `rank`, offsets counted from 0 on and among room for those of all; with `arcs`, or offsets alone.
+    pub fn build(
+        &self,
+        [rank, world]: [usize; 2],
+        arcs: bool,
+    ) -> Result<(Range<u64>, DeviceCsr, DeviceReport)> {
         let (device, nodes) = (self.device, 1u64 << self.rmat.scale);
+        let (share, shift) = (self.share(rank, world), bucket_shift(self.rmat.scale));
         let start = Instant::now();
         let mut times =
             DeviceTimes { compile_ms: self.kernels.compile_ms, ..DeviceTimes::default() };
-        let most_keys = self.most_keys()?;
+        // Replicas that have made their rows exchange them.
+        let all = 2 * self.rmat.edges();
+        let (held, most) = match (arcs, world) {
+            (true, 1) => (self.bytes(all), KEYS_PER_PASS),
+            (true, _) => (self.bytes(all + all / world as u64), KEYS_PER_PASS),
+            // There is room for longer passes.
+            (false, _) => (self.bytes(0), 2 * KEYS_PER_PASS / u64::from(device.sharers)),
+        };
+        let most_keys = self.most_keys(held, most)?;
 
         let buckets = timed(&mut times.draw_ms, || self.count())?;
+        let buckets = &buckets[(share.start >> shift) as usize..(share.end >> shift) as usize];
         let drawn: u64 = buckets.iter().sum();
         let keys = self.limits.keys.map_or(most_keys, |keys| keys.clamp(1, most_keys));
-        let passes = passes(&buckets, bucket_shift(self.rmat.scale), keys);
+        let passes = passes(buckets, shift, keys);
         let capacity = passes.iter().map(|pass| pass.arcs).max().unwrap_or(0);
         if capacity > most_keys {
-            return Err(self.too_large(self.bytes(drawn) + BYTES_PER_KEY * capacity));
+            return Err(self.too_large(held + BYTES_PER_KEY * capacity));
         }
 
         let allocated = Instant::now();
+        let room = if arcs { drawn as usize } else { 0 };
         let mut csr = DeviceCsr {
             offsets: device.alloc("row offsets", nodes as usize + 1)?,
-            columns: device.alloc("columns", drawn as usize)?,
-            weights: self.weights.then(|| device.alloc("weights", drawn as usize)).transpose()?,
+            columns: device.alloc("columns", room)?,
+            weights: self.weights.then(|| device.alloc("weights", room)).transpose()?,
             nodes,
             arcs: 0,
         };
@@ -140,11 +163,12 @@ impl Work<'_> {
         times.alloc_ms = milliseconds(allocated);
 
         for pass in &passes {
-            self.pass(pass, &mut sorter, &cursor, &mut csr, &mut times)?;
+            let pass = Pass { first_row: pass.first_row + share.start as u32, ..*pass };
+            self.pass(&pass, &mut sorter, &cursor, &mut csr, &mut times)?;
         }
-        let max_degree = timed(&mut times.unique_ms, || self.max_degree(&csr))?;
+        let max_degree = timed(&mut times.unique_ms, || self.max_degree(&csr, share.clone()))?;
         times.total_ms = milliseconds(start);
-        let held = self.bytes(drawn);
+        let held = self.bytes(room as u64);
         let report = DeviceReport {
             times,
             passes: passes.len(),
@@ -153,7 +177,7 @@ impl Work<'_> {
             graph_bytes: held,
             peak_bytes: held + Sorter::bytes(capacity),
         };
-        Ok((csr, report))
+        Ok((share, csr, report))
     }
 
     /// Device bytes of a graph of so many arcs.
@@ -161,15 +185,14 @@ impl Work<'_> {
         8 * ((1u64 << self.rmat.scale) + 1) + if self.weights { 8 } else { 4 } * arcs
     }
 
-    /// Keys of a pass that memory has room for beside the graph.
-    fn most_keys(&self) -> Result<u64> {
-        let graph = self.bytes(2 * self.rmat.edges());
+    /// Keys of a pass, at most `most`, that memory has room for beside `graph` bytes of the graph.
+    fn most_keys(&self, graph: u64, most: u64) -> Result<u64> {
         let room = room(&self.device.context)?.saturating_sub(RESERVE);
         let keys = room.saturating_sub(graph) / BYTES_PER_KEY;
         if keys == 0 {
             return Err(self.too_large(graph));
         }
-        Ok(keys.min(KEYS_PER_PASS).min(MAX_KEYS))
+        Ok(keys.min(most).min(MAX_KEYS))
     }
 
     fn too_large(&self, bytes: u64) -> Error {
@@ -216,26 +239,109 @@ impl Work<'_> {
         csr: &mut DeviceCsr,
         times: &mut DeviceTimes,
     ) -> Result<()> {
-        timed(&mut times.draw_ms, || self.draw(pass, sorter, cursor))?;
+        let arcs = self.keys(pass, None, sorter, cursor, times)?;
+        timed(&mut times.unique_ms, || self.write(pass, sorter, arcs, csr))
+    }
+
+    /// The arcs of the rows of `pass`, nodes or their `labels`, as distinct sorted keys; how many.
+    pub fn keys(
+        &self,
+        pass: &Pass,
+        labels: Option<&DeviceBuffer<u32>>,
+        sorter: &mut Sorter,
+        cursor: &DeviceBuffer<u64>,
+        times: &mut DeviceTimes,
+    ) -> Result<u64> {
+        timed(&mut times.draw_ms, || self.draw(pass, labels, sorter, cursor))?;
         timed(&mut times.sort_ms, || {
             let row_bits = u32::BITS - (pass.rows - 1).leading_zeros();
             sorter.sort(self.device, pass.arcs, 0..self.rmat.scale + row_bits)?;
             self.device.wait()
         })?;
-        timed(&mut times.unique_ms, || {
-            let arcs = sorter.unique(self.device, pass.arcs)?;
-            self.write(pass, sorter, arcs, csr)
-        })
+        timed(&mut times.unique_ms, || sorter.unique(self.device, pass.arcs))
+    }
+
+    /// The nodes whose arcs are counted by replica `rank`.
+    pub fn share(&self, rank: usize, world: usize) -> Range<u64> {
+        let shift = bucket_shift(self.rmat.scale);
+        let buckets = 1u64 << (self.rmat.scale - shift);
+        let bound = |rank: u64| (buckets * rank / world as u64) << shift;
+        bound(rank as u64)..bound(rank as u64 + 1)
+    }
+
+    /// Passes over all rows, of at most so many keys where rows allow that.
+    pub fn all_passes(&self, keys: u64) -> Result<Vec<Pass>> {
+        Ok(passes(&self.count()?, bucket_shift(self.rmat.scale), keys))
+    }
+
+    /// Queues adding `by` to these offsets.
+    pub fn shift(&self, offsets: &DeviceBuffer<u64>, range: Range<u64>, by: u64) -> Result<()> {
+        let (first, count) = (offsets.pointer() + 8 * range.start, range.end - range.start);
+        let args = ShiftArgs { offsets: first, count, by };
+        self.device.launch(self.kernels.shift, self.kernels.shape(count), &args)
+    }
+
+    /// How many arcs are drawn with a row in each of these ranges of labels, which follow one another.
+    pub fn count_ranges(
+        &self,
+        labels: Option<&DeviceBuffer<u32>>,
+        ranges: &[Range<usize>],
+    ) -> Result<Vec<u64>> {
+        let Some(last) = ranges.last() else { return Ok(Vec::new()) };
+        if ranges.len() > MAX_RANGES as usize {
+            return Err(Error::machine(format!("{} ranges of rows; this is a bug", ranges.len())));
+        }
+        let ends = ranges.iter().map(|range| range.start).chain([last.end]);
+        let ends: Vec<u32> = ends.map(|end| end as u32).collect();
+        let bounds = self.device.alloc::<u32>("ranges of rows", ends.len())?;
+        bounds.upload(&ends)?;
+        let arcs = self.device.alloc::<u64>("arcs by range", ranges.len())?;
+        for (first, count) in self.launches() {
+            let args = RangeArgs {
+                sampler: self.sampler,
+                first,
+                count,
+                labels: labels.map_or(0, DeviceBuffer::pointer),
+                bounds: bounds.pointer(),
+                arcs: arcs.pointer(),
+                ranges: ranges.len() as u32,
+                unused: 0,
+            };
+            self.device.launch(self.kernels.ranges, self.kernels.shape(count), &args)?;
+        }
+        self.device.wait()?;
+        arcs.to_vec()
+    }
+
+    /// Queues joining the trees of the ends of `edges`, in `parent`; those within `giant` need no look.
+    pub fn join(&self, parent: &DeviceBuffer<u32>, giant: u32, edges: Range<u64>) -> Result<()> {
+        for (first, count) in self.launches() {
+            let (first, end) = (first.max(edges.start), (first + count).min(edges.end));
+            if first >= end {
+                continue;
+            }
+            let (sampler, parent) = (self.sampler, parent.pointer());
+            let args = JoinArgs { sampler, first, count: end - first, parent, giant, unused: 0 };
+            self.device.launch(self.kernels.join, self.kernels.shape(args.count), &args)?;
+        }
+        Ok(())
     }
 
     /// The keys of `pass`, in any order.
-    fn draw(&self, pass: &Pass, sorter: &Sorter, cursor: &DeviceBuffer<u64>) -> Result<()> {
+    fn draw(
+        &self,
+        pass: &Pass,
+        labels: Option<&DeviceBuffer<u32>>,
+        sorter: &Sorter,
+        cursor: &DeviceBuffer<u64>,
+    ) -> Result<()> {
         cursor.clear()?;
         for (first, count) in self.launches() {
             let args = KeyArgs {
                 sampler: self.sampler,
                 first,
                 count,
+                labels: labels.map_or(0, DeviceBuffer::pointer),
                 keys: sorter.keys.pointer(),
                 cursor: cursor.pointer(),
                 capacity: pass.arcs,
@@ -274,27 +380,54 @@ impl Work<'_> {
         };
         let shape = self.kernels.shape(u64::from(pass.rows) + 1);
         self.device.launch(self.kernels.rows, shape, &rows)?;
+        csr.arcs += arcs;
+        if csr.columns.is_empty() {
+            // Only offsets are wanted.
+            return self.device.wait();
+        }
         let args = ArcArgs {
-            keys,
             columns: csr.columns.pointer(),
             weights: csr.weights.as_ref().map_or(0, DeviceBuffer::pointer),
-            count: arcs,
-            base: csr.arcs,
-            weight_key: weight_key(self.rmat.seed),
-            first_row: pass.first_row,
-            scale,
+            base: rows.base,
+            ..self.arc_args(pass, sorter, arcs)
         };
         self.device.launch(self.kernels.arcs, self.kernels.shape(arcs), &args)?;
-        self.device.wait()?;
-        csr.arcs += arcs;
-        Ok(())
+        self.device.wait()
     }
 
-    fn max_degree(&self, csr: &DeviceCsr) -> Result<u64> {
+    /// The columns of the pass's rows from its sorted, distinct keys, to the front of `columns`. Waits.
+    pub fn columns(
+        &self,
+        pass: &Pass,
+        sorter: &Sorter,
+        arcs: u64,
+        columns: &DeviceBuffer<u32>,
+    ) -> Result<()> {
+        let columns = columns.pointer();
+        let args = ArcArgs { columns, ..self.arc_args(pass, sorter, arcs) };
+        self.device.launch(self.kernels.arcs, self.kernels.shape(arcs), &args)?;
+        self.device.wait()
+    }
+
+    fn arc_args(&self, pass: &Pass, sorter: &Sorter, count: u64) -> ArcArgs {
+        ArcArgs {
+            keys: sorter.keys.pointer(),
+            columns: 0,
+            weights: 0,
+            count,
+            base: 0,
+            weight_key: weight_key(self.rmat.seed),
+            first_row: pass.first_row,
+            scale: self.rmat.scale,
+        }
+    }
+
+    /// The largest out-degree of some nodes.
+    fn max_degree(&self, csr: &DeviceCsr, nodes: Range<u64>) -> Result<u64> {
         let most = self.device.alloc::<u64>("largest degree", 1)?;
-        let (offsets, nodes) = (csr.offsets.pointer(), csr.nodes);
-        let args = DegreeArgs { offsets, most: most.pointer(), nodes };
-        self.device.launch(self.kernels.degree, self.kernels.shape(nodes), &args)?;
+        let offsets = csr.offsets.pointer() + 8 * nodes.start;
+        let args = DegreeArgs { offsets, most: most.pointer(), nodes: nodes.end - nodes.start };
+        self.device.launch(self.kernels.degree, self.kernels.shape(args.nodes), &args)?;
         self.device.wait()?;
         most.element(0)
     }

@@ -232,6 +232,14 @@ pub(crate) fn weighted(shape: &GraphShape) -> Vec<DeviceArray> {
     one.repeat(if shape.symmetric { 1 } else { 2 })
 }
 
+/// Bytes that a GPU of one of `world` replicas holds at the peak while it lays out a graph of this shape, without weights and
+/// with them. Where a GPU has less, the host lays out. Arcs without weights may be `drawn` where they are laid out.
+pub fn laying_out(shape: &GraphShape, placement: Placement, world: usize, drawn: bool) -> [u64; 2] {
+    let peak =
+        |weights, drawn| super::on_device::least_peak(shape, weights, placement, world, drawn);
+    [peak(false, drawn), peak(true, false)]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

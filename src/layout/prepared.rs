@@ -4,10 +4,10 @@ use super::{
     Columns, Form, Layout, PrepareOptions, PrepareReport, Resident, ResidentOptions, TopologyRows,
     WeightedGraph, WeightedLayout, check_align,
 };
-use crate::device::{DeviceCsr, room};
+use crate::device::room;
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Fleet};
-use crate::generate::Kept;
+use crate::generate::{DeviceArcs, Kept};
 use crate::graph::Graph;
 use crate::verify::Checker;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -56,7 +56,7 @@ pub struct Prepared {
     options: PrepareOptions,
     layouts: Arc<Mutex<Layouts>>,
     made: Mutex<Made>,
-    /// The graph's arcs on the GPU that generated it.
+    /// Where the graph's arcs are, if not on the host.
     input: Option<Arc<Kept>>,
 }
 
@@ -82,33 +82,32 @@ impl Prepared {
         Ok(Prepared { fleet: fleet.id(), graph, options, layouts, made, input: None })
     }
 
-    /// The same, of a graph whose arcs are on the fleet's first GPU.
+    /// The same, of a graph whose arcs are not on the host.
     pub fn with_input(self, input: Option<Arc<Kept>>) -> Prepared {
         Prepared { input, ..self }
     }
 
-    /// The graph's arcs on the fleet's first GPU.
-    fn input(&self) -> Option<Arc<DeviceCsr>> {
-        self.input.as_ref()?.rows()
+    /// Where the graph's arcs are, if not on the host.
+    fn input(&self) -> Option<DeviceArcs> {
+        self.input.as_ref()?.arcs()
     }
 
-    /// Lets go of arcs that were generated on the first GPU, if that has no room for `bytes` more beside them; `looked_at`
-    /// says whether the host will want them.
+    /// Lets go of arcs that were generated on GPUs, if one of these has no room for `bytes` more beside them; `looked_at` says
+    /// whether the host will want them.
     ///
     /// # Errors
     /// [`Error::Machine`] where the host has no room for them, or when the fleet has failed.
     pub fn make_room(&self, fleet: &Fleet, bytes: u64, looked_at: bool) -> Result<()> {
-        let Some(input) = self.input.as_ref().filter(|input| input.rows().is_some()) else {
-            return Ok(());
-        };
+        let Some((input, arcs)) = self.input.as_ref().zip(self.input()) else { return Ok(()) };
         let free = fleet.run(|replica| match &replica.backend {
             Backend::Cuda(device) => room(&device.context),
             Backend::Host(_) => Ok(u64::MAX),
         })?;
-        if free.into_iter().next().is_some_and(|free| free >= bytes) {
+        if free.into_iter().all(|free| free >= bytes) {
             return Ok(());
         }
-        if looked_at {
+        // What is drawn can be drawn again.
+        if looked_at && matches!(arcs, DeviceArcs::Rows(_)) {
             self.graph.load()?;
         }
         input.release(fleet)
@@ -145,7 +144,7 @@ impl Prepared {
     ///
     /// # Errors
     /// [`Error::Machine`] when the fleet has failed.
-    pub fn checker(&self, fleet: &Fleet) -> Result<Checker> {
+    pub fn checker<'f>(&self, fleet: &'f Fleet) -> Result<Checker<'f>> {
         Checker::of(fleet, self.input())
     }
 

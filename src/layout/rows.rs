@@ -7,6 +7,7 @@ use crate::fleet::{Placed, Replica, VmmArray};
 use crate::graph::Graph;
 use bytemuck::Pod;
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// Whether offsets into so many arcs are 64-bit words on a device.
 pub(super) fn is_wide(arcs: u64) -> bool {
@@ -79,7 +80,7 @@ fn place<T: Pod>(
     let ends = owners.bounds().iter().map(|row| offsets[*row as usize] * size_of::<T>() as u64);
     let array = VmmArray::new(r, label, &ends.collect::<Vec<_>>())?;
     array.upload_own(r, bytemuck::cast_slice(values))?;
-    Ok(Placed::Sharded(array))
+    Ok(Placed::Sharded(Arc::new(array)))
 }
 
 /// A graph on a device.

@@ -6,9 +6,10 @@ use super::rows::{Copies, DeviceGraph, DeviceRows, HostRows, is_wide};
 use super::weighted_rows::{self as layout, Labels};
 use super::{Layout, Placement, PrepareOptions, PrepareReport};
 use crate::collective::Split;
-use crate::device::{DeviceBuffer, DeviceCsr};
+use crate::device::DeviceBuffer;
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Fleet, Placed};
+use crate::fleet::{Backend, Fleet, Placed, VmmArray};
+use crate::generate::DeviceArcs;
 use crate::graph::{Graph, milliseconds};
 use rayon::prelude::*;
 use std::sync::{Arc, OnceLock, Weak};
@@ -30,11 +31,18 @@ pub(crate) struct TopologyRows {
 #[derive(Clone)]
 pub(crate) struct ColumnRows {
     /// `[active + 1]`
-    pub offsets: Vec<u64>,
-    /// `[m]`, rising in each row; self loops and parallel arcs as the graph has them. Columns that a device made are copied
+    pub offsets: Arc<Vec<u64>>,
+    /// `[m]`, rising in each row; self loops and parallel arcs as the graph has them. Columns that devices made are copied
     /// from there when the host first looks at them.
     columns: OnceLock<Vec<u32>>,
-    device: Weak<DeviceBuffer<u32>>,
+    devices: OnDevices,
+}
+
+/// Columns that devices hold: each of them all, or all of them together.
+#[derive(Clone)]
+enum OnDevices {
+    Own(Weak<DeviceBuffer<u32>>),
+    Sharded(Weak<VmmArray>),
 }
 
 impl PartialEq for ColumnRows {
@@ -45,12 +53,17 @@ impl PartialEq for ColumnRows {
 
 impl ColumnRows {
     fn new(offsets: Vec<u64>, columns: Vec<u32>) -> ColumnRows {
-        ColumnRows { offsets, columns: columns.into(), device: Weak::new() }
+        let (offsets, devices) = (Arc::new(offsets), OnDevices::Own(Weak::new()));
+        ColumnRows { offsets, columns: columns.into(), devices }
     }
 
-    /// Rows whose columns are on a device.
-    pub(super) fn on_device(offsets: Vec<u64>, device: &Arc<DeviceBuffer<u32>>) -> ColumnRows {
-        ColumnRows { offsets, columns: OnceLock::new(), device: Arc::downgrade(device) }
+    /// Rows whose columns are on devices.
+    pub(super) fn on_devices(offsets: Arc<Vec<u64>>, columns: &Placed<u32>) -> ColumnRows {
+        let devices = match columns {
+            Placed::Own(buffer) => OnDevices::Own(Arc::downgrade(buffer)),
+            Placed::Sharded(array) => OnDevices::Sharded(Arc::downgrade(array)),
+        };
+        ColumnRows { offsets, columns: OnceLock::new(), devices }
     }
 
     /// Makes sure that the columns are on the host: for who looks at rows there and may run on a device.
@@ -60,9 +73,19 @@ impl ColumnRows {
     pub fn load(&self) -> Result<()> {
         if self.columns.get().is_none() {
             let gone = || Error::machine("columns of a device that was left; this is a bug");
-            let device = self.device.upgrade().ok_or_else(gone)?;
-            device.bind()?;
-            let _ = self.columns.set(device.part(0..self.arcs() as usize)?);
+            let mut columns = crate::memory::zeros("columns", self.arcs() as usize)?;
+            match &self.devices {
+                OnDevices::Own(buffer) => {
+                    let buffer = buffer.upgrade().ok_or_else(gone)?;
+                    buffer.bind()?;
+                    buffer.read(0, &mut columns)?;
+                }
+                OnDevices::Sharded(array) => {
+                    let array = array.upgrade().ok_or_else(gone)?;
+                    array.read(0, bytemuck::cast_slice_mut(&mut columns))?;
+                }
+            }
+            let _ = self.columns.set(columns);
         }
         Ok(())
     }
@@ -248,12 +271,9 @@ impl Columns {
 
 /// Rows that a device made.
 fn placed(rows: MadeRows) -> (ColumnRows, DeviceRows) {
-    let arcs = Arc::new(rows.arcs);
-    let on_host = ColumnRows::on_device(rows.offsets, &arcs);
-    (
-        on_host,
-        DeviceRows { offsets: rows.device_offsets, columns: Placed::Own(arcs), weights: None },
-    )
+    let MadeRows { offsets, device_offsets, arcs, .. } = rows;
+    let on_host = ColumnRows::on_devices(offsets, &arcs);
+    (on_host, DeviceRows { offsets: device_offsets, columns: arcs, weights: None })
 }
 
 fn nothing() -> Error {
@@ -290,29 +310,32 @@ impl TopologyRows {
     pub fn made_on_devices(
         fleet: &Fleet,
         graph: &Arc<Graph>,
-        input: Option<Arc<DeviceCsr>>,
+        kept: Option<DeviceArcs>,
         options: PrepareOptions,
     ) -> Result<Option<TopologyRows>> {
-        if fleet.info().backend != "cuda" || options.placement == Placement::Sharded {
+        if fleet.info().backend != "cuda" {
             return Ok(None);
         }
         let wanted = Wanted {
-            layout: options.layout,
+            options,
             directed: !graph.is_undirected(),
             weights: false,
             self_loops: graph.origin.self_loops > 0,
         };
         let shared = graph.clone();
-        let made = fleet.run(move |r| on_device::make(r, &shared, input.as_ref(), wanted))?;
-        let Some(made) = made.into_iter().collect::<Option<Vec<Made>>>() else { return Ok(None) };
+        let made = fleet.run(move |r| on_device::make(r, &shared, kept.as_ref(), wanted))?;
+        let Some(mut made) = made.into_iter().collect::<Option<Vec<Made>>>() else {
+            return Ok(None);
+        };
+        let mut labels = on_device::labels(made.iter_mut().map(|made| &mut made.labels));
         let slowest = |ms: fn(&Made) -> f64| made.iter().map(ms).fold(0.0, f64::max);
         let (upload_ms, ms) = (slowest(|made| made.upload_ms), slowest(|made| made.ms));
         let compile_ms = slowest(|made| made.compile_ms);
         let mut columns = None;
         let mut devices = Vec::new();
-        for Made { sketch, labels, out, into, .. } in made {
+        for Made { sketch, out, into, .. } in made {
             let has_repeats = out.repeats > 0;
-            let wide = is_wide(out.arcs.len() as u64);
+            let wide = is_wide(out.offsets.last().copied().unwrap_or(0));
             let [out, into] = [Some(out), into].map(|rows| rows.map(placed));
             let ((out, device_out), into) = (out.ok_or_else(nothing)?, into);
             let (into, device_into) = into.unzip();
@@ -321,7 +344,7 @@ impl TopologyRows {
                 active: sketch.active,
                 out,
                 into,
-                labels,
+                labels: std::mem::take(&mut labels),
                 flat: sketch.flat,
                 by_degree: sketch.by_degree,
                 has_repeats: Some(has_repeats),

@@ -2,11 +2,11 @@
 
 use super::on_device::{self, Wanted};
 use super::weighted_cuda::{DeviceWeighted, Owners};
-use super::{Placement, PrepareOptions, PrepareReport, WeightedLayout, check_align};
+use super::{PrepareOptions, PrepareReport, WeightedLayout, check_align};
 use crate::collective::Split;
-use crate::device::DeviceCsr;
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Fleet};
+use crate::generate::DeviceArcs;
 use crate::graph::{Graph, milliseconds};
 use std::sync::Arc;
 use std::time::Instant;
@@ -30,32 +30,33 @@ impl WeightedGraph {
     pub fn made_on_devices(
         fleet: &Fleet,
         graph: &Arc<Graph>,
-        input: Option<Arc<DeviceCsr>>,
+        kept: Option<DeviceArcs>,
         options: PrepareOptions,
     ) -> Result<Option<WeightedGraph>> {
-        if fleet.info().backend != "cuda" || options.placement == Placement::Sharded {
+        if fleet.info().backend != "cuda" {
             return Ok(None);
         }
         check_align(options.chunk_align)?;
         let wanted = Wanted {
-            layout: options.layout,
+            options,
             directed: !graph.is_symmetric(),
             weights: true,
             self_loops: graph.self_loops() > 0,
         };
         let shared = graph.clone();
         let made = fleet.run(move |r| {
-            let made = on_device::make(r, &shared, input.as_ref(), wanted)?;
-            made.map(|made| DeviceWeighted::made(r, &shared, made)).transpose()
+            let made = on_device::make(r, &shared, kept.as_ref(), wanted)?;
+            made.map(|made| DeviceWeighted::made(r, &shared, made, options)).transpose()
         })?;
         let Some(made) = made.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
-        let (layouts, devices): (Vec<_>, Vec<_>) = made.into_iter().unzip();
+        let (mut layouts, devices): (Vec<(WeightedLayout, _)>, Vec<_>) = made.into_iter().unzip();
+        let label_of = layouts.iter_mut().find_map(|(layout, _)| layout.label_of.take());
         let took = |what: usize| layouts.iter().map(|(_, ms)| ms[what]).fold(0.0, f64::max);
         let (upload_ms, compile_ms) = (took(0), took(1));
         let ms = layouts.iter().map(|(layout, _)| layout.ms).fold(0.0, f64::max);
         let first = layouts.into_iter().next();
         let nothing = || Error::machine("a layout of no replica; this is a bug");
-        let layout = WeightedLayout { ms, ..first.ok_or_else(nothing)?.0 };
+        let layout = WeightedLayout { ms, label_of, ..first.ok_or_else(nothing)?.0 };
         let devices = devices.into_iter().map(Some).collect();
         let mut made = Self::of(fleet, graph.clone(), Arc::new(layout), options, devices);
         (made.report.upload_ms, made.report.compile_ms) = (upload_ms, compile_ms);
@@ -71,12 +72,8 @@ impl WeightedGraph {
         options: PrepareOptions,
     ) -> Result<WeightedGraph> {
         check_align(options.chunk_align)?;
-        let (world, align) = (fleet.world(), options.chunk_align);
-        // By arcs, not as pulls are cut: what matters here is that memory is spread.
-        let owners = (options.placement == Placement::Sharded).then(|| Owners {
-            out: Split::of(&layout.out.offsets, world, align, options.chunks),
-            into: Split::of(&layout.in_rows().offsets, world, align, options.chunks),
-        });
+        let world = fleet.world();
+        let owners = Owners::new(&layout, world, options);
         let start = Instant::now();
         let shared = layout.clone();
         let devices = fleet.run(move |r| match &r.backend {

@@ -10,8 +10,9 @@ use crate::graph::{Graph, milliseconds};
 use crate::layout::memory::{GraphShape, RowsLengths};
 use crate::layout::on_device::{Made, MadeRows};
 use crate::layout::weighted_rows::Packing;
-use crate::layout::{Arcs, Rows, WeightedLayout};
+use crate::layout::{Arcs, Placement, PrepareOptions, Rows, WeightedLayout};
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Degree from which a whole warp pulls a node.
@@ -31,6 +32,17 @@ pub(crate) struct Owners {
     pub out: Split,
     /// As `out` where rows are the same both ways.
     pub into: Split,
+}
+
+impl Owners {
+    /// Of the rows of `layout`, where it is to be sharded. By arcs, not as pulls are cut: what matters here is that memory is
+    /// spread.
+    pub fn new(layout: &WeightedLayout, world: usize, options: PrepareOptions) -> Option<Owners> {
+        let split =
+            |rows: &Rows| Split::of(&rows.offsets, world, options.chunk_align, options.chunks);
+        (options.placement == Placement::Sharded)
+            .then(|| Owners { out: split(&layout.out), into: split(layout.in_rows()) })
+    }
 }
 
 /// The weighted layout on one device.
@@ -73,15 +85,16 @@ impl DeviceWeighted {
         r: &mut Replica,
         graph: &Graph,
         made: Made,
+        options: PrepareOptions,
     ) -> Result<((WeightedLayout, [f64; 2]), DeviceWeighted)> {
         let (begin, took) = (Instant::now(), [made.upload_ms, made.compile_ms]);
         let ms = made.ms;
         let Made { sketch, labels, out, into, lightest, mean_weight, .. } = made;
-        let split = |rows: MadeRows| {
+        let parts = |rows: MadeRows| {
             let arcs = Arcs::OnDevices(sketch.packing);
             (Rows { offsets: rows.offsets, arcs }, (rows.device_offsets, rows.arcs))
         };
-        let ((out, device_out), into) = (split(out), into.map(split));
+        let ((out, device_out), into) = (parts(out), into.map(parts));
         let (into, device_into) = into.unzip();
         let mut layout = WeightedLayout {
             nodes: graph.nodes(),
@@ -98,13 +111,27 @@ impl DeviceWeighted {
         };
         let shape = Shape::new(&layout);
         let records = shape.records(r)?;
-        let mut rows = |(offsets, arcs): (DeviceBuffer<u32>, DeviceBuffer<u32>)| {
-            let table = r.device()?.alloc("first-neighbour records", shape.lengths.records)?;
-            shape.recorded(r, offsets, arcs.into(), table.into(), 0..shape.active.into(), records)
+        let owners = Owners::new(&layout, r.world(), options);
+        let mut rows = |(offsets, arcs): (DeviceBuffer<u32>, Placed<u32>),
+                        split: Option<&Split>| {
+            let (table, own) = match split {
+                Some(split) => (shape.table(r, split)?, split.range(r.rank())),
+                None => {
+                    let length = shape.lengths.records;
+                    let table = r.device()?.alloc("first-neighbour records", length)?;
+                    (table.into(), 0..shape.active.into())
+                }
+            };
+            shape.recorded(r, offsets, arcs, table, own, records)
         };
-        let out = rows(device_out)?;
-        let into = device_into.map(&mut rows).transpose()?;
-        r.device()?.wait()?;
+        let out = rows(device_out, owners.as_ref().map(|owners| &owners.out))?;
+        let owners = owners.as_ref();
+        let into = device_into.map(|into| rows(into, owners.map(|owners| &owners.into)));
+        let into = into.transpose()?;
+        match owners {
+            Some(_) => r.barrier("records of all owners")?,
+            None => r.device()?.wait()?,
+        }
         layout.ms += milliseconds(begin);
         let device = DeviceWeighted::of(&layout, &shape, out, into);
         Ok(((layout, took), device))
@@ -209,7 +236,7 @@ impl Shape {
             }
             Some(owners) => {
                 let (arcs, table) = self.shard(r, rows, words, owners)?;
-                (Placed::Sharded(arcs), Placed::Sharded(table), owners.range(r.rank()))
+                (arcs, table, owners.range(r.rank()))
             }
         };
         self.recorded(r, offsets, arcs, table, own, records)
@@ -246,26 +273,43 @@ impl Shape {
         rows: &Rows,
         words: &[u32],
         owners: &Split,
-    ) -> Result<(VmmArray, VmmArray)> {
-        let arc_bytes = if self.packed { 4 } else { 8 };
-        let ends = owners.bounds().iter().map(|row| rows.offsets[*row as usize] * arc_bytes);
+    ) -> Result<(Placed<u32>, Placed<u32>)> {
+        let ends = owners.bounds().iter().map(|row| rows.offsets[*row as usize] * self.arc_bytes());
         let arcs = VmmArray::new(r, "arcs", &ends.collect::<Vec<_>>())?;
-        let ends = owners.bounds().iter().map(|row| row * 4 * arc_bytes); // four arcs a record
-        let table = VmmArray::new(r, "first-neighbour records", &ends.collect::<Vec<_>>())?;
+        let table = self.table(r, owners)?;
         arcs.upload_own(r, bytemuck::cast_slice(words))?;
         // The own rows may begin in a granule that another replica holds.
         r.barrier("arcs of all owners")?;
-        Ok((arcs, table))
+        Ok((Placed::Sharded(Arc::new(arcs)), table))
+    }
+
+    fn arc_bytes(&self) -> u64 {
+        if self.packed { 4 } else { 8 }
+    }
+
+    /// Room for the records, by row.
+    fn table(&self, r: &mut Replica, owners: &Split) -> Result<Placed<u32>> {
+        // Four arcs a record.
+        let ends = owners.bounds().iter().map(|row| row * 4 * self.arc_bytes());
+        let table = VmmArray::new(r, "first-neighbour records", &ends.collect::<Vec<_>>())?;
+        Ok(Placed::Sharded(Arc::new(table)))
     }
 }
 
 impl WeightedRows {
-    /// The arcs, where they are a copy of this replica's own.
+    /// All arcs, as words.
     #[cfg(test)]
-    pub(super) fn own_arcs(&self) -> Option<&DeviceBuffer<u32>> {
+    pub(super) fn read_arcs(&self, length: usize) -> Vec<u32> {
         match &self.arcs {
-            Placed::Own(buffer) => Some(buffer),
-            Placed::Sharded(_) => None,
+            Placed::Own(buffer) => {
+                buffer.bind().unwrap();
+                buffer.part(0..length).unwrap()
+            }
+            Placed::Sharded(array) => {
+                let mut words = vec![0; length];
+                array.read(0, bytemuck::cast_slice_mut(&mut words)).unwrap();
+                words
+            }
         }
     }
 

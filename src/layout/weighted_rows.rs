@@ -5,6 +5,7 @@ use super::Layout as Choice;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use rayon::prelude::*;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
@@ -12,7 +13,7 @@ use std::time::Instant;
 /// path uses.
 pub(crate) struct Rows {
     /// `[active + 1]`
-    pub offsets: Vec<u64>,
+    pub offsets: Arc<Vec<u64>>,
     pub arcs: Arcs,
 }
 
@@ -372,7 +373,7 @@ fn rows(
             Arcs::Pairs(pairs)
         }
     };
-    Ok(Rows { offsets, arcs })
+    Ok(Rows { offsets: Arc::new(offsets), arcs })
 }
 
 /// Fills rows in parallel; rows are dealt in runs of about equal arcs.

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::fleet::{DeviceInfo, Devices};
 use crate::graph::MAX_NODES;
 use crate::layout::Placement;
-use crate::layout::memory::{CONTEXT_BYTES, GraphShape};
+use crate::layout::memory::{CONTEXT_BYTES, GraphShape, laying_out};
 use crate::results::grouped;
 use crate::units::{bytes, plural};
 use crate::{generate, io};
@@ -104,6 +104,14 @@ pub(crate) struct DeviceFit {
     pub fits: Option<bool>,
 }
 
+/// The peak of a GPU while it lays a graph out; with less, the host does that.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct LayingOut {
+    pub bytes: u64,
+    pub weighted_bytes: u64,
+}
+
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Estimate {
@@ -118,6 +126,7 @@ pub(crate) struct Estimate {
     pub placement: Placement,
     pub host: HostNeed,
     pub needs: Vec<Need>,
+    pub laying_out: LayingOut,
     /// To be added on each GPU for the CUDA context: an allowance.
     pub context_bytes: u64,
     pub devices: Vec<DeviceFit>,
@@ -140,6 +149,10 @@ impl Estimate {
         let shape = GraphShape::at_most(nodes, arcs, symmetric, weights);
         let (asked, replicas) = asked(devices, here);
         let needs = larger_needs(&shape, replicas, placement);
+        let made_on_gpus =
+            !asked.is_empty() && graph_file.as_deref().is_some_and(generate::may_pay_on_device);
+        let drawn = made_on_gpus && placement == Placement::Sharded;
+        let [bytes, weighted_bytes] = laying_out(&shape, placement, replicas, drawn);
         let most = needs.iter().map(|need| need.bytes).max().unwrap_or(0);
         let devices_fit = asked.into_iter().map(|(ordinal, replicas)| {
             let device = format!("cuda:{ordinal}");
@@ -150,7 +163,10 @@ impl Estimate {
         let devices_fit: Vec<DeviceFit> = devices_fit.collect();
         let on_host = devices_fit.is_empty();
         let copies = if on_host { replicas as u64 } else { 0 };
-        let host = host_need(&shape, &outline, copies);
+        let host = match made_on_gpus {
+            true => arcs_elsewhere(&shape),
+            false => host_need(&shape, &outline, copies),
+        };
         let all = || devices_fit.iter().map(|device| device.fits).chain([host.fits]);
         let fits = match all().any(|fits| fits == Some(false)) {
             true => Some(false),
@@ -166,6 +182,7 @@ impl Estimate {
             placement,
             host,
             needs,
+            laying_out: LayingOut { bytes, weighted_bytes },
             context_bytes: CONTEXT_BYTES,
             devices: devices_fit,
             fits,
@@ -199,6 +216,15 @@ fn host_need(shape: &GraphShape, outline: &Outline, replicas: u64) -> HostNeed {
     let peak = outline.loading_bytes.max(running_bytes);
     let fits = available_bytes.map(|available| peak <= available);
     HostNeed { loading_bytes: outline.loading_bytes, running_bytes, available_bytes, fits }
+}
+
+/// Of a graph whose arcs stay on GPUs: offsets, and then labels both ways and two values a node.
+fn arcs_elsewhere(shape: &GraphShape) -> HostNeed {
+    let loading_bytes = 8 * (shape.nodes + 1);
+    let running_bytes = 2 * loading_bytes + 16 * shape.nodes;
+    let available_bytes = crate::memory::available_memory();
+    let fits = available_bytes.map(|available| running_bytes <= available);
+    HostNeed { loading_bytes, running_bytes, available_bytes, fits }
 }
 
 /// The page for people.
@@ -238,6 +264,15 @@ pub(crate) fn estimate_summary(estimate: &Estimate) -> String {
     if estimate.devices.is_empty() {
         line("GPUs", "none here or none asked for; a GPU would need:".into());
     }
+    let LayingOut { bytes: topology, weighted_bytes } = estimate.laying_out;
+    line(
+        "layout",
+        format!(
+            "{} a GPU at the peak without weights, {} with them; else the host makes it",
+            bytes(topology),
+            bytes(weighted_bytes)
+        ),
+    );
     let context = bytes(estimate.context_bytes);
     let table = needs_table(&estimate.needs);
     text + &format!(

@@ -388,6 +388,11 @@ impl RunConfig {
         }
     }
 
+    /// Whether GPUs were asked for, or would be taken if there are any.
+    pub fn may_use_gpus(&self) -> bool {
+        !matches!(self.devices, Devices::Host(_))
+    }
+
     /// The part of this that lays a graph out.
     pub fn prepare(&self) -> PrepareOptions {
         PrepareOptions {

@@ -9,9 +9,9 @@ use crate::algorithm::{
 use crate::fleet::{Fleet, FleetInfo};
 use crate::generate::{Kept, PassLimits};
 use crate::graph::{Graph, Origin};
-use crate::io::{LoadOptions, ResultFormat};
-use crate::layout::memory::{GraphShape, total};
-use crate::layout::{Form, PrepareReport, Prepared};
+use crate::io::{LoadOptions, ResultFormat, Weights};
+use crate::layout::memory::{GraphShape, placed, total};
+use crate::layout::{Form, Placement, PrepareReport, Prepared};
 use crate::verify::Checker;
 use crate::{Error, Result, device, generate, io};
 use std::path::Path;
@@ -141,14 +141,17 @@ impl Loading {
             let graph = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             return Ok(Loaded { graph: graph?, kept: None });
         }
-        let spec = config.graph.as_deref().filter(|spec| generate::pays_on(fleet, spec));
-        let Some(spec) = spec.filter(|_| config.asks(workload).places.is_none()) else {
-            return Ok(Loaded { graph: load(config, workload)?, kept: None });
+        let (made, weights) = (made(config, workload, fleet), wants_weights(config, workload));
+        let (graph, kept) = match (made, config.graph.as_deref()) {
+            (Some(Making::Drawn), Some(spec)) => {
+                generate::drawn(fleet, spec, PassLimits::default())?
+            }
+            (Some(Making::Whole), Some(spec)) => {
+                generate::on_device_in(fleet, spec, weights, PassLimits::default())?.kept(fleet)?
+            }
+            _ => return Ok(Loaded { graph: load(config, workload)?, kept: None }),
         };
-        let weights = !workload.form.is_topology();
-        let made = generate::on_device_in(fleet, spec, weights, PassLimits::default())?;
-        let (graph, kept) = made.kept(fleet)?;
-        if config.load == LoadOptions::default() {
+        if keeps_arcs(config) {
             let graph = Arc::new(io::apply(graph, &config.load)?);
             return Ok(Loaded { graph, kept: Some(kept) });
         }
@@ -159,10 +162,48 @@ impl Loading {
     }
 }
 
+/// How GPUs make a graph.
+enum Making {
+    /// On the first of them.
+    Whole,
+    /// Nowhere: they draw what they lay out.
+    Drawn,
+}
+
+/// How the GPUs of `fleet` make the graph that is configured, if that is sooner than on the host.
+fn made(config: &RunConfig, workload: &Workload, fleet: &Fleet) -> Option<Making> {
+    let spec = config.graph.as_deref().filter(|_| config.asks(workload).places.is_none())?;
+    let sharded = config.prepare().placement == Placement::Sharded;
+    let relabels = workload.form == Form::Weighted || workload.form.is_topology();
+    let draws = sharded && relabels && keeps_arcs(config) && !wants_weights(config, workload);
+    if draws && generate::draws_on(fleet, spec) {
+        return Some(Making::Drawn);
+    }
+    generate::pays_on(fleet, spec).then_some(Making::Whole)
+}
+
+/// Whether the workload looks at weights of a generated graph.
+fn wants_weights(config: &RunConfig, workload: &Workload) -> bool {
+    !workload.form.is_topology() && config.load.weights != Weights::Unit
+}
+
+/// Whether the load leaves the arcs of a generated graph as they are.
+fn keeps_arcs(config: &RunConfig) -> bool {
+    let default = LoadOptions::default();
+    match config.load.weights {
+        Weights::Unit => LoadOptions { weights: default.weights, ..config.load.clone() } == default,
+        _ => config.load == default,
+    }
+}
+
 /// Notices a graph that is not there, or a generator that makes no sense, without loading anything: a
 /// file may take minutes, devices seconds.
 pub fn check_graph(config: &RunConfig, workload: &Workload) -> Result<()> {
-    config.graph.as_deref().map_or(Ok(()), io::check)?;
+    match config.graph.as_deref() {
+        // GPUs make it, and say if there is no room.
+        Some(spec) if generate::may_pay_on_device(spec) && config.may_use_gpus() => {}
+        spec => spec.map_or(Ok(()), io::check)?,
+    }
     let asks = config.asks(workload);
     // Files of nodes say themselves what is wrong with them.
     let tables = asks.files.iter().filter(|(option, _)| ["--labels", "--truth"].contains(option));
@@ -182,7 +223,7 @@ pub fn compile_ahead(config: &RunConfig, workload: &Workload, fleet: &Fleet) {
     let relabels = workload.form == Form::Weighted || workload.form.is_topology();
     let layouts: &[&str] = if relabels { &["layout.cu", "sort.cu"] } else { &[] };
     let spec = config.graph.as_deref().unwrap_or_default();
-    let made = generate::pays_on(fleet, spec);
+    let made = made(config, workload, fleet).is_some();
     let generators: &[&str] = if made { &["rmat.cu", "giant.cu"] } else { &[] };
     let wide = made && generate::size(spec).is_ok_and(|size| size.arcs > u64::from(u32::MAX));
     let names = generators.iter().chain(layouts).chain(workload.kernels).copied();
@@ -235,6 +276,7 @@ impl Job {
         let shape = GraphShape::at_most(nodes, arcs, true, Some((1, 1)));
         let arrays =
             self.workload.of.arrays(&shape, &self.config.options_of(self.workload), fleet.world());
+        let arrays = placed(arrays, self.config.prepare().placement, fleet.world());
         graph.make_room(fleet, total(&arrays), self.config.verify.is_wanted())
     }
 

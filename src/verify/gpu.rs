@@ -7,9 +7,11 @@ use crate::device::kernels::arcs::{Findings, Rows, THREADS, TILE};
 use crate::device::{DeviceBuffer, DeviceCsr, Function, Side};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Fleet};
+use crate::generate::{DeviceArcs, Drawn};
 use crate::graph::{Graph, milliseconds};
 use bytemuck::{Pod, Zeroable};
 use std::cell::{Cell, RefCell};
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -17,11 +19,14 @@ use std::time::Instant;
 const RESERVE: u64 = 64 << 20;
 /// Arcs of a part, at least, where not all fit: with fewer the host is faster.
 const FEWEST: u64 = 1 << 22;
+/// Arcs of a part that is drawn, at most; and device bytes that one takes, keys and columns.
+const DRAWN: u64 = 1 << 31;
+const DRAWN_BYTES: u64 = 22;
 
 /// Who checks answers.
 #[derive(Default)]
-pub struct Checker {
-    gpu: Option<Gpu>,
+pub struct Checker<'f> {
+    gpu: Option<Gpu<'f>>,
     /// Whether the host has checked something.
     by_host: Cell<bool>,
 }
@@ -33,17 +38,22 @@ pub(super) enum Seen<T> {
     NoRoom,
 }
 
-impl Checker {
+impl<'f> Checker<'f> {
     /// The host alone.
-    pub fn host() -> Checker {
+    pub fn host() -> Checker<'f> {
         Checker::default()
     }
 
-    /// The first GPU of `fleet`, if it has any. `input` is the graph, where it is in that GPU's memory.
+    /// The first GPU of `fleet`, if it has any. `kept` says where the arcs of the graph are, if not on the host.
     ///
     /// # Errors
     /// [`Error::Machine`] when the fleet has failed.
-    pub(crate) fn of(fleet: &Fleet, input: Option<Arc<DeviceCsr>>) -> Result<Checker> {
+    pub(crate) fn of(fleet: &'f Fleet, kept: Option<DeviceArcs>) -> Result<Checker<'f>> {
+        let (input, drawn) = match kept {
+            Some(DeviceArcs::Rows(rows)) => (rows.into_iter().next(), None),
+            Some(DeviceArcs::Drawn(drawn)) => (None, Some(drawn)),
+            None => (None, None),
+        };
         let sides = fleet.run(|replica| match &replica.backend {
             Backend::Cuda(device) if replica.rank() == 0 => device.side().map(Some),
             _ => Ok(None),
@@ -51,6 +61,7 @@ impl Checker {
         let gpu = sides.into_iter().flatten().next().map(|side| Gpu {
             side,
             input: RefCell::new(input),
+            drawn: drawn.map(|drawn| (fleet, drawn)),
             copy_ms: Cell::new(0.0),
         });
         Ok(Checker { gpu, by_host: Cell::new(false) })
@@ -98,13 +109,15 @@ impl Checker {
 }
 
 /// A GPU that checks, and the input in its memory.
-pub(super) struct Gpu {
+pub(super) struct Gpu<'f> {
     side: Side,
     input: RefCell<Option<Arc<DeviceCsr>>>,
+    /// A graph whose arcs are nowhere, and the fleet whose first GPU draws them.
+    drawn: Option<(&'f Fleet, Arc<Drawn>)>,
     copy_ms: Cell<f64>,
 }
 
-impl Gpu {
+impl Gpu<'_> {
     /// A zeroed array.
     pub fn alloc<T: Pod>(&self, label: &str, length: usize) -> Result<DeviceBuffer<T>> {
         self.side.alloc(label, length)
@@ -160,6 +173,9 @@ impl Gpu {
         let (nodes, arcs) = (graph.nodes(), graph.arcs());
         let own = 8 * (nodes as u64 + 1) + scratch;
         let free = self.side.room()?.saturating_sub(RESERVE);
+        if let Some((fleet, drawn)) = self.drawn.as_ref().filter(|_| !weights) {
+            return self.drawn(graph, (*fleet, drawn), free.saturating_sub(own));
+        }
         let each = if weights { 8 } else { 4 };
         let most = free.saturating_sub(own) / each;
         if most < arcs.min(FEWEST) {
@@ -188,6 +204,39 @@ impl Gpu {
     }
 }
 
+impl Gpu<'_> {
+    /// The arcs of a graph that is drawn, in parts that take at most so many bytes.
+    fn drawn<'a>(
+        &'a self,
+        graph: &'a Graph,
+        (fleet, drawn): (&'a Fleet, &'a Arc<Drawn>),
+        bytes: u64,
+    ) -> Result<Option<Arcs<'a>>> {
+        let keys = (bytes / DRAWN_BYTES).min(DRAWN);
+        if keys < graph.arcs().min(FEWEST) {
+            return Ok(None);
+        }
+        let shared = drawn.clone();
+        let parts = fleet.run(move |r| match r.rank() {
+            0 => shared.parts(r, keys).map(Some),
+            _ => Ok(None),
+        })?;
+        let parts = parts.into_iter().flatten().next().unwrap_or_default();
+        let most = parts.iter().map(|(_, arcs)| *arcs).max().unwrap_or(0);
+        if most > keys {
+            return Ok(None);
+        }
+        let csr = DeviceCsr {
+            offsets: self.copy("row offsets", graph.offsets())?,
+            columns: self.alloc("columns", most as usize)?,
+            weights: None,
+            nodes: graph.nodes() as u64,
+            arcs: most,
+        };
+        Ok(Some(Arcs::Drawn { gpu: self, fleet, drawn, graph, parts, csr: Arc::new(csr) }))
+    }
+}
+
 /// Copies the arcs from `begin` to `stop` to the front of `csr`.
 fn fill(csr: &DeviceCsr, graph: &Graph, begin: u64, stop: u64) -> Result<()> {
     let range = begin as usize..stop as usize;
@@ -203,13 +252,22 @@ pub(super) enum Arcs<'a> {
     /// All of them.
     Whole(Arc<DeviceCsr>),
     /// As many at a time as there is room for.
-    Parts { gpu: &'a Gpu, graph: &'a Graph, csr: DeviceCsr },
+    Parts { gpu: &'a Gpu<'a>, graph: &'a Graph, csr: DeviceCsr },
+    /// The rows of some nodes at a time, for which so many arcs are drawn.
+    Drawn {
+        gpu: &'a Gpu<'a>,
+        fleet: &'a Fleet,
+        drawn: &'a Arc<Drawn>,
+        graph: &'a Graph,
+        parts: Vec<(Range<u32>, u64)>,
+        csr: Arc<DeviceCsr>,
+    },
 }
 
 impl Arcs<'_> {
     fn csr(&self) -> &DeviceCsr {
         match self {
-            Arcs::Whole(csr) => csr,
+            Arcs::Whole(csr) | Arcs::Drawn { csr, .. } => csr,
             Arcs::Parts { csr, .. } => csr,
         }
     }
@@ -224,7 +282,7 @@ impl Arcs<'_> {
     pub fn all(&self) -> Option<Rows> {
         match self {
             Arcs::Whole(csr) => Some(self.part(csr, 0, csr.arcs)),
-            Arcs::Parts { .. } => None,
+            Arcs::Parts { .. } | Arcs::Drawn { .. } => None,
         }
     }
 
@@ -251,6 +309,34 @@ impl Arcs<'_> {
                     fill(csr, graph, begin, stop)?;
                     gpu.copy_ms.set(gpu.copy_ms.get() + milliseconds(start));
                     work(&self.part(csr, begin, stop))?;
+                }
+                Ok(())
+            }
+            Arcs::Drawn { gpu, fleet, drawn, graph, parts, csr } => {
+                for (rows, arcs) in parts {
+                    let start = Instant::now();
+                    // Kernels read the part before until then.
+                    gpu.side.wait()?;
+                    let (shared, to, own, arcs) =
+                        ((*drawn).clone(), csr.clone(), rows.clone(), *arcs);
+                    let found = fleet.run(move |r| match r.rank() {
+                        0 => shared.columns(r, own.clone(), arcs, &to.columns).map(Some),
+                        _ => Ok(None),
+                    })?;
+                    gpu.side.bind()?;
+                    let ends = [rows.start, rows.end].map(|v| graph.offsets()[v as usize]);
+                    let found = found.into_iter().flatten().next();
+                    if found != Some(ends[1] - ends[0]) {
+                        return Err(Error::Verify(format!(
+                            "nodes {} to {} have {} arcs, and {} are drawn for them; report it",
+                            rows.start,
+                            rows.end - 1,
+                            ends[1] - ends[0],
+                            found.unwrap_or(0)
+                        )));
+                    }
+                    gpu.copy_ms.set(gpu.copy_ms.get() + milliseconds(start));
+                    work(&self.part(csr, ends[0], ends[1]))?;
                 }
                 Ok(())
             }

@@ -45,18 +45,20 @@ impl Random {
 
 /// A solved job, whose answer may be changed, and who checks it.
 struct Solved {
-    by: Checker,
+    by: Checker<'static>,
     job: Job,
     answer: Box<dyn AnyAnswer>,
 }
 
-fn checker(job: &Job) -> Checker {
+fn checker(job: &Job) -> Checker<'static> {
     if !common::has_gpu() {
         return Checker::host();
     }
     let fleet = common::open("cuda:0", CollectiveKind::Auto, FleetConfig::default());
-    let prepared = Prepared::new(&fleet, job.graph.clone(), job.config.prepare()).unwrap();
-    prepared.checker(&fleet).unwrap()
+    // It checks as long as the process lives.
+    let fleet: &'static Fleet = Box::leak(Box::new(fleet));
+    let prepared = Prepared::new(fleet, job.graph.clone(), job.config.prepare()).unwrap();
+    prepared.checker(fleet).unwrap()
 }
 
 impl Solved {

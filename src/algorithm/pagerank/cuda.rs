@@ -65,7 +65,8 @@ pub(super) fn arrays(
     let dangling = needed(!shape.symmetric || weighted, active);
     let personal = config.personalize.is_some() || config.personal.is_some();
     let sizes = Sizes { strategy, active, own_arcs, dangling, personal, weighted };
-    let hubs = match strategy {
+    // Where segments do not fit, `auto` does without.
+    let hubs = match config.strategy {
         Strategy::Hubs => hubs::arrays(active, own_arcs, config),
         _ => Vec::new(),
     };

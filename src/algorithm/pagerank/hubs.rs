@@ -6,10 +6,11 @@ use crate::device::kernels::pagerank::Turn;
 use crate::device::kernels::pagerank_hubs::{
     CarryArgs, FAR_THREADS, GatheredArgs, HubArgs, NEAR_THREADS, SUMS, TellArgs, Tile,
 };
-use crate::device::{CudaDevice, Function, Launch, source};
+use crate::device::{CudaDevice, Function, Launch, room, source};
 use crate::error::Result;
+use crate::fleet::{Backend, Fleet};
 use crate::layout::DeviceGraph;
-use crate::layout::memory::DeviceArray;
+use crate::layout::memory::{DeviceArray, total};
 use crate::layout::segments::{
     CHUNK, DeviceRuns, LANE, MOST_SEGMENTS, MOST_TEAMS, RunShape, SegmentShape, Segments, TEAMS,
     Teams, most_blocks, scratch,
@@ -17,6 +18,8 @@ use crate::layout::segments::{
 use bytemuck::Zeroable;
 use std::ops::Range;
 
+/// Bytes a node of what iterations need beside rows and segments, at most.
+const STATE_BYTES: u64 = 36;
 /// Rows that a warp reads at once, which may lie behind the last.
 const AHEAD: usize = 32;
 
@@ -132,6 +135,43 @@ pub(super) fn arrays(active: usize, arcs: usize, config: &PagerankConfig) -> Vec
     let far = RunSizes { words: chunks * CHUNK, chunks, runs };
     let scratch = scratch(blocks, MOST_SEGMENTS, chunks, chunks);
     [RunArrays::list(none), RunArrays::list(far), GroupArrays::list(groups), scratch].concat()
+}
+
+/// Whether the GPUs of `fleet` have room for these segments, each for its own rows or for all, beside the state of `active`
+/// nodes.
+pub(super) fn fits(fleet: &Fleet, cut: &Segments, active: usize, shared: bool) -> Result<bool> {
+    let free = fleet.run(|r| match &r.backend {
+        Backend::Cuda(device) => Ok(room(&device.context)? / u64::from(device.sharers)),
+        Backend::Host(_) => Ok(u64::MAX),
+    })?;
+    let needs = |rank: usize| -> Option<u64> {
+        let made = cut.shape(shared.then_some(rank));
+        // Kernels count runs in 32 bits.
+        let runs = [made.near, made.far].map(|runs| u32::try_from(runs.runs));
+        if runs.iter().any(Result::is_err) {
+            return None;
+        }
+        let most = GroupSizes {
+            groups: made.groups.len(),
+            parts: made.parts.len(),
+            carry_rows: made.groups.len().min(active),
+            carry_groups: made.groups.len(),
+            teams: cut.teams.count(),
+            slots: made.slots as usize,
+            tiles: active.div_ceil(FAR_THREADS as usize) + 2 * made.parts.len(),
+        };
+        let chunks = made.near.chunks + made.far.chunks;
+        let lists = [
+            RunArrays::list(RunSizes::of(made.near, 16)),
+            RunArrays::list(RunSizes::of(made.far, 32)),
+            GroupArrays::list(most),
+            scratch(made.parts.len(), MOST_SEGMENTS, chunks, chunks),
+        ];
+        // Values, ranks and degrees.
+        Some(total(&lists.concat()) + STATE_BYTES * active as u64)
+    };
+    let fits = |(rank, free): (usize, u64)| needs(rank).is_some_and(|bytes| bytes <= free);
+    Ok(free.into_iter().enumerate().all(fits))
 }
 
 /// What the steps need.

@@ -1,7 +1,7 @@
 //! What all replicas of a run share: the strategy, which replica makes which rows, where walks begin. Also what an
 //! iteration is asked, works on and finds.
 
-use super::{PagerankConfig, Strategy};
+use super::{PagerankConfig, Strategy, hubs};
 use crate::algorithm::MergeMode;
 use crate::algorithm::arrays::replicated_arrays;
 use crate::collective::{Replicated, Split};
@@ -131,7 +131,7 @@ impl Plan {
         on: &Fleet,
     ) -> Result<Plan> {
         let (columns, fleet) = (&*rows.columns, on.info());
-        let strategy = choose(config, columns.flat);
+        let mut strategy = choose(config, columns.flat);
         let totals = config.weighted.then(|| out_weights(&rows.graph));
         let shares =
             totals.as_ref().map(|totals| columns.shares(&rows.graph, totals, !strategy.pushes()));
@@ -142,8 +142,8 @@ impl Plan {
         let degree = |v| columns.out.degree(v).max(1) as f32;
         let labels = (0..columns.active as u32).into_par_iter();
         let share = start.map(|start| |label: usize| start[columns.node(label as u32) as usize]);
-        let merging = merging(config.run.merge, strategy, rows, fleet);
-        let segments = match strategy == Strategy::Hubs && fleet.backend != "host" {
+        let mut merging = merged(config.run.merge, strategy, rows, fleet);
+        let mut segments = match strategy == Strategy::Hubs && fleet.backend != "host" {
             true => {
                 let gpus = fleet.devices.iter().map(|device| device.multiprocessors);
                 let options = SegmentOptions {
@@ -160,6 +160,13 @@ impl Plan {
             }
             false => None,
         };
+        if config.strategy == Strategy::Auto
+            && let Some(cut) = &segments
+            && !hubs::fits(on, cut, columns.active, merging != Merging::None)?
+        {
+            (strategy, segments) = (Strategy::WarpPullNodiv, None);
+            merging = merged(config.run.merge, strategy, rows, fleet);
+        }
         let even = 1.0 / columns.nodes.max(1) as f64;
         Ok(Plan {
             strategy,
@@ -222,6 +229,11 @@ impl Plan {
         columns.to_input_order(ranks)
     }
 
+    /// Whether the strategy is what degrees suggest; else GPUs had no room for that.
+    fn is_first_choice(&self, config: &PagerankConfig) -> bool {
+        [true, false].map(|flat| choose(config, flat)).contains(&self.strategy)
+    }
+
     /// What else there is to know of the strategy: `width 32, chunk 1`.
     pub fn words(&self, config: &PagerankConfig, fleet: &FleetInfo) -> String {
         let (width, chunk) = self.warps;
@@ -240,6 +252,9 @@ impl Plan {
             },
         };
         match (config.strategy, words.as_str()) {
+            (Strategy::Auto, words) if !self.is_first_choice(config) => {
+                format!("chosen since `hubs` does not fit, {words}")
+            }
             (Strategy::Auto, "") => "chosen by degrees".into(),
             (Strategy::Auto, words) => format!("chosen by degrees, {words}"),
             _ => words,
@@ -274,12 +289,7 @@ pub(super) fn sharing_pays(active: usize, arcs: u64, flat: bool, world: usize) -
     all / world + GATHER_US + moved < all
 }
 
-fn merging(
-    merge: MergeMode,
-    strategy: Strategy,
-    rows: &TopologyRows,
-    fleet: &FleetInfo,
-) -> Merging {
+fn merged(merge: MergeMode, strategy: Strategy, rows: &TopologyRows, fleet: &FleetInfo) -> Merging {
     let (columns, world) = (&rows.columns, fleet.world);
     let pays = sharing_pays(columns.active, columns.in_rows().arcs(), columns.flat, world);
     match merge {

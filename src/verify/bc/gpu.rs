@@ -16,7 +16,7 @@ const NONE: u32 = u32::MAX;
 /// Bytes of a node: level, paths and what comes after, a lane; and the score.
 const SCRATCH: u64 = 17 * LANES as u64 + 8;
 
-impl Checker {
+impl Checker<'_> {
     /// What [`super::bc`] certifies; a GPU runs Brandes' algorithm from all sources, however many.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use crate::graph::Graph;
 use crate::verify::gpu::{Checker, Gpu, Seen};
 use crate::verify::one_a_node;
 
-impl Checker {
+impl Checker<'_> {
     /// What [`super::cc`] certifies.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use crate::verify::arriving::{Along, arriving};
 use crate::verify::gpu::{Checker, Gpu, Seen};
 use crate::verify::one_a_node;
 
-impl Checker {
+impl Checker<'_> {
     /// What [`super::katz`] certifies.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use crate::graph::Graph;
 use crate::verify::gpu::{Checker, Gpu, Seen};
 use bytemuck::Zeroable;
 
-impl Checker {
+impl Checker<'_> {
     /// What [`super::kcore`] certifies.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use crate::graph::Graph;
 use crate::verify::arriving::{Along, arriving};
 use crate::verify::gpu::{Arcs, Checker, Gpu, Seen};
 
-impl Checker {
+impl Checker<'_> {
     /// What [`super::pagerank`] certifies; a GPU makes all iterations again, however many.
     ///
     /// # Errors
@@ -31,7 +31,7 @@ impl Checker {
 
 /// The map on a GPU.
 struct Iterations<'a> {
-    gpu: &'a Gpu,
+    gpu: &'a Gpu<'a>,
     arcs: Arcs<'a>,
     along: Along,
     weighted: bool,

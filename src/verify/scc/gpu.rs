@@ -14,7 +14,7 @@ const ROUNDS: usize = 1 << 15;
 /// Bytes of a node: labels, ranks, sizes, marks, members and two queues; outer arcs, rows and cursors of both kinds.
 const SCRATCH: u64 = 7 * 4 + 5 * 8;
 
-impl Checker {
+impl Checker<'_> {
     /// What [`super::scc`] certifies.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ const JUMPS: usize = 33;
 /// Bytes a node of distances, marks, nominees, predecessors, ranks, levels and ancestors before and after a jump, and support.
 const SCRATCH: u64 = 8 + 8 * 4 + 4;
 
-impl Checker {
+impl Checker<'_> {
     /// What [`super::sssp`] certifies.
     ///
     /// # Errors
@@ -77,7 +77,7 @@ const DOUBLES: Names = Names {
 
 /// An answer on a GPU.
 struct OnGpu<'a> {
-    gpu: &'a Gpu,
+    gpu: &'a Gpu<'a>,
     names: Names,
     /// `None` where there is no room.
     arcs: Option<Arcs<'a>>,

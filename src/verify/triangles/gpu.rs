@@ -7,7 +7,7 @@ use crate::graph::Graph;
 use crate::verify::gpu::{Checker, Gpu, Seen, prefix_sums};
 use bytemuck::Zeroable;
 
-impl Checker {
+impl Checker<'_> {
     /// What [`super::triangles`] certifies.
     ///
     /// # Errors

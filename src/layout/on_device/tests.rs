@@ -1,20 +1,26 @@
-use super::super::{Columns, PrepareOptions, Prepared, WeightedLayout};
+use super::super::{Columns, Layout, Prepared, WeightedLayout};
+use super::rows::ranges;
 use super::*;
 use crate::fleet::{Fleet, FleetConfig};
+use crate::generate::PassLimits;
 use crate::graph::Origin;
 use crate::hash::mix;
 use crate::layout::memory::{GraphShape, topology, total};
 use crate::layout::{Arcs, ColumnRows, Rows};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 #[test]
 fn ranges_take_all_rows_once_and_no_more_arcs_than_fit() {
     let offsets = [0, 0, 3, 3, 7, 12, 12, 13];
-    assert_eq!(ranges(&offsets, 7, 9), [0..4, 4..7]);
-    assert_eq!(ranges(&offsets, 5, 9), [0..3, 3..4, 4..6, 6..7]);
-    assert_eq!(ranges(&offsets, 100, 9), vec![0..7; 1]);
-    assert_eq!(ranges(&offsets, 100, 4), [0..4, 4..7]);
-    assert!(ranges(&[0], 5, 9).is_empty());
+    let all = |most, rows| ranges(&offsets, 0..7, most, rows);
+    assert_eq!(all(7, 9), [0..4, 4..7]);
+    assert_eq!(all(5, 9), [0..3, 3..4, 4..6, 6..7]);
+    assert_eq!(all(100, 9), vec![0..7; 1]);
+    assert_eq!(all(100, 4), [0..4, 4..7]);
+    assert_eq!(ranges(&offsets, 2..6, 5, 9), [2..4, 4..6]);
+    assert!(ranges(&offsets, 3..3, 5, 9).is_empty());
+    assert!(ranges(&[0], 0..0, 5, 9).is_empty());
     assert_eq!([1, 2, 3, 4, 5].map(bits), [1, 1, 2, 2, 3]);
 }
 
@@ -126,9 +132,10 @@ fn layouts_made_on_gpus_are_those_of_the_host() {
         let host = Columns::new(&graph, layout).unwrap();
         let once = host.without_repeats();
         let weighted = WeightedLayout::new(&graph, layout).unwrap();
-        for fleet in &fleets {
-            let what = format!("{name}, {layout}, {} replicas", fleet.world());
-            let options = PrepareOptions { layout, ..PrepareOptions::default() };
+        let placements = [Placement::Replicated, Placement::Sharded];
+        for (fleet, placement) in fleets.iter().flat_map(|fleet| placements.map(|p| (fleet, p))) {
+            let what = format!("{name}, {layout}, {placement}, {} replicas", fleet.world());
+            let options = PrepareOptions { layout, placement, ..PrepareOptions::default() };
             let prepared = Prepared::new(fleet, graph.clone(), options).unwrap();
             let made = prepared.topology(fleet).unwrap();
             assert!(!made.columns.out.is_loaded(), "{what}: not made on the device");
@@ -141,7 +148,7 @@ fn layouts_made_on_gpus_are_those_of_the_host() {
                 &format!("{what}, simple"),
             );
             let made = prepared.weighted(fleet).unwrap();
-            let (laid, device) = (&made.layout, made.on_device(0).unwrap());
+            let (laid, devices) = (&made.layout, 0..fleet.world());
             let facts = |l: &WeightedLayout| {
                 let bits = (l.mean_weight.to_bits(), l.lightest.to_bits());
                 (l.nodes, l.active, l.flat, l.name, l.into.is_some(), l.out.arcs.packing(), bits)
@@ -154,16 +161,19 @@ fn layouts_made_on_gpus_are_those_of_the_host() {
                 Arcs::OnDevices(None) => pairs += 1,
                 _ => panic!("{what}: made on the host"),
             }
-            let directions = [
-                (Some(&laid.out), Some(&weighted.out), Some(&device.out)),
-                (laid.into.as_ref(), weighted.into.as_ref(), device.into.as_ref()),
-            ];
-            for (laid, host, device) in directions {
-                let Some(((laid, host), device)) = laid.zip(host).zip(device) else { continue };
-                assert_eq!(laid.offsets, host.offsets, "{what}: weighted offsets");
-                let on_device = device.own_arcs().unwrap();
-                on_device.bind().unwrap();
-                assert!(on_device.to_vec().unwrap() == words(host), "{what}: weighted arcs");
+            for device in devices.map(|rank| made.on_device(rank).unwrap()) {
+                let directions = [
+                    (Some(&laid.out), Some(&weighted.out), Some(&device.out)),
+                    (laid.into.as_ref(), weighted.into.as_ref(), device.into.as_ref()),
+                ];
+                for (laid, host, device) in directions {
+                    let Some(((laid, host), device)) = laid.zip(host).zip(device) else { continue };
+                    assert_eq!(laid.offsets, host.offsets, "{what}: weighted offsets");
+                    assert!(
+                        device.read_arcs(words(host).len()) == words(host),
+                        "{what}: weighted arcs"
+                    );
+                }
             }
         }
     }
@@ -182,6 +192,72 @@ fn without_room_for_scratch_a_layout_is_made_on_the_host() {
             let made = prepared.topology(&fleet).unwrap();
             assert_eq!(made.columns.out.is_loaded(), on_host, "{spare} for {}", fleet.world());
             same_columns(&made.columns, &Columns::new(&graph, Layout::Auto).unwrap(), "limited");
+        }
+    }
+}
+
+/// Arcs from `source` to each node, `u32::MAX` where there is no path.
+fn levels(graph: &Graph, source: u32) -> Vec<u32> {
+    let mut levels = vec![u32::MAX; graph.nodes()];
+    levels[source as usize] = 0;
+    let mut queue = VecDeque::from([source]);
+    while let Some(u) = queue.pop_front() {
+        for (v, _) in graph.neighbors(u as usize) {
+            if levels[v as usize] == u32::MAX {
+                levels[v as usize] = levels[u as usize] + 1;
+                queue.push_back(v);
+            }
+        }
+    }
+    levels
+}
+
+#[test]
+fn a_graph_that_is_drawn_is_laid_out_like_one_that_is_made() {
+    for fleet in fleets(None) {
+        for spec in [
+            "rmat:1",
+            "rmat:5",
+            "rmat:10,seed=3",
+            "rmat:13",
+            "rmat:12,ef=200",
+            "rmat:16,params=gtgraph",
+        ] {
+            let limits = PassLimits { keys: Some(50_000), edges: Some(7_000) };
+            let (drawn, kept) = crate::generate::drawn(&fleet, spec, limits).unwrap();
+            let made = crate::generate::generate(spec).unwrap();
+            assert_eq!(drawn.offsets(), made.offsets(), "{spec}");
+            assert_eq!(drawn.default_source(), made.default_source(), "{spec}");
+            let drawn = Arc::new(drawn);
+            for (layout, placement) in [
+                (Layout::Auto, Placement::Sharded),
+                (Layout::Raw, Placement::Sharded),
+                (Layout::Degree, Placement::Replicated),
+            ] {
+                let what = format!("{spec}, {layout}, {placement}, {} replicas", fleet.world());
+                let options = PrepareOptions { layout, placement, ..PrepareOptions::default() };
+                let prepared = Prepared::new(&fleet, drawn.clone(), options).unwrap();
+                let prepared = prepared.with_input(Some(kept.clone()));
+                let rows = prepared.topology(&fleet).unwrap();
+                assert!(rows.report.on_devices, "{what}: not made on the device");
+                same_columns(&rows.columns, &Columns::new(&made, layout).unwrap(), &what);
+                kept.release(&fleet).unwrap();
+                assert!(!drawn.is_on_host(), "{what}: the host looked");
+            }
+            let prepared = Prepared::new(&fleet, drawn.clone(), PrepareOptions::default()).unwrap();
+            let prepared = prepared.with_input(Some(kept.clone()));
+            let checker = prepared.checker(&fleet).unwrap();
+            let source = drawn.default_source();
+            let levels = levels(&made, source);
+            let found = checker.bfs(&drawn, source, &levels, None).unwrap();
+            assert_eq!(found, crate::verify::bfs(&made, source, &levels, None).unwrap(), "{spec}");
+            assert!(!drawn.is_on_host(), "{spec}: the host looked");
+            let far = (0..levels.len()).max_by_key(|v| levels[*v].wrapping_add(1)).unwrap();
+            if levels[far] > 1 {
+                let mut wrong = levels.clone();
+                wrong[far] -= 1;
+                assert!(checker.bfs(&drawn, source, &wrong, None).is_err(), "{spec}");
+            }
         }
     }
 }
