@@ -87,8 +87,7 @@ impl DeviceWeighted {
         made: Made,
         options: PrepareOptions,
     ) -> Result<((WeightedLayout, [f64; 2]), DeviceWeighted)> {
-        let (begin, took) = (Instant::now(), [made.upload_ms, made.compile_ms]);
-        let ms = made.ms;
+        let (begin, ms, mut took) = (Instant::now(), made.ms, [made.upload_ms, made.compile_ms]);
         let Made { sketch, labels, out, into, lightest, mean_weight, .. } = made;
         let parts = |rows: MadeRows| {
             let arcs = Arcs::OnDevices(sketch.packing);
@@ -111,6 +110,8 @@ impl DeviceWeighted {
         };
         let shape = Shape::new(&layout);
         let records = shape.records(r)?;
+        let compile_ms = std::mem::take(&mut r.device_mut()?.compile_ms);
+        took[1] += compile_ms;
         let owners = Owners::new(&layout, r.world(), options);
         let mut rows = |(offsets, arcs): (DeviceBuffer<u32>, Placed<u32>),
                         split: Option<&Split>| {
@@ -132,7 +133,7 @@ impl DeviceWeighted {
             Some(_) => r.barrier("records of all owners")?,
             None => r.device()?.wait()?,
         }
-        layout.ms += milliseconds(begin);
+        layout.ms += milliseconds(begin) - compile_ms;
         let device = DeviceWeighted::of(&layout, &shape, out, into);
         Ok(((layout, took), device))
     }
