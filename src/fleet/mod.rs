@@ -4,6 +4,7 @@
 //! replica runs ([`Fleet::run`]); replicas talk only through merges and [`Replica::agree`].
 
 mod devices;
+mod kept;
 mod open;
 mod placed;
 mod replica;
@@ -12,6 +13,8 @@ mod shared;
 pub use crate::collective::{ChunkPolicy, MAX_REPLICAS, Payload, Rendezvous, Split, Ticket};
 pub use crate::device::DeviceInfo;
 pub use devices::{CollectiveKind, Devices, Fault, FaultKind};
+pub use kept::Kept;
+pub(crate) use kept::{down, down_offsets};
 pub(crate) use placed::Placed;
 pub(crate) use replica::Backend;
 pub use replica::Replica;

@@ -17,7 +17,7 @@
 //! arithmetic (roads: and a correctly rounded square root), so any thread or GPU can make it.
 
 mod geo;
-mod giant_cuda;
+pub(crate) mod giant_cuda;
 mod lattice;
 mod on_device;
 pub(crate) mod passes;
@@ -34,7 +34,7 @@ mod uniform;
 pub use crate::hash::array_value;
 pub use geo::GeoTruth;
 pub use on_device::{
-    DeviceGenerated, DeviceReport, DeviceTimes, Kept, PassLimits, may_pay_on_device, on_device,
+    DeviceGenerated, DeviceReport, DeviceTimes, PassLimits, may_pay_on_device, on_device,
     on_device_in, pays_on,
 };
 pub use recipe::Size;

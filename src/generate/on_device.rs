@@ -1,18 +1,17 @@
 //! Graphs that are generated where they are needed: on a GPU.
 
 use super::Size;
-use super::giant_cuda::lowest_of_most;
+use super::giant_cuda::giant;
 use super::rmat::{self, Rmat};
 use super::rmat_cuda::{self, RmatKernels};
-use crate::device::{DeviceBuffer, DeviceCsr};
+use crate::device::DeviceCsr;
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Fleet};
+use crate::fleet::{Backend, Fleet, Kept, down, down_offsets};
 use crate::graph::array::Array;
-use crate::graph::{Graph, Origin, Rows, milliseconds};
+use crate::graph::{Facts, Graph, Origin, Rows, milliseconds};
 use crate::hash::pair_weight;
-use bytemuck::Pod;
 use serde::Serialize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Milliseconds of a generation on a device, by the host's clock with the device idle at both ends.
@@ -170,16 +169,14 @@ impl DeviceGenerated {
     pub fn kept(self, fleet: &Fleet) -> Result<(Graph, Arc<Kept>)> {
         let rows = Arc::new(self.csr);
         let shared = rows.clone();
-        let lowest = fleet.run(move |replica| match (replica.rank(), &mut replica.backend) {
-            (0, Backend::Cuda(device)) => lowest_of_most(device, &shared),
+        let found = fleet.run(move |replica| match (replica.rank(), &mut replica.backend) {
+            (0, Backend::Cuda(device)) => giant(device, &shared, true).map(Some),
             _ => Ok(None),
         })?;
-        rows.offsets.bind()?;
         let start = Instant::now();
-        let (nodes, arcs) = (rows.nodes as usize, rows.arcs as usize);
-        let offsets = Array::filled("row offsets", nodes + 1, |to| rows.offsets.read(0, to))?;
+        let (offsets, arcs) = (down_offsets(&rows)?, rows.arcs as usize);
         let weighted = rows.weights.is_some();
-        let kept = Arc::new(Kept { rows: Mutex::new(Some(rows)) });
+        let kept = Arc::new(Kept::again(rows));
         let (own, spec) = (kept.clone(), self.spec.clone());
         let columns = Array::later(arcs, move || match own.rows() {
             Some(rows) => down("columns", &rows.columns, arcs),
@@ -201,8 +198,13 @@ impl DeviceGenerated {
         };
         let graph =
             Graph::of_rows(Rows { offsets, columns, weights: Some(weights) }, Some(true), origin);
-        let lowest = lowest.into_iter().flatten().next();
-        Ok((graph.with_default_source(lowest), kept))
+        let found = found.into_iter().flatten().next();
+        let facts = Facts {
+            source: found.map(|found| found.lowest),
+            isolated: found.map(|found| found.isolated),
+            ..Facts::default()
+        };
+        Ok((graph.with_facts(facts), kept))
     }
 
     /// Copies the graph to the host. `origin.load_ms` is the time on the device, `origin.build_ms` that
@@ -215,40 +217,6 @@ impl DeviceGenerated {
         kept.release(fleet)?;
         Ok(graph)
     }
-}
-
-/// The arcs of a generated graph in a GPU's memory, until they are let go.
-pub struct Kept {
-    rows: Mutex<Option<Arc<DeviceCsr>>>,
-}
-
-impl Kept {
-    /// The rows, if they are still there.
-    pub(crate) fn rows(&self) -> Option<Arc<DeviceCsr>> {
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Lets go of the arcs, and gives their memory back to the driver: arrays that come later lie where they would have lain
-    /// without them. Arcs that the host has not seen are made again there if it looks.
-    ///
-    /// # Errors
-    /// [`Error::Machine`] when the fleet has failed.
-    pub fn release(&self, fleet: &Fleet) -> Result<()> {
-        drop(self.rows.lock().unwrap_or_else(PoisonError::into_inner).take());
-        fleet.run(|replica| {
-            if let Backend::Cuda(device) = &replica.backend {
-                device.release_kept();
-            }
-            Ok(())
-        })?;
-        Ok(())
-    }
-}
-
-/// The first `length` elements of a device array.
-fn down<T: Pod>(what: &str, from: &DeviceBuffer<T>, length: usize) -> Result<Array<T>> {
-    from.bind()?;
-    Array::filled(what, length, |to| from.read(0, to))
 }
 
 /// The weights of arcs that were made without.

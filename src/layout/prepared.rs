@@ -6,8 +6,7 @@ use super::{
 };
 use crate::device::{DeviceCsr, room};
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Fleet};
-use crate::generate::Kept;
+use crate::fleet::{Backend, Fleet, Kept};
 use crate::graph::Graph;
 use crate::verify::Checker;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -56,7 +55,7 @@ pub struct Prepared {
     options: PrepareOptions,
     layouts: Arc<Mutex<Layouts>>,
     made: Mutex<Made>,
-    /// The graph's arcs on the GPU that generated it.
+    /// The graph's arcs on the GPU that made it.
     input: Option<Arc<Kept>>,
 }
 
@@ -92,7 +91,16 @@ impl Prepared {
         self.input.as_ref()?.rows()
     }
 
-    /// Lets go of arcs that were generated on the first GPU, if that has no room for `bytes` more beside them; `looked_at`
+    /// Lets go of arcs on the first GPU that the host is about to lay out: there was no room for a layout beside them.
+    fn let_go(&self, fleet: &Fleet) -> Result<()> {
+        let Some(input) = self.input.as_ref().filter(|input| input.rows().is_some()) else {
+            return Ok(());
+        };
+        self.graph.load()?;
+        input.release(fleet)
+    }
+
+    /// Lets go of arcs that were made on the first GPU, if that has no room for `bytes` more beside them; `looked_at`
     /// says whether the host will want them.
     ///
     /// # Errors
@@ -182,6 +190,7 @@ impl Prepared {
                 {
                     return Ok(Arc::new(made));
                 }
+                self.let_go(fleet)?;
                 let layout = layouts.weighted(&graph, self.options.layout)?;
                 WeightedGraph::new(fleet, graph, layout, self.options).map(Arc::new)
             },
@@ -199,6 +208,7 @@ impl Prepared {
                 {
                     return Ok(Arc::new(rows));
                 }
+                self.let_go(fleet)?;
                 let columns = layouts.topology(&graph, self.options.layout)?;
                 TopologyRows::new(fleet, graph, columns, self.options).map(Arc::new)
             },
@@ -233,6 +243,7 @@ impl Prepared {
             fleet,
             |made| &mut made.simple,
             |graph, layouts| {
+                self.let_go(fleet)?;
                 let columns = layouts.simple(&graph, self.options.layout)?;
                 TopologyRows::new(fleet, graph, columns, self.options).map(Arc::new)
             },

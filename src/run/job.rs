@@ -6,12 +6,12 @@ use super::{Choice, Clock, RunConfig, Stage, Verdict, Verification, Verify};
 use crate::algorithm::{
     AnyAnswer, AnyQuery, Checked, Measured, Paths, RunOptions, Workload, one_search,
 };
-use crate::fleet::{Fleet, FleetInfo};
-use crate::generate::{Kept, PassLimits};
+use crate::fleet::{Devices, Fleet, FleetInfo, Kept};
+use crate::generate::PassLimits;
 use crate::graph::{Graph, Origin};
-use crate::io::{LoadOptions, ResultFormat};
+use crate::io::{Begun, ResultFormat};
 use crate::layout::memory::{GraphShape, total};
-use crate::layout::{Form, PrepareReport, Prepared};
+use crate::layout::{Form, Placement, PrepareReport, Prepared};
 use crate::verify::Checker;
 use crate::{Error, Result, device, generate, io};
 use std::path::Path;
@@ -85,15 +85,18 @@ impl Outcome {
 
 /// Loads or generates the graph that the configuration names, for this workload.
 pub fn load(config: &RunConfig, workload: &Workload) -> Result<Arc<Graph>> {
+    load_own(config, workload).map(Arc::new)
+}
+
+fn load_own(config: &RunConfig, workload: &Workload) -> Result<Graph> {
     let spec = config.graph.as_deref().ok_or_else(no_graph)?;
-    let graph = match config.asks(workload).places {
+    match config.asks(workload).places {
         Some(places) => {
             let path = places.path.to_string_lossy();
             io::load_placed(spec, &path, places.first_id, &config.load)
         }
         None => io::load_with(spec, &config.load),
-    };
-    graph.map(Arc::new)
+    }
 }
 
 /// A graph that is there.
@@ -101,7 +104,7 @@ pub fn load(config: &RunConfig, workload: &Workload) -> Result<Arc<Graph>> {
 pub struct Loaded {
     /// The graph.
     pub graph: Arc<Graph>,
-    /// Its arcs on the GPU that made it.
+    /// Its arcs on the GPU that made or built it.
     pub kept: Option<Arc<Kept>>,
 }
 
@@ -117,19 +120,35 @@ impl Loaded {
     }
 }
 
+/// Whether GPUs may build the CSR of the graph's file and lay it out there.
+fn may_build_on_device(config: &RunConfig, workload: &Workload) -> bool {
+    let relabels = workload.form == Form::Weighted || workload.form.is_topology();
+    let host = matches!(config.devices, Devices::Host(_));
+    let whole = config.placement == Placement::Replicated;
+    relabels && whole && !host && config.asks(workload).places.is_none()
+}
+
 /// A graph that is on its way.
-pub struct Loading(Option<JoinHandle<Result<Arc<Graph>>>>);
+pub struct Loading(Option<JoinHandle<Result<Begun>>>);
 
 impl Loading {
-    /// Starts to load the graph that the configuration names, unless a GPU may make it sooner.
+    /// Starts to load the graph that the configuration names, unless a GPU may make it sooner. Of a file that a GPU builds sooner
+    /// the arcs are read.
     pub fn begin(config: &RunConfig, workload: &'static Workload) -> Loading {
         let generated = config.graph.as_deref().is_some_and(generate::may_pay_on_device);
         let config = config.clone();
         let load = move || {
-            let graph = load(&config, workload)?;
-            // Layout and summary ask for it, and devices may still be opening.
-            graph.is_undirected();
-            Ok(graph)
+            let begun = match &config.graph {
+                Some(spec) if may_build_on_device(&config, workload) => {
+                    io::begin(spec, &config.load)?.for_gpus()?
+                }
+                _ => Begun::built(load_own(&config, workload)?),
+            };
+            if let Begun::Graph(graph) = &begun {
+                // Layout and summary ask for it, and devices may still be opening.
+                graph.is_undirected();
+            }
+            Ok(begun)
         };
         Loading((!generated).then(|| spawn(load)))
     }
@@ -138,17 +157,21 @@ impl Loading {
     /// until the host looks at its arcs. It is the same graph, to the bit.
     pub fn end(self, config: &RunConfig, workload: &Workload, fleet: &Fleet) -> Result<Loaded> {
         if let Some(thread) = self.0 {
-            let graph = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            return Ok(Loaded { graph: graph?, kept: None });
+            let begun = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let (graph, kept) = match begun? {
+                Begun::Graph(graph) => (*graph, None),
+                Begun::Arcs(arcs) => arcs.on(fleet)?,
+            };
+            return Ok(Loaded { graph: Arc::new(graph), kept });
         }
         let spec = config.graph.as_deref().filter(|spec| generate::pays_on(fleet, spec));
         let Some(spec) = spec.filter(|_| config.asks(workload).places.is_none()) else {
             return Ok(Loaded { graph: load(config, workload)?, kept: None });
         };
-        let weights = !workload.form.is_topology();
+        let weights = !workload.form.is_topology() && config.load.weights.in_file().read();
         let made = generate::on_device_in(fleet, spec, weights, PassLimits::default())?;
         let (graph, kept) = made.kept(fleet)?;
-        if config.load == LoadOptions::default() {
+        if io::leaves_arcs(&config.load) {
             let graph = Arc::new(io::apply(graph, &config.load)?);
             return Ok(Loaded { graph, kept: Some(kept) });
         }
@@ -183,7 +206,13 @@ pub fn compile_ahead(config: &RunConfig, workload: &Workload, fleet: &Fleet) {
     let layouts: &[&str] = if relabels { &["layout.cu", "sort.cu"] } else { &[] };
     let spec = config.graph.as_deref().unwrap_or_default();
     let made = generate::pays_on(fleet, spec);
-    let generators: &[&str] = if made { &["rmat.cu", "giant.cu"] } else { &[] };
+    let built =
+        may_build_on_device(config, workload) && io::may_build_on_device(spec, &config.load);
+    let generators: &[&str] = match (made, built) {
+        (true, _) => &["rmat.cu", "giant.cu"],
+        (false, true) => &["build.cu", "giant.cu"],
+        (false, false) => &[],
+    };
     let wide = made && generate::size(spec).is_ok_and(|size| size.arcs > u64::from(u32::MAX));
     let names = generators.iter().chain(layouts).chain(workload.kernels).copied();
     device::compile_ahead(names, wide, &gpu.compute_capability);
@@ -229,7 +258,7 @@ impl Job {
         Ok(Job { graph: Arc::new(Graph::empty(origin)), ..job })
     }
 
-    /// Lets go of the arcs that a GPU generated, if the run needs the room.
+    /// Lets go of the arcs that a GPU made, if the run needs the room.
     pub fn make_room(&self, fleet: &Fleet, graph: &Prepared) -> Result<()> {
         let (nodes, arcs) = (self.graph.nodes() as u64, self.graph.arcs());
         let shape = GraphShape::at_most(nodes, arcs, true, Some((1, 1)));

@@ -3,8 +3,7 @@
 use super::cell::Refusal;
 use super::plan::{same_fleet, same_graph, same_preparation};
 use super::planned::Planned;
-use crate::fleet::Fleet;
-use crate::generate::Kept;
+use crate::fleet::{Fleet, Kept};
 use crate::layout::{Form, Layout, Layouts, Prepared};
 use crate::report::Record;
 use crate::run::{

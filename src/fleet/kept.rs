@@ -1,0 +1,92 @@
+//! The arcs of a graph in a GPU's memory, where they stay until the host looks at them.
+
+use super::{Backend, Fleet};
+use crate::device::{DeviceBuffer, DeviceCsr};
+use crate::error::{Error, Result};
+use crate::graph::Rows;
+use crate::graph::array::Array;
+use bytemuck::Pod;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Rows on a device, until they are let go.
+type Slot = Mutex<Option<Arc<DeviceCsr>>>;
+
+fn held(slot: &Slot) -> Option<Arc<DeviceCsr>> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// The arcs of a graph in a GPU's memory, until they are let go.
+pub struct Kept {
+    rows: Arc<Slot>,
+    /// The host's columns and weights, where nobody can make them again.
+    only: Option<(Array<u32>, Option<Array<f32>>)>,
+}
+
+impl Kept {
+    /// These rows, of a graph that can be made again without them.
+    pub(crate) fn again(rows: Arc<DeviceCsr>) -> Kept {
+        Kept { rows: Arc::new(Mutex::new(Some(rows))), only: None }
+    }
+
+    /// These rows, and the same as the host sees them: columns and weights come when it looks at them, or when the rows are let
+    /// go.
+    ///
+    /// # Errors
+    /// [`Error::Machine`] where the host has no room for the offsets.
+    pub(crate) fn once(rows: DeviceCsr) -> Result<(Rows, Kept)> {
+        let (offsets, arcs) = (down_offsets(&rows)?, rows.arcs as usize);
+        let weighted = rows.weights.is_some();
+        let slot: Arc<Slot> = Arc::new(Mutex::new(Some(Arc::new(rows))));
+        let gone = || Error::machine("arcs were let go before the host had them; a bug");
+        let own = slot.clone();
+        let columns = Array::later(arcs, move || {
+            down("columns", &held(&own).ok_or_else(gone)?.columns, arcs)
+        });
+        let own = slot.clone();
+        let weights = weighted.then(|| {
+            Array::later(arcs, move || {
+                let rows = held(&own).ok_or_else(gone)?;
+                down("weights", rows.weights.as_ref().ok_or_else(gone)?, arcs)
+            })
+        });
+        let only = Some((columns.clone(), weights.clone()));
+        Ok((Rows { offsets, columns, weights }, Kept { rows: slot, only }))
+    }
+
+    /// The rows, if they are still there.
+    pub(crate) fn rows(&self) -> Option<Arc<DeviceCsr>> {
+        held(&self.rows)
+    }
+
+    /// Lets go of the arcs, and gives their memory back to the driver: arrays that come later lie where they would have lain
+    /// without them. Arcs that the host has not seen come to it first, or are made again there if it looks.
+    ///
+    /// # Errors
+    /// [`Error::Machine`] where the host has no room for them, or when the fleet has failed.
+    pub fn release(&self, fleet: &Fleet) -> Result<()> {
+        if let Some((columns, weights)) = &self.only {
+            columns.load()?;
+            weights.iter().try_for_each(Array::load)?;
+        }
+        drop(self.rows.lock().unwrap_or_else(PoisonError::into_inner).take());
+        fleet.run(|replica| {
+            if let Backend::Cuda(device) = &replica.backend {
+                device.release_kept();
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+}
+
+/// The host's copy of row offsets.
+pub(crate) fn down_offsets(rows: &DeviceCsr) -> Result<Array<u64>> {
+    down("row offsets", &rows.offsets, rows.nodes as usize + 1)
+}
+
+/// The first `length` elements of a device array.
+pub(crate) fn down<T: Pod>(what: &str, from: &DeviceBuffer<T>, length: usize) -> Result<Array<T>> {
+    // This may be another replica's thread, whose context must be current again afterwards.
+    let _entered = from.enter()?;
+    Array::filled(what, length, |to| from.read(0, to))
+}
