@@ -76,7 +76,12 @@ pub(super) fn build(
         }
         // A compiler shows no signs of life, so it comes before the first of them is due.
         let kernels = match &mut replica.backend {
-            Backend::Cuda(device) => Kernels::load(device)?,
+            Backend::Cuda(device) => {
+                let kernels = Kernels::load(device)?;
+                // It counts as building, and not as part of a layout.
+                device.compile_ms = 0.0;
+                kernels
+            }
             Backend::Host(_) => return Ok(None),
         };
         replica.enter("build the CSR")?;

@@ -427,6 +427,53 @@ mod tests {
     }
 
     #[test]
+    fn a_large_text_file_is_built_on_the_gpu_as_on_the_host() {
+        let devices = "cuda:0".parse().unwrap();
+        let Ok(fleet) = Fleet::open(FleetConfig { devices, ..FleetConfig::default() }) else {
+            return crate::skips::skipped("no CUDA device, no file was built on one");
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("large.txt");
+        let mut text = String::new();
+        for i in 0..(1u64 << 22) + 1000 {
+            let draw = crate::hash::mix(i);
+            let (u, v) = (draw % 300_000, (draw >> 32) % 300_000 * 3);
+            text += &format!("{u} {v} {}\n", (draw >> 20) % 100);
+        }
+        std::fs::write(&path, text).unwrap();
+        let path = path.to_str().unwrap().to_string();
+        for (name, load, on) in [
+            ("sssp", "", "the GPU"),
+            ("sssp", "symmetrize = 'max'\nself-loops = 'drop'", "the GPU"),
+            ("sssp", "weights = 'random:1-9:5'", "the GPU"),
+            ("bfs", "duplicates = 'min'", "the GPU"),
+            ("bfs", "relabel = 'degree'", "the host, for --relabel"),
+        ] {
+            let text = format!(
+                "graph = '{path}'\ndevices = 'cuda:0'\nverify = true\n[load]\ncache = 'off'\n{load}"
+            );
+            let config: RunConfig = toml::from_str(&text).unwrap();
+            let workload = workload(name).unwrap();
+            let host = io::load_with(&path, &config.load).unwrap();
+            let loaded = Loading::begin(&config, workload).end(&config, workload, &fleet).unwrap();
+            let Loaded { graph, kept } = loaded;
+            assert_eq!(graph.origin.built_on, on, "{load}");
+            assert_eq!(kept.is_some(), on == "the GPU" && !graph.is_on_host(), "{load}");
+            let job = Job::new(workload, config, graph.clone()).unwrap();
+            let prepared = prepare(&job, kept.clone(), &fleet).unwrap();
+            assert_eq!(kept.is_none(), graph.is_on_host(), "{load}: the host looked at arcs");
+            let answer = job.solve(&fleet, &prepared).unwrap();
+            let checked = job.check(&fleet, &prepared, &*answer).unwrap().unwrap();
+            assert_eq!(checked.verdict, Verdict::Yes, "{load}");
+            assert_eq!(graph.default_source(), host.default_source(), "{load}");
+            assert_eq!(graph.names(), host.names(), "{load}");
+            assert!(graph.offsets() == host.offsets() && graph.columns() == host.columns());
+            assert!(graph.weights() == host.weights(), "{load}");
+            kept.iter().for_each(|kept| kept.release(&fleet).unwrap());
+        }
+    }
+
+    #[test]
     fn a_memory_limit_is_checked_against_the_arrays_of_every_workload() {
         let graph = Arc::new(generate::generate("geo:5000").unwrap());
         for workload in WORKLOADS {
