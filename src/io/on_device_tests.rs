@@ -59,7 +59,7 @@ impl File {
             (1, _) => 7.0,
             (2, draw) => (draw % 1000) as f32 / 8.0,
             // Of sums the order decides.
-            (3, draw) => f32::from_bits((draw % 0x7f00_0000) as u32),
+            (3, draw) => f32::from_bits((draw % 0x4a00_0000) as u32),
             (4, draw) => (draw % 5) as f32 * 0.1,
             // Sums are beyond what f32 holds.
             (_, draw) => ((1 << 24) - draw % 2) as f32,
