@@ -1,6 +1,6 @@
 //! Device arrays, which peers may read, and pinned words of the host.
 
-use super::context::Context;
+use super::context::{Context, Entered};
 use super::pool;
 use crate::error::{Error, Result};
 use bytemuck::Pod;
@@ -92,6 +92,11 @@ impl<T: Pod> DeviceBuffer<T> {
         self.context.bind()
     }
 
+    /// The same until the result is dropped; then the one before is current again.
+    pub(crate) fn enter(&self) -> Result<Entered> {
+        self.context.enter()
+    }
+
     /// Queues zeroing all elements.
     pub fn clear(&self) -> Result<()> {
         self.clear_from(0)
@@ -119,6 +124,21 @@ impl<T: Pod> DeviceBuffer<T> {
         }
         let to = self.pointer + (first * size_of::<T>()) as u64;
         self.context.copy_in(self.stream, to, bytemuck::cast_slice(values))
+    }
+
+    /// Copies the values of all parts, one part behind the other, to the front of the array.
+    pub(crate) fn upload_parts<'a>(&self, parts: impl Iterator<Item = &'a [T]>) -> Result<()> {
+        let (mut placed, mut length) = (Vec::new(), 0);
+        for part in parts {
+            let to = self.pointer + (length * size_of::<T>()) as u64;
+            placed.push((to, bytemuck::cast_slice(part)));
+            length += part.len();
+        }
+        if length > self.length {
+            let held = self.length;
+            return Err(Error::machine(format!("upload of {length} elements into {held}; a bug")));
+        }
+        self.context.copy_parts_in(self.stream, &placed)
     }
 
     /// Whether it is in the memory of this context.

@@ -155,17 +155,29 @@ impl Context {
     /// is room for it.
     pub(super) fn copy_in(&self, stream: sys::CUstream, to: u64, from: &[u8]) -> Result<()> {
         if from.len() >= WORTH {
-            self.drain(stream)?;
-            return self.with_lanes(|k, lanes, lane| {
-                let pieces = from.chunks(PIECE).enumerate().skip(k).step_by(lanes);
-                lane.copy_in(self, pieces.map(|(i, piece)| (to + (i * PIECE) as u64, piece)))
-            });
+            return self.copy_parts_in(stream, &[(to, from)]);
         }
         // SAFETY: the caller's part of the device; the source is not touched before the stream is drained.
         let status =
             unsafe { sys::cuMemcpyHtoDAsync_v2(to, from.as_ptr().cast(), from.len(), stream) };
         self.check("cuMemcpyHtoD", status)?;
         self.drain(stream)
+    }
+
+    /// [`Context::copy_in`] of many parts, each to a device address of its own.
+    pub(super) fn copy_parts_in(
+        &self,
+        stream: sys::CUstream,
+        parts: &[(u64, &[u8])],
+    ) -> Result<()> {
+        self.drain(stream)?;
+        self.with_lanes(|k, lanes, lane| {
+            let pieces = parts.iter().flat_map(|(to, part)| {
+                let pieces = part.chunks(PIECE).enumerate();
+                pieces.map(move |(i, piece)| (*to + (i * PIECE) as u64, piece))
+            });
+            lane.copy_in(self, pieces.skip(k).step_by(lanes))
+        })
     }
 
     /// Copies from the device address `from` once all that is on `stream` has ended, and waits. The context is current; there is

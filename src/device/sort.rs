@@ -48,7 +48,7 @@ pub(crate) struct Sorter {
     /// `[capacity] u64`.
     pub keys: DeviceBuffer<u64>,
     /// `[capacity] u64`: where keys are moved to. Then the two change places.
-    spare: DeviceBuffer<u64>,
+    pub spare: DeviceBuffer<u64>,
     /// `[256][tiles] u32`: digits by tile, or distinct keys by tile.
     table: DeviceBuffer<u32>,
     /// `[tiles of the table + 1] u32`: sums of the scan.

@@ -2,8 +2,9 @@
 //! several GPUs is so never whole anywhere.
 
 use super::dealt;
-use super::giant_cuda::lowest_of_edges;
-use super::on_device::{DeviceArcs, Kept, MadeGraph};
+use super::giant_cuda::giant_of_edges;
+use super::kept::{DeviceArcs, Kept};
+use super::on_device::MadeGraph;
 use super::passes::Pass;
 use super::rmat::Rmat;
 use super::rmat_cuda::{RmatKernels, Work};
@@ -60,19 +61,19 @@ pub fn drawn(fleet: &Fleet, spec: &str, limits: PassLimits) -> Result<(Graph, Ar
         let kernels = RmatKernels::load(r.device_mut()?)?;
         r.begin(0, "generate")?;
         let (rows, _) = dealt::rows(r, &kernels, (&rmat, false, false), &limits)?;
-        let lowest = match (r.rank(), &mut r.backend) {
-            (0, Backend::Cuda(device)) => lowest_of_edges(device, &rows, &rmat)?,
+        let giant = match (r.rank(), &mut r.backend) {
+            (0, Backend::Cuda(device)) => Some(giant_of_edges(device, &rows, &rmat)?),
             _ => None,
         };
-        Ok((rows, lowest))
+        Ok((rows, giant))
     })?;
-    let lowest = counted.first().and_then(|(_, lowest)| *lowest);
+    let giant = counted.first().and_then(|(_, giant)| *giant);
     let rows: Vec<Arc<DeviceCsr>> = counted.into_iter().map(|(rows, _)| Arc::new(rows)).collect();
     let nothing = || Error::machine("a fleet of no replica; this is a bug");
     let first = rows.first().cloned().ok_or_else(nothing)?;
     let rows = rows.into_iter().map(|rows| Mutex::new(Some(rows))).collect();
-    let kept = Kept::new(DeviceArcs::Drawn(Arc::new(Drawn { rmat, arcs: first.arcs, rows })));
-    MadeGraph { rows: &first, spec, rmat: &rmat, weighted: false, lowest, ms: milliseconds(start) }
+    let kept = Kept::again(DeviceArcs::Drawn(Arc::new(Drawn { rmat, arcs: first.arcs, rows })));
+    MadeGraph { rows: &first, spec, rmat: &rmat, weighted: false, giant, ms: milliseconds(start) }
         .with(kept)
 }
 

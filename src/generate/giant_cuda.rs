@@ -3,7 +3,8 @@
 use super::PassLimits;
 use super::rmat::Rmat;
 use super::rmat_cuda::{RmatKernels, Work};
-use crate::device::kernels::giant::{GiantArgs, THREADS};
+use crate::device::kernels::giant::GiantArgs;
+use crate::device::kernels::rows::{THREADS, TILE};
 use crate::device::{CudaDevice, DeviceBuffer, DeviceCsr, Function, Launch, source};
 use crate::error::Result;
 use crate::hash::hash;
@@ -11,32 +12,43 @@ use std::collections::HashMap;
 
 /// Nodes that are asked for their root, to guess the largest component.
 const ASKED: u64 = 256;
-/// Edges a node that are joined before that.
+/// Drawn edges a node that are joined before that.
 const SAMPLED: u64 = 2;
 
-/// The lowest node of the largest component of `csr`, which is symmetric, if most nodes that have arcs are in that.
-pub(super) fn lowest_of_most(device: &mut CudaDevice, csr: &DeviceCsr) -> Result<Option<u32>> {
-    let search = match Search::new(device, csr)? {
-        Some(search) => search,
-        None => return Ok(None),
-    };
-    search.launch(search.sample, 0)?;
+/// What is known of the components of a graph.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Giant {
+    /// The lowest node of the largest component; of equally large ones, of that which has the lowest node.
+    pub lowest: u32,
+    /// Nodes without any arc, in or out.
+    pub isolated: u64,
+}
+
+/// Bytes of device memory that [`giant`] needs for a graph of so many nodes.
+pub(crate) fn giant_bytes(nodes: u64) -> u64 {
+    8 * nodes
+}
+
+/// The largest weakly connected component of `csr`. `symmetric` says that every arc has its reverse.
+pub(crate) fn giant(device: &mut CudaDevice, csr: &DeviceCsr, symmetric: bool) -> Result<Giant> {
+    let search = Search::new(device, csr)?;
+    search.over_nodes("giant_sample", 0)?;
     let giant = search.guess()?;
-    search.launch(search.rest, giant)?;
-    search.lowest(giant)
+    match symmetric {
+        true => search.over_nodes("giant_rest", giant)?,
+        false => search.launch("giant_all", csr.arcs, TILE, giant)?,
+    }
+    search.found(giant)
 }
 
 /// The same of the graph that `rmat` draws, of which `csr` has the offsets.
-pub(super) fn lowest_of_edges(
+pub(super) fn giant_of_edges(
     device: &mut CudaDevice,
     csr: &DeviceCsr,
     rmat: &Rmat,
-) -> Result<Option<u32>> {
+) -> Result<Giant> {
     let kernels = RmatKernels::load(device)?;
-    let search = match Search::new(device, csr)? {
-        Some(search) => search,
-        None => return Ok(None),
-    };
+    let search = Search::new(device, csr)?;
     let limits = PassLimits::default();
     let work = Work::new(search.device, &kernels, (rmat, false), &limits);
     let (edges, nowhere) = (rmat.edges(), u32::MAX);
@@ -44,58 +56,60 @@ pub(super) fn lowest_of_edges(
     work.join(&search.parent, nowhere, 0..sampled)?;
     let giant = search.guess()?;
     work.join(&search.parent, giant, sampled..edges)?;
-    search.lowest(giant)
+    search.found(giant)
 }
 
 /// Trees of nodes, of which the largest is looked for.
 struct Search<'a> {
     device: &'a CudaDevice,
     csr: &'a DeviceCsr,
-    sample: Function,
-    compress: Function,
-    rest: Function,
-    count: Function,
+    kernels: HashMap<&'static str, Function>,
     /// `[nodes]`
     parent: DeviceBuffer<u32>,
-    /// Nodes inside and outside.
-    counts: DeviceBuffer<u64>,
+    sizes: DeviceBuffer<u32>,
+    found: DeviceBuffer<u64>,
 }
 
 impl<'a> Search<'a> {
-    /// Every node alone; `None` where there is no node.
-    fn new(device: &'a mut CudaDevice, csr: &'a DeviceCsr) -> Result<Option<Search<'a>>> {
-        if csr.nodes == 0 {
-            return Ok(None);
+    /// Every node alone.
+    fn new(device: &'a mut CudaDevice, csr: &'a DeviceCsr) -> Result<Search<'a>> {
+        let file = source("giant.cu");
+        let mut kernels = HashMap::new();
+        for name in file.kernels {
+            kernels.insert(*name, device.function(file, &[], name)?);
         }
-        let mut load = |name| device.function(source("giant.cu"), &[], name);
-        let [begin, sample, compress] =
-            [load("giant_begin")?, load("giant_sample")?, load("giant_compress")?];
-        let [rest, count] = [load("giant_rest")?, load("giant_count")?];
         let device = &*device;
         let parent = device.alloc("roots", csr.nodes as usize)?;
-        let counts = device.alloc("nodes inside and outside", 2)?;
-        let search = Search { device, csr, sample, compress, rest, count, parent, counts };
-        search.launch(begin, 0)?;
-        Ok(Some(search))
+        let sizes = device.alloc("sizes of components", csr.nodes as usize)?;
+        let found = device.alloc("the largest component", 2)?;
+        let search = Search { device, csr, kernels, parent, sizes, found };
+        search.over_nodes("giant_begin", 0)?;
+        Ok(search)
     }
 
-    fn launch(&self, kernel: Function, giant: u32) -> Result<()> {
+    fn over_nodes(&self, kernel: &str, giant: u32) -> Result<()> {
+        self.launch(kernel, self.csr.nodes, THREADS, giant)
+    }
+
+    fn launch(&self, kernel: &str, items: u64, each: u32, giant: u32) -> Result<()> {
         let args = GiantArgs {
             offsets: self.csr.offsets.pointer(),
             columns: self.csr.columns.pointer(),
             parent: self.parent.pointer(),
-            counts: self.counts.pointer(),
+            sizes: self.sizes.pointer(),
+            found: self.found.pointer(),
+            arcs: self.csr.arcs,
             nodes: self.csr.nodes as u32,
             giant,
         };
-        let blocks =
-            self.csr.nodes.div_ceil(THREADS.into()).min(self.device.filling().into()) as u32;
-        self.device.launch(kernel, Launch::of(blocks, THREADS), &args)
+        let filling = u64::from(self.device.filling());
+        let blocks = items.div_ceil(each.into()).clamp(1, filling) as u32;
+        self.device.launch(self.kernels[kernel], Launch::of(blocks, THREADS), &args)
     }
 
     /// The root of the tree that most of some nodes are in.
     fn guess(&self) -> Result<u32> {
-        self.launch(self.compress, 0)?;
+        self.over_nodes("giant_compress", 0)?;
         self.device.wait()?;
         let mut votes: HashMap<u32, u32> = HashMap::new();
         for i in 0..ASKED {
@@ -106,14 +120,15 @@ impl<'a> Search<'a> {
         Ok(most.map_or(0, |(root, _)| root))
     }
 
-    /// The lowest node of the component that `giant` is in, if most nodes are.
-    fn lowest(&self, giant: u32) -> Result<Option<u32>> {
-        self.launch(self.compress, giant)?;
+    /// What all joins have come to; `giant` was the guess.
+    fn found(&self, giant: u32) -> Result<Giant> {
+        self.over_nodes("giant_compress", giant)?;
         self.device.wait()?;
         let giant = self.parent.element(giant as usize)?;
-        self.launch(self.count, giant)?;
+        self.over_nodes("giant_sizes", giant)?;
+        self.over_nodes("giant_largest", giant)?;
         self.device.wait()?;
-        let counts = self.counts.to_vec()?;
-        Ok((counts[0] > counts[1].max(1)).then_some(giant))
+        let found = self.found.to_vec()?;
+        Ok(Giant { lowest: u32::MAX - found[0] as u32, isolated: found[1] })
     }
 }

@@ -19,7 +19,8 @@
 mod dealt;
 mod drawn;
 mod geo;
-mod giant_cuda;
+pub(crate) mod giant_cuda;
+mod kept;
 mod lattice;
 mod on_device;
 pub(crate) mod passes;
@@ -37,10 +38,11 @@ pub use crate::hash::array_value;
 pub use drawn::drawn;
 pub(crate) use drawn::{DrawKernels, Drawn};
 pub use geo::GeoTruth;
-pub(crate) use on_device::DeviceArcs;
+pub(crate) use kept::DeviceArcs;
+pub use kept::Kept;
 pub use on_device::{
-    DeviceGenerated, DeviceReport, DeviceTimes, Kept, PassLimits, draws_on, may_pay_on_device,
-    on_device, on_device_in, pays_on,
+    DeviceGenerated, DeviceReport, DeviceTimes, PassLimits, draws_on, may_pay_on_device, on_device,
+    on_device_in, pays_on,
 };
 pub use recipe::Size;
 

@@ -2,20 +2,19 @@
 
 use super::Size;
 use super::dealt;
-use super::drawn::Drawn;
-use super::giant_cuda::lowest_of_most;
+use super::giant_cuda::{Giant, giant};
+use super::kept::{DeviceArcs, Kept, down, down_offsets};
 use super::rmat::{self, Rmat};
 use super::rmat_cuda::{RmatKernels, Work};
 use crate::collective::apart;
-use crate::device::{DeviceBuffer, DeviceCsr};
+use crate::device::DeviceCsr;
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Fleet};
 use crate::graph::array::Array;
-use crate::graph::{Graph, Origin, Rows, milliseconds};
+use crate::graph::{Facts, Graph, Origin, Rows, milliseconds};
 use crate::hash::pair_weight;
-use bytemuck::Pod;
 use serde::Serialize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Milliseconds of a generation on a device, by the host's clock with the device idle at both ends.
@@ -186,15 +185,15 @@ impl DeviceGenerated {
     pub fn kept(self, fleet: &Fleet) -> Result<(Graph, Arc<Kept>)> {
         let rows = self.rows[0].clone();
         let shared = rows.clone();
-        let lowest = fleet.run(move |replica| match (replica.rank(), &mut replica.backend) {
-            (0, Backend::Cuda(device)) => lowest_of_most(device, &shared),
+        let found = fleet.run(move |replica| match (replica.rank(), &mut replica.backend) {
+            (0, Backend::Cuda(device)) => giant(device, &shared, true).map(Some),
             _ => Ok(None),
         })?;
-        let lowest = lowest.into_iter().flatten().next();
-        let kept = Kept::new(DeviceArcs::Rows(self.rows));
+        let giant = found.into_iter().flatten().next();
+        let kept = Kept::again(DeviceArcs::Rows(self.rows));
         let (spec, rmat, weighted) = (&*self.spec, &self.rmat, rows.weights.is_some());
         let ms = self.report.times.total_ms;
-        MadeGraph { rows: &rows, spec, rmat, weighted, lowest, ms }.with(kept)
+        MadeGraph { rows: &rows, spec, rmat, weighted, giant, ms }.with(kept)
     }
 
     /// Copies the graph to the host. `origin.load_ms` is the time on the device, `origin.build_ms` that
@@ -209,85 +208,23 @@ impl DeviceGenerated {
     }
 }
 
-/// Where the arcs of a graph are that devices have made.
-#[derive(Clone)]
-pub(crate) enum DeviceArcs {
-    /// In the memory of the fleet's first GPU, or of each.
-    Rows(Vec<Arc<DeviceCsr>>),
-    /// Nowhere: GPUs draw them.
-    Drawn(Arc<Drawn>),
-}
-
-impl DeviceArcs {
-    /// Whether weights are among them.
-    pub fn has_weights(&self) -> bool {
-        matches!(self, DeviceArcs::Rows(rows) if rows.iter().all(|rows| rows.weights.is_some()))
-    }
-}
-
-/// The arcs of a generated graph on GPUs, until they are let go.
-pub struct Kept {
-    arcs: Mutex<Option<DeviceArcs>>,
-}
-
-impl Kept {
-    pub(super) fn new(arcs: DeviceArcs) -> Arc<Kept> {
-        Arc::new(Kept { arcs: Mutex::new(Some(arcs)) })
-    }
-
-    /// Where they are, unless they were let go.
-    pub(crate) fn arcs(&self) -> Option<DeviceArcs> {
-        self.arcs.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// The rows on the first GPU, if they are there.
-    fn rows(&self) -> Option<Arc<DeviceCsr>> {
-        match self.arcs()? {
-            DeviceArcs::Rows(rows) => rows.into_iter().next(),
-            DeviceArcs::Drawn(_) => None,
-        }
-    }
-
-    /// Lets go of the arcs, and gives their memory back to the driver: arrays that come later lie where they would have lain
-    /// without them. Arcs that the host has not seen are made again there if it looks. What is drawn can still be drawn.
-    ///
-    /// # Errors
-    /// [`Error::Machine`] when the fleet has failed.
-    pub fn release(&self, fleet: &Fleet) -> Result<()> {
-        match self.arcs() {
-            Some(DeviceArcs::Drawn(drawn)) => drawn.release(),
-            _ => drop(self.arcs.lock().unwrap_or_else(PoisonError::into_inner).take()),
-        }
-        fleet.run(|replica| {
-            if let Backend::Cuda(device) = &replica.backend {
-                device.release_kept();
-            }
-            Ok(())
-        })?;
-        Ok(())
-    }
-}
-
 /// What is known of a graph that devices have made.
 pub(super) struct MadeGraph<'a> {
     pub rows: &'a DeviceCsr,
     pub spec: &'a str,
     pub rmat: &'a Rmat,
     pub weighted: bool,
-    /// The default source.
-    pub lowest: Option<u32>,
+    pub giant: Option<Giant>,
     /// Milliseconds that it took.
     pub ms: f64,
 }
 
 impl MadeGraph<'_> {
     /// The graph, whose arcs are where `kept` has them until the host looks.
-    pub fn with(self, kept: Arc<Kept>) -> Result<(Graph, Arc<Kept>)> {
-        let MadeGraph { rows, spec, rmat, weighted, lowest, ms } = self;
-        rows.offsets.bind()?;
-        let start = Instant::now();
-        let (nodes, arcs) = (rows.nodes as usize, rows.arcs as usize);
-        let offsets = Array::filled("row offsets", nodes + 1, |to| rows.offsets.read(0, to))?;
+    pub fn with(self, kept: Kept) -> Result<(Graph, Arc<Kept>)> {
+        let MadeGraph { rows, spec, rmat, weighted, giant, ms } = self;
+        let (start, kept) = (Instant::now(), Arc::new(kept));
+        let (offsets, arcs) = (down_offsets(rows)?, rows.arcs as usize);
         let (own, owned) = (kept.clone(), spec.to_string());
         let columns = Array::later(arcs, move || match own.rows() {
             Some(rows) => down("columns", &rows.columns, arcs),
@@ -306,14 +243,13 @@ impl MadeGraph<'_> {
         let origin = Origin { load_ms: ms, build_ms, ..super::origin(spec, rmat) };
         let graph =
             Graph::of_rows(Rows { offsets, columns, weights: Some(weights) }, Some(true), origin);
-        Ok((graph.with_default_source(lowest), kept))
+        let facts = Facts {
+            source: giant.map(|giant| giant.lowest),
+            isolated: giant.map(|giant| giant.isolated),
+            ..Facts::default()
+        };
+        Ok((graph.with_facts(facts), kept))
     }
-}
-
-/// The first `length` elements of a device array.
-fn down<T: Pod>(what: &str, from: &DeviceBuffer<T>, length: usize) -> Result<Array<T>> {
-    from.bind()?;
-    Array::filled(what, length, |to| from.read(0, to))
 }
 
 /// The weights of arcs that were made without.

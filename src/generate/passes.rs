@@ -1,7 +1,8 @@
-//! How a graph that is generated on a device is cut into passes over its rows.
+//! How a graph that a device makes is cut into passes over its rows.
 //!
 //! Idea: arcs are counted per *bucket* of rows (equal, power-of-two widths); a *pass* takes consecutive
-//! buckets that together fit into the key buffers. Edges are not stored between passes but drawn again.
+//! buckets that together fit into the key buffers. Keys are not stored between passes but made again, from a
+//! generator's edges or the arcs of a file.
 
 use crate::device::kernels::rmat;
 
@@ -13,7 +14,7 @@ const MAX_BUCKETS_LOG2: u32 = rmat::MAX_BUCKETS.ilog2();
 pub(crate) struct Pass {
     pub first_row: u32,
     pub rows: u32,
-    /// Arcs drawn with such a row, self loops left out, duplicates counted.
+    /// Arcs with such a row, duplicates counted. A generator leaves self loops out.
     pub arcs: u64,
 }
 

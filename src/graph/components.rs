@@ -40,6 +40,9 @@ impl WeakComponents {
 impl Graph {
     /// Number of nodes without any arc, in or out.
     pub fn isolated(&self) -> u64 {
+        if let Some(isolated) = self.facts.isolated {
+            return isolated;
+        }
         let n = self.nodes();
         let no_row = |v: usize| self.degree(v) == 0;
         if self.symmetric.get() == Some(&true) {
@@ -55,7 +58,7 @@ impl Graph {
     /// The node of the lowest id in the largest weakly connected component; of equally large ones, in
     /// that which has the lowest id.
     pub fn default_source(&self) -> u32 {
-        if let Some(source) = self.source {
+        if let Some(source) = self.facts.source {
             return source;
         }
         let (roots, giant) = self.weak_roots();

@@ -24,6 +24,7 @@ use build::{Csr, Keep};
 use names::Names;
 use options::LoadOptions;
 use rayon::prelude::*;
+use std::mem::offset_of;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -65,6 +66,22 @@ pub struct Origin {
     pub load_ms: f64,
     /// Milliseconds spent building the CSR.
     pub build_ms: f64,
+    /// Where the CSR was built, where a GPU might have built it: `the GPU`, or `the host` and why.
+    #[serde(skip)]
+    pub built_on: String,
+}
+
+/// What the maker of a graph knows of it, so that nobody has to look at its arcs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Facts {
+    /// [`Graph::default_source`].
+    pub source: Option<u32>,
+    /// [`Graph::isolated`].
+    pub isolated: Option<u64>,
+    /// [`Graph::self_loops`].
+    pub self_loops: Option<u64>,
+    /// [`Graph::is_undirected`].
+    pub undirected: Option<bool>,
 }
 
 /// A directed graph in compressed sparse rows. Row u lists the arcs u -> v.
@@ -84,8 +101,7 @@ pub struct Graph {
     /// The transpose, where the graph came with it.
     reverse: Option<Arc<Rows>>,
     places: Option<Arc<Places>>,
-    /// [`Graph::default_source`], where its maker knows.
-    source: Option<u32>,
+    facts: Facts,
     /// Provenance, echoed in results.
     pub origin: Origin,
 }
@@ -109,6 +125,18 @@ pub(crate) struct Places {
 pub(crate) struct ArcList<I = u32> {
     pub pairs: Vec<(I, I)>,
     pub weights: Vec<f32>,
+}
+
+impl ArcList {
+    /// The pairs as plain numbers.
+    pub(crate) fn ends(&self) -> &[[u32; 2]] {
+        const {
+            let (first, second) = (offset_of!((u32, u32), 0), offset_of!((u32, u32), 1));
+            assert!(first == 0 && second == 4 && size_of::<(u32, u32)>() == 8);
+        }
+        // SAFETY: a pair is two u32, source first, with nothing beside them, as was just asserted; they are aligned alike.
+        unsafe { std::slice::from_raw_parts(self.pairs.as_ptr().cast(), self.pairs.len()) }
+    }
 }
 
 impl Graph {
@@ -170,14 +198,17 @@ impl Graph {
             names: None,
             reverse: None,
             places: None,
-            source: None,
+            facts: Facts::default(),
             origin,
         }
     }
 
-    /// This graph, of which its maker knows [`Graph::default_source`], or does not.
-    pub(crate) fn with_default_source(mut self, source: Option<u32>) -> Graph {
-        self.source = source;
+    /// This graph, of which its maker knows these facts.
+    pub(crate) fn with_facts(mut self, facts: Facts) -> Graph {
+        self.facts = facts;
+        if let Some(undirected) = facts.undirected {
+            self.undirected = undirected.into();
+        }
         self
     }
 
@@ -388,9 +419,13 @@ impl Graph {
         columns.map(move |(e, column)| (*column, weights.map_or(1.0, |weights| weights[e])))
     }
 
-    /// Arcs from a node to itself that are there; where the input had any, all rows are looked at.
+    /// Arcs from a node to itself that are there; where the input had any, and their number is not known, all rows are looked at.
     pub(crate) fn self_loops(&self) -> u64 {
-        if self.origin.self_loops == 0 { 0 } else { check::rows(self).self_loops }
+        match self.facts.self_loops {
+            Some(loops) => loops,
+            None if self.origin.self_loops == 0 => 0,
+            None => check::rows(self).self_loops,
+        }
     }
 
     /// The smallest and the largest weight; (1, 1) for a graph without weights or arcs.
@@ -512,7 +547,7 @@ impl Graph {
         texts: Option<Arc<Texts>>,
     ) -> Graph {
         self.names = names.map(|names| Arc::new(Names::new(names, texts)));
-        self.source = None;
+        self.facts.source = None;
         self
     }
 

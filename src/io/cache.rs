@@ -78,6 +78,10 @@ pub(super) fn write(entry: &Path, graph: &Graph) {
     if !slow || size > limit() || cache_dir::make_private(folder).is_err() {
         return;
     }
+    // Its arcs may be on a GPU.
+    if graph.load().is_err() {
+        return;
+    }
     make_room(folder, limit() - size);
     let _ = native::write_as(graph, &graph.origin, entry);
 }

@@ -36,6 +36,7 @@ pub(crate) mod native;
 mod node_weights;
 mod npy;
 mod numpy;
+mod on_device;
 mod output;
 mod parquet;
 mod parsed;
@@ -63,11 +64,14 @@ pub(crate) use source::check_table;
 pub use writers::{check_writer, write_graph};
 
 use crate::error::{Error, Result};
+use crate::fleet::Fleet;
 use crate::generate;
+use crate::generate::Kept;
 use crate::graph::{Graph, Origin, milliseconds};
-use parsed::Parsed;
+use parsed::{Assembled, Numbered, Parsed};
 use source::{Bytes, Limit};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Endings that a data set's name does without.
@@ -89,8 +93,90 @@ pub fn load(spec: &str) -> Result<Graph> {
 /// # Errors
 /// As [`load`]; also a policy that cannot be followed.
 pub fn load_with(spec: &str, options: &LoadOptions) -> Result<Graph> {
+    match begin(spec, options)? {
+        Begun::Graph(graph) => Ok(*graph),
+        Begun::Arcs(arcs) => arcs.on_host(),
+    }
+}
+
+/// A graph, or what a file says of it, from which the CSR is still to be built.
+pub(crate) enum Begun {
+    Graph(Box<Graph>),
+    Arcs(Box<Unbuilt>),
+}
+
+impl Begun {
+    /// A graph that is there.
+    pub(crate) fn built(graph: Graph) -> Begun {
+        Begun::Graph(Box::new(graph))
+    }
+
+    /// The same for a fleet of GPUs: the host builds what it builds sooner, and what an option needs there.
+    pub(crate) fn for_gpus(self) -> Result<Begun> {
+        let Begun::Arcs(mut unbuilt) = self else { return Ok(self) };
+        if unbuilt.arcs.pairs() >= WORTH_A_DEVICE {
+            let Some(option) = unbuilt.arcs.needs_host() else { return Ok(Begun::Arcs(unbuilt)) };
+            unbuilt.arcs.say_built_on(format!("the host, for {option}"));
+        }
+        unbuilt.on_host().map(Begun::built)
+    }
+}
+
+/// The arcs of a file.
+pub(crate) struct Unbuilt {
+    spec: String,
+    /// Where the cache keeps the graph.
+    entry: Option<PathBuf>,
+    options: LoadOptions,
+    arcs: Box<Numbered>,
+}
+
+/// Pairs from which a GPU builds the CSR sooner than the host: below, the host takes as long as a few copies and launches.
+const WORTH_A_DEVICE: u64 = 1 << 22;
+/// Bytes of a text file of as many pairs, packed, at least.
+const BYTES_WORTH_A_DEVICE: u64 = 4 << 20;
+
+/// Whether a GPU may build the CSR of `spec`, as far as its length says.
+pub(crate) fn may_build_on_device(spec: &str, options: &LoadOptions) -> bool {
+    let long =
+        |spec: &str| std::fs::metadata(spec).is_ok_and(|file| file.len() >= BYTES_WORTH_A_DEVICE);
+    let cached = || cache::entry(spec, options).is_some_and(|entry| entry.exists());
+    !generate::is_spec(spec) && long(spec) && !cached()
+}
+
+impl Unbuilt {
+    /// The graph, built on the host.
+    pub(crate) fn on_host(self) -> Result<Graph> {
+        let graph = self.arcs.on_host()?;
+        cached(&self.spec, self.entry, &self.options, &graph);
+        Ok(graph)
+    }
+
+    /// The graph, built on the first GPU of `fleet`, where its arcs stay until the host looks at them; or on the host, where
+    /// that GPU has no room.
+    pub(crate) fn on(self, fleet: &Fleet) -> Result<(Graph, Option<Arc<Kept>>)> {
+        if fleet.info().backend != "cuda" {
+            return self.on_host().map(|graph| (graph, None));
+        }
+        let (graph, kept) = self.arcs.on(fleet, None)?;
+        cached(&self.spec, self.entry, &self.options, &graph);
+        Ok((graph, kept))
+    }
+}
+
+/// Keeps a graph in the cache, at `entry`.
+fn cached(spec: &str, entry: Option<PathBuf>, options: &LoadOptions, graph: &Graph) {
+    // A file that changed meanwhile may have been read half old and half new.
+    let steady = |entry: &Path| cache::entry(spec, options).as_deref() == Some(entry);
+    if let Some(entry) = entry.filter(|entry| !graph.is_mapped() && steady(entry)) {
+        cache::write(&entry, graph);
+    }
+}
+
+/// Reads a graph as far as that needs no fleet.
+pub(crate) fn begin(spec: &str, options: &LoadOptions) -> Result<Begun> {
     if generate::is_spec(spec) {
-        return apply(generate::generate(spec)?, options);
+        return apply(generate::generate(spec)?, options).map(Begun::built);
     }
     let start = Instant::now();
     let entry = cache::entry(spec, options);
@@ -100,16 +186,19 @@ pub fn load_with(spec: &str, options: &LoadOptions) -> Result<Graph> {
         graph.origin.policies = options.clone();
         graph.origin.cached = true;
         (graph.origin.load_ms, graph.origin.build_ms) = (milliseconds(start), 0.0);
-        return Ok(graph);
+        return Ok(Begun::built(graph));
     }
     let bytes = source::read(spec, Limit::of_graph(options.input_limit))?;
-    let graph = make(spec, &bytes, options, start)?;
-    // A file that changed meanwhile may have been read half old and half new.
-    let steady = |entry: &Path| cache::entry(spec, options).as_deref() == Some(entry);
-    if let Some(entry) = entry.filter(|entry| !graph.is_mapped() && steady(entry)) {
-        cache::write(&entry, &graph);
-    }
-    Ok(graph)
+    Ok(match make(spec, &bytes, options, start)? {
+        Assembled::Graph(graph) => {
+            cached(spec, entry, options, &graph);
+            Begun::Graph(graph)
+        }
+        Assembled::Arcs(arcs) => {
+            let (spec, options) = (spec.into(), options.clone());
+            Begun::Arcs(Box::new(Unbuilt { spec, entry, options, arcs }))
+        }
+    })
 }
 
 /// A file that says where nodes are.
@@ -152,10 +241,16 @@ pub fn apply(graph: Graph, options: &LoadOptions) -> Result<Graph> {
     parsed::apply_to_generated(graph, options)
 }
 
-/// The graph of the unpacked content of a file; reading began at `start`.
-fn make(path: &str, bytes: &Bytes, options: &LoadOptions, start: Instant) -> Result<Graph> {
+/// Whether [`apply`] leaves the arcs of a graph as they are, so that it need not look at them.
+pub(crate) fn leaves_arcs(options: &LoadOptions) -> bool {
+    parsed::leaves_arcs(options)
+}
+
+/// The graph of the unpacked content of a file, or its arcs; reading began at `start`.
+fn make(path: &str, bytes: &Bytes, options: &LoadOptions, start: Instant) -> Result<Assembled> {
     if native::is_native(bytes) {
-        return parsed::apply_to_native(path, native::open(bytes), options, start);
+        let graph = parsed::apply_to_native(path, native::open(bytes), options, start);
+        return graph.map(|graph| Assembled::Graph(Box::new(graph)));
     }
     let origin = Origin { dataset: dataset(path), graph_file: path.into(), ..Origin::default() };
     let parsed = parse(path, bytes, options)?;

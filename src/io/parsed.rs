@@ -2,11 +2,15 @@
 //! same for all formats.
 
 use super::compact::{self, Called};
+use super::on_device::{self, Wanted};
 use crate::error::{Error, Result};
+use crate::fleet::Fleet;
+use crate::generate::Kept;
 use crate::graph::array::Array;
 use crate::graph::build::{Keep, Repeated};
 use crate::graph::options::{Duplicates, LoadOptions, Relabel, SelfLoops, Symmetrize, Weights};
-use crate::graph::{ArcList, Graph, Origin, Rows, milliseconds};
+use crate::graph::{ArcList, Graph, Origin, Rows, check, milliseconds};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// What a file's header promises; nothing behind it has been looked at.
@@ -76,14 +80,42 @@ pub(super) enum Nodes {
     Listed(Called),
 }
 
-/// Makes the graph of what was found in `path`; reading began at `start`.
+/// The graph of a file, or its arcs, from which the CSR is still to be built.
+pub(super) enum Assembled {
+    Graph(Box<Graph>),
+    Arcs(Box<Numbered>),
+}
+
+impl Assembled {
+    /// The graph, built on the host.
+    pub(super) fn on_host(self) -> Result<Graph> {
+        match self {
+            Assembled::Graph(graph) => Ok(*graph),
+            Assembled::Arcs(arcs) => arcs.on_host(),
+        }
+    }
+}
+
+/// Arcs between nodes that are numbered.
+pub(super) struct Numbered {
+    path: String,
+    options: LoadOptions,
+    nodes: usize,
+    lists: Vec<ArcList>,
+    called: Called,
+    mirror: bool,
+    weighted: bool,
+    origin: Origin,
+}
+
+/// Numbers the nodes of what was found in `path`; reading began at `start`.
 pub(super) fn assemble(
     path: &str,
     parsed: Parsed,
     options: &LoadOptions,
     origin: Origin,
     start: Instant,
-) -> Result<Graph> {
+) -> Result<Assembled> {
     let weighted = parsed.weighted && options.weights.in_file().read();
     let origin = Origin {
         format: parsed.format.into(),
@@ -95,23 +127,27 @@ pub(super) fn assemble(
         load_ms: milliseconds(start),
         ..origin
     };
-    build(Parsed { weighted, ..parsed }, options, origin)
-        .and_then(|graph| apply(graph, options))
+    numbered(path, Parsed { weighted, ..parsed }, options, origin)
         .map_err(|error| name_file(path, error))
 }
 
-/// The CSR, with self loops and duplicates as asked.
-fn build(parsed: Parsed, options: &LoadOptions, mut origin: Origin) -> Result<Graph> {
+fn numbered(
+    path: &str,
+    parsed: Parsed,
+    options: &LoadOptions,
+    mut origin: Origin,
+) -> Result<Assembled> {
     let keep = keep(options);
     let (lists, called) = match parsed.arcs {
         Arcs::Rows { offsets, columns, weights } => {
             let offsets = extended(offsets, options.nodes)?;
             let weights = weights.filter(|_| parsed.weighted);
             let rows = Rows { offsets: offsets.into(), columns, weights };
-            return match keep.repeated {
-                Repeated::First => Graph::unsorted(rows, origin)?.kept(keep),
-                _ => Graph::sorted(rows, origin)?.kept(keep),
+            let graph = match keep.repeated {
+                Repeated::First => Graph::unsorted(rows, origin)?.kept(keep)?,
+                _ => Graph::sorted(rows, origin)?.kept(keep)?,
             };
+            return Ok(Assembled::Graph(Box::new(apply(graph, options)?)));
         }
         Arcs::Wide(lists) => {
             if let Some(asked) = options.nodes {
@@ -135,12 +171,100 @@ fn build(parsed: Parsed, options: &LoadOptions, mut origin: Origin) -> Result<Gr
         origin.id_base = first;
     }
     let (mirror, weighted) = (parsed.mirror, parsed.weighted);
-    let graph = Graph::from_lists(count as usize, lists, mirror, keep, weighted, origin)?;
-    Ok(match called {
+    let (path, options, nodes) = (path.into(), options.clone(), count as usize);
+    let all = Numbered { path, options, nodes, lists, called, mirror, weighted, origin };
+    Ok(Assembled::Arcs(Box::new(all)))
+}
+
+impl Numbered {
+    /// Pairs of the file.
+    pub(super) fn pairs(&self) -> u64 {
+        self.lists.iter().map(|list| list.pairs.len() as u64).sum()
+    }
+
+    /// The option that needs rows on the host, if one does.
+    pub(super) fn needs_host(&self) -> Option<&'static str> {
+        let options = &self.options;
+        // Of a pair whose directions differ two arcs are left each way.
+        let uneven = options.symmetrize == Symmetrize::Keep && !self.mirror;
+        [
+            (uneven, "--symmetrize=keep"),
+            (options.largest_component, "--largest-component"),
+            (options.relabel != Relabel::None, "--relabel"),
+        ]
+        .into_iter()
+        .find_map(|(asked, option)| asked.then_some(option))
+    }
+
+    /// Where the CSR will have been built, for the summary.
+    pub(super) fn say_built_on(&mut self, place: String) {
+        self.origin.built_on = place;
+    }
+
+    /// The graph under the options of the load, built on the host.
+    pub(super) fn on_host(self) -> Result<Graph> {
+        let Numbered { path, options, nodes, lists, called, mirror, weighted, origin } = self;
+        Graph::from_lists(nodes, lists, mirror, keep(&options), weighted, origin)
+            .and_then(|graph| apply(named(graph, called), &options))
+            .map_err(|error| name_file(&path, error))
+    }
+
+    /// The same, built on the first GPU of `fleet`, where its arcs stay until the host looks at them. Where that GPU has no
+    /// room for it, the host builds it.
+    pub(super) fn on(
+        mut self,
+        fleet: &Fleet,
+        most_keys: Option<u64>,
+    ) -> Result<(Graph, Option<Arc<Kept>>)> {
+        check::room(self.nodes as u64).map_err(|error| name_file(&self.path, error))?;
+        let start = Instant::now();
+        let (options, weighted) = (&self.options, self.weighted);
+        if weighted {
+            // A list may have left out weights of 1.
+            self.lists.iter_mut().for_each(|list| list.weights.resize(list.pairs.len(), 1.0));
+        }
+        let wanted = Wanted {
+            nodes: self.nodes as u64,
+            mirror: self.mirror,
+            weighted,
+            keep: keep(options),
+            symmetrize: options.symmetrize,
+            weights: options.weights,
+            most_keys,
+        };
+        let lists = Arc::new(std::mem::take(&mut self.lists));
+        let built = on_device::build(fleet, &lists, wanted)?;
+        let lists =
+            Arc::into_inner(lists).ok_or_else(|| Error::machine("lists are shared; a bug"))?;
+        let Some(built) = built else {
+            self.lists = lists;
+            self.origin.built_on = "the host, as the GPU has no room".into();
+            return self.on_host().map(|graph| (graph, None));
+        };
+        // To give gigabytes back takes time.
+        std::thread::spawn(move || drop(lists));
+        let Numbered { options, called, mut origin, .. } = self;
+        let (rows, kept) = Kept::once(built.csr)?;
+        (origin.self_loops, origin.duplicates) = (built.self_loops, built.duplicates);
+        if let Weights::Random { .. } = options.weights {
+            origin.weights = options.weights.to_string();
+        }
+        origin.policies = options;
+        origin.built_on = "the GPU".into();
+        origin.build_ms += milliseconds(start);
+        let graph = Graph::of_rows(rows, Some(built.symmetric), origin);
+        // Names rise with nodes, so that the lowest node has the lowest id.
+        Ok((named(graph, called).with_facts(built.facts), Some(Arc::new(kept))))
+    }
+}
+
+/// The graph with what the file calls its nodes.
+fn named(graph: Graph, called: Called) -> Graph {
+    match called {
         Called::From { .. } => graph,
         Called::Named(names) => graph.with_names(Some(names.into()), None),
         Called::Texts(texts) => graph.with_texts(texts),
-    })
+    }
 }
 
 /// So many nodes may have no arc without anybody's saying so.
@@ -196,7 +320,7 @@ fn extended(mut offsets: Vec<u64>, asked: Option<u64>) -> Result<Vec<u64>> {
     match (asked, offsets.last().copied()) {
         (Some(asked), _) if asked < count => Err(fewer(asked, count)),
         (Some(asked), Some(end)) => {
-            crate::graph::check::room(asked)?;
+            check::room(asked)?;
             offsets.resize(asked as usize + 1, end);
             Ok(offsets)
         }
@@ -257,7 +381,27 @@ pub(super) fn apply_to_generated(graph: Graph, options: &LoadOptions) -> Result<
             "--nodes {asked}: a generator makes its own number of nodes; leave it out"
         )));
     }
-    finished(graph, options)
+    // It is symmetric, too: what would look at all rows to find so is left out.
+    let summed = options.duplicates == Duplicates::Sum;
+    let added = options.symmetrize == Symmetrize::Sum;
+    let needed = LoadOptions {
+        self_loops: SelfLoops::Keep,
+        duplicates: if summed { options.duplicates } else { Duplicates::Keep },
+        symmetrize: if added { options.symmetrize } else { Symmetrize::Off },
+        ..options.clone()
+    };
+    let mut graph = finished(graph, &needed)?;
+    graph.origin.policies = options.clone();
+    Ok(graph)
+}
+
+/// Whether [`apply_to_generated`] leaves the arcs of a graph as they are, so that it need not look at them.
+pub(super) fn leaves_arcs(options: &LoadOptions) -> bool {
+    options.relabel == Relabel::None
+        && !options.largest_component
+        && options.symmetrize != Symmetrize::Sum
+        && options.duplicates != Duplicates::Sum
+        && !matches!(options.weights, Weights::Random { .. })
 }
 
 /// All policies, for a graph that is there as a CSR.

@@ -16,13 +16,13 @@ pub fn limit_memory(bytes: u64) {
 pub fn parse_bytes(name: &str, bytes: &[u8], options: &LoadOptions) -> Result<Graph> {
     let bytes =
         source::unpacked(name, Bytes::Owned(bytes.to_vec()), Limit::of_graph(options.input_limit))?;
-    super::make(name, &bytes, options, Instant::now())
+    super::make(name, &bytes, options, Instant::now())?.on_host()
 }
 
 /// [`super::load_with`] on an LDBC data set `g`, neither file packed.
 pub fn parse_ldbc(contents: [&[u8]; 3], options: &LoadOptions) -> Result<Graph> {
     let parsed = ldbc::parse_bytes(contents)?;
-    parsed::assemble("g.e", parsed, options, Origin::default(), Instant::now())
+    parsed::assemble("g.e", parsed, options, Origin::default(), Instant::now())?.on_host()
 }
 
 /// [`super::read_locations`] on a file called `name` with this content, packed or not.

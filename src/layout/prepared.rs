@@ -92,7 +92,16 @@ impl Prepared {
         self.input.as_ref()?.arcs()
     }
 
-    /// Lets go of arcs that were generated on GPUs, if one of these has no room for `bytes` more beside them; `looked_at` says
+    /// Lets go of arcs on GPUs that the host is about to lay out: there was no room for a layout beside them.
+    fn let_go(&self, fleet: &Fleet) -> Result<()> {
+        let Some(input) = self.input.as_ref().filter(|input| input.rows().is_some()) else {
+            return Ok(());
+        };
+        self.graph.load()?;
+        input.release(fleet)
+    }
+
+    /// Lets go of arcs that were made on GPUs, if one of these has no room for `bytes` more beside them; `looked_at` says
     /// whether the host will want them.
     ///
     /// # Errors
@@ -181,6 +190,7 @@ impl Prepared {
                 {
                     return Ok(Arc::new(made));
                 }
+                self.let_go(fleet)?;
                 let layout = layouts.weighted(&graph, self.options.layout)?;
                 WeightedGraph::new(fleet, graph, layout, self.options).map(Arc::new)
             },
@@ -198,6 +208,7 @@ impl Prepared {
                 {
                     return Ok(Arc::new(rows));
                 }
+                self.let_go(fleet)?;
                 let columns = layouts.topology(&graph, self.options.layout)?;
                 TopologyRows::new(fleet, graph, columns, self.options).map(Arc::new)
             },
@@ -232,6 +243,7 @@ impl Prepared {
             fleet,
             |made| &mut made.simple,
             |graph, layouts| {
+                self.let_go(fleet)?;
                 let columns = layouts.simple(&graph, self.options.layout)?;
                 TopologyRows::new(fleet, graph, columns, self.options).map(Arc::new)
             },

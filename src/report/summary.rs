@@ -229,10 +229,14 @@ fn before_line(outcome: &Outcome) -> String {
         _ => "",
     };
     format!(
-        "load {}, build {}, fleet {}, prepare {} ({}layout {}, {}), upload {}, compile {}{}; \
+        "load {}, build {}{}, fleet {}, prepare {} ({}layout {}, {}), upload {}, compile {}{}; \
          download {} after",
         ms(origin.load_ms),
         ms(origin.build_ms),
+        match (outcome.fleet.backend.as_str(), origin.built_on.as_str()) {
+            ("cuda", place) if !place.is_empty() => format!(" on {place}"),
+            _ => String::new(),
+        },
         ms(outcome.fleet.startup_ms),
         ms(prepare.prepare_ms),
         made,

@@ -6,10 +6,10 @@ use super::{Choice, Clock, RunConfig, Stage, Verdict, Verification, Verify};
 use crate::algorithm::{
     AnyAnswer, AnyQuery, Checked, Measured, Paths, RunOptions, Workload, one_search,
 };
-use crate::fleet::{Fleet, FleetInfo};
+use crate::fleet::{Devices, Fleet, FleetInfo};
 use crate::generate::{Kept, PassLimits};
 use crate::graph::{Graph, Origin};
-use crate::io::{LoadOptions, ResultFormat, Weights};
+use crate::io::{Begun, ResultFormat};
 use crate::layout::memory::{GraphShape, placed, total};
 use crate::layout::{Form, Placement, PrepareReport, Prepared};
 use crate::verify::Checker;
@@ -85,15 +85,18 @@ impl Outcome {
 
 /// Loads or generates the graph that the configuration names, for this workload.
 pub fn load(config: &RunConfig, workload: &Workload) -> Result<Arc<Graph>> {
+    load_own(config, workload).map(Arc::new)
+}
+
+fn load_own(config: &RunConfig, workload: &Workload) -> Result<Graph> {
     let spec = config.graph.as_deref().ok_or_else(no_graph)?;
-    let graph = match config.asks(workload).places {
+    match config.asks(workload).places {
         Some(places) => {
             let path = places.path.to_string_lossy();
             io::load_placed(spec, &path, places.first_id, &config.load)
         }
         None => io::load_with(spec, &config.load),
-    };
-    graph.map(Arc::new)
+    }
 }
 
 /// A graph that is there.
@@ -101,7 +104,7 @@ pub fn load(config: &RunConfig, workload: &Workload) -> Result<Arc<Graph>> {
 pub struct Loaded {
     /// The graph.
     pub graph: Arc<Graph>,
-    /// Its arcs on the GPU that made it.
+    /// Its arcs on the GPU that made or built it.
     pub kept: Option<Arc<Kept>>,
 }
 
@@ -117,19 +120,35 @@ impl Loaded {
     }
 }
 
+/// Whether GPUs may build the CSR of the graph's file and lay it out there.
+fn may_build_on_device(config: &RunConfig, workload: &Workload) -> bool {
+    let relabels = workload.form == Form::Weighted || workload.form.is_topology();
+    let host = matches!(config.devices, Devices::Host(_));
+    let whole = config.placement == Placement::Replicated;
+    relabels && whole && !host && config.asks(workload).places.is_none()
+}
+
 /// A graph that is on its way.
-pub struct Loading(Option<JoinHandle<Result<Arc<Graph>>>>);
+pub struct Loading(Option<JoinHandle<Result<Begun>>>);
 
 impl Loading {
-    /// Starts to load the graph that the configuration names, unless a GPU may make it sooner.
+    /// Starts to load the graph that the configuration names, unless a GPU may make it sooner. Of a file that a GPU builds sooner
+    /// the arcs are read.
     pub fn begin(config: &RunConfig, workload: &'static Workload) -> Loading {
         let generated = config.graph.as_deref().is_some_and(generate::may_pay_on_device);
         let config = config.clone();
         let load = move || {
-            let graph = load(&config, workload)?;
-            // Layout and summary ask for it, and devices may still be opening.
-            graph.is_undirected();
-            Ok(graph)
+            let begun = match &config.graph {
+                Some(spec) if may_build_on_device(&config, workload) => {
+                    io::begin(spec, &config.load)?.for_gpus()?
+                }
+                _ => Begun::built(load_own(&config, workload)?),
+            };
+            if let Begun::Graph(graph) = &begun {
+                // Layout and summary ask for it, and devices may still be opening.
+                graph.is_undirected();
+            }
+            Ok(begun)
         };
         Loading((!generated).then(|| spawn(load)))
     }
@@ -138,8 +157,12 @@ impl Loading {
     /// until the host looks at its arcs. It is the same graph, to the bit.
     pub fn end(self, config: &RunConfig, workload: &Workload, fleet: &Fleet) -> Result<Loaded> {
         if let Some(thread) = self.0 {
-            let graph = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            return Ok(Loaded { graph: graph?, kept: None });
+            let begun = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let (graph, kept) = match begun? {
+                Begun::Graph(graph) => (*graph, None),
+                Begun::Arcs(arcs) => arcs.on(fleet)?,
+            };
+            return Ok(Loaded { graph: Arc::new(graph), kept });
         }
         let (made, weights) = (made(config, workload, fleet), wants_weights(config, workload));
         let (graph, kept) = match (made, config.graph.as_deref()) {
@@ -151,7 +174,7 @@ impl Loading {
             }
             _ => return Ok(Loaded { graph: load(config, workload)?, kept: None }),
         };
-        if keeps_arcs(config) {
+        if io::leaves_arcs(&config.load) {
             let graph = Arc::new(io::apply(graph, &config.load)?);
             return Ok(Loaded { graph, kept: Some(kept) });
         }
@@ -175,7 +198,8 @@ fn made(config: &RunConfig, workload: &Workload, fleet: &Fleet) -> Option<Making
     let spec = config.graph.as_deref().filter(|_| config.asks(workload).places.is_none())?;
     let sharded = config.prepare().placement == Placement::Sharded;
     let relabels = workload.form == Form::Weighted || workload.form.is_topology();
-    let draws = sharded && relabels && keeps_arcs(config) && !wants_weights(config, workload);
+    let draws =
+        sharded && relabels && io::leaves_arcs(&config.load) && !wants_weights(config, workload);
     if draws && generate::draws_on(fleet, spec) {
         return Some(Making::Drawn);
     }
@@ -184,16 +208,7 @@ fn made(config: &RunConfig, workload: &Workload, fleet: &Fleet) -> Option<Making
 
 /// Whether the workload looks at weights of a generated graph.
 fn wants_weights(config: &RunConfig, workload: &Workload) -> bool {
-    !workload.form.is_topology() && config.load.weights != Weights::Unit
-}
-
-/// Whether the load leaves the arcs of a generated graph as they are.
-fn keeps_arcs(config: &RunConfig) -> bool {
-    let default = LoadOptions::default();
-    match config.load.weights {
-        Weights::Unit => LoadOptions { weights: default.weights, ..config.load.clone() } == default,
-        _ => config.load == default,
-    }
+    !workload.form.is_topology() && config.load.weights.in_file().read()
 }
 
 /// Notices a graph that is not there, or a generator that makes no sense, without loading anything: a
@@ -224,7 +239,13 @@ pub fn compile_ahead(config: &RunConfig, workload: &Workload, fleet: &Fleet) {
     let layouts: &[&str] = if relabels { &["layout.cu", "sort.cu"] } else { &[] };
     let spec = config.graph.as_deref().unwrap_or_default();
     let made = made(config, workload, fleet).is_some();
-    let generators: &[&str] = if made { &["rmat.cu", "giant.cu"] } else { &[] };
+    let built =
+        may_build_on_device(config, workload) && io::may_build_on_device(spec, &config.load);
+    let generators: &[&str] = match (made, built) {
+        (true, _) => &["rmat.cu", "giant.cu"],
+        (false, true) => &["build.cu", "giant.cu"],
+        (false, false) => &[],
+    };
     let wide = made && generate::size(spec).is_ok_and(|size| size.arcs > u64::from(u32::MAX));
     let names = generators.iter().chain(layouts).chain(workload.kernels).copied();
     device::compile_ahead(names, wide, &gpu.compute_capability);
@@ -270,7 +291,7 @@ impl Job {
         Ok(Job { graph: Arc::new(Graph::empty(origin)), ..job })
     }
 
-    /// Lets go of the arcs that a GPU generated, if the run needs the room.
+    /// Lets go of the arcs that a GPU made, if the run needs the room.
     pub fn make_room(&self, fleet: &Fleet, graph: &Prepared) -> Result<()> {
         let (nodes, arcs) = (self.graph.nodes() as u64, self.graph.arcs());
         let shape = GraphShape::at_most(nodes, arcs, true, Some((1, 1)));
@@ -437,6 +458,53 @@ mod tests {
         assert_eq!(timed("bfs", sources), 4, "one from each");
         assert_eq!(timed("bfs", &format!("{sources}benchmark = true")), 4);
         assert_eq!(timed("bfs", &format!("{sources}runs = 3")), 12, "three from each");
+    }
+
+    #[test]
+    fn a_large_text_file_is_built_on_the_gpu_as_on_the_host() {
+        let devices = "cuda:0".parse().unwrap();
+        let Ok(fleet) = Fleet::open(FleetConfig { devices, ..FleetConfig::default() }) else {
+            return crate::skips::skipped("no CUDA device, no file was built on one");
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("large.txt");
+        let mut text = String::new();
+        for i in 0..(1u64 << 22) + 1000 {
+            let draw = crate::hash::mix(i);
+            let (u, v) = (draw % 300_000, (draw >> 32) % 300_000 * 3);
+            text += &format!("{u} {v} {}\n", (draw >> 20) % 100);
+        }
+        std::fs::write(&path, text).unwrap();
+        let path = path.to_str().unwrap().to_string();
+        for (name, load, on) in [
+            ("sssp", "", "the GPU"),
+            ("sssp", "symmetrize = 'max'\nself-loops = 'drop'", "the GPU"),
+            ("sssp", "weights = 'random:1-9:5'", "the GPU"),
+            ("bfs", "duplicates = 'min'", "the GPU"),
+            ("bfs", "relabel = 'degree'", "the host, for --relabel"),
+        ] {
+            let text = format!(
+                "graph = '{path}'\ndevices = 'cuda:0'\nverify = true\n[load]\ncache = 'off'\n{load}"
+            );
+            let config: RunConfig = toml::from_str(&text).unwrap();
+            let workload = workload(name).unwrap();
+            let host = io::load_with(&path, &config.load).unwrap();
+            let loaded = Loading::begin(&config, workload).end(&config, workload, &fleet).unwrap();
+            let Loaded { graph, kept } = loaded;
+            assert_eq!(graph.origin.built_on, on, "{load}");
+            assert_eq!(kept.is_some(), on == "the GPU" && !graph.is_on_host(), "{load}");
+            let job = Job::new(workload, config, graph.clone()).unwrap();
+            let prepared = prepare(&job, kept.clone(), &fleet).unwrap();
+            assert_eq!(kept.is_none(), graph.is_on_host(), "{load}: the host looked at arcs");
+            let answer = job.solve(&fleet, &prepared).unwrap();
+            let checked = job.check(&fleet, &prepared, &*answer).unwrap().unwrap();
+            assert_eq!(checked.verdict, Verdict::Yes, "{load}");
+            assert_eq!(graph.default_source(), host.default_source(), "{load}");
+            assert_eq!(graph.names(), host.names(), "{load}");
+            assert!(graph.offsets() == host.offsets() && graph.columns() == host.columns());
+            assert!(graph.weights() == host.weights(), "{load}");
+            kept.iter().for_each(|kept| kept.release(&fleet).unwrap());
+        }
     }
 
     #[test]
