@@ -6,7 +6,7 @@ use super::check;
 use super::context::{Context, Entered, event, stream};
 use crate::error::Result;
 use cudarc::driver::sys;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Threads at most.
 const THREADS: usize = 16;
@@ -128,6 +128,19 @@ impl Lane {
 }
 
 impl Context {
+    /// Large copies will follow: makes what they go through, on a thread of its own.
+    pub(crate) fn expect_copies(self: &Arc<Context>) {
+        let context = self.clone();
+        let make = move || {
+            let mut ring = context.ring.lock().unwrap_or_else(PoisonError::into_inner);
+            // What fails here fails again when something is copied, and is reported then.
+            if ring.is_none() && context.bind().is_ok() {
+                *ring = Ring::new(&context).ok();
+            }
+        };
+        let _ = std::thread::Builder::new().name("pinned buffers".into()).spawn(make);
+    }
+
     /// Does `copy` with every lane of the ring, each on a thread of its own.
     fn with_lanes(
         &self,

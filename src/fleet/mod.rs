@@ -44,6 +44,9 @@ pub struct FleetConfig {
     /// that there is. Arrays count, the CUDA context, kernels and NCCL's own buffers do not. Fleets of the
     /// host refuse it.
     pub memory_limit: Option<u64>,
+    /// Large arrays will be copied: each GPU makes pinned buffers for that while others open, in place of when the first copy
+    /// needs them.
+    pub large_copies: bool,
     /// Test hook: a fault to inject.
     pub fault: Option<Fault>,
     /// Test hook: seed of random delays and block counts; what kernels do only on large graphs they always do. None of it
@@ -63,6 +66,7 @@ impl Default for FleetConfig {
             deadline_s: 6.0,
             step_limit_s: STEP_LIMIT.as_secs_f64(),
             memory_limit: None,
+            large_copies: false,
             fault: None,
             perturb: None,
             rank_offset: 0,

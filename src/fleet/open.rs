@@ -220,11 +220,12 @@ fn spawn(
     let (connected_to, connected) = channel();
     let (jobs_to, jobs) = channel::<Job>();
     let (places, fault, perturb) = (places.clone(), config.fault, config.perturb);
+    let large_copies = config.large_copies;
     let (rank, rendezvous) = (seat.rank, seat.rendezvous.clone());
     let gpus_apart = matches!(&places, Places::Cuda(gpus) if apart(gpus));
     let body = move || {
         MEMBER.set(Some(Membership { replica: seat.owner(), apart: gpus_apart }));
-        let backend = match start(&seat, &places, account) {
+        let backend = match start(&seat, &places, account, large_copies) {
             Ok((info, neighbour, backend)) => {
                 let _ = opened_to.send(Ok((info, neighbour)));
                 backend
@@ -262,6 +263,7 @@ fn start(
     seat: &Seat,
     places: &Places,
     account: Option<Arc<Account>>,
+    large_copies: bool,
 ) -> Result<(DeviceInfo, Option<Neighbour>, Backend)> {
     match places {
         Places::Host(_) => {
@@ -273,6 +275,9 @@ fn start(
             let account = account.unwrap_or_default();
             let device = CudaDevice::open(list, seat.rank, account, seat.rendezvous.clone())?;
             seat.rendezvous.watch(device.abort.clone(), device.context.clone());
+            if large_copies {
+                device.context.expect_copies();
+            }
             Ok((
                 device.info.clone(),
                 Some(Neighbour::of(&device)?),

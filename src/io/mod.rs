@@ -74,6 +74,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+/// Bytes of a file whose copy takes longer than the start of several threads.
+const LARGE_FILE: u64 = 32 << 20;
+
 /// Endings that a data set's name does without.
 const ENDINGS: [&str; 19] = [
     ".mtx", ".txt", ".csv", ".tsv", ".el", ".wel", ".edges", ".e", ".v", ".bin", ".hive", ".dat",
@@ -395,6 +398,14 @@ fn misplaced(graph: &Graph, path: &str, id: u64, first: Option<u64>) -> Error {
 /// makes no sense: what [`load`] would refuse first.
 pub fn check(spec: &str) -> Result<()> {
     if generate::is_spec(spec) { generate::check(spec) } else { source::check(spec) }
+}
+
+/// Whether a graph takes so much memory that copying it takes time: told by its file's size, or by its generator.
+pub(crate) fn is_large(spec: &str) -> bool {
+    match generate::is_spec(spec) {
+        true => generate::may_pay_on_device(spec),
+        false => std::fs::metadata(spec).is_ok_and(|file| file.len() >= LARGE_FILE),
+    }
 }
 
 /// The unpacked content of a file that is no graph.

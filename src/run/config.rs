@@ -382,6 +382,7 @@ impl RunConfig {
             collective: self.collective,
             deadline_s: self.deadline,
             memory_limit: self.memory_limit.map(|limit| limit.0),
+            large_copies: self.graph.as_deref().is_some_and(crate::io::is_large),
             fault: self.fault,
             perturb: self.perturb,
             ..FleetConfig::default()
