@@ -66,12 +66,16 @@ run() {
     fi
 }
 
-# Number of GPUs of this machine.
+# Number of GPUs of this machine. To ask takes half a second: who calls count_gpus first lets subshells know.
 gpus_here() {
+    count_gpus
+    echo "$gpu_count"
+}
+
+count_gpus() {
     if [ -z "${gpu_count:-}" ]; then
         gpu_count=$("$hive" doctor --json - 2>/dev/null | grep -c '"device": "cuda:' || true)
     fi
-    echo "$gpu_count"
 }
 
 # devices NUM_GPUS: so many GPUs, or replicas of the host where there is none.
@@ -140,6 +144,7 @@ run_one() {
 run_app() {
     local app=$1 folder=$2 gpus=$3 graph failed=() on
     shift 3
+    count_gpus
     on=$(devices "$gpus")
     run mkdir -p "$folder"
     if ! "$hive" run "$app" --help | grep -- --graph >/dev/null; then

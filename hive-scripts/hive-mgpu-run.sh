@@ -23,6 +23,9 @@
 [ ${#arguments[@]} -le 2 ] || die_usage '[NUM_GPUS] [PARTITION] [--dry-run]' "too many arguments"
 scripts=$(cd "$(dirname "$0")" && pwd)
 slurm=$(command -v srun || true)
+count_gpus
+# Job steps of Slurm may run elsewhere.
+if [ -z "$slurm" ]; then export gpu_count; fi
 
 most=${arguments[0]:-${NUM_GPUS:-}}
 if [ -z "$most" ]; then
