@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Device memory that is left alone.
-const RESERVE: u64 = 64 << 20;
+pub(super) const RESERVE: u64 = 64 << 20;
 /// Keys of a range, at least: scratch memory for fewer is not worth a pass.
 const FEWEST_KEYS: u64 = 1 << 20;
 /// Of all arcs, the part whose keys are sorted at once: keys take four times the bytes of columns, so that scratch is about
@@ -103,6 +103,38 @@ impl Sums {
         device.wait()
     }
 
+    /// `[counts + 1]` sums of the first of them.
+    pub fn prefix(
+        &self,
+        device: &CudaDevice,
+        counts: &DeviceBuffer<u64>,
+    ) -> Result<DeviceBuffer<u64>> {
+        let sums = device.alloc::<u64>("prefix sums", counts.len() + 1)?;
+        let (counts, rows) = (counts.pointer(), counts.len() as u64);
+        let args = OffsetArgs { counts, offsets: sums.pointer(), rows, ..OffsetArgs::zeroed() };
+        self.queue(device, args)?;
+        Ok(sums)
+    }
+
+    /// Offsets as kernels read them, of rows with so many arcs.
+    pub fn words(
+        &self,
+        device: &CudaDevice,
+        offsets: &DeviceBuffer<u64>,
+        arcs: u64,
+    ) -> Result<DeviceBuffer<u32>> {
+        let words = offsets.len() * if is_wide(arcs) { 2 } else { 1 };
+        let made = device.alloc::<u32>("row offsets", words)?;
+        if is_wide(arcs) {
+            made.copy_from(offsets)?;
+        } else {
+            let (from, to) = (offsets.pointer(), made.pointer());
+            let args = NarrowArgs { from, to, count: offsets.len() as u64 };
+            launch(device, self.narrow, args.count, THREADS, &args)?;
+        }
+        Ok(made)
+    }
+
     /// `to[i]`: the sum of the first `i` of `counts`; `to` has their number, or one more. All sums are below 2^32.
     pub fn of_counts(
         &self,
@@ -110,10 +142,7 @@ impl Sums {
         counts: &DeviceBuffer<u64>,
         to: &DeviceBuffer<u32>,
     ) -> Result<()> {
-        let wide = device.alloc::<u64>("prefix sums", counts.len() + 1)?;
-        let (counts, rows) = (counts.pointer(), counts.len() as u64);
-        let args = OffsetArgs { counts, offsets: wide.pointer(), rows, ..OffsetArgs::zeroed() };
-        self.queue(device, args)?;
+        let wide = self.prefix(device, counts)?;
         let args = NarrowArgs { from: wide.pointer(), to: to.pointer(), count: to.len() as u64 };
         launch(device, self.narrow, args.count, THREADS, &args)?;
         device.wait()
@@ -246,7 +275,7 @@ pub(super) fn make(
 }
 
 /// Whether it holds on all replicas.
-fn all(r: &mut Replica, holds: bool) -> Result<bool> {
+pub(super) fn all(r: &mut Replica, holds: bool) -> Result<bool> {
     let everybody = r.agree("room for a layout", [u64::from(holds), 0, 0, 0])?;
     Ok(everybody.iter().all(|one| one[0] != 0))
 }
@@ -510,16 +539,7 @@ impl Making<'_> {
 
     /// Offsets as kernels read them, of rows with so many arcs.
     fn words(&self, offsets: &DeviceBuffer<u64>, arcs: u64) -> Result<DeviceBuffer<u32>> {
-        let words = offsets.len() * if is_wide(arcs) { 2 } else { 1 };
-        let made = self.device.alloc::<u32>("row offsets", words)?;
-        if is_wide(arcs) {
-            made.copy_from(offsets)?;
-        } else {
-            let (from, to) = (offsets.pointer(), made.pointer());
-            let args = NarrowArgs { from, to, count: offsets.len() as u64 };
-            self.launch(self.kernels.sums.narrow, args.count, THREADS, &args)?;
-        }
-        Ok(made)
+        self.kernels.sums.words(self.device, offsets, arcs)
     }
 
     /// Rows of labels, forward or backward; `None` where they take too many ranges. `lengths` are those of nodes where they are

@@ -1,10 +1,10 @@
 use super::super::{Columns, PrepareOptions, Prepared, WeightedLayout};
 use super::*;
-use crate::fleet::{Fleet, FleetConfig};
+use crate::fleet::{Fleet, FleetConfig, Placed};
 use crate::graph::Origin;
 use crate::hash::mix;
 use crate::layout::memory::{GraphShape, topology, total};
-use crate::layout::{Arcs, ColumnRows, Rows};
+use crate::layout::{Arcs, ColumnRows, DeviceRows, Rows};
 use std::sync::Arc;
 
 #[test]
@@ -106,6 +106,15 @@ fn same_columns(made: &Columns, host: &Columns, what: &str) {
     }
 }
 
+/// Rows of fewer than 2^32 arcs on a device.
+fn same_on_device(device: &DeviceRows, host: &ColumnRows, what: &str) {
+    let Placed::Own(columns) = &device.columns else { panic!("{what}: sharded") };
+    columns.bind().unwrap();
+    let offsets: Vec<u32> = host.offsets.iter().map(|offset| *offset as u32).collect();
+    assert!(device.offsets.to_vec().unwrap() == offsets, "{what}: offsets on the device");
+    assert!(columns.to_vec().unwrap() == host.columns(), "{what}: columns on the device");
+}
+
 fn words(rows: &Rows) -> &[u32] {
     match &rows.arcs {
         Arcs::Packed { words, .. } => words,
@@ -118,7 +127,7 @@ fn words(rows: &Rows) -> &[u32] {
 fn layouts_made_on_gpus_are_those_of_the_host() {
     let fleets = fleets(None);
     let graphs = if fleets.is_empty() { vec![] } else { graphs() };
-    let (mut packed, mut pairs) = (0, 0);
+    let (mut packed, mut pairs, mut without_repeats) = (0, 0, 0);
     for ((name, graph), layout) in graphs.into_iter().flat_map(|graph| {
         [Layout::Auto, Layout::Raw, Layout::Degree].map(|layout| (graph.clone(), layout))
     }) {
@@ -135,11 +144,20 @@ fn layouts_made_on_gpus_are_those_of_the_host() {
             same_columns(&made.columns, &host, &what);
             let simple = prepared.simple(fleet).unwrap();
             assert_eq!(Arc::ptr_eq(&simple, &made), once.is_none(), "{what}: repeats");
-            same_columns(
-                &simple.columns,
-                once.as_ref().unwrap_or(&host),
-                &format!("{what}, simple"),
-            );
+            let what_once = format!("{what}, simple");
+            if once.is_some() {
+                assert!(!simple.columns.out.is_loaded(), "{what_once}: not made on the device");
+                without_repeats += 1;
+            }
+            let host_once = once.as_ref().unwrap_or(&host);
+            same_columns(&simple.columns, host_once, &what_once);
+            for rank in 0..fleet.world() {
+                let device = simple.on_device(rank).unwrap();
+                same_on_device(&device.out, &host_once.out, &what_once);
+                if let Some((device, host)) = device.into.as_ref().zip(host_once.into.as_ref()) {
+                    same_on_device(device, host, &what_once);
+                }
+            }
             let made = prepared.weighted(fleet).unwrap();
             let (laid, device) = (&made.layout, made.on_device(0).unwrap());
             let facts = |l: &WeightedLayout| {
@@ -168,6 +186,7 @@ fn layouts_made_on_gpus_are_those_of_the_host() {
         }
     }
     assert!(fleets.is_empty() || (packed > 300 && pairs > 100), "{packed} packed, {pairs} pairs");
+    assert!(fleets.is_empty() || without_repeats > 100, "{without_repeats} without repeats");
 }
 
 #[test]

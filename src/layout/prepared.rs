@@ -225,9 +225,16 @@ impl Prepared {
                     .map(Arc::new)
             }
         };
-        if let Some(all) = all.filter(|all| !all.columns.may_have_repeats()) {
-            self.locked().topology.get_or_insert_with(|| all.clone());
-            return self.form(fleet, |made| &mut made.simple, |_, _| Ok(all));
+        let once = match all {
+            Some(all) if !all.columns.may_have_repeats() => {
+                self.locked().topology.get_or_insert_with(|| all.clone());
+                Some(all)
+            }
+            Some(all) => all.once_on_devices(fleet, self.options)?.map(Arc::new),
+            None => None,
+        };
+        if let Some(once) = once {
+            return self.form(fleet, |made| &mut made.simple, |_, _| Ok(once));
         }
         self.form(
             fleet,
