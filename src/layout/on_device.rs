@@ -149,6 +149,14 @@ impl Sums {
     }
 }
 
+/// `[counts + 1]` sums of the first of them, on the device.
+pub(crate) fn prefix_sums(
+    device: &mut CudaDevice,
+    counts: &DeviceBuffer<u64>,
+) -> Result<DeviceBuffer<u64>> {
+    Sums::load(device)?.prefix(device, counts)
+}
+
 /// Queues a kernel for so many items, `each` a block, on no more blocks than fill the device.
 pub(super) fn launch<A: Pod>(
     device: &CudaDevice,
