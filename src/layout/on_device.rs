@@ -31,7 +31,7 @@ const FEWEST_KEYS: u64 = 1 << 20;
 const PARTS: [u64; 2] = [5, 20];
 /// Ranges of rows that are gathered, and selected, at most. Beyond them the host is faster.
 const MOST_GATHERS: usize = 4096;
-const MOST_SELECTS: usize = 64;
+pub(super) const MOST_SELECTS: usize = 64;
 
 /// The loaded kernels.
 #[derive(Clone, Copy)]
@@ -650,12 +650,12 @@ struct Work {
 }
 
 /// Bits that tell so many apart; at least one.
-fn bits(count: u64) -> u32 {
+pub(super) fn bits(count: u64) -> u32 {
     count.saturating_sub(1).checked_ilog2().map_or(1, |b| b + 1)
 }
 
 /// Ranges of at most so many rows with at most `most` arcs each; no row has more.
-fn ranges(offsets: &[u64], most: u64, rows: usize) -> Vec<Range<usize>> {
+pub(super) fn ranges(offsets: &[u64], most: u64, rows: usize) -> Vec<Range<usize>> {
     let (mut ranges, mut first) = (Vec::new(), 0);
     while first + 1 < offsets.len() {
         let last = offsets.partition_point(|end| *end <= offsets[first] + most) - 1;

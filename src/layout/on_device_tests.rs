@@ -189,6 +189,76 @@ fn layouts_made_on_gpus_are_those_of_the_host() {
     assert!(fleets.is_empty() || without_repeats > 100, "{without_repeats} without repeats");
 }
 
+/// Rows of fewer than 2^32 arcs on a device.
+fn same_plain(device: &DeviceRows, host: &Graph, what: &str) {
+    let Placed::Own(columns) = &device.columns else { panic!("{what}: sharded") };
+    columns.bind().unwrap();
+    let offsets: Vec<u32> = host.offsets().iter().map(|offset| *offset as u32).collect();
+    assert!(device.offsets.to_vec().unwrap() == offsets, "{what}: offsets");
+    assert!(columns.to_vec().unwrap() == host.columns(), "{what}: columns");
+    let weights = device.weights.as_ref().map(|weights| match weights {
+        Placed::Own(weights) => weights.to_vec().unwrap(),
+        Placed::Sharded(_) => panic!("{what}: sharded"),
+    });
+    let bits = |weights: &[f32]| weights.iter().map(|w| w.to_bits()).collect::<Vec<u32>>();
+    assert!(weights.as_deref().map(bits) == host.weights().map(bits), "{what}: weights");
+}
+
+#[test]
+fn plain_rows_on_gpus_are_those_of_the_host_forward_and_backward() {
+    let fleets = fleets(None);
+    let graphs = if fleets.is_empty() { vec![] } else { graphs() };
+    let host = FleetConfig { devices: "host:1".parse().unwrap(), ..FleetConfig::default() };
+    let host = Fleet::open(host).unwrap();
+    let mut turned = 0;
+    for (name, graph) in graphs {
+        let graph = Arc::new(graph);
+        let back = graph.transpose();
+        let options = PrepareOptions::default();
+        let on_host = Prepared::new(&host, graph.clone(), options).unwrap();
+        let on_host = on_host.general(&host).unwrap();
+        for fleet in &fleets {
+            let what = format!("{name}, {} replicas", fleet.world());
+            let prepared = Prepared::new(fleet, graph.clone(), options).unwrap();
+            let general = prepared.general(fleet).unwrap();
+            turned += usize::from(general.report().on_devices);
+            assert_eq!(general.hub_slices(), on_host.hub_slices(), "{what}: slices");
+            assert!(general.has_backward(), "{what}");
+            for rank in 0..fleet.world() {
+                let device = general.on_device(rank).unwrap();
+                same_plain(&device.out, &graph, &what);
+                assert_eq!(device.into.is_some(), !graph.is_symmetric(), "{what}");
+                same_plain(device.in_rows(), &back, &format!("{what}, backward"));
+            }
+        }
+    }
+    assert!(fleets.is_empty() || turned > 40, "{turned} turned around on GPUs");
+}
+
+#[test]
+fn plain_rows_of_a_generated_graph_are_copied_from_gpu_to_gpu() {
+    for (fleet, weights) in fleets(None).iter().flat_map(|f| [(f, false), (f, true)]) {
+        let limits = crate::generate::PassLimits::default();
+        let made = crate::generate::on_device_in(fleet, "rmat:14", weights, limits).unwrap();
+        let (graph, kept) = made.kept(fleet).unwrap();
+        let right = crate::generate::generate("rmat:14").unwrap();
+        let prepared = Prepared::new(fleet, Arc::new(graph), PrepareOptions::default()).unwrap();
+        let prepared = prepared.with_input(Some(kept));
+        let what = format!("{} replicas, weights {weights}", fleet.world());
+        let plain = prepared.plain(fleet).unwrap();
+        assert!(plain.report().on_devices, "{what}");
+        let general = prepared.general(fleet).unwrap();
+        for rank in 0..fleet.world() {
+            let device = plain.on_device(rank).unwrap();
+            let Placed::Own(columns) = &device.out.columns else { panic!("{what}: sharded") };
+            columns.bind().unwrap();
+            assert!(columns.to_vec().unwrap() == right.columns(), "{what}: plain columns");
+            assert!(device.out.weights.is_none(), "{what}");
+            same_plain(&general.on_device(rank).unwrap().out, &right, &what);
+        }
+    }
+}
+
 #[test]
 fn without_room_for_scratch_a_layout_is_made_on_the_host() {
     let graph = Arc::new(crate::generate::generate("rmat:16").unwrap());

@@ -268,7 +268,7 @@ impl Prepared {
         let PrepareOptions { chunks, chunk_align, placement, .. } = self.options;
         let options =
             ResidentOptions { chunks, chunk_align, weights: whole, backward: whole, placement };
-        self.form(fleet, slot, |graph, _| Resident::new(fleet, graph, options))
+        self.form(fleet, slot, |graph, _| Resident::of(fleet, graph, self.input(), options))
     }
 
     fn locked(&self) -> MutexGuard<'_, Made> {
