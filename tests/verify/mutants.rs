@@ -253,6 +253,47 @@ fn no_changed_level_or_parent_of_a_search_passes() {
     whole("bfs's parents", &mut solved, parents, set, 2);
 }
 
+#[test]
+fn no_changed_level_of_a_search_without_parents_passes() {
+    let mut solved = Solved::new("bfs", json!({ "predecessors": false }));
+    is_right("bfs", &solved);
+    let levels = widened(&solved.as_a::<Searches>().levels[0]);
+    let set = |solved: &mut Solved, v, value: u64| {
+        solved.as_a::<Searches>().levels[0][v] = value as u32;
+    };
+    whole("bfs without parents", &mut solved, levels, set, 2);
+}
+
+/// Levels that are more than a byte, and those that just are not.
+#[test]
+fn no_changed_level_of_a_deep_search_passes() {
+    for length in [120, 126, 127, 128, 129, 140, 3000] {
+        let graph = Arc::new(hivegraph::generate::generate(&format!("chain:{length}")).unwrap());
+        let by = match common::has_gpu() {
+            false => Checker::host(),
+            true => {
+                let fleet = common::open("cuda:0", CollectiveKind::Auto, FleetConfig::default());
+                let options = RunConfig::default().prepare();
+                let prepared = Prepared::new(&fleet, graph.clone(), options).unwrap();
+                prepared.checker(&fleet).unwrap()
+            }
+        };
+        let right: Vec<u32> = (0..length).collect();
+        let parents: Vec<u32> = (0..length).map(|v: u32| v.saturating_sub(1)).collect();
+        for parents in [None, Some(&parents[..])] {
+            assert_eq!(by.bfs(&graph, 0, &right, parents).unwrap().depth, length - 1);
+            for v in [0, 1, length / 2, length - 2, length - 1] {
+                for level in [0, 125, 126, 127, 128, 254, 255, 256, u32::MAX - 1, u32::MAX] {
+                    let mut levels = right.clone();
+                    if std::mem::replace(&mut levels[v as usize], level) != level {
+                        by.bfs(&graph, 0, &levels, parents).unwrap_err();
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Of connected or strongly connected components.
 fn labels(solved: &mut Solved) -> &mut Vec<u32> {
     match solved.job.workload.name {
