@@ -147,6 +147,11 @@ impl Gpu {
         self.side.launch(kernel, items, [THREADS, THREADS], args)
     }
 
+    /// The warps of such a kernel.
+    pub fn warps_over_nodes(&self, items: u64) -> usize {
+        (self.side.blocks(items, [THREADS, THREADS]) * THREADS / 32) as usize
+    }
+
     /// Queues a kernel that goes over the arcs of `rows`.
     pub fn over_arcs<A: Pod>(&self, kernel: Function, rows: &Rows, args: &A) -> Result<()> {
         self.side.launch(kernel, rows.stop - rows.begin, [TILE, THREADS], args)
