@@ -1,11 +1,14 @@
 // Checks geolocation, as src/verify/geo.rs does: waves, places that have a closed form, and whether others are local minima of
-// their sums. Nodes where slope and curvature do not tell are listed for the host, which descends from there, and so are nodes that
-// it compares with the least sum on the globe.
+// their sums. Where slope and curvature do not tell, a warp descends from the place by the simplex method (Nelder and Mead, Computer
+// Journal 1965). Where that gains more than the tolerance, or there are many neighbours, the host descends. Nodes that the host
+// compares with the least sum on the globe are listed.
 
 #include "arcs.cuh"
 
 #define LONG 2048u  // @host arcs of a row up to which a warp goes over it, and not a block
 #define FEWEST_OF_A_MEDIAN 3u
+#define MOST_OF_A_DESCENT 4096u  // earlier neighbours from which a warp descends
+#define KEPT 128u                // earlier neighbours whose directions are kept in shared memory
 
 struct GeoArgs {  // @host
     Rows rows;
@@ -19,14 +22,15 @@ struct GeoArgs {  // @host
     u32* longs;                 // long rows
     u64* doubtful;              // [most_doubtful] nodes that may not be at a local minimum, << 32, and their earlier neighbours
     u64* asked;                 // [most_asked] the same of nodes whose hash is at most `share`
-    u64* lengths;               // [3] of the three lists; past their ends nodes are counted only
+    u64* left;                  // [most_left] the same of doubtful nodes from which the host descends
+    u64* lengths;               // [4] of the lists; past their ends nodes are counted only
     Findings* findings;         // given nodes, located ones, the last wave, located ones with closed forms
     u64 share;
     double tolerance;  // share of a sum
     u32 limit;         // the last wave that may locate a node
     u32 most_doubtful;
     u32 most_asked;
-    u32 unused;
+    u32 most_left;
 };
 
 struct EarlierArgs {  // @host
@@ -134,15 +138,20 @@ struct Tally {
     bool wrong;
 };
 
+// Two directions at right angles to x and to each other.
+__device__ __forceinline__ void tangents(Vector x, Vector& east, Vector& north) {
+    east = cross(fabs(x.z) < 0.7 ? Vector{0.0, 0.0, 1.0} : Vector{1.0, 0.0, 0.0}, x);
+    east = scaled(east, 1.0 / sqrt(dot(east, east)));
+    north = cross(x, east);
+}
+
 // Whether no sum within reach of x is lower by more than the tolerance, as far as slope and curvature tell.
 template <u32 TEAM>
 __device__ bool is_minimum(const GeoArgs& a, u32 v, u32 wave, double* room) {
     const u64 begin = a.rows.offsets[v], end = a.rows.offsets[v + 1];
     Vector x = place_of(a, v);
-    Vector axis = fabs(x.z) < 0.7 ? Vector{0.0, 0.0, 1.0} : Vector{1.0, 0.0, 0.0};
-    Vector east = cross(axis, x);
-    east = scaled(east, 1.0 / sqrt(dot(east, east)));
-    Vector north = cross(x, east);
+    Vector east, north;
+    tangents(x, east, north);
     double sum = 0.0, count = 0.0, here = 0.0, opposite = 0.0, pull_u = 0.0, pull_v = 0.0;
     double bend_uu = 0.0, bend_uv = 0.0, bend_vv = 0.0;
     for (u64 at = begin + threadIdx.x % TEAM; at < end; at += TEAM) {
@@ -262,6 +271,175 @@ extern "C" __global__ void __launch_bounds__(THREADS) check_geo_long_rows(GeoArg
     Tally tally = {0, 0, 0, 0, false};
     for (u64 i = blockIdx.x; i < a.lengths[0]; i += gridDim.x) check_row<THREADS>(a, a.longs[i], room, tally);
     report(a, tally);
+}
+
+// A place, and the summed distance from the earlier neighbours.
+struct Found {
+    Vector x;
+    double sum;
+};
+
+// A place on a tangent plane.
+struct Spot {
+    double u, w, sum;
+};
+
+// The earlier neighbours of a node, of a warp.
+struct Cloud {
+    const GeoArgs& a;
+    Vector* kept;  // or null, where they are more than KEPT
+    u32 v, wave, count;
+
+    template <class Each>
+    __device__ __forceinline__ void each(Each each) const {
+        if (kept) {
+            for (u32 i = threadIdx.x % 32; i < count; i += 32) each(kept[i]);
+            return;
+        }
+        const u64 end = a.rows.offsets[v + 1];
+        for (u64 at = a.rows.offsets[v] + threadIdx.x % 32; at < end; at += 32) {
+            u32 other = a.rows.columns[at];
+            if (a.wave[other] < wave) each(place_of(a, other));
+        }
+    }
+
+    // The same in all lanes.
+    __device__ double sum(Vector x) const {
+        double sum = 0.0;
+        each([&](Vector p) { sum += angle(x, p); });
+        return team_sum<32>(sum, nullptr);
+    }
+};
+
+// The direction to which a tangent leads.
+__device__ Vector along(Vector x, Vector east, Vector north, double u, double w) {
+    double length = hypot(u, w);
+    if (length == 0.0) return x;
+    double sine, cosine;
+    sincos(length, &sine, &cosine);
+    u *= sine / length;
+    w *= sine / length;
+    Vector to = {cosine * x.x + u * east.x + w * north.x, cosine * x.y + u * east.y + w * north.y,
+                 cosine * x.z + u * east.z + w * north.z};
+    return scaled(to, 1.0 / sqrt(dot(to, to)));
+}
+
+__device__ __forceinline__ void in_order(Spot& one, Spot& other) {
+    if (other.sum < one.sum) {
+        Spot first = other;
+        other = one;
+        one = first;
+    }
+}
+
+// The simplex method on the tangent plane; never worse than the start.
+__device__ Found simplex(const Cloud& cloud, Found start, double step, double end) {
+    Vector east, north;
+    tangents(start.x, east, north);
+    auto at = [&](double u, double w) -> Spot { return {u, w, cloud.sum(along(start.x, east, north, u, w))}; };
+    Spot best = {0.0, 0.0, start.sum}, good = at(step, 0.0), bad = at(-step / 2.0, step * sqrt(0.75));
+    for (u32 round = 0;; round++) {
+        in_order(best, good);
+        in_order(good, bad);
+        in_order(best, good);
+        double size = fmax(hypot(best.u - good.u, best.w - good.w), hypot(best.u - bad.u, best.w - bad.w));
+        bool flat = bad.sum - best.sum <= end * best.sum && size < 1e-2 * step;
+        if (round == 150 || flat || size < 1e-9 * step) break;
+        // On the line from the worst through the middle of the others.
+        auto on_line = [&](double t) {
+            return at(bad.u + t * ((best.u + good.u) / 2.0 - bad.u), bad.w + t * ((best.w + good.w) / 2.0 - bad.w));
+        };
+        Spot next = on_line(2.0);
+        if (next.sum < best.sum) {
+            Spot far = on_line(3.0);
+            if (far.sum < next.sum) next = far;
+        } else if (!(next.sum < good.sum)) {
+            next = on_line(next.sum < bad.sum ? 1.5 : 0.5);
+        }
+        if (next.sum < bad.sum) {
+            bad = next;
+        } else {
+            good = at((good.u + best.u) / 2.0, (good.w + best.w) / 2.0);
+            bad = at((bad.u + best.u) / 2.0, (bad.w + best.w) / 2.0);
+        }
+    }
+    if (!(best.sum < start.sum)) return start;
+    return {along(start.x, east, north, best.u, best.w), best.sum};
+}
+
+// Descends from a place, off a neighbour's own place along the pull of the others.
+__device__ Found leave(const Cloud& cloud, Found start, double step, double end) {
+    Vector east, north;
+    tangents(start.x, east, north);
+    double held = 0.0, opposite = 0.0, u = 0.0, w = 0.0;
+    cloud.each([&](Vector p) {
+        if (p.x == start.x.x && p.y == start.x.y && p.z == start.x.z) held += 1.0;
+        if (dot(p, start.x) < -1.0 + 1e-9) opposite += 1.0;
+        double to_east = dot(east, p), to_north = dot(north, p), length = hypot(to_east, to_north);
+        // Neither the point itself nor its antipode pulls.
+        if (length < 1e-15) return;
+        u += to_east / length;
+        w += to_north / length;
+    });
+    held = team_sum<32>(held, nullptr);
+    if (held == 0.0) return simplex(cloud, start, step, end);
+    opposite = team_sum<32>(opposite, nullptr);
+    u = team_sum<32>(u, nullptr);
+    w = team_sum<32>(w, nullptr);
+    double strength = fmax(hypot(u, w), 1e-300), reached = step, t = step;
+    if (strength <= held && opposite == 0.0) return start;
+    Found best = start;
+    for (u32 i = 0; i < 40; i++, t /= 2.0) {
+        Vector x = along(start.x, east, north, u / strength * t, w / strength * t);
+        double sum = cloud.sum(x);
+        if (sum < best.sum) {
+            best = {x, sum};
+            reached = t;
+        } else if (best.sum < start.sum) {
+            break;
+        }
+    }
+    return simplex(cloud, best, reached / 2.0, end);
+}
+
+// Descends from doubtful places; a warp a node.
+extern "C" __global__ void __launch_bounds__(THREADS) check_geo_descents(GeoArgs a) {
+    __shared__ Vector room[THREADS / 32 * KEPT];
+    const u32 lane = threadIdx.x % 32;
+    const u64 doubtful = a.lengths[1] < a.most_doubtful ? a.lengths[1] : a.most_doubtful;
+    for (u64 i = this_thread() / 32; i < doubtful; i += all_threads() / 32) {
+        u32 v = (u32)(a.doubtful[i] >> 32), count = (u32)a.doubtful[i], wave = a.wave[v];
+        bool gains = count > MOST_OF_A_DESCENT;
+        if (!gains) {
+            Vector* kept = count <= KEPT ? room + threadIdx.x / 32 * KEPT : nullptr;
+            u32 to = 0;
+            const u64 end = a.rows.offsets[v + 1];
+            for (u64 at = a.rows.offsets[v]; kept && at < end; at += 32) {
+                u32 other = at + lane < end ? a.rows.columns[at + lane] : v;
+                u32 bits = __ballot_sync(0xffffffffu, a.wave[other] < wave);
+                if (bits >> lane & 1u) kept[to + __popc(bits & ((1u << lane) - 1))] = place_of(a, other);
+                to += __popc(bits);
+            }
+            __syncwarp();
+            Cloud cloud = {a, kept, v, wave, count};
+            Found start = {place_of(a, v), 0.0};
+            start.sum = cloud.sum(start.x);
+            Found best = start;
+            double step = fmin(fmax(start.sum / count * 0.01, 1e-9), 0.01);
+            // A simplex may collapse beside the minimum, so two sizes in a row must gain nothing.
+            for (u32 vain = 0; vain < 2; step *= 0.1) {
+                Found next = leave(cloud, best, step, 1e-14);
+                vain = best.sum - next.sum > 1e-12 * best.sum ? 0 : vain + 1;
+                best = next;
+            }
+            gains = !(start.sum <= best.sum * (1.0 + a.tolerance) + count * ROUNDING);
+            __syncwarp();
+        }
+        if (gains && lane == 0) {
+            u64 place = atomicAdd(a.lengths + 3, 1ull);
+            if (place < a.most_left) a.left[place] = a.doubtful[i];
+        }
+    }
 }
 
 // Scrambles a node's index (splitmix64).

@@ -1,5 +1,5 @@
-//! The same check on a GPU, but for descents and the oracle: these run on the host, over located neighbours that the GPU
-//! brings.
+//! The same check on a GPU, but for the oracle, and descents that gain more than the tolerance or have many neighbours: these run
+//! on the host, over located neighbours that the GPU brings.
 
 use super::globe::Direction;
 use super::{
@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use std::time::Instant;
 
 /// Nodes from which the host descends, at most; with more of them it checks everything.
-const MOST_DOUBTFUL: u64 = 1 << 18;
+const MOST_LEFT: u64 = 1 << 18;
 /// Nodes that are listed for the oracle, at most: hashes deviate from their share by less.
 const MOST_ASKED: u64 = MOST + (1 << 16);
 
@@ -49,8 +49,8 @@ fn on_gpu(gpu: &Gpu, check: &Check<'_>) -> Result<Seen<GeoCheck>> {
     let nodes = graph.nodes();
     let longs = (graph.arcs() / u64::from(LONG)) as usize + 1;
     // Places that are given and found, waves, directions, numbers of neighbours; lists.
-    let lists = 4 * longs as u64 + 8 * MOST_DOUBTFUL + 8 * MOST_ASKED + 16 * TOGETHER;
-    let arcs = gpu.arcs(graph, false, 72 * nodes as u64 + lists)?;
+    let lists = 4 * longs as u64 + 8 * (MOST_LEFT + MOST_ASKED) + 16 * TOGETHER;
+    let arcs = gpu.arcs(graph, false, 80 * nodes as u64 + lists)?;
     let Some(rows) = arcs.as_ref().and_then(|arcs| arcs.all()) else { return Ok(Seen::NoRoom) };
     let [given_north, given_east] = check.given;
     let [north, east] = check.answer;
@@ -61,9 +61,10 @@ fn on_gpu(gpu: &Gpu, check: &Check<'_>) -> Result<Seen<GeoCheck>> {
     let at = gpu.alloc::<f64>("directions", 4 * nodes)?;
     let earlier = gpu.alloc::<u32>("earlier neighbours", nodes)?;
     let longs = gpu.alloc::<u32>("long rows", longs)?;
-    let doubtful = gpu.alloc::<u64>("doubtful nodes", MOST_DOUBTFUL as usize)?;
+    let doubtful = gpu.alloc::<u64>("doubtful nodes", nodes)?;
+    let left = gpu.alloc::<u64>("nodes to descend from", MOST_LEFT as usize)?;
     let asked = gpu.alloc::<u64>("nodes to ask about", MOST_ASKED as usize)?;
-    let lengths = gpu.alloc::<u64>("lengths of lists", 3)?;
+    let lengths = gpu.alloc::<u64>("lengths of lists", 4)?;
     let findings = gpu.findings()?;
     let args = GeoArgs {
         rows,
@@ -77,11 +78,13 @@ fn on_gpu(gpu: &Gpu, check: &Check<'_>) -> Result<Seen<GeoCheck>> {
         longs: longs.pointer(),
         doubtful: doubtful.pointer(),
         asked: asked.pointer(),
+        left: left.pointer(),
         lengths: lengths.pointer(),
         findings: findings.pointer(),
         tolerance: check.tolerance,
         limit: check.limit,
-        most_doubtful: MOST_DOUBTFUL as u32,
+        most_doubtful: nodes as u32,
+        most_left: MOST_LEFT as u32,
         most_asked: MOST_ASKED as u32,
         ..GeoArgs::zeroed()
     };
@@ -102,9 +105,10 @@ fn on_gpu(gpu: &Gpu, check: &Check<'_>) -> Result<Seen<GeoCheck>> {
         ..GeoCheck::default()
     };
     let args = GeoArgs { share: share(&seen), ..args };
+    gpu.over_nodes(kernel("check_geo_descents")?, 32 * lengths.element(1)?, &args)?;
     gpu.over_nodes(kernel("check_geo_asked")?, nodes as u64, &args)?;
     let lengths = lengths.to_vec()?;
-    if lengths[1] > MOST_DOUBTFUL || lengths[2] > MOST_ASKED {
+    if lengths[3] > MOST_LEFT || lengths[2] > MOST_ASKED {
         return Ok(Seen::NoRoom);
     }
     let listed = |list: &DeviceBuffer<u64>, length: u64| -> Result<Vec<Asking>> {
@@ -113,7 +117,7 @@ fn on_gpu(gpu: &Gpu, check: &Check<'_>) -> Result<Seen<GeoCheck>> {
         Ok(nodes.map(one).collect())
     };
     let bring = Bring { gpu, check, rows, wave };
-    if !bring.are_minima(&listed(&doubtful, lengths[1])?)? {
+    if !bring.are_minima(&listed(&left, lengths[3])?)? {
         return Ok(Seen::Wrong);
     }
     check.medians(&mut seen, WORK, listed(&asked, lengths[2])?, |part| bring.near(part))?;
