@@ -419,6 +419,10 @@ fn no_changed_place_passes() {
     println!("geo: {:?} {:?}{}", before.verdict, before.message, before.note);
     assert_ne!(before.verdict, Verdict::No, "{:?}", before.message);
     assert!(*SCALE > 12 || before.verdict == Verdict::Yes, "small graphs are looked at completely");
+    let by_host = solved.job.verify(&*solved.answer, &Checker::host()).unwrap();
+    for field in ["located", "checked", "medians", "elsewhere"] {
+        assert_eq!(before.found[field], by_host.found[field], "{field} of {} and host", before.on);
+    }
     let found: &mut Geolocation = solved.as_a();
     let (wave, graph) = (found.wave.clone(), GRAPH.clone());
     let all: Vec<[f64; 2]> =

@@ -1,7 +1,7 @@
 //! Iterations on a GPU, and comparisons there.
 //!
-//! What a node hands to its neighbours is rounded to f32 at first, since half of the bytes are read in little more than half of the
-//! time; sums are in f64. Each rounding is off by at most 2^-24 of the value. F has no negative terms, so what k
+//! What a node hands to its neighbours is rounded to f32 at first: it is read at random, once an arc, and takes half of the bytes.
+//! Sums are in f64. Each rounding is off by at most 2^-24 of the value. F has no negative terms, so what k
 //! iterations are off adds up to at most 2^-24 (d + d^2 + ... + d^k) in L1, and to k 2^-24 of each rank. The answer passes if
 //! it does with these added to its errors. Else iterations are made again in f64 throughout, and if it does not pass then, all is
 //! compared as on the host, which names what is wrong.
