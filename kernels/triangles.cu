@@ -22,6 +22,15 @@ struct TriangleArgs {  // @host
     u32 unused;
 };
 
+struct CostArgs {  // @host
+    const offset_t* offsets;
+    const u32* columns;
+    const u32* below;  // [active] arcs of a row that lead to smaller labels
+    u64* cost;         // [active] arcs of a row, and for each to a smaller label the shorter of the two parts
+    u32 active;
+    u32 unused;
+};
+
 #define THREADS 512u  // @host
 #define HUBS 2048u  // first nodes, which most triangles have, counted by each block
 #define ALONE 4u    // nodes that a lane goes through by itself
@@ -42,6 +51,18 @@ extern "C" __global__ void triangles_below(const TriangleArgs a) {
     for (u64 v = blockIdx.x * blockDim.x + threadIdx.x; v < a.active; v += threads) {
         u64 from = a.offsets[v];
         a.below[v] = (u32)entries_below(a.columns + from, a.offsets[v + 1] - from, (u32)v);
+    }
+}
+
+// A warp a row.
+extern "C" __global__ void triangles_costs(const CostArgs a) {
+    u64 warps = (u64)gridDim.x * blockDim.x / 32;
+    for (u64 v = ((u64)blockIdx.x * blockDim.x + threadIdx.x) / 32; v < a.active; v += warps) {
+        u64 from = __ldg(a.offsets + v), own = 0;
+        u32 below = __ldg(a.below + v);
+        for (u32 i = lane_id(); i < below; i += 32) own += min(__ldg(a.below + __ldg(a.columns + from + i)), i);
+        own = warp_sum(own);
+        if (lane_id() == 0) a.cost[v] = (u64)__ldg(a.offsets + v + 1) - from + own;
     }
 }
 

@@ -81,8 +81,21 @@ __device__ __forceinline__ void each_row_sum(const Rows& r, Gather gather, Value
         u32 count = first >= stop ? 0 : (u32)(stop - first < each ? stop - first : each);
         u32 columns[each];
         decltype(gather(0u, (u64)0)) gathered[each];
+        if (count == each) {
+            // Tiles begin on multiples of their length from the first arc on, and arrays on multiples of 256 bytes.
+            const uint4* fours = (const uint4*)(r.columns + (first - r.begin));
 #pragma unroll
-        for (u32 i = 0; i < each; i++) columns[i] = i < count ? r.columns[first + i - r.begin] : 0;
+            for (u32 i = 0; i < each / 4; i++) {
+                uint4 four = fours[i];
+                columns[4 * i] = four.x;
+                columns[4 * i + 1] = four.y;
+                columns[4 * i + 2] = four.z;
+                columns[4 * i + 3] = four.w;
+            }
+        } else {
+#pragma unroll
+            for (u32 i = 0; i < each; i++) columns[i] = i < count ? r.columns[first + i - r.begin] : 0;
+        }
 #pragma unroll
         for (u32 i = 0; i < each; i++) {
             if (i < count) gathered[i] = gather(columns[i], first + i - r.begin);

@@ -78,6 +78,12 @@ impl Side {
         })
     }
 
+    /// The blocks of `threads` that so many `items` take, `each` a block: no more than fill the device.
+    pub fn blocks(&self, items: u64, [each, threads]: [u32; 2]) -> u32 {
+        let filling = u64::from(self.info.multiprocessors) * 2048 / u64::from(threads);
+        items.div_ceil(each.into()).clamp(1, filling.max(1)) as u32
+    }
+
     /// Queues `kernel` for so many `items`, `each` a block of `threads`, on no more blocks than fill the device.
     pub fn launch<A: Pod>(
         &self,
@@ -86,8 +92,7 @@ impl Side {
         [each, threads]: [u32; 2],
         args: &A,
     ) -> Result<()> {
-        let filling = u64::from(self.info.multiprocessors) * 2048 / u64::from(threads);
-        let blocks = items.div_ceil(each.into()).clamp(1, filling.max(1)) as u32;
+        let blocks = self.blocks(items, [each, threads]);
         launch_on(&self.context.name, self.stream, kernel, Launch::of(blocks, threads), args)
     }
 }

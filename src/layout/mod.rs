@@ -11,6 +11,7 @@ mod weighted;
 mod weighted_cuda;
 mod weighted_rows;
 
+pub(crate) use on_device::prefix_sums;
 pub use prepared::{Layouts, Prepared};
 pub(crate) use resident::most_slices;
 pub use resident::{Resident, ResidentOptions};

@@ -235,9 +235,16 @@ impl Prepared {
                     .map(Arc::new)
             }
         };
-        if let Some(all) = all.filter(|all| !all.columns.may_have_repeats()) {
-            self.locked().topology.get_or_insert_with(|| all.clone());
-            return self.form(fleet, |made| &mut made.simple, |_, _| Ok(all));
+        let once = match all {
+            Some(all) if !all.columns.may_have_repeats() => {
+                self.locked().topology.get_or_insert_with(|| all.clone());
+                Some(all)
+            }
+            Some(all) => all.once_on_devices(fleet, self.options)?.map(Arc::new),
+            None => None,
+        };
+        if let Some(once) = once {
+            return self.form(fleet, |made| &mut made.simple, |_, _| Ok(once));
         }
         self.form(
             fleet,
@@ -272,7 +279,8 @@ impl Prepared {
         let PrepareOptions { chunks, chunk_align, placement, .. } = self.options;
         let options =
             ResidentOptions { chunks, chunk_align, weights: whole, backward: whole, placement };
-        self.form(fleet, slot, |graph, _| Resident::new(fleet, graph, options))
+        let rows = self.input.as_ref().and_then(|kept| kept.rows());
+        self.form(fleet, slot, |graph, _| Resident::of(fleet, graph, rows, options))
     }
 
     fn locked(&self) -> MutexGuard<'_, Made> {

@@ -1,12 +1,15 @@
 //! A graph on every replica of a fleet as it was loaded: in the input's node order, with plain rows.
 
+mod on_device;
+
 use super::rows::{Copies, DeviceGraph, DeviceRows, HostRows, is_wide};
 use super::{Placement, PrepareReport, check_align};
 use crate::collective::{ChunkPolicy, Split};
+use crate::device::DeviceCsr;
 use crate::device::kernels::operators;
 use crate::error::Result;
-use crate::fleet::Fleet;
-use crate::graph::Graph;
+use crate::fleet::{Fleet, Replica};
+use crate::graph::{Graph, milliseconds};
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
@@ -40,9 +43,10 @@ pub struct Resident {
     /// The fleet's number.
     fleet: u64,
     graph: Arc<Graph>,
-    /// The transpose, where it is wanted and is another graph.
+    /// The transpose, where it is wanted, is another graph, and the host has it.
     turned: Option<Arc<Graph>>,
-    symmetric: bool,
+    /// Rows backward are there.
+    backward: bool,
     chunks: Split,
     /// Slices that `kernels/operators.cuh` cuts long rows into, in the direction that has more.
     hub_slices: usize,
@@ -60,51 +64,140 @@ impl Resident {
         graph: Arc<Graph>,
         options: ResidentOptions,
     ) -> Result<Arc<Resident>> {
+        Resident::of(fleet, graph, None, options)
+    }
+
+    /// The same, of a graph whose rows may be on the fleet's first GPU: `input`.
+    pub(super) fn of(
+        fleet: &Fleet,
+        graph: Arc<Graph>,
+        input: Option<Arc<DeviceCsr>>,
+        options: ResidentOptions,
+    ) -> Result<Arc<Resident>> {
         check_align(options.chunk_align)?;
         let (world, align) = (fleet.world(), options.chunk_align);
         let symmetric = graph.is_symmetric();
         let chunks = Split::of(graph.offsets(), world, align, options.chunks);
-        if options.backward && !symmetric {
-            let (rows, arcs) = (8 * graph.nodes() as u64, graph.arcs());
-            crate::memory::room("the rows backward", rows + 8 * arcs)?;
-        }
-        let turned = (options.backward && !symmetric).then(|| Arc::new(graph.transpose()));
-        let hub_slices = slices(&graph).max(turned.as_deref().map_or(0, slices));
+        let turns = options.backward && !symmetric;
+        let on_gpus = fleet.info().backend == "cuda";
+        let sharded = options.placement == Placement::Sharded;
+        let mut resident = Resident {
+            fleet: fleet.id(),
+            graph,
+            turned: None,
+            backward: symmetric || turns,
+            chunks,
+            hub_slices: 0,
+            report: PrepareReport {
+                layout: "plain".into(),
+                placement: options.placement,
+                ..PrepareReport::default()
+            },
+            devices: Copies::default(),
+        };
+        let slices_in = match (on_gpus, sharded) {
+            (true, false) => resident.fill_gpus(fleet, input, turns, options.weights)?,
+            (on_gpus, _) => {
+                resident.turn(turns)?;
+                if on_gpus {
+                    resident.share(fleet, options.weights)?;
+                }
+                resident.turned.as_deref().map_or(0, |turned| slices(turned.offsets()))
+            }
+        };
+        resident.hub_slices = slices(resident.graph.offsets()).max(slices_in);
         let rows = |graph: &Graph| {
             let weights = if options.weights && graph.is_weighted() { 4 } else { 0 };
             graph.arcs() * (4 + weights) + graph.offsets().len() as u64 * 8
         };
-        let report = PrepareReport {
-            layout: "plain".into(),
-            placement: options.placement,
-            bytes_per_replica: rows(&graph) + turned.as_deref().map_or(0, rows),
-            ..PrepareReport::default()
-        };
-        let mut resident = Resident {
-            fleet: fleet.id(),
-            graph,
-            turned,
-            symmetric,
-            chunks,
-            hub_slices,
-            report,
-            devices: Copies::default(),
-        };
-        if fleet.info().backend == "cuda" {
-            let start = Instant::now();
-            let (graph, turned) = (resident.graph.clone(), resident.turned.clone());
-            let sharded = options.placement == Placement::Sharded;
-            let chunks = sharded.then(|| resident.chunks.clone());
-            resident.devices = Copies::new(fleet.run(move |r| {
-                let owners = chunks.as_ref().map(|chunks| [chunks; 2]);
-                let out = HostRows::new(&graph, options.weights);
-                let into = turned.as_deref().map(|turned| HostRows::new(turned, options.weights));
-                DeviceGraph::upload(r, out, into, owners).map(Some)
-            })?);
-            resident.report.upload_ms = start.elapsed().as_secs_f64() * 1e3;
-            resident.report.bytes_per_replica = resident.devices.most_bytes().unwrap_or(0);
-        }
+        let host = rows(&resident.graph) + resident.turned.as_deref().map_or(0, rows);
+        let held = resident.devices.most_bytes();
+        resident.report.bytes_per_replica = if on_gpus { held.unwrap_or(0) } else { host };
         Ok(Arc::new(resident))
+    }
+
+    /// Turns the graph around on the host, if that is wanted.
+    fn turn(&mut self, wanted: bool) -> Result<()> {
+        if wanted {
+            let (rows, arcs) = (8 * self.graph.nodes() as u64, self.graph.arcs());
+            crate::memory::room("the rows backward", rows + 8 * arcs)?;
+            self.turned = Some(Arc::new(self.graph.transpose()));
+        }
+        Ok(())
+    }
+
+    /// Gives each GPU the arcs of its chunk.
+    fn share(&mut self, fleet: &Fleet, weights: bool) -> Result<()> {
+        let start = Instant::now();
+        let (graph, turned) = (self.graph.clone(), self.turned.clone());
+        let chunks = self.chunks.clone();
+        self.devices = Copies::new(fleet.run(move |r| {
+            let out = HostRows::new(&graph, weights);
+            let into = turned.as_deref().map(|turned| HostRows::new(turned, weights));
+            DeviceGraph::upload(r, out, into, Some([&chunks; 2])).map(Some)
+        })?);
+        self.report.upload_ms = milliseconds(start);
+        Ok(())
+    }
+
+    /// Gives each GPU all arcs, from where they are, and has it turn them around; slices of long rows backward.
+    fn fill_gpus(
+        &mut self,
+        fleet: &Fleet,
+        input: Option<Arc<DeviceCsr>>,
+        turns: bool,
+        weights: bool,
+    ) -> Result<usize> {
+        let start = Instant::now();
+        let graph = self.graph.clone();
+        let wide = is_wide(graph.arcs());
+        // A transpose that came with the graph is as good.
+        let on_gpus = turns && !graph.has_reverse();
+        let copies = input.is_some();
+        let made = fleet.run(move |r| {
+            let out = match &input {
+                Some(input) => on_device::copied(r, &graph, input, weights)?,
+                None => uploaded(r, &graph, weights)?,
+            };
+            let into = match on_gpus {
+                true => on_device::turned(r, &graph, &out)?,
+                false => None,
+            };
+            Ok((out, into))
+        })?;
+        let mut slices_in = 0;
+        let mut missing = turns;
+        let mut devices = Vec::new();
+        for (out, into) in made {
+            if let Some(into) = &into {
+                missing = false;
+                if slices_in == 0 {
+                    slices_in = slices(&into.offsets);
+                }
+                let report = &mut self.report;
+                report.prepare_ms = report.prepare_ms.max(into.ms);
+                report.compile_ms = report.compile_ms.max(into.compile_ms);
+            }
+            devices.push(DeviceGraph { out, into: into.map(|into| into.rows), wide });
+        }
+        self.report.on_devices = copies || turns && !missing;
+        let mut other = self.report.prepare_ms + self.report.compile_ms;
+        if missing {
+            let begin = Instant::now();
+            self.turn(true)?;
+            self.report.prepare_ms = milliseconds(begin);
+            other += self.report.prepare_ms;
+            let turned = self.turned.clone();
+            let rows = fleet.run(move |r| match turned.as_deref() {
+                Some(turned) => uploaded(r, turned, weights).map(Some),
+                None => Ok(None),
+            })?;
+            devices.iter_mut().zip(rows).for_each(|(device, rows)| device.into = rows);
+            slices_in = self.turned.as_deref().map_or(0, |turned| slices(turned.offsets()));
+        }
+        self.devices = Copies::new(devices.into_iter().map(Some).collect());
+        self.report.upload_ms = (milliseconds(start) - other).max(0.0);
+        Ok(slices_in)
     }
 
     /// What placing it took.
@@ -140,7 +233,7 @@ impl Resident {
 
     /// Whether the rows backward are there.
     pub fn has_backward(&self) -> bool {
-        self.symmetric || self.turned.is_some()
+        self.backward
     }
 
     /// Slices of long rows, which are dealt to several warps.
@@ -148,9 +241,9 @@ impl Resident {
         self.hub_slices
     }
 
-    /// The rows backward, on the host.
+    /// The rows backward, if they are on the host: a GPU that turned a graph around has them alone.
     pub(crate) fn rows_in(&self) -> Option<&Graph> {
-        self.turned.as_deref().or_else(|| self.symmetric.then_some(&*self.graph))
+        self.turned.as_deref().or_else(|| self.graph.is_symmetric().then_some(&*self.graph))
     }
 
     /// The rows of replica `rank` on a device, forward and backward; `None` where they are not there.
@@ -169,10 +262,18 @@ pub(crate) fn most_slices(arcs: u64) -> usize {
     (2 * arcs / HUB) as usize
 }
 
-fn slices(graph: &Graph) -> usize {
-    let slices = |v: usize| match graph.degree(v) {
+/// Slices of the long ones of rows with these offsets.
+fn slices(offsets: &[u64]) -> usize {
+    let slices = |row: &[u64]| match row[1] - row[0] {
         degree if degree > HUB => degree.div_ceil(HUB) as usize,
         _ => 0,
     };
-    (0..graph.nodes()).into_par_iter().map(slices).sum()
+    offsets.par_windows(2).map(slices).sum()
+}
+
+/// The rows of `graph`, copied from the host.
+fn uploaded(r: &mut Replica, graph: &Graph, weights: bool) -> Result<DeviceRows> {
+    let rows = DeviceRows::upload(r, HostRows::new(graph, weights), is_wide(graph.arcs()), None)?;
+    r.device()?.wait()?;
+    Ok(rows)
 }

@@ -44,7 +44,7 @@ impl DeviceRows {
         self.offsets.len() as u64 * 4 + self.columns.bytes() + weights
     }
 
-    fn upload(
+    pub(super) fn upload(
         r: &mut Replica,
         rows: HostRows<'_>,
         wide: bool,

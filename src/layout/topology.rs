@@ -1,6 +1,8 @@
 //! A graph without weights, laid out for a device: relabelled by falling degree where degrees are skewed, columns
 //! rising in each row, so that the first neighbour of a row has the highest degree.
 
+mod once;
+
 use super::on_device::{self, Made, MadeRows, Wanted};
 use super::rows::{Copies, DeviceGraph, DeviceRows, HostRows, is_wide};
 use super::weighted_rows::{self as layout, Labels};
@@ -358,6 +360,16 @@ impl TopologyRows {
         (rows.report.upload_ms, rows.report.compile_ms) = (upload_ms, compile_ms);
         rows.report.on_devices = true;
         Ok(Some(rows))
+    }
+
+    /// The same without parallel arcs, which there are, made on the GPU of every replica; `None` where these were not made there,
+    /// or one has no room for that.
+    pub fn once_on_devices(
+        self: &Arc<TopologyRows>,
+        fleet: &Fleet,
+        options: PrepareOptions,
+    ) -> Result<Option<TopologyRows>> {
+        once::made(fleet, self, options)
     }
 
     /// Gives every replica of `fleet` its copy of `columns`, which are those of `graph`.

@@ -37,3 +37,19 @@ pub(super) fn arriving(
     };
     arcs.each(|rows| gpu.over_arcs(kernel, rows, &ArrivingArgs { rows: *rows, ..args }))
 }
+
+/// The same of values times [`SCALE`](crate::device::kernels::check_arriving::SCALE), rounded to f32, along arcs that all weigh 1.
+pub(super) fn arriving_rounded(
+    gpu: &Gpu,
+    arcs: &Arcs<'_>,
+    along: Along,
+    rounded: &DeviceBuffer<f32>,
+    sums: &DeviceBuffer<f64>,
+) -> Result<()> {
+    let pulls = along != Along::In;
+    let name = if pulls { "check_arriving_pull_rounded" } else { "check_arriving_push_rounded" };
+    let kernel = gpu.function("check_arriving.cu", name)?;
+    let args =
+        ArrivingArgs { rounded: rounded.pointer(), sums: sums.pointer(), ..ArrivingArgs::zeroed() };
+    arcs.each(|rows| gpu.over_arcs(kernel, rows, &ArrivingArgs { rows: *rows, ..args }))
+}

@@ -1,5 +1,7 @@
 //! Checks filtering: values and order exactly, by making the array again, one value after another.
 
+mod gpu;
+
 use crate::error::{Error, Result};
 use crate::hash::array_value;
 

@@ -22,6 +22,7 @@
 //! another local minimum, at most a share of [`ELSEWHERE`] above, as long as all sums together keep the tolerance.
 
 mod globe;
+mod gpu;
 mod median;
 
 pub use globe::{ErrorKm, error_km, great_circle_km};
@@ -47,6 +48,8 @@ const RARE: u64 = 500;
 const ELSEWHERE: f64 = 0.01;
 /// Nodes that the oracle is asked about before its work is counted.
 const BATCH: usize = 1024;
+/// Located neighbours that are held at once.
+const TOGETHER: u64 = 1 << 22;
 /// Most nodes that are put in order for the oracle.
 const MOST: u64 = 1 << 21;
 /// How far a place with a closed form may be off.
@@ -131,7 +134,11 @@ fn check(
     check.first(|v| check.wrong_closed_form(v))?;
     check.first(|v| check.no_minimum(v))?;
     let mut seen = check.totals();
-    check.medians(&mut seen, work)?;
+    let nodes = check.asked(&seen);
+    let near = |part: &[Asking]| {
+        Ok(part.par_iter().map(|one| check.earlier(one.node as usize).collect()).collect())
+    };
+    check.medians(&mut seen, work, nodes, near)?;
     seen.ms = begin.elapsed().as_secs_f64() * 1e3;
     Ok(seen)
 }
@@ -172,6 +179,45 @@ struct Asked {
     elsewhere: Option<Error>,
 }
 
+/// A node that the oracle may be asked about, in the order in which it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Asking {
+    /// It has more than [`FEW`] located neighbours.
+    many: bool,
+    hash: u64,
+    node: u32,
+    /// Arcs to its located neighbours.
+    neighbors: u64,
+}
+
+impl Asking {
+    fn new(node: u32, neighbors: u64) -> Asking {
+        Asking { many: neighbors > FEW, hash: hash(node), node, neighbors }
+    }
+}
+
+/// Stretches of `nodes` that have at most [`TOGETHER`] neighbours, or are one node.
+fn stretches(nodes: &[Asking]) -> impl Iterator<Item = &[Asking]> {
+    let mut rest = nodes;
+    std::iter::from_fn(move || {
+        let mut sum = 0;
+        let fits = |one: &&Asking| {
+            sum += one.neighbors;
+            sum <= TOGETHER
+        };
+        let length = rest.iter().take_while(fits).count().max(1).min(rest.len());
+        let (stretch, others) = rest.split_at(length);
+        rest = others;
+        (length > 0).then_some(stretch)
+    })
+}
+
+/// The hashes up to which nodes are put in order for the oracle.
+fn share(seen: &GeoCheck) -> u64 {
+    let due = seen.located - seen.checked;
+    if due <= MOST { u64::MAX } else { (u64::MAX / due).saturating_mul(MOST) }
+}
+
 /// What is being checked.
 struct Check<'a> {
     graph: &'a Graph,
@@ -181,7 +227,7 @@ struct Check<'a> {
     /// The last wave that may locate a node.
     limit: u32,
     tolerance: f64,
-    /// `[n]` directions of the answer.
+    /// `[n]` directions of the answer, once all of them are places; none where a GPU has them.
     at: Vec<Direction>,
 }
 
@@ -313,12 +359,21 @@ impl Check<'_> {
         if !self.is_located(v) || self.earlier(v).nth(2).is_none() {
             return None;
         }
-        let (found, tolerance) = (self.at[v], self.tolerance);
-        let slope = Slope::at(found, self.earlier(v));
-        if slope.is_minimum(tolerance) {
+        if Slope::at(self.at[v], self.earlier(v)).is_minimum(self.tolerance) {
             return None;
         }
-        let near: Vec<Direction> = self.earlier(v).collect();
+        self.descends(v, self.earlier(v).collect())
+    }
+
+    /// The direction of an answer's place.
+    fn direction(&self, v: usize) -> Direction {
+        direction([self.answer[0][v], self.answer[1][v]])
+    }
+
+    /// The fault of a node from which a descent gains more than the tolerance. Its located neighbours are `near`.
+    fn descends(&self, v: usize, near: Vec<Direction>) -> Option<Error> {
+        let (found, tolerance) = (self.direction(v), self.tolerance);
+        let slope = Slope::at(found, near.iter().copied());
         let (k, wave) = (near.len(), self.wave[v]);
         let (lower, sum) = median::descent(near, found);
         if slope.sum <= sum * (1.0 + tolerance) + k as f64 * ROUNDING {
@@ -344,26 +399,35 @@ impl Check<'_> {
         GeoCheck { given, located, checked, waves: last.unwrap_or(0), ..GeoCheck::default() }
     }
 
-    /// Asks the oracle about nodes with three neighbours or more, in the order of their hashes.
-    fn medians(&self, seen: &mut GeoCheck, most: u64) -> Result<()> {
-        let due = seen.located - seen.checked;
-        let share = if due <= MOST { u64::MAX } else { (u64::MAX / due).saturating_mul(MOST) };
-        let asked = |v: &u32| {
-            let count = self.earlier(*v as usize).count() as u64;
-            let due = self.is_located(*v as usize) && count > 2 && hash(*v) <= share;
-            due.then_some((count > FEW, hash(*v), *v))
+    /// The nodes that the oracle may be asked about.
+    fn asked(&self, seen: &GeoCheck) -> Vec<Asking> {
+        let share = share(seen);
+        let asked = |v: u32| {
+            let count = self.earlier(v as usize).count() as u64;
+            let due = self.is_located(v as usize) && count > 2 && hash(v) <= share;
+            due.then(|| Asking::new(v, count))
         };
-        let mut nodes: Vec<_> =
-            (0..self.graph.nodes() as u32).into_par_iter().filter_map(|v| asked(&v)).collect();
+        (0..self.graph.nodes() as u32).into_par_iter().filter_map(asked).collect()
+    }
+
+    /// Asks the oracle about `nodes` with three neighbours or more, in the order of their hashes; `near` brings the located
+    /// neighbours of some of them.
+    fn medians(
+        &self,
+        seen: &mut GeoCheck,
+        most: u64,
+        mut nodes: Vec<Asking>,
+        near: impl Fn(&[Asking]) -> Result<Vec<Vec<Direction>>>,
+    ) -> Result<()> {
         nodes.par_sort_unstable();
-        let (few, many) = nodes.split_at(nodes.partition_point(|(many, ..)| !many));
+        let (few, many) = nodes.split_at(nodes.partition_point(|one| !one.many));
         let (mut all, mut worst, mut work) = (Asked::default(), f64::NEG_INFINITY, 0);
         for (class, bound) in [(few, most / 2), (many, most)] {
             for batch in class.chunks(BATCH) {
                 if work >= bound {
                     break;
                 }
-                for one in self.batch(batch)? {
+                for one in self.batch(batch, &near)? {
                     worst = worst.max(one.excess);
                     work += one.work;
                     all.km += one.km;
@@ -391,9 +455,18 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn batch(&self, nodes: &[(bool, u64, u32)]) -> Result<Vec<Asked>> {
-        let ask = |&(_, _, v): &(bool, u64, u32)| (v, self.median(v as usize));
-        let found: Vec<_> = nodes.par_iter().with_max_len(1).map(ask).collect();
+    fn batch(
+        &self,
+        nodes: &[Asking],
+        near: &impl Fn(&[Asking]) -> Result<Vec<Vec<Direction>>>,
+    ) -> Result<Vec<Asked>> {
+        let ask = |(one, near): (&Asking, Vec<Direction>)| {
+            (one.node, self.median(one.node as usize, near))
+        };
+        let mut found = Vec::new();
+        for part in stretches(nodes) {
+            found.par_extend(part.par_iter().zip(near(part)?).with_max_len(1).map(ask));
+        }
         let lowest = found.iter().filter(|(_, one)| one.is_err()).min_by_key(|(v, _)| *v);
         if let Some((_, Err(error))) = lowest {
             return Err(error.clone());
@@ -401,10 +474,10 @@ impl Check<'_> {
         Ok(found.into_iter().filter_map(|(_, one)| one.ok()).collect())
     }
 
-    fn median(&self, v: usize) -> Result<Asked> {
-        let near: Vec<Direction> = self.earlier(v).collect();
+    fn median(&self, v: usize, near: Vec<Direction>) -> Result<Asked> {
         let (k, wave) = (near.len(), self.wave[v]);
-        let found: f64 = near.iter().map(|&p| angle(self.at[v], p)).sum();
+        let here = self.direction(v);
+        let found: f64 = near.iter().map(|&p| angle(here, p)).sum();
         let work = Cell::new(k as u64);
         let (median, least) = median::search(near, &work);
         let floor = k as f64 * ROUNDING;

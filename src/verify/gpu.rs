@@ -145,9 +145,24 @@ impl Gpu<'_> {
         self.side.function(source, kernel)
     }
 
+    /// Bytes that arrays can have.
+    pub fn room(&self) -> Result<u64> {
+        Ok(self.side.room()?.saturating_sub(RESERVE))
+    }
+
+    /// Queues a kernel whose blocks take so many items at a time.
+    pub fn over<A: Pod>(&self, kernel: Function, items: u64, each: u32, args: &A) -> Result<()> {
+        self.side.launch(kernel, items, [each, THREADS], args)
+    }
+
     /// Queues a kernel that strides over nodes, or other items.
     pub fn over_nodes<A: Pod>(&self, kernel: Function, items: u64, args: &A) -> Result<()> {
         self.side.launch(kernel, items, [THREADS, THREADS], args)
+    }
+
+    /// The warps of such a kernel.
+    pub fn warps_over_nodes(&self, items: u64) -> usize {
+        (self.side.blocks(items, [THREADS, THREADS]) * THREADS / 32) as usize
     }
 
     /// Queues a kernel that goes over the arcs of `rows`.

@@ -14,7 +14,7 @@ use hivegraph::algorithm::{
 };
 use hivegraph::fleet::{CollectiveKind, Fleet, FleetConfig};
 use hivegraph::graph::Graph;
-use hivegraph::layout::Prepared;
+use hivegraph::layout::{PrepareOptions, Prepared};
 use hivegraph::run::{Job, RunConfig, Verdict, Verification, Verify, prepare, workload};
 use hivegraph::verify::{Checker, great_circle_km, spatial_median};
 use serde_json::{Value, json};
@@ -50,14 +50,14 @@ struct Solved {
     answer: Box<dyn AnyAnswer>,
 }
 
-fn checker(job: &Job) -> Checker<'static> {
+fn checker(graph: &Arc<Graph>, options: PrepareOptions) -> Checker<'static> {
     if !common::has_gpu() {
         return Checker::host();
     }
     let fleet = common::open("cuda:0", CollectiveKind::Auto, FleetConfig::default());
     // It checks as long as the process lives.
     let fleet: &'static Fleet = Box::leak(Box::new(fleet));
-    let prepared = Prepared::new(fleet, job.graph.clone(), job.config.prepare()).unwrap();
+    let prepared = Prepared::new(fleet, graph.clone(), options).unwrap();
     prepared.checker(fleet).unwrap()
 }
 
@@ -75,7 +75,7 @@ impl Solved {
         let job = job.unwrap();
         let ready = prepare(&job, None, &fleet).unwrap();
         let answer = job.solve(&fleet, &ready).unwrap();
-        Solved { by: checker(&job), job, answer }
+        Solved { by: checker(&job.graph, job.config.prepare()), job, answer }
     }
 
     fn verified(&self) -> Verification {
@@ -255,6 +255,39 @@ fn no_changed_level_or_parent_of_a_search_passes() {
     whole("bfs's parents", &mut solved, parents, set, 2);
 }
 
+#[test]
+fn no_changed_level_of_a_search_without_parents_passes() {
+    let mut solved = Solved::new("bfs", json!({ "predecessors": false }));
+    is_right("bfs", &solved);
+    let levels = widened(&solved.as_a::<Searches>().levels[0]);
+    let set = |solved: &mut Solved, v, value: u64| {
+        solved.as_a::<Searches>().levels[0][v] = value as u32;
+    };
+    whole("bfs without parents", &mut solved, levels, set, 2);
+}
+
+/// Levels that are more than a byte, and those that just are not.
+#[test]
+fn no_changed_level_of_a_deep_search_passes() {
+    for length in [120, 126, 127, 128, 129, 140, 3000] {
+        let graph = Arc::new(hivegraph::generate::generate(&format!("chain:{length}")).unwrap());
+        let by = checker(&graph, RunConfig::default().prepare());
+        let right: Vec<u32> = (0..length).collect();
+        let parents: Vec<u32> = (0..length).map(|v: u32| v.saturating_sub(1)).collect();
+        for parents in [None, Some(&parents[..])] {
+            assert_eq!(by.bfs(&graph, 0, &right, parents).unwrap().depth, length - 1);
+            for v in [0, 1, length / 2, length - 2, length - 1] {
+                for level in [0, 125, 126, 127, 128, 254, 255, 256, u32::MAX - 1, u32::MAX] {
+                    let mut levels = right.clone();
+                    if std::mem::replace(&mut levels[v as usize], level) != level {
+                        by.bfs(&graph, 0, &levels, parents).unwrap_err();
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Of connected or strongly connected components.
 fn labels(solved: &mut Solved) -> &mut Vec<u32> {
     match solved.job.workload.name {
@@ -380,6 +413,10 @@ fn no_changed_place_passes() {
     println!("geo: {:?} {:?}{}", before.verdict, before.message, before.note);
     assert_ne!(before.verdict, Verdict::No, "{:?}", before.message);
     assert!(*SCALE > 12 || before.verdict == Verdict::Yes, "small graphs are looked at completely");
+    let by_host = solved.job.verify(&*solved.answer, &Checker::host()).unwrap();
+    for field in ["located", "checked", "medians", "elsewhere"] {
+        assert_eq!(before.found[field], by_host.found[field], "{field} of {} and host", before.on);
+    }
     let found: &mut Geolocation = solved.as_a();
     let (wave, graph) = (found.wave.clone(), GRAPH.clone());
     let all: Vec<[f64; 2]> =

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::hash::mix;
 use crate::io::{Column, Table};
 use crate::units::{count, plural};
-use crate::verify::{self, Checker};
+use crate::verify::Checker;
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -79,7 +79,7 @@ impl Answer<Filter> for Filtered {
 
     fn verify(&self, query: &Query<Filter>, by: &Checker) -> Result<Checked> {
         let FilterConfig { elements, share, seed, .. } = query.config;
-        let kept = by.by_host(|| verify::filter(seed, elements, share, &self.kept))?;
+        let kept = by.filter(seed, elements, share, &self.kept)?;
         let note = format!("; {} of {} values", count(kept), count(elements));
         Ok(Checked { found: fields([("kept", json!(kept))]), note, ..Checked::default() })
     }

@@ -8,7 +8,7 @@ use crate::algorithm::workload::{Answer, Checked, Query, fields};
 use crate::error::Result;
 use crate::io::{Column, Table};
 use crate::units::{count, plural};
-use crate::verify::{self, Checker, ErrorKm, error_km};
+use crate::verify::{Checker, ErrorKm, error_km};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -172,8 +172,7 @@ impl Answer<Geo> for Geolocation {
         let waves = (!geo.geo_complete).then_some(geo.geo_iter);
         let answer = [&self.latitude[..], &self.longitude[..]];
         let graph = &query.graph;
-        let seen =
-            by.by_host(|| verify::geo(graph, [north, east], answer, &self.wave, waves, ACCURACY))?;
+        let seen = by.geo(graph, [north, east], answer, &self.wave, waves, ACCURACY)?;
         let total = seen.total_excess;
         let other = match seen.elsewhere {
             0 => format!("none more than {ACCURACY:e} above the least sum"),

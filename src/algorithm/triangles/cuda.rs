@@ -2,12 +2,20 @@
 
 use super::State;
 use crate::algorithm::arrays::device_arrays;
-use crate::device::kernels::triangles::{THREADS, TriangleArgs};
-use crate::device::{CudaDevice, Function, Launch, source};
+use crate::collective::Split;
+use crate::device::kernels::triangles::{CostArgs, THREADS, TriangleArgs};
+use crate::device::{CudaDevice, Function, Launch, room, source};
 use crate::error::Result;
+use crate::fleet::{Backend, Fleet};
 use crate::layout::memory::{DeviceArray, GraphShape, topology};
-use crate::layout::{DeviceGraph, TopologyRows};
+use crate::layout::{DeviceGraph, TopologyRows, prefix_sums};
+use bytemuck::Zeroable;
+use std::cell::Cell;
 use std::ops::Range;
+use std::sync::Arc;
+
+/// Device memory that costs of nodes leave alone.
+const ROOM: u64 = 64 << 20;
 
 /// What a replica's steps on a GPU need beside the replicated state.
 pub(super) struct Workspace {
@@ -29,6 +37,66 @@ device_arrays! {
 pub(super) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     let active = shape.active as usize;
     [topology(shape), State::list(active, world), Arrays::list(active)].concat()
+}
+
+/// Chunks of about equal work, from the costs of nodes that the first GPU adds up; `None` on the host, or where it has no room.
+pub(super) fn equal_costs(
+    fleet: &Fleet,
+    rows: &Arc<TopologyRows>,
+    align: u32,
+) -> Result<Option<Split>> {
+    let (shared, world) = (rows.clone(), fleet.world());
+    let cuts = fleet.run(move |r| match (r.rank(), &mut r.backend) {
+        (0, Backend::Cuda(device)) => cut(device, &shared, world, align),
+        _ => Ok(None),
+    })?;
+    Ok(cuts.into_iter().flatten().next())
+}
+
+fn cut(
+    device: &mut CudaDevice,
+    rows: &TopologyRows,
+    world: usize,
+    align: u32,
+) -> Result<Option<Split>> {
+    let (graph, active) = (rows.on_device(0)?, rows.columns.active);
+    // Parts of rows, costs, and their sums.
+    if 24 * active as u64 + ROOM > room(&device.context)? {
+        return Ok(None);
+    }
+    let mut kernel = |name| device.function(source("triangles.cu"), &graph.options(), name);
+    let (below, costs) = (kernel("triangles_below")?, kernel("triangles_costs")?);
+    let parts = device.alloc::<u32>("arcs to smaller labels", active)?;
+    let cost = device.alloc::<u64>("costs of nodes", active)?;
+    let args = TriangleArgs {
+        offsets: graph.out.offsets.pointer(),
+        columns: graph.out.columns.pointer(),
+        below: parts.pointer(),
+        active: active as u32,
+        ..TriangleArgs::zeroed()
+    };
+    device.launch(below, Launch::of(active.div_ceil(256).clamp(1, 1 << 14) as u32, 256), &args)?;
+    let args = CostArgs {
+        offsets: args.offsets,
+        columns: args.columns,
+        below: args.below,
+        cost: cost.pointer(),
+        active: args.active,
+        unused: 0,
+    };
+    device.launch(costs, Launch::of(active.div_ceil(8).clamp(1, 1 << 14) as u32, 256), &args)?;
+    let before = prefix_sums(device, &cost)?;
+    // A search for a bound reads some thirty of them.
+    let failed = Cell::new(None);
+    let read = |v: u64| {
+        before.element(v as usize).unwrap_or_else(|error| {
+            failed.set(Some(error));
+            0
+        })
+    };
+    let total = read(active as u64);
+    let split = Split::by_weight(active as u64, world, align, total, read);
+    failed.into_inner().map_or(Ok(Some(split)), Err)
 }
 
 impl Workspace {
@@ -76,5 +144,36 @@ impl Workspace {
         self.arrays.next.clear()?;
         let shape = Launch::of(device.blocks(self.blocks), THREADS);
         device.launch(self.run, shape, &self.args(graph, count, arcs))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::host;
+    use super::*;
+    use crate::fleet::FleetConfig;
+    use crate::layout::{PrepareOptions, Prepared};
+
+    #[test]
+    fn a_gpu_cuts_as_the_host() {
+        let mut fleets = 0;
+        for devices in ["cuda:0x3", "cuda:0-1"] {
+            let config =
+                FleetConfig { devices: devices.parse().unwrap(), ..FleetConfig::default() };
+            let Ok(fleet) = Fleet::open(config) else { continue };
+            fleets += 1;
+            for spec in ["rmat:14", "grid:70x90", "star:3000", "geo:3000", "uniform:2^14"] {
+                let graph = Arc::new(crate::generate::generate(spec).unwrap());
+                let prepared = Prepared::new(&fleet, graph, PrepareOptions::default()).unwrap();
+                let rows = prepared.topology(&fleet).unwrap();
+                let cut = equal_costs(&fleet, &rows, 64).unwrap().expect("there is room");
+                rows.columns.out.load().unwrap();
+                let right = host::equal_costs(&rows.columns.out, fleet.world(), 64);
+                assert_eq!(cut.bounds(), right.bounds(), "{spec} on {devices}");
+            }
+        }
+        if fleets == 0 {
+            crate::skips::skipped("no CUDA device, chunks of triangles were NOT compared");
+        }
     }
 }

@@ -76,11 +76,17 @@ impl Algorithm for TriangleCounting {
     fn solve(request: Request<Self>) -> Result<Triangles> {
         let Request { fleet, graph, run, .. } = request;
         let (rows, run, world) = (graph.topology(fleet)?, run.clone(), fleet.world());
-        if world > 1 {
-            rows.columns.out.load()?;
-        }
-        let cut = (world > 1 && run.merge != MergeMode::Redundant)
-            .then(|| host::equal_costs(&rows.columns.out, world, graph.options().chunk_align));
+        let align = graph.options().chunk_align;
+        let cut = match world > 1 && run.merge != MergeMode::Redundant {
+            true => match cuda::equal_costs(fleet, &rows, align)? {
+                Some(cut) => Some(cut),
+                None => {
+                    rows.columns.out.load()?;
+                    Some(host::equal_costs(&rows.columns.out, world, align))
+                }
+            },
+            false => None,
+        };
         let shared = rows.clone();
         let answers = fleet.run(move |r| program(r, &shared, cut.as_ref(), &run))?;
         let (mut counts, mut measured) = ReplicaAnswer::first(answers);

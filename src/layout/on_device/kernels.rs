@@ -4,6 +4,7 @@ use crate::device::kernels::layout::{NarrowArgs, OffsetArgs};
 use crate::device::kernels::rows::{THREADS, TILE};
 use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, SortKernels, source};
 use crate::error::Result;
+use crate::layout::rows::is_wide;
 use bytemuck::{Pod, Zeroable};
 
 /// The loaded kernels.
@@ -50,7 +51,7 @@ pub(in crate::layout) struct Sums {
     sums: Function,
     scan: Function,
     offsets: Function,
-    pub(super) narrow: Function,
+    narrow: Function,
 }
 
 impl Sums {
@@ -76,6 +77,38 @@ impl Sums {
         device.wait()
     }
 
+    /// `[counts + 1]` sums of the first of them.
+    pub fn prefix(
+        &self,
+        device: &CudaDevice,
+        counts: &DeviceBuffer<u64>,
+    ) -> Result<DeviceBuffer<u64>> {
+        let sums = device.alloc::<u64>("prefix sums", counts.len() + 1)?;
+        let (counts, rows) = (counts.pointer(), counts.len() as u64);
+        let args = OffsetArgs { counts, offsets: sums.pointer(), rows, ..OffsetArgs::zeroed() };
+        self.queue(device, args)?;
+        Ok(sums)
+    }
+
+    /// Offsets as kernels read them, of rows with so many arcs.
+    pub fn words(
+        &self,
+        device: &CudaDevice,
+        offsets: &DeviceBuffer<u64>,
+        arcs: u64,
+    ) -> Result<DeviceBuffer<u32>> {
+        let words = offsets.len() * if is_wide(arcs) { 2 } else { 1 };
+        let made = device.alloc::<u32>("row offsets", words)?;
+        if is_wide(arcs) {
+            made.copy_from(offsets)?;
+        } else {
+            let (from, to) = (offsets.pointer(), made.pointer());
+            let args = NarrowArgs { from, to, count: offsets.len() as u64 };
+            launch(device, self.narrow, args.count, THREADS, &args)?;
+        }
+        Ok(made)
+    }
+
     /// `to[i]`: the sum of the first `i` of `counts`; `to` has their number, or one more. All sums are below 2^32.
     pub fn of_counts(
         &self,
@@ -83,14 +116,19 @@ impl Sums {
         counts: &DeviceBuffer<u64>,
         to: &DeviceBuffer<u32>,
     ) -> Result<()> {
-        let wide = device.alloc::<u64>("prefix sums", counts.len() + 1)?;
-        let (counts, rows) = (counts.pointer(), counts.len() as u64);
-        let args = OffsetArgs { counts, offsets: wide.pointer(), rows, ..OffsetArgs::zeroed() };
-        self.queue(device, args)?;
+        let wide = self.prefix(device, counts)?;
         let args = NarrowArgs { from: wide.pointer(), to: to.pointer(), count: to.len() as u64 };
         launch(device, self.narrow, args.count, THREADS, &args)?;
         device.wait()
     }
+}
+
+/// `[counts + 1]` sums of the first of them, on the device.
+pub(crate) fn prefix_sums(
+    device: &mut CudaDevice,
+    counts: &DeviceBuffer<u64>,
+) -> Result<DeviceBuffer<u64>> {
+    Sums::load(device)?.prefix(device, counts)
 }
 
 /// Queues a kernel for so many items, `each` a block, on no more blocks than fill the device.

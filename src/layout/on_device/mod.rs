@@ -8,8 +8,9 @@ mod input;
 mod kernels;
 mod rows;
 
+pub(crate) use kernels::prefix_sums;
 pub(super) use kernels::{Sums, launch};
-pub(super) use rows::MadeRows;
+pub(super) use rows::{MOST_SELECTS, MadeRows, ranges};
 
 use super::memory::GraphShape;
 use super::weighted_rows::{Labels, Sketch, weight_facts, word_fits};
@@ -31,7 +32,7 @@ use rows::Work;
 use std::time::Instant;
 
 /// Device memory that is left alone.
-const RESERVE: u64 = 64 << 20;
+pub(super) const RESERVE: u64 = 64 << 20;
 /// Keys of a range, at least: scratch memory for fewer is not worth a pass.
 const FEWEST_KEYS: u64 = 1 << 20;
 /// Of the arcs that a replica makes, the part whose keys are sorted at once: keys take four times the bytes of columns, so that
@@ -184,7 +185,7 @@ pub(super) fn labels<'a>(read: impl Iterator<Item = &'a mut Labels>) -> Labels {
 }
 
 /// Whether it holds on all replicas. A meeting.
-fn all(r: &mut Replica, holds: bool) -> Result<bool> {
+pub(super) fn all(r: &mut Replica, holds: bool) -> Result<bool> {
     let everybody = r.agree("room for a layout", [u64::from(holds), 0, 0, 0])?;
     Ok(everybody.iter().all(|one| one[0] != 0))
 }
@@ -401,7 +402,7 @@ impl Making<'_> {
 }
 
 /// Bits that tell so many apart; at least one.
-fn bits(count: u64) -> u32 {
+pub(super) fn bits(count: u64) -> u32 {
     count.saturating_sub(1).checked_ilog2().map_or(1, |b| b + 1)
 }
 

@@ -5,13 +5,12 @@ use super::kernels::launch;
 use super::{Making, all, bits};
 use crate::collective::Split;
 use crate::device::kernels::layout::{
-    GatherArgs, KeyForm, NarrowArgs, OffsetArgs, RepeatArgs, SelectArgs, StoreArgs,
+    GatherArgs, KeyForm, OffsetArgs, RepeatArgs, SelectArgs, StoreArgs,
 };
 use crate::device::kernels::rows::{THREADS, TILE};
 use crate::device::{DeviceBuffer, Sorter};
 use crate::error::Result;
 use crate::fleet::{Placed, VmmArray};
-use crate::layout::rows::is_wide;
 use crate::layout::{Placement, PrepareOptions};
 use bytemuck::Zeroable;
 use std::ops::Range;
@@ -19,7 +18,7 @@ use std::sync::Arc;
 
 /// Ranges of rows that are gathered, and selected, at most. Beyond them the host is faster.
 const MOST_GATHERS: usize = 4096;
-const MOST_SELECTS: usize = 64;
+pub(in crate::layout) const MOST_SELECTS: usize = 64;
 /// Arcs from which replicas deal rows: to exchange fewer takes longer than to make them.
 const WORTH_DEALING: u64 = if cfg!(test) { 1 } else { 1 << 20 };
 /// Ranges of labels in which drawn arcs are counted.
@@ -265,23 +264,9 @@ impl Making<'_> {
                 }
             }
         }
-        let device_offsets = self.words(&offsets, deal.ends[deal.ends.len() - 1])?;
+        let total = deal.ends[deal.ends.len() - 1];
+        let device_offsets = self.kernels.sums.words(self.r.device()?, &offsets, total)?;
         Ok(MadeRows { offsets: deal.ends, device_offsets, arcs, repeats })
-    }
-
-    /// Offsets as kernels read them, of rows with so many arcs.
-    fn words(&self, offsets: &DeviceBuffer<u64>, arcs: u64) -> Result<DeviceBuffer<u32>> {
-        let device = self.r.device()?;
-        let words = offsets.len() * if is_wide(arcs) { 2 } else { 1 };
-        let made = device.alloc::<u32>("row offsets", words)?;
-        if is_wide(arcs) {
-            made.copy_from(offsets)?;
-        } else {
-            let (from, to) = (offsets.pointer(), made.pointer());
-            let args = NarrowArgs { from, to, count: offsets.len() as u64 };
-            launch(device, self.kernels.sums.narrow, args.count, THREADS, &args)?;
-        }
-        Ok(made)
     }
 
     /// Repeated arcs among `own` ones.
@@ -333,7 +318,7 @@ impl Making<'_> {
 }
 
 /// Ranges of the rows `own`, at most so many each and with at most `most` arcs; a row with more is alone.
-pub(super) fn ranges(
+pub(in crate::layout) fn ranges(
     offsets: &[u64],
     own: Range<usize>,
     most: u64,

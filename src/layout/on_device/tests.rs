@@ -1,12 +1,11 @@
 use super::super::{Columns, Layout, Prepared, WeightedLayout};
-use super::rows::ranges;
 use super::*;
-use crate::fleet::{Fleet, FleetConfig};
+use crate::fleet::{Fleet, FleetConfig, Placed};
 use crate::generate::PassLimits;
 use crate::graph::Origin;
 use crate::hash::mix;
-use crate::layout::memory::{GraphShape, topology, total};
-use crate::layout::{Arcs, ColumnRows, Rows};
+use crate::layout::memory::{topology, total};
+use crate::layout::{Arcs, ColumnRows, DeviceRows, Rows};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -112,6 +111,15 @@ fn same_columns(made: &Columns, host: &Columns, what: &str) {
     }
 }
 
+/// Rows of fewer than 2^32 arcs on a device.
+fn same_on_device(device: &DeviceRows, host: &ColumnRows, what: &str) {
+    let Placed::Own(columns) = &device.columns else { panic!("{what}: sharded") };
+    columns.bind().unwrap();
+    let offsets: Vec<u32> = host.offsets.iter().map(|offset| *offset as u32).collect();
+    assert!(device.offsets.to_vec().unwrap() == offsets, "{what}: offsets on the device");
+    assert!(columns.to_vec().unwrap() == host.columns(), "{what}: columns on the device");
+}
+
 fn words(rows: &Rows) -> &[u32] {
     match &rows.arcs {
         Arcs::Packed { words, .. } => words,
@@ -124,7 +132,7 @@ fn words(rows: &Rows) -> &[u32] {
 fn layouts_made_on_gpus_are_those_of_the_host() {
     let fleets = fleets(None);
     let graphs = if fleets.is_empty() { vec![] } else { graphs() };
-    let (mut packed, mut pairs) = (0, 0);
+    let (mut packed, mut pairs, mut without_repeats) = (0, 0, 0);
     for ((name, graph), layout) in graphs.into_iter().flat_map(|graph| {
         [Layout::Auto, Layout::Raw, Layout::Degree].map(|layout| (graph.clone(), layout))
     }) {
@@ -142,11 +150,21 @@ fn layouts_made_on_gpus_are_those_of_the_host() {
             same_columns(&made.columns, &host, &what);
             let simple = prepared.simple(fleet).unwrap();
             assert_eq!(Arc::ptr_eq(&simple, &made), once.is_none(), "{what}: repeats");
-            same_columns(
-                &simple.columns,
-                once.as_ref().unwrap_or(&host),
-                &format!("{what}, simple"),
-            );
+            let what_once = format!("{what}, simple");
+            let replicated = placement == Placement::Replicated;
+            if once.is_some() && replicated {
+                assert!(!simple.columns.out.is_loaded(), "{what_once}: not made on the device");
+                without_repeats += 1;
+            }
+            let host_once = once.as_ref().unwrap_or(&host);
+            same_columns(&simple.columns, host_once, &what_once);
+            for rank in (0..fleet.world()).filter(|_| replicated) {
+                let device = simple.on_device(rank).unwrap();
+                same_on_device(&device.out, &host_once.out, &what_once);
+                if let Some((device, host)) = device.into.as_ref().zip(host_once.into.as_ref()) {
+                    same_on_device(device, host, &what_once);
+                }
+            }
             let made = prepared.weighted(fleet).unwrap();
             let (laid, devices) = (&made.layout, 0..fleet.world());
             let facts = |l: &WeightedLayout| {
@@ -178,6 +196,77 @@ fn layouts_made_on_gpus_are_those_of_the_host() {
         }
     }
     assert!(fleets.is_empty() || (packed > 300 && pairs > 100), "{packed} packed, {pairs} pairs");
+    assert!(fleets.is_empty() || without_repeats > 100, "{without_repeats} without repeats");
+}
+
+/// Rows of fewer than 2^32 arcs on a device.
+fn same_plain(device: &DeviceRows, host: &Graph, what: &str) {
+    let Placed::Own(columns) = &device.columns else { panic!("{what}: sharded") };
+    columns.bind().unwrap();
+    let offsets: Vec<u32> = host.offsets().iter().map(|offset| *offset as u32).collect();
+    assert!(device.offsets.to_vec().unwrap() == offsets, "{what}: offsets");
+    assert!(columns.to_vec().unwrap() == host.columns(), "{what}: columns");
+    let weights = device.weights.as_ref().map(|weights| match weights {
+        Placed::Own(weights) => weights.to_vec().unwrap(),
+        Placed::Sharded(_) => panic!("{what}: sharded"),
+    });
+    let bits = |weights: &[f32]| weights.iter().map(|w| w.to_bits()).collect::<Vec<u32>>();
+    assert!(weights.as_deref().map(bits) == host.weights().map(bits), "{what}: weights");
+}
+
+#[test]
+fn plain_rows_on_gpus_are_those_of_the_host_forward_and_backward() {
+    let fleets = fleets(None);
+    let graphs = if fleets.is_empty() { vec![] } else { graphs() };
+    let host = FleetConfig { devices: "host:1".parse().unwrap(), ..FleetConfig::default() };
+    let host = Fleet::open(host).unwrap();
+    let mut turned = 0;
+    for (name, graph) in graphs {
+        let graph = Arc::new(graph);
+        let back = graph.transpose();
+        let options = PrepareOptions::default();
+        let on_host = Prepared::new(&host, graph.clone(), options).unwrap();
+        let on_host = on_host.general(&host).unwrap();
+        for fleet in &fleets {
+            let what = format!("{name}, {} replicas", fleet.world());
+            let prepared = Prepared::new(fleet, graph.clone(), options).unwrap();
+            let general = prepared.general(fleet).unwrap();
+            turned += usize::from(general.report().on_devices);
+            assert_eq!(general.hub_slices(), on_host.hub_slices(), "{what}: slices");
+            assert!(general.has_backward(), "{what}");
+            for rank in 0..fleet.world() {
+                let device = general.on_device(rank).unwrap();
+                same_plain(&device.out, &graph, &what);
+                assert_eq!(device.into.is_some(), !graph.is_symmetric(), "{what}");
+                same_plain(device.in_rows(), &back, &format!("{what}, backward"));
+            }
+        }
+    }
+    assert!(fleets.is_empty() || turned > 40, "{turned} turned around on GPUs");
+}
+
+#[test]
+fn plain_rows_of_a_generated_graph_are_copied_from_gpu_to_gpu() {
+    for (fleet, weights) in fleets(None).iter().flat_map(|f| [(f, false), (f, true)]) {
+        let limits = crate::generate::PassLimits::default();
+        let made = crate::generate::on_device_in(fleet, "rmat:14", weights, limits).unwrap();
+        let (graph, kept) = made.kept(fleet).unwrap();
+        let right = crate::generate::generate("rmat:14").unwrap();
+        let prepared = Prepared::new(fleet, Arc::new(graph), PrepareOptions::default()).unwrap();
+        let prepared = prepared.with_input(Some(kept));
+        let what = format!("{} replicas, weights {weights}", fleet.world());
+        let plain = prepared.plain(fleet).unwrap();
+        assert!(plain.report().on_devices, "{what}");
+        let general = prepared.general(fleet).unwrap();
+        for rank in 0..fleet.world() {
+            let device = plain.on_device(rank).unwrap();
+            let Placed::Own(columns) = &device.out.columns else { panic!("{what}: sharded") };
+            columns.bind().unwrap();
+            assert!(columns.to_vec().unwrap() == right.columns(), "{what}: plain columns");
+            assert!(device.out.weights.is_none(), "{what}");
+            same_plain(&general.on_device(rank).unwrap().out, &right, &what);
+        }
+    }
 }
 
 #[test]
