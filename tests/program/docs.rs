@@ -1070,6 +1070,29 @@ fn stages(archive: &str) -> String {
     text
 }
 
+/// A graph that is larger than a GPU.
+fn rmat_30(archive: &str) -> String {
+    let records = records(archive, "rmat-30.jsonl");
+    let columns = ["R-MAT 30", "run, ms", "arcs, GiB a GPU", "laid out, s", "verified in, s", "process, s"];
+    let mut text = head(&columns);
+    for (title, workload) in WHOLE {
+        let of = records.iter().find(|record| record["primitive"] == workload);
+        let of = of.unwrap_or_else(|| panic!("no {workload} of R-MAT 30"));
+        assert_eq!((&of["verified"], &of["dataset"]), (&"yes".into(), &"rmat30".into()), "{title}");
+        let seconds = |ms: &serde_json::Value| format!("{:.1}", ms.as_f64().unwrap() / 1e3);
+        let bytes = of["prepare"]["bytes_per_replica"].as_f64().unwrap();
+        let cells = [
+            shown(of["process-time"]["median"].as_f64()),
+            format!("{:.1}", bytes / f64::from(1 << 30)),
+            seconds(&of["end-to-end"]["lay-out"]),
+            seconds(&of["end-to-end"]["verify"]),
+            seconds(&of["end-to-end"]["total"]),
+        ];
+        text += &row(title, cells);
+    }
+    text
+}
+
 fn generating(archive: &str) -> String {
     let mut text = head(&["graph", "million arcs", "ms, median"]);
     for scale in [24, 26, 28] {
@@ -1083,7 +1106,7 @@ fn generating(archive: &str) -> String {
 /// A table's name, its archive or command, and what makes it.
 type Table = (&'static str, &'static str, fn(&str) -> String);
 
-const TABLES: [Table; 19] = [
+const TABLES: [Table; 20] = [
     ("workloads", "hive run --help", workloads),
     ("results", "standing-02869e5.tar.gz", |archive| standing(archive, &[1, 2])),
     ("resets", "standing-02869e5.tar.gz", resets),
@@ -1103,6 +1126,7 @@ const TABLES: [Table; 19] = [
     ("generating", "benches.tar.gz", generating),
     ("processes", "benches.tar.gz", whole),
     ("stages", "benches.tar.gz", stages),
+    ("R-MAT 30", "benches.tar.gz", rmat_30),
 ];
 
 const WRITE: &str = "HIVE_WRITE_DOCS=1 cargo test docs writes it anew";
