@@ -42,6 +42,22 @@ struct EarlierArgs {  // @host
     u64 count;
 };
 
+// What the oracle finds at a node.
+struct Oracle {  // @host
+    double sum;      // summed distance at the answer's place, radians
+    double least;    // the least summed distance
+    double x, y, z;  // where it is
+    u64 work;        // distances that were computed
+    u64 neighbors;   // 0: too many for a warp
+};
+
+struct OracleArgs {  // @host
+    GeoArgs g;
+    const u64* nodes;  // [count] nodes << 32, and their earlier neighbours
+    Oracle* found;     // [count]
+    u64 count;
+};
+
 #define PI 3.14159265358979323846
 #define RADIUS_KM 6371.0088
 #define OFF_KM 1e-6                   // how far a place with a closed form may be off
@@ -289,6 +305,7 @@ struct Cloud {
     const GeoArgs& a;
     Vector* kept;  // or null, where they are more than KEPT
     u32 v, wave, count;
+    mutable u64 work;  // distances that were computed
 
     template <class Each>
     __device__ __forceinline__ void each(Each each) const {
@@ -306,6 +323,7 @@ struct Cloud {
     // The same in all lanes.
     __device__ double sum(Vector x) const {
         double sum = 0.0;
+        work += count;
         each([&](Vector p) { sum += angle(x, p); });
         return team_sum<32>(sum, nullptr);
     }
@@ -402,43 +420,169 @@ __device__ Found leave(const Cloud& cloud, Found start, double step, double end)
     return simplex(cloud, best, reached / 2.0, end);
 }
 
+// Descends repeatedly, in smaller steps, until that gains nothing.
+__device__ Found polish(const Cloud& cloud, Found best) {
+    double step = fmin(fmax(best.sum / cloud.count * 0.01, 1e-9), 0.01);
+    // A simplex may collapse beside the minimum, so two sizes in a row must gain nothing.
+    for (u32 vain = 0; vain < 2; step *= 0.1) {
+        Found next = leave(cloud, best, step, 1e-14);
+        vain = best.sum - next.sum > 1e-12 * best.sum ? 0 : vain + 1;
+        best = next;
+    }
+    return best;
+}
+
+// The earlier neighbours of v, of a warp; up to KEPT are kept in `room`.
+__device__ Cloud cloud_of(const GeoArgs& a, u32 v, u32 count, Vector* room) {
+    const u32 lane = threadIdx.x % 32, wave = a.wave[v];
+    Vector* kept = count <= KEPT ? room : nullptr;
+    const u64 end = a.rows.offsets[v + 1];
+    u32 to = 0;
+    for (u64 at = a.rows.offsets[v]; kept && at < end; at += 32) {
+        u32 other = at + lane < end ? a.rows.columns[at + lane] : v;
+        u32 bits = __ballot_sync(0xffffffffu, a.wave[other] < wave);
+        if (bits >> lane & 1u) kept[to + __popc(bits & ((1u << lane) - 1))] = place_of(a, other);
+        to += __popc(bits);
+    }
+    __syncwarp();
+    return {a, kept, v, wave, count, 0};
+}
+
 // Descends from doubtful places; a warp a node.
 extern "C" __global__ void __launch_bounds__(THREADS) check_geo_descents(GeoArgs a) {
     __shared__ Vector room[THREADS / 32 * KEPT];
-    const u32 lane = threadIdx.x % 32;
     const u64 doubtful = a.lengths[1] < a.most_doubtful ? a.lengths[1] : a.most_doubtful;
     for (u64 i = this_thread() / 32; i < doubtful; i += all_threads() / 32) {
-        u32 v = (u32)(a.doubtful[i] >> 32), count = (u32)a.doubtful[i], wave = a.wave[v];
+        u32 v = (u32)(a.doubtful[i] >> 32), count = (u32)a.doubtful[i];
         bool gains = count > MOST_OF_A_DESCENT;
         if (!gains) {
-            Vector* kept = count <= KEPT ? room + threadIdx.x / 32 * KEPT : nullptr;
-            u32 to = 0;
-            const u64 end = a.rows.offsets[v + 1];
-            for (u64 at = a.rows.offsets[v]; kept && at < end; at += 32) {
-                u32 other = at + lane < end ? a.rows.columns[at + lane] : v;
-                u32 bits = __ballot_sync(0xffffffffu, a.wave[other] < wave);
-                if (bits >> lane & 1u) kept[to + __popc(bits & ((1u << lane) - 1))] = place_of(a, other);
-                to += __popc(bits);
-            }
-            __syncwarp();
-            Cloud cloud = {a, kept, v, wave, count};
-            Found start = {place_of(a, v), 0.0};
-            start.sum = cloud.sum(start.x);
-            Found best = start;
-            double step = fmin(fmax(start.sum / count * 0.01, 1e-9), 0.01);
-            // A simplex may collapse beside the minimum, so two sizes in a row must gain nothing.
-            for (u32 vain = 0; vain < 2; step *= 0.1) {
-                Found next = leave(cloud, best, step, 1e-14);
-                vain = best.sum - next.sum > 1e-12 * best.sum ? 0 : vain + 1;
-                best = next;
-            }
-            gains = !(start.sum <= best.sum * (1.0 + a.tolerance) + count * ROUNDING);
+            Cloud cloud = cloud_of(a, v, count, room + threadIdx.x / 32 * KEPT);
+            Found start = {place_of(a, v), cloud.sum(place_of(a, v))};
+            double least = polish(cloud, start).sum;
+            gains = !(start.sum <= least * (1.0 + a.tolerance) + count * ROUNDING);
             __syncwarp();
         }
-        if (gains && lane == 0) {
+        if (gains && threadIdx.x % 32 == 0) {
             u64 place = atomicAdd(a.lengths + 3, 1ull);
             if (place < a.most_left) a.left[place] = a.doubtful[i];
         }
+    }
+}
+
+#define NOWHERE 1e300  // the sum of a candidate that does not count
+#define LATTICE 80u  // points over the globe, about 0.4 radians apart
+#define CANDIDATES (KEPT + 1u + LATTICE)
+#define BASIN 0.3    // a candidate as near as this, in radians, is nearby
+#define BEST 4u      // best candidates from which descents start, where points lie wide
+#define ALONE 6u     // further ones, which have no better one nearby
+#define POLISHED 4u  // minima that are polished, at most
+#define CLOSE 1e-4   // share within which they are of the least one
+
+// A point of a spiral of the golden angle.
+__device__ Vector lattice(u32 i) {
+    double z = 1.0 - (2.0 * i + 1.0) / LATTICE, r = sqrt(1.0 - z * z), sine, cosine;
+    sincos(PI * (3.0 - sqrt(5.0)) * i, &sine, &cosine);
+    return {r * cosine, r * sine, z};
+}
+
+__device__ __forceinline__ bool same(Vector a, Vector b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
+
+// Puts `one` among `count` others by rising sums.
+__device__ void put(Found* all, u32 count, Found one) {
+    for (; count > 0 && one.sum < all[count - 1].sum; count--) all[count] = all[count - 1];
+    all[count] = one;
+}
+
+// The least sum on the globe, of points that are kept. Candidates are all points, the mean direction, and for points that do not lie
+// in a ball of 45 degrees a lattice. `sums` and `order` have room for CANDIDATES.
+__device__ Found least_of_all(const Cloud& cloud, double* sums, u32* order) {
+    const u32 lane = threadIdx.x % 32, count = cloud.count;
+    Vector total = {0.0, 0.0, 0.0};
+    for (u32 i = 0; i < count; i++) {
+        Vector p = cloud.kept[i];
+        total = {total.x + p.x, total.y + p.y, total.z + p.z};
+    }
+    double length = sqrt(dot(total, total));
+    const u32 means = length > 1e-12 ? 1 : 0;
+    const Vector mean = scaled(total, means ? 1.0 / length : 0.0);
+    bool wide = !means;
+    for (u32 i = 0; i < count; i++) wide = wide || !(dot(mean, cloud.kept[i]) > 0.70710678118654752440);
+    const u32 candidates = count + means + (wide ? LATTICE : 0);
+    auto candidate = [&](u32 i) -> Vector {
+        return i < count ? cloud.kept[i] : i < count + means ? mean : lattice(i - count - means);
+    };
+    // A candidate a lane. Of equal points one counts.
+    for (u32 i = lane; i < candidates; i += 32) {
+        Vector x = candidate(i);
+        double sum = 0.0;
+        for (u32 j = 0; j < count; j++) {
+            if (j < i && i < count && same(x, cloud.kept[j])) sum = NOWHERE;
+            sum += angle(x, cloud.kept[j]);
+        }
+        sums[i] = sum;
+    }
+    cloud.work += (u64)candidates * count;
+    __syncwarp();
+    // Places by rising sums; the upper bit says that no better one is nearby.
+    for (u32 i = lane; i < candidates; i += 32) {
+        u32 place = 0;
+        bool alone = true;
+        Vector x = candidate(i);
+        for (u32 j = 0; j < candidates; j++) {
+            bool better = sums[j] < sums[i] || (sums[j] == sums[i] && j < i);
+            if (!better) continue;
+            place++;
+            if (dot(x, candidate(j)) > cos(BASIN)) alone = false;
+        }
+        order[place] = i | (alone ? 1u << 31 : 0);
+    }
+    __syncwarp();
+    Found ends[BEST + 1 + ALONE];
+    u32 found = 0, lonely = 0;
+    // Small steps, so that no descent leaves the basin of its start.
+    auto descend = [&](u32 i) {
+        Found start = {candidate(i), sums[i]};
+        put(ends, found, leave(cloud, start, fmin(fmax(start.sum / count * 0.1, 1e-9), 0.05), 1e-8));
+        found++;
+    };
+    for (u32 place = 0; place < candidates; place++) {
+        u32 i = order[place] & ~(1u << 31);
+        if (sums[i] == NOWHERE || (!wide && place > 0)) break;
+        bool alone = order[place] >> 31;
+        if (place >= BEST && (!alone || lonely == ALONE)) continue;
+        if (place >= BEST) lonely++;
+        descend(i);
+    }
+    if (wide && means) descend(count);
+    const double least = ends[0].sum;
+    Found polished[POLISHED], best = ends[0];
+    u32 minima = 0;
+    for (u32 i = 0; i < found && minima < POLISHED; i++) {
+        bool again = ends[i].sum > least * (1.0 + CLOSE);
+        for (u32 j = 0; j < minima; j++) again = again || angle(ends[i].x, polished[j].x) < 1e-3 * least / count;
+        if (!again) polished[minima++] = ends[i];
+    }
+    for (u32 j = 0; j < minima; j++) {
+        Found end = polish(cloud, polished[j]);
+        if (end.sum < best.sum) best = end;
+    }
+    return best;
+}
+
+// Looks for the least sum on the globe; a warp a node.
+extern "C" __global__ void __launch_bounds__(THREADS) check_geo_oracle(OracleArgs a) {
+    __shared__ Vector room[THREADS / 32 * KEPT];
+    __shared__ double sums[THREADS / 32 * CANDIDATES];
+    __shared__ u32 order[THREADS / 32 * CANDIDATES];
+    const u32 warp = threadIdx.x / 32;
+    for (u64 i = this_thread() / 32; i < a.count; i += all_threads() / 32) {
+        u32 v = (u32)(a.nodes[i] >> 32), count = (u32)a.nodes[i];
+        if (count > KEPT) continue;
+        Cloud cloud = cloud_of(a.g, v, count, room + warp * KEPT);
+        double sum = cloud.sum(place_of(a.g, v));
+        Found best = least_of_all(cloud, sums + warp * CANDIDATES, order + warp * CANDIDATES);
+        if (threadIdx.x % 32 == 0) a.found[i] = {sum, best.sum, best.x.x, best.x.y, best.x.z, cloud.work, count};
+        __syncwarp();
     }
 }
 

@@ -135,10 +135,11 @@ fn check(
     check.first(|v| check.no_minimum(v))?;
     let mut seen = check.totals();
     let nodes = check.asked(&seen);
-    let near = |part: &[Asking]| {
-        Ok(part.par_iter().map(|one| check.earlier(one.node as usize).collect()).collect())
-    };
-    check.medians(&mut seen, work, nodes, near)?;
+    check.medians(&mut seen, work, nodes, |batch| {
+        check.search(batch, |part| {
+            Ok(part.par_iter().map(|one| check.earlier(one.node as usize).collect()).collect())
+        })
+    })?;
     seen.ms = begin.elapsed().as_secs_f64() * 1e3;
     Ok(seen)
 }
@@ -167,7 +168,19 @@ fn check_lengths(
     }
 }
 
-/// What the oracle found at one node.
+/// What the oracle finds at a node.
+#[derive(Clone, Copy)]
+struct Oracle {
+    /// Summed distance at the answer's place, radians.
+    sum: f64,
+    /// The least summed distance, and where it is.
+    least: f64,
+    median: Direction,
+    /// Distances that were computed.
+    work: u64,
+}
+
+/// What there is to say of one node.
 #[derive(Clone, Default)]
 struct Asked {
     excess: f64,
@@ -410,14 +423,13 @@ impl Check<'_> {
         (0..self.graph.nodes() as u32).into_par_iter().filter_map(asked).collect()
     }
 
-    /// Asks the oracle about `nodes` with three neighbours or more, in the order of their hashes; `near` brings the located
-    /// neighbours of some of them.
+    /// Asks the `oracle` about `nodes` with three neighbours or more, in the order of their hashes.
     fn medians(
         &self,
         seen: &mut GeoCheck,
         most: u64,
         mut nodes: Vec<Asking>,
-        near: impl Fn(&[Asking]) -> Result<Vec<Vec<Direction>>>,
+        oracle: impl Fn(&[Asking]) -> Result<Vec<Oracle>>,
     ) -> Result<()> {
         nodes.par_sort_unstable();
         let (few, many) = nodes.split_at(nodes.partition_point(|one| !one.many));
@@ -427,7 +439,7 @@ impl Check<'_> {
                 if work >= bound {
                     break;
                 }
-                for one in self.batch(batch, &near)? {
+                for one in self.judged(batch, &oracle(batch)?)? {
                     worst = worst.max(one.excess);
                     work += one.work;
                     all.km += one.km;
@@ -455,31 +467,44 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn batch(
+    /// Looks for the least sum of each of `nodes` on the host; `near` brings the located neighbours of some of them.
+    fn search(
         &self,
         nodes: &[Asking],
-        near: &impl Fn(&[Asking]) -> Result<Vec<Vec<Direction>>>,
-    ) -> Result<Vec<Asked>> {
-        let ask = |(one, near): (&Asking, Vec<Direction>)| {
-            (one.node, self.median(one.node as usize, near))
+        near: impl Fn(&[Asking]) -> Result<Vec<Vec<Direction>>>,
+    ) -> Result<Vec<Oracle>> {
+        let search = |(one, near): (&Asking, Vec<Direction>)| {
+            let here = self.direction(one.node as usize);
+            let work = Cell::new(near.len() as u64);
+            let sum = near.iter().map(|&p| angle(here, p)).sum();
+            let (median, least) = median::search(near, &work);
+            Oracle { sum, least, median, work: work.get() }
         };
         let mut found = Vec::new();
         for part in stretches(nodes) {
-            found.par_extend(part.par_iter().zip(near(part)?).with_max_len(1).map(ask));
+            found.par_extend(part.par_iter().zip(near(part)?).with_max_len(1).map(search));
         }
-        let lowest = found.iter().filter(|(_, one)| one.is_err()).min_by_key(|(v, _)| *v);
+        Ok(found)
+    }
+
+    /// What is to be said of nodes, given what the oracle found; the fault of the lowest one that has one.
+    fn judged(&self, nodes: &[Asking], found: &[Oracle]) -> Result<Vec<Asked>> {
+        let judged: Vec<_> = nodes
+            .iter()
+            .zip(found)
+            .map(|(one, found)| (one.node, self.judge(*one, found)))
+            .collect();
+        let lowest = judged.iter().filter(|(_, one)| one.is_err()).min_by_key(|(v, _)| *v);
         if let Some((_, Err(error))) = lowest {
             return Err(error.clone());
         }
-        Ok(found.into_iter().filter_map(|(_, one)| one.ok()).collect())
+        Ok(judged.into_iter().filter_map(|(_, one)| one.ok()).collect())
     }
 
-    fn median(&self, v: usize, near: Vec<Direction>) -> Result<Asked> {
-        let (k, wave) = (near.len(), self.wave[v]);
-        let here = self.direction(v);
-        let found: f64 = near.iter().map(|&p| angle(here, p)).sum();
-        let work = Cell::new(k as u64);
-        let (median, least) = median::search(near, &work);
+    fn judge(&self, one: Asking, oracle: &Oracle) -> Result<Asked> {
+        let (v, k) = (one.node as usize, one.neighbors);
+        let Oracle { sum: found, least, median, work } = *oracle;
+        let wave = self.wave[v];
         let floor = k as f64 * ROUNDING;
         let mut elsewhere = None;
         if found > least * (1.0 + self.tolerance) + floor {
@@ -498,7 +523,7 @@ impl Check<'_> {
             found / least - 1.0
         };
         let (km, least_km) = (found * RADIUS_KM, least * RADIUS_KM);
-        Ok(Asked { excess, km, least_km, neighbors: k as u64, work: work.get(), elsewhere })
+        Ok(Asked { excess, km, least_km, neighbors: k, work, elsewhere })
     }
 }
 

@@ -414,7 +414,9 @@ fn no_changed_place_passes() {
     assert_ne!(before.verdict, Verdict::No, "{:?}", before.message);
     assert!(*SCALE > 12 || before.verdict == Verdict::Yes, "small graphs are looked at completely");
     let by_host = solved.job.verify(&*solved.answer, &Checker::host()).unwrap();
-    for field in ["located", "checked", "medians", "elsewhere"] {
+    // On larger graphs each stops after so much work.
+    let same = ["located", "checked", "medians", "elsewhere"];
+    for field in same.into_iter().filter(|_| *SCALE <= 12) {
         assert_eq!(before.found[field], by_host.found[field], "{field} of {} and host", before.on);
     }
     let found: &mut Geolocation = solved.as_a();

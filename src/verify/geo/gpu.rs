@@ -1,13 +1,13 @@
-//! The same check on a GPU, but for the oracle, and descents that gain more than the tolerance or have many neighbours: these run
-//! on the host, over located neighbours that the GPU brings.
+//! The same check on a GPU. Nodes with many located neighbours, and those where a descent gains more than the tolerance, the GPU
+//! leaves to the host, with their neighbours.
 
 use super::globe::Direction;
 use super::{
-    Asking, Check, GeoCheck, MOST, NEVER, TOGETHER, WORK, check_lengths, share, stretches,
+    Asking, Check, GeoCheck, MOST, NEVER, Oracle, TOGETHER, WORK, check_lengths, share, stretches,
 };
 use crate::device::DeviceBuffer;
 use crate::device::kernels::arcs::Rows;
-use crate::device::kernels::check_geo::{EarlierArgs, GeoArgs, LONG};
+use crate::device::kernels::check_geo::{EarlierArgs, GeoArgs, LONG, Oracle as Found, OracleArgs};
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::verify::gpu::{Checker, Gpu, Seen, prefix_sums};
@@ -120,7 +120,8 @@ fn on_gpu(gpu: &Gpu, check: &Check<'_>) -> Result<Seen<GeoCheck>> {
     if !bring.are_minima(&listed(&left, lengths[3])?)? {
         return Ok(Seen::Wrong);
     }
-    check.medians(&mut seen, WORK, listed(&asked, lengths[2])?, |part| bring.near(part))?;
+    let asked = listed(&asked, lengths[2])?;
+    check.medians(&mut seen, WORK, asked, |batch| bring.least(&args, batch))?;
     seen.ms = begin.elapsed().as_secs_f64() * 1e3;
     Ok(Seen::Right(seen))
 }
@@ -145,6 +146,30 @@ impl Bring<'_> {
             }
         }
         Ok(true)
+    }
+
+    /// The least sums of `nodes`: from the GPU where a warp has room for their neighbours.
+    fn least(&self, args: &GeoArgs, nodes: &[Asking]) -> Result<Vec<Oracle>> {
+        let listed: Vec<u64> =
+            nodes.iter().map(|one| u64::from(one.node) << 32 | one.neighbors).collect();
+        let listed = self.gpu.copy("nodes", &listed)?;
+        let found = self.gpu.alloc::<Found>("least sums", nodes.len())?;
+        let count = nodes.len() as u64;
+        let args = OracleArgs { g: *args, nodes: listed.pointer(), found: found.pointer(), count };
+        let kernel = self.gpu.function("check_geo.cu", "check_geo_oracle")?;
+        self.gpu.over_nodes(kernel, 32 * count, &args)?;
+        let found = found.to_vec()?;
+        let large = |found: &Found| found.neighbors == 0;
+        let others = nodes.iter().zip(&found).filter(|(_, found)| large(found));
+        let others: Vec<Asking> = others.map(|(one, _)| *one).collect();
+        let mut others = self.check.search(&others, |part| self.near(part))?.into_iter();
+        let of = |found: &Found| {
+            let Found { sum, least, x, y, z, work, .. } = *found;
+            Oracle { sum, least, median: [x, y, z], work }
+        };
+        // One for each that the GPU left out.
+        let one = |found: &Found| if large(found) { others.next() } else { Some(of(found)) };
+        Ok(found.iter().filter_map(one).collect())
     }
 
     /// The located neighbours of each of `nodes`, one for each arc.
