@@ -6,6 +6,7 @@
 use super::measure::Measured;
 use super::options::RunOptions;
 use super::paths::Paths;
+use crate::device::kernels::joint::Mail;
 use crate::device::kernels::lambda::FaultSink;
 use crate::error::{Error, Result};
 use crate::fleet::{Fleet, FleetInfo};
@@ -177,6 +178,9 @@ fn arrays<A: Algorithm>(shape: &GraphShape, config: &A::Config, world: usize) ->
         arrays.extend(operator::arrays(shape));
     }
     arrays.push(DeviceArray::new::<FaultSink>("bad indices", 1));
+    if world > 1 {
+        arrays.push(DeviceArray::new::<Mail>("mail", 1));
+    }
     arrays
 }
 

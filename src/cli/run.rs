@@ -212,9 +212,19 @@ fn ready(
 ) -> Result<(Job, Prepared)> {
     let options = config.prepare();
     let shared = graph.clone();
+    // GPUs find the default source themselves.
+    let by_default = config.starts_by_default(workload);
     let job = move || Job::new(workload, config, shared);
-    let begun = (fleet.info().backend == "cuda" && fleet.info().memory_limit.is_none())
-        .then(|| spawn(job.clone()));
+    let on_gpus = fleet.info().backend == "cuda" && fleet.info().memory_limit.is_none();
+    if on_gpus && by_default {
+        let prepared = Prepared::new(fleet, graph, options)?.with_input(kept).with_source(true);
+        clock.lap_of_prepare(&prepared.report(fleet, workload.form)?);
+        let job = job()?;
+        clock.lap(Stage::Choose);
+        job.make_room(fleet, &prepared)?;
+        return Ok((job, prepared));
+    }
+    let begun = on_gpus.then(|| spawn(job.clone()));
     let Some(begun) = begun else {
         let job = job()?;
         clock.lap(Stage::Choose);

@@ -58,9 +58,24 @@ impl Graph {
     /// The node of the lowest id in the largest weakly connected component; of equally large ones, in
     /// that which has the lowest id.
     pub fn default_source(&self) -> u32 {
-        if let Some(source) = self.facts.source {
-            return source;
+        if let Some(source) = self.source.get() {
+            return *source;
         }
+        let found = self.search_source();
+        *self.source.get_or_init(|| found)
+    }
+
+    /// Whether the default source is known already.
+    pub(crate) fn knows_source(&self) -> bool {
+        self.source.get().is_some()
+    }
+
+    /// Remembers the default source, which somebody has found.
+    pub(crate) fn tell_source(&self, source: u32) {
+        let _ = self.source.set(source);
+    }
+
+    fn search_source(&self) -> u32 {
         let (roots, giant) = self.weak_roots();
         let alone = |v: usize| self.symmetric.get() == Some(&true) && self.degree(v) == 0;
         let count = |inside: bool| {

@@ -102,6 +102,8 @@ pub struct Graph {
     reverse: Option<Arc<Rows>>,
     places: Option<Arc<Places>>,
     facts: Facts,
+    /// [`Graph::default_source`], once it is known.
+    source: OnceLock<u32>,
     /// Provenance, echoed in results.
     pub origin: Origin,
 }
@@ -199,6 +201,7 @@ impl Graph {
             reverse: None,
             places: None,
             facts: Facts::default(),
+            source: OnceLock::new(),
             origin,
         }
     }
@@ -206,6 +209,7 @@ impl Graph {
     /// This graph, of which its maker knows these facts.
     pub(crate) fn with_facts(mut self, facts: Facts) -> Graph {
         self.facts = facts;
+        facts.source.into_iter().for_each(|source| self.tell_source(source));
         if let Some(undirected) = facts.undirected {
             self.undirected = undirected.into();
         }
@@ -547,7 +551,7 @@ impl Graph {
         texts: Option<Arc<Texts>>,
     ) -> Graph {
         self.names = names.map(|names| Arc::new(Names::new(names, texts)));
-        self.facts.source = None;
+        self.source = OnceLock::new();
         self
     }
 

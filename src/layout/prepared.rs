@@ -58,6 +58,8 @@ pub struct Prepared {
     made: Mutex<Made>,
     /// Where the graph's arcs are, if not on the host.
     input: Option<Arc<Kept>>,
+    /// GPUs that lay the graph out look for its default source first.
+    source: bool,
 }
 
 impl Prepared {
@@ -79,12 +81,23 @@ impl Prepared {
     ) -> Result<Prepared> {
         check_align(options.chunk_align)?;
         let made = Mutex::default();
-        Ok(Prepared { fleet: fleet.id(), graph, options, layouts, made, input: None })
+        let (input, source) = (None, false);
+        Ok(Prepared { fleet: fleet.id(), graph, options, layouts, made, input, source })
     }
 
     /// The same, of a graph whose arcs are not on the host.
     pub fn with_input(self, input: Option<Arc<Kept>>) -> Prepared {
         Prepared { input, ..self }
+    }
+
+    /// The same, where the default source will be asked for: GPUs that lay the graph out find it on the way.
+    pub fn with_source(self, source: bool) -> Prepared {
+        Prepared { source, ..self }
+    }
+
+    /// What a layout on GPUs is given.
+    fn given(&self) -> (Option<DeviceArcs>, bool) {
+        (self.input(), self.source)
     }
 
     /// Where the graph's arcs are, if not on the host.
@@ -186,7 +199,7 @@ impl Prepared {
             |made| &mut made.weighted,
             |graph, layouts| {
                 if let Some(made) =
-                    WeightedGraph::made_on_devices(fleet, &graph, self.input(), self.options)?
+                    WeightedGraph::made_on_devices(fleet, &graph, self.given(), self.options)?
                 {
                     return Ok(Arc::new(made));
                 }
@@ -204,7 +217,7 @@ impl Prepared {
             |made| &mut made.topology,
             |graph, layouts| {
                 if let Some(rows) =
-                    TopologyRows::made_on_devices(fleet, &graph, self.input(), self.options)?
+                    TopologyRows::made_on_devices(fleet, &graph, self.given(), self.options)?
                 {
                     return Ok(Arc::new(rows));
                 }
@@ -229,11 +242,8 @@ impl Prepared {
         // for both.
         let all = match all {
             Some(all) => Some(all),
-            None => {
-                let input = self.input();
-                TopologyRows::made_on_devices(fleet, &self.graph, input, self.options)?
-                    .map(Arc::new)
-            }
+            None => TopologyRows::made_on_devices(fleet, &self.graph, self.given(), self.options)?
+                .map(Arc::new),
         };
         let once = match all {
             Some(all) if !all.columns.may_have_repeats() => {

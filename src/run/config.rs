@@ -181,6 +181,13 @@ impl RunConfig {
         self.own.for_one(workload)
     }
 
+    /// Whether the workload starts from one node, and nobody has said from which.
+    pub(crate) fn starts_by_default(&self, workload: &Workload) -> bool {
+        let given = self.options_of(workload);
+        let says = |option: &&str| given.get(*option).is_some_and(|value| !value.is_null());
+        workload.has_own_option("source") && !["source", "sources"].iter().any(|o| says(&o))
+    }
+
     /// Sets the options of `workload` to what `set` makes of them.
     #[cfg(feature = "cli")]
     pub(crate) fn set_own(

@@ -153,7 +153,7 @@ impl Loading {
         Loading((!generated).then(|| spawn(load)))
     }
 
-    /// The graph, for `fleet`. A large R-MAT graph is made on its first GPU, which takes a fraction of the time, and stays there
+    /// The graph, for `fleet`. A large R-MAT graph is made on its GPUs, which takes a fraction of the time, and stays there
     /// until the host looks at its arcs. It is the same graph, to the bit.
     pub fn end(self, config: &RunConfig, workload: &Workload, fleet: &Fleet) -> Result<Loaded> {
         if let Some(thread) = self.0 {
@@ -244,6 +244,7 @@ pub fn compile_ahead(config: &RunConfig, workload: &Workload, fleet: &Fleet) {
     let generators: &[&str] = match (made, built) {
         (true, _) => &["rmat.cu", "giant.cu"],
         (false, true) => &["build.cu", "giant.cu"],
+        (false, false) if config.starts_by_default(workload) => &["giant.cu"],
         (false, false) => &[],
     };
     let wide = made && generate::size(spec).is_ok_and(|size| size.arcs > u64::from(u32::MAX));

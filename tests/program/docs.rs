@@ -1073,7 +1073,8 @@ fn stages(archive: &str) -> String {
 /// A graph that is larger than a GPU.
 fn rmat_30(archive: &str) -> String {
     let records = records(archive, "rmat-30.jsonl");
-    let columns = ["R-MAT 30", "run, ms", "arcs, GiB a GPU", "laid out, s", "verified in, s", "process, s"];
+    let columns =
+        ["R-MAT 30", "run, ms", "arcs, GiB a GPU", "laid out, s", "verified in, s", "process, s"];
     let mut text = head(&columns);
     for (title, workload) in WHOLE {
         let of = records.iter().find(|record| record["primitive"] == workload);

@@ -20,10 +20,11 @@ use crate::device::kernels::layout::{
     WeightArgs, WeightFacts,
 };
 use crate::device::kernels::rows::{THREADS, TILE};
-use crate::device::{DeviceBuffer, Function, MAX_KEYS, Sorter, room};
+use crate::device::{CudaDevice, DeviceBuffer, DeviceCsr, Function, MAX_KEYS, Sorter, room};
 use crate::error::Result;
 use crate::fleet::Replica;
 use crate::generate::DeviceArcs;
+use crate::generate::giant_cuda::{giant, giant_bytes};
 use crate::graph::{Graph, milliseconds};
 use bytemuck::{Pod, Zeroable};
 use input::InputArcs;
@@ -49,6 +50,8 @@ pub(super) struct Wanted {
     pub weights: bool,
     /// The graph has self loops.
     pub self_loops: bool,
+    /// The default source, where it is not known, is found on the way.
+    pub source: bool,
 }
 
 /// What memory is needed for.
@@ -164,6 +167,9 @@ pub(super) fn make(
     let input = InputArcs::new(r, graph, kept, weighted)?;
     r.device()?.wait()?;
     let upload_ms = milliseconds(start);
+    if wanted.source && r.rank() == 0 && input.drawn.is_none() {
+        find_source(r.device_mut()?, graph, &input.csr)?;
+    }
     let begin = Instant::now();
     let making = Making { r, kernels, wanted, weighted, input, labels: None };
     let found = making.look(graph)?;
@@ -177,6 +183,16 @@ pub(super) fn make(
     let ms = milliseconds(begin);
     r.device()?.release_kept();
     Ok(made.map(|made| Made { upload_ms, ms, compile_ms, ..made }))
+}
+
+/// Finds the default source of `graph`, whose rows are `csr`, if that is the lowest node and there is room to look for it.
+fn find_source(device: &mut CudaDevice, graph: &Graph, csr: &DeviceCsr) -> Result<()> {
+    let room = room(&device.context)? / u64::from(device.sharers);
+    let fits = giant_bytes(csr.nodes) + RESERVE <= room && csr.nodes > 0;
+    if fits && graph.names_rise() && !graph.knows_source() {
+        graph.tell_source(giant(device, csr, graph.is_undirected())?.lowest);
+    }
+    Ok(())
 }
 
 /// The labels that replicas have read, both ways.
