@@ -3,17 +3,12 @@
 
 #include "hive.cuh"
 
-// Types of elements.
-enum Dtype { TYPE_U8, TYPE_U32, TYPE_U64, TYPE_I32, TYPE_F32, TYPE_F64 };  // @host
-
 struct MergeArgs {  // @host
     u64 copies[REPLICAS];  // address of element 0 of every replica's array, in rank order
     u64 own;
     u64 start, end;  // elements
     u32 world;
-    u32 dtype;  // Dtype
-    u32 op;     // Op
-    u32 unused;
+    u32 op;  // Op
 };
 
 struct FetchArgs {  // @host
@@ -83,16 +78,13 @@ template <typename T> __device__ void reduce_any(const MergeArgs& a) {
     else reduce_ordered<T>(a);
 }
 
-extern "C" __global__ void merge_reduce(const MergeArgs a) {
-    switch (a.dtype) {
-        case TYPE_U8: reduce_any<u8>(a); break;
-        case TYPE_U32: reduce_any<u32>(a); break;
-        case TYPE_U64: reduce_any<u64>(a); break;
-        case TYPE_I32: reduce_ordered<int>(a); break;
-        case TYPE_F32: reduce_ordered<float>(a); break;
-        case TYPE_F64: reduce_ordered<double>(a); break;
-    }
-}
+// A kernel a type, since compilers work on several kernels at once.
+extern "C" __global__ void merge_reduce_u8(const MergeArgs a) { reduce_any<u8>(a); }
+extern "C" __global__ void merge_reduce_u32(const MergeArgs a) { reduce_any<u32>(a); }
+extern "C" __global__ void merge_reduce_u64(const MergeArgs a) { reduce_any<u64>(a); }
+extern "C" __global__ void merge_reduce_i32(const MergeArgs a) { reduce_ordered<int>(a); }
+extern "C" __global__ void merge_reduce_f32(const MergeArgs a) { reduce_ordered<float>(a); }
+extern "C" __global__ void merge_reduce_f64(const MergeArgs a) { reduce_ordered<double>(a); }
 
 // Copies every other owner's slice from that owner; blocks are dealt over the owners, so that all links
 // are busy at once.

@@ -175,10 +175,10 @@ fn answer(workload: &'static Workload, config: RunConfig) -> Result<Outcome> {
     check_graph(&config, workload)?;
     let wants_graph = workload.form != Form::Array;
     let loading = wants_graph.then(|| Loading::begin(&config, workload));
+    compile_ahead(&config, workload);
     clock.lap(Stage::Start);
     let fleet = phase("opening devices", || open_fleet(&config))?;
     clock.lap(Stage::Devices);
-    compile_ahead(&config, workload, &fleet);
     let (job, prepared) = match loading {
         None => {
             let job = Job::on_array(workload, config)?;

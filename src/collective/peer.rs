@@ -4,12 +4,12 @@
 //! Host and event synchronisation only: replicas that share a GPU need not run at once.
 
 use super::two_shot::{Mover, two_shot};
-use super::{Collective, Dtype, MergeOp, Seat, Span};
+use super::{Collective, MergeOp, Seat, Span};
 use super::{Payload, Split, Ticket, apart};
 use crate::collective::host::HostCollective;
 use crate::device::kernels::hive::{OP_MAX, OP_MIN, OP_OR, OP_SUM};
 use crate::device::kernels::joint::{Joint, Mail};
-use crate::device::kernels::merge::{self, FetchArgs, MergeArgs};
+use crate::device::kernels::merge::{FetchArgs, MergeArgs};
 use crate::device::{CudaDevice, DeviceBuffer, EVENT_RING, KERNELS, Launch};
 use crate::error::{Error, Result};
 use bytemuck::Zeroable;
@@ -82,7 +82,8 @@ pub(crate) struct PeerCollective {
 
 /// The loaded merge kernels and how to launch them.
 pub(super) struct MergeKernels {
-    reduce: crate::device::Function,
+    /// In the order of [`Dtype`].
+    reduce: [crate::device::Function; 6],
     fetch: crate::device::Function,
     blocks: u32,
 }
@@ -95,8 +96,17 @@ impl MergeKernels {
         let source = KERNELS.iter().find(|k| k.name == "merge.cu");
         let source =
             source.ok_or_else(|| Error::machine("merge.cu is not embedded; this is a bug"))?;
+        let mut load = |name| device.function(source, &[], name);
+        let reduce = [
+            load("merge_reduce_u8")?,
+            load("merge_reduce_u32")?,
+            load("merge_reduce_u64")?,
+            load("merge_reduce_i32")?,
+            load("merge_reduce_f32")?,
+            load("merge_reduce_f64")?,
+        ];
         Ok(MergeKernels {
-            reduce: device.function(source, &[], "merge_reduce")?,
+            reduce,
             fetch: device.function(source, &[], "merge_fetch")?,
             blocks: device.info.multiprocessors * 4 / device.sharers,
         })
@@ -119,7 +129,6 @@ impl MergeKernels {
         };
         args.copies[..copies.len()].copy_from_slice(copies);
         args.world = copies.len() as u32;
-        args.dtype = dtype_code(span.dtype);
         args.op = op_code(span.op);
         let bytes = (range.end - range.start) * span.dtype.size() as u64;
         let wanted = bytes.div_ceil(16 * u64::from(THREADS)).max(1);
@@ -129,7 +138,7 @@ impl MergeKernels {
             shared_bytes: 0,
             cooperative: false,
         };
-        crate::device::launch_on(name, stream, self.reduce, shape, &args)
+        crate::device::launch_on(name, stream, self.reduce[span.dtype as usize], shape, &args)
     }
 
     /// Every other owner's slice, in one launch.
@@ -159,17 +168,6 @@ impl MergeKernels {
             cooperative: false,
         };
         crate::device::launch_on(name, stream, self.fetch, shape, &args)
-    }
-}
-
-fn dtype_code(dtype: Dtype) -> u32 {
-    match dtype {
-        Dtype::U8 => merge::TYPE_U8,
-        Dtype::U32 => merge::TYPE_U32,
-        Dtype::U64 => merge::TYPE_U64,
-        Dtype::I32 => merge::TYPE_I32,
-        Dtype::F32 => merge::TYPE_F32,
-        Dtype::F64 => merge::TYPE_F64,
     }
 }
 

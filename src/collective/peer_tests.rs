@@ -1,6 +1,7 @@
 //! Kernels of every GPU read and write every part of shared arrays. Here, where kernels are at hand.
 
 use super::*;
+use crate::collective::Dtype;
 use crate::device::probe;
 use crate::fleet::{Address, Backend, Fleet, FleetConfig, Replica, Scheme, VmmArray};
 

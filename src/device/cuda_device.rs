@@ -6,7 +6,7 @@ use super::context::{Context, event, stream};
 use super::kernels::hive;
 use super::lambda::Lambdas;
 use super::launch::{Function, Launch, launch_on, load_module};
-use super::nvrtc::{self, Unit};
+use super::nvrtc::{self, KernelSource, Unit};
 use super::pool::Account;
 use super::probe::{DeviceInfo, attribute, describe};
 use super::recording::Chain;
@@ -296,14 +296,26 @@ impl CudaDevice {
     /// The least of these over several kernels.
     pub fn resident_blocks_of(
         &self,
-        kernels: &[Function],
+        kernels: impl IntoIterator<Item = Option<Function>>,
         threads: u32,
         shared_bytes: u32,
     ) -> Result<u32> {
         kernels
-            .iter()
-            .map(|f| self.resident_blocks(*f, threads, shared_bytes))
+            .into_iter()
+            .flatten()
+            .map(|f| self.resident_blocks(f, threads, shared_bytes))
             .try_fold(u32::MAX, |least, blocks| Ok(least.min(blocks?)))
+    }
+
+    /// The kernel of launches over all GPUs, if this fleet's GPUs can be `joined` in one.
+    pub fn joint(
+        &mut self,
+        joined: bool,
+        source: &'static KernelSource,
+        options: &[String],
+        kernel: &'static str,
+    ) -> Result<Option<Function>> {
+        joined.then(|| self.function(source, options, kernel)).transpose()
     }
 
     /// Launches are added to this from here on, and not queued.

@@ -1,7 +1,7 @@
 //! Kernels: embedded CUDA C++, compiled to cubin by NVRTC, cached on disk by content.
 
 use super::cache;
-use super::nvrtc_finding;
+use super::probe::{describe, device_count, nvrtc_finding};
 use crate::error::{Error, Result};
 use cudarc::nvrtc::sys;
 use std::borrow::Cow;
@@ -74,13 +74,27 @@ pub(super) fn cubin(source: &KernelSource, options: &[String], arch: &str) -> Re
     made(&source_text(source), options, arch, || compile(source, options, arch))
 }
 
-/// Compiles the first variants of these sources for a GPU of this compute capability, each on a thread of its own, so that who
-/// needs them finds them sooner. `wide`: the variants for so many arcs that offsets have 64 bits.
-pub(crate) fn compile_ahead(
-    names: impl Iterator<Item = &'static str>,
-    wide: bool,
-    capability: &str,
-) {
+/// Compiles the first variants of these sources for the first of `gpus`, or of all GPUs, each on a thread of its own, so that who
+/// needs them finds them sooner; for several GPUs also what they launch together. `wide`: the variants for so many arcs that offsets have 64 bits.
+pub(crate) fn compile_ahead(names: Vec<&'static str>, wide: bool, gpus: Option<Vec<u32>>) {
+    // Who needs the kernels waits for what is under way, and reports what is wrong.
+    let ahead = move || {
+        let gpus = gpus.unwrap_or_else(|| (0..device_count()).collect());
+        let Some(first) = gpus.first().and_then(|gpu| describe(*gpu, 0).ok()) else { return };
+        let joint = |name: &&'static str| {
+            let joint = name.replace(".cu", "_joint.cu");
+            KERNELS.iter().find(|source| source.name == joint).map(|source| source.name)
+        };
+        let mut all = names.clone();
+        if gpus.len() > 1 {
+            all.extend(names.iter().filter_map(joint).chain(["merge.cu"]));
+        }
+        compile_all(all, wide, &first.compute_capability);
+    };
+    let _ = std::thread::Builder::new().name("compile ahead".into()).spawn(ahead);
+}
+
+fn compile_all(names: Vec<&'static str>, wide: bool, capability: &str) {
     let arch = arch(capability);
     for name in names {
         let (source, arch) = (source(name), arch.clone());

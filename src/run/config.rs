@@ -185,7 +185,7 @@ impl RunConfig {
     pub(crate) fn starts_by_default(&self, workload: &Workload) -> bool {
         let given = self.options_of(workload);
         let says = |option: &&str| given.get(*option).is_some_and(|value| !value.is_null());
-        workload.has_own_option("source") && !["source", "sources"].iter().any(|o| says(&o))
+        workload.has_own_option("source") && !["source", "sources"].iter().any(says)
     }
 
     /// Sets the options of `workload` to what `set` makes of them.

@@ -230,15 +230,17 @@ pub fn open_fleet(config: &RunConfig) -> Result<Fleet> {
     Fleet::open(config.fleet())
 }
 
-/// Compiles what a workload will need on a fleet of GPUs, while something else is done, unless the cache has it.
-pub fn compile_ahead(config: &RunConfig, workload: &Workload, fleet: &Fleet) {
-    let Some(gpu) = fleet.info().devices.first().filter(|_| fleet.info().backend == "cuda") else {
-        return;
+/// Compiles what a workload will need on GPUs, while these open and the graph is read, unless the cache has it.
+pub fn compile_ahead(config: &RunConfig, workload: &Workload) {
+    let gpus = match &config.devices {
+        Devices::Host(_) => return,
+        Devices::Cuda(gpus) => Some(gpus.clone()),
+        Devices::Auto | Devices::AllCuda => None,
     };
     let relabels = workload.form == Form::Weighted || workload.form.is_topology();
     let layouts: &[&str] = if relabels { &["layout.cu", "sort.cu"] } else { &[] };
     let spec = config.graph.as_deref().unwrap_or_default();
-    let made = made(config, workload, fleet).is_some();
+    let made = generate::may_pay_on_device(spec) && config.asks(workload).places.is_none();
     let built =
         may_build_on_device(config, workload) && io::may_build_on_device(spec, &config.load);
     let generators: &[&str] = match (made, built) {
@@ -248,8 +250,8 @@ pub fn compile_ahead(config: &RunConfig, workload: &Workload, fleet: &Fleet) {
         (false, false) => &[],
     };
     let wide = made && generate::size(spec).is_ok_and(|size| size.arcs > u64::from(u32::MAX));
-    let names = generators.iter().chain(layouts).chain(workload.kernels).copied();
-    device::compile_ahead(names, wide, &gpu.compute_capability);
+    let names = generators.iter().chain(layouts).chain(workload.kernels).copied().collect();
+    device::compile_ahead(names, wide, gpus);
 }
 
 /// Brings a job's graph into the form that its workload wants, on a fleet, unless the fleet's memory limit is too low.

@@ -57,12 +57,14 @@ impl Bench {
         // A process of one cell ends where devices do not open. Elsewhere no graph is loaded for them meanwhile.
         let alone = clock.is_some() && cell.workload.form != Form::Array && !cell.is_absent();
         let loading = alone.then(|| Loading::begin(config, cell.workload));
+        if !cell.is_absent() {
+            compile_ahead(config, cell.workload);
+        }
         lap(clock, |clock| clock.lap(Stage::Start));
         let open = || (config.clone(), open_fleet(config).map_err(Refusal::of_fleet));
         let (_, fleet) = self.fleet.get_or_insert_with(open);
         let fleet = fleet.as_ref().map_err(Refusal::clone)?;
         lap(clock, |clock| clock.lap(Stage::Devices));
-        compile_ahead(config, cell.workload, fleet);
         if let Some(trouble) = &cell.trouble {
             return Err(Refusal::Skipped(trouble.clone()));
         }

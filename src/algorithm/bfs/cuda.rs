@@ -24,7 +24,8 @@ const WINDOW: f32 = 32.0;
 /// What a replica's steps need beside the replicated state.
 pub(super) struct Workspace {
     run: Function,
-    joint: Function,
+    /// Where GPUs launch together.
+    joint: Option<Function>,
     start: Function,
     count: Function,
     blocks: u32,
@@ -44,11 +45,12 @@ impl Workspace {
         rows: &TopologyRows,
         graph: &DeviceGraph,
         near_far: bool,
-        trace: bool,
+        [joins, trace]: [bool; 2],
     ) -> Result<Workspace> {
         let options = graph.options();
+        let joint = device.joint(joins, source("bfs_joint.cu"), &options, "bfs_joint")?;
         let mut kernel = |name| device.function(source("bfs.cu"), &options, name);
-        let (run, joint) = (kernel("bfs_run")?, kernel("bfs_joint")?);
+        let run = kernel("bfs_run")?;
         let (start, count) = (kernel("bfs_start")?, kernel("bfs_count")?);
         let record = kernel(if near_far { "bfs_fours" } else { "bfs_pairs" })?;
         let active = rows.columns.active;
@@ -77,7 +79,7 @@ impl Workspace {
             joint,
             start,
             count,
-            blocks: device.resident_blocks_of(&[run, joint], THREADS, 0)?,
+            blocks: device.resident_blocks_of([Some(run), joint], THREADS, 0)?,
             arrays,
             near_far,
             status: Pinned::new(&device.context, 1)?,
@@ -189,7 +191,8 @@ impl Workspace {
             bitmaps: told.together.arrays,
         };
         let shape = device.together(self.blocks, THREADS);
-        device.launch(if told.task == Task::Joint { self.joint } else { self.run }, shape, &args)
+        let joint = self.joint.filter(|_| told.task == Task::Joint);
+        device.launch(joint.unwrap_or(self.run), shape, &args)
     }
 
     /// What the last launch, which has ended, found; and whether `front` and `next` have changed places.

@@ -188,9 +188,9 @@ impl<'a> Driver<'a> {
         plan: Plan,
         state: State,
     ) -> Result<Driver<'a>> {
-        let (rank, trace) = (r.rank(), question.run.trace);
+        let (rank, options) = (r.rank(), [r.can_join(), question.run.trace]);
         let cuda = |device: &mut _| {
-            Workspace::new(device, rows, rows.on_device(rank)?, plan == Plan::NearFar, trace)
+            Workspace::new(device, rows, rows.on_device(rank)?, plan == Plan::NearFar, options)
         };
         let engine = Engine::new(r, cuda, || Ok(Vec::new()))?;
         let bitmaps = [&state.front, &state.next].map(|words| words.words().address());

@@ -19,7 +19,8 @@ const HOPS: [u32; 2] = [32, 8];
 /// What a replica's steps need beside the replicated state.
 pub(super) struct Workspace {
     run: Function,
-    joint: Function,
+    /// Where GPUs launch together.
+    joint: Option<Function>,
     blocks: u32,
     arrays: Arrays,
     status: Pinned<CcStatus>,
@@ -30,10 +31,16 @@ pub(super) struct Workspace {
 }
 
 impl Workspace {
-    pub fn new(device: &mut CudaDevice, rows: &TopologyRows, rank: usize) -> Result<Workspace> {
+    pub fn new(
+        device: &mut CudaDevice,
+        rows: &TopologyRows,
+        rank: usize,
+        joins: bool,
+    ) -> Result<Workspace> {
         let graph = rows.on_device(rank)?;
         let run = device.function(source("cc.cu"), &graph.options(), "cc_run")?;
-        let joint = device.function(source("cc.cu"), &graph.options(), "cc_joint")?;
+        let options = graph.options();
+        let joint = device.joint(joins, source("cc_joint.cu"), &options, "cc_joint")?;
         let first_of = device.function(source("cc.cu"), &graph.options(), "cc_first")?;
         let active = rows.columns.active;
         let by_degree = rows.columns.name() == "degree";
@@ -56,7 +63,7 @@ impl Workspace {
         Ok(Workspace {
             run,
             joint,
-            blocks: device.resident_blocks_of(&[run, joint], THREADS, 0)?,
+            blocks: device.resident_blocks_of([Some(run), joint], THREADS, 0)?,
             arrays,
             status: Pinned::new(&device.context, 1)?,
             active: active as u32,
@@ -104,7 +111,8 @@ impl Workspace {
         };
         self.arrays.control.clear()?;
         let shape = device.together(self.blocks, THREADS);
-        device.launch(if task == Task::Joint { self.joint } else { self.run }, shape, &args)
+        let joint = self.joint.filter(|_| task == Task::Joint);
+        device.launch(joint.unwrap_or(self.run), shape, &args)
     }
 
     /// What the last launch, which has ended, found.

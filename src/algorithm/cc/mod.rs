@@ -165,10 +165,11 @@ fn program(
     rows: &TopologyRows,
     run: &RunOptions,
 ) -> Result<ReplicaAnswer<Vec<u32>>> {
-    let rank = r.rank();
+    let (rank, joins) = (r.rank(), r.can_join());
     let plan = Plan::new(run.merge, r, rows);
     let state = State::allocate(r, rows.columns.active)?;
-    let engine = Engine::new(r, |device| Workspace::new(device, rows, rank), || Ok(Vec::new()))?;
+    let engine =
+        Engine::new(r, |device| Workspace::new(device, rows, rank, joins), || Ok(Vec::new()))?;
     let together = match plan {
         Plan::Joint => r.together([("settled", state.settled.words().address())])?,
         _ => Together::alone(),

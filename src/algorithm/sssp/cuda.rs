@@ -22,7 +22,8 @@ const BLOCKS: usize = 1024;
 /// What a replica's steps need beside the replicated state.
 pub(super) struct Workspace {
     step: Function,
-    joint: Function,
+    /// Where GPUs launch together.
+    joint: Option<Function>,
     scatter: Function,
     pack: Function,
     apply: Function,
@@ -43,14 +44,15 @@ impl Workspace {
         graph: &DeviceWeighted,
         seeds: &[u32],
         near_far: bool,
-        trace: bool,
+        [joins, trace]: [bool; 2],
     ) -> Result<Workspace> {
         let options = graph.options();
+        let joint = device.joint(joins, source("sssp_joint.cu"), &options, "sssp_joint")?;
         let mut kernel = |name| device.function(source("sssp.cu"), &options, name);
-        let (step, joint) = (kernel("sssp_step")?, kernel("sssp_joint")?);
+        let step = kernel("sssp_step")?;
         let scatter = kernel("sssp_scatter")?;
         let (pack, apply) = (kernel("sssp_pack")?, kernel("sssp_apply")?);
-        let blocks = device.resident_blocks_of(&[step, joint], STEP_THREADS, STEP_SHARED)?;
+        let blocks = device.resident_blocks_of([Some(step), joint], STEP_THREADS, STEP_SHARED)?;
         let active = graph.active as usize;
         let sizes = Sizes { active, seeds: seeds.len(), blocks: blocks as usize, near_far };
         let near_far = near_far.then(|| NearFar::new(device, &options, active)).transpose()?;
@@ -164,7 +166,8 @@ impl Workspace {
         };
         let shape = device.together(self.blocks, STEP_THREADS);
         let shape = Launch { shared_bytes: STEP_SHARED, ..shape };
-        device.launch(if joint { self.joint } else { self.step }, shape, &args)
+        let kernel = self.joint.filter(|_| joint).unwrap_or(self.step);
+        device.launch(kernel, shape, &args)
     }
 
     /// What the last launch, which has ended, found; and whether `front` and `next` have changed places.

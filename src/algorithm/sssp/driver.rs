@@ -157,9 +157,11 @@ impl<'a> Driver<'a> {
             ])?,
             _ => Together::alone(),
         };
-        let (near_far, trace) = (matches!(plan, Plan::NearFar { .. }), config.run.trace);
-        let cuda =
-            |device: &mut _| Workspace::new(device, graph.on_device(rank)?, seeds, near_far, trace);
+        let near_far = matches!(plan, Plan::NearFar { .. });
+        let options = [r.can_join(), config.run.trace];
+        let cuda = |device: &mut _| {
+            Workspace::new(device, graph.on_device(rank)?, seeds, near_far, options)
+        };
         let engine = Engine::new(r, cuda, || Ok(()))?;
         // Where replicas share the cores, on the host, or pulls, redundant pushes are kept small.
         let alone = engine.workspace().is_some() && plan != Plan::Joint;
