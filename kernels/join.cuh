@@ -1,4 +1,4 @@
-// Trees of nodes, joined by many threads at once. `parent[v]` is at most v, and only falls.
+// Trees of nodes, joined by many threads at once. `parent[v]` is v, or an ancestor of v, which is below it.
 #pragma once
 
 // Others write meanwhile: nothing may be kept from an earlier look.

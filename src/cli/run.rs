@@ -5,6 +5,7 @@ use crate::fleet::Fleet;
 use crate::io::LoadOptions;
 use crate::layout::{Form, Prepared};
 use crate::report::{Record, summary, to_json, write_json};
+use crate::run::gpus_find_source;
 use crate::run::{
     Clock, Job, Loaded, Loading, Outcome, RunConfig, Stage, WORKLOADS, Workload, check_graph,
     compile_ahead, open_fleet, prepare, workload,
@@ -212,12 +213,11 @@ fn ready(
 ) -> Result<(Job, Prepared)> {
     let options = config.prepare();
     let shared = graph.clone();
-    // GPUs find the default source themselves.
-    let by_default = config.starts_by_default(workload);
+    let finds_source = gpus_find_source(&config, workload, fleet, &graph);
     let job = move || Job::new(workload, config, shared);
     let on_gpus = fleet.info().backend == "cuda" && fleet.info().memory_limit.is_none();
-    if on_gpus && by_default {
-        let prepared = Prepared::new(fleet, graph, options)?.with_input(kept).with_source(true);
+    if finds_source {
+        let prepared = Prepared::new(fleet, graph, options)?.with_input(kept).finding_source(true);
         clock.lap_of_prepare(&prepared.report(fleet, workload.form)?);
         let job = job()?;
         clock.lap(Stage::Choose);

@@ -150,6 +150,9 @@ pub(super) fn open(config: FleetConfig) -> Result<Fleet> {
     let starting: Vec<Starting> = (0..world)
         .map(|rank| {
             let seat = Seat { rank, world, rendezvous: rendezvous.clone(), iteration: 0 };
+            // Nothing may be allocated while NCCL starts.
+            let large_copies = config.large_copies && collective != "nccl";
+            let config = FleetConfig { large_copies, ..config.clone() };
             spawn(seat, &places, accounts.get(rank).cloned(), &config)
         })
         .collect::<Result<_>>()?;

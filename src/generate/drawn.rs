@@ -2,7 +2,7 @@
 //! several GPUs is so never whole anywhere.
 
 use super::dealt;
-use super::giant_cuda::giant_of_edges;
+use super::giant_cuda::{giant_of_edges, load_giant};
 use super::kept::{DeviceArcs, Kept};
 use super::on_device::MadeGraph;
 use super::passes::Pass;
@@ -40,25 +40,15 @@ impl DrawKernels {
 /// # Errors
 /// [`Error::Input`] for a bad `spec`, another generator or a fleet of the host; [`Error::Machine`] when device memory does not
 /// suffice, after which the fleet cannot be used.
-pub fn drawn(fleet: &Fleet, spec: &str, limits: PassLimits) -> Result<(Graph, Arc<Kept>)> {
+pub(crate) fn drawn(fleet: &Fleet, spec: &str, limits: PassLimits) -> Result<(Graph, Arc<Kept>)> {
     let rmat = super::on_device::parsed(fleet, spec)?;
     let start = Instant::now();
-    // Columns, less what is drawn twice, and labels.
-    let (nodes, arcs) = (1u64 << rmat.scale, 2 * rmat.edges());
-    let least = 4 * (arcs / 10 * 9 / fleet.world() as u64 + 2 * nodes);
-    for gpu in &fleet.info().devices {
-        let has = gpu.memory_bytes.min(fleet.info().memory_limit.unwrap_or(u64::MAX));
-        if least > has {
-            return Err(Error::machine(format!(
-                "generator `{spec}`: a share of {} GPUs takes {least} bytes, and {} has {has}; use more GPUs, or a smaller graph",
-                fleet.world(),
-                gpu.device
-            )));
-        }
-    }
+    // At least half of the arcs are distinct at the edge factors that need several GPUs.
+    refuse_more(fleet, spec, 1u64 << rmat.scale, rmat.edges())?;
     let counted = fleet.run(move |r| {
         // A compiler shows no signs of life, so it comes before the first of them is due.
         let kernels = RmatKernels::load(r.device_mut()?)?;
+        load_giant(r.device_mut()?)?;
         r.begin(0, "generate")?;
         let (rows, _) = dealt::rows(r, &kernels, (&rmat, false, false), &limits)?;
         let giant = match (r.rank(), &mut r.backend) {
@@ -71,10 +61,28 @@ pub fn drawn(fleet: &Fleet, spec: &str, limits: PassLimits) -> Result<(Graph, Ar
     let rows: Vec<Arc<DeviceCsr>> = counted.into_iter().map(|(rows, _)| Arc::new(rows)).collect();
     let nothing = || Error::machine("a fleet of no replica; this is a bug");
     let first = rows.first().cloned().ok_or_else(nothing)?;
+    refuse_more(fleet, spec, first.nodes, first.arcs)?;
     let rows = rows.into_iter().map(|rows| Mutex::new(Some(rows))).collect();
     let kept = Kept::again(DeviceArcs::Drawn(Arc::new(Drawn { rmat, arcs: first.arcs, rows })));
     MadeGraph { rows: &first, spec, rmat: &rmat, weighted: false, giant, ms: milliseconds(start) }
         .with(kept)
+}
+
+/// Refuses a graph whose columns and labels do not fit the GPUs of `fleet`, each of which has a share of the former.
+fn refuse_more(fleet: &Fleet, spec: &str, nodes: u64, arcs: u64) -> Result<()> {
+    let needs = 4 * (arcs / fleet.world() as u64 + 2 * nodes);
+    for gpu in &fleet.info().devices {
+        let has = gpu.memory_bytes.min(fleet.info().memory_limit.unwrap_or(u64::MAX));
+        if needs > has {
+            return Err(Error::machine(format!(
+                "generator `{spec}`: each of {} GPUs needs {needs} bytes for its share of the arcs, and {} has {has}; use more \
+                 GPUs, or a smaller graph",
+                fleet.world(),
+                gpu.device
+            )));
+        }
+    }
+    Ok(())
 }
 
 impl Drawn {

@@ -29,6 +29,12 @@ pub(crate) fn giant_bytes(nodes: u64) -> u64 {
     8 * nodes
 }
 
+/// Loads the kernels of [`giant`]: a compiler shows no signs of life, so it comes before others wait.
+pub(crate) fn load_giant(device: &mut CudaDevice) -> Result<()> {
+    let file = source("giant.cu");
+    file.kernels.iter().try_for_each(|name| device.function(file, &[], name).map(drop))
+}
+
 /// The largest weakly connected component of `csr`. `symmetric` says that every arc has its reverse.
 pub(crate) fn giant(device: &mut CudaDevice, csr: &DeviceCsr, symmetric: bool) -> Result<Giant> {
     let search = Search::new(device, csr)?;

@@ -35,11 +35,11 @@ mod star;
 mod uniform;
 
 pub use crate::hash::array_value;
-pub use drawn::drawn;
-pub(crate) use drawn::{DrawKernels, Drawn};
+pub(crate) use drawn::{DrawKernels, Drawn, drawn};
 pub use geo::GeoTruth;
 pub(crate) use kept::DeviceArcs;
 pub use kept::Kept;
+pub(crate) use on_device::fits_in;
 pub use on_device::{
     DeviceGenerated, DeviceReport, DeviceTimes, PassLimits, draws_on, may_pay_on_device, on_device,
     on_device_in, pays_on,

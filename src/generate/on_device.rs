@@ -4,6 +4,7 @@ use super::Size;
 use super::dealt;
 use super::giant_cuda::{Giant, giant};
 use super::kept::{DeviceArcs, Kept, down, down_offsets};
+use super::recipe::Recipe;
 use super::rmat::{self, Rmat};
 use super::rmat_cuda::{RmatKernels, Work};
 use crate::collective::apart;
@@ -62,7 +63,7 @@ pub struct PassLimits {
 
 /// A generated graph in the memory of a fleet's GPUs.
 pub struct DeviceGenerated {
-    /// On the first GPU, or on each.
+    /// On the first GPU, or on each, by rank.
     rows: Vec<Arc<DeviceCsr>>,
     rmat: Rmat,
     spec: String,
@@ -97,15 +98,24 @@ pub fn may_pay_on_device(spec: &str) -> bool {
 /// has room for.
 pub fn pays_on(fleet: &Fleet, spec: &str) -> bool {
     let Some(size) = worth_a_device(spec) else { return false };
-    let bytes = 8 * (size.nodes + size.arcs) + SORTING_BYTES;
-    let room = fleet.info().devices.first().map_or(0, |device| device.memory_bytes);
-    let most = fleet.info().memory_limit.unwrap_or(u64::MAX);
-    fleet.info().backend == "cuda" && bytes < room.min(most) / 10 * 9
+    fleet.info().backend == "cuda"
+        && memories(fleet).all(|memory| fits_in(size.nodes, size.arcs, memory))
 }
 
-/// Whether GPUs of `fleet` can draw this graph's arcs as they need them: a large R-MAT.
+/// Whether a graph of so many nodes and arcs is made in so much memory.
+pub(crate) fn fits_in(nodes: u64, arcs: u64, memory: u64) -> bool {
+    8 * (nodes + arcs) + SORTING_BYTES < memory / 10 * 9
+}
+
+/// The bytes that each replica's GPU may have.
+fn memories(fleet: &Fleet) -> impl Iterator<Item = u64> {
+    let most = fleet.info().memory_limit.unwrap_or(u64::MAX);
+    fleet.info().devices.iter().map(move |device| device.memory_bytes.min(most))
+}
+
+/// Whether GPUs of `fleet` are to draw this graph's arcs as they need them: an R-MAT that a GPU has no room for.
 pub fn draws_on(fleet: &Fleet, spec: &str) -> bool {
-    fleet.info().backend == "cuda" && worth_a_device(spec).is_some()
+    fleet.info().backend == "cuda" && worth_a_device(spec).is_some() && !pays_on(fleet, spec)
 }
 
 /// [`on_device`], with weights or without, in passes no larger than `limits`. Who looks at weights that were left out has them
@@ -119,7 +129,12 @@ pub fn on_device_in(
     let wanted = parsed(fleet, spec)?;
     let info = fleet.info();
     let gpus: Vec<&str> = info.devices.iter().map(|device| device.device.as_str()).collect();
-    let together = apart(&gpus) && info.collective != "host";
+    // Parts are exchanged: for a while a GPU has its own beside all of them.
+    let size = wanted.size();
+    let arc = if weights { 8 } else { 4 };
+    let bytes = 8 * size.nodes + arc * (size.arcs + size.arcs / fleet.world() as u64);
+    let fits = memories(fleet).all(|memory| bytes + SORTING_BYTES < memory / 10 * 9);
+    let together = apart(&gpus) && info.collective != "host" && fits;
     let made = fleet.run(move |replica| {
         if replica.rank() != 0 && !together {
             return Ok(None);
@@ -228,7 +243,7 @@ impl MadeGraph<'_> {
         let (own, owned) = (kept.clone(), spec.to_string());
         let columns = Array::later(arcs, move || match own.rows() {
             Some(rows) => down("columns", &rows.columns, arcs),
-            None => Ok(super::generate(&owned)?.into_rows().columns),
+            None => Ok(beside_loops(&owned)?.into_rows().columns),
         });
         let (own, seed) = (kept.clone(), rmat.seed);
         let (row_ends, targets) = (offsets.clone(), columns.clone());
@@ -250,6 +265,19 @@ impl MadeGraph<'_> {
         };
         Ok((graph.with_facts(facts), kept))
     }
+}
+
+/// Generates a graph for somebody who may be in a parallel loop, whose threads may be waiting for it: on threads of its own.
+fn beside_loops(spec: &str) -> Result<Graph> {
+    let own = || {
+        let failed = |error| Error::machine(format!("cannot start threads: {error}"));
+        let pool = rayon::ThreadPoolBuilder::new().build().map_err(failed)?;
+        pool.install(|| super::generate(spec))
+    };
+    // Who waits in a loop's thread for a pool works on the loop meanwhile; one that is in no pool does not.
+    std::thread::scope(|scope| {
+        scope.spawn(own).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// The weights of arcs that were made without.

@@ -59,7 +59,7 @@ pub struct Prepared {
     /// Where the graph's arcs are, if not on the host.
     input: Option<Arc<Kept>>,
     /// GPUs that lay the graph out look for its default source first.
-    source: bool,
+    finds_source: bool,
 }
 
 impl Prepared {
@@ -81,23 +81,23 @@ impl Prepared {
     ) -> Result<Prepared> {
         check_align(options.chunk_align)?;
         let made = Mutex::default();
-        let (input, source) = (None, false);
-        Ok(Prepared { fleet: fleet.id(), graph, options, layouts, made, input, source })
+        let (input, finds_source) = (None, false);
+        Ok(Prepared { fleet: fleet.id(), graph, options, layouts, made, input, finds_source })
     }
 
     /// The same, of a graph whose arcs are not on the host.
-    pub fn with_input(self, input: Option<Arc<Kept>>) -> Prepared {
+    pub(crate) fn with_input(self, input: Option<Arc<Kept>>) -> Prepared {
         Prepared { input, ..self }
     }
 
     /// The same, where the default source will be asked for: GPUs that lay the graph out find it on the way.
-    pub fn with_source(self, source: bool) -> Prepared {
-        Prepared { source, ..self }
+    pub(crate) fn finding_source(self, finds_source: bool) -> Prepared {
+        Prepared { finds_source, ..self }
     }
 
     /// What a layout on GPUs is given.
     fn given(&self) -> (Option<DeviceArcs>, bool) {
-        (self.input(), self.source)
+        (self.input(), self.finds_source)
     }
 
     /// Where the graph's arcs are, if not on the host.
@@ -107,10 +107,16 @@ impl Prepared {
 
     /// Lets go of arcs on GPUs that the host is about to lay out: there was no room for a layout beside them.
     fn let_go(&self, fleet: &Fleet) -> Result<()> {
-        let Some(input) = self.input.as_ref().filter(|input| input.rows().is_some()) else {
-            return Ok(());
-        };
-        self.graph.load()?;
+        let Some((input, arcs)) = self.input.as_ref().zip(self.input()) else { return Ok(()) };
+        let loaded = self.graph.load();
+        match arcs {
+            DeviceArcs::Rows(_) => loaded?,
+            DeviceArcs::Drawn(_) => loaded.map_err(|error| {
+                Error::machine(format!(
+                    "the GPUs have no room to lay the graph out; on the host: {error}"
+                ))
+            })?,
+        }
         input.release(fleet)
     }
 

@@ -312,7 +312,7 @@ impl TopologyRows {
     pub fn made_on_devices(
         fleet: &Fleet,
         graph: &Arc<Graph>,
-        (kept, source): (Option<DeviceArcs>, bool),
+        (kept, finds_source): (Option<DeviceArcs>, bool),
         options: PrepareOptions,
     ) -> Result<Option<TopologyRows>> {
         if fleet.info().backend != "cuda" {
@@ -323,7 +323,7 @@ impl TopologyRows {
             directed: !graph.is_undirected(),
             weights: false,
             self_loops: graph.origin.self_loops > 0,
-            source,
+            finds_source,
         };
         let shared = graph.clone();
         let made = fleet.run(move |r| on_device::make(r, &shared, kept.as_ref(), wanted))?;

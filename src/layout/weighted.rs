@@ -30,7 +30,7 @@ impl WeightedGraph {
     pub fn made_on_devices(
         fleet: &Fleet,
         graph: &Arc<Graph>,
-        (kept, source): (Option<DeviceArcs>, bool),
+        (kept, finds_source): (Option<DeviceArcs>, bool),
         options: PrepareOptions,
     ) -> Result<Option<WeightedGraph>> {
         if fleet.info().backend != "cuda" {
@@ -42,7 +42,7 @@ impl WeightedGraph {
             directed: !graph.is_symmetric(),
             weights: true,
             self_loops: graph.self_loops() > 0,
-            source,
+            finds_source,
         };
         let shared = graph.clone();
         let made = fleet.run(move |r| {

@@ -149,14 +149,22 @@ impl Estimate {
         let shape = GraphShape::at_most(nodes, arcs, symmetric, weights);
         let (asked, replicas) = asked(devices, here);
         let needs = larger_needs(&shape, replicas, placement);
-        let made_on_gpus =
+        let memory_of = |ordinal: u32| {
+            let device = format!("cuda:{ordinal}");
+            here.iter().find(|d| d.device == device).map(|d| d.memory_bytes)
+        };
+        let has_room = |(ordinal, _): &(u32, usize)| {
+            memory_of(*ordinal).is_some_and(|memory| generate::fits_in(nodes, arcs, memory))
+        };
+        let may_be_made =
             !asked.is_empty() && graph_file.as_deref().is_some_and(generate::may_pay_on_device);
-        let drawn = made_on_gpus && placement == Placement::Sharded;
+        let whole = may_be_made && asked.iter().all(has_room);
+        let drawn = may_be_made && !whole && placement == Placement::Sharded;
+        let made_on_gpus = whole || drawn;
         let [bytes, weighted_bytes] = laying_out(&shape, placement, replicas, drawn);
         let most = needs.iter().map(|need| need.bytes).max().unwrap_or(0);
         let devices_fit = asked.into_iter().map(|(ordinal, replicas)| {
-            let device = format!("cuda:{ordinal}");
-            let memory_bytes = here.iter().find(|d| d.device == device).map(|d| d.memory_bytes);
+            let (device, memory_bytes) = (format!("cuda:{ordinal}"), memory_of(ordinal));
             let fits = memory_bytes.map(|has| most * replicas as u64 + CONTEXT_BYTES <= has);
             DeviceFit { device, replicas, memory_bytes, fits }
         });

@@ -70,7 +70,7 @@ fn graph_line(graph: &Graph) -> String {
     format!(
         "{}{}: weights {}, {}, {}, {}, {}, largest degree {}{}{}",
         source(origin),
-        if graph.is_on_host() { "" } else { ", made on GPUs, arcs not on the host" },
+        if graph.is_on_host() { "" } else { ", arcs on GPUs, not on the host" },
         origin.weights,
         ids_of(graph),
         oddities(origin),

@@ -181,6 +181,25 @@ impl RunConfig {
         self.own.for_one(workload)
     }
 
+    /// An option that makes the host look at arcs, whatever GPUs do.
+    pub(crate) fn wants_arcs_on_host(&self, workload: &Workload) -> Option<&'static str> {
+        let own = self.options_of(workload);
+        let set = |option: &str| own.get(option).is_some_and(|v| !v.is_null() && v != false);
+        let drawn_from_arcs = |option: &str| {
+            let text = own.get(option).and_then(|value| value.as_str()).unwrap_or_default();
+            ["connected", "random"].iter().any(|head| text.starts_with(head))
+        };
+        match () {
+            _ if set("predecessors") => Some("--predecessors"),
+            _ if set("nominee") => Some("--nominee"),
+            _ if set("target") => Some("--target"),
+            _ if drawn_from_arcs("sources") => Some("--sources"),
+            _ if drawn_from_arcs("seeds") => Some("--seeds"),
+            _ if self.verify == Verify::Host => Some("--verify=host"),
+            _ => None,
+        }
+    }
+
     /// Whether the workload starts from one node, and nobody has said from which.
     pub(crate) fn starts_by_default(&self, workload: &Workload) -> bool {
         let given = self.options_of(workload);

@@ -167,7 +167,13 @@ impl Loading {
         let (made, weights) = (made(config, workload, fleet), wants_weights(config, workload));
         let (graph, kept) = match (made, config.graph.as_deref()) {
             (Some(Making::Drawn), Some(spec)) => {
-                generate::drawn(fleet, spec, PassLimits::default())?
+                let made = generate::drawn(fleet, spec, PassLimits::default())?;
+                if let Some(option) = config.wants_arcs_on_host(workload) {
+                    made.0.load().map_err(|error| {
+                        Error::machine(format!("{option} looks at arcs on the host: {error}"))
+                    })?;
+                }
+                made
             }
             (Some(Making::Whole), Some(spec)) => {
                 generate::on_device_in(fleet, spec, weights, PassLimits::default())?.kept(fleet)?
@@ -187,9 +193,9 @@ impl Loading {
 
 /// How GPUs make a graph.
 enum Making {
-    /// On the first of them.
+    /// Whole, on each of them, or on the first where replicas share one.
     Whole,
-    /// Nowhere: they draw what they lay out.
+    /// They draw what they lay out: it is larger than one of them.
     Drawn,
 }
 
@@ -209,6 +215,18 @@ fn made(config: &RunConfig, workload: &Workload, fleet: &Fleet) -> Option<Making
 /// Whether the workload looks at weights of a generated graph.
 fn wants_weights(config: &RunConfig, workload: &Workload) -> bool {
     !workload.form.is_topology() && config.load.weights.in_file().read()
+}
+
+/// Whether GPUs that lay `graph` out are to find where the workload starts.
+pub(crate) fn gpus_find_source(
+    config: &RunConfig,
+    workload: &Workload,
+    fleet: &Fleet,
+    graph: &Graph,
+) -> bool {
+    let relabels = workload.form == Form::Weighted || workload.form.is_topology();
+    let on_gpus = fleet.info().backend == "cuda" && fleet.info().memory_limit.is_none();
+    on_gpus && relabels && graph.names_rise() && config.starts_by_default(workload)
 }
 
 /// Notices a graph that is not there, or a generator that makes no sense, without loading anything: a
@@ -350,7 +368,10 @@ impl Job {
         let by = match self.config.verify {
             Verify::No => return Ok(None),
             Verify::Yes => graph.checker(fleet)?,
-            Verify::Host => Checker::host(),
+            Verify::Host => {
+                self.graph.load()?;
+                Checker::host()
+            }
         };
         self.verify(answer, &by).map(Some)
     }

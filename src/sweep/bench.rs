@@ -7,6 +7,7 @@ use crate::fleet::Fleet;
 use crate::generate::Kept;
 use crate::layout::{Form, Layout, Layouts, Prepared};
 use crate::report::Record;
+use crate::run::gpus_find_source;
 use crate::run::{
     Clock, Job, Loaded, Loading, Outcome, RunConfig, Stage, compile_ahead, open_fleet,
 };
@@ -68,18 +69,25 @@ impl Bench {
         if let Some(trouble) = &cell.trouble {
             return Err(Refusal::Skipped(trouble.clone()));
         }
+        let mut ready = self.ready.take().map(|(_, ready)| ready);
         let (job, layouts, kept) = match cell.workload.form {
             Form::Array => (Job::on_array(cell.workload, config.clone())?, Arc::default(), None),
             _ => {
                 let source = source(&mut self.graphs, cell, fleet, loading);
                 let Loaded { graph, kept } = source.loaded.clone()?;
                 lap(clock, |clock| clock.lap_of_load(&graph));
+                if alone && gpus_find_source(config, cell.workload, fleet, &graph) {
+                    let prepared = Prepared::new(fleet, graph.clone(), config.prepare())?;
+                    let prepared = prepared.with_input(kept.clone()).finding_source(true);
+                    let report = prepared.report(fleet, cell.workload.form)?;
+                    lap(clock, |clock| clock.lap_of_prepare(&report));
+                    ready = Some(prepared);
+                }
                 let job = Job::new(cell.workload, config.clone(), graph)?;
                 (job, source.layouts(config.layout), kept)
             }
         };
         lap(clock, |clock| clock.lap(Stage::Choose));
-        let ready = self.ready.take().map(|(_, ready)| ready);
         match answer(job, fleet, (layouts, kept), ready, clock) {
             Ok((outcome, ready)) => {
                 let outcome = Outcome { clock: clock.clone(), ..outcome };

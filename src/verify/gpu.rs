@@ -86,12 +86,17 @@ impl<'f> Checker<'f> {
         check()
     }
 
-    /// What the GPU finds, or the host where the GPU cannot say.
+    /// What the GPU finds, or the host where the GPU cannot say; that looks at the arcs of `graph`, if there is one.
     pub(super) fn certify<T>(
         &self,
+        graph: Option<&Graph>,
         on_gpu: impl FnOnce(&Gpu) -> Result<Seen<T>>,
         on_host: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
+        let on_host = || {
+            graph.map_or(Ok(()), Graph::load)?;
+            on_host()
+        };
         let Some(gpu) = &self.gpu else { return on_host() };
         gpu.side.bind()?;
         match on_gpu(gpu)? {

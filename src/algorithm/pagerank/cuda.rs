@@ -65,8 +65,8 @@ pub(super) fn arrays(
     let dangling = needed(!shape.symmetric || weighted, active);
     let personal = config.personalize.is_some() || config.personal.is_some();
     let sizes = Sizes { strategy, active, own_arcs, dangling, personal, weighted };
-    // Where segments do not fit, `auto` does without.
-    let hubs = match config.strategy {
+    // Where these do not fit, `auto` does without.
+    let hubs = match strategy {
         Strategy::Hubs => hubs::arrays(active, own_arcs, config),
         _ => Vec::new(),
     };

@@ -24,7 +24,7 @@ use crate::device::{CudaDevice, DeviceBuffer, DeviceCsr, Function, MAX_KEYS, Sor
 use crate::error::Result;
 use crate::fleet::Replica;
 use crate::generate::DeviceArcs;
-use crate::generate::giant_cuda::{giant, giant_bytes};
+use crate::generate::giant_cuda::{giant, giant_bytes, load_giant};
 use crate::graph::{Graph, milliseconds};
 use bytemuck::{Pod, Zeroable};
 use input::InputArcs;
@@ -51,7 +51,7 @@ pub(super) struct Wanted {
     /// The graph has self loops.
     pub self_loops: bool,
     /// The default source, where it is not known, is found on the way.
-    pub source: bool,
+    pub finds_source: bool,
 }
 
 /// What memory is needed for.
@@ -147,7 +147,12 @@ pub(super) fn make(
 ) -> Result<Option<Made>> {
     let weighted = wanted.weights && graph.is_weighted();
     let kept = kept.filter(|kept| !weighted || kept.has_weights());
+    // Replicas may have counted differently in what they did before.
+    r.meet_as(0);
     let kernels = Kernels::load(r.device_mut()?)?;
+    if wanted.finds_source {
+        load_giant(r.device_mut()?)?;
+    }
     let compile_ms = std::mem::take(&mut r.device_mut()?.compile_ms);
     r.barrier("memory for a layout")?;
     let device = r.device()?;
@@ -165,9 +170,11 @@ pub(super) fn make(
     }
     let start = Instant::now();
     let input = InputArcs::new(r, graph, kept, weighted)?;
+    // Copies do not say that they were queued.
+    r.device()?.queued();
     r.device()?.wait()?;
     let upload_ms = milliseconds(start);
-    if wanted.source && r.rank() == 0 && input.drawn.is_none() {
+    if wanted.finds_source && r.rank() == 0 && input.drawn.is_none() {
         find_source(r.device_mut()?, graph, &input.csr)?;
     }
     let begin = Instant::now();

@@ -45,6 +45,7 @@ pub(super) fn copied(
         }
         (_, false) => None,
     };
+    device.queued();
     device.wait()?;
     Ok(DeviceRows { offsets, columns: columns.into(), weights: weights.map(Placed::from) })
 }
@@ -72,6 +73,7 @@ pub(super) struct Turned {
 /// The rows backward of `graph`, whose rows forward are `out`; `None` on all replicas where one has no room for them, or where
 /// parallel arcs have an order of their own. A meeting.
 pub(super) fn turned(r: &mut Replica, graph: &Graph, out: &DeviceRows) -> Result<Option<Turned>> {
+    r.meet_as(0);
     let kernels = Kernels::load(r.device_mut()?)?;
     let compile_ms = std::mem::take(&mut r.device_mut()?.compile_ms);
     r.barrier("memory for rows backward")?;

@@ -64,6 +64,7 @@ pub(super) fn made(
 
 /// A meeting.
 fn make(r: &mut Replica, rows: &TopologyRows) -> Result<Option<Made>> {
+    r.meet_as(0);
     let graph = rows.on_device(r.rank())?;
     let kernels = Kernels::load(r.device_mut()?, &graph.options())?;
     let compile_ms = std::mem::take(&mut r.device_mut()?.compile_ms);

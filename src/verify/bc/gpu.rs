@@ -38,7 +38,7 @@ impl Checker<'_> {
             let checked_sources = question.sources.len() as u64;
             Ok(Seen::Right(BetweennessCheck { checked_sources, worst_error, sum_error }))
         };
-        self.certify(on_gpu, || super::bc(graph, scores, question))
+        self.certify(Some(graph), on_gpu, || super::bc(graph, scores, question))
     }
 }
 

@@ -22,6 +22,7 @@ impl Checker<'_> {
     ) -> Result<LevelsCheck> {
         check_shape(graph, source, levels, parents)?;
         self.certify(
+            Some(graph),
             |gpu| check(gpu, graph, source, levels, parents),
             || super::bfs(graph, source, levels, parents),
         )

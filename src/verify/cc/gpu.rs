@@ -15,7 +15,7 @@ impl Checker<'_> {
     /// As there.
     pub fn cc(&self, graph: &Graph, labels: &[u32]) -> Result<ComponentsCheck> {
         one_a_node(graph, super::WHAT, "labels", labels.len())?;
-        self.certify(|gpu| check(gpu, graph, labels), || super::cc(graph, labels))
+        self.certify(Some(graph), |gpu| check(gpu, graph, labels), || super::cc(graph, labels))
     }
 }
 

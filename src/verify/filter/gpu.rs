@@ -16,6 +16,7 @@ impl Checker<'_> {
     /// As there.
     pub fn filter(&self, seed: u64, elements: u64, share: f64, kept: &[u32]) -> Result<u64> {
         self.certify(
+            None,
             |gpu| check(gpu, seed, elements, share, kept),
             || super::filter(seed, elements, share, kept),
         )

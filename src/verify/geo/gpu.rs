@@ -38,6 +38,7 @@ impl Checker<'_> {
         let limit = waves.unwrap_or(NEVER - 1);
         let check = Check { graph, given, answer, wave, limit, tolerance, at: Vec::new() };
         self.certify(
+            Some(graph),
             |gpu| on_gpu(gpu, &check),
             || super::geo(graph, given, answer, wave, waves, tolerance),
         )

@@ -20,7 +20,7 @@ impl Checker<'_> {
             // What it finds wrong it names.
             judged(graph, values, alpha, limit, into).map(Seen::Right)
         };
-        self.certify(on_gpu, || super::katz(graph, values, alpha, limit))
+        self.certify(Some(graph), on_gpu, || super::katz(graph, values, alpha, limit))
     }
 }
 

@@ -14,7 +14,7 @@ impl Checker<'_> {
     /// As there.
     pub fn kcore(&self, graph: &Graph, cores: &[u32]) -> Result<CoresCheck> {
         accepted(graph, cores)?;
-        self.certify(|gpu| check(gpu, graph, cores), || super::kcore(graph, cores))
+        self.certify(Some(graph), |gpu| check(gpu, graph, cores), || super::kcore(graph, cores))
     }
 }
 

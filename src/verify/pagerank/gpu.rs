@@ -50,7 +50,7 @@ impl Checker<'_> {
             map.share = map.device_share.to_vec()?;
             check_pagerank(graph, ranks, question, &map, u64::MAX).map(Seen::Right)
         };
-        self.certify(on_gpu, || super::pagerank(graph, ranks, question))
+        self.certify(Some(graph), on_gpu, || super::pagerank(graph, ranks, question))
     }
 }
 

@@ -25,7 +25,7 @@ impl Checker<'_> {
             // They are the connected ones then.
             return self.cc(graph, labels);
         }
-        self.certify(|gpu| check(gpu, graph, labels), || super::scc(graph, labels))
+        self.certify(Some(graph), |gpu| check(gpu, graph, labels), || super::scc(graph, labels))
     }
 }
 

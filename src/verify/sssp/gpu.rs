@@ -38,7 +38,8 @@ impl Checker<'_> {
                 Err(_) => Ok(Seen::Wrong),
             },
         };
-        let mut checked = self.certify(on_gpu, || super::sssp(graph, seeds, answer))?;
+        let mut checked =
+            self.certify(Some(graph), on_gpu, || super::sssp(graph, seeds, answer))?;
         checked.ms = begin.elapsed().as_secs_f64() * 1e3;
         Ok(checked)
     }

@@ -19,7 +19,7 @@ impl Checker<'_> {
             // What differs is named.
             Some(right) => compared(graph, counts, &right).map(Seen::Right),
         };
-        self.certify(on_gpu, || super::triangles(graph, counts))
+        self.certify(Some(graph), on_gpu, || super::triangles(graph, counts))
     }
 }
 
