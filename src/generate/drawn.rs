@@ -1,21 +1,16 @@
 //! R-MAT graphs whose arcs are nowhere: every GPU draws those that it needs, when it needs them. A graph that is laid out over
 //! several GPUs is so never whole anywhere.
 
-use super::dealt;
-use super::giant_cuda::{giant_of_edges, load_giant};
-use super::kept::{DeviceArcs, Kept};
-use super::on_device::MadeGraph;
 use super::passes::Pass;
 use super::rmat::Rmat;
 use super::rmat_cuda::{RmatKernels, Work};
 use super::{DeviceTimes, PassLimits};
 use crate::device::{CudaDevice, DeviceBuffer, DeviceCsr, Sorter};
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Fleet, Replica};
-use crate::graph::{Graph, milliseconds};
+use crate::fleet::Replica;
+use crate::graph::Graph;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 /// A graph that is drawn.
 pub(crate) struct Drawn {
@@ -34,58 +29,13 @@ impl DrawKernels {
     }
 }
 
-/// The graph that `spec` describes: an R-MAT graph whose rows are drawn by the GPUs of `fleet` when they lay them out. Each
-/// counts the arcs of its share of the nodes first. The graph has no weights.
-///
-/// # Errors
-/// [`Error::Input`] for a bad `spec`, another generator or a fleet of the host; [`Error::Machine`] when device memory does not
-/// suffice, after which the fleet cannot be used.
-pub(crate) fn drawn(fleet: &Fleet, spec: &str, limits: PassLimits) -> Result<(Graph, Arc<Kept>)> {
-    let rmat = super::on_device::parsed(fleet, spec)?;
-    let start = Instant::now();
-    // At least half of the arcs are distinct at the edge factors that need several GPUs.
-    refuse_more(fleet, spec, 1u64 << rmat.scale, rmat.edges())?;
-    let counted = fleet.run(move |r| {
-        // A compiler shows no signs of life, so it comes before the first of them is due.
-        let kernels = RmatKernels::load(r.device_mut()?)?;
-        load_giant(r.device_mut()?)?;
-        r.begin(0, "generate")?;
-        let (rows, _) = dealt::rows(r, &kernels, (&rmat, false, false), &limits)?;
-        let giant = match (r.rank(), &mut r.backend) {
-            (0, Backend::Cuda(device)) => Some(giant_of_edges(device, &rows, &rmat)?),
-            _ => None,
-        };
-        Ok((rows, giant))
-    })?;
-    let giant = counted.first().and_then(|(_, giant)| *giant);
-    let rows: Vec<Arc<DeviceCsr>> = counted.into_iter().map(|(rows, _)| Arc::new(rows)).collect();
-    let nothing = || Error::machine("a fleet of no replica; this is a bug");
-    let first = rows.first().cloned().ok_or_else(nothing)?;
-    refuse_more(fleet, spec, first.nodes, first.arcs)?;
-    let rows = rows.into_iter().map(|rows| Mutex::new(Some(rows))).collect();
-    let kept = Kept::again(DeviceArcs::Drawn(Arc::new(Drawn { rmat, arcs: first.arcs, rows })));
-    MadeGraph { rows: &first, spec, rmat: &rmat, weighted: false, giant, ms: milliseconds(start) }
-        .with(kept)
-}
-
-/// Refuses a graph whose columns and labels do not fit the GPUs of `fleet`, each of which has a share of the former.
-fn refuse_more(fleet: &Fleet, spec: &str, nodes: u64, arcs: u64) -> Result<()> {
-    let needs = 4 * (arcs / fleet.world() as u64 + 2 * nodes);
-    for gpu in &fleet.info().devices {
-        let has = gpu.memory_bytes.min(fleet.info().memory_limit.unwrap_or(u64::MAX));
-        if needs > has {
-            return Err(Error::machine(format!(
-                "generator `{spec}`: each of {} GPUs needs {needs} bytes for its share of the arcs, and {} has {has}; use more \
-                 GPUs, or a smaller graph",
-                fleet.world(),
-                gpu.device
-            )));
-        }
-    }
-    Ok(())
-}
-
 impl Drawn {
+    /// The graph that `rmat` draws, with these offsets, by rank.
+    pub(super) fn new(rmat: Rmat, arcs: u64, rows: Vec<Arc<DeviceCsr>>) -> Drawn {
+        let rows = rows.into_iter().map(|rows| Mutex::new(Some(rows))).collect();
+        Drawn { rmat, arcs, rows }
+    }
+
     /// Bits of the number of a node, or of a label, in a key.
     pub fn id_bits(&self) -> u32 {
         self.rmat.scale

@@ -26,6 +26,7 @@ mod on_device;
 pub(crate) mod passes;
 mod permutation;
 mod recipe;
+mod report;
 pub(crate) mod rmat;
 mod rmat_cuda;
 mod road;
@@ -35,16 +36,16 @@ mod star;
 mod uniform;
 
 pub use crate::hash::array_value;
-pub(crate) use drawn::{DrawKernels, Drawn, drawn};
+pub(crate) use drawn::{DrawKernels, Drawn};
 pub use geo::GeoTruth;
 pub(crate) use kept::DeviceArcs;
 pub use kept::Kept;
-pub(crate) use on_device::fits_in;
 pub use on_device::{
-    DeviceGenerated, DeviceReport, DeviceTimes, PassLimits, draws_on, may_pay_on_device, on_device,
-    on_device_in, pays_on,
+    DeviceGenerated, draws_on, may_pay_on_device, on_device, on_device_in, pays_on,
 };
+pub(crate) use on_device::{drawn, fits_in};
 pub use recipe::Size;
+pub use report::{DeviceReport, DeviceTimes, PassLimits};
 
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Origin, check, milliseconds};

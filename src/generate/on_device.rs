@@ -1,12 +1,13 @@
 //! Graphs that are generated where they are needed: on a GPU.
 
-use super::Size;
 use super::dealt;
-use super::giant_cuda::{Giant, giant};
+use super::drawn::Drawn;
+use super::giant_cuda::{Giant, giant, giant_of_edges, load_giant};
 use super::kept::{DeviceArcs, Kept, down, down_offsets};
 use super::recipe::Recipe;
 use super::rmat::{self, Rmat};
 use super::rmat_cuda::{RmatKernels, Work};
+use super::{DeviceReport, PassLimits, Size};
 use crate::collective::apart;
 use crate::device::DeviceCsr;
 use crate::error::{Error, Result};
@@ -14,52 +15,8 @@ use crate::fleet::{Backend, Fleet};
 use crate::graph::array::Array;
 use crate::graph::{Facts, Graph, Origin, Rows, milliseconds};
 use crate::hash::pair_weight;
-use serde::Serialize;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Milliseconds of a generation on a device, by the host's clock with the device idle at both ends.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct DeviceTimes {
-    /// Compiling (or reading from the cache) and loading the kernels; not in the total.
-    pub compile_ms: f64,
-    /// Allocating and clearing device memory.
-    pub alloc_ms: f64,
-    /// Drawing edges: once to count, once a pass.
-    pub draw_ms: f64,
-    /// Sorting keys.
-    pub sort_ms: f64,
-    /// Dropping duplicates; writing offsets, columns and weights.
-    pub unique_ms: f64,
-    /// From nothing but loaded kernels to the finished arrays.
-    pub total_ms: f64,
-}
-
-/// What a generation on a device took.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct DeviceReport {
-    /// Time, by phase.
-    pub times: DeviceTimes,
-    /// Passes over the rows.
-    pub passes: usize,
-    /// Arcs drawn, self loops left out, duplicates counted.
-    pub drawn_arcs: u64,
-    /// The largest out-degree.
-    pub max_degree: u64,
-    /// Device bytes of the graph's arrays, with their room for duplicates.
-    pub graph_bytes: u64,
-    /// Device bytes at the peak.
-    pub peak_bytes: u64,
-}
-
-/// Test hooks: smaller passes than memory asks for, to the same result.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct PassLimits {
-    /// Keys that are sorted at once; rows that have more are sorted together all the same.
-    pub keys: Option<u64>,
-    /// Edges that one launch draws.
-    pub edges: Option<u64>,
-}
 
 /// A generated graph in the memory of a fleet's GPUs.
 pub struct DeviceGenerated {
@@ -221,6 +178,57 @@ impl DeviceGenerated {
         kept.release(fleet)?;
         Ok(graph)
     }
+}
+
+/// The graph that `spec` describes: an R-MAT graph whose rows are drawn by the GPUs of `fleet` when they lay them out. Each
+/// counts the arcs of its share of the nodes first. The graph has no weights.
+///
+/// # Errors
+/// [`Error::Input`] for a bad `spec`, another generator or a fleet of the host; [`Error::Machine`] when device memory does not
+/// suffice, after which the fleet cannot be used.
+pub(crate) fn drawn(fleet: &Fleet, spec: &str, limits: PassLimits) -> Result<(Graph, Arc<Kept>)> {
+    let rmat = parsed(fleet, spec)?;
+    let start = Instant::now();
+    // At least half of the arcs are distinct at the edge factors that need several GPUs.
+    refuse_more(fleet, spec, 1u64 << rmat.scale, rmat.edges())?;
+    let counted = fleet.run(move |r| {
+        // A compiler shows no signs of life, so it comes before the first of them is due.
+        let kernels = RmatKernels::load(r.device_mut()?)?;
+        load_giant(r.device_mut()?)?;
+        r.begin(0, "generate")?;
+        let (rows, _) = dealt::rows(r, &kernels, (&rmat, false, false), &limits)?;
+        let giant = match (r.rank(), &mut r.backend) {
+            (0, Backend::Cuda(device)) => Some(giant_of_edges(device, &rows, &rmat)?),
+            _ => None,
+        };
+        Ok((rows, giant))
+    })?;
+    let giant = counted.first().and_then(|(_, giant)| *giant);
+    let rows: Vec<Arc<DeviceCsr>> = counted.into_iter().map(|(rows, _)| Arc::new(rows)).collect();
+    let nothing = || Error::machine("a fleet of no replica; this is a bug");
+    let first = rows.first().cloned().ok_or_else(nothing)?;
+    refuse_more(fleet, spec, first.nodes, first.arcs)?;
+    let drawn = Arc::new(Drawn::new(rmat, first.arcs, rows));
+    let kept = Kept::again(DeviceArcs::Drawn(drawn));
+    MadeGraph { rows: &first, spec, rmat: &rmat, weighted: false, giant, ms: milliseconds(start) }
+        .with(kept)
+}
+
+/// Refuses a graph whose columns and labels do not fit the GPUs of `fleet`, each of which has a share of the former.
+fn refuse_more(fleet: &Fleet, spec: &str, nodes: u64, arcs: u64) -> Result<()> {
+    let needs = 4 * (arcs / fleet.world() as u64 + 2 * nodes);
+    for gpu in &fleet.info().devices {
+        let has = gpu.memory_bytes.min(fleet.info().memory_limit.unwrap_or(u64::MAX));
+        if needs > has {
+            return Err(Error::machine(format!(
+                "generator `{spec}`: each of {} GPUs needs {needs} bytes for its share of the arcs, and {} has {has}; use more \
+                 GPUs, or a smaller graph",
+                fleet.world(),
+                gpu.device
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// What is known of a graph that devices have made.
