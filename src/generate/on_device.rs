@@ -94,6 +94,8 @@ pub fn on_device_in(
     let together = apart(&gpus) && info.collective != "host" && fits;
     let made = fleet.run(move |replica| {
         if replica.rank() != 0 && !together {
+            // In what follows all count alike.
+            replica.meet_as(0);
             return Ok(None);
         }
         // A compiler shows no signs of life, so it comes before the first of them is due.
@@ -320,4 +322,23 @@ fn pair_weights(offsets: &[u64], columns: &[u32], seed: u64) -> Result<Array<f32
         });
         Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rayon::prelude::*;
+
+    #[test]
+    fn arcs_that_many_threads_of_a_loop_ask_for_are_made_once_and_beside_it() {
+        let made = crate::generate::generate("rmat:12").unwrap();
+        let columns =
+            Array::later(made.columns().len(), || Ok(beside_loops("rmat:12")?.into_rows().columns));
+        let sums: Vec<u64> = (0..256u64)
+            .into_par_iter()
+            .map(|_| columns.iter().map(|column| u64::from(*column)).sum())
+            .collect();
+        let right: u64 = made.columns().iter().map(|column| u64::from(*column)).sum();
+        assert!(sums.into_iter().all(|sum| sum == right));
+    }
 }

@@ -337,6 +337,25 @@ mod tests {
     }
 
     #[test]
+    fn a_graph_that_is_drawn_is_whole_nowhere() {
+        let here: Vec<DeviceInfo> =
+            (0..2).map(|ordinal| gpu(ordinal, ordinal, 140 << 30)).collect();
+        let estimate = |spec: &str, placement| {
+            let outline = Outline::of(spec).unwrap();
+            let devices = "cuda:0-1".parse().unwrap();
+            Estimate::new(Some(spec.into()), outline, &devices, placement, &here)
+        };
+        let drawn = estimate("rmat:30", Placement::Sharded);
+        assert!(drawn.host.running_bytes < 48 << 30, "{:?}", drawn.host);
+        assert!(drawn.laying_out.bytes < 140 << 30, "{:?}", drawn.laying_out);
+        let whole = estimate("rmat:30", Placement::Replicated);
+        assert!(whole.host.running_bytes > 200 << 30, "{:?}", whole.host);
+        // What fits a GPU is made there whole.
+        let small = estimate("rmat:27", Placement::Sharded);
+        assert!(small.laying_out.bytes > 4 * small.graph_edges, "{:?}", small.laying_out);
+    }
+
+    #[test]
     fn host_replicas_share_the_graph_and_hold_a_state_each() {
         let running = |devices: &str| {
             let outline = Outline::of("rmat:20").unwrap();

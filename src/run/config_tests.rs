@@ -205,3 +205,20 @@ fn an_option_that_would_be_ignored_is_refused() {
         assert!(refusal.contains(name) && refusal.contains("not for --predecessors"), "{refusal}");
     }
 }
+
+#[test]
+fn what_a_workload_starts_from_and_what_the_host_looks_at_is_told_by_its_options() {
+    let of = |name: &str, options: serde_json::Value| {
+        let (config, workload) = (own(options), workload(name).unwrap());
+        (config.starts_by_default(workload), config.wants_arcs_on_host(workload))
+    };
+    assert_eq!(of("bfs", json!({})), (true, None));
+    assert_eq!(of("bfs", json!({ "bfs": { "source": 3 } })), (false, None));
+    let connected = json!({ "bfs": { "sources": "connected:8:1" } });
+    assert_eq!(of("bfs", connected), (false, Some("--sources")));
+    assert_eq!(of("bfs", json!({ "bfs": { "sources": "first:8" } })), (false, None));
+    let paths = json!({ "sssp": { "predecessors": true } });
+    assert_eq!(of("sssp", paths), (true, Some("--predecessors")));
+    assert_eq!(of("cc", json!({})), (false, None));
+    assert_eq!(of("cc", json!({ "verify": "host" })), (false, Some("--verify=host")));
+}
