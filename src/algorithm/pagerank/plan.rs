@@ -142,7 +142,7 @@ impl Plan {
         let degree = |v| columns.out.degree(v).max(1) as f32;
         let labels = (0..columns.active as u32).into_par_iter();
         let share = start.map(|start| |label: usize| start[columns.node(label as u32) as usize]);
-        let mut merging = merged(config.run.merge, strategy, rows, fleet);
+        let mut merging = merge_plan(config.run.merge, strategy, rows, fleet);
         let mut segments = match strategy == Strategy::Hubs && fleet.backend != "host" {
             true => {
                 let gpus = fleet.devices.iter().map(|device| device.multiprocessors);
@@ -165,7 +165,7 @@ impl Plan {
             && !hubs::fits(on, cut, columns.active, merging != Merging::None)?
         {
             (strategy, segments) = (Strategy::WarpPullNodiv, None);
-            merging = merged(config.run.merge, strategy, rows, fleet);
+            merging = merge_plan(config.run.merge, strategy, rows, fleet);
         }
         let even = 1.0 / columns.nodes.max(1) as f64;
         Ok(Plan {
@@ -289,7 +289,12 @@ pub(super) fn sharing_pays(active: usize, arcs: u64, flat: bool, world: usize) -
     all / world + GATHER_US + moved < all
 }
 
-fn merged(merge: MergeMode, strategy: Strategy, rows: &TopologyRows, fleet: &FleetInfo) -> Merging {
+fn merge_plan(
+    merge: MergeMode,
+    strategy: Strategy,
+    rows: &TopologyRows,
+    fleet: &FleetInfo,
+) -> Merging {
     let (columns, world) = (&rows.columns, fleet.world);
     let pays = sharing_pays(columns.active, columns.in_rows().arcs(), columns.flat, world);
     match merge {

@@ -58,6 +58,19 @@ struct Piece {
     drawn: u64,
 }
 
+/// Where the arcs of rows are in the input.
+struct Lookup<'a> {
+    /// `[rows + 1]` of the rows.
+    offsets: &'a DeviceBuffer<u64>,
+    /// `[rows]` places in the input less those in the rows, where the arcs of a row lie together there.
+    shift: &'a DeviceBuffer<u64>,
+    cursor: &'a DeviceBuffer<u64>,
+    /// Rows are backward.
+    turned: bool,
+    /// The arcs of a row lie together; else all arcs are looked at.
+    gathers: bool,
+}
+
 /// Whose rows are whose, and where they end.
 struct Deal {
     /// `[rows + 1]`
@@ -119,54 +132,58 @@ impl Making<'_> {
         let Some(pieces) = pieces.filter(|_| fits) else { return Ok(None) };
         let arcs = self.place(&deal, work.words())?;
         let cursor = self.r.device()?.alloc::<u64>("cursor", 1)?;
-        for Piece { rows: labels, drawn } in pieces {
-            let [first, end] = [labels.start, labels.end].map(|label| label as u32);
-            let (begin, count) =
-                (deal.ends[labels.start], deal.ends[labels.end] - deal.ends[labels.start]);
-            let (device, keys) = (self.r.device()?, sorter.keys.pointer());
-            let row_bits = bits(labels.len() as u64);
-            let key_bits = 0..row_bits + work.form.weight_bits + work.form.column_bits;
-            if let Some((graph, kernels)) = &self.input.drawn {
-                let labels = self.labels.as_ref().map(|[_, label_of]| label_of);
-                graph.draw(device, kernels, labels, first..end, (drawn, count), sorter)?;
-            } else if gathers {
-                let args = GatherArgs {
-                    input: self.input(),
-                    form: work.form,
-                    offsets: offsets.pointer(),
-                    shift: shift.pointer(),
-                    keys,
-                    begin,
-                    count,
-                    first,
-                    end,
-                };
-                launch(device, self.kernels.gather, count, TILE, &args)?;
-                sorter.sort(device, count, key_bits)?;
-            } else {
-                cursor.clear()?;
-                let args = SelectArgs {
-                    input: self.input(),
-                    form: work.form,
-                    keys,
-                    cursor: cursor.pointer(),
-                    capacity: sorter.keys.len() as u64,
-                    arcs: self.input.csr.arcs,
-                    first,
-                    end,
-                    turned: u32::from(turned),
-                    drop_loops: u32::from(work.drop_loops),
-                };
-                launch(device, self.kernels.select, args.arcs, TILE, &args)?;
-                sorter.sort(device, count, key_bits)?;
-            }
+        let lookup = Lookup { offsets: &offsets, shift: &shift, cursor: &cursor, turned, gathers };
+        for piece in pieces {
+            let ends = [piece.rows.start, piece.rows.end].map(|row| deal.ends[row]);
+            let (begin, count) = (ends[0], ends[1] - ends[0]);
+            self.keys(work, &lookup, &piece, (begin, count), sorter)?;
             let (keys, out) = (sorter.keys.pointer(), arcs.pointer());
             let (form, pairs) = (work.form, u32::from(work.pairs));
             let args = StoreArgs { form, keys, out, begin, count, pairs, unused: 0 };
-            launch(device, self.kernels.store, count, THREADS, &args)?;
+            self.launch(self.kernels.store, count, THREADS, &args)?;
         }
         drop(shift);
         self.complete(deal, offsets, arcs, work.words()).map(Some)
+    }
+
+    /// Queues making the sorted keys of a piece, whose arcs are `count` from place `begin` on.
+    fn keys(
+        &self,
+        work: &Work,
+        lookup: &Lookup,
+        piece: &Piece,
+        (begin, count): (u64, u64),
+        sorter: &mut Sorter,
+    ) -> Result<()> {
+        let (device, rows) = (self.r.device()?, &piece.rows);
+        let [first, end] = [rows.start, rows.end].map(|row| row as u32);
+        if let Some((graph, kernels)) = &self.input.drawn {
+            let labels = self.labels.as_ref().map(|[_, label_of]| label_of);
+            return graph.draw(device, kernels, labels, first..end, (piece.drawn, count), sorter);
+        }
+        let (input, form, keys) = (self.input(), work.form, sorter.keys.pointer());
+        if lookup.gathers {
+            let (offsets, shift) = (lookup.offsets.pointer(), lookup.shift.pointer());
+            let args = GatherArgs { input, form, offsets, shift, keys, begin, count, first, end };
+            self.launch(self.kernels.gather, count, TILE, &args)?;
+        } else {
+            lookup.cursor.clear()?;
+            let args = SelectArgs {
+                input,
+                form,
+                keys,
+                cursor: lookup.cursor.pointer(),
+                capacity: sorter.keys.len() as u64,
+                arcs: self.input.csr.arcs,
+                first,
+                end,
+                turned: u32::from(lookup.turned),
+                drop_loops: u32::from(work.drop_loops),
+            };
+            self.launch(self.kernels.select, args.arcs, TILE, &args)?;
+        }
+        let row_bits = bits(rows.len() as u64);
+        sorter.sort(device, count, 0..row_bits + form.weight_bits + form.column_bits)
     }
 
     /// The input's rows. A meeting.
