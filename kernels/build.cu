@@ -6,6 +6,7 @@
 // decides last (weight, or place in the list), the column, and the row: a stable sort by each leaves the arcs of a row in the
 // order of all three. Then arcs that do not stay are left out.
 
+#include "keys.cuh"
 #include "mix.cuh"
 #include "rows.cuh"
 
@@ -173,7 +174,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) build_count(CountArgs a) {
 // The keys of the arcs whose row is in the range.
 extern "C" __global__ void __launch_bounds__(THREADS) build_select(SelectArgs a) {
     __shared__ u64 room[THREADS / 32u];
-    __shared__ u64 base;
     const u64 step = (u64)gridDim.x * TILE;
     // `begin` is the same for all threads of a block, so that they meet at every barrier.
     for (u64 begin = (u64)blockIdx.x * TILE; begin < a.arcs.count; begin += step) {
@@ -199,18 +199,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) build_select(SelectArgs a)
                 if (a.arcs.mirror && back < a.rows && arc.x != arc.y) wanted |= 2u << (2 * i);
             }
         }
-        u64 total;
-        u64 at = block_scan((u64)__popc(wanted), room, &total);
-        if (threadIdx.x == 0) base = total > 0 ? atomicAdd(a.cursor, total) : 0;
-        __syncthreads();
-        at += base;
-#pragma unroll
-        for (u32 k = 0; k < 2 * ITEMS; k++) {
-            if (wanted >> k & 1u) {
-                if (at < a.capacity) a.keys[at] = key[k];
-                at++;
-            }
-        }
+        append(key, wanted, a.keys, a.cursor, a.capacity, room);
         __syncthreads();
     }
 }
@@ -289,16 +278,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) build_keep_count(KeepArgs 
 // Arcs that stay, 2 of 3: one block turns the sums into what comes before each tile.
 extern "C" __global__ void __launch_bounds__(THREADS) build_keep_scan(KeepArgs a) {
     __shared__ u64 room[THREADS / 32u];
-    u64 before = 0;
-    for (u64 start = 0; start < a.tiles; start += THREADS) {
-        u64 i = start + threadIdx.x, total;
-        u64 own = i < a.tiles ? a.sums[i] : 0;
-        u64 at = block_scan(own, room, &total);
-        if (i < a.tiles) a.sums[i] = before + at;
-        before += total;
-        __syncthreads();
-    }
-    if (threadIdx.x == 0) a.sums[a.tiles] = before;
+    u64 total = scan_tiles<THREADS>(a.sums, a.tiles, room);
+    if (threadIdx.x == 0) a.sums[a.tiles] = total;
 }
 
 // The weights of the run that begins at `at`, added in its order.
@@ -363,16 +344,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) build_rows(RowArgs a) {
     u64 stride = (u64)gridDim.x * THREADS;
     for (u64 r = (u64)blockIdx.x * THREADS + threadIdx.x; r <= a.rows; r += stride) {
         if (a.first + r > a.nodes) break;
-        u64 wanted = r << 32, low = 0, high = a.count;
-        while (low < high) {
-            u64 middle = low + (high - low) / 2;
-            if (__ldg(a.keys + middle) < wanted) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        a.offsets[a.first + r] = a.base + low;
+        a.offsets[a.first + r] = a.base + keys_below(a.keys, a.count, r << 32);
     }
 }
 

@@ -1,6 +1,8 @@
 // Trees of nodes, joined by many threads at once. `parent[v]` is v, or an ancestor of v, which is below it.
 #pragma once
 
+#include "hive.cuh"
+
 // Others write meanwhile: nothing may be kept from an earlier look.
 __device__ __forceinline__ u32 root_of(volatile u32* parent, u32 v) {
     for (;;) {

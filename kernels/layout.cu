@@ -6,6 +6,7 @@
 // scratch memory. Forward rows are gathered: the arcs of a row lie together in the input. Backward rows, and rows that lose
 // their self loops, are selected from all arcs.
 
+#include "keys.cuh"
 #include "rows.cuh"
 
 // The input: rows by node.
@@ -248,16 +249,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) layout_offset_sums(OffsetA
 // Offsets, 2 of 3: one block turns the sums into what comes before each tile.
 extern "C" __global__ void __launch_bounds__(THREADS) layout_offset_scan(OffsetArgs a) {
     __shared__ u64 room[THREADS / 32u];
-    u64 before = 0;
-    for (u64 start = 0; start < a.tiles; start += THREADS) {
-        u64 i = start + threadIdx.x, total;
-        u64 own = i < a.tiles ? a.sums[i] : 0;
-        u64 at = block_scan(own, room, &total);
-        if (i < a.tiles) a.sums[i] = before + at;
-        before += total;
-        __syncthreads();
-    }
-    if (threadIdx.x == 0) a.offsets[a.rows] = before;
+    u64 total = scan_tiles<THREADS>(a.sums, a.tiles, room);
+    if (threadIdx.x == 0) a.offsets[a.rows] = total;
 }
 
 // Offsets, 3 of 3.
@@ -316,7 +309,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) layout_gather(GatherArgs a
 extern "C" __global__ void __launch_bounds__(THREADS) layout_select(SelectArgs a) {
     __shared__ u32 row_of[TILE];
     __shared__ u64 room[THREADS / 32u];
-    __shared__ u64 base;
     const u32 rows = a.end - a.first;
     const u64 step = (u64)gridDim.x * TILE;
     for (u64 begin = (u64)blockIdx.x * TILE; begin < a.arcs; begin += step) {
@@ -340,18 +332,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) layout_select(SelectArgs a
                 }
             }
         }
-        u64 total;
-        u64 at = block_scan((u64)__popc(kept), room, &total);
-        if (threadIdx.x == 0) base = total > 0 ? atomicAdd(a.cursor, total) : 0;
-        __syncthreads();
-        at += base;
-#pragma unroll
-        for (u32 i = 0; i < ITEMS; i++) {
-            if (kept >> i & 1u) {
-                if (at < a.capacity) a.keys[at] = key[i];
-                at++;
-            }
-        }
+        append(key, kept, a.keys, a.cursor, a.capacity, room);
         __syncthreads();
     }
 }

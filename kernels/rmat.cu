@@ -5,8 +5,9 @@
 // keys, row - first row in the upper bits and column in the lower `scale`. sort.cu sorts them. Rows and
 // columns are nodes, or their labels where a layout is drawn.
 
-#include "mix.cuh"
 #include "join.cuh"
+#include "keys.cuh"
+#include "mix.cuh"
 
 #define THREADS 256u  // @host
 #define MAX_BUCKETS 4096u  // @host
@@ -193,7 +194,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) rmat_ranges(RangeArgs a) {
 // The keys of the arcs whose row is one of the pass's.
 extern "C" __global__ void __launch_bounds__(THREADS) rmat_keys(KeyArgs a) {
     __shared__ u64 room[THREADS / 32];
-    __shared__ u64 base;
     const u64 tile = (u64)THREADS * EDGES;
     // `start` is the same for all threads of a block, so they meet at every barrier.
     for (u64 start = blockIdx.x * tile; start < a.count; start += gridDim.x * tile) {
@@ -215,18 +215,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) rmat_keys(KeyArgs a) {
                 }
             }
         }
-        u64 total;
-        u64 at = block_scan((u64)__popc(kept), room, &total);
-        if (threadIdx.x == 0) base = total > 0 ? atomicAdd(a.cursor, total) : 0;
-        __syncthreads();
-        at += base;
-#pragma unroll
-        for (u32 k = 0; k < 2 * EDGES; k++) {
-            if (kept >> k & 1u) {
-                if (at < a.capacity) a.keys[at] = key[k];
-                at++;
-            }
-        }
+        append(key, kept, a.keys, a.cursor, a.capacity, room);
     }
 }
 
@@ -234,16 +223,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) rmat_keys(KeyArgs a) {
 extern "C" __global__ void __launch_bounds__(THREADS) rmat_rows(RowArgs a) {
     u64 stride = (u64)gridDim.x * blockDim.x;
     for (u64 r = (u64)blockIdx.x * blockDim.x + threadIdx.x; r <= a.rows; r += stride) {
-        u64 wanted = r << a.scale, low = 0, high = a.count;
-        while (low < high) {
-            u64 middle = low + (high - low) / 2;
-            if (__ldg(a.keys + middle) < wanted) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        a.offsets[a.first_row + r] = a.base + low;
+        a.offsets[a.first_row + r] = a.base + keys_below(a.keys, a.count, r << a.scale);
     }
 }
 

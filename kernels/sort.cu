@@ -7,7 +7,7 @@
 // memory so that stores are consecutive. No block waits for another one: what must be known is in the
 // previous launch's output. Fewer than 2^32 keys at a time.
 
-#include "hive.cuh"
+#include "keys.cuh"
 
 #define THREADS 256u  // @host
 #define WARPS (THREADS / 32u)
@@ -157,15 +157,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) scan_reduce(ScanArgs a) {
 // Scan, 2 of 3: one block turns the sums into what comes before each tile.
 extern "C" __global__ void __launch_bounds__(SCAN_THREADS) scan_sums(ScanArgs a) {
     __shared__ u64 room[SCAN_THREADS / 32];
-    u64 before = 0;
-    for (u64 start = 0; start < a.tiles; start += SCAN_THREADS) {
-        u64 i = start + threadIdx.x;
-        u64 total, own = i < a.tiles ? a.sums[i] : 0;
-        u64 at = block_scan(own, room, &total);
-        if (i < a.tiles) a.sums[i] = (u32)(before + at);
-        before += total;
-    }
-    if (threadIdx.x == 0) a.sums[a.tiles] = (u32)before;
+    u64 total = scan_tiles<SCAN_THREADS>(a.sums, a.tiles, room);
+    if (threadIdx.x == 0) a.sums[a.tiles] = (u32)total;
 }
 
 // Scan, 3 of 3: each value becomes what comes before it.

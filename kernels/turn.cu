@@ -4,6 +4,7 @@
 // in the order of arcs, so that the arcs of a row backward end up by rising source. Where the host would order parallel arcs by
 // their weights, and they are not in that order forward, the kernel says so.
 
+#include "keys.cuh"
 #include "rows.cuh"
 
 struct TurnArgs {  // @host
@@ -43,7 +44,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) turn_keys(TurnArgs a) {
 // The keys of the arcs to some nodes, in any order.
 extern "C" __global__ void __launch_bounds__(THREADS) turn_select(TurnArgs a) {
     __shared__ u64 room[THREADS / 32u];
-    __shared__ u64 base;
     const u32 rows = a.end - a.first;
     const u64 step = (u64)gridDim.x * TILE;
     for (u64 begin = (u64)blockIdx.x * TILE; begin < a.arcs; begin += step) {
@@ -59,18 +59,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) turn_select(TurnArgs a) {
                 if (row < rows) kept |= 1u << i;
             }
         }
-        u64 total;
-        u64 at = block_scan((u64)__popc(kept), room, &total);
-        if (threadIdx.x == 0) base = total > 0 ? atomicAdd(a.cursor, total) : 0;
-        __syncthreads();
-        at += base;
-#pragma unroll
-        for (u32 i = 0; i < ITEMS; i++) {
-            if (kept >> i & 1u) {
-                if (at < a.capacity) a.keys[at] = key[i];
-                at++;
-            }
-        }
+        append(key, kept, a.keys, a.cursor, a.capacity, room);
         __syncthreads();
     }
 }
