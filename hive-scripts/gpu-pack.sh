@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 pack=.gpu
 limit_mib=60
 # `lib` is the crate's own unit tests, those of the collectives among them.
-tests=(lib workloads device fleet)
+tests=(lib workloads device fleet verify)
 data=${HIVE_DATA:-../shared/data}
 
 rm -rf "$pack"
