@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use bytemuck::Pod;
 use cudarc::driver::sys;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A stream of a GPU's context, with kernels of its own. It belongs to no replica, and any thread may use it.
@@ -16,7 +17,7 @@ pub(crate) struct Side {
     context: Arc<Context>,
     stream: sys::CUstream,
     info: DeviceInfo,
-    functions: Mutex<HashMap<&'static str, HashMap<&'static str, Function>>>,
+    functions: Mutex<HashMap<(&'static str, &'static str), HashMap<&'static str, Function>>>,
 }
 
 // SAFETY: a stream may be used from any thread that has its context current; all else is Send.
@@ -63,17 +64,27 @@ impl Side {
         Ok(buffer)
     }
 
-    /// A kernel of the file `source` of `kernels/`, compiled and loaded once.
-    pub fn function(&self, source: &'static str, kernel: &'static str) -> Result<Function> {
+    /// A kernel of the file `source` of `kernels/`, compiled with `option`, if it has any, and loaded once.
+    pub fn function(
+        &self,
+        source: &'static str,
+        option: &'static str,
+        kernel: &'static str,
+    ) -> Result<Function> {
         let mut all = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
-        if !all.contains_key(source) {
-            let file = nvrtc::source(source);
-            let cubin = nvrtc::cubin(file, &[], &nvrtc::arch(&self.info.compute_capability))?;
-            let loaded = load_module(&self.context.name, &cubin, file.kernels.iter().copied())?;
-            all.insert(source, file.kernels.iter().copied().zip(loaded).collect());
-        }
-        let found = all.get(source).and_then(|kernels| kernels.get(kernel)).copied();
-        found.ok_or_else(|| {
+        let loaded = match all.entry((source, option)) {
+            Entry::Occupied(loaded) => loaded.into_mut(),
+            Entry::Vacant(entry) => {
+                let (file, arch) =
+                    (nvrtc::source(source), nvrtc::arch(&self.info.compute_capability));
+                let options: Vec<String> = option.split_whitespace().map(String::from).collect();
+                let cubin = nvrtc::cubin(file, &options, &arch)?;
+                let names = file.kernels.iter().copied();
+                let loaded = load_module(&self.context.name, &cubin, names.clone())?;
+                entry.insert(names.zip(loaded).collect())
+            }
+        };
+        loaded.get(kernel).copied().ok_or_else(|| {
             Error::machine(format!("{source} has no kernel {kernel}; this is a bug"))
         })
     }

@@ -147,7 +147,17 @@ impl Gpu<'_> {
     }
 
     pub fn function(&self, source: &'static str, kernel: &'static str) -> Result<Function> {
-        self.side.function(source, kernel)
+        self.function_with(source, "", kernel)
+    }
+
+    /// A kernel that is compiled with `option`.
+    pub fn function_with(
+        &self,
+        source: &'static str,
+        option: &'static str,
+        kernel: &'static str,
+    ) -> Result<Function> {
+        self.side.function(source, option, kernel)
     }
 
     /// Bytes that arrays can have.

@@ -1,20 +1,30 @@
 //! Brandes' algorithm on a GPU, from several sources at a time.
 
 use super::{BetweennessCheck, BetweennessQuestion, Check, Scale};
-use crate::device::DeviceBuffer;
-use crate::device::kernels::arcs::THREADS;
-use crate::device::kernels::check_bc::{BcArgs, FAR, LANES, PIECE};
+use crate::device::kernels::arcs::Rows;
+use crate::device::kernels::check_bc::{BcArgs, FAR, PIECE, Piece};
+use crate::device::{DeviceBuffer, Function};
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::verify::gpu::{Checker, Gpu, Seen};
 use crate::verify::one_a_node;
 use bytemuck::Zeroable;
 
-const SIDE: usize = LANES as usize;
+/// Sources that are searched from side by side, where memory allows, and the option that kernels are compiled with.
+const LANES: [(usize, &str); 2] = [(16, "-DLANES=16"), (8, "-DLANES=8")];
 /// A lane without a source.
 const NONE: u32 = u32::MAX;
-/// Bytes of a node: level, paths and what comes after, a lane; and the score.
-const SCRATCH: u64 = 17 * LANES as u64 + 8;
+
+/// Device bytes of so many nodes and arcs: of a node and lane the level, paths and what comes after; the score; and pieces of
+/// rows.
+fn scratch(nodes: usize, arcs: u64, lanes: usize) -> u64 {
+    nodes as u64 * (17 * lanes as u64 + 8) + 8 * pieces(nodes, arcs)
+}
+
+/// Pieces of rows, at most.
+fn pieces(nodes: usize, arcs: u64) -> u64 {
+    nodes as u64 + arcs / u64::from(PIECE)
+}
 
 impl Checker<'_> {
     /// What [`super::bc`] certifies; a GPU runs Brandes' algorithm from all sources, however many.
@@ -51,79 +61,145 @@ struct Right {
 
 /// Raw scores; `None` where there is no room, paths have more levels than the kernels count, or are more than f64 holds.
 fn brandes(gpu: &Gpu, graph: &Graph, question: &BetweennessQuestion) -> Result<Option<Right>> {
-    let nodes = graph.nodes();
-    let arcs = gpu.arcs(graph, false, SCRATCH * nodes as u64)?;
-    let Some(rows) = arcs.as_ref().and_then(|arcs| arcs.all()) else { return Ok(None) };
-    let cells = nodes * SIDE;
-    let levels = gpu.alloc::<u8>("levels", cells)?;
-    let (paths, after) = (gpu.alloc::<f64>("paths", cells)?, gpu.alloc::<f64>("after", cells)?);
-    let scores = gpu.alloc::<f64>("scores", nodes)?;
-    let totals = gpu.alloc::<u64>("hops and nodes reached", 1 + SIDE)?;
-    let flags = gpu.alloc::<u32>("flags", 2)?;
-    let mut ends = Vec::new();
-    let (mut pairs, mut hops) = (0, 0);
-    for some in question.sources.chunks(SIDE) {
-        let mut lanes = [NONE; SIDE];
-        lanes[..some.len()].copy_from_slice(some);
-        let sources = gpu.copy("sources", &lanes)?;
-        totals.clear()?;
-        let args = BcArgs {
-            rows,
-            levels: levels.pointer(),
-            paths: paths.pointer(),
-            after: after.pointer(),
-            scores: scores.pointer(),
-            sources: sources.pointer(),
-            hops: totals.pointer(),
-            reached: totals.pointer() + 8,
-            changed: flags.pointer(),
-            overflow: flags.pointer() + 4,
-            endpoints: u32::from(question.endpoints),
-            ..BcArgs::zeroed()
-        };
-        if !batch(gpu, &args, &flags)? {
-            return Ok(None);
+    let (nodes, arcs, sources) = (graph.nodes(), graph.arcs(), question.sources);
+    // Half as many lanes where those hold all sources.
+    let enough = |lanes: usize| lanes == LANES[1].0 || sources.len() > lanes / 2;
+    for (lanes, option) in LANES.into_iter().filter(|(lanes, _)| enough(*lanes)) {
+        let input = gpu.arcs(graph, false, scratch(nodes, arcs, lanes))?;
+        if let Some(rows) = input.as_ref().and_then(|input| input.all()) {
+            return Search::new(gpu, rows, (lanes, option))?.all(question);
         }
-        let found = totals.to_vec()?;
-        hops += found[0];
-        pairs += found[1..].iter().sum::<u64>();
-        ends.extend(some.iter().copied().zip(found[1..].iter().copied()));
     }
-    let mut raw = scores.to_vec()?;
-    if question.endpoints {
-        // A source is an end of the path to every node that it reaches.
-        ends.into_iter().for_each(|(source, reached)| raw[source as usize] += reached as f64);
-    }
-    Ok(Some(Right { raw, pairs, hops }))
+    Ok(None)
 }
 
-/// Searches from the sources of all lanes; whether levels and paths could be counted.
-fn batch(gpu: &Gpu, args: &BcArgs, flags: &DeviceBuffer<u32>) -> Result<bool> {
-    let kernel = |name| gpu.function("check_bc.cu", name);
-    let (forward, backward) = (kernel("check_bc_forward")?, kernel("check_bc_backward")?);
-    let (begin, finish) = (kernel("check_bc_begin")?, kernel("check_bc_level")?);
-    let cells = u64::from(args.rows.nodes) * u64::from(LANES);
-    // A group of lanes a piece.
-    let threads = args.rows.stop.div_ceil(PIECE.into()) * u64::from(LANES);
-    let over =
-        |kernel, items: u64, level| gpu.over_nodes(kernel, items, &BcArgs { level, ..*args });
-    over(begin, cells, 0)?;
-    let mut depth = 0;
-    loop {
-        flags.clear()?;
-        over(forward, threads.max(THREADS.into()), depth)?;
-        if flags.element(0)? == 0 {
-            break;
-        }
-        depth += 1;
-        if depth + 1 >= FAR {
-            return Ok(false);
-        }
+/// What searches work with.
+struct Search<'a, 'f> {
+    gpu: &'a Gpu<'f>,
+    lanes: usize,
+    begin: Function,
+    list: Function,
+    forward: Function,
+    backward: Function,
+    level: Function,
+    args: BcArgs,
+    levels: DeviceBuffer<u8>,
+    paths: DeviceBuffer<f64>,
+    after: DeviceBuffer<f64>,
+    scores: DeviceBuffer<f64>,
+    pieces: DeviceBuffer<Piece>,
+    listed: DeviceBuffer<u64>,
+    /// Hops, and nodes that each lane has reached.
+    totals: DeviceBuffer<u64>,
+    /// Whether a node was reached, and whether f64 is too small.
+    flags: DeviceBuffer<u32>,
+}
+
+impl<'a, 'f> Search<'a, 'f> {
+    fn new(
+        gpu: &'a Gpu<'f>,
+        rows: Rows,
+        (lanes, option): (usize, &'static str),
+    ) -> Result<Search<'a, 'f>> {
+        let kernel = |name| gpu.function_with("check_bc.cu", option, name);
+        let nodes = rows.nodes as usize;
+        let cells = nodes * lanes;
+        let most = pieces(nodes, rows.stop) as usize;
+        let mut search = Search {
+            gpu,
+            lanes,
+            begin: kernel("check_bc_begin")?,
+            list: kernel("check_bc_list")?,
+            forward: kernel("check_bc_forward")?,
+            backward: kernel("check_bc_backward")?,
+            level: kernel("check_bc_level")?,
+            args: BcArgs { rows, ..BcArgs::zeroed() },
+            levels: gpu.alloc("levels", cells)?,
+            paths: gpu.alloc("paths", cells)?,
+            after: gpu.alloc("after", cells)?,
+            scores: gpu.alloc("scores", nodes)?,
+            pieces: gpu.alloc("pieces of rows", most)?,
+            listed: gpu.alloc("pieces that are listed", 1)?,
+            totals: gpu.alloc("hops and nodes reached", 1 + lanes)?,
+            flags: gpu.alloc("flags", 2)?,
+        };
+        search.args = BcArgs {
+            levels: search.levels.pointer(),
+            paths: search.paths.pointer(),
+            after: search.after.pointer(),
+            scores: search.scores.pointer(),
+            pieces: search.pieces.pointer(),
+            listed: search.listed.pointer(),
+            hops: search.totals.pointer(),
+            reached: search.totals.pointer() + 8,
+            changed: search.flags.pointer(),
+            overflow: search.flags.pointer() + 4,
+            ..search.args
+        };
+        Ok(search)
     }
-    over(finish, cells, depth)?;
-    for level in (0..depth).rev() {
-        over(backward, threads.max(THREADS.into()), level)?;
-        over(finish, cells, level)?;
+
+    /// What searches from all sources find.
+    fn all(&mut self, question: &BetweennessQuestion) -> Result<Option<Right>> {
+        self.args.endpoints = u32::from(question.endpoints);
+        let (mut ends, mut pairs, mut hops) = (Vec::new(), 0, 0);
+        for some in question.sources.chunks(self.lanes) {
+            let mut lanes = vec![NONE; self.lanes];
+            lanes[..some.len()].copy_from_slice(some);
+            let sources = self.gpu.copy("sources", &lanes)?;
+            self.args.sources = sources.pointer();
+            self.totals.clear()?;
+            if !self.batch()? {
+                return Ok(None);
+            }
+            let found = self.totals.to_vec()?;
+            hops += found[0];
+            pairs += found[1..].iter().sum::<u64>();
+            ends.extend(some.iter().copied().zip(found[1..].iter().copied()));
+        }
+        let mut raw = self.scores.to_vec()?;
+        if question.endpoints {
+            // A source is an end of the path to every node that it reaches.
+            ends.into_iter().for_each(|(source, reached)| raw[source as usize] += reached as f64);
+        }
+        Ok(Some(Right { raw, pairs, hops }))
     }
-    Ok(flags.element(1)? == 0)
+
+    /// Searches from the sources of all lanes; whether levels and paths could be counted.
+    fn batch(&self) -> Result<bool> {
+        self.over_cells(self.begin, 0)?;
+        let mut depth = 0;
+        loop {
+            self.flags.clear()?;
+            self.over_rows(self.forward, depth)?;
+            if self.flags.element(0)? == 0 {
+                break;
+            }
+            depth += 1;
+            if depth + 1 >= FAR {
+                return Ok(false);
+            }
+        }
+        self.over_cells(self.level, depth)?;
+        for level in (0..depth).rev() {
+            self.over_rows(self.backward, level)?;
+            self.over_cells(self.level, level)?;
+        }
+        Ok(self.flags.element(1)? == 0)
+    }
+
+    fn over_cells(&self, kernel: Function, level: u32) -> Result<()> {
+        let cells = u64::from(self.args.rows.nodes) * self.lanes as u64;
+        self.gpu.over_nodes(kernel, cells, &BcArgs { level, ..self.args })
+    }
+
+    /// Queues `kernel` for the rows of nodes of `level`.
+    fn over_rows(&self, kernel: Function, level: u32) -> Result<()> {
+        let args = BcArgs { level, ..self.args };
+        self.listed.clear()?;
+        self.gpu.over_nodes(self.list, args.rows.nodes.into(), &args)?;
+        // A group of lanes a piece.
+        let threads = self.listed.element(0)? * self.lanes as u64;
+        self.gpu.over_nodes(kernel, threads, &args)
+    }
 }
