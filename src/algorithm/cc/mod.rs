@@ -13,8 +13,8 @@
 //! **Plans.** *Redundant*: every replica does everything; the finished forest is unique, so they end with equal bits.
 //! *Joint* and *Cut*: each replica follows the pointers of its own nodes, only a bitmap moves ("ends in the largest tree"),
 //! and every replica finishes the few nodes that do not. GPUs with a replica each do that in one launch (*Joint*). *Dense* is
-//! the textbook form, and the host's: hook over the own chunk's arcs, MIN the labels, join each node with the parent
-//! that it had before MIN, and repeat until nothing changes (docs/design.md, "MIN loses links").
+//! the textbook form: hook over the own chunk's arcs, MIN the labels, join each node with the parent that it had before MIN,
+//! and repeat until nothing changes (docs/design.md, "MIN loses links").
 //!
 //! **Arrays.** `comp: [active] u32, replicated, MIN`; `settled: [active] bits, replicated, GATHER`. Both by label;
 //! answers name a component by its member with the smallest input id.
@@ -149,11 +149,11 @@ impl Plan {
             _ if r.world() == 1 => Plan::Redundant,
             MergeMode::Redundant => Plan::Redundant,
             MergeMode::Dense => Plan::Dense,
-            _ if !cuda => Plan::Dense,
+            MergeMode::Split if !cuda => Plan::Dense,
             MergeMode::Split if joint => Plan::Joint,
             MergeMode::Auto if joint && rows.columns.active >= JOINT_NODES => Plan::Joint,
             MergeMode::Split => Plan::Cut,
-            // Led by the host, a cut run costs more in meetings than it saves.
+            // Led by the host, a cut run costs more in meetings than it saves; on the host a merge costs more than all.
             MergeMode::Auto => Plan::Redundant,
         }
     }
@@ -225,17 +225,15 @@ impl Search<'_> {
 
     /// The textbook form.
     fn dense(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
-        let mut task = Task::Hook;
+        self.step(r, log, Task::Hook, "dense")?;
         loop {
-            let found = self.step(r, log, task, "dense")?;
-            let changed = if task == Task::Hook { 1 } else { found.changed };
-            let all = r.agree("joined", [changed, 0, 0, 0])?;
+            let equal = Split::nodes(self.state.comp.len() as u64, r.world(), 64);
+            r.merge_by(&mut self.state.comp, &equal)?;
+            let found = self.step(r, log, Task::Rehook, "dense")?;
+            let all = r.agree("joined", [found.changed, 0, 0, 0])?;
             if all.iter().all(|payload| payload[0] == 0) {
                 return Ok(());
             }
-            let equal = Split::nodes(self.state.comp.len() as u64, r.world(), 64);
-            r.merge_by(&mut self.state.comp, &equal)?;
-            task = Task::Rehook;
         }
     }
 
@@ -262,7 +260,7 @@ impl Search<'_> {
                 let comp = state.comp.host_mut().unwrap_or_default();
                 match task {
                     Task::Rehook => host::rehook(comp, old, beat),
-                    Task::Whole => host::hook(rows, comp, old, 0..rows.columns.active, beat),
+                    Task::Whole => host::whole(rows, comp, beat),
                     _ => host::hook(rows, comp, old, own, beat),
                 }
             },
