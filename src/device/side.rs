@@ -12,12 +12,15 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// A source and the option that it was compiled with.
+type Compiled = (&'static str, &'static str);
+
 /// A stream of a GPU's context, with kernels of its own. It belongs to no replica, and any thread may use it.
 pub(crate) struct Side {
     context: Arc<Context>,
     stream: sys::CUstream,
     info: DeviceInfo,
-    functions: Mutex<HashMap<(&'static str, &'static str), HashMap<&'static str, Function>>>,
+    functions: Mutex<HashMap<Compiled, HashMap<&'static str, Function>>>,
 }
 
 // SAFETY: a stream may be used from any thread that has its context current; all else is Send.
