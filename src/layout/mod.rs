@@ -17,7 +17,7 @@ pub(crate) use resident::most_slices;
 pub use resident::{Resident, ResidentOptions};
 pub(crate) use rows::{DeviceGraph, DeviceRows};
 pub use topology::Columns;
-pub(crate) use topology::{ColumnRows, TopologyRows};
+pub(crate) use topology::{ColumnRows, RowView, TopologyRows};
 pub(crate) use weighted::WeightedGraph;
 pub(crate) use weighted_cuda::DeviceWeighted;
 pub use weighted_rows::WeightedLayout;

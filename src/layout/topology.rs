@@ -40,6 +40,21 @@ pub(crate) struct ColumnRows {
     devices: OnDevices,
 }
 
+/// The rows of a [`ColumnRows`] whose columns are on the host.
+#[derive(Clone, Copy)]
+pub(crate) struct RowView<'a> {
+    /// `[active + 1]`
+    pub offsets: &'a [u64],
+    /// `[m]`
+    pub columns: &'a [u32],
+}
+
+impl<'a> RowView<'a> {
+    pub fn row(self, v: usize) -> &'a [u32] {
+        &self.columns[self.offsets[v] as usize..self.offsets[v + 1] as usize]
+    }
+}
+
 /// Columns that devices hold: each of them all, or all of them together.
 #[derive(Clone)]
 enum OnDevices {
@@ -113,7 +128,12 @@ impl ColumnRows {
     }
 
     pub fn row(&self, v: usize) -> &[u32] {
-        &self.columns()[self.offsets[v] as usize..self.offsets[v + 1] as usize]
+        self.view().row(v)
+    }
+
+    /// The rows, for loops over many: what it takes to come to them is done once.
+    pub fn view(&self) -> RowView<'_> {
+        RowView { offsets: &self.offsets, columns: self.columns() }
     }
 
     pub fn arcs(&self) -> u64 {

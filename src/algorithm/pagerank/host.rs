@@ -1,19 +1,24 @@
-//! The steps of PageRank on host threads: one form each of pull, push and arcs. Sums are f64, added in the order of the
-//! columns.
+//! The steps of PageRank on host threads: one form each of pull, push and arcs. Sums are f64; the order in which a row is added
+//! up depends on its length alone.
 
 use super::Strategy;
 use super::plan::{Merging, Plan, State, StepResult, StepTask};
 use crate::collective::{Element, cells};
 use crate::device::kernels::pagerank::UNITS;
-use crate::layout::{Columns, TopologyRows};
+use crate::layout::{Columns, RowView, TopologyRows};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 
-/// Rows of one task.
-const ROWS: usize = 256;
-/// Arcs of one task.
+/// Rows of one task, at most.
+const ROWS: usize = 1 << 10;
+/// Arcs of one task; a longer row is added up by several.
 const ARCS: usize = 1 << 14;
+
+/// Arcs below which a row is added up in one sum.
+const SHORT: usize = 16;
+/// Rows of one task that merges or pushes.
+const MERGED: usize = 256;
 
 type Beat<'a> = &'a (dyn Fn() + Sync);
 
@@ -23,6 +28,8 @@ pub(super) struct HostSide<'a> {
     columns: &'a Columns,
     own: Range<usize>,
     arcs: OwnArcs,
+    /// First rows of tasks that pull, own rows or, where sums are merged, all; and the end.
+    tasks: Vec<usize>,
     /// The rank of nodes with a row and no out-weight before the iteration to come, in units.
     dangling: u64,
     /// What the last iteration found.
@@ -48,7 +55,9 @@ impl<'a> HostSide<'a> {
             Strategy::EdgeAos => OwnArcs::Pairs(arcs.collect()),
             _ => OwnArcs::Rows,
         };
-        HostSide { plan, columns, own, arcs, dangling: 0, found: StepResult::default() }
+        let pulled = if plan.merging == Merging::Sum { 0..columns.active } else { own.clone() };
+        let tasks = tasks(&columns.in_rows().offsets, pulled);
+        HostSide { plan, columns, own, arcs, tasks, dangling: 0, found: StepResult::default() }
     }
 
     /// Ranks p.
@@ -71,11 +80,10 @@ impl<'a> HostSide<'a> {
         if self.plan.strategy.pushes() {
             self.push(value, cells(sum), beat);
         } else if self.plan.merging == Merging::Sum {
-            let own = sum[self.own.clone()].par_chunks_mut(ROWS).enumerate();
+            let own = sum[self.own.clone()].par_chunks_mut(MERGED).enumerate();
             own.for_each(|(i, part)| {
                 beat();
-                let first = self.own.start + i * ROWS;
-                part.iter_mut().enumerate().for_each(|(i, sum)| *sum = self.pull(value, first + i));
+                self.pull(value, self.own.start + i * MERGED, part);
             });
         } else {
             self.finish(turned(s, task.t), self.own.clone(), beat);
@@ -110,38 +118,46 @@ impl<'a> HostSide<'a> {
         let (plan, before) = (self.plan, self.found.scale);
         let dangling = self.dangling as f64 / UNITS + plan.idle * before;
         let scale = (1.0 - plan.damping) + plan.damping * dangling;
-        let summed = plan.merging == Merging::Sum;
-        let sum = |v: usize| if summed { turned.sum[v] } else { self.pull(turned.value, v) };
-        let next = turned.next[rows.clone()].par_chunks_mut(ROWS);
-        let rank = turned.rank[rows.clone()].par_chunks_mut(ROWS);
-        let tasks = next.zip(rank).enumerate();
-        let change = tasks.map(|(i, (next, rank))| {
+        let (tasks, value) = (&self.tasks, turned.value);
+        let ready = (plan.merging == Merging::Sum).then_some(&*turned.sum);
+        let next = cut(&mut turned.next[rows.clone()], tasks);
+        let rank = cut(&mut turned.rank[rows], tasks);
+        let change = next.into_par_iter().zip(rank).zip(tasks).map(|((next, rank), first)| {
             beat();
-            let first = rows.start + i * ROWS;
-            let mut moved = 0;
-            for (v, (next, rank)) in (first..).zip(next.iter_mut().zip(rank)) {
-                *rank = (scale * plan.teleport(v) + plan.damping * sum(v)) as f32;
-                *next = self.carried(v, *rank);
-                moved += units((f64::from(*rank) - f64::from(turned.rank_before[v])).abs());
+            let rows = *first..*first + rank.len();
+            let mut own = [0.0; ROWS];
+            let sums = match ready {
+                Some(sums) => &sums[rows.clone()],
+                None => {
+                    self.pull(value, rows.start, &mut own[..rank.len()]);
+                    &own[..rank.len()]
+                }
+            };
+            // What hangs on a sum comes when many are there, so that no row waits for the one before.
+            for ((v, rank), sum) in rows.clone().zip(rank.iter_mut()).zip(sums) {
+                *rank = (scale * plan.teleport(v) + plan.damping * sum) as f32;
             }
-            moved
+            for ((v, next), rank) in rows.clone().zip(next).zip(&*rank) {
+                *next = self.carried(v, *rank);
+            }
+            let moved =
+                |(rank, before): (&f32, &f32)| units((f64::from(*rank) - f64::from(*before)).abs());
+            rank.iter().zip(&turned.rank_before[rows]).map(moved).sum::<u64>()
         });
         self.found = StepResult { change: change.sum(), scale, scale_before: before };
     }
 
-    /// The sum of an in-row.
-    fn pull(&self, value: &[f32], v: usize) -> f64 {
-        let (rows, plan) = (self.columns.in_rows(), self.plan);
-        let row = rows.row(v).iter().map(|u| *u as usize);
-        match (&plan.shares, &plan.degree) {
-            (Some(shares), _) => row
-                .zip(&shares[rows.offsets[v] as usize..])
-                .map(|(u, share)| f64::from(value[u]) * f64::from(*share))
-                .sum(),
-            (None, Some(degree)) if plan.strategy.divides() => {
-                row.map(|u| f64::from(value[u] / degree[u])).sum()
+    /// The sums of the in-rows from `first` on.
+    fn pull(&self, value: &[f32], first: usize, sums: &mut [f64]) {
+        let rows = self.columns.in_rows().view();
+        match (&self.plan.shares, &self.plan.degree) {
+            (Some(shares), _) => {
+                add_rows(rows, first, sums, |arc, u| f64::from(value[u]) * f64::from(shares[arc]));
             }
-            (None, _) => row.map(|u| f64::from(value[u])).sum(),
+            (None, Some(degree)) if self.plan.strategy.divides() => {
+                add_rows(rows, first, sums, |_, u| f64::from(value[u] / degree[u]));
+            }
+            (None, _) => add_rows(rows, first, sums, |_, u| f64::from(value[u])),
         }
     }
 
@@ -156,7 +172,7 @@ impl<'a> HostSide<'a> {
         let first = out.offsets[own.start] as usize;
         let targets = &out.columns()[first..];
         match &self.arcs {
-            OwnArcs::Rows => in_tasks(own, ROWS, beat, |u| {
+            OwnArcs::Rows => in_tasks(own, MERGED, beat, |u| {
                 let arcs = out.offsets[u] as usize..;
                 arcs.zip(out.row(u)).for_each(|(arc, v)| push(arc, u as u32, *v));
             }),
@@ -170,8 +186,68 @@ impl<'a> HostSide<'a> {
     }
 }
 
+/// What `each` says of arcs and their sources, added up for the rows from `first` on.
+fn add_rows(
+    rows: RowView<'_>,
+    first: usize,
+    sums: &mut [f64],
+    each: impl Fn(usize, usize) -> f64 + Sync,
+) {
+    let offsets = rows.offsets[first..].windows(2);
+    for (ends, sum) in offsets.zip(sums) {
+        let (begin, end) = (ends[0] as usize, ends[1] as usize);
+        let row = &rows.columns[begin..end];
+        *sum = match row.len() {
+            0..=ARCS => added(row, |i, u| each(begin + i, u)),
+            _ => {
+                let parts = row.par_chunks(ARCS).enumerate();
+                let part = |(k, part)| added(part, |i, u| each(begin + k * ARCS + i, u));
+                parts.map(part).collect::<Vec<f64>>().iter().sum()
+            }
+        };
+    }
+}
+
+/// The sum of what `each` says of a row's arcs. Four sums side by side do not wait for each other, which pays in long rows.
+#[inline(always)]
+fn added(row: &[u32], each: impl Fn(usize, usize) -> f64) -> f64 {
+    let (mut sums, mut sum, mut done) = ([0.0; 4], 0.0, 0);
+    if row.len() >= SHORT {
+        for four in row.chunks_exact(4) {
+            for (k, (sum, u)) in sums.iter_mut().zip(four).enumerate() {
+                *sum += each(done + k, *u as usize);
+            }
+            done += 4;
+        }
+    }
+    for (k, u) in row[done..].iter().enumerate() {
+        sum += each(done + k, *u as usize);
+    }
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + sum
+}
+
+/// The nearest whole number of units, which is below 2^62.
 fn units(rank: f64) -> u64 {
-    (rank * UNITS).round() as u64
+    (rank * UNITS + 0.5) as i64 as u64
+}
+
+/// Cuts `rows` into tasks of at most ROWS rows and about ARCS arcs: the first row of each, and the end.
+fn tasks(offsets: &[u64], rows: Range<usize>) -> Vec<usize> {
+    let mut tasks = vec![rows.start];
+    let mut row = rows.start;
+    while row < rows.end {
+        let most = rows.end.min(row + ROWS);
+        let full = offsets[row] + ARCS as u64;
+        row += offsets[row + 1..=most].partition_point(|end| *end <= full).max(1);
+        tasks.push(row);
+    }
+    tasks
+}
+
+/// `[tasks]` the parts of an array that has a place for each row of `tasks`.
+fn cut<'a, T>(mut array: &'a mut [T], tasks: &[usize]) -> Vec<&'a mut [T]> {
+    let part = |ends: &[usize]| array.split_off_mut(..ends[1] - ends[0]).unwrap_or_default();
+    tasks.windows(2).map(part).collect()
 }
 
 /// Calls `each` for all items, so many a task.
