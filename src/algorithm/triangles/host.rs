@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, PoisonError};
 
 /// The part of a row that leads to labels below `limit`.
 fn below(rows: &ColumnRows, v: usize, limit: u32) -> &[u32] {
@@ -33,6 +34,45 @@ pub(super) fn equal_costs(rows: &ColumnRows, world: usize, align: u32) -> Split 
 /// Nodes of one task on host threads.
 const TASK: usize = 1 << 8;
 
+/// A row that is this many times as long as the other is not gone over, but searched.
+const LONGER: usize = 8;
+
+/// Counters for what is not counted.
+const SPARE: usize = 16;
+
+/// What a thread keeps of the node at hand.
+struct Marks {
+    /// `[active]` the place of a smaller neighbour among them, from 1 on; else 0.
+    place: Vec<u32>,
+    /// Triangles by place; then what belongs to no neighbour, in SPARE places by turns, since a counter is not added to again
+    /// before it is written.
+    found: Vec<u64>,
+}
+
+impl Marks {
+    /// Triangles of the marked node, `u` and a label below it, where `rest` are the marked labels below `u`.
+    fn with(&mut self, rest: &[u32], of_u: &[u32]) -> u64 {
+        let Marks { place, found } = self;
+        let mut count = 0;
+        if rest.len() * LONGER < of_u.len() {
+            common(rest, of_u, |w| {
+                found[place[w as usize] as usize] += 1;
+                count += 1;
+            });
+            return count;
+        }
+        let (mut before, spare) = (u32::MAX, found.len() - SPARE);
+        for (i, w) in of_u.iter().enumerate() {
+            let place = if *w == before { 0 } else { place[*w as usize] };
+            let to = if place == 0 { spare + i % SPARE } else { place as usize };
+            found[to] += 1;
+            count += u64::from(place != 0);
+            before = *w;
+        }
+        count
+    }
+}
+
 /// Counts the triangles whose largest label is in `chunk`.
 pub(super) fn count(
     rows: &ColumnRows,
@@ -40,37 +80,40 @@ pub(super) fn count(
     chunk: Range<usize>,
     beat: &(dyn Fn() + Sync),
 ) {
+    let active = rows.offsets.len() - 1;
     let credit = |v: u32, found: u64| {
         if found > 0 {
             count[v as usize].fetch_add(found, Relaxed);
         }
     };
+    let marks = || Mutex::new(Marks { place: vec![0; active], found: Vec::new() });
+    let threads: Vec<_> = (0..rayon::current_num_threads()).map(|_| marks()).collect();
     chunk.clone().into_par_iter().step_by(TASK).for_each(|first| {
         beat();
+        let own = &threads[rayon::current_thread_index().unwrap_or(0)];
+        let mut marks = own.lock().unwrap_or_else(PoisonError::into_inner);
         for v in first..chunk.end.min(first + TASK) {
-            let (mut own, mut of_v) = (below(rows, v, v as u32), 0);
-            // From the largest neighbour down: what is left of the row lies below it.
-            while let Some((u, rest)) = own.split_last() {
-                own = rest;
-                if rest.last() == Some(u) {
-                    continue;
-                }
-                let mut found = 0;
-                common(rest, below(rows, *u as usize, *u), |w| {
-                    credit(w, 1);
-                    found += 1;
-                });
+            let own = below(rows, v, v as u32);
+            marks.found.clear();
+            marks.found.resize(own.len() + 1 + SPARE, 0);
+            (1..).zip(own).for_each(|(place, w)| marks.place[*w as usize] = place);
+            let mut of_v = 0;
+            for (i, u) in own.iter().enumerate().filter(|(i, u)| own.get(i + 1) != Some(*u)) {
+                let found = marks.with(&own[..i], below(rows, *u as usize, *u));
                 credit(*u, found);
                 of_v += found;
             }
             credit(v as u32, of_v);
+            for (place, w) in (1..).zip(own) {
+                credit(*w, marks.found[place]);
+                marks.place[*w as usize] = 0;
+            }
         }
     });
 }
 
-/// What two rising lists have in common, once each.
-fn common(one: &[u32], other: &[u32], mut body: impl FnMut(u32)) {
-    let (shorter, mut longer) = if one.len() < other.len() { (one, other) } else { (other, one) };
+/// What two rising lists have in common, once each; `longer` is searched.
+fn common(shorter: &[u32], mut longer: &[u32], mut body: impl FnMut(u32)) {
     for (i, w) in shorter.iter().enumerate() {
         if i > 0 && shorter[i - 1] == *w {
             continue;
