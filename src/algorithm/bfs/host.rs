@@ -44,7 +44,20 @@ pub(super) fn step(
     let words = told.chunk.start as usize / 64..(told.chunk.end as usize).div_ceil(64);
     let mut found = StepResult::default();
     let mut known = told.known;
+    let everything = words == (0..visited.len());
+    let several = everything && !matches!(told.task, Task::Pull | Task::Push);
     loop {
+        let narrow = |known: &FrontierInfo| {
+            known.nodes > 0
+                && known.arcs.is_some_and(|arcs| arcs < SERIAL_ARCS)
+                && !pulls(rows, told.reachable, told.config, known)
+        };
+        if several && narrow(&known) {
+            found = walk(rows, s, visited, &mut known, found, narrow, beat);
+            if known.nodes == 0 {
+                break;
+            }
+        }
         let pull = match told.task {
             Task::Pull => true,
             Task::Push => false,
@@ -95,6 +108,58 @@ type Counted = (u64, u64, u64);
 
 fn sum(a: Counted, b: Counted) -> Counted {
     (a.0 + b.0, a.1 + b.1, a.2 + b.2)
+}
+
+/// Level after level while these are `narrow`: the frontier is a list, so that a level costs what it holds.
+fn walk(
+    rows: &TopologyRows,
+    s: &mut State,
+    visited: &mut [u64],
+    known: &mut FrontierInfo,
+    mut found: StepResult,
+    narrow: impl Fn(&FrontierInfo) -> bool,
+    beat: &(dyn Fn() + Sync),
+) -> StepResult {
+    let out = rows.columns.out.view();
+    let level = s.level.host_mut().unwrap_or_default();
+    let front = s.front.words_mut().host_mut().unwrap_or_default();
+    let (mut list, mut next) = (Vec::new(), Vec::new());
+    for (i, word) in front.iter_mut().enumerate() {
+        while *word != 0 {
+            list.push((i * 64) as u32 + word.trailing_zeros());
+            *word &= *word - 1;
+        }
+    }
+    while narrow(known) {
+        beat();
+        let mut arcs = 0;
+        for u in list.drain(..) {
+            for v in out.row(u as usize) {
+                found.looked += 1;
+                let (seen, bit) = (&mut visited[*v as usize / 64], 1 << (v % 64));
+                if *seen & bit == 0 {
+                    *seen |= bit;
+                    level[*v as usize] = known.depth + 1;
+                    arcs += out.row(*v as usize).len() as u64;
+                    next.push(*v);
+                }
+            }
+        }
+        std::mem::swap(&mut list, &mut next);
+        let nodes = list.len() as u64;
+        found.rounds += 1;
+        found.reached += nodes;
+        *known = FrontierInfo {
+            nodes,
+            arcs: Some(arcs),
+            reached: known.reached + nodes,
+            depth: known.depth + 1,
+            pulled: false,
+            want_pull: false,
+        };
+    }
+    list.iter().for_each(|v| front[*v as usize / 64] |= 1 << (v % 64));
+    found
 }
 
 /// Claims for level `known.depth + 1` what the frontier in `words` reaches; the frontier is cleared.
