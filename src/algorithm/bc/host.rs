@@ -2,15 +2,20 @@
 
 use super::MOST_LANES;
 use super::plan::{State, StepResult, StepTask, Task};
+use crate::collective::{atomics, cells};
 use crate::error::Result;
-use crate::layout::{ColumnRows, Columns};
+use crate::layout::{Columns, RowView};
 use crate::memory::zeros;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Entries that one task works on.
-const TASK: usize = 256;
+/// Entries of a list that are quick to look at and not worth another thread.
+const FEW: usize = 1 << 12;
+/// Rows that one task goes over, at most.
+const SEVERAL: usize = 256;
+/// Arcs that one task works on.
+const ARCS: usize = 1 << 14;
 /// Numbers of paths beyond this are refused.
 const MOST_PATHS: f64 = f64::from_bits((1023 + 1000) << 52);
 
@@ -27,8 +32,14 @@ fn mask(entry: u64) -> u32 {
     (entry >> 32) as u32
 }
 
-fn bits(mask: u32) -> impl Iterator<Item = usize> {
-    (0..MOST_LANES).filter(move |b| mask >> b & 1 != 0)
+fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = mask.trailing_zeros() as usize;
+        (mask != 0).then(|| {
+            mask &= mask - 1;
+            lowest
+        })
+    })
 }
 
 /// What a replica's steps need on the host beside rows and replicated state: a batch of sources side by side.
@@ -58,6 +69,19 @@ pub(super) struct Lanes {
     done: StepResult,
     /// What a step found, to be put into the arrays or handed to the others.
     found: (Vec<u64>, Vec<f64>),
+}
+
+/// What a part of a level adds to the counts.
+#[derive(Default)]
+struct Level {
+    reached: [u64; MOST_LANES],
+    reached_arcs: u64,
+    /// Arcs out of its nodes.
+    arcs: u64,
+    /// Arcs into nodes that are reached in all lanes now.
+    closed: u64,
+    /// A lane with more paths than can be counted.
+    overflow: Option<u32>,
 }
 
 fn usizes(range: &Range<u64>) -> Range<usize> {
@@ -93,6 +117,48 @@ pub(super) fn step(
         Task::Settle => lanes.settle(list, told.level == told.deepest, values, beat),
         Task::Score => lanes.score(told, scores),
     }
+}
+
+/// Adds the entries of `array` in a row to `sum`, lane by lane. A long row is added up by several threads; the order of additions
+/// depends on its length alone.
+fn add_row(array: &[f64], row: &[u32], sum: &mut [f64]) {
+    let lanes = sum.len();
+    if row.len() > ARCS {
+        let part = |part: &[u32]| {
+            let mut sum = vec![0.0; lanes];
+            add_row(array, part, &mut sum);
+            sum
+        };
+        for part in row.par_chunks(ARCS).map(part).collect::<Vec<_>>() {
+            sum.iter_mut().zip(part).for_each(|(sum, x)| *sum += x);
+        }
+    } else if let [sum] = sum {
+        *sum += row.iter().map(|u| array[*u as usize]).sum::<f64>();
+    } else {
+        for u in row {
+            let from = &array[*u as usize * lanes..][..lanes];
+            sum.iter_mut().zip(from).for_each(|(sum, x)| *sum += x);
+        }
+    }
+}
+
+/// Cuts a list, whose rows have so many arcs together, into parts of at most SEVERAL nodes and about ARCS arcs.
+fn by_arcs<'a>(rows: RowView<'_>, mut list: &'a [u64], all: u64) -> Vec<&'a [u64]> {
+    if all <= ARCS as u64 {
+        return list.chunks(SEVERAL).collect();
+    }
+    let mut parts = Vec::with_capacity(list.len() / SEVERAL + 1);
+    while !list.is_empty() {
+        let (mut arcs, mut count) = (0, 0);
+        while count < list.len().min(SEVERAL) && arcs < ARCS {
+            arcs += rows.row(node(list[count])).len();
+            count += 1;
+        }
+        let (part, rest) = list.split_at(count);
+        parts.push(part);
+        list = rest;
+    }
+    parts
 }
 
 impl Lanes {
@@ -183,10 +249,11 @@ impl Lanes {
     ) -> StepResult {
         let marking = self.arcs * 8 < self.open + p.active as u64;
         let wanted = if marking { self.mark(p, last, &own, beat) } else { self.lacking(&own) };
-        let rows = p.in_rows();
-        let looked: u64 = wanted.par_iter().map(|e| rows.degree(node(*e))).sum();
-        self.found = self.pull(rows, &self.sigma, &wanted, true, beat);
-        wanted.par_iter().for_each(|e| self.marks[node(*e)].store(0, Relaxed));
+        let rows = p.in_rows().view();
+        let degrees = wanted.par_iter().with_min_len(FEW).map(|e| rows.row(node(*e)).len() as u64);
+        let looked: u64 = degrees.sum();
+        self.found = self.pull(rows, &self.sigma, (&wanted, looked), true, beat);
+        wanted.par_iter().with_min_len(FEW).for_each(|e| self.marks[node(*e)].store(0, Relaxed));
         let pushed = if marking { self.arcs } else { 0 };
         let (reached, looked) = (self.found.0.len() as u64, looked + pushed);
         StepResult { reached, looked, ..StepResult::default() }
@@ -200,11 +267,12 @@ impl Lanes {
         own: &Range<usize>,
         beat: &(dyn Fn() + Sync),
     ) -> Vec<u64> {
+        let out = p.out.view();
         let part = |part: &[u64]| {
             beat();
             let mut marked = Vec::new();
             for e in part {
-                let heads = p.out.row(node(*e)).iter().map(|v| *v as usize);
+                let heads = out.row(node(*e)).iter().map(|v| *v as usize);
                 for v in heads.filter(|v| own.contains(v)) {
                     let lanes = mask(*e) & !self.seen[v];
                     if lanes != 0 && self.marks[v].fetch_or(lanes, Relaxed) == 0 {
@@ -214,29 +282,30 @@ impl Lanes {
             }
             marked
         };
-        let parts: Vec<Vec<u64>> = self.entries[last].par_chunks(TASK).map(part).collect();
+        let parts = by_arcs(out, &self.entries[last], self.arcs);
+        let parts: Vec<Vec<u64>> = parts.into_par_iter().map(part).collect();
         let mut wanted = parts.concat();
         // Who marked a node first is chance.
         wanted.par_sort_unstable();
         let full = |v: &mut u64| *v = entry(*v as usize, self.marks[*v as usize].load(Relaxed));
-        wanted.par_iter_mut().for_each(full);
+        wanted.par_iter_mut().with_min_len(FEW).for_each(full);
         wanted
     }
 
     /// Nodes of `own` that some lane has not reached.
     fn lacking(&self, own: &Range<usize>) -> Vec<u64> {
         let lanes = |v: usize| self.full & !self.seen[v];
-        let nodes = own.clone().into_par_iter().filter(|v| lanes(*v) != 0);
+        let nodes = own.clone().into_par_iter().with_min_len(FEW).filter(|v| lanes(*v) != 0);
         nodes.map(|v| entry(v, lanes(v))).collect()
     }
 
-    /// For each of `wanted` the sums of `array` over its row, in the lanes that it wants; `forward`: only entries and
+    /// For each of `wanted`, whose rows have so many `arcs`, the sums of `array` over its row, in the lanes that it wants; `forward`: only entries and
     /// lanes with a sum above 0.
     fn pull(
         &self,
-        rows: &ColumnRows,
+        rows: RowView<'_>,
         array: &[f64],
-        wanted: &[u64],
+        (wanted, arcs): (&[u64], u64),
         forward: bool,
         beat: &(dyn Fn() + Sync),
     ) -> (Vec<u64>, Vec<f64>) {
@@ -244,13 +313,11 @@ impl Lanes {
         let part = |part: &[u64]| {
             beat();
             let (mut entries, mut sums) = (Vec::new(), Vec::new());
+            let mut room = [0.0; MOST_LANES];
+            let sum = &mut room[..lanes];
             for e in part {
-                let mut room = [0.0; MOST_LANES];
-                let sum = &mut room[..lanes];
-                for u in rows.row(node(*e)) {
-                    let from = &array[*u as usize * lanes..][..lanes];
-                    sum.iter_mut().zip(from).for_each(|(sum, x)| *sum += x);
-                }
+                sum.fill(0.0);
+                add_row(array, rows.row(node(*e)), sum);
                 let some = (0..lanes).filter(|b| sum[*b] > 0.0).fold(0, |some, b| some | 1 << b);
                 let kept = mask(*e) & if forward { some } else { u32::MAX };
                 if kept == 0 {
@@ -261,7 +328,7 @@ impl Lanes {
             }
             (entries, sums)
         };
-        let parts: Vec<_> = wanted.par_chunks(TASK).map(part).collect();
+        let parts: Vec<_> = by_arcs(rows, wanted, arcs).into_par_iter().map(part).collect();
         let (entries, sums): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         (entries.concat(), sums.concat())
     }
@@ -274,27 +341,40 @@ impl Lanes {
         paths: &[f64],
         beat: &(dyn Fn() + Sync),
     ) -> StepResult {
-        let into = p.in_rows();
-        self.arcs = 0;
-        for (part, paths) in entries.chunks(TASK).zip(paths.chunks(TASK * self.lanes)) {
+        let (into, out, lanes, full) = (p.in_rows().view(), p.out.view(), self.lanes, self.full);
+        // A node is in the list once, so that nobody else has its places.
+        let (sigma, seen) = (cells(&mut self.sigma), atomics(&mut self.seen));
+        let part = |(part, paths): (&[u64], &[f64])| {
             beat();
-            for (e, paths) in part.iter().zip(paths.chunks(self.lanes)) {
-                let (v, degree) = (node(*e), p.out.degree(node(*e)));
-                for b in bits(mask(*e)) {
+            let mut level = Level::default();
+            for (e, paths) in part.iter().zip(paths.chunks(lanes)) {
+                let (v, mask) = (node(*e), mask(*e));
+                let degree = out.row(v).len() as u64;
+                for b in bits(mask) {
                     if paths[b] > MOST_PATHS {
-                        self.done.overflow.get_or_insert(b as u32);
+                        level.overflow.get_or_insert(b as u32);
                     }
-                    self.sigma[v * self.lanes + b] = paths[b];
-                    self.reached[b] += 1;
-                    self.done.reached += 1;
-                    self.done.reached_arcs += degree;
+                    sigma[v * lanes + b].store(paths[b].to_bits(), Relaxed);
+                    level.reached[b] += 1;
+                    level.reached_arcs += degree;
                 }
-                self.seen[v] |= mask(*e);
-                self.arcs += degree;
-                if self.seen[v] == self.full {
-                    self.open -= into.degree(v);
+                level.arcs += degree;
+                if seen[v].fetch_or(mask, Relaxed) | mask == full {
+                    level.closed += into.row(v).len() as u64;
                 }
             }
+            level
+        };
+        let parts = entries.par_chunks(FEW).zip(paths.par_chunks(FEW * lanes));
+        let parts: Vec<Level> = parts.map(part).collect();
+        self.arcs = 0;
+        for level in parts {
+            self.done.overflow = self.done.overflow.or(level.overflow);
+            self.reached.iter_mut().zip(level.reached).for_each(|(sum, x)| *sum += x);
+            self.done.reached += level.reached.iter().sum::<u64>();
+            self.done.reached_arcs += level.reached_arcs;
+            self.arcs += level.arcs;
+            self.open -= level.closed;
         }
         self.entries.extend_from_slice(entries);
         self.done
@@ -303,8 +383,8 @@ impl Lanes {
     /// Sums of coefficients for the nodes of a list.
     fn back(&mut self, p: &Columns, list: Range<usize>, beat: &(dyn Fn() + Sync)) -> StepResult {
         let wanted = &self.entries[list];
-        let looked = wanted.par_iter().map(|e| p.out.degree(node(*e))).sum();
-        self.found = self.pull(&p.out, &self.coef, wanted, false, beat);
+        let looked = wanted.par_iter().with_min_len(FEW).map(|e| p.out.degree(node(*e))).sum();
+        self.found = self.pull(p.out.view(), &self.coef, (wanted, looked), false, beat);
         StepResult { looked, ..StepResult::default() }
     }
 
@@ -316,18 +396,20 @@ impl Lanes {
         sums: &[f64],
         beat: &(dyn Fn() + Sync),
     ) -> StepResult {
-        let lanes = self.lanes;
-        for (i, e) in self.entries[list].iter().enumerate() {
-            if i % TASK == 0 {
-                beat();
-            }
+        let (lanes, sigma) = (self.lanes, &self.sigma);
+        // A node is in the list once, so that nobody else has its places.
+        let (delta, coef) = (cells(&mut self.delta), cells(&mut self.coef));
+        let settle = |(i, e): (usize, &u64)| {
             for b in bits(mask(*e)) {
                 let at = node(*e) * lanes + b;
                 let sum = if deepest { 0.0 } else { sums[i * lanes + b] };
-                self.delta[at] = self.sigma[at] * sum;
-                self.coef[at] = (1.0 + self.delta[at]) / self.sigma[at];
+                let dependency = sigma[at] * sum;
+                delta[at].store(dependency.to_bits(), Relaxed);
+                coef[at].store(((1.0 + dependency) / sigma[at]).to_bits(), Relaxed);
             }
-        }
+        };
+        beat();
+        self.entries[list].par_iter().enumerate().with_min_len(FEW).for_each(settle);
         StepResult::default()
     }
 
