@@ -266,6 +266,38 @@ fn components_without_a_giant_are_found() {
     }
 }
 
+/// Few arcs and many: those that a sample of each node's arcs leaves out count as well.
+#[test]
+fn components_of_random_graphs_are_those_of_a_union() {
+    let fleet = common::open("host:2", CollectiveKind::Host, FleetConfig::default());
+    for seed in 0..200 {
+        let draw = |i: u64| common::hash(seed, i);
+        let n = 2 + draw(0) as u32 % 300;
+        let count = draw(1) % (1 + u64::from(n) * [1, 2, 8][draw(2) as usize % 3]);
+        let node = |i| draw(i) as u32 % n;
+        let mut arcs: Vec<_> =
+            (0..count).map(|i| (node(2 * i + 3), node(2 * i + 4), 1.0)).collect();
+        if draw(2) % 2 == 0 {
+            arcs.extend(arcs.clone().into_iter().map(|(u, v, w)| (v, u, w)));
+        }
+        let mut expected: Vec<u32> = (0..n).collect();
+        let mut moved = true;
+        while std::mem::take(&mut moved) {
+            for (u, v, _) in &arcs {
+                let least = expected[*u as usize].min(expected[*v as usize]);
+                for v in [*u, *v] {
+                    moved |= std::mem::replace(&mut expected[v as usize], least) != least;
+                }
+            }
+        }
+        let graph = Arc::new(common::unweighted_graph_of(n as usize, &arcs));
+        for layout in [Layout::Raw, Layout::Degree] {
+            let found = outcome("cc", &fleet, &graph, &config(MergeMode::Auto, layout)).unwrap();
+            assert!(answer_of::<Components>(&found).labels == expected, "{seed}, {layout}");
+        }
+    }
+}
+
 /// Whether two labellings part the nodes alike, whatever the labels.
 fn same_parts(a: &[u32], b: &[u32]) -> bool {
     let (mut there, mut back) = (HashMap::new(), HashMap::new());
