@@ -33,7 +33,10 @@ if [ "${1:-}" != --no-tests ]; then
     grep '"test":true},"features"' "$messages" | grep -o '"executable":"[^"]*"' | cut -d'"' -f4 |
         while read -r test; do
             name=$(basename "$test")
-            install -s "$test" "$pack/tests/${name%-*}"
+            name=${name%-*}
+            # The crate's own.
+            if [ "$name" = hivegraph ]; then name=lib; fi
+            install -s "$test" "$pack/tests/$name"
         done
 fi
 
