@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Entries of a list that are quick to look at and not worth another thread.
-const FEW: usize = 1 << 12;
+const FEW: usize = 1 << 9;
 /// Rows that one task goes over, at most.
 const SEVERAL: usize = 256;
 /// Arcs that one task works on.
