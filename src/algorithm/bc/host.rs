@@ -299,8 +299,8 @@ impl Lanes {
         nodes.map(|v| entry(v, lanes(v))).collect()
     }
 
-    /// For each of `wanted`, whose rows have so many `arcs`, the sums of `array` over its row, in the lanes that it wants; `forward`: only entries and
-    /// lanes with a sum above 0.
+    /// For each of `wanted`, whose rows have so many `arcs` together, the sums of `array` over its row, in the lanes that it
+    /// wants; `forward`: only entries and lanes with a sum above 0.
     fn pull(
         &self,
         rows: RowView<'_>,
@@ -399,17 +399,19 @@ impl Lanes {
         let (lanes, sigma) = (self.lanes, &self.sigma);
         // A node is in the list once, so that nobody else has its places.
         let (delta, coef) = (cells(&mut self.delta), cells(&mut self.coef));
-        let settle = |(i, e): (usize, &u64)| {
-            for b in bits(mask(*e)) {
-                let at = node(*e) * lanes + b;
-                let sum = if deepest { 0.0 } else { sums[i * lanes + b] };
-                let dependency = sigma[at] * sum;
-                delta[at].store(dependency.to_bits(), Relaxed);
-                coef[at].store(((1.0 + dependency) / sigma[at]).to_bits(), Relaxed);
+        let part = |(first, part): (usize, &[u64])| {
+            beat();
+            for (i, e) in (first * FEW..).zip(part) {
+                for b in bits(mask(*e)) {
+                    let at = node(*e) * lanes + b;
+                    let sum = if deepest { 0.0 } else { sums[i * lanes + b] };
+                    let dependency = sigma[at] * sum;
+                    delta[at].store(dependency.to_bits(), Relaxed);
+                    coef[at].store(((1.0 + dependency) / sigma[at]).to_bits(), Relaxed);
+                }
             }
         };
-        beat();
-        self.entries[list].par_iter().enumerate().with_min_len(FEW).for_each(settle);
+        self.entries[list].par_chunks(FEW).enumerate().for_each(part);
         StepResult::default()
     }
 

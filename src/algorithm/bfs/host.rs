@@ -75,14 +75,7 @@ pub(super) fn step(
         found.rounds += 1;
         found.looked += looked;
         found.reached += nodes;
-        known = FrontierInfo {
-            nodes,
-            arcs: Some(arcs),
-            reached: known.reached + nodes,
-            depth: known.depth + 1,
-            pulled: pull,
-            want_pull: false,
-        };
+        known = after(&known, nodes, arcs, pull);
         if nodes == 0 || matches!(told.task, Task::Pull | Task::Push) {
             break;
         }
@@ -108,6 +101,12 @@ type Counted = (u64, u64, u64);
 
 fn sum(a: Counted, b: Counted) -> Counted {
     (a.0 + b.0, a.1 + b.1, a.2 + b.2)
+}
+
+/// What is known once the level after `known` has so many nodes and arcs.
+fn after(known: &FrontierInfo, nodes: u64, arcs: u64, pulled: bool) -> FrontierInfo {
+    let (reached, depth) = (known.reached + nodes, known.depth + 1);
+    FrontierInfo { nodes, arcs: Some(arcs), reached, depth, pulled, want_pull: false }
 }
 
 /// Level after level while these are `narrow`: the frontier is a list, so that a level costs what it holds.
@@ -149,14 +148,7 @@ fn walk(
         let nodes = list.len() as u64;
         found.rounds += 1;
         found.reached += nodes;
-        *known = FrontierInfo {
-            nodes,
-            arcs: Some(arcs),
-            reached: known.reached + nodes,
-            depth: known.depth + 1,
-            pulled: false,
-            want_pull: false,
-        };
+        *known = after(known, nodes, arcs, false);
     }
     list.iter().for_each(|v| front[*v as usize / 64] |= 1 << (v % 64));
     found
