@@ -7,15 +7,18 @@
 // their self loops, are selected from all arcs.
 
 #include "keys.cuh"
+#include "mix.cuh"
 #include "rows.cuh"
 
 // The input: rows by node.
 struct Input {  // @host
     const u64* offsets;    // [nodes + 1]
     const u32* columns;    // [m]
-    const float* weights;  // [m], or 0
+    const float* weights;  // [m], or 0: where weights are wanted, they are those of pairs
     const u32* labels;     // [nodes] node -> label, or 0 where labels are nodes
+    const u32* node_of;    // [nodes] label -> node, or 0
     u64 nodes;
+    u64 pair_key;  // of the weights of pairs
 };
 
 struct CountArgs {  // @host
@@ -130,13 +133,23 @@ struct WeightFacts {  // @host
 };
 
 struct WeightArgs {  // @host
-    const float* weights;  // [count]
+    Input input;
+    u64 arcs;
     WeightFacts* facts;
-    u64 count;
+    float* to;  // [arcs] takes the weights
 };
 
 __device__ __forceinline__ u32 label(const Input& in, u32 node) {
     return in.labels ? __ldg(in.labels + node) : node;
+}
+
+__device__ __forceinline__ u32 node(const Input& in, u32 label) {
+    return in.node_of ? __ldg(in.node_of + label) : label;
+}
+
+// The weight of `arc`, which is from node u to node v.
+__device__ __forceinline__ float arc_weight(const Input& in, u64 arc, u32 u, u32 v) {
+    return in.weights ? __ldg(in.weights + arc) : (float)pair_weight(in.pair_key, u, v);
 }
 
 __device__ __forceinline__ u64 key_of(const KeyForm& form, u32 row, u32 weight, u32 column) {
@@ -144,9 +157,7 @@ __device__ __forceinline__ u64 key_of(const KeyForm& form, u32 row, u32 weight, 
     return upper << form.column_bits | column;
 }
 
-__device__ __forceinline__ u32 weight_of(const Input& in, const KeyForm& form, u64 arc) {
-    if (form.weight_bits == 0) return form.bias;
-    float weight = __ldg(in.weights + arc);
+__device__ __forceinline__ u32 in_key(const KeyForm& form, float weight) {
     return form.weight == WEIGHT_WHOLE ? (u32)weight : __float_as_uint(weight);
 }
 
@@ -296,8 +307,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) layout_gather(GatherArgs a
             if (at < stop) {
                 u32 row = base + row_of[place];
                 u64 arc = at + __ldg(a.shift + row);
-                u32 column = label(a.input, __ldcs(a.input.columns + arc));
-                u32 weight = weight_of(a.input, a.form, arc);
+                u32 target = __ldcs(a.input.columns + arc), weight = a.form.bias;
+                if (a.form.weight_bits != 0) {
+                    u32 source = a.input.weights ? 0 : node(a.input, row);
+                    weight = in_key(a.form, arc_weight(a.input, arc, source, target));
+                }
+                u32 column = label(a.input, target);
                 __stcs(a.keys + tile + place, key_of(a.form, row - a.first, weight, column));
             }
         }
@@ -326,7 +341,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) layout_select(SelectArgs a
                 u32 node = a.turned ? target : source, other = a.turned ? source : target;
                 u32 row = label(a.input, node) - a.first;  // huge when below
                 if (row < rows && !(a.drop_loops && source == target)) {
-                    u32 weight = weight_of(a.input, a.form, arc);
+                    u32 weight = a.form.bias;
+                    if (a.form.weight_bits != 0) {
+                        weight = in_key(a.form, arc_weight(a.input, arc, source, target));
+                    }
                     key[i] = key_of(a.form, row, weight, label(a.input, other));
                     kept |= 1u << i;
                 }
@@ -380,12 +398,31 @@ extern "C" __global__ void __launch_bounds__(THREADS) layout_narrow(NarrowArgs a
     }
 }
 
+// Calls visit(arc, weight) for every arc. All threads of the block take part.
+template <class Visit>
+__device__ __forceinline__ void each_weight(const Input& in, u64 arcs, Visit visit) {
+    __shared__ u32 row_of[TILE];
+    const u64 step = (u64)gridDim.x * TILE;
+    for (u64 begin = (u64)blockIdx.x * TILE; begin < arcs; begin += step) {
+        u64 stop = min(begin + TILE, arcs);
+        u32 first = in.weights ? 0 : tile_rows(in.offsets, 0, (u32)in.nodes, begin, stop, row_of);
+        for (u64 arc = begin + threadIdx.x; arc < stop; arc += THREADS) {
+            u32 source = first, target = 0;
+            if (!in.weights) {
+                source += row_of[arc - begin];
+                target = __ldg(in.columns + arc);
+            }
+            visit(arc, arc_weight(in, arc, source, target));
+        }
+        __syncthreads();
+    }
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS) layout_weights(WeightArgs a) {
     __shared__ u64 room[THREADS / 32u];
-    u64 stride = (u64)gridDim.x * THREADS, sum = 0;
+    u64 sum = 0;
     u32 low = FULL, high = 0, odd = 0;
-    for (u64 i = (u64)blockIdx.x * THREADS + threadIdx.x; i < a.count; i += stride) {
-        float weight = __ldg(a.weights + i);
+    each_weight(a.input, a.arcs, [&](u64, float weight) {
         u32 bits = __float_as_uint(weight);
         low = min(low, bits);
         high = max(high, bits);
@@ -394,7 +431,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) layout_weights(WeightArgs 
         } else {
             odd = 1;
         }
-    }
+    });
     u64 total = block_sum(sum, room);
     low = __reduce_min_sync(FULL, low);
     high = __reduce_max_sync(FULL, high);
@@ -405,4 +442,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) layout_weights(WeightArgs 
         atomicMax(&a.facts->high, high);
         if (odd) atomicOr(&a.facts->odd, odd);
     }
+}
+
+// The weights of pairs, as an array.
+extern "C" __global__ void __launch_bounds__(THREADS) layout_pair_weights(WeightArgs a) {
+    each_weight(a.input, a.arcs, [&](u64 arc, float weight) { a.to[arc] = weight; });
 }

@@ -68,12 +68,10 @@ struct RowArgs {  // @host
 struct ArcArgs {  // @host
     const u64* keys;  // [count]
     u32* columns;     // of the whole graph
-    float* weights;   // the same, or null
     u64 count;
     u64 base;
-    u64 weight_key;
-    u32 first_row;
     u32 scale;
+    u32 unused;
 };
 
 // Offsets that were counted from 0 on each of several devices.
@@ -227,16 +225,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) rmat_rows(RowArgs a) {
     }
 }
 
-// Columns and weights: `pair_weight` of src/hash.rs.
 extern "C" __global__ void __launch_bounds__(THREADS) rmat_arcs(ArcArgs a) {
     u64 stride = (u64)gridDim.x * blockDim.x;
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < a.count; i += stride) {
-        u64 key = __ldg(a.keys + i);
-        u32 row = a.first_row + (u32)(key >> a.scale);
-        u32 column = (u32)(key & ((1ull << a.scale) - 1));
-        u64 pair = row < column ? (u64)row << 32 | column : (u64)column << 32 | row;
-        a.columns[a.base + i] = column;
-        if (a.weights) a.weights[a.base + i] = (float)(1u + (u32)(hash(a.weight_key, pair) >> 58));
+        a.columns[a.base + i] = (u32)(__ldg(a.keys + i) & ((1ull << a.scale) - 1));
     }
 }
 

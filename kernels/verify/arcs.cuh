@@ -13,10 +13,11 @@ typedef unsigned long long u64;
 struct Rows {  // @host
     const u64* offsets;    // [nodes + 1]
     const u32* columns;    // [stop - begin]
-    const float* weights;  // [stop - begin], or null where every arc counts 1
+    const float* weights;  // [stop - begin], or null
+    u64 pair_key;          // of weights that are a hash of both ends
     u64 begin, stop;
     u32 nodes;
-    u32 unused;
+    u32 paired;  // not 0: weights are such; without either every arc counts 1
 };
 
 // What a check finds.
@@ -129,8 +130,23 @@ __device__ __forceinline__ void each_row_sum(const Rows& r, Gather gather, Value
     }
 }
 
-__device__ __forceinline__ float weight_at(const Rows& r, u64 place) {
-    return r.weights ? r.weights[place] : 1.0f;
+__device__ __forceinline__ u64 scrambled(u64 x) {
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    return x ^ x >> 31;
+}
+
+// The weight of an arc where it is a hash of both ends.
+__device__ __forceinline__ float weight_of_pair(const Rows& r, u32 source, u32 target) {
+    u64 less = source < target ? source : target, more = source < target ? target : source;
+    u64 drawn = scrambled(r.pair_key + ((less << 32 | more) + 1) * 0x9e3779b97f4a7c15ull);
+    return (float)(1 + (drawn >> 58));
+}
+
+// The weight of the arc at `place`, from `source` to `target`.
+__device__ __forceinline__ float weight_at(const Rows& r, u32 source, u32 target, u64 place) {
+    if (r.weights) return r.weights[place];
+    return r.paired ? weight_of_pair(r, source, target) : 1.0f;
 }
 
 // Threads of the grid, and this one's number.

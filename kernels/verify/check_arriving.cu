@@ -14,21 +14,30 @@ struct ArrivingArgs {  // @host
     u32 unused;
 };
 
+// The value of `from`, by the weight of the arc at `place` where an array has it.
 __device__ __forceinline__ double carried(const ArrivingArgs& a, u32 from, u64 place) {
     double value = a.values ? a.values[from] : 1.0;
-    return a.weighted ? value * (double)weight_at(a.rows, place) : value;
+    return a.weighted && a.rows.weights ? value * (double)a.rows.weights[place] : value;
+}
+
+// The same by a weight that is in no array.
+__device__ __forceinline__ double by_pair(const ArrivingArgs& a, u32 u, u32 v, double value) {
+    bool wanted = a.weighted && a.rows.paired && !a.rows.weights;
+    return wanted ? value * (double)weight_of_pair(a.rows, u, v) : value;
 }
 
 // Sums over the rows as they are: the in-arcs of a symmetric graph.
 extern "C" __global__ void __launch_bounds__(THREADS) check_arriving_pull(ArrivingArgs a) {
     each_row_sum<double>(
         a.rows, [&](u32 v, u64 place) { return carried(a, v, place); },
-        [](u32, u32, double value) { return value; },
+        [&](u32 u, u32 v, double value) { return by_pair(a, u, v, value); },
         [&](u32 u, double sum) { atomicAdd(a.sums + u, sum); });
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) check_arriving_push(ArrivingArgs a) {
-    each_arc(a.rows, [&](u32 u, u32 v, u64 place) { atomicAdd(a.sums + v, carried(a, u, place)); });
+    each_arc(a.rows, [&](u32 u, u32 v, u64 place) {
+        atomicAdd(a.sums + v, by_pair(a, u, v, carried(a, u, place)));
+    });
 }
 
 // The same of rounded values, which take half of the memory, along arcs that all weigh 1. Sums are in f64.

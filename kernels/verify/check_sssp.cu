@@ -80,7 +80,7 @@ __device__ void arcs_of(const SsspArgs& a) {
     each_arc(a.rows, [&](u32 u, u32 v, u64 place) {
         auto from = D::at(a, u), to = D::at(a, v);
         if (!proper<D>(from)) return;
-        auto sum = D::sum(from, weight_at(a.rows, place));
+        auto sum = D::sum(from, weight_at(a.rows, u, v, place));
         if (sum < to) wrong = true;
         if (!proper<D>(sum)) {
             overflowed += 1;
@@ -108,7 +108,7 @@ __device__ void spread_of(const SsspArgs& a) {
     bool changed = false;
     each_arc(a.rows, [&](u32 u, u32 v, u64 place) {
         auto from = D::at(a, u), to = D::at(a, v);
-        if (from != to || !proper<D>(from) || D::sum(from, weight_at(a.rows, place)) != to) return;
+        if (from != to || !proper<D>(from) || D::sum(from, weight_at(a.rows, u, v, place)) != to) return;
         u32 marks = a.marks[u] & SUPPORTED;
         if (a.nominees && a.nominees[u] == a.nominees[v]) marks |= a.marks[u] & NAMED;
         if (marks & ~a.marks[v]) {
@@ -189,7 +189,7 @@ __device__ void tight_of(const SsspArgs& a) {
     each_arc(a.rows, [&](u32 u, u32 v, u64 place) {
         auto from = D::at(a, u), to = D::at(a, v);
         if (!proper<D>(from)) return;
-        auto sum = D::sum(from, weight_at(a.rows, place));
+        auto sum = D::sum(from, weight_at(a.rows, u, v, place));
         if (sum != to || !proper<D>(sum)) return;
         u32 below = a.levels[u] + 1, level = a.levels[v];
         if (below < level) wrong = true;

@@ -107,7 +107,7 @@ fn on_device(
 ) -> Result<DeviceGenerated> {
     loop {
         // One at a time: two large graphs do not fit. All but the last are dropped here.
-        let made = phase("generating", || generate::on_device_in(fleet, spec, true, limits))?;
+        let made = phase("generating", || generate::on_device_in(fleet, spec, limits))?;
         (record.nodes, record.arcs) = (made.nodes(), made.arcs());
         record.max_degree = made.report().max_degree;
         record.times_ms.push(made.report().times.total_ms);

@@ -10,6 +10,8 @@ pub(crate) struct DeviceCsr {
     pub columns: DeviceBuffer<u32>,
     /// `[arcs]`, where they are there.
     pub weights: Option<DeviceBuffer<f32>>,
+    /// Where weights are the [`pair_weight`](crate::hash::pair_weight) of an arc's ends, and in no array: their key.
+    pub pair_key: Option<u64>,
     pub nodes: u64,
     pub arcs: u64,
 }

@@ -12,17 +12,17 @@ use crate::graph::milliseconds;
 use std::ops::Range;
 use std::time::Instant;
 
-/// The graph that `rmat` draws, on every GPU: with arcs, or offsets alone; with weights or without. A meeting of replicas whose
+/// The graph that `rmat` draws, on every GPU: with arcs, or offsets alone. A meeting of replicas whose
 /// kernels are loaded.
 pub(super) fn rows(
     r: &mut Replica,
     kernels: &RmatKernels,
-    (rmat, weights, arcs): (&Rmat, bool, bool),
+    (rmat, arcs): (&Rmat, bool),
     limits: &PassLimits,
 ) -> Result<(DeviceCsr, DeviceReport)> {
     let (rank, world, nodes) = (r.rank(), r.world(), 1u64 << rmat.scale);
     let start = Instant::now();
-    let work = Work::new(r.device()?, kernels, (rmat, weights), limits);
+    let work = Work::new(r.device()?, kernels, rmat, limits);
     let (share, own, report) = work.build([rank, world], arcs)?;
     if world == 1 {
         return Ok((own, report));
@@ -34,7 +34,7 @@ pub(super) fn rows(
     let total: u64 = counts.iter().sum();
     // The end of the last row is the last replica's.
     let end = |end: u64| if end == nodes { end + 1 } else { end };
-    let work = Work::new(r.device()?, kernels, (rmat, weights), limits);
+    let work = Work::new(r.device()?, kernels, rmat, limits);
     work.shift(&own.offsets, share.start..end(share.end), before)?;
     let ends = (0..world).map(|rank| end(work.share(rank, world).end));
     let mut last = 0;
@@ -45,8 +45,6 @@ pub(super) fn rows(
         true => exchanged(r, "columns", own.columns, &split)?,
         false => own.columns,
     };
-    let weights =
-        own.weights.map(|weights| exchanged(r, "weights", weights, &split)).transpose()?;
     r.barrier("arcs of all rows")?;
     let mut report = DeviceReport {
         drawn_arcs: told.iter().map(|payload| payload[1]).sum(),
@@ -54,7 +52,7 @@ pub(super) fn rows(
         ..report
     };
     report.times.total_ms = milliseconds(start);
-    Ok((DeviceCsr { offsets: own.offsets, columns, weights, nodes, arcs: total }, report))
+    Ok((DeviceCsr { offsets: own.offsets, columns, arcs: total, ..own }, report))
 }
 
 /// The parts of all replicas, one after another; `own` has the own part in front.

@@ -60,14 +60,21 @@ impl Drawn {
         let columns = device.alloc("columns", 0)?;
         let (nodes, arcs) = (graph.nodes() as u64, self.arcs);
         Ok(rows
-            .insert(Arc::new(DeviceCsr { offsets, columns, weights: None, nodes, arcs }))
+            .insert(Arc::new(DeviceCsr {
+                offsets,
+                columns,
+                weights: None,
+                pair_key: None,
+                nodes,
+                arcs,
+            }))
             .clone())
     }
 
     /// The nodes in ranges with at most `keys` drawn arcs each, where rows allow that, and how many are drawn for each range.
     pub fn parts(&self, r: &mut Replica, keys: u64) -> Result<Vec<(Range<u32>, u64)>> {
         let (kernels, limits) = (RmatKernels::load(r.device_mut()?)?, PassLimits::default());
-        let work = Work::new(r.device()?, &kernels, (&self.rmat, false), &limits);
+        let work = Work::new(r.device()?, &kernels, &self.rmat, &limits);
         let passes = work.all_passes(keys)?.into_iter();
         Ok(passes.map(|pass| (pass.first_row..pass.first_row + pass.rows, pass.arcs)).collect())
     }
@@ -82,7 +89,7 @@ impl Drawn {
     ) -> Result<u64> {
         let (kernels, limits) = (RmatKernels::load(r.device_mut()?)?, PassLimits::default());
         let device = r.device()?;
-        let work = Work::new(device, &kernels, (&self.rmat, false), &limits);
+        let work = Work::new(device, &kernels, &self.rmat, &limits);
         let pass = Pass { first_row: rows.start, rows: rows.end - rows.start, arcs: drawn };
         let mut sorter = Sorter::new(device, kernels.sort, drawn)?;
         let cursor = device.alloc::<u64>("cursor", 1)?;
@@ -91,7 +98,7 @@ impl Drawn {
             let held = columns.len();
             return Err(Error::machine(format!("{found} arcs in room for {held}; this is a bug")));
         }
-        work.columns(&pass, &sorter, found, columns)?;
+        work.columns(&sorter, found, columns)?;
         Ok(found)
     }
 
@@ -109,7 +116,7 @@ impl Drawn {
         ranges: &[Range<usize>],
     ) -> Result<Vec<u64>> {
         let limits = PassLimits::default();
-        Work::new(device, kernels, (&self.rmat, false), &limits).count_ranges(labels, ranges)
+        Work::new(device, kernels, &self.rmat, &limits).count_ranges(labels, ranges)
     }
 
     /// Draws the arcs of these rows, labels if there are any, and leaves the distinct ones sorted as the first keys of `sorter`:
@@ -124,7 +131,7 @@ impl Drawn {
         sorter: &mut Sorter,
     ) -> Result<()> {
         let limits = PassLimits::default();
-        let work = Work::new(device, kernels, (&self.rmat, false), &limits);
+        let work = Work::new(device, kernels, &self.rmat, &limits);
         let pass = Pass { first_row: rows.start, rows: rows.end - rows.start, arcs: drawn };
         let cursor = device.alloc::<u64>("cursor", 1)?;
         let found = work.keys(&pass, labels, sorter, &cursor, &mut DeviceTimes::default())?;

@@ -56,7 +56,7 @@ pub(super) fn giant_of_edges(
     let kernels = RmatKernels::load(device)?;
     let search = Search::new(device, csr)?;
     let limits = PassLimits::default();
-    let work = Work::new(search.device, &kernels, (rmat, false), &limits);
+    let work = Work::new(search.device, &kernels, rmat, &limits);
     let (edges, nowhere) = (rmat.edges(), u32::MAX);
     let sampled = edges.min(SAMPLED * csr.nodes);
     work.join(&search.parent, nowhere, 0..sampled)?;

@@ -21,7 +21,13 @@ pub(crate) enum DeviceArcs {
 impl DeviceArcs {
     /// Whether weights are among them.
     pub fn has_weights(&self) -> bool {
-        matches!(self, DeviceArcs::Rows(rows) if rows.iter().all(|rows| rows.weights.is_some()))
+        let has = |rows: &Arc<DeviceCsr>| rows.weights.is_some() || rows.pair_key.is_some();
+        matches!(self, DeviceArcs::Rows(rows) if rows.iter().all(has))
+    }
+
+    /// Whether weights are hashes of the ends of arcs, and in no array.
+    pub fn has_pairs(&self) -> bool {
+        matches!(self, DeviceArcs::Rows(rows) if rows.iter().all(|rows| rows.pair_key.is_some()))
     }
 
     fn first(self) -> Option<Arc<DeviceCsr>> {

@@ -34,7 +34,7 @@ pub struct DeviceGenerated {
 /// [`Error::Input`] for a bad `spec`, another generator or a fleet of the host, [`Error::Machine`] when device memory
 /// does not suffice, after which the fleet cannot be used.
 pub fn on_device(fleet: &Fleet, spec: &str) -> Result<DeviceGenerated> {
-    on_device_in(fleet, spec, true, PassLimits::default())
+    on_device_in(fleet, spec, PassLimits::default())
 }
 
 /// Arcs drawn from which on a GPU is worth its start: an R-MAT 22 of edge factor 16.
@@ -75,21 +75,14 @@ pub fn draws_on(fleet: &Fleet, spec: &str) -> bool {
     fleet.info().backend == "cuda" && worth_a_device(spec).is_some() && !pays_on(fleet, spec)
 }
 
-/// [`on_device`], with weights or without, in passes no larger than `limits`. Who looks at weights that were left out has them
-/// made on the host.
-pub fn on_device_in(
-    fleet: &Fleet,
-    spec: &str,
-    weights: bool,
-    limits: PassLimits,
-) -> Result<DeviceGenerated> {
+/// [`on_device`], in passes no larger than `limits`.
+pub fn on_device_in(fleet: &Fleet, spec: &str, limits: PassLimits) -> Result<DeviceGenerated> {
     let wanted = parsed(fleet, spec)?;
     let info = fleet.info();
     let gpus: Vec<&str> = info.devices.iter().map(|device| device.device.as_str()).collect();
     // Parts are exchanged: for a while a GPU has its own beside all of them.
     let size = wanted.size();
-    let arc = if weights { 8 } else { 4 };
-    let bytes = 8 * size.nodes + arc * (size.arcs + size.arcs / fleet.world() as u64);
+    let bytes = 8 * size.nodes + 4 * (size.arcs + size.arcs / fleet.world() as u64);
     let fits = memories(fleet).all(|memory| bytes + SORTING_BYTES < memory / 10 * 9);
     let together = apart(&gpus) && info.collective != "host" && fits;
     let made = fleet.run(move |replica| {
@@ -102,9 +95,9 @@ pub fn on_device_in(
         let kernels = RmatKernels::load(replica.device_mut()?)?;
         replica.begin(0, "generate")?;
         if together {
-            return dealt::rows(replica, &kernels, (&wanted, weights, true), &limits).map(Some);
+            return dealt::rows(replica, &kernels, (&wanted, true), &limits).map(Some);
         }
-        let work = Work::new(replica.device()?, &kernels, (&wanted, weights), &limits);
+        let work = Work::new(replica.device()?, &kernels, &wanted, &limits);
         work.build([0, 1], true).map(|(_, rows, report)| Some((rows, report)))
     })?;
     let (rows, reports): (Vec<_>, Vec<_>) = made.into_iter().flatten().unzip();
@@ -165,9 +158,9 @@ impl DeviceGenerated {
         })?;
         let giant = found.into_iter().flatten().next();
         let kept = Kept::again(DeviceArcs::Rows(self.rows));
-        let (spec, rmat, weighted) = (&*self.spec, &self.rmat, rows.weights.is_some());
+        let (spec, rmat) = (&*self.spec, &self.rmat);
         let ms = self.report.times.total_ms;
-        MadeGraph { rows: &rows, spec, rmat, weighted, giant, ms }.with(kept)
+        MadeGraph { rows: &rows, spec, rmat, giant, ms }.with(kept)
     }
 
     /// Copies the graph to the host. `origin.load_ms` is the time on the device, `origin.build_ms` that
@@ -198,7 +191,7 @@ pub(crate) fn drawn(fleet: &Fleet, spec: &str, limits: PassLimits) -> Result<(Gr
         let kernels = RmatKernels::load(r.device_mut()?)?;
         load_giant(r.device_mut()?)?;
         r.begin(0, "generate")?;
-        let (rows, _) = dealt::rows(r, &kernels, (&rmat, false, false), &limits)?;
+        let (rows, _) = dealt::rows(r, &kernels, (&rmat, false), &limits)?;
         let giant = match (r.rank(), &mut r.backend) {
             (0, Backend::Cuda(device)) => Some(giant_of_edges(device, &rows, &rmat)?),
             _ => None,
@@ -212,8 +205,7 @@ pub(crate) fn drawn(fleet: &Fleet, spec: &str, limits: PassLimits) -> Result<(Gr
     refuse_more(fleet, spec, first.nodes, first.arcs)?;
     let drawn = Arc::new(Drawn::new(rmat, first.arcs, rows));
     let kept = Kept::again(DeviceArcs::Drawn(drawn));
-    MadeGraph { rows: &first, spec, rmat: &rmat, weighted: false, giant, ms: milliseconds(start) }
-        .with(kept)
+    MadeGraph { rows: &first, spec, rmat: &rmat, giant, ms: milliseconds(start) }.with(kept)
 }
 
 /// Refuses a graph whose columns and labels do not fit the GPUs of `fleet`, each of which has a share of the former.
@@ -238,7 +230,6 @@ pub(super) struct MadeGraph<'a> {
     pub rows: &'a DeviceCsr,
     pub spec: &'a str,
     pub rmat: &'a Rmat,
-    pub weighted: bool,
     pub giant: Option<Giant>,
     /// Milliseconds that it took.
     pub ms: f64,
@@ -247,7 +238,7 @@ pub(super) struct MadeGraph<'a> {
 impl MadeGraph<'_> {
     /// The graph, whose arcs are where `kept` has them until the host looks.
     pub fn with(self, kept: Kept) -> Result<(Graph, Arc<Kept>)> {
-        let MadeGraph { rows, spec, rmat, weighted, giant, ms } = self;
+        let MadeGraph { rows, spec, rmat, giant, ms } = self;
         let (start, kept) = (Instant::now(), Arc::new(kept));
         let (offsets, arcs) = (down_offsets(rows)?, rows.arcs as usize);
         let (own, owned) = (kept.clone(), spec.to_string());
@@ -255,15 +246,8 @@ impl MadeGraph<'_> {
             Some(rows) => down("columns", &rows.columns, arcs),
             None => Ok(beside_loops(&owned)?.into_rows().columns),
         });
-        let (own, seed) = (kept.clone(), rmat.seed);
-        let (row_ends, targets) = (offsets.clone(), columns.clone());
-        let weights = Array::later(arcs, move || match own.rows().filter(|_| weighted) {
-            Some(rows) => match &rows.weights {
-                Some(weights) => down("weights", weights, arcs),
-                None => pair_weights(&row_ends, &targets, seed),
-            },
-            None => pair_weights(&row_ends, &targets, seed),
-        });
+        let (row_ends, targets, seed) = (offsets.clone(), columns.clone(), rmat.seed);
+        let weights = Array::later(arcs, move || pair_weights(&row_ends, &targets, seed));
         let build_ms = milliseconds(start);
         let origin = Origin { load_ms: ms, build_ms, ..super::origin(spec, rmat) };
         let graph =
@@ -290,7 +274,7 @@ fn beside_loops(spec: &str) -> Result<Graph> {
     })
 }
 
-/// The weights of arcs that were made without.
+/// The weights of arcs, which devices do not store.
 fn pair_weights(offsets: &[u64], columns: &[u32], seed: u64) -> Result<Array<f32>> {
     Array::filled("weights", columns.len(), |all| {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);

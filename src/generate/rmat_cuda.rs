@@ -100,7 +100,6 @@ fn timed<T>(ms: &mut f64, work: impl FnOnce() -> Result<T>) -> Result<T> {
 pub(super) struct Work<'a> {
     device: &'a CudaDevice,
     rmat: &'a Rmat,
-    weights: bool,
     sampler: rmat::Sampler,
     kernels: &'a RmatKernels,
     limits: &'a PassLimits,
@@ -110,10 +109,10 @@ impl<'a> Work<'a> {
     pub fn new(
         device: &'a CudaDevice,
         kernels: &'a RmatKernels,
-        (rmat, weights): (&'a Rmat, bool),
+        rmat: &'a Rmat,
         limits: &'a PassLimits,
     ) -> Work<'a> {
-        Work { device, rmat, weights, sampler: device_sampler(rmat), kernels, limits }
+        Work { device, rmat, sampler: device_sampler(rmat), kernels, limits }
     }
 
     /// The rows of replica `rank`, offsets counted from 0 on and among room for those of all; with `arcs`, or offsets alone.
@@ -152,7 +151,8 @@ impl<'a> Work<'a> {
         let mut csr = DeviceCsr {
             offsets: device.alloc("row offsets", nodes as usize + 1)?,
             columns: device.alloc("columns", room)?,
-            weights: self.weights.then(|| device.alloc("weights", room)).transpose()?,
+            weights: None,
+            pair_key: Some(weight_key(self.rmat.seed)),
             nodes,
             arcs: 0,
         };
@@ -182,7 +182,7 @@ impl<'a> Work<'a> {
 
     /// Device bytes of a graph of so many arcs.
     fn bytes(&self, arcs: u64) -> u64 {
-        8 * ((1u64 << self.rmat.scale) + 1) + if self.weights { 8 } else { 4 } * arcs
+        8 * ((1u64 << self.rmat.scale) + 1) + 4 * arcs
     }
 
     /// Keys of a pass, at most `most`, that memory has room for beside `graph` bytes of the graph.
@@ -365,7 +365,7 @@ impl<'a> Work<'a> {
         )))
     }
 
-    /// Offsets, columns and weights of the pass's rows from its sorted, distinct keys.
+    /// Offsets and columns of the pass's rows from its sorted, distinct keys.
     fn write(&self, pass: &Pass, sorter: &Sorter, arcs: u64, csr: &mut DeviceCsr) -> Result<()> {
         let (keys, scale) = (sorter.keys.pointer(), self.rmat.scale);
         let rows = RowArgs {
@@ -387,38 +387,29 @@ impl<'a> Work<'a> {
         }
         let args = ArcArgs {
             columns: csr.columns.pointer(),
-            weights: csr.weights.as_ref().map_or(0, DeviceBuffer::pointer),
             base: rows.base,
-            ..self.arc_args(pass, sorter, arcs)
+            ..self.arc_args(sorter, arcs)
         };
         self.device.launch(self.kernels.arcs, self.kernels.shape(arcs), &args)?;
         self.device.wait()
     }
 
     /// The columns of the pass's rows from its sorted, distinct keys, to the front of `columns`. Waits.
-    pub fn columns(
-        &self,
-        pass: &Pass,
-        sorter: &Sorter,
-        arcs: u64,
-        columns: &DeviceBuffer<u32>,
-    ) -> Result<()> {
+    pub fn columns(&self, sorter: &Sorter, arcs: u64, columns: &DeviceBuffer<u32>) -> Result<()> {
         let columns = columns.pointer();
-        let args = ArcArgs { columns, ..self.arc_args(pass, sorter, arcs) };
+        let args = ArcArgs { columns, ..self.arc_args(sorter, arcs) };
         self.device.launch(self.kernels.arcs, self.kernels.shape(arcs), &args)?;
         self.device.wait()
     }
 
-    fn arc_args(&self, pass: &Pass, sorter: &Sorter, count: u64) -> ArcArgs {
+    fn arc_args(&self, sorter: &Sorter, count: u64) -> ArcArgs {
         ArcArgs {
             keys: sorter.keys.pointer(),
             columns: 0,
-            weights: 0,
             count,
             base: 0,
-            weight_key: weight_key(self.rmat.seed),
-            first_row: pass.first_row,
             scale: self.rmat.scale,
+            unused: 0,
         }
     }
 

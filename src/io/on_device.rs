@@ -331,6 +331,7 @@ impl Work<'_> {
             offsets: device.alloc("row offsets", nodes as usize + 1)?,
             columns: device.alloc("columns", arcs as usize)?,
             weights: choice.weights.then(|| device.alloc("weights", arcs as usize)).transpose()?,
+            pair_key: None,
             nodes,
             arcs: 0,
         };

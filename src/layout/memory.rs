@@ -169,6 +169,9 @@ pub(crate) const CONTROL: usize = MEETING_WORDS + 32;
 /// The arrays that all GPUs hold once together where a graph is sharded.
 const SHARDED: [&str; 4] = ["arcs", "first-neighbour records", "columns", "weights"];
 
+/// The offsets of rows, which all GPUs have.
+const OFFSETS: &str = "row offsets";
+
 /// `arrays` as one of `world` replicas holds them under `placement`. Of a sharded array it has a part, as if chunks were
 /// equal, and a granule that it may share.
 pub fn placed(arrays: Vec<DeviceArray>, placement: Placement, world: usize) -> Vec<DeviceArray> {
@@ -180,6 +183,12 @@ pub fn placed(arrays: Vec<DeviceArray>, placement: Placement, world: usize) -> V
         _ => array,
     };
     arrays.into_iter().map(part).collect()
+}
+
+/// Bytes of what a workload needs beside the rows of its layout.
+pub(crate) fn beside_rows(arrays: &[DeviceArray]) -> u64 {
+    let rows = |array: &&DeviceArray| array.label == OFFSETS || SHARDED.contains(&array.label);
+    total(arrays) - arrays.iter().filter(rows).map(|array| array.bytes).sum::<u64>()
 }
 
 /// Rows without weights, both ways where they differ.
@@ -205,7 +214,7 @@ pub(crate) fn general(shape: &GraphShape) -> Vec<DeviceArray> {
 fn unweighted(shape: &GraphShape, rows: u64) -> Vec<DeviceArray> {
     let wide = if is_wide(shape.all_arcs()) { 2 } else { 1 };
     vec![
-        DeviceArray::new::<u32>("row offsets", (rows as usize + 1) * wide),
+        DeviceArray::new::<u32>(OFFSETS, (rows as usize + 1) * wide),
         DeviceArray::new::<u32>("columns", shape.all_arcs() as usize),
     ]
 }
@@ -225,19 +234,35 @@ pub fn total(arrays: &[DeviceArray]) -> u64 {
 pub(crate) fn weighted(shape: &GraphShape) -> Vec<DeviceArray> {
     let RowsLengths { offsets, arcs, records } = shape.rows();
     let one = [
-        DeviceArray::new::<u32>("row offsets", offsets),
+        DeviceArray::new::<u32>(OFFSETS, offsets),
         DeviceArray::new::<u32>("arcs", arcs),
         DeviceArray::new::<u32>("first-neighbour records", records),
     ];
     one.repeat(if shape.symmetric { 1 } else { 2 })
 }
 
+/// What a layout is made from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArcsFrom {
+    /// Arrays of the host.
+    Host,
+    /// Columns that GPUs have made; weights are hashes of both ends.
+    Gpus,
+    /// Arcs without weights are drawn where they are laid out; others are the host's.
+    Draws,
+}
+
 /// Bytes that a GPU of one of `world` replicas holds at the peak while it lays out a graph of this shape, without weights and
-/// with them. Where a GPU has less, the host lays out. Arcs without weights may be `drawn` where they are laid out.
-pub fn laying_out(shape: &GraphShape, placement: Placement, world: usize, drawn: bool) -> [u64; 2] {
-    let peak =
-        |weights, drawn| super::on_device::least_peak(shape, weights, placement, world, drawn);
-    [peak(false, drawn), peak(true, false)]
+/// with them. Where a GPU has less, the host lays out.
+pub fn laying_out(
+    shape: &GraphShape,
+    placement: Placement,
+    world: usize,
+    from: ArcsFrom,
+) -> [u64; 2] {
+    let peak = |weights, from| super::on_device::least_peak(shape, weights, placement, world, from);
+    let weighted = if from == ArcsFrom::Draws { ArcsFrom::Host } else { from };
+    [peak(false, from), peak(true, weighted)]
 }
 
 #[cfg(test)]
@@ -287,6 +312,20 @@ mod tests {
                 let rows = topology(&shape);
                 assert_eq!(rows[1].bytes, footprint(4 * all.out.arcs() as usize) as u64);
                 assert_eq!(rows.len(), if made.2 { 2 } else { 4 }, "{name} {choice}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_run_needs_beside_rows_leaves_rows_out() {
+        for shape in [
+            GraphShape::at_most(1000, 5000, true, None),
+            GraphShape::at_most(1000, 5000, false, Some((1, 64))),
+        ] {
+            for mut arrays in [weighted(&shape), topology(&shape), plain(&shape), general(&shape)] {
+                assert_eq!(beside_rows(&arrays), 0);
+                arrays.push(DeviceArray::new::<u32>("dist", 1000));
+                assert_eq!(beside_rows(&arrays), footprint(4000) as u64);
             }
         }
     }

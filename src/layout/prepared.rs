@@ -120,15 +120,15 @@ impl Prepared {
         input.release(fleet)
     }
 
-    /// Lets go of arcs that were made on GPUs, if one of these has no room for `bytes` more beside them; `looked_at` says
-    /// whether the host will want them.
+    /// Lets go of arcs that were made on GPUs, if one of these has no room for `bytes` more beside them and the layout, which is
+    /// there; `looked_at` says whether the host will want them.
     ///
     /// # Errors
     /// [`Error::Machine`] where the host has no room for them, or when the fleet has failed.
     pub fn make_room(&self, fleet: &Fleet, bytes: u64, looked_at: bool) -> Result<()> {
         let Some((input, arcs)) = self.input.as_ref().zip(self.input()) else { return Ok(()) };
         let free = fleet.run(|replica| match &replica.backend {
-            Backend::Cuda(device) => room(&device.context),
+            Backend::Cuda(device) => Ok(room(&device.context)? / u64::from(device.sharers)),
             Backend::Host(_) => Ok(u64::MAX),
         })?;
         if free.into_iter().all(|free| free >= bytes) {

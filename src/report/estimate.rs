@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::fleet::{DeviceInfo, Devices};
 use crate::graph::MAX_NODES;
 use crate::layout::Placement;
-use crate::layout::memory::{CONTEXT_BYTES, GraphShape, laying_out};
+use crate::layout::memory::{ArcsFrom, CONTEXT_BYTES, GraphShape, laying_out};
 use crate::results::grouped;
 use crate::units::{bytes, plural};
 use crate::{generate, io};
@@ -161,7 +161,12 @@ impl Estimate {
         let whole = may_be_made && asked.iter().all(has_room);
         let drawn = may_be_made && !whole && placement == Placement::Sharded;
         let made_on_gpus = whole || drawn;
-        let [bytes, weighted_bytes] = laying_out(&shape, placement, replicas, drawn);
+        let from = match (whole, drawn) {
+            (true, _) => ArcsFrom::Gpus,
+            (false, true) => ArcsFrom::Draws,
+            (false, false) => ArcsFrom::Host,
+        };
+        let [bytes, weighted_bytes] = laying_out(&shape, placement, replicas, from);
         let most = needs.iter().map(|need| need.bytes).max().unwrap_or(0);
         let devices_fit = asked.into_iter().map(|(ordinal, replicas)| {
             let (device, memory_bytes) = (format!("cuda:{ordinal}"), memory_of(ordinal));

@@ -10,7 +10,7 @@ use crate::fleet::{Devices, Fleet, FleetInfo};
 use crate::generate::{Kept, PassLimits};
 use crate::graph::{Graph, Origin};
 use crate::io::{Begun, ResultFormat};
-use crate::layout::memory::{GraphShape, placed, total};
+use crate::layout::memory::{CONTEXT_BYTES, GraphShape, beside_rows};
 use crate::layout::{Form, Placement, PrepareReport, Prepared};
 use crate::verify::Checker;
 use crate::{Error, Result, device, generate, io};
@@ -164,8 +164,7 @@ impl Loading {
             };
             return Ok(Loaded { graph: Arc::new(graph), kept });
         }
-        let (made, weights) = (made(config, workload, fleet), wants_weights(config, workload));
-        let (graph, kept) = match (made, config.graph.as_deref()) {
+        let (graph, kept) = match (made(config, workload, fleet), config.graph.as_deref()) {
             (Some(Making::Drawn), Some(spec)) => {
                 let made = generate::drawn(fleet, spec, PassLimits::default())?;
                 if let Some(option) = config.wants_arcs_on_host(workload) {
@@ -176,7 +175,7 @@ impl Loading {
                 made
             }
             (Some(Making::Whole), Some(spec)) => {
-                generate::on_device_in(fleet, spec, weights, PassLimits::default())?.kept(fleet)?
+                generate::on_device_in(fleet, spec, PassLimits::default())?.kept(fleet)?
             }
             _ => return Ok(Loaded { graph: load(config, workload)?, kept: None }),
         };
@@ -318,8 +317,8 @@ impl Job {
         let shape = GraphShape::at_most(nodes, arcs, true, Some((1, 1)));
         let arrays =
             self.workload.of.arrays(&shape, &self.config.options_of(self.workload), fleet.world());
-        let arrays = placed(arrays, self.config.prepare().placement, fleet.world());
-        graph.make_room(fleet, total(&arrays), self.config.verify.is_wanted())
+        let bytes = CONTEXT_BYTES + beside_rows(&arrays);
+        graph.make_room(fleet, bytes, self.config.verify.is_wanted())
     }
 
     /// Nodes of the graph, or elements of the array.

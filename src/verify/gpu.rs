@@ -194,7 +194,8 @@ impl Gpu<'_> {
         scratch: u64,
     ) -> Result<Option<Arcs<'a>>> {
         let weights = weights && graph.is_weighted();
-        let fits = |csr: &&Arc<DeviceCsr>| csr.weights.is_some() || !weights;
+        let has = |csr: &DeviceCsr| csr.weights.is_some() || csr.pair_key.is_some();
+        let fits = |csr: &&Arc<DeviceCsr>| has(csr) || !weights;
         if let Some(csr) = self.input.borrow().as_ref().filter(fits) {
             let free = self.side.room()?.saturating_sub(RESERVE);
             return Ok((scratch <= free).then(|| Arcs::Whole(csr.clone())));
@@ -217,6 +218,7 @@ impl Gpu<'_> {
             offsets: self.copy("row offsets", graph.offsets())?,
             columns: self.alloc("columns", length)?,
             weights: weights.then(|| self.alloc("weights", length)).transpose()?,
+            pair_key: None,
             nodes: nodes as u64,
             arcs: length as u64,
         };
@@ -260,6 +262,7 @@ impl Gpu<'_> {
             offsets: self.copy("row offsets", graph.offsets())?,
             columns: self.alloc("columns", most as usize)?,
             weights: None,
+            pair_key: None,
             nodes: graph.nodes() as u64,
             arcs: most,
         };
@@ -320,6 +323,8 @@ impl Arcs<'_> {
         Rows {
             columns: csr.columns.pointer(),
             weights: csr.weights.as_ref().map_or(0, DeviceBuffer::pointer),
+            pair_key: csr.pair_key.unwrap_or(0),
+            paired: u32::from(csr.pair_key.is_some()),
             begin,
             stop,
             ..self.nodes()

@@ -54,7 +54,8 @@ impl InputArcs {
         weights: bool,
     ) -> [u64; 2] {
         let offsets = 8 * (graph.nodes() as u64 + 1);
-        let arcs = graph.arcs() * if weights { 8 } else { 4 };
+        let pairs = kept.is_some_and(DeviceArcs::has_pairs);
+        let arcs = graph.arcs() * if weights && !pairs { 8 } else { 4 };
         match kept {
             Some(DeviceArcs::Drawn(drawn)) => {
                 [offsets, if drawn.has_rows(device) { offsets } else { 0 }]
@@ -86,7 +87,8 @@ fn brought(
     let offsets = array(r, "row offsets", nodes + 1, from, own.map(|own| &own.offsets), host)?;
     let (from, host) = (rows.map(|rows| &rows.columns), || graph.columns());
     let columns = array(r, "columns", arcs, from, own.map(|own| &own.columns), host)?;
-    let weights = match weights {
+    let pair_key = rows.and_then(|rows| rows.pair_key).filter(|_| weights);
+    let weights = match weights && pair_key.is_none() {
         true => {
             let from = rows.and_then(|rows| rows.weights.as_ref());
             let own = own.and_then(|own| own.weights.as_ref());
@@ -102,6 +104,7 @@ fn brought(
         offsets: offsets.ok_or_else(nothing)?,
         columns: columns.ok_or_else(nothing)?,
         weights,
+        pair_key,
         nodes: nodes as u64,
         arcs: arcs as u64,
     }))

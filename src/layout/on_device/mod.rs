@@ -12,7 +12,7 @@ pub(crate) use kernels::prefix_sums;
 pub(super) use kernels::{Sums, launch};
 pub(super) use rows::{MOST_SELECTS, MadeRows, ranges};
 
-use super::memory::GraphShape;
+use super::memory::{ArcsFrom, GraphShape};
 use super::weighted_rows::{Labels, Sketch, weight_facts, word_fits};
 use super::{Placement, PrepareOptions};
 use crate::device::kernels::layout::{
@@ -119,18 +119,22 @@ pub(super) struct Made {
 }
 
 /// Bytes at the peak on one of `world` replicas while it lays out a graph, with weights or without, with as little scratch
-/// memory as it does that with. The arcs come from elsewhere, or are `drawn`.
+/// memory as it does that with.
 pub(super) fn least_peak(
     shape: &GraphShape,
     weights: bool,
     placement: Placement,
     world: usize,
-    drawn: bool,
+    input: ArcsFrom,
 ) -> u64 {
     let size = [shape.nodes, shape.all_arcs()];
     let sizes = Sizes::new(size, !shape.symmetric, placement, world as u64);
-    let arc = if weights && shape.weighted { 8 } else { 4 };
-    let input = 8 * (shape.nodes + 1) + if drawn { 0 } else { arc * shape.all_arcs() };
+    let arc = match input {
+        ArcsFrom::Host if weights && shape.weighted => 8,
+        ArcsFrom::Host | ArcsFrom::Gpus => 4,
+        ArcsFrom::Draws => 0,
+    };
+    let input = 8 * (shape.nodes + 1) + arc * shape.all_arcs();
     let keys = (sizes.own / PARTS[PARTS.len() - 1]).max(shape.nodes);
     Sizes { input, ..sizes }.peak(keys, if weights && !shape.packed { 2 } else { 1 })
 }
@@ -249,7 +253,9 @@ impl Making<'_> {
             columns: rows.columns.pointer(),
             weights: weights.map_or(0, DeviceBuffer::pointer),
             labels: self.labels.as_ref().map_or(0, |[_, label_of]| label_of.pointer()),
+            node_of: self.labels.as_ref().map_or(0, |[node_of, _]| node_of.pointer()),
             nodes: rows.nodes,
+            pair_key: rows.pair_key.unwrap_or(0),
         }
     }
 
@@ -265,24 +271,23 @@ impl Making<'_> {
         };
         self.launch(self.kernels.degrees, nodes, THREADS, &args)?;
         let facts = facts.to_vec()?;
-        let weights = self.input.csr.weights.as_ref().filter(|_| self.weighted);
-        let (whole, odd, lightest, mean_weight) = match weights {
-            Some(weights) if self.input.csr.arcs > 0 => {
+        let (whole, odd, lightest, mean_weight) = match self.weighted && self.input.csr.arcs > 0 {
+            true => {
                 let found = self.r.device()?.alloc::<WeightFacts>("facts of weights", 1)?;
                 found.upload(&[WeightFacts { low: u32::MAX, ..WeightFacts::zeroed() }])?;
-                let (weights, count) = (weights.pointer(), self.input.csr.arcs);
-                let args = WeightArgs { weights, facts: found.pointer(), count };
-                self.launch(self.kernels.weights, count, THREADS, &args)?;
+                let (input, arcs) = (self.input(), self.input.csr.arcs);
+                let args = WeightArgs { input, arcs, facts: found.pointer(), to: 0 };
+                self.launch(self.kernels.weights, arcs, TILE, &args)?;
                 let found = found.element(0)?;
                 let [low, high] = [found.low, found.high].map(f32::from_bits);
                 let whole = (found.odd == 0).then_some((low as u32, high as u32));
                 let mean = match whole {
-                    Some(_) => found.sum as f64 / count as f64,
+                    Some(_) => found.sum as f64 / arcs as f64,
                     None => weight_facts(graph).1,
                 };
                 (whole, (found.low, found.high), low, mean)
             }
-            _ => (Some((1, 1)), (0, 0), 1.0, 1.0),
+            false => (Some((1, 1)), (0, 0), 1.0, 1.0),
         };
         let packing = whole.and_then(|(low, high)| word_fits(nodes, low, high));
         let ((low, high), weight) = match (self.wanted.weights, whole) {

@@ -1,5 +1,6 @@
 //! Plain rows on a GPU: copied from the GPU that has them, and turned around there. The arguments of `kernels/turn.cu`.
 
+use crate::device::kernels::layout::{Input, WeightArgs};
 use crate::device::kernels::rows::{THREADS, TILE};
 use crate::device::kernels::turn::TurnArgs;
 use crate::device::{
@@ -24,6 +25,15 @@ pub(super) fn copied(
     weights: bool,
 ) -> Result<DeviceRows> {
     let sums = Sums::load(r.device_mut()?)?;
+    let weights = weights && graph.is_weighted();
+    let pairs = match input.pair_key.filter(|_| weights) {
+        Some(key) => {
+            let kernel =
+                r.device_mut()?.function(source("layout.cu"), &[], "layout_pair_weights")?;
+            Some((kernel, key))
+        }
+        None => None,
+    };
     let device = r.device()?;
     let scratch;
     let wide_offsets = match input.offsets.is_on(&device.context) {
@@ -35,15 +45,22 @@ pub(super) fn copied(
     };
     let offsets = sums.words(device, wide_offsets, input.arcs)?;
     let columns = copy(device, "columns", &input.columns, input.arcs)?;
-    let weights = match (&input.weights, graph.is_weighted() && weights) {
-        (Some(there), true) => Some(copy(device, "weights", there, input.arcs)?),
-        // They were left out where the arcs were made.
-        (None, true) => {
+    let weights = match (&input.weights, pairs) {
+        (Some(there), _) if weights => Some(copy(device, "weights", there, input.arcs)?),
+        (_, Some((kernel, pair_key))) => {
             let made = device.alloc::<f32>("weights", input.arcs as usize)?;
-            made.upload(graph.weights().unwrap_or_default())?;
+            let arcs = Input {
+                offsets: wide_offsets.pointer(),
+                columns: columns.pointer(),
+                nodes: input.nodes,
+                pair_key,
+                ..Input::zeroed()
+            };
+            let args = WeightArgs { input: arcs, arcs: input.arcs, facts: 0, to: made.pointer() };
+            launch(device, kernel, input.arcs, TILE, &args)?;
             Some(made)
         }
-        (_, false) => None,
+        _ => None,
     };
     device.queued();
     device.wait()?;
