@@ -5,7 +5,9 @@
 // the work is done without looking at arcs: `first` holds min(v, smallest neighbour), a forest that everybody
 // has; with labels by falling degree its chains lead to the hubs in a few hops, and nearly all nodes end in one
 // tree, the giant. Only the arcs of nodes outside of it are looked at then: whatever it misses has an arc there.
-// On flat graphs such chains are as long as the graph is wide: there each node points to its nearest smaller
+// Where these lead to many roots, as they do where degrees are alike, each root hooks itself under what one of its neighbours
+// points to, and nearly all trees are one. A few nodes tell which it is: their chains end in one root, or in many.
+// On grids such chains are as long as the graph is wide: there each node points to its nearest smaller
 // neighbour, blocks join tiles of neighbouring labels in shared memory, and only the tiles' roots are chased.
 //
 // The forest's end is unique, whatever the order of hooks: replicas that finish redundantly end with equal bits.

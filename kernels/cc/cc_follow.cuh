@@ -132,6 +132,76 @@ __device__ void join_tiles(const CcArgs& a) {
     }
 }
 
+// What a neighbour of root v points to, if that is smaller, else v; a few neighbours are looked at.
+__device__ u32 smaller_root(const CcArgs& a, const offset_t* offsets, const u32* columns, u32 v) {
+    u64 from = __ldg(offsets + v), to = min((u64)__ldg(offsets + v + 1), from + LOOKS);
+    for (u64 i = from; i < to; i++) {
+        u32 above = cached(a.comp + __ldg(columns + i));
+        if (above < v) return above;
+    }
+    return v;
+}
+
+// Lists the roots of all trees in `longs`.
+__device__ void list_roots(const CcArgs& a) {
+    __shared__ u32 count, at;
+    const u32 each = TILE / THREADS;
+    for (u64 base = (u64)blockIdx.x * TILE; base < a.active; base += (u64)gridDim.x * TILE) {
+        u32 mine = 0;
+        if (threadIdx.x == 0) count = 0;
+#pragma unroll
+        for (u32 k = 0; k < each; k++) {
+            u64 v = base + k * THREADS + threadIdx.x;
+            if (v < a.active && fresh(a.comp + v) == v) mine |= 1u << k;
+        }
+        __syncthreads();
+        u32 place = mine ? atomicAdd(&count, __popc(mine)) : 0;
+        __syncthreads();
+        if (threadIdx.x == 0) at = count ? atomicAdd(&a.control->roots, count) : 0;
+        __syncthreads();
+        for (; mine; mine &= mine - 1) __stcg(a.longs + at + place++, (u32)base + (__ffs(mine) - 1) * THREADS + threadIdx.x);
+        __syncthreads();
+    }
+}
+
+// Joins trees by the second arc of ever more nodes, few at first, until nearly all nodes are in one tree. Nodes point to roots
+// before, or to what the list of roots says; so they do after.
+__device__ bool join_samples(const CcArgs& a, Grid& grid, u32& rounds) {
+    u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
+    u32 roots = fresh(&a.control->roots), votes;
+    for (u32 stride = MOST_STRIDE; stride >= LEAST_STRIDE; stride /= 4) {
+        vote(a, false, votes);
+        if (votes + 2 >= VOTERS) return true;
+        for (u64 v = (u64)thread * stride + stride / 2; v < a.active; v += (u64)threads * stride) {
+            u64 second = (u64)__ldg(a.out_offsets + v) + 1;
+            if (second < __ldg(a.out_offsets + v + 1)) link(a.comp, (u32)v, __ldg(a.out_columns + second));
+        }
+        rounds++;
+        if (!grid.sync()) return false;
+        if (!compress(a, grid, a.longs, roots, rounds)) return false;
+    }
+    return true;
+}
+
+// Trees by the chains of `first`, whose roots then hook themselves under a neighbour's: on return nodes point to these roots,
+// which are listed in `longs`.
+__device__ bool join_roots(const CcArgs& a, Grid& grid, u32& rounds) {
+    u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
+    for (u64 v = thread; v < a.active; v += threads) __stcg(a.comp + v, __ldg(a.first + v));
+    if (!grid.sync()) return false;
+    if (!compress(a, grid, NULL, a.active, rounds)) return false;
+    list_roots(a);
+    rounds += 2;
+    if (!grid.sync()) return false;
+    u32 count = fresh(&a.control->roots);
+    for (u64 i = thread; i < count; i += threads) {
+        u32 v = fresh(a.longs + i), above = smaller_root(a, a.out_offsets, a.out_columns, v);
+        if (above == v && a.in_offsets != a.out_offsets) above = smaller_root(a, a.in_offsets, a.in_columns, v);
+        if (above != v) __stcg(a.comp + v, above);
+    }
+    return true;
+}
+
 // `settled`, and roots in `comp`, whose pointers are at most two from them, for COUNT words from `first` on.
 template <u32 COUNT> __device__ __forceinline__ void settle_words(const CcArgs& a, u32 first, u32 giant) {
     u32 parent[COUNT], root[COUNT];

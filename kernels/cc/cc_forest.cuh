@@ -8,7 +8,7 @@ enum Task { WHOLE = 0, ROOTS = 1, FINISH = 2, HOOK = 3, REHOOK = 4, JOINT = 5 };
 struct CcStatus {  // @host
     u64 arcs;     // looked at by this launch
     u64 changed;  // REHOOK: nodes whose component is not what the merge said
-    u32 deep;     // ROOTS: a chain was longer than `hops`
+    u32 deep;     // ROOTS: a chain was longer than `hops`, or chains lead to many roots
     u32 giant;    // root of the giant's tree
     u32 rounds;   // times that the grid met
     u32 stopped;
@@ -18,7 +18,7 @@ struct CcControl {  // @host
     Meeting barrier;
     u32 moved[3];  // a chain is not at its end yet; rounds alternate
     u32 longs;     // entries of the list of long rows
-    u32 roots;     // entries of the list of tiles' roots
+    u32 roots;     // entries of the list of trees' roots
     u32 left;      // nodes that are not settled
     u64 arcs;
     u64 changed;
@@ -44,7 +44,7 @@ struct CcArgs {  // @host
     u32 sampled;  // link the first two neighbours, instead of trusting `first`
     u32 flat;     // chains are long: join tiles first
     u32 task;
-    u32 unused;
+    u32 votes;  // of VOTERS for a tree that is to be the giant's without a look at arcs
     Joint joint;               // JOINT alone reads what follows
     u32* bitmaps[REPLICAS];  // everybody's `settled`
 };
@@ -52,10 +52,13 @@ struct CcArgs {  // @host
 #define THREADS 512u  // @host
 #define VOTERS 256u
 #define GROUP 8u  // words that replicas have in turn
-#define AHEAD 4u  // words that a warp has under way
+#define AHEAD 4u  // words that a warp has under way, or nodes that a thread has
 #define TILE 8192u  // nodes that a block joins in shared memory
 #define LONG_ROW 32u  // arcs from which a row is listed, and more threads take it
-#define MANY_ARCS 6u  // left for each thread: trees are joined by a few of them first
+#define MOST_STRIDE 1024u  // one node in so many joins trees, at first
+#define LEAST_STRIDE 16u   // and at last
+#define LOOKS 32u  // arcs of a root, at most, among which it looks for a smaller one
+#define MANY_ARCS 32u  // left for each thread: trees are joined by a few of them first
 
 __device__ __forceinline__ u32 root_of(const u32* comp, u32 v) {
     u32 p = fresh(comp + v);
@@ -63,19 +66,23 @@ __device__ __forceinline__ u32 root_of(const u32* comp, u32 v) {
     return p;
 }
 
-// Joins the trees of u and v: hooks the larger root under the smaller.
+// A parent, through L1, which may have one of earlier: an ancestor in any case, since pointers only fall. What was written before
+// the grid last met is seen.
+__device__ __forceinline__ u32 cached(const u32* at) { return __ldca(at); }
+
+// Joins the trees of u and v: hooks the larger root under the smaller. Only what an atomic returns says that a node is a root.
 __device__ void link(u32* comp, u32 u, u32 v) {
-    u32 p = fresh(comp + u), q = fresh(comp + v);
+    u32 p = cached(comp + u), q = cached(comp + v);
     while (p != q) {
         u32 high = max(p, q), low = min(p, q);
-        u32 above = fresh(comp + high);
+        u32 above = cached(comp + high);
         if (above == low) return;
         if (above == high) {
-            if (atomicCAS(comp + high, high, low) == high) return;
-            above = fresh(comp + high);
+            above = atomicCAS(comp + high, high, low);
+            if (above == high) return;
         }
-        p = fresh(comp + above);
-        q = fresh(comp + low);
+        p = cached(comp + above);
+        q = cached(comp + low);
     }
 }
 
@@ -105,8 +112,8 @@ __device__ __forceinline__ u32 chain(const CcArgs& a, u32 v, bool& deep) {
     return end[0];
 }
 
-// The root that most of VOTERS nodes, spread evenly, have: the same in every block.
-__device__ u32 vote(const CcArgs& a, bool chained) {
+// The root that most of VOTERS nodes, spread evenly, have: the same in every block. `votes_for` says how many have it.
+__device__ u32 vote(const CcArgs& a, bool chained, u32& votes_for) {
     __shared__ uint4 roots[VOTERS / 4];
     __shared__ u32 most, winner;
     u32 root = 0, votes = 0;
@@ -114,8 +121,10 @@ __device__ u32 vote(const CcArgs& a, bool chained) {
     if (voter) {
         u32 v = (u32)((u64)threadIdx.x * a.active / VOTERS);
         root = chained ? chain(a, v, deep) : fresh(a.comp + fresh(a.comp + v));
-        ((u32*)roots)[threadIdx.x] = root;
     }
+    // Some may still read what the last vote said.
+    __syncthreads();
+    if (voter) ((u32*)roots)[threadIdx.x] = root;
     if (threadIdx.x == 0) {
         most = 0;
         winner = FULL;
@@ -132,26 +141,47 @@ __device__ u32 vote(const CcArgs& a, bool chained) {
     __syncthreads();
     if (voter && votes == most) atomicMin(&winner, root);
     __syncthreads();
+    votes_for = most;
     return winner;
 }
 
-// Shortens chains until all nodes, or all of a list, point to roots.
+__device__ u32 vote(const CcArgs& a, bool chained) {
+    u32 votes;
+    return vote(a, chained, votes);
+}
+
+// Shortens chains until all nodes, or all of a list, point to roots. No root is hooked meanwhile.
 __device__ bool compress(const CcArgs& a, Grid& grid, const u32* list, u32 count, u32& rounds) {
     u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
     for (u32 round = 0;; round++) {
         bool moved = false;
-        for (u64 i = thread; i < count; i += threads) {
-            u32 v = list ? fresh(list + i) : (u32)i, p = fresh(a.comp + v), from = p;
-            for (u32 hop = 0;; hop++) {
-                u32 q = fresh(a.comp + p);
-                if (q == p) break;
-                p = q;
-                if (hop == a.hops) {
-                    moved = true;
-                    break;
+        // A thread has several nodes under way.
+        for (u64 first = thread; first < count; first += (u64)threads * AHEAD) {
+            u32 v[AHEAD], p[AHEAD], from[AHEAD];
+#pragma unroll
+            for (u32 k = 0; k < AHEAD; k++) {
+                // The last ones stand for those that are not there.
+                u32 i = (u32)min(first + (u64)k * threads, (u64)count - 1);
+                v[k] = list ? fresh(list + i) : i;
+            }
+#pragma unroll
+            for (u32 k = 0; k < AHEAD; k++) p[k] = from[k] = fresh(a.comp + v[k]);
+            bool done = false;
+            for (u32 hop = 0; hop <= a.hops && !done; hop++) {
+                u32 q[AHEAD];
+#pragma unroll
+                for (u32 k = 0; k < AHEAD; k++) q[k] = cached(a.comp + p[k]);
+                done = true;
+#pragma unroll
+                for (u32 k = 0; k < AHEAD; k++) {
+                    done = done && q[k] == p[k];
+                    p[k] = q[k];
                 }
             }
-            if (p != from) __stcg(a.comp + v, p);
+            moved |= !done;
+#pragma unroll
+            for (u32 k = 0; k < AHEAD; k++)
+                if (p[k] != from[k]) __stcg(a.comp + v[k], p[k]);
         }
         if (moved) atomicOr(&a.control->moved[round % 3], 1u);
         rounds++;

@@ -136,6 +136,13 @@ __device__ bool follow_together(const CcArgs& a, Grid& grid, u64& epoch, u32 wor
     return true;
 }
 
+// Whether chains lead to many roots; else which is the giant's.
+__device__ bool scattered(const CcArgs& a, u32& giant) {
+    u32 votes;
+    giant = vote(a, true, votes);
+    return votes < a.votes;
+}
+
 template <bool TOGETHER>
 __device__ bool whole(const CcArgs& a, Grid& grid, u64& epoch, u32& giant, u32& rounds, u64& arcs) {
     u32 words = (a.active + 31) / 32, threads = gridDim.x * blockDim.x;
@@ -160,16 +167,17 @@ __device__ bool whole(const CcArgs& a, Grid& grid, u64& epoch, u32& giant, u32& 
         giant = vote(a, false);
         settle(a, words, giant);
         if (!grid.sync()) return false;
-    } else if (a.flat) {
-        join_tiles(a);
+    } else if (a.flat || scattered(a, giant)) {
+        if (a.flat) join_tiles(a);
+        if (!a.flat && !join_roots(a, grid, rounds)) return false;
         if (!grid.sync()) return false;
         if (!compress(a, grid, a.longs, fresh(&a.control->roots), rounds)) return false;
+        if (!a.flat && !join_samples(a, grid, rounds)) return false;
         giant = vote(a, false);
         settle(a, words, giant);
         rounds++;
         if (!grid.sync()) return false;
     } else {
-        giant = vote(a, true);
         shared = TOGETHER && follow_together(a, grid, epoch, words, giant);
         if (grid.stopped) return false;
         rounds++;
@@ -233,8 +241,7 @@ template <bool TOGETHER> __device__ __forceinline__ void run(const CcArgs& a) {
     if (TOGETHER) {
         whole<true>(a, grid, epoch, giant, rounds, arcs);
     } else if (a.task == ROOTS) {
-        giant = vote(a, true);
-        bool deep = follow(a, a.lo / 32, (a.hi + 31) / 32, giant);
+        bool deep = scattered(a, giant) || follow(a, a.lo / 32, (a.hi + 31) / 32, giant);
         if (deep) atomicOr(&a.control->moved[2], 1u);
     } else if (a.task == HOOK || a.task == REHOOK) {
         hook(a, grid, rounds, arcs, changed);

@@ -13,6 +13,8 @@ use std::ops::Range;
 
 const _: () = assert!(size_of::<CcControl>() <= CONTROL * size_of::<u64>());
 
+/// Of 256 nodes that are asked, those whose chains have to end in one root for it to be the giant's.
+const VOTES: u32 = 192;
 /// Steps of a chain that are followed at once; more where labels fall by degree and chains are short.
 const HOPS: [u32; 2] = [32, 8];
 
@@ -105,7 +107,7 @@ impl Workspace {
             sampled: u32::from(self.sampled),
             flat: u32::from(self.flat),
             task: task as u32,
-            unused: 0,
+            votes: VOTES,
             joint: together.joint,
             bitmaps: together.arrays[0],
         };

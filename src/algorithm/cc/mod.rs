@@ -5,8 +5,9 @@
 //!
 //! **Idea.** A forest whose pointers `comp` only fall, so that a root is the smallest label of its tree. Two trees are joined
 //! by hooking the larger root under the smaller. On GPUs few arcs are looked at: each node points to its smallest
-//! neighbour first, which already makes a forest. Where labels fall by degree, its largest tree holds nearly all nodes, and
-//! only the arcs of nodes outside of it are linked.
+//! neighbour first, which already makes a forest. Where labels fall by degree and there are hubs, its largest tree holds nearly
+//! all nodes, and only the arcs of nodes outside of it are linked. Where a sample finds many trees, roots look for a smaller
+//! neighbour first, and a few arcs join what is left.
 //!
 //! **Invariant.** A tree never spans two components. When no arc joins two trees, trees are components.
 //!
