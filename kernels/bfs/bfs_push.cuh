@@ -3,8 +3,15 @@
 
 #include "bfs_round.cuh"
 
+// A node that a push leads to: marked in `next`, if the push is blind, else claimed.
+__device__ __forceinline__ void reach(const BfsArgs& a, BfsShared& s, u32* next, bool blind, u32 v, u32 level,
+                                      u64& arcs) {
+    if (blind) atomicOr(next + (v >> 5), 1u << (v & 31u));
+    else claim(a, s, next, v, level, arcs);
+}
+
 // Follows the arcs of s.node, which begin at s.prefix, a part of them in each block.
-__device__ void follow(const BfsArgs& a, BfsShared& s, u32* next, u32 count, u64 total, u32 level, u64& arcs,
+__device__ void follow(const BfsArgs& a, BfsShared& s, u32* next, bool blind, u32 count, u64 total, u32 level, u64& arcs,
                        u32& looked) {
     u64 slice = (total + gridDim.x - 1) / gridDim.x;
     u64 start = min(slice * blockIdx.x, total), end = min(start + slice, total);
@@ -12,7 +19,7 @@ __device__ void follow(const BfsArgs& a, BfsShared& s, u32* next, u32 count, u64
         u32 e = find(s.prefix, count, (u32)i);
         u64 arc = (u64)__ldg(a.out_offsets + s.node[e]) + (i - s.prefix[e]);
         looked++;
-        claim(a, s, next, __ldg(a.out_columns + arc), level, arcs);
+        reach(a, s, next, blind, __ldg(a.out_columns + arc), level, arcs);
     }
 }
 
@@ -25,7 +32,7 @@ __device__ bool push_queue(const BfsArgs& a, BfsShared& s, u32* front, u32* next
         if (blockIdx.x == 0) __stcg(front + (v >> 5), 0u);
     });
     if (!fits) return false;
-    follow(a, s, next, count, total, level, arcs, looked);
+    follow(a, s, next, false, count, total, level, arcs, looked);
     return true;
 }
 
@@ -97,7 +104,7 @@ __device__ __forceinline__ u32 solo(const BfsArgs& a, BfsShared& s, u32* front, 
 }
 
 // The listed rows, as many at a time as fit, their arcs dealt evenly over the grid.
-__device__ void push_huge(const BfsArgs& a, BfsShared& s, u32* next, u32 listed, u32 level, u64& arcs,
+__device__ void push_huge(const BfsArgs& a, BfsShared& s, u32* next, bool blind, u32 listed, u32 level, u64& arcs,
                           u32& looked) {
     for (u32 base = 0, count; base < listed; base += count) {
         count = min(QUEUE, listed - base);
@@ -119,7 +126,7 @@ __device__ void push_huge(const BfsArgs& a, BfsShared& s, u32* next, u32 listed,
             u64 stride = (u64)gridDim.x * blockDim.x;
             for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += stride) {
                 looked++;
-                claim(a, s, next, __ldg(a.out_columns + __ldg(a.out_offsets + v) + i), level, arcs);
+                reach(a, s, next, blind, __ldg(a.out_columns + __ldg(a.out_offsets + v) + i), level, arcs);
             }
             continue;
         }
@@ -130,15 +137,15 @@ __device__ void push_huge(const BfsArgs& a, BfsShared& s, u32* next, u32 listed,
             before += degree_of(a.out_offsets, v);
         }
         __syncthreads();
-        follow(a, s, next, count, total, level, arcs, looked);
+        follow(a, s, next, blind, count, total, level, arcs, looked);
         __syncthreads();
     }
 }
 
 // A word of the frontier, which is cleared, by a warp: the arcs of its nodes are dealt to the lanes. Of a word with `many`
 // arcs all but short rows are listed: hubs have neighbouring labels.
-__device__ void push_word(const BfsArgs& a, BfsShared& s, u32* front, u32* next, u32 i, u32 bits, u32 many, u32 round,
-                          u32 level, u64& arcs, u32& looked) {
+__device__ void push_word(const BfsArgs& a, BfsShared& s, u32* front, u32* next, bool blind, u32 i, u32 bits, u32 many,
+                          u32 round, u32 level, u64& arcs, u32& looked) {
     u32 v = i * 32 + lane_id();
     u64 base = 0, length = 0;
     if (bits >> lane_id() & 1u) {
@@ -155,21 +162,34 @@ __device__ void push_word(const BfsArgs& a, BfsShared& s, u32* front, u32* next,
         total = __shfl_sync(FULL, inclusive, 31);
     }
     u32 before = inclusive - row;
-    for (u32 k = 0; k < total; k += 32) {
-        // The lane whose node has arc k + lane: the last one that begins at or before it and has any.
-        u32 wanted = k + lane_id(), owner = 0;
+    // The place of arc `wanted` among the columns: in the row of the last lane that begins at or before it and has any.
+    auto place = [&](u32 wanted) {
+        u32 owner = 0;
 #pragma unroll
         for (u32 step = 16; step > 0; step >>= 1) {
             u32 ends = __shfl_sync(FULL, inclusive, owner + step - 1);
             if (ends <= wanted) owner += step;
         }
         owner = min(owner, 31u);
-        u64 start = __shfl_sync(FULL, base, owner);
-        u32 begin = __shfl_sync(FULL, before, owner);
-        if (wanted < total) {
-            looked++;
-            claim(a, s, next, __ldg(a.out_columns + start + (wanted - begin)), level, arcs);
+        return __shfl_sync(FULL, base, owner) + (wanted - __shfl_sync(FULL, before, owner));
+    };
+    u32 k = 0;
+    if (blind) {
+        for (; k + 32 < total; k += 64) {
+            u32 wanted = k + lane_id();
+            u64 one = place(wanted), other = place(wanted + 32);
+            u32 v = __ldg(a.out_columns + one), u = wanted + 32 < total ? __ldg(a.out_columns + other) : v;
+            looked += 1 + (wanted + 32 < total);
+            reach(a, s, next, true, v, level, arcs);
+            reach(a, s, next, true, u, level, arcs);
         }
+    }
+    for (; k < total; k += 32) {
+        u32 wanted = k + lane_id();
+        u64 at = place(wanted);
+        if (wanted >= total) continue;
+        looked++;
+        reach(a, s, next, blind, __ldg(a.out_columns + at), level, arcs);
     }
     __syncwarp();
     if (lane_id() == 0) __stcg(front + i, 0u);
@@ -177,18 +197,44 @@ __device__ void push_word(const BfsArgs& a, BfsShared& s, u32* front, u32* next,
 
 // The frontier in words [from, to) of the bitmap; what is listed is dealt over the grid after a barrier. `step` words are
 // looked at by a warp at a time: 32 where next to none has a node, and then those that do lie side by side.
-__device__ bool push_words(const BfsArgs& a, BfsShared& s, Grid& grid, u32* front, u32* next, u32 from, u32 to,
-                           u32 step, u32 round, u32 level, u64& arcs, u32& looked) {
+__device__ bool push_words(const BfsArgs& a, BfsShared& s, Grid& grid, u32* front, u32* next, bool blind, u32 from,
+                           u32 to, u32 step, u32 round, u32 level, u64& arcs, u32& looked) {
     u32 stride = gridDim.x * (blockDim.x >> 5) * step;
     for (u64 base = from + (u64)(blockIdx.x * (blockDim.x >> 5) + warp_id()) * step; base < to; base += stride) {
         u32 own = lane_id() < step && base + lane_id() < to ? fresh(front + base + lane_id()) : 0;
         for (u32 some = __ballot_sync(FULL, own != 0); some; some &= some - 1) {
             u32 k = __ffs(some) - 1;
             u32 bits = __shfl_sync(FULL, own, k);
-            push_word(a, s, front, next, (u32)base + k, bits, HUGE / step, round, level, arcs, looked);
+            push_word(a, s, front, next, blind, (u32)base + k, bits, HUGE / step, round, level, arcs, looked);
         }
     }
     if (!grid.sync()) return false;
-    push_huge(a, s, next, fresh(&a.control->huge[round % 3]), level, arcs, looked);
+    push_huge(a, s, next, blind, fresh(&a.control->huge[round % 3]), level, arcs, looked);
     return true;
+}
+
+// After a blind push and a barrier: which of the marked nodes are new. Returns how many this thread found; `arcs` gets an estimate
+// of their arcs: those of hubs, which come first, and of every 32nd word of the others.
+__device__ u64 take_marked(const BfsArgs& a, u32* next, u32 words, u32 level, u64& arcs) {
+    u32 warps = gridDim.x * (blockDim.x >> 5), lane = lane_id();
+    u64 nodes = 0;
+    for (u64 base = (u64)(blockIdx.x * (blockDim.x >> 5) + warp_id()) * 32; base < words; base += (u64)warps * 32) {
+        u32 i = (u32)base + lane, bits = 0;
+        if (i < words) {
+            u32 marked = fresh(next + i), seen = fresh(a.visited + i);
+            bits = marked & ~seen;
+            if (bits != marked) __stcg(next + i, bits);
+            if (bits) __stcg(a.visited + i, seen | bits);
+            nodes += __popc(bits);
+        }
+        for (u32 some = __ballot_sync(FULL, bits != 0); some; some &= some - 1) {
+            u32 at = __ffs(some) - 1, v = ((u32)base + at) * 32 + lane;
+            u32 own = __shfl_sync(FULL, bits, at);
+            if (!(own >> lane & 1u)) continue;
+            __stcg(a.level + v, level);
+            if (base < HUB_WORDS) arcs += degree_of(a.out_offsets, v);
+            else if (at == 16) arcs += 32 * degree_of(a.out_offsets, v);
+        }
+    }
+    return nodes;
 }

@@ -11,6 +11,12 @@
 #define LANE_ARCS 32u  // arcs that a lane looks at alone, after the record, before its warp helps
 #define LANE_BATCH 4u  // at a time
 #define PATIENCE 2048u  // arcs of a row that a warp looks at before it leaves the rest to a block
+#define HUBS 4.0f  // times the mean degree
+#define PUSHED_G 75.0f    // arcs that a blind push takes, in G/s
+#define PULLED_G 145.0f   // and that a pull looks at
+#define OPENED_G 40.0f    // nodes that it begins with
+#define BLIND 32u       // a push of an arc or more for so many nodes marks what it leads to, and looks later what is new
+#define HUB_WORDS 1024u  // of the bitmaps; there a few nodes may have most of the arcs
 #define GROUP 8u      // words that a warp pulls at a time
 #define WIDE 4u       // arcs that each lane has under way in a long row
 #define SOLO 128u     // frontier nodes, and their arcs, that one block works off alone
@@ -136,6 +142,29 @@ __device__ __forceinline__ bool pulls(const BfsArgs& a, bool pulled, u64 nodes, 
     if (a.task == JOINT && !many) backward /= (float)a.joint.world;
     float pushing = many ? MANY_SHARE * a.do_a : a.do_a, pulling = many ? fminf(a.do_b, pushing) : a.do_b;
     return forward > (pulled ? pulling : pushing) * backward;
+}
+
+// Whether rows of the frontier are much longer than others.
+__device__ __forceinline__ bool hubs_in(const BfsArgs& a, const BfsKnown& k) {
+    return (float)k.arcs > HUBS * (float)k.nodes * ((float)a.arcs / (float)max(a.reachable, 1ull));
+}
+
+// Whether to push a frontier for which `pulls` speaks, from what nodes find that are not reached: `pulls` expects hubs among the
+// first neighbours. Where a sample finds few of these in the frontier, a pull looks at one arc after another. All threads of
+// a block take part, and all blocks find the same. G/s are arcs and nodes in a nanosecond.
+__device__ bool pushes_blindly(const BfsArgs& a, const u32* front, u64 arcs, u64 reached) {
+    u32 v = (u32)((u64)threadIdx.x * a.active / THREADS), hits = 0;
+    bool open = !has(a.visited, v);
+    if (open) {
+        uint2 pair = __ldg(a.pairs + v);
+        hits = (pair.x != v && has(front, pair.x)) || (pair.y != v && has(front, pair.y));
+    }
+    u32 tried = __syncthreads_count(open), found = __syncthreads_count(hits);
+    if (2 * found >= tried) return false;
+    float mean = (float)a.arcs / (float)max(a.reachable, 1ull), missed = 1.0f - (float)found / (float)tried;
+    float looks = missed * fminf(mean, (float)a.arcs / fmaxf((float)arcs, 1.0f));
+    float left = (float)(a.reachable > reached ? a.reachable - reached : 0);
+    return (float)arcs / PUSHED_G < left * (1.0f / OPENED_G + looks / PULLED_G);
 }
 
 // Ends a round: totals, and the queue of the next round where it fits.

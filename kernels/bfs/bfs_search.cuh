@@ -29,7 +29,8 @@ __device__ void clear(u32* words, u32 count) {
 // Ends a meeting, by one thread of a block: what is known of the frontier now, and the counters of the next but one are
 // cleared. `letter` is of those who pulled together.
 template <bool TOGETHER>
-__device__ __forceinline__ void close(const BfsArgs& a, BfsKnown& k, const Letter* letter, u32 round, u32 kind) {
+__device__ __forceinline__ void close(const BfsArgs& a, BfsKnown& k, const Letter* letter, u32 round, u32 kind,
+                                      bool blind) {
     BfsRound* r = &a.control->round[round % 3];
     u64 nodes = TOGETHER && letter ? letter->sum[0] : fresh(&r->nodes), arcs = fresh(&r->arcs), found = fresh(&r->found);
     u32 levels = kind == ROUND_SOLO ? (u32)fresh(&r->levels) : 1;
@@ -42,8 +43,8 @@ __device__ __forceinline__ void close(const BfsArgs& a, BfsKnown& k, const Lette
     k.nodes = nodes;
     k.arcs = kind == ROUND_PULL ? ~0ull : arcs;
     k.reached += kind == ROUND_SOLO ? found : nodes;
-    // A queue would have the own finds alone.
-    k.queued = TOGETHER && letter ? FULL : (u32)min(nodes, (u64)FULL);
+    // A queue would have the own finds alone; a blind push makes none.
+    k.queued = blind || (TOGETHER && letter) ? FULL : (u32)min(nodes, (u64)FULL);
     k.depth += levels;
     if (blockIdx.x == 0) {
         BfsRound* old = &a.control->round[(round + 2) % 3];
@@ -86,6 +87,13 @@ __device__ __forceinline__ void run(const BfsArgs& a) {
         u32 *front = round & 1u ? a.next : a.front, *next = round & 1u ? a.front : a.next;
         bool pull_now = a.task == PULL || (whole && pulls(a, pulled, s.known.nodes, s.known.arcs, s.known.reached));
         if (a.task == PUSH) pull_now = false;
+        bool blind = whole && s.known.arcs != ~0ull && s.known.arcs >= a.active / BLIND && s.known.queued > QUEUE;
+        if (pull_now && blind && !pulled && a.way == AUTO && !hubs_in(a, s.known)) {
+            pull_now = !pushes_blindly(a, front, s.known.arcs, s.known.reached);
+            // Nobody may change what the others still look at.
+            if (!grid.sync()) break;
+        }
+        if (pull_now) blind = false;
         if (pull_now && a.task == GROW) {
             want_pull = 1;
             break;
@@ -117,10 +125,15 @@ __device__ __forceinline__ void run(const BfsArgs& a) {
                 if (!(whole && s.known.queued <= QUEUE &&
                       push_queue(a, s, front, next, s.known.queued, round, s.known.depth + 1, found_arcs, looked))) {
                     kind = ROUND_SWEEP;
-                    u32 step = s.known.nodes * 32 < hi - lo ? 32 : 1;
-                    if (!push_words(a, s, grid, front, next, lo, hi, step, round, s.known.depth + 1, found_arcs, looked))
+                    u32 step = s.known.nodes * 4 < hi - lo ? 32 : blind ? 4 : 1;
+                    if (!push_words(a, s, grid, front, next, blind, lo, hi, step, round, s.known.depth + 1, found_arcs, looked))
                         break;
                     if (!whole) clear(front, words);  // also the words of other chunks
+                    if (blind) {
+                        if (!grid.sync()) break;
+                        u64 found = block_sum(take_marked(a, next, words, s.known.depth + 1, found_arcs), s.room);
+                        if (threadIdx.x == 0 && found) atomicAdd(&a.control->round[round % 3].nodes, found);
+                    }
                 }
                 flush(a, s, found_arcs, round);
             }
@@ -136,7 +149,7 @@ __device__ __forceinline__ void run(const BfsArgs& a) {
         }
         Letter letter;
         if (all && !meet(grid, a.joint, epoch, &a.control->round[round % 3].nodes, NULL, NULL, letter)) break;
-        if (threadIdx.x == 0) close<TOGETHER>(a, s.known, all ? &letter : NULL, round, kind);
+        if (threadIdx.x == 0) close<TOGETHER>(a, s.known, all ? &letter : NULL, round, kind, blind);
         __syncthreads();
         // Too many arcs for one block: now they are known.
         if (s.known.levels == 0) continue;
