@@ -176,8 +176,9 @@ struct Grid {
     }
 };
 
-// How a round of the log went: from a queue, over a bitmap, by a pull, by one block alone, or as a window of near-far.
-enum RoundKind { ROUND_QUEUE = 1, ROUND_SWEEP, ROUND_PULL, ROUND_SOLO, ROUND_WINDOW };  // @host
+// How a round of the log went: from a queue, over a bitmap, by a pull, by one block alone, as a window of near-far, or as one
+// that is pushed.
+enum RoundKind { ROUND_QUEUE = 1, ROUND_SWEEP, ROUND_PULL, ROUND_SOLO, ROUND_WINDOW, ROUND_PUSHED };  // @host
 
 // A log that the host reads after the launch, for --trace: one entry a round, stamped at its end;
 // entry 0 is the start. `at` is NULL when nobody wants it.

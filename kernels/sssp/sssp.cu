@@ -8,6 +8,11 @@
 // Invariant between rounds: every arc out of a node outside the frontier is relaxed. `front` holds
 // the frontier, `next` is all zero. A round consumes `front`, fills `next`, and swaps them.
 //
+// Where degrees are alike (HIVE_CAPPED), no node is near to all others, and frontiers that are pushed as they come relax most
+// arcs many times. There pushes go by windows of distances, each settled before the next, and from early on only along arcs
+// that lead below a cap, which is guessed to be beyond where half of the nodes are settled. Then the first pull follows: a node
+// whose distance is above the cap looks at all arcs that are lighter than its distance, others stop as in any pull.
+//
 // Jointly (sssp_joint), replicas on several GPUs push redundantly, from snapshots, and pull together: each its own nodes,
 // whose distances and marks it stores into everybody's arrays; then all meet (joint.cuh). A distance that comes
 // early does no harm: its node is marked.
@@ -18,7 +23,7 @@
 // Source of the pull's early stop: the lightest-arc-first rule of Thorup's and Dial's bounds; of the
 // push/pull switch: Beamer, Asanovic, Patterson, SC 2012, section 4.
 //
-// Compiled with: -DHIVE_PACKED=1 -DHIVE_WIDE=0 | -DHIVE_PACKED=0 -DHIVE_WIDE=0 | -DHIVE_PACKED=1 -DHIVE_WIDE=1 | -DHIVE_PACKED=0 -DHIVE_WIDE=1
+// Compiled with: -DHIVE_PACKED=1 -DHIVE_WIDE=0 | -DHIVE_PACKED=0 -DHIVE_WIDE=0 | -DHIVE_PACKED=1 -DHIVE_WIDE=1 | -DHIVE_PACKED=0 -DHIVE_WIDE=1 | -DHIVE_PACKED=1 -DHIVE_WIDE=0 -DHIVE_CAPPED=1 | -DHIVE_PACKED=0 -DHIVE_WIDE=0 -DHIVE_CAPPED=1 | -DHIVE_PACKED=1 -DHIVE_WIDE=1 -DHIVE_CAPPED=1 | -DHIVE_PACKED=0 -DHIVE_WIDE=1 -DHIVE_CAPPED=1
 
 #include "sssp_search.cuh"
 

@@ -4,6 +4,10 @@
 #include "joint.cuh"
 #include "queue.cuh"
 
+#ifndef HIVE_CAPPED
+#define HIVE_CAPPED 0
+#endif
+
 #define STEP_THREADS 512u  // @host
 #define STEP_SHARED 41472u  // @host bytes of Shared, rounded up
 #define SOLO 128u        // frontier nodes, and their arcs, that one block works off alone
@@ -11,6 +15,7 @@
 #define SOLO_ROUNDS 4096u  // before it looks up: the others wait with a deadline
 #define TILE 512u        // frontier entries in shared memory in a scan round
 #define LANE_ARCS 12u    // arcs that a lane scans alone, after the record, before its warp helps
+#define PULL_BATCH 4u    // HIVE_CAPPED: of these, under way at once
 #define WIDE 4u          // arcs that each lane of a giant's warps has under way
 
 enum Task { FINISH = 0, GROW = 1, PULL = 2, PUSH = 3, JOINT = 5 };  // @host
@@ -73,10 +78,25 @@ struct StepArgs {  // @host
     u32 queued;      // FINISH, GROW: entries already in `queue`, FULL when the bitmap must be swept
     float lightest;  // smallest weight of the graph
     ArcForm form;
-    u32 unused;
+    float delta;  // HIVE_CAPPED: width of a window
     Joint joint;               // JOINT alone reads what follows
     u32* dists[REPLICAS];      // everybody's `dist`
     u32* bitmaps[2][REPLICAS];  // and `front` and `next`
+};
+
+// Which arcs into a node can still improve it.
+struct Bound {
+    float lowest;  // smallest distance of a node that has not been pushed
+    u32 cap;       // HIVE_CAPPED: of the others, arcs that lead to this much or more have not been relaxed
+
+    __device__ __forceinline__ bool helps(float weight, u32 best) const {
+#if HIVE_CAPPED
+        float from = best <= cap ? lowest : 0.0f;
+#else
+        float from = lowest;
+#endif
+        return __float_as_uint(weight + from) < best;
+    }
 };
 
 struct Shared {
@@ -98,6 +118,7 @@ static_assert(sizeof(Shared) <= STEP_SHARED, "the host asks for this much");
 struct Tally {
     u32 lowest_inverted;
     u32 relaxed;
+    bool within;  // HIVE_CAPPED: a node has improved within the window
 };
 
 __device__ __forceinline__ void mark(const StepArgs& a, Shared& s, u32* next, u32 v) {
@@ -157,4 +178,32 @@ __device__ void flush(const StepArgs& a, Shared& s, Tally& t, u64 arcs, u32 roun
     t.relaxed = 0;
     t.lowest_inverted = 0;
     __syncthreads();
+}
+
+// Ends a round: everybody sees its totals, those of all replicas where they did it together, and the counters of the
+// next but one are cleared.
+__device__ bool close(const StepArgs& a, Grid& grid, u64* epoch, u32 round, Round& total) {
+    Round* r = &a.control->round[round % 3];
+    if (epoch) {
+        Letter letter;
+        if (!meet(grid, a.joint, *epoch, &r->nodes, &r->arcs, &r->lowest_inverted, letter)) return false;
+        total.nodes = letter.sum[0];
+        total.arcs = letter.sum[1];
+        total.lowest_inverted = (u32)letter.largest;
+        total.rounds = 1;
+    } else {
+        if (!grid.sync()) return false;
+        total.nodes = fresh(&r->nodes);
+        total.arcs = fresh(&r->arcs);
+        total.lowest_inverted = fresh(&r->lowest_inverted);
+        total.rounds = fresh(&r->rounds);
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        Round* old = &a.control->round[(round + 2) % 3];
+        __stcg(&old->nodes, 0ull);
+        __stcg(&old->arcs, 0ull);
+        __stcg(&old->lowest_inverted, 0u);
+        __stcg(&old->rounds, 0u);
+    }
+    return true;
 }

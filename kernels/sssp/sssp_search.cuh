@@ -3,41 +3,16 @@
 
 #include "sssp_push.cuh"
 #include "sssp_pull.cuh"
-
-// Ends a round: everybody sees its totals, those of all replicas where they did it together, and the counters of the
-// next but one are cleared.
-__device__ bool close(const StepArgs& a, Grid& grid, u64* epoch, u32 round, Round& total) {
-    Round* r = &a.control->round[round % 3];
-    if (epoch) {
-        Letter letter;
-        if (!meet(grid, a.joint, *epoch, &r->nodes, &r->arcs, &r->lowest_inverted, letter)) return false;
-        total.nodes = letter.sum[0];
-        total.arcs = letter.sum[1];
-        total.lowest_inverted = (u32)letter.largest;
-        total.rounds = 1;
-    } else {
-        if (!grid.sync()) return false;
-        total.nodes = fresh(&r->nodes);
-        total.arcs = fresh(&r->arcs);
-        total.lowest_inverted = fresh(&r->lowest_inverted);
-        total.rounds = fresh(&r->rounds);
-    }
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        Round* old = &a.control->round[(round + 2) % 3];
-        __stcg(&old->nodes, 0ull);
-        __stcg(&old->arcs, 0ull);
-        __stcg(&old->lowest_inverted, 0u);
-        __stcg(&old->rounds, 0u);
-    }
-    return true;
-}
+#if HIVE_CAPPED
+#include "sssp_capped.cuh"
+#endif
 
 // TOGETHER: task JOINT, else any other.
 template <bool TOGETHER> __device__ __forceinline__ void step(const StepArgs& a) {
     extern __shared__ __align__(16) u8 memory[];
     Shared& s = *(Shared*)memory;
     Grid grid = {&a.control->barrier, a.abort, a.deadline_ns, 0, 0};
-    Tally t = {0, 0};
+    Tally t = {0, 0, false};
     if (threadIdx.x == 0) s.staged = s.lowest_inverted = 0;
     __syncthreads();
 
@@ -54,10 +29,22 @@ template <bool TOGETHER> __device__ __forceinline__ void step(const StepArgs& a)
     u32 round = 0, rounds = 0, want_pull = 0;
     bool pulled = false, alone = true;
     u64 epoch = TOGETHER ? fresh(&a.joint.mail[a.joint.rank]->epoch) : 0;
-    u32 swapped = 0;
+    u32 swapped = 0, notes = 0;
     note(a.log, 0, 0, 0, 0);
+    Bound bound = {__uint_as_float(lowest), INFINITE};
+    bool going = true;
+#if HIVE_CAPPED
+    // What is left depends on the schedule: this is not for replicas that go on together.
+    if (whole) {
+        going = capped(a, s, grid, t, round, notes, bound, going) && going;
+        rounds = notes;
+        if (!going) nodes = 0;
+        // The first pull follows.
+        pulled = true;
+    }
+#endif
 
-    while (true) {
+    while (going) {
         bool pull_now = a.task == PULL || (whole && pulled && arcs > a.push_below);
         bool solo_now = whole && !pull_now && alone && queued <= SOLO;
         u64 nodes_in = queued <= QUEUE ? queued : nodes;
@@ -91,7 +78,7 @@ template <bool TOGETHER> __device__ __forceinline__ void step(const StepArgs& a)
             // The others write here from now on, and must not before pushes have ended.
             Letter letter;
             if (TOGETHER && !pulled && !meet(grid, a.joint, epoch, NULL, NULL, NULL, letter)) break;
-            u64 mine = pull<TOGETHER>(a, s, front, next, t, lowest, all ? 0 : a.lo, all ? a.active : a.hi);
+            u64 mine = pull<TOGETHER>(a, s, front, next, t, bound, all ? 0 : a.lo, all ? a.active : a.hi);
             flush(a, s, t, mine, round);
             if (TOGETHER) {
                 if (!grid.sync()) break;
@@ -113,13 +100,14 @@ template <bool TOGETHER> __device__ __forceinline__ void step(const StepArgs& a)
         }
         round++;
         rounds += done;
-        note(a.log, round, (u64)done << 8 | (pull_now ? ROUND_PULL : kind), nodes_in, arcs);
+        note(a.log, ++notes, (u64)done << 8 | (pull_now ? ROUND_PULL : kind), nodes_in, arcs);
         pulled = pull_now;
         // What one block could not go on with is for the whole grid.
         alone = !solo_now || done == SOLO_ROUNDS;
         nodes = total.nodes;
         arcs = pulled ? total.arcs : ~0ull;
         lowest = ~total.lowest_inverted;
+        bound = {__uint_as_float(lowest), INFINITE};
         // A queue would have the own nodes alone.
         queued = TOGETHER && pulled ? FULL : (u32)min(nodes, (u64)FULL);
         if (nodes == 0 || !whole) break;
@@ -136,7 +124,7 @@ template <bool TOGETHER> __device__ __forceinline__ void step(const StepArgs& a)
         out->parity = front != a.front;
         out->stopped = grid.stopped;
         out->want_pull = want_pull;
-        out->meetings = round;
+        out->meetings = notes;
         if (TOGETHER) __stcg(&a.joint.mail[a.joint.rank]->epoch, epoch);
     }
 }

@@ -33,6 +33,7 @@ impl Rounds {
                 hive::ROUND_PULL => "pull",
                 hive::ROUND_SOLO => "push solo",
                 hive::ROUND_WINDOW => "near-far",
+                hive::ROUND_PUSHED => "push window",
                 _ => "",
             };
             TraceEntry {

@@ -40,6 +40,8 @@ pub struct ShortestPaths {
     pub nominees: Option<Vec<u32>>,
     /// The bucket width that was used, in units of weight; infinite where there was one bucket.
     pub delta: f32,
+    /// The width of the windows that were pushed before the first pull, where there were any.
+    pub window: Option<f32>,
     /// Timings and counts.
     pub measured: Measured,
 }
@@ -159,6 +161,7 @@ where
             _ if self.distances_f64.is_some() => "near-far",
             MergeMode::Dense => "dense",
             _ if self.delta.is_finite() => "near-far",
+            _ if self.window.is_some() => "windows",
             _ => "push-pull",
         }
     }
@@ -172,7 +175,10 @@ where
             "dense" => {
                 "dense: push what the chunk's frontier reaches, OR frontiers, MIN distances".into()
             }
-            other => other.into(),
+            other => match self.window {
+                Some(width) => format!("windows of {width}, then push-pull: the graph has no hubs"),
+                None => other.into(),
+            },
         }
     }
 

@@ -44,10 +44,13 @@ impl Workspace {
         graph: &DeviceWeighted,
         seeds: &[u32],
         near_far: bool,
-        [joins, trace]: [bool; 2],
+        [joins, trace, windows]: [bool; 3],
     ) -> Result<Workspace> {
-        let options = graph.options();
-        let joint = device.joint(joins, source("sssp_joint.cu"), &options, "sssp_joint")?;
+        let [packed, wide] = graph.options();
+        let capped = windows.then(|| "-DHIVE_CAPPED=1".to_string());
+        let options: Vec<String> = [packed, wide].into_iter().chain(capped).collect();
+        let together = joins && !windows;
+        let joint = device.joint(together, source("sssp_joint.cu"), &options, "sssp_joint")?;
         let mut kernel = |name| device.function(source("sssp.cu"), &options, name);
         let step = kernel("sssp_step")?;
         let scatter = kernel("sssp_scatter")?;
@@ -159,7 +162,7 @@ impl Workspace {
             queued: std::mem::replace(&mut self.queued, UNQUEUED),
             lightest: graph.lightest,
             form: graph.form,
-            unused: 0,
+            delta: told.delta,
             joint: told.together.joint,
             dists: told.together.arrays[0],
             bitmaps: [told.together.arrays[1], told.together.arrays[2]],

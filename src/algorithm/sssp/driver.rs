@@ -100,7 +100,9 @@ impl Question {
         let plan = Plan::new(layout, &self.config, fleet);
         let (distances, measured) = self.first(fleet.run(move |r| program(r, &question, plan))?);
         let mean = layout.mean_weight;
-        Ok(ShortestPaths::in_f32(&self.graph.graph, distances, mean, plan.delta(), measured))
+        let found =
+            ShortestPaths::in_f32(&self.graph.graph, distances, mean, plan.delta(), measured);
+        Ok(ShortestPaths { window: plan.window(), ..found })
     }
 
     fn in_f64(self: &Arc<Self>, fleet: &Fleet) -> Result<ShortestPaths> {
@@ -158,7 +160,7 @@ impl<'a> Driver<'a> {
             _ => Together::alone(),
         };
         let near_far = matches!(plan, Plan::NearFar { .. });
-        let options = [r.can_join(), config.run.trace];
+        let options = [r.can_join(), config.run.trace, plan.window().is_some()];
         let cuda = |device: &mut _| {
             Workspace::new(device, graph.on_device(rank)?, seeds, near_far, options)
         };
@@ -194,11 +196,11 @@ impl Run for Driver<'_> {
         let start = FrontierInfo { nodes: self.seeds.len() as u64, arcs: 0, lowest: 0.0 };
         match self.plan {
             Plan::NearFar { .. } => self.step(r, log, Task::NearFar, start).map(drop),
-            Plan::Redundant if self.engine.workspace().is_some() => {
+            Plan::Redundant { .. } if self.engine.workspace().is_some() => {
                 self.step(r, log, Task::Finish, start).map(drop)
             }
             Plan::Joint => self.step(r, log, Task::Joint, start).map(drop),
-            Plan::Redundant | Plan::Cut => self.push_pull(r, log, start),
+            Plan::Redundant { .. } | Plan::Cut => self.push_pull(r, log, start),
             Plan::Dense => self.dense(r, log, start),
         }
     }
@@ -274,7 +276,8 @@ impl Driver<'_> {
             Task::Push => graph.chunks.range(rank),
             _ => 0..graph.layout.active as u64,
         };
-        let (thresholds, delta) = (self.thresholds, self.plan.delta());
+        let delta = self.plan.window().unwrap_or(self.plan.delta());
+        let thresholds = self.thresholds;
         let told = StepTask { task, known, chunk, thresholds, delta, together: self.together };
         step(
             (r, log, task.name()),

@@ -5,13 +5,17 @@
 //! v of their lengths; +inf where there is none. Weights are 0 or more; an arc without one counts 1.
 //!
 //! **Idea.** An arc u -> v of weight w is *relaxed* when dist(v) <= fl(dist(u) + w). Relaxing arcs lowers distances until all
-//! arcs are relaxed. Two orders of work, chosen by the graph:
+//! arcs are relaxed. Three orders of work, chosen by the graph:
 //!
 //! * *Push-pull*, for skewed degrees. A *push* relaxes the arcs out of the frontier. A *pull* goes over all nodes, and each
 //!   relaxes its in-arcs, lightest first: with L the smallest distance in the frontier, it stops at the first arc with
 //!   fl(w + L) >= dist(v). That takes a few arcs a node, whatever its degree. The first and last rounds push, the heavy ones
 //!   pull: push turns to pull when more than `pull_above` of all arcs leave the frontier, pull to push when no more than
 //!   `push_below` do ([`Turns`]).
+//! * *Windows, then push-pull*, for degrees that are alike, on GPUs. No node is near to all others there, and frontiers that are
+//!   pushed as they come relax most arcs many times. So pushes go by windows of distances, each settled before the next, and
+//!   from early on only along arcs that lead below a cap. When half of the nodes are settled, a pull follows. A node whose
+//!   distance is above the cap looks at all arcs lighter than that distance; others stop as above (`sssp_capped.cuh`).
 //! * *Near-far*, for flat degrees and long paths. Relax what lies below a threshold until nothing does, then raise the
 //!   threshold by `delta`. Thousands of small rounds stay on the device.
 //!
@@ -19,7 +23,7 @@
 //! x -> fl(x + w) is monotone, so the final distances are unique whatever the order of work.
 //!
 //! **Plans.** *Near-far* where `--delta` is finite, by default on flat graphs: every replica does the whole search.
-//! *Redundant*: so does push-pull. *Joint*: GPUs that have a replica each run one launch, push redundantly from snapshots of
+//! *Redundant*: so does push-pull; with windows always. *Joint*: GPUs that have a replica each run one launch, push redundantly from snapshots of
 //! the distances, and share pulls by node; owners store distances and marks into everybody's arrays. *Cut*: the host leads,
 //! pushes are redundant, pulls are cut by chunk, and distances and frontiers are gathered, or lists of what changed where
 //! these are short. *Dense* (`--merge dense`) is the textbook loop: push the own chunk's frontier, OR the frontiers, MIN the

@@ -4,6 +4,7 @@ use super::SsspConfig;
 use crate::algorithm::MergeMode;
 use crate::algorithm::arrays::replicated_arrays;
 use crate::algorithm::frame::tasks;
+use crate::choice::Choice;
 use crate::collective::{Frontier, Replicated, Together};
 use crate::device::kernels::sssp_round as kernel;
 use crate::fleet::Fleet;
@@ -141,8 +142,8 @@ impl State {
 pub(super) enum Plan {
     /// Near-far with this bucket width, redundantly.
     NearFar { delta: f32 },
-    /// Push-pull by every replica alone.
-    Redundant,
+    /// Push-pull by every replica alone; on a graph without hubs windows of this width are pushed.
+    Redundant { window: Option<f32> },
     /// Push-pull with pulls cut by GPUs that meet by themselves.
     Joint,
     /// Push-pull with pulls cut by chunk, led by the host.
@@ -166,14 +167,17 @@ impl Plan {
             false => f64::INFINITY,
         };
         let delta = config.delta.or(automatic as f32);
+        let window = window(layout).filter(|_| cuda && config.delta == Choice::Auto);
         match config.run.merge {
             MergeMode::Dense => Plan::Dense,
             _ if delta.is_finite() => Plan::NearFar { delta },
             MergeMode::Split if joint => Plan::Joint,
+            // What windows leave depends on the schedule, and replicas go on together from equal states alone.
+            MergeMode::Auto if window.is_some() => Plan::Redundant { window },
             MergeMode::Auto if joint && layout.active >= JOINT_NODES => Plan::Joint,
             MergeMode::Split if world > 1 => Plan::Cut,
             MergeMode::Auto if world > 1 && cutting_pays(layout, world, cuda) => Plan::Cut,
-            _ => Plan::Redundant,
+            _ => Plan::Redundant { window },
         }
     }
 
@@ -184,6 +188,37 @@ impl Plan {
             _ => f32::INFINITY,
         }
     }
+
+    /// The width of the windows that are pushed, if any are.
+    pub fn window(self) -> Option<f32> {
+        match self {
+            Plan::Redundant { window } => window,
+            _ => None,
+        }
+    }
+}
+
+/// A graph has no hubs where at least this part of its nodes has half of the arcs.
+const EVEN: f64 = 0.125;
+/// The same where weights are coarse.
+const VERY_EVEN: f64 = 0.25;
+/// Arcs from which windows are worth their meetings.
+const WORTH_WINDOWS: u64 = 1 << 23;
+
+/// The width of the windows in which a graph without hubs is pushed: with a mean degree of d, and weights up to twice their mean
+/// w, the nodes within a distance grow by a factor of e about every 2 w / d. `None` where there are hubs, or where labels do not
+/// fall by degree, so that a look does not tell.
+fn window(layout: &WeightedLayout) -> Option<f32> {
+    let (offsets, arcs) = (&layout.out.offsets, layout.out.arc_count());
+    let half = offsets.partition_point(|end| 2 * *end < arcs);
+    let width = layout.mean_weight * layout.active as f64 / arcs.max(1) as f64;
+    // Many nodes have the same distance where a window is narrower than the lightest arc: windows pay later there.
+    let least = if width < f64::from(layout.lightest) { VERY_EVEN } else { EVEN };
+    let large = cfg!(test) || arcs >= WORTH_WINDOWS;
+    let no_hubs = large && layout.by_degree && half as f64 >= least * layout.active as f64;
+    // Windows of whole weights begin and end at whole distances.
+    let width = if layout.out.arcs.packing().is_some() { width.floor().max(1.0) } else { width };
+    (no_hubs && width > 0.0).then_some(width as f32)
 }
 
 /// Microseconds, estimated: what cutting pulls saves a node, what the exchange costs a node, and what launches and
@@ -198,4 +233,30 @@ fn cutting_pays(layout: &WeightedLayout, world: usize, cuda: bool) -> bool {
     let nodes = layout.active as f64;
     let saved = nodes * CUT_SAVES * (1.0 - 1.0 / world as f64);
     !cuda || saved > CUT_MEETINGS + nodes * CUT_EXCHANGE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::generate;
+    use crate::layout::Layout;
+
+    #[test]
+    fn windows_are_for_graphs_without_hubs() {
+        for (spec, wanted) in [
+            ("uniform:2^12", Some(1.0)),
+            ("uniform:2^12,ef=4", None),
+            ("uniform:2^12,ef=6", Some(2.0)),
+            ("rmat:14,params=gtgraph", Some(1.0)),
+            ("rmat:14", None),
+            ("rmat:12,ef=64", None),
+            ("star:5000", None),
+            ("chain:3000", None),
+            ("grid:50x60", None),
+            ("road:10", None),
+        ] {
+            let layout = WeightedLayout::new(&generate(spec).unwrap(), Layout::Auto).unwrap();
+            assert_eq!(window(&layout), wanted, "{spec}");
+        }
+    }
 }
