@@ -15,7 +15,7 @@
 #define PUSHED_G 75.0f    // arcs that a blind push takes, in G/s
 #define PULLED_G 145.0f   // and that a pull looks at
 #define OPENED_G 40.0f    // nodes that it begins with
-#define BLIND 32u       // a push of an arc or more for so many nodes marks what it leads to, and looks later what is new
+#define BLIND (1u << 22)  // arcs from which a push marks what it leads to, and looks later what is new
 #define HUB_WORDS 1024u  // of the bitmaps; there a few nodes may have most of the arcs
 #define GROUP 8u      // words that a warp pulls at a time
 #define WIDE 4u       // arcs that each lane has under way in a long row

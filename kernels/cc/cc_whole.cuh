@@ -136,7 +136,7 @@ __device__ bool follow_together(const CcArgs& a, Grid& grid, u64& epoch, u32 wor
     return true;
 }
 
-// Whether chains lead to many roots; else which is the giant's.
+// Whether chains lead to many roots; which of them has most.
 __device__ bool scattered(const CcArgs& a, u32& giant) {
     u32 votes;
     giant = vote(a, true, votes);

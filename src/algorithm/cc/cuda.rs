@@ -15,6 +15,8 @@ const _: () = assert!(size_of::<CcControl>() <= CONTROL * size_of::<u64>());
 
 /// Of 256 nodes that are asked, those whose chains have to end in one root for it to be the giant's.
 const VOTES: u32 = 192;
+/// Nodes with arcs from which it is worth some meetings to join many roots; below, arcs are.
+const SCATTERED: u32 = 1 << 17;
 /// Steps of a chain that are followed at once; more where labels fall by degree and chains are short.
 const HOPS: [u32; 2] = [32, 8];
 
@@ -107,7 +109,7 @@ impl Workspace {
             sampled: u32::from(self.sampled),
             flat: u32::from(self.flat),
             task: task as u32,
-            votes: VOTES,
+            votes: if self.active < SCATTERED { 0 } else { VOTES },
             joint: together.joint,
             bitmaps: together.arrays[0],
         };
