@@ -15,3 +15,10 @@ pub(crate) struct DeviceCsr {
     pub nodes: u64,
     pub arcs: u64,
 }
+
+impl DeviceCsr {
+    /// Whether arcs have weights, in an array or by their ends.
+    pub fn has_weights(&self) -> bool {
+        self.weights.is_some() || self.pair_key.is_some()
+    }
+}

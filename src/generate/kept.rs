@@ -21,8 +21,7 @@ pub(crate) enum DeviceArcs {
 impl DeviceArcs {
     /// Whether weights are among them.
     pub fn has_weights(&self) -> bool {
-        let has = |rows: &Arc<DeviceCsr>| rows.weights.is_some() || rows.pair_key.is_some();
-        matches!(self, DeviceArcs::Rows(rows) if rows.iter().all(has))
+        matches!(self, DeviceArcs::Rows(rows) if rows.iter().all(|rows| rows.has_weights()))
     }
 
     /// Whether weights are hashes of the ends of arcs, and in no array.

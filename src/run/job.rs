@@ -484,6 +484,35 @@ mod tests {
     }
 
     #[test]
+    fn a_graph_that_a_gpu_made_is_checked_by_the_weights_that_it_is_to_have() {
+        let devices = "cuda:0".parse().unwrap();
+        let Ok(fleet) = Fleet::open(FleetConfig { devices, ..FleetConfig::default() }) else {
+            return crate::skips::skipped("no CUDA device, no graph was made on one");
+        };
+        for (name, weights) in [
+            ("sssp", "file"),
+            ("sssp", "unit"),
+            ("bfs", "file"),
+            ("pagerank", "file"),
+            ("pagerank", "unit"),
+        ] {
+            let text = format!(
+                "graph = 'rmat:22'\ndevices = 'cuda:0'\nverify = true\n[load]\nweights = '{weights}'\n[pagerank]\nweighted = true"
+            );
+            let config: RunConfig = toml::from_str(&text).unwrap();
+            let workload = workload(name).unwrap();
+            let loaded = Loading::begin(&config, workload).end(&config, workload, &fleet).unwrap();
+            let Loaded { graph, kept } = loaded;
+            assert!(kept.is_some() && !graph.is_on_host(), "{name}, {weights}");
+            let job = Job::new(workload, config, graph.clone()).unwrap();
+            let prepared = prepare(&job, kept, &fleet).unwrap();
+            let answer = job.solve(&fleet, &prepared).unwrap();
+            let checked = job.check(&fleet, &prepared, &*answer).unwrap().unwrap();
+            assert_eq!(checked.verdict, Verdict::Yes, "{name}, {weights}");
+        }
+    }
+
+    #[test]
     fn a_large_text_file_is_built_on_the_gpu_as_on_the_host() {
         let devices = "cuda:0".parse().unwrap();
         let Ok(fleet) = Fleet::open(FleetConfig { devices, ..FleetConfig::default() }) else {

@@ -194,11 +194,10 @@ impl Gpu<'_> {
         scratch: u64,
     ) -> Result<Option<Arcs<'a>>> {
         let weights = weights && graph.is_weighted();
-        let has = |csr: &DeviceCsr| csr.weights.is_some() || csr.pair_key.is_some();
-        let fits = |csr: &&Arc<DeviceCsr>| has(csr) || !weights;
+        let fits = |csr: &&Arc<DeviceCsr>| csr.has_weights() || !weights;
         if let Some(csr) = self.input.borrow().as_ref().filter(fits) {
             let free = self.side.room()?.saturating_sub(RESERVE);
-            return Ok((scratch <= free).then(|| Arcs::Whole(csr.clone())));
+            return Ok((scratch <= free).then(|| Arcs::Whole { csr: csr.clone(), weights }));
         }
         self.input.replace(None);
         let (nodes, arcs) = (graph.nodes(), graph.arcs());
@@ -232,7 +231,7 @@ impl Gpu<'_> {
         let Arcs::Parts { csr, .. } = part else { return Ok(None) };
         let csr = Arc::new(csr);
         self.input.replace(Some(csr.clone()));
-        Ok(Some(Arcs::Whole(csr)))
+        Ok(Some(Arcs::Whole { csr, weights }))
     }
 }
 
@@ -282,8 +281,8 @@ fn fill(csr: &DeviceCsr, graph: &Graph, begin: u64, stop: u64) -> Result<()> {
 
 /// The input's arcs on a GPU.
 pub(super) enum Arcs<'a> {
-    /// All of them.
-    Whole(Arc<DeviceCsr>),
+    /// All of them. Their weights may be there although the graph is one without.
+    Whole { csr: Arc<DeviceCsr>, weights: bool },
     /// As many at a time as there is room for.
     Parts { gpu: &'a Gpu<'a>, graph: &'a Graph, csr: DeviceCsr },
     /// The rows of some nodes at a time, for which so many arcs are drawn.
@@ -300,7 +299,7 @@ pub(super) enum Arcs<'a> {
 impl Arcs<'_> {
     fn csr(&self) -> &DeviceCsr {
         match self {
-            Arcs::Whole(csr) | Arcs::Drawn { csr, .. } => csr,
+            Arcs::Whole { csr, .. } | Arcs::Drawn { csr, .. } => csr,
             Arcs::Parts { csr, .. } => csr,
         }
     }
@@ -314,17 +313,20 @@ impl Arcs<'_> {
     /// All arcs, if they are there at once.
     pub fn all(&self) -> Option<Rows> {
         match self {
-            Arcs::Whole(csr) => Some(self.part(csr, 0, csr.arcs)),
+            Arcs::Whole { csr, .. } => Some(self.part(csr, 0, csr.arcs)),
             Arcs::Parts { .. } | Arcs::Drawn { .. } => None,
         }
     }
 
     fn part(&self, csr: &DeviceCsr, begin: u64, stop: u64) -> Rows {
+        let weighted = !matches!(self, Arcs::Whole { weights: false, .. });
+        let (weights, pair_key) =
+            (csr.weights.as_ref().filter(|_| weighted), csr.pair_key.filter(|_| weighted));
         Rows {
             columns: csr.columns.pointer(),
-            weights: csr.weights.as_ref().map_or(0, DeviceBuffer::pointer),
-            pair_key: csr.pair_key.unwrap_or(0),
-            paired: u32::from(csr.pair_key.is_some()),
+            weights: weights.map_or(0, DeviceBuffer::pointer),
+            pair_key: pair_key.unwrap_or(0),
+            paired: u32::from(pair_key.is_some()),
             begin,
             stop,
             ..self.nodes()
@@ -334,8 +336,8 @@ impl Arcs<'_> {
     /// Does `work` with all arcs, part by part; it queues kernels.
     pub fn each(&self, mut work: impl FnMut(&Rows) -> Result<()>) -> Result<()> {
         match self {
-            Arcs::Whole(csr) if csr.arcs == 0 => Ok(()),
-            Arcs::Whole(csr) => work(&self.part(csr, 0, csr.arcs)),
+            Arcs::Whole { csr, .. } if csr.arcs == 0 => Ok(()),
+            Arcs::Whole { csr, .. } => work(&self.part(csr, 0, csr.arcs)),
             Arcs::Parts { gpu, graph, csr } => {
                 let parts = (0..graph.arcs()).step_by(csr.arcs as usize);
                 for (begin, stop) in parts.map(|at| (at, graph.arcs().min(at + csr.arcs))) {
