@@ -11,10 +11,10 @@
 #define LANE_ARCS 32u  // arcs that a lane looks at alone, after the record, before its warp helps
 #define LANE_BATCH 4u  // at a time
 #define PATIENCE 2048u  // arcs of a row that a warp looks at before it leaves the rest to a block
-#define HUBS 4.0f  // times the mean degree
-#define PUSHED_G 75.0f    // arcs that a blind push takes, in G/s
-#define PULLED_G 145.0f   // and that a pull looks at
-#define OPENED_G 40.0f    // nodes that it begins with
+#define HUBS 4.0f      // a frontier has hubs if its nodes have so many times the mean degree
+#define PUSHED_G 75.0f   // G/s: arcs of a blind push
+#define PULLED_G 145.0f  // arcs that a pull looks at
+#define OPENED_G 40.0f   // nodes for which a pull begins to look
 #define BLIND (1u << 22)  // arcs from which a push marks what it leads to, and looks later what is new
 #define HUB_WORDS 1024u  // of the bitmaps; there a few nodes may have most of the arcs
 #define GROUP 8u      // words that a warp pulls at a time
@@ -144,14 +144,14 @@ __device__ __forceinline__ bool pulls(const BfsArgs& a, bool pulled, u64 nodes, 
     return forward > (pulled ? pulling : pushing) * backward;
 }
 
-// Whether rows of the frontier are much longer than others.
+// Whether nodes of the frontier have much higher degrees than others.
 __device__ __forceinline__ bool hubs_in(const BfsArgs& a, const BfsKnown& k) {
     return (float)k.arcs > HUBS * (float)k.nodes * ((float)a.arcs / (float)max(a.reachable, 1ull));
 }
 
-// Whether to push a frontier for which `pulls` speaks, from what nodes find that are not reached: `pulls` expects hubs among the
-// first neighbours. Where a sample finds few of these in the frontier, a pull looks at one arc after another. All threads of
-// a block take part, and all blocks find the same. G/s are arcs and nodes in a nanosecond.
+// Whether to push although `pulls` says to pull. `pulls` expects that most nodes find a hub of the frontier among their first
+// neighbours. If a sample of unreached nodes does not, a pull looks at one arc after another, and the estimated times of both
+// are compared. All threads of a block take part, and all blocks find the same.
 __device__ bool pushes_blindly(const BfsArgs& a, const u32* front, u64 arcs, u64 reached) {
     u32 v = (u32)((u64)threadIdx.x * a.active / THREADS), hits = 0;
     bool open = !has(a.visited, v);

@@ -164,8 +164,8 @@ __device__ void list_roots(const CcArgs& a) {
     }
 }
 
-// Joins trees by the second arc of ever more nodes, few at first, until nearly all nodes are in one tree. Nodes point to roots
-// before, or to what the list of roots says; so they do after.
+// Joins trees by the second arc of ever more nodes, few at first, until nearly all nodes are in one tree. Before and after, two
+// pointers lead from every node to its root.
 __device__ bool join_samples(const CcArgs& a, Grid& grid, u32& rounds) {
     u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
     u32 roots = fresh(&a.control->roots), votes;

@@ -50,7 +50,7 @@ struct CcArgs {  // @host
 };
 
 #define THREADS 512u  // @host
-#define VOTERS 256u
+#define VOTERS 256u  // @host nodes that are asked for their roots
 #define GROUP 8u  // words that replicas have in turn
 #define AHEAD 4u  // words that a warp has under way, or nodes that a thread has
 #define TILE 8192u  // nodes that a block joins in shared memory
@@ -86,16 +86,15 @@ __device__ void link(u32* comp, u32 u, u32 v) {
     }
 }
 
-// The ends of chains in `first`, several at a time, or where `hops` lead.
-template <u32 COUNT>
-__device__ __forceinline__ void chains(const CcArgs& a, u32 (&v)[COUNT], bool& deep) {
+// Takes several nodes to the ends of their chains, or as far as so many hops lead; whether all are at ends. parent(v) is what v
+// points to.
+template <u32 COUNT, class Parent>
+__device__ __forceinline__ bool climb(u32 (&v)[COUNT], u32 hops, Parent parent) {
     bool done = false;
-#pragma unroll
-    for (u32 k = 0; k < COUNT; k++) v[k] = __ldg(a.first + v[k]);
-    for (u32 hop = 0; hop < a.hops && !done; hop++) {
+    for (u32 hop = 0; hop < hops && !done; hop++) {
         u32 above[COUNT];
 #pragma unroll
-        for (u32 k = 0; k < COUNT; k++) above[k] = __ldg(a.first + v[k]);
+        for (u32 k = 0; k < COUNT; k++) above[k] = parent(v[k]);
         done = true;
 #pragma unroll
         for (u32 k = 0; k < COUNT; k++) {
@@ -103,6 +102,15 @@ __device__ __forceinline__ void chains(const CcArgs& a, u32 (&v)[COUNT], bool& d
             v[k] = above[k];
         }
     }
+    return done;
+}
+
+// The ends of chains in `first`, several at a time, or where `hops` lead.
+template <u32 COUNT>
+__device__ __forceinline__ void chains(const CcArgs& a, u32 (&v)[COUNT], bool& deep) {
+#pragma unroll
+    for (u32 k = 0; k < COUNT; k++) v[k] = __ldg(a.first + v[k]);
+    bool done = climb(v, a.hops, [&](u32 u) { return __ldg(a.first + u); });
     deep = deep || !done;
 }
 
@@ -166,19 +174,7 @@ __device__ bool compress(const CcArgs& a, Grid& grid, const u32* list, u32 count
             }
 #pragma unroll
             for (u32 k = 0; k < AHEAD; k++) p[k] = from[k] = fresh(a.comp + v[k]);
-            bool done = false;
-            for (u32 hop = 0; hop <= a.hops && !done; hop++) {
-                u32 q[AHEAD];
-#pragma unroll
-                for (u32 k = 0; k < AHEAD; k++) q[k] = cached(a.comp + p[k]);
-                done = true;
-#pragma unroll
-                for (u32 k = 0; k < AHEAD; k++) {
-                    done = done && q[k] == p[k];
-                    p[k] = q[k];
-                }
-            }
-            moved |= !done;
+            moved |= !climb(p, a.hops + 1, [&](u32 u) { return cached(a.comp + u); });
 #pragma unroll
             for (u32 k = 0; k < AHEAD; k++)
                 if (p[k] != from[k]) __stcg(a.comp + v[k], p[k]);

@@ -169,7 +169,7 @@ __device__ bool whole(const CcArgs& a, Grid& grid, u64& epoch, u32& giant, u32& 
         if (!grid.sync()) return false;
     } else if (a.flat || scattered(a, giant)) {
         if (a.flat) join_tiles(a);
-        if (!a.flat && !join_roots(a, grid, rounds)) return false;
+        else if (!join_roots(a, grid, rounds)) return false;
         if (!grid.sync()) return false;
         if (!compress(a, grid, a.longs, fresh(&a.control->roots), rounds)) return false;
         if (!a.flat && !join_samples(a, grid, rounds)) return false;

@@ -31,7 +31,7 @@ struct Window {
     u32* marks;
 };
 
-// Notes that v, whose distance was `before`, has to be pushed. `settled` loses it where that has been done already.
+// Marks v, whose distance was `before`, to be pushed. `settled` loses it where that has been done already.
 __device__ __forceinline__ void pend(const StepArgs& a, const Window& w, u32 v, u32 before, u32& settled) {
     u32 bit = 1u << (v & 31u);
     u32* word = w.marks + (v >> 5);
@@ -130,6 +130,22 @@ __device__ void push_list(const StepArgs& a, const Window& w, Tally& t, const u3
     }
 }
 
+// Adds the node of each of `lanes` to the warp's list, which is pushed when there may be no room for the next ones.
+__device__ __forceinline__ void list_nodes(const StepArgs& a, const Window& w, Tally& t, u32* node, u32* dist, u32& count,
+                                           u32 lanes, u32 v, u32 from, u32 round, u32& settled) {
+    u32 place = count + __popc(lanes & ((1u << lane_id()) - 1u));
+    if (lanes >> lane_id() & 1u) {
+        node[place] = v;
+        dist[place] = from;
+    }
+    count += __popc(lanes);
+    if (count <= LISTED - 32) return;
+    __syncwarp();
+    push_list(a, w, t, node, dist, count, round, settled);
+    __syncwarp();
+    count = 0;
+}
+
 // Pushes the listed parts of long rows, a warp each.
 __device__ void push_items(const StepArgs& a, const Window& w, Tally& t, u32 items, u32& settled) {
     u32 warp = blockIdx.x * (blockDim.x >> 5) + warp_id(), warps = gridDim.x * (blockDim.x >> 5);
@@ -141,7 +157,7 @@ __device__ void push_items(const StepArgs& a, const Window& w, Tally& t, u32 ite
     }
 }
 
-// The same for few nodes, which the whole warp pushes one after another.
+// As push_list, for few nodes, which the whole warp pushes one after another.
 __device__ void push_few(const StepArgs& a, const Window& w, Tally& t, const u32* node, const u32* dist, u32 count,
                          u32 round, u32& settled) {
     for (u32 n = 0; n < count; n++) {
@@ -180,18 +196,9 @@ __device__ void push_marked(const StepArgs& a, Shared& s, const Window& w, Tally
                 // The bit goes before the distance is read: who improves the node later sets it again.
                 u32 old = lane == 0 ? atomicAnd(w.marks + word[k], ~lanes) : 0;
                 old = __shfl_sync(FULL, old, 0);
-                if (inside) {
-                    u32 place = count + __popc(lanes & ((1u << lane) - 1u)), v = word[k] * 32 + lane;
-                    node[place] = v;
-                    dist[place] = old >> lane & 1u ? fresh(a.dist + v) : INFINITE;
-                    settled++;
-                }
-                count += __popc(lanes);
-                if (count <= LISTED - 32) continue;
-                __syncwarp();
-                push_list(a, w, t, node, dist, count, round, settled);
-                __syncwarp();
-                count = 0;
+                u32 v = word[k] * 32 + lane, from = inside && old >> lane & 1u ? fresh(a.dist + v) : INFINITE;
+                settled += inside;
+                list_nodes(a, w, t, node, dist, count, lanes, v, from, round, settled);
             }
         }
     }
@@ -222,17 +229,7 @@ __device__ void push_swept(const StepArgs& a, Shared& s, const Window& w, Tally&
             bool inside = own[k] >= w.begin && own[k] < w.end;
             u32 lanes = __ballot_sync(FULL, inside);
             if (!lanes) continue;
-            if (inside) {
-                u32 place = count + __popc(lanes & ((1u << lane) - 1u));
-                node[place] = v + k;
-                dist[place] = own[k];
-            }
-            count += __popc(lanes);
-            if (count <= LISTED - 32) continue;
-            __syncwarp();
-            push_list(a, w, t, node, dist, count, round, settled);
-            __syncwarp();
-            count = 0;
+            list_nodes(a, w, t, node, dist, count, lanes, v + k, own[k], round, settled);
         }
     }
     __syncwarp();

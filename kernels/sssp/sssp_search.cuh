@@ -36,7 +36,8 @@ template <bool TOGETHER> __device__ __forceinline__ void step(const StepArgs& a)
 #if HIVE_CAPPED
     // What is left depends on the schedule: this is not for replicas that go on together.
     if (whole) {
-        going = capped(a, s, grid, t, round, notes, bound, going) && going;
+        bool left;
+        going = capped(a, s, grid, t, round, notes, bound, left) && left;
         rounds = notes;
         if (!going) nodes = 0;
         // The first pull follows.

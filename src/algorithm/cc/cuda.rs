@@ -4,7 +4,7 @@ use super::{State, StepResult, Task};
 use crate::algorithm::arrays::device_arrays;
 use crate::collective::Together;
 use crate::device::kernels::cc::FirstArgs;
-use crate::device::kernels::cc_forest::{CcArgs, CcControl, CcStatus, THREADS};
+use crate::device::kernels::cc_forest::{CcArgs, CcControl, CcStatus, THREADS, VOTERS};
 use crate::device::{CudaDevice, Function, Launch, Pinned, source};
 use crate::error::Result;
 use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, topology};
@@ -13,9 +13,9 @@ use std::ops::Range;
 
 const _: () = assert!(size_of::<CcControl>() <= CONTROL * size_of::<u64>());
 
-/// Of 256 nodes that are asked, those whose chains have to end in one root for it to be the giant's.
-const VOTES: u32 = 192;
-/// Nodes with arcs from which it is worth some meetings to join many roots; below, arcs are.
+/// Of the nodes that are asked, those whose chains have to end in one root for it to be the giant's.
+const VOTES: u32 = VOTERS / 4 * 3;
+/// Nodes with arcs from which many roots are joined first. That takes more meetings of the grid than a small graph is worth.
 const SCATTERED: u32 = 1 << 17;
 /// Steps of a chain that are followed at once; more where labels fall by degree and chains are short.
 const HOPS: [u32; 2] = [32, 8];

@@ -23,11 +23,11 @@
 //! x -> fl(x + w) is monotone, so the final distances are unique whatever the order of work.
 //!
 //! **Plans.** *Near-far* where `--delta` is finite, by default on flat graphs: every replica does the whole search.
-//! *Redundant*: so does push-pull; with windows always. *Joint*: GPUs that have a replica each run one launch, push redundantly from snapshots of
-//! the distances, and share pulls by node; owners store distances and marks into everybody's arrays. *Cut*: the host leads,
-//! pushes are redundant, pulls are cut by chunk, and distances and frontiers are gathered, or lists of what changed where
-//! these are short. *Dense* (`--merge dense`) is the textbook loop: push the own chunk's frontier, OR the frontiers, MIN the
-//! distances. In f64 every replica runs near-far alone (`double.rs`).
+//! *Redundant*: so does push-pull, and always with windows. *Joint*: GPUs that have a replica each run one launch, push
+//! redundantly from snapshots of the distances, and share pulls by node; owners store distances and marks into everybody's
+//! arrays. *Cut*: the host leads, pushes are redundant, pulls are cut by chunk, and distances and frontiers are gathered, or
+//! lists of what changed where these are short. *Dense* (`--merge dense`) is the textbook loop: push the own chunk's frontier,
+//! OR the frontiers, MIN the distances. In f64 every replica runs near-far alone (`double.rs`).
 //!
 //! **Arrays.** `dist: [n] f32, replicated, MIN`; `front, next: [n] bits, replicated, OR`. All by label; answers are in the
 //! graph's node order. Predecessors and nominees follow from the distances on the host.

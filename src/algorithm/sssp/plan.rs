@@ -83,7 +83,7 @@ pub(super) struct StepTask {
     /// Nodes that the step is for.
     pub chunk: Range<u64>,
     pub thresholds: Thresholds,
-    /// Width of a bucket of near-far.
+    /// Width of a bucket of near-far, or of a window.
     pub delta: f32,
     pub together: Together<3>,
 }
@@ -142,7 +142,7 @@ impl State {
 pub(super) enum Plan {
     /// Near-far with this bucket width, redundantly.
     NearFar { delta: f32 },
-    /// Push-pull by every replica alone; on a graph without hubs windows of this width are pushed.
+    /// Push-pull by every replica alone, after windows of this width on a graph without hubs.
     Redundant { window: Option<f32> },
     /// Push-pull with pulls cut by GPUs that meet by themselves.
     Joint,
@@ -172,7 +172,7 @@ impl Plan {
             MergeMode::Dense => Plan::Dense,
             _ if delta.is_finite() => Plan::NearFar { delta },
             MergeMode::Split if joint => Plan::Joint,
-            // What windows leave depends on the schedule, and replicas go on together from equal states alone.
+            // What windows leave depends on the schedule. Joint pulls need states that are equal.
             MergeMode::Auto if window.is_some() => Plan::Redundant { window },
             MergeMode::Auto if joint && layout.active >= JOINT_NODES => Plan::Joint,
             MergeMode::Split if world > 1 => Plan::Cut,
@@ -198,24 +198,24 @@ impl Plan {
     }
 }
 
-/// A graph has no hubs where at least this part of its nodes has half of the arcs.
+/// Take the nodes of highest degree until they have half of the arcs. The graph has no hubs if these are at least this part of
+/// the nodes.
 const EVEN: f64 = 0.125;
-/// The same where weights are coarse.
+/// The same if weights are coarse: if a window would be narrower than the lightest arc.
 const VERY_EVEN: f64 = 0.25;
 /// Arcs from which windows are worth their meetings.
-const WORTH_WINDOWS: u64 = 1 << 23;
+const WORTH_WINDOWS: u64 = if cfg!(test) { 1 } else { 1 << 23 };
 
-/// The width of the windows in which a graph without hubs is pushed: with a mean degree of d, and weights up to twice their mean
-/// w, the nodes within a distance grow by a factor of e about every 2 w / d. `None` where there are hubs, or where labels do not
-/// fall by degree, so that a look does not tell.
+/// The width of the windows in which a graph without hubs is pushed; `None` if it has hubs, or labels do not fall by degree, as
+/// then offsets do not tell. With a mean degree of d and a mean weight of w, the number of nodes within a distance grows by a
+/// factor of e about every 2 w / d; a window is half of that.
 fn window(layout: &WeightedLayout) -> Option<f32> {
     let (offsets, arcs) = (&layout.out.offsets, layout.out.arc_count());
     let half = offsets.partition_point(|end| 2 * *end < arcs);
     let width = layout.mean_weight * layout.active as f64 / arcs.max(1) as f64;
-    // Many nodes have the same distance where a window is narrower than the lightest arc: windows pay later there.
     let least = if width < f64::from(layout.lightest) { VERY_EVEN } else { EVEN };
-    let large = cfg!(test) || arcs >= WORTH_WINDOWS;
-    let no_hubs = large && layout.by_degree && half as f64 >= least * layout.active as f64;
+    let even = half as f64 >= least * layout.active as f64;
+    let no_hubs = even && layout.by_degree && arcs >= WORTH_WINDOWS;
     // Windows of whole weights begin and end at whole distances.
     let width = if layout.out.arcs.packing().is_some() { width.floor().max(1.0) } else { width };
     (no_hubs && width > 0.0).then_some(width as f32)
