@@ -12,8 +12,7 @@ use crate::graph::milliseconds;
 use std::ops::Range;
 use std::time::Instant;
 
-/// The graph that `rmat` draws, on every GPU: with arcs, or offsets alone. A meeting of replicas whose
-/// kernels are loaded.
+/// The graph that `rmat` draws, on every GPU: with arcs, or offsets alone. A meeting of replicas whose kernels are loaded.
 pub(super) fn rows(
     r: &mut Replica,
     kernels: &RmatKernels,

@@ -59,7 +59,7 @@ pub fn pays_on(fleet: &Fleet, spec: &str) -> bool {
         && memories(fleet).all(|memory| fits_in(size.nodes, size.arcs, memory))
 }
 
-/// Whether a graph of so many nodes and arcs is made in so much memory.
+/// Whether a graph of so many nodes and arcs is made in so much memory, where rows without weights fit beside its own.
 pub(crate) fn fits_in(nodes: u64, arcs: u64, memory: u64) -> bool {
     8 * (nodes + arcs) + SORTING_BYTES < memory / 10 * 9
 }

@@ -15,4 +15,5 @@ mod properties;
 mod real_graphs;
 mod scc;
 mod spatial_median;
+mod sssp;
 mod triangles;

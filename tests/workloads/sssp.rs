@@ -1,0 +1,41 @@
+//! Shortest paths on large graphs without hubs: GPUs that push windows find what push-pull finds.
+
+use crate::common;
+use hivegraph::algorithm::sssp::{SsspConfig, sssp};
+
+use hivegraph::fleet::FleetConfig;
+use hivegraph::io::{self, LoadOptions, Weights};
+use hivegraph::layout::{PrepareOptions, Prepared};
+use hivegraph::run::Choice;
+use std::sync::Arc;
+
+#[test]
+fn windows_find_the_distances_of_push_pull_to_the_bit() {
+    for (devices, collective) in common::cuda_fleets() {
+        if !["cuda:0", "cuda:0x3", "cuda:0-1"].contains(&&*devices) {
+            continue;
+        }
+        let fleet = common::open(&devices, collective, FleetConfig::default());
+        for spec in ["uniform:2^18,ef=20", "rmat:18,ef=24,params=gtgraph"] {
+            // Narrow weights, wide ones, and ones of 0, with which nodes improve within a window.
+            for weights in ["file", "random:0-1000000:1", "random:0-30:2"] {
+                let options = LoadOptions {
+                    weights: weights.parse::<Weights>().unwrap(),
+                    ..LoadOptions::default()
+                };
+                let graph = io::load_with(spec, &options).unwrap();
+                let options = PrepareOptions::default();
+                let prepared = Prepared::new(&fleet, Arc::new(graph), options).unwrap();
+                let found = |delta| {
+                    let config = SsspConfig { delta, ..SsspConfig::default() };
+                    sssp(&fleet, &prepared, &config).unwrap()
+                };
+                let what = format!("{spec}, weights {weights}, on {devices}, {collective}");
+                let (windows, plain) = (found(Choice::Auto), found(Choice::Is(f32::INFINITY)));
+                assert!(windows.window.is_some() && plain.window.is_none(), "{what}");
+                let bits = |all: &[f32]| all.iter().map(|d| d.to_bits()).collect::<Vec<_>>();
+                assert!(bits(&windows.distances) == bits(&plain.distances), "{what}");
+            }
+        }
+    }
+}
