@@ -9,7 +9,7 @@ use crate::algorithm::{
 use crate::fleet::{Devices, Fleet, FleetInfo};
 use crate::generate::{Kept, PassLimits};
 use crate::graph::{Graph, Origin};
-use crate::io::{Begun, ResultFormat};
+use crate::io::{Begun, ResultFormat, Uplink};
 use crate::layout::memory::{CONTEXT_BYTES, GraphShape, beside_rows};
 use crate::layout::{Form, Placement, PrepareReport, Prepared};
 use crate::verify::Checker;
@@ -129,7 +129,11 @@ fn may_build_on_device(config: &RunConfig, workload: &Workload) -> bool {
 }
 
 /// A graph that is on its way.
-pub struct Loading(Option<JoinHandle<Result<Begun>>>);
+pub struct Loading {
+    thread: Option<JoinHandle<Result<Begun>>>,
+    /// Where a file's arcs go as they are parsed.
+    uplink: Option<Arc<Uplink>>,
+}
 
 impl Loading {
     /// Starts to load the graph that the configuration names, unless a GPU may make it sooner. Of a file that a GPU builds sooner
@@ -137,11 +141,15 @@ impl Loading {
     pub fn begin(config: &RunConfig, workload: &'static Workload) -> Loading {
         let generated = config.graph.as_deref().is_some_and(generate::may_pay_on_device);
         let config = config.clone();
+        let builds = may_build_on_device(&config, workload);
+        let goes_up =
+            |spec: &String| builds && !generated && io::may_build_on_device(spec, &config.load);
+        let uplink: Option<Arc<Uplink>> =
+            config.graph.as_ref().filter(|spec| goes_up(spec)).map(|_| Arc::default());
+        let shared = uplink.clone();
         let load = move || {
             let begun = match &config.graph {
-                Some(spec) if may_build_on_device(&config, workload) => {
-                    io::begin(spec, &config.load)?.for_gpus()?
-                }
+                Some(spec) if builds => io::begin(spec, &config.load, shared)?.for_gpus()?,
                 _ => Begun::built(load_own(&config, workload)?),
             };
             if let Begun::Graph(graph) = &begun {
@@ -150,13 +158,14 @@ impl Loading {
             }
             Ok(begun)
         };
-        Loading((!generated).then(|| spawn(load)))
+        Loading { thread: (!generated).then(|| spawn(load)), uplink }
     }
 
     /// The graph, for `fleet`. A large R-MAT graph is made on its GPUs, which takes a fraction of the time, and stays there
     /// until the host looks at its arcs. It is the same graph, to the bit.
     pub fn end(self, config: &RunConfig, workload: &Workload, fleet: &Fleet) -> Result<Loaded> {
-        if let Some(thread) = self.0 {
+        self.uplink.iter().try_for_each(|uplink| uplink.open(fleet))?;
+        if let Some(thread) = self.thread {
             let begun = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             let (graph, kept) = match begun? {
                 Begun::Graph(graph) => (*graph, None),
@@ -496,8 +505,9 @@ mod tests {
             ("pagerank", "file"),
             ("pagerank", "unit"),
         ] {
+            let own = if name == "pagerank" { "[pagerank]\nweighted = true" } else { "" };
             let text = format!(
-                "graph = 'rmat:22'\ndevices = 'cuda:0'\nverify = true\n[load]\nweights = '{weights}'\n[pagerank]\nweighted = true"
+                "graph = 'rmat:22'\ndevices = 'cuda:0'\nverify = true\n[load]\nweights = '{weights}'\n{own}"
             );
             let config: RunConfig = toml::from_str(&text).unwrap();
             let workload = workload(name).unwrap();

@@ -16,7 +16,7 @@ fn windows_find_the_distances_of_push_pull_to_the_bit() {
             continue;
         }
         let fleet = common::open(&devices, collective, FleetConfig::default());
-        for spec in ["uniform:2^18,ef=20", "rmat:18,ef=24,params=gtgraph"] {
+        for spec in ["uniform:2^18,ef=20", "rmat:19,params=gtgraph"] {
             // Narrow weights, wide ones, and ones of 0, with which nodes improve within a window.
             for weights in ["file", "random:0-1000000:1", "random:0-30:2"] {
                 let options = LoadOptions {
