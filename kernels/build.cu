@@ -21,6 +21,16 @@ struct Arcs {  // @host
     u32 unused;
 };
 
+// How the ids of a list become nodes.
+struct RenumberArgs {  // @host
+    u32* ids;          // [count] in place
+    const u64* used;   // bitmap of the ids that occur, or 0 where nodes are the ids less a number
+    const u32* below;  // by word of `used`: ids that occur in the words before
+    u64 count;
+    u32 less;
+    u32 unused;
+};
+
 struct RangeArgs {  // @host
     const float* weights;  // [count]
     u32* ends;             // [2] complement of the least bits of a weight, and the largest, each taken as a maximum
@@ -135,6 +145,19 @@ __device__ __forceinline__ uint2 arc_of(const Arcs& arcs, u32 item) {
 
 __device__ __forceinline__ float weight_of(const Arcs& arcs, u32 item) {
     return arcs.weights ? __ldg(arcs.weights + (item >> arcs.mirror)) : 1.0f;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) build_renumber(RenumberArgs a) {
+    u64 stride = (u64)gridDim.x * THREADS;
+    for (u64 i = (u64)blockIdx.x * THREADS + threadIdx.x; i < a.count; i += stride) {
+        u32 id = a.ids[i];
+        if (a.used) {
+            u64 before = __ldg(a.used + id / 64u) & ((1ull << (id & 63u)) - 1ull);
+            a.ids[i] = __ldg(a.below + id / 64u) + (u32)__popcll(before);
+        } else {
+            a.ids[i] = id - a.less;
+        }
+    }
 }
 
 // Bits of weights >= 0 are in the order of the weights.

@@ -126,17 +126,20 @@ impl<T: Pod> DeviceBuffer<T> {
         self.context.copy_in(self.stream, to, bytemuck::cast_slice(values))
     }
 
-    /// Copies the values of all parts, one part behind the other, to the front of the array.
-    pub(crate) fn upload_parts<'a>(&self, parts: impl Iterator<Item = &'a [T]>) -> Result<()> {
-        let (mut placed, mut length) = (Vec::new(), 0);
-        for part in parts {
-            let to = self.pointer + (length * size_of::<T>()) as u64;
+    /// Copies all parts, each to the elements from its first one on.
+    pub(crate) fn upload_parts<'a>(
+        &self,
+        parts: impl Iterator<Item = (usize, &'a [T])>,
+    ) -> Result<()> {
+        let mut placed = Vec::new();
+        for (first, part) in parts {
+            if first + part.len() > self.length {
+                let (given, held) = (first + part.len(), self.length);
+                let what = format!("upload of {given} elements into {held}; a bug");
+                return Err(Error::machine(what));
+            }
+            let to = self.pointer + (first * size_of::<T>()) as u64;
             placed.push((to, bytemuck::cast_slice(part)));
-            length += part.len();
-        }
-        if length > self.length {
-            let held = self.length;
-            return Err(Error::machine(format!("upload of {length} elements into {held}; a bug")));
         }
         self.context.copy_parts_in(self.stream, &placed)
     }

@@ -18,12 +18,13 @@ pub(crate) struct Context {
     /// What the fleet's replicas on this GPU hold together.
     pub account: Arc<Account>,
     /// What large copies go through; made by the first of them.
-    pub(super) ring: Mutex<Option<Ring>>,
+    pub(super) ring: Mutex<Option<Arc<Ring>>>,
 }
 
 impl Drop for Context {
     fn drop(&mut self) {
         let ring = self.ring.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let ring = ring.and_then(Arc::into_inner);
         if let Some((ring, entered)) = ring.zip(self.enter_to_free()) {
             ring.free(&entered);
         }

@@ -6,7 +6,8 @@ use super::check;
 use super::context::{Context, Entered, event, stream};
 use crate::error::Result;
 use cudarc::driver::sys;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Threads at most.
 const THREADS: usize = 16;
@@ -18,7 +19,10 @@ const WORTH: usize = 8 * PIECE;
 /// What the threads of a context copy with.
 pub(super) struct Ring {
     memory: *mut u8,
-    lanes: Vec<Lane>,
+    /// Each is its thread's for the length of a copy.
+    lanes: Vec<Mutex<Lane>>,
+    /// The lane that a thread which wants any looks at first.
+    next: AtomicUsize,
 }
 
 /// What one thread has.
@@ -31,6 +35,8 @@ struct Lane {
 
 // SAFETY: the memory is this value's own; streams and events may be used from any thread with the context current.
 unsafe impl Send for Ring {}
+// SAFETY: as above; lanes are behind locks, and the memory's address is read only to free it.
+unsafe impl Sync for Ring {}
 // SAFETY: as above; buffers are touched by the one thread that has the lane.
 unsafe impl Send for Lane {}
 
@@ -43,14 +49,27 @@ impl Ring {
         // SAFETY: out-pointer to a local; the context is current.
         let status = unsafe { sys::cuMemHostAlloc(&mut memory, bytes, flags) };
         context.check("cuMemHostAlloc", status)?;
-        let mut ring = Ring { memory: memory.cast(), lanes: Vec::new() };
+        let memory = memory.cast::<u8>();
+        let mut lanes = Vec::new();
         for lane in 0..threads {
             // SAFETY: inside the allocation.
-            let buffers = [0, 1].map(|i| unsafe { ring.memory.add((2 * lane + i) * PIECE) });
+            let buffers = [0, 1].map(|i| unsafe { memory.add((2 * lane + i) * PIECE) });
             let free = [event(&context.name, false)?, event(&context.name, false)?];
-            ring.lanes.push(Lane { stream: stream(&context.name)?, free, buffers });
+            lanes.push(Lane { stream: stream(&context.name)?, free, buffers }.into());
         }
-        Ok(ring)
+        Ok(Ring { memory, lanes, next: AtomicUsize::new(0) })
+    }
+
+    /// The lane `k`, as soon as it is free.
+    fn lane(&self, k: usize) -> MutexGuard<'_, Lane> {
+        self.lanes[k].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A lane that is free, if there is one, and else the next to be.
+    fn any_lane(&self) -> MutexGuard<'_, Lane> {
+        let (first, count) = (self.next.fetch_add(1, Ordering::Relaxed), self.lanes.len());
+        let free = (0..count).find_map(|k| self.lanes[(first + k) % count].try_lock().ok());
+        free.unwrap_or_else(|| self.lane(first % count))
     }
 
     /// Frees it; its context is current as long as `_entered` lives.
@@ -58,6 +77,7 @@ impl Ring {
         // SAFETY: made by `new`, freed once; every copy was waited for.
         unsafe {
             for lane in self.lanes {
+                let lane = lane.into_inner().unwrap_or_else(PoisonError::into_inner);
                 lane.free.iter().for_each(|event| _ = sys::cuEventDestroy_v2(*event));
                 sys::cuStreamDestroy_v2(lane.stream);
             }
@@ -131,14 +151,26 @@ impl Context {
     /// Large copies will follow: makes what they go through, on a thread of its own.
     pub(crate) fn expect_copies(self: &Arc<Context>) {
         let context = self.clone();
-        let make = move || {
-            let mut ring = context.ring.lock().unwrap_or_else(PoisonError::into_inner);
-            // What fails here fails again when something is copied, and is reported then.
-            if ring.is_none() && context.bind().is_ok() {
-                *ring = Ring::new(&context).ok();
-            }
-        };
+        // What fails here fails again when something is copied, and is reported then.
+        let make = move || _ = context.bind().and_then(|()| context.ring());
         let _ = std::thread::Builder::new().name("pinned buffers".into()).spawn(make);
+    }
+
+    /// The ring, made when it is first asked for. The context is current.
+    fn ring(&self) -> Result<Arc<Ring>> {
+        let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*ring {
+            Some(ring) => Ok(ring.clone()),
+            None => Ok(ring.insert(Ring::new(self)?.into()).clone()),
+        }
+    }
+
+    /// Copies `from` to the device address `to` on the calling thread alone, and waits. The context is current; there is room
+    /// for it, and nothing on another stream uses it.
+    pub(super) fn copy_in_alone(&self, to: u64, from: &[u8]) -> Result<()> {
+        let pieces = from.chunks(PIECE).enumerate();
+        let placed = pieces.map(|(i, piece)| (to + (i * PIECE) as u64, piece));
+        self.ring()?.any_lane().copy_in(self, placed)
     }
 
     /// Does `copy` with every lane of the ring, each on a thread of its own.
@@ -146,15 +178,12 @@ impl Context {
         &self,
         copy: impl Fn(usize, usize, &mut Lane) -> Result<()> + Sync,
     ) -> Result<()> {
-        let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
-        let ring = match &mut *ring {
-            Some(ring) => ring,
-            none => none.insert(Ring::new(self)?),
-        };
-        let (lanes, copy) = (ring.lanes.len(), &copy);
+        let ring = self.ring()?;
+        let (ring, copy) = (&*ring, &copy);
         std::thread::scope(|scope| {
-            let start = |(k, lane)| scope.spawn(move || copy(k, lanes, lane));
-            let threads: Vec<_> = ring.lanes.iter_mut().enumerate().map(start).collect();
+            let lanes = ring.lanes.len();
+            let start = |k| scope.spawn(move || copy(k, lanes, &mut ring.lane(k)));
+            let threads: Vec<_> = (0..lanes).map(start).collect();
             let end = |thread: std::thread::ScopedJoinHandle<'_, Result<()>>| {
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             };

@@ -60,6 +60,12 @@ impl Side {
         self.context.drain(self.stream)
     }
 
+    /// Copies `values` to elements that start at the device address `to`, on the calling thread, and waits. There is room for
+    /// them, and nothing else uses it.
+    pub fn copy_to<T: Pod>(&self, to: u64, values: &[T]) -> Result<()> {
+        self.context.copy_in_alone(to, bytemuck::cast_slice(values))
+    }
+
     /// A copy of `values`.
     pub fn copy<T: Pod>(&self, label: &str, values: &[T]) -> Result<DeviceBuffer<T>> {
         let buffer = self.alloc(label, values.len())?;

@@ -19,6 +19,7 @@ pub(crate) use shared::VmmArray;
 pub use shared::{Address, Scheme, Shared};
 
 use crate::collective::{Owner, STEP_LIMIT, apart};
+use crate::device::Side;
 use crate::error::{Error, Result};
 use serde::Serialize;
 use std::cell::Cell;
@@ -171,6 +172,18 @@ impl Fleet {
     /// What the fleet consists of.
     pub fn info(&self) -> &FleetInfo {
         &self.info
+    }
+
+    /// A stream of its own on the first GPU, if there are GPUs.
+    ///
+    /// # Errors
+    /// [`Error::Machine`] when the fleet has failed.
+    pub(crate) fn side(&self) -> Result<Option<Side>> {
+        let sides = self.run(|replica| match &replica.backend {
+            Backend::Cuda(device) if replica.rank() == 0 => device.side().map(Some),
+            _ => Ok(None),
+        })?;
+        Ok(sides.into_iter().flatten().next())
     }
 
     /// Runs `program` on every replica, each on its own thread, and returns the results by rank.

@@ -127,6 +127,8 @@ pub(crate) struct Places {
 pub(crate) struct ArcList<I = u32> {
     pub pairs: Vec<(I, I)>,
     pub weights: Vec<f32>,
+    /// The number of the copy that a GPU has, if it has one: of the arcs as they were read.
+    pub copy: Option<u64>,
 }
 
 impl ArcList {

@@ -52,6 +52,7 @@ pub(super) fn named(lists: Vec<NamedList>) -> (Vec<ArcList>, Texts) {
             .map(|&(u, v)| (numbers[u as usize], numbers[v as usize]))
             .collect(),
         weights: list.weights,
+        copy: None,
     });
     (numbered.collect(), texts)
 }
@@ -87,13 +88,44 @@ pub(super) fn bound(lists: &[ArcList]) -> u64 {
 /// the arcs themselves.
 const SMALL: u64 = 16 << 20;
 
-/// Renumbers the nodes of `lists`, whose ids are below `bound`.
-pub(super) fn narrow(lists: &mut Vec<ArcList>, bound: u64) -> Called {
+/// How the ids of lists become nodes.
+pub(super) enum Renumbering {
+    /// They are nodes.
+    Same,
+    /// By taking away as much as this.
+    Less(u32),
+    /// By their ranks among the ids that occur.
+    Ranks(Ranks),
+}
+
+pub(super) struct Ranks {
+    /// Bitmap of the ids that occur.
+    pub used: Vec<u64>,
+    /// By word of it, how many occur in the words before.
+    pub below: Vec<u32>,
+}
+
+impl Renumbering {
+    /// Turns the ids of `lists` into nodes.
+    pub(super) fn apply(&self, lists: &mut [ArcList]) {
+        match self {
+            Renumbering::Same => {}
+            Renumbering::Less(first) => each(lists, |id| id - first),
+            Renumbering::Ranks(Ranks { used, below }) => each(lists, |id| {
+                let place = id as usize / 64;
+                below[place] + (used[place] & ((1 << (id % 64)) - 1)).count_ones()
+            }),
+        }
+    }
+}
+
+/// Numbers the nodes of `lists`, whose ids are below `bound`.
+pub(super) fn narrow(lists: &mut Vec<ArcList>, bound: u64) -> (Renumbering, Called) {
     let arcs: u64 = lists.iter().map(|list| list.pairs.len() as u64).sum();
     if bound / 8 > SMALL.max(8 * arcs) {
         let (narrowed, names) = by_sorting(std::mem::take(lists));
         *lists = narrowed;
-        return Called::Named(names);
+        return (Renumbering::Same, Called::Named(names));
     }
     let used = Bits::new(bound as usize);
     lists.par_iter().flat_map_iter(|list| &list.pairs).for_each(|&(u, v)| {
@@ -106,10 +138,8 @@ pub(super) fn narrow(lists: &mut Vec<ArcList>, bound: u64) -> Called {
     let first = 64 * empty as u64 + used.get(empty).map_or(0, |w| u64::from(w.trailing_zeros()));
     if count == bound - first {
         let first = first as u32;
-        if first > 0 {
-            each(lists, |id| id - first);
-        }
-        return Called::From { first, count };
+        let renumbering = if first > 0 { Renumbering::Less(first) } else { Renumbering::Same };
+        return (renumbering, Called::From { first, count });
     }
     let mut below = Vec::with_capacity(used.len());
     let mut names = Vec::with_capacity(count as usize);
@@ -121,15 +151,13 @@ pub(super) fn narrow(lists: &mut Vec<ArcList>, bound: u64) -> Called {
             left &= left - 1;
         }
     }
-    each(lists, |id| {
-        let place = id as usize / 64;
-        below[place] + (used[place] & ((1 << (id % 64)) - 1)).count_ones()
-    });
-    Called::Named(names)
+    (Renumbering::Ranks(Ranks { used, below }), Called::Named(names))
 }
 
+/// Gives each id a new value; copies of the lists are then none.
 fn each(lists: &mut [ArcList], new: impl Fn(u32) -> u32 + Sync) {
     lists.par_iter_mut().for_each(|list| {
+        list.copy = None;
         list.pairs.iter_mut().for_each(|(u, v)| (*u, *v) = (new(*u), new(*v)));
     });
 }
@@ -148,6 +176,7 @@ pub(super) fn by_sorting<I: Copy + Into<u64> + Send + Sync>(
     let narrowed = lists.into_par_iter().map(|list| ArcList {
         pairs: list.pairs.iter().map(|&(u, v)| (place(u), place(v))).collect(),
         weights: list.weights,
+        copy: None,
     });
     (narrowed.collect(), names)
 }
@@ -157,7 +186,7 @@ mod tests {
     use super::*;
 
     fn list(pairs: &[(u32, u32)]) -> Vec<ArcList> {
-        pairs.chunks(2).map(|c| ArcList { pairs: c.to_vec(), weights: Vec::new() }).collect()
+        pairs.chunks(2).map(|c| ArcList { pairs: c.to_vec(), ..ArcList::default() }).collect()
     }
 
     fn pairs(lists: &[ArcList]) -> Vec<(u32, u32)> {
@@ -169,10 +198,9 @@ mod tests {
         for first in [0, 1, 63, 64, 1000] {
             let given: Vec<_> = (0..200).map(|i| (first + i, first + (i * 7) % 200)).collect();
             let mut lists = list(&given);
-            let Called::From { first: found, count } = narrow(&mut lists, first as u64 + 200)
-            else {
-                panic!("named")
-            };
+            let (renumbering, called) = narrow(&mut lists, first as u64 + 200);
+            let Called::From { first: found, count } = called else { panic!("named") };
+            renumbering.apply(&mut lists);
             assert_eq!((found, count), (first, 200));
             assert!(pairs(&lists).iter().zip(&given).all(|(a, b)| a.0 + first == b.0));
         }
@@ -185,9 +213,9 @@ mod tests {
             let given: Vec<_> =
                 given.iter().copied().chain((largest > 900).then_some((largest, 5))).collect();
             let mut lists = list(&given);
-            let Called::Named(names) = narrow(&mut lists, u64::from(largest) + 1) else {
-                panic!("shifted")
-            };
+            let (renumbering, called) = narrow(&mut lists, u64::from(largest) + 1);
+            let Called::Named(names) = called else { panic!("shifted") };
+            renumbering.apply(&mut lists);
             assert!(names.is_sorted() && names[0] == 5);
             let back: Vec<_> = pairs(&lists)
                 .iter()
@@ -200,7 +228,7 @@ mod tests {
     #[test]
     fn ids_of_64_bits_are_renumbered() {
         let given = vec![(u64::MAX, 3), (1 << 40, u64::MAX)];
-        let wide_list = ArcList { pairs: given.clone(), weights: vec![1.0, 2.0] };
+        let wide_list = ArcList { pairs: given.clone(), weights: vec![1.0, 2.0], copy: None };
         let (lists, names) = by_sorting(vec![wide_list]);
         assert_eq!(names, [3, 1 << 40, u64::MAX]);
         assert_eq!(pairs(&lists), [(2, 0), (1, 2)]);

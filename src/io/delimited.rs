@@ -5,6 +5,7 @@
 //! around a value are no part of it, unless they are in quotes.
 
 use super::text::{self, Fault, shown};
+use super::uplink::Uplink;
 use crate::graph::options::{ColumnName, Columns, Delimiter, FileWeights, Ids, LoadOptions};
 use std::borrow::Cow;
 
@@ -252,6 +253,8 @@ pub(super) struct Asked<'a> {
     pub options: &'a LoadOptions,
     /// What ids are: what the options say, or else a comment `# ids text`.
     pub ids: Ids,
+    /// Where arcs go as they are parsed.
+    pub uplink: Option<&'a Uplink>,
 }
 
 impl Layout {

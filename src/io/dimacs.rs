@@ -8,6 +8,7 @@
 use super::labels::{Locations, Place, place};
 use super::parsed::{Arcs, Headline, Nodes, Parsed};
 use super::text::{self, Fault, Fields, shown};
+use super::uplink::Uplink;
 use crate::graph::ArcList;
 use crate::graph::options::FileWeights;
 
@@ -40,14 +41,19 @@ pub(super) fn headline(start: &[u8]) -> Option<Headline> {
 }
 
 /// Reads the whole content of a file of arcs; lengths are passed over unless `weights` are wanted.
-pub(super) fn parse(bytes: &[u8], weights: FileWeights) -> Result<Parsed, Fault> {
+pub(super) fn parse(
+    bytes: &[u8],
+    weights: FileWeights,
+    uplink: Option<&Uplink>,
+) -> Result<Parsed, Fault> {
     let problem = problem(bytes)?;
     let [b"p", b"sp", nodes, arcs] = problem.words[..] else {
         return Err(misposed(&problem, "p sp NODES ARCS"));
     };
     let (count, promised) = (count(nodes, problem.at)?, count(arcs, problem.at)?);
     text::node_count(count).map_err(|what| Fault::new(problem.at, what))?;
-    let lists = text::parse_parts(bytes, problem.body, |lines| arcs_of(count, weights, lines))?;
+    let parse = |lines: &mut dyn Iterator<Item = (usize, &[u8])>| arcs_of(count, weights, lines);
+    let lists = text::parse_arcs(bytes, problem.body, uplink, parse)?;
     let found = lists.iter().map(|list| list.pairs.len() as u64).sum();
     if found != promised {
         return Err(miscounted(&problem, promised, found, "arcs"));
@@ -168,7 +174,7 @@ mod tests {
     use super::super::parsed::tests::{Found, found};
 
     fn arcs(text: &str) -> Result<Found, String> {
-        found("g.gr", text.as_bytes(), parse(text.as_bytes(), FileWeights::Exact))
+        found("g.gr", text.as_bytes(), parse(text.as_bytes(), FileWeights::Exact, None))
     }
 
     #[test]

@@ -19,6 +19,7 @@ use super::delimited::{self, Asked, Layout, Values, apart, is_comment, misshapen
 use super::parsed::{Arcs, Nodes, Parsed};
 use super::rows::{self, Ends};
 use super::text::{self, Fault, Fields, shown};
+use super::uplink::Uplink;
 use crate::aside::write_aside;
 use crate::error::Result;
 use crate::graph::options::{CountsLine, Delimiter, FileWeights, Ids, LoadOptions};
@@ -92,12 +93,17 @@ struct Columns<'a> {
 
 /// Reads the whole content of a file. `gap` says that the nodes go up to the largest id; a third column is
 /// passed over unless weights are wanted.
-pub(super) fn parse(bytes: &[u8], gap: bool, options: &LoadOptions) -> Result<Parsed, Fault> {
+pub(super) fn parse(
+    bytes: &[u8],
+    gap: bool,
+    options: &LoadOptions,
+    uplink: Option<&Uplink>,
+) -> Result<Parsed, Fault> {
     let ids = match options.ids {
         Ids::Auto if says_text(bytes) => Ids::Text,
         ids => ids,
     };
-    let asked = Asked { gap, weights: options.weights.in_file(), options, ids };
+    let asked = Asked { gap, weights: options.weights.in_file(), options, ids, uplink };
     if options.columns.is_none() {
         delimited::refuse_marked_header(bytes)?;
     }
@@ -242,7 +248,8 @@ fn numbers<R: Rows>(bytes: &[u8], top: &Top, rows: &R, asked: &Asked) -> Result<
 /// The file, if its ids fit into 32 bits.
 fn narrow<R: Rows>(bytes: &[u8], top: &Top, rows: &R, asked: &Asked) -> Result<Parsed, Fault> {
     let body = top.first.as_ref().map_or(top.body, |first| first.next);
-    let mut lists = text::parse_parts(bytes, body, |lines| rows.arcs(lines, node))?;
+    let parse = |lines: &mut dyn Iterator<Item = (usize, &[u8])>| rows.arcs(lines, node);
+    let mut lists = text::parse_arcs(bytes, body, asked.uplink, parse)?;
     let mut nodes = if asked.gap { Nodes::UpToLargest } else { Nodes::Occurring };
     let counts = top.first.as_ref().map(|first| Counts::of(first, &lists));
     let taken = match &counts {
@@ -257,11 +264,10 @@ fn narrow<R: Rows>(bytes: &[u8], top: &Top, rows: &R, asked: &Asked) -> Result<P
             let what = "the graph is empty (0 nodes); give at least one arc";
             return Err(Fault::new(first.at, what));
         }
-        nodes = Nodes::Declared { count: first.n, first: u32::from(from_1) };
-        if from_1 {
-            let pairs = lists.iter_mut().flat_map(|list| &mut list.pairs);
-            pairs.for_each(|(u, v)| (*u, *v) = (*u - 1, *v - 1));
-        }
+        nodes = match from_1 {
+            true => Nodes::Counted { count: first.n },
+            false => Nodes::Declared { count: first.n, first: 0 },
+        };
     } else if let Some(first) = &top.first {
         let mut line = text::lines(&bytes[..first.next], first.at);
         lists.insert(0, rows.arcs(&mut line, node)?);
@@ -269,7 +275,8 @@ fn narrow<R: Rows>(bytes: &[u8], top: &Top, rows: &R, asked: &Asked) -> Result<P
     if let Some(comment) = &top.comment {
         promised(comment, found(&lists), ", or delete the comment")?;
         few_enough(comment)?;
-        if compact::bound(&lists) > comment.n {
+        let first = u64::from(matches!(nodes, Nodes::Counted { .. }));
+        if compact::bound(&lists) - first > comment.n {
             return Err(out_of_range(bytes, comment, "", rows));
         }
         if !taken {
@@ -421,7 +428,7 @@ impl Rows for Columns<'_> {
         lines: &mut dyn Iterator<Item = (usize, &[u8])>,
         id: impl Fn(&[u8], usize) -> Result<I, Fault>,
     ) -> Result<ArcList<I>, Fault> {
-        let mut list = ArcList { pairs: Vec::new(), weights: Vec::new() };
+        let mut list = ArcList { pairs: Vec::new(), weights: Vec::new(), copy: None };
         let mut values = Vec::new();
         for (at, line) in lines {
             if is_comment(line) {

@@ -7,6 +7,7 @@
 use super::parsed::{Arcs, Nodes, Parsed};
 use super::rows::{self, Ends};
 use super::text::{self, Fault, Fields, shown};
+use super::uplink::Uplink;
 use crate::aside::write_aside;
 use crate::error::Result;
 use crate::graph::Graph;
@@ -34,7 +35,11 @@ pub(super) struct Header {
 }
 
 /// Reads the whole content of a file; values are passed over unless `weights` are wanted.
-pub(super) fn parse(bytes: &[u8], weights: FileWeights) -> Result<Parsed, Fault> {
+pub(super) fn parse(
+    bytes: &[u8],
+    weights: FileWeights,
+    uplink: Option<&Uplink>,
+) -> Result<Parsed, Fault> {
     let header = header(bytes)?;
     let id = |field: &[u8], at: usize| text::id_from_1(field, header.nodes, at);
     let wanted = if header.weighted { "row column value" } else { "row column" };
@@ -42,7 +47,7 @@ pub(super) fn parse(bytes: &[u8], weights: FileWeights) -> Result<Parsed, Fault>
         Fault::new(at, format!("garbage line ({}); write `{wanted}`", shown(line)))
     };
     let weights = header.weighted.then_some(weights);
-    let lists = text::parse_parts(bytes, header.body, |lines| {
+    let lists = text::parse_arcs(bytes, header.body, uplink, |lines| {
         text::arcs::<false, u32>(lines, weights, |byte| byte == b'%', id, misshapen)
     })?;
     let (found, entries) = (lists.iter().map(|list| list.pairs.len() as u64).sum(), header.entries);

@@ -12,6 +12,7 @@
 
 use super::parsed::{Arcs, Headline, Nodes, Parsed};
 use super::text::{self, Fault, Fields, shown};
+use super::uplink::Uplink;
 use crate::graph::ArcList;
 use crate::graph::options::FileWeights;
 
@@ -41,10 +42,16 @@ fn is_comment(line: &[u8]) -> bool {
 }
 
 /// Reads the whole content of a file; edge weights are passed over unless `weights` are wanted.
-pub(super) fn parse(bytes: &[u8], weights: FileWeights) -> Result<Parsed, Fault> {
+pub(super) fn parse(
+    bytes: &[u8],
+    weights: FileWeights,
+    uplink: Option<&Uplink>,
+) -> Result<Parsed, Fault> {
     let mut header = header(bytes)?;
     count(bytes, &mut header)?;
-    let lists = text::parse_parts(bytes, header.body, |lines| neighbours(&header, weights, lines))?;
+    let parse =
+        |lines: &mut dyn Iterator<Item = (usize, &[u8])>| neighbours(&header, weights, lines);
+    let lists = text::parse_arcs(bytes, header.body, uplink, parse)?;
     let found: u64 = lists.iter().map(|list| list.pairs.len() as u64).sum();
     let loops: u64 =
         lists.iter().flat_map(|list| &list.pairs).filter(|(u, v)| u == v).count() as u64;
@@ -191,7 +198,7 @@ mod tests {
     use super::super::parsed::tests::{Found, found};
 
     fn arcs(text: &str) -> Result<Found, String> {
-        found("g", text.as_bytes(), parse(text.as_bytes(), FileWeights::Exact))
+        found("g", text.as_bytes(), parse(text.as_bytes(), FileWeights::Exact, None))
     }
 
     #[test]

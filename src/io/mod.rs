@@ -46,6 +46,7 @@ mod rows;
 pub mod rubbish;
 mod source;
 mod text;
+mod uplink;
 mod writers;
 
 pub use crate::graph::options::{
@@ -61,6 +62,7 @@ pub use node_weights::read_weights;
 pub use output::{ResultFormat, write_atomically};
 pub use parsed::Headline;
 pub(crate) use source::check_table;
+pub(crate) use uplink::Uplink;
 pub use writers::{check_writer, write_graph};
 
 use crate::error::{Error, Result};
@@ -96,7 +98,7 @@ pub fn load(spec: &str) -> Result<Graph> {
 /// # Errors
 /// As [`load`]; also a policy that cannot be followed.
 pub fn load_with(spec: &str, options: &LoadOptions) -> Result<Graph> {
-    match begin(spec, options)? {
+    match begin(spec, options, None)? {
         Begun::Graph(graph) => Ok(*graph),
         Begun::Arcs(arcs) => arcs.on_host(),
     }
@@ -132,6 +134,8 @@ pub(crate) struct Unbuilt {
     entry: Option<PathBuf>,
     options: LoadOptions,
     arcs: Box<Numbered>,
+    /// What went up while the file was parsed.
+    uplink: Option<Arc<Uplink>>,
 }
 
 /// Pairs from which a GPU builds the CSR sooner than the host: below, the host takes as long as a few copies and launches.
@@ -161,7 +165,8 @@ impl Unbuilt {
         if fleet.info().backend != "cuda" {
             return self.on_host().map(|graph| (graph, None));
         }
-        let (graph, kept) = self.arcs.on(fleet, None)?;
+        let copies = self.uplink.and_then(|uplink| uplink.end());
+        let (graph, kept) = self.arcs.on(fleet, copies, None)?;
         cached(&self.spec, self.entry, &self.options, &graph);
         Ok((graph, kept))
     }
@@ -176,8 +181,12 @@ fn cached(spec: &str, entry: Option<PathBuf>, options: &LoadOptions, graph: &Gra
     }
 }
 
-/// Reads a graph as far as that needs no fleet.
-pub(crate) fn begin(spec: &str, options: &LoadOptions) -> Result<Begun> {
+/// Reads a graph as far as that needs no fleet. The arcs of a text file go to `uplink` as they are parsed.
+pub(crate) fn begin(
+    spec: &str,
+    options: &LoadOptions,
+    uplink: Option<Arc<Uplink>>,
+) -> Result<Begun> {
     if generate::is_spec(spec) {
         return apply(generate::generate(spec)?, options).map(Begun::built);
     }
@@ -192,14 +201,14 @@ pub(crate) fn begin(spec: &str, options: &LoadOptions) -> Result<Begun> {
         return Ok(Begun::built(graph));
     }
     let bytes = source::read(spec, Limit::of_graph(options.input_limit))?;
-    Ok(match make(spec, &bytes, options, start)? {
+    Ok(match make(spec, &bytes, options, start, uplink.as_deref())? {
         Assembled::Graph(graph) => {
             cached(spec, entry, options, &graph);
             Begun::Graph(graph)
         }
         Assembled::Arcs(arcs) => {
             let (spec, options) = (spec.into(), options.clone());
-            Begun::Arcs(Box::new(Unbuilt { spec, entry, options, arcs }))
+            Begun::Arcs(Box::new(Unbuilt { spec, entry, options, arcs, uplink }))
         }
     })
 }
@@ -250,13 +259,19 @@ pub(crate) fn leaves_arcs(options: &LoadOptions) -> bool {
 }
 
 /// The graph of the unpacked content of a file, or its arcs; reading began at `start`.
-fn make(path: &str, bytes: &Bytes, options: &LoadOptions, start: Instant) -> Result<Assembled> {
+fn make(
+    path: &str,
+    bytes: &Bytes,
+    options: &LoadOptions,
+    start: Instant,
+    uplink: Option<&Uplink>,
+) -> Result<Assembled> {
     if native::is_native(bytes) {
         let graph = parsed::apply_to_native(path, native::open(bytes), options, start);
         return graph.map(|graph| Assembled::Graph(Box::new(graph)));
     }
     let origin = Origin { dataset: dataset(path), graph_file: path.into(), ..Origin::default() };
-    let parsed = parse(path, bytes, options)?;
+    let parsed = parse(path, bytes, options, uplink)?;
     if parsed.format != "edge-list" {
         let refused = options.refuse_columns(&format!("a {} file", parsed.format));
         refused.map_err(|error| parsed::name_file(path, error))?;
@@ -265,7 +280,12 @@ fn make(path: &str, bytes: &Bytes, options: &LoadOptions, start: Instant) -> Res
 }
 
 /// Finds the reader by content, then by name.
-fn parse(path: &str, whole: &Bytes, options: &LoadOptions) -> Result<Parsed> {
+fn parse(
+    path: &str,
+    whole: &Bytes,
+    options: &LoadOptions,
+    uplink: Option<&Uplink>,
+) -> Result<Parsed> {
     // In binary the three bytes of a mark are part of a number.
     let bytes = if hive_bin::is_likely(whole) { whole } else { source::unmarked(whole) };
     let weights = options.weights.in_file();
@@ -275,7 +295,7 @@ fn parse(path: &str, whole: &Bytes, options: &LoadOptions) -> Result<Parsed> {
     let input = |what: String| Error::input(format!("{path}: {what}"));
     let at_line = |fault: text::Fault| fault.into_error(path, bytes);
     if matrix_market::is_banner(bytes) {
-        return matrix_market::parse(bytes, weights).map_err(at_line);
+        return matrix_market::parse(bytes, weights, uplink).map_err(at_line);
     }
     if bytes.is_empty() {
         // Of a data set of two files, that of the edges may be.
@@ -308,10 +328,10 @@ fn parse(path: &str, whole: &Bytes, options: &LoadOptions) -> Result<Parsed> {
         return Err(input("holds coordinates, not arcs; name the .gr file of this graph".into()));
     }
     if ends(&[".gr"]) || dimacs::is_problem(bytes) {
-        return dimacs::parse(bytes, weights).map_err(at_line);
+        return dimacs::parse(bytes, weights, uplink).map_err(at_line);
     }
     if metis::is_name(&name) {
-        return metis::parse(bytes, weights).map_err(at_line);
+        return metis::parse(bytes, weights, uplink).map_err(at_line);
     }
     if let Some(files) = ldbc::files(path, &name) {
         return ldbc::parse(&files, path, bytes, weights, limit);
@@ -322,7 +342,7 @@ fn parse(path: &str, whole: &Bytes, options: &LoadOptions) -> Result<Parsed> {
         ));
     }
     // GAP's lists have no header: their nodes are those up to the largest id.
-    edge_list::parse(bytes, ends(&[".el", ".wel"]), options).map_err(at_line)
+    edge_list::parse(bytes, ends(&[".el", ".wel"]), options, uplink).map_err(at_line)
 }
 
 /// Puts nodes where the file of places `path` has them (see [`read_locations`]), by the ids of the graph's input. With

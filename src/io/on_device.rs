@@ -1,10 +1,12 @@
 //! The CSR of a list of arcs, built on a GPU: the arguments of `kernels/build.cu`. The same arrays, to the byte, as the host
 //! builds ([`Graph::from_lists`](crate::graph::Graph), [`super::parsed::apply`]).
 
+use super::compact::{Ranks, Renumbering};
+use super::uplink::Copies;
 use crate::device::kernels::build::{
     Arcs, BuildCounts, CountArgs, Csr, HALF_COLUMN, HALF_PLACE, HALF_WEIGHT, KeepArgs, ListArgs,
-    REPEATS_ALL, REPEATS_FIRST, REPEATS_LAST, REPEATS_SUM, RangeArgs, RowArgs, SelectArgs,
-    SymmetryArgs, TurnArgs, WeighArgs,
+    REPEATS_ALL, REPEATS_FIRST, REPEATS_LAST, REPEATS_SUM, RangeArgs, RenumberArgs, RowArgs,
+    SelectArgs, SymmetryArgs, TurnArgs, WeighArgs,
 };
 use crate::device::kernels::rows::{THREADS, TILE};
 use crate::device::{
@@ -20,7 +22,7 @@ use crate::graph::options::{Symmetrize, Weights};
 use crate::graph::{ArcList, Facts};
 use crate::hash::weight_key;
 use bytemuck::Pod;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Device memory that is left alone.
 const RESERVE: u64 = 256 << 20;
@@ -48,6 +50,15 @@ pub(super) struct Wanted {
     pub most_keys: Option<u64>,
 }
 
+/// What it is built from.
+pub(super) struct Input {
+    pub lists: Vec<ArcList>,
+    /// Of the ids in `lists`.
+    pub renumbering: Renumbering,
+    /// Of lists that the GPU has, until they are in one.
+    pub copies: Mutex<Option<Copies>>,
+}
+
 /// What was built.
 pub(super) struct Built {
     pub csr: DeviceCsr,
@@ -59,17 +70,14 @@ pub(super) struct Built {
     pub facts: Facts,
 }
 
-/// Builds the CSR of `lists` on the first GPU of `fleet`. `None` where it has no room, where arcs are too many for 32 bits, and
-/// where the host has an error to report.
+/// Builds a CSR on the first GPU of `fleet`. `None` where it has no room, where arcs are too many for 32 bits, and where the
+/// host has an error to report. Gives the input back.
 ///
 /// # Errors
 /// [`Error::Machine`] when the fleet has failed.
-pub(super) fn build(
-    fleet: &Fleet,
-    lists: &Arc<Vec<ArcList>>,
-    wanted: Wanted,
-) -> Result<Option<Built>> {
-    let lists = lists.clone();
+pub(super) fn build(fleet: &Fleet, input: Input, wanted: Wanted) -> Result<(Option<Built>, Input)> {
+    let input = Arc::new(input);
+    let shared = input.clone();
     let made = fleet.run(move |replica| {
         if replica.rank() != 0 {
             return Ok(None);
@@ -86,17 +94,19 @@ pub(super) fn build(
         };
         replica.enter("build the CSR")?;
         match &mut replica.backend {
-            Backend::Cuda(device) => built(device, kernels, &lists, &wanted),
+            Backend::Cuda(device) => built(device, kernels, &shared, &wanted),
             Backend::Host(_) => Ok(None),
         }
     })?;
-    Ok(made.into_iter().next().flatten())
+    let input = Arc::into_inner(input).ok_or_else(|| Error::machine("lists are shared; a bug"))?;
+    Ok((made.into_iter().next().flatten(), input))
 }
 
 /// The loaded kernels.
 #[derive(Clone, Copy)]
 struct Kernels {
     sort: SortKernels,
+    renumber: Function,
     range: Function,
     count: Function,
     select: Function,
@@ -117,6 +127,7 @@ impl Kernels {
         let mut load = |name| device.function(source("build.cu"), &[], name);
         Ok(Kernels {
             sort,
+            renumber: load("build_renumber")?,
             range: load("build_range")?,
             count: load("build_count")?,
             select: load("build_select")?,
@@ -186,11 +197,11 @@ struct Work<'a> {
 fn built(
     device: &mut CudaDevice,
     kernels: Kernels,
-    lists: &[ArcList],
+    input: &Input,
     wanted: &Wanted,
 ) -> Result<Option<Built>> {
     let work = Work { device, kernels, nodes: wanted.nodes, most_keys: wanted.most_keys };
-    let Some((csr, counts, first)) = work.all_rows(lists, wanted)? else { return Ok(None) };
+    let Some((csr, counts, first)) = work.all_rows(input, wanted)? else { return Ok(None) };
     let joined = !matches!(wanted.symmetrize, Symmetrize::Off | Symmetrize::Keep);
     let known = wanted.mirror || joined;
     let [with, without] = if known { [true, true] } else { work.symmetry(&csr)? };
@@ -219,11 +230,11 @@ impl Work<'_> {
         self.device.launch(kernel, Launch::of(self.device.blocks(blocks), THREADS), args)
     }
 
-    /// The keys to sort at once for rows of so many arcs, with weights or without, beside `input` bytes more; `None` where
+    /// The keys to sort at once for rows of so many arcs, with weights or without, beside `more` bytes; `None` where
     /// there is no room for as many as are needed.
-    fn keys(&self, input: u64, arcs: u64, weights: bool) -> Result<Option<Keys>> {
+    fn keys(&self, more: u64, arcs: u64, weights: bool) -> Result<Option<Keys>> {
         let rows = 8 * (self.nodes + 1) + arcs * if weights { 8 } else { 4 };
-        let needed = input + rows + giant_bytes(self.nodes) + RESERVE;
+        let needed = more + rows + giant_bytes(self.nodes) + RESERVE;
         let most = room(&self.device.context)?.saturating_sub(needed) / BYTES_PER_KEY;
         if arcs > MAX_KEYS || self.nodes > MOST_NODES || most < arcs.div_ceil(MOST_RANGES) {
             return Ok(None);
@@ -235,7 +246,7 @@ impl Work<'_> {
     /// The rows that are wanted, what was found of them, and what was found before the arcs got their reverses.
     fn all_rows(
         &self,
-        lists: &[ArcList],
+        input: &Input,
         wanted: &Wanted,
     ) -> Result<Option<(DeviceCsr, BuildCounts, BuildCounts)>> {
         let Wanted { keep, mirror, weighted, .. } = *wanted;
@@ -251,13 +262,18 @@ impl Work<'_> {
             rounded: keep.rounded,
             weights: weighted || keep.repeated == Repeated::Summed,
         };
-        let count: u64 = lists.iter().map(|list| list.pairs.len() as u64).sum();
-        let input = count * if weighted { 12 } else { 8 };
+        let count: u64 = input.lists.iter().map(|list| list.pairs.len() as u64).sum();
+        let bytes = count * if weighted { 12 } else { 8 };
         let weights = choice.weights || random;
-        let Some(keys) = self.keys(input, count << u32::from(mirror), weights)? else {
+        let copies = input.copies.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let more = bytes.saturating_sub(copies.as_ref().map_or(0, Copies::bytes));
+        let Some(keys) = self.keys(more, count << u32::from(mirror), weights)? else {
             return Ok(None);
         };
-        let list = self.uploaded(lists, count, mirror, weighted)?;
+        // What went up already has to be there twice for a moment.
+        let fits = room(&self.device.context)? > bytes + RESERVE;
+        let list = self.uploaded(&input.lists, copies.filter(|_| fits), [mirror, weighted])?;
+        let Some(list) = self.renumbered(list, &input.renumbering)? else { return Ok(None) };
         let Some((csr, first)) = self.rows(list, &choice, keys)? else { return Ok(None) };
         let repeats = match wanted.symmetrize {
             Symmetrize::Off | Symmetrize::Keep => return Ok(Some((csr, first, first))),
@@ -277,25 +293,70 @@ impl Work<'_> {
         Ok(made.map(|(csr, last)| (csr, last, first)))
     }
 
-    /// The list, copied from the host.
+    /// One list of all, from the host, or from the copies that are on the device.
     fn uploaded(
         &self,
         lists: &[ArcList],
-        count: u64,
-        mirror: bool,
-        weighted: bool,
+        copies: Option<Copies>,
+        [mirror, weighted]: [bool; 2],
     ) -> Result<List> {
-        let pairs = self.device.alloc("arcs of a file", count as usize)?;
-        pairs.upload_parts(lists.iter().map(ArcList::ends))?;
-        let weights = match weighted {
-            true => {
-                let weights = self.device.alloc("weights of a file", count as usize)?;
-                weights.upload_parts(lists.iter().map(|list| &*list.weights))?;
-                Some(weights)
+        let ends: Vec<usize> = lists
+            .iter()
+            .scan(0, |end, list| {
+                *end += list.pairs.len();
+                Some(*end)
+            })
+            .collect();
+        let count = ends.last().copied().unwrap_or(0);
+        let pairs = self.device.alloc::<[u32; 2]>("arcs of a file", count)?;
+        let weights =
+            weighted.then(|| self.device.alloc::<f32>("weights of a file", count)).transpose()?;
+        // They are zeroed on this stream, and filled on others.
+        self.device.wait()?;
+        let (mut pairs_left, mut weights_left) = (Vec::new(), Vec::new());
+        for (list, end) in lists.iter().zip(ends) {
+            let first = end - list.pairs.len();
+            let to = pairs.pointer() + 8 * first as u64;
+            if !copies.as_ref().map_or(Ok(false), |copies| copies.pairs_to(to, list))? {
+                pairs_left.push((first, list.ends()));
             }
-            false => None,
-        };
-        Ok(List { pairs, weights, count, mirror })
+            let Some(weights) = &weights else { continue };
+            let to = weights.pointer() + 4 * first as u64;
+            if !copies.as_ref().map_or(Ok(false), |copies| copies.weights_to(to, list))? {
+                weights_left.push((first, &*list.weights));
+            }
+        }
+        pairs.upload_parts(pairs_left.into_iter())?;
+        weights.iter().try_for_each(|weights| weights.upload_parts(weights_left.drain(..)))?;
+        copies.iter().try_for_each(Copies::wait)?;
+        Ok(List { pairs, weights, count: count as u64, mirror })
+    }
+
+    /// The list between nodes; `None` where there is no room to renumber it.
+    fn renumbered(&self, list: List, renumbering: &Renumbering) -> Result<Option<List>> {
+        let (ids, count) = (list.pairs.pointer(), 2 * list.count);
+        let args = RenumberArgs { ids, used: 0, below: 0, count, less: 0, unused: 0 };
+        match renumbering {
+            Renumbering::Same => return Ok(Some(list)),
+            Renumbering::Less(less) => {
+                let args = RenumberArgs { less: *less, ..args };
+                self.launch(self.kernels.renumber, count, TILE, &args)?;
+            }
+            Renumbering::Ranks(Ranks { used, below }) => {
+                if room(&self.device.context)? < 12 * used.len() as u64 + RESERVE {
+                    return Ok(None);
+                }
+                let words = self.device.alloc("ids that occur", used.len())?;
+                let before = self.device.alloc("ranks of ids", below.len())?;
+                words.upload(used)?;
+                before.upload(below)?;
+                let (used, below) = (words.pointer(), before.pointer());
+                let args = RenumberArgs { used, below, ..args };
+                self.launch(self.kernels.renumber, count, TILE, &args)?;
+                self.device.wait()?;
+            }
+        }
+        Ok(Some(list))
     }
 
     /// Rows as a list, whose arcs get their reverses.

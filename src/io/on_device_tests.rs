@@ -1,4 +1,6 @@
+use super::super::edge_list;
 use super::super::parsed::{self, Assembled, Nodes, Numbered, Parsed};
+use super::super::uplink::Uplink;
 use super::*;
 use crate::fleet::FleetConfig;
 use crate::generate::Kept;
@@ -86,12 +88,19 @@ impl File {
     }
 
     fn read(&self, options: &LoadOptions) -> Result<Box<Numbered>> {
+        self.read_beside(options, &Uplink::default())
+    }
+
+    /// The same, where some lists go up before they are numbered.
+    fn read_beside(&self, options: &LoadOptions, uplink: &Uplink) -> Result<Box<Numbered>> {
+        let mut lists = self.lists();
+        lists.iter_mut().step_by(1 + self.seed as usize % 3).for_each(|list| uplink.send(list));
         let nodes = match self.seed % 3 {
             0 => Nodes::Declared { count: self.nodes, first: 1 },
             1 => Nodes::UpToLargest,
             _ => Nodes::Occurring,
         };
-        let arcs = parsed::Arcs::Lists(self.lists(), nodes);
+        let arcs = parsed::Arcs::Lists(lists, nodes);
         let parsed = Parsed::new("edge-list", arcs, self.weights <= 5);
         let parsed = Parsed { mirror: self.mirror, ..parsed };
         match parsed::assemble("file", parsed, options, Origin::default(), Instant::now())? {
@@ -162,7 +171,9 @@ fn rows_built_on_a_gpu_are_those_of_the_host() {
             let file = File::any(seed);
             for (i, options) in policies(seed).into_iter().enumerate() {
                 let what = format!("file {seed} of {} pairs, {}", file.arcs, options.shown());
-                let Ok(arcs) = file.read(&options) else { continue };
+                let uplink = Uplink::default();
+                uplink.open(&fleet).unwrap();
+                let Ok(arcs) = file.read_beside(&options, &uplink) else { continue };
                 if arcs.needs_host().is_some() {
                     assert_eq!(options.symmetrize, Symmetrize::Keep, "{what}");
                     continue;
@@ -173,7 +184,7 @@ fn rows_built_on_a_gpu_are_those_of_the_host() {
                     1 => Some(1 + file.arcs / 3),
                     _ => Some(if file.nodes < 50 { 1 } else { 1 + file.arcs / 7 }),
                 };
-                let made = arcs.on(&fleet, most_keys);
+                let made = arcs.on(&fleet, uplink.end(), most_keys);
                 match (made, file.read(&options).unwrap().on_host()) {
                     (Ok(made), Ok(host)) => {
                         same(&what, &fleet, made, &host, i % 5 == 0);
@@ -205,7 +216,7 @@ fn rows_of_many_blocks_are_those_of_the_host() {
             ] {
                 let options = LoadOptions { duplicates, ..LoadOptions::default() };
                 let what = format!("weights {weights}, {}", options.shown());
-                let made = file.read(&options).unwrap().on(&fleet, most_keys).unwrap();
+                let made = file.read(&options).unwrap().on(&fleet, None, most_keys).unwrap();
                 let host = file.read(&options).unwrap().on_host().unwrap();
                 same(&what, &fleet, made, &host, false);
             }
@@ -218,10 +229,55 @@ fn without_room_on_the_gpu_the_host_builds() {
     for fleet in fleets(Some(RESERVE)) {
         let file = File { seed: 1, nodes: 1000, arcs: 5000, weights: 2, mirror: false };
         let options = LoadOptions::default();
-        let (graph, kept) = file.read(&options).unwrap().on(&fleet, None).unwrap();
+        let (graph, kept) = file.read(&options).unwrap().on(&fleet, None, None).unwrap();
         assert!(kept.is_none() && graph.origin.built_on.contains("no room"));
         let host = file.read(&options).unwrap().on_host().unwrap();
         assert!(graph.columns() == host.columns() && graph.weights() == host.weights());
         assert_eq!(fleet.run(|replica| Ok(replica.rank())).unwrap()[0], 0, "it stays of use");
+    }
+}
+
+/// A text of many parts with ids from `first` on and gaps of `step`: what is above the arcs, and what comes last.
+fn text(above: &str, [first, step]: [u32; 2], weighted: bool, last: &str) -> String {
+    let mut text = above.to_string();
+    for arc in 0..400_000u32 {
+        let [u, v] = [0, 1].map(|end| first + step * (mix((2 * arc + end).into()) % 50_000) as u32);
+        let weight = if weighted { format!(" {}", arc % 97) } else { String::new() };
+        text += &format!("{u} {v}{weight}\n");
+    }
+    text + last
+}
+
+#[test]
+fn text_that_goes_up_while_it_is_parsed_becomes_the_same_rows() {
+    // Whether copies are of use: not where ids of 64 bits or names turn up behind arcs that went up.
+    let texts = [
+        ("ids from 0", text("", [0, 1], false, ""), true),
+        ("ids from 7", text("", [7, 1], true, ""), true),
+        ("gaps", text("", [3, 5], true, ""), true),
+        ("counts and ids from 1", text("50000 400000\n", [1, 1], false, ""), true),
+        ("a first line that is an arc", text("5 2\n", [0, 3], false, ""), true),
+        ("an id of 64 bits", text("", [0, 3], true, "5 9999999999 3\n"), false),
+        ("a name", text("", [0, 3], false, "5 zoe\n"), false),
+    ];
+    for fleet in fleets(None) {
+        for (what, text, carried) in &texts {
+            let read = |uplink: Option<&Uplink>| {
+                let options = LoadOptions::default();
+                let parsed = edge_list::parse(text.as_bytes(), false, &options, uplink).unwrap();
+                let origin = Origin::default();
+                match parsed::assemble("file", parsed, &options, origin, Instant::now()).unwrap() {
+                    Assembled::Arcs(arcs) => arcs,
+                    Assembled::Graph(_) => panic!("a list was built at once"),
+                }
+            };
+            let uplink = Uplink::default();
+            uplink.open(&fleet).unwrap();
+            let arcs = read(Some(&uplink));
+            let copies = uplink.end().unwrap();
+            assert_eq!(arcs.copied(&copies), *carried, "{what}");
+            let made = arcs.on(&fleet, Some(copies), None).unwrap();
+            same(what, &fleet, made, &read(None).on_host().unwrap(), false);
+        }
     }
 }

@@ -122,7 +122,7 @@ mod reader {
         if sources.len() != targets.len() || !weighed {
             return Err("the columns differ in length; write the Parquet file again".into());
         }
-        Ok(ArcList { pairs: sources.into_iter().zip(targets).collect(), weights })
+        Ok(ArcList { pairs: sources.into_iter().zip(targets).collect(), weights, copy: None })
     }
 
     /// A column of ids, checked.

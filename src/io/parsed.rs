@@ -1,8 +1,9 @@
 //! What every reader hands over: the arcs as the file has them. Ids, policies and the CSR come after, the
 //! same for all formats.
 
-use super::compact::{self, Called};
-use super::on_device::{self, Wanted};
+use super::compact::{self, Called, Renumbering};
+use super::on_device::{self, Input, Wanted};
+use super::uplink::Copies;
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::generate::Kept;
@@ -68,10 +69,12 @@ pub(super) enum Arcs {
     Rows { offsets: Vec<u64>, columns: Array<u32>, weights: Option<Array<f32>> },
 }
 
-/// Which nodes a file speaks of. Ids are counted from 0 in any case.
+/// Which nodes a file speaks of. Lists count ids from 0 unless it says otherwise.
 pub(super) enum Nodes {
     /// As many as it declares, ids in the file from `first` on; the reader has checked the arcs' ids.
     Declared { count: u64, first: u32 },
+    /// The same with ids from 1 on, in lists as well.
+    Counted { count: u64 },
     /// Those up to the largest id that occurs, ids from 0.
     UpToLargest,
     /// Those whose ids occur, whatever gaps there are.
@@ -96,12 +99,14 @@ impl Assembled {
     }
 }
 
-/// Arcs between nodes that are numbered.
+/// Arcs between nodes whose numbers are known.
 pub(super) struct Numbered {
     path: String,
     options: LoadOptions,
     nodes: usize,
     lists: Vec<ArcList>,
+    /// Of the ids in lists.
+    renumbering: Renumbering,
     called: Called,
     mirror: bool,
     weighted: bool,
@@ -138,7 +143,7 @@ fn numbered(
     mut origin: Origin,
 ) -> Result<Assembled> {
     let keep = keep(options);
-    let (lists, called) = match parsed.arcs {
+    let (lists, renumbering, called) = match parsed.arcs {
         Arcs::Rows { offsets, columns, weights } => {
             let offsets = extended(offsets, options.nodes)?;
             let weights = weights.filter(|_| parsed.weighted);
@@ -155,11 +160,11 @@ fn numbered(
                 return Err(outside(ids.max().unwrap_or(0), asked));
             }
             let (lists, names) = compact::by_sorting(lists);
-            (lists, Called::Named(names))
+            (lists, Renumbering::Same, Called::Named(names))
         }
         Arcs::Lists(mut lists, nodes) => {
-            let called = number(&mut lists, nodes, options.nodes)?;
-            (lists, called)
+            let (renumbering, called) = number(&mut lists, nodes, options.nodes)?;
+            (lists, renumbering, called)
         }
     };
     let count = called.count();
@@ -172,14 +177,22 @@ fn numbered(
     }
     let (mirror, weighted) = (parsed.mirror, parsed.weighted);
     let (path, options, nodes) = (path.into(), options.clone(), count as usize);
-    let all = Numbered { path, options, nodes, lists, called, mirror, weighted, origin };
-    Ok(Assembled::Arcs(Box::new(all)))
+    let numbered =
+        Numbered { path, options, nodes, lists, renumbering, called, mirror, weighted, origin };
+    Ok(Assembled::Arcs(Box::new(numbered)))
 }
 
 impl Numbered {
     /// Pairs of the file.
     pub(super) fn pairs(&self) -> u64 {
         self.lists.iter().map(|list| list.pairs.len() as u64).sum()
+    }
+
+    /// Whether `copies` are of these arcs, up to a line that went another way.
+    #[cfg(test)]
+    pub(super) fn copied(&self, copies: &Copies) -> bool {
+        let (have, lack): (Vec<_>, Vec<_>) = self.lists.iter().partition(|list| copies.has(list));
+        have.len() > 1 && lack.iter().all(|list| list.pairs.len() < 2)
     }
 
     /// The option that needs rows on the host, if one does.
@@ -202,18 +215,20 @@ impl Numbered {
     }
 
     /// The graph under the options of the load, built on the host.
-    pub(super) fn on_host(self) -> Result<Graph> {
-        let Numbered { path, options, nodes, lists, called, mirror, weighted, origin } = self;
+    pub(super) fn on_host(mut self) -> Result<Graph> {
+        self.renumbering.apply(&mut self.lists);
+        let Numbered { path, options, nodes, lists, called, mirror, weighted, origin, .. } = self;
         Graph::from_lists(nodes, lists, mirror, keep(&options), weighted, origin)
             .and_then(|graph| apply(named(graph, called), &options))
             .map_err(|error| name_file(&path, error))
     }
 
     /// The same, built on the first GPU of `fleet`, where its arcs stay until the host looks at them. Where that GPU has no
-    /// room for it, the host builds it.
+    /// room for it, the host builds it. `copies` are of lists that this GPU has already.
     pub(super) fn on(
         mut self,
         fleet: &Fleet,
+        copies: Option<Copies>,
         most_keys: Option<u64>,
     ) -> Result<(Graph, Option<Arc<Kept>>)> {
         check::room(self.nodes as u64).map_err(|error| name_file(&self.path, error))?;
@@ -232,12 +247,12 @@ impl Numbered {
             weights: options.weights,
             most_keys,
         };
-        let lists = Arc::new(std::mem::take(&mut self.lists));
-        let built = on_device::build(fleet, &lists, wanted)?;
-        let lists =
-            Arc::into_inner(lists).ok_or_else(|| Error::machine("lists are shared; a bug"))?;
+        let renumbering = std::mem::replace(&mut self.renumbering, Renumbering::Same);
+        let lists = std::mem::take(&mut self.lists);
+        let input = Input { lists, renumbering, copies: copies.into() };
+        let (built, Input { lists, renumbering, .. }) = on_device::build(fleet, input, wanted)?;
         let Some(built) = built else {
-            self.lists = lists;
+            (self.lists, self.renumbering) = (lists, renumbering);
             self.origin.built_on = "the host, as the GPU has no room".into();
             return self.on_host().map(|graph| (graph, None));
         };
@@ -296,21 +311,33 @@ fn keep(options: &LoadOptions) -> Keep {
 }
 
 /// Numbers the nodes of `lists`.
-fn number(lists: &mut Vec<ArcList>, nodes: Nodes, asked: Option<u64>) -> Result<Called> {
+fn number(
+    lists: &mut Vec<ArcList>,
+    nodes: Nodes,
+    asked: Option<u64>,
+) -> Result<(Renumbering, Called)> {
+    let (first, declared) = match nodes {
+        Nodes::Declared { count, first } => (first, Some((count, Renumbering::Same))),
+        Nodes::Counted { count } => (1, Some((count, Renumbering::Less(1)))),
+        _ => (0, None),
+    };
+    if let Some((count, renumbering)) = declared {
+        return match asked {
+            Some(asked) if asked < count => Err(fewer(asked, count)),
+            _ => Ok((renumbering, Called::From { first, count: asked.unwrap_or(count) })),
+        };
+    }
     let bound = compact::bound(lists);
+    let same = |called| Ok((Renumbering::Same, called));
     match (nodes, asked) {
-        (Nodes::Declared { count, .. }, Some(asked)) if asked < count => Err(fewer(asked, count)),
-        (Nodes::Declared { count, first }, asked) => {
-            Ok(Called::From { first, count: asked.unwrap_or(count) })
-        }
-        (Nodes::Listed(called), None) => Ok(called),
+        (Nodes::Listed(called), None) => same(called),
         (Nodes::Listed(_), Some(asked)) => Err(Error::input(format!(
             "--nodes {asked}: the file names its nodes; leave --nodes out"
         ))),
         (_, Some(asked)) if asked < bound => Err(outside(bound - 1, asked)),
-        (_, Some(count)) => Ok(Called::From { first: 0, count }),
+        (_, Some(count)) => same(Called::From { first: 0, count }),
         (Nodes::Occurring, None) if bound > 0 => Ok(compact::narrow(lists, bound)),
-        (_, None) => Ok(Called::From { first: 0, count: bound }),
+        (_, None) => same(Called::From { first: 0, count: bound }),
     }
 }
 

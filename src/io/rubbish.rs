@@ -16,7 +16,7 @@ pub fn limit_memory(bytes: u64) {
 pub fn parse_bytes(name: &str, bytes: &[u8], options: &LoadOptions) -> Result<Graph> {
     let bytes =
         source::unpacked(name, Bytes::Owned(bytes.to_vec()), Limit::of_graph(options.input_limit))?;
-    super::make(name, &bytes, options, Instant::now())?.on_host()
+    super::make(name, &bytes, options, Instant::now(), None)?.on_host()
 }
 
 /// [`super::load_with`] on an LDBC data set `g`, neither file packed.

@@ -1,6 +1,7 @@
 //! What the text formats share: lines in parallel, fields, numbers, and errors that name the line.
 
 use super::progress;
+use super::uplink::Uplink;
 use crate::error::Error;
 use crate::graph::options::FileWeights;
 use crate::graph::{ArcList, MAX_NODES};
@@ -72,6 +73,21 @@ pub(super) fn parse_parts<'a, T: Send>(
         })
         .collect();
     parts.into_iter().collect()
+}
+
+/// [`parse_parts`] of lists of arcs, which go up to a GPU as they are parsed, where there is one.
+pub(super) fn parse_arcs<'a>(
+    bytes: &'a [u8],
+    start: usize,
+    uplink: Option<&Uplink>,
+    parse: impl Fn(&mut dyn Iterator<Item = (usize, &'a [u8])>) -> Result<ArcList, Fault> + Sync,
+) -> Result<Vec<ArcList>, Fault> {
+    uplink.inspect(|uplink| uplink.begin());
+    parse_parts(bytes, start, |lines| {
+        let mut list = parse(lines)?;
+        uplink.inspect(|uplink| uplink.send(&mut list));
+        Ok(list)
+    })
 }
 
 /// The fields of a line, separated by blanks, tabs and, if `COMMA`, commas.
@@ -150,7 +166,7 @@ pub(super) fn arcs<const COMMA: bool, I>(
     id: impl Fn(&[u8], usize) -> Result<I, Fault>,
     misshapen: impl Fn(usize, &[u8]) -> Fault,
 ) -> Result<ArcList<I>, Fault> {
-    let mut list = ArcList { pairs: Vec::new(), weights: Vec::new() };
+    let mut list = ArcList { pairs: Vec::new(), weights: Vec::new(), copy: None };
     for (at, line) in lines {
         let mut fields = Fields::<COMMA>(line);
         let Some(first) = fields.next().filter(|first| !is_mark(first[0])) else {

@@ -6,7 +6,7 @@
 use crate::device::kernels::arcs::{Findings, Rows, THREADS, TILE};
 use crate::device::{DeviceBuffer, DeviceCsr, Function, Side};
 use crate::error::{Error, Result};
-use crate::fleet::{Backend, Fleet};
+use crate::fleet::Fleet;
 use crate::generate::{DeviceArcs, Drawn};
 use crate::graph::{Graph, milliseconds};
 use bytemuck::{Pod, Zeroable};
@@ -54,11 +54,7 @@ impl<'f> Checker<'f> {
             Some(DeviceArcs::Drawn(drawn)) => (None, Some(drawn)),
             None => (None, None),
         };
-        let sides = fleet.run(|replica| match &replica.backend {
-            Backend::Cuda(device) if replica.rank() == 0 => device.side().map(Some),
-            _ => Ok(None),
-        })?;
-        let gpu = sides.into_iter().flatten().next().map(|side| Gpu {
+        let gpu = fleet.side()?.map(|side| Gpu {
             side,
             input: RefCell::new(input),
             drawn: drawn.map(|drawn| (fleet, drawn)),
