@@ -1,5 +1,6 @@
 //! Layouts for a device and a workload, and the copies that replicas hold.
 
+pub(crate) mod bins;
 pub mod memory;
 pub(crate) mod on_device;
 mod prepared;

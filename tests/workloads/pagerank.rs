@@ -17,8 +17,9 @@ use std::collections::HashMap;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-const STRATEGIES: [Strategy; 9] = [
+const STRATEGIES: [Strategy; 10] = [
     Strategy::Hubs,
+    Strategy::Bins,
     Strategy::Push,
     Strategy::Pull,
     Strategy::PullNodiv,
@@ -158,7 +159,7 @@ fn check_strategies(fleet: &Fleet, layout: Layout, graphs: &Graphs) {
     for (name, graph) in graphs {
         for strategy in STRATEGIES {
             for (weighted, aside) in [(false, false), (false, true), (true, false), (true, true)] {
-                if weighted && strategy == Strategy::Hubs {
+                if weighted && matches!(strategy, Strategy::Hubs | Strategy::Bins) {
                     continue;
                 }
                 let personal = if aside { personal(graph) } else { None };
@@ -286,8 +287,9 @@ fn recorded_iterations_give_the_bits_of_others_on_gpus() {
     for (devices, collective) in common::cuda_fleets() {
         let fleet = common::open(&devices, collective, FleetConfig::default());
         let hubs = (Strategy::Hubs, Choice::Is(8), Choice::Is(64));
+        let bins = (Strategy::Bins, Choice::Auto, Choice::Is(64));
         let rows = (Strategy::PullNodiv, Choice::Auto, Choice::Auto);
-        for (strategy, segments, segment_width) in [hubs, rows] {
+        for (strategy, segments, segment_width) in [hubs, bins, rows] {
             for iterations in [1, 2, 29, 30, 31, 60, 61, 120, 121] {
                 for (name, graph) in &graphs {
                     let once = PagerankConfig {
@@ -484,6 +486,8 @@ fn bad_input_gets_one_line() {
         (&["--strategy", "push", "--deterministic"], "--deterministic: push"),
         (&["--strategy", "edge-soa", "--merge", "split"], "--merge split: edge-soa"),
         (&["--strategy", "hubs", "--weighted"], "--strategy hubs has no room for weights"),
+        (&["--strategy", "bins", "--weighted"], "--strategy bins has no room for weights"),
+        (&["--strategy", "bins", "--segments", "2"], "hubs alone has them"),
         (&["--segments", "129"], "--segments 129"),
         (&["--segment-teams", "0"], "--segment-teams 0"),
         (&["--segment-teams", "9"], "--segment-teams 9"),

@@ -1,5 +1,6 @@
 //! The steps of PageRank on a GPU, and device arrays.
 
+use super::bins::{self, TwoPhases};
 use super::hubs::Hubs;
 use super::plan::{Merging, Plan, State, StateSizes, StepResult, StepTask, choose, sharing_pays};
 use super::{PagerankConfig, Strategy, hubs};
@@ -11,7 +12,7 @@ use crate::device::kernels::pagerank::{
 };
 use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
 use crate::error::{Error, Result};
-use crate::layout::memory::{DeviceArray, GraphShape, topology};
+use crate::layout::memory::{DeviceArray, GraphShape, topology, total};
 use crate::layout::{DeviceGraph, TopologyRows};
 use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
@@ -66,12 +67,19 @@ pub(super) fn arrays(
     let personal = config.personalize.is_some() || config.personal.is_some();
     let sizes = Sizes { strategy, active, own_arcs, dangling, personal, weighted };
     // Where these do not fit, `auto` does without.
-    let hubs = match strategy {
-        Strategy::Hubs => hubs::arrays(active, own_arcs, config),
+    let hubs = || hubs::arrays(active, own_arcs, config);
+    let bins = || bins::arrays(active, own_arcs, config);
+    let arcs = match strategy {
+        Strategy::Hubs if config.strategy == Strategy::Auto => {
+            let (hubs, bins) = (hubs(), bins());
+            if total(&hubs) < total(&bins) { bins } else { hubs }
+        }
+        Strategy::Hubs => hubs(),
+        Strategy::Bins => bins(),
         _ => Vec::new(),
     };
     let state = State::list(StateSizes { active, sums }, world);
-    [topology(shape), state, Arrays::list(sizes), hubs].concat()
+    [topology(shape), state, Arrays::list(sizes), arcs].concat()
 }
 
 /// The loaded kernels.
@@ -97,6 +105,9 @@ pub(super) struct Workspace<'a> {
     active: usize,
     arrays: Arrays,
     hubs: Option<Hubs>,
+    bins: Option<TwoPhases>,
+    /// Own rows that are in no bin.
+    long: Range<usize>,
     /// `[SLOTS]`
     status: Pinned<RankStatus>,
 }
@@ -118,6 +129,12 @@ impl<'a> Workspace<'a> {
         let hubs = plan.segments.as_ref();
         let hubs =
             hubs.map(|cut| Hubs::new(device, graph, columns.active, cut, some)).transpose()?;
+        let (own_bins, long) =
+            plan.bins.as_ref().map_or((0..0, 0..0), |bins| bins.own(own.clone()));
+        let bins = plan.bins.as_ref();
+        let bins = bins
+            .map(|bins| TwoPhases::new(device, graph, columns.active, bins, &own_bins))
+            .transpose()?;
         let arrays = Arrays::allocate(
             device,
             Sizes {
@@ -149,6 +166,8 @@ impl<'a> Workspace<'a> {
             active,
             arrays,
             hubs,
+            bins,
+            long,
             status: Pinned::new(&device.context, SLOTS)?,
         };
         if matches!(plan.strategy, Strategy::EdgeSoa | Strategy::EdgeAos) {
@@ -185,6 +204,14 @@ impl<'a> Workspace<'a> {
         if let Some(hubs) = &self.hubs {
             return hubs.step(device, value, turn, self.sum(s));
         }
+        if let Some(bins) = &self.bins {
+            bins.step(device, value, turn, self.sum(s))?;
+        }
+        let own = match &self.bins {
+            Some(_) if self.long.is_empty() => return Ok(()),
+            Some(_) => &self.long,
+            None => &self.own,
+        };
         let rows = if plan.strategy.pushes() { &self.graph.out } else { self.graph.in_rows() };
         let by_length = plan.symmetric && !plan.strategy.divides() && plan.shares.is_none();
         let args = RankArgs {
@@ -193,16 +220,15 @@ impl<'a> Workspace<'a> {
             shares: self.shares_from_0(),
             value,
             over: given(&self.arrays.degrees),
-            lo: self.own.start as u32,
-            hi: self.own.end as u32,
+            lo: own.start as u32,
+            hi: own.end as u32,
             to_sum: u32::from(plan.merging == Merging::Sum),
             ..self.rows(Turn { by_length: u32::from(by_length), ..turn }, s)
         };
         let items = match (plan.strategy.warps(), plan.warps) {
-            (true, (width, chunk)) => {
-                (self.own.len() as u64).div_ceil(chunk.into()) * u64::from(width)
-            }
-            (false, _) => self.own.len() as u64,
+            (true, (width, chunk)) => (own.len() as u64).div_ceil(chunk.into()) * u64::from(width),
+            (false, _) if self.bins.is_some() => own.len() as u64 * 32,
+            (false, _) => own.len() as u64,
         };
         self.launch(device, self.kernels.arcs, items, &args)
     }
@@ -348,7 +374,8 @@ fn kernels(device: &mut CudaDevice, options: &[String], strategy: Strategy) -> R
             Strategy::EdgeAos => "pagerank_edge_aos",
             Strategy::WarpPush => "pagerank_warp_push",
             Strategy::WarpPull => "pagerank_warp_pull",
-            Strategy::WarpPullNodiv => "pagerank_warp_pull_nodiv",
+            // Of rows that are too long for bins.
+            Strategy::WarpPullNodiv | Strategy::Bins => "pagerank_warp_pull_nodiv",
             Strategy::Auto | Strategy::Hubs | Strategy::PullNodiv => "pagerank_pull_nodiv",
         })?,
         finish: kernel("pagerank_finish")?,

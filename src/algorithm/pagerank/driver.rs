@@ -37,7 +37,8 @@ impl Algorithm for PageRank {
         "hive run pagerank --graph rmat:12 --tolerance 1e-7 --output ranks.npz",
     ];
     const FORM: Form = Form::Topology;
-    const KERNELS: &'static [&'static str] = &["pagerank.cu", "pagerank_hubs.cu", "segments.cu"];
+    const KERNELS: &'static [&'static str] =
+        &["pagerank.cu", "pagerank_hubs.cu", "pagerank_bins.cu", "segments.cu", "bins.cu"];
     const RANKS: Option<&'static str> = Some("the nodes of the highest ranks");
 
     fn check(config: &PagerankConfig) -> Result<()> {

@@ -19,7 +19,7 @@ use bytemuck::Zeroable;
 use std::ops::Range;
 
 /// Bytes a node of what iterations need beside rows and segments, at most.
-const STATE_BYTES: u64 = 36;
+pub(super) const STATE_BYTES: u64 = 36;
 /// Rows that a warp reads at once, which may lie behind the last.
 const AHEAD: usize = 32;
 
@@ -137,13 +137,18 @@ pub(super) fn arrays(active: usize, arcs: usize, config: &PagerankConfig) -> Vec
     [RunArrays::list(none), RunArrays::list(far), GroupArrays::list(groups), scratch].concat()
 }
 
+/// By rank, the bytes that a replica's GPU has for it.
+pub(super) fn room_of_each(fleet: &Fleet) -> Result<Vec<u64>> {
+    fleet.run(|r| match &r.backend {
+        Backend::Cuda(device) => Ok(room(&device.context)? / u64::from(device.sharers)),
+        Backend::Host(_) => Ok(u64::MAX),
+    })
+}
+
 /// Whether the GPUs of `fleet` have room for these segments, each for its own rows or for all, beside the state of `active`
 /// nodes.
 pub(super) fn fits(fleet: &Fleet, cut: &Segments, active: usize, shared: bool) -> Result<bool> {
-    let free = fleet.run(|r| match &r.backend {
-        Backend::Cuda(device) => Ok(room(&device.context)? / u64::from(device.sharers)),
-        Backend::Host(_) => Ok(u64::MAX),
-    })?;
+    let free = room_of_each(fleet)?;
     let needs = |rank: usize| -> Option<u64> {
         let made = cut.shape(shared.then_some(rank));
         // Kernels count runs in 32 bits.

@@ -15,7 +15,8 @@
 //! makes the new rank of v, what its arcs carry next, and its part of the L1 distance. With c = (1 - d) + d D the first and
 //! last terms of r' are c p(v). A node without arcs has no row, and its rank is c p. The strategies differ in how they go
 //! over the arcs ([`Strategy`]). `hubs` keeps what the most used sources carry in shared memory
-//! (`layout::segments`).
+//! (`layout::segments`). `bins` writes what arcs carry to bins of rows, and adds up bin by bin: both phases gather from shared
+//! memory, and stream all else (`layout::bins`).
 //!
 //! **Invariant.** After iteration t every replica has what the arcs carry in iteration t + 1, of all nodes with rows. D and
 //! the L1 distance are sums of 64-bit integers in units of 2^-60, so that no order of additions changes them.
@@ -32,9 +33,11 @@
 //!
 //! **Source.** Page, Brin, Motwani, Winograd, "The PageRank citation ranking: bringing order to the web", Stanford
 //! InfoLab 1999-66; Hong, Kim, Oguntebi, Olukotun, "Accelerating CUDA graph algorithms at maximum warp", PPoPP 2011; Zhang,
-//! Kiriansky, Mendis, Amarasinghe, Zaharia, "Making caches work for graph analytics", IEEE Big Data 2017 (segments).
+//! Kiriansky, Mendis, Amarasinghe, Zaharia, "Making caches work for graph analytics", IEEE Big Data 2017 (segments); Beamer,
+//! Asanović, Patterson, "Reducing PageRank communication via propagation blocking", IPDPS 2017 (bins).
 
 mod answer;
+mod bins;
 mod cuda;
 mod driver;
 mod host;
@@ -64,6 +67,8 @@ words!(
         Auto = "auto",
         /// A warp adds up rows whose most used sources lie in shared memory.
         Hubs = "hubs",
+        /// Values go to bins of rows, and bins are added up: both through shared memory.
+        Bins = "bins",
         /// A thread a node adds its rank over its out-degree to its out-neighbours.
         Push = "push",
         /// A thread a node adds up rank over out-degree of its in-neighbours.
@@ -127,8 +132,8 @@ pub struct PagerankConfig {
     #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
         require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
     pub weighted: bool,
-    /// How an iteration goes over the arcs: auto (by degrees) | hubs (the most used sources in shared memory) | push | pull |
-    /// pull-nodiv | edge-soa | edge-aos | warp-push | warp-pull | warp-pull-nodiv [default: auto].
+    /// How an iteration goes over the arcs: auto (by degrees) | hubs (the most used sources in shared memory) | bins (two phases
+    /// through shared memory) | push | pull | pull-nodiv | edge-soa | edge-aos | warp-push | warp-pull | warp-pull-nodiv [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     pub strategy: Strategy,
     /// Threads that share a row in the strategies warp-*: 1, 2, 4, ... 64 [default: 32].
@@ -140,7 +145,7 @@ pub struct PagerankConfig {
     /// Segments of sources that hubs has on GPUs: auto (as many as save time) | 0 to 128 [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
     pub segments: Choice<u32>,
-    /// Sources of a segment: auto (as many as fit shared memory) | a multiple of 4 up to 48000 [default: auto].
+    /// Sources of a segment, of hubs and bins: auto (as many as fit shared memory) | a multiple of 4 up to 48000 [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "NODES", allow_hyphen_values = true))]
     pub segment_width: Choice<u32>,
     /// Teams of multiprocessors among which segments are divided: auto (4 from 16 segments on, else 1) | 1 to 8
@@ -196,14 +201,16 @@ impl PagerankConfig {
         let (tolerance, width, chunk) = (self.tolerance(), self.warp_width, self.warp_chunk);
         let (segments, sources, teams) =
             (self.segments.or(0), self.segment_width.or(4), self.segment_teams.or(1));
-        let asked = [self.segments, self.segment_width, self.segment_teams];
         let unset = PagerankConfig::default();
         let asks_warps = (width, chunk) != (unset.warp_width, unset.warp_chunk);
-        let asks_hubs = asked.iter().any(|choice| choice.given().is_some());
+        let asks = |choices: &[Choice<u32>]| choices.iter().any(|choice| choice.given().is_some());
+        let asks_segments = asks(&[self.segments, self.segment_teams]);
+        let asks_width = self.segment_width.given().is_some();
         let auto = strategy == Strategy::Auto;
         // With weights, auto takes such a strategy where degrees are skewed.
         let has_warps = strategy.warps() || auto && weighted;
         let has_hubs = strategy == Strategy::Hubs || auto && !weighted;
+        let has_width = has_hubs || strategy == Strategy::Bins;
         let (pushes, merge) = (strategy.pushes(), self.run.merge);
         let wrong = [
             (
@@ -227,9 +234,9 @@ impl PagerankConfig {
                 ),
             ),
             (
-                asks_hubs && !has_hubs,
+                (asks_segments && !has_hubs) || (asks_width && !has_width),
                 format!(
-                    "--strategy {strategy} with --segments, --segment-width or --segment-teams: hubs alone has them, and takes no --weighted"
+                    "--strategy {strategy} with --segments, --segment-width or --segment-teams: hubs alone has them (bins the width), and takes no --weighted"
                 ),
             ),
             (
@@ -247,13 +254,13 @@ impl PagerankConfig {
                 format!("--segment-teams {teams}: use auto or 1 to {MOST_TEAMS}"),
             ),
             (
-                strategy == Strategy::Hubs && weighted,
-                "--strategy hubs has no room for weights; use auto with --weighted".into(),
+                matches!(strategy, Strategy::Hubs | Strategy::Bins) && weighted,
+                format!("--strategy {strategy} has no room for weights; use auto with --weighted"),
             ),
             (
                 pushes && self.deterministic,
                 format!(
-                    "--deterministic: {strategy} adds in no fixed order; use --strategy auto, hubs or a pull"
+                    "--deterministic: {strategy} adds in no fixed order; use --strategy auto, hubs, bins or a pull"
                 ),
             ),
             (

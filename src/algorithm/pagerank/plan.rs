@@ -1,14 +1,15 @@
 //! What all replicas of a run share: the strategy, which replica makes which rows, where walks begin. Also what an
 //! iteration is asked, works on and finds.
 
-use super::{PagerankConfig, Strategy, hubs};
+use super::{PagerankConfig, Strategy, bins, hubs};
 use crate::algorithm::MergeMode;
 use crate::algorithm::arrays::replicated_arrays;
 use crate::collective::{Replicated, Split};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fleet::{Fleet, FleetInfo};
 use crate::graph::Graph;
-use crate::layout::segments::{Part, RowBlocks, SegmentOptions, Segments};
+use crate::layout::bins::Bins;
+use crate::layout::segments::{Part, RowBlocks, SegmentOptions, Segments, far_ps};
 use crate::layout::{Columns, TopologyRows};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -101,8 +102,34 @@ pub(super) struct Plan {
     pub symmetric: bool,
     /// How `hubs` cuts rows on GPUs.
     pub segments: Option<Segments>,
+    /// How `bins` does.
+    pub bins: Option<Bins>,
     /// Lanes and rows of the warp-centric strategies.
     pub warps: (u32, u32),
+}
+
+/// The bins of a fleet of GPUs, if the strategy has some or may turn out slower than bins are.
+fn cut_bins(
+    config: &PagerankConfig,
+    strategy: Strategy,
+    rows: &TopologyRows,
+    fleet: &FleetInfo,
+) -> Result<Option<Bins>> {
+    let asked = strategy == Strategy::Bins;
+    let tried = config.strategy == Strategy::Auto && strategy == Strategy::Hubs;
+    if !(asked || tried) || fleet.backend == "host" {
+        return Ok(None);
+    }
+    let (in_rows, capacity) = (rows.columns.in_rows(), Bins::capacity_on(fleet));
+    let width = Segments::width_on(fleet, config.segment_width.given())?;
+    let bins = Bins::new(in_rows, width, capacity, fleet.world);
+    if asked && bins.is_none() {
+        return Err(Error::input(format!(
+            "--strategy bins: {} nodes are too many for segments of {width} sources; use auto",
+            rows.columns.active
+        )));
+    }
+    Ok(bins)
 }
 
 /// What the row blocks have of each segment, counted on the first GPU.
@@ -160,6 +187,16 @@ impl Plan {
             }
             false => None,
         };
+        let mut bins = cut_bins(config, strategy, rows, fleet)?;
+        if config.strategy == Strategy::Auto
+            && let (Some(cut), Some(bins)) = (&segments, &bins)
+            && bins.cost_ps(far_ps(columns.active as u64)) < cut.cost_ps
+            && bins::fits(on, bins, columns.in_rows().arcs() as usize, columns.active)?
+        {
+            (strategy, segments) = (Strategy::Bins, None);
+            merging = merge_plan(config.run.merge, strategy, rows, fleet);
+        }
+        bins = bins.filter(|_| strategy == Strategy::Bins);
         if config.strategy == Strategy::Auto
             && let Some(cut) = &segments
             && !hubs::fits(on, cut, columns.active, merging != Merging::None)?
@@ -171,10 +208,11 @@ impl Plan {
         Ok(Plan {
             strategy,
             merging,
-            split: match &segments {
-                Some(segments) => segments.split.clone(),
-                None if strategy.pushes() => rows.chunks.clone(),
-                None => rows.in_chunks.clone(),
+            split: match (&segments, &bins) {
+                (Some(segments), _) => segments.split.clone(),
+                (_, Some(bins)) => bins.split.clone(),
+                _ if strategy.pushes() => rows.chunks.clone(),
+                _ => rows.in_chunks.clone(),
             },
             damping: config.damping,
             even: if share.is_some() { 0.0 } else { even },
@@ -191,6 +229,7 @@ impl Plan {
             dangling: labels.filter(dangles).collect(),
             symmetric: columns.into.is_none(),
             segments,
+            bins,
             warps: (config.warp_width, config.warp_chunk),
         })
     }
@@ -231,7 +270,8 @@ impl Plan {
 
     /// Whether the strategy is what degrees suggest; else GPUs had no room for that.
     fn is_first_choice(&self, config: &PagerankConfig) -> bool {
-        [true, false].map(|flat| choose(config, flat)).contains(&self.strategy)
+        self.bins.is_some()
+            || [true, false].map(|flat| choose(config, flat)).contains(&self.strategy)
     }
 
     /// What else there is to know of the strategy: `width 32, chunk 1`.
@@ -241,14 +281,15 @@ impl Plan {
             (true, strategy) if strategy.warps() => {
                 "on the host a task has as many rows as it likes".into()
             }
-            (true, Strategy::Hubs) => "on the host the same as pull-nodiv".into(),
+            (true, Strategy::Hubs | Strategy::Bins) => "on the host the same as pull-nodiv".into(),
             (false, strategy) if strategy.warps() => format!("width {width}, chunk {chunk}"),
-            _ => match &self.segments {
-                Some(cut) if self.merging == Merging::HandOut => {
+            _ => match (&self.segments, &self.bins) {
+                (Some(cut), _) if self.merging == Merging::HandOut => {
                     format!("{}; rows dealt in turn", cut.words())
                 }
-                Some(cut) => cut.words(),
-                None => String::new(),
+                (Some(cut), _) => cut.words(),
+                (_, Some(bins)) => bins.words(),
+                _ => String::new(),
             },
         };
         match (config.strategy, words.as_str()) {

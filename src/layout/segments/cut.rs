@@ -125,6 +125,8 @@ pub(crate) struct Segments {
     pub near: u64,
     /// All arcs.
     arcs: u64,
+    /// Estimated picoseconds that a GPU takes for all rows.
+    pub cost_ps: u64,
 }
 
 /// Rows in blocks of about equal cost, which are to be counted.
@@ -224,6 +226,7 @@ impl Segments {
             owner,
             near: cut.iter().flat_map(|(near, _)| *near).sum::<Part>().arcs,
             arcs: rows.arcs(),
+            cost_ps: cost_before[blocks] + count as u64 * SEGMENT_PS,
             span: near_chunks
                 .chain([far_chunks])
                 .map(|chunks| (chunks / GROUPS).clamp(1, SPAN))
@@ -295,6 +298,11 @@ impl Segments {
             plural(self.arcs, "arc"),
         )
     }
+}
+
+/// Estimated picoseconds that a GPU takes for an arc whose value it gathers from L2, where there are so many values.
+pub(crate) fn far_ps(nodes: u64) -> u64 {
+    Costs::of(nodes).far
 }
 
 /// The most row blocks, and the most segments, that a replica with `arcs` arcs has, where `segments` are asked for or else

@@ -23,7 +23,7 @@ mod teams;
 mod tests;
 
 pub(crate) use cut::{
-    MOST_SEGMENTS, Part, RowBlocks, SegmentOptions, Segments, WIDEST_SEGMENT, most_blocks,
+    MOST_SEGMENTS, Part, RowBlocks, SegmentOptions, Segments, WIDEST_SEGMENT, far_ps, most_blocks,
 };
 pub(crate) use on_device::{DeviceRuns, RunShape, SegmentShape, scratch};
 pub(crate) use teams::{MOST_TEAMS, TEAMS, Teams};
