@@ -1094,6 +1094,53 @@ fn rmat_30(archive: &str) -> String {
     text
 }
 
+/// Graphs without hubs: a title, and the name in records.
+const FLAT: [(&str, &str); 3] = [
+    ("uniform:2^22", "uniform4194304"),
+    ("uniform:2^24", "uniform16777216"),
+    ("rmat:24,params=gtgraph", "rmat24-gtgraph"),
+];
+
+fn flat(archive: &str) -> String {
+    let records = records(archive, "flat.jsonl");
+    let columns = FLAT.map(|(title, _)| [format!("{title}, median"), "worst".into()]).concat();
+    let gains = FLAT.map(|(title, _)| format!("two GPUs, {title}"));
+    let first = [String::from("one H200, ms")];
+    let names: Vec<&str> = first.iter().chain(&columns).chain(&gains).map(|n| &**n).collect();
+    let mut text = head(&names);
+    for (title, workload, weights) in [
+        ("sssp, weights 1 to 64", "sssp", ""),
+        ("sssp, weights 1 to 8", "sssp", "weights=random:1-8:1"),
+        ("sssp, weights 0 to 10^6", "sssp", "weights=random:0-1000000:1"),
+        ("bfs", "bfs", ""),
+        ("cc", "cc", ""),
+        ("pagerank, 10 iterations", "pagerank", ""),
+    ] {
+        let time = |dataset: &str, gpu: &str, count: u64, which: &str| {
+            let of = records.iter().find(|record| {
+                let of = &record["coordinates"];
+                let name = record["fleet"]["devices"][0]["name"].as_str().unwrap();
+                name.contains(gpu)
+                    && of["replicas"] == count
+                    && record["dataset"] == dataset
+                    && (&of["workload"], &of["variant"]) == (&workload.into(), &weights.into())
+            });
+            let of = of.unwrap_or_else(|| panic!("no {title} of {dataset} on {count} {gpu}"));
+            assert_eq!(of["verified"], "yes", "{title}, {dataset}");
+            of["process-time"][which].as_f64().unwrap()
+        };
+        let on_one = |(_, dataset): (_, &str)| {
+            ["median", "max"].map(|which| shown(Some(time(dataset, "H200", 1, which))))
+        };
+        let gain = |(_, dataset): (_, &str)| {
+            let [one, two] = [1, 2].map(|count| time(dataset, "H100", count, "median"));
+            ratio(one / two)
+        };
+        text += &row(title, FLAT.map(on_one).concat().into_iter().chain(FLAT.map(gain)));
+    }
+    text
+}
+
 fn generating(archive: &str) -> String {
     let mut text = head(&["graph", "million arcs", "ms, median"]);
     for scale in [24, 26, 28] {
@@ -1107,7 +1154,7 @@ fn generating(archive: &str) -> String {
 /// A table's name, its archive or command, and what makes it.
 type Table = (&'static str, &'static str, fn(&str) -> String);
 
-const TABLES: [Table; 20] = [
+const TABLES: [Table; 21] = [
     ("workloads", "hive run --help", workloads),
     ("results", "standing-02869e5.tar.gz", |archive| standing(archive, &[1, 2])),
     ("resets", "standing-02869e5.tar.gz", resets),
@@ -1128,6 +1175,7 @@ const TABLES: [Table; 20] = [
     ("processes", "benches.tar.gz", whole),
     ("stages", "benches.tar.gz", stages),
     ("R-MAT 30", "benches.tar.gz", rmat_30),
+    ("flat", "benches.tar.gz", flat),
 ];
 
 const WRITE: &str = "HIVE_WRITE_DOCS=1 cargo test docs writes it anew";
