@@ -25,14 +25,13 @@ use crate::collective::Split;
 use crate::device::kernels::bins;
 use crate::fleet::FleetInfo;
 use crate::units::{count, plural};
+use rayon::prelude::*;
 use std::ops::Range;
 
 /// Arcs of a group.
 pub(crate) const GROUP: usize = bins::GROUP as usize;
 /// Arcs of a row that one thread reads at once.
 pub(crate) const QUAD: usize = bins::QUAD as usize;
-/// Segments at most: a block of threads counts its arcs by segment in shared memory.
-pub(crate) const MOST_SEGMENTS: usize = 11_000;
 /// Values of a bin at most, on any GPU.
 pub(crate) const LARGEST_BIN: usize = 28_000;
 /// Rows of a bin at most, so that rows without arcs do not all end up in one.
@@ -61,7 +60,8 @@ pub(crate) struct Bins {
 }
 
 impl Bins {
-    /// Cuts `rows` for a fleet of `world`, with segments of `width` sources. `None` where there are too many segments.
+    /// Cuts `rows` for a fleet of `world`, with segments of `width` sources. `None` where segments are so many that groups which
+    /// are not full may take half of a bin.
     pub fn new(rows: &ColumnRows, width: usize, capacity: usize, world: usize) -> Option<Bins> {
         let (active, offsets) = (rows.offsets.len() - 1, &rows.offsets);
         let segments = active.div_ceil(width).max(1);
@@ -69,11 +69,12 @@ impl Bins {
         let spare = (GROUP as u64 - 1) * segments as u64;
         let slots = |arcs: u64| arcs + spare.min((GROUP as u64 - 1) * arcs);
         let most = (capacity as u64).saturating_sub(spare);
-        if segments > MOST_SEGMENTS || most < capacity as u64 / 2 {
+        if most < capacity as u64 / 2 {
             return None;
         }
         let is_long = |v: &usize| slots(offsets[v + 1] - offsets[*v]) > capacity as u64;
-        let first = (0..active).rev().find(is_long).map_or(0, |last| last as u64 + 1);
+        let last = (0..active).into_par_iter().find_last(is_long);
+        let first = last.map_or(0, |last| last as u64 + 1);
         let mut bounds = vec![first];
         let mut begin = first;
         while begin < active as u64 {
