@@ -87,6 +87,13 @@ __device__ __forceinline__ void add_to(float* to, float x) {
     asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(to), "f"(x) : "memory");
 }
 
+// The sum of a warp's values, the same on all lanes.
+__device__ __forceinline__ float warp_tree(float x) {
+#pragma unroll
+    for (u32 step = 16; step > 0; step >>= 1) x += __shfl_xor_sync(FULL, x, step);
+    return x;
+}
+
 // One warp, one group: all lanes come and go together.
 template <bool FAR>
 __device__ __forceinline__ void work_off(const HubArgs& a, u32 g, uint2 group, const float* segment,
@@ -122,6 +129,12 @@ __device__ __forceinline__ void work_off(const HubArgs& a, u32 g, uint2 group, c
 #pragma unroll
             for (u32 k = 0; k < LANE; k++) x[k] = segment[k % 2 == 0 ? pair[k / 2] & 0xffffu : pair[k / 2] >> 16];
         }
+        u32 begins = __ballot_sync(FULL, marks != 0);
+        if (begins == 0) {
+            // All of one long run: in a tree, as equal values added one after another are all rounded the same way.
+            open += warp_tree(((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7])));
+            continue;
+        }
         float sum = 0.0f, head = 0.0f;
         u32 at = before;
 #pragma unroll
@@ -138,7 +151,6 @@ __device__ __forceinline__ void work_off(const HubArgs& a, u32 g, uint2 group, c
             sum += x[k];
         }
         // What each lane leaves open, what came open into it.
-        u32 begins = __ballot_sync(FULL, marks != 0);
         if (lane == 0 && marks == 0) sum += open;
         if (begins != FULL) {
             u32 below = begins & (FULL >> (31u - lane));
@@ -298,7 +310,7 @@ extern "C" __global__ void __launch_bounds__(256) pagerank_carry(const CarryArgs
             u32 which = __ffs(longer) - 1u;
             longer &= longer - 1u;
             u32 start = __shfl_sync(FULL, from, which), stop = __shfl_sync(FULL, to, which);
-            float part = 0.0f;
+            float total = 0.0f;
             for (u32 base = start; base < stop; base += 32 * CARRIES_AHEAD) {
                 float x[CARRIES_AHEAD];
 #pragma unroll
@@ -306,12 +318,10 @@ extern "C" __global__ void __launch_bounds__(256) pagerank_carry(const CarryArgs
                     u32 j = base + 32 * k + lane;
                     x[k] = j < stop ? a.carry[a.groups[j]] : 0.0f;
                 }
-#pragma unroll
-                for (u32 k = 0; k < CARRIES_AHEAD; k++) part += x[k];
+                total += ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
             }
-#pragma unroll
-            for (u32 step = 16; step > 0; step >>= 1) part += __shfl_xor_sync(FULL, part, step);
-            if (lane == which) sum = part;
+            total = warp_tree(total);
+            if (lane == which) sum = total;
         }
         if (live) atomicAdd(a.gathered + a.rows[i], sum);
     }

@@ -280,6 +280,21 @@ fn any_number_of_teams_gives_right_ranks_and_bits_of_its_own_on_gpus() {
     }
 }
 
+/// Half of all rank is in one row, whose million values are equal: one after another they would all be rounded the same way.
+#[test]
+fn a_row_of_a_million_equal_values_is_added_up_right_on_gpus() {
+    let graph = Arc::new(hivegraph::io::load("star:2^20").unwrap());
+    for (devices, collective) in common::cuda_fleets() {
+        let fleet = common::open(&devices, collective, FleetConfig::default());
+        for strategy in [Strategy::Hubs, Strategy::Bins] {
+            let tolerance = Choice::Is(0.0);
+            let config =
+                PagerankConfig { strategy, iterations: 10, tolerance, ..PagerankConfig::default() };
+            right("star:2^20", &graph, &config, &answer(&fleet, &graph, &config));
+        }
+    }
+}
+
 /// From the second run on iterations are queued as they were recorded, 30 at a time, where nothing is merged.
 #[test]
 fn recorded_iterations_give_the_bits_of_others_on_gpus() {
