@@ -1,5 +1,5 @@
-// PageRank in two phases, for graphs without hubs, on which every gather from L2 would be a miss of its own. Both phases
-// gather from shared memory and stream all else. src/layout/bins makes the layout.
+// PageRank in two phases, for graphs without hubs, whose sources no cache holds. Both phases gather from shared memory and
+// stream all else. src/layout/bins makes the layout.
 //
 // Phase 1: a block holds what the arcs of a segment of sources carry in shared memory. It goes over the arcs from there,
 // which are ordered by bins of rows, and writes what each carries to the bin of its row: whole groups of GROUP values.
@@ -12,7 +12,6 @@
 
 #define SCATTER_THREADS 1024u  // @host
 #define SUM_THREADS 512u       // @host
-#define HALF (GROUP / 2u)      // arcs of a group that one thread scatters: neighbours write whole sectors
 #define HALVES_AHEAD 4u        // of a thread that are under way
 #define QUADS_OF_LANE 2u       // of a row, about
 #define QUADS_AHEAD 3u         // of a lane that are under way
@@ -45,18 +44,13 @@ struct SumArgs {  // @host
     u32 capacity;  // values of a bin
 };
 
-// Starts copying 16 bytes to shared memory.
-__device__ __forceinline__ void fetch(float4* to, const float4* from) {
-    u32 at = (u32)__cvta_generic_to_shared(to);
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
-}
-
+// Copies so many times 16 bytes to shared memory, by all threads of a block. A barrier is to follow.
 __device__ __forceinline__ void fetch_all(float4* to, const float4* from, u32 quads) {
     for (u32 i = threadIdx.x; i < quads; i += blockDim.x) fetch(to + i, from + i);
     asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
-// The values of the sources of half a group.
+// The values of the sources of half a group: two threads share a group, so that neighbours write whole sectors.
 __device__ __forceinline__ float4 values_of(const float* segment, uint2 sources) {
     return make_float4(segment[sources.x & 0xffffu], segment[sources.x >> 16],
                        segment[sources.y & 0xffffu], segment[sources.y >> 16]);

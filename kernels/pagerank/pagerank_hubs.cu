@@ -196,12 +196,6 @@ __device__ __forceinline__ void work_off(const HubArgs& a, u32 g, uint2 group, c
     }
 }
 
-// Starts copying 16 bytes to shared memory.
-__device__ __forceinline__ void fetch(float4* to, const float4* from) {
-    u32 at = (u32)__cvta_generic_to_shared(to);
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
-}
-
 // A block's place in a team.
 struct Seat {
     u32 number, blocks;

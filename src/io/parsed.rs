@@ -69,11 +69,11 @@ pub(super) enum Arcs {
     Rows { offsets: Vec<u64>, columns: Array<u32>, weights: Option<Array<f32>> },
 }
 
-/// Which nodes a file speaks of. Lists count ids from 0 unless it says otherwise.
+/// Which nodes a file speaks of. In lists, ids count from 0, but for `Counted`.
 pub(super) enum Nodes {
     /// As many as it declares, ids in the file from `first` on; the reader has checked the arcs' ids.
     Declared { count: u64, first: u32 },
-    /// The same with ids from 1 on, in lists as well.
+    /// As many as its first line says, ids from 1 on, in lists too.
     Counted { count: u64 },
     /// Those up to the largest id that occurs, ids from 0.
     UpToLargest,
@@ -316,20 +316,15 @@ fn number(
     nodes: Nodes,
     asked: Option<u64>,
 ) -> Result<(Renumbering, Called)> {
-    let (first, declared) = match nodes {
-        Nodes::Declared { count, first } => (first, Some((count, Renumbering::Same))),
-        Nodes::Counted { count } => (1, Some((count, Renumbering::Less(1)))),
-        _ => (0, None),
+    let declared = |count, first, renumbering| match asked {
+        Some(asked) if asked < count => Err(fewer(asked, count)),
+        _ => Ok((renumbering, Called::From { first, count: asked.unwrap_or(count) })),
     };
-    if let Some((count, renumbering)) = declared {
-        return match asked {
-            Some(asked) if asked < count => Err(fewer(asked, count)),
-            _ => Ok((renumbering, Called::From { first, count: asked.unwrap_or(count) })),
-        };
-    }
-    let bound = compact::bound(lists);
     let same = |called| Ok((Renumbering::Same, called));
+    let bound = compact::bound(lists);
     match (nodes, asked) {
+        (Nodes::Declared { count, first }, _) => declared(count, first, Renumbering::Same),
+        (Nodes::Counted { count }, _) => declared(count, 1, Renumbering::Less(1)),
         (Nodes::Listed(called), None) => same(called),
         (Nodes::Listed(_), Some(asked)) => Err(Error::input(format!(
             "--nodes {asked}: the file names its nodes; leave --nodes out"

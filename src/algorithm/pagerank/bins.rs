@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::fleet::Fleet;
 use crate::layout::DeviceGraph;
 use crate::layout::bins::{
-    BinArcs, BinShape, Bins, GROUP, LARGEST_BIN, SLOT_WORDS, SOURCE_WORDS, scratch,
+    BinArcs, BinShape, Bins, GROUP, LARGEST_BIN, QUAD, SLOT_WORDS, SOURCE_WORDS, scratch,
 };
 use crate::layout::memory::{DeviceArray, total};
 use crate::layout::segments::WIDEST_SEGMENT;
@@ -42,7 +42,7 @@ impl Sizes {
             pieces,
             rows,
             groups: arcs.div_ceil(GROUP) + pieces.min(arcs),
-            quads: arcs / 4 + rows.min(arcs),
+            quads: arcs / QUAD + rows.min(arcs),
             capacity,
         }
     }
@@ -87,7 +87,7 @@ fn bytes(bins: &Bins, arcs: usize) -> u64 {
         pieces,
         rows,
         groups: arcs.div_ceil(GROUP) + pieces,
-        quads: arcs / 4 + rows,
+        quads: arcs / QUAD + rows,
         capacity: bins.capacity,
     };
     total(&[ArcArrays::list(sizes), made(sizes)].concat())

@@ -133,7 +133,8 @@ pub struct PagerankConfig {
         require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
     pub weighted: bool,
     /// How an iteration goes over the arcs: auto (by degrees) | hubs (the most used sources in shared memory) | bins (two phases
-    /// through shared memory) | push | pull | pull-nodiv | edge-soa | edge-aos | warp-push | warp-pull | warp-pull-nodiv [default: auto].
+    /// through shared memory) | push | pull | pull-nodiv | edge-soa | edge-aos | warp-push | warp-pull | warp-pull-nodiv
+    /// [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     pub strategy: Strategy,
     /// Threads that share a row in the strategies warp-*: 1, 2, 4, ... 64 [default: 32].
@@ -145,7 +146,8 @@ pub struct PagerankConfig {
     /// Segments of sources that hubs has on GPUs: auto (as many as save time) | 0 to 128 [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
     pub segments: Choice<u32>,
-    /// Sources of a segment, of hubs and bins: auto (as many as fit shared memory) | a multiple of 4 up to 48000 [default: auto].
+    /// Sources of a segment, of hubs and bins: auto (as many as fit shared memory) | a multiple of 4 up to 48000
+    /// [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "NODES", allow_hyphen_values = true))]
     pub segment_width: Choice<u32>,
     /// Teams of multiprocessors among which segments are divided: auto (4 from 16 segments on, else 1) | 1 to 8

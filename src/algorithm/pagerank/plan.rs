@@ -108,6 +108,11 @@ pub(super) struct Plan {
     pub warps: (u32, u32),
 }
 
+/// Whether a GPU takes less time for bins than for the segments of `hubs`, as far as models of their cost know.
+fn bins_pay(bins: &Bins, hubs: &Segments, active: usize) -> bool {
+    bins.cost_ps(far_ps(active as u64)) < hubs.cost_ps
+}
+
 /// The bins of a fleet of GPUs, if the strategy has some or may turn out slower than bins are.
 fn cut_bins(
     config: &PagerankConfig,
@@ -190,7 +195,7 @@ impl Plan {
         let mut bins = cut_bins(config, strategy, rows, fleet)?;
         if config.strategy == Strategy::Auto
             && let (Some(cut), Some(bins)) = (&segments, &bins)
-            && bins.cost_ps(far_ps(columns.active as u64)) < cut.cost_ps
+            && bins_pay(bins, cut, columns.active)
             && bins::fits(on, bins, columns.in_rows().arcs() as usize, columns.active)?
         {
             (strategy, segments) = (Strategy::Bins, None);
@@ -270,8 +275,7 @@ impl Plan {
 
     /// Whether the strategy is what degrees suggest; else GPUs had no room for that.
     fn is_first_choice(&self, config: &PagerankConfig) -> bool {
-        self.bins.is_some()
-            || [true, false].map(|flat| choose(config, flat)).contains(&self.strategy)
+        [true, false].map(|flat| choose(config, flat)).contains(&self.strategy)
     }
 
     /// What else there is to know of the strategy: `width 32, chunk 1`.
@@ -293,6 +297,9 @@ impl Plan {
             },
         };
         match (config.strategy, words.as_str()) {
+            (Strategy::Auto, words) if self.bins.is_some() => {
+                format!("chosen since `hubs` would take longer, {words}")
+            }
             (Strategy::Auto, words) if !self.is_first_choice(config) => {
                 format!("chosen since `hubs` does not fit, {words}")
             }
@@ -357,4 +364,39 @@ fn merge_plan(
 fn out_weights(graph: &Graph) -> Vec<f64> {
     let total = |u| graph.neighbors(u).map(|(_, weight)| f64::from(weight)).sum();
     (0..graph.nodes()).into_par_iter().map(total).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::generate;
+    use crate::layout::Layout;
+    use crate::layout::bins::LARGEST_BIN;
+
+    /// As they were measured on an H200.
+    #[test]
+    fn bins_are_for_large_graphs_without_hubs() {
+        for (spec, wanted) in [
+            ("uniform:2^20", true),
+            ("uniform:2^16", false),
+            ("rmat:18", false),
+            ("rmat:18,params=gtgraph", false),
+            ("star:2^18", false),
+        ] {
+            let columns = Columns::new(&generate(spec).unwrap(), Layout::Degree).unwrap();
+            let rows = columns.in_rows();
+            let options = SegmentOptions {
+                width: 48_000,
+                segments: None,
+                teams: None,
+                multiprocessors: 132,
+                redundant: true,
+                in_turn: false,
+            };
+            let blocks = RowBlocks::new(rows, options.width);
+            let hubs = Segments::new(rows, &blocks, blocks.count(rows), 1, options);
+            let bins = Bins::new(rows, options.width, LARGEST_BIN, 1).unwrap();
+            assert_eq!(bins_pay(&bins, &hubs, columns.active), wanted, "{spec}");
+        }
+    }
 }
