@@ -18,6 +18,11 @@ impl<T: Pod> From<DeviceBuffer<T>> for Placed<T> {
 }
 
 impl<T: Pod> Placed<T> {
+    /// Whether this replica holds all of it.
+    pub fn is_own(&self) -> bool {
+        matches!(self, Placed::Own(_))
+    }
+
     /// The device address of element 0.
     pub fn pointer(&self) -> u64 {
         match self {

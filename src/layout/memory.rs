@@ -35,7 +35,7 @@ pub struct GraphShape {
     pub weighted: bool,
     /// Column and weight of an arc share a word.
     pub packed: bool,
-    /// Degrees are flat and small: near-far is chosen.
+    /// Degrees are flat and small: long paths are expected, and searched by tiles or near-far.
     pub flat: bool,
 }
 
@@ -129,6 +129,11 @@ impl GraphShape {
             packed,
             flat: false,
         }
+    }
+
+    /// Whether degrees may be flat and small, by their mean.
+    pub(crate) fn may_be_flat(&self) -> bool {
+        self.all_arcs() as f64 <= layout::FLAT_MEAN * self.nodes as f64
     }
 
     /// Arcs, with self loops.

@@ -54,9 +54,12 @@ pub(crate) struct DeviceWeighted {
     pub(crate) giants: u32,
     pub(crate) hubs: u32,
     pub(crate) lightest: f32,
+    /// Arcs out of nodes.
+    pub(crate) count: u64,
+    pub(crate) packed: bool,
+    /// Offsets have 64 bits.
+    pub(crate) wide: bool,
     bytes: u64,
-    packed: bool,
-    wide: bool,
 }
 
 impl DeviceWeighted {
@@ -161,9 +164,10 @@ impl DeviceWeighted {
             lightest: layout.lightest,
             out,
             into,
-            bytes,
+            count: layout.out.arc_count(),
             packed: shape.packed,
             wide: shape.wide,
+            bytes,
         }
     }
 

@@ -181,7 +181,7 @@ impl Sketch {
 }
 
 /// Mean and largest degrees up to which a graph counts as flat.
-const FLAT_MEAN: f64 = 8.0;
+pub(super) const FLAT_MEAN: f64 = 8.0;
 const FLAT_MAX: u64 = 64;
 
 impl WeightedLayout {

@@ -204,9 +204,12 @@ impl Estimate {
     }
 }
 
-/// Whether degrees are flat is not known: whichever needs more, of each workload.
+/// Whether degrees are flat may not be known: whichever needs more, of each workload.
 fn larger_needs(shape: &GraphShape, replicas: usize, placement: Placement) -> Vec<Need> {
     let of = |flat| needs(&|_| GraphShape { flat, ..*shape }, replicas, placement);
+    if !shape.may_be_flat() {
+        return of(false);
+    }
     let larger = |(a, b): (Need, Need)| if b.bytes > a.bytes { b } else { a };
     of(false).into_iter().zip(of(true)).map(larger).collect()
 }

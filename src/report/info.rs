@@ -142,7 +142,7 @@ pub(crate) fn graph_summary(record: &GraphRecord) -> String {
         "layout",
         format!(
             "{}, {} an arc, rows {}; {} on the host",
-            if shape.flat { "near-far" } else { "push-pull" },
+            if shape.flat { "long paths" } else { "push-pull" },
             if shape.packed { "4 bytes" } else { "8 bytes" },
             if shape.symmetric { "once" } else { "both ways" },
             bytes(record.host_bytes),

@@ -5,6 +5,7 @@ use crate::algorithm::ranking::{first, ranked};
 use crate::algorithm::workload::{Answer, Checked, Query, fields};
 use crate::algorithm::{Lengths, Measured, Paths, chains};
 use crate::io::{Column, Table};
+use crate::layout::TileFacts;
 use crate::units::{count, plural, rate};
 use crate::verify::Checker;
 use crate::{Error, Result};
@@ -41,6 +42,8 @@ pub struct Searches {
     pub counts: Vec<[u64; 3]>,
     /// Whether near-far was used.
     pub near_far: bool,
+    /// The tiles that were searched, where there were any.
+    pub tiles: Option<TileFacts>,
     /// Over all searches that were timed.
     pub teps: Teps,
     /// Timings and counts; reached nodes and arcs are means over the sources.
@@ -52,7 +55,7 @@ impl Searches {
         query: &Query<Bfs>,
         levels: Vec<Vec<u32>>,
         (counts, loops): (&[[u64; 3]], &[u64]),
-        near_far: bool,
+        (near_far, tiles): (bool, Option<TileFacts>),
         predecessors: bool,
         mut measured: Measured,
     ) -> Searches {
@@ -68,7 +71,7 @@ impl Searches {
         measured.reached_arcs = counts.iter().map(|count| count[1]).sum::<u64>() / many;
         let teps = teps(query, &measured, counts, loops);
         let counts = counts.to_vec();
-        Searches { sources, levels, predecessors, counts, near_far, teps, measured }
+        Searches { sources, levels, predecessors, counts, near_far, tiles, teps, measured }
     }
 }
 
@@ -104,6 +107,7 @@ impl Answer<Bfs> for Searches {
 
     fn strategy(&self, query: &Query<Bfs>) -> &'static str {
         match (self.near_far, query.config.direction) {
+            _ if self.tiles.is_some() => "tiles",
             (true, _) => "near-far",
             (_, SearchDirection::Auto) => "push-pull",
             (_, SearchDirection::Push) => "push",
@@ -115,6 +119,7 @@ impl Answer<Bfs> for Searches {
         let bfs = &query.config;
         let name = self.strategy(query);
         match name {
+            "tiles" => self.tiles.map(|tiles| tiles.to_string()).unwrap_or_default(),
             "push-pull" => format!("push-pull, do-a {}, do-b {}", bfs.do_a, bfs.do_b),
             name => name.into(),
         }

@@ -1,25 +1,24 @@
-//! The steps of breadth-first search on a GPU: the arguments of `kernels/bfs/bfs.cu` (`bfs_round.cuh`) and `kernels/near_far.cu`.
+//! The steps of breadth-first search on a GPU: the arguments of `kernels/bfs/bfs.cu` (`bfs_round.cuh`).
 
 use super::plan::{State, StepResult, StepTask, Task};
 use super::{SearchDirection, UNREACHED};
 use crate::algorithm::arrays::device_arrays;
-use crate::algorithm::near_far::{NearFar, NearFarFound, Searched};
+use crate::algorithm::long_paths::{LongPaths, Rows, Search, Searched, Seeds, Widths};
 use crate::algorithm::rounds::Rounds;
 use crate::device::kernels::bfs::{BfsCountArgs, BfsRecordArgs, BfsStartArgs};
 use crate::device::kernels::bfs_round::{
     AUTO, BfsArgs, BfsControl, BfsStatus, ONLY_PULL, ONLY_PUSH, THREADS,
 };
-use crate::device::kernels::hive::ArcForm;
 use crate::device::{CudaDevice, Function, Launch, Pinned, source};
 use crate::error::Result;
-use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, QUEUE, topology};
+use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, QUEUE, topology, total};
 use crate::layout::{DeviceGraph, TopologyRows};
 
 const _: () = assert!(size_of::<BfsControl>() <= CONTROL * size_of::<u64>());
 /// "Not in a queue".
 const UNQUEUED: u32 = u32::MAX;
-/// Levels of a near-far window.
-const WINDOW: f32 = 32.0;
+/// Levels of a window.
+const WIDTHS: Widths = Widths { near_far: 32.0, tiles: 256.0 };
 
 /// What a replica's steps need beside the replicated state.
 pub(super) struct Workspace {
@@ -30,7 +29,7 @@ pub(super) struct Workspace {
     count: Function,
     blocks: u32,
     arrays: Arrays,
-    near_far: Option<NearFar>,
+    pub long_paths: Option<LongPaths>,
     status: Pinned<BfsStatus>,
     pub rounds: Rounds,
     active: u32,
@@ -44,7 +43,7 @@ impl Workspace {
         device: &mut CudaDevice,
         rows: &TopologyRows,
         graph: &DeviceGraph,
-        near_far: bool,
+        long_paths: bool,
         [joins, trace]: [bool; 2],
     ) -> Result<Workspace> {
         let options = graph.options();
@@ -52,24 +51,24 @@ impl Workspace {
         let mut kernel = |name| device.function(source("bfs.cu"), &options, name);
         let run = kernel("bfs_run")?;
         let (start, count) = (kernel("bfs_start")?, kernel("bfs_count")?);
-        let record = kernel(if near_far { "bfs_fours" } else { "bfs_pairs" })?;
+        let (pairs, fours) = (kernel("bfs_pairs")?, kernel("bfs_fours")?);
         let active = rows.columns.active;
-        let near_far = match near_far {
-            true => {
-                let [wide] = graph.options();
-                let options = ["-DHIVE_PACKED=1".into(), wide, "-DHIVE_LEVELS=1".into()];
-                Some(NearFar::new(device, &options, active)?)
-            }
+        let long_paths = match long_paths {
+            true => Some(LongPaths::new(device, &Rows::levels(rows, graph, 0))?),
             false => None,
         };
-        let sizes = Sizes { nodes: rows.columns.nodes, active, near_far: near_far.is_some() };
+        let (record, width, from) = match &long_paths {
+            None => (pairs, 2, graph.in_rows()),
+            Some(LongPaths::NearFar(_)) => (fours, 4, &graph.out),
+            Some(LongPaths::Tiled(_)) => (fours, 0, &graph.out),
+        };
+        let sizes = Sizes { nodes: rows.columns.nodes, active, record: width };
         let arrays = Arrays::allocate(device, sizes)?;
-        let from = if near_far.is_some() { &graph.out } else { graph.in_rows() };
         let args = BfsRecordArgs {
             offsets: from.offsets.pointer(),
             columns: from.columns.pointer(),
             records: arrays.records.pointer(),
-            active: active as u32,
+            active: if width > 0 { active as u32 } else { 0 },
             unused: 0,
         };
         device.launch(record, plain(active), &args)?;
@@ -81,7 +80,7 @@ impl Workspace {
             count,
             blocks: device.resident_blocks_of([Some(run), joint], THREADS, 0)?,
             arrays,
-            near_far,
+            long_paths,
             status: Pinned::new(&device.context, 1)?,
             rounds: Rounds::new(device, trace)?,
             active: active as u32,
@@ -119,7 +118,10 @@ impl Workspace {
         device.launch(self.start, shape, &args)?;
         self.queued = if source < self.active { 1 } else { UNQUEUED };
         self.dirty = false;
-        Ok(())
+        match &self.long_paths {
+            Some(search) => search.reset(device, Seeds::One(source), search.width(WIDTHS)),
+            None => Ok(()),
+        }
     }
 
     /// Queues a task.
@@ -134,19 +136,17 @@ impl Workspace {
         self.arrays.control.clear()?;
         let [level, front, next] = pointers(s)?;
         let log = self.rounds.pointer();
-        if let Some(near_far) = &self.near_far {
-            let on = Searched {
-                offsets: graph.out.offsets.pointer(),
-                arcs: graph.out.columns.pointer(),
-                records: self.arrays.records.pointer(),
-                form: ArcForm { bits: 0, bias: 1 },
-                active: self.active,
+        if let Some(long_paths) = &self.long_paths {
+            let search = Search {
                 dist: level,
                 pending: front,
                 control: self.arrays.control.pointer(),
+                unreached: UNREACHED,
                 log,
+                width: long_paths.width(WIDTHS),
             };
-            return near_far.launch(device, on, WINDOW);
+            let rows = Rows::levels(rows, graph, self.arrays.records.pointer());
+            return long_paths.launch(device, &rows, &search);
         }
         let (out, into) = (&graph.out, graph.in_rows());
         let args = BfsArgs {
@@ -197,9 +197,8 @@ impl Workspace {
 
     /// What the last launch, which has ended, found; and whether `front` and `next` have changed places.
     pub fn found(&mut self, device: &CudaDevice, task: Task) -> Result<(StepResult, bool)> {
-        if let Some(near_far) = &self.near_far {
-            let NearFarFound { relaxed: looked, rounds, windows: logged } =
-                near_far.found(device)?;
+        if let Some(long_paths) = &self.long_paths {
+            let Searched { relaxed: looked, rounds, windows: logged } = long_paths.found(device)?;
             return Ok((StepResult { looked, rounds, logged, ..StepResult::default() }, false));
         }
         let status = self.status.get(0);
@@ -253,7 +252,8 @@ fn pointers(s: &State) -> Result<[u64; 3]> {
 pub(super) struct Sizes {
     pub nodes: usize,
     pub active: usize,
-    pub near_far: bool,
+    /// Neighbours in a record.
+    pub record: usize,
 }
 
 device_arrays! {
@@ -264,15 +264,22 @@ device_arrays! {
         huge: u32 = "huge rows", |s| s.active;
         control: u64 = "control", |_| CONTROL;
         totals: u64 = "totals", |_| 3;
-        /// Two in-neighbours a node, or four out-neighbours for near-far.
-        records: u32 = "first neighbours", |s| s.active * if s.near_far { 4 } else { 2 };
+        /// Two in-neighbours a node, four out-neighbours for near-far, or none for tiles.
+        records: u32 = "first neighbours", |s| s.active * s.record;
     }
 }
 
 /// All arrays on the GPU of one of `world` replicas.
 pub(super) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
-    let (nodes, active, near_far) = (shape.nodes as usize, shape.active as usize, shape.flat);
-    let sizes = Sizes { nodes, active, near_far };
-    let queues = if near_far { NearFar::list(active) } else { Vec::new() };
-    [topology(shape), State::list(sizes, world), Arrays::list(sizes), queues].concat()
+    let (nodes, active) = (shape.nodes as usize, shape.active as usize);
+    let of = |record, more| {
+        let sizes = Sizes { nodes, active, record };
+        [topology(shape), State::list(sizes, world), Arrays::list(sizes), more].concat()
+    };
+    if !shape.flat {
+        return of(2, Vec::new());
+    }
+    let size = [active, shape.all_arcs() as usize];
+    let all = LongPaths::lists(size, true, shape.symmetric).into_iter().map(|list| of(4, list));
+    all.max_by_key(|arrays| total(arrays)).unwrap_or_default()
 }

@@ -4,6 +4,7 @@ use super::cuda::{Sizes, Workspace};
 use super::plan::{FrontierInfo, Plan, State, StepResult, StepTask, Task, pulls};
 use super::{Bfs, BfsConfig, SearchDirection, Searches, Sources, UNREACHED, host};
 use crate::algorithm::frame::{Engine, Log, ReplicaAnswer, Run, step, timed};
+use crate::algorithm::long_paths::LongPaths;
 use crate::algorithm::same::Words;
 use crate::algorithm::workload::{Algorithm, Request};
 use crate::algorithm::{RunOptions, files_of, from_nodes, one_search, targets};
@@ -11,6 +12,7 @@ use crate::collective::Together;
 use crate::error::{Error, Result};
 use crate::fleet::Replica;
 use crate::graph::Graph;
+use crate::layout::TileFacts;
 use crate::layout::memory::{DeviceArray, GraphShape};
 use crate::layout::{Form, TopologyRows};
 use rayon::prelude::*;
@@ -35,6 +37,7 @@ struct Found {
     /// Of each source: self loops among the arcs, where an edge is two arcs.
     loops: Vec<u64>,
     near_far: bool,
+    tiles: Option<TileFacts>,
 }
 
 impl Algorithm for Bfs {
@@ -127,7 +130,7 @@ impl Algorithm for Bfs {
         let shared = rows.clone();
         let answers = fleet.run(move |r| program(r, &shared, &question))?;
         let (found, mut measured) = ReplicaAnswer::first(answers);
-        let Found { levels, counts, loops, near_far } = found;
+        let Found { levels, counts, loops, near_far, tiles } = found;
         let start = Instant::now();
         // A gauging run does not come to all sources.
         let in_order = |levels: Vec<u32>| match levels.is_empty() {
@@ -137,7 +140,14 @@ impl Algorithm for Bfs {
         let levels: Vec<Vec<u32>> = levels.into_iter().map(in_order).collect();
         measured.download_ms += start.elapsed().as_secs_f64() * 1e3;
         let predecessors = (config.predecessors || config.target.is_some()) && extras;
-        Ok(Searches::new(query, levels, (&counts, &loops), near_far, predecessors, measured))
+        Ok(Searches::new(
+            query,
+            levels,
+            (&counts, &loops),
+            (near_far, tiles),
+            predecessors,
+            measured,
+        ))
     }
 }
 
@@ -149,8 +159,7 @@ fn program(
 ) -> Result<ReplicaAnswer<Found>> {
     let (nodes, active) = (rows.columns.nodes, rows.columns.active);
     let plan = Plan::new(question.run.merge, question.config.direction, r, rows);
-    let near_far = plan == Plan::NearFar;
-    let state = State::allocate(r, Sizes { nodes, active, near_far })?;
+    let state = State::allocate(r, Sizes { nodes, active, record: 0 })?;
     let mut search = Driver::new(r, rows, question, plan, state)?;
     let mut measured = timed(r, &question.run, &mut search)?;
     measured.download_ms = search.download_ms;
@@ -190,7 +199,7 @@ impl<'a> Driver<'a> {
     ) -> Result<Driver<'a>> {
         let (rank, options) = (r.rank(), [r.can_join(), question.run.trace]);
         let cuda = |device: &mut _| {
-            Workspace::new(device, rows, rows.on_device(rank)?, plan == Plan::NearFar, options)
+            Workspace::new(device, rows, rows.on_device(rank)?, plan == Plan::LongPaths, options)
         };
         let engine = Engine::new(r, cuda, || Ok(Vec::new()))?;
         let bitmaps = [&state.front, &state.next].map(|words| words.words().address());
@@ -221,8 +230,10 @@ impl<'a> Driver<'a> {
 
     fn finish(self) -> Found {
         let loops = self.reached_loops.into_iter().map(Option::unwrap_or_default).collect();
-        let near_far = self.plan == Plan::NearFar;
-        Found { levels: self.levels, counts: self.counts, loops, near_far }
+        let long_paths = self.engine.workspace().and_then(|w| w.long_paths.as_ref());
+        let tiles = long_paths.and_then(LongPaths::tiles);
+        let near_far = long_paths.is_some() && tiles.is_none();
+        Found { levels: self.levels, counts: self.counts, loops, near_far, tiles }
     }
 }
 
@@ -256,7 +267,7 @@ impl Run for Driver<'_> {
             want_pull: false,
         };
         match self.plan {
-            Plan::NearFar => self.step(r, log, Task::NearFar, start).map(drop),
+            Plan::LongPaths => self.step(r, log, Task::LongPaths, start).map(drop),
             Plan::Redundant => self.step(r, log, Task::Finish, start).map(drop),
             Plan::Joint => self.step(r, log, Task::Joint, start).map(drop),
             Plan::Cut => self.cut(r, log, start),

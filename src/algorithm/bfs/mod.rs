@@ -15,8 +15,8 @@
 //! turns to pull when F > `do_a` P. Pull turns to push when F < `do_b` P. A large push takes an atomic operation a node, so
 //! `do_a` counts less for it (`plan::pulls`).
 //!
-//! **Plans.** *Near-far* on GPUs for graphs of flat, small degrees: such graphs have thousands of small levels, so nodes
-//! are worked off out of order within a window of levels until none falls any more. *Redundant*: every replica does the
+//! **Plans.** *Tiles* or *near-far* on GPUs for graphs of flat, small degrees (`long_paths`): such graphs have thousands of
+//! small levels, so nodes are worked off out of order within a window of levels until none falls any more. *Redundant*: every replica does the
 //! whole search. *Joint*: GPUs that have a replica each run one launch, push redundantly and share pulls by words of the
 //! bitmap, which owners store into everybody's frontier. *Cut*: the host leads, pulls are shared by chunk and gathered.
 //! *Dense* (`--merge dense`) is the textbook loop: push the own chunk's frontier and OR the frontiers, or pull into the own

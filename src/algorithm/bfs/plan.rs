@@ -21,8 +21,8 @@ tasks! {
         Pull(kernel::PULL) = "step pull",
         /// One push of the own chunk's frontier.
         Push(kernel::PUSH) = "step chunk push",
-        /// Everything by near-far, redundantly.
-        NearFar = "step near-far",
+        /// Everything by tiles or near-far, redundantly.
+        LongPaths = "step long paths",
         /// Everything to the end, in one launch with the other GPUs.
         Joint(kernel::JOINT) = "step joint push-pull",
     }
@@ -79,7 +79,8 @@ impl State {
 /// How a search goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Plan {
-    NearFar,
+    /// By tiles or near-far, redundantly.
+    LongPaths,
     Redundant,
     /// Redundant pushes, pulls cut by GPUs that meet by themselves.
     Joint,
@@ -97,7 +98,7 @@ impl Plan {
         let flat = columns.flat && way == SearchDirection::Auto && cuda;
         match merge {
             MergeMode::Dense => Plan::Dense,
-            MergeMode::Auto | MergeMode::Redundant if flat => Plan::NearFar,
+            MergeMode::Auto | MergeMode::Redundant if flat => Plan::LongPaths,
             MergeMode::Split if r.can_join() => Plan::Joint,
             MergeMode::Auto if r.can_join() && columns.active >= JOINT_NODES => Plan::Joint,
             MergeMode::Split if !alone => Plan::Cut,

@@ -9,6 +9,7 @@ use crate::algorithm::{Lengths, Measured, MergeMode, Paths, Precision, Spread};
 use crate::choice::Choice;
 use crate::graph::{Graph, NodeId};
 use crate::io::{Column, Table};
+use crate::layout::TileFacts;
 use crate::layout::WeightedGraph;
 use crate::table::Table as TextTable;
 use crate::units::{count, ms, plural};
@@ -42,6 +43,8 @@ pub struct ShortestPaths {
     pub delta: f32,
     /// The width of the windows that were pushed before the first pull, where there were any.
     pub window: Option<f32>,
+    /// The tiles that were searched, where there were any.
+    pub tiles: Option<TileFacts>,
     /// Timings and counts.
     pub measured: Measured,
 }
@@ -160,6 +163,7 @@ where
         match query.config.run().merge {
             _ if self.distances_f64.is_some() => "near-far",
             MergeMode::Dense => "dense",
+            _ if self.tiles.is_some() => "tiles",
             _ if self.delta.is_finite() => "near-far",
             _ if self.window.is_some() => "windows",
             _ => "push-pull",
@@ -171,6 +175,10 @@ where
             "near-far" => {
                 let width = if self.distances_f64.is_some() { " in f64" } else { "" };
                 format!("near-far{width}, delta {}", self.delta)
+            }
+            "tiles" => {
+                let facts = self.tiles.map(|facts| facts.to_string()).unwrap_or_default();
+                format!("{facts}, delta {}", self.delta)
             }
             "dense" => {
                 "dense: push what the chunk's frontier reaches, OR frontiers, MIN distances".into()

@@ -1,9 +1,9 @@
-//! The steps of shortest paths on a GPU: the arguments of `kernels/sssp/sssp.cu` (`sssp_round.cuh`) and `kernels/near_far.cu`.
+//! The steps of shortest paths on a GPU: the arguments of `kernels/sssp/sssp.cu` (`sssp_round.cuh`).
 
 use super::double;
 use super::plan::{Changes, Exchange, FrontierInfo, State, StepResult, StepTask, Task};
 use crate::algorithm::arrays::{device_arrays, shared_once};
-use crate::algorithm::near_far::{NearFar, NearFarFound, Searched};
+use crate::algorithm::long_paths::{LongPaths, Rows, Search, Searched, Seeds, Widths};
 use crate::algorithm::rounds::Rounds;
 use crate::collective::Replicated;
 use crate::device::kernels::sssp::{ExchangeArgs, SeedArgs};
@@ -29,7 +29,7 @@ pub(super) struct Workspace {
     apply: Function,
     blocks: u32,
     arrays: Arrays,
-    near_far: Option<NearFar>,
+    pub long_paths: Option<(LongPaths, f32)>,
     status: Pinned<Status>,
     pub rounds: Rounds,
     /// Entries of the seeds' queue, or [`UNQUEUED`] once the frontier lives in the bitmap.
@@ -43,7 +43,7 @@ impl Workspace {
         device: &mut CudaDevice,
         graph: &DeviceWeighted,
         seeds: &[u32],
-        near_far: bool,
+        widths: Option<Widths>,
         [joins, trace, windows]: [bool; 3],
     ) -> Result<Workspace> {
         let [packed, wide] = graph.options();
@@ -57,8 +57,16 @@ impl Workspace {
         let (pack, apply) = (kernel("sssp_pack")?, kernel("sssp_apply")?);
         let blocks = device.resident_blocks_of([Some(step), joint], STEP_THREADS, STEP_SHARED)?;
         let active = graph.active as usize;
-        let sizes = Sizes { active, seeds: seeds.len(), blocks: blocks as usize, near_far };
-        let near_far = near_far.then(|| NearFar::new(device, &options, active)).transpose()?;
+        let listed = if widths.is_some() { 1 } else { active };
+        let sizes = Sizes { seeds: seeds.len(), blocks: blocks as usize, listed };
+        let long_paths = match widths {
+            Some(widths) => {
+                let long_paths = LongPaths::new(device, &rows(graph))?;
+                let width = long_paths.width(widths);
+                Some((long_paths, width))
+            }
+            None => None,
+        };
         let arrays = Arrays::allocate(device, sizes)?;
         arrays.seeds.upload(seeds)?;
         Ok(Workspace {
@@ -69,7 +77,7 @@ impl Workspace {
             apply,
             blocks,
             arrays,
-            near_far,
+            long_paths,
             status: Pinned::new(&device.context, 1)?,
             rounds: Rounds::new(device, trace)?,
             queued: UNQUEUED,
@@ -99,6 +107,9 @@ impl Workspace {
         };
         device.launch(self.scatter, Launch::of(count.div_ceil(256).max(1), 256), &args)?;
         self.queued = if self.all_active && seeds.len() <= QUEUE { count } else { UNQUEUED };
+        if let Some((long_paths, width)) = &self.long_paths {
+            long_paths.reset(device, Seeds::Many(seeds.pointer(), count), *width)?;
+        }
         Ok(())
     }
 
@@ -115,19 +126,16 @@ impl Workspace {
         let into = graph.into.as_ref().unwrap_or(out);
         let log = self.rounds.pointer();
         arrays.control.clear()?;
-        if let Some(near_far) = &self.near_far {
-            let on = Searched {
-                offsets: out.offsets.pointer(),
-                arcs: out.arcs.pointer(),
-                records: out.records.pointer(),
-                form: graph.form,
-                active: graph.active,
+        if let Some((long_paths, width)) = &self.long_paths {
+            let search = Search {
                 dist,
                 pending: front,
                 control: arrays.control.pointer(),
+                unreached: f32::INFINITY.to_bits(),
                 log,
+                width: *width,
             };
-            return near_far.launch(device, on, told.delta);
+            return long_paths.launch(device, &rows(graph), &search);
         }
         let joint = told.task == Task::Joint;
         let args = StepArgs {
@@ -175,8 +183,8 @@ impl Workspace {
 
     /// What the last launch, which has ended, found; and whether `front` and `next` have changed places.
     pub fn found(&self, device: &CudaDevice) -> Result<(StepResult, bool)> {
-        if let Some(near_far) = &self.near_far {
-            let NearFarFound { relaxed, rounds, windows: logged } = near_far.found(device)?;
+        if let Some((long_paths, _)) = &self.long_paths {
+            let Searched { relaxed, rounds, windows: logged } = long_paths.found(device)?;
             return Ok((StepResult { relaxed, rounds, logged, ..StepResult::default() }, false));
         }
         let status = self.status.get(0);
@@ -230,19 +238,28 @@ fn pointers(s: &State) -> Result<[u64; 3]> {
     Ok([s.dist.on_device()?, front?, next?])
 }
 
-/// What lengths of arrays follow from.
-struct Sizes {
-    active: usize,
-    seeds: usize,
-    blocks: usize,
-    near_far: bool,
+/// The rows of `graph`, for a search of long paths.
+fn rows(graph: &DeviceWeighted) -> Rows {
+    Rows {
+        offsets: graph.out.offsets.pointer(),
+        arcs: graph.out.arcs.pointer(),
+        records: graph.out.records.pointer(),
+        form: graph.form,
+        packed: graph.packed,
+        wide: graph.wide,
+        symmetric: graph.into.is_none() && graph.out.arcs.is_own(),
+        levels: false,
+        nodes: graph.active,
+        count: graph.count,
+    }
 }
 
-impl Sizes {
-    /// Entries of a frontier in a list; near-far has lists of its own.
-    fn listed(&self) -> usize {
-        if self.near_far { 1 } else { self.active }
-    }
+/// What lengths of arrays follow from.
+struct Sizes {
+    seeds: usize,
+    blocks: usize,
+    /// Entries of a frontier in a list.
+    listed: usize,
 }
 
 device_arrays! {
@@ -254,23 +271,27 @@ device_arrays! {
         parts: u64 = "parts", |s| 2 * s.blocks;
         slice_first: u32 = "slices", |s| s.blocks + 1;
         control: u64 = "control", |_| CONTROL;
-        scan_node: u32 = "frontier list", |s| s.listed();
-        scan_dist: u32 = "frontier distances", |s| s.listed();
-        scan_prefix: u64 = "frontier degrees", |s| s.listed() + usize::from(!s.near_far);
+        scan_node: u32 = "frontier list", |s| s.listed;
+        scan_dist: u32 = "frontier distances", |s| s.listed;
+        scan_prefix: u64 = "frontier degrees", |s| s.listed + 1;
     }
 }
 
-/// All arrays on the GPU of one of `world` replicas, for a single seed. Near-far, push-pull and the search in f64 differ by
-/// little; the largest is told.
+/// All arrays on the GPU of one of `world` replicas, for a single seed, of the search that takes most.
 pub(crate) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     let active = shape.active as usize;
-    let of = |near_far| {
-        let sizes = Sizes { active, seeds: 1, blocks: BLOCKS, near_far };
-        let queues = if near_far { NearFar::list(active) } else { Vec::new() };
-        [weighted(shape), state(shape, world), Arrays::list(sizes), queues].concat()
+    let of = |listed, more| {
+        let sizes = Sizes { seeds: 1, blocks: BLOCKS, listed };
+        [weighted(shape), state(shape, world), Arrays::list(sizes), more].concat()
     };
-    let all = [of(false), of(true), [weighted(shape), double::arrays(shape)].concat()];
-    all.into_iter().max_by_key(|arrays| total(arrays)).unwrap_or_default()
+    let long_paths = match shape.flat {
+        true => LongPaths::lists([active, shape.arcs as usize], false, shape.symmetric),
+        false => Vec::new(),
+    };
+    let long_paths = long_paths.into_iter().map(|list| of(1, list));
+    let double = [weighted(shape), double::arrays(shape)].concat();
+    let all = [of(active, Vec::new()), double].into_iter().chain(long_paths);
+    all.max_by_key(|arrays| total(arrays)).unwrap_or_default()
 }
 
 /// The replicated state of one of `world` replicas.
@@ -302,8 +323,9 @@ mod tests {
             let graph = crate::generate::generate(spec).unwrap();
             let real = GraphShape::of_weighted(&graph, Layout::Auto);
             for world in [1, 4] {
-                let (most, real) = (arrays(&most, world), arrays(&real, world));
-                assert!(total(&most) >= total(&real), "{spec}");
+                // Whether degrees are flat is not known before.
+                let of = |flat| total(&arrays(&GraphShape { flat, ..most }, world));
+                assert!(of(false).max(of(true)) >= total(&arrays(&real, world)), "{spec}");
             }
         }
     }

@@ -9,11 +9,12 @@ use super::{ShortestPaths, Sssp, SsspConfig, Start, check, double, host};
 use crate::algorithm::frame::{Engine, Log, ReplicaAnswer, Run, step, timed, values};
 use crate::algorithm::same::Words;
 use crate::algorithm::workload::{Algorithm, Request};
-use crate::algorithm::{Measured, Precision, files_of, from_nodes, targets};
-use crate::collective::{Element, Split, Together};
+use crate::algorithm::{Precision, files_of, from_nodes, targets};
+use crate::collective::{Split, Together};
 use crate::error::Result;
 use crate::fleet::{Fleet, Replica};
 use crate::graph::Graph;
+use crate::layout::TileFacts;
 use crate::layout::memory::{DeviceArray, GraphShape};
 use crate::layout::{Form, Prepared, WeightedGraph};
 use std::path::Path;
@@ -98,33 +99,45 @@ impl Question {
     fn in_f32(self: &Arc<Self>, fleet: &Fleet) -> Result<ShortestPaths> {
         let (question, layout) = (self.clone(), &self.graph.layout);
         let plan = Plan::new(layout, &self.config, fleet);
-        let (distances, measured) = self.first(fleet.run(move |r| program(r, &question, plan))?);
-        let mean = layout.mean_weight;
-        let found =
-            ShortestPaths::in_f32(&self.graph.graph, distances, mean, plan.delta(), measured);
-        Ok(ShortestPaths { window: plan.window(), ..found })
+        let (found, measured) =
+            ReplicaAnswer::first(fleet.run(move |r| program(r, &question, plan))?);
+        let Found { distances, delta, tiles } = found;
+        let (distances, mean) = (layout.to_input_order(distances), layout.mean_weight);
+        let found = ShortestPaths::in_f32(&self.graph.graph, distances, mean, delta, measured);
+        Ok(ShortestPaths { window: plan.window(), tiles, ..found })
     }
 
     fn in_f64(self: &Arc<Self>, fleet: &Fleet) -> Result<ShortestPaths> {
         let question = self.clone();
         let delta = double::delta(&self.graph.layout, self.config.delta);
         let found = fleet.run(move |r| double::program(r, &question, delta))?;
-        let (distances, measured) = self.first(found);
+        let (distances, measured) = ReplicaAnswer::first(found);
+        let distances = self.graph.layout.to_input_order(distances);
         Ok(ShortestPaths::in_f64(distances, delta as f32, measured))
-    }
-
-    /// Rank 0's distances in the input's order, and what all replicas measured.
-    fn first<D: Element>(&self, answers: Vec<ReplicaAnswer<Vec<D>>>) -> (Vec<D>, Measured) {
-        let (distances, measured) = ReplicaAnswer::first(answers);
-        (self.graph.layout.to_input_order(distances), measured)
     }
 }
 
+/// What one replica ends with.
+struct Found {
+    /// By label; on rank 0 alone.
+    distances: Vec<f32>,
+    /// Width of windows that go to the end; infinite where there are none.
+    delta: f32,
+    tiles: Option<TileFacts>,
+}
+
 /// The program of one replica.
-fn program(r: &mut Replica, question: &Question, plan: Plan) -> Result<ReplicaAnswer<Vec<f32>>> {
+fn program(r: &mut Replica, question: &Question, plan: Plan) -> Result<ReplicaAnswer<Found>> {
     let mut search = Driver::new(r, question, plan)?;
     let measured = timed(r, &question.config.run, &mut search)?;
-    ReplicaAnswer::new(measured, || values(r, &search.state.dist))
+    let long_paths = search.engine.workspace().and_then(|w| w.long_paths.as_ref());
+    let tiles = long_paths.and_then(|(long_paths, _)| long_paths.tiles());
+    let delta = match long_paths {
+        Some((_, width)) => *width,
+        None => plan.widths().map_or(f32::INFINITY, |widths| widths.near_far),
+    };
+    let read = || Ok(Found { distances: values(r, &search.state.dist)?, delta, tiles });
+    ReplicaAnswer::new(measured, read)
 }
 
 struct Driver<'a> {
@@ -159,10 +172,9 @@ impl<'a> Driver<'a> {
             ])?,
             _ => Together::alone(),
         };
-        let near_far = matches!(plan, Plan::NearFar { .. });
         let options = [r.can_join(), config.run.trace, plan.window().is_some()];
         let cuda = |device: &mut _| {
-            Workspace::new(device, graph.on_device(rank)?, seeds, near_far, options)
+            Workspace::new(device, graph.on_device(rank)?, seeds, plan.widths(), options)
         };
         let engine = Engine::new(r, cuda, || Ok(()))?;
         // Where replicas share the cores, on the host, or pulls, redundant pushes are kept small.
@@ -195,7 +207,7 @@ impl Run for Driver<'_> {
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
         let start = FrontierInfo { nodes: self.seeds.len() as u64, arcs: 0, lowest: 0.0 };
         match self.plan {
-            Plan::NearFar { .. } => self.step(r, log, Task::NearFar, start).map(drop),
+            Plan::LongPaths(_) => self.step(r, log, Task::LongPaths, start).map(drop),
             Plan::Redundant { .. } if self.engine.workspace().is_some() => {
                 self.step(r, log, Task::Finish, start).map(drop)
             }
@@ -276,7 +288,9 @@ impl Driver<'_> {
             Task::Push => graph.chunks.range(rank),
             _ => 0..graph.layout.active as u64,
         };
-        let delta = self.plan.window().unwrap_or(self.plan.delta());
+        // Where there are windows to the end, the host's.
+        let near_far = self.plan.widths().map(|widths| widths.near_far);
+        let delta = self.plan.window().or(near_far).unwrap_or(f32::INFINITY);
         let thresholds = self.thresholds;
         let told = StepTask { task, known, chunk, thresholds, delta, together: self.together };
         step(

@@ -172,7 +172,7 @@ pub(super) fn step(
 ) -> (StepResult, bool) {
     match told.task {
         Task::Pull => (pull(graph, s, told, beat), true),
-        Task::NearFar => {
+        Task::LongPaths => {
             let (dist, front, next) = host_arrays(s);
             let delta = f64::from(told.delta);
             let (relaxed, rounds) = near_far(&graph.layout.out, dist, [front, next], delta, beat);

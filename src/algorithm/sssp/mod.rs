@@ -17,12 +17,13 @@
 //!   from early on only along arcs that lead below a cap. When half of the nodes are settled, a pull follows. A node whose
 //!   distance is above the cap looks at all arcs lighter than that distance; others stop as above (`sssp_capped.cuh`).
 //! * *Near-far*, for flat degrees and long paths. Relax what lies below a threshold until nothing does, then raise the
-//!   threshold by `delta`. Thousands of small rounds stay on the device.
+//!   threshold by `delta`. Thousands of small rounds stay on the device. If the graph has parts that lie together, GPUs work
+//!   on *tiles*, a part at a time in shared memory, and no round is a meeting of all blocks (`kernels/tiles`).
 //!
 //! **Invariant.** Between rounds every arc out of a node that is not in the frontier is relaxed. Distances only fall, and
 //! x -> fl(x + w) is monotone, so the final distances are unique whatever the order of work.
 //!
-//! **Plans.** *Near-far* where `--delta` is finite, by default on flat graphs: every replica does the whole search.
+//! **Plans.** *Tiles* or *near-far* where `--delta` is finite, by default on flat graphs: every replica does the whole search.
 //! *Redundant*: so does push-pull, and always with windows. *Joint*: GPUs that have a replica each run one launch, push
 //! redundantly from snapshots of the distances, and share pulls by node; owners store distances and marks into everybody's
 //! arrays. *Cut*: the host leads, pushes are redundant, pulls are cut by chunk, and distances and frontiers are gathered, or
@@ -73,7 +74,7 @@ pub struct SsspConfig {
     #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
         require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
     pub predecessors: bool,
-    /// Width of a near-far bucket, in units of weight: auto | inf (one bucket) | a number above 0 [default: auto].
+    /// Width of a window of tiles or near-far, in units of weight: auto | inf (one window) | a number above 0 [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "WIDTH", allow_hyphen_values = true))]
     pub delta: Choice<f32>,
     /// Width of distances: f32 | f64 | auto (f32, and the run is repeated in f64 where weights are whole numbers and a

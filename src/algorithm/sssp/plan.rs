@@ -4,6 +4,7 @@ use super::SsspConfig;
 use crate::algorithm::MergeMode;
 use crate::algorithm::arrays::replicated_arrays;
 use crate::algorithm::frame::tasks;
+use crate::algorithm::long_paths::Widths;
 use crate::choice::Choice;
 use crate::collective::{Frontier, Replicated, Together};
 use crate::device::kernels::sssp_round as kernel;
@@ -31,8 +32,8 @@ tasks! {
         Pull(kernel::PULL) = "step pull",
         /// One push of the own chunk's frontier.
         Push(kernel::PUSH) = "step dense push",
-        /// Everything by near-far, redundantly.
-        NearFar = "step near-far",
+        /// Everything by tiles or near-far, redundantly.
+        LongPaths = "step long paths",
         /// Everything to the end, in one launch with the other GPUs.
         Joint(kernel::JOINT) = "step joint push-pull",
     }
@@ -83,7 +84,7 @@ pub(super) struct StepTask {
     /// Nodes that the step is for.
     pub chunk: Range<u64>,
     pub thresholds: Thresholds,
-    /// Width of a bucket of near-far, or of a window.
+    /// Width of a window.
     pub delta: f32,
     pub together: Together<3>,
 }
@@ -140,8 +141,8 @@ impl State {
 /// How a search goes, decided once from the graph, the fleet and the options.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Plan {
-    /// Near-far with this bucket width, redundantly.
-    NearFar { delta: f32 },
+    /// By tiles or near-far, redundantly.
+    LongPaths(Widths),
     /// Push-pull by every replica alone, after windows of this width on a graph without hubs.
     Redundant { window: Option<f32> },
     /// Push-pull with pulls cut by GPUs that meet by themselves.
@@ -155,22 +156,24 @@ pub(super) enum Plan {
 /// Nodes with arcs from which GPUs that can launch jointly do: below, meetings cost more than shared pulls save.
 const JOINT_NODES: usize = 1 << 20;
 
-/// Buckets of this many mean weights: wide enough to fill a GPU, narrow enough to waste little.
-const DELTA_MEAN_WEIGHTS: f64 = 16.0;
+/// Windows of so many mean weights: wide enough to fill a GPU, narrow enough to waste little.
+const NEAR_FAR_WEIGHTS: f64 = 16.0;
+/// The same by tiles: a tile is crossed in a window, as it takes longer to come to the next tile than to search one.
+const TILES_WEIGHTS: f64 = 64.0;
 
 impl Plan {
     pub fn new(layout: &WeightedLayout, config: &SsspConfig, fleet: &Fleet) -> Plan {
         let (world, cuda) = (fleet.world(), fleet.info().backend == "cuda");
         let joint = fleet.info().can_join();
-        let automatic = match layout.flat {
-            true => DELTA_MEAN_WEIGHTS * layout.mean_weight,
-            false => f64::INFINITY,
+        let width = |weights: f64| {
+            let automatic = if layout.flat { weights * layout.mean_weight } else { f64::INFINITY };
+            config.delta.or(automatic as f32)
         };
-        let delta = config.delta.or(automatic as f32);
+        let widths = Widths { near_far: width(NEAR_FAR_WEIGHTS), tiles: width(TILES_WEIGHTS) };
         let window = window(layout).filter(|_| cuda && config.delta == Choice::Auto);
         match config.run.merge {
             MergeMode::Dense => Plan::Dense,
-            _ if delta.is_finite() => Plan::NearFar { delta },
+            _ if widths.near_far.is_finite() => Plan::LongPaths(widths),
             MergeMode::Split if joint => Plan::Joint,
             // What windows leave depends on the schedule. Joint pulls need states that are equal.
             MergeMode::Auto if window.is_some() => Plan::Redundant { window },
@@ -181,11 +184,11 @@ impl Plan {
         }
     }
 
-    /// The width of a bucket; infinite where there is one.
-    pub fn delta(self) -> f32 {
+    /// Widths of windows, where there are windows to the end.
+    pub fn widths(self) -> Option<Widths> {
         match self {
-            Plan::NearFar { delta } => delta,
-            _ => f32::INFINITY,
+            Plan::LongPaths(widths) => Some(widths),
+            _ => None,
         }
     }
 

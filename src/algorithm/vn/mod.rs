@@ -44,7 +44,7 @@ pub struct VnConfig {
     #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
         require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
     pub predecessors: bool,
-    /// Width of a near-far bucket, in units of weight: auto | inf (one bucket) | a number above 0 [default: auto].
+    /// Width of a window of tiles or near-far, in units of weight: auto | inf (one window) | a number above 0 [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "WIDTH", allow_hyphen_values = true))]
     pub delta: Choice<f32>,
     /// Width of distances: f32 | f64 | auto (f32, and the run is repeated in f64 where weights are whole numbers and a
