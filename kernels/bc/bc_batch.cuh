@@ -2,7 +2,7 @@
 // constants HIVE_LANES, HIVE_DOUBLE and HIVE_ASKS these use.
 #pragma once
 
-#include "hive.cuh"
+#include "bc_number.cuh"
 
 #define LANES ((u32)HIVE_LANES)
 #define GROUPS (32u / LANES)  // rows, or arcs, that a warp works on at once
@@ -26,22 +26,6 @@
 #define MODEST 64u   // items a warp, up to which they are fetched, by no less than an eighth of its share, or four
 #define WAITED 8u    // segments a warp, up to which their sums are added by who comes last rather than after a barrier
 #define STAGED (UNROLL > 4 ? 4u : UNROLL)  // sums of a level that a thread has under way
-
-#if HIVE_DOUBLE
-typedef double real;
-static const double MOST_PATHS = 0x1p1000;
-static const double EXACT = 0x1p53;  // integers up to this add up exactly
-__device__ __forceinline__ real times(real x, real y) { return __dmul_rn(x, y); }
-__device__ __forceinline__ real plus(real x, real y) { return __dadd_rn(x, y); }
-__device__ __forceinline__ real over(real x, real y) { return __ddiv_rn(x, y); }
-#else
-typedef float real;
-static const double MOST_PATHS = 0x1p100;
-static const double EXACT = 0x1p24;
-__device__ __forceinline__ real times(real x, real y) { return __fmul_rn(x, y); }
-__device__ __forceinline__ real plus(real x, real y) { return __fadd_rn(x, y); }
-__device__ __forceinline__ real over(real x, real y) { return __fdiv_rn(x, y); }
-#endif
 
 // A bit a lane: what gathers ask of a neighbour is held small, so that it stays in the caches.
 #if HIVE_LANES > 16

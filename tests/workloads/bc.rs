@@ -426,6 +426,45 @@ fn gpus_find_the_same_scores() {
 }
 
 #[test]
+fn gpus_find_the_scores_of_graphs_of_long_paths_by_tiles() {
+    if !common::has_gpu() {
+        return;
+    }
+    // Rows of more than four; several tiles, one, and the last of them with what is left of many.
+    for spec in ["road:11", "torus:30x41", "chain:1500", "grid:6x9", "geo:3000,degree=4"] {
+        let graph = Arc::new(generate::generate(spec).unwrap());
+        for count in [1, 5] {
+            let sources = spread(&graph, count);
+            let mut first = None;
+            for devices in ["cuda:0", "cuda:0x3"] {
+                let fleet = common::open(devices, CollectiveKind::Auto, FleetConfig::default());
+                for endpoints in [false, true] {
+                    let what = format!("{spec} on {devices}, {count}, {endpoints}");
+                    let config = BcConfig { endpoints, ..merged(MergeMode::Auto) };
+                    let found = run(&fleet, &graph, &sources, &config);
+                    assert!(found.tiles.is_some(), "{what}");
+                    let mut expected = brandes(&graph, &sources, endpoints);
+                    hivegraph::algorithm::bc::scale(
+                        &mut expected,
+                        &sources,
+                        false,
+                        false,
+                        endpoints,
+                    );
+                    close(&found.scores, &expected, 1e-9, &what);
+                    let single = BcConfig { precision: Precision::F32, ..config };
+                    close(&run(&fleet, &graph, &sources, &single).scores, &expected, 1e-3, &what);
+                    if count == 1 && !endpoints {
+                        let first = first.get_or_insert_with(|| bits(&found.scores));
+                        assert_eq!(&bits(&found.scores), first, "{what}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn gpus_count_paths_in_32_bits_while_these_hold_them() {
     if !common::has_gpu() {
         return;

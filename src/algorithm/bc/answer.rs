@@ -7,6 +7,7 @@ use crate::algorithm::workload::{Answer, Checked, Query, fields};
 use crate::algorithm::{Measured, Precision};
 use crate::graph::{Graph, NodeId};
 use crate::io::{Column, Table};
+use crate::layout::TileFacts;
 use crate::units::{count, plural};
 use crate::verify::{BetweennessQuestion, Checker};
 use rayon::prelude::*;
@@ -25,6 +26,8 @@ pub struct Betweenness {
     pub lanes: u32,
     /// Levels were cut by chunk, rather than sources dealt out.
     pub cut: bool,
+    /// The tiles that were searched, where there were any.
+    pub tiles: Option<TileFacts>,
     /// The largest distance from a source.
     pub depth: u64,
     /// Timings and counts. `reached` nodes and `reached_arcs`, the arcs out of them, are added up over the sources.
@@ -104,10 +107,17 @@ impl Answer<Bc> for Betweenness {
     }
 
     fn strategy(&self, _: &Query<Bc>) -> &'static str {
-        if self.cut { "levels" } else { "sources" }
+        match self.tiles {
+            Some(_) => "tiles",
+            None if self.cut => "levels",
+            None => "sources",
+        }
     }
 
     fn strategy_line(&self, _: &Query<Bc>) -> String {
+        if let Some(tiles) = self.tiles {
+            return format!("{tiles}, paths in {}", self.precision);
+        }
         let how = if self.cut { "levels cut" } else { "sources dealt out" };
         format!("{how}, up to {} side by side, paths in {}", self.lanes, self.precision)
     }

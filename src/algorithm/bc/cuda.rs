@@ -1,12 +1,15 @@
-//! The steps of betweenness on a GPU: the arguments of `kernels/bc/bc.cu` (`bc_batch.cuh`), and device arrays.
+//! The steps of betweenness on a GPU: by tiles, or by levels with the arguments of `kernels/bc/bc.cu` (`bc_batch.cuh`), and
+//! device arrays.
 
 use super::plan::{SINGLE_FROM, Sizes, State, StepResult, StepTask, Task};
+use super::tiles::ByTiles;
 use crate::algorithm::arrays::device_arrays;
+use crate::algorithm::long_paths::Rows;
 use crate::device::kernels::bc_batch::{self, BcArgs, BcControl, BcMeeting, BcStatus, THREADS};
 use crate::device::{CudaDevice, DeviceBuffer, Function, Pinned, source};
 use crate::error::Result;
-use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, topology};
-use crate::layout::{ColumnRows, DeviceGraph, TopologyRows};
+use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, topology, total};
+use crate::layout::{ColumnRows, DeviceGraph, TileFacts, TopologyRows};
 use bytemuck::Zeroable;
 use std::ops::Range;
 
@@ -116,11 +119,71 @@ pub(super) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     let double = arcs.saturating_sub(shape.repeats) < SINGLE_FROM;
     let sizes = Sizes { active, lanes: 1, double, cut: world > 1 };
     let long = LongRows::list(most_segments(arcs)).repeat(if shape.symmetric { 1 } else { 2 });
-    [topology(shape), long, batch_arrays(sizes, arcs, world)].concat()
+    let by_levels = [topology(shape), long, batch_arrays(sizes, arcs, world)].concat();
+    let by_tiles = match shape.flat && shape.symmetric {
+        true => [topology(shape), ByTiles::list(sizes, arcs, world)].concat(),
+        false => Vec::new(),
+    };
+    if total(&by_tiles) > total(&by_levels) { by_tiles } else { by_levels }
 }
 
 /// What a replica's steps need on its GPU beside rows and replicated state.
-pub(super) struct Workspace {
+pub(super) enum Workspace {
+    Levels(Box<ByLevels>),
+    Tiles(Box<ByTiles>),
+}
+
+impl Workspace {
+    /// Makes room for batches of the sources `labels`, by tiles where they pay and are wanted; else levels are found in the
+    /// labels of `own`.
+    pub fn new(
+        device: &mut CudaDevice,
+        p: &TopologyRows,
+        rows: &DeviceGraph,
+        labels: &[u32],
+        (sizes, perturbed, tiles): (Sizes, bool, bool),
+        own: Range<u64>,
+    ) -> Result<Workspace> {
+        let by_tiles = match tiles {
+            true => ByTiles::new(device, &Rows::levels(p, rows, 0), labels, sizes)?,
+            false => None,
+        };
+        Ok(match by_tiles {
+            Some(by_tiles) => Workspace::Tiles(Box::new(by_tiles)),
+            None => {
+                let by_levels = ByLevels::new(device, p, rows, labels, (sizes, perturbed), own)?;
+                Workspace::Levels(Box::new(by_levels))
+            }
+        })
+    }
+
+    /// The tiles, where there are any.
+    pub fn tiles(&self) -> Option<TileFacts> {
+        match self {
+            Workspace::Levels(_) => None,
+            Workspace::Tiles(by_tiles) => Some(by_tiles.facts()),
+        }
+    }
+
+    /// Queues a task; by tiles, whole batches.
+    pub fn launch(&mut self, device: &CudaDevice, s: &State, told: &StepTask<'_>) -> Result<()> {
+        match self {
+            Workspace::Levels(by_levels) => by_levels.launch(device, s, told),
+            Workspace::Tiles(by_tiles) => by_tiles.launch(device, s, told),
+        }
+    }
+
+    /// What the last launch, which has ended, found.
+    pub fn found(&mut self, device: &CudaDevice, task: Task) -> Result<StepResult> {
+        match self {
+            Workspace::Levels(by_levels) => by_levels.found(device, task),
+            Workspace::Tiles(by_tiles) => by_tiles.found(device),
+        }
+    }
+}
+
+/// The same where batches go level by level.
+pub(super) struct ByLevels {
     kernel: Function,
     /// Blocks that can be resident.
     blocks: u32,
@@ -162,16 +225,16 @@ fn segments(rows: &ColumnRows, active: usize) -> Vec<u32> {
     long.flat_map(cut).collect()
 }
 
-impl Workspace {
+impl ByLevels {
     /// Makes room for batches of the sources `labels`, whose levels are found in the labels of `own`.
-    pub fn new(
+    fn new(
         device: &mut CudaDevice,
         p: &TopologyRows,
         rows: &DeviceGraph,
         labels: &[u32],
         (sizes, perturbed): (Sizes, bool),
         own: Range<u64>,
-    ) -> Result<Workspace> {
+    ) -> Result<ByLevels> {
         let options = [
             format!("-DHIVE_LANES={}", sizes.lanes),
             format!("-DHIVE_DOUBLE={}", u32::from(sizes.double)),
@@ -197,7 +260,7 @@ impl Workspace {
         let (out_long, in_long) = (listed(&out)?, into.as_deref().map(listed).transpose()?);
         let status = Pinned::new(&device.context, 1)?;
         let state = BatchState::new(&batch);
-        let mut workspace = Workspace {
+        let mut workspace = ByLevels {
             kernel,
             blocks,
             sources,
@@ -256,7 +319,7 @@ impl Workspace {
     }
 
     /// Queues a task.
-    pub fn launch(&mut self, device: &CudaDevice, s: &State, told: &StepTask<'_>) -> Result<()> {
+    fn launch(&mut self, device: &CudaDevice, s: &State, told: &StepTask<'_>) -> Result<()> {
         if matches!(told.task, Task::Whole | Task::Seed) {
             self.arrays.state.clear()?;
             self.looked = 0;
@@ -286,7 +349,7 @@ impl Workspace {
     }
 
     /// What the last launch, which has ended, found.
-    pub fn found(&mut self, device: &CudaDevice, task: Task) -> Result<StepResult> {
+    fn found(&mut self, device: &CudaDevice, task: Task) -> Result<StepResult> {
         let status = self.status.get(0);
         device.met(status.stopped, "bc_batch")?;
         let before = std::mem::replace(&mut self.looked, status.looked);

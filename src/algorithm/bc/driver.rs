@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::fleet::{Fleet, Replica};
 use crate::graph::Graph;
 use crate::layout::memory::{DeviceArray, GraphShape};
-use crate::layout::{Form, TopologyRows};
+use crate::layout::{Form, TileFacts, TopologyRows};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -88,6 +88,15 @@ struct Tally {
     overflow: Option<usize>,
 }
 
+/// What one replica ends with.
+#[derive(Default)]
+struct Found {
+    /// By label; on rank 0 alone.
+    scores: Vec<f64>,
+    tally: Tally,
+    tiles: Option<TileFacts>,
+}
+
 /// Of rows without parallel arcs.
 fn solve(
     fleet: &Fleet,
@@ -112,7 +121,7 @@ fn solve(
             program(r, rows, labels, plan, config)
         })?;
         let (found, measured) = ReplicaAnswer::all(answers);
-        let overflow = found.iter().filter_map(|(_, tally)| tally.overflow).min();
+        let overflow = found.iter().filter_map(|one| one.tally.overflow).min();
         let Some(position) = overflow else { break (plan, found, measured) };
         if plan.sizes.double || config.precision != Precision::Auto {
             let source = rows.graph.id(columns.node(labels[position]));
@@ -126,10 +135,10 @@ fn solve(
         }
         config.precision = Precision::F64;
     };
-    let (mut scores, tallies): (Vec<Vec<f64>>, Vec<Tally>) = found.into_iter().unzip();
+    let tallies: Vec<Tally> = found.iter().map(|one| one.tally).collect();
     let counted = if plan.sizes.cut || plan.alone { &tallies[..1] } else { &tallies[..] };
     let isolated = (sources.len() - labels.len()) as u64;
-    let mut by_label = scores.swap_remove(0);
+    let Found { scores: mut by_label, tiles, .. } = found.into_iter().next().unwrap_or_default();
     measured.reached = counted.iter().map(|tally| tally.reached).sum::<u64>() + isolated;
     measured.reached_arcs = counted.iter().map(|tally| tally.reached_arcs).sum();
     by_label.resize(columns.nodes, 0.0);
@@ -142,6 +151,7 @@ fn solve(
         directed,
         lanes: plan.sizes.lanes as u32,
         cut: plan.sizes.cut,
+        tiles,
         depth: tallies.iter().map(|tally| tally.levels).max().unwrap_or(0),
         measured,
     })
@@ -154,7 +164,7 @@ fn program(
     labels: &[u32],
     plan: &Plan,
     config: &BcConfig,
-) -> Result<ReplicaAnswer<(Vec<f64>, Tally)>> {
+) -> Result<ReplicaAnswer<Found>> {
     let (rank, perturbed, sizes) = (r.rank(), r.chance().is_some(), plan.sizes);
     let own = if sizes.cut { rows.in_chunks.range(rank) } else { 0..sizes.active as u64 };
     let state = State::allocate(r, sizes)?;
@@ -162,7 +172,8 @@ fn program(
         r,
         |device| {
             let graph = rows.on_device(rank)?;
-            Workspace::new(device, rows, graph, labels, (sizes, perturbed), own.clone())
+            let how = (sizes, perturbed, plan.tiles);
+            Workspace::new(device, rows, graph, labels, how, own.clone())
         },
         || Lanes::new(&rows.columns, sizes.lanes),
     )?;
@@ -170,7 +181,10 @@ fn program(
     let tally = Tally::default();
     let mut driver = Driver { rows, labels, plan, endpoints, own, state, engine, tally };
     let measured = timed(r, &config.run, &mut driver)?;
-    ReplicaAnswer::new(measured, || Ok((values(r, &driver.state.sums.scores)?, driver.tally)))
+    let tiles = driver.engine.workspace().and_then(Workspace::tiles);
+    let tally = driver.tally;
+    let read = || Ok(Found { scores: values(r, &driver.state.sums.scores)?, tally, tiles });
+    ReplicaAnswer::new(measured, read)
 }
 
 /// All batches, to be repeated.

@@ -32,6 +32,10 @@
 //! gathered, and everybody puts them into its arrays; scores do not depend on the number of replicas. `--merge redundant`
 //! always deals, `split` always cuts.
 //!
+//! **Tiles.** On graphs of small degrees and long paths a level has few nodes, and there are thousands. GPUs do not go by
+//! levels there (`kernels/tiles/tile_paths.cu`): once a search by tiles has found the level of every node, a node's sigma is
+//! computed as soon as those of its neighbours are known, and so is c. Sources follow one another.
+//!
 //! **Arrays.** `scores: [active] f64, replicated, SUM`, equal without a merge where levels are cut. For cut levels
 //! `entries: [active] u64` (mask << 32 | label) and `values: [active, lanes]`, replicated, GATHER. sigma, c and delta are
 //! not replicated. Numbers of paths beyond 2^1000 (2^100 in f32) are refused, so that c never underflows. Under
@@ -45,6 +49,7 @@ mod cuda;
 mod driver;
 mod host;
 mod plan;
+mod tiles;
 
 pub use answer::{Betweenness, scale};
 

@@ -4,6 +4,7 @@ use super::{BcConfig, MOST_LANES, cuda};
 use crate::algorithm::arrays::replicated_arrays;
 use crate::algorithm::frame::tasks;
 use crate::algorithm::{MergeMode, Precision};
+use crate::choice::Choice;
 use crate::collective::{Element, Replicated, Split};
 use crate::device::kernels::bc_batch as kernel;
 use crate::error::Result;
@@ -38,6 +39,8 @@ pub(super) struct Sizes {
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub sizes: Sizes,
+    /// Tiles are wanted, where the graph has such as pay.
+    pub tiles: bool,
     /// Every replica works on all sources by itself, and nothing is merged: there is but one source.
     pub alone: bool,
     /// `[world, rounds]` positions of sources; a replica with fewer batches has empty ones.
@@ -70,7 +73,9 @@ impl Plan {
             sizes.lanes = fitting(columns, sizes, fleet);
         }
         let most = most.min(sizes.lanes);
-        Plan { sizes, alone, batches: deal(sources, most, shares) }
+        // Whoever asks for so many sources side by side gets them.
+        let tiles = columns.flat && !cut && config.batch == Choice::Auto;
+        Plan { sizes, tiles, alone, batches: deal(sources, most, shares) }
     }
 
     /// Batches of every replica.
