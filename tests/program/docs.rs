@@ -1141,6 +1141,69 @@ fn flat(archive: &str) -> String {
     text
 }
 
+/// Graphs of long paths: a title, the name in records, and the variant.
+const LONG: [(&str, &str, &str); 6] = [
+    ("grid:4096x4096", "grid4096x4096", ""),
+    ("the same, ids at random", "grid4096x4096", "relabel=random:1"),
+    ("road:24", "road4096x4096", ""),
+    ("road:20", "road1024x1024", ""),
+    ("USA-road-d.NY", "USA-road-d.NY", ""),
+    ("chain:2^16", "chain65536", ""),
+];
+
+fn long_paths(archive: &str) -> String {
+    let records = records(archive, "long.jsonl");
+    let drawn = "sources=connected:8:1";
+    let mut text = head(&[
+        "one H100, ms, median",
+        "sssp",
+        "bfs",
+        "bfs, drawn sources",
+        "worst",
+        "bc, 1 source",
+        "bc, 8 sources",
+        "two GPUs: sssp",
+        "bfs",
+        "bc, 8 sources",
+    ]);
+    for (title, dataset, own) in LONG {
+        let time = |workload: &str, variant: &str, count: u64, which: &str| {
+            let of = records.iter().find(|record| {
+                let of = &record["coordinates"];
+                of["replicas"] == count
+                    && record["dataset"] == dataset
+                    && (&of["workload"], &of["variant"]) == (&workload.into(), &variant.into())
+            })?;
+            assert_eq!(of["verified"], "yes", "{title}, {workload}");
+            assert_eq!(of["strategy"], "tiles", "{title}, {workload}");
+            of["process-time"][which].as_f64()
+        };
+        let one = |workload, variant, which| {
+            time(workload, variant, 1, which).map_or("-".into(), |ms| shown(Some(ms)))
+        };
+        let gain = |workload, variant| {
+            let [one, two] = [1, 2].map(|count| time(workload, variant, count, "median"));
+            one.zip(two).map_or("-".into(), |(one, two)| ratio(one / two))
+        };
+        // Others than the default source, and paths, are for the graph as it is.
+        let drawn = if own.is_empty() { drawn } else { "none" };
+        let source = if own.is_empty() { own } else { "none" };
+        let cells = [
+            one("sssp", own, "median"),
+            one("bfs", own, "median"),
+            one("bfs", drawn, "median"),
+            one("bfs", drawn, "max"),
+            one("bc", source, "median"),
+            one("bc", drawn, "median"),
+            gain("sssp", own),
+            gain("bfs", own),
+            gain("bc", drawn),
+        ];
+        text += &row(title, cells);
+    }
+    text
+}
+
 fn generating(archive: &str) -> String {
     let mut text = head(&["graph", "million arcs", "ms, median"]);
     for scale in [24, 26, 28] {
@@ -1154,7 +1217,7 @@ fn generating(archive: &str) -> String {
 /// A table's name, its archive or command, and what makes it.
 type Table = (&'static str, &'static str, fn(&str) -> String);
 
-const TABLES: [Table; 21] = [
+const TABLES: [Table; 22] = [
     ("workloads", "hive run --help", workloads),
     ("results", "standing-02869e5.tar.gz", |archive| standing(archive, &[1, 2])),
     ("resets", "standing-02869e5.tar.gz", resets),
@@ -1176,6 +1239,7 @@ const TABLES: [Table; 21] = [
     ("stages", "benches.tar.gz", stages),
     ("R-MAT 30", "benches.tar.gz", rmat_30),
     ("flat", "benches.tar.gz", flat),
+    ("long paths", "benches.tar.gz", long_paths),
 ];
 
 const WRITE: &str = "HIVE_WRITE_DOCS=1 cargo test docs writes it anew";
