@@ -1,7 +1,7 @@
 //! Counting triangles on host threads.
 
 use crate::collective::Split;
-use crate::layout::ColumnRows;
+use crate::layout::{ColumnRows, RowView};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
@@ -9,19 +9,19 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
 /// The part of a row that leads to labels below `limit`.
-fn below(rows: &ColumnRows, v: usize, limit: u32) -> &[u32] {
+fn below(rows: RowView<'_>, v: usize, limit: u32) -> &[u32] {
     let row = rows.row(v);
     &row[..row.partition_point(|u| *u < limit)]
 }
 
 /// Chunks of about equal work.
 pub(super) fn equal_costs(rows: &ColumnRows, world: usize, align: u32) -> Split {
-    let active = rows.offsets.len() - 1;
+    let (active, view) = (rows.offsets.len() - 1, rows.view());
     let nodes = (0..active).into_par_iter().with_min_len(TASK);
-    let lengths: Vec<u64> = nodes.clone().map(|v| below(rows, v, v as u32).len() as u64).collect();
+    let lengths: Vec<u64> = nodes.clone().map(|v| below(view, v, v as u32).len() as u64).collect();
     let cost = |v: usize| {
         let shorter = |(i, u): (usize, &u32)| lengths[*u as usize].min(i as u64);
-        let arcs = below(rows, v, v as u32).iter().enumerate();
+        let arcs = below(view, v, v as u32).iter().enumerate();
         rows.degree(v) + arcs.map(shorter).sum::<u64>()
     };
     let mut before: Vec<u64> = nodes.map(cost).collect();
@@ -31,102 +31,130 @@ pub(super) fn equal_costs(rows: &ColumnRows, world: usize, align: u32) -> Split 
     Split::by_weight(active as u64, world, align, total, |v| before[v as usize])
 }
 
-/// Nodes of one task on host threads.
+/// The same by middle labels, as [`count`] goes over them.
+pub(super) fn equal_middles(rows: &ColumnRows, world: usize, align: u32) -> Split {
+    let (active, view) = (rows.offsets.len() - 1, rows.view());
+    let costs: Vec<AtomicU64> = (0..active).map(|v| AtomicU64::new(rows.degree(v))).collect();
+    (0..active).into_par_iter().with_min_len(TASK).for_each(|v| {
+        let smaller = below(view, v, v as u32);
+        (0..).zip(smaller).for_each(|(i, u)| _ = costs[*u as usize].fetch_add(i, Relaxed));
+    });
+    let mut before: Vec<u64> = costs.into_iter().map(AtomicU64::into_inner).collect();
+    before.push(0);
+    let mut total = 0;
+    before.iter_mut().for_each(|cost| total += std::mem::replace(cost, total));
+    Split::by_weight(active as u64, world, align, total, |v| before[v as usize])
+}
+
+/// Nodes of one task on host threads; fewer where their triangles are counted, down to FEW where they have ARCS together: hubs
+/// are beside each other, and each has many.
 const TASK: usize = 1 << 8;
+const FEW: usize = 1 << 3;
+const ARCS: usize = 1 << 9;
 
-/// A row that is this many times as long as the other is not gone over, but searched.
-const LONGER: usize = 8;
+/// Labels whose counts each thread keeps by itself: where labels fall by degree, most triangles are theirs.
+const OFTEN: usize = 1 << 16;
 
-/// Counters for what is not counted.
-const SPARE: usize = 16;
+/// Labels that are looked up at once.
+const BLOCK: usize = 1 << 10;
 
-/// What a thread keeps of the node at hand.
+/// What a thread keeps.
 struct Marks {
-    /// `[active]` the place of a smaller neighbour among them, from 1 on; else 0.
-    place: Vec<u32>,
-    /// Triangles by place; then what belongs to no neighbour, in SPARE places by turns, since a counter is not added to again
-    /// before it is written.
-    found: Vec<u64>,
+    /// `[active]` bits: neighbours of the node at hand, with smaller labels.
+    bits: Vec<u64>,
+    /// `[OFTEN]` triangles by their smallest label.
+    often: Vec<u64>,
+    /// Of a block of labels those that are marked.
+    hits: [u32; BLOCK],
 }
 
 impl Marks {
-    /// Triangles of the marked node, `u` and a label below it, where `rest` are the marked labels below `u`.
-    fn with(&mut self, rest: &[u32], of_u: &[u32]) -> u64 {
-        let Marks { place, found } = self;
-        let mut count = 0;
-        if rest.len() * LONGER < of_u.len() {
-            common(rest, of_u, |w| {
-                found[place[w as usize] as usize] += 1;
-                count += 1;
-            });
-            return count;
+    fn set(&mut self, labels: &[u32]) {
+        labels.iter().for_each(|w| self.bits[*w as usize / 64] |= 1 << (w % 64));
+    }
+
+    fn clear(&mut self, labels: &[u32]) {
+        labels.iter().for_each(|w| self.bits[*w as usize / 64] = 0);
+    }
+
+    /// How many of the rising `row` below `limit` are marked, each counted once; they are told to `count`.
+    fn common(&mut self, row: &[u32], limit: u32, count: &[AtomicU64]) -> u64 {
+        let (mut before, mut sum) = (u32::MAX, 0);
+        for block in row.chunks(BLOCK) {
+            let mut found = 0;
+            for w in block {
+                if *w >= limit {
+                    break;
+                }
+                let marked = self.bits[*w as usize / 64] >> (w % 64) & 1;
+                // Without a branch: whether a node is marked cannot be foretold.
+                self.hits[found] = *w;
+                found += marked as usize & usize::from(*w != before);
+                before = *w;
+            }
+            for w in &self.hits[..found] {
+                match self.often.get_mut(*w as usize) {
+                    Some(often) => *often += 1,
+                    None => _ = count[*w as usize].fetch_add(1, Relaxed),
+                }
+            }
+            sum += found as u64;
+            if block.last().is_some_and(|last| *last >= limit) {
+                break;
+            }
         }
-        let (mut before, spare) = (u32::MAX, found.len() - SPARE);
-        for (i, w) in of_u.iter().enumerate() {
-            let place = if *w == before { 0 } else { place[*w as usize] };
-            let to = if place == 0 { spare + i % SPARE } else { place as usize };
-            found[to] += 1;
-            count += u64::from(place != 0);
-            before = *w;
-        }
-        count
+        sum
     }
 }
 
-/// Counts the triangles whose largest label is in `chunk`.
+/// Counts the triangles whose middle label is in `chunk`: that of u, at hand, which is joined to both others. The third
+/// label is looked for in the row of the largest. That takes fewer steps than a row of u's would: where labels fall by
+/// degree, large labels have short rows.
 pub(super) fn count(
     rows: &ColumnRows,
     count: &[AtomicU64],
     chunk: Range<usize>,
     beat: &(dyn Fn() + Sync),
 ) {
-    let active = rows.offsets.len() - 1;
-    let credit = |v: u32, found: u64| {
+    let (active, view) = (rows.offsets.len() - 1, rows.view());
+    let credit = |v: usize, found: u64| {
         if found > 0 {
-            count[v as usize].fetch_add(found, Relaxed);
+            count[v].fetch_add(found, Relaxed);
         }
     };
-    let marks = || Mutex::new(Marks { place: vec![0; active], found: Vec::new() });
+    let marks = || {
+        let (bits, often) = (vec![0; active.div_ceil(64)], vec![0; active.min(OFTEN)]);
+        Mutex::new(Marks { bits, often, hits: [0; BLOCK] })
+    };
     let threads: Vec<_> = (0..rayon::current_num_threads()).map(|_| marks()).collect();
-    chunk.clone().into_par_iter().step_by(TASK).for_each(|first| {
+    let arcs = view.offsets[active] as usize;
+    let nodes = (ARCS * active / arcs.max(1)).clamp(FEW, TASK);
+    chunk.clone().into_par_iter().step_by(nodes).for_each(|first| {
         beat();
         let own = &threads[rayon::current_thread_index().unwrap_or(0)];
         let mut marks = own.lock().unwrap_or_else(PoisonError::into_inner);
-        for v in first..chunk.end.min(first + TASK) {
-            let own = below(rows, v, v as u32);
-            marks.found.clear();
-            marks.found.resize(own.len() + 1 + SPARE, 0);
-            (1..).zip(own).for_each(|(place, w)| marks.place[*w as usize] = place);
-            let mut of_v = 0;
-            for (i, u) in own.iter().enumerate().filter(|(i, u)| own.get(i + 1) != Some(*u)) {
-                let found = marks.with(&own[..i], below(rows, *u as usize, *u));
-                credit(*u, found);
-                of_v += found;
+        for u in first..chunk.end.min(first + nodes) {
+            let smaller = below(view, u, u as u32);
+            if smaller.is_empty() {
+                continue;
             }
-            credit(v as u32, of_v);
-            for (place, w) in (1..).zip(own) {
-                credit(*w, marks.found[place]);
-                marks.place[*w as usize] = 0;
+            let larger = &view.row(u)[smaller.len()..];
+            marks.set(smaller);
+            let (mut of_u, mut before) = (0, u as u32);
+            for v in larger {
+                if *v != before {
+                    let found = marks.common(view.row(*v as usize), u as u32, count);
+                    credit(*v as usize, found);
+                    of_u += found;
+                }
+                before = *v;
             }
+            marks.clear(smaller);
+            credit(u, of_u);
         }
     });
-}
-
-/// What two rising lists have in common, once each; `longer` is searched.
-fn common(shorter: &[u32], mut longer: &[u32], mut body: impl FnMut(u32)) {
-    for (i, w) in shorter.iter().enumerate() {
-        if i > 0 && shorter[i - 1] == *w {
-            continue;
-        }
-        // As far as twice the stretch that is to be passed over.
-        let mut reach = 1;
-        while reach < longer.len() && longer[reach] < *w {
-            reach *= 2;
-        }
-        let near = &longer[..longer.len().min(reach + 1)];
-        longer = &longer[near.partition_point(|x| x < w)..];
-        if longer.first() == Some(w) {
-            body(*w);
-        }
+    for marks in threads {
+        let often = marks.into_inner().unwrap_or_else(PoisonError::into_inner).often;
+        often.into_iter().enumerate().for_each(|(w, found)| credit(w, found));
     }
 }

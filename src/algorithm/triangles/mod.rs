@@ -6,9 +6,9 @@
 //! **Idea.** A triangle is found once, at the arc from its largest label to its middle one: the third node is in both
 //! rows, below the middle label. Labels fall by degree where degrees are skewed, so these parts of rows are short.
 //!
-//! **Plans.** Each replica counts the triangles whose largest label is in its chunk, for all three nodes, and counts are
-//! summed. They are whole numbers, so that the order of additions does not matter. Chunks are of equal cost: for each arc to
-//! a smaller label the shorter of the two parts. With `--merge redundant` every replica counts everything.
+//! **Plans.** Each replica counts the triangles whose largest label is in its chunk, on hosts those whose middle label is,
+//! for all three nodes, and counts are summed. They are whole numbers, so that the order of additions does not matter. Chunks
+//! are of equal cost: for each arc to a smaller label the shorter of the two parts, on hosts that of the larger label. With `--merge redundant` every replica counts everything.
 //!
 //! **Arrays.** `count: [active] u64, replicated, SUM`, by label.
 //!
@@ -78,6 +78,9 @@ impl Algorithm for TriangleCounting {
         let (rows, run, world) = (graph.topology(fleet)?, run.clone(), fleet.world());
         let align = graph.options().chunk_align;
         let cut = match world > 1 && run.merge != MergeMode::Redundant {
+            true if fleet.info().backend == "host" => {
+                Some(host::equal_middles(&rows.columns.out, world, align))
+            }
             true => match cuda::equal_costs(fleet, &rows, align)? {
                 Some(cut) => Some(cut),
                 None => {
@@ -126,7 +129,7 @@ fn program(
 /// One run, to be repeated.
 struct Counting<'a> {
     rows: &'a TopologyRows,
-    /// Nodes whose triangles with smaller labels are counted.
+    /// Labels whose triangles are counted.
     chunk: Range<u64>,
     merged: bool,
     state: State,
