@@ -10,8 +10,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Arcs below which a round is not worth waking other threads for.
 const SERIAL_ARCS: u64 = 1 << 14;
+/// Nodes below which a round of near-far is one thread's.
+const SERIAL_NODES: usize = 1 << 12;
 /// Arcs of one parallel task: rows longer than this are cut.
 const TASK_ARCS: u64 = 1 << 12;
+/// Words (64 nodes each) of one task that looks for marks.
+const MARKS: usize = 1 << 8;
 /// Words (64 nodes each) of one pull task.
 const TASK_WORDS: usize = 16;
 
@@ -65,8 +69,37 @@ impl<'a, A: ArcView, D: Length> Round<'a, A, D> {
         }
     }
 
-    /// Relaxes all arcs out of `frontier`. Returns the nodes that improved, each once, sorted, with
-    /// their new distances; marks are clean again.
+    /// Relaxes all arcs out of `near`, by one thread: what comes below `threshold` goes to `next`, other nodes that improve
+    /// to `far`. A node that has improved since it was told of is told of again, and waits for that.
+    fn advance_few(
+        &mut self,
+        near: &[Entry<D>],
+        threshold: D,
+        next: &mut Vec<Entry<D>>,
+        far: &mut Vec<Entry<D>>,
+    ) {
+        (self.beat)();
+        for (v, from) in near {
+            if D::load(&self.dist[*v as usize]) < *from {
+                continue;
+            }
+            let row = self.rows.offsets[*v as usize]..self.rows.offsets[*v as usize + 1];
+            self.relaxed += row.end - row.start;
+            for i in row.start as usize..row.end as usize {
+                let (u, weight) = self.arcs.arc(i);
+                let candidate = from.plus(weight);
+                let slot = &self.dist[u as usize];
+                let lower = |held: D| (candidate < held).then_some(candidate);
+                if candidate < D::load(slot) && candidate < D::update(slot, lower) {
+                    let to = if candidate < threshold { &mut *next } else { &mut *far };
+                    to.push((u, candidate));
+                }
+            }
+        }
+    }
+
+    /// Relaxes all arcs out of `frontier`. Returns the nodes that improved, each once, with their new distances; marks are
+    /// clean again.
     fn advance(&mut self, frontier: &[Entry<D>]) -> Vec<Entry<D>> {
         let total = self.arcs_of(frontier);
         self.relaxed += total;
@@ -92,9 +125,25 @@ impl<'a, A: ArcView, D: Length> Round<'a, A, D> {
                     a
                 });
         }
-        improved.sort_unstable();
-        improved.iter().for_each(|v| self.marks[*v as usize / 64].store(0, Relaxed));
-        improved.into_iter().map(|v| self.entry(v)).collect()
+        if improved.len() < self.marks.len() {
+            improved.iter().for_each(|v| self.marks[*v as usize / 64].store(0, Relaxed));
+            return improved.into_iter().map(|v| self.entry(v)).collect();
+        }
+        // So many that their order, in which rows are read, is worth a look at all words.
+        let this = &*self;
+        let task = |(i, words): (usize, &[AtomicU64])| {
+            let mut entries = Vec::new();
+            for (k, word) in words.iter().enumerate() {
+                let mut bits = word.swap(0, Relaxed);
+                while bits != 0 {
+                    let v = ((i * MARKS + k) * 64) as u32 + bits.trailing_zeros();
+                    entries.push(this.entry(v));
+                    bits &= bits - 1;
+                }
+            }
+            entries
+        };
+        this.marks.par_chunks(MARKS).enumerate().flat_map_iter(task).collect()
     }
 
     /// Cuts a frontier's arcs into tasks of about equal size, long rows included.
@@ -333,22 +382,31 @@ pub(super) fn near_far<D: Length>(
         let mut round = Round::new(dist, marks, rows, arcs, beat);
         let mut rounds = 0;
         let mut far = round.take(far, 0..words);
+        let (mut near, mut next) = (Vec::new(), Vec::new());
         while !far.is_empty() {
             let threshold = lowest(&far).ahead(delta);
-            let (mut near, later) = far.into_iter().partition::<Vec<_>, _>(|e| e.1 < threshold);
-            far = later;
+            far.retain(|e| {
+                let now = e.1 < threshold;
+                if now {
+                    near.push(*e);
+                }
+                !now
+            });
             while !near.is_empty() {
-                let improved = round.advance(&near);
                 rounds += 1;
-                let (now, later) = improved.into_iter().partition::<Vec<_>, _>(|e| e.1 < threshold);
-                near = now;
-                far.extend(later);
+                if near.len() < SERIAL_NODES {
+                    round.advance_few(&near, threshold, &mut next, &mut far);
+                } else {
+                    for entry in round.advance(&near) {
+                        let to = if entry.1 < threshold { &mut next } else { &mut far };
+                        to.push(entry);
+                    }
+                }
+                near.clear();
+                std::mem::swap(&mut near, &mut next);
             }
-            // A far node may be listed often and may have come near since: keep it once, as it is.
-            far.sort_unstable_by_key(|e| e.0);
-            far.dedup_by_key(|e| e.0);
-            far.iter_mut().for_each(|e| *e = round.entry(e.0));
-            far.retain(|e| e.1 >= threshold);
+            // A node is told of whenever it improves; the last time counts.
+            far.retain(|e| round.entry(e.0).1 == e.1);
         }
         (round.relaxed, rounds)
     })

@@ -158,6 +158,8 @@ const JOINT_NODES: usize = 1 << 20;
 
 /// Windows of so many mean weights: wide enough to fill a GPU, narrow enough to waste little.
 const NEAR_FAR_WEIGHTS: f64 = 16.0;
+/// The same on the host, a mean degree's part of it: windows that a few threads fill.
+const HOST_WEIGHTS: f64 = 8.0;
 /// The same by tiles: a tile is crossed in a window, as it takes longer to come to the next tile than to search one.
 const TILES_WEIGHTS: f64 = 64.0;
 
@@ -165,12 +167,20 @@ impl Plan {
     pub fn new(layout: &WeightedLayout, config: &SsspConfig, fleet: &Fleet) -> Plan {
         let (world, cuda) = (fleet.world(), fleet.info().backend == "cuda");
         let joint = fleet.info().can_join();
+        let window = window(layout).filter(|_| config.delta == Choice::Auto);
+        // Several replicas on the host would share the cores for the same search.
+        let near_far = layout.flat || (window.is_some() && !cuda && world == 1);
         let width = |weights: f64| {
-            let automatic = if layout.flat { weights * layout.mean_weight } else { f64::INFINITY };
+            let automatic = if near_far { weights * layout.mean_weight } else { f64::INFINITY };
             config.delta.or(automatic as f32)
         };
-        let widths = Widths { near_far: width(NEAR_FAR_WEIGHTS), tiles: width(TILES_WEIGHTS) };
-        let window = window(layout).filter(|_| cuda && config.delta == Choice::Auto);
+        let host_weights =
+            HOST_WEIGHTS * layout.active as f64 / layout.out.arc_count().max(1) as f64;
+        let widths = Widths {
+            near_far: width(if cuda { NEAR_FAR_WEIGHTS } else { host_weights }),
+            tiles: width(TILES_WEIGHTS),
+        };
+        let window = window.filter(|_| cuda);
         match config.run.merge {
             MergeMode::Dense => Plan::Dense,
             _ if widths.near_far.is_finite() => Plan::LongPaths(widths),
