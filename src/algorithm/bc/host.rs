@@ -11,7 +11,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Entries of a list that are quick to look at and not worth another thread.
-const FEW: usize = 1 << 9;
+const FEW: usize = 1 << 11;
+/// The same of what goes over rows: so many nodes, and arcs.
+const ALONE: [usize; 2] = [1 << 11, 1 << 12];
 /// Rows that one task goes over, at most.
 const SEVERAL: usize = 256;
 /// Arcs that one task works on.
@@ -144,6 +146,9 @@ fn add_row(array: &[f64], row: &[u32], sum: &mut [f64]) {
 
 /// Cuts a list, whose rows have so many arcs together, into parts of at most SEVERAL nodes and about ARCS arcs.
 fn by_arcs<'a>(rows: RowView<'_>, mut list: &'a [u64], all: u64) -> Vec<&'a [u64]> {
+    if all <= ALONE[1] as u64 && list.len() <= ALONE[0] {
+        return vec![list];
+    }
     if all <= ARCS as u64 {
         return list.chunks(SEVERAL).collect();
     }
