@@ -18,6 +18,10 @@ const ALONE: [usize; 2] = [1 << 11, 1 << 12];
 const SEVERAL: usize = 256;
 /// Arcs that one task works on.
 const ARCS: usize = 1 << 14;
+/// "Has no level".
+const UNSEEN: u32 = u32::MAX;
+/// Whole numbers up to this add up exactly, in whatever order.
+const EXACT: f64 = (1u64 << 53) as f64;
 /// Numbers of paths beyond this are refused.
 const MOST_PATHS: f64 = f64::from_bits((1023 + 1000) << 52);
 
@@ -57,6 +61,8 @@ pub(super) struct Lanes {
     delta: Vec<f64>,
     /// `[active]` lanes that have reached a node.
     seen: Vec<u32>,
+    /// `[active]` the level of a node, [`UNSEEN`] where there is none; of one lane alone, else empty.
+    level: Vec<u32>,
     /// `[active]` lanes that the next level reaches it in; zeros between levels.
     marks: Vec<AtomicU32>,
     /// Lists of the levels, one after another.
@@ -177,6 +183,7 @@ impl Lanes {
             coef: paths()?,
             delta: paths()?,
             seen: vec![0; active],
+            level: vec![UNSEEN; if lanes == 1 { active } else { 0 }],
             marks: (0..active).map(|_| AtomicU32::new(0)).collect(),
             entries: Vec::new(),
             reached: [0; MOST_LANES],
@@ -200,20 +207,32 @@ impl Lanes {
         let (mut first, mut looked) = (vec![0, self.entries.len()], 0);
         loop {
             let last = first[first.len() - 2]..self.entries.len();
-            looked += self.find(p, last, 0..p.active, beat).looked;
-            let (entries, values) = std::mem::take(&mut self.found);
-            if entries.is_empty() {
+            if self.is_narrow(&last) {
+                looked += self.walk(p, last.clone(), first.len() as u32 - 1, beat);
+            } else {
+                looked += self.find(p, last.clone(), 0..p.active, beat).looked;
+                let (entries, values) = std::mem::take(&mut self.found);
+                self.commit(p, &entries, &values, beat);
+                if self.lanes == 1 {
+                    let level = first.len() as u32 - 1;
+                    entries.iter().for_each(|e| self.level[node(*e)] = level);
+                }
+            }
+            if last.end == self.entries.len() {
                 break;
             }
-            let done = self.commit(p, &entries, &values, beat);
-            if done.overflow.is_some() {
-                return StepResult { looked, ..done };
+            if self.done.overflow.is_some() {
+                return StepResult { looked, ..self.done };
             }
             first.push(self.entries.len());
         }
         let deepest = first.len() - 2;
         for level in (1..=deepest).rev() {
             let list = first[level]..first[level + 1];
+            if self.lanes == 1 && list.len() <= ALONE[0] {
+                looked += self.walk_back(p, list, level as u32 + 1, beat);
+                continue;
+            }
             if level < deepest {
                 looked += self.back(p, list.clone(), beat).looked;
             }
@@ -223,12 +242,90 @@ impl Lanes {
         StepResult { looked, levels: deepest as u64, ..self.score(told, scores) }
     }
 
+    /// Whether the list of a level is one thread's.
+    fn is_narrow(&self, list: &Range<usize>) -> bool {
+        self.lanes == 1 && list.len() <= ALONE[0] && self.arcs <= ALONE[1] as u64
+    }
+
+    /// Finds level `next` from the list `last`, of one lane, and puts it into the arrays and its list. Returns the arcs that it
+    /// looked at.
+    fn walk(
+        &mut self,
+        p: &Columns,
+        last: Range<usize>,
+        next: u32,
+        beat: &(dyn Fn() + Sync),
+    ) -> u64 {
+        beat();
+        let (out, into) = (p.out.view(), p.in_rows().view());
+        let (looked, begin) = (self.arcs, self.entries.len());
+        for i in last {
+            let u = node(self.entries[i]);
+            let paths = self.sigma[u];
+            for v in out.row(u).iter().map(|v| *v as usize) {
+                if self.level[v] == UNSEEN {
+                    self.level[v] = next;
+                    self.sigma[v] = paths;
+                    self.entries.push(entry(v, 1));
+                } else if self.level[v] == next {
+                    self.sigma[v] += paths;
+                }
+            }
+        }
+        self.arcs = 0;
+        for i in begin..self.entries.len() {
+            let v = node(self.entries[i]);
+            if self.sigma[v] > EXACT {
+                // The order matters.
+                let before = |u: &&u32| self.level[**u as usize].wrapping_add(1) == next;
+                let row = into.row(v).iter().filter(before);
+                self.sigma[v] = row.map(|u| self.sigma[*u as usize]).sum();
+            }
+            if self.sigma[v] > MOST_PATHS {
+                self.done.overflow.get_or_insert(0);
+            }
+            self.seen[v] = 1;
+            self.arcs += out.row(v).len() as u64;
+            self.open -= into.row(v).len() as u64;
+        }
+        let reached = (self.entries.len() - begin) as u64;
+        self.reached[0] += reached;
+        self.done.reached += reached;
+        self.done.reached_arcs += self.arcs;
+        looked
+    }
+
+    /// Coefficients and dependencies of a level's list, of one lane, from those of level `next`. Returns the arcs that it
+    /// looked at.
+    fn walk_back(
+        &mut self,
+        p: &Columns,
+        list: Range<usize>,
+        next: u32,
+        beat: &(dyn Fn() + Sync),
+    ) -> u64 {
+        beat();
+        let (out, mut looked) = (p.out.view(), 0);
+        for i in list {
+            let v = node(self.entries[i]);
+            let row = out.row(v);
+            looked += row.len() as u64;
+            let after = row.iter().filter(|w| self.level[**w as usize] == next);
+            let sum: f64 = after.map(|w| self.coef[*w as usize]).sum();
+            let dependency = self.sigma[v] * sum;
+            self.delta[v] = dependency;
+            self.coef[v] = (1.0 + dependency) / self.sigma[v];
+        }
+        looked
+    }
+
     /// Level 0: the sources (labels, distinct), each in its lane.
     fn seed(&mut self, p: &Columns, sources: &[u32]) -> StepResult {
         for array in [&mut self.sigma, &mut self.coef, &mut self.delta] {
             array.par_iter_mut().with_min_len(1 << 14).for_each(|x| *x = 0.0);
         }
         self.seen.fill(0);
+        self.level.fill(UNSEEN);
         self.entries.clear();
         self.full = (0..sources.len()).fold(0, |full, lane| full | 1 << lane);
         (self.reached, self.open) = ([0; MOST_LANES], p.in_rows().arcs());
@@ -239,6 +336,9 @@ impl Lanes {
         for (lane, s) in sources.iter().enumerate() {
             level.push(entry(*s as usize, 1 << lane));
             paths[lane * self.lanes + lane] = 1.0;
+        }
+        if self.lanes == 1 {
+            self.level[sources[0] as usize] = 0;
         }
         self.commit(p, &level, &paths, &|| ())
     }
