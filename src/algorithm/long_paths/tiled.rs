@@ -6,9 +6,9 @@ use crate::device::kernels::hive::INFINITE;
 use crate::device::kernels::tile::TILE_NODES;
 use crate::device::kernels::tile_queue::{TileControl, TileQueue};
 use crate::device::kernels::tile_search::{TILE_SHARED, TileArgs, TileStatus};
-use crate::device::{CudaDevice, Function, Launch, Pinned, source};
+use crate::device::{CudaDevice, Function, Launch, Pinned, room, source};
 use crate::error::Result;
-use crate::layout::memory::DeviceArray;
+use crate::layout::memory::{DeviceArray, total};
 use crate::layout::tiles::{self, TileFacts, TileRows, Tiles};
 use bytemuck::Zeroable;
 
@@ -28,10 +28,14 @@ pub(in crate::algorithm) struct Tiled {
 }
 
 impl Tiled {
-    /// Makes tiles; `None` where they do not pay, or cannot be.
+    /// Makes tiles; `None` where they do not pay, cannot be, or have no room.
     pub fn of(device: &mut CudaDevice, rows: &Rows) -> Result<Option<Tiled>> {
         let fits = !rows.wide && rows.nodes < 1 << 31 && rows.nodes > 0;
         if !rows.symmetric || !fits {
+            return Ok(None);
+        }
+        let need = total(&Tiled::list(rows.nodes as usize, rows.count as usize, rows.levels));
+        if need > room(&device.context)? / u64::from(device.sharers) {
             return Ok(None);
         }
         let Rows { offsets, arcs, form, packed, nodes, count, .. } = *rows;
