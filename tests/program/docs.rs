@@ -1020,6 +1020,27 @@ fn host(archive: &str) -> String {
     text
 }
 
+fn beside_gap(archive: &str) -> String {
+    let lines = records(archive, "gap.jsonl");
+    let mut graphs: Vec<&str> = lines.iter().map(|line| line["graph"].as_str().unwrap()).collect();
+    graphs.dedup();
+    let sides = graphs.iter().flat_map(|graph| [format!("{graph}: GAP"), "hive".into()]);
+    let first = [String::from("2 cores, ms, median")];
+    let names: Vec<String> = first.into_iter().chain(sides).collect();
+    let mut text = head(&names.iter().map(|name| &**name).collect::<Vec<_>>());
+    for workload in ["bfs", "sssp", "cc", "bc", "pagerank", "triangles"] {
+        let of = |graph: &&str| {
+            let found = |line: &&serde_json::Value| {
+                (&line["graph"], &line["workload"]) == (&(*graph).into(), &workload.into())
+            };
+            let line = lines.iter().find(found).unwrap();
+            ["gap_ms", "hive_ms"].map(|side| shown(line[side].as_f64()))
+        };
+        text += &row(workload, graphs.iter().flat_map(of));
+    }
+    text
+}
+
 /// What whole processes are asked, and of which graph.
 const WHOLE: [(&str, &str); 4] =
     [("bfs", "bfs"), ("cc", "cc"), ("sssp", "sssp"), ("pagerank", "pr")];
@@ -1217,7 +1238,7 @@ fn generating(archive: &str) -> String {
 /// A table's name, its archive or command, and what makes it.
 type Table = (&'static str, &'static str, fn(&str) -> String);
 
-const TABLES: [Table; 22] = [
+const TABLES: [Table; 23] = [
     ("workloads", "hive run --help", workloads),
     ("results", "standing-02869e5.tar.gz", |archive| standing(archive, &[1, 2])),
     ("resets", "standing-02869e5.tar.gz", resets),
@@ -1234,6 +1255,7 @@ const TABLES: [Table; 22] = [
     ("schemes", "benches.tar.gz", schemes),
     ("loading", "benches.tar.gz", loading),
     ("host", "benches.tar.gz", host),
+    ("beside GAP", "benches.tar.gz", beside_gap),
     ("generating", "benches.tar.gz", generating),
     ("processes", "benches.tar.gz", whole),
     ("stages", "benches.tar.gz", stages),
