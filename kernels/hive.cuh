@@ -172,8 +172,8 @@ struct Grid {
                 u64 now = clock_ns();
                 if (since == 0) since = now;
                 // The word is the host's: hundreds of blocks that read it take ten times as long for all they do.
-                bool asked = blockIdx.x + 1 == gridDim.x && *abort != 0;
-                if (now - since > deadline_ns || asked) atomicOr(&at->arrived, LEAVE);
+                bool asks = blockIdx.x == 0 || blockIdx.x + 1 == gridDim.x;
+                if (now - since > deadline_ns || (asks && *abort != 0)) atomicOr(&at->arrived, LEAVE);
             }
             __threadfence();
             verdict = seen >= LEAVE;

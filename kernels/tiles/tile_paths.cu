@@ -28,6 +28,7 @@ struct PathsTotals {  // @host
     u64 reached;       // nodes, over the sources of a batch
     u64 reached_arcs;  // arcs out of them
     u64 looked;
+    u64 ends;          // of paths from the source at hand, itself counted
     u32 levels;        // the largest
     u32 overflow;      // 1 + place in the batch of a source with too many paths to a node
     u32 stopped;
@@ -234,21 +235,22 @@ extern "C" __global__ void __launch_bounds__(TILE_NODES) tile_paths_score(const 
         double gained = (double)__ldg((const real*)a.gains + slot) + (a.endpoints ? 1.0 : 0.0);
         if (gained != 0) a.scores[v] = __dadd_rn(a.scores[v], gained);
     }
-    reached = block_sum(reached, room);
-    arcs = block_sum(arcs, room);
     deepest = __reduce_max_sync(FULL, deepest);
     if (lane_id() == 0) atomicMax(&a.totals->levels, deepest);
+    reached = block_sum(reached, room);
+    arcs = block_sum(arcs, room);
     if (threadIdx.x == 0) {
         atomicAdd(&a.totals->reached, reached);
+        atomicAdd(&a.totals->ends, reached);
         atomicAdd(&a.totals->reached_arcs, arcs);
-        // The source is the end of a path to each other node.
-        if (a.endpoints && reached > 0) atomicAdd(a.scores + source, (double)reached);
         __threadfence();
         if (atomicAdd(&a.totals->ended, 1u) + 1 == gridDim.x) {
             const PathsTotals* t = a.totals;
-            // It is none to itself.
-            if (a.endpoints) atomicAdd(a.scores + source, -1.0);
-            *a.status = {fresh(&t->reached), fresh(&t->reached_arcs), fresh(&t->looked), fresh(&t->levels),
+            // The source is the end of a path to each other node: one addition, so that scores do not depend on the schedule.
+            double others = (double)(fresh(&t->ends) - 1u);
+            if (a.endpoints) a.scores[source] = __dadd_rn(a.scores[source], others);
+            __stcg(&a.totals->ends, 0ull);
+            *a.status = {fresh(&t->reached), fresh(&t->reached_arcs), fresh(&t->looked), 0, fresh(&t->levels),
                          fresh(&t->overflow), fresh(&t->stopped), 0};
             __stcg(&a.totals->ended, 0u);
         }

@@ -55,7 +55,8 @@ struct TileQueue {  // @host
                 since = now;
                 moved = at;
             }
-            bool asked = blockIdx.x + 1 == gridDim.x && *(const volatile u32*)abort != 0;
+            bool asks = blockIdx.x == 0 || blockIdx.x + 1 == gridDim.x;
+            bool asked = asks && *(const volatile u32*)abort != 0;
             if (now - since > deadline_ns || asked) atomicExch(&control->stopped, 1u);
         }
         __stcg(place, 0ull);

@@ -64,7 +64,7 @@ struct TileShared {
     u32 offered[CROSSING];     // and what they are offered
     Tile tile;
     u64 entry;
-    u32 lowest, gathered, last, unused;
+    u32 lowest, gathered, last;
 };
 
 static_assert(sizeof(TileShared) <= TILE_SHARED, "the host asks for this much, and for the arcs beyond four");
@@ -95,14 +95,18 @@ __device__ bool advance(const TileArgs& a, TileShared& s) {
     __syncthreads();
     best = s.lowest;
     __syncthreads();
+    if (a.log && threadIdx.x == 0) {
+        // The window that has ended.
+        u32 window = fresh(&a.queue.control->windows);
+        if (window < LOG_ENTRIES) a.log[window] = {clock_ns(), ROUND_WINDOW, 0, 0};
+    }
     if (best == INFINITE) {
         a.queue.close();
         return false;
     }
     u32 threshold = max(advanced(best, a.delta), best + 1);
     if (threadIdx.x == 0) {
-        u32 window = ++a.queue.control->windows;
-        if (a.log && window < LOG_ENTRIES) a.log[window] = {clock_ns(), ROUND_WINDOW, 0, 0};
+        atomicAdd(&a.queue.control->windows, 1u);
         // The window does not end before all its tiles are in the queue.
         atomicAdd(&a.queue.control->busy, 1u);
         __threadfence();

@@ -32,7 +32,7 @@ impl Rounds {
                 hive::ROUND_SWEEP => swept,
                 hive::ROUND_PULL => "pull",
                 hive::ROUND_SOLO => "push solo",
-                hive::ROUND_WINDOW => "near-far",
+                hive::ROUND_WINDOW => "window",
                 hive::ROUND_PUSHED => "push window",
                 _ => "",
             };

@@ -8,7 +8,7 @@ use crate::algorithm::long_paths::Rows;
 use crate::device::kernels::bc_batch::{self, BcArgs, BcControl, BcMeeting, BcStatus, THREADS};
 use crate::device::{CudaDevice, DeviceBuffer, Function, Pinned, source};
 use crate::error::Result;
-use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, topology, total};
+use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, topology};
 use crate::layout::{ColumnRows, DeviceGraph, TileFacts, TopologyRows};
 use bytemuck::Zeroable;
 use std::ops::Range;
@@ -113,18 +113,13 @@ pub(super) fn batch_arrays(sizes: Sizes, arcs: u64, world: usize) -> Vec<DeviceA
 }
 
 /// The least that betweenness takes on the GPU of one of `world` replicas: a batch of one lane, cut levels reckoned
-/// with where there are several. More lanes are taken where there is room.
+/// with where there are several. More lanes are taken, and tiles made, where there is room.
 pub(super) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     let (active, arcs) = (shape.active as usize, shape.all_arcs());
     let double = arcs.saturating_sub(shape.repeats) < SINGLE_FROM;
     let sizes = Sizes { active, lanes: 1, double, cut: world > 1 };
     let long = LongRows::list(most_segments(arcs)).repeat(if shape.symmetric { 1 } else { 2 });
-    let by_levels = [topology(shape), long, batch_arrays(sizes, arcs, world)].concat();
-    let by_tiles = match shape.flat && shape.symmetric {
-        true => [topology(shape), ByTiles::list(sizes, arcs, world)].concat(),
-        false => Vec::new(),
-    };
-    if total(&by_tiles) > total(&by_levels) { by_tiles } else { by_levels }
+    [topology(shape), long, batch_arrays(sizes, arcs, world)].concat()
 }
 
 /// What a replica's steps need on its GPU beside rows and replicated state.

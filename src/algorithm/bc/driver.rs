@@ -168,15 +168,23 @@ fn program(
     let (rank, perturbed, sizes) = (r.rank(), r.chance().is_some(), plan.sizes);
     let own = if sizes.cut { rows.in_chunks.range(rank) } else { 0..sizes.active as u64 };
     let state = State::allocate(r, sizes)?;
-    let engine = Engine::new(
-        r,
-        |device| {
-            let graph = rows.on_device(rank)?;
-            let how = (sizes, perturbed, plan.tiles);
+    let make = |r: &mut Replica, tiles| {
+        let cuda = |device: &mut _| {
+            let (graph, how) = (rows.on_device(rank)?, (sizes, perturbed, tiles));
             Workspace::new(device, rows, graph, labels, how, own.clone())
-        },
-        || Lanes::new(&rows.columns, sizes.lanes),
-    )?;
+        };
+        Engine::new(r, cuda, || Lanes::new(&rows.columns, sizes.lanes))
+    };
+    let mut engine = make(r, plan.tiles)?;
+    if plan.tiles && r.world() > 1 {
+        // Whether tiles have room, and pay, may differ. Scores differ in their last bits then.
+        let tiled = engine.workspace().is_some_and(|workspace| workspace.tiles().is_some());
+        let all = r.agree("tiles", [u64::from(tiled), 0, 0, 0])?;
+        if tiled && all.iter().any(|one| one[0] == 0) {
+            drop(engine);
+            engine = make(r, false)?;
+        }
+    }
     let endpoints = config.endpoints;
     let tally = Tally::default();
     let mut driver = Driver { rows, labels, plan, endpoints, own, state, engine, tally };

@@ -5,10 +5,10 @@ use crate::algorithm::arrays::device_arrays;
 use crate::algorithm::long_paths::{Rows, Search, Seeds, Tiled};
 use crate::device::kernels::tile::TILE_NODES;
 use crate::device::kernels::tile_paths::{PathsTotals, TilePathsArgs};
-use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
+use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, room, source};
 use crate::error::Result;
-use crate::layout::memory::DeviceArray;
-use crate::layout::{TileFacts, tiles};
+use crate::layout::TileFacts;
+use crate::layout::memory::total;
 
 /// Levels of a window of the search.
 const WINDOW: f32 = 256.0;
@@ -52,7 +52,7 @@ struct Lengths {
 }
 
 impl ByTiles {
-    /// For batches of the sources `labels`; `None` where the graph is not searched by tiles.
+    /// For batches of the sources `labels`; `None` where the graph is not searched by tiles, or there is no room.
     pub fn new(
         device: &mut CudaDevice,
         rows: &Rows,
@@ -60,6 +60,12 @@ impl ByTiles {
         sizes: Sizes,
     ) -> Result<Option<ByTiles>> {
         let Some(search) = Tiled::of(device, rows)? else { return Ok(None) };
+        let words = if sizes.double { 2 } else { 1 };
+        let lengths =
+            Lengths { numbers: words * sizes.active, tiles: search.facts().tiles as usize };
+        if total(&Arrays::list(lengths)) > room(&device.context)? / u64::from(device.sharers) {
+            return Ok(None);
+        }
         let options = [format!("-DHIVE_DOUBLE={}", u32::from(sizes.double))];
         let mut kernel = |name| device.function(source("tile_paths.cu"), &options, name);
         let [start, forward, turn, backward, score] = [
@@ -71,9 +77,6 @@ impl ByTiles {
         ];
         let sources = device.alloc("sources", labels.len())?;
         sources.upload(labels)?;
-        let words = if sizes.double { 2 } else { 1 };
-        let lengths =
-            Lengths { numbers: words * sizes.active, tiles: search.facts().tiles as usize };
         let both = [Some(forward), Some(backward)];
         Ok(Some(ByTiles {
             start,
@@ -90,14 +93,6 @@ impl ByTiles {
             status: Pinned::new(&device.context, 1)?,
             search,
         }))
-    }
-
-    /// What it takes on the GPU of one of `world` replicas beside the graph, of so many arcs each way.
-    pub fn list(sizes: Sizes, arcs: u64, world: usize) -> Vec<DeviceArray> {
-        let words = if sizes.double { 2 } else { 1 };
-        let lengths = Lengths { numbers: words * sizes.active, tiles: tiles::most(sizes.active) };
-        let search = Tiled::list(sizes.active, arcs as usize, true);
-        [State::list(sizes, world), search, Arrays::list(lengths)].concat()
     }
 
     pub fn facts(&self) -> TileFacts {

@@ -11,7 +11,7 @@ use crate::device::kernels::bfs_round::{
 };
 use crate::device::{CudaDevice, Function, Launch, Pinned, source};
 use crate::error::Result;
-use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, QUEUE, topology, total};
+use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, QUEUE, topology};
 use crate::layout::{DeviceGraph, TopologyRows};
 
 const _: () = assert!(size_of::<BfsControl>() <= CONTROL * size_of::<u64>());
@@ -276,10 +276,5 @@ pub(super) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
         let sizes = Sizes { nodes, active, record };
         [topology(shape), State::list(sizes, world), Arrays::list(sizes), more].concat()
     };
-    if !shape.flat {
-        return of(2, Vec::new());
-    }
-    let size = [active, shape.all_arcs() as usize];
-    let all = LongPaths::lists(size, true, shape.symmetric).into_iter().map(|list| of(4, list));
-    all.max_by_key(|arrays| total(arrays)).unwrap_or_default()
+    if shape.flat { of(4, LongPaths::least(active)) } else { of(2, Vec::new()) }
 }

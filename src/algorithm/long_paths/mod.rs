@@ -143,16 +143,8 @@ impl LongPaths {
         }
     }
 
-    /// What it takes on a GPU: without tiles, and with them.
-    pub fn lists(
-        [nodes, arcs]: [usize; 2],
-        levels: bool,
-        symmetric: bool,
-    ) -> Vec<Vec<DeviceArray>> {
-        let mut lists = vec![NearFar::list(nodes)];
-        if symmetric {
-            lists.push(Tiled::list(nodes, arcs, levels));
-        }
-        lists
+    /// What it takes on a GPU at least: without tiles, which are made where there is room.
+    pub fn least(nodes: usize) -> Vec<DeviceArray> {
+        NearFar::list(nodes)
     }
 }

@@ -30,7 +30,8 @@ pub(in crate::algorithm) struct Tiled {
 impl Tiled {
     /// Makes tiles; `None` where they do not pay, cannot be, or have no room.
     pub fn of(device: &mut CudaDevice, rows: &Rows) -> Result<Option<Tiled>> {
-        let fits = !rows.wide && rows.nodes < 1 << 31 && rows.nodes > 0;
+        // Levels, places of arcs and what is beyond them fit 32 bits.
+        let fits = !rows.wide && rows.count < 1 << 31 && (1..1 << 30).contains(&rows.nodes);
         if !rows.symmetric || !fits {
             return Ok(None);
         }

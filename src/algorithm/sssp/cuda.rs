@@ -284,14 +284,10 @@ pub(crate) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
         let sizes = Sizes { seeds: 1, blocks: BLOCKS, listed };
         [weighted(shape), state(shape, world), Arrays::list(sizes), more].concat()
     };
-    let long_paths = match shape.flat {
-        true => LongPaths::lists([active, shape.arcs as usize], false, shape.symmetric),
-        false => Vec::new(),
-    };
-    let long_paths = long_paths.into_iter().map(|list| of(1, list));
+    let long_paths = if shape.flat { of(1, LongPaths::least(active)) } else { Vec::new() };
     let double = [weighted(shape), double::arrays(shape)].concat();
-    let all = [of(active, Vec::new()), double].into_iter().chain(long_paths);
-    all.max_by_key(|arrays| total(arrays)).unwrap_or_default()
+    let all = [of(active, Vec::new()), double, long_paths];
+    all.into_iter().max_by_key(|arrays| total(arrays)).unwrap_or_default()
 }
 
 /// The replicated state of one of `world` replicas.
