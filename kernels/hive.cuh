@@ -171,7 +171,7 @@ struct Grid {
                 if ((polls & 1023u) != 0) continue;
                 u64 now = clock_ns();
                 if (since == 0) since = now;
-                // The word is the host's: hundreds of blocks that read it take ten times as long for all they do.
+                // Two blocks read the host's word: hundreds that do slow down who still works (docs/kernels.md).
                 bool asks = blockIdx.x == 0 || blockIdx.x + 1 == gridDim.x;
                 if (now - since > deadline_ns || (asks && *abort != 0)) atomicOr(&at->arrived, LEAVE);
             }

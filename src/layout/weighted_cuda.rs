@@ -54,6 +54,8 @@ pub(crate) struct DeviceWeighted {
     pub(crate) giants: u32,
     pub(crate) hubs: u32,
     pub(crate) lightest: f32,
+    /// Degrees are flat and small.
+    pub(crate) flat: bool,
     /// Arcs out of nodes.
     pub(crate) count: u64,
     pub(crate) packed: bool,
@@ -164,6 +166,7 @@ impl DeviceWeighted {
             lightest: layout.lightest,
             out,
             into,
+            flat: layout.flat,
             count: layout.out.arc_count(),
             packed: shape.packed,
             wide: shape.wide,

@@ -1115,6 +1115,24 @@ fn rmat_30(archive: &str) -> String {
     text
 }
 
+/// The record of a workload on a dataset, loaded or run as the variant says, on so many GPUs of a kind.
+fn verified_cell<'a>(
+    records: &'a [serde_json::Value],
+    (workload, dataset, variant): (&str, &str, &str),
+    (count, gpu): (u64, &str),
+) -> Option<&'a serde_json::Value> {
+    let found = records.iter().find(|record| {
+        let of = &record["coordinates"];
+        let name = record["fleet"]["devices"][0]["name"].as_str().unwrap();
+        name.contains(gpu)
+            && of["replicas"] == count
+            && record["dataset"] == dataset
+            && (&of["workload"], &of["variant"]) == (&workload.into(), &variant.into())
+    })?;
+    assert_eq!(found["verified"], "yes", "{workload} of {dataset}");
+    Some(found)
+}
+
 /// Graphs without hubs: a title, and the name in records.
 const FLAT: [(&str, &str); 3] = [
     ("uniform:2^22", "uniform4194304"),
@@ -1138,16 +1156,8 @@ fn flat(archive: &str) -> String {
         ("pagerank, 10 iterations", "pagerank", ""),
     ] {
         let time = |dataset: &str, gpu: &str, count: u64, which: &str| {
-            let of = records.iter().find(|record| {
-                let of = &record["coordinates"];
-                let name = record["fleet"]["devices"][0]["name"].as_str().unwrap();
-                name.contains(gpu)
-                    && of["replicas"] == count
-                    && record["dataset"] == dataset
-                    && (&of["workload"], &of["variant"]) == (&workload.into(), &weights.into())
-            });
+            let of = verified_cell(&records, (workload, dataset, weights), (count, gpu));
             let of = of.unwrap_or_else(|| panic!("no {title} of {dataset} on {count} {gpu}"));
-            assert_eq!(of["verified"], "yes", "{title}, {dataset}");
             of["process-time"][which].as_f64().unwrap()
         };
         let on_one = |(_, dataset): (_, &str)| {
@@ -1189,13 +1199,7 @@ fn long_paths(archive: &str) -> String {
     ]);
     for (title, dataset, own) in LONG {
         let time = |workload: &str, variant: &str, count: u64, which: &str| {
-            let of = records.iter().find(|record| {
-                let of = &record["coordinates"];
-                of["replicas"] == count
-                    && record["dataset"] == dataset
-                    && (&of["workload"], &of["variant"]) == (&workload.into(), &variant.into())
-            })?;
-            assert_eq!(of["verified"], "yes", "{title}, {workload}");
+            let of = verified_cell(&records, (workload, dataset, variant), (count, "H100"))?;
             assert_eq!(of["strategy"], "tiles", "{title}, {workload}");
             of["process-time"][which].as_f64()
         };

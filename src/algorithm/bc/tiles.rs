@@ -23,10 +23,8 @@ pub(super) struct ByTiles {
     score: Function,
     /// Blocks of either phase that can be resident.
     blocks: u32,
-    filling: u32,
     offsets: u64,
-    /// `[sources]` labels, by position, on the host and on the device.
-    labels: Vec<u32>,
+    /// `[sources]` labels, by position.
     sources: DeviceBuffer<u32>,
     arrays: Arrays,
     status: Pinned<PathsTotals>,
@@ -85,9 +83,7 @@ impl ByTiles {
             backward,
             score,
             blocks: device.resident_blocks_of(both, TILE_NODES, 0)?,
-            filling: device.filling(),
-            offsets: rows.offsets,
-            labels: labels.to_vec(),
+            offsets: rows.of.offsets,
             sources,
             arrays: Arrays::allocate(device, lengths)?,
             status: Pinned::new(&device.context, 1)?,
@@ -105,7 +101,7 @@ impl ByTiles {
         totals.clear()?;
         let scores = s.sums.scores.on_device()?;
         for place in told.batch.clone() {
-            let seed = Seeds::One(self.labels[place]);
+            let seed = Seeds::Many(self.sources.pointer() + 4 * place as u64, 1);
             self.search.reset(device, seed, WINDOW)?;
             let search = Search { width: WINDOW, ..Search::default() };
             self.search.launch(device, &search)?;
@@ -138,7 +134,7 @@ impl ByTiles {
             };
             let each = |items: usize| {
                 let blocks = items.div_ceil(TILE_NODES as usize).max(1) as u32;
-                Launch::of(device.blocks(blocks.min(self.filling)), TILE_NODES)
+                Launch::of(device.blocks(blocks.min(device.filling())), TILE_NODES)
             };
             let phase = device.together(self.blocks, TILE_NODES);
             device.launch(self.start, Launch::of(1, 1), &args)?;

@@ -8,6 +8,7 @@ use crate::device::CudaDevice;
 use crate::device::kernels::hive::ArcForm;
 use crate::error::Result;
 use crate::layout::memory::DeviceArray;
+use crate::layout::tiles::TileRows;
 use crate::layout::{DeviceGraph, TileFacts, TopologyRows};
 use near_far::NearFar;
 pub(super) use tiled::Tiled;
@@ -15,37 +16,31 @@ pub(super) use tiled::Tiled;
 /// What is searched, by device address.
 #[derive(Clone, Copy)]
 pub(super) struct Rows {
-    pub offsets: u64,
-    pub arcs: u64,
+    /// Without weights every arc counts one, and distances are levels.
+    pub of: TileRows,
     /// Four out-arcs a node; near-far alone reads them.
     pub records: u64,
-    pub form: ArcForm,
-    pub packed: bool,
     /// Offsets have 64 bits.
     pub wide: bool,
-    /// Rows are the same both ways, and each GPU has all of them.
-    pub symmetric: bool,
-    /// Every arc counts one, and distances are levels.
-    pub levels: bool,
-    pub nodes: u32,
-    pub count: u64,
+    /// Degrees are small and flat, rows the same both ways, and each GPU has all of them.
+    pub tileable: bool,
 }
 
 impl Rows {
     /// Those of a graph without weights; `records` are its first four columns.
     pub fn levels(rows: &TopologyRows, graph: &DeviceGraph, records: u64) -> Rows {
-        Rows {
+        let columns = &rows.columns;
+        let of = TileRows {
             offsets: graph.out.offsets.pointer(),
             arcs: graph.out.columns.pointer(),
-            records,
             form: ArcForm { bits: 0, bias: 1 },
             packed: true,
-            wide: graph.wide,
-            symmetric: rows.columns.into.is_none() && graph.out.columns.is_own(),
-            levels: true,
-            nodes: rows.columns.active as u32,
-            count: rows.columns.out.arcs(),
-        }
+            weighted: false,
+            nodes: columns.active as u32,
+            count: columns.out.arcs(),
+        };
+        let tileable = columns.flat && columns.into.is_none() && graph.out.columns.is_own();
+        Rows { of, records, wide: graph.wide, tileable }
     }
 }
 

@@ -26,14 +26,14 @@ pub(in crate::algorithm) struct NearFar {
 impl NearFar {
     pub fn new(device: &mut CudaDevice, rows: &Rows) -> Result<NearFar> {
         let option = |name, on: bool| format!("-DHIVE_{name}={}", u32::from(on));
-        let form = [option("PACKED", rows.packed), option("WIDE", rows.wide)];
-        let levels = rows.levels.then(|| option("LEVELS", true));
+        let form = [option("PACKED", rows.of.packed), option("WIDE", rows.wide)];
+        let levels = (!rows.of.weighted).then(|| option("LEVELS", true));
         let options: Vec<String> = form.into_iter().chain(levels).collect();
         let run = device.function(source("near_far.cu"), &options, "near_far")?;
         Ok(NearFar {
             run,
             blocks: device.resident_blocks(run, THREADS, 0)?,
-            queue: device.alloc(QUEUES, queue_length(rows.nodes as usize))?,
+            queue: device.alloc(QUEUES, queue_length(rows.of.nodes as usize))?,
             status: Pinned::new(&device.context, 1)?,
         })
     }
@@ -46,8 +46,8 @@ impl NearFar {
     /// Queues a search to its end.
     pub fn launch(&self, device: &CudaDevice, rows: &Rows, search: &Search) -> Result<()> {
         let args = NearFarArgs {
-            offsets: rows.offsets,
-            arcs: rows.arcs,
+            offsets: rows.of.offsets,
+            arcs: rows.of.arcs,
             records: rows.records,
             dist: search.dist,
             pending: search.pending,
@@ -58,10 +58,10 @@ impl NearFar {
             log: search.log,
             deadline_ns: device.deadline_ns(),
             capacity: self.queue.len() as u64 / 2,
-            active: rows.nodes,
+            active: rows.of.nodes,
             local_rounds: 64,
             delta: search.width,
-            form: rows.form,
+            form: rows.of.form,
             unused: 0,
         };
         device.launch(self.run, device.together(self.blocks, THREADS), &args)

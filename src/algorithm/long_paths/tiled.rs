@@ -31,25 +31,24 @@ impl Tiled {
     /// Makes tiles; `None` where they do not pay, cannot be, or have no room.
     pub fn of(device: &mut CudaDevice, rows: &Rows) -> Result<Option<Tiled>> {
         // Levels, places of arcs and what is beyond them fit 32 bits.
-        let fits = !rows.wide && rows.count < 1 << 31 && (1..1 << 30).contains(&rows.nodes);
-        if !rows.symmetric || !fits {
+        let TileRows { nodes, count, weighted, .. } = rows.of;
+        let fits = !rows.wide && count < 1 << 31 && (1..1 << 30).contains(&nodes);
+        if !rows.tileable || !fits {
             return Ok(None);
         }
-        let need = total(&Tiled::list(rows.nodes as usize, rows.count as usize, rows.levels));
+        let need = total(&Tiled::list(nodes as usize, count as usize, weighted));
         if need > room(&device.context)? / u64::from(device.sharers) {
             return Ok(None);
         }
-        let Rows { offsets, arcs, form, packed, nodes, count, .. } = *rows;
-        let from = TileRows { offsets, arcs, form, packed, weighted: !rows.levels, nodes, count };
-        let tiles = Tiles::new(device, &from)?;
-        tiles.map(|tiles| Tiled::new(device, tiles, rows)).transpose()
+        let tiles = Tiles::new(device, &rows.of)?;
+        tiles.map(|tiles| Tiled::new(device, tiles, &rows.of)).transpose()
     }
 
-    fn new(device: &mut CudaDevice, tiles: Tiles, rows: &Rows) -> Result<Tiled> {
-        let options = [format!("-DHIVE_LEVELS={}", u32::from(rows.levels))];
+    fn new(device: &mut CudaDevice, tiles: Tiles, rows: &TileRows) -> Result<Tiled> {
+        let options = [format!("-DHIVE_LEVELS={}", u32::from(!rows.weighted))];
         let mut kernel = |name| device.function(source("tile_search.cu"), &options, name);
         let (run, start) = (kernel("tile_search")?, kernel("tile_start")?);
-        let arc = if rows.levels { 4 } else { 8 };
+        let arc = if rows.weighted { 8 } else { 4 };
         let shared_bytes = TILE_SHARED + tiles.longest * arc;
         let sizes = Sizes { nodes: rows.nodes as usize, tiles: tiles.facts.tiles as usize };
         Ok(Tiled {
@@ -139,8 +138,8 @@ impl Tiled {
     }
 
     /// What it takes on a GPU, while tiles are made or after.
-    pub fn list(nodes: usize, arcs: usize, levels: bool) -> Vec<DeviceArray> {
-        let [kept, scratch] = tiles::arrays(nodes, arcs, !levels);
+    fn list(nodes: usize, arcs: usize, weighted: bool) -> Vec<DeviceArray> {
+        let [kept, scratch] = tiles::arrays(nodes, arcs, weighted);
         let search = Arrays::list(Sizes { nodes, tiles: tiles::most(nodes) });
         [kept, scratch, search].concat()
     }

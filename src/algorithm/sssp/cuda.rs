@@ -12,6 +12,7 @@ use crate::device::{CudaDevice, Function, Launch, Pinned, source};
 use crate::error::Result;
 use crate::layout::DeviceWeighted;
 use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, QUEUE, total, weighted};
+use crate::layout::tiles::TileRows;
 
 const _: () = assert!(size_of::<Control>() <= CONTROL * size_of::<u64>());
 /// "Sweep the bitmap": no queue is ready.
@@ -240,18 +241,17 @@ fn pointers(s: &State) -> Result<[u64; 3]> {
 
 /// The rows of `graph`, for a search of long paths.
 fn rows(graph: &DeviceWeighted) -> Rows {
-    Rows {
+    let of = TileRows {
         offsets: graph.out.offsets.pointer(),
         arcs: graph.out.arcs.pointer(),
-        records: graph.out.records.pointer(),
         form: graph.form,
         packed: graph.packed,
-        wide: graph.wide,
-        symmetric: graph.into.is_none() && graph.out.arcs.is_own(),
-        levels: false,
+        weighted: true,
         nodes: graph.active,
         count: graph.count,
-    }
+    };
+    let tileable = graph.flat && graph.into.is_none() && graph.out.arcs.is_own();
+    Rows { of, records: graph.out.records.pointer(), wide: graph.wide, tileable }
 }
 
 /// What lengths of arrays follow from.

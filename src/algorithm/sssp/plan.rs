@@ -251,8 +251,44 @@ fn cutting_pays(layout: &WeightedLayout, world: usize, cuda: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fleet::FleetConfig;
     use crate::generate::generate;
     use crate::layout::Layout;
+
+    #[test]
+    fn one_host_replica_searches_near_far_where_there_are_no_hubs() {
+        for (spec, alone, several) in [
+            ("uniform:2^12", true, false),
+            ("rmat:14,params=gtgraph", true, false),
+            ("grid:50x60", true, true),
+            ("road:10", true, true),
+            ("chain:3000", true, true),
+            ("rmat:14", false, false),
+            ("star:5000", false, false),
+        ] {
+            let graph = generate(spec).unwrap();
+            let layout = WeightedLayout::new(&graph, Layout::Auto).unwrap();
+            // A window is eight mean weights over the mean degree.
+            let rows = (0..graph.nodes()).filter(|v| graph.degree(*v) > 0);
+            let (nodes, arcs) = (rows.clone().count() as f64, graph.arcs() as f64);
+            let weights: f64 =
+                rows.flat_map(|v| graph.neighbors(v)).map(|arc| f64::from(arc.1)).sum();
+            let eight = (8.0 * (weights / arcs) / (arcs / nodes)) as f32;
+            for (devices, wanted) in [("host:1", alone), ("host:2", several)] {
+                let of =
+                    FleetConfig { devices: devices.parse().unwrap(), ..FleetConfig::default() };
+                let fleet = Fleet::open(of).unwrap();
+                let plan = |config: &SsspConfig| Plan::new(&layout, config, &fleet);
+                let width = plan(&SsspConfig::default()).widths().map(|widths| widths.near_far);
+                assert_eq!(width.is_some(), wanted, "{spec} on {devices}");
+                assert!(width.is_none_or(|width| (width / eight - 1.0).abs() < 1e-5), "{spec}");
+                let asked = SsspConfig { delta: Choice::Is(3.0), ..SsspConfig::default() };
+                assert_eq!(plan(&asked).widths().map(|widths| widths.near_far), Some(3.0));
+                let asked = SsspConfig { delta: Choice::Is(f32::INFINITY), ..asked };
+                assert_eq!(plan(&asked).widths(), None, "{spec}");
+            }
+        }
+    }
 
     #[test]
     fn windows_are_for_graphs_without_hubs() {

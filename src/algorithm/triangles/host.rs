@@ -24,11 +24,7 @@ pub(super) fn equal_costs(rows: &ColumnRows, world: usize, align: u32) -> Split 
         let arcs = below(view, v, v as u32).iter().enumerate();
         rows.degree(v) + arcs.map(shorter).sum::<u64>()
     };
-    let mut before: Vec<u64> = nodes.map(cost).collect();
-    before.push(0);
-    let mut total = 0;
-    before.iter_mut().for_each(|cost| total += std::mem::replace(cost, total));
-    Split::by_weight(active as u64, world, align, total, |v| before[v as usize])
+    by_cost(nodes.map(cost).collect(), world, align)
 }
 
 /// The same by middle labels, as [`count`] goes over them.
@@ -39,11 +35,16 @@ pub(super) fn equal_middles(rows: &ColumnRows, world: usize, align: u32) -> Spli
         let smaller = below(view, v, v as u32);
         (0..).zip(smaller).for_each(|(i, u)| _ = costs[*u as usize].fetch_add(i, Relaxed));
     });
-    let mut before: Vec<u64> = costs.into_iter().map(AtomicU64::into_inner).collect();
-    before.push(0);
+    by_cost(costs.into_iter().map(AtomicU64::into_inner).collect(), world, align)
+}
+
+/// Chunks of nodes of about equal cost together.
+fn by_cost(mut costs: Vec<u64>, world: usize, align: u32) -> Split {
+    let active = costs.len() as u64;
+    costs.push(0);
     let mut total = 0;
-    before.iter_mut().for_each(|cost| total += std::mem::replace(cost, total));
-    Split::by_weight(active as u64, world, align, total, |v| before[v as usize])
+    costs.iter_mut().for_each(|cost| total += std::mem::replace(cost, total));
+    Split::by_weight(active, world, align, total, |v| costs[v as usize])
 }
 
 /// Nodes of one task on host threads; fewer where their triangles are counted, down to FEW where they have ARCS together: hubs

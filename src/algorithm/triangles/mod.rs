@@ -8,7 +8,8 @@
 //!
 //! **Plans.** Each replica counts the triangles whose largest label is in its chunk, on hosts those whose middle label is,
 //! for all three nodes, and counts are summed. They are whole numbers, so that the order of additions does not matter. Chunks
-//! are of equal cost: for each arc to a smaller label the shorter of the two parts, on hosts that of the larger label. With `--merge redundant` every replica counts everything.
+//! are of equal cost: for each arc to a smaller label the shorter of the two parts, on hosts that of the larger label. With
+//! `--merge redundant` every replica counts everything.
 //!
 //! **Arrays.** `count: [active] u64, replicated, SUM`, by label.
 //!

@@ -53,8 +53,7 @@ impl fmt::Display for TileFacts {
     }
 }
 
-/// Arcs beyond the first four of all nodes of a tile, at most: what fits in shared memory beside the nodes, for two blocks at a
-/// time.
+/// Arcs beyond the first four of all nodes of a tile, at most: 64 KiB of shared memory, so that several blocks have room.
 const MOST_REST: u32 = 8 << 10;
 /// Tiles do not pay where more than this part of all arcs lead from one to another.
 const MOST_CROSSING: f64 = 0.25;

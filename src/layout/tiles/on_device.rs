@@ -17,7 +17,8 @@ const BALL: u32 = TILE_NODES * 3 / 5;
 /// Blocks a multiprocessor that grow cells: there is a meeting after every step.
 const BLOCKS: u32 = 2;
 
-/// The rows that tiles are made of, by device address: the same both ways, fewer than 2^32 arcs.
+/// The rows of a graph, by device address. Tiles are made of those that are the same both ways and have fewer than 2^32 arcs.
+#[derive(Clone, Copy)]
 pub(crate) struct TileRows {
     pub offsets: u64,
     pub arcs: u64,
@@ -27,13 +28,14 @@ pub(crate) struct TileRows {
     /// Whether weights are wanted.
     pub weighted: bool,
     pub nodes: u32,
+    /// Arcs.
     pub count: u64,
 }
 
 impl Tiles {
     /// Makes them; `None` where they do not pay.
     pub fn new(device: &mut CudaDevice, rows: &TileRows) -> Result<Option<Tiles>> {
-        let options = [format!("-DHIVE_PACKED={}", u32::from(rows.packed))];
+        let options = rows.options();
         let mut load = |name| device.function(source("tiles.cu"), &options, name);
         let [place, order, count, fill] =
             [load("tiles_place")?, load("tiles_order")?, load("tiles_count")?, load("tiles_fill")?];
@@ -124,10 +126,16 @@ impl Tiles {
     }
 }
 
+impl TileRows {
+    /// What kernels over them are compiled with.
+    fn options(&self) -> [String; 1] {
+        [format!("-DHIVE_PACKED={}", u32::from(self.packed))]
+    }
+}
+
 /// Grows cells: the cell of each node, and how many nodes each has.
 fn grow(device: &mut CudaDevice, rows: &TileRows) -> Result<(DeviceBuffer<u32>, Vec<u32>)> {
-    let options = [format!("-DHIVE_PACKED={}", u32::from(rows.packed))];
-    let kernel = device.function(source("tiles.cu"), &options, "tiles_grow")?;
+    let kernel = device.function(source("tiles.cu"), &rows.options(), "tiles_grow")?;
     let device = &*device;
     let n = rows.nodes as usize;
     let array = |label| device.alloc::<u32>(label, n);
