@@ -284,7 +284,8 @@ pub(crate) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
         let sizes = Sizes { seeds: 1, blocks: BLOCKS, listed };
         [weighted(shape), state(shape, world), Arrays::list(sizes), more].concat()
     };
-    let long_paths = if shape.flat { of(1, LongPaths::least(active)) } else { Vec::new() };
+    // Whoever gives a finite --delta gets windows on any graph.
+    let long_paths = of(1, LongPaths::least(active));
     let double = [weighted(shape), double::arrays(shape)].concat();
     let all = [of(active, Vec::new()), double, long_paths];
     all.into_iter().max_by_key(|arrays| total(arrays)).unwrap_or_default()
