@@ -13,9 +13,9 @@
 // that lead below a cap, which is guessed to be beyond where half of the nodes are settled. Then the first pull follows: a node
 // whose distance is above the cap looks at all arcs that are lighter than its distance, others stop as in any pull.
 //
-// Jointly (sssp_joint), replicas on several GPUs push redundantly, from snapshots, and pull together: each its own nodes,
-// whose distances and marks it stores into everybody's arrays; then all meet (joint.cuh). A distance that comes
-// early does no harm: its node is marked.
+// Jointly (sssp_joint), replicas on several GPUs push windows and pull together: each into its own nodes, whose distances and
+// marks it stores into everybody's arrays; then all meet (joint.cuh). A distance that comes early does no harm: its node is
+// marked. Other pushes are redundant, from snapshots.
 //
 // Rounds: "queue" (a small frontier; its arcs are dealt evenly over the whole grid), "scan" (a larger
 // one, compacted in node order with the prefix sum of its degrees, dealt evenly too), "pull".

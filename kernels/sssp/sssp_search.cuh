@@ -34,10 +34,9 @@ template <bool TOGETHER> __device__ __forceinline__ void step(const StepArgs& a)
     Bound bound = {__uint_as_float(lowest), INFINITE};
     bool going = true;
 #if HIVE_CAPPED
-    // What is left depends on the schedule: this is not for replicas that go on together.
     if (whole) {
         bool left;
-        going = capped(a, s, grid, t, round, notes, bound, left) && left;
+        going = capped<TOGETHER>(a, s, grid, epoch, t, round, notes, bound, left) && left;
         rounds = notes;
         if (!going) nodes = 0;
         // The first pull follows.

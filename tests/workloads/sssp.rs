@@ -1,7 +1,8 @@
-//! Shortest paths on large graphs without hubs: GPUs that push windows find what push-pull finds.
+//! Shortest paths on large graphs without hubs: GPUs that push windows, alone or together, find what push-pull finds.
 
 use crate::common;
 use hivegraph::algorithm::sssp::{SsspConfig, sssp};
+use hivegraph::algorithm::{MergeMode, RunOptions};
 
 use hivegraph::fleet::FleetConfig;
 use hivegraph::io::{self, LoadOptions, Weights};
@@ -26,15 +27,21 @@ fn windows_find_the_distances_of_push_pull_to_the_bit() {
                 let graph = io::load_with(spec, &options).unwrap();
                 let options = PrepareOptions::default();
                 let prepared = Prepared::new(&fleet, Arc::new(graph), options).unwrap();
-                let found = |delta| {
-                    let config = SsspConfig { delta, ..SsspConfig::default() };
+                let found = |delta, merge| {
+                    let run = RunOptions { merge, ..RunOptions::default() };
+                    let config = SsspConfig { delta, run, ..SsspConfig::default() };
                     sssp(&fleet, &prepared, &config).unwrap()
                 };
                 let what = format!("{spec}, weights {weights}, on {devices}, {collective}");
-                let (windows, plain) = (found(Choice::Auto), found(Choice::Is(f32::INFINITY)));
+                let windows = found(Choice::Auto, MergeMode::Auto);
+                let plain = found(Choice::Is(f32::INFINITY), MergeMode::Auto);
                 assert!(windows.window.is_some() && plain.window.is_none(), "{what}");
                 let bits = |all: &[f32]| all.iter().map(|d| d.to_bits()).collect::<Vec<_>>();
                 assert!(bits(&windows.distances) == bits(&plain.distances), "{what}");
+                // GPUs of their own share windows, replicas of one GPU pulls alone.
+                let split = found(Choice::Auto, MergeMode::Split);
+                assert_eq!(split.window.is_some(), !devices.contains('x'), "{what}");
+                assert!(bits(&split.distances) == bits(&plain.distances), "{what}, split");
             }
         }
     }

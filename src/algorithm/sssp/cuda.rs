@@ -50,8 +50,7 @@ impl Workspace {
         let [packed, wide] = graph.options();
         let capped = windows.then(|| "-DHIVE_CAPPED=1".to_string());
         let options: Vec<String> = [packed, wide].into_iter().chain(capped).collect();
-        let together = joins && !windows;
-        let joint = device.joint(together, source("sssp_joint.cu"), &options, "sssp_joint")?;
+        let joint = device.joint(joins, source("sssp_joint.cu"), &options, "sssp_joint")?;
         let mut kernel = |name| device.function(source("sssp.cu"), &options, name);
         let step = kernel("sssp_step")?;
         let scatter = kernel("sssp_scatter")?;

@@ -165,20 +165,21 @@ impl<'a> Driver<'a> {
         let state = State::allocate(r, layout.nodes)?;
         let bitmaps = [&state.front, &state.next].map(|words| words.words().address());
         let together = match plan {
-            Plan::Joint => r.together([
+            Plan::Joint { .. } => r.together([
                 ("dist", state.dist.address()),
                 ("frontier", bitmaps[0]),
                 ("next frontier", bitmaps[1]),
             ])?,
             _ => Together::alone(),
         };
-        let options = [r.can_join(), config.run.trace, plan.window().is_some()];
+        let joint = matches!(plan, Plan::Joint { .. });
+        let options = [joint, config.run.trace, plan.window().is_some()];
         let cuda = |device: &mut _| {
             Workspace::new(device, graph.on_device(rank)?, seeds, plan.widths(), options)
         };
         let engine = Engine::new(r, cuda, || Ok(()))?;
         // Where replicas share the cores, on the host, or pulls, redundant pushes are kept small.
-        let alone = engine.workspace().is_some() && plan != Plan::Joint;
+        let alone = engine.workspace().is_some() && !joint;
         let share = if alone { 1.0 } else { 1.0 / world as f64 };
         let arcs = |part: f64| (layout.out.arc_count() as f64 * part * share) as u64;
         let thresholds = Thresholds {
@@ -211,7 +212,7 @@ impl Run for Driver<'_> {
             Plan::Redundant { .. } if self.engine.workspace().is_some() => {
                 self.step(r, log, Task::Finish, start).map(drop)
             }
-            Plan::Joint => self.step(r, log, Task::Joint, start).map(drop),
+            Plan::Joint { .. } => self.step(r, log, Task::Joint, start).map(drop),
             Plan::Redundant { .. } | Plan::Cut => self.push_pull(r, log, start),
             Plan::Dense => self.dense(r, log, start),
         }

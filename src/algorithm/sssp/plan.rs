@@ -145,8 +145,8 @@ pub(super) enum Plan {
     LongPaths(Widths),
     /// Push-pull by every replica alone, after windows of this width on a graph without hubs.
     Redundant { window: Option<f32> },
-    /// Push-pull with pulls cut by GPUs that meet by themselves.
-    Joint,
+    /// Push-pull by GPUs that meet by themselves and cut pulls, and the windows before them where there are any.
+    Joint { window: Option<f32> },
     /// Push-pull with pulls cut by chunk, led by the host.
     Cut,
     /// The textbook loop.
@@ -156,6 +156,9 @@ pub(super) enum Plan {
 /// Nodes with arcs from which GPUs that can launch jointly do: below, meetings cost more than shared pulls save.
 const JOINT_NODES: usize = 1 << 20;
 
+/// Up to so many replicas on the host search near-far where there are no hubs, each for itself on its share of the cores: more
+/// of them are slower than push-pull, whose pulls they share.
+const HOST_REPEATS: usize = 2;
 /// Windows of so many mean weights: wide enough to fill a GPU, narrow enough to waste little.
 const NEAR_FAR_WEIGHTS: f64 = 16.0;
 /// The same on the host, a mean degree's part of it: windows that a few threads fill.
@@ -168,8 +171,7 @@ impl Plan {
         let (world, cuda) = (fleet.world(), fleet.info().backend == "cuda");
         let joint = fleet.info().can_join();
         let window = window(layout).filter(|_| config.delta == Choice::Auto);
-        // Several replicas on the host would share the cores for the same search.
-        let near_far = layout.flat || (window.is_some() && !cuda && world == 1);
+        let near_far = layout.flat || (window.is_some() && !cuda && world <= HOST_REPEATS);
         let width = |weights: f64| {
             let automatic = if near_far { weights * layout.mean_weight } else { f64::INFINITY };
             config.delta.or(automatic as f32)
@@ -184,10 +186,16 @@ impl Plan {
         match config.run.merge {
             MergeMode::Dense => Plan::Dense,
             _ if widths.near_far.is_finite() => Plan::LongPaths(widths),
-            MergeMode::Split if joint => Plan::Joint,
-            // What windows leave depends on the schedule. Joint pulls need states that are equal.
+            MergeMode::Split if joint => Plan::Joint { window },
+            MergeMode::Auto
+                if joint
+                    && layout.active >= JOINT_NODES
+                    && window.is_none_or(|width| sharing_pays(layout, width)) =>
+            {
+                Plan::Joint { window }
+            }
+            // What windows leave depends on the schedule. Cut pulls need states that are equal.
             MergeMode::Auto if window.is_some() => Plan::Redundant { window },
-            MergeMode::Auto if joint && layout.active >= JOINT_NODES => Plan::Joint,
             MergeMode::Split if world > 1 => Plan::Cut,
             MergeMode::Auto if world > 1 && cutting_pays(layout, world, cuda) => Plan::Cut,
             _ => Plan::Redundant { window },
@@ -205,7 +213,7 @@ impl Plan {
     /// The width of the windows that are pushed, if any are.
     pub fn window(self) -> Option<f32> {
         match self {
-            Plan::Redundant { window } => window,
+            Plan::Redundant { window } | Plan::Joint { window } => window,
             _ => None,
         }
     }
@@ -234,6 +242,15 @@ fn window(layout: &WeightedLayout) -> Option<f32> {
     (no_hubs && width > 0.0).then_some(width as f32)
 }
 
+/// From a window, arcs are pushed that lead about so many windows further (`CAP_MORE` of `sssp_capped.cuh`).
+const PUSHED_WINDOWS: f64 = 5.0;
+
+/// Whether GPUs gain by sharing windows of this width. Each pushes the arcs to its own nodes, but has to look at the rows of all:
+/// that pays if most arcs of a row are pushed.
+fn sharing_pays(layout: &WeightedLayout, width: f32) -> bool {
+    layout.mean_weight <= PUSHED_WINDOWS * f64::from(width)
+}
+
 /// Microseconds, estimated: what cutting pulls saves a node, what the exchange costs a node, and what launches and
 /// meetings cost at all.
 const CUT_SAVES: f64 = 0.06e-3;
@@ -253,11 +270,12 @@ mod tests {
     use super::*;
     use crate::fleet::FleetConfig;
     use crate::generate::generate;
+    use crate::io::LoadOptions;
     use crate::layout::Layout;
 
     #[test]
-    fn one_host_replica_searches_near_far_where_there_are_no_hubs() {
-        for (spec, alone, several) in [
+    fn few_host_replicas_search_near_far_where_there_are_no_hubs() {
+        for (spec, few, several) in [
             ("uniform:2^12", true, false),
             ("rmat:14,params=gtgraph", true, false),
             ("grid:50x60", true, true),
@@ -274,7 +292,7 @@ mod tests {
             let weights: f64 =
                 rows.flat_map(|v| graph.neighbors(v)).map(|arc| f64::from(arc.1)).sum();
             let eight = (8.0 * (weights / arcs) / (arcs / nodes)) as f32;
-            for (devices, wanted) in [("host:1", alone), ("host:2", several)] {
+            for (devices, wanted) in [("host:1", few), ("host:2", few), ("host:3", several)] {
                 let of =
                     FleetConfig { devices: devices.parse().unwrap(), ..FleetConfig::default() };
                 let fleet = Fleet::open(of).unwrap();
@@ -287,6 +305,20 @@ mod tests {
                 let asked = SsspConfig { delta: Choice::Is(f32::INFINITY), ..asked };
                 assert_eq!(plan(&asked).widths(), None, "{spec}");
             }
+        }
+    }
+
+    #[test]
+    fn windows_are_shared_where_weights_are_coarse() {
+        for (weights, wanted) in
+            [("unit", true), ("random:1-8:1", true), ("file", false), ("random:0-1000000:1", false)]
+        {
+            let options =
+                LoadOptions { weights: weights.parse().unwrap(), ..LoadOptions::default() };
+            let graph = crate::io::load_with("uniform:2^12", &options).unwrap();
+            let layout = WeightedLayout::new(&graph, Layout::Auto).unwrap();
+            let width = window(&layout).unwrap();
+            assert_eq!(sharing_pays(&layout, width), wanted, "{weights}: {width}");
         }
     }
 
