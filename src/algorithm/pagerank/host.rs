@@ -86,7 +86,7 @@ impl<'a> HostSide<'a> {
                 self.pull(value, self.own.start + i * MERGED, part);
             });
         } else {
-            self.finish(turned(s, task.t), self.own.clone(), beat);
+            self.finish(turned(s, task.t), self.own.clone(), task, beat);
         }
     }
 
@@ -94,7 +94,7 @@ impl<'a> HostSide<'a> {
     pub fn conclude(&mut self, s: &mut State, task: StepTask, beat: Beat<'_>) {
         if self.plan.merging == Merging::Sum {
             let all = 0..s.sum.len();
-            self.finish(turned(s, task.t), all, beat);
+            self.finish(turned(s, task.t), all, task, beat);
             s.sum.host_mut().unwrap_or_default().par_iter_mut().for_each(|sum| *sum = 0.0);
         }
         self.dangling = self.dangling(turned(s, task.t).next);
@@ -113,8 +113,8 @@ impl<'a> HostSide<'a> {
         }
     }
 
-    /// Ranks of `rows` from their sums, and how far they went together.
-    fn finish(&mut self, turned: Turned<'_>, rows: Range<usize>, beat: Beat<'_>) {
+    /// What `rows` carry, from their sums; their ranks and how far these went together, where `task` wants them.
+    fn finish(&mut self, turned: Turned<'_>, rows: Range<usize>, task: StepTask, beat: Beat<'_>) {
         let (plan, before) = (self.plan, self.found.scale);
         let dangling = self.dangling as f64 / UNITS + plan.idle * before;
         let scale = (1.0 - plan.damping) + plan.damping * dangling;
@@ -125,7 +125,8 @@ impl<'a> HostSide<'a> {
         let change = next.into_par_iter().zip(rank).zip(tasks).map(|((next, rank), first)| {
             beat();
             let rows = *first..*first + rank.len();
-            let mut own = [0.0; ROWS];
+            let (mut own, mut own_rank) = ([0.0; ROWS], [0.0; ROWS]);
+            let rank = if task.ranks { rank } else { &mut own_rank[..rank.len()] };
             let sums = match ready {
                 Some(sums) => &sums[rows.clone()],
                 None => {
@@ -139,6 +140,9 @@ impl<'a> HostSide<'a> {
             }
             for ((v, next), rank) in rows.clone().zip(next).zip(&*rank) {
                 *next = self.carried(v, *rank);
+            }
+            if !task.change {
+                return 0;
             }
             let moved =
                 |(rank, before): (&f32, &f32)| units((f64::from(*rank) - f64::from(*before)).abs());
