@@ -15,7 +15,7 @@ tests=(lib workloads device fleet verify)
 data=${HIVE_DATA:-../shared/data}
 
 rm -rf "$pack"
-mkdir -p "$pack/bin" "$pack/tests" "$pack/data/road" "$pack/data/social" "$pack/data/small"
+mkdir -p "$pack/bin" "$pack/tests" "$pack/data/road" "$pack/data/social" "$pack/data/small" "$pack/data/web"
 
 cargo build --release --locked
 install -s "${CARGO_TARGET_DIR:-target}/release/hive" "$pack/bin/hive"
@@ -69,6 +69,7 @@ copy() { # copy FOLDER FILE...: data that is not there is left out, and said
 copy small chesapeake.mtx
 copy social email-Enron.txt.gz wiki-Vote.txt.gz soc-Slashdot0902.mtx.gz
 copy road USA-road-d.NY.gr.gz
+copy web cnr-2000.mtx.gz
 mkdir -p "$pack/data/geo"
 copy geo openflights-routes.mtx.gz openflights-airports.csv loc-gowalla-p4515.mtx.gz loc-gowalla-p4515-home.csv.gz
 
