@@ -88,7 +88,7 @@ impl Host<'_> {
         let mut found = StepResult::default();
         loop {
             let fell = AtomicBool::new(false);
-            let parts = (chunk.start..chunk.end).into_par_iter().step_by(TASK / 4);
+            let parts = (chunk.start..chunk.end).into_par_iter().step_by(TASK / 4).with_max_len(1);
             parts.for_each_init(Vec::new, |counts, first| {
                 (self.beat)();
                 for v in first..chunk.end.min(first + TASK / 4) {

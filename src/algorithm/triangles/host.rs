@@ -130,7 +130,8 @@ pub(super) fn count(
     let threads: Vec<_> = (0..rayon::current_num_threads()).map(|_| marks()).collect();
     let arcs = view.offsets[active] as usize;
     let nodes = (ARCS * active / arcs.max(1)).clamp(FEW, TASK);
-    chunk.clone().into_par_iter().step_by(nodes).for_each(|first| {
+    // Hubs come first. A part that is not cut to single tasks would leave most of the work to the thread that begins.
+    chunk.clone().into_par_iter().step_by(nodes).with_max_len(1).for_each(|first| {
         beat();
         let own = &threads[rayon::current_thread_index().unwrap_or(0)];
         let mut marks = own.lock().unwrap_or_else(PoisonError::into_inner);
@@ -154,8 +155,9 @@ pub(super) fn count(
             credit(u, of_u);
         }
     });
-    for marks in threads {
-        let often = marks.into_inner().unwrap_or_else(PoisonError::into_inner).often;
-        often.into_iter().enumerate().for_each(|(w, found)| credit(w, found));
-    }
+    let often =
+        |marks: Mutex<Marks>| marks.into_inner().unwrap_or_else(PoisonError::into_inner).often;
+    let often: Vec<Vec<u64>> = threads.into_iter().map(often).collect();
+    let labels = (0..active.min(OFTEN)).into_par_iter().with_min_len(TASK);
+    labels.for_each(|w| credit(w, often.iter().map(|own| own[w]).sum()));
 }
