@@ -1144,7 +1144,7 @@ fn flat(archive: &str) -> String {
     let records = records(archive, "flat.jsonl");
     let columns = FLAT.map(|(title, _)| [format!("{title}, median"), "worst".into()]).concat();
     let gains = FLAT.map(|(title, _)| format!("two GPUs, {title}"));
-    let first = [String::from("one H200, ms")];
+    let first = [String::from("one H100, ms")];
     let names: Vec<&str> = first.iter().chain(&columns).chain(&gains).map(|n| &**n).collect();
     let mut text = head(&names);
     for (title, workload, weights) in [
@@ -1161,7 +1161,7 @@ fn flat(archive: &str) -> String {
             of["process-time"][which].as_f64().unwrap()
         };
         let on_one = |(_, dataset): (_, &str)| {
-            ["median", "max"].map(|which| shown(Some(time(dataset, "H200", 1, which))))
+            ["median", "max"].map(|which| shown(Some(time(dataset, "H100", 1, which))))
         };
         let gain = |(_, dataset): (_, &str)| {
             let [one, two] = [1, 2].map(|count| time(dataset, "H100", count, "median"));
@@ -1229,6 +1229,76 @@ fn long_paths(archive: &str) -> String {
     text
 }
 
+/// The commit before any graph but Graph500's R-MAT was worked on.
+const BEFORE_KINDS: &str = "249a466";
+
+/// The longest time an arc of any kind of graph over the shortest.
+fn kinds(archive: &str) -> String {
+    let records = records(archive, "kinds.jsonl");
+    let gpus =
+        ["one GPU, before", "after", "the longest", "two GPUs, before", "after", "the longest"];
+    let mut text =
+        head(&["longest over shortest time an arc"].into_iter().chain(gpus).collect::<Vec<_>>());
+    for workload in ["sssp", "bfs", "cc", "pagerank", "bc", "scc", "kcore", "triangles"] {
+        let spread = |count: u64, before: bool| {
+            let of = records.iter().filter(|record| {
+                let commit = record["commit"].as_str().unwrap();
+                let at = &record["coordinates"];
+                at["workload"] == workload
+                    && at["replicas"] == count
+                    && commit.starts_with(BEFORE_KINDS) == before
+            });
+            let mut each: Vec<(f64, String)> = of
+                .map(|record| {
+                    let at = &record["coordinates"];
+                    assert_eq!(record["verified"], "yes", "{at}");
+                    let median = record["process-time"]["median"].as_f64().unwrap();
+                    let variant = at["variant"].as_str().unwrap().replace("weights=", ", ");
+                    let kind = at["graph"].as_str().unwrap().rsplit('/').next().unwrap();
+                    (median / record["graph-edges"].as_f64().unwrap(), format!("{kind}{variant}"))
+                })
+                .collect();
+            assert!(each.len() > 10, "{workload} on {count}: {}", each.len());
+            each.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let (least, most) = (&each[0], &each[each.len() - 1]);
+            (format!("{:.0}", most.0 / least.0), most.1.clone())
+        };
+        let cells = [1, 2].map(|count| {
+            let (after, longest) = spread(count, false);
+            [spread(count, true).0, after, longest]
+        });
+        text += &row(workload, cells.concat());
+    }
+    text
+}
+
+/// Graphs so small that a run is launches, most of it.
+fn small(archive: &str) -> String {
+    let records = records(archive, "small.jsonl");
+    let graphs = ["star:64", "wiki-Vote", "email-Enron", "soc-Slashdot0902"];
+    let titles = ["arcs", "sssp", "rounds", "bfs", "rounds", "cc", "rounds"];
+    let mut text = head(&["ms, median"].into_iter().chain(titles).collect::<Vec<_>>());
+    for graph in graphs {
+        let of = |workload: &str| {
+            let found = records.iter().find(|record| {
+                let at = &record["coordinates"];
+                at["workload"] == workload && at["graph"].as_str().unwrap().contains(graph)
+            });
+            let found = found.unwrap_or_else(|| panic!("no {workload} of {graph}"));
+            assert_eq!(found["verified"], "yes", "{workload} of {graph}");
+            found
+        };
+        let cells = ["sssp", "bfs", "cc"].map(|workload| {
+            let record = of(workload);
+            let rounds = record["measured"]["rounds"].to_string();
+            [shown(record["process-time"]["median"].as_f64()), rounds]
+        });
+        let arcs = of("sssp")["graph-edges"].to_string();
+        text += &row(graph, [arcs].into_iter().chain(cells.concat()));
+    }
+    text
+}
+
 fn generating(archive: &str) -> String {
     let mut text = head(&["graph", "million arcs", "ms, median"]);
     for scale in [24, 26, 28] {
@@ -1242,7 +1312,7 @@ fn generating(archive: &str) -> String {
 /// A table's name, its archive or command, and what makes it.
 type Table = (&'static str, &'static str, fn(&str) -> String);
 
-const TABLES: [Table; 23] = [
+const TABLES: [Table; 25] = [
     ("workloads", "hive run --help", workloads),
     ("results", "standing-02869e5.tar.gz", |archive| standing(archive, &[1, 2])),
     ("resets", "standing-02869e5.tar.gz", resets),
@@ -1266,6 +1336,8 @@ const TABLES: [Table; 23] = [
     ("R-MAT 30", "benches.tar.gz", rmat_30),
     ("flat", "benches.tar.gz", flat),
     ("long paths", "benches.tar.gz", long_paths),
+    ("kinds", "benches.tar.gz", kinds),
+    ("small", "benches.tar.gz", small),
 ];
 
 const WRITE: &str = "HIVE_WRITE_DOCS=1 cargo test docs writes it anew";
