@@ -33,8 +33,8 @@ struct Window {
     u32 cap;
     u32 marked;  // a node is marked when it gets less
     u32* marks;
-    u32* pushed;        // marks of the nodes that a pass pushes: `marks`, or, together, those that were told
-    u32 inverse;        // together: 2^32 over the number of replicas, rounded up
+    u32* pushed;  // marks of the nodes that a pass pushes: `marks`, or, together, those that were told
+    u32 inverse;  // together: 2^32 over the number of replicas, rounded up
 };
 
 // Whether this replica pushes arcs to v. The division is exact, as there are fewer than 2^22 groups and at most 16 replicas.
@@ -192,7 +192,7 @@ __device__ void push_few(const StepArgs& a, const Window& w, Tally& t, const u32
     }
 }
 
-// Pushes the marked nodes below the window's end, which lose their marks. `settled` counts them, where nobody has.
+// Pushes the marked nodes below the window's end, which lose their marks. `settled` counts them; together, publish has.
 template <bool TOGETHER>
 __device__ void push_marked(const StepArgs& a, Shared& s, const Window& w, Tally& t, u32 round, u32& settled) {
     u32 *node = s.node + warp_id() * LISTED, *dist = s.dist + warp_id() * LISTED;
