@@ -227,8 +227,8 @@ const VERY_EVEN: f64 = 0.25;
 /// Arcs from which windows are worth their meetings.
 const WORTH_WINDOWS: u64 = if cfg!(test) { 1 } else { 1 << 23 };
 
-/// The width of the windows in which a graph without hubs is pushed; `None` if it has hubs, or labels do not fall by degree, as
-/// then offsets do not tell. With a mean degree of d and a mean weight of w, the number of nodes within a distance grows by a
+/// The width of the windows in which a graph without hubs is pushed; `None` if all weights are the same, as then levels are
+/// windows, if it has hubs, or if labels do not fall by degree, as then offsets do not tell. With a mean degree of d and a mean weight of w, the number of nodes within a distance grows by a
 /// factor of e about every 2 w / d; a window is half of that.
 fn window(layout: &WeightedLayout) -> Option<f32> {
     let (offsets, arcs) = (&layout.out.offsets, layout.out.arc_count());
@@ -236,7 +236,8 @@ fn window(layout: &WeightedLayout) -> Option<f32> {
     let width = layout.mean_weight * layout.active as f64 / arcs.max(1) as f64;
     let least = if width < f64::from(layout.lightest) { VERY_EVEN } else { EVEN };
     let even = half as f64 >= least * layout.active as f64;
-    let no_hubs = even && layout.by_degree && arcs >= WORTH_WINDOWS;
+    let alike = layout.mean_weight <= f64::from(layout.lightest);
+    let no_hubs = even && !alike && layout.by_degree && arcs >= WORTH_WINDOWS;
     // Windows of whole weights begin and end at whole distances.
     let width = if layout.out.arcs.packing().is_some() { width.floor().max(1.0) } else { width };
     (no_hubs && width > 0.0).then_some(width as f32)
@@ -309,9 +310,20 @@ mod tests {
     }
 
     #[test]
+    fn levels_are_windows_where_all_weights_are_the_same() {
+        for weights in ["unit", "random:7-7:1"] {
+            let options =
+                LoadOptions { weights: weights.parse().unwrap(), ..LoadOptions::default() };
+            let graph = crate::io::load_with("uniform:2^12", &options).unwrap();
+            let layout = WeightedLayout::new(&graph, Layout::Auto).unwrap();
+            assert_eq!(window(&layout), None, "{weights}");
+        }
+    }
+
+    #[test]
     fn windows_are_shared_where_weights_are_coarse() {
         for (weights, wanted) in
-            [("unit", true), ("random:1-8:1", true), ("file", false), ("random:0-1000000:1", false)]
+            [("random:1-8:1", true), ("file", false), ("random:0-1000000:1", false)]
         {
             let options =
                 LoadOptions { weights: weights.parse().unwrap(), ..LoadOptions::default() };
