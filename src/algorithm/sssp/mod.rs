@@ -23,11 +23,11 @@
 //! **Invariant.** Between rounds every arc out of a node that is not in the frontier is relaxed. Distances only fall, and
 //! x -> fl(x + w) is monotone, so the final distances are unique whatever the order of work.
 //!
-//! **Plans.** *Tiles* or *near-far* where `--delta` is finite, by default on flat graphs, and near-far on a single host
-//! replica also where degrees are alike: every replica does the whole search.
-//! *Redundant*: so does push-pull, and always with windows. *Joint*: GPUs that have a replica each run one launch, push
-//! redundantly from snapshots of the distances, and share pulls by node; owners store distances and marks into everybody's
-//! arrays. *Cut*: the host leads, pushes are redundant, pulls are cut by chunk, and distances and frontiers are gathered, or
+//! **Plans.** *Tiles* or *near-far* where `--delta` is finite, by default on flat graphs, and near-far on one or two
+//! host replicas also where degrees are alike: every replica does the whole search.
+//! *Redundant*: so does push-pull, and windows where weights are fine. *Joint*: GPUs that have a replica each run one launch,
+//! push redundantly from snapshots of the distances, and share pulls, and windows where weights are coarse, by node; owners
+//! store distances and marks into everybody's arrays. *Cut*: the host leads, pushes are redundant, pulls are cut by chunk, and distances and frontiers are gathered, or
 //! lists of what changed where these are short. *Dense* (`--merge dense`) is the textbook loop: push the own chunk's frontier,
 //! OR the frontiers, MIN the distances. In f64 every replica runs near-far alone (`double.rs`).
 //!

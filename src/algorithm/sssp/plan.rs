@@ -7,6 +7,7 @@ use crate::algorithm::frame::tasks;
 use crate::algorithm::long_paths::Widths;
 use crate::choice::Choice;
 use crate::collective::{Frontier, Replicated, Together};
+use crate::device::kernels::sssp_capped::CAP_MORE;
 use crate::device::kernels::sssp_round as kernel;
 use crate::fleet::Fleet;
 use crate::layout::{WeightedGraph, WeightedLayout};
@@ -156,8 +157,8 @@ pub(super) enum Plan {
 /// Nodes with arcs from which GPUs that can launch jointly do: below, meetings cost more than shared pulls save.
 const JOINT_NODES: usize = 1 << 20;
 
-/// Up to so many replicas on the host search near-far where there are no hubs, each for itself on its share of the cores: more
-/// of them are slower than push-pull, whose pulls they share.
+/// Up to so many replicas on the host search near-far where there are no hubs, each for itself on its share of the cores. More
+/// would repeat so much that push-pull, whose pulls they share, is taken to cost less.
 const HOST_REPEATS: usize = 2;
 /// Windows of so many mean weights: wide enough to fill a GPU, narrow enough to waste little.
 const NEAR_FAR_WEIGHTS: f64 = 16.0;
@@ -194,7 +195,7 @@ impl Plan {
             {
                 Plan::Joint { window }
             }
-            // What windows leave depends on the schedule. Cut pulls need states that are equal.
+            // What redundant windows leave depends on the schedule, and cut pulls need states that are equal.
             MergeMode::Auto if window.is_some() => Plan::Redundant { window },
             MergeMode::Split if world > 1 => Plan::Cut,
             MergeMode::Auto if world > 1 && cutting_pays(layout, world, cuda) => Plan::Cut,
@@ -227,9 +228,10 @@ const VERY_EVEN: f64 = 0.25;
 /// Arcs from which windows are worth their meetings.
 const WORTH_WINDOWS: u64 = if cfg!(test) { 1 } else { 1 << 23 };
 
-/// The width of the windows in which a graph without hubs is pushed; `None` if all weights are the same, as then levels are
-/// windows, if it has hubs, or if labels do not fall by degree, as then offsets do not tell. With a mean degree of d and a mean weight of w, the number of nodes within a distance grows by a
-/// factor of e about every 2 w / d; a window is half of that.
+/// The width of the windows in which a graph without hubs is pushed. `None` if it has hubs; if labels do not fall by degree, as
+/// then offsets do not tell; and if all weights are the same, as push-pull then finds one distance a round. With a mean degree
+/// of d and a mean weight of w, the number of nodes within a distance grows by a factor of e about every 2 w / d; a window is
+/// half of that.
 fn window(layout: &WeightedLayout) -> Option<f32> {
     let (offsets, arcs) = (&layout.out.offsets, layout.out.arc_count());
     let half = offsets.partition_point(|end| 2 * *end < arcs);
@@ -243,13 +245,10 @@ fn window(layout: &WeightedLayout) -> Option<f32> {
     (no_hubs && width > 0.0).then_some(width as f32)
 }
 
-/// From a window, arcs are pushed that lead about so many windows further (`CAP_MORE` of `sssp_capped.cuh`).
-const PUSHED_WINDOWS: f64 = 5.0;
-
 /// Whether GPUs gain by sharing windows of this width. Each pushes the arcs to its own nodes, but has to look at the rows of all:
-/// that pays if most arcs of a row are pushed.
+/// that pays if most arcs of a row are pushed. The cap lies at least `CAP_MORE` windows ahead.
 fn sharing_pays(layout: &WeightedLayout, width: f32) -> bool {
-    layout.mean_weight <= PUSHED_WINDOWS * f64::from(width)
+    layout.mean_weight <= f64::from(CAP_MORE * width)
 }
 
 /// Microseconds, estimated: what cutting pulls saves a node, what the exchange costs a node, and what launches and
@@ -273,6 +272,13 @@ mod tests {
     use crate::generate::generate;
     use crate::io::LoadOptions;
     use crate::layout::Layout;
+
+    /// A uniform graph with such weights.
+    fn uniform(weights: &str) -> WeightedLayout {
+        let options = LoadOptions { weights: weights.parse().unwrap(), ..LoadOptions::default() };
+        let graph = crate::io::load_with("uniform:2^12", &options).unwrap();
+        WeightedLayout::new(&graph, Layout::Auto).unwrap()
+    }
 
     #[test]
     fn few_host_replicas_search_near_far_where_there_are_no_hubs() {
@@ -310,13 +316,9 @@ mod tests {
     }
 
     #[test]
-    fn levels_are_windows_where_all_weights_are_the_same() {
+    fn no_windows_are_pushed_where_all_weights_are_the_same() {
         for weights in ["unit", "random:7-7:1"] {
-            let options =
-                LoadOptions { weights: weights.parse().unwrap(), ..LoadOptions::default() };
-            let graph = crate::io::load_with("uniform:2^12", &options).unwrap();
-            let layout = WeightedLayout::new(&graph, Layout::Auto).unwrap();
-            assert_eq!(window(&layout), None, "{weights}");
+            assert_eq!(window(&uniform(weights)), None, "{weights}");
         }
     }
 
@@ -325,10 +327,7 @@ mod tests {
         for (weights, wanted) in
             [("random:1-8:1", true), ("file", false), ("random:0-1000000:1", false)]
         {
-            let options =
-                LoadOptions { weights: weights.parse().unwrap(), ..LoadOptions::default() };
-            let graph = crate::io::load_with("uniform:2^12", &options).unwrap();
-            let layout = WeightedLayout::new(&graph, Layout::Auto).unwrap();
+            let layout = uniform(weights);
             let width = window(&layout).unwrap();
             assert_eq!(sharing_pays(&layout, width), wanted, "{weights}: {width}");
         }
