@@ -22,7 +22,6 @@
 #define EARLIER 4u         // growth is measured since there were so many times fewer
 #define SETTLED 0.5f       // of the nodes, before the first pull
 #define CAP_FACTOR 1.25f   // of the distance in which as many are expected to be settled
-#define CAP_MORE 5.0f      // @host and windows
 #define GROUP 1024u        // neighbouring nodes that one replica owns
 
 // A window: nodes from `begin` to `end` are pushed, along arcs that lead below `cap`; these are bits of distances. While few

@@ -17,6 +17,7 @@
 #define LANE_ARCS 12u    // arcs that a lane scans alone, after the record, before its warp helps
 #define PULL_BATCH 4u    // HIVE_CAPPED: of these, under way at once
 #define WIDE 4u          // arcs that each lane of a giant's warps has under way
+#define CAP_MORE 5.0f    // @host HIVE_CAPPED: windows that the cap lies ahead at least
 
 enum Task { FINISH = 0, GROW = 1, PULL = 2, PUSH = 3, JOINT = 5 };  // @host
 

@@ -7,7 +7,7 @@ use crate::algorithm::frame::tasks;
 use crate::algorithm::long_paths::Widths;
 use crate::choice::Choice;
 use crate::collective::{Frontier, Replicated, Together};
-use crate::device::kernels::sssp_capped::CAP_MORE;
+use crate::device::kernels::sssp_round::CAP_MORE;
 use crate::device::kernels::sssp_round as kernel;
 use crate::fleet::Fleet;
 use crate::layout::{WeightedGraph, WeightedLayout};
