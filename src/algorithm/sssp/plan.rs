@@ -7,7 +7,6 @@ use crate::algorithm::frame::tasks;
 use crate::algorithm::long_paths::Widths;
 use crate::choice::Choice;
 use crate::collective::{Frontier, Replicated, Together};
-use crate::device::kernels::sssp_round::CAP_MORE;
 use crate::device::kernels::sssp_round as kernel;
 use crate::fleet::Fleet;
 use crate::layout::{WeightedGraph, WeightedLayout};
@@ -248,7 +247,7 @@ fn window(layout: &WeightedLayout) -> Option<f32> {
 /// Whether GPUs gain by sharing windows of this width. Each pushes the arcs to its own nodes, but has to look at the rows of all:
 /// that pays if most arcs of a row are pushed. The cap lies at least `CAP_MORE` windows ahead.
 fn sharing_pays(layout: &WeightedLayout, width: f32) -> bool {
-    layout.mean_weight <= f64::from(CAP_MORE * width)
+    layout.mean_weight <= f64::from(kernel::CAP_MORE * width)
 }
 
 /// Microseconds, estimated: what cutting pulls saves a node, what the exchange costs a node, and what launches and
