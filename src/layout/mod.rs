@@ -20,7 +20,7 @@ pub use resident::{Resident, ResidentOptions};
 pub(crate) use rows::{DeviceGraph, DeviceRows};
 pub use tiles::TileFacts;
 pub use topology::Columns;
-pub(crate) use topology::{ColumnRows, RowView, TopologyRows};
+pub(crate) use topology::{ColumnRows, RowView, SHORT_ROW, TopologyRows};
 pub(crate) use weighted::WeightedGraph;
 pub(crate) use weighted_cuda::DeviceWeighted;
 pub use weighted_rows::WeightedLayout;

@@ -53,7 +53,47 @@ impl<'a> RowView<'a> {
     pub fn row(self, v: usize) -> &'a [u32] {
         &self.columns[self.offsets[v] as usize..self.offsets[v + 1] as usize]
     }
+
+    /// Puts the rows of `list`, which have so many arcs together, one after another into `rows`. Where most of them are short
+    /// there are no branches that cannot be foretold, so that many rows are fetched at once.
+    pub fn gather(self, list: &[u32], arcs: usize, rows: &mut Vec<u32>) {
+        rows.resize(arcs + SHORT_ROW, 0);
+        let mut at = 0;
+        for v in list {
+            let (begin, row) = (self.offsets[*v as usize] as usize, self.row(*v as usize));
+            let rows = &mut rows[at..];
+            match (self.columns[begin..].first_chunk(), rows.first_chunk_mut::<SHORT_ROW>()) {
+                // Those behind the row are overwritten by the next.
+                (Some(most), Some(rows)) if row.len() <= SHORT_ROW => *rows = *most,
+                _ => rows[..row.len()].copy_from_slice(row),
+            }
+            at += row.len();
+        }
+        rows.truncate(arcs);
+    }
+
+    /// Adds up what `each` says of the arcs of a row, by number and column, from the first on. `None` where the row is longer
+    /// than [`SHORT_ROW`]. `each` is asked of the arcs behind the row too.
+    #[inline(always)]
+    pub fn add_short(self, v: usize, each: impl Fn(usize, usize) -> f64) -> Option<f64> {
+        // Read, not computed: a compiler would make branches of comparisons.
+        static COUNTS: [[u64; SHORT_ROW]; SHORT_ROW + 1] = {
+            let all = u64::MAX;
+            [[0; SHORT_ROW], [all, 0, 0, 0], [all, all, 0, 0], [all, all, all, 0], [all; SHORT_ROW]]
+        };
+        let (begin, end) = (self.offsets[v] as usize, self.offsets[v + 1] as usize);
+        let (most, counts) =
+            (self.columns.get(begin..begin + SHORT_ROW)?, COUNTS.get(end - begin)?);
+        let arcs = most.iter().zip(counts).enumerate();
+        Some(arcs.fold(0.0, |sum, (k, (u, counts))| {
+            sum + f64::from_bits(each(begin + k, *u as usize).to_bits() & counts)
+        }))
+    }
 }
+
+/// Columns that are taken from every row alike where most rows are short: their lengths cannot be foretold, so that a branch
+/// would cost more.
+pub(crate) const SHORT_ROW: usize = 4;
 
 /// Columns that devices hold: each of them all, or all of them together.
 #[derive(Clone)]

@@ -122,7 +122,7 @@ fn walk(
     let out = rows.columns.out.view();
     let level = s.level.host_mut().unwrap_or_default();
     let front = s.front.words_mut().host_mut().unwrap_or_default();
-    let (mut list, mut next) = (Vec::new(), Vec::new());
+    let (mut list, mut next, mut heads) = (Vec::new(), Vec::new(), Vec::new());
     for (i, word) in front.iter_mut().enumerate() {
         while *word != 0 {
             list.push((i * 64) as u32 + word.trailing_zeros());
@@ -131,21 +131,26 @@ fn walk(
     }
     while narrow(known) {
         beat();
+        let (mut nodes, depth) = (0, known.depth + 1);
+        // Every node that an arc leads to is written down, and overwritten if it is not new: without a branch.
+        let looked = known.arcs.unwrap_or_default();
+        next.resize(looked as usize + 1, 0);
+        out.gather(&list, looked as usize, &mut heads);
+        for v in &heads {
+            let slot = &mut level[*v as usize];
+            next[nodes] = *v;
+            nodes += usize::from(*slot > depth);
+            *slot = depth.min(*slot);
+        }
+        next.truncate(nodes);
         let mut arcs = 0;
-        for u in list.drain(..) {
-            for v in out.row(u as usize) {
-                found.looked += 1;
-                let (seen, bit) = (&mut visited[*v as usize / 64], 1 << (v % 64));
-                if *seen & bit == 0 {
-                    *seen |= bit;
-                    level[*v as usize] = known.depth + 1;
-                    arcs += out.row(*v as usize).len() as u64;
-                    next.push(*v);
-                }
-            }
+        for v in &next {
+            visited[*v as usize / 64] |= 1 << (v % 64);
+            arcs += out.row(*v as usize).len() as u64;
         }
         std::mem::swap(&mut list, &mut next);
-        let nodes = list.len() as u64;
+        let nodes = nodes as u64;
+        found.looked += looked;
         found.rounds += 1;
         found.reached += nodes;
         *known = after(known, nodes, arcs, false);

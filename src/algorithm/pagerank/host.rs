@@ -5,7 +5,7 @@ use super::Strategy;
 use super::plan::{Merging, Plan, State, StepResult, StepTask};
 use crate::collective::{Element, cells};
 use crate::device::kernels::pagerank::UNITS;
-use crate::layout::{Columns, RowView, TopologyRows};
+use crate::layout::{Columns, RowView, SHORT_ROW, TopologyRows};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
@@ -15,8 +15,6 @@ const ROWS: usize = 1 << 10;
 /// Arcs of one task; a longer row is added up by several.
 const ARCS: usize = 1 << 14;
 
-/// Arcs that every row of a task of short rows adds up, so that the end of a row need not be foretold.
-const SHORT: usize = 4;
 /// Arcs from which a row is added up in several sums, which do not wait for each other. Shorter rows lose more by a second loop.
 const LONG: usize = 128;
 /// Rows of one task that merges or pushes.
@@ -199,27 +197,29 @@ fn add_rows(
     sums: &mut [f64],
     each: impl Fn(usize, usize) -> f64 + Sync,
 ) {
-    let offsets = &rows.offsets[first..=first + sums.len()];
-    let arcs = offsets[sums.len()] - offsets[0];
-    let short = arcs as usize <= SHORT * sums.len();
-    for (ends, sum) in offsets.windows(2).zip(sums) {
-        let (begin, end) = (ends[0] as usize, ends[1] as usize);
-        *sum = match rows.columns.get(begin..begin + SHORT) {
-            Some(most) if short => added_short(begin, end, most, rows.columns, &each),
-            _ if end - begin <= ARCS => added(0.0, begin, &rows.columns[begin..end], &each),
+    let arcs = rows.offsets[first + sums.len()] - rows.offsets[first];
+    let short = arcs as usize <= SHORT_ROW * sums.len();
+    for (v, sum) in (first..).zip(sums) {
+        if let Some(all) = short.then(|| rows.add_short(v, &each)).flatten() {
+            *sum = all;
+            continue;
+        }
+        let (begin, row) = (rows.offsets[v] as usize, rows.row(v));
+        *sum = match row.len() {
+            0..=ARCS => added(begin, row, &each),
             _ => {
-                let parts = rows.columns[begin..end].par_chunks(ARCS).enumerate();
-                let part = |(k, part)| added(0.0, begin + k * ARCS, part, &each);
+                let parts = row.par_chunks(ARCS).enumerate();
+                let part = |(k, part)| added(begin + k * ARCS, part, &each);
                 parts.map(part).collect::<Vec<f64>>().iter().sum()
             }
         };
     }
 }
 
-/// `sum`, and what `each` says of a row's arcs, of which the first is number `begin`.
+/// What `each` says of a row's arcs, of which the first is number `begin`, added up.
 #[inline(always)]
-fn added(sum: f64, begin: usize, row: &[u32], each: &impl Fn(usize, usize) -> f64) -> f64 {
-    let (mut sums, mut sum, mut done) = ([0.0; 4], sum, 0);
+fn added(begin: usize, row: &[u32], each: &impl Fn(usize, usize) -> f64) -> f64 {
+    let (mut sums, mut sum, mut done) = ([0.0; 4], 0.0, 0);
     if row.len() >= LONG {
         for four in row.chunks_exact(4) {
             for (k, (sum, u)) in sums.iter_mut().zip(four).enumerate() {
@@ -231,31 +231,6 @@ fn added(sum: f64, begin: usize, row: &[u32], each: &impl Fn(usize, usize) -> f6
     }
     let rest = row[done..].iter().enumerate();
     rest.fold(sum, |sum, (k, u)| sum + each(begin + done + k, *u as usize))
-}
-
-/// The same for a row that hardly ever has more arcs than `most`, which may belong to rows behind it: those count zero.
-#[inline(always)]
-fn added_short(
-    begin: usize,
-    end: usize,
-    most: &[u32],
-    columns: &[u32],
-    each: &impl Fn(usize, usize) -> f64,
-) -> f64 {
-    // Read, not computed: a compiler would make branches of a comparison.
-    static COUNTS: [[u64; SHORT]; SHORT + 1] = {
-        let all = u64::MAX;
-        [[0; SHORT], [all, 0, 0, 0], [all, all, 0, 0], [all, all, all, 0], [all; SHORT]]
-    };
-    let counts = &COUNTS[(end - begin).min(SHORT)];
-    let arcs = most.iter().zip(counts).enumerate();
-    let sum = arcs.fold(0.0, |sum, (k, (u, counts))| {
-        sum + f64::from_bits(each(begin + k, *u as usize).to_bits() & counts)
-    });
-    if end - begin > SHORT {
-        return added(sum, begin + SHORT, &columns[begin + SHORT..end], each);
-    }
-    sum
 }
 
 /// The nearest whole number of units, which is below 2^62.
