@@ -1,7 +1,7 @@
 //! Counting triangles on host threads.
 
 use crate::collective::Split;
-use crate::layout::{ColumnRows, RowView};
+use crate::layout::{ColumnRows, RowView, SHORT_ROW};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
@@ -11,7 +11,28 @@ use std::sync::{Mutex, PoisonError};
 /// The part of a row that leads to labels below `limit`.
 fn below(rows: RowView<'_>, v: usize, limit: u32) -> &[u32] {
     let row = rows.row(v);
-    &row[..row.partition_point(|u| *u < limit)]
+    let end = match row.len() {
+        // Without a branch.
+        0..=SHORT_ROW => row.iter().map(|u| usize::from(*u < limit)).sum(),
+        _ => row.partition_point(|u| *u < limit),
+    };
+    &row[..end]
+}
+
+/// Whether the rows of some of `larger` may lead to some of `smaller`, which are few. It is quick to see that short rows do not.
+fn may_meet(rows: RowView<'_>, smaller: &[u32], larger: &[u32]) -> bool {
+    // Said twice where there are fewer.
+    let last = smaller.len() - 1;
+    let wanted: [u32; SHORT_ROW] = std::array::from_fn(|k| smaller[k.min(last)]);
+    larger.iter().any(|v| {
+        let (begin, degree) = (rows.offsets[*v as usize] as usize, rows.row(*v as usize).len());
+        // What lies behind the row is looked at too.
+        let few = rows.columns[begin..].first_chunk::<SHORT_ROW>().filter(|_| degree <= SHORT_ROW);
+        few.is_none_or(|few| {
+            let meets = |w: &u32| wanted.iter().fold(false, |meets, own| meets | (own == w));
+            few.iter().fold(false, |some, w| some | meets(w))
+        })
+    })
 }
 
 /// Chunks of about equal work.
@@ -141,6 +162,9 @@ pub(super) fn count(
                 continue;
             }
             let larger = &view.row(u)[smaller.len()..];
+            if smaller.len() <= SHORT_ROW && !may_meet(view, smaller, larger) {
+                continue;
+            }
             marks.set(smaller);
             let (mut of_u, mut before) = (0, u as u32);
             for v in larger {
