@@ -6,8 +6,8 @@ use crate::collective::{atomic_words, atomics};
 use crate::layout::TopologyRows;
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Words (64 nodes each) of one task.
 const TASK: usize = 32;
@@ -171,14 +171,12 @@ fn push(
     let out = &rows.columns.out;
     let level: &[AtomicU32] = s.level.host_mut().map_or(&[], |level| atomics(level));
     let front = s.front.words_mut().host_mut().unwrap_or_default();
-    let next: &[AtomicU64] = s.next.words_mut().host_mut().map_or(&[], |next| {
-        next.fill(0);
-        atomic_words(next)
-    });
-    let visited = atomic_words(visited);
-    let task = |(first, words): (usize, &[u64])| {
+    let next = s.next.words_mut().host_mut().unwrap_or_default();
+    next.fill(0);
+    let (found, seen) = (atomic_words(next), &*visited);
+    let reach = |(first, words): (usize, &[u64])| {
         beat();
-        let (mut nodes, mut arcs, mut looked) = (0, 0, 0);
+        let mut looked = 0;
         for (i, word) in words.iter().enumerate() {
             let mut bits = *word;
             while bits != 0 {
@@ -187,28 +185,43 @@ fn push(
                 for v in out.row(u) {
                     looked += 1;
                     let (at, bit) = (*v as usize / 64, 1u64 << (v % 64));
-                    let new = visited[at].load(Relaxed) & bit == 0
-                        && visited[at].fetch_or(bit, Relaxed) & bit == 0;
-                    if new {
-                        level[*v as usize].store(known.depth + 1, Relaxed);
-                        next[at].fetch_or(bit, Relaxed);
-                        nodes += 1;
-                        arcs += out.degree(*v as usize);
+                    if (seen[at] | found[at].load(Relaxed)) & bit == 0 {
+                        found[at].fetch_or(bit, Relaxed);
                     }
                 }
             }
         }
-        (nodes, arcs, looked)
+        looked
+    };
+    // What is found is looked at in order, not where an arc happens to lead.
+    let settle = |(first, (next, seen)): (usize, (&[u64], &mut [u64]))| {
+        let (mut nodes, mut arcs) = (0, 0);
+        for (i, (word, seen)) in next.iter().zip(seen).enumerate() {
+            let mut bits = *word;
+            *seen |= bits;
+            nodes += u64::from(bits.count_ones());
+            while bits != 0 {
+                let v = (first + i) * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                level[v].store(known.depth + 1, Relaxed);
+                arcs += out.degree(v);
+            }
+        }
+        (nodes, arcs)
     };
     let (own, start) = (&front[words.clone()], words.start);
-    let found = if known.arcs.is_some_and(|arcs| arcs < SERIAL_ARCS) {
-        task((start, own))
+    let (looked, (nodes, arcs)) = if known.arcs.is_some_and(|arcs| arcs < SERIAL_ARCS) {
+        let looked = reach((start, own));
+        (looked, settle((0, (&*next, visited))))
     } else {
         let tasks = own.par_chunks(TASK).enumerate();
-        tasks.map(|(i, words)| task((start + i * TASK, words))).reduce(|| (0, 0, 0), sum)
+        let looked = tasks.map(|(i, words)| reach((start + i * TASK, words))).sum();
+        let all = next.par_chunks(TASK).zip(visited.par_chunks_mut(TASK)).enumerate();
+        let settled = all.map(|(i, words)| settle((i * TASK, words)));
+        (looked, settled.reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1)))
     };
     front.fill(0);
-    found
+    (nodes, arcs, looked)
 }
 
 /// Nodes of `words` that are not reached look for an in-neighbour in the frontier.
