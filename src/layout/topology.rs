@@ -73,7 +73,7 @@ impl<'a> RowView<'a> {
     }
 
     /// Adds up what `each` says of the arcs of a row, by number and column, from the first on. `None` where the row is longer
-    /// than [`SHORT_ROW`]. `each` is asked of the arcs behind the row too.
+    /// than [`SHORT_ROW`], or so near to the end that there are fewer columns. `each` is asked of the arcs behind the row too.
     #[inline(always)]
     pub fn add_short(self, v: usize, each: impl Fn(usize, usize) -> f64) -> Option<f64> {
         // Read, not computed: a compiler would make branches of comparisons.
@@ -490,5 +490,34 @@ impl TopologyRows {
     /// The copy of replica `rank`, which is on a device.
     pub fn on_device(&self, rank: usize) -> Result<&DeviceGraph> {
         self.devices.on_device(rank)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_rows_are_gathered_and_added_up_as_they_are() {
+        // Rows of 0 to 6 arcs in any order, and short ones at the end, behind which there is nothing.
+        let lengths = [3u64, 0, 6, 4, 1, 5, 0, 2, 1];
+        let offsets: Vec<u64> = (0..=lengths.len()).map(|n| lengths[..n].iter().sum()).collect();
+        let columns: Vec<u32> = (0..offsets[lengths.len()] as u32).map(|i| i * 7 % 9).collect();
+        let rows = RowView { offsets: &offsets, columns: &columns };
+        for list in [vec![0, 1, 2, 3, 4, 5, 6, 7, 8], vec![8, 2, 7, 0], vec![6], vec![]] {
+            let wanted = list.iter().flat_map(|v| rows.row(*v as usize)).copied();
+            let wanted: Vec<u32> = wanted.collect();
+            let mut gathered = vec![99; 3];
+            rows.gather(&list, wanted.len(), &mut gathered);
+            assert_eq!(gathered, wanted, "{list:?}");
+        }
+        for (v, length) in lengths.iter().enumerate() {
+            let (begin, near_end) = (offsets[v] as usize, columns.len() < offsets[v] as usize + 4);
+            let each = |arc: usize, u: usize| 0.1 * arc as f64 + 1.7 * u as f64;
+            let sum =
+                (begin..).zip(rows.row(v)).fold(0.0, |sum, (i, u)| sum + each(i, *u as usize));
+            let wanted = (*length <= 4 && !near_end).then_some(sum);
+            assert_eq!(rows.add_short(v, each), wanted, "row {v}");
+        }
     }
 }

@@ -27,9 +27,10 @@
 //! host replicas also where degrees are alike: every replica does the whole search.
 //! *Redundant*: so does push-pull, and windows where weights are fine. *Joint*: GPUs that have a replica each run one launch,
 //! push redundantly from snapshots of the distances, and share pulls, and windows where weights are coarse, by node; owners
-//! store distances and marks into everybody's arrays. *Cut*: the host leads, pushes are redundant, pulls are cut by chunk, and distances and frontiers are gathered, or
-//! lists of what changed where these are short. *Dense* (`--merge dense`) is the textbook loop: push the own chunk's frontier,
-//! OR the frontiers, MIN the distances. In f64 every replica runs near-far alone (`double.rs`).
+//! store distances and marks into everybody's arrays. *Cut*: the host leads, pushes are redundant, pulls are cut by chunk, and
+//! distances and frontiers are gathered, or lists of what changed where these are short. *Dense* (`--merge dense`) is the
+//! textbook loop: push the own chunk's frontier, OR the frontiers, MIN the distances. In f64 every replica runs near-far alone
+//! (`double.rs`).
 //!
 //! **Arrays.** `dist: [n] f32, replicated, MIN`; `front, next: [n] bits, replicated, OR`. All by label; answers are in the
 //! graph's node order. Predecessors and nominees follow from the distances on the host.

@@ -19,9 +19,10 @@ fn below(rows: RowView<'_>, v: usize, limit: u32) -> &[u32] {
     &row[..end]
 }
 
-/// Whether the rows of some of `larger` may lead to some of `smaller`, which are few. It is quick to see that short rows do not.
+/// Whether the rows of some of `larger` may lead to some of `smaller`, which are one to [`SHORT_ROW`]. "Yes" may be wrong, "no"
+/// is not: it is quickly said of short rows.
 fn may_meet(rows: RowView<'_>, smaller: &[u32], larger: &[u32]) -> bool {
-    // Said twice where there are fewer.
+    // The last one again where there are fewer.
     let last = smaller.len() - 1;
     let wanted: [u32; SHORT_ROW] = std::array::from_fn(|k| smaller[k.min(last)]);
     larger.iter().any(|v| {
