@@ -16,16 +16,53 @@
 // leaves them waiting with a key that says so. So two blocks may work on one tile at once, where it was queued again meanwhile.
 // `done[i]` is a distance at which the arcs of slot i to other tiles have been relaxed, or are by a block at work.
 //
+// Distances are the bits of f32 or f64, or levels. Thresholds and keys are *marks*: a distance itself, of f64 its upper word.
+// That rounds a key down and a threshold to a part in 2^20, and moves work between windows; distances keep all their bits.
+//
 // Source: near-far of Davidson, Baxter, Garland, Owens, IPDPS 2014, section 4, by parts of a graph as in Galois's and Groute's
 // asynchronous schedules (Ben-Nun, Sutton, Pai, Pingali, PPoPP 2017).
 //
-// Compiled with: -DHIVE_LEVELS=0 | -DHIVE_LEVELS=1
+// Compiled with: -DHIVE_LEVELS=0 | -DHIVE_LEVELS=1 | -DHIVE_DOUBLE=1
 
 #include "tile_queue.cuh"
 
+#ifndef HIVE_DOUBLE
+#define HIVE_DOUBLE 0
+#endif
+
 #define PASSES 4u       // pulls between two looks whether anything changed
 #define CROSSING 1024u  // arcs to other tiles that are gathered; further ones are relaxed one by one
-#define TILE_SHARED 10496u  // @host bytes of TileShared, rounded up
+#define TILE_SHARED 10496u         // @host bytes of TileShared, rounded up
+#define TILE_SHARED_DOUBLE 16640u  // @host the same in f64
+
+#if HIVE_DOUBLE
+#define TILE_BLOCKS 2u
+typedef u64 dist_t;
+// Both words of INFINITE: more than weights of f32 can sum up to.
+static const dist_t NO_DISTANCE = 0x7f8000007f800000ull;
+
+__device__ __forceinline__ u32 mark(dist_t distance) { return (u32)(distance >> 32); }
+
+__device__ __forceinline__ dist_t further(dist_t from, double weight) {
+    return (u64)__double_as_longlong(__longlong_as_double((long long)from) + weight);
+}
+
+__device__ __forceinline__ u32 end_of_window(u32 lowest, float delta) {
+    return min(max(mark(further((u64)lowest << 32, delta)), lowest + 1), INFINITE);
+}
+#else
+#define TILE_BLOCKS 3u
+typedef u32 dist_t;
+static const dist_t NO_DISTANCE = INFINITE;
+
+__device__ __forceinline__ u32 mark(dist_t distance) { return distance; }
+
+__device__ __forceinline__ dist_t further(dist_t from, float weight) { return relaxed_distance(from, weight); }
+
+__device__ __forceinline__ u32 end_of_window(u32 lowest, float delta) {
+    return max(advanced(lowest, delta), lowest + 1);
+}
+#endif
 
 struct TileStatus {  // @host
     u64 looked;
@@ -43,10 +80,10 @@ struct TileArgs {  // @host
     const float* rest_weights;
     const u32* slot_of;
     const u32* tile_of;
-    u32* near;   // [nodes] distances, by slot
-    u32* done;   // [nodes] by slot
-    u32* keys;   // [tiles, rounded up to four]
-    u32* dist;   // [nodes] by node, or NULL where it is not wanted
+    dist_t* near;  // [nodes] distances, by slot
+    dist_t* done;  // [nodes] by slot
+    u32* keys;     // [tiles, rounded up to four]
+    dist_t* dist;  // [nodes] by node, or NULL where it is not wanted
     TileStatus* status;  // pinned
     RoundLog* log;       // pinned, or NULL
     TileQueue queue;     // entries say the threshold
@@ -54,28 +91,29 @@ struct TileArgs {  // @host
     u32 seed_count, source;
     u32 count;  // tiles
     u32 nodes;
-    u32 unreached;  // what `dist` says of nodes that are not reached
+    u32 unreached;  // what `dist` says of nodes that are not reached, or its upper word
     float delta;
 };
 
 struct TileShared {
-    u32 near[TILE_NODES + 1];  // distances below the threshold; the last is for neighbours in other tiles
-    u32 outside[CROSSING];     // slots in other tiles
-    u32 offered[CROSSING];     // and what they are offered
+    dist_t near[TILE_NODES + 1];  // distances below the threshold; the last is for neighbours in other tiles
+    dist_t offered[CROSSING];     // what slots in other tiles are offered
+    u32 outside[CROSSING];        // and these
     Tile tile;
     u64 entry;
     u32 lowest, gathered, last;
 };
 
-static_assert(sizeof(TileShared) <= TILE_SHARED, "the host asks for this much, and for the arcs beyond four");
+static_assert(sizeof(TileShared) <= (HIVE_DOUBLE ? TILE_SHARED_DOUBLE : TILE_SHARED),
+              "the host asks for this much, and for the arcs beyond four");
 
 // Offers a distance to a node of another tile.
-__device__ __forceinline__ void offer(const TileArgs& a, u32 threshold, u32 slot, u32 distance) {
+__device__ __forceinline__ void offer(const TileArgs& a, u32 threshold, u32 slot, dist_t distance) {
     u32 tile = __ldg(a.tile_of + slot);
     if (distance >= atomicMin(a.near + slot, distance)) return;
     __threadfence();
-    u32 before = atomicMin(a.keys + tile, distance);
-    if (distance < threshold && before >= threshold) a.queue.enter_tile(tile, threshold);
+    u32 own = mark(distance), before = atomicMin(a.keys + tile, own);
+    if (own < threshold && before >= threshold) a.queue.enter_tile(tile, threshold);
 }
 
 // The next window, by a whole block. Returns whether all its tiles have been worked off meanwhile.
@@ -104,7 +142,7 @@ __device__ bool advance(const TileArgs& a, TileShared& s) {
         a.queue.close();
         return false;
     }
-    u32 threshold = max(advanced(best, a.delta), best + 1);
+    u32 threshold = end_of_window(best, a.delta);
     if (threadIdx.x == 0) {
         atomicAdd(&a.queue.control->windows, 1u);
         // The window does not end before all its tiles are in the queue.
@@ -133,7 +171,8 @@ __device__ u64 visit(const TileArgs& a, TileShared& s, u32* rest, float* rest_we
     const Tile tile = s.tile;
     const u32 i = threadIdx.x, slot = tile.first + i, threshold = (u32)(s.entry >> 32);
     const bool mine = i < tile.size;
-    u32 began = INFINITE, own = INFINITE, done = INFINITE, from = 0, to = 0;
+    dist_t began = NO_DISTANCE, own = NO_DISTANCE, done = NO_DISTANCE;
+    u32 from = 0, to = 0;
     // Neighbours as places in s.near, and as slots.
     u32 place[HEAD] = {i, i, i, i}, head[HEAD] = {slot, slot, slot, slot};
     float weight[HEAD] = {0.0f, 0.0f, 0.0f, 0.0f};
@@ -156,9 +195,9 @@ __device__ u64 visit(const TileArgs& a, TileShared& s, u32* rest, float* rest_we
             place[k] = min(head[k] - tile.first, tile.size);
             crosses |= place[k] == tile.size;
         }
-        s.near[i] = own < threshold ? own : INFINITE;
+        s.near[i] = mark(own) < threshold ? own : NO_DISTANCE;
     }
-    if (i == 0) s.near[tile.size] = INFINITE;
+    if (i == 0) s.near[tile.size] = NO_DISTANCE;
     for (u32 k = i; k < tile.more; k += TILE_NODES) {
         rest[k] = min(__ldg(a.rest + tile.rest + k) - tile.first, tile.size);
 #if !HIVE_LEVELS
@@ -166,7 +205,7 @@ __device__ u64 visit(const TileArgs& a, TileShared& s, u32* rest, float* rest_we
 #endif
     }
     __syncthreads();
-    volatile u32* near = s.near;
+    volatile dist_t* near = s.near;
     u32 rounds = 0;
     bool changed;
     do {
@@ -174,19 +213,19 @@ __device__ u64 visit(const TileArgs& a, TileShared& s, u32* rest, float* rest_we
         rounds++;
 #pragma unroll
         for (u32 pass = 0; pass < PASSES; pass++) {
-            u32 best = own;
+            dist_t best = own;
 #pragma unroll
-            for (u32 k = 0; k < HEAD; k++) best = min(best, relaxed_distance(near[place[k]], weight[k]));
+            for (u32 k = 0; k < HEAD; k++) best = min(best, further(near[place[k]], weight[k]));
             for (u32 k = from; k < to; k++) {
                 float w = 0.0f;
 #if !HIVE_LEVELS
                 w = rest_weights[k];
 #endif
-                best = min(best, relaxed_distance(near[rest[k]], w));
+                best = min(best, further(near[rest[k]], w));
             }
             if (best < own && mine) {
                 own = best;
-                if (best < threshold) {
+                if (mark(best) < threshold) {
                     near[i] = best;
                     changed = true;
                 }
@@ -195,11 +234,12 @@ __device__ u64 visit(const TileArgs& a, TileShared& s, u32* rest, float* rest_we
     } while (__syncthreads_or(changed));
     u32 waits = INFINITE;
     if (own < began) atomicMin(a.near + slot, own);
-    if (own < done && own >= threshold) waits = own;
-    if (own < done && own < threshold) {
+    if (own < done && mark(own) >= threshold) waits = mark(own);
+    if (own < done && mark(own) < threshold) {
         __stcg(a.done + slot, own);
         auto gather = [&](u32 to_slot, float w) {
-            u32 offered = relaxed_distance(own, w), at = atomicAdd(&s.gathered, 1u);
+            dist_t offered = further(own, w);
+            u32 at = atomicAdd(&s.gathered, 1u);
             if (at < CROSSING) {
                 s.outside[at] = to_slot;
                 s.offered[at] = offered;
@@ -231,10 +271,10 @@ __device__ u64 visit(const TileArgs& a, TileShared& s, u32* rest, float* rest_we
     return (u64)rounds * PASSES * (HEAD * tile.size + tile.more);
 }
 
-extern "C" __global__ void __launch_bounds__(TILE_NODES, 3) tile_search(const TileArgs a) {
+extern "C" __global__ void __launch_bounds__(TILE_NODES, TILE_BLOCKS) tile_search(const TileArgs a) {
     extern __shared__ __align__(16) u8 memory[];
     TileShared& s = *(TileShared*)memory;
-    u32* rest = (u32*)(memory + TILE_SHARED);
+    u32* rest = (u32*)(memory + (HIVE_DOUBLE ? TILE_SHARED_DOUBLE : TILE_SHARED));
     const TileControl* c = a.queue.control;
     u64 looked = 0, visits = 0;
     // Without a seed that has a slot there is nothing to wait for.
@@ -273,8 +313,8 @@ extern "C" __global__ void __launch_bounds__(TILE_NODES, 3) tile_search(const Ti
     }
     // All distances are in their last state here.
     for (u64 v = (u64)blockIdx.x * TILE_NODES + threadIdx.x; a.dist && v < a.nodes; v += (u64)gridDim.x * TILE_NODES) {
-        u32 distance = fresh(a.near + __ldg(a.slot_of + v));
-        a.dist[v] = distance == INFINITE ? a.unreached : distance;
+        dist_t distance = fresh(a.near + __ldg(a.slot_of + v));
+        a.dist[v] = distance == NO_DISTANCE ? (dist_t)a.unreached << (HIVE_DOUBLE ? 32 : 0) : distance;
     }
     if (threadIdx.x == 0 && a.queue.ends(visits, looked)) {
         *a.status = {fresh(&c->looked), fresh(&c->visits), fresh(&c->windows), fresh(&c->stopped)};
@@ -283,7 +323,7 @@ extern "C" __global__ void __launch_bounds__(TILE_NODES, 3) tile_search(const Ti
 
 // The seeds, into the queue. One block.
 extern "C" __global__ void __launch_bounds__(TILE_NODES) tile_start(const TileArgs a) {
-    u32 threshold = max(advanced(0u, a.delta), 1u);
+    u32 threshold = end_of_window(0, a.delta);
     if (threadIdx.x == 0) a.queue.control->windows = 1;
     for (u32 k = threadIdx.x; k < a.seed_count; k += TILE_NODES) {
         u32 v = a.seeds ? a.seeds[k] : a.source;

@@ -180,6 +180,16 @@ impl Sketch {
     }
 }
 
+/// A graph whose labels fall by degree has no hubs if [`half_of_arcs`] is at least this.
+pub(crate) const EVEN: f64 = 0.125;
+
+/// The part of `active` nodes, by falling degree, that have half of all arcs between them: 1/2 where all degrees are the same,
+/// and little where there are hubs.
+pub(crate) fn half_of_arcs(offsets: &[u64], active: usize) -> f64 {
+    let arcs = offsets.last().copied().unwrap_or(0);
+    offsets.partition_point(|end| 2 * *end < arcs) as f64 / active.max(1) as f64
+}
+
 /// Mean and largest degrees up to which a graph counts as flat.
 pub(super) const FLAT_MEAN: f64 = 8.0;
 const FLAT_MAX: u64 = 64;

@@ -1,9 +1,9 @@
-//! Shortest paths on large graphs without hubs: GPUs that push windows, alone or together, find what push-pull finds.
+//! Shortest paths on GPUs: windows on large graphs without hubs, alone or together, find what push-pull finds; tiles find exact
+//! sums on graphs of long paths.
 
 use crate::common;
 use hivegraph::algorithm::sssp::{SsspConfig, sssp};
-use hivegraph::algorithm::{MergeMode, RunOptions};
-
+use hivegraph::algorithm::{MergeMode, Precision, RunOptions};
 use hivegraph::fleet::{CollectiveKind, FleetConfig};
 use hivegraph::io::{self, LoadOptions, Weights};
 use hivegraph::layout::{PrepareOptions, Prepared};
@@ -43,6 +43,53 @@ fn windows_find_the_distances_of_push_pull_to_the_bit() {
                 let joins = collective != CollectiveKind::Nccl && devices == "cuda:0-1";
                 assert_eq!(split.window.is_some(), joins || devices == "cuda:0", "{what}");
                 assert!(bits(&split.distances) == bits(&plain.distances), "{what}, split");
+            }
+        }
+    }
+}
+
+#[test]
+fn tiles_find_sums_that_f32_does_not_hold() {
+    if !common::has_gpu() {
+        return;
+    }
+    // Rows of more than four, several tiles and one; whole weights whose sums pass 2^24, and 2^32 on the chain.
+    let mut graphs: Vec<_> = ["grid:120x170", "road:13", "chain:40000", "grid:9x13"]
+        .iter()
+        .map(|spec| {
+            let weights = "random:0-1000000:1".parse::<Weights>().unwrap();
+            let options = LoadOptions { weights, ..LoadOptions::default() };
+            (*spec, io::load_with(spec, &options).unwrap())
+        })
+        .collect();
+    // Weights below 1, whose sums f64 rounds; a second component, and nodes without arcs.
+    let weight =
+        |u: u32, v: u32| common::uniform(7, u64::from(u.min(v)) << 32 | u64::from(u.max(v)));
+    let line = (0..5000u32).filter(|v| *v != 3999).map(|v| (v, v + 1));
+    let rungs = (0..4900u32).step_by(3).map(|v| (v, v + 100));
+    let arcs: Vec<_> = line
+        .chain(rungs.filter(|(u, v)| *v < 4000 || *u >= 4000))
+        .flat_map(|(u, v)| [(u, v, weight(u, v)), (v, u, weight(u, v))])
+        .collect();
+    graphs.push(("ladder", common::graph_of(5020, &arcs)));
+    for (name, graph) in graphs {
+        let graph = Arc::new(graph);
+        let source = graph.default_source();
+        let expected = common::dijkstra_f64(&graph, &[source]);
+        for devices in ["cuda:0", "cuda:0x3"] {
+            let fleet = common::open(devices, CollectiveKind::Auto, FleetConfig::default());
+            let prepared = Prepared::new(&fleet, graph.clone(), PrepareOptions::default()).unwrap();
+            // The default, a narrow window, and one that is lost beside the distance.
+            for delta in [Choice::Auto, Choice::Is(1000.0), Choice::Is(1e-9)] {
+                let what = format!("{name} on {devices}, {delta}");
+                if delta == Choice::Is(1e-9) && graph.nodes() > 10_000 {
+                    continue;
+                }
+                let config =
+                    SsspConfig { delta, precision: Precision::F64, ..SsspConfig::default() };
+                let found = sssp(&fleet, &prepared, &config).unwrap();
+                assert!(found.tiles.is_some(), "{what}");
+                assert!(found.distances_f64.as_ref() == Some(&expected), "{what}");
             }
         }
     }

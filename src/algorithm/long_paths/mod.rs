@@ -1,5 +1,6 @@
 //! Searches of graphs of small degrees and long paths on a GPU, to their end: by tiles, where rows are the same both ways and
-//! the graph has parts that lie together, else near-far. Both go by windows of distances; summed weights or levels.
+//! the graph has parts that lie together, else near-far. Both go by windows of distances; summed weights or levels. Tiles also
+//! find sums in f64; what is near-far in f64 (`sssp/double.rs`) is for any graph.
 
 mod near_far;
 mod tiled;
@@ -24,6 +25,8 @@ pub(super) struct Rows {
     pub wide: bool,
     /// Degrees are small and flat, rows the same both ways, and each GPU has all of them.
     pub tileable: bool,
+    /// Sums of weights are in f64; of tiles alone.
+    pub double: bool,
 }
 
 impl Rows {
@@ -40,7 +43,7 @@ impl Rows {
             count: columns.out.arcs(),
         };
         let tileable = columns.flat && columns.into.is_none() && graph.out.columns.is_own();
-        Rows { of, records, wide: graph.wide, tileable }
+        Rows { of, records, wide: graph.wide, tileable, double: false }
     }
 }
 
@@ -54,13 +57,13 @@ pub(super) struct Widths {
 /// A search from seeds.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Search {
-    /// `[n]` f32 distances or u32 levels, by label; with tiles 0 where they are not wanted so.
+    /// `[n]` f32 or f64 distances or u32 levels, by label; with tiles 0 where they are not wanted so.
     pub dist: u64,
     /// `[n]` bits: near-far starts from these nodes, and uses it.
     pub pending: u64,
     /// [`crate::layout::memory::CONTROL`] words, zeroed.
     pub control: u64,
-    /// What `dist` says of nodes that are not reached.
+    /// What `dist` says of nodes that are not reached; of f64 the upper word.
     pub unreached: u32,
     /// Entries of the trace, or 0.
     pub log: u64,

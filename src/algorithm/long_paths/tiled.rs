@@ -5,7 +5,7 @@ use crate::algorithm::arrays::device_arrays;
 use crate::device::kernels::hive::INFINITE;
 use crate::device::kernels::tile::TILE_NODES;
 use crate::device::kernels::tile_queue::{TileControl, TileQueue};
-use crate::device::kernels::tile_search::{TILE_SHARED, TileArgs, TileStatus};
+use crate::device::kernels::tile_search::{TILE_SHARED, TILE_SHARED_DOUBLE, TileArgs, TileStatus};
 use crate::device::{CudaDevice, Function, Launch, Pinned, room, source};
 use crate::error::Result;
 use crate::layout::memory::{DeviceArray, total};
@@ -36,27 +36,32 @@ impl Tiled {
         if !rows.tileable || !fits {
             return Ok(None);
         }
-        let need = total(&Tiled::list(nodes as usize, count as usize, weighted));
+        let need = total(&Tiled::list([nodes as usize, count as usize], weighted, rows.double));
         if need > room(&device.context)? / u64::from(device.sharers) {
             return Ok(None);
         }
         let tiles = Tiles::new(device, &rows.of)?;
-        tiles.map(|tiles| Tiled::new(device, tiles, &rows.of)).transpose()
+        tiles.map(|tiles| Tiled::new(device, tiles, rows)).transpose()
     }
 
-    fn new(device: &mut CudaDevice, tiles: Tiles, rows: &TileRows) -> Result<Tiled> {
-        let options = [format!("-DHIVE_LEVELS={}", u32::from(!rows.weighted))];
+    fn new(device: &mut CudaDevice, tiles: Tiles, rows: &Rows) -> Result<Tiled> {
+        let Rows { of: TileRows { nodes, weighted, .. }, double, .. } = *rows;
+        let options = match double {
+            true => ["-DHIVE_DOUBLE=1".to_string()],
+            false => [format!("-DHIVE_LEVELS={}", u32::from(!weighted))],
+        };
         let mut kernel = |name| device.function(source("tile_search.cu"), &options, name);
         let (run, start) = (kernel("tile_search")?, kernel("tile_start")?);
-        let arc = if rows.weighted { 8 } else { 4 };
-        let shared_bytes = TILE_SHARED + tiles.longest * arc;
-        let sizes = Sizes { nodes: rows.nodes as usize, tiles: tiles.facts.tiles as usize };
+        let arc = if weighted { 8 } else { 4 };
+        let fixed = if double { TILE_SHARED_DOUBLE } else { TILE_SHARED };
+        let shared_bytes = fixed + tiles.longest * arc;
+        let sizes = Sizes::of(nodes as usize, tiles.facts.tiles as usize, double);
         Ok(Tiled {
             run,
             start,
             blocks: device.resident_blocks(run, TILE_NODES, shared_bytes)?,
             shared_bytes,
-            nodes: rows.nodes,
+            nodes,
             arrays: Arrays::allocate(device, sizes)?,
             status: Pinned::new(&device.context, 1)?,
             tiles,
@@ -138,25 +143,32 @@ impl Tiled {
     }
 
     /// What it takes on a GPU, while tiles are made or after.
-    fn list(nodes: usize, arcs: usize, weighted: bool) -> Vec<DeviceArray> {
+    fn list([nodes, arcs]: [usize; 2], weighted: bool, double: bool) -> Vec<DeviceArray> {
         let [kept, scratch] = tiles::arrays(nodes, arcs, weighted);
-        let search = Arrays::list(Sizes { nodes, tiles: tiles::most(nodes) });
+        let search = Arrays::list(Sizes::of(nodes, tiles::most(nodes), double));
         [kept, scratch, search].concat()
     }
 }
 
 #[derive(Clone, Copy)]
 struct Sizes {
-    nodes: usize,
+    /// Words of so many distances as there are nodes.
+    words: usize,
     tiles: usize,
+}
+
+impl Sizes {
+    fn of(nodes: usize, tiles: usize, double: bool) -> Sizes {
+        Sizes { words: if double { 2 * nodes } else { nodes }, tiles }
+    }
 }
 
 device_arrays! {
     struct Arrays of Sizes {
         /// `[n]` distances by slot.
-        near: u32 = "distances of slots", |s| s.nodes;
+        near: u32 = "distances of slots", |s| s.words;
         /// `[n]` by slot: at what distance arcs to other tiles were relaxed.
-        done: u32 = "done", |s| s.nodes;
+        done: u32 = "done", |s| s.words;
         /// `[tiles]`, and up to four more that are looked at with them.
         keys: u32 = "keys of tiles", |s| s.tiles.next_multiple_of(4);
         /// A tile is there twice at most: queued by a block, and by the one that begins a window.

@@ -161,24 +161,23 @@ where
 
     fn strategy(&self, query: &Query<A>) -> &'static str {
         match query.config.run().merge {
-            _ if self.distances_f64.is_some() => "near-far",
             MergeMode::Dense => "dense",
             _ if self.tiles.is_some() => "tiles",
-            _ if self.delta.is_finite() => "near-far",
+            _ if self.delta.is_finite() || self.distances_f64.is_some() => "near-far",
             _ if self.window.is_some() => "windows",
             _ => "push-pull",
         }
     }
 
     fn strategy_line(&self, query: &Query<A>) -> String {
+        let in_f64 = if self.distances_f64.is_some() { ", in f64" } else { "" };
         match self.strategy(query) {
             "near-far" => {
-                let width = if self.distances_f64.is_some() { " in f64" } else { "" };
-                format!("near-far{width}, delta {}", self.delta)
+                format!("near-far{in_f64}, delta {}", self.delta)
             }
             "tiles" => {
                 let facts = self.tiles.map(|facts| facts.to_string()).unwrap_or_default();
-                format!("{facts}, delta {}", self.delta)
+                format!("{facts}{in_f64}, delta {}", self.delta)
             }
             "dense" => {
                 "dense: push what the chunk's frontier reaches, OR frontiers, MIN distances".into()

@@ -239,7 +239,7 @@ fn pointers(s: &State) -> Result<[u64; 3]> {
 }
 
 /// The rows of `graph`, for a search of long paths.
-fn rows(graph: &DeviceWeighted) -> Rows {
+pub(super) fn rows(graph: &DeviceWeighted) -> Rows {
     let of = TileRows {
         offsets: graph.out.offsets.pointer(),
         arcs: graph.out.arcs.pointer(),
@@ -250,7 +250,8 @@ fn rows(graph: &DeviceWeighted) -> Rows {
         count: graph.count,
     };
     let tileable = graph.flat && graph.into.is_none() && graph.out.arcs.is_own();
-    Rows { of, records: graph.out.records.pointer(), wide: graph.wide, tileable }
+    let records = graph.out.records.pointer();
+    Rows { of, records, wide: graph.wide, tileable, double: false }
 }
 
 /// What lengths of arrays follow from.

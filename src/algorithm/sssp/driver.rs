@@ -108,12 +108,13 @@ impl Question {
     }
 
     fn in_f64(self: &Arc<Self>, fleet: &Fleet) -> Result<ShortestPaths> {
-        let question = self.clone();
-        let delta = double::delta(&self.graph.layout, self.config.delta);
-        let found = fleet.run(move |r| double::program(r, &question, delta))?;
-        let (distances, measured) = ReplicaAnswer::first(found);
-        let distances = self.graph.layout.to_input_order(distances);
-        Ok(ShortestPaths::in_f64(distances, delta as f32, measured))
+        let (question, layout) = (self.clone(), &self.graph.layout);
+        let cuda = fleet.info().backend == "cuda";
+        let widths = double::widths(layout, self.config.delta, cuda);
+        let found = fleet.run(move |r| double::program(r, &question, widths))?;
+        let (double::Found { distances, delta, tiles }, measured) = ReplicaAnswer::first(found);
+        let found = ShortestPaths::in_f64(layout.to_input_order(distances), delta, measured);
+        Ok(ShortestPaths { tiles, ..found })
     }
 }
 

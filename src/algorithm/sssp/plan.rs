@@ -9,7 +9,7 @@ use crate::choice::Choice;
 use crate::collective::{Frontier, Replicated, Together};
 use crate::device::kernels::sssp_round as kernel;
 use crate::fleet::Fleet;
-use crate::layout::{WeightedGraph, WeightedLayout};
+use crate::layout::{EVEN, WeightedGraph, WeightedLayout, half_of_arcs};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -166,28 +166,35 @@ const HOST_WEIGHTS: f64 = 8.0;
 /// The same by tiles: a tile is crossed in a window, as it takes longer to come to the next tile than to search one.
 const TILES_WEIGHTS: f64 = 64.0;
 
+impl Widths {
+    /// Those that follow from weights, on GPUs or on the host.
+    pub fn of_weights(layout: &WeightedLayout, cuda: bool) -> Widths {
+        let mean_degree = layout.out.arc_count() as f64 / layout.active.max(1) as f64;
+        let host = HOST_WEIGHTS / mean_degree.max(1.0);
+        let width = |weights: f64| (weights * layout.mean_weight) as f32;
+        let near_far = width(if cuda { NEAR_FAR_WEIGHTS } else { host });
+        Widths { near_far, tiles: width(TILES_WEIGHTS) }
+    }
+}
+
 impl Plan {
     pub fn new(layout: &WeightedLayout, config: &SsspConfig, fleet: &Fleet) -> Plan {
         let (world, cuda) = (fleet.world(), fleet.info().backend == "cuda");
         let joint = fleet.info().can_join();
         let window = window(layout).filter(|_| config.delta == Choice::Auto);
         let near_far = layout.flat || (window.is_some() && !cuda && world <= HOST_REPEATS);
-        let width = |weights: f64| {
-            let automatic = if near_far { weights * layout.mean_weight } else { f64::INFINITY };
-            config.delta.or(automatic as f32)
-        };
-        let host_weights =
-            HOST_WEIGHTS * layout.active as f64 / layout.out.arc_count().max(1) as f64;
-        let widths = Widths {
-            near_far: width(if cuda { NEAR_FAR_WEIGHTS } else { host_weights }),
-            tiles: width(TILES_WEIGHTS),
+        let widths = match config.delta {
+            Choice::Is(delta) => {
+                Some(Widths { near_far: delta, tiles: delta }).filter(|_| delta.is_finite())
+            }
+            Choice::Auto => near_far.then(|| Widths::of_weights(layout, cuda)),
         };
         let window = window.filter(|_| cuda);
-        match config.run.merge {
-            MergeMode::Dense => Plan::Dense,
-            _ if widths.near_far.is_finite() => Plan::LongPaths(widths),
-            MergeMode::Split if joint => Plan::Joint { window },
-            MergeMode::Auto
+        match (config.run.merge, widths) {
+            (MergeMode::Dense, _) => Plan::Dense,
+            (_, Some(widths)) => Plan::LongPaths(widths),
+            (MergeMode::Split, None) if joint => Plan::Joint { window },
+            (MergeMode::Auto, None)
                 if joint
                     && layout.active >= JOINT_NODES
                     && window.is_none_or(|width| sharing_pays(layout, width)) =>
@@ -195,9 +202,9 @@ impl Plan {
                 Plan::Joint { window }
             }
             // What redundant windows leave depends on the schedule, and cut pulls need states that are equal.
-            MergeMode::Auto if window.is_some() => Plan::Redundant { window },
-            MergeMode::Split if world > 1 => Plan::Cut,
-            MergeMode::Auto if world > 1 && cutting_pays(layout, world, cuda) => Plan::Cut,
+            (MergeMode::Auto, None) if window.is_some() => Plan::Redundant { window },
+            (MergeMode::Split, None) if world > 1 => Plan::Cut,
+            (MergeMode::Auto, None) if world > 1 && cutting_pays(layout, world, cuda) => Plan::Cut,
             _ => Plan::Redundant { window },
         }
     }
@@ -219,10 +226,7 @@ impl Plan {
     }
 }
 
-/// Take the nodes of highest degree until they have half of the arcs. The graph has no hubs if these are at least this part of
-/// the nodes.
-const EVEN: f64 = 0.125;
-/// The same if weights are coarse: if a window would be narrower than the lightest arc.
+/// What [`EVEN`] is if weights are coarse: if a window would be narrower than the lightest arc.
 const VERY_EVEN: f64 = 0.25;
 /// Arcs from which windows are worth their meetings.
 const WORTH_WINDOWS: u64 = if cfg!(test) { 1 } else { 1 << 23 };
@@ -233,10 +237,9 @@ const WORTH_WINDOWS: u64 = if cfg!(test) { 1 } else { 1 << 23 };
 /// half of that.
 fn window(layout: &WeightedLayout) -> Option<f32> {
     let (offsets, arcs) = (&layout.out.offsets, layout.out.arc_count());
-    let half = offsets.partition_point(|end| 2 * *end < arcs);
     let width = layout.mean_weight * layout.active as f64 / arcs.max(1) as f64;
     let least = if width < f64::from(layout.lightest) { VERY_EVEN } else { EVEN };
-    let even = half as f64 >= least * layout.active as f64;
+    let even = half_of_arcs(offsets, layout.active) >= least;
     let alike = layout.mean_weight <= f64::from(layout.lightest);
     let no_hubs = even && !alike && layout.by_degree && arcs >= WORTH_WINDOWS;
     // Windows of whole weights begin and end at whole distances.
