@@ -8,7 +8,7 @@ use crate::device::kernels::cc_forest::{CcArgs, CcControl, CcStatus, THREADS, VO
 use crate::device::{CudaDevice, Function, Launch, Pinned, source};
 use crate::error::Result;
 use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, topology};
-use crate::layout::{DeviceGraph, TopologyRows};
+use crate::layout::{DeviceGraph, EVEN, TopologyRows, half_of_arcs};
 use std::ops::Range;
 
 const _: () = assert!(size_of::<CcControl>() <= CONTROL * size_of::<u64>());
@@ -32,6 +32,8 @@ pub(super) struct Workspace {
     hops: u32,
     sampled: bool,
     flat: bool,
+    /// Whether many roots may be joined first. Where there are hubs, chains lead to these, and little is left besides.
+    scattered: bool,
 }
 
 impl Workspace {
@@ -75,6 +77,8 @@ impl Workspace {
             // Smallest neighbours of skewed rows in no order make a forest of long chains.
             sampled: !by_degree && !flat,
             flat,
+            scattered: active >= SCATTERED as usize
+                && half_of_arcs(&rows.columns.out.offsets, active) >= EVEN,
         })
     }
 
@@ -109,7 +113,7 @@ impl Workspace {
             sampled: u32::from(self.sampled),
             flat: u32::from(self.flat),
             task: task as u32,
-            votes: if self.active < SCATTERED { 0 } else { VOTES },
+            votes: if self.scattered { VOTES } else { 0 },
             joint: together.joint,
             bitmaps: together.arrays[0],
         };
