@@ -67,6 +67,7 @@ pub mod run;
 #[cfg(feature = "cli")]
 mod sweep;
 mod table;
+mod team;
 #[cfg(feature = "report")]
 mod time;
 mod units;

@@ -183,11 +183,18 @@ impl Sketch {
 /// A graph whose labels fall by degree has no hubs if [`half_of_arcs`] is at least this.
 pub(crate) const EVEN: f64 = 0.125;
 
-/// The part of `active` nodes, by falling degree, that have half of all arcs between them: 1/2 where all degrees are the same,
+/// The part of all nodes, by falling degree, that have half of all arcs between them: 1/2 where all degrees are the same,
 /// and little where there are hubs.
-pub(crate) fn half_of_arcs(offsets: &[u64], active: usize) -> f64 {
-    let arcs = offsets.last().copied().unwrap_or(0);
-    offsets.partition_point(|end| 2 * *end < arcs) as f64 / active.max(1) as f64
+/// `offsets` of rows out and in.
+pub(crate) fn half_of_arcs([out, into]: [&[u64]; 2]) -> f64 {
+    let active = out.len().saturating_sub(1);
+    let end = |v: usize| out[v] + into[v];
+    let (mut low, mut high) = (0, active);
+    while low < high {
+        let middle = (low + high) / 2;
+        if 2 * end(middle) < end(active) { low = middle + 1 } else { high = middle }
+    }
+    low as f64 / active.max(1) as f64
 }
 
 /// Mean and largest degrees up to which a graph counts as flat.

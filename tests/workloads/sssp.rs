@@ -40,7 +40,8 @@ fn windows_find_the_distances_of_push_pull_to_the_bit() {
                 assert!(bits(&windows.distances) == bits(&plain.distances), "{what}");
                 // GPUs of their own that reach each other share windows; others share pulls alone.
                 let split = found(Choice::Auto, MergeMode::Split);
-                let joins = collective != CollectiveKind::Nccl && devices == "cuda:0-1";
+                let joins = matches!(collective, CollectiveKind::Auto | CollectiveKind::Peer)
+                    && devices == "cuda:0-1";
                 assert_eq!(split.window.is_some(), joins || devices == "cuda:0", "{what}");
                 assert!(bits(&split.distances) == bits(&plain.distances), "{what}, split");
             }

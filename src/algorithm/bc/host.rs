@@ -1,5 +1,7 @@
 //! The steps of betweenness on host threads.
 
+mod walk;
+
 use super::MOST_LANES;
 use super::plan::{State, StepResult, StepTask, Task};
 use crate::collective::{atomics, cells};
@@ -20,8 +22,6 @@ const SEVERAL: usize = 256;
 const ARCS: usize = 1 << 14;
 /// "Has no level".
 const UNSEEN: u32 = u32::MAX;
-/// Whole numbers up to this add up exactly, in whatever order.
-const EXACT: f64 = (1u64 << 53) as f64;
 /// Numbers of paths beyond this are refused.
 const MOST_PATHS: f64 = f64::from_bits((1023 + 1000) << 52);
 
@@ -71,6 +71,8 @@ pub(super) struct Lanes {
     reached: [u64; MOST_LANES],
     /// Arcs out of the last level.
     arcs: u64,
+    /// Arcs into nodes of the last level that are reached in all lanes since.
+    closed: u64,
     /// Arcs into nodes that some lane has not reached.
     open: u64,
     /// What the batch has come to.
@@ -188,6 +190,7 @@ impl Lanes {
             entries: Vec::new(),
             reached: [0; MOST_LANES],
             arcs: 0,
+            closed: 0,
             open: 0,
             done: StepResult::default(),
             found: Default::default(),
@@ -207,32 +210,45 @@ impl Lanes {
         let (mut first, mut looked) = (vec![0, self.entries.len()], 0);
         loop {
             let last = first[first.len() - 2]..self.entries.len();
-            if self.is_narrow(&last) {
-                looked += self.walk(p, last.clone(), first.len() as u32 - 1, beat);
+            if self.walks(last.len()) {
+                let (walked, over) = self.walk(p, &mut first, beat);
+                looked += walked;
+                if over {
+                    break;
+                }
             } else {
                 looked += self.find(p, last.clone(), 0..p.active, beat).looked;
                 let (entries, values) = std::mem::take(&mut self.found);
                 self.commit(p, &entries, &values, beat);
+                if last.end == self.entries.len() {
+                    break;
+                }
                 if self.lanes == 1 {
                     let level = first.len() as u32 - 1;
                     entries.iter().for_each(|e| self.level[node(*e)] = level);
                 }
-            }
-            if last.end == self.entries.len() {
-                break;
+                first.push(self.entries.len());
             }
             if self.done.overflow.is_some() {
                 return StepResult { looked, ..self.done };
             }
-            first.push(self.entries.len());
+        }
+        if self.done.overflow.is_some() {
+            return StepResult { looked, ..self.done };
         }
         let deepest = first.len() - 2;
-        for level in (1..=deepest).rev() {
-            let list = first[level]..first[level + 1];
-            if self.lanes == 1 && list.len() <= ALONE[0] {
-                looked += self.walk_back(p, list, level as u32 + 1, beat);
+        let length = |level: &usize| first[level + 1] - first[*level];
+        let mut above = deepest + 1;
+        while above > 1 {
+            let level = above - 1;
+            let list = first[level]..first[above];
+            let narrow = |level: &usize| self.lanes == 1 && length(level) <= ALONE[0];
+            if let Some(lowest) = (1..above).rev().take_while(narrow).last() {
+                looked += self.walk_back(p, &first, lowest..=level, beat);
+                above = lowest;
                 continue;
             }
+            above = level;
             if level < deepest {
                 looked += self.back(p, list.clone(), beat).looked;
             }
@@ -240,83 +256,6 @@ impl Lanes {
             self.settle(list, level == deepest, &sums, beat);
         }
         StepResult { looked, levels: deepest as u64, ..self.score(told, scores) }
-    }
-
-    /// Whether the list of a level is one thread's.
-    fn is_narrow(&self, list: &Range<usize>) -> bool {
-        self.lanes == 1 && list.len() <= ALONE[0] && self.arcs <= ALONE[1] as u64
-    }
-
-    /// Finds level `next` from the list `last`, of one lane, and puts it into the arrays and its list. Returns the arcs that it
-    /// looked at.
-    fn walk(
-        &mut self,
-        p: &Columns,
-        last: Range<usize>,
-        next: u32,
-        beat: &(dyn Fn() + Sync),
-    ) -> u64 {
-        beat();
-        let (out, into) = (p.out.view(), p.in_rows().view());
-        let (looked, begin) = (self.arcs, self.entries.len());
-        for i in last {
-            let u = node(self.entries[i]);
-            let paths = self.sigma[u];
-            for v in out.row(u).iter().map(|v| *v as usize) {
-                if self.level[v] == UNSEEN {
-                    self.level[v] = next;
-                    self.sigma[v] = paths;
-                    self.entries.push(entry(v, 1));
-                } else if self.level[v] == next {
-                    self.sigma[v] += paths;
-                }
-            }
-        }
-        self.arcs = 0;
-        for i in begin..self.entries.len() {
-            let v = node(self.entries[i]);
-            if self.sigma[v] > EXACT {
-                // The order matters.
-                let before = |u: &&u32| self.level[**u as usize].wrapping_add(1) == next;
-                let row = into.row(v).iter().filter(before);
-                self.sigma[v] = row.map(|u| self.sigma[*u as usize]).sum();
-            }
-            if self.sigma[v] > MOST_PATHS {
-                self.done.overflow.get_or_insert(0);
-            }
-            self.seen[v] = 1;
-            self.arcs += out.row(v).len() as u64;
-            self.open -= into.row(v).len() as u64;
-        }
-        let reached = (self.entries.len() - begin) as u64;
-        self.reached[0] += reached;
-        self.done.reached += reached;
-        self.done.reached_arcs += self.arcs;
-        looked
-    }
-
-    /// Coefficients and dependencies of a level's list, of one lane, from those of level `next`. Returns the arcs that it
-    /// looked at.
-    fn walk_back(
-        &mut self,
-        p: &Columns,
-        list: Range<usize>,
-        next: u32,
-        beat: &(dyn Fn() + Sync),
-    ) -> u64 {
-        beat();
-        let (out, mut looked) = (p.out.view(), 0);
-        for i in list {
-            let v = node(self.entries[i]);
-            let row = out.row(v);
-            looked += row.len() as u64;
-            let after = row.iter().filter(|w| self.level[**w as usize] == next);
-            let sum: f64 = after.map(|w| self.coef[*w as usize]).sum();
-            let dependency = self.sigma[v] * sum;
-            self.delta[v] = dependency;
-            self.coef[v] = (1.0 + dependency) / self.sigma[v];
-        }
-        looked
     }
 
     /// Level 0: the sources (labels, distinct), each in its lane.
@@ -472,13 +411,14 @@ impl Lanes {
         };
         let parts = entries.par_chunks(FEW).zip(paths.par_chunks(FEW * lanes));
         let parts: Vec<Level> = parts.map(part).collect();
-        self.arcs = 0;
+        (self.arcs, self.closed) = (0, 0);
         for level in parts {
             self.done.overflow = self.done.overflow.or(level.overflow);
             self.reached.iter_mut().zip(level.reached).for_each(|(sum, x)| *sum += x);
             self.done.reached += level.reached.iter().sum::<u64>();
             self.done.reached_arcs += level.reached_arcs;
             self.arcs += level.arcs;
+            self.closed += level.closed;
             self.open -= level.closed;
         }
         self.entries.extend_from_slice(entries);

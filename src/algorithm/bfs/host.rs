@@ -2,6 +2,7 @@
 
 use super::UNREACHED;
 use super::plan::{FrontierInfo, State, StepResult, StepTask, Task, pulls};
+use super::walk::walk;
 use crate::collective::{atomic_words, atomics};
 use crate::layout::TopologyRows;
 use rayon::prelude::*;
@@ -12,7 +13,7 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Words (64 nodes each) of one task.
 const TASK: usize = 32;
 /// Arcs below which a level is not worth waking other threads for.
-const SERIAL_ARCS: u64 = 1 << 13;
+pub(super) const SERIAL_ARCS: u64 = 1 << 13;
 
 /// The source at level 0 and in the frontier, all others not reached.
 pub(super) fn reset(rows: &TopologyRows, s: &mut State, visited: &mut Vec<u64>, source: u32) {
@@ -53,7 +54,7 @@ pub(super) fn step(
                 && !pulls(rows, told.reachable, told.config, known)
         };
         if several && narrow(&known) {
-            found = walk(rows, s, visited, &mut known, found, narrow, beat);
+            found = walk(rows, s, visited, (&mut known, found), narrow, beat);
             if known.nodes == 0 {
                 break;
             }
@@ -104,59 +105,9 @@ fn sum(a: Counted, b: Counted) -> Counted {
 }
 
 /// What is known once the level after `known` has so many nodes and arcs.
-fn after(known: &FrontierInfo, nodes: u64, arcs: u64, pulled: bool) -> FrontierInfo {
+pub(super) fn after(known: &FrontierInfo, nodes: u64, arcs: u64, pulled: bool) -> FrontierInfo {
     let (reached, depth) = (known.reached + nodes, known.depth + 1);
     FrontierInfo { nodes, arcs: Some(arcs), reached, depth, pulled, want_pull: false }
-}
-
-/// Level after level while these are `narrow`: the frontier is a list, so that a level costs what it holds.
-fn walk(
-    rows: &TopologyRows,
-    s: &mut State,
-    visited: &mut [u64],
-    known: &mut FrontierInfo,
-    mut found: StepResult,
-    narrow: impl Fn(&FrontierInfo) -> bool,
-    beat: &(dyn Fn() + Sync),
-) -> StepResult {
-    let out = rows.columns.out.view();
-    let level = s.level.host_mut().unwrap_or_default();
-    let front = s.front.words_mut().host_mut().unwrap_or_default();
-    let (mut list, mut next, mut heads) = (Vec::new(), Vec::new(), Vec::new());
-    for (i, word) in front.iter_mut().enumerate() {
-        while *word != 0 {
-            list.push((i * 64) as u32 + word.trailing_zeros());
-            *word &= *word - 1;
-        }
-    }
-    while narrow(known) {
-        beat();
-        let (mut nodes, depth) = (0, known.depth + 1);
-        // Every node that an arc leads to is written down, and overwritten if it is not new: without a branch.
-        let looked = known.arcs.unwrap_or_default();
-        next.resize(looked as usize + 1, 0);
-        out.gather(&list, looked as usize, &mut heads);
-        for v in &heads {
-            let slot = &mut level[*v as usize];
-            next[nodes] = *v;
-            nodes += usize::from(*slot > depth);
-            *slot = depth.min(*slot);
-        }
-        next.truncate(nodes);
-        let mut arcs = 0;
-        for v in &next {
-            visited[*v as usize / 64] |= 1 << (v % 64);
-            arcs += out.row(*v as usize).len() as u64;
-        }
-        std::mem::swap(&mut list, &mut next);
-        let nodes = nodes as u64;
-        found.looked += looked;
-        found.rounds += 1;
-        found.reached += nodes;
-        *known = after(known, nodes, arcs, false);
-    }
-    list.iter().for_each(|v| front[*v as usize / 64] |= 1 << (v % 64));
-    found
 }
 
 /// Claims for level `known.depth + 1` what the frontier in `words` reaches; the frontier is cleared.

@@ -34,6 +34,7 @@ mod cuda;
 mod driver;
 mod host;
 mod plan;
+mod walk;
 
 pub use answer::{Searches, Teps};
 

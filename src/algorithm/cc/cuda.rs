@@ -51,6 +51,7 @@ impl Workspace {
         let active = rows.columns.active;
         let by_degree = rows.columns.name() == "degree";
         let flat = !by_degree && rows.columns.flat;
+        let both = [&rows.columns.out, rows.columns.in_rows()];
         let arrays = Arrays::allocate(device, active)?;
         let (out, into) = (&graph.out, graph.in_rows());
         let args = FirstArgs {
@@ -78,7 +79,7 @@ impl Workspace {
             sampled: !by_degree && !flat,
             flat,
             scattered: active >= SCATTERED as usize
-                && half_of_arcs(&rows.columns.out.offsets, active) >= EVEN,
+                && half_of_arcs(both.map(|rows| &**rows.offsets)) >= EVEN,
         })
     }
 

@@ -236,10 +236,11 @@ const WORTH_WINDOWS: u64 = if cfg!(test) { 1 } else { 1 << 23 };
 /// of d and a mean weight of w, the number of nodes within a distance grows by a factor of e about every 2 w / d; a window is
 /// half of that.
 fn window(layout: &WeightedLayout) -> Option<f32> {
-    let (offsets, arcs) = (&layout.out.offsets, layout.out.arc_count());
+    let arcs = layout.out.arc_count();
     let width = layout.mean_weight * layout.active as f64 / arcs.max(1) as f64;
     let least = if width < f64::from(layout.lightest) { VERY_EVEN } else { EVEN };
-    let even = half_of_arcs(offsets, layout.active) >= least;
+    let even =
+        half_of_arcs([&layout.out, layout.in_rows()].map(|rows| rows.offsets.as_slice())) >= least;
     let alike = layout.mean_weight <= f64::from(layout.lightest);
     let no_hubs = even && !alike && layout.by_degree && arcs >= WORTH_WINDOWS;
     // Windows of whole weights begin and end at whole distances.

@@ -1,0 +1,241 @@
+//! Levels of few nodes of one source, on host threads: one begins; where many levels follow each other, as on roads, a team walks
+//! on. A node's row is looked at once a phase: forward, the row tells its number of paths and who is next.
+
+use super::{ALONE, Lanes, MOST_PATHS, UNSEEN, entry, node};
+use crate::collective::{Element, atomics, cells};
+use crate::layout::{ColumnRows, Columns, RowView};
+use crate::team::{self, Lists, Member};
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+/// Levels that one thread walks before it asks for a team.
+const BEFORE: u32 = 16;
+/// Threads of a team at most.
+const TEAM: usize = 8;
+/// Nodes of a level that are worth a member of the team.
+const WORTH: usize = 64;
+
+/// Whether a level is one thread's, or a team's.
+fn is_narrow(nodes: usize, arcs: [u64; 2]) -> bool {
+    nodes <= ALONE[0] && arcs.iter().all(|arcs| *arcs <= ALONE[1] as u64)
+}
+
+impl Lanes {
+    /// Whether the last level, with so many nodes, is one to walk from.
+    pub(super) fn walks(&self, nodes: usize) -> bool {
+        self.lanes == 1 && is_narrow(nodes, [self.arcs, self.closed])
+    }
+
+    /// Finds level after level from the last one, whose list is the last of `first`, while they are narrow. Returns arcs looked
+    /// at, and whether the last level leads nowhere.
+    pub(super) fn walk(
+        &mut self,
+        p: &Columns,
+        first: &mut Vec<usize>,
+        beat: &(dyn Fn() + Sync),
+    ) -> (u64, bool) {
+        let begin = first.len() as u32 - 2;
+        let list = first[begin as usize]..self.entries.len();
+        let lists = Lists::new(list.len().max(p.active.min(ALONE[1])));
+        lists.at(0)[0].add(self.entries[list.clone()].iter().map(|e| node(*e) as u32), [0; 2]);
+        let walk = Walk {
+            out: p.out.view(),
+            into: p.into.as_ref().map(ColumnRows::view),
+            level: atomics(&mut self.level),
+            seen: atomics(&mut self.seen),
+            sigma: cells(&mut self.sigma),
+            lists,
+            begin,
+            found: Mutex::new((&mut self.entries, first)),
+            beyond: AtomicBool::new(false),
+        };
+        let mut known =
+            Known { level: begin, nodes: list.len(), arcs: [self.arcs, self.closed], all: [0; 3] };
+        while known.goes_on() {
+            let since = known.level;
+            let wants = |now: &Known, since| now.level - since >= BEFORE && now.nodes >= 2 * WORTH;
+            let several = wants(&known, begin) && rayon::current_num_threads() > 1;
+            let stays = |now: &Known| match several {
+                true => now.goes_on() && now.nodes >= WORTH,
+                false => now.goes_on() && !wants(now, since),
+            };
+            let most = if several { TEAM } else { 1 };
+            known = team::run(most, |member| walk.levels(member, known, stays, beat));
+        }
+        let beyond = walk.beyond.into_inner();
+        let (looked, [nodes, out, into]) = (self.arcs + known.all[1] - known.arcs[0], known.all);
+        self.reached[0] += nodes;
+        self.done.reached += nodes;
+        self.done.reached_arcs += out;
+        self.open -= into;
+        [self.arcs, self.closed] = known.arcs;
+        if beyond {
+            self.done.overflow.get_or_insert(0);
+        }
+        if known.nodes > 0 {
+            // What the next step takes from here has its numbers of paths.
+            let wanted = &self.entries[first[first.len() - 2]..];
+            let (into, arcs) = (p.in_rows().view(), self.closed);
+            let (wanted, sums) = self.pull(into, &self.sigma, (wanted, arcs), false, beat);
+            for (e, sum) in wanted.into_iter().zip(sums) {
+                self.sigma[node(e)] = sum;
+                if sum > MOST_PATHS {
+                    self.done.overflow.get_or_insert(0);
+                }
+            }
+        }
+        (looked, known.nodes == 0)
+    }
+
+    /// Coefficients and dependencies of `levels`, of one lane, from the highest to the lowest; those of the level after them are
+    /// there. List k is from `first[k]` to `first[k + 1]`. Returns arcs looked at.
+    pub(super) fn walk_back(
+        &mut self,
+        p: &Columns,
+        first: &[usize],
+        levels: RangeInclusive<usize>,
+        beat: &(dyn Fn() + Sync),
+    ) -> u64 {
+        let out = p.out.view();
+        let (level, sigma, entries) = (&self.level, &self.sigma, &self.entries);
+        let (delta, coef) = (cells(&mut self.delta), cells(&mut self.coef));
+        let looked = AtomicU64::new(0);
+        let count = levels.end() + 1 - levels.start();
+        let nodes = first[levels.end() + 1] - first[*levels.start()];
+        let several = count >= BEFORE as usize && nodes >= 2 * WORTH * count;
+        team::run(if several { TEAM } else { 1 }, |member| {
+            let mut own = 0;
+            for at in levels.clone().rev() {
+                if member.is_first() {
+                    beat();
+                }
+                let list = &entries[first[at]..first[at + 1]];
+                for v in list[member.part(list.len(), WORTH)].iter().map(|e| node(*e)) {
+                    let row = out.row(v);
+                    own += row.len() as u64;
+                    let after = row.iter().filter(|w| level[**w as usize] == at as u32 + 1);
+                    let sum: f64 = after.map(|w| f64::load(&coef[*w as usize])).sum();
+                    let dependency = sigma[v] * sum;
+                    delta[v].store(dependency.to_bits(), Relaxed);
+                    coef[v].store(((1.0 + dependency) / sigma[v]).to_bits(), Relaxed);
+                }
+                member.meet();
+            }
+            looked.fetch_add(own, Relaxed);
+        });
+        looked.into_inner()
+    }
+}
+
+/// What is known of a level.
+#[derive(Clone, Copy)]
+struct Known {
+    level: u32,
+    nodes: usize,
+    /// Out of its nodes, and into them.
+    arcs: [u64; 2],
+    /// Nodes of all levels that the walk has found, and the same of their arcs.
+    all: [u64; 3],
+}
+
+impl Known {
+    fn goes_on(&self) -> bool {
+        self.nodes > 0 && is_narrow(self.nodes, self.arcs)
+    }
+}
+
+/// What those who walk share.
+struct Walk<'a> {
+    out: RowView<'a>,
+    /// Where they are others.
+    into: Option<RowView<'a>>,
+    level: &'a [AtomicU32],
+    seen: &'a [AtomicU32],
+    sigma: &'a [AtomicU64],
+    /// Of levels, with the arcs out of them and into them.
+    lists: Lists<2>,
+    /// The first level, whose numbers of paths are there.
+    begin: u32,
+    /// The lists of all levels, and where they end.
+    found: Mutex<(&'a mut Vec<u64>, &'a mut Vec<usize>)>,
+    /// A node has more paths than can be counted.
+    beyond: AtomicBool,
+}
+
+impl Walk<'_> {
+    /// Walks from `known` while it `stays`.
+    fn levels(
+        &self,
+        member: &Member<'_>,
+        mut known: Known,
+        stays: impl Fn(&Known) -> bool,
+        beat: &(dyn Fn() + Sync),
+    ) -> Known {
+        let mut found = Vec::new();
+        while stays(&known) {
+            let [list, next, last] = self.lists.at((known.level - self.begin) as usize);
+            if member.is_first() {
+                beat();
+                last.clear();
+            }
+            for u in list.nodes(member.part(known.nodes, WORTH)) {
+                self.look(u as usize, known.level, member.is_alone(), &mut found);
+            }
+            let mut arcs = [0, 0];
+            for v in found.iter().map(|v| *v as usize) {
+                self.seen[v].store(1, Relaxed);
+                let own = self.out.row(v).len();
+                arcs[0] += own as u64;
+                arcs[1] += self.into.map_or(own, |into| into.row(v).len()) as u64;
+            }
+            next.add(found.drain(..), arcs);
+            member.meet();
+            let (nodes, arcs) = (next.len(), next.sums());
+            let all = [nodes as u64, arcs[0], arcs[1]];
+            let all = std::array::from_fn(|i| known.all[i] + all[i]);
+            known = Known { level: known.level + 1, nodes, arcs, all };
+            if member.is_first() && nodes > 0 {
+                let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+                found.0.extend(next.nodes(0..nodes).map(|v| entry(v as usize, 1)));
+                let end = found.0.len();
+                found.1.push(end);
+            }
+        }
+        known
+    }
+
+    /// The number of paths to node u of this level, and those of the next that are found first here.
+    fn look(&self, u: usize, level: u32, alone: bool, found: &mut Vec<u32>) {
+        let (mut paths, before) = (0.0f64, level.wrapping_sub(1));
+        let mut count = |held: u32, w: usize| {
+            if held == before {
+                paths += f64::load(&self.sigma[w]);
+            }
+        };
+        for w in self.out.row(u) {
+            let slot = &self.level[*w as usize];
+            let held = slot.load(Relaxed);
+            if held != UNSEEN {
+                if self.into.is_none() {
+                    count(held, *w as usize);
+                }
+            } else if alone {
+                slot.store(level + 1, Relaxed);
+                found.push(*w);
+            } else if slot.compare_exchange(UNSEEN, level + 1, Relaxed, Relaxed).is_ok() {
+                found.push(*w);
+            }
+        }
+        for w in self.into.iter().flat_map(|into| into.row(u)).map(|w| *w as usize) {
+            count(self.level[w].load(Relaxed), w);
+        }
+        if level == self.begin {
+            return;
+        }
+        self.sigma[u].store(paths.to_bits(), Relaxed);
+        if paths > MOST_PATHS {
+            self.beyond.store(true, Relaxed);
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! A few threads of a rayon pool that go through many short phases together and meet after each. Waking threads for a phase of
+//! some microseconds costs more than the phase; a meeting costs a fraction of one.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+/// Looks at the others' state before a thread that waits offers its core to somebody else.
+const LOOKS: u32 = 1 << 12;
+
+/// On a cache line of its own.
+#[repr(align(128))]
+#[derive(Default)]
+struct Alone<T>(T);
+
+/// One thread of a team.
+pub(crate) struct Member<'a> {
+    team: &'a Team,
+    index: usize,
+}
+
+struct Team {
+    members: usize,
+    /// Who has come to the meeting.
+    arrived: Alone<AtomicUsize>,
+    /// Meetings that are over.
+    meetings: Alone<AtomicUsize>,
+    /// A member has panicked: there will be no more meetings.
+    broken: AtomicBool,
+}
+
+/// Runs `work` on up to `most` threads of the pool that this thread is in, and returns what the first of them returns. All members
+/// have to call [`Member::meet`] equally often.
+pub(crate) fn run<R: Send>(most: usize, work: impl Fn(&Member) -> R + Sync) -> R {
+    let members = if most > 1 { rayon::current_num_threads().min(most) } else { 1 };
+    let team = Team {
+        members,
+        arrived: Alone::default(),
+        meetings: Alone::default(),
+        broken: AtomicBool::new(false),
+    };
+    let of = |index| work(&Member { team: &team, index });
+    if members == 1 {
+        return of(0);
+    }
+    let mut all = rayon::broadcast(|thread| (thread.index() < members).then(|| of(thread.index())));
+    match all.swap_remove(0) {
+        Some(first) => first,
+        None => unreachable!("the first thread of a pool is a member"),
+    }
+}
+
+impl Member<'_> {
+    pub fn is_first(&self) -> bool {
+        self.index == 0
+    }
+
+    /// Whether there is no other.
+    pub fn is_alone(&self) -> bool {
+        self.team.members == 1
+    }
+
+    /// The own part of `items`, of which as many members get one as there is work for: `worth` items and more each.
+    pub fn part(&self, items: usize, worth: usize) -> Range<usize> {
+        let parts = (items / worth).clamp(1, self.team.members);
+        let bound = |part: usize| items * part.min(parts) / parts;
+        bound(self.index)..bound(self.index + 1)
+    }
+
+    /// Waits for the others. What they wrote before is seen after.
+    pub fn meet(&self) {
+        let Team { members, arrived, meetings, broken } = self.team;
+        // The meeting does not end before this thread comes.
+        let before = meetings.0.load(Ordering::Relaxed);
+        if arrived.0.fetch_add(1, Ordering::AcqRel) + 1 == *members {
+            arrived.0.store(0, Ordering::Relaxed);
+            meetings.0.store(before + 1, Ordering::Release);
+            return;
+        }
+        let mut looks = 0;
+        while meetings.0.load(Ordering::Acquire) == before {
+            looks += 1;
+            if looks < LOOKS {
+                std::hint::spin_loop();
+            } else {
+                assert!(!broken.load(Ordering::Relaxed), "another thread of the team panicked");
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+/// A list of nodes that members fill together, with sums over them.
+pub(crate) struct List<const SUMS: usize> {
+    nodes: Vec<AtomicU32>,
+    count: AtomicUsize,
+    sums: [AtomicU64; SUMS],
+}
+
+impl<const SUMS: usize> List<SUMS> {
+    pub fn new(room: usize) -> List<SUMS> {
+        List {
+            nodes: (0..room).map(|_| AtomicU32::new(0)).collect(),
+            count: AtomicUsize::new(0),
+            sums: std::array::from_fn(|_| AtomicU64::new(0)),
+        }
+    }
+
+    pub fn clear(&self) {
+        self.count.store(0, Ordering::Relaxed);
+        self.sums.iter().for_each(|sum| sum.store(0, Ordering::Relaxed));
+    }
+
+    /// Adds nodes, for which there has to be room, and what they add to the sums.
+    pub fn add(&self, nodes: impl ExactSizeIterator<Item = u32>, sums: [u64; SUMS]) {
+        let at = self.count.fetch_add(nodes.len(), Ordering::Relaxed);
+        for (sum, more) in self.sums.iter().zip(sums) {
+            sum.fetch_add(more, Ordering::Relaxed);
+        }
+        self.nodes[at..].iter().zip(nodes).for_each(|(slot, v)| slot.store(v, Ordering::Relaxed));
+    }
+
+    pub fn len(&self) -> usize {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    pub fn sums(&self) -> [u64; SUMS] {
+        std::array::from_fn(|i| self.sums[i].load(Ordering::Relaxed))
+    }
+
+    pub fn nodes(&self, range: Range<usize>) -> impl Iterator<Item = u32> + '_ {
+        self.nodes[range].iter().map(|v| v.load(Ordering::Relaxed))
+    }
+}
+
+/// The lists of a level, of the next, and one that may be emptied meanwhile: nobody looks at it any more. They take turns.
+pub(crate) struct Lists<const SUMS: usize>([List<SUMS>; 3]);
+
+impl<const SUMS: usize> Lists<SUMS> {
+    pub fn new(room: usize) -> Lists<SUMS> {
+        Lists(std::array::from_fn(|_| List::new(room)))
+    }
+
+    /// The list of level `turn`, and the two that follow.
+    pub fn at(&self, turn: usize) -> [&List<SUMS>; 3] {
+        [0, 1, 2].map(|k| &self.0[(turn + k) % 3])
+    }
+}
+
+impl Drop for Member<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.team.broken.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::AtomicU64;
+
+    fn on(threads: usize, test: impl Fn() + Send + Sync) {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(test);
+    }
+
+    #[test]
+    fn members_see_what_others_wrote_before_a_meeting() {
+        for (threads, most, members) in [(1, 4, 1), (3, 2, 2), (4, 8, 4), (4, 1, 1)] {
+            on(threads, || {
+                let slots: Vec<AtomicU64> = (0..members).map(|_| AtomicU64::new(0)).collect();
+                let rounds = run(most, |member| {
+                    assert_eq!((member.is_alone(), member.team.members), (members == 1, members));
+                    for round in 1..2000 {
+                        slots[member.index].store(round, Ordering::Relaxed);
+                        member.meet();
+                        assert!(slots.iter().all(|slot| slot.load(Ordering::Relaxed) == round));
+                        member.meet();
+                    }
+                    member.is_first().then_some(2000)
+                });
+                assert_eq!(rounds, Some(2000));
+            });
+        }
+    }
+
+    #[test]
+    fn parts_are_all_items_once_and_of_some_worth() {
+        on(4, || {
+            for (items, worth, parts) in [(0, 8, 1), (7, 8, 1), (17, 8, 2), (1000, 8, 4)] {
+                let all: Vec<AtomicU64> = (0..items).map(|_| AtomicU64::new(0)).collect();
+                let busy = AtomicUsize::new(0);
+                run(4, |member| {
+                    let part = member.part(items, worth);
+                    busy.fetch_add(usize::from(!part.is_empty()), Ordering::Relaxed);
+                    part.for_each(|i| {
+                        all[i].fetch_add(1, Ordering::Relaxed);
+                    });
+                });
+                assert!(all.iter().all(|count| count.load(Ordering::Relaxed) == 1));
+                assert_eq!(busy.into_inner(), parts.min(items), "{items}");
+            }
+        });
+    }
+
+    #[test]
+    fn a_member_that_panics_is_not_waited_for() {
+        on(3, || {
+            let caught = catch_unwind(AssertUnwindSafe(|| {
+                run(3, |member| {
+                    assert!(member.index != 1, "trouble");
+                    member.meet();
+                })
+            }));
+            assert!(caught.is_err());
+        });
+    }
+}
