@@ -28,10 +28,14 @@ struct Team {
     broken: AtomicBool,
 }
 
-/// Runs `work` on up to `most` threads of the pool that this thread is in, and returns what the first of them returns. All members
-/// have to call [`Member::meet`] equally often.
-pub(crate) fn run<R: Send>(most: usize, work: impl Fn(&Member) -> R + Sync) -> R {
-    let members = if most > 1 { rayon::current_num_threads().min(most) } else { 1 };
+/// Threads that a team of up to `most` has in the pool that this thread is in.
+pub(crate) fn size(most: usize) -> usize {
+    if most > 1 { rayon::current_num_threads().min(most) } else { 1 }
+}
+
+/// Runs `work` on so many threads of the pool, and returns what the first of them returns. All members have to call
+/// [`Member::meet`] equally often.
+pub(crate) fn run<R: Send>(members: usize, work: impl Fn(&Member) -> R + Sync) -> R {
     let team = Team {
         members,
         arrived: Alone::default(),
@@ -89,60 +93,79 @@ impl Member<'_> {
     }
 }
 
-/// A list of nodes that members fill together, with sums over them.
+/// A list of nodes that members fill together, with sums over them. What a member found follows what those before it found, so
+/// that members whose parts are cut from the list stay where they have been.
 pub(crate) struct List<const SUMS: usize> {
+    parts: Vec<Alone<Part<SUMS>>>,
+}
+
+struct Part<const SUMS: usize> {
     nodes: Vec<AtomicU32>,
     count: AtomicUsize,
     sums: [AtomicU64; SUMS],
 }
 
 impl<const SUMS: usize> List<SUMS> {
-    pub fn new(room: usize) -> List<SUMS> {
-        List {
+    fn new(members: usize, room: usize) -> List<SUMS> {
+        let part = || Part {
             nodes: (0..room).map(|_| AtomicU32::new(0)).collect(),
             count: AtomicUsize::new(0),
             sums: std::array::from_fn(|_| AtomicU64::new(0)),
-        }
+        };
+        List { parts: (0..members).map(|_| Alone(part())).collect() }
     }
 
-    pub fn clear(&self) {
-        self.count.store(0, Ordering::Relaxed);
-        self.sums.iter().for_each(|sum| sum.store(0, Ordering::Relaxed));
-    }
-
-    /// Adds nodes, for which there has to be room, and what they add to the sums.
-    pub fn add(&self, nodes: impl ExactSizeIterator<Item = u32>, sums: [u64; SUMS]) {
-        let at = self.count.fetch_add(nodes.len(), Ordering::Relaxed);
-        for (sum, more) in self.sums.iter().zip(sums) {
-            sum.fetch_add(more, Ordering::Relaxed);
-        }
-        self.nodes[at..].iter().zip(nodes).for_each(|(slot, v)| slot.store(v, Ordering::Relaxed));
+    /// What `member` found; there has to be room for it.
+    pub fn fill(
+        &self,
+        member: &Member<'_>,
+        nodes: impl ExactSizeIterator<Item = u32>,
+        sums: [u64; SUMS],
+    ) {
+        let part = &self.parts[member.index].0;
+        part.count.store(nodes.len(), Ordering::Relaxed);
+        part.sums.iter().zip(sums).for_each(|(slot, sum)| slot.store(sum, Ordering::Relaxed));
+        part.nodes.iter().zip(nodes).for_each(|(slot, v)| slot.store(v, Ordering::Relaxed));
     }
 
     pub fn len(&self) -> usize {
-        self.count.load(Ordering::Relaxed)
+        self.parts.iter().map(|part| part.0.count.load(Ordering::Relaxed)).sum()
     }
 
     pub fn sums(&self) -> [u64; SUMS] {
-        std::array::from_fn(|i| self.sums[i].load(Ordering::Relaxed))
+        let sum = |i: usize| self.parts.iter().map(|p| p.0.sums[i].load(Ordering::Relaxed)).sum();
+        std::array::from_fn(sum)
     }
 
-    pub fn nodes(&self, range: Range<usize>) -> impl Iterator<Item = u32> + '_ {
-        self.nodes[range].iter().map(|v| v.load(Ordering::Relaxed))
+    /// Takes nodes out of a range of the list.
+    pub fn read(&self, range: Range<usize>, nodes: &mut Vec<u32>) {
+        let mut begin = 0;
+        for Alone(part) in &self.parts {
+            let count = part.count.load(Ordering::Relaxed);
+            let of = |at: usize| at.clamp(begin, begin + count) - begin;
+            let own = &part.nodes[of(range.start)..of(range.end)];
+            nodes.extend(own.iter().map(|v| v.load(Ordering::Relaxed)));
+            begin += count;
+        }
     }
 }
 
-/// The lists of a level, of the next, and one that may be emptied meanwhile: nobody looks at it any more. They take turns.
-pub(crate) struct Lists<const SUMS: usize>([List<SUMS>; 3]);
+/// The lists of a level, and of the next: they take turns.
+pub(crate) struct Lists<const SUMS: usize>([List<SUMS>; 2]);
 
 impl<const SUMS: usize> Lists<SUMS> {
-    pub fn new(room: usize) -> Lists<SUMS> {
-        Lists(std::array::from_fn(|_| List::new(room)))
+    /// Of `members`, each with room for so many nodes; the first list holds these.
+    pub fn new(members: usize, room: usize, first: &[u32]) -> Lists<SUMS> {
+        let lists = Lists(std::array::from_fn(|_| List::new(members, room.max(first.len()))));
+        let part = &lists.0[0].parts[0].0;
+        part.count.store(first.len(), Ordering::Relaxed);
+        part.nodes.iter().zip(first).for_each(|(slot, v)| slot.store(*v, Ordering::Relaxed));
+        lists
     }
 
-    /// The list of level `turn`, and the two that follow.
-    pub fn at(&self, turn: usize) -> [&List<SUMS>; 3] {
-        [0, 1, 2].map(|k| &self.0[(turn + k) % 3])
+    /// The list of level `turn`, and that of the next.
+    pub fn at(&self, turn: usize) -> [&List<SUMS>; 2] {
+        [0, 1].map(|k| &self.0[(turn + k) % 2])
     }
 }
 
@@ -169,7 +192,7 @@ mod tests {
         for (threads, most, members) in [(1, 4, 1), (3, 2, 2), (4, 8, 4), (4, 1, 1)] {
             on(threads, || {
                 let slots: Vec<AtomicU64> = (0..members).map(|_| AtomicU64::new(0)).collect();
-                let rounds = run(most, |member| {
+                let rounds = run(size(most), |member| {
                     assert_eq!((member.is_alone(), member.team.members), (members == 1, members));
                     for round in 1..2000 {
                         slots[member.index].store(round, Ordering::Relaxed);

@@ -27,32 +27,32 @@ pub(super) fn walk(
     beat: &(dyn Fn() + Sync),
 ) -> StepResult {
     let front = s.front.words_mut().host_mut().unwrap_or_default();
-    let room = (known.nodes as usize).max(rows.columns.active.min(SERIAL_ARCS as usize));
+    let words = front.iter_mut().enumerate().filter(|(_, word)| **word != 0);
+    let mut list: Vec<u32> = words.flat_map(|(i, word)| bits(i, std::mem::take(word))).collect();
     let walk = Walk {
         out: rows.columns.out.view(),
         level: atomics(s.level.host_mut().unwrap_or_default()),
-        lists: Lists::new(room),
     };
-    let words = front.iter_mut().enumerate().filter(|(_, word)| **word != 0);
-    let frontier: Vec<u32> = words.flat_map(|(i, word)| bits(i, std::mem::take(word))).collect();
-    walk.lists.at(0)[0].add(frontier.into_iter(), [0]);
+    let room = rows.columns.active.min(SERIAL_ARCS as usize);
     let (begin, mut teamed) = (*known, false);
     while narrow(known) {
         let first = *known;
         let many = |now: &FrontierInfo| now.nodes as usize >= 2 * WORTH;
         let wants = |now: &FrontierInfo, since: u32| now.depth - since >= ALONE && many(now);
-        let several = wants(known, begin.depth) && rayon::current_num_threads() > 1;
+        let members = if wants(&first, begin.depth) { team::size(TEAM) } else { 1 };
+        let several = members > 1;
         let stays = |now: &FrontierInfo| match several {
             true => narrow(now) && now.nodes as usize >= WORTH,
             false => narrow(now) && !wants(now, first.depth),
         };
         let seen = if several { None } else { Some(atomic_words(visited)) };
         teamed |= several;
-        let turn = (first.depth - begin.depth) as usize;
-        let last = team::run(if several { TEAM } else { 1 }, |member| {
-            walk.levels(member, (first, turn), stays, seen, beat)
-        });
+        let lists = Lists::new(members, room, &list);
+        let last =
+            team::run(members, |member| walk.levels(member, &lists, first, stays, seen, beat));
         (*known, found.looked) = (last.0, found.looked + last.1);
+        list.clear();
+        lists.at((known.depth - first.depth) as usize)[0].read(0..known.nodes as usize, &mut list);
     }
     if teamed {
         let levels = walk.level[..rows.columns.active].par_chunks(64);
@@ -61,12 +61,10 @@ pub(super) fn walk(
             *word = levels.iter().rev().fold(0, |word, level| word << 1 | reached(level));
         });
     }
-    let levels = known.depth - begin.depth;
-    let [last, ..] = walk.lists.at(levels as usize);
-    for v in last.nodes(0..last.len()) {
+    for v in list {
         front[v as usize / 64] |= 1 << (v % 64);
     }
-    found.rounds += u64::from(levels);
+    found.rounds += u64::from(known.depth - begin.depth);
     found.reached += known.reached - begin.reached;
     found
 }
@@ -86,30 +84,29 @@ fn bits(i: usize, mut word: u64) -> impl Iterator<Item = u32> {
 struct Walk<'a> {
     out: RowView<'a>,
     level: &'a [AtomicU32],
-    /// Of levels, with the arcs out of them.
-    lists: Lists<1>,
 }
 
 impl Walk<'_> {
-    /// Walks from `known`, whose list is that of turn `turn`, while it `stays`. What is known in the end, and arcs looked at.
+    /// Walks from `known`, whose list is the first, while it `stays`. What is known in the end, and arcs looked at. `lists` sum up
+    /// arcs out of nodes.
     fn levels(
         &self,
         member: &Member<'_>,
-        (mut known, mut turn): (FrontierInfo, usize),
+        lists: &Lists<1>,
+        first: FrontierInfo,
         stays: impl Fn(&FrontierInfo) -> bool,
         seen: Option<&[AtomicU64]>,
         beat: &(dyn Fn() + Sync),
     ) -> (FrontierInfo, u64) {
         let (mut own, mut heads, mut found) = (Vec::new(), Vec::new(), Vec::new());
-        let mut looked = 0;
+        let (mut known, mut looked) = (first, 0);
         while stays(&known) {
-            let [list, next, last] = self.lists.at(turn);
+            let [list, next] = lists.at((known.depth - first.depth) as usize);
             if member.is_first() {
                 beat();
-                last.clear();
             }
             own.clear();
-            own.extend(list.nodes(member.part(known.nodes as usize, WORTH)));
+            list.read(member.part(known.nodes as usize, WORTH), &mut own);
             let arcs = own.iter().map(|u| self.out.row(*u as usize).len()).sum();
             self.out.gather(&own, arcs, &mut heads);
             found.resize(found.len().max(arcs + 1), 0);
@@ -121,12 +118,11 @@ impl Walk<'_> {
                 }
             }
             let arcs = nodes.iter().map(|v| self.out.row(*v as usize).len() as u64).sum();
-            next.add(nodes.iter().copied(), [arcs]);
+            next.fill(member, nodes.iter().copied(), [arcs]);
             member.meet();
             looked += known.arcs.unwrap_or_default();
             let ([arcs], nodes) = (next.sums(), next.len() as u64);
             known = after(&known, nodes, arcs, false);
-            turn += 1;
         }
         (known, looked)
     }

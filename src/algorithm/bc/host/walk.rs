@@ -36,16 +36,14 @@ impl Lanes {
         beat: &(dyn Fn() + Sync),
     ) -> (u64, bool) {
         let begin = first.len() as u32 - 2;
-        let list = first[begin as usize]..self.entries.len();
-        let lists = Lists::new(list.len().max(p.active.min(ALONE[1])));
-        lists.at(0)[0].add(self.entries[list.clone()].iter().map(|e| node(*e) as u32), [0; 2]);
+        let last = &self.entries[first[begin as usize]..];
+        let mut list: Vec<u32> = last.iter().map(|e| node(*e) as u32).collect();
         let walk = Walk {
             out: p.out.view(),
             into: p.into.as_ref().map(ColumnRows::view),
             level: atomics(&mut self.level),
             seen: atomics(&mut self.seen),
             sigma: cells(&mut self.sigma),
-            lists,
             begin,
             found: Mutex::new((&mut self.entries, first)),
             beyond: AtomicBool::new(false),
@@ -55,13 +53,15 @@ impl Lanes {
         while known.goes_on() {
             let since = known.level;
             let wants = |now: &Known, since| now.level - since >= BEFORE && now.nodes >= 2 * WORTH;
-            let several = wants(&known, begin) && rayon::current_num_threads() > 1;
-            let stays = |now: &Known| match several {
-                true => now.goes_on() && now.nodes >= WORTH,
-                false => now.goes_on() && !wants(now, since),
+            let members = if wants(&known, begin) { team::size(TEAM) } else { 1 };
+            let stays = |now: &Known| match members {
+                1 => now.goes_on() && !wants(now, since),
+                _ => now.goes_on() && now.nodes >= WORTH,
             };
-            let most = if several { TEAM } else { 1 };
-            known = team::run(most, |member| walk.levels(member, known, stays, beat));
+            let lists = Lists::new(members, p.active.min(ALONE[1]), &list);
+            known = team::run(members, |member| walk.levels(member, &lists, known, stays, beat));
+            list.clear();
+            lists.at((known.level - since) as usize)[0].read(0..known.nodes, &mut list);
         }
         let beyond = walk.beyond.into_inner();
         let (looked, [nodes, out, into]) = (self.arcs + known.all[1] - known.arcs[0], known.all);
@@ -104,7 +104,7 @@ impl Lanes {
         let count = levels.end() + 1 - levels.start();
         let nodes = first[levels.end() + 1] - first[*levels.start()];
         let several = count >= BEFORE as usize && nodes >= 2 * WORTH * count;
-        team::run(if several { TEAM } else { 1 }, |member| {
+        team::run(if several { team::size(TEAM) } else { 1 }, |member| {
             let mut own = 0;
             for at in levels.clone().rev() {
                 if member.is_first() {
@@ -153,8 +153,6 @@ struct Walk<'a> {
     level: &'a [AtomicU32],
     seen: &'a [AtomicU32],
     sigma: &'a [AtomicU64],
-    /// Of levels, with the arcs out of them and into them.
-    lists: Lists<2>,
     /// The first level, whose numbers of paths are there.
     begin: u32,
     /// The lists of all levels, and where they end.
@@ -164,23 +162,25 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Walks from `known` while it `stays`.
+    /// Walks from the `first` level, whose list is the first, while it `stays`. `lists` sum up arcs out of nodes, and into them.
     fn levels(
         &self,
         member: &Member<'_>,
-        mut known: Known,
+        lists: &Lists<2>,
+        first: Known,
         stays: impl Fn(&Known) -> bool,
         beat: &(dyn Fn() + Sync),
     ) -> Known {
-        let mut found = Vec::new();
+        let (mut known, mut own, mut found) = (first, Vec::new(), Vec::new());
         while stays(&known) {
-            let [list, next, last] = self.lists.at((known.level - self.begin) as usize);
+            let [list, next] = lists.at((known.level - first.level) as usize);
             if member.is_first() {
                 beat();
-                last.clear();
             }
-            for u in list.nodes(member.part(known.nodes, WORTH)) {
-                self.look(u as usize, known.level, member.is_alone(), &mut found);
+            own.clear();
+            list.read(member.part(known.nodes, WORTH), &mut own);
+            for u in &own {
+                self.look(*u as usize, known.level, member.is_alone(), &mut found);
             }
             let mut arcs = [0, 0];
             for v in found.iter().map(|v| *v as usize) {
@@ -189,15 +189,17 @@ impl Walk<'_> {
                 arcs[0] += own as u64;
                 arcs[1] += self.into.map_or(own, |into| into.row(v).len()) as u64;
             }
-            next.add(found.drain(..), arcs);
+            next.fill(member, found.drain(..), arcs);
             member.meet();
             let (nodes, arcs) = (next.len(), next.sums());
             let all = [nodes as u64, arcs[0], arcs[1]];
             let all = std::array::from_fn(|i| known.all[i] + all[i]);
             known = Known { level: known.level + 1, nodes, arcs, all };
             if member.is_first() && nodes > 0 {
+                own.clear();
+                next.read(0..nodes, &mut own);
                 let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-                found.0.extend(next.nodes(0..nodes).map(|v| entry(v as usize, 1)));
+                found.0.extend(own.iter().map(|v| entry(*v as usize, 1)));
                 let end = found.0.len();
                 found.1.push(end);
             }
