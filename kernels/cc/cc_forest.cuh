@@ -58,7 +58,7 @@ struct CcArgs {  // @host
 #define MOST_STRIDE 1024u  // one node in so many joins trees, at first
 #define LEAST_STRIDE 16u   // and at last
 #define LOOKS 32u  // arcs of a root, at most, among which it looks for a smaller one
-#define MANY_ARCS 32u  // left for each thread: trees are joined by a few of them first
+#define MANY_ARCS 6u  // left for each thread: trees are joined by a few of them first
 
 __device__ __forceinline__ u32 root_of(const u32* comp, u32 v) {
     u32 p = fresh(comp + v);

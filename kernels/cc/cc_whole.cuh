@@ -92,7 +92,8 @@ __device__ bool link_left(const CcArgs& a, Grid& grid, u32 words, bool shared, u
         if (!grid.sync()) return false;
     }
     u64 all = __ldg(a.out_offsets + a.active) + (both ? __ldg(a.in_offsets + a.active) : 0);
-    if (all / a.active * left > (u64)MANY_ARCS * threads) {
+    // That takes some looks at every node.
+    if (all / a.active * left > max((u64)MANY_ARCS * threads, (u64)a.active)) {
         if (!join_more(a, grid, words, left, both, giant, rounds, arcs)) return false;
         left = fresh(&a.control->left);
     }
