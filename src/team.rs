@@ -54,6 +54,10 @@ pub(crate) fn run<R: Send>(members: usize, work: impl Fn(&Member) -> R + Sync) -
 }
 
 impl Member<'_> {
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
     pub fn is_first(&self) -> bool {
         self.index == 0
     }

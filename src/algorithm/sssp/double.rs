@@ -54,7 +54,7 @@ pub(super) fn program(
         Workspace::new(device, question.graph.on_device(rank)?, arcs, &question.seeds, widths)
     };
     let words = layout.nodes.div_ceil(64);
-    let engine = Engine::new(r, cuda, || Ok([vec![0; words], vec![0; words]]))?;
+    let engine = Engine::new(r, cuda, || Ok(vec![0; words]))?;
     let mut search = Driver { question, widths, state, engine };
     let measured = timed(r, run, &mut search)?;
     let (delta, tiles) = match search.engine.workspace() {
@@ -69,8 +69,8 @@ struct Driver<'a> {
     question: &'a Question,
     widths: Widths,
     state: State,
-    /// On the host the far pile and marks of what is near, as bits.
-    engine: Engine<Workspace, [Vec<u64>; 2]>,
+    /// On the host the nodes to begin with, as bits.
+    engine: Engine<Workspace, Vec<u64>>,
 }
 
 impl Run for Driver<'_> {
@@ -80,8 +80,7 @@ impl Run for Driver<'_> {
             r,
             &mut self.state.dist,
             |device, workspace, dist| workspace.reset(device, graph.on_device(rank)?, dist),
-            |[far, marks], dist, _| {
-                marks.fill(0);
+            |far, dist, _| {
                 let dist = dist.host_mut().unwrap_or_default();
                 host::start(dist, far, seeds, graph.layout.active);
             },
@@ -101,9 +100,9 @@ impl Run for Driver<'_> {
             &mut self.state.dist,
             |device, workspace, dist| workspace.launch(device, graph.on_device(rank)?, dist),
             |device, workspace| workspace.found(device),
-            |[far, marks], dist, beat| {
+            |far, dist, beat| {
                 let dist = dist.host_mut().unwrap_or_default();
-                host::near_far(&graph.layout.out, dist, [far, marks], delta, beat)
+                host::near_far(&graph.layout.out, dist, far, delta, beat)
             },
         )?;
         log.book(name, (rounds, relaxed), (seeds.len() as u64, 0), "none");

@@ -1,17 +1,18 @@
 //! The steps of shortest paths on host threads.
 
+mod near_far;
+
 use super::plan::{Exchange, FrontierInfo, State, StepResult, StepTask, Task};
 use crate::algorithm::chains::Length;
 use crate::collective::{Replicated, atomic_words, atomics, cells};
 use crate::layout::{ArcView, Rows, WeightedGraph};
+use near_far::NearFar;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Arcs below which a round is not worth waking other threads for.
 const SERIAL_ARCS: u64 = 1 << 14;
-/// Nodes below which a round of near-far is one thread's.
-const SERIAL_NODES: usize = 1 << 12;
 /// Arcs of one parallel task: rows longer than this are cut.
 const TASK_ARCS: u64 = 1 << 12;
 /// Words (64 nodes each) of one task that looks for marks.
@@ -65,35 +66,6 @@ impl<'a, A: ArcView, D: Length> Round<'a, A, D> {
             let bit = 1u64 << (v % 64);
             if self.marks[v as usize / 64].fetch_or(bit, Relaxed) & bit == 0 {
                 improved.push(v);
-            }
-        }
-    }
-
-    /// Relaxes all arcs out of `near`, by one thread: what comes below `threshold` goes to `next`, other nodes that improve
-    /// to `far`. A node that has improved since it was told of is told of again, and waits for that.
-    fn advance_few(
-        &mut self,
-        near: &[Entry<D>],
-        threshold: D,
-        next: &mut Vec<Entry<D>>,
-        far: &mut Vec<Entry<D>>,
-    ) {
-        (self.beat)();
-        for (v, from) in near {
-            if D::load(&self.dist[*v as usize]) < *from {
-                continue;
-            }
-            let row = self.rows.offsets[*v as usize]..self.rows.offsets[*v as usize + 1];
-            self.relaxed += row.end - row.start;
-            for i in row.start as usize..row.end as usize {
-                let (u, weight) = self.arcs.arc(i);
-                let candidate = from.plus(weight);
-                let slot = &self.dist[u as usize];
-                let lower = |held: D| (candidate < held).then_some(candidate);
-                if candidate < D::load(slot) && candidate < D::update(slot, lower) {
-                    let to = if candidate < threshold { &mut *next } else { &mut *far };
-                    to.push((u, candidate));
-                }
             }
         }
     }
@@ -222,9 +194,9 @@ pub(super) fn step(
     match told.task {
         Task::Pull => (pull(graph, s, told, beat), true),
         Task::LongPaths => {
-            let (dist, front, next) = host_arrays(s);
+            let (dist, front, _) = host_arrays(s);
             let delta = f64::from(told.delta);
-            let (relaxed, rounds) = near_far(&graph.layout.out, dist, [front, next], delta, beat);
+            let (relaxed, rounds) = near_far(&graph.layout.out, dist, front, delta, beat);
             (StepResult { relaxed, rounds, ..StepResult::default() }, false)
         }
         Task::Push => (push(graph, s, told.chunk.clone(), beat), false),
@@ -368,47 +340,20 @@ pub(super) fn exchange(s: &mut State, list: &mut Replicated<u64>, told: &Exchang
     }
 }
 
-/// Near-far to the end over `rows`, redundantly: distances are unique again when nothing is pending. `far` is the
-/// frontier to begin with, `marks` room for one. Returns arcs relaxed, and rounds.
+/// Near-far to the end over `rows`, redundantly: distances are unique again when nothing is pending. `far` is the frontier to
+/// begin with. Returns arcs relaxed, and rounds.
 pub(super) fn near_far<D: Length>(
     rows: &Rows,
     dist: &mut [D],
-    [far, marks]: [&mut [u64]; 2],
+    far: &mut [u64],
     delta: f64,
     beat: &(dyn Fn() + Sync),
 ) -> (u64, u64) {
     with_arcs!(rows, |arcs| {
         let words = far.len();
-        let mut round = Round::new(dist, marks, rows, arcs, beat);
-        let mut rounds = 0;
-        let mut far = round.take(far, 0..words);
-        let (mut near, mut next) = (Vec::new(), Vec::new());
-        while !far.is_empty() {
-            let threshold = lowest(&far).ahead(delta);
-            far.retain(|e| {
-                let now = e.1 < threshold;
-                if now {
-                    near.push(*e);
-                }
-                !now
-            });
-            while !near.is_empty() {
-                rounds += 1;
-                if near.len() < SERIAL_NODES {
-                    round.advance_few(&near, threshold, &mut next, &mut far);
-                } else {
-                    for entry in round.advance(&near) {
-                        let to = if entry.1 < threshold { &mut next } else { &mut far };
-                        to.push(entry);
-                    }
-                }
-                near.clear();
-                std::mem::swap(&mut near, &mut next);
-            }
-            // A node is told of whenever it improves; the last time counts.
-            far.retain(|e| round.entry(e.0).1 == e.1);
-        }
-        (round.relaxed, rounds)
+        let round = Round::new(dist, &mut [], rows, arcs, beat);
+        let seeds = round.take(far, 0..words);
+        NearFar { rows, arcs, dist: round.dist, beat, seeds, delta }.search()
     })
 }
 

@@ -1,0 +1,238 @@
+//! Near-far on host threads: a team goes through all rounds together. Each member keeps what it has found beyond the threshold, so
+//! that nothing is sorted or looked through by one thread for the others. Nodes that improve in a round of many are marked, and
+//! listed in their order when it is over: so their rows are read.
+
+use super::{Entry, TASK_ARCS, lowest};
+use crate::algorithm::chains::Length;
+use crate::layout::{ArcView, Rows};
+use crate::team::{self, Member};
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError, RwLock};
+
+/// Threads of a team at most: more would meet for longer than they work.
+const TEAM: usize = 16;
+/// Arcs of a graph that are worth more threads than one.
+const WORTH_TEAM: u64 = 1 << 17;
+/// Nodes of a round that are worth a member of the team.
+const WORTH: usize = 64;
+
+/// Nodes from which a round is one of many.
+const MANY: usize = 1 << 12;
+
+/// What members share.
+pub(super) struct NearFar<'a, A: ArcView, D: Length> {
+    pub rows: &'a Rows,
+    pub arcs: A,
+    pub dist: &'a [D::Atomic],
+    pub beat: &'a (dyn Fn() + Sync),
+    /// The nodes to begin with.
+    pub seeds: Vec<Entry<D>>,
+    pub delta: f64,
+}
+
+/// Entries that a member has found, and how many.
+type Part<D> = (RwLock<Vec<Entry<D>>>, AtomicUsize);
+
+/// What members tell each other.
+struct Shared<D> {
+    /// What each has found for a round, and for the next one, in turn.
+    lists: [Vec<Part<D>>; 2],
+    /// Nodes that a round of many has improved, as bits.
+    marks: Vec<AtomicU64>,
+    /// The nearest node that each has kept.
+    lowest: Vec<Mutex<D>>,
+    /// Whether there are rows that are too long for one member.
+    has_long: bool,
+    /// Those of a round.
+    long: Mutex<Vec<(D, Range<u64>)>>,
+    relaxed: AtomicU64,
+}
+
+/// What a member has found.
+struct Found<D> {
+    /// Below the threshold.
+    near: Vec<Entry<D>>,
+    far: Vec<Entry<D>>,
+    relaxed: u64,
+}
+
+impl<A: ArcView, D: Length> NearFar<'_, A, D> {
+    /// Searches to the end. Returns arcs relaxed, and rounds.
+    pub fn search(&self) -> (u64, u64) {
+        let several = self.rows.arc_count() >= WORTH_TEAM;
+        let members = if several { team::size(TEAM) } else { 1 };
+        let list = || (0..members).map(|_| Default::default()).collect();
+        let shared = Shared {
+            lists: [list(), list()],
+            marks: (0..self.dist.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
+            lowest: (0..members).map(|_| Mutex::new(D::INFINITE)).collect(),
+            has_long: several
+                && self.rows.offsets.par_windows(2).any(|row| is_long(row[1] - row[0])),
+            long: Mutex::default(),
+            relaxed: AtomicU64::new(0),
+        };
+        let rounds = team::run(members, |member| self.work(member, &shared));
+        (shared.relaxed.into_inner(), rounds)
+    }
+
+    fn work(&self, member: &Member<'_>, shared: &Shared<D>) -> u64 {
+        let seeds = if member.is_first() { self.seeds.clone() } else { Vec::new() };
+        let mut found = Found { near: Vec::new(), far: seeds, relaxed: 0 };
+        let (mut own, mut rounds, mut turn) = (Vec::new(), 0, 0);
+        loop {
+            *locked(&shared.lowest[member.index()]) = lowest(&found.far);
+            member.meet();
+            let all = shared.lowest.iter().map(|lowest| *locked(lowest));
+            let nearest = all.fold(D::INFINITE, |a, b| if b < a { b } else { a });
+            if !nearest.is_reached() {
+                break;
+            }
+            let threshold = nearest.ahead(self.delta);
+            let Found { near, far, .. } = &mut found;
+            far.retain(|e| {
+                let now = e.1 < threshold;
+                if now {
+                    near.push(*e);
+                }
+                !now
+            });
+            shared.tell(member, turn, near);
+            member.meet();
+            while let count @ 1.. = shared.count(turn) {
+                if member.is_first() {
+                    (self.beat)();
+                }
+                rounds += 1;
+                let marks = if count < MANY { None } else { Some(&*shared.marks) };
+                shared.read(turn, member.part(count, WORTH), &mut own);
+                for (v, from) in own.drain(..) {
+                    // A node that has improved since it was told of is told of again, and waits for that.
+                    if D::load(&self.dist[v as usize]) < from {
+                        continue;
+                    }
+                    let row = self.rows.offsets[v as usize]..self.rows.offsets[v as usize + 1];
+                    if shared.has_long && is_long(row.end - row.start) {
+                        locked(&shared.long).push((from, row));
+                    } else {
+                        self.relax(from, row, threshold, marks, &mut found);
+                    }
+                }
+                if shared.has_long {
+                    member.meet();
+                    for (from, row) in locked(&shared.long).clone() {
+                        let part = member.part((row.end - row.start) as usize, WORTH);
+                        let part = row.start + part.start as u64..row.start + part.end as u64;
+                        self.relax(from, part, threshold, marks, &mut found);
+                    }
+                    member.meet();
+                    if member.is_first() {
+                        locked(&shared.long).clear();
+                    }
+                }
+                if let Some(marks) = marks {
+                    member.meet();
+                    let part = member.part(marks.len(), WORTH);
+                    self.list(&marks[part.clone()], part.start, threshold, &mut found);
+                }
+                turn += 1;
+                shared.tell(member, turn, &mut found.near);
+                member.meet();
+            }
+            // A node is told of whenever it improves; the last time counts.
+            found.far.retain(|e| D::load(&self.dist[e.0 as usize]) == e.1);
+        }
+        shared.relaxed.fetch_add(found.relaxed, Relaxed);
+        rounds
+    }
+
+    /// Relaxes arcs of a row. Nodes that improve are marked, where there are marks, or found.
+    fn relax(
+        &self,
+        from: D,
+        arcs: Range<u64>,
+        threshold: D,
+        marks: Option<&[AtomicU64]>,
+        found: &mut Found<D>,
+    ) {
+        found.relaxed += arcs.end - arcs.start;
+        for i in arcs.start as usize..arcs.end as usize {
+            let (v, weight) = self.arcs.arc(i);
+            let candidate = from.plus(weight);
+            let slot = &self.dist[v as usize];
+            let lower = |held: D| (candidate < held).then_some(candidate);
+            if candidate >= D::load(slot) || candidate >= D::update(slot, lower) {
+                continue;
+            }
+            match marks {
+                None => found.add((v, candidate), threshold),
+                Some(marks) => {
+                    let (word, bit) = (&marks[v as usize / 64], 1 << (v % 64));
+                    if word.load(Relaxed) & bit == 0 {
+                        word.fetch_or(bit, Relaxed);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Finds the nodes that are marked in words from `first` on, and takes the marks away.
+    fn list(&self, words: &[AtomicU64], first: usize, threshold: D, found: &mut Found<D>) {
+        for (i, word) in words.iter().enumerate() {
+            let mut bits = word.load(Relaxed);
+            if bits != 0 {
+                word.store(0, Relaxed);
+            }
+            while bits != 0 {
+                let v = (first + i) * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                found.add((v as u32, D::load(&self.dist[v])), threshold);
+            }
+        }
+    }
+}
+
+impl<D: Length> Found<D> {
+    fn add(&mut self, entry: Entry<D>, threshold: D) {
+        if entry.1 < threshold { self.near.push(entry) } else { self.far.push(entry) }
+    }
+}
+
+impl<D: Length> Shared<D> {
+    /// Makes what `member` has found, and forgets, its part of the list of `turn`.
+    fn tell(&self, member: &Member<'_>, turn: usize, found: &mut Vec<Entry<D>>) {
+        let (list, count) = &self.lists[turn % 2][member.index()];
+        let mut list = list.write().unwrap_or_else(PoisonError::into_inner);
+        list.clear();
+        std::mem::swap(&mut *list, found);
+        count.store(list.len(), Relaxed);
+    }
+
+    fn count(&self, turn: usize) -> usize {
+        self.lists[turn % 2].iter().map(|(_, count)| count.load(Relaxed)).sum()
+    }
+
+    /// Reads entries of the list of `turn`, which is what the members found, one after another.
+    fn read(&self, turn: usize, range: Range<usize>, entries: &mut Vec<Entry<D>>) {
+        let mut begin = 0;
+        for (list, count) in &self.lists[turn % 2] {
+            let count = count.load(Relaxed);
+            let of = |at: usize| at.clamp(begin, begin + count) - begin;
+            let own = of(range.start)..of(range.end);
+            if !own.is_empty() {
+                let list = list.read().unwrap_or_else(PoisonError::into_inner);
+                entries.extend_from_slice(&list[own]);
+            }
+            begin += count;
+        }
+    }
+}
+
+fn is_long(arcs: u64) -> bool {
+    arcs > TASK_ARCS
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
