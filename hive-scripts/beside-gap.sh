@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs workloads on the host beside those of the GAP benchmark suite, on the same graphs and cores, and prints a JSON line for
-# each: medians of the runs, and, as GAP's shortest paths want a delta, the delta that was best.
+# each: medians of the runs, and, as GAP's shortest paths want a delta, the delta that was best. GAP and hive take turns, as a
+# machine may be slower for a while.
 #
 #   git clone https://github.com/sbeamer/gapbs && make -C gapbs bfs sssp cc bc pr_spmv tc
 #   hive-scripts/beside-gap.sh gapbs [GRAPH ...] > gap.jsonl
@@ -9,7 +10,8 @@
 # Neither side's loading and preparing are counted: hive sorts rows by weight, and labels by degree where they are skewed; GAP
 # has sorted rows, and its tc sorts nodes by degree within its time where it thinks that it pays. PageRank makes ten iterations.
 #
-# RUNS     timed runs a cell, default 5
+# RUNS     timed runs of a turn, default 5
+# TURNS    turns of each, default 3: the median turn counts
 # HIVE_BIN the program; default target/release/hive
 # shellcheck source=hive-scripts/common.sh
 source "$(dirname "$0")/common.sh"
@@ -20,6 +22,8 @@ shift
 if [ $# -eq 0 ]; then set -- rmat:20 uniform:2^20 road:20; fi
 runs=${RUNS:-5}
 number RUNS "$runs"
+turns=${TURNS:-3}
+number TURNS "$turns"
 for program in bfs sssp cc bc pr_spmv tc; do
     [ -x "$gap/$program" ] || die "$gap/$program is not there; make -C $gap $program"
 done
@@ -44,27 +48,38 @@ hive_ms() {
         tr -d ' \n' | sed -n 's/.*"process-time":{"median":\([0-9.e-]*\).*/\1/p'
 }
 
-# line WORKLOAD GAP_MS HIVE_MS [DELTA]
+commit=unknown
+if [ -e "$gap/.git" ]; then commit=$(git -C "$gap" rev-parse --short=12 HEAD); fi
+
+# line WORKLOAD PROGRAM GAP_OPTIONS HIVE_OPTIONS [DELTA]: options are words.
 line() {
+    local turn ours=() theirs=()
+    for ((turn = 0; turn < turns; turn++)); do
+        # shellcheck disable=SC2086
+        theirs+=("$(gap_ms "$2" $3)")
+        # shellcheck disable=SC2086
+        ours+=("$(hive_ms "$1" $4)")
+    done
     printf '{"graph":"%s","workload":"%s","gap_ms":%s,"hive_ms":%s,"gap_delta":%s,"cores":%s,"gap":"%s","hive":"%s"}\n' \
-        "$graph" "$1" "$2" "$3" "${4:-null}" "$(nproc)" \
-        "$(git -C "$gap" rev-parse --short=12 HEAD)" "$("$hive" --version | head -1)"
+        "$graph" "$1" "$(printf '%s\n' "${theirs[@]}" | median)" "$(printf '%s\n' "${ours[@]}" | median)" \
+        "${5:-null}" "$(nproc)" "$commit" "$("$hive" --version | head -1)"
 }
 
 for graph in "$@"; do
     "$hive" convert "$graph" "$scratch/plain.sg" --weights unit --quiet
     "$hive" convert "$graph" "$scratch/weighted.wsg" --quiet
     source=$("$hive" run bfs --graph "$graph" --devices host:1 | sed -n 's/.*from node \([0-9]*\).*/\1/p' | head -1)
-    from=(-f "$scratch/plain.sg" -r "$source")
-    line bfs "$(gap_ms bfs "${from[@]}")" "$(hive_ms bfs)"
+    plain="-f $scratch/plain.sg" weighted="-f $scratch/weighted.wsg"
+    line bfs bfs "$plain -r $source" ""
     best='' delta=''
     for tried in 1 4 16 64 256 1024 4096; do
-        took=$(gap_ms sssp -f "$scratch/weighted.wsg" -r "$source" -d "$tried")
+        # shellcheck disable=SC2086
+        took=$(gap_ms sssp $weighted -r "$source" -d "$tried")
         if [ -z "$best" ] || awk "BEGIN { exit !($took < $best) }"; then best=$took delta=$tried; fi
     done
-    line sssp "$best" "$(hive_ms sssp)" "$delta"
-    line cc "$(gap_ms cc -f "$scratch/plain.sg")" "$(hive_ms cc)"
-    line bc "$(gap_ms bc "${from[@]}" -i 1)" "$(hive_ms bc)"
-    line pagerank "$(gap_ms pr_spmv -f "$scratch/plain.sg" -i 10 -t 0)" "$(hive_ms pagerank --iterations 10)"
-    line triangles "$(gap_ms tc -f "$scratch/plain.sg")" "$(hive_ms triangles)"
+    line sssp sssp "$weighted -r $source -d $delta" "" "$delta"
+    line cc cc "$plain" ""
+    line bc bc "$plain -r $source -i 1" ""
+    line pagerank pr_spmv "$plain -i 10 -t 0" "--iterations 10"
+    line triangles tc "$plain" ""
 done
