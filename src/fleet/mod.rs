@@ -105,6 +105,12 @@ impl FleetInfo {
         self.collective == "peer" && apart(&self.gpus())
     }
 
+    /// Threads that each replica has, where replicas are on the host.
+    pub(crate) fn threads(&self) -> Option<usize> {
+        let first = self.devices.first().filter(|_| self.backend == "host");
+        first.map(|device| device.multiprocessors as usize)
+    }
+
     /// The device of each replica.
     pub(crate) fn gpus(&self) -> Vec<&str> {
         self.devices.iter().map(|d| d.device.as_str()).collect()

@@ -24,9 +24,13 @@ use bytemuck::Zeroable;
 /// Windows of so many mean weights on graphs that are not flat: narrow, as what is relaxed too early is relaxed again.
 const SKEWED_WEIGHTS: f64 = 1.0;
 
-/// Widths of windows on GPUs or on the host.
-pub(super) fn widths(layout: &WeightedLayout, asked: Choice<f32>, cuda: bool) -> Widths {
-    let flat = Widths::of_weights(layout, cuda);
+/// Widths of windows, as [`Widths::of_weights`].
+pub(super) fn widths(
+    layout: &WeightedLayout,
+    asked: Choice<f32>,
+    threads: Option<usize>,
+) -> Widths {
+    let flat = Widths::of_weights(layout, threads);
     let skewed = (SKEWED_WEIGHTS * layout.mean_weight) as f32;
     let near_far = if layout.flat { flat.near_far } else { skewed };
     Widths { near_far: asked.or(near_far), tiles: asked.or(flat.tiles) }

@@ -109,8 +109,7 @@ impl Question {
 
     fn in_f64(self: &Arc<Self>, fleet: &Fleet) -> Result<ShortestPaths> {
         let (question, layout) = (self.clone(), &self.graph.layout);
-        let cuda = fleet.info().backend == "cuda";
-        let widths = double::widths(layout, self.config.delta, cuda);
+        let widths = double::widths(layout, self.config.delta, fleet.info().threads());
         let found = fleet.run(move |r| double::program(r, &question, widths))?;
         let (double::Found { distances, delta, tiles }, measured) = ReplicaAnswer::first(found);
         let found = ShortestPaths::in_f64(layout.to_input_order(distances), delta, measured);

@@ -161,18 +161,21 @@ const JOINT_NODES: usize = 1 << 20;
 const HOST_REPEATS: usize = 2;
 /// Windows of so many mean weights: wide enough to fill a GPU, narrow enough to waste little.
 const NEAR_FAR_WEIGHTS: f64 = 16.0;
-/// The same on the host, a mean degree's part of it: windows that a few threads fill.
+/// The same on the host, a mean degree's part of it: windows that two threads fill. On flat graphs, whose windows are narrow, more
+/// threads have wider ones: their width grows with the root of their number.
 const HOST_WEIGHTS: f64 = 8.0;
 /// The same by tiles: a tile is crossed in a window, as it takes longer to come to the next tile than to search one.
 const TILES_WEIGHTS: f64 = 64.0;
 
 impl Widths {
-    /// Those that follow from weights, on GPUs or on the host.
-    pub fn of_weights(layout: &WeightedLayout, cuda: bool) -> Widths {
+    /// Those that follow from weights, on GPUs or on replicas that have so many threads of the host.
+    pub fn of_weights(layout: &WeightedLayout, threads: Option<usize>) -> Widths {
         let mean_degree = layout.out.arc_count() as f64 / layout.active.max(1) as f64;
-        let host = HOST_WEIGHTS / mean_degree.max(1.0);
+        let wider =
+            |threads: usize| if layout.flat { (threads as f64 / 2.0).max(1.0).sqrt() } else { 1.0 };
+        let host = |threads| wider(threads) * HOST_WEIGHTS / mean_degree.max(1.0);
         let width = |weights: f64| (weights * layout.mean_weight) as f32;
-        let near_far = width(if cuda { NEAR_FAR_WEIGHTS } else { host });
+        let near_far = width(threads.map_or(NEAR_FAR_WEIGHTS, host));
         Widths { near_far, tiles: width(TILES_WEIGHTS) }
     }
 }
@@ -187,7 +190,7 @@ impl Plan {
             Choice::Is(delta) => {
                 Some(Widths { near_far: delta, tiles: delta }).filter(|_| delta.is_finite())
             }
-            Choice::Auto => near_far.then(|| Widths::of_weights(layout, cuda)),
+            Choice::Auto => near_far.then(|| Widths::of_weights(layout, fleet.info().threads())),
         };
         let window = window.filter(|_| cuda);
         match (config.run.merge, widths) {
@@ -301,13 +304,15 @@ mod tests {
             let (nodes, arcs) = (rows.clone().count() as f64, graph.arcs() as f64);
             let weights: f64 =
                 rows.flat_map(|v| graph.neighbors(v)).map(|arc| f64::from(arc.1)).sum();
-            let eight = (8.0 * (weights / arcs) / (arcs / nodes)) as f32;
             for (devices, wanted) in [("host:1", few), ("host:2", few), ("host:3", several)] {
                 let of =
                     FleetConfig { devices: devices.parse().unwrap(), ..FleetConfig::default() };
                 let fleet = Fleet::open(of).unwrap();
                 let plan = |config: &SsspConfig| Plan::new(&layout, config, &fleet);
                 let width = plan(&SsspConfig::default()).widths().map(|widths| widths.near_far);
+                let threads = fleet.info().threads().unwrap() as f64;
+                let wider = if layout.flat { (threads / 2.0).max(1.0).sqrt() } else { 1.0 };
+                let eight = (8.0 * wider * (weights / arcs) / (arcs / nodes)) as f32;
                 assert_eq!(width.is_some(), wanted, "{spec} on {devices}");
                 assert!(width.is_none_or(|width| (width / eight - 1.0).abs() < 1e-5), "{spec}");
                 let asked = SsspConfig { delta: Choice::Is(3.0), ..SsspConfig::default() };
