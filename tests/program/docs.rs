@@ -1142,7 +1142,7 @@ fn flat(archive: &str) -> String {
     let records = records(archive, "flat.jsonl");
     let columns = FLAT.map(|(title, _)| [format!("{title}, median"), "worst".into()]).concat();
     let gains = FLAT.map(|(title, _)| format!("two GPUs, {title}"));
-    let first = [String::from("one H100, ms")];
+    let first = [String::from("one H200, ms")];
     let names: Vec<&str> = first.iter().chain(&columns).chain(&gains).map(|n| &**n).collect();
     let mut text = head(&names);
     for (title, workload, weights) in [
@@ -1184,7 +1184,7 @@ fn long_paths(archive: &str) -> String {
     let records = records(archive, "long.jsonl");
     let drawn = "sources=connected:8:1";
     let mut text = head(&[
-        "one H100, ms, median",
+        "one H200, ms, median",
         "sssp",
         "bfs",
         "bfs, drawn sources",
