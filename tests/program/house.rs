@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Modules, lowest first. A module imports only from those before it.
-const ORDER: [&str; 26] = [
+const ORDER: [&str; 27] = [
     "error",
     "words",
     "hash",
@@ -14,6 +14,7 @@ const ORDER: [&str; 26] = [
     "time",
     "table",
     "aside",
+    "team",
     "cache_dir",
     "memory",
     "graph",
