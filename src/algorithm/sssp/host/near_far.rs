@@ -121,7 +121,8 @@ impl<A: ArcView, D: Length> NearFar<'_, A, D> {
                 }
                 if shared.has_long {
                     member.meet();
-                    for (from, row) in locked(&shared.long).clone() {
+                    let long = locked(&shared.long).clone();
+                    for (from, row) in long {
                         let part = member.part((row.end - row.start) as usize, WORTH);
                         let part = row.start + part.start as u64..row.start + part.end as u64;
                         self.relax(from, part, threshold, marks, &mut found);
