@@ -53,6 +53,39 @@ pub(crate) fn run<R: Send>(members: usize, work: impl Fn(&Member) -> R + Sync) -
     }
 }
 
+/// Levels that one thread walks before it asks for a team: a search of few levels is over when the others wake.
+const PATIENCE: usize = 16;
+/// Threads of a team that walks levels, at most: more would meet for longer than they work.
+const WALKERS: usize = 8;
+
+/// A stretch of levels of few nodes that one thread walks, or a team.
+pub(crate) struct Stretch {
+    pub members: usize,
+    /// Nodes of a level that are worth a member.
+    worth: usize,
+}
+
+impl Stretch {
+    /// Of a level of so many nodes, after so many `levels`, where this many nodes are worth a member.
+    pub fn new(levels: usize, nodes: usize, worth: usize) -> Stretch {
+        let several = is_long(levels, nodes, worth);
+        Stretch { members: if several { size(WALKERS) } else { 1 }, worth }
+    }
+
+    /// Whether it goes on after so many levels of its own, with so many nodes.
+    pub fn lasts(&self, levels: usize, nodes: usize) -> bool {
+        match self.members {
+            1 => !is_long(levels, nodes, self.worth),
+            _ => nodes >= self.worth,
+        }
+    }
+}
+
+/// Whether a team is expected to gain by walking on: levels as wide have come one after another.
+fn is_long(levels: usize, nodes: usize, worth: usize) -> bool {
+    levels >= PATIENCE && nodes >= 2 * worth && rayon::current_num_threads() > 1
+}
+
 impl Member<'_> {
     pub fn index(&self) -> usize {
         self.index
@@ -209,6 +242,24 @@ mod tests {
                 assert_eq!(rounds, Some(2000));
             });
         }
+    }
+
+    #[test]
+    fn teams_walk_where_many_levels_are_wide() {
+        on(4, || {
+            let members = |levels, nodes| Stretch::new(levels, nodes, 10).members;
+            assert_eq!([members(15, 50), members(16, 19), members(16, 20)], [1, 1, 4]);
+            let [alone, team] = [Stretch::new(0, 50, 10), Stretch::new(16, 20, 10)];
+            assert_eq!(
+                [alone.lasts(15, 50), alone.lasts(16, 19), alone.lasts(16, 20)],
+                [true, true, false]
+            );
+            assert_eq!([team.lasts(0, 9), team.lasts(99, 10)], [false, true]);
+        });
+        on(1, || {
+            let alone = Stretch::new(16, 20, 10);
+            assert!(alone.members == 1 && alone.lasts(99, 99));
+        });
     }
 
     #[test]

@@ -92,7 +92,7 @@ __device__ bool link_left(const CcArgs& a, Grid& grid, u32 words, bool shared, u
         if (!grid.sync()) return false;
     }
     u64 all = __ldg(a.out_offsets + a.active) + (both ? __ldg(a.in_offsets + a.active) : 0);
-    // That takes some looks at every node.
+    // Joining looks at every node several times, and pays where more arcs are left than there are nodes.
     if (all / a.active * left > max((u64)MANY_ARCS * threads, (u64)a.active)) {
         if (!join_more(a, grid, words, left, both, giant, rounds, arcs)) return false;
         left = fresh(&a.control->left);

@@ -205,6 +205,8 @@ __device__ u64 visit(const TileArgs& a, TileShared& s, u32* rest, float* rest_we
 #endif
     }
     __syncthreads();
+    // Others read a distance while its owner lowers it. Either value is the length of a path, and whoever reads the larger one
+    // reads again before the tile is left.
     volatile dist_t* near = s.near;
     u32 rounds = 0;
     bool changed;

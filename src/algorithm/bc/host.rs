@@ -210,31 +210,29 @@ impl Lanes {
         let (mut first, mut looked) = (vec![0, self.entries.len()], 0);
         loop {
             let last = first[first.len() - 2]..self.entries.len();
-            if self.walks(last.len()) {
+            let over = if self.walks(last.len()) {
                 let (walked, over) = self.walk(p, &mut first, beat);
                 looked += walked;
-                if over {
-                    break;
-                }
+                over
             } else {
                 looked += self.find(p, last.clone(), 0..p.active, beat).looked;
                 let (entries, values) = std::mem::take(&mut self.found);
                 self.commit(p, &entries, &values, beat);
-                if last.end == self.entries.len() {
-                    break;
-                }
                 if self.lanes == 1 {
                     let level = first.len() as u32 - 1;
                     entries.iter().for_each(|e| self.level[node(*e)] = level);
                 }
-                first.push(self.entries.len());
-            }
+                if !entries.is_empty() {
+                    first.push(self.entries.len());
+                }
+                entries.is_empty()
+            };
             if self.done.overflow.is_some() {
                 return StepResult { looked, ..self.done };
             }
-        }
-        if self.done.overflow.is_some() {
-            return StepResult { looked, ..self.done };
+            if over {
+                break;
+            }
         }
         let deepest = first.len() - 2;
         let length = |level: &usize| first[level + 1] - first[*level];

@@ -6,14 +6,10 @@ use super::host::{SERIAL_ARCS, after};
 use super::plan::{FrontierInfo, State, StepResult};
 use crate::collective::{atomic_words, atomics};
 use crate::layout::{RowView, TopologyRows};
-use crate::team::{self, Lists, Member};
+use crate::team::{self, Lists, Member, Stretch};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Levels that one thread walks before it asks for a team: a search of few levels is over when the others wake.
-const ALONE: u32 = 16;
-/// Threads of a team at most: more would meet for longer than they work.
-const TEAM: usize = 8;
 /// Nodes of a level that are worth a member of the team.
 const WORTH: usize = 128;
 
@@ -37,23 +33,23 @@ pub(super) fn walk(
     let (begin, mut teamed) = (*known, false);
     while narrow(known) {
         let first = *known;
-        let many = |now: &FrontierInfo| now.nodes as usize >= 2 * WORTH;
-        let wants = |now: &FrontierInfo, since: u32| now.depth - since >= ALONE && many(now);
-        let members = if wants(&first, begin.depth) { team::size(TEAM) } else { 1 };
-        let several = members > 1;
-        let stays = |now: &FrontierInfo| match several {
-            true => narrow(now) && now.nodes as usize >= WORTH,
-            false => narrow(now) && !wants(now, first.depth),
+        let walked = (first.depth - begin.depth) as usize;
+        let stretch = Stretch::new(walked, first.nodes as usize, WORTH);
+        let stays = |now: &FrontierInfo| {
+            let levels = (now.depth - first.depth) as usize;
+            narrow(now) && stretch.lasts(levels, now.nodes as usize)
         };
-        let seen = if several { None } else { Some(atomic_words(visited)) };
-        teamed |= several;
-        let lists = Lists::new(members, room, &list);
-        let last =
-            team::run(members, |member| walk.levels(member, &lists, first, stays, seen, beat));
+        let seen = if stretch.members > 1 { None } else { Some(atomic_words(visited)) };
+        teamed |= seen.is_none();
+        let lists = Lists::new(stretch.members, room, &list);
+        let last = team::run(stretch.members, |member| {
+            walk.levels(member, &lists, first, stays, seen, beat)
+        });
         (*known, found.looked) = (last.0, found.looked + last.1);
         list.clear();
         lists.at((known.depth - first.depth) as usize)[0].read(0..known.nodes as usize, &mut list);
     }
+    // A team leaves that to the end, as its members would write the same words.
     if teamed {
         let levels = walk.level[..rows.columns.active].par_chunks(64);
         visited.par_iter_mut().zip(levels).for_each(|(word, levels)| {

@@ -55,19 +55,12 @@ impl<'a, A: ArcView, D: Length> Round<'a, A, D> {
 
     /// Relaxes arcs `range` of one row; pushes the nodes that improved first time in this round.
     fn relax(&self, from: D, range: Range<u64>, improved: &mut Vec<u32>) {
-        for i in range.start as usize..range.end as usize {
-            let (v, weight) = self.arcs.arc(i);
-            let candidate = from.plus(weight);
-            let slot = &self.dist[v as usize];
-            let lower = |held: D| (candidate < held).then_some(candidate);
-            if candidate >= D::load(slot) || candidate >= D::update(slot, lower) {
-                continue;
-            }
+        relax(self.arcs, self.dist, from, range, |(v, _)| {
             let bit = 1u64 << (v % 64);
             if self.marks[v as usize / 64].fetch_or(bit, Relaxed) & bit == 0 {
                 improved.push(v);
             }
-        }
+        });
     }
 
     /// Relaxes all arcs out of `frontier`. Returns the nodes that improved, each once, with their new distances; marks are
@@ -150,6 +143,26 @@ impl<'a, A: ArcView, D: Length> Round<'a, A, D> {
             }
         }
         entries
+    }
+}
+
+/// Relaxes arcs out of a node at distance `from`, and tells of nodes that improve.
+#[inline(always)]
+fn relax<A: ArcView, D: Length>(
+    arcs: A,
+    dist: &[D::Atomic],
+    from: D,
+    range: Range<u64>,
+    mut improves: impl FnMut(Entry<D>),
+) {
+    for i in range.start as usize..range.end as usize {
+        let (v, weight) = arcs.arc(i);
+        let candidate = from.plus(weight);
+        let slot = &dist[v as usize];
+        let lower = |held: D| (candidate < held).then_some(candidate);
+        if candidate < D::load(slot) && candidate < D::update(slot, lower) {
+            improves((v, candidate));
+        }
     }
 }
 

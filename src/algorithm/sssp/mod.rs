@@ -29,8 +29,8 @@
 //! push redundantly from snapshots of the distances, and share pulls, and windows where weights are coarse, by node; owners
 //! store distances and marks into everybody's arrays. *Cut*: the host leads, pushes are redundant, pulls are cut by chunk, and
 //! distances and frontiers are gathered, or lists of what changed where these are short. *Dense* (`--merge dense`) is the
-//! textbook loop: push the own chunk's frontier, OR the frontiers, MIN the distances. In f64 every replica runs near-far alone
-//! (`double.rs`).
+//! textbook loop: push the own chunk's frontier, OR the frontiers, MIN the distances. In f64 every replica searches alone, by
+//! tiles or near-far (`double.rs`).
 //!
 //! **Arrays.** `dist: [n] f32, replicated, MIN`; `front, next: [n] bits, replicated, OR`. All by label; answers are in the
 //! graph's node order. Predecessors and nominees follow from the distances on the host.

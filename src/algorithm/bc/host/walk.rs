@@ -1,18 +1,14 @@
-//! Levels of few nodes of one source, on host threads: one begins; where many levels follow each other, as on roads, a team walks
-//! on. A node's row is looked at once a phase: forward, the row tells its number of paths and who is next.
+//! Levels of few nodes of one source, on host threads. One thread begins; where many levels follow each other, as on roads, a team
+//! of threads walks on. Rows are read once in each phase: forward, a row tells the node's number of paths and which nodes are next.
 
 use super::{ALONE, Lanes, MOST_PATHS, UNSEEN, entry, node};
 use crate::collective::{Element, atomics, cells};
 use crate::layout::{ColumnRows, Columns, RowView};
-use crate::team::{self, Lists, Member};
+use crate::team::{self, Lists, Member, Stretch};
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Levels that one thread walks before it asks for a team.
-const BEFORE: u32 = 16;
-/// Threads of a team at most.
-const TEAM: usize = 8;
 /// Nodes of a level that are worth a member of the team.
 const WORTH: usize = 64;
 
@@ -51,17 +47,17 @@ impl Lanes {
         let mut known =
             Known { level: begin, nodes: list.len(), arcs: [self.arcs, self.closed], all: [0; 3] };
         while known.goes_on() {
-            let since = known.level;
-            let wants = |now: &Known, since| now.level - since >= BEFORE && now.nodes >= 2 * WORTH;
-            let members = if wants(&known, begin) { team::size(TEAM) } else { 1 };
-            let stays = |now: &Known| match members {
-                1 => now.goes_on() && !wants(now, since),
-                _ => now.goes_on() && now.nodes >= WORTH,
-            };
-            let lists = Lists::new(members, p.active.min(ALONE[1]), &list);
-            known = team::run(members, |member| walk.levels(member, &lists, known, stays, beat));
+            let levels = |now: &Known, since: u32| (now.level - since) as usize;
+            let first = known;
+            let stretch = Stretch::new(levels(&first, begin), first.nodes, WORTH);
+            let stays =
+                |now: &Known| now.goes_on() && stretch.lasts(levels(now, first.level), now.nodes);
+            let lists = Lists::new(stretch.members, p.active.min(ALONE[1]), &list);
+            known = team::run(stretch.members, |member| {
+                walk.levels(member, &lists, first, stays, beat)
+            });
             list.clear();
-            lists.at((known.level - since) as usize)[0].read(0..known.nodes, &mut list);
+            lists.at(levels(&known, first.level))[0].read(0..known.nodes, &mut list);
         }
         let beyond = walk.beyond.into_inner();
         let (looked, [nodes, out, into]) = (self.arcs + known.all[1] - known.arcs[0], known.all);
@@ -103,8 +99,8 @@ impl Lanes {
         let looked = AtomicU64::new(0);
         let count = levels.end() + 1 - levels.start();
         let nodes = first[levels.end() + 1] - first[*levels.start()];
-        let several = count >= BEFORE as usize && nodes >= 2 * WORTH * count;
-        team::run(if several { team::size(TEAM) } else { 1 }, |member| {
+        let stretch = Stretch::new(count, nodes / count, WORTH);
+        team::run(stretch.members, |member| {
             let mut own = 0;
             for at in levels.clone().rev() {
                 if member.is_first() {
@@ -133,9 +129,9 @@ impl Lanes {
 struct Known {
     level: u32,
     nodes: usize,
-    /// Out of its nodes, and into them.
+    /// Arcs out of its nodes, and into them.
     arcs: [u64; 2],
-    /// Nodes of all levels that the walk has found, and the same of their arcs.
+    /// All nodes that the walk has found, arcs out of them, and into them.
     all: [u64; 3],
 }
 

@@ -1,8 +1,8 @@
-//! Near-far on host threads: a team goes through all rounds together. Each member keeps what it has found beyond the threshold, so
-//! that nothing is sorted or looked through by one thread for the others. Nodes that improve in a round of many are marked, and
-//! listed in their order when it is over: so their rows are read.
+//! Near-far on host threads: a team goes through all rounds together. Each member keeps the nodes that it has found beyond the
+//! threshold, and looks through these alone. In a round of many nodes, those that improve are marked, and listed in their order
+//! when the round is over: their rows are then read in the order in which they lie in memory.
 
-use super::{Entry, TASK_ARCS, lowest};
+use super::{Entry, TASK_ARCS, lowest, relax};
 use crate::algorithm::chains::Length;
 use crate::layout::{ArcView, Rows};
 use crate::team::{self, Member};
@@ -158,24 +158,15 @@ impl<A: ArcView, D: Length> NearFar<'_, A, D> {
         found: &mut Found<D>,
     ) {
         found.relaxed += arcs.end - arcs.start;
-        for i in arcs.start as usize..arcs.end as usize {
-            let (v, weight) = self.arcs.arc(i);
-            let candidate = from.plus(weight);
-            let slot = &self.dist[v as usize];
-            let lower = |held: D| (candidate < held).then_some(candidate);
-            if candidate >= D::load(slot) || candidate >= D::update(slot, lower) {
-                continue;
-            }
-            match marks {
-                None => found.add((v, candidate), threshold),
-                Some(marks) => {
-                    let (word, bit) = (&marks[v as usize / 64], 1 << (v % 64));
-                    if word.load(Relaxed) & bit == 0 {
-                        word.fetch_or(bit, Relaxed);
-                    }
+        relax(self.arcs, self.dist, from, arcs, |(v, distance)| match marks {
+            None => found.add((v, distance), threshold),
+            Some(marks) => {
+                let (word, bit) = (&marks[v as usize / 64], 1 << (v % 64));
+                if word.load(Relaxed) & bit == 0 {
+                    word.fetch_or(bit, Relaxed);
                 }
             }
-        }
+        });
     }
 
     /// Finds the nodes that are marked in words from `first` on, and takes the marks away.
