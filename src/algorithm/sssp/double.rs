@@ -62,7 +62,7 @@ pub(super) fn program(
     let mut search = Driver { question, widths, state, engine };
     let measured = timed(r, run, &mut search)?;
     let (delta, tiles) = match search.engine.workspace() {
-        Some(Workspace::Tiles(tiles)) => (tiles.width, Some(tiles.search.facts())),
+        Some(Workspace { way: Way::Tiles(search, width), .. }) => (*width, Some(search.facts())),
         _ => (widths.near_far, None),
     };
     let read = || Ok(Found { distances: values(r, &search.state.dist)?, delta, tiles });
@@ -95,7 +95,7 @@ impl Run for Driver<'_> {
         let (Question { graph, seeds, .. }, rank) = (self.question, r.rank());
         let delta = self.widths.near_far.into();
         let name = match self.engine.workspace() {
-            Some(Workspace::Tiles(_)) => "step tiles in f64",
+            Some(Workspace { way: Way::Tiles(..), .. }) => "step tiles in f64",
             _ => "step near-far in f64",
         };
         let (relaxed, rounds) = step(
@@ -125,9 +125,27 @@ const LONG_ROW: u64 = 256;
 const GIANT_ROW: u64 = 16_384;
 
 /// What a replica needs on a GPU beside the distances.
-enum Workspace {
-    Tiles(Box<ByTiles>),
+struct Workspace {
+    /// All distances infinite; then the seeds 0. Tiles say nothing of nodes without arcs: these have their distances from here.
+    before: [Function; 2],
+    seeds: DeviceBuffer<u32>,
+    way: Way,
+}
+
+/// How a GPU searches.
+enum Way {
+    /// In windows of this width.
+    Tiles(Box<Tiled>, f32),
     NearFar(Box<NearFar>),
+}
+
+/// The kernel of near-far, and what it needs.
+struct NearFar {
+    run: Function,
+    blocks: u32,
+    arrays: Arrays,
+    status: Pinned<DoubleStatus>,
+    delta: f64,
 }
 
 impl Workspace {
@@ -138,16 +156,23 @@ impl Workspace {
         seeds: &[u32],
         widths: Widths,
     ) -> Result<Workspace> {
-        let begin = Begin::load(device, graph)?;
-        let rows = Rows { double: true, ..rows(graph) };
-        if let Some(search) = Tiled::of(device, &rows)? {
-            let starts = device.alloc("seeds", seeds.len())?;
-            starts.upload(seeds)?;
-            let by_tiles = ByTiles { begin, search, seeds: starts, width: widths.tiles };
-            return Ok(Workspace::Tiles(Box::new(by_tiles)));
-        }
-        let near_far = NearFar::new(device, graph, begin, (arcs, seeds), widths.near_far)?;
-        Ok(Workspace::NearFar(Box::new(near_far)))
+        let options = graph.options();
+        let mut kernel = |name| device.function(source("sssp_double.cu"), &options, name);
+        let before = [kernel("sssp_double_reset")?, kernel("sssp_double_seeds")?];
+        let run = kernel("sssp_double")?;
+        let way = match Tiled::of(device, &Rows { double: true, ..rows(graph) })? {
+            Some(search) => Way::Tiles(Box::new(search), widths.tiles),
+            None => Way::NearFar(Box::new(NearFar {
+                run,
+                blocks: device.resident_blocks(run, THREADS, 0)?,
+                arrays: Arrays::allocate(device, Sizes { active: graph.active as usize, arcs })?,
+                status: Pinned::new(&device.context, 1)?,
+                delta: widths.near_far.into(),
+            })),
+        };
+        let starts = device.alloc("seeds", seeds.len())?;
+        starts.upload(seeds)?;
+        Ok(Workspace { before, seeds: starts, way })
     }
 
     /// Queues what comes before a search.
@@ -157,9 +182,16 @@ impl Workspace {
         graph: &DeviceWeighted,
         dist: &Replicated<f64>,
     ) -> Result<()> {
-        match self {
-            Workspace::Tiles(tiles) => tiles.reset(device, dist),
-            Workspace::NearFar(near_far) => near_far.reset(device, graph, dist),
+        let args = self.args(device, graph, dist)?;
+        for (kernel, items) in self.before.into_iter().zip([args.nodes, args.count.into()]) {
+            let blocks = items.div_ceil(u64::from(THREADS)).clamp(1, 1 << 16) as u32;
+            device.launch(kernel, Launch::of(blocks, THREADS), &args)?;
+        }
+        match &self.way {
+            Way::Tiles(search, width) => {
+                search.reset(device, Seeds::Many(args.seeds, args.count), *width)
+            }
+            Way::NearFar(_) => Ok(()),
         }
     }
 
@@ -170,162 +202,71 @@ impl Workspace {
         graph: &DeviceWeighted,
         dist: &Replicated<f64>,
     ) -> Result<()> {
-        match self {
-            Workspace::Tiles(tiles) => tiles.launch(device, dist),
-            Workspace::NearFar(near_far) => near_far.launch(device, graph, dist),
+        match &self.way {
+            Way::Tiles(search, width) => {
+                let (dist, infinite) = (dist.on_device()?, f64::INFINITY.to_bits());
+                let unreached = (infinite >> 32) as u32;
+                let asked = Search { dist, unreached, width: *width, ..Search::default() };
+                search.launch(device, &asked)
+            }
+            Way::NearFar(near_far) => {
+                let NearFar { run, blocks, arrays, .. } = &**near_far;
+                arrays.control.clear()?;
+                let shape = device.together(*blocks, THREADS);
+                device.launch(*run, shape, &self.args(device, graph, dist)?)
+            }
         }
     }
 
     /// What the last search, which has ended, found: arcs relaxed, and rounds.
     fn found(&self, device: &CudaDevice) -> Result<(u64, u64)> {
-        match self {
-            Workspace::Tiles(tiles) => {
-                let Searched { relaxed, rounds, .. } = tiles.search.found(device)?;
+        match &self.way {
+            Way::Tiles(search, _) => {
+                let Searched { relaxed, rounds, .. } = search.found(device)?;
                 Ok((relaxed, rounds))
             }
-            Workspace::NearFar(near_far) => near_far.found(device),
+            Way::NearFar(near_far) => {
+                let DoubleStatus { relaxed, rounds, stopped, .. } = near_far.status.get(0);
+                device.met(stopped, "sssp_double")?;
+                Ok((relaxed, rounds))
+            }
         }
     }
-}
 
-/// The kernels before a search: all distances infinite, and the seeds 0.
-struct Begin {
-    reset: Function,
-    scatter: Function,
-}
-
-impl Begin {
-    fn load(device: &mut CudaDevice, graph: &DeviceWeighted) -> Result<Begin> {
-        let options = graph.options();
-        let mut kernel = |name| device.function(source("sssp_double.cu"), &options, name);
-        Ok(Begin { reset: kernel("sssp_double_reset")?, scatter: kernel("sssp_double_seeds")? })
-    }
-
-    /// Queues them. The first `args.active` nodes also leave the rounds of near-far, and seeds among them are pending.
-    fn launch(&self, device: &CudaDevice, args: &DoubleArgs) -> Result<()> {
-        let blocks = |items: u64| items.div_ceil(u64::from(THREADS)).clamp(1, 1 << 16) as u32;
-        device.launch(self.reset, Launch::of(blocks(args.nodes), THREADS), args)?;
-        device.launch(self.scatter, Launch::of(blocks(u64::from(args.count)), THREADS), args)
-    }
-}
-
-/// A search by tiles.
-struct ByTiles {
-    begin: Begin,
-    search: Tiled,
-    seeds: DeviceBuffer<u32>,
-    width: f32,
-}
-
-impl ByTiles {
-    /// Of nodes without arcs, tiles say nothing: they have their distances from here.
-    fn reset(&self, device: &CudaDevice, dist: &Replicated<f64>) -> Result<()> {
-        let (seeds, count) = (self.seeds.pointer(), self.seeds.len() as u32);
-        let (nodes, dist) = (dist.len() as u64, dist.on_device()?);
-        self.begin
-            .launch(device, &DoubleArgs { seeds, dist, nodes, count, ..DoubleArgs::zeroed() })?;
-        self.search.reset(device, Seeds::Many(seeds, count), self.width)
-    }
-
-    fn launch(&self, device: &CudaDevice, dist: &Replicated<f64>) -> Result<()> {
-        let dist = dist.on_device()?;
-        let unreached = (f64::INFINITY.to_bits() >> 32) as u32;
-        let search = Search { dist, unreached, width: self.width, ..Search::default() };
-        self.search.launch(device, &search)
-    }
-}
-
-/// The kernels of near-far, and what they need.
-struct NearFar {
-    begin: Begin,
-    search: Function,
-    blocks: u32,
-    arrays: Arrays,
-    status: Pinned<DoubleStatus>,
-    delta: f64,
-}
-
-impl NearFar {
-    fn new(
-        device: &mut CudaDevice,
-        graph: &DeviceWeighted,
-        begin: Begin,
-        (arcs, seeds): (u64, &[u32]),
-        delta: f32,
-    ) -> Result<NearFar> {
-        let options = graph.options();
-        let search = device.function(source("sssp_double.cu"), &options, "sssp_double")?;
-        let sizes = Sizes { active: graph.active as usize, arcs, seeds: seeds.len() };
-        let arrays = Arrays::allocate(device, sizes)?;
-        arrays.seeds.upload(seeds)?;
-        Ok(NearFar {
-            delta: delta.into(),
-            begin,
-            search,
-            blocks: device.resident_blocks(search, THREADS, 0)?,
-            arrays,
-            status: Pinned::new(&device.context, 1)?,
-        })
-    }
-
-    /// All distances infinite, the seeds 0 and pending.
-    fn reset(
-        &self,
-        device: &CudaDevice,
-        graph: &DeviceWeighted,
-        dist: &Replicated<f64>,
-    ) -> Result<()> {
-        self.begin.launch(device, &self.args(device, graph, dist)?)
-    }
-
-    /// Queues a search to its end.
-    fn launch(
-        &self,
-        device: &CudaDevice,
-        graph: &DeviceWeighted,
-        dist: &Replicated<f64>,
-    ) -> Result<()> {
-        self.arrays.control.clear()?;
-        let shape = device.together(self.blocks, THREADS);
-        device.launch(self.search, shape, &self.args(device, graph, dist)?)
-    }
-
-    /// What the last search, which has ended, found: arcs relaxed, and rounds.
-    fn found(&self, device: &CudaDevice) -> Result<(u64, u64)> {
-        let status = self.status.get(0);
-        device.met(status.stopped, "sssp_double")?;
-        Ok((status.relaxed, status.rounds))
-    }
-
+    /// Those of near-far; with tiles what comes before them reads.
     fn args(
         &self,
         device: &CudaDevice,
         graph: &DeviceWeighted,
         dist: &Replicated<f64>,
     ) -> Result<DoubleArgs> {
-        let arrays = &self.arrays;
+        let args = DoubleArgs {
+            seeds: self.seeds.pointer(),
+            count: self.seeds.len() as u32,
+            dist: dist.on_device()?,
+            nodes: dist.len() as u64,
+            ..DoubleArgs::zeroed()
+        };
+        let Way::NearFar(near_far) = &self.way else { return Ok(args) };
+        let NearFar { arrays, status, delta, .. } = &**near_far;
         Ok(DoubleArgs {
             offsets: graph.out.offsets.pointer(),
             arcs: graph.out.arcs.pointer(),
-            seeds: arrays.seeds.pointer(),
-            dist: dist.on_device()?,
             pending: arrays.pending.pointer(),
             stamp: arrays.stamp.pointer(),
             queue: arrays.queue.pointer(),
             giants: arrays.giants.pointer(),
             control: arrays.control.pointer(),
-            status: self.status.pointer(),
+            status: status.pointer(),
             abort: device.abort.pointer(),
-            log: 0,
             deadline_ns: device.deadline_ns(),
             capacity: arrays.giants.len() as u64 / 2,
-            nodes: dist.len() as u64,
-            delta: self.delta,
+            delta: *delta,
             active: graph.active,
-            count: arrays.seeds.len() as u32,
             long_row: LONG_ROW as u32,
             giant_row: GIANT_ROW as u32,
             form: graph.form,
+            ..args
         })
     }
 }
@@ -342,13 +283,11 @@ replicated_arrays! {
 struct Sizes {
     active: usize,
     arcs: u64,
-    seeds: usize,
 }
 
 device_arrays! {
-    /// What a replica's steps need beside rows and state.
+    /// What near-far needs beside rows, seeds and state.
     struct Arrays of Sizes {
-        seeds: u32 = "seeds", |s| s.seeds;
         pending: u32 = "far pile", |s| s.active.div_ceil(32);
         stamp: u32 = "rounds of nodes", |s| s.active;
         queue: u32 = "queues", |s| 2 * s.active;
@@ -357,8 +296,9 @@ device_arrays! {
     }
 }
 
-/// State and workspace on a GPU, for a single seed.
+/// State and workspace on a GPU, for a single seed; without tiles, which are made where there is room.
 pub(super) fn arrays(shape: &GraphShape) -> Vec<DeviceArray> {
-    let sizes = Sizes { active: shape.active as usize, arcs: shape.arcs, seeds: 1 };
-    [State::list(shape.nodes as usize, 1), Arrays::list(sizes)].concat()
+    let sizes = Sizes { active: shape.active as usize, arcs: shape.arcs };
+    let seeds = vec![DeviceArray::new::<u32>("seeds", 1)];
+    [State::list(shape.nodes as usize, 1), seeds, Arrays::list(sizes)].concat()
 }
