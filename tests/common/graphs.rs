@@ -5,9 +5,38 @@ use hivegraph::graph::{Graph, Origin};
 /// An arc: tail, head, weight.
 pub type Arc = (u32, u32, f32);
 
+/// Many levels of several hundred nodes, with arcs to the next level, within the level and back: what teams of threads walk. One
+/// node has a long row, of leaves.
+pub fn layers() -> Graph {
+    let (count, width, leaves) = (90u32, 500u32, 9000u32);
+    let at = |layer: u32, place: u32| layer * width + place % width;
+    let mut arcs: Vec<Arc> = Vec::new();
+    for (layer, place) in (0..count).flat_map(|layer| (0..width).map(move |place| (layer, place))) {
+        let draw = hash(u64::from(layer), u64::from(place));
+        let (near, far) = (draw as u32 % width, (draw >> 32) as u32);
+        let weight = |k: u32| (1 + (draw >> (8 * k)) % 50) as f32;
+        let heads =
+            [(layer + 1, place), (layer + 1, place + 1), (layer, near), (far % (layer + 1), near)];
+        let inner = heads.iter().zip(0..).filter(|((to, _), _)| *to < count);
+        arcs.extend(inner.map(|((to, head), k)| (at(layer, place), at(*to, *head), weight(k))));
+    }
+    // One node leads to the whole first level.
+    let source = count * width;
+    arcs.extend((0..width).map(|place| (source, at(0, place), 3.0)));
+    let hub = at(count / 2, 7);
+    arcs.extend((1..=leaves).map(|leaf| (hub, source + leaf, leaf as f32)));
+    graph_of((source + leaves + 1) as usize, &arcs)
+}
+
 /// The CSR of a list of arcs, rows sorted by (column, weight). Weights -0 become 0.
 pub fn graph_of(n: usize, arcs: &[Arc]) -> Graph {
     build(n, arcs, true, 0)
+}
+
+/// The same graph without weights.
+pub fn unweighted(graph: &Graph) -> Graph {
+    let (offsets, columns) = (graph.offsets().to_vec(), graph.columns().to_vec());
+    Graph::from_csr(offsets, columns, None, Origin::default()).expect("the rows of a graph")
 }
 
 /// As [`graph_of`], without weights: every arc counts 1.

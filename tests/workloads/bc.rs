@@ -426,6 +426,23 @@ fn gpus_find_the_same_scores() {
 }
 
 #[test]
+fn hosts_find_the_scores_of_graphs_of_many_wide_levels() {
+    let grid = generate::generate("grid:300x300").unwrap();
+    for (name, graph, source) in [("grid", grid, 0), ("layers", common::layers(), 45_000)] {
+        let graph = Arc::new(graph);
+        let expected = expected(&graph, &[source]);
+        let mut first = None;
+        for devices in ["host:1", "host:2", "host:3"] {
+            let fleet = common::open(devices, CollectiveKind::Auto, FleetConfig::default());
+            let found = run(&fleet, &graph, &[source], &merged(MergeMode::Auto));
+            close(&found.scores, &expected, 1e-9, &format!("{name} on {devices}"));
+            let first = first.get_or_insert_with(|| bits(&found.scores));
+            assert_eq!(&bits(&found.scores), first, "{name} on {devices}");
+        }
+    }
+}
+
+#[test]
 fn gpus_find_the_scores_of_graphs_of_long_paths_by_tiles() {
     if !common::has_gpu() {
         return;

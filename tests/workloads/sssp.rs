@@ -2,6 +2,7 @@
 //! sums on graphs of long paths.
 
 use crate::common;
+use hivegraph::algorithm::bfs::{BfsConfig, bfs};
 use hivegraph::algorithm::sssp::{SsspConfig, sssp};
 use hivegraph::algorithm::{MergeMode, Precision, RunOptions};
 use hivegraph::fleet::{CollectiveKind, FleetConfig};
@@ -45,6 +46,37 @@ fn windows_find_the_distances_of_push_pull_to_the_bit() {
                 assert_eq!(split.window.is_some(), joins || devices == "cuda:0", "{what}");
                 assert!(bits(&split.distances) == bits(&plain.distances), "{what}, split");
             }
+        }
+    }
+}
+
+#[test]
+fn hosts_search_graphs_of_many_wide_levels() {
+    let grid = hivegraph::generate::generate("grid:300x300").unwrap();
+    for (name, graph, source) in [("grid", grid, 0), ("layers", common::layers(), 45_000u32)] {
+        let exact = common::dijkstra_f64(&graph, &[source]);
+        let single = common::dijkstra_f32(&graph, &[source]);
+        let unit = common::unweighted(&graph);
+        let levels: Vec<u32> =
+            common::dijkstra_f32(&unit, &[source]).iter().map(|level| *level as u32).collect();
+        let graph = Arc::new(graph);
+        for devices in ["host:1", "host:2", "host:3"] {
+            let what = format!("{name} on {devices}");
+            let fleet = common::open(devices, CollectiveKind::Auto, FleetConfig::default());
+            let prepared = Prepared::new(&fleet, graph.clone(), PrepareOptions::default()).unwrap();
+            let found = |precision, delta| {
+                let source = Some(u64::from(source).into());
+                let config = SsspConfig { source, precision, delta, ..SsspConfig::default() };
+                sssp(&fleet, &prepared, &config).unwrap()
+            };
+            for delta in [Choice::Auto, Choice::Is(5.0), Choice::Is(300.0)] {
+                let double = found(Precision::F64, delta);
+                assert!(double.distances_f64.as_ref() == Some(&exact), "{what}, {delta}");
+                assert!(found(Precision::F32, delta).distances == single, "{what}, {delta}");
+            }
+            let source = Some(u64::from(source).into());
+            let searched = bfs(&fleet, &prepared, &BfsConfig { source, ..BfsConfig::default() });
+            assert!(searched.unwrap().levels == [levels.clone()], "{what}");
         }
     }
 }
