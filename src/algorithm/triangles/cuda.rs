@@ -39,12 +39,24 @@ pub(super) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     [topology(shape), State::list(active, world), Arrays::list(active)].concat()
 }
 
-/// Chunks of about equal work, from the costs of nodes that the first GPU adds up; `None` on the host, or where it has no room.
+/// Estimated: what a GPU goes through in a microsecond, and the microseconds that a sum of counts takes at all and for each.
+const COST_RATE: f64 = 30e3;
+const SUM: f64 = 40.0;
+const SUM_COUNT: f64 = 24e-6;
+
+/// Whether GPUs gain by dividing so much work, and adding up the counts of so many nodes.
+pub(super) fn dividing_pays(cost: u64, active: usize, world: usize) -> bool {
+    let saved = cost as f64 / COST_RATE * (1.0 - 1.0 / world as f64);
+    saved > SUM + active as f64 * SUM_COUNT
+}
+
+/// Chunks of about equal work, from the costs of nodes that the first GPU adds up, and all of that; `None` on the host, or where
+/// it has no room.
 pub(super) fn equal_costs(
     fleet: &Fleet,
     rows: &Arc<TopologyRows>,
     align: u32,
-) -> Result<Option<Split>> {
+) -> Result<Option<(Split, u64)>> {
     let (shared, world) = (rows.clone(), fleet.world());
     let cuts = fleet.run(move |r| match (r.rank(), &mut r.backend) {
         (0, Backend::Cuda(device)) => cut(device, &shared, world, align),
@@ -58,7 +70,7 @@ fn cut(
     rows: &TopologyRows,
     world: usize,
     align: u32,
-) -> Result<Option<Split>> {
+) -> Result<Option<(Split, u64)>> {
     let (graph, active) = (rows.on_device(0)?, rows.columns.active);
     // Parts of rows, costs, and their sums.
     if 24 * active as u64 + ROOM > room(&device.context)? {
@@ -96,7 +108,7 @@ fn cut(
     };
     let total = read(active as u64);
     let split = Split::by_weight(active as u64, world, align, total, read);
-    failed.into_inner().map_or(Ok(Some(split)), Err)
+    failed.into_inner().map_or(Ok(Some((split, total))), Err)
 }
 
 impl Workspace {
@@ -155,6 +167,24 @@ mod tests {
     use crate::layout::{PrepareOptions, Prepared};
 
     #[test]
+    fn little_work_is_not_divided() {
+        for (spec, wanted) in [
+            ("chain:2^16", false),
+            ("star:2^18", false),
+            ("road:18", false),
+            ("rmat:12", false),
+            ("rmat:16,ef=64", true),
+            ("geo:2^18", true),
+            ("grid:2048x2048", true),
+        ] {
+            let graph = crate::generate::generate(spec).unwrap();
+            let columns = crate::layout::Columns::new(&graph, crate::layout::Layout::Auto).unwrap();
+            let (_, cost) = host::equal_costs(&columns.out, 2, 64);
+            assert_eq!(dividing_pays(cost, columns.active, 2), wanted, "{spec}: {cost}");
+        }
+    }
+
+    #[test]
     fn a_gpu_cuts_as_the_host() {
         let mut fleets = 0;
         for devices in ["cuda:0x3", "cuda:0-1"] {
@@ -166,10 +196,11 @@ mod tests {
                 let graph = Arc::new(crate::generate::generate(spec).unwrap());
                 let prepared = Prepared::new(&fleet, graph, PrepareOptions::default()).unwrap();
                 let rows = prepared.topology(&fleet).unwrap();
-                let cut = equal_costs(&fleet, &rows, 64).unwrap().expect("there is room");
+                let (cut, cost) = equal_costs(&fleet, &rows, 64).unwrap().expect("there is room");
                 rows.columns.out.load().unwrap();
-                let right = host::equal_costs(&rows.columns.out, fleet.world(), 64);
+                let (right, sum) = host::equal_costs(&rows.columns.out, fleet.world(), 64);
                 assert_eq!(cut.bounds(), right.bounds(), "{spec} on {devices}");
+                assert_eq!(cost, sum, "{spec} on {devices}");
             }
         }
         if fleets == 0 {

@@ -36,8 +36,8 @@ fn may_meet(rows: RowView<'_>, smaller: &[u32], larger: &[u32]) -> bool {
     })
 }
 
-/// Chunks of about equal work.
-pub(super) fn equal_costs(rows: &ColumnRows, world: usize, align: u32) -> Split {
+/// Chunks of about equal work, and all of it.
+pub(super) fn equal_costs(rows: &ColumnRows, world: usize, align: u32) -> (Split, u64) {
     let (active, view) = (rows.offsets.len() - 1, rows.view());
     let nodes = (0..active).into_par_iter().with_min_len(TASK);
     let lengths: Vec<u64> = nodes.clone().map(|v| below(view, v, v as u32).len() as u64).collect();
@@ -57,16 +57,16 @@ pub(super) fn equal_middles(rows: &ColumnRows, world: usize, align: u32) -> Spli
         let smaller = below(view, v, v as u32);
         (0..).zip(smaller).for_each(|(i, u)| _ = costs[*u as usize].fetch_add(i, Relaxed));
     });
-    by_cost(costs.into_iter().map(AtomicU64::into_inner).collect(), world, align)
+    by_cost(costs.into_iter().map(AtomicU64::into_inner).collect(), world, align).0
 }
 
-/// Chunks of nodes of about equal cost together.
-fn by_cost(mut costs: Vec<u64>, world: usize, align: u32) -> Split {
+/// Chunks of nodes of about equal cost together, and all of it.
+fn by_cost(mut costs: Vec<u64>, world: usize, align: u32) -> (Split, u64) {
     let active = costs.len() as u64;
     costs.push(0);
     let mut total = 0;
     costs.iter_mut().for_each(|cost| total += std::mem::replace(cost, total));
-    Split::by_weight(active, world, align, total, |v| costs[v as usize])
+    (Split::by_weight(active, world, align, total, |v| costs[v as usize]), total)
 }
 
 /// Nodes of one task on host threads; fewer where their triangles are counted, down to FEW where they have ARCS together: hubs

@@ -9,7 +9,7 @@
 //! **Plans.** Each replica counts the triangles whose largest label is in its chunk, on hosts those whose middle label is,
 //! for all three nodes, and counts are summed. They are whole numbers, so that the order of additions does not matter. Chunks
 //! are of equal cost: for each arc to a smaller label the shorter of the two parts, on hosts that of the larger label. With
-//! `--merge redundant` every replica counts everything.
+//! `--merge redundant` every replica counts everything. GPUs do so by themselves where that takes less than adding up counts.
 //!
 //! **Arrays.** `count: [active] u64, replicated, SUM`, by label.
 //!
@@ -82,13 +82,18 @@ impl Algorithm for TriangleCounting {
             true if fleet.info().backend == "host" => {
                 Some(host::equal_middles(&rows.columns.out, world, align))
             }
-            true => match cuda::equal_costs(fleet, &rows, align)? {
-                Some(cut) => Some(cut),
-                None => {
-                    rows.columns.out.load()?;
-                    Some(host::equal_costs(&rows.columns.out, world, align))
-                }
-            },
+            true => {
+                let (cut, cost) = match cuda::equal_costs(fleet, &rows, align)? {
+                    Some(found) => found,
+                    None => {
+                        rows.columns.out.load()?;
+                        host::equal_costs(&rows.columns.out, world, align)
+                    }
+                };
+                let pays = run.merge != MergeMode::Auto
+                    || cuda::dividing_pays(cost, rows.columns.active, world);
+                pays.then_some(cut)
+            }
             false => None,
         };
         let shared = rows.clone();
