@@ -158,27 +158,35 @@ __device__ u32 vote(const CcArgs& a, bool chained) {
     return vote(a, chained, votes);
 }
 
-// Shortens chains until all nodes, or all of a list, point to roots. No root is hooked meanwhile.
-__device__ bool compress(const CcArgs& a, Grid& grid, const u32* list, u32 count, u32& rounds) {
+// Shortens chains of all nodes, or of all of a list, as far as so many hops lead; a thread has COUNT nodes under way. Whether some are
+// longer.
+template <u32 COUNT>
+__device__ __forceinline__ bool shorten(const CcArgs& a, const u32* list, u32 count) {
     u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
-    for (u32 round = 0;; round++) {
-        bool moved = false;
-        // A thread has several nodes under way.
-        for (u64 first = thread; first < count; first += (u64)threads * AHEAD) {
-            u32 v[AHEAD], p[AHEAD], from[AHEAD];
+    bool moved = false;
+    for (u64 first = thread; first < count; first += (u64)threads * COUNT) {
+        u32 v[COUNT], p[COUNT], from[COUNT];
 #pragma unroll
-            for (u32 k = 0; k < AHEAD; k++) {
-                // The last ones stand for those that are not there.
-                u32 i = (u32)min(first + (u64)k * threads, (u64)count - 1);
-                v[k] = list ? fresh(list + i) : i;
-            }
-#pragma unroll
-            for (u32 k = 0; k < AHEAD; k++) p[k] = from[k] = fresh(a.comp + v[k]);
-            moved |= !climb(p, a.hops + 1, [&](u32 u) { return cached(a.comp + u); });
-#pragma unroll
-            for (u32 k = 0; k < AHEAD; k++)
-                if (p[k] != from[k]) __stcg(a.comp + v[k], p[k]);
+        for (u32 k = 0; k < COUNT; k++) {
+            // The last ones stand for those that are not there.
+            u32 i = (u32)min(first + (u64)k * threads, (u64)count - 1);
+            v[k] = list ? fresh(list + i) : i;
         }
+#pragma unroll
+        for (u32 k = 0; k < COUNT; k++) p[k] = from[k] = fresh(a.comp + v[k]);
+        moved |= !climb(p, a.hops + 1, [&](u32 u) { return cached(a.comp + u); });
+#pragma unroll
+        for (u32 k = 0; k < COUNT; k++)
+            if (p[k] != from[k]) __stcg(a.comp + v[k], p[k]);
+    }
+    return moved;
+}
+
+// Shortens chains until all of these nodes point to roots. No root is hooked meanwhile.
+__device__ bool compress(const CcArgs& a, Grid& grid, const u32* list, u32 count, u32& rounds) {
+    for (u32 round = 0;; round++) {
+        // Where each thread has one node, others would only be looked at twice.
+        bool moved = count <= gridDim.x * blockDim.x ? shorten<1>(a, list, count) : shorten<AHEAD>(a, list, count);
         if (moved) atomicOr(&a.control->moved[round % 3], 1u);
         rounds++;
         if (!grid.sync()) return false;
