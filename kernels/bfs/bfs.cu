@@ -23,7 +23,7 @@
 // Source: Beamer, Asanovic, Patterson, SC 2012 (direction); Merrill, Garland, Grimshaw, PPoPP 2012 (dealing arcs);
 // the thresholds' names are Gunrock's.
 //
-// Compiled with: -DHIVE_WIDE=0 | -DHIVE_WIDE=1
+// Compiled with: -DHIVE_WIDE=0 | -DHIVE_WIDE=1 | -DHIVE_WIDE=0 -DHIVE_BLIND=1 | -DHIVE_WIDE=1 -DHIVE_BLIND=1
 
 #include "bfs_search.cuh"
 

@@ -4,6 +4,11 @@
 #include "joint.cuh"
 #include "queue.cuh"
 
+// Whether levels of many arcs may be pushed blindly. Searches of other graphs are faster without the code for it.
+#ifndef HIVE_BLIND
+#define HIVE_BLIND 0
+#endif
+
 #define THREADS 512u  // @host
 #define MANY 8388608.0f  // @host arcs from which a push is a large one
 #define MANY_SHARE 0.005f  // @host of do_a, for large pushes

@@ -87,7 +87,7 @@ __device__ __forceinline__ void run(const BfsArgs& a) {
         u32 *front = round & 1u ? a.next : a.front, *next = round & 1u ? a.front : a.next;
         bool pull_now = a.task == PULL || (whole && pulls(a, pulled, s.known.nodes, s.known.arcs, s.known.reached));
         if (a.task == PUSH) pull_now = false;
-        bool blind = whole && s.known.arcs != ~0ull && s.known.arcs >= BLIND && s.known.queued > QUEUE;
+        bool blind = HIVE_BLIND && whole && s.known.arcs != ~0ull && s.known.arcs >= BLIND && s.known.queued > QUEUE;
         if (pull_now && blind && !pulled && a.way == AUTO && !hubs_in(a, s.known)) {
             pull_now = !pushes_blindly(a, front, s.known.arcs, s.known.reached);
             // Nobody may change what the others still look at.

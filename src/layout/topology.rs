@@ -281,6 +281,14 @@ impl Columns {
         self.into.as_ref().unwrap_or(&self.out)
     }
 
+    /// As [`WeightedLayout::evenness`](super::WeightedLayout::evenness).
+    pub(crate) fn evenness(&self) -> f64 {
+        match self.by_degree {
+            true => layout::half_of_arcs([&self.out, self.in_rows()].map(|rows| &**rows.offsets)),
+            false => 0.0,
+        }
+    }
+
     /// The label of a node of the graph.
     pub(crate) fn label(&self, node: u32) -> u32 {
         self.labels.1.as_ref().map_or(node, |map| map[node as usize])

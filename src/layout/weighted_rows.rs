@@ -180,13 +180,13 @@ impl Sketch {
     }
 }
 
-/// A graph whose labels fall by degree has no hubs if [`half_of_arcs`] is at least this.
+/// A graph has no hubs if its [`evenness`](WeightedLayout::evenness) is at least this.
 pub(crate) const EVEN: f64 = 0.125;
 
 /// The part of all nodes, by falling degree, that have half of all arcs between them: 1/2 where all degrees are the same,
 /// and little where there are hubs.
 /// `offsets` of rows out and in.
-pub(crate) fn half_of_arcs([out, into]: [&[u64]; 2]) -> f64 {
+pub(super) fn half_of_arcs([out, into]: [&[u64]; 2]) -> f64 {
     let active = out.len().saturating_sub(1);
     let end = |v: usize| out[v] + into[v];
     let (mut low, mut high) = (0, active);
@@ -239,6 +239,15 @@ impl WeightedLayout {
     /// In-arcs, sorted by weight.
     pub(crate) fn in_rows(&self) -> &Rows {
         self.into.as_ref().unwrap_or(&self.out)
+    }
+
+    /// The part of all nodes, by falling degree, that have half of all arcs between them; 0 where labels do not fall by degree,
+    /// as then offsets do not tell.
+    pub(crate) fn evenness(&self) -> f64 {
+        match self.by_degree {
+            true => half_of_arcs([&self.out, self.in_rows()].map(|rows| rows.offsets.as_slice())),
+            false => 0.0,
+        }
     }
 
     /// The label of an input node.

@@ -12,11 +12,13 @@ use crate::device::kernels::bfs_round::{
 use crate::device::{CudaDevice, Function, Launch, Pinned, source};
 use crate::error::Result;
 use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, QUEUE, topology};
-use crate::layout::{DeviceGraph, TopologyRows};
+use crate::layout::{DeviceGraph, EVEN, TopologyRows};
 
 const _: () = assert!(size_of::<BfsControl>() <= CONTROL * size_of::<u64>());
 /// "Not in a queue".
 const UNQUEUED: u32 = u32::MAX;
+/// Arcs of a graph without hubs from which it is worth while to compile the search that may push blindly.
+const BLIND_ARCS: u64 = 1 << 26;
 /// Levels of a window.
 const WIDTHS: Widths = Widths { near_far: 32.0, tiles: 256.0 };
 
@@ -46,7 +48,10 @@ impl Workspace {
         long_paths: bool,
         [joins, trace]: [bool; 2],
     ) -> Result<Workspace> {
-        let options = graph.options();
+        let arcs = rows.columns.out.arcs();
+        let blind = arcs >= BLIND_ARCS && rows.columns.evenness() >= EVEN;
+        let blind = blind.then(|| "-DHIVE_BLIND=1".to_string());
+        let options: Vec<String> = graph.options().into_iter().chain(blind).collect();
         let joint = device.joint(joins, source("bfs_joint.cu"), &options, "bfs_joint")?;
         let mut kernel = |name| device.function(source("bfs.cu"), &options, name);
         let run = kernel("bfs_run")?;

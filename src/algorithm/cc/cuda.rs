@@ -8,7 +8,7 @@ use crate::device::kernels::cc_forest::{CcArgs, CcControl, CcStatus, THREADS, VO
 use crate::device::{CudaDevice, Function, Launch, Pinned, source};
 use crate::error::Result;
 use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, topology};
-use crate::layout::{DeviceGraph, EVEN, TopologyRows, half_of_arcs};
+use crate::layout::{DeviceGraph, EVEN, TopologyRows};
 use std::ops::Range;
 
 const _: () = assert!(size_of::<CcControl>() <= CONTROL * size_of::<u64>());
@@ -51,7 +51,6 @@ impl Workspace {
         let active = rows.columns.active;
         let by_degree = rows.columns.name() == "degree";
         let flat = !by_degree && rows.columns.flat;
-        let both = [&rows.columns.out, rows.columns.in_rows()];
         let arrays = Arrays::allocate(device, active)?;
         let (out, into) = (&graph.out, graph.in_rows());
         let args = FirstArgs {
@@ -78,8 +77,7 @@ impl Workspace {
             // Smallest neighbours of skewed rows in no order make a forest of long chains.
             sampled: !by_degree && !flat,
             flat,
-            scattered: active >= SCATTERED as usize
-                && half_of_arcs(both.map(|rows| &**rows.offsets)) >= EVEN,
+            scattered: active >= SCATTERED as usize && rows.columns.evenness() >= EVEN,
         })
     }
 

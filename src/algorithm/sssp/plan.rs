@@ -9,7 +9,7 @@ use crate::choice::Choice;
 use crate::collective::{Frontier, Replicated, Together};
 use crate::device::kernels::sssp_round as kernel;
 use crate::fleet::Fleet;
-use crate::layout::{EVEN, WeightedGraph, WeightedLayout, half_of_arcs};
+use crate::layout::{EVEN, WeightedGraph, WeightedLayout};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -234,18 +234,15 @@ const VERY_EVEN: f64 = 0.25;
 /// Arcs from which windows are worth their meetings.
 const WORTH_WINDOWS: u64 = if cfg!(test) { 1 } else { 1 << 23 };
 
-/// The width of the windows in which a graph without hubs is pushed. `None` if it has hubs; if labels do not fall by degree, as
-/// then offsets do not tell; and if all weights are the same, as push-pull then finds one distance a round. With a mean degree
-/// of d and a mean weight of w, the number of nodes within a distance grows by a factor of e about every 2 w / d; a window is
-/// half of that.
+/// The width of the windows in which a graph without hubs is pushed. `None` if it has hubs, or labels that do not fall by degree;
+/// and if all weights are the same, as push-pull then finds one distance a round. With a mean degree of d and a mean weight of w,
+/// the number of nodes within a distance grows by a factor of e about every 2 w / d; a window is half of that.
 fn window(layout: &WeightedLayout) -> Option<f32> {
     let arcs = layout.out.arc_count();
     let width = layout.mean_weight * layout.active as f64 / arcs.max(1) as f64;
     let least = if width < f64::from(layout.lightest) { VERY_EVEN } else { EVEN };
-    let even =
-        half_of_arcs([&layout.out, layout.in_rows()].map(|rows| rows.offsets.as_slice())) >= least;
     let alike = layout.mean_weight <= f64::from(layout.lightest);
-    let no_hubs = even && !alike && layout.by_degree && arcs >= WORTH_WINDOWS;
+    let no_hubs = layout.evenness() >= least && !alike && arcs >= WORTH_WINDOWS;
     // Windows of whole weights begin and end at whole distances.
     let width = if layout.out.arcs.packing().is_some() { width.floor().max(1.0) } else { width };
     (no_hubs && width > 0.0).then_some(width as f32)
