@@ -19,6 +19,7 @@ struct Mail {  // @host
     u64 line[15];
     u64 arrived[REPLICAS];  // by sender: its last meeting; LEAVE and more when it leaves
     u64 letter[2][REPLICAS][4];  // meetings alternate
+    u64 posted[3][REPLICAS];     // by receiver: entries that this GPU has for its list; the own GPU's alone to write
 };
 
 // Who takes part; `world` is 1, and nothing else is read, where a launch is one GPU's own.

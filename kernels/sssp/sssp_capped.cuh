@@ -1,12 +1,13 @@
 // The pushes before the first pull on graphs without hubs: sssp.cu tells the idea.
 //
-// Together, replicas have groups of GROUP nodes in turn. Before each pass an owner tells all others which of its nodes are to be
-// pushed, and their distances. Then everybody pushes all of these, but only along arcs to its own nodes.
+// Together, replicas have groups of GROUP nodes in turn, and each pushes its own. Whoever improves a node of another's, as far as
+// it knows, appends the node and the distance to the owner's list. The owner takes over what its lists say in the next pass. If a
+// list had no room, it reads all that the other knows of its nodes. At the end owners tell everybody their distances.
 #pragma once
 
 #include "sssp_round.cuh"
 
-#define LISTED (QUEUE / (STEP_THREADS / 32u))  // nodes that a warp lists before it pushes them
+#define LISTED (QUEUE / (STEP_THREADS / 32u))  // nodes that a warp lists before it pushes them, or keeps for others
 #define LANE_PUSH 64u                          // arcs that a lane pushes alone; those of longer rows are dealt over the grid
 #define FEW 8u                                 // nodes that a warp pushes one after another
 #define ITEM 256u                              // in so many at a time
@@ -18,11 +19,12 @@
 #define NARROW 64u         // windows of the width that is told, before it doubles
 #define WIDENED 8u         // every so many
 #define SWEPT 1024u        // distances are swept from when one node in so many is settled
-#define SAMPLE 512u        // the cap is set when one node in so many is
+#define SAMPLE 2048u       // the cap is set when one node in so many is
 #define EARLIER 4u         // growth is measured since there were so many times fewer
 #define SETTLED 0.5f       // of the nodes, before the first pull
 #define CAP_FACTOR 1.25f   // of the distance in which as many are expected to be settled
 #define GROUP 1024u        // neighbouring nodes that one replica owns
+#define WITHIN (1ull << 40)  // more than there are nodes
 
 // A window: nodes from `begin` to `end` are pushed, along arcs that lead below `cap`; these are bits of distances. While few
 // nodes are reached, all that have to be pushed are marked, and the marks are swept. Later the distances are, and marks are
@@ -32,15 +34,20 @@ struct Window {
     u32 cap;
     u32 marked;  // a node is marked when it gets less
     u32* marks;
-    u32* pushed;  // marks of the nodes that a pass pushes: `marks`, or, together, those that were told
     u32 inverse;  // together: 2^32 over the number of replicas, rounded up
+    u32 turn;     // together: counts passes, which have lists, and counters of their entries, in turn
 };
 
-// Whether this replica pushes arcs to v. The division is exact, as there are fewer than 2^22 groups and at most 16 replicas.
-template <bool TOGETHER> __device__ __forceinline__ bool owned(const StepArgs& a, const Window& w, u32 v) {
-    if (!TOGETHER) return true;
+// The replica that owns v. The division is exact, as there are fewer than 2^22 groups and at most 16 replicas.
+__device__ __forceinline__ u32 owner_of(const StepArgs& a, const Window& w, u32 v) {
     u32 group = v / GROUP;
-    return group - __umulhi(group, w.inverse) * a.joint.world == a.joint.rank;
+    return group - __umulhi(group, w.inverse) * a.joint.world;
+}
+
+// Word i of those that this replica pushes.
+template <bool SHARED> __device__ __forceinline__ u32 window_word(const StepArgs& a, u32 i) {
+    const u32 each = GROUP / 32;
+    return SHARED ? (i / each * a.joint.world + a.joint.rank) * each + i % each : i;
 }
 
 // Marks v, whose distance was `before`, to be pushed. `settled` loses it where that has been done already.
@@ -51,18 +58,89 @@ __device__ __forceinline__ void pend(const StepArgs& a, const Window& w, u32 v, 
     if (w.marked == INFINITE && before < w.end) settled--;
 }
 
-__device__ __forceinline__ void improve(const StepArgs& a, const Window& w, Tally& t, u32 v, u32 candidate,
-                                        u32& settled) {
-    u32 before = atomicMin(a.dist + v, candidate);
-    if (candidate >= before) return;
+// Books that an own node v has improved.
+__device__ __forceinline__ void improved(const StepArgs& a, const Window& w, Tally& t, u32 v, u32 before, u32 candidate,
+                                         u32& settled) {
     if (candidate < w.end) t.within = true;
     else t.lowest_inverted = max(t.lowest_inverted, ~candidate);
     if (candidate < w.marked) pend(a, w, v, before, settled);
 }
 
+// Whether v has improved as far as this replica knows, and is another's, who has to be told.
+template <bool SHARED>
+__device__ __forceinline__ bool improve(const StepArgs& a, const Window& w, Tally& t, u32 v, u32 candidate, u32& settled) {
+    u32 before = atomicMin(a.dist + v, candidate);
+    if (candidate >= before) return false;
+    if (SHARED && owner_of(a, w, v) != a.joint.rank) return true;
+    improved(a, w, t, v, before, candidate, settled);
+    return false;
+}
+
+// What a warp has found for the nodes of others.
+struct Letters {
+    u32 *node, *dist;  // [LISTED]
+    u32 count;
+
+    __device__ Letters(Shared& s) : node(s.stage + warp_id() * LISTED), dist(s.prefix + warp_id() * LISTED), count(0) {}
+};
+
+// Entries of a list. There is one for each sender and either of two passes.
+__device__ __forceinline__ u32 list_room(const StepArgs& a) { return a.active / (2 * a.joint.world); }
+
+__device__ __forceinline__ u32 list_start(const StepArgs& a, u32 sender, u32 turn) {
+    return (2 * sender + (turn & 1u)) * list_room(a);
+}
+
+// How many entries a sender had in a pass for each receiver, room or not.
+__device__ __forceinline__ u64* posted_by(const StepArgs& a, u32 sender, u32 turn) {
+    return a.joint.mail[sender]->posted[turn % 3];
+}
+
+// Appends what the warp has kept to the lists of the owners, who need another pass for it.
+__device__ void post(const StepArgs& a, const Window& w, Tally& t, Letters& kept) {
+    u32 lane = lane_id(), room = list_room(a), start = list_start(a, a.joint.rank, w.turn);
+    __syncwarp();
+    t.within |= kept.count > 0;
+    for (u32 to = 0; to < a.joint.world && kept.count > 0; to++) {
+        if (to == a.joint.rank) continue;
+        u32 all = 0;
+        for (u32 i = lane; i - lane < kept.count; i += 32)
+            all += __popc(__ballot_sync(FULL, i < kept.count && owner_of(a, w, kept.node[i]) == to));
+        u64 at = 0;
+        if (lane == 0 && all) at = atomicAdd(posted_by(a, a.joint.rank, w.turn) + to, (u64)all);
+        at = __shfl_sync(FULL, at, 0);
+        for (u32 i = lane; i - lane < kept.count; i += 32) {
+            bool mine = i < kept.count && owner_of(a, w, kept.node[i]) == to;
+            u32 lanes = __ballot_sync(FULL, mine);
+            u64 place = at + __popc(lanes & ((1u << lane) - 1u));
+            if (mine && place < room) {
+                __stcg(a.lists[0][to] + start + place, kept.node[i]);
+                __stcg(a.lists[1][to] + start + place, kept.dist[i]);
+            }
+            at += __popc(lanes);
+        }
+    }
+    kept.count = 0;
+    __syncwarp();
+}
+
+// Keeps what lanes have found for others.
+__device__ __forceinline__ void keep(const StepArgs& a, const Window& w, Tally& t, Letters& kept, bool found, u32 v,
+                                     u32 candidate) {
+    u32 lanes = __ballot_sync(FULL, found);
+    if (!lanes) return;
+    if (found) {
+        u32 place = kept.count + __popc(lanes & ((1u << lane_id()) - 1u));
+        kept.node[place] = v;
+        kept.dist[place] = candidate;
+    }
+    kept.count += __popc(lanes);
+    if (kept.count > LISTED - 32) post(a, w, t, kept);
+}
+
 // Pushes arcs of a row from `start` to `end` with a whole warp, up to the cap.
-template <bool TOGETHER>
-__device__ void push_part(const StepArgs& a, const Window& w, Tally& t, u32 from, offset_t start, offset_t end,
+template <bool SHARED>
+__device__ void push_part(const StepArgs& a, const Window& w, Tally& t, Letters& kept, u32 from, offset_t start, offset_t end,
                           u32& settled) {
     for (offset_t base = start; base < end; base += 32 * WIDE) {
         u32 to[WIDE], candidate[WIDE], known[WIDE];
@@ -79,21 +157,22 @@ __device__ void push_part(const StepArgs& a, const Window& w, Tally& t, u32 from
 #pragma unroll
         for (u32 k = 0; k < WIDE; k++) {
             heavy |= candidate[k] >= w.cap;
-            bool mine = candidate[k] < w.cap && owned<TOGETHER>(a, w, to[k]);
-            t.relaxed += mine;
-            known[k] = mine ? fresh(a.dist + to[k]) : 0;
+            bool below = candidate[k] < w.cap;
+            t.relaxed += below;
+            known[k] = below ? fresh(a.dist + to[k]) : 0;
         }
 #pragma unroll
         for (u32 k = 0; k < WIDE; k++) {
-            if (candidate[k] < known[k]) improve(a, w, t, to[k], candidate[k], settled);
+            bool others = candidate[k] < known[k] && improve<SHARED>(a, w, t, to[k], candidate[k], settled);
+            if (SHARED) keep(a, w, t, kept, others, to[k], candidate[k]);
         }
         if (__any_sync(FULL, heavy)) return;
     }
 }
 
 // Lists the arcs from `at` to `end` of each lane that has `some`, for push_items. The warp pushes what there is no room to list.
-template <bool TOGETHER>
-__device__ void list_rest(const StepArgs& a, const Window& w, Tally& t, bool some, u32 v, u32 from, offset_t at,
+template <bool SHARED>
+__device__ void list_rest(const StepArgs& a, const Window& w, Tally& t, Letters& kept, bool some, u32 v, u32 from, offset_t at,
                           offset_t end, u32 round, u32& settled) {
     u32 items = some && at < end ? (u32)((end - at + ITEM - 1) / ITEM) : 0;
     if (!__any_sync(FULL, items > 0)) return;
@@ -106,13 +185,13 @@ __device__ void list_rest(const StepArgs& a, const Window& w, Tally& t, bool som
     for (u32 waiting = __ballot_sync(FULL, fit < items); waiting; waiting &= waiting - 1) {
         u32 lane = __ffs(waiting) - 1;
         offset_t start = __shfl_sync(FULL, at + fit * ITEM, lane), stop = __shfl_sync(FULL, end, lane);
-        push_part<TOGETHER>(a, w, t, __shfl_sync(FULL, from, lane), start, stop, settled);
+        push_part<SHARED>(a, w, t, kept, __shfl_sync(FULL, from, lane), start, stop, settled);
     }
 }
 
 // Pushes a warp's list, a lane a node; rows are sorted, so that a lane stops at the cap. What is left of long rows is listed.
-template <bool TOGETHER>
-__device__ void push_list(const StepArgs& a, const Window& w, Tally& t, const u32* node, const u32* dist, u32 count,
+template <bool SHARED>
+__device__ void push_list(const StepArgs& a, const Window& w, Tally& t, Letters& kept, const u32* node, const u32* dist, u32 count,
                           u32 round, u32& settled) {
     for (u32 first = 0; first < count; first += 32) {
         u32 v = 0, from = 0;
@@ -126,32 +205,37 @@ __device__ void push_list(const StepArgs& a, const Window& w, Tally& t, const u3
             alone = min(end, (offset_t)(at + LANE_PUSH));
             more = at < end;
         }
-        for (; more && at < alone; at += BATCH) {
+        // What is kept for others takes all lanes.
+        for (bool on; SHARED ? __any_sync(FULL, more && at < alone) : more && at < alone; at += BATCH) {
+            on = !SHARED || more;
+            offset_t stop = on ? alone : at;
             arc_t arc[BATCH];
             u32 candidate[BATCH], known[BATCH];
 #pragma unroll
             for (u32 k = 0; k < BATCH; k++)
-                if (at + k < alone) arc[k] = __ldg(a.out_arcs + at + k);
+                if (at + k < stop) arc[k] = __ldg(a.out_arcs + at + k);
 #pragma unroll
             for (u32 k = 0; k < BATCH; k++) {
-                candidate[k] = at + k < alone ? relaxed_distance(from, arc_weight(arc[k], a.form)) : INFINITE;
-                if (at + k < alone && candidate[k] >= w.cap) more = false;
-                bool mine = candidate[k] < w.cap && owned<TOGETHER>(a, w, arc_node(arc[k], a.form));
-                t.relaxed += mine;
-                known[k] = mine ? fresh(a.dist + arc_node(arc[k], a.form)) : 0;
+                candidate[k] = at + k < stop ? relaxed_distance(from, arc_weight(arc[k], a.form)) : INFINITE;
+                if (at + k < stop && candidate[k] >= w.cap) more = false;
+                bool below = candidate[k] < w.cap;
+                t.relaxed += below;
+                known[k] = below ? fresh(a.dist + arc_node(arc[k], a.form)) : 0;
             }
 #pragma unroll
             for (u32 k = 0; k < BATCH; k++) {
-                if (candidate[k] < known[k]) improve(a, w, t, arc_node(arc[k], a.form), candidate[k], settled);
+                u32 to = arc_node(arc[k], a.form);
+                bool others = candidate[k] < known[k] && improve<SHARED>(a, w, t, to, candidate[k], settled);
+                if (SHARED) keep(a, w, t, kept, others, to, candidate[k]);
             }
         }
-        list_rest<TOGETHER>(a, w, t, more, v, from, alone, end, round, settled);
+        list_rest<SHARED>(a, w, t, kept, more, v, from, alone, end, round, settled);
     }
 }
 
 // Adds the node of each of `lanes` to the warp's list, which is pushed when there may be no room for the next ones.
-template <bool TOGETHER>
-__device__ __forceinline__ void list_nodes(const StepArgs& a, const Window& w, Tally& t, u32* node, u32* dist, u32& count,
+template <bool SHARED>
+__device__ __forceinline__ void list_nodes(const StepArgs& a, const Window& w, Tally& t, Letters& kept, u32* node, u32* dist, u32& count,
                                            u32 lanes, u32 v, u32 from, u32 round, u32& settled) {
     u32 place = count + __popc(lanes & ((1u << lane_id()) - 1u));
     if (lanes >> lane_id() & 1u) {
@@ -161,45 +245,45 @@ __device__ __forceinline__ void list_nodes(const StepArgs& a, const Window& w, T
     count += __popc(lanes);
     if (count <= LISTED - 32) return;
     __syncwarp();
-    push_list<TOGETHER>(a, w, t, node, dist, count, round, settled);
+    push_list<SHARED>(a, w, t, kept, node, dist, count, round, settled);
     __syncwarp();
     count = 0;
 }
 
 // Pushes the listed parts of long rows, a warp each.
-template <bool TOGETHER>
-__device__ void push_items(const StepArgs& a, const Window& w, Tally& t, u32 items, u32& settled) {
+template <bool SHARED>
+__device__ void push_items(const StepArgs& a, const Window& w, Tally& t, Letters& kept, u32 items, u32& settled) {
     u32 warp = blockIdx.x * (blockDim.x >> 5) + warp_id(), warps = gridDim.x * (blockDim.x >> 5);
     for (u32 n = warp; n < items; n += warps) {
         u64 item = fresh(a.scan_prefix + n);
         u32 v = (u32)(item >> 32);
         offset_t start = __ldg(a.out_offsets + v) + LANE_PUSH + (u32)item * ITEM;
         offset_t end = min(__ldg(a.out_offsets + v + 1), (offset_t)(start + ITEM));
-        push_part<TOGETHER>(a, w, t, fresh(a.dist + v), start, end, settled);
+        push_part<SHARED>(a, w, t, kept, fresh(a.dist + v), start, end, settled);
     }
 }
 
 // As push_list, for few nodes, which the whole warp pushes one after another.
-template <bool TOGETHER>
-__device__ void push_few(const StepArgs& a, const Window& w, Tally& t, const u32* node, const u32* dist, u32 count,
+template <bool SHARED>
+__device__ void push_few(const StepArgs& a, const Window& w, Tally& t, Letters& kept, const u32* node, const u32* dist, u32 count,
                          u32 round, u32& settled) {
     for (u32 n = 0; n < count; n++) {
         u32 v = node[n];
         offset_t start = __ldg(a.out_offsets + v), end = __ldg(a.out_offsets + v + 1);
-        push_part<TOGETHER>(a, w, t, dist[n], start, min(end, (offset_t)(start + LANE_PUSH)), settled);
-        list_rest<TOGETHER>(a, w, t, lane_id() == n, v, dist[n], (offset_t)(start + LANE_PUSH), end, round, settled);
+        push_part<SHARED>(a, w, t, kept, dist[n], start, min(end, (offset_t)(start + LANE_PUSH)), settled);
+        list_rest<SHARED>(a, w, t, kept, lane_id() == n, v, dist[n], (offset_t)(start + LANE_PUSH), end, round, settled);
     }
 }
 
-// Pushes the marked nodes below the window's end, which lose their marks. `settled` counts them; together, publish has.
-template <bool TOGETHER>
-__device__ void push_marked(const StepArgs& a, Shared& s, const Window& w, Tally& t, u32 round, u32& settled) {
+// Pushes the own marked nodes below the window's end, which lose their marks. `settled` counts them.
+template <bool SHARED>
+__device__ void push_marked(const StepArgs& a, Shared& s, const Window& w, Tally& t, Letters& kept, u32 round, u32& settled) {
     u32 *node = s.node + warp_id() * LISTED, *dist = s.dist + warp_id() * LISTED;
     u32 words = (a.active + 31) / 32, warps = gridDim.x * (blockDim.x >> 5), lane = lane_id(), count = 0;
     // Neighbouring words, whose rows may be long alike, go to different warps.
-    for (u64 base = blockIdx.x * (blockDim.x >> 5) + warp_id(); base < words; base += (u64)warps * 32) {
-        u64 mine = base + (u64)lane * warps;
-        u32 own = mine < words ? fresh(w.pushed + mine) : 0;
+    for (u32 base = blockIdx.x * (blockDim.x >> 5) + warp_id(); window_word<SHARED>(a, base) < words; base += warps * 32) {
+        u32 mine = window_word<SHARED>(a, base + lane * warps);
+        u32 own = mine < words ? fresh(w.marks + mine) : 0;
         for (u32 some = __ballot_sync(FULL, own != 0); some;) {
             u32 word[WIDE], before[WIDE];
             bool pending[WIDE];
@@ -207,7 +291,7 @@ __device__ void push_marked(const StepArgs& a, Shared& s, const Window& w, Tally
             for (u32 k = 0; k < WIDE; k++) {
                 u32 at = some ? __ffs(some) - 1 : 0, bits = __shfl_sync(FULL, own, at);
                 pending[k] = some && (bits >> lane & 1u);
-                word[k] = (u32)base + at * warps;
+                word[k] = window_word<SHARED>(a, base + at * warps);
                 some &= some - 1;
                 before[k] = pending[k] ? fresh(a.dist + word[k] * 32 + lane) : INFINITE;
             }
@@ -218,34 +302,36 @@ __device__ void push_marked(const StepArgs& a, Shared& s, const Window& w, Tally
                 u32 lanes = __ballot_sync(FULL, inside);
                 if (!lanes) continue;
                 // The bit goes before the distance is read: who improves the node later sets it again.
-                u32 old = lane == 0 ? atomicAnd(w.pushed + word[k], ~lanes) : 0;
+                u32 old = lane == 0 ? atomicAnd(w.marks + word[k], ~lanes) : 0;
                 old = __shfl_sync(FULL, old, 0);
                 u32 v = word[k] * 32 + lane, from = inside && old >> lane & 1u ? fresh(a.dist + v) : INFINITE;
-                if (!TOGETHER) settled += inside;
-                list_nodes<TOGETHER>(a, w, t, node, dist, count, lanes, v, from, round, settled);
+                settled += inside;
+                list_nodes<SHARED>(a, w, t, kept, node, dist, count, lanes, v, from, round, settled);
             }
         }
     }
     __syncwarp();
-    if (count <= FEW) push_few<TOGETHER>(a, w, t, node, dist, count, round, settled);
-    else push_list<TOGETHER>(a, w, t, node, dist, count, round, settled);
+    if (count <= FEW) push_few<SHARED>(a, w, t, kept, node, dist, count, round, settled);
+    else push_list<SHARED>(a, w, t, kept, node, dist, count, round, settled);
     __syncwarp();
 }
 
-// Pushes the nodes of the window, by their distances. `settled` counts those below the window, or, where `whole`, those in it
-// too.
-__device__ void push_swept(const StepArgs& a, Shared& s, const Window& w, Tally& t, bool whole, u32 round, u32& settled) {
+// Pushes the own nodes of the window, by their distances. `settled` counts those below the window, or, where `whole`, those in
+// it too.
+template <bool SHARED>
+__device__ void push_swept(const StepArgs& a, Shared& s, const Window& w, Tally& t, Letters& kept, bool whole, u32 round,
+                           u32& settled) {
     u32 *node = s.node + warp_id() * LISTED, *dist = s.dist + warp_id() * LISTED;
     u32 warps = gridDim.x * (blockDim.x >> 5), lane = lane_id(), count = 0, below = whole ? w.end : w.begin;
-    for (u64 base = (u64)(blockIdx.x * (blockDim.x >> 5) + warp_id()) * 128; base < a.active; base += (u64)warps * 128) {
-        u32 v = (u32)base + lane * 4, own[4] = {INFINITE, INFINITE, INFINITE, INFINITE};
-        if (v < a.active) {
-            uint4 four = __ldcg((const uint4*)(a.dist + v));
-            own[0] = four.x;
-            if (v + 1 < a.active) own[1] = four.y;
-            if (v + 2 < a.active) own[2] = four.z;
-            if (v + 3 < a.active) own[3] = four.w;
-        }
+    u32 mine = blockIdx.x * (blockDim.x >> 5) + warp_id();
+    for (u64 base; (base = (u64)window_word<SHARED>(a, mine * 4) * 32) < a.active; mine += warps) {
+        u32 v = (u32)base + lane * 4;
+        uint4 four = {INFINITE, INFINITE, INFINITE, INFINITE};
+        if (v < a.active) four = __ldcg((const uint4*)(a.dist + v));
+        u32 own[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+        for (u32 k = 1; k < 4; k++)
+            if (v + k >= a.active) own[k] = INFINITE;
 #pragma unroll
         for (u32 k = 0; k < 4; k++) {
             settled += own[k] < below;
@@ -253,86 +339,84 @@ __device__ void push_swept(const StepArgs& a, Shared& s, const Window& w, Tally&
             bool inside = own[k] >= w.begin && own[k] < w.end;
             u32 lanes = __ballot_sync(FULL, inside);
             if (!lanes) continue;
-            list_nodes<false>(a, w, t, node, dist, count, lanes, v + k, own[k], round, settled);
+            list_nodes<SHARED>(a, w, t, kept, node, dist, count, lanes, v + k, own[k], round, settled);
         }
     }
     __syncwarp();
-    push_list<false>(a, w, t, node, dist, count, round, settled);
+    push_list<SHARED>(a, w, t, kept, node, dist, count, round, settled);
     __syncwarp();
 }
 
-// Word i of those of this replica's.
-__device__ __forceinline__ u32 window_word(const StepArgs& a, u32 i) {
-    u32 each = GROUP / 32;
-    return (i / each * a.joint.world + a.joint.rank) * each + i % each;
-}
-
-// Tells everybody the own nodes that are to be pushed, and their distances: those of the window where `all`, else those of it
-// that are marked. They lose their marks. `settled` is as in push_swept and push_marked.
-__device__ void publish(const StepArgs& a, const Window& w, Tally& t, bool all, bool whole, u32& settled) {
-    u32 warp = blockIdx.x * (blockDim.x >> 5) + warp_id(), warps = gridDim.x * (blockDim.x >> 5);
-    u32 words = (a.active + 31) / 32, lane = lane_id(), below = whole ? w.end : w.begin;
-    for (u32 base = warp * WIDE; window_word(a, base) < words; base += warps * WIDE) {
-        u32 own[WIDE], marks[WIDE];
-#pragma unroll
-        for (u32 k = 0; k < WIDE; k++) {
-            u32 word = window_word(a, base + k), v = word * 32 + lane;
-            marks[k] = word < words ? fresh(w.marks + word) : 0;
-            own[k] = v < a.active && (all || marks[k] >> lane & 1u) ? fresh(a.dist + v) : INFINITE;
-        }
-#pragma unroll
-        for (u32 k = 0; k < WIDE; k++) {
-            u32 word = window_word(a, base + k), v = word * 32 + lane;
-            bool inside = own[k] < w.end && (!all || own[k] >= w.begin);
-            settled += all ? own[k] < below : inside;
-            if (own[k] >= w.end && own[k] < INFINITE) t.lowest_inverted = max(t.lowest_inverted, ~own[k]);
-            u32 lanes = __ballot_sync(FULL, inside), kept = all ? 0 : marks[k] & ~lanes;
-            if (lane == 0 && marks[k] != kept) __stcg(w.marks + word, kept);
-            if (!lanes) continue;
-            if (inside) tell(a.joint, a.dists, v, own[k]);
-            if (lane < a.joint.world) __stcg(a.bitmaps[0][lane] + word, lanes);
+// Takes over what the others found for the own nodes in the last pass.
+__device__ void take_posted(const StepArgs& a, const Window& w, Tally& t, u32& settled) {
+    __shared__ u32 posted;
+    u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x, room = list_room(a);
+    auto take = [&](u32 v, u32 candidate) {
+        if (candidate >= fresh(a.dist + v)) return;
+        u32 before = atomicMin(a.dist + v, candidate);
+        if (candidate < before) improved(a, w, t, v, before, candidate, settled);
+    };
+    for (u32 from = 0; from < a.joint.world; from++) {
+        if (from == a.joint.rank) continue;
+        __syncthreads();
+        if (threadIdx.x == 0)
+            posted = (u32)min(relaxed_everywhere(posted_by(a, from, w.turn - 1) + a.joint.rank), (u64)FULL);
+        __syncthreads();
+        if (posted <= room) {
+            u32 start = list_start(a, from, w.turn - 1);
+            const u32 *nodes = a.lists[0][a.joint.rank] + start, *dists = a.lists[1][a.joint.rank] + start;
+            for (u32 i = thread; i < posted; i += threads) take(fresh(nodes + i), fresh(dists + i));
+        } else {
+            u32 words = (a.active + 31) / 32;
+            for (u32 i = thread / 32, word; (word = window_word<true>(a, i)) < words; i += threads / 32) {
+                u32 v = word * 32 + lane_id();
+                if (v < a.active) take(v, fresh(a.dists[from] + v));
+            }
         }
     }
 }
 
-// Tells everybody the own distances that nobody else knows: those from `lowest` on. Clears the marks.
-__device__ void publish_rest(const StepArgs& a, const Window& w, u32 lowest) {
-    u32 warp = blockIdx.x * (blockDim.x >> 5) + warp_id(), warps = gridDim.x * (blockDim.x >> 5);
-    u32 words = (a.active + 31) / 32;
-    for (u32 i = warp, word; (word = window_word(a, i)) < words; i += warps) {
-        u32 v = word * 32 + lane_id(), own = v < a.active ? fresh(a.dist + v) : INFINITE;
-        if (own >= lowest && own < INFINITE) tell(a.joint, a.dists, v, own);
-        if (lane_id() == 0) __stcg(w.marks + word, 0u);
+// Tells everybody the own distances.
+__device__ void publish(const StepArgs& a) {
+    u32 warps = gridDim.x * (blockDim.x >> 5), mine = blockIdx.x * (blockDim.x >> 5) + warp_id();
+    for (u64 base; (base = (u64)window_word<true>(a, mine * 4) * 32) < a.active; mine += warps) {
+        u32 v = (u32)base + lane_id() * 4;
+        for (u32 r = 0; r < a.joint.world; r++) {
+            if (r == a.joint.rank) continue;
+            if (v + 3 < a.active) __stcg((uint4*)(a.dists[r] + v), __ldcg((const uint4*)(a.dist + v)));
+            else for (u32 u = v; u < a.active; u++) __stcg(a.dists[r] + u, fresh(a.dist + u));
+        }
     }
 }
 
-// Adds up what this block found in a window. Together, a node that has improved within it counts as a lowest distance of 0.
-template <bool TOGETHER>
+// Adds up what this block found in a window. Together, "a node has improved within it" is added to the nodes.
+template <bool SHARED>
 __device__ void book_window(const StepArgs& a, Shared& s, Tally& t, u32 settled, u32 round) {
     Round* r = &a.control->round[round % 3];
     u64 relaxed = block_sum(t.relaxed, s.room), nodes = block_sum((u64)(long long)(int)settled, s.room);
     u32 lowest = ~warp_min(~t.lowest_inverted);
     if (lane_id() == 0 && lowest) atomicMax(&r->lowest_inverted, lowest);
     u32 within = __syncthreads_or(t.within);
+    if (SHARED && within) nodes += WITHIN;
     if (threadIdx.x == 0) {
         if (relaxed) atomicAdd(&a.control->relaxed, relaxed);
         if (nodes) atomicAdd(&r->nodes, nodes);
-        if (within && TOGETHER) atomicMax(&r->lowest_inverted, FULL);
-        if (within && !TOGETHER) __stcg(&r->rounds, 1u);
+        if (within && !SHARED) __stcg(&r->rounds, 1u);
     }
     t.relaxed = t.lowest_inverted = 0;
     t.within = false;
 }
 
 // Ends a pass: what it found, on all replicas together where it was SHARED. `within` tells whether a node improved within the
-// window.
+// window, or another has to be told of one.
 template <bool SHARED>
 __device__ bool close_pass(const StepArgs& a, Shared& s, Grid& grid, u64& epoch, Tally& t, u32& round, u32 own,
                            Round& total, bool& within) {
     book_window<SHARED>(a, s, t, own, round);
     if (!close(a, grid, SHARED ? &epoch : NULL, round, total)) return false;
     round++;
-    within = SHARED ? total.lowest_inverted == FULL : total.rounds != 0;
+    within = SHARED ? total.nodes >= WITHIN : total.rounds != 0;
+    if (SHARED) total.nodes %= WITHIN;
     return true;
 }
 
@@ -345,28 +429,30 @@ struct Pass {
 
 // One pass: pushes `all` nodes of the window, or those that are marked.
 template <bool SHARED>
-__device__ bool push_pass(const StepArgs& a, Shared& s, Grid& grid, u64& epoch, const Window& w, Tally& t, u32& round,
-                          bool all, bool whole, Pass& pass) {
+__device__ bool push_pass(const StepArgs& a, Shared& s, Grid& grid, u64& epoch, Window& w, Tally& t, u32& round, bool all,
+                          bool whole, Pass& pass) {
     Round total;
+    Letters kept(s);
     u32 own = 0;
-    pass = {0, FULL, false};
     if (SHARED) {
-        publish(a, w, t, all, whole, own);
-        if (!close_pass<SHARED>(a, s, grid, epoch, t, round, own, total, pass.within)) return false;
-        pass.nodes = total.nodes;
-        pass.lowest = ~total.lowest_inverted;
-        own = 0;
+        w.turn++;
+        // What was counted two passes ago has been read.
+        if (blockIdx.x == 0 && threadIdx.x < a.joint.world)
+            __stcg(posted_by(a, a.joint.rank, w.turn + 1) + threadIdx.x, 0ull);
+        if (!all) take_posted(a, w, t, own);
     }
-    if (all && !SHARED) push_swept(a, s, w, t, whole, round, own);
-    else push_marked<SHARED>(a, s, w, t, round, own);
+    if (all) push_swept<SHARED>(a, s, w, t, kept, whole, round, own);
+    else push_marked<SHARED>(a, s, w, t, kept, round, own);
+    if (SHARED) post(a, w, t, kept);
     if (!close_pass<SHARED>(a, s, grid, epoch, t, round, own, total, pass.within)) return false;
-    pass.nodes += total.nodes;
-    pass.lowest = min(pass.lowest, ~total.lowest_inverted);
+    pass.nodes = total.nodes;
+    pass.lowest = ~total.lowest_inverted;
     if (total.arcs == 0) return true;
     bool within;
     u32 items = (u32)min(SHARED ? fresh(&a.control->round[(round - 1) % 3].arcs) : total.arcs, (u64)a.active);
     own = 0;
-    push_items<SHARED>(a, w, t, items, own);
+    push_items<SHARED>(a, w, t, kept, items, own);
+    if (SHARED) post(a, w, t, kept);
     if (!close_pass<SHARED>(a, s, grid, epoch, t, round, own, total, within)) return false;
     if (!all) pass.nodes += total.nodes;
     pass.lowest = min(pass.lowest, ~total.lowest_inverted);
@@ -383,10 +469,11 @@ __device__ bool capped(const StepArgs& a, Shared& s, Grid& grid, u64& epoch, Tal
     u32 begin = __float_as_uint(bound.lowest);
     float width = a.delta;
     u32 inverse = TOGETHER ? FULL / a.joint.world + 1 : 0;
-    Window w = {begin, max(advanced(begin, width), begin + 1), INFINITE, INFINITE, a.front, a.front, inverse};
+    Window w = {begin, max(advanced(begin, width), begin + 1), INFINITE, INFINITE, a.front, inverse, 0};
     u32 windows = 0;
     u64 settled = 0, earlier = 0;
     float at_earlier = 0.0f;
+    u32 before_again = FULL;
     bool swept = false, again = false, whole = width <= a.lightest;
     left = true;
     while (true) {
@@ -398,10 +485,10 @@ __device__ bool capped(const StepArgs& a, Shared& s, Grid& grid, u64& epoch, Tal
         u64 before = settled;
         if (!swept) settled += pass.nodes;
         else if (!again) settled = pass.nodes;
-        u32 lowest = pass.lowest;
+        // A later pass over the window sees what it has changed alone.
+        u32 lowest = swept && again ? min(pass.lowest, before_again) : pass.lowest;
+        before_again = lowest;
         note(a.log, ++notes, 1u << 8 | ROUND_PUSHED, settled - before, 0);
-        // Passes over marks see what lies ahead only where all is marked.
-        if (swept && again) lowest = w.end;
         again = pass.within;
         if (again) continue;
         bound.cap = w.cap;
@@ -417,7 +504,7 @@ __device__ bool capped(const StepArgs& a, Shared& s, Grid& grid, u64& epoch, Tal
         Letter letter;
         if (ends) {
             if (!TOGETHER) return true;
-            if (swept) publish_rest(a, w, lowest);
+            if (swept) publish(a);
             return meet(grid, a.joint, epoch, NULL, NULL, NULL, letter);
         }
         if (settled >= EARLIER * earlier) {
@@ -441,11 +528,10 @@ __device__ bool capped(const StepArgs& a, Shared& s, Grid& grid, u64& epoch, Tal
         if (!swept) continue;
         w.marks = a.next;
         w.marked = w.end;
-        if (!TOGETHER) w.pushed = a.next;
-        else if (first) {
-            // The others tell their nodes here from now on.
-            clear(a.front, (a.active + 31) / 32);
-            if (!meet(grid, a.joint, epoch, NULL, NULL, NULL, letter)) return false;
-        }
+        if (!TOGETHER || !first) continue;
+        // Lists are written from now on.
+        if (blockIdx.x == 0 && threadIdx.x < 3 * REPLICAS)
+            __stcg(a.joint.mail[a.joint.rank]->posted[0] + threadIdx.x, 0ull);
+        if (!meet(grid, a.joint, epoch, NULL, NULL, NULL, letter)) return false;
     }
 }

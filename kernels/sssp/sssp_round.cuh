@@ -83,6 +83,7 @@ struct StepArgs {  // @host
     Joint joint;               // JOINT alone reads what follows
     u32* dists[REPLICAS];      // everybody's `dist`
     u32* bitmaps[2][REPLICAS];  // and `front` and `next`
+    u32* lists[2][REPLICAS];    // and `scan_node` and `scan_dist`
 };
 
 // Which arcs into a node can still improve it.

@@ -85,6 +85,11 @@ impl Workspace {
         })
     }
 
+    /// Addresses of the lists into which others write what they find for this replica's nodes, and how far these are.
+    pub fn lists(&self) -> [u64; 2] {
+        [self.arrays.scan_node.pointer(), self.arrays.scan_dist.pointer()]
+    }
+
     /// All distances infinite, the seeds 0 and in the frontier.
     pub fn reset(&mut self, device: &CudaDevice, graph: &DeviceWeighted, s: &State) -> Result<()> {
         let [dist, front, _] = pointers(s)?;
@@ -174,6 +179,7 @@ impl Workspace {
             joint: told.together.joint,
             dists: told.together.arrays[0],
             bitmaps: [told.together.arrays[1], told.together.arrays[2]],
+            lists: [told.together.arrays[3], told.together.arrays[4]],
         };
         let shape = device.together(self.blocks, STEP_THREADS);
         let shape = Launch { shared_bytes: STEP_SHARED, ..shape };

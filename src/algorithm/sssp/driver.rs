@@ -146,8 +146,8 @@ struct Driver<'a> {
     seeds: &'a [u32],
     plan: Plan,
     thresholds: Thresholds,
-    /// Everybody's `dist`, `front` and `next`.
-    together: Together<3>,
+    /// Everybody's `dist`, `front` and `next`, and the lists of what others found.
+    together: Together<5>,
     /// Where pulls are cut.
     changes: Option<Changes>,
     state: State,
@@ -163,21 +163,26 @@ impl<'a> Driver<'a> {
             _ => None,
         };
         let state = State::allocate(r, layout.nodes)?;
-        let bitmaps = [&state.front, &state.next].map(|words| words.words().address());
-        let together = match plan {
-            Plan::Joint { .. } => r.together([
-                ("dist", state.dist.address()),
-                ("frontier", bitmaps[0]),
-                ("next frontier", bitmaps[1]),
-            ])?,
-            _ => Together::alone(),
-        };
         let joint = matches!(plan, Plan::Joint { .. });
         let options = [joint, config.run.trace, plan.window().is_some()];
         let cuda = |device: &mut _| {
             Workspace::new(device, graph.on_device(rank)?, seeds, plan.widths(), options)
         };
         let engine = Engine::new(r, cuda, || Ok(()))?;
+        let bitmaps = [&state.front, &state.next].map(|words| words.words().address());
+        let together = match engine.workspace() {
+            Some(workspace) if joint => {
+                let [nodes, distances] = workspace.lists();
+                r.together([
+                    ("dist", state.dist.address()),
+                    ("frontier", bitmaps[0]),
+                    ("next frontier", bitmaps[1]),
+                    ("list of nodes", nodes),
+                    ("list of distances", distances),
+                ])?
+            }
+            _ => Together::alone(),
+        };
         // Where replicas share the cores, on the host, or pulls, redundant pushes are kept small.
         let alone = engine.workspace().is_some() && !joint;
         let share = if alone { 1.0 } else { 1.0 / world as f64 };

@@ -86,7 +86,7 @@ pub(super) struct StepTask {
     pub thresholds: Thresholds,
     /// Width of a window.
     pub delta: f32,
-    pub together: Together<3>,
+    pub together: Together<5>,
 }
 
 /// When push-pull turns, in arcs out of the frontier.
@@ -153,9 +153,6 @@ pub(super) enum Plan {
     Dense,
 }
 
-/// Nodes with arcs from which GPUs that can launch jointly do: below, meetings cost more than shared pulls save.
-const JOINT_NODES: usize = 1 << 20;
-
 /// Up to so many replicas on the host search near-far where there are no hubs, each for itself on its share of the cores. More
 /// would repeat so much that push-pull, whose pulls they share, is taken to cost less.
 const HOST_REPEATS: usize = 2;
@@ -197,11 +194,7 @@ impl Plan {
             (MergeMode::Dense, _) => Plan::Dense,
             (_, Some(widths)) => Plan::LongPaths(widths),
             (MergeMode::Split, None) if joint => Plan::Joint { window },
-            (MergeMode::Auto, None)
-                if joint
-                    && layout.active >= JOINT_NODES
-                    && window.is_none_or(|width| sharing_pays(layout, width)) =>
-            {
+            (MergeMode::Auto, None) if joint && joining_pays(layout, window) => {
                 Plan::Joint { window }
             }
             // What redundant windows leave depends on the schedule, and cut pulls need states that are equal.
@@ -248,10 +241,25 @@ fn window(layout: &WeightedLayout) -> Option<f32> {
     (no_hubs && width > 0.0).then_some(width as f32)
 }
 
-/// Whether GPUs gain by sharing windows of this width. Each pushes the arcs to its own nodes, but has to look at the rows of all:
-/// that pays if most arcs of a row are pushed. The cap lies at least `CAP_MORE` windows ahead.
-fn sharing_pays(layout: &WeightedLayout, width: f32) -> bool {
-    layout.mean_weight <= f64::from(kernel::CAP_MORE * width)
+/// What a pull costs at most, in arcs, from which sharing it saves more than meetings take. A node costs as much as so many arcs:
+/// its distance and the head of its row are read.
+const JOINT_PULL: u64 = 1 << 27;
+const NODE_ARCS: u64 = 32;
+/// Arcs of a graph from which sharing windows does: that of coarse weights, where a window pushes most arcs of its rows, and others.
+const JOINT_COARSE: u64 = 1 << 26;
+const JOINT_FINE: u64 = 1 << 28;
+
+/// Whether GPUs that can launch jointly gain by it, where windows of such a width come before pulls, or none.
+fn joining_pays(layout: &WeightedLayout, window: Option<f32>) -> bool {
+    let arcs = layout.out.arc_count();
+    match window {
+        None => arcs + NODE_ARCS * layout.active as u64 >= JOINT_PULL,
+        // The cap lies at least `CAP_MORE` windows ahead.
+        Some(width) if layout.mean_weight <= f64::from(kernel::CAP_MORE * width) => {
+            arcs >= JOINT_COARSE
+        }
+        Some(_) => arcs >= JOINT_FINE,
+    }
 }
 
 /// Microseconds, estimated: what cutting pulls saves a node, what the exchange costs a node, and what launches and
@@ -321,20 +329,26 @@ mod tests {
     }
 
     #[test]
-    fn no_windows_are_pushed_where_all_weights_are_the_same() {
-        for weights in ["unit", "random:7-7:1"] {
-            assert_eq!(window(&uniform(weights)), None, "{weights}");
+    fn gpus_join_for_large_graphs() {
+        let layout =
+            |spec: &str| WeightedLayout::new(&generate(spec).unwrap(), Layout::Auto).unwrap();
+        for (spec, wanted) in [
+            ("rmat:16", false),
+            ("rmat:16,ef=64", false),
+            ("star:2^20", false),
+            ("star:2^22", true),
+        ] {
+            assert_eq!(joining_pays(&layout(spec), None), wanted, "{spec}");
         }
+        // Arcs alone count where there are windows; few of them stand for many.
+        let small = uniform("random:1-8:1");
+        assert!(window(&small).is_some() && !joining_pays(&small, window(&small)));
     }
 
     #[test]
-    fn windows_are_shared_where_weights_are_coarse() {
-        for (weights, wanted) in
-            [("random:1-8:1", true), ("file", false), ("random:0-1000000:1", false)]
-        {
-            let layout = uniform(weights);
-            let width = window(&layout).unwrap();
-            assert_eq!(sharing_pays(&layout, width), wanted, "{weights}: {width}");
+    fn no_windows_are_pushed_where_all_weights_are_the_same() {
+        for weights in ["unit", "random:7-7:1"] {
+            assert_eq!(window(&uniform(weights)), None, "{weights}");
         }
     }
 
