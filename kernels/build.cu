@@ -124,8 +124,9 @@ struct WeighArgs {  // @host
     Csr csr;
     u64 key;
     u64 span;
-    u32 low;
+    float low, step;
     u32 unordered;  // 1: a pair weighs the same both ways
+    u32 unused;
 };
 
 struct SymmetryArgs {  // @host
@@ -400,7 +401,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) build_weigh(WeighArgs a) {
                 v = other;
             }
             u64 draw = hash(a.key, (u64)u << 32 | v);
-            a.csr.weights[at] = (float)(a.low + (u32)__umul64hi(draw, a.span));
+            // Rounded after each step, as on the host.
+            a.csr.weights[at] = __fadd_rn(a.low, __fmul_rn((float)__umul64hi(draw, a.span), a.step));
         }
         __syncthreads();
     }

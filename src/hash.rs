@@ -46,6 +46,23 @@ pub(crate) const fn weight_key(seed: u64) -> u64 {
     mix(seed ^ DOMAIN)
 }
 
+/// How weights are drawn: `low` + k `step`, with k below `span` from a hash of the key and the pair.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Draw {
+    pub key: u64,
+    pub span: u64,
+    pub low: f32,
+    pub step: f32,
+}
+
+impl Draw {
+    /// The weight of an arc between these places among the input's ids.
+    pub(crate) fn weight(&self, u: u32, v: u32) -> f32 {
+        let bits = hash(self.key, u64::from(u) << 32 | u64::from(v));
+        self.low + below(self.span, bits) as f32 * self.step
+    }
+}
+
 /// The lightest and the heaviest [`pair_weight`].
 pub(crate) const PAIR_WEIGHTS: (u32, u32) = (1, 64);
 

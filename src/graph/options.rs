@@ -2,6 +2,7 @@
 
 use crate::byte_count::ByteCount;
 use crate::error::{Error, Result};
+use crate::hash::{Draw, weight_key};
 use crate::words::{as_text, words};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -126,8 +127,8 @@ pub enum ColumnName {
     Number(usize),
 }
 
-/// Where weights come from. Written `file`, `rounded`, `unit` or `random:LO-HI:SEED`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// Where weights come from. Written `file`, `rounded`, `unit` or `random:LO-HI:SEED`, the bounds of real ones with a point.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Weights {
     /// The file's own, or 1 where it has none.
@@ -144,6 +145,15 @@ pub enum Weights {
         low: u32,
         /// The greatest.
         high: u32,
+        /// Another seed gives other weights.
+        seed: u64,
+    },
+    /// Real numbers, `low` and 2^24 - 1 even steps above it, each as likely: drawn alike.
+    Real {
+        /// The least weight.
+        low: f32,
+        /// What no weight reaches, but by rounding.
+        high: f32,
         /// Another seed gives other weights.
         seed: u64,
     },
@@ -190,7 +200,22 @@ impl Weights {
         match self {
             Weights::File => FileWeights::Exact,
             Weights::Rounded => FileWeights::Rounded,
-            Weights::Unit | Weights::Random { .. } => FileWeights::Skip,
+            Weights::Unit | Weights::Random { .. } | Weights::Real { .. } => FileWeights::Skip,
+        }
+    }
+
+    /// How they are drawn, if they are.
+    pub(crate) fn draw(self) -> Option<Draw> {
+        match self {
+            Weights::Random { low, high, seed } => {
+                let (key, span) = (weight_key(seed), u64::from(high - low) + 1);
+                Some(Draw { key, span, low: low as f32, step: 1.0 })
+            }
+            Weights::Real { low, high, seed } => {
+                let step = (high - low) / MOST as f32;
+                Some(Draw { key: weight_key(seed), span: MOST.into(), low, step })
+            }
+            Weights::File | Weights::Rounded | Weights::Unit => None,
         }
     }
 }
@@ -201,8 +226,13 @@ impl FromStr for Weights {
         let random = || {
             let (range, seed) = text.strip_prefix("random:")?.split_once(':')?;
             let (low, high) = range.split_once('-')?;
-            let (low, high) = (low.parse().ok()?, high.parse().ok()?);
             let seed = seed.parse().ok()?;
+            if range.contains('.') {
+                let (low, high): (f32, f32) = (low.parse().ok()?, high.parse().ok()?);
+                let drawn = low >= 0.0 && low < high && high.is_finite();
+                return drawn.then_some(Weights::Real { low, high, seed });
+            }
+            let (low, high) = (low.parse().ok()?, high.parse().ok()?);
             (low <= high && high <= MOST).then_some(Weights::Random { low, high, seed })
         };
         match text {
@@ -212,7 +242,7 @@ impl FromStr for Weights {
             _ => random().ok_or_else(|| {
                 Error::input(format!(
                     "--weights {text}: not understood; use file, rounded, unit or random:LO-HI:SEED, as in \
-                     random:1-64:7 (whole numbers up to {MOST})"
+                     random:1-64:7 (whole numbers up to {MOST}) or random:0.0-1.0:7 (real ones)"
                 ))
             }),
         }
@@ -226,6 +256,14 @@ impl fmt::Display for Weights {
             Weights::Rounded => f.write_str("rounded"),
             Weights::Unit => f.write_str("unit"),
             Weights::Random { low, high, seed } => write!(f, "random:{low}-{high}:{seed}"),
+            // With a point, and never with an exponent.
+            Weights::Real { low, high, seed } => {
+                let [low, high] = [low, high].map(|bound| match bound.fract() == 0.0 {
+                    true => format!("{bound}.0"),
+                    false => bound.to_string(),
+                });
+                write!(f, "random:{low}-{high}:{seed}")
+            }
         }
     }
 }
@@ -353,7 +391,7 @@ as_text!(Weights, Relabel, Delimiter, Columns);
 ///
 /// Options apply in this order: ids, unit weights, self-loops, duplicates, symmetry, random weights, largest component,
 /// relabelling.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LoadOptions {
@@ -372,7 +410,7 @@ pub struct LoadOptions {
     #[serde(deserialize_with = "crate::words::scalar")]
     pub symmetrize: Symmetrize,
     /// Weights of arcs: file (whole numbers that f32 does not hold are refused) | rounded (they are rounded) | unit |
-    /// random:LO-HI:SEED (whole numbers) [default: file].
+    /// random:LO-HI:SEED (whole numbers, or real ones if LO or HI has a point) [default: file].
     #[cfg_attr(feature = "cli", arg(long, value_name = "WEIGHTS", help_heading = LOADING))]
     pub weights: Weights,
     /// Order of nodes in memory; results have the ids of the input: none | random:SEED | degree [default: none].

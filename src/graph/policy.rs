@@ -4,7 +4,7 @@ use super::build::{self, Keep, Repeated};
 use super::options::Symmetrize;
 use super::{ArcList, Graph, Origin, check, milliseconds};
 use crate::error::{Error, Result};
-use crate::hash::{hash, mix, weight_key};
+use crate::hash::{Draw, hash, mix};
 use rayon::prelude::*;
 use std::time::Instant;
 
@@ -143,19 +143,15 @@ impl Graph {
         Ok(graph)
     }
 
-    /// Every arc gets a whole number in `low..=high`, a hash of the seed and the pair: of the unordered
-    /// pair where the graph is symmetric without its weights.
-    pub(crate) fn with_random_weights(mut self, low: u32, high: u32, seed: u64) -> Graph {
+    /// Every arc gets what is drawn for its pair: for the unordered pair where the graph is symmetric without its weights.
+    pub(crate) fn with_random_weights(mut self, draw: Draw) -> Graph {
         self = self.without_weights();
         let unordered = self.is_symmetric();
-        let key = weight_key(seed);
-        let span = u64::from(high - low) + 1;
         // By place among the input's ids, so that no order of nodes inside changes a weight.
         let weight = |u: u32, v: u32| {
             let (u, v) = (self.rank(u), self.rank(v));
             let (a, b) = if unordered { (u.min(v), u.max(v)) } else { (u, v) };
-            let draw = hash(key, u64::from(a) << 32 | u64::from(b));
-            (u64::from(low) + ((u128::from(draw) * u128::from(span)) >> 64) as u64) as f32
+            draw.weight(a, b)
         };
         let weights = build::weigh(&self.offsets, &self.columns, &self.row_blocks(), weight);
         self.weights = Some(weights.into());

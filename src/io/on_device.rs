@@ -20,7 +20,7 @@ use crate::generate::passes::{Pass, bucket_shift, passes};
 use crate::graph::build::{Keep, Repeated};
 use crate::graph::options::{Symmetrize, Weights};
 use crate::graph::{ArcList, Facts};
-use crate::hash::weight_key;
+use crate::hash::Draw;
 use bytemuck::Pod;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -207,8 +207,8 @@ fn built(
     let [with, without] = if known { [true, true] } else { work.symmetry(&csr)? };
     let (mut symmetric, undirected) = (with, with || without);
     let mut csr = csr;
-    if let Weights::Random { low, high, seed } = wanted.weights {
-        work.weigh(&mut csr, [low, high], seed, undirected)?;
+    if let Some(draw) = wanted.weights.draw() {
+        work.weigh(&mut csr, draw, undirected)?;
         symmetric = undirected;
     }
     // The scratch memory is the layouts' to use.
@@ -250,7 +250,7 @@ impl Work<'_> {
         wanted: &Wanted,
     ) -> Result<Option<(DeviceCsr, BuildCounts, BuildCounts)>> {
         let Wanted { keep, mirror, weighted, .. } = *wanted;
-        let random = matches!(wanted.weights, Weights::Random { .. });
+        let random = wanted.weights.draw().is_some();
         let choice = Choice {
             drop_loops: !keep.self_loops,
             repeats: match keep.repeated {
@@ -553,22 +553,18 @@ impl Work<'_> {
     }
 
     /// Gives every arc a random weight, a pair the same both ways where `unordered`.
-    fn weigh(
-        &self,
-        csr: &mut DeviceCsr,
-        [low, high]: [u32; 2],
-        seed: u64,
-        unordered: bool,
-    ) -> Result<()> {
+    fn weigh(&self, csr: &mut DeviceCsr, draw: Draw, unordered: bool) -> Result<()> {
         if csr.weights.is_none() {
             csr.weights = Some(self.device.alloc("weights", csr.arcs as usize)?);
         }
         let args = WeighArgs {
             csr: csr_args(csr),
-            key: weight_key(seed),
-            span: u64::from(high - low) + 1,
-            low,
+            key: draw.key,
+            span: draw.span,
+            low: draw.low,
+            step: draw.step,
             unordered: u32::from(unordered),
+            unused: 0,
         };
         self.launch(self.kernels.weigh, csr.arcs, TILE, &args)?;
         self.device.wait()

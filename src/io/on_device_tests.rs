@@ -153,6 +153,7 @@ fn policies(seed: u64) -> Vec<LoadOptions> {
                     0..4 => Weights::File,
                     4 | 5 => Weights::Rounded,
                     6 => Weights::Unit,
+                    7 if draw & 8 == 0 => Weights::Real { low: 0.3, high: 7.1, seed },
                     _ => Weights::Random { low: 3, high: (draw >> 8) as u32 % 90 + 3, seed },
                 };
                 let options = LoadOptions::default();

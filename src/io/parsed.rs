@@ -261,7 +261,7 @@ impl Numbered {
         let Numbered { options, called, mut origin, .. } = self;
         let (rows, kept) = Kept::once(built.csr)?;
         (origin.self_loops, origin.duplicates) = (built.self_loops, built.duplicates);
-        if let Weights::Random { .. } = options.weights {
+        if options.weights.draw().is_some() {
             origin.weights = options.weights.to_string();
         }
         origin.policies = options;
@@ -368,8 +368,8 @@ pub(super) fn apply(mut graph: Graph, options: &LoadOptions) -> Result<Graph> {
     if options.symmetrize != Symmetrize::Off {
         graph = graph.symmetrized(options.symmetrize, kept)?;
     }
-    if let Weights::Random { low, high, seed } = options.weights {
-        graph = graph.with_random_weights(low, high, seed);
+    if let Some(draw) = options.weights.draw() {
+        graph = graph.with_random_weights(draw);
         graph.origin.weights = options.weights.to_string();
     }
     if options.largest_component {
@@ -423,7 +423,7 @@ pub(super) fn leaves_arcs(options: &LoadOptions) -> bool {
         && !options.largest_component
         && options.symmetrize != Symmetrize::Sum
         && options.duplicates != Duplicates::Sum
-        && !matches!(options.weights, Weights::Random { .. })
+        && options.weights.draw().is_none()
 }
 
 /// All policies, for a graph that is there as a CSR.

@@ -216,6 +216,41 @@ fn random_weights_depend_on_seed_and_pair_and_are_the_same_both_ways() {
 }
 
 #[test]
+fn bounds_with_a_point_give_real_weights() {
+    let drawn = |weights: &str| {
+        let weights = weights.parse().unwrap();
+        load_with("uniform:2000", &with(|o| o.weights = weights)).unwrap()
+    };
+    let graph = drawn("random:0.0-1.0:7");
+    assert!(graph.is_symmetric());
+    let found: Vec<f32> = arcs(&graph).iter().map(|arc| arc.2).collect();
+    assert!(found.iter().all(|w| (0.0..1.0).contains(w)));
+    let mean = found.iter().map(|w| f64::from(*w)).sum::<f64>() / found.len() as f64;
+    assert!((mean - 0.5).abs() < 0.01, "{mean}");
+    let mut different = found.clone();
+    different.sort_by(f32::total_cmp);
+    different.dedup();
+    // Both arcs of an edge weigh the same, and edges hardly ever do.
+    assert!(different.len() * 21 > found.len() * 10, "{} of {}", different.len(), found.len());
+    assert_ne!(arcs(&graph), arcs(&drawn("random:0.0-1.0:8")));
+    let scaled = drawn("random:0.0-2.0:7");
+    assert!(arcs(&scaled).iter().zip(&found).all(|(arc, w)| arc.2 == 2.0 * w));
+    for text in ["random:0.0-1.0:7", "random:0.5-2.5:1", "random:1.25-100000.0:3", "random:3-9:1"] {
+        assert_eq!(text.parse::<Weights>().unwrap().to_string(), text);
+    }
+    for text in [
+        "random:1.0-1.0:7",
+        "random:2.0-1.0:7",
+        "random:-1.0-1.0:7",
+        "random:0.0-x.:7",
+        "random:0.0-1.0",
+    ] {
+        let refused = text.parse::<Weights>().unwrap_err().to_string();
+        assert!(refused.contains("random:0.0-1.0:7 (real ones)"), "{refused}");
+    }
+}
+
+#[test]
 fn the_number_of_nodes_can_be_said_and_must_do() {
     let nodes = |text, n| load(text, &with(|o| o.nodes = Some(n)));
     let graph = nodes("0 5\n", 9).unwrap();
