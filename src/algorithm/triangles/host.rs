@@ -19,23 +19,6 @@ fn below(rows: RowView<'_>, v: usize, limit: u32) -> &[u32] {
     &row[..end]
 }
 
-/// Whether the rows of some of `larger` may lead to some of `smaller`, which are one to [`SHORT_ROW`]. "Yes" may be wrong, "no"
-/// is not: it is quickly said of short rows.
-fn may_meet(rows: RowView<'_>, smaller: &[u32], larger: &[u32]) -> bool {
-    // The last one again where there are fewer.
-    let last = smaller.len() - 1;
-    let wanted: [u32; SHORT_ROW] = std::array::from_fn(|k| smaller[k.min(last)]);
-    larger.iter().any(|v| {
-        let (begin, degree) = (rows.offsets[*v as usize] as usize, rows.row(*v as usize).len());
-        // What lies behind the row is looked at too.
-        let few = rows.columns[begin..].first_chunk::<SHORT_ROW>().filter(|_| degree <= SHORT_ROW);
-        few.is_none_or(|few| {
-            let meets = |w: &u32| wanted.iter().fold(false, |meets, own| meets | (own == w));
-            few.iter().fold(false, |some, w| some | meets(w))
-        })
-    })
-}
-
 /// Chunks of about equal work, and all of it.
 pub(super) fn equal_costs(rows: &ColumnRows, world: usize, align: u32) -> (Split, u64) {
     let (active, view) = (rows.offsets.len() - 1, rows.view());
@@ -74,6 +57,9 @@ fn by_cost(mut costs: Vec<u64>, world: usize, align: u32) -> (Split, u64) {
 const TASK: usize = 1 << 8;
 const FEW: usize = 1 << 3;
 const ARCS: usize = 1 << 9;
+
+/// The same on flat graphs.
+const FLAT_TASK: usize = 1 << 12;
 
 /// Labels whose counts each thread keeps by itself: where labels fall by degree, most triangles are theirs.
 const OFTEN: usize = 1 << 16;
@@ -130,6 +116,35 @@ impl Marks {
     }
 }
 
+/// Counts the triangles whose largest label is in `chunk`, on a flat graph: most nodes have fewer than two neighbours with smaller
+/// labels, and the rows of others are short.
+pub(super) fn count_flat(
+    rows: &ColumnRows,
+    count: &[AtomicU64],
+    chunk: Range<usize>,
+    beat: &(dyn Fn() + Sync),
+) {
+    let view = rows.view();
+    chunk.clone().into_par_iter().step_by(FLAT_TASK).for_each(|first| {
+        beat();
+        for v in first..chunk.end.min(first + FLAT_TASK) {
+            let smaller = below(view, v, v as u32);
+            for k in 1..smaller.len() {
+                let u = smaller[k];
+                // The last of several that are the same stands for all.
+                let others = smaller[..k].iter().zip(&smaller[1..]);
+                for (w, _) in others.filter(|(w, next)| w != next) {
+                    if u != smaller[k - 1] && view.row(u as usize).contains(w) {
+                        for node in [v, u as usize, *w as usize] {
+                            count[node].fetch_add(1, Relaxed);
+                        }
+                    }
+                }
+            }
+        }
+    });
+}
+
 /// Counts the triangles whose middle label is in `chunk`: that of u, at hand, which is joined to both others. The third
 /// label is looked for in the row of the largest. That takes fewer steps than a row of u's would: where labels fall by
 /// degree, large labels have short rows.
@@ -163,9 +178,6 @@ pub(super) fn count(
                 continue;
             }
             let larger = &view.row(u)[smaller.len()..];
-            if smaller.len() <= SHORT_ROW && !may_meet(view, smaller, larger) {
-                continue;
-            }
             marks.set(smaller);
             let (mut of_u, mut before) = (0, u as u32);
             for v in larger {

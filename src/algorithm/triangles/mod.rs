@@ -6,8 +6,8 @@
 //! **Idea.** A triangle is found once, at the arc from its largest label to its middle one: the third node is in both
 //! rows, below the middle label. Labels fall by degree where degrees are skewed, so these parts of rows are short.
 //!
-//! **Plans.** Each replica counts the triangles whose largest label is in its chunk, on hosts those whose middle label is,
-//! for all three nodes, and counts are summed. They are whole numbers, so that the order of additions does not matter. Chunks
+//! **Plans.** Each replica counts the triangles whose largest label is in its chunk, on hosts those whose middle label is
+//! unless the graph is flat, for all three nodes, and counts are summed. They are whole numbers, so that the order of additions does not matter. Chunks
 //! are of equal cost: for each arc to a smaller label the shorter of the two parts, on hosts that of the larger label. With
 //! `--merge redundant` every replica counts everything. GPUs do so by themselves where that takes less than adding up counts.
 //!
@@ -79,6 +79,9 @@ impl Algorithm for TriangleCounting {
         let (rows, run, world) = (graph.topology(fleet)?, run.clone(), fleet.world());
         let align = graph.options().chunk_align;
         let cut = match world > 1 && run.merge != MergeMode::Redundant {
+            true if fleet.info().backend == "host" && rows.columns.flat => {
+                Some(host::equal_costs(&rows.columns.out, world, align).0)
+            }
             true if fleet.info().backend == "host" => {
                 Some(host::equal_middles(&rows.columns.out, world, align))
             }
@@ -161,7 +164,10 @@ impl Run for Counting<'_> {
             |_, _| Ok(()),
             |(), state, beat| {
                 let count = atomic_words(state.count.host_mut().unwrap_or_default());
-                host::count(&rows.columns.out, count, own, beat);
+                match rows.columns.flat {
+                    true => host::count_flat(&rows.columns.out, count, own, beat),
+                    false => host::count(&rows.columns.out, count, own, beat),
+                }
             },
         )?;
         if self.merged {
