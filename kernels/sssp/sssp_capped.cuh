@@ -77,11 +77,11 @@ __device__ __forceinline__ bool improve(const StepArgs& a, const Window& w, Tall
 }
 
 // What a warp has found for the nodes of others.
-struct Letters {
+struct Finds {
     u32 *node, *dist;  // [LISTED]
     u32 count;
 
-    __device__ Letters(Shared& s) : node(s.stage + warp_id() * LISTED), dist(s.prefix + warp_id() * LISTED), count(0) {}
+    __device__ Finds(Shared& s) : node(s.stage + warp_id() * LISTED), dist(s.prefix + warp_id() * LISTED), count(0) {}
 };
 
 // Entries of a list. There is one for each sender and either of two passes.
@@ -97,7 +97,7 @@ __device__ __forceinline__ u64* posted_by(const StepArgs& a, u32 sender, u32 tur
 }
 
 // Appends what the warp has kept to the lists of the owners, who need another pass for it.
-__device__ void post(const StepArgs& a, const Window& w, Tally& t, Letters& kept) {
+__device__ void post(const StepArgs& a, const Window& w, Tally& t, Finds& kept) {
     u32 lane = lane_id(), room = list_room(a), start = list_start(a, a.joint.rank, w.turn);
     __syncwarp();
     t.within |= kept.count > 0;
@@ -125,7 +125,7 @@ __device__ void post(const StepArgs& a, const Window& w, Tally& t, Letters& kept
 }
 
 // Keeps what lanes have found for others.
-__device__ __forceinline__ void keep(const StepArgs& a, const Window& w, Tally& t, Letters& kept, bool found, u32 v,
+__device__ __forceinline__ void keep(const StepArgs& a, const Window& w, Tally& t, Finds& kept, bool found, u32 v,
                                      u32 candidate) {
     u32 lanes = __ballot_sync(FULL, found);
     if (!lanes) return;
@@ -140,7 +140,7 @@ __device__ __forceinline__ void keep(const StepArgs& a, const Window& w, Tally& 
 
 // Pushes arcs of a row from `start` to `end` with a whole warp, up to the cap.
 template <bool SHARED>
-__device__ void push_part(const StepArgs& a, const Window& w, Tally& t, Letters& kept, u32 from, offset_t start, offset_t end,
+__device__ void push_part(const StepArgs& a, const Window& w, Tally& t, Finds& kept, u32 from, offset_t start, offset_t end,
                           u32& settled) {
     for (offset_t base = start; base < end; base += 32 * WIDE) {
         u32 to[WIDE], candidate[WIDE], known[WIDE];
@@ -172,7 +172,7 @@ __device__ void push_part(const StepArgs& a, const Window& w, Tally& t, Letters&
 
 // Lists the arcs from `at` to `end` of each lane that has `some`, for push_items. The warp pushes what there is no room to list.
 template <bool SHARED>
-__device__ void list_rest(const StepArgs& a, const Window& w, Tally& t, Letters& kept, bool some, u32 v, u32 from, offset_t at,
+__device__ void list_rest(const StepArgs& a, const Window& w, Tally& t, Finds& kept, bool some, u32 v, u32 from, offset_t at,
                           offset_t end, u32 round, u32& settled) {
     u32 items = some && at < end ? (u32)((end - at + ITEM - 1) / ITEM) : 0;
     if (!__any_sync(FULL, items > 0)) return;
@@ -191,8 +191,8 @@ __device__ void list_rest(const StepArgs& a, const Window& w, Tally& t, Letters&
 
 // Pushes a warp's list, a lane a node; rows are sorted, so that a lane stops at the cap. What is left of long rows is listed.
 template <bool SHARED>
-__device__ void push_list(const StepArgs& a, const Window& w, Tally& t, Letters& kept, const u32* node, const u32* dist, u32 count,
-                          u32 round, u32& settled) {
+__device__ void push_list(const StepArgs& a, const Window& w, Tally& t, Finds& kept, const u32* node, const u32* dist,
+                          u32 count, u32 round, u32& settled) {
     for (u32 first = 0; first < count; first += 32) {
         u32 v = 0, from = 0;
         bool more = false;
@@ -235,8 +235,8 @@ __device__ void push_list(const StepArgs& a, const Window& w, Tally& t, Letters&
 
 // Adds the node of each of `lanes` to the warp's list, which is pushed when there may be no room for the next ones.
 template <bool SHARED>
-__device__ __forceinline__ void list_nodes(const StepArgs& a, const Window& w, Tally& t, Letters& kept, u32* node, u32* dist, u32& count,
-                                           u32 lanes, u32 v, u32 from, u32 round, u32& settled) {
+__device__ __forceinline__ void list_nodes(const StepArgs& a, const Window& w, Tally& t, Finds& kept, u32* node, u32* dist,
+                                           u32& count, u32 lanes, u32 v, u32 from, u32 round, u32& settled) {
     u32 place = count + __popc(lanes & ((1u << lane_id()) - 1u));
     if (lanes >> lane_id() & 1u) {
         node[place] = v;
@@ -252,7 +252,7 @@ __device__ __forceinline__ void list_nodes(const StepArgs& a, const Window& w, T
 
 // Pushes the listed parts of long rows, a warp each.
 template <bool SHARED>
-__device__ void push_items(const StepArgs& a, const Window& w, Tally& t, Letters& kept, u32 items, u32& settled) {
+__device__ void push_items(const StepArgs& a, const Window& w, Tally& t, Finds& kept, u32 items, u32& settled) {
     u32 warp = blockIdx.x * (blockDim.x >> 5) + warp_id(), warps = gridDim.x * (blockDim.x >> 5);
     for (u32 n = warp; n < items; n += warps) {
         u64 item = fresh(a.scan_prefix + n);
@@ -265,7 +265,7 @@ __device__ void push_items(const StepArgs& a, const Window& w, Tally& t, Letters
 
 // As push_list, for few nodes, which the whole warp pushes one after another.
 template <bool SHARED>
-__device__ void push_few(const StepArgs& a, const Window& w, Tally& t, Letters& kept, const u32* node, const u32* dist, u32 count,
+__device__ void push_few(const StepArgs& a, const Window& w, Tally& t, Finds& kept, const u32* node, const u32* dist, u32 count,
                          u32 round, u32& settled) {
     for (u32 n = 0; n < count; n++) {
         u32 v = node[n];
@@ -277,7 +277,7 @@ __device__ void push_few(const StepArgs& a, const Window& w, Tally& t, Letters& 
 
 // Pushes the own marked nodes below the window's end, which lose their marks. `settled` counts them.
 template <bool SHARED>
-__device__ void push_marked(const StepArgs& a, Shared& s, const Window& w, Tally& t, Letters& kept, u32 round, u32& settled) {
+__device__ void push_marked(const StepArgs& a, Shared& s, const Window& w, Tally& t, Finds& kept, u32 round, u32& settled) {
     u32 *node = s.node + warp_id() * LISTED, *dist = s.dist + warp_id() * LISTED;
     u32 words = (a.active + 31) / 32, warps = gridDim.x * (blockDim.x >> 5), lane = lane_id(), count = 0;
     // Neighbouring words, whose rows may be long alike, go to different warps.
@@ -319,7 +319,7 @@ __device__ void push_marked(const StepArgs& a, Shared& s, const Window& w, Tally
 // Pushes the own nodes of the window, by their distances. `settled` counts those below the window, or, where `whole`, those in
 // it too.
 template <bool SHARED>
-__device__ void push_swept(const StepArgs& a, Shared& s, const Window& w, Tally& t, Letters& kept, bool whole, u32 round,
+__device__ void push_swept(const StepArgs& a, Shared& s, const Window& w, Tally& t, Finds& kept, bool whole, u32 round,
                            u32& settled) {
     u32 *node = s.node + warp_id() * LISTED, *dist = s.dist + warp_id() * LISTED;
     u32 warps = gridDim.x * (blockDim.x >> 5), lane = lane_id(), count = 0, below = whole ? w.end : w.begin;
@@ -432,7 +432,7 @@ template <bool SHARED>
 __device__ bool push_pass(const StepArgs& a, Shared& s, Grid& grid, u64& epoch, Window& w, Tally& t, u32& round, bool all,
                           bool whole, Pass& pass) {
     Round total;
-    Letters kept(s);
+    Finds kept(s);
     u32 own = 0;
     if (SHARED) {
         w.turn++;
