@@ -8,14 +8,18 @@
 // Invariant between rounds: every arc out of a node outside the frontier is relaxed. `front` holds
 // the frontier, `next` is all zero. A round consumes `front`, fills `next`, and swaps them.
 //
+// Where weights are wide and there are hubs (neither HIVE_PACKED nor HIVE_CAPPED), most distances improve many times, and mostly
+// are of these alone until few of them improve, and then of all nodes, with the lowest distance that has changed since the last
+// pull of all. Only after such a pull is the frontier what improved last.
+//
 // Where degrees are alike (HIVE_CAPPED), no node is near to all others, and frontiers that are pushed as they come relax most
 // arcs many times. There pushes go by windows of distances, each settled before the next, and from early on only along arcs
 // that lead below a cap, which is guessed to be beyond where half of the nodes are settled. Then the first pull follows: a node
 // whose distance is above the cap looks at all arcs that are lighter than its distance, others stop as in any pull.
 //
-// Jointly (sssp_joint), replicas on several GPUs push windows and pull together: each into its own nodes, whose distances and
-// marks it stores into everybody's arrays; then all meet (joint.cuh). A distance that comes early does no harm: its node is
-// marked. Other pushes are redundant, from snapshots.
+// Jointly (sssp_joint), replicas on several GPUs pull together: each into its own nodes, whose distances and marks it stores into
+// everybody's arrays; then all meet (joint.cuh). A distance that comes early does no harm: its node is marked. Windows are shared,
+// too, once many nodes are reached (sssp_capped.cuh). Other pushes are redundant, from snapshots.
 //
 // Rounds: "queue" (a small frontier; its arcs are dealt evenly over the whole grid), "scan" (a larger
 // one, compacted in node order with the prefix sum of its degrees, dealt evenly too), "pull".

@@ -16,6 +16,10 @@
 #define TILE 512u        // frontier entries in shared memory in a scan round
 #define LANE_ARCS 12u    // arcs that a lane scans alone, after the record, before its warp helps
 #define PULL_BATCH 4u    // HIVE_CAPPED: of these, under way at once
+#define INNER (!HIVE_PACKED && !HIVE_CAPPED)  // whether the longest rows are pulled alone first
+#define INNER_NODES (1u << 18)  // nodes from which they are
+#define INNER_PART 8u    // one in so many, or all hubs
+#define INNER_LEFT 4u    // again and again until fewer than one in so many of them improve
 #define WIDE 4u          // arcs that each lane of a giant's warps has under way
 #define CAP_MORE 5.0f    // @host HIVE_CAPPED: windows that the cap lies ahead at least
 

@@ -32,6 +32,10 @@ template <bool TOGETHER> __device__ __forceinline__ void step(const StepArgs& a)
     u32 swapped = 0, notes = 0;
     note(a.log, 0, 0, 0, 0);
     Bound bound = {__uint_as_float(lowest), INFINITE};
+    // The last pull was of the longest rows alone; the lowest distance that has changed since all were pulled.
+    bool inner = false;
+    u32 inner_end = max(a.hubs, a.active / INNER_PART / 32 * 32);
+    u32 changed = FULL;
     bool going = true;
 #if HIVE_CAPPED
     if (whole) {
@@ -45,7 +49,7 @@ template <bool TOGETHER> __device__ __forceinline__ void step(const StepArgs& a)
 #endif
 
     while (going) {
-        bool pull_now = a.task == PULL || (whole && pulled && arcs > a.push_below);
+        bool pull_now = a.task == PULL || inner || (whole && pulled && arcs > a.push_below);
         bool solo_now = whole && !pull_now && alone && queued <= SOLO;
         u64 nodes_in = queued <= QUEUE ? queued : nodes;
         u32 kind = solo_now ? ROUND_SOLO : ROUND_QUEUE;
@@ -75,10 +79,20 @@ template <bool TOGETHER> __device__ __forceinline__ void step(const StepArgs& a)
         }
         if (pull_now) {
             bool all = a.task != PULL;
+            if (INNER) {
+                changed = min(changed, lowest);
+                inner = whole && a.active >= INNER_NODES &&
+                        (!pulled || nodes > (inner ? inner_end : a.active) / INNER_LEFT);
+                if (!inner) {
+                    bound.lowest = __uint_as_float(changed);
+                    changed = FULL;
+                }
+            }
             // The others write here from now on, and must not before pushes have ended.
             Letter letter;
             if (TOGETHER && !pulled && !meet(grid, a.joint, epoch, NULL, NULL, NULL, letter)) break;
-            u64 mine = pull<TOGETHER>(a, s, front, next, t, bound, all ? 0 : a.lo, all ? a.active : a.hi);
+            u64 mine = pull<TOGETHER>(a, s, front, next, t, bound, all ? 0 : a.lo,
+                                       inner ? inner_end : all ? a.active : a.hi);
             flush(a, s, t, mine, round);
             if (TOGETHER) {
                 if (!grid.sync()) break;
@@ -110,7 +124,7 @@ template <bool TOGETHER> __device__ __forceinline__ void step(const StepArgs& a)
         bound = {__uint_as_float(lowest), INFINITE};
         // A queue would have the own nodes alone.
         queued = TOGETHER && pulled ? FULL : (u32)min(nodes, (u64)FULL);
-        if (nodes == 0 || !whole) break;
+        if ((nodes == 0 && !inner) || !whole) break;
     }
     // The last meeting may have ended a block otherwise than the others.
     if (TOGETHER && !grid.stopped) grid.sync();
