@@ -9,6 +9,7 @@
 // the frontier, `next` is all zero. A round consumes `front`, fills `next`, and swaps them.
 //
 // Where weights are wide and there are hubs (neither HIVE_PACKED nor HIVE_CAPPED), most distances improve many times, and mostly
+// over nodes of high degree. There pulls
 // are of these alone until few of them improve, and then of all nodes, with the lowest distance that has changed since the last
 // pull of all. Only after such a pull is the frontier what improved last.
 //
