@@ -245,6 +245,8 @@ fn window(layout: &WeightedLayout) -> Option<f32> {
 /// its distance and the head of its row are read.
 const JOINT_PULL: u64 = 1 << 27;
 const NODE_ARCS: u64 = 32;
+/// The same where arcs are not packed: a GPU that searches alone makes fewer pulls of all nodes there (`kernels/sssp/sssp.cu`).
+const JOINT_PULL_WIDE: u64 = 1 << 29;
 /// Arcs of a graph from which sharing windows does: that of coarse weights, where a window pushes most arcs of its rows, and others.
 const JOINT_COARSE: u64 = 1 << 26;
 const JOINT_FINE: u64 = 1 << 28;
@@ -253,7 +255,11 @@ const JOINT_FINE: u64 = 1 << 28;
 fn joining_pays(layout: &WeightedLayout, window: Option<f32>) -> bool {
     let arcs = layout.out.arc_count();
     match window {
-        None => arcs + NODE_ARCS * layout.active as u64 >= JOINT_PULL,
+        None => {
+            let packed = layout.out.arcs.packing().is_some();
+            let least = if packed { JOINT_PULL } else { JOINT_PULL_WIDE };
+            arcs + NODE_ARCS * layout.active as u64 >= least
+        }
         // The cap lies at least `CAP_MORE` windows ahead.
         Some(width) if layout.mean_weight <= f64::from(kernel::CAP_MORE * width) => {
             arcs >= JOINT_COARSE
