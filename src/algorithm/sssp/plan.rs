@@ -234,8 +234,7 @@ fn window(layout: &WeightedLayout) -> Option<f32> {
     let arcs = layout.out.arc_count();
     let width = layout.mean_weight * layout.active as f64 / arcs.max(1) as f64;
     let least = if width < f64::from(layout.lightest) { VERY_EVEN } else { EVEN };
-    let alike = layout.mean_weight <= f64::from(layout.lightest);
-    let no_hubs = layout.evenness() >= least && !alike && arcs >= WORTH_WINDOWS;
+    let no_hubs = layout.evenness() >= least && !all_alike(layout) && arcs >= WORTH_WINDOWS;
     // Windows of whole weights begin and end at whole distances.
     let width = if layout.out.arcs.packing().is_some() { width.floor().max(1.0) } else { width };
     (no_hubs && width > 0.0).then_some(width as f32)
@@ -245,11 +244,18 @@ fn window(layout: &WeightedLayout) -> Option<f32> {
 /// its distance and the head of its row are read.
 const JOINT_PULL: u64 = 1 << 27;
 const NODE_ARCS: u64 = 32;
+/// The same where all weights are the same: there are few pulls.
+const JOINT_PULL_ALIKE: u64 = 3 << 26;
 /// The same where arcs are not packed: a GPU that searches alone makes fewer pulls of all nodes there (`kernels/sssp/sssp.cu`).
 const JOINT_PULL_WIDE: u64 = 1 << 29;
 /// Arcs of a graph from which sharing windows does: that of coarse weights, where a window pushes most arcs of its rows, and others.
 const JOINT_COARSE: u64 = 1 << 26;
 const JOINT_FINE: u64 = 1 << 28;
+
+/// Whether all weights are the same.
+fn all_alike(layout: &WeightedLayout) -> bool {
+    layout.mean_weight <= f64::from(layout.lightest)
+}
 
 /// Whether GPUs that can launch jointly gain by it, where windows of such a width come before pulls, or none.
 fn joining_pays(layout: &WeightedLayout, window: Option<f32>) -> bool {
@@ -257,7 +263,11 @@ fn joining_pays(layout: &WeightedLayout, window: Option<f32>) -> bool {
     match window {
         None => {
             let packed = layout.out.arcs.packing().is_some();
-            let least = if packed { JOINT_PULL } else { JOINT_PULL_WIDE };
+            let least = match packed {
+                true if all_alike(layout) => JOINT_PULL_ALIKE,
+                true => JOINT_PULL,
+                false => JOINT_PULL_WIDE,
+            };
             arcs + NODE_ARCS * layout.active as u64 >= least
         }
         // The cap lies at least `CAP_MORE` windows ahead.
