@@ -1,6 +1,9 @@
 //! Near-far on host threads: a team goes through all rounds together. Each member keeps the nodes that it has found beyond the
 //! threshold, and looks through these alone. In a round of many nodes, those that improve are marked, and listed in their order
-//! when the round is over: their rows are then read in the order in which they lie in memory.
+//! when the round is over: their rows are then read in the order in which they lie in memory. A member that finds few nodes goes on
+//! with them by itself, without a round.
+//!
+//! Source: Zhang et al., "Optimizing ordered graph algorithms with GraphIt", CGO 2020 (bucket fusion).
 
 use super::{Entry, TASK_ARCS, lowest, relax};
 use crate::algorithm::chains::Length;
@@ -17,6 +20,12 @@ const TEAM: usize = 16;
 const WORTH_TEAM: u64 = 1 << 17;
 /// Nodes of a round that are worth a member of the team.
 const WORTH: usize = 64;
+
+/// Nodes that a member goes on with by itself at most, rather than to share them.
+const FUSED: usize = 1 << 10;
+
+/// Times that it does so between signs of life.
+const LAPS: u64 = 1 << 10;
 
 /// Nodes from which a round is one of many.
 const MANY: usize = 1 << 12;
@@ -107,18 +116,7 @@ impl<A: ArcView, D: Length> NearFar<'_, A, D> {
                 rounds += 1;
                 let marks = if count < MANY { None } else { Some(&*shared.marks) };
                 shared.read(turn, member.part(count, WORTH), &mut own);
-                for (v, from) in own.drain(..) {
-                    // A node that has improved since it was told of is told of again, and waits for that.
-                    if D::load(&self.dist[v as usize]) < from {
-                        continue;
-                    }
-                    let row = self.rows.offsets[v as usize]..self.rows.offsets[v as usize + 1];
-                    if shared.has_long && is_long(row.end - row.start) {
-                        locked(&shared.long).push((from, row));
-                    } else {
-                        self.relax(from, row, threshold, marks, &mut found);
-                    }
-                }
+                self.go_on(&mut own, shared, threshold, marks, &mut found);
                 if shared.has_long {
                     member.meet();
                     let long = locked(&shared.long).clone();
@@ -131,6 +129,18 @@ impl<A: ArcView, D: Length> NearFar<'_, A, D> {
                     if member.is_first() {
                         locked(&shared.long).clear();
                     }
+                }
+                // What a member finds, while that is little, it goes on with by itself.
+                let alone = marks.is_none() && !shared.has_long;
+                for lap in 1.. {
+                    if !alone || !(1..=FUSED).contains(&found.near.len()) {
+                        break;
+                    }
+                    if lap % LAPS == 0 {
+                        (self.beat)();
+                    }
+                    std::mem::swap(&mut own, &mut found.near);
+                    self.go_on(&mut own, shared, threshold, None, &mut found);
                 }
                 if let Some(marks) = marks {
                     member.meet();
@@ -146,6 +156,29 @@ impl<A: ArcView, D: Length> NearFar<'_, A, D> {
         }
         shared.relaxed.fetch_add(found.relaxed, Relaxed);
         rounds
+    }
+
+    /// Relaxes the rows of `entries`, but for long ones, which are listed.
+    fn go_on(
+        &self,
+        entries: &mut Vec<Entry<D>>,
+        shared: &Shared<D>,
+        threshold: D,
+        marks: Option<&[AtomicU64]>,
+        found: &mut Found<D>,
+    ) {
+        for (v, from) in entries.drain(..) {
+            // A node that has improved since it was told of is told of again, and waits for that.
+            if D::load(&self.dist[v as usize]) < from {
+                continue;
+            }
+            let row = self.rows.offsets[v as usize]..self.rows.offsets[v as usize + 1];
+            if shared.has_long && is_long(row.end - row.start) {
+                locked(&shared.long).push((from, row));
+            } else {
+                self.relax(from, row, threshold, marks, found);
+            }
+        }
     }
 
     /// Relaxes arcs of a row. Nodes that improve are marked, where there are marks, or found.
