@@ -163,11 +163,10 @@ __device__ void flush(const StepArgs& a, Shared& s, Tally& t, u64 arcs, u32 roun
     if (threadIdx.x == 0) {
         if (relaxed) atomicAdd(&a.control->relaxed, relaxed);
         if (arcs) atomicAdd(&r->arcs, arcs);
+        // A block may have improved a node that another had staged before.
+        if (s.lowest_inverted) atomicMax(&r->lowest_inverted, s.lowest_inverted);
         at = FULL;
-        if (s.staged) {
-            atomicMax(&r->lowest_inverted, s.lowest_inverted);
-            at = (u32)min(atomicAdd(&r->nodes, (u64)s.staged), (u64)FULL);
-        }
+        if (s.staged) at = (u32)min(atomicAdd(&r->nodes, (u64)s.staged), (u64)FULL);
     }
     __syncthreads();
     u32 count = s.staged;
