@@ -11,7 +11,7 @@
 //!   relaxes its in-arcs, lightest first: with L the smallest distance in the frontier, it stops at the first arc with
 //!   fl(w + L) >= dist(v). That takes a few arcs a node, whatever its degree. The first and last rounds push, the heavy ones
 //!   pull: push turns to pull when more than `pull_above` of all arcs leave the frontier, pull to push when no more than
-//!   `push_below` do ([`Turns`]).
+//!   `push_below` do ([`Turns`]). Where weights are wide, a GPU that searches alone pulls the longest rows alone first.
 //! * *Windows, then push-pull*, for degrees that are alike, on GPUs. No node is near to all others there, and frontiers that are
 //!   pushed as they come relax most arcs many times. So pushes go by windows of distances, each settled before the next, and
 //!   from early on only along arcs that lead below a cap. When half of the nodes are settled, a pull follows. A node whose
@@ -25,8 +25,8 @@
 //!
 //! **Plans.** *Tiles* or *near-far* where `--delta` is finite, by default on flat graphs, and near-far on one or two
 //! host replicas also where degrees are alike: every replica does the whole search.
-//! *Redundant*: so does push-pull, and windows where weights are fine. *Joint*: GPUs that have a replica each run one launch,
-//! push redundantly from snapshots of the distances, and share pulls, and windows where weights are coarse, by node; owners
+//! *Redundant*: so does push-pull, after windows or without. *Joint*: for large graphs, GPUs that have a replica each run one
+//! launch, push redundantly from snapshots of the distances, and share pulls and the windows of many nodes by node; owners
 //! store distances and marks into everybody's arrays. *Cut*: the host leads, pushes are redundant, pulls are cut by chunk, and
 //! distances and frontiers are gathered, or lists of what changed where these are short. *Dense* (`--merge dense`) is the
 //! textbook loop: push the own chunk's frontier, OR the frontiers, MIN the distances. In f64 every replica searches alone, by
