@@ -5,7 +5,7 @@
 // list had no room, it reads all that the other knows of its nodes. At the end owners tell everybody their distances.
 #pragma once
 
-#include "sssp_round.cuh"
+#include "sssp_pull.cuh"
 
 #define LISTED (QUEUE / (STEP_THREADS / 32u))  // nodes that a warp lists before it pushes them, or keeps for others
 #define LANE_PUSH 64u                          // arcs that a lane pushes alone; those of longer rows are dealt over the grid
@@ -304,7 +304,8 @@ __device__ void push_marked(const StepArgs& a, Shared& s, const Window& w, Tally
                 u32 v = word[k] * 32 + lane, from = inside && old >> lane & 1u ? fresh(a.dist + v) : INFINITE;
                 if (!SHARED && w.marks != a.next) {
                     u32 counted = lane == 0 ? atomicOr(a.next + word[k], lanes) : 0;
-                    settled += inside && !(__shfl_sync(FULL, counted, 0) >> lane & 1u);
+                    counted = __shfl_sync(FULL, counted, 0);
+                    settled += inside && !(counted >> lane & 1u);
                 }
                 list_nodes<SHARED>(a, w, t, kept, node, dist, count, lanes, v, from, round);
             }
