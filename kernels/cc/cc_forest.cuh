@@ -158,8 +158,8 @@ __device__ u32 vote(const CcArgs& a, bool chained) {
     return vote(a, chained, votes);
 }
 
-// Shortens chains of all nodes, or of all of a list, as far as so many hops lead; a thread has COUNT nodes under way. Whether some are
-// longer.
+// Shortens chains of all nodes, or of all of a list, as far as `hops` lead; a thread has COUNT nodes under way. Whether some
+// chains are longer.
 template <u32 COUNT>
 __device__ __forceinline__ bool shorten(const CcArgs& a, const u32* list, u32 count) {
     u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;

@@ -240,16 +240,18 @@ fn window(layout: &WeightedLayout) -> Option<f32> {
     (no_hubs && width > 0.0).then_some(width as f32)
 }
 
-/// What a pull costs at most, in arcs, from which sharing it saves more than meetings take. A node costs as much as so many arcs:
-/// its distance and the head of its row are read.
+/// What a pull costs at most, in arcs, from which sharing it saves more than meetings take.
 const JOINT_PULL: u64 = 1 << 27;
+/// What a pull of a node costs beside its arcs: its distance and the head of its row are read.
 const NODE_ARCS: u64 = 32;
 /// The same where all weights are the same: there are few pulls.
 const JOINT_PULL_ALIKE: u64 = 3 << 26;
 /// The same where arcs are not packed: a GPU that searches alone makes fewer pulls of all nodes there (`kernels/sssp/sssp.cu`).
 const JOINT_PULL_WIDE: u64 = 1 << 29;
-/// Arcs of a graph from which sharing windows does: that of coarse weights, where a window pushes most arcs of its rows, and others.
+/// Arcs of a graph from which sharing windows saves more than meetings take, where weights are coarse: a window pushes most arcs
+/// of its rows.
 const JOINT_COARSE: u64 = 1 << 26;
+/// The same for other weights.
 const JOINT_FINE: u64 = 1 << 28;
 
 /// Whether all weights are the same.
@@ -356,7 +358,13 @@ mod tests {
         ] {
             assert_eq!(joining_pays(&layout(spec), None), wanted, "{spec}");
         }
-        // Arcs alone count where there are windows; few of them stand for many.
+        for weights in ["unit", "random:0-1000000:1"] {
+            let options =
+                LoadOptions { weights: weights.parse().unwrap(), ..LoadOptions::default() };
+            let graph = crate::io::load_with("star:2^22", &options).unwrap();
+            let layout = WeightedLayout::new(&graph, Layout::Auto).unwrap();
+            assert!(!joining_pays(&layout, None), "{weights}");
+        }
         let small = uniform("random:1-8:1");
         assert!(window(&small).is_some() && !joining_pays(&small, window(&small)));
     }

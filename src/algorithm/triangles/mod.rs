@@ -6,10 +6,11 @@
 //! **Idea.** A triangle is found once, at the arc from its largest label to its middle one: the third node is in both
 //! rows, below the middle label. Labels fall by degree where degrees are skewed, so these parts of rows are short.
 //!
-//! **Plans.** Each replica counts the triangles whose largest label is in its chunk, on hosts those whose middle label is
-//! unless the graph is flat, for all three nodes, and counts are summed. They are whole numbers, so that the order of additions does not matter. Chunks
-//! are of equal cost: for each arc to a smaller label the shorter of the two parts, on hosts that of the larger label. With
-//! `--merge redundant` every replica counts everything. GPUs do so by themselves where that takes less than adding up counts.
+//! **Plans.** Each replica counts the triangles whose largest label is in its chunk, for all three nodes, and counts are
+//! summed; on hosts, unless the graph is flat, those whose middle label is in its chunk. Counts are whole numbers, so that the
+//! order of additions does not matter. Chunks are of equal cost: for each arc to a smaller label the shorter of the two parts,
+//! where middle labels count that of the larger label. With `--merge redundant` every replica counts everything. GPUs do so by
+//! themselves where that takes less than adding up counts.
 //!
 //! **Arrays.** `count: [active] u64, replicated, SUM`, by label.
 //!
