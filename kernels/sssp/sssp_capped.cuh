@@ -50,29 +50,26 @@ template <bool SHARED> __device__ __forceinline__ u32 window_word(const StepArgs
     return SHARED ? (i / each * a.joint.world + a.joint.rank) * each + i % each : i;
 }
 
-// Marks v, whose distance was `before`, to be pushed. `settled` loses it where that has been done already.
-__device__ __forceinline__ void pend(const StepArgs& a, const Window& w, u32 v, u32 before, u32& settled) {
+// Marks v to be pushed.
+__device__ __forceinline__ void pend(const Window& w, u32 v) {
     u32 bit = 1u << (v & 31u);
     u32* word = w.marks + (v >> 5);
-    if (fresh(word) & bit || atomicOr(word, bit) & bit) return;
-    if (w.marked == INFINITE && before < w.end) settled--;
+    if (!(fresh(word) & bit)) atomicOr(word, bit);
 }
 
 // Books that an own node v has improved.
-__device__ __forceinline__ void improved(const StepArgs& a, const Window& w, Tally& t, u32 v, u32 before, u32 candidate,
-                                         u32& settled) {
+__device__ __forceinline__ void improved(const Window& w, Tally& t, u32 v, u32 candidate) {
     if (candidate < w.end) t.within = true;
     else t.lowest_inverted = max(t.lowest_inverted, ~candidate);
-    if (candidate < w.marked) pend(a, w, v, before, settled);
+    if (candidate < w.marked) pend(w, v);
 }
 
 // Whether v has improved as far as this replica knows, and is another's, who has to be told.
 template <bool SHARED>
-__device__ __forceinline__ bool improve(const StepArgs& a, const Window& w, Tally& t, u32 v, u32 candidate, u32& settled) {
-    u32 before = atomicMin(a.dist + v, candidate);
-    if (candidate >= before) return false;
+__device__ __forceinline__ bool improve(const StepArgs& a, const Window& w, Tally& t, u32 v, u32 candidate) {
+    if (candidate >= atomicMin(a.dist + v, candidate)) return false;
     if (SHARED && owner_of(a, w, v) != a.joint.rank) return true;
-    improved(a, w, t, v, before, candidate, settled);
+    improved(w, t, v, candidate);
     return false;
 }
 
@@ -140,8 +137,7 @@ __device__ __forceinline__ void keep(const StepArgs& a, const Window& w, Tally& 
 
 // Pushes arcs of a row from `start` to `end` with a whole warp, up to the cap.
 template <bool SHARED>
-__device__ void push_part(const StepArgs& a, const Window& w, Tally& t, Finds& kept, u32 from, offset_t start, offset_t end,
-                          u32& settled) {
+__device__ void push_part(const StepArgs& a, const Window& w, Tally& t, Finds& kept, u32 from, offset_t start, offset_t end) {
     for (offset_t base = start; base < end; base += 32 * WIDE) {
         u32 to[WIDE], candidate[WIDE], known[WIDE];
         bool heavy = false;
@@ -163,7 +159,7 @@ __device__ void push_part(const StepArgs& a, const Window& w, Tally& t, Finds& k
         }
 #pragma unroll
         for (u32 k = 0; k < WIDE; k++) {
-            bool others = candidate[k] < known[k] && improve<SHARED>(a, w, t, to[k], candidate[k], settled);
+            bool others = candidate[k] < known[k] && improve<SHARED>(a, w, t, to[k], candidate[k]);
             if (SHARED) keep(a, w, t, kept, others, to[k], candidate[k]);
         }
         if (__any_sync(FULL, heavy)) return;
@@ -173,7 +169,7 @@ __device__ void push_part(const StepArgs& a, const Window& w, Tally& t, Finds& k
 // Lists the arcs from `at` to `end` of each lane that has `some`, for push_items. The warp pushes what there is no room to list.
 template <bool SHARED>
 __device__ void list_rest(const StepArgs& a, const Window& w, Tally& t, Finds& kept, bool some, u32 v, u32 from, offset_t at,
-                          offset_t end, u32 round, u32& settled) {
+                          offset_t end, u32 round) {
     u32 items = some && at < end ? (u32)((end - at + ITEM - 1) / ITEM) : 0;
     if (!__any_sync(FULL, items > 0)) return;
     u32 until = warp_scan(items);
@@ -185,14 +181,14 @@ __device__ void list_rest(const StepArgs& a, const Window& w, Tally& t, Finds& k
     for (u32 waiting = __ballot_sync(FULL, fit < items); waiting; waiting &= waiting - 1) {
         u32 lane = __ffs(waiting) - 1;
         offset_t start = __shfl_sync(FULL, at + fit * ITEM, lane), stop = __shfl_sync(FULL, end, lane);
-        push_part<SHARED>(a, w, t, kept, __shfl_sync(FULL, from, lane), start, stop, settled);
+        push_part<SHARED>(a, w, t, kept, __shfl_sync(FULL, from, lane), start, stop);
     }
 }
 
 // Pushes a warp's list, a lane a node; rows are sorted, so that a lane stops at the cap. What is left of long rows is listed.
 template <bool SHARED>
 __device__ void push_list(const StepArgs& a, const Window& w, Tally& t, Finds& kept, const u32* node, const u32* dist,
-                          u32 count, u32 round, u32& settled) {
+                          u32 count, u32 round) {
     for (u32 first = 0; first < count; first += 32) {
         u32 v = 0, from = 0;
         bool more = false;
@@ -225,18 +221,18 @@ __device__ void push_list(const StepArgs& a, const Window& w, Tally& t, Finds& k
 #pragma unroll
             for (u32 k = 0; k < BATCH; k++) {
                 u32 to = arc_node(arc[k], a.form);
-                bool others = candidate[k] < known[k] && improve<SHARED>(a, w, t, to, candidate[k], settled);
+                bool others = candidate[k] < known[k] && improve<SHARED>(a, w, t, to, candidate[k]);
                 if (SHARED) keep(a, w, t, kept, others, to, candidate[k]);
             }
         }
-        list_rest<SHARED>(a, w, t, kept, more, v, from, alone, end, round, settled);
+        list_rest<SHARED>(a, w, t, kept, more, v, from, alone, end, round);
     }
 }
 
 // Adds the node of each of `lanes` to the warp's list, which is pushed when there may be no room for the next ones.
 template <bool SHARED>
 __device__ __forceinline__ void list_nodes(const StepArgs& a, const Window& w, Tally& t, Finds& kept, u32* node, u32* dist,
-                                           u32& count, u32 lanes, u32 v, u32 from, u32 round, u32& settled) {
+                                           u32& count, u32 lanes, u32 v, u32 from, u32 round) {
     u32 place = count + __popc(lanes & ((1u << lane_id()) - 1u));
     if (lanes >> lane_id() & 1u) {
         node[place] = v;
@@ -245,37 +241,38 @@ __device__ __forceinline__ void list_nodes(const StepArgs& a, const Window& w, T
     count += __popc(lanes);
     if (count <= LISTED - 32) return;
     __syncwarp();
-    push_list<SHARED>(a, w, t, kept, node, dist, count, round, settled);
+    push_list<SHARED>(a, w, t, kept, node, dist, count, round);
     __syncwarp();
     count = 0;
 }
 
 // Pushes the listed parts of long rows, a warp each.
 template <bool SHARED>
-__device__ void push_items(const StepArgs& a, const Window& w, Tally& t, Finds& kept, u32 items, u32& settled) {
+__device__ void push_items(const StepArgs& a, const Window& w, Tally& t, Finds& kept, u32 items) {
     u32 warp = blockIdx.x * (blockDim.x >> 5) + warp_id(), warps = gridDim.x * (blockDim.x >> 5);
     for (u32 n = warp; n < items; n += warps) {
         u64 item = fresh(a.scan_prefix + n);
         u32 v = (u32)(item >> 32);
         offset_t start = __ldg(a.out_offsets + v) + LANE_PUSH + (u32)item * ITEM;
         offset_t end = min(__ldg(a.out_offsets + v + 1), (offset_t)(start + ITEM));
-        push_part<SHARED>(a, w, t, kept, fresh(a.dist + v), start, end, settled);
+        push_part<SHARED>(a, w, t, kept, fresh(a.dist + v), start, end);
     }
 }
 
 // As push_list, for few nodes, which the whole warp pushes one after another.
 template <bool SHARED>
 __device__ void push_few(const StepArgs& a, const Window& w, Tally& t, Finds& kept, const u32* node, const u32* dist, u32 count,
-                         u32 round, u32& settled) {
+                         u32 round) {
     for (u32 n = 0; n < count; n++) {
         u32 v = node[n];
         offset_t start = __ldg(a.out_offsets + v), end = __ldg(a.out_offsets + v + 1);
-        push_part<SHARED>(a, w, t, kept, dist[n], start, min(end, (offset_t)(start + LANE_PUSH)), settled);
-        list_rest<SHARED>(a, w, t, kept, lane_id() == n, v, dist[n], (offset_t)(start + LANE_PUSH), end, round, settled);
+        push_part<SHARED>(a, w, t, kept, dist[n], start, min(end, (offset_t)(start + LANE_PUSH)));
+        list_rest<SHARED>(a, w, t, kept, lane_id() == n, v, dist[n], (offset_t)(start + LANE_PUSH), end, round);
     }
 }
 
-// Pushes the own marked nodes below the window's end, which lose their marks. `settled` counts them.
+// Pushes the own marked nodes below the window's end, which lose their marks. Before distances are swept, `settled` counts them,
+// each once: `next` holds those that have been counted, so that all replicas count alike.
 template <bool SHARED>
 __device__ void push_marked(const StepArgs& a, Shared& s, const Window& w, Tally& t, Finds& kept, u32 round, u32& settled) {
     u32 *node = s.node + warp_id() * LISTED, *dist = s.dist + warp_id() * LISTED;
@@ -305,14 +302,18 @@ __device__ void push_marked(const StepArgs& a, Shared& s, const Window& w, Tally
                 u32 old = lane == 0 ? atomicAnd(w.marks + word[k], ~lanes) : 0;
                 old = __shfl_sync(FULL, old, 0);
                 u32 v = word[k] * 32 + lane, from = inside && old >> lane & 1u ? fresh(a.dist + v) : INFINITE;
-                settled += inside;
-                list_nodes<SHARED>(a, w, t, kept, node, dist, count, lanes, v, from, round, settled);
+                if (!SHARED && w.marks != a.next) {
+                    u32 counted = lane == 0 ? atomicOr(a.next + word[k], lanes) : 0;
+                    counted = __shfl_sync(FULL, counted, 0);
+                    settled += inside && !(counted >> lane & 1u);
+                }
+                list_nodes<SHARED>(a, w, t, kept, node, dist, count, lanes, v, from, round);
             }
         }
     }
     __syncwarp();
-    if (count <= FEW) push_few<SHARED>(a, w, t, kept, node, dist, count, round, settled);
-    else push_list<SHARED>(a, w, t, kept, node, dist, count, round, settled);
+    if (count <= FEW) push_few<SHARED>(a, w, t, kept, node, dist, count, round);
+    else push_list<SHARED>(a, w, t, kept, node, dist, count, round);
     __syncwarp();
 }
 
@@ -339,22 +340,21 @@ __device__ void push_swept(const StepArgs& a, Shared& s, const Window& w, Tally&
             bool inside = own[k] >= w.begin && own[k] < w.end;
             u32 lanes = __ballot_sync(FULL, inside);
             if (!lanes) continue;
-            list_nodes<SHARED>(a, w, t, kept, node, dist, count, lanes, v + k, own[k], round, settled);
+            list_nodes<SHARED>(a, w, t, kept, node, dist, count, lanes, v + k, own[k], round);
         }
     }
     __syncwarp();
-    push_list<SHARED>(a, w, t, kept, node, dist, count, round, settled);
+    push_list<SHARED>(a, w, t, kept, node, dist, count, round);
     __syncwarp();
 }
 
 // Takes over what the others found for the own nodes in the last pass.
-__device__ void take_posted(const StepArgs& a, const Window& w, Tally& t, u32& settled) {
+__device__ void take_posted(const StepArgs& a, const Window& w, Tally& t) {
     __shared__ u32 posted;
     u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x, room = list_room(a);
     auto take = [&](u32 v, u32 candidate) {
         if (candidate >= fresh(a.dist + v)) return;
-        u32 before = atomicMin(a.dist + v, candidate);
-        if (candidate < before) improved(a, w, t, v, before, candidate, settled);
+        if (candidate < atomicMin(a.dist + v, candidate)) improved(w, t, v, candidate);
     };
     for (u32 from = 0; from < a.joint.world; from++) {
         if (from == a.joint.rank) continue;
@@ -393,7 +393,7 @@ __device__ void publish(const StepArgs& a) {
 template <bool SHARED>
 __device__ void book_window(const StepArgs& a, Shared& s, Tally& t, u32 settled, u32 round) {
     Round* r = &a.control->round[round % 3];
-    u64 relaxed = block_sum(t.relaxed, s.room), nodes = block_sum((u64)(long long)(int)settled, s.room);
+    u64 relaxed = block_sum(t.relaxed, s.room), nodes = block_sum((u64)settled, s.room);
     u32 lowest = ~warp_min(~t.lowest_inverted);
     if (lane_id() == 0 && lowest) atomicMax(&r->lowest_inverted, lowest);
     u32 within = __syncthreads_or(t.within);
@@ -439,7 +439,7 @@ __device__ bool push_pass(const StepArgs& a, Shared& s, Grid& grid, u64& epoch, 
         // What was counted two passes ago has been read.
         if (blockIdx.x == 0 && threadIdx.x < a.joint.world)
             __stcg(posted_by(a, a.joint.rank, w.turn + 1) + threadIdx.x, 0ull);
-        if (!all) take_posted(a, w, t, own);
+        if (!all) take_posted(a, w, t);
     }
     if (all) push_swept<SHARED>(a, s, w, t, kept, whole, round, own);
     else push_marked<SHARED>(a, s, w, t, kept, round, own);
@@ -450,11 +450,9 @@ __device__ bool push_pass(const StepArgs& a, Shared& s, Grid& grid, u64& epoch, 
     if (total.arcs == 0) return true;
     bool within;
     u32 items = (u32)min(SHARED ? fresh(&a.control->round[(round - 1) % 3].arcs) : total.arcs, (u64)a.active);
-    own = 0;
-    push_items<SHARED>(a, w, t, kept, items, own);
+    push_items<SHARED>(a, w, t, kept, items);
     if (SHARED) post(a, w, t, kept);
-    if (!close_pass<SHARED>(a, s, grid, epoch, t, round, own, total, within)) return false;
-    if (!all) pass.nodes += total.nodes;
+    if (!close_pass<SHARED>(a, s, grid, epoch, t, round, 0, total, within)) return false;
     pass.lowest = min(pass.lowest, ~total.lowest_inverted);
     pass.within |= within;
     return true;
@@ -503,13 +501,14 @@ __device__ bool capped(const StepArgs& a, Shared& s, Grid& grid, u64& epoch, Tal
         }
         Letter letter;
         if (ends) {
-            if (!TOGETHER) return true;
+            // What comes next finds no marks.
+            if (!swept) clear(a.next, (a.active + 31) / 32);
+            if (!TOGETHER) return swept || grid.sync();
             if (swept) publish(a);
             return meet(grid, a.joint, epoch, NULL, NULL, NULL, letter);
         }
         if (settled >= EARLIER * earlier) {
-            // Together, only once replicas count together: alone they may count differently where a node improves twice.
-            if (earlier > 0 && w.cap == INFINITE && (swept || !TOGETHER) && settled >= a.active / SAMPLE) {
+            if (earlier > 0 && w.cap == INFINITE && settled >= a.active / SAMPLE) {
                 // Settled nodes grow by a factor per distance; at this pace half of all are settled `rest` further on.
                 float growth = __logf((float)settled / (float)earlier) / (bound.lowest - at_earlier);
                 float rest = __logf(SETTLED * (float)a.active / (float)settled) / growth;
@@ -529,10 +528,11 @@ __device__ bool capped(const StepArgs& a, Shared& s, Grid& grid, u64& epoch, Tal
         if (!swept) continue;
         w.marks = a.next;
         w.marked = w.end;
-        if (!TOGETHER || !first) continue;
-        // Lists are written from now on.
-        if (blockIdx.x == 0 && threadIdx.x < 3 * REPLICAS)
+        if (!first) continue;
+        // Marks and, together, lists are written from now on.
+        clear(a.next, (a.active + 31) / 32);
+        if (TOGETHER && blockIdx.x == 0 && threadIdx.x < 3 * REPLICAS)
             __stcg(a.joint.mail[a.joint.rank]->posted[0] + threadIdx.x, 0ull);
-        if (!meet(grid, a.joint, epoch, NULL, NULL, NULL, letter)) return false;
+        if (!(TOGETHER ? meet(grid, a.joint, epoch, NULL, NULL, NULL, letter) : grid.sync())) return false;
     }
 }
