@@ -270,7 +270,7 @@ pub(crate) fn step<W, H: Send, S: Send, F: Send>(
         |device, workspace, state| {
             device.mark(0, false)?;
             launch(device, workspace, state)?;
-            device.mark(0, true).map(|()| None)
+            device.mark_last().map(|()| None)
         },
         |own, state, beat| Some(host(own, state, beat)),
     )?;

@@ -8,6 +8,7 @@ use cudarc::driver::sys;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes behind every array, since wide loads may read past the end of a short one.
 pub(super) const SPARE: usize = 64;
@@ -23,6 +24,8 @@ pub struct DeviceBuffer<T: Pod> {
     stream: sys::CUstream,
     pointer: u64,
     length: usize,
+    /// As [`DeviceBuffer::zero_ahead`] left it.
+    zeroed_ahead: AtomicBool,
     kind: PhantomData<T>,
 }
 
@@ -48,8 +51,8 @@ impl<T: Pod> DeviceBuffer<T> {
         };
         let bytes = bytes + SPARE;
         let pointer = pool::take(context, label, bytes)?;
-        let buffer =
-            DeviceBuffer { context: context.clone(), stream, pointer, length, kind: PhantomData };
+        let (context, zeroed_ahead, kind) = (context.clone(), AtomicBool::new(false), PhantomData);
+        let buffer = DeviceBuffer { context, stream, pointer, length, zeroed_ahead, kind };
         buffer.zero(0, bytes)?;
         Ok(buffer)
     }
@@ -100,6 +103,22 @@ impl<T: Pod> DeviceBuffer<T> {
     /// Queues zeroing all elements.
     pub fn clear(&self) -> Result<()> {
         self.clear_from(0)
+    }
+
+    /// Queues zeroing all elements before a run, so that the run's first [`DeviceBuffer::zeroed`] need not.
+    pub(crate) fn zero_ahead(&self) -> Result<()> {
+        self.clear()?;
+        self.zeroed_ahead.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The address, for a launch that is to find zeros and may leave others. All launches that write here must ask for it by
+    /// this.
+    pub(crate) fn zeroed(&self) -> Result<u64> {
+        if !self.zeroed_ahead.swap(false, Ordering::Relaxed) {
+            self.clear()?;
+        }
+        Ok(self.pointer)
     }
 
     /// Queues setting every 4-byte word to `word`.

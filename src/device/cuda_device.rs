@@ -74,6 +74,8 @@ pub(crate) struct CudaDevice {
     stream: sys::CUstream,
     /// Nothing has been queued since the last wait.
     idle: Cell<bool>,
+    /// The event that ended a step, and that nothing was queued after.
+    ended: Cell<Option<sys::CUevent>>,
     /// The recording under way, to which launches are added instead of being queued.
     chain: RefCell<Option<Chain>>,
     done: sys::CUevent,
@@ -182,6 +184,7 @@ impl CudaDevice {
             chance: Cell::new(None),
             stream,
             idle: Cell::new(false),
+            ended: Cell::new(None),
             chain: RefCell::new(None),
         })
     }
@@ -334,14 +337,14 @@ impl CudaDevice {
             // SAFETY: the kernel's only parameter is a plain struct of this layout; who records keeps the memory that it names.
             return unsafe { chain.add(&self.info.device, f, shape, args) };
         }
-        self.idle.set(false);
+        self.queued();
         launch_on(&self.info.device, self.lane_stream()?, f, shape, args)
     }
 
     /// Starts (`end == false`) or ends an interval of kind `which` on the stream: 0 steps, 1 merges. Past
     /// [`INTERVALS`] of them the last one grows.
     pub fn mark(&self, which: usize, end: bool) -> Result<()> {
-        self.idle.set(false);
+        self.queued();
         let Marks { pairs, count } = &self.marks[which];
         if !end {
             if count.get() == pairs.len() {
@@ -356,6 +359,14 @@ impl CudaDevice {
         self.check("cuEventRecord", unsafe {
             sys::cuEventRecord(if end { last } else { first }, self.stream)
         })
+    }
+
+    /// Ends an interval of steps that is waited for before anything else is queued: the wait needs no event of its own.
+    pub fn mark_last(&self) -> Result<()> {
+        self.mark(0, true)?;
+        let Marks { pairs, count } = &self.marks[0];
+        self.ended.set(count.get().checked_sub(1).map(|i| pairs[i].1));
+        Ok(())
     }
 
     /// Milliseconds of the intervals of this kind that were marked since the last call; all must have passed.
@@ -375,7 +386,7 @@ impl CudaDevice {
 
     /// Queues clearing `bytes` at `address`, memory that this replica alone uses now.
     pub(super) fn zero(&self, address: u64, bytes: u64) -> Result<()> {
-        self.idle.set(false);
+        self.queued();
         if bytes == 0 {
             return Ok(());
         }
@@ -388,6 +399,7 @@ impl CudaDevice {
     /// Tells that something was queued on the stream without this type, so that the next wait looks.
     pub fn queued(&self) {
         self.idle.set(false);
+        self.ended.set(None);
     }
 
     /// Waits until the stream is idle. It does not block in the driver but polls, gives signs of life, and asks the
@@ -396,13 +408,20 @@ impl CudaDevice {
         if self.idle.get() {
             return Ok(());
         }
-        // SAFETY: live event and stream of the current context.
-        self.check("cuEventRecord", unsafe { sys::cuEventRecord(self.done, self.stream) })?;
+        let done = match self.ended.take() {
+            Some(ended) => ended,
+            None => {
+                // SAFETY: live event and stream of the current context.
+                let status = unsafe { sys::cuEventRecord(self.done, self.stream) };
+                self.check("cuEventRecord", status)?;
+                self.done
+            }
+        };
         let (mut polls, start) = (0u32, Instant::now());
         let mut asked: Option<Instant> = None;
         loop {
             // SAFETY: a live event.
-            let status = unsafe { sys::cuEventQuery(self.done) };
+            let status = unsafe { sys::cuEventQuery(done) };
             if status != sys::CUresult::CUDA_ERROR_NOT_READY {
                 self.check("waiting for the stream", status)?;
                 self.idle.set(true);

@@ -487,7 +487,7 @@ impl Replica {
         let out = body(self)?;
         self.join()?;
         if let Backend::Cuda(device) = &self.backend {
-            device.mark(0, true)?;
+            device.mark_last()?;
         }
         self.settle()?;
         let ms = match &self.backend {

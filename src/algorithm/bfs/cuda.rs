@@ -110,6 +110,7 @@ impl Workspace {
             words.clear()?;
         }
         self.arrays.visited.clear()?;
+        self.arrays.control.zero_ahead()?;
         let args = BfsStartArgs {
             level,
             front,
@@ -138,14 +139,14 @@ impl Workspace {
         s: &State,
         told: &StepTask<'_>,
     ) -> Result<()> {
-        self.arrays.control.clear()?;
+        let control = self.arrays.control.zeroed()?;
         let [level, front, next] = pointers(s)?;
         let log = self.rounds.pointer();
         if let Some(long_paths) = &self.long_paths {
             let search = Search {
                 dist: level,
                 pending: front,
-                control: self.arrays.control.pointer(),
+                control,
                 unreached: UNREACHED,
                 log,
                 width: long_paths.width(WIDTHS),
@@ -166,7 +167,7 @@ impl Workspace {
             visited: self.arrays.visited.pointer(),
             queue: self.arrays.queue.pointer(),
             huge: self.arrays.huge.pointer(),
-            control: self.arrays.control.pointer(),
+            control,
             status: self.status.pointer(),
             abort: device.abort.pointer(),
             log,

@@ -81,6 +81,11 @@ impl Workspace {
         })
     }
 
+    /// Before a run. All else is made from nothing by its first task.
+    pub fn reset(&self) -> Result<()> {
+        self.arrays.control.zero_ahead()
+    }
+
     /// Queues one task of `kernels/cc/cc.cu`.
     pub fn launch(
         &self,
@@ -101,7 +106,7 @@ impl Workspace {
             old: self.arrays.old.pointer(),
             settled: s.settled.words().on_device()?,
             longs: self.arrays.longs.pointer(),
-            control: self.arrays.control.pointer(),
+            control: self.arrays.control.zeroed()?,
             status: self.status.pointer(),
             abort: device.abort.pointer(),
             deadline_ns: device.deadline_of(task == Task::Joint),
@@ -116,7 +121,6 @@ impl Workspace {
             joint: together.joint,
             bitmaps: together.arrays[0],
         };
-        self.arrays.control.clear()?;
         let shape = device.together(self.blocks, THREADS);
         let joint = self.joint.filter(|_| task == Task::Joint);
         device.launch(joint.unwrap_or(self.run), shape, &args)

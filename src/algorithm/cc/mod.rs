@@ -192,9 +192,9 @@ struct Search<'a> {
 }
 
 impl Run for Search<'_> {
-    /// Every plan makes its arrays from nothing.
+    /// Every plan makes its arrays from nothing, but finds its counters zero.
     fn reset(&mut self, _: &mut Replica, _: u64) -> Result<()> {
-        Ok(())
+        self.engine.workspace().map_or(Ok(()), Workspace::reset)
     }
 
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {

@@ -59,6 +59,11 @@ impl Workspace {
         })
     }
 
+    /// Before a run. All else is made from nothing by its first task.
+    pub fn reset(&self) -> Result<()> {
+        self.arrays.control.zero_ahead()
+    }
+
     /// Queues one task of `kernels/kcore.cu`.
     pub fn launch(
         &self,
@@ -73,7 +78,7 @@ impl Workspace {
             core: state.core.on_device()?,
             rest: self.arrays.rest.pointer(),
             queue: self.arrays.queue.pointer(),
-            control: self.arrays.control.pointer(),
+            control: self.arrays.control.zeroed()?,
             status: self.status.pointer(),
             abort: device.abort.pointer(),
             deadline_ns: device.deadline_ns(),
@@ -82,7 +87,6 @@ impl Workspace {
             hi: chunk.end as u32,
             task: task as u32,
         };
-        self.arrays.control.clear()?;
         device.launch(self.run, device.together(self.blocks, THREADS), &args)
     }
 

@@ -149,9 +149,9 @@ struct Peeling<'a> {
 }
 
 impl Run for Peeling<'_> {
-    /// The first step makes the array from nothing.
+    /// The first step makes the array from nothing, but finds its counters zero.
     fn reset(&mut self, _: &mut Replica, _: u64) -> Result<()> {
-        Ok(())
+        self.engine.workspace().map_or(Ok(()), Workspace::reset)
     }
 
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {

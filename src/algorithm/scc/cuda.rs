@@ -50,6 +50,11 @@ impl Workspace {
         })
     }
 
+    /// Before a run. All else is made from nothing by its first task.
+    pub fn reset(&self) -> Result<()> {
+        self.arrays.control.zero_ahead()
+    }
+
     /// Queues one task of `kernels/scc.cu`.
     pub fn launch(
         &self,
@@ -77,7 +82,7 @@ impl Workspace {
             done: self.arrays.done.pointer(),
             rest: self.arrays.rest.pointer(),
             queue: self.arrays.queue.pointer(),
-            control: self.arrays.control.pointer(),
+            control: self.arrays.control.zeroed()?,
             status: self.status.pointer(),
             abort: device.abort.pointer(),
             deadline_ns: device.deadline_ns(),
@@ -88,7 +93,6 @@ impl Workspace {
             task: told.task as u32,
             unused: 0,
         };
-        self.arrays.control.clear()?;
         let shape = device.together(self.blocks, THREADS);
         device.launch(self.run, shape, &args)
     }

@@ -287,9 +287,9 @@ enum Merged {
 }
 
 impl Run for Search<'_> {
-    /// The first step makes all arrays from nothing.
+    /// The first step makes all arrays from nothing, but finds its counters zero.
     fn reset(&mut self, _: &mut Replica, _: u64) -> Result<()> {
-        Ok(())
+        self.engine.workspace().map_or(Ok(()), Workspace::reset)
     }
 
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {

@@ -99,6 +99,7 @@ impl Workspace {
         for words in [s.front.words().device(), s.next.words().device()].into_iter().flatten() {
             words.clear()?;
         }
+        self.arrays.control.zero_ahead()?;
         let seeds = &self.arrays.seeds;
         let count = seeds.len() as u32;
         let args = SeedArgs {
@@ -129,13 +130,12 @@ impl Workspace {
         let [dist, front, next] = pointers(s)?;
         let (arrays, out) = (&self.arrays, &graph.out);
         let into = graph.into.as_ref().unwrap_or(out);
-        let log = self.rounds.pointer();
-        arrays.control.clear()?;
+        let (log, control) = (self.rounds.pointer(), arrays.control.zeroed()?);
         if let Some((long_paths, width)) = &self.long_paths {
             let search = Search {
                 dist,
                 pending: front,
-                control: arrays.control.pointer(),
+                control,
                 unreached: f32::INFINITY.to_bits(),
                 log,
                 width: *width,
@@ -158,7 +158,7 @@ impl Workspace {
             scan_dist: arrays.scan_dist.pointer(),
             scan_prefix: arrays.scan_prefix.pointer(),
             slice_first: arrays.slice_first.pointer(),
-            control: arrays.control.pointer(),
+            control,
             status: self.status.pointer(),
             abort: device.abort.pointer(),
             log,
@@ -218,11 +218,13 @@ impl Workspace {
         told: &Exchange,
     ) -> Result<()> {
         let [dist, front, _] = pointers(s)?;
+        let control = &self.arrays.control;
+        let counter = if told.pack { control.zeroed()? } else { control.pointer() };
         let args = ExchangeArgs {
             dist,
             front,
             pairs: list.on_device()?,
-            counter: self.arrays.control.pointer(),
+            counter,
             first: told.own.start,
             last: told.own.end,
             total: told.total,
@@ -231,9 +233,6 @@ impl Workspace {
         };
         let items = if told.pack { u64::from(args.hi - args.lo) } else { told.total };
         let shape = Launch::of(items.div_ceil(256).clamp(1, 1 << 14) as u32, 256);
-        if told.pack {
-            self.arrays.control.clear()?;
-        }
         device.launch(if told.pack { self.pack } else { self.apply }, shape, &args)
     }
 }
