@@ -9,7 +9,7 @@
 // the frontier, `next` is all zero. A round consumes `front`, fills `next`, and swaps them.
 //
 // Where weights are wide and there are hubs (neither HIVE_PACKED nor HIVE_CAPPED), most distances improve many times, and mostly
-// over nodes of high degree. There a GPU that searches alone pulls these until few of them improve, and then all nodes, with the
+// over nodes of high degree. There whole searches pull these until few of them improve, and then all nodes, with the
 // lowest distance that has changed since the last pull of all. Only after such a pull is the frontier what improved last.
 //
 // Where degrees are alike (HIVE_CAPPED), no node is near to all others, and frontiers that are pushed as they come relax most

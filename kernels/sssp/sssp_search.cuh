@@ -79,7 +79,7 @@ template <bool TOGETHER> __device__ __forceinline__ void step(const StepArgs& a)
         }
         if (pull_now) {
             bool all = a.task != PULL;
-            if (INNER && !TOGETHER) {
+            if (INNER) {
                 changed = min(changed, lowest);
                 inner = whole && a.active >= INNER_NODES &&
                         (!pulled || nodes > (inner ? inner_end : a.active) / INNER_LEFT);

@@ -246,8 +246,6 @@ const JOINT_PULL: u64 = 1 << 27;
 const NODE_ARCS: u64 = 32;
 /// The same where all weights are the same: there are few pulls.
 const JOINT_PULL_ALIKE: u64 = 3 << 26;
-/// The same where arcs are not packed: a GPU that searches alone makes fewer pulls of all nodes there (`kernels/sssp/sssp.cu`).
-const JOINT_PULL_WIDE: u64 = 1 << 29;
 /// Arcs of a graph from which sharing windows saves more than meetings take, where weights are coarse: a window pushes most arcs
 /// of its rows.
 const JOINT_COARSE: u64 = 1 << 26;
@@ -264,12 +262,7 @@ fn joining_pays(layout: &WeightedLayout, window: Option<f32>) -> bool {
     let arcs = layout.out.arc_count();
     match window {
         None => {
-            let packed = layout.out.arcs.packing().is_some();
-            let least = match packed {
-                true if all_alike(layout) => JOINT_PULL_ALIKE,
-                true => JOINT_PULL,
-                false => JOINT_PULL_WIDE,
-            };
+            let least = if all_alike(layout) { JOINT_PULL_ALIKE } else { JOINT_PULL };
             arcs + NODE_ARCS * layout.active as u64 >= least
         }
         // The cap lies at least `CAP_MORE` windows ahead.
@@ -358,12 +351,12 @@ mod tests {
         ] {
             assert_eq!(joining_pays(&layout(spec), None), wanted, "{spec}");
         }
-        for weights in ["unit", "random:0-1000000:1"] {
+        for (weights, wanted) in [("unit", false), ("random:0-1000000:1", true)] {
             let options =
                 LoadOptions { weights: weights.parse().unwrap(), ..LoadOptions::default() };
             let graph = crate::io::load_with("star:2^22", &options).unwrap();
             let layout = WeightedLayout::new(&graph, Layout::Auto).unwrap();
-            assert!(!joining_pays(&layout, None), "{weights}");
+            assert_eq!(joining_pays(&layout, None), wanted, "{weights}");
         }
         let small = uniform("random:1-8:1");
         assert!(window(&small).is_some() && !joining_pays(&small, window(&small)));
