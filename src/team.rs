@@ -1,11 +1,15 @@
 //! A few threads of a rayon pool that go through many short phases together and meet after each. Waking threads for a phase of
 //! some microseconds costs more than the phase; a meeting costs a fraction of one.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Looks at the others' state before a thread that waits offers its core to somebody else.
 const LOOKS: u32 = 1 << 12;
+
+/// Pieces of a deal that a member takes, about.
+const PIECES: usize = 8;
 
 /// On a cache line of its own.
 #[repr(align(128))]
@@ -16,33 +20,73 @@ struct Alone<T>(T);
 pub(crate) struct Member<'a> {
     team: &'a Team,
     index: usize,
+    /// How often items were dealt.
+    deals: Cell<usize>,
+    /// Meetings that are over for it.
+    meetings: Cell<u32>,
+    /// Whether it is waited for.
+    joined: Cell<bool>,
 }
 
 struct Team {
+    /// At most.
     members: usize,
-    /// Who has come to the meeting.
-    arrived: Alone<AtomicUsize>,
-    /// Meetings that are over.
-    meetings: Alone<AtomicUsize>,
+    /// [`State`].
+    state: Alone<AtomicU64>,
+    /// Items that were taken of each member's part of a deal, and of the next, in turn.
+    taken: [Vec<Alone<AtomicUsize>>; 2],
     /// A member has panicked: there will be no more meetings.
     broken: AtomicBool,
 }
 
+/// Where a team stands.
+#[derive(Clone, Copy)]
+struct State {
+    /// Meetings that are over.
+    meetings: u32,
+    /// Members that are waited for.
+    joined: u16,
+    /// Those of them who have come to the meeting.
+    arrived: u16,
+}
+
+impl State {
+    fn of(word: u64) -> State {
+        State { meetings: (word >> 32) as u32, joined: (word >> 16) as u16, arrived: word as u16 }
+    }
+
+    fn word(self) -> u64 {
+        u64::from(self.meetings) << 32 | u64::from(self.joined) << 16 | u64::from(self.arrived)
+    }
+}
+
+impl Team {
+    fn new(members: usize, joined: usize) -> Team {
+        let state = State { meetings: 0, joined: joined as u16, arrived: 0 };
+        Team {
+            members,
+            state: Alone(AtomicU64::new(state.word())),
+            taken: [(); 2].map(|_| (0..members).map(|_| Alone::default()).collect()),
+            broken: AtomicBool::new(false),
+        }
+    }
+
+    fn member(&self, index: usize, joined: bool) -> Member<'_> {
+        let joined = Cell::new(joined);
+        Member { team: self, index, deals: Cell::new(0), meetings: Cell::new(0), joined }
+    }
+}
+
 /// Threads that a team of up to `most` has in the pool that this thread is in.
 pub(crate) fn size(most: usize) -> usize {
-    if most > 1 { rayon::current_num_threads().min(most) } else { 1 }
+    if most > 1 { rayon::current_num_threads().min(most).min(u16::MAX.into()) } else { 1 }
 }
 
 /// Runs `work` on so many threads of the pool, and returns what the first of them returns. All members have to call
 /// [`Member::meet`] equally often.
 pub(crate) fn run<R: Send>(members: usize, work: impl Fn(&Member) -> R + Sync) -> R {
-    let team = Team {
-        members,
-        arrived: Alone::default(),
-        meetings: Alone::default(),
-        broken: AtomicBool::new(false),
-    };
-    let of = |index| work(&Member { team: &team, index });
+    let team = Team::new(members, members);
+    let of = |index| work(&team.member(index, true));
     if members == 1 {
         return of(0);
     }
@@ -51,6 +95,17 @@ pub(crate) fn run<R: Send>(members: usize, work: impl Fn(&Member) -> R + Sync) -
         Some(first) => first,
         None => unreachable!("the first thread of a pool is a member"),
     }
+}
+
+/// Runs `work`, which does nothing but [`Member::deal`] and [`Member::meet`], on up to so many threads of the pool. Nobody is
+/// waited for before it is awake; who wakes late skips what is over.
+pub(crate) fn run_open(members: usize, work: impl Fn(&Member) + Sync) {
+    let team = Team::new(members, 1);
+    let of = |index| work(&team.member(index, index == 0));
+    rayon::scope(|scope| {
+        (1..members).for_each(|index| scope.spawn(move |_| of(index)));
+        of(0);
+    });
 }
 
 /// Levels that one thread walks before it asks for a team: a search of few levels is over when the others wake.
@@ -107,23 +162,75 @@ impl Member<'_> {
         bound(self.index)..bound(self.index + 1)
     }
 
-    /// Waits for the others. What they wrote before is seen after.
-    pub fn meet(&self) {
-        let Team { members, arrived, meetings, broken } = self.team;
-        // The meeting does not end before this thread comes.
-        let before = meetings.0.load(Ordering::Relaxed);
-        if arrived.0.fetch_add(1, Ordering::AcqRel) + 1 == *members {
-            arrived.0.store(0, Ordering::Relaxed);
-            meetings.0.store(before + 1, Ordering::Release);
+    /// Gives `work` pieces of `items`, of `worth` items and more each: first those of the own part, which lie together, then what
+    /// others have not begun. So nobody waits long for a member that was held up. All members have to deal the same, and to meet
+    /// before they deal again.
+    pub fn deal(&self, items: usize, worth: usize, mut work: impl FnMut(Range<usize>)) {
+        let deals = self.deals.replace(self.deals.get() + 1);
+        if !self.joins() {
             return;
         }
+        let [taken, next] = [0, 1].map(|k| &self.team.taken[(deals + k) % 2]);
+        if self.is_first() {
+            next.iter().for_each(|taken| taken.0.store(0, Ordering::Relaxed));
+        }
+        let members = self.team.members;
+        let piece = (items / (PIECES * members)).max(worth);
+        for whose in (self.index..members).chain(0..self.index) {
+            let [begin, end] = [whose, whose + 1].map(|part| items * part / members);
+            let taken = &taken[whose].0;
+            while begin + taken.load(Ordering::Relaxed) < end {
+                let first = begin + taken.fetch_add(piece, Ordering::Relaxed);
+                if first < end {
+                    work(first..end.min(first + piece));
+                }
+            }
+        }
+    }
+
+    /// Whether it takes part in what comes next. It does not where that is over.
+    fn joins(&self) -> bool {
+        while !self.joined.get() {
+            let word = self.team.state.0.load(Ordering::Acquire);
+            let state = State::of(word);
+            if state.meetings != self.meetings.get() {
+                return false;
+            }
+            let with = State { joined: state.joined + 1, ..state }.word();
+            let swap =
+                self.team.state.0.compare_exchange(word, with, Ordering::AcqRel, Ordering::Relaxed);
+            self.joined.set(swap.is_ok());
+        }
+        true
+    }
+
+    /// Waits for the others. What they wrote before is seen after.
+    pub fn meet(&self) {
+        let joins = self.joins();
+        let before = self.meetings.replace(self.meetings.get() + 1);
+        if !joins {
+            return;
+        }
+        let state = &self.team.state.0;
+        // Who is the last to come ends the meeting, unless somebody else joins before that.
+        let mut word = state.fetch_add(1, Ordering::AcqRel) + 1;
+        while State::of(word).meetings == before
+            && State::of(word).arrived == State::of(word).joined
+        {
+            let over = State { meetings: before + 1, arrived: 0, ..State::of(word) }.word();
+            match state.compare_exchange(word, over, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return,
+                Err(now) => word = now,
+            }
+        }
         let mut looks = 0;
-        while meetings.0.load(Ordering::Acquire) == before {
+        while State::of(state.load(Ordering::Acquire)).meetings == before {
             looks += 1;
             if looks < LOOKS {
                 std::hint::spin_loop();
             } else {
-                assert!(!broken.load(Ordering::Relaxed), "another thread of the team panicked");
+                let broken = self.team.broken.load(Ordering::Relaxed);
+                assert!(!broken, "another thread of the team panicked");
                 std::thread::yield_now();
             }
         }
@@ -279,6 +386,59 @@ mod tests {
                 assert_eq!(busy.into_inner(), parts.min(items), "{items}");
             }
         });
+    }
+
+    #[test]
+    fn deals_are_all_items_once() {
+        for threads in [1, 3, 4] {
+            on(threads, || {
+                for (items, worth) in [(0, 8), (7, 8), (1000, 8), (100_000, 64)] {
+                    let all: Vec<AtomicU64> = (0..items).map(|_| AtomicU64::new(0)).collect();
+                    run(threads, |member| {
+                        for deal in 1..=50 {
+                            member.deal(items, worth, |piece| {
+                                piece.for_each(|i| {
+                                    all[i].fetch_add(1, Ordering::Relaxed);
+                                });
+                            });
+                            member.meet();
+                            assert!(all.iter().all(|count| count.load(Ordering::Relaxed) == deal));
+                            member.meet();
+                        }
+                    });
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn who_wakes_late_skips_what_is_over() {
+        for threads in [1, 3, 4] {
+            on(threads, || {
+                for late in [0, 1, 20_000] {
+                    let all: Vec<AtomicU64> = (0..5000).map(|_| AtomicU64::new(0)).collect();
+                    let told = AtomicU64::new(0);
+                    run_open(threads, |member| {
+                        (0..late * member.index()).for_each(|_| std::hint::spin_loop());
+                        for deal in 1..=100 {
+                            if member.is_first() {
+                                told.store(deal, Ordering::Relaxed);
+                            }
+                            member.meet();
+                            let told = told.load(Ordering::Relaxed);
+                            member.deal(all.len(), 8, |piece| {
+                                assert_eq!(told, deal);
+                                for one in &all[piece] {
+                                    assert_eq!(one.fetch_add(1, Ordering::Relaxed) + 1, deal);
+                                }
+                            });
+                            member.meet();
+                        }
+                    });
+                    assert!(all.iter().all(|count| count.load(Ordering::Relaxed) == 100));
+                }
+            });
+        }
     }
 
     #[test]

@@ -4,11 +4,9 @@ use super::StepResult;
 use crate::collective::atomics;
 use crate::hash::hash;
 use crate::layout::TopologyRows;
-use rayon::prelude::*;
-use std::collections::HashMap;
+use crate::team::{self, Member};
 use std::ops::Range;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Nodes of one task.
 const TASK: usize = 1 << 12;
@@ -40,34 +38,78 @@ fn link(comp: &[AtomicU32], u: u32, v: u32) {
     }
 }
 
-/// Points every node to its root.
-fn compress(comp: &[AtomicU32]) {
-    let root = |slot: &AtomicU32| {
-        let first = slot.load(Relaxed);
-        let mut p = first;
-        loop {
-            let q = comp[p as usize].load(Relaxed);
-            if q == p {
-                break;
-            }
-            p = q;
-        }
-        if p != first {
-            slot.store(p, Relaxed);
-        }
-    };
-    comp.par_iter().with_min_len(TASK).for_each(root);
+/// What a member of a team does for all nodes, a phase after another; every member calls the same.
+struct Forest<'a> {
+    comp: &'a [AtomicU32],
+    member: &'a Member<'a>,
+    beat: Beat<'a>,
 }
 
-/// Does `node` for all of `chunk`, which adds up arcs.
-fn over(chunk: Range<usize>, beat: Beat<'_>, node: impl Fn(usize) -> u64 + Sync) -> u64 {
-    let tasks = chunk.clone().into_par_iter().step_by(TASK);
-    tasks
-        .map(|first| {
-            beat();
-            (first..(first + TASK).min(chunk.end)).map(&node).sum::<u64>()
-        })
-        .sum()
+/// Does `work` on a team, whose members' arcs are added up.
+fn on_team(comp: &[AtomicU32], beat: Beat<'_>, work: impl Fn(&Forest<'_>) -> u64 + Sync) -> u64 {
+    let members = if comp.len() < 2 * TASK { 1 } else { team::size(usize::MAX) };
+    let arcs = AtomicU64::new(0);
+    team::run_open(members, |member| {
+        arcs.fetch_add(work(&Forest { comp, member, beat }), Relaxed);
+    });
+    arcs.into_inner()
+}
+
+impl Forest<'_> {
+    /// Does `work` for parts of so many nodes, and meets the others.
+    fn deal(&self, nodes: usize, mut work: impl FnMut(Range<usize>)) {
+        self.member.deal(nodes, TASK, |part| {
+            (self.beat)();
+            work(part);
+        });
+        self.member.meet();
+    }
+
+    /// Does `node` for all of `chunk`, which adds up arcs. It is to own the slices that it reads: one that it refers to would be
+    /// looked up again for every arc.
+    fn over(&self, chunk: Range<usize>, node: impl Fn(usize) -> u64) -> u64 {
+        let mut arcs = 0;
+        self.deal(chunk.len(), |part| {
+            arcs += (chunk.start + part.start..chunk.start + part.end).map(&node).sum::<u64>();
+        });
+        arcs
+    }
+
+    /// Every node a tree of its own.
+    fn scatter(&self) {
+        let comp = self.comp;
+        self.deal(comp.len(), move |part| {
+            let slots = part.clone().zip(&comp[part]);
+            slots.for_each(|(v, slot)| slot.store(v as u32, Relaxed));
+        });
+    }
+
+    /// Points every node to its root.
+    fn compress(&self) {
+        let comp = self.comp;
+        self.deal(comp.len(), move |part| {
+            for slot in &comp[part] {
+                let first = slot.load(Relaxed);
+                let mut root = first;
+                loop {
+                    let above = comp[root as usize].load(Relaxed);
+                    if above == root {
+                        break;
+                    }
+                    root = above;
+                }
+                if root != first {
+                    slot.store(root, Relaxed);
+                }
+            }
+        });
+    }
+}
+
+/// Joins `v` with the nodes of `row`.
+fn link_row(comp: &[AtomicU32], v: usize, row: &[u32]) -> u64 {
+    row.iter().for_each(|u| link(comp, v as u32, *u));
+    row.len() as u64
 }
 
 /// Joins over the out-arcs of `chunk`, and keeps a copy, since the merge that follows forgets some.
@@ -78,72 +120,75 @@ pub(super) fn hook(
     chunk: Range<usize>,
     beat: Beat<'_>,
 ) -> StepResult {
-    let out = &rows.columns.out;
-    let shared = alone(comp);
-    let arcs = over(chunk, beat, |v| link_row(shared, v, out.row(v)));
-    compress(shared);
+    let arcs = on_team(atomics(comp), beat, |forest| {
+        let (comp, out) = (forest.comp, rows.columns.out.view());
+        forest.scatter();
+        let arcs = forest.over(chunk.clone(), move |v| link_row(comp, v, out.row(v)));
+        forest.compress();
+        arcs
+    });
     old.clear();
     old.extend_from_slice(comp);
     StepResult { arcs, rounds: 1, ..StepResult::default() }
 }
 
-/// Every node a tree of its own.
-fn alone(comp: &mut [u32]) -> &[AtomicU32] {
-    comp.par_iter_mut().enumerate().with_min_len(TASK).for_each(|(v, slot)| *slot = v as u32);
-    atomics(comp)
-}
-
-fn link_row(comp: &[AtomicU32], v: usize, row: &[u32]) -> u64 {
-    row.iter().for_each(|u| link(comp, v as u32, *u));
-    row.len() as u64
-}
-
 /// Everything: joins over the first arcs of each node, and then over all arcs of the nodes that are not in the largest tree.
 /// What an arc joins with that tree has the arc in a row of its own.
 pub(super) fn whole(rows: &TopologyRows, comp: &mut [u32], beat: Beat<'_>) -> StepResult {
-    let (out, into) = (&rows.columns.out, rows.columns.into.as_ref());
-    let (all, shared) = (0..comp.len(), alone(comp));
-    let mut arcs = 0;
-    for k in 0..SAMPLED {
-        arcs += over(all.clone(), beat, |v| {
-            let row = out.row(v);
-            link_row(shared, v, &row[row.len().min(k)..row.len().min(k + 1)])
-        });
-        compress(shared);
-    }
-    let largest = largest(shared);
-    arcs += over(all, beat, |v| {
-        // The root of the largest tree may be hooked meanwhile; its nodes are known by their pointers.
-        if shared[v].load(Relaxed) == largest {
-            return 0;
+    let chosen = AtomicU32::new(0);
+    let arcs = on_team(atomics(comp), beat, |forest| {
+        let (comp, out) = (forest.comp, rows.columns.out.view());
+        let into = rows.columns.into.as_ref().map(|into| into.view());
+        let all = 0..comp.len();
+        let mut arcs = 0;
+        forest.scatter();
+        for k in 0..SAMPLED {
+            arcs += forest.over(all.clone(), move |v| {
+                let row = out.row(v);
+                link_row(comp, v, &row[row.len().min(k)..row.len().min(k + 1)])
+            });
+            forest.compress();
         }
-        let row = out.row(v);
-        let arcs = link_row(shared, v, &row[row.len().min(SAMPLED)..]);
-        arcs + into.map_or(0, |into| link_row(shared, v, into.row(v)))
+        if forest.member.is_first() {
+            chosen.store(largest(comp), Relaxed);
+        }
+        forest.member.meet();
+        let largest = chosen.load(Relaxed);
+        arcs += forest.over(all, move |v| {
+            // The root of the largest tree may be hooked meanwhile; its nodes are known by their pointers.
+            if comp[v].load(Relaxed) == largest {
+                return 0;
+            }
+            let row = out.row(v);
+            let arcs = link_row(comp, v, &row[row.len().min(SAMPLED)..]);
+            arcs + into.map_or(0, |into| link_row(comp, v, into.row(v)))
+        });
+        forest.compress();
+        arcs
     });
-    compress(shared);
     StepResult { arcs, rounds: SAMPLED as u64 + 1, ..StepResult::default() }
 }
 
 /// The root that most of some nodes have; all point to their roots.
 fn largest(comp: &[AtomicU32]) -> u32 {
-    let mut votes: HashMap<u32, u32> = HashMap::new();
-    for i in 0..VOTERS {
-        let Some(v) = hash(0, i).checked_rem(comp.len() as u64) else { break };
-        *votes.entry(comp[v as usize].load(Relaxed)).or_default() += 1;
-    }
-    votes.into_iter().max_by_key(|(_, votes)| *votes).map_or(0, |(root, _)| root)
+    let asked = if comp.is_empty() { 0 } else { VOTERS };
+    let vote = |i| comp[(hash(0, i) % comp.len() as u64) as usize].load(Relaxed);
+    let mut votes: Vec<u32> = (0..asked).map(vote).collect();
+    votes.sort_unstable();
+    let most = votes.chunk_by(|a, b| a == b).max_by_key(|same| same.len());
+    most.map_or(0, |same| same[0])
 }
 
 /// Joins every node with its own parent from before the merge, which `old` holds.
 pub(super) fn rehook(comp: &mut [u32], old: &mut [u32], beat: Beat<'_>) -> StepResult {
-    beat();
     let merged = comp.to_vec();
-    let shared = atomics(comp);
-    old.par_iter().enumerate().with_min_len(TASK).for_each(|(v, own)| link(shared, v as u32, *own));
-    compress(shared);
+    on_team(atomics(comp), beat, |forest| {
+        let (comp, old) = (forest.comp, &*old);
+        let arcs = forest.over(0..old.len(), move |v| link_row(comp, v, &old[v..v + 1]));
+        forest.compress();
+        arcs
+    });
     old.copy_from_slice(comp);
-    let pairs = old.par_iter().zip(&merged).with_min_len(TASK);
-    let changed = pairs.filter(|(now, said)| now != said).count() as u64;
+    let changed = old.iter().zip(&merged).filter(|(now, said)| now != said).count() as u64;
     StepResult { changed, rounds: 1, ..StepResult::default() }
 }

@@ -106,7 +106,7 @@ impl Run for Driver<'_> {
             |device, workspace| workspace.found(device),
             |far, dist, beat| {
                 let dist = dist.host_mut().unwrap_or_default();
-                host::near_far(&graph.layout.out, dist, far, delta, beat)
+                host::near_far(&graph.layout, dist, far, delta, beat)
             },
         )?;
         log.book(name, (rounds, relaxed), (seeds.len() as u64, 0), "none");

@@ -5,7 +5,7 @@ mod near_far;
 use super::plan::{Exchange, FrontierInfo, State, StepResult, StepTask, Task};
 use crate::algorithm::chains::Length;
 use crate::collective::{Replicated, atomic_words, atomics, cells};
-use crate::layout::{ArcView, Rows, WeightedGraph};
+use crate::layout::{ArcView, Rows, WeightedGraph, WeightedLayout};
 use near_far::NearFar;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -209,7 +209,7 @@ pub(super) fn step(
         Task::LongPaths => {
             let (dist, front, _) = host_arrays(s);
             let delta = f64::from(told.delta);
-            let (relaxed, rounds) = near_far(&graph.layout.out, dist, front, delta, beat);
+            let (relaxed, rounds) = near_far(&graph.layout, dist, front, delta, beat);
             (StepResult { relaxed, rounds, ..StepResult::default() }, false)
         }
         Task::Push => (push(graph, s, told.chunk.clone(), beat), false),
@@ -353,20 +353,21 @@ pub(super) fn exchange(s: &mut State, list: &mut Replicated<u64>, told: &Exchang
     }
 }
 
-/// Near-far to the end over `rows`, redundantly: distances are unique again when nothing is pending. `far` is the frontier to
+/// Near-far to the end, redundantly: distances are unique again when nothing is pending. `far` is the frontier to
 /// begin with. Returns arcs relaxed, and rounds.
 pub(super) fn near_far<D: Length>(
-    rows: &Rows,
+    layout: &WeightedLayout,
     dist: &mut [D],
     far: &mut [u64],
     delta: f64,
     beat: &(dyn Fn() + Sync),
 ) -> (u64, u64) {
+    let (rows, long_paths) = (&layout.out, layout.flat);
     with_arcs!(rows, |arcs| {
         let words = far.len();
         let round = Round::new(dist, &mut [], rows, arcs, beat);
         let seeds = round.take(far, 0..words);
-        NearFar { rows, arcs, dist: round.dist, beat, seeds, delta }.search()
+        NearFar { rows, arcs, dist: round.dist, beat, seeds, delta, long_paths }.search()
     })
 }
 

@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError, RwLock};
 
-/// Threads of a team at most: more would meet for longer than they work.
+/// Threads of a team at most, on a graph of long paths: more would meet for longer than they work.
 const TEAM: usize = 16;
 /// Arcs of a graph that are worth more threads than one.
 const WORTH_TEAM: u64 = 1 << 17;
@@ -39,6 +39,8 @@ pub(super) struct NearFar<'a, A: ArcView, D: Length> {
     /// The nodes to begin with.
     pub seeds: Vec<Entry<D>>,
     pub delta: f64,
+    /// Paths are long.
+    pub long_paths: bool,
 }
 
 /// Entries that a member has found, and how many.
@@ -71,7 +73,8 @@ impl<A: ArcView, D: Length> NearFar<'_, A, D> {
     /// Searches to the end. Returns arcs relaxed, and rounds.
     pub fn search(&self) -> (u64, u64) {
         let several = self.rows.arc_count() >= WORTH_TEAM;
-        let members = if several { team::size(TEAM) } else { 1 };
+        let most = if self.long_paths { TEAM } else { usize::MAX };
+        let members = if several { team::size(most) } else { 1 };
         let list = || (0..members).map(|_| Default::default()).collect();
         let shared = Shared {
             lists: [list(), list()],
@@ -115,8 +118,14 @@ impl<A: ArcView, D: Length> NearFar<'_, A, D> {
                 }
                 rounds += 1;
                 let marks = if count < MANY { None } else { Some(&*shared.marks) };
-                shared.read(turn, member.part(count, WORTH), &mut own);
-                self.go_on(&mut own, shared, threshold, marks, &mut found);
+                let mut go_on = |part| {
+                    shared.read(turn, part, &mut own);
+                    self.go_on(&mut own, shared, threshold, marks, &mut found);
+                };
+                match marks {
+                    None => go_on(member.part(count, WORTH)),
+                    Some(_) => member.deal(count, WORTH, go_on),
+                }
                 if shared.has_long {
                     member.meet();
                     let long = locked(&shared.long).clone();
@@ -144,8 +153,9 @@ impl<A: ArcView, D: Length> NearFar<'_, A, D> {
                 }
                 if let Some(marks) = marks {
                     member.meet();
-                    let part = member.part(marks.len(), WORTH);
-                    self.list(&marks[part.clone()], part.start, threshold, &mut found);
+                    member.deal(marks.len(), WORTH, |part| {
+                        self.list(&marks[part.clone()], part.start, threshold, &mut found);
+                    });
                 }
                 turn += 1;
                 shared.tell(member, turn, &mut found.near);
