@@ -23,18 +23,23 @@ fn link(comp: &[AtomicU32], u: u32, v: u32) {
     let (mut p, mut q) = (at(u), at(v));
     while p != q {
         let (high, low) = (p.max(q), p.min(q));
-        match comp[high as usize].compare_exchange(high, low, Relaxed, Relaxed) {
-            Ok(_) => return,
-            Err(above) if above == low => return,
-            Err(above) => {
-                // Whoever walks here next is there sooner.
-                let further = at(above);
-                if further != above {
-                    comp[high as usize].store(further, Relaxed);
-                }
-                (p, q) = (further, at(low));
+        // Most are hooked already: to look first keeps their lines in the caches of all cores.
+        let mut above = at(high);
+        if above == high {
+            match comp[high as usize].compare_exchange(high, low, Relaxed, Relaxed) {
+                Ok(_) => return,
+                Err(now) => above = now,
             }
         }
+        if above == low {
+            return;
+        }
+        // Whoever walks here next is there sooner.
+        let further = at(above);
+        if further != above {
+            comp[high as usize].store(further, Relaxed);
+        }
+        (p, q) = (further, at(low));
     }
 }
 
