@@ -19,8 +19,8 @@ pub(super) trait Length: Element {
     /// The distance over an arc of `weight` from here.
     fn plus(self, weight: f32) -> Self;
 
-    /// A threshold `delta` further on; the next number at least, also where `delta` is lost in rounding.
-    fn ahead(self, delta: f64) -> Self;
+    /// The same number.
+    fn real(self) -> f64;
 
     /// Whether a seed reaches the node.
     fn is_reached(self) -> bool {
@@ -37,8 +37,9 @@ impl Length for f32 {
         self + weight
     }
 
-    fn ahead(self, delta: f64) -> f32 {
-        (self + delta as f32).max(self.next_up())
+    #[inline(always)]
+    fn real(self) -> f64 {
+        self.into()
     }
 }
 
@@ -51,8 +52,9 @@ impl Length for f64 {
         self + f64::from(weight)
     }
 
-    fn ahead(self, delta: f64) -> f64 {
-        (self + delta).max(self.next_up())
+    #[inline(always)]
+    fn real(self) -> f64 {
+        self
     }
 }
 

@@ -1,18 +1,18 @@
-//! Near-far on host threads: a team goes through all rounds together. Each member keeps the nodes that it has found beyond the
-//! threshold, and looks through these alone. In a round of many nodes, those that improve are marked, and listed in their order
+//! Near-far on host threads: a team goes through all rounds together, window of distances by window. Each member keeps the nodes
+//! that it has found beyond the window in bins, one for each of the windows that follow. In a round of many nodes, those that improve are marked, and listed in their order
 //! when the round is over: their rows are then read in the order in which they lie in memory. A member that finds few nodes goes on
 //! with them by itself, without a round.
 //!
 //! Source: Zhang et al., "Optimizing ordered graph algorithms with GraphIt", CGO 2020 (bucket fusion).
 
-use super::{Entry, TASK_ARCS, lowest, relax};
+use super::{Entry, TASK_ARCS, relax};
 use crate::algorithm::chains::Length;
 use crate::layout::{ArcView, Rows};
 use crate::team::{self, Member};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 /// Threads of a team at most, on a graph of long paths: more would meet for longer than they work.
 const TEAM: usize = 16;
@@ -29,6 +29,12 @@ const LAPS: u64 = 1 << 10;
 
 /// Nodes from which a round is one of many.
 const MANY: usize = 1 << 12;
+
+/// Windows that have a bin each.
+const BINS: u64 = 64;
+
+/// The last window: what lies beyond goes with it.
+const LAST: u64 = 1 << 60;
 
 /// What members share.
 pub(super) struct NearFar<'a, A: ArcView, D: Length> {
@@ -52,8 +58,8 @@ struct Shared<D> {
     lists: [Vec<Part<D>>; 2],
     /// Nodes that a round of many has improved, as bits.
     marks: Vec<AtomicU64>,
-    /// The nearest node that each has kept.
-    lowest: Vec<Mutex<D>>,
+    /// The next window of which each has nodes; `u64::MAX` where it has none.
+    next: Vec<AtomicU64>,
     /// Whether there are rows that are too long for one member.
     has_long: bool,
     /// Those of a round.
@@ -63,9 +69,16 @@ struct Shared<D> {
 
 /// What a member has found.
 struct Found<D> {
-    /// Below the threshold.
+    /// Windows in a distance of 1.
+    windows: f64,
+    /// The window that is searched.
+    window: u64,
+    /// In it, or before.
     near: Vec<Entry<D>>,
-    far: Vec<Entry<D>>,
+    /// In the [`BINS`] windows that follow, by the window's remainder.
+    bins: Vec<Vec<Entry<D>>>,
+    /// Beyond these, and the lowest window there.
+    beyond: (Vec<Entry<D>>, u64),
     relaxed: u64,
 }
 
@@ -79,7 +92,7 @@ impl<A: ArcView, D: Length> NearFar<'_, A, D> {
         let shared = Shared {
             lists: [list(), list()],
             marks: (0..self.dist.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
-            lowest: (0..members).map(|_| Mutex::new(D::INFINITE)).collect(),
+            next: (0..members).map(|_| AtomicU64::new(0)).collect(),
             has_long: several
                 && self.rows.offsets.par_windows(2).any(|row| is_long(row[1] - row[0])),
             long: Mutex::default(),
@@ -91,26 +104,10 @@ impl<A: ArcView, D: Length> NearFar<'_, A, D> {
 
     fn work(&self, member: &Member<'_>, shared: &Shared<D>) -> u64 {
         let seeds = if member.is_first() { self.seeds.clone() } else { Vec::new() };
-        let mut found = Found { near: Vec::new(), far: seeds, relaxed: 0 };
+        let mut found = Found::new(seeds, self.delta);
         let (mut own, mut rounds, mut turn) = (Vec::new(), 0, 0);
         loop {
-            *locked(&shared.lowest[member.index()]) = lowest(&found.far);
-            member.meet();
-            let all = shared.lowest.iter().map(|lowest| *locked(lowest));
-            let nearest = all.fold(D::INFINITE, |a, b| if b < a { b } else { a });
-            if !nearest.is_reached() {
-                break;
-            }
-            let threshold = nearest.ahead(self.delta);
-            let Found { near, far, .. } = &mut found;
-            far.retain(|e| {
-                let now = e.1 < threshold;
-                if now {
-                    near.push(*e);
-                }
-                !now
-            });
-            shared.tell(member, turn, near);
+            shared.tell(member, turn, &mut found.near);
             member.meet();
             while let count @ 1.. = shared.count(turn) {
                 if member.is_first() {
@@ -120,7 +117,7 @@ impl<A: ArcView, D: Length> NearFar<'_, A, D> {
                 let marks = if count < MANY { None } else { Some(&*shared.marks) };
                 let mut go_on = |part| {
                     shared.read(turn, part, &mut own);
-                    self.go_on(&mut own, shared, threshold, marks, &mut found);
+                    self.go_on(&mut own, shared, marks, &mut found);
                 };
                 match marks {
                     None => go_on(member.part(count, WORTH)),
@@ -132,7 +129,7 @@ impl<A: ArcView, D: Length> NearFar<'_, A, D> {
                     for (from, row) in long {
                         let part = member.part((row.end - row.start) as usize, WORTH);
                         let part = row.start + part.start as u64..row.start + part.end as u64;
-                        self.relax(from, part, threshold, marks, &mut found);
+                        self.relax(from, part, marks, &mut found);
                     }
                     member.meet();
                     if member.is_first() {
@@ -149,20 +146,24 @@ impl<A: ArcView, D: Length> NearFar<'_, A, D> {
                         (self.beat)();
                     }
                     std::mem::swap(&mut own, &mut found.near);
-                    self.go_on(&mut own, shared, threshold, None, &mut found);
+                    self.go_on(&mut own, shared, None, &mut found);
                 }
                 if let Some(marks) = marks {
                     member.meet();
                     member.deal(marks.len(), WORTH, |part| {
-                        self.list(&marks[part.clone()], part.start, threshold, &mut found);
+                        self.list(&marks[part.clone()], part.start, &mut found);
                     });
                 }
                 turn += 1;
                 shared.tell(member, turn, &mut found.near);
                 member.meet();
             }
+            shared.next[member.index()].store(found.next(), Relaxed);
+            member.meet();
+            let next = shared.next.iter().map(|next| next.load(Relaxed));
+            let Some(next) = next.min().filter(|next| *next < u64::MAX) else { break };
             // A node is told of whenever it improves; the last time counts.
-            found.far.retain(|e| D::load(&self.dist[e.0 as usize]) == e.1);
+            found.begin(next, |e| D::load(&self.dist[e.0 as usize]) == e.1);
         }
         shared.relaxed.fetch_add(found.relaxed, Relaxed);
         rounds
@@ -173,7 +174,6 @@ impl<A: ArcView, D: Length> NearFar<'_, A, D> {
         &self,
         entries: &mut Vec<Entry<D>>,
         shared: &Shared<D>,
-        threshold: D,
         marks: Option<&[AtomicU64]>,
         found: &mut Found<D>,
     ) {
@@ -186,23 +186,16 @@ impl<A: ArcView, D: Length> NearFar<'_, A, D> {
             if shared.has_long && is_long(row.end - row.start) {
                 locked(&shared.long).push((from, row));
             } else {
-                self.relax(from, row, threshold, marks, found);
+                self.relax(from, row, marks, found);
             }
         }
     }
 
     /// Relaxes arcs of a row. Nodes that improve are marked, where there are marks, or found.
-    fn relax(
-        &self,
-        from: D,
-        arcs: Range<u64>,
-        threshold: D,
-        marks: Option<&[AtomicU64]>,
-        found: &mut Found<D>,
-    ) {
+    fn relax(&self, from: D, arcs: Range<u64>, marks: Option<&[AtomicU64]>, found: &mut Found<D>) {
         found.relaxed += arcs.end - arcs.start;
         relax(self.arcs, self.dist, from, arcs, |(v, distance)| match marks {
-            None => found.add((v, distance), threshold),
+            None => found.add((v, distance)),
             Some(marks) => {
                 let (word, bit) = (&marks[v as usize / 64], 1 << (v % 64));
                 if word.load(Relaxed) & bit == 0 {
@@ -213,7 +206,7 @@ impl<A: ArcView, D: Length> NearFar<'_, A, D> {
     }
 
     /// Finds the nodes that are marked in words from `first` on, and takes the marks away.
-    fn list(&self, words: &[AtomicU64], first: usize, threshold: D, found: &mut Found<D>) {
+    fn list(&self, words: &[AtomicU64], first: usize, found: &mut Found<D>) {
         for (i, word) in words.iter().enumerate() {
             let mut bits = word.load(Relaxed);
             if bits != 0 {
@@ -222,15 +215,50 @@ impl<A: ArcView, D: Length> NearFar<'_, A, D> {
             while bits != 0 {
                 let v = (first + i) * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                found.add((v as u32, D::load(&self.dist[v])), threshold);
+                found.add((v as u32, D::load(&self.dist[v])));
             }
         }
     }
 }
 
 impl<D: Length> Found<D> {
-    fn add(&mut self, entry: Entry<D>, threshold: D) {
-        if entry.1 < threshold { self.near.push(entry) } else { self.far.push(entry) }
+    /// The seeds, to be searched, and nothing yet.
+    fn new(seeds: Vec<Entry<D>>, delta: f64) -> Found<D> {
+        let bins = (0..BINS).map(|_| Vec::new()).collect();
+        let beyond = (Vec::new(), u64::MAX);
+        Found { windows: 1.0 / delta, window: 0, near: seeds, bins, beyond, relaxed: 0 }
+    }
+
+    fn add(&mut self, entry: Entry<D>) {
+        let window = ((entry.1.real() * self.windows) as u64).min(LAST);
+        if window <= self.window {
+            self.near.push(entry);
+        } else if window <= self.window + BINS {
+            self.bins[(window % BINS) as usize].push(entry);
+        } else {
+            self.beyond.0.push(entry);
+            self.beyond.1 = self.beyond.1.min(window);
+        }
+    }
+
+    /// The next window of which there are nodes.
+    fn next(&self) -> u64 {
+        let filled = |window: &u64| !self.bins[(window % BINS) as usize].is_empty();
+        let bin = (self.window + 1..=self.window + BINS).find(filled);
+        bin.unwrap_or(u64::MAX).min(self.beyond.1)
+    }
+
+    /// Goes on with this window, before which there is nothing left, and with those nodes of it that have not improved since: which they did for the `last` time.
+    fn begin(&mut self, window: u64, last: impl Fn(&Entry<D>) -> bool) {
+        let bin = &mut self.bins[(window % BINS) as usize];
+        if window <= self.window + BINS {
+            self.near.extend(bin.drain(..).filter(&last));
+        }
+        self.window = window;
+        if self.beyond.1 <= window {
+            let (beyond, _) = std::mem::replace(&mut self.beyond, (Vec::new(), u64::MAX));
+            beyond.into_iter().filter(last).for_each(|entry| self.add(entry));
+        }
     }
 }
 
@@ -268,6 +296,6 @@ fn is_long(arcs: u64) -> bool {
     arcs > TASK_ARCS
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
