@@ -1312,8 +1312,8 @@ type Table = (&'static str, &'static str, fn(&str) -> String);
 
 const TABLES: [Table; 25] = [
     ("workloads", "hive run --help", workloads),
-    ("results", "standing-02869e5.tar.gz", |archive| standing(archive, &[1, 2])),
-    ("resets", "standing-02869e5.tar.gz", resets),
+    ("results", "standing-0fba0e1.tar.gz", |archive| standing(archive, &[1, 2])),
+    ("resets", "standing-0fba0e1.tar.gz", resets),
     ("four GPUs", "standing-9fc559f.tar.gz", |archive| standing(archive, &[1, 4])),
     ("R-MAT 27", "scaling-27-9fc559f.tar.gz", scaling_27),
     ("all workloads", "strong-scaling-6e970d9.tar.gz", all_workloads),
