@@ -22,6 +22,9 @@ pub(super) trait Length: Element {
     /// The same number.
     fn real(self) -> f64;
 
+    /// The nearest to a number.
+    fn rounded(number: f64) -> Self;
+
     /// Whether a seed reaches the node.
     fn is_reached(self) -> bool {
         self < Self::INFINITE
@@ -37,9 +40,12 @@ impl Length for f32 {
         self + weight
     }
 
-    #[inline(always)]
     fn real(self) -> f64 {
         self.into()
+    }
+
+    fn rounded(number: f64) -> f32 {
+        number as f32
     }
 }
 
@@ -52,9 +58,12 @@ impl Length for f64 {
         self + f64::from(weight)
     }
 
-    #[inline(always)]
     fn real(self) -> f64 {
         self
+    }
+
+    fn rounded(number: f64) -> f64 {
+        number
     }
 }
 

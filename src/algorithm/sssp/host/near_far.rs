@@ -1,9 +1,9 @@
 //! Near-far on host threads: a team goes through all rounds together, window of distances by window. Each member keeps the nodes
-//! that it has found beyond the window in bins, one for each of the windows that follow. In a round of many nodes, those that improve are marked, and listed in their order
-//! when the round is over: their rows are then read in the order in which they lie in memory. A member that finds few nodes goes on
-//! with them by itself, without a round.
+//! that it has found beyond the window in bins, one for each of the windows that follow. In a round of many nodes, those that
+//! improve are marked, and listed in their order when the round is over: their rows are then read in the order in which they lie in
+//! memory. A member that finds few nodes goes on with them by itself, without a round.
 //!
-//! Source: Zhang et al., "Optimizing ordered graph algorithms with GraphIt", CGO 2020 (bucket fusion).
+//! Source: Zhang et al., "Optimizing ordered graph algorithms with GraphIt", CGO 2020 (bins of each thread, bucket fusion).
 
 use super::{Entry, TASK_ARCS, relax};
 use crate::algorithm::chains::Length;
@@ -69,10 +69,12 @@ struct Shared<D> {
 
 /// What a member has found.
 struct Found<D> {
-    /// Windows in a distance of 1.
-    windows: f64,
+    /// The width of a window.
+    delta: f64,
     /// The window that is searched.
     window: u64,
+    /// Where it ends, and where the next one does.
+    ends: [D; 2],
     /// In it, or before.
     near: Vec<Entry<D>>,
     /// In the [`BINS`] windows that follow, by the window's remainder.
@@ -226,14 +228,25 @@ impl<D: Length> Found<D> {
     fn new(seeds: Vec<Entry<D>>, delta: f64) -> Found<D> {
         let bins = (0..BINS).map(|_| Vec::new()).collect();
         let beyond = (Vec::new(), u64::MAX);
-        Found { windows: 1.0 / delta, window: 0, near: seeds, bins, beyond, relaxed: 0 }
+        let ends = Found::ends(0, delta);
+        Found { delta, window: 0, ends, near: seeds, bins, beyond, relaxed: 0 }
+    }
+
+    /// Where this window ends, and where the next one does.
+    fn ends(window: u64, delta: f64) -> [D; 2] {
+        [1, 2].map(|further| D::rounded((window + further) as f64 * delta))
     }
 
     fn add(&mut self, entry: Entry<D>) {
-        let window = ((entry.1.real() * self.windows) as u64).min(LAST);
-        if window <= self.window {
-            self.near.push(entry);
-        } else if window <= self.window + BINS {
+        if entry.1 < self.ends[0] {
+            return self.near.push(entry);
+        }
+        let next = self.window + 1;
+        let window = match entry.1 < self.ends[1] {
+            true => next,
+            false => ((entry.1.real() / self.delta) as u64).clamp(next, LAST.max(next)),
+        };
+        if window < next + BINS {
             self.bins[(window % BINS) as usize].push(entry);
         } else {
             self.beyond.0.push(entry);
@@ -248,13 +261,14 @@ impl<D: Length> Found<D> {
         bin.unwrap_or(u64::MAX).min(self.beyond.1)
     }
 
-    /// Goes on with this window, before which there is nothing left, and with those nodes of it that have not improved since: which they did for the `last` time.
+    /// Goes on with this window, before which there is nothing left, and with those nodes of it that improved for the `last`
+    /// time when they were found.
     fn begin(&mut self, window: u64, last: impl Fn(&Entry<D>) -> bool) {
         let bin = &mut self.bins[(window % BINS) as usize];
         if window <= self.window + BINS {
             self.near.extend(bin.drain(..).filter(&last));
         }
-        self.window = window;
+        (self.window, self.ends) = (window, Found::ends(window, self.delta));
         if self.beyond.1 <= window {
             let (beyond, _) = std::mem::replace(&mut self.beyond, (Vec::new(), u64::MAX));
             beyond.into_iter().filter(last).for_each(|entry| self.add(entry));
