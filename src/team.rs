@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 /// Looks at the others' state before a thread that waits offers its core to somebody else.
 const LOOKS: u32 = 1 << 12;
 
-/// Pieces of a deal that a member takes, about.
+/// Pieces of a deal that a member takes, about, and items of a piece at most, unless less are not worth it: items are not alike, and
+/// what comes first may take the longest.
 const PIECES: usize = 8;
+const MOST: usize = 1 << 12;
 
 /// On a cache line of its own.
 #[repr(align(128))]
@@ -175,7 +177,7 @@ impl Member<'_> {
             next.iter().for_each(|taken| taken.0.store(0, Ordering::Relaxed));
         }
         let members = self.team.members;
-        let piece = (items / (PIECES * members)).max(worth);
+        let piece = (items / (PIECES * members)).min(MOST).max(worth);
         for whose in (self.index..members).chain(0..self.index) {
             let [begin, end] = [whose, whose + 1].map(|part| items * part / members);
             let taken = &taken[whose].0;
@@ -397,6 +399,7 @@ mod tests {
                     run(threads, |member| {
                         for deal in 1..=50 {
                             member.deal(items, worth, |piece| {
+                                assert!(piece.len() <= MOST.max(worth));
                                 piece.for_each(|i| {
                                     all[i].fetch_add(1, Ordering::Relaxed);
                                 });

@@ -123,7 +123,10 @@ impl<A: ArcView, D: Length> NearFar<'_, A, D> {
                 };
                 match marks {
                     None => go_on(member.part(count, WORTH)),
-                    Some(_) => member.deal(count, WORTH, go_on),
+                    Some(_) => member.deal(count, WORTH, |part| {
+                        (self.beat)();
+                        go_on(part);
+                    }),
                 }
                 if shared.has_long {
                     member.meet();
@@ -228,6 +231,8 @@ impl<D: Length> Found<D> {
     fn new(seeds: Vec<Entry<D>>, delta: f64) -> Found<D> {
         let bins = (0..BINS).map(|_| Vec::new()).collect();
         let beyond = (Vec::new(), u64::MAX);
+        // Where all weights are 0, so is their mean.
+        let delta = if delta > 0.0 { delta } else { f64::INFINITY };
         let ends = Found::ends(0, delta);
         Found { delta, window: 0, ends, near: seeds, bins, beyond, relaxed: 0 }
     }
