@@ -5,7 +5,7 @@
 // list had no room, it reads all that the other knows of its nodes. At the end owners tell everybody their distances.
 #pragma once
 
-#include "sssp_pull.cuh"
+#include "sssp_round.cuh"
 
 #define LISTED (QUEUE / (STEP_THREADS / 32u))  // nodes that a warp lists before it pushes them, or keeps for others
 #define LANE_PUSH 64u                          // arcs that a lane pushes alone; those of longer rows are dealt over the grid

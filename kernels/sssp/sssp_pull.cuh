@@ -195,11 +195,6 @@ __device__ void pull_word(const StepArgs& a, Shared& s, Tally& t, u32* next, u32
     stage(s, __ballot_sync(FULL, improved), improved, v);
 }
 
-__device__ void clear(u32* bitmap, u32 words) {
-    for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < words; i += gridDim.x * blockDim.x)
-        bitmap[i] = 0;
-}
-
 // Pulls the long rows: giants [lo, giant_end) a block each, hubs [giant_end, hub_end) a warp each.
 template <bool TOGETHER>
 __device__ void pull_long(const StepArgs& a, Shared& s, Tally& t, u32* marks, u32 lo, u32 giant_end,

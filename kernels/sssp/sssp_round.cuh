@@ -212,3 +212,9 @@ __device__ bool close(const StepArgs& a, Grid& grid, u64* epoch, u32 round, Roun
     }
     return true;
 }
+
+// Makes a bitmap empty.
+__device__ void clear(u32* bitmap, u32 words) {
+    for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < words; i += gridDim.x * blockDim.x)
+        bitmap[i] = 0;
+}

@@ -295,11 +295,15 @@ mod tests {
     use crate::io::LoadOptions;
     use crate::layout::Layout;
 
-    /// A uniform graph with such weights.
-    fn uniform(weights: &str) -> WeightedLayout {
+    /// A graph with such weights.
+    fn weighted(spec: &str, weights: &str) -> WeightedLayout {
         let options = LoadOptions { weights: weights.parse().unwrap(), ..LoadOptions::default() };
-        let graph = crate::io::load_with("uniform:2^12", &options).unwrap();
+        let graph = crate::io::load_with(spec, &options).unwrap();
         WeightedLayout::new(&graph, Layout::Auto).unwrap()
+    }
+
+    fn uniform(weights: &str) -> WeightedLayout {
+        weighted("uniform:2^12", weights)
     }
 
     #[test]
@@ -352,10 +356,7 @@ mod tests {
             assert_eq!(joining_pays(&layout(spec), None), wanted, "{spec}");
         }
         for (weights, wanted) in [("unit", false), ("random:0-1000000:1", true)] {
-            let options =
-                LoadOptions { weights: weights.parse().unwrap(), ..LoadOptions::default() };
-            let graph = crate::io::load_with("star:2^22", &options).unwrap();
-            let layout = WeightedLayout::new(&graph, Layout::Auto).unwrap();
+            let layout = weighted("star:2^22", weights);
             assert_eq!(joining_pays(&layout, None), wanted, "{weights}");
         }
         let small = uniform("random:1-8:1");
