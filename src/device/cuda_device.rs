@@ -310,6 +310,12 @@ impl CudaDevice {
             .try_fold(u32::MAX, |least, blocks| Ok(least.min(blocks?)))
     }
 
+    /// How many of `resident` blocks search a graph: one on each multiprocessor where it is `small`, as they meet sooner.
+    pub fn searching(&self, resident: u32, small: bool) -> u32 {
+        let one_each = (self.info.multiprocessors / self.sharers).max(1);
+        if small { resident.min(one_each) } else { resident }
+    }
+
     /// The kernel of launches over all GPUs, if this fleet's GPUs can be `joined` in one.
     pub fn joint(
         &mut self,

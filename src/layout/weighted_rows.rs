@@ -183,6 +183,12 @@ impl Sketch {
 /// A graph has no hubs if its [`evenness`](WeightedLayout::evenness) is at least this.
 pub(crate) const EVEN: f64 = 0.125;
 
+/// Whether barriers take more of a search on a GPU than arcs do, in a graph of so many arcs and of this
+/// [`evenness`](WeightedLayout::evenness): fewer of them are looked at where there are hubs.
+pub(crate) fn is_small(arcs: u64, evenness: f64) -> bool {
+    arcs <= if evenness < EVEN { 1 << 25 } else { 1 << 22 }
+}
+
 /// The part of all nodes, by falling degree, that have half of all arcs between them: 1/2 where all degrees are the same,
 /// and little where there are hubs.
 /// `offsets` of rows out and in.

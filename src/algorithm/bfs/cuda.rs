@@ -12,7 +12,7 @@ use crate::device::kernels::bfs_round::{
 use crate::device::{CudaDevice, Function, Launch, Pinned, source};
 use crate::error::Result;
 use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, QUEUE, topology};
-use crate::layout::{DeviceGraph, EVEN, TopologyRows};
+use crate::layout::{DeviceGraph, EVEN, TopologyRows, is_small};
 
 const _: () = assert!(size_of::<BfsControl>() <= CONTROL * size_of::<u64>());
 /// "Not in a queue".
@@ -48,8 +48,8 @@ impl Workspace {
         long_paths: bool,
         [joins, trace]: [bool; 2],
     ) -> Result<Workspace> {
-        let arcs = rows.columns.out.arcs();
-        let blind = arcs >= BLIND_ARCS && rows.columns.evenness() >= EVEN;
+        let (arcs, evenness) = (rows.columns.out.arcs(), rows.columns.evenness());
+        let blind = arcs >= BLIND_ARCS && evenness >= EVEN;
         let blind = blind.then(|| "-DHIVE_BLIND=1".to_string());
         let options: Vec<String> = graph.options().into_iter().chain(blind).collect();
         let joint = device.joint(joins, source("bfs_joint.cu"), &options, "bfs_joint")?;
@@ -69,6 +69,7 @@ impl Workspace {
         };
         let sizes = Sizes { nodes: rows.columns.nodes, active, record: width };
         let arrays = Arrays::allocate(device, sizes)?;
+        let most = device.resident_blocks_of([Some(run), joint], THREADS, 0)?;
         let args = BfsRecordArgs {
             offsets: from.offsets.pointer(),
             columns: from.columns.pointer(),
@@ -83,7 +84,7 @@ impl Workspace {
             joint,
             start,
             count,
-            blocks: device.resident_blocks_of([Some(run), joint], THREADS, 0)?,
+            blocks: device.searching(most, is_small(arcs, evenness)),
             arrays,
             long_paths,
             status: Pinned::new(&device.context, 1)?,

@@ -45,7 +45,7 @@ impl Workspace {
         graph: &DeviceWeighted,
         seeds: &[u32],
         widths: Option<Widths>,
-        [joins, trace, windows]: [bool; 3],
+        [joins, trace, windows, small]: [bool; 4],
     ) -> Result<Workspace> {
         let [packed, wide] = graph.options();
         let capped = windows.then(|| "-DHIVE_CAPPED=1".to_string());
@@ -55,7 +55,8 @@ impl Workspace {
         let step = kernel("sssp_step")?;
         let scatter = kernel("sssp_scatter")?;
         let (pack, apply) = (kernel("sssp_pack")?, kernel("sssp_apply")?);
-        let blocks = device.resident_blocks_of([Some(step), joint], STEP_THREADS, STEP_SHARED)?;
+        let most = device.resident_blocks_of([Some(step), joint], STEP_THREADS, STEP_SHARED)?;
+        let blocks = device.searching(most, small);
         let active = graph.active as usize;
         let listed = if widths.is_some() { 1 } else { active };
         let sizes = Sizes { seeds: seeds.len(), blocks: blocks as usize, listed };

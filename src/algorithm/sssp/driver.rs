@@ -16,7 +16,7 @@ use crate::fleet::{Fleet, Replica};
 use crate::graph::Graph;
 use crate::layout::TileFacts;
 use crate::layout::memory::{DeviceArray, GraphShape};
-use crate::layout::{Form, Prepared, WeightedGraph};
+use crate::layout::{Form, Prepared, WeightedGraph, is_small};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -164,7 +164,8 @@ impl<'a> Driver<'a> {
         };
         let state = State::allocate(r, layout.nodes)?;
         let joint = matches!(plan, Plan::Joint { .. });
-        let options = [joint, config.run.trace, plan.window().is_some()];
+        let small = is_small(layout.out.arc_count(), layout.evenness());
+        let options = [joint, config.run.trace, plan.window().is_some(), small];
         let cuda = |device: &mut _| {
             Workspace::new(device, graph.on_device(rank)?, seeds, plan.widths(), options)
         };

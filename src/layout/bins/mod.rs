@@ -85,7 +85,10 @@ impl Bins {
             bounds.push(begin);
         }
         let cuts: Vec<u64> = (0..first).chain(bounds.iter().copied()).collect();
-        let weight = |cut: u64| offsets[cuts[cut as usize] as usize] + cuts[cut as usize];
+        let weight = |cut: u64| {
+            let row = cuts[cut as usize];
+            offsets[row as usize] * ARC_PS + row * ROW_PS
+        };
         let pieces = cuts.len() as u64 - 1;
         let split = Split::by_weight(pieces, world, 1, weight(pieces), weight);
         let row = |cut: &u64| cuts[*cut as usize];
