@@ -1,62 +1,70 @@
 //! The textbook loop of three workloads (`--merge dense`) beside the same as a program of operators.
 //!
-//!     cargo bench --bench textbook -- [--graphs SPEC ...] [--devices LIST ...] [--runs N] [--json FILE]
+//!     cargo bench --bench textbook -- [--workloads NAME ...] [--graphs SPEC ...] [--devices LIST ...] [--runs N] [--json FILE]
 //!
 //! `bfs`: push along the chunk's arcs, OR the frontiers, settle. `cc`: hook over the chunk's arcs, MIN the parents, join each
 //! node with the parent that it had before. `kcore`: peel nodes of degree at most k, SUM the arcs that are lost. Times are
 //! medians of runs from a common start to the answer on all devices; answers are compared.
+//!
+//! Beside them programs of `examples/` without a workload of their own: `heat`, a step, beside an iteration of PageRank;
+//! `labels`, the rounds of label propagation, beside components.
 
-use hivegraph::algorithm::{BfsConfig, CcConfig, KcoreConfig, bfs, cc, kcore};
+use hivegraph::algorithm::{
+    BfsConfig, CcConfig, KcoreConfig, PagerankConfig, bfs, cc, kcore, pagerank,
+};
 use hivegraph::fleet::{Fleet, FleetConfig};
 use hivegraph::prelude::*;
 use hivegraph::report::{COMMIT, VERSION, utc, write_json};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Instant, SystemTime};
 
+#[path = "../examples/heat.rs"]
+#[allow(dead_code)]
+mod heat;
 #[path = "../examples/k_core.rs"]
 #[allow(dead_code)]
 mod k_core;
+#[path = "../examples/label_propagation.rs"]
+#[allow(dead_code)]
+mod label_propagation;
+
+/// Steps of `heat` that are timed.
+const STEPS: u32 = 20;
+
+/// The source begins.
+#[lambda]
+fn seed(v: u32, now: Writes<NodeSet>, level: Writes<u32>, source: u32) {
+    level[v] = if v == source { 0 } else { u32::MAX };
+    if v == source {
+        now.insert(v);
+    }
+}
+
+#[lambda]
+fn unseen(v: u32, level: Reads<u32>) -> bool {
+    level[v] == u32::MAX
+}
+
+#[lambda]
+fn reach(u: u32, v: u32) -> bool {
+    true
+}
+
+#[lambda]
+fn settle(v: u32, level: Writes<u32>, depth: u32) {
+    level[v] = depth;
+}
+
+#[lambda]
+fn arcs(g: GraphView, v: u32) -> u64 {
+    g.degree(v)
+}
 
 /// Breadth-first search from node `source`: the answer and the milliseconds of the last run.
 fn levels(r: &mut Replica, g: &Resident, source: u32, runs: usize) -> Result<(Vec<u32>, Vec<f64>)> {
     let n = g.graph().nodes();
-    let seed = Lambda::<()>::new("seed")
-        .writes_set("now")
-        .writes::<u32>("level")
-        .scalar::<u32>("source")
-        .cuda("level[v] = v == source ? 0 : ~0u; if (v == source) now.insert(v);")
-        .host(|a| {
-            let (now, level) = (a.writes_set("now"), a.writes::<u32>("level"));
-            let source = a.scalar::<u32>("source") as usize;
-            Box::new(move |v| {
-                level.set(v, if v == source { 0 } else { u32::MAX });
-                if v == source {
-                    now.insert(v);
-                }
-            })
-        });
-    let unseen = Lambda::<bool>::new("unseen")
-        .reads::<u32>("level")
-        .cuda("return level[v] == ~0u;")
-        .host(|a| {
-            let level = a.reads::<u32>("level");
-            Box::new(move |v| level.at(v) == u32::MAX)
-        });
-    let reach =
-        ArcLambda::<bool>::new("reach").cuda("return true;").host(|_| Box::new(|_, _, _, _| true));
-    let settle = Lambda::<()>::new("settle")
-        .writes::<u32>("level")
-        .scalar::<u32>("depth")
-        .cuda("level[v] = depth;")
-        .host(|a| {
-            let (level, depth) = (a.writes::<u32>("level"), a.scalar::<u32>("depth"));
-            Box::new(move |v| level.set(v, depth))
-        });
-    let arcs = Lambda::<u64>::new("arcs").cuda("return (u64)g.degree(v);").host(|a| {
-        let g = a.graph();
-        Box::new(move |v| g.degree(v) as u64)
-    });
+    let (seed, unseen, reach, settle, arcs) = (seed(), unseen(), reach(), settle(), arcs());
     let mut level = r.replicated::<u32>("level", n, MergeOp::Min)?;
     let mut now = r.frontier("now", n, MergeOp::Or)?;
     let mut next = r.frontier("next", n, MergeOp::Or)?;
@@ -91,76 +99,70 @@ fn levels(r: &mut Replica, g: &Resident, source: u32, runs: usize) -> Result<(Ve
     Ok((r.read(&level)?, times))
 }
 
-/// Joins two trees: the larger root under the smaller.
-const LINK: &str = "
-template <typename A> __device__ u32 root(A& parent, u32 v) {
-    for (u32 up = fresh_value(parent[v]); up != v; up = fresh_value(parent[v])) v = up;
-    return v;
-}
-template <typename A> __device__ void link(A& parent, u32 u, u32 v) {
-    while (true) {
-        u = root(parent, u);
-        v = root(parent, v);
-        if (u == v) return;
-        if (u < v) { u32 other = u; u = v; v = other; }
-        if (atomic_cas(parent[u], u, v) == u) return;
+/// The root of the tree that v is in.
+#[device]
+fn root(parent: Writes<u32>, v: u32) -> u32 {
+    let mut at = v;
+    loop {
+        let up = parent[at];
+        if up == at {
+            return at;
+        }
+        at = up;
     }
 }
-";
 
-fn root(parent: impl Fn(usize) -> u32, mut v: usize) -> usize {
-    while parent(v) as usize != v {
-        v = parent(v) as usize;
+/// Joins two trees: the larger root under the smaller.
+#[device]
+fn link(parent: Writes<u32>, u: u32, v: u32) {
+    let mut a: u32 = u;
+    let mut b: u32 = v;
+    loop {
+        a = root(parent, a);
+        b = root(parent, b);
+        if a == b {
+            return;
+        }
+        let high = a.max(b);
+        let was = parent.cas(high, high, a.min(b));
+        if was == high {
+            return;
+        }
     }
-    v
+}
+
+#[lambda]
+fn own(v: u32, parent: Writes<u32>) {
+    parent[v] = v;
+}
+
+#[lambda]
+fn hook(u: u32, v: u32, parent: Writes<u32>) {
+    if u > v {
+        link(parent, u, v);
+    }
+}
+
+#[lambda]
+fn rehook(v: u32, parent: Writes<u32>, old: Reads<u32>) {
+    link(parent, v, old[v]);
+}
+
+#[lambda]
+fn flatten(v: u32, parent: Writes<u32>) {
+    let top: u32 = root(parent, v);
+    parent[v] = top;
+}
+
+#[lambda]
+fn moved(v: u32, parent: Reads<u32>, old: Reads<u32>) -> u32 {
+    if parent[v] != old[v] { 1 } else { 0 }
 }
 
 /// Connected components by hooking: the smallest node of each node's component, and milliseconds.
 fn components(r: &mut Replica, g: &Resident, runs: usize) -> Result<(Vec<u32>, Vec<f64>)> {
     let n = g.graph().nodes();
-    let parents = || Lambda::<()>::new("own").writes::<u32>("parent");
-    let own = parents().cuda("parent[v] = v;").host(|a| {
-        let parent = a.writes::<u32>("parent");
-        Box::new(move |v| parent.set(v, v as u32))
-    });
-    let hook = ArcLambda::<()>::new("hook").writes::<u32>("parent").functions(LINK);
-    let hook = hook.cuda("if (u > v) link(parent, u, v);").host(|a| {
-        let parent = a.writes::<u32>("parent");
-        Box::new(move |u, v, _, _| {
-            let (mut u, mut v) = (u, v);
-            while u != v {
-                (u, v) = (root(|k| parent.at(k), u), root(|k| parent.at(k), v));
-                let (high, low) = (u.max(v), u.min(v));
-                if high == low || parent.cas(high, high as u32, low as u32) == high as u32 {
-                    return;
-                }
-            }
-        })
-    });
-    let rehook = Lambda::<()>::new("rehook").writes::<u32>("parent").reads::<u32>("old");
-    let rehook = rehook.functions(LINK).cuda("link(parent, v, old[v]);").host(|a| {
-        let (parent, old) = (a.writes::<u32>("parent"), a.reads::<u32>("old"));
-        Box::new(move |v| {
-            let (mut u, mut v) = (v, old.at(v) as usize);
-            while u != v {
-                (u, v) = (root(|k| parent.at(k), u), root(|k| parent.at(k), v));
-                let (high, low) = (u.max(v), u.min(v));
-                if high == low || parent.cas(high, high as u32, low as u32) == high as u32 {
-                    return;
-                }
-            }
-        })
-    });
-    let flatten = Lambda::<()>::new("flatten").writes::<u32>("parent").functions(LINK);
-    let flatten = flatten.cuda("parent[v] = root(parent, v);").host(|a| {
-        let parent = a.writes::<u32>("parent");
-        Box::new(move |v| parent.set(v, root(|k| parent.at(k), v) as u32))
-    });
-    let moved = Lambda::<u32>::new("moved").reads::<u32>("parent").reads::<u32>("old");
-    let moved = moved.cuda("return parent[v] != old[v];").host(|a| {
-        let (parent, old) = (a.reads::<u32>("parent"), a.reads::<u32>("old"));
-        Box::new(move |v| u32::from(parent.at(v) != old.at(v)))
-    });
+    let (own, hook, rehook, flatten, moved) = (own(), hook(), rehook(), flatten(), moved());
     let mut parent = r.replicated::<u32>("parent", n, MergeOp::Min)?;
     let mut old = r.replicated::<u32>("old", n, MergeOp::Min)?;
     let (all, mut times) = (Over::nodes(g).whole(), Vec::new());
@@ -190,6 +192,37 @@ fn components(r: &mut Replica, g: &Resident, runs: usize) -> Result<(Vec<u32>, V
     Ok((r.read(&parent)?, times))
 }
 
+/// Milliseconds of a step of `heat`, several times.
+fn heat_steps(r: &mut Replica, g: &Resident, times: usize) -> Result<Vec<f64>> {
+    let mut state = heat::State::new(r, g)?;
+    state.steps(r, g, 1, 0.5)?;
+    let mut all = Vec::new();
+    for _ in 0..times {
+        r.settle()?;
+        r.barrier("start")?;
+        let start = Instant::now();
+        state.steps(r, g, STEPS, 0.5)?;
+        r.settle()?;
+        all.push(start.elapsed().as_secs_f64() * 1e3 / f64::from(STEPS));
+    }
+    Ok(all)
+}
+
+/// Label propagation: the labels, its rounds, and milliseconds of each time; the first, which compiles, too.
+fn label_rounds(r: &mut Replica, g: &Resident, times: usize) -> Result<(Vec<u32>, u32, Vec<f64>)> {
+    let mut state = label_propagation::State::new(r, g)?;
+    let (mut rounds, mut all) = (0, Vec::new());
+    for _ in 0..times {
+        r.settle()?;
+        r.barrier("start")?;
+        let start = Instant::now();
+        rounds = state.spread(r, g)?;
+        r.settle()?;
+        all.push(start.elapsed().as_secs_f64() * 1e3);
+    }
+    Ok((r.read(&state.label)?, rounds, all))
+}
+
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     values[values.len() / 2]
@@ -206,6 +239,10 @@ fn main() -> Result<()> {
         if given.is_empty() { vec![default] } else { given }
     };
     let runs: usize = or("--runs", "8")[0].parse().map_err(|_| Error::input("--runs: a number"))?;
+    let workloads = match of("--workloads").as_slice() {
+        [] => WORKLOADS.to_vec(),
+        some => some.to_vec(),
+    };
     let (mut fleets, mut rows) = (Vec::new(), Vec::new());
     for devices in or("--devices", "auto") {
         let devices_list = devices.parse()?;
@@ -216,43 +253,11 @@ fn main() -> Result<()> {
             let options = ResidentOptions { weights: false, ..ResidentOptions::default() };
             let g = Resident::new(&fleet, graph.clone(), options)?;
             let prepared = Prepared::new(&fleet, graph.clone(), PrepareOptions::default())?;
-            let run = RunOptions {
-                merge: MergeMode::Dense,
-                runs: runs as u32,
-                warmup: 1,
-                ..RunOptions::default()
-            };
-            let source = (0..graph.nodes()).max_by_key(|v| graph.degree(*v)).unwrap_or(0) as u32;
-            let seeds = Seeds::of_nodes(&graph, &[source]);
-            let config =
-                BfsConfig { run: run.clone(), sources: Some(seeds), ..BfsConfig::default() };
-            let built_in = bfs(&fleet, &prepared, &config)?;
-            let (at, total) = (g.clone(), runs + 1);
-            let (found, times) = fleet.run(move |r| levels(r, &at, source, total))?.swap_remove(0);
-            same("bfs", built_in.levels.first() == Some(&found))?;
-            rows.push(row("bfs", spec, devices, &built_in.measured, times));
-            let built_in = cc(&fleet, &prepared, &CcConfig { run: run.clone() })?;
-            let at = g.clone();
-            let (found, times) = fleet.run(move |r| components(r, &at, total))?.swap_remove(0);
-            same("cc", partition(&built_in.labels) == partition(&found))?;
-            rows.push(row("cc", spec, devices, &built_in.measured, times));
-            let built_in = kcore(&fleet, &prepared, &KcoreConfig { run })?;
-            let at = g.clone();
-            let (mut times, mut found) = (Vec::new(), Vec::new());
-            for _ in 0..total.min(4) {
-                let at = at.clone();
-                let timed = fleet.run(move |r| {
-                    r.barrier("start")?;
-                    let start = Instant::now();
-                    let core = k_core::k_core(r, &at)?;
-                    Ok((core, start.elapsed().as_secs_f64() * 1e3))
-                })?;
-                let (core, ms) = timed.into_iter().next().unwrap_or_default();
-                times.push(ms);
-                found = core;
+            let setting = Setting { fleet: &fleet, prepared: &prepared, g: &g, runs };
+            for what in &workloads {
+                let (built_in, times) = setting.compare(what)?;
+                rows.push(row(what, spec, devices, built_in, times));
             }
-            same("kcore", built_in.cores == found)?;
-            rows.push(row("kcore", spec, devices, &built_in.measured, times));
         }
     }
     let record = json!({
@@ -264,6 +269,85 @@ fn main() -> Result<()> {
         write_json(Path::new(path), &record)?;
     }
     Ok(())
+}
+
+const WORKLOADS: [&str; 5] = ["bfs", "cc", "kcore", "heat", "labels"];
+
+/// What is compared, and on what.
+struct Setting<'a> {
+    fleet: &'a Fleet,
+    prepared: &'a Prepared,
+    g: &'a Arc<Resident>,
+    runs: usize,
+}
+
+impl Setting<'_> {
+    /// Milliseconds of what is built in, and of several runs of the program.
+    fn compare(&self, what: &str) -> Result<(f64, Vec<f64>)> {
+        let Setting { fleet, prepared, g, runs } = *self;
+        let (at, total) = (g.clone(), runs + 1);
+        let plain = RunOptions { runs: runs as u32, warmup: 1, ..RunOptions::default() };
+        let dense = RunOptions { merge: MergeMode::Dense, ..plain.clone() };
+        let graph = g.graph().clone();
+        let (built_in, times) = match what {
+            "bfs" => {
+                let most = (0..graph.nodes()).max_by_key(|v| graph.degree(*v)).unwrap_or(0) as u32;
+                let sources = Some(Seeds::of_nodes(&graph, &[most]));
+                let config = BfsConfig { run: dense, sources, ..BfsConfig::default() };
+                let built_in = bfs(fleet, prepared, &config)?;
+                let (found, times) =
+                    fleet.run(move |r| levels(r, &at, most, total))?.swap_remove(0);
+                same(what, built_in.levels.first() == Some(&found))?;
+                (built_in.measured, times)
+            }
+            "cc" => {
+                let built_in = cc(fleet, prepared, &CcConfig { run: dense })?;
+                let (found, times) = fleet.run(move |r| components(r, &at, total))?.swap_remove(0);
+                same(what, partition(&built_in.labels) == partition(&found))?;
+                (built_in.measured, times)
+            }
+            "kcore" => {
+                let built_in = kcore(fleet, prepared, &KcoreConfig { run: dense })?;
+                let (found, times) = fleet.run(move |r| cores(r, &at, total))?.swap_remove(0);
+                same(what, built_in.cores == found)?;
+                (built_in.measured, times)
+            }
+            "heat" => {
+                let config = PagerankConfig { iterations: STEPS, run: plain, ..Default::default() };
+                let built_in = pagerank(fleet, prepared, &config)?;
+                let times = fleet.run(move |r| heat_steps(r, &at, total))?.swap_remove(0);
+                (built_in.measured, times)
+            }
+            "labels" => {
+                let built_in = cc(fleet, prepared, &CcConfig { run: plain })?;
+                let (found, rounds, times) =
+                    fleet.run(move |r| label_rounds(r, &at, total))?.swap_remove(0);
+                same(what, partition(&built_in.labels) == found)?;
+                println!("labels: {rounds} rounds");
+                (built_in.measured, times)
+            }
+            other => {
+                let all = WORKLOADS.join(", ");
+                return Err(Error::input(format!("--workloads {other}: use {all}")));
+            }
+        };
+        let per = if what == "heat" { f64::from(STEPS) } else { 1.0 };
+        let built_in = median(built_in.runs.iter().map(|run| run.total_ms / per).collect());
+        // The first compiles.
+        Ok((built_in, times[1..].to_vec()))
+    }
+}
+
+/// Core numbers, and milliseconds.
+fn cores(r: &mut Replica, g: &Resident, runs: usize) -> Result<(Vec<u32>, Vec<f64>)> {
+    let (mut found, mut times) = (Vec::new(), Vec::new());
+    for _ in 0..runs {
+        r.barrier("start")?;
+        let start = Instant::now();
+        found = k_core::k_core(r, g)?;
+        times.push(start.elapsed().as_secs_f64() * 1e3);
+    }
+    Ok((found, times))
 }
 
 /// The smallest node of each node's component.
@@ -279,15 +363,7 @@ fn same(what: &str, same: bool) -> Result<()> {
     if same { Ok(()) } else { Err(Error::Verify(format!("{what}: other answers"))) }
 }
 
-fn row(
-    what: &str,
-    spec: &str,
-    devices: &str,
-    measured: &hivegraph::algorithm::Measured,
-    mut times: Vec<f64>,
-) -> serde_json::Value {
-    let built_in = median(measured.runs.iter().map(|run| run.total_ms).collect());
-    times.remove(0);
+fn row(what: &str, spec: &str, devices: &str, built_in: f64, times: Vec<f64>) -> Value {
     let operators = median(times);
     println!(
         "{what:6} {spec:12} {devices:10} built-in {built_in:9.4} ms, operators {operators:9.4} ms"

@@ -17,22 +17,15 @@ pub struct Degrees {
 }
 
 /// The degree of node v.
-pub fn degree() -> Lambda<u32> {
-    Lambda::new("degree").cuda("return (u32)g.degree(v);").host(|a| {
-        let g = a.graph();
-        Box::new(move |v| g.degree(v) as u32)
-    })
+#[lambda]
+pub fn degree(g: GraphView, v: u32) -> u32 {
+    g.degree(v) as u32
 }
 
 /// Node v where it has so many arcs, else a number that no node has.
-pub fn who_has() -> Lambda<u32> {
-    Lambda::new("who_has")
-        .scalar::<u32>("arcs")
-        .cuda("return g.degree(v) == arcs ? v : 0xffffffffu;")
-        .host(|a| {
-            let (g, arcs) = (a.graph(), a.scalar::<u32>("arcs"));
-            Box::new(move |v| if g.degree(v) == arcs as usize { v as u32 } else { u32::MAX })
-        })
+#[lambda]
+pub fn who_has(g: GraphView, v: u32, arcs: u32) -> u32 {
+    if g.degree(v) == arcs as u64 { v } else { u32::MAX }
 }
 
 /// The program of one replica. Reductions and histograms give every replica the whole answer.

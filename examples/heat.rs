@@ -8,55 +8,67 @@ use hivegraph::prelude::*;
 mod common;
 
 /// What comes to u from v.
-pub fn flow() -> ArcLambda<f32> {
-    ArcLambda::new("flow").reads::<f32>("heat").cuda("return heat[v] - heat[u];").host(|a| {
-        let heat = a.reads::<f32>("heat");
-        Box::new(move |u, v, _, _| heat.at(v) - heat.at(u))
-    })
+#[lambda]
+pub fn flow(u: u32, v: u32, heat: Reads<f32>) -> f32 {
+    heat[v] - heat[u]
 }
 
 /// A node takes up what came. Without neighbours nothing did.
-pub fn warm() -> Lambda {
-    let warm = Lambda::new("warm").reads::<f32>("inflow").writes::<f32>("heat");
-    let text = "if (g.degree(v) > 0) heat[v] += rate * inflow[v] / g.degree(v);";
-    warm.scalar::<f32>("rate").cuda(text).host(|a| {
-        let (g, rate) = (a.graph(), a.scalar::<f32>("rate"));
-        let (inflow, heat) = (a.reads::<f32>("inflow"), a.writes::<f32>("heat"));
-        Box::new(move |v| {
-            if g.degree(v) > 0 {
-                heat.set(v, heat.at(v) + rate * inflow.at(v) / g.degree(v) as f32);
-            }
-        })
-    })
+#[lambda]
+pub fn warm(g: GraphView, v: u32, inflow: Reads<f32>, heat: Writes<f32>, rate: f32) {
+    let degree = g.degree(v);
+    if degree > 0 {
+        heat[v] += rate * inflow[v] / degree as f32;
+    }
 }
 
 /// Degree times heat.
-pub fn energy() -> Lambda<f64> {
-    let energy = Lambda::new("energy").reads::<f32>("heat");
-    energy.cuda("return (f64)g.degree(v) * heat[v];").host(|a| {
-        let (g, heat) = (a.graph(), a.reads::<f32>("heat"));
-        Box::new(move |v| g.degree(v) as f64 * f64::from(heat.at(v)))
-    })
+#[lambda]
+pub fn energy(g: GraphView, v: u32, heat: Reads<f32>) -> f64 {
+    g.degree(v) as f64 * heat[v] as f64
+}
+
+/// What a program holds: the heat of every node, and what came to it.
+pub struct State {
+    pub heat: Replicated<f32>,
+    inflow: Replicated<f32>,
+}
+
+impl State {
+    pub fn new(r: &mut Replica, g: &Resident) -> Result<State> {
+        let mut heat = r.node_array::<f32>("heat", g, MergeOp::Gather)?;
+        let inflow = r.node_array::<f32>("inflow", g, MergeOp::Gather)?;
+        let n = g.graph().nodes();
+        heat.assign(&(0..n).map(|v| if v < n / 8 { 100.0 } else { 0.0 }).collect::<Vec<f32>>())?;
+        Ok(State { heat, inflow })
+    }
+
+    /// Each replica for its own chunk: what came is nobody else's business, the heat is everybody's.
+    pub fn steps(&mut self, r: &mut Replica, g: &Resident, steps: u32, rate: f32) -> Result<()> {
+        let State { heat, inflow } = self;
+        let (nodes, sum) = (Over::nodes(g), MergeOp::Sum);
+        for _ in 0..steps {
+            let args = Args::new().reads("heat", heat);
+            r.neighbor_reduce("flow", nodes, &flow(), args, sum, false, inflow)?;
+            let args = Args::new().reads("inflow", inflow).writes("heat", heat);
+            r.for_all("warm", nodes, &warm(), args.scalar("rate", rate))?;
+            r.merge(heat)?;
+        }
+        Ok(())
+    }
 }
 
 /// The program of one replica: heat after `steps` steps, `[n]`, and the energy before and after.
 pub fn heat(r: &mut Replica, g: &Resident, steps: u32, rate: f32) -> Result<(Vec<f32>, [f64; 2])> {
-    let (n, nodes) = (g.graph().nodes(), Over::nodes(g));
-    let mut heat = r.node_array::<f32>("heat", g, MergeOp::Gather)?;
-    let mut inflow = r.node_array::<f32>("inflow", g, MergeOp::Gather)?;
-    heat.assign(&(0..n).map(|v| if v < n / 8 { 100.0 } else { 0.0 }).collect::<Vec<f32>>())?;
-    let (flow, warm, energy, sum) = (flow(), warm(), energy(), MergeOp::Sum);
-    let before = r.reduce("energy", nodes, &energy, Args::new().reads("heat", &heat), sum)?;
-    for _ in 0..steps {
-        // Each replica for its own chunk: what came is nobody else's business, the heat is everybody's.
-        let args = Args::new().reads("heat", &heat);
-        r.neighbor_reduce("flow", nodes, &flow, args, sum, false, &mut inflow)?;
-        let args = Args::new().reads("inflow", &inflow).writes("heat", &mut heat);
-        r.for_all("warm", nodes, &warm, args.scalar("rate", rate))?;
-        r.merge(&mut heat)?;
-    }
-    let after = r.reduce("energy", nodes, &energy, Args::new().reads("heat", &heat), sum)?;
-    Ok((r.read(&heat)?, [before, after]))
+    let mut state = State::new(r, g)?;
+    let energy = |r: &mut Replica, state: &State| {
+        let args = Args::new().reads("heat", &state.heat);
+        r.reduce("energy", Over::nodes(g), &energy(), args, MergeOp::Sum)
+    };
+    let before = energy(r, &state)?;
+    state.steps(r, g, steps, rate)?;
+    let after = energy(r, &state)?;
+    Ok((r.read(&state.heat)?, [before, after]))
 }
 
 fn main() -> Result<()> {

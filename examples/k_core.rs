@@ -7,40 +7,34 @@ use hivegraph::prelude::*;
 mod common;
 
 /// Books the arcs that v has lost; with k or fewer left, it goes.
-pub fn peel() -> Lambda {
-    let peel = Lambda::new("peel").writes::<u32>("all").writes::<u32>("lost").writes::<u32>("core");
-    let text = "all[v] += lost[v]; lost[v] = 0;
-                if (core[v] != ~0u || g.degree(v) - all[v] > k) return;
-                core[v] = k; going.insert(v);";
-    peel.writes_set("going").scalar::<u32>("k").cuda(text).host(|a| {
-        let (g, all, lost) = (a.graph(), a.writes::<u32>("all"), a.writes("lost"));
-        let (core, going, k) = (a.writes("core"), a.writes_set("going"), a.scalar::<u32>("k"));
-        Box::new(move |v| {
-            all.add(v, lost.at(v));
-            lost.set(v, 0);
-            if core.at(v) == u32::MAX && g.degree(v) as u32 - all.at(v) <= k {
-                core.set(v, k);
-                going.insert(v);
-            }
-        })
-    })
+#[lambda]
+pub fn peel(
+    g: GraphView,
+    v: u32,
+    all: Writes<u32>,
+    lost: Writes<u32>,
+    core: Writes<u32>,
+    going: Writes<NodeSet>,
+    k: u32,
+) {
+    all[v] += lost[v];
+    lost[v] = 0;
+    if core[v] == u32::MAX && g.degree(v) as u32 - all[v] <= k {
+        core[v] = k;
+        going.insert(v);
+    }
 }
 
 /// v loses an arc; says whether it is the first.
-pub fn lose() -> ArcLambda<bool> {
-    let lose = ArcLambda::new("lose").writes::<u32>("lost");
-    lose.cuda("return atomic_add(lost[v], 1u) == 0;").host(|a| {
-        let lost = a.writes::<u32>("lost");
-        Box::new(move |_, v, _, _| lost.add(v, 1) == 0)
-    })
+#[lambda]
+pub fn lose(u: u32, v: u32, lost: Writes<u32>) -> bool {
+    lost.add(v, 1) == 0
 }
 
 /// Whether v has not gone yet.
-pub fn stays() -> Lambda<bool> {
-    Lambda::new("stays").reads::<u32>("core").cuda("return core[v] == ~0u;").host(|a| {
-        let core = a.reads::<u32>("core");
-        Box::new(move |v| core.at(v) == u32::MAX)
-    })
+#[lambda]
+pub fn stays(v: u32, core: Reads<u32>) -> bool {
+    core[v] == u32::MAX
 }
 
 /// The program of one replica: the coreness of every node, `[n]`. The graph should be symmetric.

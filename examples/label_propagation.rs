@@ -10,56 +10,61 @@ use hivegraph::prelude::*;
 mod common;
 
 /// Everybody's own number is its label; everybody tells it.
-pub fn start() -> Lambda {
-    Lambda::new("start")
-        .writes::<u32>("label")
-        .writes_set("telling")
-        .cuda("label[v] = v; telling.insert(v);")
-        .host(|a| {
-            let (label, telling) = (a.writes::<u32>("label"), a.writes_set("telling"));
-            Box::new(move |v| {
-                label.set(v, v as u32);
-                telling.insert(v);
-            })
-        })
+#[lambda]
+pub fn start(v: u32, label: Writes<u32>, telling: Writes<NodeSet>) {
+    label[v] = v;
+    telling.insert(v);
 }
 
 /// u tells v its label; v tells it in turn where that was smaller than its own.
-pub fn tell() -> ArcLambda<bool> {
-    ArcLambda::new("tell")
-        .writes::<u32>("label")
-        .cuda("u32 told = fresh_value(label[u]);\nreturn atomic_min(label[v], told) > told;")
-        .host(|a| {
-            let label = a.writes::<u32>("label");
-            Box::new(move |u, v, _, _| {
-                let told = label.at(u);
-                label.min(v, told) > told
-            })
-        })
+#[lambda]
+pub fn tell(u: u32, v: u32, label: Writes<u32>) -> bool {
+    let told = label[u];
+    label.min(v, told) > told
+}
+
+/// What a program holds: labels, who tells its own now, and who will in the next round.
+pub struct State {
+    pub label: Replicated<u32>,
+    telling: Frontier,
+    told: Frontier,
+}
+
+impl State {
+    pub fn new(r: &mut Replica, g: &Resident) -> Result<State> {
+        let n = g.graph().nodes();
+        let label = r.replicated::<u32>("label", n, MergeOp::Min)?;
+        let telling = r.frontier("telling", n, MergeOp::Or)?;
+        Ok(State { label, telling, told: r.frontier("told", n, MergeOp::Or)? })
+    }
+
+    /// From the start until no label falls: the number of rounds.
+    pub fn spread(&mut self, r: &mut Replica, g: &Resident) -> Result<u32> {
+        let State { label, telling, told } = self;
+        // On every replica for all nodes, so that there is nothing to merge.
+        let args = Args::new().writes("label", label).writes_set("telling", telling);
+        r.for_all("start", Over::nodes(g).whole(), &start(), args)?;
+        let mut rounds = 0;
+        while r.count("telling", telling)? > 0 {
+            r.clear("told", told)?;
+            let args = Args::new().writes("label", label);
+            let how = Advance::default().output(told);
+            r.advance("tell", Over::frontier(g, telling), &tell(), args, how)?;
+            r.merge(label)?;
+            r.merge(told.words_mut())?;
+            std::mem::swap(telling, told);
+            rounds += 1;
+        }
+        Ok(rounds)
+    }
 }
 
 /// The program of one replica: the smallest node of each node's component, `[n]`, and the number of rounds. Arcs
 /// are followed forward, so the graph should be symmetric.
 pub fn label_propagation(r: &mut Replica, g: &Resident) -> Result<(Vec<u32>, u32)> {
-    let n = g.graph().nodes();
-    let mut label = r.replicated::<u32>("label", n, MergeOp::Min)?;
-    let mut telling = r.frontier("telling", n, MergeOp::Or)?;
-    let mut told = r.frontier("told", n, MergeOp::Or)?;
-    // On every replica for all nodes, so that there is nothing to merge.
-    let args = Args::new().writes("label", &mut label).writes_set("telling", &mut telling);
-    r.for_all("start", Over::nodes(g).whole(), &start(), args)?;
-    let (tell, mut rounds) = (tell(), 0);
-    while r.count("telling", &telling)? > 0 {
-        r.clear("told", &mut told)?;
-        let args = Args::new().writes("label", &mut label);
-        let how = Advance::default().output(&mut told);
-        r.advance("tell", Over::frontier(g, &telling), &tell, args, how)?;
-        r.merge(&mut label)?;
-        r.merge(told.words_mut())?;
-        std::mem::swap(&mut telling, &mut told);
-        rounds += 1;
-    }
-    Ok((r.read(&label)?, rounds))
+    let mut state = State::new(r, g)?;
+    let rounds = state.spread(r, g)?;
+    Ok((r.read(&state.label)?, rounds))
 }
 
 fn main() -> Result<()> {

@@ -8,34 +8,17 @@ use hivegraph::prelude::*;
 mod common;
 
 /// A walker's whole walk. Counts are whole numbers: their sum is the same in any order.
-pub fn walk() -> Lambda {
-    let walk = Lambda::new("walk").writes::<u64>("visits").scalar::<u64>("seed");
-    let text = "Random random(seed, i);
-        u32 home = i % g.nodes, at = home;
-        for (u32 step = 0; step < steps; step++) {
-            atomic_add(visits[at], (u64)1);
-            u64 arcs = g.degree(at);
-            bool anew = random.unit() < 0.15f;
-            at = anew || arcs == 0 ? home : g.edge(at, random.below(arcs)).node;
-        }";
-    walk.scalar::<u32>("steps").cuda(text).host(|a| {
-        let (g, visits) = (a.graph(), a.writes::<u64>("visits"));
-        let (seed, steps) = (a.scalar::<u64>("seed"), a.scalar::<u32>("steps"));
-        Box::new(move |i| {
-            let mut random = Random::new(seed, i as u64);
-            let home = i % g.nodes();
-            let mut at = home;
-            for _ in 0..steps {
-                visits.add(at, 1);
-                let (arcs, anew) = (g.degree(at), random.unit() < 0.15);
-                at = if anew || arcs == 0 {
-                    home
-                } else {
-                    g.edge(at, random.below(arcs as u64) as usize).node
-                };
-            }
-        })
-    })
+#[lambda]
+pub fn walk(g: GraphView, i: u64, visits: Writes<u64>, seed: u64, steps: u32) {
+    let mut random = Random::new(seed, i);
+    let home = i % g.nodes();
+    let mut at = home;
+    for _ in 0..steps {
+        visits.add(at, 1);
+        let arcs = g.degree(at);
+        let anew = random.unit() < 0.15;
+        at = if anew || arcs == 0 { home } else { g.edge(at, random.below(arcs)).node as u64 };
+    }
 }
 
 /// The program of one replica: how often every node was visited, `[n]`. Each replica walks for its part of the

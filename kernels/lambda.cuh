@@ -32,6 +32,7 @@ struct Bad {
     FaultSink* sink;
     u64 index;
     u32 argument;
+    u32 lambda;  // the number of its graph's argument, with which those of its others begin
 
     __device__ __forceinline__ void report() const {
         if (argument == NONE || *(volatile u32*)&sink->taken != 0u || atomicExch(&sink->taken, 1u) != 0u) return;

@@ -1,10 +1,15 @@
 //! hivegraph: graph analytics on replicas. Every GPU holds the whole graph, computes its part of every step, and what
 //! changed is merged. Without a GPU, threads of this machine take the place of GPUs.
 //!
-//! A function of one node, as CUDA C++ text for GPUs and as a Rust closure for the host, runs over all nodes:
+//! A function of one node is written once, in Rust, and runs over all nodes, on GPUs as CUDA C++:
 //!
 //! ```
 //! use hivegraph::prelude::*;
+//!
+//! #[lambda]
+//! fn degree(g: GraphView, v: u32) -> u32 {
+//!     g.degree(v) as u32
+//! }
 //!
 //! fn main() -> Result<()> {
 //!     let graph = Arc::new(load("rmat:10")?); // a generator, or a file
@@ -12,11 +17,7 @@
 //!     let fleet = Fleet::open(FleetConfig { devices, ..FleetConfig::default() })?;
 //!     let g = Resident::new(&fleet, graph, ResidentOptions::default())?;
 //!     let largest = fleet.run(move |r| {
-//!         let degree = Lambda::<u32>::new("degree").cuda("return (u32)g.degree(v);").host(|a| {
-//!             let g = a.graph();
-//!             Box::new(move |v| g.degree(v) as u32)
-//!         });
-//!         r.reduce("largest", Over::nodes(&g), &degree, Args::new(), MergeOp::Max)
+//!         r.reduce("largest", Over::nodes(&g), &degree(), Args::new(), MergeOp::Max)
 //!     })?;
 //!     println!("the largest degree: {}", largest[0]); // one answer a replica, all the same
 //!     Ok(())
@@ -40,6 +41,9 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 // Some of what the modules have inside serves the program alone.
 #![cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
+
+// What macros write names the crate, here too.
+extern crate self as hivegraph;
 
 pub mod algorithm;
 mod aside;
@@ -91,8 +95,8 @@ pub mod prelude {
     pub use crate::io::{LoadOptions, Symmetrize, load, load_with};
     pub use crate::layout::{PrepareOptions, Prepared};
     pub use crate::operator::{
-        Advance, ArcLambda, Args, Direction, Lambda, Order, Over, Queue, Random, Resident,
-        ResidentOptions,
+        Advance, ArcLambda, Args, Direction, Edge, GraphView, Lambda, NodeSet, Order, Over, Queue,
+        Random, Reads, Resident, ResidentOptions, Writes, device, lambda,
     };
     pub use crate::{Error, Result};
     pub use std::sync::Arc;

@@ -4,6 +4,7 @@ use super::buffer::{DeviceBuffer, Pinned};
 use super::context::{Context, event, stream};
 use super::cuda_device::CudaDevice;
 use super::kernels::lambda::{FaultRecord, FaultSink};
+use super::kernels::text::DIVISION;
 use super::launch::{Function, Launch};
 use super::{check, nvrtc};
 use crate::error::{Error, Result};
@@ -30,8 +31,17 @@ pub(crate) struct Loaded {
     pub kernels: [Function; 3],
 }
 
-/// The error of a lambda whose index lies outside an array.
+/// The argument of which [`bad_index`] tells that a whole number was divided by zero.
+pub(crate) const DIVIDES: &str = "/ 0";
+
+/// The error of a lambda whose index lies outside an array, or that divides by zero.
 pub(crate) fn bad_index(lambda: &str, argument: &str, index: u64, length: Option<u64>) -> Error {
+    if argument == DIVIDES {
+        return Error::input(format!(
+            "lambda {lambda}: a whole number is divided by zero, so that what was computed is not to be used; \
+             compare the divisor with 0 before"
+        ));
+    }
     let shown = if index > u64::MAX / 2 { (index as i64).to_string() } else { index.to_string() };
     let range = length.map_or(String::new(), |length| format!(" of {length} elements"));
     Error::input(format!(
@@ -118,7 +128,7 @@ impl CudaDevice {
                 let Some(last) = functions.last() else { return Ok(()) };
                 let kernel = |at: usize| *functions.get(at).unwrap_or(last);
                 let number = self.lambdas.names.len() as u32;
-                self.lambdas.names.push((unit.name.clone(), arguments));
+                self.lambdas.names.push((unit.shown.clone(), arguments));
                 let loaded = Loaded { number, kernels: [kernel(0), kernel(1), kernel(2)] };
                 self.lambdas.texts.insert(content, loaded);
                 loaded
@@ -141,7 +151,10 @@ impl CudaDevice {
         let unknown = (String::from("?"), Vec::new());
         let (name, arguments) = self.lambdas.names.get(argument >> 8).unwrap_or(&unknown);
         let at = argument & 255;
-        let shown = arguments.get(at).map_or("?", String::as_str);
+        let shown = match at {
+            at if at == DIVISION as usize => DIVIDES,
+            at => arguments.get(at).map_or("?", String::as_str),
+        };
         Err(bad_index(name, shown, index, None))
     }
 

@@ -33,8 +33,10 @@ pub(crate) fn source(name: &str) -> &'static KernelSource {
 
 /// A translation unit that is made at run time.
 pub(crate) struct Unit {
-    /// What messages call it.
+    /// What its lines are of, for the compiler.
     pub name: String,
+    /// What messages call it.
+    pub shown: String,
     pub text: String,
     /// The `extern "C"` kernels in it.
     pub kernels: Vec<String>,
@@ -155,7 +157,7 @@ fn made(
 pub(crate) fn compile_unit(unit: &Unit, arch: &str) -> Result<Vec<u8>> {
     build(&unit.name, &unit_text(unit), &unit.options, arch)?.map_err(|log| {
         let said = in_lambda(&unit.name, &log);
-        Error::input(format!("lambda {} does not compile: {said}; correct its text", unit.name))
+        Error::input(format!("lambda {} does not compile: {said}; correct its text", unit.shown))
     })
 }
 

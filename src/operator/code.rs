@@ -140,9 +140,11 @@ fn lambda_struct(
     let On { returns, parameters, prologue } = on;
     // Without a graph, whatever the text does with `g` is an error that names this type.
     let hidden = if graph { "" } else { "const NoGraph g{}; (void)g; " };
+    // What text that was made from Rust reports to.
+    let bad = if body.place.is_some() { "Bad* const bad = this->g.bad; (void)bad; " } else { "" };
     // The text has a scope of its own, so that it may use the names of its parameters again.
     *out += &format!(
-        "    __device__ __forceinline__ {returns} operator()({parameters}) const {{ {prologue}{hidden}{{\n"
+        "    __device__ __forceinline__ {returns} operator()({parameters}) const {{ {prologue}{bad}{hidden}{{\n"
     );
     *out += &format!(
         "#line 1 \"{}\"\n{}\n#line 1 \"hivegraph\"\n    }} }}\n}};\n",
@@ -180,7 +182,9 @@ pub(crate) fn unit(
     only: Option<&Body>,
     form: Form,
 ) -> Result<Unit> {
-    let mut text = String::from("#include \"operators.cuh\"\n");
+    let written_once = body.place.is_some() || only.is_some_and(|only| only.place.is_some());
+    let header = if written_once { "#include \"text.cuh\"\n" } else { "" };
+    let mut text = format!("#include \"operators.cuh\"\n{header}");
     text += &body.functions;
     text += "\n";
     lambda_struct(&mut text, "F", body, (form.parts, form.graph), on)?;
@@ -202,19 +206,23 @@ pub(crate) fn unit(
             more.filter(|(part, _)| parameters.contains(part)).map(|(_, attach)| attach).collect();
         text += &format!(
             "extern \"C\" __global__ void __launch_bounds__({THREADS}) {name}(const Shape s, F f{parameters}) {{\n\
-             Bad bad{{f.g.sink, 0, NONE}};\nf.attach_all(&bad); {}\n{statement}\nbad.report();\n}}\n",
+             Bad bad{{f.g.sink, 0, NONE, f.g.argument}};\nf.attach_all(&bad); {}\n{statement}\nbad.report();\n}}\n",
             attached.join(" ")
         );
         kernels.push(name);
     }
     let unchecked = u8::from(body.unchecked);
-    let options = vec![
+    let mut options = vec![
         format!("-DHIVE_WIDE={}", u8::from(form.wide)),
         format!("-DHIVE_UNCHECKED={unchecked}"),
         // A lambda that promises a value and forgets it is a mistake, not a warning.
         "--diag-error=940".into(),
     ];
-    Ok(Unit { name: body.name.clone(), text, kernels, options })
+    if written_once {
+        // The host does not contract floats either.
+        options.push("-fmad=false".into());
+    }
+    Ok(Unit { name: body.name.clone(), shown: body.shown(), text, kernels, options })
 }
 
 const _: () = assert!(size_of::<Span>() == size_of::<Parts>());

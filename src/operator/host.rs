@@ -5,8 +5,10 @@
 //! nothing, and is reported after the launch.
 
 use super::lambda::{Body, Kind, NO_GRAPH};
+use super::text::Number;
 use crate::collective::{CellSlice, Dtype, Element, MergeOp};
-use crate::device::bad_index;
+use crate::device::kernels::text::DIVISION;
+use crate::device::{DIVIDES, bad_index};
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::layout::Resident;
@@ -63,9 +65,34 @@ impl HostFaults {
         match *first {
             None => Ok(()),
             Some((argument, index, length)) => {
-                Err(bad_index(&body.name, argument_name(body, argument), index, Some(length)))
+                Err(bad_index(&body.shown(), argument_name(body, argument), index, Some(length)))
             }
         }
+    }
+}
+
+/// Where the closure of a lambda that is written once divides.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct Faults<'a>(&'a HostFaults);
+
+impl Faults<'_> {
+    /// `a / b`.
+    #[inline(always)]
+    pub fn div<T: Number>(self, a: T, b: T) -> T {
+        a.quotient(b).unwrap_or_else(|| self.divides_by_zero())
+    }
+
+    /// `a % b`.
+    #[inline(always)]
+    pub fn rem<T: Number>(self, a: T, b: T) -> T {
+        a.remainder(b).unwrap_or_else(|| self.divides_by_zero())
+    }
+
+    #[cold]
+    fn divides_by_zero<T: Number>(self) -> T {
+        self.0.report(DIVISION as usize, 0, 0);
+        T::zero()
     }
 }
 
@@ -73,6 +100,7 @@ impl HostFaults {
 pub(crate) fn argument_name(body: &Body, argument: usize) -> &str {
     let param = argument.checked_sub(1).and_then(|at| body.params.get(at));
     match (argument, param) {
+        (at, _) if at == DIVISION as usize => DIVIDES,
         (0, _) => "g",
         (_, Some(param)) => &param.name,
         (_, None) => "bins",
@@ -93,6 +121,11 @@ impl<'a> Bound<'a> {
     fn note(&self, what: String) {
         let mut wrong = self.wrong.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         wrong.get_or_insert(what);
+    }
+
+    #[doc(hidden)]
+    pub fn faults(&'a self) -> Faults<'a> {
+        Faults(self.faults)
     }
 
     fn find(&'a self, name: &str, kind: Kind) -> Option<(usize, HostValue<'a>)> {

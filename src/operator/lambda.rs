@@ -1,7 +1,9 @@
-//! Users' functions: CUDA C++ text for GPUs, a Rust closure for the host, named and typed arguments for both.
+//! Users' functions: CUDA C++ text for GPUs, a Rust closure for the host, named and typed arguments for both. The attribute
+//! `lambda` (`macros/`, `text.rs`) makes both of one function.
 
 use super::code::{Form, On, Operator, unit};
 use super::host::Bound;
+use super::text::{Functions, Number, Written};
 use crate::collective::{Dtype, Element};
 use crate::error::{Error, Result};
 use std::any::TypeId;
@@ -57,6 +59,10 @@ pub(crate) struct Body {
     pub cuda: Option<String>,
     /// Device functions that stand before the lambda.
     pub functions: String,
+    /// The functions and constants that a lambda uses which was written once.
+    known: Functions,
+    /// `src/heat.rs:12`, where such a lambda is.
+    pub place: Option<String>,
     /// The type of the Rust closure, which differs from that of any other closure.
     pub closure: Option<TypeId>,
     pub unchecked: bool,
@@ -84,6 +90,8 @@ impl Body {
             params: Vec::new(),
             cuda: None,
             functions: String::new(),
+            known: Functions::default(),
+            place: None,
             closure: None,
             unchecked: false,
             id: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -108,6 +116,23 @@ impl Body {
             return;
         };
         self.wrong.get_or_insert(format!("argument '{name}' {why}"));
+    }
+
+    /// Takes in functions and constants.
+    pub fn uses(&mut self, take: impl FnOnce(&mut Functions)) {
+        take(&mut self.known);
+        self.functions = self.known.text.clone();
+        if let Some(wrong) = &self.known.wrong {
+            self.wrong.get_or_insert(wrong.clone());
+        }
+    }
+
+    /// Its name, and where it is, if that is known.
+    pub fn shown(&self) -> String {
+        match &self.place {
+            Some(place) => format!("{} ({place})", self.name),
+            None => self.name.clone(),
+        }
     }
 
     /// The error of a declaration that cannot be used.
@@ -135,7 +160,7 @@ impl Body {
 
     /// An input error that names the lambda.
     pub fn error(&self, what: &str) -> Error {
-        Error::input(format!("lambda {}: {what}", self.name))
+        Error::input(format!("lambda {}: {what}", self.shown()))
     }
 
     /// The text, or what to say where there is none.
@@ -271,6 +296,36 @@ macro_rules! declarations {
 }
 declarations!(Lambda, OnElement);
 declarations!(ArcLambda, OnArc);
+
+// What the macro `lambda` writes.
+macro_rules! written {
+    ($lambda:ident) => {
+        impl<R: Value> $lambda<R> {
+            #[doc(hidden)]
+            pub fn written(written: &'static Written) -> Self {
+                let mut lambda = $lambda::new(written.name).cuda(written.text);
+                lambda.body.id = *written.id.get_or_init(|| lambda.body.id);
+                lambda.body.unchecked = written.unchecked;
+                lambda.body.place = Some(written.place());
+                lambda
+            }
+
+            #[doc(hidden)]
+            pub fn constant<T: Number>(mut self, name: &'static str, value: T) -> Self {
+                self.body.uses(|functions| functions.constant(name, value));
+                self
+            }
+
+            #[doc(hidden)]
+            pub fn calls(mut self, text: fn(&mut Functions)) -> Self {
+                self.body.uses(text);
+                self
+            }
+        }
+    };
+}
+written!(Lambda);
+written!(ArcLambda);
 
 impl<R: Value> Lambda<R> {
     /// Compiles the CUDA text for an architecture, as in `sm_90`, for every operator that takes such a lambda.

@@ -24,6 +24,8 @@ mod launch;
 mod over;
 mod random;
 mod set;
+#[doc(hidden)]
+pub mod text;
 
 pub use crate::layout::{Resident, ResidentOptions};
 pub use advance::{Advance, Direction};
@@ -31,7 +33,8 @@ pub use args::{Args, Readable, Writable};
 pub use filter::{Order, Queue};
 pub use fold::Folded;
 pub use for_all::ForEach;
-pub use host::{Bound, Edge, GraphView, NodeSet, Reads, Writes};
+pub use hivegraph_macros::{device, lambda};
+pub use host::{Bound, Edge, Faults, GraphView, NodeSet, Reads, Writes};
 pub use lambda::{ArcLambda, Lambda, OnArc, OnElement, Value};
 pub use launch::LaunchRecord;
 pub(crate) use launch::arrays;

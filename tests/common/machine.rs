@@ -133,3 +133,14 @@ pub fn ends_within(limit: Duration, command: &mut Command) -> Ended {
         std::thread::sleep(Duration::from_millis(5));
     }
 }
+
+/// Whether NVRTC is here; says loudly where it is not.
+pub fn has_nvrtc(what: &str) -> bool {
+    let found = hivegraph::device::probe().nvrtc.found;
+    if !found {
+        let required = std::env::var_os("HIVE_REQUIRE_NVRTC").is_some();
+        assert!(!required, "HIVE_REQUIRE_NVRTC is set, but libnvrtc.so.13 was not found");
+        super::skipped(&format!("NVRTC is not here, {what} were NOT compiled"));
+    }
+    found
+}

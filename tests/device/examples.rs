@@ -20,7 +20,7 @@ mod label_propagation;
 #[path = "../../examples/random_walks.rs"]
 mod random_walks;
 
-use crate::common::{graph_of, grid, open};
+use crate::common::{graph_of, grid, has_nvrtc, open};
 use hivegraph::fleet::{CollectiveKind, FleetConfig};
 use hivegraph::prelude::*;
 use std::sync::Arc;
@@ -218,17 +218,6 @@ fn walkers_go_where_their_random_numbers_send_them() {
     on_all(program, serial, |on, found, expected| assert!(found == expected, "{on}"));
 }
 
-/// Whether NVRTC is here; says loudly where it is not.
-fn has_nvrtc(what: &str) -> bool {
-    let found = hivegraph::device::probe().nvrtc.found;
-    if !found {
-        let required = std::env::var_os("HIVE_REQUIRE_NVRTC").is_some();
-        assert!(!required, "HIVE_REQUIRE_NVRTC is set, but libnvrtc.so.13 was not found");
-        common::skipped(&format!("NVRTC is not here, {what} were NOT compiled"));
-    }
-    found
-}
-
 /// Without a GPU too.
 #[test]
 fn every_lambda_of_the_examples_compiles_for_every_architecture() {
@@ -248,59 +237,4 @@ fn every_lambda_of_the_examples_compiles_for_every_architecture() {
         heat::energy().compile(arch).unwrap();
         random_walks::walk().compile(arch).unwrap();
     }
-}
-
-/// Compiles a lambda of the guide or the README: what stands between `Lambda::<R>::new(` and `.host(`.
-fn compile_written(text: &str) {
-    macro_rules! made {
-        ($lambda:expr) => {{
-            let mut lambda = $lambda;
-            for call in text.split("\n").flat_map(|line| line.split(").")) {
-                let call = call.trim().trim_start_matches('.');
-                let name = call.split('"').nth(1).unwrap_or_default();
-                lambda = match call.split(['(', ':']).next().unwrap_or_default() {
-                    "reads" if call.contains("<f32>") => lambda.reads::<f32>(name),
-                    "reads" => lambda.reads::<u32>(name),
-                    "writes" if call.contains("<f32>") => lambda.writes::<f32>(name),
-                    "writes" => lambda.writes::<u32>(name),
-                    "scalar" if call.contains("<f32>") => lambda.scalar::<f32>(name),
-                    "scalar" => lambda.scalar::<u32>(name),
-                    "writes_set" => lambda.writes_set(name),
-                    _ => lambda,
-                };
-            }
-            let cuda = text.split_once(".cuda(\"").unwrap().1;
-            lambda.cuda(cuda.split_once("\")").unwrap().0).compile("sm_90").unwrap();
-        }};
-    }
-    match text.split_once(">::new").unwrap().0 {
-        "Lambda::<()" => made!(Lambda::<()>::new("written")),
-        "Lambda::<u32" => made!(Lambda::<u32>::new("written")),
-        "Lambda::<bool" => made!(Lambda::<bool>::new("written")),
-        "ArcLambda::<bool" => made!(ArcLambda::<bool>::new("written")),
-        "ArcLambda::<f32" => made!(ArcLambda::<f32>::new("written")),
-        other => panic!("{other}: not known here"),
-    }
-}
-
-/// The Rust of both is run with the documentation's tests.
-#[test]
-fn cuda_text_in_the_guide_and_the_readme_compiles() {
-    if !has_nvrtc("the guide's lambdas") {
-        return;
-    }
-    let mut found = 0;
-    for file in ["docs/operators.md", "README.md"] {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
-        let Ok(text) = std::fs::read_to_string(path) else {
-            return common::skipped(&format!("{file} is not here"));
-        };
-        for (at, _) in text.match_indices("Lambda::<") {
-            let arcs = text[..at].ends_with("Arc");
-            let lambda = &text[at - if arcs { 3 } else { 0 }..];
-            compile_written(lambda.split_once(".host(").unwrap().0);
-            found += 1;
-        }
-    }
-    assert!(found >= 8, "only {found} lambdas were found");
 }

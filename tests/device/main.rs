@@ -6,4 +6,5 @@ mod common;
 mod device_generate;
 mod examples;
 mod kernels;
+mod lambdas;
 mod operators;

@@ -9,7 +9,7 @@ use crate::collective::{MergeOp, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::Replica;
 use crate::layout::Resident;
-use crate::operator::{ArcLambda, Args, Lambda, Over};
+use crate::operator::{ArcLambda, Args, Lambda, Over, lambda};
 
 replicated_arrays! {
     /// The replicated state, for so many nodes.
@@ -22,33 +22,22 @@ replicated_arrays! {
 }
 
 /// The value at the other end of an arc into a node. In a fold, u is the node and v its neighbour.
-fn incoming() -> ArcLambda<f64> {
-    ArcLambda::new("incoming").reads::<f64>("value").cuda("return value[v];").host(|a| {
-        let value = a.reads::<f64>("value");
-        Box::new(move |_, v, _, _| value.at(v))
-    })
+#[lambda]
+fn incoming(u: u32, v: u32, value: Reads<f64>) -> f64 {
+    value[v]
 }
 
 /// From the sum of what came to the new value.
-fn renew() -> Lambda {
-    let renew = Lambda::new("renew").writes::<f64>("next").scalar::<f64>("alpha");
-    renew.cuda("next[v] = 1.0 + alpha * next[v];").host(|a| {
-        let (next, alpha) = (a.writes::<f64>("next"), a.scalar::<f64>("alpha"));
-        Box::new(move |v| next.set(v, 1.0 + alpha * next.at(v)))
-    })
+#[lambda]
+fn renew(v: u32, next: Writes<f64>, alpha: f64) {
+    next[v] = 1.0 + alpha * next[v];
 }
 
 /// How far a value went, as a share of it; infinite where it is beyond f64.
-fn change() -> Lambda<f64> {
-    let change = Lambda::new("change").reads::<f64>("value").reads::<f64>("next");
-    let text = "f64 x = next[v]; return isinf(x) ? x : fabs(x - value[v]) / x;";
-    change.cuda(text).host(|a| {
-        let (value, next) = (a.reads::<f64>("value"), a.reads::<f64>("next"));
-        Box::new(move |v| match next.at(v) {
-            f64::INFINITY => f64::INFINITY,
-            x => (x - value.at(v)).abs() / x,
-        })
-    })
+#[lambda]
+fn change(v: u32, value: Reads<f64>, next: Reads<f64>) -> f64 {
+    let x = next[v];
+    if x == f64::INFINITY { x } else { (x - value[v]).abs() / x }
 }
 
 /// The program of one replica: iterations made, the last change, and the values.

@@ -1,0 +1,116 @@
+//! `#[lambda]` and `#[device]`: functions of hivegraph's operators, written once in a subset of Rust.
+//!
+//! [`lambda`] makes of a function its closure for the host and its text in CUDA C++ for GPUs; [`device`] does so for a function
+//! that lambdas call. `docs/operators.md` describes the subset.
+
+mod signature;
+mod translate;
+mod types;
+
+use proc_macro::TokenStream;
+use quote::quote;
+use signature::{Options, Signature};
+use syn::{ItemFn, parse_macro_input};
+use translate::{Translated, translate};
+
+#[cfg(test)]
+mod tests;
+
+/// A function of an element or an arc, for operators. `docs/operators.md` of hivegraph is the guide.
+///
+/// `#[lambda(unchecked)]` leaves out the checks of indices on GPUs.
+#[proc_macro_attribute]
+pub fn lambda(options: TokenStream, item: TokenStream) -> TokenStream {
+    let function = parse_macro_input!(item as ItemFn);
+    expanded(lambda_of(options.into(), &function), &function)
+}
+
+/// A function that lambdas and other such functions call. If it takes numbers alone, it is a plain Rust function, too.
+#[proc_macro_attribute]
+pub fn device(options: TokenStream, item: TokenStream) -> TokenStream {
+    let function = parse_macro_input!(item as ItemFn);
+    expanded(device_of(options.into(), &function), &function)
+}
+
+/// What a function becomes, or its errors, beside something of its name, so that its callers add no errors of their own.
+fn expanded(made: syn::Result<proc_macro2::TokenStream>, function: &ItemFn) -> TokenStream {
+    made.unwrap_or_else(|error| {
+        let (errors, vis, name) = (error.to_compile_error(), &function.vis, &function.sig.ident);
+        quote! {
+            #errors
+            #[allow(dead_code)]
+            #vis fn #name() -> ! { ::core::unreachable!() }
+        }
+    })
+    .into()
+}
+
+fn lambda_of(
+    options: proc_macro2::TokenStream,
+    function: &ItemFn,
+) -> syn::Result<proc_macro2::TokenStream> {
+    let unchecked = syn::parse2::<Options>(options)?.unchecked;
+    let signature = Signature::of_lambda(function)?;
+    let Translated { rust, cuda, constants, calls, line } = translate(&signature, &function.block)?;
+    let (attrs, vis, name, output) =
+        (&function.attrs, &function.vis, &signature.name, &signature.output);
+    let (kind, closure) = (signature.kind(), signature.closure(&rust));
+    let (declared, bound) = (signature.declarations(), signature.bindings());
+    let (known, values): (Vec<_>, Vec<_>) = constants.into_iter().unzip();
+    let text = name.to_string();
+    Ok(quote! {
+        #(#attrs)*
+        #[allow(unused_parens, clippy::all)]
+        #vis fn #name() -> ::hivegraph::operator::#kind<#output> {
+            static WRITTEN: ::hivegraph::operator::text::Written =
+                ::hivegraph::operator::text::Written::new(#text, ::core::file!(), #line, #cuda, #unchecked);
+            ::hivegraph::operator::#kind::<#output>::written(&WRITTEN)
+                #(.constant(#known, #values))*
+                #(.calls(#calls::text))*
+                #(#declared)*
+                .host(|__bound| {
+                    let __faults = __bound.faults();
+                    #(#bound)*
+                    ::std::boxed::Box::new(#closure)
+                })
+        }
+    })
+}
+
+fn device_of(
+    options: proc_macro2::TokenStream,
+    function: &ItemFn,
+) -> syn::Result<proc_macro2::TokenStream> {
+    syn::parse2::<syn::parse::Nothing>(options)?;
+    let signature = Signature::of_device(function)?;
+    let Translated { rust, cuda, constants, calls, .. } = translate(&signature, &function.block)?;
+    let (vis, name, output) = (&function.vis, &signature.name, &signature.output);
+    let inputs = &function.sig.inputs;
+    let (known, values): (Vec<_>, Vec<_>) = constants.into_iter().unzip();
+    let (text, [before, head]) = (name.to_string(), signature.head());
+    let plain = signature.is_plain().then(|| quote!(#[allow(dead_code)] #function));
+    Ok(quote! {
+        #plain
+
+        #[doc(hidden)]
+        #[allow(non_camel_case_types)]
+        #vis struct #name {}
+
+        impl #name {
+            /// As lambdas call it.
+            #[doc(hidden)]
+            #[inline(always)]
+            #[allow(dead_code, unused_parens, clippy::all)]
+            #vis fn call(__faults: ::hivegraph::operator::Faults<'_>, #inputs) -> #output { #rust }
+
+            /// Its text in CUDA C++, behind those of the functions that it calls.
+            #[doc(hidden)]
+            #[allow(dead_code)]
+            #vis fn text(into: &mut ::hivegraph::operator::text::Functions) {
+                #(#calls::text(into);)*
+                #(into.constant(#known, #values);)*
+                into.add(#text, [#before, #head], #cuda);
+            }
+        }
+    })
+}

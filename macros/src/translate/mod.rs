@@ -1,0 +1,204 @@
+//! From the body of a function to the Rust of its closure and to CUDA C++, statement by statement.
+//!
+//! Both get the same operations: whole numbers wrap, casts saturate, a division by zero is reported
+//! (`src/operator/text.rs`, `kernels/text.cuh`). Every number in the Rust text gets its type, so that Rust's compiler finds
+//! whatever was taken for another type here.
+
+mod calls;
+mod expressions;
+mod statements;
+
+use crate::signature::{Role, Signature};
+use crate::types::Type;
+use proc_macro2::{Span, TokenStream};
+use std::collections::HashMap;
+use syn::{Block, Path};
+
+/// What a function becomes.
+pub struct Translated {
+    pub rust: TokenStream,
+    pub cuda: String,
+    /// Rust's constants that it uses, with their names in CUDA C++.
+    pub constants: Vec<(String, Path)>,
+    /// The functions that it calls.
+    pub calls: Vec<Path>,
+    /// Where it begins.
+    pub line: u32,
+}
+
+pub fn translate(signature: &Signature, body: &Block) -> syn::Result<Translated> {
+    let mut translator = Translator {
+        signature,
+        scopes: vec![Vec::new()],
+        taken: HashMap::new(),
+        constants: Vec::new(),
+        calls: Vec::new(),
+        loops: 0,
+    };
+    if signature.device {
+        for parameter in signature.parameters.iter().filter(|p| p.role == Role::Scalar) {
+            let name = parameter.name.to_string();
+            let local = Local { cuda: name.clone(), name, ty: parameter.ty, mutable: false };
+            translator.scopes[0].push(local);
+        }
+    }
+    let made = translator.block(body, signature.returns, &Sink::Return)?;
+    Ok(Translated {
+        rust: made.rust,
+        cuda: made.cuda,
+        constants: translator.constants,
+        calls: translator.calls,
+        line: line(signature.name.span()),
+    })
+}
+
+/// The line of a token in its file.
+fn line(span: Span) -> u32 {
+    #[cfg(not(test))]
+    return span.unwrap().start().line() as u32;
+    #[cfg(test)]
+    return span.start().line as u32;
+}
+
+fn error<T>(span: Span, what: impl std::fmt::Display) -> syn::Result<T> {
+    Err(syn::Error::new(span, what))
+}
+
+/// How far the order in which two parts of an expression are evaluated shows: CUDA C++ leaves it open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Order {
+    /// Not at all.
+    Free,
+    /// It reads what may change.
+    Reads,
+    /// It changes something.
+    Changes,
+}
+
+/// An expression.
+struct Piece {
+    ty: Type,
+    rust: TokenStream,
+    cuda: String,
+    order: Order,
+}
+
+/// Statements, and the type of what they end with.
+struct Lines {
+    ty: Type,
+    rust: TokenStream,
+    cuda: String,
+}
+
+/// What becomes of the value that statements end with, in CUDA C++.
+#[derive(Clone)]
+enum Sink {
+    Nothing,
+    Return,
+    /// It is assigned to this variable.
+    Local(String),
+}
+
+struct Local {
+    name: String,
+    cuda: String,
+    ty: Type,
+    mutable: bool,
+}
+
+struct Translator<'a> {
+    signature: &'a Signature,
+    scopes: Vec<Vec<Local>>,
+    /// How many variables of a name there were.
+    taken: HashMap<String, u32>,
+    constants: Vec<(String, Path)>,
+    calls: Vec<Path>,
+    /// Loops around what is translated.
+    loops: u32,
+}
+
+/// What a name stands for.
+enum Named {
+    Local { cuda: String, ty: Type, mutable: bool },
+    Argument(Role, Type),
+    Nothing,
+}
+
+impl Translator<'_> {
+    fn find(&self, name: &str) -> Named {
+        let locals = self.scopes.iter().rev().flat_map(|scope| scope.iter().rev());
+        if let Some(local) = locals.into_iter().find(|local| local.name == name) {
+            let Local { cuda, ty, mutable, .. } = local;
+            return Named::Local { cuda: cuda.clone(), ty: *ty, mutable: *mutable };
+        }
+        match self.signature.parameters.iter().find(|p| p.name == name) {
+            Some(parameter) => Named::Argument(parameter.role, parameter.ty),
+            None => Named::Nothing,
+        }
+    }
+
+    /// A name in CUDA C++ that no other variable has.
+    fn fresh(&mut self, name: &str) -> String {
+        let count = self.taken.entry(name.into()).or_default();
+        *count += 1;
+        if *count == 1 { format!("{name}_") } else { format!("{name}_{count}_") }
+    }
+
+    /// Refuses a variable of the name of an argument.
+    fn unused(&self, name: &syn::Ident) -> syn::Result<()> {
+        let text = name.to_string();
+        if self.signature.parameters.iter().any(|p| p.name == text) {
+            return error(name.span(), format!("`{name}` is a parameter; choose another name"));
+        }
+        if !text.is_ascii() {
+            return error(name.span(), format!("`{name}`: use letters, digits and _"));
+        }
+        Ok(())
+    }
+
+    /// Declares a variable; returns its name in CUDA C++.
+    fn declare(&mut self, name: &syn::Ident, ty: Type, mutable: bool) -> syn::Result<String> {
+        self.unused(name)?;
+        let cuda = self.fresh(&name.to_string());
+        let local = Local { name: name.to_string(), cuda: cuda.clone(), ty, mutable };
+        self.scopes.last_mut().expect("a scope").push(local);
+        Ok(cuda)
+    }
+
+    /// Does `body` with a scope of its own.
+    fn scoped<T>(&mut self, body: impl FnOnce(&mut Self) -> syn::Result<T>) -> syn::Result<T> {
+        self.scopes.push(Vec::new());
+        let out = body(self);
+        self.scopes.pop();
+        out
+    }
+
+    /// `#line` of what follows.
+    fn at(&self, span: Span) -> String {
+        format!("\n#line {} \"{}\"\n", line(span), self.signature.name)
+    }
+}
+
+/// Refuses a type that does not fit.
+fn expect(span: Span, found: Type, wanted: Type) -> syn::Result<()> {
+    if found.fits(wanted) {
+        return Ok(());
+    }
+    if found == Type::Unit {
+        return error(span, format!("this has no value, and {} is wanted", wanted.words()));
+    }
+    let (found, wanted) = (found.words(), wanted.words());
+    error(span, format!("this is {found}, and {wanted} is wanted; convert it with `as`"))
+}
+
+/// The order of parts that are evaluated one after the other in Rust and in any order in CUDA C++.
+fn together(span: Span, parts: &[Order]) -> syn::Result<Order> {
+    let most = parts.iter().copied().max().unwrap_or(Order::Free);
+    let ordered = parts.iter().filter(|part| **part > Order::Free).count();
+    if most == Order::Changes && ordered > 1 {
+        let what = "one part of this changes what another part may read, and CUDA C++ evaluates them in any order; \
+                    bind one of them first: let x = ..";
+        return error(span, what);
+    }
+    Ok(most)
+}

@@ -1,0 +1,236 @@
+//! Lambdas that are written once: what their operations are, the same on the host and on every GPU.
+
+use crate::common::{self, cuda_fleets, open};
+use hivegraph::fleet::{CollectiveKind, FleetConfig};
+use hivegraph::prelude::*;
+use random_lambdas::random_lambdas;
+
+/// Half way from one number to another.
+#[device]
+pub fn blend(a: f32, b: f32) -> f32 {
+    if a.is_nan() {
+        return b;
+    }
+    a + 0.5 * (b - a)
+}
+
+/// Bits of both.
+#[device]
+pub fn spread(a: u32, b: u64) -> u32 {
+    let mut x = a as u64 ^ (b >> 7);
+    for k in 0_u32..3 {
+        x = x * 0x9e37_79b9 + k as u64;
+    }
+    (x >> 16) as u32
+}
+
+random_lambdas!(200, 1);
+
+/// The bits of all outputs of a lambda, `[5][256]`; NaNs, whose bits are not promised, alike.
+fn outputs(r: &mut Replica, g: &Resident, lambda: &Lambda) -> Result<Vec<Vec<u64>>> {
+    const N: usize = 256;
+    let mut random = Random::new(7, 0);
+    let mut a32 = r.replicated::<u32>("a32", N, MergeOp::Gather)?;
+    let mut a64 = r.replicated::<u64>("a64", N, MergeOp::Gather)?;
+    let mut ai = r.replicated::<i32>("ai", N, MergeOp::Gather)?;
+    let mut af = r.replicated::<f32>("af", N, MergeOp::Gather)?;
+    let mut ad = r.replicated::<f64>("ad", N, MergeOp::Gather)?;
+    // Small and large, and a few that are special.
+    let whole: Vec<u64> = (0..N).map(|_| random.bits() >> random.below(64)).collect();
+    a32.assign(&whole.iter().map(|x| *x as u32).collect::<Vec<_>>())?;
+    a64.assign(&whole)?;
+    ai.assign(&whole.iter().rev().map(|x| *x as i32).collect::<Vec<_>>())?;
+    let special =
+        [f64::NAN, f64::INFINITY, -f64::INFINITY, 0.0, -0.0, 1e300, -1e-320, 3e9, -3e9, 1e38];
+    let floats: Vec<f64> = (0..N)
+        .map(|k| match special.get(k) {
+            Some(x) => *x,
+            None => (f64::from(random.unit()) - 0.5) * 10f64.powi(random.below(14) as i32 - 4),
+        })
+        .collect();
+    af.assign(&floats.iter().map(|x| *x as f32).collect::<Vec<_>>())?;
+    ad.assign(&floats)?;
+    let mut s = r.frontier("s", N, MergeOp::Or)?;
+    let mut o32 = r.replicated::<u32>("o32", N, MergeOp::Gather)?;
+    let mut o64 = r.replicated::<u64>("o64", N, MergeOp::Gather)?;
+    let mut oi = r.replicated::<i32>("oi", N, MergeOp::Gather)?;
+    let mut of = r.replicated::<f32>("of", N, MergeOp::Gather)?;
+    let mut od = r.replicated::<f64>("od", N, MergeOp::Gather)?;
+    let args = Args::new().reads("a32", &a32).writes_set("s", &mut s);
+    r.for_all("every third", Over::nodes(g).whole(), &every_third(), args)?;
+    let args = Args::new().reads("a32", &a32).reads("a64", &a64).reads("ai", &ai);
+    let args = args.reads("af", &af).reads("ad", &ad).reads_set("s", &s);
+    let args = args.writes("o32", &mut o32).writes("o64", &mut o64).writes("oi", &mut oi);
+    let args = args.writes("of", &mut of).writes("od", &mut od);
+    let args = args.scalar("p", 3u32).scalar("q", 0.3f32);
+    r.for_all("random", Over::nodes(g).whole(), lambda, args)?;
+    let bits = |x: f64| if x.is_nan() { u64::MAX } else { x.to_bits() };
+    Ok(vec![
+        r.read(&o32)?.into_iter().map(u64::from).collect(),
+        r.read(&o64)?,
+        r.read(&oi)?.into_iter().map(|x| x as u32 as u64).collect(),
+        r.read(&of)?.into_iter().map(|x| bits(x.into())).collect(),
+        r.read(&od)?.into_iter().map(bits).collect(),
+    ])
+}
+
+#[lambda]
+fn every_third(v: u32, a32: Reads<u32>, s: Writes<NodeSet>) {
+    if a32[v] % 3 == 0 {
+        s.insert(v);
+    }
+}
+
+#[test]
+fn random_lambdas_give_the_same_bits_on_the_host_and_on_gpus() {
+    let graph = Arc::new(load("rmat:8").unwrap());
+    let on = |devices: &str| {
+        let fleet = open(devices, CollectiveKind::Auto, FleetConfig::default());
+        let g = Resident::new(&fleet, graph.clone(), ResidentOptions::default()).unwrap();
+        let all = |r: &mut Replica, g: &Resident| {
+            lambdas().iter().map(|lambda| outputs(r, g, lambda)).collect::<Result<Vec<_>>>()
+        };
+        fleet.run(move |r| all(r, &g)).unwrap().swap_remove(0)
+    };
+    let host = on("host:1");
+    // They do something, and not all the same.
+    let distinct: std::collections::HashSet<_> = host.iter().collect();
+    assert!(distinct.len() > 150, "{} of 200 differ", distinct.len());
+    let mut fleets = vec!["host:3".to_string()];
+    let wanted = ["cuda:0", "cuda:0x4", "cuda:0-1"];
+    let cuda = cuda_fleets().into_iter().filter(|(_, kind)| matches!(kind, CollectiveKind::Auto));
+    fleets.extend(cuda.map(|(name, _)| name).filter(|name| wanted.contains(&&**name)));
+    for devices in fleets {
+        let found = on(&devices);
+        for (k, (found, expected)) in found.iter().zip(&host).enumerate() {
+            assert!(found == expected, "random_{k} on {devices}");
+        }
+    }
+}
+
+#[test]
+fn random_lambdas_compile() {
+    if !common::has_nvrtc("random lambdas") {
+        return;
+    }
+    for lambda in lambdas().iter().step_by(25) {
+        lambda.compile("sm_90").unwrap();
+    }
+}
+
+/// What operations are: wrapping, saturating, and so on.
+#[lambda]
+#[allow(clippy::excessive_precision)]
+fn operations(i: u64, out: Writes<u64>, zero: u32) {
+    let one = zero + 1;
+    let low = -2147483647_i32 - one as i32;
+    let nan = (zero as f32) / (zero as f32);
+    let x: u64 = match i {
+        0 => (zero - 1) as u64,
+        1 => (low - 1) as u32 as u64,
+        2 => (low / -1) as u32 as u64,
+        3 => (low % -1) as u32 as u64,
+        4 => low.abs() as u32 as u64,
+        5 => (one << 33) as u64,
+        6 => (low >> 31) as u32 as u64,
+        7 => (3e9_f32 * one as f32) as i32 as u64,
+        8 => (-3e9_f32 * one as f32) as u64,
+        9 => nan as u32 as u64,
+        10 => (1e20_f64 * one as f64) as u64,
+        11 => (300.0_f32 * one as f32) as u8 as u64,
+        12 => nan.max(2.0) as u64,
+        13 => 5.0_f32.min(nan) as u64,
+        14 => (0xffff_ffff_u32 * (one + one)) as u64,
+        15 => zero.leading_zeros() as u64 * 100 + zero.trailing_zeros() as u64,
+        16 => FAR + one as u64,
+        _ => 0,
+    };
+    out[i] = x;
+}
+
+const FAR: u64 = 1 << 40;
+
+const EXPECTED: [u64; 17] = [
+    0xffff_ffff,
+    0x7fff_ffff,
+    0x8000_0000,
+    0,
+    0x8000_0000,
+    2,
+    0xffff_ffff,
+    i32::MAX as u64,
+    0,
+    0,
+    u64::MAX,
+    255,
+    2,
+    5,
+    0xffff_fffe,
+    3232,
+    (1 << 40) + 1,
+];
+
+#[test]
+fn operations_are_those_that_the_guide_says() {
+    let mut fleets = vec!["host:1".to_string(), "host:3".into()];
+    let cuda = cuda_fleets().into_iter().filter(|(_, kind)| matches!(kind, CollectiveKind::Auto));
+    fleets.extend(cuda.map(|(name, _)| name));
+    for devices in fleets {
+        let fleet = open(&devices, CollectiveKind::Auto, FleetConfig::default());
+        let found = fleet.run(|r| {
+            let mut out = r.replicated::<u64>("out", 17, MergeOp::Gather)?;
+            let args = Args::new().writes("out", &mut out).scalar("zero", 0u32);
+            r.for_all("operations", Over::elements(17), &operations(), args)?;
+            r.merge(&mut out)?;
+            r.read(&out)
+        });
+        assert_eq!(found.unwrap().swap_remove(0), EXPECTED, "{devices}");
+    }
+    if common::has_nvrtc("operations") {
+        operations().compile("sm_90").unwrap();
+    }
+}
+
+const DIVIDES: u32 = line!() + 2;
+#[lambda]
+fn divides(v: u32, x: Writes<u32>, by: u32) {
+    x[v] = 10 / by;
+}
+
+const BEYOND: u32 = line!() + 2;
+#[lambda]
+fn beyond(v: u32, x: Writes<u32>) {
+    x[v + 1] = v;
+}
+
+/// What fails when it runs names the line of the Rust.
+#[test]
+fn a_fault_names_the_lambda_and_its_line() {
+    let graph = Arc::new(load("star:100").unwrap());
+    let mut fleets = vec!["host:2".to_string()];
+    let cuda = cuda_fleets().into_iter().filter(|(_, kind)| matches!(kind, CollectiveKind::Auto));
+    fleets.extend(cuda.map(|(name, _)| name));
+    for devices in fleets {
+        for zero in [true, false] {
+            let fleet = open(&devices, CollectiveKind::Auto, FleetConfig::default());
+            let g = Resident::new(&fleet, graph.clone(), ResidentOptions::default()).unwrap();
+            let n = graph.nodes();
+            let told = fleet.run(move |r| {
+                let mut x = r.replicated::<u32>("x", n, MergeOp::Gather)?;
+                let args = Args::new().writes("x", &mut x);
+                match zero {
+                    true => r.for_all("a", Over::nodes(&g), &divides(), args.scalar("by", 0u32))?,
+                    false => r.for_all("a", Over::nodes(&g), &beyond(), args)?,
+                }
+                r.read(&x)
+            });
+            let told = told.unwrap_err().to_string();
+            let line = format!("tests/device/lambdas.rs:{}", if zero { DIVIDES } else { BEYOND });
+            let what = match zero {
+                true => "divided by zero",
+                false => "argument x: index 101 is outside the array",
+            };
+            assert!(told.contains(&line) && told.contains(what), "{devices}: {told}");
+        }
+    }
+}
