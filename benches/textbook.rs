@@ -9,6 +9,8 @@
 //! Beside them programs of `examples/` without a workload of their own: `heat`, a step, beside an iteration of PageRank;
 //! `labels`, the rounds of label propagation, beside components.
 
+#![allow(clippy::duplicate_mod)] // each example has its own examples/common
+
 use hivegraph::algorithm::{
     BfsConfig, CcConfig, KcoreConfig, PagerankConfig, bfs, cc, kcore, pagerank,
 };

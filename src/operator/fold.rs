@@ -10,7 +10,7 @@ use super::over::{Over, What};
 use crate::collective::Split;
 use crate::collective::peer::op_code;
 use crate::collective::{Element, MergeOp, Replicated, cells};
-use crate::device::ArrayAddress;
+use crate::device::{ArrayAddress, Launch};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
 use crate::layout::Resident;
@@ -118,7 +118,13 @@ impl Replica {
         if let Some(split) = over.split(self.world()).filter(|_| out.len() == nodes) {
             out.written().store(split.fingerprint(), Ordering::Relaxed);
         }
-        let operator = if backward { Operator::FoldIn } else { Operator::Fold };
+        let near = self.keeps_near(label, (&over, body, &args), backward)?;
+        let operator = match (backward, near) {
+            (false, false) => Operator::Fold,
+            (false, true) => Operator::FoldNear,
+            (true, false) => Operator::FoldIn,
+            (true, true) => Operator::FoldInNear,
+        };
         let call = Call { label, operator, over, body, on, only: None, args: &args };
         self.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => neighbors_on_device(r, &call, range, fold, op, out),
@@ -287,7 +293,7 @@ fn neighbors_on_device<T: Folded>(
     let loaded = r.load(call)?;
     let hubs = call.over.graph.map_or(0, |g| g.hub_slices());
     if hubs > 0 {
-        r.scratch(call.label, Needs { queue: hubs, ..Needs::default() })?;
+        r.scratch(call.label, Needs { queue: 2 * hubs, partial: hubs, ..Needs::default() })?;
     }
     if range.is_empty() {
         return Ok(());
@@ -308,12 +314,34 @@ fn neighbors_on_device<T: Folded>(
     let argument = loaded.number << 8 | (1 + call.body.params.len() as u32);
     span.span(ArrayAddress::Flat(pointer), out.len() as u64, device.lambdas.sink(), argument);
     let (span, words) = (span.words(), shape.as_words());
-    let parameters: [&[u64]; 4] = [&words, &lambda, &start, &span];
-    let grid = launch_shape(blocks(range.end - range.start, nodes_a_block(&shape), chance));
-    device.launch_lambda(loaded.kernels[0], grid, &parameters)?;
+    let mut parameters: Vec<&[u64]> = vec![&words, &lambda, &start, &span];
+    let [rows, slices, join] = loaded.kernels;
+    let filled: [u64; 3];
+    let near = matches!(call.operator, Operator::FoldNear | Operator::FoldInNear);
+    if let Some(near) = r.near_rows().filter(|_| near) {
+        let (near, shared_bytes) = near.rows(device, call.body.near_bytes())?;
+        filled = bytemuck::cast(near);
+        parameters.push(&filled);
+        for kernel in [Some(rows), (hubs > 0).then_some(slices)].into_iter().flatten() {
+            let threads = call.operator.threads();
+            let resident = device.resident_blocks(kernel, threads, shared_bytes)?;
+            let shape = Launch { shared_bytes, ..Launch::of(device.blocks(resident), threads) };
+            device.launch_lambda(kernel, shape, &parameters)?;
+        }
+        parameters.pop();
+    } else {
+        let grid = launch_shape(blocks(range.end - range.start, nodes_a_block(&shape), chance));
+        device.launch_lambda(rows, grid, &parameters)?;
+        if hubs > 0 {
+            device.launch_lambda(
+                slices,
+                launch_shape(blocks(hubs as u64, 1, chance)),
+                &parameters,
+            )?;
+        }
+    }
     if hubs > 0 {
-        let grid = launch_shape(blocks(hubs as u64, 1, chance));
-        device.launch_lambda(loaded.kernels[1], grid, &parameters)?;
+        device.launch_lambda(join, launch_shape(blocks(hubs as u64, 8, chance)), &parameters)?;
     }
     Ok(())
 }

@@ -61,6 +61,8 @@ pub(crate) struct Body {
     pub functions: String,
     /// The functions and constants that a lambda uses which was written once.
     known: Functions,
+    /// The arrays that it reads at the neighbour of an arc.
+    pub near: Vec<&'static str>,
     /// `src/heat.rs:12`, where such a lambda is.
     pub place: Option<String>,
     /// The type of the Rust closure, which differs from that of any other closure.
@@ -91,6 +93,7 @@ impl Body {
             cuda: None,
             functions: String::new(),
             known: Functions::default(),
+            near: Vec::new(),
             place: None,
             closure: None,
             unchecked: false,
@@ -156,6 +159,15 @@ impl Body {
         let mut hasher = DefaultHasher::new();
         self.name.hash(&mut hasher);
         hasher.finish()
+    }
+
+    /// Bytes of the elements of the arrays that it reads at a neighbour.
+    pub fn near_bytes(&self) -> usize {
+        let sizes = self.params.iter().map(|param| match param.kind {
+            Kind::Reads(dtype) if self.near.contains(&&*param.name) => dtype.size(),
+            _ => 0,
+        });
+        sizes.sum()
     }
 
     /// An input error that names the lambda.
@@ -317,6 +329,12 @@ macro_rules! written {
             }
 
             #[doc(hidden)]
+            pub fn near(mut self, name: &'static str) -> Self {
+                self.body.near.push(name);
+                self
+            }
+
+            #[doc(hidden)]
             pub fn calls(mut self, text: fn(&mut Functions)) -> Self {
                 self.body.uses(text);
                 self
@@ -360,7 +378,8 @@ impl<R: Value> ArcLambda<R> {
         let operators: &[Operator] = match R::C {
             "void" => &[Operator::Arcs],
             "bool" => &[Operator::Push, Operator::Pull],
-            _ => &[Operator::Fold, Operator::FoldIn],
+            _ if self.body.near.is_empty() => &[Operator::Fold, Operator::FoldIn],
+            _ => &[Operator::Fold, Operator::FoldIn, Operator::FoldNear],
         };
         compile(&self.body, &On::arc(R::C), operators, arch)?;
         if R::C != "bool" {

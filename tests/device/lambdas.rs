@@ -234,3 +234,71 @@ fn a_fault_names_the_lambda_and_its_line() {
         }
     }
 }
+
+/// Values of two types at the neighbour, and one at the node.
+#[lambda]
+fn drawn(u: u32, v: u32, x: Reads<f64>, y: Reads<u32>, own: Reads<u32>) -> u64 {
+    (x[v] as u64) * 3 + (y[v] ^ own[u]) as u64
+}
+
+#[lambda]
+fn least(u: u32, v: u32, y: Reads<u32>, w: f32) -> u32 {
+    y[v] + w as u32
+}
+
+/// Graphs with so many arcs that values at the nodes to which most lead are kept in shared memory: on GPUs alone.
+#[test]
+fn folds_of_large_graphs_are_those_of_the_host() {
+    if !common::has_gpu() {
+        return;
+    }
+    let mut random = Random::new(3, 0);
+    let n = 300_000u64;
+    // Arcs that lead to few nodes, from all.
+    let arcs: Vec<(u32, u32, f32)> = (0..9 << 20)
+        .map(|_| {
+            let (u, v) = (random.below(n), random.below(n) * random.below(n) / n);
+            (u as u32, (v * random.below(n) / n) as u32, random.below(50) as f32)
+        })
+        .collect();
+    let directed = Arc::new(common::graph_of(n as usize, &arcs));
+    let graphs = [("rmat:19", Arc::new(load("rmat:19").unwrap())), ("directed", directed)];
+    let on = |devices: &str, graph: &Arc<Graph>, backward: bool| {
+        let fleet = open(devices, CollectiveKind::Auto, FleetConfig::default());
+        let options = ResidentOptions { backward: true, ..ResidentOptions::default() };
+        let g = Resident::new(&fleet, graph.clone(), options).unwrap();
+        let all = fleet.run(move |r| {
+            let n = g.graph().nodes();
+            let mut x = r.node_array::<f64>("x", &g, MergeOp::Gather)?;
+            let mut y = r.node_array::<u32>("y", &g, MergeOp::Gather)?;
+            x.assign(&(0..n).map(|v| (v * 7 % 1001) as f64).collect::<Vec<_>>())?;
+            y.assign(&(0..n).map(|v| (v * 2_654_435_761 % 65_537) as u32).collect::<Vec<_>>())?;
+            let mut own = r.node_array::<u32>("own", &g, MergeOp::Gather)?;
+            own.assign(&(0..n as u32).collect::<Vec<_>>())?;
+            let mut sums = r.node_array::<u64>("sums", &g, MergeOp::Gather)?;
+            let mut mins = r.node_array::<u32>("mins", &g, MergeOp::Gather)?;
+            let nodes = Over::nodes(&g);
+            let args = Args::new().reads("x", &x).reads("y", &y).reads("own", &own);
+            r.neighbor_reduce("sum", nodes, &drawn(), args, MergeOp::Sum, backward, &mut sums)?;
+            let args = Args::new().reads("y", &y);
+            r.neighbor_reduce("least", nodes, &least(), args, MergeOp::Min, backward, &mut mins)?;
+            r.merge(&mut sums)?;
+            r.merge(&mut mins)?;
+            Ok((r.read(&sums)?, r.read(&mins)?))
+        });
+        all.unwrap().swap_remove(0)
+    };
+    let wanted = ["cuda:0", "cuda:0x4", "cuda:0-1"];
+    for (name, graph) in &graphs {
+        for backward in [false, true] {
+            let expected = on("host:1", graph, backward);
+            let cuda = cuda_fleets().into_iter();
+            for (devices, _) in cuda.filter(|(name, kind)| {
+                wanted.contains(&&**name) && matches!(kind, CollectiveKind::Auto)
+            }) {
+                let found = on(&devices, graph, backward);
+                assert!(found == expected, "{name} on {devices}, backward: {backward}");
+            }
+        }
+    }
+}

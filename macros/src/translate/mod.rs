@@ -22,6 +22,8 @@ pub struct Translated {
     pub constants: Vec<(String, Path)>,
     /// The functions that it calls.
     pub calls: Vec<Path>,
+    /// The arrays that are read at the neighbour of an arc.
+    pub near: Vec<String>,
     /// Where it begins.
     pub line: u32,
 }
@@ -33,6 +35,7 @@ pub fn translate(signature: &Signature, body: &Block) -> syn::Result<Translated>
         taken: HashMap::new(),
         constants: Vec::new(),
         calls: Vec::new(),
+        near: Vec::new(),
         loops: 0,
     };
     if signature.device {
@@ -48,6 +51,7 @@ pub fn translate(signature: &Signature, body: &Block) -> syn::Result<Translated>
         cuda: made.cuda,
         constants: translator.constants,
         calls: translator.calls,
+        near: translator.near,
         line: line(signature.name.span()),
     })
 }
@@ -113,6 +117,7 @@ struct Translator<'a> {
     taken: HashMap<String, u32>,
     constants: Vec<(String, Path)>,
     calls: Vec<Path>,
+    near: Vec<String>,
     /// Loops around what is translated.
     loops: u32,
 }
