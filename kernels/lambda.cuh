@@ -221,51 +221,70 @@ struct Graph {  // @host
 // What `g` is in a launch that has no graph: whatever a lambda does with it does not compile.
 struct NoGraph {};
 
+// What another thread of this launch may have written.
+template <typename T> __device__ __forceinline__ T fresh_value(const T& at) { return *(const volatile T*)&at; }
+
 // Atomics on an element, each returns what was there: atomic_min(best[v], x).
 __device__ __forceinline__ u32 atomic_add(u32& at, u32 x) { return atomicAdd(&at, x); }
 __device__ __forceinline__ i32 atomic_add(i32& at, i32 x) { return atomicAdd(&at, x); }
 __device__ __forceinline__ u64 atomic_add(u64& at, u64 x) { return atomicAdd(&at, x); }
 __device__ __forceinline__ f32 atomic_add(f32& at, f32 x) { return atomicAdd(&at, x); }
 __device__ __forceinline__ f64 atomic_add(f64& at, f64 x) { return atomicAdd(&at, x); }
-__device__ __forceinline__ u32 atomic_min(u32& at, u32 x) { return atomicMin(&at, x); }
-__device__ __forceinline__ i32 atomic_min(i32& at, i32 x) { return atomicMin(&at, x); }
-__device__ __forceinline__ u64 atomic_min(u64& at, u64 x) { return atomicMin(&at, x); }
-__device__ __forceinline__ u32 atomic_max(u32& at, u32 x) { return atomicMax(&at, x); }
-__device__ __forceinline__ i32 atomic_max(i32& at, i32 x) { return atomicMax(&at, x); }
-__device__ __forceinline__ u64 atomic_max(u64& at, u64 x) { return atomicMax(&at, x); }
+// Where nothing is to change, a look is enough: many threads look at one element at once, and only one after the other changes it.
+#define HIVE_EXTREME(T)                                              \
+    __device__ __forceinline__ T atomic_min(T& at, T x) {            \
+        T was = fresh_value(at);                                            \
+        return was <= x ? was : atomicMin(&at, x);                   \
+    }                                                                \
+    __device__ __forceinline__ T atomic_max(T& at, T x) {            \
+        T was = fresh_value(at);                                            \
+        return was >= x ? was : atomicMax(&at, x);                   \
+    }
+HIVE_EXTREME(u32)
+HIVE_EXTREME(i32)
+HIVE_EXTREME(u64)
+#undef HIVE_EXTREME
 // Floats order as integers do: forward from +0 on, backward below. x + 0 makes -0 the +0 that it equals. A NaN
 // changes nothing.
 __device__ __forceinline__ f32 atomic_min(f32& at, f32 x) {
-    if (x != x) return *(const volatile f32*)&at;
+    f32 was = fresh_value(at);
+    if (x != x || was <= x) return was;
     x += 0.0f;
     return x >= 0.0f ? __int_as_float(atomicMin((i32*)&at, __float_as_int(x)))
                      : __uint_as_float(atomicMax((u32*)&at, __float_as_uint(x)));
 }
 __device__ __forceinline__ f32 atomic_max(f32& at, f32 x) {
-    if (x != x) return *(const volatile f32*)&at;
+    f32 was = fresh_value(at);
+    if (x != x || was >= x) return was;
     x += 0.0f;
     return x >= 0.0f ? __int_as_float(atomicMax((i32*)&at, __float_as_int(x)))
                      : __uint_as_float(atomicMin((u32*)&at, __float_as_uint(x)));
 }
 __device__ __forceinline__ f64 atomic_min(f64& at, f64 x) {
-    if (x != x) return *(const volatile f64*)&at;
+    f64 was = fresh_value(at);
+    if (x != x || was <= x) return was;
     x += 0.0;
     return x >= 0.0 ? __longlong_as_double(atomicMin((long long*)&at, __double_as_longlong(x)))
                     : __longlong_as_double((long long)atomicMax((u64*)&at, (u64)__double_as_longlong(x)));
 }
 __device__ __forceinline__ f64 atomic_max(f64& at, f64 x) {
-    if (x != x) return *(const volatile f64*)&at;
+    f64 was = fresh_value(at);
+    if (x != x || was >= x) return was;
     x += 0.0;
     return x >= 0.0 ? __longlong_as_double(atomicMax((long long*)&at, __double_as_longlong(x)))
                     : __longlong_as_double((long long)atomicMin((u64*)&at, (u64)__double_as_longlong(x)));
 }
-__device__ __forceinline__ u32 atomic_or(u32& at, u32 x) { return atomicOr(&at, x); }
-__device__ __forceinline__ u64 atomic_or(u64& at, u64 x) { return atomicOr(&at, x); }
+__device__ __forceinline__ u32 atomic_or(u32& at, u32 x) {
+    u32 was = fresh_value(at);
+    return (was | x) == was ? was : atomicOr(&at, x);
+}
+__device__ __forceinline__ u64 atomic_or(u64& at, u64 x) {
+    u64 was = fresh_value(at);
+    return (was | x) == was ? was : atomicOr(&at, x);
+}
 // Sets `at` to `to` where it is `from`; returns what was there.
 __device__ __forceinline__ u32 atomic_cas(u32& at, u32 from, u32 to) { return atomicCAS(&at, from, to); }
 __device__ __forceinline__ u64 atomic_cas(u64& at, u64 from, u64 to) { return atomicCAS(&at, from, to); }
-// What another thread of this launch may have written.
-template <typename T> __device__ __forceinline__ T fresh_value(const T& at) { return *(const volatile T*)&at; }
 
 // Random numbers that are a function of (seed, stream, how many were drawn): the same for any number of
 // threads and replicas, and on the host (`operator::Random`).
