@@ -55,16 +55,6 @@ __device__ __forceinline__ bool inside(u64 i, u64 size, Bad* bad, u32 argument) 
 #endif
 }
 
-// The neighbour along an arc, where values of the nodes to which most arcs lead are in shared memory. Its column is a node, or
-// its place among these with the bit NEAR.
-const u32 NEAR = 0x80000000u;
-struct Neighbor {
-    u32 column, slots;
-    const u8* room;  // the arrays one after the other, `slots` elements each
-    const u32* ids;
-    __device__ __forceinline__ operator u32() const { return column & NEAR ? __ldg(ids + (column & ~NEAR)) : column; }
-};
-
 // An array to write (and read). A bad index writes where nobody reads.
 template <typename T> struct Span {  // @host
     T* data;
@@ -92,13 +82,6 @@ template <typename T> struct Span<const T> {
         bool ok = inside(i, length, bad, argument);
         T value = __ldg(data + (ok ? i : 0));
         return ok ? value : T(0);
-    }
-    // The element of a neighbour; `before` bytes an element belong to the arrays that come first in shared memory.
-    __device__ __forceinline__ T near(u32 v, u32) const { return (*this)[v]; }
-    __device__ __forceinline__ T near(const Neighbor& v, u32 before) const {
-        u32 slot = v.column & ~NEAR;
-        if ((v.column & NEAR) && slot < v.slots) return ((const T*)(v.room + before * v.slots))[slot];
-        return (*this)[(u32)v];
     }
 };
 
@@ -131,7 +114,6 @@ template <typename T> struct Parts<const T> {
     __device__ __forceinline__ T operator[](u64 i) const {
         return inside(i, all.length, all.bad, all.argument) ? *(const T*)all.at(i) : T(0);
     }
-    template <typename V> __device__ __forceinline__ T near(const V& v, u32) const { return (*this)[(u32)v]; }
 };
 
 // A set of nodes, a bit each.

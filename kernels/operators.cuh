@@ -44,18 +44,16 @@ template <typename F> __device__ void for_nodes(const Shape& s, const F& f) {
     for (u64 v = s.first + (u64)blockIdx.x * blockDim.x + threadIdx.x; v < s.last; v += stride) f(v);
 }
 
-// Hands `each(node, live)` groups of up to 32 nodes of the range, one a lane; all lanes of a warp call it together.
-template <typename E> __device__ __forceinline__ void for_range(const Shape& s, const E& each) {
-    u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
-    for (u64 base = s.first + warp * 32; base < s.last; base += warps * 32)
-        each(base + lane_id(), base + lane_id() < s.last);
-}
-
-// The same of the range or set. Blocks of at most 256 threads. Where there is a set, `first` is a multiple of 32.
+// Hands `each(node, live)` groups of up to 32 nodes of the range or set, one a lane; all lanes of a warp call it
+// together. Blocks of at most 256 threads. Where there is a set, `first` is a multiple of 32.
 template <typename E> __device__ void for_groups(const Shape& s, const E& each) {
-    if (s.bits == nullptr) return for_range(s, each);
     u32 lane = lane_id();
     u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
+    if (s.bits == nullptr) {
+        for (u64 base = s.first + warp * 32; base < s.last; base += warps * 32)
+            each(base + lane, base + lane < s.last);
+        return;
+    }
     __shared__ unsigned short listed[8][SET_WORDS * 32];
     unsigned short* mine = listed[warp_id()];
     u64 low = s.first / 32, high = (s.last + 31) / 32;
@@ -107,7 +105,7 @@ __device__ __forceinline__ float weight_of(const Rows& rows, u64 arc) {
     return rows.weights ? __ldg(rows.weights + arc) : 1.0f;
 }
 
-// Puts the slices of a row of more than HUB arcs into the queue.
+// Puts the slices of a row of more than HUB arcs into the queue, side by side.
 __device__ __forceinline__ void queue_slices(const Shape& s, u64 v, u64 degree) {
     u64 slices = (degree + HUB - 1) / HUB, at = atomicAdd((u64*)s.control, slices);
     for (u64 slice = 0; slice < slices && at + slice < s.capacity; slice++) {
@@ -232,56 +230,18 @@ template <typename T> __device__ __forceinline__ T block_fold(T value, u32 op) {
     return value;
 }
 
-// The neighbours of rows, by place.
-struct Columns {
-    const u32* columns;
-    __device__ __forceinline__ u32 operator()(u64 at) const { return __ldg(columns + at); }
-};
-
-// Rows whose neighbours are columns of `Neighbor`.
-struct NearRows {  // @host
-    const u32* columns;
-    const u32* ids;  // of the nodes to which most arcs lead
-    u32 slots;       // of them that have room in shared memory, a multiple of 8
-    u32 unused;
-};
-
-extern __shared__ __align__(16) u8 near_room[];
-
-struct NearColumns {
-    NearRows rows;
-    __device__ __forceinline__ Neighbor operator()(u64 at) const {
-        return Neighbor{__ldg(rows.columns + at), rows.slots, near_room, rows.ids};
-    }
-};
-
-// Copies the values of an array into shared memory.
-template <typename T> __device__ void fill_near(const Span<const T>& x, u32 before, const NearRows& rows) {
-    T* to = (T*)(near_room + before * rows.slots);
-    for (u32 slot = threadIdx.x; slot < rows.slots; slot += blockDim.x) to[slot] = x[__ldg(rows.ids + slot)];
-}
-
-// Hands each node of a shape to a fold: those of a set, or of a range.
-struct Groups {
-    template <typename E> static __device__ __forceinline__ void each(const Shape& s, const E& e) { for_groups(s, e); }
-};
-struct Range {
-    template <typename E> static __device__ __forceinline__ void each(const Shape& s, const E& e) { for_range(s, e); }
-};
-
 // out[v] = fold over v's arcs of f(v, neighbor, arc, weight), `identity` where there is none: a thread a leaf, a
 // warp a longer row; slices of hubs are queued. What is added in which order depends on the degree alone.
-template <typename Over, typename T, typename F, typename N>
-__device__ void neighbor_fold(const Shape& s, const Rows& rows, const F& f, T identity, const Span<T>& out, const N& neighbor) {
+template <typename T, typename F>
+__device__ void neighbor_fold(const Shape& s, const Rows& rows, const F& f, T identity, const Span<T>& out) {
     u32 lane = lane_id();
-    Over::each(s, [&](u64 v, bool live) {
+    for_groups(s, [&](u64 v, bool live) {
         u64 first = live ? __ldg(rows.offsets + v) : 0, end = live ? __ldg(rows.offsets + v + 1) : 0;
         T sum = identity;
         u64 degree = end - first;
         if (degree <= LEAF) {
-#pragma unroll 4
             for (u64 at = first; at < end; at++)
-                sum = fold_of(sum, f((u32)v, neighbor(at), at, weight_of(rows, at)), s.fold);
+                sum = fold_of(sum, f((u32)v, __ldg(rows.columns + at), at, weight_of(rows, at)), s.fold);
         } else if (degree > HUB) {
             queue_slices(s, v, degree);
         }
@@ -291,9 +251,8 @@ __device__ void neighbor_fold(const Shape& s, const Rows& rows, const F& f, T id
             rest &= rest - 1;
             u64 w = __shfl_sync(FULL, v, owner), b = __shfl_sync(FULL, first, owner), e = __shfl_sync(FULL, end, owner);
             T part = identity;
-#pragma unroll 4
             for (u64 at = b + lane; at < e; at += 32)
-                part = fold_of(part, f((u32)w, neighbor(at), at, weight_of(rows, at)), s.fold);
+                part = fold_of(part, f((u32)w, __ldg(rows.columns + at), at, weight_of(rows, at)), s.fold);
             part = warp_fold(part, s.fold);
             if (lane == owner) sum = part;
         }
@@ -301,31 +260,21 @@ __device__ void neighbor_fold(const Shape& s, const Rows& rows, const F& f, T id
     });
 }
 
-const u32 CREW = 256;  // threads that fold a slice together
-
-// partial[i] = fold of the slice at place i of the queue, by a crew of threads.
-template <typename T, typename F, typename N>
-__device__ void neighbor_fold_hubs(const Shape& s, const Rows& rows, const F& f, T identity, const N& neighbor) {
-    __shared__ T room[32];
+// partial[i] = fold of the slice at place i of the queue, by a block.
+template <typename T, typename F>
+__device__ void neighbor_fold_hubs(const Shape& s, const Rows& rows, const F& f, T identity) {
     u64 queued = *s.control < s.capacity ? *s.control : s.capacity;
-    u32 crew = threadIdx.x / CREW, crews = blockDim.x / CREW, own = threadIdx.x % CREW;
-    auto meet = [=] { asm volatile("bar.sync %0, 256;" ::"r"(crew + 1u) : "memory"); };
-    for (u64 i = blockIdx.x * crews + crew; i < queued; i += gridDim.x * crews) {
-        u64 v = s.queue[2 * i], slice = s.queue[2 * i + 1];
-        u64 first = __ldg(rows.offsets + v) + slice * HUB, end = __ldg(rows.offsets + v + 1);
+    for (u64 i = blockIdx.x; i < queued; i += gridDim.x) {
+        u32 v = s.queue[2 * i];
+        u64 first = __ldg(rows.offsets + v) + (u64)s.queue[2 * i + 1] * HUB, end = __ldg(rows.offsets + v + 1);
         u64 last = first + HUB < end ? first + HUB : end;
         T part = identity;
 #pragma unroll 4
-        for (u64 at = first + own; at < last; at += CREW)
-            part = fold_of(part, f((u32)v, neighbor(at), at, weight_of(rows, at)), s.fold);
-        part = warp_fold(part, s.fold);
-        if (lane_id() == 0) room[warp_id()] = part;
-        meet();
-        if (own == 0) {
-            for (u32 w = 1; w < CREW / 32; w++) part = fold_of(part, room[crew * (CREW / 32) + w], s.fold);
-            *(T*)(s.partial + i) = part;
-        }
-        meet();
+        for (u64 at = first + threadIdx.x; at < last; at += blockDim.x)
+            part = fold_of(part, f(v, __ldg(rows.columns + at), at, weight_of(rows, at)), s.fold);
+        part = block_fold(part, s.fold);
+        if (threadIdx.x == 0) *(T*)(s.partial + i) = part;
+        __syncthreads();
     }
 }
 

@@ -51,8 +51,7 @@ fn lambda_of(
 ) -> syn::Result<proc_macro2::TokenStream> {
     let unchecked = syn::parse2::<Options>(options)?.unchecked;
     let signature = Signature::of_lambda(function)?;
-    let Translated { rust, cuda, constants, calls, near, line } =
-        translate(&signature, &function.block)?;
+    let Translated { rust, cuda, constants, calls, line } = translate(&signature, &function.block)?;
     let (attrs, vis, name, output) =
         (&function.attrs, &function.vis, &signature.name, &signature.output);
     let (kind, closure) = (signature.kind(), signature.closure(&rust));
@@ -69,7 +68,6 @@ fn lambda_of(
                 #(.constant(#known, #values))*
                 #(.calls(#calls::text))*
                 #(#declared)*
-                #(.near(#near))*
                 .host(|__bound| {
                     let __faults = __bound.faults();
                     #(#bound)*

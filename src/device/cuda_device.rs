@@ -223,12 +223,6 @@ impl CudaDevice {
         Ok(attribute(&self.info.device, self.ordinal as i32, which)? != 0)
     }
 
-    /// Bytes of shared memory that a block may have.
-    pub fn most_shared_bytes(&self) -> Result<u32> {
-        let which = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
-        attribute(&self.info.device, self.ordinal as i32, which)
-    }
-
     /// A stream of its own on this GPU.
     pub fn side(&self) -> Result<Side> {
         Side::new(&self.context, self.info.clone())

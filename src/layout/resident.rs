@@ -1,6 +1,5 @@
 //! A graph on every replica of a fleet as it was loaded: in the input's node order, with plain rows.
 
-mod near;
 mod on_device;
 
 use super::rows::{Copies, DeviceGraph, DeviceRows, HostRows, is_wide};
@@ -12,8 +11,7 @@ use crate::error::Result;
 use crate::fleet::{Fleet, Replica};
 use crate::graph::{Graph, milliseconds};
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// What of a graph operators need, and how it is cut.
@@ -42,8 +40,6 @@ impl Default for ResidentOptions {
 
 /// A graph that the replicas of a fleet hold. On the host all of them share it.
 pub struct Resident {
-    /// Differs from every other's of this process.
-    id: u64,
     /// The fleet's number.
     fleet: u64,
     graph: Arc<Graph>,
@@ -56,8 +52,6 @@ pub struct Resident {
     hub_slices: usize,
     report: PrepareReport,
     devices: Copies,
-    /// The nodes to which most arcs of the rows forward lead, and of those backward.
-    reached: [OnceLock<Vec<u32>>; 2],
 }
 
 impl Resident {
@@ -87,9 +81,7 @@ impl Resident {
         let turns = options.backward && !symmetric;
         let on_gpus = fleet.info().backend == "cuda";
         let sharded = options.placement == Placement::Sharded;
-        static NEXT: AtomicU64 = AtomicU64::new(1);
         let mut resident = Resident {
-            id: NEXT.fetch_add(1, Ordering::Relaxed),
             fleet: fleet.id(),
             graph,
             turned: None,
@@ -102,7 +94,6 @@ impl Resident {
                 ..PrepareReport::default()
             },
             devices: Copies::default(),
-            reached: Default::default(),
         };
         let slices_in = match (on_gpus, sharded) {
             (true, false) => resident.fill_gpus(fleet, input, turns, options.weights)?,
@@ -219,24 +210,6 @@ impl Resident {
         self.devices.on_device(rank)
     }
 
-    /// Differs from every other's of this process.
-    pub(crate) fn id(&self) -> u64 {
-        self.id
-    }
-
-    /// The nodes to which most arcs of the rows forward (`backward`: of those backward) lead, in falling order. None where a
-    /// GPU need not know: where arcs are few, or lead to many nodes alike, or where it is not known to which.
-    pub(crate) fn most_reached(&self, backward: bool) -> &[u32] {
-        self.reached[usize::from(backward)].get_or_init(|| {
-            let into = if backward { Some(&*self.graph) } else { self.rows_in() };
-            let whole = self.report.placement == Placement::Replicated;
-            match into.filter(|graph| whole && graph.arcs() >= NEAR_ARCS) {
-                Some(graph) => near::largest(graph.offsets()),
-                None => Vec::new(),
-            }
-        })
-    }
-
     /// The number of the fleet that it was placed for.
     pub(crate) fn fleet(&self) -> u64 {
         self.fleet
@@ -280,9 +253,6 @@ impl Resident {
         [copy.map(|copy| &copy.out), into]
     }
 }
-
-/// Arcs of a graph from which it pays to set apart the nodes to which most of them lead.
-const NEAR_ARCS: u64 = if cfg!(test) { 1 << 10 } else { 1 << 23 };
 
 /// Arcs from which a row is a hub, and of a slice of it.
 const HUB: u64 = operators::HUB as u64;

@@ -28,18 +28,13 @@ pub(crate) enum Operator {
     /// Rows, then hubs; forward and backward.
     Fold,
     FoldIn,
-    /// The same with values of the nodes to which most arcs lead in shared memory.
-    FoldNear,
-    FoldInNear,
     /// Tiles, then their results.
     Reduce,
     Histogram,
 }
 
-/// Threads of a block, for every operator but those that fill shared memory.
+/// Threads of a block, for every operator.
 pub(crate) const THREADS: u32 = 256;
-/// Threads of a block that has a multiprocessor to itself.
-pub(crate) const NEAR_THREADS: u32 = 1024;
 
 /// What the compiler is told beside the lambda.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -60,27 +55,15 @@ impl Operator {
             Operator::Push | Operator::PushOnly => "advance_push",
             Operator::Pull | Operator::PullOnly => "advance_pull",
             Operator::FilterAny | Operator::Filter => "filter",
-            Operator::Fold | Operator::FoldIn | Operator::FoldNear | Operator::FoldInNear => {
-                "neighbor_reduce"
-            }
+            Operator::Fold | Operator::FoldIn => "neighbor_reduce",
             Operator::Reduce => "reduce",
             Operator::Histogram => "histogram",
-        }
-    }
-
-    /// Threads of a block of its kernels.
-    pub fn threads(self) -> u32 {
-        if matches!(self, Operator::FoldNear | Operator::FoldInNear) {
-            NEAR_THREADS
-        } else {
-            THREADS
         }
     }
 
     /// (suffix of the kernel's name, parameters behind Shape and the lambda, statement).
     fn kernels(self) -> &'static [(&'static str, &'static str, &'static str)] {
         const FOLD: &str = ", const R identity, Span<R> out";
-        const NEAR: &str = ", const R identity, Span<R> out, const NearRows near";
         match self {
             Operator::Elements => &[("", "", "for_elements(s, f);")],
             Operator::Nodes => &[("", "", "for_nodes(s, f);")],
@@ -114,55 +97,13 @@ impl Operator {
                 ("_write", "", "filter_write(s);"),
             ],
             Operator::Fold => &[
-                (
-                    "",
-                    FOLD,
-                    "neighbor_fold<Groups>(s, f.g.out, f, identity, out, Columns{f.g.out.columns});",
-                ),
-                (
-                    "_hubs",
-                    FOLD,
-                    "neighbor_fold_hubs(s, f.g.out, f, identity, Columns{f.g.out.columns});",
-                ),
+                ("", FOLD, "neighbor_fold(s, f.g.out, f, identity, out);"),
+                ("_hubs", FOLD, "neighbor_fold_hubs(s, f.g.out, f, identity);"),
                 ("_join", FOLD, "neighbor_fold_join(s, f.g.out, identity, out);"),
             ],
             Operator::FoldIn => &[
-                (
-                    "",
-                    FOLD,
-                    "neighbor_fold<Groups>(s, f.g.in, f, identity, out, Columns{f.g.in.columns});",
-                ),
-                (
-                    "_hubs",
-                    FOLD,
-                    "neighbor_fold_hubs(s, f.g.in, f, identity, Columns{f.g.in.columns});",
-                ),
-                ("_join", FOLD, "neighbor_fold_join(s, f.g.in, identity, out);"),
-            ],
-            Operator::FoldNear => &[
-                (
-                    "",
-                    NEAR,
-                    "f.fill(near); neighbor_fold<Range>(s, f.g.out, f, identity, out, NearColumns{near});",
-                ),
-                (
-                    "_hubs",
-                    NEAR,
-                    "f.fill(near); neighbor_fold_hubs(s, f.g.out, f, identity, NearColumns{near});",
-                ),
-                ("_join", FOLD, "neighbor_fold_join(s, f.g.out, identity, out);"),
-            ],
-            Operator::FoldInNear => &[
-                (
-                    "",
-                    NEAR,
-                    "f.fill(near); neighbor_fold<Range>(s, f.g.in, f, identity, out, NearColumns{near});",
-                ),
-                (
-                    "_hubs",
-                    NEAR,
-                    "f.fill(near); neighbor_fold_hubs(s, f.g.in, f, identity, NearColumns{near});",
-                ),
+                ("", FOLD, "neighbor_fold(s, f.g.in, f, identity, out);"),
+                ("_hubs", FOLD, "neighbor_fold_hubs(s, f.g.in, f, identity);"),
                 ("_join", FOLD, "neighbor_fold_join(s, f.g.in, identity, out);"),
             ],
             Operator::Reduce => &[
@@ -199,26 +140,13 @@ fn lambda_struct(
     }
     *out += "    }\n";
     let On { returns, parameters, prologue } = on;
-    // The neighbour may be a number or a `Neighbor`.
-    let near = !body.near.is_empty();
-    let (parameters, prologue) = match near {
-        true => (
-            "const u32 u, const V near_, const u64 e, const f32 w",
-            "const u32 v = (u32)near_; (void)v; ",
-        ),
-        false => (*parameters, *prologue),
-    };
-    if near {
-        near_arrays(out, body);
-    }
-    let template = if near { "template <typename V> " } else { "" };
     // Without a graph, whatever the text does with `g` is an error that names this type.
     let hidden = if graph { "" } else { "const NoGraph g{}; (void)g; " };
     // What text that was made from Rust reports to.
     let bad = if body.place.is_some() { "Bad* const bad = this->g.bad; (void)bad; " } else { "" };
     // The text has a scope of its own, so that it may use the names of its parameters again.
     *out += &format!(
-        "    {template}__device__ __forceinline__ {returns} operator()({parameters}) const {{ {prologue}{bad}{hidden}{{\n"
+        "    __device__ __forceinline__ {returns} operator()({parameters}) const {{ {prologue}{bad}{hidden}{{\n"
     );
     *out += &format!(
         "#line 1 \"{}\"\n{}\n#line 1 \"hivegraph\"\n    }} }}\n}};\n",
@@ -226,27 +154,6 @@ fn lambda_struct(
         body.text()?
     );
     Ok(())
-}
-
-/// Where arrays begin that are read at neighbours, and how shared memory is filled with them.
-fn near_arrays(out: &mut String, body: &Body) {
-    let (mut before, mut fill) = (0, String::new());
-    // Wide ones first, so that all lie at multiples of their size.
-    for size in [8, 4, 2, 1] {
-        for Param { name, kind } in &body.params {
-            if let Kind::Reads(dtype) = kind
-                && body.near.contains(&&**name)
-                && dtype.size() == size
-            {
-                *out += &format!("    static const u32 before_{name} = {before};\n");
-                fill += &format!("        fill_near({name}, before_{name}, near);\n");
-                before += size;
-            }
-        }
-    }
-    *out += &format!(
-        "    template <typename N> __device__ __forceinline__ void fill(const N& near) const {{\n{fill}        __syncthreads();\n    }}\n"
-    );
 }
 
 /// How a lambda is called.
@@ -291,7 +198,7 @@ pub(crate) fn unit(
     if on.returns != "void" {
         text += &format!("typedef {} R;\n", on.returns);
     }
-    let (mut kernels, threads) = (Vec::new(), operator.threads());
+    let mut kernels = Vec::new();
     for (suffix, parameters, statement) in operator.kernels() {
         let name = format!("{}_{}{suffix}", operator.name(), body.name);
         let more = [("Set out", "attach(out, &bad);"), ("Span<R> out", "attach(out, &bad);")]
@@ -300,7 +207,7 @@ pub(crate) fn unit(
         let attached: Vec<&str> =
             more.filter(|(part, _)| parameters.contains(part)).map(|(_, attach)| attach).collect();
         text += &format!(
-            "extern \"C\" __global__ void __launch_bounds__({threads}) {name}(const Shape s, F f{parameters}) {{\n\
+            "extern \"C\" __global__ void __launch_bounds__({THREADS}) {name}(const Shape s, F f{parameters}) {{\n\
              Bad bad{{f.g.sink, 0, NONE, f.g.argument}};\nf.attach_all(&bad); {}\n{statement}\nbad.report();\n}}\n",
             attached.join(" ")
         );

@@ -10,7 +10,7 @@ use super::over::{Over, What};
 use crate::collective::Split;
 use crate::collective::peer::op_code;
 use crate::collective::{Element, MergeOp, Replicated, cells};
-use crate::device::{ArrayAddress, Launch};
+use crate::device::ArrayAddress;
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
 use crate::layout::Resident;
@@ -79,7 +79,7 @@ fn unslot<T: Element>(word: u64) -> T {
 impl Replica {
     /// `out[v]` = the fold by `op` of `lambda(v, neighbor, arc, weight)` over the arcs out of every node v of the
     /// replica's part of `over` (into it, with `backward`); 0, or the extreme, where there is no arc. A thread a
-    /// leaf, a warp a longer row, a block a hub; what is added in which order depends on the degree alone, so
+    /// leaf, a warp a longer row, a block a slice of a hub; what is added in which order depends on the degree alone, so
     /// bits do not depend on the replicas. `out` is `[n]`; other nodes' elements stay. Gather it by
     /// [`Resident::chunks`] where all are needed.
     ///
@@ -118,13 +118,7 @@ impl Replica {
         if let Some(split) = over.split(self.world()).filter(|_| out.len() == nodes) {
             out.written().store(split.fingerprint(), Ordering::Relaxed);
         }
-        let near = self.keeps_near(label, (&over, body, &args), backward)?;
-        let operator = match (backward, near) {
-            (false, false) => Operator::Fold,
-            (false, true) => Operator::FoldNear,
-            (true, false) => Operator::FoldIn,
-            (true, true) => Operator::FoldInNear,
-        };
+        let operator = if backward { Operator::FoldIn } else { Operator::Fold };
         let call = Call { label, operator, over, body, on, only: None, args: &args };
         self.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => neighbors_on_device(r, &call, range, fold, op, out),
@@ -314,34 +308,15 @@ fn neighbors_on_device<T: Folded>(
     let argument = loaded.number << 8 | (1 + call.body.params.len() as u32);
     span.span(ArrayAddress::Flat(pointer), out.len() as u64, device.lambdas.sink(), argument);
     let (span, words) = (span.words(), shape.as_words());
-    let mut parameters: Vec<&[u64]> = vec![&words, &lambda, &start, &span];
-    let [rows, slices, join] = loaded.kernels;
-    let filled: [u64; 3];
-    let near = matches!(call.operator, Operator::FoldNear | Operator::FoldInNear);
-    if let Some(near) = r.near_rows().filter(|_| near) {
-        let (near, shared_bytes) = near.rows(device, call.body.near_bytes())?;
-        filled = bytemuck::cast(near);
-        parameters.push(&filled);
-        for kernel in [Some(rows), (hubs > 0).then_some(slices)].into_iter().flatten() {
-            let threads = call.operator.threads();
-            let resident = device.resident_blocks(kernel, threads, shared_bytes)?;
-            let shape = Launch { shared_bytes, ..Launch::of(device.blocks(resident), threads) };
-            device.launch_lambda(kernel, shape, &parameters)?;
-        }
-        parameters.pop();
-    } else {
-        let grid = launch_shape(blocks(range.end - range.start, nodes_a_block(&shape), chance));
-        device.launch_lambda(rows, grid, &parameters)?;
-        if hubs > 0 {
-            device.launch_lambda(
-                slices,
-                launch_shape(blocks(hubs as u64, 1, chance)),
-                &parameters,
-            )?;
-        }
-    }
+    let parameters: [&[u64]; 4] = [&words, &lambda, &start, &span];
+    let grid = launch_shape(blocks(range.end - range.start, nodes_a_block(&shape), chance));
+    device.launch_lambda(loaded.kernels[0], grid, &parameters)?;
     if hubs > 0 {
-        device.launch_lambda(join, launch_shape(blocks(hubs as u64, 8, chance)), &parameters)?;
+        // A block a slice, then a warp a hub.
+        for (kernel, each) in [(1, 1), (2, 8)] {
+            let grid = launch_shape(blocks(hubs as u64, each, chance));
+            device.launch_lambda(loaded.kernels[kernel], grid, &parameters)?;
+        }
     }
     Ok(())
 }

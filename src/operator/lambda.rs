@@ -61,8 +61,6 @@ pub(crate) struct Body {
     pub functions: String,
     /// The functions and constants that a lambda uses which was written once.
     known: Functions,
-    /// The arrays that it reads at the neighbour of an arc.
-    pub near: Vec<&'static str>,
     /// `src/heat.rs:12`, where such a lambda is.
     pub place: Option<String>,
     /// The type of the Rust closure, which differs from that of any other closure.
@@ -93,7 +91,6 @@ impl Body {
             cuda: None,
             functions: String::new(),
             known: Functions::default(),
-            near: Vec::new(),
             place: None,
             closure: None,
             unchecked: false,
@@ -159,15 +156,6 @@ impl Body {
         let mut hasher = DefaultHasher::new();
         self.name.hash(&mut hasher);
         hasher.finish()
-    }
-
-    /// Bytes of the elements of the arrays that it reads at a neighbour.
-    pub fn near_bytes(&self) -> usize {
-        let sizes = self.params.iter().map(|param| match param.kind {
-            Kind::Reads(dtype) if self.near.contains(&&*param.name) => dtype.size(),
-            _ => 0,
-        });
-        sizes.sum()
     }
 
     /// An input error that names the lambda.
@@ -329,12 +317,6 @@ macro_rules! written {
             }
 
             #[doc(hidden)]
-            pub fn near(mut self, name: &'static str) -> Self {
-                self.body.near.push(name);
-                self
-            }
-
-            #[doc(hidden)]
             pub fn calls(mut self, text: fn(&mut Functions)) -> Self {
                 self.body.uses(text);
                 self
@@ -378,8 +360,7 @@ impl<R: Value> ArcLambda<R> {
         let operators: &[Operator] = match R::C {
             "void" => &[Operator::Arcs],
             "bool" => &[Operator::Push, Operator::Pull],
-            _ if self.body.near.is_empty() => &[Operator::Fold, Operator::FoldIn],
-            _ => &[Operator::Fold, Operator::FoldIn, Operator::FoldNear],
+            _ => &[Operator::Fold, Operator::FoldIn],
         };
         compile(&self.body, &On::arc(R::C), operators, arch)?;
         if R::C != "bool" {

@@ -9,12 +9,9 @@ use crate::collective::Payload;
 use crate::collective::{Frontier, MergeOp, Replicated};
 use crate::device::ArrayAddress;
 use crate::device::kernels::lambda::{Graph, Rows};
-use crate::device::kernels::near::NearArgs;
+use crate::device::kernels::operators;
 pub(super) use crate::device::kernels::operators::Shape;
-use crate::device::kernels::operators::{self, NearRows};
-use crate::device::{
-    CudaDevice, DeviceBuffer, LANES, Launch, Loaded, nvtx, room as device_room, source,
-};
+use crate::device::{CudaDevice, DeviceBuffer, LANES, Launch, Loaded, nvtx};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Placed, Replica};
 use crate::layout::memory::{DeviceArray, GraphShape};
@@ -50,9 +47,6 @@ pub(crate) struct Operators {
     /// `[bins] u64, replicated, SUM`.
     pub(super) counts: Option<Replicated<u64>>,
     trace: Option<Vec<LaunchRecord>>,
-    /// The rows of the graph that was last folded over, with the nodes to which most arcs lead set apart; `None` where that
-    /// does not pay.
-    near: Option<(NearKey, Option<Near>)>,
     /// Lambdas and operators that were launched before, on the host.
     met: HashSet<(u64, u64)>,
 }
@@ -63,26 +57,6 @@ pub(super) struct Scratch {
     pub control: DeviceBuffer<u64>,
     pub partial: DeviceBuffer<u64>,
     pub marks: DeviceBuffer<u32>,
-}
-
-/// A graph, and whether its rows backward are meant.
-type NearKey = (u64, bool);
-
-/// Rows on a device with the nodes to which most arcs lead set apart.
-pub(super) struct Near {
-    columns: DeviceBuffer<u32>,
-    ids: DeviceBuffer<u32>,
-}
-
-impl Near {
-    /// As kernels take them, with room for the values of so many bytes of each node; and bytes of shared memory.
-    pub fn rows(&self, device: &CudaDevice, bytes: usize) -> Result<(NearRows, u32)> {
-        // Some is for the kernel itself.
-        let room = device.most_shared_bytes()?.saturating_sub(2048) as usize / bytes.max(1);
-        let slots = room.min(self.ids.len()) as u32 / 8 * 8;
-        let (columns, ids) = (self.columns.pointer(), self.ids.pointer());
-        Ok((NearRows { columns, ids, slots, unused: 0 }, slots * bytes as u32))
-    }
 }
 
 /// Elements that are reduced together.
@@ -430,81 +404,6 @@ impl Replica {
         };
         self.operators().scratch.insert(lane, made);
         self.all_quiet(label)
-    }
-
-    /// Whether values at neighbours are kept near where `body` folds `over` its nodes' arcs; makes the rows for that, at the
-    /// first use of a graph.
-    pub(super) fn keeps_near(
-        &mut self,
-        label: &'static str,
-        (over, body, args): (&Over, &Body, &Args),
-        backward: bool,
-    ) -> Result<bool> {
-        let (Backend::Cuda(_), Some(graph)) = (&self.backend, over.graph) else { return Ok(false) };
-        let plain =
-            over.set().is_none() && !body.near.is_empty() && parts(&args.fitted(body)?) == 0;
-        if !plain || graph.most_reached(backward).is_empty() {
-            return Ok(false);
-        }
-        let key = (graph.id(), backward);
-        if let Some((held, near)) = self.attached::<Operators>().and_then(|o| o.near.as_ref())
-            && *held == key
-        {
-            return Ok(near.is_some());
-        }
-        self.all_quiet(label)?;
-        self.operators().near = None;
-        let arcs = graph.graph().arcs();
-        let Backend::Cuda(device) = &mut self.backend else { return Err(mixed()) };
-        // Half of what is left is the program's.
-        let needed = 4 * (arcs + graph.graph().nodes() as u64);
-        let fits = device_room(&device.context)? / 2 >= needed;
-        let all = self.agree(label, [u64::from(fits), 0, 0, 0])?;
-        let made = match all.iter().all(|one| one[0] != 0) {
-            true => Some(self.near(graph, backward)?),
-            false => None,
-        };
-        let near = made.is_some();
-        self.operators().near = Some((key, made));
-        self.all_quiet(label)?;
-        Ok(near)
-    }
-
-    /// The rows of `graph` with the nodes to which most arcs lead set apart.
-    fn near(&mut self, graph: &Resident, backward: bool) -> Result<Near> {
-        let [out, into] = graph.device_rows(self.rank());
-        let Backend::Cuda(device) = &mut self.backend else { return Err(mixed()) };
-        let rows = if backward { into } else { out };
-        let rows = rows.ok_or_else(|| Error::machine("a graph has no rows here; this is a bug"))?;
-        let mut kernel = |name| device.function(source("near.cu"), &[], name);
-        let (slots, columns) = (kernel("near_slots")?, kernel("near_columns")?);
-        let (nodes, arcs) = (graph.graph().nodes(), graph.graph().arcs());
-        let reached = graph.most_reached(backward);
-        let slot_of = device.alloc::<u32>("places of nodes", nodes)?;
-        slot_of.fill_words(u32::MAX)?;
-        let near = Near {
-            columns: device.alloc("columns with places", arcs as usize)?,
-            ids: device.alloc("the nodes with most arcs", reached.len())?,
-        };
-        near.ids.upload(reached)?;
-        let args = NearArgs {
-            ids: near.ids.pointer(),
-            slots: slot_of.pointer(),
-            columns: rows.columns.pointer(),
-            to: near.columns.pointer(),
-            arcs,
-            count: reached.len() as u32,
-            unused: 0,
-        };
-        device.launch(slots, Launch::of(blocks(reached.len() as u64, 256, None), 256), &args)?;
-        device.launch(columns, Launch::of(blocks(arcs, 1024, None), 256), &args)?;
-        device.wait()?;
-        Ok(near)
-    }
-
-    /// What [`Replica::keeps_near`] made.
-    pub(super) fn near_rows(&self) -> Option<&Near> {
-        self.attached::<Operators>()?.near.as_ref()?.1.as_ref()
     }
 
     /// The device, its scratch of the current lane.

@@ -246,7 +246,7 @@ fn least(u: u32, v: u32, y: Reads<u32>, w: f32) -> u32 {
     y[v] + w as u32
 }
 
-/// Graphs with so many arcs that values at the nodes to which most lead are kept in shared memory: on GPUs alone.
+/// Rows of many slices, on GPUs alone.
 #[test]
 fn folds_of_large_graphs_are_those_of_the_host() {
     if !common::has_gpu() {

@@ -982,7 +982,16 @@ fn schemes(archive: &str) -> String {
 }
 
 fn textbook(archive: &str) -> String {
-    let textbook = json_of(archive, "textbook.json");
+    beside(archive, "textbook.json")
+}
+
+fn programs(archive: &str) -> String {
+    beside(archive, "programs.json")
+}
+
+/// Programs of operators beside what is built in.
+fn beside(archive: &str, file: &str) -> String {
+    let textbook = json_of(archive, file);
     let mut text = head(&["workload", "graph", "replicas", "built-in ms", "operators ms"]);
     for cell in textbook["rows"].as_array().unwrap() {
         let word = |name: &str| cell[name].as_str().unwrap().to_string();
@@ -1314,7 +1323,7 @@ fn generating(archive: &str) -> String {
 /// A table's name, its archive or command, and what makes it.
 type Table = (&'static str, &'static str, fn(&str) -> String);
 
-const TABLES: [Table; 26] = [
+const TABLES: [Table; 27] = [
     ("workloads", "hive run --help", workloads),
     ("results", "standing-0fba0e1.tar.gz", |archive| standing(archive, &[1, 2])),
     ("resets", "standing-0fba0e1.tar.gz", resets),
@@ -1328,6 +1337,7 @@ const TABLES: [Table; 26] = [
     ("verified", "real-bf16fe6.tar.gz", verified),
     ("operators", "benches.tar.gz", operators),
     ("textbook", "benches.tar.gz", textbook),
+    ("programs", "benches.tar.gz", programs),
     ("schemes", "benches.tar.gz", schemes),
     ("loading", "benches.tar.gz", loading),
     ("host", "benches.tar.gz", host),

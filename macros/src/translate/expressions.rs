@@ -424,16 +424,7 @@ impl Translator<'_> {
         let rust = quote_spanned!(span=> #array.at(#at));
         match role {
             Role::Reads(number) => {
-                let mut cuda = format!("{array}[{}]", index.cuda);
-                if self.signature.arc
-                    && path_ident(&place.index).is_some_and(|v| self.is_neighbor(&v))
-                {
-                    // Many arcs lead to a few nodes, whose values may be kept near.
-                    cuda = format!("{array}.near(near_, before_{array})");
-                    if !self.near.contains(&array.to_string()) {
-                        self.near.push(array.to_string());
-                    }
-                }
+                let cuda = format!("{array}[{}]", index.cuda);
                 Ok(Piece { ty: Type::Number(number), rust, cuda, order })
             }
             Role::Writes(number) => {
@@ -445,11 +436,6 @@ impl Translator<'_> {
             }
             _ => error(span, format!("`{array}` is no array")),
         }
-    }
-
-    /// Whether this names the neighbour along the arc.
-    fn is_neighbor(&self, name: &syn::Ident) -> bool {
-        name == "v" && matches!(self.find("v"), Named::Argument(Role::Element, _))
     }
 
     fn field(&mut self, field: &syn::ExprField) -> syn::Result<Piece> {

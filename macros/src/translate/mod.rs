@@ -22,8 +22,6 @@ pub struct Translated {
     pub constants: Vec<(String, Path)>,
     /// The functions that it calls.
     pub calls: Vec<Path>,
-    /// The arrays that are read at the neighbour of an arc.
-    pub near: Vec<String>,
     /// Where it begins.
     pub line: u32,
 }
@@ -35,7 +33,6 @@ pub fn translate(signature: &Signature, body: &Block) -> syn::Result<Translated>
         taken: HashMap::new(),
         constants: Vec::new(),
         calls: Vec::new(),
-        near: Vec::new(),
         loops: 0,
     };
     if signature.device {
@@ -51,7 +48,6 @@ pub fn translate(signature: &Signature, body: &Block) -> syn::Result<Translated>
         cuda: made.cuda,
         constants: translator.constants,
         calls: translator.calls,
-        near: translator.near,
         line: line(signature.name.span()),
     })
 }
@@ -117,7 +113,6 @@ struct Translator<'a> {
     taken: HashMap<String, u32>,
     constants: Vec<(String, Path)>,
     calls: Vec<Path>,
-    near: Vec<String>,
     /// Loops around what is translated.
     loops: u32,
 }
