@@ -11,7 +11,7 @@ use proc_macro::TokenStream;
 use quote::quote;
 use signature::{Options, Signature};
 use syn::{ItemFn, parse_macro_input};
-use translate::{Translated, translate};
+use translate::{Elsewhere, Translated, translate};
 
 #[cfg(test)]
 mod tests;
@@ -22,27 +22,49 @@ mod tests;
 #[proc_macro_attribute]
 pub fn lambda(options: TokenStream, item: TokenStream) -> TokenStream {
     let function = parse_macro_input!(item as ItemFn);
-    expanded(lambda_of(options.into(), &function), &function)
+    expanded(lambda_of(options.into(), &function), &function, false)
 }
 
 /// A function that lambdas and other such functions call. If it takes numbers alone, it is a plain Rust function, too.
 #[proc_macro_attribute]
 pub fn device(options: TokenStream, item: TokenStream) -> TokenStream {
     let function = parse_macro_input!(item as ItemFn);
-    expanded(device_of(options.into(), &function), &function)
+    expanded(device_of(options.into(), &function), &function, true)
 }
 
 /// What a function becomes, or its errors, beside something of its name, so that its callers add no errors of their own.
-fn expanded(made: syn::Result<proc_macro2::TokenStream>, function: &ItemFn) -> TokenStream {
-    made.unwrap_or_else(|error| {
-        let (errors, vis, name) = (error.to_compile_error(), &function.vis, &function.sig.ident);
-        quote! {
-            #errors
-            #[allow(dead_code)]
-            #vis fn #name() -> ! { ::core::unreachable!() }
-        }
-    })
-    .into()
+fn expanded(
+    made: syn::Result<proc_macro2::TokenStream>,
+    function: &ItemFn,
+    is_device: bool,
+) -> TokenStream {
+    let stand_in = |error: syn::Error| {
+        let (errors, vis, sig) = (error.to_compile_error(), &function.vis, &function.sig);
+        let (name, inputs, output) = (&sig.ident, &sig.inputs, &sig.output);
+        let returns = match output {
+            syn::ReturnType::Default => quote!(()),
+            syn::ReturnType::Type(_, ty) => quote!(#ty),
+        };
+        let made = match is_device {
+            true => quote! {
+                #[allow(non_camel_case_types)]
+                #vis struct #name {}
+                #[allow(dead_code, unused_variables)]
+                impl #name {
+                    #vis fn call(__faults: ::hivegraph::operator::Faults<'_>, #inputs) #output { ::core::unreachable!() }
+                    #vis fn text(into: &mut ::hivegraph::operator::text::Functions) {}
+                }
+            },
+            false => {
+                let arc = |input: &syn::FnArg| signature::is_of_arcs(input);
+                let kind =
+                    if sig.inputs.iter().any(arc) { quote!(ArcLambda) } else { quote!(Lambda) };
+                quote!(#[allow(dead_code)] #vis fn #name() -> ::hivegraph::operator::#kind<#returns> { ::core::unreachable!() })
+            }
+        };
+        quote!(#errors #made)
+    };
+    made.unwrap_or_else(stand_in).into()
 }
 
 fn lambda_of(
@@ -51,12 +73,18 @@ fn lambda_of(
 ) -> syn::Result<proc_macro2::TokenStream> {
     let unchecked = syn::parse2::<Options>(options)?.unchecked;
     let signature = Signature::of_lambda(function)?;
-    let Translated { rust, cuda, constants, calls, line } = translate(&signature, &function.block)?;
+    let Translated { rust, cuda, constants, calls, elsewhere, line } =
+        translate(&signature, &function.block)?;
     let (attrs, vis, name, output) =
         (&function.attrs, &function.vis, &signature.name, &signature.output);
     let (kind, closure) = (signature.kind(), signature.closure(&rust));
     let (declared, bound) = (signature.declarations(), signature.bindings());
     let (known, values): (Vec<_>, Vec<_>) = constants.into_iter().unzip();
+    let place = |(array, place): (String, Elsewhere)| match place {
+        Elsewhere::Arcs => (quote!(writes_at_arcs), array),
+        Elsewhere::Anywhere => (quote!(writes_anywhere), array),
+    };
+    let (places, arrays): (Vec<_>, Vec<_>) = elsewhere.into_iter().map(place).unzip();
     let text = name.to_string();
     Ok(quote! {
         #(#attrs)*
@@ -68,6 +96,7 @@ fn lambda_of(
                 #(.constant(#known, #values))*
                 #(.calls(#calls::text))*
                 #(#declared)*
+                #(.#places(#arrays))*
                 .host(|__bound| {
                     let __faults = __bound.faults();
                     #(#bound)*

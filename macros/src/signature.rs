@@ -71,6 +71,12 @@ fn reserved(name: &str) -> Option<(Role, Type)> {
     })
 }
 
+/// Whether a parameter says that a lambda is of arcs.
+pub fn is_of_arcs(input: &FnArg) -> bool {
+    let FnArg::Typed(input) = input else { return false };
+    matches!(&*input.pat, Pat::Ident(name) if name.ident == "u" || name.ident == "e" || name.ident == "w")
+}
+
 /// `Reads<f32>`: its name, and what is in its brackets.
 fn wrapped(ty: &syn::Type) -> Option<(String, &syn::Type)> {
     let syn::Type::Path(path) = ty else { return None };

@@ -24,7 +24,7 @@ pub(crate) use joint::{Together, apart};
 pub(crate) use owner::{Label, Labels, Owner};
 pub(crate) use rendezvous::STEP_LIMIT;
 pub use rendezvous::{Payload, Rendezvous, Ticket};
-pub(crate) use replicated::Data;
+pub(crate) use replicated::{ANYWHERE, Data};
 pub use replicated::{Frontier, Replicated};
 
 use crate::device::kernels::hive;

@@ -26,6 +26,9 @@ pub struct Replicated<T: Element> {
     _name: Option<Label>,
 }
 
+/// What [`Replicated::written`] says of an array that was written at any indices.
+pub(crate) const ANYWHERE: u64 = u64::MAX;
+
 impl<T: Element> Replicated<T> {
     pub(crate) fn new(label: &'static str, op: MergeOp, data: Data<T>, owner: Owner) -> Self {
         let written = AtomicU64::new(0);
@@ -53,8 +56,15 @@ impl<T: Element> Replicated<T> {
     }
 
     /// Refuses a gather that would move other elements than replicas wrote.
-    pub(crate) fn check_gather(&self, split: &Split) -> Result<()> {
+    /// An array without declared owners that was written at any indices has those that the program `stated`.
+    pub(crate) fn check_gather(&self, split: &Split, stated: bool) -> Result<()> {
         let (written, given) = (self.written.load(Ordering::Relaxed), split.fingerprint());
+        let stated = stated && self.split.is_none();
+        if written == ANYWHERE && !stated {
+            let what = "the last launch that wrote it did so at indices that belong to other replicas, or may: x[v] of an arc, \
+                        a computed index; merge it by Min, Max or Sum, or write each element where it is owned";
+            return Err(self.owner.refuses(self.label, what));
+        }
         let declared = self.split.as_ref().is_none_or(|own| own == split);
         if declared && (written == 0 || written == given) {
             return Ok(());
@@ -67,7 +77,8 @@ impl<T: Element> Replicated<T> {
             self.label,
             format!(
                 "gather by a split that is not that of its owners ({what}), so that values would be lost; gather what \
-                 was written over nodes by r.gather(&mut x, g.chunks()) or in an array of r.node_array(..), and what \
+                 was written over nodes by r.gather(&mut x, g.chunks()) or in an array of r.node_array(..), what was \
+                 written at arcs in an array of r.arc_array(..), and what \
                  was written over elements(n) by r.merge(&mut x) in an array of r.replicated(..)"
             ),
         ))

@@ -219,13 +219,13 @@ impl Replica {
 
     /// [`Replica::merge`] where `split` (over the array's elements) says who owns what.
     pub fn merge_by<T: Element>(&mut self, array: &mut Replicated<T>, split: &Split) -> Result<()> {
-        self.merge_array(array, array.span(), split)
+        self.merge_array(array, array.span(), split, false)
     }
 
     /// Gives everybody the chunks of their owners, whatever the array's own operation is: for steps
     /// in which each replica wrote only its own chunk. What lies beyond the split stays as it is.
     pub fn gather<T: Element>(&mut self, array: &mut Replicated<T>, split: &Split) -> Result<()> {
-        self.merge_array(array, Span { op: MergeOp::Gather, ..array.span() }, split)
+        self.merge_array(array, Span { op: MergeOp::Gather, ..array.span() }, split, true)
     }
 
     fn merge_array<T: Element>(
@@ -233,15 +233,17 @@ impl Replica {
         array: &Replicated<T>,
         span: Span,
         split: &Split,
+        stated: bool,
     ) -> Result<()> {
         self.check_split(&span, split)?;
         self.owner().check(span.label, array.owner())?;
         self.join()?;
+        // On one replica, too: a program that is right there is right on several.
+        if span.op == MergeOp::Gather {
+            array.check_gather(split, stated)?;
+        }
         if self.seat.world == 1 {
             return Ok(());
-        }
-        if span.op == MergeOp::Gather {
-            array.check_gather(split)?;
         }
         array.written().store(0, Ordering::Relaxed);
         self.merge_span(span, split)

@@ -231,6 +231,14 @@ impl Resident {
         &self.chunks
     }
 
+    /// The arcs of each replica, those out of its nodes, for [`crate::fleet::Replica::gather`] of arrays that were written at the
+    /// places of arcs.
+    pub fn arc_chunks(&self) -> Split {
+        let end = |row: &u64| self.graph.offsets()[*row as usize];
+        let ends: Vec<u64> = self.chunks.bounds().iter().map(end).collect();
+        Split::of_lengths(ends.windows(2).map(|w| w[1] - w[0]))
+    }
+
     /// Whether the rows backward are there.
     pub fn has_backward(&self) -> bool {
         self.backward

@@ -2,8 +2,8 @@
 
 use super::host::{HostValue, Memory, SetWords};
 use super::lambda::{Body, Kind};
+use crate::collective::{ANYWHERE, Owner, Split};
 use crate::collective::{Dtype, Element, Frontier, Replicated, atomic_words, cells};
-use crate::collective::{Owner, Split};
 use crate::device::ArrayAddress;
 use crate::error::Result;
 use crate::fleet::Shared;
@@ -188,15 +188,23 @@ impl<'a> Args<'a> {
         })
     }
 
-    /// Notes that replicas write arrays of `of` elements each its part of `split`.
-    pub(crate) fn note(&self, of: u64, split: &Split) {
-        for (_, given) in &self.given {
+    /// Notes that replicas write arrays of `of` elements each its part of `split`, and what `body` writes elsewhere: at the
+    /// places of arcs, its part of `arcs`, or anywhere.
+    pub(crate) fn note(&self, body: &Body, (of, split): (u64, &Split), arcs: Option<&Split>) {
+        for (name, given) in &self.given {
             let Given::Array { kind, length, made: Made { written: Some(written), .. }, .. } =
                 given
             else {
                 continue;
             };
+            let elsewhere = body.elsewhere.iter().find(|(array, _)| array == name);
             let by = match kind {
+                Kind::Writes(_) if elsewhere.is_some() => {
+                    match arcs.filter(|_| elsewhere.is_some_and(|e| e.1)) {
+                        Some(arcs) => arcs.fingerprint(),
+                        None => ANYWHERE,
+                    }
+                }
                 _ if *length != of => continue,
                 Kind::WritesSet => split.in_units_of(64).fingerprint(),
                 _ => split.fingerprint(),

@@ -61,6 +61,8 @@ pub(crate) struct Body {
     pub functions: String,
     /// The functions and constants that a lambda uses which was written once.
     known: Functions,
+    /// The arrays that it writes elsewhere than at its element, and whether at the places of arcs.
+    pub elsewhere: Vec<(&'static str, bool)>,
     /// `src/heat.rs:12`, where such a lambda is.
     pub place: Option<String>,
     /// The type of the Rust closure, which differs from that of any other closure.
@@ -91,6 +93,7 @@ impl Body {
             cuda: None,
             functions: String::new(),
             known: Functions::default(),
+            elsewhere: Vec::new(),
             place: None,
             closure: None,
             unchecked: false,
@@ -313,6 +316,18 @@ macro_rules! written {
             #[doc(hidden)]
             pub fn constant<T: Number>(mut self, name: &'static str, value: T) -> Self {
                 self.body.uses(|functions| functions.constant(name, value));
+                self
+            }
+
+            #[doc(hidden)]
+            pub fn writes_at_arcs(mut self, array: &'static str) -> Self {
+                self.body.elsewhere.push((array, true));
+                self
+            }
+
+            #[doc(hidden)]
+            pub fn writes_anywhere(mut self, array: &'static str) -> Self {
+                self.body.elsewhere.push((array, false));
                 self
             }
 

@@ -299,7 +299,9 @@ impl Replica {
         let split = call.over.split(self.world());
         let range = call.over.part(self.rank(), split.as_deref());
         if let Some(split) = &split {
-            call.args.note(call.over.length(), split);
+            let at_arcs = call.body.elsewhere.iter().any(|(_, arcs)| *arcs);
+            let arcs = call.over.graph.filter(|_| at_arcs).map(Resident::arc_chunks);
+            call.args.note(call.body, (call.over.length(), split), arcs.as_ref());
         }
         let elements = range.end - range.start;
         let _profiled = nvtx(call.label);

@@ -74,11 +74,7 @@ impl<'a> Over<'a> {
             _ if self.whole => None,
             (What::Elements(n), _) => Some(Cow::Owned(Over::slices(n as usize, world))),
             (What::Nodes | What::Set(_), Some(g)) => Some(Cow::Borrowed(g.chunks())),
-            (What::Arcs, Some(g)) => {
-                let end = |row: &u64| g.graph().offsets()[*row as usize];
-                let ends: Vec<u64> = g.chunks().bounds().iter().map(end).collect();
-                Some(Cow::Owned(Split::of_lengths(ends.windows(2).map(|w| w[1] - w[0]))))
-            }
+            (What::Arcs, Some(g)) => Some(Cow::Owned(g.arc_chunks())),
             (_, None) => None,
         }
     }

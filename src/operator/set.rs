@@ -40,6 +40,18 @@ impl Replica {
         Ok(array.owned_by(graph.chunks()))
     }
 
+    /// A new array of zeros with an element an arc of `graph`, in the order of the rows, whose owners are those of the arcs'
+    /// sources: what a lambda of arcs writes at `e` is what a Gather merge moves.
+    pub fn arc_array<T: Element>(
+        &mut self,
+        label: &'static str,
+        graph: &Resident,
+        op: MergeOp,
+    ) -> Result<Replicated<T>> {
+        let array = self.replicated(label, graph.graph().arcs() as usize, op)?;
+        Ok(array.owned_by(&graph.arc_chunks()))
+    }
+
     /// Sets every element of the replica's copy to `value`.
     pub fn fill<T: Element>(
         &mut self,

@@ -163,6 +163,7 @@ impl Translator<'_> {
         }
         self.counted(call, if name == "cas" { 3 } else { 2 })?;
         let index = self.index(&call.args[0])?;
+        self.writes(array, Some(&call.args[0]));
         let (mut orders, mut rust, mut cuda) =
             (vec![index.order], index.rust, format!("{array}[{}]", index.cuda));
         let ty = Type::Number(number);
@@ -275,6 +276,12 @@ impl Translator<'_> {
         let name = method.to_string();
         let receiver = self.piece(&call.receiver, hint)?;
         let ty = receiver.ty;
+        if ty == Type::Random {
+            return error(span, "bind it first: let mut r = Random::new(seed, v);");
+        }
+        if name.starts_with("wrapping_") {
+            return error(method.span(), "+, -, * and << wrap already; write the operator");
+        }
         if !ty.is_number() {
             return error(span, format!("this is {}, which has no `{name}`", ty.words()));
         }
@@ -375,6 +382,12 @@ impl Translator<'_> {
             return error(span, "only functions can be called");
         };
         let name = last.ident.to_string();
+        let first = path.segments.first().map(|first| first.ident.to_string()).unwrap_or_default();
+        if Number::of(&first).is_some() {
+            let advice =
+                if name == "from" { "use `as`".into() } else { format!("write a.{name}(..)") };
+            return error(span, format!("functions of types cannot be translated; {advice}"));
+        }
         if name.starts_with(char::is_uppercase) {
             return error(span, "lambdas make no values but numbers");
         }
@@ -391,6 +404,9 @@ impl Translator<'_> {
             {
                 let writes = matches!(role, Role::Writes(_) | Role::WritesSet);
                 changes = if writes { Order::Changes } else { changes };
+                if let Role::Writes(_) = role {
+                    self.writes(&name, None);
+                }
                 rust = quote!(#rust, #name);
                 cuda += &format!(", {name}");
                 continue;

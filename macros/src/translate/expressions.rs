@@ -98,13 +98,11 @@ impl Translator<'_> {
             _ => None,
         };
         let unknown = || {
-            error(
-                span,
-                format!(
-                    "say the type of this number: {literal}_u32, say",
-                    literal = quote!(#literal)
-                ),
-            )
+            let example = match literal {
+                Lit::Float(value) => format!("{}_f32", value.base10_digits()),
+                _ => format!("{}_u32", quote!(#literal)),
+            };
+            error(span, format!("say the type of this number: {example}, say"))
         };
         match literal {
             Lit::Bool(value) => {
@@ -117,6 +115,10 @@ impl Translator<'_> {
                     suffix => Some(number_of(suffix, span)?),
                 };
                 let Some(number) = number else { return unknown() };
+                if number.is_float() && !value.suffix().is_empty() {
+                    let float = format!("{}.0_{}", value.base10_digits(), number.name());
+                    return self.literal(&Lit::Float(syn::LitFloat::new(&float, span)), hint);
+                }
                 if number.is_float() {
                     let what = format!(
                         "{} is wanted here; write {}.0",
@@ -561,6 +563,15 @@ fn spanned(tokens: TokenStream, span: Span) -> TokenStream {
 fn number_of(suffix: &str, span: Span) -> syn::Result<Number> {
     Number::of(suffix)
         .ok_or_else(|| syn::Error::new(span, "lambdas have u8, u32, u64, i32, f32 and f64"))
+}
+
+/// The name that an expression is, converted or not.
+pub(super) fn plain_name(expr: &Expr) -> Option<syn::Ident> {
+    match expr {
+        Expr::Cast(cast) => plain_name(&cast.expr),
+        Expr::Paren(inner) => plain_name(&inner.expr),
+        expr => path_ident(expr),
+    }
 }
 
 /// A number that does not say its type, or several of them.

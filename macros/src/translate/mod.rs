@@ -12,7 +12,7 @@ use crate::signature::{Role, Signature};
 use crate::types::Type;
 use proc_macro2::{Span, TokenStream};
 use std::collections::HashMap;
-use syn::{Block, Path};
+use syn::{Block, Expr, Path};
 
 /// What a function becomes.
 pub struct Translated {
@@ -22,6 +22,8 @@ pub struct Translated {
     pub constants: Vec<(String, Path)>,
     /// The functions that it calls.
     pub calls: Vec<Path>,
+    /// The arrays that it writes elsewhere than at its element.
+    pub elsewhere: Vec<(String, Elsewhere)>,
     /// Where it begins.
     pub line: u32,
 }
@@ -33,6 +35,7 @@ pub fn translate(signature: &Signature, body: &Block) -> syn::Result<Translated>
         taken: HashMap::new(),
         constants: Vec::new(),
         calls: Vec::new(),
+        elsewhere: Vec::new(),
         loops: 0,
     };
     if signature.device {
@@ -48,6 +51,7 @@ pub fn translate(signature: &Signature, body: &Block) -> syn::Result<Translated>
         cuda: made.cuda,
         constants: translator.constants,
         calls: translator.calls,
+        elsewhere: translator.elsewhere,
         line: line(signature.name.span()),
     })
 }
@@ -62,6 +66,15 @@ fn line(span: Span) -> u32 {
 
 fn error<T>(span: Span, what: impl std::fmt::Display) -> syn::Result<T> {
     Err(syn::Error::new(span, what))
+}
+
+/// Where an array is written, if not at the element: the owner of the element need not be the owner of that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Elsewhere {
+    /// At the places of arcs.
+    Arcs,
+    /// At other indices.
+    Anywhere,
 }
 
 /// How far the order in which two parts of an expression are evaluated shows: CUDA C++ leaves it open.
@@ -113,6 +126,7 @@ struct Translator<'a> {
     taken: HashMap<String, u32>,
     constants: Vec<(String, Path)>,
     calls: Vec<Path>,
+    elsewhere: Vec<(String, Elsewhere)>,
     /// Loops around what is translated.
     loops: u32,
 }
@@ -142,6 +156,22 @@ impl Translator<'_> {
         let count = self.taken.entry(name.into()).or_default();
         *count += 1;
         if *count == 1 { format!("{name}_") } else { format!("{name}_{count}_") }
+    }
+
+    /// Notes that the array is written at `index`.
+    fn writes(&mut self, array: &syn::Ident, index: Option<&Expr>) {
+        let name = index.and_then(expressions::plain_name).map(|name| name.to_string());
+        let own = match (self.signature.arc, name.as_deref()) {
+            (true, Some("u")) | (false, Some("v" | "i")) => return,
+            (true, Some("e")) => Elsewhere::Arcs,
+            _ => Elsewhere::Anywhere,
+        };
+        let array = array.to_string();
+        match self.elsewhere.iter_mut().find(|(name, _)| *name == array) {
+            Some((_, held)) if *held == own => {}
+            Some((_, held)) => *held = Elsewhere::Anywhere,
+            None => self.elsewhere.push((array, own)),
+        }
     }
 
     /// Refuses a variable of the name of an argument.

@@ -36,10 +36,10 @@ impl Translator<'_> {
                     }
                     Err(error) => {
                         // Its uses are not wrong, too.
-                        if let Stmt::Local(syn::Local { pat, .. }) = statement
-                            && let Some(name) = name_of(pat)
-                        {
-                            let _ = t.declare(name, Type::Unknown, true);
+                        if let Stmt::Local(syn::Local { pat, .. }) = statement {
+                            for name in names_of(pat) {
+                                let _ = t.declare(name, Type::Unknown, true);
+                            }
                         }
                         match &mut wrong {
                             Some(all) => all.combine(error),
@@ -323,7 +323,9 @@ impl Translator<'_> {
         let name = match pat {
             Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => name,
             Pat::Wild(_) => return error(pat.span(), "give the variable a name"),
-            other => return error(other.span(), "a `let` declares one variable"),
+            other => {
+                return error(other.span(), "a `let` declares one variable; write a `let` for each");
+            }
         };
         let Some(init) = &local.init else {
             return error(
@@ -393,6 +395,7 @@ impl Translator<'_> {
         if let Expr::Index(place) = &*assign.left {
             let (array, number) = self.written(place)?;
             let index = self.index(&place.index)?;
+            self.writes(&array, Some(&place.index));
             let value = self.piece(&assign.right, Some(Type::Number(number)))?;
             expect(assign.right.span(), value.ty, Type::Number(number))?;
             together(span, &[index.order, value.order])?;
@@ -427,6 +430,7 @@ impl Translator<'_> {
         if let Expr::Index(place) = &*binary.left {
             let (array, number) = self.written(place)?;
             let index = self.index(&place.index)?;
+            self.writes(&array, Some(&place.index));
             let old = Piece {
                 ty: Type::Number(number),
                 rust: quote!(#array.at(__at)),
@@ -564,12 +568,13 @@ impl Translator<'_> {
 pub(super) const NO_MACROS: &str =
     "macros cannot be translated; write what it does, or compute it outside of the lambda";
 
-/// The name that a pattern declares.
-fn name_of(pat: &Pat) -> Option<&syn::Ident> {
+/// The names that a pattern declares.
+fn names_of(pat: &Pat) -> Vec<&syn::Ident> {
     match pat {
-        Pat::Type(typed) => name_of(&typed.pat),
-        Pat::Ident(name) => Some(&name.ident),
-        _ => None,
+        Pat::Type(typed) => names_of(&typed.pat),
+        Pat::Tuple(tuple) => tuple.elems.iter().flat_map(names_of).collect(),
+        Pat::Ident(name) => vec![&name.ident],
+        _ => Vec::new(),
     }
 }
 
