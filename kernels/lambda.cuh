@@ -226,12 +226,31 @@ HIVE_EXTREME(u32)
 HIVE_EXTREME(i32)
 HIVE_EXTREME(u64)
 #undef HIVE_EXTREME
+// Writes `x` over a NaN. Returns what was there.
+__device__ __forceinline__ f32 over_nan(f32& at, f32 was, f32 x) {
+    while (was != was) {
+        u32 from = __float_as_uint(was), there = atomicCAS((u32*)&at, from, __float_as_uint(x));
+        if (there == from) break;
+        was = __uint_as_float(there);
+    }
+    return was;
+}
+__device__ __forceinline__ f64 over_nan(f64& at, f64 was, f64 x) {
+    while (was != was) {
+        u64 from = (u64)__double_as_longlong(was), there = atomicCAS((u64*)&at, from, (u64)__double_as_longlong(x));
+        if (there == from) break;
+        was = __longlong_as_double((long long)there);
+    }
+    return was;
+}
 // Floats order as integers do: forward from +0 on, backward below. x + 0 makes -0 the +0 that it equals. A NaN
 // changes nothing.
 __device__ __forceinline__ f32 atomic_min(f32& at, f32 x) {
     f32 was = fresh_value(at);
     if (x != x || was <= x) return was;
     x += 0.0f;
+    was = over_nan(at, was, x);
+    if (was != was) return was;
     return x >= 0.0f ? __int_as_float(atomicMin((i32*)&at, __float_as_int(x)))
                      : __uint_as_float(atomicMax((u32*)&at, __float_as_uint(x)));
 }
@@ -239,6 +258,8 @@ __device__ __forceinline__ f32 atomic_max(f32& at, f32 x) {
     f32 was = fresh_value(at);
     if (x != x || was >= x) return was;
     x += 0.0f;
+    was = over_nan(at, was, x);
+    if (was != was) return was;
     return x >= 0.0f ? __int_as_float(atomicMax((i32*)&at, __float_as_int(x)))
                      : __uint_as_float(atomicMin((u32*)&at, __float_as_uint(x)));
 }
@@ -246,6 +267,8 @@ __device__ __forceinline__ f64 atomic_min(f64& at, f64 x) {
     f64 was = fresh_value(at);
     if (x != x || was <= x) return was;
     x += 0.0;
+    was = over_nan(at, was, x);
+    if (was != was) return was;
     return x >= 0.0 ? __longlong_as_double(atomicMin((long long*)&at, __double_as_longlong(x)))
                     : __longlong_as_double((long long)atomicMax((u64*)&at, (u64)__double_as_longlong(x)));
 }
@@ -253,6 +276,8 @@ __device__ __forceinline__ f64 atomic_max(f64& at, f64 x) {
     f64 was = fresh_value(at);
     if (x != x || was >= x) return was;
     x += 0.0;
+    was = over_nan(at, was, x);
+    if (was != was) return was;
     return x >= 0.0 ? __longlong_as_double(atomicMax((long long*)&at, __double_as_longlong(x)))
                     : __longlong_as_double((long long)atomicMin((u64*)&at, (u64)__double_as_longlong(x)));
 }
@@ -272,6 +297,7 @@ __device__ __forceinline__ u64 atomic_cas(u64& at, u64 from, u64 to) { return at
 // threads and replicas, and on the host (`operator::Random`).
 struct Random {
     u64 key, drawn;
+    __device__ __forceinline__ Random() : key(0), drawn(0) {}
     __device__ __forceinline__ Random(u64 seed, u64 stream) : key(hash(seed, stream)), drawn(0) {}
     __device__ __forceinline__ u64 bits() { return hash(key, drawn++); }
     // In [0, 1), of 24 bits.

@@ -27,18 +27,18 @@ template <typename T> __device__ __forceinline__ bool divides(Bad* bad, T by) {
     return by != 0;
 }
 template <typename T> __device__ __forceinline__ T div(Bad* bad, T a, T b) {
-    return divides(bad, b) ? (T)(a / b) : (T)0;
+    return text::divides(bad, b) ? (T)(a / b) : (T)0;
 }
 template <> __device__ __forceinline__ i32 div(Bad* bad, i32 a, i32 b) {
-    return b == -1 ? neg(a) : divides(bad, b) ? a / b : 0;
+    return b == -1 ? neg(a) : text::divides(bad, b) ? a / b : 0;
 }
 template <> __device__ __forceinline__ f32 div(Bad*, f32 a, f32 b) { return a / b; }
 template <> __device__ __forceinline__ f64 div(Bad*, f64 a, f64 b) { return a / b; }
 template <typename T> __device__ __forceinline__ T rem(Bad* bad, T a, T b) {
-    return divides(bad, b) ? (T)(a % b) : (T)0;
+    return text::divides(bad, b) ? (T)(a % b) : (T)0;
 }
 template <> __device__ __forceinline__ i32 rem(Bad* bad, i32 a, i32 b) {
-    return b == -1 ? 0 : divides(bad, b) ? a % b : 0;
+    return b == -1 ? 0 : text::divides(bad, b) ? a % b : 0;
 }
 template <> __device__ __forceinline__ f32 rem(Bad*, f32 a, f32 b) { return fmodf(a, b); }
 template <> __device__ __forceinline__ f64 rem(Bad*, f64 a, f64 b) { return fmod(a, b); }

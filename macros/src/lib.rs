@@ -52,6 +52,7 @@ fn expanded(
                 #[allow(dead_code, unused_variables)]
                 impl #name {
                     #vis fn call(__faults: ::hivegraph::operator::Faults<'_>, #inputs) #output { ::core::unreachable!() }
+                    #vis const NAME: &'static str = "";
                     #vis fn text(into: &mut ::hivegraph::operator::text::Functions) {}
                 }
             },
@@ -80,6 +81,7 @@ fn lambda_of(
     let (kind, closure) = (signature.kind(), signature.closure(&rust));
     let (declared, bound) = (signature.declarations(), signature.bindings());
     let (known, values): (Vec<_>, Vec<_>) = constants.into_iter().unzip();
+    let called = last_names(&calls);
     let place = |(array, place): (String, Elsewhere)| match place {
         Elsewhere::Arcs => (quote!(writes_at_arcs), array),
         Elsewhere::Anywhere => (quote!(writes_anywhere), array),
@@ -94,7 +96,7 @@ fn lambda_of(
                 ::hivegraph::operator::text::Written::new(#text, ::core::file!(), #line, #cuda, #unchecked);
             ::hivegraph::operator::#kind::<#output>::written(&WRITTEN)
                 #(.constant(#known, #values))*
-                #(.calls(#calls::text))*
+                #(.calls(#calls::text, #calls::NAME, #called))*
                 #(#declared)*
                 #(.#places(#arrays))*
                 .host(|__bound| {
@@ -117,7 +119,17 @@ fn device_of(
     let inputs = &function.sig.inputs;
     let (known, values): (Vec<_>, Vec<_>) = constants.into_iter().unzip();
     let (text, [before, head]) = (name.to_string(), signature.head());
-    let plain = signature.is_plain().then(|| quote!(#[allow(dead_code)] #function));
+    let (called, attrs) = (last_names(&calls), &function.attrs);
+    let names = signature.parameters.iter().map(|p| &p.name);
+    let plain = signature.is_plain().then(|| {
+        quote! {
+            #(#attrs)*
+            #[allow(dead_code)]
+            #vis fn #name(#inputs) -> #output {
+                #name::call(::hivegraph::operator::Faults::nobody(), #(#names),*)
+            }
+        }
+    });
     Ok(quote! {
         #plain
 
@@ -126,6 +138,10 @@ fn device_of(
         #vis struct #name {}
 
         impl #name {
+            #[doc(hidden)]
+            #[allow(dead_code)]
+            #vis const NAME: &'static str = #text;
+
             /// As lambdas call it.
             #[doc(hidden)]
             #[inline(always)]
@@ -136,10 +152,20 @@ fn device_of(
             #[doc(hidden)]
             #[allow(dead_code)]
             #vis fn text(into: &mut ::hivegraph::operator::text::Functions) {
+                if !into.begin(#text) {
+                    return;
+                }
                 #(#calls::text(into);)*
+                #(into.is_called(#calls::NAME, #called);)*
                 #(into.constant(#known, #values);)*
                 into.add(#text, [#before, #head], #cuda);
             }
         }
     })
+}
+
+/// The names under which functions are called.
+fn last_names(calls: &[syn::Path]) -> Vec<String> {
+    let last = |path: &syn::Path| path.segments.last().map(|last| last.ident.to_string());
+    calls.iter().filter_map(last).collect()
 }

@@ -1,5 +1,6 @@
 //! What the parameters of a function say: its element, its arrays, sets and numbers.
 
+use crate::translate::argument;
 use crate::types::{Number, Type, free, named};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
@@ -94,11 +95,14 @@ fn is_named(ty: &syn::Type, name: &str) -> bool {
     matches!(ty, syn::Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == name))
 }
 
-fn parameter(argument: &FnArg, device: bool) -> syn::Result<Parameter> {
-    let FnArg::Typed(argument) = argument else {
-        return Err(syn::Error::new(argument.span(), "a lambda is a plain function, without self"));
+fn parameter(input: &FnArg, device: bool) -> syn::Result<Parameter> {
+    let FnArg::Typed(input) = input else {
+        return Err(syn::Error::new(input.span(), "a lambda is a plain function, without self"));
     };
-    let name = match &*argument.pat {
+    if let Some(attribute) = input.attrs.first() {
+        return Err(syn::Error::new(attribute.span(), "parameters have no attributes; remove it"));
+    }
+    let name = match &*input.pat {
         Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => pat,
         other => return Err(syn::Error::new(other.span(), "a parameter is a name and a type")),
     };
@@ -106,7 +110,7 @@ fn parameter(argument: &FnArg, device: bool) -> syn::Result<Parameter> {
         let what = "a parameter cannot be changed; copy it: let mut x = ..";
         return Err(syn::Error::new(name.span(), what));
     }
-    let (name, ty) = (name.ident.clone(), &*argument.ty);
+    let (name, ty) = (name.ident.clone(), &*input.ty);
     free(&name.to_string(), name.span())?;
     let error = |what: String| Err(syn::Error::new(ty.span(), what));
     let reserved = match (reserved(&name.to_string()), device) {
@@ -301,10 +305,14 @@ impl Signature {
         let (mut forms, mut parameters) = (Vec::new(), String::new());
         for p in &self.parameters {
             if p.role == Role::Scalar {
-                parameters += &format!(", const {} {}", p.ty.cuda(), p.name);
+                parameters += &format!(", const {} {}", p.ty.cuda(), argument(&p.name.to_string()));
             } else {
                 let form = format!("Form{}", forms.len());
-                parameters += &format!(", const {form}& {}", p.name);
+                let name = match p.role {
+                    Role::Graph => "g".into(),
+                    _ => argument(&p.name.to_string()),
+                };
+                parameters += &format!(", const {form}& {name}");
                 forms.push(format!("typename {form}"));
             }
         }
@@ -312,6 +320,6 @@ impl Signature {
             true => String::new(),
             false => format!("template <{}> ", forms.join(", ")),
         };
-        [before, format!("{} {}(Bad* const bad{parameters})", self.returns.cuda(), self.name)]
+        [before, format!("{} f_{}(Bad* const bad{parameters})", self.returns.cuda(), self.name)]
     }
 }

@@ -86,6 +86,15 @@ fn each_wrong_program_gets_one_message_at_its_line() {
         ("let a = g.degree(v, v);", 2, "takes 1 arguments and is given 2"),
         ("f(v);", 2, "cannot call itself"),
         ("for e in g.edges(v) {\n    let a = e.source;\n}", 3, "an arc has node, arc and weight"),
+        ("let a__b: u32 = 1;", 2, "no `__`"),
+        ("let a = u64::from(n[v]);", 2, "use `as`"),
+        ("let a = f32::max(x[v], 0.0);", 2, "write a.max(..)"),
+        ("let a = Random::new(1, v).bits();", 2, "bind it first"),
+        ("let a = n[v].wrapping_add(1);", 2, "wrap already"),
+        ("let a = ((255 + 1) / 2) as u8;", 2, "say the type of this number"),
+        ("let a = 0.0;", 2, "0.0_f32, say"),
+        ("match n[v] { 0 | a => {}, _ => {} }", 2, "a name stands alone"),
+        ("#[cfg(any())]\nk[v] = 1;", 2, "attributes within a lambda"),
         // An order that CUDA C++ leaves open.
         ("let a = k.add(v, 1) + k.add(v, 1);", 2, "bind one of them first"),
         ("let a = k[v] + k.add(v, 1);", 2, "bind one of them first"),
@@ -111,7 +120,8 @@ fn wrong_signatures_are_refused() {
         ("fn f(v: u32, x: Reads<bool>) {}", "arrays hold u8"),
         ("fn f(v: u32) -> u8 { 1 }", "a lambda returns"),
         ("fn f(v: u32) -> String { 1 }", "use u8, u32"),
-        ("fn f(v: u32, int: u32) {}", "cannot be a name in CUDA C++"),
+        ("fn f(v: u32, a__b: u32) {}", "cannot be a name in CUDA C++"),
+        ("fn f(v: u32, #[cfg(any())] a: u32) {}", "parameters have no attributes"),
         ("fn f(u: u32, v: u32, i: u64) {}", "its place is e: u64"),
         ("fn f(x: Vec<f32>) -> f32 { 1.0 }", "write Reads<f32>"),
     ];
@@ -136,9 +146,9 @@ fn numbers_get_the_types_that_they_have_in_rust() {
     let function: syn::ItemFn = syn::parse_str(&text).unwrap();
     let rust = lambda_of(TokenStream::new(), &function).unwrap().to_string();
     let parts = [
-        "Number :: add (n . at (((v) as usize)) , 1u32)",
+        "Number :: add (n . at ((:: hivegraph :: operator :: text :: Whole :: wide (v) as usize)) , 1u32)",
         "Number :: mul (2.0f32 , x . at",
-        "let d : u64 = :: hivegraph :: operator :: text :: Whole :: shl (1u64 , (40u32) as u32)",
+        "let d : u64 = :: hivegraph :: operator :: text :: Whole :: shl (1u64 , :: hivegraph :: operator :: text :: Whole :: wide (40u32) as u32)",
         "let mut e : i32 = (- 2147483648i32)",
         "for q in (0u32) .. (a)",
     ];
@@ -152,9 +162,12 @@ fn text_in_cuda_names_the_lines_of_the_rust() {
     let text = "fn f(v: u32, n: Reads<u32>) -> u32 {\n    let a = n[v];\n\n    match a {\n        0 | 1 => 7,\n        2..=9 => a,\n        _ => 0,\n    }\n}";
     let function: syn::ItemFn = syn::parse_str(text).unwrap();
     let rust = lambda_of(TokenStream::new(), &function).unwrap().to_string();
-    for part in
-        ["#line 2 \\\"f\\\"", "#line 4 \\\"f\\\"", "const u32 match_ = a_;", "return ((u32)7ull);"]
-    {
+    for part in [
+        "#line 2 \\\"f\\\"",
+        "#line 4 \\\"f\\\"",
+        "const u32 match__2 = a__1;",
+        "return ((u32)7ull);",
+    ] {
         assert!(rust.contains(part), "{part}\n{rust}");
     }
 }

@@ -128,83 +128,12 @@ pub fn named(ty: &syn::Type) -> syn::Result<Type> {
     }
 }
 
-/// Words that cannot name anything in CUDA C++, or that lambdas find in scope there.
-const TAKEN: &[&str] = &[
-    "alignas",
-    "and",
-    "asm",
-    "atomic_add",
-    "atomic_cas",
-    "atomic_max",
-    "atomic_min",
-    "atomic_or",
-    "attach",
-    "auto",
-    "bad",
-    "bitand",
-    "bitor",
-    "case",
-    "catch",
-    "char",
-    "class",
-    "compl",
-    "const_cast",
-    "constexpr",
-    "decltype",
-    "default",
-    "delete",
-    "double",
-    "dynamic_cast",
-    "explicit",
-    "export",
-    "float",
-    "friend",
-    "fresh_value",
-    "goto",
-    "hash",
-    "inline",
-    "int",
-    "long",
-    "mix",
-    "mutable",
-    "namespace",
-    "new",
-    "noexcept",
-    "not",
-    "nullptr",
-    "operator",
-    "or",
-    "private",
-    "protected",
-    "public",
-    "register",
-    "reinterpret_cast",
-    "short",
-    "signed",
-    "sizeof",
-    "static_assert",
-    "static_cast",
-    "switch",
-    "template",
-    "text",
-    "this",
-    "throw",
-    "typedef",
-    "typeid",
-    "typename",
-    "union",
-    "unsigned",
-    "using",
-    "void",
-    "volatile",
-    "wchar_t",
-    "xor",
-];
-
-/// Refuses what cannot name an argument or a function in CUDA C++.
+/// Refuses what cannot be part of a name in CUDA C++.
 pub fn free(name: &str, span: Span) -> syn::Result<()> {
-    if TAKEN.contains(&name) || !name.is_ascii() || name.starts_with("__") {
-        let what = format!("`{name}` cannot be a name in CUDA C++; choose another");
+    if !name.is_ascii() || name.contains("__") || name.starts_with("r#") {
+        let what = format!(
+            "`{name}` cannot be a name in CUDA C++: it takes letters and digits, and no `__`"
+        );
         return Err(syn::Error::new(span, what));
     }
     Ok(())

@@ -124,6 +124,8 @@ fn lambda_struct(
     on: &On,
 ) -> Result<()> {
     *out += &format!("struct {which} {{\n    Graph g;\n");
+    // Names in text that was made from Rust are none of its own.
+    let prefix = if body.place.is_some() { "a_" } else { "" };
     for (at, Param { name, kind }) in body.params.iter().enumerate() {
         let span = if parts >> at & 1 != 0 { "Parts" } else { "Span" };
         let member = match kind {
@@ -132,11 +134,11 @@ fn lambda_struct(
             Kind::Scalar(dtype) => dtype.c().into(),
             Kind::ReadsSet | Kind::WritesSet => "Set".into(),
         };
-        *out += &format!("    {member} {name};\n");
+        *out += &format!("    {member} {prefix}{name};\n");
     }
     *out += "    __device__ __forceinline__ void attach_all(Bad* bad) {\n        g.bad = bad;\n";
     for Param { name, .. } in body.params.iter().filter(|p| !matches!(p.kind, Kind::Scalar(_))) {
-        *out += &format!("        attach({name}, bad);\n");
+        *out += &format!("        attach({prefix}{name}, bad);\n");
     }
     *out += "    }\n";
     let On { returns, parameters, prologue } = on;
@@ -189,10 +191,12 @@ pub(crate) fn unit(
     let mut text = format!("#include \"operators.cuh\"\n{header}");
     text += &body.functions;
     text += "\n";
+    text += &body.known.text();
     lambda_struct(&mut text, "F", body, (form.parts, form.graph), on)?;
     if let Some(only) = only {
         text += &only.functions;
         text += "\n";
+        text += &only.known.beyond(&body.known).map_err(|what| only.error(&what))?;
         lambda_struct(&mut text, "O", only, (0, form.graph), &On::element("bool"))?;
     }
     if on.returns != "void" {
@@ -213,7 +217,7 @@ pub(crate) fn unit(
         );
         kernels.push(name);
     }
-    let unchecked = u8::from(body.unchecked);
+    let unchecked = u8::from(body.unchecked && only.is_none_or(|only| only.unchecked));
     let mut options = vec![
         format!("-DHIVE_WIDE={}", u8::from(form.wide)),
         format!("-DHIVE_UNCHECKED={unchecked}"),

@@ -76,6 +76,14 @@ impl HostFaults {
 #[derive(Clone, Copy)]
 pub struct Faults<'a>(&'a HostFaults);
 
+impl Faults<'static> {
+    /// For functions that are called by plain Rust: nobody is told.
+    pub fn nobody() -> Faults<'static> {
+        static NOBODY: HostFaults = HostFaults { first: Mutex::new(None) };
+        Faults(&NOBODY)
+    }
+}
+
 impl Faults<'_> {
     /// `a / b`.
     #[inline(always)]
@@ -317,14 +325,14 @@ impl<T: Element> Writes<'_, T> {
         self.combined(i, value, MergeOp::Sum)
     }
 
-    /// Keeps the smaller, in one piece; returns what was there.
+    /// Keeps the smaller, in one piece; returns what was there. -0 is +0.
     pub fn min(&self, i: usize, value: T) -> T {
-        self.combined(i, value, MergeOp::Min)
+        self.combined(i, value.combine(T::zeroed(), MergeOp::Sum), MergeOp::Min)
     }
 
-    /// Keeps the larger, in one piece; returns what was there.
+    /// Keeps the larger, in one piece; returns what was there. -0 is +0.
     pub fn max(&self, i: usize, value: T) -> T {
-        self.combined(i, value, MergeOp::Max)
+        self.combined(i, value.combine(T::zeroed(), MergeOp::Sum), MergeOp::Max)
     }
 
     /// Sets bits (unsigned types), in one piece; returns what was there.

@@ -60,7 +60,7 @@ pub(crate) struct Body {
     /// Device functions that stand before the lambda.
     pub functions: String,
     /// The functions and constants that a lambda uses which was written once.
-    known: Functions,
+    pub known: Functions,
     /// The arrays that it writes elsewhere than at its element, and whether at the places of arcs.
     pub elsewhere: Vec<(&'static str, bool)>,
     /// `src/heat.rs:12`, where such a lambda is.
@@ -84,9 +84,17 @@ or give the range a graph: Over::elements(n).with(&graph)";
 /// Names that lambdas find in scope.
 const RESERVED: &[&str] = &["g", "u", "v", "w", "e", "i"];
 
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
 impl Body {
+    /// A lambda that was written once has one number; it is another one after this.
+    fn changes(&mut self) {
+        if self.place.is_some() {
+            self.id = NEXT.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     fn new(name: &str) -> Body {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
         let mut body = Body {
             name: name.into(),
             params: Vec::new(),
@@ -124,7 +132,6 @@ impl Body {
     /// Takes in functions and constants.
     pub fn uses(&mut self, take: impl FnOnce(&mut Functions)) {
         take(&mut self.known);
-        self.functions = self.known.text.clone();
         if let Some(wrong) = &self.known.wrong {
             self.wrong.get_or_insert(wrong.clone());
         }
@@ -149,7 +156,7 @@ impl Body {
     /// A number that differs where what is declared or what runs differs.
     pub fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        let text = (&self.cuda, &self.functions, self.unchecked);
+        let text = (&self.cuda, &self.functions, self.known.text(), self.unchecked);
         (&self.name, &self.params, text, self.closure).hash(&mut hasher);
         hasher.finish()
     }
@@ -264,18 +271,21 @@ macro_rules! declarations {
 
             /// What runs on GPUs: statements of CUDA C++.
             pub fn cuda(mut self, text: &str) -> Self {
+                self.body.changes();
                 self.body.cuda = Some(text.into());
                 self
             }
 
             /// Device functions and types that the CUDA text uses.
             pub fn functions(mut self, text: &str) -> Self {
+                self.body.changes();
                 self.body.functions = text.into();
                 self
             }
 
             /// Leaves out the checks of indices on GPUs: a bad one then reads and writes whatever is there.
             pub fn unchecked(mut self) -> Self {
+                self.body.changes();
                 self.body.unchecked = true;
                 self
             }
@@ -332,8 +342,16 @@ macro_rules! written {
             }
 
             #[doc(hidden)]
-            pub fn calls(mut self, text: fn(&mut Functions)) -> Self {
-                self.body.uses(text);
+            pub fn calls(
+                mut self,
+                text: fn(&mut Functions),
+                name: &'static str,
+                called: &'static str,
+            ) -> Self {
+                self.body.uses(|functions| {
+                    text(functions);
+                    functions.is_called(name, called);
+                });
                 self
             }
         }

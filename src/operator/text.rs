@@ -37,49 +37,77 @@ impl Written {
     }
 }
 
-/// The functions and constants that a lambda uses, as CUDA C++.
+/// The functions and constants that a lambda uses, as CUDA C++, each behind those that it uses itself.
 #[derive(Debug, Default, Clone)]
 pub struct Functions {
-    pub(super) text: String,
     /// Names, and what they stand for.
     known: Vec<(&'static str, String)>,
+    /// Functions whose own are being added.
+    open: Vec<&'static str>,
     pub(super) wrong: Option<String>,
 }
 
 impl Functions {
-    /// Whether this is new. Two things of one name are one too many.
-    fn is_new(&mut self, name: &'static str, what: &str) -> bool {
-        match self.known.iter().find(|(known, _)| *known == name) {
+    pub(super) fn text(&self) -> String {
+        self.known.iter().map(|(_, text)| text.as_str()).collect()
+    }
+
+    /// The text of what is not among `other`.
+    pub(super) fn beyond(&self, other: &Functions) -> Result<String, String> {
+        let mut all = other.clone();
+        for (name, text) in &self.known {
+            all.keep(name, text.clone());
+        }
+        match all.wrong {
+            Some(wrong) => Err(wrong),
             None => {
-                self.known.push((name, what.into()));
-                true
-            }
-            Some((_, known)) => {
-                if known != what {
-                    let shown = name.trim_start_matches("constant_");
-                    self.wrong.get_or_insert(format!(
-                        "uses two different functions or constants of the name '{shown}'; rename one of them"
-                    ));
-                }
-                false
+                Ok(all.known[other.known.len()..].iter().map(|(_, text)| text.as_str()).collect())
             }
         }
     }
 
+    /// Adds something, unless it is there. Two things of one name are one too many.
+    fn keep(&mut self, name: &'static str, text: String) {
+        match self.known.iter().find(|(known, _)| *known == name) {
+            None => self.known.push((name, text)),
+            Some((_, known)) if *known == text => {}
+            Some(_) => {
+                let shown = name.trim_start_matches("constant_");
+                self.wrong.get_or_insert(format!(
+                    "uses two different functions or constants of the name '{shown}'; rename one of them"
+                ));
+            }
+        }
+    }
+
+    /// Whether the functions that `name` calls are to be added, and then itself.
+    pub fn begin(&mut self, name: &'static str) -> bool {
+        if self.open.contains(&name) {
+            self.wrong.get_or_insert(format!("'{name}' calls itself; use a loop"));
+            return false;
+        }
+        self.open.push(name);
+        true
+    }
+
     /// A function, behind those that it calls.
     pub fn add(&mut self, name: &'static str, [before, head]: [&str; 2], body: &str) {
-        let whole = format!("{before}__device__ __forceinline__ {head} {{\n{body}\n}}\n");
-        if self.is_new(name, &whole) {
-            self.text += &whole;
+        self.open.retain(|open| *open != name);
+        self.keep(name, format!("{before}__device__ __forceinline__ {head} {{\n{body}\n}}\n"));
+    }
+
+    /// In CUDA C++ a function has the name under which it was declared.
+    pub fn is_called(&mut self, name: &'static str, called: &'static str) {
+        if name != called {
+            self.wrong.get_or_insert(format!(
+                "calls '{name}' by the name '{called}'; import it under its own"
+            ));
         }
     }
 
     /// One of Rust's constants.
     pub fn constant<T: Number>(&mut self, name: &'static str, value: T) {
-        let value = value.cuda();
-        if self.is_new(name, &value) {
-            self.text += &format!("#define {name} {value}\n");
-        }
+        self.keep(name, format!("#define {name} {}\n", value.cuda()));
     }
 }
 
@@ -108,6 +136,8 @@ pub trait Signed: Number {
 
 /// A whole number.
 pub trait Whole: Number {
+    /// As u64, with its sign.
+    fn wide(self) -> u64;
     fn shl(self, by: u32) -> Self;
     fn shr(self, by: u32) -> Self;
     fn count_ones(self) -> u32;
@@ -200,6 +230,10 @@ macro_rules! whole {
             |a: $type, b| (b != 0).then(|| a.wrapping_rem(b))
         ]);
         impl Whole for $type {
+            #[inline(always)]
+            fn wide(self) -> u64 {
+                self as u64
+            }
             #[inline(always)]
             fn shl(self, by: u32) -> Self {
                 self.wrapping_shl(by)

@@ -191,6 +191,141 @@ fn operations_are_those_that_the_guide_says() {
     }
 }
 
+/// Not a sum: its name is that of an operation.
+#[device]
+fn add(a: u32, b: u32) -> u32 {
+    a * b
+}
+
+/// Names that the text in CUDA C++ could take for others, and ranges to the end of their types.
+#[lambda]
+fn names(i: u64, out: Writes<u64>, match_: u64, k_: u64) {
+    let at: u64 = 3;
+    out[i] += at;
+    let mut x: u64 = 0;
+    for q in 0..=2_u64 {
+        for k in 0..2_u64 {
+            x += q * 10 + k;
+        }
+    }
+    let x_2: u64 = match_;
+    for q in -2..=2_i32 {
+        if q == 1 {
+            continue;
+        }
+        x += (q + 2) as u64;
+    }
+    for q in 18446744073709551614_u64..=u64::MAX {
+        x += q & 1;
+    }
+    {
+        let x: u64 = 1;
+        out[i] += x + x_2 + k_;
+    }
+    for _ in 0..3_u32 {
+        let product: u32 = add(2_u32, 5_u32);
+        x += product as u64;
+    }
+    out[i] += x;
+}
+
+/// The least of floats, NaNs and both zeros among them.
+#[lambda]
+fn extremes(i: u64, least: Writes<f32>, most: Writes<f32>) {
+    let nan = 0.0_f32 / 0.0;
+    least.min(
+        i,
+        if i == 0 {
+            -0.0
+        } else if i == 1 {
+            nan
+        } else {
+            -2.0
+        },
+    );
+    most.max(
+        i,
+        if i == 0 {
+            -0.0
+        } else if i == 1 {
+            nan
+        } else {
+            -2.0
+        },
+    );
+}
+
+#[test]
+fn names_and_extremes_are_the_same_everywhere() {
+    let mut fleets = vec!["host:1".to_string()];
+    let cuda = cuda_fleets().into_iter().filter(|(_, kind)| matches!(kind, CollectiveKind::Auto));
+    fleets.extend(cuda.map(|(name, _)| name));
+    for devices in fleets {
+        let fleet = open(&devices, CollectiveKind::Auto, FleetConfig::default());
+        let found = fleet.run(|r| {
+            let mut out = r.replicated::<u64>("out", 1, MergeOp::Gather)?;
+            let args = Args::new().writes("out", &mut out).scalar("match_", 7u64);
+            r.for_all("names", Over::elements(1).whole(), &names(), args.scalar("k_", 9u64))?;
+            let mut least = r.replicated::<f32>("least", 4, MergeOp::Min)?;
+            let mut most = r.replicated::<f32>("most", 4, MergeOp::Max)?;
+            least.assign(&[1.0, 1.0, f32::NAN, -f32::NAN])?;
+            most.assign(&[-1.0, 1.0, f32::NAN, -f32::NAN])?;
+            let args = Args::new().writes("least", &mut least).writes("most", &mut most);
+            r.for_all("extremes", Over::elements(4).whole(), &extremes(), args)?;
+            let bits = |x: Vec<f32>| x.into_iter().map(f32::to_bits).collect::<Vec<_>>();
+            Ok((r.read(&out)?, bits(r.read(&least)?), bits(r.read(&most)?)))
+        });
+        let low = (-2f32).to_bits();
+        let one = 1f32.to_bits();
+        let expected = (vec![3 + 17 + 71 + 30], vec![0, one, low, low], vec![0, one, low, low]);
+        assert_eq!(found.unwrap().swap_remove(0), expected, "{devices}");
+    }
+    if common::has_nvrtc("names") {
+        names().compile("sm_90").unwrap();
+        extremes().compile("sm_90").unwrap();
+    }
+}
+
+/// Each writes where another replica owns, or where its arcs are.
+#[lambda]
+fn told(u: u32, v: u32, heard: Writes<u32>) {
+    heard.max(v, u);
+}
+
+#[lambda]
+fn pairs(u: u32, v: u32, e: u64, sum: Writes<u32>) {
+    sum[e] = u + v;
+}
+
+#[test]
+fn what_others_own_is_not_gathered() {
+    let graph = Arc::new(load("rmat:8").unwrap());
+    let (offsets, columns) = (graph.offsets().to_vec(), graph.columns().to_vec());
+    let row = |e: u64| offsets.partition_point(|end| *end <= e) as u32 - 1;
+    let expected: Vec<u32> = (0..columns.len()).map(|e| row(e as u64) + columns[e]).collect();
+    for devices in ["host:1", "host:3"] {
+        let fleet = open(devices, CollectiveKind::Auto, FleetConfig::default());
+        let g = Resident::new(&fleet, graph.clone(), ResidentOptions::default()).unwrap();
+        let at = g.clone();
+        let error = fleet.run(move |r| {
+            let mut heard = r.node_array::<u32>("heard", &at, MergeOp::Gather)?;
+            r.for_all("told", Over::arcs(&at), &told(), Args::new().writes("heard", &mut heard))?;
+            r.merge(&mut heard)
+        });
+        let told = error.unwrap_err().to_string();
+        assert!(told.contains("merge it by Min, Max or Sum"), "{devices}: {told}");
+        let fleet = open(devices, CollectiveKind::Auto, FleetConfig::default());
+        let g = Resident::new(&fleet, graph.clone(), ResidentOptions::default()).unwrap();
+        let found = fleet.run(move |r| {
+            let mut sum = r.arc_array::<u32>("sum", &g, MergeOp::Gather)?;
+            r.for_all("pairs", Over::arcs(&g), &pairs(), Args::new().writes("sum", &mut sum))?;
+            r.merge(&mut sum)?;
+            r.read(&sum)
+        });
+        assert_eq!(found.unwrap().swap_remove(0), expected, "{devices}");
+    }
+}
+
 const DIVIDES: u32 = line!() + 2;
 #[lambda]
 fn divides(v: u32, x: Writes<u32>, by: u32) {

@@ -138,7 +138,7 @@ impl Translator<'_> {
             self.counted(call, 0)?;
             let rust = quote_spanned!(span=> (#array.len() as u64));
             let ty = Type::Number(Number::U64);
-            return Ok(Piece { ty, rust, cuda: format!("{array}.size()"), order: Order::Free });
+            return Ok(Piece { ty, rust, cuda: format!("a_{array}.size()"), order: Order::Free });
         }
         let known = matches!(name.as_str(), "add" | "min" | "max" | "or" | "cas");
         if !known {
@@ -165,7 +165,7 @@ impl Translator<'_> {
         let index = self.index(&call.args[0])?;
         self.writes(array, Some(&call.args[0]));
         let (mut orders, mut rust, mut cuda) =
-            (vec![index.order], index.rust, format!("{array}[{}]", index.cuda));
+            (vec![index.order], index.rust, format!("a_{array}[{}]", index.cuda));
         let ty = Type::Number(number);
         for value in call.args.iter().skip(1) {
             let piece = self.piece(value, Some(ty))?;
@@ -212,7 +212,7 @@ impl Translator<'_> {
         Ok(Piece {
             ty,
             rust,
-            cuda: format!("{set}.{method}({})", node.cuda),
+            cuda: format!("a_{set}.{method}({})", node.cuda),
             order: order.max(node.order),
         })
     }
@@ -262,7 +262,7 @@ impl Translator<'_> {
             );
         }
         let value = piece.rust;
-        let rust = quote_spanned!(expr.span()=> ((#value) as u64));
+        let rust = quote_spanned!(expr.span()=> ::hivegraph::operator::text::Whole::wide(#value));
         Ok(Piece {
             ty: Type::Number(Number::U64),
             rust,
@@ -408,7 +408,10 @@ impl Translator<'_> {
                     self.writes(&name, None);
                 }
                 rust = quote!(#rust, #name);
-                cuda += &format!(", {name}");
+                cuda += &match role {
+                    Role::Graph => ", g".into(),
+                    _ => format!(", a_{name}"),
+                };
                 continue;
             }
             let piece = self.piece(value, None)?;
@@ -429,6 +432,6 @@ impl Translator<'_> {
             self.calls.push(path.clone());
         }
         let rust = quote_spanned!(span=> #path::call(#rust));
-        Ok(Piece { ty: Type::Unknown, rust, cuda: format!("{name}({cuda})"), order })
+        Ok(Piece { ty: Type::Unknown, rust, cuda: format!("f_{name}({cuda})"), order })
     }
 }

@@ -1,7 +1,7 @@
 //! Numbers, operators, casts, indices, names.
 
 use super::statements::{NO_MACROS, path_ident};
-use super::{Named, Order, Piece, Translator, error, expect, together};
+use super::{Named, Order, Piece, Translator, argument, error, expect, together};
 use crate::signature::Role;
 use crate::types::{Number, Type, named};
 use proc_macro2::{Span, TokenStream};
@@ -25,15 +25,12 @@ impl Translator<'_> {
             Expr::Binary(binary) => self.binary(binary, hint),
             Expr::Cast(cast) => {
                 let to = named(&cast.ty)?;
-                let from = match (is_bare(&cast.expr), to) {
-                    // 1 as u64: the number has that type; -1 as u32 does not.
-                    (true, Type::Number(number))
-                        if !number.is_float() || !is_whole_bare(&cast.expr) =>
-                    {
-                        self.piece(&cast.expr, Some(to))?
-                    }
-                    _ => self.piece(&cast.expr, None)?,
-                };
+                // 1 as u64: the number has that type; 1.5 as u64 has not.
+                let takes = matches!(to, Type::Number(number) if is_literal(&cast.expr)
+                    && (!number.is_float() || !is_whole_bare(&cast.expr)));
+                let takes = takes
+                    && (is_whole_bare(&cast.expr) || matches!(to, Type::Number(n) if n.is_float()));
+                let from = self.piece(&cast.expr, takes.then_some(to))?;
                 let Type::Number(number) = to else {
                     return error(
                         cast.ty.span(),
@@ -189,8 +186,12 @@ impl Translator<'_> {
         let rust = quote!(#ident);
         match self.find(&ident.to_string()) {
             Named::Local { cuda, ty, .. } => Ok(Piece { ty, rust, cuda, order: Order::Free }),
-            Named::Argument(Role::Element | Role::Scalar, ty) => {
+            Named::Argument(Role::Element, ty) => {
                 Ok(Piece { ty, rust, cuda: ident.to_string(), order: Order::Free })
+            }
+            Named::Argument(Role::Scalar, ty) => {
+                let cuda = argument(&ident.to_string());
+                Ok(Piece { ty, rust, cuda, order: Order::Free })
             }
             Named::Argument(Role::Graph, _) => {
                 error(span, "`g` is the graph; ask it something: g.degree(v)")
@@ -303,7 +304,7 @@ impl Translator<'_> {
                 }
                 let cuda = format!("text::neg({cuda})");
                 // A literal keeps its sign: -2147483648 is an i32.
-                let rust = match is_bare(&unary.expr) {
+                let rust = match matches!(*unary.expr, Expr::Lit(_)) {
                     true => quote_spanned!(span=> (-#rust)),
                     false => quote_spanned!(span=> ::hivegraph::operator::text::Signed::neg(#rust)),
                 };
@@ -410,7 +411,8 @@ impl Translator<'_> {
             return error(expr.span(), what);
         }
         let (value, cuda) = (piece.rust, format!("(u64)({})", piece.cuda));
-        let rust = quote_spanned!(expr.span()=> ((#value) as usize));
+        // A number whose type is not known here is found to be whole by Rust's compiler.
+        let rust = quote_spanned!(expr.span()=> (::hivegraph::operator::text::Whole::wide(#value) as usize));
         Ok(Piece { ty: Type::Number(Number::U64), rust, cuda, order: piece.order })
     }
 
@@ -426,11 +428,11 @@ impl Translator<'_> {
         let rust = quote_spanned!(span=> #array.at(#at));
         match role {
             Role::Reads(number) => {
-                let cuda = format!("{array}[{}]", index.cuda);
+                let cuda = format!("a_{array}[{}]", index.cuda);
                 Ok(Piece { ty: Type::Number(number), rust, cuda, order })
             }
             Role::Writes(number) => {
-                let cuda = format!("fresh_value({array}[{}])", index.cuda);
+                let cuda = format!("fresh_value(a_{array}[{}])", index.cuda);
                 Ok(Piece { ty: Type::Number(number), rust, cuda, order: order.max(Order::Reads) })
             }
             Role::ReadsSet | Role::WritesSet => {
@@ -522,8 +524,7 @@ fn combined(span: Span, op: BinOp, left: Piece, right: Piece) -> syn::Result<Pie
             return error(span, "a shift is by a whole number");
         }
         let (a, b) = (left.rust, right.rust);
-        let rust =
-            quote_spanned!(span=> ::hivegraph::operator::text::Whole::#function(#a, (#b) as u32));
+        let rust = quote_spanned!(span=> ::hivegraph::operator::text::Whole::#function(#a, ::hivegraph::operator::text::Whole::wide(#b) as u32));
         let cuda = format!("text::{word}({}, (u32)({}))", left.cuda, right.cuda);
         return Ok(Piece { ty: left.ty, rust, cuda, order });
     }
@@ -597,6 +598,14 @@ fn is_bare(expr: &Expr) -> bool {
             !compares && is_bare(&binary.left) && is_bare(&binary.right)
         }
         _ => false,
+    }
+}
+
+/// A literal, with a minus perhaps.
+fn is_literal(expr: &Expr) -> bool {
+    match expr {
+        Expr::Unary(unary) => matches!((&unary.op, &*unary.expr), (UnOp::Neg(_), Expr::Lit(_))),
+        other => matches!(other, Expr::Lit(_)),
     }
 }
 

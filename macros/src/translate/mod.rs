@@ -10,8 +10,7 @@ mod statements;
 
 use crate::signature::{Role, Signature};
 use crate::types::Type;
-use proc_macro2::{Span, TokenStream};
-use std::collections::HashMap;
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use syn::{Block, Expr, Path};
 
 /// What a function becomes.
@@ -29,10 +28,11 @@ pub struct Translated {
 }
 
 pub fn translate(signature: &Signature, body: &Block) -> syn::Result<Translated> {
+    no_attributes(quote::quote!(#body))?;
     let mut translator = Translator {
         signature,
         scopes: vec![Vec::new()],
-        taken: HashMap::new(),
+        variables: 0,
         constants: Vec::new(),
         calls: Vec::new(),
         elsewhere: Vec::new(),
@@ -41,7 +41,7 @@ pub fn translate(signature: &Signature, body: &Block) -> syn::Result<Translated>
     if signature.device {
         for parameter in signature.parameters.iter().filter(|p| p.role == Role::Scalar) {
             let name = parameter.name.to_string();
-            let local = Local { cuda: name.clone(), name, ty: parameter.ty, mutable: false };
+            let local = Local { cuda: argument(&name), name, ty: parameter.ty, mutable: false };
             translator.scopes[0].push(local);
         }
     }
@@ -54,6 +54,11 @@ pub fn translate(signature: &Signature, body: &Block) -> syn::Result<Translated>
         elsewhere: translator.elsewhere,
         line: line(signature.name.span()),
     })
+}
+
+/// The name of a parameter in CUDA C++, where it is none of the element's.
+pub(crate) fn argument(name: &str) -> String {
+    format!("a_{name}")
 }
 
 /// The line of a token in its file.
@@ -122,8 +127,8 @@ struct Local {
 struct Translator<'a> {
     signature: &'a Signature,
     scopes: Vec<Vec<Local>>,
-    /// How many variables of a name there were.
-    taken: HashMap<String, u32>,
+    /// How many variables there were.
+    variables: u32,
     constants: Vec<(String, Path)>,
     calls: Vec<Path>,
     elsewhere: Vec<(String, Elsewhere)>,
@@ -151,11 +156,10 @@ impl Translator<'_> {
         }
     }
 
-    /// A name in CUDA C++ that no other variable has.
+    /// A name in CUDA C++ that nothing else has: names of the program have no `__`.
     fn fresh(&mut self, name: &str) -> String {
-        let count = self.taken.entry(name.into()).or_default();
-        *count += 1;
-        if *count == 1 { format!("{name}_") } else { format!("{name}_{count}_") }
+        self.variables += 1;
+        format!("{name}__{}", self.variables)
     }
 
     /// Notes that the array is written at `index`.
@@ -180,10 +184,7 @@ impl Translator<'_> {
         if self.signature.parameters.iter().any(|p| p.name == text) {
             return error(name.span(), format!("`{name}` is a parameter; choose another name"));
         }
-        if !text.is_ascii() {
-            return error(name.span(), format!("`{name}`: use letters, digits and _"));
-        }
-        Ok(())
+        crate::types::free(&text, name.span())
     }
 
     /// Declares a variable; returns its name in CUDA C++.
@@ -207,6 +208,29 @@ impl Translator<'_> {
     fn at(&self, span: Span) -> String {
         format!("\n#line {} \"{}\"\n", line(span), self.signature.name)
     }
+}
+
+/// Refuses attributes within a body: they would be lost.
+fn no_attributes(tokens: TokenStream) -> syn::Result<()> {
+    let mut pound = None;
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => {
+                let first = group.stream().into_iter().next().map(|token| token.to_string());
+                let harmless = matches!(first.as_deref(), Some("allow" | "expect" | "doc"));
+                if let Some(span) =
+                    pound.take().filter(|_| group.delimiter() == Delimiter::Bracket && !harmless)
+                {
+                    return error(span, "attributes within a lambda have no effect; remove it");
+                }
+                no_attributes(group.stream())?;
+            }
+            TokenTree::Punct(punct) if punct.as_char() == '#' => pound = Some(punct.span()),
+            TokenTree::Punct(punct) if punct.as_char() == '!' && pound.is_some() => {}
+            _ => pound = None,
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a type that does not fit.

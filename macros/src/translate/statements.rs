@@ -247,8 +247,12 @@ impl Translator<'_> {
                 Pat::Guard(guarded) => (&*guarded.pat, Some(&*guarded.guard)),
                 pat => (pat, None),
             };
+            let pat = bare_pattern(pat);
             let mut test = t.pattern(pat, subject, ty)?;
+            let mut pattern = quote!(#pat);
             if let Pat::Ident(name) = pat {
+                // A name that is a constant's is an error of Rust's compiler here.
+                pattern = quote!(#name @ _);
                 t.unused(&name.ident)?;
                 let local = super::Local {
                     name: name.ident.to_string(),
@@ -258,7 +262,6 @@ impl Translator<'_> {
                 };
                 t.scopes.last_mut().expect("a scope").push(local);
             }
-            let mut pattern = quote!(#pat);
             if let Some(guard) = guard {
                 let Piece { rust, cuda, .. } = t.condition(guard)?;
                 test = format!("({test}) && ({cuda})");
@@ -284,6 +287,11 @@ impl Translator<'_> {
             Pat::Lit(literal) => {
                 let value = self.literal(&literal.lit, Some(ty))?;
                 Ok(format!("{subject} == {}", value.cuda))
+            }
+            Pat::Or(cases)
+                if cases.cases.iter().any(|case| matches!(bare_pattern(case), Pat::Ident(_))) =>
+            {
+                error(pat.span(), "a name stands alone in a pattern; use numbers and ranges with |")
             }
             Pat::Or(cases) => {
                 let tests: syn::Result<Vec<String>> =
@@ -324,7 +332,10 @@ impl Translator<'_> {
             Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => name,
             Pat::Wild(_) => return error(pat.span(), "give the variable a name"),
             other => {
-                return error(other.span(), "a `let` declares one variable; write a `let` for each");
+                return error(
+                    other.span(),
+                    "a `let` declares one variable; write a `let` for each",
+                );
             }
         };
         let Some(init) = &local.init else {
@@ -400,7 +411,7 @@ impl Translator<'_> {
             expect(assign.right.span(), value.ty, Type::Number(number))?;
             together(span, &[index.order, value.order])?;
             let (at, what) = (index.rust, value.rust);
-            let cuda = format!("{array}[{}] = {};", index.cuda, value.cuda);
+            let cuda = format!("a_{array}[{}] = {};", index.cuda, value.cuda);
             let rust = quote_spanned!(span=> #array.set(#at, #what));
             return Ok(Lines { ty: Type::Unit, rust, cuda });
         }
@@ -431,10 +442,11 @@ impl Translator<'_> {
             let (array, number) = self.written(place)?;
             let index = self.index(&place.index)?;
             self.writes(&array, Some(&place.index));
+            let place = self.fresh("at");
             let old = Piece {
                 ty: Type::Number(number),
                 rust: quote!(#array.at(__at)),
-                cuda: "fresh_value(at_)".into(),
+                cuda: format!("fresh_value({place})"),
                 order: Order::Reads,
             };
             let value = self.operated(span, op, old, &binary.right)?;
@@ -444,7 +456,7 @@ impl Translator<'_> {
             together(span, &[index.order, value.order])?;
             let (at, what) = (index.rust, value.rust);
             let cuda = format!(
-                "{{ {}& at_ = {array}[{}]; at_ = {}; }}",
+                "{{ {}& {place} = a_{array}[{}]; {place} = {}; }}",
                 number.name(),
                 index.cuda,
                 value.cuda
@@ -500,6 +512,14 @@ impl Translator<'_> {
         }
     }
 
+    /// The variable of a loop, which may have no name.
+    fn counter(&mut self, name: Option<&syn::Ident>, ty: Type) -> syn::Result<String> {
+        match name {
+            Some(name) => self.declare(name, ty, false),
+            None => Ok(self.fresh("unnamed")),
+        }
+    }
+
     fn for_loop(&mut self, each: &ExprForLoop) -> syn::Result<Lines> {
         let name = match &*each.pat {
             Pat::Ident(name)
@@ -510,7 +530,6 @@ impl Translator<'_> {
             Pat::Wild(_) => None,
             other => return error(other.span(), "a loop has one variable: for e in g.edges(v)"),
         };
-        let unnamed = syn::Ident::new("unnamed", each.pat.span());
         let range = match &*each.expr {
             Expr::Paren(inner) => &*inner.expr,
             other => other,
@@ -533,7 +552,7 @@ impl Translator<'_> {
             let _ = order;
             let closed = matches!(range.limits, syn::RangeLimits::Closed(_));
             return self.scoped(|t| {
-                let variable = t.declare(name.unwrap_or(&unnamed), ty, false)?;
+                let variable = t.counter(name, ty)?;
                 let body = t.looped(&each.body)?;
                 let (c, k, end) = (ty.cuda(), t.fresh("k"), t.fresh("end"));
                 let limits = if closed { quote!(..=) } else { quote!(..) };
@@ -544,10 +563,10 @@ impl Translator<'_> {
                     false => format!(
                         "for ({c} {k} = {a}, {end} = {b}; {k} < {end}; {k}++) {{ const {c} {variable} = {k}; {lines} }}"
                     ),
-                    // Counted, as the last value may be the type's largest.
+                    // The last value may be the type's largest.
                     true => format!(
-                        "{{ const {c} {k} = {a}, {end} = {b}; const u64 {k}n = {k} <= {end} ? (u64)({end} - {k}) + 1 : 0;\n\
-                         for (u64 {k}i = 0; {k}i < {k}n; {k}i++) {{ const {c} {variable} = ({c})({k} + ({c}){k}i); {lines} }} }}"
+                        "{{ {c} {k} = {a}; const {c} {end} = {b};\n\
+                         for (bool {k}m = {k} <= {end}; {k}m; {k}m = {k} != {end}, {k} = ({c})({k} + ({c}){k}m)) {{ const {c} {variable} = {k}; {lines} }} }}"
                     ),
                 };
                 Ok(Lines { ty: Type::Unit, rust, cuda })
@@ -555,7 +574,7 @@ impl Translator<'_> {
         }
         let row = self.row(range)?;
         self.scoped(|t| {
-            let variable = t.declare(name.unwrap_or(&unnamed), Type::Edge, false)?;
+            let variable = t.counter(name, Type::Edge)?;
             let body = t.looped(&each.body)?;
             let (from, lines) = (row.rust, body.rust);
             let rust = quote_spanned!(each.span()=> for #pat in #from #lines);
@@ -567,6 +586,14 @@ impl Translator<'_> {
 
 pub(super) const NO_MACROS: &str =
     "macros cannot be translated; write what it does, or compute it outside of the lambda";
+
+/// A pattern without parentheses.
+fn bare_pattern(pat: &Pat) -> &Pat {
+    match pat {
+        Pat::Paren(inner) => bare_pattern(&inner.pat),
+        pat => pat,
+    }
+}
 
 /// The names that a pattern declares.
 fn names_of(pat: &Pat) -> Vec<&syn::Ident> {
