@@ -47,6 +47,8 @@ pub struct Resident {
     turned: Option<Arc<Graph>>,
     /// Rows backward are there.
     backward: bool,
+    /// Lambdas see weights.
+    weighted: bool,
     chunks: Split,
     /// Slices that `kernels/operators.cuh` cuts long rows into, in the direction that has more.
     hub_slices: usize,
@@ -86,6 +88,7 @@ impl Resident {
             graph,
             turned: None,
             backward: symmetric || turns,
+            weighted: options.weights,
             chunks,
             hub_slices: 0,
             report: PrepareReport {
@@ -242,6 +245,11 @@ impl Resident {
     /// Whether the rows backward are there.
     pub fn has_backward(&self) -> bool {
         self.backward
+    }
+
+    /// Whether lambdas see weights; else every arc counts 1.
+    pub(crate) fn weighted(&self) -> bool {
+        self.weighted
     }
 
     /// Slices of long rows, which are dealt to several warps.

@@ -175,10 +175,10 @@ fn on_host(
         }
     };
     let Some(resident) = over.graph else { return Ok(()) };
-    let graph = resident.graph();
+    let (graph, weighted) = (resident.graph(), resident.weighted());
     let push = |u: usize| {
         for arc in graph.offsets()[u] as usize..graph.offsets()[u + 1] as usize {
-            let edge = edge_at(graph, arc);
+            let edge = edge_at(graph, arc, weighted);
             if wants(edge.node) && f(u, edge.node, arc, edge.weight) {
                 yes(edge.node);
             }
@@ -193,7 +193,7 @@ fn on_host(
         }
         let mut row = into.offsets()[v] as usize..into.offsets()[v + 1] as usize;
         let found = row.any(|arc| {
-            let edge = edge_at(into, arc);
+            let edge = edge_at(into, arc, weighted);
             in_set(edge.node) && f(edge.node, v, arc, edge.weight)
         });
         if found {

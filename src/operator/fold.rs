@@ -126,11 +126,12 @@ impl Replica {
                 let rows =
                     over.graph.and_then(|g| if backward { g.rows_in() } else { Some(g.graph()) });
                 let Some(graph) = rows else { return Ok(()) };
+                let weighted = over.graph.is_some_and(Resident::weighted);
                 let cells = cells(out.host_mut().unwrap_or_default());
                 let fold = |v: usize| {
                     let row = graph.offsets()[v] as usize..graph.offsets()[v + 1] as usize;
                     let sum = row.fold(identity::<T>(op), |sum, arc| {
-                        let edge = edge_at(graph, arc);
+                        let edge = edge_at(graph, arc, weighted);
                         sum.combine(f(v, edge.node, arc, edge.weight), op)
                     });
                     sum.store(&cells[v]);

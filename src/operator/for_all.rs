@@ -64,10 +64,11 @@ impl ForEach for ArcLambda<()> {
         r.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => on_device(r, &call, range),
             Backend::Host(_) => self.on_host(args, over.graph, |each| {
-                let Some(graph) = over.graph.map(|g| g.graph()) else { return Ok(()) };
+                let Some(resident) = over.graph else { return Ok(()) };
+                let (graph, weighted) = (resident.graph(), resident.weighted());
                 let row = |u: usize| {
                     for arc in graph.offsets()[u] as usize..graph.offsets()[u + 1] as usize {
-                        let edge = edge_at(graph, arc);
+                        let edge = edge_at(graph, arc, weighted);
                         each(u, edge.node, arc, edge.weight);
                     }
                 };

@@ -209,6 +209,7 @@ impl<'a> Bound<'a> {
             self.note(NO_GRAPH.into());
         }
         GraphView {
+            weighted: self.graph.is_some_and(Resident::weighted),
             out: self.graph.map(|resident| &**resident.graph()),
             into: self.graph.and_then(Resident::rows_in),
             faults: self.faults,
@@ -399,6 +400,8 @@ pub struct Edge {
 /// The graph, as lambdas see it.
 #[derive(Clone, Copy)]
 pub struct GraphView<'a> {
+    /// Whether weights are seen; else each is 1.
+    weighted: bool,
     out: Option<&'a Graph>,
     into: Option<&'a Graph>,
     faults: &'a HostFaults,
@@ -440,12 +443,12 @@ impl<'a> GraphView<'a> {
 
     /// The arcs out of node `v`.
     pub fn edges(&self, v: usize) -> impl Iterator<Item = Edge> + use<'a> {
-        edges_of(self.rows(self.out, v))
+        edges_of(self.rows(self.out, v), self.weighted)
     }
 
     /// The arcs into node `v`; none where the rows backward are not there.
     pub fn in_edges(&self, v: usize) -> impl Iterator<Item = Edge> + use<'a> {
-        edges_of(self.rows(self.into, v))
+        edges_of(self.rows(self.into, v), self.weighted)
     }
 
     /// Arc number `place`, from 0 to [`GraphView::degree`] - 1, of those out of `v`, as in a step of a random walk.
@@ -454,7 +457,7 @@ impl<'a> GraphView<'a> {
         let row = self.rows(self.out, v);
         let found = row.and_then(|(rows, row)| Some((rows, row.clone().nth(place)?)));
         match found {
-            Some((rows, arc)) => edge_at(rows, arc),
+            Some((rows, arc)) => edge_at(rows, arc, self.weighted),
             None => {
                 self.faults.report(0, place, self.degree(v));
                 Edge { node: v, arc: 0, weight: 1.0 }
@@ -463,17 +466,18 @@ impl<'a> GraphView<'a> {
     }
 }
 
-pub(crate) fn edge_at(rows: &Graph, arc: usize) -> Edge {
-    let weight = rows.weights().map_or(1.0, |weights| weights[arc]);
+pub(crate) fn edge_at(rows: &Graph, arc: usize, weighted: bool) -> Edge {
+    let weight = rows.weights().filter(|_| weighted).map_or(1.0, |weights| weights[arc]);
     Edge { node: rows.columns()[arc] as usize, arc, weight }
 }
 
 fn edges_of<'a>(
     row: Option<(&'a Graph, std::ops::Range<usize>)>,
+    weighted: bool,
 ) -> impl Iterator<Item = Edge> + use<'a> {
     let (rows, row) = row.unzip();
     let arcs = row.unwrap_or(0..0);
-    arcs.filter_map(move |arc| rows.map(|rows| edge_at(rows, arc)))
+    arcs.filter_map(move |arc| rows.map(|rows| edge_at(rows, arc, weighted)))
 }
 
 impl Dtype {

@@ -326,6 +326,34 @@ fn what_others_own_is_not_gathered() {
     }
 }
 
+#[lambda]
+fn weight_of(u: u32, v: u32, w: f32) -> f32 {
+    w
+}
+
+/// A graph that was placed without its weights has none, on the host as on GPUs.
+#[test]
+fn weights_that_are_left_out_are_ones() {
+    let graph = Arc::new(load("star:100").unwrap());
+    let mut fleets = vec!["host:2".to_string()];
+    let cuda = cuda_fleets().into_iter().filter(|(_, kind)| matches!(kind, CollectiveKind::Auto));
+    fleets.extend(cuda.map(|(name, _)| name));
+    for devices in fleets {
+        let fleet = open(&devices, CollectiveKind::Auto, FleetConfig::default());
+        let options = ResidentOptions { weights: false, ..ResidentOptions::default() };
+        let g = Resident::new(&fleet, graph.clone(), options).unwrap();
+        let found = fleet.run(move |r| {
+            let mut sums = r.node_array::<f32>("sums", &g, MergeOp::Gather)?;
+            let (nodes, none) = (Over::nodes(&g), Args::new());
+            r.neighbor_reduce("sum", nodes, &weight_of(), none, MergeOp::Sum, false, &mut sums)?;
+            r.merge(&mut sums)?;
+            r.read(&sums)
+        });
+        let found = found.unwrap().swap_remove(0);
+        assert!(graph.is_weighted() && found[0] == 100.0 && found[1] == 1.0, "{devices}");
+    }
+}
+
 const DIVIDES: u32 = line!() + 2;
 #[lambda]
 fn divides(v: u32, x: Writes<u32>, by: u32) {
