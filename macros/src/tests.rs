@@ -139,7 +139,7 @@ fn every_statement_tells_its_errors() {
 #[test]
 fn numbers_get_the_types_that_they_have_in_rust() {
     let text = body(
-        "let a = n[v] + 1;\nlet b = 2.0 * x[v];\nlet d = 1_u64 << 40;\nk[v + 1] = a;\nlet mut e: i32 = -2147483648;\ne += 1;\n\
+        "let a = n[v] + 1;\nlet b = 2.0 * x[v];\nlet d = 1_u64 << 40;\nk[v + 1] = a;\nlet mut e: i32 = -2147483648;\ne += 1;\nlet half: f32 = 1. / 2f32;\nlet low = -1 as i32;\n\
          let h = if a > 3 { a } else { 0 };\nfor q in 0..a { k[q] = h; }\nfor q in g.edges(v) { k.min(q.node, a); }",
     );
     assert_eq!(errors(&text), []);

@@ -242,10 +242,10 @@ impl Replica {
         if span.op == MergeOp::Gather {
             array.check_gather(split, stated)?;
         }
+        array.written().store(0, Ordering::Relaxed);
         if self.seat.world == 1 {
             return Ok(());
         }
-        array.written().store(0, Ordering::Relaxed);
         self.merge_span(span, split)
     }
 

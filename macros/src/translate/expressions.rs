@@ -26,10 +26,9 @@ impl Translator<'_> {
             Expr::Cast(cast) => {
                 let to = named(&cast.ty)?;
                 // 1 as u64: the number has that type; 1.5 as u64 has not.
-                let takes = matches!(to, Type::Number(number) if is_literal(&cast.expr)
-                    && (!number.is_float() || !is_whole_bare(&cast.expr)));
-                let takes = takes
-                    && (is_whole_bare(&cast.expr) || matches!(to, Type::Number(n) if n.is_float()));
+                let whole = is_whole_bare(&cast.expr);
+                let takes = is_literal(&cast.expr)
+                    && matches!(to, Type::Number(number) if number.is_float() != whole);
                 let from = self.piece(&cast.expr, takes.then_some(to))?;
                 let Type::Number(number) = to else {
                     return error(
@@ -153,7 +152,8 @@ impl Translator<'_> {
                     suffix => Some(number_of(suffix, span)?),
                 };
                 let Some(number) = number else { return unknown() };
-                let digits = value.base10_digits();
+                // 1. is a number, 1.f32 is none.
+                let digits = value.base10_digits().trim_end_matches('.');
                 let bad = |_| syn::Error::new(span, "this is no number");
                 let cuda = match number {
                     Number::F32 => format!(
