@@ -286,6 +286,89 @@ fn names_and_extremes_are_the_same_everywhere() {
     }
 }
 
+/// The root of the tree that v is in.
+#[device]
+fn root(parent: Writes<u32>, v: u32) -> u32 {
+    let mut at = v;
+    loop {
+        let up = parent[at];
+        if up == at {
+            return at;
+        }
+        at = up;
+    }
+}
+
+/// Joins two trees: the larger root under the smaller.
+#[device]
+fn link(parent: Writes<u32>, u: u32, v: u32) {
+    let mut a: u32 = u;
+    let mut b: u32 = v;
+    loop {
+        a = root(parent, a);
+        b = root(parent, b);
+        if a == b {
+            return;
+        }
+        let high = a.max(b);
+        let was = parent.cas(high, high, a.min(b));
+        if was == high {
+            return;
+        }
+    }
+}
+
+#[lambda]
+fn own(v: u32, parent: Writes<u32>) {
+    parent[v] = v;
+}
+
+#[lambda]
+fn hook(u: u32, v: u32, parent: Writes<u32>) {
+    link(parent, u, v);
+}
+
+#[lambda]
+fn flatten(v: u32, parent: Writes<u32>) {
+    let top: u32 = root(parent, v);
+    parent[v] = top;
+}
+
+/// Functions that are given arrays, and call each other.
+#[test]
+fn trees_are_joined_by_functions_of_arrays() {
+    let graph = Arc::new(load("rmat:8,ef=1").unwrap());
+    let mut expected: Vec<u32> = (0..graph.nodes() as u32).collect();
+    for _ in 0..graph.nodes() {
+        for u in 0..graph.nodes() {
+            for (v, _) in graph.neighbors(u) {
+                let least = expected[u].min(expected[v as usize]);
+                (expected[u], expected[v as usize]) = (least, least);
+            }
+        }
+    }
+    let mut fleets = vec!["host:1".to_string()];
+    let cuda = cuda_fleets().into_iter().filter(|(_, kind)| matches!(kind, CollectiveKind::Auto));
+    fleets.extend(cuda.map(|(name, _)| name));
+    for devices in fleets {
+        let fleet = open(&devices, CollectiveKind::Auto, FleetConfig::default());
+        let g = Resident::new(&fleet, graph.clone(), ResidentOptions::default()).unwrap();
+        let found = fleet.run(move |r| {
+            let mut parent = r.replicated::<u32>("parent", g.graph().nodes(), MergeOp::Min)?;
+            let (nodes, arcs) = (Over::nodes(&g).whole(), Over::arcs(&g).whole());
+            r.for_all("own", nodes, &own(), Args::new().writes("parent", &mut parent))?;
+            r.for_all("hook", arcs, &hook(), Args::new().writes("parent", &mut parent))?;
+            r.for_all("flatten", nodes, &flatten(), Args::new().writes("parent", &mut parent))?;
+            r.read(&parent)
+        });
+        assert!(found.unwrap().swap_remove(0) == expected, "{devices}");
+    }
+    if common::has_nvrtc("functions of arrays") {
+        hook().compile("sm_90").unwrap();
+        flatten().compile("sm_90").unwrap();
+    }
+}
+
 /// Each writes where another replica owns, or where its arcs are.
 #[lambda]
 fn told(u: u32, v: u32, heard: Writes<u32>) {
