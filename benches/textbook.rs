@@ -30,6 +30,8 @@ mod k_core;
 #[path = "../examples/label_propagation.rs"]
 #[allow(dead_code)]
 mod label_propagation;
+#[path = "../tests/common/trees.rs"]
+mod trees;
 
 /// Steps of `heat` that are timed.
 const STEPS: u32 = 20;
@@ -101,59 +103,9 @@ fn levels(r: &mut Replica, g: &Resident, source: u32, runs: usize) -> Result<(Ve
     Ok((r.read(&level)?, times))
 }
 
-/// The root of the tree that v is in.
-#[device]
-fn root(parent: Writes<u32>, v: u32) -> u32 {
-    let mut at = v;
-    loop {
-        let up = parent[at];
-        if up == at {
-            return at;
-        }
-        at = up;
-    }
-}
-
-/// Joins two trees: the larger root under the smaller.
-#[device]
-fn link(parent: Writes<u32>, u: u32, v: u32) {
-    let mut a: u32 = u;
-    let mut b: u32 = v;
-    loop {
-        a = root(parent, a);
-        b = root(parent, b);
-        if a == b {
-            return;
-        }
-        let high = a.max(b);
-        let was = parent.cas(high, high, a.min(b));
-        if was == high {
-            return;
-        }
-    }
-}
-
-#[lambda]
-fn own(v: u32, parent: Writes<u32>) {
-    parent[v] = v;
-}
-
-#[lambda]
-fn hook(u: u32, v: u32, parent: Writes<u32>) {
-    if u > v {
-        link(parent, u, v);
-    }
-}
-
 #[lambda]
 fn rehook(v: u32, parent: Writes<u32>, old: Reads<u32>) {
-    link(parent, v, old[v]);
-}
-
-#[lambda]
-fn flatten(v: u32, parent: Writes<u32>) {
-    let top: u32 = root(parent, v);
-    parent[v] = top;
+    trees::link(parent, v, old[v]);
 }
 
 #[lambda]
@@ -164,7 +116,8 @@ fn moved(v: u32, parent: Reads<u32>, old: Reads<u32>) -> u32 {
 /// Connected components by hooking: the smallest node of each node's component, and milliseconds.
 fn components(r: &mut Replica, g: &Resident, runs: usize) -> Result<(Vec<u32>, Vec<f64>)> {
     let n = g.graph().nodes();
-    let (own, hook, rehook, flatten, moved) = (own(), hook(), rehook(), flatten(), moved());
+    let (own, hook, flatten) = (trees::own(), trees::hook(), trees::flatten());
+    let (rehook, moved) = (rehook(), moved());
     let mut parent = r.replicated::<u32>("parent", n, MergeOp::Min)?;
     let mut old = r.replicated::<u32>("old", n, MergeOp::Min)?;
     let (all, mut times) = (Over::nodes(g).whole(), Vec::new());

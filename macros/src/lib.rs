@@ -11,7 +11,7 @@ use proc_macro::TokenStream;
 use quote::quote;
 use signature::{Options, Signature};
 use syn::{ItemFn, parse_macro_input};
-use translate::{Elsewhere, Translated, translate};
+use translate::{Place, Translated, translate};
 
 #[cfg(test)]
 mod tests;
@@ -74,7 +74,7 @@ fn lambda_of(
 ) -> syn::Result<proc_macro2::TokenStream> {
     let unchecked = syn::parse2::<Options>(options)?.unchecked;
     let signature = Signature::of_lambda(function)?;
-    let Translated { rust, cuda, constants, calls, elsewhere, line } =
+    let Translated { rust, cuda, constants, calls, places, line } =
         translate(&signature, &function.block)?;
     let (attrs, vis, name, output) =
         (&function.attrs, &function.vis, &signature.name, &signature.output);
@@ -82,11 +82,12 @@ fn lambda_of(
     let (declared, bound) = (signature.declarations(), signature.bindings());
     let (known, values): (Vec<_>, Vec<_>) = constants.into_iter().unzip();
     let called = last_names(&calls);
-    let place = |(array, place): (String, Elsewhere)| match place {
-        Elsewhere::Arcs => (quote!(writes_at_arcs), array),
-        Elsewhere::Anywhere => (quote!(writes_anywhere), array),
+    let elsewhere = |(array, place): (String, Place)| match place {
+        Place::Own => None,
+        Place::Arc => Some((quote!(writes_at_arcs), array)),
+        Place::Any => Some((quote!(writes_anywhere), array)),
     };
-    let (places, arrays): (Vec<_>, Vec<_>) = elsewhere.into_iter().map(place).unzip();
+    let (places, arrays): (Vec<_>, Vec<_>) = places.into_iter().filter_map(elsewhere).unzip();
     let text = name.to_string();
     Ok(quote! {
         #(#attrs)*

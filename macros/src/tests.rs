@@ -157,6 +157,34 @@ fn numbers_get_the_types_that_they_have_in_rust() {
     }
 }
 
+/// What is said of the array `k` that a lambda of an element, or of an arc, writes by these lines.
+#[test]
+fn writes_elsewhere_than_at_the_element_are_told() {
+    let place = |head: &str, lines: &str| {
+        let text = format!("fn f({head}, n: Reads<u32>, k: Writes<u32>) {{ {lines} }}");
+        let function: syn::ItemFn = syn::parse_str(&text).unwrap();
+        let rust = lambda_of(TokenStream::new(), &function).unwrap().to_string();
+        ["writes_at_arcs (\"k\")", "writes_anywhere (\"k\")"].map(|word| rust.contains(word))
+    };
+    let (own, at_arcs, anywhere) = ([false, false], [true, false], [false, true]);
+    let node = "v: u32";
+    assert_eq!(place(node, "k[v] = 1; k[v as u64] += 1; k.add(v, 1);"), own);
+    for lines in ["k[v + 1] = 1;", "k[n[v]] = 1;", "k[v as u8] = 1;", "k[v] = 1; k.min(n[v], 1);"] {
+        assert_eq!(place(node, lines), anywhere, "{lines}");
+    }
+    // Variables that have the names of other elements.
+    for lines in ["for i in 0..3_u64 { k[i] = 1; }", "let e: u64 = 0; k[e] = 1;", "f::set(k, v);"] {
+        assert_eq!(place(node, lines), anywhere, "{lines}");
+    }
+    let arc = "u: u32, v: u32, e: u64";
+    assert_eq!(place(arc, "k[u] = 1;"), own);
+    assert_eq!(place(arc, "k[e] = 1;"), at_arcs);
+    for lines in ["k.min(v, u);", "k[e] = 1; k[u] = 1;", "k[u] = 1; k[e] = 1;"] {
+        assert_eq!(place(arc, lines), anywhere, "{lines}");
+    }
+    assert_eq!(place("u: u32, v: u32", "let e: u64 = 0; k[e] = 1;"), anywhere);
+}
+
 #[test]
 fn text_in_cuda_names_the_lines_of_the_rust() {
     let text = "fn f(v: u32, n: Reads<u32>) -> u32 {\n    let a = n[v];\n\n    match a {\n        0 | 1 => 7,\n        2..=9 => a,\n        _ => 0,\n    }\n}";

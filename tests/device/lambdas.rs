@@ -5,6 +5,9 @@ use hivegraph::fleet::{CollectiveKind, FleetConfig};
 use hivegraph::prelude::*;
 use random_lambdas::random_lambdas;
 
+#[path = "../common/trees.rs"]
+mod trees;
+
 /// Half way from one number to another.
 #[device]
 pub fn blend(a: f32, b: f32) -> f32 {
@@ -23,6 +26,16 @@ pub fn spread(a: u32, b: u64) -> u32 {
     }
     (x >> 16) as u32
 }
+
+/// These fleets of the host, and all that GPUs make.
+fn fleets(hosts: &[&str]) -> Vec<String> {
+    let cuda = cuda_fleets().into_iter().filter(|(_, kind)| matches!(kind, CollectiveKind::Auto));
+    let hosts = hosts.iter().map(|host| host.to_string());
+    hosts.chain(cuda.map(|(name, _)| name)).collect()
+}
+
+/// Those on which long tests run.
+const WANTED: [&str; 4] = ["host:3", "cuda:0", "cuda:0x4", "cuda:0-1"];
 
 random_lambdas!(200, 1);
 
@@ -96,12 +109,8 @@ fn random_lambdas_give_the_same_bits_on_the_host_and_on_gpus() {
     // They do something, and not all the same.
     let distinct: std::collections::HashSet<_> = host.iter().collect();
     assert!(distinct.len() > 150, "{} of 200 differ", distinct.len());
-    let mut fleets = vec!["host:3".to_string()];
-    let wanted = ["cuda:0", "cuda:0x4", "cuda:0-1"];
-    let cuda = cuda_fleets().into_iter().filter(|(_, kind)| matches!(kind, CollectiveKind::Auto));
-    fleets.extend(cuda.map(|(name, _)| name).filter(|name| wanted.contains(&&**name)));
-    for devices in fleets {
-        let found = on(&devices);
+    for devices in fleets(&["host:3"]).iter().filter(|name| WANTED.contains(&name.as_str())) {
+        let found = on(devices);
         for (k, (found, expected)) in found.iter().zip(&host).enumerate() {
             assert!(found == expected, "random_{k} on {devices}");
         }
@@ -142,13 +151,15 @@ fn operations(i: u64, out: Writes<u64>, zero: u32) {
         13 => 5.0_f32.min(nan) as u64,
         14 => (0xffff_ffff_u32 * (one + one)) as u64,
         15 => zero.leading_zeros() as u64 * 100 + zero.trailing_zeros() as u64,
-        16 => FAR + one as u64,
+        16 => limits::FAR + one as u64,
         _ => 0,
     };
     out[i] = x;
 }
 
-const FAR: u64 = 1 << 40;
+mod limits {
+    pub const FAR: u64 = 1 << 40;
+}
 
 const EXPECTED: [u64; 17] = [
     0xffff_ffff,
@@ -172,10 +183,7 @@ const EXPECTED: [u64; 17] = [
 
 #[test]
 fn operations_are_those_that_the_guide_says() {
-    let mut fleets = vec!["host:1".to_string(), "host:3".into()];
-    let cuda = cuda_fleets().into_iter().filter(|(_, kind)| matches!(kind, CollectiveKind::Auto));
-    fleets.extend(cuda.map(|(name, _)| name));
-    for devices in fleets {
+    for devices in fleets(&["host:1", "host:3"]) {
         let fleet = open(&devices, CollectiveKind::Auto, FleetConfig::default());
         let found = fleet.run(|r| {
             let mut out = r.replicated::<u64>("out", 17, MergeOp::Gather)?;
@@ -257,10 +265,7 @@ fn extremes(i: u64, least: Writes<f32>, most: Writes<f32>) {
 
 #[test]
 fn names_and_extremes_are_the_same_everywhere() {
-    let mut fleets = vec!["host:1".to_string()];
-    let cuda = cuda_fleets().into_iter().filter(|(_, kind)| matches!(kind, CollectiveKind::Auto));
-    fleets.extend(cuda.map(|(name, _)| name));
-    for devices in fleets {
+    for devices in fleets(&["host:1"]) {
         let fleet = open(&devices, CollectiveKind::Auto, FleetConfig::default());
         let found = fleet.run(|r| {
             let mut out = r.replicated::<u64>("out", 1, MergeOp::Gather)?;
@@ -286,54 +291,6 @@ fn names_and_extremes_are_the_same_everywhere() {
     }
 }
 
-/// The root of the tree that v is in.
-#[device]
-fn root(parent: Writes<u32>, v: u32) -> u32 {
-    let mut at = v;
-    loop {
-        let up = parent[at];
-        if up == at {
-            return at;
-        }
-        at = up;
-    }
-}
-
-/// Joins two trees: the larger root under the smaller.
-#[device]
-fn link(parent: Writes<u32>, u: u32, v: u32) {
-    let mut a: u32 = u;
-    let mut b: u32 = v;
-    loop {
-        a = root(parent, a);
-        b = root(parent, b);
-        if a == b {
-            return;
-        }
-        let high = a.max(b);
-        let was = parent.cas(high, high, a.min(b));
-        if was == high {
-            return;
-        }
-    }
-}
-
-#[lambda]
-fn own(v: u32, parent: Writes<u32>) {
-    parent[v] = v;
-}
-
-#[lambda]
-fn hook(u: u32, v: u32, parent: Writes<u32>) {
-    link(parent, u, v);
-}
-
-#[lambda]
-fn flatten(v: u32, parent: Writes<u32>) {
-    let top: u32 = root(parent, v);
-    parent[v] = top;
-}
-
 /// Functions that are given arrays, and call each other.
 #[test]
 fn trees_are_joined_by_functions_of_arrays() {
@@ -347,25 +304,27 @@ fn trees_are_joined_by_functions_of_arrays() {
             }
         }
     }
-    let mut fleets = vec!["host:1".to_string()];
-    let cuda = cuda_fleets().into_iter().filter(|(_, kind)| matches!(kind, CollectiveKind::Auto));
-    fleets.extend(cuda.map(|(name, _)| name));
-    for devices in fleets {
+    for devices in fleets(&["host:1"]) {
         let fleet = open(&devices, CollectiveKind::Auto, FleetConfig::default());
         let g = Resident::new(&fleet, graph.clone(), ResidentOptions::default()).unwrap();
         let found = fleet.run(move |r| {
             let mut parent = r.replicated::<u32>("parent", g.graph().nodes(), MergeOp::Min)?;
             let (nodes, arcs) = (Over::nodes(&g).whole(), Over::arcs(&g).whole());
-            r.for_all("own", nodes, &own(), Args::new().writes("parent", &mut parent))?;
-            r.for_all("hook", arcs, &hook(), Args::new().writes("parent", &mut parent))?;
-            r.for_all("flatten", nodes, &flatten(), Args::new().writes("parent", &mut parent))?;
+            r.for_all("own", nodes, &trees::own(), Args::new().writes("parent", &mut parent))?;
+            r.for_all("hook", arcs, &trees::hook(), Args::new().writes("parent", &mut parent))?;
+            r.for_all(
+                "flatten",
+                nodes,
+                &trees::flatten(),
+                Args::new().writes("parent", &mut parent),
+            )?;
             r.read(&parent)
         });
         assert!(found.unwrap().swap_remove(0) == expected, "{devices}");
     }
     if common::has_nvrtc("functions of arrays") {
-        hook().compile("sm_90").unwrap();
-        flatten().compile("sm_90").unwrap();
+        trees::hook().compile("sm_90").unwrap();
+        trees::flatten().compile("sm_90").unwrap();
     }
 }
 
@@ -427,10 +386,7 @@ fn weight_of(u: u32, v: u32, w: f32) -> f32 {
 #[test]
 fn weights_that_are_left_out_are_ones() {
     let graph = Arc::new(load("star:100").unwrap());
-    let mut fleets = vec!["host:2".to_string()];
-    let cuda = cuda_fleets().into_iter().filter(|(_, kind)| matches!(kind, CollectiveKind::Auto));
-    fleets.extend(cuda.map(|(name, _)| name));
-    for devices in fleets {
+    for devices in fleets(&["host:2"]) {
         let fleet = open(&devices, CollectiveKind::Auto, FleetConfig::default());
         let options = ResidentOptions { weights: false, ..ResidentOptions::default() };
         let g = Resident::new(&fleet, graph.clone(), options).unwrap();
@@ -462,10 +418,7 @@ fn beyond(v: u32, x: Writes<u32>) {
 #[test]
 fn a_fault_names_the_lambda_and_its_line() {
     let graph = Arc::new(load("star:100").unwrap());
-    let mut fleets = vec!["host:2".to_string()];
-    let cuda = cuda_fleets().into_iter().filter(|(_, kind)| matches!(kind, CollectiveKind::Auto));
-    fleets.extend(cuda.map(|(name, _)| name));
-    for devices in fleets {
+    for devices in fleets(&["host:2"]) {
         for zero in [true, false] {
             let fleet = open(&devices, CollectiveKind::Auto, FleetConfig::default());
             let g = Resident::new(&fleet, graph.clone(), ResidentOptions::default()).unwrap();
@@ -543,15 +496,11 @@ fn folds_of_large_graphs_are_those_of_the_host() {
         });
         all.unwrap().swap_remove(0)
     };
-    let wanted = ["cuda:0", "cuda:0x4", "cuda:0-1"];
     for (name, graph) in &graphs {
         for backward in [false, true] {
             let expected = on("host:1", graph, backward);
-            let cuda = cuda_fleets().into_iter();
-            for (devices, _) in cuda.filter(|(name, kind)| {
-                wanted.contains(&&**name) && matches!(kind, CollectiveKind::Auto)
-            }) {
-                let found = on(&devices, graph, backward);
+            for devices in fleets(&[]).iter().filter(|name| WANTED.contains(&name.as_str())) {
+                let found = on(devices, graph, backward);
                 assert!(found == expected, "{name} on {devices}, backward: {backward}");
             }
         }

@@ -266,8 +266,10 @@ impl Translator<'_> {
             let ty = if name == "BITS" { Number::U32 } else { number };
             return Ok(Piece { ty: Type::Number(ty), rust: quote!(#path), cuda, order });
         }
-        let known = names.join("__");
-        crate::types::free(&known, span)?;
+        for segment in &path.segments {
+            crate::types::free(&segment.ident.to_string(), segment.span())?;
+        }
+        let known = names.join("_");
         let cuda = format!("constant_{known}");
         if !self.constants.iter().any(|(name, _)| *name == cuda) {
             self.constants.push((cuda.clone(), path.clone()));
@@ -566,10 +568,12 @@ fn number_of(suffix: &str, span: Span) -> syn::Result<Number> {
         .ok_or_else(|| syn::Error::new(span, "lambdas have u8, u32, u64, i32, f32 and f64"))
 }
 
-/// The name that an expression is, converted or not.
+/// The name that an expression is, widened or not.
 pub(super) fn plain_name(expr: &Expr) -> Option<syn::Ident> {
     match expr {
-        Expr::Cast(cast) => plain_name(&cast.expr),
+        Expr::Cast(cast) if named(&cast.ty).ok() == Some(Type::Number(Number::U64)) => {
+            plain_name(&cast.expr)
+        }
         Expr::Paren(inner) => plain_name(&inner.expr),
         expr => path_ident(expr),
     }

@@ -21,8 +21,8 @@ pub struct Translated {
     pub constants: Vec<(String, Path)>,
     /// The functions that it calls.
     pub calls: Vec<Path>,
-    /// The arrays that it writes elsewhere than at its element.
-    pub elsewhere: Vec<(String, Elsewhere)>,
+    /// The arrays that it writes, and where.
+    pub places: Vec<(String, Place)>,
     /// Where it begins.
     pub line: u32,
 }
@@ -35,7 +35,7 @@ pub fn translate(signature: &Signature, body: &Block) -> syn::Result<Translated>
         variables: 0,
         constants: Vec::new(),
         calls: Vec::new(),
-        elsewhere: Vec::new(),
+        places: Vec::new(),
         loops: 0,
     };
     if signature.device {
@@ -51,7 +51,7 @@ pub fn translate(signature: &Signature, body: &Block) -> syn::Result<Translated>
         cuda: made.cuda,
         constants: translator.constants,
         calls: translator.calls,
-        elsewhere: translator.elsewhere,
+        places: translator.places,
         line: line(signature.name.span()),
     })
 }
@@ -73,13 +73,15 @@ fn error<T>(span: Span, what: impl std::fmt::Display) -> syn::Result<T> {
     Err(syn::Error::new(span, what))
 }
 
-/// Where an array is written, if not at the element: the owner of the element need not be the owner of that.
+/// Where an array is written. Who has the element need not own what is written elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Elsewhere {
-    /// At the places of arcs.
-    Arcs,
+pub enum Place {
+    /// At the element, or at the source of the arc.
+    Own,
+    /// At the place of the arc.
+    Arc,
     /// At other indices.
-    Anywhere,
+    Any,
 }
 
 /// How far the order in which two parts of an expression are evaluated shows: CUDA C++ leaves it open.
@@ -131,7 +133,7 @@ struct Translator<'a> {
     variables: u32,
     constants: Vec<(String, Path)>,
     calls: Vec<Path>,
-    elsewhere: Vec<(String, Elsewhere)>,
+    places: Vec<(String, Place)>,
     /// Loops around what is translated.
     loops: u32,
 }
@@ -162,19 +164,21 @@ impl Translator<'_> {
         format!("{name}__{}", self.variables)
     }
 
-    /// Notes that the array is written at `index`.
+    /// Notes that the array is written at `index`; at whatever one where that is not known.
     fn writes(&mut self, array: &syn::Ident, index: Option<&Expr>) {
         let name = index.and_then(expressions::plain_name).map(|name| name.to_string());
-        let own = match (self.signature.arc, name.as_deref()) {
-            (true, Some("u")) | (false, Some("v" | "i")) => return,
-            (true, Some("e")) => Elsewhere::Arcs,
-            _ => Elsewhere::Anywhere,
+        // A variable may have the name that an element has elsewhere.
+        let element = |name: &String| matches!(self.find(name), Named::Argument(Role::Element, _));
+        let place = match (self.signature.arc, name.filter(element).as_deref()) {
+            (true, Some("u")) | (false, Some("v" | "i")) => Place::Own,
+            (true, Some("e")) => Place::Arc,
+            _ => Place::Any,
         };
         let array = array.to_string();
-        match self.elsewhere.iter_mut().find(|(name, _)| *name == array) {
-            Some((_, held)) if *held == own => {}
-            Some((_, held)) => *held = Elsewhere::Anywhere,
-            None => self.elsewhere.push((array, own)),
+        match self.places.iter_mut().find(|(name, _)| *name == array) {
+            Some((_, held)) if *held == place => {}
+            Some((_, held)) => *held = Place::Any,
+            None => self.places.push((array, place)),
         }
     }
 

@@ -415,7 +415,7 @@ impl Translator<'_> {
             let rust = quote_spanned!(span=> #array.set(#at, #what));
             return Ok(Lines { ty: Type::Unit, rust, cuda });
         }
-        let (ident, cuda, ty) = self.variable(&assign.left)?;
+        let (_, cuda, ty) = self.variable(&assign.left)?;
         let left = &assign.left;
         if is_bound(&assign.right) {
             let lines = self.sunk(&assign.right, ty, &Sink::Local(cuda))?;
@@ -429,7 +429,6 @@ impl Translator<'_> {
         let value = self.piece(&assign.right, Some(ty))?;
         expect(assign.right.span(), value.ty, ty)?;
         let what = value.rust;
-        let _ = ident;
         let cuda = format!("{cuda} = {};", value.cuda);
         Ok(Lines { ty: Type::Unit, rust: quote_spanned!(span=> #left = #what), cuda })
     }
@@ -548,8 +547,7 @@ impl Translator<'_> {
                 );
             }
             expect(end.span(), last.ty, first.ty)?;
-            let order = together(range.span(), &[first.order, last.order])?;
-            let _ = order;
+            together(range.span(), &[first.order, last.order])?;
             let closed = matches!(range.limits, syn::RangeLimits::Closed(_));
             return self.scoped(|t| {
                 let variable = t.counter(name, ty)?;
@@ -633,9 +631,8 @@ pub(super) fn path_ident(expr: &Expr) -> Option<syn::Ident> {
 
 /// `+` of `+=`.
 fn plain_of(op: &BinOp) -> Option<BinOp> {
-    let none = Default::default;
     Some(match op {
-        BinOp::AddAssign(_) => BinOp::Add(none()),
+        BinOp::AddAssign(_) => BinOp::Add(Default::default()),
         BinOp::SubAssign(_) => BinOp::Sub(Default::default()),
         BinOp::MulAssign(_) => BinOp::Mul(Default::default()),
         BinOp::DivAssign(_) => BinOp::Div(Default::default()),
