@@ -215,11 +215,11 @@ __device__ __forceinline__ f64 atomic_add(f64& at, f64 x) { return atomicAdd(&at
 // Where nothing is to change, a look is enough: many threads look at one element at once, and only one after the other changes it.
 #define HIVE_EXTREME(T)                                              \
     __device__ __forceinline__ T atomic_min(T& at, T x) {            \
-        T was = fresh_value(at);                                            \
+        T was = fresh_value(at);                                     \
         return was <= x ? was : atomicMin(&at, x);                   \
     }                                                                \
     __device__ __forceinline__ T atomic_max(T& at, T x) {            \
-        T was = fresh_value(at);                                            \
+        T was = fresh_value(at);                                     \
         return was >= x ? was : atomicMax(&at, x);                   \
     }
 HIVE_EXTREME(u32)

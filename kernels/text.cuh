@@ -53,9 +53,6 @@ template <typename T> __device__ __forceinline__ T shr(T a, u32 by) { return (T)
 template <typename To, typename From> struct Cast {
     static __device__ __forceinline__ To of(From x) { return (To)x; }
 };
-template <typename From> struct Cast<u64, From> {
-    static __device__ __forceinline__ u64 of(From x) { return (u64)x; }
-};
 template <typename To, typename Float>
 __device__ __forceinline__ To saturated(Float x, Float low, Float beyond, To least, To most) {
     return x >= beyond ? most : x > low ? (To)x : x <= low ? least : (To)0;
