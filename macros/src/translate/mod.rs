@@ -61,7 +61,7 @@ pub(crate) fn argument(name: &str) -> String {
     format!("a_{name}")
 }
 
-/// The line of a token in its file.
+/// The line of a token in its file. `unwrap` gives the compiler's span, which is there wherever a macro runs; tests have none.
 fn line(span: Span) -> u32 {
     #[cfg(not(test))]
     return span.unwrap().start().line() as u32;
