@@ -213,13 +213,14 @@ __device__ __forceinline__ u64 atomic_add(u64& at, u64 x) { return atomicAdd(&at
 __device__ __forceinline__ f32 atomic_add(f32& at, f32 x) { return atomicAdd(&at, x); }
 __device__ __forceinline__ f64 atomic_add(f64& at, f64 x) { return atomicAdd(&at, x); }
 // Where nothing is to change, a look is enough: many threads look at one element at once, and only one after the other changes it.
+// The look may be at a value of before, in the L1 cache: an element that falls is looked at once too often, never passed over.
 #define HIVE_EXTREME(T)                                              \
     __device__ __forceinline__ T atomic_min(T& at, T x) {            \
-        T was = fresh_value(at);                                     \
+        T was = at;                                                  \
         return was <= x ? was : atomicMin(&at, x);                   \
     }                                                                \
     __device__ __forceinline__ T atomic_max(T& at, T x) {            \
-        T was = fresh_value(at);                                     \
+        T was = at;                                                  \
         return was >= x ? was : atomicMax(&at, x);                   \
     }
 HIVE_EXTREME(u32)
@@ -246,7 +247,7 @@ __device__ __forceinline__ f64 over_nan(f64& at, f64 was, f64 x) {
 // Floats order as integers do: forward from +0 on, backward below. x + 0 makes -0 the +0 that it equals. A NaN
 // changes nothing.
 __device__ __forceinline__ f32 atomic_min(f32& at, f32 x) {
-    f32 was = fresh_value(at);
+    f32 was = at;
     if (x != x || was <= x) return was;
     x += 0.0f;
     was = over_nan(at, was, x);
@@ -255,7 +256,7 @@ __device__ __forceinline__ f32 atomic_min(f32& at, f32 x) {
                      : __uint_as_float(atomicMax((u32*)&at, __float_as_uint(x)));
 }
 __device__ __forceinline__ f32 atomic_max(f32& at, f32 x) {
-    f32 was = fresh_value(at);
+    f32 was = at;
     if (x != x || was >= x) return was;
     x += 0.0f;
     was = over_nan(at, was, x);
@@ -264,7 +265,7 @@ __device__ __forceinline__ f32 atomic_max(f32& at, f32 x) {
                      : __uint_as_float(atomicMin((u32*)&at, __float_as_uint(x)));
 }
 __device__ __forceinline__ f64 atomic_min(f64& at, f64 x) {
-    f64 was = fresh_value(at);
+    f64 was = at;
     if (x != x || was <= x) return was;
     x += 0.0;
     was = over_nan(at, was, x);
@@ -273,7 +274,7 @@ __device__ __forceinline__ f64 atomic_min(f64& at, f64 x) {
                     : __longlong_as_double((long long)atomicMax((u64*)&at, (u64)__double_as_longlong(x)));
 }
 __device__ __forceinline__ f64 atomic_max(f64& at, f64 x) {
-    f64 was = fresh_value(at);
+    f64 was = at;
     if (x != x || was >= x) return was;
     x += 0.0;
     was = over_nan(at, was, x);
@@ -282,11 +283,11 @@ __device__ __forceinline__ f64 atomic_max(f64& at, f64 x) {
                     : __longlong_as_double((long long)atomicMin((u64*)&at, (u64)__double_as_longlong(x)));
 }
 __device__ __forceinline__ u32 atomic_or(u32& at, u32 x) {
-    u32 was = fresh_value(at);
+    u32 was = at;
     return (was | x) == was ? was : atomicOr(&at, x);
 }
 __device__ __forceinline__ u64 atomic_or(u64& at, u64 x) {
-    u64 was = fresh_value(at);
+    u64 was = at;
     return (was | x) == was ? was : atomicOr(&at, x);
 }
 // Sets `at` to `to` where it is `from`; returns what was there.

@@ -8,14 +8,16 @@ struct Shape {  // @host
     const u32* bits;
     u32 words;  // of 32 nodes, that a warp takes at a time (sets)
     u32 fold;   // Op
-    u32* queue;    // hub slices, or the output of a filter
+    u32* queue;    // the output of a filter
     u64* control;  // [0] length of the queue
     u64* partial;  // partial results, or counts of tiles
     u32* marks;    // ballots of a filter
     u64 capacity;  // of the queue, or bins of a histogram
+    const u32* slices;  // (node, number) of each slice of the long rows, in the order of nodes
+    u64 slice_first, slice_last;  // those of the range
 };
 
-const u32 HUB = 4096;    // @host arcs from which a row is dealt to many warps in slices of so many
+const u32 HUB = 512;     // @host arcs from which a row is dealt to many warps in slices of so many
 const u32 LEAF = 16;     // arcs up to which one thread folds a row
 const u32 TILE = 4096;   // @host elements that are reduced together, whatever the replicas
 const u32 SET_WORDS = 16; // @host most words of a set that a warp takes at a time
@@ -56,9 +58,10 @@ template <typename E> __device__ void for_groups(const Shape& s, const E& each) 
     }
     __shared__ unsigned short listed[8][SET_WORDS * 32];
     unsigned short* mine = listed[warp_id()];
-    u64 low = s.first / 32, high = (s.last + 31) / 32;
-    for (u64 word = low + warp * s.words; word < high; word += warps * s.words) {
-        u64 own = word + lane;
+    // Words that a warp takes are far from each other: nodes of a range are often alike, and long rows lie side by side.
+    u64 low = s.first / 32, high = (s.last + 31) / 32, groups = (high - low + s.words - 1) / s.words;
+    for (u64 group = warp; group < groups; group += warps) {
+        u64 own = low + group + lane * groups;
         u32 bits = lane < s.words && own < high ? __ldg(s.bits + own) : 0u;
         if (own == high - 1 && (s.last & 31u) != 0) bits &= (1u << (s.last & 31u)) - 1u;
         u32 count = __popc(bits), before = warp_scan(count);
@@ -72,7 +75,8 @@ template <typename E> __device__ void for_groups(const Shape& s, const E& each) 
         __syncwarp();
         for (u32 at = 0; at < total; at += 32) {
             bool live = at + lane < total;
-            each(word * 32 + (live ? mine[at + lane] : 0), live);
+            u32 place = live ? mine[at + lane] : 0;
+            each((low + group + (place >> 5) * groups) * 32 + (place & 31u), live);
         }
         __syncwarp();
     }
@@ -105,37 +109,53 @@ __device__ __forceinline__ float weight_of(const Rows& rows, u64 arc) {
     return rows.weights ? __ldg(rows.weights + arc) : 1.0f;
 }
 
-// Puts the slices of a row of more than HUB arcs into the queue, side by side.
-__device__ __forceinline__ void queue_slices(const Shape& s, u64 v, u64 degree) {
-    u64 slices = (degree + HUB - 1) / HUB, at = atomicAdd((u64*)s.control, slices);
-    for (u64 slice = 0; slice < slices && at + slice < s.capacity; slice++) {
-        s.queue[2 * (at + slice)] = (u32)v;
-        s.queue[2 * (at + slice) + 1] = (u32)slice;
-    }
+// A column that a warp reads once, in order: it does not take the place in the L1 cache of what lambdas gather.
+__device__ __forceinline__ u32 streamed(const u32* at) {
+    u32 column;
+    asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(column) : "l"(at));
+    return column;
 }
 
-// Arcs of rows that are not hubs; hubs are queued as (row, slice) for hub_arcs.
+// Arcs of rows that are not hubs.
 template <typename F> __device__ void row_arcs(const Shape& s, const Rows& rows, const F& f) {
     for_groups(s, [&](u64 v, bool live) {
         u64 first = live ? __ldg(rows.offsets + v) : 0;
         u64 degree = live ? __ldg(rows.offsets + v + 1) - first : 0;
-        if (degree > HUB) {
-            queue_slices(s, v, degree);
-            degree = 0;
-        }
-        for_arcs_of_warp(v, first, (u32)degree, f);
+        for_arcs_of_warp(v, first, degree > HUB ? 0u : (u32)degree, f);
     });
 }
 
-// A block a queued slice.
-template <typename F> __device__ void hub_arcs(const Shape& s, const Rows& rows, const F& f) {
-    u64 queued = *s.control < s.capacity ? *s.control : s.capacity;
-    for (u64 at = blockIdx.x; at < queued; at += gridDim.x) {
-        u64 v = s.queue[2 * at], slice = s.queue[2 * at + 1];
-        u64 first = __ldg(rows.offsets + v) + slice * HUB, end = __ldg(rows.offsets + v + 1);
-        u64 last = first + HUB < end ? first + HUB : end;
-        for (u64 arc = first + threadIdx.x; arc < last; arc += blockDim.x) f(v, arc);
+// Hands all lanes of a warp together each(number, place) for the slices of hubs of the range or set: the number of the
+// slice among those of its hub, and its place in the list.
+template <typename E> __device__ void for_slices(const Shape& s, const E& each) {
+    u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
+    for (u64 base = s.slice_first + warp; base < s.slice_last; base += warps * 32) {
+        u64 place = base + lane_id() * warps;
+        bool live = place < s.slice_last;
+        uint2 own = live ? __ldg((const uint2*)s.slices + place) : make_uint2(0u, 0u);
+        u32 rest = __ballot_sync(FULL, live && is_in(s.bits, own.x));
+        while (rest) {
+            u32 owner = __ffs(rest) - 1;
+            rest &= rest - 1;
+            each(__shfl_sync(FULL, own.x, owner), __shfl_sync(FULL, own.y, owner), base + owner * warps);
+        }
     }
+}
+
+// The arcs of a slice.
+__device__ __forceinline__ u64 slice_of(const Rows& rows, u32 v, u32 number, u64& last) {
+    u64 first = __ldg(rows.offsets + v) + (u64)number * HUB, end = __ldg(rows.offsets + v + 1);
+    last = first + HUB < end ? first + HUB : end;
+    return first;
+}
+
+// Arcs of hubs, a slice a warp.
+template <typename F> __device__ void hub_arcs(const Shape& s, const Rows& rows, const F& f) {
+    for_slices(s, [&](u32 v, u32 number, u64) {
+        u64 last, first = slice_of(rows, v, number, last);
+#pragma unroll 4
+        for (u64 arc = first + lane_id(); arc < last; arc += 32) f(v, arc);
+    });
 }
 
 // Every node is wanted.
@@ -148,7 +168,7 @@ template <typename F> struct Each {
     const F& f;
     const Graph& g;
     __device__ __forceinline__ void operator()(u64 u, u64 arc) const {
-        f((u32)u, __ldg(g.out.columns + arc), arc, weight_of(g.out, arc));
+        f((u32)u, streamed(g.out.columns + arc), arc, weight_of(g.out, arc));
     }
 };
 
@@ -159,7 +179,7 @@ template <typename F, typename W> struct Push {
     const Set& out;
     const W& wanted;
     __device__ __forceinline__ void operator()(u64 u, u64 arc) const {
-        u32 v = __ldg(g.out.columns + arc);
+        u32 v = streamed(g.out.columns + arc);
         if (wanted(v) && f((u32)u, v, arc, weight_of(g.out, arc)) && out.words) out.insert(v);
     }
 };
@@ -231,7 +251,7 @@ template <typename T> __device__ __forceinline__ T block_fold(T value, u32 op) {
 }
 
 // out[v] = fold over v's arcs of f(v, neighbor, arc, weight), `identity` where there is none: a thread a leaf, a
-// warp a longer row; slices of hubs are queued. What is added in which order depends on the degree alone.
+// warp a longer row, a warp a slice of a hub. What is added in which order depends on the degree alone.
 template <typename T, typename F>
 __device__ void neighbor_fold(const Shape& s, const Rows& rows, const F& f, T identity, const Span<T>& out) {
     u32 lane = lane_id();
@@ -242,8 +262,6 @@ __device__ void neighbor_fold(const Shape& s, const Rows& rows, const F& f, T id
         if (degree <= LEAF) {
             for (u64 at = first; at < end; at++)
                 sum = fold_of(sum, f((u32)v, __ldg(rows.columns + at), at, weight_of(rows, at)), s.fold);
-        } else if (degree > HUB) {
-            queue_slices(s, v, degree);
         }
         u32 rest = __ballot_sync(FULL, degree > LEAF && degree <= HUB);
         while (rest) {
@@ -251,8 +269,9 @@ __device__ void neighbor_fold(const Shape& s, const Rows& rows, const F& f, T id
             rest &= rest - 1;
             u64 w = __shfl_sync(FULL, v, owner), b = __shfl_sync(FULL, first, owner), e = __shfl_sync(FULL, end, owner);
             T part = identity;
+#pragma unroll 4
             for (u64 at = b + lane; at < e; at += 32)
-                part = fold_of(part, f((u32)w, __ldg(rows.columns + at), at, weight_of(rows, at)), s.fold);
+                part = fold_of(part, f((u32)w, streamed(rows.columns + at), at, weight_of(rows, at)), s.fold);
             part = warp_fold(part, s.fold);
             if (lane == owner) sum = part;
         }
@@ -260,39 +279,31 @@ __device__ void neighbor_fold(const Shape& s, const Rows& rows, const F& f, T id
     });
 }
 
-// partial[i] = fold of the slice at place i of the queue, by a block.
+// partial[i] = fold of the slice at place i of the list, by a warp.
 template <typename T, typename F>
 __device__ void neighbor_fold_hubs(const Shape& s, const Rows& rows, const F& f, T identity) {
-    u64 queued = *s.control < s.capacity ? *s.control : s.capacity;
-    for (u64 i = blockIdx.x; i < queued; i += gridDim.x) {
-        u32 v = s.queue[2 * i];
-        u64 first = __ldg(rows.offsets + v) + (u64)s.queue[2 * i + 1] * HUB, end = __ldg(rows.offsets + v + 1);
-        u64 last = first + HUB < end ? first + HUB : end;
+    for_slices(s, [&](u32 v, u32 number, u64 place) {
+        u64 last, first = slice_of(rows, v, number, last);
         T part = identity;
 #pragma unroll 4
-        for (u64 at = first + threadIdx.x; at < last; at += blockDim.x)
-            part = fold_of(part, f(v, __ldg(rows.columns + at), at, weight_of(rows, at)), s.fold);
-        part = block_fold(part, s.fold);
-        if (threadIdx.x == 0) *(T*)(s.partial + i) = part;
-        __syncthreads();
-    }
+        for (u64 at = first + lane_id(); at < last; at += 32)
+            part = fold_of(part, f(v, streamed(rows.columns + at), at, weight_of(rows, at)), s.fold);
+        part = warp_fold(part, s.fold);
+        if (lane_id() == 0) *(T*)(s.partial + place) = part;
+    });
 }
 
 // The slices of each hub, which lie side by side, folded by a warp.
 template <typename T>
 __device__ void neighbor_fold_join(const Shape& s, const Rows& rows, T identity, const Span<T>& out) {
-    u64 queued = *s.control < s.capacity ? *s.control : s.capacity;
-    u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
-    for (u64 i = warp; i < queued; i += warps) {
-        if (s.queue[2 * i + 1] != 0) continue;
-        u64 v = s.queue[2 * i], degree = __ldg(rows.offsets + v + 1) - __ldg(rows.offsets + v);
-        u64 slices = (degree + HUB - 1) / HUB;
+    for_slices(s, [&](u32 v, u32 number, u64 place) {
+        if (number != 0) return;
+        u64 slices = (__ldg(rows.offsets + v + 1) - __ldg(rows.offsets + v) + HUB - 1) / HUB;
         T part = identity;
-        for (u64 k = lane_id(); k < slices && i + k < queued; k += 32)
-            part = fold_of(part, *(const T*)(s.partial + i + k), s.fold);
+        for (u64 k = lane_id(); k < slices; k += 32) part = fold_of(part, *(const T*)(s.partial + place + k), s.fold);
         part = warp_fold(part, s.fold);
         if (lane_id() == 0) out[v] = part;
-    }
+    });
 }
 
 // partial[t] = fold of f over tile t, TILE elements from t * TILE on; `first` and `last` count tiles, `capacity`

@@ -5,12 +5,13 @@ mod on_device;
 use super::rows::{Copies, DeviceGraph, DeviceRows, HostRows, is_wide};
 use super::{Placement, PrepareReport, check_align};
 use crate::collective::{ChunkPolicy, Split};
-use crate::device::DeviceCsr;
 use crate::device::kernels::operators;
+use crate::device::{DeviceBuffer, DeviceCsr};
 use crate::error::Result;
 use crate::fleet::{Fleet, Replica};
 use crate::graph::{Graph, milliseconds};
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -50,8 +51,8 @@ pub struct Resident {
     /// Lambdas see weights.
     weighted: bool,
     chunks: Split,
-    /// Slices that `kernels/operators.cuh` cuts long rows into, in the direction that has more.
-    hub_slices: usize,
+    /// The slices of long rows, forward and backward; `None` backward where these are the same.
+    hubs: (Hubs, Option<Hubs>),
     report: PrepareReport,
     devices: Copies,
 }
@@ -90,7 +91,7 @@ impl Resident {
             backward: symmetric || turns,
             weighted: options.weights,
             chunks,
-            hub_slices: 0,
+            hubs: Default::default(),
             report: PrepareReport {
                 layout: "plain".into(),
                 placement: options.placement,
@@ -98,17 +99,22 @@ impl Resident {
             },
             devices: Copies::default(),
         };
-        let slices_in = match (on_gpus, sharded) {
+        match (on_gpus, sharded) {
             (true, false) => resident.fill_gpus(fleet, input, turns, options.weights)?,
             (on_gpus, _) => {
                 resident.turn(turns)?;
                 if on_gpus {
                     resident.share(fleet, options.weights)?;
                 }
-                resident.turned.as_deref().map_or(0, |turned| slices(turned.offsets()))
+                resident.hubs.1 =
+                    resident.turned.as_deref().map(|turned| Hubs::new(turned.offsets()));
             }
-        };
-        resident.hub_slices = slices(resident.graph.offsets()).max(slices_in);
+        }
+        resident.hubs.0 = Hubs::new(resident.graph.offsets());
+        if on_gpus {
+            resident.hubs.0.upload(fleet)?;
+            resident.hubs.1.as_mut().map_or(Ok(()), |hubs| hubs.upload(fleet))?;
+        }
         let rows = |graph: &Graph| {
             let weights = if options.weights && graph.is_weighted() { 4 } else { 0 };
             graph.arcs() * (4 + weights) + graph.offsets().len() as u64 * 8
@@ -143,14 +149,14 @@ impl Resident {
         Ok(())
     }
 
-    /// Gives each GPU all arcs, from where they are, and has it turn them around; slices of long rows backward.
+    /// Gives each GPU all arcs, from where they are, and has it turn them around.
     fn fill_gpus(
         &mut self,
         fleet: &Fleet,
         input: Option<Arc<DeviceCsr>>,
         turns: bool,
         weights: bool,
-    ) -> Result<usize> {
+    ) -> Result<()> {
         let start = Instant::now();
         let graph = self.graph.clone();
         let wide = is_wide(graph.arcs());
@@ -168,15 +174,12 @@ impl Resident {
             };
             Ok((out, into))
         })?;
-        let mut slices_in = 0;
         let mut missing = turns;
         let mut devices = Vec::new();
         for (out, into) in made {
             if let Some(into) = &into {
                 missing = false;
-                if slices_in == 0 {
-                    slices_in = slices(&into.offsets);
-                }
+                self.hubs.1.get_or_insert_with(|| Hubs::new(&into.offsets));
                 let report = &mut self.report;
                 report.prepare_ms = report.prepare_ms.max(into.ms);
                 report.compile_ms = report.compile_ms.max(into.compile_ms);
@@ -196,11 +199,11 @@ impl Resident {
                 None => Ok(None),
             })?;
             devices.iter_mut().zip(rows).for_each(|(device, rows)| device.into = rows);
-            slices_in = self.turned.as_deref().map_or(0, |turned| slices(turned.offsets()));
+            self.hubs.1 = self.turned.as_deref().map(|turned| Hubs::new(turned.offsets()));
         }
         self.devices = Copies::new(devices.into_iter().map(Some).collect());
         self.report.upload_ms = (milliseconds(start) - other).max(0.0);
-        Ok(slices_in)
+        Ok(())
     }
 
     /// What placing it took.
@@ -252,9 +255,9 @@ impl Resident {
         self.weighted
     }
 
-    /// Slices of long rows, which are dealt to several warps.
-    pub(crate) fn hub_slices(&self) -> usize {
-        self.hub_slices
+    /// The long rows, forward or backward.
+    pub(crate) fn hubs(&self, backward: bool) -> &Hubs {
+        self.hubs.1.as_ref().filter(|_| backward).unwrap_or(&self.hubs.0)
     }
 
     /// The rows backward, if they are on the host: a GPU that turned a graph around has them alone.
@@ -278,13 +281,67 @@ pub(crate) fn most_slices(arcs: u64) -> usize {
     (2 * arcs / HUB) as usize
 }
 
-/// Slices of the long ones of rows with these offsets.
-fn slices(offsets: &[u64]) -> usize {
-    let slices = |row: &[u64]| match row[1] - row[0] {
-        degree if degree > HUB => degree.div_ceil(HUB) as usize,
-        _ => 0,
-    };
-    offsets.par_windows(2).map(slices).sum()
+/// The long rows of a graph in one direction, which are dealt to warps in slices of [`HUB`] arcs.
+#[derive(Default)]
+pub(crate) struct Hubs {
+    /// `[hubs]`, rising.
+    nodes: Vec<u32>,
+    /// `[hubs + 1]`: slices of the hubs before.
+    before: Vec<u64>,
+    /// By rank, `[slices, 2]`: hub, and number of the slice among those of the hub; where there are slices, on devices.
+    devices: Vec<DeviceBuffer<u32>>,
+}
+
+impl Hubs {
+    /// Those of rows with these offsets.
+    fn new(offsets: &[u64]) -> Hubs {
+        let long = |v: &usize| offsets[v + 1] - offsets[*v] > HUB;
+        let rows = 0..offsets.len().saturating_sub(1);
+        let nodes: Vec<u32> = rows.into_par_iter().filter(long).map(|v| v as u32).collect();
+        let mut before = vec![0];
+        before.extend(nodes.iter().scan(0, |slices, v| {
+            let v = *v as usize;
+            *slices += (offsets[v + 1] - offsets[v]).div_ceil(HUB);
+            Some(*slices)
+        }));
+        Hubs { nodes, before, devices: Vec::new() }
+    }
+
+    /// Gives every GPU the list of slices.
+    fn upload(&mut self, fleet: &Fleet) -> Result<()> {
+        if self.nodes.is_empty() {
+            return Ok(());
+        }
+        let hubs = self.nodes.iter().zip(self.before.windows(2));
+        let each = hubs.flat_map(|(v, ends)| (0..ends[1] - ends[0]).map(|k| [*v, k as u32]));
+        let list = Arc::new(each.flatten().collect::<Vec<u32>>());
+        self.devices = fleet.run(move |r| {
+            let buffer = r.device()?.alloc("slices of long rows", list.len())?;
+            buffer.upload(&list)?;
+            r.device()?.wait()?;
+            Ok(buffer)
+        })?;
+        Ok(())
+    }
+
+    /// How many slices there are.
+    pub fn slices(&self) -> usize {
+        self.before.last().map_or(0, |all| *all as usize)
+    }
+
+    /// The places in the list of the slices of hubs among `nodes`.
+    pub fn slices_of(&self, nodes: &Range<u64>) -> Range<u64> {
+        let before = |node: u64| {
+            let hub = self.nodes.partition_point(|v| u64::from(*v) < node);
+            self.before.get(hub).copied().unwrap_or(0)
+        };
+        before(nodes.start)..before(nodes.end)
+    }
+
+    /// The address of the list on the device of replica `rank`.
+    pub fn list(&self, rank: usize) -> u64 {
+        self.devices.get(rank).map_or(0, DeviceBuffer::pointer)
+    }
 }
 
 /// The rows of `graph`, copied from the host.

@@ -5,12 +5,12 @@ use super::code::{Bytes, On, Operator};
 use super::for_all::{along_nodes, nodes_a_block, words_a_warp};
 use super::host::edge_at;
 use super::lambda::{ArcLambda, Lambda, OnArc};
-use super::launch::{Call, Needs, Shape, blocks, in_block, launch_shape};
+use super::launch::{Call, Shape, blocks, in_block, launch_shape};
 use super::over::{Over, What};
 use crate::collective::{Frontier, atomic_words};
 use crate::device::ArrayAddress;
 use crate::device::kernels::lambda::Set;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fleet::{Backend, Replica};
 use crate::layout::Resident;
 use bytemuck::Zeroable;
@@ -117,10 +117,6 @@ fn on_device(
 ) -> Result<()> {
     let loaded = r.load(call)?;
     let pull = matches!(call.operator, Operator::Pull | Operator::PullOnly);
-    let hubs = if pull { 0 } else { call.over.graph.map_or(0, |g| g.hub_slices()) };
-    if hubs > 0 {
-        r.scratch(call.label, Needs { queue: 2 * hubs, ..Needs::default() })?;
-    }
     if range.is_empty() {
         return Ok(());
     }
@@ -129,12 +125,10 @@ fn on_device(
     let from = Shape::of(&range, &call.over).bits;
     let mut shape = Shape::of(&range, &if pull { pulled(&call.over) } else { call.over });
     shape.words = words_a_warp(&range);
-    let (device, scratch) = r.on_cuda()?;
-    if hubs > 0 {
-        let scratch = scratch.ok_or_else(|| Error::machine("no room for hubs; this is a bug"))?;
-        shape = Shape { capacity: hubs as u64, ..shape.with(scratch) };
-        device.zero_words(&scratch.control, 8)?;
+    if !pull {
+        shape = shape.with_hubs(r, &call.over, false);
     }
+    let (device, _) = r.on_cuda()?;
     let mut set = Bytes::default();
     match output.and_then(|set| Some((set.words().device()?, set.nodes()))) {
         Some((words, nodes)) => {
@@ -151,12 +145,11 @@ fn on_device(
     }
     parameters.extend(only.as_deref());
     let grid = launch_shape(blocks(range.end - range.start, nodes_a_block(&shape), chance));
-    device.launch_lambda(loaded.kernels[0], grid, &parameters)?;
-    if hubs > 0 {
-        let grid = launch_shape(blocks(hubs as u64, 1, chance));
+    // Hubs first: most nodes hear from them, and often need nothing else.
+    if let Some(grid) = shape.slice_grid(device, chance) {
         device.launch_lambda(loaded.kernels[1], grid, &parameters)?;
     }
-    Ok(())
+    device.launch_lambda(loaded.kernels[0], grid, &parameters)
 }
 
 /// `wants` is the filter, `f` the lambda, both bound.

@@ -11,7 +11,7 @@ use crate::collective::Split;
 use crate::collective::peer::op_code;
 use crate::collective::{Element, MergeOp, Replicated, cells};
 use crate::device::ArrayAddress;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fleet::{Backend, Replica};
 use crate::layout::Resident;
 use bytemuck::Zeroable;
@@ -286,9 +286,10 @@ fn neighbors_on_device<T: Folded>(
     out: &Replicated<T>,
 ) -> Result<()> {
     let loaded = r.load(call)?;
-    let hubs = call.over.graph.map_or(0, |g| g.hub_slices());
-    if hubs > 0 {
-        r.scratch(call.label, Needs { queue: 2 * hubs, partial: hubs, ..Needs::default() })?;
+    let backward = call.operator == Operator::FoldIn;
+    let slices = call.over.graph.map_or(0, |g| g.hubs(backward).slices());
+    if slices > 0 {
+        r.scratch(call.label, Needs { partial: slices, ..Needs::default() })?;
     }
     if range.is_empty() {
         return Ok(());
@@ -297,11 +298,10 @@ fn neighbors_on_device<T: Folded>(
     let chance = r.chance();
     let mut shape = Shape { fold, ..Shape::of(&range, &call.over) };
     shape.words = words_a_warp(&range);
+    shape = shape.with_hubs(r, &call.over, backward);
     let (device, scratch) = r.on_cuda()?;
-    if hubs > 0 {
-        let scratch = scratch.ok_or_else(|| Error::machine("no room for hubs; this is a bug"))?;
-        shape = Shape { capacity: hubs as u64, ..shape.with(scratch) };
-        device.zero_words(&scratch.control, 8)?;
+    if let Some(scratch) = scratch {
+        shape = shape.with(scratch);
     }
     let start = [slot(identity::<T>(op))];
     let mut span = Bytes::default();
@@ -312,12 +312,9 @@ fn neighbors_on_device<T: Folded>(
     let parameters: [&[u64]; 4] = [&words, &lambda, &start, &span];
     let grid = launch_shape(blocks(range.end - range.start, nodes_a_block(&shape), chance));
     device.launch_lambda(loaded.kernels[0], grid, &parameters)?;
-    if hubs > 0 {
-        // A block a slice, then a warp a hub.
-        for (kernel, each) in [(1, 1), (2, 8)] {
-            let grid = launch_shape(blocks(hubs as u64, each, chance));
-            device.launch_lambda(loaded.kernels[kernel], grid, &parameters)?;
-        }
+    if let Some(grid) = shape.slice_grid(device, chance) {
+        device.launch_lambda(loaded.kernels[1], grid, &parameters)?;
+        device.launch_lambda(loaded.kernels[2], grid, &parameters)?;
     }
     Ok(())
 }

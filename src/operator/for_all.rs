@@ -4,10 +4,10 @@ use super::args::Args;
 use super::code::{On, Operator};
 use super::host::edge_at;
 use super::lambda::{ArcLambda, Lambda};
-use super::launch::{Call, Needs, Shape, blocks, in_block, launch_shape};
+use super::launch::{Call, Shape, blocks, in_block, launch_shape};
 use super::over::{Over, What};
 use crate::device::kernels::operators::SET_WORDS;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fleet::{Backend, Replica};
 use std::ops::Range;
 
@@ -102,11 +102,6 @@ pub(super) fn nodes_a_block(shape: &Shape) -> u64 {
 
 fn on_device(r: &mut Replica, call: &Call, range: Range<u64>) -> Result<()> {
     let loaded = r.load(call)?;
-    let hubs = call.over.graph.map_or(0, |g| g.hub_slices());
-    let arcs = call.operator == Operator::Arcs;
-    if arcs && hubs > 0 {
-        r.scratch(call.label, Needs { queue: 2 * hubs, ..Needs::default() })?;
-    }
     if range.is_empty() {
         return Ok(());
     }
@@ -114,12 +109,10 @@ fn on_device(r: &mut Replica, call: &Call, range: Range<u64>) -> Result<()> {
     let chance = r.chance();
     let mut shape = Shape::of(&range, &call.over);
     shape.words = words_a_warp(&range);
-    let (device, scratch) = r.on_cuda()?;
-    if arcs && hubs > 0 {
-        let scratch = scratch.ok_or_else(|| Error::machine("no room for hubs; this is a bug"))?;
-        shape = Shape { capacity: hubs as u64, ..shape.with(scratch) };
-        device.zero_words(&scratch.control, 8)?;
+    if call.operator == Operator::Arcs {
+        shape = shape.with_hubs(r, &call.over, false);
     }
+    let (device, _) = r.on_cuda()?;
     let per_block = match call.operator {
         Operator::Elements => 1024,
         Operator::Nodes => 256,
@@ -127,10 +120,8 @@ fn on_device(r: &mut Replica, call: &Call, range: Range<u64>) -> Result<()> {
     };
     let words = shape.as_words();
     let grid = launch_shape(blocks(range.end - range.start, per_block, chance));
-    device.launch_lambda(loaded.kernels[0], grid, &[&words, &lambda])?;
-    if arcs && hubs > 0 {
-        let grid = launch_shape(blocks(hubs as u64, 1, chance));
+    if let Some(grid) = shape.slice_grid(device, chance) {
         device.launch_lambda(loaded.kernels[1], grid, &[&words, &lambda])?;
     }
-    Ok(())
+    device.launch_lambda(loaded.kernels[0], grid, &[&words, &lambda])
 }

@@ -66,8 +66,10 @@ pub(super) const TILE: u64 = operators::TILE as u64;
 pub(crate) fn arrays(shape: &GraphShape) -> Vec<DeviceArray> {
     let most = |length: usize| length.next_power_of_two().max(64);
     let tiles = shape.nodes.div_ceil(TILE) as usize;
+    let rows = if shape.symmetric { 1 } else { 2 };
     vec![
-        DeviceArray::new::<u32>("an operator's queue", most(2 * most_slices(shape.all_arcs()))),
+        DeviceArray::new::<u32>("slices of long rows", 2 * rows * most_slices(shape.all_arcs())),
+        DeviceArray::new::<u32>("an operator's queue", most(0)),
         DeviceArray::new::<u64>("an operator's counters", 8),
         DeviceArray::new::<u64>("partial results", most(most_slices(shape.all_arcs()))),
         DeviceArray::new::<u32>("an operator's marks", most(0)),
@@ -98,6 +100,21 @@ impl Shape {
             marks: scratch.marks.pointer(),
             ..self
         }
+    }
+
+    /// The same with the long rows of the range, forward or backward.
+    pub(super) fn with_hubs(self, r: &Replica, over: &Over, backward: bool) -> Shape {
+        let Some(hubs) = over.graph.map(|graph| graph.hubs(backward)) else { return self };
+        let Range { start, end } = hubs.slices_of(&(self.first..self.last));
+        Shape { slices: hubs.list(r.rank()), slice_first: start, slice_last: end, ..self }
+    }
+
+    /// The blocks of a launch over the slices of long rows, if there are any: each warp looks at as many.
+    pub(super) fn slice_grid(&self, device: &CudaDevice, chance: Option<u64>) -> Option<Launch> {
+        let slices = self.slice_last - self.slice_first;
+        let most = device.info.multiprocessors * 16;
+        (slices > 0)
+            .then(|| launch_shape(blocks(slices, u64::from(THREADS / 32), chance).min(most)))
     }
 
     /// As a kernel's parameter.

@@ -232,7 +232,10 @@ fn plain_rows_on_gpus_are_those_of_the_host_forward_and_backward() {
             let prepared = Prepared::new(fleet, graph.clone(), options).unwrap();
             let general = prepared.general(fleet).unwrap();
             turned += usize::from(general.report().on_devices);
-            assert_eq!(general.hub_slices(), on_host.hub_slices(), "{what}: slices");
+            for backward in [false, true] {
+                let slices = general.hubs(backward).slices();
+                assert_eq!(slices, on_host.hubs(backward).slices(), "{what}: slices");
+            }
             assert!(general.has_backward(), "{what}");
             for rank in 0..fleet.world() {
                 let device = general.on_device(rank).unwrap();
