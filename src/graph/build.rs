@@ -180,7 +180,17 @@ pub(crate) fn by_rows(
         total += *end;
         *end = total;
     }
-    let total = total as usize;
+    with_offsets(offsets, blocks, weighted, row)
+}
+
+/// The same where the rows have these offsets; called once a row.
+pub(crate) fn with_offsets(
+    offsets: Vec<u64>,
+    blocks: &[Range<usize>],
+    weighted: bool,
+    row: impl Fn(usize, &mut Vec<(u32, f32)>) + Sync,
+) -> Csr {
+    let total = offsets.last().map_or(0, |total| *total as usize);
     let (mut columns, mut weights) = (vec![0u32; total], vec![0f32; usize::from(weighted) * total]);
     let lengths = lengths(&offsets, blocks);
     let weight_lengths = lengths.clone().map(|length| usize::from(weighted) * length);

@@ -347,20 +347,7 @@ impl Graph {
 
     /// Cuts the rows into ranges of like work (rows + arcs), for parallel sweeps.
     pub(crate) fn row_blocks(&self) -> Vec<Range<usize>> {
-        let work = |v: usize| self.offsets[v] + v as u64;
-        let n = self.nodes();
-        let blocks = (work(n) / build::ARCS_PER_BLOCK as u64 + 1).min(n as u64);
-        let cut = |block: u64| {
-            let wanted = (work(n) as u128 * block as u128 / blocks as u128) as u64;
-            let (mut low, mut high) = (0, n);
-            while low < high {
-                let middle = low + (high - low) / 2;
-                if work(middle) < wanted { low = middle + 1 } else { high = middle }
-            }
-            low
-        };
-        let cuts: Vec<usize> = (0..=blocks).map(cut).collect();
-        cuts.windows(2).map(|pair| pair[0]..pair[1]).collect()
+        row_blocks(&self.offsets)
     }
 
     /// Number of nodes n.
@@ -567,6 +554,24 @@ impl Graph {
     pub(crate) fn shared_texts(&self) -> Option<Arc<Texts>> {
         self.names.as_ref()?.texts.clone()
     }
+}
+
+/// Cuts rows with these offsets into ranges of like work (rows + arcs).
+fn row_blocks(offsets: &[u64]) -> Vec<Range<usize>> {
+    let work = |v: usize| offsets[v] + v as u64;
+    let n = offsets.len() - 1;
+    let blocks = (work(n) / build::ARCS_PER_BLOCK as u64 + 1).min(n as u64);
+    let cut = |block: u64| {
+        let wanted = (work(n) as u128 * block as u128 / blocks as u128) as u64;
+        let (mut low, mut high) = (0, n);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if work(middle) < wanted { low = middle + 1 } else { high = middle }
+        }
+        low
+    };
+    let cuts: Vec<usize> = (0..=blocks).map(cut).collect();
+    cuts.windows(2).map(|pair| pair[0]..pair[1]).collect()
 }
 
 /// Milliseconds since `start`.

@@ -2,7 +2,7 @@
 
 use super::build::{self, Keep, Repeated};
 use super::options::Symmetrize;
-use super::{ArcList, Graph, Origin, check, milliseconds};
+use super::{ArcList, Graph, Origin, check, milliseconds, row_blocks};
 use crate::error::{Error, Result};
 use crate::hash::{Draw, hash, mix};
 use rayon::prelude::*;
@@ -205,13 +205,23 @@ impl Graph {
     }
 
     /// The same graph with node `order[i]` as node i; nodes keep their names.
-    pub(crate) fn relabelled(self, order: &[u32]) -> Graph {
+    pub(crate) fn relabelled(&self, order: &[u32]) -> Graph {
         let mut label = vec![0u32; order.len()];
         order.iter().enumerate().for_each(|(new, old)| label[*old as usize] = new as u32);
-        let csr = self.rebuilt(|u, v| (label[u as usize], label[v as usize]));
+        let mut offsets = vec![0u64];
+        offsets.extend(order.iter().scan(0, |end, old| {
+            *end += self.degree(*old as usize);
+            Some(*end)
+        }));
+        let blocks = row_blocks(&offsets);
+        let csr = build::with_offsets(offsets, &blocks, self.weights.is_some(), |v, row| {
+            let old = self.neighbors(order[v] as usize);
+            row.extend(old.map(|(v, weight)| (label[v as usize], weight)));
+            row.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        });
         let names: Vec<u64> = order.par_iter().map(|v| self.input_id(*v)).collect();
         let graph = Graph::of_csr(csr, self.origin.clone(), self.known_symmetric());
-        graph.with_names(Some(names.into()), self.shared_texts()).placed_as(&self, order)
+        graph.with_names(Some(names.into()), self.shared_texts()).placed_as(self, order)
     }
 
     /// Nodes in an order that depends on the seed only.
