@@ -13,13 +13,11 @@ pub fn flow(u: u32, v: u32, heat: Reads<f32>) -> f32 {
     heat[v] - heat[u]
 }
 
-/// A node takes up what came. Without neighbours nothing did.
+/// A node takes up what came, all its `flow` together. Without neighbours nothing did.
 #[lambda]
-pub fn warm(g: GraphView, v: u32, inflow: Reads<f32>, heat: Writes<f32>, rate: f32) {
-    let degree = g.degree(v);
-    if degree > 0 {
-        heat[v] += rate * inflow[v] / degree as f32;
-    }
+pub fn warm(g: GraphView, v: u32, folded: f32, heat: Reads<f32>, next: Writes<f32>, rate: f32) {
+    let degree = g.degree(v).max(1);
+    next[v] = heat[v] + rate * folded / degree as f32;
 }
 
 /// Degree times heat.
@@ -28,31 +26,37 @@ pub fn energy(g: GraphView, v: u32, heat: Reads<f32>) -> f64 {
     g.degree(v) as f64 * heat[v] as f64
 }
 
-/// What a program holds: the heat of every node, and what came to it.
+/// What a program holds: the heat of every node, and that after the next step.
 pub struct State {
     pub heat: Replicated<f32>,
-    inflow: Replicated<f32>,
+    next: Replicated<f32>,
 }
 
 impl State {
     pub fn new(r: &mut Replica, g: &Resident) -> Result<State> {
         let mut heat = r.node_array::<f32>("heat", g, MergeOp::Gather)?;
-        let inflow = r.node_array::<f32>("inflow", g, MergeOp::Gather)?;
+        let next = r.node_array::<f32>("next", g, MergeOp::Gather)?;
         let n = g.graph().nodes();
         heat.assign(&(0..n).map(|v| if v < n / 8 { 100.0 } else { 0.0 }).collect::<Vec<f32>>())?;
-        Ok(State { heat, inflow })
+        Ok(State { heat, next })
     }
 
-    /// Each replica for its own chunk: what came is nobody else's business, the heat is everybody's.
+    /// Each replica for its own chunk; the heat is everybody's.
     pub fn steps(&mut self, r: &mut Replica, g: &Resident, steps: u32, rate: f32) -> Result<()> {
-        let State { heat, inflow } = self;
-        let (nodes, sum) = (Over::nodes(g), MergeOp::Sum);
+        let State { heat, next } = self;
+        let (flow, warm) = (flow(), warm());
         for _ in 0..steps {
-            let args = Args::new().reads("heat", heat);
-            r.neighbor_reduce("flow", nodes, &flow(), args, sum, false, inflow)?;
-            let args = Args::new().reads("inflow", inflow).writes("heat", heat);
-            r.for_all("warm", nodes, &warm(), args.scalar("rate", rate))?;
-            r.merge(heat)?;
+            let args = Args::new().reads("heat", heat).writes("next", next).scalar("rate", rate);
+            let fold = Fold::then(&warm, args, MergeOp::Sum);
+            r.neighbor_reduce(
+                "flow",
+                Over::nodes(g),
+                &flow,
+                Args::new().reads("heat", heat),
+                fold,
+            )?;
+            r.merge(next)?;
+            std::mem::swap(heat, next);
         }
         Ok(())
     }

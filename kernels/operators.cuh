@@ -250,10 +250,16 @@ template <typename T> __device__ __forceinline__ T block_fold(T value, u32 op) {
     return value;
 }
 
-// out[v] = fold over v's arcs of f(v, neighbor, arc, weight), `identity` where there is none: a thread a leaf, a
+// A fold goes to its node's element.
+template <typename T> struct Into {
+    const Span<T>& out;
+    __device__ __forceinline__ void operator()(u64 v, T value) const { out[v] = value; }
+};
+
+// to(v, fold over v's arcs of f(v, neighbor, arc, weight)), `identity` where there is none: a thread a leaf, a
 // warp a longer row, a warp a slice of a hub. What is added in which order depends on the degree alone.
-template <typename T, typename F>
-__device__ void neighbor_fold(const Shape& s, const Rows& rows, const F& f, T identity, const Span<T>& out) {
+template <typename T, typename F, typename O>
+__device__ void neighbor_fold(const Shape& s, const Rows& rows, const F& f, T identity, const O& to) {
     u32 lane = lane_id();
     for_groups(s, [&](u64 v, bool live) {
         u64 first = live ? __ldg(rows.offsets + v) : 0, end = live ? __ldg(rows.offsets + v + 1) : 0;
@@ -275,7 +281,7 @@ __device__ void neighbor_fold(const Shape& s, const Rows& rows, const F& f, T id
             part = warp_fold(part, s.fold);
             if (lane == owner) sum = part;
         }
-        if (live && degree <= HUB) out[v] = sum;
+        if (live && degree <= HUB) to(v, sum);
     });
 }
 
@@ -294,15 +300,15 @@ __device__ void neighbor_fold_hubs(const Shape& s, const Rows& rows, const F& f,
 }
 
 // The slices of each hub, which lie side by side, folded by a warp.
-template <typename T>
-__device__ void neighbor_fold_join(const Shape& s, const Rows& rows, T identity, const Span<T>& out) {
+template <typename T, typename O>
+__device__ void neighbor_fold_join(const Shape& s, const Rows& rows, T identity, const O& to) {
     for_slices(s, [&](u32 v, u32 number, u64 place) {
         if (number != 0) return;
         u64 slices = (__ldg(rows.offsets + v + 1) - __ldg(rows.offsets + v) + HUB - 1) / HUB;
         T part = identity;
         for (u64 k = lane_id(); k < slices; k += 32) part = fold_of(part, *(const T*)(s.partial + place + k), s.fold);
         part = warp_fold(part, s.fold);
-        if (lane_id() == 0) out[v] = part;
+        if (lane_id() == 0) to(v, part);
     });
 }
 

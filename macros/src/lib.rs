@@ -16,7 +16,7 @@ use translate::{Place, Translated, translate};
 #[cfg(test)]
 mod tests;
 
-/// A function of an element or an arc, for operators. `docs/operators.md` of hivegraph is the guide.
+/// A function of an element, of an arc, or of a node and what its arcs come to, for operators. `docs/operators.md` of hivegraph is the guide.
 ///
 /// `#[lambda(unchecked)]` leaves out the checks of indices on GPUs.
 #[proc_macro_attribute]
@@ -57,10 +57,14 @@ fn expanded(
                 }
             },
             false => {
-                let arc = |input: &syn::FnArg| signature::is_of_arcs(input);
-                let kind =
-                    if sig.inputs.iter().any(arc) { quote!(ArcLambda) } else { quote!(Lambda) };
-                quote!(#[allow(dead_code)] #vis fn #name() -> ::hivegraph::operator::#kind<#returns> { ::core::unreachable!() })
+                let kind = match sig.inputs.iter().find_map(signature::folded) {
+                    Some(number) => quote!(FoldLambda<#number>),
+                    None if sig.inputs.iter().any(signature::is_of_arcs) => {
+                        quote!(ArcLambda<#returns>)
+                    }
+                    None => quote!(Lambda<#returns>),
+                };
+                quote!(#[allow(dead_code)] #vis fn #name() -> ::hivegraph::operator::#kind { ::core::unreachable!() })
             }
         };
         quote!(#errors #made)
@@ -76,9 +80,8 @@ fn lambda_of(
     let signature = Signature::of_lambda(function)?;
     let Translated { rust, cuda, constants, calls, places, line } =
         translate(&signature, &function.block)?;
-    let (attrs, vis, name, output) =
-        (&function.attrs, &function.vis, &signature.name, &signature.output);
-    let (kind, closure) = (signature.kind(), signature.closure(&rust));
+    let (attrs, vis, name) = (&function.attrs, &function.vis, &signature.name);
+    let ((kind, number), closure) = (signature.kind(), signature.closure(&rust));
     let (declared, bound) = (signature.declarations(), signature.bindings());
     let (known, values): (Vec<_>, Vec<_>) = constants.into_iter().unzip();
     let called = last_names(&calls);
@@ -92,10 +95,10 @@ fn lambda_of(
     Ok(quote! {
         #(#attrs)*
         #[allow(unused_parens, clippy::all)]
-        #vis fn #name() -> ::hivegraph::operator::#kind<#output> {
+        #vis fn #name() -> ::hivegraph::operator::#kind<#number> {
             static WRITTEN: ::hivegraph::operator::text::Written =
                 ::hivegraph::operator::text::Written::new(#text, ::core::file!(), #line, #cuda, #unchecked);
-            ::hivegraph::operator::#kind::<#output>::written(&WRITTEN)
+            ::hivegraph::operator::#kind::<#number>::written(&WRITTEN)
                 #(.constant(#known, #values))*
                 #(.calls(#calls::text, #calls::NAME, #called))*
                 #(#declared)*

@@ -56,6 +56,8 @@ pub struct Signature {
     pub output: TokenStream,
     /// Of an arc.
     pub arc: bool,
+    /// Of a node and the fold of its arcs' values: the type of that.
+    pub folded: Option<Type>,
     /// Lambdas call it; it is none.
     pub device: bool,
 }
@@ -78,6 +80,14 @@ pub fn is_of_arcs(input: &FnArg) -> bool {
     matches!(&*input.pat, Pat::Ident(name) if name.ident == "u" || name.ident == "e" || name.ident == "w")
 }
 
+/// The type of a parameter that says that a lambda is of a node and the fold of its arcs' values.
+pub fn folded(input: &FnArg) -> Option<&syn::Type> {
+    let FnArg::Typed(input) = input else { return None };
+    let is_folded = matches!(&*input.pat, Pat::Ident(name) if name.ident == "folded");
+    let number = matches!(named(&input.ty), Ok(Type::Number(number)) if number != Number::U8);
+    (is_folded && number).then_some(&*input.ty)
+}
+
 /// `Reads<f32>`: its name, and what is in its brackets.
 fn wrapped(ty: &syn::Type) -> Option<(String, &syn::Type)> {
     let syn::Type::Path(path) = ty else { return None };
@@ -95,9 +105,9 @@ fn is_named(ty: &syn::Type, name: &str) -> bool {
     matches!(ty, syn::Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == name))
 }
 
-fn parameter(input: &FnArg, device: bool) -> syn::Result<Parameter> {
-    let FnArg::Typed(input) = input else {
-        return Err(syn::Error::new(input.span(), "a lambda is a plain function, without self"));
+fn parameter(whole: &FnArg, device: bool) -> syn::Result<Parameter> {
+    let FnArg::Typed(input) = whole else {
+        return Err(syn::Error::new(whole.span(), "a lambda is a plain function, without self"));
     };
     if let Some(attribute) = input.attrs.first() {
         return Err(syn::Error::new(attribute.span(), "parameters have no attributes; remove it"));
@@ -113,6 +123,9 @@ fn parameter(input: &FnArg, device: bool) -> syn::Result<Parameter> {
     let (name, ty) = (name.ident.clone(), &*input.ty);
     free(&name.to_string(), name.span())?;
     let error = |what: String| Err(syn::Error::new(ty.span(), what));
+    if !device && folded(whole).is_some() {
+        return Ok(Parameter { name, role: Role::Element, ty: named(ty)? });
+    }
     let reserved = match (reserved(&name.to_string()), device) {
         // The element of a lambda is no more than a number elsewhere.
         (Some((Role::Element, _)), true) => None,
@@ -198,6 +211,12 @@ impl Signature {
         if let Some(index) = parameters.iter().find(|p| arc && p.name == "i") {
             return error(index.name.span(), "an arc has no index `i`; its place is e: u64");
         }
+        let folded = parameters.iter().find(|p| p.role == Role::Element && p.name == "folded");
+        if let Some(folded) = folded.filter(|_| arc) {
+            let what = "`folded` is what the arcs of a node come to; an arc has none, so remove u, e and w";
+            return error(folded.name.span(), what);
+        }
+        let folded = folded.map(|p| p.ty);
         let (returns, output) = match &sig.output {
             ReturnType::Default => (Type::Unit, quote!(())),
             ReturnType::Type(_, ty) => (named(ty)?, quote!(#ty)),
@@ -213,12 +232,23 @@ impl Signature {
                 "a lambda returns nothing, bool, u32, u64, i32, f32 or f64",
             );
         }
-        Ok(Signature { name: sig.ident.clone(), parameters, returns, output, arc, device })
+        if folded.is_some() && returns != Type::Unit {
+            let what = "a lambda of `folded` returns nothing; write what comes of it to an array";
+            return error(sig.output.span(), what);
+        }
+        Ok(Signature { name: sig.ident.clone(), parameters, returns, output, arc, folded, device })
     }
 
-    /// The type of what is made.
-    pub fn kind(&self) -> Ident {
-        Ident::new(if self.arc { "ArcLambda" } else { "Lambda" }, self.name.span())
+    /// The type of what is made, and the number in it: `ArcLambda` and `f32`.
+    pub fn kind(&self) -> (Ident, TokenStream) {
+        let named = |name| Ident::new(name, self.name.span());
+        match self.folded {
+            Some(folded) => {
+                let number = named(folded.cuda());
+                (named("FoldLambda"), quote!(#number))
+            }
+            None => (named(if self.arc { "ArcLambda" } else { "Lambda" }), self.output.clone()),
+        }
     }
 
     /// `.reads::<f32>("x")`
@@ -282,16 +312,21 @@ impl Signature {
                 ("e", _) => (quote!(__e), quote!(u64)),
                 ("w", _) => (quote!(__w), quote!(f32)),
                 ("v", false) => (quote!(__i), quote!(u32)),
+                ("folded", _) => {
+                    let ty = Ident::new(p.ty.cuda(), name.span());
+                    (quote!(__folded), quote!(#ty))
+                }
                 (_, _) => (quote!(__i), quote!(u64)),
             };
             quote!(#[allow(unused_variables)] let #name = #from as #ty;)
         });
-        match self.arc {
-            true => quote! {
-                move |__u: usize, __v: usize, __e: usize, __w: f32| -> #output { #(#given)* #body }
-            },
-            false => quote!(move |__i: usize| -> #output { #(#given)* #body }),
-        }
+        let (_, number) = self.kind();
+        let parameters = match (self.arc, self.folded) {
+            (true, _) => quote!(__u: usize, __v: usize, __e: usize, __w: f32),
+            (false, Some(_)) => quote!(__i: usize, __folded: #number),
+            (false, None) => quote!(__i: usize),
+        };
+        quote!(move |#parameters| -> #output { #(#given)* #body })
     }
 
     /// Whether it takes numbers alone, and so is a function of plain Rust, too.

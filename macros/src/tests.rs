@@ -124,6 +124,8 @@ fn wrong_signatures_are_refused() {
         ("fn f(v: u32, #[cfg(any())] a: u32) {}", "parameters have no attributes"),
         ("fn f(u: u32, v: u32, i: u64) {}", "its place is e: u64"),
         ("fn f(x: Vec<f32>) -> f32 { 1.0 }", "write Reads<f32>"),
+        ("fn f(u: u32, v: u32, folded: f32) {}", "an arc has none"),
+        ("fn f(v: u32, folded: f32) -> f32 { folded }", "returns nothing"),
     ];
     for (text, what) in wrong {
         refuses(text, 1, what);

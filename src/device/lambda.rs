@@ -60,7 +60,7 @@ struct Lane {
 }
 
 /// What a lambda's loaded form is found by: the lambda, a second one, operator and form.
-pub(crate) type LambdaKey = (u64, u64, u64, u64);
+pub(crate) type LambdaKey = (u64, u64, u64, [u64; 2]);
 
 /// Most loaded forms that are found by their keys; others are found by their text.
 const KEPT_KEYS: usize = 4096;

@@ -5,7 +5,7 @@ use super::code::{Bytes, On, Operator};
 use super::for_all::{along_nodes, nodes_a_block, words_a_warp};
 use super::host::edge_at;
 use super::lambda::{ArcLambda, Lambda, OnArc};
-use super::launch::{Call, Shape, blocks, in_block, launch_shape};
+use super::launch::{Call, Other, Shape, blocks, in_block, launch_shape};
 use super::over::{Over, What};
 use crate::collective::{Frontier, atomic_words};
 use crate::device::ArrayAddress;
@@ -90,8 +90,11 @@ impl Replica {
             self.owner().check(set.words().label(), set.words().owner())?;
             self.check_set(label, set, graph)?;
         }
-        let wanted = only.as_ref().map(|(only, args)| (&only.body, args));
-        let call = Call { label, operator, over, body, on, only: wanted, args: &args };
+        let other = only.as_ref().map(|(only, args)| {
+            let on = On::element("bool");
+            Other { body: &only.body, on, args }
+        });
+        let call = Call { label, operator, over, body, on, other, args: &args };
         self.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => on_device(r, &call, range, output.as_deref()),
             Backend::Host(_) => lambda.on_host(&args, over.graph, |f| match &only {

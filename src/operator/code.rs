@@ -25,9 +25,12 @@ pub(crate) enum Operator {
     FilterAny,
     /// Marks, prefix sums, writing.
     Filter,
-    /// Rows, then hubs; forward and backward.
+    /// Rows, hubs, what joins the slices of these; forward and backward.
     Fold,
     FoldIn,
+    /// The same, each fold handed to a second lambda.
+    FoldThen,
+    FoldInThen,
     /// Tiles, then their results.
     Reduce,
     Histogram,
@@ -39,8 +42,8 @@ pub(crate) const THREADS: u32 = 256;
 /// What the compiler is told beside the lambda.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Form {
-    /// Bit k: argument k lies in parts.
-    pub parts: u64,
+    /// Bit k: argument k of the lambda, and of the second one, lies in parts.
+    pub parts: [u64; 2],
     /// Offsets are 64-bit words.
     pub wide: bool,
     /// The launch has a graph.
@@ -55,7 +58,9 @@ impl Operator {
             Operator::Push | Operator::PushOnly => "advance_push",
             Operator::Pull | Operator::PullOnly => "advance_pull",
             Operator::FilterAny | Operator::Filter => "filter",
-            Operator::Fold | Operator::FoldIn => "neighbor_reduce",
+            Operator::Fold | Operator::FoldIn | Operator::FoldThen | Operator::FoldInThen => {
+                "neighbor_reduce"
+            }
             Operator::Reduce => "reduce",
             Operator::Histogram => "histogram",
         }
@@ -64,6 +69,7 @@ impl Operator {
     /// (suffix of the kernel's name, parameters behind Shape and the lambda, statement).
     fn kernels(self) -> &'static [(&'static str, &'static str, &'static str)] {
         const FOLD: &str = ", const R identity, Span<R> out";
+        const THEN: &str = ", const R identity, O then";
         match self {
             Operator::Elements => &[("", "", "for_elements(s, f);")],
             Operator::Nodes => &[("", "", "for_nodes(s, f);")],
@@ -97,14 +103,24 @@ impl Operator {
                 ("_write", "", "filter_write(s);"),
             ],
             Operator::Fold => &[
-                ("", FOLD, "neighbor_fold(s, f.g.out, f, identity, out);"),
+                ("", FOLD, "neighbor_fold(s, f.g.out, f, identity, Into<R>{out});"),
                 ("_hubs", FOLD, "neighbor_fold_hubs(s, f.g.out, f, identity);"),
-                ("_join", FOLD, "neighbor_fold_join(s, f.g.out, identity, out);"),
+                ("_join", FOLD, "neighbor_fold_join(s, f.g.out, identity, Into<R>{out});"),
             ],
             Operator::FoldIn => &[
-                ("", FOLD, "neighbor_fold(s, f.g.in, f, identity, out);"),
+                ("", FOLD, "neighbor_fold(s, f.g.in, f, identity, Into<R>{out});"),
                 ("_hubs", FOLD, "neighbor_fold_hubs(s, f.g.in, f, identity);"),
-                ("_join", FOLD, "neighbor_fold_join(s, f.g.in, identity, out);"),
+                ("_join", FOLD, "neighbor_fold_join(s, f.g.in, identity, Into<R>{out});"),
+            ],
+            Operator::FoldThen => &[
+                ("", THEN, "neighbor_fold(s, f.g.out, f, identity, then);"),
+                ("_hubs", THEN, "neighbor_fold_hubs(s, f.g.out, f, identity);"),
+                ("_join", THEN, "neighbor_fold_join(s, f.g.out, identity, then);"),
+            ],
+            Operator::FoldInThen => &[
+                ("", THEN, "neighbor_fold(s, f.g.in, f, identity, then);"),
+                ("_hubs", THEN, "neighbor_fold_hubs(s, f.g.in, f, identity);"),
+                ("_join", THEN, "neighbor_fold_join(s, f.g.in, identity, then);"),
             ],
             Operator::Reduce => &[
                 ("", ", const R identity", "reduce_tiles(s, f, identity);"),
@@ -161,43 +177,52 @@ fn lambda_struct(
 /// How a lambda is called.
 pub(crate) struct On {
     pub returns: &'static str,
-    parameters: &'static str,
+    parameters: String,
     prologue: &'static str,
 }
 
+const NODE: &str = "const u32 v = (u32)i; (void)v; ";
+
 impl On {
     pub fn element(returns: &'static str) -> On {
-        On { returns, parameters: "const u64 i", prologue: "const u32 v = (u32)i; (void)v; " }
+        On { returns, parameters: "const u64 i".into(), prologue: NODE }
+    }
+
+    /// Of a node, and what its arcs come to.
+    pub fn folded(number: &str) -> On {
+        let parameters = format!("const u64 i, const {number} folded");
+        On { returns: "void", parameters, prologue: NODE }
     }
 
     pub fn arc(returns: &'static str) -> On {
         On {
             returns,
-            parameters: "const u32 u, const u32 v, const u64 e, const f32 w",
+            parameters: "const u32 u, const u32 v, const u64 e, const f32 w".into(),
             prologue: "",
         }
     }
 }
 
-/// The translation unit of an operator on a lambda, and on a second one that says which nodes are wanted.
+/// The translation unit of an operator on a lambda, and on a second one: it says which nodes are wanted, or takes a fold.
 pub(crate) fn unit(
     operator: Operator,
     (body, on): (&Body, &On),
-    only: Option<&Body>,
+    other: Option<(&Body, &On)>,
     form: Form,
 ) -> Result<Unit> {
-    let written_once = body.place.is_some() || only.is_some_and(|only| only.place.is_some());
+    let written_once =
+        body.place.is_some() || other.is_some_and(|(other, _)| other.place.is_some());
     let header = if written_once { "#include \"text.cuh\"\n" } else { "" };
     let mut text = format!("#include \"operators.cuh\"\n{header}");
     text += &body.functions;
     text += "\n";
     text += &body.known.text();
-    lambda_struct(&mut text, "F", body, (form.parts, form.graph), on)?;
-    if let Some(only) = only {
-        text += &only.functions;
+    lambda_struct(&mut text, "F", body, (form.parts[0], form.graph), on)?;
+    if let Some((other, on)) = other {
+        text += &other.functions;
         text += "\n";
-        text += &only.known.beyond(&body.known).map_err(|what| only.error(&what))?;
-        lambda_struct(&mut text, "O", only, (0, form.graph), &On::element("bool"))?;
+        text += &other.known.beyond(&body.known).map_err(|what| other.error(&what))?;
+        lambda_struct(&mut text, "O", other, (form.parts[1], form.graph), on)?;
     }
     if on.returns != "void" {
         text += &format!("typedef {} R;\n", on.returns);
@@ -207,7 +232,8 @@ pub(crate) fn unit(
         let name = format!("{}_{}{suffix}", operator.name(), body.name);
         let more = [("Set out", "attach(out, &bad);"), ("Span<R> out", "attach(out, &bad);")]
             .into_iter()
-            .chain([("counts", "attach(counts, &bad);"), ("O only", "only.attach_all(&bad);")]);
+            .chain([("counts", "attach(counts, &bad);"), ("O only", "only.attach_all(&bad);")])
+            .chain([("O then", "then.attach_all(&bad);")]);
         let attached: Vec<&str> =
             more.filter(|(part, _)| parameters.contains(part)).map(|(_, attach)| attach).collect();
         text += &format!(
@@ -217,7 +243,7 @@ pub(crate) fn unit(
         );
         kernels.push(name);
     }
-    let unchecked = u8::from(body.unchecked && only.is_none_or(|only| only.unchecked));
+    let unchecked = u8::from(body.unchecked && other.is_none_or(|(other, _)| other.unchecked));
     let mut options = vec![
         format!("-DHIVE_WIDE={}", u8::from(form.wide)),
         format!("-DHIVE_UNCHECKED={unchecked}"),

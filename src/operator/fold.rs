@@ -4,8 +4,8 @@ use super::args::Args;
 use super::code::{Bytes, On, Operator};
 use super::for_all::{along_nodes, nodes_a_block, words_a_warp};
 use super::host::{HostFaults, edge_at};
-use super::lambda::{ArcLambda, Body, Lambda, Value};
-use super::launch::{Call, Needs, Shape, TILE, blocks, in_block, launch_shape};
+use super::lambda::{ArcLambda, Body, FoldLambda, Lambda, OnArc, Value};
+use super::launch::{Call, Needs, Other, Shape, TILE, blocks, in_block, launch_shape};
 use super::over::{Over, What};
 use crate::collective::Split;
 use crate::collective::peer::op_code;
@@ -40,6 +40,37 @@ folded! {
     i32: i32::MIN, i32::MAX;
     f32: f32::NEG_INFINITY, f32::INFINITY;
     f64: f64::NEG_INFINITY, f64::INFINITY;
+}
+
+/// How the values of a node's arcs are folded, and where that goes: `Fold::to(&mut sums, MergeOp::Sum)`, say, or
+/// `Fold::then(&settle, args, MergeOp::Min).backward()`.
+pub struct Fold<'a, T: Folded> {
+    op: MergeOp,
+    backward: bool,
+    goes: Goes<'a, T>,
+}
+
+/// Where folds go.
+enum Goes<'a, T: Folded> {
+    To(&'a mut Replicated<T>),
+    Then(&'a FoldLambda<T>, Args<'a>),
+}
+
+impl<'a, T: Folded> Fold<'a, T> {
+    /// Each to its node's element of `out`, `[n]`; other nodes' elements stay.
+    pub fn to(out: &'a mut Replicated<T>, op: MergeOp) -> Fold<'a, T> {
+        Fold { op, backward: false, goes: Goes::To(out) }
+    }
+
+    /// Each to `lambda`, in the same launch.
+    pub fn then(lambda: &'a FoldLambda<T>, args: Args<'a>, op: MergeOp) -> Fold<'a, T> {
+        Fold { op, backward: false, goes: Goes::Then(lambda, args) }
+    }
+
+    /// The same over the arcs into each node; needs the rows backward ([`super::ResidentOptions::backward`]).
+    pub fn backward(self) -> Fold<'a, T> {
+        Fold { backward: true, ..self }
+    }
 }
 
 /// What a fold of nothing gives.
@@ -77,29 +108,25 @@ fn unslot<T: Element>(word: u64) -> T {
 }
 
 impl Replica {
-    /// `out[v]` = the fold by `op` of `lambda(v, neighbor, arc, weight)` over the arcs out of every node v of the
-    /// replica's part of `over` (into it, with `backward`); 0, or the extreme, where there is no arc. A thread a
-    /// leaf, a warp a longer row, a block a slice of a hub; what is added in which order depends on the degree alone, so
-    /// bits do not depend on the replicas. `out` is `[n]`; other nodes' elements stay. Gather it by
-    /// [`Resident::chunks`] where all are needed.
+    /// Folds `lambda(v, neighbor, arc, weight)` over the arcs out of every node v of the replica's part of `over` (into it,
+    /// if `fold` is backward), and hands that to where `fold` says; 0, or the extreme, where there is no arc. A thread
+    /// a leaf, a warp a longer row or a slice of a hub; what is added in which order depends on the degree alone, so
+    /// bits do not depend on the replicas. Gather what was written by [`Resident::chunks`] where all are needed.
     ///
     /// # Errors
     /// As [`Replica::for_all`]; an operation that the type does not have.
-    #[allow(clippy::too_many_arguments)]
     pub fn neighbor_reduce<T: Folded>(
         &mut self,
         label: &'static str,
         over: Over,
         lambda: &ArcLambda<T>,
         args: Args,
-        op: MergeOp,
-        backward: bool,
-        out: &mut Replicated<T>,
+        fold: Fold<T>,
     ) -> Result<()> {
         let (body, on) = (&lambda.body, On::arc(T::C));
+        let Fold { op, backward, goes } = fold;
         let over = along_nodes(over, body).map_err(|error| self.told(label, error))?;
         let fold = code::<T>(op, body).map_err(|error| self.told(label, error))?;
-        self.owner().check(out.label(), out.owner())?;
         if backward && !over.graph.is_some_and(Resident::has_backward) {
             let error = body.error(
                 "folding over arcs into nodes needs the rows backward: place the graph with \
@@ -107,6 +134,51 @@ impl Replica {
             );
             return Err(self.told(label, error));
         }
+        let (out, then) = match goes {
+            Goes::To(out) => (Some(out), None),
+            Goes::Then(then, args) => (None, Some((then, args))),
+        };
+        if let Some(out) = &out {
+            self.check_output(label, &over, body, out)?;
+        }
+        let operator = match (backward, &then) {
+            (false, None) => Operator::Fold,
+            (true, None) => Operator::FoldIn,
+            (false, Some(_)) => Operator::FoldThen,
+            (true, Some(_)) => Operator::FoldInThen,
+        };
+        let other = then.as_ref().map(|(then, args)| {
+            let on = On::folded(T::C);
+            Other { body: &then.body, on, args }
+        });
+        let call = Call { label, operator, over, body, on, other, args: &args };
+        self.labelled(&call, |r, range| match &r.backend {
+            Backend::Cuda(_) => {
+                neighbors_on_device::<T>(r, &call, range, (fold, op), out.as_deref())
+            }
+            Backend::Host(_) => lambda.on_host(&args, over.graph, |f| match (out, &then) {
+                (Some(out), _) => {
+                    let cells = cells(out.host_mut().unwrap_or_default());
+                    let store = |v: usize, sum: T| sum.store(&cells[v]);
+                    neighbors_on_host(r, (&over, backward), range, (f, op), &store)
+                }
+                (None, Some((then, args))) => then.on_host(args, over.graph, |then| {
+                    neighbors_on_host(r, (&over, backward), range, (f, op), then)
+                }),
+                (None, None) => Ok(()),
+            }),
+        })
+    }
+
+    /// Refuses an output that is another replica's or too short; notes who writes it.
+    fn check_output<T: Folded>(
+        &self,
+        label: &'static str,
+        over: &Over,
+        body: &Body,
+        out: &Replicated<T>,
+    ) -> Result<()> {
+        self.owner().check(out.label(), out.owner())?;
         let nodes = over.graph.map_or(0, |g| g.graph().nodes());
         if out.len() < nodes {
             let (output, held) = (out.label(), out.len());
@@ -118,27 +190,7 @@ impl Replica {
         if let Some(split) = over.split(self.world()).filter(|_| out.len() == nodes) {
             out.written().store(split.fingerprint(), Ordering::Relaxed);
         }
-        let operator = if backward { Operator::FoldIn } else { Operator::Fold };
-        let call = Call { label, operator, over, body, on, only: None, args: &args };
-        self.labelled(&call, |r, range| match &r.backend {
-            Backend::Cuda(_) => neighbors_on_device(r, &call, range, fold, op, out),
-            Backend::Host(_) => lambda.on_host(&args, over.graph, |f| {
-                let rows =
-                    over.graph.and_then(|g| if backward { g.rows_in() } else { Some(g.graph()) });
-                let Some(graph) = rows else { return Ok(()) };
-                let weighted = over.graph.is_some_and(Resident::weighted);
-                let cells = cells(out.host_mut().unwrap_or_default());
-                let fold = |v: usize| {
-                    let row = graph.offsets()[v] as usize..graph.offsets()[v + 1] as usize;
-                    let sum = row.fold(identity::<T>(op), |sum, arc| {
-                        let edge = edge_at(graph, arc, weighted);
-                        sum.combine(f(v, edge.node, arc, edge.weight), op)
-                    });
-                    sum.store(&cells[v]);
-                };
-                r.on_host(&range, &|block| in_block(block, &over, &mut |v| fold(v))).map(drop)
-            }),
-        })
+        Ok(())
     }
 
     /// The fold by `op` of `lambda` over all elements of `over`, on all replicas: each folds some tiles of 4096
@@ -167,7 +219,7 @@ impl Replica {
         let mine = if world == 1 { 0..tiles } else { split.range(self.rank()) };
         let mut partials = self.take_partials(label, tiles as usize)?;
         let operator = Operator::Reduce;
-        let call = Call { label, operator, over, body, on, only: None, args: &args };
+        let call = Call { label, operator, over, body, on, other: None, args: &args };
         self.labelled(&call, |r, _| match &r.backend {
             Backend::Cuda(_) => tiles_on_device::<T>(r, &call, mine, fold, op, &mut partials),
             Backend::Host(_) => lambda.on_host(&args, over.graph, |f| {
@@ -248,7 +300,7 @@ impl Replica {
             }
         };
         let operator = Operator::Histogram;
-        let call = Call { label, operator, over, body, on, only: None, args: &args };
+        let call = Call { label, operator, over, body, on, other: None, args: &args };
         self.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => bins_on_device(r, &call, range, &counts),
             Backend::Host(_) => lambda.on_host(&args, over.graph, |bin| {
@@ -277,16 +329,37 @@ impl Replica {
     }
 }
 
+/// Calls `to` with the fold of `f` over the arcs of each node.
+fn neighbors_on_host<T: Folded>(
+    r: &Replica,
+    (over, backward): (&Over, bool),
+    range: Range<u64>,
+    (f, op): (&OnArc<T>, MergeOp),
+    to: &(dyn Fn(usize, T) + Sync),
+) -> Result<()> {
+    let rows = over.graph.and_then(|g| if backward { g.rows_in() } else { Some(g.graph()) });
+    let Some(graph) = rows else { return Ok(()) };
+    let weighted = over.graph.is_some_and(Resident::weighted);
+    let fold = |v: usize| {
+        let row = graph.offsets()[v] as usize..graph.offsets()[v + 1] as usize;
+        let sum = row.fold(identity::<T>(op), |sum, arc| {
+            let edge = edge_at(graph, arc, weighted);
+            sum.combine(f(v, edge.node, arc, edge.weight), op)
+        });
+        to(v, sum);
+    };
+    r.on_host(&range, &|block| in_block(block, over, &mut |v| fold(v))).map(drop)
+}
+
 fn neighbors_on_device<T: Folded>(
     r: &mut Replica,
     call: &Call,
     range: Range<u64>,
-    fold: u32,
-    op: MergeOp,
-    out: &Replicated<T>,
+    (fold, op): (u32, MergeOp),
+    out: Option<&Replicated<T>>,
 ) -> Result<()> {
     let loaded = r.load(call)?;
-    let backward = call.operator == Operator::FoldIn;
+    let backward = matches!(call.operator, Operator::FoldIn | Operator::FoldInThen);
     let slices = call.over.graph.map_or(0, |g| g.hubs(backward).slices());
     if slices > 0 {
         r.scratch(call.label, Needs { partial: slices, ..Needs::default() })?;
@@ -294,7 +367,7 @@ fn neighbors_on_device<T: Folded>(
     if range.is_empty() {
         return Ok(());
     }
-    let (lambda, _) = call.parameters(r, loaded.number)?;
+    let (lambda, then) = call.parameters(r, loaded.number)?;
     let chance = r.chance();
     let mut shape = Shape { fold, ..Shape::of(&range, &call.over) };
     shape.words = words_a_warp(&range);
@@ -304,12 +377,19 @@ fn neighbors_on_device<T: Folded>(
         shape = shape.with(scratch);
     }
     let start = [slot(identity::<T>(op))];
-    let mut span = Bytes::default();
-    let pointer = out.device().map_or(0, |out| out.pointer());
-    let argument = loaded.number << 8 | (1 + call.body.params.len() as u32);
-    span.span(ArrayAddress::Flat(pointer), out.len() as u64, device.lambdas.sink(), argument);
-    let (span, words) = (span.words(), shape.as_words());
-    let parameters: [&[u64]; 4] = [&words, &lambda, &start, &span];
+    let goes = match (then, out) {
+        (Some(then), _) => then,
+        (None, out) => {
+            let mut span = Bytes::default();
+            let pointer = out.and_then(Replicated::device).map_or(0, |out| out.pointer());
+            let argument = loaded.number << 8 | (1 + call.body.params.len() as u32);
+            let length = out.map_or(0, Replicated::len) as u64;
+            span.span(ArrayAddress::Flat(pointer), length, device.lambdas.sink(), argument);
+            span.words()
+        }
+    };
+    let words = shape.as_words();
+    let parameters: [&[u64]; 4] = [&words, &lambda, &start, &goes];
     let grid = launch_shape(blocks(range.end - range.start, nodes_a_block(&shape), chance));
     device.launch_lambda(loaded.kernels[0], grid, &parameters)?;
     if let Some(grid) = shape.slice_grid(device, chance) {

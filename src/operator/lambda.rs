@@ -82,7 +82,7 @@ pub(super) const NO_GRAPH: &str = "asks for the graph, and this launch has none;
 or give the range a graph: Over::elements(n).with(&graph)";
 
 /// Names that lambdas find in scope.
-const RESERVED: &[&str] = &["g", "u", "v", "w", "e", "i"];
+const RESERVED: &[&str] = &["g", "u", "v", "w", "e", "i", "folded"];
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
@@ -117,7 +117,7 @@ impl Body {
     fn declare(&mut self, name: &str, kind: Kind) {
         let taken = self.params.iter().any(|param| param.name == name);
         let why = if RESERVED.contains(&name) {
-            "is a name that lambdas find in scope (g u v w e i); choose another"
+            "is a name that lambdas find in scope (g u v w e i folded); choose another"
         } else if taken {
             "is declared twice; declare it once"
         } else if !is_identifier(name) {
@@ -199,8 +199,12 @@ pub type OnElement<'a, R> = Box<dyn Fn(usize) -> R + Sync + 'a>;
 /// A function of an arc: source, neighbour, place of the arc in the rows, weight; bound to its arguments.
 pub type OnArc<'a, R> = Box<dyn Fn(usize, usize, usize, f32) -> R + Sync + 'a>;
 
+/// A function of a node and the fold of its arcs' values, bound to its arguments.
+pub type OnFolded<'a, T> = Box<dyn Fn(usize, T) + Sync + 'a>;
+
 type BindElement<R> = Box<dyn for<'a> Fn(&'a Bound<'a>) -> OnElement<'a, R> + Send + Sync>;
 type BindArc<R> = Box<dyn for<'a> Fn(&'a Bound<'a>) -> OnArc<'a, R> + Send + Sync>;
+type BindFolded<T> = Box<dyn for<'a> Fn(&'a Bound<'a>) -> OnFolded<'a, T> + Send + Sync>;
 
 /// A function of an element: a node, an arc, or an index of an array.
 ///
@@ -229,6 +233,12 @@ pub struct Lambda<R: Value = ()> {
 pub struct ArcLambda<R: Value = ()> {
     pub(crate) body: Body,
     pub(crate) bind: Option<BindArc<R>>,
+}
+
+/// A function of a node and the fold of its arcs' values, for [`super::Fold::then`]: in CUDA C++ `v` (u32) and `folded`.
+pub struct FoldLambda<T: Value> {
+    pub(crate) body: Body,
+    pub(crate) bind: Option<BindFolded<T>>,
 }
 
 macro_rules! declarations {
@@ -309,6 +319,7 @@ macro_rules! declarations {
 }
 declarations!(Lambda, OnElement);
 declarations!(ArcLambda, OnArc);
+declarations!(FoldLambda, OnFolded);
 
 // What the macro `lambda` writes.
 macro_rules! written {
@@ -359,6 +370,7 @@ macro_rules! written {
 }
 written!(Lambda);
 written!(ArcLambda);
+written!(FoldLambda);
 
 impl<R: Value> Lambda<R> {
     /// Compiles the CUDA text for an architecture, as in `sm_90`, for every operator that takes such a lambda.
@@ -379,7 +391,8 @@ impl<R: Value> Lambda<R> {
         }
         // As a filter that is fused with an advance.
         let any = ArcLambda::<bool>::new("any").cuda("return true;");
-        fused(&any.body, &self.body, Operator::PushOnly, arch)
+        let bodies = (&any.body, &On::arc("bool"));
+        fused(bodies, (&self.body, &On::element("bool")), Operator::PushOnly, arch)
     }
 }
 
@@ -400,29 +413,41 @@ impl<R: Value> ArcLambda<R> {
             return Ok(());
         }
         let all = Lambda::<bool>::new("all").cuda("return true;");
-        fused(&self.body, &all.body, Operator::PushOnly, arch)?;
-        fused(&self.body, &all.body, Operator::PullOnly, arch)
+        let (own, all) = ((&self.body, &On::arc("bool")), (&all.body, &On::element("bool")));
+        fused(own, all, Operator::PushOnly, arch)?;
+        fused(own, all, Operator::PullOnly, arch)
     }
 }
 
-/// Compiles an advance with a filter.
-fn fused(body: &Body, only: &Body, operator: Operator, arch: &str) -> Result<()> {
-    only.check()?;
-    let form = Form { parts: 0, wide: false, graph: true };
-    let unit = unit(operator, (body, &On::arc("bool")), Some(only), form)?;
-    crate::device::compile_unit(&unit, arch).map(drop)
+impl<T: Value> FoldLambda<T> {
+    /// Compiles the CUDA text for an architecture, as in `sm_90`. Needs NVRTC, but no GPU: for tests.
+    ///
+    /// # Errors
+    /// What is wrong with the declaration or the text, with the line; NVRTC is not here.
+    pub fn compile(&self, arch: &str) -> Result<()> {
+        let any = ArcLambda::<T>::new("any").cuda("return 0;");
+        let bodies = (&any.body, &On::arc(T::C));
+        fused(bodies, (&self.body, &On::folded(T::C)), Operator::FoldThen, arch)
+    }
+}
+
+/// Compiles an operator on two lambdas.
+fn fused(own: (&Body, &On), other: (&Body, &On), operator: Operator, arch: &str) -> Result<()> {
+    other.0.check()?;
+    let form = Form { parts: [0; 2], wide: false, graph: true };
+    crate::device::compile_unit(&unit(operator, own, Some(other), form)?, arch).map(drop)
 }
 
 fn compile(body: &Body, on: &On, operators: &[Operator], arch: &str) -> Result<()> {
     body.check()?;
     let spans = body.params.iter().map(|p| matches!(p.kind, Kind::Reads(_) | Kind::Writes(_)));
     let parts = spans.enumerate().fold(0, |all, (at, span)| all | u64::from(span) << at);
-    let plain = Form { parts: 0, wide: false, graph: true };
+    let plain = Form { parts: [0; 2], wide: false, graph: true };
     // Arrays in parts and long offsets with one operator: the others do not see them otherwise.
     let other = operators
         .iter()
         .take(1)
-        .map(|operator| (operator, Form { parts, wide: true, graph: true }));
+        .map(|operator| (operator, Form { parts: [parts, 0], wide: true, graph: true }));
     let tried = operators.iter().map(|operator| (operator, plain)).chain(other);
     for (operator, form) in tried {
         crate::device::compile_unit(&unit(*operator, (body, on), None, form)?, arch)?;
@@ -443,7 +468,7 @@ mod tests {
         let compiled = |text: &str, functions: &str, graph: bool| {
             let lambda = Lambda::<()>::new("asks").writes::<u32>("x").cuda(text);
             let body = lambda.functions(functions).body;
-            let form = Form { parts: 0, wide: false, graph };
+            let form = Form { parts: [0; 2], wide: false, graph };
             let unit = unit(Operator::Elements, (&body, &On::element("void")), None, form)?;
             crate::device::compile_unit(&unit, "sm_90").map(drop)
         };

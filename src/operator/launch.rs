@@ -3,7 +3,9 @@
 use super::args::{Args, Given};
 use super::code::{Bytes, Form, On, Operator, THREADS, unit};
 use super::host::{Bound, HostFaults, HostValue};
-use super::lambda::{ArcLambda, Body, Lambda, NO_GRAPH, NO_GRAPH_TYPE, OnArc, OnElement, Value};
+use super::lambda::{
+    ArcLambda, Body, FoldLambda, Lambda, NO_GRAPH, NO_GRAPH_TYPE, OnArc, OnElement, OnFolded, Value,
+};
 use super::over::Over;
 use crate::collective::Payload;
 use crate::collective::{Frontier, MergeOp, Replicated};
@@ -143,27 +145,34 @@ pub(super) struct Call<'c> {
     pub over: Over<'c>,
     pub body: &'c Body,
     pub on: On,
-    /// Says which nodes are wanted.
-    pub only: Option<(&'c Body, &'c Args<'c>)>,
+    /// Says which nodes are wanted, or takes a fold.
+    pub other: Option<Other<'c>>,
+    pub args: &'c Args<'c>,
+}
+
+/// The second lambda of a call.
+pub(super) struct Other<'c> {
+    pub body: &'c Body,
+    pub on: On,
     pub args: &'c Args<'c>,
 }
 
 impl Call<'_> {
     /// Differs where replicas launch other lambdas.
     fn fingerprint(&self) -> u64 {
-        let only = self.only.as_ref().map_or(0, |(body, _)| body.fingerprint());
-        self.body.fingerprint() ^ only.rotate_left(32) ^ self.operator as u64
+        let other = self.other.as_ref().map_or(0, |other| other.body.fingerprint());
+        self.body.fingerprint() ^ other.rotate_left(32) ^ self.operator as u64
     }
 
-    /// The parameters of the lambda and of `only`, as kernels take them.
+    /// The parameters of the lambda and of the other one, as kernels take them.
     pub fn parameters(&self, r: &Replica, number: u32) -> Result<(Vec<u64>, Option<Vec<u64>>)> {
         let given = self.args.fitted(self.body)?;
         let own = struct_bytes(r, self.over.graph, &given, number << 8)?;
-        let only = self.only.as_ref().map(|(body, args)| {
+        let other = self.other.as_ref().map(|other| {
             let first = number << 8 | (1 + self.body.params.len() as u32);
-            struct_bytes(r, self.over.graph, &args.fitted(body)?, first)
+            struct_bytes(r, self.over.graph, &other.args.fitted(other.body)?, first)
         });
-        Ok((own, only.transpose()?))
+        Ok((own, other.transpose()?))
     }
 }
 
@@ -279,7 +288,7 @@ impl Replica {
             }
         }
         call.args.check(own)?;
-        call.only.as_ref().map_or(Ok(()), |(_, args)| args.check(own))
+        call.other.as_ref().map_or(Ok(()), |other| other.args.check(own))
     }
 
     /// Refuses a set of other nodes than the graph's.
@@ -316,9 +325,12 @@ impl Replica {
         let split = call.over.split(self.world());
         let range = call.over.part(self.rank(), split.as_deref());
         if let Some(split) = &split {
-            let at_arcs = call.body.elsewhere.iter().any(|(_, arcs)| *arcs);
-            let arcs = call.over.graph.filter(|_| at_arcs).map(Resident::arc_chunks);
-            call.args.note(call.body, (call.over.length(), split), arcs.as_ref());
+            let other = call.other.as_ref().map(|other| (other.body, other.args));
+            for (body, args) in [(call.body, call.args)].into_iter().chain(other) {
+                let at_arcs = body.elsewhere.iter().any(|(_, arcs)| *arcs);
+                let arcs = call.over.graph.filter(|_| at_arcs).map(Resident::arc_chunks);
+                args.note(body, (call.over.length(), split), arcs.as_ref());
+            }
         }
         let elements = range.end - range.start;
         let _profiled = nvtx(call.label);
@@ -340,10 +352,12 @@ impl Replica {
     pub(super) fn load(&mut self, call: &Call) -> Result<Loaded> {
         let wide = call.over.graph.is_some_and(Resident::wide);
         let graph = call.over.graph.is_some();
-        let form = Form { parts: parts(&call.args.fitted(call.body)?), wide, graph };
-        let only = call.only.as_ref().map_or(0, |(body, _)| body.id);
+        let other = call.other.as_ref();
+        let others = other.map(|other| other.args.fitted(other.body)).transpose()?;
+        let parts = [parts(&call.args.fitted(call.body)?), parts(&others.unwrap_or_default())];
+        let form = Form { parts, wide, graph };
         let tag = call.operator as u64 | u64::from(wide) << 8 | u64::from(graph) << 9;
-        let key = (call.body.id, only, tag, form.parts);
+        let key = (call.body.id, other.map_or(0, |other| other.body.id), tag, parts);
         if let Backend::Cuda(device) = &self.backend
             && let Some(found) = device.loaded(&key)
         {
@@ -351,15 +365,16 @@ impl Replica {
         }
         self.meet_for(call)?;
         let bodies = (call.body, &call.on);
-        let unit = unit(call.operator, bodies, call.only.as_ref().map(|only| only.0), form)?;
+        let second = other.map(|other| (other.body, &other.on));
+        let unit = unit(call.operator, bodies, second, form)?;
         let named = |body: &Body| -> Vec<String> {
             let params = body.params.iter().map(|param| param.name.clone());
             std::iter::once("g".into()).chain(params).collect()
         };
         let mut arguments = named(call.body);
-        if let Some((only, _)) = &call.only {
-            let others = named(only).into_iter();
-            arguments.extend(others.map(|name| format!("{name} of {}", only.name)));
+        if let Some(Other { body, .. }) = other {
+            let others = named(body).into_iter();
+            arguments.extend(others.map(|name| format!("{name} of {}", body.name)));
         }
         let Backend::Cuda(device) = &mut self.backend else { return Err(mixed()) };
         device.load_lambda(key, &unit, arguments).map_err(|error| match error {
@@ -578,6 +593,7 @@ macro_rules! on_host {
 }
 on_host!(Lambda, OnElement);
 on_host!(ArcLambda, OnArc);
+on_host!(FoldLambda, OnFolded);
 
 /// Blocks of a range for the host's threads.
 pub(super) fn host_blocks(

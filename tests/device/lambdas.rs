@@ -1,6 +1,7 @@
 //! Lambdas that are written once: what their operations are, the same on the host and on every GPU.
 
 use crate::common::{self, cuda_fleets, open};
+use crate::turned;
 use hivegraph::fleet::{CollectiveKind, FleetConfig};
 use hivegraph::prelude::*;
 use random_lambdas::random_lambdas;
@@ -392,8 +393,8 @@ fn weights_that_are_left_out_are_ones() {
         let g = Resident::new(&fleet, graph.clone(), options).unwrap();
         let found = fleet.run(move |r| {
             let mut sums = r.node_array::<f32>("sums", &g, MergeOp::Gather)?;
-            let (nodes, none) = (Over::nodes(&g), Args::new());
-            r.neighbor_reduce("sum", nodes, &weight_of(), none, MergeOp::Sum, false, &mut sums)?;
+            let (nodes, fold) = (Over::nodes(&g), Fold::to(&mut sums, MergeOp::Sum));
+            r.neighbor_reduce("sum", nodes, &weight_of(), Args::new(), fold)?;
             r.merge(&mut sums)?;
             r.read(&sums)
         });
@@ -487,9 +488,11 @@ fn folds_of_large_graphs_are_those_of_the_host() {
             let mut mins = r.node_array::<u32>("mins", &g, MergeOp::Gather)?;
             let nodes = Over::nodes(&g);
             let args = Args::new().reads("x", &x).reads("y", &y).reads("own", &own);
-            r.neighbor_reduce("sum", nodes, &drawn(), args, MergeOp::Sum, backward, &mut sums)?;
+            let fold = turned(Fold::to(&mut sums, MergeOp::Sum), backward);
+            r.neighbor_reduce("sum", nodes, &drawn(), args, fold)?;
             let args = Args::new().reads("y", &y);
-            r.neighbor_reduce("least", nodes, &least(), args, MergeOp::Min, backward, &mut mins)?;
+            let fold = turned(Fold::to(&mut mins, MergeOp::Min), backward);
+            r.neighbor_reduce("least", nodes, &least(), args, fold)?;
             r.merge(&mut sums)?;
             r.merge(&mut mins)?;
             Ok((r.read(&sums)?, r.read(&mins)?))

@@ -8,3 +8,10 @@ mod examples;
 mod kernels;
 mod lambdas;
 mod operators;
+
+use hivegraph::operator::{Fold, Folded};
+
+/// The same fold, over arcs into nodes if it is to be `backward`.
+fn turned<T: Folded>(fold: Fold<'_, T>, backward: bool) -> Fold<'_, T> {
+    if backward { fold.backward() } else { fold }
+}

@@ -3,13 +3,15 @@
 use crate::common;
 
 use crate::common::{graph_of, hash, open};
+use crate::turned;
 use hivegraph::Result;
 use hivegraph::collective::{MergeOp, Replicated};
 use hivegraph::fleet::{CollectiveKind, FleetConfig, Replica, Scheme};
 use hivegraph::graph::Graph;
 use hivegraph::layout::Placement;
 use hivegraph::operator::{
-    Advance, ArcLambda, Args, Direction, Lambda, Order, Over, Random, Resident, ResidentOptions,
+    Advance, ArcLambda, Args, Direction, Fold, FoldLambda, Lambda, Order, Over, Random, Resident,
+    ResidentOptions,
 };
 use std::sync::{Arc, Mutex};
 
@@ -323,20 +325,14 @@ fn neighbor_reduce_folds_rows_of_any_length_both_ways() {
         for backward in [false, true] {
             let mut out = r.replicated::<u32>("least", NODES, MergeOp::Gather)?;
             let none = Args::new();
-            r.neighbor_reduce(
-                "least",
-                Over::nodes(g),
-                &least,
-                none,
-                MergeOp::Min,
-                backward,
-                &mut out,
-            )?;
+            let fold = turned(Fold::to(&mut out, MergeOp::Min), backward);
+            r.neighbor_reduce("least", Over::nodes(g), &least, none, fold)?;
             r.gather(&mut out, g.chunks())?;
             all.0.push(r.read(&out)?);
             let mut out = r.replicated::<f32>("sum", NODES, MergeOp::Gather)?;
             let none = Args::new();
-            r.neighbor_reduce("sum", Over::nodes(g), &sum, none, MergeOp::Sum, backward, &mut out)?;
+            let fold = turned(Fold::to(&mut out, MergeOp::Sum), backward);
+            r.neighbor_reduce("sum", Over::nodes(g), &sum, none, fold)?;
             r.gather(&mut out, g.chunks())?;
             all.1.push(r.read(&out)?.iter().map(|x| x.to_bits()).collect::<Vec<u32>>());
         }
@@ -356,6 +352,97 @@ fn neighbor_reduce_folds_rows_of_any_length_both_ways() {
         }
     }
     same_bits_within_a_backend(&answers, |(_, sums)| sums.clone());
+}
+
+/// Both directions, all nodes and a set; one array of the second lambda lies in parts.
+#[test]
+fn folds_are_handed_to_a_second_lambda() {
+    let program = |r: &mut Replica, g: &Resident| {
+        let sum = ArcLambda::<f32>::new("sum")
+            .cuda("return w / 3;")
+            .host(|_| Box::new(|_, _, _, w| w / 3.0));
+        let keep = FoldLambda::<f32>::new("keep")
+            .reads::<u32>("own")
+            .writes::<f32>("out")
+            .scalar::<f32>("by")
+            .cuda("out[v] = folded * by + own[v];")
+            .host(|a| {
+                let (own, out) = (a.reads::<u32>("own"), a.writes::<f32>("out"));
+                let by = a.scalar::<f32>("by");
+                Box::new(move |v, folded: f32| out.set(v, folded * by + own.at(v) as f32))
+            });
+        let fill = Lambda::<()>::new("fill_own").writes::<u32>("x").cuda("x[i] = i % 7;");
+        let fill = fill.host(|a| {
+            let x = a.writes::<u32>("x");
+            Box::new(move |i| x.set(i, i as u32 % 7))
+        });
+        let mut own = r.shared::<u32>("own", NODES, Scheme::Peer)?;
+        r.for_all("fill", Over::range(own.own()), &fill, Args::new().writes("x", &mut own))?;
+        r.barrier("own is written")?;
+        let some = third(r, g)?;
+        let mut all = Vec::new();
+        for backward in [false, true] {
+            let mut sums = r.node_array::<f32>("sums", g, MergeOp::Gather)?;
+            let fold = turned(Fold::to(&mut sums, MergeOp::Sum), backward);
+            r.neighbor_reduce("sum", Over::nodes(g), &sum, Args::new(), fold)?;
+            r.merge(&mut sums)?;
+            let sums = r.read(&sums)?;
+            for over in [Over::nodes(g), Over::frontier(g, &some)] {
+                let mut out = r.node_array::<f32>("out", g, MergeOp::Gather)?;
+                let args =
+                    Args::new().reads("own", &own).writes("out", &mut out).scalar("by", 2.0f32);
+                let fold = turned(Fold::then(&keep, args, MergeOp::Sum), backward);
+                r.neighbor_reduce("sum", over, &sum, Args::new(), fold)?;
+                r.merge(&mut out)?;
+                all.push((sums.clone(), r.read(&out)?));
+            }
+        }
+        Ok(all)
+    };
+    for (devices, all) in on_all(program) {
+        for (at, (sums, out)) in all.iter().enumerate() {
+            for v in 0..NODES {
+                // Twice a number is exact, and so is whether it is contracted with the addition.
+                let whole = sums[v] * 2.0 + (v % 7) as f32;
+                let expected = if at % 2 == 0 || in_set(v) { whole } else { 0.0 };
+                assert_eq!(out[v].to_bits(), expected.to_bits(), "{devices}, {at}, node {v}");
+            }
+        }
+    }
+}
+
+/// An array in parts, given to the filter of an advance.
+#[test]
+fn filters_of_an_advance_read_shared_arrays() {
+    let program = |r: &mut Replica, g: &Resident| {
+        let fill = Lambda::<()>::new("fill_wanted").writes::<u32>("x").cuda("x[i] = i % 3;");
+        let fill = fill.host(|a| {
+            let x = a.writes::<u32>("x");
+            Box::new(move |i| x.set(i, i as u32 % 3))
+        });
+        let wanted = Lambda::<bool>::new("wanted").reads::<u32>("x").cuda("return x[v] == 1;");
+        let wanted = wanted.host(|a| {
+            let x = a.reads::<u32>("x");
+            Box::new(move |v| x.at(v) == 1)
+        });
+        let any = ArcLambda::<bool>::new("any")
+            .cuda("return true;")
+            .host(|_| Box::new(|_, _, _, _| true));
+        let mut x = r.shared::<u32>("x", NODES, Scheme::Peer)?;
+        r.for_all("fill", Over::range(x.own()), &fill, Args::new().writes("x", &mut x))?;
+        r.barrier("x is written")?;
+        let mut out = r.frontier("out", NODES, MergeOp::Or)?;
+        let how = Advance::default().only(&wanted, Args::new().reads("x", &x)).output(&mut out);
+        r.advance("any", Over::nodes(g), &any, Args::new(), how)?;
+        r.merge(out.words_mut())?;
+        r.read(out.words())
+    };
+    for (devices, words) in on_all(program) {
+        // Node 0 reaches all but itself, 1 and 2; node 1 is reached by the others.
+        let found = |v: usize| words[v / 64] >> (v % 64) & 1 != 0;
+        let wrong = (3..NODES).find(|v| found(*v) != (v % 3 == 1));
+        assert_eq!((wrong, found(1)), (None, true), "{devices}");
+    }
 }
 
 /// Floats that are added in a fixed order are the same for any number of replicas of a backend.
@@ -896,8 +983,8 @@ fn a_graph_of_another_fleet_is_refused_by_label_and_rank() {
             let one = ArcLambda::<u32>::new("one").cuda("return 1;");
             let one = one.host(|_| Box::new(|_, _, _, _| 1));
             let mut x = r.replicated::<u32>("x", NODES, MergeOp::Gather)?;
-            let (none, sum) = (Args::new(), MergeOp::Sum);
-            r.neighbor_reduce("try", Over::nodes(g), &one, none, sum, false, &mut x)
+            let fold = Fold::to(&mut x, MergeOp::Sum);
+            r.neighbor_reduce("try", Over::nodes(g), &one, Args::new(), fold)
         },
         |r, g| {
             let one = Lambda::<u32>::new("one").cuda("return 1;").host(|_| Box::new(|_| 1));
@@ -1043,8 +1130,8 @@ fn a_gather_by_others_than_those_who_wrote_is_refused() {
             let one = ArcLambda::<u32>::new("one").cuda("return 1;");
             let one = one.host(|_| Box::new(|_, _, _, _| 1));
             let mut x = r.replicated::<u32>("mine", NODES, MergeOp::Gather)?;
-            let (none, sum) = (Args::new(), MergeOp::Sum);
-            r.neighbor_reduce("ones", Over::nodes(g), &one, none, sum, false, &mut x)?;
+            let fold = Fold::to(&mut x, MergeOp::Sum);
+            r.neighbor_reduce("ones", Over::nodes(g), &one, Args::new(), fold)?;
             r.merge(&mut x)
         },
     ];

@@ -9,7 +9,7 @@ use crate::collective::{MergeOp, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::Replica;
 use crate::layout::Resident;
-use crate::operator::{ArcLambda, Args, Lambda, Over, lambda};
+use crate::operator::{ArcLambda, Args, Fold, FoldLambda, Lambda, Over, lambda};
 
 replicated_arrays! {
     /// The replicated state, for so many nodes.
@@ -29,8 +29,8 @@ fn incoming(u: u32, v: u32, value: Reads<f64>) -> f64 {
 
 /// From the sum of what came to the new value.
 #[lambda]
-fn renew(v: u32, next: Writes<f64>, alpha: f64) {
-    next[v] = 1.0 + alpha * next[v];
+fn renew(v: u32, folded: f64, next: Writes<f64>, alpha: f64) {
+    next[v] = 1.0 + alpha * folded;
 }
 
 /// How far a value went, as a share of it; infinite where it is beyond f64.
@@ -65,7 +65,7 @@ struct Driver<'a> {
     /// Every replica computes everything.
     whole: bool,
     state: State,
-    lambdas: (ArcLambda<f64>, Lambda, Lambda<f64>),
+    lambdas: (ArcLambda<f64>, FoldLambda<f64>, Lambda<f64>),
     iterations: u32,
     change: f64,
 }
@@ -106,10 +106,9 @@ impl Driver<'_> {
         let nodes = if self.whole { Over::nodes(g).whole() } else { Over::nodes(g) };
         let own = if self.whole { 0..g.graph().nodes() as u64 } else { g.chunks().range(r.rank()) };
         operators((r, log, "step sum"), |r| {
-            let args = Args::new().reads("value", value);
-            r.neighbor_reduce("sum", nodes, incoming, args, MergeOp::Sum, true, next)?;
             let args = Args::new().writes("next", next).scalar("alpha", *alpha);
-            r.for_all("renew", nodes, renew, args)
+            let fold = Fold::then(renew, args, MergeOp::Sum).backward();
+            r.neighbor_reduce("sum", nodes, incoming, Args::new().reads("value", value), fold)
         })?;
         if !self.whole {
             r.gather(next, g.chunks())?;
