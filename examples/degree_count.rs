@@ -12,7 +12,7 @@ pub struct Degrees {
     pub counts: Vec<u64>,
     /// The largest degree.
     pub largest: u32,
-    /// The first node that has it; `u32::MAX` in a graph without nodes.
+    /// The first node that has it, in the input's order; `u32::MAX` in a graph without nodes.
     pub hub: u32,
 }
 
@@ -22,10 +22,10 @@ pub fn degree(g: GraphView, v: u32) -> u32 {
     g.degree(v) as u32
 }
 
-/// Node v where it has so many arcs, else a number that no node has.
+/// The place of v in the input's order where it has so many arcs, else a number that no node has.
 #[lambda]
 pub fn who_has(g: GraphView, v: u32, arcs: u32) -> u32 {
-    if g.degree(v) == arcs as u64 { v } else { u32::MAX }
+    if g.degree(v) == arcs as u64 { g.id(v) } else { u32::MAX }
 }
 
 /// The program of one replica. Reductions and histograms give every replica the whole answer.
@@ -39,11 +39,15 @@ pub fn degree_count(r: &mut Replica, g: &Resident) -> Result<Degrees> {
 }
 
 fn main() -> Result<()> {
-    let (fleet, g) = common::open("rmat:12")?;
+    let (fleet, g) = common::open("rmat:12", NodeOrder::Auto)?;
     let graph = g.graph().clone();
     let found = fleet.run(move |r| degree_count(r, &g))?.swap_remove(0);
     if graph.nodes() > 0 {
-        println!("largest degree: {}, of node {}", found.largest, graph.input_id(found.hub));
+        println!(
+            "largest degree: {}, of node {}",
+            found.largest,
+            graph.input_id(graph.ranked(found.hub))
+        );
     }
     println!("degree 0: {} nodes", found.counts[0]);
     let mut low = 1;

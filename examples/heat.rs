@@ -1,5 +1,5 @@
 //! Heat that flows between neighbours: in a step every node moves toward the mean of its neighbours, by `rate` of
-//! the way. The first eighth of the nodes starts at 100 degrees, the rest at 0. Degree times heat, summed, stays
+//! the way. The first eighth of the nodes in the input starts at 100 degrees, the rest at 0. Degree times heat, summed, stays
 //! the same but for rounding (where the graph is symmetric), which checks the whole.
 //!
 //!     cargo run --release --example heat -- --graph grid:64x64 --devices host:3
@@ -36,8 +36,9 @@ impl State {
     pub fn new(r: &mut Replica, g: &Resident) -> Result<State> {
         let mut heat = r.node_array::<f32>("heat", g, MergeOp::Gather)?;
         let next = r.node_array::<f32>("next", g, MergeOp::Gather)?;
-        let n = g.graph().nodes();
-        heat.assign(&(0..n).map(|v| if v < n / 8 { 100.0 } else { 0.0 }).collect::<Vec<f32>>())?;
+        let n = g.graph().nodes() as u32;
+        let warm = |v: u32| if g.graph().rank(v) < n / 8 { 100.0 } else { 0.0 };
+        heat.assign(&(0..n).map(warm).collect::<Vec<f32>>())?;
         Ok(State { heat, next })
     }
 
@@ -62,7 +63,7 @@ impl State {
     }
 }
 
-/// The program of one replica: heat after `steps` steps, `[n]`, and the energy before and after.
+/// The program of one replica: heat after `steps` steps, `[n]`, in the input's order, and the energy before and after.
 pub fn heat(r: &mut Replica, g: &Resident, steps: u32, rate: f32) -> Result<(Vec<f32>, [f64; 2])> {
     let mut state = State::new(r, g)?;
     let energy = |r: &mut Replica, state: &State| {
@@ -72,11 +73,11 @@ pub fn heat(r: &mut Replica, g: &Resident, steps: u32, rate: f32) -> Result<(Vec
     let before = energy(r, &state)?;
     state.steps(r, g, steps, rate)?;
     let after = energy(r, &state)?;
-    Ok((r.read(&state.heat)?, [before, after]))
+    Ok((g.in_input_order(r.read(&state.heat)?), [before, after]))
 }
 
 fn main() -> Result<()> {
-    let (fleet, g) = common::open("grid:64x64")?;
+    let (fleet, g) = common::open("grid:64x64", NodeOrder::Auto)?;
     let answer = fleet.run(move |r| heat(r, &g, 100, 0.5))?.swap_remove(0);
     let (heat, [before, after]) = answer;
     let hottest = heat.iter().copied().fold(0.0, f32::max);

@@ -37,7 +37,7 @@ pub fn stays(v: u32, core: Reads<u32>) -> bool {
     core[v] == u32::MAX
 }
 
-/// The program of one replica: the coreness of every node, `[n]`. The graph should be symmetric.
+/// The program of one replica: the coreness of every node, `[n]`, in the input's order. The graph should be symmetric.
 pub fn k_core(r: &mut Replica, g: &Resident) -> Result<Vec<u32>> {
     let n = g.graph().nodes();
     let mut core = r.replicated::<u32>("core", n, MergeOp::Gather)?;
@@ -60,11 +60,11 @@ pub fn k_core(r: &mut Replica, g: &Resident) -> Result<Vec<u32>> {
         r.advance("lose", Over::frontier(g, &going), &lose, args, how)?;
         r.merge(&mut lost)?;
     }
-    r.read(&core)
+    Ok(g.in_input_order(r.read(&core)?))
 }
 
 fn main() -> Result<()> {
-    let (fleet, g) = common::open("rmat:12")?;
+    let (fleet, g) = common::open("rmat:12", NodeOrder::Auto)?;
     let core = fleet.run(move |r| k_core(r, &g))?.swap_remove(0);
     let most = core.iter().max().copied().unwrap_or(0);
     println!("innermost core: {} nodes, k = {most}", core.iter().filter(|k| **k == most).count());

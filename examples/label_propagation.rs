@@ -1,4 +1,4 @@
-//! Connected components by label propagation: every node starts with its own number as label and takes the
+//! Connected components by label propagation: every node starts with its own place in the input as label and takes the
 //! smallest that it hears of; nodes whose label fell tell their neighbours in the next round.
 //!
 //! The smallest, not the most frequent as for communities: a minimum is taken arc by arc, in any order, in one
@@ -9,10 +9,10 @@
 use hivegraph::prelude::*;
 mod common;
 
-/// Everybody's own number is its label; everybody tells it.
+/// Everybody's own place is its label; everybody tells it.
 #[lambda]
-pub fn start(v: u32, label: Writes<u32>, telling: Writes<NodeSet>) {
-    label[v] = v;
+pub fn start(g: GraphView, v: u32, label: Writes<u32>, telling: Writes<NodeSet>) {
+    label[v] = g.id(v);
     telling.insert(v);
 }
 
@@ -59,16 +59,16 @@ impl State {
     }
 }
 
-/// The program of one replica: the smallest node of each node's component, `[n]`, and the number of rounds. Arcs
-/// are followed forward, so the graph should be symmetric.
+/// The program of one replica: the smallest node of each node's component, `[n]`, in the input's order, and the number of
+/// rounds. Arcs are followed forward, so the graph should be symmetric.
 pub fn label_propagation(r: &mut Replica, g: &Resident) -> Result<(Vec<u32>, u32)> {
     let mut state = State::new(r, g)?;
     let rounds = state.spread(r, g)?;
-    Ok((r.read(&state.label)?, rounds))
+    Ok((g.in_input_order(r.read(&state.label)?), rounds))
 }
 
 fn main() -> Result<()> {
-    let (fleet, g) = common::open("rmat:12")?;
+    let (fleet, g) = common::open("rmat:12", NodeOrder::Auto)?;
     let (label, rounds) = fleet.run(move |r| label_propagation(r, &g))?.swap_remove(0);
     let mut sizes = vec![0u64; label.len()];
     label.iter().for_each(|l| sizes[*l as usize] += 1);

@@ -1,6 +1,7 @@
 //! Random walks with restarts: `walks` walkers a node start there, go along random arcs for `steps` steps, and
 //! begin anew with probability 0.15 (and where there is no way on). How often each node is visited estimates its
-//! PageRank. Walker i draws from random stream i, so that where it goes depends on nothing but seed and graph.
+//! PageRank. Walker i draws from random stream i, so that where it goes depends on nothing but seed and graph, and the
+//! order of its rows.
 //!
 //!     cargo run --release --example random_walks -- --graph rmat:12 --devices host:3
 
@@ -40,7 +41,7 @@ pub fn random_walks(
 }
 
 fn main() -> Result<()> {
-    let (fleet, g) = common::open("rmat:12")?;
+    let (fleet, g) = common::open("rmat:12", NodeOrder::Loaded)?;
     let graph = g.graph().clone();
     let visits = fleet.run(move |r| random_walks(r, &g, 4, 100, 1))?.swap_remove(0);
     let (all, mut order) = (visits.iter().sum::<u64>(), (0..graph.nodes()).collect::<Vec<_>>());

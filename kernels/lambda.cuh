@@ -176,6 +176,7 @@ struct Row {
 struct Graph {  // @host
     Rows out, in;
     u64 nodes, arcs;
+    const u32* ids;  // nothing where they are the nodes
     FaultSink* sink;
     Bad* bad;
     u32 argument, unused;
@@ -187,6 +188,11 @@ struct Graph {  // @host
     __device__ __forceinline__ Row row(const Rows& rows, u64 v) const {
         if (rows.offsets == nullptr || !inside(v, nodes, bad, argument)) return Row{rows, 0, 0};
         return Row{rows, __ldg(rows.offsets + v), __ldg(rows.offsets + v + 1)};
+    }
+    // The place of a node's id among the input's.
+    __device__ __forceinline__ u32 id(u64 v) const {
+        if (!inside(v, nodes, bad, argument)) return 0;
+        return ids ? __ldg(ids + v) : (u32)v;
     }
     __device__ __forceinline__ u64 degree(u64 v) const { return degree_in(out, v); }
     __device__ __forceinline__ u64 in_degree(u64 v) const { return degree_in(in, v); }

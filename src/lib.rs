@@ -95,8 +95,9 @@ pub mod prelude {
     pub use crate::io::{LoadOptions, Symmetrize, load, load_with};
     pub use crate::layout::{PrepareOptions, Prepared};
     pub use crate::operator::{
-        Advance, ArcLambda, Args, Direction, Edge, Fold, FoldLambda, GraphView, Lambda, NodeSet,
-        Order, Over, Queue, Random, Reads, Resident, ResidentOptions, Writes, device, lambda,
+        Advance, ArcLambda, Args, Direction, Edge, Fold, FoldLambda, GraphView, Lambda, NodeOrder,
+        NodeSet, Order, Over, Queue, Random, Reads, Resident, ResidentOptions, Writes, device,
+        lambda,
     };
     pub use crate::{Error, Result};
     pub use std::sync::Arc;

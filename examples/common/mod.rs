@@ -3,8 +3,8 @@
 use hivegraph::prelude::*;
 
 /// The fleet and, on its devices, the graph that the command line asks for; `--devices auto` and `graph` where it
-/// says nothing. Arcs whose reverse is missing get it: the examples speak of neighbours.
-pub fn open(graph: &str) -> Result<(Fleet, Arc<Resident>)> {
+/// says nothing. Nodes lie in `order`. Arcs whose reverse is missing get it: the examples speak of neighbours.
+pub fn open(graph: &str, order: NodeOrder) -> Result<(Fleet, Arc<Resident>)> {
     let (mut devices, mut graph) = ("auto".to_string(), graph.to_string());
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -19,6 +19,7 @@ pub fn open(graph: &str) -> Result<(Fleet, Arc<Resident>)> {
     let graph = Arc::new(load_with(&graph, &options)?);
     let fleet = Fleet::open(FleetConfig { devices: devices.parse()?, ..FleetConfig::default() })?;
     println!("{} nodes, {} arcs, {} replicas", graph.nodes(), graph.arcs(), fleet.world());
-    let resident = Resident::new(&fleet, graph, ResidentOptions::default())?;
+    let options = ResidentOptions { order, ..ResidentOptions::default() };
+    let resident = Resident::new(&fleet, graph, options)?;
     Ok((fleet, resident))
 }

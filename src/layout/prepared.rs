@@ -1,8 +1,8 @@
 //! A graph on a fleet, in the forms that workloads want.
 
 use super::{
-    Columns, Form, Layout, PrepareOptions, PrepareReport, Resident, ResidentOptions, TopologyRows,
-    WeightedGraph, WeightedLayout, check_align,
+    Columns, Form, Layout, NodeOrder, PrepareOptions, PrepareReport, Resident, ResidentOptions,
+    TopologyRows, WeightedGraph, WeightedLayout, check_align,
 };
 use crate::device::room;
 use crate::error::{Error, Result};
@@ -293,8 +293,14 @@ impl Prepared {
         whole: bool,
     ) -> Result<Arc<Resident>> {
         let PrepareOptions { chunks, chunk_align, placement, .. } = self.options;
-        let options =
-            ResidentOptions { chunks, chunk_align, weights: whole, backward: whole, placement };
+        let options = ResidentOptions {
+            chunks,
+            chunk_align,
+            weights: whole,
+            backward: whole,
+            order: NodeOrder::Loaded,
+            placement,
+        };
         let rows = self.input.as_ref().and_then(|kept| kept.rows());
         self.form(fleet, slot, |graph, _| Resident::of(fleet, graph, rows, options))
     }

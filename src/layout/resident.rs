@@ -3,6 +3,7 @@
 mod on_device;
 
 use super::rows::{Copies, DeviceGraph, DeviceRows, HostRows, is_wide};
+use super::weighted_rows::is_flat;
 use super::{Placement, PrepareReport, check_align};
 use crate::collective::{ChunkPolicy, Split};
 use crate::device::kernels::operators;
@@ -15,6 +16,18 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// In which order the nodes of a graph lie: what lambdas call `v`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NodeOrder {
+    /// As the graph was loaded.
+    #[default]
+    Loaded,
+    /// By falling degree, ties as loaded: what belongs to hubs lies side by side, so that caches keep it.
+    Degree,
+    /// By degree, unless all degrees are small.
+    Auto,
+}
+
 /// What of a graph operators need, and how it is cut.
 #[derive(Debug, Clone, Copy)]
 pub struct ResidentOptions {
@@ -26,6 +39,9 @@ pub struct ResidentOptions {
     pub weights: bool,
     /// Whether the rows backward are there, for pulls and `in_edges`. A symmetric graph has them anyway.
     pub backward: bool,
+    /// In which order nodes lie. In another than that of the input `g.id(v)` of a lambda and [`Graph::rank`] are a node's place
+    /// in the input's, and [`Resident::in_input_order`] puts values into that.
+    pub order: NodeOrder,
     /// Whether every GPU holds all arcs, or each those of its chunk. Results are the same; an arc of another GPU
     /// takes longer to read.
     pub placement: Placement,
@@ -34,8 +50,15 @@ pub struct ResidentOptions {
 impl Default for ResidentOptions {
     fn default() -> Self {
         let chunks = ChunkPolicy::Arcs;
-        let placement = Placement::Replicated;
-        ResidentOptions { chunks, chunk_align: 64, weights: true, backward: false, placement }
+        let (order, placement) = (NodeOrder::Loaded, Placement::Replicated);
+        ResidentOptions {
+            chunks,
+            chunk_align: 64,
+            weights: true,
+            backward: false,
+            order,
+            placement,
+        }
     }
 }
 
@@ -46,6 +69,8 @@ pub struct Resident {
     graph: Arc<Graph>,
     /// The transpose, where it is wanted, is another graph, and the host has it.
     turned: Option<Arc<Graph>>,
+    /// By rank, `[n]`: the place of each node's id among the input's; on devices, where these are not the nodes.
+    ids: Vec<DeviceBuffer<u32>>,
     /// Rows backward are there.
     backward: bool,
     /// Lambdas see weights.
@@ -79,6 +104,7 @@ impl Resident {
     ) -> Result<Arc<Resident>> {
         check_align(options.chunk_align)?;
         let (world, align) = (fleet.world(), options.chunk_align);
+        let graph = ordered(graph, options.order)?;
         let symmetric = graph.is_symmetric();
         let chunks = Split::of(graph.offsets(), world, align, options.chunks);
         let turns = options.backward && !symmetric;
@@ -88,6 +114,7 @@ impl Resident {
             fleet: fleet.id(),
             graph,
             turned: None,
+            ids: Vec::new(),
             backward: symmetric || turns,
             weighted: options.weights,
             chunks,
@@ -114,6 +141,7 @@ impl Resident {
         if on_gpus {
             resident.hubs.0.upload(fleet)?;
             resident.hubs.1.as_mut().map_or(Ok(()), |hubs| hubs.upload(fleet))?;
+            resident.upload_ids(fleet)?;
         }
         let rows = |graph: &Graph| {
             let weights = if options.weights && graph.is_weighted() { 4 } else { 0 };
@@ -123,6 +151,23 @@ impl Resident {
         let held = resident.devices.most_bytes();
         resident.report.bytes_per_replica = if on_gpus { held.unwrap_or(0) } else { host };
         Ok(Arc::new(resident))
+    }
+
+    /// Tells GPUs where nodes lie that are not in the input's order.
+    fn upload_ids(&mut self, fleet: &Fleet) -> Result<()> {
+        if self.graph.names_rise() {
+            return Ok(());
+        }
+        let graph = self.graph.clone();
+        let nodes = (0..graph.nodes() as u32).into_par_iter();
+        let ids = Arc::new(nodes.map(|v| graph.rank(v)).collect::<Vec<u32>>());
+        self.ids = fleet.run(move |r| {
+            let buffer = r.device()?.alloc("ids of nodes", ids.len())?;
+            buffer.upload(&ids)?;
+            r.device()?.wait()?;
+            Ok(buffer)
+        })?;
+        Ok(())
     }
 
     /// Turns the graph around on the host, if that is wanted.
@@ -245,6 +290,20 @@ impl Resident {
         Split::of_lengths(ends.windows(2).map(|w| w[1] - w[0]))
     }
 
+    /// Values of nodes, `[n]`, in the order of the input's ids.
+    pub fn in_input_order<T: Copy + Send + Sync>(&self, values: Vec<T>) -> Vec<T> {
+        if self.graph.names_rise() {
+            return values;
+        }
+        let nodes = (0..self.graph.nodes() as u32).into_par_iter();
+        nodes.map(|rank| values[self.graph.ranked(rank) as usize]).collect()
+    }
+
+    /// The address of the places of ids on the device of replica `rank`; 0 where these are the nodes.
+    pub(crate) fn ids(&self, rank: usize) -> u64 {
+        self.ids.get(rank).map_or(0, DeviceBuffer::pointer)
+    }
+
     /// Whether the rows backward are there.
     pub fn has_backward(&self) -> bool {
         self.backward
@@ -271,6 +330,22 @@ impl Resident {
         let into = copy.filter(|_| self.has_backward()).map(DeviceGraph::in_rows);
         [copy.map(|copy| &copy.out), into]
     }
+}
+
+/// The graph in an order.
+fn ordered(graph: Arc<Graph>, order: NodeOrder) -> Result<Arc<Graph>> {
+    let by_degree = match order {
+        NodeOrder::Loaded => false,
+        NodeOrder::Degree => true,
+        NodeOrder::Auto => !is_flat(graph.arcs(), graph.nodes(), graph.max_degree()),
+    };
+    if !by_degree {
+        return Ok(graph);
+    }
+    graph.load()?;
+    let each = if graph.is_weighted() { 8 } else { 4 };
+    crate::memory::room("the graph by degree", 32 * graph.nodes() as u64 + each * graph.arcs())?;
+    Ok(Arc::new(graph.relabelled(&graph.degree_order())))
 }
 
 /// Arcs from which a row is a hub, and of a slice of it.

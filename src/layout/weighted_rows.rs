@@ -168,8 +168,7 @@ impl Sketch {
         choice: Choice,
     ) -> Sketch {
         let (n, connected) = (graph.nodes(), connected.max(1) as usize);
-        let mean = graph.arcs() as f64 / connected as f64;
-        let flat = mean <= FLAT_MEAN && max_degree <= FLAT_MAX;
+        let flat = is_flat(graph.arcs(), connected, max_degree);
         let by_degree = match choice {
             Choice::Auto => !flat,
             Choice::Raw => false,
@@ -206,6 +205,11 @@ pub(super) fn half_of_arcs([out, into]: [&[u64]; 2]) -> f64 {
 /// Mean and largest degrees up to which a graph counts as flat.
 pub(super) const FLAT_MEAN: f64 = 8.0;
 const FLAT_MAX: u64 = 64;
+
+/// Whether all degrees are small: no node is worth a place beside others.
+pub(super) fn is_flat(arcs: u64, nodes: usize, max_degree: u64) -> bool {
+    arcs as f64 <= FLAT_MEAN * nodes as f64 && max_degree <= FLAT_MAX
+}
 
 impl WeightedLayout {
     /// Lays `graph` out.

@@ -431,6 +431,11 @@ impl<'a> GraphView<'a> {
         Some((rows, rows.offsets()[v] as usize..rows.offsets()[v + 1] as usize))
     }
 
+    /// The place of the id of node `v` among the input's: `v`, unless the graph has an order of its own.
+    pub fn id(&self, v: usize) -> u32 {
+        self.rows(self.out, v).map_or(0, |(graph, _)| graph.rank(v as u32))
+    }
+
     /// Arcs out of node `v`.
     pub fn degree(&self, v: usize) -> usize {
         self.rows(self.out, v).map_or(0, |(_, row)| row.len())

@@ -196,11 +196,13 @@ fn struct_bytes(
     let mut bytes = Bytes::default();
     let [out, into] = graph.map_or([None; 2], |g| g.device_rows(r.rank()));
     let (nodes, arcs) = graph.map_or((0, 0), |g| (g.graph().nodes() as u64, g.graph().arcs()));
+    let ids = graph.map_or(0, |g| g.ids(r.rank()));
     bytes.put(&Graph {
         out: pointers(out),
         r#in: pointers(into),
         nodes,
         arcs,
+        ids,
         sink,
         bad: 0, // each thread's own
         argument: first,

@@ -85,6 +85,14 @@ impl Translator<'_> {
                 let rust = quote_spanned!(span=> (#graph.#method(#at) as u64));
                 Ok(whole(rust, format!("g.{name}({})", node.cuda), node.order))
             }
+            "id" => {
+                self.counted(call, 1)?;
+                let node = self.index(&call.args[0])?;
+                let at = node.rust;
+                let rust = quote_spanned!(span=> #graph.id(#at));
+                let cuda = format!("g.id({})", node.cuda);
+                Ok(Piece { ty: Type::Number(Number::U32), rust, cuda, order: node.order })
+            }
             "edge" => {
                 self.counted(call, 2)?;
                 let (node, place) = (self.index(&call.args[0])?, self.index(&call.args[1])?);
@@ -97,7 +105,7 @@ impl Translator<'_> {
             "edges" | "in_edges" => error(span, "rows belong to loops: for e in g.edges(v)"),
             _ => error(
                 method.span(),
-                "the graph has nodes(), arcs(), degree(v), in_degree(v), edges(v), in_edges(v) and edge(v, k)",
+                "the graph has nodes(), arcs(), id(v), degree(v), in_degree(v), edges(v), in_edges(v) and edge(v, k)",
             ),
         }
     }
