@@ -166,7 +166,7 @@ fn heat_steps(r: &mut Replica, g: &Resident, times: usize) -> Result<Vec<f64>> {
 }
 
 /// Label propagation: the labels, its rounds, and milliseconds of each time; the first, which compiles, too.
-fn label_rounds(r: &mut Replica, g: &Resident, times: usize) -> Result<(Vec<u32>, u32, Vec<f64>)> {
+fn label_rounds(r: &mut Replica, g: &Resident, times: usize) -> Result<(Vec<u32>, u64, Vec<f64>)> {
     let mut state = label_propagation::State::new(r, g)?;
     let (mut rounds, mut all) = (0, Vec::new());
     for _ in 0..times {

@@ -39,29 +39,28 @@ impl State {
     }
 
     /// From the start until no label falls: the number of rounds.
-    pub fn spread(&mut self, r: &mut Replica, g: &Resident) -> Result<u32> {
+    pub fn spread(&mut self, r: &mut Replica, g: &Resident) -> Result<u64> {
         let State { label, telling, told } = self;
         // On every replica for all nodes, so that there is nothing to merge.
         let args = Args::new().writes("label", label).writes_set("telling", telling);
         r.for_all("start", Over::nodes(g).whole(), &start(), args)?;
-        let mut rounds = 0;
-        while r.count("telling", telling)? > 0 {
+        let tell = tell();
+        r.repeat(|r| {
             r.clear("told", told)?;
             let args = Args::new().writes("label", label);
             let how = Advance::default().output(told);
-            r.advance("tell", Over::frontier(g, telling), &tell(), args, how)?;
+            r.advance("tell", Over::frontier(g, telling), &tell, args, how)?;
             r.merge(label)?;
             r.merge(told.words_mut())?;
             std::mem::swap(telling, told);
-            rounds += 1;
-        }
-        Ok(rounds)
+            r.left("telling", telling)
+        })
     }
 }
 
 /// The program of one replica: the smallest node of each node's component, `[n]`, in the input's order, and the number of
 /// rounds. Arcs are followed forward, so the graph should be symmetric.
-pub fn label_propagation(r: &mut Replica, g: &Resident) -> Result<(Vec<u32>, u32)> {
+pub fn label_propagation(r: &mut Replica, g: &Resident) -> Result<(Vec<u32>, u64)> {
     let mut state = State::new(r, g)?;
     let rounds = state.spread(r, g)?;
     Ok((g.in_input_order(r.read(&state.label)?), rounds))

@@ -79,7 +79,16 @@ pub(crate) struct Lambdas {
     start: sys::CUevent,
     /// Results of reductions, a word a lane.
     pub result: Pinned<u64>,
+    /// Counts that nobody waits for at once, in turn.
+    counts: Pinned<u64>,
+    /// Counts so far.
+    turns: Cell<u64>,
 }
+
+/// Words for counts that are under way.
+const SLOTS: usize = 64;
+/// No count.
+const NOT_THERE: u64 = u64::MAX;
 
 /// Most streams of a replica, the main one included.
 pub(crate) const LANES: usize = 16;
@@ -89,16 +98,47 @@ impl Lambdas {
         let record = Pinned::new(context, 1)?;
         let sink = DeviceBuffer::new(context, stream, "bad indices", 1)?;
         sink.upload(&[FaultSink { record: record.pointer(), ..FaultSink::zeroed() }])?;
-        let result = Pinned::new(context, LANES)?;
+        let (result, counts) = (Pinned::new(context, LANES)?, Pinned::new(context, SLOTS)?);
+        let turns = Cell::new(0);
         let (keys, texts) = (HashMap::new(), HashMap::new());
         let (names, lanes, current) = (Vec::new(), RefCell::default(), Cell::new(0));
         let start = event(&context.name, false)?;
-        Ok(Lambdas { sink, record, names, keys, texts, lanes, current, start, result })
+        Ok(Lambdas {
+            sink,
+            record,
+            names,
+            keys,
+            texts,
+            lanes,
+            current,
+            start,
+            result,
+            counts,
+            turns,
+        })
     }
 
     /// The address of the record of bad indices, for spans.
     pub fn sink(&self) -> u64 {
         self.sink.pointer()
+    }
+
+    /// Which count is next, and the address to which it is to come.
+    pub fn next_count(&self) -> (u64, u64) {
+        let turn = self.turns.replace(self.turns.get() + 1);
+        let slot = turn as usize % SLOTS;
+        self.counts.set(slot, NOT_THERE);
+        (turn, self.counts.pointer() + 8 * slot as u64)
+    }
+
+    /// Count number `turn`, if it is there: an error where a later one has taken its place.
+    pub fn count(&self, turn: u64) -> Result<Option<u64>> {
+        if self.turns.get() > turn + SLOTS as u64 {
+            let what = format!("{SLOTS} counts were queued before one was asked for; ask sooner");
+            return Err(Error::input(what));
+        }
+        let count = self.counts.get(turn as usize % SLOTS);
+        Ok((count != NOT_THERE).then_some(count))
     }
 
     /// The lane that launches go to; 0 is the main stream.

@@ -11,7 +11,7 @@ use crate::collective::Split;
 use crate::collective::peer::op_code;
 use crate::collective::{Element, MergeOp, Replicated, cells};
 use crate::device::ArrayAddress;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
 use crate::layout::Resident;
 use bytemuck::Zeroable;
@@ -207,6 +207,20 @@ impl Replica {
         args: Args,
         op: MergeOp,
     ) -> Result<T> {
+        let none = || Error::machine("a reduction without a result; this is a bug");
+        self.reduce_to(label, over, lambda, args, op, None)?.ok_or_else(none)
+    }
+
+    /// The same, if there is a place `to` for the result without waiting for it: a word of memory that a GPU can write. `None` then.
+    pub(super) fn reduce_to<T: Folded>(
+        &mut self,
+        label: &'static str,
+        over: Over,
+        lambda: &Lambda<T>,
+        args: Args,
+        op: MergeOp,
+        to: Option<u64>,
+    ) -> Result<Option<T>> {
         let (body, on) = (&lambda.body, On::element(T::C));
         let fold = code::<T>(op, body).map_err(|error| self.told(label, error))?;
         if let What::Range(..) = over.what {
@@ -238,11 +252,11 @@ impl Replica {
             self.gather(&mut partials, &split)?;
         }
         let result = match &self.backend {
-            Backend::Cuda(_) => self.fold_on_device::<T>(&call, tiles, fold, op, &partials),
+            Backend::Cuda(_) => self.fold_on_device::<T>(&call, tiles, (fold, op), &partials, to),
             Backend::Host(_) => {
                 let words = &partials.host().unwrap_or_default()[..tiles as usize];
                 let values = words.iter().map(|word| unslot::<T>(*word));
-                Ok(values.fold(identity::<T>(op), |sum, value| sum.combine(value, op)))
+                Ok(Some(values.fold(identity::<T>(op), |sum, value| sum.combine(value, op))))
             }
         };
         self.keep_partials(partials);
@@ -253,26 +267,26 @@ impl Replica {
         &mut self,
         call: &Call,
         tiles: u64,
-        fold: u32,
-        op: MergeOp,
+        (fold, op): (u32, MergeOp),
         partials: &Replicated<u64>,
-    ) -> Result<T> {
+        to: Option<u64>,
+    ) -> Result<Option<T>> {
         let loaded = self.load(call)?;
         let (lambda, _) = call.parameters(self, loaded.number)?;
         let (device, _) = self.on_cuda()?;
         let partial = partials.device().map_or(0, |words| words.pointer());
         let words = Shape { last: tiles, fold, partial, ..Shape::zeroed() }.as_words();
         let lane = device.lambdas.lane();
-        let to = [device.lambdas.result.pointer() + 8 * lane as u64];
-        let start = [slot(identity::<T>(op))];
-        device.launch_lambda(
-            loaded.kernels[1],
-            launch_shape(1),
-            &[&words, &lambda, &start, &to],
-        )?;
+        let own = device.lambdas.result.pointer() + 8 * lane as u64;
+        let (place, start) = ([to.unwrap_or(own)], [slot(identity::<T>(op))]);
+        let parameters: [&[u64]; 4] = [&words, &lambda, &start, &place];
+        device.launch_lambda(loaded.kernels[1], launch_shape(1), &parameters)?;
+        if to.is_some() {
+            return Ok(None);
+        }
         self.settle()?;
         let (device, _) = self.on_cuda()?;
-        Ok(unslot(device.lambdas.result.get(lane)))
+        Ok(Some(unslot(device.lambdas.result.get(lane))))
     }
 
     /// How often `lambda` gives each bin, 0 to `bins` - 1, over all elements of `over` on all replicas: `[bins]`, the

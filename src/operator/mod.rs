@@ -5,7 +5,8 @@
 //! * [`advance`](crate::fleet::Replica::advance): along arcs, to a set of nodes;
 //! * [`filter`](crate::fleet::Replica::filter): the elements that a predicate wants, as a list;
 //! * [`neighbor_reduce`](crate::fleet::Replica::neighbor_reduce): a fold over each node's arcs;
-//! * [`reduce`](crate::fleet::Replica::reduce) and [`histogram`](crate::fleet::Replica::histogram).
+//! * [`reduce`](crate::fleet::Replica::reduce) and [`histogram`](crate::fleet::Replica::histogram);
+//! * [`repeat`](crate::fleet::Replica::repeat): rounds of them.
 //!
 //! On a GPU a launch is asynchronous until a merge or a read. `docs/operators.md` is the guide.
 //!
@@ -23,6 +24,7 @@ mod lambda;
 mod launch;
 mod over;
 mod random;
+mod repeat;
 mod set;
 #[doc(hidden)]
 pub mod text;
@@ -40,3 +42,4 @@ pub use launch::LaunchRecord;
 pub(crate) use launch::arrays;
 pub use over::Over;
 pub use random::Random;
+pub use repeat::Left;

@@ -19,7 +19,7 @@ static FILLS: LazyLock<[Lambda<()>; 3]> = LazyLock::new(|| {
     ]
 });
 
-static COUNT: LazyLock<Lambda<u64>> = LazyLock::new(|| {
+pub(super) static COUNT: LazyLock<Lambda<u64>> = LazyLock::new(|| {
     let lambda = Lambda::new("count").reads::<u64>("words").cuda("return __popcll(words[i]);");
     lambda.host(|a| {
         let words = a.reads::<u64>("words");

@@ -1,0 +1,75 @@
+//! `repeat`: rounds until one leaves nothing, queued ahead of the counts of what they leave.
+
+use super::args::Args;
+use super::over::Over;
+use super::set::COUNT;
+use crate::collective::{Frontier, MergeOp};
+use crate::error::{Error, Result};
+use crate::fleet::{Backend, Replica};
+use std::collections::VecDeque;
+
+/// What a round leaves to do, once it has ended: made by [`Replica::left`], for [`Replica::repeat`].
+pub struct Left(Count);
+
+enum Count {
+    Known(u64),
+    /// By number.
+    Queued(u64),
+}
+
+/// Most rounds that are queued before the count of an earlier one is looked at.
+const AHEAD: usize = 8;
+
+impl Replica {
+    /// The number of nodes in the replica's copy of a set, when what was queued so far has ended. It does not wait.
+    pub fn left(&mut self, label: &'static str, set: &Frontier) -> Result<Left> {
+        if let Backend::Host(_) = &self.backend {
+            return Ok(Left(Count::Known(self.count(label, set)?)));
+        }
+        let (turn, to) = self.device()?.lambdas.next_count();
+        let words = Over::elements(set.words().len()).whole();
+        let args = Args::new().reads("words", set.words());
+        self.reduce_to(label, words, &COUNT, args, MergeOp::Sum, Some(to))?;
+        Ok(Left(Count::Queued(turn)))
+    }
+
+    /// Calls `round` until it leaves nothing, and returns how often it had to be called. What it leaves must be the same on all
+    /// replicas: the count of a merged set ([`Replica::left`]).
+    ///
+    /// On a GPU rounds are queued before it is known what earlier ones left, so that none waits for the host. Up to eight
+    /// rounds may then run after the last: a round that finds nothing to do must change nothing that is read later.
+    ///
+    /// # Errors
+    /// Those of `round`, and of its launches.
+    pub fn repeat(&mut self, mut round: impl FnMut(&mut Replica) -> Result<Left>) -> Result<u64> {
+        let (mut queued, mut ended) = (VecDeque::new(), 0);
+        loop {
+            queued.push_back(round(self)?);
+            // Few rounds are not worth more: those that run in vain take time, too.
+            let ahead = ((ended as usize + queued.len()) / 4).min(AHEAD);
+            while queued.len() > ahead {
+                let Some(left) = queued.pop_front() else { break };
+                ended += 1;
+                if self.known(left)? == 0 {
+                    return Ok(ended);
+                }
+            }
+        }
+    }
+
+    /// Waits for a count.
+    fn known(&mut self, left: Left) -> Result<u64> {
+        let turn = match left.0 {
+            Count::Known(left) => return Ok(left),
+            Count::Queued(turn) => turn,
+        };
+        let device = self.device()?;
+        let lambdas = &device.lambdas;
+        lambdas.count(turn)?;
+        device.wait_for(|| matches!(lambdas.count(turn), Ok(Some(_))))?;
+        device.bad_index()?;
+        lambdas
+            .count(turn)?
+            .ok_or_else(|| Error::machine("a count that did not come; this is a bug"))
+    }
+}
