@@ -232,7 +232,7 @@ impl<A: Algorithm> Query<A> {
 
     /// The device arrays of one of `world` replicas, the graph's included.
     pub(crate) fn arrays(&self, world: usize) -> Vec<DeviceArray> {
-        let shape = GraphShape::of_form(&self.graph, A::FORM, self.prepare.layout);
+        let shape = GraphShape::of_form(&self.graph, A::FORM, self.prepare);
         placed(arrays::<A>(&shape, &self.config, world), self.prepare.placement, world)
     }
 

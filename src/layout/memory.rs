@@ -6,7 +6,7 @@
 
 use super::rows::is_wide;
 use super::weighted_rows::{self as layout, WeightedLayout};
-use super::{Form, Layout, Placement};
+use super::{Form, Layout, Placement, PrepareOptions};
 use crate::device::kernels::{deal::TILE, queue};
 use crate::device::{GRANULE, MEETING_WORDS, footprint};
 use crate::graph::Graph;
@@ -56,28 +56,28 @@ impl DeviceArray {
 }
 
 impl GraphShape {
-    /// Of `graph`, laid out with weights as `choice` says. The layout itself is not made.
+    /// Of `graph`, laid out with weights as `choice` says, but not for the textbook loop. The layout itself is not made.
     pub fn of_weighted(graph: &Graph, choice: Layout) -> GraphShape {
-        Self::of_rows(graph, graph.is_symmetric(), choice)
+        Self::of_rows(graph, graph.is_symmetric(), choice.into())
     }
 
     /// Of `graph`, laid out without weights as `choice` says.
     pub fn of_topology(graph: &Graph, choice: Layout) -> GraphShape {
-        Self::of_rows(graph, graph.is_undirected(), choice)
+        Self::of_rows(graph, graph.is_undirected(), choice.into())
     }
 
     /// Of `graph` in `form`.
-    pub(crate) fn of_form(graph: &Graph, form: Form, choice: Layout) -> GraphShape {
+    pub(crate) fn of_form(graph: &Graph, form: Form, options: PrepareOptions) -> GraphShape {
         match form.is_topology() {
-            true => Self::of_topology(graph, choice),
-            false => Self::of_weighted(graph, choice),
+            true => Self::of_topology(graph, options.layout),
+            false => Self::of_rows(graph, graph.is_symmetric(), options),
         }
     }
 
     /// `symmetric`: rows are held once, and labels follow from out-degrees.
-    fn of_rows(graph: &Graph, symmetric: bool, choice: Layout) -> GraphShape {
+    fn of_rows(graph: &Graph, symmetric: bool, options: PrepareOptions) -> GraphShape {
         let into = if symmetric { None } else { graph.in_degrees() };
-        let sketch = layout::sketch(graph, into.as_deref(), choice);
+        let sketch = layout::sketch(graph, into.as_deref(), options);
         let self_loops = graph.self_loops();
         let kept = graph.origin.policies.keeps_duplicates();
         GraphShape {
@@ -296,13 +296,21 @@ mod tests {
     #[test]
     fn a_graph_s_shape_is_its_layout_s() {
         let mut graphs = vec![directed(), uneven()];
-        for spec in ["rmat:11", "grid:40x50", "star:3000", "chain:2000", "road:11", "geo:3000"] {
+        for spec in
+            ["rmat:11", "rmat:14", "grid:40x50", "star:3000", "chain:2000", "road:11", "geo:3000"]
+        {
             graphs.push(crate::generate::generate(spec).unwrap());
         }
         for graph in &graphs {
-            for choice in [Layout::Auto, Layout::Raw, Layout::Degree] {
-                let layout = WeightedLayout::new(graph, choice).unwrap();
-                let shape = GraphShape::of_weighted(graph, choice);
+            for (choice, textbook) in [
+                (Layout::Auto, false),
+                (Layout::Auto, true),
+                (Layout::Raw, false),
+                (Layout::Degree, true),
+            ] {
+                let options = PrepareOptions { textbook, ..choice.into() };
+                let layout = WeightedLayout::new(graph, options).unwrap();
+                let shape = GraphShape::of_form(graph, Form::Weighted, options);
                 let name = &graph.origin.dataset;
                 let counted = GraphShape { self_loops: 0, repeats: 0, weighted: true, ..shape };
                 assert_eq!(counted, GraphShape::of_weighted_layout(&layout), "{name} {choice}");
@@ -310,7 +318,7 @@ mod tests {
                 assert_eq!(rows.arcs * 4, layout.out.arcs.bytes() as usize, "{name} {choice}");
                 assert_eq!(rows.offsets, layout.out.offsets.len(), "{name} {choice}");
                 let all = Columns::new(graph, choice).unwrap();
-                let shape = GraphShape::of_topology(graph, choice);
+                let shape = GraphShape::of_form(graph, Form::Topology, options);
                 let found = (shape.active, shape.flat, shape.symmetric);
                 let made = (all.active as u64, all.flat, all.into.is_none());
                 assert_eq!(found, made, "{name} {choice}");

@@ -36,7 +36,8 @@ use std::str::FromStr;
 words!(
     /// The `--layout` option: how nodes are labelled inside.
     Layout, "--layout" {
-        /// By falling degree where degrees are skewed, else the input's labels.
+        /// By falling degree where degrees are skewed, else the input's labels. Rows with weights have the input's
+        /// labels in the textbook loop, too, where the graph has hubs.
         #[default]
         Auto = "auto",
         /// The input's labels.
@@ -94,7 +95,7 @@ impl Form {
 }
 
 /// How a graph is prepared.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct PrepareOptions {
     /// What a chunk's size counts.
@@ -105,6 +106,8 @@ pub struct PrepareOptions {
     pub layout: Layout,
     /// Where arcs lie.
     pub placement: Placement,
+    /// The workload runs the textbook loop, `MergeMode::Dense`. [`Layout::Auto`] then labels rows with weights for it.
+    pub textbook: bool,
 }
 
 impl Default for PrepareOptions {
@@ -114,7 +117,15 @@ impl Default for PrepareOptions {
             chunk_align: 64,
             layout: Layout::Auto,
             placement: Placement::Replicated,
+            textbook: false,
         }
+    }
+}
+
+impl From<Layout> for PrepareOptions {
+    /// The default with this layout.
+    fn from(layout: Layout) -> Self {
+        PrepareOptions { layout, ..PrepareOptions::default() }
     }
 }
 

@@ -12,17 +12,25 @@ use crate::graph::Graph;
 use crate::verify::Checker;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The layouts of a graph on the host, under one [`Layout`], for all fleets.
+/// The layouts of a graph on the host, under one [`Layout`], for all fleets, and for runs of the textbook loop and others.
 #[derive(Default)]
 pub struct Layouts {
-    weighted: Option<Arc<WeightedLayout>>,
+    /// For the textbook loop, and for all else.
+    weighted: [Option<Arc<WeightedLayout>>; 2],
     topology: Option<Arc<Columns>>,
     simple: Option<Arc<Columns>>,
 }
 
 impl Layouts {
-    fn weighted(&mut self, graph: &Graph, layout: Layout) -> Result<Arc<WeightedLayout>> {
-        made(&mut self.weighted, || WeightedLayout::new(graph, layout).map(Arc::new))
+    fn weighted(&mut self, graph: &Graph, options: PrepareOptions) -> Result<Arc<WeightedLayout>> {
+        let [textbook, other] = &mut self.weighted;
+        let (own, other) = if options.textbook { (textbook, other) } else { (other, textbook) };
+        // Both have the same labels, unless these depend on hubs.
+        let depends = |made: &&Arc<WeightedLayout>| options.layout == Layout::Auto && made.has_hubs;
+        if let Some(same) = other.as_ref().filter(|made| !depends(made)) {
+            return Ok(same.clone());
+        }
+        made(own, || WeightedLayout::new(graph, options).map(Arc::new))
     }
 
     fn topology(&mut self, graph: &Graph, layout: Layout) -> Result<Arc<Columns>> {
@@ -210,7 +218,7 @@ impl Prepared {
                     return Ok(Arc::new(made));
                 }
                 self.let_go(fleet)?;
-                let layout = layouts.weighted(&graph, self.options.layout)?;
+                let layout = layouts.weighted(&graph, self.options)?;
                 WeightedGraph::new(fleet, graph, layout, self.options).map(Arc::new)
             },
         )
@@ -328,5 +336,40 @@ fn made<T>(slot: &mut Option<Arc<T>>, make: impl FnOnce() -> Result<Arc<T>>) -> 
     match slot {
         Some(made) => Ok(made.clone()),
         None => Ok(slot.insert(make()?).clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::generate;
+
+    #[test]
+    fn layouts_of_the_textbook_loop_are_others_where_there_are_hubs_alone() {
+        for (spec, layout, names) in [
+            ("rmat:14", Layout::Auto, ["degree", "raw"]),
+            ("rmat:14", Layout::Degree, ["degree", "degree"]),
+            ("rmat:14", Layout::Raw, ["raw", "raw"]),
+            ("uniform:4096", Layout::Auto, ["degree", "degree"]),
+            ("grid:60x60", Layout::Auto, ["raw", "raw"]),
+        ] {
+            let graph = generate(spec).unwrap();
+            for order in [[false, true], [true, false]] {
+                let mut layouts = Layouts::default();
+                let mut made = order.map(|textbook| {
+                    let options = PrepareOptions { textbook, ..layout.into() };
+                    let made = layouts.weighted(&graph, options).unwrap();
+                    let again = layouts.weighted(&graph, options).unwrap();
+                    assert!(Arc::ptr_eq(&made, &again), "{spec}, {layout}");
+                    made
+                });
+                if order[0] {
+                    made.reverse();
+                }
+                assert_eq!(made.each_ref().map(|made| made.name), names, "{spec}, {layout}");
+                let shared = Arc::ptr_eq(&made[0], &made[1]);
+                assert_eq!(shared, names[0] == names[1], "{spec}, {layout}: made twice");
+            }
+        }
     }
 }

@@ -237,7 +237,7 @@ impl Columns {
         crate::memory::room("the layout without weights", least)?;
         let transpose = directed.then(|| graph.transpose());
         let degree = |v: usize| graph.degree(v) + transpose.as_ref().map_or(0, |t| t.degree(v));
-        let (sketch, labels) = layout::labels(graph, &degree, choice);
+        let (sketch, labels) = layout::labels(graph, &degree, choice.into());
         let out = rows(graph, &labels, sketch.active)?;
         let into = transpose.map(|t| rows(&t, &labels, sketch.active)).transpose()?;
         Ok(Columns {

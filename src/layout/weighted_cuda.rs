@@ -109,6 +109,7 @@ impl DeviceWeighted {
             mean_weight,
             lightest,
             flat: sketch.flat,
+            has_hubs: sketch.has_hubs,
             name: if sketch.by_degree { "degree" } else { "raw" },
             by_degree: sketch.by_degree,
             ms,

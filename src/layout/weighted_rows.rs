@@ -1,7 +1,7 @@
 //! The weighted layout of a graph: relabelled, rows sorted by weight, packed, transposed. It is made once on the host. Host
 //! replicas share it, devices receive copies of its arrays.
 
-use super::Layout as Choice;
+use super::{Layout as Choice, PrepareOptions};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use rayon::prelude::*;
@@ -128,6 +128,8 @@ pub struct WeightedLayout {
     pub(crate) lightest: f32,
     /// Degrees are flat and small: expect a high diameter.
     pub(crate) flat: bool,
+    /// Some degree is at least [`HUB`] times the mean.
+    pub(crate) has_hubs: bool,
     /// `degree` or `raw`.
     pub(crate) name: &'static str,
     /// Labels are not nodes. Where devices made it, replica 0 alone has them on the host.
@@ -143,20 +145,25 @@ pub(super) struct Sketch {
     /// Nodes that get rows.
     pub active: usize,
     pub flat: bool,
+    pub has_hubs: bool,
     pub by_degree: bool,
     pub packing: Option<Packing>,
 }
 
 /// Looks at `graph`; `in_degrees` `[n]` are those of a directed one.
-pub(super) fn sketch(graph: &Graph, in_degrees: Option<&[u64]>, choice: Choice) -> Sketch {
-    sketch_of(graph, &|v| graph.degree(v) + in_degrees.map_or(0, |d| d[v]), choice)
+pub(super) fn sketch(graph: &Graph, in_degrees: Option<&[u64]>, options: PrepareOptions) -> Sketch {
+    sketch_of(graph, &|v| graph.degree(v) + in_degrees.map_or(0, |d| d[v]), options)
 }
 
-fn sketch_of(graph: &Graph, degree: &(impl Fn(usize) -> u64 + Sync), choice: Choice) -> Sketch {
+fn sketch_of(
+    graph: &Graph,
+    degree: &(impl Fn(usize) -> u64 + Sync),
+    options: PrepareOptions,
+) -> Sketch {
     let n = graph.nodes();
     let max_degree = (0..n).into_par_iter().map(degree).max().unwrap_or(0);
     let connected = (0..n).into_par_iter().filter(|v| degree(*v) > 0).count();
-    Sketch::new(graph, [max_degree, connected as u64], packing(graph), choice)
+    Sketch::new(graph, [max_degree, connected as u64], packing(graph), options)
 }
 
 impl Sketch {
@@ -165,17 +172,18 @@ impl Sketch {
         graph: &Graph,
         [max_degree, connected]: [u64; 2],
         packing: Option<Packing>,
-        choice: Choice,
+        options: PrepareOptions,
     ) -> Sketch {
         let (n, connected) = (graph.nodes(), connected.max(1) as usize);
         let flat = is_flat(graph.arcs(), connected, max_degree);
-        let by_degree = match choice {
-            Choice::Auto => !flat,
+        let has_hubs = max_degree as f64 >= HUB * (graph.arcs() as f64 / connected as f64);
+        let by_degree = match options.layout {
+            Choice::Auto => !(flat || options.textbook && has_hubs),
             Choice::Raw => false,
             Choice::Degree => true,
         };
         let active = if by_degree { connected.min(n) } else { n };
-        Sketch { max_degree, active, flat, by_degree, packing }
+        Sketch { max_degree, active, flat, has_hubs, by_degree, packing }
     }
 }
 
@@ -205,6 +213,14 @@ pub(super) fn half_of_arcs([out, into]: [&[u64]; 2]) -> f64 {
 /// Mean and largest degrees up to which a graph counts as flat.
 pub(super) const FLAT_MEAN: f64 = 8.0;
 const FLAT_MAX: u64 = 64;
+/// For the textbook loop a graph has hubs if its largest degree, in and out, is at least this many times the mean number of
+/// arcs out of a node that has any arc.
+///
+/// A step of that loop updates distances of 4 bytes by atomic operations, and operations on one cache line of 128 bytes wait
+/// for each other. A node of this degree receives twice as many of them as the 32 nodes of a whole line do on average. If
+/// labels fall by degree, the hubs share a few lines, for which most operations wait. The labels of the input spread the hubs
+/// over many lines. No degree comes near this if the ends of arcs are drawn evenly from all nodes.
+const HUB: f64 = 64.0;
 
 /// Whether all degrees are small: no node is worth a place beside others.
 pub(super) fn is_flat(arcs: u64, nodes: usize, max_degree: u64) -> bool {
@@ -212,8 +228,8 @@ pub(super) fn is_flat(arcs: u64, nodes: usize, max_degree: u64) -> bool {
 }
 
 impl WeightedLayout {
-    /// Lays `graph` out.
-    pub fn new(graph: &Graph, choice: Choice) -> Result<WeightedLayout> {
+    /// Lays `graph` out. Of `options` only `layout` and `textbook` count.
+    pub fn new(graph: &Graph, options: PrepareOptions) -> Result<WeightedLayout> {
         let start = Instant::now();
         let n = graph.nodes();
         let symmetric = graph.is_symmetric();
@@ -223,8 +239,8 @@ impl WeightedLayout {
         crate::memory::room("the layout with weights", least)?;
         let transpose = if symmetric { None } else { Some(graph.transpose()) };
         let degree = |v: usize| graph.degree(v) + transpose.as_ref().map_or(0, |t| t.degree(v));
-        let (sketch, (input_of, label_of)) = labels(graph, &degree, choice);
-        let Sketch { active, flat, by_degree, packing, .. } = sketch;
+        let (sketch, (input_of, label_of)) = labels(graph, &degree, options);
+        let Sketch { active, flat, has_hubs, by_degree, packing, .. } = sketch;
         let map = (input_of.as_deref(), label_of.as_deref());
         let out = rows(graph, map, active, packing)?;
         let into = transpose.map(|t| rows(&t, map, active, packing)).transpose()?;
@@ -240,6 +256,7 @@ impl WeightedLayout {
             mean_weight,
             lightest,
             flat,
+            has_hubs,
             name,
             by_degree,
             ms,
@@ -296,9 +313,9 @@ pub(super) type Labels = (Option<Vec<u32>>, Option<Vec<u32>>);
 pub(super) fn labels(
     graph: &Graph,
     degree: &(impl Fn(usize) -> u64 + Sync),
-    choice: Choice,
+    options: PrepareOptions,
 ) -> (Sketch, Labels) {
-    let sketch = sketch_of(graph, degree, choice);
+    let sketch = sketch_of(graph, degree, options);
     let labels = match sketch.by_degree {
         true => relabel(graph.nodes(), sketch.max_degree, degree),
         false => (None, None),

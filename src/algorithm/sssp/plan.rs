@@ -293,13 +293,13 @@ mod tests {
     use crate::fleet::FleetConfig;
     use crate::generate::generate;
     use crate::io::LoadOptions;
-    use crate::layout::Layout;
+    use crate::layout::PrepareOptions;
 
     /// A graph with such weights.
     fn weighted(spec: &str, weights: &str) -> WeightedLayout {
         let options = LoadOptions { weights: weights.parse().unwrap(), ..LoadOptions::default() };
         let graph = crate::io::load_with(spec, &options).unwrap();
-        WeightedLayout::new(&graph, Layout::Auto).unwrap()
+        WeightedLayout::new(&graph, PrepareOptions::default()).unwrap()
     }
 
     fn uniform(weights: &str) -> WeightedLayout {
@@ -318,7 +318,7 @@ mod tests {
             ("star:5000", false, false),
         ] {
             let graph = generate(spec).unwrap();
-            let layout = WeightedLayout::new(&graph, Layout::Auto).unwrap();
+            let layout = WeightedLayout::new(&graph, PrepareOptions::default()).unwrap();
             // A window is eight mean weights over the mean degree.
             let rows = (0..graph.nodes()).filter(|v| graph.degree(*v) > 0);
             let (nodes, arcs) = (rows.clone().count() as f64, graph.arcs() as f64);
@@ -345,8 +345,9 @@ mod tests {
 
     #[test]
     fn gpus_join_for_large_graphs() {
-        let layout =
-            |spec: &str| WeightedLayout::new(&generate(spec).unwrap(), Layout::Auto).unwrap();
+        let layout = |spec: &str| {
+            WeightedLayout::new(&generate(spec).unwrap(), PrepareOptions::default()).unwrap()
+        };
         for (spec, wanted) in [
             ("rmat:16", false),
             ("rmat:16,ef=64", false),
@@ -384,7 +385,8 @@ mod tests {
             ("grid:50x60", None),
             ("road:10", None),
         ] {
-            let layout = WeightedLayout::new(&generate(spec).unwrap(), Layout::Auto).unwrap();
+            let layout =
+                WeightedLayout::new(&generate(spec).unwrap(), PrepareOptions::default()).unwrap();
             assert_eq!(window(&layout), wanted, "{spec}");
         }
     }

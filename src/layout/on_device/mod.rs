@@ -298,8 +298,9 @@ impl Making<'_> {
         let weight_bits = if low == high { 0 } else { bits(u64::from(high - low) + 1) };
         let weights = KeyForm { column_bits: 0, weight_bits, bias: low, weight };
         let (max_degree, connected) = (facts[0], facts[1] as usize);
-        let sketch =
-            Sketch::new(graph, [max_degree, connected as u64], packing, self.wanted.options.layout);
+        let Wanted { options, weights: with_weights, .. } = self.wanted;
+        let options = PrepareOptions { textbook: options.textbook && with_weights, ..options };
+        let sketch = Sketch::new(graph, [max_degree, connected as u64], packing, options);
         Ok(Found { sketch, in_degrees, lightest, mean_weight, weights })
     }
 

@@ -133,17 +133,21 @@ fn layouts_made_on_gpus_are_those_of_the_host() {
     let fleets = fleets(None);
     let graphs = if fleets.is_empty() { vec![] } else { graphs() };
     let (mut packed, mut pairs, mut without_repeats) = (0, 0, 0);
-    for ((name, graph), layout) in graphs.into_iter().flat_map(|graph| {
-        [Layout::Auto, Layout::Raw, Layout::Degree].map(|layout| (graph.clone(), layout))
+    for ((name, graph), layout, textbook) in graphs.into_iter().flat_map(|graph| {
+        let kinds = [Layout::Auto, Layout::Raw, Layout::Degree].map(|layout| (layout, false));
+        let kinds = kinds.into_iter().chain([(Layout::Auto, true)]);
+        kinds.map(move |(layout, textbook)| (graph.clone(), layout, textbook))
     }) {
         let graph = Arc::new(graph);
         let host = Columns::new(&graph, layout).unwrap();
         let once = host.without_repeats();
-        let weighted = WeightedLayout::new(&graph, layout).unwrap();
+        let kind = PrepareOptions { textbook, ..layout.into() };
+        let weighted = WeightedLayout::new(&graph, kind).unwrap();
         let placements = [Placement::Replicated, Placement::Sharded];
         for (fleet, placement) in fleets.iter().flat_map(|fleet| placements.map(|p| (fleet, p))) {
-            let what = format!("{name}, {layout}, {placement}, {} replicas", fleet.world());
-            let options = PrepareOptions { layout, placement, ..PrepareOptions::default() };
+            let world = fleet.world();
+            let what = format!("{name}, {layout}, {textbook}, {placement}, {world} replicas");
+            let options = PrepareOptions { placement, ..kind };
             let prepared = Prepared::new(fleet, graph.clone(), options).unwrap();
             let made = prepared.topology(fleet).unwrap();
             assert!(!made.columns.out.is_loaded(), "{what}: not made on the device");
@@ -169,7 +173,8 @@ fn layouts_made_on_gpus_are_those_of_the_host() {
             let (laid, devices) = (&made.layout, 0..fleet.world());
             let facts = |l: &WeightedLayout| {
                 let bits = (l.mean_weight.to_bits(), l.lightest.to_bits());
-                (l.nodes, l.active, l.flat, l.name, l.into.is_some(), l.out.arcs.packing(), bits)
+                let rows = (l.into.is_some(), l.out.arcs.packing());
+                (l.nodes, l.active, l.flat, l.has_hubs, l.name, rows, bits)
             };
             assert_eq!(facts(laid), facts(&weighted), "{what}");
             let nodes = 0..laid.nodes as u32;
