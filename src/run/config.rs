@@ -427,6 +427,7 @@ impl RunConfig {
             chunk_align: self.chunk_align,
             layout: self.layout,
             placement: self.placement,
+            textbook: self.merge == MergeMode::Dense,
         }
     }
 }

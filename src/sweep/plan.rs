@@ -24,8 +24,7 @@ pub(super) fn same_graph(a: &RunConfig, b: &RunConfig) -> bool {
 }
 
 pub(super) fn same_preparation(a: &RunConfig, b: &RunConfig) -> bool {
-    let of = |run: &RunConfig| (run.chunks, run.chunk_align, run.layout, run.placement);
-    of(a) == of(b)
+    a.prepare() == b.prepare()
 }
 
 /// The product of the lists, less what is excluded, with what is included, as it is to run: a fleet after

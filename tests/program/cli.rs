@@ -308,6 +308,34 @@ fn a_trace_says_how_many_levels_a_step_had() {
 }
 
 #[test]
+fn the_textbook_loop_of_shortest_paths_keeps_the_labels_of_a_graph_with_hubs() {
+    let layout = |workload: &str, graph: &str, more: &[&str]| {
+        let args = ["run", workload, "--graph", graph, "--devices", "host:2", "--verify"];
+        let seeds: &[&str] = if workload == "vn" { &["--seeds", "first:3"] } else { &[] };
+        let args = [&args[..], &["--json", "-"], seeds, more].concat();
+        let record: Value = serde_json::from_str(&stdout(&succeeds(&args))).unwrap();
+        assert_eq!(record["verified"], "yes", "{args:?}");
+        record["prepare"]["layout"].as_str().unwrap().to_string()
+    };
+    let dense = ["--merge", "dense"];
+    for workload in ["sssp", "vn"] {
+        assert_eq!(layout(workload, "rmat:14", &dense), "raw", "{workload}");
+        assert_eq!(layout(workload, "star:3000", &dense), "raw", "{workload}");
+        for merge in ["auto", "split", "redundant"] {
+            let merge = ["--merge", merge];
+            assert_eq!(layout(workload, "rmat:14", &merge), "degree", "{workload} {merge:?}");
+        }
+        assert_eq!(layout(workload, "uniform:4096", &dense), "degree", "{workload}");
+        let degree = [&dense[..], &["--layout", "degree"]].concat();
+        assert_eq!(layout(workload, "rmat:14", &degree), "degree", "{workload}");
+    }
+    for workload in ["bfs", "cc", "pagerank"] {
+        assert_eq!(layout(workload, "rmat:14", &dense), "degree", "{workload}");
+    }
+    assert_eq!(layout("sssp", "grid:60x60", &dense), "raw", "as without the textbook loop");
+}
+
+#[test]
 fn files_that_are_no_graphs_are_missed_as_what_they_are() {
     let geo = |labels| ["run", "geo", "--graph", GRAPH, "--devices", "host", "--labels", labels];
     refused(&geo("no-such.csv"), "no-such.csv: no such file; check the path\n");

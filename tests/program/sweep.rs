@@ -384,6 +384,32 @@ fn a_process_a_run_finds_what_one_process_finds() {
 }
 
 #[test]
+fn cells_that_differ_in_merge_alone_have_the_layout_of_their_own_merge() {
+    // Shared layouts of the host, one after another on each fleet, and a graph where both are the same.
+    for merges in ["'auto', 'dense'", "'dense', 'auto'"] {
+        let place = Place::new(&format!(
+            "graphs = ['rmat:14', 'uniform:4096']\ndevices = ['host:2', 'host:3']\n\
+             workloads = ['sssp', 'bfs', 'vn']\nmerges = [{merges}]\n\
+             [run]\nruns = 1\nverify = true\nseeds = 'first:3'\n"
+        ));
+        let output = place.sweep(&[]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let records = place.records();
+        assert_eq!(records.len(), 24);
+        for record in &records {
+            let coordinates = &record["coordinates"];
+            let of = |name: &str| coordinates[name].as_str().unwrap();
+            let textbook = of("workload") != "bfs" && of("merge") == "dense";
+            let raw = textbook && of("graph") == "rmat:14";
+            let layout = if raw { "raw" } else { "degree" };
+            assert_eq!(record["prepare"]["layout"], layout, "{coordinates}");
+            assert_eq!(record["verified"], "yes", "{coordinates}");
+            assert_eq!(coordinates["layout"], "auto");
+        }
+    }
+}
+
+#[test]
 fn two_failing_cells_do_not_stop_the_others_and_are_named_at_the_end() {
     let place = Place::new(
         "graphs = ['missing.mtx', 'chain:20']\ndevices = ['host:2']\nworkloads = ['vn', 'cc']\n\
