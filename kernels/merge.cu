@@ -18,6 +18,14 @@ struct FetchArgs {  // @host
     u32 world, rank;
 };
 
+struct ChangesArgs {  // @host
+    u64 copies[REPLICAS];  // address of element 0 of every replica's array, in rank order
+    u64 sets[REPLICAS];    // of every replica's set of nodes
+    u64 start, end;        // words of sets that are this replica's
+    u32 world;
+    u32 op;  // Op
+};
+
 template <typename T> struct Or {
     static __device__ T apply(T a, T b) { return a | b; }
 };
@@ -78,6 +86,48 @@ template <typename T> __device__ void reduce_any(const MergeArgs& a) {
     else reduce_ordered<T>(a);
 }
 
+// Gives everybody the union of the sets in words start..end, and the elements in it reduced over all copies: this replica alone
+// reads and writes there. A warp takes 32 words, and then the 32 elements of each that has any.
+template <typename T, template <typename> class Op> __device__ void changes(const ChangesArgs& a) {
+    u32 lane = threadIdx.x & 31u;
+    u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
+    for (u64 base = a.start + warp * 32; base < a.end; base += warps * 32) {
+        u64 word = base + lane;
+        u32 all = 0;
+        if (word < a.end) {
+            u32 both = FULL;
+            for (u32 r = 0; r < a.world; r++) {
+                u32 own = ((const u32*)a.sets[r])[word];
+                all |= own;
+                both &= own;
+            }
+            if (all != both)
+                for (u32 r = 0; r < a.world; r++) ((u32*)a.sets[r])[word] = all;
+        }
+        u32 rest = __ballot_sync(FULL, all != 0);
+        while (rest) {
+            u32 owner = __ffs(rest) - 1;
+            rest &= rest - 1;
+            u32 bits = __shfl_sync(FULL, all, owner);
+            if ((bits >> lane & 1u) == 0) continue;
+            u64 at = (base + owner) * 32 + lane;
+            T sum = ((const T*)a.copies[0])[at];
+            for (u32 r = 1; r < a.world; r++) sum = Op<T>::apply(sum, ((const T*)a.copies[r])[at]);
+            for (u32 r = 0; r < a.world; r++) ((T*)a.copies[r])[at] = sum;
+        }
+    }
+}
+
+template <typename T> __device__ void changes_ordered(const ChangesArgs& a) {
+    if (a.op == OP_MIN) changes<T, Min>(a);
+    else changes<T, Max>(a);
+}
+
+template <typename T> __device__ void changes_any(const ChangesArgs& a) {
+    if (a.op == OP_OR) changes<T, Or>(a);
+    else changes_ordered<T>(a);
+}
+
 // A kernel a type, since compilers work on several kernels at once.
 extern "C" __global__ void merge_reduce_u8(const MergeArgs a) { reduce_any<u8>(a); }
 extern "C" __global__ void merge_reduce_u32(const MergeArgs a) { reduce_any<u32>(a); }
@@ -85,6 +135,13 @@ extern "C" __global__ void merge_reduce_u64(const MergeArgs a) { reduce_any<u64>
 extern "C" __global__ void merge_reduce_i32(const MergeArgs a) { reduce_ordered<int>(a); }
 extern "C" __global__ void merge_reduce_f32(const MergeArgs a) { reduce_ordered<float>(a); }
 extern "C" __global__ void merge_reduce_f64(const MergeArgs a) { reduce_ordered<double>(a); }
+
+extern "C" __global__ void merge_changes_u8(const ChangesArgs a) { changes_any<u8>(a); }
+extern "C" __global__ void merge_changes_u32(const ChangesArgs a) { changes_any<u32>(a); }
+extern "C" __global__ void merge_changes_u64(const ChangesArgs a) { changes_any<u64>(a); }
+extern "C" __global__ void merge_changes_i32(const ChangesArgs a) { changes_ordered<int>(a); }
+extern "C" __global__ void merge_changes_f32(const ChangesArgs a) { changes_ordered<float>(a); }
+extern "C" __global__ void merge_changes_f64(const ChangesArgs a) { changes_ordered<double>(a); }
 
 // Copies every other owner's slice from that owner; blocks are dealt over the owners, so that all links
 // are busy at once.

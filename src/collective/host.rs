@@ -1,6 +1,6 @@
 //! The host collective: replicas on threads of this process, merged in main memory.
 
-use super::two_shot::{Mover, two_shot};
+use super::two_shot::{Mover, one_shot, two_shot};
 use super::{Collective, Dtype, Element, Seat, Span};
 use super::{Payload, Split};
 use crate::error::Result;
@@ -17,6 +17,10 @@ impl Collective for HostCollective {
     fn merge(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()> {
         span.check()?;
         two_shot(&mut HostMover, seat, span, split)
+    }
+
+    fn merge_changes(&mut self, seat: &Seat, span: Span, set: Span, split: &Split) -> Result<()> {
+        one_shot(&mut HostMover, seat, (span, set), split)
     }
 }
 
@@ -43,6 +47,18 @@ impl Mover for HostMover {
         Ok(())
     }
 
+    fn changes(&mut self, span: &Span, copies: &[[u64; 2]], range: Range<u64>) -> Result<()> {
+        match span.dtype {
+            Dtype::U8 => changes::<u8>(span, copies, range),
+            Dtype::U32 => changes::<u32>(span, copies, range),
+            Dtype::U64 => changes::<u64>(span, copies, range),
+            Dtype::I32 => changes::<i32>(span, copies, range),
+            Dtype::F32 => changes::<f32>(span, copies, range),
+            Dtype::F64 => changes::<f64>(span, copies, range),
+        }
+        Ok(())
+    }
+
     fn fetch(&mut self, span: &Span, copies: &[u64], split: &Split, rank: usize) -> Result<()> {
         let size = span.dtype.size();
         // Start with the next rank, so that not everybody reads from the same owner at once.
@@ -60,6 +76,29 @@ impl Mover for HostMover {
             }
         }
         Ok(())
+    }
+}
+
+/// The union of the sets in the words `range`, and the elements in it reduced over all copies, to all copies.
+fn changes<T: Element>(span: &Span, copies: &[[u64; 2]], range: Range<u64>) {
+    for word in range.start as usize..range.end as usize {
+        // SAFETY: live sets of as many words; in the one shot this thread alone reads and writes these.
+        let sets = copies.iter().map(|[_, set]| unsafe { (*set as *mut u64).add(word) });
+        // SAFETY: as above.
+        let mut all = sets.clone().fold(0, |all, set| all | unsafe { *set });
+        // SAFETY: as above.
+        sets.for_each(|set| unsafe { *set = all });
+        while all != 0 {
+            let at = word * 64 + all.trailing_zeros() as usize;
+            all &= all - 1;
+            // SAFETY: live arrays with an element a node of the sets, whose words are this thread's alone.
+            let values = copies.iter().map(|[copy, _]| unsafe { (*copy as *mut T).add(at) });
+            // SAFETY: as above.
+            let sum =
+                values.clone().map(|value| unsafe { *value }).reduce(|a, b| a.combine(b, span.op));
+            // SAFETY: as above.
+            values.for_each(|value| unsafe { *value = sum.unwrap_or_else(T::zeroed) });
+        }
     }
 }
 

@@ -90,6 +90,17 @@ impl Span {
     }
 }
 
+/// [`Collective::merge_changes`] as two merges of whole arrays.
+fn both(
+    collective: &mut impl Collective,
+    seat: &Seat,
+    (span, set): (Span, Span),
+    split: &Split,
+) -> Result<()> {
+    collective.merge(seat, set, split)?;
+    collective.merge(seat, span, &Split::nodes(span.length, seat.world, SLICE_ALIGN))
+}
+
 /// Makes replicas equal. Every replica calls it with the same span (but its own address) and split.
 pub(crate) trait Collective: Send {
     /// `nccl`, `peer` or `host`.
@@ -117,4 +128,8 @@ pub(crate) trait Collective: Send {
     /// Merges in place. For Gather, `split` says who owns what; else it only divides the work.
     /// On devices the merge is ordered on the replica's stream; it may not have ended on return.
     fn merge(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()>;
+
+    /// Merges `set`, the words of a set of nodes, by Or, and the elements of `span` at the nodes in the union, which are all
+    /// that may differ. `split` divides the words of the set.
+    fn merge_changes(&mut self, seat: &Seat, span: Span, set: Span, split: &Split) -> Result<()>;
 }

@@ -3,13 +3,13 @@
 //!
 //! Host and event synchronisation only: replicas that share a GPU need not run at once.
 
-use super::two_shot::{Mover, two_shot};
+use super::two_shot::{Mover, one_shot, two_shot};
 use super::{Collective, MergeOp, Seat, Span};
-use super::{Payload, Split, Ticket, apart};
+use super::{Payload, Split, Ticket, apart, both};
 use crate::collective::host::HostCollective;
 use crate::device::kernels::hive::{OP_MAX, OP_MIN, OP_OR, OP_SUM};
 use crate::device::kernels::joint::{Joint, Mail};
-use crate::device::kernels::merge::{FetchArgs, MergeArgs};
+use crate::device::kernels::merge::{ChangesArgs, FetchArgs, MergeArgs};
 use crate::device::{CudaDevice, DeviceBuffer, EVENT_RING, KERNELS, Launch};
 use crate::error::{Error, Result};
 use bytemuck::Zeroable;
@@ -84,6 +84,7 @@ pub(crate) struct PeerCollective {
 pub(super) struct MergeKernels {
     /// In the order of [`Dtype`].
     reduce: [crate::device::Function; 6],
+    changes: [crate::device::Function; 6],
     fetch: crate::device::Function,
     blocks: u32,
 }
@@ -105,8 +106,17 @@ impl MergeKernels {
             load("merge_reduce_f32")?,
             load("merge_reduce_f64")?,
         ];
+        let changes = [
+            load("merge_changes_u8")?,
+            load("merge_changes_u32")?,
+            load("merge_changes_u64")?,
+            load("merge_changes_i32")?,
+            load("merge_changes_f32")?,
+            load("merge_changes_f64")?,
+        ];
         Ok(MergeKernels {
             reduce,
+            changes,
             fetch: device.function(source, &[], "merge_fetch")?,
             blocks: device.info.multiprocessors * 4 / device.sharers,
         })
@@ -139,6 +149,32 @@ impl MergeKernels {
             cooperative: false,
         };
         crate::device::launch_on(name, stream, self.reduce[span.dtype as usize], shape, &args)
+    }
+
+    /// Sets and what has changed, in the words `range` (of 64 nodes).
+    fn changes(
+        &self,
+        name: &str,
+        stream: sys::CUstream,
+        span: &Span,
+        copies: &[[u64; 2]],
+        range: Range<u64>,
+    ) -> Result<()> {
+        // Kernels see words of 32 nodes.
+        let (start, end) = (2 * range.start, 2 * range.end);
+        let mut args = ChangesArgs { start, end, ..ChangesArgs::zeroed() };
+        for (at, [copy, set]) in copies.iter().enumerate() {
+            (args.copies[at], args.sets[at]) = (*copy, *set);
+        }
+        (args.world, args.op) = (copies.len() as u32, op_code(span.op));
+        let wanted = (end - start).div_ceil(u64::from(THREADS)).max(1);
+        let shape = Launch {
+            blocks: wanted.min(u64::from(self.blocks.max(1))) as u32,
+            threads: THREADS,
+            shared_bytes: 0,
+            cooperative: false,
+        };
+        crate::device::launch_on(name, stream, self.changes[span.dtype as usize], shape, &args)
     }
 
     /// Every other owner's slice, in one launch.
@@ -214,6 +250,10 @@ impl Collective for PeerCollective {
         two_shot(self, seat, span, split)
     }
 
+    fn merge_changes(&mut self, seat: &Seat, span: Span, set: Span, split: &Split) -> Result<()> {
+        one_shot(self, seat, (span, set), split)
+    }
+
     fn joint(&self) -> Option<Joint> {
         self.joint
     }
@@ -253,6 +293,13 @@ impl Mover for PeerCollective {
             return Ok(());
         }
         self.kernels.reduce(&self.name, self.stream.0, span, copies, range)
+    }
+
+    fn changes(&mut self, span: &Span, copies: &[[u64; 2]], range: Range<u64>) -> Result<()> {
+        if range.is_empty() {
+            return Ok(());
+        }
+        self.kernels.changes(&self.name, self.stream.0, span, copies, range)
     }
 
     fn fetch(&mut self, span: &Span, copies: &[u64], split: &Split, rank: usize) -> Result<()> {
@@ -299,6 +346,10 @@ impl Collective for StagedCollective {
             )?;
             check("cuStreamSynchronize", sys::cuStreamSynchronize(self.stream.0))
         }
+    }
+
+    fn merge_changes(&mut self, seat: &Seat, span: Span, set: Span, split: &Split) -> Result<()> {
+        both(self, seat, (span, set), split)
     }
 }
 

@@ -228,6 +228,52 @@ impl Replica {
         self.merge_array(array, Span { op: MergeOp::Gather, ..array.span() }, split, true)
     }
 
+    /// Merges `set` by Or, and `array` at the nodes in the union of the copies of `set`, by its operation: Or, Min or Max. The set
+    /// must hold every node whose element changed in this replica's copy since the last merge; other elements are not looked at.
+    /// It costs what has changed, and one meeting less than a merge.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for an array that has not an element a node, or another operation.
+    pub fn merge_changes<T: Element>(
+        &mut self,
+        array: &mut Replicated<T>,
+        set: &mut Frontier,
+    ) -> Result<()> {
+        let (span, words) = (array.span(), set.words().span());
+        let own = self.owner();
+        own.check(span.label, array.owner())?;
+        own.check(words.label, set.words().owner())?;
+        let refuse = |what: String| Err(own.refuses(span.label, what));
+        if !matches!(span.op, MergeOp::Or | MergeOp::Min | MergeOp::Max) {
+            let op = span.op.name();
+            return refuse(format!(
+                "its changes cannot be merged by '{op}'; use or, min or max, or r.merge"
+            ));
+        }
+        if words.op != MergeOp::Or {
+            return refuse(format!(
+                "set {} is not merged by 'or'; make it with MergeOp::Or",
+                words.label
+            ));
+        }
+        if array.len() != set.nodes() {
+            let (held, nodes) = (array.len(), set.nodes());
+            return refuse(format!(
+                "it holds {held} elements, set {} is of {nodes} nodes; give a set of as many",
+                words.label
+            ));
+        }
+        span.check()?;
+        self.join()?;
+        array.written().store(0, Ordering::Relaxed);
+        set.words().written().store(0, Ordering::Relaxed);
+        if self.seat.world == 1 {
+            return Ok(());
+        }
+        let split = Split::nodes(words.length, self.seat.world, 1);
+        self.merging("merge changes", |r| r.collective.merge_changes(&r.seat, span, words, &split))
+    }
+
     fn merge_array<T: Element>(
         &mut self,
         array: &Replicated<T>,

@@ -147,8 +147,58 @@ fn merged<T: Sample>(
     }
 }
 
+/// Whether rank `rank` changes `index`: in one of `of` blocks of 40 nodes a part of them; 1 is all of them.
+fn changes(rank: usize, index: usize, of: u64) -> bool {
+    let draw = |x: usize| common::hash(91 + rank as u64, x as u64);
+    of == 1 || draw(index / 40).is_multiple_of(of) && draw(index + 1_000_000).is_multiple_of(3)
+}
+
+/// A merge of what has changed, everywhere, twice: the second time nothing has.
+fn merged_changes<T: Sample>(r: &mut Replica, op: MergeOp, length: usize, of: u64) -> Result<()> {
+    let (rank, world) = (r.rank(), r.world());
+    let mut array = r.replicated::<T>("values", length, op)?;
+    let mut set = r.frontier("changed", length, MergeOp::Or)?;
+    let common = |index: usize| before::<T>(world, index);
+    let own = |rank: usize, index: usize| match changes(rank, index, of) {
+        true => before::<T>(rank, index),
+        false => common(index),
+    };
+    let mut words = vec![0u64; length.div_ceil(64)];
+    (0..length)
+        .filter(|index| changes(rank, *index, of))
+        .for_each(|index| words[index / 64] |= 1 << (index % 64));
+    array.assign(&(0..length).map(|index| own(rank, index)).collect::<Vec<T>>())?;
+    set.words_mut().assign(&words)?;
+    let mut all = vec![0u64; words.len()];
+    let mut expected = Vec::new();
+    for index in 0..length {
+        let copies = (0..world).map(|rank| own(rank, index));
+        let changed = (0..world).any(|rank| changes(rank, index, of));
+        all[index / 64] |= u64::from(changed) << (index % 64);
+        let merged = copies.reduce(|a, b| a.apply(b, op));
+        expected.push(if changed { merged.unwrap_or(common(index)) } else { common(index) });
+    }
+    for time in ["first", "second"] {
+        r.merge_changes(&mut array, &mut set)?;
+        let (found, set) = (array.to_vec()?, set.words().to_vec()?);
+        let wrong = found.iter().zip(&expected).position(|(a, b)| !a.same(*b, true));
+        if wrong.is_some() || found.len() != length || set != all {
+            let text =
+                format!("{op:?} of {length}, 1 of {of}, {time}: rank {rank}, element {wrong:?}");
+            return Err(Error::Verify(text));
+        }
+    }
+    Ok(())
+}
+
 fn check_type<T: Sample>(fleet: &Fleet) -> Result<()> {
     let world = fleet.world();
+    let idempotent = [MergeOp::Or, MergeOp::Min, MergeOp::Max];
+    for op in idempotent.into_iter().filter(|op| T::DTYPE.supports(*op)) {
+        for (length, of) in LENGTHS.into_iter().flat_map(|length| [(length, 1), (length, 20)]) {
+            fleet.run(move |r| merged_changes::<T>(r, op, length, of))?;
+        }
+    }
     for op in OPS.into_iter().filter(|op| T::DTYPE.supports(*op)) {
         // NCCL adds in an order of its own.
         let exact = op != MergeOp::Sum || fleet.info().collective != "nccl";
