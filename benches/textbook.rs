@@ -62,15 +62,10 @@ fn settle(v: u32, level: Writes<u32>, depth: u32) {
     level[v] = depth;
 }
 
-#[lambda]
-fn arcs(g: GraphView, v: u32) -> u64 {
-    g.degree(v)
-}
-
 /// Breadth-first search from node `source`: the answer and the milliseconds of the last run.
 fn levels(r: &mut Replica, g: &Resident, source: u32, runs: usize) -> Result<(Vec<u32>, Vec<f64>)> {
     let n = g.graph().nodes();
-    let (seed, unseen, reach, settle, arcs) = (seed(), unseen(), reach(), settle(), arcs());
+    let (seed, unseen, reach, settle) = (seed(), unseen(), reach(), settle());
     let mut level = r.replicated::<u32>("level", n, MergeOp::Min)?;
     let mut now = r.frontier("now", n, MergeOp::Or)?;
     let mut next = r.frontier("next", n, MergeOp::Or)?;
@@ -83,22 +78,18 @@ fn levels(r: &mut Replica, g: &Resident, source: u32, runs: usize) -> Result<(Ve
         r.barrier("start")?;
         let start = Instant::now();
         let mut depth = 0u32;
-        while r.count("now", &now)? > 0 {
+        r.repeat(|r| {
             depth += 1;
             r.clear("next", &mut next)?;
-            // Most arcs of a large frontier lead to nodes that are settled: look from the others instead.
-            let ahead =
-                r.reduce("arcs", Over::frontier(g, &now), &arcs, Args::new(), MergeOp::Sum)?;
             let how = Advance::default().only(&unseen, Args::new().reads("level", &level));
-            let how = how.output(&mut next);
-            let how =
-                if ahead > g.graph().arcs() / 15 && g.has_backward() { how.pull() } else { how };
+            let how = how.output(&mut next).either();
             r.advance("reach", Over::frontier(g, &now), &reach, Args::new(), how)?;
             r.merge(next.words_mut())?;
             let args = Args::new().writes("level", &mut level).scalar("depth", depth);
             r.for_all("settle", Over::frontier(g, &next).whole(), &settle, args)?;
             std::mem::swap(&mut now, &mut next);
-        }
+            r.left("now", &now)
+        })?;
         r.settle()?;
         times.push(start.elapsed().as_secs_f64() * 1e3);
     }

@@ -9,10 +9,10 @@ struct Shape {  // @host
     u32 words;  // of 32 nodes, that a warp takes at a time (sets)
     u32 fold;   // Op
     u32* queue;    // the output of a filter
-    u64* control;  // [0] length of the queue
+    u64* control;  // [0] length of the queue, or arcs out of the set
     u64* partial;  // partial results, or counts of tiles
     u32* marks;    // ballots of a filter
-    u64 capacity;  // of the queue, or bins of a histogram
+    u64 capacity;  // of the queue, bins of a histogram, or most arcs to push along
     const u32* slices;  // (node, number) of each slice of the long rows, in the order of nodes
     u64 slice_first, slice_last;  // those of the range
 };
@@ -157,6 +157,22 @@ template <typename F> __device__ void hub_arcs(const Shape& s, const Rows& rows,
         for (u64 arc = first + lane_id(); arc < last; arc += 32) f(v, arc);
     });
 }
+
+// *control += arcs out of the nodes of the set.
+__device__ void set_arcs(const Shape& s, const Rows& rows) {
+    u64 arcs = 0, stride = (u64)gridDim.x * blockDim.x;
+    for (u64 word = (u64)blockIdx.x * blockDim.x + threadIdx.x; word < (s.last + 31) / 32; word += stride) {
+        for (u32 bits = __ldg(s.bits + word); bits; bits &= bits - 1) {
+            u64 v = word * 32 + __ffs(bits) - 1;
+            if (v < s.last) arcs += __ldg(rows.offsets + v + 1) - __ldg(rows.offsets + v);
+        }
+    }
+    arcs = warp_sum(arcs);
+    if (lane_id() == 0 && arcs != 0) atomicAdd((u64*)s.control, arcs);
+}
+
+// Whether a push costs less than a pull: the arcs out of the set are at most so many.
+__device__ __forceinline__ bool is_few(const Shape& s) { return *s.control <= s.capacity; }
 
 // Every node is wanted.
 struct All {

@@ -28,7 +28,7 @@ pub(crate) enum ArrayAddress {
 #[derive(Clone, Copy)]
 pub(crate) struct Loaded {
     pub number: u32,
-    pub kernels: [Function; 3],
+    pub kernels: [Function; 4],
 }
 
 /// The argument of which [`bad_index`] tells that a whole number was divided by zero.
@@ -169,7 +169,7 @@ impl CudaDevice {
                 let kernel = |at: usize| *functions.get(at).unwrap_or(last);
                 let number = self.lambdas.names.len() as u32;
                 self.lambdas.names.push((unit.shown.clone(), arguments));
-                let loaded = Loaded { number, kernels: [kernel(0), kernel(1), kernel(2)] };
+                let loaded = Loaded { number, kernels: [0, 1, 2, 3].map(kernel) };
                 self.lambdas.texts.insert(content, loaded);
                 loaded
             }

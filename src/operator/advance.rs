@@ -1,11 +1,11 @@
 //! `advance`: along arcs, from a set of nodes to the set of nodes that a lambda says yes to.
 
 use super::args::Args;
-use super::code::{Bytes, On, Operator};
+use super::code::{Bytes, On, Operator, THREADS};
 use super::for_all::{along_nodes, nodes_a_block, words_a_warp};
 use super::host::edge_at;
 use super::lambda::{ArcLambda, Lambda, OnArc};
-use super::launch::{Call, Other, Shape, blocks, in_block, launch_shape};
+use super::launch::{Call, Needs, Other, Shape, blocks, in_block, launch_shape};
 use super::over::{Over, What};
 use crate::collective::{Frontier, atomic_words};
 use crate::device::ArrayAddress;
@@ -26,6 +26,10 @@ pub enum Direction {
     /// Into the nodes of the replica's chunk, over arcs out of the set, until the lambda says yes once (it may
     /// be called for a few arcs beyond). Needs the rows backward ([`super::ResidentOptions::backward`]).
     Pull,
+    /// The one that costs less, by the arcs out of the set. Only for a lambda that is its own reverse: what it does along an
+    /// arc is right along any one, it does not look at the place of the arc, and where it has said yes once for a node, it
+    /// need not be asked again. Needs the rows backward.
+    Either,
 }
 
 /// How an advance goes, beside its lambda: `Advance::default().output(&mut next).only(&unseen, args).pull()`, say.
@@ -54,6 +58,11 @@ impl<'a> Advance<'a> {
     pub fn pull(self) -> Advance<'a> {
         Advance { direction: Direction::Pull, ..self }
     }
+
+    /// The same, pushed or pulled, whichever costs less ([`Direction::Either`]).
+    pub fn either(self) -> Advance<'a> {
+        Advance { direction: Direction::Either, ..self }
+    }
 }
 
 impl Replica {
@@ -79,8 +88,16 @@ impl Replica {
             (Direction::Push, Some(_)) => Operator::PushOnly,
             (Direction::Pull, None) => Operator::Pull,
             (Direction::Pull, Some(_)) => Operator::PullOnly,
+            (Direction::Either, None) => Operator::Either,
+            (Direction::Either, Some(_)) => Operator::EitherOnly,
         };
-        if direction == Direction::Pull && !over.graph.is_some_and(Resident::has_backward) {
+        // All nodes have more arcs than a pull looks at.
+        let operator = match (operator, over.set()) {
+            (Operator::Either, None) => Operator::Pull,
+            (Operator::EitherOnly, None) => Operator::PullOnly,
+            _ => operator,
+        };
+        if direction != Direction::Push && !over.graph.is_some_and(Resident::has_backward) {
             let error = body.error(
                 "a pull needs the rows backward: place the graph with ResidentOptions { backward: true, .. }",
             );
@@ -107,6 +124,10 @@ impl Replica {
     }
 }
 
+/// A push costs less than a pull where it goes along at most this part of all arcs: it looks at each of them, in random places,
+/// a pull at few arcs of each node (Beamer et al., SC 2012, section 4).
+const FEW: u64 = 15;
+
 /// Pulls walk the chunk; the set says which arcs count.
 fn pulled<'a>(over: &Over<'a>) -> Over<'a> {
     Over { what: What::Nodes, ..*over }
@@ -120,18 +141,35 @@ fn on_device(
 ) -> Result<()> {
     let loaded = r.load(call)?;
     let pull = matches!(call.operator, Operator::Pull | Operator::PullOnly);
+    let either = matches!(call.operator, Operator::Either | Operator::EitherOnly);
+    if either {
+        r.scratch(call.label, Needs::default())?;
+    }
     if range.is_empty() {
         return Ok(());
     }
     let (lambda, only) = call.parameters(r, loaded.number)?;
     let chance = r.chance();
-    let from = Shape::of(&range, &call.over).bits;
-    let mut shape = Shape::of(&range, &if pull { pulled(&call.over) } else { call.over });
-    shape.words = words_a_warp(&range);
+    let mut push = Shape { words: words_a_warp(&range), ..Shape::of(&range, &call.over) };
+    let mut back = Shape { words: push.words, ..Shape::of(&range, &pulled(&call.over)) };
+    let from = push.bits;
     if !pull {
-        shape = shape.with_hubs(r, &call.over, false);
+        push = push.with_hubs(r, &call.over, false);
     }
-    let (device, _) = r.on_cuda()?;
+    let (device, scratch) = r.on_cuda()?;
+    if let Some(scratch) = scratch.filter(|_| either) {
+        let (control, arcs) =
+            (scratch.control.pointer(), call.over.graph.map_or(0, |g| g.graph().arcs()));
+        (push.control, back.control) = (control, control);
+        (push.capacity, back.capacity) = (arcs / FEW, arcs / FEW);
+        device.zero_words(&scratch.control, 8)?;
+        // Of the whole set, so that all replicas go in one direction.
+        let nodes = call.over.length();
+        let whole = Shape { first: 0, last: nodes, ..push }.as_words();
+        let most = device.info.multiprocessors * 8;
+        let grid = launch_shape(blocks(nodes.div_ceil(32), THREADS.into(), chance).min(most));
+        device.launch_lambda(loaded.kernels[2], grid, &[&whole, &lambda])?;
+    }
     let mut set = Bytes::default();
     match output.and_then(|set| Some((set.words().device()?, set.nodes()))) {
         Some((words, nodes)) => {
@@ -141,18 +179,27 @@ fn on_device(
         // No words: nothing is put anywhere.
         None => set.put(&Set::zeroed()),
     }
-    let (set, shape_words, from) = (set.words(), shape.as_words(), [from]);
-    let mut parameters: Vec<&[u64]> = vec![&shape_words, &lambda, &set];
-    if pull {
-        parameters.push(&from);
+    let (set, from) = (set.words(), [from]);
+    let launch = |kernel: usize, grid, shape: &Shape, pull: bool| {
+        let shape = shape.as_words();
+        let mut parameters: Vec<&[u64]> = vec![&shape, &lambda, &set];
+        parameters.extend(pull.then_some(from.as_slice()));
+        parameters.extend(only.as_deref());
+        device.launch_lambda(loaded.kernels[kernel], grid, &parameters)
+    };
+    let grid =
+        |shape: &Shape| launch_shape(blocks(range.end - range.start, nodes_a_block(shape), chance));
+    if !pull {
+        // Hubs first: most nodes hear from them, and often need nothing else.
+        if let Some(grid) = push.slice_grid(device, chance) {
+            launch(1, grid, &push, false)?;
+        }
+        launch(0, grid(&push), &push, false)?;
     }
-    parameters.extend(only.as_deref());
-    let grid = launch_shape(blocks(range.end - range.start, nodes_a_block(&shape), chance));
-    // Hubs first: most nodes hear from them, and often need nothing else.
-    if let Some(grid) = shape.slice_grid(device, chance) {
-        device.launch_lambda(loaded.kernels[1], grid, &parameters)?;
+    if pull || either {
+        launch(if either { 3 } else { 0 }, grid(&back), &back, true)?;
     }
-    device.launch_lambda(loaded.kernels[0], grid, &parameters)
+    Ok(())
 }
 
 /// `wants` is the filter, `f` the lambda, both bound.
@@ -197,8 +244,18 @@ fn on_host(
         }
     };
     let chunk = pulled(over);
+    let ahead = || -> u64 {
+        let Some(words) = from else { return u64::MAX };
+        let nodes = (0..graph.nodes()).filter(|v| words[v / 64] >> (v % 64) & 1 != 0);
+        nodes.map(|v| graph.degree(v)).sum()
+    };
+    let direction = match direction {
+        Direction::Either if ahead() > graph.arcs() / FEW => Direction::Pull,
+        Direction::Either => Direction::Push,
+        direction => direction,
+    };
     r.on_host(&range, &|block| match direction {
-        Direction::Push => in_block(block, over, &mut |u| push(u)),
+        Direction::Push | Direction::Either => in_block(block, over, &mut |u| push(u)),
         Direction::Pull => in_block(block, &chunk, &mut |v| pull(v)),
     })
     .map(drop)

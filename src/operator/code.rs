@@ -22,6 +22,9 @@ pub(crate) enum Operator {
     PushOnly,
     Pull,
     PullOnly,
+    /// Push or pull, as the arcs out of the set say: rows, hubs, the sum of these arcs, pull.
+    Either,
+    EitherOnly,
     FilterAny,
     /// Marks, prefix sums, writing.
     Filter,
@@ -57,6 +60,7 @@ impl Operator {
             Operator::Elements | Operator::Nodes | Operator::Set | Operator::Arcs => "for_all",
             Operator::Push | Operator::PushOnly => "advance_push",
             Operator::Pull | Operator::PullOnly => "advance_pull",
+            Operator::Either | Operator::EitherOnly => "advance",
             Operator::FilterAny | Operator::Filter => "filter",
             Operator::Fold | Operator::FoldIn | Operator::FoldThen | Operator::FoldInThen => {
                 "neighbor_reduce"
@@ -70,6 +74,10 @@ impl Operator {
     fn kernels(self) -> &'static [(&'static str, &'static str, &'static str)] {
         const FOLD: &str = ", const R identity, Span<R> out";
         const THEN: &str = ", const R identity, O then";
+        const OUT: &str = ", Set out";
+        const OUT_ONLY: &str = ", Set out, O only";
+        const OUT_FROM: &str = ", Set out, const u32* from";
+        const OUT_FROM_ONLY: &str = ", Set out, const u32* from, O only";
         match self {
             Operator::Elements => &[("", "", "for_elements(s, f);")],
             Operator::Nodes => &[("", "", "for_nodes(s, f);")],
@@ -79,23 +87,43 @@ impl Operator {
                 ("_hubs", "", "hub_arcs(s, f.g.out, Each<F>{f, f.g});"),
             ],
             Operator::Push => &[
-                ("", ", Set out", "row_arcs(s, f.g.out, Push<F, All>{f, f.g, out, All()});"),
-                ("_hubs", ", Set out", "hub_arcs(s, f.g.out, Push<F, All>{f, f.g, out, All()});"),
+                ("", OUT, "row_arcs(s, f.g.out, Push<F, All>{f, f.g, out, All()});"),
+                ("_hubs", OUT, "hub_arcs(s, f.g.out, Push<F, All>{f, f.g, out, All()});"),
             ],
             Operator::PushOnly => &[
-                ("", ", Set out, O only", "row_arcs(s, f.g.out, Push<F, O>{f, f.g, out, only});"),
-                (
-                    "_hubs",
-                    ", Set out, O only",
-                    "hub_arcs(s, f.g.out, Push<F, O>{f, f.g, out, only});",
-                ),
+                ("", OUT_ONLY, "row_arcs(s, f.g.out, Push<F, O>{f, f.g, out, only});"),
+                ("_hubs", OUT_ONLY, "hub_arcs(s, f.g.out, Push<F, O>{f, f.g, out, only});"),
             ],
-            Operator::Pull => {
-                &[("", ", Set out, const u32* from", "pull(s, f.g, f, All(), from, out);")]
-            }
-            Operator::PullOnly => {
-                &[("", ", Set out, const u32* from, O only", "pull(s, f.g, f, only, from, out);")]
-            }
+            Operator::Pull => &[("", OUT_FROM, "pull(s, f.g, f, All(), from, out);")],
+            Operator::PullOnly => &[("", OUT_FROM_ONLY, "pull(s, f.g, f, only, from, out);")],
+            Operator::Either => &[
+                (
+                    "_push",
+                    OUT,
+                    "if (is_few(s)) row_arcs(s, f.g.out, Push<F, All>{f, f.g, out, All()});",
+                ),
+                (
+                    "_push_hubs",
+                    OUT,
+                    "if (is_few(s)) hub_arcs(s, f.g.out, Push<F, All>{f, f.g, out, All()});",
+                ),
+                ("_arcs", "", "set_arcs(s, f.g.out);"),
+                ("_pull", OUT_FROM, "if (!is_few(s)) pull(s, f.g, f, All(), from, out);"),
+            ],
+            Operator::EitherOnly => &[
+                (
+                    "_push",
+                    OUT_ONLY,
+                    "if (is_few(s)) row_arcs(s, f.g.out, Push<F, O>{f, f.g, out, only});",
+                ),
+                (
+                    "_push_hubs",
+                    OUT_ONLY,
+                    "if (is_few(s)) hub_arcs(s, f.g.out, Push<F, O>{f, f.g, out, only});",
+                ),
+                ("_arcs", "", "set_arcs(s, f.g.out);"),
+                ("_pull", OUT_FROM_ONLY, "if (!is_few(s)) pull(s, f.g, f, only, from, out);"),
+            ],
             Operator::FilterAny => &[("", "", "filter_any(s, f);")],
             Operator::Filter => &[
                 ("_mark", "", "filter_mark(s, f);"),

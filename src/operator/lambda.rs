@@ -405,7 +405,8 @@ impl<R: Value> ArcLambda<R> {
     pub fn compile(&self, arch: &str) -> Result<()> {
         let operators: &[Operator] = match R::C {
             "void" => &[Operator::Arcs],
-            "bool" => &[Operator::Push, Operator::Pull],
+            // A push and a pull.
+            "bool" => &[Operator::Either],
             _ => &[Operator::Fold, Operator::FoldIn],
         };
         compile(&self.body, &On::arc(R::C), operators, arch)?;
@@ -414,8 +415,7 @@ impl<R: Value> ArcLambda<R> {
         }
         let all = Lambda::<bool>::new("all").cuda("return true;");
         let (own, all) = ((&self.body, &On::arc("bool")), (&all.body, &On::element("bool")));
-        fused(own, all, Operator::PushOnly, arch)?;
-        fused(own, all, Operator::PullOnly, arch)
+        fused(own, all, Operator::EitherOnly, arch)
     }
 }
 

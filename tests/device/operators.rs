@@ -240,7 +240,7 @@ fn advance_reaches_the_same_nodes_by_push_and_by_pull_with_and_without_a_filter(
                 Box::new(move |v| v % of == 1)
             });
         let mut all = Vec::new();
-        for direction in [Direction::Push, Direction::Pull] {
+        for direction in [Direction::Push, Direction::Pull, Direction::Either] {
             for fused in [false, true] {
                 for over in [Over::frontier(g, &set), Over::nodes(g)] {
                     let mut next = r.frontier("next", NODES, MergeOp::Or)?;
@@ -269,11 +269,52 @@ fn advance_reaches_the_same_nodes_by_push_and_by_pull_with_and_without_a_filter(
     };
     let once =
         [reached(false, false), reached(false, true), reached(true, false), reached(true, true)];
-    let expected = [once.clone(), once].concat();
+    let expected = [once.clone(), once.clone(), once].concat();
     for (devices, found) in on_all(advance) {
         for (at, (found, expected)) in found.iter().zip(&expected).enumerate() {
             assert_eq!(found, expected, "{devices}, variant {at}");
         }
+    }
+}
+
+/// How often the lambda is called tells the direction.
+#[test]
+fn an_advance_either_way_pushes_along_few_arcs_and_pulls_else() {
+    let calls = |r: &mut Replica, g: &Resident| {
+        let called = ArcLambda::<bool>::new("called").writes::<u64>("calls");
+        let called = called.cuda("atomic_add(calls[0], (u64)1); return true;").host(|a| {
+            let calls = a.writes::<u64>("calls");
+            Box::new(move |_, _, _, _| {
+                calls.add(0, 1);
+                true
+            })
+        });
+        let mut all = Vec::new();
+        let mut few = r.frontier("few", NODES, MergeOp::Or)?;
+        let mut words = vec![0u64; NODES.div_ceil(64)];
+        [17, 4_000].iter().for_each(|v: &usize| words[v / 64] |= 1 << (v % 64));
+        few.words_mut().assign(&words)?;
+        for set in [few, third(r, g)?] {
+            let mut found = Vec::new();
+            for how in [Advance::default(), Advance::default().pull(), Advance::default().either()]
+            {
+                let mut calls = r.replicated::<u64>("calls", 1, MergeOp::Sum)?;
+                let args = Args::new().writes("calls", &mut calls);
+                r.advance("called", Over::frontier(g, &set), &called, args, how)?;
+                r.merge(&mut calls)?;
+                found.push(r.read(&calls)?[0]);
+            }
+            all.push(found);
+        }
+        Ok(all)
+    };
+    let graph = graph();
+    for (devices, found) in on_all(calls) {
+        let few = graph.degree(17) + graph.degree(4_000);
+        assert_eq!((found[0][0], found[0][2]), (few, few), "{devices}");
+        let all: u64 = (0..NODES).filter(|v| in_set(*v)).map(|v| graph.degree(v)).sum();
+        let [push, pull, either] = found[1][..] else { panic!("{devices}: {found:?}") };
+        assert!(push == all && pull < push && either == pull, "{devices}: {found:?}");
     }
 }
 
