@@ -1,4 +1,4 @@
-//! Connected components by label propagation: every node starts with its own place in the input as label and takes the
+//! Connected components by label propagation: every node starts with itself as label and takes the
 //! smallest that it hears of; nodes whose label fell tell their neighbours in the next round.
 //!
 //! The smallest, not the most frequent as for communities: a minimum is taken arc by arc, in any order, in one
@@ -9,10 +9,10 @@
 use hivegraph::prelude::*;
 mod common;
 
-/// Everybody's own place is its label; everybody tells it.
+/// Everybody is its own label, and tells it. Where nodes lie by degree the smallest is that of a hub, and soon everywhere.
 #[lambda]
-pub fn start(g: GraphView, v: u32, label: Writes<u32>, telling: Writes<NodeSet>) {
-    label[v] = g.id(v);
+pub fn start(v: u32, label: Writes<u32>, telling: Writes<NodeSet>) {
+    label[v] = v;
     telling.insert(v);
 }
 
@@ -57,12 +57,14 @@ impl State {
     }
 }
 
-/// The program of one replica: the smallest node of each node's component, `[n]`, in the input's order, and the number of
-/// rounds. Arcs are followed forward, so the graph should be symmetric.
+/// The program of one replica: the first node of each node's component, by its place in the input, `[n]`, in the input's order,
+/// and the number of rounds. First is first in the order in which nodes lie. Arcs are followed forward, so the graph should
+/// be symmetric.
 pub fn label_propagation(r: &mut Replica, g: &Resident) -> Result<(Vec<u32>, u64)> {
     let mut state = State::new(r, g)?;
     let rounds = state.spread(r, g)?;
-    Ok((g.in_input_order(r.read(&state.label)?), rounds))
+    let labels = r.read(&state.label)?.into_iter().map(|v| g.graph().rank(v)).collect();
+    Ok((g.in_input_order(labels), rounds))
 }
 
 fn main() -> Result<()> {

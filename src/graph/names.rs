@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use rayon::prelude::*;
 use serde::{Serialize, Serializer};
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// What the input calls a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -124,8 +124,9 @@ pub(crate) struct Names {
     pub texts: Option<Arc<Texts>>,
     /// Whether names rise with nodes: they do unless nodes were relabelled.
     pub rising: bool,
-    /// Nodes in the order of their names, and each node's place in it; made when first asked for.
-    order: OnceLock<Order>,
+    /// Nodes in the order of their names, and each node's place in it, unless names rise. Made at once: threads of a pool that
+    /// asked for it first would wait for each other.
+    order: Option<Order>,
 }
 
 #[derive(Debug)]
@@ -137,15 +138,21 @@ struct Order {
 impl Names {
     pub(super) fn new(all: Array<u64>, texts: Option<Arc<Texts>>) -> Names {
         let rising = all.par_windows(2).all(|pair| pair[0] < pair[1]);
-        Names { all, texts, rising, order: OnceLock::new() }
+        let order = (!rising).then(|| {
+            let mut nodes: Vec<u32> = (0..all.len() as u32).collect();
+            nodes.par_sort_unstable_by_key(|v| all[*v as usize]);
+            let mut places = vec![0u32; nodes.len()];
+            nodes.iter().enumerate().for_each(|(rank, v)| places[*v as usize] = rank as u32);
+            Order { nodes, places }
+        });
+        Names { all, texts, rising, order }
     }
 
     /// The node called `name`.
     pub(super) fn node(&self, name: u64) -> Option<u32> {
-        if self.rising {
+        let Some(Order { nodes, .. }) = &self.order else {
             return self.all.binary_search(&name).ok().map(|v| v as u32);
-        }
-        let nodes = &self.order().nodes;
+        };
         let place = nodes.binary_search_by_key(&name, |v| self.all[*v as usize]).ok()?;
         Some(nodes[place])
     }
@@ -153,22 +160,12 @@ impl Names {
     /// How many nodes have a lower name than `v`.
     #[inline]
     pub(super) fn rank(&self, v: u32) -> u32 {
-        if self.rising { v } else { self.order().places[v as usize] }
+        self.order.as_ref().map_or(v, |order| order.places[v as usize])
     }
 
     /// The node with `rank` lower names.
     #[inline]
     pub(super) fn ranked(&self, rank: u32) -> u32 {
-        if self.rising { rank } else { self.order().nodes[rank as usize] }
-    }
-
-    fn order(&self) -> &Order {
-        self.order.get_or_init(|| {
-            let mut nodes: Vec<u32> = (0..self.all.len() as u32).collect();
-            nodes.par_sort_unstable_by_key(|v| self.all[*v as usize]);
-            let mut places = vec![0u32; nodes.len()];
-            nodes.iter().enumerate().for_each(|(rank, v)| places[*v as usize] = rank as u32);
-            Order { nodes, places }
-        })
+        self.order.as_ref().map_or(rank, |order| order.nodes[rank as usize])
     }
 }
