@@ -6,8 +6,7 @@
 struct Shape {  // @host
     u64 first, last;
     const u32* bits;
-    u32 words;  // of 32 nodes, that a warp takes at a time (sets)
-    u32 fold;   // Op
+    u32 words, unused;  // of 32 nodes, that a warp takes at a time (sets)
     u32* queue;    // the output of a filter
     u64* control;  // [0] length of the queue, or arcs out of the set
     u64* partial;  // partial results, or counts of tiles
@@ -16,6 +15,11 @@ struct Shape {  // @host
     const u32* slices;  // (node, number) of each slice of the long rows, in the order of nodes
     u64 slice_first, slice_last;  // those of the range
 };
+
+// The operation of folds (Op).
+#ifndef HIVE_FOLD
+#define HIVE_FOLD 3
+#endif
 
 const u32 HUB = 512;     // @host arcs from which a row is dealt to many warps in slices of so many
 const u32 LEAF = 16;     // arcs up to which one thread folds a row
@@ -283,7 +287,7 @@ __device__ void neighbor_fold(const Shape& s, const Rows& rows, const F& f, T id
         u64 degree = end - first;
         if (degree <= LEAF) {
             for (u64 at = first; at < end; at++)
-                sum = fold_of(sum, f((u32)v, __ldg(rows.columns + at), at, weight_of(rows, at)), s.fold);
+                sum = fold_of(sum, f((u32)v, __ldg(rows.columns + at), at, weight_of(rows, at)), HIVE_FOLD);
         }
         u32 rest = __ballot_sync(FULL, degree > LEAF && degree <= HUB);
         while (rest) {
@@ -291,10 +295,10 @@ __device__ void neighbor_fold(const Shape& s, const Rows& rows, const F& f, T id
             rest &= rest - 1;
             u64 w = __shfl_sync(FULL, v, owner), b = __shfl_sync(FULL, first, owner), e = __shfl_sync(FULL, end, owner);
             T part = identity;
-#pragma unroll 4
+#pragma unroll 8
             for (u64 at = b + lane; at < e; at += 32)
-                part = fold_of(part, f((u32)w, streamed(rows.columns + at), at, weight_of(rows, at)), s.fold);
-            part = warp_fold(part, s.fold);
+                part = fold_of(part, f((u32)w, streamed(rows.columns + at), at, weight_of(rows, at)), HIVE_FOLD);
+            part = warp_fold(part, HIVE_FOLD);
             if (lane == owner) sum = part;
         }
         if (live && degree <= HUB) to(v, sum);
@@ -307,10 +311,10 @@ __device__ void neighbor_fold_hubs(const Shape& s, const Rows& rows, const F& f,
     for_slices(s, [&](u32 v, u32 number, u64 place) {
         u64 last, first = slice_of(rows, v, number, last);
         T part = identity;
-#pragma unroll 4
+#pragma unroll 8
         for (u64 at = first + lane_id(); at < last; at += 32)
-            part = fold_of(part, f(v, streamed(rows.columns + at), at, weight_of(rows, at)), s.fold);
-        part = warp_fold(part, s.fold);
+            part = fold_of(part, f(v, streamed(rows.columns + at), at, weight_of(rows, at)), HIVE_FOLD);
+        part = warp_fold(part, HIVE_FOLD);
         if (lane_id() == 0) *(T*)(s.partial + place) = part;
     });
 }
@@ -322,8 +326,8 @@ __device__ void neighbor_fold_join(const Shape& s, const Rows& rows, T identity,
         if (number != 0) return;
         u64 slices = (__ldg(rows.offsets + v + 1) - __ldg(rows.offsets + v) + HUB - 1) / HUB;
         T part = identity;
-        for (u64 k = lane_id(); k < slices; k += 32) part = fold_of(part, *(const T*)(s.partial + place + k), s.fold);
-        part = warp_fold(part, s.fold);
+        for (u64 k = lane_id(); k < slices; k += 32) part = fold_of(part, *(const T*)(s.partial + place + k), HIVE_FOLD);
+        part = warp_fold(part, HIVE_FOLD);
         if (lane_id() == 0) to(v, part);
     });
 }
@@ -336,8 +340,8 @@ template <typename T, typename F> __device__ void reduce_tiles(const Shape& s, c
         T part = identity;
 #pragma unroll 4
         for (u64 i = t * TILE + threadIdx.x; i < end; i += blockDim.x)
-            if (is_in(s.bits, i)) part = fold_of(part, (T)f(i), s.fold);
-        part = block_fold(part, s.fold);
+            if (is_in(s.bits, i)) part = fold_of(part, (T)f(i), HIVE_FOLD);
+        part = block_fold(part, HIVE_FOLD);
         if (threadIdx.x == 0) *(T*)(s.partial + t) = part;
         __syncthreads();
     }
@@ -346,8 +350,8 @@ template <typename T, typename F> __device__ void reduce_tiles(const Shape& s, c
 // One block folds the partial results in their order.
 template <typename T> __device__ void reduce_partials(const Shape& s, T identity, volatile T* to) {
     T part = identity;
-    for (u64 t = threadIdx.x; t < s.last; t += blockDim.x) part = fold_of(part, *(const T*)(s.partial + t), s.fold);
-    part = block_fold(part, s.fold);
+    for (u64 t = threadIdx.x; t < s.last; t += blockDim.x) part = fold_of(part, *(const T*)(s.partial + t), HIVE_FOLD);
+    part = block_fold(part, HIVE_FOLD);
     if (threadIdx.x == 0) *to = part;
 }
 

@@ -51,6 +51,8 @@ pub(crate) struct Form {
     pub wide: bool,
     /// The launch has a graph.
     pub graph: bool,
+    /// The operation of a fold, as in kernels.
+    pub fold: u32,
 }
 
 impl Operator {
@@ -275,6 +277,7 @@ pub(crate) fn unit(
     let mut options = vec![
         format!("-DHIVE_WIDE={}", u8::from(form.wide)),
         format!("-DHIVE_UNCHECKED={unchecked}"),
+        format!("-DHIVE_FOLD={}", form.fold),
         // A lambda that promises a value and forgets it is a mistake, not a warning.
         "--diag-error=940".into(),
     ];

@@ -151,11 +151,9 @@ impl Replica {
             let on = On::folded(T::C);
             Other { body: &then.body, on, args }
         });
-        let call = Call { label, operator, over, body, on, other, args: &args };
+        let call = Call { label, operator, over, body, on, other, args: &args, fold };
         self.labelled(&call, |r, range| match &r.backend {
-            Backend::Cuda(_) => {
-                neighbors_on_device::<T>(r, &call, range, (fold, op), out.as_deref())
-            }
+            Backend::Cuda(_) => neighbors_on_device::<T>(r, &call, range, op, out.as_deref()),
             Backend::Host(_) => lambda.on_host(&args, over.graph, |f| match (out, &then) {
                 (Some(out), _) => {
                     let cells = cells(out.host_mut().unwrap_or_default());
@@ -233,9 +231,9 @@ impl Replica {
         let mine = if world == 1 { 0..tiles } else { split.range(self.rank()) };
         let mut partials = self.take_partials(label, tiles as usize)?;
         let operator = Operator::Reduce;
-        let call = Call { label, operator, over, body, on, other: None, args: &args };
+        let call = Call { label, operator, over, body, on, other: None, args: &args, fold };
         self.labelled(&call, |r, _| match &r.backend {
-            Backend::Cuda(_) => tiles_on_device::<T>(r, &call, mine, fold, op, &mut partials),
+            Backend::Cuda(_) => tiles_on_device::<T>(r, &call, mine, op, &mut partials),
             Backend::Host(_) => lambda.on_host(&args, over.graph, |f| {
                 let cells = cells(partials.host_mut().unwrap_or_default());
                 let tile = |t: usize| {
@@ -252,7 +250,7 @@ impl Replica {
             self.gather(&mut partials, &split)?;
         }
         let result = match &self.backend {
-            Backend::Cuda(_) => self.fold_on_device::<T>(&call, tiles, (fold, op), &partials, to),
+            Backend::Cuda(_) => self.fold_on_device::<T>(&call, tiles, op, &partials, to),
             Backend::Host(_) => {
                 let words = &partials.host().unwrap_or_default()[..tiles as usize];
                 let values = words.iter().map(|word| unslot::<T>(*word));
@@ -267,7 +265,7 @@ impl Replica {
         &mut self,
         call: &Call,
         tiles: u64,
-        (fold, op): (u32, MergeOp),
+        op: MergeOp,
         partials: &Replicated<u64>,
         to: Option<u64>,
     ) -> Result<Option<T>> {
@@ -275,7 +273,7 @@ impl Replica {
         let (lambda, _) = call.parameters(self, loaded.number)?;
         let (device, _) = self.on_cuda()?;
         let partial = partials.device().map_or(0, |words| words.pointer());
-        let words = Shape { last: tiles, fold, partial, ..Shape::zeroed() }.as_words();
+        let words = Shape { last: tiles, partial, ..Shape::zeroed() }.as_words();
         let lane = device.lambdas.lane();
         let own = device.lambdas.result.pointer() + 8 * lane as u64;
         let (place, start) = ([to.unwrap_or(own)], [slot(identity::<T>(op))]);
@@ -314,7 +312,7 @@ impl Replica {
             }
         };
         let operator = Operator::Histogram;
-        let call = Call { label, operator, over, body, on, other: None, args: &args };
+        let call = Call { label, operator, over, body, on, other: None, args: &args, fold: 0 };
         self.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => bins_on_device(r, &call, range, &counts),
             Backend::Host(_) => lambda.on_host(&args, over.graph, |bin| {
@@ -369,7 +367,7 @@ fn neighbors_on_device<T: Folded>(
     r: &mut Replica,
     call: &Call,
     range: Range<u64>,
-    (fold, op): (u32, MergeOp),
+    op: MergeOp,
     out: Option<&Replicated<T>>,
 ) -> Result<()> {
     let loaded = r.load(call)?;
@@ -383,7 +381,7 @@ fn neighbors_on_device<T: Folded>(
     }
     let (lambda, then) = call.parameters(r, loaded.number)?;
     let chance = r.chance();
-    let mut shape = Shape { fold, ..Shape::of(&range, &call.over) };
+    let mut shape = Shape::of(&range, &call.over);
     shape.words = words_a_warp(&range);
     shape = shape.with_hubs(r, &call.over, backward);
     let (device, scratch) = r.on_cuda()?;
@@ -417,7 +415,6 @@ fn tiles_on_device<T: Folded>(
     r: &mut Replica,
     call: &Call,
     mine: Range<u64>,
-    fold: u32,
     op: MergeOp,
     partials: &mut Replicated<u64>,
 ) -> Result<()> {
@@ -431,15 +428,8 @@ fn tiles_on_device<T: Folded>(
     let partial = partials.device().map_or(0, |words| words.pointer());
     let bits = Shape::of(&mine, &call.over).bits;
     let capacity = call.over.length();
-    let shape = Shape {
-        first: mine.start,
-        last: mine.end,
-        bits,
-        fold,
-        partial,
-        capacity,
-        ..Shape::zeroed()
-    };
+    let shape =
+        Shape { first: mine.start, last: mine.end, bits, partial, capacity, ..Shape::zeroed() };
     let start = [slot(identity::<T>(op))];
     let grid = launch_shape(blocks(mine.end - mine.start, 1, chance));
     device.launch_lambda(loaded.kernels[0], grid, &[&shape.as_words(), &lambda, &start])

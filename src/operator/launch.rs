@@ -148,6 +148,8 @@ pub(super) struct Call<'c> {
     /// Says which nodes are wanted, or takes a fold.
     pub other: Option<Other<'c>>,
     pub args: &'c Args<'c>,
+    /// The operation of a fold, as in kernels; 0 elsewhere.
+    pub fold: u32,
 }
 
 /// The second lambda of a call.
@@ -357,8 +359,9 @@ impl Replica {
         let other = call.other.as_ref();
         let others = other.map(|other| other.args.fitted(other.body)).transpose()?;
         let parts = [parts(&call.args.fitted(call.body)?), parts(&others.unwrap_or_default())];
-        let form = Form { parts, wide, graph };
-        let tag = call.operator as u64 | u64::from(wide) << 8 | u64::from(graph) << 9;
+        let form = Form { parts, wide, graph, fold: call.fold };
+        let fold = u64::from(call.fold) << 10;
+        let tag = call.operator as u64 | u64::from(wide) << 8 | u64::from(graph) << 9 | fold;
         let key = (call.body.id, other.map_or(0, |other| other.body.id), tag, parts);
         if let Backend::Cuda(device) = &self.backend
             && let Some(found) = device.loaded(&key)
