@@ -86,35 +86,44 @@ template <typename T> __device__ void reduce_any(const MergeArgs& a) {
     else reduce_ordered<T>(a);
 }
 
-// Gives everybody the union of the sets in words start..end, and the elements in it reduced over all copies: this replica alone
-// reads and writes there. A warp takes 32 words, and then the 32 elements of each that has any.
+// Gives everybody the union of the sets in words start..end, and the elements in it, reduced over the copies whose sets hold
+// them: others have what was there before. This replica alone reads and writes there. A warp takes 32 words, and then the 32
+// elements of each that has any.
 template <typename T, template <typename> class Op> __device__ void changes(const ChangesArgs& a) {
     u32 lane = threadIdx.x & 31u;
     u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
     for (u64 base = a.start + warp * 32; base < a.end; base += warps * 32) {
         u64 word = base + lane;
-        u32 all = 0;
-        if (word < a.end) {
-            u32 both = FULL;
-            for (u32 r = 0; r < a.world; r++) {
-                u32 own = ((const u32*)a.sets[r])[word];
-                all |= own;
-                both &= own;
-            }
-            if (all != both)
-                for (u32 r = 0; r < a.world; r++) ((u32*)a.sets[r])[word] = all;
+        u32 own[REPLICAS], all = 0;
+#pragma unroll
+        for (u32 r = 0; r < REPLICAS; r++) {
+            own[r] = r < a.world && word < a.end ? ((const u32*)a.sets[r])[word] : 0u;
+            all |= own[r];
         }
         u32 rest = __ballot_sync(FULL, all != 0);
         while (rest) {
-            u32 owner = __ffs(rest) - 1;
+            u32 owner = __ffs(rest) - 1, count = 0, last = 0;
             rest &= rest - 1;
-            u32 bits = __shfl_sync(FULL, all, owner);
-            if ((bits >> lane & 1u) == 0) continue;
             u64 at = (base + owner) * 32 + lane;
-            T sum = ((const T*)a.copies[0])[at];
-            for (u32 r = 1; r < a.world; r++) sum = Op<T>::apply(sum, ((const T*)a.copies[r])[at]);
-            for (u32 r = 0; r < a.world; r++) ((T*)a.copies[r])[at] = sum;
+            T sum = T(0);
+#pragma unroll
+            for (u32 r = 0; r < REPLICAS; r++) {
+                if (r >= a.world) break;
+                if ((__shfl_sync(FULL, own[r], owner) >> lane & 1u) == 0) continue;
+                T value = ((const T*)a.copies[r])[at];
+                sum = count == 0 ? value : Op<T>::apply(sum, value);
+                last = r;
+                count++;
+            }
+            if (count == 0) continue;
+            for (u32 r = 0; r < a.world; r++)
+                if (count > 1 || r != last) ((T*)a.copies[r])[at] = sum;
         }
+#pragma unroll
+        for (u32 r = 0; r < REPLICAS; r++)
+            if (own[r] != all) {
+                if (r < a.world) ((u32*)a.sets[r])[word] = all;
+            }
     }
 }
 

@@ -79,26 +79,30 @@ impl Mover for HostMover {
     }
 }
 
-/// The union of the sets in the words `range`, and the elements in it reduced over all copies, to all copies.
+/// The union of the sets in the words `range`, and the elements in it, to all copies: reduced over those whose sets hold them.
 fn changes<T: Element>(span: &Span, copies: &[[u64; 2]], range: Range<u64>) {
     for word in range.start as usize..range.end as usize {
         // SAFETY: live sets of as many words; in the one shot this thread alone reads and writes these.
         let sets = copies.iter().map(|[_, set]| unsafe { (*set as *mut u64).add(word) });
         // SAFETY: as above.
-        let mut all = sets.clone().fold(0, |all, set| all | unsafe { *set });
+        let own: Vec<u64> = sets.clone().map(|set| unsafe { *set }).collect();
+        let all = own.iter().fold(0, |all, own| all | own);
+        let mut rest = all;
+        while rest != 0 {
+            let bit = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            // SAFETY: live arrays with an element a node of the sets, whose words are this thread's alone.
+            let values =
+                copies.iter().map(|[copy, _]| unsafe { (*copy as *mut T).add(word * 64 + bit) });
+            let changed = values.clone().zip(&own).filter(|(_, own)| **own >> bit & 1 != 0);
+            // SAFETY: as above.
+            let sum = changed.map(|(value, _)| unsafe { *value });
+            let sum = sum.reduce(|a, b| a.combine(b, span.op)).unwrap_or_else(T::zeroed);
+            // SAFETY: as above.
+            values.for_each(|value| unsafe { *value = sum });
+        }
         // SAFETY: as above.
         sets.for_each(|set| unsafe { *set = all });
-        while all != 0 {
-            let at = word * 64 + all.trailing_zeros() as usize;
-            all &= all - 1;
-            // SAFETY: live arrays with an element a node of the sets, whose words are this thread's alone.
-            let values = copies.iter().map(|[copy, _]| unsafe { (*copy as *mut T).add(at) });
-            // SAFETY: as above.
-            let sum =
-                values.clone().map(|value| unsafe { *value }).reduce(|a, b| a.combine(b, span.op));
-            // SAFETY: as above.
-            values.for_each(|value| unsafe { *value = sum.unwrap_or_else(T::zeroed) });
-        }
     }
 }
 

@@ -129,7 +129,7 @@ pub(crate) trait Collective: Send {
     /// On devices the merge is ordered on the replica's stream; it may not have ended on return.
     fn merge(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()>;
 
-    /// Merges `set`, the words of a set of nodes, by Or, and the elements of `span` at the nodes in the union, which are all
-    /// that may differ. `split` divides the words of the set.
+    /// Merges `set`, the words of a set of nodes, by Or, and the elements of `span` at the nodes in the union. A copy may differ from
+    /// what all had before only at the nodes in its own set, and there in the direction of the operation. `split` divides the words of the set.
     fn merge_changes(&mut self, seat: &Seat, span: Span, set: Span, split: &Split) -> Result<()>;
 }

@@ -17,7 +17,7 @@ pub(super) trait Mover {
     fn acquire(&mut self, published: &[Payload]) -> Result<()>;
     /// `own[range] = op over all copies, in rank order`.
     fn reduce(&mut self, span: &Span, copies: &[u64], range: Range<u64>) -> Result<()>;
-    /// In the words `range` of all sets: the union, and the elements in it, `op` over all copies in rank order, to all copies.
+    /// In the words `range` of all sets: the union, and the elements in it, `op` over the copies that changed, to all copies.
     fn changes(&mut self, span: &Span, copies: &[[u64; 2]], range: Range<u64>) -> Result<()>;
     /// Every other owner's slice, from that owner's copy.
     fn fetch(&mut self, span: &Span, copies: &[u64], split: &Split, rank: usize) -> Result<()>;

@@ -229,8 +229,8 @@ impl Replica {
     }
 
     /// Merges `set` by Or, and `array` at the nodes in the union of the copies of `set`, by its operation: Or, Min or Max. The set
-    /// must hold every node whose element changed in this replica's copy since the last merge; other elements are not looked at.
-    /// It costs what has changed, and one meeting less than a merge.
+    /// must hold every node whose element changed in this replica's copy since the last merge, in the direction of the operation:
+    /// an element of Min has fallen. Other elements are not looked at. It costs what has changed, and one exchange for both.
     ///
     /// # Errors
     /// [`Error::Input`] for an array that has not an element a node, or another operation.

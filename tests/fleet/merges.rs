@@ -160,7 +160,7 @@ fn merged_changes<T: Sample>(r: &mut Replica, op: MergeOp, length: usize, of: u6
     let mut set = r.frontier("changed", length, MergeOp::Or)?;
     let common = |index: usize| before::<T>(world, index);
     let own = |rank: usize, index: usize| match changes(rank, index, of) {
-        true => before::<T>(rank, index),
+        true => before::<T>(rank, index).apply(common(index), op),
         false => common(index),
     };
     let mut words = vec![0u64; length.div_ceil(64)];

@@ -1003,6 +1003,52 @@ fn beside(archive: &str, file: &str) -> String {
     text
 }
 
+/// Programs of readers of the guide.
+fn readers(archive: &str) -> String {
+    let mut text = head(&["program", "ms", "beside it", "ms"]);
+    let found = json_of(archive, "readers.json");
+    for cell in found["rows"].as_array().unwrap() {
+        let word = |name: &str| cell[name].as_str().unwrap().to_string();
+        let ms = |name: &str| shown(cell[name].as_f64());
+        text += &row(&word("program"), [ms("ms"), word("beside"), ms("other-ms")]);
+    }
+    text
+}
+
+/// The textbook loop beside what is chosen.
+fn dense(archive: &str) -> String {
+    let records = records(archive, "dense.jsonl");
+    let columns = [
+        ("one GPU, `auto`", 1, "nccl", "auto"),
+        ("one GPU, `dense`", 1, "nccl", "dense"),
+        ("two GPUs, `auto`", 2, "peer", "auto"),
+        ("two GPUs, `dense`, NCCL", 2, "nccl", "dense"),
+        ("two GPUs, `dense`, peer", 2, "peer", "dense"),
+    ];
+    let titles = columns.map(|(title, ..)| title);
+    let mut text = head(&[&["ms, median", "graph"][..], &titles].concat());
+    for workload in ["vn", "sssp", "bfs", "cc"] {
+        for (graph, dataset) in
+            [("rmat:22", "rmat22"), ("rmat:24", "rmat24"), ("uniform:2^22", "uniform4194304")]
+        {
+            let times = columns.map(|(title, count, collective, merge)| {
+                let found = records.iter().find(|record| {
+                    let of = &record["coordinates"];
+                    record["dataset"] == dataset
+                        && of["replicas"] == count
+                        && [&of["workload"], &of["collective"], &of["merge"]]
+                            == [workload, collective, merge]
+                });
+                let found = found.unwrap_or_else(|| panic!("{workload} of {graph}, {title}"));
+                assert_eq!(found["verified"], "yes", "{workload} of {graph}, {title}");
+                shown(found["process-time"]["median"].as_f64())
+            });
+            text += &row(workload, [graph.to_string()].into_iter().chain(times));
+        }
+    }
+    text
+}
+
 fn loading(archive: &str) -> String {
     let load = json_of(archive, "load.json");
     let mut text = head(&["file", "MB", "ms, median", "MB/s", "peak memory / CSR"]);
@@ -1323,7 +1369,7 @@ fn generating(archive: &str) -> String {
 /// A table's name, its archive or command, and what makes it.
 type Table = (&'static str, &'static str, fn(&str) -> String);
 
-const TABLES: [Table; 27] = [
+const TABLES: [Table; 29] = [
     ("workloads", "hive run --help", workloads),
     ("results", "standing-0fba0e1.tar.gz", |archive| standing(archive, &[1, 2])),
     ("resets", "standing-0fba0e1.tar.gz", resets),
@@ -1338,6 +1384,8 @@ const TABLES: [Table; 27] = [
     ("operators", "benches.tar.gz", operators),
     ("textbook", "benches.tar.gz", textbook),
     ("programs", "benches.tar.gz", programs),
+    ("readers", "benches.tar.gz", readers),
+    ("dense", "benches.tar.gz", dense),
     ("schemes", "benches.tar.gz", schemes),
     ("loading", "benches.tar.gz", loading),
     ("host", "benches.tar.gz", host),
