@@ -181,13 +181,16 @@ struct Graph {  // @host
     Bad* bad;
     u32 argument, unused;
 
-    __device__ __forceinline__ u64 degree_in(const Rows& rows, u64 v) const {
-        if (rows.offsets == nullptr || !inside(v, nodes, bad, argument)) return 0;
-        return __ldg(rows.offsets + v + 1) - __ldg(rows.offsets + v);
-    }
+    // No branch around the loads: in a loop they are done once. What is not there is read at the sink, for nothing.
     __device__ __forceinline__ Row row(const Rows& rows, u64 v) const {
-        if (rows.offsets == nullptr || !inside(v, nodes, bad, argument)) return Row{rows, 0, 0};
-        return Row{rows, __ldg(rows.offsets + v), __ldg(rows.offsets + v + 1)};
+        bool ok = rows.offsets != nullptr && inside(v, nodes, bad, argument);
+        const offset_t* at = ok ? rows.offsets + v : (const offset_t*)sink;
+        u64 first = __ldg(at), last = __ldg(at + (ok ? 1 : 0));
+        return Row{rows, first, ok ? last : first};
+    }
+    __device__ __forceinline__ u64 degree_in(const Rows& rows, u64 v) const {
+        Row all = row(rows, v);
+        return all.last - all.first;
     }
     // The place of a node's id among the input's.
     __device__ __forceinline__ u32 id(u64 v) const {
@@ -201,8 +204,10 @@ struct Graph {  // @host
     // The arc at place `arc` of the rows forward, as in a random step of a walk.
     __device__ __forceinline__ Edge edge(u64 v, u64 place) const {
         Row all = edges(v);
-        if (!inside(place, all.last - all.first, bad, argument)) return Edge{(u32)v, 0, 1.0f};
-        return *Row::Iterator{all.rows, all.first + place};
+        bool ok = inside(place, all.last - all.first, bad, argument);
+        u64 arc = ok ? all.first + place : 0;
+        u32 node = __ldg(ok ? all.rows.columns + arc : (const u32*)sink);
+        return Edge{ok ? node : (u32)v, arc, ok && all.rows.weights ? __ldg(all.rows.weights + arc) : 1.0f};
     }
 };
 

@@ -276,10 +276,25 @@ template <typename T> struct Into {
     __device__ __forceinline__ void operator()(u64 v, T value) const { out[v] = value; }
 };
 
+// partial[i] = fold of the slice at place i of the list, by a warp.
+template <typename T, typename F>
+__device__ void neighbor_fold_hubs(const Shape& s, const Rows& rows, const F& f, T identity) {
+    for_slices(s, [&](u32 v, u32 number, u64 place) {
+        u64 last, first = slice_of(rows, v, number, last);
+        T part = identity;
+#pragma unroll 8
+        for (u64 at = first + lane_id(); at < last; at += 32)
+            part = fold_of(part, f(v, streamed(rows.columns + at), at, weight_of(rows, at)), HIVE_FOLD);
+        part = warp_fold(part, HIVE_FOLD);
+        if (lane_id() == 0) *(T*)(s.partial + place) = part;
+    });
+}
+
 // to(v, fold over v's arcs of f(v, neighbor, arc, weight)), `identity` where there is none: a thread a leaf, a
-// warp a longer row, a warp a slice of a hub. What is added in which order depends on the degree alone.
+// warp a longer row; of hubs, the slices. What is added in which order depends on the degree alone.
 template <typename T, typename F, typename O>
 __device__ void neighbor_fold(const Shape& s, const Rows& rows, const F& f, T identity, const O& to) {
+    neighbor_fold_hubs(s, rows, f, identity);
     u32 lane = lane_id();
     for_groups(s, [&](u64 v, bool live) {
         u64 first = live ? __ldg(rows.offsets + v) : 0, end = live ? __ldg(rows.offsets + v + 1) : 0;
@@ -302,20 +317,6 @@ __device__ void neighbor_fold(const Shape& s, const Rows& rows, const F& f, T id
             if (lane == owner) sum = part;
         }
         if (live && degree <= HUB) to(v, sum);
-    });
-}
-
-// partial[i] = fold of the slice at place i of the list, by a warp.
-template <typename T, typename F>
-__device__ void neighbor_fold_hubs(const Shape& s, const Rows& rows, const F& f, T identity) {
-    for_slices(s, [&](u32 v, u32 number, u64 place) {
-        u64 last, first = slice_of(rows, v, number, last);
-        T part = identity;
-#pragma unroll 8
-        for (u64 at = first + lane_id(); at < last; at += 32)
-            part = fold_of(part, f(v, streamed(rows.columns + at), at, weight_of(rows, at)), HIVE_FOLD);
-        part = warp_fold(part, HIVE_FOLD);
-        if (lane_id() == 0) *(T*)(s.partial + place) = part;
     });
 }
 

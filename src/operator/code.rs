@@ -28,7 +28,7 @@ pub(crate) enum Operator {
     FilterAny,
     /// Marks, prefix sums, writing.
     Filter,
-    /// Rows, hubs, what joins the slices of these; forward and backward.
+    /// Rows and slices of hubs, what joins these; forward and backward.
     Fold,
     FoldIn,
     /// The same, each fold handed to a second lambda.
@@ -134,22 +134,18 @@ impl Operator {
             ],
             Operator::Fold => &[
                 ("", FOLD, "neighbor_fold(s, f.g.out, f, identity, Into<R>{out});"),
-                ("_hubs", FOLD, "neighbor_fold_hubs(s, f.g.out, f, identity);"),
                 ("_join", FOLD, "neighbor_fold_join(s, f.g.out, identity, Into<R>{out});"),
             ],
             Operator::FoldIn => &[
                 ("", FOLD, "neighbor_fold(s, f.g.in, f, identity, Into<R>{out});"),
-                ("_hubs", FOLD, "neighbor_fold_hubs(s, f.g.in, f, identity);"),
                 ("_join", FOLD, "neighbor_fold_join(s, f.g.in, identity, Into<R>{out});"),
             ],
             Operator::FoldThen => &[
                 ("", THEN, "neighbor_fold(s, f.g.out, f, identity, then);"),
-                ("_hubs", THEN, "neighbor_fold_hubs(s, f.g.out, f, identity);"),
                 ("_join", THEN, "neighbor_fold_join(s, f.g.out, identity, then);"),
             ],
             Operator::FoldInThen => &[
                 ("", THEN, "neighbor_fold(s, f.g.in, f, identity, then);"),
-                ("_hubs", THEN, "neighbor_fold_hubs(s, f.g.in, f, identity);"),
                 ("_join", THEN, "neighbor_fold_join(s, f.g.in, identity, then);"),
             ],
             Operator::Reduce => &[

@@ -402,13 +402,11 @@ fn neighbors_on_device<T: Folded>(
     };
     let words = shape.as_words();
     let parameters: [&[u64]; 4] = [&words, &lambda, &start, &goes];
-    let grid = launch_shape(blocks(range.end - range.start, nodes_a_block(&shape), chance));
-    device.launch_lambda(loaded.kernels[0], grid, &parameters)?;
-    if let Some(grid) = shape.slice_grid(device, chance) {
-        device.launch_lambda(loaded.kernels[1], grid, &parameters)?;
-        device.launch_lambda(loaded.kernels[2], grid, &parameters)?;
-    }
-    Ok(())
+    let (slices, nodes) = (shape.slice_grid(device, chance), range.end - range.start);
+    let rows = blocks(nodes, nodes_a_block(&shape), chance);
+    let all = slices.as_ref().map_or(rows, |slices| rows.max(slices.blocks));
+    device.launch_lambda(loaded.kernels[0], launch_shape(all), &parameters)?;
+    slices.map_or(Ok(()), |grid| device.launch_lambda(loaded.kernels[1], grid, &parameters))
 }
 
 fn tiles_on_device<T: Folded>(
