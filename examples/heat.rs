@@ -73,7 +73,7 @@ pub fn heat(r: &mut Replica, g: &Resident, steps: u32, rate: f32) -> Result<(Vec
     let before = energy(r, &state)?;
     state.steps(r, g, steps, rate)?;
     let after = energy(r, &state)?;
-    Ok((g.in_input_order(r.read(&state.heat)?), [before, after]))
+    Ok((g.in_input_order(r.read(&state.heat)?)?, [before, after]))
 }
 
 fn main() -> Result<()> {

@@ -60,7 +60,7 @@ pub fn k_core(r: &mut Replica, g: &Resident) -> Result<Vec<u32>> {
         r.advance("lose", Over::frontier(g, &going), &lose, args, how)?;
         r.merge(&mut lost)?;
     }
-    Ok(g.in_input_order(r.read(&core)?))
+    g.in_input_order(r.read(&core)?)
 }
 
 fn main() -> Result<()> {

@@ -64,7 +64,7 @@ pub fn label_propagation(r: &mut Replica, g: &Resident) -> Result<(Vec<u32>, u64
     let mut state = State::new(r, g)?;
     let rounds = state.spread(r, g)?;
     let labels = r.read(&state.label)?.into_iter().map(|v| g.graph().rank(v)).collect();
-    Ok((g.in_input_order(labels), rounds))
+    Ok((g.in_input_order(labels)?, rounds))
 }
 
 fn main() -> Result<()> {

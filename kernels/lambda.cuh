@@ -224,7 +224,8 @@ __device__ __forceinline__ u64 atomic_add(u64& at, u64 x) { return atomicAdd(&at
 __device__ __forceinline__ f32 atomic_add(f32& at, f32 x) { return atomicAdd(&at, x); }
 __device__ __forceinline__ f64 atomic_add(f64& at, f64 x) { return atomicAdd(&at, x); }
 // Where nothing is to change, a look is enough: many threads look at one element at once, and only one after the other changes it.
-// The look may be at a value of before, in the L1 cache: an element that falls is looked at once too often, never passed over.
+// The look may be at a value of before, in the L1 cache: an element that only falls in this launch is looked at once too often,
+// never passed over.
 #define HIVE_EXTREME(T)                                              \
     __device__ __forceinline__ T atomic_min(T& at, T x) {            \
         T was = at;                                                  \

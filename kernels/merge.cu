@@ -22,6 +22,7 @@ struct ChangesArgs {  // @host
     u64 copies[REPLICAS];  // address of element 0 of every replica's array, in rank order
     u64 sets[REPLICAS];    // of every replica's set of nodes
     u64 start, end;        // words of sets that are this replica's
+    u64 length;            // elements; bits beyond mean nothing
     u32 world;
     u32 op;  // Op
 };
@@ -105,11 +106,12 @@ template <typename T, template <typename> class Op> __device__ void changes(cons
             u32 owner = __ffs(rest) - 1, count = 0, last = 0;
             rest &= rest - 1;
             u64 at = (base + owner) * 32 + lane;
+            bool there = at < a.length;
             T sum = T(0);
 #pragma unroll
             for (u32 r = 0; r < REPLICAS; r++) {
                 if (r >= a.world) break;
-                if ((__shfl_sync(FULL, own[r], owner) >> lane & 1u) == 0) continue;
+                if ((__shfl_sync(FULL, own[r], owner) >> lane & 1u) == 0 || !there) continue;
                 T value = ((const T*)a.copies[r])[at];
                 sum = count == 0 ? value : Op<T>::apply(sum, value);
                 last = r;

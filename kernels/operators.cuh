@@ -291,10 +291,9 @@ __device__ void neighbor_fold_hubs(const Shape& s, const Rows& rows, const F& f,
 }
 
 // to(v, fold over v's arcs of f(v, neighbor, arc, weight)), `identity` where there is none: a thread a leaf, a
-// warp a longer row; of hubs, the slices. What is added in which order depends on the degree alone.
+// warp a longer row; hubs are left out. What is added in which order depends on the degree alone.
 template <typename T, typename F, typename O>
 __device__ void neighbor_fold(const Shape& s, const Rows& rows, const F& f, T identity, const O& to) {
-    neighbor_fold_hubs(s, rows, f, identity);
     u32 lane = lane_id();
     for_groups(s, [&](u64 v, bool live) {
         u64 first = live ? __ldg(rows.offsets + v) : 0, end = live ? __ldg(rows.offsets + v + 1) : 0;
@@ -318,6 +317,13 @@ __device__ void neighbor_fold(const Shape& s, const Rows& rows, const F& f, T id
         }
         if (live && degree <= HUB) to(v, sum);
     });
+}
+
+// Slices and rows in one launch, for a graph that has hubs.
+template <typename T, typename F, typename O>
+__device__ void neighbor_fold_all(const Shape& s, const Rows& rows, const F& f, T identity, const O& to) {
+    neighbor_fold_hubs(s, rows, f, identity);
+    neighbor_fold(s, rows, f, identity, to);
 }
 
 // The slices of each hub, which lie side by side, folded by a warp.

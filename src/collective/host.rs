@@ -81,28 +81,35 @@ impl Mover for HostMover {
 
 /// The union of the sets in the words `range`, and the elements in it, to all copies: reduced over those whose sets hold them.
 fn changes<T: Element>(span: &Span, copies: &[[u64; 2]], range: Range<u64>) {
+    let length = span.length as usize;
     for word in range.start as usize..range.end as usize {
         // SAFETY: live sets of as many words; in the one shot this thread alone reads and writes these.
         let sets = copies.iter().map(|[_, set]| unsafe { (*set as *mut u64).add(word) });
         // SAFETY: as above.
-        let own: Vec<u64> = sets.clone().map(|set| unsafe { *set }).collect();
-        let all = own.iter().fold(0, |all, own| all | own);
+        let own = sets.clone().map(|set| unsafe { *set });
+        let all = own.clone().fold(0, |all, own| all | own);
         let mut rest = all;
         while rest != 0 {
             let bit = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            // SAFETY: live arrays with an element a node of the sets, whose words are this thread's alone.
-            let values =
-                copies.iter().map(|[copy, _]| unsafe { (*copy as *mut T).add(word * 64 + bit) });
-            let changed = values.clone().zip(&own).filter(|(_, own)| **own >> bit & 1 != 0);
+            // Bits beyond the nodes mean nothing.
+            let at = word * 64 + bit;
+            if at >= length {
+                break;
+            }
+            // SAFETY: inside live arrays of `length` elements, whose words are this thread's alone.
+            let values = copies.iter().map(|[copy, _]| unsafe { (*copy as *mut T).add(at) });
+            let changed = values.clone().zip(own.clone()).filter(|(_, own)| own >> bit & 1 != 0);
             // SAFETY: as above.
             let sum = changed.map(|(value, _)| unsafe { *value });
             let sum = sum.reduce(|a, b| a.combine(b, span.op)).unwrap_or_else(T::zeroed);
             // SAFETY: as above.
             values.for_each(|value| unsafe { *value = sum });
         }
-        // SAFETY: as above.
-        sets.for_each(|set| unsafe { *set = all });
+        if all != 0 {
+            // SAFETY: as above.
+            sets.for_each(|set| unsafe { *set = all });
+        }
     }
 }
 

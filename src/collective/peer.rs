@@ -162,7 +162,7 @@ impl MergeKernels {
     ) -> Result<()> {
         // Kernels see words of 32 nodes.
         let (start, end) = (2 * range.start, 2 * range.end);
-        let mut args = ChangesArgs { start, end, ..ChangesArgs::zeroed() };
+        let mut args = ChangesArgs { start, end, length: span.length, ..ChangesArgs::zeroed() };
         for (at, [copy, set]) in copies.iter().enumerate() {
             (args.copies[at], args.sets[at]) = (*copy, *set);
         }

@@ -1,4 +1,4 @@
-//! A graph on every replica of a fleet as it was loaded: in the input's node order, with plain rows.
+//! A graph on every replica of a fleet, with plain rows, in the order in which it was loaded or by degree.
 
 mod on_device;
 
@@ -8,7 +8,7 @@ use super::{Placement, PrepareReport, check_align};
 use crate::collective::{ChunkPolicy, Split};
 use crate::device::kernels::operators;
 use crate::device::{DeviceBuffer, DeviceCsr};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fleet::{Fleet, Replica};
 use crate::graph::{Graph, milliseconds};
 use rayon::prelude::*;
@@ -39,7 +39,7 @@ pub struct ResidentOptions {
     pub weights: bool,
     /// Whether the rows backward are there, for pulls and `in_edges`. A symmetric graph has them anyway.
     pub backward: bool,
-    /// In which order nodes lie. In another than that of the input `g.id(v)` of a lambda and [`Graph::rank`] are a node's place
+    /// In which order nodes lie. In another than that of the input, `g.id(v)` of a lambda and [`Graph::rank`] are a node's place
     /// in the input's, and [`Resident::in_input_order`] puts values into that.
     pub order: NodeOrder,
     /// Whether every GPU holds all arcs, or each those of its chunk. Results are the same; an arc of another GPU
@@ -291,12 +291,20 @@ impl Resident {
     }
 
     /// Values of nodes, `[n]`, in the order of the input's ids.
-    pub fn in_input_order<T: Copy + Send + Sync>(&self, values: Vec<T>) -> Vec<T> {
-        if self.graph.names_rise() {
-            return values;
+    ///
+    /// # Errors
+    /// [`Error::Input`] unless there are as many values as nodes.
+    pub fn in_input_order<T: Copy + Send + Sync>(&self, values: Vec<T>) -> Result<Vec<T>> {
+        let (given, nodes) = (values.len(), self.graph.nodes());
+        if given != nodes {
+            let what = format!("{given} values for {nodes} nodes; give a value for each node");
+            return Err(Error::input(format!("in_input_order: {what}")));
         }
-        let nodes = (0..self.graph.nodes() as u32).into_par_iter();
-        nodes.map(|rank| values[self.graph.ranked(rank) as usize]).collect()
+        if self.graph.names_rise() {
+            return Ok(values);
+        }
+        let ranks = (0..nodes as u32).into_par_iter();
+        Ok(ranks.map(|rank| values[self.graph.ranked(rank) as usize]).collect())
     }
 
     /// The address of the places of ids on the device of replica `rank`; 0 where these are the nodes.

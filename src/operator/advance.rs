@@ -28,7 +28,7 @@ pub enum Direction {
     Pull,
     /// The one that costs less, by the arcs out of the set. Only for a lambda that is its own reverse: what it does along an
     /// arc is right along any one, it does not look at the place of the arc, and where it has said yes once for a node, it
-    /// need not be asked again. Needs the rows backward.
+    /// need not be asked again. The set must be merged, so that all replicas go in one direction. Needs the rows backward.
     Either,
 }
 

@@ -189,8 +189,13 @@ impl<'a> Args<'a> {
     }
 
     /// Notes that replicas write arrays of `of` elements each its part of `split`, and what `body` writes elsewhere: at the
-    /// places of arcs, its part of `arcs`, or anywhere.
-    pub(crate) fn note(&self, body: &Body, (of, split): (u64, &Split), arcs: Option<&Split>) {
+    /// places of arcs, its part of `arcs`, or anywhere. With `strange` its element may be anybody's.
+    pub(crate) fn note(
+        &self,
+        (body, strange): (&Body, bool),
+        (of, split): (u64, &Split),
+        arcs: Option<&Split>,
+    ) {
         for (name, given) in &self.given {
             let Given::Array { kind, length, made: Made { written: Some(written), .. }, .. } =
                 given
@@ -199,6 +204,7 @@ impl<'a> Args<'a> {
             };
             let elsewhere = body.elsewhere.iter().find(|(array, _)| array == name);
             let by = match kind {
+                _ if strange => ANYWHERE,
                 Kind::Writes(_) if elsewhere.is_some() => {
                     match arcs.filter(|_| elsewhere.is_some_and(|e| e.1)) {
                         Some(arcs) => arcs.fingerprint(),

@@ -28,7 +28,7 @@ pub(crate) enum Operator {
     FilterAny,
     /// Marks, prefix sums, writing.
     Filter,
-    /// Rows and slices of hubs, what joins these; forward and backward.
+    /// Rows; these and slices of hubs; what joins slices. Forward and backward.
     Fold,
     FoldIn,
     /// The same, each fold handed to a second lambda.
@@ -69,6 +69,16 @@ impl Operator {
             }
             Operator::Reduce => "reduce",
             Operator::Histogram => "histogram",
+        }
+    }
+
+    /// Whether the lambda, and the second one, may write at its element for an owner that is another replica.
+    pub fn strangers(self) -> [bool; 2] {
+        match self {
+            Operator::PushOnly => [false, true],
+            Operator::Pull | Operator::Either => [true, false],
+            Operator::PullOnly | Operator::EitherOnly => [true, true],
+            _ => [false, false],
         }
     }
 
@@ -134,18 +144,22 @@ impl Operator {
             ],
             Operator::Fold => &[
                 ("", FOLD, "neighbor_fold(s, f.g.out, f, identity, Into<R>{out});"),
+                ("_hubs", FOLD, "neighbor_fold_all(s, f.g.out, f, identity, Into<R>{out});"),
                 ("_join", FOLD, "neighbor_fold_join(s, f.g.out, identity, Into<R>{out});"),
             ],
             Operator::FoldIn => &[
                 ("", FOLD, "neighbor_fold(s, f.g.in, f, identity, Into<R>{out});"),
+                ("_hubs", FOLD, "neighbor_fold_all(s, f.g.in, f, identity, Into<R>{out});"),
                 ("_join", FOLD, "neighbor_fold_join(s, f.g.in, identity, Into<R>{out});"),
             ],
             Operator::FoldThen => &[
                 ("", THEN, "neighbor_fold(s, f.g.out, f, identity, then);"),
+                ("_hubs", THEN, "neighbor_fold_all(s, f.g.out, f, identity, then);"),
                 ("_join", THEN, "neighbor_fold_join(s, f.g.out, identity, then);"),
             ],
             Operator::FoldInThen => &[
                 ("", THEN, "neighbor_fold(s, f.g.in, f, identity, then);"),
+                ("_hubs", THEN, "neighbor_fold_all(s, f.g.in, f, identity, then);"),
                 ("_join", THEN, "neighbor_fold_join(s, f.g.in, identity, then);"),
             ],
             Operator::Reduce => &[
@@ -245,8 +259,10 @@ pub(crate) fn unit(
     text += &body.known.text();
     lambda_struct(&mut text, "F", body, (form.parts[0], form.graph), on)?;
     if let Some((other, on)) = other {
-        text += &other.functions;
-        text += "\n";
+        if other.functions != body.functions {
+            text += &other.functions;
+            text += "\n";
+        }
         text += &other.known.beyond(&body.known).map_err(|what| other.error(&what))?;
         lambda_struct(&mut text, "O", other, (form.parts[1], form.graph), on)?;
     }

@@ -405,8 +405,9 @@ fn neighbors_on_device<T: Folded>(
     let (slices, nodes) = (shape.slice_grid(device, chance), range.end - range.start);
     let rows = blocks(nodes, nodes_a_block(&shape), chance);
     let all = slices.as_ref().map_or(rows, |slices| rows.max(slices.blocks));
-    device.launch_lambda(loaded.kernels[0], launch_shape(all), &parameters)?;
-    slices.map_or(Ok(()), |grid| device.launch_lambda(loaded.kernels[1], grid, &parameters))
+    let kernel = usize::from(slices.is_some());
+    device.launch_lambda(loaded.kernels[kernel], launch_shape(all), &parameters)?;
+    slices.map_or(Ok(()), |grid| device.launch_lambda(loaded.kernels[2], grid, &parameters))
 }
 
 fn tiles_on_device<T: Folded>(

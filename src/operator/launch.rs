@@ -49,8 +49,8 @@ pub(crate) struct Operators {
     /// `[bins] u64, replicated, SUM`.
     pub(super) counts: Option<Replicated<u64>>,
     trace: Option<Vec<LaunchRecord>>,
-    /// Lambdas and operators that were launched before, on the host.
-    met: HashSet<(u64, u64)>,
+    /// Lambdas, and operators on them, that were launched before, on the host.
+    met: HashSet<(u64, u64, u64)>,
 }
 
 /// Device memory of a lane's launches.
@@ -163,7 +163,8 @@ impl Call<'_> {
     /// Differs where replicas launch other lambdas.
     fn fingerprint(&self) -> u64 {
         let other = self.other.as_ref().map_or(0, |other| other.body.fingerprint());
-        self.body.fingerprint() ^ other.rotate_left(32) ^ self.operator as u64
+        let fold = u64::from(self.fold) << 16;
+        self.body.fingerprint() ^ fold ^ other.rotate_left(32) ^ self.operator as u64
     }
 
     /// The parameters of the lambda and of the other one, as kernels take them.
@@ -174,7 +175,14 @@ impl Call<'_> {
             let first = number << 8 | (1 + self.body.params.len() as u32);
             struct_bytes(r, self.over.graph, &other.args.fitted(other.body)?, first)
         });
-        Ok((own, other.transpose()?))
+        let other = other.transpose()?;
+        // 4 KiB is what a kernel takes; a few hundred bytes are for the rest.
+        if own.len() + other.as_ref().map_or(0, Vec::len) > 440 {
+            return Err(Error::input(
+                "lambda arguments: they take more than 3520 bytes; use fewer",
+            ));
+        }
+        Ok((own, other))
     }
 }
 
@@ -219,12 +227,7 @@ fn struct_bytes(
             Given::Scalar { dtype, bytes: value } => bytes.push(&value[..dtype.size()]),
         }
     }
-    let words = bytes.words();
-    // 4 KiB is what a kernel takes; a few hundred bytes are for the rest.
-    if words.len() > 440 {
-        return Err(Error::input("lambda arguments: they take more than 3520 bytes; use fewer"));
-    }
-    Ok(words)
+    Ok(bytes.words())
 }
 
 fn mixed() -> Error {
@@ -322,18 +325,22 @@ impl Replica {
             if met.len() > MOST_MET {
                 met.clear();
             }
-            if met.insert((call.body.id, call.operator as u64)) {
+            let other = call.other.as_ref().map_or(0, |other| other.body.id);
+            if met.insert((call.body.id, other, call.operator as u64 | u64::from(call.fold) << 8)) {
                 self.meet_for(call)?;
             }
         }
         let split = call.over.split(self.world());
         let range = call.over.part(self.rank(), split.as_deref());
         if let Some(split) = &split {
-            let other = call.other.as_ref().map(|other| (other.body, other.args));
-            for (body, args) in [(call.body, call.args)].into_iter().chain(other) {
+            // A filter is asked about neighbours, and the arcs of a pull come from anywhere.
+            let [strange, asked] = call.operator.strangers();
+            let other = call.other.as_ref().map(|other| (other.body, other.args, asked));
+            for (body, args, strange) in [(call.body, call.args, strange)].into_iter().chain(other)
+            {
                 let at_arcs = body.elsewhere.iter().any(|(_, arcs)| *arcs);
                 let arcs = call.over.graph.filter(|_| at_arcs).map(Resident::arc_chunks);
-                args.note(body, (call.over.length(), split), arcs.as_ref());
+                args.note((body, strange), (call.over.length(), split), arcs.as_ref());
             }
         }
         let elements = range.end - range.start;

@@ -7,6 +7,7 @@ use crate::collective::{Frontier, MergeOp};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
 use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 
 /// What a round leaves to do, once it has ended: made by [`Replica::left`], for [`Replica::repeat`].
 pub struct Left(Count);
@@ -17,6 +18,9 @@ enum Count {
     Queued(u64),
 }
 
+/// A round that takes as long is not queued ahead.
+const LONG: Duration = Duration::from_millis(20);
+
 /// Most rounds that are queued before the count of an earlier one is looked at.
 const AHEAD: usize = 8;
 
@@ -25,6 +29,11 @@ impl Replica {
     pub fn left(&mut self, label: &'static str, set: &Frontier) -> Result<Left> {
         if let Backend::Host(_) = &self.backend {
             return Ok(Left(Count::Known(self.count(label, set)?)));
+        }
+        if self.device()?.lambdas.lane() != 0 {
+            let what =
+                "is counted on another stream than the main one; call r.left outside of r.on";
+            return Err(self.owner().refuses(label, what));
         }
         let (turn, to) = self.device()?.lambdas.next_count();
         let words = Over::elements(set.words().len()).whole();
@@ -42,16 +51,21 @@ impl Replica {
     /// # Errors
     /// Those of `round`, and of its launches.
     pub fn repeat(&mut self, mut round: impl FnMut(&mut Replica) -> Result<Left>) -> Result<u64> {
-        let (mut queued, mut ended) = (VecDeque::new(), 0);
+        let (mut queued, mut ended, mut most) = (VecDeque::new(), 0, AHEAD);
         loop {
             queued.push_back(round(self)?);
             // Few rounds are not worth more: those that run in vain take time, too.
-            let ahead = ((ended as usize + queued.len()) / 4).min(AHEAD);
+            let ahead = ((ended as usize + queued.len()) / 4).min(most);
             while queued.len() > ahead {
                 let Some(left) = queued.pop_front() else { break };
                 ended += 1;
+                let start = Instant::now();
                 if self.known(left)? == 0 {
                     return Ok(ended);
+                }
+                // Long rounds gain nothing, and each may take as long as a step may.
+                if start.elapsed() > LONG {
+                    most = 0;
                 }
             }
         }

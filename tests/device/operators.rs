@@ -1138,6 +1138,125 @@ fn a_set_that_is_not_as_long_as_the_graph_is_refused_before_the_launch() {
 }
 
 #[test]
+fn changes_that_cannot_be_merged_are_refused() {
+    let cases: [fn(&mut Replica) -> Result<()>; 3] = [
+        |r| {
+            let mut x = r.replicated::<u32>("mine", NODES, MergeOp::Sum)?;
+            let mut set = r.frontier("set", NODES, MergeOp::Or)?;
+            r.merge_changes(&mut x, &mut set)
+        },
+        |r| {
+            let mut x = r.replicated::<u32>("mine", NODES + 1, MergeOp::Min)?;
+            let mut set = r.frontier("set", NODES, MergeOp::Or)?;
+            r.merge_changes(&mut x, &mut set)
+        },
+        |r| {
+            let mut x = r.replicated::<u32>("mine", NODES, MergeOp::Min)?;
+            let mut set = r.frontier("set", NODES, MergeOp::Gather)?;
+            r.merge_changes(&mut x, &mut set)
+        },
+    ];
+    for devices in misused() {
+        let tries = cases.map(|misuse| wrong(move |r, _| misuse(r)));
+        refused(devices, &["mine @"], tries.into());
+    }
+}
+
+/// More rounds than are queued ahead. Those after the last find nothing.
+#[test]
+fn rounds_are_repeated_until_one_leaves_nothing() {
+    let program = |r: &mut Replica, g: &Resident| {
+        let leave = Lambda::<()>::new("leave").writes_set("s").scalar::<u32>("k");
+        let leave = leave.cuda("if (v == k) s.erase(v);").host(|a| {
+            let (s, k) = (a.writes_set("s"), a.scalar::<u32>("k"));
+            Box::new(move |v| {
+                if v as u32 == k {
+                    s.erase(v);
+                }
+            })
+        });
+        let mut all = Vec::new();
+        for nodes in [1u32, 2, 5, 37, 64] {
+            let mut set = r.frontier("set", NODES, MergeOp::Or)?;
+            let mut words = vec![0u64; NODES.div_ceil(64)];
+            words[0] = u64::MAX >> (64 - nodes);
+            set.words_mut().assign(&words)?;
+            let mut k = 0u32;
+            all.push(r.repeat(|r| {
+                let args = Args::new().writes_set("s", &mut set).scalar("k", k);
+                r.for_all("leave", Over::nodes(g).whole(), &leave, args)?;
+                k += 1;
+                r.left("set", &set)
+            })?);
+            all.push(r.count("set", &set)?);
+        }
+        // An error in a round ends them, with counts under way.
+        let mut set = r.frontier("set", NODES, MergeOp::Or)?;
+        set.words_mut().assign(&vec![1; NODES.div_ceil(64)])?;
+        let mut rounds = 0;
+        let told = r.repeat(|r| {
+            rounds += 1;
+            let left = r.left("set", &set)?;
+            if rounds == 50 { Err(hivegraph::Error::input("enough")) } else { Ok(left) }
+        });
+        all.extend([u64::from(told.is_err()), rounds]);
+        Ok(all)
+    };
+    for (devices, found) in on_all(program) {
+        assert_eq!(found, [1, 0, 2, 0, 5, 0, 37, 0, 64, 0, 1, 50], "{devices}");
+    }
+}
+
+/// A filter is asked about nodes of others, and the source of a pulled arc is anybody's.
+#[test]
+fn a_gather_of_what_a_filter_or_a_pull_wrote_is_refused() {
+    let seen = || {
+        Lambda::<bool>::new("seen").writes::<u32>("x").cuda("x[v] = 1; return true;").host(|a| {
+            let x = a.writes::<u32>("x");
+            Box::new(move |v| {
+                x.set(v, 1);
+                true
+            })
+        })
+    };
+    let from = || {
+        ArcLambda::<bool>::new("from").writes::<u32>("x").cuda("x[u] = 1; return true;").host(|a| {
+            let x = a.writes::<u32>("x");
+            Box::new(move |u, _, _, _| {
+                x.set(u, 1);
+                true
+            })
+        })
+    };
+    let any =
+        || ArcLambda::<bool>::new("any").cuda("return true;").host(|_| Box::new(|_, _, _, _| true));
+    for devices in misused() {
+        for pull in [false, true] {
+            let fleet = open(devices, CollectiveKind::Auto, FleetConfig::default());
+            let options = ResidentOptions { backward: true, ..ResidentOptions::default() };
+            let g = Resident::new(&fleet, Arc::new(graph()), options).unwrap();
+            let told = fleet.run(move |r| {
+                let mut x = r.node_array::<u32>("mine", &g, MergeOp::Gather)?;
+                let (seen, args) = (seen(), Args::new().writes("x", &mut x));
+                match pull {
+                    true => {
+                        let how = Advance::default().pull();
+                        r.advance("from", Over::nodes(&g), &from(), args, how)?;
+                    }
+                    false => {
+                        let how = Advance::default().only(&seen, args);
+                        r.advance("any", Over::nodes(&g), &any(), Args::new(), how)?;
+                    }
+                }
+                r.merge(&mut x)
+            });
+            let told = told.unwrap_err().to_string();
+            assert!(told.contains("mine on replica") && told.contains("belong to other"), "{told}");
+        }
+    }
+}
+
+#[test]
 fn a_gather_by_others_than_those_who_wrote_is_refused() {
     let index = || {
         Lambda::<()>::new("index").writes::<u32>("x").cuda("x[i] = i;").host(|a| {

@@ -168,8 +168,14 @@ fn merged_changes<T: Sample>(r: &mut Replica, op: MergeOp, length: usize, of: u6
         .filter(|index| changes(rank, *index, of))
         .for_each(|index| words[index / 64] |= 1 << (index % 64));
     array.assign(&(0..length).map(|index| own(rank, index)).collect::<Vec<T>>())?;
-    set.words_mut().assign(&words)?;
     let mut all = vec![0u64; words.len()];
+    // Bits beyond the nodes mean nothing.
+    for words in [&mut words, &mut all] {
+        if let (Some(last), false) = (words.last_mut(), length.is_multiple_of(64)) {
+            *last |= u64::MAX << (length % 64);
+        }
+    }
+    set.words_mut().assign(&words)?;
     let mut expected = Vec::new();
     for index in 0..length {
         let copies = (0..world).map(|rank| own(rank, index));
