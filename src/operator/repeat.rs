@@ -7,7 +7,6 @@ use crate::collective::{Frontier, MergeOp};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
 
 /// What a round leaves to do, once it has ended: made by [`Replica::left`], for [`Replica::repeat`].
 pub struct Left(Count);
@@ -17,9 +16,6 @@ enum Count {
     /// By number.
     Queued(u64),
 }
-
-/// A round that takes as long is not queued ahead.
-const LONG: Duration = Duration::from_millis(20);
 
 /// Most rounds that are queued before the count of an earlier one is looked at.
 const AHEAD: usize = 8;
@@ -46,26 +42,23 @@ impl Replica {
     /// replicas: the count of a merged set ([`Replica::left`]).
     ///
     /// On a GPU rounds are queued before it is known what earlier ones left, so that none waits for the host. Up to eight
-    /// rounds may then run after the last: a round that finds nothing to do must change nothing that is read later.
+    /// rounds may then run after the last: a round that finds nothing to do must change nothing that is read later. Together
+    /// they may take as long as one step ([`crate::fleet::FleetConfig::step_limit_s`]).
     ///
     /// # Errors
     /// Those of `round`, and of its launches.
     pub fn repeat(&mut self, mut round: impl FnMut(&mut Replica) -> Result<Left>) -> Result<u64> {
-        let (mut queued, mut ended, mut most) = (VecDeque::new(), 0, AHEAD);
+        let (mut queued, mut ended) = (VecDeque::new(), 0);
         loop {
             queued.push_back(round(self)?);
-            // Few rounds are not worth more: those that run in vain take time, too.
-            let ahead = ((ended as usize + queued.len()) / 4).min(most);
+            // Few rounds are not worth more: those that run in vain take time, too. It depends on nothing but the number of
+            // rounds, since rounds may meet: all replicas must begin as many.
+            let ahead = ((ended as usize + queued.len()) / 4).min(AHEAD);
             while queued.len() > ahead {
                 let Some(left) = queued.pop_front() else { break };
                 ended += 1;
-                let start = Instant::now();
                 if self.known(left)? == 0 {
                     return Ok(ended);
-                }
-                // Long rounds gain nothing, and each may take as long as a step may.
-                if start.elapsed() > LONG {
-                    most = 0;
                 }
             }
         }
