@@ -24,7 +24,7 @@ impl Replica {
     /// set. On a GPU it returns at once; merges, [`Replica::read`] and the program's end wait for it.
     ///
     /// # Errors
-    /// [`Error::Input`] naming the lambda: an argument that is missing, unknown or of another type; text that
+    /// [`crate::Error::Input`] naming the lambda: an argument that is missing, unknown or of another type; text that
     /// does not compile (with its line); no text or closure for this backend; and, where it is waited for, an
     /// index outside an array.
     pub fn for_all(
