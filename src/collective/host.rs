@@ -26,6 +26,20 @@ impl Collective for HostCollective {
 
 struct HostMover;
 
+/// Calls a function of the type of a span's elements.
+macro_rules! typed {
+    ($function:ident($span:ident, $copies:ident, $range:ident)) => {
+        match $span.dtype {
+            Dtype::U8 => $function::<u8>($span, $copies, $range),
+            Dtype::U32 => $function::<u32>($span, $copies, $range),
+            Dtype::U64 => $function::<u64>($span, $copies, $range),
+            Dtype::I32 => $function::<i32>($span, $copies, $range),
+            Dtype::F32 => $function::<f32>($span, $copies, $range),
+            Dtype::F64 => $function::<f64>($span, $copies, $range),
+        }
+    };
+}
+
 impl Mover for HostMover {
     fn publish(&mut self) -> Result<u64> {
         Ok(0)
@@ -36,26 +50,12 @@ impl Mover for HostMover {
     }
 
     fn reduce(&mut self, span: &Span, copies: &[u64], range: Range<u64>) -> Result<()> {
-        match span.dtype {
-            Dtype::U8 => reduce::<u8>(span, copies, range),
-            Dtype::U32 => reduce::<u32>(span, copies, range),
-            Dtype::U64 => reduce::<u64>(span, copies, range),
-            Dtype::I32 => reduce::<i32>(span, copies, range),
-            Dtype::F32 => reduce::<f32>(span, copies, range),
-            Dtype::F64 => reduce::<f64>(span, copies, range),
-        }
+        typed!(reduce(span, copies, range));
         Ok(())
     }
 
     fn changes(&mut self, span: &Span, copies: &[[u64; 2]], range: Range<u64>) -> Result<()> {
-        match span.dtype {
-            Dtype::U8 => changes::<u8>(span, copies, range),
-            Dtype::U32 => changes::<u32>(span, copies, range),
-            Dtype::U64 => changes::<u64>(span, copies, range),
-            Dtype::I32 => changes::<i32>(span, copies, range),
-            Dtype::F32 => changes::<f32>(span, copies, range),
-            Dtype::F64 => changes::<f64>(span, copies, range),
-        }
+        typed!(changes(span, copies, range));
         Ok(())
     }
 

@@ -2,7 +2,8 @@
 //!
 //! Three collectives behind one trait. `host` and `peer` are the same two-shot algorithm
 //! (`two_shot`) over different memory: everybody reduces its own slice from everybody's copies,
-//! then fetches the other slices from their owners. `nccl` drives its own communicator.
+//! then fetches the other slices from their owners. `nccl` drives its own communicator. What has changed in few places is
+//! merged in one shot, in which owners write into all copies.
 
 mod cells;
 mod chunk;
@@ -90,17 +91,6 @@ impl Span {
     }
 }
 
-/// [`Collective::merge_changes`] as two merges of whole arrays.
-fn both(
-    collective: &mut impl Collective,
-    seat: &Seat,
-    (span, set): (Span, Span),
-    split: &Split,
-) -> Result<()> {
-    collective.merge(seat, set, split)?;
-    collective.merge(seat, span, &Split::nodes(span.length, seat.world, SLICE_ALIGN))
-}
-
 /// Makes replicas equal. Every replica calls it with the same span (but its own address) and split.
 pub(crate) trait Collective: Send {
     /// `nccl`, `peer` or `host`.
@@ -129,7 +119,11 @@ pub(crate) trait Collective: Send {
     /// On devices the merge is ordered on the replica's stream; it may not have ended on return.
     fn merge(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()>;
 
-    /// Merges `set`, the words of a set of nodes, by Or, and the elements of `span` at the nodes in the union. A copy may differ from
-    /// what all had before only at the nodes in its own set, and there in the direction of the operation. `split` divides the words of the set.
-    fn merge_changes(&mut self, seat: &Seat, span: Span, set: Span, split: &Split) -> Result<()>;
+    /// Merges `set`, the words of a set of nodes, by Or, and the elements of `span` at the nodes in the union. A copy may differ
+    /// from what all had before only at the nodes in its own set, and there in the direction of the operation. `split` divides
+    /// the words of the set. Where replicas cannot write into each other's arrays, it is two merges of everything.
+    fn merge_changes(&mut self, seat: &Seat, span: Span, set: Span, split: &Split) -> Result<()> {
+        self.merge(seat, set, split)?;
+        self.merge(seat, span, &Split::nodes(span.length, seat.world, SLICE_ALIGN))
+    }
 }

@@ -4,7 +4,7 @@
 //! unequal chunks is a group of broadcasts.
 
 use super::peer::MergeKernels;
-use super::{Collective, Dtype, MergeOp, Seat, Span, both};
+use super::{Collective, Dtype, MergeOp, Seat, Span};
 use crate::collective::{SLICE_ALIGN, Split};
 use crate::device::{CudaDevice, DeviceBuffer};
 use crate::error::{Error, Result};
@@ -291,10 +291,6 @@ impl Collective for NcclCollective {
             self.slices = Some(made);
         }
         Ok(())
-    }
-
-    fn merge_changes(&mut self, seat: &Seat, span: Span, set: Span, split: &Split) -> Result<()> {
-        both(self, seat, (span, set), split)
     }
 
     fn merge(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()> {

@@ -5,7 +5,7 @@
 
 use super::two_shot::{Mover, one_shot, two_shot};
 use super::{Collective, MergeOp, Seat, Span};
-use super::{Payload, Split, Ticket, apart, both};
+use super::{Payload, Split, Ticket, apart};
 use crate::collective::host::HostCollective;
 use crate::device::kernels::hive::{OP_MAX, OP_MIN, OP_OR, OP_SUM};
 use crate::device::kernels::joint::{Joint, Mail};
@@ -142,12 +142,7 @@ impl MergeKernels {
         args.op = op_code(span.op);
         let bytes = (range.end - range.start) * span.dtype.size() as u64;
         let wanted = bytes.div_ceil(16 * u64::from(THREADS)).max(1);
-        let shape = Launch {
-            blocks: wanted.min(u64::from(self.blocks.max(1))) as u32,
-            threads: THREADS,
-            shared_bytes: 0,
-            cooperative: false,
-        };
+        let shape = Launch::of(wanted.min(u64::from(self.blocks.max(1))) as u32, THREADS);
         crate::device::launch_on(name, stream, self.reduce[span.dtype as usize], shape, &args)
     }
 
@@ -168,12 +163,7 @@ impl MergeKernels {
         }
         (args.world, args.op) = (copies.len() as u32, op_code(span.op));
         let wanted = (end - start).div_ceil(u64::from(THREADS)).max(1);
-        let shape = Launch {
-            blocks: wanted.min(u64::from(self.blocks.max(1))) as u32,
-            threads: THREADS,
-            shared_bytes: 0,
-            cooperative: false,
-        };
+        let shape = Launch::of(wanted.min(u64::from(self.blocks.max(1))) as u32, THREADS);
         crate::device::launch_on(name, stream, self.changes[span.dtype as usize], shape, &args)
     }
 
@@ -197,12 +187,7 @@ impl MergeKernels {
         let own = split.range(rank);
         let wanted = (total - (own.end - own.start) * size).div_ceil(64 * u64::from(THREADS));
         let blocks = wanted.clamp(1, u64::from(self.blocks.max(1))) as u32;
-        let shape = Launch {
-            blocks: blocks.next_multiple_of(owners),
-            threads: THREADS,
-            shared_bytes: 0,
-            cooperative: false,
-        };
+        let shape = Launch::of(blocks.next_multiple_of(owners), THREADS);
         crate::device::launch_on(name, stream, self.fetch, shape, &args)
     }
 }
@@ -346,10 +331,6 @@ impl Collective for StagedCollective {
             )?;
             check("cuStreamSynchronize", sys::cuStreamSynchronize(self.stream.0))
         }
-    }
-
-    fn merge_changes(&mut self, seat: &Seat, span: Span, set: Span, split: &Split) -> Result<()> {
-        both(self, seat, (span, set), split)
     }
 }
 

@@ -3,6 +3,8 @@
 //! Between the steps replicas meet. No slice is written while somebody may read it: replica r alone
 //! writes slice r in the first shot and reads only slices r; in the second shot slice r is read by
 //! all and written by none, while r overwrites its other slices, which nobody reads any more.
+//!
+//! The one-shot merge, of a set and what has changed at its nodes: replica r alone reads and writes slice r, of all copies.
 
 use super::{MergeOp, Seat, Span};
 use super::{Payload, Split, Ticket};
@@ -48,7 +50,7 @@ pub(super) fn two_shot(
     mover.acquire(&seen)
 }
 
-/// Merges a set and what has changed at its nodes, in one shot: replica r alone reads and writes slice r, of all copies.
+/// Runs the one-shot merge; `split` divides the words of the set.
 pub(super) fn one_shot(
     mover: &mut impl Mover,
     seat: &Seat,
