@@ -181,7 +181,7 @@ struct Graph {  // @host
     Bad* bad;
     u32 argument, unused;
 
-    // No branch around the loads: in a loop they are done once. What is not there is read at the sink, for nothing.
+    // There is no branch around the loads. A row that is not there is read at the sink, for nothing.
     __device__ __forceinline__ Row row(const Rows& rows, u64 v) const {
         bool ok = rows.offsets != nullptr && inside(v, nodes, bad, argument);
         const offset_t* at = ok ? rows.offsets + v : (const offset_t*)sink;

@@ -18,7 +18,7 @@ struct Shape {  // @host
 
 // The operation of folds (Op).
 #ifndef HIVE_FOLD
-#define HIVE_FOLD 3
+#define HIVE_FOLD OP_SUM
 #endif
 
 const u32 HUB = 512;     // @host arcs from which a row is dealt to many warps in slices of so many
@@ -129,8 +129,8 @@ template <typename F> __device__ void row_arcs(const Shape& s, const Rows& rows,
     });
 }
 
-// Hands all lanes of a warp together each(number, place) for the slices of hubs of the range or set: the number of the
-// slice among those of its hub, and its place in the list.
+// Hands all lanes of a warp together each(hub, number, place) for the slices of hubs of the range or set: the number of
+// the slice among those of its hub, and its place in the list.
 template <typename E> __device__ void for_slices(const Shape& s, const E& each) {
     u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
     for (u64 base = s.slice_first + warp; base < s.slice_last; base += warps * 32) {

@@ -524,7 +524,7 @@ impl Graph {
 
     /// Whether input ids rise with nodes, so that ranks are nodes.
     pub(crate) fn names_rise(&self) -> bool {
-        self.names.as_ref().is_none_or(|names| names.rising)
+        self.names.as_ref().is_none_or(|names| names.rise())
     }
 
     /// The input's ids as [`Graph::input_id`] has them, `[n]`, where they are more than `origin.id_base` above the

@@ -122,8 +122,6 @@ pub(crate) struct Names {
     pub all: Array<u64>,
     /// What the numbers stand for, if for more than themselves.
     pub texts: Option<Arc<Texts>>,
-    /// Whether names rise with nodes: they do unless nodes were relabelled.
-    pub rising: bool,
     /// Nodes in the order of their names, and each node's place in it, unless names rise. Made at once: threads of a pool that
     /// asked for it first would wait for each other.
     order: Option<Order>,
@@ -145,7 +143,12 @@ impl Names {
             nodes.iter().enumerate().for_each(|(rank, v)| places[*v as usize] = rank as u32);
             Order { nodes, places }
         });
-        Names { all, texts, rising, order }
+        Names { all, texts, order }
+    }
+
+    /// Whether names rise with nodes: they do unless nodes were relabelled.
+    pub(super) fn rise(&self) -> bool {
+        self.order.is_none()
     }
 
     /// The node called `name`.

@@ -158,15 +158,9 @@ impl Resident {
         if self.graph.names_rise() {
             return Ok(());
         }
-        let graph = self.graph.clone();
-        let nodes = (0..graph.nodes() as u32).into_par_iter();
-        let ids = Arc::new(nodes.map(|v| graph.rank(v)).collect::<Vec<u32>>());
-        self.ids = fleet.run(move |r| {
-            let buffer = r.device()?.alloc("ids of nodes", ids.len())?;
-            buffer.upload(&ids)?;
-            r.device()?.wait()?;
-            Ok(buffer)
-        })?;
+        let nodes = (0..self.graph.nodes() as u32).into_par_iter();
+        let ids = nodes.map(|v| self.graph.rank(v)).collect();
+        self.ids = everywhere(fleet, "ids of nodes", ids)?;
         Ok(())
     }
 
@@ -397,13 +391,7 @@ impl Hubs {
         }
         let hubs = self.nodes.iter().zip(self.before.windows(2));
         let each = hubs.flat_map(|(v, ends)| (0..ends[1] - ends[0]).map(|k| [*v, k as u32]));
-        let list = Arc::new(each.flatten().collect::<Vec<u32>>());
-        self.devices = fleet.run(move |r| {
-            let buffer = r.device()?.alloc("slices of long rows", list.len())?;
-            buffer.upload(&list)?;
-            r.device()?.wait()?;
-            Ok(buffer)
-        })?;
+        self.devices = everywhere(fleet, "slices of long rows", each.flatten().collect())?;
         Ok(())
     }
 
@@ -425,6 +413,21 @@ impl Hubs {
     pub fn list(&self, rank: usize) -> u64 {
         self.devices.get(rank).map_or(0, DeviceBuffer::pointer)
     }
+}
+
+/// A copy of `values` on the GPU of each replica, by rank.
+fn everywhere(
+    fleet: &Fleet,
+    label: &'static str,
+    values: Vec<u32>,
+) -> Result<Vec<DeviceBuffer<u32>>> {
+    let values = Arc::new(values);
+    fleet.run(move |r| {
+        let buffer = r.device()?.alloc(label, values.len())?;
+        buffer.upload(&values)?;
+        r.device()?.wait()?;
+        Ok(buffer)
+    })
 }
 
 /// The rows of `graph`, copied from the host.

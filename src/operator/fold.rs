@@ -209,7 +209,7 @@ impl Replica {
         self.reduce_to(label, over, lambda, args, op, None)?.ok_or_else(none)
     }
 
-    /// The same, if there is a place `to` for the result without waiting for it: a word of memory that a GPU can write. `None` then.
+    /// The same, but where a GPU is given a word of memory `to` for the result, it does not wait, and returns `None`.
     pub(super) fn reduce_to<T: Folded>(
         &mut self,
         label: &'static str,
