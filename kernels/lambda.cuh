@@ -55,6 +55,10 @@ __device__ __forceinline__ bool inside(u64 i, u64 size, Bad* bad, u32 argument) 
 #endif
 }
 
+// What nobody writes during the launch. NVRTC's __ldg is volatile: a plain load is done once for many, and not at all where nobody
+// uses it, as the weights of a lambda without `w`, or the ends of a row in a loop. Gathers are no faster by it.
+template <typename T> __device__ __forceinline__ T unchanged(const T* at) { return *at; }
+
 // An array to write (and read). A bad index writes where nobody reads.
 template <typename T> struct Span {  // @host
     T* data;
@@ -163,7 +167,7 @@ struct Row {
         const Rows& rows;
         u64 at;
         __device__ __forceinline__ Edge operator*() const {
-            return Edge{__ldg(rows.columns + at), at, rows.weights ? __ldg(rows.weights + at) : 1.0f};
+            return Edge{__ldg(rows.columns + at), at, rows.weights ? unchanged(rows.weights + at) : 1.0f};
         }
         __device__ __forceinline__ void operator++() { at++; }
         __device__ __forceinline__ bool operator!=(const Iterator& other) const { return at != other.at; }
@@ -185,7 +189,7 @@ struct Graph {  // @host
     __device__ __forceinline__ Row row(const Rows& rows, u64 v) const {
         bool ok = rows.offsets != nullptr && inside(v, nodes, bad, argument);
         const offset_t* at = ok ? rows.offsets + v : (const offset_t*)sink;
-        u64 first = __ldg(at), last = __ldg(at + (ok ? 1 : 0));
+        u64 first = unchanged(at), last = unchanged(at + (ok ? 1 : 0));
         return Row{rows, first, ok ? last : first};
     }
     __device__ __forceinline__ u64 degree_in(const Rows& rows, u64 v) const {
@@ -195,7 +199,7 @@ struct Graph {  // @host
     // The place of a node's id among the input's.
     __device__ __forceinline__ u32 id(u64 v) const {
         if (!inside(v, nodes, bad, argument)) return 0;
-        return ids ? __ldg(ids + v) : (u32)v;
+        return ids ? unchanged(ids + v) : (u32)v;
     }
     __device__ __forceinline__ u64 degree(u64 v) const { return degree_in(out, v); }
     __device__ __forceinline__ u64 in_degree(u64 v) const { return degree_in(in, v); }
@@ -206,8 +210,8 @@ struct Graph {  // @host
         Row all = edges(v);
         bool ok = inside(place, all.last - all.first, bad, argument);
         u64 arc = ok ? all.first + place : 0;
-        u32 node = __ldg(ok ? all.rows.columns + arc : (const u32*)sink);
-        return Edge{ok ? node : (u32)v, arc, ok && all.rows.weights ? __ldg(all.rows.weights + arc) : 1.0f};
+        u32 node = unchanged(ok ? all.rows.columns + arc : (const u32*)sink);
+        return Edge{ok ? node : (u32)v, arc, ok && all.rows.weights ? unchanged(all.rows.weights + arc) : 1.0f};
     }
 };
 

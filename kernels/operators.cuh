@@ -110,7 +110,7 @@ __device__ __forceinline__ void for_arcs_of_warp(u64 node, u64 first, u32 degree
 }
 
 __device__ __forceinline__ float weight_of(const Rows& rows, u64 arc) {
-    return rows.weights ? __ldg(rows.weights + arc) : 1.0f;
+    return rows.weights ? unchanged(rows.weights + arc) : 1.0f;
 }
 
 // A column that a warp reads once, in order: it does not take the place in the L1 cache of what lambdas gather.
