@@ -40,7 +40,7 @@ fn paths(r: &mut Replica, g: &Resident, source: u32, held: &mut Held<f32>) -> Re
         r.clear("next", next)?;
         let (args, how) = (Args::new().writes("dist", dist), Advance::default().output(next));
         r.advance("relax", Over::frontier(g, now), &relax, args, how)?;
-        r.merge_changes(dist, next)?;
+        r.merge_all(&mut [dist, next])?;
         std::mem::swap(now, next);
         r.left("now", now)
     })?;
@@ -94,7 +94,7 @@ fn parents(r: &mut Replica, g: &Resident, source: u32, held: &mut Held<u32>) -> 
             Advance::default().only(&unseen, Args::new().reads_set("seen", seen)).output(next);
         let args = Args::new().writes("parent", parent);
         r.advance("reach", Over::frontier(g, now), &reach, args, how)?;
-        r.merge_changes(parent, next)?;
+        r.merge_all(&mut [parent, next])?;
         let args = Args::new().writes_set("seen", seen);
         r.for_all("settle", Over::frontier(g, next).whole(), &settle, args)?;
         std::mem::swap(now, next);
@@ -282,7 +282,7 @@ fn epidemic(
         let how = Advance::default().only(&susceptible, only).output(caught);
         let args = Args::new().scalar("step", step).scalar("p", 0.1f32);
         r.advance("infect", Over::frontier(g, ill), infect, args, how)?;
-        r.merge(caught.words_mut())?;
+        r.merge(caught)?;
         let args = Args::new().writes("state", state).writes_set("ill", ill);
         let args = args.reads_set("caught", caught).scalar("step", step).scalar("q", 0.1f32);
         r.for_all("recover", Over::nodes(g).whole(), &recover, args)?;

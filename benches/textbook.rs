@@ -85,7 +85,7 @@ fn levels(r: &mut Replica, g: &Resident, source: u32, runs: usize) -> Result<(Ve
             let how = how.output(&mut next);
             let how = if g.has_backward() { how.either() } else { how };
             r.advance("reach", Over::frontier(g, &now), &reach, Args::new(), how)?;
-            r.merge(next.words_mut())?;
+            r.merge(&mut next)?;
             let args = Args::new().writes("level", &mut level).scalar("depth", depth);
             r.for_all("settle", Over::frontier(g, &next).whole(), &settle, args)?;
             std::mem::swap(&mut now, &mut next);

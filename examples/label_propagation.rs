@@ -50,7 +50,7 @@ impl State {
             let args = Args::new().writes("label", label);
             let how = Advance::default().output(told);
             r.advance("tell", Over::frontier(g, telling), &tell, args, how)?;
-            r.merge_changes(label, told)?;
+            r.merge_all(&mut [label, told])?;
             std::mem::swap(telling, told);
             r.left("telling", telling)
         })

@@ -59,17 +59,30 @@ __device__ __forceinline__ bool inside(u64 i, u64 size, Bad* bad, u32 argument) 
 // uses it, as the weights of a lambda without `w`, or the ends of a row in a loop. Gathers are no faster by it.
 template <typename T> __device__ __forceinline__ T unchanged(const T* at) { return *at; }
 
+const u32 BLOCK = 32;  // @host elements of an array for which there is one mark
+const u32 LINE = 256;  // @host nodes of a set for which there is one mark
+
+// Bit k of marks: whether block k of an array may have changed since the last merge, or line k of a set may hold a node.
+__device__ __forceinline__ void set_mark(u32* marks, u64 k) {
+    u32 bit = 1u << (k & 31u);
+    if ((__ldcg(marks + (k >> 5)) & bit) == 0) atomicOr(marks + (k >> 5), bit);
+}
+
 // An array to write (and read). A bad index writes where nobody reads.
 template <typename T> struct Span {  // @host
     T* data;
     u64 length;
     Bad* bad;
+    u32* marks;  // or nothing
     u32 argument, unused;
 
     __device__ __forceinline__ u64 size() const { return length; }
     __device__ __forceinline__ T& operator[](u64 i) const {
         T* at = inside(i, length, bad, argument) ? data + i : (T*)&bad->sink->scratch;
         return *at;
+    }
+    __device__ __forceinline__ void mark(u64 i) const {
+        if (marks && i < length) set_mark(marks, i / BLOCK);
     }
 };
 
@@ -79,6 +92,7 @@ template <typename T> struct Span<const T> {
     const T* data;
     u64 length;
     Bad* bad;
+    u32* marks;
     u32 argument, unused;
 
     __device__ __forceinline__ u64 size() const { return length; }
@@ -94,6 +108,7 @@ template <typename T> struct Parts {  // @host
     const u64* parts;
     u64 length;
     Bad* bad;
+    u32* marks;  // nothing
     u32 argument, part_length;
 
     __device__ __forceinline__ u64 size() const { return length; }
@@ -108,6 +123,7 @@ template <typename T> struct Parts {  // @host
     __device__ __forceinline__ T& operator[](u64 i) const {
         return inside(i, length, bad, argument) ? *at(i) : *(T*)&bad->sink->scratch;
     }
+    __device__ __forceinline__ void mark(u64) const {}
 };
 
 template <typename T> struct Parts<const T> {
@@ -125,6 +141,7 @@ struct Set {  // @host
     u32* words;
     u64 length;
     Bad* bad;
+    u32* marks;
     u32 argument, unused;
 
     __device__ __forceinline__ u64 size() const { return length; }
@@ -134,8 +151,11 @@ struct Set {  // @host
     // Whether it was new.
     __device__ __forceinline__ bool insert(u64 v) const {
         if (!inside(v, length, bad, argument)) return false;
-        u32 bit = 1u << (v & 31u);
-        return (__ldcg(words + (v >> 5)) & bit) == 0 && (atomicOr(words + (v >> 5), bit) & bit) == 0;
+        u32 bit = 1u << (v & 31u), seen = __ldcg(words + (v >> 5));
+        if (seen & bit) return false;
+        // Where there is a node, whoever put the first one marks the line.
+        if (seen == 0) set_mark(marks, v / LINE);
+        return (atomicOr(words + (v >> 5), bit) & bit) == 0;
     }
     __device__ __forceinline__ void erase(u64 v) const {
         if (inside(v, length, bad, argument)) atomicAnd(words + (v >> 5), ~(1u << (v & 31u)));
@@ -309,6 +329,36 @@ __device__ __forceinline__ u64 atomic_or(u64& at, u64 x) {
 // Sets `at` to `to` where it is `from`; returns what was there.
 __device__ __forceinline__ u32 atomic_cas(u32& at, u32 from, u32 to) { return atomicCAS(&at, from, to); }
 __device__ __forceinline__ u64 atomic_cas(u64& at, u64 from, u64 to) { return atomicCAS(&at, from, to); }
+
+// An element is written, and marked where it changes.
+template <typename A, typename T> __device__ __forceinline__ void put_at(const A& y, u64 i, T x) {
+    y[i] = x;
+    y.mark(i);
+}
+template <typename A, typename T> __device__ __forceinline__ T add_at(const A& y, u64 i, T x) {
+    y.mark(i);
+    return atomic_add(y[i], x);
+}
+template <typename A, typename T> __device__ __forceinline__ T min_at(const A& y, u64 i, T x) {
+    T was = atomic_min(y[i], x);
+    if (!(was <= x) && x == x) y.mark(i);
+    return was;
+}
+template <typename A, typename T> __device__ __forceinline__ T max_at(const A& y, u64 i, T x) {
+    T was = atomic_max(y[i], x);
+    if (!(was >= x) && x == x) y.mark(i);
+    return was;
+}
+template <typename A, typename T> __device__ __forceinline__ T or_at(const A& y, u64 i, T x) {
+    T was = atomic_or(y[i], x);
+    if ((was | x) != was) y.mark(i);
+    return was;
+}
+template <typename A, typename T> __device__ __forceinline__ T cas_at(const A& y, u64 i, T from, T to) {
+    T was = atomic_cas(y[i], from, to);
+    if (was == from) y.mark(i);
+    return was;
+}
 
 // Random numbers that are a function of (seed, stream, how many were drawn): the same for any number of
 // threads and replicas, and on the host (`operator::Random`).

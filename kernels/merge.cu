@@ -1,7 +1,7 @@
 // Merges over peer memory. One launch reduces the own slice over all copies, or fetches all
 // other slices.
 
-#include "hive.cuh"
+#include "lambda.cuh"
 
 struct MergeArgs {  // @host
     u64 copies[REPLICAS];  // address of element 0 of every replica's array, in rank order
@@ -18,13 +18,15 @@ struct FetchArgs {  // @host
     u32 world, rank;
 };
 
-struct ChangesArgs {  // @host
+// Of arrays: the marks of blocks that may have changed since the last merge; of sets, those of lines that may hold a node.
+struct MarkedArgs {  // @host
     u64 copies[REPLICAS];  // address of element 0 of every replica's array, in rank order
-    u64 sets[REPLICAS];    // of every replica's set of nodes
-    u64 start, end;        // words of sets that are this replica's
-    u64 length;            // elements; bits beyond mean nothing
-    u32 world;
+    u64 marks[REPLICAS];   // of every replica's marks
+    u64 length;            // elements
+    u64 words;             // of marks
+    u32 world, rank;
     u32 op;  // Op
+    u32 unused;
 };
 
 template <typename T> struct Or {
@@ -40,6 +42,15 @@ template <typename T> struct Max {
 template <typename T> struct Sum {
     static __device__ T apply(T a, T b) { return a + b; }
 };
+
+template <typename T> __device__ __forceinline__ bool same_bits(T a, T b) { return a == b; }
+// A NaN, and -0 beside +0.
+template <> __device__ __forceinline__ bool same_bits(float a, float b) {
+    return __float_as_uint(a) == __float_as_uint(b);
+}
+template <> __device__ __forceinline__ bool same_bits(double a, double b) {
+    return __double_as_longlong(a) == __double_as_longlong(b);
+}
 
 template <typename T> struct alignas(16) Wide {
     T value[16 / sizeof(T)];
@@ -87,56 +98,48 @@ template <typename T> __device__ void reduce_any(const MergeArgs& a) {
     else reduce_ordered<T>(a);
 }
 
-// Gives everybody the union of the sets in words start..end, and the elements in it, reduced over the copies whose sets hold
-// them: others have what was there before. This replica alone reads and writes there. A warp takes 32 words, and then the 32
-// elements of each that has any.
-template <typename T, template <typename> class Op> __device__ void changes(const ChangesArgs& a) {
-    u32 lane = threadIdx.x & 31u;
+// The marks of everybody in word `at`; a lane may have to put down what its replica's are from then on.
+__device__ __forceinline__ u32 all_marks(const MarkedArgs& a, u64 at, u32& own) {
+    own = lane_id() < a.world ? ((const u32*)a.marks[lane_id()])[at] : 0u;
+    return __reduce_or_sync(FULL, own);
+}
+
+// The same for all copies in blocks that anybody has marked; then no block is. A warp takes a word of marks, which nobody else
+// reads or writes, and neither what belongs to it; words are dealt in turn, since changes lie side by side.
+template <typename T, template <typename> class Op> __device__ void marked(const MarkedArgs& a) {
+    u32 lane = lane_id();
     u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
-    for (u64 base = a.start + warp * 32; base < a.end; base += warps * 32) {
-        u64 word = base + lane;
-        u32 own[REPLICAS], all = 0;
-#pragma unroll
-        for (u32 r = 0; r < REPLICAS; r++) {
-            own[r] = r < a.world && word < a.end ? ((const u32*)a.sets[r])[word] : 0u;
-            all |= own[r];
-        }
-        u32 rest = __ballot_sync(FULL, all != 0);
+    for (u64 at = a.rank + warp * a.world; at < a.words; at += warps * a.world) {
+        u32 own, rest = all_marks(a, at, own);
+        if (own) ((u32*)a.marks[lane])[at] = 0;
         while (rest) {
-            u32 owner = __ffs(rest) - 1, count = 0, last = 0;
+            u64 i = (at * 32 + __ffs(rest) - 1) * BLOCK + lane;
             rest &= rest - 1;
-            u64 at = (base + owner) * 32 + lane;
-            bool there = at < a.length;
-            T sum = T(0);
+            if (i >= a.length) continue;
+            T was[REPLICAS], sum = was[0] = ((const T*)a.copies[0])[i];
+#pragma unroll
+            for (u32 r = 1; r < REPLICAS; r++) {
+                if (r >= a.world) break;
+                was[r] = ((const T*)a.copies[r])[i];
+                sum = Op<T>::apply(sum, was[r]);
+            }
 #pragma unroll
             for (u32 r = 0; r < REPLICAS; r++) {
                 if (r >= a.world) break;
-                if ((__shfl_sync(FULL, own[r], owner) >> lane & 1u) == 0 || !there) continue;
-                T value = ((const T*)a.copies[r])[at];
-                sum = count == 0 ? value : Op<T>::apply(sum, value);
-                last = r;
-                count++;
+                if (!same_bits(was[r], sum)) ((T*)a.copies[r])[i] = sum;
             }
-            if (count == 0) continue;
-            for (u32 r = 0; r < a.world; r++)
-                if (count > 1 || r != last) ((T*)a.copies[r])[at] = sum;
         }
-#pragma unroll
-        for (u32 r = 0; r < REPLICAS; r++)
-            if (own[r] != all) {
-                if (r < a.world) ((u32*)a.sets[r])[word] = all;
-            }
     }
 }
 
-template <typename T> __device__ void changes_ordered(const ChangesArgs& a) {
-    if (a.op == OP_MIN) changes<T, Min>(a);
-    else changes<T, Max>(a);
+template <typename T> __device__ void marked_ordered(const MarkedArgs& a) {
+    if (a.op == OP_MIN) marked<T, Min>(a);
+    else marked<T, Max>(a);
 }
 
-template <typename T> __device__ void changes_any(const ChangesArgs& a) {
-    if (a.op == OP_OR) changes<T, Or>(a);
-    else changes_ordered<T>(a);
+template <typename T> __device__ void marked_any(const MarkedArgs& a) {
+    if (a.op == OP_OR) marked<T, Or>(a);
+    else marked_ordered<T>(a);
 }
 
 // A kernel a type, since compilers work on several kernels at once.
@@ -147,12 +150,40 @@ extern "C" __global__ void merge_reduce_i32(const MergeArgs a) { reduce_ordered<
 extern "C" __global__ void merge_reduce_f32(const MergeArgs a) { reduce_ordered<float>(a); }
 extern "C" __global__ void merge_reduce_f64(const MergeArgs a) { reduce_ordered<double>(a); }
 
-extern "C" __global__ void merge_changes_u8(const ChangesArgs a) { changes_any<u8>(a); }
-extern "C" __global__ void merge_changes_u32(const ChangesArgs a) { changes_any<u32>(a); }
-extern "C" __global__ void merge_changes_u64(const ChangesArgs a) { changes_any<u64>(a); }
-extern "C" __global__ void merge_changes_i32(const ChangesArgs a) { changes_ordered<int>(a); }
-extern "C" __global__ void merge_changes_f32(const ChangesArgs a) { changes_ordered<float>(a); }
-extern "C" __global__ void merge_changes_f64(const ChangesArgs a) { changes_ordered<double>(a); }
+extern "C" __global__ void merge_marked_u8(const MarkedArgs a) { marked_any<u8>(a); }
+extern "C" __global__ void merge_marked_u32(const MarkedArgs a) { marked_any<u32>(a); }
+extern "C" __global__ void merge_marked_u64(const MarkedArgs a) { marked_any<u64>(a); }
+extern "C" __global__ void merge_marked_i32(const MarkedArgs a) { marked_ordered<int>(a); }
+extern "C" __global__ void merge_marked_f32(const MarkedArgs a) { marked_ordered<float>(a); }
+extern "C" __global__ void merge_marked_f64(const MarkedArgs a) { marked_ordered<double>(a); }
+
+// The union of sets, whose lines are marked: a lane a line.
+extern "C" __global__ void merge_sets(const MarkedArgs a) {
+    const u32 words = LINE / 64;
+    u32 lane = lane_id();
+    u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
+    for (u64 at = a.rank + warp * a.world; at < a.words; at += warps * a.world) {
+        u32 own, all = all_marks(a, at, own);
+        if (lane < a.world && own != all) ((u32*)a.marks[lane])[at] = all;
+        if ((all >> lane & 1u) == 0) continue;
+        for (u32 k = 0; k < words; k++) {
+            u64 i = (at * 32 + lane) * words + k;
+            if (i >= a.length) break;
+            u64 was[REPLICAS], sum = 0;
+#pragma unroll
+            for (u32 r = 0; r < REPLICAS; r++) {
+                if (r >= a.world) break;
+                was[r] = ((const u64*)a.copies[r])[i];
+                sum |= was[r];
+            }
+#pragma unroll
+            for (u32 r = 0; r < REPLICAS; r++) {
+                if (r >= a.world) break;
+                if (was[r] != sum) ((u64*)a.copies[r])[i] = sum;
+            }
+        }
+    }
+}
 
 // Copies every other owner's slice from that owner; blocks are dealt over the owners, so that all links
 // are busy at once.

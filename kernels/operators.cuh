@@ -6,7 +6,7 @@
 struct Shape {  // @host
     u64 first, last;
     const u32* bits;
-    u32 words, unused;  // of 32 nodes, that a warp takes at a time (sets)
+    const u32* lines;  // its marks
     u32* queue;    // the output of a filter
     u64* control;  // [0] length of the queue, or arcs out of the set
     u64* partial;  // partial results, or counts of tiles
@@ -21,10 +21,10 @@ struct Shape {  // @host
 #define HIVE_FOLD OP_SUM
 #endif
 
+const u32 LINE_WORDS = LINE / 32;  // of a set
 const u32 HUB = 512;     // @host arcs from which a row is dealt to many warps in slices of so many
 const u32 LEAF = 16;     // arcs up to which one thread folds a row
 const u32 TILE = 4096;   // @host elements that are reduced together, whatever the replicas
-const u32 SET_WORDS = 16; // @host most words of a set that a warp takes at a time
 const u32 FILTER = 1024; // @host elements of a filter's block
 
 __device__ __forceinline__ bool is_in(const u32* bits, u64 v) {
@@ -60,29 +60,42 @@ template <typename E> __device__ void for_groups(const Shape& s, const E& each) 
             each(base + lane, base + lane < s.last);
         return;
     }
-    __shared__ unsigned short listed[8][SET_WORDS * 32];
+    const u32 together = 32 / LINE_WORDS;  // lines, a word a lane
+    __shared__ unsigned short listed[8][together * LINE];
     unsigned short* mine = listed[warp_id()];
-    // Words that a warp takes are far from each other: nodes of a range are often alike, and long rows lie side by side.
-    u64 low = s.first / 32, high = (s.last + 31) / 32, groups = (high - low + s.words - 1) / s.words;
-    for (u64 group = warp; group < groups; group += warps) {
-        u64 own = low + group + lane * groups;
-        u32 bits = lane < s.words && own < high ? __ldg(s.bits + own) : 0u;
-        if (own == high - 1 && (s.last & 31u) != 0) bits &= (1u << (s.last & 31u)) - 1u;
-        u32 count = __popc(bits), before = warp_scan(count);
-        u32 total = __shfl_sync(FULL, before, 31);
-        before -= count;
-        while (bits) {
-            u32 bit = __ffs(bits) - 1;
-            bits &= bits - 1;
-            mine[before++] = (unsigned short)(lane * 32 + bit);
+    // Lines that a warp takes are far from each other: nodes of a range are often alike, and long rows lie side by side.
+    u64 low = s.first / LINE, high = (s.last + LINE - 1) / LINE;
+    for (u64 base = low + warp; base < high; base += warps * 32) {
+        u64 own = base + lane * warps;
+        u32 rest = __ballot_sync(FULL, own < high && (s.lines[own >> 5] >> (own & 31u) & 1u) != 0);
+        while (rest) {
+            u32 left = rest;
+#pragma unroll
+            for (u32 k = 0; k < together; k++) {
+                if (k < lane / LINE_WORDS) left &= left - 1;
+                rest &= rest - 1;
+            }
+            u32 line = left ? __ffs(left) - 1 : 0;
+            u64 word = (base + line * warps) * LINE_WORDS + lane % LINE_WORDS;
+            bool here = left != 0 && word * 32 >= s.first && word * 32 < s.last;
+            u32 bits = here ? s.bits[word] : 0u;
+            if (word == s.last >> 5) bits &= (1u << (s.last & 31u)) - 1u;
+            u32 count = __popc(bits), before = warp_scan(count);
+            u32 total = __shfl_sync(FULL, before, 31);
+            before -= count;
+            while (bits) {
+                u32 bit = __ffs(bits) - 1;
+                bits &= bits - 1;
+                mine[before++] = (unsigned short)(line * LINE + lane % LINE_WORDS * 32 + bit);
+            }
+            __syncwarp();
+            for (u32 at = 0; at < total; at += 32) {
+                bool live = at + lane < total;
+                u32 place = live ? mine[at + lane] : 0;
+                each((base + place / LINE * warps) * LINE + place % LINE, live);
+            }
+            __syncwarp();
         }
-        __syncwarp();
-        for (u32 at = 0; at < total; at += 32) {
-            bool live = at + lane < total;
-            u32 place = live ? mine[at + lane] : 0;
-            each((low + group + (place >> 5) * groups) * 32 + (place & 31u), live);
-        }
-        __syncwarp();
     }
 }
 
@@ -164,13 +177,8 @@ template <typename F> __device__ void hub_arcs(const Shape& s, const Rows& rows,
 
 // *control += arcs out of the nodes of the set.
 __device__ void set_arcs(const Shape& s, const Rows& rows) {
-    u64 arcs = 0, stride = (u64)gridDim.x * blockDim.x;
-    for (u64 word = (u64)blockIdx.x * blockDim.x + threadIdx.x; word < (s.last + 31) / 32; word += stride) {
-        for (u32 bits = __ldg(s.bits + word); bits; bits &= bits - 1) {
-            u64 v = word * 32 + __ffs(bits) - 1;
-            if (v < s.last) arcs += __ldg(rows.offsets + v + 1) - __ldg(rows.offsets + v);
-        }
-    }
+    u64 arcs = 0;
+    for_set(s, [&](u64 v) { arcs += __ldg(rows.offsets + v + 1) - __ldg(rows.offsets + v); });
     arcs = warp_sum(arcs);
     if (lane_id() == 0 && arcs != 0) atomicAdd((u64*)s.control, arcs);
 }
@@ -273,7 +281,7 @@ template <typename T> __device__ __forceinline__ T block_fold(T value, u32 op) {
 // A fold goes to its node's element.
 template <typename T> struct Into {
     const Span<T>& out;
-    __device__ __forceinline__ void operator()(u64 v, T value) const { out[v] = value; }
+    __device__ __forceinline__ void operator()(u64 v, T value) const { put_at(out, v, value); }
 };
 
 // partial[i] = fold of the slice at place i of the list, by a warp.

@@ -1,6 +1,6 @@
 //! The host collective: replicas on threads of this process, merged in main memory.
 
-use super::two_shot::{Mover, one_shot, two_shot};
+use super::two_shot::{Mover, two_shot};
 use super::{Collective, Dtype, Element, Seat, Span};
 use super::{Payload, Split};
 use crate::error::Result;
@@ -18,27 +18,9 @@ impl Collective for HostCollective {
         span.check()?;
         two_shot(&mut HostMover, seat, span, split)
     }
-
-    fn merge_changes(&mut self, seat: &Seat, span: Span, set: Span, split: &Split) -> Result<()> {
-        one_shot(&mut HostMover, seat, (span, set), split)
-    }
 }
 
 struct HostMover;
-
-/// Calls a function of the type of a span's elements.
-macro_rules! typed {
-    ($function:ident($span:ident, $copies:ident, $range:ident)) => {
-        match $span.dtype {
-            Dtype::U8 => $function::<u8>($span, $copies, $range),
-            Dtype::U32 => $function::<u32>($span, $copies, $range),
-            Dtype::U64 => $function::<u64>($span, $copies, $range),
-            Dtype::I32 => $function::<i32>($span, $copies, $range),
-            Dtype::F32 => $function::<f32>($span, $copies, $range),
-            Dtype::F64 => $function::<f64>($span, $copies, $range),
-        }
-    };
-}
 
 impl Mover for HostMover {
     fn publish(&mut self) -> Result<u64> {
@@ -50,12 +32,14 @@ impl Mover for HostMover {
     }
 
     fn reduce(&mut self, span: &Span, copies: &[u64], range: Range<u64>) -> Result<()> {
-        typed!(reduce(span, copies, range));
-        Ok(())
-    }
-
-    fn changes(&mut self, span: &Span, copies: &[[u64; 2]], range: Range<u64>) -> Result<()> {
-        typed!(changes(span, copies, range));
+        match span.dtype {
+            Dtype::U8 => reduce::<u8>(span, copies, range),
+            Dtype::U32 => reduce::<u32>(span, copies, range),
+            Dtype::U64 => reduce::<u64>(span, copies, range),
+            Dtype::I32 => reduce::<i32>(span, copies, range),
+            Dtype::F32 => reduce::<f32>(span, copies, range),
+            Dtype::F64 => reduce::<f64>(span, copies, range),
+        }
         Ok(())
     }
 
@@ -76,40 +60,6 @@ impl Mover for HostMover {
             }
         }
         Ok(())
-    }
-}
-
-/// The union of the sets in the words `range`, and the elements in it, to all copies: reduced over those whose sets hold them.
-fn changes<T: Element>(span: &Span, copies: &[[u64; 2]], range: Range<u64>) {
-    let length = span.length as usize;
-    for word in range.start as usize..range.end as usize {
-        // SAFETY: live sets of as many words; in the one shot this thread alone reads and writes these.
-        let sets = copies.iter().map(|[_, set]| unsafe { (*set as *mut u64).add(word) });
-        // SAFETY: as above.
-        let own = sets.clone().map(|set| unsafe { *set });
-        let all = own.clone().fold(0, |all, own| all | own);
-        let mut rest = all;
-        while rest != 0 {
-            let bit = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            // Bits beyond the nodes mean nothing.
-            let at = word * 64 + bit;
-            if at >= length {
-                break;
-            }
-            // SAFETY: inside live arrays of `length` elements, whose words are this thread's alone.
-            let values = copies.iter().map(|[copy, _]| unsafe { (*copy as *mut T).add(at) });
-            let changed = values.clone().zip(own.clone()).filter(|(_, own)| own >> bit & 1 != 0);
-            // SAFETY: as above.
-            let sum = changed.map(|(value, _)| unsafe { *value });
-            let sum = sum.reduce(|a, b| a.combine(b, span.op)).unwrap_or_else(T::zeroed);
-            // SAFETY: as above.
-            values.for_each(|value| unsafe { *value = sum });
-        }
-        if all != 0 {
-            // SAFETY: as above.
-            sets.for_each(|set| unsafe { *set = all });
-        }
     }
 }
 

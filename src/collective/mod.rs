@@ -2,14 +2,15 @@
 //!
 //! Three collectives behind one trait. `host` and `peer` are the same two-shot algorithm
 //! (`two_shot`) over different memory: everybody reduces its own slice from everybody's copies,
-//! then fetches the other slices from their owners. `nccl` drives its own communicator. What has changed in few places is
-//! merged in one shot, in which owners write into all copies.
+//! then fetches the other slices from their owners. `nccl` drives its own communicator. Arrays of which it is known where they
+//! were written (`marks`) are merged there alone, in one shot, in which owners write into all copies.
 
 mod cells;
 mod chunk;
 mod element;
 pub(crate) mod host;
 mod joint;
+mod marks;
 pub(crate) mod nccl;
 mod owner;
 pub(crate) mod peer;
@@ -22,11 +23,13 @@ pub use chunk::{ChunkPolicy, Split};
 pub(crate) use element::cells;
 pub use element::{Atomic32, CellSlice, Dtype, Element, MergeOp, atomic_words, atomics};
 pub(crate) use joint::{Together, apart};
+pub(crate) use marks::{Marked, Marks};
 pub(crate) use owner::{Label, Labels, Owner};
 pub(crate) use rendezvous::STEP_LIMIT;
 pub use rendezvous::{Payload, Rendezvous, Ticket};
+pub(crate) use replicated::Copied;
 pub(crate) use replicated::{ANYWHERE, Data};
-pub use replicated::{Frontier, Replicated};
+pub use replicated::{Frontier, Mergeable, Replicated};
 
 use crate::device::kernels::hive;
 use crate::device::kernels::joint::Joint;
@@ -119,11 +122,14 @@ pub(crate) trait Collective: Send {
     /// On devices the merge is ordered on the replica's stream; it may not have ended on return.
     fn merge(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()>;
 
-    /// Merges `set`, the words of a set of nodes, by Or, and the elements of `span` at the nodes in the union. A copy may differ
-    /// from what all had before only at the nodes in its own set, and there in the direction of the operation. `split` divides
-    /// the words of the set. Where replicas cannot write into each other's arrays, it is two merges of everything.
-    fn merge_changes(&mut self, seat: &Seat, span: Span, set: Span, split: &Split) -> Result<()> {
-        self.merge(seat, set, split)?;
-        self.merge(seat, span, &Split::nodes(span.length, seat.world, SLICE_ALIGN))
+    /// Whether [`Collective::merge_marked`] is of use: arrays are then marked where they are written.
+    fn reads_marks(&self) -> bool {
+        false
+    }
+
+    /// Merges arrays in place where replicas have marked them, in one exchange. Returns false where a replica does not know what
+    /// it has written; then nothing is merged.
+    fn merge_marked(&mut self, _seat: &Seat, arrays: &[(Span, &Marks)]) -> Result<bool> {
+        Ok(arrays.is_empty())
     }
 }

@@ -3,13 +3,13 @@
 //!
 //! Host and event synchronisation only: replicas that share a GPU need not run at once.
 
-use super::two_shot::{Mover, one_shot, two_shot};
-use super::{Collective, MergeOp, Seat, Span};
+use super::two_shot::{Mover, two_shot};
+use super::{Collective, Marked, Marks, MergeOp, Seat, Span};
 use super::{Payload, Split, Ticket, apart};
 use crate::collective::host::HostCollective;
 use crate::device::kernels::hive::{OP_MAX, OP_MIN, OP_OR, OP_SUM};
 use crate::device::kernels::joint::{Joint, Mail};
-use crate::device::kernels::merge::{ChangesArgs, FetchArgs, MergeArgs};
+use crate::device::kernels::merge::{FetchArgs, MarkedArgs, MergeArgs};
 use crate::device::{CudaDevice, DeviceBuffer, EVENT_RING, KERNELS, Launch};
 use crate::error::{Error, Result};
 use bytemuck::Zeroable;
@@ -84,10 +84,14 @@ pub(crate) struct PeerCollective {
 pub(super) struct MergeKernels {
     /// In the order of [`Dtype`].
     reduce: [crate::device::Function; 6],
-    changes: [crate::device::Function; 6],
+    marked: [crate::device::Function; 6],
+    sets: crate::device::Function,
     fetch: crate::device::Function,
     blocks: u32,
 }
+
+/// The addresses of a replica's arrays and of their marks.
+type Addresses = Vec<[u64; 2]>;
 
 /// Threads of a block that merges.
 const THREADS: u32 = 512;
@@ -106,18 +110,19 @@ impl MergeKernels {
             load("merge_reduce_f32")?,
             load("merge_reduce_f64")?,
         ];
-        let changes = [
-            load("merge_changes_u8")?,
-            load("merge_changes_u32")?,
-            load("merge_changes_u64")?,
-            load("merge_changes_i32")?,
-            load("merge_changes_f32")?,
-            load("merge_changes_f64")?,
+        let marked = [
+            load("merge_marked_u8")?,
+            load("merge_marked_u32")?,
+            load("merge_marked_u64")?,
+            load("merge_marked_i32")?,
+            load("merge_marked_f32")?,
+            load("merge_marked_f64")?,
         ];
         Ok(MergeKernels {
             reduce,
-            changes,
-            fetch: device.function(source, &[], "merge_fetch")?,
+            marked,
+            sets: load("merge_sets")?,
+            fetch: load("merge_fetch")?,
             blocks: device.info.multiprocessors * 4 / device.sharers,
         })
     }
@@ -146,25 +151,30 @@ impl MergeKernels {
         crate::device::launch_on(name, stream, self.reduce[span.dtype as usize], shape, &args)
     }
 
-    /// Sets and what has changed, in the words `range` (of 64 nodes).
-    fn changes(
+    /// What anybody has marked, in the words of marks that are this replica's; `copies` are addresses of arrays and of marks.
+    fn marked(
         &self,
         name: &str,
         stream: sys::CUstream,
-        span: &Span,
-        copies: &[[u64; 2]],
-        range: Range<u64>,
+        (span, marks): (&Span, &Marks),
+        copies: impl Iterator<Item = [u64; 2]>,
+        rank: usize,
     ) -> Result<()> {
-        // Kernels see words of 32 nodes.
-        let (start, end) = (2 * range.start, 2 * range.end);
-        let mut args = ChangesArgs { start, end, length: span.length, ..ChangesArgs::zeroed() };
-        for (at, [copy, set]) in copies.iter().enumerate() {
-            (args.copies[at], args.sets[at]) = (*copy, *set);
+        let (length, words) = (span.length, marks.words());
+        let mut args = MarkedArgs { length, words, ..MarkedArgs::zeroed() };
+        for (at, [copy, marks]) in copies.enumerate() {
+            (args.copies[at], args.marks[at]) = (copy, marks);
+            args.world = at as u32 + 1;
         }
-        (args.world, args.op) = (copies.len() as u32, op_code(span.op));
-        let wanted = (end - start).div_ceil(u64::from(THREADS)).max(1);
+        (args.rank, args.op) = (rank as u32, op_code(span.op));
+        let kernel = match marks.of() {
+            Marked::Blocks => self.marked[span.dtype as usize],
+            Marked::Lines => self.sets,
+        };
+        // A warp a word.
+        let wanted = words.div_ceil(u64::from(args.world * THREADS / 32)).max(1);
         let shape = Launch::of(wanted.min(u64::from(self.blocks.max(1))) as u32, THREADS);
-        crate::device::launch_on(name, stream, self.changes[span.dtype as usize], shape, &args)
+        crate::device::launch_on(name, stream, kernel, shape, &args)
     }
 
     /// Every other owner's slice, in one launch.
@@ -190,6 +200,15 @@ impl MergeKernels {
         let shape = Launch::of(blocks.next_multiple_of(owners), THREADS);
         crate::device::launch_on(name, stream, self.fetch, shape, &args)
     }
+}
+
+/// Differs where replicas come for other arrays.
+fn shapes(arrays: &[(Span, &Marks)]) -> u64 {
+    arrays.iter().fold(0, |all, (span, _)| {
+        let of = [span.length, span.dtype as u64, op_code(span.op).into()];
+        let label = span.label.bytes().map(u64::from);
+        label.chain(of).fold(all, crate::hash::hash)
+    })
 }
 
 /// The operation in kernels. A gather has none: it comes to a sum of one copy.
@@ -235,8 +254,42 @@ impl Collective for PeerCollective {
         two_shot(self, seat, span, split)
     }
 
-    fn merge_changes(&mut self, seat: &Seat, span: Span, set: Span, split: &Split) -> Result<()> {
-        one_shot(self, seat, (span, set), split)
+    fn reads_marks(&self) -> bool {
+        true
+    }
+
+    fn merge_marked(&mut self, seat: &Seat, arrays: &[(Span, &Marks)]) -> Result<bool> {
+        let Some((first, _)) = arrays.first() else { return Ok(true) };
+        let ticket = match arrays.len() {
+            1 => first.ticket(seat, 0),
+            _ => Ticket { operation: "merge all, first", ..first.ticket(seat, shapes(arrays)) },
+        };
+        let own = arrays.iter().map(|(span, marks)| [span.address, marks.pointer()]);
+        let exact = arrays.iter().all(|(_, marks)| marks.are_exact());
+        let place = &seat.rendezvous;
+        place.post(seat.rank, Some(Arc::new(own.collect::<Addresses>())));
+        let published = self.publish()?;
+        let seen = place.meet(seat.rank, ticket, [0, published, u64::from(exact), 0])?;
+        let known = seen.iter().all(|payload| payload[2] != 0);
+        if known {
+            self.acquire(&seen)?;
+            let posted = (0..seat.world).map(|rank| place.posted(rank)?.downcast().ok());
+            let posted: Option<Vec<Arc<Addresses>>> = posted.collect();
+            let lost = || Error::machine("addresses that were not told; this is a bug");
+            let posted = posted.ok_or_else(lost)?;
+            for (at, (span, marks)) in arrays.iter().enumerate() {
+                let copies = posted.iter().map(|addresses| addresses[at]);
+                let (name, stream) = (&self.name, self.stream.0);
+                self.kernels.marked(name, stream, (span, marks), copies, seat.rank)?;
+            }
+        }
+        let published = self.publish()?;
+        let seen = place.meet(seat.rank, ticket, [0, published, 0, 0])?;
+        place.post(seat.rank, None);
+        if known {
+            self.acquire(&seen)?;
+        }
+        Ok(known)
     }
 
     fn joint(&self) -> Option<Joint> {
@@ -278,13 +331,6 @@ impl Mover for PeerCollective {
             return Ok(());
         }
         self.kernels.reduce(&self.name, self.stream.0, span, copies, range)
-    }
-
-    fn changes(&mut self, span: &Span, copies: &[[u64; 2]], range: Range<u64>) -> Result<()> {
-        if range.is_empty() {
-            return Ok(());
-        }
-        self.kernels.changes(&self.name, self.stream.0, span, copies, range)
     }
 
     fn fetch(&mut self, span: &Span, copies: &[u64], split: &Split, rank: usize) -> Result<()> {

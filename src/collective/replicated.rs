@@ -1,7 +1,7 @@
 //! Arrays with one copy a replica and one merge operation, named at creation.
 
 use super::{Atomic32, Element, MergeOp, Span, atomic_words, atomics};
-use super::{Label, Owner, Split};
+use super::{Label, Marks, Owner, Split};
 use crate::device::DeviceBuffer;
 use crate::error::{Error, Result};
 use bitvec::prelude::{BitSlice, Lsb0};
@@ -22,6 +22,8 @@ pub struct Replicated<T: Element> {
     owner: Owner,
     /// Fingerprint of the split by which replicas last wrote it, 0 where that is not known or a merge came after.
     written: AtomicU64,
+    /// Where it was written, if that is noted.
+    marks: Option<Marks>,
     /// Keeps the label from other arrays; `None` for those of the library's own.
     _name: Option<Label>,
 }
@@ -32,12 +34,27 @@ pub(crate) const ANYWHERE: u64 = u64::MAX;
 impl<T: Element> Replicated<T> {
     pub(crate) fn new(label: &'static str, op: MergeOp, data: Data<T>, owner: Owner) -> Self {
         let written = AtomicU64::new(0);
-        Replicated { label, op, data, split: None, owner, written, _name: None }
+        Replicated { label, op, data, split: None, owner, written, marks: None, _name: None }
     }
 
     /// The same, under a label that is its own.
     pub(crate) fn named(self, name: Label) -> Self {
         Replicated { _name: Some(name), ..self }
+    }
+
+    /// The same, with marks.
+    pub(crate) fn marked(self, marks: Option<Marks>) -> Self {
+        Replicated { marks, ..self }
+    }
+
+    /// Where it was written, if that is noted.
+    pub(crate) fn marks(&self) -> Option<&Marks> {
+        self.marks.as_ref()
+    }
+
+    /// It is written where no marks are left.
+    pub(crate) fn unmarked(&self) {
+        self.marks.iter().for_each(|marks| marks.set_exact(false));
     }
 
     /// The same, under another label.
@@ -55,43 +72,9 @@ impl<T: Element> Replicated<T> {
         &self.written
     }
 
-    /// Refuses a gather that would move other elements than replicas wrote.
-    /// An array without declared owners that was written at any indices has those that the program `stated`.
-    pub(crate) fn check_gather(&self, split: &Split, stated: bool) -> Result<()> {
-        let (written, given) = (self.written.load(Ordering::Relaxed), split.fingerprint());
-        let stated = stated && self.split.is_none();
-        if written == ANYWHERE && !stated {
-            let what = "the last launch that wrote it did so at indices that belong to other replicas, or may: x[v] of an arc, \
-                        a computed index; merge it by Min, Max or Sum, or write each element where it is owned";
-            return Err(self.owner.refuses(self.label, what));
-        }
-        let declared = self.split.as_ref().is_none_or(|own| own == split);
-        if declared && (written == 0 || written == given) {
-            return Ok(());
-        }
-        let what = match declared {
-            true => "the last launch that wrote it dealt its elements by another split",
-            false => "its owners are the chunks of the graph that it was made for",
-        };
-        Err(self.owner.refuses(
-            self.label,
-            format!(
-                "gather by a split that is not that of its owners ({what}), so that values would be lost; gather what \
-                 was written over nodes by r.gather(&mut x, g.chunks()) or in an array of r.node_array(..), what was \
-                 written at arcs in an array of r.arc_array(..), and what \
-                 was written over elements(n) by r.merge(&mut x) in an array of r.replicated(..)"
-            ),
-        ))
-    }
-
     /// The same, owned by the chunks of `split`.
     pub(crate) fn owned_by(self, split: &Split) -> Self {
         Replicated { split: Some(split.clone()), ..self }
-    }
-
-    /// Who owns what, where that is not equal slices.
-    pub(crate) fn split(&self) -> Option<&Split> {
-        self.split.as_ref()
     }
 
     /// The name it shows in tickets and traces.
@@ -136,13 +119,13 @@ impl<T: Element> Replicated<T> {
         }
     }
 
-    /// The copy in host memory, and where it is noted by which split replicas wrote it.
-    pub(crate) fn host_and_written(&mut self) -> (Option<&mut [T]>, &AtomicU64) {
+    /// The copy in host memory, and where it is noted by which split replicas wrote it, and where.
+    pub(crate) fn host_and_written(&mut self) -> (Option<&mut [T]>, &AtomicU64, Option<&Marks>) {
         let host = match &mut self.data {
             Data::Host(values) => Some(values.as_mut_slice()),
             Data::Cuda(_) => None,
         };
-        (host, &self.written)
+        (host, &self.written, self.marks.as_ref())
     }
 
     pub(crate) fn device(&self) -> Option<&DeviceBuffer<T>> {
@@ -160,6 +143,7 @@ impl<T: Element> Replicated<T> {
 
     /// Zeroes it, on a device when what was queued before has ended.
     pub(crate) fn clear(&mut self) -> Result<()> {
+        self.unmarked();
         match &mut self.data {
             Data::Host(values) => values.fill(T::zeroed()),
             Data::Cuda(buffer) => buffer.clear()?,
@@ -191,6 +175,7 @@ impl<T: Element> Replicated<T> {
                 format!("{given} values for an array of {held} elements; give {held} values");
             return Err(self.owner.refuses(self.label, what));
         }
+        self.unmarked();
         match &mut self.data {
             Data::Host(own) => {
                 own.copy_from_slice(values);
@@ -198,6 +183,68 @@ impl<T: Element> Replicated<T> {
             }
             Data::Cuda(buffer) => buffer.upload(values),
         }
+    }
+}
+
+/// What [`crate::fleet::Replica::merge`] makes equal on all replicas: an array, or a set.
+pub trait Mergeable {
+    #[doc(hidden)]
+    #[allow(private_interfaces)]
+    fn copied(&mut self) -> Copied<'_>;
+}
+
+/// This replica's copy of an array, whatever its type.
+pub(crate) struct Copied<'a> {
+    pub span: Span,
+    pub owner: Owner,
+    pub split: Option<&'a Split>,
+    pub written: &'a AtomicU64,
+    pub marks: Option<&'a Marks>,
+}
+
+#[allow(private_interfaces)]
+impl<T: Element> Mergeable for Replicated<T> {
+    fn copied(&mut self) -> Copied<'_> {
+        let (split, marks) = (self.split.as_ref(), self.marks.as_ref());
+        Copied { span: self.span(), owner: self.owner, split, written: &self.written, marks }
+    }
+}
+
+#[allow(private_interfaces)]
+impl Mergeable for Frontier {
+    fn copied(&mut self) -> Copied<'_> {
+        self.words.copied()
+    }
+}
+
+impl Copied<'_> {
+    /// Refuses a gather that would move other elements than replicas wrote.
+    /// An array without declared owners that was written at any indices has those that the program `stated`.
+    pub(crate) fn check_gather(&self, split: &Split, stated: bool) -> Result<()> {
+        let (written, given) = (self.written.load(Ordering::Relaxed), split.fingerprint());
+        let stated = stated && self.split.is_none();
+        if written == ANYWHERE && !stated {
+            let what = "the last launch that wrote it did so at indices that belong to other replicas, or may: x[v] of an arc, \
+                        a computed index; merge it by Min, Max or Sum, or write each element where it is owned";
+            return Err(self.owner.refuses(self.span.label, what));
+        }
+        let declared = self.split.is_none_or(|own| own == split);
+        if declared && (written == 0 || written == given) {
+            return Ok(());
+        }
+        let what = match declared {
+            true => "the last launch that wrote it dealt its elements by another split",
+            false => "its owners are the chunks of the graph that it was made for",
+        };
+        Err(self.owner.refuses(
+            self.span.label,
+            format!(
+                "gather by a split that is not that of its owners ({what}), so that values would be lost; gather what \
+                 was written over nodes by r.gather(&mut x, g.chunks()) or in an array of r.node_array(..), what was \
+                 written at arcs in an array of r.arc_array(..), and what \
+                 was written over elements(n) by r.merge(&mut x) in an array of r.replicated(..)"
+            ),
+        ))
     }
 }
 

@@ -3,11 +3,9 @@
 //! Between the steps replicas meet. No slice is written while somebody may read it: replica r alone
 //! writes slice r in the first shot and reads only slices r; in the second shot slice r is read by
 //! all and written by none, while r overwrites its other slices, which nobody reads any more.
-//!
-//! The one-shot merge, of a set and what has changed at its nodes: replica r alone reads and writes slice r, of all copies.
 
 use super::{MergeOp, Seat, Span};
-use super::{Payload, Split, Ticket};
+use super::{Payload, Split};
 use crate::error::Result;
 use std::ops::Range;
 
@@ -19,8 +17,6 @@ pub(super) trait Mover {
     fn acquire(&mut self, published: &[Payload]) -> Result<()>;
     /// `own[range] = op over all copies, in rank order`.
     fn reduce(&mut self, span: &Span, copies: &[u64], range: Range<u64>) -> Result<()>;
-    /// In the words `range` of all sets: the union, and the elements in it, `op` over the copies that changed, to all copies.
-    fn changes(&mut self, span: &Span, copies: &[[u64; 2]], range: Range<u64>) -> Result<()>;
     /// Every other owner's slice, from that owner's copy.
     fn fetch(&mut self, span: &Span, copies: &[u64], split: &Split, rank: usize) -> Result<()>;
 }
@@ -47,25 +43,5 @@ pub(super) fn two_shot(
     }
     mover.fetch(&span, &copies, split, seat.rank)?;
     let seen = meet(&mut || mover.publish())?;
-    mover.acquire(&seen)
-}
-
-/// Runs the one-shot merge; `split` divides the words of the set.
-pub(super) fn one_shot(
-    mover: &mut impl Mover,
-    seat: &Seat,
-    (span, set): (Span, Span),
-    split: &Split,
-) -> Result<()> {
-    let operation = "merge changes";
-    let ticket = Ticket { operation, ..span.ticket(seat, split.fingerprint()) };
-    let published = mover.publish()?;
-    let own = [span.address, published, set.address, 0];
-    let seen = seat.rendezvous.meet(seat.rank, ticket, own)?;
-    mover.acquire(&seen)?;
-    let copies: Vec<[u64; 2]> = seen.iter().map(|payload| [payload[0], payload[2]]).collect();
-    mover.changes(&span, &copies, split.range(seat.rank))?;
-    let published = mover.publish()?;
-    let seen = seat.rendezvous.meet(seat.rank, ticket, [span.address, published, 0, 0])?;
     mover.acquire(&seen)
 }

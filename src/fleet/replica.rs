@@ -2,8 +2,9 @@
 
 use super::{DeviceInfo, Fault, FaultKind};
 use crate::collective::{
-    Collective, Data, Element, Frontier, Label, Labels, MAX_REPLICAS, MergeOp, Owner, Payload,
-    Rendezvous, Replicated, SLICE_ALIGN, Seat, Span, Split, Ticket, Together,
+    Collective, Copied, Data, Element, Frontier, Label, Labels, MAX_REPLICAS, Marked, Marks,
+    MergeOp, Mergeable, Owner, Payload, Rendezvous, Replicated, SLICE_ALIGN, Seat, Span, Split,
+    Ticket, Together,
 };
 use crate::device::{CudaDevice, DeviceBuffer};
 use crate::error::{Error, Result};
@@ -170,7 +171,21 @@ impl Replica {
         op: MergeOp,
     ) -> Result<Replicated<T>> {
         let name = self.label(label)?;
-        Ok(self.array(label, length, op)?.named(name))
+        let array = self.array(label, length, op)?.named(name);
+        let whole = !matches!(op, MergeOp::Or | MergeOp::Min | MergeOp::Max);
+        if whole || self.seat.world == 1 || !self.collective.reads_marks() {
+            return Ok(array);
+        }
+        let marks = self.marks(Marked::Blocks, length)?;
+        Ok(array.marked(marks))
+    }
+
+    /// Marks of an array on a device.
+    fn marks(&self, of: Marked, length: usize) -> Result<Option<Marks>> {
+        match &self.backend {
+            Backend::Host(_) => Ok(None),
+            Backend::Cuda(device) => Marks::new(device, of, length).map(Some),
+        }
     }
 
     /// As [`Replica::replicated`], for the library's own programs: labels may repeat.
@@ -196,7 +211,9 @@ impl Replica {
 
     /// A new, empty set of nodes below `nodes`.
     pub fn frontier(&mut self, label: &'static str, nodes: usize, op: MergeOp) -> Result<Frontier> {
-        Ok(Frontier::new(self.replicated(label, nodes.div_ceil(64), op)?, nodes))
+        let (name, words) = (self.label(label)?, nodes.div_ceil(64));
+        let marks = self.marks(Marked::Lines, words)?;
+        Ok(Frontier::new(self.array(label, words, op)?.named(name).marked(marks), nodes))
     }
 
     /// As [`Replica::frontier`], for the library's own programs: labels may repeat.
@@ -209,90 +226,96 @@ impl Replica {
         Ok(Frontier::new(self.array(label, nodes.div_ceil(64), op)?, nodes))
     }
 
-    /// Makes all copies of `array` equal by its operation. For Gather the owners are those of the array: the
-    /// chunks of a graph ([`Replica::node_array`]), else equal slices, as `Over::slices` says.
-    pub fn merge<T: Element>(&mut self, array: &mut Replicated<T>) -> Result<()> {
-        let equal = || Split::nodes(array.len() as u64, self.seat.world, SLICE_ALIGN);
-        let split = array.split().cloned().unwrap_or_else(equal);
-        self.merge_by(array, &split)
+    /// Makes all copies of an array, or of a set, equal by its operation. For Gather the owners are those of the array: the
+    /// chunks of a graph ([`Replica::node_array`]), else equal slices, as `Over::slices` says. Between GPUs that read each
+    /// other's memory an Or, Min or Max costs what lambdas have written since the last merge.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a Gather of what was written at indices of others; a fault where another replica does not come to
+    /// the same merge.
+    pub fn merge(&mut self, what: &mut impl Mergeable) -> Result<()> {
+        self.merge_all(&mut [what])
+    }
+
+    /// [`Replica::merge`] of several at once: those of which it is known where they were written are merged in one exchange.
+    ///
+    /// # Errors
+    /// As [`Replica::merge`].
+    pub fn merge_all(&mut self, what: &mut [&mut dyn Mergeable]) -> Result<()> {
+        let world = self.seat.world;
+        let all: Vec<Copied> = what.iter_mut().map(|what| what.copied()).collect();
+        let splits = all.iter().map(|copy| {
+            let equal = || Split::nodes(copy.span.length, world, SLICE_ALIGN);
+            copy.split.cloned().unwrap_or_else(equal)
+        });
+        let splits: Vec<Split> = splits.collect();
+        for (copy, split) in all.iter().zip(&splits) {
+            self.check_merge(copy, copy.span, split, false)?;
+        }
+        self.merge_checked(&all, &splits)
     }
 
     /// [`Replica::merge`] where `split` (over the array's elements) says who owns what.
     pub fn merge_by<T: Element>(&mut self, array: &mut Replicated<T>, split: &Split) -> Result<()> {
-        self.merge_array(array, array.span(), split, false)
+        let copy = array.copied();
+        self.check_merge(&copy, copy.span, split, false)?;
+        self.merge_checked(&[copy], std::slice::from_ref(split))
     }
 
     /// Gives everybody the chunks of their owners, whatever the array's own operation is: for steps
     /// in which each replica wrote only its own chunk. What lies beyond the split stays as it is.
     pub fn gather<T: Element>(&mut self, array: &mut Replicated<T>, split: &Split) -> Result<()> {
-        self.merge_array(array, Span { op: MergeOp::Gather, ..array.span() }, split, true)
+        let copy = array.copied();
+        let copy = Copied { span: Span { op: MergeOp::Gather, ..copy.span }, ..copy };
+        self.check_merge(&copy, copy.span, split, true)?;
+        self.merge_checked(&[copy], std::slice::from_ref(split))
     }
 
-    /// Merges `set` by Or, and `array` at the nodes in the union of the copies of `set`, by its operation: Or, Min or Max. The set
-    /// must hold every node whose element changed in this replica's copy since the last merge, in the direction of the operation:
-    /// an element of Min has fallen. Other elements are not looked at. It costs what has changed, and one exchange for both.
-    ///
-    /// # Errors
-    /// [`Error::Input`] for an array that has not an element a node, or another operation.
-    pub fn merge_changes<T: Element>(
-        &mut self,
-        array: &mut Replicated<T>,
-        set: &mut Frontier,
-    ) -> Result<()> {
-        let (span, words) = (array.span(), set.words().span());
-        let own = self.owner();
-        own.check(span.label, array.owner())?;
-        own.check(words.label, set.words().owner())?;
-        let refuse = |what: String| Err(own.refuses(span.label, what));
-        if !matches!(span.op, MergeOp::Or | MergeOp::Min | MergeOp::Max) {
-            let op = span.op.name();
-            return refuse(format!(
-                "its changes cannot be merged by '{op}'; use or, min or max, or r.merge"
-            ));
-        }
-        if words.op != MergeOp::Or {
-            return refuse(format!(
-                "set {} is not merged by 'or'; make it with MergeOp::Or",
-                words.label
-            ));
-        }
-        if array.len() != set.nodes() {
-            let (held, nodes) = (array.len(), set.nodes());
-            return refuse(format!(
-                "it holds {held} elements, set {} is of {nodes} nodes; give a set of as many",
-                words.label
-            ));
-        }
-        span.check()?;
-        self.join()?;
-        array.written().store(0, Ordering::Relaxed);
-        set.words().written().store(0, Ordering::Relaxed);
-        if self.seat.world == 1 {
-            return Ok(());
-        }
-        let split = Split::nodes(words.length, self.seat.world, 1);
-        self.merging("merge changes", |r| r.collective.merge_changes(&r.seat, span, words, &split))
-    }
-
-    fn merge_array<T: Element>(
-        &mut self,
-        array: &Replicated<T>,
-        span: Span,
-        split: &Split,
-        stated: bool,
-    ) -> Result<()> {
+    /// Refuses what cannot be merged, on one replica, too: a program that is right there is right on several.
+    fn check_merge(&self, copy: &Copied, span: Span, split: &Split, stated: bool) -> Result<()> {
         self.check_split(&span, split)?;
-        self.owner().check(span.label, array.owner())?;
-        self.join()?;
-        // On one replica, too: a program that is right there is right on several.
+        self.owner().check(span.label, copy.owner)?;
         if span.op == MergeOp::Gather {
-            array.check_gather(split, stated)?;
+            copy.check_gather(split, stated)?;
         }
-        array.written().store(0, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn merge_checked(&mut self, all: &[Copied], splits: &[Split]) -> Result<()> {
+        self.join()?;
+        all.iter().for_each(|copy| copy.written.store(0, Ordering::Relaxed));
         if self.seat.world == 1 {
             return Ok(());
         }
-        self.merge_span(span, split)
+        // All replicas find the same: a label's array is marked on all, or on none.
+        let marked = |copy: &Copied| match copy.marks.map(Marks::of) {
+            _ if !self.collective.reads_marks() => false,
+            Some(Marked::Lines) => copy.span.op == MergeOp::Or,
+            Some(Marked::Blocks) => copy.span.op != MergeOp::Gather,
+            None => false,
+        };
+        let (mut few, mut rest) = (Vec::new(), Vec::new());
+        for (copy, split) in all.iter().zip(splits) {
+            match copy.marks.filter(|_| marked(copy)) {
+                Some(marks) => few.push((copy.span, marks, split)),
+                None => rest.push((copy, split)),
+            }
+        }
+        let spans: Vec<(Span, &Marks)> =
+            few.iter().map(|(span, marks, _)| (*span, *marks)).collect();
+        let merge = |r: &mut Replica| r.collective.merge_marked(&r.seat, &spans);
+        let known = spans.is_empty() || self.merging("merge what is marked", merge)?;
+        if !known {
+            for (span, marks, split) in few {
+                self.merge_span(span, split)?;
+                merged_by(split, span, marks)?;
+            }
+        }
+        for (copy, split) in rest {
+            self.merge_span(copy.span, split)?;
+            copy.marks.map_or(Ok(()), |marks| merged_by(split, copy.span, marks))?;
+        }
+        Ok(())
     }
 
     /// Owners' chunks lie in the array, one a replica; what is combined is combined as a whole.
@@ -351,11 +374,11 @@ impl Replica {
     }
 
     /// Books what `merge` takes.
-    fn merging(
+    fn merging<T>(
         &mut self,
         operation: &'static str,
-        merge: impl FnOnce(&mut Replica) -> Result<()>,
-    ) -> Result<()> {
+        merge: impl FnOnce(&mut Replica) -> Result<T>,
+    ) -> Result<T> {
         self.jitter();
         self.seat.rendezvous.doing(self.seat.rank, self.seat.iteration, operation);
         let start = Instant::now();
@@ -364,7 +387,7 @@ impl Replica {
         }
         let merged = merge(self);
         self.seat.rendezvous.done(self.seat.rank);
-        merged?;
+        let merged = merged?;
         match &self.backend {
             Backend::Cuda(device) => {
                 device.mark(1, true)?;
@@ -372,7 +395,7 @@ impl Replica {
             }
             Backend::Host(_) => self.clock.merge_ms += start.elapsed().as_secs_f64() * 1e3,
         }
-        Ok(())
+        Ok(merged)
     }
 
     /// Hands `payload` to all replicas and returns everybody's, by rank: the merged numbers that
@@ -601,6 +624,14 @@ impl Replica {
     pub(crate) fn book_step(&mut self, ms: f64) {
         self.clock.step_ms += ms;
     }
+}
+
+/// What is known of an array after a merge that did not look at its marks.
+fn merged_by(split: &Split, span: Span, marks: &Marks) -> Result<()> {
+    let whole = split.bounds().last() == Some(&span.length);
+    let same = whole && marks.of() == Marked::Blocks;
+    marks.set_exact(same);
+    if same { marks.clear() } else { Ok(()) }
 }
 
 fn merge_words(op: MergeOp) -> &'static str {

@@ -1,13 +1,13 @@
 //! `advance`: along arcs, from a set of nodes to the set of nodes that a lambda says yes to.
 
 use super::args::Args;
-use super::code::{Bytes, On, Operator, THREADS};
-use super::for_all::{along_nodes, nodes_a_block, words_a_warp};
+use super::code::{Bytes, On, Operator};
+use super::for_all::{along_nodes, nodes_a_block};
 use super::host::edge_at;
 use super::lambda::{ArcLambda, Lambda, OnArc};
 use super::launch::{Call, Needs, Other, Shape, blocks, in_block, launch_shape};
 use super::over::{Over, What};
-use crate::collective::{Frontier, atomic_words};
+use crate::collective::{Frontier, Marks, atomic_words};
 use crate::device::ArrayAddress;
 use crate::device::kernels::lambda::Set;
 use crate::error::Result;
@@ -150,8 +150,8 @@ fn on_device(
     }
     let (lambda, only) = call.parameters(r, loaded.number)?;
     let chance = r.chance();
-    let mut push = Shape { words: words_a_warp(&range), ..Shape::of(&range, &call.over) };
-    let mut back = Shape { words: push.words, ..Shape::of(&range, &pulled(&call.over)) };
+    let mut push = Shape::of(&range, &call.over);
+    let mut back = Shape::of(&range, &pulled(&call.over));
     let from = push.bits;
     if !pull {
         push = push.with_hubs(r, &call.over, false);
@@ -167,14 +167,16 @@ fn on_device(
         let nodes = call.over.length();
         let whole = Shape { first: 0, last: nodes, ..push }.as_words();
         let most = device.info.multiprocessors * 8;
-        let grid = launch_shape(blocks(nodes.div_ceil(32), THREADS.into(), chance).min(most));
+        let grid = launch_shape(blocks(nodes, nodes_a_block(&push), chance).min(most));
         device.launch_lambda(loaded.kernels[2], grid, &[&whole, &lambda])?;
     }
     let mut set = Bytes::default();
-    match output.and_then(|set| Some((set.words().device()?, set.nodes()))) {
-        Some((words, nodes)) => {
-            let array = ArrayAddress::Flat(words.pointer());
-            set.span(array, nodes as u64, device.lambdas.sink(), loaded.number << 8 | 255);
+    match output {
+        Some(out) => {
+            let array = ArrayAddress::Flat(out.words().address());
+            let marks = out.words().marks().map_or(0, Marks::pointer);
+            let (sink, argument) = (device.lambdas.sink(), loaded.number << 8 | 255);
+            set.span(array, (out.nodes() as u64, marks), sink, argument);
         }
         // No words: nothing is put anywhere.
         None => set.put(&Set::zeroed()),

@@ -2,7 +2,7 @@
 
 use super::host::{HostValue, Memory, SetWords};
 use super::lambda::{Body, Kind};
-use crate::collective::{ANYWHERE, Owner, Split};
+use crate::collective::{ANYWHERE, Marked, Marks, Owner, Split};
 use crate::collective::{Dtype, Element, Frontier, Replicated, atomic_words, cells};
 use crate::device::ArrayAddress;
 use crate::error::Result;
@@ -13,13 +13,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct Made<'a> {
     label: &'static str,
     owner: Owner,
-    /// Where it is noted by which split replicas write it.
-    written: Option<&'a AtomicU64>,
+    /// Where it is noted by which split replicas write it, and where.
+    written: Option<(&'a AtomicU64, Option<&'a Marks>)>,
 }
 
 impl Made<'_> {
     pub fn of<T: Element>(array: &Replicated<T>) -> Made<'static> {
         Made { label: array.label(), owner: array.owner(), written: None }
+    }
+
+    /// The address of marks for a lambda that writes it; 0 where it leaves none.
+    pub fn marks(&self) -> u64 {
+        let marks = self.written.and_then(|(_, marks)| marks);
+        // Where all of it is merged anyway, marks are in vain.
+        let marks = marks.filter(|marks| marks.are_exact() || marks.of() == Marked::Lines);
+        marks.map_or(0, Marks::pointer)
     }
 }
 
@@ -77,8 +85,8 @@ impl<T: Element> Writable for Replicated<T> {
         let device = self.device().map(|buffer| ArrayAddress::Flat(buffer.pointer()));
         let (kind, length, made) = (Kind::Writes(T::DTYPE), self.len() as u64, Made::of(self));
         let shared = |values| HostValue::Array(Memory::Cells(T::to_cells(cells(values))));
-        let (host, written) = self.host_and_written();
-        let made = Made { written: Some(written), ..made };
+        let (host, written, marks) = self.host_and_written();
+        let made = Made { written: Some((written, marks)), ..made };
         Given::Array { kind, length, host: host.map(shared), device, made }
     }
 }
@@ -144,6 +152,7 @@ impl<'a> Args<'a> {
         dtype: Dtype,
     ) -> Self {
         let device = array.device().map(|buffer| ArrayAddress::Flat(buffer.pointer()));
+        array.unmarked();
         let (kind, length, made) = (Kind::Writes(dtype), array.len() as u64, Made::of(array));
         self.given.push((name, Given::Array { kind, length, host: None, device, made }));
         self
@@ -174,8 +183,8 @@ impl<'a> Args<'a> {
         let device = set.words().device().map(|buffer| ArrayAddress::Flat(buffer.pointer()));
         let cells = |words| HostValue::Set { words: SetWords::Cells(atomic_words(words)), nodes };
         let (kind, length, made) = (Kind::WritesSet, nodes as u64, Made::of(set.words()));
-        let (host, written) = set.words_mut().host_and_written();
-        let (host, made) = (host.map(cells), Made { written: Some(written), ..made });
+        let (host, written, marks) = set.words_mut().host_and_written();
+        let (host, made) = (host.map(cells), Made { written: Some((written, marks)), ..made });
         self.given.push((name, Given::Array { kind, length, host, device, made }));
         self
     }
@@ -197,11 +206,8 @@ impl<'a> Args<'a> {
         arcs: Option<&Split>,
     ) {
         for (name, given) in &self.given {
-            let Given::Array { kind, length, made: Made { written: Some(written), .. }, .. } =
-                given
-            else {
-                continue;
-            };
+            let Given::Array { kind, length, made, .. } = given else { continue };
+            let Some((written, _)) = made.written else { continue };
             let elsewhere = body.elsewhere.iter().find(|(array, _)| array == name);
             let by = match kind {
                 _ if strange => ANYWHERE,
@@ -216,6 +222,22 @@ impl<'a> Args<'a> {
                 _ => split.fingerprint(),
             };
             written.store(by, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes that a lambda writes the arrays, which leaves marks where it `marks` what it writes, and is written for what they
+    /// are: words of a set are not a set.
+    pub(crate) fn note_marks(&self, marks: bool) {
+        for (_, given) in &self.given {
+            let Given::Array { kind, made, .. } = given else { continue };
+            let Some((_, Some(held))) = made.written else { continue };
+            let leaves = match held.of() {
+                Marked::Blocks => marks,
+                Marked::Lines => *kind == Kind::WritesSet,
+            };
+            if !leaves {
+                held.set_exact(false);
+            }
         }
     }
 

@@ -322,15 +322,22 @@ impl Bytes {
         self.bytes.extend_from_slice(bytemuck::bytes_of(value));
     }
 
-    /// An array or a set, which have one layout. `sink` is memory that an empty array may be read at.
-    pub fn span(&mut self, array: ArrayAddress, length: u64, sink: u64, argument: u32) {
+    /// An array or a set, which have one layout, and the address of its marks or 0. `sink` is memory that an empty array may be
+    /// read at.
+    pub fn span(
+        &mut self,
+        array: ArrayAddress,
+        (length, marks): (u64, u64),
+        sink: u64,
+        argument: u32,
+    ) {
         let (pointer, last) = match array {
             ArrayAddress::Flat(pointer) => (pointer, 0),
             ArrayAddress::Parts { table, part_length } => (table, part_length),
         };
         let parts = if length == 0 { sink } else { pointer };
         // `bad` is each thread's own.
-        self.put(&Parts { parts, length, bad: 0, argument, part_length: last });
+        self.put(&Parts { parts, length, bad: 0, marks, argument, part_length: last });
     }
 
     /// The bytes, as words, so that they are aligned.

@@ -2,16 +2,16 @@
 
 use super::args::Args;
 use super::code::{Bytes, On, Operator};
-use super::for_all::{along_nodes, nodes_a_block, words_a_warp};
+use super::for_all::{along_nodes, nodes_a_block};
 use super::host::{HostFaults, edge_at};
 use super::lambda::{ArcLambda, Body, FoldLambda, Lambda, OnArc, Value};
 use super::launch::{Call, Needs, Other, Shape, TILE, blocks, in_block, launch_shape};
 use super::over::{Over, What};
 use crate::collective::Split;
 use crate::collective::peer::op_code;
-use crate::collective::{Element, MergeOp, Replicated, cells};
+use crate::collective::{Element, Marks, MergeOp, Replicated, cells};
 use crate::device::ArrayAddress;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fleet::{Backend, Replica};
 use crate::layout::Resident;
 use bytemuck::Zeroable;
@@ -205,20 +205,6 @@ impl Replica {
         args: Args,
         op: MergeOp,
     ) -> Result<T> {
-        let none = || Error::machine("a reduction without a result; this is a bug");
-        self.reduce_to(label, over, lambda, args, op, None)?.ok_or_else(none)
-    }
-
-    /// The same, but where a GPU is given a word of memory `to` for the result, it does not wait, and returns `None`.
-    pub(super) fn reduce_to<T: Folded>(
-        &mut self,
-        label: &'static str,
-        over: Over,
-        lambda: &Lambda<T>,
-        args: Args,
-        op: MergeOp,
-        to: Option<u64>,
-    ) -> Result<Option<T>> {
         let (body, on) = (&lambda.body, On::element(T::C));
         let fold = code::<T>(op, body).map_err(|error| self.told(label, error))?;
         if let What::Range(..) = over.what {
@@ -250,11 +236,11 @@ impl Replica {
             self.gather(&mut partials, &split)?;
         }
         let result = match &self.backend {
-            Backend::Cuda(_) => self.fold_on_device::<T>(&call, tiles, op, &partials, to),
+            Backend::Cuda(_) => self.fold_on_device::<T>(&call, tiles, op, &partials),
             Backend::Host(_) => {
                 let words = &partials.host().unwrap_or_default()[..tiles as usize];
                 let values = words.iter().map(|word| unslot::<T>(*word));
-                Ok(Some(values.fold(identity::<T>(op), |sum, value| sum.combine(value, op))))
+                Ok(values.fold(identity::<T>(op), |sum, value| sum.combine(value, op)))
             }
         };
         self.keep_partials(partials);
@@ -267,24 +253,20 @@ impl Replica {
         tiles: u64,
         op: MergeOp,
         partials: &Replicated<u64>,
-        to: Option<u64>,
-    ) -> Result<Option<T>> {
+    ) -> Result<T> {
         let loaded = self.load(call)?;
         let (lambda, _) = call.parameters(self, loaded.number)?;
         let (device, _) = self.on_cuda()?;
         let partial = partials.device().map_or(0, |words| words.pointer());
         let words = Shape { last: tiles, partial, ..Shape::zeroed() }.as_words();
         let lane = device.lambdas.lane();
-        let own = device.lambdas.result.pointer() + 8 * lane as u64;
-        let (place, start) = ([to.unwrap_or(own)], [slot(identity::<T>(op))]);
+        let place = [device.lambdas.result.pointer() + 8 * lane as u64];
+        let start = [slot(identity::<T>(op))];
         let parameters: [&[u64]; 4] = [&words, &lambda, &start, &place];
         device.launch_lambda(loaded.kernels[1], launch_shape(1), &parameters)?;
-        if to.is_some() {
-            return Ok(None);
-        }
         self.settle()?;
         let (device, _) = self.on_cuda()?;
-        Ok(Some(unslot(device.lambdas.result.get(lane))))
+        Ok(unslot(device.lambdas.result.get(lane)))
     }
 
     /// How often `lambda` gives each bin, 0 to `bins` - 1, over all elements of `over` on all replicas: `[bins]`, the
@@ -381,9 +363,7 @@ fn neighbors_on_device<T: Folded>(
     }
     let (lambda, then) = call.parameters(r, loaded.number)?;
     let chance = r.chance();
-    let mut shape = Shape::of(&range, &call.over);
-    shape.words = words_a_warp(&range);
-    shape = shape.with_hubs(r, &call.over, backward);
+    let mut shape = Shape::of(&range, &call.over).with_hubs(r, &call.over, backward);
     let (device, scratch) = r.on_cuda()?;
     if let Some(scratch) = scratch {
         shape = shape.with(scratch);
@@ -393,10 +373,12 @@ fn neighbors_on_device<T: Folded>(
         (Some(then), _) => then,
         (None, out) => {
             let mut span = Bytes::default();
-            let pointer = out.and_then(Replicated::device).map_or(0, |out| out.pointer());
+            let pointer = out.map_or(0, Replicated::address);
+            let marks = out.and_then(Replicated::marks).map_or(0, Marks::pointer);
             let argument = loaded.number << 8 | (1 + call.body.params.len() as u32);
             let length = out.map_or(0, Replicated::len) as u64;
-            span.span(ArrayAddress::Flat(pointer), length, device.lambdas.sink(), argument);
+            let sink = device.lambdas.sink();
+            span.span(ArrayAddress::Flat(pointer), (length, marks), sink, argument);
             span.words()
         }
     };
@@ -453,7 +435,7 @@ fn bins_on_device(
     let mut span = Bytes::default();
     let argument = loaded.number << 8 | (1 + call.body.params.len() as u32);
     let flat = ArrayAddress::Flat(bins.pointer());
-    span.span(flat, bins.len() as u64, device.lambdas.sink(), argument);
+    span.span(flat, (bins.len() as u64, 0), device.lambdas.sink(), argument);
     // Few blocks, since each adds its bins to everybody's.
     let most = device.info.multiprocessors * 8;
     let grid = launch_shape(blocks(range.end - range.start, 256, chance).min(most));

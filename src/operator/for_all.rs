@@ -6,7 +6,7 @@ use super::host::edge_at;
 use super::lambda::{ArcLambda, Lambda};
 use super::launch::{Call, Shape, blocks, in_block, launch_shape};
 use super::over::{Over, What};
-use crate::device::kernels::operators::SET_WORDS;
+use crate::device::kernels::lambda::LINE;
 use crate::error::Result;
 use crate::fleet::{Backend, Replica};
 use std::ops::Range;
@@ -90,15 +90,12 @@ pub(super) fn along_nodes<'a>(over: Over<'a>, body: &super::lambda::Body) -> Res
     }
 }
 
-/// Words of a set that a warp takes at a time: few where there are few, so that all warps have some.
-pub(super) fn words_a_warp(range: &Range<u64>) -> u32 {
-    const WARPS: u64 = 8192;
-    ((range.end - range.start) / 32 / WARPS).clamp(1, SET_WORDS.into()) as u32
-}
-
-/// Nodes that a block of 8 warps takes at a time.
+/// Nodes that a block of 8 warps takes at a time: 32 a warp, or of a set some lines, few where there are few, so that all warps
+/// have some.
 pub(super) fn nodes_a_block(shape: &Shape) -> u64 {
-    if shape.bits == 0 { 256 } else { 256 * u64::from(shape.words) }
+    const WARPS: u64 = 16384;
+    let lines = (shape.last - shape.first) / u64::from(LINE);
+    if shape.bits == 0 { 256 } else { 8 * u64::from(LINE) * (lines / WARPS).clamp(1, 4) }
 }
 
 fn on_device(r: &mut Replica, call: &Call, range: Range<u64>) -> Result<()> {
@@ -109,7 +106,6 @@ fn on_device(r: &mut Replica, call: &Call, range: Range<u64>) -> Result<()> {
     let (lambda, _) = call.parameters(r, loaded.number)?;
     let chance = r.chance();
     let mut shape = Shape::of(&range, &call.over);
-    shape.words = words_a_warp(&range);
     if call.operator == Operator::Arcs {
         shape = shape.with_hubs(r, &call.over, false);
     }

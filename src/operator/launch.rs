@@ -7,8 +7,9 @@ use super::lambda::{
     ArcLambda, Body, FoldLambda, Lambda, NO_GRAPH, NO_GRAPH_TYPE, OnArc, OnElement, OnFolded, Value,
 };
 use super::over::Over;
+use super::set::Sets;
 use crate::collective::Payload;
-use crate::collective::{Frontier, MergeOp, Replicated};
+use crate::collective::{Frontier, Marks, MergeOp, Replicated};
 use crate::device::ArrayAddress;
 use crate::device::kernels::lambda::{Graph, Rows};
 use crate::device::kernels::operators;
@@ -48,6 +49,7 @@ pub(crate) struct Operators {
     partials: Option<Replicated<u64>>,
     /// `[bins] u64, replicated, SUM`.
     pub(super) counts: Option<Replicated<u64>>,
+    pub(super) sets: Option<Sets>,
     trace: Option<Vec<LaunchRecord>>,
     /// Lambdas, and operators on them, that were launched before, on the host.
     met: HashSet<(u64, u64, u64)>,
@@ -89,9 +91,10 @@ pub(super) struct Needs {
 
 impl Shape {
     pub(super) fn of(range: &Range<u64>, over: &Over) -> Shape {
-        let set = over.set().and_then(|set| set.words().device());
-        let bits = set.map_or(0, DeviceBuffer::pointer);
-        Shape { first: range.start, last: range.end, bits, ..Shape::zeroed() }
+        let words = over.set().map(Frontier::words);
+        let bits = words.map_or(0, Replicated::address);
+        let lines = words.and_then(Replicated::marks).map_or(0, Marks::pointer);
+        Shape { first: range.start, last: range.end, bits, lines, ..Shape::zeroed() }
     }
 
     pub(super) fn with(self, scratch: &Scratch) -> Shape {
@@ -220,9 +223,9 @@ fn struct_bytes(
     });
     for (at, given) in given.iter().enumerate() {
         match given {
-            Given::Array { length, device, .. } => {
+            Given::Array { length, device, made, .. } => {
                 let array = device.ok_or_else(mixed)?;
-                bytes.span(array, *length, sink, first + 1 + at as u32);
+                bytes.span(array, (*length, made.marks()), sink, first + 1 + at as u32);
             }
             Given::Scalar { dtype, bytes: value } => bytes.push(&value[..dtype.size()]),
         }
@@ -342,6 +345,13 @@ impl Replica {
                 let arcs = call.over.graph.filter(|_| at_arcs).map(Resident::arc_chunks);
                 args.note((body, strange), (call.over.length(), split), arcs.as_ref());
             }
+        }
+        let others = call.other.iter().map(|other| (other.body, other.args));
+        for (body, args) in [(call.body, call.args)].into_iter().chain(others) {
+            args.note_marks(body.place.is_some());
+        }
+        if let Some(set) = call.over.set() {
+            self.find_marks(call.label, set)?;
         }
         let elements = range.end - range.start;
         let _profiled = nvtx(call.label);
@@ -552,6 +562,7 @@ impl Replica {
         let own = self.owner();
         own.check(from.label(), from.owner())?;
         own.check(to.label(), to.owner())?;
+        to.unmarked();
         if from.len() != to.len() {
             let (source, given, held) = (from.label(), from.len(), to.len());
             let what = format!(

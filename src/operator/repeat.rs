@@ -1,9 +1,6 @@
 //! `repeat`: rounds until one leaves nothing, queued ahead of the counts of what they leave.
 
-use super::args::Args;
-use super::over::Over;
-use super::set::COUNT;
-use crate::collective::{Frontier, MergeOp};
+use crate::collective::Frontier;
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
 use std::collections::VecDeque;
@@ -32,9 +29,8 @@ impl Replica {
             return Err(self.owner().refuses(label, what));
         }
         let (turn, to) = self.device()?.lambdas.next_count();
-        let words = Over::elements(set.words().len()).whole();
-        let args = Args::new().reads("words", set.words());
-        self.reduce_to(label, words, &COUNT, args, MergeOp::Sum, Some(to))?;
+        self.owner().check(set.words().label(), set.words().owner())?;
+        self.count_to(label, set, to)?;
         Ok(Left(Count::Queued(turn)))
     }
 

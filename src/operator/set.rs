@@ -1,12 +1,18 @@
 //! Small things that programs do with whole arrays: filling them, counting a set.
 
 use super::args::Args;
+use super::code::THREADS;
 use super::lambda::Lambda;
+use super::launch::{Operators, blocks, launch_shape};
 use super::over::Over;
 use crate::collective::{Dtype, Element, Frontier, MergeOp, Replicated};
-use crate::error::Result;
+use crate::device::kernels::lambda::LINE;
+use crate::device::kernels::sets::SetArgs;
+use crate::device::{CudaDevice, DeviceBuffer, Function, KERNELS, LANES};
+use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
 use crate::layout::Resident;
+use rayon::prelude::*;
 use std::sync::LazyLock;
 
 /// Lambdas that fill elements of one, four and eight bytes.
@@ -17,14 +23,6 @@ static FILLS: LazyLock<[Lambda<()>; 3]> = LazyLock::new(|| {
         Lambda::new("fill").writes::<u32>("x").scalar::<u32>("value").cuda(text),
         Lambda::new("fill").writes::<u64>("x").scalar::<u64>("value").cuda(text),
     ]
-});
-
-pub(super) static COUNT: LazyLock<Lambda<u64>> = LazyLock::new(|| {
-    let lambda = Lambda::new("count").reads::<u64>("words").cuda("return __popcll(words[i]);");
-    lambda.host(|a| {
-        let words = a.reads::<u64>("words");
-        Box::new(move |i| u64::from(words.at(i).count_ones()))
-    })
 });
 
 impl Replica {
@@ -76,12 +74,92 @@ impl Replica {
 
     /// Empties the replica's copy of a set.
     pub fn clear(&mut self, label: &'static str, set: &mut Frontier) -> Result<()> {
-        self.fill(label, set.words_mut(), 0)
+        self.owner().check(set.words().label(), set.words().owner())?;
+        if let Some(words) = set.words_mut().host_mut() {
+            words.fill(0);
+            return Ok(());
+        }
+        self.find_marks(label, set)?;
+        self.launch_on_set(label, set, |sets| sets.clear, 0)
     }
 
     /// The number of nodes in the replica's copy of a set. It waits.
     pub fn count(&mut self, label: &'static str, set: &Frontier) -> Result<u64> {
-        let words = Over::elements(set.words().len()).whole();
-        self.reduce(label, words, &COUNT, Args::new().reads("words", set.words()), MergeOp::Sum)
+        self.owner().check(set.words().label(), set.words().owner())?;
+        if let Some(words) = set.words().host() {
+            return Ok(words.par_iter().map(|word| u64::from(word.count_ones())).sum());
+        }
+        let (lane, result) = (self.device()?.lambdas.lane(), &self.device()?.lambdas.result);
+        let to = result.pointer() + 8 * lane as u64;
+        self.count_to(label, set, to)?;
+        self.settle()?;
+        Ok(self.device()?.lambdas.result.get(lane))
+    }
+
+    /// Queues writing the number of nodes in a set on a device to the word at `to`.
+    pub(super) fn count_to(&mut self, label: &'static str, set: &Frontier, to: u64) -> Result<()> {
+        self.find_marks(label, set)?;
+        self.launch_on_set(label, set, |sets| sets.count, to)
+    }
+
+    /// Sees to it that the marks of a set on a device tell where it may hold nodes.
+    pub(super) fn find_marks(&mut self, label: &'static str, set: &Frontier) -> Result<()> {
+        let Some(marks) = set.words().marks().filter(|marks| !marks.are_exact()) else {
+            return Ok(());
+        };
+        self.launch_on_set(label, set, |sets| sets.marks, 0)?;
+        // Other streams do not wait for this one: each looks for itself.
+        marks.set_exact(self.device()?.lambdas.lane() == 0);
+        Ok(())
+    }
+
+    fn launch_on_set(
+        &mut self,
+        label: &'static str,
+        set: &Frontier,
+        kernel: fn(&Sets) -> Function,
+        to: u64,
+    ) -> Result<()> {
+        if self.operators().sets.is_none() {
+            // As a lambda's first use.
+            self.all_quiet(label)?;
+            let sets = Sets::load(self.device_mut()?)?;
+            self.operators().sets = Some(sets);
+            self.all_quiet(label)?;
+        }
+        let (words, chance) = (set.words(), self.chance());
+        let sets = self.attached::<Operators>().and_then(|held| held.sets.as_ref());
+        let (Some(sets), Some(marks)) = (sets, words.marks()) else {
+            return Err(Error::machine("a set without marks; this is a bug"));
+        };
+        let device = self.device()?;
+        let control = sets.control.pointer() + 16 * device.lambdas.lane() as u64;
+        let (address, length) = (words.address(), words.len() as u64);
+        let args = SetArgs { words: address, marks: marks.pointer(), length, control, to };
+        let most = device.info.multiprocessors * 8;
+        let blocks = blocks(length, u64::from(LINE / 64 * THREADS), chance).min(most);
+        let args: [u64; size_of::<SetArgs>() / 8] = bytemuck::cast(args);
+        device.launch_lambda(kernel(sets), launch_shape(blocks), &[&args])
+    }
+}
+
+/// The kernels of sets on a device.
+pub(super) struct Sets {
+    clear: Function,
+    count: Function,
+    marks: Function,
+    /// `[streams, 2]`: what a count has so far.
+    control: DeviceBuffer<u64>,
+}
+
+impl Sets {
+    fn load(device: &mut CudaDevice) -> Result<Sets> {
+        let source = KERNELS.iter().find(|kernel| kernel.name == "sets.cu");
+        let none = || Error::machine("sets.cu is not embedded; this is a bug");
+        let source = source.ok_or_else(none)?;
+        let control = device.alloc("counts of sets", 2 * LANES)?;
+        let mut load = |name| device.function(source, &[], name);
+        let (clear, count, marks) = (load("set_clear")?, load("set_count")?, load("set_marks")?);
+        Ok(Sets { clear, count, marks, control })
     }
 }

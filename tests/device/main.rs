@@ -8,6 +8,7 @@ mod examples;
 mod kernels;
 mod lambdas;
 mod operators;
+mod written;
 
 use hivegraph::operator::{Fold, Folded};
 

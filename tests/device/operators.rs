@@ -87,7 +87,7 @@ fn third(r: &mut Replica, g: &Resident) -> Result<hivegraph::collective::Frontie
             })
         });
     r.for_all("fill", Over::nodes(g), &fill, Args::new().writes_set("set", &mut set))?;
-    r.merge(set.words_mut())?;
+    r.merge(&mut set)?;
     Ok(set)
 }
 
@@ -247,7 +247,7 @@ fn advance_reaches_the_same_nodes_by_push_and_by_pull_with_and_without_a_filter(
                     let only = fused.then(|| (&odd, Args::new().scalar("of", 2u32)));
                     let how = Advance { direction, only, output: Some(&mut next) };
                     r.advance("advance", over, &lambda, Args::new(), how)?;
-                    r.merge(next.words_mut())?;
+                    r.merge(&mut next)?;
                     all.push(r.read(next.words())?);
                 }
             }
@@ -475,7 +475,7 @@ fn filters_of_an_advance_read_shared_arrays() {
         let mut out = r.frontier("out", NODES, MergeOp::Or)?;
         let how = Advance::default().only(&wanted, Args::new().reads("x", &x)).output(&mut out);
         r.advance("any", Over::nodes(g), &any, Args::new(), how)?;
-        r.merge(out.words_mut())?;
+        r.merge(&mut out)?;
         r.read(out.words())
     };
     for (devices, words) in on_all(program) {
@@ -1134,31 +1134,6 @@ fn a_set_that_is_not_as_long_as_the_graph_is_refused_before_the_launch() {
             r.advance("next", Over::nodes(g), &yes, Args::new(), how)
         });
         refused(devices, &["next @", "set next", "100"], vec![output]);
-    }
-}
-
-#[test]
-fn changes_that_cannot_be_merged_are_refused() {
-    let cases: [fn(&mut Replica) -> Result<()>; 3] = [
-        |r| {
-            let mut x = r.replicated::<u32>("mine", NODES, MergeOp::Sum)?;
-            let mut set = r.frontier("set", NODES, MergeOp::Or)?;
-            r.merge_changes(&mut x, &mut set)
-        },
-        |r| {
-            let mut x = r.replicated::<u32>("mine", NODES + 1, MergeOp::Min)?;
-            let mut set = r.frontier("set", NODES, MergeOp::Or)?;
-            r.merge_changes(&mut x, &mut set)
-        },
-        |r| {
-            let mut x = r.replicated::<u32>("mine", NODES, MergeOp::Min)?;
-            let mut set = r.frontier("set", NODES, MergeOp::Gather)?;
-            r.merge_changes(&mut x, &mut set)
-        },
-    ];
-    for devices in misused() {
-        let tries = cases.map(|misuse| wrong(move |r, _| misuse(r)));
-        refused(devices, &["mine @"], tries.into());
     }
 }
 

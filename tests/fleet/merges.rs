@@ -185,7 +185,7 @@ fn merged_changes<T: Sample>(r: &mut Replica, op: MergeOp, length: usize, of: u6
         expected.push(if changed { merged.unwrap_or(common(index)) } else { common(index) });
     }
     for time in ["first", "second"] {
-        r.merge_changes(&mut array, &mut set)?;
+        r.merge_all(&mut [&mut array, &mut set])?;
         let (found, set) = (array.to_vec()?, set.words().to_vec()?);
         let wrong = found.iter().zip(&expected).position(|(a, b)| !a.same(*b, true));
         if wrong.is_some() || found.len() != length || set != all {
@@ -293,7 +293,7 @@ fn merged_frontiers_are_the_union_as_bits() {
         let mut frontier = r.frontier("front", nodes, MergeOp::Or)?;
         let (rank, words) = (r.rank(), frontier.words_mut().host_mut().unwrap());
         (0..nodes).filter(|v| v % 7 == rank).for_each(|v| words[v / 64] |= 1 << (v % 64));
-        r.merge(frontier.words_mut())?;
+        r.merge(&mut frontier)?;
         Ok(frontier.bits().unwrap().iter_ones().collect::<Vec<_>>())
     });
     let union: Vec<usize> = (0..nodes).filter(|v| v % 7 < 3).collect();

@@ -173,7 +173,7 @@ impl Translator<'_> {
         let index = self.index(&call.args[0])?;
         self.writes(array, Some(&call.args[0]));
         let (mut orders, mut rust, mut cuda) =
-            (vec![index.order], index.rust, format!("a_{array}[{}]", index.cuda));
+            (vec![index.order], index.rust, format!("a_{array}, {}", index.cuda));
         let ty = Type::Number(number);
         for value in call.args.iter().skip(1) {
             let piece = self.piece(value, Some(ty))?;
@@ -187,7 +187,7 @@ impl Translator<'_> {
             return error(span, "an argument of this changes something; bind it first: let x = ..");
         }
         let rust = quote_spanned!(span=> #array.#method(#rust));
-        Ok(Piece { ty, rust, cuda: format!("atomic_{name}({cuda})"), order: Order::Changes })
+        Ok(Piece { ty, rust, cuda: format!("{name}_at({cuda})"), order: Order::Changes })
     }
 
     fn of_set(

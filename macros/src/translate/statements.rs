@@ -411,7 +411,7 @@ impl Translator<'_> {
             expect(assign.right.span(), value.ty, Type::Number(number))?;
             together(span, &[index.order, value.order])?;
             let (at, what) = (index.rust, value.rust);
-            let cuda = format!("a_{array}[{}] = {};", index.cuda, value.cuda);
+            let cuda = format!("put_at(a_{array}, {}, {});", index.cuda, value.cuda);
             let rust = quote_spanned!(span=> #array.set(#at, #what));
             return Ok(Lines { ty: Type::Unit, rust, cuda });
         }
@@ -445,7 +445,7 @@ impl Translator<'_> {
             let old = Piece {
                 ty: Type::Number(number),
                 rust: quote!(#array.at(__at)),
-                cuda: format!("fresh_value({place})"),
+                cuda: format!("fresh_value(a_{array}[{place}])"),
                 order: Order::Reads,
             };
             let value = self.operated(span, op, old, &binary.right)?;
@@ -455,10 +455,8 @@ impl Translator<'_> {
             together(span, &[index.order, value.order])?;
             let (at, what) = (index.rust, value.rust);
             let cuda = format!(
-                "{{ {}& {place} = a_{array}[{}]; {place} = {}; }}",
-                number.name(),
-                index.cuda,
-                value.cuda
+                "{{ const u64 {place} = {}; put_at(a_{array}, {place}, {}); }}",
+                index.cuda, value.cuda
             );
             let rust = quote_spanned!(span=> { let __at = #at; #array.set(__at, #what) });
             return Ok(Lines { ty: Type::Unit, rust, cuda });

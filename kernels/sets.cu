@@ -1,0 +1,60 @@
+// Sets of nodes with a mark for each line of LINE nodes that may hold one: emptying, counting, finding the marks.
+#include "lambda.cuh"
+
+const u32 QUADS = LINE / 64;  // words of 64 nodes of a line
+
+struct SetArgs {  // @host
+    u64* words;
+    u32* marks;
+    u64 length;    // words, of 64 nodes
+    u64* control;  // of a count: the sum, and blocks that have added theirs; zeros between launches
+    u64* to;       // where the count goes
+};
+
+// Calls each(line) for the lines that are marked, and each_word(word of marks) after its lines. A warp a word.
+template <typename E, typename W> __device__ void for_lines(const SetArgs& a, const E& each, const W& each_word) {
+    u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
+    for (u64 at = warp; at * 32 * QUADS < a.length; at += warps) {
+        u32 bits = a.marks[at];
+        if (bits >> lane_id() & 1u) each(at * 32 + lane_id());
+        __syncwarp();
+        if (bits && lane_id() == 0) each_word(at);
+    }
+}
+
+// Words of a line, of which the last may be short.
+template <typename F> __device__ __forceinline__ void for_words(const SetArgs& a, u64 line, const F& f) {
+#pragma unroll
+    for (u32 k = 0; k < QUADS; k++)
+        if (line * QUADS + k < a.length) f(a.words[line * QUADS + k]);
+}
+
+extern "C" __global__ void set_clear(const SetArgs a) {
+    for_lines(
+        a, [&](u64 line) { for_words(a, line, [](u64& word) { word = 0; }); }, [&](u64 at) { a.marks[at] = 0; });
+}
+
+extern "C" __global__ void set_count(const SetArgs a) {
+    u64 own = 0;
+    for_lines(a, [&](u64 line) { for_words(a, line, [&](u64& word) { own += __popcll(word); }); }, [](u64) {});
+    own = warp_sum(own);
+    if (lane_id() == 0 && own) atomicAdd(a.control, own);
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    __threadfence();
+    if (atomicAdd(a.control + 1, 1ull) + 1 != gridDim.x) return;
+    __threadfence();
+    *(volatile u64*)a.to = atomicExch(a.control, 0ull);
+    a.control[1] = 0;
+}
+
+// The marks of words that were written in another way.
+extern "C" __global__ void set_marks(const SetArgs a) {
+    u64 stride = (u64)gridDim.x * blockDim.x, lines = (a.length + QUADS - 1) / QUADS;
+    for (u64 base = (u64)blockIdx.x * blockDim.x; base < lines; base += stride) {
+        u64 line = base + threadIdx.x, any = 0;
+        if (line < lines) for_words(a, line, [&](u64& word) { any |= word; });
+        u32 bits = __ballot_sync(FULL, any != 0);
+        if (lane_id() == 0 && line < lines) a.marks[line / 32] = bits;
+    }
+}

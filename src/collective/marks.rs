@@ -1,0 +1,65 @@
+//! Where arrays on a device were written, so that merges and operators over sets need not look at the rest.
+
+use crate::device::kernels::lambda::{BLOCK, LINE};
+use crate::device::{CudaDevice, DeviceBuffer};
+use crate::error::Result;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What a mark stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Marked {
+    /// A block of elements that may have changed since the last merge.
+    Blocks,
+    /// A line of nodes of which some may be in a set.
+    Lines,
+}
+
+/// The marks of an array, a bit each.
+pub(crate) struct Marks {
+    bits: DeviceBuffer<u32>,
+    of: Marked,
+    /// What is not marked has not changed, or is empty. False after writes that left no marks.
+    exact: AtomicBool,
+}
+
+impl Marks {
+    /// Of an array of `length` zeros; of a set they are words of 64 nodes.
+    pub fn new(device: &CudaDevice, of: Marked, length: usize) -> Result<Marks> {
+        let each = match of {
+            Marked::Blocks => BLOCK,
+            Marked::Lines => LINE / 64,
+        };
+        let words = length.div_ceil(32 * each as usize).max(1);
+        let bits = device.alloc("marks of what was written", words)?;
+        Ok(Marks { bits, of, exact: AtomicBool::new(true) })
+    }
+
+    pub fn of(&self) -> Marked {
+        self.of
+    }
+
+    /// The address of the marks.
+    pub fn pointer(&self) -> u64 {
+        self.bits.pointer()
+    }
+
+    /// How many words they are.
+    pub fn words(&self) -> u64 {
+        self.bits.len() as u64
+    }
+
+    /// Whether what is not marked was not written.
+    pub fn are_exact(&self) -> bool {
+        self.exact.load(Ordering::Relaxed)
+    }
+
+    /// Notes that.
+    pub fn set_exact(&self, exact: bool) {
+        self.exact.store(exact, Ordering::Relaxed);
+    }
+
+    /// Queues taking all marks away, behind what was queued for the array.
+    pub fn clear(&self) -> Result<()> {
+        self.bits.clear()
+    }
+}

@@ -1,0 +1,237 @@
+//! Merges of what lambdas have written, and sets of which few lines hold nodes, against a serial model of all replicas.
+//! On GPUs they look at what is marked alone.
+
+use crate::common::{cuda_fleets, open};
+use hivegraph::collective::Split;
+use hivegraph::fleet::{CollectiveKind, FleetConfig};
+use hivegraph::prelude::*;
+
+const NODES: usize = 10_007;
+/// Writes of a replica in a step, of each kind.
+const FEW: usize = 40;
+/// Between the elements that plain writes go to.
+const APART: usize = 211;
+
+/// Where writer `i` of a step writes, and what: the same on the host.
+#[device]
+fn place(step: u64, rank: u64, i: u64, n: u64) -> u64 {
+    let mut random = Random::new(step * 100 + rank, i);
+    random.below(n)
+}
+
+#[device]
+fn value(step: u64, rank: u64, i: u64) -> u32 {
+    let mut random = Random::new(step * 100 + rank + 50, i);
+    (random.bits() >> 40) as u32
+}
+
+#[lambda]
+fn scatter(
+    i: u64,
+    least: Writes<f32>,
+    most: Writes<i32>,
+    bits: Writes<u64>,
+    plain: Writes<u32>,
+    seen: Writes<NodeSet>,
+    step: u64,
+    rank: u64,
+) {
+    let k = place(step, rank, i, least.len());
+    let x = value(step, rank, i);
+    least.min(k, x as f32);
+    most.max(k, x as i32);
+    bits.or(k, (x as u64) << (i % 40));
+    plain[i * 211] = x;
+    plain[i * 211 + 1] += rank as u32;
+    seen.insert(k);
+}
+
+/// Undone by a merge: replica 0's element alone grows.
+#[lambda]
+fn raise(i: u64, least: Writes<f32>, rank: u64) {
+    if rank == 0 {
+        least[i * 7] = 1.0e30;
+    }
+}
+
+#[lambda]
+fn count_of(v: u32, visits: Writes<u32>) {
+    visits.add(v, 1);
+}
+
+/// Leaves no marks.
+fn unmarked() -> Lambda<()> {
+    let lambda = Lambda::<()>::new("unmarked").writes::<f32>("least").scalar::<u64>("rank");
+    lambda.cuda("least[3 * i + rank] = -1.0f - (float)rank;").host(|a| {
+        let (least, rank) = (a.writes::<f32>("least"), a.scalar::<u64>("rank"));
+        Box::new(move |i| least.set(3 * i + rank as usize, -1.0 - rank as f32))
+    })
+}
+
+/// All copies of the arrays.
+struct Model {
+    least: Vec<Vec<f32>>,
+    most: Vec<Vec<i32>>,
+    bits: Vec<Vec<u64>>,
+    plain: Vec<Vec<u32>>,
+    seen: Vec<Vec<bool>>,
+}
+
+impl Model {
+    fn scatter(&mut self, step: u64) {
+        for rank in 0..self.least.len() {
+            let r = rank as u64;
+            for i in 0..FEW {
+                let k = place(step, r, i as u64, NODES as u64) as usize;
+                let x = value(step, r, i as u64);
+                self.least[rank][k] = self.least[rank][k].min(x as f32);
+                self.most[rank][k] = self.most[rank][k].max(x as i32);
+                self.bits[rank][k] |= u64::from(x) << (i % 40);
+                self.plain[rank][i * APART] = x;
+                self.plain[rank][i * APART + 1] += rank as u32;
+                self.seen[rank][k] = true;
+            }
+        }
+    }
+
+    fn merge(&mut self) {
+        fn all<T: Copy>(copies: &mut [Vec<T>], of: impl Fn(T, T) -> T) {
+            let merged = |k: usize| copies.iter().map(|copy| copy[k]).reduce(&of).unwrap();
+            let merged: Vec<T> = (0..copies[0].len()).map(merged).collect();
+            copies.iter_mut().for_each(|copy| copy.copy_from_slice(&merged));
+        }
+        all(&mut self.least, f32::min);
+        all(&mut self.most, i32::max);
+        all(&mut self.bits, |a, b| a | b);
+        all(&mut self.plain, u32::max);
+        all(&mut self.seen, |a, b| a || b);
+    }
+}
+
+fn program(r: &mut Replica, g: &Resident) -> Result<()> {
+    let (rank, world) = (r.rank(), r.world());
+    let of = |x: &str| Error::Verify(format!("rank {rank} of {world}: {x}"));
+    let mut least = r.replicated::<f32>("least", NODES, MergeOp::Min)?;
+    let mut most = r.replicated::<i32>("most", NODES, MergeOp::Max)?;
+    let mut bits = r.replicated::<u64>("bits", NODES, MergeOp::Or)?;
+    let mut plain = r.replicated::<u32>("plain", NODES, MergeOp::Max)?;
+    let mut seen = r.frontier("seen", NODES, MergeOp::Or)?;
+    let mut visits = r.replicated::<u32>("visits", NODES, MergeOp::Gather)?;
+    let (scatter, raise, unmarked, count_of) = (scatter(), raise(), unmarked(), count_of());
+    let mut model = Model {
+        least: vec![vec![1.0e9; NODES]; world],
+        most: vec![vec![0; NODES]; world],
+        bits: vec![vec![0; NODES]; world],
+        plain: vec![vec![0; NODES]; world],
+        seen: vec![vec![false; NODES]; world],
+    };
+    r.fill("least", &mut least, 1.0e9)?;
+    for step in 0..12u64 {
+        if step != 4 {
+            let args = Args::new().writes("least", &mut least).writes("most", &mut most);
+            let args = args.writes("bits", &mut bits).writes("plain", &mut plain);
+            let args = args.writes_set("seen", &mut seen);
+            let args = args.scalar("step", step).scalar("rank", rank as u64);
+            r.for_all("scatter", Over::elements(FEW).whole(), &scatter, args)?;
+            model.scatter(step);
+        }
+        match step {
+            // Larger values are merged as well.
+            5 => {
+                let args = Args::new().writes("least", &mut least).scalar("rank", rank as u64);
+                r.for_all("raise", Over::elements(900).whole(), &raise, args)?;
+                (0..900).for_each(|i| model.least[0][7 * i] = 1.0e30);
+            }
+            6 => {
+                let args = Args::new().writes("least", &mut least).scalar("rank", rank as u64);
+                r.for_all("unmarked", Over::elements(500).whole(), &unmarked, args)?;
+                for (rank, copy) in model.least.iter_mut().enumerate() {
+                    (0..500).for_each(|i| copy[3 * i + rank] = -1.0 - rank as f32);
+                }
+            }
+            // On the last replica alone.
+            7 => {
+                if rank == world - 1 {
+                    most.assign(&vec![1 << 30; NODES])?;
+                }
+                model.most[world - 1] = vec![1 << 30; NODES];
+            }
+            // The first half alone is equal then, as replica 0 has it.
+            8 => {
+                let half = Split::of_lengths(
+                    (0..world).map(|owner| if owner == 0 { NODES as u64 / 2 } else { 0 }),
+                );
+                r.gather(&mut plain, &half)?;
+                let own = model.plain[0][..NODES / 2].to_vec();
+                model.plain.iter_mut().for_each(|copy| copy[..NODES / 2].copy_from_slice(&own));
+            }
+            9 => {
+                r.clear("seen", &mut seen)?;
+                model.seen = vec![vec![false; NODES]; world];
+            }
+            // Words that are written as an array.
+            10 => {
+                let mut words = vec![0u64; NODES.div_ceil(64)];
+                words[3] = 1 << rank;
+                seen.words_mut().assign(&words)?;
+                for (rank, copy) in model.seen.iter_mut().enumerate() {
+                    copy.fill(false);
+                    copy[192 + rank] = true;
+                }
+            }
+            _ => {}
+        }
+        // The own copy, before the merge: only here is it known where it holds nodes.
+        let own = model.seen[rank].iter().filter(|seen| **seen).count() as u64;
+        if r.count("seen", &seen)? != own {
+            return Err(of(&format!("step {step}: {own} nodes in the own set")));
+        }
+        match step % 3 {
+            0 => {
+                let all: &mut [&mut dyn hivegraph::collective::Mergeable] =
+                    &mut [&mut least, &mut most, &mut bits, &mut plain, &mut seen];
+                r.merge_all(all)?;
+            }
+            1 => {
+                r.merge_all(&mut [&mut seen, &mut least])?;
+                r.merge_all(&mut [&mut plain, &mut bits, &mut most])?;
+            }
+            _ => {
+                r.merge(&mut least)?;
+                r.merge(&mut most)?;
+                r.merge(&mut bits)?;
+                r.merge(&mut plain)?;
+                r.merge(&mut seen)?;
+            }
+        }
+        model.merge();
+        let same = r.read(&least)? == model.least[rank]
+            && r.read(&most)? == model.most[rank]
+            && r.read(&bits)? == model.bits[rank]
+            && r.read(&plain)? == model.plain[rank];
+        if !same {
+            return Err(of(&format!("step {step}: an array is not merged")));
+        }
+        r.fill("visits", &mut visits, 0)?;
+        let args = Args::new().writes("visits", &mut visits);
+        r.for_all("visit", Over::frontier(g, &seen).whole(), &count_of, args)?;
+        let found: Vec<bool> = r.read(&visits)?.into_iter().map(|visits| visits == 1).collect();
+        let all = found.iter().filter(|found| **found).count() as u64;
+        if found != model.seen[rank] || r.count("seen", &seen)? != all {
+            return Err(of(&format!("step {step}: the set is not merged")));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn what_lambdas_wrote_is_merged_as_everything_is() {
+    let graph = Arc::new(load(&format!("uniform:{NODES},ef=4")).unwrap());
+    let host = ["host:1", "host:3"].map(|name| (name.to_string(), CollectiveKind::Auto));
+    for (devices, kind) in host.into_iter().chain(cuda_fleets()) {
+        let fleet = open(&devices, kind, FleetConfig::default());
+        let g = Resident::new(&fleet, graph.clone(), ResidentOptions::default()).unwrap();
+        let told = fleet.run(move |r| program(r, &g));
+        assert!(told.is_ok(), "{devices} with {kind}: {told:?}");
+    }
+}
