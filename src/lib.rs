@@ -96,8 +96,8 @@ pub mod prelude {
     pub use crate::layout::{PrepareOptions, Prepared};
     pub use crate::operator::{
         Advance, ArcLambda, Args, Direction, Edge, Fold, FoldLambda, GraphView, Lambda, NodeOrder,
-        NodeSet, Order, Over, Queue, Random, Reads, Resident, ResidentOptions, Writes, device,
-        lambda,
+        NodeSet, Order, Over, Queue, Random, Reads, Resident, ResidentOptions, RowOrder, Writes,
+        device, lambda,
     };
     pub use crate::{Error, Result};
     pub use std::sync::Arc;

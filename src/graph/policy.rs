@@ -6,6 +6,7 @@ use super::{ArcList, Graph, Origin, check, milliseconds, row_blocks};
 use crate::error::{Error, Result};
 use crate::hash::{Draw, hash, mix};
 use rayon::prelude::*;
+use std::cmp::Ordering;
 use std::time::Instant;
 
 /// Rows that one task handles where rows are alike.
@@ -206,6 +207,20 @@ impl Graph {
 
     /// The same graph with node `order[i]` as node i; nodes keep their names.
     pub(crate) fn relabelled(&self, order: &[u32]) -> Graph {
+        self.laid_out(order, |a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)))
+    }
+
+    /// The same, with rows by weight and then by neighbour.
+    pub(crate) fn relabelled_by_weight(&self, order: &[u32]) -> Graph {
+        self.laid_out(order, |a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)))
+    }
+
+    /// The same, with rows in the order of `before`.
+    fn laid_out(
+        &self,
+        order: &[u32],
+        before: impl Fn(&(u32, f32), &(u32, f32)) -> Ordering + Sync,
+    ) -> Graph {
         let mut label = vec![0u32; order.len()];
         order.iter().enumerate().for_each(|(new, old)| label[*old as usize] = new as u32);
         let mut offsets = vec![0u64];
@@ -217,7 +232,7 @@ impl Graph {
         let csr = build::with_offsets(offsets, &blocks, self.weights.is_some(), |v, row| {
             let old = self.neighbors(order[v] as usize);
             row.extend(old.map(|(v, weight)| (label[v as usize], weight)));
-            row.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+            row.sort_unstable_by(&before);
         });
         let names: Vec<u64> = order.par_iter().map(|v| self.input_id(*v)).collect();
         let graph = Graph::of_csr(csr, self.origin.clone(), self.known_symmetric());

@@ -16,7 +16,7 @@ mod weighted_rows;
 pub(crate) use on_device::prefix_sums;
 pub use prepared::{Layouts, Prepared};
 pub(crate) use resident::most_slices;
-pub use resident::{NodeOrder, Resident, ResidentOptions};
+pub use resident::{NodeOrder, Resident, ResidentOptions, RowOrder};
 pub(crate) use rows::{DeviceGraph, DeviceRows};
 pub use tiles::TileFacts;
 pub use topology::Columns;

@@ -2,7 +2,7 @@
 
 use super::{
     Columns, Form, Layout, NodeOrder, PrepareOptions, PrepareReport, Resident, ResidentOptions,
-    TopologyRows, WeightedGraph, WeightedLayout, check_align,
+    RowOrder, TopologyRows, WeightedGraph, WeightedLayout, check_align,
 };
 use crate::device::room;
 use crate::error::{Error, Result};
@@ -307,6 +307,7 @@ impl Prepared {
             weights: whole,
             backward: whole,
             order: NodeOrder::Loaded,
+            rows: RowOrder::Neighbor,
             placement,
         };
         let rows = self.input.as_ref().and_then(|kept| kept.rows());

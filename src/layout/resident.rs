@@ -28,6 +28,17 @@ pub enum NodeOrder {
     Auto,
 }
 
+/// In which order the arcs of a row lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RowOrder {
+    /// By neighbour, as the nodes lie.
+    #[default]
+    Neighbor,
+    /// By rising weight, for lambdas that leave a row at the first arc that is too heavy. Rows backward of a graph that is not
+    /// symmetric stay by neighbour.
+    Weight,
+}
+
 /// What of a graph operators need, and how it is cut.
 #[derive(Debug, Clone, Copy)]
 pub struct ResidentOptions {
@@ -42,6 +53,8 @@ pub struct ResidentOptions {
     /// In which order nodes lie. In another than that of the input, `g.id(v)` of a lambda and [`Graph::rank`] are a node's place
     /// in the input's, and [`Resident::in_input_order`] puts values into that.
     pub order: NodeOrder,
+    /// In which order the arcs of a row lie.
+    pub rows: RowOrder,
     /// Whether every GPU holds all arcs, or each those of its chunk. Results are the same; an arc of another GPU
     /// takes longer to read.
     pub placement: Placement,
@@ -50,14 +63,15 @@ pub struct ResidentOptions {
 impl Default for ResidentOptions {
     fn default() -> Self {
         let chunks = ChunkPolicy::Arcs;
-        let (order, placement) = (NodeOrder::Loaded, Placement::Replicated);
+        let (order, rows) = (NodeOrder::Loaded, RowOrder::Neighbor);
         ResidentOptions {
             chunks,
             chunk_align: 64,
             weights: true,
             backward: false,
             order,
-            placement,
+            rows,
+            placement: Placement::Replicated,
         }
     }
 }
@@ -104,7 +118,7 @@ impl Resident {
     ) -> Result<Arc<Resident>> {
         check_align(options.chunk_align)?;
         let (world, align) = (fleet.world(), options.chunk_align);
-        let graph = ordered(graph, options.order)?;
+        let graph = ordered(graph, &options)?;
         let symmetric = graph.is_symmetric();
         let chunks = Split::of(graph.offsets(), world, align, options.chunks);
         let turns = options.backward && !symmetric;
@@ -334,20 +348,30 @@ impl Resident {
     }
 }
 
-/// The graph in an order.
-fn ordered(graph: Arc<Graph>, order: NodeOrder) -> Result<Arc<Graph>> {
-    let by_degree = match order {
+/// The graph in the order that is asked for.
+fn ordered(graph: Arc<Graph>, options: &ResidentOptions) -> Result<Arc<Graph>> {
+    let by_degree = match options.order {
         NodeOrder::Loaded => false,
         NodeOrder::Degree => true,
         NodeOrder::Auto => !is_flat(graph.arcs(), graph.nodes(), graph.max_degree()),
     };
-    if !by_degree {
+    let by_weight = options.rows == RowOrder::Weight && graph.is_weighted();
+    if !by_degree && !by_weight {
         return Ok(graph);
     }
     graph.load()?;
+    // It is found in rows by neighbour.
+    graph.is_symmetric();
     let each = if graph.is_weighted() { 8 } else { 4 };
-    crate::memory::room("the graph by degree", 32 * graph.nodes() as u64 + each * graph.arcs())?;
-    Ok(Arc::new(graph.relabelled(&graph.degree_order())))
+    crate::memory::room("the graph in order", 32 * graph.nodes() as u64 + each * graph.arcs())?;
+    let order = match by_degree {
+        true => graph.degree_order(),
+        false => (0..graph.nodes() as u32).collect(),
+    };
+    Ok(Arc::new(match by_weight {
+        true => graph.relabelled_by_weight(&order),
+        false => graph.relabelled(&order),
+    }))
 }
 
 /// Arcs from which a row is a hub, and of a slice of it.

@@ -29,7 +29,7 @@ mod set;
 #[doc(hidden)]
 pub mod text;
 
-pub use crate::layout::{NodeOrder, Resident, ResidentOptions};
+pub use crate::layout::{NodeOrder, Resident, ResidentOptions, RowOrder};
 pub use advance::{Advance, Direction};
 pub use args::{Args, Readable, Writable};
 pub use filter::{Order, Queue};

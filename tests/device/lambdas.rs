@@ -95,6 +95,44 @@ fn every_third(v: u32, a32: Reads<u32>, s: Writes<NodeSet>) {
     }
 }
 
+#[lambda]
+fn light_arcs(g: GraphView, v: u32, light: Writes<u32>, most: f32) {
+    let mut arcs = 0_u32;
+    for e in g.edges(v) {
+        if e.weight > most {
+            break;
+        }
+        arcs += 1;
+    }
+    light[v] = arcs;
+}
+
+#[test]
+fn rows_by_weight_can_be_left_at_the_first_arc_that_is_too_heavy() {
+    for graph in [common::directed(500, 9, 4), load("rmat:9,weights=1-9").unwrap()] {
+        let graph = Arc::new(graph);
+        let all = |v| graph.neighbors(v).filter(|(_, weight)| *weight <= 4.0).count() as u32;
+        let expected: Vec<u32> = (0..graph.nodes()).map(all).collect();
+        assert!(expected.iter().any(|light| *light > 1));
+        for devices in fleets(&["host:1", "host:3"]) {
+            let fleet = open(&devices, CollectiveKind::Auto, FleetConfig::default());
+            for order in [NodeOrder::Loaded, NodeOrder::Degree] {
+                let (rows, chosen) = (RowOrder::Weight, ResidentOptions::default());
+                let options = ResidentOptions { order, rows, backward: true, ..chosen };
+                let g = Resident::new(&fleet, graph.clone(), options).unwrap();
+                let found = fleet.run(move |r| {
+                    let mut light = r.node_array::<u32>("light", &g, MergeOp::Gather)?;
+                    let args = Args::new().writes("light", &mut light).scalar("most", 4.0f32);
+                    r.for_all("light", Over::nodes(&g), &light_arcs(), args)?;
+                    r.merge(&mut light)?;
+                    g.in_input_order(r.read(&light)?)
+                });
+                assert!(found.unwrap().iter().all(|found| *found == expected), "{devices}");
+            }
+        }
+    }
+}
+
 #[test]
 fn random_lambdas_give_the_same_bits_on_the_host_and_on_gpus() {
     let graph = Arc::new(load("rmat:8").unwrap());
