@@ -104,41 +104,58 @@ __device__ __forceinline__ u32 all_marks(const MarkedArgs& a, u64 at, u32& own) 
     return __reduce_or_sync(FULL, own);
 }
 
+// `sum` to the copies that hold something else.
+template <typename T, u32 MOST>
+__device__ __forceinline__ void spread(const MarkedArgs& a, u64 i, const T* was, T sum) {
+#pragma unroll
+    for (u32 r = 0; r < MOST; r++)
+        if (r < a.world && !same_bits(was[r], sum)) ((T*)a.copies[r])[i] = sum;
+}
+
 // The same for all copies in blocks that anybody has marked; then no block is. A warp takes a word of marks, which nobody else
-// reads or writes, and neither what belongs to it; words are dealt in turn, since changes lie side by side.
-template <typename T, template <typename> class Op> __device__ void marked(const MarkedArgs& a) {
+// reads or writes, and neither what belongs to it; words are dealt in turn, since changes lie side by side. Of at most MOST
+// replicas, TOGETHER blocks at a time.
+template <typename T, template <typename> class Op, u32 MOST, u32 TOGETHER> __device__ void marked(const MarkedArgs& a) {
     u32 lane = lane_id();
     u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
     for (u64 at = a.rank + warp * a.world; at < a.words; at += warps * a.world) {
         u32 own, rest = all_marks(a, at, own);
         if (own) ((u32*)a.marks[lane])[at] = 0;
         while (rest) {
-            u64 i = (at * 32 + __ffs(rest) - 1) * BLOCK + lane;
-            rest &= rest - 1;
-            if (i >= a.length) continue;
-            T was[REPLICAS], sum = was[0] = ((const T*)a.copies[0])[i];
+            u64 i[TOGETHER];
+            T was[TOGETHER][MOST], sum[TOGETHER];
 #pragma unroll
-            for (u32 r = 1; r < REPLICAS; r++) {
-                if (r >= a.world) break;
-                was[r] = ((const T*)a.copies[r])[i];
-                sum = Op<T>::apply(sum, was[r]);
+            for (u32 k = 0; k < TOGETHER; k++) {
+                i[k] = rest ? (at * 32 + __ffs(rest) - 1) * BLOCK + lane : a.length;
+                rest &= rest - 1;
+#pragma unroll
+                for (u32 r = 0; r < MOST; r++)
+                    was[k][r] = r < a.world && i[k] < a.length ? ((const T*)a.copies[r])[i[k]] : T(0);
             }
 #pragma unroll
-            for (u32 r = 0; r < REPLICAS; r++) {
-                if (r >= a.world) break;
-                if (!same_bits(was[r], sum)) ((T*)a.copies[r])[i] = sum;
+            for (u32 k = 0; k < TOGETHER; k++) {
+                sum[k] = was[k][0];
+#pragma unroll
+                for (u32 r = 1; r < MOST; r++)
+                    if (r < a.world) sum[k] = Op<T>::apply(sum[k], was[k][r]);
+                if (i[k] < a.length) spread<T, MOST>(a, i[k], was[k], sum[k]);
             }
         }
     }
 }
 
+template <typename T, template <typename> class Op> __device__ void marked_of(const MarkedArgs& a) {
+    if (a.world == 2) marked<T, Op, 2, 4>(a);
+    else marked<T, Op, REPLICAS, 1>(a);
+}
+
 template <typename T> __device__ void marked_ordered(const MarkedArgs& a) {
-    if (a.op == OP_MIN) marked<T, Min>(a);
-    else marked<T, Max>(a);
+    if (a.op == OP_MIN) marked_of<T, Min>(a);
+    else marked_of<T, Max>(a);
 }
 
 template <typename T> __device__ void marked_any(const MarkedArgs& a) {
-    if (a.op == OP_OR) marked<T, Or>(a);
+    if (a.op == OP_OR) marked_of<T, Or>(a);
     else marked_ordered<T>(a);
 }
 
@@ -166,21 +183,16 @@ extern "C" __global__ void merge_sets(const MarkedArgs a) {
         u32 own, all = all_marks(a, at, own);
         if (lane < a.world && own != all) ((u32*)a.marks[lane])[at] = all;
         if ((all >> lane & 1u) == 0) continue;
-        for (u32 k = 0; k < words; k++) {
-            u64 i = (at * 32 + lane) * words + k;
-            if (i >= a.length) break;
-            u64 was[REPLICAS], sum = 0;
+        u64 first = (at * 32 + lane) * words, sum[words] = {};
+        for (u32 r = 0; r < a.world; r++) {
 #pragma unroll
-            for (u32 r = 0; r < REPLICAS; r++) {
-                if (r >= a.world) break;
-                was[r] = ((const u64*)a.copies[r])[i];
-                sum |= was[r];
-            }
+            for (u32 k = 0; k < words; k++)
+                if (first + k < a.length) sum[k] |= ((const u64*)a.copies[r])[first + k];
+        }
+        for (u32 r = 0; r < a.world; r++) {
 #pragma unroll
-            for (u32 r = 0; r < REPLICAS; r++) {
-                if (r >= a.world) break;
-                if (was[r] != sum) ((u64*)a.copies[r])[i] = sum;
-            }
+            for (u32 k = 0; k < words; k++)
+                if (first + k < a.length) ((u64*)a.copies[r])[first + k] = sum[k];
         }
     }
 }

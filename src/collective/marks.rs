@@ -24,13 +24,13 @@ pub(crate) struct Marks {
 
 impl Marks {
     /// Of an array of `length` zeros; of a set they are words of 64 nodes.
-    pub fn new(device: &CudaDevice, of: Marked, length: usize) -> Result<Marks> {
+    pub fn new(device: &CudaDevice, label: &str, of: Marked, length: usize) -> Result<Marks> {
         let each = match of {
             Marked::Blocks => BLOCK,
             Marked::Lines => LINE / 64,
         };
         let words = length.div_ceil(32 * each as usize).max(1);
-        let bits = device.alloc("marks of what was written", words)?;
+        let bits = device.alloc(&format!("marks of {label}"), words)?;
         Ok(Marks { bits, of, exact: AtomicBool::new(true) })
     }
 

@@ -75,6 +75,7 @@ pub(crate) struct PeerCollective {
     stream: Stream,
     ring: Vec<EventHandle>,
     neighbours: Vec<Neighbour>,
+    rank: usize,
     published: u64,
     kernels: MergeKernels,
     joint: Option<Joint>,
@@ -237,6 +238,7 @@ impl PeerCollective {
             stream: Stream(device.stream()),
             ring: device.ring().iter().map(|e| EventHandle(*e)).collect(),
             neighbours: neighbours.to_vec(),
+            rank,
             published: 0,
             kernels: MergeKernels::load(device)?,
             joint: mail.map(|mail| Joint::new(&mail, rank)),
@@ -315,7 +317,8 @@ impl Mover for PeerCollective {
     }
 
     fn acquire(&mut self, published: &[Payload]) -> Result<()> {
-        for (payload, neighbour) in published.iter().zip(&self.neighbours) {
+        let others = published.iter().zip(&self.neighbours).enumerate();
+        for (_, (payload, neighbour)) in others.filter(|(rank, _)| *rank != self.rank) {
             let event = neighbour.ring[payload[1] as usize % EVENT_RING].0;
             // SAFETY: the event was recorded before its owner came to the meeting that told its
             // number, and is not recorded again before everybody has left the next ones.

@@ -313,6 +313,7 @@ fn guarded<T>(
     let rank = replica.rank();
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         replica.bind()?;
+        replica.begins();
         let answer = program(replica)?;
         replica.settle()?;
         rendezvous.ends(rank);

@@ -72,6 +72,8 @@ pub struct Replica {
     /// State of the perturbation's generator; `None` is no perturbation.
     perturb: Option<u64>,
     clock: Clock,
+    /// Whether the program asks for the clock: merges are timed then.
+    timed: bool,
     merge_marked: bool,
     labels: Labels,
     /// What a layer above keeps on this replica between calls.
@@ -95,6 +97,7 @@ impl Replica {
             fault,
             perturb,
             clock: Clock::default(),
+            timed: false,
             merge_marked: false,
             labels: Labels::default(),
             attached: None,
@@ -176,15 +179,15 @@ impl Replica {
         if whole || self.seat.world == 1 || !self.collective.reads_marks() {
             return Ok(array);
         }
-        let marks = self.marks(Marked::Blocks, length)?;
+        let marks = self.marks(label, Marked::Blocks, length)?;
         Ok(array.marked(marks))
     }
 
     /// Marks of an array on a device.
-    fn marks(&self, of: Marked, length: usize) -> Result<Option<Marks>> {
+    fn marks(&self, label: &str, of: Marked, length: usize) -> Result<Option<Marks>> {
         match &self.backend {
             Backend::Host(_) => Ok(None),
-            Backend::Cuda(device) => Marks::new(device, of, length).map(Some),
+            Backend::Cuda(device) => Marks::new(device, label, of, length).map(Some),
         }
     }
 
@@ -212,8 +215,9 @@ impl Replica {
     /// A new, empty set of nodes below `nodes`.
     pub fn frontier(&mut self, label: &'static str, nodes: usize, op: MergeOp) -> Result<Frontier> {
         let (name, words) = (self.label(label)?, nodes.div_ceil(64));
-        let marks = self.marks(Marked::Lines, words)?;
-        Ok(Frontier::new(self.array(label, words, op)?.named(name).marked(marks), nodes))
+        let array = self.array(label, words, op)?.named(name);
+        let marks = self.marks(label, Marked::Lines, words)?;
+        Ok(Frontier::new(array.marked(marks), nodes))
     }
 
     /// As [`Replica::frontier`], for the library's own programs: labels may repeat.
@@ -382,17 +386,20 @@ impl Replica {
         self.jitter();
         self.seat.rendezvous.doing(self.seat.rank, self.seat.iteration, operation);
         let start = Instant::now();
-        if let Backend::Cuda(device) = &self.backend {
+        if let Backend::Cuda(device) = &self.backend
+            && self.timed
+        {
             device.mark(1, false)?;
         }
         let merged = merge(self);
         self.seat.rendezvous.done(self.seat.rank);
         let merged = merged?;
         match &self.backend {
-            Backend::Cuda(device) => {
+            Backend::Cuda(device) if self.timed => {
                 device.mark(1, true)?;
                 self.merge_marked = true;
             }
+            Backend::Cuda(_) => {}
             Backend::Host(_) => self.clock.merge_ms += start.elapsed().as_secs_f64() * 1e3,
         }
         Ok(merged)
@@ -614,7 +621,12 @@ impl Replica {
     }
 
     pub(crate) fn restart_clock(&mut self) {
-        self.clock = Clock::default();
+        (self.clock, self.timed) = (Clock::default(), true);
+    }
+
+    /// A program begins, which need not ask for the clock.
+    pub(super) fn begins(&mut self) {
+        self.timed = false;
     }
 
     pub(crate) fn clock(&self) -> Clock {
