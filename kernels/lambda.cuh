@@ -65,7 +65,21 @@ const u32 LINE = 256;  // @host nodes of a set for which there is one mark
 // Bit k of marks: whether block k of an array may have changed since the last merge, or line k of a set may hold a node.
 __device__ __forceinline__ void set_mark(u32* marks, u64 k) {
     u32 bit = 1u << (k & 31u);
-    if ((__ldcg(marks + (k >> 5)) & bit) == 0) atomicOr(marks + (k >> 5), bit);
+    if (__ldcg(marks + (k >> 5)) & bit) return;
+    // Neighbours often write neighbours, whose atomics would wait for each other: one lane does it for those of its kind.
+    u32 active = __activemask(), leader = __ffs(active) - 1;
+    if (__shfl_sync(active, k, leader) != k || lane_id() == leader) atomicOr(marks + (k >> 5), bit);
+}
+
+// *to = sum[0], to which all blocks have added, by the last of them; sum[0] and sum[1] are zeros then.
+__device__ __forceinline__ void sum_up(u64* sum, volatile u64* to) {
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    __threadfence();
+    if (atomicAdd(sum + 1, 1ull) + 1 != gridDim.x) return;
+    __threadfence();
+    *to = atomicExch(sum, 0ull);
+    sum[1] = 0;
 }
 
 // An array to write (and read). A bad index writes where nobody reads.

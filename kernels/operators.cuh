@@ -21,7 +21,13 @@ struct Shape {  // @host
 #define HIVE_FOLD OP_SUM
 #endif
 
+// Whether it is run over a set.
+#ifndef HIVE_SET
+#define HIVE_SET 0
+#endif
+
 const u32 LINE_WORDS = LINE / 32;  // of a set
+const u32 SET_WORDS = 16;  // @host most words of a set that a warp takes at a time
 const u32 HUB = 512;     // @host arcs from which a row is dealt to many warps in slices of so many
 const u32 LEAF = 16;     // arcs up to which one thread folds a row
 const u32 TILE = 4096;   // @host elements that are reduced together, whatever the replicas
@@ -50,53 +56,54 @@ template <typename F> __device__ void for_nodes(const Shape& s, const F& f) {
     for (u64 v = s.first + (u64)blockIdx.x * blockDim.x + threadIdx.x; v < s.last; v += stride) f(v);
 }
 
-// Hands `each(node, live)` groups of up to 32 nodes of the range or set, one a lane; all lanes of a warp call it
-// together. Blocks of at most 256 threads. Where there is a set, `first` is a multiple of 32.
-template <typename E> __device__ void for_groups(const Shape& s, const E& each) {
+// Hands `each(node, live)` groups of 32 nodes of the range, one a lane; all lanes of a warp call it together.
+template <typename E> __device__ void for_range(const Shape& s, const E& each) {
     u32 lane = lane_id();
     u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
-    if (s.bits == nullptr) {
-        for (u64 base = s.first + warp * 32; base < s.last; base += warps * 32)
-            each(base + lane, base + lane < s.last);
-        return;
-    }
-    const u32 together = 32 / LINE_WORDS;  // lines, a word a lane
-    __shared__ unsigned short listed[8][together * LINE];
+    for (u64 base = s.first + warp * 32; base < s.last; base += warps * 32)
+        each(base + lane, base + lane < s.last);
+}
+
+// The same of the set, up to 32 at a time; `first` is a multiple of 32. Blocks of at most 256 threads.
+template <typename E> __device__ void for_members(const Shape& s, const E& each) {
+    __shared__ unsigned short listed[8][SET_WORDS * 32];
+    u32 lane = lane_id();
+    u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
     unsigned short* mine = listed[warp_id()];
-    // Lines that a warp takes are far from each other: nodes of a range are often alike, and long rows lie side by side.
-    u64 low = s.first / LINE, high = (s.last + LINE - 1) / LINE;
-    for (u64 base = low + warp; base < high; base += warps * 32) {
-        u64 own = base + lane * warps;
-        u32 rest = __ballot_sync(FULL, own < high && (s.lines[own >> 5] >> (own & 31u) & 1u) != 0);
-        while (rest) {
-            u32 left = rest;
-#pragma unroll
-            for (u32 k = 0; k < together; k++) {
-                if (k < lane / LINE_WORDS) left &= left - 1;
-                rest &= rest - 1;
-            }
-            u32 line = left ? __ffs(left) - 1 : 0;
-            u64 word = (base + line * warps) * LINE_WORDS + lane % LINE_WORDS;
-            bool here = left != 0 && word * 32 >= s.first && word * 32 < s.last;
-            u32 bits = here ? s.bits[word] : 0u;
-            if (word == s.last >> 5) bits &= (1u << (s.last & 31u)) - 1u;
-            u32 count = __popc(bits), before = warp_scan(count);
-            u32 total = __shfl_sync(FULL, before, 31);
-            before -= count;
-            while (bits) {
-                u32 bit = __ffs(bits) - 1;
-                bits &= bits - 1;
-                mine[before++] = (unsigned short)(line * LINE + lane % LINE_WORDS * 32 + bit);
-            }
-            __syncwarp();
-            for (u32 at = 0; at < total; at += 32) {
-                bool live = at + lane < total;
-                u32 place = live ? mine[at + lane] : 0;
-                each((base + place / LINE * warps) * LINE + place % LINE, live);
-            }
-            __syncwarp();
+    // Words that a warp takes are far from each other: nodes of a range are often alike, and long rows lie side by side. They
+    // are few where there are few, so that all warps have some.
+    u64 low = s.first / 32, high = (s.last + 31) / 32, words = high - low;
+    u64 groups = max((words + SET_WORDS - 1) / SET_WORDS, min(words, warps));
+    for (u64 group = warp; group < groups; group += warps) {
+        u64 own = low + group + lane * groups, line = own / LINE_WORDS;
+        u32 bits = 0;
+        if (lane < SET_WORDS && own < high && (s.lines[line >> 5] >> (line & 31u) & 1u) != 0) bits = s.bits[own];
+        if (own == s.last >> 5) bits &= (1u << (s.last & 31u)) - 1u;
+        u32 count = __popc(bits), before = warp_scan(count);
+        u32 total = __shfl_sync(FULL, before, 31);
+        before -= count;
+        while (bits) {
+            u32 bit = __ffs(bits) - 1;
+            bits &= bits - 1;
+            mine[before++] = (unsigned short)(lane * 32 + bit);
         }
+        __syncwarp();
+        for (u32 at = 0; at < total; at += 32) {
+            bool live = at + lane < total;
+            u32 place = live ? mine[at + lane] : 0;
+            each((low + group + (place >> 5) * groups) * 32 + (place & 31u), live);
+        }
+        __syncwarp();
     }
+}
+
+// One of these: compiled alone, since code that stands twice is optimized less.
+template <typename E> __device__ __forceinline__ void for_groups(const Shape& s, const E& each) {
+#if HIVE_SET
+    for_members(s, each);
+#else
+    for_range(s, each);
+#endif
 }
 
 template <typename F> __device__ void for_set(const Shape& s, const F& f) {
@@ -175,12 +182,13 @@ template <typename F> __device__ void hub_arcs(const Shape& s, const Rows& rows,
     });
 }
 
-// *control += arcs out of the nodes of the set.
+// control[0] = arcs out of the nodes of the set; the two words behind it are zeros between launches.
 __device__ void set_arcs(const Shape& s, const Rows& rows) {
     u64 arcs = 0;
     for_set(s, [&](u64 v) { arcs += __ldg(rows.offsets + v + 1) - __ldg(rows.offsets + v); });
     arcs = warp_sum(arcs);
-    if (lane_id() == 0 && arcs != 0) atomicAdd((u64*)s.control, arcs);
+    if (lane_id() == 0 && arcs != 0) atomicAdd(s.control + 1, arcs);
+    sum_up(s.control + 1, s.control);
 }
 
 // Whether a push costs less than a pull: the arcs out of the set are at most so many.
@@ -217,7 +225,7 @@ template <typename F, typename W> struct Push {
 template <typename F, typename W>
 __device__ void pull(const Shape& s, const Graph& g, const F& f, const W& wanted, const u32* from, const Set& out) {
     u32 lane = lane_id();
-    for_groups(s, [&](u64 v, bool live) {
+    for_range(s, [&](u64 v, bool live) {
         bool open = live && wanted(v);
         u64 at = open ? __ldg(g.in.offsets + v) : 0, end = open ? __ldg(g.in.offsets + v + 1) : 0;
         bool found = false;
@@ -243,6 +251,15 @@ __device__ void pull(const Shape& s, const Graph& g, const F& f, const W& wanted
         }
         if (found && out.words) out.insert(v);
     });
+}
+
+// Push or pull, by the arcs out of the set. Hubs first: most nodes hear from them, and often need nothing else.
+template <typename F, typename W>
+__device__ void either(const Shape& s, const Graph& g, const F& f, const W& wanted, const Set& out) {
+    if (!is_few(s)) return pull(s, g, f, wanted, s.bits, out);
+    Push<F, W> push{f, g, out, wanted};
+    hub_arcs(s, g.out, push);
+    row_arcs(s, g.out, push);
 }
 
 template <typename T> __device__ __forceinline__ T fold_of(T a, T b, u32 op) {

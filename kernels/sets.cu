@@ -39,13 +39,7 @@ extern "C" __global__ void set_count(const SetArgs a) {
     for_lines(a, [&](u64 line) { for_words(a, line, [&](u64& word) { own += __popcll(word); }); }, [](u64) {});
     own = warp_sum(own);
     if (lane_id() == 0 && own) atomicAdd(a.control, own);
-    __syncthreads();
-    if (threadIdx.x != 0) return;
-    __threadfence();
-    if (atomicAdd(a.control + 1, 1ull) + 1 != gridDim.x) return;
-    __threadfence();
-    *(volatile u64*)a.to = atomicExch(a.control, 0ull);
-    a.control[1] = 0;
+    sum_up(a.control, a.to);
 }
 
 // The marks of words that were written in another way.

@@ -1,8 +1,8 @@
 //! `advance`: along arcs, from a set of nodes to the set of nodes that a lambda says yes to.
 
 use super::args::Args;
-use super::code::{Bytes, On, Operator};
-use super::for_all::{along_nodes, nodes_a_block};
+use super::code::{Bytes, On, Operator, THREADS};
+use super::for_all::{along_nodes, node_grid};
 use super::host::edge_at;
 use super::lambda::{ArcLambda, Lambda, OnArc};
 use super::launch::{Call, Needs, Other, Shape, blocks, in_block, launch_shape};
@@ -150,26 +150,13 @@ fn on_device(
     }
     let (lambda, only) = call.parameters(r, loaded.number)?;
     let chance = r.chance();
-    let mut push = Shape::of(&range, &call.over);
-    let mut back = Shape::of(&range, &pulled(&call.over));
-    let from = push.bits;
-    if !pull {
-        push = push.with_hubs(r, &call.over, false);
-    }
+    let mut shape = Shape::of(&range, &call.over);
+    let from = [shape.bits];
+    shape = match pull {
+        true => Shape::of(&range, &pulled(&call.over)),
+        false => shape.with_hubs(r, &call.over, false),
+    };
     let (device, scratch) = r.on_cuda()?;
-    if let Some(scratch) = scratch.filter(|_| either) {
-        let (control, arcs) =
-            (scratch.control.pointer(), call.over.graph.map_or(0, |g| g.graph().arcs()));
-        (push.control, back.control) = (control, control);
-        (push.capacity, back.capacity) = (arcs / FEW, arcs / FEW);
-        device.zero_words(&scratch.control, 8)?;
-        // Of the whole set, so that all replicas go in one direction.
-        let nodes = call.over.length();
-        let whole = Shape { first: 0, last: nodes, ..push }.as_words();
-        let most = device.info.multiprocessors * 8;
-        let grid = launch_shape(blocks(nodes, nodes_a_block(&push), chance).min(most));
-        device.launch_lambda(loaded.kernels[2], grid, &[&whole, &lambda])?;
-    }
     let mut set = Bytes::default();
     match output {
         Some(out) => {
@@ -181,27 +168,34 @@ fn on_device(
         // No words: nothing is put anywhere.
         None => set.put(&Set::zeroed()),
     }
-    let (set, from) = (set.words(), [from]);
-    let launch = |kernel: usize, grid, shape: &Shape, pull: bool| {
+    let set = set.words();
+    let launch = |kernel: usize, grid, shape: &Shape| {
         let shape = shape.as_words();
         let mut parameters: Vec<&[u64]> = vec![&shape, &lambda, &set];
         parameters.extend(pull.then_some(from.as_slice()));
         parameters.extend(only.as_deref());
         device.launch_lambda(loaded.kernels[kernel], grid, &parameters)
     };
-    let grid =
-        |shape: &Shape| launch_shape(blocks(range.end - range.start, nodes_a_block(shape), chance));
+    let rows = launch_shape(node_grid(&shape, device, chance));
+    if let Some(scratch) = scratch.filter(|_| either) {
+        shape.control = scratch.control.pointer();
+        shape.capacity = call.over.graph.map_or(0, |g| g.graph().arcs()) / FEW;
+        // Of the whole set, so that all replicas go in one direction.
+        let whole = Shape { first: 0, last: call.over.length(), ..shape };
+        let grid = launch_shape(node_grid(&whole, device, chance));
+        device.launch_lambda(loaded.kernels[0], grid, &[&whole.as_words(), &lambda])?;
+        // A pull has work for more blocks than run at once, but blocks that only begin take time, too.
+        let most = device.info.multiprocessors * 32;
+        let grid = blocks(range.end - range.start, THREADS.into(), chance).min(most);
+        return launch(1, launch_shape(grid), &shape);
+    }
     if !pull {
         // Hubs first: most nodes hear from them, and often need nothing else.
-        if let Some(grid) = push.slice_grid(device, chance) {
-            launch(1, grid, &push, false)?;
+        if let Some(grid) = shape.slice_grid(device, chance) {
+            launch(1, grid, &shape)?;
         }
-        launch(0, grid(&push), &push, false)?;
     }
-    if pull || either {
-        launch(if either { 3 } else { 0 }, grid(&back), &back, true)?;
-    }
-    Ok(())
+    launch(0, rows, &shape)
 }
 
 /// `wants` is the filter, `f` the lambda, both bound.

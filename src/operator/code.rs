@@ -22,7 +22,7 @@ pub(crate) enum Operator {
     PushOnly,
     Pull,
     PullOnly,
-    /// Push or pull, as the arcs out of the set say: rows, hubs, the sum of these arcs, pull.
+    /// The sum of the arcs out of the set; push or pull, as it says.
     Either,
     EitherOnly,
     FilterAny,
@@ -51,6 +51,8 @@ pub(crate) struct Form {
     pub wide: bool,
     /// The launch has a graph.
     pub graph: bool,
+    /// It is run over a set.
+    pub set: bool,
     /// The operation of a fold, as in kernels.
     pub fold: u32,
 }
@@ -85,11 +87,11 @@ impl Operator {
     /// (suffix of the kernel's name, parameters behind Shape and the lambda, statement).
     fn kernels(self) -> &'static [(&'static str, &'static str, &'static str)] {
         const FOLD: &str = ", const R identity, Span<R> out";
-        const THEN: &str = ", const R identity, O then";
+        const THEN: &str = ", const R identity, const O then_";
         const OUT: &str = ", Set out";
-        const OUT_ONLY: &str = ", Set out, O only";
+        const OUT_ONLY: &str = ", Set out, const O only_";
         const OUT_FROM: &str = ", Set out, const u32* from";
-        const OUT_FROM_ONLY: &str = ", Set out, const u32* from, O only";
+        const OUT_FROM_ONLY: &str = ", Set out, const u32* from, const O only_";
         match self {
             Operator::Elements => &[("", "", "for_elements(s, f);")],
             Operator::Nodes => &[("", "", "for_nodes(s, f);")],
@@ -109,32 +111,12 @@ impl Operator {
             Operator::Pull => &[("", OUT_FROM, "pull(s, f.g, f, All(), from, out);")],
             Operator::PullOnly => &[("", OUT_FROM_ONLY, "pull(s, f.g, f, only, from, out);")],
             Operator::Either => &[
-                (
-                    "_push",
-                    OUT,
-                    "if (is_few(s)) row_arcs(s, f.g.out, Push<F, All>{f, f.g, out, All()});",
-                ),
-                (
-                    "_push_hubs",
-                    OUT,
-                    "if (is_few(s)) hub_arcs(s, f.g.out, Push<F, All>{f, f.g, out, All()});",
-                ),
                 ("_arcs", "", "set_arcs(s, f.g.out);"),
-                ("_pull", OUT_FROM, "if (!is_few(s)) pull(s, f.g, f, All(), from, out);"),
+                ("", OUT, "either(s, f.g, f, All(), out);"),
             ],
             Operator::EitherOnly => &[
-                (
-                    "_push",
-                    OUT_ONLY,
-                    "if (is_few(s)) row_arcs(s, f.g.out, Push<F, O>{f, f.g, out, only});",
-                ),
-                (
-                    "_push_hubs",
-                    OUT_ONLY,
-                    "if (is_few(s)) hub_arcs(s, f.g.out, Push<F, O>{f, f.g, out, only});",
-                ),
                 ("_arcs", "", "set_arcs(s, f.g.out);"),
-                ("_pull", OUT_FROM_ONLY, "if (!is_few(s)) pull(s, f.g, f, only, from, out);"),
+                ("", OUT_ONLY, "either(s, f.g, f, only, out);"),
             ],
             Operator::FilterAny => &[("", "", "filter_any(s, f);")],
             Operator::Filter => &[
@@ -214,6 +196,14 @@ fn lambda_struct(
     Ok(())
 }
 
+/// A copy of a lambda's parameters, member by member: compilers keep a struct of more than 128 bytes that is copied as a whole,
+/// and hoist nothing that is read from it out of loops.
+fn copied(which: &str, name: &str, body: &Body) -> String {
+    let prefix = if body.place.is_some() { "a_" } else { "" };
+    let members = body.params.iter().map(|param| format!(", {name}_.{prefix}{}", param.name));
+    format!("{which} {name}{{{name}_.g{}}}; ", members.collect::<String>())
+}
+
 /// How a lambda is called.
 pub(crate) struct On {
     pub returns: &'static str,
@@ -272,16 +262,23 @@ pub(crate) fn unit(
     let mut kernels = Vec::new();
     for (suffix, parameters, statement) in operator.kernels() {
         let name = format!("{}_{}{suffix}", operator.name(), body.name);
-        let more = [("Set out", "attach(out, &bad);"), ("Span<R> out", "attach(out, &bad);")]
-            .into_iter()
-            .chain([("counts", "attach(counts, &bad);"), ("O only", "only.attach_all(&bad);")])
-            .chain([("O then", "then.attach_all(&bad);")]);
-        let attached: Vec<&str> =
-            more.filter(|(part, _)| parameters.contains(part)).map(|(_, attach)| attach).collect();
+        let mut own = copied("F", "f", body) + "f.attach_all(&bad); ";
+        for (part, attach) in [
+            ("Set out", "attach(out, &bad); "),
+            ("Span<R> out", "attach(out, &bad); "),
+            ("Span<u64> counts", "attach(counts, &bad); "),
+        ] {
+            own += if parameters.contains(part) { attach } else { "" };
+        }
+        for (part, name) in [("O only_", "only"), ("O then_", "then")] {
+            if let Some((other, _)) = other.filter(|_| parameters.contains(part)) {
+                own += &copied("O", name, other);
+                own += &format!("{name}.attach_all(&bad); ");
+            }
+        }
         text += &format!(
-            "extern \"C\" __global__ void __launch_bounds__({THREADS}) {name}(const Shape s, F f{parameters}) {{\n\
-             Bad bad{{f.g.sink, 0, NONE, f.g.argument}};\nf.attach_all(&bad); {}\n{statement}\nbad.report();\n}}\n",
-            attached.join(" ")
+            "extern \"C\" __global__ void __launch_bounds__({THREADS}) {name}(const Shape s, const F f_{parameters}) {{\n\
+             Bad bad{{f_.g.sink, 0, NONE, f_.g.argument}};\n{own}\n{statement}\nbad.report();\n}}\n"
         );
         kernels.push(name);
     }
@@ -290,6 +287,7 @@ pub(crate) fn unit(
         format!("-DHIVE_WIDE={}", u8::from(form.wide)),
         format!("-DHIVE_UNCHECKED={unchecked}"),
         format!("-DHIVE_FOLD={}", form.fold),
+        format!("-DHIVE_SET={}", u8::from(form.set)),
         // A lambda that promises a value and forgets it is a mistake, not a warning.
         "--diag-error=940".into(),
     ];

@@ -2,7 +2,7 @@
 
 use super::args::Args;
 use super::code::{Bytes, On, Operator};
-use super::for_all::{along_nodes, nodes_a_block};
+use super::for_all::{along_nodes, node_grid};
 use super::host::{HostFaults, edge_at};
 use super::lambda::{ArcLambda, Body, FoldLambda, Lambda, OnArc, Value};
 use super::launch::{Call, Needs, Other, Shape, TILE, blocks, in_block, launch_shape};
@@ -384,8 +384,8 @@ fn neighbors_on_device<T: Folded>(
     };
     let words = shape.as_words();
     let parameters: [&[u64]; 4] = [&words, &lambda, &start, &goes];
-    let (slices, nodes) = (shape.slice_grid(device, chance), range.end - range.start);
-    let rows = blocks(nodes, nodes_a_block(&shape), chance);
+    let slices = shape.slice_grid(device, chance);
+    let rows = node_grid(&shape, device, chance);
     let all = slices.as_ref().map_or(rows, |slices| rows.max(slices.blocks));
     let kernel = usize::from(slices.is_some());
     device.launch_lambda(loaded.kernels[kernel], launch_shape(all), &parameters)?;

@@ -1,12 +1,13 @@
 //! `for_all`: a lambda on every element of a range.
 
 use super::args::Args;
-use super::code::{On, Operator};
+use super::code::{On, Operator, THREADS};
 use super::host::edge_at;
 use super::lambda::{ArcLambda, Lambda};
 use super::launch::{Call, Shape, blocks, in_block, launch_shape};
 use super::over::{Over, What};
-use crate::device::kernels::lambda::LINE;
+use crate::device::CudaDevice;
+use crate::device::kernels::operators::SET_WORDS;
 use crate::error::Result;
 use crate::fleet::{Backend, Replica};
 use std::ops::Range;
@@ -90,12 +91,12 @@ pub(super) fn along_nodes<'a>(over: Over<'a>, body: &super::lambda::Body) -> Res
     }
 }
 
-/// Nodes that a block of 8 warps takes at a time: 32 a warp, or of a set some lines, few where there are few, so that all warps
-/// have some.
-pub(super) fn nodes_a_block(shape: &Shape) -> u64 {
-    const WARPS: u64 = 16384;
-    let lines = (shape.last - shape.first) / u64::from(LINE);
-    if shape.bits == 0 { 256 } else { 8 * u64::from(LINE) * (lines / WARPS).clamp(1, 4) }
+/// The blocks of a launch over nodes of a range, 32 a warp, or of a set: then as many as run at once, or what takes all words a
+/// warp can take, since most may find no node.
+pub(super) fn node_grid(shape: &Shape, device: &CudaDevice, chance: Option<u64>) -> u32 {
+    let wanted = blocks(shape.last - shape.first, u64::from(THREADS), chance);
+    let least = wanted.min(device.info.multiprocessors * 8);
+    if shape.bits == 0 { wanted } else { least.max(wanted / SET_WORDS) }
 }
 
 fn on_device(r: &mut Replica, call: &Call, range: Range<u64>) -> Result<()> {
@@ -110,13 +111,11 @@ fn on_device(r: &mut Replica, call: &Call, range: Range<u64>) -> Result<()> {
         shape = shape.with_hubs(r, &call.over, false);
     }
     let (device, _) = r.on_cuda()?;
-    let per_block = match call.operator {
-        Operator::Elements => 1024,
-        Operator::Nodes => 256,
-        _ => nodes_a_block(&shape),
-    };
     let words = shape.as_words();
-    let grid = launch_shape(blocks(range.end - range.start, per_block, chance));
+    let grid = launch_shape(match call.operator {
+        Operator::Elements => blocks(range.end - range.start, 1024, chance),
+        _ => node_grid(&shape, device, chance),
+    });
     if let Some(grid) = shape.slice_grid(device, chance) {
         device.launch_lambda(loaded.kernels[1], grid, &[&words, &lambda])?;
     }

@@ -435,7 +435,8 @@ impl<T: Value> FoldLambda<T> {
 /// Compiles an operator on two lambdas.
 fn fused(own: (&Body, &On), other: (&Body, &On), operator: Operator, arch: &str) -> Result<()> {
     other.0.check()?;
-    let form = Form { parts: [0; 2], wide: false, graph: true, fold: OP_SUM };
+    let set = operator == Operator::EitherOnly;
+    let form = Form { parts: [0; 2], wide: false, graph: true, set, fold: OP_SUM };
     crate::device::compile_unit(&unit(operator, own, Some(other), form)?, arch).map(drop)
 }
 
@@ -443,12 +444,15 @@ fn compile(body: &Body, on: &On, operators: &[Operator], arch: &str) -> Result<(
     body.check()?;
     let spans = body.params.iter().map(|p| matches!(p.kind, Kind::Reads(_) | Kind::Writes(_)));
     let parts = spans.enumerate().fold(0, |all, (at, span)| all | u64::from(span) << at);
-    let plain = Form { parts: [0; 2], wide: false, graph: true, fold: OP_SUM };
+    let plain = |operator: &Operator| {
+        let set = matches!(operator, Operator::Set | Operator::Either);
+        Form { parts: [0; 2], wide: false, graph: true, set, fold: OP_SUM }
+    };
     // Arrays in parts and long offsets with one operator: the others do not see them otherwise.
     let other = operators.iter().take(1).map(|operator| {
-        (operator, Form { parts: [parts, 0], wide: true, graph: true, fold: OP_SUM })
+        (operator, Form { parts: [parts, 0], wide: true, graph: true, set: true, fold: OP_SUM })
     });
-    let tried = operators.iter().map(|operator| (operator, plain)).chain(other);
+    let tried = operators.iter().map(|operator| (operator, plain(operator))).chain(other);
     for (operator, form) in tried {
         crate::device::compile_unit(&unit(*operator, (body, on), None, form)?, arch)?;
     }
@@ -468,7 +472,7 @@ mod tests {
         let compiled = |text: &str, functions: &str, graph: bool| {
             let lambda = Lambda::<()>::new("asks").writes::<u32>("x").cuda(text);
             let body = lambda.functions(functions).body;
-            let form = Form { parts: [0; 2], wide: false, graph, fold: OP_SUM };
+            let form = Form { parts: [0; 2], wide: false, graph, set: false, fold: OP_SUM };
             let unit = unit(Operator::Elements, (&body, &On::element("void")), None, form)?;
             crate::device::compile_unit(&unit, "sm_90").map(drop)
         };

@@ -376,9 +376,12 @@ impl Replica {
         let other = call.other.as_ref();
         let others = other.map(|other| other.args.fitted(other.body)).transpose()?;
         let parts = [parts(&call.args.fitted(call.body)?), parts(&others.unwrap_or_default())];
-        let form = Form { parts, wide, graph, fold: call.fold };
-        let fold = u64::from(call.fold) << 10;
-        let tag = call.operator as u64 | u64::from(wide) << 8 | u64::from(graph) << 9 | fold;
+        let set = call.over.set().is_some();
+        let form = Form { parts, wide, graph, set, fold: call.fold };
+        let tag = [wide, graph, set]
+            .iter()
+            .fold(u64::from(call.fold), |tag, is| tag << 1 | u64::from(*is));
+        let tag = tag << 8 | call.operator as u64;
         let key = (call.body.id, other.map_or(0, |other| other.body.id), tag, parts);
         if let Backend::Cuda(device) = &self.backend
             && let Some(found) = device.loaded(&key)
