@@ -170,8 +170,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) build_range(RangeArgs a) {
         low = max(low, ~bits);
         high = max(high, bits);
     }
-    low = __reduce_max_sync(FULL, low);
-    high = __reduce_max_sync(FULL, high);
+    low = warp_max(low);
+    high = warp_max(high);
     if (lane_id() == 0) {
         atomicMax(a.ends, low);
         atomicMax(a.ends + 1, high);
@@ -290,7 +290,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) build_keep_count(KeepArgs 
     loops = block_sum(loops, room);
     repeated = block_sum(repeated, room);
     loops_kept = block_sum(loops_kept, room);
-    long_run = __reduce_or_sync(FULL, long_run);
+    long_run = warp_or(long_run);
     if (threadIdx.x == 0) {
         if (loops > 0) atomicAdd(&a.counts->self_loops, loops);
         if (repeated > 0) atomicAdd(&a.counts->duplicates, repeated);

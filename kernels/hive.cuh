@@ -204,7 +204,31 @@ __device__ __forceinline__ void note(RoundLog* at, u32 entry, u64 kind, u64 node
     }
 }
 
+// Over the lanes of a warp; all of them get the result. GPUs before compute capability 8.0 have no instruction for it.
+#if __CUDA_ARCH__ >= 800
 __device__ __forceinline__ u32 warp_min(u32 value) { return __reduce_min_sync(FULL, value); }
+__device__ __forceinline__ u32 warp_max(u32 value) { return __reduce_max_sync(FULL, value); }
+__device__ __forceinline__ u32 warp_or(u32 value) { return __reduce_or_sync(FULL, value); }
+__device__ __forceinline__ u32 warp_add(u32 value) { return __reduce_add_sync(FULL, value); }
+#else
+template <typename F> __device__ __forceinline__ u32 warp_all(u32 value, const F& f) {
+#pragma unroll
+    for (u32 step = 16; step > 0; step >>= 1) value = f(value, __shfl_xor_sync(FULL, value, step));
+    return value;
+}
+__device__ __forceinline__ u32 warp_min(u32 value) {
+    return warp_all(value, [](u32 a, u32 b) { return min(a, b); });
+}
+__device__ __forceinline__ u32 warp_max(u32 value) {
+    return warp_all(value, [](u32 a, u32 b) { return max(a, b); });
+}
+__device__ __forceinline__ u32 warp_or(u32 value) {
+    return warp_all(value, [](u32 a, u32 b) { return a | b; });
+}
+__device__ __forceinline__ u32 warp_add(u32 value) {
+    return warp_all(value, [](u32 a, u32 b) { return a + b; });
+}
+#endif
 
 // Sums over the lanes up to this one.
 template <typename T> __device__ __forceinline__ T warp_scan(T value) {

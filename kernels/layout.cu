@@ -433,9 +433,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) layout_weights(WeightArgs 
         }
     });
     u64 total = block_sum(sum, room);
-    low = __reduce_min_sync(FULL, low);
-    high = __reduce_max_sync(FULL, high);
-    odd = __reduce_or_sync(FULL, odd);
+    low = warp_min(low);
+    high = warp_max(high);
+    odd = warp_or(odd);
     if (threadIdx.x == 0) atomicAdd(&a.facts->sum, total);
     if (lane_id() == 0) {
         atomicMin(&a.facts->low, low);

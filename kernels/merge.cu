@@ -101,7 +101,7 @@ template <typename T> __device__ void reduce_any(const MergeArgs& a) {
 // The marks of everybody in word `at`; a lane may have to put down what its replica's are from then on.
 __device__ __forceinline__ u32 all_marks(const MarkedArgs& a, u64 at, u32& own) {
     own = lane_id() < a.world ? ((const u32*)a.marks[lane_id()])[at] : 0u;
-    return __reduce_or_sync(FULL, own);
+    return warp_or(own);
 }
 
 // `sum` to the copies that hold something else.

@@ -154,7 +154,7 @@ __device__ void sweep_lowest(const NearFarArgs& a, NearFarShared& s, u32 settled
         }
         if (keep != bits) a.pending[i] = keep;
     }
-    best = __reduce_max_sync(FULL, best);
+    best = warp_max(best);
     if (lane_id() == 0 && best) atomicMax(&s.lowest_inverted, best);
     __syncthreads();
     if (threadIdx.x == 0) {

@@ -117,7 +117,7 @@ extern "C" __global__ void bfs_count(const BfsCountArgs a) {
     }
     nodes = block_sum(nodes, room);
     arcs = block_sum(arcs, room);
-    depth = __reduce_max_sync(FULL, depth);
+    depth = warp_max(depth);
     if (lane_id() == 0 && depth) atomicMax(a.totals + 2, (u64)depth);
     if (threadIdx.x == 0) {
         atomicAdd(a.totals, nodes);

@@ -133,7 +133,7 @@ extern "C" __global__ void __launch_bounds__(256) geo_count(const GraphArgs g) {
             u64 from = __shfl_sync(FULL, first, lane), to = __shfl_sync(FULL, last, lane);
             u32 part = 0;
             for (u64 e = from + lane_id(); e < to; e += 32) part += is_located(g, g.columns[e]);
-            part = __reduce_add_sync(FULL, part);
+            part = warp_add(part);
             k = lane_id() == lane ? part : k;
         }
         if (v < g.nodes && degree <= LONG) g.count[v] = k;

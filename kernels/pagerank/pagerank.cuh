@@ -59,11 +59,18 @@ __device__ __forceinline__ u64 finish(const Turn& turn, double scale, u32 v, u32
     return __double2ull_rn(fabs((double)rank - (double)turn.rank[v]) * UNITS);
 }
 
-// Starts copying 16 bytes to shared memory.
+// Starts copying 16 bytes to shared memory; `fetched` waits for the copies of this thread. Before compute capability 8.0 they go
+// through registers.
+#if __CUDA_ARCH__ >= 800
 __device__ __forceinline__ void fetch(float4* to, const float4* from) {
     u32 at = (u32)__cvta_generic_to_shared(to);
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
 }
+__device__ __forceinline__ void fetched() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+#else
+__device__ __forceinline__ void fetch(float4* to, const float4* from) { *to = __ldcg(from); }
+__device__ __forceinline__ void fetched() {}
+#endif
 
 // The end of a kernel that finishes; every thread of every block comes here.
 __device__ __forceinline__ void finished(const Turn& turn, double scale, u64 moved) {

@@ -47,7 +47,7 @@ struct SumArgs {  // @host
 // Copies so many times 16 bytes to shared memory, by all threads of a block. A barrier is to follow.
 __device__ __forceinline__ void fetch_all(float4* to, const float4* from, u32 quads) {
     for (u32 i = threadIdx.x; i < quads; i += blockDim.x) fetch(to + i, from + i);
-    asm volatile("cp.async.wait_all;" ::: "memory");
+    fetched();
 }
 
 // The values of the sources of half a group: two threads share a group, so that neighbours write whole sectors.

@@ -233,7 +233,7 @@ __device__ __forceinline__ void go_through(const HubArgs& a, u32 team, Seat seat
         const float4* from = (const float4*)(a.value + begin);
         for (u32 i = threadIdx.x; i < quads; i += NEAR_THREADS) fetch(room + i, from + i);
         if (threadIdx.x == 0) *taken = 0;
-        asm volatile("cp.async.wait_all;" ::: "memory");
+        fetched();
         __syncthreads();
         u32 i = take(taken), passed = 0;
         for (u32 base = 0; base < own; base += 32) {

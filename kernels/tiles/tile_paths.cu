@@ -235,7 +235,7 @@ extern "C" __global__ void __launch_bounds__(TILE_NODES) tile_paths_score(const 
         double gained = (double)__ldg((const real*)a.gains + slot) + (a.endpoints ? 1.0 : 0.0);
         if (gained != 0) a.scores[v] = __dadd_rn(a.scores[v], gained);
     }
-    deepest = __reduce_max_sync(FULL, deepest);
+    deepest = warp_max(deepest);
     if (lane_id() == 0) atomicMax(&a.totals->levels, deepest);
     reached = block_sum(reached, room);
     arcs = block_sum(arcs, room);

@@ -138,7 +138,7 @@ __device__ __forceinline__ double team_sum(double value, double* room) {
 // Numbers below 2^32 are exact in f64.
 template <u32 TEAM>
 __device__ __forceinline__ u32 team_least(u32 value, double* room) {
-    value = __reduce_min_sync(0xffffffffu, value);
+    for (u32 step = 16; step > 0; step >>= 1) value = min(value, __shfl_xor_sync(0xffffffffu, value, step));
     if (TEAM == 32) return value;
     __syncthreads();
     if (threadIdx.x % 32 == 0) room[threadIdx.x / 32] = (double)value;
