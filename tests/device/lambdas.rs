@@ -109,7 +109,7 @@ fn light_arcs(g: GraphView, v: u32, light: Writes<u32>, most: f32) {
 
 #[test]
 fn rows_by_weight_can_be_left_at_the_first_arc_that_is_too_heavy() {
-    for graph in [common::directed(500, 9, 4), load("rmat:9,weights=1-9").unwrap()] {
+    for graph in [common::directed(500, 9, 4), common::grid(20, 30, true, 4)] {
         let graph = Arc::new(graph);
         let all = |v| graph.neighbors(v).filter(|(_, weight)| *weight <= 4.0).count() as u32;
         let expected: Vec<u32> = (0..graph.nodes()).map(all).collect();
