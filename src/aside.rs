@@ -1,7 +1,8 @@
 //! Files that appear whole or not at all: written aside, synced, renamed (docs/design.md, "Failures").
 
 use crate::error::{Error, Result};
-use std::fs::{File, Permissions};
+use crate::system::open_to_all;
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -66,9 +67,8 @@ impl Drop for Unfinished {
 /// Makes temporary files with these ends to their names, as readable as the user's umask allows: they are private by
 /// default.
 pub(crate) fn builder<'a>(prefix: &'a str, suffix: &'a str) -> tempfile::Builder<'a, 'a> {
-    use std::os::unix::fs::PermissionsExt;
     let mut builder = tempfile::Builder::new();
-    builder.prefix(prefix).suffix(suffix).permissions(Permissions::from_mode(0o666));
+    open_to_all(builder.prefix(prefix).suffix(suffix));
     builder
 }
 

@@ -1,7 +1,6 @@
 //! Where this program keeps what it can make again.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// `$HIVE_CACHE_DIR`, else `$XDG_CACHE_HOME/hivegraph`, else `~/.cache/hivegraph`. `None` where an empty
 /// `HIVE_CACHE_DIR` turns caches off.
@@ -14,20 +13,6 @@ pub(crate) fn directory() -> Option<PathBuf> {
             .or_else(|| set("HOME").map(|home| home.join(".cache")))
             .map(|base| base.join("hivegraph")),
     }
-}
-
-/// Makes `folder` for the user alone.
-pub(crate) fn make_private(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-/// Whether `folder` is the user's own, and closed to others: what lies in it is believed.
-pub(crate) fn is_private(folder: &Path) -> bool {
-    use std::os::unix::fs::{MetadataExt, PermissionsExt};
-    let Ok(meta) = std::fs::metadata(folder) else { return false };
-    let own = std::fs::metadata("/proc/self").map_or(meta.uid(), |me| me.uid());
-    meta.uid() == own && meta.permissions().mode() & 0o077 == 0
 }
 
 /// A file name that changes with any of `parts`.

@@ -70,6 +70,7 @@ mod results;
 pub mod run;
 #[cfg(feature = "cli")]
 mod sweep;
+mod system;
 mod table;
 mod team;
 #[cfg(feature = "report")]

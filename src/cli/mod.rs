@@ -11,6 +11,7 @@ mod help;
 mod info;
 mod report;
 mod run;
+#[cfg(unix)]
 mod signals;
 mod sweep;
 
@@ -131,6 +132,7 @@ pub fn command() -> Command {
 /// is one line on standard error.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     Clock::of_process();
+    #[cfg(unix)]
     signals::install();
     let args: Vec<OsString> = args.into_iter().collect();
     let result = match command().try_get_matches_from(&args) {

@@ -2,6 +2,7 @@
 
 use crate::aside::Unfinished;
 use crate::cache_dir;
+use crate::system;
 use sha2::{Digest, Sha256};
 use std::io::Write;
 
@@ -13,7 +14,7 @@ pub(super) fn key(parts: &[&str]) -> String {
 
 /// The cached bytes, if they are there and whole. A damaged or foreign entry is not used.
 pub(super) fn read(key: &str) -> Option<Vec<u8>> {
-    let folder = cache_dir::directory().filter(|folder| cache_dir::is_private(folder))?;
+    let folder = cache_dir::directory().filter(|folder| system::is_private(folder))?;
     let bytes = std::fs::read(folder.join(format!("{key}.cubin"))).ok()?;
     let (sum, body) = bytes.split_at_checked(32)?;
     (Sha256::digest(body).as_slice() == sum).then(|| body.to_vec())
@@ -26,7 +27,7 @@ pub(super) fn write(key: &str, bytes: &[u8]) {
 
 fn try_write(key: &str, bytes: &[u8]) -> std::io::Result<()> {
     let Some(folder) = cache_dir::directory() else { return Ok(()) };
-    cache_dir::make_private(&folder)?;
+    system::make_private(&folder)?;
     let aside = Unfinished::new(|| tempfile::NamedTempFile::new_in(&folder))?;
     let mut file = aside.file()?;
     file.write_all(&Sha256::digest(bytes))?;

@@ -7,6 +7,7 @@ use super::{ldbc, native};
 use crate::cache_dir;
 use crate::graph::Graph;
 use crate::graph::options::{Cache, LoadOptions};
+use crate::system;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -29,7 +30,7 @@ pub(super) fn entry(path: &str, options: &LoadOptions) -> Option<PathBuf> {
     let options = LoadOptions { cache: Cache::On, input_limit: None, ..options.clone() };
     let options = serde_json::to_vec(&options).ok()?;
     let mut parts = vec![file.as_os_str().as_encoded_bytes().to_vec(), options];
-    parts.push(state(&meta));
+    parts.push(system::state_of(&meta));
     parts.push(native::VERSION.to_le_bytes().to_vec());
     parts.push(env!("HIVE_READERS").into());
     // The reader goes by the name that was given: a link may have another than its file.
@@ -40,25 +41,16 @@ pub(super) fn entry(path: &str, options: &LoadOptions) -> Option<PathBuf> {
     for beside in ldbc::files(path, &name).iter().flat_map(|files| files.all()) {
         if let Ok(meta) = fs::metadata(beside) {
             parts.push(fs::canonicalize(beside).ok()?.as_os_str().as_encoded_bytes().to_vec());
-            parts.push(state(&meta));
+            parts.push(system::state_of(&meta));
         }
     }
     let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
     Some(folder.join(format!("{}.hive", cache_dir::key(&parts))))
 }
 
-/// What differs where a file is another than it was. A program may set the time of modification (`cp -p`, `tar` and
-/// `rsync -t` restore it), but not that of change.
-fn state(meta: &fs::Metadata) -> Vec<u8> {
-    use std::os::unix::fs::MetadataExt;
-    let times = [meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec()];
-    let words = [meta.len(), meta.dev(), meta.ino()].into_iter().chain(times.map(|t| t as u64));
-    words.flat_map(u64::to_le_bytes).collect()
-}
-
 /// The graph in `entry`, if it is there and whole.
 pub(super) fn read(entry: &Path, options: &LoadOptions) -> Option<Graph> {
-    if options.cache == Cache::Refresh || !cache_dir::is_private(entry.parent()?) {
+    if options.cache == Cache::Refresh || !system::is_private(entry.parent()?) {
         return None;
     }
     let bytes = source::read(entry.to_str()?, Limit::of_table()).ok()?;
@@ -75,7 +67,7 @@ pub(super) fn write(entry: &Path, graph: &Graph) {
     let Some(folder) = entry.parent() else { return };
     let size = graph.arcs() * 8 + graph.nodes() as u64 * 16;
     let slow = graph.origin.load_ms + graph.origin.build_ms >= worth_keeping_ms();
-    if !slow || size > limit() || cache_dir::make_private(folder).is_err() {
+    if !slow || size > limit() || system::make_private(folder).is_err() {
         return;
     }
     // Its arcs may be on a GPU.

@@ -5,6 +5,7 @@ use crate::byte_count::ByteCount;
 use crate::error::{Error, Result};
 use crate::graph::array::Array;
 use crate::memory;
+use crate::system::kind_of;
 use crate::units;
 use bytemuck::Pod;
 use bzip2::read::MultiBzDecoder;
@@ -151,16 +152,13 @@ pub(super) fn check(path: &str) -> Result<()> {
 
 /// Refuses what is neither a file nor a pipe.
 fn refuse_other(path: &str, metadata: &Metadata) -> Result<()> {
-    use std::os::unix::fs::FileTypeExt;
-    let kind = metadata.file_type();
-    let what = if kind.is_dir() {
-        "is a directory; name a graph file in it"
-    } else if kind.is_socket() {
-        "is a socket; give a file or a pipe"
-    } else if kind.is_block_device() || kind.is_char_device() {
-        "is a device, which need not end; give a file, or a pipe that ends within --input-limit"
-    } else {
-        return Ok(());
+    let what = match (metadata.is_dir(), kind_of(metadata.file_type())) {
+        (true, _) => "is a directory; name a graph file in it",
+        (_, Some("socket")) => "is a socket; give a file or a pipe",
+        (_, Some(_)) => {
+            "is a device, which need not end; give a file, or a pipe that ends within --input-limit"
+        }
+        (_, None) => return Ok(()),
     };
     Err(Error::input(format!("{path}: {what}")))
 }

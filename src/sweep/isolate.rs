@@ -5,10 +5,10 @@ use super::cell::Refusal;
 use super::config::known;
 use super::planned::Planned;
 use crate::run::RunConfig;
+use crate::system::signal_of;
 use crate::{Error, Result};
 use serde_json::Value;
 use std::io::{BufRead, Read, Write};
-use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -96,7 +96,7 @@ fn wait(child: &mut Child, limit: Option<Duration>) -> Result<ExitStatus, String
 }
 
 fn how(status: ExitStatus) -> String {
-    let Some(signal) = status.signal() else {
+    let Some(signal) = signal_of(status) else {
         return format!("ended with exit code {} and no record", status.code().unwrap_or_default());
     };
     let name = match signal {
