@@ -6,11 +6,134 @@
 use super::peer::MergeKernels;
 use super::{Collective, Dtype, MergeOp, Seat, Span};
 use crate::collective::{SLICE_ALIGN, Split};
-use crate::device::{CudaDevice, DeviceBuffer};
+use crate::device::{CudaDevice, DeviceBuffer, Finding, find, functions, loaded_from};
 use crate::error::{Error, Result};
 use cudarc::nccl::sys;
-use std::ffi::CStr;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::OnceLock;
 use std::time::Instant;
+
+functions!(
+    /// What is used of NCCL.
+    Nccl {
+        ncclGetVersion(*mut c_int) -> sys::ncclResult_t;
+        ncclGetUniqueId(*mut sys::ncclUniqueId) -> sys::ncclResult_t;
+        ncclCommInitRankConfig(
+            *mut sys::ncclComm_t,
+            c_int,
+            sys::ncclUniqueId,
+            c_int,
+            *mut sys::ncclConfig_t
+        ) -> sys::ncclResult_t;
+        ncclCommGetAsyncError(sys::ncclComm_t, *mut sys::ncclResult_t) -> sys::ncclResult_t;
+        ncclCommAbort(sys::ncclComm_t) -> sys::ncclResult_t;
+        ncclCommDestroy(sys::ncclComm_t) -> sys::ncclResult_t;
+        ncclGetLastError(sys::ncclComm_t) -> *const c_char;
+        ncclGroupStart() -> sys::ncclResult_t;
+        ncclGroupEnd() -> sys::ncclResult_t;
+        ncclSend(
+            *const c_void,
+            usize,
+            sys::ncclDataType_t,
+            c_int,
+            sys::ncclComm_t,
+            sys::cudaStream_t
+        ) -> sys::ncclResult_t;
+        ncclRecv(
+            *mut c_void,
+            usize,
+            sys::ncclDataType_t,
+            c_int,
+            sys::ncclComm_t,
+            sys::cudaStream_t
+        ) -> sys::ncclResult_t;
+        ncclBroadcast(
+            *const c_void,
+            *mut c_void,
+            usize,
+            sys::ncclDataType_t,
+            c_int,
+            sys::ncclComm_t,
+            sys::cudaStream_t
+        ) -> sys::ncclResult_t;
+        ncclAllReduce(
+            *const c_void,
+            *mut c_void,
+            usize,
+            sys::ncclDataType_t,
+            sys::ncclRedOp_t,
+            sys::ncclComm_t,
+            sys::cudaStream_t
+        ) -> sys::ncclResult_t;
+    }
+);
+
+/// The oldest NCCL that is used, as its version number.
+const OLDEST: c_int = 21900;
+
+struct Loaded {
+    functions: Nccl,
+    version: c_int,
+    path: Option<String>,
+    /// Keeps the functions there.
+    _library: libloading::Library,
+}
+
+/// The first NCCL that is found and is not too old; or what to do.
+fn loaded() -> std::result::Result<&'static Loaded, &'static str> {
+    static FOUND: OnceLock<std::result::Result<Loaded, String>> = OnceLock::new();
+    let look = || {
+        let mut wrong = None;
+        for opened in find(&["libnccl.so.2", "libnccl.so"], "nccl") {
+            let path = opened.path.map(|path| path.display().to_string());
+            let path = path.or_else(|| loaded_from("libnccl.so"));
+            let shown = || path.clone().unwrap_or_else(|| "libnccl.so.2".into());
+            let functions = match Nccl::of(&opened.library) {
+                Ok(functions) => functions,
+                Err(lacks) => {
+                    wrong.get_or_insert(format!("{} has no {lacks}", shown()));
+                    continue;
+                }
+            };
+            let mut version = 0;
+            // SAFETY: writes one int.
+            unsafe { (functions.ncclGetVersion)(&mut version) };
+            if version < OLDEST {
+                wrong.get_or_insert(format!("{} is NCCL {}", shown(), dotted(version)));
+                continue;
+            }
+            return Ok(Loaded { functions, version, path, _library: opened.library });
+        }
+        let found = wrong.map_or(String::new(), |wrong| format!("{wrong}; "));
+        Err(format!(
+            "{found}install NCCL 2.19 or newer (`apt install libnccl2` or `pip install nvidia-nccl-cu13`, -cu12 for \
+             drivers of CUDA 12); hive finds it where it finds NVRTC"
+        ))
+    };
+    FOUND.get_or_init(look).as_ref().map_err(String::as_str)
+}
+
+fn nccl() -> Result<&'static Nccl> {
+    let found = loaded().map(|loaded| &loaded.functions);
+    found.map_err(|advice| Error::machine(format!("NCCL was not found; {advice}")))
+}
+
+fn dotted(version: c_int) -> String {
+    format!("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100)
+}
+
+/// NCCL: found or not, version, advice.
+pub(crate) fn nccl_finding() -> Finding {
+    match loaded() {
+        Ok(Loaded { version, path, .. }) => Finding {
+            found: true,
+            version: Some(dotted(*version)),
+            path: path.clone(),
+            advice: None,
+        },
+        Err(advice) => Finding { advice: Some(advice.into()), ..Finding::default() },
+    }
+}
 
 /// The fleet's NCCL id, made once and handed to every rank.
 #[derive(Clone, Copy)]
@@ -19,8 +142,8 @@ pub(crate) struct UniqueId(sys::ncclUniqueId);
 impl UniqueId {
     pub fn new() -> Result<UniqueId> {
         let mut id = UniqueId(sys::ncclUniqueId { internal: [0; 128] });
-        // SAFETY: the library was probed; it fills the id.
-        let status = unsafe { sys::ncclGetUniqueId(&mut id.0) };
+        // SAFETY: it fills the id.
+        let status = unsafe { (nccl()?.ncclGetUniqueId)(&mut id.0) };
         if status == sys::ncclResult_t::ncclSuccess {
             return Ok(id);
         }
@@ -44,6 +167,7 @@ struct Config {
 
 /// One rank of an NCCL communicator.
 pub(crate) struct NcclCollective {
+    nccl: &'static Nccl,
     device: String,
     communicator: sys::ncclComm_t,
     stream: sys::cudaStream_t,
@@ -64,7 +188,7 @@ unsafe impl Send for NcclCollective {}
 impl NcclCollective {
     /// Joins the communicator; returns an error when not everybody has after the deadline.
     pub fn new(device: &mut CudaDevice, seat: &Seat, id: UniqueId) -> Result<NcclCollective> {
-        let unset = i32::MIN;
+        let (nccl, unset) = (nccl()?, i32::MIN);
         let mut config = Config {
             size: size_of::<Config>(),
             magic: 0xcafe_beef,
@@ -77,6 +201,7 @@ impl NcclCollective {
             split_share: unset,
         };
         let mut made = NcclCollective {
+            nccl,
             device: device.info.device.clone(),
             communicator: std::ptr::null_mut(),
             stream: device.stream().cast(),
@@ -86,7 +211,7 @@ impl NcclCollective {
         };
         // SAFETY: `config` starts with the fields that its `size` covers; out-pointer to a field.
         let status = unsafe {
-            sys::ncclCommInitRankConfig(
+            (nccl.ncclCommInitRankConfig)(
                 &mut made.communicator,
                 seat.world as i32,
                 id.0,
@@ -124,7 +249,7 @@ impl NcclCollective {
             return Ok(());
         }
         // SAFETY: returns a static or communicator-owned NUL-terminated string.
-        let words = unsafe { sys::ncclGetLastError(self.communicator) };
+        let words = unsafe { (self.nccl.ncclGetLastError)(self.communicator) };
         let words = if words.is_null() {
             String::new()
         } else {
@@ -143,7 +268,8 @@ impl NcclCollective {
         loop {
             let mut state = sys::ncclResult_t::ncclSuccess;
             // SAFETY: a live communicator; out-pointer to a local.
-            let status = unsafe { sys::ncclCommGetAsyncError(self.communicator, &mut state) };
+            let status =
+                unsafe { (self.nccl.ncclCommGetAsyncError)(self.communicator, &mut state) };
             self.accept(call, status)?;
             if state == sys::ncclResult_t::ncclSuccess {
                 return Ok(());
@@ -166,7 +292,7 @@ impl NcclCollective {
     fn abort(&mut self) {
         if !self.communicator.is_null() {
             // SAFETY: the own communicator, not used after this.
-            unsafe { sys::ncclCommAbort(self.communicator) };
+            unsafe { (self.nccl.ncclCommAbort)(self.communicator) };
             self.communicator = std::ptr::null_mut();
         }
     }
@@ -182,14 +308,14 @@ impl NcclCollective {
         // SAFETY: slices lie inside the span and the scratch; all ranks send and receive matching
         // sizes because they show the same split at the meeting before.
         unsafe {
-            self.accept("ncclGroupStart", sys::ncclGroupStart())?;
+            self.accept("ncclGroupStart", (self.nccl.ncclGroupStart)())?;
             for peer in 0..seat.world {
                 let theirs = split.range(peer);
                 let bytes = ((theirs.end - theirs.start) * size) as usize;
                 let from = (span.address + theirs.start * size) as *const std::ffi::c_void;
                 self.accept(
                     "ncclSend",
-                    sys::ncclSend(
+                    (self.nccl.ncclSend)(
                         from,
                         bytes,
                         sys::ncclDataType_t::ncclUint8,
@@ -201,7 +327,7 @@ impl NcclCollective {
                 let to = (base + pitch * peer as u64) as *mut std::ffi::c_void;
                 self.accept(
                     "ncclRecv",
-                    sys::ncclRecv(
+                    (self.nccl.ncclRecv)(
                         to,
                         slice_bytes as usize,
                         sys::ncclDataType_t::ncclUint8,
@@ -211,7 +337,7 @@ impl NcclCollective {
                     ),
                 )?;
             }
-            self.accept("ncclGroupEnd", sys::ncclGroupEnd())?;
+            self.accept("ncclGroupEnd", (self.nccl.ncclGroupEnd)())?;
         }
         self.complete(seat, "ncclSend and ncclRecv", 0.0)?;
         if slice_bytes == 0 {
@@ -228,7 +354,7 @@ impl NcclCollective {
         let size = span.dtype.size() as u64;
         // SAFETY: every chunk lies inside the span; all ranks show the same split.
         unsafe {
-            self.accept("ncclGroupStart", sys::ncclGroupStart())?;
+            self.accept("ncclGroupStart", (self.nccl.ncclGroupStart)())?;
             for owner in 0..seat.world {
                 let chunk = split.range(owner);
                 if chunk.is_empty() {
@@ -238,7 +364,7 @@ impl NcclCollective {
                 let bytes = ((chunk.end - chunk.start) * size) as usize;
                 self.accept(
                     "ncclBroadcast",
-                    sys::ncclBroadcast(
+                    (self.nccl.ncclBroadcast)(
                         at,
                         at,
                         bytes,
@@ -249,7 +375,7 @@ impl NcclCollective {
                     ),
                 )?;
             }
-            self.accept("ncclGroupEnd", sys::ncclGroupEnd())?;
+            self.accept("ncclGroupEnd", (self.nccl.ncclGroupEnd)())?;
         }
         self.complete(seat, "ncclBroadcast", 0.0)
     }
@@ -313,7 +439,7 @@ impl Collective for NcclCollective {
         let at = span.address as *mut std::ffi::c_void;
         // SAFETY: an in-place all-reduce over the span, the same on all ranks.
         let status = unsafe {
-            sys::ncclAllReduce(
+            (self.nccl.ncclAllReduce)(
                 at,
                 at,
                 span.length as usize,
@@ -339,6 +465,6 @@ impl Drop for NcclCollective {
             return;
         }
         // SAFETY: a quiet communicator, destroyed once by its owner.
-        unsafe { sys::ncclCommDestroy(self.communicator) };
+        unsafe { (self.nccl.ncclCommDestroy)(self.communicator) };
     }
 }

@@ -3,6 +3,7 @@
 use super::buffer::{DeviceBuffer, Pinned};
 use super::check;
 use super::context::{Context, event, stream};
+use super::driver::older;
 use super::kernels::hive;
 use super::lambda::Lambdas;
 use super::launch::{Function, Launch, launch_on, load_module};
@@ -381,10 +382,9 @@ impl CudaDevice {
         let mut total = 0.0;
         for (first, last) in &pairs[..count.replace(0)] {
             let mut ms = 0.0;
+            let elapsed = older()?.cuEventElapsedTime;
             // SAFETY: live events with timing; out-pointer to a local.
-            self.check("cuEventElapsedTime", unsafe {
-                sys::cuEventElapsedTime_v2(&mut ms, *first, *last)
-            })?;
+            self.check("cuEventElapsedTime", unsafe { elapsed(&mut ms, *first, *last) })?;
             total += f64::from(ms);
         }
         Ok(total)

@@ -1,9 +1,41 @@
 //! The driver's error codes, and whether there is a driver at all.
 
+use super::library::{find, functions};
 use crate::error::{Error, Result};
 use cudarc::driver::sys;
 use std::ffi::CStr;
 use std::sync::OnceLock;
+
+functions!(
+    /// What drivers of CUDA 12.0 have under other names than the headers of CUDA 13, and newer ones under both.
+    Older {
+        cuEventElapsedTime(*mut f32, sys::CUevent, sys::CUevent) -> sys::CUresult;
+        cuMemAdvise(sys::CUdeviceptr, usize, sys::CUmem_advise, sys::CUdevice) -> sys::CUresult;
+        cuMemPrefetchAsync(
+            sys::CUdeviceptr,
+            usize,
+            sys::CUdevice,
+            sys::CUstream
+        ) -> sys::CUresult;
+    }
+);
+
+/// These functions of the driver, which is loaded.
+pub(super) fn older() -> Result<&'static Older> {
+    static FOUND: OnceLock<Option<Older>> = OnceLock::new();
+    let look = || {
+        let opened = find(&["libcuda.so.1", "libcuda.so"], "").next()?;
+        let functions = Older::of(&opened.library).ok()?;
+        // The driver stays as long as the process.
+        std::mem::forget(opened.library);
+        Some(functions)
+    };
+    let lacks = || Error::machine("the CUDA driver lacks functions of CUDA 12.0; update it");
+    FOUND.get_or_init(look).as_ref().ok_or_else(lacks)
+}
+
+/// The oldest CUDA whose driver has all that is used, as the driver numbers it.
+const OLDEST: i32 = 12_000;
 
 /// Turns a driver status into an error that names the device and the call.
 pub(crate) fn check(device: &str, call: &str, status: sys::CUresult) -> Result<()> {
@@ -35,7 +67,17 @@ pub(crate) fn ready() -> Result<()> {
                                 the NVIDIA driver, or use --devices host:N"
                         .into());
                 }
-                check("cuda", "cuInit", sys::cuInit(0)).map_err(|e| e.to_string())
+                check("cuda", "cuInit", sys::cuInit(0)).map_err(|e| e.to_string())?;
+                let mut version = 0;
+                sys::cuDriverGetVersion(&mut version);
+                if version < OLDEST {
+                    let (major, minor) = (version / 1000, version % 1000 / 10);
+                    return Err(format!(
+                        "the driver runs CUDA {major}.{minor}; update it to one of CUDA 12.0 or newer (525), or use \
+                         --devices host:N"
+                    ));
+                }
+                Ok(())
             }
         })
         .clone()

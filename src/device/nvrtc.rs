@@ -1,14 +1,157 @@
 //! Kernels: embedded CUDA C++, compiled to cubin by NVRTC, cached on disk by content.
 
 use super::cache;
-use super::probe::{describe, device_count, nvrtc_finding};
+use super::library::{Opened, find, functions};
+use super::probe::{Finding, describe, device_count, driver_version, loaded_from};
 use crate::error::{Error, Result};
 use cudarc::nvrtc::sys;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, c_char, c_int};
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+
+functions!(
+    /// What is used of NVRTC.
+    Functions {
+        nvrtcVersion(*mut c_int, *mut c_int) -> sys::nvrtcResult;
+        nvrtcGetNumSupportedArchs(*mut c_int) -> sys::nvrtcResult;
+        nvrtcGetSupportedArchs(*mut c_int) -> sys::nvrtcResult;
+        nvrtcGetErrorString(sys::nvrtcResult) -> *const c_char;
+        nvrtcCreateProgram(
+            *mut sys::nvrtcProgram,
+            *const c_char,
+            *const c_char,
+            c_int,
+            *const *const c_char,
+            *const *const c_char
+        ) -> sys::nvrtcResult;
+        nvrtcCompileProgram(sys::nvrtcProgram, c_int, *const *const c_char) -> sys::nvrtcResult;
+        nvrtcGetProgramLogSize(sys::nvrtcProgram, *mut usize) -> sys::nvrtcResult;
+        nvrtcGetProgramLog(sys::nvrtcProgram, *mut c_char) -> sys::nvrtcResult;
+        nvrtcGetCUBINSize(sys::nvrtcProgram, *mut usize) -> sys::nvrtcResult;
+        nvrtcGetCUBIN(sys::nvrtcProgram, *mut c_char) -> sys::nvrtcResult;
+        nvrtcGetPTXSize(sys::nvrtcProgram, *mut usize) -> sys::nvrtcResult;
+        nvrtcGetPTX(sys::nvrtcProgram, *mut c_char) -> sys::nvrtcResult;
+        nvrtcDestroyProgram(*mut sys::nvrtcProgram) -> sys::nvrtcResult;
+    }
+);
+
+/// A run-time compiler.
+struct Nvrtc {
+    functions: Functions,
+    version: (i32, i32),
+    /// Architectures that it compiles for, rising, as in 90.
+    architectures: Vec<i32>,
+    path: Option<String>,
+    /// Keeps the functions there.
+    _library: libloading::Library,
+}
+
+impl Nvrtc {
+    fn of(opened: Opened) -> std::result::Result<Nvrtc, &'static str> {
+        let functions = Functions::of(&opened.library)?;
+        let (mut major, mut minor, mut count) = (0, 0, 0);
+        // SAFETY: each writes an int.
+        unsafe {
+            (functions.nvrtcVersion)(&mut major, &mut minor);
+            (functions.nvrtcGetNumSupportedArchs)(&mut count);
+        }
+        let mut architectures = vec![0; count.max(0) as usize];
+        // SAFETY: writes as many ints as it said.
+        unsafe { (functions.nvrtcGetSupportedArchs)(architectures.as_mut_ptr()) };
+        architectures.sort_unstable();
+        let path = opened.path.map(|path| path.display().to_string());
+        let path = path.or_else(|| loaded_from(&format!("libnvrtc.so.{major}")));
+        let version = (major, minor);
+        Ok(Nvrtc { functions, version, architectures, path, _library: opened.library })
+    }
+
+    fn shown(&self) -> String {
+        format!("{}.{}", self.version.0, self.version.1)
+    }
+}
+
+/// The newest NVRTC whose code the driver runs, rather one that knows all GPUs of this machine; or what to do.
+fn nvrtc() -> std::result::Result<&'static Nvrtc, &'static str> {
+    static CHOSEN: OnceLock<std::result::Result<Nvrtc, String>> = OnceLock::new();
+    let choose = || {
+        let gpus = (0..device_count()).filter_map(|gpu| describe(gpu, 0).ok());
+        let gpus: Vec<i32> =
+            gpus.filter_map(|gpu| gpu.compute_capability.replace('.', "").parse().ok()).collect();
+        let all = find(&["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"], "cuda_nvrtc");
+        chosen(all.filter_map(|opened| Nvrtc::of(opened).ok()), driver_version(), &gpus)
+    };
+    CHOSEN.get_or_init(choose).as_ref().map_err(String::as_str)
+}
+
+/// Whether an NVRTC of this major version, for these architectures, serves a machine.
+#[derive(Debug, PartialEq, Eq)]
+enum Fit {
+    Full,
+    /// GPUs that are newer than all that it knows get PTX.
+    Ptx,
+    /// The driver does not run its code.
+    NewerThanDriver,
+    /// It has forgotten a GPU.
+    WithoutGpu,
+}
+
+fn fit(major: i32, known: &[i32], driver: Option<(i32, i32)>, gpus: &[i32]) -> Fit {
+    // A driver runs what compilers of its CUDA and of older ones make, and those of its own major version.
+    if driver.is_some_and(|driver| major > driver.0) {
+        return Fit::NewerThanDriver;
+    }
+    let newest = known.last().copied().unwrap_or(0);
+    if gpus.iter().all(|gpu| known.contains(gpu)) {
+        Fit::Full
+    } else if gpus.iter().all(|gpu| known.contains(gpu) || *gpu > newest) {
+        Fit::Ptx
+    } else {
+        Fit::WithoutGpu
+    }
+}
+
+fn chosen(
+    all: impl Iterator<Item = Nvrtc>,
+    driver: Option<(i32, i32)>,
+    gpus: &[i32],
+) -> std::result::Result<Nvrtc, String> {
+    let (mut near, mut newer) = (None, None);
+    for nvrtc in all {
+        match fit(nvrtc.version.0, &nvrtc.architectures, driver, gpus) {
+            Fit::Full => return Ok(nvrtc),
+            Fit::Ptx => near = near.or(Some(nvrtc)),
+            Fit::NewerThanDriver => newer = newer.or(Some(nvrtc.shown())),
+            Fit::WithoutGpu => {}
+        }
+    }
+    let places = "or CUDA's packages; hive finds it in CUDA's folders, conda, the Python on the path, and LD_LIBRARY_PATH";
+    near.ok_or_else(|| match (newer, driver) {
+        (Some(found), Some((major, minor))) => format!(
+            "NVRTC {found} is newer than the driver, which runs CUDA {major}.{minor}; update the driver, or install \
+             NVRTC {major} (`pip install nvidia-cuda-nvrtc-cu{major}` {places})"
+        ),
+        _ if gpus.iter().any(|gpu| *gpu < 75) => format!(
+            "install CUDA's NVRTC 12, the last for GPUs of compute capability 7.0 (`pip install \
+             nvidia-cuda-nvrtc-cu12` {places})"
+        ),
+        _ => format!("install CUDA's NVRTC (`pip install 'nvidia-cuda-nvrtc>=13,<14'` {places})"),
+    })
+}
+
+/// NVRTC: found or not, version, advice.
+pub(crate) fn nvrtc_finding() -> Finding {
+    match nvrtc() {
+        Ok(nvrtc) => Finding {
+            found: true,
+            version: Some(nvrtc.shown()),
+            path: nvrtc.path.clone(),
+            advice: None,
+        },
+        Err(advice) => Finding { advice: Some(advice.into()), ..Finding::default() },
+    }
+}
 
 /// One translation unit of `kernels/`.
 pub struct KernelSource {
@@ -132,7 +275,7 @@ fn made(
     arch: &str,
     compile: impl FnOnce() -> Result<Vec<u8>>,
 ) -> Result<Arc<Vec<u8>>> {
-    let version = nvrtc_finding().version.unwrap_or_default();
+    let version = nvrtc().map(Nvrtc::shown).unwrap_or_default();
     let options = options.join(" ");
     let headers: Vec<_> = HEADERS.iter().map(|header| current(header.1, header.2)).collect();
     let mut parts = vec![text, arch, &version, &options];
@@ -195,11 +338,14 @@ fn build(
     options: &[String],
     arch: &str,
 ) -> Result<std::result::Result<Vec<u8>, String>> {
-    let finding = nvrtc_finding();
-    if !finding.found {
-        let advice = finding.advice.unwrap_or_default();
-        return Err(Error::machine(format!("NVRTC (libnvrtc.so.13) was not found; {advice}")));
-    }
+    let nvrtc =
+        nvrtc().map_err(|advice| Error::machine(format!("NVRTC was not found; {advice}")))?;
+    let of = &nvrtc.functions;
+    // A GPU that is newer than NVRTC translates PTX of the newest that this knows.
+    let number: i32 = arch.trim_start_matches("sm_").parse().unwrap_or(0);
+    let newest = nvrtc.architectures.last().copied().unwrap_or(0);
+    let ptx = number > newest;
+    let arch = if ptx { format!("compute_{newest}") } else { arch.into() };
     let mut all = vec![format!("--gpu-architecture={arch}"), "--std=c++17".into()];
     // Kernels of a file are optimised on as many threads as there are cores.
     all.extend(["-lineinfo", "-default-device", "--split-compile=0"].map(String::from));
@@ -217,10 +363,10 @@ fn build(
         let failed = |what: &str, status: sys::nvrtcResult| Error::Device {
             device: "nvrtc".into(),
             call: format!("{what} of {file}"),
-            code: CStr::from_ptr(sys::nvrtcGetErrorString(status)).to_string_lossy().into_owned(),
+            code: CStr::from_ptr((of.nvrtcGetErrorString)(status)).to_string_lossy().into_owned(),
         };
         let ok = sys::nvrtcResult::NVRTC_SUCCESS;
-        let status = sys::nvrtcCreateProgram(
+        let status = (of.nvrtcCreateProgram)(
             &mut program,
             body.as_ptr(),
             name.as_ptr(),
@@ -231,23 +377,50 @@ fn build(
         if status != ok {
             return Err(failed("nvrtcCreateProgram", status));
         }
-        let status = sys::nvrtcCompileProgram(program, pointers.len() as i32, pointers.as_ptr());
+        let status = (of.nvrtcCompileProgram)(program, pointers.len() as i32, pointers.as_ptr());
         if status != ok {
             let mut size = 0;
-            sys::nvrtcGetProgramLogSize(program, &mut size);
+            (of.nvrtcGetProgramLogSize)(program, &mut size);
             let mut log = vec![0u8; size.max(1)];
-            sys::nvrtcGetProgramLog(program, log.as_mut_ptr().cast());
-            sys::nvrtcDestroyProgram(&mut program);
+            (of.nvrtcGetProgramLog)(program, log.as_mut_ptr().cast());
+            (of.nvrtcDestroyProgram)(&mut program);
             let log = String::from_utf8_lossy(&log).trim_end_matches('\0').trim().to_string();
             return Ok(Err(log));
         }
+        let (size_of, get) = match ptx {
+            true => (of.nvrtcGetPTXSize, of.nvrtcGetPTX),
+            false => (of.nvrtcGetCUBINSize, of.nvrtcGetCUBIN),
+        };
         let mut size = 0;
-        let mut status = sys::nvrtcGetCUBINSize(program, &mut size);
+        let mut status = size_of(program, &mut size);
         let mut cubin = vec![0u8; size];
         if status == ok {
-            status = sys::nvrtcGetCUBIN(program, cubin.as_mut_ptr().cast());
+            status = get(program, cubin.as_mut_ptr().cast());
         }
-        sys::nvrtcDestroyProgram(&mut program);
+        (of.nvrtcDestroyProgram)(&mut program);
         if status == ok { Ok(Ok(cubin)) } else { Err(failed("nvrtcGetCUBIN", status)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_compiler_is_one_whose_code_the_driver_and_the_gpus_run() {
+        let (old, twelve, thirteen) =
+            ([70, 75, 80, 90], [70, 75, 80, 90, 100, 120], [75, 80, 90, 100, 120]);
+        let (recent, older) = (Some((13, 0)), Some((12, 4)));
+        assert_eq!(fit(13, &thirteen, recent, &[90, 90]), Fit::Full);
+        assert_eq!(fit(13, &thirteen, None, &[]), Fit::Full);
+        // A driver of CUDA 12.
+        assert_eq!(fit(13, &thirteen, older, &[90]), Fit::NewerThanDriver);
+        assert_eq!(fit(12, &twelve, older, &[90]), Fit::Full);
+        // V100s, alone and beside an H100.
+        assert_eq!(fit(13, &thirteen, recent, &[70]), Fit::WithoutGpu);
+        assert_eq!(fit(12, &twelve, recent, &[70, 90]), Fit::Full);
+        // GPUs newer than the compiler.
+        assert_eq!(fit(12, &old, older, &[120]), Fit::Ptx);
+        assert_eq!(fit(12, &old, older, &[60, 120]), Fit::WithoutGpu);
     }
 }

@@ -1,6 +1,8 @@
 //! What this machine has: driver, devices, NVRTC, NCCL. Without a GPU, too.
 
+use super::nvrtc::nvrtc_finding;
 use super::{check, ready};
+use crate::collective::nccl::nccl_finding;
 use crate::error::Result;
 use cudarc::driver::sys;
 use serde::Serialize;
@@ -57,7 +59,7 @@ fn missing(advice: &str) -> Finding {
 }
 
 /// The file that a library was loaded from, by the process's memory map.
-fn loaded_from(stem: &str) -> Option<String> {
+pub(crate) fn loaded_from(stem: &str) -> Option<String> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
     let path = |line: &str| line.split_whitespace().nth(5).map(String::from);
     maps.lines()
@@ -65,64 +67,29 @@ fn loaded_from(stem: &str) -> Option<String> {
         .find(|p| p.rsplit('/').next().is_some_and(|f| f.starts_with(stem)))
 }
 
+/// The CUDA that the driver runs, where there is one.
+pub(super) fn driver_version() -> Option<(i32, i32)> {
+    ready().ok()?;
+    let mut version = 0;
+    // SAFETY: writes one int.
+    unsafe { sys::cuDriverGetVersion(&mut version) };
+    Some((version / 1000, version % 1000 / 10))
+}
+
 fn driver_finding() -> Finding {
     if let Err(error) = ready() {
         return missing(&error.to_string());
     }
-    let mut version = 0;
-    // SAFETY: writes one int.
-    unsafe { sys::cuDriverGetVersion(&mut version) };
+    let (major, minor) = driver_version().unwrap_or_default();
     let kernel = std::fs::read_to_string("/proc/driver/nvidia/version").unwrap_or_default();
     let number =
         |word: &&str| word.contains('.') && word.chars().all(|c| c == '.' || c.is_ascii_digit());
-    let cuda = format!("CUDA {}.{}", version / 1000, version % 1000 / 10);
+    let cuda = format!("CUDA {major}.{minor}");
     let version = match kernel.split_whitespace().find(number) {
         Some(kernel) => format!("{kernel} ({cuda})"),
         None => cuda,
     };
     Finding { found: true, version: Some(version), path: loaded_from("libcuda.so"), advice: None }
-}
-
-/// NVRTC: found or not, version, advice.
-pub(crate) fn nvrtc_finding() -> Finding {
-    use cudarc::nvrtc::sys;
-    // SAFETY: probes for a library before its first use; writes two ints.
-    unsafe {
-        if !sys::is_culib_present() {
-            return missing(
-                "install CUDA's NVRTC 13 (`pip install 'nvidia-cuda-nvrtc>=13,<14'` or CUDA's packages) and put \
-                 the folder of libnvrtc.so.13 into LD_LIBRARY_PATH",
-            );
-        }
-        let (mut major, mut minor) = (0, 0);
-        sys::nvrtcVersion(&mut major, &mut minor);
-        Finding {
-            found: true,
-            version: Some(format!("{major}.{minor}")),
-            path: loaded_from("libnvrtc.so"),
-            advice: None,
-        }
-    }
-}
-
-/// NCCL: found or not, version, advice.
-pub(crate) fn nccl_finding() -> Finding {
-    use cudarc::nccl::sys;
-    // SAFETY: probes for a library before its first use; writes one int.
-    unsafe {
-        if !sys::is_culib_present() {
-            return missing(
-                "install NCCL 2.19 or newer (`apt install libnccl2 libnccl-dev` or `pip install \
-                 nvidia-nccl-cu13`); where only libnccl.so.2 is there, link libnccl.so to it in a \
-                 folder of LD_LIBRARY_PATH",
-            );
-        }
-        let mut code = 0;
-        sys::ncclGetVersion(&mut code);
-        let version = format!("{}.{}.{}", code / 10000, code % 10000 / 100, code % 100);
-        let path = loaded_from("libnccl.so");
-        Finding { found: true, version: Some(version), path, advice: None }
-    }
 }
 
 pub(super) fn attribute(name: &str, device: i32, which: sys::CUdevice_attribute) -> Result<u32> {
@@ -139,7 +106,7 @@ pub(super) fn describe(ordinal: u32, rank: usize) -> Result<DeviceInfo> {
     use sys::CUdevice_attribute as A;
     ready()?;
     let name = format!("cuda:{ordinal}");
-    let (mut device, mut bytes, mut text) = (0, 0usize, [0i8; 128]);
+    let (mut device, mut bytes, mut text) = (0, 0usize, [0 as std::ffi::c_char; 128]);
     // SAFETY: out-pointers to locals of the right types; `text` is as long as said.
     unsafe {
         check(&name, "cuDeviceGet", sys::cuDeviceGet(&mut device, ordinal as i32))?;

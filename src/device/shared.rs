@@ -3,8 +3,9 @@
 use super::DeviceBuffer;
 use super::context::Context;
 use super::cuda_device::CudaDevice;
+use super::driver::older;
 use super::pool::{self, Claim};
-use super::vmm::{Mapped, location, reaches_all};
+use super::vmm::{Mapped, reaches_all};
 use crate::error::{Error, Result};
 use cudarc::driver::sys;
 use std::ops::Range;
@@ -148,19 +149,27 @@ impl Part {
             CU_MEM_ADVISE_SET_PREFERRED_LOCATION as PREFERRED,
         };
         let (at, bytes) = (memory.base + part.start, part.end - part.start);
+        let older = older()?;
+        let handle = |gpu: u32| {
+            let mut handle = 0;
+            // SAFETY: out-pointer to a local.
+            let status = unsafe { sys::cuDeviceGet(&mut handle, gpu as i32) };
+            device.check("cuDeviceGet", status).map(|()| handle)
+        };
         let advise = |what, gpu| {
+            let gpu = handle(gpu)?;
             // SAFETY: a part of live managed memory.
-            let status = unsafe { sys::cuMemAdvise_v2(at, bytes as usize, what, location(gpu)) };
+            let status = unsafe { (older.cuMemAdvise)(at, bytes as usize, what, gpu) };
             device.check("cuMemAdvise", status)
         };
         if bytes > 0 {
             advise(PREFERRED, device.ordinal)?;
             // So that others read it there and do not move it.
             device.fleet.iter().try_for_each(|gpu| advise(ACCESSED_BY, *gpu))?;
-            let here = location(device.ordinal);
+            let here = handle(device.ordinal)?;
             // SAFETY: a part of live managed memory, and the device's own stream.
             device.check("cuMemPrefetchAsync", unsafe {
-                sys::cuMemPrefetchAsync_v2(at, bytes as usize, here, 0, device.stream())
+                (older.cuMemPrefetchAsync)(at, bytes as usize, here, device.stream())
             })?;
             device.zero(at, bytes)?;
         }

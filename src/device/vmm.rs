@@ -50,7 +50,7 @@ impl Drop for Reservation {
     }
 }
 
-pub(super) fn location(gpu: u32) -> sys::CUmemLocation {
+fn location(gpu: u32) -> sys::CUmemLocation {
     let type_ = sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
     sys::CUmemLocation { type_, id: gpu as i32 }
 }

@@ -6,13 +6,11 @@ use super::{
     Membership, Replica,
 };
 use crate::collective::host::HostCollective;
-use crate::collective::nccl::{NcclCollective, UniqueId};
+use crate::collective::nccl::{NcclCollective, UniqueId, nccl_finding};
 use crate::collective::peer::{Neighbour, PeerCollective, StagedCollective};
 use crate::collective::{Collective, Seat};
 use crate::collective::{MAX_REPLICAS, Rendezvous, apart};
-use crate::device::{
-    Account, CudaDevice, can_access, device_count, nccl_finding, nvrtc_finding, probe,
-};
+use crate::device::{Account, CudaDevice, can_access, device_count, nvrtc_finding, probe};
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -142,7 +140,7 @@ pub(super) fn open(config: FleetConfig) -> Result<Fleet> {
     let accounts = accounts(&places, config.memory_limit);
     if matches!(places, Places::Cuda(_)) && !nvrtc_finding().found {
         let advice = nvrtc_finding().advice.unwrap_or_default();
-        return Err(Error::machine(format!("NVRTC (libnvrtc.so.13) was not found; {advice}")));
+        return Err(Error::machine(format!("NVRTC was not found; {advice}")));
     }
     let deadline = Duration::from_secs_f64(config.deadline_s);
     let step_limit = Duration::from_secs_f64(config.step_limit_s);
