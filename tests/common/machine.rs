@@ -139,7 +139,7 @@ pub fn has_nvrtc(what: &str) -> bool {
     let found = hivegraph::device::probe().nvrtc.found;
     if !found {
         let required = std::env::var_os("HIVE_REQUIRE_NVRTC").is_some();
-        assert!(!required, "HIVE_REQUIRE_NVRTC is set, but libnvrtc.so.13 was not found");
+        assert!(!required, "HIVE_REQUIRE_NVRTC is set, but NVRTC was not found");
         super::skipped(&format!("NVRTC is not here, {what} were NOT compiled"));
     }
     found
