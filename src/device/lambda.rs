@@ -141,6 +141,11 @@ impl Lambdas {
         Ok((count != NOT_THERE).then_some(count))
     }
 
+    /// Whether a lane has work that the main stream has not waited for: it does not wait for what the main stream is given now.
+    pub fn forked(&self) -> bool {
+        self.lanes.borrow().iter().any(|lane| lane.forked.get())
+    }
+
     /// The lane that launches go to; 0 is the main stream.
     pub fn lane(&self) -> usize {
         self.current.get()

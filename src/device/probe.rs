@@ -1,8 +1,8 @@
 //! What this machine has: driver, devices, NVRTC, NCCL. Without a GPU, too.
 
+use super::nccl::nccl_finding;
 use super::nvrtc::nvrtc_finding;
 use super::{check, ready};
-use crate::collective::nccl::nccl_finding;
 use crate::error::Result;
 use cudarc::driver::sys;
 use serde::Serialize;
@@ -59,7 +59,7 @@ fn missing(advice: &str) -> Finding {
 }
 
 /// The file that a library was loaded from, by the process's memory map.
-pub(crate) fn loaded_from(stem: &str) -> Option<String> {
+pub(super) fn loaded_from(stem: &str) -> Option<String> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
     let path = |line: &str| line.split_whitespace().nth(5).map(String::from);
     maps.lines()

@@ -6,11 +6,13 @@ use super::{
     Membership, Replica,
 };
 use crate::collective::host::HostCollective;
-use crate::collective::nccl::{NcclCollective, UniqueId, nccl_finding};
+use crate::collective::nccl::{NcclCollective, UniqueId};
 use crate::collective::peer::{Neighbour, PeerCollective, StagedCollective};
 use crate::collective::{Collective, Seat};
 use crate::collective::{MAX_REPLICAS, Rendezvous, apart};
-use crate::device::{Account, CudaDevice, can_access, device_count, nvrtc_finding, probe};
+use crate::device::{
+    Account, CudaDevice, can_access, device_count, nccl_finding, nvrtc_finding, probe,
+};
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 use std::sync::Arc;

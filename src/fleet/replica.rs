@@ -212,8 +212,13 @@ impl Replica {
         Ok(array)
     }
 
-    /// A new, empty set of nodes below `nodes`.
-    pub fn frontier(&mut self, label: &'static str, nodes: usize, op: MergeOp) -> Result<Frontier> {
+    /// A new set of a program's, for [`Replica::frontier`].
+    pub(crate) fn new_set(
+        &mut self,
+        label: &'static str,
+        nodes: usize,
+        op: MergeOp,
+    ) -> Result<Frontier> {
         let (name, words) = (self.label(label)?, nodes.div_ceil(64));
         let array = self.array(label, words, op)?.named(name);
         let marks = self.marks(label, Marked::Lines, words)?;

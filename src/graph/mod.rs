@@ -18,7 +18,7 @@ pub use names::NodeId;
 pub(crate) use names::Texts;
 pub use statistics::{Bin, Components, Degrees, Statistics, Weights};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use array::Array;
 use build::{Csr, Keep};
 use names::Names;
@@ -101,6 +101,8 @@ pub struct Graph {
     /// The transpose, where the graph came with it.
     reverse: Option<Arc<Rows>>,
     places: Option<Arc<Places>>,
+    /// Rows are sorted by (weight, column).
+    by_weight: bool,
     facts: Facts,
     /// [`Graph::default_source`], once it is known.
     source: OnceLock<u32>,
@@ -202,6 +204,7 @@ impl Graph {
             names: None,
             reverse: None,
             places: None,
+            by_weight: false,
             facts: Facts::default(),
             source: OnceLock::new(),
             origin,
@@ -216,6 +219,15 @@ impl Graph {
             self.undirected = undirected.into();
         }
         self
+    }
+
+    /// Refuses a graph whose rows lie by weight: whoever asks believes them sorted by neighbour.
+    pub(crate) fn check_rows(&self) -> Result<()> {
+        if !self.by_weight {
+            return Ok(());
+        }
+        let what = "the graph's rows lie by weight (RowOrder::Weight of ResidentOptions); give the graph that was loaded";
+        Err(Error::input(what))
     }
 
     /// The arrays.

@@ -212,7 +212,8 @@ impl Graph {
 
     /// The same, with rows by weight and then by neighbour.
     pub(crate) fn relabelled_by_weight(&self, order: &[u32]) -> Graph {
-        self.laid_out(order, |a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)))
+        let before = |a: &(u32, f32), b: &(u32, f32)| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0));
+        Graph { by_weight: true, ..self.laid_out(order, before) }
     }
 
     /// The same, with rows in the order of `before`.

@@ -250,6 +250,7 @@ pub fn load_placed(
 /// # Errors
 /// [`Error::Input`] for a policy that cannot be followed.
 pub fn apply(graph: Graph, options: &LoadOptions) -> Result<Graph> {
+    graph.check_rows()?;
     parsed::apply_to_generated(graph, options)
 }
 

@@ -41,6 +41,7 @@ const WRITERS: [(&str, Writer); 9] = [
 /// be written.
 pub fn write_graph(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
     let path = path.as_ref();
+    graph.check_rows()?;
     writer(path)?(graph, path)
 }
 

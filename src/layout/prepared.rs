@@ -88,6 +88,7 @@ impl Prepared {
         layouts: Arc<Mutex<Layouts>>,
     ) -> Result<Prepared> {
         check_align(options.chunk_align)?;
+        graph.check_rows()?;
         let made = Mutex::default();
         let (input, finds_source) = (None, false);
         Ok(Prepared { fleet: fleet.id(), graph, options, layouts, made, input, finds_source })

@@ -117,6 +117,7 @@ impl Resident {
         options: ResidentOptions,
     ) -> Result<Arc<Resident>> {
         check_align(options.chunk_align)?;
+        graph.check_rows()?;
         let (world, align) = (fleet.world(), options.chunk_align);
         let graph = ordered(graph, &options)?;
         let symmetric = graph.is_symmetric();

@@ -106,6 +106,7 @@ impl Replica {
         if let (Some(set), Some(graph)) = (&output, over.graph) {
             self.owner().check(set.words().label(), set.words().owner())?;
             self.check_set(label, set, graph)?;
+            self.check_marks(label, set)?;
         }
         let other = only.as_ref().map(|(only, args)| {
             let on = On::element("bool");

@@ -22,6 +22,12 @@ impl Made<'_> {
         Made { label: array.label(), owner: array.owner(), written: None }
     }
 
+    /// Whether what is written on a device has the marks of a set.
+    fn is_set(&self) -> bool {
+        let marks = self.written.and_then(|(_, marks)| marks);
+        marks.is_some_and(|marks| marks.of() == Marked::Lines)
+    }
+
     /// The address of marks for a lambda that writes it; 0 where it leaves none.
     pub fn marks(&self) -> u64 {
         let marks = self.written.and_then(|(_, marks)| marks);
@@ -192,6 +198,10 @@ impl<'a> Args<'a> {
     /// Refuses arrays that are not this replica's.
     pub(crate) fn check(&self, own: Owner) -> Result<()> {
         self.given.iter().try_for_each(|(_, given)| match given {
+            Given::Array { kind: Kind::WritesSet, device: Some(_), made, .. } if !made.is_set() => {
+                let what = "its words are another array's; make a set with r.frontier";
+                Err(own.refuses(made.label, what))
+            }
             Given::Array { made, .. } => own.check(made.label, made.owner),
             Given::Scalar { .. } => Ok(()),
         })

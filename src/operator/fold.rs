@@ -9,7 +9,7 @@ use super::launch::{Call, Needs, Other, Shape, TILE, blocks, in_block, launch_sh
 use super::over::{Over, What};
 use crate::collective::Split;
 use crate::collective::peer::op_code;
-use crate::collective::{Element, Marks, MergeOp, Replicated, cells};
+use crate::collective::{Element, Marked, Marks, MergeOp, Replicated, cells};
 use crate::device::ArrayAddress;
 use crate::error::Result;
 use crate::fleet::{Backend, Replica};
@@ -187,6 +187,10 @@ impl Replica {
         }
         if let Some(split) = over.split(self.world()).filter(|_| out.len() == nodes) {
             out.written().store(split.fingerprint(), Ordering::Relaxed);
+        }
+        // The words of a set are no set here.
+        if out.marks().is_some_and(|marks| marks.of() == Marked::Lines) {
+            out.unmarked();
         }
         Ok(())
     }
@@ -374,7 +378,9 @@ fn neighbors_on_device<T: Folded>(
         (None, out) => {
             let mut span = Bytes::default();
             let pointer = out.map_or(0, Replicated::address);
-            let marks = out.and_then(Replicated::marks).map_or(0, Marks::pointer);
+            let marks = out.and_then(Replicated::marks);
+            let marks = marks.filter(|marks| marks.of() == Marked::Blocks);
+            let marks = marks.map_or(0, Marks::pointer);
             let argument = loaded.number << 8 | (1 + call.body.params.len() as u32);
             let length = out.map_or(0, Replicated::len) as u64;
             let sink = device.lambdas.sink();

@@ -284,6 +284,8 @@ macro_rules! declarations {
             pub fn cuda(mut self, text: &str) -> Self {
                 self.body.changes();
                 self.body.cuda = Some(text.into());
+                // It is not what the macro has made any more.
+                self.body.place = None;
                 self
             }
 

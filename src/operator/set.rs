@@ -5,7 +5,7 @@ use super::code::THREADS;
 use super::lambda::Lambda;
 use super::launch::{Operators, blocks, launch_shape};
 use super::over::Over;
-use crate::collective::{Dtype, Element, Frontier, MergeOp, Replicated};
+use crate::collective::{Dtype, Element, Frontier, Marked, MergeOp, Replicated};
 use crate::device::kernels::lambda::LINE;
 use crate::device::kernels::sets::SetArgs;
 use crate::device::{CudaDevice, DeviceBuffer, Function, KERNELS, LANES};
@@ -50,6 +50,23 @@ impl Replica {
         Ok(array.owned_by(&graph.arc_chunks()))
     }
 
+    /// A new, empty set of nodes below `nodes`.
+    ///
+    /// # Errors
+    /// As [`Replica::replicated`].
+    pub fn frontier(&mut self, label: &'static str, nodes: usize, op: MergeOp) -> Result<Frontier> {
+        if let Backend::Cuda(_) = &self.backend
+            && self.operators().sets.is_none()
+        {
+            // As a lambda's first use: all replicas make the same sets.
+            self.all_quiet(label)?;
+            let sets = Sets::load(self.device_mut()?)?;
+            self.operators().sets = Some(sets);
+            self.all_quiet(label)?;
+        }
+        self.new_set(label, nodes, op)
+    }
+
     /// Sets every element of the replica's copy to `value`.
     pub fn fill<T: Element>(
         &mut self,
@@ -80,7 +97,7 @@ impl Replica {
             return Ok(());
         }
         self.find_marks(label, set)?;
-        self.launch_on_set(label, set, |sets| sets.clear, 0)
+        self.launch_on_set(set, |sets| sets.clear, 0)
     }
 
     /// The number of nodes in the replica's copy of a set. It waits.
@@ -99,34 +116,43 @@ impl Replica {
     /// Queues writing the number of nodes in a set on a device to the word at `to`.
     pub(super) fn count_to(&mut self, label: &'static str, set: &Frontier, to: u64) -> Result<()> {
         self.find_marks(label, set)?;
-        self.launch_on_set(label, set, |sets| sets.count, to)
+        self.launch_on_set(set, |sets| sets.count, to)
+    }
+
+    /// Refuses a set on a device whose words a program has exchanged for another array.
+    pub(super) fn check_marks(&self, label: &'static str, set: &Frontier) -> Result<()> {
+        let words = set.words();
+        if words.device().is_none()
+            || words.marks().is_some_and(|marks| marks.of() == Marked::Lines)
+        {
+            return Ok(());
+        }
+        let (name, nodes) = (words.label(), set.nodes());
+        let what = format!(
+            "set {name}: its words are another array's; make it with r.frontier({name:?}, {nodes}, ..)"
+        );
+        Err(self.owner().refuses(label, what))
     }
 
     /// Sees to it that the marks of a set on a device tell where it may hold nodes.
     pub(super) fn find_marks(&mut self, label: &'static str, set: &Frontier) -> Result<()> {
+        self.check_marks(label, set)?;
         let Some(marks) = set.words().marks().filter(|marks| !marks.are_exact()) else {
             return Ok(());
         };
-        self.launch_on_set(label, set, |sets| sets.marks, 0)?;
-        // Other streams do not wait for this one: each looks for itself.
-        marks.set_exact(self.device()?.lambdas.lane() == 0);
+        self.launch_on_set(set, |sets| sets.marks, 0)?;
+        // Streams that do not wait for this one look for themselves.
+        let lambdas = &self.device()?.lambdas;
+        marks.set_exact(lambdas.lane() == 0 && !lambdas.forked());
         Ok(())
     }
 
     fn launch_on_set(
         &mut self,
-        label: &'static str,
         set: &Frontier,
         kernel: fn(&Sets) -> Function,
         to: u64,
     ) -> Result<()> {
-        if self.operators().sets.is_none() {
-            // As a lambda's first use.
-            self.all_quiet(label)?;
-            let sets = Sets::load(self.device_mut()?)?;
-            self.operators().sets = Some(sets);
-            self.all_quiet(label)?;
-        }
         let (words, chance) = (set.words(), self.chance());
         let sets = self.attached::<Operators>().and_then(|held| held.sets.as_ref());
         let (Some(sets), Some(marks)) = (sets, words.marks()) else {

@@ -120,6 +120,12 @@ fn rows_by_weight_can_be_left_at_the_first_arc_that_is_too_heavy() {
                 let (rows, chosen) = (RowOrder::Weight, ResidentOptions::default());
                 let options = ResidentOptions { order, rows, backward: true, ..chosen };
                 let g = Resident::new(&fleet, graph.clone(), options).unwrap();
+                let sorted = [
+                    Prepared::new(&fleet, g.graph().clone(), PrepareOptions::default()).err(),
+                    Resident::new(&fleet, g.graph().clone(), ResidentOptions::default()).err(),
+                    hivegraph::io::write_graph(g.graph(), "never-written.hive").err(),
+                ];
+                assert!(sorted.iter().flatten().filter(|e| e.exit_code() == 2).count() == 3);
                 let found = fleet.run(move |r| {
                     let mut light = r.node_array::<u32>("light", &g, MergeOp::Gather)?;
                     let args = Args::new().writes("light", &mut light).scalar("most", 4.0f32);

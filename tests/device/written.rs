@@ -59,6 +59,12 @@ fn count_of(v: u32, visits: Writes<u32>) {
     visits.add(v, 1);
 }
 
+/// A bit for each of 64 kinds of neighbours.
+#[lambda]
+fn kind(u: u32, v: u32) -> u64 {
+    1_u64 << (v % 64)
+}
+
 /// Leaves no marks.
 fn unmarked() -> Lambda<()> {
     let lambda = Lambda::<()>::new("unmarked").writes::<f32>("least").scalar::<u64>("rank");
@@ -125,6 +131,27 @@ fn program(r: &mut Replica, g: &Resident) -> Result<()> {
         plain: vec![vec![0; NODES]; world],
         seen: vec![vec![false; NODES]; world],
     };
+    // On one replica alone, before anything else is done with the set.
+    if rank == 0 {
+        seen.words_mut().assign(&vec![0; NODES.div_ceil(64)])?;
+    }
+    let args = Args::new().writes("visits", &mut visits);
+    r.for_all("visit none", Over::frontier(g, &seen).whole(), &count_of, args)?;
+    // A word of bits a node, which a fold writes.
+    let mut kinds = r.frontier("kinds", 64 * NODES, MergeOp::Or)?;
+    let fold = Fold::to(kinds.words_mut(), MergeOp::Or);
+    r.neighbor_reduce("kinds", Over::nodes(g), &kind(), Args::new(), fold)?;
+    r.merge(&mut kinds)?;
+    let of_node = |v: usize| g.graph().neighbors(v).fold(0u64, |all, (u, _)| all | 1 << (u % 64));
+    let expected: Vec<u64> = (0..NODES).map(of_node).collect();
+    let all = expected.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+    if r.count("kinds", &kinds)? != all || r.read(kinds.words())? != expected {
+        return Err(of("a fold into the words of a set is not merged"));
+    }
+    r.clear("kinds", &mut kinds)?;
+    if r.read(kinds.words())?.iter().any(|word| *word != 0) {
+        return Err(of("a set that a fold has written is not cleared"));
+    }
     r.fill("least", &mut least, 1.0e9)?;
     for step in 0..12u64 {
         if step != 4 {

@@ -13,6 +13,7 @@ const ORDER: [&str; 27] = [
     "byte_count",
     "time",
     "table",
+    "system",
     "aside",
     "team",
     "cache_dir",
