@@ -33,7 +33,7 @@ pub struct LaunchRecord {
     pub label: &'static str,
     /// The operator, as in `for_all`.
     pub operator: &'static str,
-    /// The lambda's name.
+    /// The lambda's name; none of what is done with sets.
     pub lambda: String,
     /// Elements of this replica's range, whether or not they are in the set.
     pub elements: u64,
@@ -353,15 +353,25 @@ impl Replica {
         if let Some(set) = call.over.set() {
             self.find_marks(call.label, set)?;
         }
-        let elements = range.end - range.start;
-        let _profiled = nvtx(call.label);
+        let (operator, elements) = (call.operator.name(), range.end - range.start);
+        let lambda = &call.body.name;
+        self.traced(call.label, (operator, lambda), elements, |r| body(r, range))
+    }
+
+    /// Runs `body` under its label in profilers, and in the trace.
+    pub(super) fn traced<T>(
+        &mut self,
+        label: &'static str,
+        (operator, lambda): (&'static str, &str),
+        elements: u64,
+        body: impl FnOnce(&mut Replica) -> Result<T>,
+    ) -> Result<T> {
+        let _profiled = nvtx(label);
         let start = Instant::now();
-        let out = body(self, range)?;
+        let out = body(self)?;
         if self.operators().trace.is_some() {
             self.settle()?;
-            let ms = start.elapsed().as_secs_f64() * 1e3;
-            let (label, operator) = (call.label, call.operator.name());
-            let lambda = call.body.name.clone();
+            let (ms, lambda) = (start.elapsed().as_secs_f64() * 1e3, lambda.into());
             let record = LaunchRecord { label, operator, lambda, elements, ms };
             self.operators().trace.get_or_insert_default().push(record);
         }

@@ -96,8 +96,10 @@ impl Replica {
             words.fill(0);
             return Ok(());
         }
-        self.find_marks(label, set)?;
-        self.launch_on_set(set, |sets| sets.clear, 0)
+        self.traced(label, ("clear", ""), set.nodes() as u64, |r| {
+            r.find_marks(label, set)?;
+            r.launch_on_set(set, |sets| sets.clear, 0)
+        })
     }
 
     /// The number of nodes in the replica's copy of a set. It waits.
@@ -115,8 +117,10 @@ impl Replica {
 
     /// Queues writing the number of nodes in a set on a device to the word at `to`.
     pub(super) fn count_to(&mut self, label: &'static str, set: &Frontier, to: u64) -> Result<()> {
-        self.find_marks(label, set)?;
-        self.launch_on_set(set, |sets| sets.count, to)
+        self.traced(label, ("count", ""), set.nodes() as u64, |r| {
+            r.find_marks(label, set)?;
+            r.launch_on_set(set, |sets| sets.count, to)
+        })
     }
 
     /// Refuses a set on a device whose words a program has exchanged for another array.
