@@ -72,7 +72,8 @@ impl Nvrtc {
     }
 }
 
-/// The newest NVRTC whose code the driver runs, rather one that knows all GPUs of this machine; or what to do.
+/// The first NVRTC whose code the driver runs and that knows all GPUs of this machine, else one that makes PTX for them; or what
+/// to do.
 fn nvrtc() -> std::result::Result<&'static Nvrtc, &'static str> {
     static CHOSEN: OnceLock<std::result::Result<Nvrtc, String>> = OnceLock::new();
     let choose = || {
