@@ -66,7 +66,7 @@ const u32 LINE = 256;  // @host nodes of a set for which there is one mark
 __device__ __forceinline__ void set_mark(u32* marks, u64 k) {
     u32 bit = 1u << (k & 31u);
     if (__ldcg(marks + (k >> 5)) & bit) return;
-    // Neighbours often write neighbours, whose atomics would wait for each other: one lane does it for those of its kind.
+    // Lanes often want the same mark, and their atomics would wait for each other: one lane sets it for all that want its mark.
     u32 active = __activemask(), leader = __ffs(active) - 1;
     if (__shfl_sync(active, k, leader) != k || lane_id() == leader) atomicOr(marks + (k >> 5), bit);
 }
@@ -122,7 +122,7 @@ template <typename T> struct Parts {  // @host
     const u64* parts;
     u64 length;
     Bad* bad;
-    u32* marks;  // nothing
+    u32* marks;  // none: it is not merged
     u32 argument, part_length;
 
     __device__ __forceinline__ u64 size() const { return length; }
@@ -344,7 +344,7 @@ __device__ __forceinline__ u64 atomic_or(u64& at, u64 x) {
 __device__ __forceinline__ u32 atomic_cas(u32& at, u32 from, u32 to) { return atomicCAS(&at, from, to); }
 __device__ __forceinline__ u64 atomic_cas(u64& at, u64 from, u64 to) { return atomicCAS(&at, from, to); }
 
-// An element is written, and marked where it changes.
+// Writes to element i of an array, which mark its block if they may have changed it.
 template <typename A, typename T> __device__ __forceinline__ void put_at(const A& y, u64 i, T x) {
     y[i] = x;
     y.mark(i);

@@ -1,5 +1,5 @@
 // Merges over peer memory. One launch reduces the own slice over all copies, or fetches all
-// other slices.
+// other slices; or it merges what anybody has marked.
 
 #include "lambda.cuh"
 
@@ -98,7 +98,7 @@ template <typename T> __device__ void reduce_any(const MergeArgs& a) {
     else reduce_ordered<T>(a);
 }
 
-// The marks of everybody in word `at`; a lane may have to put down what its replica's are from then on.
+// Word `at` of everybody's marks, together. Lane r gets the word of replica r in `own`.
 __device__ __forceinline__ u32 all_marks(const MarkedArgs& a, u64 at, u32& own) {
     own = lane_id() < a.world ? ((const u32*)a.marks[lane_id()])[at] : 0u;
     return warp_or(own);
@@ -112,9 +112,9 @@ __device__ __forceinline__ void spread(const MarkedArgs& a, u64 i, const T* was,
         if (r < a.world && !same_bits(was[r], sum)) ((T*)a.copies[r])[i] = sum;
 }
 
-// The same for all copies in blocks that anybody has marked; then no block is. A warp takes a word of marks, which nobody else
-// reads or writes, and neither what belongs to it; words are dealt in turn, since changes lie side by side. Of at most MOST
-// replicas, TOGETHER blocks at a time.
+// Reduces the blocks that anybody has marked, into all copies, and takes the marks away. A warp takes a word of marks: nobody else
+// reads or writes that word or its blocks meanwhile. Replicas take words in turn, since changes lie side by side. MOST is the most
+// replicas there are; TOGETHER blocks are loaded at a time.
 template <typename T, template <typename> class Op, u32 MOST, u32 TOGETHER> __device__ void marked(const MarkedArgs& a) {
     u32 lane = lane_id();
     u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
@@ -174,7 +174,7 @@ extern "C" __global__ void merge_marked_i32(const MarkedArgs a) { marked_ordered
 extern "C" __global__ void merge_marked_f32(const MarkedArgs a) { marked_ordered<float>(a); }
 extern "C" __global__ void merge_marked_f64(const MarkedArgs a) { marked_ordered<double>(a); }
 
-// The union of sets, whose lines are marked: a lane a line.
+// The union of sets, into all copies, in the lines that anybody has marked, a lane a line. These stay marked, on all replicas.
 extern "C" __global__ void merge_sets(const MarkedArgs a) {
     const u32 words = LINE / 64;
     u32 lane = lane_id();

@@ -34,6 +34,7 @@ impl Marks {
         Ok(Marks { bits, of, exact: AtomicBool::new(true) })
     }
 
+    /// What they stand for.
     pub fn of(&self) -> Marked {
         self.of
     }
@@ -41,6 +42,11 @@ impl Marks {
     /// The address of the marks.
     pub fn pointer(&self) -> u64 {
         self.bits.pointer()
+    }
+
+    /// The address of marks that stand for this; 0 where there are none.
+    pub fn address(marks: Option<&Marks>, of: Marked) -> u64 {
+        marks.filter(|marks| marks.of == of).map_or(0, Marks::pointer)
     }
 
     /// How many words they are.

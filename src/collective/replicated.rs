@@ -22,7 +22,7 @@ pub struct Replicated<T: Element> {
     owner: Owner,
     /// Fingerprint of the split by which replicas last wrote it, 0 where that is not known or a merge came after.
     written: AtomicU64,
-    /// Where it was written, if that is noted.
+    /// Marks of where it was written, on devices.
     marks: Option<Marks>,
     /// Keeps the label from other arrays; `None` for those of the library's own.
     _name: Option<Label>,
@@ -47,12 +47,12 @@ impl<T: Element> Replicated<T> {
         Replicated { marks, ..self }
     }
 
-    /// Where it was written, if that is noted.
+    /// Marks of where it was written, if it has any.
     pub(crate) fn marks(&self) -> Option<&Marks> {
         self.marks.as_ref()
     }
 
-    /// It is written where no marks are left.
+    /// Notes that it is written without marks.
     pub(crate) fn unmarked(&self) {
         self.marks.iter().for_each(|marks| marks.set_exact(false));
     }
@@ -119,7 +119,7 @@ impl<T: Element> Replicated<T> {
         }
     }
 
-    /// The copy in host memory, and where it is noted by which split replicas wrote it, and where.
+    /// The copy in host memory; where it is noted by which split replicas wrote it; its marks.
     pub(crate) fn host_and_written(&mut self) -> (Option<&mut [T]>, &AtomicU64, Option<&Marks>) {
         let host = match &mut self.data {
             Data::Host(values) => Some(values.as_mut_slice()),

@@ -259,7 +259,7 @@ impl Replica {
         });
         let splits: Vec<Split> = splits.collect();
         for (copy, split) in all.iter().zip(&splits) {
-            self.check_merge(copy, copy.span, split, false)?;
+            self.check_merge(copy, split, false)?;
         }
         self.merge_checked(&all, &splits)
     }
@@ -267,7 +267,7 @@ impl Replica {
     /// [`Replica::merge`] where `split` (over the array's elements) says who owns what.
     pub fn merge_by<T: Element>(&mut self, array: &mut Replicated<T>, split: &Split) -> Result<()> {
         let copy = array.copied();
-        self.check_merge(&copy, copy.span, split, false)?;
+        self.check_merge(&copy, split, false)?;
         self.merge_checked(&[copy], std::slice::from_ref(split))
     }
 
@@ -276,15 +276,15 @@ impl Replica {
     pub fn gather<T: Element>(&mut self, array: &mut Replicated<T>, split: &Split) -> Result<()> {
         let copy = array.copied();
         let copy = Copied { span: Span { op: MergeOp::Gather, ..copy.span }, ..copy };
-        self.check_merge(&copy, copy.span, split, true)?;
+        self.check_merge(&copy, split, true)?;
         self.merge_checked(&[copy], std::slice::from_ref(split))
     }
 
     /// Refuses what cannot be merged, on one replica, too: a program that is right there is right on several.
-    fn check_merge(&self, copy: &Copied, span: Span, split: &Split, stated: bool) -> Result<()> {
-        self.check_split(&span, split)?;
-        self.owner().check(span.label, copy.owner)?;
-        if span.op == MergeOp::Gather {
+    fn check_merge(&self, copy: &Copied, split: &Split, stated: bool) -> Result<()> {
+        self.check_split(&copy.span, split)?;
+        self.owner().check(copy.span.label, copy.owner)?;
+        if copy.span.op == MergeOp::Gather {
             copy.check_gather(split, stated)?;
         }
         Ok(())

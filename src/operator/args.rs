@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct Made<'a> {
     label: &'static str,
     owner: Owner,
-    /// Where it is noted by which split replicas write it, and where.
+    /// Of what is written: where it is noted by which split replicas do so, and its marks.
     written: Option<(&'a AtomicU64, Option<&'a Marks>)>,
 }
 
@@ -22,18 +22,14 @@ impl Made<'_> {
         Made { label: array.label(), owner: array.owner(), written: None }
     }
 
-    /// Whether what is written on a device has the marks of a set.
-    fn is_set(&self) -> bool {
+    /// The address of marks for a lambda that writes it as this; 0 where it leaves none.
+    pub fn marks(&self, kind: Kind) -> u64 {
         let marks = self.written.and_then(|(_, marks)| marks);
-        marks.is_some_and(|marks| marks.of() == Marked::Lines)
-    }
-
-    /// The address of marks for a lambda that writes it; 0 where it leaves none.
-    pub fn marks(&self) -> u64 {
-        let marks = self.written.and_then(|(_, marks)| marks);
-        // Where all of it is merged anyway, marks are in vain.
-        let marks = marks.filter(|marks| marks.are_exact() || marks.of() == Marked::Lines);
-        marks.map_or(0, Marks::pointer)
+        match kind {
+            Kind::WritesSet => Marks::address(marks, Marked::Lines),
+            // Where all of it is merged anyway, marks are in vain.
+            _ => Marks::address(marks.filter(|marks| marks.are_exact()), Marked::Blocks),
+        }
     }
 }
 
@@ -198,7 +194,9 @@ impl<'a> Args<'a> {
     /// Refuses arrays that are not this replica's.
     pub(crate) fn check(&self, own: Owner) -> Result<()> {
         self.given.iter().try_for_each(|(_, given)| match given {
-            Given::Array { kind: Kind::WritesSet, device: Some(_), made, .. } if !made.is_set() => {
+            Given::Array { kind: kind @ Kind::WritesSet, device: Some(_), made, .. }
+                if made.marks(*kind) == 0 =>
+            {
                 let what = "its words are another array's; make a set with r.frontier";
                 Err(own.refuses(made.label, what))
             }
@@ -235,8 +233,8 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// Notes that a lambda writes the arrays, which leaves marks where it `marks` what it writes, and is written for what they
-    /// are: words of a set are not a set.
+    /// Notes that a lambda writes the arrays. Its writes to an array leave marks if it `marks`; those to a set do, unless its words
+    /// are written as an array.
     pub(crate) fn note_marks(&self, marks: bool) {
         for (_, given) in &self.given {
             let Given::Array { kind, made, .. } = given else { continue };

@@ -378,9 +378,7 @@ fn neighbors_on_device<T: Folded>(
         (None, out) => {
             let mut span = Bytes::default();
             let pointer = out.map_or(0, Replicated::address);
-            let marks = out.and_then(Replicated::marks);
-            let marks = marks.filter(|marks| marks.of() == Marked::Blocks);
-            let marks = marks.map_or(0, Marks::pointer);
+            let marks = Marks::address(out.and_then(Replicated::marks), Marked::Blocks);
             let argument = loaded.number << 8 | (1 + call.body.params.len() as u32);
             let length = out.map_or(0, Replicated::len) as u64;
             let sink = device.lambdas.sink();

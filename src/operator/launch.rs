@@ -9,7 +9,7 @@ use super::lambda::{
 use super::over::Over;
 use super::set::Sets;
 use crate::collective::Payload;
-use crate::collective::{Frontier, Marks, MergeOp, Replicated};
+use crate::collective::{Frontier, Marked, Marks, MergeOp, Replicated};
 use crate::device::ArrayAddress;
 use crate::device::kernels::lambda::{Graph, Rows};
 use crate::device::kernels::operators;
@@ -93,7 +93,7 @@ impl Shape {
     pub(super) fn of(range: &Range<u64>, over: &Over) -> Shape {
         let words = over.set().map(Frontier::words);
         let bits = words.map_or(0, Replicated::address);
-        let lines = words.and_then(Replicated::marks).map_or(0, Marks::pointer);
+        let lines = Marks::address(words.and_then(Replicated::marks), Marked::Lines);
         Shape { first: range.start, last: range.end, bits, lines, ..Shape::zeroed() }
     }
 
@@ -223,9 +223,9 @@ fn struct_bytes(
     });
     for (at, given) in given.iter().enumerate() {
         match given {
-            Given::Array { length, device, made, .. } => {
+            Given::Array { kind, length, device, made, .. } => {
                 let array = device.ok_or_else(mixed)?;
-                bytes.span(array, (*length, made.marks()), sink, first + 1 + at as u32);
+                bytes.span(array, (*length, made.marks(*kind)), sink, first + 1 + at as u32);
             }
             Given::Scalar { dtype, bytes: value } => bytes.push(&value[..dtype.size()]),
         }
