@@ -108,6 +108,29 @@ __device__ bool meet(Grid& grid, const Joint& joint, u64& epoch, const u64* sum0
     return grid.stopped == 0;
 }
 
+// How a launch of many that work on one exchange between GPUs meets: before its work, after it, or both. Its blocks are all resident.
+// It waits for as long as the host lets it.
+struct Exchange {  // @host
+    Joint joint;       // `world` is 1 where launches are ordered in another way
+    Meeting* at;       // outlives launches
+    const u32* abort;  // pinned
+    u64 arrived;       // blocks of earlier launches
+    u32 before, after;
+};
+
+// Does `work` as part of an exchange.
+template <typename W> __device__ __forceinline__ void exchanged(const Exchange& e, const W& work) {
+    if (e.joint.world == 1) return work();
+    Grid grid = {e.at, e.abort, ~0ull, e.arrived, 0};
+    u64* met = &e.joint.mail[e.joint.rank]->epoch;
+    u64 epoch = fresh(met);
+    Letter letter;
+    if (e.before && !meet(grid, e.joint, epoch, NULL, NULL, NULL, letter)) return;
+    work();
+    if (e.after && !meet(grid, e.joint, epoch, NULL, NULL, NULL, letter)) return;
+    if (blockIdx.x == 0 && threadIdx.x == 0) __stcg(met, epoch);
+}
+
 // A word to all others' copies of an array, which its owner alone writes.
 __device__ __forceinline__ void tell(const Joint& joint, u32* const* copies, u64 at, u32 value) {
     for (u32 r = 0; r < joint.world; r++) {

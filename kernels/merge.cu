@@ -1,6 +1,7 @@
 // Merges over peer memory. One launch reduces the own slice over all copies, or fetches all
 // other slices; or it merges what anybody has marked.
 
+#include "joint.cuh"
 #include "lambda.cuh"
 
 struct MergeArgs {  // @host
@@ -9,6 +10,7 @@ struct MergeArgs {  // @host
     u64 start, end;  // elements
     u32 world;
     u32 op;  // Op
+    Exchange exchange;
 };
 
 struct FetchArgs {  // @host
@@ -16,6 +18,7 @@ struct FetchArgs {  // @host
     u64 bounds[REPLICAS + 1];  // bytes; owner r's slice is bounds[r] to bounds[r + 1]
     u64 own;
     u32 world, rank;
+    Exchange exchange;
 };
 
 // Of arrays: the marks of blocks that may have changed since the last merge; of sets, those of lines that may hold a node.
@@ -27,6 +30,7 @@ struct MarkedArgs {  // @host
     u32 world, rank;
     u32 op;  // Op
     u32 unused;
+    Exchange exchange;
 };
 
 template <typename T> struct Or {
@@ -159,23 +163,48 @@ template <typename T> __device__ void marked_any(const MarkedArgs& a) {
     else marked_ordered<T>(a);
 }
 
-// A kernel a type, since compilers work on several kernels at once.
-extern "C" __global__ void merge_reduce_u8(const MergeArgs a) { reduce_any<u8>(a); }
-extern "C" __global__ void merge_reduce_u32(const MergeArgs a) { reduce_any<u32>(a); }
-extern "C" __global__ void merge_reduce_u64(const MergeArgs a) { reduce_any<u64>(a); }
-extern "C" __global__ void merge_reduce_i32(const MergeArgs a) { reduce_ordered<int>(a); }
-extern "C" __global__ void merge_reduce_f32(const MergeArgs a) { reduce_ordered<float>(a); }
-extern "C" __global__ void merge_reduce_f64(const MergeArgs a) { reduce_ordered<double>(a); }
+// A kernel a type, since compilers work on several kernels at once. Two blocks are resident on a multiprocessor: as many as an
+// exchange has.
+extern "C" __global__ void __launch_bounds__(512, 2) merge_reduce_u8(const MergeArgs a) {
+    exchanged(a.exchange, [&] { reduce_any<u8>(a); });
+}
+extern "C" __global__ void __launch_bounds__(512, 2) merge_reduce_u32(const MergeArgs a) {
+    exchanged(a.exchange, [&] { reduce_any<u32>(a); });
+}
+extern "C" __global__ void __launch_bounds__(512, 2) merge_reduce_u64(const MergeArgs a) {
+    exchanged(a.exchange, [&] { reduce_any<u64>(a); });
+}
+extern "C" __global__ void __launch_bounds__(512, 2) merge_reduce_i32(const MergeArgs a) {
+    exchanged(a.exchange, [&] { reduce_ordered<int>(a); });
+}
+extern "C" __global__ void __launch_bounds__(512, 2) merge_reduce_f32(const MergeArgs a) {
+    exchanged(a.exchange, [&] { reduce_ordered<float>(a); });
+}
+extern "C" __global__ void __launch_bounds__(512, 2) merge_reduce_f64(const MergeArgs a) {
+    exchanged(a.exchange, [&] { reduce_ordered<double>(a); });
+}
 
-extern "C" __global__ void merge_marked_u8(const MarkedArgs a) { marked_any<u8>(a); }
-extern "C" __global__ void merge_marked_u32(const MarkedArgs a) { marked_any<u32>(a); }
-extern "C" __global__ void merge_marked_u64(const MarkedArgs a) { marked_any<u64>(a); }
-extern "C" __global__ void merge_marked_i32(const MarkedArgs a) { marked_ordered<int>(a); }
-extern "C" __global__ void merge_marked_f32(const MarkedArgs a) { marked_ordered<float>(a); }
-extern "C" __global__ void merge_marked_f64(const MarkedArgs a) { marked_ordered<double>(a); }
+extern "C" __global__ void __launch_bounds__(512, 2) merge_marked_u8(const MarkedArgs a) {
+    exchanged(a.exchange, [&] { marked_any<u8>(a); });
+}
+extern "C" __global__ void __launch_bounds__(512, 2) merge_marked_u32(const MarkedArgs a) {
+    exchanged(a.exchange, [&] { marked_any<u32>(a); });
+}
+extern "C" __global__ void __launch_bounds__(512, 2) merge_marked_u64(const MarkedArgs a) {
+    exchanged(a.exchange, [&] { marked_any<u64>(a); });
+}
+extern "C" __global__ void __launch_bounds__(512, 2) merge_marked_i32(const MarkedArgs a) {
+    exchanged(a.exchange, [&] { marked_ordered<int>(a); });
+}
+extern "C" __global__ void __launch_bounds__(512, 2) merge_marked_f32(const MarkedArgs a) {
+    exchanged(a.exchange, [&] { marked_ordered<float>(a); });
+}
+extern "C" __global__ void __launch_bounds__(512, 2) merge_marked_f64(const MarkedArgs a) {
+    exchanged(a.exchange, [&] { marked_ordered<double>(a); });
+}
 
 // The union of sets, into all copies, in the lines that anybody has marked, a lane a line. These stay marked, on all replicas.
-extern "C" __global__ void merge_sets(const MarkedArgs a) {
+__device__ __forceinline__ void sets(const MarkedArgs& a) {
     const u32 words = LINE / 64;
     u32 lane = lane_id();
     u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
@@ -197,9 +226,13 @@ extern "C" __global__ void merge_sets(const MarkedArgs a) {
     }
 }
 
+extern "C" __global__ void __launch_bounds__(512, 2) merge_sets(const MarkedArgs a) {
+    exchanged(a.exchange, [&] { sets(a); });
+}
+
 // Copies every other owner's slice from that owner; blocks are dealt over the owners, so that all links
 // are busy at once.
-extern "C" __global__ void merge_fetch(const FetchArgs a) {
+__device__ __forceinline__ void fetch(const FetchArgs& a) {
     u32 owners = a.world - 1, block = blockIdx.x / owners, blocks = gridDim.x / owners;
     if (block >= blocks) return;
     u32 owner = (a.rank + 1 + blockIdx.x % owners) % a.world;
@@ -216,4 +249,8 @@ extern "C" __global__ void merge_fetch(const FetchArgs a) {
         u64 at = i < head ? start + i : last + (i - head);
         to[at] = from[at];
     }
+}
+
+extern "C" __global__ void __launch_bounds__(512, 2) merge_fetch(const FetchArgs a) {
+    exchanged(a.exchange, [&] { fetch(a); });
 }

@@ -12,6 +12,11 @@ impl Joint {
         all.iter_mut().zip(mail).for_each(|(to, from)| *to = *from);
         Joint { mail: all, rank: rank as u32, world: mail.len() as u32 }
     }
+
+    /// Of launches that are one GPU's own.
+    pub fn alone() -> Joint {
+        Joint { world: 1, ..Joint::zeroed() }
+    }
 }
 
 /// Whether kernels of these GPUs, a replica each, can meet: several, and none twice.
@@ -30,8 +35,7 @@ pub(crate) struct Together<const N: usize> {
 impl<const N: usize> Together<N> {
     /// Nothing, for launches that are one GPU's own.
     pub fn alone() -> Together<N> {
-        let joint = Joint { world: 1, ..Joint::zeroed() };
-        Together { joint, arrays: [[0; MAX_REPLICAS]; N] }
+        Together { joint: Joint::alone(), arrays: [[0; MAX_REPLICAS]; N] }
     }
 }
 

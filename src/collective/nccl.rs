@@ -224,7 +224,7 @@ impl NcclCollective {
         let copies: Vec<u64> = (0..seat.world as u64)
             .map(|peer| (base + pitch * peer).wrapping_sub(own.start * size))
             .collect();
-        self.kernels.reduce(&self.device, self.stream.cast(), span, &copies, own)
+        self.kernels.reduce(&self.device, self.stream.cast(), span, &copies, own, None)
     }
 
     fn gather(&mut self, seat: &Seat, span: &Span, split: &Split) -> Result<()> {

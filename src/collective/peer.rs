@@ -1,16 +1,17 @@
 //! Merges between GPUs of one process by direct loads, also with several replicas on one GPU, and
 //! the same through host memory where GPUs cannot read each other.
 //!
-//! Host and event synchronisation only: replicas that share a GPU need not run at once.
+//! Replicas with a GPU each meet in the kernels that merge; their hosts meet once a merge, to tell addresses and to find out that they
+//! came for the same. Replicas that share a GPU need not run at once: there hosts and events do it all.
 
 use super::two_shot::{Mover, two_shot};
 use super::{Collective, Marked, Marks, MergeOp, Seat, Span};
 use super::{Payload, Split, Ticket, apart};
 use crate::collective::host::HostCollective;
-use crate::device::kernels::hive::{OP_MAX, OP_MIN, OP_OR, OP_SUM};
-use crate::device::kernels::joint::{Joint, Mail};
+use crate::device::kernels::hive::{Meeting, OP_MAX, OP_MIN, OP_OR, OP_SUM};
+use crate::device::kernels::joint::{Exchange, Joint, Mail};
 use crate::device::kernels::merge::{FetchArgs, MarkedArgs, MergeArgs};
-use crate::device::{CudaDevice, DeviceBuffer, EVENT_RING, KERNELS, Launch};
+use crate::device::{CudaDevice, DeviceBuffer, EVENT_RING, KERNELS, Launch, Pinned};
 use crate::error::{Error, Result};
 use bytemuck::Zeroable;
 use cudarc::driver::sys;
@@ -78,7 +79,43 @@ pub(crate) struct PeerCollective {
     rank: usize,
     published: u64,
     kernels: MergeKernels,
-    joint: Option<Joint>,
+    together: Option<Exchanges>,
+}
+
+/// What launches need to meet those of other GPUs.
+pub(super) struct Exchanges {
+    joint: Joint,
+    at: DeviceBuffer<Meeting>,
+    abort: Arc<Pinned<u32>>,
+    /// Blocks that have come to meetings, of all launches so far.
+    arrived: u64,
+}
+
+/// Where a launch meets those of other GPUs.
+#[derive(Clone, Copy)]
+pub(super) struct Meets {
+    before: bool,
+    after: bool,
+}
+
+/// A launch's part in an exchange; none where hosts and events order launches.
+pub(super) type Part<'a> = Option<(&'a mut Exchanges, Meets)>;
+
+/// What a launch of so many blocks is told of it.
+fn exchange(part: Part<'_>, blocks: u32) -> Exchange {
+    let Some((all, Meets { before, after })) = part else {
+        return Exchange { joint: Joint::alone(), ..Exchange::zeroed() };
+    };
+    let exchange = Exchange {
+        joint: all.joint,
+        at: all.at.pointer(),
+        abort: all.abort.pointer(),
+        arrived: all.arrived,
+        before: before.into(),
+        after: after.into(),
+    };
+    all.arrived += u64::from(blocks) * (u64::from(before) + u64::from(after));
+    exchange
 }
 
 /// The loaded merge kernels and how to launch them.
@@ -88,7 +125,8 @@ pub(super) struct MergeKernels {
     marked: [crate::device::Function; 6],
     sets: crate::device::Function,
     fetch: crate::device::Function,
-    blocks: u32,
+    /// Most blocks that are resident at once, where nobody shares the GPU.
+    resident: u32,
 }
 
 /// The addresses of a replica's arrays and of their marks.
@@ -96,6 +134,9 @@ type Addresses = Vec<[u64; 2]>;
 
 /// Threads of a block that merges.
 const THREADS: u32 = 512;
+
+/// Blocks of which a multiprocessor holds as many at least: the kernels' launch bounds.
+const RESIDENT: u32 = 2;
 
 impl MergeKernels {
     pub fn load(device: &mut CudaDevice) -> Result<MergeKernels> {
@@ -124,8 +165,14 @@ impl MergeKernels {
             marked,
             sets: load("merge_sets")?,
             fetch: load("merge_fetch")?,
-            blocks: device.info.multiprocessors * 4 / device.sharers,
+            resident: (device.info.multiprocessors * RESIDENT / device.sharers).max(1),
         })
+    }
+
+    /// As many blocks as there is work for, of those that may be there at once.
+    fn blocks(&self, part: &Part, wanted: u64) -> u32 {
+        let most = if part.is_some() { self.resident } else { 2 * self.resident };
+        wanted.clamp(1, most.into()) as u32
     }
 
     /// `own[range] = op over copies, in the order given`.
@@ -136,6 +183,7 @@ impl MergeKernels {
         span: &Span,
         copies: &[u64],
         range: Range<u64>,
+        part: Part,
     ) -> Result<()> {
         let mut args = MergeArgs {
             own: span.address,
@@ -147,8 +195,9 @@ impl MergeKernels {
         args.world = copies.len() as u32;
         args.op = op_code(span.op);
         let bytes = (range.end - range.start) * span.dtype.size() as u64;
-        let wanted = bytes.div_ceil(16 * u64::from(THREADS)).max(1);
-        let shape = Launch::of(wanted.min(u64::from(self.blocks.max(1))) as u32, THREADS);
+        let blocks = self.blocks(&part, bytes.div_ceil(16 * u64::from(THREADS)));
+        args.exchange = exchange(part, blocks);
+        let shape = Launch::of(blocks, THREADS);
         crate::device::launch_on(name, stream, self.reduce[span.dtype as usize], shape, &args)
     }
 
@@ -160,6 +209,7 @@ impl MergeKernels {
         (span, marks): (&Span, &Marks),
         copies: impl Iterator<Item = [u64; 2]>,
         rank: usize,
+        part: Part,
     ) -> Result<()> {
         let (length, words) = (span.length, marks.words());
         let mut args = MarkedArgs { length, words, ..MarkedArgs::zeroed() };
@@ -173,8 +223,9 @@ impl MergeKernels {
             Marked::Lines => self.sets,
         };
         // A warp a word.
-        let wanted = words.div_ceil(u64::from(args.world * THREADS / 32)).max(1);
-        let shape = Launch::of(wanted.min(u64::from(self.blocks.max(1))) as u32, THREADS);
+        let blocks = self.blocks(&part, words.div_ceil(u64::from(args.world * THREADS / 32)));
+        args.exchange = exchange(part, blocks);
+        let shape = Launch::of(blocks, THREADS);
         crate::device::launch_on(name, stream, kernel, shape, &args)
     }
 
@@ -185,8 +236,8 @@ impl MergeKernels {
         stream: sys::CUstream,
         span: &Span,
         copies: &[u64],
-        split: &Split,
-        rank: usize,
+        (split, rank): (&Split, usize),
+        part: Part,
     ) -> Result<()> {
         let size = span.dtype.size() as u64;
         let mut args = FetchArgs { own: span.address, rank: rank as u32, ..FetchArgs::zeroed() };
@@ -197,8 +248,10 @@ impl MergeKernels {
         let total = split.bounds().last().map_or(0, |end| end * size);
         let own = split.range(rank);
         let wanted = (total - (own.end - own.start) * size).div_ceil(64 * u64::from(THREADS));
-        let blocks = wanted.clamp(1, u64::from(self.blocks.max(1))) as u32;
-        let shape = Launch::of(blocks.next_multiple_of(owners), THREADS);
+        // As many an owner.
+        let blocks = (self.blocks(&part, wanted) / owners).max(1) * owners;
+        args.exchange = exchange(part, blocks);
+        let shape = Launch::of(blocks, THREADS);
         crate::device::launch_on(name, stream, self.fetch, shape, &args)
     }
 }
@@ -233,6 +286,15 @@ impl PeerCollective {
         }
         let mail = neighbours.iter().map(|n| Some(n.mail.as_ref()?.pointer()));
         let mail: Option<Vec<u64>> = mail.collect();
+        let together = |mail: Vec<u64>| -> Result<Exchanges> {
+            Ok(Exchanges {
+                joint: Joint::new(&mail, rank),
+                at: device.alloc("meetings of merges", 1)?,
+                abort: device.abort.clone(),
+                arrived: 0,
+            })
+        };
+        let together = mail.map(together).transpose()?;
         Ok(PeerCollective {
             name: device.info.device.clone(),
             stream: Stream(device.stream()),
@@ -241,7 +303,7 @@ impl PeerCollective {
             rank,
             published: 0,
             kernels: MergeKernels::load(device)?,
-            joint: mail.map(|mail| Joint::new(&mail, rank)),
+            together,
         })
     }
 }
@@ -253,7 +315,20 @@ impl Collective for PeerCollective {
 
     fn merge(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()> {
         span.check()?;
-        two_shot(self, seat, span, split)
+        let Some(together) = self.together.as_mut() else {
+            return two_shot(self, seat, span, split);
+        };
+        // The same steps and meetings as there.
+        let ticket = span.ticket(seat, split.fingerprint());
+        let seen = seat.rendezvous.meet(seat.rank, ticket, [span.address, 0, 0, 0])?;
+        let copies: Vec<u64> = seen.iter().map(|payload| payload[0]).collect();
+        let (name, stream, kernels) = (&self.name, self.stream.0, &self.kernels);
+        if span.op != MergeOp::Gather {
+            let part = Some((&mut *together, Meets { before: true, after: false }));
+            kernels.reduce(name, stream, &span, &copies, split.range(seat.rank), part)?;
+        }
+        let part = Some((together, Meets { before: true, after: true }));
+        kernels.fetch(name, stream, &span, &copies, (split, seat.rank), part)
     }
 
     fn reads_marks(&self) -> bool {
@@ -270,11 +345,14 @@ impl Collective for PeerCollective {
         let exact = arrays.iter().all(|(_, marks)| marks.are_exact());
         let place = &seat.rendezvous;
         place.post(seat.rank, Some(Arc::new(own.collect::<Addresses>())));
-        let published = self.publish()?;
+        let by_hosts = self.together.is_none();
+        let published = if by_hosts { self.publish()? } else { 0 };
         let seen = place.meet(seat.rank, ticket, [0, published, u64::from(exact), 0])?;
         let known = seen.iter().all(|payload| payload[2] != 0);
         if known {
-            self.acquire(&seen)?;
+            if by_hosts {
+                self.acquire(&seen)?;
+            }
             let posted = (0..seat.world).map(|rank| place.posted(rank)?.downcast().ok());
             let posted: Option<Vec<Arc<Addresses>>> = posted.collect();
             let lost = || Error::machine("addresses that were not told; this is a bug");
@@ -282,8 +360,13 @@ impl Collective for PeerCollective {
             for (at, (span, marks)) in arrays.iter().enumerate() {
                 let copies = posted.iter().map(|addresses| addresses[at]);
                 let (name, stream) = (&self.name, self.stream.0);
-                self.kernels.marked(name, stream, (span, marks), copies, seat.rank)?;
+                let meets = Meets { before: at == 0, after: at + 1 == arrays.len() };
+                let part = self.together.as_mut().map(|together| (together, meets));
+                self.kernels.marked(name, stream, (span, marks), copies, seat.rank, part)?;
             }
+        }
+        if !by_hosts {
+            return Ok(known);
         }
         let published = self.publish()?;
         let seen = place.meet(seat.rank, ticket, [0, published, 0, 0])?;
@@ -295,7 +378,7 @@ impl Collective for PeerCollective {
     }
 
     fn joint(&self) -> Option<Joint> {
-        self.joint
+        self.together.as_ref().map(|together| together.joint)
     }
 
     fn order(&mut self, seat: &Seat, what: Ticket) -> Result<()> {
@@ -333,11 +416,11 @@ impl Mover for PeerCollective {
         if range.is_empty() {
             return Ok(());
         }
-        self.kernels.reduce(&self.name, self.stream.0, span, copies, range)
+        self.kernels.reduce(&self.name, self.stream.0, span, copies, range, None)
     }
 
     fn fetch(&mut self, span: &Span, copies: &[u64], split: &Split, rank: usize) -> Result<()> {
-        self.kernels.fetch(&self.name, self.stream.0, span, copies, split, rank)
+        self.kernels.fetch(&self.name, self.stream.0, span, copies, (split, rank), None)
     }
 }
 

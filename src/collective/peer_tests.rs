@@ -18,7 +18,8 @@ fn copy_words(r: &Replica, kernels: &MergeKernels, from: u64, to: u64, words: u6
     let span = Span { label: "copy", address: to, length, dtype, op };
     device.queued();
     if words > 0 {
-        kernels.reduce(&device.info.device, device.stream(), &span, &[from], 0..words)?;
+        let (name, stream) = (&device.info.device, device.stream());
+        kernels.reduce(name, stream, &span, &[from], 0..words, None)?;
     }
     Ok(())
 }

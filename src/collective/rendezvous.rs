@@ -80,8 +80,8 @@ pub struct Rendezvous {
     /// Whether a member has ended its part of the program that runs.
     ended: Vec<AtomicBool>,
     members: Vec<Mutex<Member>>,
-    /// A place a member: written before a meeting, read after it, cleared after the next.
-    board: Vec<Mutex<Option<Posted>>>,
+    /// Two places a member, for meetings in turn: written before a meeting, read between it and the next.
+    board: Vec<[Mutex<Option<Posted>>; 2]>,
     /// Of the members' GPUs: pinned words, not 0 asks kernels that wait for others to leave; and contexts, whose memory
     /// others may still write into then, so that it is leaked.
     watched: Mutex<Vec<Watched>>,
@@ -120,7 +120,7 @@ impl Rendezvous {
             busy: (0..world).map(|_| AtomicBool::new(false)).collect(),
             ended: (0..world).map(|_| AtomicBool::new(false)).collect(),
             members: devices.iter().map(|d| Mutex::new(member(d))).collect(),
-            board: devices.iter().map(|_| Mutex::new(None)).collect(),
+            board: devices.iter().map(|_| Default::default()).collect(),
             watched: Mutex::new(Vec::new()),
             deadline,
             step_limit: STEP_LIMIT,
@@ -224,14 +224,19 @@ impl Rendezvous {
         }
     }
 
-    /// Puts up what `rank` has for the others, or takes it down.
+    /// Puts up what `rank` has for the others at its next meeting, or takes down what it put up for the one before the last.
     pub(crate) fn post(&self, rank: usize, what: Option<Posted>) {
-        *lock(&self.board[rank]) = what;
+        *lock(&self.board[rank][self.turn(0)]) = what;
     }
 
-    /// What `rank` has put up.
-    pub(crate) fn posted(&self, rank: usize) -> Option<Posted> {
-        lock(&self.board[rank]).clone()
+    /// What `other` has put up for the last meeting, for a member that has not come to the next.
+    pub(crate) fn posted(&self, other: usize) -> Option<Posted> {
+        lock(&self.board[other][self.turn(1)]).clone()
+    }
+
+    /// The place of the board for the next meeting, or that of so many before it. No meeting opens without the member that asks.
+    fn turn(&self, before: u64) -> usize {
+        (self.generation.load(Ordering::Acquire).wrapping_sub(before) & 1) as usize
     }
 
     /// Ends every present and future meeting with `error`, unless an earlier one already did.

@@ -404,7 +404,7 @@ impl Replica {
                 device.mark(1, true)?;
                 self.merge_marked = true;
             }
-            Backend::Cuda(_) => {}
+            Backend::Cuda(device) => device.queued(),
             Backend::Host(_) => self.clock.merge_ms += start.elapsed().as_secs_f64() * 1e3,
         }
         Ok(merged)
