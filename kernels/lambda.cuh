@@ -62,13 +62,11 @@ template <typename T> __device__ __forceinline__ T unchanged(const T* at) { retu
 const u32 BLOCK = 32;  // @host elements of an array for which there is one mark
 const u32 LINE = 256;  // @host nodes of a set for which there is one mark
 
-// Bit k of marks: whether block k of an array may have changed since the last merge, or line k of a set may hold a node.
+// Sets bit k of marks: block k of an array may have changed since the last merge, or line k of a set may hold a node. Lanes often
+// want the same mark, and their atomics would wait for each other: one lane sets it for all that want its mark.
 __device__ __forceinline__ void set_mark(u32* marks, u64 k) {
-    u32 bit = 1u << (k & 31u);
-    if (__ldcg(marks + (k >> 5)) & bit) return;
-    // Lanes often want the same mark, and their atomics would wait for each other: one lane sets it for all that want its mark.
     u32 active = __activemask(), leader = __ffs(active) - 1;
-    if (__shfl_sync(active, k, leader) != k || lane_id() == leader) atomicOr(marks + (k >> 5), bit);
+    if (__shfl_sync(active, k, leader) != k || lane_id() == leader) atomicOr(marks + (k >> 5), 1u << (k & 31u));
 }
 
 // *to = sum[0], to which all blocks have added, by the last of them; sum[0] and sum[1] are zeros then.
@@ -96,7 +94,9 @@ template <typename T> struct Span {  // @host
         return *at;
     }
     __device__ __forceinline__ void mark(u64 i) const {
-        if (marks && i < length) set_mark(marks, i / BLOCK);
+        if (!marks || i >= length) return;
+        u64 block = i / BLOCK;
+        if ((__ldcg(marks + (block >> 5)) >> (block & 31u) & 1u) == 0) set_mark(marks, block);
     }
 };
 
@@ -165,11 +165,12 @@ struct Set {  // @host
     // Whether it was new.
     __device__ __forceinline__ bool insert(u64 v) const {
         if (!inside(v, length, bad, argument)) return false;
-        u32 bit = 1u << (v & 31u), seen = __ldcg(words + (v >> 5));
-        if (seen & bit) return false;
-        // Where there is a node, whoever put the first one marks the line.
-        if (seen == 0) set_mark(marks, v / LINE);
-        return (atomicOr(words + (v >> 5), bit) & bit) == 0;
+        u32 bit = 1u << (v & 31u);
+        if (__ldcg(words + (v >> 5)) & bit) return false;
+        u32 was = atomicOr(words + (v >> 5), bit);
+        // Where there is a node, whoever put the first one marks the line. A look at the mark would be one more wait.
+        if (was == 0) set_mark(marks, v / LINE);
+        return (was & bit) == 0;
     }
     __device__ __forceinline__ void erase(u64 v) const {
         if (inside(v, length, bad, argument)) atomicAnd(words + (v >> 5), ~(1u << (v & 31u)));

@@ -21,14 +21,25 @@ struct FetchArgs {  // @host
     Exchange exchange;
 };
 
-// Of arrays: the marks of blocks that may have changed since the last merge; of sets, those of lines that may hold a node.
-struct MarkedArgs {  // @host
-    u64 copies[REPLICAS];  // address of element 0 of every replica's array, in rank order
+const u32 MARKED = 4;  // @host arrays that a launch merges where they are marked, at most
+const u32 SETS = 6;    // @host the kind of sets; that of arrays is their Dtype's number
+
+// An array with the marks of blocks that may have changed since the last merge, or a set with those of lines that may hold a node.
+struct MarkedArray {  // @host
+    u64 copies[REPLICAS];  // address of element 0 of every replica's, in rank order
     u64 marks[REPLICAS];   // of every replica's marks
     u64 length;            // elements
-    u64 words;             // of marks
+    u64 tasks;             // of this replica, those of the arrays before it included
+    u32 kind;
+    u32 op;                // Op
+    u32 shift;             // 1 << shift warps share a word of marks
+    u32 unused;
+};
+
+struct MarkedArgs {  // @host
+    MarkedArray arrays[MARKED];
+    u32 count;  // of arrays
     u32 world, rank;
-    u32 op;  // Op
     u32 unused;
     Exchange exchange;
 };
@@ -103,64 +114,107 @@ template <typename T> __device__ void reduce_any(const MergeArgs& a) {
 }
 
 // Word `at` of everybody's marks, together. Lane r gets the word of replica r in `own`.
-__device__ __forceinline__ u32 all_marks(const MarkedArgs& a, u64 at, u32& own) {
-    own = lane_id() < a.world ? ((const u32*)a.marks[lane_id()])[at] : 0u;
+__device__ __forceinline__ u32 all_marks(const MarkedArray& m, u32 world, u64 at, u32& own) {
+    own = lane_id() < world ? ((const u32*)m.marks[lane_id()])[at] : 0u;
     return warp_or(own);
+}
+
+template <typename T> __device__ __forceinline__ T merged(T a, T b, u32 op) {
+    return op == OP_OR ? Or<T>::apply(a, b) : op == OP_MIN ? Min<T>::apply(a, b) : Max<T>::apply(a, b);
+}
+template <> __device__ __forceinline__ float merged(float a, float b, u32 op) {
+    return op == OP_MIN ? Min<float>::apply(a, b) : Max<float>::apply(a, b);
+}
+template <> __device__ __forceinline__ double merged(double a, double b, u32 op) {
+    return op == OP_MIN ? Min<double>::apply(a, b) : Max<double>::apply(a, b);
 }
 
 // `sum` to the copies that hold something else.
 template <typename T, u32 MOST>
-__device__ __forceinline__ void spread(const MarkedArgs& a, u64 i, const T* was, T sum) {
+__device__ __forceinline__ void spread(const MarkedArray& m, u32 world, u64 i, const T* was, T sum) {
 #pragma unroll
     for (u32 r = 0; r < MOST; r++)
-        if (r < a.world && !same_bits(was[r], sum)) ((T*)a.copies[r])[i] = sum;
+        if (r < world && !same_bits(was[r], sum)) ((T*)m.copies[r])[i] = sum;
 }
 
-// Reduces the blocks that anybody has marked, into all copies, and takes the marks away. A warp takes a word of marks: nobody else
-// reads or writes that word or its blocks meanwhile. Replicas take words in turn, since changes lie side by side. MOST is the most
-// replicas there are; TOGETHER blocks are loaded at a time.
-template <typename T, template <typename> class Op, u32 MOST, u32 TOGETHER> __device__ void marked(const MarkedArgs& a) {
-    u32 lane = lane_id();
-    u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
-    for (u64 at = a.rank + warp * a.world; at < a.words; at += warps * a.world) {
-        u32 own, rest = all_marks(a, at, own);
-        if (own) ((u32*)a.marks[lane])[at] = 0;
-        while (rest) {
-            u64 i[TOGETHER];
-            T was[TOGETHER][MOST], sum[TOGETHER];
+// Reduces the blocks that anybody has marked in a part of a word of marks, into all copies, and takes the marks away. Nobody else
+// writes that part, or reads or writes its blocks, meanwhile. MOST is the most replicas there are; TOGETHER blocks are loaded at a
+// time.
+template <typename T, u32 MOST, u32 TOGETHER>
+__device__ void marked(const MarkedArray& m, u32 world, u64 at, u32 part) {
+    u32 lane = lane_id(), bits = 32u >> m.shift, mask = (0xffffffffu >> (32u - bits)) << (part * bits);
+    u32 own, rest = all_marks(m, world, at, own) & mask;
+    if (own & mask) {
+        u64 marks = m.marks[lane];
+        if (m.shift == 0) ((u32*)marks)[at] = 0;
+        else if (m.shift == 1) ((unsigned short*)marks)[at * 2 + part] = 0;
+        else ((u8*)marks)[at * 4 + part] = 0;
+    }
+    while (rest) {
+        u64 i[TOGETHER];
+        T was[TOGETHER][MOST], sum[TOGETHER];
 #pragma unroll
-            for (u32 k = 0; k < TOGETHER; k++) {
-                i[k] = rest ? (at * 32 + __ffs(rest) - 1) * BLOCK + lane : a.length;
-                rest &= rest - 1;
+        for (u32 k = 0; k < TOGETHER; k++) {
+            i[k] = rest ? (at * 32 + __ffs(rest) - 1) * BLOCK + lane : m.length;
+            rest &= rest - 1;
 #pragma unroll
-                for (u32 r = 0; r < MOST; r++)
-                    was[k][r] = r < a.world && i[k] < a.length ? ((const T*)a.copies[r])[i[k]] : T(0);
-            }
+            for (u32 r = 0; r < MOST; r++)
+                was[k][r] = r < world && i[k] < m.length ? ((const T*)m.copies[r])[i[k]] : T(0);
+        }
 #pragma unroll
-            for (u32 k = 0; k < TOGETHER; k++) {
-                sum[k] = was[k][0];
+        for (u32 k = 0; k < TOGETHER; k++) {
+            sum[k] = was[k][0];
 #pragma unroll
-                for (u32 r = 1; r < MOST; r++)
-                    if (r < a.world) sum[k] = Op<T>::apply(sum[k], was[k][r]);
-                if (i[k] < a.length) spread<T, MOST>(a, i[k], was[k], sum[k]);
-            }
+            for (u32 r = 1; r < MOST; r++)
+                if (r < world) sum[k] = merged(sum[k], was[k][r], m.op);
+            if (i[k] < m.length) spread<T, MOST>(m, world, i[k], was[k], sum[k]);
         }
     }
 }
 
-template <typename T, template <typename> class Op> __device__ void marked_of(const MarkedArgs& a) {
-    if (a.world == 2) marked<T, Op, 2, 4>(a);
-    else marked<T, Op, REPLICAS, 1>(a);
+template <typename T> __device__ void marked_of(const MarkedArray& m, u32 world, u64 at, u32 part) {
+    if (world == 2) marked<T, 2, 4>(m, world, at, part);
+    else marked<T, REPLICAS, 1>(m, world, at, part);
 }
 
-template <typename T> __device__ void marked_ordered(const MarkedArgs& a) {
-    if (a.op == OP_MIN) marked_of<T, Min>(a);
-    else marked_of<T, Max>(a);
+// The union of sets, into all copies, in the lines of a word that anybody has marked, a lane a line. These stay marked, on all
+// replicas.
+__device__ void union_of(const MarkedArray& m, u32 world, u64 at) {
+    const u32 words = LINE / 64;
+    u32 lane = lane_id(), own, all = all_marks(m, world, at, own);
+    if (lane < world && own != all) ((u32*)m.marks[lane])[at] = all;
+    if ((all >> lane & 1u) == 0) return;
+    u64 first = (at * 32 + lane) * words, sum[words] = {};
+    for (u32 r = 0; r < world; r++) {
+#pragma unroll
+        for (u32 k = 0; k < words; k++)
+            if (first + k < m.length) sum[k] |= ((const u64*)m.copies[r])[first + k];
+    }
+    for (u32 r = 0; r < world; r++) {
+#pragma unroll
+        for (u32 k = 0; k < words; k++)
+            if (first + k < m.length) ((u64*)m.copies[r])[first + k] = sum[k];
+    }
 }
 
-template <typename T> __device__ void marked_any(const MarkedArgs& a) {
-    if (a.op == OP_OR) marked_of<T, Or>(a);
-    else marked_ordered<T>(a);
+// Replicas take words of marks in turn, since changes lie side by side.
+__device__ __forceinline__ void all_marked(const MarkedArgs& a) {
+    u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
+    u64 before = 0;
+    u32 k = 0;
+    for (u64 task = warp; task < a.arrays[a.count - 1].tasks; task += warps) {
+        for (; task >= a.arrays[k].tasks; k++) before = a.arrays[k].tasks;
+        const MarkedArray& m = a.arrays[k];
+        u64 at = a.rank + ((task - before) >> m.shift) * a.world;
+        u32 part = (u32)(task - before) & ((1u << m.shift) - 1u);
+        if (m.kind == SETS) union_of(m, a.world, at);
+        else if (m.kind == 0) marked_of<u8>(m, a.world, at, part);
+        else if (m.kind == 1) marked_of<u32>(m, a.world, at, part);
+        else if (m.kind == 2) marked_of<u64>(m, a.world, at, part);
+        else if (m.kind == 3) marked_of<int>(m, a.world, at, part);
+        else if (m.kind == 4) marked_of<float>(m, a.world, at, part);
+        else marked_of<double>(m, a.world, at, part);
+    }
 }
 
 // A kernel a type, since compilers work on several kernels at once. Two blocks are resident on a multiprocessor: as many as an
@@ -184,50 +238,8 @@ extern "C" __global__ void __launch_bounds__(512, 2) merge_reduce_f64(const Merg
     exchanged(a.exchange, [&] { reduce_ordered<double>(a); });
 }
 
-extern "C" __global__ void __launch_bounds__(512, 2) merge_marked_u8(const MarkedArgs a) {
-    exchanged(a.exchange, [&] { marked_any<u8>(a); });
-}
-extern "C" __global__ void __launch_bounds__(512, 2) merge_marked_u32(const MarkedArgs a) {
-    exchanged(a.exchange, [&] { marked_any<u32>(a); });
-}
-extern "C" __global__ void __launch_bounds__(512, 2) merge_marked_u64(const MarkedArgs a) {
-    exchanged(a.exchange, [&] { marked_any<u64>(a); });
-}
-extern "C" __global__ void __launch_bounds__(512, 2) merge_marked_i32(const MarkedArgs a) {
-    exchanged(a.exchange, [&] { marked_ordered<int>(a); });
-}
-extern "C" __global__ void __launch_bounds__(512, 2) merge_marked_f32(const MarkedArgs a) {
-    exchanged(a.exchange, [&] { marked_ordered<float>(a); });
-}
-extern "C" __global__ void __launch_bounds__(512, 2) merge_marked_f64(const MarkedArgs a) {
-    exchanged(a.exchange, [&] { marked_ordered<double>(a); });
-}
-
-// The union of sets, into all copies, in the lines that anybody has marked, a lane a line. These stay marked, on all replicas.
-__device__ __forceinline__ void sets(const MarkedArgs& a) {
-    const u32 words = LINE / 64;
-    u32 lane = lane_id();
-    u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
-    for (u64 at = a.rank + warp * a.world; at < a.words; at += warps * a.world) {
-        u32 own, all = all_marks(a, at, own);
-        if (lane < a.world && own != all) ((u32*)a.marks[lane])[at] = all;
-        if ((all >> lane & 1u) == 0) continue;
-        u64 first = (at * 32 + lane) * words, sum[words] = {};
-        for (u32 r = 0; r < a.world; r++) {
-#pragma unroll
-            for (u32 k = 0; k < words; k++)
-                if (first + k < a.length) sum[k] |= ((const u64*)a.copies[r])[first + k];
-        }
-        for (u32 r = 0; r < a.world; r++) {
-#pragma unroll
-            for (u32 k = 0; k < words; k++)
-                if (first + k < a.length) ((u64*)a.copies[r])[first + k] = sum[k];
-        }
-    }
-}
-
-extern "C" __global__ void __launch_bounds__(512, 2) merge_sets(const MarkedArgs a) {
-    exchanged(a.exchange, [&] { sets(a); });
+extern "C" __global__ void __launch_bounds__(512, 2) merge_marked(const __grid_constant__ MarkedArgs a) {
+    exchanged(a.exchange, [&] { all_marked(a); });
 }
 
 // Copies every other owner's slice from that owner; blocks are dealt over the owners, so that all links

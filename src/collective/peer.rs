@@ -10,7 +10,7 @@ use super::{Payload, Split, Ticket, apart};
 use crate::collective::host::HostCollective;
 use crate::device::kernels::hive::{Meeting, OP_MAX, OP_MIN, OP_OR, OP_SUM};
 use crate::device::kernels::joint::{Exchange, Joint, Mail};
-use crate::device::kernels::merge::{FetchArgs, MarkedArgs, MergeArgs};
+use crate::device::kernels::merge::{FetchArgs, MARKED, MarkedArgs, MergeArgs, SETS};
 use crate::device::{CudaDevice, DeviceBuffer, EVENT_RING, KERNELS, Launch, Pinned};
 use crate::error::{Error, Result};
 use bytemuck::Zeroable;
@@ -122,8 +122,7 @@ fn exchange(part: Part<'_>, blocks: u32) -> Exchange {
 pub(super) struct MergeKernels {
     /// In the order of [`Dtype`].
     reduce: [crate::device::Function; 6],
-    marked: [crate::device::Function; 6],
-    sets: crate::device::Function,
+    marked: crate::device::Function,
     fetch: crate::device::Function,
     /// Most blocks that are resident at once, where nobody shares the GPU.
     resident: u32,
@@ -152,18 +151,9 @@ impl MergeKernels {
             load("merge_reduce_f32")?,
             load("merge_reduce_f64")?,
         ];
-        let marked = [
-            load("merge_marked_u8")?,
-            load("merge_marked_u32")?,
-            load("merge_marked_u64")?,
-            load("merge_marked_i32")?,
-            load("merge_marked_f32")?,
-            load("merge_marked_f64")?,
-        ];
         Ok(MergeKernels {
             reduce,
-            marked,
-            sets: load("merge_sets")?,
+            marked: load("merge_marked")?,
             fetch: load("merge_fetch")?,
             resident: (device.info.multiprocessors * RESIDENT / device.sharers).max(1),
         })
@@ -201,32 +191,39 @@ impl MergeKernels {
         crate::device::launch_on(name, stream, self.reduce[span.dtype as usize], shape, &args)
     }
 
-    /// What anybody has marked, in the words of marks that are this replica's; `copies` are addresses of arrays and of marks.
+    /// What anybody has marked of some arrays, in the words of marks that are this replica's. `posted` are everybody's addresses.
     fn marked(
         &self,
-        name: &str,
-        stream: sys::CUstream,
-        (span, marks): (&Span, &Marks),
-        copies: impl Iterator<Item = [u64; 2]>,
+        (name, stream): (&str, sys::CUstream),
+        arrays: &[(Span, &Marks)],
+        posted: &[&[[u64; 2]]],
         rank: usize,
         part: Part,
     ) -> Result<()> {
-        let (length, words) = (span.length, marks.words());
-        let mut args = MarkedArgs { length, words, ..MarkedArgs::zeroed() };
-        for (at, [copy, marks]) in copies.enumerate() {
-            (args.copies[at], args.marks[at]) = (copy, marks);
-            args.world = at as u32 + 1;
+        let mut args = MarkedArgs::zeroed();
+        let world = posted.len() as u32;
+        (args.count, args.world, args.rank) = (arrays.len() as u32, world, rank as u32);
+        // A warp a word, or a part of one where there would be few.
+        let words =
+            |marks: &Marks| marks.words().saturating_sub(rank as u64).div_ceil(world.into());
+        let warps = u64::from(self.resident * THREADS / 32);
+        let all: u64 = arrays.iter().map(|(_, marks)| words(marks)).sum();
+        let shift = (0..2).take_while(|shift| all << (shift + 1) <= warps).count() as u32;
+        let mut tasks = 0;
+        for (at, (array, (span, marks))) in args.arrays.iter_mut().zip(arrays).enumerate() {
+            for (other, addresses) in posted.iter().enumerate() {
+                [array.copies[other], array.marks[other]] = addresses[at];
+            }
+            (array.kind, array.shift) = match marks.of() {
+                Marked::Blocks => (span.dtype as u32, shift),
+                Marked::Lines => (SETS, 0),
+            };
+            tasks += words(marks) << array.shift;
+            (array.length, array.tasks, array.op) = (span.length, tasks, op_code(span.op));
         }
-        (args.rank, args.op) = (rank as u32, op_code(span.op));
-        let kernel = match marks.of() {
-            Marked::Blocks => self.marked[span.dtype as usize],
-            Marked::Lines => self.sets,
-        };
-        // A warp a word.
-        let blocks = self.blocks(&part, words.div_ceil(u64::from(args.world * THREADS / 32)));
+        let blocks = self.blocks(&part, tasks.div_ceil(u64::from(THREADS / 32)));
         args.exchange = exchange(part, blocks);
-        let shape = Launch::of(blocks, THREADS);
-        crate::device::launch_on(name, stream, kernel, shape, &args)
+        crate::device::launch_on(name, stream, self.marked, Launch::of(blocks, THREADS), &args)
     }
 
     /// Every other owner's slice, in one launch.
@@ -357,12 +354,15 @@ impl Collective for PeerCollective {
             let posted: Option<Vec<Arc<Addresses>>> = posted.collect();
             let lost = || Error::machine("addresses that were not told; this is a bug");
             let posted = posted.ok_or_else(lost)?;
-            for (at, (span, marks)) in arrays.iter().enumerate() {
-                let copies = posted.iter().map(|addresses| addresses[at]);
-                let (name, stream) = (&self.name, self.stream.0);
-                let meets = Meets { before: at == 0, after: at + 1 == arrays.len() };
+            let most = MARKED as usize;
+            for (at, some) in arrays.chunks(most).enumerate() {
+                let own = at * most..at * most + some.len();
+                let meets = Meets { before: at == 0, after: own.end == arrays.len() };
+                let addresses: Vec<&[[u64; 2]]> =
+                    posted.iter().map(|all| &all[own.clone()]).collect();
                 let part = self.together.as_mut().map(|together| (together, meets));
-                self.kernels.marked(name, stream, (span, marks), copies, seat.rank, part)?;
+                let on = (self.name.as_str(), self.stream.0);
+                self.kernels.marked(on, some, &addresses, seat.rank, part)?;
             }
         }
         if !by_hosts {
