@@ -118,8 +118,9 @@ struct Exchange {  // @host
     u32 before, after;
 };
 
-// Does `work` as part of an exchange.
-template <typename W> __device__ __forceinline__ void exchanged(const Exchange& e, const W& work) {
+// Does `work` as part of an exchange, and `then` when everybody has.
+template <typename W, typename T>
+__device__ __forceinline__ void exchanged(const Exchange& e, const W& work, const T& then) {
     if (e.joint.world == 1) return work();
     Grid grid = {e.at, e.abort, ~0ull, e.arrived, 0};
     u64* met = &e.joint.mail[e.joint.rank]->epoch;
@@ -128,7 +129,12 @@ template <typename W> __device__ __forceinline__ void exchanged(const Exchange& 
     if (e.before && !meet(grid, e.joint, epoch, NULL, NULL, NULL, letter)) return;
     work();
     if (e.after && !meet(grid, e.joint, epoch, NULL, NULL, NULL, letter)) return;
+    then();
     if (blockIdx.x == 0 && threadIdx.x == 0) __stcg(met, epoch);
+}
+
+template <typename W> __device__ __forceinline__ void exchanged(const Exchange& e, const W& work) {
+    exchanged(e, work, [] {});
 }
 
 // A word to all others' copies of an array, which its owner alone writes.

@@ -29,7 +29,7 @@ struct MarkedArray {  // @host
     u64 copies[REPLICAS];  // address of element 0 of every replica's, in rank order
     u64 marks[REPLICAS];   // of every replica's marks
     u64 length;            // elements
-    u64 tasks;             // of this replica, those of the arrays before it included
+    u64 tasks;             // those of the arrays before it included
     u32 kind;
     u32 op;                // Op
     u32 shift;             // 1 << shift warps share a word of marks
@@ -113,12 +113,6 @@ template <typename T> __device__ void reduce_any(const MergeArgs& a) {
     else reduce_ordered<T>(a);
 }
 
-// Word `at` of everybody's marks, together. Lane r gets the word of replica r in `own`.
-__device__ __forceinline__ u32 all_marks(const MarkedArray& m, u32 world, u64 at, u32& own) {
-    own = lane_id() < world ? ((const u32*)m.marks[lane_id()])[at] : 0u;
-    return warp_or(own);
-}
-
 template <typename T> __device__ __forceinline__ T merged(T a, T b, u32 op) {
     return op == OP_OR ? Or<T>::apply(a, b) : op == OP_MIN ? Min<T>::apply(a, b) : Max<T>::apply(a, b);
 }
@@ -129,91 +123,146 @@ template <> __device__ __forceinline__ double merged(double a, double b, u32 op)
     return op == OP_MIN ? Min<double>::apply(a, b) : Max<double>::apply(a, b);
 }
 
-// `sum` to the copies that hold something else.
-template <typename T, u32 MOST>
-__device__ __forceinline__ void spread(const MarkedArray& m, u32 world, u64 i, const T* was, T sum) {
-#pragma unroll
-    for (u32 r = 0; r < MOST; r++)
-        if (r < world && !same_bits(was[r], sum)) ((T*)m.copies[r])[i] = sum;
+// Four values of a byte.
+struct Bytes {
+    u32 four;
+};
+template <> __device__ __forceinline__ Bytes merged(Bytes a, Bytes b, u32 op) {
+    u32 x = a.four, y = b.four;
+    return Bytes{op == OP_OR ? x | y : op == OP_MIN ? __vminu4(x, y) : __vmaxu4(x, y)};
+}
+template <> __device__ __forceinline__ bool same_bits(Bytes a, Bytes b) { return a.four == b.four; }
+
+// How many T so many elements are.
+template <typename T> __device__ __forceinline__ constexpr u64 values_of(u64 elements) { return elements; }
+template <> __device__ __forceinline__ constexpr u64 values_of<Bytes>(u64 bytes) { return (bytes + 3) / 4; }
+
+// Values that lie side by side: what a lane has of a block.
+template <typename T> __device__ __forceinline__ Wide<T>& lot(const MarkedArray& m, u32 r, u64 i) {
+    return *(Wide<T>*)(m.copies[r] + i * sizeof(T));
 }
 
-// Reduces the blocks that anybody has marked in a part of a word of marks, into all copies, and takes the marks away. Nobody else
-// writes that part, or reads or writes its blocks, meanwhile. MOST is the most replicas there are; TOGETHER blocks are loaded at a
-// time.
-template <typename T, u32 MOST, u32 TOGETHER>
-__device__ void marked(const MarkedArray& m, u32 world, u64 at, u32 part) {
+template <typename T> __device__ __forceinline__ bool differ(const Wide<T>& a, const Wide<T>& b) {
+    bool any = false;
+#pragma unroll
+    for (u32 k = 0; k < 16 / sizeof(T); k++) any = any || !same_bits(a.value[k], b.value[k]);
+    return any;
+}
+
+template <typename T> __device__ __forceinline__ Wide<T> merged(const Wide<T>& a, const Wide<T>& b, u32 op) {
+    Wide<T> both;
+#pragma unroll
+    for (u32 k = 0; k < 16 / sizeof(T); k++) both.value[k] = merged(a.value[k], b.value[k], op);
+    return both;
+}
+
+// Makes the blocks of which a part of a word of marks tells the same as those of all others.
+//
+// What one replica alone has marked, others have as it was: each of them takes it over. A copy may be read while its owner takes
+// over others': that changes nothing, since a value counts once however often it is merged. Where the operation gives something
+// else than what was written, the writer gets it back. Of two replicas each takes over what both have marked. Of more, replicas in
+// turn merge that into all copies.
+template <typename T> __device__ void merge_blocks(const MarkedArgs& a, const MarkedArray& m, u64 at, u32 part) {
+    // Lanes of a block, and blocks that a warp takes at a time. What lies behind an array is nobody's.
+    const u32 VALUES = 16 / sizeof(T), LANES = values_of<T>(BLOCK) / VALUES, GROUP = 32 / LANES, LOW = (1u << GROUP) - 1u;
+    const u32 TOGETHER = 2;
     u32 lane = lane_id(), bits = 32u >> m.shift, mask = (0xffffffffu >> (32u - bits)) << (part * bits);
-    u32 own, rest = all_marks(m, world, at, own) & mask;
-    if (own & mask) {
-        u64 marks = m.marks[lane];
-        if (m.shift == 0) ((u32*)marks)[at] = 0;
-        else if (m.shift == 1) ((unsigned short*)marks)[at * 2 + part] = 0;
-        else ((u8*)marks)[at * 4 + part] = 0;
+    u32 word = lane < a.world ? ((const volatile u32*)m.marks[lane])[at] & mask : 0u;
+    // Who of the others has marked block `lane`.
+    u32 others = 0, once = 0, several = 0, marker = a.rank;
+#pragma unroll 1
+    for (u32 r = 0; r < a.world; r++) {
+        u32 one = __shfl_sync(FULL, word, r);
+        several |= once & one;
+        once |= one;
+        if (r == a.rank) continue;
+        others |= one;
+        if (one >> lane & 1u) marker = r;
     }
+    u32 rest = a.world == 2 ? others : others & ~several;
+    u64 length = values_of<T>(m.length), base = at * 32 * values_of<T>(BLOCK) + lane % LANES * VALUES;
     while (rest) {
-        u64 i[TOGETHER];
-        T was[TOGETHER][MOST], sum[TOGETHER];
+        u32 block[TOGETHER], from[TOGETHER];
+        Wide<T> theirs[TOGETHER], own[TOGETHER];
 #pragma unroll
         for (u32 k = 0; k < TOGETHER; k++) {
-            i[k] = rest ? (at * 32 + __ffs(rest) - 1) * BLOCK + lane : m.length;
-            rest &= rest - 1;
-#pragma unroll
-            for (u32 r = 0; r < MOST; r++)
-                was[k][r] = r < world && i[k] < m.length ? ((const T*)m.copies[r])[i[k]] : T(0);
+            u32 first = rest ? (__ffs(rest) - 1) / GROUP * GROUP : 0;
+            block[k] = first + lane / LANES;
+            from[k] = __shfl_sync(FULL, marker, block[k]);
+            u64 i = base + block[k] * values_of<T>(BLOCK);
+            if ((rest >> block[k] & 1u) == 0 || i >= length) from[k] = a.rank;
+            rest &= ~(LOW << first);
+            theirs[k] = own[k] = Wide<T>{};
+            if (from[k] != a.rank) theirs[k] = lot<T>(m, from[k], i), own[k] = lot<T>(m, a.rank, i);
         }
 #pragma unroll
         for (u32 k = 0; k < TOGETHER; k++) {
-            sum[k] = was[k][0];
-#pragma unroll
-            for (u32 r = 1; r < MOST; r++)
-                if (r < world) sum[k] = merged(sum[k], was[k][r], m.op);
-            if (i[k] < m.length) spread<T, MOST>(m, world, i[k], was[k], sum[k]);
+            u64 i = base + block[k] * values_of<T>(BLOCK);
+            Wide<T> sum = from[k] < a.rank ? merged(theirs[k], own[k], m.op) : merged(own[k], theirs[k], m.op);
+            bool back = (several >> block[k] & 1u) == 0 && differ(sum, theirs[k]);
+            if (from[k] != a.rank && differ(sum, own[k])) lot<T>(m, a.rank, i) = sum;
+            if (from[k] != a.rank && back) lot<T>(m, from[k], i) = sum;
         }
+    }
+    if (a.world == 2 || at % a.world != a.rank) return;
+    for (rest = several; rest;) {
+        u32 first = (__ffs(rest) - 1) / GROUP * GROUP, block = first + lane / LANES;
+        u64 i = base + block * values_of<T>(BLOCK);
+        bool on = (rest >> block & 1u) != 0 && i < length;
+        rest &= ~(LOW << first);
+        if (!on) continue;
+        Wide<T> sum = lot<T>(m, 0, i);
+#pragma unroll 1
+        for (u32 r = 1; r < a.world; r++) sum = merged(sum, lot<T>(m, r, i), m.op);
+#pragma unroll 1
+        for (u32 r = 0; r < a.world; r++) lot<T>(m, r, i) = sum;
     }
 }
 
-template <typename T> __device__ void marked_of(const MarkedArray& m, u32 world, u64 at, u32 part) {
-    if (world == 2) marked<T, 2, 4>(m, world, at, part);
-    else marked<T, REPLICAS, 1>(m, world, at, part);
-}
-
-// The union of sets, into all copies, in the lines of a word that anybody has marked, a lane a line. These stay marked, on all
-// replicas.
-__device__ void union_of(const MarkedArray& m, u32 world, u64 at) {
+// What others have in the lines of a set that they have marked in a word of marks, a lane a line; they are marked here, too.
+__device__ void merge_lines(const MarkedArgs& a, const MarkedArray& m, u64 at) {
     const u32 words = LINE / 64;
-    u32 lane = lane_id(), own, all = all_marks(m, world, at, own);
-    if (lane < world && own != all) ((u32*)m.marks[lane])[at] = all;
-    if ((all >> lane & 1u) == 0) return;
+    u32 lane = lane_id(), word = lane < a.world ? ((const volatile u32*)m.marks[lane])[at] : 0u;
+    u32 own = __shfl_sync(FULL, word, a.rank), all = warp_or(word);
+    if (lane == 0 && own != all) ((volatile u32*)m.marks[a.rank])[at] = all;
     u64 first = (at * 32 + lane) * words, sum[words] = {};
-    for (u32 r = 0; r < world; r++) {
+    for (u32 r = 0; r < a.world; r++) {
+        if (r == a.rank || (__shfl_sync(FULL, word, r) >> lane & 1u) == 0) continue;
 #pragma unroll
         for (u32 k = 0; k < words; k++)
-            if (first + k < m.length) sum[k] |= ((const u64*)m.copies[r])[first + k];
+            if (first + k < m.length) sum[k] |= __ldcg((const u64*)m.copies[r] + first + k);
     }
-    for (u32 r = 0; r < world; r++) {
 #pragma unroll
-        for (u32 k = 0; k < words; k++)
-            if (first + k < m.length) ((u64*)m.copies[r])[first + k] = sum[k];
-    }
+    for (u32 k = 0; k < words; k++)
+        if (sum[k]) ((u64*)m.copies[a.rank])[first + k] |= sum[k];
 }
 
-// Replicas take words of marks in turn, since changes lie side by side.
-__device__ __forceinline__ void all_marked(const MarkedArgs& a) {
+__device__ __forceinline__ void merge_all(const MarkedArgs& a) {
     u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
     u64 before = 0;
     u32 k = 0;
     for (u64 task = warp; task < a.arrays[a.count - 1].tasks; task += warps) {
         for (; task >= a.arrays[k].tasks; k++) before = a.arrays[k].tasks;
         const MarkedArray& m = a.arrays[k];
-        u64 at = a.rank + ((task - before) >> m.shift) * a.world;
+        u64 at = (task - before) >> m.shift;
         u32 part = (u32)(task - before) & ((1u << m.shift) - 1u);
-        if (m.kind == SETS) union_of(m, a.world, at);
-        else if (m.kind == 0) marked_of<u8>(m, a.world, at, part);
-        else if (m.kind == 1) marked_of<u32>(m, a.world, at, part);
-        else if (m.kind == 2) marked_of<u64>(m, a.world, at, part);
-        else if (m.kind == 3) marked_of<int>(m, a.world, at, part);
-        else if (m.kind == 4) marked_of<float>(m, a.world, at, part);
-        else marked_of<double>(m, a.world, at, part);
+        if (m.kind == SETS) merge_lines(a, m, at);
+        else if (m.kind == 0) merge_blocks<Bytes>(a, m, at, part);
+        else if (m.kind == 1) merge_blocks<u32>(a, m, at, part);
+        else if (m.kind == 2) merge_blocks<u64>(a, m, at, part);
+        else if (m.kind == 3) merge_blocks<int>(a, m, at, part);
+        else if (m.kind == 4) merge_blocks<float>(a, m, at, part);
+        else merge_blocks<double>(a, m, at, part);
+    }
+}
+
+// Takes the own marks of arrays away, when everybody has read them.
+__device__ __forceinline__ void unmark(const MarkedArgs& a) {
+    u64 thread = (u64)blockIdx.x * blockDim.x + threadIdx.x, threads = (u64)gridDim.x * blockDim.x;
+    for (u32 k = 0; k < a.count; k++) {
+        const MarkedArray& m = a.arrays[k];
+        u64 words = m.kind == SETS ? 0 : (m.length + 32 * BLOCK - 1) / (32 * BLOCK);
+        for (u64 at = thread; at < words; at += threads) ((u32*)m.marks[a.rank])[at] = 0;
     }
 }
 
@@ -239,7 +288,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) merge_reduce_f64(const Merg
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) merge_marked(const __grid_constant__ MarkedArgs a) {
-    exchanged(a.exchange, [&] { all_marked(a); });
+    exchanged(a.exchange, [&] { merge_all(a); }, [&] { unmark(a); });
 }
 
 // Copies every other owner's slice from that owner; blocks are dealt over the owners, so that all links

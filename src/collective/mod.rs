@@ -3,7 +3,7 @@
 //! Three collectives behind one trait. `host` and `peer` are the same two-shot algorithm
 //! (`two_shot`) over different memory: everybody reduces its own slice from everybody's copies,
 //! then fetches the other slices from their owners. `nccl` drives its own communicator. Arrays of which it is known where they
-//! were written (`marks`) are merged there alone, in one shot, in which owners write into all copies.
+//! were written (`marks`) are merged there alone, in one shot, in which everybody takes over what others wrote.
 
 mod cells;
 mod chunk;

@@ -191,7 +191,7 @@ impl MergeKernels {
         crate::device::launch_on(name, stream, self.reduce[span.dtype as usize], shape, &args)
     }
 
-    /// What anybody has marked of some arrays, in the words of marks that are this replica's. `posted` are everybody's addresses.
+    /// Takes over what others have marked of some arrays. `posted` are everybody's addresses.
     fn marked(
         &self,
         (name, stream): (&str, sys::CUstream),
@@ -204,10 +204,8 @@ impl MergeKernels {
         let world = posted.len() as u32;
         (args.count, args.world, args.rank) = (arrays.len() as u32, world, rank as u32);
         // A warp a word, or a part of one where there would be few.
-        let words =
-            |marks: &Marks| marks.words().saturating_sub(rank as u64).div_ceil(world.into());
         let warps = u64::from(self.resident * THREADS / 32);
-        let all: u64 = arrays.iter().map(|(_, marks)| words(marks)).sum();
+        let all: u64 = arrays.iter().map(|(_, marks)| marks.words()).sum();
         let shift = (0..2).take_while(|shift| all << (shift + 1) <= warps).count() as u32;
         let mut tasks = 0;
         for (at, (array, (span, marks))) in args.arrays.iter_mut().zip(arrays).enumerate() {
@@ -218,7 +216,7 @@ impl MergeKernels {
                 Marked::Blocks => (span.dtype as u32, shift),
                 Marked::Lines => (SETS, 0),
             };
-            tasks += words(marks) << array.shift;
+            tasks += marks.words() << array.shift;
             (array.length, array.tasks, array.op) = (span.length, tasks, op_code(span.op));
         }
         let blocks = self.blocks(&part, tasks.div_ceil(u64::from(THREADS / 32)));
@@ -357,7 +355,7 @@ impl Collective for PeerCollective {
             let most = MARKED as usize;
             for (at, some) in arrays.chunks(most).enumerate() {
                 let own = at * most..at * most + some.len();
-                let meets = Meets { before: at == 0, after: own.end == arrays.len() };
+                let meets = Meets { before: true, after: true };
                 let addresses: Vec<&[[u64; 2]]> =
                     posted.iter().map(|all| &all[own.clone()]).collect();
                 let part = self.together.as_mut().map(|together| (together, meets));
@@ -373,6 +371,9 @@ impl Collective for PeerCollective {
         place.post(seat.rank, None);
         if known {
             self.acquire(&seen)?;
+            for (_, marks) in arrays.iter().filter(|(_, marks)| marks.of() == Marked::Blocks) {
+                marks.clear()?;
+            }
         }
         Ok(known)
     }
