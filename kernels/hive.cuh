@@ -208,7 +208,8 @@ __device__ __forceinline__ void note(RoundLog* at, u32 entry, u64 kind, u64 node
 #if __CUDA_ARCH__ >= 800
 __device__ __forceinline__ u32 warp_min(u32 value) { return __reduce_min_sync(FULL, value); }
 __device__ __forceinline__ u32 warp_max(u32 value) { return __reduce_max_sync(FULL, value); }
-__device__ __forceinline__ u32 warp_or(u32 value) { return __reduce_or_sync(FULL, value); }
+__device__ __forceinline__ u32 group_or(u32 lanes, u32 value) { return __reduce_or_sync(lanes, value); }
+__device__ __forceinline__ u32 warp_or(u32 value) { return group_or(FULL, value); }
 __device__ __forceinline__ u32 warp_add(u32 value) { return __reduce_add_sync(FULL, value); }
 #else
 template <typename F> __device__ __forceinline__ u32 warp_all(u32 value, const F& f) {
@@ -224,6 +225,12 @@ __device__ __forceinline__ u32 warp_max(u32 value) {
 }
 __device__ __forceinline__ u32 warp_or(u32 value) {
     return warp_all(value, [](u32 a, u32 b) { return a | b; });
+}
+// Over some lanes, which call it together.
+__device__ __forceinline__ u32 group_or(u32 lanes, u32 value) {
+    u32 all = 0;
+    for (u32 rest = lanes; rest; rest &= rest - 1) all |= __shfl_sync(lanes, value, __ffs(rest) - 1);
+    return all;
 }
 __device__ __forceinline__ u32 warp_add(u32 value) {
     return warp_all(value, [](u32 a, u32 b) { return a + b; });

@@ -165,12 +165,22 @@ struct Set {  // @host
     // Whether it was new.
     __device__ __forceinline__ bool insert(u64 v) const {
         if (!inside(v, length, bad, argument)) return false;
-        u32 bit = 1u << (v & 31u);
-        if (__ldcg(words + (v >> 5)) & bit) return false;
-        u32 was = atomicOr(words + (v >> 5), bit);
+        u32 at = (u32)(v >> 5), bit = 1u << (v & 31u);
+        if (__ldcg(words + at) & bit) return false;
+        // Lanes often insert into one word: the first of them does it for all. Of those that insert the same node one finds it new.
+        u32 active = __activemask(), first = __ffs(active) - 1, leader = lane_id(), all = bit;
+        u32 same = __ballot_sync(active, at == __shfl_sync(active, at, first));
+        bool mine = true;
+        if (same >> lane_id() & 1u) {
+            leader = first;
+            all = group_or(same, bit);
+            mine = __ffs(__match_any_sync(same, bit)) - 1 == lane_id();
+        }
+        u32 was = leader == lane_id() ? atomicOr(words + at, all) : 0u;
         // Where there is a node, whoever put the first one marks the line. A look at the mark would be one more wait.
-        if (was == 0) set_mark(marks, v / LINE);
-        return (was & bit) == 0;
+        if (leader == lane_id() && was == 0) set_mark(marks, v / LINE);
+        was = __shfl_sync(active, was, leader);
+        return mine && (was & bit) == 0;
     }
     __device__ __forceinline__ void erase(u64 v) const {
         if (inside(v, length, bad, argument)) atomicAnd(words + (v >> 5), ~(1u << (v & 31u)));

@@ -237,22 +237,48 @@ __device__ void merge_lines(const MarkedArgs& a, const MarkedArray& m, u64 at) {
         if (sum[k]) ((u64*)m.copies[a.rank])[first + k] |= sum[k];
 }
 
-__device__ __forceinline__ void merge_all(const MarkedArgs& a) {
-    u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
+// A part of a word of marks of an array.
+struct MergeTask {
+    const MarkedArray* array;
+    u64 at;
+    u32 part;
+};
+
+__device__ __forceinline__ MergeTask task_of(const MarkedArgs& a, u64 task) {
     u64 before = 0;
     u32 k = 0;
-    for (u64 task = warp; task < a.arrays[a.count - 1].tasks; task += warps) {
-        for (; task >= a.arrays[k].tasks; k++) before = a.arrays[k].tasks;
-        const MarkedArray& m = a.arrays[k];
-        u64 at = (task - before) >> m.shift;
-        u32 part = (u32)(task - before) & ((1u << m.shift) - 1u);
-        if (m.kind == SETS) merge_lines(a, m, at);
-        else if (m.kind == 0) merge_blocks<Bytes>(a, m, at, part);
-        else if (m.kind == 1) merge_blocks<u32>(a, m, at, part);
-        else if (m.kind == 2) merge_blocks<u64>(a, m, at, part);
-        else if (m.kind == 3) merge_blocks<int>(a, m, at, part);
-        else if (m.kind == 4) merge_blocks<float>(a, m, at, part);
-        else merge_blocks<double>(a, m, at, part);
+    for (; task >= a.arrays[k].tasks; k++) before = a.arrays[k].tasks;
+    const MarkedArray* m = a.arrays + k;
+    return MergeTask{m, (task - before) >> m->shift, (u32)(task - before) & ((1u << m->shift) - 1u)};
+}
+
+__device__ __forceinline__ void merge_task(const MarkedArgs& a, const MergeTask& task) {
+    const MarkedArray& m = *task.array;
+    if (m.kind == SETS) merge_lines(a, m, task.at);
+    else if (m.kind == 0) merge_blocks<Bytes>(a, m, task.at, task.part);
+    else if (m.kind == 1) merge_blocks<u32>(a, m, task.at, task.part);
+    else if (m.kind == 2) merge_blocks<u64>(a, m, task.at, task.part);
+    else if (m.kind == 3) merge_blocks<int>(a, m, task.at, task.part);
+    else if (m.kind == 4) merge_blocks<float>(a, m, task.at, task.part);
+    else merge_blocks<double>(a, m, task.at, task.part);
+}
+
+// A warp has every so many tasks. It looks at the marks of 32 of them at once, since most often few are set.
+__device__ __forceinline__ void merge_all(const MarkedArgs& a) {
+    u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
+    u64 tasks = a.arrays[a.count - 1].tasks;
+    for (u64 base = warp; base < tasks; base += warps * 32) {
+        u64 own = base + lane_id() * warps;
+        bool set = own < tasks;
+        if (set && tasks > warps) {
+            MergeTask task = task_of(a, own);
+            u32 word = 0;
+            for (u32 r = 0; r < a.world; r++)
+                if (r != a.rank) word |= ((const volatile u32*)task.array->marks[r])[task.at];
+            if (a.world > 2) word |= ((const volatile u32*)task.array->marks[a.rank])[task.at];
+            set = word != 0;
+        }
+        for (u32 rest = __ballot_sync(FULL, set); rest; rest &= rest - 1) merge_task(a, task_of(a, base + (__ffs(rest) - 1) * warps));
     }
 }
 
