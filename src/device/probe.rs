@@ -37,6 +37,14 @@ pub struct DeviceInfo {
     pub compute_capability: String,
     /// Clock in kHz; 0 where unknown.
     pub clock_khz: u32,
+    /// Shared memory that a block can have, in bytes; 0 on the host, as what follows.
+    pub shared_bytes: u32,
+    /// Shared memory of a multiprocessor, in bytes.
+    pub multiprocessor_shared_bytes: u32,
+    /// L2 cache, in bytes.
+    pub l2_bytes: u64,
+    /// Bandwidth of the memory, in bytes a second.
+    pub bandwidth: u64,
 }
 
 /// What `hive doctor` prints.
@@ -114,16 +122,26 @@ pub(super) fn describe(ordinal: u32, rank: usize) -> Result<DeviceInfo> {
         check(&name, "cuDeviceGetName", sys::cuDeviceGetName(text.as_mut_ptr(), 128, device))?;
     }
     let product: String = text.iter().take_while(|c| **c != 0).map(|c| *c as u8 as char).collect();
-    let major = attribute(&name, device, A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
-    let minor = attribute(&name, device, A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    let number = |which| attribute(&name, device, which);
+    let major = number(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    let minor = number(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    let memory_khz = u64::from(number(A::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?);
+    let bus_bits = u64::from(number(A::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?);
     Ok(DeviceInfo {
         rank,
         device: name.clone(),
         name: product,
         memory_bytes: bytes as u64,
-        multiprocessors: attribute(&name, device, A::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+        multiprocessors: number(A::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
         compute_capability: format!("{major}.{minor}"),
-        clock_khz: attribute(&name, device, A::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
+        clock_khz: number(A::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
+        shared_bytes: number(A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+        multiprocessor_shared_bytes: number(
+            A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
+        )?,
+        l2_bytes: number(A::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?.into(),
+        // Two transfers a clock, of so many bits.
+        bandwidth: 2000 * memory_khz * bus_bits / 8,
     })
 }
 

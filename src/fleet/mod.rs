@@ -10,7 +10,7 @@ mod replica;
 mod shared;
 
 pub use crate::collective::{ChunkPolicy, MAX_REPLICAS, Payload, Rendezvous, Split, Ticket};
-pub use crate::device::DeviceInfo;
+pub use crate::device::{DeviceInfo, Pretend};
 pub use devices::{CollectiveKind, Devices, Fault, FaultKind};
 pub(crate) use placed::Placed;
 pub(crate) use replica::Backend;
@@ -53,6 +53,8 @@ pub struct FleetConfig {
     /// Test hook: seed of random delays and block counts; what kernels do only on large graphs they always do. None of it
     /// may change any answer.
     pub perturb: Option<u64>,
+    /// Test hook: each GPU passes for no more than one of this model, with or without access to its peers.
+    pub pretend: Option<Pretend>,
     /// Rank of this process's first replica in the whole fleet.
     pub rank_offset: usize,
     /// Replicas of the whole fleet; `None` is those of this process.
@@ -70,6 +72,7 @@ impl Default for FleetConfig {
             large_copies: false,
             fault: None,
             perturb: None,
+            pretend: None,
             rank_offset: 0,
             world_size: None,
         }
@@ -109,6 +112,11 @@ impl FleetInfo {
     pub(crate) fn threads(&self) -> Option<usize> {
         let first = self.devices.first().filter(|_| self.backend == "host");
         first.map(|device| device.multiprocessors as usize)
+    }
+
+    /// The least that any device has of something.
+    pub(crate) fn least<T: Ord>(&self, of: impl Fn(&DeviceInfo) -> T) -> Option<T> {
+        self.devices.iter().map(of).min()
     }
 
     /// The device of each replica.

@@ -47,6 +47,10 @@ impl HostWorker {
             multiprocessors: self.pool.current_num_threads() as u32,
             compute_capability: String::new(),
             clock_khz: mhz.map_or(0, |m| (m * 1e3) as u32),
+            shared_bytes: 0,
+            multiprocessor_shared_bytes: 0,
+            l2_bytes: 0,
+            bandwidth: 0,
         }
     }
 }

@@ -31,5 +31,9 @@ pub(crate) fn gpu(rank: usize, ordinal: usize, memory_bytes: u64) -> crate::flee
         multiprocessors: 132,
         compute_capability: "9.0".into(),
         clock_khz: 1_980_000,
+        shared_bytes: 227 << 10,
+        multiprocessor_shared_bytes: 228 << 10,
+        l2_bytes: 50 << 20,
+        bandwidth: 3_350_000_000_000,
     }
 }

@@ -274,3 +274,19 @@ impl Workspace {
 fn shape(items: u64, most: u32) -> Launch {
     Launch::of(items.div_ceil(256).clamp(1, most.into()) as u32, 256)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::Pretend;
+
+    #[test]
+    fn solvers_fit_the_shared_memory_of_every_gpu() {
+        for model in Pretend::all() {
+            for (name, _, at_once, room) in SOLVERS {
+                let bytes = at_once * room * size_of::<Point>() as u32;
+                assert!(bytes <= model.info().shared_bytes, "{model}, {name}: {bytes}");
+            }
+        }
+    }
+}

@@ -4,7 +4,7 @@ use super::PagerankConfig;
 use crate::algorithm::arrays::device_arrays;
 use crate::device::kernels::pagerank::Turn;
 use crate::device::kernels::pagerank_hubs::{
-    CarryArgs, FAR_THREADS, GatheredArgs, HubArgs, NEAR_THREADS, SUMS, TellArgs, Tile,
+    CarryArgs, FAR_THREADS, GatheredArgs, HubArgs, NEAR_THREADS, TellArgs, Tile,
 };
 use crate::device::{CudaDevice, Function, Launch, room, source};
 use crate::error::Result;
@@ -13,7 +13,7 @@ use crate::layout::DeviceGraph;
 use crate::layout::memory::{DeviceArray, total};
 use crate::layout::segments::{
     CHUNK, DeviceRuns, LANE, MOST_SEGMENTS, MOST_TEAMS, RunShape, SegmentShape, Segments, TEAMS,
-    Teams, most_blocks, scratch,
+    Teams, most_blocks, scratch, segment_words,
 };
 use bytemuck::Zeroable;
 use std::ops::Range;
@@ -222,7 +222,7 @@ impl Hubs {
         let runs = [near_arcs.runs(), far_arcs.runs()];
         let carries = made.fill(device, (graph, graph.in_rows()), cut, runs)?;
         let device = &*device;
-        let shared_bytes = 4 * (cut.width as u32 + 4 + NEAR_THREADS / 32 * SUMS);
+        let shared_bytes = 4 * segment_words(cut.width as u32);
         let (carried, tiles) = (Carried::new(&carries), tiles(&cut.own_rows(rank)));
         let sizes = GroupSizes::of(&made, &carried, &tiles, &cut.teams);
         let SegmentShape { groups, parts, slots, .. } = made;
@@ -393,6 +393,7 @@ mod tests {
                     segments,
                     teams: None,
                     multiprocessors: 132,
+                    l2_bytes: 50 << 20,
                     redundant: true,
                     in_turn: false,
                 };

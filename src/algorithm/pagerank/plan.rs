@@ -109,8 +109,13 @@ pub(super) struct Plan {
 }
 
 /// Whether a GPU takes less time for bins than for the segments of `hubs`, as far as models of their cost know.
-fn bins_pay(bins: &Bins, hubs: &Segments, active: usize) -> bool {
-    bins.cost_ps(far_ps(active as u64)) < hubs.cost_ps
+fn bins_pay(bins: &Bins, hubs: &Segments, active: usize, l2_bytes: u64) -> bool {
+    bins.cost_ps(far_ps(active as u64, l2_bytes)) < hubs.cost_ps
+}
+
+/// The smallest L2 cache of the GPUs.
+fn l2_of(fleet: &FleetInfo) -> u64 {
+    fleet.least(|gpu| gpu.l2_bytes).unwrap_or(0)
 }
 
 /// The bins of a fleet of GPUs, if the strategy has some or may turn out slower than bins are.
@@ -177,12 +182,12 @@ impl Plan {
         let mut merging = merge_plan(config.run.merge, strategy, rows, fleet);
         let mut segments = match strategy == Strategy::Hubs && fleet.backend != "host" {
             true => {
-                let gpus = fleet.devices.iter().map(|device| device.multiprocessors);
                 let options = SegmentOptions {
                     width: Segments::width_on(fleet, config.segment_width.given())?,
                     segments: config.segments.given().map(|segments| segments as usize),
                     teams: config.segment_teams.given().map(|teams| teams as usize),
-                    multiprocessors: gpus.min().unwrap_or(1),
+                    multiprocessors: fleet.least(|gpu| gpu.multiprocessors).unwrap_or(1),
+                    l2_bytes: l2_of(fleet),
                     redundant: merging == Merging::None,
                     in_turn: merging == Merging::HandOut,
                 };
@@ -195,7 +200,7 @@ impl Plan {
         let mut bins = cut_bins(config, strategy, rows, fleet)?;
         if config.strategy == Strategy::Auto
             && let (Some(cut), Some(bins)) = (&segments, &bins)
-            && bins_pay(bins, cut, columns.active)
+            && bins_pay(bins, cut, columns.active, l2_of(fleet))
             && bins::fits(on, bins, columns.in_rows().arcs() as usize, columns.active)?
         {
             (strategy, segments) = (Strategy::Bins, None);
@@ -390,13 +395,14 @@ mod tests {
                 segments: None,
                 teams: None,
                 multiprocessors: 132,
+                l2_bytes: 50 << 20,
                 redundant: true,
                 in_turn: false,
             };
             let blocks = RowBlocks::new(rows, options.width);
             let hubs = Segments::new(rows, &blocks, blocks.count(rows), 1, options);
             let bins = Bins::new(rows, options.width, LARGEST_BIN, 1).unwrap();
-            assert_eq!(bins_pay(&bins, &hubs, columns.active), wanted, "{spec}");
+            assert_eq!(bins_pay(&bins, &hubs, columns.active, 50 << 20), wanted, "{spec}");
         }
     }
 }

@@ -108,12 +108,10 @@ impl Bins {
 
     /// Values of a bin that leave room for two blocks of threads on each multiprocessor of the GPUs of `fleet`.
     pub fn capacity_on(fleet: &FleetInfo) -> usize {
-        let one = |capability: &str| match capability {
-            "9.0" | "10.0" | "10.3" | "11.0" => LARGEST_BIN,
-            "8.0" | "8.7" => 20_000,
-            _ => 11_000,
-        };
-        fleet.devices.iter().map(|device| one(&device.compute_capability)).min().unwrap_or(11_000)
+        let shared_bytes = fleet.least(|gpu| gpu.multiprocessor_shared_bytes).unwrap_or(0) as usize;
+        // A block takes 1 KiB beside what it has.
+        let words = (shared_bytes / 2).saturating_sub(1024 + 64) / 4;
+        (words / 1000 * 1000).clamp(1000, LARGEST_BIN)
     }
 
     /// The bins whose rows are these of a replica, and its rows before them.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::fleet::{Fleet, FleetConfig};
+use crate::fleet::{Fleet, FleetConfig, FleetInfo, Pretend};
 use crate::generate::generate;
 use crate::layout::{Columns, Layout, PrepareOptions, Prepared};
 use std::sync::Arc;
@@ -113,5 +113,22 @@ fn slots_lead_to_the_sources_of_each_row() {
             }
         }
         assert!(arcs > 1000, "{spec}: nothing to do");
+    }
+}
+
+#[test]
+fn two_bins_fit_a_multiprocessor_of_every_gpu() {
+    for model in Pretend::all() {
+        let gpu = model.info();
+        let fleet = FleetInfo {
+            backend: "cuda".into(),
+            world: 1,
+            devices: vec![gpu.clone()],
+            ..Default::default()
+        };
+        let capacity = Bins::capacity_on(&fleet);
+        let bytes = 2 * (4 * (capacity as u32 + 4) + 1024);
+        assert!(bytes <= gpu.multiprocessor_shared_bytes, "{model}: {capacity}");
+        assert!(capacity >= 7_000, "{model}: {capacity}");
     }
 }

@@ -3,7 +3,7 @@
 use super::CHUNK;
 use super::teams::{Gpu, Teams, load_ps};
 use crate::collective::Split;
-use crate::device::kernels::segments as kernel;
+use crate::device::kernels::{pagerank_hubs as hubs, segments as kernel};
 use crate::error::{Error, Result};
 use crate::fleet::FleetInfo;
 use crate::layout::ColumnRows;
@@ -45,10 +45,14 @@ pub(super) struct Costs {
     pub run: u64,
 }
 
+/// The L2 cache of the GPU on which costs were measured. A larger one is taken for no better, as none was measured.
+const MEASURED_L2: u64 = 50 << 20;
+
 impl Costs {
     /// For `nodes` values of 4 bytes.
-    fn of(nodes: u64) -> Costs {
-        match (nodes * 4) >> 20 {
+    fn of(nodes: u64, l2_bytes: u64) -> Costs {
+        let bytes = u128::from(nodes) * 4 * u128::from(MEASURED_L2);
+        match (bytes / u128::from(l2_bytes.clamp(1, MEASURED_L2))) >> 20 {
             0..=32 => Costs { far: 7, run: 6 },
             33..=64 => Costs { far: 13, run: 6 },
             _ => Costs { far: 25, run: 18 },
@@ -95,6 +99,8 @@ pub(crate) struct SegmentOptions {
     pub teams: Option<usize>,
     /// Multiprocessors of a GPU.
     pub multiprocessors: u32,
+    /// Its L2 cache.
+    pub l2_bytes: u64,
     /// Every replica has all rows.
     pub redundant: bool,
     /// Row blocks are dealt in turn.
@@ -180,7 +186,7 @@ impl Segments {
     ) -> Segments {
         let RowBlocks { bounds, width, most } = blocks;
         let (bounds, width, most) = (bounds.clone(), *width, *most);
-        let costs = Costs::of(rows.offsets.len() as u64 - 1);
+        let costs = Costs::of(rows.offsets.len() as u64 - 1, options.l2_bytes);
         let blocks = bounds.len() - 1;
         let depth = match options.segments {
             Some(segments) => vec![segments.min(most); blocks],
@@ -245,13 +251,8 @@ impl Segments {
     /// Sources of a segment on the GPUs of `fleet`: as many f32 values as a block's shared memory has room for beside what
     /// its warps keep. The least of all GPUs, since the order of additions follows from it. `asked` is taken where it fits.
     pub fn width_on(fleet: &FleetInfo, asked: Option<u32>) -> Result<usize> {
-        let one = |capability: &str| match capability {
-            "9.0" | "10.0" | "10.3" | "11.0" => WIDEST_SEGMENT,
-            "8.0" | "8.7" => 31_000,
-            _ => 14_000,
-        };
-        let most = fleet.devices.iter().map(|device| one(&device.compute_capability)).min();
-        let most = most.unwrap_or(14_000);
+        let shared_bytes = fleet.least(|device| device.shared_bytes).unwrap_or(0);
+        let most = widest(shared_bytes);
         match asked {
             Some(asked) if asked > most => Err(Error::input(format!(
                 "--segment-width {asked}: the shared memory of these GPUs has room for {most}"
@@ -300,16 +301,30 @@ impl Segments {
     }
 }
 
+/// Sources of a segment for which a block with so much shared memory has room, in thousands.
+fn widest(shared_bytes: u32) -> u32 {
+    let left = (shared_bytes / 4).saturating_sub(segment_words(0) + STATIC_WORDS);
+    (left / 1000 * 1000).clamp(1000, WIDEST_SEGMENT)
+}
+
+/// Words of shared memory that a block takes for a segment of so many sources, and what its warps keep.
+pub(crate) fn segment_words(width: u32) -> u32 {
+    width + 4 + hubs::NEAR_THREADS / 32 * hubs::SUMS
+}
+
+/// Words that kernels have for themselves, at most.
+const STATIC_WORDS: u32 = 64;
+
 /// Estimated picoseconds that a GPU takes for an arc whose value it gathers from L2, where there are so many values.
-pub(crate) fn far_ps(nodes: u64) -> u64 {
-    Costs::of(nodes).far
+pub(crate) fn far_ps(nodes: u64, l2_bytes: u64) -> u64 {
+    Costs::of(nodes, l2_bytes).far
 }
 
 /// The most row blocks, and the most segments, that a replica with `arcs` arcs has, where `segments` are asked for or else
 /// as many as pay.
 pub(crate) fn most_blocks(arcs: u64, segments: Option<u32>) -> (usize, usize) {
     let blocks = (arcs / BLOCK_ARCS + 1).min(BLOCKS);
-    let paying = arcs * (Costs::of(u64::MAX >> 2).far - NEAR_PS) / SEGMENT_PS;
+    let paying = arcs * (Costs::of(u64::MAX >> 2, MEASURED_L2).far - NEAR_PS) / SEGMENT_PS;
     let segments = segments.map_or(paying, u64::from);
     (blocks as usize, segments.min(MOST_SEGMENTS as u64) as usize)
 }

@@ -24,6 +24,7 @@ mod tests;
 
 pub(crate) use cut::{
     MOST_SEGMENTS, Part, RowBlocks, SegmentOptions, Segments, WIDEST_SEGMENT, far_ps, most_blocks,
+    segment_words,
 };
 pub(crate) use on_device::{DeviceRuns, RunShape, SegmentShape, scratch};
 pub(crate) use teams::{MOST_TEAMS, TEAMS, Teams};

@@ -2,7 +2,7 @@ use super::cut::{Costs, Part, depths};
 use super::rows::{Runs, SegmentRows};
 use super::teams::Gpu;
 use super::*;
-use crate::fleet::{Fleet, FleetConfig};
+use crate::fleet::{Fleet, FleetConfig, FleetInfo, Pretend};
 use crate::generate::generate;
 use crate::graph::{Graph, Origin};
 use crate::layout::{ColumnRows, Columns, Layout, PrepareOptions, Prepared};
@@ -33,6 +33,7 @@ fn cut(width: usize, segments: Option<usize>, in_turn: bool) -> SegmentOptions {
         segments,
         teams: Some(1),
         multiprocessors: 132,
+        l2_bytes: 50 << 20,
         redundant: false,
         in_turn,
     }
@@ -439,4 +440,46 @@ fn arrays_made_on_a_gpu_are_those_of_the_host() {
             }
         }
     }
+}
+
+/// A fleet of one GPU of a model.
+fn fleet_of(model: Pretend) -> FleetInfo {
+    FleetInfo {
+        backend: "cuda".into(),
+        world: 1,
+        devices: vec![model.info()],
+        ..Default::default()
+    }
+}
+
+#[test]
+fn segments_fit_the_shared_memory_of_every_gpu() {
+    let wanted = |name: &str| match name {
+        "v100" | "v100-16" => 15_000,
+        "t4" => 6_000,
+        "a100" | "a100-40" => 32_000,
+        "l40s" | "rtx5090" => 15_000,
+        _ => 48_000,
+    };
+    for model in Pretend::all() {
+        let fleet = fleet_of(model);
+        let width = Segments::width_on(&fleet, None).unwrap();
+        assert_eq!(width, wanted(&model.to_string()), "{model}");
+        let bytes = 4 * segment_words(width as u32);
+        assert!(bytes <= fleet.devices[0].shared_bytes, "{model}: {bytes}");
+        assert!(Segments::width_on(&fleet, Some(width as u32 + 1)).is_err(), "{model}");
+    }
+}
+
+#[test]
+fn a_smaller_cache_makes_segments_pay_sooner() {
+    let far = |l2_mib: u64| far_ps(4 << 20, l2_mib << 20);
+    assert!(
+        far(6) > far(40) && far(40) >= far(50) && far(50) == far(126),
+        "{} {}",
+        far(6),
+        far(40)
+    );
+    // As on the GPUs on which costs were measured.
+    assert_eq!([8 << 20, 16 << 20, 17 << 20].map(|nodes| far_ps(nodes, 60 << 20)), [7, 13, 25]);
 }

@@ -11,6 +11,7 @@ pub(crate) use on_device::{TileRows, arrays};
 
 use crate::device::DeviceBuffer;
 use crate::device::kernels::tile::{TILE_NODES, Tile};
+use crate::device::kernels::tile_search::TILE_SHARED_DOUBLE;
 use crate::units::plural;
 use std::fmt;
 
@@ -55,15 +56,18 @@ impl fmt::Display for TileFacts {
 
 /// Arcs beyond the first four of all nodes of a tile, at most: 64 KiB of shared memory, so that several blocks have room.
 const MOST_REST: u32 = 8 << 10;
+/// Bytes of shared memory that such an arc takes, at most.
+const REST_BYTES: u32 = 8;
 /// Tiles do not pay where more than this part of all arcs lead from one to another.
 const MOST_CROSSING: f64 = 0.25;
 /// A cell of fewer nodes shares a tile with others.
 const SMALL: u32 = TILE_NODES / 4;
 
 impl Tiles {
-    /// Whether searches are expected to be faster with these tiles than without.
-    fn pay(facts: &TileFacts, longest: u32) -> bool {
-        facts.crossing <= MOST_CROSSING && longest <= MOST_REST
+    /// Whether searches are expected to be faster with these tiles than without, on a GPU whose blocks have so much shared memory.
+    fn pay(facts: &TileFacts, longest: u32, shared_bytes: u32) -> bool {
+        let room = shared_bytes.saturating_sub(TILE_SHARED_DOUBLE) / REST_BYTES;
+        facts.crossing <= MOST_CROSSING && longest <= room.min(MOST_REST)
     }
 }
 

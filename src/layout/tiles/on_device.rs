@@ -88,7 +88,8 @@ impl Tiles {
         drop((cell, packed, filled, more));
         let crossing = crossing.element(0)? as f64 / (rows.count as f64).max(1.0);
         let facts = TileFacts { tiles: tiles as u64, crossing };
-        if !Tiles::pay(&facts, 0) {
+        let shared_bytes = device.info.shared_bytes;
+        if !Tiles::pay(&facts, 0, shared_bytes) {
             return Ok(None);
         }
         let left = rests.element(n)? as usize;
@@ -122,7 +123,7 @@ impl Tiles {
             longest,
             facts,
         };
-        Ok(Tiles::pay(&facts, longest).then_some(tiles))
+        Ok(Tiles::pay(&facts, longest, shared_bytes).then_some(tiles))
     }
 }
 
