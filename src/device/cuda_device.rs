@@ -7,9 +7,10 @@ use super::driver::older;
 use super::kernels::hive;
 use super::lambda::Lambdas;
 use super::launch::{Function, Launch, launch_on, load_module};
+use super::models::Pretend;
 use super::nvrtc::{self, KernelSource, Unit};
 use super::pool::Account;
-use super::probe::{DeviceInfo, attribute, describe};
+use super::probe::{DeviceInfo, attribute, can_access, describe};
 use super::recording::Chain;
 use super::side::Side;
 use crate::error::{Error, Result};
@@ -69,6 +70,8 @@ pub(crate) struct CudaDevice {
     /// The GPU of every replica of the fleet, by rank.
     pub fleet: Vec<u32>,
     rank: usize,
+    /// What GPU it is to pass for.
+    pretended: Option<Pretend>,
     watch: Arc<dyn Watch>,
     /// A random number for numbers of blocks, where the fleet is perturbed.
     chance: Cell<Option<u64>>,
@@ -135,27 +138,27 @@ impl CudaDevice {
     }
 
     /// Opens the GPU of `rank` in `fleet`, on the thread that will use it. The memory of its replicas
-    /// is booked on `account`.
+    /// is booked on `account`. It passes for no more than a GPU that is `pretended`.
     pub fn open(
         fleet: &[u32],
         rank: usize,
         account: Arc<Account>,
         watch: Arc<dyn Watch>,
+        pretended: Option<Pretend>,
     ) -> Result<CudaDevice> {
         let ordinal = fleet[rank];
         let sharers = fleet.iter().filter(|other| **other == ordinal).count() as u32;
-        let info = describe(ordinal, rank)?;
+        let real = describe(ordinal, rank)?;
+        let info = pretended.map_or(real.clone(), |model| model.limit(real));
         let name = info.device.clone();
         let (mut device, mut handle) = (0, std::ptr::null_mut());
         // SAFETY: out-pointers to locals. The primary context is retained and never released: other
         // users of this process may share it.
         unsafe {
             check(&name, "cuDeviceGet", sys::cuDeviceGet(&mut device, ordinal as i32))?;
-            check(
-                &name,
-                "cuDevicePrimaryCtxRetain",
-                sys::cuDevicePrimaryCtxRetain(&mut handle, device),
-            )?;
+            let status = sys::cuDevicePrimaryCtxRetain(&mut handle, device);
+            check(&name, "cuDevicePrimaryCtxRetain", status)
+                .map_err(|e| taken(&name, device, e))?;
         }
         let abandoned = AtomicBool::new(false);
         let ring = Mutex::default();
@@ -181,6 +184,7 @@ impl CudaDevice {
             sharers,
             fleet: fleet.to_vec(),
             rank,
+            pretended,
             watch,
             chance: Cell::new(None),
             stream,
@@ -273,6 +277,13 @@ impl CudaDevice {
 
     /// This replica's share of the blocks of `threads` that can be resident at once.
     pub fn resident_blocks(&self, f: Function, threads: u32, shared_bytes: u32) -> Result<u32> {
+        let most = self.info.shared_bytes;
+        if shared_bytes > most {
+            let name = &self.info.device;
+            return Err(Error::machine(format!(
+                "{name}: a kernel asks for {shared_bytes} bytes of shared memory of {most}; this is a bug"
+            )));
+        }
         let mut blocks = 0;
         // SAFETY: a loaded function; out-pointer to a local.
         unsafe {
@@ -294,7 +305,19 @@ impl CudaDevice {
                 ),
             )?;
         }
-        Ok((blocks.max(1) as u32 * self.info.multiprocessors / self.sharers).max(1))
+        let mut blocks = blocks.max(1) as u32;
+        if self.pretended.is_some() {
+            // A block takes 1 KiB more than it has, and may have more of its own.
+            blocks =
+                blocks.min(self.info.multiprocessor_shared_bytes / (shared_bytes + 1024)).max(1);
+        }
+        Ok((blocks * self.info.multiprocessors / self.sharers).max(1))
+    }
+
+    /// Whether kernels here can access the memory of GPU `other`.
+    pub fn reaches(&self, other: u32) -> bool {
+        can_access(self.ordinal, other)
+            && (other == self.ordinal || self.pretended.is_none_or(Pretend::has_peers))
     }
 
     /// The least of these over several kernels.

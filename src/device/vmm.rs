@@ -2,10 +2,10 @@
 //! the same address for all (CUDA's virtual memory management), so that kernels see a plain array.
 
 use super::buffer::SPARE;
+use super::check;
 use super::context::Context;
 use super::cuda_device::CudaDevice;
 use super::pool::{self, Claim};
-use super::{can_access, check};
 use crate::error::{Error, Result};
 use cudarc::driver::sys;
 use std::sync::Arc;
@@ -206,7 +206,7 @@ fn supported(device: &CudaDevice, label: &str) -> Result<()> {
 
 /// Refuses a `device` whose kernels cannot reach the memory of every GPU of the fleet.
 pub(super) fn reaches_all(device: &CudaDevice, label: &str) -> Result<()> {
-    match device.fleet.iter().find(|other| !can_access(device.ordinal, **other)) {
+    match device.fleet.iter().find(|other| !device.reaches(**other)) {
         None => Ok(()),
         Some(other) => Err(Error::machine(format!(
             "{}: {label} would be spread over GPUs, but there is no peer access to cuda:{other} (see hive \

@@ -11,7 +11,7 @@ use crate::collective::peer::{Neighbour, PeerCollective, StagedCollective};
 use crate::collective::{Collective, Seat};
 use crate::collective::{MAX_REPLICAS, Rendezvous, apart};
 use crate::device::{
-    Account, CudaDevice, can_access, device_count, nccl_finding, nvrtc_finding, probe,
+    Account, CudaDevice, Pretend, can_access, device_count, nccl_finding, nvrtc_finding, probe,
 };
 use crate::error::{Error, Result};
 use std::collections::HashMap;
@@ -68,8 +68,9 @@ fn accounts(places: &Places, limit: Option<u64>) -> Vec<Arc<Account>> {
 }
 
 /// The collective that `--collective` means on these devices.
-fn resolve(kind: CollectiveKind, places: &Places) -> Result<&'static str> {
+fn resolve(config: &FleetConfig, places: &Places) -> Result<&'static str> {
     use CollectiveKind as K;
+    let kind = config.collective;
     let ordinals = match places {
         Places::Host(_) => {
             return match kind {
@@ -82,7 +83,10 @@ fn resolve(kind: CollectiveKind, places: &Places) -> Result<&'static str> {
         Places::Cuda(ordinals) => ordinals,
     };
     let shared = (1..ordinals.len()).any(|i| ordinals[..i].contains(&ordinals[i]));
-    let peers = ordinals.iter().all(|a| ordinals.iter().all(|b| can_access(*a, *b)));
+    let reach = |a: u32, b: u32| {
+        can_access(a, b) && (a == b || config.pretend.is_none_or(Pretend::has_peers))
+    };
+    let peers = ordinals.iter().all(|a| ordinals.iter().all(|b| reach(*a, *b)));
     let nccl = nccl_finding();
     match kind {
         K::Host => Ok("host"),
@@ -138,7 +142,7 @@ pub(super) fn open(config: FleetConfig) -> Result<Fleet> {
             config.devices
         )));
     }
-    let collective = resolve(config.collective, &places)?;
+    let collective = resolve(&config, &places)?;
     let accounts = accounts(&places, config.memory_limit);
     if matches!(places, Places::Cuda(_)) && !nvrtc_finding().found {
         let advice = nvrtc_finding().advice.unwrap_or_default();
@@ -223,12 +227,12 @@ fn spawn(
     let (connected_to, connected) = channel();
     let (jobs_to, jobs) = channel::<Job>();
     let (places, fault, perturb) = (places.clone(), config.fault, config.perturb);
-    let large_copies = config.large_copies;
+    let (large_copies, pretend) = (config.large_copies, config.pretend);
     let (rank, rendezvous) = (seat.rank, seat.rendezvous.clone());
     let gpus_apart = matches!(&places, Places::Cuda(gpus) if apart(gpus));
     let body = move || {
         MEMBER.set(Some(Membership { replica: seat.owner(), apart: gpus_apart }));
-        let backend = match start(&seat, &places, account, large_copies) {
+        let backend = match start(&seat, &places, account, (large_copies, pretend)) {
             Ok((info, neighbour, backend)) => {
                 let _ = opened_to.send(Ok((info, neighbour)));
                 backend
@@ -266,7 +270,7 @@ fn start(
     seat: &Seat,
     places: &Places,
     account: Option<Arc<Account>>,
-    large_copies: bool,
+    (large_copies, pretend): (bool, Option<Pretend>),
 ) -> Result<(DeviceInfo, Option<Neighbour>, Backend)> {
     match places {
         Places::Host(_) => {
@@ -276,7 +280,8 @@ fn start(
         }
         Places::Cuda(list) => {
             let account = account.unwrap_or_default();
-            let device = CudaDevice::open(list, seat.rank, account, seat.rendezvous.clone())?;
+            let watch = seat.rendezvous.clone();
+            let device = CudaDevice::open(list, seat.rank, account, watch, pretend)?;
             seat.rendezvous.watch(device.abort.clone(), device.context.clone());
             if large_copies {
                 device.context.expect_copies();

@@ -4,7 +4,7 @@ use super::own::is_own;
 use super::{ByteCount, Choice, Own, Verify};
 use crate::algorithm::{Asks, MergeMode, RunOptions, Workload};
 use crate::collective::ChunkPolicy;
-use crate::fleet::{CollectiveKind, Devices, Fault, FleetConfig};
+use crate::fleet::{CollectiveKind, Devices, Fault, FleetConfig, Pretend};
 use crate::io::{LoadOptions, ResultFormat};
 use crate::layout::{Form, Layout, Placement, PrepareOptions};
 use crate::{Error, Result};
@@ -127,6 +127,10 @@ pub struct RunConfig {
     #[cfg_attr(feature = "cli", arg(long, value_name = "SEED", hide = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub perturb: Option<u64>,
+    /// Test hook: each GPU passes for no more than one of this model: v100 | t4 | a100 | l40s | ...
+    #[cfg_attr(feature = "cli", arg(long, value_name = "MODEL", hide = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pretend: Option<Pretend>,
     /// What belongs to workloads.
     #[cfg_attr(feature = "cli", arg(skip))]
     #[serde(flatten)]
@@ -159,6 +163,7 @@ impl Default for RunConfig {
             deadline: fleet.deadline_s,
             fault: None,
             perturb: None,
+            pretend: None,
             own: Own::default(),
         }
     }
@@ -411,6 +416,7 @@ impl RunConfig {
             large_copies: self.graph.as_deref().is_some_and(crate::io::is_large),
             fault: self.fault,
             perturb: self.perturb,
+            pretend: self.pretend,
             ..FleetConfig::default()
         }
     }

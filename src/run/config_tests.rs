@@ -62,6 +62,7 @@ fn every_flag_is_a_key_of_the_file_and_every_key_a_flag() {
         output_format: Some(ResultFormat::Csv),
         fault: Some("0:0:fail".parse().unwrap()),
         perturb: Some(1),
+        pretend: Some("t4".parse().unwrap()),
         ..RunConfig::default()
     };
     let mut table = toml::Table::try_from(&full).unwrap();
