@@ -60,6 +60,21 @@ struct Marks {
     count: Cell<usize>,
 }
 
+/// Why the GPU cannot be used, where its compute mode tells; else `error`.
+fn taken(name: &str, device: i32, error: Error) -> Error {
+    let mode = attribute(name, device, sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_MODE);
+    let why = match mode.map(|mode| mode as i32) {
+        Ok(m) if m == sys::CUcomputemode::CU_COMPUTEMODE_EXCLUSIVE_PROCESS as i32 => {
+            "it is in exclusive compute mode, and another process uses it; wait for that process, or set the mode to DEFAULT"
+        }
+        Ok(m) if m == sys::CUcomputemode::CU_COMPUTEMODE_PROHIBITED as i32 => {
+            "its compute mode prohibits its use; set the mode to DEFAULT"
+        }
+        _ => return error,
+    };
+    Error::machine(format!("{name}: {why} (nvidia-smi -i GPU -c DEFAULT), or use --devices"))
+}
+
 /// A replica's device.
 pub(crate) struct CudaDevice {
     pub context: Arc<Context>,
