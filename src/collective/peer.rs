@@ -78,6 +78,7 @@ pub(crate) struct PeerCollective {
     neighbours: Vec<Neighbour>,
     rank: usize,
     published: u64,
+    joins: bool,
     kernels: MergeKernels,
     together: Option<Exchanges>,
 }
@@ -271,10 +272,12 @@ pub(crate) fn op_code(op: MergeOp) -> u32 {
 }
 
 impl PeerCollective {
+    /// `joins`: kernels of others than merges may meet those of other GPUs, too.
     pub fn new(
         device: &mut CudaDevice,
         neighbours: &[Neighbour],
         rank: usize,
+        joins: bool,
     ) -> Result<PeerCollective> {
         for other in neighbours.iter().filter(|n| n.ordinal != device.ordinal) {
             other.context.enable_from(device)?;
@@ -297,6 +300,7 @@ impl PeerCollective {
             neighbours: neighbours.to_vec(),
             rank,
             published: 0,
+            joins,
             kernels: MergeKernels::load(device)?,
             together,
         })
@@ -379,7 +383,7 @@ impl Collective for PeerCollective {
     }
 
     fn joint(&self) -> Option<Joint> {
-        self.together.as_ref().map(|together| together.joint)
+        self.together.as_ref().filter(|_| self.joins).map(|together| together.joint)
     }
 
     fn order(&mut self, seat: &Seat, what: Ticket) -> Result<()> {

@@ -37,7 +37,7 @@ pub use nvrtc::{KERNELS, KernelSource, compile};
 pub(crate) use nvrtc::{Unit, compile_ahead, compile_unit, nvrtc_finding, source};
 pub(crate) use pool::{Account, room};
 pub use probe::{CudaProbe, DeviceInfo, Finding, probe};
-pub(crate) use probe::{can_access, device_count};
+pub(crate) use probe::{can_access, can_do_atomics, device_count};
 pub(crate) use recording::Recording;
 pub(crate) use shared::{Claimed, Hold, Managed, Part};
 pub(crate) use side::Side;

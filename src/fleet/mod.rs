@@ -88,6 +88,9 @@ pub struct FleetInfo {
     pub collective: String,
     /// Number of replicas.
     pub world: usize,
+    /// Every two GPUs read, write and do atomics in each other's memory, as over NVLink. Elsewhere `auto` has replicas compute
+    /// what they would exchange.
+    pub fast_links: bool,
     /// One entry a replica.
     pub devices: Vec<DeviceInfo>,
     /// CUDA driver version.
@@ -105,7 +108,7 @@ pub struct FleetInfo {
 impl FleetInfo {
     /// Whether joint launches can be made: several GPUs, a replica each, that read and write each other's memory.
     pub(crate) fn can_join(&self) -> bool {
-        self.collective == "peer" && apart(&self.gpus())
+        self.collective == "peer" && self.fast_links && apart(&self.gpus())
     }
 
     /// Threads that each replica has, where replicas are on the host.

@@ -11,7 +11,7 @@ use crate::collective::peer::{Neighbour, PeerCollective, StagedCollective};
 use crate::collective::{Collective, Seat};
 use crate::collective::{MAX_REPLICAS, Rendezvous, apart};
 use crate::device::{
-    Account, CudaDevice, Pretend, can_access, device_count, nccl_finding, nvrtc_finding, probe,
+    Account, CudaDevice, Pretend, can_access, can_do_atomics, device_count, nccl_finding, nvrtc_finding, probe,
 };
 use crate::error::{Error, Result};
 use std::collections::HashMap;
@@ -67,6 +67,18 @@ fn accounts(places: &Places, limit: Option<u64>) -> Vec<Arc<Account>> {
     ordinals.iter().map(|gpu| by_gpu.entry(*gpu).or_insert_with(new).clone()).collect()
 }
 
+/// Whether any two of these GPUs can do atomics in each other's memory.
+fn has_fast_links(config: &FleetConfig, places: &Places) -> bool {
+    let Places::Cuda(gpus) = places else { return false };
+    let fast = |a: u32, b: u32| {
+        a == b
+            || can_access(a, b)
+                && can_do_atomics(a, b)
+                && config.pretend.is_none_or(Pretend::has_peers)
+    };
+    gpus.iter().all(|a| gpus.iter().all(|b| fast(*a, *b)))
+}
+
 /// The collective that `--collective` means on these devices.
 fn resolve(config: &FleetConfig, places: &Places) -> Result<&'static str> {
     use CollectiveKind as K;
@@ -113,6 +125,7 @@ fn resolve(config: &FleetConfig, places: &Places) -> Result<&'static str> {
 #[derive(Clone)]
 struct Connection {
     collective: &'static str,
+    fast_links: bool,
     neighbours: Vec<Neighbour>,
     unique_id: Option<UniqueId>,
 }
@@ -143,6 +156,7 @@ pub(super) fn open(config: FleetConfig) -> Result<Fleet> {
         )));
     }
     let collective = resolve(&config, &places)?;
+    let fast_links = has_fast_links(&config, &places);
     let accounts = accounts(&places, config.memory_limit);
     if matches!(places, Places::Cuda(_)) && !nvrtc_finding().found {
         let advice = nvrtc_finding().advice.unwrap_or_default();
@@ -167,6 +181,7 @@ pub(super) fn open(config: FleetConfig) -> Result<Fleet> {
         .collect::<Result<_>>()?;
     let connection = Connection {
         collective,
+        fast_links,
         neighbours: opened.iter().filter_map(|o| o.1.clone()).collect(),
         unique_id: if collective == "nccl" { Some(UniqueId::new()?) } else { None },
     };
@@ -181,6 +196,7 @@ pub(super) fn open(config: FleetConfig) -> Result<Fleet> {
         backend: if cuda { "cuda" } else { "host" }.into(),
         collective: if world == 1 { "none" } else { collective }.into(),
         world,
+        fast_links,
         devices: opened.into_iter().map(|o| o.0).collect(),
         driver: if cuda { probe().driver.version } else { None },
         nvrtc: if cuda { nvrtc_finding().version } else { None },
@@ -306,7 +322,8 @@ fn join(
         Backend::Cuda(device) => match (connection.collective, connection.unique_id) {
             ("nccl", Some(id)) => Box::new(NcclCollective::new(device, seat, id)?),
             ("peer", _) => {
-                Box::new(PeerCollective::new(device, &connection.neighbours, seat.rank)?)
+                let (neighbours, joins) = (&connection.neighbours, connection.fast_links);
+                Box::new(PeerCollective::new(device, neighbours, seat.rank, joins)?)
             }
             _ => Box::new(StagedCollective::new(device)),
         },

@@ -330,16 +330,23 @@ pub(super) fn choose(config: &PagerankConfig, flat: bool) -> Strategy {
 /// gathers, and of flat ones, which is bounded by bytes; and for a node.
 const ARC_US: [f64; 2] = [3.2e-6, 2.0e-6];
 const NODE_US: f64 = 3e-6;
-/// Microseconds that a gather takes beside its bytes, and bytes that arrive at a GPU in one, over NVLink.
-const GATHER_US: f64 = 60.0;
-const BYTES_A_US: f64 = 300e3;
+/// Microseconds that a gather takes beside its bytes, and bytes that arrive at a GPU in one: over NVLink, and elsewhere, where they
+/// go through the host.
+const FAST: [f64; 2] = [60.0, 300e3];
+const SLOW: [f64; 2] = [150.0, 10e3];
 
 /// Whether GPUs are sooner done when each makes a part of the rows and these are gathered than when each makes all.
-pub(super) fn sharing_pays(active: usize, arcs: u64, flat: bool, world: usize) -> bool {
+pub(super) fn sharing_pays(
+    active: usize,
+    arcs: u64,
+    flat: bool,
+    (world, fast_links): (usize, bool),
+) -> bool {
     let (world, active) = (world as f64, active as f64);
     let all = arcs as f64 * ARC_US[usize::from(flat)] + active * NODE_US;
-    let moved = 4.0 * active * (world - 1.0) / world / BYTES_A_US;
-    all / world + GATHER_US + moved < all
+    let [gather_us, bytes_a_us] = if fast_links { FAST } else { SLOW };
+    let moved = 4.0 * active * (world - 1.0) / world / bytes_a_us;
+    all / world + gather_us + moved < all
 }
 
 fn merge_plan(
@@ -349,7 +356,8 @@ fn merge_plan(
     fleet: &FleetInfo,
 ) -> Merging {
     let (columns, world) = (&rows.columns, fleet.world);
-    let pays = sharing_pays(columns.active, columns.in_rows().arcs(), columns.flat, world);
+    let on = (world, fleet.fast_links);
+    let pays = sharing_pays(columns.active, columns.in_rows().arcs(), columns.flat, on);
     match merge {
         _ if strategy.pushes() => Merging::Sum,
         MergeMode::Dense => Merging::Sum,
@@ -377,6 +385,12 @@ mod tests {
     use crate::generate::generate;
     use crate::layout::Layout;
     use crate::layout::bins::LARGEST_BIN;
+
+    #[test]
+    fn rows_are_shared_where_links_are_fast_or_work_is_much() {
+        let pays = |mean: u64, fast| sharing_pays(1 << 22, mean << 22, false, (2, fast));
+        assert_eq!([pays(16, true), pays(16, false), pays(256, false)], [true, false, true]);
+    }
 
     /// As they were measured on an H200.
     #[test]
