@@ -198,7 +198,8 @@ template <typename T> __device__ void merge_blocks(const MarkedArgs& a, const Ma
 #pragma unroll
         for (u32 k = 0; k < TOGETHER; k++) {
             u64 i = base + block[k] * values_of<T>(BLOCK);
-            Wide<T> sum = from[k] < a.rank ? merged(theirs[k], own[k], m.op) : merged(own[k], theirs[k], m.op);
+            // In rank order: of equal values the first counts. The own copy is that of rank 0, unless that is theirs.
+            Wide<T> sum = from[k] == 0 ? merged(theirs[k], own[k], m.op) : merged(own[k], theirs[k], m.op);
             bool back = (several >> block[k] & 1u) == 0 && differ(sum, theirs[k]);
             if (from[k] != a.rank && differ(sum, own[k])) lot<T>(m, a.rank, i) = sum;
             if (from[k] != a.rank && back) lot<T>(m, from[k], i) = sum;
@@ -292,8 +293,8 @@ __device__ __forceinline__ void unmark(const MarkedArgs& a) {
     }
 }
 
-// A kernel a type, since compilers work on several kernels at once. Two blocks are resident on a multiprocessor: as many as an
-// exchange has.
+// A kernel a type: what reads and writes whole arrays is bounded by bytes. Two blocks are resident on a multiprocessor: as many as
+// an exchange has.
 extern "C" __global__ void __launch_bounds__(512, 2) merge_reduce_u8(const MergeArgs a) {
     exchanged(a.exchange, [&] { reduce_any<u8>(a); });
 }

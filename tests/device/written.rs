@@ -46,6 +46,25 @@ fn scatter(
     seen.insert(k);
 }
 
+/// The same of other types; one replica alone writes zeros, of either sign.
+#[lambda]
+fn scatter_more(
+    i: u64,
+    wide: Writes<f64>,
+    bytes: Writes<u8>,
+    zeros: Writes<f32>,
+    step: u64,
+    rank: u64,
+    writer: u64,
+) {
+    let x = value(step, rank, i);
+    wide.min(place(step, rank, i, wide.len()), x as f64);
+    bytes[i * 211 + rank] = x as u8;
+    if rank == writer {
+        zeros[i * 7] = if (i + step) % 2 == 0 { -0.0 } else { 0.0 };
+    }
+}
+
 /// Undone by a merge: replica 0's element alone grows.
 #[lambda]
 fn raise(i: u64, least: Writes<f32>, rank: u64) {
@@ -81,6 +100,9 @@ struct Model {
     bits: Vec<Vec<u64>>,
     plain: Vec<Vec<u32>>,
     seen: Vec<Vec<bool>>,
+    wide: Vec<Vec<f64>>,
+    bytes: Vec<Vec<u8>>,
+    zeros: Vec<Vec<f32>>,
 }
 
 impl Model {
@@ -96,6 +118,12 @@ impl Model {
                 self.plain[rank][i * APART] = x;
                 self.plain[rank][i * APART + 1] += rank as u32;
                 self.seen[rank][k] = true;
+                self.wide[rank][k] = self.wide[rank][k].min(f64::from(x));
+                self.bytes[rank][i * APART + rank] = x as u8;
+                if r == step % self.least.len() as u64 {
+                    self.zeros[rank][i * 7] =
+                        if (i as u64 + step).is_multiple_of(2) { -0.0 } else { 0.0 };
+                }
             }
         }
     }
@@ -111,6 +139,10 @@ impl Model {
         all(&mut self.bits, |a, b| a | b);
         all(&mut self.plain, u32::max);
         all(&mut self.seen, |a, b| a || b);
+        all(&mut self.wide, f64::min);
+        all(&mut self.bytes, u8::max);
+        // Of equal values that of the first replica.
+        all(&mut self.zeros, |a, b| if a <= b { a } else { b });
     }
 }
 
@@ -122,15 +154,23 @@ fn program(r: &mut Replica, g: &Resident) -> Result<()> {
     let mut bits = r.replicated::<u64>("bits", NODES, MergeOp::Or)?;
     let mut plain = r.replicated::<u32>("plain", NODES, MergeOp::Max)?;
     let mut seen = r.frontier("seen", NODES, MergeOp::Or)?;
+    let mut wide = r.replicated::<f64>("wide", NODES, MergeOp::Min)?;
+    let mut bytes = r.replicated::<u8>("bytes", NODES, MergeOp::Max)?;
+    let mut zeros = r.replicated::<f32>("zeros", NODES, MergeOp::Min)?;
     let mut visits = r.replicated::<u32>("visits", NODES, MergeOp::Gather)?;
     let (scatter, raise, unmarked, count_of) = (scatter(), raise(), unmarked(), count_of());
+    let scatter_more = scatter_more();
     let mut model = Model {
         least: vec![vec![1.0e9; NODES]; world],
         most: vec![vec![0; NODES]; world],
         bits: vec![vec![0; NODES]; world],
         plain: vec![vec![0; NODES]; world],
         seen: vec![vec![false; NODES]; world],
+        wide: vec![vec![0.0; NODES]; world],
+        bytes: vec![vec![0; NODES]; world],
+        zeros: vec![vec![0.0; NODES]; world],
     };
+    model.wide.iter_mut().for_each(|copy| copy.fill(1.0e9));
     // On one replica alone, before anything else is done with the set.
     if rank == 0 {
         seen.words_mut().assign(&vec![0; NODES.div_ceil(64)])?;
@@ -153,6 +193,7 @@ fn program(r: &mut Replica, g: &Resident) -> Result<()> {
         return Err(of("a set that a fold has written is not cleared"));
     }
     r.fill("least", &mut least, 1.0e9)?;
+    r.fill("wide", &mut wide, 1.0e9)?;
     for step in 0..12u64 {
         if step != 4 {
             let args = Args::new().writes("least", &mut least).writes("most", &mut most);
@@ -160,6 +201,10 @@ fn program(r: &mut Replica, g: &Resident) -> Result<()> {
             let args = args.writes_set("seen", &mut seen);
             let args = args.scalar("step", step).scalar("rank", rank as u64);
             r.for_all("scatter", Over::elements(FEW).whole(), &scatter, args)?;
+            let args = Args::new().writes("wide", &mut wide).writes("bytes", &mut bytes);
+            let args = args.writes("zeros", &mut zeros).scalar("step", step);
+            let args = args.scalar("rank", rank as u64).scalar("writer", step % world as u64);
+            r.for_all("scatter more", Over::elements(FEW).whole(), &scatter_more, args)?;
             model.scatter(step);
         }
         match step {
@@ -215,13 +260,15 @@ fn program(r: &mut Replica, g: &Resident) -> Result<()> {
         }
         match step % 3 {
             0 => {
-                let all: &mut [&mut dyn hivegraph::collective::Mergeable] =
-                    &mut [&mut least, &mut most, &mut bits, &mut plain, &mut seen];
-                r.merge_all(all)?;
+                r.merge_all(&mut [
+                    &mut least, &mut most, &mut bits, &mut plain, &mut seen, &mut wide, &mut bytes,
+                    &mut zeros,
+                ])?;
             }
             1 => {
                 r.merge_all(&mut [&mut seen, &mut least])?;
                 r.merge_all(&mut [&mut plain, &mut bits, &mut most])?;
+                r.merge_all(&mut [&mut zeros, &mut bytes, &mut wide])?;
             }
             _ => {
                 r.merge(&mut least)?;
@@ -229,13 +276,22 @@ fn program(r: &mut Replica, g: &Resident) -> Result<()> {
                 r.merge(&mut bits)?;
                 r.merge(&mut plain)?;
                 r.merge(&mut seen)?;
+                r.merge(&mut zeros)?;
+                r.merge(&mut bytes)?;
+                r.merge(&mut wide)?;
             }
         }
         model.merge();
         let same = r.read(&least)? == model.least[rank]
             && r.read(&most)? == model.most[rank]
             && r.read(&bits)? == model.bits[rank]
-            && r.read(&plain)? == model.plain[rank];
+            && r.read(&plain)? == model.plain[rank]
+            && r.read(&wide)? == model.wide[rank]
+            && r.read(&bytes)? == model.bytes[rank]
+            && r.read(&zeros)?
+                .iter()
+                .map(|x| x.to_bits())
+                .eq(model.zeros[rank].iter().map(|x| x.to_bits()));
         if !same {
             return Err(of(&format!("step {step}: an array is not merged")));
         }
