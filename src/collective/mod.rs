@@ -1,8 +1,8 @@
 //! Merges: what makes replicas equal after a step.
 //!
-//! Three collectives behind one trait. `host` and `peer` are the same two-shot algorithm
-//! (`two_shot`) over different memory: everybody reduces its own slice from everybody's copies,
-//! then fetches the other slices from their owners. `nccl` drives its own communicator. Arrays of which it is known where they
+//! Three collectives behind one trait. `host` and `peer` are the same two-shot algorithm over different memory: everybody reduces
+//! its own slice from everybody's copies, then fetches the other slices from their owners. Between steps hosts meet (`two_shot`),
+//! or the GPUs, where each has one replica (`peer`). `nccl` drives its own communicator. Arrays of which it is known where they
 //! were written (`marks`) are merged there alone, in one shot, in which everybody takes over what others wrote.
 
 mod cells;
@@ -121,6 +121,11 @@ pub(crate) trait Collective: Send {
     /// Merges in place. For Gather, `split` says who owns what; else it only divides the work.
     /// On devices the merge is ordered on the replica's stream; it may not have ended on return.
     fn merge(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()>;
+
+    /// Whether kernels of merges wait for those that other replicas have yet to launch.
+    fn meets_on_devices(&self) -> bool {
+        false
+    }
 
     /// Whether [`Collective::merge_marked`] is of use: arrays are then marked where they are written.
     fn reads_marks(&self) -> bool {

@@ -254,8 +254,8 @@ impl MergeKernels {
 
 /// Differs where replicas come for other arrays.
 fn shapes(arrays: &[(Span, &Marks)]) -> u64 {
-    arrays.iter().fold(0, |all, (span, _)| {
-        let of = [span.length, span.dtype as u64, op_code(span.op).into()];
+    arrays.iter().fold(0, |all, (span, marks)| {
+        let of = [span.length, span.dtype as u64, op_code(span.op).into(), marks.of() as u64];
         let label = span.label.bytes().map(u64::from);
         label.chain(of).fold(all, crate::hash::hash)
     })
@@ -334,11 +334,16 @@ impl Collective for PeerCollective {
         true
     }
 
+    fn meets_on_devices(&self) -> bool {
+        self.together.is_some()
+    }
+
     fn merge_marked(&mut self, seat: &Seat, arrays: &[(Span, &Marks)]) -> Result<bool> {
         let Some((first, _)) = arrays.first() else { return Ok(true) };
+        let ticket = first.ticket(seat, shapes(arrays));
         let ticket = match arrays.len() {
-            1 => first.ticket(seat, 0),
-            _ => Ticket { operation: "merge all, first", ..first.ticket(seat, shapes(arrays)) },
+            1 => ticket,
+            _ => Ticket { operation: "merge all, first", ..ticket },
         };
         let own = arrays.iter().map(|(span, marks)| [span.address, marks.pointer()]);
         let exact = arrays.iter().all(|(_, marks)| marks.are_exact());
