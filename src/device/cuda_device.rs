@@ -93,6 +93,8 @@ pub(crate) struct CudaDevice {
     stream: sys::CUstream,
     /// Nothing has been queued since the last wait.
     idle: Cell<bool>,
+    /// A merge was queued since, whose kernels may wait for some that other replicas have yet to launch.
+    half_launched: Cell<bool>,
     /// The event that ended a step, and that nothing was queued after.
     ended: Cell<Option<sys::CUevent>>,
     /// The recording under way, to which launches are added instead of being queued.
@@ -204,6 +206,7 @@ impl CudaDevice {
             chance: Cell::new(None),
             stream,
             idle: Cell::new(false),
+            half_launched: Cell::new(false),
             ended: Cell::new(None),
             chain: RefCell::new(None),
         })
@@ -235,6 +238,7 @@ impl CudaDevice {
 
     /// An array of `length` zeroed elements.
     pub fn alloc<T: Pod>(&self, label: &str, length: usize) -> Result<DeviceBuffer<T>> {
+        self.launched()?;
         DeviceBuffer::new(&self.context, self.stream, label, length)
     }
 
@@ -446,6 +450,18 @@ impl CudaDevice {
         self.ended.set(None);
     }
 
+    /// Tells that a merge was queued, which on other GPUs may be so only `later`.
+    pub fn queued_merge(&self, later: bool) {
+        self.queued();
+        self.half_launched.set(later || self.half_launched.get());
+    }
+
+    /// Waits until merges that were queued here have been on all GPUs. What makes the driver wait, as an allocation does, may
+    /// otherwise hold up the launch that a merge waits for.
+    pub fn launched(&self) -> Result<()> {
+        if self.half_launched.get() { self.wait() } else { Ok(()) }
+    }
+
     /// Waits until the stream is idle. It does not block in the driver but polls, gives signs of life, and asks the
     /// kernel to stop when the fleet fails.
     pub fn wait(&self) -> Result<()> {
@@ -469,9 +485,11 @@ impl CudaDevice {
             if status != sys::CUresult::CUDA_ERROR_NOT_READY {
                 self.check("waiting for the stream", status)?;
                 self.idle.set(true);
+                // Merges are not done where kernels were asked to leave.
+                let merged = self.half_launched.replace(false);
                 return match asked {
-                    Some(_) => Err(self.failure()),
-                    None => Ok(()),
+                    None if !(merged && self.watch.failure().is_some()) => Ok(()),
+                    _ => Err(self.failure()),
                 };
             }
             polls = polls.wrapping_add(1);

@@ -211,6 +211,7 @@ impl CudaDevice {
         }
         let (name, mut lanes) = (&self.info.device, self.lambdas.lanes.borrow_mut());
         while lanes.len() < lane {
+            self.launched()?;
             lanes.push(Lane {
                 stream: stream(name)?,
                 event: event(name, false)?,

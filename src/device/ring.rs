@@ -199,6 +199,8 @@ impl Context {
         if from.len() >= WORTH {
             return self.copy_parts_in(stream, &[(to, from)]);
         }
+        // A copy of pageable memory may hold up launches on other GPUs, for which merges wait.
+        self.drain(stream)?;
         // SAFETY: the caller's part of the device; the source is not touched before the stream is drained.
         let status =
             unsafe { sys::cuMemcpyHtoDAsync_v2(to, from.as_ptr().cast(), from.len(), stream) };
@@ -238,6 +240,7 @@ impl Context {
                 lane.copy_out(self, taken)
             });
         }
+        self.drain(stream)?;
         // SAFETY: the caller's part of the device; the target is not touched before the stream is drained.
         let status =
             unsafe { sys::cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), from, to.len(), stream) };

@@ -11,7 +11,8 @@ use crate::collective::peer::{Neighbour, PeerCollective, StagedCollective};
 use crate::collective::{Collective, Seat};
 use crate::collective::{MAX_REPLICAS, Rendezvous, apart};
 use crate::device::{
-    Account, CudaDevice, Pretend, can_access, can_do_atomics, device_count, nccl_finding, nvrtc_finding, probe,
+    Account, CudaDevice, Pretend, can_access, can_do_atomics, device_count, nccl_finding,
+    nvrtc_finding, probe,
 };
 use crate::error::{Error, Result};
 use std::collections::HashMap;

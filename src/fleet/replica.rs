@@ -402,13 +402,17 @@ impl Replica {
         }
         let merged = merge(self);
         self.seat.rendezvous.done(self.seat.rank);
-        let merged = merged?;
+        // The others' kernels may be waiting for a launch that did not come about.
+        let merged = merged.inspect_err(|error| self.fail(error.clone()))?;
+        if let Backend::Cuda(device) = &self.backend {
+            device.queued_merge(self.collective.meets_on_devices());
+        }
         match &self.backend {
             Backend::Cuda(device) if self.timed => {
                 device.mark(1, true)?;
                 self.merge_marked = true;
             }
-            Backend::Cuda(device) => device.queued(),
+            Backend::Cuda(_) => {}
             Backend::Host(_) => self.clock.merge_ms += start.elapsed().as_secs_f64() * 1e3,
         }
         Ok(merged)
