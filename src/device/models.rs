@@ -73,16 +73,19 @@ impl Pretend {
     /// One GPU of the model.
     #[cfg(test)]
     pub(crate) fn info(self) -> DeviceInfo {
-        let all = DeviceInfo {
+        self.limit(DeviceInfo {
+            rank: 0,
+            device: "cuda:0".into(),
+            name: self.0.name.into(),
+            memory_bytes: u64::MAX,
             multiprocessors: u32::MAX,
+            compute_capability: self.0.capability.into(),
+            clock_khz: 0,
             shared_bytes: u32::MAX,
             multiprocessor_shared_bytes: u32::MAX,
             l2_bytes: u64::MAX,
             bandwidth: u64::MAX,
-            compute_capability: self.0.capability.into(),
-            ..crate::run::gpu(0, 0, u64::MAX)
-        };
-        self.limit(all)
+        })
     }
 
     /// `real` with no more of anything than a GPU of this model has. It stays the architecture that it is.
