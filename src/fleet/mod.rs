@@ -111,6 +111,11 @@ impl FleetInfo {
         self.collective == "peer" && self.fast_links && apart(&self.gpus())
     }
 
+    /// Whether what GPUs exchange goes slowly, over PCIe or through the host.
+    pub(crate) fn has_slow_links(&self) -> bool {
+        self.backend == "cuda" && self.world > 1 && !self.fast_links
+    }
+
     /// Threads that each replica has, where replicas are on the host.
     pub(crate) fn threads(&self) -> Option<usize> {
         let first = self.devices.first().filter(|_| self.backend == "host");

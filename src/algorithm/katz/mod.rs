@@ -14,8 +14,8 @@
 //! more than `tolerance` times itself, or after so many iterations.
 //!
 //! **Replicas.** Each sums the rows of its chunk, then chunks are gathered. The largest change is reduced over all nodes. On one
-//! replica, and with `--merge redundant`, each computes everything. The order of additions depends on degrees alone, so
-//! any number of replicas gives the same bits.
+//! replica, with `--merge redundant`, and where links between GPUs are slow, each computes everything. The order of additions
+//! depends on degrees alone, so any number of replicas gives the same bits.
 //!
 //! **Source.** Katz, "A new status index derived from sociometric analysis", Psychometrika 1953.
 
@@ -24,7 +24,7 @@ mod program;
 
 use super::frame::ReplicaAnswer;
 use super::workload::{Algorithm, Request, config, run};
-use super::{Measured, RunOptions};
+use super::{Measured, MergeMode, RunOptions};
 use crate::choice::{Choice, number};
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
@@ -136,7 +136,11 @@ impl Algorithm for Katz {
         let Request { fleet, graph, query, run, .. } = request;
         let (rows, config, run) = (graph.general(fleet)?, query.config.clone(), run.clone());
         let alpha = query.start;
-        let program = move |r: &mut _| program::program(r, &rows, &config, alpha, &run);
+        let whole = match run.merge {
+            MergeMode::Auto => fleet.world() == 1 || fleet.info().has_slow_links(),
+            merge => fleet.world() == 1 || merge == MergeMode::Redundant,
+        };
+        let program = move |r: &mut _| program::program(r, &rows, &config, (alpha, whole), &run);
         let (found, mut measured) = ReplicaAnswer::first(fleet.run(program)?);
         let (values, iterations, change) = found;
         measured.reached = query.graph.nodes() as u64;

@@ -1,10 +1,10 @@
 //! Katz centrality as operators: one program for GPUs and host.
 
 use super::KatzConfig;
+use crate::algorithm::RunOptions;
 use crate::algorithm::arrays::replicated_arrays;
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed, values};
 use crate::algorithm::same::Words;
-use crate::algorithm::{MergeMode, RunOptions};
 use crate::collective::{MergeOp, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::Replica;
@@ -40,16 +40,15 @@ fn change(v: u32, value: Reads<f64>, next: Reads<f64>) -> f64 {
     if x == f64::INFINITY { x } else { (x - value[v]).abs() / x }
 }
 
-/// The program of one replica: iterations made, the last change, and the values.
+/// The program of one replica: iterations made, the last change, and the values. `whole`: each replica computes everything.
 pub(super) fn program(
     r: &mut Replica,
     g: &Resident,
     config: &KatzConfig,
-    alpha: f64,
+    (alpha, whole): (f64, bool),
     run: &RunOptions,
 ) -> Result<ReplicaAnswer<(Vec<f64>, u32, f64)>> {
     let state = State::allocate(r, g.graph().nodes())?;
-    let whole = r.world() == 1 || run.merge == MergeMode::Redundant;
     let lambdas = (incoming(), renew(), change());
     let mut driver = Driver { g, config, alpha, whole, state, lambdas, iterations: 0, change: 0.0 };
     let measured = timed(r, run, &mut driver)?;

@@ -39,15 +39,17 @@ pub(super) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     [topology(shape), State::list(active, world), Arrays::list(active)].concat()
 }
 
-/// Estimated: what a GPU goes through in a microsecond, and the microseconds that a sum of counts takes at all and for each.
+/// Estimated: what a GPU goes through in a microsecond, and the microseconds that a sum of counts takes at all and for each, over
+/// NVLink and elsewhere.
 const COST_RATE: f64 = 30e3;
-const SUM: f64 = 40.0;
-const SUM_COUNT: f64 = 24e-6;
+const FAST_SUM: [f64; 2] = [40.0, 24e-6];
+const SLOW_SUM: [f64; 2] = [400.0, 1.6e-3];
 
 /// Whether GPUs gain by dividing so much work, and adding up the counts of so many nodes.
-pub(super) fn dividing_pays(cost: u64, active: usize, world: usize) -> bool {
+pub(super) fn dividing_pays(cost: u64, active: usize, world: usize, slow_links: bool) -> bool {
+    let [all, each] = if slow_links { SLOW_SUM } else { FAST_SUM };
     let saved = cost as f64 / COST_RATE * (1.0 - 1.0 / world as f64);
-    saved > SUM + active as f64 * SUM_COUNT
+    saved > all + active as f64 * each
 }
 
 /// Chunks of about equal work, from the costs of nodes that the first GPU adds up, and all of that; `None` on the host, or where
@@ -180,7 +182,8 @@ mod tests {
             let graph = crate::generate::generate(spec).unwrap();
             let columns = crate::layout::Columns::new(&graph, crate::layout::Layout::Auto).unwrap();
             let (_, cost) = host::equal_costs(&columns.out, 2, 64);
-            assert_eq!(dividing_pays(cost, columns.active, 2), wanted, "{spec}: {cost}");
+            assert_eq!(dividing_pays(cost, columns.active, 2, false), wanted, "{spec}: {cost}");
+            assert!(!dividing_pays(cost, columns.active, 2, true) || wanted, "{spec}: {cost}");
         }
     }
 

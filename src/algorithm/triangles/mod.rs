@@ -94,8 +94,9 @@ impl Algorithm for TriangleCounting {
                         host::equal_costs(&rows.columns.out, world, align)
                     }
                 };
-                let pays = run.merge != MergeMode::Auto
-                    || cuda::dividing_pays(cost, rows.columns.active, world);
+                let (active, slow) = (rows.columns.active, fleet.info().has_slow_links());
+                let pays =
+                    run.merge != MergeMode::Auto || cuda::dividing_pays(cost, active, world, slow);
                 pays.then_some(cut)
             }
             false => None,
