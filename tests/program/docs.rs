@@ -1049,6 +1049,72 @@ fn dense(archive: &str) -> String {
     text
 }
 
+/// GPUs that pass for smaller ones beside what they are, and two beside one: the geometric mean over graphs, and the worst.
+fn pretend(archive: &str) -> String {
+    let records = records(archive, "pretend.jsonl");
+    let median = |workload: &str, graph: &serde_json::Value, devices: &str, variant: &str| {
+        let found = records.iter().find(|record| {
+            let of = &record["coordinates"];
+            of["graph"] == *graph
+                && [&of["workload"], &of["devices"], &of["variant"]] == [workload, devices, variant]
+        });
+        found.map(|record| {
+            assert_ne!(record["verified"], "no", "{workload} of {graph}, {variant}");
+            record["process-time"]["median"].as_f64().unwrap()
+        })
+    };
+    let mut graphs: Vec<&serde_json::Value> =
+        records.iter().map(|r| &r["coordinates"]["graph"]).collect();
+    graphs.sort_by_key(|graph| graph.as_str());
+    graphs.dedup();
+    let ratios = |workload: &str, [devices, variant]: [&str; 2], [other, without]: [&str; 2]| {
+        let all = graphs.iter().filter_map(|graph| {
+            let time = median(workload, graph, devices, variant)?;
+            Some(time / median(workload, graph, other, without)?)
+        });
+        let all: Vec<f64> = all.collect();
+        let mean = (all.iter().map(|x| x.ln()).sum::<f64>() / all.len() as f64).exp();
+        let worst = all.into_iter().reduce(f64::max);
+        [ratio(mean), worst.map_or("-".into(), ratio)]
+    };
+    let models = ["v100", "a100", "l40s", "t4"];
+    let titles = models.map(|model| format!("{model}, mean"));
+    let mut text = head(&[
+        "time beside that of one H200",
+        &titles[0],
+        &titles[1],
+        &titles[2],
+        &titles[3],
+        "two l40s beside one, mean",
+        "worst",
+        "two t4 beside one, mean",
+        "worst",
+    ]);
+    for workload in [
+        "sssp",
+        "bfs",
+        "cc",
+        "pagerank",
+        "bc",
+        "scc",
+        "kcore",
+        "triangles",
+        "katz",
+        "geo",
+        "vn",
+        "filter",
+    ] {
+        let alone = models.map(|model| {
+            let variant = format!("pretend={model}");
+            ratios(workload, ["cuda:0", &variant], ["cuda:0", ""])[0].clone()
+        });
+        let two = ["pretend=l40s", "pretend=t4"]
+            .map(|variant| ratios(workload, ["cuda:0-1", variant], ["cuda:0", variant]));
+        text += &row(workload, alone.into_iter().chain(two.concat()));
+    }
+    text
+}
+
 fn loading(archive: &str) -> String {
     let load = json_of(archive, "load.json");
     let mut text = head(&["file", "MB", "ms, median", "MB/s", "peak memory / CSR"]);
@@ -1369,7 +1435,7 @@ fn generating(archive: &str) -> String {
 /// A table's name, its archive or command, and what makes it.
 type Table = (&'static str, &'static str, fn(&str) -> String);
 
-const TABLES: [Table; 29] = [
+const TABLES: [Table; 30] = [
     ("workloads", "hive run --help", workloads),
     ("results", "standing-0fba0e1.tar.gz", |archive| standing(archive, &[1, 2])),
     ("resets", "standing-0fba0e1.tar.gz", resets),
@@ -1386,6 +1452,7 @@ const TABLES: [Table; 29] = [
     ("programs", "benches.tar.gz", programs),
     ("readers", "benches.tar.gz", readers),
     ("dense", "benches.tar.gz", dense),
+    ("pretend", "benches.tar.gz", pretend),
     ("schemes", "benches.tar.gz", schemes),
     ("loading", "benches.tar.gz", loading),
     ("host", "benches.tar.gz", host),
