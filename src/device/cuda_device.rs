@@ -10,7 +10,7 @@ use super::launch::{Function, Launch, launch_on, load_module};
 use super::models::Pretend;
 use super::nvrtc::{self, KernelSource, Unit};
 use super::pool::Account;
-use super::probe::{DeviceInfo, attribute, can_access, describe};
+use super::probe::{DeviceInfo, attribute, describe};
 use super::recording::Chain;
 use super::side::Side;
 use crate::error::{Error, Result};
@@ -335,8 +335,7 @@ impl CudaDevice {
 
     /// Whether kernels here can access the memory of GPU `other`.
     pub fn reaches(&self, other: u32) -> bool {
-        can_access(self.ordinal, other)
-            && (other == self.ordinal || self.pretended.is_none_or(Pretend::has_peers))
+        Pretend::reaches(self.pretended, self.ordinal, other)
     }
 
     /// The least of these over several kernels.

@@ -43,8 +43,6 @@ pub struct DeviceInfo {
     pub multiprocessor_shared_bytes: u32,
     /// L2 cache, in bytes.
     pub l2_bytes: u64,
-    /// Bandwidth of the memory, in bytes a second.
-    pub bandwidth: u64,
 }
 
 /// What `hive doctor` prints.
@@ -125,8 +123,6 @@ pub(super) fn describe(ordinal: u32, rank: usize) -> Result<DeviceInfo> {
     let number = |which| attribute(&name, device, which);
     let major = number(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
     let minor = number(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
-    let memory_khz = u64::from(number(A::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?);
-    let bus_bits = u64::from(number(A::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?);
     Ok(DeviceInfo {
         rank,
         device: name.clone(),
@@ -140,8 +136,6 @@ pub(super) fn describe(ordinal: u32, rank: usize) -> Result<DeviceInfo> {
             A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
         )?,
         l2_bytes: number(A::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?.into(),
-        // Two transfers a clock, of so many bits.
-        bandwidth: 2000 * memory_khz * bus_bits / 8,
     })
 }
 

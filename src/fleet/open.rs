@@ -11,8 +11,7 @@ use crate::collective::peer::{Neighbour, PeerCollective, StagedCollective};
 use crate::collective::{Collective, Seat};
 use crate::collective::{MAX_REPLICAS, Rendezvous, apart};
 use crate::device::{
-    Account, CudaDevice, Pretend, can_access, can_do_atomics, device_count, nccl_finding,
-    nvrtc_finding, probe,
+    Account, CudaDevice, Pretend, can_do_atomics, device_count, nccl_finding, nvrtc_finding, probe,
 };
 use crate::error::{Error, Result};
 use std::collections::HashMap;
@@ -71,12 +70,7 @@ fn accounts(places: &Places, limit: Option<u64>) -> Vec<Arc<Account>> {
 /// Whether any two of these GPUs can do atomics in each other's memory.
 fn has_fast_links(config: &FleetConfig, places: &Places) -> bool {
     let Places::Cuda(gpus) = places else { return false };
-    let fast = |a: u32, b: u32| {
-        a == b
-            || can_access(a, b)
-                && can_do_atomics(a, b)
-                && config.pretend.is_none_or(Pretend::has_peers)
-    };
+    let fast = |a: u32, b: u32| Pretend::reaches(config.pretend, a, b) && can_do_atomics(a, b);
     gpus.iter().all(|a| gpus.iter().all(|b| fast(*a, *b)))
 }
 
@@ -96,10 +90,8 @@ fn resolve(config: &FleetConfig, places: &Places) -> Result<&'static str> {
         Places::Cuda(ordinals) => ordinals,
     };
     let shared = (1..ordinals.len()).any(|i| ordinals[..i].contains(&ordinals[i]));
-    let reach = |a: u32, b: u32| {
-        can_access(a, b) && (a == b || config.pretend.is_none_or(Pretend::has_peers))
-    };
-    let peers = ordinals.iter().all(|a| ordinals.iter().all(|b| reach(*a, *b)));
+    let reach = |a: &u32, b: &u32| Pretend::reaches(config.pretend, *a, *b);
+    let peers = ordinals.iter().all(|a| ordinals.iter().all(|b| reach(a, b)));
     let nccl = nccl_finding();
     match kind {
         K::Host => Ok("host"),

@@ -50,7 +50,6 @@ impl HostWorker {
             shared_bytes: 0,
             multiprocessor_shared_bytes: 0,
             l2_bytes: 0,
-            bandwidth: 0,
         }
     }
 }

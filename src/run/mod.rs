@@ -34,6 +34,5 @@ pub(crate) fn gpu(rank: usize, ordinal: usize, memory_bytes: u64) -> crate::flee
         shared_bytes: 227 << 10,
         multiprocessor_shared_bytes: 228 << 10,
         l2_bytes: 50 << 20,
-        bandwidth: 3_350_000_000_000,
     }
 }

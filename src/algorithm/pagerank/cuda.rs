@@ -59,7 +59,7 @@ pub(super) fn arrays(
     let sums = strategy.pushes() || config.run.merge == MergeMode::Dense;
     let shared = match config.run.merge {
         MergeMode::Redundant => sums,
-        MergeMode::Auto => sums || sharing_pays(active, arcs, shape.flat, (world, true)),
+        MergeMode::Auto => sums || sharing_pays(active, arcs, shape.flat, (world, false)),
         MergeMode::Dense | MergeMode::Split => true,
     };
     let own_arcs = (arcs as usize).div_ceil(if shared { world } else { 1 });

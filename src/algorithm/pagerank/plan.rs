@@ -340,11 +340,11 @@ pub(super) fn sharing_pays(
     active: usize,
     arcs: u64,
     flat: bool,
-    (world, fast_links): (usize, bool),
+    (world, slow_links): (usize, bool),
 ) -> bool {
     let (world, active) = (world as f64, active as f64);
     let all = arcs as f64 * ARC_US[usize::from(flat)] + active * NODE_US;
-    let [gather_us, bytes_a_us] = if fast_links { FAST } else { SLOW };
+    let [gather_us, bytes_a_us] = if slow_links { SLOW } else { FAST };
     let moved = 4.0 * active * (world - 1.0) / world / bytes_a_us;
     all / world + gather_us + moved < all
 }
@@ -356,7 +356,7 @@ fn merge_plan(
     fleet: &FleetInfo,
 ) -> Merging {
     let (columns, world) = (&rows.columns, fleet.world);
-    let on = (world, fleet.fast_links);
+    let on = (world, fleet.has_slow_links());
     let pays = sharing_pays(columns.active, columns.in_rows().arcs(), columns.flat, on);
     match merge {
         _ if strategy.pushes() => Merging::Sum,
@@ -388,8 +388,8 @@ mod tests {
 
     #[test]
     fn rows_are_shared_where_links_are_fast_or_work_is_much() {
-        let pays = |mean: u64, fast| sharing_pays(1 << 22, mean << 22, false, (2, fast));
-        assert_eq!([pays(16, true), pays(16, false), pays(256, false)], [true, false, true]);
+        let pays = |mean: u64, slow| sharing_pays(1 << 22, mean << 22, false, (2, slow));
+        assert_eq!([pays(16, false), pays(16, true), pays(256, true)], [true, false, true]);
     }
 
     /// As they were measured on an H200.
