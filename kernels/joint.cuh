@@ -109,11 +109,12 @@ __device__ bool meet(Grid& grid, const Joint& joint, u64& epoch, const u64* sum0
 }
 
 // How a launch of many that work on one exchange between GPUs meets: before its work, after it, or both. Its blocks are all resident.
-// It waits for as long as the host lets it.
 struct Exchange {  // @host
     Joint joint;       // `world` is 1 where launches are ordered in another way
     Meeting* at;       // outlives launches
     const u32* abort;  // pinned
+    u32* left;         // pinned; 1 once a launch has left without its work
+    u64 deadline_ns;
     u64 arrived;       // blocks of earlier launches
     u32 before, after;
 };
@@ -122,15 +123,17 @@ struct Exchange {  // @host
 template <typename W, typename T>
 __device__ __forceinline__ void exchanged(const Exchange& e, const W& work, const T& then) {
     if (e.joint.world == 1) return work();
-    Grid grid = {e.at, e.abort, ~0ull, e.arrived, 0};
+    Grid grid = {e.at, e.abort, e.deadline_ns, e.arrived, 0};
     u64* met = &e.joint.mail[e.joint.rank]->epoch;
     u64 epoch = fresh(met);
     Letter letter;
-    if (e.before && !meet(grid, e.joint, epoch, NULL, NULL, NULL, letter)) return;
-    work();
-    if (e.after && !meet(grid, e.joint, epoch, NULL, NULL, NULL, letter)) return;
-    then();
-    if (blockIdx.x == 0 && threadIdx.x == 0) __stcg(met, epoch);
+    if (!e.before || meet(grid, e.joint, epoch, NULL, NULL, NULL, letter)) {
+        work();
+        if (!e.after || meet(grid, e.joint, epoch, NULL, NULL, NULL, letter)) then();
+    }
+    if (blockIdx.x != 0 || threadIdx.x != 0) return;
+    if (grid.stopped) *(volatile u32*)e.left = 1;
+    else __stcg(met, epoch);
 }
 
 template <typename W> __device__ __forceinline__ void exchanged(const Exchange& e, const W& work) {

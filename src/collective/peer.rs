@@ -88,6 +88,8 @@ pub(super) struct Exchanges {
     joint: Joint,
     at: DeviceBuffer<Meeting>,
     abort: Arc<Pinned<u32>>,
+    left: Arc<Pinned<u32>>,
+    deadline_ns: u64,
     /// Blocks that have come to meetings, of all launches so far.
     arrived: u64,
 }
@@ -111,6 +113,8 @@ fn exchange(part: Part<'_>, blocks: u32) -> Exchange {
         joint: all.joint,
         at: all.at.pointer(),
         abort: all.abort.pointer(),
+        left: all.left.pointer(),
+        deadline_ns: all.deadline_ns,
         arrived: all.arrived,
         before: before.into(),
         after: after.into(),
@@ -166,6 +170,11 @@ impl MergeKernels {
         wanted.clamp(1, most.into()) as u32
     }
 
+    /// The launch of so many blocks; they are all resident where they meet those of other GPUs.
+    fn shape(exchange: &Exchange, blocks: u32) -> Launch {
+        Launch { cooperative: exchange.joint.world > 1, ..Launch::of(blocks, THREADS) }
+    }
+
     /// `own[range] = op over copies, in the order given`.
     pub fn reduce(
         &self,
@@ -188,7 +197,7 @@ impl MergeKernels {
         let bytes = (range.end - range.start) * span.dtype.size() as u64;
         let blocks = self.blocks(&part, bytes.div_ceil(16 * u64::from(THREADS)));
         args.exchange = exchange(part, blocks);
-        let shape = Launch::of(blocks, THREADS);
+        let shape = Self::shape(&args.exchange, blocks);
         crate::device::launch_on(name, stream, self.reduce[span.dtype as usize], shape, &args)
     }
 
@@ -222,7 +231,8 @@ impl MergeKernels {
         }
         let blocks = self.blocks(&part, tasks.div_ceil(u64::from(THREADS / 32)));
         args.exchange = exchange(part, blocks);
-        crate::device::launch_on(name, stream, self.marked, Launch::of(blocks, THREADS), &args)
+        let shape = Self::shape(&args.exchange, blocks);
+        crate::device::launch_on(name, stream, self.marked, shape, &args)
     }
 
     /// Every other owner's slice, in one launch.
@@ -247,7 +257,7 @@ impl MergeKernels {
         // As many an owner.
         let blocks = (self.blocks(&part, wanted) / owners).max(1) * owners;
         args.exchange = exchange(part, blocks);
-        let shape = Launch::of(blocks, THREADS);
+        let shape = Self::shape(&args.exchange, blocks);
         crate::device::launch_on(name, stream, self.fetch, shape, &args)
     }
 }
@@ -289,6 +299,8 @@ impl PeerCollective {
                 joint: Joint::new(&mail, rank),
                 at: device.alloc("meetings of merges", 1)?,
                 abort: device.abort.clone(),
+                left: device.left.clone(),
+                deadline_ns: device.merge_deadline_ns(),
                 arrived: 0,
             })
         };

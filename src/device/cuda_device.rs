@@ -106,6 +106,8 @@ pub(crate) struct CudaDevice {
     pub lambdas: Lambdas,
     /// A word that running kernels watch: not 0 asks them to stop.
     pub abort: Arc<Pinned<u32>>,
+    /// A word that a merge sets when it leaves undone: asked to stop, or past its deadline.
+    pub left: Arc<Pinned<u32>>,
     /// Milliseconds spent compiling and loading modules.
     pub compile_ms: f64,
 }
@@ -189,6 +191,7 @@ impl CudaDevice {
         let stream = stream(&name)?;
         Ok(CudaDevice {
             abort: Arc::new(Pinned::new(&context, 1)?),
+            left: Arc::new(Pinned::new(&context, 1)?),
             done: event(&name, false)?,
             ring: (0..EVENT_RING).map(|_| event(&name, false)).collect::<Result<_>>()?,
             marks: [marks()?, marks()?],
@@ -484,10 +487,9 @@ impl CudaDevice {
             if status != sys::CUresult::CUDA_ERROR_NOT_READY {
                 self.check("waiting for the stream", status)?;
                 self.idle.set(true);
-                // Merges are not done where kernels were asked to leave.
-                let merged = self.half_launched.replace(false);
+                self.half_launched.set(false);
                 return match asked {
-                    None if !(merged && self.watch.failure().is_some()) => Ok(()),
+                    None if self.left.get(0) == 0 => Ok(()),
                     _ => Err(self.failure()),
                 };
             }
@@ -550,8 +552,14 @@ impl CudaDevice {
         }
     }
 
+    /// How long a merge's blocks wait for those of other GPUs: longer than any step that these may be in.
+    pub fn merge_deadline_ns(&self) -> u64 {
+        let step_ns = self.watch.step_limit().as_nanos().min(u128::from(u64::MAX)) as u64;
+        step_ns.saturating_add(self.deadline_of(true))
+    }
+
     fn failure(&self) -> Error {
-        let unknown = || self.watch.fault(self.rank, "stopped".into());
+        let unknown = || self.watch.fault(self.rank, "other GPUs did not come to its merge".into());
         self.watch.failure().unwrap_or_else(unknown)
     }
 }
