@@ -275,14 +275,16 @@ pub(crate) fn step<W, H: Send, S: Send, F: Send>(
         |own, state, beat| Some(host(own, state, beat)),
     )?;
     r.settle()?;
-    let (ms, found) = match on_host {
-        Some(found) => (start.elapsed().as_secs_f64() * 1e3, found),
-        None => engine.on_device(r, |device, workspace| {
-            Ok((device.interval_ms(0)?, found(device, workspace)?))
-        })?,
-    };
-    r.book_step(ms);
-    Ok(found)
+    match on_host {
+        Some(found) => {
+            r.book_step(start.elapsed().as_secs_f64() * 1e3);
+            Ok(found)
+        }
+        None => {
+            r.book_marks()?;
+            engine.on_device(r, found)
+        }
+    }
 }
 
 /// Runs a step of operators, `body`, and waits for it. Its time is booked, without the merge that may follow.

@@ -80,7 +80,7 @@ pub(super) fn slowest(
     reset_ms: f64,
     total_ms: f64,
 ) -> Result<(RunTime, Vec<f64>)> {
-    let clock = r.clock();
+    let clock = r.clock()?;
     let payload = [total_ms, clock.step_ms, clock.merge_ms, reset_ms].map(f64::to_bits);
     let all = r.agree("end of a run", payload)?;
     let times = all.iter().map(|p| p.map(f64::from_bits));

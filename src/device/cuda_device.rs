@@ -420,6 +420,16 @@ impl CudaDevice {
         Ok(())
     }
 
+    /// Forgets the intervals whose times were not asked for.
+    pub fn forget_marks(&self) {
+        self.marks.iter().for_each(|marks| marks.count.set(0));
+    }
+
+    /// Whether half of the intervals of a kind that can be marked are.
+    pub fn many_marks(&self) -> bool {
+        self.marks.iter().any(|marks| marks.count.get() >= INTERVALS / 2)
+    }
+
     /// Milliseconds of the intervals of this kind that were marked since the last call; all must have passed.
     pub fn interval_ms(&self, which: usize) -> Result<f64> {
         let Marks { pairs, count } = &self.marks[which];

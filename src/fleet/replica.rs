@@ -77,7 +77,6 @@ pub struct Replica {
     clock: Clock,
     /// Whether the program asks for the clock: merges are timed then.
     timed: bool,
-    merge_marked: bool,
     labels: Labels,
     /// What a layer above keeps on this replica between calls.
     attached: Option<Box<dyn Any + Send>>,
@@ -101,7 +100,6 @@ impl Replica {
             perturb,
             clock: Clock::default(),
             timed: false,
-            merge_marked: false,
             labels: Labels::default(),
             attached: None,
         }
@@ -407,10 +405,7 @@ impl Replica {
             device.queued_merge(self.collective.meets_on_devices());
         }
         match &self.backend {
-            Backend::Cuda(device) if self.timed => {
-                device.mark(1, true)?;
-                self.merge_marked = true;
-            }
+            Backend::Cuda(device) if self.timed => device.mark(1, true)?,
             Backend::Cuda(_) => {}
             Backend::Host(_) => self.clock.merge_ms += start.elapsed().as_secs_f64() * 1e3,
         }
@@ -604,7 +599,7 @@ impl Replica {
         }
     }
 
-    /// Waits until everything queued on the device has ended, and books the time of merges.
+    /// Waits until everything queued on the device has ended.
     pub fn settle(&mut self) -> Result<()> {
         let settled = self.drain();
         self.seat.rendezvous.done(self.seat.rank);
@@ -624,16 +619,15 @@ impl Replica {
         if let Backend::Cuda(device) = &self.backend {
             device.wait()?;
             device.bad_index()?;
-            if self.merge_marked {
-                self.clock.merge_ms += device.interval_ms(1)?;
-                self.merge_marked = false;
-            }
         }
         Ok(())
     }
 
     pub(crate) fn restart_clock(&mut self) {
         (self.clock, self.timed) = (Clock::default(), true);
+        if let Backend::Cuda(device) = &self.backend {
+            device.forget_marks();
+        }
     }
 
     /// A program begins, which need not ask for the clock.
@@ -641,12 +635,27 @@ impl Replica {
         self.timed = false;
     }
 
-    pub(crate) fn clock(&self) -> Clock {
-        self.clock
+    /// What steps and merges have taken; all of them must have ended.
+    pub(crate) fn clock(&mut self) -> Result<Clock> {
+        if let Backend::Cuda(device) = &self.backend {
+            self.clock.step_ms += device.interval_ms(0)?;
+            self.clock.merge_ms += device.interval_ms(1)?;
+        }
+        Ok(self.clock)
     }
 
+    /// Books a step on the host, or one on a device that is not marked.
     pub(crate) fn book_step(&mut self, ms: f64) {
         self.clock.step_ms += ms;
+    }
+
+    /// Books what is marked on a device, once it has ended, where there is little room for more marks: to ask for a time takes
+    /// time itself.
+    pub(crate) fn book_marks(&mut self) -> Result<()> {
+        match &self.backend {
+            Backend::Cuda(device) if device.many_marks() => self.clock().map(drop),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -549,6 +549,7 @@ impl Replica {
     /// (on the host: by the clock). It waits, before and after.
     pub fn elapsed<T>(&mut self, body: impl FnOnce(&mut Replica) -> Result<T>) -> Result<(T, f64)> {
         self.settle()?;
+        self.clock()?;
         let start = Instant::now();
         if let Backend::Cuda(device) = &self.backend {
             device.mark(0, false)?;

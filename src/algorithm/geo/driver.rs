@@ -225,13 +225,16 @@ impl Driver<'_> {
             )?;
         }
         r.settle()?;
-        let (found, ms) = match on_host {
-            Some(found) => found,
-            None => self.engine.on_device(r, |device, workspace| {
-                Ok((workspace.found(), device.interval_ms(0)?))
-            })?,
+        let found = match on_host {
+            Some((found, ms)) => {
+                r.book_step(ms);
+                found
+            }
+            None => {
+                r.book_marks()?;
+                self.engine.on_device(r, |_, workspace| Ok(workspace.found()))?
+            }
         };
-        r.book_step(ms);
         let merge = if gathered { "gather" } else { "none" };
         log.book("wave", (1, found.arcs), (wave.nodes, wave.arcs), merge);
         self.arcs += wave.arcs;

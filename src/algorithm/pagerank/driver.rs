@@ -396,10 +396,6 @@ impl Driver<'_> {
     fn drain(&mut self, r: &mut Replica) -> Result<()> {
         self.close(r)?;
         r.settle()?;
-        if let Backend::Cuda(device) = &r.backend {
-            let ms = device.interval_ms(0)?;
-            r.book_step(ms);
-        }
-        Ok(())
+        r.book_marks()
     }
 }
