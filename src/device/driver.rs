@@ -67,7 +67,16 @@ pub(crate) fn ready() -> Result<()> {
                                 the NVIDIA driver, or use --devices host:N"
                         .into());
                 }
-                check("cuda", "cuInit", sys::cuInit(0)).map_err(|e| e.to_string())?;
+                let status = sys::cuInit(0);
+                if status == sys::CUresult::CUDA_ERROR_NO_DEVICE
+                    && let Ok(visible) = std::env::var("CUDA_VISIBLE_DEVICES")
+                {
+                    return Err(format!(
+                        "CUDA_VISIBLE_DEVICES={visible} leaves none; correct it (nvidia-smi -L lists the UUIDs of GPUs), \
+                         or unset it"
+                    ));
+                }
+                check("cuda", "cuInit", status).map_err(|e| e.to_string())?;
                 let mut version = 0;
                 sys::cuDriverGetVersion(&mut version);
                 if version < OLDEST {
