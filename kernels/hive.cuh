@@ -37,6 +37,8 @@ typedef uint2 arc_t;
 enum Op { OP_OR, OP_MIN, OP_MAX, OP_SUM };  // @host
 
 #define REPLICAS 16u  // @host at most
+// The share of the fastest replica in divided work, at most.
+#define SHARES 16u  // @host
 
 static const u32 INFINITE = 0x7f800000u;  // @host bits of +inf f32: "not reached"
 static const u32 FULL = 0xffffffffu;

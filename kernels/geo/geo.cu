@@ -228,6 +228,21 @@ extern "C" __global__ void __launch_bounds__(256) geo_queue(const QueueArgs a) {
     }
 }
 
+// Units of a class are dealt by turns, `cycle` of them over and over. Those of one replica:
+struct Own {  // @host
+    u32 cycle, turns;
+    u8 turn[SHARES];  // their numbers
+};
+
+// Those of all:
+#define TURNS (SHARES * REPLICAS)
+struct Turns {  // @host
+    u32 cycle;
+    u32 of[REPLICAS];   // turns of each rank
+    u8 rank[TURNS];     // whose turn it is
+    u8 earlier[TURNS];  // turns of the same rank before
+};
+
 // A replica's share of a class.
 struct SolveArgs {  // @host
     GraphArgs g;
@@ -235,13 +250,15 @@ struct SolveArgs {  // @host
     u32 passes;
     u32 start;  // of the class in the queue
     u32 items;  // own ones
-    u32 unit, world, rank;
+    u32 unit;
+    Own own;
     u32 found;  // where the own results begin
     u32 room;   // points that a warp or a thread has room for
 };
 
 __device__ __forceinline__ u32 node_of(const SolveArgs& a, u32 i) {
-    u32 place = (i / a.unit * a.world + a.rank) * a.unit + i % a.unit;
+    u32 nth = i / a.unit, turn = a.own.turn[nth % a.own.turns];
+    u32 place = (nth / a.own.turns * a.own.cycle + turn) * a.unit + i % a.unit;
     return a.g.queue[a.start + place];
 }
 
@@ -517,7 +534,8 @@ struct SettleArgs {  // @host
     u32 start[CLASSES + 1];
     u32 unit[CLASSES];
     u32 base[REPLICAS][CLASSES];  // where a rank's results of a class begin
-    u32 world, number, unused;
+    Turns turns;
+    u32 number, unused;
 };
 
 // Writes what all ranks found to where the next wave looks for it.
@@ -527,7 +545,9 @@ extern "C" __global__ void geo_settle(const SettleArgs a) {
         u32 c = 0;
         while (i >= a.start[c + 1]) c++;
         u32 place = i - a.start[c], unit = a.unit[c], dealt = place / unit;
-        u32 at = a.base[dealt % a.world][c] + dealt / a.world * unit + place % unit;
+        u32 turn = dealt % a.turns.cycle, r = a.turns.rank[turn];
+        u32 nth = dealt / a.turns.cycle * a.turns.of[r] + a.turns.earlier[turn];
+        u32 at = a.base[r][c] + nth * unit + place % unit;
         u32 v = a.g.queue[i];
         const double* from = a.g.found + 3ull * at;
         double* to = a.g.position + 4ull * v;

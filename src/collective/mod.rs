@@ -19,7 +19,7 @@ mod replicated;
 mod two_shot;
 
 pub use cells::Cells;
-pub use chunk::{ChunkPolicy, Split};
+pub use chunk::{ChunkPolicy, Shares, Split};
 pub(crate) use element::cells;
 pub use element::{Atomic32, CellSlice, Dtype, Element, MergeOp, atomic_words, atomics};
 pub(crate) use joint::{Together, apart};

@@ -17,7 +17,7 @@ pub struct Replicated<T: Element> {
     label: &'static str,
     op: MergeOp,
     data: Data<T>,
-    /// Who owns what, where that is not equal slices.
+    /// Who owns what, where that is not slices by shares.
     split: Option<Split>,
     owner: Owner,
     /// Fingerprint of the split by which replicas last wrote it, 0 where that is not known or a merge came after.

@@ -168,7 +168,10 @@ impl CudaDevice {
         let ordinal = fleet[rank];
         let sharers = fleet.iter().filter(|other| **other == ordinal).count() as u32;
         let real = describe(ordinal, rank)?;
-        let info = pretended.map_or(real.clone(), |model| model.limit(real));
+        let info = match &pretended {
+            Some(pretended) => pretended.limit(real),
+            None => real,
+        };
         let name = info.device.clone();
         let (mut device, mut handle) = (0, std::ptr::null_mut());
         // SAFETY: out-pointers to locals. The primary context is retained and never released: other
@@ -338,7 +341,7 @@ impl CudaDevice {
 
     /// Whether kernels here can access the memory of GPU `other`.
     pub fn reaches(&self, other: u32) -> bool {
-        Pretend::reaches(self.pretended, self.ordinal, other)
+        Pretend::reaches(self.pretended.as_ref(), self.ordinal, other)
     }
 
     /// The least of these over several kernels.

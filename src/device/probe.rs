@@ -43,6 +43,17 @@ pub struct DeviceInfo {
     pub multiprocessor_shared_bytes: u32,
     /// L2 cache, in bytes.
     pub l2_bytes: u64,
+    /// What the memory moves in a second, in bytes; 0 where unknown.
+    pub memory_bytes_per_s: u64,
+}
+
+impl DeviceInfo {
+    /// What a GPU gets done of work that is bound by memory, in bytes a second; 0 where unknown: what its memory moves, and no
+    /// more than its multiprocessors ask for (32 bytes a cycle each), of which a part of a GPU has few.
+    pub(crate) fn speed(&self) -> u64 {
+        let asked = u64::from(self.multiprocessors) * u64::from(self.clock_khz) * 32_000;
+        self.memory_bytes_per_s.min(asked)
+    }
 }
 
 /// What `hive doctor` prints.
@@ -136,6 +147,11 @@ pub(super) fn describe(ordinal: u32, rank: usize) -> Result<DeviceInfo> {
             A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
         )?,
         l2_bytes: number(A::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?.into(),
+        // Two transfers a cycle.
+        memory_bytes_per_s: 2000
+            * u64::from(number(A::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?)
+            * u64::from(number(A::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?)
+            / 8,
     })
 }
 

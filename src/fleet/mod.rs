@@ -9,7 +9,9 @@ mod placed;
 mod replica;
 mod shared;
 
-pub use crate::collective::{ChunkPolicy, MAX_REPLICAS, Payload, Rendezvous, Split, Ticket};
+pub use crate::collective::{
+    ChunkPolicy, MAX_REPLICAS, Payload, Rendezvous, Shares, Split, Ticket,
+};
 pub use crate::device::{DeviceInfo, Pretend};
 pub use devices::{CollectiveKind, Devices, Fault, FaultKind};
 pub(crate) use placed::Placed;
@@ -91,6 +93,9 @@ pub struct FleetInfo {
     /// Every two GPUs read, write and do atomics in each other's memory, as over NVLink. Elsewhere `auto` has replicas compute
     /// what they would exchange.
     pub fast_links: bool,
+    /// What each replica is dealt of work that is divided: in proportion to the bandwidth of its GPU's memory, of which replicas
+    /// of one GPU have equal parts.
+    pub shares: Shares,
     /// One entry a replica.
     pub devices: Vec<DeviceInfo>,
     /// CUDA driver version.

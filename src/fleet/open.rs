@@ -8,7 +8,7 @@ use super::{
 use crate::collective::host::HostCollective;
 use crate::collective::nccl::{NcclCollective, UniqueId};
 use crate::collective::peer::{Neighbour, PeerCollective, StagedCollective};
-use crate::collective::{Collective, Seat};
+use crate::collective::{Collective, Seat, Shares};
 use crate::collective::{MAX_REPLICAS, Rendezvous, apart};
 use crate::device::{
     Account, CudaDevice, Pretend, can_do_atomics, device_count, nccl_finding, nvrtc_finding, probe,
@@ -70,7 +70,8 @@ fn accounts(places: &Places, limit: Option<u64>) -> Vec<Arc<Account>> {
 /// Whether any two of these GPUs can do atomics in each other's memory.
 fn has_fast_links(config: &FleetConfig, places: &Places) -> bool {
     let Places::Cuda(gpus) = places else { return false };
-    let fast = |a: u32, b: u32| Pretend::reaches(config.pretend, a, b) && can_do_atomics(a, b);
+    let fast =
+        |a: u32, b: u32| Pretend::reaches(config.pretend.as_ref(), a, b) && can_do_atomics(a, b);
     gpus.iter().all(|a| gpus.iter().all(|b| fast(*a, *b)))
 }
 
@@ -90,7 +91,7 @@ fn resolve(config: &FleetConfig, places: &Places) -> Result<&'static str> {
         Places::Cuda(ordinals) => ordinals,
     };
     let shared = (1..ordinals.len()).any(|i| ordinals[..i].contains(&ordinals[i]));
-    let reach = |a: &u32, b: &u32| Pretend::reaches(config.pretend, *a, *b);
+    let reach = |a: &u32, b: &u32| Pretend::reaches(config.pretend.as_ref(), *a, *b);
     let peers = ordinals.iter().all(|a| ordinals.iter().all(|b| reach(a, b)));
     let nccl = nccl_finding();
     match kind {
@@ -114,11 +115,23 @@ fn resolve(config: &FleetConfig, places: &Places) -> Result<&'static str> {
     }
 }
 
+/// What replicas on these devices are dealt: those of one GPU share it. Where the speed of one is not known all are taken for equal.
+fn shares(devices: &[DeviceInfo], pretended: Option<&Pretend>) -> Shares {
+    let known = devices.iter().all(|info| info.speed() != 0);
+    let sharers = |device: &str| devices.iter().filter(|other| other.device == device).count();
+    let speed = |info: &DeviceInfo| {
+        let speed = if known { info.speed() / sharers(&info.device) as u64 } else { u64::MAX };
+        speed / pretended.map_or(1, |pretended| pretended.parts(info.rank))
+    };
+    Shares::of(&devices.iter().map(speed).collect::<Vec<_>>())
+}
+
 /// What each thread needs to connect, once all devices are open.
 #[derive(Clone)]
 struct Connection {
     collective: &'static str,
     fast_links: bool,
+    shares: Shares,
     neighbours: Vec<Neighbour>,
     unique_id: Option<UniqueId>,
 }
@@ -172,10 +185,13 @@ pub(super) fn open(config: FleetConfig) -> Result<Fleet> {
         .iter()
         .map(|s| s.opened.recv().map_err(|_| gone()).and_then(|o| o))
         .collect::<Result<_>>()?;
+    let (devices, neighbours): (Vec<_>, Vec<_>) = opened.into_iter().unzip();
+    let shares = shares(&devices, config.pretend.as_ref());
     let connection = Connection {
         collective,
         fast_links,
-        neighbours: opened.iter().filter_map(|o| o.1.clone()).collect(),
+        shares: shares.clone(),
+        neighbours: neighbours.into_iter().flatten().collect(),
         unique_id: if collective == "nccl" { Some(UniqueId::new()?) } else { None },
     };
     for member in &starting {
@@ -190,7 +206,8 @@ pub(super) fn open(config: FleetConfig) -> Result<Fleet> {
         collective: if world == 1 { "none" } else { collective }.into(),
         world,
         fast_links,
-        devices: opened.into_iter().map(|o| o.0).collect(),
+        shares,
+        devices,
         driver: if cuda { probe().driver.version } else { None },
         nvrtc: if cuda { nvrtc_finding().version } else { None },
         nccl: if collective == "nccl" { nccl_finding().version } else { None },
@@ -236,7 +253,7 @@ fn spawn(
     let (connected_to, connected) = channel();
     let (jobs_to, jobs) = channel::<Job>();
     let (places, fault, perturb) = (places.clone(), config.fault, config.perturb);
-    let (large_copies, pretend) = (config.large_copies, config.pretend);
+    let (large_copies, pretend) = (config.large_copies, config.pretend.clone());
     let (rank, rendezvous) = (seat.rank, seat.rendezvous.clone());
     let gpus_apart = matches!(&places, Places::Cuda(gpus) if apart(gpus));
     let body = move || {
@@ -253,7 +270,10 @@ fn spawn(
         };
         let Ok(connection) = connect_from.recv() else { return };
         let mut replica = match join(&seat, backend, &connection) {
-            Ok((backend, collective)) => Replica::new(seat, backend, collective, fault, perturb),
+            Ok((backend, collective)) => {
+                let shares = connection.shares;
+                Replica::new(seat, shares, (backend, collective), fault, perturb)
+            }
             Err(error) => {
                 // The others may be waiting for this replica inside NCCL.
                 rendezvous.poison(error.clone());

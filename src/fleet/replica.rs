@@ -3,8 +3,8 @@
 use super::{DeviceInfo, Fault, FaultKind};
 use crate::collective::{
     Collective, Copied, Data, Element, Frontier, Label, Labels, MAX_REPLICAS, Marked, Marks,
-    MergeOp, Mergeable, Owner, Payload, Rendezvous, Replicated, SLICE_ALIGN, Seat, Span, Split,
-    Ticket, Together,
+    MergeOp, Mergeable, Owner, Payload, Rendezvous, Replicated, SLICE_ALIGN, Seat, Shares, Span,
+    Split, Ticket, Together,
 };
 use crate::device::{CudaDevice, DeviceBuffer};
 use crate::error::{Error, Result};
@@ -50,6 +50,7 @@ impl HostWorker {
             shared_bytes: 0,
             multiprocessor_shared_bytes: 0,
             l2_bytes: 0,
+            memory_bytes_per_s: 0,
         }
     }
 }
@@ -69,6 +70,7 @@ pub(crate) struct Clock {
 /// One replica: rank, device, arrays, merges.
 pub struct Replica {
     seat: Seat,
+    shares: Shares,
     pub(crate) backend: Backend,
     pub(super) collective: Box<dyn Collective>,
     fault: Option<Fault>,
@@ -85,8 +87,8 @@ pub struct Replica {
 impl Replica {
     pub(super) fn new(
         seat: Seat,
-        backend: Backend,
-        collective: Box<dyn Collective>,
+        shares: Shares,
+        (backend, collective): (Backend, Box<dyn Collective>),
         fault: Option<Fault>,
         perturb: Option<u64>,
     ) -> Replica {
@@ -94,6 +96,7 @@ impl Replica {
             perturb.map(|seed| seed.wrapping_mul(2).wrapping_add(seat.rank as u64 * 77 + 1));
         Replica {
             seat,
+            shares,
             backend,
             collective,
             fault,
@@ -113,6 +116,11 @@ impl Replica {
     /// Number of replicas in the fleet.
     pub fn world(&self) -> usize {
         self.seat.world
+    }
+
+    /// What replicas are dealt of work that is divided.
+    pub fn shares(&self) -> &Shares {
+        &self.shares
     }
 
     /// The driver's iteration.
@@ -237,7 +245,7 @@ impl Replica {
     }
 
     /// Makes all copies of an array, or of a set, equal by its operation. For Gather the owners are those of the array: the
-    /// chunks of a graph ([`Replica::node_array`]), else equal slices, as `Over::slices` says. Between GPUs that read each
+    /// chunks of a graph ([`Replica::node_array`]), else slices, as `Over::slices` says. Between GPUs that read each
     /// other's memory an Or, Min or Max costs what lambdas have written since the last merge.
     ///
     /// # Errors
@@ -252,11 +260,10 @@ impl Replica {
     /// # Errors
     /// As [`Replica::merge`].
     pub fn merge_all(&mut self, what: &mut [&mut dyn Mergeable]) -> Result<()> {
-        let world = self.seat.world;
         let all: Vec<Copied> = what.iter_mut().map(|what| what.copied()).collect();
         let splits = all.iter().map(|copy| {
-            let equal = || Split::nodes(copy.span.length, world, SLICE_ALIGN);
-            copy.split.cloned().unwrap_or_else(equal)
+            let slices = || Split::nodes(copy.span.length, &self.shares, SLICE_ALIGN);
+            copy.split.cloned().unwrap_or_else(slices)
         });
         let splits: Vec<Split> = splits.collect();
         for (copy, split) in all.iter().zip(&splits) {

@@ -118,10 +118,10 @@ impl Resident {
     ) -> Result<Arc<Resident>> {
         check_align(options.chunk_align)?;
         graph.check_rows()?;
-        let (world, align) = (fleet.world(), options.chunk_align);
+        let (shares, align) = (&fleet.info().shares, options.chunk_align);
         let graph = ordered(graph, &options)?;
         let symmetric = graph.is_symmetric();
-        let chunks = Split::of(graph.offsets(), world, align, options.chunks);
+        let chunks = Split::of(graph.offsets(), shares, align, options.chunks);
         let turns = options.backward && !symmetric;
         let on_gpus = fleet.info().backend == "cuda";
         let sharded = options.placement == Placement::Sharded;

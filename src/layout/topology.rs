@@ -160,7 +160,7 @@ impl ColumnRows {
 
     /// Chunks of them for the replicas of `fleet`.
     fn split(&self, fleet: &Fleet, options: PrepareOptions) -> Split {
-        Split::of(&self.offsets, fleet.world(), options.chunk_align, options.chunks)
+        Split::of(&self.offsets, &fleet.info().shares, options.chunk_align, options.chunks)
     }
 
     pub fn degree(&self, v: usize) -> u64 {

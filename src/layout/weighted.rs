@@ -73,8 +73,7 @@ impl WeightedGraph {
         options: PrepareOptions,
     ) -> Result<WeightedGraph> {
         check_align(options.chunk_align)?;
-        let world = fleet.world();
-        let owners = Owners::new(&layout, world, options);
+        let owners = Owners::new(&layout, &fleet.info().shares, options);
         let start = Instant::now();
         let shared = layout.clone();
         let devices = fleet.run(move |r| match &r.backend {
@@ -95,14 +94,14 @@ impl WeightedGraph {
         options: PrepareOptions,
         devices: Vec<Option<DeviceWeighted>>,
     ) -> WeightedGraph {
-        let (world, align) = (fleet.world(), options.chunk_align);
+        let (shares, align) = (&fleet.info().shares, options.chunk_align);
         let offsets = &layout.out.offsets;
-        let chunks = Split::of(offsets, world, align, options.chunks);
+        let chunks = Split::of(offsets, shares, align, options.chunks);
         let into = &layout.in_rows().offsets;
         // A pull reads a record and a few arcs a node, somewhat more where rows are long.
         let cost = |v: u64| v * 8 + into[v as usize] / 8;
         let active = layout.active as u64;
-        let pull_chunks = Split::by_weight(active, world, align, cost(active), cost);
+        let pull_chunks = Split::by_weight(active, shares, align, cost(active), cost);
         let arcs = layout.out.arcs.bytes() + layout.into.as_ref().map_or(0, |i| i.arcs.bytes());
         let most = devices.iter().flatten().map(DeviceWeighted::bytes).max();
         let report = PrepareReport {

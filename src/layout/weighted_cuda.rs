@@ -1,6 +1,6 @@
 //! The weighted layout in device memory: a copy a replica, or arcs and records once over all GPUs.
 
-use crate::collective::Split;
+use crate::collective::{Shares, Split};
 use crate::device::kernels::hive::ArcForm;
 use crate::device::kernels::sssp::RecordArgs;
 use crate::device::{DeviceBuffer, Function, Launch, source};
@@ -37,9 +37,13 @@ pub(crate) struct Owners {
 impl Owners {
     /// Of the rows of `layout`, where it is to be sharded. By arcs, not as pulls are cut: what matters here is that memory is
     /// spread.
-    pub fn new(layout: &WeightedLayout, world: usize, options: PrepareOptions) -> Option<Owners> {
+    pub fn new(
+        layout: &WeightedLayout,
+        shares: &Shares,
+        options: PrepareOptions,
+    ) -> Option<Owners> {
         let split =
-            |rows: &Rows| Split::of(&rows.offsets, world, options.chunk_align, options.chunks);
+            |rows: &Rows| Split::of(&rows.offsets, shares, options.chunk_align, options.chunks);
         (options.placement == Placement::Sharded)
             .then(|| Owners { out: split(&layout.out), into: split(layout.in_rows()) })
     }
@@ -118,7 +122,7 @@ impl DeviceWeighted {
         let records = shape.records(r)?;
         let compile_ms = std::mem::take(&mut r.device_mut()?.compile_ms);
         took[1] += compile_ms;
-        let owners = Owners::new(&layout, r.world(), options);
+        let owners = Owners::new(&layout, r.shares(), options);
         let mut rows = |(offsets, arcs): (DeviceBuffer<u32>, Placed<u32>),
                         split: Option<&Split>| {
             let (table, own) = match split {

@@ -185,7 +185,7 @@ impl Replica {
             ));
             return Err(self.told(label, error));
         }
-        if let Some(split) = over.split(self.world()).filter(|_| out.len() == nodes) {
+        if let Some(split) = over.split(self.shares()).filter(|_| out.len() == nodes) {
             out.written().store(split.fingerprint(), Ordering::Relaxed);
         }
         // The words of a set are no set here.
@@ -217,7 +217,7 @@ impl Replica {
         }
         let tiles = over.length().div_ceil(TILE);
         let world = if over.whole { 1 } else { self.world() };
-        let split = Split::nodes(tiles, world, 1);
+        let split = Split::nodes(tiles, self.shares(), 1);
         let mine = if world == 1 { 0..tiles } else { split.range(self.rank()) };
         let mut partials = self.take_partials(label, tiles as usize)?;
         let operator = Operator::Reduce;

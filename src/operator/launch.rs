@@ -333,7 +333,7 @@ impl Replica {
                 self.meet_for(call)?;
             }
         }
-        let split = call.over.split(self.world());
+        let split = call.over.split(self.shares());
         let range = call.over.part(self.rank(), split.as_deref());
         if let Some(split) = &split {
             // A filter is asked about neighbours, and the arcs of a pull come from anywhere.

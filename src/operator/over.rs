@@ -1,7 +1,7 @@
 //! What an operator runs over.
 
 use crate::collective::Frontier;
-use crate::collective::{SLICE_ALIGN, Split};
+use crate::collective::{SLICE_ALIGN, Shares, Split};
 use crate::layout::Resident;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -40,7 +40,7 @@ impl<'a> Over<'a> {
         Over { graph: Some(graph), what: What::Set(set), whole: false }
     }
 
-    /// The indices 0..n, of which a replica works on an equal slice ([`Over::slices`]).
+    /// The indices 0..n, of which a replica works on a slice ([`Over::slices`]).
     pub fn elements(n: usize) -> Over<'a> {
         Over { graph: None, what: What::Elements(n as u64), whole: false }
     }
@@ -61,18 +61,19 @@ impl<'a> Over<'a> {
         Over { graph: Some(graph), ..self }
     }
 
-    /// Who works on which of the indices 0..n: as [`crate::fleet::Replica::merge`] gathers them.
-    pub fn slices(n: usize, world: usize) -> Split {
-        Split::nodes(n as u64, world, SLICE_ALIGN)
+    /// Who works on which of the indices 0..n, where replicas have these `shares` ([`crate::fleet::Replica::shares`]): as
+    /// [`crate::fleet::Replica::merge`] gathers them.
+    pub fn slices(n: usize, shares: &Shares) -> Split {
+        Split::nodes(n as u64, shares, SLICE_ALIGN)
     }
 
     /// Who works on which indices below [`Over::length`]; `None` where all replicas work on all of them, or where each
     /// says what it works on.
-    pub(crate) fn split(&self, world: usize) -> Option<Cow<'a, Split>> {
+    pub(crate) fn split(&self, shares: &Shares) -> Option<Cow<'a, Split>> {
         match (self.what, self.graph) {
             (What::Range(..), _) => None,
             _ if self.whole => None,
-            (What::Elements(n), _) => Some(Cow::Owned(Over::slices(n as usize, world))),
+            (What::Elements(n), _) => Some(Cow::Owned(Over::slices(n as usize, shares))),
             (What::Nodes | What::Set(_), Some(g)) => Some(Cow::Borrowed(g.chunks())),
             (What::Arcs, Some(g)) => Some(Cow::Owned(g.arc_chunks())),
             (_, None) => None,

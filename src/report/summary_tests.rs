@@ -74,6 +74,7 @@ fn merged(merge: MergeMode) -> Outcome {
             collective: "peer".into(),
             world: 2,
             fast_links: false,
+            shares: crate::fleet::Shares::equal(2),
             devices: vec![gpu(0, 0, 1 << 34), gpu(1, 0, 1 << 34)],
             driver: Some("580.159.03 (CUDA 13.0)".into()),
             nvrtc: Some("13.0".into()),

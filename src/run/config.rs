@@ -416,7 +416,7 @@ impl RunConfig {
             large_copies: self.graph.as_deref().is_some_and(crate::io::is_large),
             fault: self.fault,
             perturb: self.perturb,
-            pretend: self.pretend,
+            pretend: self.pretend.clone(),
             ..FleetConfig::default()
         }
     }

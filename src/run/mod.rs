@@ -34,5 +34,6 @@ pub(crate) fn gpu(rank: usize, ordinal: usize, memory_bytes: u64) -> crate::flee
         shared_bytes: 227 << 10,
         multiprocessor_shared_bytes: 228 << 10,
         l2_bytes: 50 << 20,
+        memory_bytes_per_s: 4_800_000_000_000,
     }
 }

@@ -13,10 +13,9 @@ use crate::{Error, Result};
 use serde_json::{Map, Value};
 
 pub(super) fn same_fleet(a: &RunConfig, b: &RunConfig) -> bool {
-    let of = |run: &RunConfig| {
-        (run.collective, run.deadline, run.memory_limit, run.fault, run.perturb, run.pretend)
-    };
-    a.devices == b.devices && of(a) == of(b)
+    let of =
+        |run: &RunConfig| (run.collective, run.deadline, run.memory_limit, run.fault, run.perturb);
+    a.devices == b.devices && of(a) == of(b) && a.pretend == b.pretend
 }
 
 pub(super) fn same_graph(a: &RunConfig, b: &RunConfig) -> bool {

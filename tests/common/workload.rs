@@ -17,10 +17,15 @@ pub fn all_fleets() -> Vec<(String, CollectiveKind)> {
     host.into_iter().chain(cuda_fleets()).collect()
 }
 
-/// Opens one of them, with random delays and numbers of blocks.
+/// Random delays and numbers of blocks, from a seed, on replicas of which some pass for slower ones.
+pub fn perturbed(perturb: Option<u64>) -> FleetConfig {
+    let pretend = perturb.map(|_| "1/3,itself,1/2".parse().unwrap());
+    FleetConfig { perturb, pretend, deadline_s: 60.0, ..FleetConfig::default() }
+}
+
+/// Opens one of them so.
 pub fn open_perturbed(fleet: &(String, CollectiveKind), perturb: Option<u64>) -> Fleet {
-    let more = FleetConfig { perturb, deadline_s: 60.0, ..FleetConfig::default() };
-    open(&fleet.0, fleet.1, more)
+    open(&fleet.0, fleet.1, perturbed(perturb))
 }
 
 /// Every way of merging.

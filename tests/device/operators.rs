@@ -1259,12 +1259,12 @@ fn a_gather_by_others_than_those_who_wrote_is_refused() {
         |r, g, index| {
             let mut x = r.node_array::<u32>("mine", g, MergeOp::Gather)?;
             r.for_all("index", Over::nodes(g), index, Args::new().writes("x", &mut x))?;
-            let slices = Over::slices(NODES, r.world());
+            let slices = Over::slices(NODES, r.shares());
             r.gather(&mut x, &slices)
         },
         |r, g, _| {
             let mut x = r.node_array::<u32>("mine", g, MergeOp::Gather)?;
-            r.merge_by(&mut x, &Over::slices(NODES, r.world()))
+            r.merge_by(&mut x, &Over::slices(NODES, r.shares()))
         },
         |r, g, _| {
             let one = ArcLambda::<u32>::new("one").cuda("return 1;");

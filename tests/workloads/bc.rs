@@ -522,7 +522,7 @@ fn perturbed_gpus_find_the_same_bits() {
     let graph = Arc::new(common::skewed(12, 8, 1));
     let sources = spread(&graph, 11);
     let open = |perturb| {
-        let more = FleetConfig { perturb, ..FleetConfig::default() };
+        let more = common::perturbed(perturb);
         common::open("cuda:0x4", CollectiveKind::Peer, more)
     };
     for merge in [MergeMode::Split, MergeMode::Redundant] {
@@ -539,7 +539,7 @@ fn perturbed_gpus_find_the_same_bits() {
 fn gathers_that_ask_first_find_the_same_bits() {
     for devices in ["cuda:0", "cuda:0x3"].into_iter().filter(|_| common::has_gpu()) {
         let open = |perturb| {
-            let more = FleetConfig { perturb, ..FleetConfig::default() };
+            let more = common::perturbed(perturb);
             common::open(devices, CollectiveKind::Auto, more)
         };
         for (name, graph) in cases() {

@@ -48,8 +48,7 @@ fn check(
     // Host replicas share the cores of a CI machine: one schedule for all counts, all schedules for one.
     let many = devices == "host:3" || devices.starts_with("cuda");
     for (perturb, layout) in schedules.into_iter().take(if many { 3 } else { 1 }) {
-        let more = FleetConfig { deadline_s: 60.0, perturb, ..FleetConfig::default() };
-        let fleet = common::open(devices, collective, more);
+        let fleet = common::open(devices, collective, common::perturbed(perturb));
         for (name, graph) in graphs {
             for workload in EXACT {
                 for merge in MERGES {

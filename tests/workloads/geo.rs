@@ -325,7 +325,7 @@ fn perturbed_gpus_find_the_same_places() {
     }
     let case = &cases()[0];
     let open = |perturb| {
-        let more = FleetConfig { perturb, ..FleetConfig::default() };
+        let more = common::perturbed(perturb);
         common::open("cuda:0x4", CollectiveKind::Peer, more)
     };
     let plain = case.run(&open(None), &complete());

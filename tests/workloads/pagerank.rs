@@ -224,7 +224,7 @@ fn segments_of_any_width_give_right_ranks_and_equal_bits_on_gpus() {
     let mut first = HashMap::new();
     for (devices, collective) in common::cuda_fleets() {
         for (merge, perturb) in [(MergeMode::Split, None), (MergeMode::Auto, Some(5))] {
-            let more = FleetConfig { perturb, ..FleetConfig::default() };
+            let more = common::perturbed(perturb);
             let fleet = common::open(&devices, collective, more);
             for ((segments, segment_width), (name, graph)) in
                 forms.into_iter().flat_map(|form| graphs.iter().map(move |graph| (form, graph)))
@@ -256,7 +256,7 @@ fn any_number_of_teams_gives_right_ranks_and_bits_of_its_own_on_gpus() {
     let mut first = HashMap::new();
     for (devices, collective) in common::cuda_fleets() {
         for perturb in [None, Some(5)] {
-            let more = FleetConfig { perturb, ..FleetConfig::default() };
+            let more = common::perturbed(perturb);
             let fleet = common::open(&devices, collective, more);
             for (teams, tolerance) in [(1, 1e-5), (2, 1e-5), (3, 0.0), (8, 1e-5)] {
                 for (name, graph) in &graphs {

@@ -5,7 +5,7 @@ use crate::algorithm::arrays::replicated_arrays;
 use crate::algorithm::frame::tasks;
 use crate::algorithm::{MergeMode, Precision};
 use crate::choice::Choice;
-use crate::collective::{Element, Replicated, Split};
+use crate::collective::{Element, Replicated, Shares, Split};
 use crate::device::kernels::bc_batch as kernel;
 use crate::error::Result;
 use crate::fleet::{FleetInfo, Replica};
@@ -65,8 +65,8 @@ impl Plan {
                 MergeMode::Redundant | MergeMode::Dense => false,
             };
         let alone = cuda && world > 1 && !cut && sources == 1;
-        let shares = if cut || alone { 1 } else { world };
-        let most = asked.min(sources.div_ceil(shares)).max(1);
+        let shares = if cut || alone { Shares::equal(1) } else { fleet.shares.clone() };
+        let most = asked.min(sources.div_ceil(shares.world())).max(1);
         let lanes = most.next_power_of_two();
         let mut sizes = Sizes { active: columns.active, lanes, double, cut };
         if config.batch.given().is_none() && cuda {
@@ -75,7 +75,7 @@ impl Plan {
         let most = most.min(sizes.lanes);
         // Whoever asks for so many sources side by side gets them.
         let tiles = columns.flat && !cut && config.batch == Choice::Auto;
-        Plan { sizes, tiles, alone, batches: deal(sources, most, shares) }
+        Plan { sizes, tiles, alone, batches: deal(sources, most, &shares) }
     }
 
     /// Batches of every replica.
@@ -106,17 +106,20 @@ pub(super) fn side_by_side(columns: &Columns, mut labels: Vec<u32>) -> Vec<u32> 
 }
 
 /// `[replicas, rounds]` batches of about equal length, at most `most`, dealt in turn: neighbours take about as long, and
-/// the first and the last take longest, so that dealing there and back would give both to one replica.
-fn deal(sources: usize, most: usize, replicas: usize) -> Vec<Vec<Range<usize>>> {
-    let rounds = sources.div_ceil(replicas * most);
-    let batches = (replicas * rounds).max(1);
+/// the first and the last take longest, so that dealing there and back would give both to one replica. Where shares are equal all
+/// have as many.
+fn deal(sources: usize, most: usize, shares: &Shares) -> Vec<Vec<Range<usize>>> {
+    let (turns, replicas) = (shares.turns(), shares.world());
+    let even = if shares.are_equal() { replicas } else { 1 };
+    let batches = sources.div_ceil(most).next_multiple_of(even);
     let at = |i: usize| i * (sources / batches) + i.min(sources % batches);
-    let batch = |rank: usize, round: usize| {
-        let place = round * replicas + rank;
-        at(place)..at(place + 1)
-    };
-    let own = |rank| (0..rounds).map(|round| batch(rank, round)).collect();
-    (0..replicas).map(own).collect()
+    let mut dealt = vec![Vec::new(); replicas];
+    for batch in 0..batches {
+        dealt[turns[batch % turns.len()]].push(at(batch)..at(batch + 1));
+    }
+    let rounds = dealt.iter().map(Vec::len).max().unwrap_or(0);
+    dealt.iter_mut().for_each(|own| own.resize(rounds, sources..sources));
+    dealt
 }
 
 /// Whether all replicas are sooner done with all sources together, level by level, than each with its own: where some
@@ -365,10 +368,13 @@ mod tests {
     #[test]
     fn batches_are_about_equal_and_hold_every_source_once() {
         for (sources, most) in [(33, 8), (8, 8), (1, 32), (64, 5), (7, 1), (0, 8)] {
-            for replicas in [1, 2, 3, 8] {
-                let dealt = deal(sources, most, replicas);
+            let unequal = Shares::of(&[3, 1]);
+            for shares in [1, 2, 3, 8].map(Shares::equal).into_iter().chain([unequal]) {
+                let dealt = deal(sources, most, &shares);
                 assert!(dealt.iter().all(|own| own.len() == dealt[0].len()));
-                let mut all: Vec<Range<usize>> = dealt.into_iter().flatten().collect();
+                let all = dealt.into_iter().flatten();
+                let kept = |batch: &Range<usize>| shares.are_equal() || !batch.is_empty();
+                let mut all: Vec<Range<usize>> = all.filter(kept).collect();
                 all.sort_unstable_by_key(|batch| (batch.start, batch.end));
                 let covered = all.iter().fold(0, |end, batch| {
                     assert_eq!(batch.start, end);
@@ -381,5 +387,12 @@ mod tests {
                 assert!(high <= most && high - low <= 1, "{lengths:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_slower_replica_has_fewer_batches() {
+        let dealt = deal(64, 8, &Shares::of(&[3, 1]));
+        let sources = |own: &Vec<Range<usize>>| own.iter().map(Range::len).sum::<usize>();
+        assert_eq!(dealt.iter().map(sources).collect::<Vec<_>>(), [48, 16]);
     }
 }

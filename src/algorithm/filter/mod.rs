@@ -134,7 +134,7 @@ impl Algorithm for Filter {
         let copies = if alone { world as u64 } else { 1 };
         room(&config, copies, fleet.info().backend == "host")?;
         let elements = config.elements;
-        let split = Split::nodes(elements, world, 64);
+        let split = Split::nodes(elements, &fleet.info().shares, 64);
         let answers = fleet.run(move |r| {
             let slice = if alone { 0..elements } else { split.range(r.rank()) };
             program(r, &config, slice, alone, &run)

@@ -3,7 +3,7 @@
 use super::host::Effort;
 use super::plan::{CLASSES, Deal, Sizes, State, StepResult, UNITS, Wave, is_long};
 use crate::algorithm::arrays::device_arrays;
-use crate::collective::Split;
+use crate::collective::{Shares, Split};
 use crate::device::kernels::geo::{
     GraphArgs, LONE, MIDDLE_THREAD_ROOM, QueueArgs, ResetArgs, SMALL_THREAD_ROOM, SMALL_WARP_ROOM,
     SettleArgs, SolveArgs, Status, TALLIED, THREAD_ROOM, Totals, WARP_ROOM, WARPS,
@@ -140,7 +140,7 @@ impl Workspace {
             totals: Pinned::new(&device.context, 1)?,
             status: Pinned::new(&device.context, 1)?,
             blocks: device.filling(),
-            deal: Deal::new(&[0; CLASSES + 1], 1),
+            deal: Deal::new(&[0; CLASSES + 1], &Shares::equal(1)),
             nodes: known.len(),
         };
         workspace.arrays.given.upload(&bits)?;
@@ -200,16 +200,17 @@ impl Workspace {
         Ok(Wave { nodes: totals.start[CLASSES].into(), arcs: totals.arcs })
     }
 
-    /// Queues the medians of the places that `rank` of `world` is dealt; who is dealt how many.
+    /// Queues the medians of the places that `rank` is dealt; who is dealt how many.
     pub fn solve(
         &mut self,
         device: &CudaDevice,
         s: &State,
-        (rank, world): (usize, usize),
+        (rank, shares): (usize, Shares),
         effort: Effort,
     ) -> Result<Split> {
         let (graph, start) = (self.graph(s)?, self.totals.get(0).start);
-        self.deal = Deal::new(&start, world);
+        self.deal = Deal::new(&start, &shares);
+        let own = self.deal.own(rank);
         for (class, solver) in self.solvers.iter().enumerate() {
             let items = self.deal.items[rank][class];
             if items == 0 {
@@ -222,8 +223,7 @@ impl Workspace {
                 start: start[class],
                 items,
                 unit: UNITS[class],
-                world: world as u32,
-                rank: rank as u32,
+                own,
                 found: self.deal.base[rank][class],
                 room: solver.room,
             };
@@ -250,7 +250,7 @@ impl Workspace {
             start,
             unit: UNITS,
             base: self.deal.base,
-            world: self.deal.world as u32,
+            turns: self.deal.turns(),
             number,
             unused: 0,
         };

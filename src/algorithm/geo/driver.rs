@@ -190,7 +190,8 @@ impl Driver<'_> {
         begin(r, log, "wave")?;
         let start = Instant::now();
         let (graph, plan, effort) = (self.rows.graph(), self.plan, self.question.effort);
-        let own = (r.rank(), r.world());
+        let shares = r.shares().clone();
+        let own = (r.rank(), &shares);
         let (wave, split, on_host) = self.engine.with(
             r,
             &mut self.state,
@@ -203,8 +204,8 @@ impl Driver<'_> {
             },
             |queue, state, beat| {
                 *queue = host::count(graph, state, beat);
-                let (wave, (rank, world)) = (queue.wave(), plan.part(queue.wave(), own));
-                let split = queue.split(world);
+                let (wave, (rank, shares)) = (queue.wave(), plan.part(queue.wave(), own));
+                let split = queue.split(&shares);
                 let part = split.range(rank);
                 let found = host::solve(graph, state, queue, part, effort, beat);
                 (wave, split, Some((found, start.elapsed().as_secs_f64() * 1e3)))

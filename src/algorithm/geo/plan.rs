@@ -3,14 +3,15 @@
 use super::{GeoConfig, STRIDE};
 use crate::algorithm::MergeMode;
 use crate::algorithm::arrays::replicated_arrays;
-use crate::collective::{MAX_REPLICAS, Replicated, Split};
-use crate::device::kernels::geo::{self, LONG};
+use crate::collective::{MAX_REPLICAS, Replicated, Shares, Split};
+use crate::device::kernels::geo::{self, LONG, Own, Turns};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
 use crate::graph::Graph;
 use crate::hash::{hash, mix};
 use crate::io::{Relabel, places_of};
 use crate::{generate, words};
+use bytemuck::Zeroable;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
@@ -302,9 +303,9 @@ impl Plan {
         self == Plan::Whole || self == Plan::CutLarge && wave.arcs <= SMALL_WAVE
     }
 
-    /// Rank and number of those who share `wave`, for replica `rank` of `world`.
-    pub fn part(self, wave: Wave, (rank, world): (usize, usize)) -> (usize, usize) {
-        if self.is_whole(wave) { (0, 1) } else { (rank, world) }
+    /// Rank and shares of those who share `wave`, for replica `rank` of `shares`.
+    pub fn part(self, wave: Wave, (rank, shares): (usize, &Shares)) -> (usize, Shares) {
+        if self.is_whole(wave) { (0, Shares::equal(1)) } else { (rank, shares.clone()) }
     }
 }
 
@@ -333,11 +334,11 @@ impl Queue {
         Wave { nodes: self.entries.len() as u64, arcs }
     }
 
-    /// One part of about equal cost a replica.
-    pub fn split(&self, world: usize) -> Split {
+    /// One part a replica, of cost by its share.
+    pub fn split(&self, shares: &Shares) -> Split {
         let before = |i: u64| self.before[i as usize];
         let nodes = self.entries.len() as u64;
-        Split::by_weight(nodes, world, 1, before(nodes), before)
+        Split::by_weight(nodes, shares, 1, before(nodes), before)
     }
 }
 
@@ -352,26 +353,27 @@ pub(super) const CLASSES: usize = geo::CLASSES as usize;
 /// Places of a unit, by class: a hub alone, then as many nodes as a block works on at once, or some.
 pub(super) const UNITS: [u32; CLASSES] = [1, 1, 1, 8, 8, 8, 128, 128, 128, 256];
 
-/// The queue of a wave on GPUs, dealt to `world` replicas: each class in units of places, one unit after the other, so that
-/// who has which follows from the sizes of the classes.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// The queue of a wave on GPUs, dealt to replicas: each class in units of places, one unit after the other, by turns that come
+/// again and again, so that who has which follows from the sizes of the classes.
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Deal {
     /// Own places of each class, by rank.
     pub items: [[u32; CLASSES]; MAX_REPLICAS],
     /// Where a rank's results of a class begin; results lie rank by rank, class by class.
     pub base: [[u32; CLASSES]; MAX_REPLICAS],
-    pub world: usize,
+    /// Whose turn it is, over and over.
+    turns: Vec<usize>,
 }
 
 impl Deal {
     /// `start` is where each class begins in the queue, and its end.
-    pub fn new(start: &[u32; CLASSES + 1], world: usize) -> Deal {
+    pub fn new(start: &[u32; CLASSES + 1], shares: &Shares) -> Deal {
         let empty = [[0; CLASSES]; MAX_REPLICAS];
-        let mut deal = Deal { items: empty, base: empty, world };
+        let mut deal = Deal { items: empty, base: empty, turns: shares.turns() };
         let mut next = 0;
-        for rank in 0..world {
+        for rank in 0..shares.world() {
             for (class, unit) in UNITS.into_iter().enumerate() {
-                let items = share(start[class + 1] - start[class], unit, world as u32, rank as u32);
+                let items = deal.places(start[class + 1] - start[class], unit, rank);
                 (deal.items[rank][class], deal.base[rank][class]) = (items, next);
                 next += items;
             }
@@ -379,18 +381,45 @@ impl Deal {
         deal
     }
 
+    /// Places among `size` that `rank` is dealt.
+    fn places(&self, size: u32, unit: u32, rank: usize) -> u32 {
+        let cycle = self.turns.len() as u32;
+        let (whole, rest) = (size / unit, size % unit);
+        let turns = |first: u32| {
+            self.turns[..first as usize].iter().filter(|turn| **turn == rank).count() as u32
+        };
+        let units = whole / cycle * turns(cycle) + turns(whole % cycle);
+        let last = self.turns[(whole % cycle) as usize] == rank;
+        units * unit + if last { rest } else { 0 }
+    }
+
     /// How many places each rank has.
     pub fn split(&self) -> Split {
         let of = |rank: usize| self.items[rank].iter().map(|items| u64::from(*items)).sum();
-        Split::of_lengths((0..self.world).map(of))
+        let world = self.turns.iter().max().map_or(0, |last| last + 1);
+        Split::of_lengths((0..world).map(of))
     }
-}
 
-/// Places among `size` that `rank` is dealt.
-fn share(size: u32, unit: u32, world: u32, rank: u32) -> u32 {
-    let (whole, rest) = (size / unit, size % unit);
-    let units = whole / world + u32::from(rank < whole % world);
-    units * unit + if rank == whole % world { rest } else { 0 }
+    /// The turns of `rank`, as kernels look them up.
+    pub fn own(&self, rank: usize) -> Own {
+        let mut own = Own { cycle: self.turns.len() as u32, ..Own::zeroed() };
+        for (turn, _) in self.turns.iter().enumerate().filter(|(_, of)| **of == rank) {
+            own.turn[own.turns as usize] = turn as u8;
+            own.turns += 1;
+        }
+        own
+    }
+
+    /// All turns, as kernels look them up.
+    pub fn turns(&self) -> Turns {
+        let mut turns = Turns { cycle: self.turns.len() as u32, ..Turns::zeroed() };
+        for (turn, rank) in self.turns.iter().enumerate() {
+            turns.rank[turn] = *rank as u8;
+            turns.earlier[turn] = turns.of[*rank] as u8;
+            turns.of[*rank] += 1;
+        }
+        turns
+    }
 }
 
 #[cfg(test)]
@@ -427,17 +456,25 @@ mod tests {
         let sizes = [0u32, 1, 5, 17, 64, 7, 128, 1000, 129, 4097];
         let mut start = [0; CLASSES + 1];
         (0..CLASSES).for_each(|c| start[c + 1] = start[c] + sizes[c]);
-        for world in 1..=MAX_REPLICAS {
-            let deal = Deal::new(&start, world);
+        let unequal = [vec![3, 1], vec![16, 5, 11], vec![1, 16], (1..=16).collect()];
+        let unequal = unequal.iter().map(|speeds| Shares::of(speeds));
+        for shares in (1..=MAX_REPLICAS).map(Shares::equal).chain(unequal) {
+            let deal = Deal::new(&start, &shares);
+            let turns = deal.turns();
             let mut seen = vec![false; start[CLASSES] as usize];
             for c in 0..CLASSES {
                 let unit = UNITS[c];
                 for place in 0..sizes[c] {
                     let dealt = place / unit;
-                    let rank = dealt as usize % world;
-                    let item = dealt / world as u32 * unit + place % unit;
-                    assert!(item < deal.items[rank][c], "class {c} of {world}");
-                    let back = (item / unit * world as u32 + rank as u32) * unit + item % unit;
+                    let turn = (dealt % turns.cycle) as usize;
+                    let rank = usize::from(turns.rank[turn]);
+                    let nth = dealt / turns.cycle * turns.of[rank] + u32::from(turns.earlier[turn]);
+                    let item = nth * unit + place % unit;
+                    assert!(item < deal.items[rank][c], "class {c} of {shares:?}");
+                    let own = deal.own(rank);
+                    let nth = item / unit;
+                    let turn = u32::from(own.turn[(nth % own.turns) as usize]);
+                    let back = (nth / own.turns * own.cycle + turn) * unit + item % unit;
                     assert_eq!(back, place);
                     let at = (deal.base[rank][c] + item) as usize;
                     assert!(!std::mem::replace(&mut seen[at], true));

@@ -132,7 +132,7 @@ fn cut_bins(
     }
     let (in_rows, capacity) = (rows.columns.in_rows(), Bins::capacity_on(fleet));
     let width = Segments::width_on(fleet, config.segment_width.given())?;
-    let bins = Bins::new(in_rows, width, capacity, fleet.world);
+    let bins = Bins::new(in_rows, width, capacity, &fleet.shares);
     if asked && bins.is_none() {
         return Err(Error::input(format!(
             "--strategy bins: {} nodes are too many for segments of {width} sources; use auto",
@@ -193,7 +193,7 @@ impl Plan {
                 };
                 let blocks = Arc::new(RowBlocks::new(columns.in_rows(), options.width));
                 let parts = count(on, rows, &blocks)?;
-                Some(Segments::new(columns.in_rows(), &blocks, parts, fleet.world, options))
+                Some(Segments::new(columns.in_rows(), &blocks, parts, &fleet.shares, options))
             }
             false => None,
         };

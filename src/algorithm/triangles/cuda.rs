@@ -2,7 +2,7 @@
 
 use super::State;
 use crate::algorithm::arrays::device_arrays;
-use crate::collective::Split;
+use crate::collective::{Shares, Split};
 use crate::device::kernels::triangles::{CostArgs, THREADS, TriangleArgs};
 use crate::device::{CudaDevice, Function, Launch, room, source};
 use crate::error::Result;
@@ -59,9 +59,10 @@ pub(super) fn equal_costs(
     rows: &Arc<TopologyRows>,
     align: u32,
 ) -> Result<Option<(Split, u64)>> {
-    let (shared, world) = (rows.clone(), fleet.world());
+    let shared = rows.clone();
+    let shares = fleet.info().shares.clone();
     let cuts = fleet.run(move |r| match (r.rank(), &mut r.backend) {
-        (0, Backend::Cuda(device)) => cut(device, &shared, world, align),
+        (0, Backend::Cuda(device)) => cut(device, &shared, &shares, align),
         _ => Ok(None),
     })?;
     Ok(cuts.into_iter().flatten().next())
@@ -70,7 +71,7 @@ pub(super) fn equal_costs(
 fn cut(
     device: &mut CudaDevice,
     rows: &TopologyRows,
-    world: usize,
+    shares: &Shares,
     align: u32,
 ) -> Result<Option<(Split, u64)>> {
     let (graph, active) = (rows.on_device(0)?, rows.columns.active);
@@ -109,7 +110,7 @@ fn cut(
         })
     };
     let total = read(active as u64);
-    let split = Split::by_weight(active as u64, world, align, total, read);
+    let split = Split::by_weight(active as u64, shares, align, total, read);
     failed.into_inner().map_or(Ok(Some((split, total))), Err)
 }
 
@@ -181,7 +182,7 @@ mod tests {
         ] {
             let graph = crate::generate::generate(spec).unwrap();
             let columns = crate::layout::Columns::new(&graph, crate::layout::Layout::Auto).unwrap();
-            let (_, cost) = host::equal_costs(&columns.out, 2, 64);
+            let (_, cost) = host::equal_costs(&columns.out, &Shares::equal(2), 64);
             assert_eq!(dividing_pays(cost, columns.active, 2, false), wanted, "{spec}: {cost}");
             assert!(!dividing_pays(cost, columns.active, 2, true) || wanted, "{spec}: {cost}");
         }
@@ -201,7 +202,7 @@ mod tests {
                 let rows = prepared.topology(&fleet).unwrap();
                 let (cut, cost) = equal_costs(&fleet, &rows, 64).unwrap().expect("there is room");
                 rows.columns.out.load().unwrap();
-                let (right, sum) = host::equal_costs(&rows.columns.out, fleet.world(), 64);
+                let (right, sum) = host::equal_costs(&rows.columns.out, &fleet.info().shares, 64);
                 assert_eq!(cut.bounds(), right.bounds(), "{spec} on {devices}");
                 assert_eq!(cost, sum, "{spec} on {devices}");
             }

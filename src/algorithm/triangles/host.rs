@@ -1,6 +1,6 @@
 //! Counting triangles on host threads.
 
-use crate::collective::Split;
+use crate::collective::{Shares, Split};
 use crate::layout::{ColumnRows, RowView, SHORT_ROW};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -20,7 +20,7 @@ fn below(rows: RowView<'_>, v: usize, limit: u32) -> &[u32] {
 }
 
 /// Chunks of about equal work, and all of it.
-pub(super) fn equal_costs(rows: &ColumnRows, world: usize, align: u32) -> (Split, u64) {
+pub(super) fn equal_costs(rows: &ColumnRows, shares: &Shares, align: u32) -> (Split, u64) {
     let (active, view) = (rows.offsets.len() - 1, rows.view());
     let nodes = (0..active).into_par_iter().with_min_len(TASK);
     let lengths: Vec<u64> = nodes.clone().map(|v| below(view, v, v as u32).len() as u64).collect();
@@ -29,27 +29,27 @@ pub(super) fn equal_costs(rows: &ColumnRows, world: usize, align: u32) -> (Split
         let arcs = below(view, v, v as u32).iter().enumerate();
         rows.degree(v) + arcs.map(shorter).sum::<u64>()
     };
-    by_cost(nodes.map(cost).collect(), world, align)
+    by_cost(nodes.map(cost).collect(), shares, align)
 }
 
 /// The same by middle labels, as [`count`] goes over them.
-pub(super) fn equal_middles(rows: &ColumnRows, world: usize, align: u32) -> Split {
+pub(super) fn equal_middles(rows: &ColumnRows, shares: &Shares, align: u32) -> Split {
     let (active, view) = (rows.offsets.len() - 1, rows.view());
     let costs: Vec<AtomicU64> = (0..active).map(|v| AtomicU64::new(rows.degree(v))).collect();
     (0..active).into_par_iter().with_min_len(TASK).for_each(|v| {
         let smaller = below(view, v, v as u32);
         (0..).zip(smaller).for_each(|(i, u)| _ = costs[*u as usize].fetch_add(i, Relaxed));
     });
-    by_cost(costs.into_iter().map(AtomicU64::into_inner).collect(), world, align).0
+    by_cost(costs.into_iter().map(AtomicU64::into_inner).collect(), shares, align).0
 }
 
 /// Chunks of nodes of about equal cost together, and all of it.
-fn by_cost(mut costs: Vec<u64>, world: usize, align: u32) -> (Split, u64) {
+fn by_cost(mut costs: Vec<u64>, shares: &Shares, align: u32) -> (Split, u64) {
     let active = costs.len() as u64;
     costs.push(0);
     let mut total = 0;
     costs.iter_mut().for_each(|cost| total += std::mem::replace(cost, total));
-    (Split::by_weight(active, world, align, total, |v| costs[v as usize]), total)
+    (Split::by_weight(active, shares, align, total, |v| costs[v as usize]), total)
 }
 
 /// Nodes of one task on host threads; fewer where their triangles are counted, down to FEW where they have ARCS together: hubs

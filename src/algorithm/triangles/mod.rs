@@ -78,20 +78,20 @@ impl Algorithm for TriangleCounting {
     fn solve(request: Request<Self>) -> Result<Triangles> {
         let Request { fleet, graph, run, .. } = request;
         let (rows, run, world) = (graph.topology(fleet)?, run.clone(), fleet.world());
-        let align = graph.options().chunk_align;
+        let (align, shares) = (graph.options().chunk_align, &fleet.info().shares);
         let cut = match world > 1 && run.merge != MergeMode::Redundant {
             true if fleet.info().backend == "host" && rows.columns.flat => {
-                Some(host::equal_costs(&rows.columns.out, world, align).0)
+                Some(host::equal_costs(&rows.columns.out, shares, align).0)
             }
             true if fleet.info().backend == "host" => {
-                Some(host::equal_middles(&rows.columns.out, world, align))
+                Some(host::equal_middles(&rows.columns.out, shares, align))
             }
             true => {
                 let (cut, cost) = match cuda::equal_costs(fleet, &rows, align)? {
                     Some(found) => found,
                     None => {
                         rows.columns.out.load()?;
-                        host::equal_costs(&rows.columns.out, world, align)
+                        host::equal_costs(&rows.columns.out, shares, align)
                     }
                 };
                 let (active, slow) = (rows.columns.active, fleet.info().has_slow_links());

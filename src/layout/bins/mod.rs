@@ -21,7 +21,7 @@ mod tests;
 pub(crate) use on_device::{BinArcs, BinShape, SLOT_WORDS, SOURCE_WORDS, scratch};
 
 use super::ColumnRows;
-use crate::collective::Split;
+use crate::collective::{Shares, Split};
 use crate::device::kernels::bins;
 use crate::fleet::FleetInfo;
 use crate::units::{count, plural};
@@ -62,7 +62,12 @@ pub(crate) struct Bins {
 impl Bins {
     /// Cuts `rows` for a fleet of `world`, with segments of `width` sources. `None` where segments are so many that groups which
     /// are not full may take half of a bin.
-    pub fn new(rows: &ColumnRows, width: usize, capacity: usize, world: usize) -> Option<Bins> {
+    pub fn new(
+        rows: &ColumnRows,
+        width: usize,
+        capacity: usize,
+        shares: impl Into<Shares>,
+    ) -> Option<Bins> {
         let (active, offsets) = (rows.offsets.len() - 1, &rows.offsets);
         let segments = active.div_ceil(width).max(1);
         // Each piece may end in a group that is not full.
@@ -90,7 +95,7 @@ impl Bins {
             offsets[row as usize] * ARC_PS + row * ROW_PS
         };
         let pieces = cuts.len() as u64 - 1;
-        let split = Split::by_weight(pieces, world, 1, weight(pieces), weight);
+        let split = Split::by_weight(pieces, shares, 1, weight(pieces), weight);
         let row = |cut: &u64| cuts[*cut as usize];
         let lengths = split.bounds().windows(2).map(|piece| row(&piece[1]) - row(&piece[0]));
         let (before, all) = (offsets[first as usize], offsets[active]);

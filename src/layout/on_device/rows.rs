@@ -228,9 +228,9 @@ impl Making<'_> {
         let worth = self.r.collective() != "host" && ends[rows] >= WORTH_DEALING;
         let deals = sharded || (self.r.world() > 1 && worth);
         let chunks = deals.then(|| match sharded {
-            true => Split::of(&ends, self.r.world(), chunk_align, chunks),
+            true => Split::of(&ends, self.r.shares(), chunk_align, chunks),
             false => {
-                Split::by_weight(rows as u64, self.r.world(), 1, ends[rows], |v| ends[v as usize])
+                Split::by_weight(rows as u64, self.r.shares(), 1, ends[rows], |v| ends[v as usize])
             }
         });
         let own = chunks.as_ref().map_or(0..rows, |chunks| {

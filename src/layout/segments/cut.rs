@@ -2,7 +2,7 @@
 
 use super::CHUNK;
 use super::teams::{Gpu, Teams, load_ps};
-use crate::collective::Split;
+use crate::collective::{Shares, Split};
 use crate::device::kernels::{pagerank_hubs as hubs, segments as kernel};
 use crate::error::{Error, Result};
 use crate::fleet::FleetInfo;
@@ -181,9 +181,11 @@ impl Segments {
         rows: &ColumnRows,
         blocks: &RowBlocks,
         parts: Vec<Vec<Part>>,
-        world: usize,
+        shares: impl Into<Shares>,
         options: SegmentOptions,
     ) -> Segments {
+        let shares = shares.into();
+        let world = shares.world();
         let RowBlocks { bounds, width, most } = blocks;
         let (bounds, width, most) = (bounds.clone(), *width, *most);
         let costs = Costs::of(rows.offsets.len() as u64 - 1, options.l2_bytes);
@@ -205,18 +207,21 @@ impl Segments {
             cost_before.push(cost_before[b] + arcs_ps + runs_ps + rows * ROW_PS);
         }
         let before = |b: u64| cost_before[b as usize];
-        let pieces = Split::by_weight(blocks as u64, world, 1, cost_before[blocks], before);
+        let pieces = Split::by_weight(blocks as u64, &shares, 1, cost_before[blocks], before);
         let rows_of = |b: &[u64]| bounds[b[1] as usize] - bounds[b[0] as usize];
         let owner = match options.in_turn {
-            true => deal_in_turn(&bounds, world),
+            true => deal_in_turn(&bounds, &shares),
             false => (0..world).flat_map(|rank| pieces.range(rank).map(move |_| rank)).collect(),
         };
-        let sharers = if options.redundant { 1 } else { world as u64 };
+        // As many as the replica with most has as few as.
+        let most_share = (0..world).map(|rank| shares.share(rank)).max().unwrap_or(1);
+        let sharers = if options.redundant { 1 } else { shares.total() / most_share };
         // The most row blocks that a replica has.
-        let own_blocks = match options.in_turn || options.redundant {
-            true => (blocks as u64).div_ceil(sharers),
-            false => pieces.bounds().windows(2).map(|b| b[1] - b[0]).max().unwrap_or(0),
-        };
+        let of = |rank: usize| owner.iter().filter(|of| **of == rank).count();
+        let own_blocks = match options.redundant {
+            true => blocks,
+            false => (0..world).map(of).max().unwrap_or(0),
+        } as u64;
         let gpu = Gpu { multiprocessors: options.multiprocessors, blocks: own_blocks, sharers };
         let segment = |s: usize| cut.iter().filter_map(move |(near, _)| near.get(s));
         let load = |part: Part| load_ps(part.arcs, part.runs);
@@ -349,15 +354,16 @@ pub(super) fn depths(parts: &[Vec<Part>], most: usize, costs: Costs) -> Vec<usiz
 
 /// `[blocks]` the rank that has each row block. In every round each replica gets one, the one with most rows going to the
 /// replica with fewest rows so far. The last round, which may be short, is of the longest rows.
-fn deal_in_turn(bounds: &[u64], world: usize) -> Vec<usize> {
+fn deal_in_turn(bounds: &[u64], shares: &Shares) -> Vec<usize> {
     let blocks = bounds.len() - 1;
     let rows = |b: &usize| bounds[b + 1] - bounds[*b];
-    let (mut owner, mut owned) = (vec![0; blocks], vec![0; world]);
+    let (mut owner, mut owned) = (vec![0; blocks], vec![0; shares.world()]);
     let order: Vec<usize> = (0..blocks).rev().collect();
-    for round in order.chunks(world) {
-        let (mut round, mut ranks) = (round.to_vec(), (0..world).collect::<Vec<_>>());
+    let turns = shares.turns();
+    for round in order.chunks(turns.len()) {
+        let (mut round, mut ranks) = (round.to_vec(), turns[..round.len()].to_vec());
         round.sort_by_key(|b| Reverse(rows(b)));
-        ranks.sort_by_key(|rank| owned[*rank]);
+        ranks.sort_by_key(|rank| owned[*rank] / shares.share(*rank));
         for (b, rank) in round.into_iter().zip(ranks) {
             owner[b] = rank;
             owned[rank] += rows(&b);

@@ -443,7 +443,7 @@ fn arrays_made_on_a_gpu_are_those_of_the_host() {
 }
 
 /// A fleet of one GPU of a model.
-fn fleet_of(model: Pretend) -> FleetInfo {
+fn fleet_of(model: &Pretend) -> FleetInfo {
     FleetInfo {
         backend: "cuda".into(),
         world: 1,
@@ -462,7 +462,7 @@ fn segments_fit_the_shared_memory_of_every_gpu() {
         _ => 48_000,
     };
     for model in Pretend::all() {
-        let fleet = fleet_of(model);
+        let fleet = fleet_of(&model);
         let width = Segments::width_on(&fleet, None).unwrap();
         assert_eq!(width, wanted(&model.to_string()), "{model}");
         let bytes = 4 * segment_words(width as u32);
