@@ -19,119 +19,31 @@ struct Model {
     /// Shared memory: of a block, of a multiprocessor.
     shared_kib: [u32; 2],
     l2_mib: u64,
-    /// Bandwidth of the memory.
-    gb_per_s: u64,
     /// Whether kernels read other GPUs' memory.
     peers: bool,
 }
 
 /// All of them.
 const MODELS: [Model; 11] = [
-    Model {
-        name: "v100",
-        sms: 80,
-        gib: 32,
-        shared_kib: [96, 96],
-        l2_mib: 6,
-        gb_per_s: 900,
-        peers: true,
-    },
-    Model {
-        name: "v100-16",
-        sms: 80,
-        gib: 16,
-        shared_kib: [96, 96],
-        l2_mib: 6,
-        gb_per_s: 900,
-        peers: true,
-    },
-    Model {
-        name: "t4",
-        sms: 40,
-        gib: 16,
-        shared_kib: [64, 64],
-        l2_mib: 4,
-        gb_per_s: 320,
-        peers: false,
-    },
-    Model {
-        name: "a100",
-        sms: 108,
-        gib: 80,
-        shared_kib: [163, 164],
-        l2_mib: 40,
-        gb_per_s: 1935,
-        peers: true,
-    },
-    Model {
-        name: "a100-40",
-        sms: 108,
-        gib: 40,
-        shared_kib: [163, 164],
-        l2_mib: 40,
-        gb_per_s: 1555,
-        peers: true,
-    },
-    Model {
-        name: "l40s",
-        sms: 142,
-        gib: 48,
-        shared_kib: [99, 100],
-        l2_mib: 96,
-        gb_per_s: 864,
-        peers: false,
-    },
-    Model {
-        name: "rtx5090",
-        sms: 170,
-        gib: 32,
-        shared_kib: [99, 100],
-        l2_mib: 96,
-        gb_per_s: 1792,
-        peers: false,
-    },
-    Model {
-        name: "h100",
-        sms: 132,
-        gib: 80,
-        shared_kib: [227, 228],
-        l2_mib: 50,
-        gb_per_s: 3350,
-        peers: true,
-    },
-    Model {
-        name: "h200",
-        sms: 132,
-        gib: 141,
-        shared_kib: [227, 228],
-        l2_mib: 60,
-        gb_per_s: 4800,
-        peers: true,
-    },
-    Model {
-        name: "b200",
-        sms: 148,
-        gib: 180,
-        shared_kib: [227, 228],
-        l2_mib: 126,
-        gb_per_s: 8000,
-        peers: true,
-    },
-    Model {
-        name: "gh200",
-        sms: 132,
-        gib: 96,
-        shared_kib: [227, 228],
-        l2_mib: 60,
-        gb_per_s: 4000,
-        peers: true,
-    },
+    Model { name: "v100", sms: 80, gib: 32, shared_kib: [96, 96], l2_mib: 6, peers: true },
+    Model { name: "v100-16", sms: 80, gib: 16, shared_kib: [96, 96], l2_mib: 6, peers: true },
+    Model { name: "t4", sms: 40, gib: 16, shared_kib: [64, 64], l2_mib: 4, peers: false },
+    Model { name: "a100", sms: 108, gib: 80, shared_kib: [163, 164], l2_mib: 40, peers: true },
+    Model { name: "a100-40", sms: 108, gib: 40, shared_kib: [163, 164], l2_mib: 40, peers: true },
+    Model { name: "l40s", sms: 142, gib: 48, shared_kib: [99, 100], l2_mib: 96, peers: false },
+    Model { name: "rtx5090", sms: 170, gib: 32, shared_kib: [99, 100], l2_mib: 96, peers: false },
+    Model { name: "h100", sms: 132, gib: 80, shared_kib: [227, 228], l2_mib: 50, peers: true },
+    Model { name: "h200", sms: 132, gib: 141, shared_kib: [227, 228], l2_mib: 60, peers: true },
+    Model { name: "b200", sms: 148, gib: 180, shared_kib: [227, 228], l2_mib: 126, peers: true },
+    Model { name: "gh200", sms: 132, gib: 96, shared_kib: [227, 228], l2_mib: 60, peers: true },
 ];
 
 /// What a GPU passes for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Guise {
     Itself,
+    /// Itself, without access to its peers.
+    Apart,
     Model(&'static Model),
     /// One of so many equal parts of itself, and as much slower: on the host, too.
     Part(u32),
@@ -151,7 +63,11 @@ impl Pretend {
 
     /// Whether kernels on GPU `from` can access the memory of GPU `to`, as far as it is known what all pass for.
     pub(crate) fn reaches(pretended: Option<&Pretend>, from: u32, to: u32) -> bool {
-        let refuses = |guise: &Guise| matches!(guise, Guise::Model(model) if !model.peers);
+        let refuses = |guise: &Guise| match guise {
+            Guise::Apart => true,
+            Guise::Model(model) => !model.peers,
+            _ => false,
+        };
         let refused = pretended.is_some_and(|all| all.0.iter().any(refuses));
         from == to || (can_access(from, to) && !refused)
     }
@@ -189,7 +105,7 @@ impl Pretend {
     /// `real` with no more of anything than what its replica passes for. It stays the architecture that it is.
     pub(crate) fn limit(&self, real: DeviceInfo) -> DeviceInfo {
         let model = match self.of(real.rank) {
-            Guise::Itself => return real,
+            Guise::Itself | Guise::Apart => return real,
             Guise::Part(of) => {
                 return DeviceInfo {
                     multiprocessors: real.multiprocessors.div_ceil(of),
@@ -200,14 +116,13 @@ impl Pretend {
             }
             Guise::Model(model) => model,
         };
-        let Model { sms, gib, shared_kib: [shared, all_shared], l2_mib, gb_per_s, .. } = *model;
+        let Model { sms, gib, shared_kib: [shared, all_shared], l2_mib, .. } = *model;
         DeviceInfo {
             multiprocessors: real.multiprocessors.min(sms),
             shared_bytes: real.shared_bytes.min(shared << 10),
             multiprocessor_shared_bytes: real.multiprocessor_shared_bytes.min(all_shared << 10),
             l2_bytes: real.l2_bytes.min(l2_mib << 20),
             memory_bytes: real.memory_bytes.min(gib << 30),
-            memory_bytes_per_s: real.memory_bytes_per_s.min(gb_per_s * 1_000_000_000),
             ..real
         }
     }
@@ -221,14 +136,16 @@ impl FromStr for Guise {
         if let Some(of) = part.filter(|of| (2..=16).contains(of)) {
             return Ok(Guise::Part(of));
         }
-        if text == "itself" {
-            return Ok(Guise::Itself);
+        match text {
+            "itself" => return Ok(Guise::Itself),
+            "apart" => return Ok(Guise::Apart),
+            _ => {}
         }
         let all = || MODELS.map(|model| model.name).join(" | ");
         let found = MODELS.iter().find(|model| model.name == text).map(Guise::Model);
         found.ok_or_else(|| {
             let known = all();
-            Error::input(format!("--pretend {text}: use {known} | itself | 1/2 to 1/16, one for all or one for each replica"))
+            Error::input(format!("--pretend {text}: use {known} | itself | apart | 1/2 to 1/16, one for all or one for each replica"))
         })
     }
 }
@@ -237,6 +154,7 @@ impl fmt::Display for Guise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Guise::Itself => f.write_str("itself"),
+            Guise::Apart => f.write_str("apart"),
             Guise::Model(model) => f.write_str(model.name),
             Guise::Part(of) => write!(f, "1/{of}"),
         }
