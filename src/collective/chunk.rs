@@ -84,6 +84,11 @@ impl Shares {
         (0..self.total()).map(|_| next()).collect()
     }
 
+    /// The most that a rank has.
+    pub fn most(&self) -> u64 {
+        (0..self.world()).map(|rank| self.share(rank)).max().unwrap_or(1)
+    }
+
     /// Whether all have as much.
     pub fn are_equal(&self) -> bool {
         self.total() == self.world() as u64

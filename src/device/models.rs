@@ -111,6 +111,7 @@ impl Pretend {
                     multiprocessors: real.multiprocessors.div_ceil(of),
                     l2_bytes: real.l2_bytes / u64::from(of),
                     memory_bytes: real.memory_bytes / u64::from(of),
+                    memory_bytes_per_s: real.memory_bytes_per_s / u64::from(of),
                     ..real
                 };
             }

@@ -119,9 +119,9 @@ fn resolve(config: &FleetConfig, places: &Places) -> Result<&'static str> {
 fn shares(devices: &[DeviceInfo], pretended: Option<&Pretend>) -> Shares {
     let known = devices.iter().all(|info| info.speed() != 0);
     let sharers = |device: &str| devices.iter().filter(|other| other.device == device).count();
-    let speed = |info: &DeviceInfo| {
-        let speed = if known { info.speed() / sharers(&info.device) as u64 } else { u64::MAX };
-        speed / pretended.map_or(1, |pretended| pretended.parts(info.rank))
+    let speed = |info: &DeviceInfo| match known {
+        true => info.speed() / sharers(&info.device) as u64,
+        false => u64::MAX / pretended.map_or(1, |pretended| pretended.parts(info.rank)),
     };
     Shares::of(&devices.iter().map(speed).collect::<Vec<_>>())
 }

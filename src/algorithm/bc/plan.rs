@@ -41,7 +41,8 @@ pub(super) struct Plan {
     pub sizes: Sizes,
     /// Tiles are wanted, where the graph has such as pay.
     pub tiles: bool,
-    /// Every replica works on all sources by itself, and nothing is merged: there is but one source.
+    /// Every replica works on all sources by itself, and nothing is merged: there is but one source, or what dealing saves is less
+    /// than what a merge of scores takes.
     pub alone: bool,
     /// `[world, rounds]` positions of sources; a replica with fewer batches has empty ones.
     batches: Vec<Vec<Range<usize>>>,
@@ -64,7 +65,13 @@ impl Plan {
                 MergeMode::Auto => cutting_pays(columns, sources, world, cuda),
                 MergeMode::Redundant | MergeMode::Dense => false,
             };
-        let alone = cuda && world > 1 && !cut && sources == 1;
+        let dealt = match config.run.merge {
+            MergeMode::Auto if fleet.has_slow_links() => {
+                dealing_pays(columns.out.arcs(), columns.active, sources, fleet)
+            }
+            _ => true,
+        };
+        let alone = cuda && world > 1 && !cut && (sources == 1 || !dealt);
         let shares = if cut || alone { Shares::equal(1) } else { fleet.shares.clone() };
         let most = asked.min(sources.div_ceil(shares.world())).max(1);
         let lanes = most.next_power_of_two();
@@ -130,6 +137,20 @@ fn cutting_pays(columns: &Columns, sources: usize, world: usize, cuda: bool) -> 
         && !columns.flat
         && (world >= 4 || !cuda)
         && columns.out.arcs() >= CUT_FROM[usize::from(!cuda)]
+}
+
+/// Microseconds that an arc takes for each source, as on an H200.
+const ARC_SOURCE_US: f64 = 9.7e-6;
+/// Microseconds that a merge of scores takes over slow links beside its bytes, and bytes in one: by NCCL, and by way of the host.
+const NCCL_SUM: [f64; 2] = [200.0, 20e3];
+const HOST_SUM: [f64; 2] = [400.0, 4e3];
+
+/// Whether GPUs with slow links are sooner done when each has a part of the sources and scores are added up than when each has all.
+fn dealing_pays(arcs: u64, active: usize, sources: usize, fleet: &FleetInfo) -> bool {
+    let [merge_us, bytes_a_us] = if fleet.collective == "nccl" { NCCL_SUM } else { HOST_SUM };
+    let own = (sources * fleet.shares.most() as usize).div_ceil(fleet.shares.total() as usize);
+    let saved = arcs as f64 * (sources - own) as f64 * ARC_SOURCE_US;
+    saved > merge_us + 8.0 * active as f64 / bytes_a_us
 }
 
 /// The most lanes, up to those of `sizes`, that the memory of every GPU has room for.
@@ -342,6 +363,19 @@ mod tests {
         // hub's alone; of 402 the star's alone.
         let order = side_by_side(&columns, vec![label(402), label(1), label(400), label(0)]);
         assert_eq!(order, [label(400), label(0), label(1), label(402)]);
+    }
+
+    /// As it was measured on two H200s that merged through the host.
+    #[test]
+    fn sources_are_dealt_over_slow_links_where_that_saves_more_than_the_sum_takes() {
+        let pays = |collective: &str, scale: u32, sources| {
+            let (collective, shares) = (collective.to_string(), Shares::equal(2));
+            let fleet = FleetInfo { collective, shares, world: 2, ..FleetInfo::default() };
+            dealing_pays(16 << scale, 1 << scale, sources, &fleet)
+        };
+        assert_eq!([18, 22, 24].map(|scale| pays("nccl", scale, 8)), [false, true, true]);
+        assert_eq!([18, 22, 24].map(|scale| pays("host", scale, 8)), [false; 3]);
+        assert!(pays("host", 22, 64) && pays("host", 24, 64));
     }
 
     #[test]

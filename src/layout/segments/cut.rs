@@ -214,8 +214,7 @@ impl Segments {
             false => (0..world).flat_map(|rank| pieces.range(rank).map(move |_| rank)).collect(),
         };
         // As many as the replica with most has as few as.
-        let most_share = (0..world).map(|rank| shares.share(rank)).max().unwrap_or(1);
-        let sharers = if options.redundant { 1 } else { shares.total() / most_share };
+        let sharers = if options.redundant { 1 } else { shares.total() / shares.most() };
         // The most row blocks that a replica has.
         let of = |rank: usize| owner.iter().filter(|of| **of == rank).count();
         let own_blocks = match options.redundant {
