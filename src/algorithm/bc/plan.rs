@@ -140,10 +140,10 @@ fn cutting_pays(columns: &Columns, sources: usize, world: usize, cuda: bool) -> 
 }
 
 /// Microseconds that an arc takes for each source, as on an H200.
-const ARC_SOURCE_US: f64 = 9.7e-6;
+const ARC_SOURCE_US: f64 = 5e-6;
 /// Microseconds that a merge of scores takes over slow links beside its bytes, and bytes in one: by NCCL, and by way of the host.
-const NCCL_SUM: [f64; 2] = [200.0, 20e3];
-const HOST_SUM: [f64; 2] = [400.0, 4e3];
+const NCCL_SUM: [f64; 2] = [450.0, 18e3];
+const HOST_SUM: [f64; 2] = [400.0, 1.9e3];
 
 /// Whether GPUs with slow links are sooner done when each has a part of the sources and scores are added up than when each has all.
 fn dealing_pays(arcs: u64, active: usize, sources: usize, fleet: &FleetInfo) -> bool {
@@ -371,7 +371,7 @@ mod tests {
         let pays = |collective: &str, scale: u32, sources| {
             let (collective, shares) = (collective.to_string(), Shares::equal(2));
             let fleet = FleetInfo { collective, shares, world: 2, ..FleetInfo::default() };
-            dealing_pays(16 << scale, 1 << scale, sources, &fleet)
+            dealing_pays(32 << scale, (1 << scale) / 2, sources, &fleet)
         };
         assert_eq!([18, 22, 24].map(|scale| pays("nccl", scale, 8)), [false, true, true]);
         assert_eq!([18, 22, 24].map(|scale| pays("host", scale, 8)), [false; 3]);
