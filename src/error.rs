@@ -4,7 +4,7 @@
 ///
 /// A message says what, where (file, line, value; rank, device, iteration, operation) and ends with
 /// the next thing that the user can do.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error, serde::Serialize, serde::Deserialize)]
 pub enum Error {
     /// The user's input cannot be used: a file, an option, an id, a weight. Exit code 2.
     #[error("{0}")]

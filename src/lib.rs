@@ -63,6 +63,7 @@ pub mod io;
 pub mod layout;
 mod memory;
 pub mod operator;
+mod processes;
 #[cfg(feature = "report")]
 pub mod report;
 #[cfg(feature = "report")]

@@ -29,25 +29,23 @@ impl<T> ReplicaAnswer<T> {
         Ok(ReplicaAnswer { found, measured })
     }
 
-    /// What each replica found, and the measurements of rank 0 with the arcs of all.
+    /// What each replica of this process found, and the measurements of the first.
     pub fn all(answers: Vec<ReplicaAnswer<T>>) -> (Vec<T>, Measured) {
-        let arcs = answers.iter().map(|one| one.measured.arcs_relaxed).sum();
         let (found, measured): (Vec<T>, Vec<Measured>) =
             answers.into_iter().map(|one| (one.found, one.measured)).unzip();
-        let measured = measured.into_iter().next().unwrap_or_default();
-        (found, Measured { arcs_relaxed: arcs, ..measured })
+        (found, measured.into_iter().next().unwrap_or_default())
     }
 
-    /// What rank 0 found, and its measurements with the arcs of all.
+    /// What the first replica of this process found, and its measurements.
     pub fn first(answers: Vec<ReplicaAnswer<T>>) -> (T, Measured) {
         let (mut found, measured) = ReplicaAnswer::all(answers);
         (found.swap_remove(0), measured)
     }
 }
 
-/// The values of an array that is the same on all replicas, by label; on rank 0 alone.
+/// The values of an array that is the same on all replicas, by label; on the first of a process alone.
 pub(crate) fn values<T: Element>(r: &Replica, array: &Replicated<T>) -> Result<Vec<T>> {
-    if r.rank() == 0 { array.to_vec() } else { Ok(Vec::new()) }
+    if r.leads() { array.to_vec() } else { Ok(Vec::new()) }
 }
 
 /// Where a replica's steps run, with what they need there beside the replicated state: a workspace on its GPU, or
@@ -246,6 +244,8 @@ fn repeated(r: &mut Replica, options: &RunOptions, body: &mut impl Run) -> Resul
         measured.merge_modes = log.merges;
         measured.trace = log.entries;
     }
+    let all = r.agree("arcs of all", [measured.arcs_relaxed, 0, 0, 0])?;
+    measured.arcs_relaxed = all.iter().map(|payload| payload[0]).sum();
     if let Backend::Cuda(device) = &mut r.backend {
         measured.compile_ms = std::mem::take(&mut device.compile_ms);
     }

@@ -52,6 +52,14 @@ pub(super) fn error(message: &str) {
     err(&format!("error: {}\n", message.trim_end()));
 }
 
+/// Ends the process. What libraries would do at its end, CUDA first of all, takes time and serves nobody.
+pub fn end(code: u8) -> ! {
+    let _ = std::io::stdout().lock().flush();
+    // A kernel that was compiled ahead may be on its way to the cache.
+    crate::aside::remove_unfinished();
+    signal_hook::low_level::exit(code.into())
+}
+
 /// A line on standard error that moves, if that is a terminal and may be written to.
 pub(super) fn moving_line(
     template: &str,

@@ -9,6 +9,8 @@ mod estimate;
 mod generate;
 mod help;
 mod info;
+#[cfg(unix)]
+mod launch;
 mod report;
 mod run;
 #[cfg(unix)]
@@ -16,14 +18,15 @@ mod signals;
 mod sweep;
 
 use crate::io::LoadOptions;
+use crate::processes::{another_speaks, leave};
 use crate::run::Clock;
 use crate::sweep::{CHILD, child};
 use crate::{Error, Result};
 use arguments::one_line;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches};
+pub use console::end;
 use std::ffi::OsString;
-use std::io::Write;
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 an answer failed its check, or a cell is too slow; 2 the input, an option or \
 the machine will not do; 3 a replica failed while it ran; 130 and 143 ended by SIGINT and SIGTERM.";
@@ -70,6 +73,14 @@ fn parts() -> Vec<(Command, Run)> {
             ],
         ),
         part(doctor::doctor, ["hive doctor", "hive doctor --json -"]),
+        #[cfg(unix)]
+        part(
+            launch::launch,
+            [
+                "hive launch --procs 4 -- run bfs --graph web.mtx --devices host:4",
+                "hive launch --procs 2 -- run pagerank --graph rmat:16 --devices host:8 --top 10",
+            ],
+        ),
         part(help::completions, ["hive completions bash", "hive completions zsh"]),
         part(help::man, ["hive man pages", "hive man man1"]),
         (Command::new(CHILD).hide(true), Box::new(|_| child())),
@@ -142,21 +153,18 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
         }
         Err(error) => return usage(&error, &args),
     };
+    // Asked before others are told: they may go at once.
+    let silent = another_speaks(result.as_ref().err());
+    leave(result.as_ref().err());
     match result {
         Ok(()) => 0,
         Err(error) => {
-            console::error(&error.to_string());
+            if !silent {
+                console::error(&error.to_string());
+            }
             error.exit_code()
         }
     }
-}
-
-/// Ends the process. What libraries would do at its end, CUDA first of all, takes time and serves nobody.
-pub fn end(code: u8) -> ! {
-    let _ = std::io::stdout().lock().flush();
-    // A kernel that was compiled ahead may be on its way to the cache.
-    crate::aside::remove_unfinished();
-    signal_hook::low_level::exit(code.into())
 }
 
 fn dispatch(matches: &ArgMatches) -> Result<()> {

@@ -155,7 +155,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<()> {
     let workload = workload.ok_or_else(|| Error::input("no such workload: see hive run --help"))?;
     let config = resolve(workload, matches)?;
     config.check(workload)?;
-    let mut outcome = answer(workload, config)?;
+    let Some(mut outcome) = answer(workload, config)? else { return Ok(()) };
     report(&mut outcome)?;
     if let Some(fault) = outcome.job.config.fault {
         // One that strikes ends the run.
@@ -170,8 +170,8 @@ pub(super) fn run(matches: &ArgMatches) -> Result<()> {
 }
 
 /// What is known at once comes first: that a file is not there, then that a device is not, then the
-/// graph, which may take minutes and is read while devices are opened.
-fn answer(workload: &'static Workload, config: RunConfig) -> Result<Outcome> {
+/// graph, which may take minutes and is read while devices are opened. Of several processes the first has the outcome.
+fn answer(workload: &'static Workload, config: RunConfig) -> Result<Option<Outcome>> {
     let mut clock = Clock::of_process();
     check_graph(&config, workload)?;
     let wants_graph = workload.form != Form::Array;
@@ -179,6 +179,7 @@ fn answer(workload: &'static Workload, config: RunConfig) -> Result<Outcome> {
     compile_ahead(&config, workload);
     clock.lap(Stage::Start);
     let fleet = phase("opening devices", || open_fleet(&config))?;
+    fleet.same("command", fingerprint(&config))?;
     clock.lap(Stage::Devices);
     let (job, prepared) = match loading {
         None => {
@@ -188,18 +189,30 @@ fn answer(workload: &'static Workload, config: RunConfig) -> Result<Outcome> {
         }
         Some(loading) => {
             let loaded = phase("loading the graph", || loading.end(&config, workload, &fleet))?;
+            if fleet.info().processes > 1 {
+                fleet.same("graph", loaded.graph.fingerprint())?;
+            }
             clock.lap_of_load(&loaded.graph);
             phase("preparing the graph", || ready(workload, config, loaded, &fleet, &mut clock))?
         }
     };
     let answer = phase("running", || job.solve(&fleet, &prepared))?;
+    if fleet.info().process != 0 {
+        std::mem::forget((prepared, fleet));
+        return Ok(None);
+    }
     clock.lap_of_solve(answer.measured());
     let verification = phase("verifying", || job.check(&fleet, &prepared, &*answer))?;
     clock.lap(Stage::Verify);
     let made = prepared.report(&fleet, workload.form)?;
     let outcome = job.outcome(&fleet, &made, answer, verification);
     std::mem::forget((prepared, fleet));
-    Ok(Outcome { clock: Some(clock), ..outcome })
+    Ok(Some(Outcome { clock: Some(clock), ..outcome }))
+}
+
+/// Differs where options do.
+fn fingerprint(config: &RunConfig) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(&serde_json::to_vec(config).unwrap_or_default())
 }
 
 /// Finds where to start, and brings the graph into the workload's form. GPUs do the latter, so that both are done at once;

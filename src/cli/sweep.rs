@@ -3,6 +3,7 @@
 mod live;
 
 use super::console::{err, out, say};
+use crate::processes::Process;
 use crate::sweep::{
     Cell, SweepConfig, SweepOptions, names, scaling_table, sweep as run_matrix, table,
 };
@@ -40,6 +41,7 @@ pub(super) struct Sweep {
 
 /// Exit code 1 when a cell failed, or when none ran: a sweep that measured nothing is no success.
 pub(super) fn sweep(args: Sweep) -> Result<()> {
+    Process::refuse("hive sweep")?;
     let mut config = SweepConfig::read(&args.config)?;
     args.set.iter().try_for_each(|text| config.set(text))?;
     let mut options = args.options;

@@ -46,6 +46,10 @@ pub enum Dtype {
 }
 
 impl Dtype {
+    /// All, in order.
+    pub(crate) const ALL: [Dtype; 6] =
+        [Dtype::U8, Dtype::U32, Dtype::U64, Dtype::I32, Dtype::F32, Dtype::F64];
+
     /// Bytes of one element.
     pub fn size(self) -> usize {
         match self {

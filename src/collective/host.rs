@@ -1,7 +1,7 @@
 //! The host collective: replicas on threads of this process, merged in main memory.
 
 use super::two_shot::{Mover, two_shot};
-use super::{Collective, Dtype, Element, Seat, Span};
+use super::{Collective, Dtype, Element, MergeOp, Seat, Span};
 use super::{Payload, Split};
 use crate::error::Result;
 use std::ops::Range;
@@ -63,6 +63,14 @@ impl Mover for HostMover {
     }
 }
 
+/// Adds a copy's values to the sum of those before, of which there are none where it is the first.
+pub(super) fn fold<T: Element>(sum: &mut [T], values: &[T], op: MergeOp, first: bool) {
+    match first {
+        true => sum.copy_from_slice(values),
+        false => sum.iter_mut().zip(values).for_each(|(s, v)| *s = s.combine(*v, op)),
+    }
+}
+
 /// Elements reduced at a time: the block stays in cache while the copies stream past.
 const BLOCK: usize = 4096;
 
@@ -76,11 +84,7 @@ fn reduce<T: Element>(span: &Span, copies: &[u64], range: Range<u64>) {
             // writes it during the first shot, and it does so after this borrow has ended.
             let values =
                 unsafe { std::slice::from_raw_parts((*copy as *const T).add(block), length) };
-            if rank == 0 {
-                sum[..length].copy_from_slice(values);
-            } else {
-                sum.iter_mut().zip(values).for_each(|(s, v)| *s = s.combine(*v, span.op));
-            }
+            fold(&mut sum[..length], values, span.op, rank == 0);
         }
         // SAFETY: the own slice of the own array, which nobody else reads in the first shot.
         unsafe {

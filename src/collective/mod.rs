@@ -3,8 +3,10 @@
 //! Three collectives behind one trait. `host` and `peer` are the same two-shot algorithm over different memory: everybody reduces
 //! its own slice from everybody's copies, then fetches the other slices from their owners. Between steps hosts meet (`two_shot`),
 //! or the GPUs, where each has one replica (`peer`). `nccl` drives its own communicator. Arrays of which it is known where they
-//! were written (`marks`) are merged there alone, in one shot, in which everybody takes over what others wrote.
+//! were written (`marks`) are merged there alone, in one shot, in which everybody takes over what others wrote. Host replicas of
+//! several processes merge over their links (`across`).
 
+mod across;
 mod cells;
 mod chunk;
 mod element;
@@ -18,6 +20,7 @@ mod rendezvous;
 mod replicated;
 mod two_shot;
 
+pub(crate) use across::AcrossCollective;
 pub use cells::Cells;
 pub use chunk::{ChunkPolicy, Shares, Split};
 pub(crate) use element::cells;

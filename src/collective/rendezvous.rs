@@ -3,12 +3,15 @@
 //! `std::sync::Barrier` never wakes when a member dies. Here every member shows a [`Ticket`] that
 //! says what it came for; different tickets are an error that names both sides, not a hang. A member
 //! that shows no sign of life for the deadline poisons the meeting, and everybody leaves with the
-//! first error.
+//! first error. Members may be of other processes: what these say of them comes over links, and counts as if they had come here.
 
 use crate::collective::Dtype;
 use crate::device::{Context, Pinned, Watch};
 use crate::error::{Error, Result};
+use crate::processes::{Hears, Links, Message};
 use std::any::Any;
+use std::collections::{HashSet, VecDeque};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -50,6 +53,8 @@ pub(crate) type Posted = Arc<dyn Any + Send + Sync>;
 
 struct State {
     arrived: Vec<Option<(Ticket, Payload)>>,
+    /// What members of other processes have come for after this meeting.
+    early: Vec<VecDeque<(Ticket, Payload)>>,
     count: usize,
     shared: Vec<Payload>,
     failure: Option<Error>,
@@ -77,8 +82,10 @@ pub struct Rendezvous {
     beats: Vec<AtomicU64>,
     /// Whether a member is inside a step or merge, and so owes signs of life.
     busy: Vec<AtomicBool>,
-    /// Whether a member has ended its part of the program that runs.
-    ended: Vec<AtomicBool>,
+    /// The number of the last program of which a member has ended its part.
+    ended: Vec<AtomicU64>,
+    /// The number of the program that runs.
+    program: AtomicU64,
     members: Vec<Mutex<Member>>,
     /// Two places a member, for meetings in turn: written before a meeting, read between it and the next.
     board: Vec<[Mutex<Option<Posted>>; 2]>,
@@ -88,6 +95,10 @@ pub struct Rendezvous {
     deadline: Duration,
     step_limit: Duration,
     spin: bool,
+    /// The members of this process, and links to the other processes, where there are some.
+    links: Option<(Range<usize>, Arc<Links>)>,
+    /// By process, the ranks of its members.
+    processes: Vec<Range<usize>>,
 }
 
 /// A step that takes longer counts as hung.
@@ -109,6 +120,7 @@ impl Rendezvous {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             state: Mutex::new(State {
                 arrived: vec![None; world],
+                early: vec![VecDeque::new(); world],
                 count: 0,
                 shared: vec![[0; 4]; world],
                 failure: None,
@@ -118,19 +130,28 @@ impl Rendezvous {
             poisoned: AtomicBool::new(false),
             beats: (0..world).map(|_| AtomicU64::new(0)).collect(),
             busy: (0..world).map(|_| AtomicBool::new(false)).collect(),
-            ended: (0..world).map(|_| AtomicBool::new(false)).collect(),
+            ended: (0..world).map(|_| AtomicU64::new(0)).collect(),
+            program: AtomicU64::new(0),
             members: devices.iter().map(|d| Mutex::new(member(d))).collect(),
             board: devices.iter().map(|_| Default::default()).collect(),
             watched: Mutex::new(Vec::new()),
             deadline,
             step_limit: STEP_LIMIT,
             spin: world <= cores,
+            links: None,
+            processes: Vec::new(),
         }
     }
 
     /// The same, with a time after which a step counts as hung even though its replica waits for it.
     pub fn with_step_limit(self, step_limit: Duration) -> Rendezvous {
         Rendezvous { step_limit, ..self }
+    }
+
+    /// The same, where members are those of several processes, by process.
+    pub(crate) fn across(self, links: Arc<Links>, processes: Vec<Range<usize>>) -> Rendezvous {
+        let own = processes[links.number()].clone();
+        Rendezvous { links: Some((own, links)), processes, spin: false, ..self }
     }
 
     /// A number of the fleet's own.
@@ -140,19 +161,23 @@ impl Rendezvous {
 
     /// A program begins: nobody has ended it yet.
     pub(crate) fn starts(&self) {
-        self.ended.iter().for_each(|ended| ended.store(false, Ordering::Release));
+        self.program.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Says that `rank` has ended its part of the program: it comes to no further meeting.
     pub(crate) fn ends(&self, rank: usize) {
-        self.ended[rank].store(true, Ordering::Release);
+        let program = self.program.load(Ordering::Acquire);
+        self.ended[rank].store(program, Ordering::Release);
         self.changed.notify_all();
+        self.tell(&Message::Ends { rank, program });
     }
 
     /// The error of a meeting, at which `rank` waits, that a member does not come to because it has ended.
     fn left(&self, rank: usize, state: &State) -> Option<Error> {
+        let program = self.program.load(Ordering::Acquire);
+        let has_ended = |ended: &AtomicU64| ended.load(Ordering::Acquire) >= program;
         let mut all = self.ended.iter().zip(&state.arrived);
-        let gone = all.position(|(ended, came)| came.is_none() && ended.load(Ordering::Acquire))?;
+        let gone = all.position(|(ended, came)| came.is_none() && has_ended(ended))?;
         let (ticket, _) = state.arrived[rank].as_ref()?;
         let device = lock(&self.members[gone]).device.clone();
         Some(Error::Fault {
@@ -241,10 +266,29 @@ impl Rendezvous {
 
     /// Ends every present and future meeting with `error`, unless an earlier one already did.
     pub fn poison(&self, error: Error) {
+        if self.note_failure(&error) {
+            self.tell(&Message::Fails(error));
+        }
+    }
+
+    /// The same, of which other processes know. False where an earlier failure had ended all meetings.
+    fn note_failure(&self, error: &Error) -> bool {
         let mut state = lock(&self.state);
-        state.failure.get_or_insert(error);
+        let first = state.failure.is_none();
+        state.failure.get_or_insert_with(|| error.clone());
         drop(state);
+        if let Some((_, links)) = &self.links {
+            links.fail(error);
+        }
         self.fail();
+        first
+    }
+
+    /// Tells the other processes, if there are any.
+    fn tell(&self, message: &Message) {
+        if let Some((_, links)) = &self.links {
+            links.send_all(message);
+        }
     }
 
     /// Everybody is to see the failure that was noted, kernels too: their threads may be inside the driver.
@@ -278,6 +322,10 @@ impl Rendezvous {
     /// Waits for all members, checks that they came for the same, and returns everybody's payload
     /// by rank.
     pub fn meet(&self, rank: usize, ticket: Ticket, payload: Payload) -> Result<Vec<Payload>> {
+        // Not under the lock: those who read what comes need it.
+        if self.links.is_some() {
+            self.tell(&ticket.told(rank, payload));
+        }
         let mut state = lock(&self.state);
         if let Some(error) = &state.failure {
             return Err(error.clone());
@@ -309,6 +357,11 @@ impl Rendezvous {
             return Err(error);
         }
         state.shared = shown.iter().map(|(_, payload)| *payload).collect();
+        let State { arrived, early, count, .. } = state;
+        for (came, next) in arrived.iter_mut().zip(early) {
+            *came = next.pop_front();
+            *count += usize::from(came.is_some());
+        }
         self.generation.fetch_add(1, Ordering::Release);
         self.changed.notify_all();
         Ok(state.shared.clone())
@@ -352,6 +405,21 @@ impl Rendezvous {
         }
     }
 
+    /// A member of another process has come.
+    fn came(&self, rank: usize, ticket: Ticket, payload: Payload) {
+        let mut state = lock(&self.state);
+        if state.arrived[rank].is_some() {
+            state.early[rank].push_back((ticket, payload));
+            return;
+        }
+        state.arrived[rank] = Some((ticket, payload));
+        state.count += 1;
+        if state.count == state.arrived.len() {
+            // Those who wait here see how it ends.
+            let _ = self.open(&mut state);
+        }
+    }
+
     /// Changes whenever a member that has not arrived shows a sign of life.
     fn pulse(&self, state: &State) -> u64 {
         let missing =
@@ -359,6 +427,113 @@ impl Rendezvous {
         missing.fold(0, |sum, (beat, _)| {
             sum.wrapping_mul(31).wrapping_add(beat.load(Ordering::Relaxed))
         })
+    }
+}
+
+impl Ticket {
+    /// What other processes are told when `rank` comes with it.
+    fn told(&self, rank: usize, payload: Payload) -> Message {
+        let dtype = self.dtype.map_or(u64::MAX, |dtype| dtype as u64);
+        let ticket = [self.iteration, self.length, dtype, self.split];
+        let (label, operation) = (self.label.to_string(), self.operation.to_string());
+        Message::Arrives { rank, label, operation, ticket, payload }
+    }
+
+    /// What another process told; none where it makes no sense.
+    fn of(
+        label: &str,
+        operation: &str,
+        [iteration, length, dtype, split]: [u64; 4],
+    ) -> Option<Ticket> {
+        let dtype = match dtype {
+            u64::MAX => None,
+            dtype => Some(*Dtype::ALL.get(dtype as usize)?),
+        };
+        let (label, operation) = (kept(label)?, kept(operation)?);
+        Some(Ticket { label, iteration, operation, length, dtype, split })
+    }
+}
+
+/// Words of other processes that are kept for good.
+const MOST_WORDS: usize = 4096;
+
+/// The text as one that stays; none where others have said too many.
+fn kept(text: &str) -> Option<&'static str> {
+    static WORDS: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
+    let mut words = lock(&WORDS);
+    let words = words.get_or_insert_default();
+    if let Some(known) = words.get(text) {
+        return Some(known);
+    }
+    if words.len() == MOST_WORDS {
+        return None;
+    }
+    let text: &'static str = Box::leak(text.into());
+    words.insert(text);
+    Some(text)
+}
+
+impl Hears for Rendezvous {
+    fn hears(&self, from: usize, message: Message) {
+        let Some(theirs) = self.processes.get(from) else { return };
+        match message {
+            Message::Arrives { rank, label, operation, ticket, payload }
+                if theirs.contains(&rank) =>
+            {
+                match Ticket::of(&label, &operation, ticket) {
+                    Some(ticket) => self.came(rank, ticket, payload),
+                    None => self.gone(from, "it said what makes no sense"),
+                }
+            }
+            Message::Beats { first, beats }
+                if first == theirs.start && beats.len() == theirs.len() =>
+            {
+                for (own, beats) in self.beats[theirs.clone()].iter().zip(beats) {
+                    own.store(beats, Ordering::Relaxed);
+                }
+            }
+            Message::Ends { rank, program } if theirs.contains(&rank) => {
+                self.ended[rank].store(program, Ordering::Release);
+                self.changed.notify_all();
+            }
+            Message::Fails(error) => _ = self.note_failure(&error),
+            Message::Bye => {
+                self.ended[theirs.clone()]
+                    .iter()
+                    .for_each(|ended| ended.store(u64::MAX, Ordering::Release));
+                self.changed.notify_all();
+            }
+            _ => self.gone(from, "it said what makes no sense"),
+        }
+    }
+
+    fn gone(&self, process: usize, why: &str) {
+        let Some(theirs) = self.processes.get(process) else { return };
+        let Some((own, links)) = &self.links else { return };
+        // What it was doing is not known: about what those here do.
+        let Member { iteration, operation, device } = lock(&self.members[own.start]).clone();
+        let host = links.host(process);
+        self.poison(Error::Fault {
+            rank: theirs.start,
+            device,
+            iteration,
+            operation: operation.into(),
+            cause: format!("its process, number {process} on {host}, has gone: {why}"),
+        });
+    }
+
+    fn beats(&self) -> (usize, Vec<u64>) {
+        let Some((own, _)) = &self.links else { return (0, Vec::new()) };
+        // Between programs a process lives as long as it says so.
+        let idle = own.clone().all(|rank| {
+            let ended = self.ended[rank].load(Ordering::Acquire);
+            ended >= self.program.load(Ordering::Acquire)
+        });
+        if idle {
+            own.clone().for_each(|rank| self.beat(rank));
+        }
+        let beats = self.beats[own.clone()].iter().map(|beats| beats.load(Ordering::Relaxed));
+        (own.start, beats.collect())
     }
 }
 

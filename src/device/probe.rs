@@ -21,7 +21,7 @@ pub struct Finding {
 }
 
 /// One device, as results describe it.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 pub struct DeviceInfo {
     /// Rank of the replica on it.
     pub rank: usize,

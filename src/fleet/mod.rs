@@ -23,6 +23,8 @@ pub use shared::{Address, Scheme, Shared};
 use crate::collective::{Owner, STEP_LIMIT, apart};
 use crate::device::Side;
 use crate::error::{Error, Result};
+use crate::processes::Links;
+pub use crate::processes::Ranks;
 use serde::Serialize;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -57,10 +59,11 @@ pub struct FleetConfig {
     pub perturb: Option<u64>,
     /// Test hook: each GPU passes for no more than one of this model, with or without access to its peers.
     pub pretend: Option<Pretend>,
-    /// Rank of this process's first replica in the whole fleet.
-    pub rank_offset: usize,
-    /// Replicas of the whole fleet; `None` is those of this process.
-    pub world_size: Option<usize>,
+    /// Whether the fleet spans all processes that a launcher has started. Each of them then opens it, and runs the same programs
+    /// on it in the same order.
+    pub ranks: Ranks,
+    /// HOST:PORT where these processes meet, in place of what the launcher says.
+    pub rendezvous: Option<String>,
 }
 
 impl Default for FleetConfig {
@@ -75,8 +78,8 @@ impl Default for FleetConfig {
             fault: None,
             perturb: None,
             pretend: None,
-            rank_offset: 0,
-            world_size: None,
+            ranks: Ranks::None,
+            rendezvous: None,
         }
     }
 }
@@ -88,8 +91,12 @@ pub struct FleetInfo {
     pub backend: String,
     /// `nccl`, `peer`, `host`, or `none` for a single replica.
     pub collective: String,
-    /// Number of replicas.
+    /// Number of replicas, of all processes.
     pub world: usize,
+    /// How many processes the fleet spans, and which of them this is.
+    pub processes: usize,
+    /// From 0.
+    pub process: usize,
     /// Every two GPUs read, write and do atomics in each other's memory, as over NVLink. Elsewhere `auto` has replicas compute
     /// what they would exchange.
     pub fast_links: bool,
@@ -148,11 +155,15 @@ struct Member {
 /// The replicas of this process and their threads.
 pub struct Fleet {
     info: FleetInfo,
+    /// Rank of the first of these.
+    first: usize,
     members: Vec<Member>,
     rendezvous: Arc<Rendezvous>,
     /// A program is running.
     running: AtomicBool,
     dead: AtomicBool,
+    /// To the other processes.
+    links: Option<Arc<Links>>,
 }
 
 /// The replica whose programs a thread runs.
@@ -201,6 +212,28 @@ impl Fleet {
         &self.info
     }
 
+    /// Hands `own` to all processes of the fleet and returns what all handed over, by number.
+    ///
+    /// # Errors
+    /// What another process failed with, or that it is gone.
+    pub(crate) fn all(&self, label: &str, own: Vec<u8>) -> Result<Vec<Vec<u8>>> {
+        self.links.as_ref().map_or(Ok(vec![own.clone()]), |links| links.all(label, own))
+    }
+
+    /// Refuses to go on where processes differ in `what`, of which each hands over a fingerprint.
+    ///
+    /// # Errors
+    /// [`Error::Input`], the same on all.
+    pub(crate) fn same(&self, what: &str, fingerprint: u64) -> Result<()> {
+        let all = self.all(what, fingerprint.to_le_bytes().to_vec())?;
+        match all.iter().position(|other| *other != all[0]) {
+            None => Ok(()),
+            Some(other) => Err(Error::input(format!(
+                "process {other} has another {what} than process 0; start all processes with the same command and the same files"
+            ))),
+        }
+    }
+
     /// A stream of its own on the first GPU, if there are GPUs.
     ///
     /// # Errors
@@ -213,7 +246,8 @@ impl Fleet {
         Ok(sides.into_iter().flatten().next())
     }
 
-    /// Runs `program` on every replica, each on its own thread, and returns the results by rank.
+    /// Runs `program` on every replica, each on its own thread, and returns the results by rank: those of this process's replicas,
+    /// where the fleet spans several. All of these processes must run the same programs in the same order.
     ///
     /// Fleets that have several GPUs run one after another. The first failure ends the run on all replicas and is returned;
     /// the fleet cannot be used after that. A replica that does not come back is left behind, with its memory.
@@ -237,7 +271,7 @@ impl Fleet {
             .then(|| MEETING.lock().unwrap_or_else(PoisonError::into_inner));
         let program = Arc::new(program);
         let (sender, results) = channel();
-        for (rank, member) in self.members.iter().enumerate() {
+        for (rank, member) in (self.first..).zip(&self.members) {
             let (program, sender) = (program.clone(), sender.clone());
             let job: Job = Box::new(move |replica| {
                 let outcome = guarded(replica, &*program);
@@ -283,7 +317,7 @@ impl Fleet {
         while missing > 0 {
             match results.recv_timeout(Duration::from_millis(50)) {
                 Ok((rank, Ok(answer))) => {
-                    answers[rank] = Some(answer);
+                    answers[rank - self.first] = Some(answer);
                     missing -= 1;
                 }
                 Ok((_, Err(_))) => {
@@ -314,7 +348,7 @@ impl Fleet {
     /// Poisons the fleet when a replica that is inside a step or merge shows no sign of life: also
     /// one that nobody waits for, or that others wait for inside a library.
     fn watch(&self, seen: &mut [(Option<u64>, Instant)]) {
-        for (rank, (beats, since)) in seen.iter_mut().enumerate() {
+        for (rank, (beats, since)) in (self.first..).zip(seen) {
             let now = self.rendezvous.owed_beats(rank);
             if now.is_none() || now != *beats {
                 (*beats, *since) = (now, Instant::now());

@@ -8,13 +8,15 @@ use super::{
 use crate::collective::host::HostCollective;
 use crate::collective::nccl::{NcclCollective, UniqueId};
 use crate::collective::peer::{Neighbour, PeerCollective, StagedCollective};
+use crate::collective::{AcrossCollective, MAX_REPLICAS, Rendezvous, apart};
 use crate::collective::{Collective, Seat, Shares};
-use crate::collective::{MAX_REPLICAS, Rendezvous, apart};
 use crate::device::{
     Account, CudaDevice, Pretend, can_do_atomics, device_count, nccl_finding, nvrtc_finding, probe,
 };
 use crate::error::{Error, Result};
+use crate::processes::{Hears, Links, Message, Process};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -134,7 +136,85 @@ struct Connection {
     shares: Shares,
     neighbours: Vec<Neighbour>,
     unique_id: Option<UniqueId>,
+    across: Option<Across>,
 }
+
+/// The processes of a fleet, and their replicas.
+#[derive(Clone)]
+struct Across {
+    links: Arc<Links>,
+    /// By process, the ranks of its replicas.
+    processes: Vec<Range<usize>>,
+}
+
+impl Across {
+    /// Finds the other processes, of which this one has so many replicas.
+    fn new(links: Arc<Links>, own: usize) -> Result<Across> {
+        let all = links.all("replicas", (own as u64).to_le_bytes().to_vec())?;
+        let mut processes = Vec::new();
+        let mut first = 0;
+        for bytes in &all {
+            let count = bytes.as_slice().try_into().map_or(0, u64::from_le_bytes) as usize;
+            processes.push(first..first + count.min(MAX_REPLICAS));
+            first = processes[processes.len() - 1].end;
+        }
+        if first > MAX_REPLICAS {
+            return Err(Error::input(format!(
+                "{first} replicas in {} processes: a fleet has at most {MAX_REPLICAS}; use fewer",
+                all.len()
+            )));
+        }
+        Ok(Across { links, processes })
+    }
+
+    fn own(&self) -> Range<usize> {
+        self.processes[self.links.number()].clone()
+    }
+
+    fn world(&self) -> usize {
+        self.processes.last().map_or(0, |last| last.end)
+    }
+
+    /// Replicas on this process's host.
+    fn here(&self) -> usize {
+        let host = self.links.host(self.links.number());
+        let here = (0..self.processes.len()).filter(|process| self.links.host(*process) == host);
+        here.map(|process| self.processes[process].len()).sum()
+    }
+
+    /// What is known of the devices of all, by rank.
+    fn devices(&self, own: &[DeviceInfo]) -> Result<Vec<DeviceInfo>> {
+        let all = self.links.all("devices", serde_json::to_vec(own).unwrap_or_default())?;
+        let read = |bytes: &Vec<u8>| serde_json::from_slice::<Vec<DeviceInfo>>(bytes).ok();
+        let all: Option<Vec<_>> = all.iter().map(read).collect();
+        let all: Vec<DeviceInfo> = all.unwrap_or_default().into_iter().flatten().collect();
+        match all.len() == self.world() {
+            true => Ok(all),
+            false => Err(Error::machine("a process did not say what it runs on; this is a bug")),
+        }
+    }
+}
+
+/// The part of this host's devices that is this process's.
+fn own_part(places: Places, devices: &Devices, links: &Links) -> Result<Places> {
+    let (local, locals) = links.local();
+    match places {
+        Places::Cuda(_) => Err(Error::input(format!(
+            "--devices {devices}: in this version several processes have host replicas only; use --devices host:N, or one process \
+             with all GPUs (--ranks none)"
+        ))),
+        Places::Host(_) if *devices == Devices::Auto => Ok(Places::Host(1)),
+        Places::Host(count) if count < locals => Err(Error::input(format!(
+            "--devices {devices}: {locals} processes of this host cannot share it; use host:{locals} or more"
+        ))),
+        Places::Host(count) => {
+            Ok(Places::Host(count / locals + usize::from(local < count % locals)))
+        }
+    }
+}
+
+/// How long processes wait for each other when they start, in deadlines: launchers do not start all at once.
+const START_DEADLINES: f64 = 10.0;
 
 /// What each thread tells after its device has opened.
 type Opened = Result<(DeviceInfo, Option<Neighbour>)>;
@@ -148,13 +228,29 @@ struct Starting {
 
 pub(super) fn open(config: FleetConfig) -> Result<Fleet> {
     let start = Instant::now();
-    let places = places(&config.devices)?;
+    check_config(&config)?;
+    let Some(process) = Process::find(config.ranks, config.rendezvous.as_deref())? else {
+        return open_with(config, start, None);
+    };
+    let deadline = Duration::from_secs_f64(config.deadline_s);
+    let links = Links::connect(process, deadline.mul_f64(START_DEADLINES), deadline)?;
+    open_with(config, start, Some(links.clone()))
+        .inspect_err(|error| links.send_all(&Message::Fails(error.clone())))
+}
+
+fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> Result<Fleet> {
+    let mut places = places(&config.devices)?;
+    if let Some(links) = &links {
+        places = own_part(places, &config.devices, links)?;
+    }
     let names: Vec<String> = match &places {
         Places::Host(count) => vec!["host".into(); *count],
         Places::Cuda(list) => list.iter().map(|o| format!("cuda:{o}")).collect(),
     };
-    let world = names.len();
-    check_config(&config, world)?;
+    let across = links.clone().map(|links| Across::new(links, names.len())).transpose()?;
+    let own = across.as_ref().map_or(0..names.len(), Across::own);
+    let world = across.as_ref().map_or(names.len(), Across::world);
+    check_fault(&config, world)?;
     if let (Places::Host(_), Some(limit)) = (&places, config.memory_limit) {
         return Err(Error::input(format!(
             "--memory-limit {limit}: it is for GPUs, and --devices {} is the host; leave it out",
@@ -170,14 +266,27 @@ pub(super) fn open(config: FleetConfig) -> Result<Fleet> {
     }
     let deadline = Duration::from_secs_f64(config.deadline_s);
     let step_limit = Duration::from_secs_f64(config.step_limit_s);
-    let rendezvous = Arc::new(Rendezvous::new(&names, deadline).with_step_limit(step_limit));
-    let starting: Vec<Starting> = (0..world)
+    let rendezvous = match &across {
+        None => Rendezvous::new(&names, deadline),
+        Some(Across { links, processes }) => {
+            let all = vec!["host".to_string(); world];
+            Rendezvous::new(&all, deadline).across(links.clone(), processes.clone())
+        }
+    };
+    let rendezvous = Arc::new(rendezvous.with_step_limit(step_limit));
+    if let Some(links) = &links {
+        let hears: Arc<dyn Hears> = rendezvous.clone();
+        links.told_to(Arc::downgrade(&hears));
+    }
+    let here = across.as_ref().map_or(world, Across::here);
+    let starting: Vec<Starting> = own
+        .clone()
         .map(|rank| {
             let seat = Seat { rank, world, rendezvous: rendezvous.clone(), iteration: 0 };
             // Nothing may be allocated while NCCL starts.
             let large_copies = config.large_copies && collective != "nccl";
             let config = FleetConfig { large_copies, ..config.clone() };
-            spawn(seat, &places, accounts.get(rank).cloned(), &config)
+            spawn(seat, &places, here, accounts.get(rank - own.start).cloned(), &config)
         })
         .collect::<Result<_>>()?;
     let gone = || Error::machine("a replica's thread ended while it started");
@@ -185,7 +294,10 @@ pub(super) fn open(config: FleetConfig) -> Result<Fleet> {
         .iter()
         .map(|s| s.opened.recv().map_err(|_| gone()).and_then(|o| o))
         .collect::<Result<_>>()?;
-    let (devices, neighbours): (Vec<_>, Vec<_>) = opened.into_iter().unzip();
+    let (mut devices, neighbours): (Vec<_>, Vec<_>) = opened.into_iter().unzip();
+    if let Some(across) = &across {
+        devices = across.devices(&devices)?;
+    }
     let shares = shares(&devices, config.pretend.as_ref());
     let connection = Connection {
         collective,
@@ -193,6 +305,7 @@ pub(super) fn open(config: FleetConfig) -> Result<Fleet> {
         shares: shares.clone(),
         neighbours: neighbours.into_iter().flatten().collect(),
         unique_id: if collective == "nccl" { Some(UniqueId::new()?) } else { None },
+        across,
     };
     for member in &starting {
         member.connect.send(connection.clone()).map_err(|_| gone())?;
@@ -205,6 +318,8 @@ pub(super) fn open(config: FleetConfig) -> Result<Fleet> {
         backend: if cuda { "cuda" } else { "host" }.into(),
         collective: if world == 1 { "none" } else { collective }.into(),
         world,
+        processes: links.as_ref().map_or(1, |links| links.count()),
+        process: links.as_ref().map_or(0, |links| links.number()),
         fast_links,
         shares,
         devices,
@@ -216,16 +331,10 @@ pub(super) fn open(config: FleetConfig) -> Result<Fleet> {
     };
     let members = starting.into_iter().map(|s| s.member).collect();
     let (running, dead) = (AtomicBool::new(false), AtomicBool::new(false));
-    Ok(Fleet { info, members, rendezvous, running, dead })
+    Ok(Fleet { info, first: own.start, members, rendezvous, running, dead, links })
 }
 
-fn check_config(config: &FleetConfig, world: usize) -> Result<()> {
-    if config.rank_offset != 0 || config.world_size.is_some_and(|w| w != world) {
-        return Err(Error::input(
-            "this version drives all replicas from one process: rank offset 0 and a world of the \
-             local devices",
-        ));
-    }
+fn check_config(config: &FleetConfig) -> Result<()> {
     if !(config.deadline_s > 0.0 && config.deadline_s <= 86_400.0) {
         let given = config.deadline_s;
         return Err(Error::input(format!("--deadline {given}: use seconds above 0, up to 86400")));
@@ -234,6 +343,10 @@ fn check_config(config: &FleetConfig, world: usize) -> Result<()> {
         let given = config.step_limit_s;
         return Err(Error::input(format!("--step-limit {given}: use seconds from 0.001 to 86400")));
     }
+    Ok(())
+}
+
+fn check_fault(config: &FleetConfig, world: usize) -> Result<()> {
     match config.fault {
         Some(fault) if fault.rank >= world => {
             Err(Error::input(format!("--fault {fault}: there are only {world} replicas")))
@@ -245,6 +358,7 @@ fn check_config(config: &FleetConfig, world: usize) -> Result<()> {
 fn spawn(
     seat: Seat,
     places: &Places,
+    here: usize,
     account: Option<Arc<Account>>,
     config: &FleetConfig,
 ) -> Result<Starting> {
@@ -258,7 +372,7 @@ fn spawn(
     let gpus_apart = matches!(&places, Places::Cuda(gpus) if apart(gpus));
     let body = move || {
         MEMBER.set(Some(Membership { replica: seat.owner(), apart: gpus_apart }));
-        let backend = match start(&seat, &places, account, (large_copies, pretend)) {
+        let backend = match start(&seat, &places, here, account, (large_copies, pretend)) {
             Ok((info, neighbour, backend)) => {
                 let _ = opened_to.send(Ok((info, neighbour)));
                 backend
@@ -271,8 +385,9 @@ fn spawn(
         let Ok(connection) = connect_from.recv() else { return };
         let mut replica = match join(&seat, backend, &connection) {
             Ok((backend, collective)) => {
-                let shares = connection.shares;
-                Replica::new(seat, shares, (backend, collective), fault, perturb)
+                let first = connection.across.as_ref().map_or(0, |across| across.own().start);
+                let dealt = (connection.shares, first);
+                Replica::new(seat, dealt, (backend, collective), fault, perturb)
             }
             Err(error) => {
                 // The others may be waiting for this replica inside NCCL.
@@ -298,12 +413,13 @@ fn spawn(
 fn start(
     seat: &Seat,
     places: &Places,
+    here: usize,
     account: Option<Arc<Account>>,
     (large_copies, pretend): (bool, Option<Pretend>),
 ) -> Result<(DeviceInfo, Option<Neighbour>, Backend)> {
     match places {
         Places::Host(_) => {
-            let worker = HostWorker::new(seat)?;
+            let worker = HostWorker::new(here)?;
             let info = worker.info(seat.rank);
             Ok((info, None, Backend::Host(worker)))
         }
@@ -331,7 +447,13 @@ fn join(
     connection: &Connection,
 ) -> Result<(Backend, Box<dyn Collective>)> {
     let collective: Box<dyn Collective> = match &mut backend {
-        Backend::Host(_) => Box::new(HostCollective),
+        Backend::Host(_) => match &connection.across {
+            None => Box::new(HostCollective),
+            Some(Across { links, processes }) => {
+                let (links, processes) = (links.clone(), processes.clone());
+                Box::new(AcrossCollective { links, processes })
+            }
+        },
         Backend::Cuda(device) => match (connection.collective, connection.unique_id) {
             ("nccl", Some(id)) => Box::new(NcclCollective::new(device, seat, id)?),
             ("peer", _) => {

@@ -19,11 +19,12 @@ pub(crate) struct HostWorker {
 }
 
 impl HostWorker {
-    pub fn new(seat: &Seat) -> Result<HostWorker> {
+    /// One of so many replicas of this host.
+    pub fn new(here: usize) -> Result<HostWorker> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         // The replica's own thread is one of the pool's: small steps need no hand-over.
         let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads((cores / seat.world).max(1))
+            .num_threads((cores / here).max(1))
             .use_current_thread()
             .build()
             .map_err(|e| Error::machine(format!("cannot start threads: {e}")))?;
@@ -71,6 +72,8 @@ pub(crate) struct Clock {
 pub struct Replica {
     seat: Seat,
     shares: Shares,
+    /// Rank of the first replica of its process.
+    first: usize,
     pub(crate) backend: Backend,
     pub(super) collective: Box<dyn Collective>,
     fault: Option<Fault>,
@@ -87,7 +90,7 @@ pub struct Replica {
 impl Replica {
     pub(super) fn new(
         seat: Seat,
-        shares: Shares,
+        (shares, first): (Shares, usize),
         (backend, collective): (Backend, Box<dyn Collective>),
         fault: Option<Fault>,
         perturb: Option<u64>,
@@ -97,6 +100,7 @@ impl Replica {
         Replica {
             seat,
             shares,
+            first,
             backend,
             collective,
             fault,
@@ -116,6 +120,11 @@ impl Replica {
     /// Number of replicas in the fleet.
     pub fn world(&self) -> usize {
         self.seat.world
+    }
+
+    /// Whether it is the first of its process, which brings back what is the same on all.
+    pub(crate) fn leads(&self) -> bool {
+        self.seat.rank == self.first
     }
 
     /// What replicas are dealt of work that is divided.

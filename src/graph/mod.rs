@@ -28,6 +28,7 @@ use std::mem::offset_of;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// The most nodes a graph may have: ids are u32, and `u32::MAX` itself means "unreached" or "none".
 pub const MAX_NODES: u64 = u32::MAX as u64 - 1;
@@ -146,6 +147,18 @@ impl ArcList {
 }
 
 impl Graph {
+    /// Differs where rows or weights do. It reads all of them.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let sum = |bytes: &[u8]| {
+            let parts: Vec<u64> = bytes.par_chunks(1 << 22).map(xxh3_64).collect();
+            xxh3_64(bytemuck::cast_slice(&parts))
+        };
+        let weights = self.weights().map_or(0, |weights| sum(bytemuck::cast_slice(weights)));
+        let rows = [bytemuck::cast_slice(self.offsets()), bytemuck::cast_slice(self.columns())];
+        let [offsets, columns] = rows.map(sum);
+        xxh3_64(bytemuck::cast_slice(&[offsets, columns, weights]))
+    }
+
     /// Wraps a finished CSR after checking it: offsets start at 0, never fall and end at the arc
     /// count; ids are below n; weights are finite and >= 0 (-0 becomes 0).
     ///

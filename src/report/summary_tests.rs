@@ -73,6 +73,8 @@ fn merged(merge: MergeMode) -> Outcome {
             backend: "cuda".into(),
             collective: "peer".into(),
             world: 2,
+            processes: 1,
+            process: 0,
             fast_links: false,
             shares: crate::fleet::Shares::equal(2),
             devices: vec![gpu(0, 0, 1 << 34), gpu(1, 0, 1 << 34)],

@@ -4,7 +4,7 @@ use super::own::is_own;
 use super::{ByteCount, Choice, Own, Verify};
 use crate::algorithm::{Asks, MergeMode, RunOptions, Workload};
 use crate::collective::ChunkPolicy;
-use crate::fleet::{CollectiveKind, Devices, Fault, FleetConfig, Pretend};
+use crate::fleet::{CollectiveKind, Devices, Fault, FleetConfig, Pretend, Ranks};
 use crate::io::{LoadOptions, ResultFormat};
 use crate::layout::{Form, Layout, Placement, PrepareOptions};
 use crate::{Error, Result};
@@ -119,6 +119,15 @@ pub struct RunConfig {
     /// Seconds that a replica waits for the others before the run is given up: above 0, up to 86400 [default: 6].
     #[cfg_attr(feature = "cli", arg(long, help_heading = DEVICES, value_name = "SECONDS", allow_hyphen_values = true))]
     pub deadline: f64,
+    /// Whether the run spans the processes that hive launch, torchrun, srun or mpirun has started: auto (if there are several) |
+    /// none [default: auto].
+    #[cfg_attr(feature = "cli", arg(long, help_heading = DEVICES, value_name = "WHETHER"))]
+    pub ranks: Ranks,
+    /// HOST:PORT where these processes meet: an address of the host of process 0, the same for all [default: what the launcher
+    /// says].
+    #[cfg_attr(feature = "cli", arg(long, help_heading = DEVICES, value_name = "HOST:PORT"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rendezvous: Option<String>,
     /// Test hook: RANK:ITERATION:fail|panic|stall.
     #[cfg_attr(feature = "cli", arg(long, value_name = "RANK:ITERATION:KIND", hide = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -161,6 +170,8 @@ impl Default for RunConfig {
             output: None,
             output_format: None,
             deadline: fleet.deadline_s,
+            ranks: Ranks::Auto,
+            rendezvous: None,
             fault: None,
             perturb: None,
             pretend: None,
@@ -417,6 +428,8 @@ impl RunConfig {
             fault: self.fault,
             perturb: self.perturb,
             pretend: self.pretend.clone(),
+            ranks: self.ranks,
+            rendezvous: self.rendezvous.clone(),
             ..FleetConfig::default()
         }
     }

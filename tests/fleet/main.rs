@@ -7,4 +7,6 @@ mod faults;
 mod memory;
 mod memory_limit;
 mod merges;
+#[cfg(unix)]
+mod processes;
 mod replicas;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Modules, lowest first. A module imports only from those before it.
-const ORDER: [&str; 28] = [
+const ORDER: [&str; 29] = [
     "error",
     "words",
     "hash",
@@ -20,6 +20,7 @@ const ORDER: [&str; 28] = [
     "memory",
     "graph",
     "device",
+    "processes",
     "collective",
     "fleet",
     "generate",

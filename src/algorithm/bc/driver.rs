@@ -9,7 +9,7 @@ use crate::algorithm::frame::{Engine, Log, ReplicaAnswer, Run, begin, step, time
 use crate::algorithm::same::{Rounded, Words};
 use crate::algorithm::workload::{Algorithm, Request};
 use crate::algorithm::{MergeMode, Precision, files_of, from_nodes};
-use crate::collective::Split;
+use crate::collective::{Payload, Split};
 use crate::error::{Error, Result};
 use crate::fleet::{Fleet, Replica};
 use crate::graph::Graph;
@@ -91,9 +91,10 @@ struct Tally {
 /// What one replica ends with.
 #[derive(Default)]
 struct Found {
-    /// By label; on rank 0 alone.
+    /// By label; on the first of a process alone.
     scores: Vec<f64>,
-    tally: Tally,
+    /// Of all replicas, by rank.
+    tallies: Vec<Tally>,
     tiles: Option<TileFacts>,
 }
 
@@ -121,7 +122,8 @@ fn solve(
             program(r, rows, labels, plan, config)
         })?;
         let (found, measured) = ReplicaAnswer::all(answers);
-        let overflow = found.iter().filter_map(|one| one.tally.overflow).min();
+        let tallies = found.first().map(|one| &one.tallies[..]).unwrap_or_default();
+        let overflow = tallies.iter().filter_map(|tally| tally.overflow).min();
         let Some(position) = overflow else { break (plan, found, measured) };
         if plan.sizes.double || config.precision != Precision::Auto {
             let source = rows.graph.id(columns.node(labels[position]));
@@ -135,10 +137,10 @@ fn solve(
         }
         config.precision = Precision::F64;
     };
-    let tallies: Vec<Tally> = found.iter().map(|one| one.tally).collect();
+    let found = found.into_iter().next().unwrap_or_default();
+    let Found { scores: mut by_label, tallies, tiles } = found;
     let counted = if plan.sizes.cut || plan.alone { &tallies[..1] } else { &tallies[..] };
     let isolated = (sources.len() - labels.len()) as u64;
-    let Found { scores: mut by_label, tiles, .. } = found.into_iter().next().unwrap_or_default();
     measured.reached = counted.iter().map(|tally| tally.reached).sum::<u64>() + isolated;
     measured.reached_arcs = counted.iter().map(|tally| tally.reached_arcs).sum();
     by_label.resize(columns.nodes, 0.0);
@@ -190,8 +192,17 @@ fn program(
     let mut driver = Driver { rows, labels, plan, endpoints, own, state, engine, tally };
     let measured = timed(r, &config.run, &mut driver)?;
     let tiles = driver.engine.workspace().and_then(Workspace::tiles);
-    let tally = driver.tally;
-    let read = || Ok(Found { scores: values(r, &driver.state.sums.scores)?, tally, tiles });
+    let Tally { levels, reached, reached_arcs, overflow } = driver.tally;
+    let overflow = overflow.map_or(u64::MAX, |position| position as u64);
+    let all = r.agree("what all counted", [levels, reached, reached_arcs, overflow])?;
+    let tally = |[levels, reached, reached_arcs, overflow]: &Payload| Tally {
+        levels: *levels,
+        reached: *reached,
+        reached_arcs: *reached_arcs,
+        overflow: (*overflow != u64::MAX).then_some(*overflow as usize),
+    };
+    let tallies: Vec<Tally> = all.iter().map(tally).collect();
+    let read = || Ok(Found { scores: values(r, &driver.state.sums.scores)?, tallies, tiles });
     ReplicaAnswer::new(measured, read)
 }
 

@@ -141,8 +141,15 @@ impl Algorithm for Filter {
         })?;
         let (kept, mut measured) = ReplicaAnswer::all(answers);
         let begin = Instant::now();
-        // Alone, rank 0 brings everything, the others nothing.
-        let kept = kept.concat();
+        let kept = match alone || fleet.info().processes == 1 {
+            true => kept.concat(),
+            // Of all processes, by rank.
+            false => {
+                let own = bytemuck::cast_slice(&kept.concat()).to_vec();
+                let all = fleet.all("kept values", own)?;
+                all.iter().flat_map(|part| bytemuck::pod_collect_to_vec(part)).collect()
+            }
+        };
         measured.download_ms += begin.elapsed().as_secs_f64() * 1e3;
         measured.reached = kept.len() as u64;
         measured.reached_arcs = elements;
@@ -187,7 +194,8 @@ fn program(
     let mut filtering = Filtering { engine, length: length as u64, threshold, alone, count: 0 };
     let measured = timed(r, run, &mut filtering)?;
     ReplicaAnswer::new(measured, || match filtering.engine {
-        _ if alone && r.rank() > 0 => Ok(Vec::new()),
+        // The others bring nothing.
+        _ if alone && !r.leads() => Ok(Vec::new()),
         Engine::Cuda(slice) => slice.kept(filtering.count),
         Engine::Host(HostSlice { mut kept, .. }) => {
             kept.truncate(filtering.count as usize);

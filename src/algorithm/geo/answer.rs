@@ -40,14 +40,9 @@ pub struct Geolocation {
 }
 
 impl Geolocation {
-    /// From what all replicas found.
-    pub(super) fn new(
-        query: &Query<Geo>,
-        mut found: Vec<Found>,
-        mut measured: Measured,
-    ) -> Geolocation {
-        let passes = found.iter().map(|one| one.passes).sum();
-        let Found { position, wave, arcs, .. } = found.swap_remove(0);
+    /// From what a replica found.
+    pub(super) fn new(query: &Query<Geo>, found: Found, mut measured: Measured) -> Geolocation {
+        let Found { position, wave, arcs, passes } = found;
         let [north, east] = &query.start.given;
         let degrees = |v: usize| match wave[v] {
             0 => (north[v], east[v]),

@@ -102,7 +102,7 @@ impl Algorithm for Geo {
             run: run.clone(),
         };
         let answers = fleet.run(move |r| program(r, &rows, &question))?;
-        let (found, measured) = ReplicaAnswer::all(answers);
+        let (found, measured) = ReplicaAnswer::first(answers);
         Ok(Geolocation::new(query, found, measured))
     }
 }
@@ -118,12 +118,12 @@ struct Question {
 
 /// What one replica ends with.
 pub(super) struct Found {
-    /// On rank 0 alone, as are waves.
+    /// On the first of a process alone, as are waves.
     pub position: Vec<f64>,
     pub wave: Vec<u32>,
     /// Arcs over which nodes were located.
     pub arcs: u64,
-    /// Passes of the solver.
+    /// Passes of the solver, of all replicas.
     pub passes: u64,
 }
 
@@ -139,6 +139,8 @@ fn program(r: &mut Replica, rows: &Resident, question: &Question) -> Result<Repl
     let mut driver = Driver { rows, question, plan, state, engine, arcs: 0, passes: 0 };
     let measured = timed(r, &question.run, &mut driver)?;
     let Driver { state, arcs, passes, .. } = driver;
+    let all = r.agree("passes of all", [passes, 0, 0, 0])?;
+    let passes = all.iter().map(|payload| payload[0]).sum();
     ReplicaAnswer::new(measured, || {
         let (position, wave) = (values(r, &state.position)?, values(r, &state.wave)?);
         Ok(Found { position, wave, arcs, passes })

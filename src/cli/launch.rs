@@ -1,0 +1,167 @@
+//! `hive launch`: several processes of this program on this host, that make up one fleet.
+
+use super::console::{end, err, error};
+use crate::processes::new_token;
+use crate::{Error, Result};
+use clap::Parser;
+use rustix::process::{Pid, Signal, kill_process};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::ffi::OsString;
+use std::io::Read;
+use std::net::TcpListener;
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Start several processes of hive on this host that make up one fleet
+#[derive(Parser)]
+#[command(name = "launch", override_usage = "hive launch --procs <N> -- <COMMAND OF HIVE>...")]
+pub(super) struct Launch {
+    /// How many processes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=16))]
+    procs: u16,
+    /// What each of them runs, as in run bfs --graph web.mtx --devices host:4; those of this host share the devices
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// How long the others may take to end once one has ended with an error.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The processes that have not ended.
+type Running = Arc<Mutex<Vec<Option<Child>>>>;
+
+pub(super) fn launch(args: Launch) -> Result<()> {
+    if args.command.first().is_none_or(|first| first != "run") {
+        return Err(Error::input(
+            "hive launch starts hive run: write hive launch --procs N -- run ...",
+        ));
+    }
+    let program = std::env::current_exe()
+        .map_err(|e| Error::machine(format!("this program's file is not known: {e}")))?;
+    let token = new_token()?;
+    let address = free_address()?;
+    let (running, mut said): (Running, _) = (Arc::default(), Vec::new());
+    forward_signals(&running)?;
+    for number in 0..args.procs {
+        let mut command = Command::new(&program);
+        command.args(&args.command).stdin(Stdio::null());
+        let size = args.procs.to_string();
+        command.env("HIVE_RANK", number.to_string()).env("HIVE_WORLD_SIZE", &size);
+        command.env("HIVE_LOCAL_RANK", number.to_string()).env("HIVE_LOCAL_WORLD_SIZE", size);
+        command.env("HIVE_ADDR", &address).env("HIVE_TOKEN", &token);
+        if number > 0 {
+            command.stderr(Stdio::piped());
+        }
+        match command.spawn() {
+            Ok(mut child) => {
+                said.extend(child.stderr.take().map(heard).transpose()?);
+                lock(&running).push(Some(child));
+            }
+            Err(e) => {
+                each(&running, |child| _ = child.kill());
+                return Err(Error::machine(format!("process {number} cannot be started: {e}")));
+            }
+        }
+    }
+    let statuses = wait(&running, usize::from(args.procs));
+    let codes: Vec<u8> = statuses.iter().map(code).collect();
+    // Process 0 has told what there is to tell, unless it was killed or knew of nothing.
+    if codes[0] == 0 || codes[0] > 128 {
+        let others = said.into_iter().map(|said| said.join().unwrap_or_default());
+        let first = others.zip(&codes[1..]).find(|(said, code)| **code != 0 && !said.is_empty());
+        match first {
+            Some((said, _)) => err(&String::from_utf8_lossy(&said)),
+            None if codes[0] > 128 => {
+                error(&format!("process 0 was ended by signal {}", codes[0] - 128))
+            }
+            None => {}
+        }
+    }
+    end(codes.into_iter().find(|code| *code != 0).unwrap_or(0));
+}
+
+fn lock(running: &Running) -> std::sync::MutexGuard<'_, Vec<Option<Child>>> {
+    running.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn each(running: &Running, mut act: impl FnMut(&mut Child)) {
+    lock(running).iter_mut().flatten().for_each(&mut act);
+}
+
+/// Bytes that are kept of what a process says.
+const MOST_SAID: u64 = 1 << 16;
+
+/// Reads what a process says on standard error.
+fn heard(mut from: ChildStderr) -> Result<JoinHandle<Vec<u8>>> {
+    let body = move || {
+        let mut said = Vec::new();
+        let _ = from.by_ref().take(MOST_SAID).read_to_end(&mut said);
+        let _ = std::io::copy(&mut from, &mut std::io::sink());
+        said
+    };
+    let started = std::thread::Builder::new().name("listen".into()).spawn(body);
+    started.map_err(|e| Error::machine(format!("cannot start a thread: {e}")))
+}
+
+/// A port that nobody listens on now.
+fn free_address() -> Result<String> {
+    let listener = TcpListener::bind("127.0.0.1:0");
+    let address = listener.and_then(|listener| listener.local_addr());
+    address
+        .map(|address| address.to_string())
+        .map_err(|e| Error::machine(format!("no port is free on 127.0.0.1: {e}")))
+}
+
+/// Passes signals that end this process on to those that it started.
+fn forward_signals(running: &Running) -> Result<()> {
+    let told = |e: std::io::Error| Error::machine(format!("signals cannot be passed on: {e}"));
+    let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(told)?;
+    let running = running.clone();
+    let body = move || {
+        for signal in signals.forever() {
+            let signal = if signal == SIGINT { Signal::INT } else { Signal::TERM };
+            each(&running, |child| {
+                let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+                pid.into_iter().for_each(|pid| _ = kill_process(pid, signal));
+            });
+        }
+    };
+    std::thread::Builder::new().name("forward".into()).spawn(body).map(drop).map_err(told)
+}
+
+/// How all have ended, by number. Where one failed the others end by themselves; those that do not are killed.
+fn wait(running: &Running, count: usize) -> Vec<ExitStatus> {
+    let mut ended: Vec<Option<ExitStatus>> = vec![None; count];
+    let mut failed: Option<Instant> = None;
+    loop {
+        for (number, child) in lock(running).iter_mut().enumerate() {
+            let Some(own) = child else { continue };
+            if let Ok(Some(status)) = own.try_wait() {
+                if !status.success() {
+                    failed.get_or_insert_with(Instant::now);
+                }
+                ended[number] = Some(status);
+                *child = None;
+            }
+        }
+        if ended.iter().all(Option::is_some) {
+            return ended.into_iter().flatten().collect();
+        }
+        if failed.is_some_and(|at| at.elapsed() > PATIENCE) {
+            error("processes that did not end after one had failed are killed");
+            each(running, |child| _ = child.kill());
+            failed = None;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// As a shell has it.
+fn code(status: &ExitStatus) -> u8 {
+    use std::os::unix::process::ExitStatusExt;
+    let killed = status.signal().map(|signal| 128 + signal);
+    status.code().or(killed).unwrap_or(1) as u8
+}

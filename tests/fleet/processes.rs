@@ -1,0 +1,274 @@
+//! Several processes that make up one fleet: the same answers as one, launchers, and failures that end all in time.
+
+use crate::common::{Ended, ends_within, hive};
+use hivegraph::run::WORKLOADS;
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The options that a workload needs, and some that make it work.
+fn options(workload: &str, graph: &str) -> Vec<String> {
+    let own = match workload {
+        "vn" => "--seeds 1,5",
+        "bc" => "--sources connected:8:1",
+        "geo" => "--locate 0.5:1",
+        "filter" => "--elements 20000",
+        _ => "",
+    };
+    let graph = if workload == "filter" { String::new() } else { format!("--graph {graph}") };
+    format!("run {workload} {graph} {own}").split_whitespace().map(String::from).collect()
+}
+
+fn answer(command: &mut Command, to: &Path) -> Vec<u8> {
+    let ended = ends_within(LIMIT, command.arg("--output").arg(to));
+    assert_eq!(ended.code, Some(0), "{command:?}: {}", ended.err);
+    std::fs::read(to).unwrap()
+}
+
+/// Every workload on `world` replicas in so many processes, by these merges, against one process.
+fn compare(graph: &str, world: usize, processes: &[usize], merges: &[&str], of: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    for workload in WORKLOADS.iter().map(|workload| workload.name).filter(|w| of.contains(w)) {
+        for merge in merges {
+            let devices = format!("host:{world}");
+            let mut asked = options(workload, graph);
+            asked.extend(["--merge", merge, "--devices", &devices].map(String::from));
+            let mut alone = hive();
+            alone.args(&asked);
+            // A workload without such a merge refuses it in both.
+            if ends_within(LIMIT, &mut alone).code == Some(2) {
+                let launched = hive().args(["launch", "--procs", "2", "--"]).args(&asked).output();
+                assert_eq!(launched.unwrap().status.code(), Some(2), "{asked:?}");
+                continue;
+            }
+            let one = answer(hive().args(&asked), &folder.path().join("one.csv"));
+            for count in processes {
+                let mut several = hive();
+                several.args(["launch", "--procs", &count.to_string(), "--"]).args(&asked);
+                let found = answer(&mut several, &folder.path().join("several.csv"));
+                assert!(found == one, "{asked:?} in {count} processes: another answer");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_workload_has_the_same_bits_in_any_number_of_processes() {
+    let all: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name).collect();
+    compare("rmat:10", 4, &[2, 3, 4], &["auto", "dense"], &all);
+    compare("grid:40x40", 3, &[2], &["auto", "split"], &all);
+}
+
+#[test]
+fn sixteen_processes_are_as_good_as_one() {
+    compare("rmat:10", 16, &[8, 16], &["dense"], &["sssp", "pagerank", "cc"]);
+}
+
+/// An address that nobody listens at.
+fn address() -> String {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+}
+
+/// A process with this environment.
+fn process(environment: &[(&str, &str)], arguments: &str) -> Command {
+    let mut command = hive();
+    command.args(arguments.split_whitespace()).envs(environment.iter().copied());
+    command
+}
+
+/// Runs the processes beside each other.
+fn together(commands: Vec<Command>) -> Vec<Ended> {
+    let run = |mut command: Command| std::thread::spawn(move || ends_within(LIMIT, &mut command));
+    let threads: Vec<_> = commands.into_iter().map(run).collect();
+    threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+}
+
+const CC: &str = "run cc --graph rmat:10 --devices host:2 --deadline 0.5";
+
+#[test]
+fn launchers_are_understood_by_what_they_set() {
+    let port = address().rsplit_once(':').unwrap().1.to_string();
+    let torch = |rank: &'static str, port: &str| {
+        let own = [("RANK", rank), ("LOCAL_RANK", rank), ("WORLD_SIZE", "2")];
+        let mut command = process(&own, CC);
+        command.envs([("MASTER_ADDR", "127.0.0.1"), ("MASTER_PORT", port)]);
+        command
+    };
+    let slurm = |rank: &'static str, job: &str| {
+        let own = [("SLURM_PROCID", rank), ("SLURM_LOCALID", rank), ("SLURM_STEP_ID", "0")];
+        let mut command = process(&own, CC);
+        command.envs([("SLURM_STEP_NUM_TASKS", "2"), ("SLURM_STEP_NODELIST", "localhost")]);
+        command.env("SLURM_JOB_ID", job);
+        command
+    };
+    let mpi = |rank: &'static str, job: &str| {
+        let own = [("OMPI_COMM_WORLD_RANK", rank), ("OMPI_COMM_WORLD_SIZE", "2")];
+        let mut command = process(&own, CC);
+        command.env("OMPI_COMM_WORLD_LOCAL_SIZE", "2").env("PMIX_NAMESPACE", job);
+        command
+    };
+    let job = format!("{}", std::process::id());
+    let all = [
+        ["0", "1"].map(|rank| torch(rank, &port)),
+        ["0", "1"].map(|rank| slurm(rank, &job)),
+        ["0", "1"].map(|rank| mpi(rank, &job)),
+    ];
+    for two in all {
+        let ended = together(two.into());
+        assert!(ended.iter().all(|one| one.code == Some(0)), "{ended:?}");
+        assert!(ended[0].out.contains("2 replicas on host"), "{}", ended[0].out);
+        assert_eq!((&*ended[1].out, &*ended[1].err), ("", ""));
+    }
+    // A batch script without srun, and --ranks none, are one process.
+    for (own, options) in [
+        (vec![("SLURM_PROCID", "0"), ("SLURM_JOB_ID", "7")], ""),
+        (vec![("RANK", "0"), ("WORLD_SIZE", "2")], " --ranks none"),
+    ] {
+        let ended = ends_within(LIMIT, &mut process(&own, &format!("{CC}{options}")));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+}
+
+/// A process of several, as `hive launch` starts them.
+fn ranked(rank: &str, size: &str, at: &str, arguments: &str) -> Command {
+    process(&[("HIVE_RANK", rank), ("HIVE_WORLD_SIZE", size), ("HIVE_ADDR", at)], arguments)
+}
+
+#[test]
+fn what_does_not_go_together_ends_all_in_one_line() {
+    let check = |commands: Vec<Command>, words: &[&str]| {
+        let ended = together(commands);
+        for one in &ended {
+            assert_eq!(one.code, Some(2), "{ended:?}");
+            assert!(one.took < Duration::from_secs(10), "{ended:?}");
+            assert!(one.err.lines().count() <= 1, "{ended:?}");
+        }
+        for word in words {
+            assert!(ended.iter().any(|one| one.err.contains(word)), "no '{word}' in {ended:?}");
+        }
+    };
+    let at = address();
+    check(vec![ranked("0", "2", &at, CC)], &["process 1 of 2 did not come"]);
+    let at = address();
+    check(vec![ranked("1", "2", &at, CC)], &["nobody of this fleet was there"]);
+    let at = address();
+    let twice = ["0", "1", "1"].map(|rank| ranked(rank, "3", &at, CC));
+    check(twice.into(), &["another process has this number"]);
+    let at = address();
+    let sizes = [ranked("0", "2", &at, CC), ranked("1", "3", &at, CC)];
+    check(sizes.into(), &["it is one of 3 processes"]);
+    let at = address();
+    let mut stranger = ranked("1", "2", &at, CC);
+    stranger.env("HIVE_TOKEN", "another");
+    check(vec![ranked("0", "2", &at, CC), stranger], &["did not come", "did not answer"]);
+    let at = address();
+    let dense = format!("{CC} --merge dense");
+    check(vec![ranked("0", "2", &at, CC), ranked("1", "2", &at, &dense)], &["another command"]);
+    // The same words, and another file under them.
+    let folders = ["rmat:6", "rmat:7"].map(|spec| {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("g.mtx");
+        assert!(hive().arg("convert").arg(spec).arg(&file).status().unwrap().success());
+        folder
+    });
+    let at = address();
+    let read = "run cc --graph g.mtx --devices host:2 --deadline 0.5";
+    let two = ["0", "1"].iter().zip(&folders).map(|(rank, folder)| {
+        let mut command = ranked(rank, "2", &at, read);
+        command.current_dir(folder.path());
+        command
+    });
+    check(two.collect(), &["another graph"]);
+    let launched = |arguments: &str| {
+        let mut command = hive();
+        command.args(["launch", "--procs", "3", "--"]).args(arguments.split_whitespace());
+        vec![command]
+    };
+    check(launched("run cc --graph rmat:8 --devices host:2"), &["3 processes of this host"]);
+    check(launched("run cc --graph no-such.mtx --devices host:3"), &["no-such.mtx: no such file"]);
+}
+
+#[test]
+fn strangers_at_the_door_disturb_nobody() {
+    let at = address();
+    let first = ranked("0", "2", &at, CC);
+    let door = at.clone();
+    let knocks = std::thread::spawn(move || {
+        let until = Instant::now() + Duration::from_secs(2);
+        let mut held = Vec::new();
+        while Instant::now() < until {
+            if let Ok(mut stream) = TcpStream::connect(&door) {
+                let _ = stream.write_all(if held.len() % 2 == 0 {
+                    b"GET / HTTP/1.1\r\n"
+                } else {
+                    &[0xff; 200]
+                });
+                held.push(stream);
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    });
+    let late = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(500));
+        ends_within(LIMIT, &mut ranked("1", "2", &at, CC))
+    });
+    let ended = together(vec![first]).remove(0);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(late.join().unwrap().code, Some(0));
+    knocks.join().unwrap();
+}
+
+/// Children of a process.
+fn children(of: &Child) -> Vec<u32> {
+    let list = format!("/proc/{0}/task/{0}/children", of.id());
+    let list = std::fs::read_to_string(list).unwrap_or_default();
+    list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}
+
+fn is_there(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_that_is_killed_or_stopped_ends_all_and_is_named() {
+    let long = "launch --procs 4 -- run pagerank --graph rmat:12 --devices host:4 --iterations 1000000 --tolerance 0 --deadline 1";
+    for (victim, signal) in [(0, "-KILL"), (1, "-KILL"), (3, "-KILL"), (2, "-STOP")] {
+        let mut command = hive();
+        command.args(long.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let launcher = command.spawn().unwrap();
+        let until = Instant::now() + LIMIT;
+        while children(&launcher).len() < 4 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let all = children(&launcher);
+        assert_eq!(all.len(), 4);
+        std::thread::sleep(Duration::from_millis(700));
+        let struck = Instant::now();
+        let pid = all[victim].to_string();
+        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+        let resumed = std::thread::spawn(move || {
+            // A stopped process does not end by itself.
+            std::thread::sleep(Duration::from_secs(5));
+            if signal == "-STOP" {
+                let _ = Command::new("kill").args(["-KILL", &pid]).status();
+            }
+        });
+        let ended = launcher.wait_with_output().unwrap();
+        let took = struck.elapsed();
+        let told = String::from_utf8_lossy(&ended.stderr).into_owned();
+        resumed.join().unwrap();
+        assert!(took < Duration::from_secs(10), "{took:?} {told}");
+        assert!(matches!(ended.status.code(), Some(3 | 137)), "{:?} {told}", ended.status);
+        assert!(
+            told.contains(&format!("number {victim} on ")) || told.contains("no sign of life"),
+            "{told}"
+        );
+        assert!(all.iter().all(|pid| !is_there(*pid)), "somebody is left");
+    }
+}
