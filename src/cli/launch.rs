@@ -68,6 +68,13 @@ pub(super) fn launch(args: Launch) -> Result<()> {
     }
     let statuses = wait(&running, usize::from(args.procs));
     let codes: Vec<u8> = statuses.iter().map(code).collect();
+    let words: Vec<&str> = args.command.iter().filter_map(|word| word.to_str()).collect();
+    let goes_on = words.contains(&"--on-failure=continue")
+        || words.windows(2).any(|two| two == ["--on-failure", "continue"]);
+    if goes_on && codes.contains(&0) {
+        // Those that were left have told the answer.
+        end(0);
+    }
     // Process 0 has told what there is to tell, unless it was killed or knew of nothing.
     if codes[0] == 0 || codes[0] > 128 {
         let others = said.into_iter().map(|said| said.join().unwrap_or_default());
@@ -140,7 +147,8 @@ fn wait(running: &Running, count: usize) -> Vec<ExitStatus> {
         for (number, child) in lock(running).iter_mut().enumerate() {
             let Some(own) = child else { continue };
             if let Ok(Some(status)) = own.try_wait() {
-                if !status.success() {
+                // One that was killed may be done without.
+                if status.code().is_some_and(|code| code != 0) {
                     failed.get_or_insert_with(Instant::now);
                 }
                 ended[number] = Some(status);

@@ -1,7 +1,7 @@
 //! `hive run WORKLOAD`: load, open, prepare, run, verify, report.
 
 use super::console::{note, out, phase, say};
-use crate::fleet::Fleet;
+use crate::fleet::{Fleet, OnFailure};
 use crate::io::LoadOptions;
 use crate::layout::{Form, Prepared};
 use crate::report::{Record, summary, to_json, write_json};
@@ -178,36 +178,83 @@ fn answer(workload: &'static Workload, config: RunConfig) -> Result<Option<Outco
     let loading = wants_graph.then(|| Loading::begin(&config, workload));
     compile_ahead(&config, workload);
     clock.lap(Stage::Start);
-    let fleet = phase("opening devices", || open_fleet(&config))?;
-    fleet.same("command", fingerprint(&config))?;
+    let mut fleet = phase("opening devices", || open_fleet(&config))?;
     clock.lap(Stage::Devices);
-    let (job, prepared) = match loading {
-        None => {
-            let job = Job::on_array(workload, config)?;
-            let prepared = prepare(&job, None, &fleet)?;
-            (job, prepared)
-        }
+    let mut loaded = match loading {
+        None => None,
         Some(loading) => {
             let loaded = phase("loading the graph", || loading.end(&config, workload, &fleet))?;
+            clock.lap_of_load(&loaded.graph);
+            Some(loaded)
+        }
+    };
+    loop {
+        let graph = loaded.as_ref().map(|loaded| loaded.graph.clone());
+        let error = match attempt(workload, config.clone(), loaded, fleet, &mut clock) {
+            Ok(outcome) => return Ok(outcome),
+            Err(failed) => failed,
+        };
+        let (error, failed) = *error;
+        if config.on_failure == OnFailure::Stop {
+            return Err(error);
+        }
+        fleet = failed.without_failed(config.fleet(), error)?;
+        std::mem::forget(failed);
+        loaded = graph.map(|graph| Loaded { graph, kept: None });
+    }
+}
+
+/// One attempt at a run, on a graph or an array; with an error the fleet comes back.
+fn attempt(
+    workload: &'static Workload,
+    config: RunConfig,
+    loaded: Option<Loaded>,
+    fleet: Fleet,
+    clock: &mut Clock,
+) -> std::result::Result<Option<Outcome>, Box<(Error, Fleet)>> {
+    match attempt_on(workload, config, loaded, &fleet, clock) {
+        Ok(outcome) => {
+            std::mem::forget(fleet);
+            Ok(outcome)
+        }
+        Err(error) => Err(Box::new((error, fleet))),
+    }
+}
+
+fn attempt_on(
+    workload: &'static Workload,
+    config: RunConfig,
+    loaded: Option<Loaded>,
+    fleet: &Fleet,
+    clock: &mut Clock,
+) -> Result<Option<Outcome>> {
+    fleet.same("command", fingerprint(&config))?;
+    let (job, prepared) = match loaded {
+        None => {
+            let job = Job::on_array(workload, config)?;
+            let prepared = prepare(&job, None, fleet)?;
+            (job, prepared)
+        }
+        Some(loaded) => {
             if fleet.info().processes > 1 {
                 fleet.same("graph", loaded.graph.fingerprint())?;
             }
-            clock.lap_of_load(&loaded.graph);
-            phase("preparing the graph", || ready(workload, config, loaded, &fleet, &mut clock))?
+            phase("preparing the graph", || ready(workload, config, loaded, fleet, clock))?
         }
     };
-    let answer = phase("running", || job.solve(&fleet, &prepared))?;
+    let answer = phase("running", || job.solve(fleet, &prepared))?;
     if fleet.info().process != 0 {
-        std::mem::forget((prepared, fleet));
+        std::mem::forget(prepared);
+        fleet.until_told()?;
         return Ok(None);
     }
     clock.lap_of_solve(answer.measured());
-    let verification = phase("verifying", || job.check(&fleet, &prepared, &*answer))?;
+    let verification = phase("verifying", || job.check(fleet, &prepared, &*answer))?;
     clock.lap(Stage::Verify);
-    let made = prepared.report(&fleet, workload.form)?;
-    let outcome = job.outcome(&fleet, &made, answer, verification);
-    std::mem::forget((prepared, fleet));
-    Ok(Some(Outcome { clock: Some(clock), ..outcome }))
+    let made = prepared.report(fleet, workload.form)?;
+    let outcome = job.outcome(fleet, &made, answer, verification);
+    std::mem::forget(prepared);
+    Ok(Some(Outcome { clock: Some(clock.clone()), ..outcome }))
 }
 
 /// Differs where options do.

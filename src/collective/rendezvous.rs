@@ -154,6 +154,11 @@ impl Rendezvous {
         Rendezvous { links: Some((own, links)), processes, spin: false, ..self }
     }
 
+    /// The process of a member; none where there is but one.
+    pub(crate) fn process_of(&self, rank: usize) -> Option<usize> {
+        self.processes.iter().position(|ranks| ranks.contains(&rank))
+    }
+
     /// A number of the fleet's own.
     pub(crate) fn id(&self) -> u64 {
         self.id

@@ -24,7 +24,7 @@ use crate::collective::{Owner, STEP_LIMIT, apart};
 use crate::device::Side;
 use crate::error::{Error, Result};
 use crate::processes::Links;
-pub use crate::processes::Ranks;
+pub use crate::processes::{OnFailure, Ranks};
 use serde::Serialize;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -97,6 +97,9 @@ pub struct FleetInfo {
     pub processes: usize,
     /// From 0.
     pub process: usize,
+    /// Processes that have failed before, without which the fleet was opened again: number and host.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<(usize, String)>,
     /// Every two GPUs read, write and do atomics in each other's memory, as over NVLink. Elsewhere `auto` has replicas compute
     /// what they would exchange.
     pub fast_links: bool,
@@ -210,6 +213,43 @@ impl Fleet {
     /// What the fleet consists of.
     pub fn info(&self) -> &FleetInfo {
         &self.info
+    }
+
+    /// The fleet of those processes that are left after a failure of another one, on the devices of `config`: they share what their
+    /// hosts have. The run has to begin again. All of them must call this.
+    ///
+    /// # Errors
+    /// `error` itself where it is not that of another process; [`Error::Machine`] where it is not sure that those who do not
+    /// come have ended.
+    pub(crate) fn without_failed(&self, config: FleetConfig, error: Error) -> Result<Fleet> {
+        let Some(links) = &self.links else { return Err(error) };
+        let failed = match &error {
+            Error::Fault { rank, .. } => self.rendezvous.process_of(*rank),
+            _ => None,
+        };
+        if failed == Some(links.number()) || (failed.is_none() && !links.has_lost()) {
+            return Err(error);
+        }
+        let mut left = links.regroup(failed.as_slice())?;
+        // Others may be lost while they find each other.
+        let fleet = loop {
+            match open::open_on(config.clone(), left.clone()) {
+                Err(_) if left.has_lost() => left = left.regroup(&[])?,
+                fleet => break fleet,
+            }
+        };
+        let lost = links.without(&left);
+        let mut fleet = fleet?;
+        fleet.info.lost = self.info.lost.iter().cloned().chain(lost).collect();
+        Ok(fleet)
+    }
+
+    /// Waits until the first process has told the answer.
+    ///
+    /// # Errors
+    /// What it failed with, or that it is gone.
+    pub(crate) fn until_told(&self) -> Result<()> {
+        self.links.as_ref().map_or(Ok(()), |links| links.until_left(0))
     }
 
     /// Hands `own` to all processes of the fleet and returns what all handed over, by number.

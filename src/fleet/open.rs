@@ -233,8 +233,12 @@ pub(super) fn open(config: FleetConfig) -> Result<Fleet> {
         return open_with(config, start, None);
     };
     let deadline = Duration::from_secs_f64(config.deadline_s);
-    let links = Links::connect(process, deadline.mul_f64(START_DEADLINES), deadline)?;
-    open_with(config, start, Some(links.clone()))
+    open_on(config, Links::connect(process, deadline.mul_f64(START_DEADLINES), deadline)?)
+}
+
+/// A fleet of the processes that these links are between.
+pub(super) fn open_on(config: FleetConfig, links: Arc<Links>) -> Result<Fleet> {
+    open_with(config, Instant::now(), Some(links.clone()))
         .inspect_err(|error| links.send_all(&Message::Fails(error.clone())))
 }
 
@@ -320,6 +324,7 @@ fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> 
         world,
         processes: links.as_ref().map_or(1, |links| links.count()),
         process: links.as_ref().map_or(0, |links| links.number()),
+        lost: Vec::new(),
         fast_links,
         shares,
         devices,

@@ -18,6 +18,17 @@ words!(
     }
 );
 
+words!(
+    /// The `--on-failure` option: what the others do when one of several processes fails.
+    OnFailure, "--on-failure" {
+        /// They end.
+        #[default]
+        Stop = "stop",
+        /// They begin the run again without it.
+        Continue = "continue",
+    }
+);
+
 /// A process among several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Process {

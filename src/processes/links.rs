@@ -25,6 +25,8 @@ const PIECE: usize = 1 << 20;
 const GREETING: Duration = Duration::from_secs(2);
 /// How long a new one may take to show the fingerprint.
 const SHOWING: Duration = Duration::from_millis(500);
+/// How long those who are left wait for each other, in deadlines.
+const REGROUP_DEADLINES: f64 = 3.0;
 /// New connections that are listened to at once.
 const MOST_GREETINGS: usize = 64;
 /// How often a process says that it lives.
@@ -78,6 +80,8 @@ pub(crate) struct Hello {
     pub version: String,
     /// Name of its host, and what tells this one from others of that name.
     pub host: (String, String),
+    /// Its number on its host, and what tells this one from others that had the number.
+    pub pid: (i32, String),
     /// Where it listens for those after it.
     pub port: u16,
 }
@@ -120,6 +124,17 @@ pub(crate) struct Links {
     hears: OnceLock<Weak<dyn Hears>>,
     deadline: Duration,
     bye: OnceLock<()>,
+    /// Where this process listens, and where each does, by number.
+    listener: TcpListener,
+    places: Vec<String>,
+}
+
+/// What connecting comes to.
+struct Connected {
+    hellos: Vec<Hello>,
+    streams: Streams,
+    listener: TcpListener,
+    places: Vec<String>,
 }
 
 /// All links of this process that may be open.
@@ -165,10 +180,15 @@ impl Links {
     /// [`Error::Input`] where they do not go together, or one does not come; [`Error::Machine`] where the address will not do.
     pub fn connect(process: Process, patience: Duration, deadline: Duration) -> Result<Arc<Links>> {
         let until = Instant::now() + patience;
-        let (hellos, streams) = match process.number {
+        let connected = match process.number {
             0 => gather(&process, until)?,
             _ => join(&process, until)?,
         };
+        Links::open(process, connected, deadline)
+    }
+
+    fn open(process: Process, connected: Connected, deadline: Duration) -> Result<Arc<Links>> {
+        let Connected { hellos, streams, listener, places } = connected;
         let count = process.count;
         let mut inbox = Inbox::default();
         inbox.said.resize_with(count, VecDeque::new);
@@ -177,6 +197,11 @@ impl Links {
         (inbox.left, inbox.gone) = (vec![false; count], vec![false; count]);
         let mut readers = Vec::new();
         let mut links = Vec::new();
+        let own = process.number;
+        let absent = |(number, stream): (usize, &Option<TcpStream>)| {
+            (number != own && stream.is_none()).then_some(number)
+        };
+        let absent: Vec<usize> = streams.iter().enumerate().filter_map(absent).collect();
         for (number, stream) in streams.into_iter().enumerate() {
             let Some(stream) = stream else {
                 links.push(None);
@@ -198,6 +223,8 @@ impl Links {
             hears: OnceLock::new(),
             deadline,
             bye: OnceLock::new(),
+            listener,
+            places,
         });
         for (number, stream) in readers {
             let own = Arc::downgrade(&links);
@@ -210,6 +237,7 @@ impl Links {
         open.retain(|links| links.strong_count() > 0);
         open.push(Arc::downgrade(&links));
         drop(open);
+        absent.into_iter().for_each(|number| links.lost(number, "it did not come"));
         Ok(links)
     }
 
@@ -360,6 +388,119 @@ impl Links {
             }
             inbox = lock(&self.inbox);
         }
+    }
+
+    /// Finds those of the other processes that are left after a failure, which is not of this process. `culprits` have failed, too.
+    ///
+    /// # Errors
+    /// [`Error::Machine`] where this process may be one of those that others go on without.
+    pub fn regroup(&self, culprits: &[usize]) -> Result<Arc<Links>> {
+        let until = Instant::now() + self.deadline.mul_f64(REGROUP_DEADLINES);
+        for process in culprits {
+            lock(&self.inbox).gone[*process] = true;
+        }
+        let gone = |process: usize| {
+            let inbox = lock(&self.inbox);
+            inbox.gone[process] || inbox.left[process]
+        };
+        let (own, process) = (self.number(), &self.process);
+        let hello = own_hello(process, self.listener.local_addr().map_or(0, |at| at.port()));
+        let listener = self.listener.try_clone().map_err(broken)?;
+        for leader in 0..own {
+            if gone(leader) {
+                continue;
+            }
+            // One that has died is not there, one that hangs does not answer.
+            let Ok(mut first) = reach(&self.places[leader], Instant::now()) else { continue };
+            let left = until.saturating_duration_since(Instant::now());
+            let asked = first
+                .set_read_timeout(Some(left.max(GREETING)))
+                .and_then(|()| introduce(&mut first, process, &hello));
+            if asked.is_err() {
+                continue;
+            }
+            match receive_message(&mut first) {
+                Some(Message::Welcome(places)) => {
+                    let place = |hello: &Hello| hello.number == own;
+                    let (number, hellos) = told_who(&mut first, place)?;
+                    let process = Process { number, count: places.len(), ..process.clone() };
+                    let hello = Hello { number, count: places.len(), ..hello };
+                    let connected =
+                        meet_all(&process, &hello, (first, places), hellos, listener, until)?;
+                    return Links::open(process, connected, self.deadline);
+                }
+                Some(Message::Refused(why)) => return Err(Error::machine(why)),
+                _ => {}
+            }
+        }
+        let mut came: Vec<(Hello, TcpStream)> = Vec::new();
+        let missing = |came: &[(Hello, TcpStream)]| {
+            (own + 1..self.count())
+                .any(|other| !gone(other) && came.iter().all(|(hello, _)| hello.number != other))
+        };
+        if missing(&came) {
+            accept(&listener, process, until, |hello, stream| {
+                came.extend(
+                    (hello.number > own && hello.number < self.count()).then_some((hello, stream)),
+                );
+                (!missing(&came)).then_some(())
+            })?;
+        }
+        came.sort_by_key(|(hello, _)| hello.number);
+        self.leave_out(&came)?;
+        let address = self.places[own].clone();
+        let (process, hello) =
+            (Process { number: 0, count: 1 + came.len(), ..process.clone() }, hello);
+        let connected = welcome(&address, hello, came, listener)?;
+        Links::open(process, connected, self.deadline)
+    }
+
+    /// Sees to it that those who did not come cannot go on by themselves: they are dead, or are killed now, or are the fewer.
+    fn leave_out(&self, came: &[(Hello, TcpStream)]) -> Result<()> {
+        let own = &self.hellos[self.number()];
+        let mut doubtful = 0;
+        for out in &self.hellos {
+            let here = out.number == own.number
+                || came.iter().any(|(hello, _)| hello.number == out.number);
+            if here {
+                continue;
+            }
+            let dead = match out.host == own.host {
+                true => kill(&out.pid),
+                false => lock(&self.inbox).left[out.number],
+            };
+            doubtful += usize::from(!dead);
+        }
+        let left = 1 + came.len();
+        match doubtful == 0 || 2 * left > self.count() {
+            true => Ok(()),
+            false => Err(Error::machine(format!(
+                "{left} of {} processes are left, and others may go on without them: it is not known that they are dead",
+                self.count()
+            ))),
+        }
+    }
+
+    /// What each process that is not in `others` was: its number and its host.
+    pub fn without(&self, others: &Links) -> Vec<(usize, String)> {
+        let is_left = |hello: &&Hello| {
+            others.hellos.iter().all(|other| (&other.host, &other.pid) != (&hello.host, &hello.pid))
+        };
+        let lost = self.hellos.iter().filter(is_left);
+        lost.map(|hello| (hello.number, hello.host.0.clone())).collect()
+    }
+
+    /// Whether a process has gone without a word.
+    pub fn has_lost(&self) -> bool {
+        lock(&self.inbox).gone.contains(&true)
+    }
+
+    /// Waits until a process takes its leave.
+    ///
+    /// # Errors
+    /// What it failed with, or that it is gone.
+    pub fn until_left(&self, process: usize) -> Result<()> {
+        self.wait(process, &|| {}, |inbox| inbox.left[process].then_some(()))
     }
 
     /// Notes a failure, which ends all that waits here.
@@ -514,6 +655,25 @@ fn send_message(stream: &mut TcpStream, message: &Message) -> std::io::Result<()
     stream.write_all(&all)
 }
 
+/// Kills a process of this host, and says whether it is dead.
+fn kill((pid, since): &(i32, String)) -> bool {
+    if since.is_empty() {
+        return false;
+    }
+    let until = Instant::now() + GREETING;
+    while started(*pid).is_some_and(|at| at == *since) {
+        #[cfg(unix)]
+        if let Some(pid) = rustix::process::Pid::from_raw(*pid) {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+        if Instant::now() > until {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    true
+}
+
 /// Who this host is, and which of those of its name.
 fn host() -> (String, String) {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default().trim().to_string();
@@ -522,9 +682,23 @@ fn host() -> (String, String) {
     (name, read("/proc/sys/kernel/random/boot_id"))
 }
 
+fn own_pid() -> (i32, String) {
+    let pid = std::process::id() as i32;
+    (pid, started(pid).unwrap_or_default())
+}
+
+/// When the process of this number started, by the system's clock; none where there is none, or it has died.
+fn started(pid: i32) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = stat.rsplit_once(") ")?.1.split(' ');
+    let state = fields.next()?;
+    (!["Z", "X"].contains(&state)).then(|| fields.nth(18).map(String::from)).flatten()
+}
+
 fn own_hello(process: &Process, port: u16) -> Hello {
     let version = concat!(env!("CARGO_PKG_VERSION"), " ", env!("HIVE_COMMIT")).to_string();
-    Hello { number: process.number, count: process.count, version, host: host(), port }
+    let (number, count) = (process.number, process.count);
+    Hello { number, count, version, host: host(), pid: own_pid(), port }
 }
 
 /// Listens to a new connection until it has said who it is; without the fingerprint it gets no answer.
@@ -577,7 +751,7 @@ fn accept<T>(
 type Streams = Vec<Option<TcpStream>>;
 
 /// Number 0: waits for all others, and tells them of each other.
-fn gather(process: &Process, until: Instant) -> Result<(Vec<Hello>, Streams)> {
+fn gather(process: &Process, until: Instant) -> Result<Connected> {
     let Process { count, address, .. } = process;
     let listener = TcpListener::bind(address.as_str()).map_err(|e| {
         Error::input(format!("--rendezvous {address}: process 0 cannot listen there ({e}); use an address of its host and \
@@ -625,19 +799,31 @@ fn gather(process: &Process, until: Instant) -> Result<(Vec<Hello>, Streams)> {
         }
         return Err(Error::input(wrong));
     }
+    let came = came.into_iter().flatten().collect();
+    welcome(address, own, came, listener)
+}
+
+/// Tells those who have come of each other.
+fn welcome(
+    address: &str,
+    own: Hello,
+    mut came: Vec<(Hello, TcpStream)>,
+    listener: TcpListener,
+) -> Result<Connected> {
     // A host that is reached by way of this one's loopback is this one.
-    let here = address.rsplit_once(':').map_or(address.as_str(), |(host, _)| host);
+    let here = address.rsplit_once(':').map_or(address, |(host, _)| host);
     let place = |(hello, stream): &(Hello, TcpStream)| match stream.peer_addr().map(|at| at.ip()) {
         Ok(ip) if !ip.is_loopback() => SocketAddr::new(ip, hello.port).to_string(),
         _ => format!("{here}:{}", hello.port),
     };
     let places: Vec<String> =
-        came.iter().map(|one| one.as_ref().map(place).unwrap_or_default()).collect();
-    for (_, stream) in came.iter_mut().flatten() {
-        send_message(stream, &Message::Welcome(places.clone())).map_err(broken)?;
+        std::iter::once(address.to_string()).chain(came.iter().map(place)).collect();
+    for (_, stream) in &mut came {
+        // One that has died meanwhile is missed later.
+        let _ = send_message(stream, &Message::Welcome(places.clone()));
     }
     let (mut hellos, mut streams) = (vec![own], vec![None]);
-    for (hello, stream) in came.into_iter().flatten() {
+    for (hello, stream) in came {
         hellos.push(hello);
         streams.push(Some(stream));
     }
@@ -645,9 +831,9 @@ fn gather(process: &Process, until: Instant) -> Result<(Vec<Hello>, Streams)> {
     let all = postcard::to_stdvec(&hellos).unwrap_or_default();
     for stream in streams.iter_mut().flatten() {
         let told = Message::Said { label: "processes".into(), bytes: all.clone(), last: true };
-        send_message(stream, &told).map_err(broken)?;
+        let _ = send_message(stream, &told);
     }
-    Ok((hellos, streams))
+    Ok(Connected { hellos, streams, listener, places })
 }
 
 /// Connects to an address until it is there.
@@ -679,7 +865,7 @@ fn introduce(stream: &mut TcpStream, process: &Process, hello: &Hello) -> std::i
 }
 
 /// All but number 0: is told of the others, and connects to them.
-fn join(process: &Process, until: Instant) -> Result<(Vec<Hello>, Streams)> {
+fn join(process: &Process, until: Instant) -> Result<Connected> {
     let Process { number, count, address, .. } = process;
     let mut first = reach(address, until)?;
     let own = first.local_addr().map_or(IpAddr::from([127, 0, 0, 1]), |at| at.ip());
@@ -689,28 +875,61 @@ fn join(process: &Process, until: Instant) -> Result<(Vec<Hello>, Streams)> {
     introduce(&mut first, process, &hello).map_err(broken)?;
     let left = until.saturating_duration_since(Instant::now()) + GREETING;
     first.set_read_timeout(Some(left)).map_err(broken)?;
-    let places = match receive_message(&mut first) {
-        Some(Message::Welcome(places)) if places.len() == *count => places,
-        Some(Message::Refused(why)) => return Err(Error::input(why)),
-        _ => {
-            return Err(Error::input(format!(
-                "{address}: process 0 did not answer process {number}; start all with the same program and HIVE_TOKEN"
-            )));
+    match receive_message(&mut first) {
+        Some(Message::Welcome(places)) if places.len() == *count => {
+            meet_others(process, &hello, (first, places), listener, until)
         }
-    };
-    let hellos: Vec<Hello> = match receive_message(&mut first) {
+        Some(Message::Refused(why)) => Err(Error::input(why)),
+        _ => Err(Error::input(format!(
+            "{address}: process 0 did not answer process {number}; start all with the same program and HIVE_TOKEN"
+        ))),
+    }
+}
+
+/// Connects to those before this process, and waits for those after it; number 0 has said where they are.
+fn meet_others(
+    process: &Process,
+    hello: &Hello,
+    (mut first, places): (TcpStream, Vec<String>),
+    listener: TcpListener,
+    until: Instant,
+) -> Result<Connected> {
+    let (_, hellos) = told_who(&mut first, |hello| hello.number == process.number)?;
+    meet_all(process, hello, (first, places), hellos, listener, until)
+}
+
+/// Who takes part, as number 0 tells behind its welcome, and the place of one of them.
+fn told_who(first: &mut TcpStream, own: impl Fn(&Hello) -> bool) -> Result<(usize, Vec<Hello>)> {
+    let hellos: Vec<Hello> = match receive_message(first) {
         Some(Message::Said { bytes, .. }) => postcard::from_bytes(&bytes).unwrap_or_default(),
         _ => Vec::new(),
     };
+    let place = hellos.iter().position(own);
+    let place = place.ok_or_else(|| Error::machine("process 0 did not say who takes part"))?;
+    Ok((place, hellos))
+}
+
+fn meet_all(
+    process: &Process,
+    hello: &Hello,
+    (first, places): (TcpStream, Vec<String>),
+    hellos: Vec<Hello>,
+    listener: TcpListener,
+    until: Instant,
+) -> Result<Connected> {
+    let Process { number, count, .. } = process;
     if hellos.len() != *count {
         return Err(Error::machine("process 0 did not say who takes part; this is a bug"));
     }
     let mut streams: Streams = (0..*count).map(|_| None).collect();
     streams[0] = Some(first);
     for (other, place) in places.iter().enumerate().take(*number).skip(1) {
-        let mut stream = reach(place, until)?;
-        introduce(&mut stream, process, &hello).map_err(broken)?;
-        streams[other] = Some(stream);
+        // One that has died meanwhile is missed later.
+        let greeted = reach(place, until.min(Instant::now() + GREETING)).and_then(|mut stream| {
+            introduce(&mut stream, process, hello).map_err(broken)?;
+            Ok(stream)
+        });
+        streams[other] = greeted.ok();
     }
     let mut missing = count - 1 - number;
     if missing > 0 {
@@ -722,11 +941,5 @@ fn join(process: &Process, until: Instant) -> Result<(Vec<Hello>, Streams)> {
             (missing == 0).then_some(())
         })?;
     }
-    if missing > 0 {
-        let absent = (number + 1..*count).find(|other| streams[*other].is_none()).unwrap_or(*count);
-        return Err(Error::input(format!(
-            "process {absent} of {count} did not reach process {number} in time; see that hosts reach each other"
-        )));
-    }
-    Ok((hellos, streams))
+    Ok(Connected { hellos, streams, listener, places })
 }

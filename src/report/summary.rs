@@ -27,6 +27,15 @@ pub fn summary(outcome: &Outcome) -> String {
         _ => line("graph", graph_line(&outcome.job.graph)),
     }
     line("fleet", fleet_line(outcome));
+    if !outcome.fleet.lost.is_empty() {
+        let lost: Vec<String> = outcome
+            .fleet
+            .lost
+            .iter()
+            .map(|(number, host)| format!("process {number} on {host}"))
+            .collect();
+        line("lost", format!("{}; the run began again without", lost.join(", ")));
+    }
     line("strategy", outcome.answer.strategy_line());
     line("merges", merges_line(outcome));
     outcome.answer.lines().into_iter().for_each(|(name, text)| line(name, text));

@@ -75,6 +75,7 @@ fn merged(merge: MergeMode) -> Outcome {
             world: 2,
             processes: 1,
             process: 0,
+            lost: Vec::new(),
             fast_links: false,
             shares: crate::fleet::Shares::equal(2),
             devices: vec![gpu(0, 0, 1 << 34), gpu(1, 0, 1 << 34)],

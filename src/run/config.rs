@@ -4,7 +4,7 @@ use super::own::is_own;
 use super::{ByteCount, Choice, Own, Verify};
 use crate::algorithm::{Asks, MergeMode, RunOptions, Workload};
 use crate::collective::ChunkPolicy;
-use crate::fleet::{CollectiveKind, Devices, Fault, FleetConfig, Pretend, Ranks};
+use crate::fleet::{CollectiveKind, Devices, Fault, FleetConfig, OnFailure, Pretend, Ranks};
 use crate::io::{LoadOptions, ResultFormat};
 use crate::layout::{Form, Layout, Placement, PrepareOptions};
 use crate::{Error, Result};
@@ -128,6 +128,10 @@ pub struct RunConfig {
     #[cfg_attr(feature = "cli", arg(long, help_heading = DEVICES, value_name = "HOST:PORT"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rendezvous: Option<String>,
+    /// What the others do when one of several processes fails: stop | continue (they begin the run again without it)
+    /// [default: stop].
+    #[cfg_attr(feature = "cli", arg(long, help_heading = DEVICES, value_name = "WHAT"))]
+    pub on_failure: OnFailure,
     /// Test hook: RANK:ITERATION:fail|panic|stall.
     #[cfg_attr(feature = "cli", arg(long, value_name = "RANK:ITERATION:KIND", hide = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -172,6 +176,7 @@ impl Default for RunConfig {
             deadline: fleet.deadline_s,
             ranks: Ranks::Auto,
             rendezvous: None,
+            on_failure: OnFailure::Stop,
             fault: None,
             perturb: None,
             pretend: None,

@@ -234,29 +234,76 @@ fn is_there(pid: u32) -> bool {
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
+/// Starts a command of `hive launch` on four processes, and the processes.
+fn launched(arguments: &str, output: Stdio) -> (Child, Vec<u32>) {
+    let mut command = hive();
+    command.args(["launch", "--procs", "4", "--"]).args(arguments.split_whitespace());
+    let launcher = command.stdout(output).stderr(Stdio::piped()).spawn().unwrap();
+    let until = Instant::now() + LIMIT;
+    while children(&launcher).len() < 4 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let all = children(&launcher);
+    assert_eq!(all.len(), 4);
+    (launcher, all)
+}
+
+fn strike(signal: &str, pid: u32) {
+    assert!(Command::new("kill").args([signal, &pid.to_string()]).status().unwrap().success());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn those_who_are_left_find_the_same_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let [one, left] = ["one.csv", "left.csv"].map(|name| folder.path().join(name));
+    let long = [
+        "run pagerank --graph rmat:10 --iterations 4000 --tolerance 0 --devices host:4 --deadline 1",
+        "run bc --graph rmat:10 --sources connected:16:1 --runs 400 --devices host:4 --deadline 1",
+    ];
+    for arguments in long {
+        let alone = answer(hive().args(arguments.split_whitespace()), &one);
+        for (signal, victims) in
+            [("-KILL", &[0][..]), ("-KILL", &[2]), ("-KILL", &[0, 3]), ("-STOP", &[1])]
+        {
+            let path = left.to_str().unwrap();
+            let arguments = format!("{arguments} --on-failure continue --output {path}");
+            let (launcher, all) = launched(&arguments, Stdio::piped());
+            std::thread::sleep(Duration::from_millis(600));
+            victims.iter().for_each(|victim| strike(signal, all[*victim]));
+            let ended = launcher.wait_with_output().unwrap();
+            let told = String::from_utf8_lossy(&ended.stderr).into_owned();
+            assert_eq!(ended.status.code(), Some(0), "{arguments}, {victims:?}: {told}");
+            let said = String::from_utf8_lossy(&ended.stdout).into_owned();
+            for victim in victims {
+                assert!(said.contains(&format!("process {victim} on ")), "{said}");
+            }
+            assert!(said.contains("the run began again"), "{said}");
+            assert!(
+                std::fs::read(&left).unwrap() == alone,
+                "{arguments}, {victims:?}: another answer"
+            );
+            std::fs::remove_file(&left).unwrap();
+            assert!(all.iter().all(|pid| !is_there(*pid)), "somebody is left");
+        }
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_process_that_is_killed_or_stopped_ends_all_and_is_named() {
-    let long = "launch --procs 4 -- run pagerank --graph rmat:12 --devices host:4 --iterations 1000000 --tolerance 0 --deadline 1";
+    let long = "run pagerank --graph rmat:12 --devices host:4 --iterations 1000000 --tolerance 0 --deadline 1";
     for (victim, signal) in [(0, "-KILL"), (1, "-KILL"), (3, "-KILL"), (2, "-STOP")] {
-        let mut command = hive();
-        command.args(long.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let launcher = command.spawn().unwrap();
-        let until = Instant::now() + LIMIT;
-        while children(&launcher).len() < 4 && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        let all = children(&launcher);
-        assert_eq!(all.len(), 4);
+        let (launcher, all) = launched(long, Stdio::null());
         std::thread::sleep(Duration::from_millis(700));
         let struck = Instant::now();
-        let pid = all[victim].to_string();
-        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+        let pid = all[victim];
+        strike(signal, pid);
         let resumed = std::thread::spawn(move || {
             // A stopped process does not end by itself.
             std::thread::sleep(Duration::from_secs(5));
             if signal == "-STOP" {
-                let _ = Command::new("kill").args(["-KILL", &pid]).status();
+                let _ = Command::new("kill").args(["-KILL", &pid.to_string()]).status();
             }
         });
         let ended = launcher.wait_with_output().unwrap();
