@@ -943,3 +943,65 @@ fn meet_all(
     }
     Ok(Connected { hellos, streams, listener, places })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A generator of numbers (xorshift).
+    fn numbers(mut state: u64) -> impl FnMut(usize) -> usize {
+        move |below| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 11) as usize % below
+        }
+    }
+
+    #[test]
+    fn bytes_that_make_no_sense_are_errors() {
+        let mut number = numbers(7);
+        let hello = Message::Hello(Hello {
+            number: 1,
+            count: 2,
+            version: "0.1.0".into(),
+            host: ("h".into(), "b".into()),
+            pid: (7, "9".into()),
+            port: 4,
+        });
+        let arrives = Message::Arrives {
+            rank: 3,
+            label: "dist".into(),
+            operation: "min".into(),
+            ticket: [1; 4],
+            payload: [2; 4],
+        };
+        let said = Message::Said { label: "devices".into(), bytes: vec![1; 40], last: true };
+        let fails = Message::Fails(Error::input("no"));
+        let whole: Vec<Vec<u8>> =
+            [hello, arrives, said, fails, Message::Welcome(vec!["a:1".into()])]
+                .iter()
+                .map(|message| {
+                    let body = postcard::to_stdvec(message).unwrap();
+                    [&(body.len() as u32).to_le_bytes()[..], &[0], &body].concat()
+                })
+                .collect();
+        let (mut right, mut wrong) = (0, 0);
+        for round in 0..100_000 {
+            let mut bytes = whole[round % whole.len()].clone();
+            for _ in 0..number(4) {
+                let at = number(bytes.len());
+                bytes[at] = number(256) as u8;
+            }
+            bytes.truncate(bytes.len() - number(3).min(bytes.len()));
+            let read = receive(&mut &bytes[..]);
+            let message = read.ok().and_then(|(kind, body)| {
+                (kind == 0).then(|| postcard::from_bytes::<Message>(&body).ok()).flatten()
+            });
+            if message.is_some() { right += 1 } else { wrong += 1 }
+        }
+        assert!(right > 1000 && wrong > 1000, "{right} {wrong}");
+        let long = [&u32::MAX.to_le_bytes()[..], &[0, 1, 2]].concat();
+        assert!(receive(&mut &long[..]).is_err());
+    }
+}
