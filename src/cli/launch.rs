@@ -10,6 +10,7 @@ use signal_hook::iterator::Signals;
 use std::ffi::OsString;
 use std::io::Read;
 use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -47,7 +48,8 @@ pub(super) fn launch(args: Launch) -> Result<()> {
     forward_signals(&running)?;
     for number in 0..args.procs {
         let mut command = Command::new(&program);
-        command.args(&args.command).stdin(Stdio::null());
+        // Signals of a terminal come by way of this process alone.
+        command.args(&args.command).stdin(Stdio::null()).process_group(0);
         let size = args.procs.to_string();
         command.env("HIVE_RANK", number.to_string()).env("HIVE_WORLD_SIZE", &size);
         command.env("HIVE_LOCAL_RANK", number.to_string()).env("HIVE_LOCAL_WORLD_SIZE", size);
@@ -66,25 +68,25 @@ pub(super) fn launch(args: Launch) -> Result<()> {
             }
         }
     }
-    let statuses = wait(&running, usize::from(args.procs));
+    // Where others may go on after a failure they take as long as they need.
+    let words = args.command.iter().filter_map(|word| word.to_str());
+    let goes_on =
+        words.clone().any(|word| word.contains("continue") || word.starts_with("--config"));
+    let patience = (!goes_on).then_some(PATIENCE);
+    let statuses = wait(&running, usize::from(args.procs), patience);
     let codes: Vec<u8> = statuses.iter().map(code).collect();
-    let words: Vec<&str> = args.command.iter().filter_map(|word| word.to_str()).collect();
-    let goes_on = words.contains(&"--on-failure=continue")
-        || words.windows(2).any(|two| two == ["--on-failure", "continue"]);
-    if goes_on && codes.contains(&0) {
-        // Those that were left have told the answer.
+    if codes.contains(&0) {
+        // Nobody ends so before the answer was told.
         end(0);
     }
     // Process 0 has told what there is to tell, unless it was killed or knew of nothing.
-    if codes[0] == 0 || codes[0] > 128 {
+    let killed = statuses[0].code().is_none();
+    if killed {
         let others = said.into_iter().map(|said| said.join().unwrap_or_default());
         let first = others.zip(&codes[1..]).find(|(said, code)| **code != 0 && !said.is_empty());
         match first {
             Some((said, _)) => err(&String::from_utf8_lossy(&said)),
-            None if codes[0] > 128 => {
-                error(&format!("process 0 was ended by signal {}", codes[0] - 128))
-            }
-            None => {}
+            None => error(&format!("process 0 was ended by signal {}", codes[0] - 128)),
         }
     }
     end(codes.into_iter().find(|code| *code != 0).unwrap_or(0));
@@ -140,7 +142,7 @@ fn forward_signals(running: &Running) -> Result<()> {
 }
 
 /// How all have ended, by number. Where one failed the others end by themselves; those that do not are killed.
-fn wait(running: &Running, count: usize) -> Vec<ExitStatus> {
+fn wait(running: &Running, count: usize, patience: Option<Duration>) -> Vec<ExitStatus> {
     let mut ended: Vec<Option<ExitStatus>> = vec![None; count];
     let mut failed: Option<Instant> = None;
     loop {
@@ -158,7 +160,7 @@ fn wait(running: &Running, count: usize) -> Vec<ExitStatus> {
         if ended.iter().all(Option::is_some) {
             return ended.into_iter().flatten().collect();
         }
-        if failed.is_some_and(|at| at.elapsed() > PATIENCE) {
+        if failed.zip(patience).is_some_and(|(at, patience)| at.elapsed() > patience) {
             error("processes that did not end after one had failed are killed");
             each(running, |child| _ = child.kill());
             failed = None;

@@ -179,6 +179,11 @@ fn answer(workload: &'static Workload, config: RunConfig) -> Result<Option<Outco
     compile_ahead(&config, workload);
     clock.lap(Stage::Start);
     let mut fleet = phase("opening devices", || open_fleet(&config))?;
+    if config.on_failure == OnFailure::Continue && !fleet.is_on_one_host() {
+        return Err(Error::input(
+            "--on-failure continue: in this version processes on several hosts cannot go on without one; use stop",
+        ));
+    }
     clock.lap(Stage::Devices);
     let mut loaded = match loading {
         None => None,
@@ -195,11 +200,12 @@ fn answer(workload: &'static Workload, config: RunConfig) -> Result<Option<Outco
             Err(failed) => failed,
         };
         let (error, failed) = *error;
+        // Its links tell the others how this process ends.
+        let failed = std::mem::ManuallyDrop::new(failed);
         if config.on_failure == OnFailure::Stop {
             return Err(error);
         }
         fleet = failed.without_failed(config.fleet(), error)?;
-        std::mem::forget(failed);
         loaded = graph.map(|graph| Loaded { graph, kept: None });
     }
 }
@@ -229,6 +235,9 @@ fn attempt_on(
     clock: &mut Clock,
 ) -> Result<Option<Outcome>> {
     fleet.same("command", fingerprint(&config))?;
+    if fleet.info().processes > 1 {
+        fleet.same("file", files(workload, &config))?;
+    }
     let (job, prepared) = match loaded {
         None => {
             let job = Job::on_array(workload, config)?;
@@ -243,9 +252,9 @@ fn attempt_on(
         }
     };
     let answer = phase("running", || job.solve(fleet, &prepared))?;
+    fleet.until_told()?;
     if fleet.info().process != 0 {
         std::mem::forget(prepared);
-        fleet.until_told()?;
         return Ok(None);
     }
     clock.lap_of_solve(answer.measured());
@@ -255,6 +264,16 @@ fn attempt_on(
     let outcome = job.outcome(fleet, &made, answer, verification);
     std::mem::forget(prepared);
     Ok(Some(Outcome { clock: Some(clock.clone()), ..outcome }))
+}
+
+/// Differs where the files do that options name; those that cannot be read are told of later.
+fn files(workload: &Workload, config: &RunConfig) -> u64 {
+    let asks = config.asks(workload);
+    let sums = asks
+        .files
+        .iter()
+        .map(|(_, path)| xxhash_rust::xxh3::xxh3_64(&std::fs::read(path).unwrap_or_default()));
+    xxhash_rust::xxh3::xxh3_64(&sums.flat_map(u64::to_le_bytes).collect::<Vec<u8>>())
 }
 
 /// Differs where options do.

@@ -154,6 +154,11 @@ impl Rendezvous {
         Rendezvous { links: Some((own, links)), processes, spin: false, ..self }
     }
 
+    /// Whether members are of several processes.
+    pub(crate) fn spans_processes(&self) -> bool {
+        self.processes.len() > 1
+    }
+
     /// The process of a member; none where there is but one.
     pub(crate) fn process_of(&self, rank: usize) -> Option<usize> {
         self.processes.iter().position(|ranks| ranks.contains(&rank))
@@ -525,6 +530,11 @@ impl Hears for Rendezvous {
             operation: operation.into(),
             cause: format!("its process, number {process} on {host}, has gone: {why}"),
         });
+    }
+
+    fn alive(&self) {
+        let own = self.links.iter().flat_map(|(own, _)| own.clone());
+        own.for_each(|rank| self.beat(rank));
     }
 
     fn beats(&self) -> (usize, Vec<u64>) {

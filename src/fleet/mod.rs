@@ -227,10 +227,12 @@ impl Fleet {
             Error::Fault { rank, .. } => self.rendezvous.process_of(*rank),
             _ => None,
         };
-        if failed == Some(links.number()) || (failed.is_none() && !links.has_lost()) {
+        let mut culprits = links.failed();
+        culprits.extend(failed);
+        if failed == Some(links.number()) || (culprits.is_empty() && !links.has_lost()) {
             return Err(error);
         }
-        let mut left = links.regroup(failed.as_slice())?;
+        let mut left = links.regroup(&culprits)?;
         // Others may be lost while they find each other.
         let fleet = loop {
             match open::open_on(config.clone(), left.clone()) {
@@ -244,12 +246,20 @@ impl Fleet {
         Ok(fleet)
     }
 
-    /// Waits until the first process has told the answer.
+    /// Waits until all processes have the answer, and all but the first until that one has told it.
     ///
     /// # Errors
-    /// What it failed with, or that it is gone.
+    /// What another failed with before it had the answer, or the first before it had told it.
     pub(crate) fn until_told(&self) -> Result<()> {
-        self.links.as_ref().map_or(Ok(()), |links| links.until_left(0))
+        let Some(links) = &self.links else { return Ok(()) };
+        self.same("answer", 0)?;
+        links.is_solved();
+        if self.info.process == 0 { Ok(()) } else { links.until_left(0) }
+    }
+
+    /// Whether all of its processes are on one host.
+    pub(crate) fn is_on_one_host(&self) -> bool {
+        self.links.as_ref().is_none_or(|links| links.are_together())
     }
 
     /// Hands `own` to all processes of the fleet and returns what all handed over, by number.
@@ -435,6 +445,7 @@ impl Drop for Fleet {
         if self.dead.load(Ordering::Acquire) {
             return; // a thread may be stuck in the driver: leave it
         }
+        self.links.iter().for_each(|links| links.bye());
         for member in &mut self.members {
             if let Some(thread) = member.thread.take() {
                 let _ = thread.join();

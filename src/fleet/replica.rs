@@ -521,6 +521,11 @@ impl Replica {
             return Ok(vec![own]);
         }
         let place = self.seat.rendezvous.clone();
+        if place.spans_processes() {
+            let what =
+                "replicas of several processes cannot share it; use one process (--ranks none)";
+            return Err(self.owner().refuses(label, what));
+        }
         place.post(rank, Some(own));
         self.agree(label, [0; 4])?;
         let taken = (0..world).map(|other| place.posted(other)?.downcast().ok());

@@ -147,7 +147,7 @@ impl ArcList {
 }
 
 impl Graph {
-    /// Differs where rows or weights do. It reads all of them.
+    /// Differs where rows, weights or what the input calls its nodes do. It reads all of them.
     pub(crate) fn fingerprint(&self) -> u64 {
         let sum = |bytes: &[u8]| {
             let parts: Vec<u64> = bytes.par_chunks(1 << 22).map(xxh3_64).collect();
@@ -156,7 +156,15 @@ impl Graph {
         let weights = self.weights().map_or(0, |weights| sum(bytemuck::cast_slice(weights)));
         let rows = [bytemuck::cast_slice(self.offsets()), bytemuck::cast_slice(self.columns())];
         let [offsets, columns] = rows.map(sum);
-        xxh3_64(bytemuck::cast_slice(&[offsets, columns, weights]))
+        let names = match self.texts() {
+            None => vec![u64::from(self.origin.id_base)],
+            Some(_) => {
+                let name = |v: u32| xxh3_64(self.id(v).to_string().as_bytes());
+                (0..self.nodes() as u32).into_par_iter().map(name).collect()
+            }
+        };
+        let names = sum(bytemuck::cast_slice(&names));
+        xxh3_64(bytemuck::cast_slice(&[offsets, columns, weights, names]))
     }
 
     /// Wraps a finished CSR after checking it: offsets start at 0, never fall and end at the arc

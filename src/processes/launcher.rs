@@ -35,6 +35,8 @@ pub(crate) struct Process {
     /// From 0.
     pub number: usize,
     pub count: usize,
+    /// The number that the launcher gave it; others may be gone since.
+    pub origin: usize,
     /// Host and port where number 0 listens.
     pub address: String,
     /// What all of them know, and nobody else should.
@@ -112,7 +114,7 @@ impl Process {
             ))
         })?;
         let token = variable("HIVE_TOKEN").unwrap_or_else(|| format!("{job} {address}"));
-        Ok(Some(Process { number, count, address, token }))
+        Ok(Some(Process { number, count, origin: number, address, token }))
     }
 
     /// Refuses what several processes would do beside each other, each the whole of it.

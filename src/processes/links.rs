@@ -25,8 +25,8 @@ const PIECE: usize = 1 << 20;
 const GREETING: Duration = Duration::from_secs(2);
 /// How long a new one may take to show the fingerprint.
 const SHOWING: Duration = Duration::from_millis(500);
-/// How long those who are left wait for each other, in deadlines.
-const REGROUP_DEADLINES: f64 = 3.0;
+/// How long those who are left wait for each other while they live, in deadlines.
+const REGROUP_DEADLINES: f64 = 20.0;
 /// New connections that are listened to at once.
 const MOST_GREETINGS: usize = 64;
 /// How often a process says that it lives.
@@ -76,6 +76,8 @@ pub(crate) enum Message {
 pub(crate) struct Hello {
     pub number: usize,
     pub count: usize,
+    /// The number that its launcher gave it.
+    pub origin: usize,
     /// Of the program.
     pub version: String,
     /// Name of its host, and what tells this one from others of that name.
@@ -97,6 +99,8 @@ pub(crate) trait Hears: Send + Sync {
     fn gone(&self, process: usize, why: &str);
     /// The first of this process's replicas, and their signs of life.
     fn beats(&self) -> (usize, Vec<u64>);
+    /// This process's replicas wait for others.
+    fn alive(&self);
 }
 
 #[derive(Default)]
@@ -110,6 +114,7 @@ struct Inbox {
     heard: Vec<Option<Instant>>,
     left: Vec<bool>,
     gone: Vec<bool>,
+    failed_by: Vec<Option<Error>>,
     failed: Option<Error>,
 }
 
@@ -124,6 +129,7 @@ pub(crate) struct Links {
     hears: OnceLock<Weak<dyn Hears>>,
     deadline: Duration,
     bye: OnceLock<()>,
+    solved: AtomicBool,
     /// Where this process listens, and where each does, by number.
     listener: TcpListener,
     places: Vec<String>,
@@ -195,6 +201,7 @@ impl Links {
         inbox.parts.resize_with(count, Vec::new);
         inbox.heard = vec![Some(Instant::now()); count];
         (inbox.left, inbox.gone) = (vec![false; count], vec![false; count]);
+        inbox.failed_by = vec![None; count];
         let mut readers = Vec::new();
         let mut links = Vec::new();
         let own = process.number;
@@ -210,7 +217,7 @@ impl Links {
             let set_up = stream
                 .set_nodelay(true)
                 .and_then(|()| stream.set_read_timeout(None))
-                .and_then(|()| stream.set_write_timeout(Some(deadline.max(GREETING))));
+                .and_then(|()| stream.set_write_timeout(Some(BEAT)));
             readers.push((number, set_up.and_then(|()| stream.try_clone()).map_err(broken)?));
             links.push(Some(Mutex::new(stream)));
         }
@@ -223,6 +230,7 @@ impl Links {
             hears: OnceLock::new(),
             deadline,
             bye: OnceLock::new(),
+            solved: AtomicBool::new(false),
             listener,
             places,
         });
@@ -290,20 +298,41 @@ impl Links {
         let mut head = (length as u32).to_le_bytes().to_vec();
         head.push(kind);
         let mut stream = lock(stream);
-        let sent = match parts {
-            // Small messages go in one packet.
+        // Small messages go in one packet.
+        let parts = match parts {
             [body] => {
                 head.extend_from_slice(body);
-                stream.write_all(&head)
+                &[][..]
             }
-            parts => stream
-                .write_all(&head)
-                .and_then(|()| parts.iter().try_for_each(|part| stream.write_all(part))),
+            parts => parts,
         };
+        let mut all = std::iter::once(&head[..]).chain(parts.iter().copied());
+        let sent = all.try_for_each(|part| self.push(to, &mut stream, part));
         drop(stream);
         if let Err(error) = sent {
             self.lost(to, &error.to_string());
         }
+    }
+
+    /// Writes all of it, for as long as the other lives.
+    fn push(&self, to: usize, stream: &mut TcpStream, mut bytes: &[u8]) -> std::io::Result<()> {
+        while !bytes.is_empty() {
+            match stream.write(bytes) {
+                Ok(0) => return Err(std::io::ErrorKind::WriteZero.into()),
+                Ok(written) => bytes = &bytes[written..],
+                Err(error) if is_early(&error) => {
+                    let silent = self.is_out(to);
+                    if silent {
+                        let what = format!("no sign of life for {:?}", self.deadline);
+                        return Err(std::io::Error::new(std::io::ErrorKind::TimedOut, what));
+                    }
+                    // Whoever waits here for another does not hang.
+                    self.hearer().into_iter().for_each(|hears| hears.alive());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Hands `own` to all processes and returns what all handed over, by number.
@@ -390,104 +419,123 @@ impl Links {
         }
     }
 
+    /// Whether all processes are on one host.
+    pub fn are_together(&self) -> bool {
+        self.hellos.iter().all(|hello| hello.host == self.hellos[0].host)
+    }
+
+    /// Whether a process has gone, has taken its leave, or shows no sign of life.
+    fn is_out(&self, process: usize) -> bool {
+        let inbox = lock(&self.inbox);
+        let silent = inbox.heard[process].is_some_and(|at| at.elapsed() > self.deadline);
+        inbox.gone[process] || inbox.left[process] || silent
+    }
+
     /// Finds those of the other processes that are left after a failure, which is not of this process. `culprits` have failed, too.
+    /// The first that is left leads: it waits for those that live, and kills the others.
     ///
     /// # Errors
-    /// [`Error::Machine`] where this process may be one of those that others go on without.
+    /// [`Error::Machine`] where processes are on several hosts: it would not be known who is dead.
     pub fn regroup(&self, culprits: &[usize]) -> Result<Arc<Links>> {
-        let until = Instant::now() + self.deadline.mul_f64(REGROUP_DEADLINES);
+        if !self.are_together() {
+            return Err(Error::machine(
+                "those who are left go on only on one host in this version; use --on-failure stop",
+            ));
+        }
         for process in culprits {
             lock(&self.inbox).gone[*process] = true;
         }
-        let gone = |process: usize| {
-            let inbox = lock(&self.inbox);
-            inbox.gone[process] || inbox.left[process]
-        };
-        let (own, process) = (self.number(), &self.process);
-        let hello = own_hello(process, self.listener.local_addr().map_or(0, |at| at.port()));
+        let until = Instant::now() + self.deadline.mul_f64(REGROUP_DEADLINES);
+        let port = self.listener.local_addr().map_or(0, |at| at.port());
+        let hello = own_hello(&self.process, port);
         let listener = self.listener.try_clone().map_err(broken)?;
-        for leader in 0..own {
-            if gone(leader) {
-                continue;
-            }
-            // One that has died is not there, one that hangs does not answer.
-            let Ok(mut first) = reach(&self.places[leader], Instant::now()) else { continue };
-            let left = until.saturating_duration_since(Instant::now());
-            let asked = first
-                .set_read_timeout(Some(left.max(GREETING)))
-                .and_then(|()| introduce(&mut first, process, &hello));
-            if asked.is_err() {
-                continue;
-            }
-            match receive_message(&mut first) {
-                Some(Message::Welcome(places)) => {
-                    let place = |hello: &Hello| hello.number == own;
-                    let (number, hellos) = told_who(&mut first, place)?;
-                    let process = Process { number, count: places.len(), ..process.clone() };
-                    let hello = Hello { number, count: places.len(), ..hello };
-                    let connected =
-                        meet_all(&process, &hello, (first, places), hellos, listener, until)?;
-                    return Links::open(process, connected, self.deadline);
-                }
-                Some(Message::Refused(why)) => return Err(Error::machine(why)),
-                _ => {}
+        for leader in 0..self.number() {
+            if let Some((first, places, hellos)) = self.follow(leader, &hello) {
+                let is_own = |other: &Hello| (&other.host, &other.pid) == (&hello.host, &hello.pid);
+                let number = hellos.iter().position(is_own);
+                let number =
+                    number.ok_or_else(|| Error::machine("process 0 went on without this"))?;
+                let process = Process { number, count: places.len(), ..self.process.clone() };
+                let hello = Hello { number, count: places.len(), ..hello };
+                let connected =
+                    meet_all(&process, &hello, (first, places), hellos, listener, until)?;
+                return Links::open(process, connected, self.deadline);
             }
         }
-        let mut came: Vec<(Hello, TcpStream)> = Vec::new();
-        let missing = |came: &[(Hello, TcpStream)]| {
-            (own + 1..self.count())
-                .any(|other| !gone(other) && came.iter().all(|(hello, _)| hello.number != other))
+        let own = self.number();
+        let mut came: Vec<Option<(Hello, TcpStream)>> = self.hellos.iter().map(|_| None).collect();
+        let missing = |came: &[Option<(Hello, TcpStream)>]| {
+            (own + 1..self.count()).any(|other| came[other].is_none() && !self.is_out(other))
         };
-        if missing(&came) {
-            accept(&listener, process, until, |hello, stream| {
-                came.extend(
-                    (hello.number > own && hello.number < self.count()).then_some((hello, stream)),
-                );
+        while missing(&came) && Instant::now() < until {
+            let turn = Instant::now() + BEAT;
+            accept(&listener, &self.process, turn, |hello, stream| {
+                // Not one that has been here before.
+                let known = self.hellos.get(hello.number).filter(|_| hello.number > own);
+                if known.is_some_and(|known| (&known.host, &known.pid) == (&hello.host, &hello.pid))
+                {
+                    let number = hello.number;
+                    came[number] = Some((hello, stream));
+                }
                 (!missing(&came)).then_some(())
             })?;
         }
-        came.sort_by_key(|(hello, _)| hello.number);
-        self.leave_out(&came)?;
-        let address = self.places[own].clone();
-        let (process, hello) =
-            (Process { number: 0, count: 1 + came.len(), ..process.clone() }, hello);
-        let connected = welcome(&address, hello, came, listener)?;
+        let out =
+            self.hellos.iter().filter(|other| other.number != own && came[other.number].is_none());
+        for other in out {
+            if !kill(&other.pid) {
+                return Err(Error::machine(format!(
+                    "process {} on {} does not answer and cannot be killed, so that the others may not go on",
+                    other.origin, other.host.0
+                )));
+            }
+        }
+        let came: Vec<(Hello, TcpStream)> = came.into_iter().flatten().collect();
+        let process = Process { number: 0, count: 1 + came.len(), ..self.process.clone() };
+        let connected = welcome(&self.places[own], hello, came, listener)?;
         Links::open(process, connected, self.deadline)
     }
 
-    /// Sees to it that those who did not come cannot go on by themselves: they are dead, or are killed now, or are the fewer.
-    fn leave_out(&self, came: &[(Hello, TcpStream)]) -> Result<()> {
-        let own = &self.hellos[self.number()];
-        let mut doubtful = 0;
-        for out in &self.hellos {
-            let here = out.number == own.number
-                || came.iter().any(|(hello, _)| hello.number == out.number);
-            if here {
+    /// Asks a process that may lead to be one of those that go on with it: its connection, where all listen, and who they are. None
+    /// where it is out.
+    fn follow(&self, leader: usize, hello: &Hello) -> Option<(TcpStream, Vec<String>, Vec<Hello>)> {
+        while !self.is_out(leader) {
+            let asked = reach(&self.places[leader], Instant::now()).and_then(|mut stream| {
+                introduce(&mut stream, &self.process, hello).map_err(broken)?;
+                stream.set_read_timeout(Some(BEAT)).map_err(broken)?;
+                Ok(stream)
+            });
+            let Ok(mut first) = asked else {
+                std::thread::sleep(Duration::from_millis(20));
                 continue;
-            }
-            let dead = match out.host == own.host {
-                true => kill(&out.pid),
-                false => lock(&self.inbox).left[out.number],
             };
-            doubtful += usize::from(!dead);
+            // It may have much to do before it hears of the failure.
+            loop {
+                match first.peek(&mut [0]) {
+                    Ok(0) => break,
+                    Ok(_) => {
+                        first.set_read_timeout(Some(GREETING)).ok()?;
+                        let Some(Message::Welcome(places)) = receive_message(&mut first) else {
+                            break;
+                        };
+                        let hellos = told_who(&mut first).ok()?;
+                        return (hellos.len() == places.len()).then_some((first, places, hellos));
+                    }
+                    Err(e) if is_early(&e) && !self.is_out(leader) => {}
+                    Err(_) => break,
+                }
+            }
         }
-        let left = 1 + came.len();
-        match doubtful == 0 || 2 * left > self.count() {
-            true => Ok(()),
-            false => Err(Error::machine(format!(
-                "{left} of {} processes are left, and others may go on without them: it is not known that they are dead",
-                self.count()
-            ))),
-        }
+        None
     }
 
-    /// What each process that is not in `others` was: its number and its host.
+    /// What each process that is not in `others` was: the number that its launcher gave it, and its host.
     pub fn without(&self, others: &Links) -> Vec<(usize, String)> {
         let is_left = |hello: &&Hello| {
             others.hellos.iter().all(|other| (&other.host, &other.pid) != (&hello.host, &hello.pid))
         };
         let lost = self.hellos.iter().filter(is_left);
-        lost.map(|hello| (hello.number, hello.host.0.clone())).collect()
+        lost.map(|hello| (hello.origin, hello.host.0.clone())).collect()
     }
 
     /// Whether a process has gone without a word.
@@ -495,12 +543,47 @@ impl Links {
         lock(&self.inbox).gone.contains(&true)
     }
 
-    /// Waits until a process takes its leave.
+    /// Processes that failed by themselves: of memory, say.
+    pub fn failed(&self) -> Vec<usize> {
+        let inbox = lock(&self.inbox);
+        let own =
+            |error: &Option<Error>| matches!(error, Some(Error::Machine(_) | Error::Device { .. }));
+        (0..self.count()).filter(|process| own(&inbox.failed_by[*process])).collect()
+    }
+
+    /// All processes have the answer: from now on nobody's failure is the others'.
+    pub fn is_solved(&self) {
+        self.solved.store(true, Ordering::Release);
+    }
+
+    /// Waits until a process takes its leave, whatever becomes of others.
     ///
     /// # Errors
     /// What it failed with, or that it is gone.
     pub fn until_left(&self, process: usize) -> Result<()> {
-        self.wait(process, &|| {}, |inbox| inbox.left[process].then_some(()))
+        let mut inbox = lock(&self.inbox);
+        loop {
+            if inbox.left[process] {
+                return inbox.failed_by[process].clone().map_or(Ok(()), Err);
+            }
+            if inbox.gone[process] {
+                return Err(Error::Fault {
+                    rank: 0,
+                    device: "host".into(),
+                    iteration: 0,
+                    operation: "report".into(),
+                    cause: format!(
+                        "process {process} on {} has gone before it had told the answer",
+                        self.host(process)
+                    ),
+                });
+            }
+            let nap = Duration::from_millis(20);
+            inbox = self.changed.wait_timeout(inbox, nap).unwrap_or_else(PoisonError::into_inner).0;
+            if inbox.heard[process].is_some_and(|at| at.elapsed() > self.deadline) {
+                inbox.gone[process] = true;
+            }
+        }
     }
 
     /// Notes a failure, which ends all that waits here.
@@ -519,6 +602,10 @@ impl Links {
             FOLLOWS.store(false, Ordering::Relaxed);
         }
         drop(inbox);
+        self.changed.notify_all();
+        if self.solved.load(Ordering::Acquire) {
+            return;
+        }
         match self.hearer() {
             Some(hears) => hears.gone(process, why),
             None => self.fail(&Error::machine(format!(
@@ -554,12 +641,17 @@ impl Links {
             }
             Message::Beats { ref beats, .. } if beats.is_empty() => {}
             message => {
-                if let Message::Bye = message {
-                    inbox.left[from] = true;
-                    self.changed.notify_all();
+                match &message {
+                    Message::Bye => inbox.left[from] = true,
+                    Message::Fails(error) => {
+                        inbox.failed_by[from].get_or_insert_with(|| error.clone());
+                    }
+                    _ => {}
                 }
+                self.changed.notify_all();
                 drop(inbox);
-                match (self.hearer(), message) {
+                let hearer = self.hearer().filter(|_| !self.solved.load(Ordering::Acquire));
+                match (hearer, message) {
                     (Some(hears), message) => hears.hears(from, message),
                     (None, Message::Fails(error)) => self.fail(&error),
                     (None, _) => {}
@@ -570,7 +662,7 @@ impl Links {
     }
 
     /// Takes leave of all others, once.
-    fn bye(&self) {
+    pub fn bye(&self) {
         if self.bye.set(()).is_ok() {
             self.send_all(&Message::Bye);
         }
@@ -579,7 +671,6 @@ impl Links {
 
 impl Drop for Links {
     fn drop(&mut self) {
-        self.bye();
         for stream in self.links.iter().flatten() {
             // Wakes the thread that reads.
             let _ = lock(stream).shutdown(Shutdown::Both);
@@ -590,6 +681,12 @@ impl Drop for Links {
 fn named(name: String, body: impl FnOnce() + Send + 'static) -> Result<()> {
     let started = std::thread::Builder::new().name(name).spawn(body);
     started.map(drop).map_err(|e| Error::machine(format!("cannot start a thread: {e}")))
+}
+
+/// Whether something was to be tried again.
+fn is_early(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind as K;
+    matches!(error.kind(), K::WouldBlock | K::TimedOut | K::Interrupted)
 }
 
 fn broken(error: std::io::Error) -> Error {
@@ -623,7 +720,13 @@ fn beat(links: &Weak<Links>) {
         std::thread::sleep(BEAT);
         let Some(links) = links.upgrade() else { return };
         let (first, beats) = links.hearer().map(|hears| hears.beats()).unwrap_or_default();
-        links.send_all(&Message::Beats { first, beats });
+        let body = postcard::to_stdvec(&Message::Beats { first, beats }).unwrap_or_default();
+        for (to, stream) in links.links.iter().enumerate() {
+            // Where something is being sent, that is sign of life enough.
+            if stream.as_ref().is_some_and(|stream| stream.try_lock().is_ok()) {
+                links.post(to, 0, &[&body]);
+            }
+        }
     }
 }
 
@@ -679,7 +782,9 @@ fn host() -> (String, String) {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default().trim().to_string();
     let name = read("/proc/sys/kernel/hostname");
     let name = if name.is_empty() { "this host".into() } else { name };
-    (name, read("/proc/sys/kernel/random/boot_id"))
+    // Containers of one host see each other's processes only if they share them.
+    let space = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    (name, format!("{} {}", read("/proc/sys/kernel/random/boot_id"), space.display()))
 }
 
 fn own_pid() -> (i32, String) {
@@ -698,15 +803,21 @@ fn started(pid: i32) -> Option<String> {
 fn own_hello(process: &Process, port: u16) -> Hello {
     let version = concat!(env!("CARGO_PKG_VERSION"), " ", env!("HIVE_COMMIT")).to_string();
     let (number, count) = (process.number, process.count);
-    Hello { number, count, version, host: host(), pid: own_pid(), port }
+    let origin = process.origin;
+    Hello { number, count, origin, version, host: host(), pid: own_pid(), port }
 }
 
 /// Listens to a new connection until it has said who it is; without the fingerprint it gets no answer.
 fn greet(mut stream: TcpStream, secret: [u8; 32], to: &Sender<(Hello, TcpStream)>) {
     let mut shown = [0; 40];
     let ready = stream.set_nonblocking(false).and_then(|()| stream.set_read_timeout(Some(SHOWING)));
-    if ready.is_err() || stream.read_exact(&mut shown).is_err() {
-        return;
+    let until = Instant::now() + SHOWING;
+    let mut read = 0;
+    while read < shown.len() {
+        match stream.read(&mut shown[read..]) {
+            Ok(some) if ready.is_ok() && some > 0 && Instant::now() < until => read += some,
+            _ => return,
+        }
     }
     if shown[..8] != MAGIC || shown[8..] != secret {
         return;
@@ -828,6 +939,10 @@ fn welcome(
         streams.push(Some(stream));
     }
     // Who is who follows from what everybody said to number 0.
+    let count = hellos.len();
+    for (number, hello) in hellos.iter_mut().enumerate() {
+        (hello.number, hello.count) = (number, count);
+    }
     let all = postcard::to_stdvec(&hellos).unwrap_or_default();
     for stream in streams.iter_mut().flatten() {
         let told = Message::Said { label: "processes".into(), bytes: all.clone(), last: true };
@@ -894,19 +1009,16 @@ fn meet_others(
     listener: TcpListener,
     until: Instant,
 ) -> Result<Connected> {
-    let (_, hellos) = told_who(&mut first, |hello| hello.number == process.number)?;
+    let hellos = told_who(&mut first)?;
     meet_all(process, hello, (first, places), hellos, listener, until)
 }
 
-/// Who takes part, as number 0 tells behind its welcome, and the place of one of them.
-fn told_who(first: &mut TcpStream, own: impl Fn(&Hello) -> bool) -> Result<(usize, Vec<Hello>)> {
-    let hellos: Vec<Hello> = match receive_message(first) {
-        Some(Message::Said { bytes, .. }) => postcard::from_bytes(&bytes).unwrap_or_default(),
-        _ => Vec::new(),
-    };
-    let place = hellos.iter().position(own);
-    let place = place.ok_or_else(|| Error::machine("process 0 did not say who takes part"))?;
-    Ok((place, hellos))
+/// Who takes part, by number, as number 0 tells behind its welcome.
+fn told_who(first: &mut TcpStream) -> Result<Vec<Hello>> {
+    match receive_message(first) {
+        Some(Message::Said { bytes, .. }) => Ok(postcard::from_bytes(&bytes).unwrap_or_default()),
+        _ => Err(Error::machine("process 0 did not say who takes part")),
+    }
 }
 
 fn meet_all(
@@ -934,7 +1046,10 @@ fn meet_all(
     let mut missing = count - 1 - number;
     if missing > 0 {
         accept(&listener, process, until, |hello, stream| {
-            if hello.number > *number && hello.number < *count && streams[hello.number].is_none() {
+            let known = hellos.get(hello.number).filter(|_| hello.number > *number);
+            if known.is_some_and(|known| (&known.host, &known.pid) == (&hello.host, &hello.pid))
+                && streams[hello.number].is_none()
+            {
                 streams[hello.number] = Some(stream);
                 missing -= 1;
             }
@@ -965,6 +1080,7 @@ mod tests {
             number: 1,
             count: 2,
             version: "0.1.0".into(),
+            origin: 1,
             host: ("h".into(), "b".into()),
             pid: (7, "9".into()),
             port: 4,
