@@ -1,7 +1,6 @@
 //! `hive launch`: several processes of this program on this host, that make up one fleet.
 
 use super::console::{end, err, error};
-use crate::processes::new_token;
 use crate::{Error, Result};
 use clap::Parser;
 use rustix::process::{Pid, Signal, kill_process};
@@ -113,6 +112,14 @@ fn heard(mut from: ChildStderr) -> Result<JoinHandle<Vec<u8>>> {
     };
     let started = std::thread::Builder::new().name("listen".into()).spawn(body);
     started.map_err(|e| Error::machine(format!("cannot start a thread: {e}")))
+}
+
+/// A token that nobody can guess.
+fn new_token() -> Result<String> {
+    let mut bytes = [0; 16];
+    let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    read.map_err(|e| Error::machine(format!("/dev/urandom cannot be read: {e}")))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// A port that nobody listens on now.

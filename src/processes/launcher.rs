@@ -186,15 +186,6 @@ fn first_host(list: &str) -> String {
     }
 }
 
-/// A token that nobody can guess.
-pub(crate) fn new_token() -> Result<String> {
-    let mut bytes = [0; 16];
-    let read = std::fs::File::open("/dev/urandom")
-        .and_then(|mut file| std::io::Read::read_exact(&mut file, &mut bytes));
-    read.map_err(|e| Error::machine(format!("/dev/urandom cannot be read: {e}")))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,6 +7,6 @@
 mod launcher;
 mod links;
 
+pub(crate) use launcher::Process;
 pub use launcher::{OnFailure, Ranks};
-pub(crate) use launcher::{Process, new_token};
 pub(crate) use links::{Hears, Links, Message, another_speaks, leave};
