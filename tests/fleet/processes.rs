@@ -245,7 +245,18 @@ fn launched(arguments: &str, output: Stdio) -> (Child, Vec<u32>) {
     }
     let all = children(&launcher);
     assert_eq!(all.len(), 4);
+    while !all.iter().all(|pid| is_linked(*pid)) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(10));
+    }
     (launcher, all)
+}
+
+/// Whether a process has found the others: a thread then says that it lives.
+fn is_linked(pid: u32) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let mut names =
+        threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("comm")).ok());
+    names.any(|name| name.trim() == "hive-beats")
 }
 
 fn strike(signal: &str, pid: u32) {
@@ -269,7 +280,7 @@ fn those_who_are_left_find_the_same_answer() {
             let path = left.to_str().unwrap();
             let arguments = format!("{arguments} --on-failure continue --output {path}");
             let (launcher, all) = launched(&arguments, Stdio::piped());
-            std::thread::sleep(Duration::from_millis(600));
+            std::thread::sleep(Duration::from_millis(400));
             victims.iter().for_each(|victim| strike(signal, all[*victim]));
             let ended = launcher.wait_with_output().unwrap();
             let told = String::from_utf8_lossy(&ended.stderr).into_owned();
