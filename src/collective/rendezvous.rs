@@ -101,6 +101,9 @@ pub struct Rendezvous {
     processes: Vec<Range<usize>>,
 }
 
+/// The number of the program where none has begun; a member that has ended none has ended number 0.
+const NO_PROGRAM: u64 = 1;
+
 /// A step that takes longer counts as hung.
 pub const STEP_LIMIT: Duration = Duration::from_secs(300);
 
@@ -131,7 +134,7 @@ impl Rendezvous {
             beats: (0..world).map(|_| AtomicU64::new(0)).collect(),
             busy: (0..world).map(|_| AtomicBool::new(false)).collect(),
             ended: (0..world).map(|_| AtomicU64::new(0)).collect(),
-            program: AtomicU64::new(0),
+            program: AtomicU64::new(NO_PROGRAM),
             members: devices.iter().map(|d| Mutex::new(member(d))).collect(),
             board: devices.iter().map(|_| Default::default()).collect(),
             watched: Mutex::new(Vec::new()),
@@ -540,11 +543,9 @@ impl Hears for Rendezvous {
     fn beats(&self) -> (usize, Vec<u64>) {
         let Some((own, _)) = &self.links else { return (0, Vec::new()) };
         // Between programs a process lives as long as it says so.
-        let idle = own.clone().all(|rank| {
-            let ended = self.ended[rank].load(Ordering::Acquire);
-            ended >= self.program.load(Ordering::Acquire)
-        });
-        if idle {
+        let program = self.program.load(Ordering::Acquire);
+        let has_ended = |rank: usize| self.ended[rank].load(Ordering::Acquire) >= program;
+        if program == NO_PROGRAM || own.clone().all(has_ended) {
             own.clone().for_each(|rank| self.beat(rank));
         }
         let beats = self.beats[own.clone()].iter().map(|beats| beats.load(Ordering::Relaxed));

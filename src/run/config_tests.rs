@@ -60,6 +60,7 @@ fn every_flag_is_a_key_of_the_file_and_every_key_a_flag() {
         json: Some("j".into()),
         output: Some("o".into()),
         output_format: Some(ResultFormat::Csv),
+        rendezvous: Some("h:1".into()),
         fault: Some("0:0:fail".parse().unwrap()),
         perturb: Some(1),
         pretend: Some("t4".parse().unwrap()),
