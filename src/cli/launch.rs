@@ -33,12 +33,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The processes that have not ended.
 type Running = Arc<Mutex<Vec<Option<Child>>>>;
 
-pub(super) fn launch(args: Launch) -> Result<()> {
-    if args.command.first().is_none_or(|first| first != "run") {
-        return Err(Error::input(
-            "hive launch starts hive run: write hive launch --procs N -- run ...",
-        ));
-    }
+/// `goes_on` says whether a command goes on without processes that fail.
+pub(super) fn launch(args: Launch, goes_on: fn(&[OsString]) -> Result<bool>) -> Result<()> {
+    // Those who go on take as long as they need.
+    let patience = (!goes_on(&args.command)?).then_some(PATIENCE);
     let program = std::env::current_exe()
         .map_err(|e| Error::machine(format!("this program's file is not known: {e}")))?;
     let token = new_token()?;
@@ -49,9 +47,8 @@ pub(super) fn launch(args: Launch) -> Result<()> {
         let mut command = Command::new(&program);
         // Signals of a terminal come by way of this process alone.
         command.args(&args.command).stdin(Stdio::null()).process_group(0);
-        let size = args.procs.to_string();
-        command.env("HIVE_RANK", number.to_string()).env("HIVE_WORLD_SIZE", &size);
-        command.env("HIVE_LOCAL_RANK", number.to_string()).env("HIVE_LOCAL_WORLD_SIZE", size);
+        command.env("HIVE_RANK", number.to_string());
+        command.env("HIVE_WORLD_SIZE", args.procs.to_string());
         command.env("HIVE_ADDR", &address).env("HIVE_TOKEN", &token);
         if number > 0 {
             command.stderr(Stdio::piped());
@@ -67,20 +64,14 @@ pub(super) fn launch(args: Launch) -> Result<()> {
             }
         }
     }
-    // Where others may go on after a failure they take as long as they need.
-    let words = args.command.iter().filter_map(|word| word.to_str());
-    let goes_on =
-        words.clone().any(|word| word.contains("continue") || word.starts_with("--config"));
-    let patience = (!goes_on).then_some(PATIENCE);
     let statuses = wait(&running, usize::from(args.procs), patience);
     let codes: Vec<u8> = statuses.iter().map(code).collect();
     if codes.contains(&0) {
         // Nobody ends so before the answer was told.
         end(0);
     }
-    // Process 0 has told what there is to tell, unless it was killed or knew of nothing.
-    let killed = statuses[0].code().is_none();
-    if killed {
+    // Process 0 has told what there is to tell, unless it was killed.
+    if statuses[0].code().is_none() {
         let others = said.into_iter().map(|said| said.join().unwrap_or_default());
         let first = others.zip(&codes[1..]).find(|(said, code)| **code != 0 && !said.is_empty());
         match first {

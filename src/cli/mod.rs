@@ -75,7 +75,7 @@ fn parts() -> Vec<(Command, Run)> {
         part(doctor::doctor, ["hive doctor", "hive doctor --json -"]),
         #[cfg(unix)]
         part(
-            launch::launch,
+            |args| launch::launch(args, run::goes_on),
             [
                 "hive launch --procs 4 -- run bfs --graph web.mtx --devices host:4",
                 "hive launch --procs 2 -- run pagerank --graph rmat:16 --devices host:8 --top 10",

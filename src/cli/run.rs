@@ -234,10 +234,8 @@ fn attempt_on(
     fleet: &Fleet,
     clock: &mut Clock,
 ) -> Result<Option<Outcome>> {
-    fleet.same("command", fingerprint(&config))?;
-    if fleet.info().processes > 1 {
-        fleet.same("file", files(workload, &config))?;
-    }
+    fleet.same("command", || fingerprint(&config))?;
+    fleet.same("file", || files(workload, &config))?;
     let (job, prepared) = match loaded {
         None => {
             let job = Job::on_array(workload, config)?;
@@ -245,9 +243,7 @@ fn attempt_on(
             (job, prepared)
         }
         Some(loaded) => {
-            if fleet.info().processes > 1 {
-                fleet.same("graph", loaded.graph.fingerprint())?;
-            }
+            fleet.same("graph", || loaded.graph.fingerprint())?;
             phase("preparing the graph", || ready(workload, config, loaded, fleet, clock))?
         }
     };
@@ -279,6 +275,21 @@ fn files(workload: &Workload, config: &RunConfig) -> u64 {
 /// Differs where options do.
 fn fingerprint(config: &RunConfig) -> u64 {
     xxhash_rust::xxh3::xxh3_64(&serde_json::to_vec(config).unwrap_or_default())
+}
+
+/// Whether the command of a process, from `run` on, goes on without those that fail.
+pub(super) fn goes_on(command: &[OsString]) -> Result<bool> {
+    let told = |e: &clap::Error| Error::input(super::arguments::one_line(e));
+    let words = std::iter::once("hive".into()).chain(command.iter().cloned());
+    let matches = super::command().try_get_matches_from(words).map_err(|e| told(&e))?;
+    let Some(("run", matches)) = matches.subcommand() else {
+        return Err(Error::input(
+            "hive launch starts hive run: write hive launch --procs N -- run ...",
+        ));
+    };
+    let Some((name, matches)) = matches.subcommand() else { return Ok(false) };
+    let Some(workload) = workload(name) else { return Ok(false) };
+    Ok(resolve(workload, matches)?.on_failure == OnFailure::Continue)
 }
 
 /// Finds where to start, and brings the graph into the workload's form. GPUs do the latter, so that both are done at once;

@@ -6,16 +6,11 @@
 use super::host::fold;
 use super::{Collective, Dtype, Element, MergeOp, Seat, Span, Split};
 use crate::error::Result;
-use crate::processes::Links;
+use crate::processes::Members;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// Merges arrays that lie in the host memory of several processes.
-pub(crate) struct AcrossCollective {
-    pub links: Arc<Links>,
-    /// By process, the ranks of its replicas.
-    pub processes: Vec<Range<usize>>,
-}
+pub(crate) struct AcrossCollective(pub Members);
 
 impl Collective for AcrossCollective {
     fn name(&self) -> &'static str {
@@ -37,8 +32,8 @@ impl Collective for AcrossCollective {
 
 impl AcrossCollective {
     fn merge_as<T: Element>(&self, seat: &Seat, span: Span, split: &Split) -> Result<()> {
-        let rank = seat.rank;
-        let own = self.links.number();
+        let (rank, AcrossCollective(members)) = (seat.rank, self);
+        let (links, here) = (&members.links, members.own());
         let meet = || {
             let ticket = span.ticket(seat, split.fingerprint());
             seat.rendezvous.meet(rank, ticket, [span.address, 0, 0, 0])
@@ -49,7 +44,6 @@ impl AcrossCollective {
             let range = split.range(of);
             range.start as usize..range.end as usize
         };
-        let others = || (0..self.processes.len()).filter(|process| *process != own);
         let local = |rank: usize, range: Range<usize>| -> &[T] {
             // SAFETY: a live array of `span.length` elements of a replica of this process, between meetings in which nobody
             // writes this part of it: in the first shot all but the owner's own copy, in the second the owner's.
@@ -58,54 +52,50 @@ impl AcrossCollective {
             }
         };
         if span.op != MergeOp::Gather {
-            for process in others() {
-                for to in self.processes[process].clone() {
+            for process in members.others() {
+                for to in members.of(process) {
                     let slice = local(rank, range(to));
-                    self.links.send_data(process, rank, to, bytemuck::cast_slice(slice));
+                    links.send_data(process, rank, to, bytemuck::cast_slice(slice));
                 }
             }
             let mine = range(rank);
             let mut sum: Vec<T> = crate::memory::zeros(span.label, mine.len())?;
             let mut theirs: Vec<T> = crate::memory::zeros(span.label, mine.len())?;
-            for (process, ranks) in self.processes.iter().enumerate() {
-                for from in ranks.clone() {
-                    let values = match process == own {
-                        true => local(from, mine.clone()),
-                        false => {
-                            let into = bytemuck::cast_slice_mut(&mut theirs);
-                            self.links.take_data(process, (from, rank), into, &alive)?;
-                            &theirs
-                        }
-                    };
-                    fold(&mut sum, values, span.op, from == 0);
-                }
+            for from in 0..places.len() {
+                let values = match members.process_of(from).filter(|_| !here.contains(&from)) {
+                    None => local(from, mine.clone()),
+                    Some(process) => {
+                        let into = bytemuck::cast_slice_mut(&mut theirs);
+                        links.take_data(process, (from, rank), into, &alive)?;
+                        &theirs
+                    }
+                };
+                fold(&mut sum, values, span.op, from == 0);
             }
             // Nobody of this process reads its own slice of this copy any more.
             write(span.address, mine.start, &sum);
             meet()?;
         }
-        for process in others() {
+        for process in members.others() {
             let slice = local(rank, range(rank));
             // Once a process: the first of its replicas takes it, for all.
-            let to = self.processes[process].start;
-            self.links.send_data(process, rank, to, bytemuck::cast_slice(slice));
+            let to = members.of(process).start;
+            links.send_data(process, rank, to, bytemuck::cast_slice(slice));
         }
-        let first = self.processes[own].start;
-        if rank == first {
-            for process in others() {
-                for from in self.processes[process].clone() {
+        if rank == here.start {
+            for process in members.others() {
+                for from in members.of(process) {
                     let theirs = range(from);
                     let mut values: Vec<T> = crate::memory::zeros(span.label, theirs.len())?;
                     let into = bytemuck::cast_slice_mut(&mut values);
-                    self.links.take_data(process, (from, rank), into, &alive)?;
+                    links.take_data(process, (from, rank), into, &alive)?;
                     write(span.address, theirs.start, &values);
                 }
             }
         }
         meet()?;
         for from in 0..places.len() {
-            let here = self.processes[own].contains(&from);
-            let holder = if here { from } else { first };
+            let holder = if here.contains(&from) { from } else { here.start };
             if holder != rank {
                 write(span.address, range(from).start, local(holder, range(from)));
             }

@@ -8,7 +8,7 @@
 use crate::collective::Dtype;
 use crate::device::{Context, Pinned, Watch};
 use crate::error::{Error, Result};
-use crate::processes::{Hears, Links, Message};
+use crate::processes::{Hears, Members, Message};
 use std::any::Any;
 use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
@@ -95,10 +95,8 @@ pub struct Rendezvous {
     deadline: Duration,
     step_limit: Duration,
     spin: bool,
-    /// The members of this process, and links to the other processes, where there are some.
-    links: Option<(Range<usize>, Arc<Links>)>,
-    /// By process, the ranks of its members.
-    processes: Vec<Range<usize>>,
+    /// Whose members these are, where the fleet spans several processes.
+    processes: Option<Members>,
 }
 
 /// The number of the program where none has begun; a member that has ended none has ended number 0.
@@ -141,8 +139,7 @@ impl Rendezvous {
             deadline,
             step_limit: STEP_LIMIT,
             spin: world <= cores,
-            links: None,
-            processes: Vec::new(),
+            processes: None,
         }
     }
 
@@ -152,19 +149,18 @@ impl Rendezvous {
     }
 
     /// The same, where members are those of several processes, by process.
-    pub(crate) fn across(self, links: Arc<Links>, processes: Vec<Range<usize>>) -> Rendezvous {
-        let own = processes[links.number()].clone();
-        Rendezvous { links: Some((own, links)), processes, spin: false, ..self }
+    pub(crate) fn across(self, processes: Members) -> Rendezvous {
+        Rendezvous { processes: Some(processes), spin: false, ..self }
     }
 
-    /// Whether members are of several processes.
-    pub(crate) fn spans_processes(&self) -> bool {
-        self.processes.len() > 1
+    /// The processes, where there are several.
+    pub(crate) fn processes(&self) -> Option<&Members> {
+        self.processes.as_ref()
     }
 
-    /// The process of a member; none where there is but one.
-    pub(crate) fn process_of(&self, rank: usize) -> Option<usize> {
-        self.processes.iter().position(|ranks| ranks.contains(&rank))
+    /// The ranks of this process's members.
+    pub(crate) fn own(&self) -> Range<usize> {
+        self.processes.as_ref().map_or(0..self.members.len(), Members::own)
     }
 
     /// A number of the fleet's own.
@@ -290,8 +286,8 @@ impl Rendezvous {
         let first = state.failure.is_none();
         state.failure.get_or_insert_with(|| error.clone());
         drop(state);
-        if let Some((_, links)) = &self.links {
-            links.fail(error);
+        if let Some(processes) = &self.processes {
+            processes.links.fail(error);
         }
         self.fail();
         first
@@ -299,8 +295,8 @@ impl Rendezvous {
 
     /// Tells the other processes, if there are any.
     fn tell(&self, message: &Message) {
-        if let Some((_, links)) = &self.links {
-            links.send_all(message);
+        if let Some(processes) = &self.processes {
+            processes.links.send_all(message);
         }
     }
 
@@ -336,7 +332,7 @@ impl Rendezvous {
     /// by rank.
     pub fn meet(&self, rank: usize, ticket: Ticket, payload: Payload) -> Result<Vec<Payload>> {
         // Not under the lock: those who read what comes need it.
-        if self.links.is_some() {
+        if self.processes.is_some() {
             self.tell(&ticket.told(rank, payload));
         }
         let mut state = lock(&self.state);
@@ -488,7 +484,7 @@ fn kept(text: &str) -> Option<&'static str> {
 
 impl Hears for Rendezvous {
     fn hears(&self, from: usize, message: Message) {
-        let Some(theirs) = self.processes.get(from) else { return };
+        let theirs = self.processes.as_ref().map_or(0..0, |processes| processes.of(from));
         match message {
             Message::Arrives { rank, label, operation, ticket, payload }
                 if theirs.contains(&rank) =>
@@ -521,13 +517,13 @@ impl Hears for Rendezvous {
     }
 
     fn gone(&self, process: usize, why: &str) {
-        let Some(theirs) = self.processes.get(process) else { return };
-        let Some((own, links)) = &self.links else { return };
+        let Some(processes) = &self.processes else { return };
         // What it was doing is not known: about what those here do.
-        let Member { iteration, operation, device } = lock(&self.members[own.start]).clone();
-        let host = links.host(process);
+        let first = processes.own().start;
+        let Member { iteration, operation, device } = lock(&self.members[first]).clone();
+        let host = &processes.links.host(process).name;
         self.poison(Error::Fault {
-            rank: theirs.start,
+            rank: processes.of(process).start,
             device,
             iteration,
             operation: operation.into(),
@@ -536,12 +532,11 @@ impl Hears for Rendezvous {
     }
 
     fn alive(&self) {
-        let own = self.links.iter().flat_map(|(own, _)| own.clone());
-        own.for_each(|rank| self.beat(rank));
+        self.own().for_each(|rank| self.beat(rank));
     }
 
     fn beats(&self) -> (usize, Vec<u64>) {
-        let Some((own, _)) = &self.links else { return (0, Vec::new()) };
+        let own = self.own();
         // Between programs a process lives as long as it says so.
         let program = self.program.load(Ordering::Acquire);
         let has_ended = |rank: usize| self.ended[rank].load(Ordering::Acquire) >= program;

@@ -25,6 +25,7 @@ use crate::device::Side;
 use crate::error::{Error, Result};
 use crate::processes::Links;
 pub use crate::processes::{OnFailure, Ranks};
+use bytemuck::Pod;
 use serde::Serialize;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -158,15 +159,11 @@ struct Member {
 /// The replicas of this process and their threads.
 pub struct Fleet {
     info: FleetInfo,
-    /// Rank of the first of these.
-    first: usize,
     members: Vec<Member>,
     rendezvous: Arc<Rendezvous>,
     /// A program is running.
     running: AtomicBool,
     dead: AtomicBool,
-    /// To the other processes.
-    links: Option<Arc<Links>>,
 }
 
 /// The replica whose programs a thread runs.
@@ -222,9 +219,10 @@ impl Fleet {
     /// `error` itself where it is not that of another process; [`Error::Machine`] where it is not sure that those who do not
     /// come have ended.
     pub(crate) fn without_failed(&self, config: FleetConfig, error: Error) -> Result<Fleet> {
-        let Some(links) = &self.links else { return Err(error) };
+        let Some(members) = self.rendezvous.processes() else { return Err(error) };
+        let links = &members.links;
         let failed = match &error {
-            Error::Fault { rank, .. } => self.rendezvous.process_of(*rank),
+            Error::Fault { rank, .. } => members.process_of(*rank),
             _ => None,
         };
         let mut culprits = links.failed();
@@ -251,31 +249,38 @@ impl Fleet {
     /// # Errors
     /// What another failed with before it had the answer, or the first before it had told it.
     pub(crate) fn until_told(&self) -> Result<()> {
-        let Some(links) = &self.links else { return Ok(()) };
-        self.same("answer", 0)?;
-        links.is_solved();
-        if self.info.process == 0 { Ok(()) } else { links.until_left(0) }
+        let Some(links) = self.links() else { return Ok(()) };
+        links.all("answer", Vec::new())?;
+        links.solved();
+        if self.info.process == 0 { Ok(()) } else { links.until_first_left() }
     }
 
     /// Whether all of its processes are on one host.
     pub(crate) fn is_on_one_host(&self) -> bool {
-        self.links.as_ref().is_none_or(|links| links.are_together())
+        self.links().is_none_or(|links| links.are_together())
     }
 
-    /// Hands `own` to all processes of the fleet and returns what all handed over, by number.
+    fn links(&self) -> Option<&Arc<Links>> {
+        self.rendezvous.processes().map(|members| &members.links)
+    }
+
+    /// What all processes have of something, one after another, by number.
     ///
     /// # Errors
     /// What another process failed with, or that it is gone.
-    pub(crate) fn all(&self, label: &str, own: Vec<u8>) -> Result<Vec<Vec<u8>>> {
-        self.links.as_ref().map_or(Ok(vec![own.clone()]), |links| links.all(label, own))
+    pub(crate) fn concat<T: Pod>(&self, label: &str, own: Vec<T>) -> Result<Vec<T>> {
+        let Some(links) = self.links() else { return Ok(own) };
+        let all = links.all(label, bytemuck::cast_slice(&own).to_vec())?;
+        Ok(all.iter().flat_map(|part| bytemuck::pod_collect_to_vec(part)).collect())
     }
 
-    /// Refuses to go on where processes differ in `what`, of which each hands over a fingerprint.
+    /// Refuses to go on where processes differ in `what`, of which each hands over a fingerprint; one process has none to make.
     ///
     /// # Errors
     /// [`Error::Input`], the same on all.
-    pub(crate) fn same(&self, what: &str, fingerprint: u64) -> Result<()> {
-        let all = self.all(what, fingerprint.to_le_bytes().to_vec())?;
+    pub(crate) fn same(&self, what: &str, fingerprint: impl FnOnce() -> u64) -> Result<()> {
+        let Some(links) = self.links() else { return Ok(()) };
+        let all = links.all(what, fingerprint().to_le_bytes().to_vec())?;
         match all.iter().position(|other| *other != all[0]) {
             None => Ok(()),
             Some(other) => Err(Error::input(format!(
@@ -321,7 +326,7 @@ impl Fleet {
             .then(|| MEETING.lock().unwrap_or_else(PoisonError::into_inner));
         let program = Arc::new(program);
         let (sender, results) = channel();
-        for (rank, member) in (self.first..).zip(&self.members) {
+        for (rank, member) in (self.rendezvous.own().start..).zip(&self.members) {
             let (program, sender) = (program.clone(), sender.clone());
             let job: Job = Box::new(move |replica| {
                 let outcome = guarded(replica, &*program);
@@ -367,7 +372,7 @@ impl Fleet {
         while missing > 0 {
             match results.recv_timeout(Duration::from_millis(50)) {
                 Ok((rank, Ok(answer))) => {
-                    answers[rank - self.first] = Some(answer);
+                    answers[rank - self.rendezvous.own().start] = Some(answer);
                     missing -= 1;
                 }
                 Ok((_, Err(_))) => {
@@ -398,7 +403,7 @@ impl Fleet {
     /// Poisons the fleet when a replica that is inside a step or merge shows no sign of life: also
     /// one that nobody waits for, or that others wait for inside a library.
     fn watch(&self, seen: &mut [(Option<u64>, Instant)]) {
-        for (rank, (beats, since)) in (self.first..).zip(seen) {
+        for (rank, (beats, since)) in (self.rendezvous.own().start..).zip(seen) {
             let now = self.rendezvous.owed_beats(rank);
             if now.is_none() || now != *beats {
                 (*beats, *since) = (now, Instant::now());
@@ -445,7 +450,7 @@ impl Drop for Fleet {
         if self.dead.load(Ordering::Acquire) {
             return; // a thread may be stuck in the driver: leave it
         }
-        self.links.iter().for_each(|links| links.bye());
+        self.links().into_iter().for_each(|links| links.bye());
         for member in &mut self.members {
             if let Some(thread) = member.thread.take() {
                 let _ = thread.join();

@@ -14,9 +14,8 @@ use crate::device::{
     Account, CudaDevice, Pretend, can_do_atomics, device_count, nccl_finding, nvrtc_finding, probe,
 };
 use crate::error::{Error, Result};
-use crate::processes::{Hears, Links, Message, Process};
+use crate::processes::{Hears, Links, Members, Message, Process};
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -136,62 +135,17 @@ struct Connection {
     shares: Shares,
     neighbours: Vec<Neighbour>,
     unique_id: Option<UniqueId>,
-    across: Option<Across>,
 }
 
-/// The processes of a fleet, and their replicas.
-#[derive(Clone)]
-struct Across {
-    links: Arc<Links>,
-    /// By process, the ranks of its replicas.
-    processes: Vec<Range<usize>>,
-}
-
-impl Across {
-    /// Finds the other processes, of which this one has so many replicas.
-    fn new(links: Arc<Links>, own: usize) -> Result<Across> {
-        let all = links.all("replicas", (own as u64).to_le_bytes().to_vec())?;
-        let mut processes = Vec::new();
-        let mut first = 0;
-        for bytes in &all {
-            let count = bytes.as_slice().try_into().map_or(0, u64::from_le_bytes) as usize;
-            processes.push(first..first + count.min(MAX_REPLICAS));
-            first = processes[processes.len() - 1].end;
-        }
-        if first > MAX_REPLICAS {
-            return Err(Error::input(format!(
-                "{first} replicas in {} processes: a fleet has at most {MAX_REPLICAS}; use fewer",
-                all.len()
-            )));
-        }
-        Ok(Across { links, processes })
-    }
-
-    fn own(&self) -> Range<usize> {
-        self.processes[self.links.number()].clone()
-    }
-
-    fn world(&self) -> usize {
-        self.processes.last().map_or(0, |last| last.end)
-    }
-
-    /// Replicas on this process's host.
-    fn here(&self) -> usize {
-        let host = self.links.host(self.links.number());
-        let here = (0..self.processes.len()).filter(|process| self.links.host(*process) == host);
-        here.map(|process| self.processes[process].len()).sum()
-    }
-
-    /// What is known of the devices of all, by rank.
-    fn devices(&self, own: &[DeviceInfo]) -> Result<Vec<DeviceInfo>> {
-        let all = self.links.all("devices", serde_json::to_vec(own).unwrap_or_default())?;
-        let read = |bytes: &Vec<u8>| serde_json::from_slice::<Vec<DeviceInfo>>(bytes).ok();
-        let all: Option<Vec<_>> = all.iter().map(read).collect();
-        let all: Vec<DeviceInfo> = all.unwrap_or_default().into_iter().flatten().collect();
-        match all.len() == self.world() {
-            true => Ok(all),
-            false => Err(Error::machine("a process did not say what it runs on; this is a bug")),
-        }
+/// What is known of the devices of all processes, by rank.
+fn all_devices(members: &Members, own: &[DeviceInfo]) -> Result<Vec<DeviceInfo>> {
+    let all = members.links.all("devices", serde_json::to_vec(own).unwrap_or_default())?;
+    let read = |bytes: &Vec<u8>| serde_json::from_slice::<Vec<DeviceInfo>>(bytes).ok();
+    let all: Option<Vec<_>> = all.iter().map(read).collect();
+    let all: Vec<DeviceInfo> = all.unwrap_or_default().into_iter().flatten().collect();
+    match all.len() == members.world() {
+        true => Ok(all),
+        false => Err(Error::machine("a process did not say what it runs on; this is a bug")),
     }
 }
 
@@ -251,9 +205,14 @@ fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> 
         Places::Host(count) => vec!["host".into(); *count],
         Places::Cuda(list) => list.iter().map(|o| format!("cuda:{o}")).collect(),
     };
-    let across = links.clone().map(|links| Across::new(links, names.len())).transpose()?;
-    let own = across.as_ref().map_or(0..names.len(), Across::own);
-    let world = across.as_ref().map_or(names.len(), Across::world);
+    let members = links.clone().map(|links| Members::new(links, names.len())).transpose()?;
+    let own = members.as_ref().map_or(0..names.len(), Members::own);
+    let world = members.as_ref().map_or(names.len(), Members::world);
+    if world > MAX_REPLICAS {
+        return Err(Error::input(format!(
+            "{world} replicas in all processes: a fleet has at most {MAX_REPLICAS}; use fewer"
+        )));
+    }
     check_fault(&config, world)?;
     if let (Places::Host(_), Some(limit)) = (&places, config.memory_limit) {
         return Err(Error::input(format!(
@@ -270,11 +229,11 @@ fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> 
     }
     let deadline = Duration::from_secs_f64(config.deadline_s);
     let step_limit = Duration::from_secs_f64(config.step_limit_s);
-    let rendezvous = match &across {
+    let rendezvous = match &members {
         None => Rendezvous::new(&names, deadline),
-        Some(Across { links, processes }) => {
+        Some(members) => {
             let all = vec!["host".to_string(); world];
-            Rendezvous::new(&all, deadline).across(links.clone(), processes.clone())
+            Rendezvous::new(&all, deadline).across(members.clone())
         }
     };
     let rendezvous = Arc::new(rendezvous.with_step_limit(step_limit));
@@ -282,7 +241,7 @@ fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> 
         let hears: Arc<dyn Hears> = rendezvous.clone();
         links.told_to(Arc::downgrade(&hears));
     }
-    let here = across.as_ref().map_or(world, Across::here);
+    let here = members.as_ref().map_or(world, Members::here);
     let starting: Vec<Starting> = own
         .clone()
         .map(|rank| {
@@ -299,8 +258,8 @@ fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> 
         .map(|s| s.opened.recv().map_err(|_| gone()).and_then(|o| o))
         .collect::<Result<_>>()?;
     let (mut devices, neighbours): (Vec<_>, Vec<_>) = opened.into_iter().unzip();
-    if let Some(across) = &across {
-        devices = across.devices(&devices)?;
+    if let Some(members) = &members {
+        devices = all_devices(members, &devices)?;
     }
     let shares = shares(&devices, config.pretend.as_ref());
     let connection = Connection {
@@ -309,7 +268,6 @@ fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> 
         shares: shares.clone(),
         neighbours: neighbours.into_iter().flatten().collect(),
         unique_id: if collective == "nccl" { Some(UniqueId::new()?) } else { None },
-        across,
     };
     for member in &starting {
         member.connect.send(connection.clone()).map_err(|_| gone())?;
@@ -336,7 +294,7 @@ fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> 
     };
     let members = starting.into_iter().map(|s| s.member).collect();
     let (running, dead) = (AtomicBool::new(false), AtomicBool::new(false));
-    Ok(Fleet { info, first: own.start, members, rendezvous, running, dead, links })
+    Ok(Fleet { info, members, rendezvous, running, dead })
 }
 
 fn check_config(config: &FleetConfig) -> Result<()> {
@@ -390,9 +348,7 @@ fn spawn(
         let Ok(connection) = connect_from.recv() else { return };
         let mut replica = match join(&seat, backend, &connection) {
             Ok((backend, collective)) => {
-                let first = connection.across.as_ref().map_or(0, |across| across.own().start);
-                let dealt = (connection.shares, first);
-                Replica::new(seat, dealt, (backend, collective), fault, perturb)
+                Replica::new(seat, connection.shares, (backend, collective), fault, perturb)
             }
             Err(error) => {
                 // The others may be waiting for this replica inside NCCL.
@@ -452,12 +408,9 @@ fn join(
     connection: &Connection,
 ) -> Result<(Backend, Box<dyn Collective>)> {
     let collective: Box<dyn Collective> = match &mut backend {
-        Backend::Host(_) => match &connection.across {
+        Backend::Host(_) => match seat.rendezvous.processes() {
             None => Box::new(HostCollective),
-            Some(Across { links, processes }) => {
-                let (links, processes) = (links.clone(), processes.clone());
-                Box::new(AcrossCollective { links, processes })
-            }
+            Some(members) => Box::new(AcrossCollective(members.clone())),
         },
         Backend::Cuda(device) => match (connection.collective, connection.unique_id) {
             ("nccl", Some(id)) => Box::new(NcclCollective::new(device, seat, id)?),

@@ -72,8 +72,6 @@ pub(crate) struct Clock {
 pub struct Replica {
     seat: Seat,
     shares: Shares,
-    /// Rank of the first replica of its process.
-    first: usize,
     pub(crate) backend: Backend,
     pub(super) collective: Box<dyn Collective>,
     fault: Option<Fault>,
@@ -90,7 +88,7 @@ pub struct Replica {
 impl Replica {
     pub(super) fn new(
         seat: Seat,
-        (shares, first): (Shares, usize),
+        shares: Shares,
         (backend, collective): (Backend, Box<dyn Collective>),
         fault: Option<Fault>,
         perturb: Option<u64>,
@@ -100,7 +98,6 @@ impl Replica {
         Replica {
             seat,
             shares,
-            first,
             backend,
             collective,
             fault,
@@ -124,7 +121,7 @@ impl Replica {
 
     /// Whether it is the first of its process, which brings back what is the same on all.
     pub(crate) fn leads(&self) -> bool {
-        self.seat.rank == self.first
+        self.seat.rank == self.seat.rendezvous.own().start
     }
 
     /// What replicas are dealt of work that is divided.
@@ -521,7 +518,7 @@ impl Replica {
             return Ok(vec![own]);
         }
         let place = self.seat.rendezvous.clone();
-        if place.spans_processes() {
+        if place.processes().is_some() {
             let what =
                 "replicas of several processes cannot share it; use one process (--ranks none)";
             return Err(self.owner().refuses(label, what));

@@ -1,12 +1,27 @@
 //! Processes that make up one fleet: who started them, and the links between them.
 //!
 //! A launcher starts as many processes as it is told, each with its number in its environment ([`launcher`]). They find each
-//! other at the address of number 0, and every two of them then have a connection ([`links`]). Over these go meetings of
-//! replicas, what host replicas merge, signs of life and failures.
+//! other at the address of number 0, and every two of them then have a connection ([`find`]). Over these links go meetings of
+//! replicas, what host replicas merge, signs of life and failures ([`links`], [`message`]). When one fails the others may find each
+//! other again ([`regroup`]).
 
+mod find;
+mod host;
 mod launcher;
 mod links;
+mod members;
+mod message;
+mod regroup;
 
 pub(crate) use launcher::Process;
 pub use launcher::{OnFailure, Ranks};
-pub(crate) use links::{Hears, Links, Message, another_speaks, leave};
+pub(crate) use links::{Hears, Links, another_speaks, leave};
+pub(crate) use members::Members;
+pub(crate) use message::Message;
+
+use crate::error::{Error, Result};
+
+fn named(name: String, body: impl FnOnce() + Send + 'static) -> Result<()> {
+    let started = std::thread::Builder::new().name(name).spawn(body);
+    started.map(drop).map_err(|e| Error::machine(format!("cannot start a thread: {e}")))
+}

@@ -140,8 +140,9 @@ pub struct RunConfig {
     #[cfg_attr(feature = "cli", arg(long, value_name = "SEED", hide = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub perturb: Option<u64>,
-    /// Test hook: each GPU passes for no more than one of this model: v100 | t4 | a100 | l40s | ...
-    #[cfg_attr(feature = "cli", arg(long, value_name = "MODEL", hide = true))]
+    /// Test hook: GPUs pass for no more than v100 | t4 | a100 | l40s | ..., itself, apart (without access to others), or 1/2 to
+    /// 1/16 of themselves; one for all, or one for each replica, as in itself,1/3.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "WHAT", hide = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pretend: Option<Pretend>,
     /// What belongs to workloads.

@@ -188,6 +188,8 @@ fn what_does_not_go_together_ends_all_in_one_line() {
         command.args(["launch", "--procs", "3", "--"]).args(arguments.split_whitespace());
         vec![command]
     };
+    check(launched("run cc --graph rmat:8 --nonsense"), &["--nonsense"]);
+    check(launched("sweep configs/smoke.toml"), &["hive launch starts hive run"]);
     check(launched("run cc --graph rmat:8 --devices host:2"), &["3 processes of this host"]);
     check(launched("run cc --graph no-such.mtx --devices host:3"), &["no-such.mtx: no such file"]);
 }

@@ -141,14 +141,10 @@ impl Algorithm for Filter {
         })?;
         let (kept, mut measured) = ReplicaAnswer::all(answers);
         let begin = Instant::now();
-        let kept = match alone || fleet.info().processes == 1 {
+        // Alone, the first replica of a process brings everything.
+        let kept = match alone {
             true => kept.concat(),
-            // Of all processes, by rank.
-            false => {
-                let own = bytemuck::cast_slice(&kept.concat()).to_vec();
-                let all = fleet.all("kept values", own)?;
-                all.iter().flat_map(|part| bytemuck::pod_collect_to_vec(part)).collect()
-            }
+            false => fleet.concat("kept values", kept.concat())?,
         };
         measured.download_ms += begin.elapsed().as_secs_f64() * 1e3;
         measured.reached = kept.len() as u64;

@@ -213,7 +213,7 @@ impl Segments {
             true => deal_in_turn(&bounds, &shares),
             false => (0..world).flat_map(|rank| pieces.range(rank).map(move |_| rank)).collect(),
         };
-        // As many as the replica with most has as few as.
+        // How many times the largest share goes into all.
         let sharers = if options.redundant { 1 } else { shares.total() / shares.most() };
         // The most row blocks that a replica has.
         let of = |rank: usize| owner.iter().filter(|of| **of == rank).count();

@@ -1,0 +1,67 @@
+//! Where a process runs, and whether it still does.
+
+use serde::{Deserialize, Serialize};
+use std::time::{Duration, Instant};
+
+/// What tells a process from all others. What is not known is empty.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Place {
+    pub host: Host,
+    /// Its number on its host, and when it started there, by the system's clock: numbers come again.
+    pid: i32,
+    since: String,
+}
+
+/// A host, or a part of one whose processes see each other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Host {
+    pub name: String,
+    boot: String,
+    /// Containers of a host need not share processes.
+    space: String,
+}
+
+/// How long a process may take to die.
+const DYING: Duration = Duration::from_secs(2);
+
+/// Where this process runs.
+pub(super) fn own_place() -> Place {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default().trim().to_string();
+    let name = read("/proc/sys/kernel/hostname");
+    let host = Host {
+        name: if name.is_empty() { "this host".into() } else { name },
+        boot: read("/proc/sys/kernel/random/boot_id"),
+        space: std::fs::read_link("/proc/self/ns/pid").unwrap_or_default().display().to_string(),
+    };
+    let pid = std::process::id() as i32;
+    Place { host, pid, since: started(pid).unwrap_or_default() }
+}
+
+/// When the process of this number started; none where it has died.
+fn started(pid: i32) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = stat.rsplit_once(") ")?.1.split(' ');
+    let state = fields.next()?;
+    (!["Z", "X"].contains(&state)).then(|| fields.nth(18).map(String::from)).flatten()
+}
+
+impl Place {
+    /// Kills the process, which is of this host, and says whether it is dead.
+    pub fn kill(&self) -> bool {
+        if self.since.is_empty() {
+            return false;
+        }
+        let until = Instant::now() + DYING;
+        while started(self.pid).is_some_and(|since| since == self.since) {
+            #[cfg(unix)]
+            if let Some(pid) = rustix::process::Pid::from_raw(self.pid) {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+            if Instant::now() > until {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        true
+    }
+}

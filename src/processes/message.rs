@@ -1,0 +1,185 @@
+//! What processes tell each other over a connection: a length, a kind and a body, whose length is bounded.
+
+use super::host::{Place, own_place};
+use super::launcher::Process;
+use crate::error::Error;
+use serde::{Deserialize, Serialize};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+/// Bytes of a message's body, at most.
+const MOST_BYTES: usize = 1 << 21;
+/// What kind a body is: a [`Message`], or data.
+pub(super) const MESSAGE: u8 = 0;
+pub(super) const DATA: u8 = 1;
+
+/// What processes tell each other, beside data.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Message {
+    Hello(Hello),
+    /// The fleet does not come about.
+    Refused(String),
+    /// Where everybody listens, by number.
+    Welcome(Vec<String>),
+    /// Who takes part, by number: behind a welcome.
+    Taking(Vec<Hello>),
+    /// Signs of life of replicas, from this rank on.
+    Beats {
+        first: usize,
+        beats: Vec<u64>,
+    },
+    /// A replica has come to a meeting.
+    Arrives {
+        rank: usize,
+        label: String,
+        operation: String,
+        /// Iteration, length, type, split.
+        ticket: [u64; 4],
+        payload: [u64; 4],
+    },
+    /// A replica has ended its part of a program.
+    Ends {
+        rank: usize,
+        program: u64,
+    },
+    /// A replica, or all of the process, has failed.
+    Fails(Error),
+    /// A part of what the process says of something, and whether it is the last.
+    Said {
+        label: String,
+        bytes: Vec<u8>,
+        last: bool,
+    },
+    /// The process needs nobody any more.
+    Bye,
+}
+
+/// How a process introduces itself.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Hello {
+    pub number: usize,
+    pub count: usize,
+    /// The number that its launcher gave it.
+    pub origin: usize,
+    /// Of the program.
+    pub version: String,
+    /// Where it runs.
+    pub place: Place,
+    /// Where it listens for those after it.
+    pub port: u16,
+}
+
+impl Hello {
+    /// Of this process, which listens on `port`.
+    pub fn of(process: &Process, port: u16) -> Hello {
+        let version = concat!(env!("CARGO_PKG_VERSION"), " ", env!("HIVE_COMMIT")).to_string();
+        let &Process { number, count, origin, .. } = process;
+        Hello { number, count, origin, version, place: own_place(), port }
+    }
+}
+
+/// A message: its kind and its body.
+pub(super) fn receive(stream: &mut impl Read) -> std::io::Result<(u8, Vec<u8>)> {
+    let mut head = [0; 5];
+    stream.read_exact(&mut head)?;
+    let length = u32::from_le_bytes([head[0], head[1], head[2], head[3]]) as usize;
+    if length > MOST_BYTES {
+        let what = format!("a message of {length} bytes");
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, what));
+    }
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body)?;
+    Ok((head[4], body))
+}
+
+/// A message of the time before links are open.
+pub(super) fn receive_message(stream: &mut TcpStream) -> Option<Message> {
+    let (kind, body) = receive(stream).ok()?;
+    (kind == MESSAGE).then(|| postcard::from_bytes(&body).ok()).flatten()
+}
+
+pub(super) fn send_message(stream: &mut TcpStream, message: &Message) -> std::io::Result<()> {
+    stream.write_all(&framed(&body_of(message)))
+}
+
+/// A message's body.
+pub(super) fn body_of(message: &Message) -> Vec<u8> {
+    postcard::to_stdvec(message).unwrap_or_default()
+}
+
+/// What stands before a body.
+pub(super) fn head(kind: u8, length: usize) -> [u8; 5] {
+    let [a, b, c, d] = (length as u32).to_le_bytes();
+    [a, b, c, d, kind]
+}
+
+/// A message as it is sent.
+pub(super) fn framed(body: &[u8]) -> Vec<u8> {
+    [&head(MESSAGE, body.len())[..], body].concat()
+}
+
+pub(super) fn broken(error: std::io::Error) -> Error {
+    Error::machine(format!("a connection to another process broke: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A generator of numbers (xorshift).
+    fn numbers(mut state: u64) -> impl FnMut(usize) -> usize {
+        move |below| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 11) as usize % below
+        }
+    }
+
+    #[test]
+    fn bytes_that_make_no_sense_are_errors() {
+        let mut number = numbers(7);
+        let hello = Message::Hello(Hello {
+            number: 1,
+            count: 2,
+            version: "0.1.0".into(),
+            origin: 1,
+            place: own_place(),
+            port: 4,
+        });
+        let arrives = Message::Arrives {
+            rank: 3,
+            label: "dist".into(),
+            operation: "min".into(),
+            ticket: [1; 4],
+            payload: [2; 4],
+        };
+        let said = Message::Said { label: "devices".into(), bytes: vec![1; 40], last: true };
+        let fails = Message::Fails(Error::input("no"));
+        let whole: Vec<Vec<u8>> =
+            [hello, arrives, said, fails, Message::Welcome(vec!["a:1".into()])]
+                .iter()
+                .map(|message| {
+                    let body = postcard::to_stdvec(message).unwrap();
+                    [&(body.len() as u32).to_le_bytes()[..], &[0], &body].concat()
+                })
+                .collect();
+        let (mut right, mut wrong) = (0, 0);
+        for round in 0..100_000 {
+            let mut bytes = whole[round % whole.len()].clone();
+            for _ in 0..number(4) {
+                let at = number(bytes.len());
+                bytes[at] = number(256) as u8;
+            }
+            bytes.truncate(bytes.len() - number(3).min(bytes.len()));
+            let read = receive(&mut &bytes[..]);
+            let message = read.ok().and_then(|(kind, body)| {
+                (kind == MESSAGE).then(|| postcard::from_bytes::<Message>(&body).ok()).flatten()
+            });
+            if message.is_some() { right += 1 } else { wrong += 1 }
+        }
+        assert!(right > 1000 && wrong > 1000, "{right} {wrong}");
+        let long = [&u32::MAX.to_le_bytes()[..], &[0, 1, 2]].concat();
+        assert!(receive(&mut &long[..]).is_err());
+    }
+}

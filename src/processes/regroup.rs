@@ -1,0 +1,123 @@
+//! How the processes that are left after a failure find each other again.
+
+use super::find::{GREETING, accept, introduce, meet_all, reach, told_who, welcome};
+use super::launcher::Process;
+use super::links::{BEAT, Links, is_early};
+use super::message::{Hello, Message, broken, receive_message};
+use crate::error::{Error, Result};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long those who are left wait for each other while they live, in deadlines.
+const REGROUP_DEADLINES: f64 = 20.0;
+
+impl Links {
+    /// Whether all processes are on one host.
+    pub fn are_together(&self) -> bool {
+        self.hellos.iter().all(|hello| hello.place.host == self.hellos[0].place.host)
+    }
+
+    /// Finds those of the other processes that are left after a failure, which is not of this process. `culprits` have failed, too.
+    /// The first that is left leads: it waits for those that live, and kills the others.
+    ///
+    /// # Errors
+    /// [`Error::Machine`] where processes are on several hosts: it would not be known who is dead.
+    pub fn regroup(&self, culprits: &[usize]) -> Result<Arc<Links>> {
+        if !self.are_together() {
+            return Err(Error::machine(
+                "those who are left go on only on one host in this version; use --on-failure stop",
+            ));
+        }
+        for process in culprits {
+            self.inbox().gone[*process] = true;
+        }
+        let until = Instant::now() + self.deadline.mul_f64(REGROUP_DEADLINES);
+        let port = self.listener.local_addr().map_or(0, |at| at.port());
+        let hello = Hello::of(&self.process, port);
+        let listener = self.listener.try_clone().map_err(broken)?;
+        for leader in 0..self.number() {
+            if let Some((first, places, hellos)) = self.follow(leader, &hello) {
+                let number = hellos.iter().position(|other| other.place == hello.place);
+                let number =
+                    number.ok_or_else(|| Error::machine("process 0 went on without this"))?;
+                let process = Process { number, count: places.len(), ..self.process.clone() };
+                let hello = Hello { number, count: places.len(), ..hello };
+                let connected =
+                    meet_all(&process, &hello, (first, places), hellos, listener, until)?;
+                return Links::open(process, connected, self.deadline);
+            }
+        }
+        let own = self.number();
+        let mut came: Vec<Option<(Hello, TcpStream)>> = self.hellos.iter().map(|_| None).collect();
+        let missing = |came: &[Option<(Hello, TcpStream)>]| {
+            (own + 1..self.count()).any(|other| came[other].is_none() && !self.is_out(other))
+        };
+        while missing(&came) && Instant::now() < until {
+            let turn = Instant::now() + BEAT;
+            accept(&listener, &self.process, turn, |hello, stream| {
+                // Not one that has been here before.
+                let known = self.hellos.get(hello.number).filter(|_| hello.number > own);
+                if known.is_some_and(|known| known.place == hello.place) {
+                    let number = hello.number;
+                    came[number] = Some((hello, stream));
+                }
+                (!missing(&came)).then_some(())
+            })?;
+        }
+        let out =
+            self.hellos.iter().filter(|other| other.number != own && came[other.number].is_none());
+        for other in out {
+            if !other.place.kill() {
+                return Err(Error::machine(format!(
+                    "process {} on {} does not answer and cannot be killed, so that the others may not go on",
+                    other.origin, other.place.host.name
+                )));
+            }
+        }
+        let came: Vec<(Hello, TcpStream)> = came.into_iter().flatten().collect();
+        let process = Process { number: 0, count: 1 + came.len(), ..self.process.clone() };
+        let connected = welcome(&self.places[own], hello, came, listener)?;
+        Links::open(process, connected, self.deadline)
+    }
+
+    /// Asks a process that may lead to be one of those that go on with it: its connection, where all listen, and who they are. None
+    /// where it is out.
+    fn follow(&self, leader: usize, hello: &Hello) -> Option<(TcpStream, Vec<String>, Vec<Hello>)> {
+        while !self.is_out(leader) {
+            let asked = reach(&self.places[leader], Instant::now()).and_then(|mut stream| {
+                introduce(&mut stream, &self.process, hello).map_err(broken)?;
+                stream.set_read_timeout(Some(BEAT)).map_err(broken)?;
+                Ok(stream)
+            });
+            let Ok(mut first) = asked else {
+                std::thread::sleep(Duration::from_millis(20));
+                continue;
+            };
+            // It may have much to do before it hears of the failure.
+            loop {
+                match first.peek(&mut [0]) {
+                    Ok(0) => break,
+                    Ok(_) => {
+                        first.set_read_timeout(Some(GREETING)).ok()?;
+                        let Some(Message::Welcome(places)) = receive_message(&mut first) else {
+                            break;
+                        };
+                        let hellos = told_who(&mut first).ok()?;
+                        return (hellos.len() == places.len()).then_some((first, places, hellos));
+                    }
+                    Err(e) if is_early(&e) && !self.is_out(leader) => {}
+                    Err(_) => break,
+                }
+            }
+        }
+        None
+    }
+
+    /// What each process that is not in `others` was: the number that its launcher gave it, and its host.
+    pub fn without(&self, others: &Links) -> Vec<(usize, String)> {
+        let is_left = |hello: &&Hello| others.hellos.iter().all(|other| other.place != hello.place);
+        let lost = self.hellos.iter().filter(is_left);
+        lost.map(|hello| (hello.origin, hello.place.host.name.clone())).collect()
+    }
+}
