@@ -278,6 +278,7 @@ fn fingerprint(config: &RunConfig) -> u64 {
 }
 
 /// Whether the command of a process, from `run` on, goes on without those that fail.
+#[cfg(unix)]
 pub(super) fn goes_on(command: &[OsString]) -> Result<bool> {
     let told = |e: &clap::Error| Error::input(super::arguments::one_line(e));
     let words = std::iter::once("hive".into()).chain(command.iter().cloned());

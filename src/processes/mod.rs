@@ -21,6 +21,7 @@ pub(crate) use message::Message;
 
 use crate::error::{Error, Result};
 
+/// Starts a thread of this name.
 fn named(name: String, body: impl FnOnce() + Send + 'static) -> Result<()> {
     let started = std::thread::Builder::new().name(name).spawn(body);
     started.map(drop).map_err(|e| Error::machine(format!("cannot start a thread: {e}")))
