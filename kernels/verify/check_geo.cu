@@ -391,11 +391,11 @@ __device__ Found leave(const Cloud& cloud, Found start, double step, double end)
     tangents(start.x, east, north);
     double held = 0.0, opposite = 0.0, u = 0.0, w = 0.0;
     cloud.each([&](Vector p) {
-        if (p.x == start.x.x && p.y == start.x.y && p.z == start.x.z) held += 1.0;
+        if (angle(start.x, p) < HERE) held += 1.0;
         if (dot(p, start.x) < -1.0 + 1e-9) opposite += 1.0;
         double to_east = dot(east, p), to_north = dot(north, p), length = hypot(to_east, to_north);
         // Neither the point itself nor its antipode pulls.
-        if (length < 1e-15) return;
+        if (length < HERE) return;
         u += to_east / length;
         w += to_north / length;
     });

@@ -31,7 +31,7 @@ pub use median::spatial_median;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, NodeId};
 use globe::{Direction, RADIUS_KM, angle, direction, dot, place, unit};
-use median::frame;
+use median::{HERE, frame};
 use rayon::prelude::*;
 use std::cell::Cell;
 use std::time::Instant;
@@ -56,8 +56,6 @@ const MOST: u64 = 1 << 21;
 const OFF_KM: f64 = 1e-6;
 /// What rounding adds to the distance from one neighbour, in radians: a micrometre.
 const ROUNDING: f64 = 1e-9 / RADIUS_KM;
-/// A neighbour at most this far away has the same place, in radians: a tenth of a millimetre.
-const HERE: f64 = 1e-11;
 /// A minimum farther away than this, in radians, is not looked for: 318 km.
 const REACH: f64 = 0.05;
 

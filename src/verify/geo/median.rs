@@ -34,6 +34,8 @@ const FINE: f64 = 1e-14;
 const CLOSE: f64 = 1e-4;
 /// Most minima that are polished.
 const MOST_POLISHED: usize = 4;
+/// Points as near as this have the same place, since degrees are rounded. In radians: a tenth of a millimetre.
+pub(super) const HERE: f64 = 1e-11;
 /// Most points that one thread sums.
 const SERIAL: usize = 1 << 15;
 
@@ -164,15 +166,17 @@ impl<'a> Cloud<'a> {
     /// Descends from `start`. If that is one of the points, the sum may be least there, or fall only in a narrow
     /// direction that a simplex would miss: the pull of the other points.
     fn leave(&self, start: (Direction, f64), step: f64, end: f64) -> (Direction, f64) {
-        let Some(&(_, held)) = self.points.iter().find(|(p, _)| *p == start.0) else {
+        let is_here = |p: Direction| angle(start.0, p) < HERE;
+        let held: f64 = self.points.iter().filter(|(p, _)| is_here(*p)).map(|(_, w)| w).sum();
+        if held == 0.0 {
             return self.descend(start, step, end);
-        };
+        }
         let frame = frame(start.0);
         let pull = self.points.iter().fold([0.0, 0.0], |sum, &(p, w)| {
             let [u, v] = frame.map(|axis| dot(axis, p));
             let length = u.hypot(v);
             // The point itself and its antipode do not pull.
-            if length < 1e-15 { sum } else { [sum[0] + w * u / length, sum[1] + w * v / length] }
+            if length < HERE { sum } else { [sum[0] + w * u / length, sum[1] + w * v / length] }
         });
         self.work.set(self.work.get() + self.points.len() as u64);
         let strength = pull[0].hypot(pull[1]).max(f64::MIN_POSITIVE);
@@ -268,4 +272,41 @@ fn lattice() -> impl Iterator<Item = Direction> {
         let r = (1.0 - z * z).sqrt();
         [r * cos, r * sin, z]
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::hash;
+
+    #[test]
+    fn a_kink_is_a_minimum_for_a_place_that_is_off_by_rounding() {
+        // Points all over the globe: the sum is concave between kinks, so that lower places lie near some of them.
+        let share = |i: u64| (hash(1, i) >> 11) as f64 / (1u64 << 53) as f64;
+        let (mut off, mut lower) = (0, 0);
+        for cloud in 0..60 {
+            let at = |i: u64| [2.0 * share(2 * i) - 1.0, 2.0 * PI * share(2 * i + 1)];
+            let spread = |[z, turn]: [f64; 2]| {
+                let ((sin, cos), r) = (turn.sin_cos(), (1.0 - z * z).sqrt());
+                [r * cos, r * sin, z]
+            };
+            let points: Vec<Direction> = (0..400).map(|i| spread(at(400 * cloud + i))).collect();
+            let pull = |x: Direction| {
+                let sum = points.iter().filter(|&&p| p != x).fold([0.0; 2], |sum, &p| {
+                    let [u, v] = frame(x).map(|axis| dot(axis, p));
+                    [sum[0] + u / u.hypot(v), sum[1] + v / u.hypot(v)]
+                });
+                sum[0].hypot(sum[1])
+            };
+            for &kink in points.iter().filter(|&&p| pull(p) < 1.0) {
+                let start = direction(place(kink));
+                off += u32::from(start != kink);
+                let (_, sum) = descent(points.clone(), start);
+                let held: f64 = points.iter().map(|&p| angle(kink, p)).sum();
+                lower += u32::from(sum < held * (1.0 - 1e-9));
+            }
+        }
+        assert!(off > 10, "{off}");
+        assert_eq!(lower, 0);
+    }
 }
